@@ -107,11 +107,45 @@ def philox(seed: int, layer: int, stream: int, n: int, device) -> Tensor:
 
 
 def row_sums(x: Tensor) -> Tensor:
-    """Sums over the last axis by a tree of halves: equal rows have sums equal to the bit, so that scores tie."""
+    """Sums over the last axis by a tree of halves: equal rows have sums equal to the bit."""
     while x.shape[-1] > 1:
         n = x.shape[-1] // 2
         x = torch.cat([x[..., :n] + x[..., n : 2 * n], x[..., 2 * n :]], -1)
     return x[..., 0]
+
+
+class Alike:
+    """Which tokens of a sequence are known to have equal rows: of each the first of them [batch, length]. Processors may
+    round equal rows of a product differently, by their places; with the score of this first one, scores tie."""
+
+    def __init__(self, columns, training):
+        self.first, self.distinct = torch.zeros(columns.shape[:2], dtype=torch.int64, device=columns.device), False
+        if training:  # noise is added to the scores
+            self.split_all()
+        else:
+            self.split(columns)
+
+    def split_all(self):
+        """No two tokens are alike any more."""
+        self.distinct, self.first = True, torch.arange(self.first.shape[1], device=self.first.device).expand_as(self.first)
+
+    @torch.no_grad()
+    def split(self, columns):
+        """Tokens whose columns [batch, length, columns] differ are alike no more."""
+        if self.distinct or columns.shape[2] == 0:
+            return
+        if columns.dtype not in (torch.float32, torch.float64):  # which hold ids and places of less than 2^24, too
+            columns = columns.float()
+        batch, length = self.first.shape
+        row = torch.arange(batch, device=columns.device)[:, None]
+        rows = torch.stack([row.expand(-1, length), self.first], 2).to(columns.dtype)
+        _, group, size = torch.unique(torch.cat([rows, columns], 2).flatten(0, 1), dim=0, return_inverse=True, return_counts=True)
+        first = group.sort(stable=True).indices[size.cumsum(0) - size][group]
+        self.first = first.view(batch, length) - row * length
+
+    def scores(self, score):
+        """Those that tie; the gradient of each goes to its own token."""
+        return score.gather(1, self.first).detach() + (score - score.detach())
 
 
 def sample(c, layer, most, score, valid, training):
@@ -155,8 +189,8 @@ class Sampler(Affine):
         super().__init__(c.hidden_size, 1)
         self.config, self.layer, self.most = c, layer, most
 
-    def forward(self, x, valid):
-        score = row_sums(x * self.weight) + self.bias
+    def forward(self, x, valid, alike):
+        score = alike.scores(row_sums(x * self.weight) + self.bias)
         top, partner, p, there = sample(self.config, self.layer, self.most, score, valid, self.training)
         rows = lambda at: x.gather(1, at[..., None].expand(-1, -1, x.shape[2]))
         return top, partner, p, there, p[..., None] * rows(top) + (1 - p[..., None]) * rows(partner)
@@ -170,8 +204,10 @@ class Sinusoid:
         phase = torch.arange(length, dtype=torch.float64, device=like.device)[:, None] * frequency
         self.sines = torch.stack([phase.sin(), phase.cos()], 2).flatten(1).to(like.dtype)  # [length, sinusoid_dim]
 
-    def among(self, at, there):
-        """What a weight and a bias of each head make of all tokens and those at some places: [batch, heads, length, keys]."""
+    def among(self, at, there, alike):
+        """What a weight and a bias of each head make of all tokens and those at some places: [batch, heads, length, keys].
+        Tokens that it tells apart are alike no more."""
+        alike.split_all()
         other = self.sines[at].transpose(1, 2)[:, None]
         return lambda r: (self.sines * r.weight[:, None]) @ other + r.bias[:, None, None]
 
@@ -188,7 +224,8 @@ class Distance:
         column = {name: features[..., i] for i, name in enumerate(c.feature_names)}
         self.parts = [[column[name] for name in part] for part in POINTS if all(name in column for name in part)]
 
-    def among(self, at, there):
+    def among(self, at, there, alike):
+        alike.split(torch.stack(sum(self.parts, []), -1))
         total = lambda part, f: sum(f(v[:, :, None], v.gather(1, at)[:, None]) for v in part)
         pairs = [total(part, f) for part, f in zip(self.parts, (lambda a, b: (a - b) ** 2, lambda a, b: a * b))]
         return lambda r: weigh(torch.stack(pairs, -1), r)
@@ -202,7 +239,7 @@ class Edges:
         self.source, self.target = torch.where(there[..., None], edges, length).unbind(-1)
         self.features = F.pad(features, (0, 1), value=1.0).double()
 
-    def among(self, at, there):
+    def among(self, at, there, alike):
         batch, keys, length = *at.shape, self.length
         with torch.no_grad():
             # Which key a token is, if any. Edges of the same source and target are added.
@@ -215,6 +252,7 @@ class Edges:
             pairs.scatter_add_(1, slot[..., None].expand(-1, -1, width), self.features)
             most = torch.finfo(torch.float32).max
             pairs = pairs.view(batch, length + 1, keys + 1, width)[:, :length, :keys].clamp(-most, most).to(self.dtype)
+        alike.split(pairs.flatten(2))
         return lambda r: weigh(pairs, r)
 
 
@@ -248,11 +286,12 @@ class Layer(nn.Module):
         m.norm = nn.LayerNorm(c.hidden_size, eps=c.layer_norm_eps)
         return m
 
-    def forward(self, x, valid, relation):
+    def forward(self, x, valid, alike, relation):
         c, scale = self.config, getattr(self, "residual_scale", 1.0)
         for m, v in zip(self.conv, c.convolutions):
             x = self.branch(x, m.norm, lambda y: F.gelu(self.convolve(y, m, v, valid)))
-        x = self.branch(x, self.norm1, lambda y: scale * self.attention(y, valid, relation))
+            alike.split(self.windows(alike.first, v, valid))
+        x = self.branch(x, self.norm1, lambda y: scale * self.attention(y, valid, alike, relation))
         return self.branch(x, self.norm2, lambda y: scale * self.feed_forward(y))
 
     def branch(self, x, norm, f):
@@ -263,6 +302,12 @@ class Layer(nn.Module):
         reach = v["kernel_size"] // 2 * v["dilation"]
         return F.conv1d(x, m.weight.t()[:, None], m.bias, padding=reach, dilation=v["dilation"], groups=x.shape[1]).transpose(1, 2)
 
+    def windows(self, first, v, valid):
+        """What a convolution reads of each token, by the first that is alike, -1 outside the sequence: [batch, length, kernel]."""
+        reach = v["kernel_size"] // 2 * v["dilation"]
+        padded = F.pad(torch.where(valid, first, -1), (reach, reach), value=-1)
+        return torch.stack([padded[:, i * v["dilation"] :][:, : first.shape[1]] for i in range(v["kernel_size"])], -1)
+
     def dropout(self, x, rate):
         return F.dropout(x, rate, self.training)
 
@@ -271,16 +316,16 @@ class Layer(nn.Module):
         hidden = self.dropout(F.gelu(self.mlp["fc1"](x)), c.feed_forward_dropout)
         return self.dropout(self.mlp["fc2"](hidden), c.embedding_dropout)
 
-    def attention(self, x, valid, relation):
+    def attention(self, x, valid, alike, relation):
         c, m = self.config, self.attn
         batch, length, d = x.shape
         heads = c.num_attention_heads
         split = lambda y: y.view(batch, -1, heads, d // heads).transpose(1, 2)
-        top, partner, p, there, mixed = self.sampler(x, valid)
+        top, partner, p, there, mixed = self.sampler(x, valid, alike)
         q, k = self.dropout(m.q(x), c.attention_dropout), self.dropout(m.k(mixed), c.attention_dropout)
         a = self.products(split(q), split(k)) / math.sqrt(d // heads)  # [batch, heads, length, keys]
         if relation is not None:
-            w, to_top, to_partner = p[:, None, None], relation.among(top, there), relation.among(partner, there)
+            w, to_top, to_partner = p[:, None, None], relation.among(top, there, alike), relation.among(partner, there, alike)
             mul = w * F.softplus(to_top(m.rel_mul)) + (1 - w) * F.softplus(to_partner(m.rel_mul))
             a = a * mul + w * to_top(m.rel_add) + (1 - w) * to_partner(m.rel_add)
         keys = there[:, None, None]
@@ -375,13 +420,14 @@ class SFTModel(PreTrainedModel):
         return x, valid
 
     def embedded(self, ids, mask):
-        """The rows of ids [batch, length, hidden], which of them are tokens, and the relation of these."""
+        """The rows of ids [batch, length, hidden], which of them are tokens, which are alike, and the relation of these."""
         ids, valid = self.read(ids, mask)
-        x = self.embed(torch.where(valid, ids, torch.zeros_like(ids)))
-        return x, valid, Sinusoid(self.config, x.shape[1], x) if self.config.relative != "none" else None
+        ids = torch.where(valid, ids, torch.zeros_like(ids))
+        x, alike = self.embed(ids), Alike(ids[..., None], self.training)
+        return x, valid, alike, Sinusoid(self.config, x.shape[1], x) if self.config.relative != "none" else None
 
     def featured(self, features, mask, edges, edge_features):
-        """The rows of features [batch, length, hidden], which of them are tokens, and the relation of these."""
+        """The rows of features [batch, length, hidden], which of them are tokens, which are alike, and the relation of these."""
         c = self.config
         if features.dim() != 3 or features.shape[2] != len(c.feature_names):
             raise ValueError(f"features: shape {list(features.shape)}, expected [batch, length, {len(c.feature_names)}], for {', '.join(c.feature_names)}")
@@ -389,16 +435,14 @@ class SFTModel(PreTrainedModel):
         read = torch.where(valid[..., None], read, torch.zeros_like(read)).to(self.input.bias.dtype)
         if not read.isfinite().all():
             raise ValueError("features: every number must be finite")
-        # Added up feature by feature: equal tokens have rows equal to the bit, so that scores tie.
-        x = self.input.bias.expand(*valid.shape, -1)
-        for i, w in enumerate(self.input.weight.unbind(1)):
-            x = x + (w if c.input == "ones" else read[..., i : i + 1] * w)
+        rows = torch.ones_like(read[..., :1]) if c.input == "ones" else read
+        x, alike = self.input(rows), Alike(rows, self.training)
         if c.relative == "edges":
             lengths = torch.full_like(valid[:, 0], features.shape[1], dtype=torch.int64) if mask is None else mask.bool().sum(1)
-            return x, valid, Edges(*self.checked(edges, edge_features, lengths), x.shape[1])
+            return x, valid, alike, Edges(*self.checked(edges, edge_features, lengths), x.shape[1])
         if c.relative == "distance":
-            return x, valid, Distance(c, read)
-        return x, valid, Sinusoid(c, x.shape[1], x) if c.relative != "none" else None
+            return x, valid, alike, Distance(c, read)
+        return x, valid, alike, Sinusoid(c, x.shape[1], x) if c.relative != "none" else None
 
     def checked(self, edges, features, lengths):
         """Edges and their features, among sequences of some lengths."""
@@ -417,17 +461,17 @@ class SFTModel(PreTrainedModel):
             raise ValueError("edge_features: every number must be finite")
         return edges, features
 
-    def encode(self, x, valid, relation):
+    def encode(self, x, valid, alike, relation):
         """The rows of the tokens after the last layer [batch, length, hidden], and the sequences as vectors [batch, hidden]."""
         c = self.config
         for layer in self.layers:
-            x = layer(x, valid, relation)
+            x = layer(x, valid, alike, relation)
         if c.norm_position == "pre":
             x = self.final_norm(x)
         if c.pooling == "max":
             rows, there = x, valid
             if c.pooling_samples:
-                _, _, _, there, rows = self.head["sampler"](x, valid)
+                _, _, _, there, rows = self.head["sampler"](x, valid, alike)
             return x, rows.masked_fill(~there[..., None], -math.inf).max(1).values
         if self.tokens:
             weights = valid.to(x.dtype) / valid.sum(1, keepdim=True)
