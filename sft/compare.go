@@ -13,6 +13,9 @@ import (
 // and bit for bit those of [Scorer.Examples]. The head alone is run, so that many
 // pairs of few sequences cost little. It takes one slot; several may run at once.
 func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, error) {
+	if s.others != nil {
+		return nil, ErrEnsemble
+	}
 	e := s.engine
 	if e.config.Sequences() != 2 {
 		return nil, errors.New("the model classifies one sequence, a model of pairs was expected")

@@ -24,6 +24,9 @@ func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float
 // EmbedExamples is [Scorer.Embeddings] for examples of one sequence, whose tokens may have
 // features.
 func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][]float32, error) {
+	if s.others != nil {
+		return nil, ErrEnsemble
+	}
 	err := tryInParallel(s.threads(ctx, 1), len(examples), func(i int) error {
 		err := error(nil)
 		if s.engine.config.Featured() {
@@ -39,8 +42,36 @@ func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][
 	if err != nil {
 		return nil, err
 	}
+	return s.embedded(ctx, examples)
+}
+
+// Probe computes the shortest sequence that the models read: an error says that the device
+// computes no more.
+func (s *Scorer) Probe(ctx context.Context) error {
+	for _, one := range append([]*Scorer{s}, s.others...) {
+		if _, err := one.embedded(ctx, []seq.Example{one.engine.config.shortest()}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// shortest is a sequence of one token.
+func (c *Config) shortest() seq.Example {
+	if c.Featured() {
+		return seq.Example{Features: [][]float32{make([]float32, len(c.FeatureNames))}}
+	}
+	var token int32
+	if c.PadTokenID != nil && *c.PadTokenID == token {
+		token++
+	}
+	return seq.Example{A: []int32{token}}
+}
+
+// embedded is EmbedExamples of those that were checked.
+func (s *Scorer) embedded(ctx context.Context, examples []seq.Example) ([][]float32, error) {
 	out := make([][]float32, len(examples))
-	err = s.eachPass(ctx, examples, inferMode, func(ctx context.Context, l *slot, at int, g []seq.Example) error {
+	err := s.eachPass(ctx, examples, inferMode, func(ctx context.Context, l *slot, at int, g []seq.Example) error {
 		pooled, err := l.embed(ctx, g)
 		if err != nil {
 			return err

@@ -50,6 +50,9 @@ type LayerExplanation struct {
 // each of their sequences. It takes the backward of attention besides: on a
 // processor about twice the time, and twice the memory.
 func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output, error) {
+	if s.others != nil {
+		return nil, ErrEnsemble
+	}
 	return s.score(ctx, examples, explainMode)
 }
 

@@ -15,6 +15,9 @@ type HiddenStates [][]float32
 // HiddenStates scores examples as [Scorer.Examples] does, to the bit, and returns the rows of
 // each of their sequences after every layer, too. It takes memory for all of them.
 func (s *Scorer) HiddenStates(ctx context.Context, examples []seq.Example) ([]Output, error) {
+	if s.others != nil {
+		return nil, ErrEnsemble
+	}
 	return s.score(ctx, examples, hiddenMode)
 }
 

@@ -51,6 +51,8 @@ type answering interface {
 	// columns are those of answers in a record, and append appends one.
 	columns(c *Config) []arrow.Field
 	append(c *Config, b *array.RecordBuilder, logits []float32)
+	// mean is the answer of an ensemble to an example, of the logits of each model.
+	mean(c *Config, logits [][]float32) []float32
 }
 
 // labelling is an objective whose answers are labels.

@@ -10,10 +10,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Scorer computes a model's outputs on a device. It is safe for concurrent use:
-// as many passes run at once as the device has slots.
+// Scorer computes a model's outputs on a device, or those of an ensemble. It is safe for
+// concurrent use: as many passes run at once as the device has slots.
 type Scorer struct {
 	engine *engine
+	others []*Scorer // of an ensemble, behind the first model
+	shares int64     // of the device's memory, of which it has one; 0 stands for 1
 	slots  chan *slot
 	urgent chan *slot // of urgent passes, nil if the device is not preemptive
 }
@@ -23,7 +25,7 @@ type Output struct {
 	Logits []float32 // of a model of tagging, those of each token, one after another
 	// Numbers are the predictions of a model of a regression, in the units of the data.
 	Numbers []float32
-	// Embeddings has the pooled vector of the sequence, or of each of a pair.
+	// Embeddings has the pooled vector of the sequence, or of each of a pair. An ensemble has none.
 	Embeddings [][]float32
 	// Explanations has what was read of each; of [Scorer.Explain] alone.
 	Explanations []Explanation
@@ -32,12 +34,16 @@ type Output struct {
 }
 
 // NewScorer puts a model's weights on a device.
-func NewScorer(m *Model, device Device) (*Scorer, error) {
+func NewScorer(m *Model, device Device) (*Scorer, error) { return newSharedScorer(m, device, 1) }
+
+// newSharedScorer is a scorer that has one of so many shares of the device's memory.
+func newSharedScorer(m *Model, device Device, shares int) (*Scorer, error) {
 	e, err := newEngine(m.Config, m.Weights, device)
 	if err != nil {
 		return nil, err
 	}
 	s := newScorer(e, device.Slots())
+	s.shares = int64(shares)
 	if _, ok := tensor.Capability[tensor.Preemptive](e.device); ok {
 		s.urgent = make(chan *slot, 1)
 		s.urgent <- e.slot()
@@ -46,7 +52,12 @@ func NewScorer(m *Model, device Device) (*Scorer, error) {
 }
 
 // Close frees the device's memory. Nothing is scored any more.
-func (s *Scorer) Close() { s.engine.close() }
+func (s *Scorer) Close() {
+	s.engine.close()
+	for _, o := range s.others {
+		o.Close()
+	}
+}
 
 func newScorer(e *engine, slots int) *Scorer {
 	s := &Scorer{engine: e, slots: make(chan *slot, slots)}
@@ -85,6 +96,9 @@ func Patient(ctx context.Context) context.Context { return tensor.Patient(ctx) }
 // no bit of a result. An example that the model cannot read is an error that
 // names its place.
 func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
+	if s.others != nil {
+		return s.ensemble(ctx, examples)
+	}
 	return s.score(ctx, examples, inferMode)
 }
 

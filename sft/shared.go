@@ -3,8 +3,10 @@ package sft
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 
 	"github.com/sftseq/sftseq/internal/collective"
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -15,7 +17,11 @@ import (
 // return the outputs of all.
 func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []seq.Example) ([]Output, error) {
 	config := s.Config()
-	numbers := func(e seq.Example) int { return config.logits(e) + config.Sequences()*config.HiddenSize }
+	embeddings := config.Sequences() * config.HiddenSize
+	if s.others != nil {
+		embeddings = 0
+	}
+	numbers := func(e seq.Example) int { return config.logits(e) + embeddings }
 	rows, err := shared(ctx, c, sizes(examples, numbers), func(from, to int) (rows [][]float32, err error) {
 		out, err := s.Examples(ctx, examples[from:to])
 		for _, o := range out {
@@ -39,6 +45,19 @@ func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []
 // those that the caller names, or the error of finding out.
 func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error) error {
 	mine, failed := s.engine.identity()
+	if failed == nil {
+		mine["how many models there are"] = strconv.Itoa(s.Members())
+	}
+	for i, o := range s.others {
+		if failed != nil {
+			break
+		}
+		var other map[string]string
+		other, failed = o.engine.identity()
+		for name, value := range other {
+			mine[fmt.Sprintf("%s, of model %d", name, i+2)] = value
+		}
+	}
 	if failed == nil {
 		maps.Copy(mine, data)
 	}

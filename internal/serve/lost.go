@@ -38,12 +38,7 @@ func (s *Server) reopen() error {
 	}
 	m := s.acquire()
 	defer m.Done()
-	var token int32
-	if pad := m.config.PadTokenID; pad != nil && *pad == token {
-		token++
-	}
-	_, err := m.Scorer.Embeddings(context.Background(), [][]int32{{token}})
-	return err
+	return m.Scorer.Probe(context.Background())
 }
 
 // fail tells by Failed, whose reader asks for one reason.

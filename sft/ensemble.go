@@ -1,0 +1,234 @@
+package sft
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// ErrEnsemble is what an ensemble is asked for that a single model alone has: explanations,
+// embeddings, hidden states, masks filled.
+var ErrEnsemble = errors.New("an ensemble of several models answers, and does no more: expected a single model")
+
+// NewEnsemble puts several models on a device, which answer together. With p_m the probabilities
+// of a class, of a label or of a token's tag by model m of M,
+//
+//	p = 1/M Σ_m p_m
+//
+// and the logits are those of p: log p of classes, log p − log(1 − p) of labels. Numbers are the
+// mean of those that the models predict. Models of the same data that began with other seeds err
+// on other examples, so that their mean errs on fewer. Time and memory are those of all of them.
+//
+// A label holds from [MeanThresholds] on. The models must read the same and answer the same
+// ([Config.SameQuestions]), but may be of other sizes. What the scorer's [Scorer.Config] says
+// else is of the first one. An ensemble of one model is that model.
+//
+// Source: Lakshminarayanan, Pritzel, Blundell, "Simple and Scalable Predictive Uncertainty
+// Estimation using Deep Ensembles", NeurIPS 2017.
+func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
+	if len(models) == 0 {
+		return nil, errors.New("an ensemble of no models: expected one at least")
+	}
+	for i, m := range models[1:] {
+		if err := models[0].Config.SameQuestions(m.Config); err != nil {
+			return nil, fmt.Errorf("model %d of the ensemble: %w", i+2, err)
+		}
+	}
+	first := *models[0].Config
+	first.Thresholds = MeanThresholds(models)
+	var s *Scorer
+	for i, m := range models {
+		if i == 0 {
+			m = &Model{Config: &first, Parameters: m.Parameters, Weights: m.Weights}
+		}
+		one, err := newSharedScorer(m, device, len(models))
+		if err != nil {
+			if s != nil {
+				s.Close()
+			}
+			return nil, err
+		}
+		if s == nil {
+			s = one
+		} else {
+			s.others = append(s.others, one)
+		}
+	}
+	return s, nil
+}
+
+// Members is how many models answer together.
+func (s *Scorer) Members() int { return 1 + len(s.others) }
+
+// MeanThresholds are those from which on the labels of models that answer together hold: of each
+// label the mean of those of the models, as they chose them on their validation splits; nil where
+// all have 0.5.
+func MeanThresholds(models []*Model) []float64 {
+	if !slices.ContainsFunc(models, func(m *Model) bool { return m.Config.Thresholds != nil }) {
+		return nil
+	}
+	out := make([]float64, models[0].Config.NumLabels)
+	for label := range out {
+		first, same, sum := models[0].Config.Threshold(label), true, 0.0
+		for _, m := range models {
+			same = same && m.Config.Threshold(label) == first
+			sum += m.Config.Threshold(label)
+		}
+		if out[label] = min(1, sum/float64(len(models))); same { // without a rounding
+			out[label] = first
+		}
+	}
+	return out
+}
+
+// SameQuestions reports the first thing by which a model of another configuration reads or answers
+// otherwise, so that the two cannot answer together.
+func (c *Config) SameQuestions(other *Config) error {
+	window := func(c *Config) InputWindow {
+		if c.InputWindow == nil {
+			return InputWindow{}
+		}
+		return *c.InputWindow
+	}
+	if _, err := c.answering(); err != nil {
+		return err
+	}
+	differs := func(what string, a, b any) error {
+		return fmt.Errorf("%s is %v, and of the first %v", what, b, a)
+	}
+	switch {
+	case c.Task != other.Task:
+		return differs("its task", c.Task, other.Task)
+	case c.NumLabels != other.NumLabels:
+		return differs("the number of its labels", c.NumLabels, other.NumLabels)
+	case !c.SameAnswers(other):
+		return errors.New("its labels, or the names of its numbers, are others than those of the first")
+	case !slices.Equal(c.Numbers, other.Numbers):
+		return errors.New("its numbers have another mean or deviation than those of the first: expected models of the same training data")
+	case c.VocabSize != other.VocabSize:
+		return differs("its vocabulary's size", c.VocabSize, other.VocabSize)
+	case !sameJSON(c.Tokenizer, other.Tokenizer):
+		return errors.New("its tokenizer is another than that of the first")
+	case !slices.Equal(c.FeatureNames, other.FeatureNames):
+		return differs("what it reads of each token", c.FeatureNames, other.FeatureNames)
+	case c.Edged() != other.Edged() || !slices.Equal(c.EdgeFeatureNames, other.EdgeFeatureNames):
+		return differs("what it reads of each edge", c.EdgeFeatureNames, other.EdgeFeatureNames)
+	case window(c) != window(other):
+		return differs("its input window", window(c), window(other))
+	case c.MaxLength != other.MaxLength:
+		return differs("the longest sequence that it accepts", c.MaxLength, other.MaxLength)
+	}
+	return nil
+}
+
+// sameJSON reports whether two values are the same but for spaces.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
+		return bytes.Equal(a, b)
+	}
+	return bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// ensemble has the answers of all models made one.
+func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output, error) {
+	o, err := s.engine.config.answering()
+	if err != nil {
+		return nil, err
+	}
+	all := make([][]Output, s.Members())
+	for i, one := range append([]*Scorer{s}, s.others...) {
+		if all[i], err = one.score(ctx, examples, inferMode); err != nil {
+			return nil, err
+		}
+	}
+	out := make([]Output, len(examples))
+	logits := make([][]float32, len(all))
+	for i := range out {
+		for j := range all {
+			logits[j] = all[j][i].Logits
+		}
+		out[i].Logits = o.mean(s.engine.config, logits)
+		if s.engine.config.Predicts() {
+			out[i].Numbers = s.engine.config.Predictions(out[i].Logits)
+		}
+	}
+	return out, nil
+}
+
+func (classification) mean(c *Config, logits [][]float32) []float32 {
+	return meanOfClasses(c.NumLabels, logits)
+}
+
+func (tagging) mean(c *Config, logits [][]float32) []float32 {
+	return meanOfClasses(c.NumLabels, logits)
+}
+
+func (multiLabel) mean(_ *Config, logits [][]float32) []float32 { return meanOfLabels(logits) }
+
+func (regression) mean(_ *Config, logits [][]float32) []float32 { return meanOfNumbers(logits) }
+
+// meanOfClasses is the logarithm of the mean of the probabilities softmax(logits), of each run of
+// so many classes.
+func meanOfClasses(classes int, logits [][]float32) []float32 {
+	out := make([]float32, len(logits[0]))
+	for at := 0; at < len(out); at += classes {
+		norms := make([]float64, len(logits))
+		for j, l := range logits {
+			norms[j] = logMeanExp(classes, func(i int) float64 { return float64(l[at+i]) }) + math.Log(float64(classes))
+		}
+		for i := at; i < at+classes; i++ {
+			out[i] = float32(logMeanExp(len(logits), func(j int) float64 { return float64(logits[j][i]) - norms[j] }))
+		}
+	}
+	return out
+}
+
+// meanOfLabels is log p − log(1 − p) of the mean p of the probabilities σ(logits).
+func meanOfLabels(logits [][]float32) []float32 {
+	out := make([]float32, len(logits[0]))
+	for i := range out {
+		yes := logMeanExp(len(logits), func(j int) float64 { return -softplus(-float64(logits[j][i])) })
+		no := logMeanExp(len(logits), func(j int) float64 { return -softplus(float64(logits[j][i])) })
+		out[i] = float32(yes - no)
+	}
+	return out
+}
+
+// meanOfNumbers is the mean.
+func meanOfNumbers(logits [][]float32) []float32 {
+	out := make([]float32, len(logits[0]))
+	for i := range out {
+		var sum float64
+		for _, l := range logits {
+			sum += float64(l[i])
+		}
+		out[i] = float32(sum / float64(len(logits)))
+	}
+	return out
+}
+
+// softplus is log(1 + exp(x)).
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+// logMeanExp is log 1/n Σ_j exp(x_j).
+func logMeanExp(n int, x func(j int) float64) float64 {
+	most := math.Inf(-1)
+	for j := range n {
+		most = max(most, x(j))
+	}
+	if math.IsInf(most, 0) || math.IsNaN(most) {
+		return most
+	}
+	var sum float64
+	for j := range n {
+		sum += math.Exp(x(j) - most)
+	}
+	return most + math.Log(sum/float64(n))
+}

@@ -1,0 +1,323 @@
+package sft
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/collective/local"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// ensembleFolders are golden folders, one of each task.
+var ensembleFolders = []string{"pre", "retrieval", "regression", "multilabel", "tagging", "clouds", "graphs"}
+
+// siblings are models beside a golden one, whose weights differ a little, and of which the last has
+// another size of its sample.
+func siblings(t *testing.T, folder string) ([]*Model, []seq.Example) {
+	t.Helper()
+	m, examples := loadGolden(t, folder)
+	all := []*Model{m}
+	draw := rand.New(rand.NewPCG(7, 8))
+	for range 2 {
+		c := *m.Config
+		o := &Model{Config: &c, Parameters: m.Parameters, Weights: slices.Clone(m.Weights)}
+		for i := range o.Weights {
+			o.Weights[i] += float32(0.1 * draw.NormFloat64())
+		}
+		all = append(all, o)
+	}
+	all[2].Config.NumSampledTokens = 3
+	return all, examples
+}
+
+func ensembleOf(t *testing.T, models ...*Model) *Scorer {
+	t.Helper()
+	s, err := NewEnsemble(models, cpu.New(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(s.Close)
+	return s
+}
+
+// meanAnswer is what an ensemble says by its definition.
+func meanAnswer(c *Config, outputs []Output) (probabilities []float64, numbers []float64) {
+	of := func(logits []float32) []float64 {
+		out := make([]float64, len(logits))
+		switch {
+		case c.Predicts():
+			for i, l := range logits {
+				out[i] = float64(l)
+			}
+		case c.LabelsHold():
+			for i, l := range logits {
+				out[i] = 1 / (1 + math.Exp(-float64(l)))
+			}
+		default:
+			for at := 0; at < len(logits); at += c.NumLabels {
+				var sum float64
+				for i := at; i < at+c.NumLabels; i++ {
+					out[i] = math.Exp(float64(logits[i]))
+					sum += out[i]
+				}
+				for i := at; i < at+c.NumLabels; i++ {
+					out[i] /= sum
+				}
+			}
+		}
+		return out
+	}
+	for _, o := range outputs {
+		for i, p := range of(o.Logits) {
+			if len(probabilities) == i {
+				probabilities = append(probabilities, 0)
+			}
+			probabilities[i] += p / float64(len(outputs))
+		}
+		for i, n := range o.Numbers {
+			if len(numbers) == i {
+				numbers = append(numbers, 0)
+			}
+			numbers[i] += float64(n) / float64(len(outputs))
+		}
+	}
+	return probabilities, numbers
+}
+
+// TestEnsemble: the answers of several models are the mean of the probabilities, or of the numbers, of
+// each, with as many logits as of one, and the same in a record and of several ranks.
+func TestEnsemble(t *testing.T) {
+	for _, folder := range ensembleFolders {
+		models, examples := siblings(t, folder)
+		c := models[0].Config
+		s := ensembleOf(t, models...)
+		got, err := s.Examples(t.Context(), examples)
+		if err != nil {
+			t.Fatal(err)
+		}
+		each := make([][]Output, len(models))
+		for i, m := range models {
+			if each[i], err = ensembleOf(t, m).Examples(t.Context(), examples); err != nil {
+				t.Fatal(err)
+			}
+		}
+		for i, o := range got {
+			probabilities, numbers := meanAnswer(c, []Output{each[0][i], each[1][i], each[2][i]})
+			if reflect.DeepEqual(each[0][i].Logits, each[1][i].Logits) || reflect.DeepEqual(each[0][i].Logits, each[2][i].Logits) {
+				t.Fatalf("%s: the models of the test are the same", folder)
+			}
+			said, _ := meanAnswer(c, []Output{o})
+			if len(o.Logits) != len(each[0][i].Logits) || len(o.Numbers) != len(numbers) || o.Embeddings != nil {
+				t.Fatalf("%s, example %d: %d logits, %d numbers, %d embeddings", folder, i, len(o.Logits), len(o.Numbers), len(o.Embeddings))
+			}
+			for j, p := range probabilities {
+				if !(math.Abs(said[j]-p) <= 1e-6*(1+math.Abs(p))) {
+					t.Errorf("%s, example %d: %v of %d, expected %v", folder, i, said[j], j, p)
+				}
+			}
+			for j, n := range numbers {
+				if !(math.Abs(float64(o.Numbers[j])-n) <= 1e-5*(1+math.Abs(n))) {
+					t.Errorf("%s, example %d: number %d is %v, expected %v", folder, i, j, o.Numbers[j], n)
+				}
+			}
+		}
+		if one, err := s.Examples(t.Context(), examples[1:2]); err != nil || !reflect.DeepEqual(one[0], got[1]) {
+			t.Errorf("%s: alone an example has other answers, %v", folder, err)
+		}
+		ranked := make([][]Output, 2)
+		var group sync.WaitGroup
+		for rank, world := range local.New(len(ranked)) {
+			group.Go(func() {
+				if err := s.CompareRanks(world, nil, nil); err != nil {
+					t.Error(err)
+				}
+				var err error
+				if ranked[rank], err = s.SharedExamples(t.Context(), world, examples); err != nil {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		for i := range got {
+			for rank := range ranked {
+				if !slices.Equal(ranked[rank][i].Logits, got[i].Logits) {
+					t.Errorf("%s, example %d: rank %d has other logits", folder, i, rank)
+				}
+			}
+		}
+	}
+}
+
+// TestEnsembleExtremes: probabilities of nearly 0 and 1 are neither lost nor infinite.
+func TestEnsembleExtremes(t *testing.T) {
+	for _, f := range []func() []float32{
+		func() []float32 { return meanOfClasses(2, [][]float32{{3000, -3000}, {-3000, 3000}}) },
+		func() []float32 { return meanOfLabels([][]float32{{3000}, {-3000}}) },
+	} {
+		for _, l := range f() {
+			if want := []float64{0, math.Log(0.5)}; math.Abs(float64(l)-want[0]) > 1e-6 && math.Abs(float64(l)-want[1]) > 1e-6 {
+				t.Errorf("%v, expected one of %v", l, want)
+			}
+		}
+	}
+	if got := meanOfClasses(2, [][]float32{{3000, -3000}, {3000, -3000}}); got[0] != 0 || got[1] != -6000 {
+		t.Errorf("%v, expected 0 and -6000", got)
+	}
+	if got := meanOfLabels([][]float32{{-200}, {-200}}); math.Abs(float64(got[0])+200) > 1e-4 {
+		t.Errorf("%v, expected -200", got)
+	}
+	if got := meanOfClasses(1, [][]float32{{float32(math.NaN())}, {1}}); got[0] == got[0] {
+		t.Errorf("%v, expected NaN", got)
+	}
+}
+
+// TestEnsembleOfOne: it is that model.
+func TestEnsembleOfOne(t *testing.T) {
+	m, examples := loadGolden(t, "pre")
+	alone, err := NewScorer(m, cpu.New(2))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer alone.Close()
+	want, err := alone.Examples(t.Context(), examples)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := ensembleOf(t, m).Examples(t.Context(), examples); err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("%v: other outputs", err)
+	}
+}
+
+// TestEnsembleRefuses: what several models cannot do together, and models that cannot answer together.
+func TestEnsembleRefuses(t *testing.T) {
+	models, examples := siblings(t, "pre")
+	s := ensembleOf(t, models...)
+	ctx := context.Background()
+	for name, f := range map[string]func() error{
+		"Explain":       func() error { _, err := s.Explain(ctx, examples); return err },
+		"HiddenStates":  func() error { _, err := s.HiddenStates(ctx, examples); return err },
+		"EmbedExamples": func() error { _, err := s.EmbedExamples(ctx, examples); return err },
+		"Embeddings":    func() error { _, err := s.Embeddings(ctx, [][]int32{{1}}); return err },
+		"Compare":       func() error { _, err := s.Compare(ctx, nil, nil); return err },
+		"Fill":          func() error { _, err := s.Fill(ctx, [][]int32{{1}}); return err },
+		"MaskedLosses":  func() error { _, err := s.MaskedLosses(ctx, nil, examples); return err },
+	} {
+		if err := f(); !errors.Is(err, ErrEnsemble) {
+			t.Errorf("%s: %v, expected %v", name, err, ErrEnsemble)
+		}
+	}
+	if err := s.Probe(ctx); err != nil {
+		t.Error(err)
+	}
+	if _, err := NewEnsemble(nil, cpu.New(1)); err == nil {
+		t.Error("an ensemble of no models was made")
+	}
+	for want, change := range map[string]func(*Config){
+		"model 2 of the ensemble: its task is regression, and of the first classification": func(c *Config) { c.Task = Regression },
+		"the number of its labels is 3, and of the first 10":                               func(c *Config) { c.NumLabels = 3 },
+		"its labels, or the names":                  func(c *Config) { c.LabelNames = slices.Repeat([]string{"x"}, c.NumLabels) },
+		"another mean or deviation":                 func(c *Config) { c.Numbers = []Number{{Deviation: 3}} },
+		"its vocabulary's size is 5":                func(c *Config) { c.VocabSize = 5 },
+		"its tokenizer":                             func(c *Config) { c.Tokenizer = json.RawMessage(`{"type":"bytes"}`) },
+		"what it reads of each token is [x]":        func(c *Config) { c.FeatureNames = []string{"x"} },
+		"what it reads of each edge is [x]":         func(c *Config) { c.EdgeFeatureNames = []string{"x"} },
+		"its input window is {5 head}":              func(c *Config) { c.InputWindow = &InputWindow{Length: 5, Policy: "head"} },
+		"the longest sequence that it accepts is 7": func(c *Config) { c.MaxLength = 7 },
+	} {
+		first := *models[0].Config
+		first.LabelNames = slices.Repeat([]string{"y"}, first.NumLabels)
+		first.Numbers = []Number{{Deviation: 2}}
+		c := first
+		c.Tokenizer = json.RawMessage(strings.ReplaceAll(string(c.Tokenizer), ":", " :\n")) // the same
+		if err := first.SameQuestions(&c); err != nil {
+			t.Fatal(err)
+		}
+		change(&c)
+		weights := func(c *Config) *Model {
+			return &Model{Config: c, Parameters: models[0].Parameters, Weights: models[0].Weights}
+		}
+		if _, err := NewEnsemble([]*Model{weights(&first), weights(&c)}, cpu.New(1)); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, expected %q in it", err, want)
+		}
+	}
+	masked, err := Load(golden + "/fill_mask")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := NewEnsemble([]*Model{masked, masked}, cpu.New(1)); err == nil || !strings.Contains(err.Error(), "no answer to a whole sequence") {
+		t.Errorf("%v", err)
+	}
+}
+
+// TestProbe: every model has a shortest sequence that it can compute.
+func TestProbe(t *testing.T) {
+	for _, folder := range append([]string{"fill_mask", "vanilla"}, ensembleFolders...) {
+		m, err := Load(golden + "/" + folder)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := ensembleOf(t, m).Probe(t.Context()); err != nil {
+			t.Errorf("%s: %v", folder, err)
+		}
+	}
+}
+
+// TestMeanThresholds: they are means of those that the models have, 0.5 of one without; equal ones stay
+// as they are.
+func TestMeanThresholds(t *testing.T) {
+	of := func(thresholds ...float64) *Model {
+		return &Model{Config: &Config{NumLabels: 2, Thresholds: thresholds}}
+	}
+	for _, c := range []struct {
+		models []*Model
+		want   []float64
+	}{
+		{[]*Model{of(), of()}, nil},
+		{[]*Model{of(0.25, 1), of(0.75, 0)}, []float64{0.5, 0.5}},
+		{[]*Model{of(), of(0.25, 1)}, []float64{0.375, 0.75}},
+		{[]*Model{of(0.1, 0.7), of(0.1, 0.7), of(0.1, 0.7)}, []float64{0.1, 0.7}},
+	} {
+		if got := MeanThresholds(c.models); !slices.Equal(got, c.want) {
+			t.Errorf("%v, expected %v", got, c.want)
+		}
+	}
+	models, _ := siblings(t, "multilabel")
+	models[0].Config.Thresholds, models[1].Config.Thresholds = []float64{0.25, 1, 0.5}, []float64{0.75, 0, 0.5}
+	if got := ensembleOf(t, models[:2]...).Config().Thresholds; !slices.Equal(got, []float64{0.5, 0.5, 0.5}) {
+		t.Errorf("%v, expected 0.5 of each", got)
+	}
+	if models[0].Config.Thresholds[0] != 0.25 {
+		t.Error("the model that was handed in has others now")
+	}
+}
+
+// TestRanksOfEnsembles: ranks that have other models do not measure together.
+func TestRanksOfEnsembles(t *testing.T) {
+	models, _ := siblings(t, "pre")
+	two, three := ensembleOf(t, models[:2]...), ensembleOf(t, models...)
+	other := ensembleOf(t, models[0], models[2])
+	for _, pair := range [][2]*Scorer{{two, three}, {three, two}, {two, other}} {
+		want := "rank 1 differs from rank 0 in "
+		if pair[1] != other {
+			want += "how many models there are"
+		}
+		var group sync.WaitGroup
+		for rank, world := range local.New(2) {
+			group.Go(func() {
+				if err := pair[rank].CompareRanks(world, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
+					t.Errorf("%v, expected %q in it", err, want)
+				}
+			})
+		}
+		group.Wait()
+	}
+}
