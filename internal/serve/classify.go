@@ -25,7 +25,7 @@ func (c *call) classifyOne(path string, fields map[string]json.RawMessage) *item
 	if err != nil {
 		return &item{err: err}
 	}
-	what, err := parseExplain(path+"explain", fields["explain"])
+	what, err := c.parseExplain(path+"explain", fields["explain"])
 	if err != nil {
 		return &item{err: err}
 	}

@@ -8,7 +8,7 @@ import (
 )
 
 // parseExplain reads whether a classification is to be explained.
-func parseExplain(path string, value json.RawMessage) (batching.Work, error) {
+func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, error) {
 	var yes bool
 	if value != nil {
 		if err := unmarshal(path, value, &yes, "true or false"); err != nil {
@@ -16,6 +16,9 @@ func parseExplain(path string, value json.RawMessage) (batching.Work, error) {
 		}
 	}
 	if yes {
+		if lacking := needsOne(c); lacking != "" {
+			return batching.Classify, badParam(path, "%s", lacking)
+		}
 		return batching.Explain, nil
 	}
 	return batching.Classify, nil

@@ -165,6 +165,9 @@ func (r *embeddingsRequest) param(field string) string {
 
 // embeddings is POST /v1/embeddings: all are embedded, or none.
 func (c *call) embeddings() (any, error) {
+	if why := needsOne(c); why != "" {
+		return nil, fail(codeNoMethod, place{Found: c.method}, "%s", why)
+	}
 	var r embeddingsRequest
 	var err error
 	if err := c.reserve(elementBytes * int64(min(maxMany, bytes.Count(c.params, []byte{','})+1))); err != nil {

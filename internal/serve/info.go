@@ -25,6 +25,7 @@ type modelInfo struct {
 	Layers        int            `json:"layers"`
 	Device        string         `json:"device"`
 	Hash          string         `json:"hash"`
+	Models        int            `json:"models,omitempty"` // that answer together; of one nothing
 }
 
 // tokenizerInfo says which tokenizer a model has, without what it has learned: a vocabulary
@@ -59,6 +60,9 @@ func infoOf(m *served) modelInfo {
 		HiddenSize: c.HiddenSize, Layers: c.NumLayers, Device: m.about.Device, Hash: m.about.Hash, Numbers: c.NumberNames()}
 	if i.Features = c.FeatureNames; c.Edged() {
 		i.EdgeFeatures = &c.EdgeFeatureNames
+	}
+	if n := m.Scorer.Members(); n > 1 {
+		i.Models = n
 	}
 	for n := range c.NumLabels {
 		if c.Answers() || c.LabelsHold() || c.Tags() {

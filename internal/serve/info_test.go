@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -20,7 +21,7 @@ func TestInfoWithoutVocabulary(t *testing.T) {
 		return json.RawMessage(`{"type":"words","words":[` + strings.Join(list, between) + `]}`)
 	}
 	info := func(spec json.RawMessage) *tokenizerInfo {
-		reply, err := json.Marshal(infoOf(&served{about: &Model{}, config: &sft.Config{Tokenizer: spec}}))
+		reply, err := json.Marshal(infoOf(&served{Model: batching.Model{Scorer: &sft.Scorer{}}, about: &Model{}, config: &sft.Config{Tokenizer: spec}}))
 		if err != nil || len(reply) > 500 {
 			t.Fatalf("%d bytes, %v: %.600s", len(reply), err, reply)
 		}

@@ -16,7 +16,7 @@ func init() {
 		"sequence/predict":  {many("sequences", predictFields, (*call).predictOne), needsNumbers},
 		"sequence/labels":   {many("sequences", labelsFields, (*call).labelsOne), needsLabels},
 		"sequence/tag":      {many("sequences", tagFields, (*call).tagOne), needsTags},
-		"sequence/embed":    {many("sequences", embedFields, (*call).embedOne), needsNothing},
+		"sequence/embed":    {many("sequences", embedFields, (*call).embedOne), needsOne},
 		"retrieval/score":   {many("pairs", scoreFields, (*call).scoreOne), needsPair},
 		"retrieval/add":     {(*call).add, needsIndex},
 		"retrieval/remove":  {(*call).remove, needsIndex},
@@ -32,6 +32,16 @@ func many(name string, known map[string]bool, planned planner) func(*call) (any,
 }
 
 func needsNothing(*call) string { return "" }
+
+// several is what several models lack that answer together.
+const several = "several models answer together, which have no embeddings and no explanations: serve one of them"
+
+func needsOne(c *call) string {
+	if c.model.Scorer.Members() > 1 {
+		return several
+	}
+	return ""
+}
 
 // unlabelled is what a model lacks that has learned from sequences alone.
 const unlabelled = "the model was trained without labels: it embeds sequences (sequence/embed), and does not classify"

@@ -23,21 +23,23 @@ type Model struct {
 	Release func() // ends the use of the device
 }
 
-// Hash names a model by what decides its embeddings: the weights, and the
-// configuration but for names, provenance and what is read of a longer input.
-func Hash(m *sft.Model) string {
-	c := *m.Config
-	c.Extra, c.LabelNames, c.InputWindow, c.AutoMap = nil, nil, nil, nil
+// Hash names a model, or several that answer together, by what decides its embeddings: the
+// weights, and the configuration but for names, provenance and what is read of a longer input.
+func Hash(models ...*sft.Model) string {
 	h := sha256.New()
-	text, _ := json.Marshal(c) // numbers and strings that came from JSON
-	h.Write(text)
-	var buffer [4096]byte
-	for at := 0; at < len(m.Weights); {
-		n := 0
-		for ; n < len(buffer) && at < len(m.Weights); n, at = n+4, at+1 {
-			binary.LittleEndian.PutUint32(buffer[n:], math.Float32bits(m.Weights[at]))
+	for _, m := range models {
+		c := *m.Config
+		c.Extra, c.LabelNames, c.InputWindow, c.AutoMap = nil, nil, nil, nil
+		text, _ := json.Marshal(c) // numbers and strings that came from JSON
+		h.Write(text)
+		var buffer [4096]byte
+		for at := 0; at < len(m.Weights); {
+			n := 0
+			for ; n < len(buffer) && at < len(m.Weights); n, at = n+4, at+1 {
+				binary.LittleEndian.PutUint32(buffer[n:], math.Float32bits(m.Weights[at]))
+			}
+			h.Write(buffer[:n])
 		}
-		h.Write(buffer[:n])
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

@@ -156,4 +156,6 @@ export interface Model {
   layers: number;
   device: string;
   hash: string;
+  /** That answer together, two or more. */
+  models?: number;
 }

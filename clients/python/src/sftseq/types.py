@@ -170,4 +170,5 @@ class Model(_Model, total=False):
     numbers: List[str]
     features: List[str]  # of tokens without ids
     edgeFeatures: List[str]  # of graphs
+    models: int  # that answer together, two or more
     tokenizer: Dict[str, str]

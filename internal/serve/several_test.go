@@ -1,0 +1,60 @@
+package serve
+
+import (
+	"math"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestSeveral: several models answer together, say how many they are, and refuse what a single one
+// alone has; the server goes on.
+func TestSeveral(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Load = func() (*Model, error) {
+		a, err := sft.Load(filepath.Join(goldenDir, "pre"))
+		if err != nil {
+			return nil, err
+		}
+		b, err := sft.Load(filepath.Join(goldenDir, "pre"))
+		if err != nil {
+			return nil, err
+		}
+		for i := range b.Weights {
+			b.Weights[i] *= 1.1
+		}
+		if Hash(a) == Hash(a, b) || Hash(a, b) == Hash(b, a) {
+			t.Error("other models have the same hash")
+		}
+		d := cpu.New(2)
+		s, err := sft.NewEnsemble([]*sft.Model{a, b}, d)
+		return &Model{Scorer: s, Name: "several", Device: d.Name(), Hash: Hash(a, b), Release: func() { d.Close() }}, err
+	}
+	s := start(t, o)
+	c := dial(t, s).initialize(nil)
+	c.refuse(1, "sequence/embed", map[string]any{"text": "1"}, -32601, several)
+	c.refuse(2, "sequence/classify", map[string]any{"text": "1", "explain": true}, -32602, several)
+	var info struct{ Models int }
+	if c.call(3, "model/info", map[string]any{}, &info); info.Models != 2 {
+		t.Errorf("%d models, expected 2", info.Models)
+	}
+	var reply struct{ Probabilities []float64 }
+	c.call(4, "sequence/classify", map[string]any{"text": "[MAX 1 2 ]"}, &reply)
+	sum := 0.0
+	for _, p := range reply.Probabilities {
+		sum += p
+	}
+	if len(reply.Probabilities) != 10 || math.Abs(sum-1) > 1e-5 {
+		t.Errorf("probabilities %v", reply.Probabilities)
+	}
+	if err := s.reopen(); err != nil {
+		t.Error(err)
+	}
+	w := startHTTP(t, o, HTTPOptions{})
+	if r, answer := w.send("POST", "/v1/embeddings", `{"model":"several","input":"1"}`); r.StatusCode/100 != 4 || !strings.Contains(answer, several) {
+		t.Errorf("status %d, %s", r.StatusCode, answer)
+	}
+}
