@@ -74,7 +74,7 @@ parts what one run reports, but for rankings and simple models, or lists those t
 missing. Without --shard a Slurm array or a Kubernetes Indexed Job says which. With
 --on-error column a row that cannot be measured is kept with an error, and the exit status
 is 0.`,
-		Flags: append(append(append(modelFlags(), rankFlags()...),
+		Flags: append(append(append(modelFlags(modelsFlag()), rankFlags()...),
 			&cli.StringFlag{Name: "data", Usage: "labelled `FILE|DIR` (required)", TakesFile: true},
 			&cli.StringFlag{Name: "split", Value: "test", Usage: "of a data set, the split `NAME`"},
 			&cli.IntFlag{Name: "queries", Value: defaultQueries, Usage: "rank the documents of pairs for `N` queries; 0 is none, and keeps no document"},
@@ -103,7 +103,7 @@ func eval(c *cli.Context) error {
 	if queries < 0 {
 		return usage(c, "--queries %d, expected 0 or more", queries)
 	}
-	m, err := loadModel(c)
+	m, err := loadModels(c)
 	if err != nil {
 		return err
 	}
@@ -126,6 +126,12 @@ func eval(c *cli.Context) error {
 				queries, c.String("model"), m.Config.Task, m.Config.NumLabels, sft.Retrieval)
 		}
 		queries = 0
+	}
+	if !m.alone() {
+		if c.IsSet("queries") && queries > 0 {
+			return m.needsOne(c.String("model"), fmt.Sprintf("--queries %d", queries))
+		}
+		queries = 0 // documents are ranked by embeddings
 	}
 	in, path, total, err := testData(c.String("data"), c.String("split"))
 	if err != nil {

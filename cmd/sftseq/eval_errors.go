@@ -39,7 +39,7 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Sp
 	}
 	var tokenizer tokenizers.Tokenizer
 	if config.Tags() && !config.Featured() {
-		if tokenizer, err = tokenizers.Open(config.Tokenizer, c.String("model")); err != nil {
+		if tokenizer, err = tokenizers.Open(config.Tokenizer, tokenizerDir(c)); err != nil {
 			return nil, err
 		}
 	}

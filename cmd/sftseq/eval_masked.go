@@ -9,7 +9,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/seq"
-	"github.com/sftseq/sftseq/sft"
 )
 
 // maskedResult is what eval prints of a model that fills masks.
@@ -31,7 +30,7 @@ func (r *maskedResult) write(w io.Writer) error {
 
 // evalMasked measures how well a model of sftseq pretrain tells masked tokens, which are
 // always the same ones.
-func evalMasked(c *cli.Context, m *sft.Model) error {
+func evalMasked(c *cli.Context, m models) error {
 	for _, name := range []string{"errors", "queries"} {
 		if c.IsSet(name) {
 			return usage(c, "--%s: the model %s has no classes: it was trained without labels", name, c.String("model"))

@@ -78,7 +78,7 @@ func defined(v *float64) string {
 }
 
 // evalLabels measures how well a model tells which labels of rows hold.
-func evalLabels(c *cli.Context, m *sft.Model) error {
+func evalLabels(c *cli.Context, m models) error {
 	in, err := openEvalRows(c, m)
 	if err != nil {
 		return err

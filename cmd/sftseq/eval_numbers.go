@@ -76,7 +76,7 @@ func determination(r2 *float64) string {
 }
 
 // evalNumbers measures how far the predictions of a regression are from the numbers of rows.
-func evalNumbers(c *cli.Context, m *sft.Model) error {
+func evalNumbers(c *cli.Context, m models) error {
 	in, err := openEvalRows(c, m)
 	if err != nil {
 		return err

@@ -33,6 +33,9 @@ type evaluated struct {
 // title is how a report begins.
 func (e evaluated) title() string {
 	text := e.Model
+	if e.Models > 0 {
+		text += fmt.Sprintf(" (%d models together)", e.Models)
+	}
 	if e.Step > 0 {
 		text += fmt.Sprintf(" at step %d", e.Step)
 	}
@@ -57,17 +60,28 @@ type evalResult struct {
 
 // trained says which weights of its run a model has; of a model without its run nothing.
 type trained struct {
-	Step       int  `json:"step,omitempty"`
+	Models     int  `json:"models,omitempty"`     // that answer together; of a single one nothing
+	Step       int  `json:"step,omitempty"`       // of a single one
 	Unfinished bool `json:"unfinished,omitempty"` // training has not ended
 }
 
-// trainedIn reads it of a run directory.
-func trainedIn(dir string) trained {
-	run, err := sft.LoadCheckpoint(dir)
-	if err != nil {
-		return trained{} // the model is whole without it
+// trainedIn reads it of a run directory, or of the folder of several.
+func trainedIn(dir string) (t trained) {
+	members := membersOf(dir)
+	if len(members) > 1 {
+		t.Models = len(members)
 	}
-	return trained{cmp.Or(run.State.BestStep, run.State.Step), !provenance.Ended(run)}
+	for _, name := range members {
+		run, err := sft.LoadCheckpoint(name)
+		if err != nil {
+			continue // the model is whole without it
+		}
+		t.Unfinished = t.Unfinished || !provenance.Ended(run)
+		if t.Models == 0 {
+			t.Step = cmp.Or(run.State.BestStep, run.State.Step)
+		}
+	}
+	return t
 }
 
 // mostClasses is how many classes a confusion matrix shows to a person.

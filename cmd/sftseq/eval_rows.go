@@ -25,7 +25,7 @@ type evalRows struct {
 }
 
 // openEvalRows opens them, and begins --errors.
-func openEvalRows(c *cli.Context, m *sft.Model) (*evalRows, error) {
+func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 	if c.IsSet("queries") && c.Int("queries") > 0 {
 		return nil, usage(c, "--queries %d: the model %s is of task %s, expected %s with 2 classes", c.Int("queries"), c.String("model"), m.Config.Task, sft.Retrieval)
 	}

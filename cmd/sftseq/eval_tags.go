@@ -111,7 +111,7 @@ func (r *tagsResult) writeTags(out *lines) {
 }
 
 // evalTags measures the tags that a model gives the tokens of rows.
-func evalTags(c *cli.Context, m *sft.Model) error {
+func evalTags(c *cli.Context, m models) error {
 	in, err := openEvalRows(c, m)
 	if err != nil {
 		return err

@@ -24,7 +24,7 @@ no noise, no dropout. In place of the label a line has
    regression    "numbers", in the order of the model's, or by their names: {"mass": 1.5}
 
 The file has exactly the model's tensors. A bad line is an error, and nothing is written.`,
-		Flags: append(modelFlags(), maxLineFlag(),
+		Flags: append(modelFlags(modelFlag()), maxLineFlag(),
 			&cli.StringFlag{Name: "input", Usage: "labelled JSON lines in `FILE` (required; - is standard input)", TakesFile: true},
 			&cli.StringFlag{Name: "output", Usage: "safetensors `FILE` to write (required)", TakesFile: true},
 		),

@@ -34,7 +34,7 @@ func TestHints(t *testing.T) {
 		{csv + ": expected a data set, " + make, []string{"data", "stats", csv}},
 		{"found a folder of files: make one of it, such as with\n  sftseq data convert --from " + folder + " --to data/sounds", []string{"train", "custom", "--data", folder, "--out", filepath.Join(dir, "out")}},
 		{"the data set is incomplete", []string{"eval", "--model", goldenPath("pre"), "--data", t.TempDir()}},
-		{runs + ": expected a model, found the folder of 2: name one of them, such as --model " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"eval", "--model", runs, "--data", csv}},
+		{runs + ": expected a model, found the folder of 2: name one of them, such as --model " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"info", "--model", runs}},
 		{runs + ": expected a model, found the folder of 2: name one of them, such as " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"export", "onnx", runs, "--output", filepath.Join(dir, "out")}},
 		{runs + ": expected a model, found the folder of 2: name one of them, such as " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"export", "pytorch", runs, "--output", filepath.Join(dir, "out")}},
 		{folder + ": expected a file, found a directory\n", []string{"grads", "--model", goldenPath("pre"), "--input", folder, "--output", filepath.Join(dir, "out")}},

@@ -17,9 +17,14 @@ func modelFlag() cli.Flag {
 	return &cli.StringFlag{Name: "model", Usage: "model `DIR`: config.json and model.safetensors (required)", TakesFile: true}
 }
 
-// modelFlags are those of every command that runs a model.
-func modelFlags() []cli.Flag {
-	return append(append([]cli.Flag{modelFlag()}, deviceFlags(device.FP32)...), threadsFlag())
+// modelsFlag takes several models that answer together, too.
+func modelsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "model", Usage: "model `DIR`: config.json and model.safetensors; or a folder of such, as train --seeds leaves it, whose models answer together (required)", TakesFile: true}
+}
+
+// modelFlags are those of every command that runs what a flag names.
+func modelFlags(model cli.Flag) []cli.Flag {
+	return append(append([]cli.Flag{model}, deviceFlags(device.FP32)...), threadsFlag())
 }
 
 func threadsFlag() cli.Flag {
@@ -47,14 +52,14 @@ func readModel(dir, flag string) (*sft.Model, error) {
 	return m, err
 }
 
-// openScorer puts a model on --device. Release ends its use.
-func openScorer(c *cli.Context, m *sft.Model) (s *sft.Scorer, release func(), err error) {
+// openScorer puts models on --device. Release ends their use.
+func openScorer(c *cli.Context, m models) (s *sft.Scorer, release func(), err error) {
 	d, err := openDevice(c)
 	if err != nil {
 		return nil, nil, err
 	}
 	release = func() { closeDevice(c, d) }
-	if s, err = sft.NewScorer(m, d); err != nil {
+	if s, err = sft.NewEnsemble(m.all(), d); err != nil {
 		release()
 		return nil, nil, err
 	}

@@ -42,8 +42,8 @@ rows is written, with logits as vectors; a row that cannot be read ends it. A co
 is copied. Tokens are ids, plus first_token_id where the schema's metadata has
 that: of text as bytes, each byte plus 1, or the bytes with first_token_id 1.`
 
-func lineFlags() []cli.Flag {
-	return append(append(modelFlags(),
+func lineFlags(model cli.Flag) []cli.Flag {
+	return append(append(modelFlags(model),
 		&cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"},
 		maxLineFlag(),
 	), append(tableFlags(), shardFlags()...)...)
@@ -89,7 +89,7 @@ with the most probable token in place of each mask, told from the others alone. 
 one token: a byte or a whole word, as the model's tokenizer has them. --fill answers lines.
 
 ` + linesHelp,
-		Flags: append(lineFlags(), &cli.BoolFlag{Name: "explain", Usage: "say what the model read of each sequence"},
+		Flags: append(lineFlags(modelsFlag()), &cli.BoolFlag{Name: "explain", Usage: "say what the model read of each sequence"},
 			&cli.BoolFlag{Name: "fill", Usage: "fill the masks of each sequence, with a model of sftseq pretrain"},
 			&cli.StringFlag{Name: "mask", Value: "[MASK]", Usage: "with --fill, what stands in a text for a masked token"},
 			&cli.IntFlag{Name: "candidates", Value: 5, Usage: "with --fill, the most probable `N` tokens for each mask"}),
@@ -114,7 +114,7 @@ func predict(c *cli.Context) error {
 		return answerLines(c, func(s *sft.Scorer) *answer.Model { return answer.Predictor(s, explain) })
 	}
 	return answerLines(c, func(s *sft.Scorer) *answer.Model {
-		tokenizer, err := tokenizers.Open(s.Config().Tokenizer, c.String("model"))
+		tokenizer, err := tokenizers.Open(s.Config().Tokenizer, tokenizerDir(c))
 		if err != nil {
 			tokenizer = nil // who asks with tokens is answered with them
 		}
@@ -138,7 +138,7 @@ the pooled vector of the sequence, to be compared by cosine. A retrieval model
 embeds single sequences; for a pair it gives embedding_a and embedding_b.
 
 ` + linesHelp,
-		Flags:  lineFlags(),
+		Flags:  lineFlags(modelFlag()),
 		Action: func(c *cli.Context) error { return answerLines(c, answer.Embedder) },
 	}
 }
@@ -155,15 +155,15 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	if err != nil {
 		return err
 	}
-	m, err := loadModel(c)
+	m, err := loadModels(c)
 	if err != nil {
 		return err
 	}
-	if err := taskFor(c, m.Config); err != nil {
+	if err := taskFor(c, m); err != nil {
 		return err
 	}
 	if c.Bool("truncate") {
-		m.Config.Truncate()
+		m.truncate()
 	}
 	scorer, release, err := openScorer(c, m)
 	if err != nil {
@@ -184,7 +184,7 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 		return err
 	}
 	defer in.Close()
-	parser := requests.NewParser(m.Config, c.String("model"), name, model.Sequences...)
+	parser := requests.NewParser(m.Config, tokenizerDir(c), name, model.Sequences...)
 	if c.Bool("fill") {
 		parser.Mask = c.String("mask")
 	}
@@ -192,7 +192,8 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 }
 
 // taskFor refuses a model that cannot do what is asked for.
-func taskFor(c *cli.Context, m *sft.Config) error {
+func taskFor(c *cli.Context, models models) error {
+	m := models.Config
 	fills := m.Task == sft.FillMask
 	switch fill := c.Bool("fill"); {
 	case fill && !fills:
@@ -201,6 +202,12 @@ func taskFor(c *cli.Context, m *sft.Config) error {
 		return fmt.Errorf("--fill: the model %s tells the spectrum around a masked sample, not the sample, so it fills no masks (pretrain --mask-targets tokens makes one that does)", c.String("model"))
 	case !fill && fills && c.Command.Name == "predict":
 		return fmt.Errorf("the model %s was trained without labels (sftseq pretrain), and predicts none: --fill fills masks, sftseq embed gives vectors, and sftseq train --init-from learns labels", c.String("model"))
+	}
+	switch {
+	case c.Command.Name == "embed":
+		return models.needsOne(c.String("model"), "embed")
+	case c.Bool("explain"):
+		return models.needsOne(c.String("model"), "--explain")
 	}
 	return nil
 }

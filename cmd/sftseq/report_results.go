@@ -152,7 +152,7 @@ func (r *reportRows) measure(c *cli.Context, m *sft.Model, dir string, run func(
 	if err := checkAnswers(m.Config, reader.Spec(), r.path); err != nil {
 		return err
 	}
-	scorer, release, err := openScorer(c, m)
+	scorer, release, err := openScorer(c, models{Model: m})
 	if err != nil {
 		return err
 	}

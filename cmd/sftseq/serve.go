@@ -61,7 +61,7 @@ error.
 
 Exit status: 0 at the end of the input, after shutdown and exit, and after
 SIGTERM; 1 after an exit without shutdown, and where something failed.`,
-		Flags: append(append(modelFlags(), httpFlags()...),
+		Flags: append(append(modelFlags(modelsFlag()), httpFlags()...),
 			&cli.StringFlag{Name: "framing", Value: transport.Lines, Usage: "`KIND` of messages: lines, or lsp (Content-Length headers)"},
 			&cli.StringSliceFlag{Name: "listen", Usage: "serve clients at `ADDRESS`: unix:PATH or tcp:HOST:PORT (this machine without a host)"},
 			&cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"},
@@ -178,7 +178,10 @@ func size(c *cli.Context, name string, least, most uint64) (int64, error) {
 
 // serveModel reads --model and puts it on --device.
 func serveModel(c *cli.Context) (*serve.Model, error) {
-	m, err := loadModel(c)
+	m, err := loadModels(c)
+	if err == nil && c.String("index") != "" {
+		err = m.needsOne(c.String("model"), "--index")
+	}
 	if err == nil && m.Config.Featured() && c.String("index") != "" {
 		err = fmt.Errorf("%s: the tokens of the model have features, and an index keeps token ids, to embed them anew: expected no --index", c.String("model"))
 	}
@@ -186,18 +189,18 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 		return nil, err
 	}
 	if c.Bool("truncate") {
-		m.Config.Truncate()
+		m.truncate()
 	}
 	d, err := openDevice(c)
 	if err != nil {
 		return nil, err
 	}
-	s, err := sft.NewScorer(m, d)
+	s, err := sft.NewEnsemble(m.all(), d)
 	if err != nil {
 		closeDevice(c, d)
 		return nil, err
 	}
-	return &serve.Model{Scorer: s, Name: modelName(c.String("model")), Dir: c.String("model"), Device: d.Name(), Hash: serve.Hash(m), Release: func() { closeDevice(c, d) }}, nil
+	return &serve.Model{Scorer: s, Name: modelName(c.String("model")), Dir: tokenizerDir(c), Device: d.Name(), Hash: serve.Hash(m.all()...), Release: func() { closeDevice(c, d) }}, nil
 }
 
 // modelName is what clients are told of a model's directory: its last name.

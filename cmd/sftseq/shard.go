@@ -128,9 +128,17 @@ func (j *shardJob) key(c *cli.Context, kernels string, in *shard.Input, options 
 	return key, err
 }
 
-// modelHash is of all files that a model's answers depend on.
+// modelHash is of all files that the answers of a model, or of several together, depend on.
 func modelHash(dir string) (string, error) {
-	return shard.HashOf(dir, "config.json", "model.safetensors", tokenizers.FileName)
+	var all []string
+	for _, member := range membersOf(dir) {
+		hash, err := shard.HashOf(member, "config.json", "model.safetensors", tokenizers.FileName)
+		if err != nil {
+			return "", err
+		}
+		all = append(all, hash)
+	}
+	return strings.Join(all, " "), nil
 }
 
 // begin begins the part of the job, or tells that it is there, where part is nil. Parts that
@@ -239,7 +247,7 @@ func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *sh
 // write answers rows as Arrow, a file with a key or a stream without one, and returns how
 // many.
 func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model, from *tableInput, to io.Writer, key *shard.Key, open func() (table.Reader, error)) (count int, err error) {
-	parser := requests.NewParser(config, c.String("model"), from.Path, model.Sequences...)
+	parser := requests.NewParser(config, tokenizerDir(c), from.Path, model.Sequences...)
 	if err := parser.ReadsText(); err != nil && !from.Tokens && !from.Points && !from.Molecules {
 		return 0, err
 	}

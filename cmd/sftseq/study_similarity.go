@@ -172,7 +172,7 @@ type layerSimilarity struct{ cosine, rank, entropy []float64 }
 // layerSimilarities measures the first rows. Sequences of one token have no pairs, and are
 // passed over.
 func layerSimilarities(c *cli.Context, s *studiedModel, rows int) (layers []layerSimilarity, sequences int, err error) {
-	scorer, release, err := openScorer(c, s.model)
+	scorer, release, err := openScorer(c, models{Model: s.model})
 	if err != nil {
 		return nil, 0, err
 	}

@@ -17,7 +17,7 @@ import (
 
 // answerTable reads --input row by row and writes a row for each to --output.
 func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error {
-	parser := requests.NewParser(config, c.String("model"), c.String("input"), model.Sequences...)
+	parser := requests.NewParser(config, tokenizerDir(c), c.String("input"), model.Sequences...)
 	if config.Edged() && parser.ReadsMolecules() != nil && c.String("smiles") == "" {
 		return fmt.Errorf("%s: the model reads graphs, and a table has no edges: expected lines of JSON, or an Arrow file of graphs and --output with a name that ends in .arrow", c.String("input"))
 	}

@@ -34,7 +34,7 @@ func runFlags(out string) []cli.Flag {
 		&cli.BoolFlag{Name: "resume", Usage: "go on from the checkpoint in --out"},
 		&cli.StringFlag{Name: "config", Usage: "JSON `FILE` of flags, such as {\"batch\": 32, \"lr\": 0.0005}; the command line wins", TakesFile: true},
 		&cli.StringFlag{Name: "init-from", Usage: "fine-tune the weights of the model in `DIR`; for other labels or another task with a fresh head", TakesFile: true},
-		&cli.StringFlag{Name: "seeds", Usage: "repeat for each `SEED,SEED,…` and report the mean"},
+		&cli.StringFlag{Name: "seeds", DefaultText: "of the preset, mostly --seed alone", Usage: "repeat for each `SEED,SEED,…` and report the mean; eval, predict and serve take --out as their --model, whose models then answer together"},
 		threadsFlag(),
 		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory; with less, fewer pieces train at once, with the same result; unless it is given, a graphics processor may take all it has"},
 		&cli.DurationFlag{Name: "save-every", Value: time.Minute, Usage: "time between checkpoints"},

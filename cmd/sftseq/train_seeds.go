@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -74,6 +75,9 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 		said = fmt.Sprintf("mean %.2f%%, standard deviation %.2f%%", 100*mean, 100*deviation)
 	}
 	fmt.Fprintf(c.App.Writer, "validation %s over %d seeds: %s\n", by, len(reached), said)
+	if len(seeds) > 1 && commandOf(task) != "pretrain" {
+		fmt.Fprintf(c.App.Writer, "the models answer together, too, with fewer errors: --model %s\n", visible.Quote(c.String("out")))
+	}
 	return nil
 }
 
