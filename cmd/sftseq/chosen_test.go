@@ -30,7 +30,7 @@ func TestChosenPresets(t *testing.T) {
 		{"shapes", "quick", points(2000, 256), "--epochs 12 --point-rotation any"},
 		{"shape-parts", "quick", points(2000, 256), "--epochs 12 --point-rotation any"},
 		{"components", "quick", points(1886, 512), "--epochs 10" + components},
-		{"components", "hour", points(1886, 512), "--epochs 18" + components},
+		{"components", "hour", points(1886, 512), "--epochs 18 --hidden 128 --intermediate 256 --heads 16" + components},
 		{"component-parts", "quick", points(4524, 256), "--epochs 2"},
 		{"component-parts", "hour", points(4524, 256), "--epochs 12"},
 		{"molecules", "quick", molecules, "--epochs 30 --select mae"},

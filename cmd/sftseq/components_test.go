@@ -72,9 +72,10 @@ func TestComponents(t *testing.T) {
 		model := filepath.Join(dir, preset)
 		trainPublished(t, "components", data, model, "--preset", preset)
 		var result evalResult
-		said := succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")
-		if err := json.Unmarshal([]byte(said), &result); err != nil || len(result.Classes) != 41 || result.Baseline == nil {
-			t.Errorf("%s: %s, %v", preset, said, err)
+		_, said, errs := program(nil, "eval", "--model", model, "--data", data, "--device", "cpu", "--json")
+		if err := json.Unmarshal([]byte(said), &result); err != nil || len(result.Classes) != 41 || result.Baseline == nil ||
+			result.Models != map[string]int{"quick": 0, "hour": 2}[preset] {
+			t.Errorf("%s: %s%s, %v", preset, said, errs, err)
 		}
 	}
 	refuse(t, exitError, "expected data of the task components, classification with", "", "train", "components", "--data", modelNetData(t), "--out", filepath.Join(dir, "run"))
