@@ -6,10 +6,12 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/serve"
 	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -29,25 +31,42 @@ func loadModels(c *cli.Context) (m models, err error) {
 		m.Model, err = loadModel(c)
 		return m, err
 	}
-	for i, name := range members {
-		one, err := sft.Load(name)
-		if err != nil {
-			return models{}, err
+	names := bases(members)
+	others := fmt.Sprintf("; --model takes one of the folder's models, too (%s)", shortList(names, 10))
+	hashes := map[string]string{}
+	for i, member := range members {
+		one, err := sft.Load(member)
+		if err == nil && i > 0 {
+			err = m.Config.SameQuestions(one.Config)
 		}
+		if err != nil {
+			return models{}, fmt.Errorf("%s: expected models that answer together, and %s does not: %w%s", dir, names[i], err, others)
+		}
+		hash := serve.Hash(one)
+		if twin, ok := hashes[hash]; ok {
+			return models{}, fmt.Errorf("%s: expected different models, and %s is the same as %s%s", dir, names[i], twin, others)
+		}
+		hashes[hash] = names[i]
 		if i == 0 {
 			m.Model = one
-			continue
+		} else {
+			m.others = append(m.others, one)
 		}
-		if err := m.Config.SameQuestions(one.Config); err != nil {
-			return models{}, fmt.Errorf("%s: expected models that answer together, and %s does not fit %s: %w; --model takes one of them, too (%s)",
-				dir, filepath.Base(name), filepath.Base(members[0]), err, shortList(bases(members), 10))
-		}
-		m.others = append(m.others, one)
 	}
-	if !m.alone() {
-		fmt.Fprintf(c.App.ErrWriter, "%s: %d models, which answer together: %s\n", dir, len(members), shortList(bases(members), 10))
+	thresholds := sft.MeanThresholds(m.all())
+	for _, one := range m.all() {
+		one.Config.Thresholds = thresholds
 	}
+	fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", dir, togetherText(names))
 	return m, nil
+}
+
+// togetherText says which models a folder has.
+func togetherText(names []string) string {
+	if len(names) == 1 {
+		return "the model " + names[0]
+	}
+	return fmt.Sprintf("%d models, which answer together: %s", len(names), shortList(names, 10))
 }
 
 // alone reports whether it is a single model.
@@ -74,19 +93,24 @@ func (m models) needsOne(dir, what string) error {
 }
 
 // membersOf are the directories of the models that answer together: those in a folder that is no
-// model itself, or that one directory.
-func membersOf(dir string) []string {
-	if _, err := os.Stat(filepath.Join(dir, "config.json")); !errors.Is(err, fs.ErrNotExist) {
+// model itself, or that one directory. A run that has no weights yet is one of them, so that it is
+// not passed over.
+func membersOf(dir string) (members []string) {
+	if _, err := os.Stat(filepath.Join(dir, "config.json")); dir == "" || !errors.Is(err, fs.ErrNotExist) {
 		return []string{dir}
 	}
-	paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), "*", "model.safetensors"))
-	if len(paths) == 0 {
+	pattern := filepath.Join(escapeGlob(dir), "[^.]*")
+	for _, name := range []string{"config.json", "model.safetensors"} {
+		paths, _ := filepath.Glob(filepath.Join(pattern, name))
+		for _, path := range paths {
+			members = append(members, filepath.Dir(path))
+		}
+	}
+	slices.Sort(members)
+	if members = slices.Compact(members); members == nil {
 		return []string{dir}
 	}
-	for i, path := range paths {
-		paths[i] = filepath.Dir(path)
-	}
-	return paths
+	return members
 }
 
 // escapeGlob has a pattern match a directory by its name.

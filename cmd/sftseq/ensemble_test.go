@@ -2,13 +2,16 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestEnsemble: the models that train --seeds leaves answer together where --model is their folder: by lines, by
@@ -16,8 +19,11 @@ import (
 func TestEnsemble(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs [x]")
 	status, said, errs := program(nil, "train", "custom", "--data", data, "--out", out, "--seeds", "3,1,2", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
-	if status != 0 || !strings.Contains(said, "the models answer together, too, with fewer errors: --model '"+out+"'\n") {
+	if status != 0 || !strings.Contains(said, "together they usually err less: --model '"+out+"' answers with all of them\n") {
 		t.Fatalf("status %d, %s\n%s", status, said, errs)
+	}
+	if !strings.Contains(said, "--seed 2 ") || !strings.Contains(said, " --out '"+filepath.Join(out+"-again", "seed-2")+"'") {
+		t.Errorf("repeated in the folder itself: %s", said)
 	}
 	told := out + ": 3 models, which answer together: seed-1, seed-2, seed-3\n"
 	predict := func(model, told string, args ...string) []requests.Prediction {
@@ -85,33 +91,150 @@ func TestEnsemble(t *testing.T) {
 		t.Errorf("%s%s", said, errs)
 	}
 
-	for want, args := range map[string][]string{
-		"embed: expected a model, found 3 that answer together, and do no more: name one of them, such as --model '" + filepath.Join(out, "seed-1") + "' (seed-1, seed-2, seed-3)": {"embed", "--model", out},
-		"--explain: expected a model, found 3": {"predict", "--explain", "--model", out},
-		"--index: expected a model, found 3":   {"serve", "--index", filepath.Join(t.TempDir(), "index"), "--model", out},
+	one := "expected a model, found the folder of 3: name one of them, such as --model '" + filepath.Join(out, "seed-1") + "' (seed-1, seed-2, seed-3)"
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{one, []string{"embed", "--model", out}},
+		{one, []string{"predict", "--explain", "--model", out}},
+		{"--index: expected a model, found 3", []string{"serve", "--index", filepath.Join(t.TempDir(), "index"), "--model", out}},
+		{"--queries 3: the model", []string{"eval", "--queries", "3", "--model", out, "--data", data}},
 	} {
-		if status, _, errs := program(strings.NewReader(""), args...); status != exitError || !strings.Contains(errs, "sftseq: "+want) {
-			t.Errorf("%v: status %d, %s", args, status, errs)
+		if status, _, errs := program(strings.NewReader(""), c.args...); status == 0 || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: status %d, %s", c.args, status, errs)
 		}
 	}
 
-	// One of them is other weights: the parts are of another model. And one is of other data.
-	if err := os.CopyFS(filepath.Join(out, "seed-4"), os.DirFS(filepath.Join(out, "seed-1"))); err != nil {
-		t.Fatal(err)
+	// A model that is another by its weights alone: the parts are of other models.
+	member := func(name string) string { return filepath.Join(out, name) }
+	copied := func(from, name string) {
+		t.Helper()
+		if err := os.CopyFS(member(name), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
 	}
+	removed := func(names ...string) {
+		t.Helper()
+		if err := os.RemoveAll(member(filepath.Join(names...))); err != nil {
+			t.Fatal(err)
+		}
+	}
+	fourth := filepath.Join(t.TempDir(), "fourth")
+	if status, _, errs := program(nil, "train", "custom", "--data", data, "--out", fourth, "--seed", "4", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3"); status != 0 {
+		t.Fatal(errs)
+	}
+	copied(fourth, "seed-4")
 	if status, _, errs := program(nil, "predict", "--verify", "--model", out, "--output", parts); status == 0 {
 		t.Errorf("parts of three models pass for those of four: %s", errs)
 	}
-	if err := os.CopyFS(filepath.Join(out, "other"), os.DirFS(goldenPath("pre"))); err != nil {
-		t.Fatal(err)
+	removed("seed-4")
+
+	// Models that do not belong there are errors that name them.
+	for _, c := range []struct{ from, gone, want string }{
+		{goldenPath("pre"), "", "x does not: the number of its labels is 10, and of the first 2; --model takes one of the folder's models, too (seed-1, seed-2, seed-3, x)"},
+		{goldenPath("regression"), "", "x does not: its task is regression, and of the first classification"},
+		{member("seed-1"), "", "x is the same as seed-1"},
+		{member("seed-1"), "model.safetensors", "x does not: "},
+		{member("seed-1"), "config.json", "x does not: "},
+	} {
+		copied(c.from, "x")
+		if c.gone != "" {
+			removed("x", c.gone)
+		}
+		refuse(t, exitError, c.want, "", "predict", "--model", out)
+		removed("x")
 	}
-	refuse(t, exitError, out+": expected models that answer together, and seed-1 does not fit other: its answers are others than those of the first", "", "predict", "--model", out)
 
 	alone := filepath.Join(t.TempDir(), "runs")
 	if err := os.CopyFS(filepath.Join(alone, "seed-1"), os.DirFS(filepath.Join(out, "seed-1"))); err != nil {
 		t.Fatal(err)
 	}
-	if r := predict(alone, "", "predict"); len(r) != 2 || r[0].Probabilities[0] != predict(filepath.Join(out, "seed-1"), "", "predict")[0].Probabilities[0] {
+	if r := predict(alone, alone+": the model seed-1\n", "predict"); len(r) != 2 || r[0].Probabilities[0] != predict(filepath.Join(out, "seed-1"), "", "predict")[0].Probabilities[0] {
 		t.Errorf("%+v", r)
 	}
+}
+
+// TestEnsembleOfLabels: each run chooses thresholds of its own for several labels of a row, and together
+// a label holds from their mean on.
+func TestEnsembleOfLabels(t *testing.T) {
+	dir := t.TempDir()
+	data, out := filepath.Join(dir, "data"), filepath.Join(dir, "runs")
+	table := "text,topics\n"
+	for i := range 120 {
+		table += fmt.Sprintf("%d,%s\n", i, []string{"a", "b", "a b", "c", "b c"}[i*i%5])
+	}
+	succeed(t, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "x.csv"), table), "--to", data, "--text", "text", "--label", "topics", "--label-separator", " ")
+	if status, _, errs := program(nil, "train", "custom", "--data", data, "--out", out, "--seeds", "1,2", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3"); status != 0 {
+		t.Fatal(errs)
+	}
+	type answer struct {
+		Labels        []string
+		Probabilities map[string]float64
+	}
+	line := func(model string) (reply answer, thresholds []float64) {
+		t.Helper()
+		status, said, errs := program(strings.NewReader(`{"text":"7"}`), "predict", "--model", model)
+		if err := json.Unmarshal([]byte(said), &reply); status != 0 || err != nil {
+			t.Fatalf("status %d, %v, %s%s", status, err, said, errs)
+		}
+		if model != out {
+			m, err := sft.Load(model)
+			if err != nil {
+				t.Fatal(err)
+			}
+			thresholds = m.Config.Thresholds
+		}
+		return reply, thresholds
+	}
+	a, of1 := line(filepath.Join(out, "seed-1"))
+	b, of2 := line(filepath.Join(out, "seed-2"))
+	if len(of1) != 3 || slices.Equal(of1, of2) {
+		t.Fatalf("thresholds %v and %v, expected different ones", of1, of2)
+	}
+	got, _ := line(out)
+	var want []string
+	for i, name := range []string{"a", "b", "c"} {
+		mean := (a.Probabilities[name] + b.Probabilities[name]) / 2
+		if math.Abs(got.Probabilities[name]-mean) > 1e-6 {
+			t.Errorf("probability %v of %s, expected %v", got.Probabilities[name], name, mean)
+		}
+		if mean >= (of1[i]+of2[i])/2 {
+			want = append(want, name)
+		}
+	}
+	if !slices.Equal(got.Labels, want) {
+		t.Errorf("labels %v, expected %v", got.Labels, want)
+	}
+	if status, _, errs := program(nil, "eval", "--model", out, "--data", data); status != 0 {
+		t.Error(errs)
+	}
+}
+
+// TestPresetOfSeveral: a preset of several seeds trains them, --seed one of them, and each is resumed as what it is.
+func TestPresetOfSeveral(t *testing.T) {
+	dir := t.TempDir()
+	data, runs, alone := filepath.Join(dir, "data"), filepath.Join(dir, "runs"), filepath.Join(dir, "alone")
+	if status, _, errs := program(nil, "data", "convert", "components", "--from", componentMeshes(t), "--to", data, "--points", "24", "--seed", "1"); status != 0 {
+		t.Fatal(errs)
+	}
+	args := func(out string, more ...string) []string {
+		return append([]string{"train", "components", "--preset", "hour", "--data", data, "--out", out, "--hidden", "16", "--steps", "2", "--device", "cpu"}, more...)
+	}
+	if status, said, errs := program(nil, args(runs)...); status != 0 || !strings.Contains(said, "over 2 seeds") {
+		t.Fatalf("%s%s", said, errs)
+	}
+	for _, name := range []string{"seed-1", "seed-2"} {
+		if _, err := sft.Load(filepath.Join(runs, name)); err != nil {
+			t.Error(err)
+		}
+	}
+	if status, said, errs := program(nil, args(alone, "--seed", "5", "--stop-at", "1")...); status != 0 || strings.Contains(said, "seeds:") {
+		t.Fatalf("%s%s", said, errs)
+	}
+	if status, said, errs := program(nil, "train", "components", "--preset", "hour", "--out", alone, "--resume", "--device", "cpu"); status != 0 || !strings.Contains(said, "(step 2 of 2)") {
+		t.Errorf("%s%s", said, errs)
+	}
+	refuse(t, exitUsage, "the preset hour trains several, of seeds 1,2: --seed trains one", "", args(filepath.Join(dir, "x"), "--stop-at", "1")...)
+	refuse(t, exitError, "holds a run, and --seeds trains each seed in a folder in --out", "", args(alone)...)
 }

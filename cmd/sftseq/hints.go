@@ -91,14 +91,11 @@ func linesHint(first []byte) string {
 // runsIn tells of the models in the folders of a directory, as train --seeds leaves them,
 // or is "". Flag is what a model is named by, with a space, or "" where it is an argument.
 func runsIn(dir, flag string) string {
-	paths, _ := filepath.Glob(filepath.Join(dir, "*", "model.safetensors"))
-	var names []string
-	for _, path := range paths {
-		names = append(names, filepath.Base(filepath.Dir(path)))
-	}
-	if names == nil {
+	members := membersOf(dir)
+	if len(members) < 2 {
 		return ""
 	}
+	names := bases(members)
 	return fmt.Sprintf("%s: expected a model, found the folder of %d: name one of them, such as %s%s (%s)",
 		dir, len(names), flag, visible.Quote(filepath.Join(dir, names[0])), shortList(names, 10))
 }

@@ -43,6 +43,9 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 // readModel reads a model directory. Where there are runs in its place, it names them, as they are named
 // behind flag.
 func readModel(dir, flag string) (*sft.Model, error) {
+	if members := membersOf(dir); len(members) == 1 {
+		dir = members[0]
+	}
 	m, err := sft.Load(dir)
 	if err != nil {
 		if runs := runsIn(dir, flag); runs != "" {

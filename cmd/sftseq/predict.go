@@ -155,11 +155,16 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	if err != nil {
 		return err
 	}
-	m, err := loadModels(c)
+	var m models
+	if c.Command.Name == "embed" || c.Bool("explain") || c.Bool("fill") {
+		m.Model, err = loadModel(c)
+	} else {
+		m, err = loadModels(c)
+	}
 	if err != nil {
 		return err
 	}
-	if err := taskFor(c, m); err != nil {
+	if err := taskFor(c, m.Config); err != nil {
 		return err
 	}
 	if c.Bool("truncate") {
@@ -192,8 +197,7 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 }
 
 // taskFor refuses a model that cannot do what is asked for.
-func taskFor(c *cli.Context, models models) error {
-	m := models.Config
+func taskFor(c *cli.Context, m *sft.Config) error {
 	fills := m.Task == sft.FillMask
 	switch fill := c.Bool("fill"); {
 	case fill && !fills:
@@ -202,12 +206,6 @@ func taskFor(c *cli.Context, models models) error {
 		return fmt.Errorf("--fill: the model %s tells the spectrum around a masked sample, not the sample, so it fills no masks (pretrain --mask-targets tokens makes one that does)", c.String("model"))
 	case !fill && fills && c.Command.Name == "predict":
 		return fmt.Errorf("the model %s was trained without labels (sftseq pretrain), and predicts none: --fill fills masks, sftseq embed gives vectors, and sftseq train --init-from learns labels", c.String("model"))
-	}
-	switch {
-	case c.Command.Name == "embed":
-		return models.needsOne(c.String("model"), "embed")
-	case c.Bool("explain"):
-		return models.needsOne(c.String("model"), "--explain")
 	}
 	return nil
 }

@@ -7,6 +7,8 @@ import (
 	"io"
 	"io/fs"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -115,7 +117,10 @@ func train(c *cli.Context, task *lra.Task) error {
 	if err != nil {
 		return usage(c, "--preset: %w", err)
 	}
-	if preset.Seeds != "" && !c.IsSet("seeds") && !c.IsSet("seed") {
+	if preset.Seeds != "" && !c.IsSet("seeds") && !c.IsSet("seed") && !(c.Bool("resume") && isRun(c.String("out"))) {
+		if c.IsSet("stop-at") {
+			return usage(c, "--stop-at is of one run, and the preset %s trains several, of seeds %s: --seed trains one", preset.Name, preset.Seeds)
+		}
 		if err := c.Set("seeds", preset.Seeds); err != nil {
 			return err
 		}
@@ -128,6 +133,16 @@ func train(c *cli.Context, task *lra.Task) error {
 		return r.run(c)
 	}
 	return trainSeeds(c, task)
+}
+
+// isRun reports whether a run was begun in a directory.
+func isRun(dir string) bool {
+	for _, name := range []string{"config.json", "last"} {
+		if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // trainRun is one run, ready to start.

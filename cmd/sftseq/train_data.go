@@ -384,6 +384,6 @@ func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *sft.Settings,
 	if settings.Steps > 0 && settings.Steps < from.State.Step {
 		return "", usage(c, "--steps %d: the run has made %d steps already", settings.Steps, from.State.Step)
 	}
-	err := p.MoveEnd(from, settings, fmt.Sprintf("sftseq %s --out %s --resume%s", commandOf(task), again(dir), givenFlags(c, "device", "precision")))
+	err := p.MoveEnd(from, settings, fmt.Sprintf("sftseq %s --out %s --resume%s", commandOf(task), again(c, dir), givenFlags(c, "device", "precision")))
 	return p.Command, err
 }

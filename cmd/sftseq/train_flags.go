@@ -66,7 +66,7 @@ func numberFlags(task *lra.Task) []cli.Flag {
 	}
 	return append([]cli.Flag{
 		presetFlag(task),
-		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of weights, order, noise and dropout"},
+		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of weights, order, noise and dropout; one run, also of a preset of several"},
 		whole("epochs", "passes over the training split"), whole("steps", "updates, those of --stages included, instead of epochs"),
 		whole("batch", "examples in a batch"), real("lr", "learning rate"), real("weight-decay", "AdamW's"),
 		word("schedule", "how the learning rate falls: step (by --decay-rate every --step-size epochs), or over the whole run to --final-rate: cosine or linear"),
@@ -326,11 +326,16 @@ func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) strin
 			names = append(names, name)
 		}
 	}
-	return fmt.Sprintf("sftseq %s --preset %s --seed %d%s --out %s%s", commandOf(task), c.String("preset"), seed, givenFlags(c, names...), again(dir), givenFlags(c, "epochs", "steps"))
+	return fmt.Sprintf("sftseq %s --preset %s --seed %d%s --out %s%s", commandOf(task), c.String("preset"), seed, givenFlags(c, names...), again(c, dir), givenFlags(c, "epochs", "steps"))
 }
 
 // again is where a run is repeated.
-func again(dir string) string { return visible.Quote(filepath.Clean(dir) + "-again") }
+func again(c *cli.Context, dir string) string {
+	if c.String("seeds") != "" { // not in the folder whose models answer together
+		return visible.Quote(filepath.Join(filepath.Clean(c.String("out"))+"-again", filepath.Base(dir)))
+	}
+	return visible.Quote(filepath.Clean(dir) + "-again")
+}
 
 // resumption is the command that goes on with what --out holds, on the same
 // device; seeds are those of --seeds, or "". Of several, those that have not begun need

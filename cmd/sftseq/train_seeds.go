@@ -35,6 +35,9 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 		}
 		seeds = append(seeds, seed)
 	}
+	if isRun(c.String("out")) {
+		return fmt.Errorf("%s holds a run, and --seeds trains each seed in a folder in --out: expected another --out", visible.Quote(c.String("out")))
+	}
 	dirOf := func(seed uint64) string { return filepath.Join(c.String("out"), fmt.Sprintf("seed-%d", seed)) }
 	if !c.Bool("resume") { // a directory in use is found before hours are spent on the others
 		for _, seed := range seeds {
@@ -75,8 +78,8 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 		said = fmt.Sprintf("mean %.2f%%, standard deviation %.2f%%", 100*mean, 100*deviation)
 	}
 	fmt.Fprintf(c.App.Writer, "validation %s over %d seeds: %s\n", by, len(reached), said)
-	if len(seeds) > 1 && commandOf(task) != "pretrain" {
-		fmt.Fprintf(c.App.Writer, "the models answer together, too, with fewer errors: --model %s\n", visible.Quote(c.String("out")))
+	if len(seeds) > 1 {
+		fmt.Fprintf(c.App.Writer, "together they usually err less: --model %s answers with all of them\n", visible.Quote(c.String("out")))
 	}
 	return nil
 }
