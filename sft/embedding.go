@@ -45,15 +45,11 @@ func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][
 	return s.embedded(ctx, examples)
 }
 
-// Probe computes the shortest sequence that the models read: an error says that the device
-// computes no more.
+// Probe computes the shortest sequence that the model, or the first of several, reads: an error says
+// that the device computes no more.
 func (s *Scorer) Probe(ctx context.Context) error {
-	for _, one := range append([]*Scorer{s}, s.others...) {
-		if _, err := one.embedded(ctx, []seq.Example{one.engine.config.shortest()}); err != nil {
-			return err
-		}
-	}
-	return nil
+	_, err := s.embedded(ctx, []seq.Example{s.engine.config.shortest()})
+	return err
 }
 
 // shortest is a sequence of one token.

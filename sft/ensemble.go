@@ -23,7 +23,7 @@ var ErrEnsemble = errors.New("an ensemble of several models answers, and does no
 //
 // and the logits are those of p: log p of classes, log p − log(1 − p) of labels. Numbers are the
 // mean of those that the models predict. Models of the same data that began with other seeds err
-// on other examples, so that their mean errs on fewer. Time and memory are those of all of them.
+// on other examples, so that their mean usually errs on fewer. Time and memory are those of all of them.
 //
 // A label holds from [MeanThresholds] on. The models must read the same and answer the same
 // ([Config.SameQuestions]), but may be of other sizes. What the scorer's [Scorer.Config] says

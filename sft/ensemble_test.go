@@ -321,3 +321,33 @@ func TestRanksOfEnsembles(t *testing.T) {
 		group.Wait()
 	}
 }
+
+// TestEnsembleMemory: each of two models takes half of a device's memory at most.
+func TestEnsembleMemory(t *testing.T) {
+	m := NewModel(trainingConfig(), 1)
+	card := func(budget int64) card { return card{Device: cpu.New(1), budget: budget} }
+	limits := func(s *Scorer) passLimits { return *s.limits(inferMode) }
+	const budget = 4 << 20
+	alone := func(budget int64) passLimits {
+		s, err := NewScorer(m, card(budget))
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer s.Close()
+		return limits(s)
+	}
+	s, err := NewEnsemble([]*Model{m, m}, card(budget))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	whole, half := alone(budget), alone(budget/2)
+	if whole == half {
+		t.Fatalf("the budget decides nothing: %+v", whole)
+	}
+	for _, one := range []*Scorer{s, s.others[0]} {
+		if got := limits(one); got != half {
+			t.Errorf("%+v, expected %+v", got, half)
+		}
+	}
+}

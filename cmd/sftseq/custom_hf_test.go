@@ -45,6 +45,13 @@ func TestCustomHF(t *testing.T) {
 	if text != tokens || !strings.Contains(text, `"label"`) {
 		t.Errorf("found %s and %s", text, tokens)
 	}
+	folder := filepath.Join(dir, "models")
+	if err := os.CopyFS(filepath.Join(folder, "one"), os.DirFS(model)); err != nil {
+		t.Fatal(err)
+	}
+	if found := run(`{"text":"[CLS] good [SEP]  [MASK] [UNK] [PAD]"}`, "predict", "--model", folder); found != text {
+		t.Errorf("in a folder: found %s, expected %s", found, text)
+	}
 	run("", append(convert[:len(convert)-1:len(convert)-1], "from:"+model)...)
 	run("", "eval", "--model", model, "--data", data)
 	if err := os.RemoveAll(data); err != nil {

@@ -12,7 +12,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/serve"
-	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -23,11 +22,12 @@ type models struct {
 	others     []*sft.Model
 }
 
-// loadModels reads --model for a command that asks for answers alone.
-func loadModels(c *cli.Context) (m models, err error) {
+// loadModels reads --model for a command that asks for answers alone, which several models may give
+// together; otherwise a folder of several is refused.
+func loadModels(c *cli.Context, together bool) (m models, err error) {
 	dir := c.String("model")
 	members := membersOf(dir)
-	if dir == "" || len(members) == 1 && members[0] == dir {
+	if !together || dir == "" || len(members) == 1 && members[0] == dir {
 		m.Model, err = loadModel(c)
 		return m, err
 	}
@@ -53,7 +53,7 @@ func loadModels(c *cli.Context) (m models, err error) {
 			m.others = append(m.others, one)
 		}
 	}
-	thresholds := sft.MeanThresholds(m.all())
+	thresholds := sft.MeanThresholds(m.all()) // as a scorer has them: eval --verify has none
 	for _, one := range m.all() {
 		one.Config.Thresholds = thresholds
 	}
@@ -80,16 +80,6 @@ func (m models) truncate() {
 	for _, o := range m.others {
 		o.Config.Truncate()
 	}
-}
-
-// needsOne refuses an ensemble for what a single model alone does. What is a flag or a command.
-func (m models) needsOne(dir, what string) error {
-	if m.alone() {
-		return nil
-	}
-	members := bases(membersOf(dir))
-	return fmt.Errorf("%s: expected a model, found %d that answer together, and do no more: name one of them, such as --model %s (%s)",
-		what, len(members), visible.Quote(filepath.Join(dir, members[0])), shortList(members, 10))
 }
 
 // membersOf are the directories of the models that answer together: those in a folder that is no

@@ -6,6 +6,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -18,7 +19,7 @@ import (
 // tables, by shards, to eval and over a server, with the mean of their probabilities.
 func TestEnsemble(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs [x]")
-	status, said, errs := program(nil, "train", "custom", "--data", data, "--out", out, "--seeds", "3,1,2", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
+	status, said, errs := program(nil, "train", "custom", "--data", data, "--out", out, "--seeds", "3,1,2", "--max-length", "64", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
 	if status != 0 || !strings.Contains(said, "together they usually err less: --model '"+out+"' answers with all of them\n") {
 		t.Fatalf("status %d, %s\n%s", status, said, errs)
 	}
@@ -98,8 +99,8 @@ func TestEnsemble(t *testing.T) {
 	}{
 		{one, []string{"embed", "--model", out}},
 		{one, []string{"predict", "--explain", "--model", out}},
-		{"--index: expected a model, found 3", []string{"serve", "--index", filepath.Join(t.TempDir(), "index"), "--model", out}},
-		{"--queries 3: the model", []string{"eval", "--queries", "3", "--model", out, "--data", data}},
+		{one, []string{"serve", "--index", filepath.Join(t.TempDir(), "index"), "--model", out}},
+		{one, []string{"eval", "--queries", "3", "--model", out, "--data", data}},
 	} {
 		if status, _, errs := program(strings.NewReader(""), c.args...); status == 0 || !strings.Contains(errs, c.want) {
 			t.Errorf("%v: status %d, %s", c.args, status, errs)
@@ -121,14 +122,23 @@ func TestEnsemble(t *testing.T) {
 		}
 	}
 	fourth := filepath.Join(t.TempDir(), "fourth")
-	if status, _, errs := program(nil, "train", "custom", "--data", data, "--out", fourth, "--seed", "4", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3"); status != 0 {
+	if status, _, errs := program(nil, "train", "custom", "--data", data, "--out", fourth, "--seed", "4", "--stop-at", "3", "--max-length", "64", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3"); status != 0 {
 		t.Fatal(errs)
 	}
 	copied(fourth, "seed-4")
 	if status, _, errs := program(nil, "predict", "--verify", "--model", out, "--output", parts); status == 0 {
 		t.Errorf("parts of three models pass for those of four: %s", errs)
 	}
+	if _, said, _ := program(nil, "eval", "--model", out, "--data", data); !strings.HasPrefix(said, out+" (4 models together) (training has not ended) on ") {
+		t.Errorf("one of them has not ended: %s", said)
+	}
 	removed("seed-4")
+
+	// All of them read the head of a longer sequence.
+	long := `{"text":"` + strings.Repeat("7", 100) + `"}`
+	if status, said, _ := program(strings.NewReader(long), "predict", "--model", out, "--truncate"); status != 0 || !strings.Contains(said, `"used":64`) {
+		t.Errorf("status %d, %s", status, said)
+	}
 
 	// Models that do not belong there are errors that name them.
 	for _, c := range []struct{ from, gone, want string }{
@@ -206,8 +216,27 @@ func TestEnsembleOfLabels(t *testing.T) {
 	if !slices.Equal(got.Labels, want) {
 		t.Errorf("labels %v, expected %v", got.Labels, want)
 	}
-	if status, _, errs := program(nil, "eval", "--model", out, "--data", data); status != 0 {
-		t.Error(errs)
+	// One run and the parts of shards have the same report, by the same thresholds.
+	measured := func(args ...string) (r labelsResult) {
+		t.Helper()
+		status, said, errs := program(nil, append([]string{"eval", "--model", out, "--json"}, args...)...)
+		if err := json.Unmarshal([]byte(said), &r); status != 0 || err != nil {
+			t.Fatalf("%v: status %d, %v, %s%s", args, status, err, said, errs)
+		}
+		return r
+	}
+	parts := filepath.Join(dir, "parts")
+	if status, _, errs := program(nil, "eval", "--model", out, "--data", data, "--shard", "0/1", "--output", parts); status != 0 {
+		t.Fatal(errs)
+	}
+	whole, ofParts := measured("--data", data), measured("--verify", "--output", parts)
+	if !reflect.DeepEqual(whole.MultiLabelReport, ofParts.MultiLabelReport) {
+		t.Errorf("%+v, of parts %+v", whole.MultiLabelReport, ofParts.MultiLabelReport)
+	}
+	for i, l := range whole.Labels {
+		if want := (of1[i] + of2[i]) / 2; l.Threshold != want {
+			t.Errorf("threshold %v of label %d, expected %v", l.Threshold, i, want)
+		}
 	}
 }
 
@@ -236,5 +265,23 @@ func TestPresetOfSeveral(t *testing.T) {
 		t.Errorf("%s%s", said, errs)
 	}
 	refuse(t, exitUsage, "the preset hour trains several, of seeds 1,2: --seed trains one", "", args(filepath.Join(dir, "x"), "--stop-at", "1")...)
-	refuse(t, exitError, "holds a run, and --seeds trains each seed in a folder in --out", "", args(alone)...)
+	refuse(t, exitError, "holds a model or a run, and --seeds trains each seed in a folder in --out", "", args(alone)...)
+}
+
+// TestEnsembleOfPairs: several models of pairs are measured as one, without a ranking of documents, which
+// has the embeddings of one model.
+func TestEnsembleOfPairs(t *testing.T) {
+	data, _ := pairFile(t, 20, 8)
+	runs := t.TempDir()
+	for name, from := range map[string]string{"a": goldenPath("retrieval"), "b": withConfig(t, "retrieval", "sampler_seed", 5)} {
+		if err := os.CopyFS(filepath.Join(runs, name), os.DirFS(from)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	status, said, errs := program(nil, "eval", "--model", runs, "--data", data, "--json")
+	var result evalResult
+	if err := json.Unmarshal([]byte(said), &result); status != 0 || err != nil || result.Models != 2 || result.Report.Rows != 20 || result.Ranking != nil {
+		t.Errorf("status %d, %v, %s%s", status, err, said, errs)
+	}
+	refuse(t, exitError, "found the folder of 2: name one of them", "", "eval", "--model", runs, "--data", data, "--queries", "5")
 }

@@ -103,7 +103,7 @@ func eval(c *cli.Context) error {
 	if queries < 0 {
 		return usage(c, "--queries %d, expected 0 or more", queries)
 	}
-	m, err := loadModels(c)
+	m, err := loadModels(c, !(c.IsSet("queries") && queries > 0)) // documents are ranked by embeddings
 	if err != nil {
 		return err
 	}
@@ -128,10 +128,7 @@ func eval(c *cli.Context) error {
 		queries = 0
 	}
 	if !m.alone() {
-		if c.IsSet("queries") && queries > 0 {
-			return m.needsOne(c.String("model"), fmt.Sprintf("--queries %d", queries))
-		}
-		queries = 0 // documents are ranked by embeddings
+		queries = 0
 	}
 	in, path, total, err := testData(c.String("data"), c.String("split"))
 	if err != nil {

@@ -155,12 +155,7 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	if err != nil {
 		return err
 	}
-	var m models
-	if c.Command.Name == "embed" || c.Bool("explain") || c.Bool("fill") {
-		m.Model, err = loadModel(c)
-	} else {
-		m, err = loadModels(c)
-	}
+	m, err := loadModels(c, c.Command.Name != "embed" && !c.Bool("explain") && !c.Bool("fill"))
 	if err != nil {
 		return err
 	}

@@ -36,7 +36,7 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 		seeds = append(seeds, seed)
 	}
 	if isRun(c.String("out")) {
-		return fmt.Errorf("%s holds a run, and --seeds trains each seed in a folder in --out: expected another --out", visible.Quote(c.String("out")))
+		return fmt.Errorf("%s holds a model or a run, and --seeds trains each seed in a folder in --out: expected another --out", visible.Quote(c.String("out")))
 	}
 	dirOf := func(seed uint64) string { return filepath.Join(c.String("out"), fmt.Sprintf("seed-%d", seed)) }
 	if !c.Bool("resume") { // a directory in use is found before hours are spent on the others
