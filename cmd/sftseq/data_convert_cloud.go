@@ -40,6 +40,8 @@ own lists.`, strings.Join(cloud.Endings(), ", ")),
 			&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "`PART` for the test, of the files that no folder puts into a split"},
 			&cli.BoolFlag{Name: "size", Usage: "give each point the logarithm of its cloud's radius in the unit of the files, " + cloud.SizeName + ", where size tells what a thing is"},
 			&cli.BoolFlag{Name: "period", Usage: "give each point cosines and sines of the logarithm of the distance at which its cloud repeats along its longest side, in the unit of the files, " + cloud.PeriodNames[0] + " to " + cloud.PeriodNames[len(cloud.PeriodNames)-1] + ", 0 where it does not repeat: for things that the pitch of pins or holes tells apart"},
+			&cli.BoolFlag{Name: "aligned", Usage: "give each point 1 if its normal is along an axis of its file, within eight degrees, and 0 otherwise, " + cloud.AlignedName + ": round things, such as balls and wires, have more points that are not. Expects normals"},
+			&cli.BoolFlag{Name: "spacing", Usage: "give each point the logarithm of the distance to its eighth nearest, the cloud's radius being 1, " + cloud.SpacingName + ": of thin, of flat and of crowded parts, points are unequally far from each other"},
 			&cli.BoolFlag{Name: "color", Usage: "give each point the colour of its surface, " + strings.Join(cloud.ColorNames, ", ") + ", 0 to 1: the diffuseColor of VRML's materials"},
 			&cli.BoolFlag{Name: "by-series", Usage: "put series, files of a class whose names differ in numbers alone, such as header_1x02 and header_1x12, into one split each, so that none is tested that hardly differs from one of training; of three or more, validation and the test have one at least. Series with an identical file are one. Files that a folder puts into a split stay there"},
 			&cli.IntFlag{Name: "series-files", DefaultText: "all", Usage: "of each series of --by-series take `N` files at most, drawn by --seed before they are read: series of many files that hardly differ outweigh others"},
@@ -64,7 +66,7 @@ func convertCloud(c *cli.Context) error {
 		return err
 	}
 	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"), Farthest: c.Bool("farthest"), Seed: c.Uint64("seed"),
-		ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Size: c.Bool("size"), Period: c.Bool("period"), Color: c.Bool("color"),
+		ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Size: c.Bool("size"), Period: c.Bool("period"), Aligned: c.Bool("aligned"), Spacing: c.Bool("spacing"), Color: c.Bool("color"),
 		Series: c.Bool("by-series"), SeriesFiles: c.Int("series-files"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
 	if n := c.Int("series-files"); c.IsSet("series-files") && n < 1 {
 		return usage(c, "--series-files %d, expected at least 1", n)

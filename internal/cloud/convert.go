@@ -28,6 +28,8 @@ type Options struct {
 	ValPart, TestPart float64           // of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for validation
 	Size              bool              // each point has the logarithm of the cloud's radius, too
 	Period            bool              // each point has the features of the cloud's period, too, PeriodNames
+	Aligned           bool              // each point has whether its normal is along an axis, too, AlignedName
+	Spacing           bool              // each point has how far others are, too, SpacingName
 	Color             bool              // each point has its colour, too
 	Series            bool              // files whose names differ in numbers alone are in one split
 	SeriesFiles       int               // of such files so many are taken at most; 0: all
@@ -45,6 +47,13 @@ const SizeName = "log_radius"
 
 // ColorNames are the features that have a point's colour.
 var ColorNames = []string{"red", "green", "blue"}
+
+// AlignedName is the feature that is 1 where a point's normal is along an axis of its file, either way,
+// and 0 elsewhere.
+const AlignedName = "axis_aligned"
+
+// leastAligned is the cosine of the largest angle to the nearest axis, eight degrees.
+const leastAligned = 0.99
 
 // MaxPoints bounds a cloud to what a row of a file takes.
 const MaxPoints = 1 << 20
@@ -243,6 +252,12 @@ func (c *converter) begin(normals bool) (err error) {
 	if c.Period {
 		spec.FeatureNames = slices.Concat(spec.FeatureNames, PeriodNames)
 	}
+	if c.Aligned {
+		spec.FeatureNames = slices.Concat(spec.FeatureNames, []string{AlignedName})
+	}
+	if c.Spacing {
+		spec.FeatureNames = slices.Concat(spec.FeatureNames, []string{SpacingName})
+	}
 	c.builder, err = seq.CreateDataset(c.dir, spec, c.Replace)
 	return err
 }
@@ -287,10 +302,24 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	if c.Period {
 		provenance["period"] = true
 	}
+	if c.Aligned {
+		provenance["aligned"] = true
+	}
+	if c.Spacing {
+		provenance["spacing"] = true
+	}
 	if c.Size {
 		provenance["size"] = true
 	}
 	return c.builder.Finish(provenance)
+}
+
+// alignment is [AlignedName] of a normal of any length.
+func alignment(n Vec) float32 {
+	if max(math.Abs(n[0]), math.Abs(n[1]), math.Abs(n[2])) > leastAligned*n.Norm() {
+		return 1
+	}
+	return 0
 }
 
 // random gives numbers uniform on 0 to 1, a function of the seed, the name of the file and which
@@ -350,6 +379,10 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		return out
 	}
 	points, directions := taken.Points, taken.Normals
+	if c.Aligned && directions == nil {
+		out.why = skipped.Because("no normals", errors.New("expected faces, or points with normals, to know which are along an axis"))
+		return out
+	}
 	if c.Parts {
 		out.parts, out.names = taken.Parts, taken.PartNames
 	}
@@ -366,6 +399,12 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	if radius == 0 && (c.Size || c.Points > 1) {
 		out.why = skipped.Because("a cloud without a size", errors.New("all its points are at one place"))
 		return out
+	}
+	var spacing []float32
+	if c.Spacing {
+		if spacing, err = spacings(ctx, points); err != nil {
+			return out // the conversion ends
+		}
 	}
 	out.normals = directions != nil
 	out.example = seq.Example{ID: f.id()}
@@ -386,6 +425,12 @@ func (c *converter) read(ctx context.Context, f *file) row {
 			row = append(row, float32(math.Log(radius)))
 		}
 		row = append(row, period...)
+		if c.Aligned {
+			row = append(row, alignment(directions[i]))
+		}
+		if c.Spacing {
+			row = append(row, spacing[i])
+		}
 		out.example.Features = append(out.example.Features, row)
 	}
 	return out
