@@ -19,8 +19,13 @@ import (
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
-// instances guards the binding's table of functions, which is global.
+// instances guards the binding's table of functions, which is global, and kept.
 var instances sync.Mutex
+
+// kept says that an instance stays open for as long as the process runs, so that drivers stay
+// loaded. The loader unloads them with the last instance, and NVIDIA's can be loaded some
+// fourteen times in a process and then no more (580.159.04).
+var kept bool
 
 // instance is a connection to the loader and its drivers.
 type instance struct {
@@ -77,6 +82,10 @@ func (i *instance) initialise() error {
 func (i *instance) close() {
 	instances.Lock()
 	defer instances.Unlock()
+	if i.debug == nil && !kept { // the validation layer would report what is left at the end
+		kept = true
+		return
+	}
 	C.shim_debug_close(i.debug)
 	vulkan.DestroyInstance(i.vk, nil)
 }

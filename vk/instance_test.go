@@ -1,0 +1,27 @@
+//go:build cgo && linux
+
+package vk
+
+import (
+	"os"
+	"regexp"
+	"testing"
+)
+
+// TestDriversStay: a driver stays loaded when the last instance is closed, as some can be loaded a few
+// times only.
+func TestDriversStay(t *testing.T) {
+	t.Setenv("SFTSEQ_VK_VALIDATE", "")
+	for range 3 {
+		if _, err := Devices(); err != nil {
+			skipWithout(t, err)
+		}
+		maps, err := os.ReadFile("/proc/self/maps")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !regexp.MustCompile(`lib(vulkan_|GLX_nvidia|nvidia)[a-z0-9_-]*\.so`).Match(maps) {
+			t.Fatal("no driver is loaded after a list of its devices")
+		}
+	}
+}
