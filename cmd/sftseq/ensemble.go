@@ -23,11 +23,15 @@ type models struct {
 }
 
 // loadModels reads --model for a command that asks for answers alone, which several models may give
-// together; otherwise a folder of several is refused.
-func loadModels(c *cli.Context, together bool) (m models, err error) {
+// together. A folder of several is refused for single, the flag or command that only one can do, unless
+// it is empty.
+func loadModels(c *cli.Context, single string) (m models, err error) {
 	dir := c.String("model")
 	members := membersOf(dir)
-	if !together || dir == "" || len(members) == 1 && members[0] == dir {
+	if single != "" && len(members) > 1 {
+		return m, fmt.Errorf("%s: %s", single, runsIn(dir, "--model "))
+	}
+	if dir == "" || len(members) == 1 && members[0] == dir {
 		m.Model, err = loadModel(c)
 		return m, err
 	}

@@ -92,15 +92,15 @@ func TestEnsemble(t *testing.T) {
 		t.Errorf("%s%s", said, errs)
 	}
 
-	one := "expected a model, found the folder of 3: name one of them, such as --model '" + filepath.Join(out, "seed-1") + "' (seed-1, seed-2, seed-3)"
+	one := out + ": expected a model, found the folder of 3: name one of them, such as --model '" + filepath.Join(out, "seed-1") + "' (seed-1, seed-2, seed-3)"
 	for _, c := range []struct {
 		want string
 		args []string
 	}{
-		{one, []string{"embed", "--model", out}},
-		{one, []string{"predict", "--explain", "--model", out}},
-		{one, []string{"serve", "--index", filepath.Join(t.TempDir(), "index"), "--model", out}},
-		{one, []string{"eval", "--queries", "3", "--model", out, "--data", data}},
+		{"embed: " + one, []string{"embed", "--model", out}},
+		{"--explain: " + one, []string{"predict", "--explain", "--model", out}},
+		{"--index: " + one, []string{"serve", "--index", filepath.Join(t.TempDir(), "index"), "--model", out}},
+		{"--queries: " + one, []string{"eval", "--queries", "3", "--model", out, "--data", data}},
 	} {
 		if status, _, errs := program(strings.NewReader(""), c.args...); status == 0 || !strings.Contains(errs, c.want) {
 			t.Errorf("%v: status %d, %s", c.args, status, errs)

@@ -103,7 +103,11 @@ func eval(c *cli.Context) error {
 	if queries < 0 {
 		return usage(c, "--queries %d, expected 0 or more", queries)
 	}
-	m, err := loadModels(c, !(c.IsSet("queries") && queries > 0)) // documents are ranked by embeddings
+	single := ""
+	if c.IsSet("queries") && queries > 0 { // documents are ranked by embeddings, which are of one model
+		single = "--queries"
+	}
+	m, err := loadModels(c, single)
 	if err != nil {
 		return err
 	}

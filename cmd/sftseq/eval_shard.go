@@ -39,7 +39,7 @@ func evalShards(c *cli.Context) error {
 	if j.dir == "" {
 		return usage(c, "--output -: expected a directory of parts, which --verify reports on")
 	}
-	m, err := loadModels(c, true)
+	m, err := loadModels(c, "")
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func reportShards(c *cli.Context) error {
 	if err := checkVerify(c, "data"); err != nil {
 		return err
 	}
-	m, err := loadModels(c, true)
+	m, err := loadModels(c, "")
 	if err != nil {
 		return err
 	}

@@ -155,7 +155,16 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	if err != nil {
 		return err
 	}
-	m, err := loadModels(c, c.Command.Name != "embed" && !c.Bool("explain") && !c.Bool("fill"))
+	single := ""
+	switch {
+	case c.Command.Name == "embed":
+		single = "embed"
+	case c.Bool("explain"):
+		single = "--explain"
+	case c.Bool("fill"):
+		single = "--fill"
+	}
+	m, err := loadModels(c, single)
 	if err != nil {
 		return err
 	}

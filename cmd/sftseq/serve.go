@@ -178,7 +178,11 @@ func size(c *cli.Context, name string, least, most uint64) (int64, error) {
 
 // serveModel reads --model and puts it on --device.
 func serveModel(c *cli.Context) (*serve.Model, error) {
-	m, err := loadModels(c, c.String("index") == "") // an index is of one model's embeddings
+	single := ""
+	if c.String("index") != "" { // which is of one model's embeddings
+		single = "--index"
+	}
+	m, err := loadModels(c, single)
 	if err == nil && m.Config.Featured() && c.String("index") != "" {
 		err = fmt.Errorf("%s: the tokens of the model have features, and an index keeps token ids, to embed them anew: expected no --index", c.String("model"))
 	}
