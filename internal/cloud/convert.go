@@ -48,11 +48,11 @@ const SizeName = "log_radius"
 // ColorNames are the features that have a point's colour.
 var ColorNames = []string{"red", "green", "blue"}
 
-// AlignedName is the feature that is 1 where a point's normal is along an axis of its file, either way,
-// and 0 elsewhere.
+// AlignedName is the feature that is 1 where a point's normal is within eight degrees of an axis of its
+// file, either way, and 0 elsewhere.
 const AlignedName = "axis_aligned"
 
-// leastAligned is the cosine of the largest angle to the nearest axis, eight degrees.
+// leastAligned is the cosine of the largest angle to an axis.
 const leastAligned = 0.99
 
 // MaxPoints bounds a cloud to what a row of a file takes.
@@ -314,9 +314,9 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	return c.builder.Finish(provenance)
 }
 
-// alignment is [AlignedName] of a normal of any length.
+// alignment is [AlignedName] of a normal of length 1.
 func alignment(n Vec) float32 {
-	if max(math.Abs(n[0]), math.Abs(n[1]), math.Abs(n[2])) > leastAligned*n.Norm() {
+	if max(math.Abs(n[0]), math.Abs(n[1]), math.Abs(n[2])) > leastAligned {
 		return 1
 	}
 	return 0
@@ -366,6 +366,10 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		out.why = skipped.Because("no colours", errors.New("expected VRML whose materials say them"))
 		return out
 	}
+	if c.Aligned && s.Faces == nil && s.Normals == nil {
+		out.why = skipped.Because("no normals", errors.New("expected faces, or points with normals, to know which are along an axis"))
+		return out
+	}
 	sample := s.Sample
 	switch {
 	case c.Drawn:
@@ -379,10 +383,6 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		return out
 	}
 	points, directions := taken.Points, taken.Normals
-	if c.Aligned && directions == nil {
-		out.why = skipped.Because("no normals", errors.New("expected faces, or points with normals, to know which are along an axis"))
-		return out
-	}
 	if c.Parts {
 		out.parts, out.names = taken.Parts, taken.PartNames
 	}
@@ -396,6 +396,10 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		period = periodFeatures(p, strength)
 	}
 	radius := Normalize(points)
+	if math.IsInf(radius, 0) {
+		out.why = skipped.Because("a cloud too large", errors.New("the square of its radius is beyond a float64"))
+		return out
+	}
 	if radius == 0 && (c.Size || c.Points > 1) {
 		out.why = skipped.Because("a cloud without a size", errors.New("all its points are at one place"))
 		return out
@@ -409,14 +413,15 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	out.normals = directions != nil
 	out.example = seq.Example{ID: f.id()}
 	for i, p := range points {
-		row := p.float32()
+		row, aligned := p.float32(), float32(0)
 		if out.normals {
-			length := directions[i].Norm()
-			if length == 0 || math.IsInf(length, 0) {
-				out.why = skipped.Because("a normal without a direction", fmt.Errorf("point %d: a length of %v", i, length))
+			unit, ok := directions[i].Unit()
+			if !ok {
+				out.why = skipped.Because("a normal without a direction", fmt.Errorf("point %d: a length of %v", i, directions[i].Norm()))
 				return out
 			}
-			row = append(row, directions[i].Times(1/length).float32()...)
+			row = append(row, unit.float32()...)
+			aligned = alignment(unit)
 		}
 		if c.Color {
 			row = append(row, taken.Colors[i].float32()...)
@@ -426,7 +431,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		}
 		row = append(row, period...)
 		if c.Aligned {
-			row = append(row, alignment(directions[i]))
+			row = append(row, aligned)
 		}
 		if c.Spacing {
 			row = append(row, spacing[i])

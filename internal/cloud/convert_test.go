@@ -279,27 +279,28 @@ func TestConvertSize(t *testing.T) {
 	}
 }
 
-// TestConvertAligned: a point says whether its normal is along an axis, either way and of any length; a file
-// without normals cannot.
+// TestConvertAligned: a point says whether its normal is along an axis, either way and of any length, beside how
+// far its neighbours are; a file without normals cannot.
 func TestConvertAligned(t *testing.T) {
 	from := t.TempDir()
-	write(t, filepath.Join(from, "a/train/points.xyz"), "0 0 0 0 0 2\n1 0 0 0 -1 0\n2 0 0 10 0 1.3\n3 0 0 10 1 1.1\n4 0 0 1 1 0\n")
+	write(t, filepath.Join(from, "a/train/points.xyz"), "0 0 0 0 0 -2\n1 0 0 0 -1 0\n2 0 0 -10 0 1.42\n3 0 0 10 1.43 0\n4 0 0 1 1 0\n5 0 0 0 0 3e-162\n6 0 0 -1e153 0 0\n")
 	write(t, filepath.Join(from, "a/train/slope.off"), "OFF\n3 1 0\n0 0 0\n1 0 1\n0 1 0\n3 0 1 2\n")
-	write(t, filepath.Join(from, "b/train/bare.xyz"), "0 0 0\n1 0 0\n2 0 0\n3 0 0\n4 0 0\n")
-	d, left, err := convert(t, from, Options{Points: 5, Size: true, Aligned: true})
+	write(t, filepath.Join(from, "b/train/bare.xyz"), strings.Repeat("0 0 0\n1 0 0\n", 4))
+	d, left, err := convert(t, from, Options{Points: 7, Size: true, Aligned: true, Spacing: true})
 	if err != nil || !strings.Contains(left.String(), "no normals") || !strings.Contains(left.String(), "bare.xyz") {
 		t.Fatal(err, left)
 	}
-	if got := strings.Join(d.Manifest.FeatureNames, " "); got != "x y z nx ny nz log_radius axis_aligned" || d.Manifest.Provenance["aligned"] != true {
+	if got := strings.Join(d.Manifest.FeatureNames, " "); got != "x y z nx ny nz log_radius axis_aligned log_spacing" || d.Manifest.Provenance["aligned"] != true {
 		t.Errorf("features %s, made by %v", got, d.Manifest.Provenance)
 	}
 	_, features := rowsOf(t, d, "train")
 	var found []string
 	for _, p := range features["a/train/points"] {
-		found = append(found, fmt.Sprintf("%.2f", p[3:6])+" "+fmt.Sprint(p[7]))
+		found = append(found, fmt.Sprintf("%.3f %v %.2f", p[3:6], p[7], math.Exp(float64(p[8]))*3-3e-3)) // the last of the others, of a radius of 3
 	}
 	slices.Sort(found)
-	if want := []string{"[0.00 -1.00 0.00] 1", "[0.00 0.00 1.00] 1", "[0.71 0.71 0.00] 0", "[0.99 0.00 0.13] 1", "[0.99 0.10 0.11] 0"}; !slices.Equal(found, want) {
+	if want := []string{"[-0.990 0.000 0.141] 1 4.00", "[-1.000 0.000 0.000] 1 6.00", "[0.000 -1.000 0.000] 1 5.00", "[0.000 0.000 -1.000] 1 6.00",
+		"[0.000 0.000 1.000] 1 5.00", "[0.707 0.707 0.000] 0 4.00", "[0.990 0.142 0.000] 0 3.00"}; !slices.Equal(found, want) {
 		t.Errorf("found %v, expected %v", found, want)
 	}
 	for _, p := range features["a/train/slope"] {

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -25,12 +26,15 @@ func dense(points []Vec, i int) float32 {
 func TestSpacings(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, n := range []int{1, 2, 8, 9, 10, 400} {
-		for _, places := range []int{1, 3, 40, math.MaxInt} {
+		for _, places := range []int{1, 3, 40, 45, math.MaxInt} {
 			points := make([]Vec, n)
 			for i := range points {
 				points[i] = Vec{random.Float64(), random.Float64(), random.Float64() / 10}
 				if places < math.MaxInt {
 					at := float64(i % places)
+					if places == 45 { // nine points at some, and many at one
+						at = float64(i / 9 % 40)
+					}
 					points[i] = Vec{at / 7, at * at / 50, 0}
 				}
 			}
@@ -71,18 +75,44 @@ func TestConvertSpacing(t *testing.T) {
 		t.Fatal(err, d)
 	}
 	_, features := rowsOf(t, d, "train")
-	for id, points := range features {
-		largest := float32(math.Inf(-1))
-		for _, p := range points {
-			largest = max(largest, p[3])
+	for id, rows := range features {
+		var points []Vec
+		for _, p := range rows {
+			points = append(points, Vec{float64(p[0]), float64(p[1]), float64(p[2])})
+		}
+		for i, p := range rows {
+			if want := dense(points, i); math.Abs(float64(p[3]-want)) > 1e-5 {
+				t.Errorf("%s, point %d: %v, expected %v", id, i, p[3], want)
+			}
 		}
 		// The eighth of the point at 4, 4 is at 0, 1; the mean of all is at 1.3, 1.3.
+		largest := slices.MaxFunc(rows, func(a, b []float32) int { return cmp.Compare(a[3], b[3]) })[3]
 		if want := math.Log(5/(2.7*math.Sqrt2) + 1e-3); math.Abs(float64(largest)-want) > 1e-6 {
 			t.Errorf("%s: %v, expected %v", id, largest, want)
 		}
 	}
 	if len(features) != 2 {
 		t.Errorf("%d rows", len(features))
+	}
+}
+
+// TestExtremeClouds: points that are nearly at one place, whose squares are 0, do not take minutes, and a
+// cloud whose radius has no square is left out alone.
+func TestExtremeClouds(t *testing.T) {
+	near := []Vec{{1}, {-1}}
+	for i := range 20000 {
+		near = append(near, Vec{float64(i%141) * 1e-170, float64(i/141) * 1e-170})
+	}
+	got, err := spacings(t.Context(), near)
+	if err != nil || got[0] != float32(math.Log(1+1e-3)) || got[2] != float32(math.Log(1e-3)) {
+		t.Errorf("%v, %v, %v", got[0], got[2], err)
+	}
+	from := t.TempDir()
+	write(t, filepath.Join(from, "a/train/large.xyz"), strings.Repeat("1.3e154 0 0\n", 5)+"-1.3e154 0 0\n")
+	write(t, filepath.Join(from, "b/train/usual.xyz"), strings.Repeat("1 0 0\n2 0 0\n", 3))
+	d, left, err := convert(t, from, Options{Points: 6, Size: true, Spacing: true})
+	if err != nil || d.Manifest.Splits["train"].Rows != 1 || !strings.Contains(left.String(), "a cloud too large") {
+		t.Errorf("%v, %s", err, left)
 	}
 }
 
