@@ -14,7 +14,7 @@ var Components = &Task{
 	Description: "The class of an electronic component, one of 41, read as a cloud of 512 coloured points of its mesh.",
 	Kind:        seq.Classification,
 	Labels:      componentClasses,
-	Features:    slices.Concat(seq.PositionNames, seq.NormalNames, cloud.ColorNames, []string{cloud.SizeName}, cloud.PeriodNames),
+	Features:    slices.Concat(seq.PositionNames, seq.NormalNames, cloud.ColorNames, []string{cloud.SizeName}, cloud.PeriodNames, []string{cloud.AlignedName, cloud.SpacingName}),
 	Presets:     componentsPresets,
 	Import: &Importer{
 		Usage: "from the meshes of Debian's kicad-packages3d",
@@ -22,7 +22,8 @@ var Components = &Task{
 that have at least 40 files in version 6.0.10. Of each mesh points are drawn that are uniform on
 its surface, with normals and colours, centred and divided by their radius, whose logarithm is
 a feature, too; others are waves of the distance at which the mesh repeats, as pins do
-(sftseq data convert cloud --period). A series is the files of a class whose names differ in
+(sftseq data convert cloud --period), whether the normal is along an axis (--aligned), and the
+distance to the eighth nearest neighbour (--spacing). A series is the files of a class whose names differ in
 numbers alone, such as header_1x02 and header_1x12, and those of series with an identical file.
 Of each at most eight files are taken, all in one split, which --seed decides: series of a tenth
 of the class's files at most are for validation, and as many for the test, and of each class one

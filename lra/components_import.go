@@ -30,7 +30,7 @@ func convertComponents(ctx context.Context, spec seq.Spec, from, dir string, opt
 			leftOut(fmt.Sprintf("left out, no classes of %s: %s\n%s", spec.Name, listed(others), text))
 		}
 	}
-	return writeClouds(ctx, files, spec, dir, options, cloud.Options{ValPart: componentsOutside, TestPart: componentsOutside, Series: true, SeriesFiles: componentsOfSeries, Color: true, Size: true, Period: true})
+	return writeClouds(ctx, files, spec, dir, options, cloud.Options{ValPart: componentsOutside, TestPart: componentsOutside, Series: true, SeriesFiles: componentsOfSeries, Color: true, Size: true, Period: true, Aligned: true, Spacing: true})
 }
 
 // convertComponentParts reads the meshes whose materials have names.

@@ -19,7 +19,7 @@ func TestPublishedKinds(t *testing.T) {
 		labels, numbers, features, edgeFeatures int
 	}{
 		{ModelNet40, 40, 0, 6, 0}, {ShapeNetPart, 50, 0, 6, 0}, {PeptidesFunc, 10, 0, 174, 13}, {PeptidesStruct, 0, 11, 174, 13}, {PascalVOC, 21, 0, 14, 2},
-		{Shapes, 9, 0, 6, 0}, {ShapeParts, 15, 0, 6, 0}, {Components, 41, 0, 18, 0}, {ComponentParts, 350, 0, 6, 0}, {Molecules, 0, 1, 19, 6}, {Superpixels, 10, 0, 7, 2},
+		{Shapes, 9, 0, 6, 0}, {ShapeParts, 15, 0, 6, 0}, {Components, 41, 0, 20, 0}, {ComponentParts, 350, 0, 6, 0}, {Molecules, 0, 1, 19, 6}, {Superpixels, 10, 0, 7, 2},
 	} {
 		spec, err := c.task.Spec()
 		if err != nil {

@@ -63,7 +63,7 @@ func TestComponents(t *testing.T) {
 	if err := os.RemoveAll(filepath.Join(from, "Unknown.3dshapes")); err != nil {
 		t.Fatal(err)
 	}
-	done(t, "", "data", "convert", "cloud", "--from", from, "--to", cloud, "--points", "24", "--by-series", "--series-files", "8", "--size", "--color", "--period", "--seed", "1", "--no-baselines")
+	done(t, "", "data", "convert", "cloud", "--from", from, "--to", cloud, "--points", "24", "--by-series", "--series-files", "8", "--size", "--color", "--period", "--aligned", "--spacing", "--seed", "1", "--no-baselines")
 	rows := rowsOfSplits(t, data)
 	if rows != rowsOfSplits(t, cloud) || !strings.Contains(rows, `"label":"Varistor.3dshapes"`) || strings.Count(rows, "/long_") != 8 {
 		t.Errorf("other rows than of data convert cloud: %.300s", rows)
