@@ -7,7 +7,7 @@
 //   f, g, e [2h, TABLE], or what relative_bias.glsl has in their place, p, top, partner [S]
 //
 // A workgroup has 64 queries of one sequence and head. An invocation holds one
-// query and takes every fourth key; the keys pass through shared memory, and
+// query and takes every SLICES-th key; the keys pass through shared memory, and
 // neighbours read neighbouring entries of the tables. Nothing of size [T, S] is
 // ever stored. Of o, norm and q a launch has the rows from `first` on, and does the
 // tiles that begin among the first span of them.
@@ -19,8 +19,8 @@
 #include "include/attention_rows.glsl"
 #include "include/tiles.glsl"
 
-layout(constant_id = 6) const bool LONG = false; // a sum may have more than 1024 keys
-layout(local_size_x = 256) in;
+layout(constant_id = 8) const bool LONG = false; // a sum may have more than 1024 keys
+layout(local_size_x_id = 7) in; // ROWS·SLICES
 layout(push_constant) uniform Push { uint heads, d, table; float scale; uint hasDead, firstTile, first, span; };
 
 OPERAND(1, writeonly, float, o);
@@ -48,7 +48,7 @@ OPERAND(16, readonly, int, partner);
 shared float keyP[64];
 shared uint keyTop[64];
 shared uint keyPartner[64];
-shared float sliceTop[256], sliceSum[256];
+shared float sliceTop[ROWS * SLICES], sliceSum[ROWS * SLICES];
 
 const float EPSILON = 1e-9, LOWEST = -3.4e38;
 
@@ -99,8 +99,8 @@ void main() {
         loadKeys(firstKey + from, n, head);
         if (RELATION == EDGES) {
             barrier();
-            uint at = gl_LocalInvocationIndex;
-            if (at < 2 * n) findHits(at, at % 2 == 0 ? keyTop[at / 2] : keyPartner[at / 2], t.from - t.first);
+            for (uint at = gl_LocalInvocationIndex; at < 2 * n; at += ROWS * SLICES)
+                findHits(at, at % 2 == 0 ? keyTop[at / 2] : keyPartner[at / 2], t.from - t.first);
         }
         barrier();
         for (uint j = slice; j < n; j += SLICES) {

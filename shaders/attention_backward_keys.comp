@@ -10,7 +10,7 @@
 //   and the bias of Rmul, and to those of Radd; the others as there
 //
 // A workgroup has 64 sampled rows of one sequence, a head and a chunk of queries;
-// an invocation holds one key and takes every fourth query of a tile. A sequence
+// an invocation holds one key and takes every SLICES-th query of a tile. A sequence
 // has at most 32 chunks, of at least 128 queries, by its length alone. A launch has
 // room for some of them, and of the queries' rows those from firstRow on; it does the
 // chunks that begin among the first span of these.
@@ -23,7 +23,7 @@
 #include "include/chunks.glsl"
 #include "include/tiles.glsl"
 
-layout(local_size_x = 256) in;
+layout(local_size_x_id = 7) in; // ROWS·SLICES
 layout(push_constant) uniform Push { uint heads, d, table; float scale; uint capacity, firstChunk, chunks, firstRow, span; };
 
 OPERAND(1, writeonly, float, dk);
@@ -50,7 +50,7 @@ OPERAND(18, readonly, int, partner);
 #include "include/relative_bias.glsl"
 
 shared float rowNorm[64], rowShare[64];
-shared float sliceSum[256];
+shared float sliceSum[ROWS * SLICES];
 
 void main() {
     uint chunk = firstChunk + group() % chunks, head = group() / chunks % heads;

@@ -11,6 +11,7 @@
 //   as in attention.comp
 //
 // The work is cut as in attention.comp, and by heads; the scores are computed again.
+// Sums of the histograms begin in shared memory: see tally.glsl.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -20,7 +21,7 @@
 #include "include/tiles.glsl"
 #include "include/fixed.glsl"
 
-layout(local_size_x = 256) in;
+layout(local_size_x_id = 7) in; // ROWS·SLICES
 layout(push_constant) uniform Push { uint heads, d, table; float scale; int bits; uint firstHead, headsHere, firstTile, first, span; };
 
 OPERAND(1, writeonly, float, dq);
@@ -51,17 +52,7 @@ shared float keyP[64];
 shared uint keyTop[64];
 shared uint keyPartner[64];
 
-const uint MUL = 0, ADD = 1;
-
-// tally adds a pair's share to a head's row of both tables.
-void tally(uint head, uint row, uint i, uint j, float value, float unit) {
-    ivec2 parts = fixedParts(value, unit, bits);
-    uint at = ((head - firstHead) * 2 + row) * 4 * TABLE, x = i + longest() - 1 - j, y = i + j;
-    atomicAdd(histogram[at + x], parts.x);
-    atomicAdd(histogram[at + TABLE + x], parts.y);
-    atomicAdd(histogram[at + 2 * TABLE + y], parts.x);
-    atomicAdd(histogram[at + 3 * TABLE + y], parts.y);
-}
+#include "include/tally.glsl"
 
 void main() {
     uint head = firstHead + group() % headsHere;
@@ -71,7 +62,7 @@ void main() {
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, t.to - 1), i = row - t.first;
     row -= first;
-    uint place = i - (t.from - t.first); // among the queries of the workgroup
+    place = i - (t.from - t.first); // among the queries of the workgroup
     origin = t.first;
     if (RELATION == EDGES) setBare(head);
     bool live = t.from + slot < t.to;
@@ -83,6 +74,7 @@ void main() {
     float z = norm[row * heads + head], own = share[row * heads + head], inverse = 1 / z;
     float unitMul = fixedUnit(bounds[head], bits), unitAdd = fixedUnit(bounds[heads + head], bits);
 
+    if (WINDOWED) clearWindow();
     uint keys = count[t.b], firstKey = firstRows[t.b];
     for (uint from = 0; from < keys; from += TILE) {
         uint n = min(TILE, keys - from);
@@ -96,42 +88,48 @@ void main() {
             int other = partner[firstKey + from + at];
             keyPartner[at] = other < 0 ? top[firstKey + from + at] : uint(other);
         }
+        if (WINDOWED) findRanges(firstKey + from, n);
         if (RELATION == EDGES) {
             barrier();
-            if (at < 2 * n) findHits(at, at % 2 == 0 ? keyTop[at / 2] : keyPartner[at / 2], t.from - t.first);
+            for (; at < 2 * n; at += ROWS * SLICES)
+                findHits(at, at % 2 == 0 ? keyTop[at / 2] : keyPartner[at / 2], t.from - t.first);
         }
         barrier();
-        for (uint j = slice; j < n && live; j += SLICES) {
-            Entry x, y;
-            if (RELATIVE) {
-                x = RELATION == EDGES ? entryOfEdge(head, hitOf(2 * j, place)) : entryOf(head, i, keyTop[j]);
-                y = RELATION == EDGES ? entryOfEdge(head, hitOf(2 * j + 1, place)) : entryOf(head, i, keyPartner[j]);
-            }
-            float m;
-            SCORE_OF(query[c], tile[j * VECTORS + c], m);
-            m *= scale;
-            float a = m, mul = 1, w = 1, slopeX, slopeY;
-            if (RELATIVE) {
-                w = keyP[j];
-                mul = w * softBackward(x, slopeX) + (1 - w) * softBackward(y, slopeY);
-                a = a * mul + (w * x.add + (1 - w) * y.add);
-            }
-            vec4 products = vec4(0);
-            for (uint c = 0; c < VECTORS; c++) products += outer[c] * tile[(TILE + j) * VECTORS + c];
-            float da = (products.x + products.y) + (products.z + products.w) - own;
-            if (PROBABILITY == SOFTMAX) da *= Exp(a - z);
-            else da = a <= 0 ? 0 : da * inverse;
-            if (RELATION == SINUSOID && da != 0) {
-                float dmul = da * m;
-                tally(head, MUL, i, keyTop[j], dmul * w * slopeX, unitMul);
-                tally(head, ADD, i, keyTop[j], da * w, unitAdd);
-                if (w < 1) { // there is a partner
-                    tally(head, MUL, i, keyPartner[j], dmul * (1 - w) * slopeY, unitMul);
-                    tally(head, ADD, i, keyPartner[j], da * (1 - w), unitAdd);
+        for (uint begin = 0, end; begin < n; begin = end) {
+            end = moveWindow(begin, n);
+            for (uint j = begin + slice; j < end && live; j += SLICES) {
+                Entry x, y;
+                if (RELATIVE) {
+                    x = RELATION == EDGES ? entryOfEdge(head, hitOf(2 * j, place)) : entryOf(head, i, keyTop[j]);
+                    y = RELATION == EDGES ? entryOfEdge(head, hitOf(2 * j + 1, place)) : entryOf(head, i, keyPartner[j]);
                 }
+                float m;
+                SCORE_OF(query[c], tile[j * VECTORS + c], m);
+                m *= scale;
+                float a = m, mul = 1, w = 1, slopeX, slopeY;
+                if (RELATIVE) {
+                    w = keyP[j];
+                    mul = w * softBackward(x, slopeX) + (1 - w) * softBackward(y, slopeY);
+                    a = a * mul + (w * x.add + (1 - w) * y.add);
+                }
+                vec4 products = vec4(0);
+                for (uint c = 0; c < VECTORS; c++) products += outer[c] * tile[(TILE + j) * VECTORS + c];
+                float da = (products.x + products.y) + (products.z + products.w) - own;
+                if (PROBABILITY == SOFTMAX) da *= Exp(a - z);
+                else da = a <= 0 ? 0 : da * inverse;
+                if (RELATION == SINUSOID && da != 0) {
+                    float dmul = da * m;
+                    tally(head, MUL, i, keyTop[j], dmul * w * slopeX, unitMul);
+                    tally(head, ADD, i, keyTop[j], da * w, unitAdd);
+                    if (w < 1) { // there is a partner
+                        tally(head, MUL, i, keyPartner[j], dmul * (1 - w) * slopeY, unitMul);
+                        tally(head, ADD, i, keyPartner[j], da * (1 - w), unitAdd);
+                    }
+                }
+                float dm = da * mul * scale;
+                for (uint c = 0; c < VECTORS; c++) result[c] += dm * queryShare(query[c], tile[j * VECTORS + c]);
             }
-            float dm = da * mul * scale;
-            for (uint c = 0; c < VECTORS; c++) result[c] += dm * queryShare(query[c], tile[j * VECTORS + c]);
+            flushWindow(head, t.from - t.first);
         }
     }
     SUM_SLICES(result, dq, t.from - first, t.to - t.from, head)

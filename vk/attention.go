@@ -12,9 +12,10 @@ import (
 func init() { register(kernel(attention)) }
 
 const (
-	attentionRows = 64  // rows of a workgroup, as in attention.glsl
-	maxChannels   = 512 // of a head: at least four rows fit into shared memory
-	maxFeatures   = 64  // of an edge: an invocation adds up their gradients
+	attentionRows   = 64  // rows of a workgroup, as in attention.glsl
+	attentionSlices = 4   // invocations that share the work of a row
+	maxChannels     = 512 // of a head: at least four rows fit into shared memory
+	maxFeatures     = 64  // of an edge: an invocation adds up their gradients
 )
 
 // The relations of attention.glsl; 0 is none.
@@ -77,6 +78,12 @@ func (a *attentionShape) scale() uint32 {
 	return math.Float32bits(float32(1 / math.Sqrt(float64(a.channels))))
 }
 
+// sliced are those of the kernels that share the work of a row among so many
+// invocations, with what they have beside.
+func (a *attentionShape) sliced(slices uint32, more ...uint32) []uint32 {
+	return append(a.constants(slices, attentionRows*slices), more...)
+}
+
 // push are the push constants that all kernels of attention begin with.
 func (a *attentionShape) push(more ...uint32) []uint32 {
 	return append([]uint32{uint32(a.Heads), uint32(a.d), uint32(a.table), a.scale()}, more...)
@@ -122,7 +129,7 @@ func attention(r *recorder, k tensor.Attention) {
 		r.zero(k.DeadRows)
 	}
 	a.eachTiles(k.Heads, a.work(4, 80), func(w window, tiles int) {
-		r.dispatch(dispatch{shader: "attention", constants: a.constants(flag(a.most > 1024)),
+		r.dispatch(dispatch{shader: "attention", constants: a.sliced(attentionSlices, flag(a.most > 1024)),
 			push: append(a.push(flag(k.DeadRows != nil)), w.place()...), groups: tiles * k.Heads,
 			operands: append([]operand{write(w.of(k.O)), write(w.of(k.Norm)), update(k.DeadRows), read(w.of(k.Q)), read(k.K), read(k.V), read(k.Leak),
 				read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}, a.tables...)})

@@ -13,6 +13,18 @@ func init() { register(kernel(attentionBackward)) }
 const (
 	queryChunks = 32  // of a sequence's queries, as in chunks.glsl
 	queryChunk  = 128 // queries
+
+	// Invocations that share the work of a row: see attentionSlices. These kernels
+	// need many registers, and small workgroups leave fewer of them idle.
+	querySlices = 2
+	keySlices   = 2
+
+	// The window of tally.glsl.
+	keyGroup      = 8                               // keys that it has all or none of
+	entryBytes    = 4 * 4                           // a cell in each of four rows
+	queriesShared = 16<<10 + 64*12 + 128*12 + 2*4*8 // bytes that the shader shares beside
+	windowShared  = 32 << 10                        // that it shares at most: with more, fewer workgroups are there at once
+	maxFixedBits  = 17                              // with more, more values leave the window's cells
 )
 
 func attentionBackward(r *recorder, k tensor.AttentionBackward) {
@@ -55,7 +67,7 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 			r.zero(histogram)
 		}
 		a.eachTiles(heads, a.work(8, 400), func(w window, tiles int) {
-			r.dispatch(dispatch{shader: "attention_backward_queries", constants: a.constants(),
+			r.dispatch(dispatch{shader: "attention_backward_queries", constants: a.sliced(querySlices, uint32(a.window(r.device.limits.sharedBytes))),
 				push: append(a.push(fixed, uint32(first), uint32(heads)), w.place()...), groups: tiles * heads,
 				operands: append([]operand{write(w.of(k.DQ)), update(histogram), read(w.of(k.DO)), read(w.of(f.Norm)), read(w.of(share)),
 					read(bounds), read(w.of(f.Q))}, a.keysAndTables()...)})
@@ -93,7 +105,7 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 			dp = r.scratch(n, a.rows, pairs.Width())
 		}
 		eachWindow(a.tokens, chunk, size, func(w window) {
-			r.dispatch(dispatch{shader: "attention_backward_keys", constants: a.constants(),
+			r.dispatch(dispatch{shader: "attention_backward_keys", constants: a.sliced(keySlices),
 				push:   a.push(uint32(a.rows), uint32(first), uint32(n), uint32(w.first), w.end()),
 				groups: a.tiles(a.rows) * heads * n,
 				operands: append([]operand{write(dk), write(dv), write(dp), read(w.of(k.DO)), read(w.of(f.Norm)), read(w.of(share)),
@@ -122,4 +134,23 @@ func (a *attentionShape) keysAndTables() []operand {
 
 // fixedBits is the size of a part of a fixed-point sum: an entry of a table
 // receives at most two values from each sampled key.
-func (a *attentionShape) fixedBits() int { return 30 - bits.Len(uint(2*a.rows)) }
+func (a *attentionShape) fixedBits() int { return min(maxFixedBits, 30-bits.Len(uint(2*a.rows))) }
+
+// window is how many entries of each of a head's tables the kernel of queries sums
+// up in memory that a workgroup shares, of which the device has so many bytes. It is
+// 0 if these are too few for most groups of keys. No bit depends on it.
+func (a *attentionShape) window(shared int) int {
+	if a.relation != sinusoidRelation {
+		return 0
+	}
+	length := blocks(a.table, 2) // of the longest sequence
+	// Sampled keys and their partners come in order, at irregular distances.
+	span := func(keys int) int { return attentionRows + min(length, 3*keys*length/(2*a.most)) }
+	room := (min(shared, windowShared) - queriesShared) / entryBytes / 64 * 64
+	// Powers of two, as each window is a pipeline of its own.
+	window := min(room, 1<<bits.Len(uint(span(a.tile)-1)))
+	if window < span(min(keyGroup, a.tile)) {
+		return 0
+	}
+	return window
+}

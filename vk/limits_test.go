@@ -14,14 +14,15 @@ import (
 )
 
 // small makes the device one with the limits of a small one: kernels go by blocks
-// of as few rows as they may, 7 workgroups make a line of the grid, and operands
-// have the coarsest alignment.
+// of as few rows as they may, 7 workgroups make a line of the grid, operands have the
+// coarsest alignment, and sums of tables begin in no shared memory.
 func small(t *testing.T, d *gpu) {
 	limits, words, hidden, operations := d.limits, blockWords, hiddenWords, launchOperations
 	t.Cleanup(func() { d.limits, blockWords, hiddenWords, launchOperations = limits, words, hidden, operations })
 	blockWords, hiddenWords = 1, 1
 	d.limits.maxGroups = [2]int{7, 1 << 20}
 	d.limits.alignment = grain
+	d.limits.sharedBytes = windowBytes(0)
 }
 
 // TestOperandTooLarge: what a device cannot bind at once goes by blocks of rows,

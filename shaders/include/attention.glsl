@@ -10,6 +10,7 @@ layout(constant_id = 2) const uint PROBABILITY = 0;   // see tensor.Probability
 layout(constant_id = 3) const uint RELATION = 1;      // what is known of a pair of places
 layout(constant_id = 4) const uint TILE = 64;         // rows in shared memory, a power of two
 layout(constant_id = 5) const uint FEATURES = 1;      // of a pair, with distances or edges
+layout(constant_id = 6) const uint SLICES = 4;        // parts that share the work of a row, each with its own sums
 
 const uint MAXOUT = 0, STANDARDIZED = 1, LILY = 2, DOT = 3;
 const uint NONE = 0, SINUSOID = 1, DISTANCE = 2, EDGES = 3;
@@ -17,8 +18,7 @@ const bool RELATIVE = RELATION != NONE;
 const uint LEAKY = 0, RELU = 1, SOFTMAX = 2;
 
 const uint VECTORS = (CHANNELS + 3) / 4;
-const uint SLICES = 4;  // parts that share the work of a row, each with its own sums
-const uint ROWS = 64;   // rows of a workgroup, ROWS·SLICES invocations
+const uint ROWS = 64; // rows of a workgroup, which has ROWS·SLICES invocations
 
 // The mean and the inverse deviation of max(q, k) for standard normal q and k.
 const float STANDARD_MEAN = 0.5641895835, STANDARD_SCALE = 1.2111738962;

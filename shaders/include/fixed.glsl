@@ -1,6 +1,7 @@
 // Sums whose order does not matter: fixed point in two integers, added by atomics.
 // A value v, |v| ≤ bound, is hi·2^BITS + lo in units of the bound's power of two
-// over 2^(2·BITS); 2^BITS times the number of values stays below 2³¹.
+// over 2^(2·BITS); 2^BITS times the number of values stays below 2³⁰. The sums of
+// hi and of lo may be split in other ways, into the same number of units.
 #ifndef FIXED_GLSL
 #define FIXED_GLSL
 
@@ -17,7 +18,7 @@ float fixedUnit(float bound, int bits) {
     return b == 0 ? 1.0 : powerOfTwo(2 * bits - exponentOf(bound));
 }
 
-// fixedParts splits v·unit.
+// fixedParts splits v·unit, to the nearest whole number of units.
 ivec2 fixedParts(float v, float unit, int bits) {
     precise float x = v * unit;
     precise float high = roundEven(x * powerOfTwo(-bits));
@@ -25,8 +26,20 @@ ivec2 fixedParts(float v, float unit, int bits) {
     return ivec2(int(high), int(low));
 }
 
+// fixedWord is the same number of units as one integer: |v·unit| < 2³¹.
+int fixedWord(float v, float unit) { return int(roundEven(v * unit)); }
+
+// fixedSplit splits such a number, or a sum of several: |lo| ≤ 2^(BITS−1).
+ivec2 fixedSplit(int v, int bits) {
+    int high = (v >> bits) + (v >> (bits - 1) & 1);
+    return ivec2(high, v - (high << bits));
+}
+
+// fixedValue is the value of a sum. A number of units has one value, whatever the parts
+// that it came in.
 float fixedValue(int high, int low, float unit, int bits) {
-    return (float(high) * powerOfTwo(bits) + float(low)) / unit;
+    ivec2 parts = fixedSplit(low, bits);
+    return (float(high + parts.x) * powerOfTwo(bits) + float(parts.y)) / unit;
 }
 
 #endif

@@ -1,0 +1,112 @@
+// The histograms of attention_backward_queries.comp: sums over i − j and i + j that begin in
+// shared memory and go from there to the tables. A shader declares before what it tallies:
+// TABLE, histogram, top, partner, firstHead and the bits of fixed.glsl.
+//
+// A window holds, of four rows (f of mul and of add, then g of both), the entries that the
+// queries of the workgroup and some keys meet. Keys come in groups of eight; a window has as
+// many as fit, and is flushed before the next. What a group alone does not fit into goes to
+// the tables at once, as does everything where there is no window.
+//
+// A cell is one integer in the units of fixed.glsl, and the sum is exact whatever it comes to,
+// and in any order. Addition modulo 2³² loses a multiple of 2³². The invocation whose value
+// makes the cell wrap sees that from what the atomic returns, and adds the ±2³² to the
+// table's high part. So cells and tables together hold the true sum S at any time. In the end
+// the low parts, no more than values and each at most 2^(BITS−1), are below 2³⁰ together, and
+// high·2^BITS is S less these, so that high is below 2³¹; what wraps on the way does no harm.
+#ifndef TALLY_GLSL
+#define TALLY_GLSL
+
+layout(constant_id = 8) const uint WINDOW = 0; // entries of a row; 0: there is no window
+const bool WINDOWED = WINDOW > 0;
+const uint CELLS = WINDOWED ? 4 * WINDOW : 1;
+const uint GROUP = 8; // keys
+
+const uint MUL = 0, ADD = 1;
+
+shared int cells[CELLS];
+shared uint lowest[8], highest[8]; // token of each group of a tile
+
+uint place;        // of the invocation's query among those of the workgroup
+uint low, high;    // tokens of the window's keys
+bool fits = false; // they have a window
+
+void clearWindow() {
+    for (uint c = gl_LocalInvocationIndex; c < CELLS; c += ROWS * SLICES) cells[c] = 0;
+}
+
+// findRanges finds the lowest and the highest token of each group among n keys from row
+// `from` on.
+void findRanges(uint from, uint n) {
+    uint at = gl_LocalInvocationIndex;
+    if (at >= 8) return;
+    uint least = ~0u, most = 0;
+    for (uint l = GROUP * at; l < min(GROUP * (at + 1), n); l++) {
+        uint x = top[from + l], y = partner[from + l] < 0 ? x : uint(partner[from + l]);
+        least = min(least, min(x, y));
+        most = max(most, max(x, y));
+    }
+    lowest[at] = least;
+    highest[at] = most;
+}
+
+// moveWindow sets the window to keys from `begin` on, of n, and returns the end of those that
+// it has; without a window, of those to be tallied without.
+uint moveWindow(uint begin, uint n) {
+    if (!WINDOWED) return n;
+    low = lowest[begin / GROUP];
+    high = highest[begin / GROUP];
+    fits = high - low + ROWS <= WINDOW;
+    uint end = begin + GROUP;
+    while (fits && end < n) {
+        uint least = min(low, lowest[end / GROUP]), most = max(high, highest[end / GROUP]);
+        if (most - least + ROWS > WINDOW) break;
+        low = least;
+        high = most;
+        end += GROUP;
+    }
+    return min(end, n);
+}
+
+// flushWindow brings the window to the tables and clears it; `first` is the workgroup's first
+// query.
+void flushWindow(uint head, uint first) {
+    if (!WINDOWED || !fits) return;
+    barrier();
+    for (uint row = 0; row < 4; row++) {
+        uint at = ((head - firstHead) * 2 + row % 2) * 4 * TABLE;
+        at += row < 2 ? first + longest() - 1 - high : 2 * TABLE + first + low;
+        for (uint c = gl_LocalInvocationIndex; c < high - low + ROWS; c += ROWS * SLICES) {
+            int v = cells[row * WINDOW + c];
+            if (v == 0) continue;
+            cells[row * WINDOW + c] = 0;
+            ivec2 parts = fixedSplit(v, bits);
+            atomicAdd(histogram[at + c], parts.x);
+            atomicAdd(histogram[at + TABLE + c], parts.y);
+        }
+    }
+    barrier();
+}
+
+// put adds to a cell; what leaves its 32 bits goes to the high part of the table's entry.
+void put(uint cell, int v, uint entry) {
+    int before = atomicAdd(cells[cell], v), after = before + v;
+    if (((before ^ after) & (v ^ after)) < 0) atomicAdd(histogram[entry], v < 0 ? -(1 << (32 - bits)) : 1 << (32 - bits));
+}
+
+// tally adds a pair's share to a head's row of both tables.
+void tally(uint head, uint row, uint i, uint j, float value, float unit) {
+    uint at = ((head - firstHead) * 2 + row) * 4 * TABLE, x = at + i + longest() - 1 - j, y = at + 2 * TABLE + i + j;
+    if (WINDOWED && fits && abs(value * unit) < 2147483648.0) {
+        int v = fixedWord(value, unit);
+        put(row * WINDOW + place + (high - j), v, x);
+        put((2 + row) * WINDOW + place + (j - low), v, y);
+        return;
+    }
+    ivec2 parts = fixedParts(value, unit, bits);
+    atomicAdd(histogram[x], parts.x);
+    atomicAdd(histogram[x + TABLE], parts.y);
+    atomicAdd(histogram[y], parts.x);
+    atomicAdd(histogram[y + TABLE], parts.y);
+}
+
+#endif

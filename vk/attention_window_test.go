@@ -1,0 +1,198 @@
+//go:build cgo
+
+package vk
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sinusoid"
+)
+
+// windowBytes is the shared memory that a window of so many entries needs.
+func windowBytes(entries int) int { return queriesShared + entries*entryBytes }
+
+// TestAttentionWindow: a window has what a tile of keys needs, as far as the device has it, and
+// is left out where most groups of keys would not fit.
+func TestAttentionWindow(t *testing.T) {
+	const all = 32 << 10
+	for _, c := range []struct{ length, keys, tile, shared, want int }{
+		{2048, 256, 64, all, 832}, // of ListOps
+		{2048, 256, 64, 48 << 10, 832},
+		{2048, 256, 64, windowBytes(400), 384},
+		{2048, 256, 64, windowBytes(128), 0}, // eight keys take 64 + 96
+		{2048, 256, 64, windowBytes(0), 0},
+		{2048, 256, 64, 0, 0},
+		{2048, 256, 32, all, 512},
+		{2048, 256, 4, all, 128},
+		{1024, 256, 64, all, 512},
+		{30, 30, 64, all, 128},
+		{1, 1, 64, all, 128},
+		{16384, 256, 64, all, 832},
+		{32768, 256, 64, all, 0},
+		{1 << 20, 256, 64, all, 0},
+	} {
+		a := attentionShape{relation: sinusoidRelation, table: 2 * c.length, most: c.keys, tile: c.tile}
+		if got := a.window(c.shared); got != c.want {
+			t.Errorf("%d keys of %d tokens, tiles of %d, %d bytes: a window of %d, expected %d", c.keys, c.length, c.tile, c.shared, got, c.want)
+		}
+		for _, a.relation = range []uint32{0, distanceRelation, edgeRelation} {
+			if got := a.window(c.shared); got != 0 {
+				t.Errorf("relation %d: a window of %d", a.relation, got)
+			}
+		}
+	}
+}
+
+// windowCase is a backward of attention whose tables' gradients meet every way through a window.
+type windowCase struct {
+	*packed
+	df, dg *tensor.Tensor
+}
+
+const (
+	windowHeads, windowLength, windowKeys = 2, 1700, 400
+	windowTable                           = 2 * windowLength
+)
+
+// newWindowCase has keys of which a tile needs one window or several, by its size, groups that
+// fit into a small one, a large one or none, and a short sequence beside. Either values are
+// random, with weights from 1 to 2⁻¹², or all pairs have the same gradient, near its bound, so
+// that a cell overflows at the second.
+func newWindowCase(t *testing.T, equal bool) windowCase {
+	const width = 8 * windowHeads
+	p := newPacked([]int{windowLength, 100}, windowKeys)
+	random := rand.New(rand.NewPCG(5, 6))
+	values := func(n int, f func() float64) []float32 {
+		x := make([]float32, n)
+		for i := range x {
+			x[i] = float32(f())
+		}
+		return x
+	}
+	normal := random.NormFloat64
+	one := func() float64 { return 1 }
+	value, weight := normal, func() float64 { return math.Exp2(-12 * random.Float64()) }
+	leak := one
+	if equal {
+		value, weight = one, func() float64 { return 1. / 16 }
+		leak = func() float64 { return 1e5 } // next to nothing of v arrives, and is subtracted
+	}
+	var top, partner []int32
+	add := func(n, from, step, beside int) {
+		for l := range n {
+			top, partner = append(top, int32(from+l*step)), append(partner, int32(from+l*step+beside))
+		}
+	}
+	add(200, 0, 2, 1)
+	add(120, 400, 3, 1)
+	add(72, 760, 13, 6)
+	for l := range int32(8) {
+		top, partner = append(top, 100*l), append(partner, windowLength-1-50*l)
+	}
+	add(100, 0, 1, 0)
+	w := values(p.sampled, weight)
+	for j := range w {
+		if j%7 == 0 { // without a partner
+			w[j], partner[j] = 1, -1
+		}
+	}
+
+	q, err := sinusoid.New(10000, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := func() *tensor.Tensor { return p.output(tensor.Fixed, 2*windowHeads, windowTable) }
+	weights := func(shape ...int) *tensor.Tensor {
+		n := 1
+		for _, s := range shape {
+			n *= s
+		}
+		return p.input(tensor.Fixed, values(n, func() float64 { return 0.1 * normal() }), shape...)
+	}
+	s := tensor.Sinusoid{F: table(), G: table(), E: table(), Counts: p.Counts, Frequencies: q,
+		MulWeight: weights(windowHeads, 4), MulBias: weights(windowHeads), AddWeight: weights(windowHeads, 4), AddBias: weights(windowHeads)}
+	integers := func(rows tensor.Axis, x []int32) *tensor.Tensor {
+		in := p.input(rows, nil, len(x))
+		p.inputs[in] = tensor.Bits(x)
+		return in
+	}
+	tokens := func(f func() float64) *tensor.Tensor {
+		return p.input(tensor.Tokens, values(p.tokens*width, f), p.tokens, width)
+	}
+	sampled := func(f func() float64) *tensor.Tensor {
+		return p.input(tensor.Sampled, values(p.sampled*width, f), p.sampled, width)
+	}
+	k := tensor.Attention{O: p.output(tensor.Tokens, p.tokens, width), Norm: p.output(tensor.Tokens, p.tokens, windowHeads),
+		Q: tokens(value), K: sampled(value), V: sampled(value), Leak: p.input(tensor.Sequences, values(2*windowHeads, leak), 2, windowHeads),
+		Count: integers(tensor.Sequences, []int32{windowKeys, 100}), Batch: p.Batch, Heads: windowHeads, Most: windowKeys,
+		RelativeBias: tensor.SinusoidBias{F: s.F, G: s.G, E: s.E, P: p.input(tensor.Sampled, w, p.sampled),
+			Top: integers(tensor.Sampled, top), Partner: integers(tensor.Sampled, partner)}}
+	c := windowCase{packed: p, df: table(), dg: table()}
+	b := tensor.AttentionBackward{Forward: k, DO: tokens(value), DQ: p.output(tensor.Tokens, p.tokens, width),
+		DK: p.output(tensor.Sampled, p.sampled, width), DV: p.output(tensor.Sampled, p.sampled, width),
+		Gradient: tensor.SinusoidGradient{DF: c.df, DG: c.dg, DP: p.output(tensor.Sampled, p.sampled, windowHeads)}}
+	p.Segment("test")
+	p.Launch(s)
+	p.Launch(k)
+	p.Launch(b)
+	p.Finish()
+	return c
+}
+
+// gradients are those of the tables, without the last column, which is not in use.
+func (c windowCase) gradients(t *testing.T, d tensor.Device) []uint32 {
+	var all []uint32
+	for _, words := range c.run(t, d, c.df, c.dg) {
+		for row := range slices.Chunk(words, windowTable) {
+			all = append(all, row[:windowTable-1]...)
+		}
+	}
+	return all
+}
+
+// TestWindowBits: whatever the window, the gradients of the tables are the same bits, and right.
+func TestWindowBits(t *testing.T) {
+	d := open(t, Options{})
+	defer func(n int) { d.limits.sharedBytes = n }(d.limits.sharedBytes)
+	for name, equal := range map[string]bool{"random": false, "equal": true} {
+		t.Run(name, func(t *testing.T) {
+			c := newWindowCase(t, equal)
+			var first []uint32
+			for _, window := range []int{0, 128, 512} {
+				d.limits.sharedBytes = windowBytes(window)
+				a := attentionShape{relation: sinusoidRelation, table: windowTable, most: windowKeys, tile: 64}
+				if got := a.window(d.limits.sharedBytes); got != window {
+					t.Fatalf("the window is %d, expected %d", got, window)
+				}
+				got := c.gradients(t, d)
+				if first == nil {
+					first = got
+				} else if !slices.Equal(got, first) {
+					t.Errorf("a window of %d: other bits than without", window)
+				}
+			}
+			if err := near(first, c.gradients(t, cpu.New(2))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
+
+// near says how far from what was expected values are, of the largest of these.
+func near(got, want []uint32) error {
+	var largest, off float64
+	for i := range want {
+		g, w := float64(math.Float32frombits(got[i])), float64(math.Float32frombits(want[i]))
+		largest, off = max(largest, math.Abs(w)), max(off, math.Abs(g-w))
+	}
+	if !(off <= 1e-5*largest) || largest == 0 {
+		return fmt.Errorf("off by %g, of values up to %g", off, largest)
+	}
+	return nil
+}
