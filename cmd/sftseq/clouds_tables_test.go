@@ -50,6 +50,13 @@ func TestCloudTables(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(scored), "id,label,probability_high,probability_low,error\ncloud ") {
 		t.Errorf("of the data set: %s, %v", scored, err)
 	}
+	run("data", "convert", "--from", table, "--to", at("others"), "--features", "points", "--feature-names", "a,b,c", "--label", "class", "--split", "0.5,0.25,0.25")
+	for _, command := range []string{"predict", "embed"} {
+		status, _, errs := program(nil, command, "--model", at("run"), "--input", filepath.Join(at("others"), "test.arrow"), "--output", at("others.csv"))
+		if status != exitError || !strings.Contains(errs, `the features of its tokens are ["a" "b" "c"], the model's ["x" "y" "z"]`) {
+			t.Errorf("%s of other features: status %d, %s", command, status, errs)
+		}
+	}
 	run("eval", "--model", at("run"), "--data", at("data"), "--errors", at("wrong.csv"))
 	if wrong, err := os.ReadFile(at("wrong.csv")); err != nil || strings.Count(string(wrong), "\n") > 1 && !strings.Contains(string(wrong), "\ncloud ") {
 		t.Errorf("errors: %s, %v", wrong, err)

@@ -10,14 +10,22 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
+// sameFeatures compares the names of the features of a file's tokens with those of a model's.
+func sameFeatures(c *sft.Config, s *seq.Spec) error {
+	if slices.Equal(s.FeatureNames, c.FeatureNames) {
+		return nil
+	}
+	return fmt.Errorf("the features of its tokens are %q, the model's %q", s.FeatureNames, c.FeatureNames)
+}
+
 // fits compares what a file says of its sequences with what a model reads. What
 // the file leaves open is checked row by row.
 func fits(c *sft.Config, s *seq.Spec) error {
 	if len(s.TokenColumns()) != c.Sequences() {
 		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
 	}
-	if !slices.Equal(s.FeatureNames, c.FeatureNames) {
-		return fmt.Errorf("the features of its tokens are %q, the model's %q", s.FeatureNames, c.FeatureNames)
+	if err := sameFeatures(c, s); err != nil {
+		return err
 	}
 	if err := c.SameEdges(s.EdgeFeatureNames); err != nil {
 		return err

@@ -271,7 +271,7 @@ func (in *tableInput) read() (all []string) {
 	return all
 }
 
-// checkIDs compares what a data set says of its token ids with what the model takes them for.
+// checkIDs compares what a data set says of its token ids, or features, with what the model takes them for.
 func (in *tableInput) checkIDs(config *sft.Config) error {
 	if !in.Tokens && !in.Points || in.Options.Format != "arrow" || table.ReadOnce(in.Path) || !seq.IsTokenColumn(in.Sources[0]) && in.Sources[0] != seq.ColumnFeatures {
 		return nil
@@ -281,7 +281,11 @@ func (in *tableInput) checkIDs(config *sft.Config) error {
 		return nil // it is another program's, which says nothing of them
 	}
 	defer r.Close()
-	if err := sameTokens(config, r.Spec()); err != nil {
+	err = sameTokens(config, r.Spec())
+	if err == nil && in.Sources[0] == seq.ColumnFeatures {
+		err = sameFeatures(config, r.Spec())
+	}
+	if err != nil {
 		return fmt.Errorf("%s: %w", in.Path, err)
 	}
 	return nil
