@@ -2,13 +2,19 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/parquet"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 )
 
 // TestCloudTables: tables of clouds become a data set with labels and ids, a model learns it, and
@@ -51,11 +57,30 @@ func TestCloudTables(t *testing.T) {
 		t.Errorf("of the data set: %s, %v", scored, err)
 	}
 	run("data", "convert", "--from", table, "--to", at("others"), "--features", "points", "--feature-names", "a,b,c", "--label", "class", "--split", "0.5,0.25,0.25")
-	for _, command := range []string{"predict", "embed"} {
-		status, _, errs := program(nil, command, "--model", at("run"), "--input", filepath.Join(at("others"), "test.arrow"), "--output", at("others.csv"))
-		if status != exitError || !strings.Contains(errs, `the features of its tokens are ["a" "b" "c"], the model's ["x" "y" "z"]`) {
-			t.Errorf("%s of other features: status %d, %s", command, status, errs)
+	others := filepath.Join(at("others"), "test.arrow")
+	parquetCopy(t, others, at("others.parquet"))
+	parquetCopy(t, test, at("same.parquet"))
+	for name, from := range map[string]string{"a.arrow": test, "b.arrow": others} {
+		data, err := os.ReadFile(from)
+		if err = errors.Join(err, os.MkdirAll(at("mixed"), 0o777), os.WriteFile(filepath.Join(at("mixed"), name), data, 0o666)); err != nil {
+			t.Fatal(err)
 		}
+	}
+	for _, args := range [][]string{{"predict", "--input", others}, {"embed", "--input", others}, {"predict", "--input", at("others.parquet"), "--features", "features"},
+		{"predict", "--input", others, "--shard", "0/1"}, {"predict", "--input", at("others.parquet"), "--features", "features", "--shard", "0/1"},
+		{"predict", "--input", at("mixed"), "--shard", "0/1"}} {
+		output := at("others.csv")
+		if slices.Contains(args, "--shard") {
+			output = at("parts")
+		}
+		status, _, errs := program(nil, append(args, "--model", at("run"), "--output", output)...)
+		if status != exitError || !strings.Contains(errs, args[2]) || !strings.Contains(errs, `: the features of its tokens are ["a" "b" "c"], the model's ["x" "y" "z"]`) {
+			t.Errorf("%v: status %d, %s", args, status, errs)
+		}
+	}
+	run("predict", "--model", at("run"), "--input", at("same.parquet"), "--features", "features", "--id", "id", "--output", at("same.csv"))
+	if same, err := os.ReadFile(at("same.csv")); err != nil || string(same) != string(scored) {
+		t.Errorf("of Parquet: %s, expected %s, %v", same, scored, err)
 	}
 	run("eval", "--model", at("run"), "--data", at("data"), "--errors", at("wrong.csv"))
 	if wrong, err := os.ReadFile(at("wrong.csv")); err != nil || strings.Count(string(wrong), "\n") > 1 && !strings.Contains(string(wrong), "\ncloud ") {
@@ -97,6 +122,41 @@ func TestCloudTables(t *testing.T) {
 		if status, _, errs := program(nil, args...); status != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%v: status %d, %s, expected %q", args, status, errs, want)
 		}
+	}
+}
+
+// parquetCopy writes the rows of an Arrow file as Parquet, with what it says of them.
+func parquetCopy(t *testing.T, from, to string) {
+	t.Helper()
+	in, err := os.Open(from)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer in.Close()
+	r, err := ipc.NewFileReader(in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	out, err := os.Create(to)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w, err := pqarrow.NewFileWriter(r.Schema(), out, parquet.NewWriterProperties(), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range r.NumRecords() {
+		record, err := r.Record(i)
+		if err == nil {
+			err = w.Write(record)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
 	}
 }
 

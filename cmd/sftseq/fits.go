@@ -11,11 +11,11 @@ import (
 )
 
 // sameFeatures compares the names of the features of a file's tokens with those of a model's.
-func sameFeatures(c *sft.Config, s *seq.Spec) error {
-	if slices.Equal(s.FeatureNames, c.FeatureNames) {
+func sameFeatures(c *sft.Config, names []string) error {
+	if slices.Equal(names, c.FeatureNames) {
 		return nil
 	}
-	return fmt.Errorf("the features of its tokens are %q, the model's %q", s.FeatureNames, c.FeatureNames)
+	return fmt.Errorf("the features of its tokens are %q, the model's %q", names, c.FeatureNames)
 }
 
 // fits compares what a file says of its sequences with what a model reads. What
@@ -24,7 +24,7 @@ func fits(c *sft.Config, s *seq.Spec) error {
 	if len(s.TokenColumns()) != c.Sequences() {
 		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
 	}
-	if err := sameFeatures(c, s); err != nil {
+	if err := sameFeatures(c, s.FeatureNames); err != nil {
 		return err
 	}
 	if err := c.SameEdges(s.EdgeFeatureNames); err != nil {

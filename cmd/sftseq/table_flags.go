@@ -141,7 +141,7 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 			in.Options.Copied = append(in.Options.Copied, name)
 		}
 	}
-	return in, in.checkIDs(config)
+	return in, in.checkSaid(c, config)
 }
 
 // checkFormat finds the format where it is a file's.
@@ -271,21 +271,44 @@ func (in *tableInput) read() (all []string) {
 	return all
 }
 
-// checkIDs compares what a data set says of its token ids, or features, with what the model takes them for.
-func (in *tableInput) checkIDs(config *sft.Config) error {
-	if !in.Tokens && !in.Points || in.Options.Format != "arrow" || table.ReadOnce(in.Path) || !seq.IsTokenColumn(in.Sources[0]) && in.Sources[0] != seq.ColumnFeatures {
+// checkSaid compares what a file says of its token ids, or features, with what the model takes them for.
+func (in *tableInput) checkSaid(c *cli.Context, config *sft.Config) error {
+	switch {
+	case !in.Tokens && !in.Points || table.ReadOnce(in.Path):
 		return nil
+	case in.Sources[0] == seq.ColumnFeatures:
+		return in.checkFeatures(c, config)
+	case in.Options.Format == "arrow" && seq.IsTokenColumn(in.Sources[0]):
+		return in.checkIDs(config)
 	}
+	return nil
+}
+
+// checkIDs compares token ids.
+func (in *tableInput) checkIDs(config *sft.Config) error {
 	r, err := seq.Open(in.Path)
 	if err != nil {
 		return nil // it is another program's, which says nothing of them
 	}
 	defer r.Close()
-	err = sameTokens(config, r.Spec())
-	if err == nil && in.Sources[0] == seq.ColumnFeatures {
-		err = sameFeatures(config, r.Spec())
+	if err := sameTokens(config, r.Spec()); err != nil {
+		return fmt.Errorf("%s: %w", in.Path, err)
 	}
+	return nil
+}
+
+// checkFeatures compares names of features, which files of Arrow and Parquet may have.
+func (in *tableInput) checkFeatures(c *cli.Context, config *sft.Config) error {
+	t, err := table.Open(c.Context, in.Path, in.Options)
 	if err != nil {
+		return err
+	}
+	defer t.Close()
+	var names []string
+	if err := table.SaidNames(t, in.Path, seq.KeyFeatureNames, &names); err != nil || names == nil {
+		return err
+	}
+	if err := sameFeatures(config, names); err != nil {
 		return fmt.Errorf("%s: %w", in.Path, err)
 	}
 	return nil

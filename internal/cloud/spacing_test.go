@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // dense is what spacings has of a point, by the distances to all.
@@ -96,16 +97,21 @@ func TestConvertSpacing(t *testing.T) {
 	}
 }
 
-// TestExtremeClouds: points that are nearly at one place, whose squares are 0, do not take minutes, and a
+// TestExtremeClouds: points that are nearly at one place, whose squares are 0, do not take a time of their square, which is hours, and a
 // cloud whose radius has no square is left out alone.
 func TestExtremeClouds(t *testing.T) {
 	near := []Vec{{1}, {-1}}
-	for i := range 20000 {
-		near = append(near, Vec{float64(i%141) * 1e-170, float64(i/141) * 1e-170})
+	for i := range 250000 {
+		near = append(near, Vec{float64(i%500) * 1e-170, float64(i/500) * 1e-170})
 	}
-	got, err := spacings(t.Context(), near)
-	if err != nil || got[0] != float32(math.Log(1+1e-3)) || got[2] != float32(math.Log(1e-3)) {
-		t.Errorf("%v, %v, %v", got[0], got[2], err)
+	soon, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	got, err := spacings(soon, near)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got[0] != float32(math.Log(1+1e-3)) || got[2] != float32(math.Log(1e-3)) {
+		t.Errorf("%v, %v", got[0], got[2])
 	}
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/train/large.xyz"), strings.Repeat("1.3e154 0 0\n", 5)+"-1.3e154 0 0\n")

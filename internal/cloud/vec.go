@@ -17,19 +17,19 @@ func (a Vec) Times(s float64) Vec { return Vec{a[0] * s, a[1] * s, a[2] * s} }
 // Norm is the length.
 func (a Vec) Norm() float64 { return math.Sqrt(a[0]*a[0] + a[1]*a[1] + a[2]*a[2]) }
 
-// Unit is the direction of a vector of any length but 0 and infinity.
+// Unit is the direction of a vector whose length is neither 0 nor infinite.
 func (a Vec) Unit() (Vec, bool) {
-	largest := max(math.Abs(a[0]), math.Abs(a[1]), math.Abs(a[2]))
-	if !(largest > 0) || math.IsInf(largest, 0) {
-		return Vec{}, false
-	}
-	if largest < 1e-100 || largest > 1e100 { // its square could be 0 or infinite
+	if largest := max(math.Abs(a[0]), math.Abs(a[1]), math.Abs(a[2])); largest < 1e-100 { // its square could be 0
 		_, exponent := math.Frexp(largest)
 		for i, x := range a {
 			a[i] = math.Ldexp(x, -exponent)
 		}
 	}
-	return a.Times(1 / a.Norm()), true
+	length := a.Norm()
+	if length == 0 || math.IsInf(length, 0) {
+		return Vec{}, false
+	}
+	return a.Times(1 / length), true
 }
 
 // Cross is perpendicular to both.

@@ -3,7 +3,6 @@ package graph
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -75,7 +74,7 @@ func (f files) table(ctx context.Context, path string, take func(*graphlines.Row
 		return err
 	}
 	var labels []string // of numbers
-	if err := saidNames(t, path, seq.KeyLabelNames, &labels); err != nil {
+	if err := table.SaidNames(t, path, seq.KeyLabelNames, &labels); err != nil {
 		return err
 	}
 	var in table.Row // whose memory is used again
@@ -247,7 +246,7 @@ func (o *Options) nameByTable(ctx context.Context) error {
 		if *by.names != nil || by.key == seq.KeyLabelNames && o.Numbers != nil {
 			continue
 		}
-		if err := saidNames(t, o.From[0], by.key, by.names); err != nil {
+		if err := table.SaidNames(t, o.From[0], by.key, by.names); err != nil {
 			return err
 		}
 		if *by.names != nil {
@@ -278,30 +277,12 @@ func (o *Options) sameNames(t table.Reader, path string) error {
 			continue
 		}
 		var said []string
-		if err := saidNames(t, path, by.key, &said); err != nil {
+		if err := table.SaidNames(t, path, by.key, &said); err != nil {
 			return err
 		}
 		if said != nil && !slices.Equal(said, *by.names) {
 			return fmt.Errorf("%s: %s: expected %q, as %s has, found %q", path, by.key, *by.names, o.From[0], said)
 		}
-	}
-	return nil
-}
-
-// saidNames are those that the metadata of a table have, if they have some.
-func saidNames(t table.Reader, path, key string, names *[]string) error {
-	said, ok := t.(interface {
-		Said(key string) (string, bool)
-	})
-	if !ok {
-		return nil
-	}
-	text, ok := said.Said(key)
-	if !ok {
-		return nil
-	}
-	if err := json.Unmarshal([]byte(text), names); err != nil || *names == nil {
-		return fmt.Errorf("%s: %s: expected a JSON list of strings, found %.40q", path, key, text)
 	}
 	return nil
 }

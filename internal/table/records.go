@@ -66,6 +66,24 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 // Said is what the metadata of the file's schema have of a key.
 func (r *records) Said(key string) (text string, ok bool) { return r.metadata.GetValue(key) }
 
+// SaidNames are those that the metadata of a table's file have of a key, if they have some.
+func SaidNames(t Reader, path, key string, names *[]string) error {
+	said, ok := t.(interface {
+		Said(key string) (string, bool)
+	})
+	if !ok {
+		return nil
+	}
+	text, ok := said.Said(key)
+	if !ok {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(text), names); err != nil || *names == nil {
+		return fmt.Errorf("%s: %s: expected a JSON list of strings, found %.40q", path, key, text)
+	}
+	return nil
+}
+
 // Columns returns the names of all columns.
 func (r *records) Columns() []string { return r.columns }
 
