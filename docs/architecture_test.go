@@ -3,7 +3,6 @@ package docs_test
 import (
 	"bytes"
 	"go/ast"
-	"go/doc"
 	"go/parser"
 	"go/token"
 	"io/fs"
@@ -30,7 +29,8 @@ var reference = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.go)(?:: ([^`\n]+))?`|`(
 // placeholder begins the name of a file that a reader is to add.
 const placeholder = "NAME"
 
-// TestReferences: what the pages name is there.
+// TestReferences checks that the files, names and folders on the pages exist. Pages of
+// experiments name the files of their day.
 func TestReferences(t *testing.T) {
 	pages, err := filepath.Glob("*.md")
 	if err != nil {
@@ -40,7 +40,7 @@ func TestReferences(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	declared := map[string]map[string]string{}
+	declared := map[string]map[string]bool{}
 	found := 0
 	for _, page := range append(pages, records...) {
 		text, err := os.ReadFile(page)
@@ -64,7 +64,7 @@ func TestReferences(t *testing.T) {
 			}
 			for name := range strings.SplitSeq(names, ",") {
 				name = strings.TrimSpace(name)
-				if _, ok := declared[file][name]; name != "" && !ok {
+				if name != "" && !declared[file][name] {
 					t.Errorf("%s: %s: %s declares no %s", page, m[0], file, name)
 				}
 			}
@@ -76,9 +76,9 @@ func TestReferences(t *testing.T) {
 }
 
 // declarations lists the names of a Go file: functions, Type.method, types and
-// their Type.field, constants and variables. Each has the first sentence of its comment.
-func declarations(t *testing.T, page, file string) map[string]string {
-	names := map[string]string{}
+// their Type.field, constants and variables.
+func declarations(t *testing.T, page, file string) map[string]bool {
+	names := map[string]bool{}
 	tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		t.Errorf("%s: %s: %v", page, file, err)
@@ -91,25 +91,25 @@ func declarations(t *testing.T, page, file string) map[string]string {
 			if d.Recv != nil {
 				name = receiver(d.Recv.List[0].Type) + "." + name
 			}
-			names[name] = sentence(d.Doc)
+			names[name] = true
 		case *ast.GenDecl:
 			for _, s := range d.Specs {
-				declareSpec(names, s, d.Doc)
+				declareSpec(names, s)
 			}
 		}
 	}
 	return names
 }
 
-// declareSpec adds what a spec declares; group is the comment of its declaration.
-func declareSpec(names map[string]string, spec ast.Spec, group *ast.CommentGroup) {
+// declareSpec adds the names that a spec declares.
+func declareSpec(names map[string]bool, spec ast.Spec) {
 	switch s := spec.(type) {
 	case *ast.ValueSpec:
 		for _, n := range s.Names {
-			names[n.Name] = sentence(s.Doc, s.Comment, group)
+			names[n.Name] = true
 		}
 	case *ast.TypeSpec:
-		names[s.Name.Name] = sentence(s.Doc, s.Comment, group)
+		names[s.Name.Name] = true
 		var members *ast.FieldList
 		switch body := s.Type.(type) {
 		case *ast.StructType:
@@ -121,20 +121,10 @@ func declareSpec(names map[string]string, spec ast.Spec, group *ast.CommentGroup
 		}
 		for _, f := range members.List {
 			for _, n := range f.Names {
-				names[s.Name.Name+"."+n.Name] = sentence(f.Doc, f.Comment)
+				names[s.Name.Name+"."+n.Name] = true
 			}
 		}
 	}
-}
-
-// sentence is the first sentence of the first comment that there is.
-func sentence(comments ...*ast.CommentGroup) string {
-	for _, c := range comments {
-		if text := new(doc.Package).Synopsis(c.Text()); text != "" {
-			return text
-		}
-	}
-	return ""
 }
 
 // receiver is the name of a method's type.
@@ -315,10 +305,10 @@ var (
 	code     = regexp.MustCompile("(?ms)^```.*?^```$")
 )
 
-// TestLinks: what the pages link to is there, places in pages too.
+// TestLinks checks that the targets of the pages' links exist, headings included.
 func TestLinks(t *testing.T) {
 	pages := []string{filepath.Join(root, "README.md")}
-	for _, pattern := range []string{"*.md", "adr/*.md"} {
+	for _, pattern := range []string{"*.md", "adr/*.md", "experiments/*.md", "../examples/*.md", "../examples/*/README.md"} {
 		found, err := filepath.Glob(pattern)
 		if err != nil {
 			t.Fatal(err)
