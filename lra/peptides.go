@@ -18,7 +18,7 @@ var PeptidesFunc = &Task{
 	Import: &Importer{
 		Usage: "from JSON lines that PyTorch Geometric's Peptides-func was written as",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
-compressed: a graph a line, as docs/own-data.md exports them, with the nine numbers of an
+compressed: a graph a line, as docs/published-clouds-graphs.md exports them, with the nine numbers of an
 atom, the three of a bond, and label, a list of the functions that hold, by number or
 name. An atom becomes an indicator for each value that each of its numbers may have, and
 a bond alike, so that a linear layer of them is a sum of embeddings.
@@ -43,7 +43,7 @@ var PeptidesStruct = &Task{
 	Import: &Importer{
 		Usage: "from JSON lines that PyTorch Geometric's Peptides-struct was written as",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
-compressed: a graph a line, as docs/own-data.md exports them, with the nine numbers of an
+compressed: a graph a line, as docs/published-clouds-graphs.md exports them, with the nine numbers of an
 atom, the three of a bond, and a field for each number to predict. An atom becomes an
 indicator for each value that each of its numbers may have, and a bond alike, so that a
 linear layer of them is a sum of embeddings.

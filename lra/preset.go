@@ -23,7 +23,7 @@ type Preset struct {
 	DataName string
 	// Reached is what it has reached, nil if it was never trained, or if Measured says it.
 	Reached *Reached
-	// Measured is what it has reached where docs/own-data.md has that, in words; otherwise "".
+	// Measured is what it has reached where docs/results.md has that, in words; otherwise "".
 	Measured string
 }
 

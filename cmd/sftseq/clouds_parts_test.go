@@ -169,9 +169,9 @@ func TestConvertParts(t *testing.T) {
 	}
 }
 
-// TestPartsExample runs the commands on parts of shapes in docs/own-data.md, on less data.
+// TestPartsExample runs the commands on parts of shapes in docs/data-clouds-graphs.md, on less data.
 func TestPartsExample(t *testing.T) {
-	_, section, _ := strings.Cut(readText(t, "../../docs/own-data.md"), "\n### Parts of shapes\n")
+	_, section, _ := strings.Cut(readText(t, "../../docs/data-clouds-graphs.md"), "\n### Parts of shapes\n")
 	_, commands, _ := strings.Cut(section, "```sh\n")
 	commands, _, _ = strings.Cut(commands, "```")
 	less := map[string][]string{"generate": {"--train", "40", "--val", "8", "--test", "4", "--points", "16"}, "shape-parts": {"--epochs", "1", "--device", "cpu"}}

@@ -270,9 +270,9 @@ func TestConvertSeries(t *testing.T) {
 	}
 }
 
-// TestCloudExample runs the commands on tables of clouds in docs/own-data.md.
+// TestCloudExample runs the commands on tables of clouds in docs/data-clouds-graphs.md.
 func TestCloudExample(t *testing.T) {
-	page, err := os.ReadFile("../../docs/own-data.md")
+	page, err := os.ReadFile("../../docs/data-clouds-graphs.md")
 	if err != nil {
 		t.Fatal(err)
 	}

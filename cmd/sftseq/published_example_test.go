@@ -38,12 +38,11 @@ def LRGBDataset(root, name, split):
         yield data
 `
 
-// TestPublishedExample runs the section of docs/own-data.md on the paper's tasks of clouds and graphs: its
+// TestPublishedExample runs docs/published-clouds-graphs.md, the page of the paper's clouds and graphs: its
 // Python writes the graphs, and its commands convert, train and measure, on less data.
 func TestPublishedExample(t *testing.T) {
 	needCommands(t, "python3")
-	_, section, _ := strings.Cut(readText(t, "../../docs/own-data.md"), "\n## The paper's shapes, peptides and photographs\n")
-	section, _, _ = strings.Cut(section, "\n## ")
+	page := readText(t, "../../docs/published-clouds-graphs.md")
 	dir := t.TempDir()
 	for name, folder := range map[string]string{"modelnet40_normal_resampled": modelNet40(t), "shapenetcore_partanno_segmentation_benchmark_v0_normal": shapeNetPartFolder(t)} {
 		if err := os.Rename(folder, filepath.Join(dir, name)); err != nil {
@@ -56,7 +55,7 @@ func TestPublishedExample(t *testing.T) {
 	writeText(t, filepath.Join(dir, "torch_geometric", "datasets.py"), lrgb)
 	less := map[string][]string{"modelnet40": {"--points", "16"}, "shapenetpart": {"--points", "16"}}
 	commands := 0
-	for _, block := range strings.Split(section, "```")[1:] {
+	for _, block := range strings.Split(page, "```")[1:] {
 		if script, ok := strings.CutPrefix(block, "python\n"); ok {
 			c := exec.Command("python3", "-c", script)
 			c.Dir = dir

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// graphLines writes a folder of graphs as docs/own-data.md exports them: rings of atoms or of regions,
+// graphLines writes a folder of graphs as docs/published-clouds-graphs.md exports them: rings of atoms or of regions,
 // each with the answer that a function gives it.
 func graphLines(t *testing.T, node, edge func(graph, i int) []float32, answer func(graph, nodes int) map[string]any) string {
 	t.Helper()

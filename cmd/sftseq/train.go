@@ -92,7 +92,7 @@ func describePresets(task *lra.Task) string {
 	}
 	where := "docs/results.md has these runs, their data and their times."
 	if task.Features != nil {
-		where = "docs/own-data.md says how to get the data, and what models reach."
+		where = "docs/data-clouds-graphs.md says how to get the data, docs/results.md what models reach."
 	}
 	return strings.Join(append(lines, where), "\n")
 }

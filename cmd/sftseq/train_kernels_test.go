@@ -45,10 +45,10 @@ func TestTrainNamesKernels(t *testing.T) {
 	}
 }
 
-// TestReadmeNamesKernels: the bits of README's transcript hold for one kind of kernels,
-// which it says as the program does.
-func TestReadmeNamesKernels(t *testing.T) {
-	text := readText(t, "../../README.md")
+// TestResultsNameKernels checks that the transcript of docs/results.md names its instruction set as
+// the program does.
+func TestResultsNameKernels(t *testing.T) {
+	text := readText(t, "../../docs/results.md")
 	_, transcript, _ := strings.Cut(text, "    step 14000: ")
 	transcript, _, _ = strings.Cut(transcript, "repeat with: ")
 	for _, k := range []string{"avx2", "avx512"} {
@@ -57,5 +57,5 @@ func TestReadmeNamesKernels(t *testing.T) {
 			return
 		}
 	}
-	t.Errorf("README.md does not name the instruction set of\n%s", transcript)
+	t.Errorf("results.md does not name the instruction set of\n%s", transcript)
 }
