@@ -8,12 +8,13 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/export"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // TestExportPage runs the page's program of PyTorch on a model, which it changes.
 func TestExportPage(t *testing.T) {
-	requireTorch(t)
+	testenv.NeedTorch(t)
 	m, err := sft.Load(filepath.Join(root, "sft/testdata/golden/pre"))
 	if err != nil {
 		t.Fatal(err)
@@ -23,7 +24,7 @@ func TestExportPage(t *testing.T) {
 	if err := export.PyTorch(m, folder); err != nil {
 		t.Fatal(err)
 	}
-	command := exec.CommandContext(t.Context(), python, "-c", codeBlock(t, "export.md", "python"))
+	command := exec.CommandContext(t.Context(), testenv.Python, "-c", codeBlock(t, "export.md", "python"))
 	command.Dir, command.Env = dir, append(os.Environ(), "OMP_NUM_THREADS=1")
 	if out, err := command.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Fatalf("%v\n%s", err, out)

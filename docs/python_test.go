@@ -13,16 +13,13 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
-
-// python is Debian's, which has python3-torch.
-const python = "/usr/bin/python3"
 
 // TestPython runs the script of python.md on models whose logits are known.
 func TestPython(t *testing.T) {
@@ -190,7 +187,7 @@ func compareLines(t *testing.T, got, want []logitLine) {
 // pageScript is the page's script as a file; the test is skipped where it cannot run.
 func pageScript(t *testing.T) string {
 	t.Helper()
-	requireTorch(t)
+	testenv.NeedTorch(t)
 	script := filepath.Join(t.TempDir(), "sft.py")
 	if err := os.WriteFile(script, []byte(codeBlock(t, "python.md", "python")), 0o666); err != nil {
 		t.Fatal(err)
@@ -234,28 +231,10 @@ for folder in sys.argv[2:]:
 		args = append(args, dir)
 		want += fmt.Sprintf("%s: %s is %s, this script covers\n", dir, c.key, c.shown)
 	}
-	out, err := exec.Command(python, args...).CombinedOutput()
+	out, err := exec.Command(testenv.Python, args...).CombinedOutput()
 	if got := regexp.MustCompile(`(?m) \[.*\]$`).ReplaceAllString(string(out), ""); err != nil || got != want {
 		t.Errorf("%v, the script said\n%s\nexpected\n%s", err, out, want)
 	}
-}
-
-// importTorch tries what the script imports.
-var importTorch = sync.OnceValues(func() ([]byte, error) {
-	return exec.Command(python, "-c", "import numpy, torch").CombinedOutput()
-})
-
-// requireTorch skips where PyTorch is not installed. In CI it must be.
-func requireTorch(t *testing.T) {
-	t.Helper()
-	out, err := importTorch()
-	if err == nil {
-		return
-	}
-	if os.Getenv("CI") == "true" {
-		t.Fatalf("%s cannot import numpy and torch: %v\n%s", python, err, out)
-	}
-	t.Skipf("%s cannot import torch; install Debian's python3-torch (make deps)", python)
 }
 
 // codeBlock returns the only fenced block of a language in a page.
@@ -311,7 +290,7 @@ func runScript(t *testing.T, script string, runs ...scriptRun) (all [][]logitLin
 func runPython(t *testing.T, stdin io.Reader, args ...string) string {
 	t.Helper()
 	var out, stderr bytes.Buffer
-	command := exec.Command(python, args...)
+	command := exec.Command(testenv.Python, args...)
 	command.Env = append(os.Environ(), "OMP_NUM_THREADS=1") // the models are tiny
 	command.Stdin, command.Stdout, command.Stderr = stdin, &out, &stderr
 	if err := command.Run(); err != nil {

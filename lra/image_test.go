@@ -10,18 +10,9 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
-
-// realData is a folder of the real data, without which a test is skipped.
-func realData(t testing.TB, folder string) string {
-	t.Helper()
-	data := os.Getenv("SFTSEQ_DATA")
-	if data == "" {
-		t.Skipf("SFTSEQ_DATA is not set: it is the directory with %s/", folder)
-	}
-	return filepath.Join(data, folder)
-}
 
 // each calls row for every row of a split.
 func each(t testing.TB, d *seq.Dataset, split string, row func(seq.Example)) {
@@ -52,7 +43,7 @@ func grayRecordOf(e seq.Example) []byte {
 // TestImageOfficial is the real images: every byte of the gray records is there, in
 // order, and the official layout's gray is theirs.
 func TestImageOfficial(t *testing.T) {
-	from := realData(t, "cifar10")
+	from := testenv.NeedData(t, "cifar10")
 	d, err := Image.Convert(context.Background(), from, t.TempDir(), ConvertOptions{})
 	if err != nil {
 		t.Fatal(err)

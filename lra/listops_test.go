@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -72,13 +73,10 @@ func TestHostileNesting(t *testing.T) {
 // TestOriginalLabels reproduces the labels of the ListOps test files as their
 // authors published them.
 func TestOriginalLabels(t *testing.T) {
-	data := os.Getenv("SFTSEQ_DATA")
-	if data == "" {
-		t.Skip("SFTSEQ_DATA is not set: it is the directory with listops-nyu/")
-	}
+	data := testenv.NeedData(t, "listops-nyu")
 	rows := 0
 	for _, name := range []string{"test_d20.tsv.gz", "test_d20a.tsv.gz", "test_d20s.tsv.gz"} {
-		file, err := os.Open(filepath.Join(data, "listops-nyu", name))
+		file, err := os.Open(filepath.Join(data, name))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -121,9 +119,9 @@ func sample(n int, rule ListOpsRule) (rows []listOpsRow, draws int) {
 // TestDistribution compares with the facts of spec/lra.md, within four standard
 // deviations of the sampling error.
 func TestDistribution(t *testing.T) {
-	n := 5000
-	if os.Getenv("SFTSEQ_DATA") != "" {
-		n = 20000 // the slow run
+	n := 20000
+	if testing.Short() {
+		n = 5000
 	}
 	rows, draws := sample(n, LRAListOps)
 	within := func(what string, got, want, deviation float64) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -37,7 +38,7 @@ func TestRetrievalSubstitutes(t *testing.T) {
 			"test":  {20000, 10000, "28ca47b01136fff55179b774aae19a1025a17ad9dbbf5ec158cfc4b6743dfc9c"},
 		}},
 	} {
-		from := realData(t, c.folder)
+		from := testenv.NeedData(t, c.folder)
 		d, err := Retrieval.Convert(context.Background(), from, t.TempDir(), ConvertOptions{Documents: filepath.Join(from, c.docs)})
 		if err != nil {
 			t.Fatal(err)

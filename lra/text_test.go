@@ -15,13 +15,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // TestTextOfficial is the real reviews. Counts and checksums were computed by another
 // program: for each row its label, its length in four bytes and its text.
 func TestTextOfficial(t *testing.T) {
-	d, err := Text.Convert(context.Background(), filepath.Join(realData(t, "imdb"), "aclImdb_labeled.tar.gz"), t.TempDir(), ConvertOptions{})
+	d, err := Text.Convert(context.Background(), filepath.Join(testenv.NeedData(t, "imdb"), "aclImdb_labeled.tar.gz"), t.TempDir(), ConvertOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

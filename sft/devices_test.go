@@ -17,8 +17,9 @@ import (
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/lockstep"
-	"github.com/sftseq/sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/vk"
 )
 
 // smallModel is small enough to be trained on a processor that plays a GPU: with
@@ -160,7 +161,7 @@ func (s *Stepper) apart(t *testing.T, other *Stepper, examples []seq.Example, st
 // at the edge of the sample, or to which side of a kink, of max or ReLU, a score
 // falls. Both are reported, and rare.
 func TestLockStep(t *testing.T) {
-	vulkan := vktest.Open(t)
+	vulkan := vulkan(t)
 	one, other := newSmallStepper(t, cpu.New(2)), newSmallStepper(t, vulkan)
 	checked := newSmallStepper(t, lockstep.New(cpu.New(2), vulkan))
 	steps := 80
@@ -209,7 +210,7 @@ func TestFreeSteps(t *testing.T) {
 		steps = 10
 	}
 	var curves [2][]chart.Datum
-	for i, device := range []tensor.Device{cpu.New(2), vktest.Open(t)} {
+	for i, device := range []tensor.Device{cpu.New(2), vulkan(t)} {
 		s := newSmallStepper(t, device)
 		for step := range steps {
 			loss, err := s.Step(t.Context(), smallBatch(s.model.Config, step))
@@ -248,14 +249,12 @@ func plotDevices(path string, curves [2][]chart.Datum) error {
 // TestSameSeedSameBits: a run on Vulkan repeats itself to the bit, with several
 // micro-batches in two slots.
 func TestSameSeedSameBits(t *testing.T) {
-	if testing.Short() {
-		t.Skip("takes long; TestGradientOfMicroBatches has the slots")
-	}
+	testenv.Long(t, "takes long; TestGradientOfMicroBatches has the slots")
 	var runs [2][]float32
 	for i := range runs {
 		t.Run(fmt.Sprint("run ", i+1), func(t *testing.T) {
 			var err error
-			if runs[i], err = checkedSteps(t, Classification, "pre", 2, vktest.Open(t), microBatchTokens, 100, 30); err != nil {
+			if runs[i], err = checkedSteps(t, Classification, "pre", 2, vulkan(t), microBatchTokens, 100, 30); err != nil {
 				t.Fatal(err)
 			}
 		})
@@ -279,7 +278,7 @@ func TestResumeElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	vulkan := vktest.Open(t)
+	vulkan := vulkan(t)
 	for name, devices := range map[string][2]tensor.Device{"to Vulkan": {cpu.New(2), vulkan}, "from Vulkan": {vulkan, cpu.New(2)}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -333,4 +332,20 @@ func TestResumeElsewhere(t *testing.T) {
 			}
 		})
 	}
+}
+
+// vulkan opens the machine's best device under the validation layer. Where SFTSEQ_SIMD chooses
+// the processor's kernels, the devices are not compared again.
+func vulkan(t testing.TB) tensor.Device {
+	t.Helper()
+	if os.Getenv("SFTSEQ_SIMD") != "" {
+		t.Skip("left out with SFTSEQ_SIMD: no kernel of Vulkan depends on it")
+	}
+	return testenv.NeedVulkan(t, vk.Open, vk.Options{}).(tensor.Device)
+}
+
+// vulkanMixed is vulkan for mixed precision.
+func vulkanMixed(t testing.TB) tensor.Device {
+	t.Helper()
+	return testenv.NeedMixed(t, vk.Open, vk.Options{Mixed: true}).(tensor.Device)
 }

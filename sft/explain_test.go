@@ -11,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -48,6 +49,7 @@ func referenceOf(t *testing.T, folder string) []referenceOutput {
 
 // TestReference: what explanations are compared with is the model.
 func TestReference(t *testing.T) {
+	testenv.NoRace(t, "compares with slow loops in float64")
 	for _, name := range evaluationFolders() {
 		if name == "long" {
 			continue // two minutes
@@ -68,6 +70,7 @@ func TestReference(t *testing.T) {
 // TestExplain compares positions, weights, masses and the pooling with the model
 // in float64, on every device.
 func TestExplain(t *testing.T) {
+	testenv.NoRace(t, "compares with slow loops in float64")
 	folders := slices.DeleteFunc(evaluationFolders(), func(name string) bool { return name == "long" })
 	onEveryDevice(t, folders, func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -32,6 +33,7 @@ func maskedSequences(c *Config) (out [][]int32) {
 func TestFillAgainstReference(t *testing.T) { onEveryKind(t, testFillAgainstReference) }
 
 func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
+	testenv.NoRace(t, "compares with slow loops in float64")
 	for _, c := range fillMaskConfigs() {
 		m := randomModel(c, 3)
 		s, exact, sequences := newScorerOf(t, m, devices[0]), newReference(m), maskedSequences(c)

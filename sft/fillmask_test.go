@@ -12,6 +12,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -113,6 +114,7 @@ func fillMaskSlopes(m *Model, examples []seq.Example) (out []slope) {
 // TestFillMaskAgainstReference: the loss is that of the definition, and the gradient that of
 // its differences, on every device.
 func TestFillMaskAgainstReference(t *testing.T) {
+	testenv.NoRace(t, "compares with slow loops in float64")
 	type expectation struct {
 		m        *Model
 		examples []seq.Example

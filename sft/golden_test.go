@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/internal/simd"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -102,10 +102,8 @@ func onEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name str
 		}
 	}
 	t.Run("vulkan", func(t *testing.T) {
-		if testing.Short() {
-			t.Skip("takes long")
-		}
-		device := vktest.Open(t)
+		testenv.Long(t, "takes long")
+		device := vulkan(t)
 		for _, name := range folders {
 			t.Run(name, func(t *testing.T) { f(t, name, device) })
 		}

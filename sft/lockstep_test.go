@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/lockstep"
-	"github.com/sftseq/sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // checkedSteps makes training steps with everything random, and returns the
@@ -37,7 +37,8 @@ func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Devi
 // TestCheckedStep runs every launch of training steps on Vulkan beside the
 // processor: forward, backward, merge and update.
 func TestCheckedStep(t *testing.T) {
-	vulkan := vktest.Open(t)
+	testenv.NoRace(t, "compares with slow loops in float64")
+	vulkan := vulkan(t)
 	for _, task := range Tasks() {
 		for _, norm := range []string{"pre", "post"} {
 			lengths := []int{200, 1, 150, 40}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/spectra"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -169,6 +170,7 @@ func TestMaskTargetsShares(t *testing.T) {
 
 // TestMaskTargetsAgainstReference: the loss of a batch is that of telling the targets.
 func TestMaskTargetsAgainstReference(t *testing.T) {
+	testenv.NoRace(t, "compares with slow loops in float64")
 	sounds := tones(rand.New(rand.NewPCG(4, 3)), 300, 420, 90)
 	m := randomModel(soundConfig(t, 5, sounds), 3)
 	want, tokens := newReference(m).fillMaskLoss(sounds)

@@ -14,14 +14,13 @@ import (
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/replay"
-	"github.com/sftseq/sftseq/internal/vktest"
 )
 
 // inMixedPrecision runs a test for each folder on Vulkan in mixed precision. It is
 // skipped where the device has no cooperative matrices, as Mesa's driver for
 // processors has from version 26.1 on.
 func inMixedPrecision(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
-	device := vktest.OpenMixed(t)
+	device := vulkanMixed(t)
 	t.Log(device.Name())
 	for _, name := range folders {
 		t.Run(name, func(t *testing.T) { f(t, name, device) })
@@ -178,7 +177,7 @@ func TestMixedTraining(t *testing.T) {
 // TestMixedOverflow: what exceeds float16 is not clamped but found, and the scale
 // is halved until nothing does.
 func TestMixedOverflow(t *testing.T) {
-	device := vktest.OpenMixed(t)
+	device := vulkanMixed(t)
 	if !scalesLoss(device) {
 		t.Skip(device.Name(), ": its operands have float32's range")
 	}

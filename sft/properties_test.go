@@ -11,7 +11,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/vktest"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -156,7 +155,7 @@ func newScorerOf(t *testing.T, m *Model, device tensor.Device) *Scorer {
 func onEveryKind(t *testing.T, f func(t *testing.T, devices ...tensor.Device)) {
 	t.Run("cpu", func(t *testing.T) { f(t, cpu.New(1), cpu.New(2), cpu.New(3)) })
 	if !testing.Short() {
-		t.Run("vulkan", func(t *testing.T) { f(t, vktest.Open(t)) })
+		t.Run("vulkan", func(t *testing.T) { f(t, vulkan(t)) })
 	}
 }
 

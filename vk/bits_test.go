@@ -110,7 +110,7 @@ func (p *packed) run(t *testing.T, d tensor.Device, outputs ...*tensor.Tensor) [
 // place among them is known to 1/16.
 func TestPhilox(t *testing.T) {
 	const width, layer, stream = 7, 1<<23 - 1, 255
-	d := open(t, Options{})
+	d := open(t, Options{}, widths)
 	for step := range 16 {
 		rate := float32(step) / 16
 		p := newPacked([]int{1000, 1, 257}, 1)
@@ -150,7 +150,7 @@ func TestCosines(t *testing.T) {
 	p.launch(tensor.Sinusoid{F: f, G: g, E: e, Counts: p.Counts, Frequencies: q,
 		MulWeight: p.input(tensor.Fixed, one, 2, ds), MulBias: p.input(tensor.Fixed, zero, 2),
 		AddWeight: p.input(tensor.Fixed, other, 2, ds), AddBias: p.input(tensor.Fixed, zero, 2)})
-	got := p.run(t, open(t, Options{}), f, g)
+	got := p.run(t, open(t, Options{}, widths), f, g)
 	for head, w := range q.Turns() {
 		for at := range 2*n - 1 {
 			want := sinusoid.Cos(uint32(uint64(at) * w >> 32))
@@ -167,7 +167,7 @@ func TestCosines(t *testing.T) {
 // TestLongSample: sequences longer than a workgroup does in one launch, and short
 // ones beside them. Without noise every device makes the same choice.
 func TestLongSample(t *testing.T) {
-	d := open(t, Options{})
+	d := open(t, Options{}, widths)
 	reference := cpu.New(2)
 	lengths := []int{1, 20_000, 3, sampleChunk, 9000, 2, sampleChunk + 1}
 	for _, c := range []struct {

@@ -4,52 +4,72 @@ package vk
 
 import (
 	"os"
+	"slices"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// open opens a device under the validation layer, and fails the test at its end
-// if that has complained of anything. Without Vulkan the test is skipped as
-// skipWithout does, and without cooperative matrices in any case: few processors'
-// drivers have them, Mesa's from version 26.1 on.
-func open(t testing.TB, o Options) *gpu {
+// A rerun is a condition under which make test-again repeats some of these tests.
+type rerun string
+
+const (
+	watched rerun = "the race detector"          // and checks of pointers passed to C: for concurrent and faulty calls
+	widths  rerun = "another width of subgroups" // for what depends on it
+)
+
+// vectorWidth is the variable with the bits of a vector in Mesa's processor driver, whose
+// subgroups have an invocation for each 32.
+const vectorWidth = "LP_NATIVE_VECTOR_WIDTH"
+
+// inReruns skips a test in all reruns but those named.
+func inReruns(t testing.TB, named ...rerun) {
 	t.Helper()
-	t.Setenv("SFTSEQ_VK_VALIDATE", "1")
-	d, err := openGPU(o)
-	switch {
-	case err != nil && o.Mixed:
-		t.Skip(err)
-	case err != nil:
-		skipWithout(t, err)
+	if !slices.Contains(named, watched) {
+		testenv.NoRace(t, "it does not stress the calls into Vulkan")
 	}
-	t.Cleanup(func() {
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
-		for _, m := range d.Messages() {
-			t.Error("validation: ", m)
-		}
-	})
-	return d
+	if os.Getenv(vectorWidth) != "" && !slices.Contains(named, widths) {
+		t.Skipf("left out with %s, on which nothing here depends", widths)
+	}
 }
 
-// skipWithout skips a test that needs Vulkan, except where CI=true, which has it.
-func skipWithout(t testing.TB, err error) {
+// open opens a device under the validation layer, whose complaints fail the test. The test is
+// skipped in all reruns but those named.
+func open(t testing.TB, o Options, named ...rerun) *gpu {
 	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(err)
+	inReruns(t, named...)
+	if o.Mixed {
+		return testenv.NeedMixed(t, openGPU, o)
 	}
-	t.Skip("Vulkan and its validation layer are needed: ", err)
+	return testenv.NeedVulkan(t, openGPU, o)
+}
+
+// missing leaves out a test that needs Vulkan.
+func missing(t testing.TB, err error) {
+	t.Helper()
+	testenv.Missing(t, "Vulkan and its validation layer", err)
 }
 
 // TestConformance: every kernel on the machine's best device, then within the
 // limits of a small one.
 func TestConformance(t *testing.T) {
-	d := open(t, Options{})
-	conformance.Run(t, d)
+	d := open(t, Options{}, widths)
+	wide := os.Getenv(vectorWidth) != "" && d.Info().SubgroupSize > 8
+	asked := map[string]bool{}
+	keep := func(suite, name string) bool {
+		asks := asksSubgroup(suite, name)
+		asked[suite] = asked[suite] || asks
+		return asks || !wide
+	}
+	conformance.Run(t, d, keep)
 	t.Run("small device", func(t *testing.T) {
 		small(t, d)
-		conformance.Run(t, d)
+		conformance.Run(t, d, keep)
 	})
+	for shader, suite := range asking {
+		if wide && !asked[suite] {
+			t.Errorf("%s: no case of %s launches it", shader, suite)
+		}
+	}
 }

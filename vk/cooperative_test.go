@@ -79,7 +79,7 @@ func TestMixedIsOffered(t *testing.T) {
 		t.Setenv(noCooperative, off)
 		list, err := Devices()
 		if err != nil {
-			skipWithout(t, err)
+			missing(t, err)
 		}
 		for _, i := range list {
 			if i.Missing != "" {

@@ -75,10 +75,11 @@ func collecting(t *testing.T) {
 // bare opens a device without the validation layer, which has leaks of its own.
 func bare(t *testing.T) *gpu {
 	t.Helper()
+	inReruns(t, watched)
 	t.Setenv("SFTSEQ_VK_VALIDATE", "")
 	d, err := openGPU(Options{})
 	if err != nil {
-		skipWithout(t, err)
+		missing(t, err)
 	}
 	return d
 }

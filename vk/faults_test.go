@@ -16,7 +16,7 @@ import (
 func faulty(t *testing.T, fault func(what string, result int32) int32) (*gpu, error) {
 	i, err := openInstance()
 	if err != nil {
-		skipWithout(t, err)
+		missing(t, err)
 	}
 	d := &gpu{instance: i, constants: map[string]*memory{}, fault: fault}
 	return d, d.open(Options{})
@@ -26,7 +26,7 @@ func faulty(t *testing.T, fault func(what string, result int32) int32) (*gpu, er
 // reading a result. The error names what failed, and nothing that was created is
 // left: the validation layer would say so when the device is destroyed.
 func TestEveryFailure(t *testing.T) {
-	used0 := used(open(t, Options{}))
+	used0 := used(open(t, Options{}, watched))
 	work := func(d *gpu) error {
 		p := tensor.NewProgram() // with scratch memory
 		in := p.Input("x", tensor.Fixed, 1<<13)

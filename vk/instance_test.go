@@ -14,7 +14,7 @@ func TestDriversStay(t *testing.T) {
 	t.Setenv("SFTSEQ_VK_VALIDATE", "")
 	for range 3 {
 		if _, err := Devices(); err != nil {
-			skipWithout(t, err)
+			missing(t, err)
 		}
 		maps, err := os.ReadFile("/proc/self/maps")
 		if err != nil {

@@ -29,7 +29,7 @@ func weighted(n int) *tensor.Program {
 // TestSlots: several goroutines prepare programs, run them on weights that they
 // share and read the results, all at once.
 func TestSlots(t *testing.T) {
-	d := open(t, Options{})
+	d := open(t, Options{}, watched)
 	weights, err := d.Allocate(100)
 	if err != nil {
 		t.Fatal(err)

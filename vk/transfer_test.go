@@ -12,7 +12,7 @@ import (
 // TestTransfers writes and reads at random, against a copy in the host's memory:
 // odd places and sizes, more than a staging buffer holds, overlaps in their order.
 func TestTransfers(t *testing.T) {
-	d := open(t, Options{})
+	d := open(t, Options{}, watched)
 	const words = 3*stagingBytes/4 + 77
 	m, err := d.Allocate(words)
 	if err != nil {
@@ -74,7 +74,7 @@ func TestTransfers(t *testing.T) {
 // TestManySmallWrites: copies that wait are bounded in number, and memory that is
 // freed before they are sent may be had again at once.
 func TestManySmallWrites(t *testing.T) {
-	d := open(t, Options{})
+	d := open(t, Options{}, watched)
 	for i := range 3 * stagingSteps {
 		m, err := d.Allocate(7)
 		if err != nil {
@@ -98,7 +98,7 @@ func TestManySmallWrites(t *testing.T) {
 
 // TestWriters: several goroutines write and read memories of their own.
 func TestWriters(t *testing.T) {
-	d := open(t, Options{})
+	d := open(t, Options{}, watched)
 	const words = stagingBytes/4/3 + 5
 	var wg sync.WaitGroup
 	for w := range 4 {

@@ -25,7 +25,7 @@ func TestUnavailable(t *testing.T) {
 		return
 	}
 	if err := load(); err != nil {
-		skipWithout(t, err)
+		missing(t, err)
 	}
 	noDriver := []string{"finds no driver", "apt install mesa-vulkan-drivers"}
 	broken := filepath.Join(t.TempDir(), "icd.json")

@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/measured"
-	"github.com/sftseq/sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/internal/testenv"
+	"github.com/sftseq/sftseq/vk"
 )
 
 // TestBenchProfile: each kernel of a step with its share, on both kinds of devices.
 func TestBenchProfile(t *testing.T) {
-	vktest.Open(t)
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	testenv.NeedVulkan(t, vk.Open, vk.Options{})
 	small := []string{"bench", "model", "--config", tinyConfig(), "--length", "20", "--batch", "1", "--reps", "1", "--profile", "--device"}
 	refuse(t, exitUsage, "neither with --plot nor with --profile", "", "bench", "model", "--against", t.TempDir(), "--profile")
 	for _, device := range []string{"cpu", "vulkan"} {
@@ -56,6 +58,7 @@ var arithmeticKernels = map[string][]string{
 }
 
 func TestBenchReport(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	path := writeText(t, filepath.Join(t.TempDir(), "results.jsonl"), `{"part":"kit","date":"2030-01-02T03:04Z","version":"sftseq 1","system":"Linux"}`+"\n")
 	if out := succeed(t, "", "bench", "report", path); out != "2030-01-02T03:04Z, sftseq 1, Linux  \n" {
 		t.Errorf("%q", out)

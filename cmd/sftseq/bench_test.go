@@ -15,6 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/measured"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/vk"
@@ -41,6 +42,7 @@ func decodeLines[T any](t *testing.T, text string) []T {
 }
 
 func TestBenchKernels(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	_, out, _ := program(nil, "bench", "kernels", "--only", "embed", "--json") // it may say what takes long
 	first, rest, _ := strings.Cut(out, "\n")
 	var c struct{ Ceilings bench.Ceilings }
@@ -62,6 +64,7 @@ func TestBenchKernels(t *testing.T) {
 }
 
 func TestBenchModelJSON(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	out := succeed(t, "", "bench", "model", "--config", tinyConfig(), "--length", "64,32", "--batch", "2,1", "--reps", "2", "--k", "5", "--json")
 	var keys map[string]any
 	first, _, _ := strings.Cut(out, "\n")
@@ -97,6 +100,7 @@ func TestBenchModelJSON(t *testing.T) {
 }
 
 func TestBenchModelTable(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	picture := filepath.Join(t.TempDir(), "speed.svg")
 	out := succeed(t, "", "bench", "model", "--config", goldenPath("pre"), "--length", "16,32", "--batch", "2", "--reps", "1", "--what", "forward", "--plot", picture)
 	rows := strings.Split(out, "\n")
@@ -111,6 +115,7 @@ func TestBenchModelTable(t *testing.T) {
 // TestBenchModelGenerated: models of clouds and graphs are measured without data, at lengths beyond
 // those of their configuration.
 func TestBenchModelGenerated(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	for _, c := range []struct {
 		config string
 		more   []string
@@ -137,6 +142,7 @@ func TestBenchModelGenerated(t *testing.T) {
 
 // TestBenchModelPair: a model of pairs halves the length, and trains.
 func TestBenchModelPair(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	out := succeed(t, "", "bench", "model", "--config", goldenPath("retrieval"), "--length", "31", "--batch", "3", "--reps", "1", "--json")
 	if results := decodeLines[measured.Model](t, out); len(results) != 2 || results[1].What != "train" || results[1].Length != 31 {
 		t.Errorf("%s", out)
@@ -146,6 +152,7 @@ func TestBenchModelPair(t *testing.T) {
 // TestBenchModelSkips: what the memory limit forbids is named, and the rest is
 // measured.
 func TestBenchModelSkips(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	status, out, errs := program(nil, "bench", "model", "--config", tinyConfig(), "--length", "64", "--batch", "1", "--reps", "1", "--memory", "100MiB", "--json")
 	if results := decodeLines[measured.Model](t, out); status != exitOK || len(results) != 1 || results[0].What != "forward" {
 		t.Errorf("status %d, %s", status, out)
@@ -168,6 +175,7 @@ func TestDoesNotFit(t *testing.T) {
 }
 
 func TestBenchModelErrors(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	model := func(status int, want string, args ...string) {
 		t.Helper()
 		refuse(t, status, want, "", append([]string{"bench", "model"}, args...)...)
@@ -192,6 +200,7 @@ func TestBenchModelErrors(t *testing.T) {
 
 // TestBenchConfig: a task alone is its published model, a preset behind it that preset's.
 func TestBenchConfig(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	for name, layers := range map[string]int{"text": 4, "text:paper": 4, "text:quick": 3, "image:quick": 4} {
 		task, preset, _ := strings.Cut(name, ":")
 		if config, _, err := benchConfig(name); err != nil || config.NumLayers != layers || len(config.Convolutions) > 0 != (preset == "quick") {
@@ -202,6 +211,7 @@ func TestBenchConfig(t *testing.T) {
 
 // TestBenchAgainstErrors: only what the PyTorch program measures has a peer.
 func TestBenchAgainstErrors(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	dir := t.TempDir()
 	against := func(status int, want string, args ...string) {
 		t.Helper()
@@ -224,6 +234,7 @@ func TestBenchAgainstErrors(t *testing.T) {
 
 // TestBenchHelp: every command says what it does, with an example.
 func TestBenchHelp(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	for _, args := range [][]string{{"bench"}, {"bench", "kernels"}, {"bench", "model"}, {"bench", "runtime"}, {"bench", "report"}} {
 		if out := succeed(t, "", append(args, "--help")...); !strings.Contains(out, "Example") {
 			t.Errorf("%v: %s", args, out)
@@ -235,7 +246,7 @@ func TestBenchHelp(t *testing.T) {
 // handed to it, whatever it is asked.
 func fakePeer(t *testing.T, figures string) string {
 	t.Helper()
-	needCommands(t, "python3")
+	testenv.NeedPrograms(t, "python3")
 	path := filepath.Join(t.TempDir(), "sft_torch_cpu.py")
 	return writeText(t, path, "import sys\nargs = sys.argv\nassert args[1] == 'bench' and '--reps' in args, args\n"+
 		"open(args[args.index('--json') + 1], 'w').write('''"+figures+"''')\n")
@@ -244,6 +255,7 @@ func fakePeer(t *testing.T, figures string) string {
 // TestBenchAgainst: figures and ratios beside a program one of whose variants is
 // the fastest.
 func TestBenchAgainst(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	peer := fakePeer(t, `{"torch": "1.0", "threads": 1`+
 		`, "listops rel=sin score=cdist threads=1 fwd s": 2, "listops rel=sin score=cdist threads=1 fwd+bwd s": 3`+
 		`, "listops rel=sin score=loop threads=1 fwd s": 1, "listops rel=sin score=loop threads=1 fwd+bwd s": 4`+
@@ -265,6 +277,7 @@ func TestBenchAgainst(t *testing.T) {
 
 // TestBenchRuntimeReport: rows, ratios within rounds, and the picture.
 func TestBenchRuntimeReport(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	b := &runtimeBench{layers: bench.Layers(bench.LayerShapes["usual"], bench.TableLength), transformer: []float64{1, 2, 4}, torch: "1.0", sft: map[int][]float64{}}
 	for _, l := range b.layers {
 		b.seconds = append(b.seconds, []float64{2, 2, 2})

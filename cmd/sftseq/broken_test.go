@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // editHeader changes a safetensors header's JSON; the data stay.
@@ -89,6 +91,7 @@ func TestBrokenModels(t *testing.T) {
 // TestFlippedBits loads weights with single bits changed: an error or an answer,
 // never a crash, and the time stays bounded.
 func TestFlippedBits(t *testing.T) {
+	testenv.NoRace(t, "reads damaged files on one thread")
 	weights := []byte(readText(t, goldenPath("pre", "model.safetensors")))
 	header := 8 + int(binary.LittleEndian.Uint64(weights))
 	for i := 0; i < 8*header; i += 8*header/150 + 1 {

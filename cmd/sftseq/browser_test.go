@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // browser is a Chromium without a window, which is told what to do through its DevTools
@@ -32,7 +34,7 @@ type devToolsMessage struct {
 // openBrowser starts Chromium with an empty page. It ends with the test.
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
-	needCommands(t, "chromium")
+	testenv.NeedPrograms(t, "chromium")
 	profile, err := os.MkdirTemp("", "chromium")
 	if err != nil {
 		t.Fatal(err)

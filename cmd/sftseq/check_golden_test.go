@@ -7,7 +7,8 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/golden"
-	"github.com/sftseq/sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/internal/testenv"
+	"github.com/sftseq/sftseq/vk"
 )
 
 // copyGolden copies a golden folder, with some of its files changed.
@@ -51,7 +52,8 @@ func TestCheckGolden(t *testing.T) {
 }
 
 func TestCheckGoldenVulkan(t *testing.T) {
-	vktest.Open(t) // the layer watches what the program does, too
+	testenv.NoRace(t, "the tests of package vk stress its calls")
+	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the layer watches what the program does, too
 	// Two of those that TestGoldenTraining trains there.
 	out := succeed(t, "", "check", "--golden", goldenDir, "--device", "vulkan", "--only", "train_c")
 	folders, err := filepath.Glob(filepath.Join(goldenDir, "train_c*"))
@@ -63,7 +65,8 @@ func TestCheckGoldenVulkan(t *testing.T) {
 // TestCheckGoldenMixed: in mixed precision the tokens are given that the CPU
 // samples.
 func TestCheckGoldenMixed(t *testing.T) {
-	vktest.OpenMixed(t)
+	testenv.NoRace(t, "the tests of package vk stress its calls")
+	testenv.NeedMixed(t, vk.Open, vk.Options{Mixed: true})
 	out := succeed(t, "", "check", "--golden", goldenDir, "--device", "vulkan", "--precision", "mixed", "--only", "t")
 	if !strings.Contains(out, ", mixed") || strings.Contains(out, "FAIL") {
 		t.Errorf("%s", out)

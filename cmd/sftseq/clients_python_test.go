@@ -4,15 +4,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestPythonClient runs the tests of clients/python, and its example as its comment says,
 // against the program.
 func TestPythonClient(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
-	needCommands(t, "python3")
+	testenv.Long(t, "builds the program")
+	testenv.NeedPrograms(t, "python3")
 	path, model := built(t), goldenPath("post") // whose classes of the example's sequences differ
 	source, err := filepath.Abs("../../clients/python")
 	if err != nil {

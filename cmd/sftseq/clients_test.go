@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 const examplesDir = "../../examples"
@@ -24,9 +26,7 @@ const examplesDir = "../../examples"
 // TestClients runs the clients of examples/ against the program, as their
 // comments say. What they print must be what predict says.
 func TestClients(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	testenv.Long(t, "builds the program")
 	path := built(t)
 	model := goldenPath("post") // whose classes of the clients' sequences differ
 	// A client that the machine holds up between two changes must not be given the first.
@@ -35,7 +35,7 @@ func TestClients(t *testing.T) {
 	node := []string{"node", filepath.Join(examplesDir, "node/client.mjs")}
 
 	t.Run("shell", func(t *testing.T) {
-		needCommands(t, "bash", "jq")
+		testenv.NeedPrograms(t, "bash", "jq")
 		lines := readText(t, goldenPath("post", "inputs.jsonl")) + "{\"text\":\"[MAX 2 9 ]\"}\n{\"id\":\"bad\",\"tokens\":[99]}\n"
 		if got, want := client(t, lines, shell, server...), wantTable(t, model, lines); got != want {
 			t.Errorf("the client printed\n%s\nexpected\n%s", got, want)
@@ -62,9 +62,7 @@ func TestClients(t *testing.T) {
 // TestLibrary runs the program of examples/go, a module of its own: what is public is
 // enough to train, to score, to embed and to fine-tune.
 func TestLibrary(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds a program")
-	}
+	testenv.Long(t, "builds a program")
 	t.Parallel()
 	c := exec.CommandContext(t.Context(), "go", "run", ".")
 	c.Dir = filepath.Join(examplesDir, "go")
@@ -92,31 +90,10 @@ func TestLibrary(t *testing.T) {
 	}
 }
 
-// needCommands skips where a command is not installed. In CI it must be.
-func needCommands(t *testing.T, names ...string) {
-	t.Helper()
-	for _, name := range names {
-		_, err := exec.LookPath(name)
-		need(t, name, err)
-	}
-}
-
 func needNode(t *testing.T) {
 	t.Helper()
-	needCommands(t, "node")
-	_, err := os.Stat(filepath.Join(examplesDir, "node/node_modules/vscode-jsonrpc"))
-	need(t, "npm's vscode-jsonrpc", err)
-}
-
-func need(t *testing.T, what string, err error) {
-	t.Helper()
-	switch {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatalf("%s: %v", what, err)
-	default:
-		t.Skipf("%s is missing; install it (make deps)", what)
-	}
+	testenv.NeedPrograms(t, "node")
+	testenv.NeedFile(t, "npm's vscode-jsonrpc", filepath.Join(examplesDir, "node/node_modules/vscode-jsonrpc"))
 }
 
 func runClient(t *testing.T, stdin string, command []string, args ...string) (stdout, stderr string, err error) {

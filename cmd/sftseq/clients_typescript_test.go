@@ -1,22 +1,20 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"regexp"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestTypeScriptClient builds clients/typescript and runs its tests against the program.
 func TestTypeScriptClient(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	testenv.Long(t, "builds the program")
 	needNode(t)
 	const source = "../../clients/typescript"
 	compiler := filepath.Join(source, "node_modules/typescript/bin/tsc")
-	_, err := os.Stat(compiler)
-	need(t, "npm's typescript", err)
+	testenv.NeedFile(t, "npm's typescript", compiler)
 	program, models := built(t), clientModels(t)
 	t.Parallel()
 	client(t, "", []string{"node", compiler}, "-p", source)

@@ -10,8 +10,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/vk"
 )
 
 // partsReply is what predict says of the points of a cloud.
@@ -24,6 +25,7 @@ type partsReply struct {
 // TestCloudParts: clouds with the part of each point are generated, a model learns them, and is
 // measured, whole, in shards and by its mistakes; predict names the parts, embed takes the clouds.
 func TestCloudParts(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	data, model := in("data"), in("model")
@@ -59,7 +61,7 @@ func TestCloudParts(t *testing.T) {
 		t.Error(said)
 	}
 	t.Run("vulkan", func(t *testing.T) {
-		vktest.Open(t)
+		testenv.NeedVulkan(t, vk.Open, vk.Options{})
 		var other tagsResult
 		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "vulkan", "--json")), &other); err != nil {
 			t.Fatal(err)
@@ -171,6 +173,7 @@ func TestConvertParts(t *testing.T) {
 
 // TestPartsExample runs the commands on parts of shapes in docs/data-clouds-graphs.md, on less data.
 func TestPartsExample(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	_, section, _ := strings.Cut(readText(t, "../../docs/data-clouds-graphs.md"), "\n### Parts of shapes\n")
 	_, commands, _ := strings.Cut(section, "```sh\n")
 	commands, _, _ = strings.Cut(commands, "```")

@@ -15,12 +15,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestCloudTables: tables of clouds become a data set with labels and ids, a model learns it, and
 // predict and eval call its rows by their ids, whichever file they come from. What a flag cannot do
 // for clouds is an error.
 func TestCloudTables(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	dir := t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	run := func(args ...string) (out, errs string) {
@@ -272,6 +275,7 @@ func TestConvertSeries(t *testing.T) {
 
 // TestCloudExample runs the commands on tables of clouds in docs/data-clouds-graphs.md.
 func TestCloudExample(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	page, err := os.ReadFile("../../docs/data-clouds-graphs.md")
 	if err != nil {
 		t.Fatal(err)

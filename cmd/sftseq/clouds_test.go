@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestClouds: clouds are generated, a model learns them, and eval, predict, embed and
@@ -140,6 +142,7 @@ func drawnInReport(t *testing.T, dir, below string) {
 // TestAugmentedClouds: a run that turns, scales and moves its clouds goes on after an
 // interruption with the same bits, which a run without does not have; what is no range is refused.
 func TestAugmentedClouds(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")
 	must := func(args ...string) {
 		t.Helper()

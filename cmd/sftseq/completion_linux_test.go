@@ -9,14 +9,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestCompletionInShells: a shell completes a command, a flag and an argument of it when a
 // person presses the tab key.
 func TestCompletionInShells(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	testenv.Long(t, "builds the program")
 	t.Parallel()
 	// What is typed, and what it makes the shell show before more is typed.
 	typed := [][2]string{
@@ -44,7 +44,7 @@ func TestCompletionInShells(t *testing.T) {
 // typeInto runs a shell, and types into its terminal: each text when the screen has shown, since the one
 // before, what that is to bring.
 func typeInto(t *testing.T, typed [][2]string, shell string, args ...string) {
-	needCommands(t, shell)
+	testenv.NeedPrograms(t, shell)
 	program, screen := terminal(t)
 	environment := withProgram(t, "TERM=dumb", "SHELL=/bin/sh")    // which builds it
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // other work may hold the processors
@@ -101,10 +101,8 @@ func withProgram(t *testing.T, more ...string) []string {
 
 // TestCompletionInFish: fish says what it would offer.
 func TestCompletionInFish(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
-	needCommands(t, "fish")
+	testenv.Long(t, "builds the program")
+	testenv.NeedPrograms(t, "fish")
 	for typed, want := range map[string]string{"sftseq versi": "version\t", "sftseq version --js": "--json\t", "sftseq data conv": "convert\t"} {
 		c := exec.Command("fish", "--no-config", "-c", "sftseq completion fish | source; complete -C '"+typed+"'")
 		c.Env = withProgram(t, "HOME="+t.TempDir())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -46,6 +47,7 @@ func rowsOfSplits(t *testing.T, data string) (rows string) {
 // measurement, with at most eight of a series for training, the presets train on them, and eval reports the
 // 41 classes.
 func TestComponents(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	from, dir := componentMeshes(t), t.TempDir()
 	data, cloud := filepath.Join(dir, "components"), filepath.Join(dir, "cloud")
 	mesh, err := os.ReadFile(filepath.Join(from, "Varistor.3dshapes", "aa_1x00.wrl"))
@@ -103,6 +105,7 @@ func modelNetData(t *testing.T) string {
 // TestComponentParts: points have the part that the material of their face is called, of the task's 350,
 // and the kept model is the best by instance IoU.
 func TestComponentParts(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	from, dir := componentMeshes(t), t.TempDir()
 	data, cloud := filepath.Join(dir, "component-parts"), filepath.Join(dir, "cloud")
 	status, said, errs := program(nil, "data", "convert", "component-parts", "--from", from, "--to", data, "--points", "24", "--seed", "1")

@@ -6,11 +6,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestCustomHF goes the whole way with a tokenizer.json: the data set and the model keep
 // it, and the file that it came from is not needed any more.
 func TestCustomHF(t *testing.T) {
+	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
 	table := "review,mood\n"
 	for i := range 20 {

@@ -7,11 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestCustom goes the whole way with a table of the user's own: CSV through a pipe,
 // training with settings from the data, and answers with the labels' names.
 func TestCustom(t *testing.T) {
+	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 2))
 	var table strings.Builder
@@ -49,6 +52,7 @@ func TestCustom(t *testing.T) {
 // TestCustomTokens goes the whole way with lists of token ids: the model is given them as
 // lists or as text.
 func TestCustomTokens(t *testing.T) {
+	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
 	r := rand.New(rand.NewPCG(1, 2))
 	var table strings.Builder
@@ -80,6 +84,7 @@ func TestCustomTokens(t *testing.T) {
 }
 
 func TestCustomRefuses(t *testing.T) {
+	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	table := filepath.Join(t.TempDir(), "x.csv")
 	if err := os.WriteFile(table, []byte("text,label\na,b\n"), 0o666); err != nil {
 		t.Fatal(err)

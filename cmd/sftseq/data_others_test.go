@@ -5,12 +5,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // TestDataConvertOthers: tables that other programs wrote give the data set, byte for
 // byte, that the JSON lines give which they were made of.
 func TestDataConvertOthers(t *testing.T) {
+	testenv.NoRace(t, "converts each format on one thread")
 	const others = "../../internal/table/testdata/others/"
 	for _, columns := range [][]string{{"--text", "text", "--label", "yes"}, {"--tokens", "ids", "--vocab", "10000", "--label", "yes"}} {
 		convert := func(from, id string) *seq.Dataset {

@@ -11,10 +11,12 @@ import (
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/measured"
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
-	"github.com/sftseq/sftseq/internal/vktest"
+	"github.com/sftseq/sftseq/internal/testenv"
+	"github.com/sftseq/sftseq/vk"
 )
 
 func TestDevices(t *testing.T) {
+	testenv.NoRace(t, "the tests of package vk stress its calls")
 	status, out, _ := program(nil, "devices") // it may say what takes long
 	rows := strings.Split(out, "\n")
 	if status != exitOK || !strings.HasPrefix(rows[0], "device ") || !strings.HasSuffix(rows[0], "  float32 multiply-add  mixed product") {
@@ -57,6 +59,7 @@ func TestDevicesJSON(t *testing.T) {
 }
 
 func TestCheck(t *testing.T) {
+	testenv.NoRace(t, "compares with slow loops in float64")
 	out := succeed(t, "", "check", "--device", "cpu", "--only", "gelu")
 	rows := strings.Split(out, "\n")
 	if !strings.HasPrefix(rows[0], "kernel ") || !strings.HasPrefix(rows[1], "gelu ") || !strings.HasSuffix(rows[1], " pass") || !strings.HasPrefix(rows[2], "gelu_backward ") ||
@@ -89,7 +92,8 @@ func TestCheck(t *testing.T) {
 }
 
 func TestCheckVulkan(t *testing.T) {
-	vktest.Open(t) // the layer watches what the program does, too
+	testenv.NoRace(t, "the tests of package vk stress its calls")
+	testenv.NeedVulkan(t, vk.Open, vk.Options{}) // the layer watches what the program does, too
 	out := succeed(t, "", "check", "--device", "vulkan", "--only", "gelu")
 	if !strings.Contains(out, "\nvulkan:0 (") || strings.Count(out, " pass\n") != 2 {
 		t.Errorf("%s", out)
@@ -100,7 +104,8 @@ func TestCheckVulkan(t *testing.T) {
 // makes it fail, up to the end of the device. Here the layer gives advice, too, of
 // which it has some on every program.
 func TestValidationFails(t *testing.T) {
-	vktest.Open(t)
+	testenv.NoRace(t, "the tests of package vk stress its calls")
+	testenv.NeedVulkan(t, vk.Open, vk.Options{})
 	t.Setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT")
 	status, out, errs := program(strings.NewReader(`{"tokens":[1,2,3]}`), "predict", "--model", goldenPath("pre"), "--device", "vulkan")
 	if status != exitError || !strings.Contains(out, `"logits"`) || !strings.Contains(errs, "\nvalidation: ") || !strings.Contains(errs, "sftseq: closing vulkan:0 (") {
@@ -126,9 +131,8 @@ func TestPrecision(t *testing.T) {
 // cannot call C, everything works on the CPU, and --device vulkan says what is
 // missing.
 func TestWithoutVulkan(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it builds the program without cgo")
-	}
+	testenv.NoRace(t, "the tests of package vk stress its calls")
+	testenv.Long(t, "it builds the program without cgo")
 	t.Parallel()
 	pure := filepath.Join(t.TempDir(), "sftseq")
 	build := exec.Command("go", "build", "-o", pure, ".")
@@ -182,7 +186,8 @@ func TestWithoutVulkan(t *testing.T) {
 // TestResumeOnAnotherDevice: a run goes from one device to the other and back,
 // and says no more than that its bits may differ.
 func TestResumeOnAnotherDevice(t *testing.T) {
-	vktest.Open(t)
+	testenv.NoRace(t, "the tests of package vk stress its calls")
+	testenv.NeedVulkan(t, vk.Open, vk.Options{})
 	dir := t.TempDir()
 	data, run := filepath.Join(dir, "data"), filepath.Join(dir, "run")
 	succeed(t, "", "data", "generate", "listops", "--out", data, "--train", "20", "--val", "5", "--test", "5", "--min-length", "20", "--max-length", "40")

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/onnx/onnxtest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestExportONNX: the command writes a whole file, the same each time, and says what it is.
@@ -52,12 +53,9 @@ func TestExportONNX(t *testing.T) {
 // that the program has trained. Of a few tokens the scores are so close that rounding decides which are
 // sampled: at most 1 of 200 sequences may be off by more than 1e-4, and no label may change.
 func TestExportedModel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("trains a model")
-	}
-	needCommands(t, "node")
-	_, err := os.Stat(filepath.Join(examplesDir, "onnx/node_modules/onnxruntime-node"))
-	need(t, "npm's onnxruntime-node", err)
+	testenv.Long(t, "trains a model")
+	testenv.NeedPrograms(t, "node")
+	testenv.NeedFile(t, "npm's onnxruntime-node", filepath.Join(examplesDir, "onnx/node_modules/onnxruntime-node"))
 	dir := t.TempDir()
 	data, run, path := filepath.Join(dir, "data"), filepath.Join(dir, "run"), filepath.Join(dir, "model.onnx")
 	succeedGenerate(t, data)

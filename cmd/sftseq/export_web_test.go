@@ -6,21 +6,18 @@ import (
 	"math"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // TestBrowserModel: the page of examples/web answers in Chromium as predict does.
 func TestBrowserModel(t *testing.T) {
-	if testing.Short() {
-		t.Skip("opens a browser")
-	}
-	_, err := os.Stat(filepath.Join(examplesDir, "web/node_modules/onnxruntime-web"))
-	need(t, "npm's onnxruntime-web", err)
+	testenv.Long(t, "opens a browser")
+	testenv.NeedFile(t, "npm's onnxruntime-web", filepath.Join(examplesDir, "web/node_modules/onnxruntime-web"))
 	c, err := sft.ReadConfig(goldenPath("pre", "config.json"))
 	if err != nil {
 		t.Fatal(err)

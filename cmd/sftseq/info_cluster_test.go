@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/scaling"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // link is what connects ranks.
@@ -67,6 +68,7 @@ func calm(t *testing.T, args ...string) string {
 
 // TestInfoCluster: what is printed is a simulation of the batch that the flags ask for.
 func TestInfoCluster(t *testing.T) {
+	testenv.NoRace(t, "measures and simulates with what other tests run")
 	args := []string{"info", "--model", goldenPath("pre"), "--cluster", "6,10Gbit,20us", "--batch", "8", "--length", "1024", "--threads", "1", "--device", "cpu"}
 	var got modelInfo
 	if err := json.Unmarshal([]byte(calm(t, append(args, "--json")...)), &got); err != nil {
@@ -104,6 +106,7 @@ func TestInfoCluster(t *testing.T) {
 
 // TestInfoClusterTrained: a model says with what batch it was trained.
 func TestInfoClusterTrained(t *testing.T) {
+	testenv.NoRace(t, "measures and simulates with what other tests run")
 	model := t.TempDir()
 	calm(t, "train", "custom", "--data", customData(t, "--label", "mood"), "--out", model, "--hidden", "8", "--batch", "3", "--stop-at", "1", "--device", "cpu")
 	text := calm(t, "info", "--model", model, "--cluster", "2,1GB", "--length", "5", "--threads", "1", "--device", "cpu")
@@ -113,6 +116,7 @@ func TestInfoClusterTrained(t *testing.T) {
 }
 
 func TestInfoClusterRefuses(t *testing.T) {
+	testenv.NoRace(t, "measures and simulates with what other tests run")
 	model := goldenPath("pre")
 	for _, c := range []struct {
 		says string

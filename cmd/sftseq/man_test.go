@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestManualPage: the page has every command with its example and its flags, and what
@@ -15,7 +17,7 @@ func TestManualPage(t *testing.T) {
 	if page != succeed(t, "", "man") {
 		t.Error("the page differs from one run to the next")
 	}
-	needCommands(t, "man")
+	testenv.NeedPrograms(t, "man")
 	c := exec.Command("man", "--warnings", "--local-file", "-")
 	c.Env = append(c.Environ(), "MANWIDTH=500", "LC_ALL=C.UTF-8", "MAN_KEEP_FORMATTING=", "GROFF_NO_SGR=1")
 	c.Stdin = strings.NewReader(page)

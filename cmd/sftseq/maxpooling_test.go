@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -15,6 +16,7 @@ import (
 // trained, evaluated, explained and drawn, and models of other heads start from it and it from
 // them.
 func TestMaxPooling(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	dir := t.TempDir()
 	data, parts, model := filepath.Join(dir, "data"), filepath.Join(dir, "parts"), filepath.Join(dir, "run")
 	small := []string{"--train", "60", "--val", "10", "--test", "6", "--points", "24", "--no-baselines"}

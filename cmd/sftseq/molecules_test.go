@@ -8,6 +8,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // section are the commands of a block of shell behind a heading of docs/own-data.md, the first being 1.
@@ -33,6 +35,7 @@ func section(t *testing.T, heading string, block int) (commands []string) {
 // TestMolecules runs the commands on molecules in docs/own-data.md, on molecules whose number is how many
 // oxygens they have. Rows that cannot be used are told of.
 func TestMolecules(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	dir := t.TempDir()
 	table := "smiles,tpsa\nC(,1\n"
 	for i := range 60 {
@@ -82,6 +85,7 @@ func TestMolecules(t *testing.T) {
 // TestMoleculesTask runs the commands on rdkit-data's molecules in docs/own-data.md, on a short file of the
 // same form. Its rows are those of a table of the same molecules; other files are refused.
 func TestMoleculesTask(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	var rows strings.Builder
@@ -195,6 +199,7 @@ func checkMoleculeAnswers(t *testing.T, dir string) {
 
 // TestSuperpixels runs the commands on superpixels in docs/own-data.md, on two records that are gray.
 func TestSuperpixels(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	dir := t.TempDir()
 	record := func(label, level byte) string {
 		return string(label) + strings.Repeat(string([]byte{level, level / 2}), 512)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -42,6 +43,7 @@ func labelledRows(rows int) string {
 // lines, tables and Arrow, is measured beside the labels' frequencies, reported on and goes on from
 // one that is there; what it has no answer to is refused.
 func TestMultiLabel(t *testing.T) {
+	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
 	csv := writeText(t, filepath.Join(dir, "t.csv"), labelledRows(400))
 	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 )
 
@@ -119,6 +120,7 @@ func trainPublished(t *testing.T, task, data, out string, more ...string) string
 // TestModelNet40: official files become a data set of all 40 classes, the presets train on it, and eval
 // reports the accuracy and its mean over the classes.
 func TestModelNet40(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")
 	status, said, errs := program(nil, "data", "convert", "modelnet40", "--from", modelNet40(t), "--to", data, "--points", "24")
 	if status != 0 || !strings.Contains(said, "test.arrow: 10 rows of 24 to 24 tokens") ||
@@ -148,6 +150,7 @@ func TestModelNet40(t *testing.T) {
 // TestShapeNetPart: official files become a data set of all 50 parts, the presets train on it, and the
 // kept model is the best by instance IoU.
 func TestShapeNetPart(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")
 	status, said, errs := program(nil, "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t), "--to", data, "--points", "40")
 	if status != 0 || !strings.Contains(said, "train.arrow: 32 rows of 40 to 40 tokens") || !strings.Contains(errs, "warning: val: found 4 rows, the task has 1870 there") {

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // lrgb stands for PyTorch Geometric, which no test downloads data with: graphs of the same shapes and
@@ -41,7 +43,8 @@ def LRGBDataset(root, name, split):
 // TestPublishedExample runs docs/published-clouds-graphs.md, the page of the paper's clouds and graphs: its
 // Python writes the graphs, and its commands convert, train and measure, on less data.
 func TestPublishedExample(t *testing.T) {
-	needCommands(t, "python3")
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
+	testenv.NeedPrograms(t, "python3")
 	page := readText(t, "../../docs/published-clouds-graphs.md")
 	dir := t.TempDir()
 	for name, folder := range map[string]string{"modelnet40_normal_resampled": modelNet40(t), "shapenetcore_partanno_segmentation_benchmark_v0_normal": shapeNetPartFolder(t)} {

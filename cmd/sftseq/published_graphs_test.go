@@ -11,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/lra"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -64,6 +65,7 @@ func convertPublished(t *testing.T, task, from string, more ...string) string {
 // TestPeptidesFunc: graphs with labels by number or name are converted, with and without random walks,
 // both presets train on them, and the kept model is the best by mean average precision.
 func TestPeptidesFunc(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	from := graphLines(t, atom, bond, func(g, _ int) map[string]any {
 		return map[string]any{"label": []any{g % 2, []string{"toxic", "antiviral"}[g/2%2]}}
 	})
@@ -118,6 +120,7 @@ func TestPeptidesFunc(t *testing.T) {
 // TestPeptidesStruct: graphs with eleven numbers are converted, a model trains on them, the kept one has
 // the least mean absolute error, and eval says so.
 func TestPeptidesStruct(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	task, err := lra.Lookup("peptides-struct")
 	if err != nil {
 		t.Fatal(err)
@@ -152,6 +155,7 @@ func TestPeptidesStruct(t *testing.T) {
 // TestPascalVOC: graphs with a class for each node are converted, of which one may be unknown, both
 // presets train on them, and the kept model is the best by macro F1 over the nodes.
 func TestPascalVOC(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	from := graphLines(t, func(g, i int) []float32 {
 		out := make([]float32, 14)
 		for k := range out {

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // sent is how many bytes a host has sent.
@@ -29,10 +31,8 @@ func (n *network) sent(t *testing.T, host int) float64 {
 // TestBytesOfRanks: a step sends what docs/adr/0027-ranks-move-bytes.md says, 4P(F+1)(W−1)/W
 // bytes of each rank, as network interfaces count.
 func TestBytesOfRanks(t *testing.T) {
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
-	needs(t, "mpirun.openmpi")
+	testenv.Long(t, "starts many processes")
+	testenv.NeedPrograms(t, "mpirun.openmpi")
 	net := newNetwork(t, 4)
 	program, data := built(t), filepath.Join(t.TempDir(), "data")
 	// Nine rows of these lengths are a micro-batch. Four of them are dealt without a rest: F is 1.

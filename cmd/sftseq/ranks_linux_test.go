@@ -17,6 +17,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // launchers are those of MPI that Debian has, with what has them start several processes on
@@ -30,33 +31,10 @@ var launchers = map[string][]string{
 // mpirun is a command that starts a program on so many ranks.
 func mpirun(t *testing.T, launcher string, ranks int, command ...string) *exec.Cmd {
 	t.Helper()
-	needs(t, launcher)
+	testenv.NeedPrograms(t, launcher)
 	c := exec.Command(launcher, slices.Concat(launchers[launcher], []string{"-n", strconv.Itoa(ranks)}, command)...)
 	c.Env = append(os.Environ(), "OMPI_MCA_mpi_yield_when_idle=1")
 	return c
-}
-
-// needs skips a test where a program is not installed, but not where it must be.
-func needs(t *testing.T, program string) {
-	t.Helper()
-	if _, err := exec.LookPath(program); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("%s is not installed (make deps installs it)", program)
-	}
-}
-
-// needsRoot skips a test where only root may do what it is for, but not where it must run.
-func needsRoot(t *testing.T, what string) {
-	t.Helper()
-	if os.Getuid() == 0 {
-		return
-	}
-	if os.Getenv("CI") != "" {
-		t.Fatalf("root is needed %s", what)
-	}
-	t.Skipf("needs root, %s", what)
 }
 
 // launched runs a command to its end, which comes within a time.
@@ -251,7 +229,7 @@ func TestRanksDiffer(t *testing.T) {
 		"missing data": {append([]string{"-n", "1", program}, ranked(filepath.Join(data, "missing"), out)...), "sftseq: rank 2: stat " + filepath.Join(data, "missing")},
 	} {
 		t.Run(name, func(t *testing.T) {
-			needs(t, "mpirun.openmpi")
+			testenv.NeedPrograms(t, "mpirun.openmpi")
 			args := slices.Concat(launchers["mpirun.openmpi"], first, []string{":"}, c.second)
 			text, err := launched(t, exec.Command("mpirun.openmpi", args...), time.Minute)
 			if err == nil || strings.Count(text, c.want) != 1 {
@@ -285,7 +263,7 @@ func TestRanksDiffer(t *testing.T) {
 		"data":         {append([]string{program}, eval(others)...), "rank 1 differs from rank 0 in the data"},
 	} {
 		t.Run("eval "+name, func(t *testing.T) {
-			needs(t, "mpirun.openmpi")
+			testenv.NeedPrograms(t, "mpirun.openmpi")
 			args := slices.Concat(launchers["mpirun.openmpi"], []string{"-n", "1", program}, eval(rows), []string{":", "-n", "1"}, c.second)
 			text, err := launched(t, exec.Command("mpirun.openmpi", args...), time.Minute)
 			if err == nil || strings.Count(text, c.want) != 1 {
@@ -302,18 +280,14 @@ func TestRanksDiffer(t *testing.T) {
 // TestRanksJoinFails: where a rank cannot say what machine it is on, rank 0 tells of it, and
 // all leave the job in order.
 func TestRanksJoinFails(t *testing.T) {
-	needsRoot(t, "to hide /proc")
-	needs(t, "mpirun.openmpi")
-	needs(t, "unshare")
+	testenv.NeedRoot(t, "to hide /proc")
+	testenv.NeedPrograms(t, "mpirun.openmpi", "unshare")
 	program := built(t)
 	data, _ := sequences(t, 2)
 	eval := []string{program, "eval", "--model", goldenPath("pre"), "--data", data}
 	hidden := []string{"unshare", "-m", "sh", "-c", `mount -t tmpfs none /proc && exec "$@"`, "sh"}
 	if out, err := exec.Command(hidden[0], append(hidden[1:], "true")...).CombinedOutput(); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("hiding /proc: %v: %s", err, out)
-		}
-		t.Skipf("hiding /proc: %v: %s", err, out)
+		testenv.Missing(t, "root that may hide /proc", fmt.Errorf("%w: %s", err, out))
 	}
 	args := slices.Concat(launchers["mpirun.openmpi"], []string{"-n", "1"}, eval, []string{":", "-n", "1"}, hidden, eval)
 	text, err := launched(t, exec.Command("mpirun.openmpi", args...), time.Minute)
@@ -328,14 +302,11 @@ func TestRanksJoinFails(t *testing.T) {
 // TestRanksFullDisk: when rank 0 can store nothing any more, all end with its error, and the
 // last checkpoint is whole.
 func TestRanksFullDisk(t *testing.T) {
-	needsRoot(t, "to mount a small file system")
+	testenv.NeedRoot(t, "to mount a small file system")
 	program, data, whole := rankData(t)
 	disk := t.TempDir()
 	if out, err := exec.Command("mount", "-t", "tmpfs", "-o", "size=400k", "tmpfs", disk).CombinedOutput(); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("mount: %v: %s", err, out)
-		}
-		t.Skipf("mount: %v: %s", err, out)
+		testenv.Missing(t, "root that may mount file systems", fmt.Errorf("%w: %s", err, out))
 	}
 	t.Cleanup(func() { _ = exec.Command("umount", disk).Run() })
 	out, ballast := filepath.Join(disk, "out"), filepath.Join(disk, "ballast")
@@ -367,8 +338,8 @@ type network struct{ hosts int }
 
 func newNetwork(t *testing.T, hosts int) *network {
 	t.Helper()
-	needsRoot(t, "for network namespaces")
-	needs(t, "ip")
+	testenv.NeedRoot(t, "for network namespaces")
+	testenv.NeedPrograms(t, "ip")
 	n := &network{hosts}
 	t.Cleanup(n.remove)
 	n.remove() // of a test that was killed
@@ -396,10 +367,7 @@ func newNetwork(t *testing.T, hosts int) *network {
 func (n *network) ip(t *testing.T, command string) {
 	t.Helper()
 	if out, err := exec.Command("ip", strings.Fields(command)...).CombinedOutput(); err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatalf("ip %s: %v: %s", command, err, out)
-		}
-		t.Skipf("ip %s: %v: %s", command, err, out)
+		testenv.Missing(t, "root that may make network namespaces", fmt.Errorf("ip %s: %w: %s", command, err, out))
 	}
 }
 
@@ -447,7 +415,7 @@ func (n *network) mpirun(t *testing.T, hosts int, command ...string) *exec.Cmd {
 // TestRanksOfHosts: one, two and three hosts on a network leave what one process does.
 // Where a link is cut, all end within the time that was set, and the run goes on elsewhere.
 func TestRanksOfHosts(t *testing.T) {
-	needs(t, "mpirun.openmpi")
+	testenv.NeedPrograms(t, "mpirun.openmpi")
 	program, data, whole := rankData(t)
 	t.Parallel()
 	net := newNetwork(t, 3)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -15,6 +16,7 @@ import (
 // Arrow, is measured, reported on and goes on from one that is there; what it has no answer to is
 // refused.
 func TestRegression(t *testing.T) {
+	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
 	csv := writeText(t, filepath.Join(dir, "t.csv"), motifRows(300, 24))
 	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // listopsRun trains for a moment on a data set that it makes.
@@ -35,7 +36,7 @@ func writeReport(t *testing.T, page string, args ...string) string {
 // not in the page, nothing goes wrong, every picture is drawn, and no text in one is cut off
 // or lies over another one, on wide and narrow screens.
 func TestReportInBrowser(t *testing.T) {
-	needCommands(t, "chromium")
+	testenv.NeedPrograms(t, "chromium")
 	one, data := listopsRun(t)
 	other := filepath.Join(t.TempDir(), "other")
 	smallRun(t, data, other, "--steps", "30", "--seed", "6")

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 const goldenDir = "../../sft/testdata/golden"
@@ -59,16 +60,11 @@ var (
 	})
 )
 
-// underRace reports whether the race detector watches this process.
-var underRace bool
-
 // built is the program as a file, for what needs a process. The race detector does not see
 // into one: there such a test would show what it shows without the detector.
 func built(t testing.TB) string {
 	t.Helper()
-	if underRace {
-		t.Skip("runs the program as a process, which the race detector does not watch")
-	}
+	testenv.NoRace(t, "runs the program as a process, which the race detector does not watch")
 	if out, err := build(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // eightShards is a directory for the parts of eight shards, and what one run makes of them.
@@ -23,9 +25,7 @@ type eightShards struct {
 
 func newEightShards(t *testing.T) *eightShards {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts many processes")
-	}
+	testenv.Long(t, "starts many processes")
 	program, model := built(t), moodModel(t)
 	in, _ := shardInput(t)
 	command := []string{program, "predict", "--model", model, "--input", in, "--text", "text", "--output"}
@@ -85,7 +85,7 @@ func (s *eightShards) check(t *testing.T, before map[string]time.Time) {
 // TestShardsOfParallel: GNU parallel has eight shards scored, is killed in the middle and
 // run again.
 func TestShardsOfParallel(t *testing.T) {
-	needs(t, "parallel")
+	testenv.NeedPrograms(t, "parallel")
 	s := newEightShards(t)
 	parallel := func() *exec.Cmd {
 		c := exec.Command("parallel", slices.Concat([]string{"--jobs", "2"}, s.command, []string{"--shard", "{}/8", ":::"}, strings.Fields("0 1 2 3 4 5 6 7"))...)
@@ -141,13 +141,11 @@ PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE OverSubscribe=NO State=
 
 func newSlurm(t *testing.T) *slurm {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("starts daemons")
-	}
+	testenv.Long(t, "starts daemons")
 	for _, name := range []string{"munged", "slurmctld", "slurmd", "sbatch"} {
-		needs(t, name)
+		testenv.NeedPrograms(t, name)
 	}
-	needsRoot(t, "to run slurmd")
+	testenv.NeedRoot(t, "to run slurmd")
 	host, err := os.Hostname()
 	if err != nil {
 		t.Fatal(err)
@@ -273,7 +271,7 @@ func TestShardsOfSlurm(t *testing.T) {
 // TestRanksOfSlurm: srun starts ranks that find each other by PMIx and leave what one
 // process does.
 func TestRanksOfSlurm(t *testing.T) {
-	needs(t, "mpirun.openmpi") // whose library is loaded
+	testenv.NeedPrograms(t, "mpirun.openmpi") // whose library is loaded
 	cluster := newSlurm(t)
 	program, data, whole := rankData(t)
 	out := filepath.Join(t.TempDir(), "out")

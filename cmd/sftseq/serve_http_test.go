@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // serveHTTP runs a server until the test ends, and returns where it is.
@@ -27,9 +29,7 @@ func serveHTTP(t *testing.T, args ...string) (url string) {
 
 // TestServeHTTPAsEmbed: /v1/embeddings has the bits of embed, and /classify those of predict.
 func TestServeHTTPAsEmbed(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	testenv.Long(t, "builds the program")
 	for _, model := range []string{"pre", "conv", "tagging"} {
 		url := serveHTTP(t, "--model", goldenPath(model))
 		var lines strings.Builder
@@ -68,12 +68,9 @@ func TestServeHTTPAsEmbed(t *testing.T) {
 
 // TestOpenAIClient: the client of OpenAI's package works as it is, and has the bits of embed.
 func TestOpenAIClient(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	testenv.Long(t, "builds the program")
 	needNode(t)
-	_, err := os.Stat(filepath.Join(examplesDir, "node/node_modules/openai"))
-	need(t, "npm's openai", err)
+	testenv.NeedFile(t, "npm's openai", filepath.Join(examplesDir, "node/node_modules/openai"))
 	model := goldenPath("pre")
 	url := serveHTTP(t, "--model", model)
 	out := client(t, "", []string{"node", filepath.Join(examplesDir, "node/openai.mjs")}, url+"/v1")
@@ -102,9 +99,7 @@ func TestOpenAIClient(t *testing.T) {
 
 // TestServeHTTPToken: a server with a token is of those who have it.
 func TestServeHTTPToken(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	testenv.Long(t, "builds the program")
 	file := filepath.Join(t.TempDir(), "token")
 	if err := os.WriteFile(file, []byte("correct-horse-battery\n"), 0o600); err != nil {
 		t.Fatal(err)

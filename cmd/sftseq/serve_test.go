@@ -18,6 +18,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestServeAsPredict is Show 2: the same lines give the same bytes, whatever the
@@ -88,9 +90,7 @@ func TestServeFlags(t *testing.T) {
 // is told to read the model again and then to stop; every accepted request is
 // answered (Show 6).
 func TestServeProcess(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	testenv.Long(t, "builds the program")
 	path := built(t)
 	socket := filepath.Join(t.TempDir(), "s")
 	c := exec.Command(path, "serve", "--model", goldenPath("pre"), "--listen", "unix:"+socket, "--metrics", "127.0.0.1:0")
@@ -208,9 +208,7 @@ func pipes(t *testing.T, c *exec.Cmd) (io.WriteCloser, *bufio.Scanner) {
 
 // TestServeHangup: SIGHUP loses nothing while the server starts or drains.
 func TestServeHangup(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	testenv.Long(t, "builds the program")
 	const configFile = "config.json"
 	model := t.TempDir()
 	names, err := os.ReadDir(goldenPath("pre"))
@@ -292,9 +290,7 @@ func (b *lockedBuffer) String() string {
 
 // TestServeClosedOutput: when nobody takes the answers, the program says so.
 func TestServeClosedOutput(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds the program")
-	}
+	testenv.Long(t, "builds the program")
 	c := exec.Command(built(t), "serve", "--model", goldenPath("pre"), "--log", "error")
 	reader, writer, err := os.Pipe()
 	if err != nil {

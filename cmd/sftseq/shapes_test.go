@@ -4,11 +4,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestGeneratedClouds: the tasks of generated clouds are trained without --data, on clouds that are made
 // once and turned in training, and a report finds them by itself.
 func TestGeneratedClouds(t *testing.T) {
+	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
 	for task, selected := range map[string]string{"shapes": "", "shape-parts": "selected by iou"} {

@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // sparkColumns prints the columns that examples/spark gives the answers of a model. Of
@@ -27,7 +28,7 @@ print(score.schema(json.load(open(sys.argv[2] + "/config.json"))))
 // TestSpark: the columns that examples/spark states are those that the program writes, of
 // models with names of labels and without.
 func TestSpark(t *testing.T) {
-	needCommands(t, "python3")
+	testenv.NeedPrograms(t, "python3")
 	numbers := goldenPath("post")
 	names := func(first string) string {
 		labels := []string{first}

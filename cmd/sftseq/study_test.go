@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/study"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -64,6 +65,7 @@ func TestStudyPrograms(t *testing.T) {
 // TestStudyMeasurements: the studies of times say what was measured, beside what the paper
 // has where its sizes are.
 func TestStudyMeasurements(t *testing.T) {
+	testenv.NoRace(t, "measures and simulates with what other tests run")
 	table, layers := runStudy[layerResult](t, t.TempDir(), "runtime", "--length", "128", "--reps", "1", "--shape", "notebook")
 	if len(layers) != 5 || layers[0].Layer != "vanilla" || layers[0].Ratio != 1 || layers[0].Heads != 8 || layers[0].MLP != 2048 || layers[4].K != 64 || layers[4].Seconds <= 0 || layers[4].PaperSeconds != 0 {
 		t.Errorf("%+v\n%s", layers, table)
@@ -91,6 +93,7 @@ func smallShapes(t *testing.T) string {
 // TestStudyTraining: each study trains the models that it is of, takes runs that are there as
 // they are, and refuses those of other settings.
 func TestStudyTraining(t *testing.T) {
+	testenv.NoRace(t, "measures and simulates with what other tests run")
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	short := []string{"--points", "16", "--steps", "6", "--evaluations", "3", "--batch", "4"}
 	own := append([]string{"--task", "custom", "--data", smallShapes(t)}, short[2:]...)
@@ -153,6 +156,7 @@ func TestStudyTraining(t *testing.T) {
 
 // TestStudyModels: what is measured of a model that the study trains, or is given.
 func TestStudyModels(t *testing.T) {
+	testenv.NoRace(t, "measures and simulates with what other tests run")
 	dir, data := t.TempDir(), smallShapes(t)
 	short := []string{"--task", "custom", "--data", data, "--steps", "4", "--evaluations", "2", "--batch", "4"}
 	_, layers := runStudy[similarityPoint](t, dir, "similarity", append(short, "--rows", "5", "--layers", "3", "--input", "ones")...)

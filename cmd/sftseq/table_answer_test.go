@@ -14,6 +14,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/rowwriter"
 	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // moodModel is a small model of texts of up to 1,000 bytes, with the classes bad and good.
@@ -60,6 +61,7 @@ func csvRows(t *testing.T, path string) (out []map[string]string) {
 // TestJoin takes a table of 50,000 rows, bad ones among them, to predictions and joins
 // these with it by their ids: no row is lost or doubled, and each has its own answer.
 func TestJoin(t *testing.T) {
+	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	model, dir := moodModel(t), t.TempDir()
 	const rows = 50000
 	var text strings.Builder

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -174,6 +175,7 @@ func TestIDsOfDataSets(t *testing.T) {
 
 // TestTableMemory: what is held does not grow with the rows, whatever columns are kept.
 func TestTableMemory(t *testing.T) {
+	testenv.NoRace(t, "reads 150 MB on one thread")
 	model, dir := moodModel(t), t.TempDir()
 	heap := func(rows int) uint64 {
 		from := writeText(t, filepath.Join(dir, "a.csv"), "t,long\n"+strings.Repeat("aab,"+strings.Repeat("long", 25<<10)+"\n", rows))

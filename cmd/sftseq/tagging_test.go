@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // sentences are rows of JSON lines and of CoNLL whose names are one or two words.
@@ -44,6 +46,7 @@ func sentences(n int) (lines, conll string) {
 // TestTagging: sentences with tags, and texts with spans, become models that find spans, as lines,
 // tables and Arrow; they are measured beside simple models; what they have no answer to is refused.
 func TestTagging(t *testing.T) {
+	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	must := func(input string, args ...string) string {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -26,6 +27,7 @@ func customData(t *testing.T, flags ...string) string {
 
 // TestCustomDescribesTheRun: the settings that are shown are those that are used.
 func TestCustomDescribesTheRun(t *testing.T) {
+	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	data := customData(t, "--label", "mood")
 	flags := writeText(t, filepath.Join(t.TempDir(), "flags.json"), `{"k": 2, "feed-forward-dropout": 0.25}`)
 	for _, c := range []struct {
@@ -55,6 +57,7 @@ func TestCustomDescribesTheRun(t *testing.T) {
 // TestRepeatCommand: however often the end of a run is moved, the command that is printed
 // makes the same model.
 func TestRepeatCommand(t *testing.T) {
+	testenv.NoRace(t, "repeats runs of other tests")
 	t.Run("rate by epochs", func(t *testing.T) { repeatCommand(t) })
 	t.Run("rate by the end", func(t *testing.T) {
 		repeatCommand(t, "--schedule", "cosine", "--final-rate", "0.1", "--lr", "0.01", "--warmup", "0")

@@ -5,12 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -181,11 +180,7 @@ func TestRootOfListOps(t *testing.T) {
 
 // What the nearest class mean reaches on the real gray images.
 func TestNearestMeanOfImages(t *testing.T) {
-	data := os.Getenv("SFTSEQ_DATA")
-	if data == "" {
-		t.Skip("SFTSEQ_DATA is not set: it is the directory with cifar10/")
-	}
-	set, err := lra.Image.Convert(context.Background(), filepath.Join(data, "cifar10"), t.TempDir(), lra.ConvertOptions{})
+	set, err := lra.Image.Convert(context.Background(), testenv.NeedData(t, "cifar10"), t.TempDir(), lra.ConvertOptions{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -94,9 +95,7 @@ func TestOperations(t *testing.T) {
 
 // TestProductRate: the rate of a product is that of its operations.
 func TestProductRate(t *testing.T) {
-	if testing.Short() {
-		t.Skip("it multiplies large matrices")
-	}
+	testenv.Long(t, "it multiplies large matrices")
 	if rate, err := ProductRate(t.Context(), cpu.New(2)); err != nil || rate < 1e8 {
 		t.Errorf("%v, error %v", rate, err)
 	}

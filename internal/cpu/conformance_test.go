@@ -7,12 +7,14 @@ import (
 	"github.com/sftseq/sftseq/internal/simd"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestConformance: every instruction set of this machine.
 func TestConformance(t *testing.T) {
+	testenv.NoRace(t, "TestThreads makes the same launches on more threads")
 	for _, level := range simd.Levels() {
-		t.Run(level.Name, func(t *testing.T) { conformance.Run(t, NewLevel(2, level)) })
+		t.Run(level.Name, func(t *testing.T) { conformance.Run(t, NewLevel(2, level), nil) })
 	}
 }
 

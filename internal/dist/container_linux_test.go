@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // Images that the Dockerfile begins with. Those of a registry are made here: of Debian's
@@ -27,17 +29,9 @@ ENV GOPATH=/go GOCACHE=/go/cache GOTOOLCHAIN=local PATH=/go/bin:/usr/local/go/bi
 
 // TestDockerfile has Buildah run the steps of both images, and runs the programs in them.
 func TestDockerfile(t *testing.T) {
-	if testing.Short() {
-		t.Skip("builds images")
-	}
-	for _, name := range []string{"buildah", "mmdebstrap"} {
-		if _, err := exec.LookPath(name); err != nil {
-			unavailable(t, err.Error())
-		}
-	}
-	if os.Getuid() != 0 {
-		unavailable(t, "Buildah needs root to run steps in a chroot")
-	}
+	needSwitch(t)
+	testenv.NeedPrograms(t, "buildah", "mmdebstrap")
+	testenv.NeedRoot(t, "Buildah runs steps in a chroot")
 	dir := checkout(t)
 	release := regexp.MustCompile(`(?m)^go (\S+)$`).FindSubmatch(read(t, filepath.Join(dir, "go.mod")))
 	golang := strings.Replace(goImage, "%s", string(release[1]), 1)

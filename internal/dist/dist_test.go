@@ -19,6 +19,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 func TestParseTarget(t *testing.T) {
@@ -55,11 +57,17 @@ func TestEnvironment(t *testing.T) {
 	}
 }
 
+// needSwitch leaves out a test that compiles the program for other systems or builds images.
+func needSwitch(t *testing.T) {
+	t.Helper()
+	if os.Getenv("SFTSEQ_DIST") == "" {
+		t.Skip("takes minutes: make test-dist sets SFTSEQ_DIST=1")
+	}
+}
+
 // TestArchives builds for this machine, twice and in two folders, and for Windows.
 func TestArchives(t *testing.T) {
-	if testing.Short() {
-		t.Skip("compiles the program for two systems")
-	}
+	needSwitch(t)
 	here := host()
 	a, b := release{root: checkout(t), out: t.TempDir(), scratch: t.TempDir()}, release{root: checkout(t), out: t.TempDir(), scratch: t.TempDir()}
 	windows := target{system: "windows", processor: "amd64"}
@@ -138,9 +146,7 @@ var (
 // TestUnit: systemd has nothing to say about the unit of docs/install.md, but that the
 // program is not installed here.
 func TestUnit(t *testing.T) {
-	if _, err := exec.LookPath("systemd-analyze"); err != nil {
-		unavailable(t, err.Error())
-	}
+	testenv.NeedPrograms(t, "systemd-analyze")
 	blocks := unitBlock.FindAllSubmatch(read(t, filepath.Join(root, "docs/install.md")), -1)
 	if len(blocks) != 1 {
 		t.Fatalf("docs/install.md has %d units, expected 1", len(blocks))
@@ -153,15 +159,6 @@ func TestUnit(t *testing.T) {
 	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)
 	}
-}
-
-// unavailable skips a test that cannot run here, but fails where it must.
-func unavailable(t *testing.T, why string) {
-	t.Helper()
-	if os.Getenv("CI") == "true" {
-		t.Fatal(why)
-	}
-	t.Skip(why)
 }
 
 func expectVersion(t *testing.T, r release, want string) {

@@ -11,17 +11,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
-
-// python is Debian's, which has python3-torch.
-const python = "/usr/bin/python3"
 
 // TestPyTorch: the module computes the logits of single sequences and of a padded batch, and
 // the gradients, that are known of golden folders; of other configurations the logits of the program. A step
 // of training lowers the loss, and the weights that it leaves come back as they are.
 func TestPyTorch(t *testing.T) {
-	needTorch(t)
+	testenv.Long(t, "runs PyTorch")
+	testenv.NeedTorch(t)
 	dir := t.TempDir()
 	args := []string{"testdata/compare.py"}
 	var names, folders []string
@@ -48,7 +47,7 @@ func TestPyTorch(t *testing.T) {
 		folder("variant "+name, m, expected)
 	}
 	var stderr bytes.Buffer
-	command := exec.CommandContext(t.Context(), python, args...)
+	command := exec.CommandContext(t.Context(), testenv.Python, args...)
 	command.Stderr = &stderr
 	command.Env = append(os.Environ(), "OMP_NUM_THREADS=1", "OPENBLAS_NUM_THREADS=1", "PYTHONDONTWRITEBYTECODE=1")
 	out, err := command.Output()
@@ -122,7 +121,8 @@ func checkTuned(t *testing.T, folder, tuned string) {
 
 // TestPyTorchRefuses: what a model of graphs cannot read is an error that names it.
 func TestPyTorchRefuses(t *testing.T) {
-	needTorch(t)
+	testenv.Long(t, "runs PyTorch")
+	testenv.NeedTorch(t)
 	m, err := sft.Load(filepath.Join(goldens, "graphs"))
 	if err != nil {
 		t.Fatal(err)
@@ -131,7 +131,7 @@ func TestPyTorchRefuses(t *testing.T) {
 	if err := PyTorch(m, dir); err != nil {
 		t.Fatal(err)
 	}
-	out, err := exec.CommandContext(t.Context(), python, "testdata/refuse.py", dir).CombinedOutput()
+	out, err := exec.CommandContext(t.Context(), testenv.Python, "testdata/refuse.py", dir).CombinedOutput()
 	want := `features is missing: the model reads features, edges, edge_features
 input_ids was given: the model reads features, edges, edge_features
 features: shape [2, 3, 3], expected [batch, length, 2], for mass, charge
@@ -211,21 +211,5 @@ func writeLines[T any](t *testing.T, path string, lines []T) {
 	}
 	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
-	}
-}
-
-// needTorch skips where PyTorch is not installed. In CI it must be.
-func needTorch(t *testing.T) {
-	t.Helper()
-	if testing.Short() {
-		t.Skip("runs PyTorch")
-	}
-	out, err := exec.Command(python, "-c", "import torch").CombinedOutput()
-	switch {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatalf("%s cannot import torch: %v\n%s", python, err, out)
-	default:
-		t.Skipf("%s cannot import torch; install Debian's python3-torch (make deps)", python)
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -260,21 +261,10 @@ func decode[T any](t *testing.T, r io.Reader) (out []T) {
 	}
 }
 
-// needRuntime skips where Node.js or ONNX Runtime is missing. In CI neither may be.
+// needRuntime needs Node.js with ONNX Runtime.
 func needRuntime(t *testing.T) {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("runs Node.js for each model")
-	}
-	_, err := exec.LookPath("node")
-	if err == nil {
-		_, err = os.Stat(filepath.Join(filepath.Dir(runner), "node_modules/onnxruntime-node"))
-	}
-	switch {
-	case err == nil:
-	case os.Getenv("CI") == "true":
-		t.Fatal(err)
-	default:
-		t.Skipf("%v; install it (make deps)", err)
-	}
+	testenv.Long(t, "runs Node.js for each model")
+	testenv.NeedPrograms(t, "node")
+	testenv.NeedFile(t, "npm's onnxruntime-node", filepath.Join(filepath.Dir(runner), "node_modules/onnxruntime-node"))
 }

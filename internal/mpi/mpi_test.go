@@ -17,6 +17,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // workerVariable says what a process that a launcher has started does in place of the tests.
@@ -69,16 +71,10 @@ var launchers = map[string][]string{
 // launch runs workers and returns what they print.
 func launch(t *testing.T, launcher string, ranks int, worker string, environment ...string) (string, error) {
 	t.Helper()
-	path, err := exec.LookPath(launcher)
-	if err != nil {
-		if os.Getenv("CI") != "" {
-			t.Fatal(err)
-		}
-		t.Skipf("%s is not installed (make deps installs it)", launcher)
-	}
+	testenv.NeedPrograms(t, launcher)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, path, slices.Concat(launchers[launcher], []string{"-n", strconv.Itoa(ranks), os.Args[0]})...)
+	c := exec.CommandContext(ctx, launcher, slices.Concat(launchers[launcher], []string{"-n", strconv.Itoa(ranks), os.Args[0]})...)
 	c.Env = append(os.Environ(), workerVariable+"="+worker)
 	c.Env = append(c.Env, environment...)
 	c.WaitDelay = time.Second

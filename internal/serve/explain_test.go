@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -50,6 +51,7 @@ func expectExplanation(t *testing.T, what string, got *sft.Explanation, want sft
 // TestExplain: explained and plain requests side by side are answered alike, and
 // the explanation is the scorer's, for every source and in a list.
 func TestExplain(t *testing.T) {
+	testenv.NoRace(t, "compares with slow loops in float64")
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	random := rand.New(rand.NewPCG(1, 2))

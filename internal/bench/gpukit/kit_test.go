@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -58,11 +59,7 @@ func kit(t *testing.T, dir string, env []string, args ...string) (string, int) {
 
 func command(t *testing.T, dir string, env []string, args ...string) *exec.Cmd {
 	t.Helper()
-	for _, program := range []string{"bash", "awk", "timeout"} {
-		if _, err := exec.LookPath(program); err != nil {
-			t.Skip(err)
-		}
-	}
+	testenv.NeedPrograms(t, "bash", "awk", "timeout")
 	c := exec.Command("bash", append([]string{filepath.Join(dir, "run.sh")}, args...)...)
 	c.Env = append(append(os.Environ(), "TIME=", "DEVICE=", "GRACE=1"), env...)
 	c.WaitDelay = time.Second
@@ -152,9 +149,7 @@ esac
 // fakeKit is a kit with those.
 func fakeKit(t *testing.T) string {
 	t.Helper()
-	if testing.Short() {
-		t.Skip("it waits for what hangs")
-	}
+	testenv.Long(t, "it waits for what hangs")
 	dir := t.TempDir()
 	script, err := os.ReadFile("run.sh")
 	if err != nil {

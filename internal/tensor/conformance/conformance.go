@@ -134,11 +134,15 @@ type T[Sub any] interface {
 	Logf(format string, args ...any)
 }
 
-// Run checks a device in a test, whose parts are kernels, and of each the cases.
-func Run[Test T[Test]](t Test, device tensor.Device) {
+// Run checks a device in a test, whose parts are kernels, and of each the cases that keep
+// reports. A nil keep keeps all.
+func Run[Test T[Test]](t Test, device tensor.Device, keep func(kernel, name string) bool) {
 	for _, k := range table {
 		t.Run(k.name, func(t Test) {
 			for _, c := range k.cases() {
+				if keep != nil && !keep(k.name, c.name) {
+					continue
+				}
 				t.Run(c.name, func(t Test) {
 					r := c.check(context.Background(), device)
 					for _, err := range r.Errors {

@@ -1,0 +1,162 @@
+// Package testenv skips the tests that this machine or this kind of run cannot or need not do.
+//
+// A test skipped because the machine lacks something is named in the file SFTSEQ_LEFT_OUT,
+// which make test prints at its end; with CI=true it fails instead. Long and NoRace are choices
+// of the run: both skip, and with CI=true too.
+package testenv
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Python is Debian's interpreter, the one that imports the packages of make deps.
+const Python = "/usr/bin/python3"
+
+// Long skips a test with -short, where every package takes seconds.
+func Long(t testing.TB, why string) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("left out by -short: " + why)
+	}
+}
+
+// NoRace skips a test that the race detector need not see.
+func NoRace(t testing.TB, why string) {
+	t.Helper()
+	if Race {
+		t.Skip("left out under the race detector: " + why)
+	}
+}
+
+// Missing skips a test that needs what the machine lacks, and fails it with CI=true.
+func Missing(t testing.TB, what string, err error) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("%s: %v; with CI=true no test may be left out", what, err)
+	}
+	Unavailable(t, what, err)
+}
+
+// Unavailable is Missing for what make deps cannot install. It skips with CI=true, too.
+func Unavailable(t testing.TB, what string, err error) {
+	t.Helper()
+	// The cache of go test keys on the variables a test reads: a new file repeats the tests that
+	// skipped, so that each run lists them and runs what has been installed since.
+	if list := os.Getenv("SFTSEQ_LEFT_OUT"); list != "" {
+		line := what + "\t" + packageName() + "\t" + t.Name() + "\n"
+		f, openErr := os.OpenFile(list, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o666)
+		if openErr != nil {
+			t.Fatal(openErr)
+		}
+		defer f.Close()
+		if _, writeErr := f.WriteString(line); writeErr != nil {
+			t.Fatal(writeErr)
+		}
+	}
+	t.Skipf("left out, needs %s: %v", what, err)
+}
+
+// packageName returns the path of the tested package within the module.
+func packageName() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return path.Base(filepath.ToSlash(os.Args[0]))
+	}
+	return strings.TrimSuffix(strings.TrimPrefix(info.Path, info.Main.Path+"/"), ".test")
+}
+
+// NeedPrograms needs programs that are found in PATH.
+func NeedPrograms(t testing.TB, names ...string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := exec.LookPath(name); err != nil {
+			Missing(t, name, err)
+		}
+	}
+}
+
+// NeedFile needs a file or folder that make deps makes, such as an npm package.
+func NeedFile(t testing.TB, what, path string) {
+	t.Helper()
+	if _, err := os.Stat(path); err != nil {
+		Missing(t, what, err)
+	}
+}
+
+// NeedRoot needs the rights of root. why says for what.
+func NeedRoot(t testing.TB, why string) {
+	t.Helper()
+	if os.Getuid() != 0 {
+		Missing(t, "root", errors.New(why))
+	}
+}
+
+// NeedData returns a folder of the published data sets, which are in the folder SFTSEQ_DATA.
+func NeedData(t testing.TB, folder string) string {
+	t.Helper()
+	data := os.Getenv("SFTSEQ_DATA")
+	if data == "" {
+		Missing(t, "SFTSEQ_DATA, the folder with "+folder+"/", errors.New("the variable is not set"))
+	}
+	return filepath.Join(data, folder)
+}
+
+// NeedTorch needs PyTorch and NumPy in [Python].
+func NeedTorch(t testing.TB) {
+	t.Helper()
+	if err := importTorch(); err != nil {
+		Missing(t, "python3-torch", err)
+	}
+}
+
+var importTorch = sync.OnceValue(func() error {
+	if out, err := exec.Command(Python, "-c", "import numpy, torch").CombinedOutput(); err != nil {
+		return fmt.Errorf("%s cannot import numpy and torch: %w\n%s", Python, err, out)
+	}
+	return nil
+})
+
+// A VulkanDevice is a device of package vk, whose own tests use this package, too.
+type VulkanDevice interface {
+	Close() error
+	Messages() []string
+}
+
+// NeedVulkan opens a device of package vk under the validation layer, whose complaints fail the test.
+func NeedVulkan[Options any, Device VulkanDevice](t testing.TB, open func(Options) (Device, error), o Options) Device {
+	t.Helper()
+	return openVulkan(t, open, o, func(err error) { Missing(t, "Vulkan and its validation layer", err) })
+}
+
+// NeedMixed is NeedVulkan for cooperative matrices, which Mesa's driver for processors has from version 26.1 on.
+func NeedMixed[Options any, Device VulkanDevice](t testing.TB, open func(Options) (Device, error), o Options) Device {
+	t.Helper()
+	return openVulkan(t, open, o, func(err error) { Unavailable(t, "a GPU with cooperative matrices", err) })
+}
+
+func openVulkan[Options any, Device VulkanDevice](t testing.TB, open func(Options) (Device, error), o Options, leaveOut func(error)) Device {
+	t.Helper()
+	t.Setenv("SFTSEQ_VK_VALIDATE", "1")
+	d, err := open(o)
+	if err != nil {
+		leaveOut(err)
+	}
+	t.Cleanup(func() {
+		if err := d.Close(); err != nil {
+			t.Error(err)
+		}
+		for _, m := range d.Messages() {
+			t.Error("validation: ", m)
+		}
+	})
+	return d
+}

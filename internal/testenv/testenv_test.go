@@ -1,0 +1,64 @@
+package testenv
+
+import (
+	"errors"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestMissing: what the machine lacks skips a test and names it in a file; with CI=true the test fails.
+func TestMissing(t *testing.T) {
+	if os.Getenv("SFTSEQ_MISSING") != "" {
+		t.Run("a", func(t *testing.T) { NeedPrograms(t, "sh", "no-such-program") })
+		t.Run("b", func(t *testing.T) { Unavailable(t, "a moon", errors.New("none here")) })
+		return
+	}
+	for _, c := range []struct{ ci, failed, skipped, list string }{
+		{"", "", "a b", "no-such-program\tinternal/testenv\tTestMissing/a\na moon\tinternal/testenv\tTestMissing/b\n"},
+		{"true", "a", "b", "a moon\tinternal/testenv\tTestMissing/b\n"},
+	} {
+		list := filepath.Join(t.TempDir(), "list")
+		child := exec.Command(os.Args[0], "-test.run=^TestMissing$", "-test.v")
+		child.Env = append(os.Environ(), "SFTSEQ_MISSING=1", "SFTSEQ_LEFT_OUT="+list, "CI="+c.ci)
+		out, err := child.CombinedOutput()
+		if failed := c.failed != ""; failed != (err != nil) {
+			t.Errorf("CI=%q: %v", c.ci, err)
+		}
+		for _, name := range strings.Fields(c.failed) {
+			if !strings.Contains(string(out), "--- FAIL: TestMissing/"+name) {
+				t.Errorf("CI=%q: %s did not fail\n%s", c.ci, name, out)
+			}
+		}
+		for _, name := range strings.Fields(c.skipped) {
+			if !strings.Contains(string(out), "--- SKIP: TestMissing/"+name) {
+				t.Errorf("CI=%q: %s was not skipped\n%s", c.ci, name, out)
+			}
+		}
+		if got, err := os.ReadFile(list); err != nil || string(got) != c.list {
+			t.Errorf("CI=%q: %q, %v, expected %q", c.ci, got, err, c.list)
+		}
+	}
+}
+
+// TestChoices: -short and the race detector leave tests out with CI=true, too.
+func TestChoices(t *testing.T) {
+	t.Setenv("CI", "true")
+	long := t.Run("long", func(t *testing.T) {
+		Long(t, "it takes minutes")
+		if testing.Short() {
+			t.Error("run by -short")
+		}
+	})
+	race := t.Run("race", func(t *testing.T) {
+		NoRace(t, "one thread")
+		if Race {
+			t.Error("run under the race detector")
+		}
+	})
+	if !long || !race {
+		t.Error("a choice failed a test")
+	}
+}
