@@ -22,35 +22,7 @@ func benchRuntimeCommand() *cli.Command {
 		UsageText: `sftseq bench runtime [--shape NAME] [--against PATH] [--threads N] [--plot FILE] [--json]
 
 Example: sftseq bench runtime --plot runtime.svg`,
-		Description: runtimeDescription + `
-
---against runs PyTorch's own transformer layer in turns with all of these, --reps
-times each, and prints the median of the ratios of each pair.`,
-		Flags: benchFlags(append(runtimeFlags(), plotFlag("draw seconds over k"), againstFlag())...),
-		Action: func(c *cli.Context) error {
-			if err := checkPicture(c, "plot"); err != nil {
-				return err
-			}
-			return benchRuntime(c, func(b *runtimeBench, d tensor.Device) error {
-				report := newResults(c, 2, b.columns()...)
-				notes, err := b.rows(c, d, report.add)
-				if err == nil {
-					err = report.finish(notes...)
-				}
-				if err != nil || !c.IsSet("plot") {
-					return err
-				}
-				return saveBenchChart(runtimeTitle, b.chart(), c.String("plot"))
-			})
-		},
-	}
-}
-
-// runtimeTitle is above the picture.
-const runtimeTitle = "Time of a layer by k"
-
-// runtimeDescription says what is measured.
-var runtimeDescription = fmt.Sprintf(`Measures the forward pass of one layer on %d sequences of %d tokens, with 256
+		Description: fmt.Sprintf(`Measures the forward pass of one layer on %d sequences of %d tokens, with 256
 channels, normalised after: our SFT layer with k sampled tokens, with the relative
 encoding and without, and our vanilla layer (dot product, softmax, every token). Two
 layers are timed and divided by two, as the PyTorch program does; embedding, pooling
@@ -60,14 +32,16 @@ to its own transformer are what can be compared.
 
 The paper leaves open what the layer is. --shape usual has 16 heads and an MLP of 1,024,
 notebook 8 heads and an MLP of 2,048, as in the authors' notebook, which measures in
-training mode, however.`, bench.TableBatch, bench.TableLength)
+training mode, however.
 
-// runtimeFlags are those of the layers that are measured.
-func runtimeFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "shape", Value: "usual", Usage: "of the layer: usual or notebook"},
-		&cli.IntFlag{Name: "length", Value: bench.TableLength, Usage: "tokens of a sequence"},
-		&cli.IntFlag{Name: "reps", Value: 5, Usage: "rounds, or pairs with --against"},
+--against runs PyTorch's own transformer layer in turns with all of these, --reps
+times each, and prints the median of the ratios of each pair.`, bench.TableBatch, bench.TableLength),
+		Flags: benchFlags(
+			&cli.StringFlag{Name: "shape", Value: "usual", Usage: "of the layer: usual or notebook"},
+			&cli.IntFlag{Name: "length", Value: bench.TableLength, Usage: "tokens of a sequence"},
+			&cli.IntFlag{Name: "reps", Value: 5, Usage: "rounds, or pairs with --against"},
+			plotFlag("draw seconds over k"), againstFlag()),
+		Action: benchRuntime,
 	}
 }
 
@@ -114,8 +88,19 @@ type runtimeBench struct {
 	torch       string
 }
 
-// benchRuntime measures, and hands on what it found.
-func benchRuntime(c *cli.Context, finish func(b *runtimeBench, d tensor.Device) error) error {
+// countFlag returns a whole number within limits.
+func countFlag(c *cli.Context, name string, low, high int) (int, error) {
+	n := c.Int(name)
+	if n < low || n > high {
+		return 0, usage(c, "--%s %d, expected %d to %d", name, n, low, high)
+	}
+	return n, nil
+}
+
+func benchRuntime(c *cli.Context) error {
+	if err := checkPicture(c, "plot"); err != nil {
+		return err
+	}
 	shape, ok := bench.LayerShapes[c.String("shape")]
 	if !ok {
 		return usage(c, "--shape %q, expected usual or notebook", c.String("shape"))
@@ -156,7 +141,15 @@ func benchRuntime(c *cli.Context, finish func(b *runtimeBench, d tensor.Device) 
 			return err
 		}
 	}
-	return finish(b, d)
+	report := newResults(c, 2, b.columns()...)
+	notes, err := b.rows(c, d, report.add)
+	if err == nil {
+		err = report.finish(notes...)
+	}
+	if err != nil || !c.IsSet("plot") {
+		return err
+	}
+	return saveBenchChart("Time of a layer by k", b.chart(), c.String("plot"))
 }
 
 func newRuntimeBench(d tensor.Device, layers []bench.Layer) (*runtimeBench, error) {

@@ -88,7 +88,7 @@ Example: sftseq train listops --out runs/listops
 		Flags:                     []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "show the version of the program"}},
 		Commands: []*cli.Command{dataCommand(), trainCommand(), pretrainCommand(), evalCommand(), predictCommand(), embedCommand(), serveCommand(),
 			gradsCommand(), exportCommand(), importCommand(), infoCommand(), devicesCommand(), checkCommand(), benchCommand(),
-			studyCommand(), plotCommand(), reportCommand(), versionCommand(), completionCommand(), manCommand()},
+			plotCommand(), reportCommand(), versionCommand(), completionCommand(), manCommand()},
 		Before:         refuseSeveral,
 		Action:         unknownCommand,
 		OnUsageError:   onUsageError,

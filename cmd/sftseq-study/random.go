@@ -1,27 +1,29 @@
-package study
+package main
 
 import (
+	"context"
 	"math"
+	"sync"
 
 	"gonum.org/v1/gonum/mat"
 
 	"github.com/sftseq/sftseq/internal/philox"
 )
 
-// draws are the random numbers of one draw of a study. What asks for some says for what:
-// the same question has the same answer.
+// draws has the random numbers of one draw of a study. Every number is a function of the
+// seed and of its address, so a draw does not depend on other draws.
 type draws struct {
 	seed    uint64
-	example uint32 // the draw
-	step    uint32 // the layer, or the size, within it
+	example uint32 // index of the draw
+	step    uint32 // layer or size within the draw
 }
 
-// uniform is a number between 0 and 1, of 53 bits.
+// uniform returns a number between 0 and 1, of 53 bits.
 func (d draws) uniform(what, e uint32) float64 {
 	return unit(philox.Words(d.seed, philox.Counter(e, 0, what, philox.StreamStudy, d.example, d.step)), 0)
 }
 
-// unit makes a number between 0 and 1 of two words.
+// unit makes a number between 0 and 1 from two words.
 func unit(w [4]uint32, at int) float64 {
 	bits := uint64(w[at])<<32 | uint64(w[at+1])
 	return (float64(bits>>11) + 0.5) / (1 << 53)
@@ -41,9 +43,29 @@ func (d draws) normals(what uint32, x []float64, deviation float64) {
 	}
 }
 
-// matrix is one of normal numbers.
+// matrix returns a matrix of normal numbers.
 func (d draws) matrix(what uint32, rows, columns int, deviation float64) *mat.Dense {
 	x := make([]float64, rows*columns)
 	d.normals(what, x, deviation)
 	return mat.NewDense(rows, columns, x)
+}
+
+// each calls f with every number below n on several threads and returns the first error. f
+// writes its result to a place of its own, so no result depends on the number of threads.
+func each(ctx context.Context, n, threads int, f func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	running := make(chan struct{}, max(1, threads))
+	var wg sync.WaitGroup
+	for i := 0; i < n && ctx.Err() == nil; i++ {
+		running <- struct{}{}
+		wg.Go(func() {
+			defer func() { <-running }()
+			if err := f(ctx, i); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
 }

@@ -1,4 +1,4 @@
-package study
+package main
 
 import (
 	"context"
@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// output is the attention without its residual, which no gradient of W_V or W_Q knows.
+// output returns the attention without its residual, which does not depend on W_V and W_Q.
 func (a *scalarAttention) output() []float64 {
 	out := make([]float64, a.n*a.d)
 	for i := range a.n {
@@ -30,7 +30,7 @@ func (a *scalarAttention) output() []float64 {
 	return out
 }
 
-// squaredGradient is Σ (∂out/∂w)² over all outputs and all of w, by differences.
+// squaredGradient returns Σ (∂out/∂w)² over all outputs and all of w, by differences.
 func (a *scalarAttention) squaredGradient(w []float64) (sum float64) {
 	const step = 1e-6
 	for i, v := range w {
@@ -51,7 +51,7 @@ func (a *scalarAttention) squaredGradient(w []float64) (sum float64) {
 func TestGradientNorms(t *testing.T) {
 	for draw := range uint32(5) {
 		a := newScalarAttention(draws{seed: 3, example: draw}, 9, 4, 0.7)
-		value, query, err := a.gradientNorms(t.Context(), nil)
+		value, query, err := a.gradientNorms(t.Context(), func(int) {})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -67,31 +67,31 @@ func TestGradientNorms(t *testing.T) {
 // TestGradientSlopes: both norms grow about as the number of tokens does. The paper's proof
 // says that the second does not grow.
 func TestGradientSlopes(t *testing.T) {
-	g := &Gradients{Seed: 1, Sizes: []int{64, 128, 256, 512, 1024}, Width: 16, Leak: 1, Draws: 6}
-	var told int64
-	points, err := g.Run(t.Context(), func(n int64) { told += n })
+	g := &gradients{seed: 1, sizes: []int{64, 128, 256, 512, 1024}, width: 16, leak: 1, draws: 6}
+	done := 0
+	points, err := g.run(t.Context(), func(n int) { done += n })
 	if err != nil {
 		t.Fatal(err)
 	}
-	value, query := Slopes(points)
+	value, query := slopes(points)
 	if math.Abs(value-0.95) > 0.15 || math.Abs(query-1.07) > 0.25 {
 		t.Errorf("slopes %v and %v, expected about 0.95 and 1.07", value, query)
 	}
-	if told != int64(g.Work()) {
-		t.Errorf("told of %d steps, %d were announced", told, g.Work())
+	if want := 6 * (64*64 + 128*128 + 256*256 + 512*512 + 1024*1024); done != want {
+		t.Errorf("progress of %d pairs, expected %d", done, want)
 	}
 	for _, p := range points {
 		if p.Value.Min == p.Value.Max || p.Query.Min == p.Query.Max {
 			t.Errorf("all draws of %d tokens are the same", p.Tokens)
 		}
 	}
-	again, err := (&Gradients{Seed: 1, Sizes: []int{128}, Width: 16, Leak: 1, Draws: 6, Threads: 3}).Run(t.Context(), nil)
+	again, err := (&gradients{seed: 1, sizes: []int{128}, width: 16, leak: 1, draws: 6, threads: 3}).run(t.Context(), func(int) {})
 	if err != nil || again[0] != points[1] {
 		t.Errorf("128 tokens alone: %+v, among others %+v (%v)", again, points[1], err)
 	}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := g.Run(stopped, nil); !errors.Is(err, context.Canceled) {
+	if _, err := g.run(stopped, func(int) {}); !errors.Is(err, context.Canceled) {
 		t.Errorf("a cancelled study ends with %v", err)
 	}
 }
@@ -103,11 +103,11 @@ func TestSpreadOf(t *testing.T) {
 		for i := range values {
 			values[i] = 2
 		}
-		if s := SpreadOf(values); s != (Spread{2, 2, 2}) {
+		if s := spreadOf(values); s != (spread{2, 2, 2}) {
 			t.Errorf("of %d twos: %+v", n, s)
 		}
 	}
-	if s := SpreadOf([]float64{3, -1, 4}); s != (Spread{2, -1, 4}) {
+	if s := spreadOf([]float64{3, -1, 4}); s != (spread{2, -1, 4}) {
 		t.Errorf("of 3, -1, 4: %+v", s)
 	}
 }

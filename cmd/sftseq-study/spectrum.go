@@ -1,4 +1,4 @@
-package study
+package main
 
 import (
 	"errors"
@@ -8,23 +8,23 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// SinglePrecision is that of float32. A singular value counts towards the rank if it is
+// singlePrecision is that of float32. A singular value counts towards the rank if it is
 // larger than the precision times the larger of the matrix's sides times the largest value,
 // as in PyTorch and NumPy.
-const SinglePrecision = 0x1p-23 // 1.19e-7
+const singlePrecision = 0x1p-23 // 1.19e-7
 
-// Spectrum has the singular values of a matrix, the largest first.
-type Spectrum struct {
+// spectrum has the singular values of a matrix, the largest first.
+type spectrum struct {
 	values []float64
 	side   int
 }
 
-// SpectrumOf computes that of a matrix: the roots of the eigenvalues of its product with
+// spectrumOf computes that of a matrix: the roots of the eigenvalues of its product with
 // itself. These are exact to about 1e-16 of the largest, and below spectrumFloor they are 0
 // here. Gonum's decomposition into singular values would be finer, but of matrices whose
 // rows are almost the same it is wrong now and then: of one whose rows differ by 1e-14 it
 // gave a second value of 7e-4 of the first.
-func SpectrumOf(m *mat.Dense) (Spectrum, error) {
+func spectrumOf(m *mat.Dense) (spectrum, error) {
 	rows, columns := m.Dims()
 	product := mat.NewSymDense(min(rows, columns), nil)
 	if rows <= columns {
@@ -34,7 +34,7 @@ func SpectrumOf(m *mat.Dense) (Spectrum, error) {
 	}
 	var e mat.EigenSym
 	if !e.Factorize(product, false) {
-		return Spectrum{}, errors.New("the eigenvalues of a matrix do not converge")
+		return spectrum{}, errors.New("the eigenvalues of a matrix do not converge")
 	}
 	values := e.Values(nil)
 	slices.Reverse(values)
@@ -44,14 +44,14 @@ func SpectrumOf(m *mat.Dense) (Spectrum, error) {
 			values[i] = math.Sqrt(max(v, 0))
 		}
 	}
-	return Spectrum{values: values, side: max(rows, columns)}, nil
+	return spectrum{values: values, side: max(rows, columns)}, nil
 }
 
 // spectrumFloor is the part of the largest singular value below which others are rounding.
 const spectrumFloor = 2e-7
 
-// Rank is how many values count by a precision.
-func (s Spectrum) Rank(precision float64) (n int) {
+// rank is how many values count by a precision.
+func (s spectrum) rank(precision float64) (n int) {
 	for _, v := range s.values {
 		if v > float64(s.side)*precision*s.values[0] {
 			n++
@@ -60,11 +60,11 @@ func (s Spectrum) Rank(precision float64) (n int) {
 	return n
 }
 
-// EntropyRank is exp(−Σ p·log p) of the values p = σ/Σσ: 1 for one value alone, and their
+// entropyRank is exp(−Σ p·log p) of the values p = σ/Σσ: 1 for one value alone, and their
 // number where all are equal. It needs no tolerance.
 //
 // Source: Roy, Vetterli, "The effective rank", EUSIPCO 2007.
-func (s Spectrum) EntropyRank() float64 {
+func (s spectrum) entropyRank() float64 {
 	total, entropy := 0.0, 0.0
 	for _, v := range s.values {
 		total += v

@@ -1,4 +1,4 @@
-package study
+package main
 
 import (
 	"math"
@@ -23,12 +23,12 @@ func TestSpectrum(t *testing.T) {
 		{"a value below the precision of float32", mat.NewDense(2, 9, []float64{0: 1, 10: 1e-6, 17: 0}), 1, 2, math.Exp(1e-6 - 1e-6*math.Log(1e-6))},
 		{"a value that is rounding", mat.NewDense(2, 2, []float64{1, 0, 0, 1e-7}), 1, 1, 1},
 	} {
-		s, err := SpectrumOf(c.m)
+		s, err := spectrumOf(c.m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Rank(SinglePrecision) != c.rank || s.Rank(SinglePrecision/10) != c.tenth || math.Abs(s.EntropyRank()-c.entropy) > 1e-8 {
-			t.Errorf("%s: ranks %d and %d, entropy rank %v; want %d, %d, %v", c.name, s.Rank(SinglePrecision), s.Rank(SinglePrecision/10), s.EntropyRank(), c.rank, c.tenth, c.entropy)
+		if s.rank(singlePrecision) != c.rank || s.rank(singlePrecision/10) != c.tenth || math.Abs(s.entropyRank()-c.entropy) > 1e-8 {
+			t.Errorf("%s: ranks %d and %d, entropy rank %v; want %d, %d, %v", c.name, s.rank(singlePrecision), s.rank(singlePrecision/10), s.entropyRank(), c.rank, c.tenth, c.entropy)
 		}
 	}
 }
@@ -46,30 +46,30 @@ func TestSpectrumOfAlikeRows(t *testing.T) {
 				x.Set(i, c, x.At(i, c)+v)
 			}
 		}
-		s, err := SpectrumOf(x)
+		s, err := spectrumOf(x)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Rank(SinglePrecision) != 1 || s.EntropyRank() != 1 {
-			t.Errorf("draw %d: rank %d, entropy rank %v", example, s.Rank(SinglePrecision), s.EntropyRank())
+		if s.rank(singlePrecision) != 1 || s.entropyRank() != 1 {
+			t.Errorf("draw %d: rank %d, entropy rank %v", example, s.rank(singlePrecision), s.entropyRank())
 		}
 	}
 }
 
 // TestRank: the leak alone tells identical tokens apart, and they stay nearly the same.
 func TestRank(t *testing.T) {
-	r := &Rank{Seed: 1, Tokens: 96, Width: 96, Layers: 6, Draws: 2, Threads: 2, Probabilities: []string{LeakyReLU, ReLU, Softmax}}
-	var told atomic.Int64
-	points, err := r.Run(t.Context(), func(n int64) { told.Add(n) })
+	r := &rankMeasurement{seed: 1, tokens: 96, width: 96, layers: 6, draws: 2, threads: 2, probabilities: []string{leakyReLU, relu, softmax}}
+	var done atomic.Int64
+	points, err := r.run(t.Context(), func(n int) { done.Add(int64(n)) })
 	if err != nil {
 		t.Fatal(err)
 	}
-	if int(told.Load()) != r.Work() || len(points) != 18 {
-		t.Fatalf("%d points, told of %d layers", len(points), told.Load())
+	if done.Load() != 36 || len(points) != 18 {
+		t.Fatalf("%d points, progress of %d layers", len(points), done.Load())
 	}
 	for _, p := range points {
 		low, high := 1.0, 1.0
-		if p.Probability == LeakyReLU {
+		if p.Probability == leakyReLU {
 			low, high = 2, 24 // of 96
 		}
 		if p.Single.Min < low || p.Single.Max > high || p.Entropy.Max > 1.2 || p.Entropy.Min < 1-1e-9 {
@@ -85,9 +85,9 @@ func TestNormalise(t *testing.T) {
 		leak        float64
 		want        []float64
 	}{
-		{ReLU, 0, []float64{0.25, 0, 0.75}},
-		{LeakyReLU, 4, []float64{0.125, 0, 0.375}},
-		{Softmax, 0, []float64{math.E / (math.E + math.Exp(-2) + math.Exp(3)), math.Exp(-2) / (math.E + math.Exp(-2) + math.Exp(3)), math.Exp(3) / (math.E + math.Exp(-2) + math.Exp(3))}},
+		{relu, 0, []float64{0.25, 0, 0.75}},
+		{leakyReLU, 4, []float64{0.125, 0, 0.375}},
+		{softmax, 0, []float64{math.E / (math.E + math.Exp(-2) + math.Exp(3)), math.Exp(-2) / (math.E + math.Exp(-2) + math.Exp(3)), math.Exp(3) / (math.E + math.Exp(-2) + math.Exp(3))}},
 	} {
 		row := []float64{1, -2, 3}
 		normalise(row, c.probability, c.leak)

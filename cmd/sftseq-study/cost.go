@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/units"
+)
+
+var costStudy = &study{
+	name:    "cost",
+	summary: "operations and time of the parts of a layer",
+	help: `Counts the operations of the parts of a layer with 256 channels and 16 heads on two
+sequences, as the paper counts them and with what it omits, and measures the time of each
+part. The time of maxout and PV is that of attention without a relative encoding, and
+contains the remainder; the time of the relative encoding is the additional time of
+attention with it, and of its tables. Needs the CPU, or a GPU that times its kernels.`,
+	columns: []string{"part", "k", "paper (10⁹)", "full (10⁹)", "time", "10⁹/s"},
+	prepare: func(f *flags) measurement {
+		c := &costs{}
+		f.list(&c.sampled, "k", []int{1024, 512, 256, 128, 64}, 1, bench.TableLength, "numbers of sampled tokens")
+		f.count(&c.reps, "reps", 5, 1, 1<<20, "timed runs; medians are printed")
+		f.deviceFlags(&c.runDevice, 1)
+		return c.report
+	},
+}
+
+// costSequences is the number of sequences that the paper's counts fit.
+const costSequences = 2
+
+// A costPart is a part of a layer. Its operations are counted for two sequences, a multiply
+// or a maximum with its add being two.
+type costPart struct {
+	name       string
+	operations func(n, k, d, h float64) float64 // of n tokens, k of them sampled, d channels and h heads
+	counted    bool                             // whether the paper prints the same formula's numbers
+	// printed has the paper's numbers that no formula explains, in 10⁹, by the fraction of the
+	// tokens that is sampled, for 1,024 tokens of 256 channels.
+	printed map[float64]float64
+	seconds func(p *bench.LayerParts) float64 // nil: contained in another part
+}
+
+// costParts has the order of the paper's table, followed by the parts that it omits. The
+// paper's numbers fit two sequences, 16 heads and a relation of two numbers a pair. The
+// score and the weighted sum, 4nkd each, are not in its table. The remainder is R_mul,
+// R_add, ReLU and its sum for a pair of query and key in each head. Sampling is the scores
+// of the sampler and the mixtures of two tokens, without the search for the largest scores.
+var costParts = []costPart{
+	{name: "sampling", operations: func(n, k, d, _ float64) float64 { return costSequences * (2*n*d + 3*k*d) },
+		printed: map[float64]float64{1: 0.0037, 0.5: 0.0037, 0.25: 0.0037, 0.125: 0.0037, 0.0625: 0.0037}, seconds: func(p *bench.LayerParts) float64 { return p.Sampling }},
+	{name: "Q", operations: tokenProjection, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.Q }},
+	{name: "K", operations: sampledProjection, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.K }},
+	{name: "V", operations: sampledProjection, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.V }},
+	{name: "C", operations: func(_, k, d, h float64) float64 { return 4 * k * d * h }, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.C }},
+	{name: "relative", operations: func(n, k, _, h float64) float64 { return 16 * n * k * h }, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.Relative }},
+	{name: "W_cat", operations: tokenProjection, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.Out }},
+	{name: "remainder", operations: func(n, k, _, h float64) float64 { return costSequences * 4 * n * k * h },
+		printed: map[float64]float64{1: 0.044, 0.5: 0.022, 0.25: 0.009, 0.125: 0.004, 0.0625: 0.002}},
+	{name: "maxout and PV", operations: func(n, k, d, _ float64) float64 { return 2 * 4 * n * k * d }, seconds: func(p *bench.LayerParts) float64 { return p.Pairs }},
+	{name: "MLP", operations: func(n, _, d, _ float64) float64 { return 32 * n * d * d }, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.MLP }},
+}
+
+func tokenProjection(n, _, d, _ float64) float64   { return 4 * n * d * d }
+func sampledProjection(_, k, d, _ float64) float64 { return 4 * k * d * d }
+
+// paper returns the paper's number of operations, 0 where it has none.
+func (p *costPart) paper(n, k, d, h float64) float64 {
+	if p.counted {
+		return p.operations(n, k, d, h)
+	}
+	return 1e9 * p.printed[k/n]
+}
+
+// costPoint is a part of a layer.
+type costPoint struct {
+	Part    string  `json:"part"`
+	Tokens  int     `json:"tokens"`
+	K       int     `json:"k"`
+	Paper   float64 `json:"paper_operations,omitempty"` // as printed or by its formula; absent where it has none
+	Full    float64 `json:"operations"`
+	Seconds float64 `json:"seconds,omitempty"` // absent where contained in another part
+	Device  string  `json:"device"`
+	Threads int     `json:"threads"`
+}
+
+// costs measures the parts of layers.
+type costs struct {
+	runDevice
+	sampled []int
+	reps    int
+}
+
+func (c *costs) report(ctx context.Context, r *report) (err error) {
+	d, err := c.open(r)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, d.Close()) }()
+	shape, width := bench.LayerShapes["usual"], 256.0
+	lines := make([][]chart.Datum, len(costParts))
+	progress := r.progress(len(c.sampled), "numbers of sampled tokens")
+	for _, k := range c.sampled {
+		parts, err := bench.Layer{Kind: "sft", K: k, Length: bench.TableLength, LayerShape: shape}.MeasureParts(ctx, d, costSequences, c.reps)
+		if err != nil {
+			return err
+		}
+		progress(1)
+		for i, part := range costParts {
+			size := func(count func(n, k, d, h float64) float64) float64 {
+				return count(float64(bench.TableLength), float64(k), width, float64(shape.Heads))
+			}
+			p := costPoint{Part: part.name, Tokens: bench.TableLength, K: k, Paper: size(part.paper), Full: size(part.operations), Device: d.Name(), Threads: c.threads}
+			row := []string{part.name, strconv.Itoa(k), "", fmt.Sprintf("%.4f", p.Full/1e9), "", ""}
+			if p.Paper > 0 {
+				row[2] = fmt.Sprintf("%.4f", p.Paper/1e9)
+			}
+			if part.seconds != nil {
+				p.Seconds = part.seconds(&parts)
+			}
+			if s := p.Seconds; s > 0 {
+				row[4], row[5] = units.Seconds(s), units.Digits(p.Full/s/1e9)
+				lines[i] = append(lines[i], chart.Datum{X: float64(k), Y: 1e3 * s})
+			}
+			r.add(p, row...)
+		}
+	}
+	picture := newChart("", sampledAxis(c.sampled), chart.Axis{Label: "time of a part (ms)", Zero: true})
+	for i, part := range costParts {
+		if lines[i] != nil {
+			addLine(&picture, i, part.name, lines[i])
+		}
+	}
+	r.title, r.charts = "Time of the parts of a layer", []chart.Chart{picture}
+	r.note("%s; threads %d, sequences %d, medians of %d runs. The rate of a part is that of its full count.", d.Name(), c.threads, costSequences, c.reps)
+	r.note(`The paper (Table 7) prints these counts for 1,024 tokens of 256 channels. They fit two
+sequences, 16 heads and a relation of two numbers a pair; its counts of sampling and of the
+remainder are printed, no formula fits them. It omits the score and the weighted sum.`)
+	r.note("Here the relative encoding is read from tables, which takes other operations than the paper's two linear layers for each pair.")
+	return nil
+}

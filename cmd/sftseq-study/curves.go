@@ -1,0 +1,105 @@
+package main
+
+import (
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/chart"
+)
+
+// curve has the values of a run after numbers of steps.
+type curve struct {
+	steps  []int
+	values []float64
+}
+
+// add adds a value unless it is nil.
+func (c *curve) add(step int, value *float64) {
+	if value != nil {
+		c.steps, c.values = append(c.steps, step), append(c.values, *value)
+	}
+}
+
+// runningMaximum returns the maximum up to each step, as the paper draws curves.
+func (c curve) runningMaximum() curve {
+	out := curve{steps: c.steps, values: slices.Clone(c.values)}
+	for i := range out.values {
+		if i > 0 {
+			out.values[i] = max(out.values[i], out.values[i-1])
+		}
+	}
+	return out
+}
+
+// last returns the value at the last step, 0 where there is none.
+func (c curve) last() float64 {
+	if len(c.values) == 0 {
+		return 0
+	}
+	return c.values[len(c.values)-1]
+}
+
+// band returns the values of the curves of several seeds in per cent, at the steps that all
+// curves have.
+func band(curves []curve) (steps []int, values []spread) {
+	if len(curves) == 0 {
+		return nil, nil
+	}
+	for at, step := range curves[0].steps {
+		found := []float64{100 * curves[0].values[at]}
+		for _, c := range curves[1:] {
+			if i := slices.Index(c.steps, step); i >= 0 {
+				found = append(found, 100*c.values[i])
+			}
+		}
+		if len(found) == len(curves) {
+			steps, values = append(steps, step), append(values, spreadOf(found))
+		}
+	}
+	return steps, values
+}
+
+// curvePoint is the accuracy of a run at a step.
+type curvePoint struct {
+	Variant  string  `json:"variant"`
+	Seed     uint64  `json:"seed"`
+	Split    string  `json:"split"` // training, of the steps since the last point, or validation
+	Step     int     `json:"step"`
+	Accuracy float64 `json:"accuracy"`
+	Best     float64 `json:"best"` // so far
+}
+
+// addCurves adds the points of runs, and a row for each variant, with the mean of its seeds
+// and their minimum and maximum. The panels are the paper's: running maxima in training and
+// in validation, and the curve of validation.
+func (r *report) addCurves(variants []variant, runs []trainedRun) {
+	step, accuracy := chart.Axis{Label: "step", Zero: true}, chart.Axis{Label: "accuracy (%)"}
+	r.charts = []chart.Chart{newChart("Training, running maximum", step, accuracy), newChart("Validation, running maximum", step, accuracy), newChart("Validation", step, accuracy)}
+	for n, v := range variants {
+		var drawn [3][]curve
+		var ends [3][]float64
+		for _, run := range runs {
+			if run.variant != v.name {
+				continue
+			}
+			r.addCurve(run, "training", run.training)
+			r.addCurve(run, "validation", run.validation)
+			for i, c := range []curve{run.training.runningMaximum(), run.validation.runningMaximum(), run.validation} {
+				drawn[i], ends[i] = append(drawn[i], c), append(ends[i], 100*c.last())
+			}
+		}
+		row := []string{v.name}
+		for i := range r.charts {
+			steps, values := band(drawn[i])
+			addBand(&r.charts[i], n, v.name, steps, values)
+			row = append(row, spreadOf(ends[i]).text("%.2f%%"))
+		}
+		r.rows = append(r.rows, row)
+	}
+}
+
+func (r *report) addCurve(run trainedRun, split string, c curve) {
+	best := c.runningMaximum()
+	for i, at := range c.steps {
+		r.add(curvePoint{run.variant, run.seed, split, at, c.values[i], best.values[i]})
+	}
+}

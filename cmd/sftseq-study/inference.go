@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/units"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// inferenceBatch is the paper's batch size.
+const inferenceBatch = 32
+
+var inferenceStudy = &study{
+	name:    "inference",
+	summary: "the time to read a split, by the number of sampled tokens",
+	help: fmt.Sprintf(`Reads a split in batches of %d with a trained model that samples other numbers of tokens
+than in its training, and prints the seconds and the accuracy of each number. The weights
+stay the same.`, inferenceBatch),
+	columns: []string{"k", "time", "tokens/s", "accuracy", "loss"},
+	prepare: func(f *flags) measurement {
+		m := f.modelFlags()
+		var sampled []int
+		var reps int
+		f.sampledTokens(&sampled, 4, 64, 128, 256, 512)
+		f.count(&reps, "reps", 3, 1, 1<<20, "timed passes over the split; the median is printed")
+		return m.measurement(func(ctx context.Context, r *report) error {
+			return m.inferences(ctx, r, sampled, inferencePoint{Reps: reps, Threads: m.threads})
+		})
+	},
+}
+
+// inferencePoint is the result for k sampled tokens.
+type inferencePoint struct {
+	K            int     `json:"k"`
+	Seconds      float64 `json:"seconds"` // the median
+	TokensPerSec float64 `json:"tokens_per_s"`
+	Accuracy     float64 `json:"accuracy"`
+	Loss         float64 `json:"loss"` // mean cross-entropy
+	Rows         int     `json:"rows"`
+	Batch        int     `json:"batch"`
+	Reps         int     `json:"reps"`
+	Device       string  `json:"device"`
+	Threads      int     `json:"threads"`
+}
+
+// inferences measures each number of sampled tokens; the points have the settings of p.
+func (m *trainedModel) inferences(ctx context.Context, r *report, sampled []int, p inferencePoint) error {
+	if !m.Config.Answers() || m.Config.Tags() {
+		return fmt.Errorf("%s: its task is %s, expected a model that predicts a class of each row", m.dir, m.Config.Task)
+	}
+	p.Rows, p.Batch, p.Device = m.rows.Len(), inferenceBatch, m.device.Name()
+	var times, accuracies []chart.Datum
+	progress := r.progress(len(sampled)*(p.Reps+1)*p.Rows, "rows")
+	for _, p.K = range sampled {
+		if err := m.inference(ctx, &p, progress); err != nil {
+			return err
+		}
+		r.add(p, strconv.Itoa(p.K), units.Seconds(p.Seconds), units.Rate(p.TokensPerSec), percent(p.Accuracy), fmt.Sprintf("%.4f", p.Loss))
+		times, accuracies = append(times, chart.Datum{X: float64(p.K), Y: p.Seconds}), append(accuracies, chart.Datum{X: float64(p.K), Y: 100 * p.Accuracy})
+	}
+	r.title = "Reading a split by sampled tokens"
+	r.charts = []chart.Chart{newChart("", sampledAxis(sampled), chart.Axis{Label: "time to read the split (s)", Zero: true}), newChart("", sampledAxis(sampled), chart.Axis{Label: "accuracy (%)"})}
+	addLine(&r.charts[0], 0, "", times)
+	addLine(&r.charts[1], 0, "", accuracies)
+	r.note("The paper (Fig. 5) draws the seconds of batches of %d by the number of sampled points; it has no numbers.", inferenceBatch)
+	r.note("Here: %s, trained with %d sampled tokens; %s, threads %d, medians of %d.", m.describe(), m.Config.NumSampledTokens, p.Device, p.Threads, p.Reps)
+	return nil
+}
+
+// inference reads the split with p.K sampled tokens, once more often than it is timed.
+func (m *trainedModel) inference(ctx context.Context, p *inferencePoint, progress func(n int)) error {
+	config := *m.Config
+	config.NumSampledTokens = p.K
+	if err := config.Validate(); err != nil {
+		return err
+	}
+	scorer, err := sft.NewScorer(&sft.Model{Config: &config, Parameters: m.Parameters, Weights: m.Weights}, m.device)
+	if err != nil {
+		return err
+	}
+	defer scorer.Close()
+	var correct, tokens int
+	var loss float64
+	once := func(ctx context.Context) error {
+		correct, tokens, loss = 0, 0, 0
+		for at := 0; at < p.Rows; at += inferenceBatch {
+			examples, err := m.examples(at, inferenceBatch)
+			if err != nil {
+				return err
+			}
+			out, err := scorer.Examples(ctx, examples)
+			if err != nil {
+				return fmt.Errorf("rows from %d: %w", at, err)
+			}
+			for i, e := range examples {
+				if e.Label < 0 || int(e.Label) >= len(out[i].Logits) {
+					return fmt.Errorf("row %d: label %d, expected one of the model's %d classes", at+i, e.Label, len(out[i].Logits))
+				}
+				tokens += e.Length()
+				loss += metrics.CrossEntropy(out[i].Logits, int(e.Label))
+				if slices.Index(out[i].Logits, slices.Max(out[i].Logits)) == int(e.Label) {
+					correct++
+				}
+			}
+			progress(len(examples))
+		}
+		return nil
+	}
+	if err := once(ctx); err != nil { // warms up
+		return err
+	}
+	if p.Seconds, err = bench.Seconds(ctx, once, p.Reps, 0); err != nil {
+		return err
+	}
+	p.TokensPerSec, p.Accuracy, p.Loss = float64(tokens)/p.Seconds, float64(correct)/float64(p.Rows), loss/float64(p.Rows)
+	return nil
+}

@@ -1,0 +1,296 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// measured runs a study into a directory, and returns its table and its points.
+func measured[T any](t *testing.T, dir, name string, args ...string) (table string, points []T) {
+	t.Helper()
+	table = execute(t.Context(), t, 0, "", append([]string{name, "--out", dir, "--threads", "1", "--force"}, args...)...)
+	picture, err := os.ReadFile(filepath.Join(dir, name+".svg"))
+	if err != nil || !strings.Contains(string(picture), "<svg") {
+		t.Errorf("%s: the picture: %v, %.60s", name, err, picture)
+	}
+	text, err := os.ReadFile(filepath.Join(dir, pointsName))
+	must(t, err)
+	if !strings.Contains(table, "paper") || !strings.Contains(table, dir) {
+		t.Errorf("%s: the notes below the table:\n%s", name, table)
+	}
+	for line := range strings.Lines(string(text)) {
+		var point T
+		d := json.NewDecoder(strings.NewReader(line))
+		d.DisallowUnknownFields()
+		if err := d.Decode(&point); err != nil {
+			t.Fatalf("%q: %v", line, err)
+		}
+		points = append(points, point)
+	}
+	return table, points
+}
+
+// execute runs a command line, and expects an exit status and a part of standard error.
+func execute(ctx context.Context, t *testing.T, status int, want string, args ...string) (stdout string) {
+	t.Helper()
+	var out, errs bytes.Buffer
+	if got := run(ctx, args, &out, &errs); got != status || !strings.Contains(errs.String(), want) {
+		t.Fatalf("%v: status %d, expected %d; %q, expected %q", args, got, status, errs.String(), want)
+	}
+	return out.String()
+}
+
+// TestDraws: the studies without a model write a point for each row, the same ones for a
+// seed.
+func TestDraws(t *testing.T) {
+	dir := t.TempDir()
+	sizes := []string{"--tokens", "64,256", "--draws", "3"}
+	table, points := measured[gradientPoint](t, dir, "gradients", sizes...)
+	if len(points) != 2 || points[1].Tokens != 256 || points[1].Draws != 3 || points[0].Value.Min > points[0].Value.Mean || !strings.Contains(table, "by W_V ") {
+		t.Errorf("%+v\n%s", points, table)
+	}
+	if _, again := measured[gradientPoint](t, dir, "gradients", append(sizes, "--threads", "3")...); !slices.Equal(again, points) {
+		t.Errorf("three threads: %+v, one: %+v", again, points)
+	}
+	if _, other := measured[gradientPoint](t, dir, "gradients", append(sizes, "--seed", "2")...); slices.Equal(other, points) {
+		t.Error("another seed has the same points")
+	}
+	table, ranks := measured[rankPoint](t, t.TempDir(), "rank", "--tokens", "24", "--width", "16", "--layers", "30", "--draws", "1")
+	if len(ranks) != 3*30 || strings.Count(table, "\nsoftmax") != 7 || ranks[0].Probability != leakyReLU || ranks[0].Single.Mean < 2 || ranks[89].Single.Mean != 1 {
+		t.Errorf("%d points, %+v\n%s", len(ranks), ranks, table)
+	}
+	table, tests := measured[pseudoconvexityPoint](t, t.TempDir(), "pseudoconvexity", "--tests", "60")
+	if len(tests) != len(pseudoconvexityCases) || tests[0].Inside != 0 || tests[0].Anywhere == 0 || tests[0].Tests != 60 || !strings.Contains(table, "W_Q, W_K  dot, heads 1") {
+		t.Errorf("%+v\n%s", tests, table)
+	}
+}
+
+// TestCosts: the parts have times, and the paper's counts where it has formulas.
+func TestCosts(t *testing.T) {
+	table, parts := measured[costPoint](t, t.TempDir(), "cost", "--k", "32", "--reps", "1", "--device", "cpu")
+	if len(parts) != len(costParts) {
+		t.Fatalf("%+v\n%s", parts, table)
+	}
+	for i, p := range parts {
+		if (p.Paper > 0) != costParts[i].counted || p.Full <= 0 || (p.Seconds > 0) == (p.Part == "remainder") && p.Part != "relative" {
+			t.Errorf("%+v", p)
+		}
+	}
+}
+
+// smallShapes generates a few clouds of 20 points.
+func smallShapes(t *testing.T) string {
+	t.Helper()
+	dir, rule := filepath.Join(t.TempDir(), "shapes"), lra.UsualShapes
+	rule.Points = 20
+	if _, err := lra.Shapes.Generate(t.Context(), dir, lra.GenerateOptions{Train: 24, Val: 12, Test: 6, Rule: &rule}); err != nil {
+		t.Fatal(err)
+	}
+	return dir
+}
+
+// configOf reads the configuration of a run in a directory.
+func configOf(t *testing.T, dir, run string) *sft.Config {
+	t.Helper()
+	c, err := sft.ReadConfig(filepath.Join(dir, "runs", run, "seed-1", "config.json"))
+	must(t, err)
+	return c
+}
+
+// TestConvergence: three models are trained. A complete run is not trained again, and a run
+// of other settings is refused.
+func TestConvergence(t *testing.T) {
+	dir, short := t.TempDir(), []string{"--data", smallShapes(t), "--steps", "3", "--device", "cpu"}
+	table, points := measured[curvePoint](t, dir, "convergence", short...)
+	if len(points) != 3*2*3 || !strings.Contains(table, "\nsoftmax, dot, relative ") {
+		t.Errorf("%+v\n%s", points, table)
+	}
+	for i, p := range points {
+		if i > 0 && points[i-1].Variant == p.Variant && points[i-1].Split == p.Split && p.Best < points[i-1].Best || p.Accuracy > p.Best {
+			t.Errorf("%+v", p)
+		}
+	}
+	for run, want := range map[string][3]string{"leaky": {"maxout", "leaky_relu", sft.DistanceRelation}, "softmax": {"dot", "softmax", sft.DistanceRelation}, "vanilla": {"dot", "softmax", sft.NoRelation}} {
+		if c := configOf(t, dir, run); [3]string{c.Score, c.Probability, c.Relative} != want || c.NumSampledTokens != 20 {
+			t.Errorf("%s: %s, %s, %s, %d sampled", run, c.Score, c.Probability, c.Relative, c.NumSampledTokens)
+		}
+	}
+	model := filepath.Join(dir, "runs", "leaky", "seed-1", "model.safetensors")
+	before, err := os.Stat(model)
+	must(t, err)
+	if _, again := measured[curvePoint](t, dir, "convergence", short...); !slices.Equal(again, points) {
+		t.Error("the same command has other points")
+	}
+	if after, err := os.Stat(model); err != nil || !after.ModTime().Equal(before.ModTime()) {
+		t.Errorf("a complete run was trained again (%v)", err)
+	}
+	execute(t.Context(), t, 1, pointsName+" is from an earlier run", append([]string{"convergence", "--out", dir}, short...)...)
+	execute(t.Context(), t, 1, "holds a run of other data, settings or another model", append([]string{"convergence", "--out", dir, "--force"}, append(short, "--steps", "4")...)...)
+}
+
+// TestSampling: a model for each number of sampled tokens and each seed.
+func TestSampling(t *testing.T) {
+	dir := t.TempDir()
+	table, points := measured[curvePoint](t, dir, "sampling", "--data", smallShapes(t), "--steps", "3", "--k", "2,20", "--seeds", "1,2", "--device", "cpu")
+	if len(points) != 2*2*2*3 || !strings.Contains(table, "\nk 2 (10%)  ") || configOf(t, dir, "k-2").NumSampledTokens != 2 || configOf(t, dir, "k-20").NumSampledTokens != 20 {
+		t.Errorf("%+v\n%s", points, table)
+	}
+}
+
+// TestModels: three models with and without relation and features, the first of them after
+// an interruption; and what is measured of trained models.
+func TestModels(t *testing.T) {
+	dir, data := t.TempDir(), smallShapes(t)
+	relative := []string{"--data", data, "--steps", "3", "--device", "cpu"}
+	stopped, cancel := context.WithCancel(t.Context())
+	cancel()
+	execute(stopped, t, 1, "the same command goes on", append([]string{"relative", "--out", dir}, relative...)...)
+	_, points := measured[curvePoint](t, dir, "relative", relative...)
+	both, features, relation := configOf(t, dir, "both"), configOf(t, dir, "features"), configOf(t, dir, "relation")
+	if len(points) != 3*2*3 || both.Relative != sft.DistanceRelation || both.Input == relation.Input || relation.Input != sft.OnesInput || features.Relative != sft.NoRelation || relation.Relative != sft.DistanceRelation {
+		t.Errorf("%+v", points)
+	}
+
+	model := filepath.Join(dir, "runs", "relation", "seed-1")
+	read := []string{"--model", model, "--data", data, "--device", "cpu"}
+	_, layers := measured[similarityPoint](t, t.TempDir(), "similarity", append(read, "--rows", "5")...)
+	if len(layers) != 4 || layers[0].Sequences != 5 {
+		t.Fatalf("%+v", layers)
+	}
+	// Points without features begin equal, and their distances distinguish them.
+	if first, last := layers[0], layers[3]; math.Abs(first.Cosine.Mean-1) > 1e-6 || first.Rank.Max != 1 || last.Rank.Min < 2 || last.Cosine.Mean >= 1-1e-9 {
+		t.Errorf("%+v", layers)
+	}
+	metrics, err := sft.ReadMetrics(model)
+	must(t, err)
+	var best sft.EvaluationReport
+	for _, v := range metrics.Validation {
+		if v.Best {
+			best = v
+		}
+	}
+	trained := "16" // of clouds as short as these
+	_, times := measured[inferencePoint](t, t.TempDir(), "inference", append(read, "--k", "2,"+trained, "--reps", "1")...)
+	if len(times) != 2 || times[0].K != 2 || times[0].Seconds <= 0 || times[1].Rows != 12 || times[1].Accuracy != *best.Accuracy ||
+		math.Abs(times[1].Loss-best.Loss) > 1e-7 || math.Abs(times[0].Loss-best.Loss) < 1e-6 {
+		t.Errorf("%+v, validation reached %v and the loss %v", times, *best.Accuracy, best.Loss)
+	}
+	if _, test := measured[inferencePoint](t, t.TempDir(), "inference", append(read, "--k", "2", "--reps", "1", "--split", "test")...); test[0].Rows != 6 {
+		t.Errorf("%+v", test)
+	}
+	execute(t.Context(), t, 1, "row 1: label -1, expected one of the model's", "inference", "--model", model, "--data", unlabelled(t, data), "--k", "2", "--device", "cpu", "--out", filepath.Join(t.TempDir(), "out"))
+}
+
+// unlabelled copies two rows of a data set, the second without its label.
+func unlabelled(t *testing.T, data string) string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "unlabelled")
+	set, err := seq.OpenDataset(data)
+	must(t, err)
+	rows, err := set.Open("val")
+	must(t, err)
+	defer rows.Close()
+	b, err := seq.CreateDataset(dir, set.Spec(), false)
+	must(t, err)
+	defer b.Abort()
+	w, err := b.Split("val")
+	must(t, err)
+	for i, label := range []int32{0, seq.NoLabel} {
+		e, err := rows.Example(i)
+		must(t, err)
+		e.Label = label
+		must(t, w.Write(e))
+	}
+	must(t, w.Close())
+	_, err = b.Finish(nil)
+	must(t, err)
+	return dir
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// golden is a directory of a golden model.
+func golden(name string) string { return filepath.Join("..", "..", "sft", "testdata", "golden", name) }
+
+// TestForeignData: data that a model does not read are an error.
+func TestForeignData(t *testing.T) {
+	dir := filepath.Join(t.TempDir(), "listops")
+	if _, err := lra.ListOps.Generate(t.Context(), dir, lra.GenerateOptions{Train: 4, Val: 4, Test: 4}); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"similarity", "inference"} {
+		execute(t.Context(), t, 1, "the model was trained on other data: ", name, "--model", golden("clouds"), "--data", dir, "--out", filepath.Join(t.TempDir(), "out"))
+	}
+}
+
+// TestInterrupted: a study that is interrupted leaves no file.
+func TestInterrupted(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for _, name := range []string{"rank", "gradients", "pseudoconvexity", "cost"} {
+		dir := filepath.Join(t.TempDir(), "out")
+		execute(ctx, t, 1, "interrupted", name, "--out", dir)
+		if found, err := os.ReadDir(dir); err == nil && len(found) > 0 {
+			t.Errorf("%s left %v", name, found)
+		}
+	}
+}
+
+// TestUsage: errors in the command line are found before anything is computed.
+func TestUsage(t *testing.T) {
+	data, dir := smallShapes(t), filepath.Join(t.TempDir(), "out")
+	execute(t.Context(), t, 2, "expected the name of a study")
+	execute(t.Context(), t, 2, `unknown study "x"`, "x")
+	for _, c := range []struct {
+		want string
+		args []string
+	}{
+		{`unexpected argument "x"`, []string{"rank", "x"}},
+		{"flag provided but not defined: -wide", []string{"rank", "--wide"}},
+		{"-layers: expected a whole number from 1 to", []string{"rank", "--layers", "0"}},
+		{"-threads: expected a whole number from 1 to", []string{"rank", "--threads", "-1"}},
+		{`-tokens: "x", expected different whole numbers`, []string{"gradients", "--tokens", "64,x"}},
+		{"--tokens: a slope needs at least two", []string{"gradients", "--tokens", "64"}},
+		{"-k: \"0\", expected different whole numbers from 1 to 1024", []string{"cost", "--k", "0"}},
+		{"--data is missing", []string{"relative"}},
+		{"--device: ", []string{"cost", "--device", "abacus"}},
+		{"--k 21: the longest sequence has 20 tokens", []string{"sampling", "--data", data, "--k", "21"}},
+		{`-seeds: "1", expected different numbers`, []string{"relative", "--seeds", "1,1"}},
+		{"--model or --data is missing", []string{"similarity", "--model", golden("pre")}},
+		{"-reps: expected a whole number from 1 to", []string{"inference", "--reps", "0"}},
+	} {
+		execute(t.Context(), t, 2, c.want, append([]string{c.args[0], "--out", dir}, c.args[1:]...)...)
+	}
+	if _, err := os.Stat(dir); err == nil {
+		t.Error("something is left")
+	}
+}
+
+// TestHelp: the program lists the studies, and every study lists its flags.
+func TestHelp(t *testing.T) {
+	list := execute(t.Context(), t, 0, "", "--help")
+	for _, s := range studies {
+		if !strings.Contains(list, s.summary) {
+			t.Errorf("%s is not in\n%s", s.name, list)
+		}
+		if out := execute(t.Context(), t, 0, "", s.name, "--help"); !strings.Contains(out, s.help) || !strings.Contains(out, "studies/"+s.name) {
+			t.Errorf("%s: %s", s.name, out)
+		}
+	}
+}

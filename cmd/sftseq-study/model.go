@@ -1,0 +1,101 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// trainedModel is a trained model and the rows that it reads.
+type trainedModel struct {
+	runDevice
+	dir, data, split string
+
+	*sft.Model
+	rows   *seq.File
+	device tensor.Device
+}
+
+func (f *flags) modelFlags() *trainedModel {
+	m := &trainedModel{}
+	f.StringVar(&m.dir, "model", "", "`directory` of a trained model, such as a run of the study relative (required)")
+	f.StringVar(&m.data, "data", "", "`directory` of a data set (required)")
+	f.StringVar(&m.split, "split", "val", "split of the data set: train, val or test")
+	f.deviceFlags(&m.runDevice, runtime.GOMAXPROCS(0))
+	return m
+}
+
+// open reads the model, and opens its rows and the device.
+func (m *trainedModel) open(r *report) error {
+	if m.dir == "" || m.data == "" {
+		return usagef("--model or --data is missing: a trained model and the data that it reads were expected")
+	}
+	set, err := seq.OpenDataset(m.data)
+	if err != nil {
+		return err
+	}
+	if m.Model, err = sft.Load(m.dir); err != nil {
+		return err
+	}
+	if err := compareData(m.Config, set); err != nil {
+		return fmt.Errorf("--data %s: %w", set.Dir, err)
+	}
+	if m.rows, err = m.Config.OpenSplit(set, m.split); err != nil {
+		return err
+	}
+	if m.rows.Len() == 0 {
+		return errors.Join(fmt.Errorf("%s: the split %s has no rows", set.Dir, m.split), m.rows.Close())
+	}
+	if m.device, err = m.runDevice.open(r); err != nil {
+		return errors.Join(err, m.rows.Close())
+	}
+	return nil
+}
+
+// measurement returns a measurement of the open model.
+func (m *trainedModel) measurement(measure measurement) measurement {
+	return func(ctx context.Context, r *report) (err error) {
+		if err := m.open(r); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, m.rows.Close(), m.device.Close()) }()
+		return measure(ctx, r)
+	}
+}
+
+// compareData returns an error unless a model reads what a data set holds.
+func compareData(model *sft.Config, set *seq.Dataset) error {
+	data := *model
+	err := data.DescribeData(set.Spec())
+	data.Thresholds, data.AutoMap = model.Thresholds, model.AutoMap // not of the data
+	if changed := provenance.Changed(model, &data); err == nil && changed != "" {
+		err = errors.New(changed)
+	}
+	if err != nil {
+		return fmt.Errorf("the model was trained on other data: %w", err)
+	}
+	return nil
+}
+
+// examples returns at most n rows from a row on.
+func (m *trainedModel) examples(from, n int) (out []seq.Example, err error) {
+	for i := from; i < min(from+n, m.rows.Len()); i++ {
+		e, err := m.rows.Example(i)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// describe names the model and the rows.
+func (m *trainedModel) describe() string {
+	return fmt.Sprintf("the model in %s; %d rows of the split %s", m.dir, m.rows.Len(), m.split)
+}

@@ -1,0 +1,177 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"strconv"
+
+	"github.com/sftseq/sftseq/internal/chart"
+)
+
+var pseudoconvexityStudy = &study{
+	name:    "pseudoconvexity",
+	summary: "whether a layer is pseudoconvex in its weights",
+	help: `A function f is pseudoconvex if it is nowhere smaller in a direction in which it first
+rises. This study draws two sets W₁, W₂ of the weights of a layer on a few tokens, keeps
+those where f, an entry of the output, rises at W₁ towards W₂, and counts how often f is
+smaller at W₂. Inside means that no maximum and no ReLU changes its side on the way (for
+the dot product, no ReLU); anywhere, that they may. Gradients are exact.`,
+	columns: []string{"weights", "layer", "inside", "anywhere"},
+	prepare: func(f *flags) measurement {
+		p := &pseudoconvexity{cases: pseudoconvexityCases, tokens: 4, width: 4}
+		f.count(&p.tests, "tests", 20000, 1, 1<<24, "pairs of weights of each case")
+		f.drawFlags(&p.seed, &p.threads)
+		return p.report
+	},
+}
+
+func (p *pseudoconvexity) report(ctx context.Context, r *report) error {
+	points, err := p.run(ctx, r.progress(2*len(p.cases)*p.tests, "tests"))
+	if err != nil {
+		return err
+	}
+	picture := newChart("", chart.Axis{Label: "case, in the order of the table"}, chart.Axis{Label: "tests that contradict (%)", Zero: true})
+	picture.Width = 760
+	for n, point := range points {
+		r.add(point, point.Block, point.layer(), percent(point.Inside), percent(point.Anywhere))
+		x := float64(n + 1)
+		picture.X.Places = append(picture.X.Places, chart.Place{At: x, Label: strconv.Itoa(n + 1)})
+		bar := func(from, violated float64, name string, pale bool) {
+			picture.Boxes = append(picture.Boxes, chart.Box{From: from, To: from + 0.35, Value: 100 * violated, Ink: chart.StyleOf(0).Ink, Pale: pale,
+				Label: percent(violated), Title: fmt.Sprintf("%v: %s", point.pseudoconvexityCase, name)})
+		}
+		bar(x-0.35, point.Inside, "inside", false)
+		bar(x, point.Anywhere, "anywhere", true)
+	}
+	r.title, r.charts = "Tests that contradict pseudoconvexity, inside one orthant and anywhere (pale)", []chart.Chart{picture}
+	r.note(`The paper's theorem says that a layer's output is pseudoconvex in each of these blocks, also
+with GELU. A fraction above 0 inside contradicts it. Few tests may miss rare violations.`)
+	r.note("Tokens %d, width %d, %d tests of each case; the paper has no measurement of this. The theorem's layer has no norm and no sampling, and neither has this.", p.tokens, p.width, p.tests)
+	return nil
+}
+
+// pseudoconvexity tests whether an entry f of a layer's output is pseudoconvex in a block of
+// its weights, as the paper's theorem says: whether ⟨∇f(W₁), W₂ − W₁⟩ > 0 implies
+// f(W₂) ≥ f(W₁). It draws W₁ and W₂ and counts violations, once with both in one orthant,
+// where no max and no ReLU of the layer changes its side on the way from W₁ to W₂, and once
+// without this condition.
+type pseudoconvexity struct {
+	seed   uint64
+	tokens int
+	width  int
+	tests  int // pairs of weights with a positive product, of each case
+	cases  []pseudoconvexityCase
+
+	threads int // do not change the results
+}
+
+// Blocks of weights that a case may draw.
+const (
+	blockQueryKey = "W_Q, W_K"
+	blockMul      = "R_mul"
+	blockAdd      = "R_add"
+	blockLeak     = "W_C"
+)
+
+// Scores that a case may have.
+const (
+	maxoutScore = "maxout"
+	dotScore    = "dot"
+)
+
+// pseudoconvexityCase is a layer, and the block of its weights that is drawn.
+type pseudoconvexityCase struct {
+	Block       string `json:"block"`
+	Score       string `json:"score"`
+	Heads       int    `json:"heads"`
+	FeedForward bool   `json:"feed_forward"` // GELU and the second linear layer follow
+}
+
+// pseudoconvexityCases are the cases of the paper's theorems, and those that they exclude.
+var pseudoconvexityCases = []pseudoconvexityCase{
+	{blockQueryKey, maxoutScore, 1, false}, {blockQueryKey, dotScore, 1, false}, {blockQueryKey, maxoutScore, 2, false}, {blockQueryKey, maxoutScore, 1, true},
+	{blockAdd, maxoutScore, 1, false}, {blockMul, maxoutScore, 1, false}, {blockLeak, maxoutScore, 1, false},
+}
+
+func (k pseudoconvexityCase) String() string { return k.Block + "; " + k.layer() }
+
+// layer is such as "maxout, heads 2, GELU and fc2".
+func (k pseudoconvexityCase) layer() string {
+	text := fmt.Sprintf("%s, heads %d", k.Score, k.Heads)
+	if k.FeedForward {
+		text += ", GELU and fc2"
+	}
+	return text
+}
+
+// pseudoconvexityPoint is the result of a case.
+type pseudoconvexityPoint struct {
+	pseudoconvexityCase
+	Inside   float64 `json:"violated_inside"` // fraction of the tests
+	Anywhere float64 `json:"violated_anywhere"`
+	Tests    int     `json:"tests"`
+	Tokens   int     `json:"tokens"`
+	Width    int     `json:"width"`
+	Seed     uint64  `json:"seed"`
+}
+
+// run tests every case. It counts a step for each test.
+func (p *pseudoconvexity) run(ctx context.Context, progress func(n int)) ([]pseudoconvexityPoint, error) {
+	var out []pseudoconvexityPoint
+	for n, k := range p.cases {
+		var violated [2]int
+		for place, inside := range []bool{true, false} {
+			found := make([]bool, p.tests)
+			err := each(ctx, p.tests, p.threads, func(ctx context.Context, i int) (err error) {
+				found[i], err = p.test(ctx, k, uint32(2*n+place), uint32(i), inside)
+				progress(1)
+				return err
+			})
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range found {
+				if f {
+					violated[place]++
+				}
+			}
+		}
+		part := func(n int) float64 { return float64(n) / float64(p.tests) }
+		out = append(out, pseudoconvexityPoint{k, part(violated[0]), part(violated[1]), p.tests, p.tokens, p.width, p.seed})
+	}
+	return out, nil
+}
+
+// pseudoconvexityTolerance is the relative decrease of f above which a test counts as a
+// violation: rounding errors are smaller.
+const pseudoconvexityTolerance = 1e-9
+
+// test draws layers and weights until the product is positive, and reports whether f is
+// smaller at W₂. Example and step address its draws.
+func (p *pseudoconvexity) test(ctx context.Context, k pseudoconvexityCase, step, example uint32, inside bool) (bool, error) {
+	for try := uint32(0); ; try++ {
+		if err := ctx.Err(); err != nil {
+			return false, err
+		}
+		r := draws{p.seed, example, step<<16 | try}
+		l := newSmallLayer(r, k, p.tokens, p.width)
+		w, deviation := l.block(k.Block)
+		to, part := make([]float64, len(w)), 1.0
+		r.normals(pseudoTarget, to, deviation)
+		if inside {
+			part = l.within(k.Block, to) * r.uniform(pseudoPart, 0)
+		}
+		for i, v := range to {
+			w[i].d = part * (v - w[i].v)
+		}
+		f := l.forward()
+		if f.d <= pseudoconvexityTolerance {
+			continue
+		}
+		for i := range w {
+			w[i].v += w[i].d
+		}
+		return l.forward().v < f.v-pseudoconvexityTolerance*(1+math.Abs(f.v)), nil
+	}
+}

@@ -1,0 +1,91 @@
+package main
+
+import (
+	"math"
+	"slices"
+	"testing"
+)
+
+// TestSmallLayer: the derivative along a direction is the one by differences, in every case.
+func TestSmallLayer(t *testing.T) {
+	cases := append(slices.Clone(pseudoconvexityCases), pseudoconvexityCase{blockLeak, dotScore, 2, true}, pseudoconvexityCase{blockMul, maxoutScore, 2, true})
+	for n, k := range cases {
+		for example := range uint32(20) {
+			r := draws{5, example, uint32(n)}
+			l := newSmallLayer(r, k, 4, 4)
+			w, deviation := l.block(k.Block)
+			direction := make([]float64, len(w))
+			r.normals(pseudoTarget, direction, deviation)
+			at := func(step float64) float64 {
+				l := newSmallLayer(r, k, 4, 4)
+				w, _ := l.block(k.Block)
+				for i, v := range direction {
+					w[i].v += step * v
+				}
+				return l.forward().v
+			}
+			for i, v := range direction {
+				w[i].d = v
+			}
+			const step = 1e-6
+			if got, want := l.forward().d, (at(step)-at(-step))/(2*step); math.Abs(got-want) > 1e-6*(1+math.Abs(want)) {
+				t.Errorf("%v, draw %d: %v, by differences %v", k, example, got, want)
+			}
+		}
+	}
+}
+
+// TestWithin: no side changes on the way that is said to be inside.
+func TestWithin(t *testing.T) {
+	shorter := 0
+	for _, k := range pseudoconvexityCases {
+		for example := range uint32(50) {
+			r := draws{9, example, 0}
+			l := newSmallLayer(r, k, 4, 4)
+			w, deviation := l.block(k.Block)
+			from, to := slices.Clone(w), make([]float64, len(w))
+			r.normals(pseudoTarget, to, deviation)
+			begin, part := l.sides(), l.within(k.Block, to)
+			if !slices.Equal(w, from) {
+				t.Fatalf("%v: the weights were changed", k)
+			}
+			if part < 1 {
+				shorter++
+			}
+			for step := range 101 {
+				for i := range w {
+					w[i].v = from[i].v + part*float64(step)/100*(to[i]-from[i].v)
+				}
+				if !slices.Equal(l.sides(), begin) {
+					t.Fatalf("%v: after %d%% of the part %v another side", k, step, part)
+				}
+			}
+		}
+	}
+	if shorter < 100 {
+		t.Errorf("only %d of 350 ways leave their orthant", shorter)
+	}
+}
+
+// TestPseudoconvexity: it holds of one head's scores before GELU and inside one orthant, and
+// nowhere else. What a second head and GELU break is rare.
+func TestPseudoconvexity(t *testing.T) {
+	for _, k := range pseudoconvexityCases {
+		tests := 800
+		if k.FeedForward || k.Heads > 1 {
+			tests = 3000
+		}
+		points, err := (&pseudoconvexity{seed: 1, tokens: 4, width: 2, tests: tests, cases: []pseudoconvexityCase{k}, threads: 2}).run(t.Context(), func(int) {})
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := points[0]
+		holds := k.Block == blockAdd || k.Block == blockQueryKey && k.Score == maxoutScore && k.Heads == 1 && !k.FeedForward
+		if holds != (p.Inside == 0) {
+			t.Errorf("%v: inside violated by %v of the tests", k, p.Inside)
+		}
+		if p.Anywhere < 0.02 || p.Anywhere > 0.5 {
+			t.Errorf("%v: anywhere violated by %v of the tests", k, p.Anywhere)
+		}
+	}
+}

@@ -1,0 +1,266 @@
+package main
+
+import (
+	"context"
+	"math"
+	"slices"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/sftseq/sftseq/internal/chart"
+)
+
+var rankStudy = &study{
+	name:    "rank",
+	summary: "whether layers with random weights distinguish identical tokens",
+	help: `Begins with the same vector for every token and applies layers with random weights, in
+float64, for each probability function. After each layer it computes the rank of the
+matrix of all tokens by the tolerance of float32, as in the paper, by a tenth of it, and
+the rank by entropy, which needs no tolerance. The paper's size, --layers 100 --draws 30,
+takes more than an hour of one core.`,
+	columns: []string{"probability", "layer", "rank", "by a tenth", "entropy rank"},
+	prepare: func(f *flags) measurement {
+		m := &rankMeasurement{probabilities: []string{leakyReLU, relu, softmax}}
+		f.count(&m.tokens, "tokens", 256, 1, 1<<14, "tokens")
+		f.count(&m.width, "width", 512, 1, 1<<14, "channels of a token")
+		f.count(&m.layers, "layers", 20, 1, 1<<14, "layers")
+		f.count(&m.draws, "draws", 2, 1, 1<<14, "draws of all weights")
+		f.drawFlags(&m.seed, &m.threads)
+		return m.report
+	},
+}
+
+func (r *rankMeasurement) report(ctx context.Context, to *report) error {
+	points, err := r.run(ctx, to.progress(len(r.probabilities)*r.draws*r.layers, "layers"))
+	if err != nil {
+		return err
+	}
+	layer := chart.Axis{Label: "layer"}
+	ranks, entropies := newChart("Rank by the tolerance of float32", layer, chart.Axis{Label: "rank", Zero: true}), newChart("Rank by entropy", layer, chart.Axis{Label: "rank"})
+	for n := range r.probabilities {
+		var layers []int
+		var rank, entropy []spread
+		for _, p := range points[n*r.layers : (n+1)*r.layers] {
+			var row []string
+			if shownLayer(p.Layer, r.layers) {
+				row = []string{p.Probability, strconv.Itoa(p.Layer), p.Single.text("%.3g"), p.Tenth.text("%.3g"), p.Entropy.text("%.4f")}
+			}
+			to.add(p, row...)
+			layers, rank, entropy = append(layers, p.Layer), append(rank, p.Single), append(entropy, p.Entropy)
+		}
+		addBand(&ranks, n, r.probabilities[n], layers, rank)
+		addBand(&entropies, n, r.probabilities[n], layers, entropy)
+	}
+	to.title, to.charts = "Rank of identical tokens after random layers", []chart.Chart{ranks, entropies}
+	to.note(`The paper (Figs. 3 and 8) draws a rank that "gradually gains" with the leaky probability and
+is "still small" after 1 to 20 layers.`)
+	to.note("The paper: 256 tokens, width 512, 100 layers, 30 draws, float32. Here: %d tokens, width %d, %d layers, draws %d, float64.", r.tokens, r.width, r.layers, r.draws)
+	return nil
+}
+
+// shownLayer reports whether the table has a row for a layer.
+func shownLayer(layer, layers int) bool {
+	return layers <= 12 || layer == layers || slices.Contains([]int{1, 2, 3, 5}, layer) || layer%10 == 0
+}
+
+// Probability functions of attention, the paper's first.
+const (
+	leakyReLU = "leaky_relu"
+	relu      = "relu"
+	softmax   = "softmax"
+)
+
+// rankMeasurement measures whether layers with random weights distinguish identical tokens. All tokens are
+// the same N(0, 1) vector. A relation matrix R ~ N(0, 1), which all layers and draws share,
+// enters each layer through two linear layers 1→1. With one head and every token a key,
+//
+//	A_ij = Σ_c max(q_ic, k_jc)/√d · softplus(u·R_ij) + v·R_ij
+//	x ← LN(x + P V W_O),  x ← LN(x + W_2 GELU(W_1 x))
+//
+// where P is ReLU(A) over its sum (relu), over its sum and Σ_r softplus(C_r) (leaky_relu), or
+// softmax. Weights are N(0, 1/in), biases 0, and the MLP has 4d channels.
+type rankMeasurement struct {
+	seed                         uint64
+	tokens, width, layers, draws int
+	probabilities                []string
+
+	threads int // do not change the results
+}
+
+// rankPoint describes the tokens after a layer, over all draws.
+type rankPoint struct {
+	Probability string `json:"probability"`
+	Layer       int    `json:"layer"`      // from 1
+	Single      spread `json:"rank"`       // by the tolerance of float32, as in the paper
+	Tenth       spread `json:"rank_tenth"` // by a tenth of that tolerance
+	Entropy     spread `json:"entropy_rank"`
+	Draws       int    `json:"draws"`
+	Tokens      int    `json:"tokens"`
+	Width       int    `json:"width"`
+	Seed        uint64 `json:"seed"`
+}
+
+// run measures every probability. It counts a step for each layer.
+func (r *rankMeasurement) run(ctx context.Context, progress func(n int)) (out []rankPoint, err error) {
+	relation := draws{seed: r.seed}.matrix(rankRelation, r.tokens, r.tokens, 1)
+	for _, probability := range r.probabilities {
+		spectra := make([][]spectrum, r.layers)
+		for l := range spectra {
+			spectra[l] = make([]spectrum, r.draws)
+		}
+		err := each(ctx, r.draws, r.threads, func(ctx context.Context, i int) (err error) {
+			d := draws{seed: r.seed, example: uint32(i)}
+			x := identicalTokens(d, r.tokens, r.width)
+			for l := range spectra {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				d.step = uint32(l + 1)
+				x = randomLayer(d, x, relation, probability)
+				if spectra[l][i], err = spectrumOf(x); err != nil {
+					return err
+				}
+				progress(1)
+			}
+			return nil
+		})
+		if err != nil {
+			return nil, err
+		}
+		for l, s := range spectra {
+			var single, tenth, entropy []float64
+			for _, s := range s {
+				single, tenth = append(single, float64(s.rank(singlePrecision))), append(tenth, float64(s.rank(singlePrecision/10)))
+				entropy = append(entropy, s.entropyRank())
+			}
+			out = append(out, rankPoint{probability, l + 1, spreadOf(single), spreadOf(tenth), spreadOf(entropy), r.draws, r.tokens, r.width, r.seed})
+		}
+	}
+	return out, nil
+}
+
+// Purposes of the draws of this study.
+const (
+	rankRelation uint32 = iota
+	rankToken
+	rankQuery
+	rankKey
+	rankValue
+	rankLeak
+	rankOut
+	rankMul
+	rankAdd
+	rankMLP1
+	rankMLP2
+)
+
+func identicalTokens(d draws, tokens, width int) *mat.Dense {
+	x := make([]float64, width)
+	d.normals(rankToken, x, 1)
+	out := mat.NewDense(tokens, width, nil)
+	for i := range tokens {
+		out.SetRow(i, x)
+	}
+	return out
+}
+
+// randomLayer applies one layer with the weights of a draw.
+func randomLayer(r draws, x, relation *mat.Dense, probability string) *mat.Dense {
+	n, d := x.Dims()
+	linear := func(what uint32, x *mat.Dense, out int) *mat.Dense {
+		_, in := x.Dims()
+		var y mat.Dense
+		y.Mul(x, r.matrix(what, in, out, 1/math.Sqrt(float64(in))))
+		return &y
+	}
+	q, k := linear(rankQuery, x, d), linear(rankKey, x, d)
+	u, v := r.matrix(rankMul, 1, 1, 1).At(0, 0), r.matrix(rankAdd, 1, 1, 1).At(0, 0)
+	p := mat.NewDense(n, n, nil)
+	for i := range n {
+		row := p.RawRowView(i)
+		for j := range row {
+			e := relation.At(i, j)
+			row[j] = maxout(q.RawRowView(i), k.RawRowView(j))/math.Sqrt(float64(d))*softplus(u*e) + v*e
+		}
+	}
+	leak := 0.0
+	if probability == leakyReLU {
+		c := linear(rankLeak, x, 1)
+		for j := range n {
+			leak += softplus(c.At(j, 0))
+		}
+	}
+	for i := range n {
+		normalise(p.RawRowView(i), probability, leak)
+	}
+	var o mat.Dense
+	o.Mul(p, linear(rankValue, x, d))
+	y := linear(rankOut, &o, d)
+	y.Add(y, x)
+	layerNorm(y)
+	h := linear(rankMLP1, y, 4*d)
+	h.Apply(func(_, _ int, v float64) float64 { return gelu(v) }, h)
+	z := linear(rankMLP2, h, d)
+	z.Add(z, y)
+	layerNorm(z)
+	return z
+}
+
+// maxout returns the paper's score without its scale.
+func maxout(q, k []float64) (sum float64) {
+	for c, v := range q {
+		sum += max(v, k[c])
+	}
+	return sum
+}
+
+func softplus(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }
+
+func gelu(x float64) float64 { return x / 2 * (1 + math.Erf(x/math.Sqrt2)) }
+
+// probabilityEpsilon is added to the denominator of the paper's probability.
+const probabilityEpsilon = 1e-9
+
+// normalise turns a row of scores into probabilities.
+func normalise(a []float64, probability string, leak float64) {
+	sum := leak + probabilityEpsilon
+	if probability == softmax {
+		top := a[0]
+		for _, v := range a {
+			top = max(top, v)
+		}
+		sum = 0
+		for j, v := range a {
+			a[j] = math.Exp(v - top)
+			sum += a[j]
+		}
+	} else {
+		for j, v := range a {
+			a[j] = max(v, 0)
+			sum += a[j]
+		}
+	}
+	for j := range a {
+		a[j] /= sum
+	}
+}
+
+// layerNorm gives each row the mean 0 and the variance 1.
+func layerNorm(x *mat.Dense) {
+	const epsilon = 1e-5
+	n, d := x.Dims()
+	for i := range n {
+		row := x.RawRowView(i)
+		mean, variance := 0.0, 0.0
+		for _, v := range row {
+			mean += v / float64(d)
+		}
+		for _, v := range row {
+			variance += (v - mean) * (v - mean) / float64(d)
+		}
+		for c, v := range row {
+			row[c] = (v - mean) / math.Sqrt(variance+epsilon)
+		}
+	}
+}

@@ -1,0 +1,187 @@
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/chart"
+)
+
+// pointsName is the file of a study's points. It is written last: a directory that has it
+// holds a complete study.
+const pointsName = "points.jsonl"
+
+// report collects the results of a study.
+type report struct {
+	study   *study
+	command string // that repeats it
+	dir     string
+	log     io.Writer // for progress
+
+	rows   [][]string // of the table
+	points []any      // lines of points.jsonl
+	title  string     // of the picture
+	charts []chart.Chart
+	notes  []string // below the table
+}
+
+// refuseEarlier returns an error if the directory holds a complete study.
+func (r *report) refuseEarlier(force bool) error {
+	path := filepath.Join(r.dir, pointsName)
+	_, err := os.Stat(path)
+	if force || errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	return fmt.Errorf("%s is from an earlier run: choose another --out, or replace it with --force", path)
+}
+
+// add adds a point, and its row of the table unless that is empty.
+func (r *report) add(point any, row ...string) {
+	r.points = append(r.points, point)
+	if row != nil {
+		r.rows = append(r.rows, row)
+	}
+}
+
+func (r *report) note(format string, args ...any) {
+	r.notes = append(r.notes, fmt.Sprintf(format, args...))
+}
+
+// finish writes the files and prints the table.
+func (r *report) finish(w io.Writer) error {
+	if err := os.MkdirAll(r.dir, 0o777); err != nil {
+		return err
+	}
+	picture, points := filepath.Join(r.dir, r.study.name+".svg"), filepath.Join(r.dir, pointsName)
+	scene := chart.Figure{Title: r.title, Charts: r.charts}.Scene()
+	if err := atomicfile.Write(picture, func(w io.Writer) error { return scene.Write(w, "svg") }); err != nil {
+		return err
+	}
+	if err := atomicfile.Write(points, func(w io.Writer) error {
+		e := json.NewEncoder(w)
+		for _, p := range r.points {
+			if err := e.Encode(p); err != nil {
+				return err
+			}
+		}
+		return nil
+	}); err != nil {
+		return err
+	}
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, row := range append([][]string{r.study.columns}, r.rows...) {
+		fmt.Fprintln(t, strings.Join(row, "\t"))
+	}
+	r.note("%s and %s", points, picture)
+	for _, n := range r.notes {
+		fmt.Fprintf(t, "\n%s\n", n)
+	}
+	return t.Flush()
+}
+
+// progressEvery is the time between two lines of progress.
+const progressEvery = 10 * time.Second
+
+// progress returns a function that counts completed units and logs their number from time
+// to time. It is safe for concurrent use.
+func (r *report) progress(total int, units string) func(n int) {
+	var mu sync.Mutex
+	done, last := 0, time.Now()
+	return func(n int) {
+		mu.Lock()
+		defer mu.Unlock()
+		done += n
+		if now := time.Now(); now.Sub(last) >= progressEvery {
+			last = now
+			fmt.Fprintf(r.log, "%s: %d of %d %s (%d%%)\n", r.study.name, done, total, units, 100*done/total)
+		}
+	}
+}
+
+// spread is the mean of several values, the smallest and the largest.
+type spread struct {
+	Mean float64 `json:"mean"`
+	Min  float64 `json:"min"`
+	Max  float64 `json:"max"`
+}
+
+// spreadOf summarises at least one value. It divides the sum once, which leaves the mean of
+// equal whole numbers exact.
+func spreadOf(values []float64) spread {
+	s := spread{Min: slices.Min(values), Max: slices.Max(values)}
+	for _, v := range values {
+		s.Mean += v
+	}
+	s.Mean /= float64(len(values))
+	return s
+}
+
+// text is such as "3.10 (3.00 to 4.00)", or the value that all have.
+func (s spread) text(format string) string {
+	mean := fmt.Sprintf(format, s.Mean)
+	if s.Min == s.Max {
+		return mean
+	}
+	return fmt.Sprintf("%s (%s to %s)", mean, fmt.Sprintf(format, s.Min), fmt.Sprintf(format, s.Max))
+}
+
+func percent(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) }
+
+// newChart returns a chart of the usual size.
+func newChart(name string, x, y chart.Axis) chart.Chart {
+	return chart.Chart{Name: name, X: x, Y: y, Width: 460, Height: 320}
+}
+
+// sampledAxis is the axis of numbers of sampled tokens.
+func sampledAxis(sampled []int) chart.Axis {
+	a := chart.Axis{Label: "sampled tokens", Logarithmic: true}
+	for _, k := range sampled {
+		a.Places = append(a.Places, chart.Place{At: float64(k), Label: strconv.Itoa(k)})
+	}
+	return a
+}
+
+// addLine draws the n-th line of a chart.
+func addLine(c *chart.Chart, n int, name string, points []chart.Datum) {
+	c.Series = append(c.Series, chart.Series{Name: name, Style: chart.StyleOf(n), Points: points})
+}
+
+// manyPoints is the number of points from which on a line has no marks.
+const manyPoints = 20
+
+// addBand draws means as the n-th line of a chart, and, where they differ, the smallest and
+// the largest values as pale lines.
+func addBand(c *chart.Chart, n int, name string, x []int, values []spread) {
+	var mean, low, high []chart.Datum
+	differ := false
+	for i, s := range values {
+		at := float64(x[i])
+		mean, low, high = append(mean, chart.Datum{X: at, Y: s.Mean}), append(low, chart.Datum{X: at, Y: s.Min}), append(high, chart.Datum{X: at, Y: s.Max})
+		differ = differ || s.Min < s.Max
+	}
+	style := chart.StyleOf(n)
+	pale := style
+	pale.Pale, pale.Shape = true, chart.None
+	if len(x) >= manyPoints {
+		style.Shape = chart.None
+	}
+	if differ {
+		c.Series = append(c.Series, chart.Series{Style: pale, Points: low}, chart.Series{Style: pale, Points: high})
+	}
+	c.Series = append(c.Series, chart.Series{Name: name, Style: style, Points: mean})
+}

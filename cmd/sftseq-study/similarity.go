@@ -1,0 +1,126 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+
+	"gonum.org/v1/gonum/mat"
+
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/sft"
+)
+
+var similarityStudy = &study{
+	name:    "similarity",
+	summary: "how similar the tokens of a trained model are, layer by layer",
+	help: `Reads rows with a trained model and measures the tokens after each layer: the mean cosine
+of all pairs of a sequence, the rank of the matrix of its tokens by the tolerance of
+float32, and the rank by entropy, each the mean of the sequences. Layer 0 is the input of
+the first layer.`,
+	columns: []string{"layer", "cosine", "rank", "entropy rank"},
+	prepare: func(f *flags) measurement {
+		m, rows := f.modelFlags(), 0
+		f.count(&rows, "rows", 32, 1, 1<<20, "rows to measure")
+		return m.measurement(func(ctx context.Context, r *report) error { return m.similarities(ctx, r, min(rows, m.rows.Len())) })
+	},
+}
+
+// similarityPoint describes a layer: means over sequences, minima and maxima.
+type similarityPoint struct {
+	Layer     int    `json:"layer"`
+	Cosine    spread `json:"cosine"`
+	Rank      spread `json:"rank"`
+	Entropy   spread `json:"entropy_rank"`
+	Width     int    `json:"width"`
+	Sequences int    `json:"sequences"`
+}
+
+// similarities measures the first rows. Sequences of one token have no pairs and are
+// skipped.
+func (m *trainedModel) similarities(ctx context.Context, r *report, rows int) error {
+	scorer, err := sft.NewScorer(m.Model, m.device)
+	if err != nil {
+		return err
+	}
+	defer scorer.Close()
+	width := m.Config.HiddenSize
+	found := make([][3][]float64, m.Config.NumLayers+1) // cosine, rank and entropy rank of each layer
+	progress := r.progress(rows, "rows")
+	for i := range rows {
+		examples, err := m.examples(i, 1)
+		if err != nil {
+			return err
+		}
+		out, err := scorer.HiddenStates(ctx, examples)
+		if err != nil {
+			return fmt.Errorf("row %d: %w", i, err)
+		}
+		for _, states := range out[0].HiddenStates {
+			if len(states[0]) < 2*width {
+				continue
+			}
+			for l, state := range states {
+				s, err := similarityOf(state, width)
+				if err != nil {
+					return fmt.Errorf("row %d, layer %d: %w", i, l, err)
+				}
+				for n, v := range s {
+					found[l][n] = append(found[l][n], v)
+				}
+			}
+		}
+		progress(1)
+	}
+	if found[0][0] == nil {
+		return errors.New("every sequence has only one token, expected at least two")
+	}
+	var layers []int
+	var cosine, rank, entropy []spread
+	for l, values := range found {
+		p := similarityPoint{l, spreadOf(values[0]), spreadOf(values[1]), spreadOf(values[2]), width, len(values[0])}
+		r.add(p, strconv.Itoa(l), p.Cosine.text("%.4f"), p.Rank.text("%.3g"), p.Entropy.text("%.2f"))
+		layers, cosine, rank, entropy = append(layers, l), append(cosine, p.Cosine), append(rank, p.Rank), append(entropy, p.Entropy)
+	}
+	layer := chart.Axis{Label: "layer"}
+	cosines, ranks := newChart("Mean cosine of two tokens", layer, chart.Axis{Label: "cosine"}), newChart("Rank of the tokens", layer, chart.Axis{Label: "rank", Zero: true})
+	addBand(&cosines, 0, "", layers, cosine)
+	addBand(&ranks, 0, "by the tolerance of float32", layers, rank)
+	addBand(&ranks, 1, "by entropy", layers, entropy)
+	r.title, r.charts = "Tokens after each layer of a trained model", []chart.Chart{cosines, ranks}
+	r.note(`The paper: of a model of ModelNet40 that reads relations alone, with 1,024 tokens of 256
+channels, on 32 clouds, tokens start to be dissimilar at about layer 5, and their rank comes near 256.`)
+	r.note("Here: %s, of which %d sequences were measured; width %d.", m.describe(), len(found[0][0]), width)
+	return nil
+}
+
+// similarityOf measures at least two rows of width channels: the mean cosine of all pairs,
+// the rank by the tolerance of float32 and the rank by entropy. With unit vectors u the mean
+// cosine is (‖Σ u_i‖² − n) / (n(n − 1)); the cosine with a row of zeros is 0.
+func similarityOf(rows []float32, width int) (out [3]float64, err error) {
+	n := len(rows) / width
+	m := mat.NewDense(n, width, nil)
+	sum, units := make([]float64, width), 0
+	for i := range n {
+		row := m.RawRowView(i)
+		for c := range row {
+			row[c] = float64(rows[i*width+c])
+		}
+		size := math.Sqrt(dot(row, row))
+		if size == 0 {
+			continue
+		}
+		units++
+		for c, v := range row {
+			sum[c] += v / size
+		}
+	}
+	s, err := spectrumOf(m)
+	if err != nil {
+		return out, err
+	}
+	pairs := float64(n) * float64(n-1)
+	return [3]float64{(dot(sum, sum) - float64(units)) / pairs, float64(s.rank(singlePrecision)), s.entropyRank()}, nil
+}
