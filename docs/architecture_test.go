@@ -158,7 +158,6 @@ var importRules = []struct {
 	{"internal/bench", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "what is measured is handed in"},
 	{"internal/reduction", []string{"sft", "seq", "internal/tensor", "internal/cpu", "vk", "lra"}, "who adds what follows from numbers alone"},
 	{"internal/scaling", []string{"internal/cpu", "vk", "device", "lra", "tokenizers"}, "what is measured is handed in"},
-	{"internal/study", []string{"sft", "seq", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "mathematics knows no model"},
 	{"internal/report", []string{"internal/cpu", "vk", "device", "lra"}, "a page is handed what it shows"},
 	{"internal/baseline", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra"}, "simple models know tokens and labels alone"},
 	{"internal/chart", []string{"sft", "seq", "lra", "tokenizers", "internal/metrics", "internal/report"}, "a chart does not know what it shows"},

@@ -275,6 +275,15 @@ func TestBenchAgainst(t *testing.T) {
 	}
 }
 
+// TestBenchRuntime: each layer of a shape is measured, beside the paper's where its sizes are.
+func TestBenchRuntime(t *testing.T) {
+	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
+	layers := decodeLines[layerResult](t, succeed(t, "", "bench", "runtime", "--length", "128", "--reps", "1", "--shape", "notebook", "--device", "cpu", "--json"))
+	if len(layers) != 5 || layers[0].Layer != "vanilla" || layers[0].Ratio != 1 || layers[0].Heads != 8 || layers[0].MLP != 2048 || layers[4].K != 64 || layers[4].Seconds <= 0 || layers[4].PaperSeconds != 0 {
+		t.Errorf("%+v", layers)
+	}
+}
+
 // TestBenchRuntimeReport: rows, ratios within rounds, and the picture.
 func TestBenchRuntimeReport(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
