@@ -14,6 +14,7 @@ import (
 
 // TestExportPage runs the page's program of PyTorch on a model, which it changes.
 func TestExportPage(t *testing.T) {
+	testenv.Long(t, "runs PyTorch")
 	testenv.NeedTorch(t)
 	m, err := sft.Load(filepath.Join(root, "sft/testdata/golden/pre"))
 	if err != nil {

@@ -23,6 +23,7 @@ import (
 
 // TestPython runs the script of python.md on models whose logits are known.
 func TestPython(t *testing.T) {
+	testenv.Long(t, "runs PyTorch")
 	script := pageScript(t)
 	names := []string{"pre", "post", "ties", "retrieval", "conv", "conv_post", "regression", "multilabel", "tagging"}
 	var runs []scriptRun
@@ -38,6 +39,7 @@ func TestPython(t *testing.T) {
 // TestPythonNoise: where a model samples by chance when it answers, too, the script draws
 // the program's noise.
 func TestPythonNoise(t *testing.T) {
+	testenv.Long(t, "runs PyTorch")
 	script := pageScript(t)
 	names := []string{"pre", "post", "ties", "retrieval"}
 	var runs []scriptRun
@@ -64,6 +66,7 @@ func TestPythonNoise(t *testing.T) {
 
 // TestPythonOfTheProgram: a model that train custom has made of a table leaves the program.
 func TestPythonOfTheProgram(t *testing.T) {
+	testenv.Long(t, "runs PyTorch")
 	script, dir := pageScript(t), t.TempDir()
 	at := func(name string) string { return filepath.Join(dir, name) }
 	program := func(stdin string, args ...string) string {
@@ -197,6 +200,7 @@ func pageScript(t *testing.T) string {
 
 // TestPythonRefuses: a configuration that the script does not cover is named.
 func TestPythonRefuses(t *testing.T) {
+	testenv.Long(t, "runs PyTorch")
 	text, err := os.ReadFile(filepath.Join(root, "sft/testdata/golden/pre/config.json"))
 	if err != nil {
 		t.Fatal(err)

@@ -43,6 +43,7 @@ func grayRecordOf(e seq.Example) []byte {
 // TestImageOfficial is the real images: every byte of the gray records is there, in
 // order, and the official layout's gray is theirs.
 func TestImageOfficial(t *testing.T) {
+	testenv.Long(t, "converts a whole data set")
 	from := testenv.NeedData(t, "cifar10")
 	d, err := Image.Convert(context.Background(), from, t.TempDir(), ConvertOptions{})
 	if err != nil {

@@ -61,7 +61,11 @@ func TestPathfinderDraw(t *testing.T) {
 // contour is joined, and no other.
 func TestPathfinderLabel(t *testing.T) {
 	seen := map[int32]int{}
-	for n := range uint64(100) {
+	images := 100
+	if testing.Short() {
+		images = 25
+	}
+	for n := range uint64(images) {
 		e := drawPathfinder(4, n, LRAPathfinder)
 		again := pathfinderDraw{random: random{seed: 4}, rule: LRAPathfinder}
 		again.begin(n)
@@ -88,7 +92,7 @@ func TestPathfinderLabel(t *testing.T) {
 		}
 		seen[found]++
 	}
-	if seen[0] < 25 || seen[1] < 25 {
+	if seen[0] < images/4 || seen[1] < images/4 {
 		t.Errorf("%v", seen)
 	}
 }

@@ -19,6 +19,7 @@ import (
 // and checksums were computed by another program: for each row its label, and of each
 // text its length in four bytes and its bytes.
 func TestRetrievalSubstitutes(t *testing.T) {
+	testenv.Long(t, "converts a whole data set")
 	type split struct {
 		rows, related int64
 		sum           string

@@ -22,6 +22,7 @@ import (
 // TestTextOfficial is the real reviews. Counts and checksums were computed by another
 // program: for each row its label, its length in four bytes and its text.
 func TestTextOfficial(t *testing.T) {
+	testenv.Long(t, "converts a whole data set")
 	d, err := Text.Convert(context.Background(), filepath.Join(testenv.NeedData(t, "imdb"), "aclImdb_labeled.tar.gz"), t.TempDir(), ConvertOptions{})
 	if err != nil {
 		t.Fatal(err)

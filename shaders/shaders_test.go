@@ -76,6 +76,7 @@ func TestSources(t *testing.T) {
 
 // TestCompilers: the SPIR-V is valid, and the sources are to the compiler's taste.
 func TestCompilers(t *testing.T) {
+	testenv.Long(t, "starts two programs for each shader")
 	testenv.NeedPrograms(t, "glslangValidator", "spirv-val")
 	testCompilers(t, false, "glslangValidator", "spirv-val")
 }
@@ -83,6 +84,7 @@ func TestCompilers(t *testing.T) {
 // TestNewerCompilers is TestCompilers for the shaders with cooperative matrices, which need
 // newer tools than most systems have.
 func TestNewerCompilers(t *testing.T) {
+	testenv.Long(t, "starts two programs for each shader")
 	compiler, validator := "../.tools/bin/glslang", "../.tools/bin/spirv-val"
 	testenv.NeedFile(t, "newer shader tools", compiler)
 	testenv.NeedFile(t, "newer shader tools", validator)

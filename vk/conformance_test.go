@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
@@ -62,10 +63,10 @@ func TestConformance(t *testing.T) {
 		asked[suite] = asked[suite] || asks
 		return asks || !wide
 	}
-	conformance.Run(t, d, keep)
+	conformance.Run(t, keep, []tensor.Device{d})
 	t.Run("small device", func(t *testing.T) {
 		small(t, d)
-		conformance.Run(t, d, keep)
+		conformance.Run(t, keep, []tensor.Device{d})
 	})
 	for shader, suite := range asking {
 		if wide && !asked[suite] {

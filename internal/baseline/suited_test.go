@@ -180,6 +180,7 @@ func TestRootOfListOps(t *testing.T) {
 
 // What the nearest class mean reaches on the real gray images.
 func TestNearestMeanOfImages(t *testing.T) {
+	testenv.Long(t, "converts a whole data set")
 	set, err := lra.Image.Convert(context.Background(), testenv.NeedData(t, "cifar10"), t.TempDir(), lra.ConvertOptions{})
 	if err != nil {
 		t.Fatal(err)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -132,6 +133,7 @@ func TestCloudsOfEveryTask(t *testing.T) {
 // hardly with the sampled tokens: nothing is kept of all pairs of tokens, or of all pairs of a
 // token and a sampled one.
 func TestMemoryIsLinear(t *testing.T) {
+	testenv.Long(t, "trains on long sequences")
 	taken := func(name, what string, length, k int) float64 {
 		w := generated(t, name, func(c *sft.Config) { c.NumSampledTokens = k })
 		w.Settings.Batch, w.Length = 1, length

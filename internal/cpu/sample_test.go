@@ -12,6 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/fmath"
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // sampleRun is one launch of the kernel on sequences of given scores.
@@ -234,6 +235,7 @@ func TestSampleIsTheSort(t *testing.T) {
 
 // TestSampleLong has ties at the edge of a million tokens.
 func TestSampleLong(t *testing.T) {
+	testenv.Long(t, "samples a sequence of a million tokens")
 	random := rand.New(rand.NewPCG(3, 4))
 	score := make([]float32, 1<<20)
 	for i := range score {

@@ -170,6 +170,7 @@ func expectVersion(t *testing.T, r release, want string) {
 
 // TestNoCommit: there is no release of files that no commit has.
 func TestNoCommit(t *testing.T) {
+	testenv.Long(t, "runs the Go compiler")
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.org/x\n"), 0o666); err != nil {
 		t.Fatal(err)

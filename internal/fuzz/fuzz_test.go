@@ -13,11 +13,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestTargets: every fuzz target of the tree is listed, and holds what it does with an input
 // to limits.
 func TestTargets(t *testing.T) {
+	testenv.Long(t, "lists the tests of every package")
 	const root = "../.."
 	list, err := targets(root, regexp.MustCompile("."))
 	if err != nil {

@@ -5,12 +5,15 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 var kept []byte
 
 // TestLimits runs itself, as an input that takes too much fails or ends the program.
 func TestLimits(t *testing.T) {
+	testenv.Long(t, "starts processes and waits for a limit of time")
 	const variable = "SFTSEQ_TEST_INPUT"
 	switch os.Getenv(variable) {
 	case "memory":

@@ -65,7 +65,11 @@ func TestDamagedAnywhere(t *testing.T) {
 	data, ends, items := indexOf(t, 4)
 	random := rand.New(rand.NewPCG(16, 10))
 	refused := map[bool]int{} // in the last group, before
-	for at := range data {
+	step := 1
+	if testing.Short() {
+		step = 5
+	}
+	for at := 0; at < len(data); at += step {
 		damaged := bytes.Clone(data)
 		damaged[at] ^= byte(1 + random.IntN(255))
 		x, err := opened(t, damaged)
@@ -79,7 +83,7 @@ func TestDamagedAnywhere(t *testing.T) {
 			t.Errorf("byte %d: %v", at, err)
 		}
 	}
-	if refused[true] < 50 || refused[false] < 150 {
+	if refused[true] < 50/step || refused[false] < 150/step {
 		t.Errorf("%d damages of the last group were seen, %d of those before", refused[true], refused[false])
 	}
 }

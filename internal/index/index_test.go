@@ -248,7 +248,7 @@ func TestTornTail(t *testing.T) {
 		x.Close()
 		os.Remove(path + ".dropped-1")
 	}
-	step := 7
+	step := 29
 	if !testing.Short() {
 		step = 1
 	}

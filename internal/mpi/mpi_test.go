@@ -71,6 +71,7 @@ var launchers = map[string][]string{
 // launch runs workers and returns what they print.
 func launch(t *testing.T, launcher string, ranks int, worker string, environment ...string) (string, error) {
 	t.Helper()
+	testenv.Long(t, "starts processes")
 	testenv.NeedPrograms(t, launcher)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()

@@ -13,6 +13,10 @@ import (
 // TestLayouts: whatever the graph, its picture is finite, the same each time, and has what is
 // joined nearer to each other than what is not, unless all is.
 func TestLayouts(t *testing.T) {
+	sizes := []int{1, 2, 3, 12, 100}
+	if !testing.Short() {
+		sizes = append(sizes, mostNodes)
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	graphs := map[string]func(n int) []seq.Edge{
 		"ring": func(n int) (out []seq.Edge) {
@@ -50,7 +54,7 @@ func TestLayouts(t *testing.T) {
 		"none": func(int) []seq.Edge { return nil },
 	}
 	for name, of := range graphs {
-		for _, n := range []int{1, 2, 3, 12, 100, mostNodes} {
+		for _, n := range sizes {
 			t.Run(fmt.Sprint(name, " of ", n), func(t *testing.T) {
 				edges := of(n)
 				g := laidOut(n, edges)

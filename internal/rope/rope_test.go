@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/internal/wtf8"
 )
 
@@ -112,6 +113,7 @@ func piece(r *rand.Rand, n int, halves bool) []byte {
 // TestReplaceUnits: whatever is cut in two and joined again, the text is that of who
 // does the same with a list of code units.
 func TestReplaceUnits(t *testing.T) {
+	testenv.Long(t, "compares thousands of edits with slices")
 	for _, length := range []int{0, 10, 3 * mostLeaf, 100 * mostLeaf} {
 		for seed := range uint64(3) {
 			r := rand.New(rand.NewPCG(seed, 2))

@@ -17,6 +17,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 var columns = []Column{{Name: "id"}, {Name: "a \"name\"", Kind: Whole}, {Name: "p", Kind: Real}, {Name: "v", Kind: Vector, Width: 2}, {Name: "error", Omit: true}}
@@ -144,6 +146,7 @@ func TestParquet(t *testing.T) {
 // TestMany: rows of several batches are all there, in their order; a file without rows has
 // its columns; and what waits to be written does not grow.
 func TestMany(t *testing.T) {
+	testenv.Long(t, "writes 240 MB in each format")
 	var many [][]any
 	for i := range 1<<16 + 5 {
 		many = append(many, []any{fmt.Sprint(i), int64(i), float32(i), []float32{float32(i), 0}, nil})

@@ -11,6 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -34,6 +35,7 @@ func tinyWorkload(t *testing.T, task *lra.Task) *bench.Workload {
 
 // TestMeasurement: the batch is cut as training cuts it, and every figure is a time.
 func TestMeasurement(t *testing.T) {
+	testenv.Long(t, "measures training steps")
 	for _, task := range []*lra.Task{lra.ListOps, lra.Retrieval} {
 		m := Measurement{tinyWorkload(t, task)}
 		b := m.Batch()
@@ -62,6 +64,7 @@ func TestMeasurement(t *testing.T) {
 // TestMeasurementOfGraphs: a step on a single token has none of the edges to others, and the label
 // of that token alone.
 func TestMeasurementOfGraphs(t *testing.T) {
+	testenv.Long(t, "measures training steps")
 	task, spec := lra.Generated(lra.GraphsName)
 	c := task.Presets[0].Config
 	c.NumLayers, c.NumSampledTokens = 1, 4

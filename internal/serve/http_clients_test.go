@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -87,6 +88,9 @@ func TestHTTPConcurrent(t *testing.T) {
 
 // TestHTTPMemory: many requests of every kind, good and bad, leave no memory behind.
 func TestHTTPMemory(t *testing.T) {
+	if !testenv.Race {
+		testenv.Long(t, "sends thousands of requests")
+	}
 	n := 20000
 	if testing.Short() {
 		n = 2000
@@ -278,6 +282,9 @@ func TestHTTPHostile(t *testing.T) {
 // TestHTTPFair: who asks for little is answered soon beside clients who ask for much, and
 // beside those of JSON-RPC.
 func TestHTTPFair(t *testing.T) {
+	if !testenv.Race {
+		testenv.Long(t, "computes for seconds")
+	}
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	ask := func() time.Duration {
 		began := time.Now()

@@ -147,6 +147,10 @@ func contents(t *testing.T) map[string]struct {
 // TestCut: for any number of shards, more than there are rows too, every row is in one shard,
 // and all shards in order have the rows of one.
 func TestCut(t *testing.T) {
+	counts := []int{2, 3, 7, 8, 64}
+	if !testing.Short() {
+		counts = append(counts, 1000)
+	}
 	all := t.TempDir()
 	total := 0
 	sets := map[string]int{all: 0}
@@ -165,7 +169,7 @@ func TestCut(t *testing.T) {
 		if len(want) != rows {
 			t.Errorf("%s: %d rows, expected %d", path, len(want), rows)
 		}
-		for _, n := range []int{2, 3, 7, 8, 64, 1000} {
+		for _, n := range counts {
 			var got []string
 			most := 0
 			for i := range n {

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestBadRows: what is wrong with a row is told with its line, and reading goes on; what
@@ -63,6 +65,7 @@ func TestBadRows(t *testing.T) {
 
 // TestLongFields: 50 MB are a field as any other.
 func TestLongFields(t *testing.T) {
+	testenv.Long(t, "reads 200 MB")
 	long := strings.Repeat("ACGT", 50<<20/4)
 	for name, text := range map[string]string{"x.csv": "a,b\n" + long + ",1\n", "x.tsv": "a\tb\n" + long + "\t1\n", "x.jsonl": `{"a":"` + long + `","b":1}`, "x.fa": ">1\n" + long + "\n"} {
 		columns := []string{"a", "b"}

@@ -17,7 +17,7 @@ func TestDamagedArrow(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	damages := 400
 	if testing.Short() {
-		damages = 100
+		damages = 40
 	}
 	read := func() error {
 		in, err := Open(t.Context(), path, Options{Columns: columns, Format: "arrow", MaxField: 1 << 20})

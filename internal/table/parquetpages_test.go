@@ -20,6 +20,8 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // pageOf is a page with a header that says what it likes.
@@ -247,6 +249,7 @@ func TestListBomb(t *testing.T) {
 
 // TestLongValues: rows that are each long are read in smaller records, all of them once.
 func TestLongValues(t *testing.T) {
+	testenv.Long(t, "reads 360 MB")
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	f, err := os.Create(path)
 	if err != nil {
@@ -370,6 +373,10 @@ func TestBadFooters(t *testing.T) {
 // that names the file, or leaves all rows: no panic, and no memory for sizes that are
 // only said.
 func TestDamagedOthers(t *testing.T) {
+	places := 150
+	if testing.Short() {
+		places = 15
+	}
 	for _, name := range []string{"duckdb-v2.parquet", "duckdb-snappy.parquet", "polars-lz4.parquet", "rust-split.parquet", "rust-prefixes.parquet", "rust-v2.parquet", "polars-zstd.arrow", "javascript-utf8.arrow", "polars-lz4.arrows"} {
 		from := filepath.Join("testdata", "others", name)
 		text, err := os.ReadFile(from)
@@ -379,7 +386,7 @@ func TestDamagedOthers(t *testing.T) {
 		rows, columns := len(expected(t, name)), columnsOf(t, from)
 		columns = columns[:min(12, len(columns))] // all but the unreadable
 		path, failed := file(t, name, ""), 0
-		for at := 0; at < len(text); at += 1 + len(text)/150 {
+		for at := 0; at < len(text); at += 1 + len(text)/places {
 			damaged := bytes.Clone(text)
 			damaged[at] ^= 1<<(at%8) | 1<<(at/8%8)
 			if err := os.WriteFile(path, damaged, 0o666); err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // lacking is a device without a kernel.
@@ -40,6 +41,7 @@ func check(ctx context.Context, device tensor.Device, only string, observe func(
 
 // TestCheck: what fails is reported under its name, and the rest is checked.
 func TestCheck(t *testing.T) {
+	testenv.Long(t, "runs the whole suite, as TestConformance of the devices does")
 	device := lacking{cpu.New(0), "gelu_backward"}
 	seen, failed := 0, 0
 	cases, err := check(t.Context(), device, "", func(r Result) {

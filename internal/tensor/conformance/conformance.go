@@ -134,9 +134,10 @@ type T[Sub any] interface {
 	Logf(format string, args ...any)
 }
 
-// Run checks a device in a test, whose parts are kernels, and of each the cases that keep
-// reports. A nil keep keeps all.
-func Run[Test T[Test]](t Test, device tensor.Device, keep func(kernel, name string) bool) {
+// Run runs the cases that keep reports, in subtests of their kernels, on groups of devices: the
+// first of a group is compared with the reference, and the others have the same bits. Groups
+// share the cases, as the reference takes longer than most devices. A nil keep keeps all cases.
+func Run[Test T[Test]](t Test, keep func(kernel, name string) bool, groups ...[]tensor.Device) {
 	for _, k := range table {
 		t.Run(k.name, func(t Test) {
 			for _, c := range k.cases() {
@@ -144,39 +145,30 @@ func Run[Test T[Test]](t Test, device tensor.Device, keep func(kernel, name stri
 					continue
 				}
 				t.Run(c.name, func(t Test) {
-					r := c.check(context.Background(), device)
-					for _, err := range r.Errors {
-						t.Errorf("%v", err)
+					r := newFixture(c)
+					r.launch(c.build(r))
+					for _, devices := range groups {
+						var first []uint32
+						for i, device := range devices {
+							if err := r.run(context.Background(), device); err != nil {
+								t.Fatalf("%s: %v", device.Name(), err)
+							}
+							if i > 0 {
+								if !slices.Equal(first, r.bits()) {
+									t.Errorf("%s and %s differ", devices[0].Name(), device.Name())
+								}
+								continue
+							}
+							first, r.worst = r.bits(), 0
+							for _, err := range r.errors() {
+								t.Errorf("%s: %v", device.Name(), err)
+							}
+							t.Logf("%s: %.2f of the tolerance", device.Name(), r.worst)
+						}
 					}
-					t.Logf("%.2f of the tolerance", r.Worst)
 				})
 			}
 		})
-	}
-}
-
-// Same checks that the devices of each group agree to the bit. Groups share the cases, as
-// the reference takes longer than most devices.
-func Same[Test T[Test]](t Test, groups ...[]tensor.Device) {
-	for _, k := range table {
-		for _, c := range k.cases() {
-			r := newFixture(c)
-			r.launch(c.build(r))
-			for _, devices := range groups {
-				var first []uint32
-				for i, device := range devices {
-					if err := r.run(context.Background(), device); err != nil {
-						t.Fatalf("%s: %s: %v", c.name, device.Name(), err)
-					}
-					bits := r.bits()
-					if i == 0 {
-						first = bits
-					} else if !slices.Equal(first, bits) {
-						t.Errorf("%s: %s and %s differ", c.name, devices[0].Name(), device.Name())
-					}
-				}
-			}
-		}
 	}
 }
 

@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
 // TestReferences compares each reference's gradient with differences of its
 // forward, along random directions.
 func TestReferences(t *testing.T) {
+	testenv.Long(t, "differentiates every reference")
 	checked := map[string]int{}
 	for _, k := range table {
 		for _, c := range k.cases() {

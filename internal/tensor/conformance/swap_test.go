@@ -8,6 +8,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // symmetric pairs of operands may be exchanged: nothing changes.
@@ -20,6 +21,7 @@ var symmetric = map[string]bool{
 // TestSwappedOperands exchanges every two operands of one shape, of every
 // kernel: some case must notice.
 func TestSwappedOperands(t *testing.T) {
+	testenv.Long(t, "tries every pair of operands")
 	device := cpu.New(1) // all on this goroutine, so that a panic is caught
 	noticed := map[string]bool{}
 	for _, k := range table {
