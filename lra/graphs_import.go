@@ -5,7 +5,6 @@ import (
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/graphlines"
-	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -25,7 +24,7 @@ func convertVOC(ctx context.Context, spec seq.Spec, from, dir string, options Co
 // convertGraphs reads a directory of JSON lines, or a single file as one split.
 func convertGraphs(ctx context.Context, known graphlines.Known, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	known.RandomWalk = options.Walk
-	known.Spec.FeatureNames = append(slices.Clip(known.Spec.FeatureNames), randomwalk.Names(options.Walk)...)
+	known.Spec.FeatureNames = append(slices.Clip(known.Spec.FeatureNames), graphlines.WalkNames(options.Walk)...)
 	known.Spec.IDs = true
 	return convertFiles(known.Spec, from, dir, options, graphFiles, func(path string) rows {
 		return rowsOf(func(row func(seq.Example) error) error { return known.Read(ctx, path, options.Progress, row) })

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/randomwalk"
+	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -34,7 +34,7 @@ func (t *Task) Differences(m *seq.Manifest) (out []string) {
 // Takes reports whether data are of the kind that the task's are, whatever they are called.
 func (t *Task) Takes(s *seq.Spec) bool {
 	features := len(t.Features)
-	if t.Import != nil && t.Import.Walks && len(s.FeatureNames) > features && slices.Equal(s.FeatureNames[features:], randomwalk.Names(len(s.FeatureNames)-features)) {
+	if t.Import != nil && t.Import.Walks && len(s.FeatureNames) > features && slices.Equal(s.FeatureNames[features:], graphlines.WalkNames(len(s.FeatureNames)-features)) {
 		features = len(s.FeatureNames)
 	}
 	return s.Task == t.Kind && slices.Equal(s.LabelNames, t.Labels) && slices.Equal(s.NumberNames, t.Numbers) &&

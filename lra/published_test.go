@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/graphlines"
-	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -87,7 +86,7 @@ func TestTakes(t *testing.T) {
 		return &s
 	}
 	walk := func(n int) func(*seq.Spec) {
-		return func(s *seq.Spec) { s.FeatureNames = append(slices.Clip(s.FeatureNames), randomwalk.Names(n)...) }
+		return func(s *seq.Spec) { s.FeatureNames = append(slices.Clip(s.FeatureNames), graphlines.WalkNames(n)...) }
 	}
 	for _, c := range []struct {
 		task *Task

@@ -13,7 +13,6 @@ import (
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
-	"github.com/sftseq/sftseq/internal/checksum"
 )
 
 // ErrExists is in the error for a directory that holds a complete data set.
@@ -251,7 +250,7 @@ type SplitWriter struct {
 
 // create begins the file.
 func (s *SplitWriter) create() (err error) {
-	s.hash, s.size = checksum.New(), 0
+	s.hash, s.size = atomicfile.NewChecksum(), 0
 	spec := s.builder.manifest.Spec(s.name)
 	spec.IDs = s.builder.ids
 	w, err := create(s.builder.path(s.name), spec, io.MultiWriter(s.hash, &s.size))
@@ -292,7 +291,7 @@ func (s *SplitWriter) Close() error {
 	s.info = SplitInfo{
 		File:     filepath.Base(s.builder.path(s.name)),
 		Bytes:    int64(s.size),
-		Checksum: checksum.Text(checksum.Kind, s.hash),
+		Checksum: atomicfile.ChecksumText(atomicfile.ChecksumKind, s.hash),
 		Rows:     s.summary.Rows(),
 		Lengths:  s.summary.Lengths(),
 		Labels:   s.summary.Labels(s.builder.manifest.LabelNames),

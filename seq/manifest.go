@@ -12,7 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 
-	"github.com/sftseq/sftseq/internal/checksum"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // ManifestName is the file that marks a data set directory complete.
@@ -136,7 +136,7 @@ func (m *Manifest) validate() error {
 		if !filepath.IsLocal(split.File) || split.File != filepath.Base(split.File) || split.File == "." {
 			return fmt.Errorf("splits.%s.file: expected a file name, found %q", name, split.File)
 		}
-		if _, _, err := checksum.Like(split.Checksum); err != nil {
+		if _, _, err := atomicfile.ChecksumLike(split.Checksum); err != nil {
 			return fmt.Errorf("splits.%s.%w", name, err)
 		}
 		if split.Rows < 0 || split.Bytes < 0 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"hash"
 
-	"github.com/sftseq/sftseq/internal/checksum"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // statedChecksum is what a manifest says of a file, and what was read of it so far.
@@ -14,7 +14,7 @@ type statedChecksum struct {
 }
 
 func newStated(want string) (*statedChecksum, error) {
-	kind, hash, err := checksum.Like(want)
+	kind, hash, err := atomicfile.ChecksumLike(want)
 	if err != nil {
 		return nil, err
 	}
@@ -26,7 +26,7 @@ func (s *statedChecksum) compare() error {
 	if s == nil {
 		return nil
 	}
-	if got := checksum.Text(s.kind, s.hash); got != s.want {
+	if got := atomicfile.ChecksumText(s.kind, s.hash); got != s.want {
 		return fmt.Errorf("expected the checksum %s as stated in %s, found %s: the file is damaged, or was changed", s.want, ManifestName, got)
 	}
 	return nil

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/tensor/replay"
+	"github.com/sftseq/sftseq/internal/tensor/lockstep"
 )
 
 // inMixedPrecision runs a test for each folder on Vulkan in mixed precision. It is
@@ -31,7 +31,7 @@ func inMixedPrecision(t *testing.T, folders []string, f func(t *testing.T, name 
 // that the CPU has sampled.
 func givenByCPU[T any](t *testing.T, d tensor.Device, compute func(d tensor.Device) (T, error)) T {
 	t.Helper()
-	var c replay.Choices
+	var c lockstep.Choices
 	if _, err := compute(c.Record(cpu.New(2))); err != nil {
 		t.Fatal(err)
 	}
@@ -232,7 +232,7 @@ func TestGivenChoices(t *testing.T) {
 		}
 		return all
 	}
-	var own, others, again replay.Choices
+	var own, others, again lockstep.Choices
 	want := logits(m, own.Record(cpu.New(2)))
 	logits(other, others.Record(cpu.New(2)))
 	if own.Len() == 0 || own.Equal(&others) {

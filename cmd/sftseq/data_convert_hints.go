@@ -10,7 +10,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cloud"
 	"github.com/sftseq/sftseq/internal/convert"
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/seq"
@@ -71,7 +71,7 @@ func firstSplit(ctx context.Context, path string, o *convert.Options) string {
 }
 
 // withoutFolders adds to an error what to do where no file is in the folder of a class.
-func withoutFolders(err error, o *convert.Options, left *skipped.Rows) error {
+func withoutFolders(err error, o *convert.Options, left *source.Skipped) error {
 	if left.Reasons[convert.NoLabel] == nil || o.Label != table.FolderColumns[1] || !areFolders(o.From, o.Format) {
 		return err
 	}

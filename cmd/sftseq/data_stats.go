@@ -12,7 +12,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/chart"
-	"github.com/sftseq/sftseq/internal/datastats"
+	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -52,13 +52,13 @@ func dataStats(c *cli.Context) error {
 		}
 		names, open = d.Manifest.SplitNames(), d.Reader
 	}
-	var all []datastats.Split
+	var all []metrics.Stats
 	for _, name := range names {
 		r, err := open(name)
 		if err != nil {
 			return err
 		}
-		s, err := datastats.Of(name, r)
+		s, err := metrics.SplitStats(name, r)
 		if err != nil {
 			return err
 		}
@@ -73,17 +73,17 @@ func dataStats(c *cli.Context) error {
 	return nil
 }
 
-func writeStats(w io.Writer, all []datastats.Split) error {
+func writeStats(w io.Writer, all []metrics.Stats) error {
 	out := &lines{w: w}
-	row := func(name string, value func(s *datastats.Split) string) {
+	row := func(name string, value func(s *metrics.Stats) string) {
 		line := fmt.Sprintf("%-12s", name)
 		for i := range all {
 			line += fmt.Sprintf("  %14s", value(&all[i]))
 		}
 		out.add("%s", strings.TrimRight(line, " "))
 	}
-	row("", func(s *datastats.Split) string { return s.Name })
-	row("rows", func(s *datastats.Split) string { return fmt.Sprint(s.Rows) })
+	row("", func(s *metrics.Stats) string { return s.Name })
+	row("rows", func(s *metrics.Stats) string { return fmt.Sprint(s.Rows) })
 	for _, q := range []struct {
 		name string
 		of   func(seq.Quantiles) int64
@@ -92,9 +92,9 @@ func writeStats(w io.Writer, all []datastats.Split) error {
 		{"50%", func(q seq.Quantiles) int64 { return q.P50 }}, {"75%", func(q seq.Quantiles) int64 { return q.P75 }},
 		{"95%", func(q seq.Quantiles) int64 { return q.P95 }}, {"longest", func(q seq.Quantiles) int64 { return q.Max }},
 	} {
-		row(q.name, func(s *datastats.Split) string { return fmt.Sprint(q.of(s.Lengths)) })
+		row(q.name, func(s *metrics.Stats) string { return fmt.Sprint(q.of(s.Lengths)) })
 	}
-	row("mean", func(s *datastats.Split) string { return fmt.Sprintf("%.1f", s.Lengths.Mean) })
+	row("mean", func(s *metrics.Stats) string { return fmt.Sprintf("%.1f", s.Lengths.Mean) })
 	for at, n := range all[0].Numbers { // the splits of a data set have the same
 		for _, q := range []struct {
 			name string
@@ -103,7 +103,7 @@ func writeStats(w io.Writer, all []datastats.Split) error {
 			{"least", func(n seq.NumberSummary) float64 { return n.Min }}, {"mean", func(n seq.NumberSummary) float64 { return n.Mean }},
 			{"deviation", func(n seq.NumberSummary) float64 { return n.Deviation }}, {"largest", func(n seq.NumberSummary) float64 { return n.Max }},
 		} {
-			row(n.Name+" "+q.name, func(s *datastats.Split) string { return fmt.Sprintf("%.6g", q.of(s.Numbers[at])) })
+			row(n.Name+" "+q.name, func(s *metrics.Stats) string { return fmt.Sprintf("%.6g", q.of(s.Numbers[at])) })
 		}
 	}
 	labels := map[string]bool{}
@@ -113,7 +113,7 @@ func writeStats(w io.Writer, all []datastats.Split) error {
 		}
 	}
 	count := func(title, name string) {
-		row(title, func(s *datastats.Split) string {
+		row(title, func(s *metrics.Stats) string {
 			return fmt.Sprintf("%d (%.1f%%)", s.Labels[name], 100*float64(s.Labels[name])/float64(max(1, s.Rows, s.Tokens)))
 		})
 	}
@@ -129,7 +129,7 @@ func writeStats(w io.Writer, all []datastats.Split) error {
 		most = max(most, len(s.PerRow))
 	}
 	for n := range most {
-		row(writtenCount(n), func(s *datastats.Split) string {
+		row(writtenCount(n), func(s *metrics.Stats) string {
 			rows := int64(0)
 			if n < len(s.PerRow) {
 				rows = s.PerRow[n]
@@ -154,12 +154,37 @@ func labelRows[N any](counts map[string]N) []string {
 
 // plotLengths draws the part of the rows, in percent, by length on a logarithmic axis:
 // splits of different sizes can be compared.
-func plotLengths(all []datastats.Split, path string) error {
+func plotLengths(all []metrics.Stats, path string) error {
 	p := chart.Chart{X: chart.Axis{Label: "length (tokens)", Logarithmic: true}, Y: chart.Axis{Label: "rows (%)", Zero: true}, Width: 640, Height: 340}
 	for i, s := range all {
 		style := chart.StyleOf(i)
 		style.Shape = chart.None // the outline's corners are no measurements
-		p.Series = append(p.Series, chart.Series{Name: s.Name, Style: style, Points: s.Outline()})
+		p.Series = append(p.Series, chart.Series{Name: s.Name, Style: style, Points: outline(&s)})
 	}
 	return savePicture(chart.Figure{Title: "Lengths of the sequences", Charts: []chart.Chart{p}}.Scene(), path)
+}
+
+// outline returns the outline of the histogram of lengths, in percent of the rows: zero between bins and
+// at both ends.
+func outline(s *metrics.Stats) (points []chart.Datum) {
+	add := func(length int64, y float64) {
+		points = append(points, chart.Datum{X: float64(max(1, length)), Y: y})
+	}
+	last := int64(-1)
+	for _, b := range s.Histogram {
+		if b.From != last {
+			if last >= 0 {
+				add(last, 0)
+			}
+			add(b.From, 0)
+		}
+		part := 100 * float64(b.Rows) / float64(s.Rows)
+		add(b.From, part)
+		add(b.To, part)
+		last = b.To
+	}
+	if last >= 0 {
+		add(last, 0)
+	}
+	return points
 }

@@ -1,21 +1,35 @@
 package main
 
 import (
+	"slices"
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/datastats"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // TestStatsUnlabelled: what has no label stands behind the classes, and is called none of them.
 func TestStatsUnlabelled(t *testing.T) {
 	var out strings.Builder
-	if err := writeStats(&out, []datastats.Split{{Name: "train", Rows: 4, Labels: map[string]int64{"z": 2, "a": 1, seq.Unlabelled: 1}}}); err != nil {
+	if err := writeStats(&out, []metrics.Stats{{Name: "train", Rows: 4, Labels: map[string]int64{"z": 2, "a": 1, seq.Unlabelled: 1}}}); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if got := strings.Join(lines[len(lines)-3:], "|"); strings.Join(strings.Fields(got), " ") != "label a 1 (25.0%)|label z 2 (50.0%)|without label 1 (25.0%)" {
 		t.Errorf("%q", got)
+	}
+}
+
+// TestOutline: the line falls to zero at both ends and where bins are left out.
+func TestOutline(t *testing.T) {
+	s := metrics.Stats{Rows: 4, Histogram: []metrics.Bin{{From: 1, To: 2, Rows: 1}, {From: 2, To: 3, Rows: 1}, {From: 8, To: 9, Rows: 2}}}
+	want := []chart.Datum{{X: 1}, {X: 1, Y: 25}, {X: 2, Y: 25}, {X: 2, Y: 25}, {X: 3, Y: 25}, {X: 3}, {X: 8}, {X: 8, Y: 50}, {X: 9, Y: 50}, {X: 9}}
+	if got := outline(&s); !slices.Equal(got, want) {
+		t.Errorf("%v, want %v", got, want)
+	}
+	if got := outline(&metrics.Stats{}); len(got) > 0 {
+		t.Errorf("of no rows %v", got)
 	}
 }

@@ -12,7 +12,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/datastats"
+	"github.com/sftseq/sftseq/internal/metrics"
 )
 
 // runData runs "sftseq data args…" and returns what it prints.
@@ -217,7 +217,7 @@ func TestDataStats(t *testing.T) {
 	if text, err := os.ReadFile(picture); err != nil || !bytes.HasPrefix(text, []byte("\x89PNG")) {
 		t.Errorf("%.10q, %v", text, err)
 	}
-	var all []datastats.Split
+	var all []metrics.Stats
 	if err := json.Unmarshal([]byte(mustRunData(t, "stats", "--json", dir)), &all); err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,6 @@ import (
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/metrics"
-	"github.com/sftseq/sftseq/internal/ranking"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -124,7 +123,7 @@ func eval(c *cli.Context) error {
 		return evalLabels(c, m)
 	}
 	trained := trainedIn(c.String("model")) // now: a run that goes on has other weights later
-	if !ranking.Possible(m.Config) {
+	if !evaluation.CanRank(m.Config) {
 		if c.IsSet("queries") && queries > 0 {
 			return usage(c, "--queries %d: the model %s is of task %s with %d classes, expected %s with 2",
 				queries, c.String("model"), m.Config.Task, m.Config.NumLabels, sft.Retrieval)
@@ -162,7 +161,7 @@ func eval(c *cli.Context) error {
 	e := &evaluation.Evaluation{Name: path, Scorer: scorer, Score: score, Measure: evaluation.Classes{Tally: tally}}
 	defer wrong.abort()
 	e.Seen = wrong.seen()
-	documents := ranking.NewDocuments(scorer, embed)
+	documents := evaluation.NewDocuments(scorer, embed)
 	if queries > 0 {
 		e.Score = documents.Score
 	}
@@ -229,7 +228,7 @@ func testBaseline(c *cli.Context, path, split string) *baseline.Result {
 const defaultQueries = 1000
 
 // rank ranks documents, with progress.
-func rank(ctx context.Context, documents *ranking.Documents, queries int) (*metrics.Ranking, error) {
+func rank(ctx context.Context, documents *evaluation.Documents, queries int) (*metrics.Ranking, error) {
 	var p *progress
 	r, err := documents.Rank(ctx, queries, func(n int) func() {
 		p = newProgress(int64(n), "ranking", "queries")

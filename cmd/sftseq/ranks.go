@@ -15,8 +15,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/collective"
+	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/mpi"
-	"github.com/sftseq/sftseq/internal/ranking"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -207,7 +207,7 @@ func (r *ranks) inTurn(f func() error) error {
 }
 
 // scoring has all ranks score rows together.
-func (r *ranks) scoring(s *sft.Scorer) (func(context.Context, []seq.Example) ([]sft.Output, error), ranking.Embed) {
+func (r *ranks) scoring(s *sft.Scorer) (func(context.Context, []seq.Example) ([]sft.Output, error), evaluation.Embed) {
 	if r == nil {
 		return s.Examples, s.Embeddings
 	}

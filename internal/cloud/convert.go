@@ -16,7 +16,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"github.com/sftseq/sftseq/internal/philox"
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -85,10 +85,10 @@ type row struct {
 	file    *file
 	split   string
 	example seq.Example
-	normals bool            // its points have them
-	parts   []int           // of its points, with Options.Parts
-	names   []string        // of parts, where they have some
-	why     *skipped.Reason // it cannot be used; nil otherwise
+	normals bool               // its points have them
+	parts   []int              // of its points, with Options.Parts
+	names   []string           // of parts, where they have some
+	why     *source.SkipReason // it cannot be used; nil otherwise
 }
 
 // converter is a conversion under way.
@@ -96,7 +96,7 @@ type converter struct {
 	Options
 	files    *Files
 	dir      string
-	left     *skipped.Rows
+	left     *source.Skipped
 	builder  *seq.DatasetBuilder // nil before the first row
 	splits   map[string]*seq.SplitWriter
 	normals  bool   // the rows have them, as the first has
@@ -113,8 +113,8 @@ type converter struct {
 // its name and the seed do, and they decide which points are taken. A cloud is centred and
 // divided by its radius. All rows have normals if the first that can be used has: those with
 // faces do. What it returns of the files that were left out is there also with an error.
-func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *skipped.Rows, error) {
-	c := &converter{Options: o, files: files, dir: dir, left: skipped.New(), splits: map[string]*seq.SplitWriter{},
+func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *source.Skipped, error) {
+	c := &converter{Options: o, files: files, dir: dir, left: source.NewSkipped(), splits: map[string]*seq.SplitWriter{},
 		used: map[string]bool{}, ids: map[string]bool{}, reading: semaphore.NewWeighted(maxBytes)}
 	defer func() {
 		if c.builder != nil {
@@ -193,10 +193,10 @@ func (c *converter) take(r *row) error {
 		c.first = r.file.relative
 	}
 	if r.why == nil && r.normals != c.normals && c.Spec != nil {
-		r.why = skipped.Because(map[bool]string{true: "normals, expected none", false: "no normals, expected some"}[r.normals], nil)
+		r.why = source.Skip(map[bool]string{true: "normals, expected none", false: "no normals, expected some"}[r.normals], nil)
 	}
 	if r.why == nil && r.normals != c.normals {
-		r.why = skipped.Because(fmt.Sprintf(map[bool]string{true: "normals, which the first file, %s, has not", false: "no normals, which the first file, %s, has"}[r.normals], c.first), nil)
+		r.why = source.Skip(fmt.Sprintf(map[bool]string{true: "normals, which the first file, %s, has not", false: "no normals, which the first file, %s, has"}[r.normals], c.first), nil)
 	}
 	if r.why == nil {
 		r.why = c.label(r)
@@ -355,19 +355,19 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		err = path.Err // the place names it
 	}
 	if errors.Is(err, errNoParts) {
-		out.why = skipped.Because("no names of parts", err)
+		out.why = source.Skip("no names of parts", err)
 		return out
 	}
 	if err != nil {
-		out.why = skipped.Because("the file cannot be read", err)
+		out.why = source.Skip("the file cannot be read", err)
 		return out
 	}
 	if c.Color && s.Colors == nil {
-		out.why = skipped.Because("no colours", errors.New("expected VRML whose materials say them"))
+		out.why = source.Skip("no colours", errors.New("expected VRML whose materials say them"))
 		return out
 	}
 	if c.Aligned && s.Faces == nil && s.Normals == nil {
-		out.why = skipped.Because("no normals", errors.New("expected faces, or points with normals, to know which are along an axis"))
+		out.why = source.Skip("no normals", errors.New("expected faces, or points with normals, to know which are along an axis"))
 		return out
 	}
 	sample := s.Sample
@@ -379,7 +379,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	}
 	taken, err := sample(ctx, c.Points, c.random(f, 1))
 	if err != nil {
-		out.why = skipped.Because("no points can be taken of it", err)
+		out.why = source.Skip("no points can be taken of it", err)
 		return out
 	}
 	points, directions := taken.Points, taken.Normals
@@ -390,18 +390,18 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	if c.Period {
 		p, strength, err := s.Period(c.random(f, 2))
 		if err != nil {
-			out.why = skipped.Because("no points can be taken of it", err)
+			out.why = source.Skip("no points can be taken of it", err)
 			return out
 		}
 		period = periodFeatures(p, strength)
 	}
 	radius := Normalize(points)
 	if math.IsInf(radius, 0) {
-		out.why = skipped.Because("a cloud too large", errors.New("the square of its radius is beyond a float64"))
+		out.why = source.Skip("a cloud too large", errors.New("the square of its radius is beyond a float64"))
 		return out
 	}
 	if radius == 0 && (c.Size || c.Points > 1) {
-		out.why = skipped.Because("a cloud without a size", errors.New("all its points are at one place"))
+		out.why = source.Skip("a cloud without a size", errors.New("all its points are at one place"))
 		return out
 	}
 	var spacing []float32
@@ -417,7 +417,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		if out.normals {
 			unit, ok := directions[i].Unit()
 			if !ok {
-				out.why = skipped.Because("a normal without a direction", fmt.Errorf("point %d: a length of %v", i, directions[i].Norm()))
+				out.why = source.Skip("a normal without a direction", fmt.Errorf("point %d: a length of %v", i, directions[i].Norm()))
 				return out
 			}
 			row = append(row, unit.float32()...)

@@ -17,7 +17,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -33,7 +33,7 @@ func folder(t *testing.T, names ...string) string {
 }
 
 // convert makes a data set of a folder.
-func convert(t *testing.T, from string, o Options) (*seq.Dataset, *skipped.Rows, error) {
+func convert(t *testing.T, from string, o Options) (*seq.Dataset, *source.Skipped, error) {
 	t.Helper()
 	files, err := Find(from)
 	if err != nil {

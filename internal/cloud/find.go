@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -28,11 +28,11 @@ type Files struct {
 // file is one that becomes a row.
 type file struct {
 	path, relative string
-	class          string          // "" where it is in the folder of none
-	split          string          // that a folder says, or ""
-	left           *skipped.Reason // that the folder's own lists leave it out for; nil otherwise
-	bySeries       bool            // the split is that of its series
-	spare          bool            // enough others of its series are taken
+	class          string             // "" where it is in the folder of none
+	split          string             // that a folder says, or ""
+	left           *source.SkipReason // that the folder's own lists leave it out for; nil otherwise
+	bySeries       bool               // the split is that of its series
+	spare          bool               // enough others of its series are taken
 }
 
 // id is what the row is called: the file within the whole, without the ending of its name.
@@ -41,7 +41,7 @@ func (f *file) id() string {
 }
 
 // unused is why the file is left out whatever it holds; nil otherwise.
-func (f *file) unused() *skipped.Reason {
+func (f *file) unused() *source.SkipReason {
 	if f.left == nil && f.class == "" {
 		return noClass
 	}
@@ -198,4 +198,4 @@ func (o *Options) split(f *file, training bool) string {
 const NoClass = "no label"
 
 // noClass says what was expected of such a file.
-var noClass = skipped.Because(NoClass, errors.New("expected a file in the folder of its class"))
+var noClass = source.Skip(NoClass, errors.New("expected a file in the folder of its class"))

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // label gives a row its class, or the parts of its points. What is not among the labels that are known
 // before is a reason to leave it out.
-func (c *converter) label(r *row) *skipped.Reason {
+func (c *converter) label(r *row) *source.SkipReason {
 	names := c.files.Classes
 	if c.Spec != nil {
 		names = c.Spec.LabelNames
@@ -21,7 +21,7 @@ func (c *converter) label(r *row) *skipped.Reason {
 	case !c.Parts:
 		number := slices.Index(names, r.file.class)
 		if r.example.Label = int32(number); number < 0 {
-			return skipped.Because("no class of the task", fmt.Errorf("%q, expected one of %s", r.file.class, strings.Join(names, ", ")))
+			return source.Skip("no class of the task", fmt.Errorf("%q, expected one of %s", r.file.class, strings.Join(names, ", ")))
 		}
 		return nil
 	case c.Spec == nil:
@@ -40,7 +40,7 @@ func (c *converter) label(r *row) *skipped.Reason {
 			name := tagOf(r.file.class, part, r.names).String()
 			number = slices.Index(names, name)
 			if numbers[part] = number; number < 0 {
-				return skipped.Because("no part of the task", unknownPart(name, r.file.class, names))
+				return source.Skip("no part of the task", unknownPart(name, r.file.class, names))
 			}
 		}
 		r.example.Labels[i] = int32(number)

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // arrange gives the files the categories of their folders, which a file of so a name has, and the
@@ -22,14 +22,14 @@ func (f *Files) arrange(categories map[string]string, named string, splits map[s
 		x := &f.list[i]
 		name, ok := categories[x.class]
 		if !ok {
-			x.left = skipped.Because(NoClass, fmt.Errorf("folder %q, expected one that %s names", x.class, named))
+			x.left = source.Skip(NoClass, fmt.Errorf("folder %q, expected one that %s names", x.class, named))
 			continue
 		}
 		key := x.id()
 		there[key] = true
 		if x.class = name; splits != nil {
 			if x.split = splits[key]; x.split == "" {
-				x.left = skipped.Because("no split", fmt.Errorf("expected a cloud that is in %s", lists))
+				x.left = source.Skip("no split", fmt.Errorf("expected a cloud that is in %s", lists))
 			}
 		}
 		if !slices.Contains(f.Classes, name) {
@@ -40,7 +40,7 @@ func (f *Files) arrange(categories map[string]string, named string, splits map[s
 		if !there[key] {
 			folder, _, _ := strings.Cut(key, "/")
 			f.list = append(f.list, file{path: filepath.Join(f.from, filepath.FromSlash(key)) + ".txt", relative: key + ".txt", class: categories[folder], split: split,
-				left: skipped.Because("no file", fmt.Errorf("expected one, as %s has it", lists))})
+				left: source.Skip("no file", fmt.Errorf("expected one, as %s has it", lists))})
 		}
 	}
 	slices.SortFunc(f.list, func(a, b file) int { return strings.Compare(a.relative, b.relative) })

@@ -18,7 +18,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -87,8 +87,8 @@ var DefaultShares = []Share{{"train", 0.9}, {"val", 0.05}, {"test", 0.05}}
 
 // Convert makes the data set. What it returns of the rows that were left out is there
 // also with an error.
-func Convert(ctx context.Context, o Options) (*seq.Dataset, *skipped.Rows, error) {
-	c := &converter{options: o, skipped: skipped.New()}
+func Convert(ctx context.Context, o Options) (*seq.Dataset, *source.Skipped, error) {
+	c := &converter{options: o, skipped: source.NewSkipped()}
 	if err := c.prepare(ctx); err != nil {
 		return nil, c.skipped, err
 	}
@@ -119,7 +119,7 @@ type converter struct {
 	spec      seq.Spec
 	labels    labels
 	decided   bool // whether rows have one label or several
-	skipped   *skipped.Rows
+	skipped   *source.Skipped
 }
 
 // Which of the columns is what.
@@ -293,7 +293,7 @@ func (c *converter) readTokens(ctx context.Context) error {
 
 // example turns a row into tokens, which are valid until the next row, but for those of
 // bytes. Its label is a number of c.labels.
-func (w *worker) example(row *table.Row) (e seq.Example, split string, why *skipped.Reason) {
+func (w *worker) example(row *table.Row) (e seq.Example, split string, why *source.SkipReason) {
 	if w.intervals != nil {
 		w.intervals.see(w.called(row))
 	}
@@ -334,16 +334,16 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *skip
 }
 
 // unreadable is the reason of a row that cannot be read.
-func (w *worker) unreadable(err error) *skipped.Reason {
+func (w *worker) unreadable(err error) *source.SkipReason {
 	var column *table.ColumnError
 	if errors.As(err, &column) && column.List && column.Column == w.options.Label && !w.manyLabels() {
 		return listOfLabels(w.options.Label)
 	}
-	return skipped.Because("the row cannot be read", err)
+	return source.Skip("the row cannot be read", err)
 }
 
 // encode makes tokens of one of a row's texts.
-func (w *worker) encode(e *seq.Example, i int, v table.Value) (why *skipped.Reason) {
+func (w *worker) encode(e *seq.Example, i int, v table.Value) (why *source.SkipReason) {
 	into, scratch := &e.A, &w.first
 	if i == secondText {
 		into, scratch = &e.B, &w.second
@@ -362,7 +362,7 @@ func (c *converter) texts(row *table.Row) []table.Value {
 }
 
 // split is the one that a row is in.
-func (w *worker) split(row *table.Row) (string, *skipped.Reason) {
+func (w *worker) split(row *table.Row) (string, *source.SkipReason) {
 	o := &w.options
 	shares := o.Shares
 	if o.SplitColumn != "" {
@@ -373,7 +373,7 @@ func (w *worker) split(row *table.Row) (string, *skipped.Reason) {
 		}
 		split := splitOf(part)
 		if !validSplit(split) {
-			return "", skipped.Because("no split", fmt.Errorf("expected a name such as train, found %.40q", part))
+			return "", source.Skip("no split", fmt.Errorf("expected a name such as train, found %.40q", part))
 		}
 		if split != "train" {
 			return split, nil
@@ -385,35 +385,35 @@ func (w *worker) split(row *table.Row) (string, *skipped.Reason) {
 }
 
 // checkText looks whether a value is of the kind that was asked for.
-func (c *converter) checkText(v table.Value) *skipped.Reason {
+func (c *converter) checkText(v table.Value) *source.SkipReason {
 	switch {
 	case v.Null:
-		return skipped.Because(map[bool]string{true: "no features", false: "no text"}[c.options.Features != ""], nil)
+		return source.Skip(map[bool]string{true: "no features", false: "no text"}[c.options.Features != ""], nil)
 	case c.options.Features != "" && v.Features == nil:
-		return skipped.Because("no list of features", fmt.Errorf("found %.40q", v.Text))
+		return source.Skip("no list of features", fmt.Errorf("found %.40q", v.Text))
 	case c.options.Features != "":
 		return nil
 	case c.tokenizer == nil && v.Tokens == nil:
-		return skipped.Because("no list of tokens", fmt.Errorf("found %.40q", v.Text))
+		return source.Skip("no list of tokens", fmt.Errorf("found %.40q", v.Text))
 	case c.tokenizer != nil && v.Tokens != nil:
-		return skipped.Because("no text", errors.New("found a list"))
+		return source.Skip("no text", errors.New("found a list"))
 	}
 	return nil
 }
 
 // checkLength looks at the number of a text's tokens.
-func (c *converter) checkLength(n int) *skipped.Reason {
+func (c *converter) checkLength(n int) *source.SkipReason {
 	if n == 0 {
-		return skipped.Because(map[bool]string{true: "empty features", false: "empty text"}[c.options.Features != ""], nil)
+		return source.Skip(map[bool]string{true: "empty features", false: "empty text"}[c.options.Features != ""], nil)
 	}
 	if most := c.options.MaxLength; most > 0 && n > most {
-		return skipped.Because(fmt.Sprintf("more than %d tokens", most), fmt.Errorf("found %d", n))
+		return source.Skip(fmt.Sprintf("more than %d tokens", most), fmt.Errorf("found %d", n))
 	}
 	return nil
 }
 
 // tokens are those of a value, in buf if there is room.
-func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *skipped.Reason) {
+func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *source.SkipReason) {
 	if c.tokenizer == nil {
 		if why := c.checkTokens(v.Tokens); why != nil {
 			return buf, why
@@ -422,29 +422,29 @@ func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *skipped.Reason
 	}
 	tokens, err := tokenizers.AppendEncode(c.tokenizer, buf, v.Text)
 	if err != nil {
-		return buf, skipped.Because("the tokenizer refuses it", err)
+		return buf, source.Skip("the tokenizer refuses it", err)
 	}
 	return tokens, c.checkLength(len(tokens))
 }
 
 // checkTokens looks for one that is not of the vocabulary.
-func (c *converter) checkTokens(tokens []int32) *skipped.Reason {
+func (c *converter) checkTokens(tokens []int32) *source.SkipReason {
 	for i, id := range tokens {
 		if id < 0 || int(id) >= c.spec.VocabSize {
-			return skipped.Because("a token outside the vocabulary", fmt.Errorf("%d at index %d, of %d", id, i, c.spec.VocabSize))
+			return source.Skip("a token outside the vocabulary", fmt.Errorf("%d at index %d, of %d", id, i, c.spec.VocabSize))
 		}
 	}
 	return nil
 }
 
 // label is the number of a row's label.
-func (w *worker) label(v table.Value) (int32, *skipped.Reason) {
+func (w *worker) label(v table.Value) (int32, *source.SkipReason) {
 	if v.Tokens != nil || v.Items != nil {
 		return 0, listOfLabels(w.options.Label)
 	}
 	text, ok := taken(w.options.LabelPattern, v.Text)
 	if text = strings.TrimSpace(text); v.Null || text == "" && ok {
-		return 0, skipped.Because(NoLabel, nil)
+		return 0, source.Skip(NoLabel, nil)
 	}
 	if !ok {
 		return 0, unmatched("label", w.options.LabelPattern, v.Text)

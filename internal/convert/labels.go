@@ -9,7 +9,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // labels number the names of classes as they are found. In the end the names are
@@ -32,7 +32,7 @@ func newLabels(names []string) labels {
 }
 
 // number is that of a name.
-func (l *labels) number(name string) (int32, *skipped.Reason) {
+func (l *labels) number(name string) (int32, *source.SkipReason) {
 	l.mu.RLock()
 	n, ok := l.numbers[name]
 	l.mu.RUnlock()
@@ -40,7 +40,7 @@ func (l *labels) number(name string) (int32, *skipped.Reason) {
 	case ok:
 		return n, nil
 	case l.fixed:
-		return 0, skipped.Because("an unknown label", fmt.Errorf("found %.40q", name))
+		return 0, source.Skip("an unknown label", fmt.Errorf("found %.40q", name))
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -48,7 +48,7 @@ func (l *labels) number(name string) (int32, *skipped.Reason) {
 		return n, nil
 	}
 	if len(l.numbers) == maxLabels {
-		return 0, &skipped.Reason{Kind: "too many labels", Detail: fmt.Errorf("more than %d: is the column one of classes? --label-pattern takes the class out of a longer text", maxLabels), Fatal: true}
+		return 0, &source.SkipReason{Kind: "too many labels", Detail: fmt.Errorf("more than %d: is the column one of classes? --label-pattern takes the class out of a longer text", maxLabels), Fatal: true}
 	}
 	n = int32(len(l.numbers))
 	l.numbers[strings.Clone(name)] = n // it shares the memory of its row
@@ -106,6 +106,6 @@ const NoLabel = "no label"
 
 // listOfLabels is the reason of a row with several labels, or one in a list, where rows have one
 // class.
-func listOfLabels(column string) *skipped.Reason {
-	return skipped.Because(fmt.Sprintf("a list of labels among rows of one class each, as the first label that was found says: write one, such as --label '%s[0]' of JSON; with --label-separator rows have several", column), nil)
+func listOfLabels(column string) *source.SkipReason {
+	return source.Skip(fmt.Sprintf("a list of labels among rows of one class each, as the first label that was found says: write one, such as --label '%s[0]' of JSON; with --label-separator rows have several", column), nil)
 }

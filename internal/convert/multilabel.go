@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -89,7 +89,7 @@ func (c *converter) labelAt() int {
 
 // labelsOf are the labels that hold of a row, in ascending order of the numbers that they were
 // found with. The memory is used for the next row.
-func (w *worker) labelsOf(row *table.Row) (labels []int32, why *skipped.Reason) {
+func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReason) {
 	w.holding = w.holding[:0]
 	if w.holding == nil {
 		w.holding = []int32{} // nil would be labels that are not known
@@ -110,7 +110,7 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *skipped.Reason) 
 	items := v.Items
 	switch {
 	case v.Null:
-		return nil, skipped.Because(NoLabel, nil)
+		return nil, source.Skip(NoLabel, nil)
 	case items == nil && w.options.LabelSeparator != "":
 		items = strings.Split(v.Text, w.options.LabelSeparator)
 	case items == nil:
@@ -132,10 +132,10 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *skipped.Reason) 
 }
 
 // holdsIn reads a column that says whether a label holds.
-func holdsIn(v table.Value, column string) (bool, *skipped.Reason) {
+func holdsIn(v table.Value, column string) (bool, *source.SkipReason) {
 	text := strings.TrimSpace(v.Text)
 	if v.Null || text == "" {
-		return false, skipped.Because(NoLabel, fmt.Errorf("column %s: found nothing", column))
+		return false, source.Skip(NoLabel, fmt.Errorf("column %s: found nothing", column))
 	}
 	switch strings.ToLower(text) {
 	case "true":
@@ -145,7 +145,7 @@ func holdsIn(v table.Value, column string) (bool, *skipped.Reason) {
 	}
 	x, err := parseNumber(text, 64)
 	if v.Tokens != nil || err != nil || x != 0 && x != 1 {
-		return false, skipped.Because("neither 0 nor 1", fmt.Errorf("column %s: expected 0, 1, true or false, found %.40q", column, text))
+		return false, source.Skip("neither 0 nor 1", fmt.Errorf("column %s: expected 0, 1, true or false, found %.40q", column, text))
 	}
 	return x == 1, nil
 }

@@ -6,7 +6,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 )
 
@@ -14,7 +14,7 @@ import (
 const NoNumber = "no number"
 
 // numbersOf are the numbers of a row, whose memory is used for the next one.
-func (w *worker) numbersOf(values []table.Value) ([]float32, *skipped.Reason) {
+func (w *worker) numbersOf(values []table.Value) ([]float32, *source.SkipReason) {
 	w.numbers = w.numbers[:0]
 	for i, v := range values {
 		x, why := Number(w.options.Numbers[i], v)
@@ -27,20 +27,20 @@ func (w *worker) numbersOf(values []table.Value) ([]float32, *skipped.Reason) {
 }
 
 // Number is the one of a row in a column.
-func Number(column string, v table.Value) (float32, *skipped.Reason) {
+func Number(column string, v table.Value) (float32, *source.SkipReason) {
 	text := strings.TrimSpace(v.Text)
 	switch {
 	case v.Tokens != nil:
-		return 0, skipped.Because("a list of numbers", fmt.Errorf("column %s: a row has one number a column: write one, such as --numbers '%s[0]' of JSON", column, column))
+		return 0, source.Skip("a list of numbers", fmt.Errorf("column %s: a row has one number a column: write one, such as --numbers '%s[0]' of JSON", column, column))
 	case v.Null || text == "":
-		return 0, skipped.Because(NoNumber, fmt.Errorf("column %s: found nothing", column))
+		return 0, source.Skip(NoNumber, fmt.Errorf("column %s: found nothing", column))
 	}
 	x, err := parseNumber(text, 32)
 	switch {
 	case errors.Is(err, strconv.ErrRange):
-		return 0, skipped.Because("a number beyond float32", fmt.Errorf("column %s: found %.40q", column, text))
+		return 0, source.Skip("a number beyond float32", fmt.Errorf("column %s: found %.40q", column, text))
 	case err != nil || x-x != 0:
-		return 0, skipped.Because("no finite number", fmt.Errorf("column %s: found %.40q", column, text))
+		return 0, source.Skip("no finite number", fmt.Errorf("column %s: found %.40q", column, text))
 	}
 	return float32(x), nil
 }

@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"regexp"
 
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // taken is what a pattern takes out of a text: the name of the first named group that
@@ -38,6 +38,6 @@ func taken(pattern *regexp.Regexp, text string) (string, bool) {
 }
 
 // unmatched is the reason of a row whose text a pattern does not match.
-func unmatched(what string, pattern *regexp.Regexp, text string) *skipped.Reason {
-	return skipped.Because(fmt.Sprintf("the %s does not match %s", what, pattern), fmt.Errorf("found %.60q", text))
+func unmatched(what string, pattern *regexp.Regexp, text string) *source.SkipReason {
+	return source.Skip(fmt.Sprintf("the %s does not match %s", what, pattern), fmt.Errorf("found %.60q", text))
 }

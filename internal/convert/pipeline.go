@@ -12,7 +12,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -52,7 +52,7 @@ type kept struct {
 // left is a row that is left out.
 type left struct {
 	place string
-	why   *skipped.Reason
+	why   *source.SkipReason
 }
 
 // convertAll reads all rows, converts them on all processors, and hands them to write,
@@ -241,11 +241,11 @@ func (w *worker) convert(j *chunk) {
 }
 
 // add appends a row to the block of its split.
-func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string) *skipped.Reason {
+func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string) *source.SkipReason {
 	block := out.blocks[split]
 	if block == nil {
 		if len(out.splits) == maxSplits { // each takes memory
-			return &skipped.Reason{Kind: "too many splits", Detail: errSplits(w.options.SplitColumn), Fatal: true}
+			return &source.SkipReason{Kind: "too many splits", Detail: errSplits(w.options.SplitColumn), Fatal: true}
 		}
 		block = seq.NewBlock(&w.spec)
 	}
@@ -258,7 +258,7 @@ func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string
 		err = block.AppendBytes(texts[firstText].Text, texts[secondText].Text, e)
 	}
 	if err != nil {
-		return skipped.Because("it does not fit into a data set", err)
+		return source.Skip("it does not fit into a data set", err)
 	}
 	if block.Rows() == 1 {
 		split = strings.Clone(split) // it shares the memory of its row

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -105,7 +105,7 @@ func (w *worker) called(row *table.Row) string {
 }
 
 // tagged are the numbers of the tags of a row's tokens, in memory that is used for the next one.
-func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *skipped.Reason) {
+func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipReason) {
 	o, text := &w.options, row.Values[firstText]
 	tokens := e.First()
 	if w.bytes {
@@ -116,7 +116,7 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *skipped.Reaso
 		parts := make([]part, 0, len(found))
 		for _, x := range found {
 			if x.end > len(text.Text) {
-				return nil, &skipped.Reason{Kind: "an interval beyond its sequence", Fatal: true,
+				return nil, &source.SkipReason{Kind: "an interval beyond its sequence", Fatal: true,
 					Detail: fmt.Errorf("%s: bases %d to %d, and %s has %d", x.place(w.intervals.path), x.start+1, x.end, w.called(row), len(text.Text))}
 			}
 			parts = append(parts, spanOf(x.start, x.end, x.kind))
@@ -125,7 +125,7 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *skipped.Reaso
 	}
 	v := row.Values[w.tagsAt]
 	if v.Null || v.Text == "" && v.Tokens == nil {
-		return nil, skipped.Because(NoTags, fmt.Errorf("column %s: found nothing", o.Tags+o.Spans))
+		return nil, source.Skip(NoTags, fmt.Errorf("column %s: found nothing", o.Tags+o.Spans))
 	}
 	if o.Spans != "" {
 		parts, why := spansOf(o.Spans, text.Text, v.Text)
@@ -140,7 +140,7 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *skipped.Reaso
 	}
 	if !text.Words {
 		if len(tags) != tokens {
-			return nil, skipped.Because("tags and tokens differ in number", fmt.Errorf("%d tags, %d tokens", len(tags), tokens))
+			return nil, source.Skip("tags and tokens differ in number", fmt.Errorf("%d tags, %d tokens", len(tags), tokens))
 		}
 		w.labelled = w.labelled[:0]
 		for _, tag := range tags {
@@ -152,7 +152,7 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *skipped.Reaso
 	}
 	words := strings.Split(text.Text, " ")
 	if len(words) != len(tags) {
-		return nil, skipped.Because("tags and words differ in number", fmt.Errorf("%d tags, %d words", len(tags), len(words)))
+		return nil, source.Skip("tags and words differ in number", fmt.Errorf("%d tags, %d words", len(tags), len(words)))
 	}
 	parts, at, between := make([]part, len(words)), 0, outside
 	for i, word := range words {
@@ -171,20 +171,20 @@ func spanOf(start, end int, kind string) part { return part{start, end, "B-" + k
 // tagParts tags the tokens of a text by its parts, which are in their order. What is between
 // words goes on with a span if the words on both sides are of it; otherwise what is between has a
 // tag of its own.
-func (w *worker) tagParts(text string, tokens int, parts []part, between string, words bool) ([]int32, *skipped.Reason) {
+func (w *worker) tagParts(text string, tokens int, parts []part, between string, words bool) ([]int32, *source.SkipReason) {
 	offsets, err := tokenizers.Offsets(w.tokenizer, text)
 	if err == nil && len(offsets) != tokens {
 		err = fmt.Errorf("%d places of %d tokens", len(offsets), tokens)
 	}
 	if err != nil {
-		return nil, &skipped.Reason{Kind: "tokens without a place", Detail: err, Fatal: true}
+		return nil, &source.SkipReason{Kind: "tokens without a place", Detail: err, Fatal: true}
 	}
 	w.labelled = w.labelled[:0]
 	at, begun := 0, false
 	for _, t := range offsets {
 		for at < len(parts) && parts[at].end <= t.Start {
 			if !begun && !words {
-				return nil, skipped.Because("a span without a token", fmt.Errorf("bytes %d to %d", parts[at].start, parts[at].end))
+				return nil, source.Skip("a span without a token", fmt.Errorf("bytes %d to %d", parts[at].start, parts[at].end))
 			}
 			at, begun = at+1, false
 		}
@@ -193,7 +193,7 @@ func (w *worker) tagParts(text string, tokens int, parts []part, between string,
 		case at < len(parts) && t.End > parts[at].start:
 			p := parts[at]
 			if t.Start < p.start || t.End > p.end {
-				return nil, skipped.Because("a span that begins or ends within a token", fmt.Errorf("bytes %d to %d, the token %q", p.start, p.end, text[t.Start:t.End]))
+				return nil, source.Skip("a span that begins or ends within a token", fmt.Errorf("bytes %d to %d, the token %q", p.start, p.end, text[t.Start:t.End]))
 			}
 			if tag = p.tag; begun {
 				tag = p.inner
@@ -209,20 +209,20 @@ func (w *worker) tagParts(text string, tokens int, parts []part, between string,
 		}
 	}
 	if rest := parts[min(at+1, len(parts)):]; !words && (len(rest) > 0 || at < len(parts) && !begun) {
-		return nil, skipped.Because("a span without a token", errors.New("the last one of the row"))
+		return nil, source.Skip("a span without a token", errors.New("the last one of the row"))
 	}
 	return w.labelled, nil
 }
 
 // appendTag adds the number of a tag, "" being none.
-func (w *worker) appendTag(tag string) *skipped.Reason {
+func (w *worker) appendTag(tag string) *source.SkipReason {
 	if tag == "" {
 		w.labelled = append(w.labelled, seq.NoLabel)
 		return nil
 	}
 	n, ok := w.known[tag]
 	if !ok {
-		var why *skipped.Reason
+		var why *source.SkipReason
 		if n, why = w.labels.number(tag); why != nil {
 			return why
 		}
@@ -235,7 +235,7 @@ func (w *worker) appendTag(tag string) *skipped.Reason {
 // tagNames are the tags of a row: a list of JSON, of names, numbers and null for none; or words
 // with a space between them. Whole numbers that are no names are places in the names of labels
 // that are given.
-func (w *worker) tagNames(v table.Value) (tags []string, why *skipped.Reason) {
+func (w *worker) tagNames(v table.Value) (tags []string, why *source.SkipReason) {
 	switch {
 	case v.Tokens != nil:
 		for _, n := range v.Tokens {
@@ -246,7 +246,7 @@ func (w *worker) tagNames(v table.Value) (tags []string, why *skipped.Reason) {
 		decoder := json.NewDecoder(strings.NewReader(v.Text))
 		decoder.UseNumber()
 		if err := decoder.Decode(&list); err != nil {
-			return nil, skipped.Because("no list of tags", fmt.Errorf("column %s: found %.40q", w.options.Tags, v.Text))
+			return nil, source.Skip("no list of tags", fmt.Errorf("column %s: found %.40q", w.options.Tags, v.Text))
 		}
 		for i, x := range list {
 			switch x := x.(type) {
@@ -257,14 +257,14 @@ func (w *worker) tagNames(v table.Value) (tags []string, why *skipped.Reason) {
 			case json.Number:
 				tags = append(tags, x.String())
 			default:
-				return nil, skipped.Because("no list of tags", fmt.Errorf("column %s, index %d: expected a name, a number or null, found %.40v", w.options.Tags, i, x))
+				return nil, source.Skip("no list of tags", fmt.Errorf("column %s, index %d: expected a name, a number or null, found %.40v", w.options.Tags, i, x))
 			}
 		}
 	case v.Words:
 		tags = strings.Fields(v.Text)
 	default:
 		if tags = strings.Fields(v.Text); slices.Equal(tags, []string{noTag}) {
-			return nil, skipped.Because(NoTags, fmt.Errorf("column %s: found nothing", w.options.Tags))
+			return nil, source.Skip(NoTags, fmt.Errorf("column %s: found nothing", w.options.Tags))
 		}
 		for i, tag := range tags {
 			if tag == noTag {
@@ -287,9 +287,9 @@ func (w *worker) tagNames(v table.Value) (tags []string, why *skipped.Reason) {
 
 // spansOf are those of a JSON list of objects with start and end, in characters of the text, and
 // label.
-func spansOf(column, text, list string) ([]part, *skipped.Reason) {
-	bad := func(kind, format string, a ...any) *skipped.Reason {
-		return skipped.Because(kind, fmt.Errorf("column %s: "+format, append([]any{column}, a...)...))
+func spansOf(column, text, list string) ([]part, *source.SkipReason) {
+	bad := func(kind, format string, a ...any) *source.SkipReason {
+		return source.Skip(kind, fmt.Errorf("column %s: "+format, append([]any{column}, a...)...))
 	}
 	var spans []struct {
 		Start, End *int

@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/tensor/replay"
+	"github.com/sftseq/sftseq/internal/tensor/lockstep"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -157,7 +157,7 @@ func (g *Comparison) compareGiven(ctx context.Context, compare compareFunc, path
 		return err
 	}
 	defer func() { err = errors.Join(err, exact.Close()) }()
-	var choices replay.Choices
+	var choices lockstep.Choices
 	if err := compare(&Comparison{Precision: g.Precision}, ctx, path, m, examples, choices.Record(exact)); err != nil {
 		return err
 	}

@@ -19,8 +19,7 @@ import (
 	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/philox"
-	"github.com/sftseq/sftseq/internal/randomwalk"
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -54,7 +53,7 @@ type rows interface {
 }
 
 // rows reads the files; those of their rows that cannot be used are counted.
-func (o *Options) rows(left *skipped.Rows) rows {
+func (o *Options) rows(left *source.Skipped) rows {
 	if o.SMILES != "" {
 		return newMolecules(o, left)
 	}
@@ -64,7 +63,7 @@ func (o *Options) rows(left *skipped.Rows) rows {
 // Convert writes a data set of graphs. It reads the files once to see what their labels are
 // called, and once more for each split, to write it. What is wrong with a graph ends it, with
 // the file and the line or the row. Molecules that cannot be used are left out and counted.
-func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, *skipped.Rows, error) {
+func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, *source.Skipped, error) {
 	if err := convert.CheckShares(o.Shares); err != nil {
 		return nil, nil, err
 	}
@@ -92,14 +91,14 @@ func (s *surveyed) write(ctx context.Context, dir string, o *Options) (*seq.Data
 			return nil, err
 		}
 		rows := 0
-		err = o.rows(skipped.New()).Each(ctx, func(x *graphlines.Row) error {
+		err = o.rows(source.NewSkipped()).Each(ctx, func(x *graphlines.Row) error {
 			if name, err := o.splitOf(x); err != nil || name != split {
 				return err
 			}
 			if !x.Number(s.spec.Task, s.labels) {
 				return errChanged
 			}
-			if err := randomwalk.Append(ctx, x.Features, x.Edges, o.RandomWalk); err != nil {
+			if err := graphlines.AppendWalk(ctx, x.Features, x.Edges, o.RandomWalk); err != nil {
 				return err
 			}
 			rows++
@@ -185,12 +184,12 @@ type surveyed struct {
 	spec   seq.Spec
 	rows   map[string]int // of each split
 	labels map[string]int32
-	left   *skipped.Rows
+	left   *source.Skipped
 }
 
 // survey reads all files.
 func survey(ctx context.Context, o *Options) (*surveyed, error) {
-	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}, left: skipped.New()}
+	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}, left: source.NewSkipped()}
 	if o.SMILES != "" {
 		o.FeatureNames, o.EdgeFeatureNames = molecule.AtomFeatureNames, molecule.BondFeatureNames
 	}
@@ -231,7 +230,7 @@ func survey(ctx context.Context, o *Options) (*surveyed, error) {
 	if len(s.rows) == 0 {
 		return nil, fmt.Errorf("%s: expected a graph a line, found none", strings.Join(o.From, ", "))
 	}
-	s.spec.FeatureNames = append(slices.Clip(s.spec.FeatureNames), randomwalk.Names(o.RandomWalk)...)
+	s.spec.FeatureNames = append(slices.Clip(s.spec.FeatureNames), graphlines.WalkNames(o.RandomWalk)...)
 	if err := s.spec.Validate(); err != nil {
 		return nil, err
 	}

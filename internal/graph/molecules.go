@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/molecule"
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -19,7 +19,7 @@ import (
 // molecules reads the rows of tables that have a molecule each, as SMILES.
 type molecules struct {
 	options *Options
-	left    *skipped.Rows
+	left    *source.Skipped
 	names   *table.Names
 	columns []string // the molecule, its answers, then the split and the id where a column has them
 	answers int      // columns of them
@@ -27,7 +27,7 @@ type molecules struct {
 	several bool     // any number of them
 }
 
-func newMolecules(o *Options, left *skipped.Rows) *molecules {
+func newMolecules(o *Options, left *source.Skipped) *molecules {
 	m := &molecules{options: o, left: left, names: table.NewNames(o.From), columns: []string{o.SMILES}}
 	if o.Numbers != nil {
 		m.columns = append(m.columns, o.Numbers...)
@@ -94,17 +94,17 @@ func (m *molecules) absent(file, column string, found []string) {
 }
 
 // molecule makes a graph of a row.
-func (m *molecules) molecule(in *table.Row) (*graphlines.Row, *skipped.Reason) {
+func (m *molecules) molecule(in *table.Row) (*graphlines.Row, *source.SkipReason) {
 	if in.Err != nil {
-		return nil, skipped.Because("the row cannot be read", in.Err)
+		return nil, source.Skip("the row cannot be read", in.Err)
 	}
 	text := strings.TrimSpace(in.Values[0].Text)
 	if text == "" {
-		return nil, skipped.Because("no molecule", nil)
+		return nil, source.Skip("no molecule", nil)
 	}
 	features, edges, err := molecule.Graph(text)
 	if err != nil {
-		return nil, skipped.Because("no molecule in SMILES", fmt.Errorf("column %s: %w", m.options.SMILES, err))
+		return nil, source.Skip("no molecule in SMILES", fmt.Errorf("column %s: %w", m.options.SMILES, err))
 	}
 	x := &graphlines.Row{Example: seq.Example{Label: seq.NoLabel, Features: features, Edges: edges}}
 	if m.options.SplitField != "" {
@@ -116,7 +116,7 @@ func (m *molecules) molecule(in *table.Row) (*graphlines.Row, *skipped.Reason) {
 }
 
 // answer reads what a model is to answer.
-func (m *molecules) answer(x *graphlines.Row, values []table.Value) *skipped.Reason {
+func (m *molecules) answer(x *graphlines.Row, values []table.Value) *source.SkipReason {
 	if m.options.Numbers == nil {
 		return m.label(x, values[0])
 	}
@@ -131,10 +131,10 @@ func (m *molecules) answer(x *graphlines.Row, values []table.Value) *skipped.Rea
 }
 
 // label reads a class, or the labels that hold: a list, or a text with a separator between them.
-func (m *molecules) label(x *graphlines.Row, v table.Value) *skipped.Reason {
+func (m *molecules) label(x *graphlines.Row, v table.Value) *source.SkipReason {
 	x.Field = m.options.Label
 	if v.Null {
-		return skipped.Because(convert.NoLabel, nil)
+		return source.Skip(convert.NoLabel, nil)
 	}
 	items := v.Items
 	if items == nil && m.options.LabelSeparator != "" {
@@ -147,7 +147,7 @@ func (m *molecules) label(x *graphlines.Row, v table.Value) *skipped.Reason {
 	case items == nil:
 		items = []string{v.Text}
 	case !m.several:
-		return skipped.Because("a list of labels", errors.New("expected the class of the molecule, as the first one has"))
+		return source.Skip("a list of labels", errors.New("expected the class of the molecule, as the first one has"))
 	}
 	x.Names = []string{} // a list may have none
 	for _, item := range items {
@@ -156,7 +156,7 @@ func (m *molecules) label(x *graphlines.Row, v table.Value) *skipped.Reason {
 		}
 	}
 	if !x.List && len(x.Names) == 0 {
-		return skipped.Because(convert.NoLabel, nil)
+		return source.Skip(convert.NoLabel, nil)
 	}
 	return nil
 }

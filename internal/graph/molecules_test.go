@@ -10,8 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/molecule"
-	"github.com/sftseq/sftseq/internal/randomwalk"
-	"github.com/sftseq/sftseq/internal/skipped"
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -127,7 +126,7 @@ func TestMolecularClasses(t *testing.T) {
 // TestMolecularLabels: the first label says whether molecules have a class or any number of labels,
 // which are lists, or texts that are split; one that is missing leaves its row out, a list of none does not.
 func TestMolecularLabels(t *testing.T) {
-	rows := func(name, text, separator string) (*seq.Spec, []seq.Example, *skipped.Rows) {
+	rows := func(name, text, separator string) (*seq.Spec, []seq.Example, *source.Skipped) {
 		o := molecular(t, name, text)
 		o.LabelSeparator = separator
 		d, left, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
@@ -173,11 +172,11 @@ func FuzzMolecules(f *testing.F) {
 		if err != nil {
 			return
 		}
-		err = o.rows(skipped.New()).Each(t.Context(), func(x *graphlines.Row) error {
+		err = o.rows(source.NewSkipped()).Each(t.Context(), func(x *graphlines.Row) error {
 			if !x.Number(s.spec.Task, s.labels) {
 				return errChanged
 			}
-			if err := randomwalk.Append(t.Context(), x.Features, x.Edges, o.RandomWalk); err != nil {
+			if err := graphlines.AppendWalk(t.Context(), x.Features, x.Edges, o.RandomWalk); err != nil {
 				return err
 			}
 			return seq.NewBlock(&s.spec).Append(x.Example)

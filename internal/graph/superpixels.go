@@ -10,7 +10,6 @@ import (
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/graphlines"
-	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/internal/superpixel"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -42,7 +41,7 @@ func SuperpixelSet(ctx context.Context, dir string, o ImageOptions) (*seq.Datase
 		return nil, fmt.Errorf("%s: %w", o.From, errImages)
 	}
 	spec := seq.Spec{Task: seq.Classification, Name: "superpixels", LabelNames: m.LabelNames,
-		FeatureNames: append(slices.Clip(superpixel.PieceFeatureNames), randomwalk.Names(o.RandomWalk)...), EdgeFeatureNames: superpixel.BorderFeatureNames}
+		FeatureNames: append(slices.Clip(superpixel.PieceFeatureNames), graphlines.WalkNames(o.RandomWalk)...), EdgeFeatureNames: superpixel.BorderFeatureNames}
 	b, err := seq.CreateDataset(dir, spec, o.Replace)
 	if err != nil {
 		return nil, err
@@ -123,7 +122,7 @@ func (o *ImageOptions) graph(ctx context.Context, levels []int32) (*graphlines.R
 	var middles [][2]float64
 	x.Features, middles = pieces(cut, pixels)
 	x.Edges = borders(cut, middles)
-	return x, randomwalk.Append(ctx, x.Features, x.Edges, o.RandomWalk)
+	return x, graphlines.AppendWalk(ctx, x.Features, x.Edges, o.RandomWalk)
 }
 
 // pieces are the features of superpixels, and where their middles are, in pixels.

@@ -3,10 +3,8 @@ package graphlines
 import (
 	"context"
 	"fmt"
-	"strconv"
-
-	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/seq"
+	"strconv"
 )
 
 // Category is a number of a node or an edge that says which of so many kinds it is of, from 0 on.
@@ -59,7 +57,7 @@ func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64
 		if err := seq.NewBlock(&before).Append(x.Example); err != nil {
 			return err
 		}
-		if err := randomwalk.Append(ctx, x.Features, x.Edges, k.RandomWalk); err != nil { // which needs edges among its nodes
+		if err := AppendWalk(ctx, x.Features, x.Edges, k.RandomWalk); err != nil { // which needs edges among its nodes
 			return err
 		}
 		return take(x.Example)

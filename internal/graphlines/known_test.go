@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/fuzztest"
-	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -63,7 +62,7 @@ func TestKnown(t *testing.T) {
 		}
 	}
 	k := knownSpec(seq.Regression)
-	k.RandomWalk, k.Spec.FeatureNames = 2, append(k.Spec.FeatureNames, randomwalk.Names(2)...)
+	k.RandomWalk, k.Spec.FeatureNames = 2, append(k.Spec.FeatureNames, WalkNames(2)...)
 	got, err := readKnown(t, k, "{"+graph+`, "a": 1, "b": 2}`)
 	if err != nil || !reflect.DeepEqual(got[0].Features, [][]float32{{0, 0, 1, 0, 1, 0, 1}, {1, 0, 0, 1, 0, 0, 1}}) {
 		t.Errorf("with a random walk: %+v, %v", got, err)
@@ -97,7 +96,7 @@ func TestKnownRefuses(t *testing.T) {
 	} {
 		for walk := range 3 {
 			k := knownSpec(c.task)
-			k.RandomWalk, k.Spec.FeatureNames = walk, append(k.Spec.FeatureNames, randomwalk.Names(walk)...)
+			k.RandomWalk, k.Spec.FeatureNames = walk, append(k.Spec.FeatureNames, WalkNames(walk)...)
 			_, err := readKnown(t, k, c.line+"\n")
 			if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "g.jsonl:1: ") {
 				t.Errorf("%s %s, a walk of %d steps: %v, expected %s", c.task, c.line, walk, err, c.want)

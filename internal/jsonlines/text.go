@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 	"unsafe"
 
-	"github.com/sftseq/sftseq/internal/wtf8"
+	"github.com/sftseq/sftseq/internal/rope"
 )
 
 // Text is what a string of valid JSON says. Half of a surrogate pair that stands alone,
@@ -24,7 +24,7 @@ func Text(value json.RawMessage) (string, error) {
 		return string(value[1 : len(value)-1]), nil
 	}
 	text := AppendText(make([]byte, 0, len(value)-2), value)
-	if at := wtf8.Lone(text); at >= 0 {
+	if at := rope.LoneSurrogate(text); at >= 0 {
 		return "", Lone(text, at, 0)
 	}
 	return unsafe.String(unsafe.SliceData(text), len(text)), nil // which nobody else has
@@ -33,7 +33,7 @@ func Text(value json.RawMessage) (string, error) {
 // Lone is the error of the half of a pair at a place in a text, before which there are
 // so many bytes.
 func Lone(text []byte, at, before int) error {
-	return fmt.Errorf(`expected text, found \u%04x at byte %d, half of a surrogate pair without the other`, wtf8.Half(text[at:]), before+at)
+	return fmt.Errorf(`expected text, found \u%04x at byte %d, half of a surrogate pair without the other`, rope.Surrogate(text[at:]), before+at)
 }
 
 // AppendText appends what a string of valid JSON says, in WTF-8. It is no longer than the
@@ -94,7 +94,7 @@ func unescape(out, quoted []byte) (text, rest []byte) {
 	if pair := utf16.DecodeRune(c, escaped(quoted)); pair != utf8.RuneError {
 		return utf8.AppendRune(out, pair), quoted[escapeBytes:]
 	}
-	return wtf8.AppendHalf(out, c), quoted
+	return rope.AppendSurrogate(out, c), quoted
 }
 
 // escapeBytes is the length of an escape such as \u00e9.

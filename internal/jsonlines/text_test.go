@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/internal/fuzztest"
-	"github.com/sftseq/sftseq/internal/wtf8"
+	"github.com/sftseq/sftseq/internal/rope"
 )
 
 // TestText: halves of surrogate pairs are characters together and errors alone.
@@ -93,7 +93,7 @@ func FuzzJSON(f *testing.F) {
 				t.Fatal(err)
 			}
 			whole := AppendText(nil, value)
-			alone := wtf8.Lone(whole) >= 0
+			alone := rope.LoneSurrogate(whole) >= 0
 			if text, err := Text(value); (err != nil) != alone || err == nil && text != want {
 				t.Fatalf("%q, %v; want %q", text, err, want)
 			}
@@ -103,7 +103,7 @@ func FuzzJSON(f *testing.F) {
 				if len(c) == 0 && len(whole) > 0 || len(c) > size {
 					t.Fatalf("a piece of %d bytes, %d at most", len(c), size)
 				}
-				joined = wtf8.Append(joined, c)
+				joined = rope.AppendText(joined, c)
 			}
 			if !bytes.Equal(joined, whole) {
 				t.Fatalf("%q, want %q", joined, whole)

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/sftseq/sftseq/internal/randomwalk"
+	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/smiles"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -30,7 +30,7 @@ func NewReader(features, edges []string) (*Reader, error) {
 		return nil, errors.New("the model reads tokens: expected one that was trained on molecules as data convert graph --smiles makes them")
 	}
 	steps := max(0, len(features)-len(AtomFeatureNames))
-	atoms := append(slices.Clip(AtomFeatureNames), randomwalk.Names(steps)...)
+	atoms := append(slices.Clip(AtomFeatureNames), graphlines.WalkNames(steps)...)
 	for _, names := range []struct {
 		what        string
 		want, found []string
@@ -69,8 +69,8 @@ func (r *Reader) Read(text string) ([][]float32, []seq.Edge, error) {
 	if len(features) > mostWalked {
 		return nil, nil, fmt.Errorf("a molecule of %d atoms: expected at most %d, as the model reads random walks", len(features), mostWalked)
 	}
-	err = randomwalk.AppendWithin(context.Background(), features, edges, r.steps, mostAdditions)
-	if errors.Is(err, randomwalk.ErrTooLong) {
+	err = graphlines.AppendWalkWithin(context.Background(), features, edges, r.steps, mostAdditions)
+	if errors.Is(err, graphlines.ErrTooLong) {
 		return nil, nil, fmt.Errorf("a molecule of %d atoms, one of them with many bonds: expected a smaller one, as the model reads random walks of %d steps", len(features), r.steps)
 	}
 	return features, edges, err

@@ -5,13 +5,13 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/randomwalk"
+	"github.com/sftseq/sftseq/internal/graphlines"
 )
 
 // TestNewReader: the names of its features say whether a model reads molecules, and how long its walks
 // are; another one is told what it has in place of the first name that differs.
 func TestNewReader(t *testing.T) {
-	walked := append(slices.Clip(AtomFeatureNames), randomwalk.Names(4)...)
+	walked := append(slices.Clip(AtomFeatureNames), graphlines.WalkNames(4)...)
 	for _, c := range []struct {
 		features, edges []string
 		steps           int

@@ -9,8 +9,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/molecule"
-	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -134,7 +134,7 @@ func TestWindowOfGraph(t *testing.T) {
 func TestMoleculesOfLines(t *testing.T) {
 	graphs, config := graphParser(t)
 	own := *config
-	own.FeatureNames, own.EdgeFeatureNames = append(slices.Clip(molecule.AtomFeatureNames), randomwalk.Names(3)...), molecule.BondFeatureNames
+	own.FeatureNames, own.EdgeFeatureNames = append(slices.Clip(molecule.AtomFeatureNames), graphlines.WalkNames(3)...), molecule.BondFeatureNames
 	p := NewParser(&own, "", "f", 1)
 	r := p.Parse([]byte(`{"id":"a","smiles":" CCO "}`), 1, nil)
 	if r.Failure != nil || len(r.Features) != 3 || len(r.Features[0]) != len(own.FeatureNames) || r.Features[1][len(own.FeatureNames)-2] != 0.5+0.5 || len(r.Edges) != 4 || string(r.ID) != `"a"` {

@@ -7,8 +7,8 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/molecule"
-	"github.com/sftseq/sftseq/internal/randomwalk"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -34,7 +34,7 @@ func FuzzRequest(f *testing.F) {
 		f.Fatal(err)
 	}
 	molecular := *graphs
-	molecular.FeatureNames, molecular.EdgeFeatureNames = append(slices.Clip(molecule.AtomFeatureNames), randomwalk.Names(2)...), molecule.BondFeatureNames
+	molecular.FeatureNames, molecular.EdgeFeatureNames = append(slices.Clip(molecule.AtomFeatureNames), graphlines.WalkNames(2)...), molecule.BondFeatureNames
 	p, q, m := NewParser(config, "", "f", 1), NewParser(graphs, "", "f", 1), NewParser(&molecular, "", "f", 1)
 	f.Fuzz(func(t *testing.T, line []byte) {
 		defer fuzztest.Limits(t, 1<<20+1500*len(line))()

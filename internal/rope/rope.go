@@ -9,8 +9,6 @@ package rope
 
 import (
 	"unsafe"
-
-	"github.com/sftseq/sftseq/internal/wtf8"
 )
 
 // A Rope is a text. The zero value is an empty one.
@@ -66,8 +64,8 @@ func (r *Rope) Room() int {
 func measure(text []byte) size {
 	s := size{bytes: len(text)}
 	for i := 0; i < len(text); {
-		bytes, units := wtf8.Character(text[i])
-		if bytes == wtf8.HalfBytes && wtf8.Half(text[i:]) >= 0 {
+		bytes, units := CharacterLength(text[i])
+		if bytes == SurrogateBytes && Surrogate(text[i:]) >= 0 {
 			s.halves++
 		}
 		i += bytes

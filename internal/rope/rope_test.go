@@ -10,7 +10,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/internal/testenv"
-	"github.com/sftseq/sftseq/internal/wtf8"
 )
 
 // check compares a rope with a text of UTF-16 code units, and looks at its tree.
@@ -25,7 +24,7 @@ func check(t *testing.T, r *Rope, want []uint16) {
 	lone := -1
 	for i := 0; i < len(want); i++ {
 		c := rune(want[i])
-		if wtf8.First(c) && i+1 < len(want) && wtf8.Second(rune(want[i+1])) {
+		if IsHigh(c) && i+1 < len(want) && IsLow(rune(want[i+1])) {
 			i++
 		} else if utf16.IsSurrogate(c) {
 			lone = i
@@ -62,11 +61,11 @@ func encode(units []uint16) []byte {
 	for i := 0; i < len(units); i++ {
 		c := rune(units[i])
 		switch {
-		case i+1 < len(units) && wtf8.First(c) && wtf8.Second(rune(units[i+1])):
+		case i+1 < len(units) && IsHigh(c) && IsLow(rune(units[i+1])):
 			out = utf8.AppendRune(out, utf16.DecodeRune(c, rune(units[i+1])))
 			i++
 		case utf16.IsSurrogate(c):
-			out = wtf8.AppendHalf(out, c)
+			out = AppendSurrogate(out, c)
 		default:
 			out = utf8.AppendRune(out, c)
 		}
@@ -78,8 +77,8 @@ func encode(units []uint16) []byte {
 func decode(text []byte) []uint16 {
 	var out []uint16
 	for len(text) > 0 {
-		if h := wtf8.Half(text); h >= 0 {
-			out, text = append(out, uint16(h)), text[wtf8.HalfBytes:]
+		if h := Surrogate(text); h >= 0 {
+			out, text = append(out, uint16(h)), text[SurrogateBytes:]
 			continue
 		}
 		c, n := utf8.DecodeRune(text)

@@ -3,8 +3,6 @@ package rope
 import (
 	"unicode/utf16"
 	"unicode/utf8"
-
-	"github.com/sftseq/sftseq/internal/wtf8"
 )
 
 // ReplaceUnits is [Rope.Replace] for whoever counts UTF-16 code units: the text becomes
@@ -16,21 +14,21 @@ func (r *Rope) ReplaceUnits(start, end int, text []byte) {
 	var head, tail []byte // what stays of the characters that are cut, and halves beside the text
 	if cutStart {
 		high, _ := utf16.EncodeRune(r.rune(from))
-		head = wtf8.AppendHalf(nil, high)
-	} else if h := r.half(from - wtf8.HalfBytes); wtf8.First(h) {
-		from -= wtf8.HalfBytes
-		head = wtf8.AppendHalf(nil, h)
+		head = AppendSurrogate(nil, high)
+	} else if h := r.half(from - SurrogateBytes); IsHigh(h) {
+		from -= SurrogateBytes
+		head = AppendSurrogate(nil, h)
 	}
 	if cutEnd {
 		_, low := utf16.EncodeRune(r.rune(to))
-		tail = wtf8.AppendHalf(nil, low)
+		tail = AppendSurrogate(nil, low)
 		to += utf8.UTFMax
-	} else if h := r.half(to); wtf8.Second(h) {
-		to += wtf8.HalfBytes
-		tail = wtf8.AppendHalf(nil, h)
+	} else if h := r.half(to); IsLow(h) {
+		to += SurrogateBytes
+		tail = AppendSurrogate(nil, h)
 	}
 	if head != nil || tail != nil {
-		text = wtf8.Append(wtf8.Append(head, text), tail)
+		text = AppendText(AppendText(head, text), tail)
 	}
 	r.Replace(from, to, text)
 }
@@ -53,7 +51,7 @@ func (r *Rope) find(unit int) (at int, inside bool) {
 		return at + unit, false
 	}
 	for text := n.text; unit > 0; {
-		bytes, units := wtf8.Character(text[0])
+		bytes, units := CharacterLength(text[0])
 		if unit < units {
 			return at, true
 		}
@@ -74,14 +72,14 @@ func (r *Rope) rune(at int) rune {
 
 // half is the half of a pair that stands alone at a byte offset, or -1.
 func (r *Rope) half(at int) rune {
-	if r.root.of().halves == 0 || at < 0 || at+wtf8.HalfBytes > r.Len() {
+	if r.root.of().halves == 0 || at < 0 || at+SurrogateBytes > r.Len() {
 		return -1
 	}
-	var text [wtf8.HalfBytes]byte
+	var text [SurrogateBytes]byte
 	for i := range text {
 		text[i] = r.Byte(at + i)
 	}
-	return wtf8.Half(text[:])
+	return Surrogate(text[:])
 }
 
 // LoneHalf is the UTF-16 offset of the first half of a surrogate pair that stands alone,
@@ -98,8 +96,8 @@ func (r *Rope) LoneHalf() int {
 			unit, n = unit+n.left.units, n.right
 		}
 	}
-	for text := n.text; wtf8.Half(text) < 0; {
-		bytes, units := wtf8.Character(text[0])
+	for text := n.text; Surrogate(text) < 0; {
+		bytes, units := CharacterLength(text[0])
 		text, unit = text[bytes:], unit+units
 	}
 	return unit

@@ -7,7 +7,7 @@ import (
 	"os"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/checksum"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // checksumKey is the key of the metadata whose value is the checksum of the whole file, in
@@ -15,7 +15,7 @@ import (
 const checksumKey = "sftseq.checksum"
 
 // noDigits is the checksum in what is summed.
-var noDigits = checksum.Kind + ":" + strings.Repeat("0", 32)
+var noDigits = atomicfile.ChecksumKind + ":" + strings.Repeat("0", 32)
 
 // A stated checksum is what a file says of itself, and what was read of it so far.
 type stated struct {
@@ -30,7 +30,7 @@ func statedBy(start []byte, metadata map[string]string) (*stated, error) {
 	if !ok {
 		return nil, nil
 	}
-	kind, hash, err := checksum.Like(text)
+	kind, hash, err := atomicfile.ChecksumLike(text)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %s: %w", metadataKey, checksumKey, err)
 	}
@@ -47,7 +47,7 @@ func (s *stated) compare() error {
 	if s == nil {
 		return nil
 	}
-	if found := checksum.Text(s.kind, s.hash); found != s.text {
+	if found := atomicfile.ChecksumText(s.kind, s.hash); found != s.text {
 		return fmt.Errorf("expected the checksum %s, as the file itself states, found %s: it is damaged, or another program has changed it and kept %q in its %s",
 			s.text, found, checksumKey, metadataKey)
 	}
@@ -57,14 +57,14 @@ func (s *stated) compare() error {
 // withChecksum puts the checksum into the header of a file with these tensors, which was
 // made with noDigits in its place.
 func withChecksum(header []byte, tensors []Tensor) ([]byte, error) {
-	hash := checksum.New()
+	hash := atomicfile.NewChecksum()
 	hash.Write(header)
 	if err := writeData(hash, tensors); err != nil {
 		return nil, err
 	}
 	// With its key, whose quotes no text of the metadata can have.
 	value := func(text string) []byte { return fmt.Appendf(nil, `"%s":"%s"`, checksumKey, text) }
-	return bytes.Replace(header, value(noDigits), value(checksum.Text(checksum.Kind, hash)), 1), nil
+	return bytes.Replace(header, value(noDigits), value(atomicfile.ChecksumText(atomicfile.ChecksumKind, hash)), 1), nil
 }
 
 // Stated reports whether a file states its checksum, as those of [Write] do. Files of other

@@ -6,7 +6,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/rope"
-	"github.com/sftseq/sftseq/internal/wtf8"
 )
 
 // insert puts the JSON string at a path in the place of what is from start to end, in
@@ -17,7 +16,7 @@ func (d *document) insert(path string, value json.RawMessage, start, end int) er
 		if err := d.session.yield(len(text)); err != nil {
 			return err
 		}
-		if lone := wtf8.Lone(text); lone >= 0 && !d.text.UTF16 {
+		if lone := rope.LoneSurrogate(text); lone >= 0 && !d.text.UTF16 {
 			return badParam(path, "%v", jsonlines.Lone(text, lone, at))
 		}
 		at += len(text)

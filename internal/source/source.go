@@ -1,5 +1,5 @@
-// Package source opens what is to be read from its beginning to its end: a file or
-// standard input, plain or compressed by gzip or Zstandard.
+// Package source opens a file or standard input, plain or compressed by gzip or Zstandard, for reading
+// from its beginning to its end, and counts the rows that a conversion skips there.
 package source
 
 import (

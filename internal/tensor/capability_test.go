@@ -6,7 +6,6 @@ import (
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/lockstep"
-	"github.com/sftseq/sftseq/internal/tensor/replay"
 )
 
 // scaling is a device with one ability.
@@ -18,7 +17,7 @@ func (scaling) LossScaling() bool { return true }
 // it gives.
 func TestAbility(t *testing.T) {
 	able, plain := scaling{cpu.New(1)}, cpu.New(1)
-	var choices replay.Choices
+	var choices lockstep.Choices
 	for name, c := range map[string]struct {
 		device tensor.Device
 		able   bool

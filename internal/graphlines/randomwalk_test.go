@@ -1,4 +1,4 @@
-package randomwalk
+package graphlines
 
 import (
 	"context"
@@ -39,7 +39,7 @@ func TestWalk(t *testing.T) {
 		{"an edge twice, and a dead end", twice, "[[0 0.6666667 0 0.44444445] [0 0.6666667 0 0.44444445] [0 0 0 0]]"},
 		{"no edges", undirected(2), "[[0 0 0 0] [0 0 0 0]]"},
 	} {
-		if err := Append(t.Context(), c.x.Features, c.x.Edges, 4); err != nil || fmt.Sprint(c.x.Features) != c.want {
+		if err := AppendWalk(t.Context(), c.x.Features, c.x.Edges, 4); err != nil || fmt.Sprint(c.x.Features) != c.want {
 			t.Errorf("%s: %v, %v, expected %s", c.name, c.x.Features, err, c.want)
 		}
 	}
@@ -64,7 +64,7 @@ func TestWalkDense(t *testing.T) {
 	for _, e := range x.Edges {
 		matrix[e.Source][e.Target] += 1 / degree[e.Source]
 	}
-	if err := Append(t.Context(), x.Features, x.Edges, steps); err != nil {
+	if err := AppendWalk(t.Context(), x.Features, x.Edges, steps); err != nil {
 		t.Fatal(err)
 	}
 	power = matrix
@@ -98,7 +98,7 @@ func TestWalkVanishes(t *testing.T) {
 		}
 	}
 	// A node of the chain is reached once from each before it, and has dead+2 edges.
-	if err := AppendWithin(t.Context(), x.Features, x.Edges, steps, chain*chain/2*(dead+2)); err != nil {
+	if err := AppendWalkWithin(t.Context(), x.Features, x.Edges, steps, chain*chain/2*(dead+2)); err != nil {
 		t.Error(err)
 	}
 }
@@ -107,10 +107,10 @@ func TestWalkVanishes(t *testing.T) {
 func TestWithin(t *testing.T) {
 	triangle := func() *seq.Example { return undirected(3, [2]int32{0, 1}, [2]int32{1, 2}, [2]int32{2, 0}) }
 	// From each of three nodes the first step adds along 2 edges, the second along 4.
-	if x := triangle(); AppendWithin(t.Context(), x.Features, x.Edges, 2, 18) != nil {
+	if x := triangle(); AppendWalkWithin(t.Context(), x.Features, x.Edges, 2, 18) != nil {
 		t.Error("18 additions are too few")
 	}
-	if x := triangle(); AppendWithin(t.Context(), x.Features, x.Edges, 2, 17) != ErrTooLong {
+	if x := triangle(); AppendWalkWithin(t.Context(), x.Features, x.Edges, 2, 17) != ErrTooLong {
 		t.Error("17 additions are enough")
 	}
 }
@@ -119,7 +119,7 @@ func TestWithin(t *testing.T) {
 func TestCancelled(t *testing.T) {
 	done, cancel := context.WithCancel(t.Context())
 	cancel()
-	if err := Append(done, make([][]float32, 2), nil, 1); err != context.Canceled {
+	if err := AppendWalk(done, make([][]float32, 2), nil, 1); err != context.Canceled {
 		t.Errorf("%v", err)
 	}
 }

@@ -1,4 +1,4 @@
-package skipped
+package source
 
 import (
 	"errors"
@@ -9,13 +9,13 @@ import (
 // TestRows: rows are counted by reason, the first places of each are told of with what was
 // wrong there, and a note comes once.
 func TestRows(t *testing.T) {
-	s := New()
+	s := NewSkipped()
 	for i := range 5 {
 		s.Read++
-		s.Add(fmt.Sprintf("a.csv:%d", i), Because("no label", nil))
+		s.Add(fmt.Sprintf("a.csv:%d", i), Skip("no label", nil))
 	}
 	s.Read++
-	s.Add("b.csv:9", Because("a bad number", errors.New(`found "x"`)))
+	s.Add("b.csv:9", Skip("a bad number", errors.New(`found "x"`)))
 	s.Repeated.Add(func() string { return "c.csv:1" })
 	s.SameID.Add(func() string { return "c.csv:2" })
 	s.Note("a note")

@@ -1,5 +1,4 @@
-// Package randomwalk says of the nodes of a graph how likely a random walk from each is back.
-package randomwalk
+package graphlines
 
 import (
 	"context"
@@ -10,15 +9,15 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Names are the features of a random walk of so many steps.
-func Names(steps int) (names []string) {
+// WalkNames returns the names of the features that a random walk of the given number of steps adds.
+func WalkNames(steps int) (names []string) {
 	for k := range steps {
 		names = append(names, "rw"+strconv.Itoa(k+1))
 	}
 	return names
 }
 
-// Append appends to the features of each node the probabilities that a random walk from it is back after 1
+// AppendWalk appends to the features of each node the probabilities that a random walk from it is back after 1
 // to so many steps, the diagonals of (D⁻¹A)ᵏ. A step takes each of the edges that lead from a node with
 // the same probability; where none does, the walk ends. They say where a node is among the others
 // without naming any (Dwivedi et al., "Graph Neural Networks with Learnable Structural and Positional
@@ -27,15 +26,15 @@ func Names(steps int) (names []string) {
 // The probabilities are exact, and sparse: from each node on they go along the edges, so that a graph
 // costs at most steps × nodes × edges additions, and less where few nodes are within reach. A sum has
 // the order of the edges.
-func Append(ctx context.Context, features [][]float32, edges []seq.Edge, steps int) error {
-	return AppendWithin(ctx, features, edges, steps, math.MaxInt)
+func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, steps int) error {
+	return AppendWalkWithin(ctx, features, edges, steps, math.MaxInt)
 }
 
 // ErrTooLong is of walks that take more additions than they may.
 var ErrTooLong = errors.New("its random walks take too long")
 
-// AppendWithin is [Append] with so many additions at most, for a graph that somebody waits for.
-func AppendWithin(ctx context.Context, features [][]float32, edges []seq.Edge, steps, additions int) error {
+// AppendWalkWithin is [AppendWalk] with so many additions at most, for a graph that somebody waits for.
+func AppendWalkWithin(ctx context.Context, features [][]float32, edges []seq.Edge, steps, additions int) error {
 	if steps == 0 {
 		return nil
 	}

@@ -1,4 +1,4 @@
-package ranking
+package evaluation
 
 import (
 	"strings"

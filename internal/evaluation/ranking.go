@@ -1,4 +1,4 @@
-package ranking
+package evaluation
 
 import (
 	"bytes"
@@ -12,13 +12,13 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Possible reports whether a model says of two sequences that they belong together.
-func Possible(c *sft.Config) bool { return c.Sequences() == 2 && c.NumLabels == 2 }
+// CanRank reports whether a model predicts whether two sequences belong together.
+func CanRank(c *sft.Config) bool { return c.Sequences() == 2 && c.NumLabels == 2 }
 
-// Rank has at most limit queries rank all documents but themselves, by the log odds of
-// class 1 of the pair of both, query first: the order of the scores that serve has for
-// a pair, before they are rounded. A query is the first of a pair of class 1. Without
-// one the result is nil. Start is told their number, and done is called after each.
+// Rank ranks all other documents for each of at most limit queries, by the log odds of class 1 of the pair
+// (query, document): the order of the scores of serve, before rounding. Every first document of a pair
+// of class 1 is a query; without any the result is nil. Rank calls start with the number of queries and
+// done after each.
 func (d *Documents) Rank(ctx context.Context, limit int, start func(queries int) (done func())) (*metrics.Ranking, error) {
 	queries, all := d.queries(limit)
 	if len(queries) == 0 {
@@ -54,9 +54,8 @@ func (d *Documents) Rank(ctx context.Context, limit int, start func(queries int)
 	return r, nil
 }
 
-// queries are the documents that others belong to, and their number: at most limit
-// of them, those of the smallest fingerprints. So neither the model nor the order of
-// the rows has a say in which ones are drawn, or in the order that they are added in.
+// queries returns at most limit queries, those with the smallest fingerprints, and the number of all. So the
+// choice and its order depend neither on the model nor on the order of the rows.
 func (d *Documents) queries(limit int) (drawn []int, all int) {
 	for n, x := range d.all {
 		if len(x.related) > 0 {
@@ -69,7 +68,7 @@ func (d *Documents) queries(limit int) (drawn []int, all int) {
 	return drawn[:min(limit, len(drawn))], len(drawn)
 }
 
-// scores are those of all documents but the query itself.
+// scores returns the score of every document except the query.
 func (d *Documents) scores(ctx context.Context, query int) ([]float64, error) {
 	var candidates [][]float32
 	for n, x := range d.all {
@@ -97,11 +96,11 @@ func (d *Documents) scores(ctx context.Context, query int) ([]float64, error) {
 	return scores, nil
 }
 
-// relatedTo are the places in a query's scores of what belongs to it.
+// relatedTo returns the indices, in the scores of a query, of the documents that belong to it.
 func (d *Documents) relatedTo(query int) []int {
 	related := slices.Clone(d.all[query].related)
 	slices.Sort(related)
-	related = slices.Compact(related) // a pair may be there twice
+	related = slices.Compact(related) // a pair may occur twice
 	for i, n := range related {
 		if n > query {
 			related[i]--

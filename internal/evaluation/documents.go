@@ -1,7 +1,4 @@
-// Package ranking measures how far in front a model of pairs puts the documents that belong
-// to a query, among all documents of a split. Each document is encoded once, however many
-// pairs it is in.
-package ranking
+package evaluation
 
 import (
 	"context"
@@ -12,27 +9,27 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Documents are the distinct ones of pairs, by the tokens that the model reads of
-// them.
+// Documents are the distinct documents of a split of pairs, by the tokens that the model reads. They measure
+// retrieval: at which rank a pair model puts the documents that belong to a query among all documents.
+// Each document is encoded once, however many pairs it is in.
 type Documents struct {
 	scorer *sft.Scorer
 	embed  Embed
-	at     map[fingerprint]int // places in all
-	all    []document          // in the order that they appear in
+	at     map[fingerprint]int // indices in all
+	all    []document          // in order of first appearance
 }
 
 type document struct {
 	fingerprint fingerprint
-	row         uint32 // the first that it is in
+	row         uint32 // the first row that contains it
 	vector      []float32
-	related     []int // the second ones of pairs of class 1 that it is the first of
+	related     []int // second documents of the pairs of class 1 whose first document it is
 }
 
 // fingerprint is the SHA-256 of a document's tokens.
 type fingerprint [sha256.Size]byte
 
-// NewDocuments begins with none. Embed computes the vectors, such as the scorer's
-// Embeddings.
+// NewDocuments returns an empty set. Embed computes the vectors; the scorer's Embeddings is one such function.
 func NewDocuments(s *sft.Scorer, embed Embed) *Documents {
 	return &Documents{scorer: s, embed: embed, at: map[fingerprint]int{}}
 }
@@ -40,7 +37,7 @@ func NewDocuments(s *sft.Scorer, embed Embed) *Documents {
 // Embed computes the vector of each sequence.
 type Embed func(ctx context.Context, sequences [][]int32) ([][]float32, error)
 
-// Score is the scorer's Examples, bit for bit. It keeps what ranking needs.
+// Score returns what the scorer's Examples returns, bit for bit, and keeps the vectors and pairs for Rank.
 func (d *Documents) Score(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 	var unknown [][]int32
 	known := len(d.all)

@@ -1,9 +1,4 @@
-// Package replay runs a model on the tokens that another device has sampled.
-//
-// Where scores of two tokens are closer than what devices or precisions differ
-// by, they sample different tokens, and results differ by more than rounding
-// explains. With the choices given, what is left is rounding.
-package replay
+package lockstep
 
 import (
 	"context"
@@ -13,21 +8,23 @@ import (
 	"sync"
 
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/tensor/lockstep"
 )
 
-// Choices are what the samplers of some programs chose, in the order of their
-// launches. The zero value is empty.
+// Choices replay a model on the tokens that another device has sampled. They hold what the samplers of
+// some programs chose, in the order of their launches. The zero value is empty.
+//
+// Where two scores differ by less than devices or precisions do, two devices sample different tokens,
+// and their results differ by more than rounding. With the choices replayed, the difference is rounding.
 type Choices struct {
 	mu    sync.Mutex
 	list  []choice
 	next  int
-	flips []lockstep.Flip
+	flips []Flip
 }
 
 // choice is that of one launch, and the words of its tensors.
 type choice struct {
-	*lockstep.Choice
+	*Choice
 	words [3][]uint32
 }
 
@@ -38,7 +35,7 @@ func tensors(k tensor.Sample) [3]*tensor.Tensor {
 // Record returns a device that runs one program at a time and adds what it
 // chooses to c.
 func (c *Choices) Record(d tensor.Device) tensor.Device {
-	return &device{d, func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error {
+	return &choosingDevice{d, func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error {
 		made, err := read(p, k, mem)
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -52,11 +49,11 @@ func (c *Choices) Record(d tensor.Device) tensor.Device {
 // programs that they were recorded from.
 func (c *Choices) Give(d tensor.Device) tensor.Device {
 	c.next, c.flips = 0, nil
-	return &device{d, c.give}
+	return &choosingDevice{d, c.give}
 }
 
 // Flips are the choices that would have been others, had they not been given.
-func (c *Choices) Flips() []lockstep.Flip {
+func (c *Choices) Flips() []Flip {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.flips)
@@ -95,7 +92,7 @@ func (c *Choices) give(p *tensor.Program, k tensor.Sample, mem tensor.Binding) e
 }
 
 func read(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (c choice, err error) {
-	if c.Choice, err = lockstep.ReadChoice(p, k, mem); err != nil {
+	if c.Choice, err = ReadChoice(p, k, mem); err != nil {
 		return c, err
 	}
 	for i, t := range tensors(k) {
@@ -107,8 +104,8 @@ func read(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (c choice, err
 	return c, nil
 }
 
-// device stops behind each sampler.
-type device struct {
+// choosingDevice stops behind each sampler.
+type choosingDevice struct {
 	tensor.Device
 	visit visit
 }
@@ -116,23 +113,23 @@ type device struct {
 type visit func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error
 
 // Slots is one, so that there is one order.
-func (*device) Slots() int { return 1 }
+func (*choosingDevice) Slots() int { return 1 }
 
 // Unwrap returns the device that computes.
-func (d *device) Unwrap() tensor.Device { return d.Device }
+func (d *choosingDevice) Unwrap() tensor.Device { return d.Device }
 
-// executable is a program whose segments end behind each sampler too.
-type executable struct {
+// choosingExecutable is a program whose segments end behind each sampler too.
+type choosingExecutable struct {
 	tensor.Executable
 	program *tensor.Program // with those segments
 	first   []int           // of those, by segment; and their number
 	visit   visit
 }
 
-func (d *device) Prepare(p *tensor.Program) (tensor.Executable, error) {
+func (d *choosingDevice) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	cut := *p
 	cut.Segments = nil
-	x := &executable{program: &cut, visit: d.visit}
+	x := &choosingExecutable{program: &cut, visit: d.visit}
 	for _, s := range p.Segments {
 		x.first = append(x.first, len(cut.Segments))
 		from := s.From
@@ -149,7 +146,7 @@ func (d *device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return x, err
 }
 
-func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+func (x *choosingExecutable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	for s := x.first[from]; s < x.first[to]; s++ {
 		if err := x.Executable.Run(ctx, mem, s, s+1); err != nil {
 			return err
@@ -164,6 +161,6 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 }
 
 // Inspect lets the device choose for itself.
-func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) error {
+func (x *choosingExecutable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) error {
 	return x.Executable.Inspect(ctx, mem, x.first[from], x.first[to], visit)
 }

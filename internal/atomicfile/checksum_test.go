@@ -1,4 +1,4 @@
-package checksum
+package atomicfile
 
 import (
 	"io"
@@ -15,7 +15,7 @@ func TestText(t *testing.T) {
 		"xxh128:8cf1e1713a4747bfae457d0a3898c224": text,
 	} {
 		for _, piece := range []int{1, 63, 1024, len(text) + 1} {
-			kind, h, err := Like("xxh128:" + strings.Repeat("0", 32))
+			kind, h, err := ChecksumLike("xxh128:" + strings.Repeat("0", 32))
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -24,7 +24,7 @@ func TestText(t *testing.T) {
 				io.WriteString(h, rest[:n])
 				rest = rest[n:]
 			}
-			if got := Text(kind, h); got != want {
+			if got := ChecksumText(kind, h); got != want {
 				t.Errorf("%d bytes in pieces of %d: %s, want %s", len(text), piece, got, want)
 			}
 		}
@@ -34,7 +34,7 @@ func TestText(t *testing.T) {
 // TestLikeRefuses what is no checksum.
 func TestLikeRefuses(t *testing.T) {
 	for _, bad := range []string{"", "xxh128", "xxh128:", "xxh128:99", "md5:" + strings.Repeat("0", 32), "xxh128:" + strings.Repeat("0", 31) + "g", strings.Repeat("x", 1000)} {
-		if _, _, err := Like(bad); err == nil || len(err.Error()) > 300 {
+		if _, _, err := ChecksumLike(bad); err == nil || len(err.Error()) > 300 {
 			t.Errorf("%q: error %v", bad, err)
 		}
 	}

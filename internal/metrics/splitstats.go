@@ -1,0 +1,77 @@
+package metrics
+
+import (
+	"io"
+	"maps"
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Stats describes the rows of a split: lengths, labels and numbers.
+type Stats struct {
+	Name      string              `json:"split"`
+	Rows      int64               `json:"rows"`
+	Lengths   seq.Quantiles       `json:"lengths"`
+	Labels    map[string]int64    `json:"labels"`
+	Tokens    int64               `json:"tokens,omitempty"`         // tagging: number of labelled and unlabelled tokens; Labels counts these
+	PerRow    []int64             `json:"labels_per_row,omitempty"` // multi-label: rows by number of labels
+	Numbers   []seq.NumberSummary `json:"numbers,omitempty"`        // regression
+	Histogram []Bin               `json:"histogram"`
+}
+
+// Bin counts the rows of lengths from From to below To.
+type Bin struct {
+	From int64 `json:"from"`
+	To   int64 `json:"to"`
+	Rows int64 `json:"rows"`
+}
+
+// SplitStats reads a split to its end and closes it.
+func SplitStats(name string, r *seq.Reader) (Stats, error) {
+	defer r.Close()
+	summary, counts := seq.NewSummary(r.Spec()), map[int]int64{} // by bin
+	for {
+		rows, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return Stats{}, err
+		}
+		for i := range rows.Len() {
+			summary.AddRow(rows, i)
+			counts[binOf(int64(rows.Length(i)))]++
+		}
+	}
+	s := Stats{Name: name, Rows: summary.Rows(), Lengths: summary.Lengths(), Labels: summary.Labels(r.Spec().LabelNames), PerRow: summary.LabelsPerRow(), Numbers: summary.Numbers()}
+	if r.Spec().Task == seq.Tagging {
+		for _, n := range s.Labels {
+			s.Tokens += n
+		}
+	}
+	for _, at := range slices.Sorted(maps.Keys(counts)) {
+		s.Histogram = append(s.Histogram, Bin{binEdges[at], binEdges[at+1], counts[at]})
+	}
+	return s, nil
+}
+
+// binEdges are the lower bounds of the bins: eight for each power of two, where lengths are integers.
+var binEdges = func() (edges []int64) {
+	for k := 0.0; k < 8*40; k++ {
+		if edge := int64(math.Ceil(math.Exp2(k / 8))); len(edges) == 0 || edge > edges[len(edges)-1] {
+			edges = append(edges, edge)
+		}
+	}
+	return edges
+}()
+
+// binOf returns the index of the bin of a length.
+func binOf(length int64) int {
+	at, found := slices.BinarySearch(binEdges, max(1, length))
+	if !found {
+		at--
+	}
+	return at
+}

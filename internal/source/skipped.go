@@ -1,0 +1,134 @@
+package source
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+)
+
+// SkipReason is the reason for which a conversion skips a row. Rows are counted by Kind.
+type SkipReason struct {
+	Kind   string
+	Detail error // of this row; may be nil
+	Fatal  bool  // the conversion fails
+}
+
+// Skip returns a reason to skip one row.
+func Skip(kind string, detail error) *SkipReason {
+	return &SkipReason{Kind: kind, Detail: detail}
+}
+
+func (r *SkipReason) String() string {
+	if r.Detail == nil {
+		return r.Kind
+	}
+	return r.Kind + ": " + r.Detail.Error()
+}
+
+// Skipped counts the rows that a conversion skips, by reason, with the places of the first few, and rows
+// that it keeps but reports.
+type Skipped struct {
+	Read     int64
+	Reasons  map[string]*SkippedKind // by [SkipReason.Kind]
+	Repeated SkippedKind             // kept rows with the text of an earlier row
+	SameID   SkippedKind             // kept rows with the id of an earlier row
+
+	mu    sync.Mutex // guards notes
+	notes []string   // remarks on files, a line each
+}
+
+// SkippedKind counts the rows with one kind of reason.
+type SkippedKind struct {
+	Rows   int64
+	Places []string // the first maxPlaces, each with its detail
+}
+
+// maxPlaces is the number of places that are reported for a kind.
+const maxPlaces = 3
+
+// NewSkipped returns an empty count.
+func NewSkipped() *Skipped { return &Skipped{Reasons: map[string]*SkippedKind{}} }
+
+// Add counts a skipped row at a place.
+func (s *Skipped) Add(place string, why *SkipReason) {
+	k := s.Reasons[why.Kind]
+	if k == nil {
+		k = &SkippedKind{}
+		s.Reasons[why.Kind] = k
+	}
+	if why.Detail != nil {
+		place += ": " + why.Detail.Error()
+	}
+	k.Add(func() string { return place })
+}
+
+// Note adds a remark on a file, unless it was added before: files may be read twice. Note may be called
+// concurrently.
+func (s *Skipped) Note(line string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !slices.Contains(s.notes, line) {
+		s.notes = append(s.notes, line)
+	}
+}
+
+// Add counts a row. It calls place for the first few only.
+func (k *SkippedKind) Add(place func() string) {
+	k.Rows++
+	if len(k.Places) < maxPlaces {
+		k.Places = append(k.Places, place())
+	}
+}
+
+// Left returns the number of skipped rows.
+func (s *Skipped) Left() (n int64) {
+	for _, k := range s.Reasons {
+		n += k.Rows
+	}
+	return n
+}
+
+// Counts returns the number of skipped rows by kind of reason.
+func (s *Skipped) Counts() map[string]int64 {
+	out := map[string]int64{}
+	for kind, k := range s.Reasons {
+		out[kind] = k.Rows
+	}
+	return out
+}
+
+// Nothing returns the error of a conversion that skipped every row.
+func (s *Skipped) Nothing() error {
+	return fmt.Errorf("no row of %d can be used\n%s", s.Read, strings.TrimSpace(s.String()))
+}
+
+// String describes the skipped rows, a line for each kind and place.
+func (s *Skipped) String() string {
+	var out strings.Builder
+	tell := func(k *SkippedKind, what string) {
+		fmt.Fprintf(&out, "%d of %d rows %s\n", k.Rows, s.Read, what)
+		for _, p := range k.Places {
+			fmt.Fprintf(&out, "  %s\n", p)
+		}
+		if more := k.Rows - int64(len(k.Places)); more > 0 {
+			fmt.Fprintf(&out, "  and %d more\n", more)
+		}
+	}
+	for _, kind := range slices.Sorted(maps.Keys(s.Reasons)) {
+		tell(s.Reasons[kind], "left out: "+kind)
+	}
+	if s.Repeated.Rows > 0 {
+		tell(&s.Repeated, "have the text of an earlier one, and are kept")
+	}
+	if s.SameID.Rows > 0 {
+		tell(&s.SameID, "have the id of an earlier one, and are kept: it does not tell them apart")
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, line := range s.notes {
+		fmt.Fprintln(&out, line)
+	}
+	return out.String()
+}
