@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/collective"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -121,14 +121,14 @@ func LoadSharedCheckpoint(c Communicator, dir string) (*Checkpoint, error) {
 			err = nil // which all are to find
 		}
 	}
-	all, err := collective.Agree(c, err, found)
+	all, err := distributed.Agree(c, err, found)
 	if err != nil {
 		return nil, err
 	}
 	if all[0] == 0 {
 		return nil, &fs.PathError{Op: "open", Path: path, Err: fs.ErrNotExist}
 	}
-	if text, err = collective.Broadcast(c, text, nil); err != nil {
+	if text, err = distributed.Broadcast(c, text, nil); err != nil {
 		return nil, err
 	}
 	ts, meta, err := safetensors.ReadFrom(bytes.NewReader(text), int64(len(text)), path)

@@ -12,8 +12,8 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/collective/local"
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -135,7 +135,7 @@ func TestEnsemble(t *testing.T) {
 		}
 		ranked := make([][]Output, 2)
 		var group sync.WaitGroup
-		for rank, world := range local.New(len(ranked)) {
+		for rank, world := range distributed.NewLocal(len(ranked)) {
 			group.Go(func() {
 				if err := s.CompareRanks(world, nil, nil); err != nil {
 					t.Error(err)
@@ -311,7 +311,7 @@ func TestRanksOfEnsembles(t *testing.T) {
 			want += "how many models there are"
 		}
 		var group sync.WaitGroup
-		for rank, world := range local.New(2) {
+		for rank, world := range distributed.NewLocal(2) {
 			group.Go(func() {
 				if err := pair[rank].CompareRanks(world, nil, nil); err == nil || !strings.Contains(err.Error(), want) {
 					t.Errorf("%v, expected %q in it", err, want)

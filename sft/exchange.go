@@ -6,8 +6,7 @@ import (
 	"math"
 	"time"
 
-	"github.com/sftseq/sftseq/internal/collective"
-	"github.com/sftseq/sftseq/internal/reduction"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -34,7 +33,7 @@ func mostSums(c Communicator, lengths []int32, batch int) int {
 		return 0
 	}
 	tokens, _ := largestMicroBatch(lengths, batch)
-	return reduction.MostSums(batch, tokens)
+	return distributed.MostSums(batch, tokens)
 }
 
 // newExchange returns nil for a single process. Each rank brings up to so many sums.
@@ -53,7 +52,7 @@ func newExchange(c Communicator, e *engine, sums int) (*exchange, error) {
 }
 
 // cut is where the words of a rank begin.
-func (x *exchange) cut(rank int) int { return reduction.Cut(x.engine.params.Words, x.Size(), rank) }
+func (x *exchange) cut(rank int) int { return distributed.Cut(x.engine.params.Words, x.Size(), rank) }
 
 // words is how many a rank adds up.
 func (x *exchange) words(rank int) int { return x.cut(rank+1) - x.cut(rank) }
@@ -67,7 +66,7 @@ func (x *exchange) share(gs [][]seq.Example) (from, to int) {
 	return cuts[x.Rank()], cuts[x.Rank()+1]
 }
 
-// deal is [reduction.Deal] of micro-batches.
+// deal is [distributed.Deal] of micro-batches.
 func deal(gs [][]seq.Example, ranks int) (cuts []int) {
 	tokens := make([]int, len(gs))
 	for i, g := range gs {
@@ -75,7 +74,7 @@ func deal(gs [][]seq.Example, ranks int) (cuts []int) {
 			tokens[i] += e.Length()
 		}
 	}
-	return reduction.Deal(tokens, ranks)
+	return distributed.Deal(tokens, ranks)
 }
 
 // finish has every rank know the sum and the results of all micro-batches, or the error of
@@ -87,7 +86,7 @@ func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, resu
 	if err == nil && step%checkEvery == 0 {
 		hash, err = x.engine.hash()
 	}
-	hashes, err := collective.Agree(x, stopped(ctx, err), hash)
+	hashes, err := distributed.Agree(x, stopped(ctx, err), hash)
 	if err != nil {
 		return err
 	}
@@ -106,7 +105,7 @@ func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, resu
 // add returns the rank's share of the sum of all micro-batches. A rank that fails goes
 // through all calls with the others, and tells of it in the last one.
 func (x *exchange) add(ctx context.Context, t *tree, leaves int, cuts []int) ([]uint32, error) {
-	mine := reduction.Frontier(leaves, cuts[x.Rank()], cuts[x.Rank()+1])
+	mine := distributed.Frontier(leaves, cuts[x.Rank()], cuts[x.Rank()+1])
 	sendCounts, receiveCounts := make([]int, x.Size()), make([]int, x.Size())
 	send := make([]uint32, len(mine)*x.engine.params.Words)
 	at, total := 0, 0
@@ -123,7 +122,7 @@ func (x *exchange) add(ctx context.Context, t *tree, leaves int, cuts []int) ([]
 			at += x.words(r)
 		}
 		sendCounts[r] = len(mine) * x.words(r)
-		receiveCounts[r] = len(reduction.Frontier(leaves, cuts[r], cuts[r+1])) * x.words(x.Rank())
+		receiveCounts[r] = len(distributed.Frontier(leaves, cuts[r], cuts[r+1])) * x.words(x.Rank())
 		total += receiveCounts[r]
 	}
 	received := make([]uint32, total)
@@ -137,7 +136,7 @@ func (x *exchange) add(ctx context.Context, t *tree, leaves int, cuts []int) ([]
 	shares := newTree(x.shares, leaves)
 	defer shares.abandon()
 	for r := range x.Size() {
-		for _, n := range reduction.Frontier(leaves, cuts[r], cuts[r+1]) {
+		for _, n := range distributed.Frontier(leaves, cuts[r], cuts[r+1]) {
 			block, err := x.shares.take()
 			if err != nil {
 				return nil, fmt.Errorf("memory for the sums of ranks: %w", err)

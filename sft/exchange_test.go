@@ -10,9 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sftseq/sftseq/internal/collective"
-	"github.com/sftseq/sftseq/internal/collective/local"
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -121,7 +120,7 @@ func TestRanksDrift(t *testing.T) {
 	}
 	r := &ranksRun{train: train, val: val, config: trainingConfig(), settings: s, dir: t.TempDir(), device: onRank1(d)}
 	for rank, err := range r.run(t, 3) {
-		var known *collective.Error
+		var known *distributed.Error
 		if !errors.As(err, &known) || known.Rank != 1 || !strings.Contains(err.Error(), "rank 1: step 100: its weights are not those of rank 0") {
 			t.Errorf("rank %d: %v", rank, err)
 		}
@@ -261,11 +260,11 @@ func TestRanksStopUnstored(t *testing.T) {
 // TestRanksTooLarge: a model whose sums no message can have is refused before it is trained.
 func TestRanksTooLarge(t *testing.T) {
 	e := &engine{params: &Parameters{Words: 1 << 29}}
-	if _, err := newExchange(local.New(2)[0], e, 4); err == nil || !strings.Contains(err.Error(), "4 sums of gradients at once, 2147483648 words, and MPI counts at most 2147483647") {
+	if _, err := newExchange(distributed.NewLocal(2)[0], e, 4); err == nil || !strings.Contains(err.Error(), "4 sums of gradients at once, 2147483648 words, and MPI counts at most 2147483647") {
 		t.Error(err)
 	}
 	e = &engine{params: &Parameters{Words: 1<<29 - 1}, device: refusing{}}
-	if _, err := newExchange(local.New(2)[0], e, 4); !errors.Is(err, errRefused) {
+	if _, err := newExchange(distributed.NewLocal(2)[0], e, 4); !errors.Is(err, errRefused) {
 		t.Errorf("as many as there can be: %v", err)
 	}
 }
@@ -282,7 +281,7 @@ func (refusing) Prepare(*tensor.Program) (tensor.Executable, error) { return nil
 func TestRanksMemory(t *testing.T) {
 	config := trainingConfig()
 	blocks := int64(NewParameters(config).Words) * wordBytes
-	c := local.New(2)[0]
+	c := distributed.NewLocal(2)[0]
 	need := func(sums int) int64 {
 		e, err := newEngine(config, make([]float32, NewParameters(config).Words), cpu.New(1))
 		if err != nil {
@@ -308,7 +307,7 @@ func TestRanksMemory(t *testing.T) {
 
 // TestRanksReport: a report is of the steps since the one before.
 func TestRanksReport(t *testing.T) {
-	x := &exchange{Communicator: local.New(4)[0]}
+	x := &exchange{Communicator: distributed.NewLocal(4)[0]}
 	for i, c := range []struct {
 		busy     int
 		spent    time.Duration

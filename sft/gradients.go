@@ -7,7 +7,7 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/sftseq/sftseq/internal/reduction"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -178,7 +178,7 @@ func (a *accumulator) microBatches(ctx context.Context, group []*slot, t *tree, 
 			a.blocks.release(l.mem[tensor.Gradients])
 			continue
 		}
-		err = t.add(ctx, reduction.Node{Level: 0, Index: first + i}, l.mem[tensor.Gradients])
+		err = t.add(ctx, distributed.Node{Level: 0, Index: first + i}, l.mem[tensor.Gradients])
 	}
 	return err
 }

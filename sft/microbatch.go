@@ -1,7 +1,7 @@
 package sft
 
 import (
-	"github.com/sftseq/sftseq/internal/reduction"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -9,7 +9,7 @@ import (
 // microBatchTokens is where a micro-batch ends. Within a micro-batch every sum has one order;
 // the micro-batches are added by a fixed binary tree. So memory, threads and devices
 // decide how many micro-batches run at once, and never what they add up to.
-const microBatchTokens = reduction.MicroBatchTokens
+const microBatchTokens = distributed.MicroBatchTokens
 
 // forwardTokens is where a forward pass ends at best, which may be anywhere: no bit
 // of an output depends on what else is in its pass. A device that is wide says so.
@@ -29,7 +29,7 @@ func microBatches(examples []seq.Example, size int) [][]seq.Example {
 	}
 	var out [][]seq.Example
 	from := 0
-	for _, end := range reduction.MicroBatches(lengths, size) {
+	for _, end := range distributed.MicroBatches(lengths, size) {
 		out = append(out, examples[from:end])
 		from = end
 	}

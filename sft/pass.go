@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/sftseq/sftseq/internal/passes"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sinusoid"
 )
@@ -71,18 +70,26 @@ type recordedPass struct {
 	hidden    []*tensor.Tensor // [T, d], in hiddenMode
 }
 
-func init() {
-	passes.Record = func(config any, training bool, tokens, sequences int) (*tensor.Program, error) {
-		c, mode := config.(*Config), inferMode
-		if training {
-			mode = trainMode
-		}
-		p, err := newPass(c, NewParameters(c), passShape{Tokens: tokens, Sequences: sequences, Sampled: min(tokens, sequences*c.NumSampledTokens), Edges: edgeCapacity(c, plannedEdges*tokens)}, mode)
-		if err != nil {
-			return nil, err
-		}
-		return p.Program, nil
+// Program is the recorded pass of a model: kernel launches over tensors in an arena. Devices of package
+// device run it.
+type Program interface {
+	// Bytes returns the memory of one run: activations and inputs, without the weights.
+	Bytes() int64
+}
+
+// Record records the forward pass of a model, or with training the forward and backward pass, for a batch of
+// the given numbers of tokens and sequences.
+func Record(c *Config, training bool, tokens, sequences int) (Program, error) {
+	mode := inferMode
+	if training {
+		mode = trainMode
 	}
+	shape := passShape{Tokens: tokens, Sequences: sequences, Sampled: min(tokens, sequences*c.NumSampledTokens), Edges: edgeCapacity(c, plannedEdges*tokens)}
+	p, err := newPass(c, NewParameters(c), shape, mode)
+	if err != nil {
+		return nil, err
+	}
+	return p.Program, nil
 }
 
 // newPass records the model for batches of at most that shape.

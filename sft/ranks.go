@@ -12,7 +12,7 @@ import (
 	"os"
 	"sync"
 
-	"github.com/sftseq/sftseq/internal/collective"
+	"github.com/sftseq/sftseq/internal/distributed"
 )
 
 // Communicator connects the processes of a run, its ranks, which share the micro-batches of
@@ -35,12 +35,12 @@ const checkEvery = 100
 // run of one process is.
 func first(c Communicator) bool { return c == nil || c.Rank() == 0 }
 
-// agree is [collective.Agree] where there are several ranks.
+// agree is [distributed.Agree] where there are several ranks.
 func agree(c Communicator, err error) error {
 	if c == nil {
 		return err
 	}
-	_, err = collective.Agree(c, err, 0)
+	_, err = distributed.Agree(c, err, 0)
 	return err
 }
 
@@ -55,7 +55,7 @@ func stopped(ctx context.Context, err error) error {
 
 // agreed reports whether an error is known to all ranks already.
 func agreed(err error) bool {
-	var e *collective.Error
+	var e *distributed.Error
 	return errors.As(err, &e)
 }
 
@@ -101,7 +101,7 @@ func (t *Trainer) identity() (map[string]string, error) {
 // compareRanks refuses ranks that would not compute the same run.
 func (t *Trainer) compareRanks() error {
 	mine, err := t.identity()
-	return collective.Compare(t.options.Communicator, mine, err)
+	return distributed.Compare(t.options.Communicator, mine, err)
 }
 
 // programHash is that of the file that runs.
@@ -146,7 +146,7 @@ func (e *engine) hash() (uint64, error) {
 func differing(hashes []uint64, step int) error {
 	for r, h := range hashes {
 		if h != hashes[0] {
-			return &collective.Error{Rank: r, Err: fmt.Errorf("step %d: its weights are not those of rank 0 any more (%016x, %016x): it computes otherwise", step, h, hashes[0])}
+			return &distributed.Error{Rank: r, Err: fmt.Errorf("step %d: its weights are not those of rank 0 any more (%016x, %016x): it computes otherwise", step, h, hashes[0])}
 		}
 	}
 	return nil

@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sftseq/sftseq/internal/collective/local"
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -50,7 +50,7 @@ func (r *ranksRun) run(t *testing.T, ranks int) []error {
 	t.Helper()
 	errs := make([]error, ranks)
 	var wg sync.WaitGroup
-	for rank, c := range local.New(ranks) {
+	for rank, c := range distributed.NewLocal(ranks) {
 		wg.Go(func() { errs[rank] = r.rank(t, c) })
 	}
 	done := make(chan bool)
@@ -63,7 +63,7 @@ func (r *ranksRun) run(t *testing.T, ranks int) []error {
 	return errs
 }
 
-func (r *ranksRun) rank(t *testing.T, c *local.Communicator) error {
+func (r *ranksRun) rank(t *testing.T, c *distributed.Local) error {
 	dir := r.dir
 	if c.Rank() > 0 {
 		dir = filepath.Join(r.dir, "of another machine")
@@ -149,7 +149,7 @@ func TestRanksEmptyCheckpoint(t *testing.T) {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
-	for rank, c := range local.New(2) {
+	for rank, c := range distributed.NewLocal(2) {
 		wg.Go(func() {
 			_, err := LoadSharedCheckpoint(c, filepath.Dir(filepath.Dir(path)))
 			if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path+": expected a safetensors file") {

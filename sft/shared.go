@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sftseq/sftseq/internal/collective"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -61,7 +61,7 @@ func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error)
 	if failed == nil {
 		maps.Copy(mine, data)
 	}
-	return collective.Compare(c, mine, cmp.Or(err, failed))
+	return distributed.Compare(c, mine, cmp.Or(err, failed))
 }
 
 // SharedEmbeddings is [Scorer.Embeddings] of all ranks together.

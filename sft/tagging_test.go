@@ -11,8 +11,8 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/array"
 
-	"github.com/sftseq/sftseq/internal/collective/local"
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
@@ -263,7 +263,7 @@ func TestTaggingOfRanks(t *testing.T) {
 	want := score(t, newScorerOf(t, m, cpu.New(1)), examples)
 	got := make([][]Output, 3)
 	var group sync.WaitGroup
-	for rank, c := range local.New(len(got)) {
+	for rank, c := range distributed.NewLocal(len(got)) {
 		s := newScorerOf(t, m, cpu.New(1))
 		group.Go(func() {
 			var err error

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
-	"github.com/sftseq/sftseq/internal/reduction"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -157,12 +157,12 @@ func TestTogetherOf(t *testing.T) {
 
 // addsUp says whether a tree leaves one sum of leaves, in the block of the first.
 func addsUp(first, n, leaves int) bool {
-	blocks := map[reduction.Node]int{}
+	blocks := map[distributed.Node]int{}
 	for i := first; i < first+n; i++ {
-		at := reduction.Node{Index: i}
+		at := distributed.Node{Index: i}
 		for block := i; ; {
-			nodes := reduction.Width(leaves, at.Level)
-			up := reduction.Node{Level: at.Level + 1, Index: at.Index / 2}
+			nodes := distributed.Width(leaves, at.Level)
+			up := distributed.Node{Level: at.Level + 1, Index: at.Index / 2}
 			if nodes == 1 || at.Index%2 == 0 && at.Index == nodes-1 {
 				if nodes == 1 {
 					blocks[at] = block
@@ -171,7 +171,7 @@ func addsUp(first, n, leaves int) bool {
 				at = up
 				continue
 			}
-			sibling := reduction.Node{Level: at.Level, Index: at.Index ^ 1}
+			sibling := distributed.Node{Level: at.Level, Index: at.Index ^ 1}
 			other, ok := blocks[sibling]
 			if !ok {
 				blocks[at] = block

@@ -4,7 +4,7 @@ import (
 	"context"
 	"sync"
 
-	"github.com/sftseq/sftseq/internal/reduction"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -70,36 +70,36 @@ type tree struct {
 	leaves int
 
 	lock  sync.Mutex
-	ready map[reduction.Node]tensor.Memory
+	ready map[distributed.Node]tensor.Memory
 	root  tensor.Memory
 }
 
 func newTree(b *blocks, leaves int) *tree {
-	return &tree{blocks: b, leaves: leaves, ready: map[reduction.Node]tensor.Memory{}}
+	return &tree{blocks: b, leaves: leaves, ready: map[distributed.Node]tensor.Memory{}}
 }
 
 // add puts a node's sum in place, and adds siblings as long as both are there.
 // Which worker adds depends on time; what is added to what does not.
-func (t *tree) add(ctx context.Context, n reduction.Node, sum tensor.Memory) error {
+func (t *tree) add(ctx context.Context, n distributed.Node, sum tensor.Memory) error {
 	for {
-		nodes := reduction.Width(t.leaves, n.Level)
+		nodes := distributed.Width(t.leaves, n.Level)
 		if nodes == 1 {
 			t.root = sum
 			return nil
 		}
-		up := reduction.Node{Level: n.Level + 1, Index: n.Index / 2}
+		up := distributed.Node{Level: n.Level + 1, Index: n.Index / 2}
 		if n.Index%2 == 0 && n.Index == nodes-1 { // no sibling
 			n = up
 			continue
 		}
 		t.lock.Lock()
-		other, ok := t.ready[reduction.Node{Level: n.Level, Index: n.Index ^ 1}]
+		other, ok := t.ready[distributed.Node{Level: n.Level, Index: n.Index ^ 1}]
 		if !ok {
 			t.ready[n] = sum
 			t.lock.Unlock()
 			return nil
 		}
-		delete(t.ready, reduction.Node{Level: n.Level, Index: n.Index ^ 1})
+		delete(t.ready, distributed.Node{Level: n.Level, Index: n.Index ^ 1})
 		t.lock.Unlock()
 		left, right := sum, other
 		if n.Index%2 == 1 {

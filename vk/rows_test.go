@@ -7,9 +7,9 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/passes"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestSplitGradients: gradients are the same bits whatever launches are split into:
@@ -54,11 +54,11 @@ func TestLaunchesAreBounded(t *testing.T) {
 	m, _, _ := trained(t)
 	m.Config.NumSampledTokens = 256
 	launches := func(tokens int) map[string]int {
-		p, err := passes.Record(m.Config, true, tokens, 1)
+		p, err := sft.Record(m.Config, true, tokens, 1)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := &recorder{device: d, program: p, planning: true}
+		r := &recorder{device: d, program: p.(*tensor.Program), planning: true}
 		if err := r.record(); err != nil {
 			t.Fatal(err)
 		}
@@ -92,12 +92,12 @@ func TestAMillionTokens(t *testing.T) {
 	m, _, _ := trained(t)
 	c := *m.Config
 	c.HiddenSize, c.IntermediateSize, c.NumHeads, c.NumSampledTokens, c.MaxLength = 128, 512, 4, 256, 1<<20
-	p, err := passes.Record(&c, true, c.MaxLength, 1)
+	p, err := sft.Record(&c, true, c.MaxLength, 1)
 	if err != nil {
 		t.Fatal(err)
 	}
 	d.limits.maxRange, d.limits.maxBlock = 128<<20, 1<<40
-	if _, err := d.Scratch(p); err != nil {
+	if _, err := d.Scratch(p.(*tensor.Program)); err != nil {
 		t.Error(err)
 	}
 }

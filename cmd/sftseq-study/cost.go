@@ -8,7 +8,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/chart"
-	"github.com/sftseq/sftseq/internal/units"
 )
 
 var costStudy = &study{
@@ -122,7 +121,7 @@ func (c *costs) report(ctx context.Context, r *report) (err error) {
 				p.Seconds = part.seconds(&parts)
 			}
 			if s := p.Seconds; s > 0 {
-				row[4], row[5] = units.Seconds(s), units.Digits(p.Full/s/1e9)
+				row[4], row[5] = bench.FormatSeconds(s), bench.FormatDigits(p.Full/s/1e9)
 				lines[i] = append(lines[i], chart.Datum{X: float64(k), Y: 1e3 * s})
 			}
 			r.add(p, row...)

@@ -9,7 +9,6 @@ import (
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/metrics"
-	"github.com/sftseq/sftseq/internal/units"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -61,7 +60,7 @@ func (m *trainedModel) inferences(ctx context.Context, r *report, sampled []int,
 		if err := m.inference(ctx, &p, progress); err != nil {
 			return err
 		}
-		r.add(p, strconv.Itoa(p.K), units.Seconds(p.Seconds), units.Rate(p.TokensPerSec), percent(p.Accuracy), fmt.Sprintf("%.4f", p.Loss))
+		r.add(p, strconv.Itoa(p.K), bench.FormatSeconds(p.Seconds), bench.FormatRate(p.TokensPerSec), percent(p.Accuracy), fmt.Sprintf("%.4f", p.Loss))
 		times, accuracies = append(times, chart.Datum{X: float64(p.K), Y: p.Seconds}), append(accuracies, chart.Datum{X: float64(p.K), Y: 100 * p.Accuracy})
 	}
 	r.title = "Reading a split by sampled tokens"

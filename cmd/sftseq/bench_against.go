@@ -10,8 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/bench"
-	"github.com/sftseq/sftseq/internal/measured"
-	"github.com/sftseq/sftseq/internal/units"
 	"github.com/sftseq/sftseq/lra"
 )
 
@@ -23,7 +21,7 @@ both are less work than ours.`
 // pairResult is what all pairs of one measurement came to: medians, and the
 // ratio of tokens a second within a pair.
 type pairResult struct {
-	measured.Model
+	bench.ModelResult
 	Peer             string  `json:"peer"`
 	PeerTokensPerSec float64 `json:"peer_tokens_per_s"`
 	Pairs            int     `json:"pairs"`
@@ -97,10 +95,10 @@ func benchAgainst(c *cli.Context, m *modelBench) error {
 			return err
 		}
 		r := pairResult{Peer: opponent, PeerTokensPerSec: bench.SpreadOf(rates[what]).Median, Pairs: m.reps,
-			Model: ours,
-			Ratio: ratio.Median, RatioMin: ratio.Min, RatioMax: ratio.Max}
-		if err := report.add(r, r.What, units.Rate(r.TokensPerSec), units.Rate(r.PeerTokensPerSec),
-			units.Digits(r.Ratio), units.Digits(r.RatioMin), units.Digits(r.RatioMax)); err != nil {
+			ModelResult: ours,
+			Ratio:       ratio.Median, RatioMin: ratio.Min, RatioMax: ratio.Max}
+		if err := report.add(r, r.What, bench.FormatRate(r.TokensPerSec), bench.FormatRate(r.PeerTokensPerSec),
+			bench.FormatDigits(r.Ratio), bench.FormatDigits(r.RatioMin), bench.FormatDigits(r.RatioMax)); err != nil {
 			return err
 		}
 	}

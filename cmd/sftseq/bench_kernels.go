@@ -7,7 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/bench"
-	"github.com/sftseq/sftseq/internal/measured"
 )
 
 func benchKernelsCommand() *cli.Command {
@@ -55,7 +54,7 @@ func benchKernels(c *cli.Context) error {
 		return err
 	}
 	for _, k := range kernels {
-		r := measured.Kernel{Device: d.Name(), Precision: precisionOf(d), Threads: benchThreads(c)}
+		r := bench.KernelMeasurement{Device: d.Name(), Precision: precisionOf(d), Threads: benchThreads(c)}
 		err := progress.measure(k.Name, func() (err error) {
 			r.KernelResult, err = k.Measure(c.Context, d, ceilings)
 			return err
@@ -67,5 +66,5 @@ func benchKernels(c *cli.Context) error {
 			return err
 		}
 	}
-	return report.finish(d.Name(), measured.DescribeCeilings(ceilings, benchThreads(c)))
+	return report.finish(d.Name(), bench.DescribeCeilings(ceilings, benchThreads(c)))
 }

@@ -14,9 +14,7 @@ import (
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/chart"
-	"github.com/sftseq/sftseq/internal/measured"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/units"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -99,11 +97,11 @@ func benchModel(c *cli.Context) error {
 	if err := progress.measure("the ceiling", func() error { return m.measureCeilings(c) }); err != nil {
 		return err
 	}
-	var results []measured.Model
+	var results []bench.ModelResult
 	for _, batch := range m.batches {
 		for _, length := range m.lengths {
 			for _, what := range m.what {
-				var r measured.Model
+				var r bench.ModelResult
 				err := progress.measure(fmt.Sprintf("%s at length %d, batch %d", what, length, batch), func() (err error) {
 					r, err = m.measure(c, what, length, batch)
 					return err
@@ -117,7 +115,7 @@ func benchModel(c *cli.Context) error {
 				}
 				results = append(results, r)
 				if err := report.add(r, r.What, strconv.Itoa(r.Length), strconv.Itoa(r.Batch), strconv.Itoa(r.K),
-					units.Rate(r.TokensPerSec), units.Seconds(r.Seconds), units.Percent(r.Ceiling), units.Bytes(r.PeakBytes)); err != nil {
+					bench.FormatRate(r.TokensPerSec), bench.FormatSeconds(r.Seconds), bench.FormatPercent(r.Ceiling), bench.FormatBytes(r.PeakBytes)); err != nil {
 					return err
 				}
 			}
@@ -126,7 +124,7 @@ func benchModel(c *cli.Context) error {
 	if len(results) == 0 {
 		return errors.New("nothing was measured: everything was skipped")
 	}
-	if err := report.finish(fmt.Sprintf("%s, %s", c.String("config"), results[0].Device), measured.DescribeArithmetic(m.ceilings)); err != nil {
+	if err := report.finish(fmt.Sprintf("%s, %s", c.String("config"), results[0].Device), bench.DescribeArithmetic(m.ceilings)); err != nil {
 		return err
 	}
 	for i := range results {
@@ -160,17 +158,17 @@ func doesNotFit(err error) bool {
 
 // measure makes one measurement, which has the device to itself: what another one
 // took of its memory is given back.
-func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (measured.Model, error) {
+func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (bench.ModelResult, error) {
 	d, release, err := openBenchDevice(c)
 	if err != nil {
-		return measured.Model{}, err
+		return bench.ModelResult{}, err
 	}
 	defer release()
 	w := m.workload(d, length, batch)
 	w.Memory = memoryOn(c, d, m.memory)
 	got, err := w.Measure(c.Context, what, m.reps, m.profile)
 	if err != nil {
-		return measured.Model{}, err
+		return bench.ModelResult{}, err
 	}
 	return m.result(c, w, what, got)
 }
@@ -182,15 +180,15 @@ func (m *modelBench) workload(d tensor.Device, length, batch int) *bench.Workloa
 }
 
 // result describes a measurement.
-func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string, got bench.Measurement) (measured.Model, error) {
+func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string, got bench.Measurement) (bench.ModelResult, error) {
 	operations, err := w.Operations(what)
 	if err != nil {
-		return measured.Model{}, err
+		return bench.ModelResult{}, err
 	}
-	r := measured.Model{What: what, Config: c.String("config"), Length: w.Length, Batch: w.Settings.Batch, K: m.config.NumSampledTokens,
+	r := bench.ModelResult{What: what, Config: c.String("config"), Length: w.Length, Batch: w.Settings.Batch, K: m.config.NumSampledTokens,
 		Threads: benchThreads(c), Device: w.Device.Name(), Precision: precisionOf(w.Device),
 		Seconds: got.Seconds, TokensPerSec: float64(w.Tokens()) / got.Seconds, Operations: operations.Total() / float64(w.Tokens()),
-		PeakBytes: got.Peak, Kernels: measured.KernelShares(got.Kernels, operations, m.ceilings)}
+		PeakBytes: got.Peak, Kernels: bench.KernelShares(got.Kernels, operations, m.ceilings)}
 	if m.config.Edged() {
 		r.EdgesPerNode = m.edges
 	}
@@ -315,7 +313,7 @@ func presetConfig(preset *lra.Preset, spec seq.Spec) (*sft.Config, sft.Settings,
 }
 
 // plot draws tokens a second over length, a line for each batch.
-func (m *modelBench) plot(results []measured.Model, path string) error {
+func (m *modelBench) plot(results []bench.ModelResult, path string) error {
 	p := benchChart("length (tokens)", "tokens/s", m.lengths)
 	for _, what := range m.what {
 		for _, batch := range m.batches {

@@ -5,13 +5,12 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/measured"
-	"github.com/sftseq/sftseq/internal/units"
+	"github.com/sftseq/sftseq/internal/bench"
 )
 
 // printKernels prints the table of a profile, if there is one. In JSON it is part
 // of the measurement.
-func printKernels(c *cli.Context, r *measured.Model) error {
+func printKernels(c *cli.Context, r *bench.ModelResult) error {
 	if c.Bool("json") || r.Kernels == nil {
 		return nil
 	}
@@ -19,12 +18,12 @@ func printKernels(c *cli.Context, r *measured.Model) error {
 		return err
 	}
 	total := 0.0
-	table := newResults(c, 1, measured.ProfileColumns...)
+	table := newResults(c, 1, bench.ProfileColumns...)
 	for _, k := range r.Kernels {
 		total += k.Seconds
 		if err := table.add(k, k.Row()...); err != nil {
 			return err
 		}
 	}
-	return table.finish(fmt.Sprintf("%s in kernels; %s a run", units.Seconds(total), units.Seconds(r.Seconds)))
+	return table.finish(fmt.Sprintf("%s in kernels; %s a run", bench.FormatSeconds(total), bench.FormatSeconds(r.Seconds)))
 }

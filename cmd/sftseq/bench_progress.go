@@ -7,8 +7,6 @@ import (
 	"time"
 
 	"github.com/schollz/progressbar/v3"
-
-	"github.com/sftseq/sftseq/internal/visible"
 )
 
 // benchProgress says which of several measurements runs: a bar on a terminal,
@@ -25,8 +23,8 @@ const benchMoment = 2 * time.Second
 
 func newBenchProgress(out io.Writer, total int) *benchProgress {
 	p := &benchProgress{out: out, total: total}
-	if visible.Terminal(out) {
-		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(visible.Beneath(out)), progressbar.OptionSetWidth(20),
+	if isTerminal(out) {
+		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(unwrapWriter(out)), progressbar.OptionSetWidth(20),
 			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionUseANSICodes(true))
 	}
 	return p

@@ -6,7 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/measured"
+	"github.com/sftseq/sftseq/internal/bench/gpukit"
 )
 
 func benchReportCommand() *cli.Command {
@@ -34,7 +34,7 @@ func benchReport(c *cli.Context) error {
 		return err
 	}
 	defer f.Close()
-	r := &measured.Kit{}
+	r := &gpukit.Kit{}
 	if err := r.Read(f); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/measured"
+	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/vk"
 )
@@ -24,7 +24,7 @@ func TestBenchProfile(t *testing.T) {
 
 func testProfile(t *testing.T, device string, small []string) {
 	_, out, _ := program(nil, append(small, device, "--json")...) // it may say what takes long
-	results := decodeLines[measured.Model](t, out)
+	results := decodeLines[bench.ModelResult](t, out)
 	if len(results) != 2 {
 		t.Fatalf("%s", out)
 	}

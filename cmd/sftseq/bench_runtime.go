@@ -12,7 +12,6 @@ import (
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/units"
 )
 
 func benchRuntimeCommand() *cli.Command {
@@ -207,21 +206,21 @@ func (b *runtimeBench) rows(c *cli.Context, d tensor.Device, add func(value any,
 	shape := b.layers[0].LayerShape
 	notes = []string{fmt.Sprintf("%s; threads %d, rounds %d; %d heads, MLP %d", d.Name(), benchThreads(c), len(b.seconds[0]), shape.Heads, shape.Intermediate)}
 	if b.transformer != nil {
-		notes = append(notes, fmt.Sprintf("PyTorch %s; a layer of its transformer takes %s", b.torch, units.Seconds(bench.SpreadOf(b.transformer).Median)),
+		notes = append(notes, fmt.Sprintf("PyTorch %s; a layer of its transformer takes %s", b.torch, bench.FormatSeconds(bench.SpreadOf(b.transformer).Median)),
 			"A ratio below 1 is in our favour. PyTorch's SFT is the program's layer, "+tableVariant.String()+".")
 	}
 	for i, l := range b.layers {
 		r := layerResult{Layer: l.Kind, Relative: l.Relative, K: l.K, Length: l.Length, Batch: bench.TableBatch, Heads: l.Heads, MLP: l.Intermediate,
 			Threads: benchThreads(c), Device: d.Name(), Seconds: bench.SpreadOf(b.seconds[i]).Median, Ratio: b.toVanilla(i), PaperSeconds: l.PaperSeconds(), Against: b.pairs(i)}
-		row := []string{l.Kind, strings.TrimSuffix(l.Relative, "_hadamard"), strconv.Itoa(l.K), units.Seconds(r.Seconds), units.Digits(r.Ratio), "", ""}
+		row := []string{l.Kind, strings.TrimSuffix(l.Relative, "_hadamard"), strconv.Itoa(l.K), bench.FormatSeconds(r.Seconds), bench.FormatDigits(r.Ratio), "", ""}
 		if r.PaperSeconds > 0 {
 			r.PaperRatio = r.PaperSeconds / b.layers[0].PaperSeconds()
-			row[5], row[6] = units.Seconds(r.PaperSeconds), units.Digits(r.PaperRatio)
+			row[5], row[6] = bench.FormatSeconds(r.PaperSeconds), bench.FormatDigits(r.PaperRatio)
 		}
 		if p := r.Against; p != nil {
-			row = append(row, units.Digits(p.Ratio), units.Digits(p.RatioMin), units.Digits(p.RatioMax), "")
+			row = append(row, bench.FormatDigits(p.Ratio), bench.FormatDigits(p.RatioMin), bench.FormatDigits(p.RatioMax), "")
 			if p.PeerSFT != nil {
-				row[len(row)-1] = units.Seconds(*p.PeerSFT)
+				row[len(row)-1] = bench.FormatSeconds(*p.PeerSFT)
 			}
 		}
 		if err := add(r, row...); err != nil {

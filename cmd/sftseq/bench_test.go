@@ -14,7 +14,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/cpu"
-	"github.com/sftseq/sftseq/internal/measured"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
@@ -49,7 +48,7 @@ func TestBenchKernels(t *testing.T) {
 	if err := json.Unmarshal([]byte(first), &c); err != nil || c.Ceilings.FMA <= 0 || len(c.Ceilings.Levels) != 4 {
 		t.Errorf("%v: %s", err, first)
 	}
-	results := decodeLines[measured.Kernel](t, rest)
+	results := decodeLines[bench.KernelMeasurement](t, rest)
 	if len(results) != 1 {
 		t.Fatalf("%s", rest)
 	}
@@ -80,12 +79,12 @@ func TestBenchModelJSON(t *testing.T) {
 	if len(keys) > 0 {
 		t.Errorf("keys too many: %v", keys)
 	}
-	results := decodeLines[measured.Model](t, out)
+	results := decodeLines[bench.ModelResult](t, out)
 	if len(results) != 8 {
 		t.Fatalf("%d results, want 8:\n%s", len(results), out)
 	}
 	for i, r := range results {
-		want := measured.Model{What: []string{"forward", "train"}[i%2], Config: tinyConfig(), Length: []int{64, 32}[i/2%2], Batch: []int{2, 1}[i/4],
+		want := bench.ModelResult{What: []string{"forward", "train"}[i%2], Config: tinyConfig(), Length: []int{64, 32}[i/2%2], Batch: []int{2, 1}[i/4],
 			K: 5, Threads: 1, Device: r.Device, Precision: "fp32", Seconds: r.Seconds, TokensPerSec: r.TokensPerSec, Operations: r.Operations, Ceiling: r.Ceiling, PeakBytes: r.PeakBytes}
 		if !reflect.DeepEqual(r, want) {
 			t.Errorf("%+v, want %+v", r, want)
@@ -128,7 +127,7 @@ func TestBenchModelGenerated(t *testing.T) {
 		{goldenPath("graphs"), []string{"--length", "5000"}, bench.UsualEdges},
 	} {
 		args := append([]string{"bench", "model", "--config", c.config, "--k", "16", "--batch", "1", "--reps", "1", "--length", "100", "--json"}, c.more...)
-		results := decodeLines[measured.Model](t, succeed(t, "", args...))
+		results := decodeLines[bench.ModelResult](t, succeed(t, "", args...))
 		if len(results) != 2 {
 			t.Fatalf("%v: %+v", args, results)
 		}
@@ -144,7 +143,7 @@ func TestBenchModelGenerated(t *testing.T) {
 func TestBenchModelPair(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	out := succeed(t, "", "bench", "model", "--config", goldenPath("retrieval"), "--length", "31", "--batch", "3", "--reps", "1", "--json")
-	if results := decodeLines[measured.Model](t, out); len(results) != 2 || results[1].What != "train" || results[1].Length != 31 {
+	if results := decodeLines[bench.ModelResult](t, out); len(results) != 2 || results[1].What != "train" || results[1].Length != 31 {
 		t.Errorf("%s", out)
 	}
 }
@@ -154,7 +153,7 @@ func TestBenchModelPair(t *testing.T) {
 func TestBenchModelSkips(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	status, out, errs := program(nil, "bench", "model", "--config", tinyConfig(), "--length", "64", "--batch", "1", "--reps", "1", "--memory", "100MiB", "--json")
-	if results := decodeLines[measured.Model](t, out); status != exitOK || len(results) != 1 || results[0].What != "forward" {
+	if results := decodeLines[bench.ModelResult](t, out); status != exitOK || len(results) != 1 || results[0].What != "forward" {
 		t.Errorf("status %d, %s", status, out)
 	}
 	if !strings.HasPrefix(errs, "train at length 64, batch 1 is skipped: 100 MiB of memory allowed") {

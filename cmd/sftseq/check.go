@@ -10,7 +10,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/device"
-	"github.com/sftseq/sftseq/internal/measured"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
@@ -94,12 +93,12 @@ func check(c *cli.Context) error {
 }
 
 // checkSuite runs a suite and sums up its cases by kernel.
-func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device, progress *progress) (kernels []*measured.Check, err error) {
+func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device, progress *progress) (kernels []*conformance.Summary, err error) {
 	err = s.Check(ctx, d, func(r conformance.Result) {
-		at := slices.IndexFunc(kernels, func(k *measured.Check) bool { return k.Kernel == r.Kernel })
+		at := slices.IndexFunc(kernels, func(k *conformance.Summary) bool { return k.Kernel == r.Kernel })
 		if at < 0 {
 			at = len(kernels)
-			kernels = append(kernels, &measured.Check{Kernel: r.Kernel, Device: d.Name()})
+			kernels = append(kernels, &conformance.Summary{Kernel: r.Kernel, Device: d.Name()})
 		}
 		kernels[at].Add(r)
 		progress.Add(1)

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/golden"
-	"github.com/sftseq/sftseq/internal/measured"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -45,7 +44,7 @@ func checkGolden(c *cli.Context, root string) error {
 		if g.Failed {
 			failed++
 		}
-		if err := report.add(g, measured.GoldenRow(g)...); err != nil {
+		if err := report.add(g, g.Row()...); err != nil {
 			return err
 		}
 		progress.Add(1)

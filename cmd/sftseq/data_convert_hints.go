@@ -12,7 +12,6 @@ import (
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
-	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -86,7 +85,7 @@ func cloudsWarning(o *convert.Options) string {
 		}
 		files, err := cloud.Find(path)
 		if err == nil && files.Surfaces() {
-			return fmt.Sprintf("%s has files of points or surfaces, which were read as text: sftseq data convert cloud --from %s makes point clouds of them", path, visible.Quote(path))
+			return fmt.Sprintf("%s has files of points or surfaces, which were read as text: sftseq data convert cloud --from %s makes point clouds of them", path, shellQuote(path))
 		}
 	}
 	return ""

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/bench"
-	"github.com/sftseq/sftseq/internal/measured"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -42,7 +41,7 @@ func devices(c *cli.Context) error {
 	progress := newBenchProgress(c.App.ErrWriter, len(list))
 	var notes []string
 	for _, i := range list {
-		line := measured.Device{Info: i}
+		line := bench.DeviceResult{Info: i}
 		err := progress.measure(i.Device, func() error {
 			if !c.Bool("quick") && i.Missing == "" {
 				if err := measureDevice(c, &line); err != nil {
@@ -70,7 +69,7 @@ func devices(c *cli.Context) error {
 	return report.finish(strings.Join(notes, "\n"))
 }
 
-func measureDevice(c *cli.Context, l *measured.Device) error {
+func measureDevice(c *cli.Context, l *bench.DeviceResult) error {
 	err := withDevice(c, l.Device, device.FP32, func(d tensor.Device) (err error) {
 		if m, ok := tensor.Capability[tensor.Measurer](d); ok {
 			if l.Copy, err = m.MeasureCopy(); err == nil {

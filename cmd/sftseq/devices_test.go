@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/device"
-	"github.com/sftseq/sftseq/internal/measured"
+	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/vk"
@@ -44,7 +44,7 @@ func TestDevicesJSON(t *testing.T) {
 		}
 		lines = lines[:len(lines)-1]
 	}
-	results := decodeLines[measured.Device](t, strings.Join(lines, "\n"))
+	results := decodeLines[bench.DeviceResult](t, strings.Join(lines, "\n"))
 	if len(results) != len(list) {
 		t.Fatalf("%d lines of %d devices", len(results), len(list))
 	}
@@ -66,7 +66,7 @@ func TestCheck(t *testing.T) {
 		!strings.HasPrefix(rows[4], "cpu (") || !strings.HasPrefix(rows[5], "sftseq ") {
 		t.Errorf("%s", out)
 	}
-	results := decodeLines[measured.Check](t, succeed(t, "", "check", "--device", "cpu", "--json"))
+	results := decodeLines[conformance.Summary](t, succeed(t, "", "check", "--device", "cpu", "--json"))
 	if len(results) < 30 {
 		t.Errorf("%d kernels", len(results))
 	}

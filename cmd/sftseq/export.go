@@ -7,8 +7,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/export"
-	"github.com/sftseq/sftseq/internal/units"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -70,7 +70,7 @@ func exportONNX(c *cli.Context) error {
 	if err := atomicfile.WriteBytes(c.String("output"), file); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s: %s of the task %s as ONNX, %s\n", c.String("output"), dir, m.Config.Task, units.Bytes(int64(len(file))))
+	_, err = fmt.Fprintf(c.App.Writer, "%s: %s of the task %s as ONNX, %s\n", c.String("output"), dir, m.Config.Task, bench.FormatBytes(int64(len(file))))
 	return err
 }
 

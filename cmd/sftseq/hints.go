@@ -11,7 +11,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/internal/table"
-	"github.com/sftseq/sftseq/internal/visible"
 )
 
 // refuseTable is the error of a table, or a folder of files, where a data set is expected:
@@ -36,7 +35,7 @@ func refuseTable(path string) error {
 	name := filepath.Base(path)
 	name, _, _ = strings.Cut(name, ".")
 	return fmt.Errorf("%s: expected a data set, found %s: make one of it, such as with\n  sftseq data convert --from %s --to %s --text COLUMN --label COLUMN\nand give that directory (pretrain needs no --label)",
-		path, what, visible.Quote(path), visible.Quote("data/"+name))
+		path, what, shellQuote(path), shellQuote("data/"+name))
 }
 
 // hasFiles reports whether anything is in a directory.
@@ -61,9 +60,9 @@ func refuseForLines(path string) error {
 		}
 		return nil
 	case format == "arrow":
-		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --output FILE.arrow reads it", path, format, visible.Quote(path))
+		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --output FILE.arrow reads it", path, format, shellQuote(path))
 	case format != "jsonl" && format != "json" && format != "text":
-		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --text COLUMN reads tables", path, format, visible.Quote(path))
+		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --text COLUMN reads tables", path, format, shellQuote(path))
 	}
 	return nil
 }
@@ -97,5 +96,5 @@ func runsIn(dir, flag string) string {
 	}
 	names := bases(members)
 	return fmt.Sprintf("%s: expected a model, found the folder of %d: name one of them, such as %s%s (%s)",
-		dir, len(names), flag, visible.Quote(filepath.Join(dir, names[0])), shortList(names, 10))
+		dir, len(names), flag, shellQuote(filepath.Join(dir, names[0])), shortList(names, 10))
 }

@@ -8,9 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/passes"
-	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/units"
+	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -122,12 +120,11 @@ type cost struct {
 func costAt(m *sft.Model, length int) (cost, error) {
 	out := cost{Length: length, Operations: operations(m.Config, length)}
 	for training, bytes := range map[bool]*int64{false: &out.Infer, true: &out.Train} {
-		p, err := passes.Record(m.Config, training, length, m.Config.Sequences())
+		p, err := sft.Record(m.Config, training, length, m.Config.Sequences())
 		if err != nil {
 			return cost{}, err
 		}
-		const wordBytes = 4
-		*bytes = wordBytes * int64(p.Words(tensor.Arena)+p.Words(tensor.Inputs))
+		*bytes = p.Bytes()
 	}
 	return out, nil
 }
@@ -225,7 +222,7 @@ func (i *modelInfo) write(w io.Writer) error {
 		for _, p := range c.Operations {
 			row += fmt.Sprintf("%d\t", p.Count)
 		}
-		t.add("%s%s\t%s\t", row, units.Bytes(c.Infer), units.Bytes(c.Train))
+		t.add("%s%s\t%s\t", row, bench.FormatBytes(c.Infer), bench.FormatBytes(c.Train))
 	}
 	if t.err != nil {
 		return t.err

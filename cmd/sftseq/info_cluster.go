@@ -15,9 +15,8 @@ import (
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/provenance"
-	"github.com/sftseq/sftseq/internal/scaling"
-	"github.com/sftseq/sftseq/internal/units"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -41,7 +40,7 @@ func clusterFlags() []cli.Flag {
 // cluster is what --cluster asks for.
 type cluster struct {
 	ranks   int
-	network scaling.Network
+	network distributed.Network
 }
 
 // parseCluster reads "64,10Gbit,20us".
@@ -57,7 +56,7 @@ func parseCluster(text string) (*cluster, error) {
 	if err != nil || n < 1 || n > mostRanks {
 		return nil, fmt.Errorf("%q ranks, expected a number from 1 to %d", words[0], mostRanks)
 	}
-	out := &cluster{ranks: n, network: scaling.Network{Latency: defaultLatency.Seconds()}}
+	out := &cluster{ranks: n, network: distributed.Network{Latency: defaultLatency.Seconds()}}
 	if out.network.Bandwidth, err = parseBandwidth(words[1]); err != nil {
 		return nil, err
 	}
@@ -103,14 +102,14 @@ func parseBandwidth(text string) (float64, error) {
 
 // clusterInfo is what --cluster adds to what info prints.
 type clusterInfo struct {
-	Device       string          `json:"device"` // that was measured
-	Batch        int             `json:"batch"`
-	Length       int             `json:"length"`
-	MicroBatches int             `json:"micro_batches"`
-	Bandwidth    float64         `json:"bytes_per_s"` // of a rank
-	Latency      float64         `json:"latency_s"`
-	Measured     scaling.Figures `json:"measured"`
-	Steps        []scaling.Step  `json:"steps"`
+	Device       string                     `json:"device"` // that was measured
+	Batch        int                        `json:"batch"`
+	Length       int                        `json:"length"`
+	MicroBatches int                        `json:"micro_batches"`
+	Bandwidth    float64                    `json:"bytes_per_s"` // of a rank
+	Latency      float64                    `json:"latency_s"`
+	Measured     distributed.ClusterFigures `json:"measured"`
+	Steps        []distributed.ClusterStep  `json:"steps"`
 }
 
 // infoEdges are the edges of a node in the graphs that steps are measured with.
@@ -163,7 +162,7 @@ func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
 	}
 	defer closeDevice(c, d)
 	w.Device, w.Memory = d, memoryOn(c, d, w.Memory)
-	measurement := scaling.Measurement{Workload: w}
+	measurement := bench.ClusterMeasurement{Workload: w}
 	found, err := figures(c.Context, c.App.ErrWriter, measurement)
 	if err != nil {
 		return nil, err
@@ -171,11 +170,11 @@ func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
 	batch := measurement.Batch()
 	return &clusterInfo{Device: d.Name(), Batch: w.Settings.Batch, Length: w.Length, MicroBatches: len(batch.MicroBatches),
 		Bandwidth: asked.network.Bandwidth, Latency: asked.network.Latency, Measured: found,
-		Steps: scaling.Predict(batch, found, asked.network, scaling.Doubling(asked.ranks))}, nil
+		Steps: distributed.PredictSteps(batch, found, asked.network, distributed.Doubling(asked.ranks))}, nil
 }
 
 // figures takes the figures of the machine, and says so if that takes longer than a moment.
-func figures(ctx context.Context, out io.Writer, m scaling.Measurement) (f scaling.Figures, err error) {
+func figures(ctx context.Context, out io.Writer, m bench.ClusterMeasurement) (f distributed.ClusterFigures, err error) {
 	err = newBenchProgress(out, 1).measure("steps of training", func() error {
 		f, err = m.Figures(ctx)
 		return err
@@ -188,8 +187,8 @@ func (i *clusterInfo) write(w io.Writer) error {
 	t := &lines{w: w}
 	t.add("\na step of training on several machines, simulated from one: %s", i.Device)
 	t.add("batch %d of %d tokens, %d micro-batches; each rank sends %s/s, a message takes %s", i.Batch, i.Length, i.MicroBatches,
-		decimalBytes(i.Bandwidth), units.Seconds(i.Latency))
-	t.add("measured: %s a micro-batch token alone, %s beside others, %s an update\n", units.Seconds(i.Measured.Alone), units.Seconds(i.Measured.Together), units.Seconds(i.Measured.Update))
+		decimalBytes(i.Bandwidth), bench.FormatSeconds(i.Latency))
+	t.add("measured: %s a micro-batch token alone, %s beside others, %s an update\n", bench.FormatSeconds(i.Measured.Alone), bench.FormatSeconds(i.Measured.Together), bench.FormatSeconds(i.Measured.Update))
 	if t.err != nil {
 		return t.err
 	}
@@ -197,7 +196,7 @@ func (i *clusterInfo) write(w io.Writer) error {
 	t = &lines{w: tabs}
 	t.add("ranks\tbusy\tstep\tsent by a rank\texchange\tefficiency\t")
 	for _, s := range i.Steps {
-		t.add("%d\t%d\t%s\t%s\t%.1f%%\t%.1f%%\t", s.Ranks, s.Busy, units.Seconds(s.Seconds), decimalBytes(s.SentBytes), 100*s.Exchange, 100*s.Efficiency)
+		t.add("%d\t%d\t%s\t%s\t%.1f%%\t%.1f%%\t", s.Ranks, s.Busy, bench.FormatSeconds(s.Seconds), decimalBytes(s.SentBytes), 100*s.Exchange, 100*s.Efficiency)
 	}
 	if t.err != nil {
 		return t.err
@@ -212,7 +211,7 @@ func decimalBytes(n float64) string {
 		name string
 	}{{1e12, "TB"}, {1e9, "GB"}, {1e6, "MB"}, {1e3, "kB"}} {
 		if n >= u.size {
-			return units.Digits(n/u.size) + " " + u.name
+			return bench.FormatDigits(n/u.size) + " " + u.name
 		}
 	}
 	return fmt.Sprintf("%.0f B", n)

@@ -7,13 +7,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sftseq/sftseq/internal/scaling"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // link is what connects ranks.
-func link(bandwidth float64, latency time.Duration) scaling.Network {
-	return scaling.Network{Bandwidth: bandwidth, Latency: latency.Seconds()}
+func link(bandwidth float64, latency time.Duration) distributed.Network {
+	return distributed.Network{Bandwidth: bandwidth, Latency: latency.Seconds()}
 }
 
 // relative is how far a number is from what it should be.

@@ -14,8 +14,6 @@ import (
 	"syscall"
 
 	"github.com/urfave/cli/v2"
-
-	"github.com/sftseq/sftseq/internal/visible"
 )
 
 // Exit statuses.
@@ -34,11 +32,11 @@ func main() {
 
 // run is the program; it returns the exit status.
 func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	errs := visible.NewWriter(stderr)
+	errs := newTerminalWriter(stderr)
 	defer errs.Finish()
 	out := &output{w: stdout}
-	if visible.Terminal(stdout) {
-		shown := visible.NewWriter(stdout)
+	if isTerminal(stdout) {
+		shown := newTerminalWriter(stdout)
 		defer shown.Finish()
 		out.w = shown
 	}
@@ -58,7 +56,7 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil: // by the user, and not by what has failed
 		err = errors.New("interrupted")
 	}
-	fmt.Fprintf(errs, "sftseq: %s\n", visible.Briefly(err.Error()))
+	fmt.Fprintf(errs, "sftseq: %s\n", shortenError(err.Error()))
 	var usage usageError
 	if errors.As(err, &usage) || strings.HasPrefix(err.Error(), "No help topic") { // by the command help
 		return exitUsage

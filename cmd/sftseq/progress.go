@@ -10,8 +10,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/sftseq/sftseq/internal/units"
-	"github.com/sftseq/sftseq/internal/visible"
+	"github.com/sftseq/sftseq/internal/bench"
 )
 
 // unitBytes is the unit of what is counted in bytes, which are shown as MiB and the like.
@@ -45,10 +44,10 @@ var progressTo io.Writer = os.Stderr
 // newProgress begins a task of total units (0 if not known): "generating
 // listops", "rows".
 func newProgress(total int64, what, unit string) *progress {
-	what = visible.Escape([]byte(what)) // it may name a file
+	what = escapeControls([]byte(what)) // it may name a file
 	p := &progress{out: progressTo, what: what, unit: unit, total: total, start: time.Now(), quiet: true}
 	p.last = p.start
-	if visible.Terminal(p.out) {
+	if isTerminal(p.out) {
 		limit := total
 		if limit < 1 {
 			limit = -1 // a spinner
@@ -140,7 +139,7 @@ func (p *progress) line(now time.Time) string {
 	left := time.Duration(float64(now.Sub(p.start)) * float64(p.total-done) / float64(done))
 	of := fmt.Sprintf("%d of %d %s", p.done, p.total, p.unit)
 	if p.unit == unitBytes {
-		of = fmt.Sprintf("%s of %s", units.Bytes(p.done), units.Bytes(p.total))
+		of = fmt.Sprintf("%s of %s", bench.FormatBytes(p.done), bench.FormatBytes(p.total))
 	}
 	return fmt.Sprintf("%s: %s (%d%%), %s, %s left", p.what, of, 100*done/p.total, p.rate(now), roundTime(left))
 }
@@ -148,7 +147,7 @@ func (p *progress) line(now time.Time) string {
 // amount is what is done: "4000 rows" or "1.5 MiB".
 func (p *progress) amount() string {
 	if p.unit == unitBytes {
-		return units.Bytes(p.done)
+		return bench.FormatBytes(p.done)
 	}
 	return fmt.Sprintf("%d %s", p.done, p.unit)
 }
@@ -158,7 +157,7 @@ func (p *progress) rate(now time.Time) string {
 	rate := float64(p.done) / now.Sub(p.start).Seconds()
 	switch {
 	case p.unit == unitBytes:
-		return units.Bytes(int64(rate)) + "/s"
+		return bench.FormatBytes(int64(rate)) + "/s"
 	case rate >= 1e6:
 		return fmt.Sprintf("%.1fM %s/s", rate/1e6, p.unit)
 	case rate >= 1e3:

@@ -14,9 +14,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/collective"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/evaluation"
-	"github.com/sftseq/sftseq/internal/mpi"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -24,7 +23,7 @@ import (
 // ranks are the processes that a launcher of MPI has started to compute together, this one
 // among them. Rank 0 alone prints, and writes files.
 type ranks struct {
-	*mpi.World
+	*distributed.World
 	local   int // this process's place among those of its machine, from 0
 	sharing int // processes that have the same processors, this one included
 }
@@ -63,7 +62,7 @@ func (r *ranks) describe() string {
 func (r *ranks) first() bool { return r == nil || r.Rank() == 0 }
 
 func rankFlags() []cli.Flag {
-	return []cli.Flag{&cli.DurationFlag{Name: "rank-timeout", Value: mpi.DefaultTimeout,
+	return []cli.Flag{&cli.DurationFlag{Name: "rank-timeout", Value: distributed.DefaultTimeout,
 		Usage: "of a run of several processes (mpirun, srun): end it after a `TIME` without a sign of life of one"}}
 }
 
@@ -71,7 +70,7 @@ func rankFlags() []cli.Flag {
 // with the first error of one.
 func together(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		if mpi.Launched() == 1 {
+		if distributed.Launched() == 1 {
 			return action(c)
 		}
 		r, err := join(c)
@@ -92,13 +91,13 @@ func join(c *cli.Context) (*ranks, error) {
 	if t := c.Duration("rank-timeout"); t < time.Second {
 		return nil, usage(c, "--rank-timeout %v, expected at least 1s", t)
 	}
-	w, err := mpi.Open(mpi.Options{Timeout: c.Duration("rank-timeout")})
+	w, err := distributed.JoinMPI(distributed.MPIOptions{Timeout: c.Duration("rank-timeout")})
 	if err != nil {
 		return nil, err
 	}
 	r := &ranks{World: w}
 	host, processors, err := place()
-	all, err := collective.Gather(w, []byte(host+"\n"+processors), err)
+	all, err := distributed.Gather(w, []byte(host+"\n"+processors), err)
 	if err != nil {
 		return nil, errors.Join(toldBy(err, w.Rank()), w.Close())
 	}
@@ -146,14 +145,14 @@ func (r *ranks) threads() int {
 // conclude has all ranks know how the others have ended. An error of this rank is returned
 // as it is.
 func (r *ranks) conclude(err error) error {
-	var known *collective.Error
+	var known *distributed.Error
 	if !errors.As(err, &known) {
 		// A command that was stopped says how to go on: no rank takes it for a wish to stop.
 		mine := err
 		if errors.Is(err, context.Canceled) {
 			mine = errors.New(err.Error())
 		}
-		_, failed := collective.Agree(r.World, mine, 0)
+		_, failed := distributed.Agree(r.World, mine, 0)
 		switch {
 		case failed == nil:
 			return nil
@@ -199,7 +198,7 @@ func (r *ranks) inTurn(f func() error) error {
 		if turn == mine {
 			err = f()
 		}
-		if _, err := collective.Agree(r.World, err, 0); err != nil {
+		if _, err := distributed.Agree(r.World, err, 0); err != nil {
 			return err
 		}
 	}
@@ -249,10 +248,10 @@ var aloneCommands = []string{"data", "predict", "embed", "serve", "grads", "chec
 // refuseSeveral reports a command that a launcher has started several times, each of which
 // would do all of its work.
 func refuseSeveral(c *cli.Context) error {
-	n, name := mpi.Launched(), c.Args().First()
+	n, name := distributed.Launched(), c.Args().First()
 	if n == 1 || !slices.Contains(aloneCommands, name) {
 		return nil
 	}
 	err := fmt.Errorf("%s computes in one process, and the launcher has started %d: only train, pretrain and eval share their work", name, n)
-	return toldBy(err, mpi.LaunchedRank())
+	return toldBy(err, distributed.LaunchedRank())
 }

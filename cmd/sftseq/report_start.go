@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"github.com/sftseq/sftseq/internal/provenance"
-	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -26,5 +25,5 @@ func began(config *sft.Config) string {
 			told = fmt.Sprintf(", which told masked tokens with %.4f bits each in its validation (step %d)", *v.BitsPerToken, v.Step)
 		}
 	}
-	return fmt.Sprintf("The run began from the model in %s%s: sftseq report %s shows how that was trained.", dir, told, visible.Quote(dir))
+	return fmt.Sprintf("The run began from the model in %s%s: sftseq report %s shows how that was trained.", dir, told, shellQuote(dir))
 }

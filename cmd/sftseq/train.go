@@ -17,7 +17,7 @@ import (
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/baseline"
-	"github.com/sftseq/sftseq/internal/collective"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/simd"
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -367,7 +367,7 @@ func (r *trainRun) close(c *cli.Context) (err error) {
 // ranks the first reads and judges it, and hands it to the others.
 func checkpointOf(c *cli.Context, dir string) (*sft.Checkpoint, error) {
 	from, err := loadCheckpoint(c, dir)
-	var known *collective.Error
+	var known *distributed.Error
 	if errors.As(err, &known) {
 		return nil, err
 	}
@@ -378,7 +378,7 @@ func checkpointOf(c *cli.Context, dir string) (*sft.Checkpoint, error) {
 		err = nil
 	}
 	if r != nil {
-		if _, failed := collective.Agree(r.World, err, 0); failed != nil {
+		if _, failed := distributed.Agree(r.World, err, 0); failed != nil {
 			return nil, failed
 		}
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/provenance"
-	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -138,7 +137,7 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	d := set.Spec()
 	if !task.Takes(&d) || sameTokenizer(d.Tokenizer, want.Tokenizer) != nil {
 		return fmt.Errorf("--data %s: expected data of the task %s, %s; found %q, %s\nwhat is trained on data of your own is chosen from them: sftseq train custom --data %s",
-			set.Dir, task.Name, describeSpec(&want), d.Name, describeSpec(&d), visible.Quote(set.Dir))
+			set.Dir, task.Name, describeSpec(&want), d.Name, describeSpec(&d), shellQuote(set.Dir))
 	}
 	if d.Name != task.Name {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s holds %q, which has the %s and the classes of %s and is taken for it\n", set.Dir, d.Name, readAs(&d), task.Name)
@@ -336,7 +335,7 @@ func headReason(c, source *sft.Config) string {
 		}
 	}
 	if known == len(here) && !c.Predicts() {
-		return fmt.Sprintf(" (its %d labels are among the %d there: data converted with --labels %s take the head, too)", known, len(there), visible.Quote(joinLabels(there)))
+		return fmt.Sprintf(" (its %d labels are among the %d there: data converted with --labels %s take the head, too)", known, len(there), shellQuote(joinLabels(there)))
 	}
 	return fmt.Sprintf(" (of its %d %s, %d are among the %d there)", len(here), kind, known, len(there))
 }

@@ -21,7 +21,6 @@ import (
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -332,9 +331,9 @@ func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) strin
 // again is where a run is repeated.
 func again(c *cli.Context, dir string) string {
 	if c.String("seeds") != "" { // not in the folder whose models answer together
-		return visible.Quote(filepath.Join(filepath.Clean(c.String("out"))+"-again", filepath.Base(dir)))
+		return shellQuote(filepath.Join(filepath.Clean(c.String("out"))+"-again", filepath.Base(dir)))
 	}
-	return visible.Quote(filepath.Clean(dir) + "-again")
+	return shellQuote(filepath.Clean(dir) + "-again")
 }
 
 // resumption is the command that goes on with what --out holds, on the same
@@ -342,9 +341,9 @@ func again(c *cli.Context, dir string) string {
 // all that the others were started with.
 func resumption(c *cli.Context, task *lra.Task, seeds, dir string) string {
 	if seeds != "" {
-		seeds = " --seeds " + visible.Quote(seeds) + givenFlags(c, append([]string{"data", "init-from"}, numberNames(c)...)...)
+		seeds = " --seeds " + shellQuote(seeds) + givenFlags(c, append([]string{"data", "init-from"}, numberNames(c)...)...)
 	}
-	return fmt.Sprintf("sftseq %s%s --out %s --resume%s", commandOf(task), seeds, visible.Quote(dir), givenFlags(c, "device", "precision", "threads", "memory", "tensorboard"))
+	return fmt.Sprintf("sftseq %s%s --out %s --resume%s", commandOf(task), seeds, shellQuote(dir), givenFlags(c, "device", "precision", "threads", "memory", "tensorboard"))
 }
 
 // givenFlags are those of the flags that were given, as a shell reads them.
@@ -358,7 +357,7 @@ func givenFlags(c *cli.Context, names ...string) string {
 		if _, ok := c.Value(name).(bool); ok {
 			separator = "="
 		}
-		fmt.Fprintf(&out, " --%s%s%s", name, separator, visible.Quote(fmt.Sprint(c.Value(name))))
+		fmt.Fprintf(&out, " --%s%s%s", name, separator, shellQuote(fmt.Sprint(c.Value(name))))
 	}
 	return out.String()
 }

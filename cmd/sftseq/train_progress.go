@@ -7,7 +7,6 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
-	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -40,8 +39,8 @@ func (p *trainProgress) begin(t *sft.Trainer, on string) {
 		fmt.Fprintf(p.out, ", resumed at step %d", first)
 	}
 	fmt.Fprintln(p.out)
-	if visible.Terminal(p.out) {
-		p.bar = newTrainBar(visible.Beneath(p.out), p.steps)
+	if isTerminal(p.out) {
+		p.bar = newTrainBar(unwrapWriter(p.out), p.steps)
 	}
 }
 

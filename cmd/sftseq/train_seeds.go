@@ -13,7 +13,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/provenance"
-	"github.com/sftseq/sftseq/internal/visible"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -36,7 +35,7 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 		seeds = append(seeds, seed)
 	}
 	if isRun(c.String("out")) {
-		return fmt.Errorf("%s holds a model or a run, and --seeds trains each seed in a folder in --out: expected another --out", visible.Quote(c.String("out")))
+		return fmt.Errorf("%s holds a model or a run, and --seeds trains each seed in a folder in --out: expected another --out", shellQuote(c.String("out")))
 	}
 	dirOf := func(seed uint64) string { return filepath.Join(c.String("out"), fmt.Sprintf("seed-%d", seed)) }
 	if !c.Bool("resume") { // a directory in use is found before hours are spent on the others
@@ -79,7 +78,7 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	}
 	fmt.Fprintf(c.App.Writer, "validation %s over %d seeds: %s\n", by, len(reached), said)
 	if len(seeds) > 1 {
-		fmt.Fprintf(c.App.Writer, "together they usually err less: --model %s answers with all of them\n", visible.Quote(c.String("out")))
+		fmt.Fprintf(c.App.Writer, "together they usually err less: --model %s answers with all of them\n", shellQuote(c.String("out")))
 	}
 	return nil
 }

@@ -9,8 +9,6 @@ import (
 	"testing"
 	"time"
 	"unsafe"
-
-	"github.com/sftseq/sftseq/internal/visible"
 )
 
 // terminal opens a terminal of the system's, which a program writes to and a test reads.
@@ -60,7 +58,7 @@ func TestTerminal(t *testing.T) {
 			t.Errorf("%q: status %d, %.300q", args[:2], status, shown)
 		}
 		_, piped, _ := program(nil, args...)
-		if shown != visible.Escape([]byte(piped)) {
+		if shown != escapeControls([]byte(piped)) {
 			t.Errorf("%q: on a terminal %.200q, in a pipe %.200q", args[:2], shown, piped)
 		}
 		if args[1] != "stats" && !obeyed(piped) {

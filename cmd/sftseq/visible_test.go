@@ -9,8 +9,6 @@ import (
 	"regexp"
 	"strings"
 	"testing"
-
-	"github.com/sftseq/sftseq/internal/visible"
 )
 
 // hostileText has what a terminal obeys: it sets a title, clears the screen, writes over
@@ -57,7 +55,7 @@ func TestHostileNames(t *testing.T) {
 		{hostileText}, {"data", "info", strings.Repeat("long/", 5000)},
 	} {
 		status, _, errs := program(nil, args...)
-		if status == 0 || obeyed(errs) || len(errs) > 2*visible.Longest {
+		if status == 0 || obeyed(errs) || len(errs) > 2*maxErrorBytes {
 			t.Errorf("%.60q: status %d, %d bytes: %.300q", args, status, len(errs), errs)
 		}
 	}

@@ -3,8 +3,8 @@ package bench
 import (
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/passes"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // work is the arithmetic that a kernel is measured by, in operations: without
@@ -70,10 +70,11 @@ type Operations struct {
 // Operations counts those of forward or train.
 func (w *Workload) Operations(what string) (*Operations, error) {
 	sequences, length := w.Settings.Batch*w.Config.Sequences(), w.Length/w.Config.Sequences()
-	program, err := passes.Record(w.Config, what == Train, sequences*length, sequences)
+	recorded, err := sft.Record(w.Config, what == Train, sequences*length, sequences)
 	if err != nil {
 		return nil, err
 	}
+	program := recorded.(*tensor.Program)
 	_, shaders := tensor.Capability[tensor.OwnMemory](w.Device)
 	o := &Operations{byName: map[string]work{}}
 	for _, k := range program.Launches {

@@ -102,8 +102,8 @@ func TestConvert(t *testing.T) {
 			t.Errorf("%s\nlacks %s", report, line)
 		}
 	}
-	if source.Left() != 5 || source.Read != 10 {
-		t.Errorf("%d of %d rows", source.Left(), source.Read)
+	if skipped.Left() != 5 || skipped.Read != 10 {
+		t.Errorf("%d of %d rows", skipped.Left(), skipped.Read)
 	}
 }
 
@@ -121,7 +121,7 @@ func TestLabels(t *testing.T) {
 	if got := contents(t, d); !slices.Equal(got, []string{"train: a (10)", "train: b (9)", "train: d (10)"}) || !slices.Equal(d.Manifest.LabelNames, o.Labels) {
 		t.Errorf("%q, labels %q", got, d.Manifest.LabelNames)
 	}
-	if k := source.Reasons["an unknown label"]; k == nil || k.Rows != 1 || !strings.HasSuffix(k.Places[0], `a.csv:4: found "-1"`) {
+	if k := skipped.Reasons["an unknown label"]; k == nil || k.Rows != 1 || !strings.HasSuffix(k.Places[0], `a.csv:4: found "-1"`) {
 		t.Errorf("%v", skipped)
 	}
 	o = options(t, from)
@@ -259,8 +259,8 @@ func TestReadErrorIsLast(t *testing.T) {
 	from := file(t, "a.csv", "text,label\n,1\n"+strings.Repeat("a,1\n", 3*chunkRows)+"\"open,2\nb,1\n")
 	for range 3 {
 		o := options(t, from)
-		if _, skipped, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "is not closed") || source.Read != 3*chunkRows+1 || source.Left() != 1 {
-			t.Errorf("%d rows, %v", source.Read, err)
+		if _, skipped, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "is not closed") || skipped.Read != 3*chunkRows+1 || skipped.Left() != 1 {
+			t.Errorf("%d rows, %v", skipped.Read, err)
 		}
 		o.Strict = true
 		if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "a.csv:2: empty text") {
@@ -311,22 +311,22 @@ func TestRepeated(t *testing.T) {
 	from := file(t, "a.csv", "text,label\na,1\nb,1\na,2\nc,1\na,1\n,1\n,1\nb,1\nd,1\na,3\n")
 	d, skipped := mustConvert(t, options(t, from))
 	want := []string{from + ":4", from + ":6", from + ":9"}
-	if source.Repeated.Rows != 4 || !slices.Equal(source.Repeated.Places, want) || len(contents(t, d)) != 8 {
-		t.Errorf("%+v of %d rows", source.Repeated, len(contents(t, d)))
+	if skipped.Repeated.Rows != 4 || !slices.Equal(skipped.Repeated.Places, want) || len(contents(t, d)) != 8 {
+		t.Errorf("%+v of %d rows", skipped.Repeated, len(contents(t, d)))
 	}
 	if text := skipped.String(); !strings.Contains(text, "4 of 10 rows have the text of an earlier one, and are kept\n  "+from+":4\n") || !strings.Contains(text, "and 1 more") {
 		t.Error(text)
 	}
 	o := options(t, file(t, "a.csv", "q,a,label\nx,y,1\nx,z,1\nx,y,2\n"))
 	o.Text, o.Pair = "", []string{"q", "a"}
-	if _, skipped := mustConvert(t, o); source.Repeated.Rows != 1 {
-		t.Errorf("of pairs: %+v", source.Repeated)
+	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 {
+		t.Errorf("of pairs: %+v", skipped.Repeated)
 	}
 	// Rows whose split is said have no digest, which is not that of a row before.
 	o = options(t, file(t, "a.csv", "text,label,part\na,1,train\nb,1,test\nc,1,test\nb,2,train\n"))
 	o.SplitColumn = "part"
-	if _, skipped := mustConvert(t, o); source.Repeated.Rows != 1 || !strings.HasSuffix(source.Repeated.Places[0], "a.csv:5") {
-		t.Errorf("with a column of splits: %+v", source.Repeated)
+	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 || !strings.HasSuffix(skipped.Repeated.Places[0], "a.csv:5") {
+		t.Errorf("with a column of splits: %+v", skipped.Repeated)
 	}
 }
 
@@ -390,7 +390,7 @@ func TestKinds(t *testing.T) {
 	if got := contents(t, d); !slices.Equal(got, []string{"train: x | y (1)", "val: x | z (0)", "test: u | v (1)"}) || d.Manifest.Task != seq.Retrieval {
 		t.Errorf("%q", got)
 	}
-	if source.Reasons["no split"] == nil || source.Reasons["empty text"] == nil {
+	if skipped.Reasons["no split"] == nil || skipped.Reasons["empty text"] == nil {
 		t.Errorf("%v", skipped)
 	}
 	o.Val, o.Replace = 0.5, true
@@ -404,7 +404,7 @@ func TestKinds(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	for _, kind := range []string{"a token outside the vocabulary", "no list of tokens", "more than 2 tokens"} {
-		if source.Reasons[kind] == nil {
+		if skipped.Reasons[kind] == nil {
 			t.Errorf("%v\nlacks %s", skipped, kind)
 		}
 	}

@@ -307,3 +307,18 @@ func (g *Comparison) training(ctx context.Context, path string, m *sft.Model, ex
 	}
 	return nil
 }
+
+// Row returns the comparison as a row of a table.
+func (g *Comparison) Row() []string {
+	size := func(v *float64) string {
+		if v == nil {
+			return "–"
+		}
+		return fmt.Sprintf("%.1e", *v)
+	}
+	result := "pass"
+	if g.Failed {
+		result = "FAIL"
+	}
+	return []string{g.Golden, fmt.Sprint(g.Lines), size(g.Logit), size(g.Gradient), size(g.Tensor), size(g.Loss), fmt.Sprintf("%.0f%%", 100*g.Worst), result}
+}

@@ -137,6 +137,12 @@ func (p *Program) Finish() *Program {
 // inputs.
 func (p *Program) Words(s Region) int { return p.words[s] }
 
+// Bytes returns the memory of one run: the arena and the inputs.
+func (p *Program) Bytes() int64 {
+	const wordBytes = 4
+	return wordBytes * int64(p.words[Arena]+p.words[Inputs])
+}
+
 // Counts are the numbers that a batch brings beside its data: rows in use.
 type Counts struct {
 	Tokens, Sequences, Sampled, Examples, Targets, Pooled int32

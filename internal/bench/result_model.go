@@ -1,17 +1,15 @@
-package measured
+package bench
 
 import (
 	"fmt"
 	"strconv"
 
 	"github.com/sftseq/sftseq/device"
-	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/internal/units"
 )
 
 // Model is a measurement of a whole model.
-type Model struct {
+type ModelResult struct {
 	What         string           `json:"what"`
 	Config       string           `json:"config"`
 	Length       int              `json:"length"`
@@ -44,16 +42,16 @@ type KernelShare struct {
 func (k *KernelShare) Row() []string {
 	rate := "–"
 	if k.GFLOPS > 0 {
-		rate = units.Digits(k.GFLOPS) + " GFLOP/s"
+		rate = FormatDigits(k.GFLOPS) + " GFLOP/s"
 	}
-	return []string{k.Kernel, strconv.Itoa(k.Launches), units.Seconds(k.Seconds), fmt.Sprintf("%.1f%%", 100*k.Share), rate, units.Percent(k.Ceiling)}
+	return []string{k.Kernel, strconv.Itoa(k.Launches), FormatSeconds(k.Seconds), fmt.Sprintf("%.1f%%", 100*k.Share), rate, FormatPercent(k.Ceiling)}
 }
 
 // ProfileColumns head those rows.
 var ProfileColumns = []string{"kernel", "launches", "time", "share", "rate", "of the ceiling"}
 
 // KernelShares are the times of a profile, compared with the ceilings if they are known.
-func KernelShares(times []tensor.KernelTime, operations *bench.Operations, ceilings *bench.Ceilings) []KernelShare {
+func KernelShares(times []tensor.KernelTime, operations *Operations, ceilings *Ceilings) []KernelShare {
 	total := 0.0
 	for _, t := range times {
 		total += t.Seconds

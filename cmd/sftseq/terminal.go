@@ -1,6 +1,4 @@
-// Package visible writes texts and names of files so that a person sees what they hold: a
-// terminal obeys none of them, and a shell reads a name as it was.
-package visible
+package main
 
 import (
 	"fmt"
@@ -14,21 +12,21 @@ import (
 	"golang.org/x/term"
 )
 
-// Writer writes what people read: control characters, which names and texts of files may
-// have, are shown as \u001b, and bytes that are no UTF-8 as \xff. A terminal would obey
-// them. JSON stays JSON. It is safe for concurrent use.
-type Writer struct {
+// terminalWriter escapes control characters as \u001b and bytes that are not UTF-8 as \xff, because file
+// names and texts may contain sequences that a terminal would execute. JSON stays JSON. Its methods may be
+// called concurrently.
+type terminalWriter struct {
 	to io.Writer
 
 	mu   sync.Mutex
-	part []byte // the beginning of a rune whose rest is still to come
+	part []byte // incomplete rune at the end of the last write
 }
 
-// NewWriter returns a writer on top of another. Finish ends it.
-func NewWriter(to io.Writer) *Writer { return &Writer{to: to} }
+// newTerminalWriter returns a writer on top of to. Call Finish at the end.
+func newTerminalWriter(to io.Writer) *terminalWriter { return &terminalWriter{to: to} }
 
 // Write implements [io.Writer].
-func (v *Writer) Write(p []byte) (int, error) {
+func (v *terminalWriter) Write(p []byte) (int, error) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	text := append(v.part, p...)
@@ -42,22 +40,22 @@ func (v *Writer) Write(p []byte) (int, error) {
 		}
 	}
 	v.part = append([]byte(nil), text[end:]...)
-	if _, err := io.WriteString(v.to, Escape(text[:end])); err != nil {
+	if _, err := io.WriteString(v.to, escapeControls(text[:end])); err != nil {
 		return 0, err
 	}
 	return len(p), nil
 }
 
-// Finish writes what is left of a rune that was never completed.
-func (v *Writer) Finish() {
+// Finish writes the bytes of a rune that was never completed.
+func (v *terminalWriter) Finish() {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	io.WriteString(v.to, Escape(v.part))
+	io.WriteString(v.to, escapeControls(v.part))
 	v.part = nil
 }
 
-// Escape shows what a terminal would obey.
-func Escape(text []byte) string {
+// escapeControls escapes everything that a terminal would interpret.
+func escapeControls(text []byte) string {
 	var out strings.Builder
 	for len(text) > 0 {
 		r, n := utf8.DecodeRune(text)
@@ -76,16 +74,16 @@ func Escape(text []byte) string {
 	return out.String()
 }
 
-// Quote quotes a word where a shell would take it apart, and spells out what is not
-// to be shown or is no UTF-8, as bash, zsh and POSIX of 2024 read it.
-func Quote(s string) string {
+// shellQuote quotes s as one word for bash, zsh and POSIX shells of 2024. Control characters and bytes that
+// are not UTF-8 become octal escapes.
+func shellQuote(s string) string {
 	plain := func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:,@", r))
 	}
 	if s != "" && !strings.ContainsFunc(s, plain) {
 		return s
 	}
-	if Escape([]byte(s)) == s && !strings.ContainsAny(s, "\n\t") {
+	if escapeControls([]byte(s)) == s && !strings.ContainsAny(s, "\n\t") {
 		return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 	}
 	var out strings.Builder
@@ -95,7 +93,7 @@ func Quote(s string) string {
 		switch rune := s[:n]; {
 		case rune == "'" || rune == `\`:
 			out.WriteString(`\` + rune)
-		case Escape([]byte(rune)) != rune || rune == "\n" || rune == "\t":
+		case escapeControls([]byte(rune)) != rune || rune == "\n" || rune == "\t":
 			for _, b := range []byte(rune) {
 				fmt.Fprintf(&out, `\%03o`, b) // of three digits always, whatever follows
 			}
@@ -107,31 +105,30 @@ func Quote(s string) string {
 	return out.String() + "'"
 }
 
-// Beneath is what a writer writes to, to draw on.
-func Beneath(w io.Writer) io.Writer {
-	if v, ok := w.(*Writer); ok {
+// unwrapWriter returns the writer under a terminalWriter, on which progress bars are drawn.
+func unwrapWriter(w io.Writer) io.Writer {
+	if v, ok := w.(*terminalWriter); ok {
 		return v.to
 	}
 	return w
 }
 
-// Terminal reports whether a writer, or what is beneath it, is a terminal.
-func Terminal(w io.Writer) bool {
-	f, ok := Beneath(w).(*os.File)
+// isTerminal reports whether w, or the writer under it, is a terminal.
+func isTerminal(w io.Writer) bool {
+	f, ok := unwrapWriter(w).(*os.File)
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// Longest is how many bytes of an error are shown; names and values of a file can
-// make it any length.
-const Longest = 4 << 10
+// maxErrorBytes is the length to which errors are shortened: names and values from a file can have any length.
+const maxErrorBytes = 4 << 10
 
-// Briefly leaves out the middle of a text that is too long: an error begins with its place
-// and ends with its cause.
-func Briefly(text string) string {
-	if len(text) <= Longest {
+// shortenError cuts the middle of a long error message, which begins with the place of the error and ends
+// with its cause.
+func shortenError(text string) string {
+	if len(text) <= maxErrorBytes {
 		return text
 	}
-	from, to := Longest*3/4, len(text)-Longest/4
+	from, to := maxErrorBytes*3/4, len(text)-maxErrorBytes/4
 	for from > 0 && !utf8.RuneStart(text[from]) {
 		from--
 	}

@@ -1,4 +1,4 @@
-package reduction
+package distributed
 
 import (
 	"math/rand/v2"

@@ -1,6 +1,6 @@
 //go:build !linux || !cgo
 
-package mpi
+package distributed
 
 import "errors"
 
@@ -9,8 +9,8 @@ type World struct{}
 
 var errNone = errors.New("this program was built without MPI (which needs Linux and cgo): expected to be started once, and not by mpirun or srun")
 
-// Open refuses.
-func Open(Options) (*World, error) { return nil, errNone }
+// JoinMPI refuses.
+func JoinMPI(MPIOptions) (*World, error) { return nil, errNone }
 
 // Rank is the place of this process among all, from 0.
 func (w *World) Rank() int { return 0 }

@@ -1,12 +1,11 @@
-package scaling
+package bench
 
 import (
 	"context"
 	"slices"
 	"time"
 
-	"github.com/sftseq/sftseq/internal/bench"
-	"github.com/sftseq/sftseq/internal/reduction"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -15,20 +14,20 @@ import (
 // repetitions is how often each time is taken, at least; the median counts.
 const repetitions = 3
 
-// Measurement takes the figures of one machine.
-type Measurement struct {
-	*bench.Workload // a batch of examples of one length
+// ClusterMeasurement measures what [distributed.PredictSteps] needs of one machine.
+type ClusterMeasurement struct {
+	*Workload // the examples of its batch have one length
 }
 
-// Batch is what the workload's step is cut into.
-func (m Measurement) Batch() Batch {
+// Batch returns the micro-batches of a step of the workload.
+func (m ClusterMeasurement) Batch() distributed.ClusterBatch {
 	lengths := make([]int, m.Settings.Batch)
 	for i := range lengths {
 		lengths[i] = m.Length
 	}
-	b := Batch{Parameters: sft.NewParameters(m.Config).Words, Results: m.Settings.Batch * (1 + m.Config.NumLabels)}
+	b := distributed.ClusterBatch{Parameters: sft.NewParameters(m.Config).Words, Results: m.Settings.Batch * (1 + m.Config.NumLabels)}
 	from := 0
-	for _, end := range reduction.MicroBatches(lengths, reduction.MicroBatchTokens) {
+	for _, end := range distributed.MicroBatches(lengths, distributed.MicroBatchTokens) {
 		b.MicroBatches = append(b.MicroBatches, (end-from)*m.Length)
 		from = end
 	}
@@ -38,8 +37,8 @@ func (m Measurement) Batch() Batch {
 // Figures measures steps on batches of three sizes, in turns, so that what else the machine does
 // slows all of them: of a single example of one token, which is the update; of one
 // micro-batch; and of as many as the device runs at once, or as the batch has.
-func (m Measurement) Figures(ctx context.Context) (f Figures, err error) {
-	each := (reduction.MicroBatchTokens + m.Length - 1) / m.Length // examples of a micro-batch
+func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterFigures, err error) {
+	each := (distributed.MicroBatchTokens + m.Length - 1) / m.Length // examples of a micro-batch
 	one := min(each, m.Settings.Batch)
 	many := min(each*m.Device.Slots(), m.Settings.Batch)
 	settings := m.Settings
@@ -47,7 +46,7 @@ func (m Measurement) Figures(ctx context.Context) (f Figures, err error) {
 	sequences := m.Config.Sequences()
 	stepper, err := sft.NewStepper(sft.NewModel(m.Config, 1), settings, m.Device, (m.Length+sequences-1)/sequences, m.Memory)
 	if err != nil {
-		return Figures{}, err
+		return distributed.ClusterFigures{}, err
 	}
 	defer stepper.Close()
 	w := *m.Workload
@@ -57,12 +56,12 @@ func (m Measurement) Figures(ctx context.Context) (f Figures, err error) {
 	seconds := make([][]float64, len(sizes))
 	for i := range 1 + repetitions { // the first warms up
 		for j, batch := range sizes {
-			s, err := bench.Seconds(ctx, func(ctx context.Context) error {
+			s, err := Seconds(ctx, func(ctx context.Context) error {
 				_, err := stepper.Step(ctx, batch)
 				return err
 			}, 1, least(i))
 			if err != nil {
-				return Figures{}, err
+				return distributed.ClusterFigures{}, err
 			}
 			if i > 0 {
 				seconds[j] = append(seconds[j], s)
@@ -78,7 +77,7 @@ func (m Measurement) Figures(ctx context.Context) (f Figures, err error) {
 	return f, err
 }
 
-// least is how long round i repeats a step: short ones come in several.
+// least is the least time for which round i repeats a step, because one short step measures too little.
 func least(i int) time.Duration {
 	if i == 0 {
 		return 0
@@ -86,15 +85,15 @@ func least(i int) time.Duration {
 	return 100 * time.Millisecond
 }
 
-// fit takes the update from what steps of one micro-batch and of many took.
-func fit(oneTokens, manyTokens int, update, one, many float64) Figures {
+// fit subtracts the time of the update from the times of steps of one micro-batch and of many.
+func fit(oneTokens, manyTokens int, update, one, many float64) distributed.ClusterFigures {
 	rate := func(seconds float64, tokens int) float64 { return max(0, seconds-update) / float64(tokens) }
-	f := Figures{Update: update, Alone: rate(one, oneTokens), Together: rate(many, manyTokens)}
+	f := distributed.ClusterFigures{Update: update, Alone: rate(one, oneTokens), Together: rate(many, manyTokens)}
 	f.Together = min(f.Together, f.Alone) // what runs beside others is not faster for that
 	return f
 }
 
-func median(seconds []float64) float64 { return bench.SpreadOf(seconds).Median }
+func median(seconds []float64) float64 { return SpreadOf(seconds).Median }
 
 // shortened is an example of one token, or of a pair one each.
 func shortened(c *sft.Config, e seq.Example) seq.Example {
@@ -131,7 +130,7 @@ func host(ctx context.Context, d tensor.Device, words int) (copying, adding floa
 		defer memory[region].Free()
 	}
 	const atLeast = 50 * time.Millisecond
-	copying, err = bench.Seconds(ctx, func(context.Context) error {
+	copying, err = Seconds(ctx, func(context.Context) error {
 		buffer := make([]uint32, words)
 		if err := memory[tensor.Gradients].Read(0, buffer); err != nil {
 			return err
@@ -141,6 +140,6 @@ func host(ctx context.Context, d tensor.Device, words int) (copying, adding floa
 	if err != nil {
 		return 0, 0, err
 	}
-	adding, err = bench.Seconds(ctx, func(ctx context.Context) error { return merge.Run(ctx, memory, 0, 1) }, repetitions, atLeast)
+	adding, err = Seconds(ctx, func(ctx context.Context) error { return merge.Run(ctx, memory, 0, 1) }, repetitions, atLeast)
 	return copying / 2 / float64(words), adding / float64(words), err
 }

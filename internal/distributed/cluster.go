@@ -1,18 +1,56 @@
-// Package scaling predicts how long a step of training takes on several ranks, from what one
-// machine measures and what is known of the network.
+package distributed
+
+import (
+	"math/bits"
+)
+
+// Network describes the full-duplex link of each rank.
+type Network struct {
+	Bandwidth float64 // bytes a second, of a rank
+	Latency   float64 // seconds a message
+}
+
+// ClusterFigures are the times that are measured on one machine, in seconds.
+type ClusterFigures struct {
+	Alone    float64 `json:"seconds_per_token_alone"`    // of a micro-batch that has the device to itself
+	Together float64 `json:"seconds_per_token_together"` // of as many as the device runs at once
+	Update   float64 `json:"seconds_per_update"`
+	Copy     float64 `json:"seconds_per_word_copied"` // between the device and a new buffer, to or from
+	Add      float64 `json:"seconds_per_word_added"`
+}
+
+// ClusterBatch is the batch of a step and the size of the model.
+type ClusterBatch struct {
+	MicroBatches []int // tokens of each
+	Parameters   int
+	Results      int // words of the losses and logits of all examples
+}
+
+// ClusterStep is the prediction for a number of ranks.
+type ClusterStep struct {
+	Ranks      int     `json:"ranks"`
+	Busy       int     `json:"busy"` // ranks that have micro-batches
+	Seconds    float64 `json:"seconds"`
+	SentBytes  float64 `json:"sent_bytes"`        // by the rank that sends most
+	Exchange   float64 `json:"exchange_fraction"` // of the seconds
+	Efficiency float64 `json:"efficiency"`        // how often faster than one rank, divided by the ranks
+}
+
+// PredictSteps returns the time of a training step on each number of ranks, computed from measurements of
+// one machine and the bandwidth and latency of the network.
 //
 // A step on W ranks takes
 //
 //	seconds = max over ranks(compute) + update + exchange
 //
-// and each rank computes the micro-batches that [reduction.Deal] gives it:
+// and each rank computes the micro-batches that [Deal] gives it:
 //
 //	compute = max(alone · tokens of its largest micro-batch, together · tokens of all of them)
 //
 // where alone is the seconds a token of one micro-batch that has the machine to itself, and
 // together that of as many as run at once. The update is that of AdamW, which every rank makes
 // of all weights. One process has no exchange. That of W > 1 ranks, with P parameters, F sums
-// that a rank brings ([reduction.Frontier]), ΣF of all ranks, a latency α and a bandwidth β in
+// that a rank brings ([Frontier]), ΣF of all ranks, a latency α and a bandwidth β in
 // bytes a second, adds up
 //
 //	a small gather      ⌈log₂ W⌉·α
@@ -33,50 +71,9 @@
 // each alone; copies that MPI makes, and whether its thread shares a processor with the work;
 // reading data, evaluations and checkpoints; the hash of the weights every 100 steps; batches of
 // mixed lengths.
-package scaling
-
-import (
-	"math/bits"
-
-	"github.com/sftseq/sftseq/internal/reduction"
-)
-
-// Network is what connects the ranks: each has such a link, which sends and receives at once.
-type Network struct {
-	Bandwidth float64 // bytes a second, of a rank
-	Latency   float64 // seconds a message
-}
-
-// Figures are what a machine takes, in seconds.
-type Figures struct {
-	Alone    float64 `json:"seconds_per_token_alone"`    // of a micro-batch that has the device to itself
-	Together float64 `json:"seconds_per_token_together"` // of as many as the device runs at once
-	Update   float64 `json:"seconds_per_update"`
-	Copy     float64 `json:"seconds_per_word_copied"` // between the device and a new buffer, to or from
-	Add      float64 `json:"seconds_per_word_added"`
-}
-
-// Batch is what a step trains on, and the model.
-type Batch struct {
-	MicroBatches []int // tokens of each
-	Parameters   int
-	Results      int // words of the losses and logits of all examples
-}
-
-// Step is a step on a number of ranks.
-type Step struct {
-	Ranks      int     `json:"ranks"`
-	Busy       int     `json:"busy"` // ranks that have micro-batches
-	Seconds    float64 `json:"seconds"`
-	SentBytes  float64 `json:"sent_bytes"`        // by the rank that sends most
-	Exchange   float64 `json:"exchange_fraction"` // of the seconds
-	Efficiency float64 `json:"efficiency"`        // how often faster than one rank, divided by the ranks
-}
-
-// Predict is a step on each of some numbers of ranks.
-func Predict(b Batch, f Figures, n Network, ranks []int) []Step {
+func PredictSteps(b ClusterBatch, f ClusterFigures, n Network, ranks []int) []ClusterStep {
 	alone, _ := step(b, f, n, 1)
-	var out []Step
+	var out []ClusterStep
 	for _, w := range ranks {
 		s, exchange := step(b, f, n, w)
 		s.Exchange = exchange / s.Seconds
@@ -86,10 +83,10 @@ func Predict(b Batch, f Figures, n Network, ranks []int) []Step {
 	return out
 }
 
-// step is a step on so many ranks, and how many of its seconds are the exchange.
-func step(b Batch, f Figures, n Network, ranks int) (s Step, exchange float64) {
+// step predicts a step, and the seconds of it that the exchange takes.
+func step(b ClusterBatch, f ClusterFigures, n Network, ranks int) (s ClusterStep, exchange float64) {
 	s.Ranks = ranks
-	cuts := reduction.Deal(b.MicroBatches, ranks)
+	cuts := Deal(b.MicroBatches, ranks)
 	sums, total := make([]int, ranks), 0
 	compute := 0.0
 	for r := range ranks {
@@ -98,7 +95,7 @@ func step(b Batch, f Figures, n Network, ranks int) (s Step, exchange float64) {
 			s.Busy++
 		}
 		compute = max(compute, f.compute(mine))
-		sums[r] = len(reduction.Frontier(len(b.MicroBatches), cuts[r], cuts[r+1]))
+		sums[r] = len(Frontier(len(b.MicroBatches), cuts[r], cuts[r+1]))
 		total += sums[r]
 	}
 	if ranks > 1 {
@@ -110,7 +107,7 @@ func step(b Batch, f Figures, n Network, ranks int) (s Step, exchange float64) {
 }
 
 // compute is what a rank takes for its micro-batches.
-func (f Figures) compute(tokens []int) float64 {
+func (f ClusterFigures) compute(tokens []int) float64 {
 	largest, total := 0, 0
 	for _, n := range tokens {
 		largest, total = max(largest, n), total+n
@@ -122,10 +119,10 @@ const wordBytes = 4
 
 // transfer is the time of the three collectives, and the bytes that the rank sends that sends
 // most. Of the sums of each rank the numbers are given.
-func transfer(b Batch, n Network, sums []int) (seconds, sent float64) {
+func transfer(b ClusterBatch, n Network, sums []int) (seconds, sent float64) {
 	ranks, moved := len(sums), 0
 	for r, own := range sums {
-		share := reduction.Cut(b.Parameters, ranks, r+1) - reduction.Cut(b.Parameters, ranks, r)
+		share := Cut(b.Parameters, ranks, r+1) - Cut(b.Parameters, ranks, r)
 		moved = max(moved, own*(b.Parameters-share))
 	}
 	w := float64(ranks)
@@ -136,7 +133,7 @@ func transfer(b Batch, n Network, sums []int) (seconds, sent float64) {
 
 // host is the time of copying between the device and what is sent and received, and of
 // finishing the tree for a share of the words.
-func (f Figures) host(parameters int, sums []int, total int) float64 {
+func (f ClusterFigures) host(parameters int, sums []int, total int) float64 {
 	p, most := float64(parameters), 0
 	for _, n := range sums {
 		most = max(most, n)
@@ -145,7 +142,7 @@ func (f Figures) host(parameters int, sums []int, total int) float64 {
 	return f.Copy*(float64(most)*p+float64(total)*share+share+p) + f.Add*float64(total-1)*share
 }
 
-// Doubling are the numbers of ranks to look at: 1, 2, 4, …, and the last itself.
+// Doubling returns the numbers of ranks 1, 2, 4, … below last, and last.
 func Doubling(last int) (ranks []int) {
 	for w := 1; w < last; w *= 2 {
 		ranks = append(ranks, w)

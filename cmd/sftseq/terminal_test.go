@@ -1,4 +1,4 @@
-package visible
+package main
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ func TestWriter(t *testing.T) {
 	want := `\u001b]0;owned\u0007\u001b[2Jgood\u000dbad\u009b31m\u007f\u202eabc\u2066\xff\xe6\x97` + plain + `\xf0\x9f`
 	for _, piece := range []int{1, 2, 3, 5, len(text)} {
 		var out bytes.Buffer
-		v := NewWriter(&out)
+		v := newTerminalWriter(&out)
 		for rest := []byte(text); len(rest) > 0; {
 			n, err := v.Write(rest[:min(piece, len(rest))])
 			if err != nil {
@@ -29,16 +29,16 @@ func TestWriter(t *testing.T) {
 }
 
 func TestBriefly(t *testing.T) {
-	for n := Longest - 5; n < Longest+3; n++ {
+	for n := maxErrorBytes - 5; n < maxErrorBytes+3; n++ {
 		text := "file: row 7: " + strings.Repeat("é", n/2) + ": the cause"
-		got := Briefly(text)
-		if len(text) <= Longest {
+		got := shortenError(text)
+		if len(text) <= maxErrorBytes {
 			if got != text {
 				t.Errorf("%d bytes were cut", len(text))
 			}
 			continue
 		}
-		if len(got) > Longest+60 || !strings.HasPrefix(got, "file: row 7: é") || !strings.HasSuffix(got, "é: the cause") || strings.ContainsRune(got, '\uFFFD') {
+		if len(got) > maxErrorBytes+60 || !strings.HasPrefix(got, "file: row 7: é") || !strings.HasSuffix(got, "é: the cause") || strings.ContainsRune(got, '\uFFFD') {
 			t.Errorf("%d bytes: %.60q … %q", len(got), got, got[len(got)-60:])
 		}
 	}
@@ -47,8 +47,8 @@ func TestBriefly(t *testing.T) {
 // TestQuote: a shell reads what was quoted, and a terminal can show it.
 func TestQuote(t *testing.T) {
 	for _, name := range []string{"\xff\xfe", "a\x1b[2Jb", "it's\xe9", "two\nlines\t", `back\slash'` + "\x80", "größe \u202e", "", "plain", "it's", "$HOME `x` \"y\"", "\x01" + "7"} {
-		quoted := Quote(name)
-		if Escape([]byte(quoted)) != quoted || strings.ContainsAny(quoted, "\n\t") {
+		quoted := shellQuote(name)
+		if escapeControls([]byte(quoted)) != quoted || strings.ContainsAny(quoted, "\n\t") {
 			t.Errorf("%q is quoted as %q", name, quoted)
 		}
 		out, err := exec.Command("bash", "-c", "printf %s "+quoted).Output()

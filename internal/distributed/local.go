@@ -1,6 +1,4 @@
-// Package local connects ranks that are goroutines of one process: for tests of what runs
-// on several.
-package local
+package distributed
 
 import (
 	"fmt"
@@ -8,48 +6,48 @@ import (
 	"sync"
 )
 
-// world is what its ranks share: a place for what each sends, and a barrier.
-type world struct {
+// localWorld is shared by its ranks: the message that each sends, and a barrier.
+type localWorld struct {
 	size int
 
 	mu      sync.Mutex
 	arrived *sync.Cond
 	waiting int
 	round   int
-	sent    []message
+	sent    []localMessage
 }
 
-type message struct {
+type localMessage struct {
 	call   string
 	words  []uint32
 	counts []int
 }
 
-// Communicator is one rank.
-type Communicator struct {
-	*world
+// Local is a rank that is a goroutine of this process, for tests of code that runs on several ranks.
+type Local struct {
+	*localWorld
 	rank int
 }
 
-// New returns the communicators of so many ranks.
-func New(size int) []*Communicator {
-	w := &world{size: size, sent: make([]message, size)}
+// NewLocal returns connected communicators, one for each of size ranks.
+func NewLocal(size int) []*Local {
+	w := &localWorld{size: size, sent: make([]localMessage, size)}
 	w.arrived = sync.NewCond(&w.mu)
-	out := make([]*Communicator, size)
+	out := make([]*Local, size)
 	for r := range out {
-		out[r] = &Communicator{w, r}
+		out[r] = &Local{w, r}
 	}
 	return out
 }
 
 // Rank is that of the communicator.
-func (c *Communicator) Rank() int { return c.rank }
+func (c *Local) Rank() int { return c.rank }
 
 // Size is the number of ranks.
-func (c *Communicator) Size() int { return c.size }
+func (c *Local) Size() int { return c.size }
 
 // exchange shows all ranks what each sends, until all have looked.
-func (c *Communicator) exchange(m message, look func(sent []message) error) error {
+func (c *Local) exchange(m localMessage, look func(sent []localMessage) error) error {
 	c.mu.Lock()
 	c.sent[c.rank] = m
 	c.mu.Unlock()
@@ -60,7 +58,7 @@ func (c *Communicator) exchange(m message, look func(sent []message) error) erro
 }
 
 // wait is a barrier.
-func (c *Communicator) wait() {
+func (c *Local) wait() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	round := c.round
@@ -75,8 +73,8 @@ func (c *Communicator) wait() {
 }
 
 // AllGather is that of a communicator.
-func (c *Communicator) AllGather(send, receive []uint32, counts []int) error {
-	return c.exchange(message{"AllGather", send, counts}, func(sent []message) error {
+func (c *Local) AllGather(send, receive []uint32, counts []int) error {
+	return c.exchange(localMessage{"AllGather", send, counts}, func(sent []localMessage) error {
 		for r, m := range sent {
 			if m.call != "AllGather" || len(m.words) != counts[r] || !slices.Equal(m.counts, counts) {
 				return fmt.Errorf("rank %d is in AllGather with counts %v, rank %d in %s with %d words and counts %v", c.rank, counts, r, m.call, len(m.words), m.counts)
@@ -88,8 +86,8 @@ func (c *Communicator) AllGather(send, receive []uint32, counts []int) error {
 }
 
 // AllToAll is that of a communicator.
-func (c *Communicator) AllToAll(send []uint32, sendCounts []int, receive []uint32, receiveCounts []int) error {
-	return c.exchange(message{"AllToAll", send, sendCounts}, func(sent []message) error {
+func (c *Local) AllToAll(send []uint32, sendCounts []int, receive []uint32, receiveCounts []int) error {
+	return c.exchange(localMessage{"AllToAll", send, sendCounts}, func(sent []localMessage) error {
 		for r, m := range sent {
 			if m.call != "AllToAll" || m.counts[c.rank] != receiveCounts[r] {
 				return fmt.Errorf("rank %d is in AllToAll and expects %d words of rank %d, which is in %s with counts %v", c.rank, receiveCounts[r], r, m.call, m.counts)

@@ -1,6 +1,5 @@
-// Package measured holds what bench, check and devices print: a result of each kind as JSON
-// and as a row of a table, and the report of the GPU kit, which is made of such lines.
-package measured
+// Package gpukit makes the report of the GPU kit from the JSON lines that its script collects.
+package gpukit
 
 import (
 	"bufio"
@@ -12,22 +11,23 @@ import (
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/golden"
+	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
 // Kit are the lines of the GPU kit, by what they are of. Each line has the
 // name of a part, and what the part's command printed.
 type Kit struct {
 	about    []kitAbout
-	devices  []Device
-	checks   []Check
+	devices  []bench.DeviceResult
+	checks   []conformance.Summary
 	golden   []golden.Comparison
-	listops  []Model
-	profiles []Model
-	presets  []Model
-	lengths  []Model
+	listops  []bench.ModelResult
+	profiles []bench.ModelResult
+	presets  []bench.ModelResult
+	lengths  []bench.ModelResult
 	torch    []torchResult // of the preset of ListOps
 	torches  []torchResult // of the others
-	kernels  []Kernel
+	kernels  []bench.KernelMeasurement
 	ceilings []kitCeilings
 	losses   []kitLoss
 	parts    []kitPart

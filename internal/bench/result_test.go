@@ -1,4 +1,4 @@
-package measured
+package bench
 
 import (
 	"encoding/json"
@@ -13,7 +13,7 @@ import (
 
 // TestDevice: what is not known has a dash, and every device has its note.
 func TestDevice(t *testing.T) {
-	var card Device
+	var card DeviceResult
 	if err := json.Unmarshal([]byte(`{"device":"vulkan:1","name":"card","kind":"discrete","driver":"its 1.2","api":"1.3.1","memory_bytes":1073741824,
 		"subgroup_size":32,"subgroup_min":8,"subgroup_max":64,"copy_bytes_per_s":3e12,"fma_flop_per_s":5e13,"mixed_product_flop_per_s":4e14,
 		"cooperative_matrices":[{"m":16,"n":8,"k":4,"a":"float16","b":"float16","c":"float32","result":"float32"},
@@ -37,7 +37,7 @@ func TestDevice(t *testing.T) {
 	note("vulkan:1 was not measured: it is hot")
 	card.Missing = "it is old"
 	note("vulkan:1 cannot be used: it is old")
-	empty := Device{Info: device.Info{Device: "cpu"}}
+	empty := DeviceResult{Info: device.Info{Device: "cpu"}}
 	if row := empty.Row(); !slices.Equal(row[1:], strings.Split("–––––––––", "")) || empty.Note() != "" {
 		t.Errorf("%q, %q", row, empty.Note())
 	}
@@ -45,7 +45,7 @@ func TestDevice(t *testing.T) {
 
 // TestCheck: what fails is counted and named, not at any length.
 func TestCheck(t *testing.T) {
-	k := &Check{Kernel: "add"}
+	k := &conformance.Summary{Kernel: "add"}
 	k.Add(conformance.Result{Kernel: "add", Case: "add 1", Worst: 0.25})
 	k.Add(conformance.Result{Kernel: "add", Case: "add 2", Worst: 0.5})
 	if k.Verdict() != "pass" || k.Worst != 0.5 || k.Notes() != nil {
@@ -53,7 +53,7 @@ func TestCheck(t *testing.T) {
 	}
 	k.Add(conformance.Result{Kernel: "add", Case: "add 3", Errors: []error{errors.New("one"), errors.New("two")}})
 	k.Add(conformance.Result{Kernel: "add", Case: "add 4", Errors: []error{errors.New("three"), errors.New("four"), errors.New("five")}})
-	want := []string{"add 3: one", "add 3: two", "add 4: three", "add: 2 errors more (--json shows them)"}
+	want := []string{"add 3: one", "add 3: two", "add 4: three", "add: 2 more errors (--json shows them)"}
 	if k.Verdict() != "2 FAIL" || k.Cases != 4 || !slices.Equal(k.Notes(), want) {
 		t.Errorf("%+v: %s, %q", k, k.Verdict(), k.Notes())
 	}

@@ -1,6 +1,6 @@
 //go:build linux && cgo
 
-package mpi
+package distributed
 
 /*
 #cgo LDFLAGS: -ldl
@@ -185,8 +185,8 @@ type World struct {
 	broken     error // what every call fails with
 }
 
-// Open joins the other processes. There is one World in a process's life.
-func Open(o Options) (*World, error) {
+// JoinMPI joins the other processes. There is one World in a process's life.
+func JoinMPI(o MPIOptions) (*World, error) {
 	w := &World{timeout: o.Timeout, calls: make(chan func())}
 	if w.timeout == 0 {
 		w.timeout = DefaultTimeout
@@ -204,7 +204,7 @@ func Open(o Options) (*World, error) {
 }
 
 func (w *World) open() error {
-	if err := load(); err != nil {
+	if err := loadMPI(); err != nil {
 		return err
 	}
 	var text [8192]C.char
@@ -212,8 +212,8 @@ func (w *World) open() error {
 	C.mpi_version(&text[0], &n)
 	w.version, _, _ = strings.Cut(strings.TrimSpace(C.GoStringN(&text[0], n)), ",")
 	w.version = strings.Join(strings.Fields(strings.SplitN(w.version, "\n", 2)[0]), " ")
-	if !slices.ContainsFunc(known, func(k string) bool { return strings.HasPrefix(w.version, strings.TrimSuffix(k, ":")) }) {
-		return fmt.Errorf("an MPI that is not known: expected one that calls itself %s; found %q", strings.Join(known, ", "), w.version)
+	if !slices.ContainsFunc(knownMPI, func(k string) bool { return strings.HasPrefix(w.version, strings.TrimSuffix(k, ":")) }) {
+		return fmt.Errorf("an MPI that is not known: expected one that calls itself %s; found %q", strings.Join(knownMPI, ", "), w.version)
 	}
 	C.mpi_prepare()
 	var rank, size C.int
@@ -227,10 +227,10 @@ func (w *World) open() error {
 	return nil
 }
 
-// load finds the library.
-func load() error {
+// loadMPI finds the library.
+func loadMPI() error {
 	var errs []error
-	for _, name := range libraries() {
+	for _, name := range mpiLibraries() {
 		c := C.CString(name)
 		e := C.mpi_load(c)
 		C.free(unsafe.Pointer(c))
@@ -239,7 +239,7 @@ func load() error {
 		}
 		errs = append(errs, fmt.Errorf("%s: %s", name, C.GoString(e)))
 	}
-	return fmt.Errorf("no MPI was found: install the launcher's library, or name it in %s: %w", Variable, errors.Join(errs...))
+	return fmt.Errorf("no MPI was found: install the launcher's library, or name it in %s: %w", MPIVariable, errors.Join(errs...))
 }
 
 // serve makes the calls, and keeps the pulse going between them.

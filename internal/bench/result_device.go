@@ -1,15 +1,14 @@
-package measured
+package bench
 
 import (
 	"fmt"
 	"strings"
 
 	"github.com/sftseq/sftseq/device"
-	"github.com/sftseq/sftseq/internal/units"
 )
 
 // Device is a device and how fast it is.
-type Device struct {
+type DeviceResult struct {
 	device.Info
 	Copy    float64 `json:"copy_bytes_per_s,omitempty"`
 	FMA     float64 `json:"fma_flop_per_s,omitempty"`           // in float32
@@ -18,7 +17,7 @@ type Device struct {
 }
 
 // Row is the device's in the table.
-func (l *Device) Row() []string {
+func (l *DeviceResult) Row() []string {
 	const none = "–"
 	row := []string{l.Device, l.Name, l.Kind, l.Driver, l.API, none, none, none, none, none}
 	for i, cell := range row {
@@ -27,7 +26,7 @@ func (l *Device) Row() []string {
 		}
 	}
 	if l.Memory > 0 {
-		row[5] = units.Bytes(l.Memory)
+		row[5] = FormatBytes(l.Memory)
 	}
 	if l.SubgroupSize > 0 {
 		if row[6] = fmt.Sprint(l.SubgroupSize); l.SubgroupMin != l.SubgroupMax {
@@ -35,19 +34,19 @@ func (l *Device) Row() []string {
 		}
 	}
 	if l.Copy > 0 {
-		row[7] = units.Digits(l.Copy/giga) + " GB/s"
+		row[7] = FormatDigits(l.Copy/giga) + " GB/s"
 	}
 	if l.FMA > 0 {
-		row[8] = units.Digits(l.FMA/giga) + " GFLOP/s"
+		row[8] = FormatDigits(l.FMA/giga) + " GFLOP/s"
 	}
 	if l.Product > 0 {
-		row[9] = units.Digits(l.Product/giga) + " GFLOP/s"
+		row[9] = FormatDigits(l.Product/giga) + " GFLOP/s"
 	}
 	return row
 }
 
 // Note is what does not fit into the row.
-func (l *Device) Note() string {
+func (l *DeviceResult) Note() string {
 	switch {
 	case l.Missing != "":
 		return fmt.Sprintf("%s cannot be used: %s", l.Device, l.Missing)

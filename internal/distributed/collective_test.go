@@ -1,4 +1,4 @@
-package collective_test
+package distributed_test
 
 import (
 	"context"
@@ -9,15 +9,14 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/collective"
-	"github.com/sftseq/sftseq/internal/collective/local"
+	"github.com/sftseq/sftseq/internal/distributed"
 )
 
 // each runs f on so many ranks at once and returns their errors.
-func each(ranks int, f func(c *local.Communicator) error) []error {
+func each(ranks int, f func(c *distributed.Local) error) []error {
 	errs := make([]error, ranks)
 	var wg sync.WaitGroup
-	for r, c := range local.New(ranks) {
+	for r, c := range distributed.NewLocal(ranks) {
 		wg.Go(func() { errs[r] = f(c) })
 	}
 	wg.Wait()
@@ -40,8 +39,8 @@ func TestAgree(t *testing.T) {
 		"wrapped stop":     {[]error{fmt.Errorf("step 3: %w", context.Canceled), nil, nil}, 0},
 		"alone":            {[]error{mine}, 0},
 	} {
-		for rank, err := range each(len(c.errs), func(w *local.Communicator) error {
-			words, err := collective.Agree(w, c.errs[w.Rank()], uint64(w.Rank())<<40|7)
+		for rank, err := range each(len(c.errs), func(w *distributed.Local) error {
+			words, err := distributed.Agree(w, c.errs[w.Rank()], uint64(w.Rank())<<40|7)
 			if err == nil {
 				for r, word := range words {
 					if word != uint64(r)<<40|7 {
@@ -51,7 +50,7 @@ func TestAgree(t *testing.T) {
 			}
 			return err
 		}) {
-			var known *collective.Error
+			var known *distributed.Error
 			switch {
 			case c.rank < 0:
 				if err != nil {
@@ -73,14 +72,14 @@ func TestAgree(t *testing.T) {
 // TestBytes: bytes of any length arrive, of all ranks and of rank 0 alone.
 func TestBytes(t *testing.T) {
 	texts := []string{"abc", "", strings.Repeat("x", 10007), "de"}
-	for rank, err := range each(len(texts), func(c *local.Communicator) error {
-		all, err := collective.Gather(c, []byte(texts[c.Rank()]), nil)
+	for rank, err := range each(len(texts), func(c *distributed.Local) error {
+		all, err := distributed.Gather(c, []byte(texts[c.Rank()]), nil)
 		for r, b := range all {
 			if string(b) != texts[r] {
 				return fmt.Errorf("%q of rank %d", b, r)
 			}
 		}
-		b, failed := collective.Broadcast(c, []byte(texts[c.Rank()]), nil)
+		b, failed := distributed.Broadcast(c, []byte(texts[c.Rank()]), nil)
 		if !slices.Equal(b, []byte(texts[0])) {
 			return fmt.Errorf("broadcast %q", b)
 		}
@@ -90,12 +89,12 @@ func TestBytes(t *testing.T) {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 	}
-	for rank, err := range each(3, func(c *local.Communicator) error {
+	for rank, err := range each(3, func(c *distributed.Local) error {
 		var err error
 		if c.Rank() == 0 {
 			err = errors.New("no such file")
 		}
-		_, err = collective.Broadcast(c, nil, err)
+		_, err = distributed.Broadcast(c, nil, err)
 		return err
 	}) {
 		if err == nil || err.Error() != "rank 0: no such file" {
@@ -106,19 +105,19 @@ func TestBytes(t *testing.T) {
 
 // TestCompare: all ranks name the first that has something otherwise, and what.
 func TestCompare(t *testing.T) {
-	for rank, err := range each(4, func(c *local.Communicator) error {
+	for rank, err := range each(4, func(c *distributed.Local) error {
 		has := map[string]string{"kernels": "avx2", "step": "7"}
 		if c.Rank() >= 2 {
 			has["step"] = fmt.Sprint(c.Rank())
 		}
-		return collective.Compare(c, has, nil)
+		return distributed.Compare(c, has, nil)
 	}) {
 		if err == nil || err.Error() != "rank 2 differs from rank 0 in step: it has 2, rank 0 has 7" {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 	}
-	for rank, err := range each(3, func(c *local.Communicator) error {
-		return collective.Compare(c, map[string]string{"step": "7"}, nil)
+	for rank, err := range each(3, func(c *distributed.Local) error {
+		return distributed.Compare(c, map[string]string{"step": "7"}, nil)
 	}) {
 		if err != nil {
 			t.Errorf("rank %d: %v", rank, err)

@@ -1,4 +1,4 @@
-package measured
+package gpukit
 
 import (
 	"regexp"

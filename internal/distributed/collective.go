@@ -1,7 +1,4 @@
-// Package collective has the decisions that the ranks of a program take together: each
-// brings what it knows, and all go on with the same. A rank that fails anywhere brings its
-// error to the next [Agree], whichever the others are in, so that none waits for it.
-package collective
+package distributed
 
 import (
 	"context"

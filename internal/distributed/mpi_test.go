@@ -1,6 +1,6 @@
 //go:build linux && cgo
 
-package mpi
+package distributed
 
 import (
 	"bytes"
@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 
 func worker(work func(*World) error) error {
 	timeout, _ := time.ParseDuration(os.Getenv("TIMEOUT"))
-	w, err := Open(Options{Timeout: timeout})
+	w, err := JoinMPI(MPIOptions{Timeout: timeout})
 	if err != nil {
 		return err
 	}
@@ -232,8 +232,8 @@ func late(w *World) error {
 func TestRefuses(t *testing.T) {
 	each(t, func(t *testing.T, launcher string) {
 		for _, c := range []struct{ environment, want string }{
-			{Variable + "=libnothing.so", "no MPI was found"},
-			{Variable + "=libc.so.6", "MPI_Init_thread is missing"},
+			{MPIVariable + "=libnothing.so", "no MPI was found"},
+			{MPIVariable + "=libc.so.6", "MPI_Init_thread is missing"},
 		} {
 			out, err := launch(t, launcher, 1, "leave", c.environment)
 			if err == nil || !strings.Contains(out, c.want) {
@@ -241,13 +241,13 @@ func TestRefuses(t *testing.T) {
 			}
 		}
 	})
-	if out, err := launch(t, "mpirun.openmpi", 2, "leave", Variable+"=libmpich.so.12"); err == nil || !strings.Contains(out, "started 2 processes, but MPICH Version: ") {
+	if out, err := launch(t, "mpirun.openmpi", 2, "leave", MPIVariable+"=libmpich.so.12"); err == nil || !strings.Contains(out, "started 2 processes, but MPICH Version: ") {
 		t.Errorf("MPICH under Open MPI's launcher: %v\n%s", err, out)
 	}
 }
 
 func TestLaunched(t *testing.T) {
-	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_RANK", "PMI_RANK", Variable} {
+	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_RANK", "PMI_RANK", MPIVariable} {
 		t.Setenv(name, "")
 	}
 	if Launched() != 1 || LaunchedRank() != 0 {
@@ -261,14 +261,14 @@ func TestLaunched(t *testing.T) {
 	if Launched() != 4 || LaunchedRank() != 3 {
 		t.Error("srun --mpi=pmix")
 	}
-	if got := libraries()[0]; got != "libmpi.so.40" {
+	if got := mpiLibraries()[0]; got != "libmpi.so.40" {
 		t.Error(got)
 	}
 	t.Setenv("PMI_RANK", "2")
-	if got := libraries()[0]; got != "libmpi.so.12" {
+	if got := mpiLibraries()[0]; got != "libmpi.so.12" {
 		t.Error(got)
 	}
-	if !slices.ContainsFunc(known, func(k string) bool { return bytes.HasPrefix([]byte("Open MPI v5.0.3"), []byte(k)) }) {
+	if !slices.ContainsFunc(knownMPI, func(k string) bool { return bytes.HasPrefix([]byte("Open MPI v5.0.3"), []byte(k)) }) {
 		t.Error("Open MPI 5 is not known")
 	}
 }

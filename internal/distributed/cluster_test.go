@@ -1,4 +1,4 @@
-package scaling
+package distributed
 
 import (
 	"math"
@@ -7,21 +7,21 @@ import (
 )
 
 // batchOf has micro-batches of as many tokens each.
-func batchOf(microBatches, tokens, parameters, results int) Batch {
-	return Batch{MicroBatches: slices.Repeat([]int{tokens}, microBatches), Parameters: parameters, Results: results}
+func batchOf(microBatches, tokens, parameters, results int) ClusterBatch {
+	return ClusterBatch{MicroBatches: slices.Repeat([]int{tokens}, microBatches), Parameters: parameters, Results: results}
 }
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*max(math.Abs(want), 1e-6) }
 
 // TestOneRank: there is nothing to exchange, whatever the network.
 func TestOneRank(t *testing.T) {
-	f := Figures{Alone: 2e-6, Together: 1e-6, Update: 0.5, Copy: 1, Add: 1}
-	s := Predict(batchOf(8, 5000, 1000, 10), f, Network{Bandwidth: 1, Latency: 1}, []int{1})[0]
+	f := ClusterFigures{Alone: 2e-6, Together: 1e-6, Update: 0.5, Copy: 1, Add: 1}
+	s := PredictSteps(batchOf(8, 5000, 1000, 10), f, Network{Bandwidth: 1, Latency: 1}, []int{1})[0]
 	if s.Busy != 1 || s.SentBytes != 0 || s.Exchange != 0 || s.Efficiency != 1 || !near(s.Seconds, 8*5000*1e-6+0.5) {
 		t.Errorf("%+v", s)
 	}
 	// A single micro-batch has nothing beside it.
-	if s = Predict(batchOf(1, 5000, 1000, 10), f, Network{Bandwidth: 1}, []int{1})[0]; !near(s.Seconds, 5000*2e-6+0.5) {
+	if s = PredictSteps(batchOf(1, 5000, 1000, 10), f, Network{Bandwidth: 1}, []int{1})[0]; !near(s.Seconds, 5000*2e-6+0.5) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -29,10 +29,10 @@ func TestOneRank(t *testing.T) {
 // TestFreeExchange: with a network and a host that take no time a step is that of the rank
 // with most tokens.
 func TestFreeExchange(t *testing.T) {
-	f := Figures{Alone: 1e-6, Together: 1e-6, Update: 0.001}
+	f := ClusterFigures{Alone: 1e-6, Together: 1e-6, Update: 0.001}
 	free := Network{Bandwidth: math.Inf(1)}
 	for _, c := range []struct{ microBatches, ranks, most, busy int }{{8, 2, 4, 2}, {8, 4, 2, 4}, {8, 8, 1, 8}, {6, 4, 2, 4}, {3, 16, 1, 3}} {
-		s := Predict(batchOf(c.microBatches, 4096, 1000, 10), f, free, []int{c.ranks})[0]
+		s := PredictSteps(batchOf(c.microBatches, 4096, 1000, 10), f, free, []int{c.ranks})[0]
 		want := float64(c.most)*4096*1e-6 + 0.001
 		if efficiency := (float64(c.microBatches)*4096*1e-6 + 0.001) / want / float64(c.ranks); s.Busy != c.busy || !near(s.Seconds, want) || s.Exchange != 0 || !near(s.Efficiency, efficiency) {
 			t.Errorf("%+v: %+v, want %v seconds", c, s, want)
@@ -40,27 +40,27 @@ func TestFreeExchange(t *testing.T) {
 	}
 }
 
-// TestExchange: the parts of an exchange of four ranks, each of which brings a single sum.
-func TestExchange(t *testing.T) {
+// TestPredictedExchange: the parts of an exchange of four ranks, each of which brings a single sum.
+func TestPredictedExchange(t *testing.T) {
 	const p, results = 1000, 40
 	b := batchOf(4, 4096, p, results)
 	for name, c := range map[string]struct {
-		figures Figures
+		figures ClusterFigures
 		network Network
 		want    float64
 	}{
-		"bandwidth": {Figures{}, Network{Bandwidth: 100}, (4*p*3./4 + 4*(p+results)*3./4) / 100},
-		"latency":   {Figures{}, Network{Bandwidth: math.Inf(1), Latency: 0.5}, 0.5 * (2 + 3 + 3)},
-		"copies":    {Figures{Copy: 2}, Network{Bandwidth: math.Inf(1)}, 2 * (p + 4*p/4 + p/4 + p)},
-		"sums":      {Figures{Add: 2}, Network{Bandwidth: math.Inf(1)}, 2 * 3 * p / 4},
+		"bandwidth": {ClusterFigures{}, Network{Bandwidth: 100}, (4*p*3./4 + 4*(p+results)*3./4) / 100},
+		"latency":   {ClusterFigures{}, Network{Bandwidth: math.Inf(1), Latency: 0.5}, 0.5 * (2 + 3 + 3)},
+		"copies":    {ClusterFigures{Copy: 2}, Network{Bandwidth: math.Inf(1)}, 2 * (p + 4*p/4 + p/4 + p)},
+		"sums":      {ClusterFigures{Add: 2}, Network{Bandwidth: math.Inf(1)}, 2 * 3 * p / 4},
 	} {
-		s := Predict(b, c.figures, c.network, []int{4})[0]
+		s := PredictSteps(b, c.figures, c.network, []int{4})[0]
 		if !near(s.Seconds, c.want) || s.Exchange != 1 || !near(s.SentBytes, 4*p*3./4+4*(p+results)*3./4) {
 			t.Errorf("%s: %+v, want %v seconds", name, s, c.want)
 		}
 	}
-	f := Figures{Alone: 1, Together: 1}
-	s := Predict(b, f, Network{Bandwidth: 100}, []int{4})[0]
+	f := ClusterFigures{Alone: 1, Together: 1}
+	s := PredictSteps(b, f, Network{Bandwidth: 100}, []int{4})[0]
 	if exchange := (4*p*3./4 + 4*(p+results)*3./4) / 100; !near(s.Exchange, exchange/(4096+exchange)) {
 		t.Errorf("%+v", s)
 	}
@@ -72,12 +72,12 @@ func TestFrontiersAreSent(t *testing.T) {
 	// the other one. 0+1 and 2 are a sum each.
 	b := batchOf(3, 4096, 1000, 0)
 	b.MicroBatches[0] = 3 * 4096 // so that 1 and 2, which are no siblings, go together
-	s := Predict(b, Figures{}, Network{Bandwidth: 1}, []int{2})[0]
+	s := PredictSteps(b, ClusterFigures{}, Network{Bandwidth: 1}, []int{2})[0]
 	if want := 4. * (2*500 + 500); !near(s.SentBytes, want) || !near(s.Seconds, want) {
 		t.Errorf("%+v, want %v bytes", s, want)
 	}
 	// A rank without micro-batches sends no sums, and waits for what it receives.
-	s = Predict(batchOf(1, 4096, 1000, 0), Figures{}, Network{Bandwidth: 1}, []int{2})[0]
+	s = PredictSteps(batchOf(1, 4096, 1000, 0), ClusterFigures{}, Network{Bandwidth: 1}, []int{2})[0]
 	if want := 4. * (500 + 500); s.Busy != 1 || !near(s.Seconds, want) {
 		t.Errorf("%+v, want %v", s, want)
 	}
@@ -86,8 +86,8 @@ func TestFrontiersAreSent(t *testing.T) {
 // TestEfficiencyFalls: more ranks never have more efficiency, and no step is faster than its
 // largest micro-batch with the update.
 func TestEfficiencyFalls(t *testing.T) {
-	f := Figures{Alone: 2e-6, Together: 1e-6, Update: 0.01, Copy: 1e-9, Add: 1e-9}
-	steps := Predict(batchOf(512, 4096, 1_000_000, 5000), f, Network{Bandwidth: 1e9, Latency: 5e-5}, Doubling(1024))
+	f := ClusterFigures{Alone: 2e-6, Together: 1e-6, Update: 0.01, Copy: 1e-9, Add: 1e-9}
+	steps := PredictSteps(batchOf(512, 4096, 1_000_000, 5000), f, Network{Bandwidth: 1e9, Latency: 5e-5}, Doubling(1024))
 	for i, s := range steps {
 		if i > 0 && s.Efficiency >= steps[i-1].Efficiency || s.Seconds < 2e-6*4096+0.01 || s.Busy != min(s.Ranks, 512) {
 			t.Errorf("%+v after %+v", s, steps[max(0, i-1)])
@@ -100,18 +100,5 @@ func TestDoubling(t *testing.T) {
 		if got := Doubling(last); !slices.Equal(got, want) {
 			t.Errorf("up to %d: %v", last, got)
 		}
-	}
-}
-
-// TestFit: the update is in every step, and noise makes no rate negative.
-func TestFit(t *testing.T) {
-	if f := fit(4000, 16000, 1, 5, 9); f != (Figures{Alone: 1e-3, Together: 5e-4, Update: 1}) {
-		t.Errorf("%+v", f)
-	}
-	if f := fit(4000, 16000, 6, 5, 30); f.Alone != 0 || f.Together != 0 {
-		t.Errorf("%+v", f)
-	}
-	if f := fit(4000, 8000, 0, 4, 10); f.Together != 1e-3 {
-		t.Errorf("%+v", f)
 	}
 }

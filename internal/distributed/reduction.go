@@ -1,10 +1,4 @@
-// Package reduction says how the gradient of a batch is put together: where the batch is cut
-// into micro-batches, which of them each rank computes, and what is added to what. All of it
-// follows from lengths and from the number of ranks alone.
-//
-// The sum is a binary tree over the micro-batches, its leaves. A rank adds what it can of
-// the tree; the sums that it is left with are its frontier.
-package reduction
+package distributed
 
 import "math/bits"
 

@@ -1,4 +1,4 @@
-package measured
+package gpukit
 
 import (
 	"fmt"
@@ -10,7 +10,7 @@ import (
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/bench"
-	"github.com/sftseq/sftseq/internal/units"
+	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
 // shownShare is the least share of a step that a kernel's row is printed for.
@@ -94,7 +94,7 @@ func (r *Kit) devicesTable() *mdTable {
 // checkTable is a line for all kernels, and one for each that failed.
 func (r *Kit) checkTable() *mdTable {
 	t := newMDTable("Every kernel beside double precision", "kernel", "cases", "of the tolerance", "result")
-	all := Check{Kernel: fmt.Sprintf("all %d", len(r.checks))}
+	all := conformance.Summary{Kernel: fmt.Sprintf("all %d", len(r.checks))}
 	for _, k := range r.checks {
 		all.Cases += k.Cases
 		all.Failed += k.Failed
@@ -114,7 +114,7 @@ func (r *Kit) goldenTable() *mdTable {
 	t := newMDTable("Models beside double precision", "precision", "model", "lines", "logits", "gradient", "its worst tensor", "losses", "of the tolerance", "result")
 	flips := 0
 	for _, g := range r.golden {
-		t.add(append([]string{string(g.Precision)}, GoldenRow(&g)...)...)
+		t.add(append([]string{string(g.Precision)}, g.Row()...)...)
 		if g.Error != "" {
 			t.notes = append(t.notes, g.Golden+": "+g.Error)
 		}
@@ -158,12 +158,12 @@ func (r *Kit) listOpsTable() *mdTable {
 		for _, m := range r.listops {
 			if m.What == what {
 				ours[m.Precision] = m.TokensPerSec
-				t.add(what, "sftseq", string(m.Precision), units.Rate(m.TokensPerSec), units.Seconds(m.Seconds), units.Bytes(m.PeakBytes), "", "")
+				t.add(what, "sftseq", string(m.Precision), bench.FormatRate(m.TokensPerSec), bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes), "", "")
 			}
 		}
 		for _, x := range r.torch {
 			if x.what() == what {
-				t.add(what, x.program(), x.Type, units.Rate(x.TokensPerSec), units.Seconds(x.Seconds), x.peak(),
+				t.add(what, x.program(), x.Type, bench.FormatRate(x.TokensPerSec), bench.FormatSeconds(x.Seconds), x.peak(),
 					ratio(ours[device.FP32], x.TokensPerSec), ratio(ours[device.Mixed], x.TokensPerSec))
 			}
 		}
@@ -179,7 +179,7 @@ func (x *torchResult) peak() string {
 	if x.PeakGiB == 0 {
 		return "–"
 	}
-	return units.Bytes(int64(x.PeakGiB * giga))
+	return bench.FormatBytes(int64(x.PeakGiB * giga))
 }
 
 // ratio is how many times as fast a is as b.
@@ -187,7 +187,7 @@ func ratio(a, b float64) string {
 	if a == 0 || b == 0 {
 		return "–"
 	}
-	return units.Digits(a/b) + "×"
+	return bench.FormatDigits(a/b) + "×"
 }
 
 // presetsTable has the five tasks, and PyTorch's best figure of the same task where
@@ -211,14 +211,14 @@ func (r *Kit) presetsTable() *mdTable {
 		if x.TokensPerSec == 0 {
 			return none
 		}
-		return fmt.Sprintf("%s (%s, %s)", units.Rate(x.TokensPerSec), strings.TrimPrefix(x.program(), "PyTorch, "), x.Type)
+		return fmt.Sprintf("%s (%s, %s)", bench.FormatRate(x.TokensPerSec), strings.TrimPrefix(x.program(), "PyTorch, "), x.Type)
 	}
 	t := newMDTable("The presets of the Long Range Arena", "task", "what", "precision", "length", "batch", "tokens/s", "time", "memory", "PyTorch tokens/s", "sftseq is")
 	ours := map[measurement]bool{}
 	for _, m := range slices.Concat(r.listops, r.presets) {
 		of := measurement{strings.TrimSuffix(filepath.Base(m.Config), ".json"), m.What}
 		ours[of] = true
-		t.add(of.task, of.what, string(m.Precision), strconv.Itoa(m.Length), strconv.Itoa(m.Batch), units.Rate(m.TokensPerSec), units.Seconds(m.Seconds), units.Bytes(m.PeakBytes),
+		t.add(of.task, of.what, string(m.Precision), strconv.Itoa(m.Length), strconv.Itoa(m.Batch), bench.FormatRate(m.TokensPerSec), bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes),
 			figure(best[of]), ratio(m.TokensPerSec, best[of].TokensPerSec))
 	}
 	for _, of := range tasks {
@@ -232,15 +232,15 @@ func (r *Kit) presetsTable() *mdTable {
 func (r *Kit) lengthsTable() *mdTable {
 	t := newMDTable("Over length, one sequence at a time", "what", "precision", "length", "tokens/s", "time", "memory")
 	for _, m := range r.lengths {
-		t.add(m.What, string(m.Precision), strconv.Itoa(m.Length), units.Rate(m.TokensPerSec), units.Seconds(m.Seconds), units.Bytes(m.PeakBytes))
+		t.add(m.What, string(m.Precision), strconv.Itoa(m.Length), bench.FormatRate(m.TokensPerSec), bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes))
 	}
 	return t
 }
 
 // profileTable has the kernels that matter, and the others together.
-func profileTable(m *Model) *mdTable {
-	t := newMDTable(fmt.Sprintf("Kernels of %s, %s", m.What, m.Precision), ProfileColumns...)
-	rest := KernelShare{}
+func profileTable(m *bench.ModelResult) *mdTable {
+	t := newMDTable(fmt.Sprintf("Kernels of %s, %s", m.What, m.Precision), bench.ProfileColumns...)
+	rest := bench.KernelShare{}
 	total, others := 0.0, 0
 	for _, k := range m.Kernels {
 		total += k.Seconds
@@ -255,7 +255,7 @@ func profileTable(m *Model) *mdTable {
 		rest.Kernel = fmt.Sprintf("%d others", others)
 		t.add(rest.Row()...)
 	}
-	t.notes = append(t.notes, fmt.Sprintf("%s in kernels, one at a time; %s a run of batch %d, length %d.", units.Seconds(total), units.Seconds(m.Seconds), m.Batch, m.Length))
+	t.notes = append(t.notes, fmt.Sprintf("%s in kernels, one at a time; %s a run of batch %d, length %d.", bench.FormatSeconds(total), bench.FormatSeconds(m.Seconds), m.Batch, m.Length))
 	return t
 }
 
@@ -265,7 +265,7 @@ func (r *Kit) kernelsTable() *mdTable {
 		t.add(append([]string{string(k.Precision)}, k.Row()...)...)
 	}
 	for _, c := range r.ceilings {
-		t.notes = append(t.notes, fmt.Sprintf("Beside the kernels in %s, %s", c.Precision, DescribeCeilings(c.Ceilings, 1)))
+		t.notes = append(t.notes, fmt.Sprintf("Beside the kernels in %s, %s", c.Precision, bench.DescribeCeilings(c.Ceilings, 1)))
 	}
 	return t
 }
@@ -283,7 +283,7 @@ func (r *Kit) lossTable() *mdTable {
 		if l.Precision != device.FP32 && exact > 0 {
 			difference = fmt.Sprintf("%+.2f%%", 100*(l.Loss/exact-1))
 		}
-		t.add(string(l.Precision), strconv.Itoa(l.Batch), strconv.Itoa(l.Steps), units.Digits(l.Seconds), fmt.Sprintf("%.4f over %d steps", l.Loss, l.Last), difference)
+		t.add(string(l.Precision), strconv.Itoa(l.Batch), strconv.Itoa(l.Steps), bench.FormatDigits(l.Seconds), fmt.Sprintf("%.4f over %d steps", l.Loss, l.Last), difference)
 	}
 	return t
 }

@@ -1,4 +1,4 @@
-package scaling
+package bench
 
 import (
 	"context"
@@ -8,8 +8,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
@@ -17,7 +17,7 @@ import (
 )
 
 // tinyWorkload is a batch of 20 examples of 1,000 tokens, or of pairs of 500 each.
-func tinyWorkload(t *testing.T, task *lra.Task) *bench.Workload {
+func tinyWorkload(t *testing.T, task *lra.Task) *Workload {
 	t.Helper()
 	spec, err := task.Spec()
 	if err != nil {
@@ -28,7 +28,7 @@ func tinyWorkload(t *testing.T, task *lra.Task) *bench.Workload {
 	if err := c.DescribeData(spec); err != nil {
 		t.Fatal(err)
 	}
-	w := &bench.Workload{Config: &c, Settings: task.Presets[0].Settings, Length: 1000, Device: cpu.New(2)}
+	w := &Workload{Config: &c, Settings: task.Presets[0].Settings, Length: 1000, Device: cpu.New(2)}
 	w.Settings.Batch = 20
 	return w
 }
@@ -37,7 +37,7 @@ func tinyWorkload(t *testing.T, task *lra.Task) *bench.Workload {
 func TestMeasurement(t *testing.T) {
 	testenv.Long(t, "measures training steps")
 	for _, task := range []*lra.Task{lra.ListOps, lra.Retrieval} {
-		m := Measurement{tinyWorkload(t, task)}
+		m := ClusterMeasurement{tinyWorkload(t, task)}
 		b := m.Batch()
 		if want := []int{5000, 5000, 5000, 5000}; !slices.Equal(b.MicroBatches, want) || b.Parameters != sft.NewParameters(m.Config).Words || b.Results != 20*(1+m.Config.NumLabels) {
 			t.Errorf("%s: %+v", task.Name, b)
@@ -72,9 +72,9 @@ func TestMeasurementOfGraphs(t *testing.T) {
 		t.Fatal(err)
 	}
 	c.Task = sft.Tagging
-	w := &bench.Workload{Config: &c, Settings: task.Presets[0].Settings, Length: 1000, EdgesPerNode: 8, Device: cpu.New(1)}
+	w := &Workload{Config: &c, Settings: task.Presets[0].Settings, Length: 1000, EdgesPerNode: 8, Device: cpu.New(1)}
 	w.Settings.Select = ""
-	if f, err := (Measurement{w}).Figures(t.Context()); err != nil || !(f.Alone > 0 && f.Update > 0) {
+	if f, err := (ClusterMeasurement{w}).Figures(t.Context()); err != nil || !(f.Alone > 0 && f.Update > 0) {
 		t.Errorf("%+v, %v", f, err)
 	}
 }
@@ -138,4 +138,17 @@ func TestHost(t *testing.T) {
 			t.Errorf("%v s a word copied, %v s a word added", copying, adding)
 		}
 	})
+}
+
+// TestFit: every step contains the update, and noise never makes a rate negative.
+func TestFit(t *testing.T) {
+	if f := fit(4000, 16000, 1, 5, 9); f != (distributed.ClusterFigures{Alone: 1e-3, Together: 5e-4, Update: 1}) {
+		t.Errorf("%+v", f)
+	}
+	if f := fit(4000, 16000, 6, 5, 30); f.Alone != 0 || f.Together != 0 {
+		t.Errorf("%+v", f)
+	}
+	if f := fit(4000, 8000, 0, 4, 10); f.Together != 1e-3 {
+		t.Errorf("%+v", f)
+	}
 }

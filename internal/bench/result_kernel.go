@@ -1,0 +1,49 @@
+package bench
+
+import (
+	"fmt"
+
+	"github.com/sftseq/sftseq/device"
+)
+
+// Kernel is a measurement of one kernel.
+type KernelMeasurement struct {
+	KernelResult
+	Device    string           `json:"device"`
+	Precision device.Precision `json:"precision"`
+	Threads   int              `json:"threads"` // of the CPU
+}
+
+// Row is the kernel's in a table.
+func (k *KernelMeasurement) Row() []string {
+	rate := FormatDigits(k.GBPS) + " GB/s"
+	if k.GFLOPS > 0 {
+		rate = FormatDigits(k.GFLOPS) + " GFLOP/s"
+	}
+	return []string{k.Kernel, k.Size, FormatSeconds(k.Seconds), rate, FormatPercent(k.Ceiling)}
+}
+
+// DescribeCeilings is what the kernels are compared with.
+func DescribeCeilings(c *Ceilings, threads int) string {
+	text := DescribeArithmetic(c)
+	if c == nil {
+		return text
+	}
+	for _, b := range c.Levels {
+		if b.Bytes == 0 { // a device's own memory, whatever the size
+			return text + fmt.Sprintf(", memory %s GB/s", FormatDigits(b.Copy/giga))
+		}
+		text += fmt.Sprintf("\n  %s a thread: read %s GB/s, copied %s GB/s", FormatBytes(int64(b.Bytes/threads)), FormatDigits(b.Read/giga), FormatDigits(b.Copy/giga))
+	}
+	return text
+}
+
+// DescribeArithmetic is the part of it that is no memory's.
+func DescribeArithmetic(c *Ceilings) string {
+	if c == nil {
+		return "The device has no way to tell its ceilings."
+	}
+	return fmt.Sprintf("ceilings in float32: multiply-add %s GFLOP/s, max-add %s GFLOP/s", FormatDigits(c.FMA/giga), FormatDigits(c.MaxAdd/giga))
+}
+
+const giga = 1e9

@@ -1,0 +1,77 @@
+// MPI connects processes that a launcher has started: mpirun of Open MPI or MPICH, Slurm's srun,
+// Kubernetes' MPIJob. The library is loaded at run time, so that one binary works with each of them and
+// without any.
+//
+// Only words are moved, never added, because the order of MPI's own sums depends on the library and the
+// number of ranks. One thread makes all calls. Every second a non-blocking barrier runs on a communicator
+// of its own: if a rank has not joined it for [MPIOptions.Timeout], every later call fails.
+
+package distributed
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+)
+
+// MPIVariable is the environment variable that names the MPI library to load.
+const MPIVariable = "SFTSEQ_MPI"
+
+// DefaultTimeout is how long a rank may be silent.
+const DefaultTimeout = time.Minute
+
+// MPIOptions are options of [JoinMPI].
+type MPIOptions struct {
+	Timeout time.Duration // after which a silent rank counts as lost; 0 means DefaultTimeout
+}
+
+// mpiSizes are the environment variables in which launchers pass the number of processes: Open MPI,
+// MPICH and srun with PMI 2, srun with PMIx.
+var mpiSizes = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}
+
+// Launched is the number of processes that a launcher says to have started beside this one,
+// itself included; 1 where there was none.
+func Launched() int {
+	for _, name := range mpiSizes {
+		if name == "SLURM_STEP_NUM_TASKS" && os.Getenv("PMIX_RANK") == "" {
+			continue // srun without MPI: processes that have nothing to do with each other
+		}
+		if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
+			return n
+		}
+	}
+	return 1
+}
+
+// LaunchedRank is the rank that the launcher has given to this process; 0 where there was
+// none.
+func LaunchedRank() int {
+	for _, name := range []string{"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"} {
+		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
+			return n
+		}
+	}
+	return 0
+}
+
+// mpiLibraries returns the names of libraries to try, the launcher's own first.
+func mpiLibraries() []string {
+	open, mpich := []string{"libmpi.so.40"}, []string{"libmpi.so.12", "libmpich.so.12"}
+	switch {
+	case os.Getenv(MPIVariable) != "":
+		return []string{os.Getenv(MPIVariable)}
+	case os.Getenv("PMI_RANK") != "" && os.Getenv("OMPI_COMM_WORLD_SIZE") == "":
+		return append(append(mpich, open...), "libmpi.so")
+	}
+	return append(append(open, mpich...), "libmpi.so")
+}
+
+// knownMPI are the beginnings of the version strings of libraries that have the binary interface which
+// this package calls.
+var knownMPI = []string{"Open MPI v4.", "Open MPI v5.", "MPICH Version:", "Intel(R) MPI Library", "MVAPICH", "CRAY MPICH"}
+
+// sizeError reports a launcher whose processes do not find each other.
+func sizeError(launched, size int, version string) error {
+	return fmt.Errorf("the launcher has started %d processes, but %s connects %d: expected the library of that launcher (%s names another; with srun, --mpi=pmix or --mpi=pmi2)", launched, version, size, MPIVariable)
+}
