@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -74,7 +74,7 @@ func FuzzReviews(f *testing.F) {
 		return out, nil
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		defer fuzztest.Limits(t, 32<<20+10000*len(text))()
+		defer testenv.FuzzLimits(t, 32<<20+10000*len(text))()
 		var members []member
 		for line := range strings.SplitSeq(text, "\n") {
 			if name, text, ok := strings.Cut(line, "\t"); ok {
@@ -119,7 +119,7 @@ func FuzzArchive(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, "x.tar")
 	f.Fuzz(func(t *testing.T, archive []byte, mend bool) {
-		defer fuzztest.Limits(t, 256<<20+10000*len(archive))()
+		defer testenv.FuzzLimits(t, 256<<20+10000*len(archive))()
 		if mend {
 			archive = withChecksums(archive)
 		}

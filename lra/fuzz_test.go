@@ -3,7 +3,7 @@ package lra
 import (
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -11,7 +11,7 @@ func FuzzEvaluate(f *testing.F) {
 	f.Add("( ( ( [MAX 2 ) [MED 9 1 ] ) ] )")
 	f.Add("[SM [MIN [FIRST 9 X [LAST 1 2 ] ]")
 	f.Fuzz(func(t *testing.T, text string) {
-		defer fuzztest.Limits(t, 1<<20+500*len(text))()
+		defer testenv.FuzzLimits(t, 1<<20+500*len(text))()
 		value, err := EvaluateListOps(text)
 		if err != nil {
 			return
@@ -31,7 +31,7 @@ func FuzzTSV(f *testing.F) {
 	f.Add(tsv)
 	f.Add(compress(tsv))
 	f.Fuzz(func(t *testing.T, text string) {
-		defer fuzztest.Limits(t, 16<<20+2000*len(text))()
+		defer testenv.FuzzLimits(t, 16<<20+2000*len(text))()
 		rows, err := readTSV(text, true)
 		if err != nil {
 			return

@@ -13,8 +13,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -34,7 +34,7 @@ func FuzzCIFAR(f *testing.F) {
 	}
 	path := filepath.Join(f.TempDir(), "x.bin")
 	f.Fuzz(func(t *testing.T, text []byte) {
-		defer fuzztest.Limits(t, 16<<20+2000*len(text))()
+		defer testenv.FuzzLimits(t, 16<<20+2000*len(text))()
 		if err := os.WriteFile(path, text, 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -123,7 +123,7 @@ func FuzzPNG(f *testing.F) {
 		panic("no row")
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		defer fuzztest.Limits(t, 4<<20+10*len(text))()
+		defer testenv.FuzzLimits(t, 4<<20+10*len(text))()
 		e, err := read(t, text)
 		if err != nil {
 			return
@@ -159,7 +159,7 @@ func FuzzPathfinder(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		defer fuzztest.Limits(t, 4<<20+1000*len(text))()
+		defer testenv.FuzzLimits(t, 4<<20+1000*len(text))()
 		if err := os.WriteFile(metadata, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

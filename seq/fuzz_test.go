@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // FuzzFile: whatever opens has valid rows. The corpus under testdata/fuzz has truncated and
@@ -21,7 +21,7 @@ func FuzzFile(f *testing.F) {
 	f.Add(encode(f, graphs(graphSpec(), 3, 4), graphSpec(), FileFormat))
 	path := filepath.Join(f.TempDir(), "x.arrow")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		defer fuzztest.Limits(t, 16<<20+200*len(data))()
+		defer testenv.FuzzLimits(t, 16<<20+200*len(data))()
 		if err := os.WriteFile(path, data, 0o666); err != nil {
 			t.Fatal(err)
 		}

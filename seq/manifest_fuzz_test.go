@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // FuzzManifest: whatever is in a dataset.json, an error names the file, and what is
@@ -39,7 +39,7 @@ func FuzzManifest(f *testing.F) {
 		return m, err
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		defer fuzztest.Limits(t, 4<<20+1000*len(text))()
+		defer testenv.FuzzLimits(t, 4<<20+1000*len(text))()
 		m, err := read(t, text)
 		if err != nil {
 			return

@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // FuzzCheckpoint: whatever a checkpoint says of its run, an error names the file, and what
@@ -63,7 +63,7 @@ func FuzzCheckpoint(f *testing.F) {
 	}
 	lengths := []int32{1, 5, 3, 8, 2, 2, 7}
 	f.Fuzz(func(t *testing.T, text string) {
-		defer fuzztest.Limits(t, 16<<20+1000*len(text))()
+		defer testenv.FuzzLimits(t, 16<<20+1000*len(text))()
 		c, err := load(t, text)
 		if err != nil {
 			return

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // configText is a valid configuration with values replaced: nil removes a key.
@@ -289,7 +289,7 @@ func FuzzParseConfig(f *testing.F) {
 	f.Add(text)
 	f.Add([]byte(`{}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		defer fuzztest.Limits(t, 1<<20+1000*len(text))()
+		defer testenv.FuzzLimits(t, 1<<20+1000*len(text))()
 		c, err := ParseConfig(text)
 		if err != nil {
 			return

@@ -8,7 +8,7 @@ import (
 	"regexp"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // FuzzMetrics: whatever is in a metrics.jsonl, an error names file and line, no step is
@@ -35,7 +35,7 @@ func FuzzMetrics(f *testing.F) {
 		return m, err
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		defer fuzztest.Limits(t, 8<<20+1000*len(text))()
+		defer testenv.FuzzLimits(t, 8<<20+1000*len(text))()
 		m, err := read(t, []byte(text))
 		if err != nil {
 			return

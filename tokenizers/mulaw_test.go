@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // wav is a file of samples, which are written as they are.
@@ -71,7 +71,7 @@ func FuzzWAV(f *testing.F) {
 	f.Add(wav(1, 1, 16, int16(1)))
 	f.Add(wav(3, 2, 32, float32(1), float32(2)))
 	f.Fuzz(func(t *testing.T, text string) {
-		defer fuzztest.Limits(t, 1<<20+100*len(text))()
+		defer testenv.FuzzLimits(t, 1<<20+100*len(text))()
 		tokens, err := MuLaw{}.Encode(text)
 		if err == nil && len(tokens) > 0 && (slices.Min(tokens) < 0 || slices.Max(tokens) > 255) {
 			t.Fatalf("ids %d to %d", slices.Min(tokens), slices.Max(tokens))

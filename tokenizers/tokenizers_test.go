@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 func TestListOps(t *testing.T) {
@@ -46,7 +46,7 @@ func FuzzListOps(f *testing.F) {
 	}
 	rewrite := strings.NewReplacer("]", " X ", "(", "", ")", "")
 	f.Fuzz(func(t *testing.T, text string) {
-		defer fuzztest.Limits(t, 1<<20+200*len(text))()
+		defer testenv.FuzzLimits(t, 1<<20+200*len(text))()
 		got, err := ListOps{}.Encode(text)
 		words := strings.Fields(rewrite.Replace(text))
 		if err != nil || len(got) != len(words) || cap(got) != len(got) {
@@ -162,7 +162,7 @@ func TestDNA(t *testing.T) {
 func FuzzDNA(f *testing.F) {
 	f.Add("ACGTNacgu", 3)
 	f.Fuzz(func(t *testing.T, text string, k int) {
-		defer fuzztest.Limits(t, 1<<20+100*len(text))()
+		defer testenv.FuzzLimits(t, 1<<20+100*len(text))()
 		tok := DNA{1 + (k%mostBases+mostBases)%mostBases}
 		tokens, err := tok.Encode(text)
 		if err != nil {

@@ -6,7 +6,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // FuzzPipelineFile: of a file in the pipeline cache's place only what was sealed reaches a
@@ -17,7 +17,7 @@ func FuzzPipelineFile(f *testing.F) {
 	f.Add(sealed([]byte("more"))[:33], uint(300), false)
 	f.Add([]byte("short"), uint(1), false)
 	f.Fuzz(func(t *testing.T, file []byte, bit uint, seal bool) {
-		defer fuzztest.Limits(t, 1<<20+10*len(file))()
+		defer testenv.FuzzLimits(t, 1<<20+10*len(file))()
 		if seal {
 			file = sealed(file)
 		}

@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 )
 
@@ -54,7 +54,7 @@ func FuzzConfig(f *testing.F) {
 		return set, err
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		defer fuzztest.Limits(t, 16<<20+1000*len(text))()
+		defer testenv.FuzzLimits(t, 16<<20+1000*len(text))()
 		set, err := read(t, text)
 		if _, again := read(t, text); fmt.Sprint(again) != fmt.Sprint(err) {
 			t.Fatalf("the error is %v, and then %v", err, again)

@@ -7,7 +7,7 @@ import (
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // sameFields compares a table that the guard lets pass with what FlatBuffers' own
@@ -67,7 +67,7 @@ func FuzzFlat(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, meta []byte) {
-		defer fuzztest.Limits(t, 1<<20+100*len(meta))()
+		defer testenv.FuzzLimits(t, 1<<20+100*len(meta))()
 		root, err := flatRoot(meta)
 		if err != nil {
 			return

@@ -8,7 +8,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // textOf is what a record has in its first rows, for which every offset and number is
@@ -35,7 +35,7 @@ func FuzzReader(f *testing.F) {
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		defer fuzztest.Limits(t, 64<<20+400*len(data))()
+		defer testenv.FuzzLimits(t, 64<<20+400*len(data))()
 		whole, wrong := readAll(data)
 		s, err := NewFileOrStream(bytes.NewReader(data), section(data))
 		if err != nil {

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // FuzzFormats reads any bytes as each format: what comes of them is an error, or points and faces
@@ -28,7 +28,7 @@ func FuzzFormats(f *testing.F) {
 		if parse == nil {
 			return
 		}
-		defer fuzztest.Limits(t, 1<<20+500*len(text))()
+		defer testenv.FuzzLimits(t, 1<<20+500*len(text))()
 		s, err := parse(text)
 		if err == nil {
 			err = s.check()
@@ -60,7 +60,7 @@ func FuzzParts(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		defer fuzztest.Limits(t, 1<<20+500*len(text))()
+		defer testenv.FuzzLimits(t, 1<<20+500*len(text))()
 		s, err := readParts(text)
 		if err == nil {
 			err = s.check()
@@ -92,7 +92,7 @@ func FuzzShapeNet(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		defer fuzztest.Limits(t, 1<<20+500*len(text))()
+		defer testenv.FuzzLimits(t, 1<<20+500*len(text))()
 		if names, err := parseCategories(text); err == nil && len(names) == 0 {
 			t.Fatal("no categories, and no error")
 		}
@@ -115,7 +115,7 @@ func FuzzModelNet(f *testing.F) {
 	f.Add([]byte("..\n"), []byte("../_1\n"))
 	f.Add([]byte("a\na_b"), []byte("a_b_c\na_b_c\n"))
 	f.Fuzz(func(t *testing.T, names, list []byte) {
-		defer fuzztest.Limits(t, 1<<20+500*(len(names)+len(list)))()
+		defer testenv.FuzzLimits(t, 1<<20+500*(len(names)+len(list)))()
 		classes, err := parseClasses(names)
 		if err != nil {
 			return

@@ -64,14 +64,14 @@ func checkLimits(t *testing.T, path string) {
 			if call, ok := n.(*ast.CallExpr); ok {
 				if f, ok := call.Fun.(*ast.SelectorExpr); ok && f.Sel.Name == "Fuzz" {
 					begun++
-				} else if ok && f.Sel.Name == "Limits" {
+				} else if ok && f.Sel.Name == "FuzzLimits" {
 					limits++
 				}
 			}
 			return true
 		})
 		if begun != limits {
-			t.Errorf("%s: %s begins fuzzing %d times and sets fuzztest.Limits %d times", path, d.(*ast.FuncDecl).Name.Name, begun, limits)
+			t.Errorf("%s: %s begins fuzzing %d times and sets testenv.FuzzLimits %d times", path, d.(*ast.FuncDecl).Name.Name, begun, limits)
 		}
 	}
 }

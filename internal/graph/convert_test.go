@@ -9,8 +9,8 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/convert"
-	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/internal/graphlines"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -225,7 +225,7 @@ func FuzzConvert(f *testing.F) {
 func fuzzConvert(f *testing.F, name string) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, file []byte) {
-		defer fuzztest.Limits(t, 64<<20+400*len(file))()
+		defer testenv.FuzzLimits(t, 64<<20+400*len(file))()
 		path := filepath.Join(dir, name)
 		if err := os.WriteFile(path, file, 0o666); err != nil {
 			t.Fatal(err)

@@ -7,10 +7,10 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -162,7 +162,7 @@ func FuzzMolecules(f *testing.F) {
 	f.Add("smiles,label,smiles\nC,a,C\n", uint8(1))
 	path := filepath.Join(f.TempDir(), "x.csv")
 	f.Fuzz(func(t *testing.T, text string, steps uint8) {
-		defer fuzztest.Limits(t, 64<<20+40_000*len(text))()
+		defer testenv.FuzzLimits(t, 64<<20+40_000*len(text))()
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -134,7 +134,7 @@ func FuzzKnown(f *testing.F) {
 	f.Add(`{"features": [[2, 1]], "edges": [], "label": []}` + "\n" + `{"features": [[1e40, 1]], "edges": [], "label": []}`)
 	f.Add(`{"features": [[-0.0, 1]], "edges": [[0, 0, 2]], "label": ["1", "2"]}`)
 	f.Fuzz(func(t *testing.T, lines string) {
-		defer fuzztest.Limits(t, 16<<20+2000*len(lines))()
+		defer testenv.FuzzLimits(t, 16<<20+2000*len(lines))()
 		rows, _ := readKnown(t, knownSpec(seq.MultiLabel), lines)
 		for _, e := range rows {
 			for _, numbers := range e.Features {

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // fixtures are the tokenizers that testdata/generate.js makes.
@@ -232,7 +232,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text, "The film isn't \u00e9 good <0x41> [SEP]\n")
 	}
 	f.Fuzz(func(t *testing.T, file []byte, text string) {
-		defer fuzztest.Limits(t, 16<<20+1000*(len(file)+len(text)))()
+		defer testenv.FuzzLimits(t, 16<<20+1000*(len(file)+len(text)))()
 		tokenizer, err := Parse(file)
 		if err != nil {
 			return

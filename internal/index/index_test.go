@@ -18,7 +18,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 const size = 4
@@ -420,7 +420,7 @@ func FuzzOpen(f *testing.F) {
 	f.Add(slices.Concat(head, batch, batch[:len(batch)/2]))
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, data []byte) {
-		defer fuzztest.Limits(t, 16<<20+500*len(data))()
+		defer testenv.FuzzLimits(t, 16<<20+500*len(data))()
 		if err := os.WriteFile(path, data, 0o666); err != nil {
 			t.Fatal(err)
 		}

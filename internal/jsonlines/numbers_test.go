@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestFeatures: null, and what is no number within float32, is an error with its place.
@@ -41,7 +41,7 @@ func FuzzFeatures(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		defer fuzztest.Limits(t, 1<<20+200*len(text))()
+		defer testenv.FuzzLimits(t, 1<<20+200*len(text))()
 		value := json.RawMessage(strings.TrimSpace(string(text)))
 		if !json.Valid(value) || !utf8.Valid(value) {
 			return

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // read returns every line as "number:text", and errors as "number!".
@@ -169,7 +169,7 @@ func FuzzReader(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
-		defer fuzztest.Limits(t, 1<<20+500*len(text))()
+		defer testenv.FuzzLimits(t, 1<<20+500*len(text))()
 		got, err := read(NewReader(bytes.NewReader(text), 8))
 		if err != nil {
 			t.Fatal(err)

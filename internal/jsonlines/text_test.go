@@ -8,8 +8,8 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/internal/rope"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestText: halves of surrogate pairs are characters together and errors alone.
@@ -47,7 +47,7 @@ func FuzzJSON(f *testing.F) {
 		f.Add([]byte(text), 5)
 	}
 	f.Fuzz(func(t *testing.T, text []byte, size int) {
-		defer fuzztest.Limits(t, 1<<20+1000*len(text))()
+		defer testenv.FuzzLimits(t, 1<<20+1000*len(text))()
 		for range Members(text) { // whatever it is, this ends
 		}
 		for range Elements(text) {

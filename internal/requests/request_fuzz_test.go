@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/molecule"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -37,7 +37,7 @@ func FuzzRequest(f *testing.F) {
 	molecular.FeatureNames, molecular.EdgeFeatureNames = append(slices.Clip(molecule.AtomFeatureNames), graphlines.WalkNames(2)...), molecule.BondFeatureNames
 	p, q, m := NewParser(config, "", "f", 1), NewParser(graphs, "", "f", 1), NewParser(&molecular, "", "f", 1)
 	f.Fuzz(func(t *testing.T, line []byte) {
-		defer fuzztest.Limits(t, 1<<20+1500*len(line))()
+		defer testenv.FuzzLimits(t, 1<<20+1500*len(line))()
 		if g := m.Parse(line, 5, nil); g.Failure == nil && (molecular.CheckExample(g.Example()) != nil || g.Bytes() > m.MemoryOfLine(line)) {
 			t.Fatalf("%+v: %d bytes, %d were expected at most", g, g.Bytes(), m.MemoryOfLine(line))
 		}

@@ -8,7 +8,6 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -160,7 +159,7 @@ func FuzzDocument(f *testing.F) {
 	f.Add(strings.Repeat("🙂", 2000), []byte("\x01\x11\x21\x31\x41\x51\x61\x71\x81\x91\xa1\xb1\xc1\xd1\xe1\xf1"), "\xed\xa0\xbd", true)
 	f.Add("", []byte("\x00\x00\x00\x00\x10\x00\x00\x00"), strings.Repeat("b", 5000), true)
 	f.Fuzz(func(t *testing.T, text string, places []byte, insert string, wide bool) {
-		defer fuzztest.Limits(t, 1<<20+100*(1+len(places))*(len(text)+len(places)*len(insert)))()
+		defer testenv.FuzzLimits(t, 1<<20+100*(1+len(places))*(len(text)+len(places)*len(insert)))()
 		units, with := decode([]byte(strings.ToValidUTF8(text, "?"))), decode([]byte(strings.ToValidUTF8(insert, "?")))
 		if wide { // halves come from what may be none, and from cuts
 			for i, c := range []byte(insert) {

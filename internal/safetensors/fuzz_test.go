@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // FuzzRead: no bytes make reading panic, and what can be read can be written
@@ -16,7 +16,7 @@ func FuzzRead(f *testing.F) {
 		f.Add(c.file)
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		defer fuzztest.Limits(t, 1<<20+500*len(b))()
+		defer testenv.FuzzLimits(t, 1<<20+500*len(b))()
 		tensors, metadata, err := readBytes(b)
 		if err != nil {
 			return

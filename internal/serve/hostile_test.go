@@ -15,8 +15,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/internal/serve/transport"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // endless is a line without an end.
@@ -152,7 +152,7 @@ func FuzzStream(f *testing.F) {
 	o.MaxLine, o.Debounce = 1<<16, time.Millisecond
 	s := start(f, o)
 	f.Fuzz(func(t *testing.T, text []byte, lsp, begun bool) {
-		defer fuzztest.Limits(t, 64<<20+1000*len(text))()
+		defer testenv.FuzzLimits(t, 64<<20+1000*len(text))()
 		framing := transport.Lines
 		if lsp {
 			framing = transport.LSP

@@ -16,7 +16,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // web is a server that is reached by HTTP.
@@ -387,7 +387,7 @@ func FuzzEmbeddings(f *testing.F) {
 		f.Add([]byte(body))
 	}
 	f.Fuzz(func(t *testing.T, body []byte) {
-		defer fuzztest.Limits(t, 1<<20+1000*len(body))()
+		defer testenv.FuzzLimits(t, 1<<20+1000*len(body))()
 		if wellFormed(body) != nil {
 			return
 		}

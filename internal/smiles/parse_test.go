@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // formula is C2H6O and the like, in the order of Hill, with the charge behind.
@@ -244,7 +244,7 @@ func FuzzParse(f *testing.F) {
 		f.Add(text)
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		defer fuzztest.Limits(t, 64<<20+2000*len(text))()
+		defer testenv.FuzzLimits(t, 64<<20+2000*len(text))()
 		m, err := Parse(text)
 		if err != nil {
 			return

@@ -4,7 +4,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // usual is what the command takes.
@@ -138,7 +138,7 @@ func FuzzSlice(f *testing.F) {
 	f.Add([]byte("\x00\xff\x00\xff\x10\x20"), uint8(3), uint8(2))
 	f.Add([]byte{7}, uint8(1), uint8(1))
 	f.Fuzz(func(t *testing.T, pixels []byte, width, pieces uint8) {
-		defer fuzztest.Limits(t, 64<<20+4000*len(pixels))()
+		defer testenv.FuzzLimits(t, 64<<20+4000*len(pixels))()
 		if width == 0 || pieces == 0 || len(pixels) < int(width) {
 			return
 		}

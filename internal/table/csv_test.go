@@ -12,7 +12,7 @@ import (
 	"testing"
 	"testing/iotest"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // csvRows are the rows of a text, and how it ends: those of this package, read in blocks
@@ -67,7 +67,7 @@ func FuzzCSV(f *testing.F) {
 		f.Add(strings.ReplaceAll(text, ",", "\t"), byte('\t'))
 	}
 	f.Fuzz(func(t *testing.T, text string, comma byte) {
-		defer fuzztest.Limits(t, 4<<20+2000*len(text))()
+		defer testenv.FuzzLimits(t, 4<<20+2000*len(text))()
 		if d, err := ParseDelimiter(string(rune(comma))); err != nil || d != comma {
 			return // no separator
 		}
@@ -191,7 +191,7 @@ func FuzzHeader(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, line, rest string) {
-		defer fuzztest.Limits(t, mostAllocated+200*(len(line)+len(rest)))()
+		defer testenv.FuzzLimits(t, mostAllocated+200*(len(line)+len(rest)))()
 		got, err := rows(t, line+"\n"+rest, &header)
 		if line != header.Line {
 			if first := strings.TrimLeft(strings.TrimPrefix(line+"\n"+rest, byteOrderMark), "\r\n"); err == nil && !strings.HasPrefix(first, header.Line) {

@@ -18,7 +18,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // featureLines are rows of a column of features, and what is read of each.
@@ -154,7 +154,7 @@ func FuzzFeatures(f *testing.F) {
 	}
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, text []byte) {
-		defer fuzztest.Limits(t, mostAllocated+200*len(text))()
+		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
 		if err := os.WriteFile(path, text, 0o666); err != nil {
 			t.Fatal(err)
 		}

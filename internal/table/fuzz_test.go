@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // walk reads a table to its end, or up to an error: rows have a value for each column,
@@ -47,7 +47,7 @@ func fuzzOthers(f *testing.F, format string, endings ...string) {
 	}
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, text string, column uint8) {
-		defer fuzztest.Limits(t, mostAllocated+200*len(text))()
+		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -82,7 +82,7 @@ func FuzzCompressed(f *testing.F) {
 	}
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
-		defer fuzztest.Limits(t, mostAllocated+200*len(text))()
+		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -17,7 +17,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // FuzzHuggingFace: whatever the files say that Hugging Face's library writes beside its Arrow
@@ -55,7 +55,7 @@ func FuzzHuggingFace(f *testing.F) {
 	write(f, "a.arrow", stream.String())
 	write(f, "train/a.arrow", stream.String())
 	f.Fuzz(func(t *testing.T, info, state, splits string) {
-		defer fuzztest.Limits(t, mostAllocated+200*(len(info)+len(state)+len(splits)))()
+		defer testenv.FuzzLimits(t, mostAllocated+200*(len(info)+len(state)+len(splits)))()
 		for _, place := range []string{"", "train/"} {
 			write(t, place+hfFeatures, info)
 			write(t, place+hfState, state)

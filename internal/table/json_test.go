@@ -12,8 +12,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
 	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestJSONLists: a list of objects, and objects one after the other, are read a value at a
@@ -188,7 +188,7 @@ func FuzzJSONPath(f *testing.F) {
 	f.Add(`{"a":[[1],[2,3]]}`, "a.-1.0")
 	f.Add(`{"a":null,"b":{"":1}}`, "b.")
 	f.Fuzz(func(t *testing.T, object, path string) {
-		defer fuzztest.Limits(t, 4<<20+2000*(len(object)+len(path)))()
+		defer testenv.FuzzLimits(t, 4<<20+2000*(len(object)+len(path)))()
 		columns := newJSONColumns("x", Options{Columns: []string{path}})
 		var row Row
 		columns.read(&row, []byte(object)) // never a panic
@@ -228,7 +228,7 @@ func FuzzJSONList(f *testing.F) {
 	}
 	path := file(f, "x.json", "")
 	f.Fuzz(func(t *testing.T, text string) {
-		defer fuzztest.Limits(t, 4<<20+2000*len(text))()
+		defer testenv.FuzzLimits(t, 4<<20+2000*len(text))()
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
-	"github.com/sftseq/sftseq/internal/fuzztest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // file writes a file and returns its path.
@@ -203,7 +203,7 @@ func FuzzTable(f *testing.F) {
 	f.Add("CC ethane\r\n\n C\tmethane 1\n\xff", uint8(10))
 	path := file(f, "x", "")
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
-		defer fuzztest.Limits(t, mostAllocated+200*len(text))()
+		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
 		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,8 @@
 // A test skipped because the machine lacks something is named in the file SFTSEQ_LEFT_OUT,
 // which make test prints at its end; with CI=true it fails instead. Long and NoRace are choices
 // of the run: both skip, and with CI=true too.
+//
+// FuzzLimits bounds the time and memory of an input of a fuzz target.
 package testenv
 
 import (

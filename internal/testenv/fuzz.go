@@ -1,5 +1,4 @@
-// Package fuzztest holds what fuzz targets do with an input to limits.
-package fuzztest
+package testenv
 
 import (
 	"fmt"
@@ -16,14 +15,14 @@ const most = time.Second
 // stuck is when an input is given up that waits without computing.
 const stuck = 30 * time.Second
 
-// Limits begins the work on an input, which may take a second of the processor and
-// allocate so many bytes. What it returns ends the work:
+// FuzzLimits limits the work on one input of a fuzz target to a second of CPU time and the given number of
+// allocated bytes. The function that it returns ends the work:
 //
-//	defer fuzztest.Limits(t, 64<<20)()
+//	defer testenv.FuzzLimits(t, 64<<20)()
 //
 // Work that does not end in time ends the program, with the stack of every goroutine: the
 // fuzzer keeps the input.
-func Limits(t testing.TB, bytes int) (end func()) {
+func FuzzLimits(t testing.TB, bytes int) (end func()) {
 	t.Helper()
 	w := &work{began: time.Now(), busy: busyTime(), allocated: allocated()}
 	timer := time.AfterFunc(most/4, w.look)

@@ -1,31 +1,29 @@
-package fuzztest
+package testenv
 
 import (
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
-
-	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 var kept []byte
 
 // TestLimits runs itself, as an input that takes too much fails or ends the program.
 func TestLimits(t *testing.T) {
-	testenv.Long(t, "starts processes and waits for a limit of time")
+	Long(t, "starts processes and waits for a limit of time")
 	const variable = "SFTSEQ_TEST_INPUT"
 	switch os.Getenv(variable) {
 	case "memory":
-		defer Limits(t, 1<<20)()
+		defer FuzzLimits(t, 1<<20)()
 		kept = make([]byte, 2<<20)
 	case "time":
-		defer Limits(t, 1<<20)()
+		defer FuzzLimits(t, 1<<20)()
 		for {
 			kept = append(kept[:0], 1)
 		}
 	case "little":
-		defer Limits(t, 1<<20)()
+		defer FuzzLimits(t, 1<<20)()
 		kept = make([]byte, 1<<19)
 	default:
 		for input, want := range map[string]string{

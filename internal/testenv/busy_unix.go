@@ -1,6 +1,6 @@
 //go:build unix
 
-package fuzztest
+package testenv
 
 import (
 	"syscall"
