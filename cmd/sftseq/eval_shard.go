@@ -10,8 +10,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/evaluation"
-	"github.com/sftseq/sftseq/internal/rowwriter"
 	"github.com/sftseq/sftseq/internal/shard"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -101,11 +101,11 @@ func dataFile(c *cli.Context, config *sft.Config) (string, error) {
 // returns how many there are.
 func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to io.Writer, key *shard.Key) (count int, err error) {
 	kind := partOf(scorer.Config())
-	columns := append([]rowwriter.Column{{Name: "id"}, {Name: partRow, Kind: rowwriter.Whole}, {Name: partLength, Kind: rowwriter.Whole}}, kind.columns...)
+	columns := append([]table.OutputColumn{{Name: "id"}, {Name: partRow, Kind: table.IntColumn}, {Name: partLength, Kind: table.IntColumn}}, kind.columns...)
 	if !j.strict {
-		columns = append(columns, rowwriter.Column{Name: shard.ErrorColumn})
+		columns = append(columns, table.OutputColumn{Name: shard.ErrorColumn})
 	}
-	out, err := rowwriter.NewArrow(to, columns, key.Metadata(), false)
+	out, err := table.NewArrowWriter(to, columns, key.Metadata(), false)
 	if err != nil {
 		return 0, err
 	}

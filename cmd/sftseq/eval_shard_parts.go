@@ -9,7 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/metrics"
-	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -30,7 +30,7 @@ const (
 
 // evalPart is what a part has of a kind of answers, beside row and length, and how it is counted.
 type evalPart struct {
-	columns []rowwriter.Column
+	columns []table.OutputColumn
 	measure evaluation.Measure
 	values  func(x *seq.Example, logits []float32, cutTags int64) []any
 	// add counts row i of a part.
@@ -44,7 +44,7 @@ type evalReport interface{ write(w io.Writer) error }
 
 // partOf is what parts have of a model's answers.
 func partOf(c *sft.Config) *evalPart {
-	logits := rowwriter.Column{Name: partLogits, Kind: rowwriter.Vector, Width: c.NumLabels}
+	logits := table.OutputColumn{Name: partLogits, Kind: table.VectorColumn, Width: c.NumLabels}
 	switch {
 	case c.Tags():
 		return tagPart(c)
@@ -56,10 +56,10 @@ func partOf(c *sft.Config) *evalPart {
 	return classPart(c, logits)
 }
 
-func classPart(c *sft.Config, logits rowwriter.Column) *evalPart {
+func classPart(c *sft.Config, logits table.OutputColumn) *evalPart {
 	tally := metrics.NewTally(c.NumLabels)
 	return &evalPart{
-		columns: []rowwriter.Column{{Name: partLabel, Kind: rowwriter.Whole}, logits},
+		columns: []table.OutputColumn{{Name: partLabel, Kind: table.IntColumn}, logits},
 		measure: evaluation.Classes{Tally: tally},
 		values:  func(x *seq.Example, logits []float32, _ int64) []any { return []any{int64(x.Label), logits} },
 		add: func(p *partColumns, i int) error {
@@ -75,10 +75,10 @@ func classPart(c *sft.Config, logits rowwriter.Column) *evalPart {
 	}
 }
 
-func labelPart(c *sft.Config, logits rowwriter.Column) *evalPart {
+func labelPart(c *sft.Config, logits table.OutputColumn) *evalPart {
 	tally := metrics.NewMultiLabel(c.NumLabels)
 	return &evalPart{
-		columns: []rowwriter.Column{{Name: partLabels, Kind: rowwriter.List}, logits},
+		columns: []table.OutputColumn{{Name: partLabels, Kind: table.ListColumn}, logits},
 		measure: evaluation.Labels{MultiLabel: tally},
 		values:  func(x *seq.Example, logits []float32, _ int64) []any { return []any{x.Labels, logits} },
 		add: func(p *partColumns, i int) error {
@@ -96,11 +96,11 @@ func labelPart(c *sft.Config, logits rowwriter.Column) *evalPart {
 	}
 }
 
-func numberPart(c *sft.Config, logits rowwriter.Column) *evalPart {
+func numberPart(c *sft.Config, logits table.OutputColumn) *evalPart {
 	tally, mean := &evaluation.Numbers{Regression: metrics.NewRegression(c.NumLabels)}, metrics.NewRegression(c.NumLabels)
 	always := c.Predictions(make([]float32, c.NumLabels))
 	return &evalPart{
-		columns: []rowwriter.Column{{Name: partNumbers, Kind: rowwriter.Vector, Width: c.NumLabels}, logits},
+		columns: []table.OutputColumn{{Name: partNumbers, Kind: table.VectorColumn, Width: c.NumLabels}, logits},
 		measure: tally,
 		values:  func(x *seq.Example, logits []float32, _ int64) []any { return []any{x.Numbers, logits} },
 		add: func(p *partColumns, i int) error {
@@ -118,9 +118,9 @@ func numberPart(c *sft.Config, logits rowwriter.Column) *evalPart {
 
 func tagPart(c *sft.Config) *evalPart {
 	tally := evaluation.NewTags(c)
-	columns := []rowwriter.Column{{Name: partLabels, Kind: rowwriter.List}, {Name: partTags, Kind: rowwriter.List}, {Name: partLoss, Kind: rowwriter.Real}, {Name: partCut, Kind: rowwriter.Whole}}
+	columns := []table.OutputColumn{{Name: partLabels, Kind: table.ListColumn}, {Name: partTags, Kind: table.ListColumn}, {Name: partLoss, Kind: table.FloatColumn}, {Name: partCut, Kind: table.IntColumn}}
 	if tally.Parts != nil {
-		columns = append(columns, rowwriter.Column{Name: partAmong, Kind: rowwriter.List})
+		columns = append(columns, table.OutputColumn{Name: partAmong, Kind: table.ListColumn})
 	}
 	var cut int64
 	return &evalPart{
@@ -180,9 +180,9 @@ func addPart(kind *evalPart, record arrow.Record) error {
 // partColumns are the columns of a part, whose types are those that it was written with.
 type partColumns struct{ columns map[string]arrow.Array }
 
-func newPartColumns(record arrow.Record, columns []rowwriter.Column) (*partColumns, error) {
+func newPartColumns(record arrow.Record, columns []table.OutputColumn) (*partColumns, error) {
 	p := &partColumns{map[string]arrow.Array{}}
-	for _, c := range append([]rowwriter.Column{{Name: partLength, Kind: rowwriter.Whole}}, columns...) {
+	for _, c := range append([]table.OutputColumn{{Name: partLength, Kind: table.IntColumn}}, columns...) {
 		want, err := c.ArrowType()
 		if err != nil {
 			return nil, err

@@ -20,8 +20,8 @@ import (
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
 	"github.com/sftseq/sftseq/internal/cpu"
-	"github.com/sftseq/sftseq/internal/rowwriter"
 	"github.com/sftseq/sftseq/internal/shard"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -87,7 +87,7 @@ func shardInput(t *testing.T) (dir string, rows int) {
 	writeText(t, filepath.Join(dir, "z.jsonl"), strings.TrimSuffix(end.String(), "\r\n"))
 	for _, format := range []string{"arrow", "parquet"} {
 		var out bytes.Buffer
-		w, err := rowwriter.New(&out, format, []rowwriter.Column{{Name: "text"}, {Name: "key"}})
+		w, err := table.NewWriter(&out, format, []table.OutputColumn{{Name: "text"}, {Name: "key"}})
 		if err != nil {
 			t.Fatal(err)
 		}

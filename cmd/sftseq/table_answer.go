@@ -10,7 +10,6 @@ import (
 	"github.com/sftseq/sftseq/internal/answer"
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/requests"
-	"github.com/sftseq/sftseq/internal/rowwriter"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -69,7 +68,7 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 // newTableOutput begins --output; file is nil for standard output.
 func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput) (file *atomicfile.File, rows *answer.Rows, err error) {
 	path := c.String("output")
-	format, err := rowwriter.FormatOf(path)
+	format, err := table.OutputFormat(path)
 	if err != nil {
 		return nil, nil, err
 	}

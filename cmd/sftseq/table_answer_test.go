@@ -12,7 +12,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/rowwriter"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
@@ -214,7 +213,7 @@ func TestTableFormats(t *testing.T) {
 	writeText(t, filepath.Join(saved, "dataset_info.json"), `{"features":{"l":{"_type":"ClassLabel","names":["no","yes"]}}}`)
 	writeText(t, filepath.Join(saved, "state.json"), `{"_data_files":[{"filename":"data.arrow"}]}`)
 	var records strings.Builder
-	w, err := rowwriter.New(&records, "arrow", []rowwriter.Column{{Name: "t"}, {Name: "l", Kind: rowwriter.Whole}})
+	w, err := table.NewWriter(&records, "arrow", []table.OutputColumn{{Name: "t"}, {Name: "l", Kind: table.IntColumn}})
 	if err != nil {
 		t.Fatal(err)
 	}

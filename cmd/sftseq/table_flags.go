@@ -10,7 +10,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/answer"
 	"github.com/sftseq/sftseq/internal/molecule"
-	"github.com/sftseq/sftseq/internal/rowwriter"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -76,7 +75,7 @@ func copiesArrow(c *cli.Context) bool {
 	if err != nil {
 		in = "arrow"
 	}
-	out, err := rowwriter.FormatOf(c.String("output"))
+	out, err := table.OutputFormat(c.String("output"))
 	if err != nil {
 		out = "arrow"
 	}
@@ -148,12 +147,12 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 func (in *tableInput) checkFormat(c *cli.Context) error {
 	if f := in.Options.Format; f != "" && !slices.Contains(table.Formats, f) {
 		hint := ""
-		if f == rowwriter.BED {
+		if f == table.BED {
 			hint = " (which is how --input is read; --output FILE.bed writes spans as BED)"
 		}
 		return usage(c, "--format %q, expected one of %s%s", f, strings.Join(table.Formats, ", "), hint)
 	}
-	if _, err := rowwriter.FormatOf(c.String("output")); err != nil && !sharded(c) {
+	if _, err := table.OutputFormat(c.String("output")); err != nil && !sharded(c) {
 		return usage(c, "--output %s: %w", c.String("output"), err)
 	}
 	if c.IsSet("delimiter") {

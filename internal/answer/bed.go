@@ -9,7 +9,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/requests"
-	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/internal/table"
 )
 
 // bedWriter writes spans as lines of BED: the name of the record, the first place, counted from 0,
@@ -20,7 +20,7 @@ import (
 type bedWriter struct{ w *bufio.Writer }
 
 // newBED begins a file of what the model answers to the rows of a table.
-func (m *Model) newBED(to io.Writer, t *Table) (rowwriter.Writer, error) {
+func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	switch {
 	case !m.spans:
 		return nil, fmt.Errorf("BED has spans: expected predict, and a model that tags the tokens of a text, found one of the task %s%s", m.config.Task, map[bool]string{true: ", whose tokens have features"}[m.config.Featured()])

@@ -6,14 +6,14 @@ import (
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/requests"
-	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // replyColumns are the columns of what a model says of a row. JSON lines have those of
 // replies to lines; other formats what people join with their tables.
 type replyColumns struct {
-	columns []rowwriter.Column
+	columns []table.OutputColumn
 	values  func(reply any) []any
 	lines   bool // they are those of JSON lines
 }
@@ -26,7 +26,7 @@ func predictionColumns(c *sft.Config, format string, pair bool) replyColumns {
 			return []any{p.Label, p.Logits, p.Probabilities}, p.Sizes
 		})
 	}
-	columns := append([]rowwriter.Column{labelColumn(c, "label")}, probabilityColumns(c)...)
+	columns := append([]table.OutputColumn{labelColumn(c, "label")}, probabilityColumns(c)...)
 	return replyColumns{columns: columns, values: func(reply any) []any {
 		p := reply.(requests.Prediction)
 		return append([]any{columnValue(p.Label)}, realValues(p.Probabilities)...)
@@ -43,15 +43,15 @@ func numberColumns(c *sft.Config, format string, pair bool) replyColumns {
 	}
 	out := replyColumns{values: func(reply any) []any { return realValues(reply.(requests.Numbers).Numbers.Values) }}
 	for _, name := range c.NumberNames() {
-		out.columns = append(out.columns, rowwriter.Column{Name: name, Kind: rowwriter.Real})
+		out.columns = append(out.columns, table.OutputColumn{Name: name, Kind: table.FloatColumn})
 	}
 	return out
 }
 
 // spanColumns are those of spans; but for JSON lines, a list of JSON.
 func spanColumns(c *sft.Config, format string, pair bool) replyColumns {
-	if format == rowwriter.BED {
-		return replyColumns{columns: []rowwriter.Column{{Name: "spans"}}, values: func(reply any) []any { return []any{reply} }}
+	if format == table.BED {
+		return replyColumns{columns: []table.OutputColumn{{Name: "spans"}}, values: func(reply any) []any { return []any{reply} }}
 	}
 	if format == "jsonl" {
 		return lineColumns(c, pair, []string{"spans", "unit"}, func(reply any) ([]any, requests.Sizes) {
@@ -59,7 +59,7 @@ func spanColumns(c *sft.Config, format string, pair bool) replyColumns {
 			return []any{s.Spans, s.Unit}, s.Sizes
 		})
 	}
-	return replyColumns{columns: []rowwriter.Column{{Name: "spans"}, {Name: "unit"}}, values: func(reply any) []any {
+	return replyColumns{columns: []table.OutputColumn{{Name: "spans"}, {Name: "unit"}}, values: func(reply any) []any {
 		s := reply.(requests.Spans)
 		text, err := json.Marshal(s.Spans)
 		if err != nil { // of finite numbers
@@ -77,7 +77,7 @@ func tagColumns(c *sft.Config, format string, pair bool) replyColumns {
 			return []any{t.Tags, t.Scores}, t.Sizes
 		})
 	}
-	return replyColumns{columns: []rowwriter.Column{{Name: "tags"}, {Name: "scores"}}, values: func(reply any) (row []any) {
+	return replyColumns{columns: []table.OutputColumn{{Name: "tags"}, {Name: "scores"}}, values: func(reply any) (row []any) {
 		t := reply.(requests.Tags)
 		for _, list := range []any{t.Tags, t.Scores} {
 			text, err := json.Marshal(list)
@@ -91,11 +91,11 @@ func tagColumns(c *sft.Config, format string, pair bool) replyColumns {
 }
 
 // labelColumn is a column of classes.
-func labelColumn(c *sft.Config, name string) rowwriter.Column {
+func labelColumn(c *sft.Config, name string) table.OutputColumn {
 	if c.LabelNames == nil {
-		return rowwriter.Column{Name: name, Kind: rowwriter.Whole}
+		return table.OutputColumn{Name: name, Kind: table.IntColumn}
 	}
-	return rowwriter.Column{Name: name}
+	return table.OutputColumn{Name: name}
 }
 
 // columnValue is a class as its column has it.
@@ -108,7 +108,7 @@ func columnValue(label any) any {
 
 // probabilityColumns are called by the names of the classes; by their numbers where two
 // classes have one name.
-func probabilityColumns(c *sft.Config) (columns []rowwriter.Column) {
+func probabilityColumns(c *sft.Config) (columns []table.OutputColumn) {
 	names := slices.Clone(c.LabelNames)
 	slices.Sort(names)
 	unique := len(slices.Compact(names)) == c.NumLabels
@@ -117,7 +117,7 @@ func probabilityColumns(c *sft.Config) (columns []rowwriter.Column) {
 		if unique {
 			name = c.LabelNames[i]
 		}
-		columns = append(columns, rowwriter.Column{Name: "probability_" + name, Kind: rowwriter.Real})
+		columns = append(columns, table.OutputColumn{Name: "probability_" + name, Kind: table.FloatColumn})
 	}
 	return columns
 }
@@ -150,7 +150,7 @@ func embeddingColumns(c *sft.Config, format string, pair bool) replyColumns {
 		return v
 	}}
 	for _, name := range names {
-		out.columns = append(out.columns, rowwriter.Column{Name: name, Kind: rowwriter.Vector, Width: c.HiddenSize})
+		out.columns = append(out.columns, table.OutputColumn{Name: name, Kind: table.VectorColumn, Width: c.HiddenSize})
 	}
 	return out
 }
@@ -166,7 +166,7 @@ func lineColumns(c *sft.Config, pair bool, names []string, values func(reply any
 	}
 	out := replyColumns{lines: true}
 	for _, name := range names {
-		out.columns = append(out.columns, rowwriter.Column{Name: name, Kind: rowwriter.Object, Omit: true})
+		out.columns = append(out.columns, table.OutputColumn{Name: name, Kind: table.ObjectColumn, Omit: true})
 	}
 	out.values = func(reply any) []any {
 		row, z := values(reply)
@@ -184,10 +184,10 @@ func lineColumns(c *sft.Config, pair bool, names []string, values func(reply any
 
 // tableColumns are all columns of the output: the id, those that are kept, the reply's and
 // an error. A kept one whose name is another's is called input_NAME.
-func tableColumns(keep []string, reply []rowwriter.Column, format string) []rowwriter.Column {
-	errors := rowwriter.Column{Name: "error", Omit: true}
+func tableColumns(keep []string, reply []table.OutputColumn, format string) []table.OutputColumn {
+	errors := table.OutputColumn{Name: "error", Omit: true}
 	if format == "jsonl" {
-		errors.Kind = rowwriter.Object
+		errors.Kind = table.ObjectColumn
 	}
 	taken := map[string]bool{"id": true, "error": true}
 	for _, c := range reply {
@@ -196,14 +196,14 @@ func tableColumns(keep []string, reply []rowwriter.Column, format string) []roww
 			taken[fmt.Sprintf("%s_%d", c.Name, i)] = true // in CSV
 		}
 	}
-	columns := []rowwriter.Column{{Name: "id"}}
+	columns := []table.OutputColumn{{Name: "id"}}
 	for _, name := range keep {
 		own := name
 		for taken[name] || name != own && slices.Contains(keep, name) {
 			name = "input_" + name
 		}
 		taken[name] = true
-		columns = append(columns, rowwriter.Column{Name: name})
+		columns = append(columns, table.OutputColumn{Name: name})
 	}
 	return append(append(columns, reply...), errors)
 }

@@ -3,7 +3,7 @@ package answer
 import (
 	"io"
 
-	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -25,14 +25,14 @@ type Mistakes interface {
 	Close() error
 }
 
-// NewMistakes returns a writer of a format of rowwriter's, of rows that have ids or none. The tokenizer
+// NewMistakes returns a writer of one of [table.OutputFormats], of rows that have ids or none. The tokenizer
 // makes text of spans; nil is none.
 func NewMistakes(to io.Writer, format string, config *sft.Config, tokenizer tokenizers.Tokenizer, ids bool) (Mistakes, error) {
-	columns := []rowwriter.Column{{Name: "row", Kind: rowwriter.Whole}}
+	columns := []table.OutputColumn{{Name: "row", Kind: table.IntColumn}}
 	if ids {
-		columns = append([]rowwriter.Column{{Name: "id"}}, columns...)
+		columns = append([]table.OutputColumn{{Name: "id"}}, columns...)
 	}
-	var own []rowwriter.Column
+	var own []table.OutputColumn
 	var ranked *worstRows
 	switch {
 	case config.Tags() && config.Featured():
@@ -44,9 +44,9 @@ func NewMistakes(to io.Writer, format string, config *sft.Config, tokenizer toke
 	case config.Predicts():
 		own, ranked = farNumbers(config)
 	default:
-		own = append([]rowwriter.Column{labelColumn(config, "label"), labelColumn(config, "predicted")}, probabilityColumns(config)...)
+		own = append([]table.OutputColumn{labelColumn(config, "label"), labelColumn(config, "predicted")}, probabilityColumns(config)...)
 	}
-	out, err := rowwriter.New(to, format, append(columns, own...))
+	out, err := table.NewWriter(to, format, append(columns, own...))
 	w := mistakeWriter{config: config, out: out, ids: ids}
 	switch {
 	case err != nil:
@@ -65,7 +65,7 @@ func NewMistakes(to io.Writer, format string, config *sft.Config, tokenizer toke
 // mistakeWriter writes rows until one cannot be written.
 type mistakeWriter struct {
 	config *sft.Config
-	out    rowwriter.Writer
+	out    table.Writer
 	ids    bool
 	err    error // of the first row that could not be written
 }

@@ -2,7 +2,7 @@ package answer
 
 import (
 	"github.com/sftseq/sftseq/internal/metrics"
-	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -14,8 +14,8 @@ type spanMistakes struct {
 	tokenizer tokenizers.Tokenizer
 }
 
-func spanMistakeColumns() []rowwriter.Column {
-	return []rowwriter.Column{{Name: "mistake"}, {Name: "label"}, {Name: "start", Kind: rowwriter.Whole}, {Name: "end", Kind: rowwriter.Whole}, {Name: "text"}}
+func spanMistakeColumns() []table.OutputColumn {
+	return []table.OutputColumn{{Name: "mistake"}, {Name: "label"}, {Name: "start", Kind: table.IntColumn}, {Name: "end", Kind: table.IntColumn}, {Name: "text"}}
 }
 
 func newSpanMistakes(w mistakeWriter, tokenizer tokenizers.Tokenizer) *spanMistakes {

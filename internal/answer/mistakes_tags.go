@@ -1,7 +1,7 @@
 package answer
 
 import (
-	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -9,8 +9,8 @@ import (
 // tagMistakes are tokens with features whose tag is not the one predicted.
 type tagMistakes struct{ mistakeWriter }
 
-func tagMistakeColumns(c *sft.Config) []rowwriter.Column {
-	return []rowwriter.Column{{Name: "token", Kind: rowwriter.Whole}, labelColumn(c, "label"), labelColumn(c, "predicted")}
+func tagMistakeColumns(c *sft.Config) []table.OutputColumn {
+	return []table.OutputColumn{{Name: "token", Kind: table.IntColumn}, labelColumn(c, "label"), labelColumn(c, "predicted")}
 }
 
 func (m *tagMistakes) See(x *seq.Example, _ int, logits []float32) {

@@ -8,7 +8,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/metrics"
-	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -80,9 +80,9 @@ func (w *worstRows) Close() error {
 }
 
 // wrongLabels ranks rows by how many labels are wrong, then by their mean loss.
-func wrongLabels(c *sft.Config, format string) ([]rowwriter.Column, *worstRows) {
+func wrongLabels(c *sft.Config, format string) ([]table.OutputColumn, *worstRows) {
 	labels := labelsColumn(c, format)
-	columns := []rowwriter.Column{labels.named("labels"), labels.named("predicted"), {Name: "wrong", Kind: rowwriter.Whole}, {Name: "loss", Kind: rowwriter.Real}}
+	columns := []table.OutputColumn{labels.named("labels"), labels.named("predicted"), {Name: "wrong", Kind: table.IntColumn}, {Name: "loss", Kind: table.FloatColumn}}
 	w := &worstRows{rank: func(x *seq.Example, logits []float32) [2]float64 {
 		holding, _ := c.Holding(logits)
 		wrong := 0
@@ -101,10 +101,10 @@ func wrongLabels(c *sft.Config, format string) ([]rowwriter.Column, *worstRows) 
 }
 
 // farNumbers ranks rows by the number that is furthest off, in deviations of the training split.
-func farNumbers(c *sft.Config) ([]rowwriter.Column, *worstRows) {
-	columns := []rowwriter.Column{{Name: "deviations", Kind: rowwriter.Real}, {Name: "number"}}
+func farNumbers(c *sft.Config) ([]table.OutputColumn, *worstRows) {
+	columns := []table.OutputColumn{{Name: "deviations", Kind: table.FloatColumn}, {Name: "number"}}
 	for _, name := range c.NumberNames() {
-		columns = append(columns, rowwriter.Column{Name: "actual_" + name, Kind: rowwriter.Real}, rowwriter.Column{Name: "predicted_" + name, Kind: rowwriter.Real})
+		columns = append(columns, table.OutputColumn{Name: "actual_" + name, Kind: table.FloatColumn}, table.OutputColumn{Name: "predicted_" + name, Kind: table.FloatColumn})
 	}
 	furthest := func(numbers, logits []float32) (at int, distance float64) {
 		for i, d := range c.Deviations(logits, numbers) {

@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/requests"
-	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -34,11 +34,11 @@ func labelsColumn(c *sft.Config, format string) labelsKind {
 	return labelsText
 }
 
-func (k labelsKind) named(name string) rowwriter.Column {
+func (k labelsKind) named(name string) table.OutputColumn {
 	if k == labelsObject {
-		return rowwriter.Column{Name: name, Kind: rowwriter.Object}
+		return table.OutputColumn{Name: name, Kind: table.ObjectColumn}
 	}
-	return rowwriter.Column{Name: name}
+	return table.OutputColumn{Name: name}
 }
 
 // value is the labels of a row.
@@ -79,7 +79,7 @@ func labelsColumns(c *sft.Config, format string, pair bool) replyColumns {
 		})
 	}
 	labels := labelsColumn(c, format)
-	columns := append([]rowwriter.Column{labels.named("labels")}, probabilityColumns(c)...)
+	columns := append([]table.OutputColumn{labels.named("labels")}, probabilityColumns(c)...)
 	return replyColumns{columns: columns, values: func(reply any) []any {
 		p := reply.(requests.Labels)
 		return append([]any{labels.of(p.Labels)}, realValues(p.Probabilities.Values)...)

@@ -9,7 +9,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sftseq/sftseq/internal/requests"
-	"github.com/sftseq/sftseq/internal/rowwriter"
 	"github.com/sftseq/sftseq/internal/table"
 )
 
@@ -23,19 +22,19 @@ type Rows struct {
 	model  *Model
 	table  *Table
 	reply  replyColumns
-	out    rowwriter.Writer
+	out    table.Writer
 }
 
-// NewRows returns a writer of a model's answers, in a format of rowwriter's, or spans as BED,
+// NewRows returns a writer of a model's answers, in one of [table.OutputFormats], or spans as BED,
 // to the rows of a table. Close ends it.
 func (m *Model) NewRows(to io.Writer, format string, t *Table) (*Rows, error) {
 	o := &Rows{model: m, table: t, reply: m.columns(m.config, format, len(t.Sources) == 2)}
 	var err error
-	if format == rowwriter.BED {
+	if format == table.BED {
 		o.out, err = m.newBED(to, t)
 		return o, err
 	}
-	o.out, err = rowwriter.New(to, format, tableColumns(t.Keep, o.reply.columns, format))
+	o.out, err = table.NewWriter(to, format, tableColumns(t.Keep, o.reply.columns, format))
 	return o, err
 }
 
@@ -49,7 +48,7 @@ func (m *Model) NewPart(to io.Writer, t *Table, metadata *arrow.Metadata, stream
 		columns = columns[:len(columns)-1]
 	}
 	var err error
-	o.out, err = rowwriter.NewArrow(to, columns, metadata, stream)
+	o.out, err = table.NewArrowWriter(to, columns, metadata, stream)
 	return o, err
 }
 

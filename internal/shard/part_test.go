@@ -15,7 +15,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
-	"github.com/sftseq/sftseq/internal/rowwriter"
+	"github.com/sftseq/sftseq/internal/table"
 )
 
 func key(s Shard) *Key {
@@ -25,7 +25,7 @@ func key(s Shard) *Key {
 // fill writes rows to a part, every third of which has an error, and completes it.
 func fill(t *testing.T, part *Part, k *Key, rows int) {
 	t.Helper()
-	w, err := rowwriter.NewArrow(part, []rowwriter.Column{{Name: "id"}, {Name: ErrorColumn}}, k.Metadata(), false)
+	w, err := table.NewArrowWriter(part, []table.OutputColumn{{Name: "id"}, {Name: ErrorColumn}}, k.Metadata(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +100,7 @@ func TestBegin(t *testing.T) {
 	for _, shard := range []string{"", "3", "3/8/8", "3/8x", "8/8", "x/8"} {
 		var out strings.Builder
 		metadata := arrow.NewMetadata([]string{keyModel, keyInput, keyOptions, keyKernels, keyShard}, []string{k.Model, k.Input, k.Options, k.Kernels, shard})
-		w, err := rowwriter.NewArrow(&out, []rowwriter.Column{{Name: "id"}}, &metadata, false)
+		w, err := table.NewArrowWriter(&out, []table.OutputColumn{{Name: "id"}}, &metadata, false)
 		if err == nil {
 			err = w.Close()
 		}

@@ -1,4 +1,5 @@
-// Package table reads tables that others wrote, row by row, in constant memory:
+// Package table reads and writes tables of other programs, row by row, in constant memory. [Writer] writes
+// JSON lines, CSV, TSV, Parquet and Arrow. It reads
 // CSV, TSV, JSON lines, JSON lists, lines of text, CoNLL, SMILES, Arrow, FASTA and FASTQ, plain or
 // compressed by gzip or Zstandard, from files or standard input; Parquet; directories of
 // Hugging Face's datasets; folders of such tables; and folders of files. A row that cannot

@@ -1,4 +1,4 @@
-package rowwriter
+package table
 
 import (
 	"fmt"
@@ -16,9 +16,9 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// records collects rows in record batches.
-type records struct {
-	columns []Column
+// recordWriter collects rows in record batches.
+type recordWriter struct {
+	columns []OutputColumn
 	builder *array.RecordBuilder
 	out     recordFile
 	to      *watched
@@ -73,17 +73,17 @@ var parquetFile = recordFormat{rows: 1 << 16, size: 16 << 20, open: func(w io.Wr
 	return pqarrow.NewFileWriter(schema, w, properties, pqarrow.DefaultWriterProps())
 }}
 
-// NewArrow returns a writer of an Arrow IPC file, or of a stream, whose schema has metadata;
+// NewArrowWriter returns a writer of an Arrow IPC file, or of a stream, whose schema has metadata;
 // nil is none.
-func NewArrow(w io.Writer, columns []Column, metadata *arrow.Metadata, stream bool) (Writer, error) {
+func NewArrowWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metadata, stream bool) (Writer, error) {
 	format := arrowFile
 	if stream {
 		format = arrowStream
 	}
-	return newRecords(w, slices.Clone(columns), metadata, format)
+	return newRecordWriter(w, slices.Clone(columns), metadata, format)
 }
 
-func newRecords(w io.Writer, columns []Column, metadata *arrow.Metadata, format recordFormat) (*records, error) {
+func newRecordWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metadata, format recordFormat) (*recordWriter, error) {
 	var fields []arrow.Field
 	for i := range columns {
 		kind, err := columns[i].arrowType(format.fixed)
@@ -93,7 +93,7 @@ func newRecords(w io.Writer, columns []Column, metadata *arrow.Metadata, format 
 		fields = append(fields, arrow.Field{Name: columns[i].Name, Type: kind, Nullable: true})
 	}
 	schema := arrow.NewSchema(fields, metadata)
-	r := &records{columns: columns, builder: array.NewRecordBuilder(memory.DefaultAllocator, schema), format: format, to: &watched{Writer: w}}
+	r := &recordWriter{columns: columns, builder: array.NewRecordBuilder(memory.DefaultAllocator, schema), format: format, to: &watched{Writer: w}}
 	return r, r.contain(func() (err error) {
 		r.out, err = format.open(r.to, schema)
 		return err
@@ -101,7 +101,7 @@ func newRecords(w io.Writer, columns []Column, metadata *arrow.Metadata, format 
 }
 
 // Write writes a row.
-func (r *records) Write(row []any) error {
+func (r *recordWriter) Write(row []any) error {
 	for i := range r.columns {
 		if err := r.add(&r.columns[i], r.builder.Field(i), row[i]); err != nil {
 			return err
@@ -113,7 +113,7 @@ func (r *records) Write(row []any) error {
 	return nil
 }
 
-func (r *records) add(c *Column, to array.Builder, v any) error {
+func (r *recordWriter) add(c *OutputColumn, to array.Builder, v any) error {
 	r.size += 4
 	switch to := to.(type) {
 	case *array.StringBuilder:
@@ -140,13 +140,13 @@ func (r *records) add(c *Column, to array.Builder, v any) error {
 		Append(bool)
 		ValueBuilder() array.Builder
 	}:
-		if n, ok := v.([]int32); ok && c.Kind == List {
+		if n, ok := v.([]int32); ok && c.Kind == ListColumn {
 			r.size += 4 * len(n)
 			to.Append(true)
 			to.ValueBuilder().(*array.Int32Builder).AppendValues(n, nil)
 			return nil
 		}
-		if n, ok := v.([]float32); ok && c.Kind == Vector && len(n) == c.Width {
+		if n, ok := v.([]float32); ok && c.Kind == VectorColumn && len(n) == c.Width {
 			r.size += 4 * len(n)
 			to.Append(true)
 			to.ValueBuilder().(*array.Float32Builder).AppendValues(n, nil)
@@ -161,7 +161,7 @@ func (r *records) add(c *Column, to array.Builder, v any) error {
 }
 
 // write writes the rows that were collected.
-func (r *records) write() error {
+func (r *recordWriter) write() error {
 	if r.rows == 0 {
 		return nil
 	}
@@ -172,7 +172,7 @@ func (r *records) write() error {
 }
 
 // contain makes an error of a panic, which is how Arrow tells of some errors of writing.
-func (r *records) contain(do func() error) (err error) {
+func (r *recordWriter) contain(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			err = fmt.Errorf("%v", p)
@@ -185,7 +185,7 @@ func (r *records) contain(do func() error) (err error) {
 }
 
 // Flush writes the rows that were collected to a stream. A file is read when it is complete.
-func (r *records) Flush() error {
+func (r *recordWriter) Flush() error {
 	if !r.format.flush {
 		return nil
 	}
@@ -193,7 +193,7 @@ func (r *records) Flush() error {
 }
 
 // Close writes the rest.
-func (r *records) Close() error {
+func (r *recordWriter) Close() error {
 	if err := r.write(); err != nil {
 		return err
 	}

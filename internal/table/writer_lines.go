@@ -1,4 +1,4 @@
-package rowwriter
+package table
 
 import (
 	"bufio"
@@ -7,17 +7,17 @@ import (
 	"io"
 )
 
-// lines writes a JSON object a row.
-type lines struct {
+// lineWriter writes a JSON object a row.
+type lineWriter struct {
 	w       *bufio.Writer
-	columns []Column
+	columns []OutputColumn
 	names   [][]byte // as JSON, with a colon behind
 	value   bytes.Buffer
 	encoder *json.Encoder // to value
 }
 
-func newLines(w io.Writer, columns []Column) (*lines, error) {
-	l := &lines{w: bufio.NewWriterSize(w, 1<<16), columns: columns}
+func newLineWriter(w io.Writer, columns []OutputColumn) (*lineWriter, error) {
+	l := &lineWriter{w: bufio.NewWriterSize(w, 1<<16), columns: columns}
 	l.encoder = json.NewEncoder(&l.value)
 	l.encoder.SetEscapeHTML(false)
 	for _, c := range columns {
@@ -31,7 +31,7 @@ func newLines(w io.Writer, columns []Column) (*lines, error) {
 }
 
 // json is a value's JSON, until the next call.
-func (l *lines) json(v any) ([]byte, error) {
+func (l *lineWriter) json(v any) ([]byte, error) {
 	l.value.Reset()
 	if raw, ok := v.(json.RawMessage); ok && !json.Valid(raw) { // a number that JSON has not, such as NaN
 		v = string(raw)
@@ -41,7 +41,7 @@ func (l *lines) json(v any) ([]byte, error) {
 }
 
 // Write writes a row.
-func (l *lines) Write(row []any) error {
+func (l *lineWriter) Write(row []any) error {
 	next := byte('{')
 	for i := range l.columns {
 		if row[i] == nil && l.columns[i].Omit {
@@ -64,7 +64,7 @@ func (l *lines) Write(row []any) error {
 }
 
 // Flush writes what is held back.
-func (l *lines) Flush() error { return l.w.Flush() }
+func (l *lineWriter) Flush() error { return l.w.Flush() }
 
 // Close is Flush.
-func (l *lines) Close() error { return l.w.Flush() }
+func (l *lineWriter) Close() error { return l.w.Flush() }

@@ -1,4 +1,4 @@
-package rowwriter
+package table
 
 import (
 	"bytes"
@@ -15,13 +15,13 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"github.com/apache/arrow/go/v15/parquet/file"
+	parquetfile "github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-var columns = []Column{{Name: "id"}, {Name: "a \"name\"", Kind: Whole}, {Name: "p", Kind: Real}, {Name: "v", Kind: Vector, Width: 2}, {Name: "error", Omit: true}}
+var columns = []OutputColumn{{Name: "id"}, {Name: "a \"name\"", Kind: IntColumn}, {Name: "p", Kind: FloatColumn}, {Name: "v", Kind: VectorColumn, Width: 2}, {Name: "error", Omit: true}}
 
 var rows = [][]any{
 	{"k1", int64(-7), float32(0.1), []float32{1e-20, 2}, nil},
@@ -30,10 +30,10 @@ var rows = [][]any{
 	{json.RawMessage("NaN"), nil, nil, nil, nil},
 }
 
-func written(t *testing.T, format string, columns []Column, rows [][]any) []byte {
+func written(t *testing.T, format string, columns []OutputColumn, rows [][]any) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := New(&out, format, columns)
+	w, err := NewWriter(&out, format, columns)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -48,8 +48,8 @@ func written(t *testing.T, format string, columns []Column, rows [][]any) []byte
 	return out.Bytes()
 }
 
-// TestText: what is written as text is written as other programs read it.
-func TestText(t *testing.T) {
+// TestWriteText: what is written as text is written as other programs read it.
+func TestWriteText(t *testing.T) {
 	for format, want := range map[string]string{
 		"jsonl": `{"id":"k1","a \"name\"":-7,"p":0.1,"v":[1e-20,2]}
 {"id":"<a,\tb\n\"é\">","a \"name\"":null,"p":null,"v":null,"error":"wrong"}
@@ -113,7 +113,7 @@ func TestArrow(t *testing.T) {
 // parquetRecords reads a Parquet file whole.
 func parquetRecords(t *testing.T, text []byte) (groups int, record arrow.Record) {
 	t.Helper()
-	p, err := file.NewParquetReader(bytes.NewReader(text))
+	p, err := parquetfile.NewParquetReader(bytes.NewReader(text))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -161,12 +161,12 @@ func TestMany(t *testing.T) {
 	if groups != 2 || int(record.NumRows()) != len(many) {
 		t.Errorf("%d row groups, %d rows", groups, record.NumRows())
 	}
-	for _, format := range Formats {
+	for _, format := range OutputFormats {
 		if text := written(t, format, columns, nil); len(text) == 0 && format != "jsonl" {
 			t.Errorf("%s: nothing is written of no rows", format)
 		}
 		heap := func(rows int) uint64 {
-			w, err := New(io.Discard, format, columns)
+			w, err := NewWriter(io.Discard, format, columns)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -201,10 +201,10 @@ func (f *failing) Write(p []byte) (int, error) {
 // TestErrors: an output that fails is an error, whichever write it is, and so is a value
 // in the wrong place.
 func TestErrors(t *testing.T) {
-	for _, format := range Formats {
+	for _, format := range OutputFormats {
 		whole := len(written(t, format, columns, rows))
 		for left := 0; left < whole; left += 7 {
-			w, err := New(&failing{left}, format, columns)
+			w, err := NewWriter(&failing{left}, format, columns)
 			for _, row := range rows {
 				if err == nil {
 					err = w.Write(row)
@@ -220,14 +220,14 @@ func TestErrors(t *testing.T) {
 		if format == "jsonl" {
 			continue
 		}
-		w, err := New(io.Discard, format, columns)
+		w, err := NewWriter(io.Discard, format, columns)
 		if err != nil {
 			t.Fatal(err)
 		}
 		if err := w.Write([]any{true, nil, nil, nil, nil}); err == nil || !strings.Contains(err.Error(), "column id: a value of type bool") {
 			t.Errorf("%s: error %v", format, err)
 		}
-		if _, err := New(io.Discard, format, []Column{{Name: "x", Kind: Object}}); err == nil {
+		if _, err := NewWriter(io.Discard, format, []OutputColumn{{Name: "x", Kind: ObjectColumn}}); err == nil {
 			t.Errorf("%s: takes an object", format)
 		}
 	}
@@ -235,7 +235,7 @@ func TestErrors(t *testing.T) {
 
 func TestFormatOf(t *testing.T) {
 	for path, want := range map[string]string{"": "jsonl", "-": "jsonl", "a.CSV": "csv", "b/c.tab": "tsv", "x.pq": "parquet", "x.feather": "arrow", "x.ndjson": "jsonl", "x": "", "x.csv.gz": ""} {
-		if got, err := FormatOf(path); got != want || (err == nil) != (want != "") {
+		if got, err := OutputFormat(path); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", path, got, err)
 		}
 	}
@@ -247,7 +247,7 @@ func TestArrowStream(t *testing.T) {
 	metadata := arrow.NewMetadata([]string{"made of"}, []string{"x"})
 	flushed, done := make(chan bool), make(chan error, 1)
 	go func() {
-		w, err := NewArrow(to, []Column{{Name: "id"}}, &metadata, true)
+		w, err := NewArrowWriter(to, []OutputColumn{{Name: "id"}}, &metadata, true)
 		if err == nil {
 			err = errors.Join(w.Write([]any{"a"}), w.Flush())
 		}
@@ -278,7 +278,7 @@ func TestArrowStream(t *testing.T) {
 
 // TestLists: lists of any length, empty ones too, are no vectors, and text has no place for them.
 func TestLists(t *testing.T) {
-	lists := []Column{{Name: "id"}, {Name: "l", Kind: List}}
+	lists := []OutputColumn{{Name: "id"}, {Name: "l", Kind: ListColumn}}
 	if got, want := string(written(t, "jsonl", lists, [][]any{{"a", []int32{1, -2, 3}}, {"b", []int32{}}, {"c", nil}})), `{"id":"a","l":[1,-2,3]}
 {"id":"b","l":[]}
 {"id":"c","l":null}
@@ -286,7 +286,7 @@ func TestLists(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for _, format := range []string{"csv", "tsv"} {
-		if _, err := New(io.Discard, format, lists); err == nil || !strings.Contains(err.Error(), "column l: a row of text has no place for a list") {
+		if _, err := NewWriter(io.Discard, format, lists); err == nil || !strings.Contains(err.Error(), "column l: a row of text has no place for a list") {
 			t.Errorf("%s: %v", format, err)
 		}
 	}
@@ -302,8 +302,8 @@ func TestLists(t *testing.T) {
 	if got, want := printed(t, record), `[{"id":"a","l":[1,-2,3]},{"id":"b","l":[]},{"id":"c","l":null}]`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	for kind, v := range map[Kind]any{List: []float32{1, 2}, Vector: []int32{1, 2}} {
-		w, err := New(io.Discard, "arrow", []Column{{Name: "x", Kind: kind, Width: 2}})
+	for kind, v := range map[ColumnKind]any{ListColumn: []float32{1, 2}, VectorColumn: []int32{1, 2}} {
+		w, err := NewWriter(io.Discard, "arrow", []OutputColumn{{Name: "x", Kind: kind, Width: 2}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -1,4 +1,4 @@
-package rowwriter
+package table
 
 import (
 	"encoding/csv"
@@ -7,24 +7,24 @@ import (
 	"strconv"
 )
 
-// delimited writes fields between commas or tabs, the first row being the names. A vector
+// delimitedWriter writes fields between commas or tabs, the first row being the names. A vector
 // has a column for each of its numbers, NAME_0 and on.
-type delimited struct {
+type delimitedWriter struct {
 	w       *csv.Writer
-	columns []Column
+	columns []OutputColumn
 	fields  []string // of a row
 }
 
-func newDelimited(w io.Writer, comma rune, columns []Column) (*delimited, error) {
-	d := &delimited{w: csv.NewWriter(w), columns: columns}
+func newDelimitedWriter(w io.Writer, comma rune, columns []OutputColumn) (*delimitedWriter, error) {
+	d := &delimitedWriter{w: csv.NewWriter(w), columns: columns}
 	d.w.Comma = comma
 	for _, c := range columns {
 		switch c.Kind {
-		case Object:
+		case ObjectColumn:
 			return nil, fmt.Errorf("column %s: only JSON lines can hold it", c.Name)
-		case List:
+		case ListColumn:
 			return nil, fmt.Errorf("column %s: a row of text has no place for a list of any length", c.Name)
-		case Vector:
+		case VectorColumn:
 			for i := range c.Width {
 				d.fields = append(d.fields, fmt.Sprintf("%s_%d", c.Name, i))
 			}
@@ -36,7 +36,7 @@ func newDelimited(w io.Writer, comma rune, columns []Column) (*delimited, error)
 }
 
 // Write writes a row.
-func (d *delimited) Write(row []any) error {
+func (d *delimitedWriter) Write(row []any) error {
 	d.fields = d.fields[:0]
 	for i := range d.columns {
 		if err := d.add(&d.columns[i], row[i]); err != nil {
@@ -46,7 +46,7 @@ func (d *delimited) Write(row []any) error {
 	return d.w.Write(d.fields)
 }
 
-func (d *delimited) add(c *Column, v any) error {
+func (d *delimitedWriter) add(c *OutputColumn, v any) error {
 	field := ""
 	switch v := v.(type) {
 	case nil:
@@ -69,7 +69,7 @@ func (d *delimited) add(c *Column, v any) error {
 		}
 	}
 	d.fields = append(d.fields, field)
-	if c.Kind == Vector { // of which there is none
+	if c.Kind == VectorColumn { // of which there is none
 		for range c.Width - 1 {
 			d.fields = append(d.fields, "")
 		}
@@ -78,10 +78,10 @@ func (d *delimited) add(c *Column, v any) error {
 }
 
 // Flush writes what is held back.
-func (d *delimited) Flush() error {
+func (d *delimitedWriter) Flush() error {
 	d.w.Flush()
 	return d.w.Error()
 }
 
 // Close is Flush.
-func (d *delimited) Close() error { return d.Flush() }
+func (d *delimitedWriter) Close() error { return d.Flush() }
