@@ -14,12 +14,12 @@ func cloudPresets(epochs int, dropToken float64, head func(*sft.Config)) []*Pres
 		Settings:    scaledPoints(falling(epochs, 0.01)),
 	}, {
 		Name:        "paper-invariant",
-		Description: "the published configuration that no rotation changes: 8 layers of 256, 1,000 epochs",
+		Description: "published, which no rotation changes: 8 layers of 256, 1,000 epochs",
 		Config:      invariant(paper),
 		Settings:    turnedPoints(scaledPoints(stepped(1000, 1e-3, 0.1, 0.8))),
 	}, {
 		Name:        "paper",
-		Description: "the published configuration: 8 layers of 256, 600 epochs",
+		Description: "published: 8 layers of 256, 600 epochs",
 		Config:      paper,
 		Settings:    scaledPoints(stepped(600, 1e-3, 0.1, 0.8)),
 	}}

@@ -5,7 +5,7 @@ import "github.com/sftseq/sftseq/sft"
 // imagePaper is the published configuration.
 var imagePaper = &Preset{
 	Name:        "paper",
-	Description: "the published configuration: 8 layers of 128, 50 epochs",
+	Description: "published: 8 layers of 128, 50 epochs",
 	Config: with(encoder(8, 128, 512, 256), func(c *sft.Config) {
 		c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0.3, 0.1, 0.1, 0.2
 	}),

@@ -19,7 +19,7 @@ var ListOps = &Task{
 	Labels:      strings.Split("0123456789", ""),
 	Presets:     []*Preset{listOpsQuick, listOpsHour, listOpsPaper},
 	Generator: &Generator{
-		Usage: "ListOps by the rule of the Long Range Arena",
+		Usage: "generate ListOps by the rule of the Long Range Arena",
 		Description: `Draws expressions of nested MIN, MAX, MED and SM with their values. The same
 seed and rule give the same files on every machine. By default the rule is that
 of the Long Range Arena: more than 500 and fewer than 2000 tokens.`,
@@ -27,7 +27,7 @@ of the Long Range Arena: more than 500 and fewer than 2000 tokens.`,
 		Rule:    func() Rule { rule := LRAListOps; return &rule },
 	},
 	Import: &Importer{
-		Usage: "from basic_train.tsv, basic_val.tsv, basic_test.tsv",
+		Usage: "convert basic_train.tsv, basic_val.tsv, basic_test.tsv",
 		Description: `Reads the official files, plain or gzip-compressed. From a directory all three are
 converted. A single file becomes one split, the test split unless --split says
 otherwise; a data set that is there already gains that split. Each row's value is
@@ -57,10 +57,10 @@ var LRAListOps = ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxA
 // Options are all numbers of the rule.
 func (r *ListOpsRule) Options() []Option {
 	return []Option{
-		{Name: "min-length", Usage: "keep expressions of more tokens than this", Value: &r.MinLength},
-		{Name: "max-length", Usage: "keep expressions of fewer tokens than this", Value: &r.MaxLength},
-		{Name: "max-depth", Usage: "depth of the tree", Value: &r.MaxDepth},
-		{Name: "max-args", Usage: "most arguments of an operator", Value: &r.MaxArgs},
+		{Name: "min-length", Usage: "keep expressions of more than `N` tokens", Value: &r.MinLength},
+		{Name: "max-length", Usage: "keep expressions of fewer than `N` tokens", Value: &r.MaxLength},
+		{Name: "max-depth", Usage: "nest operators at most `N` deep", Value: &r.MaxDepth},
+		{Name: "max-args", Usage: "give an operator at most `N` arguments", Value: &r.MaxArgs},
 	}
 }
 

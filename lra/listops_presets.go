@@ -5,7 +5,7 @@ import "github.com/sftseq/sftseq/sft"
 // listOpsPaper is the published configuration.
 var listOpsPaper = &Preset{
 	Name:        "paper",
-	Description: "the published configuration: 6 layers of 128, 96,000 expressions, 50 epochs",
+	Description: "published: 6 layers of 128, 96,000 expressions, 50 epochs",
 	Config:      with(encoder(6, 128, 512, 256), func(c *sft.Config) { c.EmbeddingDropout, c.FeedForward = 0.1, 0.2 }),
 	Settings:    published(50, 64, 0.01),
 	Data:        GenerateOptions{Train: 96000, Val: 2000, Test: 2000, Seed: 1},

@@ -16,7 +16,7 @@ var ModelNet40 = &Task{
 	Rows:        []PublishedRows{{[]string{"train", "val"}, 9843}, {[]string{"test"}, 2468}},
 	Presets:     cloudPresets(8, 0.5, maximum),
 	Import: &Importer{
-		Usage: "from modelnet40_normal_resampled, a directory",
+		Usage: "convert modelnet40_normal_resampled, a directory",
 		Description: `Reads the folders of the classes with files such as airplane/airplane_0001.txt, of lines
 x,y,z,nx,ny,nz, and the lists modelnet40_shape_names.txt, modelnet40_train.txt and
 modelnet40_test.txt, which say the classes and the splits. Of each file the farthest

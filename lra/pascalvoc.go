@@ -14,7 +14,7 @@ var PascalVOC = &Task{
 	Rows:         []PublishedRows{{[]string{"train"}, 8498}, {[]string{"val"}, 1428}, {[]string{"test"}, 1429}},
 	Presets:      []*Preset{vocQuick, vocPaper},
 	Import: &Importer{
-		Usage: "from JSON lines that PyTorch Geometric's PascalVOC-SP was written as",
+		Usage: "convert PyTorch Geometric's PascalVOC-SP, written as JSON lines",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
 compressed: a graph a line, as docs/published-clouds-graphs.md exports them, with the fourteen numbers of
 a superpixel, the two of a border, and tags, a list of the class of each superpixel, by

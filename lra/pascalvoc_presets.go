@@ -3,7 +3,7 @@ package lra
 // vocPaper is the published configuration.
 var vocPaper = &Preset{
 	Name:        "paper",
-	Description: "the published configuration: 4 layers of 160, 600 epochs",
+	Description: "published: 4 layers of 160, 600 epochs",
 	Config:      featured(4, 160, 150, 0.3, 0),
 	Settings:    stepped(600, 1e-3, 0.1, 0.9),
 }

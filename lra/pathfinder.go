@@ -16,7 +16,7 @@ var Pathfinder = &Task{
 	Labels:      []string{"apart", "joined"},
 	Presets:     []*Preset{pathfinderQuick, pathfinderHour, pathfinderPaper},
 	Import: &Importer{
-		Usage: "from the official folders of images and metadata",
+		Usage: "convert the official folders of images and metadata",
 		Description: `Reads the images and labels of one of the official folders, such as
 curv_contour_length_14: metadata/*.npy, in the order of their numbers, name them. Files
 without a byte, of which there are some, are left out. The first 80% are for training,
@@ -25,7 +25,7 @@ the next 10% for validation, the last for testing.`,
 		convert: convertPathfinder,
 	},
 	Generator: &Generator{
-		Usage: "Pathfinder by the rule of the Long Range Arena",
+		Usage: "generate Pathfinder by the rule of the Long Range Arena",
 		Description: `Draws images of 32×32 pixels with two long dashed contours, short ones that distract,
 and two marks, which are at the two ends of one contour (joined) or at ends of both
 (apart). The same seed and rule give the same files. Contours of 14 dashes are the split

@@ -13,9 +13,9 @@ const imagesPerChunk = 32
 // Options are all numbers of the rule.
 func (r *PathfinderRule) Options() []Option {
 	return []Option{
-		{Name: "contour", Usage: "dashes of a contour", Value: &r.Contour},
-		{Name: "distractors", Usage: "short contours beside the two", Value: &r.Distractors},
-		{Name: "train-shortest", Usage: "order the training split from easy to hard, for train --stages: contours of that many dashes come first, then of one dash more, and so on up to --contour, in equal numbers, with 0 to --distractors distractors in turn; 0: its images are like those of the other splits", Value: &r.Shortest},
+		{Name: "contour", Usage: "draw contours of `N` dashes", Value: &r.Contour},
+		{Name: "distractors", Usage: "draw `N` short contours beside the two", Value: &r.Distractors},
+		{Name: "train-shortest", Usage: "order training rows for train --stages, from contours of `N` dashes on; 0 does not", Value: &r.Shortest},
 	}
 }
 

@@ -5,7 +5,7 @@ import "github.com/sftseq/sftseq/sft"
 // pathfinderPaper is the published configuration.
 var pathfinderPaper = &Preset{
 	Name:        "paper",
-	Description: "the published configuration: 6 layers of 128, 200 epochs",
+	Description: "published: 6 layers of 128, 200 epochs",
 	Config:      with(encoder(6, 128, 512, 256), func(c *sft.Config) { c.EmbeddingDropout, c.FeedForward = 0.1, 0.2 }),
 	Settings:    published(200, 64, 0.01),
 	Data:        GenerateOptions{Train: 160000, Val: 20000, Test: 20000, Seed: 1},

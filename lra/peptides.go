@@ -16,7 +16,7 @@ var PeptidesFunc = &Task{
 	Rows:         peptideRows,
 	Presets:      peptidesPresets(8e-4, 0.17, "map"),
 	Import: &Importer{
-		Usage: "from JSON lines that PyTorch Geometric's Peptides-func was written as",
+		Usage: "convert PyTorch Geometric's Peptides-func, written as JSON lines",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
 compressed: a graph a line, as docs/published-clouds-graphs.md exports them, with the nine numbers of an
 atom, the three of a bond, and label, a list of the functions that hold, by number or
@@ -41,7 +41,7 @@ var PeptidesStruct = &Task{
 	Rows:         peptideRows,
 	Presets:      peptidesPresets(3e-4, 0.12, "mae"),
 	Import: &Importer{
-		Usage: "from JSON lines that PyTorch Geometric's Peptides-struct was written as",
+		Usage: "convert PyTorch Geometric's Peptides-struct, written as JSON lines",
 		Description: `Reads train.jsonl, val.jsonl and test.jsonl of a directory, or a single file, plain or
 compressed: a graph a line, as docs/published-clouds-graphs.md exports them, with the nine numbers of an
 atom, the three of a bond, and a field for each number to predict. An atom becomes an

@@ -16,7 +16,7 @@ var Retrieval = &Task{
 	Labels:      []string{"unrelated", "related"},
 	Presets:     []*Preset{retrievalQuick, retrievalPaper},
 	Import: &Importer{
-		Usage: "from new_aan_pairs.*.tsv, or pairs of ids and their documents",
+		Usage: "convert new_aan_pairs.*.tsv, or pairs of ids and their documents",
 		Description: `Reads the official files new_aan_pairs.train.tsv, .eval.tsv and .test.tsv: label, two
 ids and two texts, separated by tabs. Or files of ids, NAME.train.only_ids.tsv,
 .eval and .test, of documents that --docs names: a file of lines with an id, a tab and

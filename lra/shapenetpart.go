@@ -18,7 +18,7 @@ var ShapeNetPart = &Task{
 	Rows:        []PublishedRows{{[]string{"train"}, 12137}, {[]string{"val"}, 1870}, {[]string{"test"}, 2874}},
 	Presets:     cloudPresets(3, 0.2, eachPoint),
 	Import: &Importer{
-		Usage: "from shapenetcore_partanno_segmentation_benchmark_v0_normal, a directory",
+		Usage: "convert shapenetcore_partanno_segmentation_benchmark_v0_normal, a directory",
 		Description: `Reads folders with files of lines x y z nx ny nz part, synsetoffset2category.txt, which names
 the category of each folder, and the lists train_test_split/shuffled_train_file_list.json,
 and those of val and test. Of each file points are drawn at random, with replacement,

@@ -17,7 +17,7 @@ var Shapes = &Task{
 	Features:    slices.Concat(seq.PositionNames, seq.NormalNames),
 	Presets:     shapePresets("shapes-quick-1", ShapesRule{}, "99.75% of 400 test clouds, the median of three seeds (moments and radii: 92.25%)"),
 	Generator: &Generator{
-		Usage: "point clouds of nine kinds of solids",
+		Usage: "generate point clouds of nine kinds of solids",
 		Description: `Draws points, uniform on the surfaces of balls, bolts, boxes, cones, cylinders, dumbbells,
 mugs, tables and tori of random sizes, with normals, turned at random. The columns x, y, z,
 nx, ny and nz are the features of a point. The same seed gives the same files.`,
@@ -36,7 +36,7 @@ var ShapeParts = &Task{
 	Features:    slices.Concat(seq.PositionNames, seq.NormalNames),
 	Presets:     shapePresets("shape-parts-quick-1", ShapesRule{parts: true}, "instance IoU 0.905 on 400 test clouds, the median of three seeds (most frequent part: 0.586)"),
 	Generator: &Generator{
-		Usage: "the same point clouds, with the part of each point",
+		Usage: "generate point clouds with the part of each point",
 		Description: `Draws the clouds of sftseq data generate shapes. In place of a class of the cloud each point
 has a tag, the solid and its part, such as mug/handle. The same seed gives the same files.`,
 		Example: "sftseq data generate shape-parts --out data/parts",

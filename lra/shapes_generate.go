@@ -26,9 +26,9 @@ var UsualShapes = ShapesRule{Points: 256, Noise: 10}
 // Options are all that a rule says.
 func (r *ShapesRule) Options() []Option {
 	return []Option{
-		{Name: "points", Usage: "points of a cloud", Value: &r.Points},
-		{Name: "noise", Usage: "standard deviation of coordinates, in thousandths of the radius", Value: &r.Noise},
-		{Name: "upright", Usage: "do not turn the solids", On: &r.Upright},
+		{Name: "points", Usage: "draw clouds of `N` points", Value: &r.Points},
+		{Name: "noise", Usage: "move points by normal noise of `N` thousandths of the radius", Value: &r.Noise},
+		{Name: "upright", Usage: "leave the solids upright, without rotation", On: &r.Upright},
 	}
 }
 

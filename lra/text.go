@@ -16,7 +16,7 @@ var Text = &Task{
 	Labels:      []string{"negative", "positive"},
 	Presets:     []*Preset{textQuick, textHour, textPaper},
 	Import: &Importer{
-		Usage: "from aclImdb, a directory or tar archive",
+		Usage: "convert aclImdb, a directory or tar archive",
 		Description: `Reads the reviews of train/pos, train/neg, test/pos and test/neg, and the films that
 they are of (urls_pos.txt, urls_neg.txt): a directory, or a tar archive, plain or
 gzip-compressed. About a tenth of the training reviews are for validation: those of

@@ -5,7 +5,7 @@ import "github.com/sftseq/sftseq/sft"
 // textPaper is the published configuration.
 var textPaper = &Preset{
 	Name:        "paper",
-	Description: "the published configuration: 4 layers of 128 on the first 1,024 bytes, 200 epochs",
+	Description: "published: 4 layers of 128 on the first 1,024 bytes, 200 epochs",
 	Config: with(encoder(4, 128, 512, 256), func(c *sft.Config) {
 		c.NormPosition = "post"
 		c.DropToken, c.AttentionDropout, c.FeedForward = 0.3, 0.1, 0.2

@@ -16,7 +16,7 @@ import (
 func benchCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "bench",
-		Usage: "measure speed and memory, beside PyTorch if it is there",
+		Usage: "measure speed and memory, also against PyTorch",
 		UsageText: `sftseq bench COMMAND [flags]
 
 Example: sftseq bench model --length 1024,2048,4096 --what forward`,
@@ -26,18 +26,17 @@ Example: sftseq bench model --length 1024,2048,4096 --what forward`,
 
 // benchFlags are those of every measurement.
 func benchFlags(more ...cli.Flag) []cli.Flag {
-	return append(deviceFlags(device.FP32), append([]cli.Flag{
-		&cli.IntFlag{Name: "threads", Value: 1, Usage: "processor threads; 0 takes all"},
-		&cli.BoolFlag{Name: "json", Usage: "print one JSON object a line"},
-	}, more...)...)
+	return slices.Concat(more, deviceFlags(device.FP32),
+		group(deviceGroup, &cli.IntFlag{Name: "threads", Value: 1, Usage: "compute with `N` CPU threads; 0 is all"}),
+		group(outputGroup, &cli.BoolFlag{Name: "json", Usage: "print one JSON object a line"}))
 }
 
 func againstFlag() cli.Flag {
-	return &cli.StringFlag{Name: "against", Usage: "measure sft_torch_cpu.py in turns with this: the file or its `PATH`", TakesFile: true}
+	return &cli.StringFlag{Name: "against", Usage: "measure sft_torch_cpu.py in `PATH` in turns with this", TakesFile: true}
 }
 
 func plotFlag(usage string) cli.Flag {
-	return &cli.StringFlag{Name: "plot", Usage: usage + " in `FILE`.svg, .png or .pdf", TakesFile: true}
+	return &cli.StringFlag{Name: "plot", Category: outputGroup, Usage: usage + " to `FILE`: .svg, .png or .pdf", TakesFile: true}
 }
 
 // openBenchDevice opens --device for --threads.

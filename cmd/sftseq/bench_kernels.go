@@ -12,19 +12,14 @@ import (
 func benchKernelsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "kernels",
-		Usage: "measure each kernel that matters",
+		Usage: "measure each kernel",
 		UsageText: `sftseq bench kernels [--only NAME] [--threads N] [--json]
 
 Example: sftseq bench kernels --only attention`,
-		Description: `Runs each kernel alone on operands of the size that the paper's model of ListOps
-has, for about 0.3 seconds, and prints the median time; on a device of Vulkan the
-mean of what the device itself took, without the way there. Matrix products and
-attention are counted in operations: a multiply with its add as two, and a maximum
-with its add likewise. Other kernels are counted in bytes of their operands, read
-and written. Both are compared with what the device can do in float32, measured in
-the same run by loops that do nothing else: products in mixed precision, and
-operands that stay in a GPU's caches, may come out above it.`,
-		Flags:  benchFlags(&cli.StringFlag{Name: "only", Usage: "kernels with `NAME` in theirs"}),
+		Description: `Runs each kernel for about 0.3 seconds on operands of the paper's model of ListOps, and prints the
+median time (on a GPU the mean of the device's own clock), its rate, and the fraction of the ceiling:
+the rate of loops that only compute, or copy. More: docs/performance.md`,
+		Flags:  benchFlags(&cli.StringFlag{Name: "only", Usage: "measure kernels whose names contain `NAME`"}),
 		Action: benchKernels,
 	}
 }

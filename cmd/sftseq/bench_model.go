@@ -23,50 +23,29 @@ import (
 func benchModelCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "model",
-		Usage: "measure a model's prediction and training",
+		Usage: "measure prediction and training of a model",
 		UsageText: `sftseq bench model [--config NAME|PATH] [--length N,…] [--batch B,…] [flags]
 
 Examples: sftseq bench model --config listops --batch 8
-          sftseq bench model --what forward --length 1024,4096,16384,65536 --batch 1 --plot time.svg
+          sftseq bench model --what forward --length 1024,4096,16384 --batch 1 --plot time.svg
           sftseq bench model --config text:quick --length 1024 --what train --profile
-          sftseq bench model --config graphs --k 64 --length 1000,100000 --batch 1 --edges-per-node 10
-          sftseq bench model --device vulkan --profile --what train
-          sftseq bench model --against peer/sft_torch_cpu.py`,
-		Description: `Measures a model with fresh weights on random tokens, on random points of a sphere
-with their normals, or on random graphs, as the configuration says. Points and nodes have no
-places, so that a model of them is measured at any length. Forward is what predict
-does, train is a whole step of training, with sampler noise, dropout, clipping
-and AdamW's update. Prints tokens a second and seconds, medians of --reps after a
-warm-up, and the most memory: of the process what was resident meanwhile, of a GPU
-what was taken of its own. What does not fit into --memory, or into the device, is
-skipped.
-
-The ceiling is the rate of a loop that only multiplies and adds in float32, on the
-same device and threads just before. Compared with it are the operations of matrix
-products, scores and weighted sums, which follow from the configuration: a multiply,
-or a maximum, with its add as two. In mixed precision products may come out above it.
-
---profile adds each kernel's share, measured in one run more. Kernels of a GPU, which
-times them itself, wait for each other then, so that they take longer together than in a
-run. Of several threads a kernel's time is what it took of all by their number, and its
-rate that of threads which work. Matrix products, convolutions on the CPU and attention
-have a rate, and their part of the ceiling as in sftseq bench kernels, where a maximum
-with its add takes twice a multiply's time.
-
---against runs the PyTorch program of the same model in turns with this one,
---reps times each, and prints the median of the ratios of each pair.`,
-		Flags: benchFlags(
-			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name, Usage: "task whose published model to take, TASK:PRESET for another, shapes or graphs for that of train custom, or a model directory or config.json", TakesFile: true},
-			&cli.StringFlag{Name: "length", Usage: "tokens of an example, or `N,N,…`", DefaultText: "2048, or the most that the model accepts"},
-			&cli.StringFlag{Name: "batch", Value: "8", Usage: "examples, or `B,B,…`"},
-			&cli.IntFlag{Name: "edges-per-node", Value: bench.UsualEdges, Usage: "edges that lead into a node of a graph on average"},
-			&cli.IntFlag{Name: "k", Usage: "sampled tokens", DefaultText: "of the configuration"},
-			&cli.StringFlag{Name: "convolutions", Usage: "`TAPS[:DILATION],…` before each layer's attention, or none", DefaultText: "of the configuration"},
-			&cli.StringFlag{Name: "what", Value: "both", Usage: "forward, train or both"},
-			&cli.IntFlag{Name: "reps", Value: 5, Usage: "repetitions, or pairs with --against"},
-			&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory, as of train"},
-			&cli.BoolFlag{Name: "profile", Usage: "the time of each kernel, too"},
-			plotFlag("draw tokens a second over length"), againstFlag()),
+          sftseq bench model --device vulkan --profile --what train`,
+		Description: `Measures a model with fresh weights on random tokens, points or graphs: forward as predict does, train
+as a step of training. Prints tokens a second, seconds (medians after a warm-up), the fraction of the
+ceiling (the rate of a loop of float32 multiply-adds) and the peak memory. --profile adds the share of
+each kernel; --against measures the PyTorch program in turns. More: docs/performance.md`,
+		Flags: benchFlags(append(group(modelGroup,
+			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name, Usage: "take the model of `NAME`: TASK[:PRESET], shapes, graphs, a directory or a config.json", TakesFile: true},
+			&cli.IntFlag{Name: "k", Usage: "attend to `N` sampled tokens", DefaultText: "of the configuration"},
+			&cli.StringFlag{Name: "convolutions", Usage: "convolve tokens before attention over `TAPS,…`, or none", DefaultText: "of the configuration"},
+			&cli.StringFlag{Name: "length", Usage: "measure rows of `N,…` tokens", DefaultText: "2048, or the most that the model accepts"},
+			&cli.StringFlag{Name: "batch", Value: "8", Usage: "measure batches of `B,…` rows"},
+			&cli.IntFlag{Name: "edges-per-node", Value: bench.UsualEdges, Usage: "draw `N` edges into a node of a graph on average"},
+			&cli.StringFlag{Name: "what", Value: "both", Usage: "measure `PASS`: forward, train or both"},
+			&cli.IntFlag{Name: "reps", Value: 5, Usage: "repeat `N` times, or pairs with --against"},
+			&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit memory to `SIZE`; larger batches are skipped"},
+			&cli.BoolFlag{Name: "profile", Usage: "add the time of each kernel"},
+			againstFlag()), plotFlag("draw tokens a second over length"))...),
 		Action: benchModel,
 	}
 }

@@ -17,28 +17,18 @@ import (
 func benchRuntimeCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "runtime",
-		Usage: "measure one layer, as in the paper's runtime table",
+		Usage: "measure one layer, as the paper's runtime table does",
 		UsageText: `sftseq bench runtime [--shape NAME] [--against PATH] [--threads N] [--plot FILE] [--json]
 
 Example: sftseq bench runtime --plot runtime.svg`,
-		Description: fmt.Sprintf(`Measures the forward pass of one layer on %d sequences of %d tokens, with 256
-channels, normalised after: our SFT layer with k sampled tokens, with the relative
-encoding and without, and our vanilla layer (dot product, softmax, every token). Two
-layers are timed and divided by two, as the PyTorch program does; embedding, pooling
-and head are counted in. Each is measured in every round; the medians are printed, and
-beside them the seconds of the paper's Table 6, whose machine is not known: its ratios
-to its own transformer are what can be compared.
-
-The paper leaves open what the layer is. --shape usual has 16 heads and an MLP of 1,024,
-notebook 8 heads and an MLP of 2,048, as in the authors' notebook, which measures in
-training mode, however.
-
---against runs PyTorch's own transformer layer in turns with all of these, --reps
-times each, and prints the median of the ratios of each pair.`, bench.TableBatch, bench.TableLength),
+		Description: fmt.Sprintf(`Measures the forward pass of a layer of 256 channels on %d sequences of %d tokens: SFT layers by k, with
+the relative encoding and without, and a vanilla layer. Prints medians beside the seconds of the
+paper's Table 6, whose machine is not known: compare the ratios. --against runs PyTorch's transformer
+layer in turns. More: docs/performance.md`, bench.TableBatch, bench.TableLength),
 		Flags: benchFlags(
-			&cli.StringFlag{Name: "shape", Value: "usual", Usage: "of the layer: usual or notebook"},
-			&cli.IntFlag{Name: "length", Value: bench.TableLength, Usage: "tokens of a sequence"},
-			&cli.IntFlag{Name: "reps", Value: 5, Usage: "rounds, or pairs with --against"},
+			&cli.StringFlag{Name: "shape", Value: "usual", Usage: "measure layers of `SHAPE`: usual (16 heads) or notebook (8 heads, as the authors')"},
+			&cli.IntFlag{Name: "length", Value: bench.TableLength, Usage: "measure sequences of `N` tokens"},
+			&cli.IntFlag{Name: "reps", Value: 5, Usage: "measure `N` rounds, or pairs with --against"},
 			plotFlag("draw seconds over k"), againstFlag()),
 		Action: benchRuntime,
 	}

@@ -231,16 +231,6 @@ func TestBenchAgainstErrors(t *testing.T) {
 	against(exitError, "install Python 3 and PyTorch")
 }
 
-// TestBenchHelp: every command says what it does, with an example.
-func TestBenchHelp(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
-	for _, args := range [][]string{{"bench"}, {"bench", "kernels"}, {"bench", "model"}, {"bench", "runtime"}, {"bench", "report"}} {
-		if out := succeed(t, "", append(args, "--help")...); !strings.Contains(out, "Example") {
-			t.Errorf("%v: %s", args, out)
-		}
-	}
-}
-
 // fakePeer stands in for the PyTorch program: it writes the figures that are
 // handed to it, whatever it is asked.
 func fakePeer(t *testing.T, figures string) string {

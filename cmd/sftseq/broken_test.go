@@ -7,11 +7,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
-
-	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/testenv"
 )
@@ -153,19 +150,4 @@ func TestUsage(t *testing.T) {
 	} {
 		refuse(t, 2, c.want, "", c.args...)
 	}
-	var check func(commands []*cli.Command, above ...string)
-	check = func(commands []*cli.Command, above ...string) {
-		for _, c := range commands {
-			path := append(slices.Clip(above), c.Name)
-			help := succeed(t, "", append(path, "--help")...)
-			if !strings.Contains(help, "Example") {
-				t.Errorf("%v --help has no example", path)
-			}
-			if strings.Contains(help, "(default: false)") {
-				t.Errorf("%v --help says that a flag is not given unless it is", path)
-			}
-			check(c.Subcommands, path...)
-		}
-	}
-	check(newApp().Commands)
 }

@@ -17,25 +17,18 @@ import (
 func checkCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "check",
-		Usage: "check that a device computes every kernel as it should",
+		Usage: "check that a device computes every kernel correctly",
 		UsageText: `sftseq check [--device vulkan] [--only NAME] [--json]
 sftseq check --golden DIR [--device vulkan] [--precision mixed] [--only NAME] [--json]
 
 Example: sftseq check --device vulkan`,
-		Description: `Runs each kernel, forward and backward, on random operands of odd sizes and
-compares every result with one that is computed in double precision. Prints the
-largest error of each kernel as a part of what is tolerated. What fails is named
-below the table, and the exit status is 1: the whole makes a good bug report.
-
---golden compares whole models instead, with logits, gradients and losses of
-training that were computed in double precision: DIR is such a model, or a
-directory of them. In fp32 logits may be off by 1e-4, gradients by 1e-3 and losses
-by 1e-4 of their size. In mixed precision the tokens are given that the CPU samples,
-as rounding may choose others; logits may be off by 2e-2, the gradient by 5e-2, one
-of its tensors by 0.2, and losses by 1e-2.`,
+		Description: `Runs each kernel, forward and backward, on random operands of odd sizes, compares it with double
+precision, and prints the largest error as a fraction of the tolerance. Failures are named below the
+table, and the exit status is 1. --golden compares logits, gradients and losses of whole models with
+those of double precision. More: docs/architecture.md`,
 		Flags: append(deviceFlags(device.FP32), threadsFlag(),
-			&cli.StringFlag{Name: "golden", Usage: "compare the models in `DIR`, in place of the kernels", TakesFile: true},
-			&cli.StringFlag{Name: "only", Usage: "kernels, or models, with `NAME` in theirs"},
+			&cli.StringFlag{Name: "golden", Usage: "check the models in `DIR`, in place of the kernels", TakesFile: true},
+			&cli.StringFlag{Name: "only", Usage: "check kernels, or models, whose names contain `NAME`"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a kernel, or a model"},
 		),
 		Action: check,

@@ -15,12 +15,12 @@ func dataCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "data",
 		Usage: "generate, convert and examine data sets",
-		Description: `A data set is a directory of Arrow files (train.arrow, val.arrow, test.arrow)
-and dataset.json, which is written last: where it is missing the data set is
-incomplete.
+		UsageText: `sftseq data COMMAND [flags]
 
 Example: sftseq data convert --from reviews.csv --to data/reviews --text review --label stars
          sftseq data info data/reviews`,
+		Description: `A data set is a directory of Arrow files (train.arrow, val.arrow, test.arrow) and dataset.json, which
+is written last: without it the data set is incomplete. More: docs/own-data.md`,
 		Subcommands: []*cli.Command{dataGenerateCommand(), dataConvertCommand(), dataInfoCommand(), dataHeadCommand(), dataStatsCommand(), dataBaselinesCommand()},
 	}
 }

@@ -12,15 +12,13 @@ import (
 func dataBaselinesCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "baselines",
-		Usage:     "measure what simple models reach on a data set, and keep it there",
+		Usage:     "measure the baselines of a data set",
 		UsageText: "sftseq data baselines --data DIR\n\nExample: sftseq data baselines --data data/reviews",
-		Description: `Trains simple models on the training split and measures them on the others, as data
-convert and data generate do with a new data set: of one that an older version made, or
-that was made with --no-baselines. Training, eval and reports then show them beside the
-model's own accuracy. It takes seconds; the data are not changed. What simple models reach
-on numbers is printed, and not stored: training and eval measure it each time.`,
+		Description: `Trains baselines on the training split and stores their scores on the others, as data convert and
+data generate do unless --no-baselines is given. Training, eval and reports show them beside the
+model's. Baselines of numbers are printed, not stored. More: docs/own-data.md`,
 		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "data", Usage: "`DIR` of the data set (required)", TakesFile: true},
+			&cli.StringFlag{Name: "data", Usage: "measure on the data set in `DIR` (required)", TakesFile: true},
 		},
 		Action: dataBaselines,
 	}
@@ -59,7 +57,7 @@ func dataBaselines(c *cli.Context) error {
 
 // noBaselinesFlag is that of the commands that make a data set.
 func noBaselinesFlag() cli.Flag {
-	return &cli.BoolFlag{Name: "no-baselines", Usage: "do not measure simple models, which take seconds"}
+	return &cli.BoolFlag{Name: "no-baselines", Usage: "skip the baselines, which take seconds"}
 }
 
 // newBaselines measures what simple models reach on a new data set, prints it and keeps it

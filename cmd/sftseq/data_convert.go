@@ -21,41 +21,16 @@ import (
 func dataConvertCommand() *cli.Command {
 	out := &cli.Command{
 		Name:  "convert",
-		Usage: "make a data set of tables, or of a task's official files",
-		UsageText: `sftseq data convert --from FILE… --to DIR {--text | --tokens | --features} COLUMN {--label COLUMN | --label-columns COLUMN,… | --numbers COLUMN,… | --tags COLUMN | --spans COLUMN | --intervals FILE} [flags]
-sftseq data convert TASK --from FILE|DIR --to DIR
+		Usage: "convert tables, or a task's official files, to a data set",
+		UsageText: `sftseq data convert --from FILE… --to DIR --text COLUMN --label COLUMN [flags]
+sftseq data convert TASK --from FILE|DIR --to DIR [flags]
 
 Example: sftseq data convert --from reviews.csv.gz --to data/reviews --text review --label stars
          sftseq train custom --data data/reviews`,
-		Description: `Reads CSV, TSV, JSON lines, JSON lists, lines of text, Parquet, Arrow, FASTA and FASTQ,
-plain or compressed by gzip or Zstandard, from files, folders of them or standard input
-(--from - --format csv). A column of JSON may be a path: doc.body, messages[0].content.
-Text (.txt, .log) has the columns text, line and file. A row's split is decided by its text and --seed,
-so that the same text is never in two; --split-column takes what the table says. Labels
-are the names that are found, sorted, unless --labels lists them. With --numbers the rows
-have one or several numbers, which a model of a regression predicts. With --tags, --spans or
---intervals each token has a label, which a model of tagging tells: CoNLL (.conll) has a
-token a line, its tag last; JSON lines have lists of tags, or spans in characters of the
-text; FASTA has the intervals of a BED or GFF file. Tags of spans are B-NAME and I-NAME,
-and O for what is outside of them. Rows that cannot be
-used are left out and listed by reason, with the first places; --strict stops there.
-
-Any number of labels of a row may hold: where --label names a column of lists (JSON,
-Parquet, Arrow), where --label-separator splits its text, or where each of --label-columns
-says by 0 or 1, true or false, whether its label holds. An empty list is none of them; rows
-whose labels are not known are left out.
-
-A folder of tables of one kind is read as one, in the order of their names. Of any other
-folder every file is a row, with the columns content, class (the folder that it is in),
-split (the one above) and path; --text content --label class need not be said.
-
---label-pattern takes the class out of a longer text, --split-pattern the split: the text
-of the regular expression's first group, or its whole match, or the name of a named group.
-Sounds in one folder, called DIGIT_SPEAKER_NUMBER.wav, with a test split by number:
-
-   sftseq data convert --from recordings --to data/digits --tokenizer audio-vq \
-       --label path --label-pattern '^([0-9])_' \
-       --split-column path --split-pattern '(?<test>_[0-4]\.wav$)|(?<train>\.wav$)' --val-part 0.1`,
+		Description: `Reads CSV, TSV, JSON, Parquet, Arrow, FASTA, FASTQ, CoNLL and text, plain or compressed, from files,
+folders or standard input (-). The columns of labels say what a model predicts: a class, several
+labels, numbers, or tags of tokens. Rows that cannot be used are left out and listed by reason.
+More: docs/own-data.md`,
 		Flags:  customFlags(),
 		Action: convertCustom,
 	}
@@ -75,37 +50,54 @@ Sounds in one folder, called DIGIT_SPEAKER_NUMBER.wav, with a test split by numb
 
 // customFlags are those for tables.
 func customFlags() []cli.Flag {
-	return append(tagFlags(), []cli.Flag{
-		&cli.StringSliceFlag{Name: "from", Usage: "`FILE` or folder to read, as often as there are; - is standard input", TakesFile: true},
-		&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set", TakesFile: true},
-		&cli.StringFlag{Name: "format", Usage: "`KIND` of the files: " + strings.Join(table.Formats, ", "), DefaultText: "what their names say"},
-		&cli.StringFlag{Name: "delimiter", Usage: "`SIGN` between the fields of CSV: ; or | or another, or tab", DefaultText: "comma"},
-		&cli.StringFlag{Name: "text", Usage: "`COLUMN` of text"},
-		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
-		&cli.StringFlag{Name: "features", Usage: "`COLUMN` of lists of lists of numbers, those of a token each, such as the points of a cloud, in place of text"},
-		&cli.StringFlag{Name: "feature-names", Usage: "with --features, `NAME,…` of the numbers of a token; x, y, z are a position, nx, ny, nz its normal", DefaultText: "x,y,z"},
-		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
-		&cli.StringFlag{Name: "label", Usage: "`COLUMN` of the class"},
-		&cli.StringFlag{Name: "label-separator", Usage: "`TEXT` between the labels of a row, such as ;, of which any number may hold"},
-		&cli.StringFlag{Name: "label-columns", Usage: "`COLUMN,…` of 0 and 1, or true and false: labels of which any number may hold; a name with a comma in double quotes"},
-		&cli.StringFlag{Name: "numbers", Usage: "`COLUMN,…` of numbers to predict, in place of a class; a name with a comma in double quotes"},
-		&cli.StringFlag{Name: "id", Usage: "`COLUMN` of what rows are called, which predict, embed and eval give back", DefaultText: "the name of the record or file, or FILE:LINE"},
-		&cli.StringFlag{Name: "label-pattern", Usage: "`REGEX` that takes the class out of the label's text; rows without a match are left out"},
-		&cli.StringFlag{Name: "labels", Usage: "the classes, `NAME,NAME,…`, in their order, a name with a comma in double quotes; others are left out", DefaultText: "those that are found, sorted"},
-		&cli.StringFlag{Name: "tokenizer", Value: chooseTokenizer, Usage: "`NAME` of what makes tokens of text: " + chooseTokenizer + " (what suits the first rows), " + strings.Join(tokenizers.Types(), ", ") + "; ids:1000 are 1000 token ids, dna:6 is of 6 bases, words:20000 of as many words, in lower case, hf:tokenizer.json a file of Hugging Face's tokenizers, from:DIR that of a model or data set"},
-		&cli.IntFlag{Name: "vocab", Usage: "`N` token ids, with --tokens: all are below it"},
-		&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
-		&cli.StringFlag{Name: "split-column", Usage: "`COLUMN` that says which split a row is in"},
-		&cli.StringFlag{Name: "split-pattern", Usage: "`REGEX` that takes the split out of that column's text; rows without a match are left out"},
-		&cli.Float64Flag{Name: "val-part", Usage: "with --split-column, `PART` of the rows for training that are for validation"},
-		&cli.Uint64Flag{Name: "seed", Usage: "seed of --split"},
-		&cli.IntFlag{Name: "max-length", Usage: "leave out rows of more than `N` tokens"},
-		&cli.StringFlag{Name: "max-row", Value: "64MiB", Usage: "`SIZE` that a row has at most"},
-		&cli.StringFlag{Name: "name", Usage: "`NAME` of the data set", DefaultText: "that of --to"},
-		noBaselinesFlag(),
-		&cli.BoolFlag{Name: "strict", Usage: "stop at the first row that cannot be used"},
-		&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
-	}...)
+	return slices.Concat(
+		group(inputGroup,
+			&cli.StringSliceFlag{Name: "from", Usage: "read `FILE` or a folder, as often as given; - is standard input (required)", TakesFile: true},
+			&cli.StringFlag{Name: "text", Usage: "read the text in `COLUMN`"},
+			&cli.StringFlag{Name: "pair", Usage: "read pairs of texts, which are compared, from columns `A,B`"},
+			&cli.StringFlag{Name: "tokens", Usage: "read lists of token ids, below --vocab, from `COLUMN`"},
+			&cli.StringFlag{Name: "features", Usage: "read lists of lists of numbers, those of each token, from `COLUMN`"},
+			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`", DefaultText: "name of the record, or FILE:LINE"},
+			&cli.StringFlag{Name: "tokenizer", Value: chooseTokenizer, Usage: "tokenize by `NAME`: " + chooseTokenizer + ", byte, words:20000, hf:FILE, from:DIR or another"}),
+		advanced(inputGroup, formatFlags()...),
+		advanced(inputGroup,
+			&cli.IntFlag{Name: "vocab", Usage: "set the number `N` of token ids (--tokens)"},
+			&cli.StringFlag{Name: "feature-names", Usage: "name the numbers of a token `NAME,…`; nx, ny, nz are a normal", DefaultText: "x,y,z"},
+			&cli.IntFlag{Name: "max-length", Usage: "leave out rows of more than `N` tokens"},
+			&cli.StringFlag{Name: "max-row", Value: "64MiB", Usage: "leave out rows of more than `SIZE`"},
+			&cli.BoolFlag{Name: "strict", Usage: "stop at the first row that cannot be used"}),
+		group(labelGroup,
+			&cli.StringFlag{Name: "label", Usage: "predict the class, or the list of labels, in `COLUMN`"},
+			&cli.StringFlag{Name: "label-columns", Usage: "predict labels: `COLUMN,…` of 0 and 1, or true and false"},
+			&cli.StringFlag{Name: "numbers", Usage: "predict the numbers in `COLUMN,…`"}),
+		tagFlags(),
+		advanced(labelGroup,
+			&cli.StringFlag{Name: "label-separator", Usage: "split the labels of a row, of which any number may hold, at `TEXT`"},
+			&cli.StringFlag{Name: "label-pattern", Usage: "extract the label by `REGEX`; rows without a match are left out"},
+			&cli.StringFlag{Name: "labels", Usage: "take labels `NAME,…` in this order; rows of others are left out", DefaultText: "those found, sorted"}),
+		group(splitGroup,
+			&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "split at random into `TRAIN,VAL,TEST`"},
+			&cli.StringFlag{Name: "split-column", Usage: "take the split of a row from `COLUMN`"},
+			&cli.Float64Flag{Name: "val-part", Usage: "validate on this fraction of the rows for training (--split-column)"}),
+		advanced(splitGroup,
+			&cli.StringFlag{Name: "split-pattern", Usage: "extract the split by `REGEX`; rows without a match are left out"},
+			&cli.Uint64Flag{Name: "seed", Usage: "split by seed `N`"}),
+		toFlags(),
+		advanced(outputGroup,
+			&cli.StringFlag{Name: "name", Usage: "name the data set `NAME`", DefaultText: "as --to"}),
+	)
+}
+
+// toFlags say where a data set is written.
+func toFlags() []cli.Flag {
+	return slices.Concat(
+		group(outputGroup,
+			&cli.StringFlag{Name: "to", Usage: "write the data set to `DIR` (required)", TakesFile: true},
+			forceFlag(), noBaselinesFlag()))
+}
+
+func forceFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "force", Usage: "replace an existing data set"}
 }
 
 // convertCustom makes a data set of the user's own tables.

@@ -62,7 +62,7 @@ which say where the node is in its graph.`,
 			&cli.StringFlag{Name: "numbers", Usage: "`FIELD,…` of numbers to predict, in place of labels"},
 			&cli.StringFlag{Name: "feature-names", Usage: "`NAME,…` of the numbers of a node", DefaultText: "what a table says, or f0,f1,…"},
 			&cli.StringFlag{Name: "edge-feature-names", Usage: "`NAME,…` of the numbers of an edge; empty where edges have none", DefaultText: "what a table says, or e0,e1,… as the first graph has"},
-			&cli.IntFlag{Name: "random-walk", Usage: "return probabilities of a random walk of 1 to `STEPS` as features of the nodes"},
+			randomWalkFlag(),
 			&cli.StringFlag{Name: "id", Usage: "with --smiles, `COLUMN` of what rows are called", DefaultText: "the name in .smi files, or FILE:LINE"},
 			&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
 			&cli.StringFlag{Name: "split-field", Usage: "`FIELD` that says which split a graph is in"},
@@ -165,6 +165,11 @@ func checkMolecules(c *cli.Context) error {
 		return usage(c, "--label-separator %q: expected a text between the labels of --label, and no --numbers", c.String("label-separator"))
 	}
 	return nil
+}
+
+// randomWalkFlag adds features to the nodes of graphs.
+func randomWalkFlag() cli.Flag {
+	return &cli.IntFlag{Name: "random-walk", Usage: "add features to nodes: the return probabilities of random walks of 1 to `STEPS`"}
 }
 
 // checkSteps refuses a random walk without steps, or with too many.

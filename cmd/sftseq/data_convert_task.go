@@ -29,30 +29,19 @@ func namesOf(tasks []*lra.Task) string {
 // convertTaskCommand makes a data set of a task's official files.
 func convertTaskCommand(task *lra.Task) *cli.Command {
 	i, from := task.Import, "FILE|DIR"
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "from", Usage: "`FILE`, or the directory of them all (required)", TakesFile: true},
-		&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
-		noBaselinesFlag(),
-		&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
-	}
+	read := "read `FILE`, or the directory of them all (required)"
 	if i.Points > 0 {
-		from, flags[0] = "DIR", &cli.StringFlag{Name: "from", Usage: "`DIR` of the shapes (required)", TakesFile: true}
-		flags = append(flags, &cli.IntFlag{Name: "points", Usage: "points of a cloud", Value: i.Points})
-	} else {
-		flags = append(flags, &cli.StringFlag{Name: "split", Usage: "train, val or test, for a single file", DefaultText: "test"})
+		from, read = "DIR", "read the shapes in `DIR` (required)"
 	}
-	if i.Verifies {
-		flags = append(flags, &cli.BoolFlag{Name: "no-verify", Usage: "take labels as stated"})
-	}
-	if i.Documents {
-		flags = append(flags, &cli.StringFlag{Name: "docs", Usage: "the texts that ids stand for: a file, directory or archive", DefaultText: "docs.tsv beside the pairs", TakesFile: true})
-	}
-	if i.Seeded {
-		flags = append(flags, &cli.Uint64Flag{Name: "seed", Usage: "seed of the points that are taken, and of the splits"})
-	}
-	if i.Walks {
-		flags = append(flags, &cli.IntFlag{Name: "random-walk", Usage: "return probabilities of a random walk of 1 to `STEPS` as features of the nodes"})
-	}
+	flags := slices.Concat(
+		group(inputGroup, &cli.StringFlag{Name: "from", Usage: read, TakesFile: true}),
+		only(i.Points > 0, group(inputGroup, &cli.IntFlag{Name: "points", Usage: "sample `N` points of a cloud", Value: i.Points})),
+		only(i.Points == 0, group(inputGroup, &cli.StringFlag{Name: "split", Usage: "write split `NAME` from a single file: train, val or test", DefaultText: "test"})),
+		only(i.Verifies, group(inputGroup, &cli.BoolFlag{Name: "no-verify", Usage: "accept labels without checking them"})),
+		only(i.Documents, group(inputGroup, &cli.StringFlag{Name: "docs", Usage: "read the texts of ids from `FILE`, a directory or an archive", DefaultText: "docs.tsv beside the pairs", TakesFile: true})),
+		only(i.Seeded, group(inputGroup, &cli.Uint64Flag{Name: "seed", Usage: "draw points and splits from seed `N`"})),
+		only(i.Walks, group(inputGroup, randomWalkFlag())),
+		toFlags())
 	return &cli.Command{
 		Name: task.Name, Usage: i.Usage, Description: i.Description, Flags: flags,
 		UsageText: fmt.Sprintf("sftseq data convert %s --from %s --to DIR [flags]\n\nExample: %s", task.Name, from, i.Example),

@@ -17,9 +17,9 @@ func generatedTasks() []*lra.Task {
 
 func dataGenerateCommand() *cli.Command {
 	out := &cli.Command{
-		Name:        "generate",
-		Usage:       "generate a synthetic data set",
-		Description: "Example: sftseq data generate listops --out data/listops",
+		Name:      "generate",
+		Usage:     "generate a synthetic data set",
+		UsageText: "sftseq data generate TASK --out DIR [flags]\n\nExample: sftseq data generate listops --out data/listops",
 	}
 	for _, task := range generatedTasks() {
 		out.Subcommands = append(out.Subcommands, generateCommand(task))
@@ -31,27 +31,32 @@ func dataGenerateCommand() *cli.Command {
 // generateCommand has flags for the rows of a task's published data, and for its rule.
 func generateCommand(task *lra.Task) *cli.Command {
 	published := task.Presets[len(task.Presets)-1].Data
-	flags := []cli.Flag{
-		&cli.StringFlag{Name: "out", Usage: "`DIR` of the data set (required)", TakesFile: true},
-		&cli.IntFlag{Name: "train", Value: published.Train, Usage: "rows for training"},
-		&cli.IntFlag{Name: "val", Value: published.Val, Usage: "rows for validation"},
-		&cli.IntFlag{Name: "test", Value: published.Test, Usage: "rows for testing"},
-		&cli.Uint64Flag{Name: "seed", Usage: "seed of the random numbers"},
-		noBaselinesFlag(),
-		&cli.BoolFlag{Name: "force", Usage: "replace a complete data set"},
-	}
+	flags := generateFlags(published.Train, published.Val, published.Test)
 	for _, o := range task.Generator.Rule().Options() {
 		if o.On != nil {
-			flags = append(flags, &cli.BoolFlag{Name: o.Name, Usage: o.Usage})
+			flags = append(flags, &cli.BoolFlag{Name: o.Name, Usage: o.Usage, Category: dataGroup})
 			continue
 		}
-		flags = append(flags, &cli.IntFlag{Name: o.Name, Value: *o.Value, Usage: o.Usage})
+		flags = append(flags, &cli.IntFlag{Name: o.Name, Value: *o.Value, Usage: o.Usage, Category: dataGroup})
 	}
 	return &cli.Command{
 		Name: task.Name, Usage: task.Generator.Usage, Description: task.Generator.Description, Flags: flags,
 		UsageText: fmt.Sprintf("sftseq data generate %s --out DIR [flags]\n\nExample: %s", task.Name, task.Generator.Example),
 		Action:    func(c *cli.Context) error { return generate(c, task) },
 	}
+}
+
+// generateFlags are those of every data set that is generated, with the rows of its splits.
+func generateFlags(train, val, test int) []cli.Flag {
+	return slices.Concat(
+		group(dataGroup,
+			&cli.IntFlag{Name: "train", Value: train, Usage: "generate `N` rows for training"},
+			&cli.IntFlag{Name: "val", Value: val, Usage: "generate `N` rows for validation"},
+			&cli.IntFlag{Name: "test", Value: test, Usage: "generate `N` rows for testing"},
+			&cli.Uint64Flag{Name: "seed", Usage: "draw rows from seed `N`"}),
+		group(outputGroup,
+			&cli.StringFlag{Name: "out", Usage: "write the data set to `DIR` (required)", TakesFile: true},
+			forceFlag(), noBaselinesFlag()))
 }
 
 // generate makes what the flags ask for.

@@ -16,17 +16,9 @@ func generateGraphsCommand() *cli.Command {
 like 80% join nodes of one kind, of mixed 50%, of unlike 20%: nodes without edges say nothing,
 and neither do edges without the kinds of their nodes. The kind is the feature of a node, 1 or
 -1; the feature of an edge, its length, says nothing. The same seed gives the same files.`,
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "out", Usage: "`DIR` of the data set (required)", TakesFile: true},
-			&cli.IntFlag{Name: "train", Value: usual.Train, Usage: "graphs for training"},
-			&cli.IntFlag{Name: "val", Value: usual.Val, Usage: "graphs for validation"},
-			&cli.IntFlag{Name: "test", Value: usual.Test, Usage: "graphs for testing"},
-			&cli.IntFlag{Name: "nodes", Value: usual.Nodes, Usage: "nodes of the largest graphs; the smallest have half as many"},
-			&cli.IntFlag{Name: "degree", Value: usual.Degree, Usage: "edges of a node on average, each of which leads both ways"},
-			&cli.Uint64Flag{Name: "seed", Usage: "seed of the random numbers"},
-			noBaselinesFlag(),
-			&cli.BoolFlag{Name: "force", Usage: "replace a complete data set"},
-		},
+		Flags: append(generateFlags(usual.Train, usual.Val, usual.Test), group(dataGroup,
+			&cli.IntFlag{Name: "nodes", Value: usual.Nodes, Usage: "draw at most `N` nodes of a graph, and at least half as many"},
+			&cli.IntFlag{Name: "degree", Value: usual.Degree, Usage: "draw `N` edges of a node on average, each in both directions"})...),
 		Action: generateGraphs,
 	}
 }

@@ -20,14 +20,12 @@ func dataHeadCommand() *cli.Command {
 		Usage:     "print the first rows as JSON lines",
 		ArgsUsage: "FILE|DIR",
 		UsageText: "sftseq data head [--rows N] [--split NAME] [--tokens] FILE|DIR\n\nExample: sftseq data head --rows 3 --tokens data/reviews | sftseq predict --model runs/reviews",
-		Description: `Prints the first rows of an Arrow file or stream of sequences (- is standard input), or
-of a split of a data set, as predict reads them: with text where that gives the same
-tokens again, otherwise with token ids. The id of a row, or its number from 0 where it
-has none, is that of predict's reply.`,
+		Description: `Prints rows of an Arrow file, a stream (- is standard input) or a split of a data set as predict reads
+them: as text where that gives the same tokens again, otherwise as token ids.`,
 		Flags: []cli.Flag{
 			&cli.IntFlag{Name: "rows", Aliases: []string{"n"}, Value: 10, Usage: "print `N` rows"},
-			&cli.StringFlag{Name: "split", Value: "train", Usage: "of a data set, the split `NAME`"},
-			&cli.BoolFlag{Name: "tokens", Usage: "as token ids, which are exact"},
+			&cli.StringFlag{Name: "split", Value: "train", Usage: "print rows of split `NAME` of a data set"},
+			&cli.BoolFlag{Name: "tokens", Usage: "print token ids, which are exact"},
 		},
 		Action: dataHead,
 	}

@@ -27,15 +27,12 @@ func dataInfoCommand() *cli.Command {
 		Usage:     "show what a data file or a data set is",
 		ArgsUsage: "FILE|DIR",
 		UsageText: "sftseq data info [--json] [--verify] FILE|DIR\n\nExample: sftseq data info --json data/listops/test.arrow",
-		Description: `Reads an Arrow file or stream of sequences (- is standard input) from beginning
-to end, and shows schema, number of rows, quantiles of the lengths, labels and the
-first row as text. For a directory, each split. A row that no file may have is an
-error; in a data set, so is a damaged byte that makes another valid row. --verify compares
-the checksums before anything else. The vocabulary of a learned tokenizer is in --json
-alone.`,
+		Description: `Reads an Arrow file, a stream (- is standard input) or each split of a data set to the end and shows
+schema, rows, quantiles of the lengths, labels and the first row. Invalid rows are errors; --verify
+compares checksums first. --json has the vocabulary of a learned tokenizer.`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "as JSON, for programs"},
-			&cli.BoolFlag{Name: "verify", Usage: "first compare a data set's files with its checksums, and say that they agree"},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.BoolFlag{Name: "verify", Usage: "compare a data set's files with its checksums first"},
 		},
 		Action: dataInfo,
 	}

@@ -19,14 +19,14 @@ import (
 func dataStatsCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "stats",
-		Usage:     "lengths, labels and numbers of a data set, split by split",
+		Usage:     "compare lengths, labels and numbers of the splits of a data set",
 		ArgsUsage: "FILE|DIR",
 		UsageText: "sftseq data stats [--plot FILE] FILE|DIR\n\nExample: sftseq data stats --plot lengths.png data/reviews",
-		Description: `Reads all rows and prints rows, lengths, labels and numbers of each split side by side. With
---plot the lengths are drawn as a histogram, whose classes grow with the length.`,
+		Description: `Prints rows, lengths, labels and numbers of each split side by side. --plot draws a histogram of the
+lengths, in bins that grow with the length.`,
 		Flags: []cli.Flag{
-			&cli.BoolFlag{Name: "json", Usage: "as JSON, for programs"},
-			&cli.StringFlag{Name: "plot", Usage: "draw the lengths into `FILE`: png, svg or pdf", TakesFile: true},
+			&cli.BoolFlag{Name: "json", Usage: "print JSON"},
+			&cli.StringFlag{Name: "plot", Usage: "draw the lengths to `FILE`: .png, .svg or .pdf", TakesFile: true},
 		},
 		Action: dataStats,
 	}

@@ -14,12 +14,12 @@ import (
 
 // tagFlags are those of data with a label for each token.
 func tagFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "tags", Usage: "`COLUMN` of lists of tags, in place of a class: one for each token or point, or for each word of a list of words; null or -100 for none", DefaultText: "tag, of CoNLL"},
-		&cli.StringFlag{Name: "spans", Usage: "`COLUMN` of spans of the text, such as [{\"start\": 0, \"end\": 5, \"label\": \"PER\"}], from the first Unicode character, 0, to behind the last"},
-		&cli.StringFlag{Name: "intervals", Usage: "`FILE` of named intervals of the records of FASTA: .bed, .gff or .gff3", TakesFile: true},
-		&cli.StringFlag{Name: "types", Usage: "with --intervals, the `NAME,…` to take", DefaultText: "all"},
-	}
+	return append(group(labelGroup,
+		&cli.StringFlag{Name: "tags", Usage: "predict tags of tokens or words: lists in `COLUMN`", DefaultText: "tag, of CoNLL"},
+		&cli.StringFlag{Name: "spans", Usage: "predict spans: lists of {start, end, label} in `COLUMN`"},
+		&cli.StringFlag{Name: "intervals", Usage: "predict the intervals of FASTA records in `FILE`: .bed, .gff or .gff3", TakesFile: true}),
+		advanced(labelGroup,
+			&cli.StringFlag{Name: "types", Usage: "take intervals called `NAME,…`", DefaultText: "all"})...)
 }
 
 // tagOptions takes those flags, and what data of tags are read as if nothing else is said.

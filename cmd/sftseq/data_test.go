@@ -122,14 +122,6 @@ func TestDataConvert(t *testing.T) {
 	}
 }
 
-func TestDataHelp(t *testing.T) {
-	for _, args := range [][]string{{"generate", "listops"}, {"convert", "listops"}, {"info"}} {
-		if out := mustRunData(t, append(args, "--help")...); !strings.Contains(out, "Example: sftseq data "+args[0]) {
-			t.Errorf("the help of %v has no example:\n%s", args, out)
-		}
-	}
-}
-
 func TestProgressLines(t *testing.T) {
 	var out bytes.Buffer
 	p := &progress{out: &out, what: "counting", unit: "sheep", total: 100, start: time.Now().Add(-10 * time.Second), quiet: true}

@@ -19,16 +19,16 @@ import (
 const deviceVariable = "SFTSEQ_DEVICE"
 
 func deviceFlag() cli.Flag {
-	return &cli.StringFlag{Name: "device", Value: "auto", EnvVars: []string{deviceVariable},
-		Usage: "`NAME` of a device: auto (a graphics processor if there is one, otherwise the CPU), cpu, vulkan or vulkan:N, as sftseq devices lists them"}
+	return &cli.StringFlag{Name: "device", Value: "auto", EnvVars: []string{deviceVariable}, Category: deviceGroup,
+		Usage: "run on `NAME`: auto, cpu, vulkan, vulkan:N"}
 }
 
 // deviceFlags are those of every command that computes with a model.
 func deviceFlags(precision device.Precision) []cli.Flag {
 	return []cli.Flag{
 		deviceFlag(),
-		&cli.StringFlag{Name: "precision", Value: string(precision),
-			Usage: "`KIND` of matrix products: fp32, mixed (16-bit operands) or auto (mixed where the device has cooperative matrices)"},
+		&cli.StringFlag{Name: "precision", Value: string(precision), Category: deviceGroup,
+			Usage: "multiply matrices in `KIND`: fp32, mixed (16-bit operands) or auto"},
 	}
 }
 

@@ -13,17 +13,13 @@ import (
 func devicesCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "devices",
-		Usage: "list the devices that models can run on, and how fast they are",
+		Usage: "list devices and measure their speed",
 		UsageText: `sftseq devices [--quick] [--json]
 
 Example: sftseq devices`,
-		Description: `Lists what --device takes: the devices that Vulkan offers, the best first, and
-the CPU. Each device of Vulkan is measured for a moment: the bytes that it copies
-within its memory, read and written ones together; a loop of multiplications with
-additions in float32, as two operations each, which is the most that fp32 can reach;
-and a product of two 2048×2048 matrices as --precision mixed computes it, which
-needs cooperative matrices: those that a subgroup, which computes in step, multiplies
-as a whole.`,
+		Description: `Lists the values of --device: Vulkan's devices, the best first, and the CPU. Measures of each the rate
+of a copy within its memory, of float32 multiply-adds (two operations), and of a product of 2048×2048
+matrices in mixed precision, which needs cooperative matrices.`,
 		Flags: []cli.Flag{
 			&cli.BoolFlag{Name: "quick", Usage: "measure nothing"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a line"},

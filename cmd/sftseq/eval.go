@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"os"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -17,70 +18,30 @@ import (
 func evalCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "eval",
-		Usage: "measure a model on labelled sequences",
+		Usage: "evaluate a model on labelled sequences",
 		UsageText: `sftseq eval --model DIR --data FILE|DIR [flags]
 
 Example: sftseq eval --model runs/listops --data data/listops
          sftseq eval --model runs/reviews --data data/reviews --split val --errors wrong.csv`,
-		Description: `Reads an Arrow file or stream, or a split of a data set directory, batch by batch
-and reports accuracy, its mean over the classes, loss, macro F1, the area under the ROC curve (AUC;
-of more than two classes the mean of each against the rest), the expected
-calibration error over 15 bins, accuracy by length, precision, recall and F1 of each
-class, and the confusion matrix. Of more than 20 classes those with the least F1 and
-those with the most rows are printed; --json has all. Beside the accuracy it says what
-simple models reach, where data convert has measured them.
-
-Of a model that says whether two documents belong together (two classes), it also
-reports how far in front the right ones stand: each query, the first document of a
-pair of class 1, ranks all others of the file, and the mean reciprocal rank (MRR) and
-recall@k say where those of its pairs of class 1 are, beside what is expected of any
-order. Of more than --queries of them a sample is ranked, always the same.
-
-Of a model of sftseq pretrain it reports with how many bits a masked token is told, beside
-what the frequencies of the tokens of the training split need; the same tokens are masked
-whenever it is asked.
-
-Of a model of a regression it reports, for each number and in its own unit, the mean
-absolute error (MAE; of several numbers also its mean), the root of the mean squared error (RMSE) and the coefficient of
-determination (R²: 1 is exact, 0 is what the mean of the rows reaches), beside what the
-mean of the training split reaches.
-
-Of a model of several labels a row it reports micro F1 (of all pairs of a row and a label at
-once), macro F1 (the mean of the labels), both with the thresholds that training chose on the
-validation split, the mean average precision, how many rows have all labels right, and
-precision, recall, F1 and average precision of each label, beside what the frequencies of the
-labels in the training split reach.
-Of a model of tagging it reports the accuracy of tokens, macro F1 over the tags and the F1 of
-spans, all and by type (start, end and type must be right), beside what the most frequent tag
-of each token of the training split reaches. Tokens with features make no spans. Where all tags
-are called CATEGORY/PART it reports the accuracy of points and the intersection over union (IoU)
-of parts, among the parts of each row's category: the mean over rows (instance IoU) and over
-categories (class IoU).
-
---errors writes a row for each that is answered wrong: the id that it has in the data
-set (data convert --id), if rows have any there, its number from 0, its label, the class predicted, and a
-probability for each class. Of several labels a row it has the 1000 rows with the most
-labels wrong, the largest loss first among equals; of numbers the 1000 rows that are
-furthest off, in deviations of the training split; of tagging each span that is missed or
-answered wrongly, with its place in tokens and its text, or each token with features.
-
-With --shard I/N --output DIR shard I of N, from 0 to N-1, of the rows is scored into the
-part DIR/part-0000I-of-0000N.arrow (id, row, length and the label and logits; of several labels
-a row labels and logits, of numbers numbers and logits, of tagging labels, tags and loss, and tags among the
-parts of the category), which appears when it is
-complete and is left as it is when it is there. Then --verify --output DIR reports on all
-parts what one run reports, but for rankings and simple models, or lists those that are
-missing. Without --shard a Slurm array or a Kubernetes Indexed Job says which. With
---on-error column a row that cannot be measured is kept with an error, and the exit status
-is 0.`,
-		Flags: append(append(append(modelFlags(modelsFlag()), rankFlags()...),
-			&cli.StringFlag{Name: "data", Usage: "labelled `FILE|DIR` (required)", TakesFile: true},
-			&cli.StringFlag{Name: "split", Value: "test", Usage: "of a data set, the split `NAME`"},
-			&cli.IntFlag{Name: "queries", Value: defaultQueries, Usage: "rank the documents of pairs for `N` queries; 0 is none, and keeps no document"},
-			&cli.StringFlag{Name: "errors", Usage: "write the rows that are answered wrong to `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow", TakesFile: true},
-			&cli.StringFlag{Name: "output", Usage: "`DIR` of the parts of shards", TakesFile: true},
-			&cli.BoolFlag{Name: "json", Usage: "print one JSON object"},
-		), shardFlags()...),
+		Description: `Reads a split of a data set, an Arrow file or a stream, and prints the metrics of the model's task
+beside those of baselines: accuracy, F1, AUC, calibration and confusions of classes, F1 and average
+precision of labels, F1 of spans, IoU of parts, MAE and R² of numbers, MRR and recall of pairs.
+--shard I/N --output DIR scores a part, and --verify joins the parts.
+More: docs/eval.md, docs/cluster.md`,
+		Flags: slices.Concat(
+			group(dataGroup,
+				&cli.StringFlag{Name: "data", Usage: "evaluate on `FILE|DIR` (required)", TakesFile: true},
+				&cli.StringFlag{Name: "split", Value: "test", Usage: "evaluate on split `NAME` of a data set"}),
+			modelFlags(modelsFlag()),
+			group(outputGroup,
+				&cli.StringFlag{Name: "errors", Usage: "write misclassified rows to `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow", TakesFile: true},
+				&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}),
+			advanced(outputGroup,
+				&cli.StringFlag{Name: "output", Usage: "write the parts of shards to `DIR`", TakesFile: true}),
+			shardFlags(),
+			advanced(outputGroup,
+				&cli.IntFlag{Name: "queries", Value: defaultQueries, Usage: "rank the documents of pairs for `N` queries; 0 ranks none"}),
+			rankFlags()),
 		Action: together(eval),
 	}
 }

@@ -16,8 +16,8 @@ import (
 func exportCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "export",
-		Usage: "write a model for other programs",
-		Description: `The model stays as it is.
+		Usage: "export a model for other programs",
+		UsageText: `sftseq export COMMAND MODEL --output FILE|DIR
 
 Example: sftseq export onnx runs/listops --output listops.onnx
          sftseq export pytorch runs/listops --output listops-pytorch`,
@@ -28,24 +28,15 @@ Example: sftseq export onnx runs/listops --output listops.onnx
 func exportONNXCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "onnx",
-		Usage:     "write a model as an ONNX graph, which ONNX Runtime runs",
+		Usage:     "export a model as an ONNX graph",
 		ArgsUsage: "MODEL",
 		UsageText: `sftseq export onnx MODEL --output FILE
 
 Example: sftseq export onnx runs/listops --output listops.onnx`,
-		Description: `Writes one file that holds the graph, the weights and, as metadata, the task, the
-tokenizer, the names of the labels and the longest sequence. It needs opset 18. The
-graph reads one sequence of any length at a time, int64 tokens[length], or a pair as
-a[length_a] and b[length_b]; of points and nodes float32 features[length, names] with
-int64 edges[edges, 2] and edge_features[edges, names]. It answers as predict does:
-
-  logits      of the labels; of tagging a row for each token, of fill-mask a row for
-              each mask, whose places are in positions
-  numbers     of a regression, in the units of the data
-  embedding   as embed writes it; of a pair embedding_a and embedding_b
-
-docs/export.md has a program that runs it, and what differs from predict.`,
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Usage: "ONNX `FILE` to write (required)", TakesFile: true}},
+		Description: `Writes one file with the graph (opset 18), the weights and, as metadata, task, tokenizer, label names
+and the longest sequence. It reads one sequence of any length, or a pair: tokens, or features and
+edges; and computes logits, numbers and embeddings as predict and embed do. More: docs/export.md`,
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Usage: "write the ONNX `FILE` (required)", TakesFile: true}},
 		Action: exportONNX,
 	}
 }

@@ -13,16 +13,15 @@ import (
 func exportPyTorchCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "pytorch",
-		Usage:     "write a model as a module of PyTorch, to run and to train there",
+		Usage:     "export a model as a PyTorch module, to run and to train",
 		ArgsUsage: "MODEL",
 		UsageText: `sftseq export pytorch MODEL --output DIR
 
 Example: sftseq export pytorch runs/listops --output listops-pytorch`,
-		Description: `Writes a folder with config.json, model.safetensors and modeling_sft.py, a module
-that needs PyTorch alone: batches of sequences of any lengths, with gradients. Hugging
-Face's transformers load it by AutoModel, with trust_remote_code. sftseq import pytorch
-takes its weights back.`,
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Usage: "`DIR` to write (required)", TakesFile: true}},
+		Description: `Writes a folder with config.json, model.safetensors and modeling_sft.py, a module that needs PyTorch
+alone. Hugging Face's transformers load it by AutoModel with trust_remote_code; sftseq import pytorch
+takes its weights back. More: docs/export.md`,
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Usage: "write the folder `DIR` (required)", TakesFile: true}},
 		Action: exportPyTorch,
 	}
 }
@@ -44,20 +43,19 @@ func exportPyTorch(c *cli.Context) error {
 
 func importCommand() *cli.Command {
 	return &cli.Command{
-		Name:        "import",
-		Usage:       "take a model back from other programs",
-		Description: `Example: sftseq import pytorch listops-pytorch --output runs/listops-tuned`,
+		Name:      "import",
+		Usage:     "import a model from other programs",
+		UsageText: "sftseq import pytorch DIR --output MODEL\n\nExample: sftseq import pytorch listops-pytorch --output runs/listops-tuned",
 		Subcommands: []*cli.Command{{
 			Name:      "pytorch",
-			Usage:     "read a folder of export pytorch, whose weights PyTorch may have changed",
+			Usage:     "import a folder of export pytorch with weights that PyTorch has changed",
 			ArgsUsage: "DIR",
 			UsageText: `sftseq import pytorch DIR --output MODEL
 
 Example: sftseq import pytorch listops-pytorch --output runs/listops-tuned`,
-			Description: `Reads config.json and model.safetensors, as save_weights of modeling_sft.py writes it,
-checks that every tensor is there with its shape and finite numbers, and writes a model
-directory with the same bits.`,
-			Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Usage: "model `DIR` to write (required)", TakesFile: true}},
+			Description: `Reads config.json and model.safetensors as save_weights of modeling_sft.py writes them, checks names,
+shapes and numbers of all tensors, and writes a model directory with the same bits.`,
+			Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Usage: "write the model to `DIR` (required)", TakesFile: true}},
 			Action: importPyTorch,
 		}},
 	}

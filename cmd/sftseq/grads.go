@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -11,23 +12,18 @@ import (
 func gradsCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "grads",
-		Usage: "write the gradient of the loss over labelled lines, to check against other frameworks",
+		Usage: "write the gradient of the loss, to compare with other frameworks",
 		UsageText: `sftseq grads --model DIR --input FILE --output grads.safetensors
 
 Example: sftseq grads --model runs/listops --input labelled.jsonl --output grads.safetensors`,
-		Description: `Reads JSON lines as predict does, each with a "label" (its number, or its name
-where the model has names), and writes the gradient of their mean loss in evaluation mode:
-no noise, no dropout. In place of the label a line has
-
-   tagging       "labels", one for each token, or null
-   multi-label   "labels", those that hold
-   regression    "numbers", in the order of the model's, or by their names: {"mass": 1.5}
-
-The file has exactly the model's tensors. A bad line is an error, and nothing is written.`,
-		Flags: append(modelFlags(modelFlag()), maxLineFlag(),
-			&cli.StringFlag{Name: "input", Usage: "labelled JSON lines in `FILE` (required; - is standard input)", TakesFile: true},
-			&cli.StringFlag{Name: "output", Usage: "safetensors `FILE` to write (required)", TakesFile: true},
-		),
+		Description: `Reads JSON lines as predict does, each with its "label" (number or name), or "labels" of tokens, "labels"
+that hold, or "numbers". Writes the gradient of their mean loss in evaluation mode, without noise and
+dropout, as tensors of the model. A bad line is an error, and nothing is written.`,
+		Flags: slices.Concat(modelFlags(modelFlag()),
+			group(inputGroup,
+				&cli.StringFlag{Name: "input", Usage: "read labelled JSON lines from `FILE`; - is standard input (required)", TakesFile: true},
+				maxLineFlag()),
+			group(outputGroup, &cli.StringFlag{Name: "output", Usage: "write the safetensors `FILE` (required)", TakesFile: true})),
 		Action: grads,
 	}
 }

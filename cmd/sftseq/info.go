@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"slices"
 	"text/tabwriter"
 
 	"github.com/urfave/cli/v2"
@@ -20,20 +21,10 @@ func infoCommand() *cli.Command {
 
 Examples: sftseq info --model runs/listops
           sftseq info --model runs/listops --cluster 64,10Gbit --batch 512`,
-		Description: `Shows the configuration, the parameters by part, the multiply-adds per token of
-a forward pass by part (for the score: one per channel), and the memory that one
-sequence takes, beside the weights, to be classified and to be trained on. Of a model
-of pairs it is the memory of a pair: the length is that of both sequences together,
-each of which has a sample of its own. Of a model with convolutions, also how many
-neighbouring tokens they mix into one. The vocabulary of a learned tokenizer is in
---json alone.
-
---cluster adds how long a step of training takes on 1, 2, 4, … up to W ranks, each a
-machine like this one: how many are busy, what a rank sends in a step, the share of the
-exchange, and the efficiency, which is how often faster than one rank a step is, divided
-by the ranks. It measures a few steps with fresh weights and random tokens here, and
-simulates the rest.`,
-		Flags:  append([]cli.Flag{modelFlag(), &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}}, clusterFlags()...),
+		Description: `Shows the configuration, parameters and multiply-adds per token by part, and the memory of a sequence
+(of a pair: of both) in prediction and in training. --cluster measures a few steps here and simulates
+training on 1, 2, 4, … ranks of machines like this one. More: docs/cluster.md`,
+		Flags:  slices.Concat([]cli.Flag{modelFlag()}, group(outputGroup, &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}), clusterFlags()),
 		Action: info,
 	}
 }

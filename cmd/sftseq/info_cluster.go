@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -29,12 +30,12 @@ const defaultLatency = 50 * time.Microsecond
 
 // clusterFlags are those of a simulation, beside the model.
 func clusterFlags() []cli.Flag {
-	return append(append([]cli.Flag{
-		&cli.StringFlag{Name: "cluster", Usage: fmt.Sprintf("simulate a step of training on 1, 2, 4, … ranks: `W,BANDWIDTH[,LATENCY]` are the most ranks, to %d, what each sends a second, such as 10Gbit or 1GB, and the time of a message (%v)", mostRanks, defaultLatency)},
-		&cli.IntFlag{Name: "batch", Usage: "with --cluster: `ROWS` of a step", DefaultText: "what the model was trained with"},
-		&cli.IntFlag{Name: "length", Usage: "with --cluster: `TOKENS` of each row", DefaultText: fmt.Sprintf("%d, or the most that the model accepts", bench.PeerLength)},
-		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "with --cluster: limit on memory, as of train"},
-	}, deviceFlags(device.FP32)...), threadsFlag())
+	return slices.Concat(deviceFlags(device.FP32), group(deviceGroup, threadsFlag()),
+		advanced(deviceGroup,
+			&cli.StringFlag{Name: "cluster", Usage: fmt.Sprintf("simulate up to `W,BANDWIDTH` ranks (at most %d), such as 64,10Gbit; ,LATENCY may follow (%v)", mostRanks, defaultLatency)},
+			&cli.IntFlag{Name: "batch", Usage: "simulate steps of `ROWS`", DefaultText: "batch of the model's training"},
+			&cli.IntFlag{Name: "length", Usage: "simulate rows of `TOKENS`", DefaultText: fmt.Sprintf("%d, or the most that the model accepts", bench.PeerLength)},
+			&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit the memory of the measurement to `SIZE`"}))
 }
 
 // cluster is what --cluster asks for.

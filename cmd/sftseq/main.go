@@ -83,12 +83,12 @@ Example: sftseq train listops --out runs/listops
 		// in their names.
 		DisableSliceFlagSeparator: true,
 		HideVersion:               true, // ours says what the command version does
-		Flags:                     []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "show the version of the program"}},
+		Flags:                     []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "show the version"}, helpAllFlag()},
 		Commands: []*cli.Command{dataCommand(), trainCommand(), pretrainCommand(), evalCommand(), predictCommand(), embedCommand(), serveCommand(),
 			gradsCommand(), exportCommand(), importCommand(), infoCommand(), devicesCommand(), checkCommand(), benchCommand(),
 			plotCommand(), reportCommand(), versionCommand(), completionCommand(), manCommand()},
 		Before:         refuseSeveral,
-		Action:         unknownCommand,
+		Action:         helping(unknownCommand),
 		OnUsageError:   onUsageError,
 		ExitErrHandler: func(*cli.Context, error) {}, // run prints errors, once
 	}
@@ -106,16 +106,17 @@ func plainSwitches(flags []cli.Flag) {
 	}
 }
 
-// reportUsage makes every command return what is wrong with its flags, which
-// would otherwise be printed in the midst of its help, and name those that an error is of.
+// reportUsage makes every command return what is wrong with its flags, which the library would print above
+// its help, name the flags that an error is of, and know --help-all.
 func reportUsage(commands []*cli.Command) {
 	for _, c := range commands {
+		c.Flags = append(c.Flags, helpAllFlag())
 		c.OnUsageError = onUsageError
 		plainSwitches(c.Flags)
 		if c.Action == nil {
 			c.Action = unknownCommand
 		}
-		c.Action = namingFlags(c.Action)
+		c.Action = helping(namingFlags(c.Action))
 		reportUsage(c.Subcommands)
 	}
 }

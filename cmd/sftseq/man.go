@@ -10,7 +10,7 @@ import (
 func manCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "man",
-		Usage: "print the manual page, which has the help of all commands",
+		Usage: "print the manual page, with all commands and flags",
 		UsageText: `sftseq man
 
 Example: sftseq man | man -l -

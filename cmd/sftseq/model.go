@@ -14,12 +14,12 @@ import (
 )
 
 func modelFlag() cli.Flag {
-	return &cli.StringFlag{Name: "model", Usage: "model `DIR`: config.json and model.safetensors (required)", TakesFile: true}
+	return &cli.StringFlag{Name: "model", Category: modelGroup, Usage: "read the model in `DIR` (required)", TakesFile: true}
 }
 
 // modelsFlag takes several models that answer together, too.
 func modelsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "model", Usage: "model `DIR`: config.json and model.safetensors; or a folder of such, as train --seeds leaves it, whose models answer together (required)", TakesFile: true}
+	return &cli.StringFlag{Name: "model", Category: modelGroup, Usage: "read the model in `DIR`, or the ensemble of a folder of models (required)", TakesFile: true}
 }
 
 // modelFlags are those of every command that runs what a flag names.
@@ -28,7 +28,7 @@ func modelFlags(model cli.Flag) []cli.Flag {
 }
 
 func threadsFlag() cli.Flag {
-	return &cli.IntFlag{Name: "threads", Usage: "processor threads", DefaultText: "all"}
+	return &cli.IntFlag{Name: "threads", Category: deviceGroup, Usage: "compute with `N` CPU threads", DefaultText: "all"}
 }
 
 // loadModel reads --model.
@@ -94,7 +94,7 @@ func openFile(c *cli.Context, path string) (in io.ReadCloser, name string, err e
 }
 
 func maxLineFlag() cli.Flag {
-	return &cli.IntFlag{Name: "max-line", Value: jsonlines.MaxLine, Usage: "refuse a line of more than `BYTES`"}
+	return &cli.IntFlag{Name: "max-line", Value: jsonlines.MaxLine, Usage: "refuse lines of more than `BYTES`"}
 }
 
 func checkMaxLine(c *cli.Context) error {

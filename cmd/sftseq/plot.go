@@ -18,13 +18,10 @@ func plotCommand() *cli.Command {
 		Name:      "plot",
 		Usage:     "draw the learning curves of training runs",
 		ArgsUsage: "RUN…",
-		Description: `Draws loss and accuracy over steps, of training and of validation, from the
-metrics.jsonl of each run directory. The ending of --output decides the format: svg,
-png, pdf.
-
-Example:
-   sftseq plot --output curve.svg runs/listops/seed-1 runs/listops/seed-2`,
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "curve.svg", Usage: "picture `FILE`", TakesFile: true}},
+		UsageText: "sftseq plot [--output FILE] RUN…\n\nExample: sftseq plot --output curve.svg runs/listops/seed-1 runs/listops/seed-2",
+		Description: `Draws loss and accuracy of training and validation over the steps, from metrics.jsonl of each run
+directory. The name of --output decides the format.`,
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "curve.svg", Usage: "write the picture to `FILE`: .svg, .png or .pdf", TakesFile: true}},
 		Action: plotRuns,
 	}
 }

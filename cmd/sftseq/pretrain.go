@@ -17,28 +17,18 @@ import (
 func pretrainCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "pretrain",
-		Usage:     "learn from sequences without labels, by telling masked tokens",
+		Usage:     "train a model on unlabelled sequences, to predict masked tokens",
 		ArgsUsage: "DATA",
 		UsageText: `sftseq pretrain DATA [flags]
 
 Example: sftseq data convert --from logs.jsonl --to data/logs --text line
          sftseq pretrain data/logs --out runs/pretrained
-         sftseq data convert --from labelled.csv --to data/labelled --text line --label fault --tokenizer from:runs/pretrained
+         sftseq data convert --from labelled.csv --to data/labelled --text line --label fault \
+             --tokenizer from:runs/pretrained
          sftseq train custom --data data/labelled --init-from runs/pretrained --out runs/faults`,
-		Description: `Trains a model to tell tokens that are masked from those around them, on a data set
-DATA; its labels are not read, and the sequences of pairs are read one by one. Of each
-sequence --mask-rate of the tokens are to be told, in spans of --mask-span tokens on
-average: 80% of them are read as the mask, 10% as any token, and 10% as they are. Of
-sound by its samples (data convert --tokenizer mulaw) it tells the spectrum around a token
-instead (--mask-targets).
-
-Model, batch and number of epochs are chosen from the data, as train does; every flag
-replaces one of them. The progress says with how many bits a masked token is told on the
-validation split, beside what the frequencies of the tokens alone would need.
-
-What comes out is a model that train --init-from starts from, with labels of any kind;
-embed and serve turn sequences into vectors with it, and predict --fill fills masks.
-It stops, is resumed and runs on several machines as train does.`,
+		Description: `Trains on the data set DATA without its labels. Model, batch and epochs are chosen from the data; a
+flag replaces each. train --init-from fine-tunes the model, embed and serve embed with it, and
+predict --fill fills masks. More: docs/pretraining.md, docs/training.md`,
 		Flags:  pretrainFlags(),
 		Action: together(pretrain),
 	}
@@ -47,27 +37,22 @@ It stops, is resumed and runs on several machines as train does.`,
 // maskFlags are those of a model that fills masks: each replaces the value of a key of
 // config.json.
 var maskFlags = []architectureFlag{
-	{"mask-rate", "mask_rate", "share of the tokens that are to be told"},
-	{"mask-span", "mask_span", "mean number of such tokens in a row"},
-	{"tie-embeddings", "tie_embeddings", "tell tokens by their own embeddings, without a layer for that"},
+	{"mask-rate", "mask_rate", "mask this fraction of the tokens", trainingGroup, masksKind},
+	{"mask-span", "mask_span", "mask spans of `N` tokens on average", trainingGroup, masksKind},
+	{"tie-embeddings", "tie_embeddings", "predict tokens by their own embeddings, without an output layer", advancedModel, masksKind},
 }
 
-// pretrainFlags are those of train, but for what labels are for, and masks'.
-func pretrainFlags() (flags []cli.Flag) {
-	for _, f := range trainFlags(lra.Pretrain(&seq.Manifest{})) {
-		switch name := f.Names()[0]; name {
-		case "preset":
-			preset := f.(*cli.StringFlag)
-			preset.Usage += ", or another one of the task that the data are of"
-			flags = append(flags, preset)
-		case "class-weights", "select", "token-replacement", "seeds":
-		default:
-			flags = append(flags, f)
-		}
-	}
-	flags = append(flags, newArchitectureFlags(maskFlags, "chosen from the data")...)
-	return append(flags, &cli.StringFlag{Name: "mask-targets", DefaultText: fmt.Sprintf("spectra:%d for samples of sound, otherwise tokens", lra.SpectrumNames),
-		Usage: "what is told of a masked token: itself, tokens; or of a sample of sound (data convert --tokenizer mulaw) the spectrum around it, spectra:N, by the name of the nearest of N that are learned from the training split"})
+// pretrainFlags are those of train that a model without labels can use, and those of masks.
+func pretrainFlags() []cli.Flag {
+	flags := append(trainFlags(lra.Pretrain(&seq.Manifest{})), maskTargetsFlag())
+	flagCalled(flags, "preset").(*cli.StringFlag).Usage += ", or another one of the task that the data are of"
+	return flags
+}
+
+// maskTargetsFlag chooses what a model that fills masks predicts.
+func maskTargetsFlag() cli.Flag {
+	return &cli.StringFlag{Name: "mask-targets", Category: trainingGroup, DefaultText: fmt.Sprintf("spectra:%d for samples of sound, otherwise tokens", lra.SpectrumNames),
+		Usage: "predict masked tokens, or spectra:N: the nearest of N learned spectra of sound"}
 }
 
 func pretrain(c *cli.Context) error {

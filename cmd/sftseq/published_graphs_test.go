@@ -149,7 +149,7 @@ func TestPeptidesStruct(t *testing.T) {
 		t.Errorf("MAE %v, expected %v, as in\n%s", result.MAE, mean, said)
 	}
 	refuse(t, exitError, "expected data of the task peptides-func, multi-label with the 174 features", "", "train", "peptides-func", "--data", data, "--out", filepath.Join(t.TempDir(), "run"))
-	refuse(t, exitError, "class", "", "train", "peptides-struct", "--data", data, "--out", filepath.Join(t.TempDir(), "run"), "--class-weights", "balanced")
+	refuse(t, exitUsage, "peptides-struct has no --class-weights", "", "train", "peptides-struct", "--data", data, "--out", filepath.Join(t.TempDir(), "run"), "--class-weights", "balanced")
 }
 
 // TestPascalVOC: graphs with a class for each node are converted, of which one may be unknown, both

@@ -62,8 +62,8 @@ func (r *ranks) describe() string {
 func (r *ranks) first() bool { return r == nil || r.Rank() == 0 }
 
 func rankFlags() []cli.Flag {
-	return []cli.Flag{&cli.DurationFlag{Name: "rank-timeout", Value: distributed.DefaultTimeout,
-		Usage: "of a run of several processes (mpirun, srun): end it after a `TIME` without a sign of life of one"}}
+	return advanced(deviceGroup, &cli.DurationFlag{Name: "rank-timeout", Value: distributed.DefaultTimeout,
+		Usage: "end a run of several processes (MPI) after `TIME` without a sign of life of one"})
 }
 
 // together runs a command on all ranks that a launcher has started, and has them all end

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -18,30 +19,22 @@ import (
 func reportCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "report",
-		Usage:     "show training runs on a page: curves, settings, mistakes, what was read",
+		Usage:     "write an HTML page about training runs",
 		ArgsUsage: "RUN…",
 		UsageText: `sftseq report [flags] RUN…
 
 Example: sftseq report --out report.html runs/listops/seed-1 runs/listops/seed-2`,
-		Description: `Writes one HTML page that needs nothing beside itself. It shows, of each run directory,
-when, how long and on what it was trained; loss, accuracy, learning rate, gradient norm
-and tokens per second over the steps; the settings and the model, side by side; of its
-best model on the test split accuracy, accuracy by length, confusion matrix, reliability
-diagram, precision, recall and F1 of each class, ROC and precision-recall curves; and for
-some rows the tokens that each layer has sampled and the weights of the pooling, for
-images, point clouds and graphs as pictures.
-Of a model of numbers it shows predictions over numbers, of several labels a row the scores
-of each label, of tagging those of each type of span, and some rows as tagged text. Of tags
-of points and nodes it shows those of each category and tag, and some rows as pictures.
-
-The rows are those of the data set that the run was trained on, where it still is, or
-of --data, an Arrow file or a data set directory. A run may still be under way.`,
-		Flags: append(append([]cli.Flag{
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "report.html", Usage: "page `FILE`", TakesFile: true},
-			&cli.StringFlag{Name: "data", Usage: "labelled `FILE|DIR` instead of what the runs were trained on", TakesFile: true},
-			&cli.StringFlag{Name: "split", Value: "test", Usage: "of a data set, the split `NAME`"},
-			&cli.IntFlag{Name: "examples", Value: 6, Usage: "show `N` rows of each run"},
-		}, deviceFlags(device.FP32)...), threadsFlag()),
+		Description: `Writes one self-contained page: curves and settings of each run side by side; metrics, curves and
+confusions of the best model on the test split; rows with the tokens that each layer sampled, as text
+or pictures. A run may still be under way. More: docs/reports.md`,
+		Flags: slices.Concat(
+			group(dataGroup,
+				&cli.StringFlag{Name: "data", Usage: "evaluate on `FILE|DIR`", DefaultText: "data set of the run", TakesFile: true},
+				&cli.StringFlag{Name: "split", Value: "test", Usage: "evaluate on split `NAME` of a data set"}),
+			group(outputGroup,
+				&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "report.html", Usage: "write the page to `FILE`", TakesFile: true},
+				&cli.IntFlag{Name: "examples", Value: 6, Usage: "show `N` rows of each run"}),
+			deviceFlags(device.FP32), group(deviceGroup, threadsFlag())),
 		Action: reportRuns,
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"syscall"
@@ -28,7 +29,7 @@ import (
 func serveCommand() *cli.Command {
 	return &cli.Command{
 		Name:      "serve",
-		Usage:     "answer questions about sequences, as a language server does",
+		Usage:     "serve a model over JSON-RPC or HTTP",
 		ArgsUsage: " ",
 		UsageText: `sftseq serve --model DIR [flags]
 sftseq serve --model DIR --listen unix:PATH [--listen tcp:HOST:PORT] [flags]
@@ -36,50 +37,33 @@ sftseq serve --model DIR --http HOST:PORT [--http-token FILE] [flags]
 
 Example: echo '{"text": "[MAX 2 9 ]"}' | sftseq serve --model runs/listops
          sftseq serve --model runs/listops --listen unix:/run/user/1000/sftseq
-         sftseq serve --model runs/listops --http 127.0.0.1:8080 &
-         curl --json '{"model": "listops", "input": "[MAX 2 9 ]"}' http://127.0.0.1:8080/v1/embeddings`,
-		Description: `Reads messages from standard input and answers on standard output, one a line.
-A line that predict takes is answered as predict would, in its order, by a model of classes:
-   {"id": 7, "text": "[MAX 2 9 ]"}
-Everything else is JSON-RPC 2.0 with the lifecycle of LSP 3.17:
-   {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
-   {"jsonrpc": "2.0", "id": 2, "method": "sequence/classify", "params": {"text": "[MAX 2 9 ]"}}
-   {"jsonrpc": "2.0", "id": 3, "method": "shutdown"}
-   {"jsonrpc": "2.0", "method": "exit"}
-The methods, with an example each, are in docs/protocol.md: classify, tell labels,
-tag tokens, predict numbers, embed, score pairs, open and edit documents and be told their class, keep an index of
-embeddings and search it, cancel, see progress.
+         sftseq serve --model runs/listops --http 127.0.0.1:8080`,
+		Description: `Reads JSON-RPC 2.0 with the lifecycle of LSP 3.17 from standard input and answers on standard output;
+lines as predict reads them are answered as predict does. --listen and --http serve any number of
+clients. SIGTERM drains, SIGHUP reads the model again.
 
-With --listen any number of clients share the model, and standard input is left
-alone. Whoever reaches an address may use the server: who may connect to a unix
-socket is up to its directory and the umask, and TCP is of this machine alone
-unless a host is named. With --http they use HTTP, as docs/http.md tells: the methods
-are POST /classify and the like, and OpenAI's clients find POST /v1/embeddings.
-SIGTERM ends the server when what it has accepted is
-answered, a second one at once; SIGHUP reads the model again. Logs go to standard
-error.
-
-Exit status: 0 at the end of the input, after shutdown and exit, and after
-SIGTERM; 1 after an exit without shutdown, and where something failed.`,
-		Flags: append(append(modelFlags(modelsFlag()), httpFlags()...),
-			&cli.StringFlag{Name: "framing", Value: transport.Lines, Usage: "`KIND` of messages: lines, or lsp (Content-Length headers)"},
-			&cli.StringSliceFlag{Name: "listen", Usage: "serve clients at `ADDRESS`: unix:PATH or tcp:HOST:PORT (this machine without a host)"},
-			&cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"},
-			&cli.StringFlag{Name: "index", Usage: "keep the index of retrieval/add in `FILE`", TakesFile: true},
-			&cli.BoolFlag{Name: "reembed", Usage: "compute an index of another model anew"},
-			&cli.IntFlag{Name: "max-batch-tokens", Usage: "compute at most `N` tokens together", DefaultText: "as many as the device takes at once"},
-			&cli.DurationFlag{Name: "max-wait", Value: 2 * time.Millisecond, Usage: "longest wait for company in a batch, `TIME`; a lone request does not wait"},
-			&cli.DurationFlag{Name: "debounce", Value: 200 * time.Millisecond, Usage: "`TIME` from a document's last change to its classification"},
-			&cli.StringFlag{Name: "max-line", Value: "16MiB", Usage: "refuse a message of more than `SIZE`, at most 1GiB"},
-			&cli.IntFlag{Name: "max-inflight", Value: 512, Usage: "refuse a client's request while `N` wait for an answer"},
-			&cli.IntFlag{Name: "max-clients", Usage: "serve at most `N` connections of --listen and --http; beyond it the one of the least use makes room", DefaultText: "as many as open files allow"},
-			&cli.DurationFlag{Name: "idle-timeout", Usage: "end a connection of --listen or --http that asks for nothing for `TIME` and has no document open", DefaultText: "never; of --http two minutes"},
-			&cli.IntFlag{Name: "max-documents", Value: 256, Usage: "a client may have `N` documents open"},
-			&cli.StringFlag{Name: "max-memory", Value: "1GiB", Usage: "keep at most `SIZE` of requests and documents, at least 1MiB"},
-			&cli.DurationFlag{Name: "drain", Value: 10 * time.Second, Usage: "`TIME` that SIGTERM leaves for what was accepted"},
-			&cli.StringFlag{Name: "metrics", Usage: "Prometheus metrics and /healthz at `HOST:PORT`"},
-			&cli.StringFlag{Name: "log", Value: "info", Usage: "log from `LEVEL` on: debug, info, warn or error"},
-		),
+Exit status: 0 at the end of the input, after shutdown and exit, and after SIGTERM; 1 after an exit
+without shutdown, and on failure. More: docs/protocol.md, docs/http.md`,
+		Flags: slices.Concat(modelFlags(modelsFlag()), httpFlags(),
+			group(serverGroup,
+				&cli.StringSliceFlag{Name: "listen", Usage: "serve JSON-RPC at `ADDRESS`: unix:PATH or tcp:HOST:PORT (localhost without HOST)"},
+				&cli.StringFlag{Name: "framing", Value: transport.Lines, Usage: "frame messages by `KIND`: lines, or lsp (Content-Length headers)"},
+				&cli.StringFlag{Name: "index", Usage: "keep the index of retrieval/add in `FILE`", TakesFile: true},
+				&cli.StringFlag{Name: "metrics", Usage: "serve Prometheus metrics and /healthz at `HOST:PORT`"},
+				&cli.StringFlag{Name: "log", Value: "info", Usage: "log from `LEVEL` on: debug, info, warn or error"},
+				&cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"}),
+			advanced(serverGroup,
+				&cli.BoolFlag{Name: "reembed", Usage: "compute the embeddings of an --index of another model anew"},
+				&cli.IntFlag{Name: "max-batch-tokens", Usage: "compute at most `N` tokens in a batch", DefaultText: "limit of the device"},
+				&cli.DurationFlag{Name: "max-wait", Value: 2 * time.Millisecond, Usage: "wait at most `TIME` for other requests in the batch"},
+				&cli.DurationFlag{Name: "debounce", Value: 200 * time.Millisecond, Usage: "classify a document `TIME` after its last change"},
+				&cli.StringFlag{Name: "max-line", Value: "16MiB", Usage: "refuse messages of more than `SIZE`, at most 1GiB"},
+				&cli.IntFlag{Name: "max-inflight", Value: 512, Usage: "refuse a client's request while `N` others wait"},
+				&cli.IntFlag{Name: "max-clients", Usage: "accept at most `N` connections; the least active one makes room", DefaultText: "as open files allow"},
+				&cli.DurationFlag{Name: "idle-timeout", Usage: "close a connection without requests or open documents after `TIME`", DefaultText: "never; of --http 2m"},
+				&cli.IntFlag{Name: "max-documents", Value: 256, Usage: "let a client open at most `N` documents"},
+				&cli.StringFlag{Name: "max-memory", Value: "1GiB", Usage: "keep at most `SIZE` of requests and documents, at least 1MiB"},
+				&cli.DurationFlag{Name: "drain", Value: 10 * time.Second, Usage: "finish accepted requests for at most `TIME` after SIGTERM"})),
 		Action: serveAction,
 	}
 }

@@ -16,10 +16,10 @@ import (
 
 // httpFlags are those of serve for clients of HTTP.
 func httpFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "http", Usage: "serve HTTP at `HOST:PORT` (this machine without a host): /v1/embeddings as OpenAI's clients ask for it, and every method but those of documents"},
-		&cli.StringFlag{Name: "http-token", Usage: "HTTP clients bear the token in `FILE`; an address that others reach needs one", TakesFile: true},
-	}
+	return group(serverGroup,
+		&cli.StringFlag{Name: "http", Usage: "serve HTTP at `HOST:PORT` (localhost without HOST), with OpenAI's /v1/embeddings"},
+		&cli.StringFlag{Name: "http-token", Usage: "require the bearer token in `FILE`; addresses beyond localhost need one", TakesFile: true},
+	)
 }
 
 // maxToken is the longest token, and minToken the shortest: a short one is soon guessed.

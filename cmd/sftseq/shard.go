@@ -21,25 +21,12 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// shardHelp is what predict and embed say about shards.
-const shardHelp = `With --shard I/N, or where --output is a directory, shard I of N is scored, from 0 to N-1,
-into the part DIR/part-0000I-of-0000N.arrow: of files, directories and patterns such as
-'data/*.parquet' of Arrow, Parquet and JSON lines (more files may follow as arguments). The
-part appears when it is complete; one that is there and was made of the same model, input,
-flags and kernels is left as it is, another is refused. Without --shard a Slurm array or a
-Kubernetes Indexed Job says which; auto/N takes only I from there, and --shard 0/1 lets a task
-read all of its --input, into a file too. A row that cannot be used ends the shard, unless
---on-error column keeps it with an error; then the exit status is 0 even if no row can be
-used, and their number is printed. A row of JSON lines without an id is called FILE@BYTE.
---output - streams the shard's rows as Arrow. --verify lists missing parts, and writes
-DIR/_manifest.json if none is; it looks at --output, --model, --input and --shard auto/N.`
-
 func shardFlags() []cli.Flag {
-	return []cli.Flag{
-		&cli.StringFlag{Name: "shard", Usage: "score shard `I/N` (from 0), auto, or auto/N", DefaultText: "what a Slurm array or a Kubernetes Indexed Job says, otherwise 0/1"},
-		&cli.StringFlag{Name: "on-error", Usage: "of a shard's rows that cannot be used: fail, or `column`, which keeps them with what is wrong", DefaultText: errorFail},
-		&cli.BoolFlag{Name: "verify", Usage: "look whether all parts are in --output, and write its _manifest.json"},
-	}
+	return advanced(outputGroup,
+		&cli.StringFlag{Name: "shard", Usage: "compute shard `I/N`, I from 0, or auto, or auto/N", DefaultText: "of the Slurm array or Kubernetes job, else 0/1"},
+		&cli.StringFlag{Name: "on-error", Usage: "fail at a row of a shard that cannot be used, or keep it with the error (`column`)", DefaultText: errorFail},
+		&cli.BoolFlag{Name: "verify", Usage: "list missing parts of --output and write its _manifest.json"},
+	)
 }
 
 // Values of --on-error.

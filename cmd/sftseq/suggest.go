@@ -44,15 +44,38 @@ func commandNames(commands []*cli.Command) (names []string) {
 	return names
 }
 
-// suggestFlag is a question for the flag that was likely meant by one that there is not,
-// which the error names, or "".
+// suggestFlag says which commands have a flag that the command of an error does not define, or asks for the
+// flag that was likely meant. It returns "" where the error is another one, or nothing is near.
 func suggestFlag(c *cli.Context, err error) string {
 	typed, unknown := strings.CutPrefix(err.Error(), "flag provided but not defined: -")
 	if !unknown || c.Command == nil {
 		return ""
 	}
-	if name := nearest(longNames(c.Command.Flags), strings.TrimPrefix(typed, "-")); name != "" {
+	typed = strings.TrimPrefix(typed, "-")
+	if others := siblingsWith(c, typed); others != "" {
+		return others
+	}
+	if name := nearest(longNames(c.Command.Flags), typed); name != "" {
 		return fmt.Sprintf(". Did you mean --%s?", name)
 	}
 	return ""
+}
+
+// siblingsWith lists the commands beside that of a context, such as other tasks of train, that define a flag;
+// "" where none does.
+func siblingsWith(c *cli.Context, flag string) string {
+	lineage := c.Lineage()
+	if len(lineage) < 2 || lineage[1].Command == nil {
+		return ""
+	}
+	var names []string
+	for _, s := range lineage[1].Command.Subcommands {
+		if flagCalled(s.Flags, flag) != nil {
+			names = append(names, s.Name)
+		}
+	}
+	if names == nil {
+		return ""
+	}
+	return fmt.Sprintf(": %s has no --%s, which is for %s", c.Command.Name, flag, strings.Join(names, ", "))
 }

@@ -15,32 +15,31 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// tableHelp is what predict and embed say about tables.
-const tableHelp = `With --input a table is read as data convert does: CSV, TSV, JSON, Parquet, Arrow,
-FASTA, FASTQ, lines of text, a folder of files or tables, a directory of Hugging Face's datasets. --text, --tokens,
---features, --smiles or --pair names what the model reads. There is a row of output for each row of input, in
-its order, with an id (--id, otherwise the name of the record or file, or FILE:LINE), the
-columns of --keep, and an error where the row cannot be used; the exit status is then 1.
-A row has at most 64 MiB, or --max-line.
---output is written as its name ends, complete or not at all. A kept column whose name
-the output has for itself is called input_NAME.`
-
 // tableNames are the flags that say how a table is read, beside --input and --output.
 var tableNames = []string{"text", "tokens", "features", "smiles", "pair", "id", "keep", "format", "delimiter"}
 
 func tableFlags() []cli.Flag {
+	return slices.Concat(
+		group(inputGroup,
+			&cli.StringFlag{Name: "input", Usage: "read a table from `FILE` or a folder, in place of JSON lines; - is standard input", TakesFile: true},
+			&cli.StringFlag{Name: "text", Usage: "read the text in `COLUMN`"},
+			&cli.StringFlag{Name: "pair", Usage: "read pairs of texts from columns `A,B`"},
+			&cli.StringFlag{Name: "tokens", Usage: "read lists of token ids from `COLUMN`"},
+			&cli.StringFlag{Name: "features", Usage: "read lists of lists of numbers, those of each token, from `COLUMN`"},
+			&cli.StringFlag{Name: "smiles", Usage: "read molecules in SMILES from `COLUMN`", DefaultText: "smiles in .smi files"},
+			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`", DefaultText: "name of the record, or FILE:LINE"}),
+		advanced(inputGroup, formatFlags()...),
+		group(outputGroup,
+			&cli.StringFlag{Name: "output", Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet, .arrow, .bed (spans); or a part into DIR/", TakesFile: true},
+			&cli.StringFlag{Name: "keep", Usage: "copy columns `A,B`, or all, to the output"}),
+	)
+}
+
+// formatFlags say how tables are read whose names do not say it.
+func formatFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "input", Usage: "read a table, `FILE` or folder, in place of JSON lines; - is standard input", TakesFile: true},
-		&cli.StringFlag{Name: "output", Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow, spans also as .bed; or a part into `DIR/`", DefaultText: "JSON lines to standard output", TakesFile: true},
-		&cli.StringFlag{Name: "text", Usage: "`COLUMN` of text"},
-		&cli.StringFlag{Name: "tokens", Usage: "`COLUMN` of lists of token ids, in place of text"},
-		&cli.StringFlag{Name: "features", Usage: "`COLUMN` of lists of lists of numbers, those of a token each, for a model of features"},
-		&cli.StringFlag{Name: "smiles", Usage: "`COLUMN` of molecules in SMILES, for a model of molecules", DefaultText: "smiles in .smi files"},
-		&cli.StringFlag{Name: "pair", Usage: "two columns of text, `A,B`, that are compared"},
-		&cli.StringFlag{Name: "id", Usage: "`COLUMN` of what rows are called", DefaultText: "the name of the record or file, or FILE:LINE"},
-		&cli.StringFlag{Name: "keep", Usage: "columns to be copied, `A,B`, or all"},
-		&cli.StringFlag{Name: "format", Usage: "`KIND` of --input: " + strings.Join(table.Formats, ", "), DefaultText: "what its name says"},
-		&cli.StringFlag{Name: "delimiter", Usage: "`SIGN` between the fields of CSV: ; or | or another, or tab", DefaultText: "comma"},
+		&cli.StringFlag{Name: "format", Usage: "read as `KIND`: " + strings.Join(table.Formats, ", "), DefaultText: "by name"},
+		&cli.StringFlag{Name: "delimiter", Usage: "split fields of CSV at `CHARACTER`: ; or | or another, or tab", DefaultText: "comma"},
 	}
 }
 

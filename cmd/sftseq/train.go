@@ -29,29 +29,13 @@ import (
 
 func trainCommand() *cli.Command {
 	return &cli.Command{
-		Name:  "train",
-		Usage: "train a model, or go on where a run stopped",
-		Description: `Trains a model for a task and keeps it in a run directory: config.json and
-model.safetensors (the best on the validation split, and before the first evaluation
-that of the last checkpoint: eval and predict read it at any time), last/ (the
-checkpoint), metrics.jsonl and starts.jsonl (when and on what it ran).
-Without --data the data set is generated once, into the user's cache directory,
-where that can be done (` + namesOf(generatedTasks()) + `); others come from
-their files by sftseq data convert. sftseq report and sftseq plot draw what is in metrics.jsonl;
-with --tensorboard TensorBoard does, too.
-
-Ctrl-C, or --stop-at STEP, stores a checkpoint and says how to go on. Killing the
-program loses at most the work since the last checkpoint; a resumed run ends with
-the same bits as one that was never interrupted, whatever --threads and --memory
-are. It may go on on another device, too, or in another precision, with a warning.
-
-Examples:
-   sftseq train listops
-   sftseq train listops --preset paper --out runs/paper --memory 8GiB
-   sftseq train image --data data/image
-   sftseq train listops --out runs/listops --resume
-   sftseq train custom --data data/reviews --select macro-f1 --class-weights balanced
-   sftseq train listops --seeds 1,2,3`,
+		Name:      "train",
+		Usage:     "train a model, or continue a run",
+		UsageText: "sftseq train TASK [flags]\n\nExample: sftseq train listops\n         sftseq train custom --data data/reviews --out runs/reviews\n         sftseq train listops --out runs/listops --resume",
+		Description: `Writes a run directory: the model that is best on the validation split, checkpoints and metrics.
+Without --data the data of ` + namesOf(generatedTasks()) + ` are generated once;
+sftseq data convert makes those of other tasks. Ctrl-C stores a checkpoint, from which --resume
+continues to the same bits. More: docs/training.md, docs/results.md, docs/own-data.md`,
 		Subcommands: trainTasks(),
 	}
 }
@@ -61,12 +45,13 @@ func trainTasks() []*cli.Command {
 	var out []*cli.Command
 	for _, task := range lra.Tasks() {
 		name := task.Name
-		example := fmt.Sprintf("sftseq train %s --preset quick --seed 1 --out runs/first", name)
+		example := "sftseq train " + name + " --out runs/first"
 		if task.Generator == nil {
 			example += " --data data/" + name
 		}
 		out = append(out, &cli.Command{
-			Name: name, Usage: task.Description, Description: describePresets(task), Flags: trainFlags(task),
+			Name: name, Usage: "predict " + strings.ToLower(task.Description[:1]) + strings.TrimSuffix(task.Description[1:], "."),
+			Description: describePresets(task), Flags: trainFlags(task),
 			UsageText: fmt.Sprintf("sftseq train %s [flags]\n\nExample: %s", name, example),
 			Action:    together(func(c *cli.Context) error { return train(c, task) }),
 		})
@@ -74,27 +59,27 @@ func trainTasks() []*cli.Command {
 	return append(out, trainCustomCommand())
 }
 
-// describePresets lists the ways to train on a task, and what each reaches.
+// describePresets lists the presets of a task with their results.
 func describePresets(task *lra.Task) string {
-	lines := []string{"Presets:"}
+	var rows [][2]string
 	for _, p := range task.Presets {
-		reached := "not trained yet"
-		if strings.HasPrefix(p.Name, "paper") {
-			reached = "for a graphics processor, not trained yet"
+		text := p.Description
+		switch r := p.Reached; {
+		case r != nil:
+			text += fmt.Sprintf(": %.2f%% (%s: %.2f%%), %d min", r.Accuracy, r.Simple, r.SimpleAccuracy, r.Minutes)
+		case p.Measured != "":
+			text += ": " + p.Measured
+		default:
+			text += " (not trained yet)"
 		}
-		if p.Measured != "" {
-			reached = p.Measured
-		}
-		if r := p.Reached; r != nil {
-			reached = fmt.Sprintf("test accuracy %.2f%% (%s: %.2f%%), some %d minutes of two cores with AVX2", r.Accuracy, r.Simple, r.SimpleAccuracy, r.Minutes)
-		}
-		lines = append(lines, fmt.Sprintf("   %-6s %s\n          %s", p.Name, p.Description, reached))
+		rows = append(rows, [2]string{p.Name, text})
 	}
-	where := "docs/results.md has these runs, their data and their times."
+	data := "docs/own-data.md"
 	if task.Features != nil {
-		where = "docs/data-clouds-graphs.md says how to get the data, docs/results.md what models reach."
+		data = "docs/data-clouds-graphs.md"
 	}
-	return strings.Join(append(lines, where), "\n")
+	return "Presets: test accuracy (of a baseline) and time on 2 cores. Flags replace numbers of a preset.\n" + definitions(rows) +
+		"More: docs/training.md, docs/results.md, " + data
 }
 
 // train handles the command line: one run, or one for each seed.

@@ -10,34 +10,41 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
 )
 
-type architectureFlag struct{ name, key, usage string }
+// An architectureFlag replaces the value of a key of config.json, and has its type.
+type architectureFlag struct {
+	name, key, usage string
+	heading          string // of --help
+	of               kind   // of the tasks that can use it; "" is all
+}
 
-// architectureFlags are those of a model: each replaces the value of a key of config.json,
-// and has its type.
+const advancedModel = modelGroup + advancedSuffix
+
+// architectureFlags are those of a model.
 var architectureFlags = []architectureFlag{
-	{"k", "num_sampled_tokens", "sampled tokens, each mixed with a partner"},
-	{"hidden", "hidden_size", "hidden size"},
-	{"layers", "num_hidden_layers", "encoder layers"},
-	{"heads", "num_attention_heads", "attention heads"},
-	{"intermediate", "intermediate_size", "width of the feed-forward layer"},
-	{"sinusoid-dim", "sinusoid_dim", "dimension of the relative encoding"},
-	{"max-length", "max_position_embeddings", "longest sequence that the model accepts"},
-	{"norm", "norm_position", "pre or post"},
-	{"score", "score", "maxout, maxout_standardized, lily or dot"},
-	{"probability", "probability", "leaky_relu, relu or softmax"},
-	{"relative", "relative", "sinusoid_hadamard, distance, edges or none; of points it is distance, of graphs edges, or none"},
-	{"input", "input", "of tokens with features: features, or ones, so that a model knows points by their distances alone"},
-	{"pooling", "pooling", "softmax, a mean of the tokens by learned weights, or max, of each channel the maximum, as the paper's model of ModelNet40 has it"},
-	{"pooling-samples", "pooling_samples", "of max: tokens sampled for it, 512 in the paper; 0 is all"},
-	{"sampler-noise", "sampler_noise", "when tokens are sampled by chance: train, or always, also in validation and by the model later"},
-	{"drop-token", "drop_token", "probability that sampling skips a token"},
-	{"attention-dropout", "attention_dropout", "on Q and K"},
-	{"embedding-dropout", "embedding_dropout", "on both branches' outputs"},
-	{"feed-forward-dropout", "feed_forward_dropout", "after GELU"},
-	{"residual-scale", "residual_scale", "scale the residual branches by a learned number from 0"},
+	{"k", "num_sampled_tokens", "attend to `N` sampled tokens, each mixed with a partner", modelGroup, ""},
+	{"hidden", "hidden_size", "represent a token in `N` channels", modelGroup, ""},
+	{"layers", "num_hidden_layers", "stack `N` encoder layers", modelGroup, ""},
+	{"heads", "num_attention_heads", "attend with `N` heads", advancedModel, ""},
+	{"max-length", "max_position_embeddings", "accept sequences of at most `N` tokens", advancedModel, ""},
+	{"intermediate", "intermediate_size", "set the width of the feed-forward layer", advancedModel, ""},
+	{"sinusoid-dim", "sinusoid_dim", "set the dimension of the relative encoding", advancedModel, tokensKind},
+	{"norm", "norm_position", "normalise before (pre) or after (post) each branch", advancedModel, ""},
+	{"score", "score", "score tokens by maxout, maxout_standardized, lily or dot", advancedModel, ""},
+	{"probability", "probability", "turn scores into weights by leaky_relu, relu or softmax", advancedModel, ""},
+	{"relative", "relative", "relate tokens by sinusoid_hadamard, distance (points), edges (graphs) or none", advancedModel, ""},
+	{"input", "input", "read the features of tokens, or ones: the distances of points alone", advancedModel, featuresKind},
+	{"pooling", "pooling", "pool tokens by softmax (a learned weighted mean) or max (of each channel)", advancedModel, ""},
+	{"pooling-samples", "pooling_samples", "sample `N` tokens for max pooling; 0 is all", advancedModel, ""},
+	{"sampler-noise", "sampler_noise", "sample tokens at random in training (train) or also later (always)", advancedModel, ""},
+	{"drop-token", "drop_token", "exclude a token from sampling with this probability", advancedModel, ""},
+	{"attention-dropout", "attention_dropout", "set the dropout of Q and K, a probability", advancedModel, ""},
+	{"embedding-dropout", "embedding_dropout", "set the dropout of both branches' outputs, a probability", advancedModel, ""},
+	{"feed-forward-dropout", "feed_forward_dropout", "set the dropout after GELU, a probability", advancedModel, ""},
+	{"residual-scale", "residual_scale", "scale the residual branches by a learned number that starts at 0", advancedModel, ""},
 }
 
 // configValue points to the value of a key of config.json.
@@ -51,18 +58,21 @@ func configValue(m *sft.Config, key string) any {
 	panic(fmt.Sprintf("config.json has no key %q", key))
 }
 
-// newArchitectureFlags are flags as the command line knows them.
-func newArchitectureFlags(of []architectureFlag, unset string) (flags []cli.Flag) {
+// newArchitectureFlags returns flags as the command line knows them, those that a task can use.
+func newArchitectureFlags(task *lra.Task, of []architectureFlag, unset string) (flags []cli.Flag) {
 	for _, f := range of {
+		if !has(task, f.of) {
+			continue
+		}
 		switch configValue(&sft.Config{}, f.key).(type) {
 		case *int:
-			flags = append(flags, &cli.IntFlag{Name: f.name, Usage: f.usage, DefaultText: unset})
+			flags = append(flags, &cli.IntFlag{Name: f.name, Usage: f.usage, DefaultText: unset, Category: f.heading})
 		case *float64:
-			flags = append(flags, &cli.Float64Flag{Name: f.name, Usage: f.usage, DefaultText: unset})
+			flags = append(flags, &cli.Float64Flag{Name: f.name, Usage: f.usage, DefaultText: unset, Category: f.heading})
 		case *string:
-			flags = append(flags, &cli.StringFlag{Name: f.name, Usage: f.usage, DefaultText: unset})
+			flags = append(flags, &cli.StringFlag{Name: f.name, Usage: f.usage, DefaultText: unset, Category: f.heading})
 		case *bool:
-			flags = append(flags, &cli.BoolFlag{Name: f.name, Usage: f.usage})
+			flags = append(flags, &cli.BoolFlag{Name: f.name, Usage: f.usage, Category: f.heading})
 		default:
 			panic(fmt.Sprintf("--%s: no flag has the type of %s", f.name, f.key))
 		}

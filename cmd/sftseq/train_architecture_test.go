@@ -8,6 +8,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -26,7 +28,11 @@ func TestArchitectureFlags(t *testing.T) {
 	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
 		m, want := sft.Config{}, keys(&sft.Config{})
 		value := map[bool]string{true: "true", false: "3"}[fmt.Sprintf("%T", configValue(&m, f.key)) == "*bool"]
-		app := &cli.App{Flags: newArchitectureFlags([]architectureFlag{f}, ""), Action: func(c *cli.Context) error {
+		of := lra.Custom(&seq.Manifest{})
+		if f.of == masksKind {
+			of = lra.Pretrain(&seq.Manifest{})
+		}
+		app := &cli.App{Flags: newArchitectureFlags(of, []architectureFlag{f}, ""), Action: func(c *cli.Context) error {
 			return applyTrainFlag(c, f.name, &sft.Settings{}, &m)
 		}}
 		if err := app.Run([]string{"train", "--" + f.name + "=" + value}); err != nil {

@@ -13,18 +13,18 @@ import (
 func trainCustomCommand() *cli.Command {
 	task := lra.Custom(&seq.Manifest{})
 	return &cli.Command{
-		Name: task.Name, Usage: task.Description, Flags: append(trainFlags(task), newArchitectureFlags(regressionFlags, "smooth_l1")...),
+		Name: task.Name, Usage: "train on a data set of your own", Flags: trainFlags(task),
 		UsageText: "sftseq train custom --data DIR [flags]\n\nExample: " + task.Import.Example + "\n         sftseq train custom --data data/reviews --out runs/reviews",
-		Description: `Trains on a data set that sftseq data convert has made of your own tables. Model, batch
-and number of epochs are chosen from its rows and their lengths; every flag replaces one
-of them. What is then used is shown.`,
+		Description: `Trains on a data set that sftseq data convert has written. Model, batch and epochs are chosen from
+its rows and their lengths, and printed; a flag replaces each.
+More: docs/training.md, docs/own-data.md`,
 		Action: together(trainCustom),
 	}
 }
 
 // regressionFlags are those of a model that predicts numbers, each for a key of config.json.
 var regressionFlags = []architectureFlag{
-	{"regression-loss", "regression_loss", "of a number's deviation d, standardised: smooth_l1, d²/2 up to 1 and linear beyond, or squared, d²/2"},
+	{"regression-loss", "regression_loss", "set the loss of a standardised deviation d: smooth_l1 (linear beyond 1) or squared", trainingGroup + advancedSuffix, numbersKind},
 }
 
 // trainCustom trains on a data set of the user's own.

@@ -22,82 +22,165 @@ import (
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
-// flags of where and how a run is made; they do not change its result.
-func runFlags(out string) []cli.Flag {
-	return append([]cli.Flag{
-		&cli.StringFlag{Name: "data", Usage: "data set `DIR`; without it, one is generated once into the cache directory if the task's can be", TakesFile: true},
-		&cli.StringFlag{Name: "out", Value: out, Usage: "run `DIR`", TakesFile: true},
-		&cli.BoolFlag{Name: "resume", Usage: "go on from the checkpoint in --out"},
-		&cli.StringFlag{Name: "config", Usage: "JSON `FILE` of flags, such as {\"batch\": 32, \"lr\": 0.0005}; the command line wins", TakesFile: true},
-		&cli.StringFlag{Name: "init-from", Usage: "fine-tune the weights of the model in `DIR`; for other labels or another task with a fresh head", TakesFile: true},
-		&cli.StringFlag{Name: "seeds", DefaultText: "of the preset, mostly --seed alone", Usage: "repeat for each `SEED,SEED,…` and report the mean; eval, predict and serve take --out as their --model, whose models then answer together"},
-		threadsFlag(),
-		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit on memory; with less, fewer pieces train at once, with the same result; unless it is given, a graphics processor may take all it has"},
-		&cli.DurationFlag{Name: "save-every", Value: time.Minute, Usage: "time between checkpoints"},
-		&cli.IntFlag{Name: "stop-at", Usage: "stop after that `STEP`, to go on with --resume; the run's end, to which the learning rate falls, stays"},
-		&cli.BoolFlag{Name: "tensorboard", Usage: "write the metrics to event files in --out, too, which TensorBoard draws"},
-	}, append(rankFlags(), deviceFlags(device.Fastest)...)...)
+// A kind is what the data of a task must have for a flag; "" is nothing.
+type kind string
+
+const (
+	tokensKind   kind = "tokens"   // with ids
+	featuresKind kind = "features" // of each token, in place of an id
+	pointsKind   kind = "points"   // in space
+	labelsKind   kind = "labels"   // or numbers to predict
+	classesKind  kind = "classes"
+	numbersKind  kind = "numbers"
+	masksKind    kind = "masks" // to fill, in place of labels
+)
+
+// has reports whether a task has data of a kind. What those of train custom are is known when they are read.
+func has(task *lra.Task, of kind) bool {
+	custom, pretrains := task.Name == lra.CustomName, task.Name == lra.PretrainName
+	switch of {
+	case "":
+		return true
+	case masksKind:
+		return pretrains
+	case tokensKind:
+		return custom || task.Features == nil
+	case featuresKind:
+		return custom || task.Features != nil
+	case pointsKind:
+		return custom || seq.Points(task.Features) != nil
+	case numbersKind:
+		return custom || task.Numbers != nil
+	case classesKind:
+		return custom || task.Numbers == nil && !pretrains
+	}
+	return !pretrains
+}
+
+// runFlags say where and how a run is made; they do not change its result.
+func runFlags(task *lra.Task) []cli.Flag {
+	generated := ""
+	if task.Generator != nil {
+		generated = "generated into the cache directory"
+	}
+	return slices.Concat(
+		group(dataGroup,
+			&cli.StringFlag{Name: "data", Usage: "train on the data set in `DIR`", DefaultText: generated, TakesFile: true},
+			&cli.StringFlag{Name: "init-from", Usage: "start from the weights of the model in `DIR`; a fresh head for other labels", TakesFile: true}),
+		only(has(task, labelsKind), group(trainingGroup,
+			&cli.StringFlag{Name: "seeds", DefaultText: "--seed alone", Usage: "train a run for each `SEED,…` and report the mean"})),
+		advanced(trainingGroup,
+			&cli.StringFlag{Name: "config", Usage: "read flags from a JSON `FILE` such as {\"batch\": 32}; the command line wins", TakesFile: true}),
+		group(outputGroup,
+			&cli.StringFlag{Name: "out", Value: "runs/" + task.Name, Usage: "write the run to `DIR`", TakesFile: true},
+			&cli.BoolFlag{Name: "resume", Usage: "continue from the checkpoint in --out"},
+			&cli.BoolFlag{Name: "tensorboard", Usage: "write TensorBoard event files to --out"}),
+		advanced(outputGroup,
+			&cli.DurationFlag{Name: "save-every", Value: time.Minute, Usage: "write a checkpoint every `TIME`"},
+			&cli.IntFlag{Name: "stop-at", Usage: "stop after step `STEP`; --resume continues to the same end"}),
+		deviceFlags(device.Fastest),
+		group(deviceGroup,
+			threadsFlag(),
+			&cli.StringFlag{Name: "memory", Value: "4GiB", DefaultText: "4GiB; of a GPU all", Usage: "limit memory to `SIZE`, with the same result"}),
+		rankFlags(),
+	)
 }
 
 // presetFlag has the presets of a task.
 func presetFlag(task *lra.Task) cli.Flag {
-	lasts := map[string]string{"quick": " (minutes of two cores, at most half an hour)", "hour": " (an hour of two cores at most)", "paper": " (the published configuration, for a graphics processor)"}
 	var names []string
 	for _, p := range task.Presets {
-		names = append(names, p.Name+lasts[p.Name])
+		names = append(names, p.Name)
 	}
-	return &cli.StringFlag{Name: "preset", Value: "quick", Usage: strings.Join(names, ", ")}
+	return &cli.StringFlag{Name: "preset", Value: "quick", Usage: "use preset `NAME`: " + strings.Join(names, ", ")}
+}
+
+// selectFlag names the values that a task takes, its default first.
+func selectFlag(task *lra.Task) cli.Flag {
+	names := "accuracy (default), loss, macro-f1, auc"
+	switch {
+	case task.Name == lra.CustomName:
+		return &cli.StringFlag{Name: "select", DefaultText: "of the task", Usage: "keep the model best in `METRIC`, as docs/training.md lists them"}
+	case task.Kind == sft.Regression:
+		names = "loss (default), r2, mae"
+	case task.Kind == sft.MultiLabel:
+		names = "loss (default), macro-f1, map"
+	case task.Kind == sft.Tagging && strings.Contains(task.Labels[0], "/"):
+		names = "iou (default), macro-f1, accuracy, loss"
+	case task.Kind == sft.Tagging:
+		names = "macro-f1 (default), accuracy, loss"
+	}
+	first, _, _ := strings.Cut(names, " ")
+	return &cli.StringFlag{Name: "select", DefaultText: first, Usage: "keep the model best in `METRIC`: " + names}
 }
 
 // numberFlags are the numbers of a preset, which they replace.
 func numberFlags(task *lra.Task) []cli.Flag {
 	whole := func(name, usage string) cli.Flag {
-		return &cli.IntFlag{Name: name, Usage: usage, DefaultText: "of the preset"}
+		return &cli.IntFlag{Name: name, Usage: usage, DefaultText: ofPreset}
 	}
 	real := func(name, usage string) cli.Flag {
-		return &cli.Float64Flag{Name: name, Usage: usage, DefaultText: "of the preset"}
+		return &cli.Float64Flag{Name: name, Usage: usage, DefaultText: ofPreset}
 	}
 	word := func(name, usage string) cli.Flag {
-		return &cli.StringFlag{Name: name, Usage: usage, DefaultText: "of the preset"}
+		return &cli.StringFlag{Name: name, Usage: usage, DefaultText: ofPreset}
 	}
-	return append([]cli.Flag{
-		presetFlag(task),
-		&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "seed of weights, order, noise and dropout; one run, also of a preset of several"},
-		whole("epochs", "passes over the training split"), whole("steps", "updates, those of --stages included, instead of epochs"),
-		whole("batch", "examples in a batch"), real("lr", "learning rate"), real("weight-decay", "AdamW's"),
-		word("schedule", "how the learning rate falls: step (by --decay-rate every --step-size epochs), or over the whole run to --final-rate: cosine or linear"),
-		word("warmup", "untuned, or a number of steps"), whole("step-size", "epochs between two decays of the learning rate, with --schedule step"),
-		real("decay-rate", "factor of a decay, with --schedule step"),
-		real("final-rate", "where --schedule cosine or linear ends, as a fraction of --lr: 0 to 1, 0 unless it is given"), real("max-grad-norm", "clip the gradient's norm; 0 does not"),
-		word("stages", "steps on some of the rows before the epochs: STEPS:LENGTH,…, such as 1000:160,500:400, on those of at most LENGTH tokens; STEPS:firstROWS on the first ROWS of a split that begins with what is easy; none"),
-		whole("eval-every", "steps between evaluations; 0 is once an epoch"), whole("log-every", "steps between lines of metrics"),
-		whole("patience", "stop after that many evaluations without a better one; 0 does not"),
-		&cli.StringFlag{Name: "select", DefaultText: "accuracy", Usage: "what the kept model is best in on the validation split: accuracy, loss, macro-f1 (mean of the classes), auc (of more than two classes the mean of each against the rest); of several labels a row loss (default), macro-f1, map (mean average precision); of tags span-f1 (default where they are BIO), iou (default of points whose tags are CATEGORY/PART), macro-f1 (default otherwise), accuracy, loss; of numbers loss (default), r2, mae (mean absolute error, the mean of numbers of one unit); --patience counts by it"},
-		&cli.StringFlag{Name: "class-weights", DefaultText: "all the same", Usage: "weights of the classes in the training loss: balanced (a class counts the same however few its rows are), or a JSON `FILE` such as {\"rare\": 5}, where others have 1; scaled so that their mean over the training rows is 1 (of several labels a row each is a factor of the loss of the rows that have it, balanced: the rows without it over those with it); validation's loss has none", TakesFile: true},
-		word("embedding-init", "how fresh embeddings begin: normal, or fourier where tokens are levels, such as gray values or samples of sound: neighbouring ones begin alike; or codebook for spectra of sound: similar ones begin alike"),
-		real("token-deletion", "probability that training leaves out a token of a row, so that a model learns less of few rows by heart"),
-		real("token-replacement", "probability that training replaces a token by any of the vocabulary"),
-		word("point-scale", "factors by which training scales a point cloud, LEAST:MOST, such as 0.6:1.4; none"),
-		word("point-stretch", "factors by which training stretches a point cloud along each axis, LEAST:MOST, such as 0.8:1.25; none"),
-		word("point-rotation", "rotations by which training turns a point cloud: none, z (about that axis), any"),
-		real("point-shift", "by how much training moves a point cloud at most, along each axis"),
-		whole("input-window", "tokens that the model reads of a longer sequence; 0 reads all"),
-		word("convolutions", "of neighbouring tokens, before each layer's attention: TAPS or TAPS:DILATION,…, such as 5,5:32; none"),
-	}, newArchitectureFlags(architectureFlags, "of the preset")...)
+	return slices.Concat(
+		group(trainingGroup, presetFlag(task),
+			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "draw weights, order, noise and dropout from seed `N`"},
+			whole("epochs", "pass `N` times over the training split"),
+			whole("steps", "make `N` updates in place of --epochs"),
+			whole("batch", "train on `N` rows at a time"),
+			real("lr", "set the highest learning rate"),
+			whole("patience", "stop after `N` evaluations without a better one; 0 never does")),
+		advanced(trainingGroup,
+			real("weight-decay", "set the weight decay of AdamW"),
+			word("schedule", "lower the learning rate by step, or over the whole run by cosine or linear"),
+			word("warmup", "raise the learning rate over `STEPS`, or untuned"),
+			whole("step-size", "multiply the learning rate by --decay-rate every `N` epochs (--schedule step)"),
+			real("decay-rate", "set the factor of --step-size"),
+			real("final-rate", "end cosine or linear at this fraction of --lr, 0 to 1"),
+			real("max-grad-norm", "clip the norm of the gradient; 0 does not"),
+			word("stages", "train on some rows before the epochs: `STEPS:LENGTH,…`, STEPS:firstROWS or none"),
+			whole("eval-every", "evaluate every `N` steps; 0 is once an epoch"),
+			whole("log-every", "log metrics every `N` steps")),
+		only(has(task, labelsKind), group(trainingGroup,
+			selectFlag(task))),
+		only(has(task, classesKind), group(trainingGroup,
+			&cli.StringFlag{Name: "class-weights", DefaultText: "equal", Usage: "weight the classes: balanced, or by a JSON `FILE` {\"rare\": 5}", TakesFile: true})),
+		only(has(task, tokensKind), advanced(trainingGroup,
+			word("embedding-init", "initialise embeddings: normal, fourier (levels of gray or sound) or codebook (spectra)"),
+			real("token-deletion", "delete a token in training with this probability"))),
+		only(has(task, tokensKind) && has(task, labelsKind), advanced(trainingGroup,
+			real("token-replacement", "replace a token by a random one in training with this probability"))),
+		only(has(task, pointsKind), advanced(trainingGroup,
+			word("point-scale", "scale clouds at random by `MIN:MAX`, such as 0.6:1.4, or none"),
+			word("point-stretch", "scale each axis of clouds at random by `MIN:MAX`, such as 0.8:1.25, or none"),
+			word("point-rotation", "rotate clouds at random: none, z (about that axis) or any"),
+			real("point-shift", "shift clouds at random along each axis, by this distance at most"))),
+		group(modelGroup,
+			whole("input-window", "read the first `N` tokens of longer sequences; 0 reads all")),
+		advanced(modelGroup,
+			word("convolutions", "convolve tokens before attention over `TAPS,…`, such as 5,5:32 (dilation 32), or none")),
+		newArchitectureFlags(task, architectureFlags, ofPreset),
+		newArchitectureFlags(task, maskFlags, "from the data"),
+		newArchitectureFlags(task, regressionFlags, "smooth_l1"),
+	)
 }
 
 func trainFlags(task *lra.Task) []cli.Flag {
-	return append(numberFlags(task), runFlags("runs/"+task.Name)...)
+	return append(numberFlags(task), runFlags(task)...)
 }
 
 // numberNames are the names of a command's flags that are numbers of its run.
 func numberNames(c *cli.Context) (names []string) {
-	ofRun := runFlags("")
+	others := append(runFlags(lra.Custom(&seq.Manifest{})), cli.HelpFlag, helpAllFlag())
 	for _, f := range c.Command.Flags {
-		if name := f.Names()[0]; name != cli.HelpFlag.Names()[0] && flagCalled(ofRun, name) == nil {
+		if name := f.Names()[0]; flagCalled(others, name) == nil {
 			names = append(names, name)
 		}
 	}
@@ -273,7 +356,7 @@ func readConfigFlags(c *cli.Context) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) { // of several errors always the same
 		v := values[name]
 		if flagCalled(c.Command.Flags, name) == nil {
-			return fmt.Errorf("%s: unknown flag %q", path, name)
+			return fmt.Errorf("%s: unknown flag %q%s", path, name, siblingsWith(c, name))
 		}
 		switch v.(type) {
 		case string, json.Number, bool:

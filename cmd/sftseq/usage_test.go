@@ -138,6 +138,9 @@ func TestSuggestions(t *testing.T) {
 		{"not defined: -modle. Did you mean --model?; see", []string{"predict", "--modle", "x"}},
 		{"not defined: -label-column. Did you mean --label-columns?; see", []string{"data", "convert", "--label-column", "x"}},
 		{"not defined: -text-column. Did you mean --text?; see", []string{"data", "convert", "--text-column", "x"}},
+		{"not defined: -point-rotation: listops has no --point-rotation, which is for ", []string{"train", "listops", "--point-rotation", "z"}},
+		{"not defined: -token-deletion: modelnet40 has no --token-deletion, which is for ", []string{"train", "modelnet40", "--token-deletion", "0.1"}},
+		{"not defined: -class-weights: peptides-struct has no --class-weights, which is for ", []string{"train", "peptides-struct", "--class-weights", "balanced"}},
 		{"not defined: -zzz; see sftseq data convert --help", []string{"data", "convert", "--zzz"}},
 		{"not defined: -zzz; see sftseq --help", []string{"--zzz"}},
 	} {
@@ -149,7 +152,7 @@ func TestSuggestions(t *testing.T) {
 func TestPresetsOfHelp(t *testing.T) {
 	for _, task := range lra.Tasks() {
 		help := succeed(t, "", "train", task.Name, "--help")
-		_, line, _ := strings.Cut(help, "--preset value")
+		_, line, _ := strings.Cut(help, "--preset NAME")
 		line, _, _ = strings.Cut(line, "\n   --")
 		for _, name := range []string{"quick", "hour", "paper", "paper-invariant"} {
 			_, err := task.Preset(name)

@@ -15,15 +15,13 @@ import (
 func versionCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "version",
-		Usage: "show the version of the program, and the kernels that it uses",
+		Usage: "show the version and the kernels of the program",
 		UsageText: `sftseq version [--json]
 
 Example: sftseq version`,
-		Description: `The version is that of the commit that the program was built from: its tag, or one made
-of its date, with +dirty where files differed from it. The kernels are those of the
-fastest instruction set that the processor has and the program knows; the variable
-SFTSEQ_SIMD chooses another one.`,
-		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "as JSON, for programs"}},
+		Description: `The version is the tag of the commit, or one made of its date, with +dirty where files differed. The
+kernels are those of the CPU's fastest instruction set; SFTSEQ_SIMD chooses another one.`,
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "json", Usage: "print JSON"}},
 		Action: func(c *cli.Context) error {
 			if err := noArguments(c); err != nil {
 				return err

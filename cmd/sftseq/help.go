@@ -1,0 +1,245 @@
+package main
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+)
+
+// Headings of --help.
+const (
+	dataGroup     = "Data"
+	inputGroup    = "Input"
+	labelGroup    = "Labels"
+	splitGroup    = "Splits"
+	trainingGroup = "Training"
+	modelGroup    = "Model"
+	serverGroup   = "Server"
+	outputGroup   = "Output"
+	deviceGroup   = "Device"
+)
+
+// groups are the headings in their order; flags without one come first.
+var groups = []string{"", dataGroup, inputGroup, labelGroup, splitGroup, trainingGroup, modelGroup, serverGroup, outputGroup, deviceGroup}
+
+// ofPreset is the default of a flag that replaces a number of a preset. Help leaves it out: the description of
+// the command says so of all.
+const ofPreset = "of the preset"
+
+// advancedSuffix ends the heading of flags that --help-all alone prints.
+const advancedSuffix = ", advanced"
+
+// group puts flags under a heading of --help: the category of each.
+func group(heading string, flags ...cli.Flag) []cli.Flag {
+	for _, f := range flags {
+		reflect.ValueOf(f).Elem().FieldByName("Category").SetString(heading)
+	}
+	return flags
+}
+
+// advanced puts flags under a heading of --help-all.
+func advanced(heading string, flags ...cli.Flag) []cli.Flag {
+	return group(heading+advancedSuffix, flags...)
+}
+
+// only returns flags for a task that can use them: others do not define them.
+func only(usable bool, flags []cli.Flag) []cli.Flag {
+	if !usable {
+		return nil
+	}
+	return flags
+}
+
+// helpAllFlag is defined for every command beside the library's --help.
+func helpAllFlag() cli.Flag {
+	return &cli.BoolFlag{Name: "help-all", Usage: "show help with the advanced flags", DisableDefaultText: true}
+}
+
+// helping returns an action that prints the whole help where --help-all asks for it.
+func helping(action cli.ActionFunc) cli.ActionFunc {
+	return func(c *cli.Context) error {
+		if !c.Bool("help-all") {
+			return action(c)
+		}
+		if c.Command.HelpName == c.App.Name {
+			writeHelp(c.App.Writer, c.App, true)
+		} else {
+			writeHelp(c.App.Writer, c.Command, true)
+		}
+		return nil
+	}
+}
+
+func init() {
+	cli.HelpPrinter = func(w io.Writer, _ string, of any) { writeHelp(w, of, false) }
+}
+
+// helpWidth is the columns of a line of help.
+const helpWidth = 100
+
+// writeHelp prints the help of a *cli.App or a *cli.Command, with its advanced flags or without them.
+func writeHelp(w io.Writer, of any, all bool) {
+	c, ok := of.(*cli.Command)
+	if !ok {
+		app := of.(*cli.App)
+		c = &cli.Command{HelpName: app.Name, Usage: app.Usage, UsageText: app.UsageText, Description: app.Description, Flags: app.Flags, Subcommands: app.Commands}
+	}
+	forms, example, _ := strings.Cut(cmp.Or(c.UsageText, c.HelpName+" COMMAND [flags]"), "\n\n")
+	fmt.Fprintf(w, "%s\n\nUsage: %s\n", strings.Join(wrapped(c.HelpName+" - "+c.Usage, helpWidth), "\n"), strings.ReplaceAll(forms, "\n", "\n       "))
+	for _, text := range []string{continued(example), filled(c.Description)} {
+		if text != "" {
+			fmt.Fprintf(w, "\n%s\n", text)
+		}
+	}
+	if commands := slices.DeleteFunc(slices.Clone(c.Subcommands), func(s *cli.Command) bool { return s.Hidden || s.Name == "help" }); len(commands) > 0 {
+		var rows [][2]string
+		for _, s := range commands {
+			rows = append(rows, [2]string{s.Name, s.Usage})
+		}
+		fmt.Fprintf(w, "\nCommands:\n%s", definitions(rows))
+	}
+	hidden := 0
+	for _, name := range groups {
+		if flags := under(c.Flags, name); flags != nil {
+			fmt.Fprintf(w, "\n%s:\n%s", cmp.Or(name, "Flags"), definitions(flagRows(flags)))
+		}
+		rare := under(c.Flags, name+advancedSuffix)
+		if rare != nil && all {
+			fmt.Fprintf(w, "\n%s:\n%s", strings.TrimPrefix(name+advancedSuffix, ", "), definitions(flagRows(rare)))
+		}
+		hidden += len(rare)
+	}
+	if hidden > 0 && !all {
+		fmt.Fprintf(w, "\n%d advanced flags: %s --help-all\n", hidden, c.HelpName)
+	}
+}
+
+// under returns the flags of a category, without those that ask for help.
+func under(flags []cli.Flag, name string) (out []cli.Flag) {
+	for _, f := range flags {
+		if f.(cli.CategorizableFlag).GetCategory() == name && f.Names()[0] != "help" && f.Names()[0] != "help-all" {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// flagRows returns what help prints of flags: their names with the placeholder of the value, and the usage
+// with the default.
+func flagRows(flags []cli.Flag) (rows [][2]string) {
+	for _, f := range flags {
+		var names []string
+		for _, name := range f.Names() {
+			names = append(names, strings.Repeat("-", min(2, len(name)))+name)
+		}
+		slices.SortFunc(names, func(a, b string) int { return len(a) - len(b) })
+		rows = append(rows, [2]string{strings.Join(names, ", "), ""})
+		row, doc := &rows[len(rows)-1], f.(cli.DocGenerationFlag)
+		value, usage := placeholder(f)
+		if doc.TakesValue() {
+			row[0] += " " + value
+		}
+		row[1] = usage
+		if text := strings.Trim(doc.GetDefaultText(), `"`); !slices.Contains([]string{"", "false", "0", "0s", ofPreset}, text) && !strings.Contains(usage, "(default)") {
+			row[1] += " (default: " + strings.TrimSuffix(text, "m0s") + map[bool]string{true: "m"}[strings.HasSuffix(text, "m0s")] + ")"
+		}
+		for _, name := range doc.GetEnvVars() {
+			row[1] += " [$" + name + "]"
+		}
+	}
+	return rows
+}
+
+// placeholder returns what stands for the value of a flag, which its usage has in backquotes, and the usage
+// without the quotes.
+func placeholder(f cli.Flag) (value, usage string) {
+	usage = f.(cli.DocGenerationFlag).GetUsage()
+	if before, rest, ok := strings.Cut(usage, "`"); ok {
+		if name, after, ok := strings.Cut(rest, "`"); ok {
+			return name, before + name + after
+		}
+	}
+	switch f.(type) {
+	case *cli.IntFlag, *cli.Uint64Flag, *cli.Float64Flag:
+		return "N", usage
+	case *cli.DurationFlag:
+		return "TIME", usage
+	}
+	return "NAME", usage
+}
+
+// definitions prints rows of a name and its text in two columns, the text wrapped at [helpWidth].
+func definitions(rows [][2]string) string {
+	const most = 26 // columns of a name beside its text; a longer one has a line of its own
+	column := 0
+	for _, row := range rows {
+		if n := utf8.RuneCountInString(row[0]); n <= most {
+			column = max(column, n)
+		}
+	}
+	var out strings.Builder
+	for _, row := range rows {
+		lines := wrapped(row[1], helpWidth-column-4)
+		if utf8.RuneCountInString(row[0]) > column {
+			lines = append([]string{""}, lines...)
+		}
+		for i, line := range lines {
+			name := ""
+			if i == 0 {
+				name = row[0]
+			}
+			out.WriteString(strings.TrimRight(fmt.Sprintf("  %-*s  %s", column, name, line), " ") + "\n")
+		}
+	}
+	return out.String()
+}
+
+// continued breaks commands that are longer than [helpWidth] as a shell reads them.
+func continued(example string) string {
+	var out []string
+	for line := range strings.Lines(example) {
+		parts := wrapped(line, helpWidth-len(" \\"))
+		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+		out = append(out, indent+strings.Join(parts, " \\\n             "))
+	}
+	return strings.Join(out, "\n")
+}
+
+// filled wraps paragraphs at [helpWidth]. A line that begins with a space is not part of one.
+func filled(text string) string {
+	var out []string
+	paragraph := ""
+	end := func() {
+		if paragraph != "" {
+			out, paragraph = append(out, wrapped(paragraph, helpWidth)...), ""
+		}
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if line == "" || line[0] == ' ' {
+			end()
+			out = append(out, line)
+			continue
+		}
+		paragraph += " " + line
+	}
+	end()
+	return strings.Join(out, "\n")
+}
+
+// wrapped breaks a text into lines of at most so many columns.
+func wrapped(text string, width int) (lines []string) {
+	line := ""
+	for _, word := range strings.Fields(text) {
+		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
+			lines, line = append(lines, line), ""
+		}
+		line = strings.TrimLeft(line+" "+word, " ")
+	}
+	return append(lines, line)
+}

@@ -1,0 +1,136 @@
+package main
+
+import (
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/lra"
+)
+
+// TestHelp: the help of every command has an example, few and short lines, and ends with the command that
+// shows the flags that it leaves out, where it does.
+func TestHelp(t *testing.T) {
+	var check func(c *cli.Command, path ...string)
+	check = func(c *cli.Command, path ...string) {
+		help, whole := succeed(t, "", append(path, "--help")...), succeed(t, "", append(path, "--help-all")...)
+		name, most := strings.Join(path, " "), 60
+		if name == "data convert" {
+			most = 64
+		}
+		if len(path) == 2 && path[0] == "train" {
+			most = 50
+		}
+		if n := strings.Count(help, "\n"); n >= most {
+			t.Errorf("%s --help has %d lines, expected fewer than %d", name, n, most)
+		}
+		if !strings.Contains(help, "Example") {
+			t.Errorf("%s --help has no example", name)
+		}
+		if strings.Contains(whole, "(default: false)") {
+			t.Errorf("%s --help says that a switch is off unless it is given", name)
+		}
+		checkLines(t, name, whole)
+		for line := range strings.Lines(help) {
+			if strings.HasPrefix(line, "  -") && !strings.Contains(whole, line) {
+				t.Errorf("%s --help-all lacks the line %q", name, line)
+			}
+		}
+		hidden := 0
+		for _, f := range c.Flags {
+			heading := f.(cli.CategorizableFlag).GetCategory()
+			base, rare := strings.CutSuffix(heading, advancedSuffix)
+			if !slices.Contains(groups, base) {
+				t.Errorf("%s: --%s stands under %q, which is not one of the headings", name, f.Names()[0], heading)
+			}
+			if shown := shows(help, f); rare == shown && !isHelp(f) {
+				t.Errorf("%s --help shows --%s: %v, which is advanced: %v", name, f.Names()[0], shown, rare)
+			}
+			if !shows(whole, f) && !isHelp(f) {
+				t.Errorf("%s --help-all does not show --%s", name, f.Names()[0])
+			}
+			if rare {
+				hidden++
+			}
+		}
+		lines := strings.Split(strings.TrimSpace(help), "\n")
+		if refers := strings.HasSuffix(lines[len(lines)-1], "advanced flags: sftseq "+name+" --help-all"); refers != (hidden > 0) || (help == whole) == (hidden > 0) {
+			t.Errorf("%s --help leaves out %d flags, and its last line is %q", name, hidden, lines[len(lines)-1])
+		}
+		for _, s := range c.Subcommands {
+			if slices.Contains([]string{"cloud", "graph", "components", "component-parts", "molecules", "superpixels"}, s.Name) {
+				continue // the texts of what is about to leave
+			}
+			check(s, append(slices.Clip(path), s.Name)...)
+		}
+	}
+	for _, c := range newApp().Commands {
+		check(c, c.Name)
+	}
+	if help := succeed(t, "", "--help"); strings.Count(help, "\n") > 40 || help != succeed(t, "") || help != succeed(t, "", "help") {
+		t.Errorf("the help of the program: %s", help)
+	}
+	if succeed(t, "", "help", "predict") != succeed(t, "", "predict", "--help") {
+		t.Error("help predict differs from predict --help")
+	}
+}
+
+// checkLines: no line is longer than helpWidth, and no flag has more than two.
+func checkLines(t *testing.T, name, help string) {
+	of, n := "", 0
+	for line := range strings.Lines(help) {
+		if columns := utf8.RuneCountInString(strings.TrimRight(line, "\n")); columns > helpWidth {
+			t.Errorf("%s --help-all has %d columns, expected at most %d: %s", name, columns, helpWidth, line)
+		}
+		switch {
+		case strings.HasPrefix(line, "  -"):
+			of, n = line, 1
+		case of != "" && strings.HasPrefix(line, "   "):
+			if n++; n == 3 {
+				t.Errorf("%s --help-all has more than two lines of %s", name, of)
+			}
+		default:
+			of = ""
+		}
+	}
+}
+
+// shows reports whether a help has a line that begins with a flag.
+func shows(help string, f cli.Flag) bool {
+	row := flagRows([]cli.Flag{f})[0]
+	return strings.Contains(help, "\n  "+row[0]+" ") || strings.Contains(help, "\n  "+row[0]+"\n")
+}
+
+func isHelp(f cli.Flag) bool { return f.Names()[0] == "help" || f.Names()[0] == "help-all" }
+
+// TestFlagsOfTasks: train defines a flag for the tasks whose data can use it, and for custom.
+func TestFlagsOfTasks(t *testing.T) {
+	for name, want := range map[string]func(*lra.Task) bool{
+		"point-rotation":  func(task *lra.Task) bool { return slices.Contains(task.Features, "z") },
+		"point-shift":     func(task *lra.Task) bool { return slices.Contains(task.Features, "z") },
+		"input":           func(task *lra.Task) bool { return task.Features != nil },
+		"embedding-init":  func(task *lra.Task) bool { return task.Tokenizer != nil },
+		"sinusoid-dim":    func(task *lra.Task) bool { return task.Tokenizer != nil },
+		"class-weights":   func(task *lra.Task) bool { return task.Labels != nil },
+		"regression-loss": func(task *lra.Task) bool { return task.Numbers != nil },
+		"mask-rate":       func(*lra.Task) bool { return false },
+		"select":          func(*lra.Task) bool { return true },
+	} {
+		for _, task := range lra.Tasks() {
+			help := succeed(t, "", "train", task.Name, "--help-all")
+			if shown := strings.Contains(help, "\n  --"+name+" "); shown != want(task) {
+				t.Errorf("train %s --help-all shows --%s: %v", task.Name, name, shown)
+			}
+		}
+		if help := succeed(t, "", "train", "custom", "--help-all"); strings.Contains(help, "\n  --"+name+" ") == (name == "mask-rate") {
+			t.Errorf("train custom --help-all and --%s: %s", name, help)
+		}
+	}
+	config := writeText(t, filepath.Join(t.TempDir(), "flags.json"), `{"point-rotation": "z"}`)
+	refuse(t, exitError, `unknown flag "point-rotation": listops has no --point-rotation, which is for `, "",
+		"train", "listops", "--config", config, "--out", filepath.Join(t.TempDir(), "run"))
+}
