@@ -26,8 +26,10 @@ Example: sftseq bench model --length 1024,2048,4096 --what forward`,
 
 // benchFlags are those of every measurement.
 func benchFlags(more ...cli.Flag) []cli.Flag {
-	return slices.Concat(more, deviceFlags(device.FP32),
-		group(deviceGroup, &cli.IntFlag{Name: "threads", Value: 1, Usage: "compute with `N` CPU threads; 0 is all"}),
+	onDevice := deviceFlags(device.FP32)
+	threads := flagCalled(onDevice, "threads").(*cli.IntFlag)
+	threads.Value, threads.DefaultText = 1, "1; 0 is all"
+	return slices.Concat(more, onDevice,
 		group(outputGroup, &cli.BoolFlag{Name: "json", Usage: "print one JSON object a line"}))
 }
 

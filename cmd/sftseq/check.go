@@ -26,7 +26,7 @@ Example: sftseq check --device vulkan`,
 precision, and prints the largest error as a fraction of the tolerance. Failures are named below the
 table, and the exit status is 1. --golden compares logits, gradients and losses of whole models with
 those of double precision. More: docs/architecture.md`,
-		Flags: append(deviceFlags(device.FP32), threadsFlag(),
+		Flags: append(deviceFlags(device.FP32),
 			&cli.StringFlag{Name: "golden", Usage: "check the models in `DIR`, in place of the kernels", TakesFile: true},
 			&cli.StringFlag{Name: "only", Usage: "check kernels, or models, whose names contain `NAME`"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a kernel, or a model"},

@@ -29,6 +29,7 @@ func deviceFlags(precision device.Precision) []cli.Flag {
 		deviceFlag(),
 		&cli.StringFlag{Name: "precision", Value: string(precision), Category: deviceGroup,
 			Usage: "multiply matrices in `KIND`: fp32, mixed (16-bit operands) or auto"},
+		&cli.IntFlag{Name: "threads", Category: deviceGroup, Usage: "compute with `N` CPU threads", DefaultText: "all"},
 	}
 }
 

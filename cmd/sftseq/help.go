@@ -200,13 +200,20 @@ func definitions(rows [][2]string) string {
 	return out.String()
 }
 
-// continued breaks commands that are longer than [helpWidth] as a shell reads them.
+// continued breaks commands that are longer than [helpWidth] before flags, as a shell reads them.
 func continued(example string) string {
 	var out []string
 	for line := range strings.Lines(example) {
-		parts := wrapped(line, helpWidth-len(" \\"))
-		indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
-		out = append(out, indent+strings.Join(parts, " \\\n             "))
+		line = strings.TrimRight(line, "\n")
+		if utf8.RuneCountInString(line) > helpWidth {
+			parts := strings.Split(strings.TrimLeft(line, " "), " --")
+			for i := range parts[1:] {
+				parts[i+1] = "--" + parts[i+1]
+			}
+			indent := line[:len(line)-len(strings.TrimLeft(line, " "))]
+			line = indent + strings.Join(joined(parts, helpWidth-len(indent)-len(" \\")), " \\\n             ")
+		}
+		out = append(out, line)
 	}
 	return strings.Join(out, "\n")
 }
@@ -233,9 +240,12 @@ func filled(text string) string {
 }
 
 // wrapped breaks a text into lines of at most so many columns.
-func wrapped(text string, width int) (lines []string) {
+func wrapped(text string, width int) []string { return joined(strings.Fields(text), width) }
+
+// joined puts words into lines of at most so many columns.
+func joined(words []string, width int) (lines []string) {
 	line := ""
-	for _, word := range strings.Fields(text) {
+	for _, word := range words {
 		if line != "" && utf8.RuneCountInString(line)+1+utf8.RuneCountInString(word) > width {
 			lines, line = append(lines, line), ""
 		}

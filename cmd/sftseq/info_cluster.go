@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"text/tabwriter"
@@ -30,12 +29,11 @@ const defaultLatency = 50 * time.Microsecond
 
 // clusterFlags are those of a simulation, beside the model.
 func clusterFlags() []cli.Flag {
-	return slices.Concat(deviceFlags(device.FP32), group(deviceGroup, threadsFlag()),
-		advanced(deviceGroup,
-			&cli.StringFlag{Name: "cluster", Usage: fmt.Sprintf("simulate up to `W,BANDWIDTH` ranks (at most %d), such as 64,10Gbit; ,LATENCY may follow (%v)", mostRanks, defaultLatency)},
-			&cli.IntFlag{Name: "batch", Usage: "simulate steps of `ROWS`", DefaultText: "batch of the model's training"},
-			&cli.IntFlag{Name: "length", Usage: "simulate rows of `TOKENS`", DefaultText: fmt.Sprintf("%d, or the most that the model accepts", bench.PeerLength)},
-			&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit the memory of the measurement to `SIZE`"}))
+	return append(deviceFlags(device.FP32), advanced(deviceGroup,
+		&cli.StringFlag{Name: "cluster", Usage: fmt.Sprintf("simulate up to `W,BANDWIDTH` ranks (at most %d), such as 64,10Gbit; ,LATENCY may follow (%v)", mostRanks, defaultLatency)},
+		&cli.IntFlag{Name: "batch", Usage: "simulate steps of `ROWS`", DefaultText: "batch of the model's training"},
+		&cli.IntFlag{Name: "length", Usage: "simulate rows of `TOKENS`", DefaultText: fmt.Sprintf("%d, or the most that the model accepts", bench.PeerLength)},
+		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit the memory of the measurement to `SIZE`"})...)
 }
 
 // cluster is what --cluster asks for.

@@ -24,11 +24,7 @@ func modelsFlag() cli.Flag {
 
 // modelFlags are those of every command that runs what a flag names.
 func modelFlags(model cli.Flag) []cli.Flag {
-	return append(append([]cli.Flag{model}, deviceFlags(device.FP32)...), threadsFlag())
-}
-
-func threadsFlag() cli.Flag {
-	return &cli.IntFlag{Name: "threads", Category: deviceGroup, Usage: "compute with `N` CPU threads", DefaultText: "all"}
+	return append([]cli.Flag{model}, deviceFlags(device.FP32)...)
 }
 
 // loadModel reads --model.

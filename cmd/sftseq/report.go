@@ -34,7 +34,7 @@ or pictures. A run may still be under way. More: docs/reports.md`,
 			group(outputGroup,
 				&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "report.html", Usage: "write the page to `FILE`", TakesFile: true},
 				&cli.IntFlag{Name: "examples", Value: 6, Usage: "show `N` rows of each run"}),
-			deviceFlags(device.FP32), group(deviceGroup, threadsFlag())),
+			deviceFlags(device.FP32)),
 		Action: reportRuns,
 	}
 }

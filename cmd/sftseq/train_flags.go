@@ -84,7 +84,6 @@ func runFlags(task *lra.Task) []cli.Flag {
 			&cli.IntFlag{Name: "stop-at", Usage: "stop after step `STEP`; --resume continues to the same end"}),
 		deviceFlags(device.Fastest),
 		group(deviceGroup,
-			threadsFlag(),
 			&cli.StringFlag{Name: "memory", Value: "4GiB", DefaultText: "4GiB; of a GPU all", Usage: "limit memory to `SIZE`, with the same result"}),
 		rankFlags(),
 	)
