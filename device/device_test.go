@@ -6,21 +6,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/vk"
 )
 
 func TestOpenCPU(t *testing.T) {
 	for _, p := range []Precision{"", FP32, Fastest} {
-		d, err := Open(Options{Name: "cpu", Threads: 3, Precision: p})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(Open(Options{Name: "cpu", Threads: 3, Precision: p}))(t)
 		if d.Slots() != 3 || !strings.HasPrefix(d.Name(), "cpu ") {
 			t.Errorf("%s: %d slots with 3 threads", d.Name(), d.Slots())
 		}
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, d.Close())
 	}
 }
 
@@ -47,9 +43,7 @@ func TestValidate(t *testing.T) {
 		if c.want == "" {
 			continue
 		}
-		if _, err := Open(c.options); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("opened %+v: error %v", c.options, err)
-		}
+		must.Fail(t, c.want, "opened", c.options)(Open(c.options))
 	}
 }
 
@@ -134,9 +128,7 @@ func TestChoose(t *testing.T) {
 		t.Errorf("auto without Vulkan: %v, %v", info, err)
 	}
 	for _, name := range []string{"vulkan", "vulkan:0"} {
-		if _, err := (Options{Name: name}).choose(nil, missing); !errors.Is(err, missing) {
-			t.Errorf("%s without Vulkan: error %v", name, err)
-		}
+		must.FailWith(t, missing, name, "without Vulkan")((Options{Name: name}).choose(nil, missing))
 	}
 }
 
@@ -154,9 +146,7 @@ func TestList(t *testing.T) {
 	for _, i := range devices {
 		d, err := Open(Options{Name: i.Device})
 		if i.Missing != "" {
-			if err == nil || !strings.Contains(err.Error(), i.Missing) {
-				t.Errorf("%s: error %v, expected %s", i.Device, err, i.Missing)
-			}
+			must.Fail(t, i.Missing, i.Device)(err)
 			continue
 		}
 		if err != nil {
@@ -166,17 +156,13 @@ func TestList(t *testing.T) {
 		if !strings.HasPrefix(d.Name(), i.Device) {
 			t.Errorf("%s opened %s", i.Device, d.Name())
 		}
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, d.Close())
 		d, err = Open(Options{Name: i.Device, Precision: Mixed})
 		if (err == nil) != i.Mixed {
 			t.Errorf("%s: mixed precision is said to be %v, error %v", i.Device, i.Mixed, err)
 		}
 		if err == nil {
-			if err := d.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Check(t, d.Close())
 		}
 	}
 }

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"unicode"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // root is the module's directory, seen from this package's.
@@ -32,21 +34,12 @@ const placeholder = "NAME"
 // TestReferences checks that the files, names and folders on the pages exist. Pages of
 // experiments name the files of their day.
 func TestReferences(t *testing.T) {
-	pages, err := filepath.Glob("*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	records, err := filepath.Glob("adr/*.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must.Get(filepath.Glob("*.md"))(t)
+	records := must.Get(filepath.Glob("adr/*.md"))(t)
 	declared := map[string]map[string]bool{}
 	found := 0
 	for _, page := range append(pages, records...) {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(page))(t)
 		for _, m := range reference.FindAllStringSubmatch(string(text), -1) {
 			file, names, dir := m[1], m[2], m[3]
 			if dir != "" {
@@ -270,7 +263,7 @@ func TestFileLength(t *testing.T) {
 func goFiles(t *testing.T, visit func(path string, text []byte)) {
 	t.Helper()
 	tree := os.DirFS(root)
-	err := fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
+	must.Succeed(t, fs.WalkDir(tree, ".", func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
 			return err
 		}
@@ -289,10 +282,7 @@ func goFiles(t *testing.T, visit func(path string, text []byte)) {
 		}
 		visit(path, text)
 		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 }
 
 // Links of a page, and what a link to a place in a page may name.
@@ -306,10 +296,7 @@ var (
 func TestLinks(t *testing.T) {
 	pages := []string{filepath.Join(root, "README.md")}
 	for _, pattern := range []string{"*.md", "adr/*.md", "experiments/*.md", "../examples/*.md", "../examples/*/README.md"} {
-		found, err := filepath.Glob(pattern)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(filepath.Glob(pattern))(t)
 		pages = append(pages, found...)
 	}
 	for _, page := range pages {
@@ -333,10 +320,7 @@ func TestLinks(t *testing.T) {
 
 // prose is a page without its blocks of code.
 func prose(t *testing.T, page string) string {
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(page))(t)
 	return code.ReplaceAllString(string(text), "")
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/export"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -16,24 +17,16 @@ import (
 func TestExportPage(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	testenv.NeedTorch(t)
-	m, err := sft.Load(filepath.Join(root, "sft/testdata/golden/pre"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(sft.Load(filepath.Join(root, "sft/testdata/golden/pre")))(t)
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "listops-pytorch")
-	if err := export.PyTorch(m, folder); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, export.PyTorch(m, folder))
 	command := exec.CommandContext(t.Context(), testenv.Python, "-c", codeBlock(t, "export.md", "python"))
 	command.Dir, command.Env = dir, append(os.Environ(), "OMP_NUM_THREADS=1")
 	if out, err := command.CombinedOutput(); err != nil || len(out) > 0 {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	tuned, err := export.FromPyTorch(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tuned := must.Get(export.FromPyTorch(folder))(t)
 	if slices.Equal(tuned.Weights, m.Weights) {
 		t.Error("the step has changed no weight")
 	}

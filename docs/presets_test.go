@@ -8,16 +8,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/lra"
 )
 
 // TestPresetsOfResults: what train --help says that a preset reaches, and how long it takes,
 // is what results.md says.
 func TestPresetsOfResults(t *testing.T) {
-	page, err := os.ReadFile("results.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("results.md"))(t)
 	for _, task := range lra.Tasks() {
 		for _, p := range task.Presets {
 			if p.Reached == nil {
@@ -44,10 +42,7 @@ func TestPresetsOfResults(t *testing.T) {
 
 // TestMeasuredOfResults: what train --help says in words of a preset is in its row of results.md.
 func TestMeasuredOfResults(t *testing.T) {
-	page, err := os.ReadFile("results.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("results.md"))(t)
 	number := regexp.MustCompile(`\d+\.\d+`)
 	for _, task := range lra.Tasks() {
 		for _, p := range task.Presets {

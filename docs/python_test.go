@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -89,26 +90,18 @@ func TestPythonOfTheProgram(t *testing.T) {
 		for _, b := range []byte(text) {
 			tokens = append(tokens, int(b)+1)
 		}
-		line, err := json.Marshal(map[string]any{"id": i, "tokens": tokens})
-		if err != nil {
-			t.Fatal(err)
-		}
+		line := must.Get(json.Marshal(map[string]any{"id": i, "tokens": tokens}))(t)
 		inputs += string(line) + "\n"
 	}
 	for name, text := range map[string]string{"reviews.csv": table, "inputs.jsonl": inputs} {
-		if err := os.WriteFile(at(name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(at(name), []byte(text), 0o666))
 	}
 	program("", "data", "convert", "--from", at("reviews.csv"), "--to", at("data"), "--text", "review", "--label", "stars",
 		"--tokenizer", "byte", "--split", "0.5,0.25,0.25")
 	program("", "train", "custom", "--data", at("data"), "--out", at("run"), "--device", "cpu", "--steps", "8", "--hidden", "16",
 		"--sampler-noise", "always", "--drop-token", "0.2", "--input-window", "50")
 	want := logitLines(t, strings.NewReader(program(inputs, "predict", "--model", at("run"), "--device", "cpu")))
-	input, err := os.Open(at("inputs.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	input := must.Get(os.Open(at("inputs.jsonl")))(t)
 	defer input.Close()
 	compareLines(t, logitLines(t, strings.NewReader(runPython(t, input, script, at("run")))), want)
 }
@@ -116,34 +109,20 @@ func TestPythonOfTheProgram(t *testing.T) {
 // noisy is a golden model that samples by chance.
 func noisy(t *testing.T, name string) string {
 	t.Helper()
-	m, err := sft.Load(filepath.Join(root, "sft/testdata/golden", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(sft.Load(filepath.Join(root, "sft/testdata/golden", name)))(t)
 	m.Config.SamplerNoise = "always"
 	dir := t.TempDir()
-	if err := m.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.Save(dir))
 	return dir
 }
 
 // scoredLines are the logits that the program's own scorer gives.
 func scoredLines(t *testing.T, dir, inputs string) (lines []logitLine) {
 	t.Helper()
-	m, err := sft.Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	scorer, err := sft.NewScorer(m, cpu.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(sft.Load(dir))(t)
+	scorer := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
 	defer scorer.Close()
-	text, err := os.ReadFile(inputs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(inputs))(t)
 	for line := range bytes.Lines(text) {
 		var in struct {
 			ID     int     `json:"id"`
@@ -151,13 +130,8 @@ func scoredLines(t *testing.T, dir, inputs string) (lines []logitLine) {
 			A      []int32 `json:"tokens_a"`
 			B      []int32 `json:"tokens_b"`
 		}
-		if err := json.Unmarshal(line, &in); err != nil {
-			t.Fatal(err)
-		}
-		out, err := scorer.Examples(t.Context(), []seq.Example{{A: append(in.Tokens, in.A...), B: in.B}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(line, &in))
+		out := must.Get(scorer.Examples(t.Context(), []seq.Example{{A: append(in.Tokens, in.A...), B: in.B}}))(t)
 		l := logitLine{ID: in.ID}
 		for _, v := range out[0].Logits {
 			l.Logits = append(l.Logits, float64(v))
@@ -169,10 +143,7 @@ func scoredLines(t *testing.T, dir, inputs string) (lines []logitLine) {
 
 func goldenLines(t *testing.T, name string) []logitLine {
 	t.Helper()
-	file, err := os.Open(filepath.Join(root, "sft/testdata/golden", name, "expected.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open(filepath.Join(root, "sft/testdata/golden", name, "expected.jsonl")))(t)
 	defer file.Close()
 	return logitLines(t, file)
 }
@@ -192,19 +163,14 @@ func pageScript(t *testing.T) string {
 	t.Helper()
 	testenv.NeedTorch(t)
 	script := filepath.Join(t.TempDir(), "sft.py")
-	if err := os.WriteFile(script, []byte(codeBlock(t, "python.md", "python")), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(script, []byte(codeBlock(t, "python.md", "python")), 0o666))
 	return script
 }
 
 // TestPythonRefuses: a configuration that the script does not cover is named.
 func TestPythonRefuses(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
-	text, err := os.ReadFile(filepath.Join(root, "sft/testdata/golden/pre/config.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(root, "sft/testdata/golden/pre/config.json")))(t)
 	// The script's own load reads each of the configurations that follow, in one process.
 	load := `import sys; sys.path.insert(0, sys.argv[1]); import sft
 for folder in sys.argv[2:]:
@@ -220,18 +186,11 @@ for folder in sys.argv[2:]:
 		{"residual_scale", true, "True"}, {"what_comes_next", true, "True"},
 	} {
 		var config map[string]any
-		if err := json.Unmarshal(text, &config); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(text, &config))
 		config[c.key] = c.value
-		changed, err := json.Marshal(config)
-		if err != nil {
-			t.Fatal(err)
-		}
+		changed := must.Get(json.Marshal(config))(t)
 		dir := t.TempDir()
-		if err := os.WriteFile(filepath.Join(dir, "config.json"), changed, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, "config.json"), changed, 0o666))
 		args = append(args, dir)
 		want += fmt.Sprintf("%s: %s is %s, this script covers\n", dir, c.key, c.shown)
 	}
@@ -244,10 +203,7 @@ for folder in sys.argv[2:]:
 // codeBlock returns the only fenced block of a language in a page.
 func codeBlock(t *testing.T, page, language string) string {
 	t.Helper()
-	text, err := os.ReadFile(page)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(page))(t)
 	parts := strings.Split(string(text), "```"+language+"\n")
 	if len(parts) != 2 {
 		t.Fatalf("%s has %d blocks of %s, want 1", page, len(parts)-1, language)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -28,9 +29,7 @@ func tarOf(t testing.TB, members []member) []byte {
 		}
 		io.WriteString(w, m.text)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
 	return out.Bytes()
 }
 
@@ -47,9 +46,7 @@ func FuzzReviews(f *testing.F) {
 	f.Add("test/neg/0_1.txt\t\n")
 	path := filepath.Join(f.TempDir(), "x.tar")
 	read := func(t *testing.T, members []member) (map[string][]seq.Example, error) {
-		if err := os.WriteFile(path, tarOf(t, members), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, tarOf(t, members), 0o666))
 		data := imdb{from: path, films: map[bool][]string{}}
 		err := eachFile(t.Context(), path, nil, data.read)
 		var splits map[string][]review
@@ -65,9 +62,7 @@ func FuzzReviews(f *testing.F) {
 		out := map[string][]seq.Example{}
 		for name, reviews := range splits {
 			for e, err := range data.rows(reviews) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				out[name] = append(out[name], e)
 			}
 		}
@@ -111,9 +106,7 @@ func FuzzArchive(f *testing.F) {
 	f.Add(small[:700], true)
 	var sparse bytes.Buffer // claims more than there is
 	w := tar.NewWriter(&sparse)
-	if err := w.WriteHeader(&tar.Header{Name: "docs/c.txt", Mode: 0o600, Size: 600, Format: tar.FormatGNU}); err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, w.WriteHeader(&tar.Header{Name: "docs/c.txt", Mode: 0o600, Size: 600, Format: tar.FormatGNU}))
 	sparse.Write(make([]byte, 1024))
 	f.Add(sparse.Bytes(), true)
 	dir := f.TempDir()
@@ -123,9 +116,7 @@ func FuzzArchive(f *testing.F) {
 		if mend {
 			archive = withChecksums(archive)
 		}
-		if err := os.WriteFile(path, archive, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, archive, 0o666))
 		documents, err := readDocuments(t.Context(), dir, ConvertOptions{Documents: path})
 		if err != nil && !strings.HasPrefix(err.Error(), path+": ") {
 			t.Fatalf("the error does not begin with the file: %v", err)

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cloud"
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // modelNetFolder writes the layout of ModelNet40 with so many lamps for training and one for the test.
@@ -16,12 +17,8 @@ func modelNetFolder(t *testing.T, lamps int) string {
 	from := t.TempDir()
 	write := func(name, text string) {
 		path := filepath.Join(from, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	train := ""
 	for i := range lamps + 1 {
@@ -41,9 +38,7 @@ func modelNetFolder(t *testing.T, lamps int) string {
 // the test.
 func TestCloudsForValidation(t *testing.T) {
 	d, err := ModelNet40.Convert(context.Background(), modelNetFolder(t, 400), t.TempDir(), ConvertOptions{Points: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	s := d.Manifest.Splits
 	// Of 400 draws at 0.1, 40 are expected; the standard deviation is 6.
 	if s["train"].Rows+s["val"].Rows != 400 || s["val"].Rows < 28 || s["val"].Rows > 52 || s["test"].Rows != 1 {
@@ -59,23 +54,17 @@ func TestOfficialFiles(t *testing.T) {
 		return err
 	}
 	from := modelNetFolder(t, 1)
-	if err := os.Remove(filepath.Join(from, cloud.ModelNetClasses)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Remove(filepath.Join(from, cloud.ModelNetClasses)))
 	if err := convert(ModelNet40, from); err == nil || err.Error() != from+": modelnet40_shape_names.txt is missing" {
 		t.Error(err)
 	}
-	if err := os.Mkdir(filepath.Join(from, cloud.ModelNetClasses), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Mkdir(filepath.Join(from, cloud.ModelNetClasses), 0o777))
 	if err := convert(ModelNet40, from); err == nil || err.Error() != from+": expected a file modelnet40_shape_names.txt, found a directory" {
 		t.Error(err)
 	}
 	shapes := t.TempDir()
 	for _, name := range []string{cloud.ShapeNetCategories, "train_test_split"} { // which should be a folder
-		if err := os.WriteFile(filepath.Join(shapes, name), []byte("Mug\t1\n"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(shapes, name), []byte("Mug\t1\n"), 0o666))
 	}
 	if err := convert(ShapeNetPart, shapes); err == nil || !strings.HasSuffix(err.Error(), "train_test_split/shuffled_train_file_list.json: not a directory") {
 		t.Error(err)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -51,13 +52,9 @@ func TestCustomPreset(t *testing.T) {
 		if s.EvalEvery < 1 || !s.FollowsEnd() && math.Abs(math.Pow(s.DecayRate, float64(s.Epochs/s.StepSize))-0.1) > 0.02 {
 			t.Errorf("%d rows of %d tokens: the rate falls by %g every %d of %d epochs; evaluations every %d steps", c.rows, c.length, s.DecayRate, s.StepSize, s.Epochs, s.EvalEvery)
 		}
-		if err := p.Settings.Validate(); err != nil {
-			t.Errorf("%d rows of %d tokens: %v", c.rows, c.length, err)
-		}
+		must.Check(t, p.Settings.Validate(), c.rows, "rows of", c.length, "tokens")
 		p.Config.Task, p.Config.VocabSize, p.Config.NumLabels = task, 257, 2
-		if err := p.Config.Validate(); err != nil {
-			t.Errorf("%d rows of %d tokens: %v", c.rows, c.length, err)
-		}
+		must.Check(t, p.Config.Validate(), c.rows, "rows of", c.length, "tokens")
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -12,10 +13,7 @@ import (
 // the same seed gives the same graphs.
 func TestGraphs(t *testing.T) {
 	o := GraphsOptions{Train: 150, Test: 3, Nodes: 40, Degree: 4, Seed: 7}
-	d, err := GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "a"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "a"), o))(t)
 	again, err := GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "b"), o)
 	if err != nil || again.Fingerprint() != d.Fingerprint() {
 		t.Errorf("another fingerprint: %v", err)
@@ -24,10 +22,7 @@ func TestGraphs(t *testing.T) {
 	if other, err := GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
 		t.Errorf("the same fingerprint of another seed: %v", err)
 	}
-	f, err := d.Open("train")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(d.Open("train"))(t)
 	defer f.Close()
 	alike, edges, rows := [3]float64{}, [3]float64{}, [3]int{}
 	for i := range f.Len() {
@@ -75,8 +70,6 @@ func TestGraphsRefused(t *testing.T) {
 		if d, err := GenerateGraphs(t.Context(), dir, o); err == nil {
 			t.Errorf("%+v: %v", o, d)
 		}
-		if _, err := seq.OpenDataset(dir); err == nil {
-			t.Errorf("%+v: a data set is there", o)
-		}
+		must.Fail(t, "", o, "a data set is there")(seq.OpenDataset(dir))
 	}
 }

@@ -7,25 +7,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // firstIDs are the ids of a split's first record batch.
 func firstIDs(t *testing.T, d *seq.Dataset, split string) (ids []string) {
 	t.Helper()
-	path, err := d.Path(split)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := seq.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(d.Path(split))(t)
+	r := must.Get(seq.Open(path))(t)
 	defer r.Close()
-	rows, err := r.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(r.Next())(t)
 	for i := range rows.Len() {
 		ids = append(ids, rows.ID(i))
 	}
@@ -38,17 +30,12 @@ func TestImportedIDs(t *testing.T) {
 	for i := range 5 {
 		files["data_batch_"+string(rune('1'+i))+".bin"] = batch(4)
 	}
-	images, err := Image.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	images := must.Get(Image.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}))(t)
 	if got := fmt.Sprint(firstIDs(t, images, "val"), firstIDs(t, images, "test")); got != "[data_batch_5.bin:2 data_batch_5.bin:3] [test_batch.bin:0 test_batch.bin:1 test_batch.bin:2]" {
 		t.Errorf("images: %s", got)
 	}
 	texts, err := Text.Convert(context.Background(), archive(t, reviews(), "aclImdb/"), t.TempDir(), ConvertOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for split, from := range map[string]string{"train": "train", "val": "train", "test": "test"} {
 		seen := map[string]bool{}
 		for _, id := range firstIDs(t, texts, split) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
@@ -35,9 +36,7 @@ func FuzzCIFAR(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "x.bin")
 	f.Fuzz(func(t *testing.T, text []byte) {
 		defer testenv.FuzzLimits(t, 16<<20+2000*len(text))()
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, text, 0o666))
 		plain, err := source.Decompress(bytes.NewReader(text))
 		if err == nil {
 			text, err = io.ReadAll(plain)
@@ -91,11 +90,9 @@ func grayPixels(pixels []byte) (out []int32) {
 // FuzzPNG: a picture of Pathfinder's has 32×32 gray pixels, or is an error; what was read is
 // read again from a gray picture of it.
 func FuzzPNG(f *testing.F) {
-	encoded := func(of picture.Image) []byte {
+	encoded := func(t testing.TB, of picture.Image) []byte {
 		var out bytes.Buffer
-		if err := png.Encode(&out, of); err != nil {
-			f.Fatal(err)
-		}
+		must.Succeed(t, png.Encode(&out, of))
 		return out.Bytes()
 	}
 	whole := picture.Rect(0, 0, size, size)
@@ -105,15 +102,13 @@ func FuzzPNG(f *testing.F) {
 		deep.Pix[2*i], colours.Pix[4*i], colours.Pix[4*i+3] = byte(i), byte(i*i), byte(i/2)
 	}
 	for _, of := range []picture.Image{gray, deep, colours, palette, picture.NewGray(picture.Rect(0, 0, size, 1))} {
-		text := encoded(of)
+		text := encoded(f, of)
 		f.Add(text)
 		f.Add(text[:len(text)/2])
 	}
 	path := filepath.Join(f.TempDir(), "x.png")
 	read := func(t *testing.T, text []byte) (seq.Example, error) {
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, text, 0o666))
 		for e, err := range readPathfinder(t.Context(), []pathfinderImage{{path, 1}}, nil) {
 			if err != nil && !strings.HasPrefix(err.Error(), path+": ") {
 				t.Fatalf("the error does not begin with the file: %v", err)
@@ -135,7 +130,7 @@ func FuzzPNG(f *testing.F) {
 				t.Fatalf("pixel %d is %d", i, v)
 			}
 		}
-		if b, err := read(t, encoded(again)); err != nil || len(e.A) != size*size || e.Label != 1 || !slices.Equal(b.A, e.A) {
+		if b, err := read(t, encoded(t, again)); err != nil || len(e.A) != size*size || e.Label != 1 || !slices.Equal(b.A, e.A) {
 			t.Fatalf("%d pixels, label %d; read again: %v", len(e.A), e.Label, err)
 		}
 	})
@@ -151,18 +146,12 @@ func FuzzPathfinder(f *testing.F) {
 	dir := f.TempDir()
 	metadata := filepath.Join(dir, "metadata", "0.npy")
 	for path, text := range map[string]string{metadata: "", filepath.Join(dir, "imgs", "0", "sample_0.png"): "picture", filepath.Join(dir, "imgs", "0", "empty.png"): ""} {
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			f.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			f.Fatal(err)
-		}
+		must.Succeed(f, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Succeed(f, os.WriteFile(path, []byte(text), 0o666))
 	}
 	f.Fuzz(func(t *testing.T, text string) {
 		defer testenv.FuzzLimits(t, 4<<20+1000*len(text))()
-		if err := os.WriteFile(metadata, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(metadata, []byte(text), 0o666))
 		images, total, err := pathfinderImages(t.Context(), dir)
 		if err != nil {
 			if !strings.HasPrefix(err.Error(), dir) || !strings.HasPrefix(err.Error(), metadata+":") && !strings.HasPrefix(err.Error(), dir+": expected at least 10 images") {

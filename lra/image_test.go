@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
@@ -17,16 +18,10 @@ import (
 // each calls row for every row of a split.
 func each(t testing.TB, d *seq.Dataset, split string, row func(seq.Example)) {
 	t.Helper()
-	f, err := d.Open(split)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(d.Open(split))(t)
 	defer f.Close()
 	for i := range f.Len() {
-		e, err := f.Example(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(f.Example(i))(t)
 		row(e)
 	}
 }
@@ -73,23 +68,16 @@ func TestImageOfficial(t *testing.T) {
 		}
 	})
 	for name, got := range map[string][]byte{"cifar10_gray_train.bin.gz": train.Sum(nil), "cifar10_gray_test.bin.gz": test.Sum(nil)} {
-		s, err := source.Open(context.Background(), filepath.Join(from, name), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(source.Open(context.Background(), filepath.Join(from, name), nil))(t)
 		defer s.Close()
 		want := sha256.New()
-		if _, err := io.Copy(want, s); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.Copy(want, s))(t)
 		if string(got) != string(want.Sum(nil)) {
 			t.Errorf("the rows are not those of %s", name)
 		}
 	}
 	d, err = Image.Convert(context.Background(), filepath.Join(from, "rgb_test_first1000.bin.gz"), t.TempDir(), ConvertOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var gray []byte
 	each(t, d, "test", func(e seq.Example) { gray = append(gray, grayRecordOf(e)...) })
 	if len(gray) != 1000*grayRecord || string(gray) != string(first) {
@@ -113,12 +101,8 @@ func folder(t testing.TB, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	return dir
 }
@@ -129,10 +113,7 @@ func TestImageBatches(t *testing.T) {
 	for i := range 5 {
 		files["data_batch_"+string(rune('1'+i))+".bin"] = batch(4 + i)
 	}
-	d, err := Image.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Image.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}))(t)
 	var labels []int32
 	for _, split := range []string{"train", "val", "test"} {
 		each(t, d, split, func(e seq.Example) { labels = append(labels, e.Label) })
@@ -167,9 +148,7 @@ func TestBadImages(t *testing.T) {
 		if name == "a split of many" {
 			o.Split = "val"
 		}
-		if _, err := Image.Convert(context.Background(), folder(t, c.files), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
+		must.Fail(t, c.want, name)(Image.Convert(context.Background(), folder(t, c.files), t.TempDir(), o))
 	}
 }
 

@@ -4,13 +4,13 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -81,15 +81,11 @@ func TestConvert(t *testing.T) {
 		if strings.HasSuffix(name, ".gz") {
 			text = compress(text)
 		}
-		if err := os.WriteFile(filepath.Join(from, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(from, name), []byte(text), 0o666))
 	}
 	var read int64
 	d, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{Progress: func(n int64) { read += n }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if read == 0 {
 		t.Error("no progress")
 	}
@@ -98,50 +94,32 @@ func TestConvert(t *testing.T) {
 			t.Errorf("%s: %d rows, expected %d", split, got, rows)
 		}
 	}
-	if _, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{}); !errors.Is(err, seq.ErrExists) {
-		t.Errorf("error %v", err)
-	}
+	must.FailWith(t, seq.ErrExists)(ListOps.Convert(context.Background(), from, to, ConvertOptions{}))
 	if _, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{Split: "val", Replace: true}); err == nil {
 		t.Error("a split for a directory passes")
 	}
-	if err := os.Remove(filepath.Join(from, "basic_val.tsv.gz")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{Replace: true}); err == nil || !strings.Contains(err.Error(), "basic_val.tsv is missing") {
-		t.Errorf("error %v", err)
-	}
+	must.Succeed(t, os.Remove(filepath.Join(from, "basic_val.tsv.gz")))
+	must.Fail(t, "basic_val.tsv is missing")(ListOps.Convert(context.Background(), from, to, ConvertOptions{Replace: true}))
 }
 
 func TestConvertSingleFiles(t *testing.T) {
 	from, to := filepath.Join(t.TempDir(), "x.tsv"), t.TempDir()
-	if err := os.WriteFile(from, []byte(tsv), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(from, []byte(tsv), 0o666))
 	for _, split := range []string{"", "train"} {
-		if _, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{Split: split}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(ListOps.Convert(context.Background(), from, to, ConvertOptions{Split: split}))(t)
 	}
 	d, err := seq.OpenDataset(to)
 	if err != nil || !reflect.DeepEqual(d.Manifest.SplitNames(), []string{"train", "test"}) {
 		t.Fatalf("%v, %v", d, err)
 	}
-	if err := os.WriteFile(from, []byte(tsv+"oops\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{Split: "val"}); err == nil || !strings.Contains(err.Error(), "x.tsv:4:5") {
-		t.Errorf("error %v", err)
-	}
+	must.Succeed(t, os.WriteFile(from, []byte(tsv+"oops\n"), 0o666))
+	must.Fail(t, "x.tsv:4:5")(ListOps.Convert(context.Background(), from, to, ConvertOptions{Split: "val"}))
 	// The failure leaves the data set as it was.
 	if d, err = seq.OpenDataset(to); err != nil || d.Verify() != nil || len(d.Manifest.Splits) != 2 {
 		t.Errorf("%v, %v", d, err)
 	}
-	if err := os.WriteFile(from, []byte(tsv), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(from, []byte(tsv), 0o666))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if _, err := ListOps.Convert(ctx, from, to, ConvertOptions{Split: "val"}); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	must.FailWith(t, context.Canceled)(ListOps.Convert(ctx, from, to, ConvertOptions{Split: "val"}))
 }

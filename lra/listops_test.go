@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -51,20 +52,14 @@ func TestEvaluate(t *testing.T) {
 		"[MAX 10 ]":     `column 6: expected a digit`,
 		"[MAX 2 \x00 ]": "column 8: expected a digit",
 	} {
-		if _, err := EvaluateListOps(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: error %v, want %q", text, err, want)
-		}
+		must.Fail(t, want, text)(EvaluateListOps(text))
 	}
-	if _, err := new(listOpsMachine).evaluate([]int32{12, 3, 16, 15}); err == nil || !strings.Contains(err.Error(), "index 2") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, "index 2")(new(listOpsMachine).evaluate([]int32{12, 3, 16, 15}))
 }
 
 func TestHostileNesting(t *testing.T) {
 	deep := strings.Repeat("[MAX ", 1<<20)
-	if _, err := EvaluateListOps(deep); err == nil {
-		t.Error("no error")
-	}
+	must.Fail(t, "")(EvaluateListOps(deep))
 	if got, err := EvaluateListOps(deep + "5" + strings.Repeat(" ]", 1<<20)); got != 5 || err != nil {
 		t.Errorf("%d, %v", got, err)
 	}
@@ -76,15 +71,9 @@ func TestOriginalLabels(t *testing.T) {
 	data := testenv.NeedData(t, "listops-nyu")
 	rows := 0
 	for _, name := range []string{"test_d20.tsv.gz", "test_d20a.tsv.gz", "test_d20s.tsv.gz"} {
-		file, err := os.Open(filepath.Join(data, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(os.Open(filepath.Join(data, name)))(t)
 		defer file.Close()
-		plain, err := gzip.NewReader(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		plain := must.Get(gzip.NewReader(file))(t)
 		lines := bufio.NewScanner(plain)
 		lines.Buffer(nil, maxLine)
 		for lines.Scan() {
@@ -95,9 +84,7 @@ func TestOriginalLabels(t *testing.T) {
 			}
 			rows++
 		}
-		if err := lines.Err(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, lines.Err())
 	}
 	if rows != 30000 {
 		t.Errorf("%d rows, expected 30,000", rows)
@@ -191,9 +178,7 @@ func TestGenerateDoesNotDependOnThreads(t *testing.T) {
 		old := runtime.GOMAXPROCS(threads)
 		d, err := ListOps.Generate(context.Background(), t.TempDir(), options)
 		runtime.GOMAXPROCS(old)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		sums = append(sums, d.Manifest.Splits["train"].Checksum+d.Manifest.Splits["test"].Checksum)
 	}
 	if sums[0] != sums[1] || sums[0] != sums[2] {
@@ -204,28 +189,19 @@ func TestGenerateDoesNotDependOnThreads(t *testing.T) {
 func TestGenerate(t *testing.T) {
 	var rows int64
 	dir := t.TempDir()
-	d, err := ListOps.Generate(context.Background(), dir, GenerateOptions{
+	d := must.Get(ListOps.Generate(context.Background(), dir, GenerateOptions{
 		Train: 50, Test: 30, Seed: 9, Rule: &ListOpsRule{MinLength: 2, MaxLength: 6, MaxDepth: 2, MaxArgs: 3},
 		Progress: func(n int64) { rows += n },
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))(t)
 	if rows != 80 || !reflect.DeepEqual(d.Manifest.SplitNames(), []string{"train", "test"}) {
 		t.Errorf("%d rows, splits %v", rows, d.Manifest.SplitNames())
 	}
 	seen := map[string]bool{}
 	for _, split := range d.Manifest.SplitNames() {
-		f, err := d.Open(split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(d.Open(split))(t)
 		defer f.Close()
 		for i := range f.Len() {
-			e, err := f.Example(i)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(f.Example(i))(t)
 			value, err := new(listOpsMachine).evaluate(e.A)
 			if err != nil || value != e.Label || len(e.A) <= 2 || len(e.A) >= 6 {
 				t.Errorf("%v: label %d, value %d, %v", e.A, e.Label, value, err)
@@ -252,9 +228,7 @@ func TestGenerateErrors(t *testing.T) {
 		"ask for fewer rows":                         {Train: 600, Rule: &ListOpsRule{MinLength: 3, MaxLength: 5, MaxDepth: 2, MaxArgs: 2}},
 		"splits: expected at least":                  {},
 	} {
-		if _, err := ListOps.Generate(context.Background(), t.TempDir(), options); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: error %v, want %q", options, err, want)
-		}
+		must.Fail(t, want, options)(ListOps.Generate(context.Background(), t.TempDir(), options))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()

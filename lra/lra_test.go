@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestTasks: tasks have a name each, by which they are found, and data can be had for all.
@@ -26,16 +28,10 @@ func TestTasks(t *testing.T) {
 			t.Errorf("%s: its data can be neither imported nor generated", task.Name)
 		}
 		if task.Import != nil && !task.Import.Converts() {
-			if _, err := task.Convert(t.Context(), "", t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), "sftseq data convert "+task.Name+" ") {
-				t.Errorf("%s: error %v", task.Name, err)
-			}
+			must.Fail(t, "sftseq data convert "+task.Name+" ", task.Name)(task.Convert(t.Context(), "", t.TempDir(), ConvertOptions{}))
 		}
-		if _, err := (&Task{Name: task.Name}).Generate(context.Background(), t.TempDir(), GenerateOptions{}); err == nil || !strings.Contains(err.Error(), "cannot be generated") {
-			t.Errorf("%s without a generator: error %v", task.Name, err)
-		}
-		if _, err := (&Task{Name: task.Name}).Convert(context.Background(), "", t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), "no files to import") {
-			t.Errorf("%s without an importer: error %v", task.Name, err)
-		}
+		must.Fail(t, "cannot be generated", task.Name, "without a generator")((&Task{Name: task.Name}).Generate(context.Background(), t.TempDir(), GenerateOptions{}))
+		must.Fail(t, "no files to import", task.Name, "without an importer")((&Task{Name: task.Name}).Convert(context.Background(), "", t.TempDir(), ConvertOptions{}))
 	}
 	if _, err := Lookup("listop"); err == nil || err.Error() != `task "listop" is not known; known tasks: `+strings.Join(names, ", ") {
 		t.Errorf("error %v", err)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -19,10 +20,7 @@ func drawnImages(t *testing.T, seed uint64, n int, rule PathfinderRule, see func
 		n /= 4
 	}
 	if s := os.Getenv("SFTSEQ_PATHFINDER_IMAGES"); s != "" {
-		var err error
-		if n, err = strconv.Atoi(s); err != nil {
-			t.Fatal(err)
-		}
+		n = must.Get(strconv.Atoi(s))(t)
 	}
 	d := pathfinderDraw{random: random{seed: seed}, rule: rule}
 	for i := range n {

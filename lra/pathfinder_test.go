@@ -15,6 +15,7 @@ import (
 
 	picture "image"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -147,9 +148,7 @@ func TestPathfinderGenerate(t *testing.T) {
 		"pathfinder: distractors: expected":          {Train: 1, Rule: &PathfinderRule{Contour: 14, Distractors: -1}},
 		"splits: expected":                           {},
 	} {
-		if _, err := Pathfinder.Generate(context.Background(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%+v: %v, want %q", o, err, want)
-		}
+		must.Fail(t, want, o)(Pathfinder.Generate(context.Background(), t.TempDir(), o))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
@@ -164,10 +163,7 @@ func TestPathfinderGenerate(t *testing.T) {
 func TestPathfinderEasyFirst(t *testing.T) {
 	const seed, rows = 5, 57
 	o := GenerateOptions{Train: rows, Val: 10, Test: 5, Seed: seed, Rule: &PathfinderRule{Contour: 14, Distractors: 5, Shortest: 6}}
-	d, err := Pathfinder.Generate(context.Background(), t.TempDir(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Pathfinder.Generate(context.Background(), t.TempDir(), o))(t)
 	n, perLength := 0, map[int]int{}
 	each(t, d, "train", func(e seq.Example) {
 		rule := PathfinderRule{Contour: 6 + n*9/rows, Distractors: n % 6}
@@ -203,9 +199,7 @@ func imageFile(t testing.TB, level byte, width int) string {
 	}
 	p.SetGray(1, 0, color.Gray{255 - level}) // the second pixel of the first row
 	var out bytes.Buffer
-	if err := png.Encode(&out, p); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, png.Encode(&out, p))
 	return out.String()
 }
 
@@ -229,9 +223,7 @@ func officialPathfinder(t testing.TB) map[string]string {
 
 func TestPathfinderOfficial(t *testing.T) {
 	d, err := Pathfinder.Convert(context.Background(), folder(t, officialPathfinder(t)), t.TempDir(), ConvertOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	want := 0
 	for split, rows := range map[string]int64{"train": 25, "val": 2, "test": 2} {
 		if got := d.Manifest.Splits[split].Rows; got != rows {
@@ -272,13 +264,9 @@ func TestBadPathfinder(t *testing.T) {
 		} else {
 			files[c.file] = c.text
 		}
-		if _, err := Pathfinder.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
+		must.Fail(t, c.want, name)(Pathfinder.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}))
 	}
 	file := filepath.Join(t.TempDir(), "x")
 	os.WriteFile(file, nil, 0o666)
-	if _, err := Pathfinder.Convert(context.Background(), file, t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), "expected a directory") {
-		t.Error(err)
-	}
+	must.Fail(t, "expected a directory")(Pathfinder.Convert(context.Background(), file, t.TempDir(), ConvertOptions{}))
 }

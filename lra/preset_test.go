@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -48,24 +49,14 @@ var unpublishedTasks = map[string]string{"shapes": "quick", "shape-parts": "quic
 func TestPresets(t *testing.T) {
 	drawn := map[string]bool{}
 	for _, name := range Names() {
-		task, err := Lookup(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		spec, err := task.Spec()
-		if err != nil {
-			t.Fatal(err)
-		}
+		task := must.Get(Lookup(name))(t)
+		spec := must.Get(task.Spec())(t)
 		var names []string
 		for _, p := range task.Presets {
 			names = append(names, p.Name)
 			c := p.Config
-			if err := c.DescribeData(spec); err != nil {
-				t.Errorf("%s %s: %v", name, p.Name, err)
-			}
-			if err := p.Settings.Validate(); err != nil {
-				t.Errorf("%s %s: %v", name, p.Name, err)
-			}
+			must.Check(t, c.DescribeData(spec), name, p.Name)
+			must.Check(t, p.Settings.Validate(), name, p.Name)
 			steps := p.Settings.Steps
 			if steps == 0 {
 				steps = p.Settings.Epochs * p.Data.Train / p.Settings.Batch
@@ -132,14 +123,8 @@ func TestPaperOfCloudsAndGraphs(t *testing.T) {
 		{"peptides-struct", "paper", 600, 3e-4, .12, 75, .3, 144, 4, 0, .8, 16, "", "", false},
 		{"pascalvoc-sp", "paper", 600, 1e-3, .1, 150, .3, 160, 4, 0, .9, 1, "", "", false},
 	} {
-		task, err := Lookup(c.task)
-		if err != nil {
-			t.Fatal(err)
-		}
-		preset, err := task.Preset(c.preset)
-		if err != nil {
-			t.Fatal(err)
-		}
+		task := must.Get(Lookup(c.task))(t)
+		preset := must.Get(task.Preset(c.preset))(t)
 		m, s := preset.Config, preset.Settings
 		if s.Epochs != c.epochs || s.LearningRate != c.rate || s.WeightDecay != c.weightDecay || s.Batch != 32 || s.StepSize != 30 || s.DecayRate != c.decay || s.MaxGradNorm != c.maxNorm || s.PointRotation != c.rotation {
 			t.Errorf("%s %s: %+v", c.task, c.preset, s)
@@ -154,10 +139,7 @@ func TestPaperOfCloudsAndGraphs(t *testing.T) {
 		if published := c.task == "modelnet40"; (m.Pooling == sft.MaxPooling) != published || (m.PoolingSamples == 512) != published {
 			t.Errorf("%s %s: pooling %q of %d", c.task, c.preset, m.Pooling, m.PoolingSamples)
 		}
-		spec, err := task.Spec()
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := must.Get(task.Spec())(t)
 		if err := m.DescribeData(spec); err != nil || m.RegressionLoss != "" {
 			t.Errorf("%s %s: loss %q, %v", c.task, c.preset, m.RegressionLoss, err)
 		}

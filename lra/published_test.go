@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/graphlines"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -20,10 +21,7 @@ func TestPublishedKinds(t *testing.T) {
 		{ModelNet40, 40, 0, 6, 0}, {ShapeNetPart, 50, 0, 6, 0}, {PeptidesFunc, 10, 0, 174, 13}, {PeptidesStruct, 0, 11, 174, 13}, {PascalVOC, 21, 0, 14, 2},
 		{Shapes, 9, 0, 6, 0}, {ShapeParts, 15, 0, 6, 0}, {Components, 41, 0, 20, 0}, {ComponentParts, 350, 0, 6, 0}, {Molecules, 0, 1, 19, 6}, {Superpixels, 10, 0, 7, 2},
 	} {
-		spec, err := c.task.Spec()
-		if err != nil {
-			t.Fatal(err)
-		}
+		spec := must.Get(c.task.Spec())(t)
 		if len(spec.LabelNames) != c.labels || len(spec.NumberNames) != c.numbers || len(spec.FeatureNames) != c.features || len(spec.EdgeFeatureNames) != c.edgeFeatures || spec.Edged() != (c.edgeFeatures > 0) {
 			t.Errorf("%s: %+v", c.task.Name, spec)
 		}
@@ -32,9 +30,7 @@ func TestPublishedKinds(t *testing.T) {
 				t.Errorf("%s: a name is there twice: %q", c.task.Name, names)
 			}
 		}
-		if err := spec.Validate(); err != nil {
-			t.Errorf("%s: %v", c.task.Name, err)
-		}
+		must.Check(t, spec.Validate(), c.task.Name)
 	}
 }
 
@@ -78,10 +74,7 @@ func TestPublishedNames(t *testing.T) {
 // TestTakes: data are of a task by their kind, labels and features; those of a random walk may be there.
 func TestTakes(t *testing.T) {
 	spec := func(task *Task, change func(*seq.Spec)) *seq.Spec {
-		s, err := task.Spec()
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(task.Spec())(t)
 		change(&s)
 		return &s
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -41,9 +42,7 @@ func TestRetrievalSubstitutes(t *testing.T) {
 	} {
 		from := testenv.NeedData(t, c.folder)
 		d, err := Retrieval.Convert(context.Background(), from, t.TempDir(), ConvertOptions{Documents: filepath.Join(from, c.docs)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if d.Manifest.Name != c.name {
 			t.Errorf("they are called %s, want %s", d.Manifest.Name, c.name)
 		}
@@ -79,10 +78,7 @@ func pairs() map[string]string {
 }
 
 func TestRetrieval(t *testing.T) {
-	d, err := Retrieval.Convert(context.Background(), folder(t, pairs()), t.TempDir(), ConvertOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Retrieval.Convert(context.Background(), folder(t, pairs()), t.TempDir(), ConvertOptions{}))(t)
 	if d.Manifest.Name != "retrieval" {
 		t.Errorf("the official pairs are called %s", d.Manifest.Name)
 	}
@@ -108,9 +104,7 @@ func TestRetrievalIDs(t *testing.T) {
 		folder(t, texts), archive(t, texts, "top/"),
 	} {
 		d, err := Retrieval.Convert(context.Background(), folder(t, ids), t.TempDir(), ConvertOptions{Documents: docs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		sums = append(sums, d.Manifest.Name+d.Manifest.Splits["train"].Checksum)
 	}
 	if sums[0] != sums[1] || sums[0] != sums[2] || !strings.HasPrefix(sums[0], "x") {
@@ -142,9 +136,7 @@ func TestBadPairs(t *testing.T) {
 			files[k] = v
 		}
 		files[c.file] = c.text
-		if _, err := Retrieval.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
+		must.Fail(t, c.want, name)(Retrieval.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}))
 	}
 	delete(ids, "docs.tsv")
 	if _, err := Retrieval.Convert(context.Background(), folder(t, ids), t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), "docs.tsv is missing") || !strings.Contains(err.Error(), "--docs") {
@@ -155,16 +147,10 @@ func TestBadPairs(t *testing.T) {
 // TestBadDocuments: a text is there once, and whole.
 func TestBadDocuments(t *testing.T) {
 	twice := filepath.Join(t.TempDir(), "x.tar")
-	if err := os.WriteFile(twice, tarOf(t, []member{{"a.txt", "one"}, {"./a.txt", "two"}}), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(twice, tarOf(t, []member{{"a.txt", "one"}, {"./a.txt", "two"}}), 0o666))
 	long := t.TempDir()
-	if err := errors.Join(os.WriteFile(filepath.Join(long, "b.txt"), nil, 0o666), os.Truncate(filepath.Join(long, "b.txt"), maxPair+1)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(os.WriteFile(filepath.Join(long, "b.txt"), nil, 0o666), os.Truncate(filepath.Join(long, "b.txt"), maxPair+1)))
 	for path, want := range map[string]string{twice: "x.tar: ./a.txt: the document is there twice", long: "b.txt: expected at most 67108864 bytes"} {
-		if _, err := readDocuments(t.Context(), "", ConvertOptions{Documents: path}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, expected %q", err, want)
-		}
+		must.Fail(t, want)(readDocuments(t.Context(), "", ConvertOptions{Documents: path}))
 	}
 }

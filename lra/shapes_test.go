@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cloud"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -15,10 +16,7 @@ import (
 // all classes, and the same seed gives the same clouds.
 func TestShapes(t *testing.T) {
 	o := GenerateOptions{Train: 90, Test: 3, Seed: 7, Rule: &ShapesRule{Points: 40}}
-	d, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "a"), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "a"), o))(t)
 	again, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "b"), o)
 	if err != nil || again.Fingerprint() != d.Fingerprint() {
 		t.Errorf("another fingerprint: %v", err)
@@ -27,10 +25,7 @@ func TestShapes(t *testing.T) {
 	if other, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
 		t.Errorf("the same fingerprint of another seed: %v", err)
 	}
-	f, err := d.Open("train")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(d.Open("train"))(t)
 	defer f.Close()
 	seen := map[int32]bool{}
 	for i := range f.Len() {
@@ -62,9 +57,7 @@ func TestShapesOfSplits(t *testing.T) {
 	rule := ShapesRule{Points: 12, Noise: 10}
 	for _, rows := range [][3]int{{2, 3, 4}, {5, 0, 2}, {0, 6, 1}} {
 		d, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "data"), GenerateOptions{Train: rows[0], Val: rows[1], Test: rows[2], Seed: 7, Rule: &rule})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for split, name := range []string{"train", "val", "test"} {
 			if got := int(d.Manifest.Splits[name].Rows); got != rows[split] {
 				t.Fatalf("%s: %d rows of %v", name, got, rows)
@@ -72,10 +65,7 @@ func TestShapesOfSplits(t *testing.T) {
 			if rows[split] == 0 {
 				continue
 			}
-			f, err := d.Open(name)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(d.Open(name))(t)
 			defer f.Close()
 			for i := range f.Len() {
 				e, err := f.Example(i)
@@ -92,22 +82,14 @@ func TestShapesOfSplits(t *testing.T) {
 func TestParts(t *testing.T) {
 	rule := ShapesRule{Points: 200, Noise: 10, parts: true}
 	d, err := ShapeParts.Generate(t.Context(), filepath.Join(t.TempDir(), "parts"), GenerateOptions{Train: 90, Seed: 7, Rule: &rule})
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := d.Open("train")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	f := must.Get(d.Open("train"))(t)
 	defer f.Close()
 	names := d.Manifest.LabelNames
 	classes, seen := rule, map[string]bool{}
 	classes.parts = false
 	for i := range f.Len() {
-		e, err := f.Example(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(f.Example(i))(t)
 		class := classes.cloud(7, uint64(i))
 		if class.Labels != nil || !reflect.DeepEqual(e.Features, class.Features) {
 			t.Fatalf("row %d is another cloud with parts", i)
@@ -185,9 +167,7 @@ func TestShapesRefused(t *testing.T) {
 		if d, err := Shapes.Generate(t.Context(), dir, o); err == nil {
 			t.Errorf("%+v: %v", o, d)
 		}
-		if _, err := seq.OpenDataset(dir); err == nil {
-			t.Errorf("%+v: a data set is there", o)
-		}
+		must.Fail(t, "", o, "a data set is there")(seq.OpenDataset(dir))
 	}
 	if !reflect.DeepEqual(identity.apply(vec{1, 2, 3}), vec{1, 2, 3}) {
 		t.Error("the identity turns")

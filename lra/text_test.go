@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -24,9 +25,7 @@ import (
 func TestTextOfficial(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	d, err := Text.Convert(context.Background(), filepath.Join(testenv.NeedData(t, "imdb"), "aclImdb_labeled.tar.gz"), t.TempDir(), ConvertOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for split, want := range map[string]struct {
 		rows, positive int64
 		sum            string
@@ -73,16 +72,12 @@ func archive(t testing.TB, files map[string]string, prefix string) string {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for name, text := range files { // in any order
-		if err := w.WriteHeader(&tar.Header{Name: prefix + name, Mode: 0o600, Size: int64(len(text))}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.WriteHeader(&tar.Header{Name: prefix + name, Mode: 0o600, Size: int64(len(text))}))
 		w.Write([]byte(text))
 	}
 	w.Close()
 	path := filepath.Join(t.TempDir(), "reviews.tar.gz")
-	if err := os.WriteFile(path, []byte(compress(out.String())), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(compress(out.String())), 0o666))
 	return path
 }
 
@@ -92,10 +87,7 @@ func TestText(t *testing.T) {
 	files := reviews()
 	var sums []string
 	for _, from := range []string{folder(t, files), archive(t, files, "aclImdb/"), archive(t, files, "./")} {
-		d, err := Text.Convert(context.Background(), from, t.TempDir(), ConvertOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(Text.Convert(context.Background(), from, t.TempDir(), ConvertOptions{}))(t)
 		sums = append(sums, d.Manifest.Splits["train"].Checksum+d.Manifest.Splits["val"].Checksum+d.Manifest.Splits["test"].Checksum)
 		films := map[string]string{}
 		for _, split := range []string{"train", "val"} {
@@ -145,21 +137,14 @@ func TestBadText(t *testing.T) {
 		files := reviews()
 		c.change(files)
 		to := t.TempDir()
-		if _, err := Text.Convert(context.Background(), folder(t, files), to, ConvertOptions{}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %q", name, err, c.want)
-		}
+		must.Fail(t, c.want, name)(Text.Convert(context.Background(), folder(t, files), to, ConvertOptions{}))
 		if left, _ := os.ReadDir(to); len(left) != 0 {
 			t.Errorf("%s: %v is left", name, left)
 		}
 	}
 	path := archive(t, reviews(), "")
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, text[:len(text)/2], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
+	must.Succeed(t, os.WriteFile(path, text[:len(text)/2], 0o666))
 	if _, err := Text.Convert(context.Background(), path, t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), "reviews.tar.gz: ") || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a torn archive: %v", err)
 	}

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func randomLengths(n int) []int32 {
@@ -19,10 +21,7 @@ func randomLengths(n int) []int32 {
 
 func mustBatches(t testing.TB, lengths []int32, size int, seed uint64) *Batches {
 	t.Helper()
-	b, err := NewBatches(lengths, size, seed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(NewBatches(lengths, size, seed))(t)
 	return b
 }
 
@@ -117,12 +116,8 @@ func TestGoldenOrder(t *testing.T) {
 const goldenOrder = "[[7 2 3] [4 6 1] [5] [11 10 8] [12 9 0]] [[8 2 3] [5] [10 11 7] [1 9 0] [4 6 12]]"
 
 func TestBatchesRefuse(t *testing.T) {
-	if _, err := NewBatches(nil, 1, 0); err == nil {
-		t.Error("no rows: no error")
-	}
-	if _, err := NewBatches([]int32{1}, 0, 0); err == nil {
-		t.Error("size 0: no error")
-	}
+	must.Fail(t, "", "no rows")(NewBatches(nil, 1, 0))
+	must.Fail(t, "", "size 0")(NewBatches([]int32{1}, 0, 0))
 }
 
 func TestSequential(t *testing.T) {

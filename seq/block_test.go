@@ -13,6 +13,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // blockSpecs are of every width of tokens, of a pair, and with ids.
@@ -28,30 +30,18 @@ func TestBlocks(t *testing.T) {
 	for _, spec := range blockSpecs() {
 		rows := examples(5000, 60, spec, 3)
 		rows[7].Label, rows[4000].Label = NoLabel, NoLabel
-		b, err := CreateDataset(t.TempDir(), spec, false)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := b.Split("train")
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(CreateDataset(t.TempDir(), spec, false))(t)
+		out := must.Get(b.Split("train"))(t)
 		block, at := NewBlock(&spec), 0
 		flush := func() {
-			if err := out.WriteBlock(block); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, out.WriteBlock(block))
 			block = NewBlock(&spec)
 		}
 		for ; at < 3; at++ {
-			if err := out.Write(rows[at]); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, out.Write(rows[at]))
 		}
 		for ; at < 4900; at++ {
-			if err := block.Append(rows[at]); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, block.Append(rows[at]))
 			if at == 100 || at == 101 || at == 2500 {
 				flush()
 			}
@@ -62,24 +52,12 @@ func TestBlocks(t *testing.T) {
 		flush()
 		flush() // without rows
 		for ; at < len(rows); at++ {
-			if err := out.Write(rows[at]); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, out.Write(rows[at]))
 		}
-		if err := out.Close(); err != nil {
-			t.Fatal(err)
-		}
-		d, err := b.Finish(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Verify(); err != nil {
-			t.Error(err)
-		}
-		f, err := d.Open("train")
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, out.Close())
+		d := must.Get(b.Finish(nil))(t)
+		must.Check(t, d.Verify())
+		f := must.Get(d.Open("train"))(t)
 		defer f.Close()
 		for i := range rows {
 			rows[i].Index, rows[i].ID = uint32(i), "" // which random access does not keep
@@ -87,10 +65,7 @@ func TestBlocks(t *testing.T) {
 				t.Fatalf("row %d: %v, %v; want %v", i, e, err, rows[i])
 			}
 		}
-		info, err := inspectPath(d.path("train"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(inspectPath(d.path("train")))(t)
 		if split := d.Manifest.Splits["train"]; split.Rows != 5000 || split.Lengths != info.Lengths || !reflect.DeepEqual(split.Labels, info.Labels) {
 			t.Errorf("the manifest says %+v, the file %+v", split, info)
 		}
@@ -157,16 +132,9 @@ func TestBlockRefuses(t *testing.T) {
 	}
 	block.Relabel(func(l int32) int32 { return l + 9 })
 	var out bytes.Buffer
-	w, err := NewWriter(&out, spec, FileFormat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.WriteBlock(block); err != nil {
-		t.Error(err)
-	}
-	if err := w.Close(); err == nil || !strings.Contains(err.Error(), "expected a label from 0 to 9, found 12") {
-		t.Errorf("error %v", err)
-	}
+	w := must.Get(NewWriter(&out, spec, FileFormat))(t)
+	must.Check(t, w.WriteBlock(block))
+	must.Fail(t, "expected a label from 0 to 9, found 12")(w.Close())
 }
 
 // TestRefusedFirst: rows that are refused before a batch has one, at the beginning and
@@ -174,10 +142,7 @@ func TestBlockRefuses(t *testing.T) {
 func TestRefusedFirst(t *testing.T) {
 	spec := listopsSpec()
 	var out bytes.Buffer
-	w, err := NewWriter(&out, spec, FileFormat)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewWriter(&out, spec, FileFormat))(t)
 	block := NewBlock(&spec)
 	for i := range batchRows + 1 {
 		if i%batchRows == 0 {
@@ -188,9 +153,7 @@ func TestRefusedFirst(t *testing.T) {
 		if i == batchRows {
 			break
 		}
-		if err := errors.Join(w.Write(Example{A: []int32{1}}), block.Append(Example{A: []int32{1}})); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(w.Write(Example{A: []int32{1}}), block.Append(Example{A: []int32{1}})))
 	}
 	if err := errors.Join(w.WriteBlock(block), w.Close()); err != nil || w.row != 2*batchRows {
 		t.Errorf("%d rows, %v", w.row, err)
@@ -200,20 +163,11 @@ func TestRefusedFirst(t *testing.T) {
 // TestRenameRefused: a split that cannot be begun anew keeps its error.
 func TestRenameRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
-	b, err := CreateDataset(dir, listopsSpec(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)
 	defer b.Abort()
-	if _, err = b.Split("train"); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(filepath.Join(dir, "train.arrow"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.RenameLabels(context.Background(), []string{"x"}, func(l int32) int32 { return 0 }); err == nil || !strings.Contains(err.Error(), "expected a regular file") {
-		t.Errorf("error %v", err)
-	}
+	must.Get(b.Split("train"))(t)
+	must.Succeed(t, os.Mkdir(filepath.Join(dir, "train.arrow"), 0o777))
+	must.Fail(t, "expected a regular file")(b.RenameLabels(context.Background(), []string{"x"}, func(l int32) int32 { return 0 }))
 }
 
 // TestRenameLabels: names that come late give the files that they would have given
@@ -228,16 +182,10 @@ func TestRenameLabels(t *testing.T) {
 			if !late {
 				spec.LabelNames = []string{"a", "b", "c"}
 			}
-			b, err := CreateDataset(dir, spec, false)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b := must.Get(CreateDataset(dir, spec, false))(t)
 			var splits []*SplitWriter
 			for i, name := range []string{"train", "test"} {
-				out, err := b.Split(name)
-				if err != nil {
-					t.Fatal(err)
-				}
+				out := must.Get(b.Split(name))(t)
 				defer out.Abort()
 				splits = append(splits, out)
 				plain := spec
@@ -248,38 +196,23 @@ func TestRenameLabels(t *testing.T) {
 						if e.Label != NoLabel {
 							e.Label %= 3
 						}
-						if err := block.Append(e); err != nil {
-							t.Fatal(err)
-						}
+						must.Succeed(t, block.Append(e))
 					}
 					if !late {
 						block.Relabel(number)
 					}
-					if err := out.WriteBlock(block); err != nil {
-						t.Fatal(err)
-					}
+					must.Succeed(t, out.WriteBlock(block))
 				}
 			}
 			if late {
-				if err := b.RenameLabels(context.Background(), []string{"a", "b", "c"}, number); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, b.RenameLabels(context.Background(), []string{"a", "b", "c"}, number))
 			}
 			for _, out := range splits {
-				if err := out.Close(); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, out.Close())
 			}
-			if err := b.RenameLabels(context.Background(), nil, number); err == nil {
-				t.Error("labels of a closed split were renamed")
-			}
-			d, err := b.Finish(nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := d.Verify(); err != nil {
-				t.Error(err)
-			}
+			must.Fail(t, "", "labels of a closed split were renamed")(b.RenameLabels(context.Background(), nil, number))
+			d := must.Get(b.Finish(nil))(t)
+			must.Check(t, d.Verify())
 			fingerprints = append(fingerprints, d.Fingerprint())
 			if files, _ := os.ReadDir(dir); len(files) != 3 {
 				t.Errorf("%v is there", files)
@@ -294,22 +227,12 @@ func TestRenameLabels(t *testing.T) {
 // TestRenameFails: what is stopped while labels are renamed leaves nothing.
 func TestRenameFails(t *testing.T) {
 	dir, spec := t.TempDir(), listopsSpec()
-	b, err := CreateDataset(dir, spec, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	out, err := b.Split("train")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Write(Example{A: make7(), Label: 1}); err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(CreateDataset(dir, spec, false))(t)
+	out := must.Get(b.Split("train"))(t)
+	must.Succeed(t, out.Write(Example{A: make7(), Label: 1}))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if err := b.RenameLabels(ctx, slices.Clone(spec.LabelNames), func(l int32) int32 { return l }); err == nil {
-		t.Error("it goes on")
-	}
+	must.Fail(t, "", "it goes on")(b.RenameLabels(ctx, slices.Clone(spec.LabelNames), func(l int32) int32 { return l }))
 	out.Abort()
 	b.Abort()
 	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) != 0 {
@@ -348,11 +271,7 @@ func TestAppendBytes(t *testing.T) {
 		}
 	}
 	spec := Spec{Task: Classification, VocabSize: 258, PadID: new(int32)}
-	if err := NewBlock(&spec).AppendBytes("a", "", Example{}); err == nil || !strings.Contains(err.Error(), "expected a vocabulary of 257") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, "expected a vocabulary of 257")(NewBlock(&spec).AppendBytes("a", "", Example{}))
 	spec.VocabSize = 257
-	if err := NewBlock(&spec).AppendBytes("a", "b", Example{}); err == nil || !strings.Contains(err.Error(), "expected none for task") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, "expected none for task")(NewBlock(&spec).AppendBytes("a", "b", Example{}))
 }

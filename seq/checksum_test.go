@@ -8,8 +8,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestChecksumOfBefore: a data set with SHA-256 is verified by it, is still the same to a
@@ -18,41 +19,22 @@ func TestChecksumOfBefore(t *testing.T) {
 	dir := t.TempDir()
 	writeDataset(t, dir, "train")
 	path := filepath.Join(dir, "train.arrow")
-	file, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.ReadFile(path))(t)
 	sum := hex.EncodeToString(hashOf(file))
-	manifest, err := os.ReadFile(filepath.Join(dir, ManifestName))
-	if err != nil {
-		t.Fatal(err)
-	}
+	manifest := must.Get(os.ReadFile(filepath.Join(dir, ManifestName)))(t)
 	before := regexp.MustCompile(`"checksum": "xxh128:[0-9a-f]{32}"`).ReplaceAllLiteral(manifest, []byte(`"sha256": "`+sum+`"`))
 	before = bytes.Replace(before, []byte(`"version": "2"`), []byte(`"version": "1"`), 1)
-	if err := os.WriteFile(filepath.Join(dir, ManifestName), before, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	d, err := OpenDataset(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Verify(); err != nil {
-		t.Error(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, ManifestName), before, 0o666))
+	d := must.Get(OpenDataset(dir))(t)
+	must.Check(t, d.Verify())
 	if got, want := d.Fingerprint(), hex.EncodeToString(hashOf(fmt.Appendf(nil, "train %s\n", sum))); got != want {
 		t.Errorf("fingerprint %s, want %s", got, want)
 	}
 	file[len(file)/2] ^= 1
-	if err := os.WriteFile(path, file, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Verify(); err == nil || !strings.Contains(err.Error(), "expected the checksum sha256:"+sum) {
-		t.Errorf("damaged: %v", err)
-	}
+	must.Succeed(t, os.WriteFile(path, file, 0o666))
+	must.Fail(t, "expected the checksum sha256:"+sum, "damaged")(d.Verify())
 	writeDataset(t, dir, "test")
-	if d, err = OpenDataset(dir); err != nil {
-		t.Fatal(err)
-	}
+	d = must.Get(OpenDataset(dir))(t)
 	if d.Manifest.Version != ManifestVersion {
 		t.Errorf("with another split: version %s", d.Manifest.Version)
 	}
@@ -69,21 +51,9 @@ func hashOf(b []byte) []byte {
 // writeDataset adds a split of one row.
 func writeDataset(t *testing.T, dir, split string) {
 	t.Helper()
-	b, err := ExtendDataset(dir, listopsSpec(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	s, err := b.Split(split)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Write(Example{A: []int32{1, 2, 3}, Label: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Finish(nil); err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(ExtendDataset(dir, listopsSpec(), false))(t)
+	s := must.Get(b.Split(split))(t)
+	must.Succeed(t, s.Write(Example{A: []int32{1, 2, 3}, Label: 1}))
+	must.Succeed(t, s.Close())
+	must.Get(b.Finish(nil))(t)
 }

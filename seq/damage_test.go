@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // inspectPath is Inspect of a file.
@@ -26,10 +28,7 @@ func TestDamagedSplit(t *testing.T) {
 	dir := t.TempDir()
 	d := buildDataset(t, dir)
 	path := d.path("train")
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(path))(t)
 	damages := 1200
 	if testing.Short() {
 		damages = 200
@@ -53,9 +52,7 @@ func TestDamagedSplit(t *testing.T) {
 		},
 	}
 	for name, read := range readers {
-		if err := read(); err != nil {
-			t.Fatalf("%s: the file as it is: %v", name, err)
-		}
+		must.Succeed(t, read(), name, "the file as it is")
 	}
 	valid := 0
 	random := rand.New(rand.NewPCG(16, 7))
@@ -63,9 +60,7 @@ func TestDamagedSplit(t *testing.T) {
 		at, flip := random.IntN(len(whole)), byte(1+random.IntN(255))
 		damaged := append([]byte(nil), whole...)
 		damaged[at] ^= flip
-		if err := os.WriteFile(path, damaged, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, damaged, 0o666))
 		if _, err := inspectPath(path); err == nil {
 			valid++
 		}
@@ -89,20 +84,13 @@ func TestDamagedWhileOpen(t *testing.T) {
 	whole := encode(t, rows, spec, FileFormat)
 	random := rand.New(rand.NewPCG(16, 8))
 	for range 200 {
-		if err := os.WriteFile(path, whole, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		f, err := OpenFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, whole, 0o666))
+		f := must.Get(OpenFile(path))(t)
 		from, to := f.batches.Bytes(0)
 		at := from + random.Int64N(to-from)
 		damaged := append([]byte(nil), whole...)
 		damaged[at] ^= byte(1 + random.IntN(255))
-		if err := os.WriteFile(path, damaged, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, damaged, 0o666))
 		if e, err := f.Example(3); err == nil || !strings.Contains(err.Error(), path) {
 			t.Errorf("byte %d: read %v, error %v", at, e, err)
 		}
@@ -113,26 +101,13 @@ func TestDamagedWhileOpen(t *testing.T) {
 // BenchmarkOpen opens a file of 64 MB at random access, with its checksum and without.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
-	builder, err := CreateDataset(dir, listopsSpec(), false)
-	if err != nil {
-		b.Fatal(err)
-	}
-	s, err := builder.Split("train")
-	if err != nil {
-		b.Fatal(err)
-	}
+	builder := must.Get(CreateDataset(dir, listopsSpec(), false))(b)
+	s := must.Get(builder.Split("train"))(b)
 	for i := range 64_000 {
-		if err := s.Write(Example{A: benchTokens(1000, i), Label: int32(i % 10)}); err != nil {
-			b.Fatal(err)
-		}
+		must.Succeed(b, s.Write(Example{A: benchTokens(1000, i), Label: int32(i % 10)}))
 	}
-	if err := s.Close(); err != nil {
-		b.Fatal(err)
-	}
-	d, err := builder.Finish(nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, s.Close())
+	d := must.Get(builder.Finish(nil))(b)
 	size := d.Manifest.Splits["train"].Bytes
 	for name, open := range map[string]func() (io.Closer, error){
 		"stated": func() (io.Closer, error) { return d.Open("train") },

@@ -1,95 +1,63 @@
 package seq
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func buildDataset(t *testing.T, dir string) *Dataset {
 	t.Helper()
-	b, err := CreateDataset(dir, listopsSpec(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)
 	for i, name := range []string{"train", "val", "test"} {
 		writeSplit(t, b, name, examples(100-30*i, 50, listopsSpec(), uint64(i)))
 	}
-	if _, err := OpenDataset(dir); !errors.Is(err, ErrIncomplete) {
-		t.Errorf("before Finish: error %v", err)
-	}
-	d, err := b.Finish(map[string]any{"seed": 5})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.FailWith(t, ErrIncomplete, "before Finish")(OpenDataset(dir))
+	d := must.Get(b.Finish(map[string]any{"seed": 5}))(t)
 	return d
 }
 
 func writeSplit(t *testing.T, b *DatasetBuilder, name string, rows []Example) {
 	t.Helper()
-	s, err := b.Split(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(b.Split(name))(t)
 	defer s.Abort()
 	for _, row := range rows {
-		if err := s.Write(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.Write(row))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Close())
 }
 
 func TestDataset(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	buildDataset(t, dir)
-	d, err := OpenDataset(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Verify(); err != nil {
-		t.Error(err)
-	}
+	d := must.Get(OpenDataset(dir))(t)
+	must.Check(t, d.Verify())
 	if again := buildDataset(t, t.TempDir()); again.Fingerprint() != d.Fingerprint() || len(d.Fingerprint()) != 64 {
 		t.Error("the same data has another fingerprint")
 	}
 	if got := d.Manifest.SplitNames(); !reflect.DeepEqual(got, []string{"train", "val", "test"}) {
 		t.Errorf("splits %v", got)
 	}
-	f, err := d.Open("val")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(d.Open("val"))(t)
 	defer f.Close()
 	want := listopsSpec()
 	want.Split = "val"
 	if f.Len() != 70 || !reflect.DeepEqual(*f.Spec(), want) || !reflect.DeepEqual(d.Manifest.Spec("val"), want) {
 		t.Errorf("%d rows, %+v", f.Len(), f.Spec())
 	}
-	info, err := inspectPath(d.path("val"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(inspectPath(d.path("val")))(t)
 	split := d.Manifest.Splits["val"]
 	if split.Rows != 70 || split.Lengths != info.Lengths || !reflect.DeepEqual(split.Labels, info.Labels) {
 		t.Errorf("the manifest says %+v, the file %+v", split, info)
 	}
-	if _, err := d.Open("dev"); err == nil || !strings.Contains(err.Error(), "expected one of train, val, test") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := CreateDataset(dir, listopsSpec(), false); !errors.Is(err, ErrExists) {
-		t.Errorf("error %v", err)
-	}
-	b, err := CreateDataset(dir, listopsSpec(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Fail(t, "expected one of train, val, test")(d.Open("dev"))
+	must.FailWith(t, ErrExists)(CreateDataset(dir, listopsSpec(), false))
+	b := must.Get(CreateDataset(dir, listopsSpec(), true))(t)
 	if _, err := OpenDataset(dir); err != nil {
 		t.Errorf("before anything is replaced: %v", err)
 	}
@@ -103,70 +71,35 @@ func TestDataset(t *testing.T) {
 func TestExtendDataset(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"train", "test"} {
-		b, err := ExtendDataset(dir, listopsSpec(), false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(ExtendDataset(dir, listopsSpec(), false))(t)
 		writeSplit(t, b, name, examples(9, 9, listopsSpec(), 1))
-		if _, err := b.Finish(map[string]any{name: "from a test"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(b.Finish(map[string]any{name: "from a test"}))(t)
 	}
-	d, err := OpenDataset(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(OpenDataset(dir))(t)
 	if len(d.Manifest.Splits) != 2 || len(d.Manifest.Provenance) != 2 {
 		t.Errorf("%+v", d.Manifest)
 	}
-	b, err := ExtendDataset(dir, listopsSpec(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Split("test"); !errors.Is(err, ErrExists) {
-		t.Errorf("error %v", err)
-	}
+	b := must.Get(ExtendDataset(dir, listopsSpec(), false))(t)
+	must.FailWith(t, ErrExists)(b.Split("test"))
 	other := listopsSpec()
 	other.VocabSize = 18
-	if _, err := ExtendDataset(dir, other, false); err == nil {
-		t.Error("another vocabulary passes")
-	}
+	must.Fail(t, "", "another vocabulary passes")(ExtendDataset(dir, other, false))
 }
 
 func TestDamagedDataset(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)
 	train := filepath.Join(dir, "train.arrow")
-	data, err := os.ReadFile(train)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(train))(t)
 	data[len(data)/2] ^= 1
-	if err := os.WriteFile(train, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	d, err := OpenDataset(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Verify(); err == nil || !strings.Contains(err.Error(), "train.arrow: expected the checksum") {
-		t.Errorf("error %v", err)
-	}
-	if err := os.Truncate(train, 100); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := OpenDataset(dir); err == nil || !strings.Contains(err.Error(), "found 100") {
-		t.Errorf("error %v", err)
-	}
-	if err := os.Remove(train); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := OpenDataset(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := OpenDataset(filepath.Join(dir, "none")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
+	must.Succeed(t, os.WriteFile(train, data, 0o666))
+	d := must.Get(OpenDataset(dir))(t)
+	must.Fail(t, "train.arrow: expected the checksum")(d.Verify())
+	must.Succeed(t, os.Truncate(train, 100))
+	must.Fail(t, "found 100")(OpenDataset(dir))
+	must.Succeed(t, os.Remove(train))
+	must.FailWith(t, os.ErrNotExist)(OpenDataset(dir))
+	must.FailWith(t, os.ErrNotExist)(OpenDataset(filepath.Join(dir, "none")))
 }
 
 func TestBadManifest(t *testing.T) {
@@ -189,9 +122,7 @@ func TestBadManifest(t *testing.T) {
 	} {
 		dir := t.TempDir()
 		text := strings.Replace(good, c.old, c.new, 1)
-		if err := os.WriteFile(filepath.Join(dir, ManifestName), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, ManifestName), []byte(text), 0o666))
 		_, err := OpenDataset(dir)
 		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), "dataset.json") {
 			t.Errorf("%s: error %v, want %q", text, err, c.want)
@@ -201,15 +132,9 @@ func TestBadManifest(t *testing.T) {
 
 func TestUnwritableDirectory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
-	if err := os.WriteFile(file, nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := CreateDataset(filepath.Join(file, "sub"), listopsSpec(), false); err == nil || !strings.Contains(err.Error(), file) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := Create(filepath.Join(file, "x.arrow"), listopsSpec()); err == nil || !strings.Contains(err.Error(), file) {
-		t.Errorf("error %v", err)
-	}
+	must.Succeed(t, os.WriteFile(file, nil, 0o666))
+	must.Fail(t, file)(CreateDataset(filepath.Join(file, "sub"), listopsSpec(), false))
+	must.Fail(t, file)(Create(filepath.Join(file, "x.arrow"), listopsSpec()))
 }
 
 // TestOpenSequences: the sequences of pairs are examples of their own, cut to a window each,
@@ -218,20 +143,11 @@ func TestOpenSequences(t *testing.T) {
 	for _, task := range []string{Classification, Retrieval} {
 		spec := listopsSpec()
 		spec.Task = task
-		b, err := CreateDataset(filepath.Join(t.TempDir(), task), spec, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(CreateDataset(filepath.Join(t.TempDir(), task), spec, false))(t)
 		rows := examples(30, 50, spec, 3)
 		writeSplit(t, b, "train", rows)
-		d, err := b.Finish(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := d.OpenSequences("train", 20)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(b.Finish(nil))(t)
+		f := must.Get(d.OpenSequences("train", 20))(t)
 		defer f.Close()
 		var want [][]int32
 		longest := 0
@@ -260,8 +176,6 @@ func TestOpenSequences(t *testing.T) {
 				t.Errorf("example %d has the label of its pair", i)
 			}
 		}
-		if _, err := f.Example(len(want)); err == nil {
-			t.Error("an example behind the last one")
-		}
+		must.Fail(t, "", "an example behind the last one")(f.Example(len(want)))
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -69,10 +70,7 @@ func TestEdges(t *testing.T) {
 		}
 		d := trainingSplit(t, spec, want)
 		for _, window := range []int{0, 7} {
-			f, err := d.OpenWindow("train", window)
-			if err != nil {
-				t.Fatal(err)
-			}
+			f := must.Get(d.OpenWindow("train", window))(t)
 			defer f.Close()
 			density := 0.0
 			for i, read := range want {
@@ -97,9 +95,7 @@ func TestEdges(t *testing.T) {
 			}
 		}
 		d.Manifest.EdgeFeatureNames = nil
-		if _, err := d.Open("train"); err == nil || !strings.Contains(err.Error(), "expected edges with the features [] as stated") {
-			t.Errorf("edges that the manifest does not state: %v", err)
-		}
+		must.Fail(t, "expected edges with the features [] as stated", "edges that the manifest does not state")(d.Open("train"))
 	}
 }
 
@@ -116,10 +112,7 @@ func TestLargeGraph(t *testing.T) {
 	for i := range e.Edges {
 		e.Edges[i] = Edge{Source: random.Int32N(nodes), Target: random.Int32N(nodes), Features: []float32{random.Float32()}}
 	}
-	f, err := trainingSplit(t, spec, []Example{e}).Open("train")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(trainingSplit(t, spec, []Example{e}).Open("train"))(t)
 	defer f.Close()
 	got, err := f.Example(0)
 	if err != nil || !same(got, e) || f.EdgesPerToken() != edges/nodes {
@@ -132,20 +125,10 @@ func TestEdgesRelabelled(t *testing.T) {
 	spec := graphSpec()
 	spec.LabelNames = nil
 	var out bytes.Buffer
-	w, err := NewWriter(&out, spec, FileFormat)
-	if err != nil {
-		t.Fatal(err)
-	}
-	record, err := recordOf(t, encode(t, graphs(spec, 4, 5), spec, FileFormat))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.writeRelabeled(record, func(label int32) int32 { return label + 3 }); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewWriter(&out, spec, FileFormat))(t)
+	record := must.Get(recordOf(t, encode(t, graphs(spec, 4, 5), spec, FileFormat)))(t)
+	must.Succeed(t, w.writeRelabeled(record, func(label int32) int32 { return label + 3 }))
+	must.Succeed(t, w.Close())
 	rows, _, err := readAll(bytes.NewReader(out.Bytes()))
 	if err != nil || len(rows) != 4 || rows[0].Label != 3 || rows[1].Label != 4 || len(rows[1].Edges) == 0 {
 		t.Errorf("%+v, %v", rows, err)
@@ -185,9 +168,7 @@ func TestWriteEdges(t *testing.T) {
 		e := good
 		e.Edges = append([]Edge{}, good.Edges...)
 		c.change(&e)
-		if err := NewBlock(&c.spec).Append(e); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error %v, expected %q", e, err, c.want)
-		}
+		must.Fail(t, c.want, e)(NewBlock(&c.spec).Append(e))
 	}
 	b := NewBlock(&spec)
 	if err := b.Append(good); err != nil || b.Rows() != 1 {
@@ -262,14 +243,8 @@ func TestForeignEdges(t *testing.T) {
 func TestSlicedEdges(t *testing.T) {
 	spec := graphSpec()
 	want := graphs(spec, 9, 6)
-	whole, err := recordOf(t, encode(t, want, spec, FileFormat))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := RowsOf(whole.NewSlice(4, 8), &spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(recordOf(t, encode(t, want, spec, FileFormat)))(t)
+	r := must.Get(RowsOf(whole.NewSlice(4, 8), &spec))(t)
 	for i := range r.Len() {
 		if got := r.Edges(i); !reflect.DeepEqual(got, want[4+i].Edges) {
 			t.Errorf("row %d: %v, expected %v", i, got, want[4+i].Edges)
@@ -290,9 +265,7 @@ func TestEdgeBitFlips(t *testing.T) {
 			t.Errorf("bit %d: 3 rows became %d without an error", bit, len(got))
 		}
 		for i := 0; err == nil && i < len(got); i++ {
-			if err := checkExample(got[i], spec); err != nil {
-				t.Errorf("bit %d: row %d: %v", bit, i, err)
-			}
+			must.Check(t, checkExample(got[i], spec), "bit", bit, "row", i)
 		}
 	}
 }
@@ -315,10 +288,7 @@ func BenchmarkGraphs(b *testing.B) {
 		}
 		written = append(written, e)
 	}
-	f, err := trainingSplit(b, spec, written).Open("train")
-	if err != nil {
-		b.Fatal(err)
-	}
+	f := must.Get(trainingSplit(b, spec, written).Open("train"))(b)
 	defer f.Close()
 	b.ReportAllocs()
 	for b.Loop() {

@@ -12,6 +12,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func cloudSpec() Spec {
@@ -56,9 +58,7 @@ func TestFeatures(t *testing.T) {
 	}
 	d := trainingSplit(t, spec, want)
 	d.Manifest.FeatureNames = []string{"x", "z", "y", "heat"}
-	if _, err := d.Open("train"); err == nil || !strings.Contains(err.Error(), `expected the features ["x" "z" "y" "heat"]`) {
-		t.Errorf("features of other names: %v", err)
-	}
+	must.Fail(t, `expected the features ["x" "z" "y" "heat"]`, "features of other names")(d.Open("train"))
 	d.Manifest.FeatureNames = spec.FeatureNames
 	tokens := 0
 	for _, e := range want {
@@ -68,10 +68,7 @@ func TestFeatures(t *testing.T) {
 		t.Errorf("mean length %v of %d tokens", q.Mean, tokens)
 	}
 	for _, window := range []int{0, 7} {
-		f, err := d.OpenWindow("train", window)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(d.OpenWindow("train", window))(t)
 		defer f.Close()
 		for _, i := range []int{0, 1, 350, 699} {
 			e, err := f.Example(i)
@@ -109,9 +106,7 @@ func TestWriteFeatures(t *testing.T) {
 		e := good
 		e.Features = append([][]float32(nil), good.Features...)
 		c.change(&e)
-		if err := NewBlock(&c.spec).Append(e); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%+v: error %v, expected %q", e, err, c.want)
-		}
+		must.Fail(t, c.want, e)(NewBlock(&c.spec).Append(e))
 	}
 	b := NewBlock(&spec)
 	if err := b.Append(good); err != nil || b.Rows() != 1 {
@@ -186,10 +181,7 @@ func TestSlicedFeatures(t *testing.T) {
 	for _, item := range []arrow.DataType{arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32), arrow.ListOf(arrow.PrimitiveTypes.Float32)} {
 		schema := arrow.NewSchema([]arrow.Field{{Name: "features", Type: arrow.ListOf(item)}}, nil)
 		parse := func(text string) arrow.Record {
-			record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(text))
-			if err != nil {
-				t.Fatal(err)
-			}
+			record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(text)))(t)
 			return record
 		}
 		whole := parse(rows)
@@ -199,19 +191,14 @@ func TestSlicedFeatures(t *testing.T) {
 		for name, record := range map[string]arrow.Record{
 			"rows": whole.NewSlice(1, 3), "tokens": array.NewRecord(schema, []arrow.Array{column}, 2),
 		} {
-			r, err := RowsOf(record, &spec)
-			if err != nil {
-				t.Fatalf("%v, a part of the %s: %v", item, name, err)
-			}
+			r := must.Get(RowsOf(record, &spec))(t, item, "a part of the", name)
 			if got := fmt.Sprint(r.Features(0), r.Features(1)); got != "[[3 4] [5 6]] [[7 8]]" {
 				t.Errorf("%v, a part of the %s: %s", item, name, got)
 			}
 		}
 		if item.ID() == arrow.LIST {
 			_, err := RowsOf(parse(`[{"features":[[9]]},{"features":[[1,2]]}]`).NewSlice(1, 2), &spec)
-			if err == nil || !strings.Contains(err.Error(), "expected the numbers of tokens one after another") {
-				t.Errorf("behind a token of another width: %v", err)
-			}
+			must.Fail(t, "expected the numbers of tokens one after another", "behind a token of another width")(err)
 		}
 	}
 }
@@ -229,9 +216,7 @@ func TestFeatureBitFlips(t *testing.T) {
 			t.Errorf("bit %d: 3 rows became %d without an error", bit, len(got))
 		}
 		for i := 0; err == nil && i < len(got); i++ {
-			if err := checkExample(got[i], spec); err != nil {
-				t.Errorf("bit %d: row %d: %v", bit, i, err)
-			}
+			must.Check(t, checkExample(got[i], spec), "bit", bit, "row", i)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -22,9 +23,7 @@ func FuzzFile(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "x.arrow")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		defer testenv.FuzzLimits(t, 16<<20+200*len(data))()
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, data, 0o666))
 		file, err := OpenFile(path)
 		if err != nil {
 			return
@@ -35,9 +34,7 @@ func FuzzFile(f *testing.F) {
 			if err == nil {
 				err = checkExample(row, file.Spec())
 			}
-			if err != nil {
-				t.Errorf("row %d: %v", i, err)
-			}
+			must.Check(t, err, "row", i)
 		}
 	})
 }

@@ -2,7 +2,6 @@ package seq
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // small returns a small file or stream of several record batches.
@@ -22,21 +23,14 @@ func small(t testing.TB, format Format, task string) ([]byte, []Example) {
 	spec.Task, spec.IDs = task, true
 	rows := examples(5, 6, spec, 7)
 	var out bytes.Buffer
-	w, err := NewWriter(&out, spec, format)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewWriter(&out, spec, format))(t)
 	for i, row := range rows {
-		if err := w.Write(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(row))
 		if i == 2 {
 			w.err = w.flush()
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
 	return out.Bytes(), rows
 }
 
@@ -50,12 +44,8 @@ func TestUnreadable(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Open(filepath.Join(t.TempDir(), "none")); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("error %v", err)
-	}
-	if _, err := Open(t.TempDir()); err == nil {
-		t.Error("a directory opens")
-	}
+	must.FailWith(t, os.ErrNotExist)(Open(filepath.Join(t.TempDir(), "none")))
+	must.Fail(t, "", "a directory opens")(Open(t.TempDir()))
 }
 
 // flipStep is the distance of flipped bits: with -short one bit of each byte.
@@ -83,9 +73,7 @@ func TestBitFlips(t *testing.T) {
 				t.Errorf("format %d: bit %d: %d rows became %d without an error", format, bit, len(rows), len(got))
 			}
 			for i := range got {
-				if err := checkExample(got[i], spec); err != nil {
-					t.Errorf("format %d: bit %d: row %d: %v", format, bit, i, err)
-				}
+				must.Check(t, checkExample(got[i], spec), "format", format, "bit", bit, "row", i)
 			}
 		}
 	}
@@ -98,18 +86,11 @@ func checkExample(e Example, spec *Spec) error {
 // foreign writes a stream with Arrow itself, as another program would.
 func foreign(t testing.TB, schema *arrow.Schema, json string, options ...ipc.Option) []byte {
 	t.Helper()
-	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(json))
-	if err != nil {
-		t.Fatal(err)
-	}
+	record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(json)))(t)
 	var out bytes.Buffer
 	w := ipc.NewWriter(&out, append(options, ipc.WithSchema(schema))...)
-	if err := w.Write(record); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Write(record))
+	must.Succeed(t, w.Close())
 	return out.Bytes()
 }
 
@@ -182,17 +163,10 @@ func TestForeignFiles(t *testing.T) {
 func TestRowsOfSlicedRecord(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8), Nullable: true}}, nil)
 	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"tokens":[1]},{"tokens":null},{"tokens":[2,3]},{"tokens":[4]}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	spec := &Spec{Task: Classification}
-	if _, err := RowsOf(record, spec); err == nil {
-		t.Error("a null row passes")
-	}
-	rows, err := RowsOf(record.NewSlice(2, 4), spec)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Fail(t, "", "a null row passes")(RowsOf(record, spec))
+	rows := must.Get(RowsOf(record.NewSlice(2, 4), spec))(t)
 	if rows.Len() != 2 || !reflect.DeepEqual(rows.Tokens(0, nil), []int32{2, 3}) || rows.Length(1) != 1 {
 		t.Errorf("%v", rows.Tokens(0, nil))
 	}

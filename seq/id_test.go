@@ -12,6 +12,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestIDs: ids come back, and no other value is another for them.
@@ -48,22 +50,12 @@ func TestIDsAreNotKept(t *testing.T) {
 		for i, ids := range []bool{false, true} {
 			spec.IDs = ids
 			path := filepath.Join(t.TempDir(), "x.arrow")
-			w, err := Create(path, spec)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := must.Get(Create(path, spec))(t)
 			for _, row := range rows {
-				if err := w.Write(row); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, w.Write(row))
 			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
-			f, err := OpenWindow(path, 15)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Close())
+			f := must.Get(OpenWindow(path, 15))(t)
 			defer f.Close()
 			for at, want := range rows {
 				got, err := f.Example(at)
@@ -99,20 +91,12 @@ func TestForeignIDs(t *testing.T) {
 		{arrow.PrimitiveTypes.Int64, `[7, null, 9]`, "[  ]"},
 		{arrow.ListOf(arrow.BinaryTypes.String), `[["a"], null, []]`, "[  ]"},
 	} {
-		ids, _, err := array.FromJSON(memory.DefaultAllocator, c.kind, strings.NewReader(c.json))
-		if err != nil {
-			t.Fatal(err)
-		}
-		tokens, _, err := array.FromJSON(memory.DefaultAllocator, list, strings.NewReader(`[[1],[2],[3]]`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		ids, _ := must.Get2(array.FromJSON(memory.DefaultAllocator, c.kind, strings.NewReader(c.json)))(t)
+		tokens, _ := must.Get2(array.FromJSON(memory.DefaultAllocator, list, strings.NewReader(`[[1],[2],[3]]`)))(t)
 		schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: c.kind, Nullable: true}, {Name: "tokens", Type: list}}, nil)
 		var out bytes.Buffer
 		w := ipc.NewWriter(&out, ipc.WithSchema(schema))
-		if err := w.Write(array.NewRecord(schema, []arrow.Array{ids, tokens}, 3)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(array.NewRecord(schema, []arrow.Array{ids, tokens}, 3)))
 		w.Close()
 		rows, _, err := readAll(bytes.NewReader(out.Bytes()))
 		var got []string
@@ -140,9 +124,7 @@ func TestBadIDs(t *testing.T) {
 	b := NewBlock(&spec)
 	for id, want := range map[string]string{"\xff": "column id: expected UTF-8", strings.Repeat("a", maxID+1): "column id: expected at most 1048576 bytes"} {
 		for _, err := range []error{b.Append(Example{A: []int32{1}, ID: id}), b.AppendBytes("a", "", Example{ID: id})} {
-			if err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%.10q: error %v", id, err)
-			}
+			must.Fail(t, want, id)(err)
 		}
 	}
 	if err := b.Append(Example{A: []int32{1}, ID: "a"}); err != nil || b.Rows() != 1 {

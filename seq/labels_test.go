@@ -11,6 +11,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func listsSpec(task string) Spec {
@@ -51,10 +53,7 @@ func TestLabelLists(t *testing.T) {
 			spec.IDs = ids
 			set := trainingSplit(t, spec, want)
 			for _, window := range []int{0, 3} {
-				f, err := set.OpenWindow("train", window)
-				if err != nil {
-					t.Fatal(err)
-				}
+				f := must.Get(set.OpenWindow("train", window))(t)
 				for i, w := range want {
 					e, err := f.Example(i)
 					if window > 0 && len(w.A) > window {
@@ -77,10 +76,7 @@ func TestLabelLists(t *testing.T) {
 func trainingSplit(t testing.TB, spec Spec, rows []Example) *Dataset {
 	t.Helper()
 	dir := t.TempDir()
-	b, err := CreateDataset(dir, spec, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(CreateDataset(dir, spec, false))(t)
 	w, err := b.Split("train")
 	for _, e := range rows {
 		if err == nil {
@@ -96,13 +92,8 @@ func trainingSplit(t testing.TB, spec Spec, rows []Example) *Dataset {
 	if err == nil {
 		_, err = b.Finish(nil)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := OpenDataset(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
+	set := must.Get(OpenDataset(dir))(t)
 	return set
 }
 
@@ -132,42 +123,22 @@ func TestRenamedLists(t *testing.T) {
 	for task, want := range map[string][]int32{MultiLabel: {0, 1, 2}, Tagging: {2, 0, NoLabel, 1}} {
 		spec := listsSpec(task)
 		spec.LabelNames = nil
-		b, err := CreateDataset(t.TempDir(), spec, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(CreateDataset(t.TempDir(), spec, false))(t)
 		defer b.Abort()
-		w, err := b.Split("train")
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(b.Split("train"))(t)
 		e := Example{A: []int32{1, 1, 1, 1}, Label: NoLabel, Labels: []int32{0, 1, NoLabel, 2}}
 		if task == MultiLabel {
 			e.Labels = []int32{0, 1, 2}
 		}
 		block := NewBlock(&spec)
 		for _, e := range []Example{e, {A: []int32{4}, Label: NoLabel}} {
-			if err := block.Append(e); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, block.Append(e))
 		}
-		if err := w.WriteBlock(block); err != nil {
-			t.Fatal(err)
-		}
-		if err := b.RenameLabels(context.Background(), []string{"x", "y", "z"}, func(n int32) int32 { return (n + 2) % 3 }); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		set, err := b.Finish(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		f, err := set.OpenWindow("train", 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.WriteBlock(block))
+		must.Succeed(t, b.RenameLabels(context.Background(), []string{"x", "y", "z"}, func(n int32) int32 { return (n + 2) % 3 }))
+		must.Succeed(t, w.Close())
+		set := must.Get(b.Finish(nil))(t)
+		f := must.Get(set.OpenWindow("train", 0))(t)
 		got, err := f.Example(0)
 		if err != nil || !reflect.DeepEqual(got.Labels, want) {
 			t.Errorf("%s: %v, want %v, %v", task, got.Labels, want, err)
@@ -212,9 +183,7 @@ func TestBadLabelLists(t *testing.T) {
 		}
 	}
 	other, spec := listsSpec(Classification), listsSpec(Tagging)
-	if err := spec.checkColumns(other.Schema()); err == nil || !strings.Contains(err.Error(), "expected list<int32> for task tagging, found int32") {
-		t.Error(err)
-	}
+	must.Fail(t, "expected list<int32> for task tagging, found int32")(spec.checkColumns(other.Schema()))
 }
 
 // recordOfLists is a record whose second row has labels.

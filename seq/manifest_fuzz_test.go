@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -29,9 +30,7 @@ func FuzzManifest(f *testing.F) {
 	dir := f.TempDir()
 	path := filepath.Join(dir, ManifestName)
 	read := func(t *testing.T, text []byte) (*Manifest, error) {
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, text, 0o666))
 		m, err := readManifest(dir)
 		if err != nil && !strings.HasPrefix(err.Error(), path+": ") {
 			t.Fatalf("the error does not begin with the file: %v", err)
@@ -52,10 +51,7 @@ func FuzzManifest(f *testing.F) {
 				t.Fatalf("split %s is in %q", name, s.File)
 			}
 		}
-		written, err := json.Marshal(m)
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := must.Get(json.Marshal(m))(t)
 		again, err := read(t, written)
 		if err != nil {
 			t.Fatalf("%v: %s", err, written)

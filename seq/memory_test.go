@@ -4,6 +4,8 @@ import (
 	"io"
 	"runtime"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // endless gives n rows as one stream without ever holding it.
@@ -28,10 +30,7 @@ func endless(t testing.TB, n int) io.Reader {
 
 func TestMemoryDoesNotGrow(t *testing.T) {
 	heap := func(n int) uint64 {
-		reader, err := NewReader(endless(t, n), "pipe")
-		if err != nil {
-			t.Fatal(err)
-		}
+		reader := must.Get(NewReader(endless(t, n), "pipe"))(t)
 		for {
 			if _, err := reader.Next(); err == io.EOF {
 				break

@@ -10,6 +10,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func numbersSpec() Spec {
@@ -37,10 +39,7 @@ func TestNumbers(t *testing.T) {
 	for _, ids := range []bool{false, true} {
 		spec.IDs = ids
 		d := trainingSplit(t, spec, want)
-		f, err := d.Open("train")
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(d.Open("train"))(t)
 		defer f.Close()
 		for _, i := range []int{0, 1, 1500, 2999} {
 			if e, err := f.Example(i); err != nil || !reflect.DeepEqual(e, want[i]) {
@@ -63,10 +62,7 @@ func TestNumbers(t *testing.T) {
 			math.Abs(n[0].Mean-mean) > 1e-9 || math.Abs(n[0].Deviation-math.Sqrt(squares/2400)) > 1e-9 || len(d.Manifest.Splits["train"].Labels) != 0 {
 			t.Errorf("%+v, mean %v, squares %v", d.Manifest.Splits["train"], mean, squares)
 		}
-		r, err := d.Reader("train")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(d.Reader("train"))(t)
 		info, err := Inspect(r)
 		r.Close()
 		if err != nil || !reflect.DeepEqual(info.Numbers[1].Mean, n[1].Mean) {
@@ -86,13 +82,9 @@ func TestBadNumbers(t *testing.T) {
 		"expected numbers in place of a label":                 {A: []int32{1}, Label: 1},
 	} {
 		b := NewBlock(&spec)
-		if err := b.Append(e); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		must.Fail(t, want)(b.Append(e))
 		plain := Spec{Task: Classification, VocabSize: 9}
-		if err := NewBlock(&plain).Append(Example{A: []int32{1}, Numbers: []float32{1, 2}}); err == nil || !strings.Contains(err.Error(), "expected 0 numbers, found 2") {
-			t.Errorf("numbers of a classification: %v", err)
-		}
+		must.Fail(t, "expected 0 numbers, found 2", "numbers of a classification")(NewBlock(&plain).Append(Example{A: []int32{1}, Numbers: []float32{1, 2}}))
 	}
 	for name, c := range map[string]struct {
 		change func(*Spec)
@@ -106,9 +98,7 @@ func TestBadNumbers(t *testing.T) {
 	} {
 		s := numbersSpec()
 		c.change(&s)
-		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", name, err, c.want)
-		}
+		must.Fail(t, c.want, name)(s.Validate())
 	}
 
 	schema := spec.Schema()
@@ -155,7 +145,5 @@ func TestBadNumbers(t *testing.T) {
 	}
 	one := spec
 	one.NumberNames = spec.NumberNames[:1]
-	if _, err := RowsOf(good, &one); err == nil || !strings.Contains(err.Error(), "expected fixed_size_list<float32>[1]") {
-		t.Errorf("other numbers: %v", err)
-	}
+	must.Fail(t, "expected fixed_size_list<float32>[1]", "other numbers")(RowsOf(good, &one))
 }

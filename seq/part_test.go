@@ -5,8 +5,9 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestPart: the rows of a part are those of the file, with their numbers, wherever record
@@ -16,14 +17,9 @@ func TestPart(t *testing.T) {
 	want := examples(3000, 900, spec, 1)
 	for format, name := range map[Format]string{FileFormat: "file.arrow", StreamFormat: "stream.arrow"} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, encode(t, want, spec, format), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, encode(t, want, spec, format), 0o666))
 		for _, c := range [][2]int64{{0, 3000}, {0, 1}, {1, 1500}, {1499, 2999}, {2999, 3000}, {7, 7}, {3000, 3000}} {
-			r, err := OpenPart(path, c[0], c[1])
-			if err != nil {
-				t.Fatal(err)
-			}
+			r := must.Get(OpenPart(path, c[0], c[1]))(t)
 			var got []Example
 			batches := 0
 			for {
@@ -31,9 +27,7 @@ func TestPart(t *testing.T) {
 				if err == io.EOF {
 					break
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				batches++
 				for i := range rows.Len() {
 					got = append(got, rows.Example(i))
@@ -55,8 +49,6 @@ func TestPart(t *testing.T) {
 		if _, err = r.Next(); err == nil {
 			_, err = r.Next()
 		}
-		if err == nil || !strings.Contains(err.Error(), "expected 2 more rows, found the end") {
-			t.Errorf("%s: beyond the end: %v", name, err)
-		}
+		must.Fail(t, "expected 2 more rows, found the end", name, "beyond the end")(err)
 	}
 }

@@ -7,15 +7,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // names are the files of a directory.
 func names(t *testing.T, dir string) (out []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		out = append(out, e.Name())
 	}
@@ -29,10 +28,7 @@ func TestReplace(t *testing.T) {
 	before := buildDataset(t, dir)
 	whole := []string{"dataset.json", "test.arrow", "train.arrow", "val.arrow"}
 	for _, finish := range []bool{false, true} {
-		b, err := CreateDataset(dir, listopsSpec(), true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(CreateDataset(dir, listopsSpec(), true))(t)
 		for _, split := range []string{"train", "val"} {
 			writeSplit(t, b, split, []Example{{A: make7()}})
 			if d, err := OpenDataset(dir); err != nil || d.Fingerprint() != before.Fingerprint() || d.Verify() != nil {
@@ -61,25 +57,17 @@ func TestReplace(t *testing.T) {
 func TestReplaceStaged(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)
-	b, err := CreateDataset(dir, listopsSpec(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(CreateDataset(dir, listopsSpec(), true))(t)
 	writeSplit(t, b, "train", []Example{{A: make7()}})
 	staged, info := b.manifest, b.closed[0].info
 	info.File = filepath.Base(b.closed[0].writer.file.Temporary())
 	staged.Splits = map[string]SplitInfo{"train": info}
-	if err := b.write(&staged); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, b.write(&staged))
 	b.lock.release() // as the end of the process does
 	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 {
 		t.Fatalf("%v", err)
 	}
-	next, err := CreateDataset(dir, listopsSpec(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	next := must.Get(CreateDataset(dir, listopsSpec(), true))(t)
 	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil {
 		t.Errorf("the next one begins: %v", err)
 	}
@@ -97,20 +85,13 @@ func TestReplaceStaged(t *testing.T) {
 func TestReplaceFails(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)
-	b, err := CreateDataset(dir, listopsSpec(), true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(CreateDataset(dir, listopsSpec(), true))(t)
 	for _, split := range []string{"train", "val"} {
 		writeSplit(t, b, split, []Example{{A: make7()}})
 	}
 	val := filepath.Join(dir, "val.arrow") // which no file can replace
-	if err := errors.Join(os.Remove(val), os.MkdirAll(filepath.Join(val, "x"), 0o777)); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := b.Finish(nil); err == nil || !strings.Contains(err.Error(), "val.arrow") {
-		t.Errorf("error %v", err)
-	}
+	must.Succeed(t, errors.Join(os.Remove(val), os.MkdirAll(filepath.Join(val, "x"), 0o777)))
+	must.Fail(t, "val.arrow")(b.Finish(nil))
 	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 || len(d.Manifest.Splits) != 2 {
 		t.Errorf("%v", err)
 	}
@@ -120,23 +101,12 @@ func TestReplaceFails(t *testing.T) {
 // not one that adds a split.
 func TestBusy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "data")
-	b, err := CreateDataset(dir, listopsSpec(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := CreateDataset(dir, listopsSpec(), true); !errors.Is(err, ErrBusy) {
-		t.Errorf("a second one: %v", err)
-	}
+	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)
+	must.FailWith(t, ErrBusy, "a second one")(CreateDataset(dir, listopsSpec(), true))
 	b.Abort()
-	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {
-		t.Errorf("what was given up is there: %v", err)
-	}
+	must.FailWith(t, os.ErrNotExist, "what was given up is there")(os.Stat(dir))
 	buildDataset(t, dir)
-	if b, err = ExtendDataset(dir, listopsSpec(), true); err != nil {
-		t.Fatal(err)
-	}
+	b = must.Get(ExtendDataset(dir, listopsSpec(), true))(t)
 	defer b.Abort()
-	if _, err := ExtendDataset(dir, listopsSpec(), true); !errors.Is(err, ErrBusy) {
-		t.Errorf("a second one that extends: %v", err)
-	}
+	must.FailWith(t, ErrBusy, "a second one that extends")(ExtendDataset(dir, listopsSpec(), true))
 }

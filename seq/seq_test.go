@@ -11,6 +11,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func listopsSpec() Spec {
@@ -48,18 +50,11 @@ func examples(n, longest int, spec Spec, seed uint64) []Example {
 func encode(t testing.TB, rows []Example, spec Spec, format Format) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := NewWriter(&out, spec, format)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewWriter(&out, spec, format))(t)
 	for _, row := range rows {
-		if err := w.Write(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(row))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
 	return out.Bytes()
 }
 
@@ -90,10 +85,7 @@ func TestRoundTrip(t *testing.T) {
 				spec := listopsSpec()
 				spec.Task, spec.VocabSize = task, vocab
 				rows := examples(1500, 60, spec, 1)
-				got, gotSpec, err := readAll(bytes.NewReader(encode(t, rows, spec, format)))
-				if err != nil {
-					t.Fatal(err)
-				}
+				got, gotSpec := must.Get2(readAll(bytes.NewReader(encode(t, rows, spec, format))))(t)
 				if !reflect.DeepEqual(got, rows) {
 					t.Errorf("format %d, vocabulary %d, %s: rows differ", format, vocab, task)
 				}
@@ -128,13 +120,8 @@ func TestFileRandomAccess(t *testing.T) {
 	rows := examples(5000, 200, spec, 2)
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		path := filepath.Join(t.TempDir(), "x.arrow")
-		if err := os.WriteFile(path, encode(t, rows, spec, format), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		f, err := OpenFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, encode(t, rows, spec, format), 0o666))
+		f := must.Get(OpenFile(path))(t)
 		defer f.Close()
 		f.SetCache(200 << 10) // about three record batches
 		if f.batches.Len() < 6 {
@@ -154,9 +141,7 @@ func TestFileRandomAccess(t *testing.T) {
 			}
 		}
 		for _, i := range []int{-1, len(rows)} {
-			if _, err := f.Example(i); err == nil {
-				t.Errorf("row %d: no error", i)
-			}
+			must.Fail(t, "", "row", i)(f.Example(i))
 		}
 	}
 }
@@ -168,13 +153,8 @@ func TestFileWindow(t *testing.T) {
 	for _, spec := range []Spec{listopsSpec(), pairs} {
 		rows := examples(300, 100, spec, 3)
 		path := filepath.Join(t.TempDir(), "x.arrow")
-		if err := os.WriteFile(path, encode(t, rows, spec, FileFormat), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		f, err := OpenWindow(path, 40)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, encode(t, rows, spec, FileFormat), 0o666))
+		f := must.Get(OpenWindow(path, 40))(t)
 		defer f.Close()
 		if row, n := f.Longest(); n != 40 || len(rows[row].A) < 40 && len(rows[row].B) < 40 {
 			t.Errorf("row %d is the longest with %d tokens, %d and %d in the file", row, n, len(rows[row].A), len(rows[row].B))
@@ -192,33 +172,19 @@ func TestFileWindow(t *testing.T) {
 func TestFileChangedWhileOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	data := encode(t, examples(10, 9, listopsSpec(), 3), listopsSpec(), FileFormat)
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	f, err := OpenFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, data, 0o666))
+	f := must.Get(OpenFile(path))(t)
 	defer f.Close()
-	if err := os.Truncate(path, 300); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := f.Example(0); err == nil || !strings.Contains(err.Error(), "x.arrow: record batch 0") {
-		t.Errorf("error %v", err)
-	}
+	must.Succeed(t, os.Truncate(path, 300))
+	must.Fail(t, "x.arrow: record batch 0")(f.Example(0))
 }
 
 func TestConcurrentExamples(t *testing.T) {
 	spec := listopsSpec()
 	rows := examples(2000, 100, spec, 4)
 	path := filepath.Join(t.TempDir(), "x.arrow")
-	if err := os.WriteFile(path, encode(t, rows, spec, FileFormat), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	f, err := OpenFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, encode(t, rows, spec, FileFormat), 0o666))
+	f := must.Get(OpenFile(path))(t)
 	defer f.Close()
 	f.SetCache(1)
 	errs := make(chan error, 4)
@@ -238,9 +204,7 @@ func TestConcurrentExamples(t *testing.T) {
 		}()
 	}
 	for range 4 {
-		if err := <-errs; err != nil {
-			t.Error(err)
-		}
+		must.Check(t, <-errs)
 	}
 }
 
@@ -250,13 +214,8 @@ func TestInspect(t *testing.T) {
 		{A: []int32{1}, Label: 3}, {A: []int32{1, 2}, Label: 3}, {A: []int32{1, 2, 3}, Label: 0}, {A: make7(), Label: NoLabel},
 	}
 	path := filepath.Join(t.TempDir(), "x.arrow")
-	if err := os.WriteFile(path, encode(t, rows, spec, FileFormat), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	info, err := inspectPath(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, encode(t, rows, spec, FileFormat), 0o666))
+	info := must.Get(inspectPath(path))(t)
 	want := Quantiles{Min: 1, P25: 1, P50: 2, P75: 3, P95: 7, Max: 7, Mean: 13.0 / 4}
 	if info.Rows != 4 || info.Lengths != want || !info.IsFile || info.Batches != 1 {
 		t.Errorf("%+v", info)

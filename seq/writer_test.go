@@ -4,8 +4,9 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func TestWriterRefusesBadRows(t *testing.T) {
@@ -25,31 +26,19 @@ func TestWriterRefusesBadRows(t *testing.T) {
 		{listopsSpec(), Example{A: []int32{1}, B: []int32{1}}, "column tokens_b: expected none"},
 		{pair, Example{A: []int32{1}}, "column tokens_b: expected at least one"},
 	} {
-		w, err := NewWriter(io.Discard, c.spec, FileFormat)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Write(c.row); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("error %v, want %q", err, c.want)
-		}
+		w := must.Get(NewWriter(io.Discard, c.spec, FileFormat))(t)
+		must.Fail(t, c.want)(w.Write(c.row))
 		good := Example{A: []int32{1}}
 		if c.spec.Pair() {
 			good.B = good.A
 		}
-		if err := w.Write(good); err != nil {
-			t.Errorf("after a refused row: %v", err)
-		}
-		if err := w.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, w.Write(good), "after a refused row")
+		must.Check(t, w.Close())
 	}
 }
 
 func TestFullDisk(t *testing.T) {
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	full := must.Get(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
 	defer full.Close()
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		w, err := NewWriter(full, listopsSpec(), format)
@@ -59,36 +48,23 @@ func TestFullDisk(t *testing.T) {
 		if err == nil {
 			err = w.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), "no space left") {
-			t.Errorf("format %d: error %v", format, err)
-		}
+		must.Fail(t, "no space left", "format", format)(err)
 	}
 }
 
 func TestCreateIsAtomic(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x.arrow")
-	w, err := Create(path, listopsSpec())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Write(Example{A: make7()}); err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(Create(path, listopsSpec()))(t)
+	must.Succeed(t, w.Write(Example{A: make7()}))
 	w.Abort()
 	if entries, _ := os.ReadDir(dir); len(entries) != 0 {
 		t.Errorf("an aborted writer leaves %v", entries)
 	}
-	if w, err = Create(path, listopsSpec()); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	w = must.Get(Create(path, listopsSpec()))(t)
+	must.Succeed(t, w.Close())
 	if _, err := inspectPath(path); err != nil {
 		t.Error(err)
 	}
-	if err := w.Write(Example{A: make7()}); err == nil {
-		t.Error("a closed writer takes rows")
-	}
+	must.Fail(t, "", "a closed writer takes rows")(w.Write(Example{A: make7()}))
 }

@@ -4,10 +4,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -208,9 +208,7 @@ func TestAugmentationOfOthers(t *testing.T) {
 		s := runSettings()
 		s.TokenDeletion, s.TokenReplacement = 0, 0
 		set(&s)
-		if _, err := NewStepper(randomModel(tinyConfig(), 1), s, cpu.New(1), 9, 0); err == nil || !strings.Contains(err.Error(), "no features x, y and z") {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Fail(t, "no features x, y and z", name)(NewStepper(randomModel(tinyConfig(), 1), s, cpu.New(1), 9, 0))
 	}
 	for want, set := range map[string]func(*Settings){
 		"point scale is [2 1]":      func(s *Settings) { s.PointScale = []float64{2, 1} },
@@ -222,8 +220,6 @@ func TestAugmentationOfOthers(t *testing.T) {
 	} {
 		s := runSettings()
 		set(&s)
-		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		must.Fail(t, want)(s.Validate())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
@@ -15,10 +16,7 @@ import (
 // FuzzCheckpoint: whatever a checkpoint says of its run, an error names the file, and what
 // is accepted is written as it was read and leads to a batch that is there.
 func FuzzCheckpoint(f *testing.F) {
-	config, err := ParseConfig(configText(f, nil))
-	if err != nil {
-		f.Fatal(err)
-	}
+	config := must.Get(ParseConfig(configText(f, nil)))(f)
 	c := &Checkpoint{Settings: Settings{Epochs: 2, Batch: 3, LearningRate: 0.001, StepSize: 1, DecayRate: 0.5, Warmup: "untuned", LogEvery: 1, Seed: 7},
 		Config: config, State: State{Step: 3, Update: 2, MetricsBytes: 100, Interval: interval{DeadRows: make([]int64, config.NumLayers)}}, Data: "d", Kernels: "k"}
 	c.State.Next.Batch = 1
@@ -30,10 +28,7 @@ func FuzzCheckpoint(f *testing.F) {
 	add := func(change func(*Checkpoint)) {
 		d := *c
 		change(&d)
-		text, err := json.Marshal(&d)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must.Get(json.Marshal(&d))(f)
 		f.Add(string(text))
 	}
 	add(func(*Checkpoint) {})
@@ -41,16 +36,11 @@ func FuzzCheckpoint(f *testing.F) {
 	add(func(d *Checkpoint) { d.Settings.Warmup, d.State.LossScale = "10", lossScale{Factor: 1024, Good: 3} })
 	add(func(d *Checkpoint) { d.Config = nil })
 	f.Add("{")
-	text, err := json.Marshal(c)
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := must.Get(json.Marshal(c))(f)
 	f.Add(string(text) + "}")
 	dir := f.TempDir()
 	path := filepath.Join(dir, CheckpointFile)
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, os.MkdirAll(filepath.Dir(path), 0o777))
 	load := func(t *testing.T, text string) (*Checkpoint, error) {
 		if err := safetensors.Write(path, tensors, map[string]string{runKey: text}); err != nil {
 			return nil, err // it is no text
@@ -71,10 +61,7 @@ func FuzzCheckpoint(f *testing.F) {
 		if !json.Valid([]byte(text)) {
 			t.Fatalf("what is no JSON is accepted: %q", text)
 		}
-		written, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		written := must.Get(json.Marshal(c))(t)
 		again, err := load(t, string(written))
 		if err != nil {
 			t.Fatalf("%v: %s", err, written)

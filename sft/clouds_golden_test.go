@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -163,10 +164,7 @@ func TestCloudsOfOnes(t *testing.T) {
 // scoreAll are the logits of examples.
 func scoreAll(t *testing.T, m *Model, examples []seq.Example) (logits [][]float32) {
 	t.Helper()
-	out, err := newTestScorer(t, m).Examples(t.Context(), examples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(newTestScorer(t, m).Examples(t.Context(), examples))(t)
 	for _, o := range out {
 		logits = append(logits, o.Logits)
 	}
@@ -241,10 +239,7 @@ func TestCloudRefusals(t *testing.T) {
 	_, deletion := NewStepper(m, s, cpu.New(1), 9, 0)
 	_, replacement := NewStepper(m, replaced, cpu.New(1), 9, 0)
 	schema := (&seq.Spec{Task: Classification, FeatureNames: swapped.FeatureNames}).Schema()
-	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[]`)))(t)
 	_, scored := newTestScorer(t, m).Score(t.Context(), record)
 	for _, x := range []struct {
 		err  error
@@ -303,10 +298,7 @@ func TestCloudConfig(t *testing.T) {
 	if err != nil || c.Relative != DistanceRelation || c.VocabSize != 0 || !c.Featured() {
 		t.Errorf("%+v, %v", c, err)
 	}
-	text, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(c))(t)
 	if again, err := ParseConfig(text); err != nil || !slices.Equal(again.FeatureNames, c.FeatureNames) {
 		t.Errorf("%+v, %v", again, err)
 	}

@@ -2,8 +2,9 @@ package sft
 
 import (
 	"context"
-	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestCompareRefuses: what has no logits is named.
@@ -21,9 +22,7 @@ func TestCompareRefuses(t *testing.T) {
 		{pairs, [][]float32{v, v}, [][]float32{v, v[1:]}, "pair 1: an embedding of 5, 6 was expected"},
 	} {
 		s := newTestScorer(t, randomModel(c.config, 1))
-		if _, err := s.Compare(t.Context(), c.a, c.b); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
-		}
+		must.Fail(t, c.want)(s.Compare(t.Context(), c.a, c.b))
 	}
 	s := newTestScorer(t, randomModel(pairs, 1))
 	ctx, cancel := context.WithCancel(t.Context())

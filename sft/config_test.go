@@ -11,20 +11,16 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // configText is a valid configuration with values replaced: nil removes a key.
 func configText(t testing.TB, change map[string]any) []byte {
 	t.Helper()
-	text, err := json.Marshal(tinyConfig())
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(tinyConfig()))(t)
 	var keys map[string]any
-	if err := json.Unmarshal(text, &keys); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(text, &keys))
 	for k, v := range change {
 		if v == nil {
 			delete(keys, k)
@@ -32,18 +28,12 @@ func configText(t testing.TB, change map[string]any) []byte {
 			keys[k] = v
 		}
 	}
-	text, err = json.Marshal(keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text = must.Get(json.Marshal(keys))(t)
 	return text
 }
 
 func TestConfigDefaults(t *testing.T) {
-	c, err := ParseConfig(configText(t, map[string]any{"sampler_noise": nil}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(ParseConfig(configText(t, map[string]any{"sampler_noise": nil})))(t)
 	if want := tinyConfig(); !reflect.DeepEqual(c, want) {
 		t.Errorf("defaults %+v, expected %+v", c, want)
 	}
@@ -56,10 +46,7 @@ func TestConfigKeys(t *testing.T) {
 	full.FeatureNames, full.EdgeFeatureNames, full.Input = []string{"x"}, []string{}, OnesInput // which go with no vocabulary
 	full.MaskTargets = NewMaskTargets(2)                                                        // nor with tied embeddings
 	full.Pooling, full.PoolingSamples = MaxPooling, 5                                           // nor with masked tokens
-	text, err := json.Marshal(full)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(full))(t)
 	var names []string
 	for _, k := range configKeys {
 		names = append(names, k.name)
@@ -91,9 +78,7 @@ var requiredKeys = strings.Fields(`model_type task vocab_size num_labels pad_tok
 
 func TestConfigMissingKeys(t *testing.T) {
 	for _, key := range requiredKeys {
-		if _, err := ParseConfig(configText(t, map[string]any{key: nil})); err == nil || !strings.Contains(err.Error(), `"`+key+`" is missing`) {
-			t.Errorf("without %s: error %v", key, err)
-		}
+		must.Fail(t, `"`+key+`" is missing`, "without", key)(ParseConfig(configText(t, map[string]any{key: nil})))
 	}
 	for _, k := range configKeys {
 		if _, err := ParseConfig(configText(t, map[string]any{k.name: json.RawMessage("null")})); !k.nullable && (err == nil || !strings.Contains(err.Error(), k.name+": null")) {
@@ -123,10 +108,7 @@ func TestConfigBadValues(t *testing.T) {
 		{"vocab_size", math.MaxInt64}, {"num_hidden_layers", 1 << 40}, {"hidden_size", 1 << 62}, {"num_sampled_tokens", 1 << 25},
 		{"num_labels", json.RawMessage("99999999999999999999")},
 	} {
-		_, err := ParseConfig(configText(t, map[string]any{c.key: c.value}))
-		if err == nil || !strings.Contains(err.Error(), c.key) {
-			t.Errorf("%s %v: error %v", c.key, c.value, err)
-		}
+		must.Fail(t, c.key, c.key, c.value)(ParseConfig(configText(t, map[string]any{c.key: c.value})))
 	}
 }
 
@@ -190,19 +172,11 @@ func TestConfigBadText(t *testing.T) {
 
 func TestReadConfigNamesTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "config.json")
-	if _, err := ReadConfig(path); err == nil || !strings.Contains(err.Error(), path) {
-		t.Errorf("missing: %v", err)
-	}
+	must.Fail(t, path, "missing")(ReadConfig(path))
 	for _, size := range []int64{0, maxConfigBytes + 1} {
-		if err := os.WriteFile(path, nil, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Truncate(path, size); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := ReadConfig(path); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("%d bytes: %v", size, err)
-		}
+		must.Succeed(t, os.WriteFile(path, nil, 0o666))
+		must.Succeed(t, os.Truncate(path, size))
+		must.Fail(t, path, size, "bytes")(ReadConfig(path))
 	}
 }
 
@@ -231,13 +205,8 @@ func fullConfig() *Config {
 func TestConfigRoundTrip(t *testing.T) {
 	for _, want := range []*Config{tinyConfig(), fullConfig()} {
 		path := filepath.Join(t.TempDir(), "config.json")
-		if err := want.Write(path); err != nil {
-			t.Fatal(err)
-		}
-		got, err := ReadConfig(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, want.Write(path))
+		got := must.Get(ReadConfig(path))(t)
 		a, b := normalised(t, got), normalised(t, want)
 		if !reflect.DeepEqual(a, b) {
 			t.Errorf("read %v, written %v", a, b)
@@ -248,16 +217,11 @@ func TestConfigRoundTrip(t *testing.T) {
 // normalised is a configuration without the spacing of its raw values.
 func normalised(t *testing.T, c *Config) map[string]any {
 	t.Helper()
-	text, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(json.Marshal(c))(t)
 	var keys map[string]any
 	d := json.NewDecoder(strings.NewReader(string(text)))
 	d.UseNumber() // a seed has 64 bits
-	if err := d.Decode(&keys); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.Decode(&keys))
 	return keys
 }
 
@@ -282,10 +246,7 @@ func TestCheckTokens(t *testing.T) {
 // costs nothing to look at.
 func FuzzParseConfig(f *testing.F) {
 	f.Add(configText(f, nil))
-	text, err := json.MarshalIndent(fullConfig(), "", " ")
-	if err != nil {
-		f.Fatal(err)
-	}
+	text := must.Get(json.MarshalIndent(fullConfig(), "", " "))(f)
 	f.Add(text)
 	f.Add([]byte(`{}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -294,13 +255,8 @@ func FuzzParseConfig(f *testing.F) {
 		if err != nil {
 			return
 		}
-		if err := c.Validate(); err != nil {
-			t.Fatal(err)
-		}
-		again, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.Validate())
+		again := must.Get(json.Marshal(c))(t)
 		d, err := ParseConfig(again)
 		if err != nil {
 			t.Fatalf("%v: %s", err, again)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // stored is what a run's files say, to be compared.
@@ -26,17 +27,9 @@ func TestDamagedRun(t *testing.T) {
 	train, val := splits(t, Classification)
 	dir, settings := t.TempDir(), runSettings()
 	settings.Epochs = 1
-	if err := trainNew(t, randomModel(trainingConfig(), 1), settings, options(dir, nil), cpu.New(1), train, val); err != nil {
-		t.Fatal(err)
-	}
-	c, err := LoadCheckpoint(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	m, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), settings, options(dir, nil), cpu.New(1), train, val))
+	c := must.Get(LoadCheckpoint(dir))(t)
+	m := must.Get(Load(dir))(t)
 	text, words := stored(c)
 	damages := 1200
 	if testing.Short() {
@@ -60,14 +53,9 @@ func TestDamagedRun(t *testing.T) {
 		}},
 	} {
 		path := filepath.Join(dir, file.name)
-		whole, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Get(os.ReadFile(path))(t)
 		read := func(name string, damaged []byte) error {
-			if err := os.WriteFile(path, damaged, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(path, damaged, 0o666))
 			same, err := file.same()
 			if err == nil && !same {
 				t.Errorf("%s: %s: other numbers without an error", path, name)
@@ -89,11 +77,7 @@ func TestDamagedRun(t *testing.T) {
 		if bytes.Equal(before, whole) {
 			t.Errorf("%s: no checksum was found", path)
 		}
-		if err := read("without a checksum", before); err != nil {
-			t.Error(err)
-		}
-		if err := os.WriteFile(path, whole, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Check(t, read("without a checksum", before))
+		must.Succeed(t, os.WriteFile(path, whole, 0o666))
 	}
 }

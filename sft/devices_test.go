@@ -15,6 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/lockstep"
 	"github.com/sftseq/sftseq/internal/testenv"
@@ -61,10 +62,7 @@ func smallBatch(c *Config, step int) []seq.Example {
 
 func newSmallStepper(t *testing.T, device tensor.Device) *Stepper {
 	t.Helper()
-	s, err := NewStepper(smallModel(), smallSettings(), device, 200, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewStepper(smallModel(), smallSettings(), device, 200, 0))(t)
 	return s
 }
 
@@ -72,19 +70,14 @@ func newSmallStepper(t *testing.T, device tensor.Device) *Stepper {
 func words(t *testing.T, m tensor.Memory) []float32 {
 	t.Helper()
 	w := make([]float32, m.Words())
-	if err := m.Read(0, tensor.Bits(w)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.Read(0, tensor.Bits(w)))
 	return w
 }
 
 // gradient returns that of a step's batch, with its mean loss.
 func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []float32, loss float64) {
 	t.Helper()
-	b, err := s.gradients.run(t.Context(), examples, drawing{trainMode, s.settings.Seed, uint32(step)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(s.gradients.run(t.Context(), examples, drawing{trainMode, s.settings.Seed, uint32(step)}))(t)
 	defer s.gradients.blocks.release(b.gradient)
 	for _, v := range b.loss {
 		loss += float64(v) / float64(len(examples))
@@ -96,12 +89,9 @@ func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []
 func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*lockstep.Choice {
 	t.Helper()
 	l := s.gradients.groups[0][0]
-	p, err := l.load(1, examples, drawing{trainMode, s.settings.Seed, uint32(step)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(l.load(1, examples, drawing{trainMode, s.settings.Seed, uint32(step)}))(t)
 	var all []*lockstep.Choice
-	err = p.Inspect(t.Context(), l.mem, 0, p.Program.SegmentIndex("readout"), func(k tensor.Kernel) error {
+	must.Succeed(t, p.Inspect(t.Context(), l.mem, 0, p.Program.SegmentIndex("readout"), func(k tensor.Kernel) error {
 		sample, ok := k.(tensor.Sample)
 		if !ok {
 			return nil
@@ -109,10 +99,7 @@ func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*loc
 		c, err := lockstep.ReadChoice(p.Program, sample, l.mem)
 		all = append(all, c)
 		return err
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	}))
 	return all
 }
 
@@ -140,9 +127,7 @@ type apart struct {
 
 func (s *Stepper) apart(t *testing.T, other *Stepper, examples []seq.Example, step int) (a apart) {
 	t.Helper()
-	if err := other.engine.weights.Write(0, tensor.Bits(words(t, s.engine.weights))); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, other.engine.weights.Write(0, tensor.Bits(words(t, s.engine.weights))))
 	g, loss := s.gradient(t, examples, step)
 	h, otherLoss := other.gradient(t, examples, step)
 	a.loss = math.Abs(loss-otherLoss) / 1e-5
@@ -193,9 +178,7 @@ func TestLockStep(t *testing.T) {
 				}
 			}
 		}
-		if _, err := one.Step(t.Context(), examples); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(one.Step(t.Context(), examples))(t)
 	}
 	t.Logf("%d steps: losses within %.2f, gradients within %.2f of the tolerance, but for %d that rounding decided", steps, worst.loss, worst.gradient, decided)
 	if decided > 2 {
@@ -213,10 +196,7 @@ func TestFreeSteps(t *testing.T) {
 	for i, device := range []tensor.Device{cpu.New(2), vulkan(t)} {
 		s := newSmallStepper(t, device)
 		for step := range steps {
-			loss, err := s.Step(t.Context(), smallBatch(s.model.Config, step))
-			if err != nil {
-				t.Fatal(err)
-			}
+			loss := must.Get(s.Step(t.Context(), smallBatch(s.model.Config, step)))(t)
 			curves[i] = append(curves[i], chart.Datum{X: float64(step), Y: loss})
 		}
 	}
@@ -229,9 +209,7 @@ func TestFreeSteps(t *testing.T) {
 		t.Errorf("losses off by %.1e, at most 1e-2 allowed", worst)
 	}
 	if dir := os.Getenv("SFTSEQ_PLOTS"); dir != "" {
-		if err := plotDevices(filepath.Join(dir, "devices.svg"), curves); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, plotDevices(filepath.Join(dir, "devices.svg"), curves))
 	}
 }
 
@@ -253,10 +231,7 @@ func TestSameSeedSameBits(t *testing.T) {
 	var runs [2][]float32
 	for i := range runs {
 		t.Run(fmt.Sprint("run ", i+1), func(t *testing.T) {
-			var err error
-			if runs[i], err = checkedSteps(t, Classification, "pre", 2, vulkan(t), microBatchTokens, 100, 30); err != nil {
-				t.Fatal(err)
-			}
+			runs[i] = must.Get(checkedSteps(t, Classification, "pre", 2, vulkan(t), microBatchTokens, 100, 30))(t)
 		})
 	}
 	if !slices.Equal(runs[0], runs[1]) {
@@ -271,13 +246,8 @@ func TestResumeElsewhere(t *testing.T) {
 	s := runSettings()
 	s.EvalEvery = 6
 	straight := t.TempDir()
-	if err := trainNew(t, randomModel(trainingConfig(), 1), s, options(straight, nil), cpu.New(2), train, val); err != nil {
-		t.Fatal(err)
-	}
-	want, err := LoadCheckpoint(straight)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s, options(straight, nil), cpu.New(2), train, val))
+	want := must.Get(LoadCheckpoint(straight))(t)
 	vulkan := vulkan(t)
 	for name, devices := range map[string][2]tensor.Device{"to Vulkan": {cpu.New(2), vulkan}, "from Vulkan": {vulkan, cpu.New(2)}} {
 		t.Run(name, func(t *testing.T) {
@@ -289,36 +259,24 @@ func TestResumeElsewhere(t *testing.T) {
 					cancel()
 				}
 			}))
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			err = tr.Run(ctx)
 			tr.Close()
 			if !errors.Is(err, context.Canceled) {
 				t.Fatal(err)
 			}
-			from, err := LoadCheckpoint(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			from := must.Get(LoadCheckpoint(dir))(t)
 			if from.State.Step != 4 || from.Kernels != devices[0].Kernels() {
 				t.Errorf("interrupted at step %d of %q", from.State.Step, from.Kernels)
 			}
 			warned := false
-			if tr, err = NewTrainer(nil, s, devices[1], train, val, from, options(dir, func(event any) {
+			tr = must.Get(NewTrainer(nil, s, devices[1], train, val, from, options(dir, func(event any) {
 				w, ok := event.(Warning)
 				warned = warned || ok && strings.Contains(string(w), devices[1].Kernels())
-			})); err != nil {
-				t.Fatal(err)
-			}
+			})))(t)
 			defer tr.Close()
-			if err := tr.Run(t.Context()); err != nil {
-				t.Fatal(err)
-			}
-			got, err := LoadCheckpoint(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, tr.Run(t.Context()))
+			got := must.Get(LoadCheckpoint(dir))(t)
 			m := randomModel(trainingConfig(), 1)
 			idle, _ := m.Parameters.Lookup("head.pool.bias") // its gradient is rounding alone
 			for _, c := range []*Checkpoint{got, want} {

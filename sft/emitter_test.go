@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -84,16 +85,11 @@ func (m *tied) gradient(t *testing.T, device tensor.Device, weights []float32) [
 	e.Launch(tensor.EmbedBackward{DWeight: e.gradient("embed.weight"), DY: dx, Token: e.batch.Tokens})
 	p := e.Finish()
 
-	run, err := device.Prepare(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	run := must.Get(device.Prepare(p))(t)
 	var mem tensor.Binding
 	for region, words := range map[tensor.Region]int{tensor.Arena: p.Words(tensor.Arena), tensor.Inputs: p.Words(tensor.Inputs),
 		tensor.Weights: m.params.Words, tensor.Gradients: m.params.Words} {
-		if mem[region], err = device.Allocate(words); err != nil {
-			t.Fatal(err)
-		}
+		mem[region] = must.Get(device.Allocate(words))(t)
 		defer mem[region].Free()
 	}
 	ones, garbage := make([]float32, m.vocab), make([]float32, m.params.Words)
@@ -110,14 +106,10 @@ func (m *tied) gradient(t *testing.T, device tensor.Device, weights []float32) [
 		mem[tensor.Weights].Write(0, tensor.Bits(weights)), mem[tensor.Gradients].Write(0, tensor.Bits(garbage)),
 		run.Run(t.Context(), mem, 0, len(p.Segments)),
 	} {
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
 	gradient := make([]float32, m.params.Words)
-	if err := mem[tensor.Gradients].Read(0, tensor.Bits(gradient)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, mem[tensor.Gradients].Read(0, tensor.Bits(gradient)))
 	return gradient
 }
 
@@ -165,10 +157,7 @@ func TestGradientsAreAssigned(t *testing.T) {
 	configs = append(configs, tied)
 	for _, c := range configs {
 		params := NewParameters(c)
-		pass, err := newPass(c, params, passShape{Tokens: 64, Sequences: 4, Sampled: 64}, trainMode)
-		if err != nil {
-			t.Fatal(err)
-		}
+		pass := must.Get(newPass(c, params, passShape{Tokens: 64, Sequences: 4, Sampled: 64}, trainMode))(t)
 		assigned := map[string]int{}
 		for _, k := range pass.Program.Launches {
 			added := map[*tensor.Tensor]bool{}

@@ -1,26 +1,20 @@
 package sft
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestPassesLastUsed: the engine keeps the programs that were used last, not those that
 // were recorded last.
 func TestPassesLastUsed(t *testing.T) {
 	m := randomModel(tinyConfig(), 1)
-	e, err := newEngine(m.Config, m.Weights, cpu.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(newEngine(m.Config, m.Weights, cpu.New(1)))(t)
 	defer e.close()
 	pass := func(tokens int) *preparedPass {
-		p, err := e.pass(passShape{Tokens: tokens, Sequences: 1, Sampled: 1}, inferMode)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(e.pass(passShape{Tokens: tokens, Sequences: 1, Sampled: 1}, inferMode))(t)
 		return p
 	}
 	often, once := pass(1), pass(2)
@@ -47,8 +41,6 @@ func (idle) Close() error    { return nil }
 func TestForeignDevice(t *testing.T) {
 	m := randomModel(tinyConfig(), 1)
 	for want, d := range map[string]Device{"computes nothing (sft.idle)": idle{}, "computes nothing (<nil>)": nil} {
-		if _, err := NewScorer(m, d); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v, expected %q", d, err, want)
-		}
+		must.Fail(t, want, d)(NewScorer(m, d))
 	}
 }

@@ -3,7 +3,6 @@ package sft
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"reflect"
@@ -14,6 +13,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -41,10 +41,7 @@ func siblings(t *testing.T, folder string) ([]*Model, []seq.Example) {
 
 func ensembleOf(t *testing.T, models ...*Model) *Scorer {
 	t.Helper()
-	s, err := NewEnsemble(models, cpu.New(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewEnsemble(models, cpu.New(2)))(t)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -100,15 +97,10 @@ func TestEnsemble(t *testing.T) {
 		models, examples := siblings(t, folder)
 		c := models[0].Config
 		s := ensembleOf(t, models...)
-		got, err := s.Examples(t.Context(), examples)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(s.Examples(t.Context(), examples))(t)
 		each := make([][]Output, len(models))
 		for i, m := range models {
-			if each[i], err = ensembleOf(t, m).Examples(t.Context(), examples); err != nil {
-				t.Fatal(err)
-			}
+			each[i] = must.Get(ensembleOf(t, m).Examples(t.Context(), examples))(t)
 		}
 		for i, o := range got {
 			probabilities, numbers := meanAnswer(c, []Output{each[0][i], each[1][i], each[2][i]})
@@ -137,9 +129,7 @@ func TestEnsemble(t *testing.T) {
 		var group sync.WaitGroup
 		for rank, world := range distributed.NewLocal(len(ranked)) {
 			group.Go(func() {
-				if err := s.CompareRanks(world, nil, nil); err != nil {
-					t.Error(err)
-				}
+				must.Check(t, s.CompareRanks(world, nil, nil))
 				var err error
 				if ranked[rank], err = s.SharedExamples(t.Context(), world, examples); err != nil {
 					t.Error(err)
@@ -183,15 +173,9 @@ func TestEnsembleExtremes(t *testing.T) {
 // TestEnsembleOfOne: it is that model.
 func TestEnsembleOfOne(t *testing.T) {
 	m, examples := loadGolden(t, "pre")
-	alone, err := NewScorer(m, cpu.New(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	alone := must.Get(NewScorer(m, cpu.New(2)))(t)
 	defer alone.Close()
-	want, err := alone.Examples(t.Context(), examples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(alone.Examples(t.Context(), examples))(t)
 	if got, err := ensembleOf(t, m).Examples(t.Context(), examples); err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%v: other outputs", err)
 	}
@@ -211,16 +195,10 @@ func TestEnsembleRefuses(t *testing.T) {
 		"Fill":          func() error { _, err := s.Fill(ctx, [][]int32{{1}}); return err },
 		"MaskedLosses":  func() error { _, err := s.MaskedLosses(ctx, nil, examples); return err },
 	} {
-		if err := f(); !errors.Is(err, ErrEnsemble) {
-			t.Errorf("%s: %v, expected %v", name, err, ErrEnsemble)
-		}
+		must.FailWith(t, ErrEnsemble, name)(f())
 	}
-	if err := s.Probe(ctx); err != nil {
-		t.Error(err)
-	}
-	if _, err := NewEnsemble(nil, cpu.New(1)); err == nil {
-		t.Error("an ensemble of no models was made")
-	}
+	must.Check(t, s.Probe(ctx))
+	must.Fail(t, "", "an ensemble of no models was made")(NewEnsemble(nil, cpu.New(1)))
 	for want, change := range map[string]func(*Config){
 		"model 2 of the ensemble: its task is regression, and of the first classification": func(c *Config) { c.Task = Regression },
 		"the number of its labels is 3, and of the first 10":                               func(c *Config) { c.NumLabels = 3 },
@@ -238,9 +216,7 @@ func TestEnsembleRefuses(t *testing.T) {
 		first.Numbers = []Number{{Deviation: 2}}
 		c := first
 		c.Tokenizer = json.RawMessage(strings.ReplaceAll(string(c.Tokenizer), ":", " :\n")) // the same
-		if err := first.SameQuestions(&c); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, first.SameQuestions(&c))
 		change(&c)
 		weights := func(c *Config) *Model {
 			return &Model{Config: c, Parameters: models[0].Parameters, Weights: models[0].Weights}
@@ -249,25 +225,15 @@ func TestEnsembleRefuses(t *testing.T) {
 			t.Errorf("%v, expected %q in it", err, want)
 		}
 	}
-	masked, err := Load(golden + "/fill_mask")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := NewEnsemble([]*Model{masked, masked}, cpu.New(1)); err == nil || !strings.Contains(err.Error(), "no answer to a whole sequence") {
-		t.Errorf("%v", err)
-	}
+	masked := must.Get(Load(golden + "/fill_mask"))(t)
+	must.Fail(t, "no answer to a whole sequence")(NewEnsemble([]*Model{masked, masked}, cpu.New(1)))
 }
 
 // TestProbe: every model has a shortest sequence that it can compute.
 func TestProbe(t *testing.T) {
 	for _, folder := range append([]string{"fill_mask", "vanilla"}, ensembleFolders...) {
-		m, err := Load(golden + "/" + folder)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := ensembleOf(t, m).Probe(t.Context()); err != nil {
-			t.Errorf("%s: %v", folder, err)
-		}
+		m := must.Get(Load(golden + "/" + folder))(t)
+		must.Check(t, ensembleOf(t, m).Probe(t.Context()), folder)
 	}
 }
 
@@ -329,17 +295,11 @@ func TestEnsembleMemory(t *testing.T) {
 	limits := func(s *Scorer) passLimits { return *s.limits(inferMode) }
 	const budget = 4 << 20
 	alone := func(budget int64) passLimits {
-		s, err := NewScorer(m, card(budget))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(NewScorer(m, card(budget)))(t)
 		defer s.Close()
 		return limits(s)
 	}
-	s, err := NewEnsemble([]*Model{m, m}, card(budget))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewEnsemble([]*Model{m, m}, card(budget)))(t)
 	defer s.Close()
 	whole, half := alone(budget), alone(budget/2)
 	if whole == half {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -181,9 +182,7 @@ func TestRanksStopInExchange(t *testing.T) {
 	config := trainingConfig()
 	share := (NewParameters(config).Words + 2) / 3
 	whole := &ranksRun{train: train, val: val, config: config, settings: ranksSettings(), dir: t.TempDir()}
-	if err := errors.Join(whole.run(t, 1)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(whole.run(t, 1)...))
 	for name, where := range map[string]func(p *tensor.Program) bool{
 		"adding a share": func(p *tensor.Program) bool { return isMerge(p, share) },
 		"the update":     isUpdate,
@@ -214,17 +213,13 @@ func TestRanksStopInExchange(t *testing.T) {
 				return t.Context()
 			}
 			for rank, err := range r.run(t, 3) {
-				if !errors.Is(err, context.Canceled) {
-					t.Errorf("rank %d: %v", rank, err)
-				}
+				must.FailWith(t, context.Canceled, "rank", rank)(err)
 			}
 			if c, err := LoadCheckpoint(r.dir); err != nil || c.State.Step != step {
 				t.Errorf("stopped at step %d, expected %d; error %v", c.State.Step, step, err)
 			}
 			r.device, r.context = nil, nil
-			if err := errors.Join(r.run(t, 2)...); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, errors.Join(r.run(t, 2)...))
 			compareOutcomes(t, outcomeOf(t, r.dir), outcomeOf(t, whole.dir))
 		})
 	}
@@ -260,13 +255,9 @@ func TestRanksStopUnstored(t *testing.T) {
 // TestRanksTooLarge: a model whose sums no message can have is refused before it is trained.
 func TestRanksTooLarge(t *testing.T) {
 	e := &engine{params: &Parameters{Words: 1 << 29}}
-	if _, err := newExchange(distributed.NewLocal(2)[0], e, 4); err == nil || !strings.Contains(err.Error(), "4 sums of gradients at once, 2147483648 words, and MPI counts at most 2147483647") {
-		t.Error(err)
-	}
+	must.Fail(t, "4 sums of gradients at once, 2147483648 words, and MPI counts at most 2147483647")(newExchange(distributed.NewLocal(2)[0], e, 4))
 	e = &engine{params: &Parameters{Words: 1<<29 - 1}, device: refusing{}}
-	if _, err := newExchange(distributed.NewLocal(2)[0], e, 4); !errors.Is(err, errRefused) {
-		t.Errorf("as many as there can be: %v", err)
-	}
+	must.FailWith(t, errRefused, "as many as there can be")(newExchange(distributed.NewLocal(2)[0], e, 4))
 }
 
 // refusing is a device that runs nothing.
@@ -283,10 +274,7 @@ func TestRanksMemory(t *testing.T) {
 	blocks := int64(NewParameters(config).Words) * wordBytes
 	c := distributed.NewLocal(2)[0]
 	need := func(sums int) int64 {
-		e, err := newEngine(config, make([]float32, NewParameters(config).Words), cpu.New(1))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(newEngine(config, make([]float32, NewParameters(config).Words), cpu.New(1)))(t)
 		defer e.close()
 		var full *MemoryError
 		if _, err := planSlots(e, []int32{100}, []int32{100}, 64, 1, sums); !errors.As(err, &full) {

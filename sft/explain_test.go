@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
@@ -17,10 +18,7 @@ import (
 
 func explain(t *testing.T, s *Scorer, examples []seq.Example) []Output {
 	t.Helper()
-	out, err := s.Explain(context.Background(), examples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(s.Explain(context.Background(), examples))(t)
 	return out
 }
 
@@ -200,10 +198,7 @@ func TestExplainMemory(t *testing.T) {
 	c := tinyConfig()
 	c.NumSampledTokens = 1024
 	words := func(tokens int) int {
-		p, err := newPass(c, NewParameters(c), shapeFor(c, tokens, 1, c.NumSampledTokens, 0), explainMode)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(newPass(c, NewParameters(c), shapeFor(c, tokens, 1, c.NumSampledTokens, 0), explainMode))(t)
 		return p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs)
 	}
 	const n = 1 << 16
@@ -222,9 +217,7 @@ func TestExplainRefuses(t *testing.T) {
 		}
 		ctx, cancel := context.WithCancel(context.Background())
 		cancel()
-		if _, err := s.Explain(ctx, examples); err == nil {
-			t.Error("explained though cancelled")
-		}
+		must.Fail(t, "", "explained though cancelled")(s.Explain(ctx, examples))
 	})
 }
 
@@ -233,16 +226,11 @@ func TestExplainRefuses(t *testing.T) {
 func TestExplainTags(t *testing.T) {
 	m := randomModel(ofTask(tinyConfig(), Tagging), 1)
 	classes := NewModel(tinyConfig(), 2)
-	if _, err := classes.CopyFrom(m); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(classes.CopyFrom(m))(t)
 	examples := []seq.Example{{A: []int32{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5}}, {A: []int32{3}}, {A: []int32{8, 7, 6}}}
 	tagger := newScorerOf(t, m, cpu.New(1))
 	got, want := explain(t, tagger, examples), explain(t, newScorerOf(t, classes, cpu.New(1)), examples)
-	plain, err := tagger.Examples(t.Context(), examples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	plain := must.Get(tagger.Examples(t.Context(), examples))(t)
 	for i, o := range got {
 		if !slices.Equal(o.Logits, plain[i].Logits) || len(o.Explanations) != 1 || o.Explanations[0].Pooling != nil {
 			t.Errorf("example %d: %+v", i, o)

@@ -5,10 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
@@ -37,14 +37,8 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 	for _, c := range fillMaskConfigs() {
 		m := randomModel(c, 3)
 		s, exact, sequences := newScorerOf(t, m, devices[0]), newReference(m), maskedSequences(c)
-		together, err := s.Fill(t.Context(), sequences)
-		if err != nil {
-			t.Fatal(err)
-		}
-		embeddings, err := s.Embeddings(t.Context(), sequences)
-		if err != nil {
-			t.Fatal(err)
-		}
+		together := must.Get(s.Fill(t.Context(), sequences))(t)
+		embeddings := must.Get(s.Embeddings(t.Context(), sequences))(t)
 		for i, tokens := range sequences {
 			x, mean, n := exact.normed(tokens), make([]float64, c.HiddenSize), 0
 			for at, row := range x {
@@ -92,10 +86,7 @@ func TestFillMemory(t *testing.T) {
 		if s.Masks != want || s.Tokens != 1024 || int(b.counts.Targets) != masks {
 			t.Errorf("%d masks: %+v", masks, s)
 		}
-		p, err := newPass(c, NewParameters(c), s, fillMode)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(newPass(c, NewParameters(c), s, fillMode))(t)
 		planned, err := passWords(c, NewParameters(c), cpu.New(1), fillMode, 1000, 1, 0)
 		if used := p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs); err != nil || used > planned {
 			t.Errorf("%d masks: %d words, planned are %d; %v", masks, used, planned, err)
@@ -106,13 +97,9 @@ func TestFillMemory(t *testing.T) {
 // TestFillRefusals: a model of another task, and tokens that no model reads, are errors.
 func TestFillRefusals(t *testing.T) {
 	labels := newScorerOf(t, randomModel(tinyConfig(), 1), cpu.New(1))
-	if _, err := labels.Fill(t.Context(), [][]int32{{1}}); err == nil || !strings.Contains(err.Error(), "task is classification, expected fill-mask") {
-		t.Error(err)
-	}
+	must.Fail(t, "task is classification, expected fill-mask")(labels.Fill(t.Context(), [][]int32{{1}}))
 	s := newScorerOf(t, randomModel(ofTask(tinyConfig(), FillMask), 1), cpu.New(1))
-	if _, err := s.Fill(t.Context(), [][]int32{{1, 8}, {9}}); err == nil || !strings.Contains(err.Error(), "sequence 1: token 9 at index 0 is outside the vocabulary") {
-		t.Error(err)
-	}
+	must.Fail(t, "sequence 1: token 9 at index 0 is outside the vocabulary")(s.Fill(t.Context(), [][]int32{{1, 8}, {9}}))
 	if out, err := s.Fill(t.Context(), nil); err != nil || len(out) != 0 {
 		t.Error(out, err)
 	}
@@ -132,10 +119,7 @@ func TestCopyFromFillMask(t *testing.T) {
 	for _, models := range [][2]*Model{{labels, pretrained}, {pretrained, labels}} {
 		m, source := randomModel(models[0].Config, 5), models[1]
 		before := slices.Clone(m.Weights)
-		fresh, err := m.CopyFrom(source)
-		if err != nil {
-			t.Fatal(err)
-		}
+		fresh := must.Get(m.CopyFrom(source))(t)
 		const d, tokens = 6, 8
 		for _, p := range m.Parameters.List {
 			now, want := m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(before, p)
@@ -162,9 +146,7 @@ func TestCopyFromFillMask(t *testing.T) {
 		t.Errorf("%d parameters are fresh, expected 4: what tells tokens tells no labels; %v", len(fresh), err)
 	}
 	other := tinyConfig()
-	if _, err := NewModel(other, 1).CopyFrom(pretrained); err == nil || !strings.Contains(err.Error(), "a vocabulary of 8 tokens there, expected 9") {
-		t.Errorf("a vocabulary of another token: %v", err)
-	}
+	must.Fail(t, "a vocabulary of 8 tokens there, expected 9", "a vocabulary of another token")(NewModel(other, 1).CopyFrom(pretrained))
 	for want, change := range map[string]func(*Config){
 		fmt.Sprintf("hidden_size is %d there, expected %d", c.HiddenSize, 2*c.HiddenSize):     func(c *Config) { c.HiddenSize *= 2 },
 		fmt.Sprintf("num_hidden_layers is %d there, expected %d", c.NumLayers, c.NumLayers+1): func(c *Config) { c.NumLayers++ },

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
@@ -73,9 +74,7 @@ func TestGoldenLosses(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(text, &want)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if got := meanLossOn(t, m, device, examples); !(math.Abs(got-want.Loss) <= 1e-5) {
 			t.Errorf("loss %v, expected %v", got, want.Loss)
 		}
@@ -122,10 +121,7 @@ func writeGolden(t *testing.T, dir string, c *Config, examples []seq.Example, lo
 	m := randomModel(c, 5)
 	var inputs, expected bytes.Buffer
 	line := func(to *bytes.Buffer, v any) {
-		text, err := json.Marshal(v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(v))(t)
 		to.Write(append(text, '\n'))
 	}
 	for i, e := range examples {
@@ -147,20 +143,13 @@ func writeGolden(t *testing.T, dir string, c *Config, examples []seq.Example, lo
 		}
 		line(&inputs, input)
 	}
-	if err := m.Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.Save(dir))
 	write := func(name string, text []byte) {
-		if err := os.WriteFile(filepath.Join(dir, name), text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), text, 0o666))
 	}
 	write("inputs.jsonl", inputs.Bytes())
 	document := func(name string, v any) {
-		text, err := json.MarshalIndent(v, "", " ")
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.MarshalIndent(v, "", " "))(t)
 		write(name, append(text, '\n'))
 	}
 	r := newReference(m)
@@ -259,7 +248,5 @@ func (r reference) save(t *testing.T, path string, m *Model, words map[string][]
 		}
 		out = append(out, x)
 	}
-	if err := safetensors.Write(path, out, nil); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, safetensors.Write(path, out, nil))
 }

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
@@ -134,10 +135,7 @@ func TestFillMaskAgainstReference(t *testing.T) {
 	onEveryKind(t, func(t *testing.T, devices ...tensor.Device) {
 		for _, want := range expected {
 			c := want.m.Config
-			gradient, loss, err := want.m.Gradient(t.Context(), devices[0], want.examples)
-			if err != nil {
-				t.Fatal(err)
-			}
+			gradient, loss := must.Get2(want.m.Gradient(t.Context(), devices[0], want.examples))(t)
 			if alone := meanLossOn(t, want.m, devices[0], want.examples); math.Abs(loss-want.loss) > 1e-6 || math.Abs(alone-want.loss) > 1e-6 {
 				t.Errorf("%s, tied %t: loss %v with a backward, %v without, expected %v", c.NormPosition, c.TieEmbeddings, loss, alone, want.loss)
 			}
@@ -255,10 +253,7 @@ func testFillMaskBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 		}
 	}
 	measured := func(examples ...seq.Example) [][]float32 {
-		out, err := newScorerOf(t, m, devices[0]).measured(t.Context(), examples)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(newScorerOf(t, m, devices[0]).measured(t.Context(), examples))(t)
 		return out
 	}
 	together := measured(examples...)
@@ -311,9 +306,7 @@ func TestDescribeFillMask(t *testing.T) {
 	spec := seq.Spec{Task: Classification, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`)}
 	c := tinyConfig()
 	c.Task = FillMask
-	if err := c.DescribeData(spec); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.DescribeData(spec))
 	if c.VocabSize != 10 || c.NumLabels != 9 || *c.MaskTokenID != 9 || c.MaskRate != 0.15 || c.MaskSpan != 3 {
 		t.Errorf("%+v", c)
 	}
@@ -337,9 +330,7 @@ func TestDescribeFillMask(t *testing.T) {
 	} {
 		c := ofTask(tinyConfig(), FillMask)
 		change(c)
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, expected %q", err, want)
-		}
+		must.Fail(t, want)(c.Validate())
 	}
 }
 
@@ -355,14 +346,10 @@ func TestFillMaskRefusals(t *testing.T) {
 		"Score":    func() error { _, err := s.Score(t.Context(), nil); return err },
 	}
 	for name, call := range calls {
-		if err := call(); err == nil || !strings.Contains(err.Error(), "tells masked tokens") {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Fail(t, "tells masked tokens", name)(call())
 	}
 	examples[0].A[3] = *c.MaskTokenID
-	if _, _, err := m.Gradient(t.Context(), cpu.New(1), examples); err == nil || !strings.Contains(err.Error(), "token 8 at index 3 is the mask") {
-		t.Errorf("a mask among the tokens: %v", err)
-	}
+	must.Fail(t, "token 8 at index 3 is the mask", "a mask among the tokens")(m.Gradient(t.Context(), cpu.New(1), examples))
 	for want, change := range map[string]func(s *Settings){
 		`select is "auc"`:          func(s *Settings) { s.Select = "auc" },
 		"weights of classes":       func(s *Settings) { s.ClassWeights = []float64{1, 2} },
@@ -370,9 +357,7 @@ func TestFillMaskRefusals(t *testing.T) {
 	} {
 		settings := runSettings()
 		change(&settings)
-		if _, err := NewStepper(m, settings, cpu.New(1), 10, 0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, expected %q", err, want)
-		}
+		must.Fail(t, want)(NewStepper(m, settings, cpu.New(1), 10, 0))
 	}
 }
 
@@ -386,17 +371,14 @@ func TestTrainFillMask(t *testing.T) {
 	var lines []StepReport
 	var reports []EvaluationReport
 	dir := t.TempDir()
-	err := trainNew(t, NewModel(c, 1), settings, options(dir, func(event any) {
+	must.Succeed(t, trainNew(t, NewModel(c, 1), settings, options(dir, func(event any) {
 		switch r := event.(type) {
 		case StepReport:
 			lines = append(lines, r)
 		case EvaluationReport:
 			reports = append(reports, r)
 		}
-	}), cpu.New(2), train, val)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), cpu.New(2), train, val))
 	best := slices.MinFunc(reports, func(a, b EvaluationReport) int {
 		if a.Loss < b.Loss {
 			return -1

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/internal/simd"
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -44,19 +45,14 @@ type goldenLine struct {
 
 func goldenLines(t *testing.T, path string) []goldenLine {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 	var out []goldenLine
 	s := bufio.NewScanner(f)
 	s.Buffer(nil, 1<<22)
 	for s.Scan() {
 		var l goldenLine
-		if err := json.Unmarshal(s.Bytes(), &l); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(s.Bytes(), &l))
 		out = append(out, l)
 	}
 	if s.Err() != nil || len(out) == 0 {
@@ -81,10 +77,7 @@ func goldenExamples(t *testing.T, dir string) []seq.Example {
 func loadGolden(t *testing.T, name string) (*Model, []seq.Example) {
 	t.Helper()
 	dir := filepath.Join(golden, name)
-	m, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Load(dir))(t)
 	return m, goldenExamples(t, dir)
 }
 
@@ -113,14 +106,8 @@ func onEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name str
 func TestGoldenLogits(t *testing.T) {
 	onEveryDevice(t, append(evaluationFolders(), "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
-		s, err := NewScorer(m, device)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := s.Examples(context.Background(), examples)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(NewScorer(m, device))(t)
+		out := must.Get(s.Examples(context.Background(), examples))(t)
 		worst := 0.0
 		for i, l := range goldenLines(t, filepath.Join(golden, name, "expected.jsonl")) {
 			for c, want := range l.Logits {
@@ -146,10 +133,7 @@ func norms(got, want []float32) (diff, norm float64) {
 // compareGradients checks ‖g − w‖ ≤ 1e-3·‖w‖ + 1e-6 for each tensor.
 func compareGradients(t *testing.T, p *Parameters, got []float32, path string) {
 	t.Helper()
-	want, _, err := safetensors.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want, _ := must.Get2(safetensors.Read(path))(t)
 	if len(want) != len(p.List) {
 		t.Errorf("%d tensors, expected %d", len(p.List), len(want))
 	}
@@ -172,10 +156,7 @@ func compareGradients(t *testing.T, p *Parameters, got []float32, path string) {
 func TestGoldenGradients(t *testing.T) {
 	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
-		g, _, err := m.Gradient(context.Background(), device, examples)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g, _ := must.Get2(m.Gradient(context.Background(), device, examples))(t)
 		compareGradients(t, m.Parameters, g, filepath.Join(golden, name, "grads.safetensors"))
 	})
 }
@@ -190,45 +171,23 @@ func testGoldenTraining(t *testing.T, name string, device tensor.Device) {
 	m, examples := loadGolden(t, name)
 	dir := filepath.Join(golden, name)
 	var expected goldenTraining
-	text, err := os.ReadFile(filepath.Join(dir, "expected.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := json.Unmarshal(text, &expected); err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join(dir, "expected.json")))(t)
+	must.Succeed(t, json.Unmarshal(text, &expected))
 	ctx, s := context.Background(), expected.Settings
-	e, err := newEngine(m.Config, m.Weights, device)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := newAccumulator(e, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
-	o, err := newOptimizer(e, s.WeightDecay)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(newEngine(m.Config, m.Weights, device))(t)
+	a := must.Get(newAccumulator(e, 2))(t)
+	o := must.Get(newOptimizer(e, s.WeightDecay))(t)
 	for step, want := range expected.Steps {
-		b, err := a.run(ctx, examples, drawing{trainMode, s.Seed, uint32(step)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(a.run(ctx, examples, drawing{trainMode, s.Seed, uint32(step)}))(t)
 		if step == 0 {
 			g := make([]float32, m.Parameters.Words)
-			if err := b.gradient.Read(0, tensor.Bits(g)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, b.gradient.Read(0, tensor.Bits(g)))
 			for i := range g {
 				g[i] /= float32(b.divisor)
 			}
 			compareGradients(t, m.Parameters, g, filepath.Join(dir, "grads_step0.safetensors"))
 		}
-		norm, err := o.apply(ctx, b.gradient, b.divisor, step+1, s.LearningRate, s.MaxGradNorm)
-		if err != nil {
-			t.Fatal(err)
-		}
+		norm := must.Get(o.apply(ctx, b.gradient, b.divisor, step+1, s.LearningRate, s.MaxGradNorm))(t)
 		a.blocks.release(b.gradient)
 		var loss float64
 		for _, v := range b.loss {
@@ -244,9 +203,7 @@ func testGoldenTraining(t *testing.T, name string, device tensor.Device) {
 		}
 	}
 	after := make([]float32, m.Parameters.Words)
-	if err := e.weights.Read(0, tensor.Bits(after)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, e.weights.Read(0, tensor.Bits(after)))
 	compareChange(t, m, after, dir)
 }
 
@@ -254,14 +211,8 @@ func testGoldenTraining(t *testing.T, name string, device tensor.Device) {
 // gradient is not zero up to rounding.
 func compareChange(t *testing.T, m *Model, after []float32, dir string) {
 	t.Helper()
-	want, _, err := safetensors.Read(filepath.Join(dir, "model_after.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	grads, _, err := safetensors.Read(filepath.Join(dir, "grads_step0.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want, _ := must.Get2(safetensors.Read(filepath.Join(dir, "model_after.safetensors")))(t)
+	grads, _ := must.Get2(safetensors.Read(filepath.Join(dir, "grads_step0.safetensors")))(t)
 	gradNorm := map[string]float64{}
 	for _, g := range grads {
 		_, gradNorm[g.Name] = norms(g.Data, g.Data)

@@ -12,6 +12,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -138,14 +139,8 @@ func TestGraphLogits(t *testing.T) {
 			want = append(want, logits)
 		}
 		onEveryDevice(t, []string{s.name}, func(t *testing.T, _ string, device tensor.Device) {
-			scorer, err := NewScorer(m, device)
-			if err != nil {
-				t.Fatal(err)
-			}
-			together, err := scorer.Examples(t.Context(), graphs)
-			if err != nil {
-				t.Fatal(err)
-			}
+			scorer := must.Get(NewScorer(m, device))(t)
+			together := must.Get(scorer.Examples(t.Context(), graphs))(t)
 			for i, e := range graphs {
 				for j, v := range together[i].Logits {
 					if !(math.Abs(float64(v)-want[i][j]) <= 1e-5) {
@@ -183,10 +178,7 @@ func TestGraphOfManyEdges(t *testing.T) {
 	}
 	want, _ := newReference(m).example(graph)
 	onEveryDevice(t, []string{"700"}, func(t *testing.T, _ string, device tensor.Device) {
-		got, err := newScorerOf(t, m, device).Examples(t.Context(), []seq.Example{graph})
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(newScorerOf(t, m, device).Examples(t.Context(), []seq.Example{graph}))(t)
 		for j, v := range got[0].Logits {
 			if !(math.Abs(float64(v)-want[j]) <= 1e-5) {
 				t.Errorf("logit %v, expected %v", v, want[j])
@@ -255,10 +247,7 @@ func TestGraphRefusals(t *testing.T) {
 	_, copied := NewModel(&other, 2).CopyFrom(m)
 	_, without := NewModel(&none, 2).CopyFrom(m)
 	schema := (&seq.Spec{Task: Classification, FeatureNames: c.FeatureNames, EdgeFeatureNames: []string{}}).Schema()
-	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[]`)))(t)
 	_, scored := newTestScorer(t, m).Score(t.Context(), record)
 	_, embedded := newTestScorer(t, m).Embed(t.Context(), record)
 	rows := [][]float32{{1, 2}, {3, 4}}
@@ -283,9 +272,7 @@ func TestGraphRefusals(t *testing.T) {
 			t.Errorf("error %v, expected %q", x.err, x.want)
 		}
 	}
-	if err := check(c); err != nil {
-		t.Errorf("a graph without edges: %v", err)
-	}
+	must.Check(t, check(c), "a graph without edges")
 	read, edges, err := func() ([][]float32, []seq.Edge, error) {
 		c := *c
 		c.InputWindow = &InputWindow{Length: 1, Policy: "head"}
@@ -322,10 +309,7 @@ func TestGraphConfig(t *testing.T) {
 		if err != nil || c.Relative != EdgeRelation || !c.Edged() {
 			t.Errorf("%+v, %v", c, err)
 		}
-		text, err := json.Marshal(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(c))(t)
 		if again, err := ParseConfig(text); err != nil || !again.Edged() || !slices.Equal(again.EdgeFeatureNames, names) {
 			t.Errorf("%+v, %v", again, err)
 		}
@@ -346,10 +330,7 @@ func TestGraphMemory(t *testing.T) {
 		t.Errorf("%d passes, expected two graphs in the first of two", len(passes))
 	}
 	words := func(edges int) int {
-		n, err := passWords(c, NewParameters(c), nil, trainMode, 1000, 10, edges)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(passWords(c, NewParameters(c), nil, trainMode, 1000, 10, edges))(t)
 		return n
 	}
 	if few, many := words(1024), words(1024+4096); many-few != 4096*(1+len(c.EdgeFeatureNames)+1) {

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -15,14 +16,8 @@ func TestHiddenStates(t *testing.T) {
 	onEveryDevice(t, []string{"pre", "post", "retrieval", "conv", "odd"}, func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		s := newScorerOf(t, m, device)
-		out, err := s.HiddenStates(context.Background(), examples)
-		if err != nil {
-			t.Fatal(err)
-		}
-		plain, err := s.Examples(context.Background(), examples)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(s.HiddenStates(context.Background(), examples))(t)
+		plain := must.Get(s.Examples(context.Background(), examples))(t)
 		for i, e := range examples {
 			if !slices.Equal(out[i].Logits, plain[i].Logits) || plain[i].HiddenStates != nil {
 				t.Fatalf("example %d: other logits", i)

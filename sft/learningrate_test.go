@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -98,13 +99,8 @@ func rates(t *testing.T, dir string, s Settings, from *Checkpoint, stopAt int, t
 		}
 	})
 	o.StopAt = stopAt
-	tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(2), train, val, from, o)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(tr.Run(context.Background()), tr.Close()); err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(2), train, val, from, o))(t)
+	must.Succeed(t, errors.Join(tr.Run(context.Background()), tr.Close()))
 	return rates, warnings
 }
 
@@ -166,10 +162,7 @@ func TestMovedEnd(t *testing.T) {
 		if before, _ := rates(t, dir, s, nil, c.stop, train, val); len(before) != c.stop {
 			t.Fatalf("%s: %d steps before, expected %d", c.name, len(before), c.stop)
 		}
-		from, err := LoadCheckpoint(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		from := must.Get(LoadCheckpoint(dir))(t)
 		c.change(&s)
 		got, warnings := rates(t, dir, s, from, 0, train, val)
 		if text := fmt.Sprint(warnings); len(got) != c.steps-c.first || (c.want == "") != (len(warnings) == 0) || !strings.Contains(text, c.want) {

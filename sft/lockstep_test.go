@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/lockstep"
 	"github.com/sftseq/sftseq/internal/testenv"
@@ -20,10 +21,7 @@ func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Devi
 	t.Helper()
 	c := ofTask(trainingConfig(), task)
 	c.NormPosition, c.NumLayers, c.TieEmbeddings = norm, 2, task == FillMask && norm == "pre"
-	st, err := NewStepper(randomModel(c, 1), runSettings(), device, 2*microBatchTokens, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(NewStepper(randomModel(c, 1), runSettings(), device, 2*microBatchTokens, 0))(t)
 	for range steps {
 		examples := randomExamples(c, rand.New(rand.NewPCG(1, 2)), lengths...)
 		if _, err := st.Step(t.Context(), examples); err != nil {
@@ -47,10 +45,7 @@ func TestCheckedStep(t *testing.T) {
 			}
 			t.Run(task+"/"+norm, func(t *testing.T) {
 				d := lockstep.New(cpu.New(2), vulkan)
-				got, err := checkedSteps(t, task, norm, 2, d, lengths...)
-				if err != nil {
-					t.Fatal(err)
-				}
+				got := must.Get(checkedSteps(t, task, norm, 2, d, lengths...))(t)
 				want, err := checkedSteps(t, task, norm, 2, cpu.New(2), lengths...)
 				if err != nil || !slices.Equal(got, want) {
 					t.Errorf("a checked step is not the first device's; error %v", err)
@@ -106,9 +101,7 @@ func (x brokenRun) Run(ctx context.Context, mem tensor.Binding, from, to int) er
 func TestCheckingNames(t *testing.T) {
 	lengths := []int{30, 1, 7}
 	complete := lockstep.New(cpu.New(2), cpu.New(2))
-	if _, err := checkedSteps(t, Retrieval, "post", 1, complete, lengths...); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(checkedSteps(t, Retrieval, "post", 1, complete, lengths...))(t)
 	kernels := complete.Worst()
 	if len(kernels) < 30 {
 		t.Errorf("only %d kernels in a step", len(kernels))

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -99,9 +100,7 @@ func TestLossScaleChangesNoBit(t *testing.T) {
 		c.Task = task
 		dirs := []string{t.TempDir(), t.TempDir()}
 		for i, d := range []tensor.Device{cpu.New(2), narrow{cpu.New(2), 1 << 15}} {
-			if err := trainNew(t, randomModel(c, 1), runSettings(), options(dirs[i], nil), d, train, val); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, trainNew(t, randomModel(c, 1), runSettings(), options(dirs[i], nil), d, train, val))
 		}
 		plain, scaled := outcomeOf(t, dirs[0]), outcomeOf(t, dirs[1])
 		if !slices.Equal(scaled.weights, plain.weights) || !slices.Equal(scaled.moment1, plain.moment1) || !slices.Equal(scaled.moment2, plain.moment2) {
@@ -114,10 +113,7 @@ func TestLossScaleChangesNoBit(t *testing.T) {
 	}
 	m := randomModel(trainingConfig(), 1)
 	examples := randomExamples(m.Config, rand.New(rand.NewPCG(1, 2)), 5, 9)
-	want, _, err := m.Gradient(t.Context(), cpu.New(1), examples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want, _ := must.Get2(m.Gradient(t.Context(), cpu.New(1), examples))(t)
 	got, _, err := m.Gradient(t.Context(), narrow{cpu.New(1), 1 << 12}, examples)
 	if err != nil || !slices.Equal(got, want) {
 		t.Errorf("a gradient alone differs from that without a scale; error %v", err)
@@ -133,17 +129,14 @@ func TestSkippedSteps(t *testing.T) {
 	fresh := slices.Clone(m.Weights)
 	var skipped []SkipReport
 	var lines []StepReport
-	err := trainNew(t, m, s, options(dir, func(event any) {
+	must.Succeed(t, trainNew(t, m, s, options(dir, func(event any) {
 		switch e := event.(type) {
 		case SkipReport:
 			skipped = append(skipped, e)
 		case StepReport:
 			lines = append(lines, e)
 		}
-	}), narrow{cpu.New(2), 1 << 13}, train, val)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), narrow{cpu.New(2), 1 << 13}, train, val))
 	if !slices.Equal(skipped, []SkipReport{{"skipped", 1, 1 << 14}, {"skipped", 2, 1 << 13}}) {
 		t.Errorf("skipped: %+v", skipped)
 	}
@@ -153,39 +146,27 @@ func TestSkippedSteps(t *testing.T) {
 	if log := read(t, filepath.Join(dir, metricsFile)); strings.Count(log, `"kind":"skipped"`) != 2 {
 		t.Errorf("metrics:\n%s", log)
 	}
-	c, err := LoadCheckpoint(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(LoadCheckpoint(dir))(t)
 	if c.State.Step != 8 || c.State.Update != 6 || c.State.LossScale != (lossScale{1 << 13, 6}) {
 		t.Errorf("state %+v", c.State)
 	}
 
 	// The same by hand, without a scale.
 	other, err := NewTrainer(&Model{m.Config, m.Parameters, fresh}, s, cpu.New(1), train, val, nil, options(t.TempDir(), nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer other.Close()
 	for step := range 8 {
 		if step >= 2 {
-			examples, err := other.examples(train, other.order.batch(other.state))
-			if err != nil {
-				t.Fatal(err)
-			}
+			examples := must.Get(other.examples(train, other.order.batch(other.state)))(t)
 			at := other.state
 			at.Update = step - 2
 			rate := s.learningRate(&at, 8)
-			if _, err := other.update(t.Context(), examples, step, step-1, rate, lossScale{}); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(other.update(t.Context(), examples, step, step-1, rate, lossScale{}))(t)
 		}
 		other.state.Next = other.order.next(other.state)
 		other.state.Step++
 	}
-	if err := other.download(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, other.download())
 	if !slices.Equal(c.weights, other.model.Weights) {
 		t.Error("the weights are not those of steps 2 to 7 alone")
 	}
@@ -206,10 +187,7 @@ func TestLossScaleEnds(t *testing.T) {
 		t.Errorf("error %v, after %d steps without an update", err, skipped)
 	}
 	// A stepper gives up at the same place.
-	st, err := NewStepper(randomModel(trainingConfig(), 1), s, narrow{cpu.New(1), 0}, 20, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(NewStepper(randomModel(trainingConfig(), 1), s, narrow{cpu.New(1), 0}, 20, 0))(t)
 	examples := randomExamples(st.model.Config, rand.New(rand.NewPCG(1, 2)), 5, 9)
 	for step := 0; ; step++ {
 		if loss, err := st.Step(t.Context(), examples); err != nil {
@@ -232,14 +210,9 @@ func TestResumeLossScale(t *testing.T) {
 	begin := func() (string, *Checkpoint) {
 		dir := t.TempDir()
 		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, narrow{cpu.New(1), 1 << 13}, train, val, nil, options(dir, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		tr.Close()
-		from, err := LoadCheckpoint(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		from := must.Get(LoadCheckpoint(dir))(t)
 		if from.State.LossScale != (lossScale{Factor: 1 << 15}) {
 			t.Errorf("a run begins with %+v", from.State.LossScale)
 		}
@@ -247,22 +220,15 @@ func TestResumeLossScale(t *testing.T) {
 		return dir, from
 	}
 	resume := func(ctx context.Context, dir string, from *Checkpoint, d tensor.Device) error {
-		tr, err := NewTrainer(nil, s, narrow{d, 1 << 13}, train, val, from, options(dir, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tr := must.Get(NewTrainer(nil, s, narrow{d, 1 << 13}, train, val, from, options(dir, nil)))(t)
 		defer tr.Close()
 		return tr.Run(ctx)
 	}
 	straight, from := begin()
-	if err := resume(t.Context(), straight, from, cpu.New(2)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, resume(t.Context(), straight, from, cpu.New(2)))
 	want := outcomeOf(t, straight)
 	var state State
-	if err := json.Unmarshal([]byte(want.state), &state); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(want.state), &state))
 	if state.Step != 8 || state.Update != 7 || state.LossScale != (lossScale{1 << 13, 4}) || !strings.Contains(want.metrics, `"kind":"skipped","loss_scale":8192,"step":4`) {
 		t.Errorf("nothing was shown: state %s, metrics\n%s", want.state, want.metrics)
 	}
@@ -283,9 +249,7 @@ func TestResumeLossScale(t *testing.T) {
 			t.Fatal(err)
 		}
 		interruptions++
-		if from, err = LoadCheckpoint(dir); err != nil {
-			t.Fatal(err)
-		}
+		from = must.Get(LoadCheckpoint(dir))(t)
 	}
 	if interruptions < 6 {
 		t.Errorf("only %d interruptions", interruptions)
@@ -294,28 +258,16 @@ func TestResumeLossScale(t *testing.T) {
 
 	// Elsewhere the loss is not scaled, and the run goes on; back again, it begins
 	// anew.
-	c, err := LoadCheckpoint(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(LoadCheckpoint(dir))(t)
 	for _, d := range []tensor.Device{cpu.New(1), narrow{cpu.New(1), 0}} {
-		tr, err := NewTrainer(nil, s, d, train, val, c, options(dir, nil))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := tr.save(); err != nil {
-			t.Error(err)
-		}
+		tr := must.Get(NewTrainer(nil, s, d, train, val, c, options(dir, nil)))(t)
+		must.Check(t, tr.save())
 		tr.Close()
-		if c, err = LoadCheckpoint(dir); err != nil {
-			t.Fatal(err)
-		}
+		c = must.Get(LoadCheckpoint(dir))(t)
 		if want := (lossScale{}).on(d); c.State.LossScale != want {
 			t.Errorf("%+v, expected %+v", c.State.LossScale, want)
 		}
 	}
 	c.State.LossScale.Factor = 3
-	if _, err := NewTrainer(nil, s, cpu.New(1), train, val, c, options(dir, nil)); err == nil || !strings.Contains(err.Error(), "loss scale of 3") {
-		t.Errorf("a scale of 3: %v", err)
-	}
+	must.Fail(t, "loss scale of 3", "a scale of 3")(NewTrainer(nil, s, cpu.New(1), train, val, c, options(dir, nil)))
 }

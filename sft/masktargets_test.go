@@ -2,7 +2,6 @@ package sft
 
 import (
 	"encoding/json"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -10,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/spectra"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
@@ -42,20 +42,15 @@ func soundConfig(t *testing.T, names int, sounds []seq.Example) *Config {
 	if err := c.DescribeData(spec); err == nil || !strings.Contains(err.Error(), "names of no spectra") {
 		t.Fatalf("spectra that were not learned: %v", err)
 	}
-	err := c.MaskTargets.Learn(t.Context(), func(add func([]int32) error) error {
+	must.Succeed(t, c.MaskTargets.Learn(t.Context(), func(add func([]int32) error) error {
 		for _, e := range sounds {
 			if err := add(e.A); err != nil {
 				return err
 			}
 		}
 		return nil
-	}, func(int, int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.DescribeData(spec); err != nil {
-		t.Fatal(err)
-	}
+	}, func(int, int) {}))
+	must.Succeed(t, c.DescribeData(spec))
 	return c
 }
 
@@ -178,9 +173,7 @@ func TestMaskTargetsAgainstReference(t *testing.T) {
 	if err != nil || tokens < 50 || math.Abs(loss-want) > 1e-5 {
 		t.Errorf("loss %v of %d masked tokens, expected %v; %v", loss, tokens, want, err)
 	}
-	if _, err := newScorerOf(t, m, cpu.New(1)).Fill(t.Context(), [][]int32{{1, 2, 256}}); err == nil || !strings.Contains(err.Error(), "and fills no masks") {
-		t.Errorf("filled: %v", err)
-	}
+	must.Fail(t, "and fills no masks", "filled")(newScorerOf(t, m, cpu.New(1)).Fill(t.Context(), [][]int32{{1, 2, 256}}))
 }
 
 // TestMaskTargetsInConfig: config.json keeps them, and what cannot be is refused.
@@ -191,10 +184,7 @@ func TestMaskTargetsInConfig(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	again, err := ParseConfig(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := must.Get(ParseConfig(text))(t)
 	if !again.MaskTargets.same(c.MaskTargets) || !again.SameAnswers(c) || !slices.Equal(again.Targets(sounds[0]), c.Targets(sounds[0])) {
 		t.Errorf("read %+v, wrote %+v", again.MaskTargets, c.MaskTargets)
 	}
@@ -210,9 +200,7 @@ func TestMaskTargetsInConfig(t *testing.T) {
 	} {
 		other := *c
 		change(&other)
-		if err := other.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, expected %q", err, want)
-		}
+		must.Fail(t, want)(other.Validate())
 	}
 	for text, want := range map[string]string{
 		`{"type":"pitch"}`: `type is "pitch", expected "spectra"`,
@@ -220,9 +208,7 @@ func TestMaskTargetsInConfig(t *testing.T) {
 		`{"type":"spectra","bands":0,"codebook":""}`:      "expected 1 to 256 bands",
 		`[]`: "cannot unmarshal array",
 	} {
-		if err := new(MaskTargets).UnmarshalJSON([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, expected %q", text, err, want)
-		}
+		must.Fail(t, want, text)(new(MaskTargets).UnmarshalJSON([]byte(text)))
 	}
 	labelled := *c // a model of labels that begins with this one
 	labelled.Task = Classification
@@ -230,11 +216,7 @@ func TestMaskTargetsInConfig(t *testing.T) {
 		t.Errorf("a model of labels tells %d spectra, %v", labelled.MaskTargets.Len(), err)
 	}
 	err = NewMaskTargets(4).Learn(t.Context(), func(add func([]int32) error) error { return add([]int32{1, 256}) }, func(int, int) {})
-	if err == nil || !strings.Contains(err.Error(), "token 256 at index 1") {
-		t.Errorf("a token that is no sample: %v", err)
-	}
+	must.Fail(t, "token 256 at index 1", "a token that is no sample")(err)
 	err = NewMaskTargets(4).Learn(t.Context(), func(func([]int32) error) error { return nil }, func(int, int) {})
-	if !errors.Is(err, spectra.ErrNothing) {
-		t.Errorf("no sequence: %v", err)
-	}
+	must.FailWith(t, spectra.ErrNothing, "no sequence")(err)
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -52,10 +53,7 @@ func TestMaxPooling(t *testing.T) {
 func TestMaxPoolingSample(t *testing.T) {
 	c := tinyConfig()
 	c.VocabSize, c.NumLayers, c.NumSampledTokens, c.Pooling, c.PoolingSamples = 2, 1, 6, MaxPooling, 9
-	p, err := newPass(c, NewParameters(c), shapeFor(c, 64, 1, 6, 0), trainMode)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(newPass(c, NewParameters(c), shapeFor(c, 64, 1, 6, 0), trainMode))(t)
 	var samples []tensor.Sample
 	for _, k := range p.Program.Launches {
 		if s, ok := k.(tensor.Sample); ok {
@@ -84,10 +82,7 @@ func TestMaxPoolingDrops(t *testing.T) {
 		want, _ := r.classificationLoss(clouds)
 		s := runSettings()
 		s.Seed, s.Batch, s.TokenDeletion, s.TokenReplacement = 12, len(clouds), 0, 0
-		stepper, err := NewStepper(m, s, cpu.New(2), 30, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		stepper := must.Get(NewStepper(m, s, cpu.New(2), 30, 0))(t)
 		defer stepper.Close()
 		if got, err := stepper.Step(t.Context(), clouds); err != nil || !(math.Abs(got-want) <= 1e-5) {
 			t.Errorf("%d sampled: loss %v, expected %v, error %v", n, got, want, err)
@@ -185,15 +180,10 @@ func TestMaxPoolingLearns(t *testing.T) {
 	before := meanLoss(t, m, clouds)
 	scores, _ := m.Parameters.Lookup("head.sampler.weight")
 	first := slices.Clone(m.Parameters.Slice(m.Weights, scores))
-	stepper, err := NewStepper(m, s, cpu.New(2), 15, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	stepper := must.Get(NewStepper(m, s, cpu.New(2), 15, 0))(t)
 	defer stepper.Close()
 	for range 60 {
-		if _, err := stepper.Step(t.Context(), clouds); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(stepper.Step(t.Context(), clouds))(t)
 	}
 	after := &Model{Config: c, Parameters: m.Parameters, Weights: words(t, stepper.engine.weights)[:m.Parameters.Words]}
 	if loss := meanLoss(t, after, clouds); !(loss < before/2) {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -108,10 +109,7 @@ func (d limited) ForwardTokens() int { return 1 << 16 }
 func TestForwardFits(t *testing.T) {
 	m := NewModel(trainingConfig(), 1)
 	words := func(tokens, examples int) int {
-		n, err := passWords(m.Config, m.Parameters, nil, inferMode, tokens, examples, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(passWords(m.Config, m.Parameters, nil, inferMode, tokens, examples, 0))(t)
 		return n
 	}
 	const most = 1 << 12
@@ -140,9 +138,7 @@ func TestForwardFits(t *testing.T) {
 			}
 			_, err = s.Classify(t.Context(), long)
 			if name == "all" {
-				if err != nil {
-					t.Error(err)
-				}
+				must.Check(t, err)
 				return
 			}
 			var full *MemoryError

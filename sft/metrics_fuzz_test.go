@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -25,9 +26,7 @@ func FuzzMetrics(f *testing.F) {
 	path := filepath.Join(dir, metricsFile)
 	place := regexp.MustCompile(`^` + regexp.QuoteMeta(path) + `:[1-9][0-9]*: `)
 	read := func(t *testing.T, text []byte) (*Metrics, error) {
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, text, 0o666))
 		m, err := ReadMetrics(dir)
 		if err != nil && !place.MatchString(err.Error()) {
 			t.Fatalf("the error does not begin with file and line: %v", err)
@@ -52,10 +51,7 @@ func FuzzMetrics(f *testing.F) {
 // rise.
 func metricsText(t *testing.T, m *Metrics) (text []byte) {
 	add := func(line any) {
-		b, err := json.Marshal(line)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(json.Marshal(line))(t)
 		text = append(append(text, b...), '\n')
 	}
 	skipped, train, validation := m.Skipped, m.Train, m.Validation

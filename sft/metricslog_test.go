@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestDamagedMetrics: whatever happens to metrics.jsonl, a run whose checkpoint is whole
@@ -18,9 +19,7 @@ func TestDamagedMetrics(t *testing.T) {
 	train, val := splits(t, Classification)
 	settings := runSettings()
 	straight, dir := t.TempDir(), t.TempDir()
-	if err := trainNew(t, randomModel(trainingConfig(), 1), settings, options(straight, nil), cpu.New(1), train, val); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), settings, options(straight, nil), cpu.New(1), train, val))
 	want := outcomeOf(t, straight)
 
 	// The same run as it is stopped after its first evaluation.
@@ -30,9 +29,7 @@ func TestDamagedMetrics(t *testing.T) {
 			cancel()
 		}
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if err := tr.Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -54,30 +51,20 @@ func TestDamagedMetrics(t *testing.T) {
 		cases["without byte "+log[at:min(at+9, len(log))]] = log[:at] + log[at+1:]
 	}
 	for name, damaged := range cases {
-		if err := os.WriteFile(path, []byte(damaged), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(damaged), 0o666))
 		if name == "gone" {
 			os.Remove(path)
 		}
-		if err := os.WriteFile(filepath.Join(dir, CheckpointFile), []byte(checkpoint), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, CheckpointFile), []byte(checkpoint), 0o666))
 		warnings := ""
 		resume := func() *Trainer {
 			t.Helper()
-			from, err := LoadCheckpoint(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
-			tr, err := NewTrainer(nil, settings, cpu.New(1), train, val, from, options(dir, func(event any) {
+			from := must.Get(LoadCheckpoint(dir))(t)
+			tr := must.Get(NewTrainer(nil, settings, cpu.New(1), train, val, from, options(dir, func(event any) {
 				if w, ok := event.(Warning); ok {
 					warnings += string(w)
 				}
-			}))
-			if err != nil {
-				t.Fatalf("%s: %v", name, err)
-			}
+			})))(t, name)
 			return tr
 		}
 		tr := resume()
@@ -91,9 +78,7 @@ func TestDamagedMetrics(t *testing.T) {
 		if warnings != "" {
 			t.Errorf("%s: the second time: %s", name, warnings)
 		}
-		if err := tr.Run(t.Context()); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		must.Succeed(t, tr.Run(t.Context()), name)
 		tr.Close()
 		got := outcomeOf(t, dir)
 		have := strings.Count(got.metrics, "\n")

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func trainLine(step int) string {
@@ -19,9 +21,7 @@ func validationLine(step int) string {
 func readMetricsText(t *testing.T, text string) (*Metrics, error) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, metricsFile), []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, metricsFile), []byte(text), 0o666))
 	return ReadMetrics(dir)
 }
 

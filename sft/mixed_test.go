@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/lockstep"
@@ -32,13 +33,8 @@ func inMixedPrecision(t *testing.T, folders []string, f func(t *testing.T, name 
 func givenByCPU[T any](t *testing.T, d tensor.Device, compute func(d tensor.Device) (T, error)) T {
 	t.Helper()
 	var c lockstep.Choices
-	if _, err := compute(c.Record(cpu.New(2))); err != nil {
-		t.Fatal(err)
-	}
-	got, err := compute(c.Give(d))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(compute(c.Record(cpu.New(2))))(t)
+	got := must.Get(compute(c.Give(d)))(t)
 	for _, f := range c.Flips() {
 		t.Log("but for what was given: ", f)
 	}
@@ -89,10 +85,7 @@ const (
 // others', which its errors come from, against a thousandth of all.
 func compareMixedGradients(t *testing.T, m *Model, got []float32, path string) {
 	t.Helper()
-	want, _, err := safetensors.Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	want, _ := must.Get2(safetensors.Read(path))(t)
 	var all, off float64
 	for _, w := range want {
 		_, norm := norms(w.Data, w.Data)
@@ -139,13 +132,8 @@ func TestMixedTraining(t *testing.T) {
 			Settings Settings                 `json:"settings"`
 			Steps    []struct{ Loss float64 } `json:"steps"`
 		}
-		text, err := os.ReadFile(filepath.Join(golden, name, "expected.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(text, &expected); err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(golden, name, "expected.json")))(t)
+		must.Succeed(t, json.Unmarshal(text, &expected))
 		s := expected.Settings
 		s.Batch, s.Epochs, s.StepSize, s.DecayRate, s.Warmup, s.LogEvery = len(examples), 1, 1, 1, "0", 1
 		losses := givenByCPU(t, device, func(d tensor.Device) (losses []float64, err error) {
@@ -184,19 +172,12 @@ func TestMixedOverflow(t *testing.T) {
 	m, examples := loadGolden(t, "train")
 	s := runSettings()
 	s.Batch = len(examples)
-	st, err := NewStepper(m, s, device, 300, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(NewStepper(m, s, device, 300, 0))(t)
 	st.scale = lossScale{Factor: 1 << 40}
 	weights := make([]float32, m.Parameters.Words)
 	for st.updates == 0 {
-		if _, err := st.Step(t.Context(), examples); err != nil {
-			t.Fatal(err)
-		}
-		if err := st.engine.weights.Read(0, tensor.Bits(weights)); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(st.Step(t.Context(), examples))(t)
+		must.Succeed(t, st.engine.weights.Read(0, tensor.Bits(weights)))
 		if slices.Equal(weights, m.Weights) != (st.updates == 0) {
 			t.Fatalf("%d updates, the weights changed: %v", st.updates, st.updates == 0)
 		}
@@ -219,14 +200,8 @@ func TestGivenChoices(t *testing.T) {
 		}
 	}
 	logits := func(m *Model, d tensor.Device) (all []float32) {
-		s, err := NewScorer(m, d)
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := s.Examples(t.Context(), examples)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(NewScorer(m, d))(t)
+		out := must.Get(s.Examples(t.Context(), examples))(t)
 		for _, o := range out {
 			all = append(all, o.Logits...)
 		}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -24,13 +25,8 @@ func TestSaveAndLoad(t *testing.T) {
 			}
 			c.Task, c.NormPosition, c.TieEmbeddings = task, norm, task == FillMask && norm == "pre"
 			m, dir := randomModel(c, 9), filepath.Join(t.TempDir(), "a", "model")
-			if err := m.Save(dir); err != nil {
-				t.Fatal(err)
-			}
-			got, err := Load(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, m.Save(dir))
+			got := must.Get(Load(dir))(t)
 			for _, p := range m.Parameters.List {
 				if !slices.Equal(m.Parameters.Slice(m.Weights, p), got.Parameters.Slice(got.Weights, p)) {
 					t.Errorf("%s, %s: %s differs", task, norm, p.Name)
@@ -38,9 +34,7 @@ func TestSaveAndLoad(t *testing.T) {
 			}
 			files := []string{filepath.Join(dir, weightsFile), filepath.Join(dir, configFile)}
 			before := read(t, files...)
-			if err := got.Save(dir); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, got.Save(dir))
 			if read(t, files...) != before {
 				t.Errorf("%s, %s: saved again, the files differ", task, norm)
 			}
@@ -52,10 +46,7 @@ func read(t *testing.T, paths ...string) string {
 	t.Helper()
 	var all strings.Builder
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		all.Write(text)
 	}
 	return all.String()
@@ -140,18 +131,14 @@ func TestLoadErrors(t *testing.T) {
 		"infinite": {poison("embed.weight", math.Inf(-1), find), []string{"embed.weight", "Inf", "index 2"}},
 	} {
 		dir := t.TempDir()
-		if err := c.Write(filepath.Join(dir, configFile)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, c.Write(filepath.Join(dir, configFile)))
 		path := filepath.Join(dir, weightsFile)
 		var copied []safetensors.Tensor
 		for _, x := range whole {
 			x.Data = slices.Clone(x.Data)
 			copied = append(copied, x)
 		}
-		if err := safetensors.Write(path, s.change(copied), nil); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, safetensors.Write(path, s.change(copied), nil))
 		_, err := Load(dir)
 		for _, part := range append(s.parts, path) {
 			if err == nil || !strings.Contains(err.Error(), part) {
@@ -185,20 +172,14 @@ func TestLoadHostileSizes(t *testing.T) {
 		},
 	} {
 		dir, m := t.TempDir(), randomModel(tinyConfig(), 1)
-		if err := m.Save(dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, m.Save(dir))
 		change(m.Config)
-		if err := m.Config.Write(filepath.Join(dir, configFile)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, m.Config.Write(filepath.Join(dir, configFile)))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		_, err := Load(dir)
 		runtime.ReadMemStats(&after)
-		if err == nil || !strings.Contains(err.Error(), dir) {
-			t.Errorf("%s: error %v", name, err)
-		}
+		must.Fail(t, dir, name)(err)
 		if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
 			t.Errorf("%s: %d bytes allocated", name, took)
 		}
@@ -333,9 +314,7 @@ func TestCodebookEmbeddings(t *testing.T) {
 		}
 	}
 	fresh, m, other := NewModel(c, 5), NewModel(c, 5), NewModel(c, 5)
-	if err := errors.Join(m.CodebookEmbeddings(vectors, 5), other.CodebookEmbeddings(scaled, 5)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(m.CodebookEmbeddings(vectors, 5), other.CodebookEmbeddings(scaled, 5)))
 	for _, p := range m.Parameters.List {
 		if same := slices.Equal(m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(fresh.Weights, p)); same != (p.Name != "embed.weight") {
 			t.Errorf("%s is as before: %v", p.Name, same)
@@ -376,9 +355,7 @@ func TestCodebookEmbeddings(t *testing.T) {
 		}
 	}
 	for _, bad := range [][]float32{nil, vectors[1:]} {
-		if err := m.CodebookEmbeddings(bad, 5); err == nil || !strings.Contains(err.Error(), "expected a vector for each of 6 tokens") {
-			t.Errorf("%d numbers: %v", len(bad), err)
-		}
+		must.Fail(t, "expected a vector for each of 6 tokens", len(bad), "numbers")(m.CodebookEmbeddings(bad, 5))
 	}
 	if err := m.CodebookEmbeddings(slices.Repeat([]float32{0.1}, tokens), 5); err != nil || slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) {
 		t.Errorf("equal vectors: %v, or embeddings that are not 0", err)
@@ -393,10 +370,7 @@ func TestCopyFrom(t *testing.T) {
 	c.NumLabels = 5
 	m := NewModel(c, 2)
 	fresh := slices.Clone(m.Weights)
-	kept, err := m.CopyFrom(source)
-	if err != nil {
-		t.Fatal(err)
-	}
+	kept := must.Get(m.CopyFrom(source))(t)
 	if len(kept) != 4 || kept[0].Name != "head.pool.weight" || kept[3].Name != "head.out.bias" {
 		t.Errorf("fresh are %v", kept)
 	}
@@ -439,14 +413,8 @@ func TestCopyFrom(t *testing.T) {
 		t.Errorf("numbers of another scale: fresh are %v, %v", kept, err)
 	}
 	predictions := func(m *Model) []float32 {
-		s, err := NewScorer(m, cpu.New(1))
-		if err != nil {
-			t.Fatal(err)
-		}
-		out, err := s.Examples(t.Context(), []seq.Example{{A: []int32{1, 2, 3}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(NewScorer(m, cpu.New(1)))(t)
+		out := must.Get(s.Examples(t.Context(), []seq.Example{{A: []int32{1, 2, 3}}}))(t)
 		return m.Config.Predictions(out[0].Logits)
 	}
 	want, got := predictions(before), predictions(after)
@@ -456,9 +424,7 @@ func TestCopyFrom(t *testing.T) {
 		}
 	}
 	c.HiddenSize = 8
-	if _, err := NewModel(c, 2).CopyFrom(source); err == nil || !strings.Contains(err.Error(), "hidden_size is 6 there, expected 8") {
-		t.Errorf("another width: error %v", err)
-	}
+	must.Fail(t, "hidden_size is 6 there, expected 8", "another width")(NewModel(c, 2).CopyFrom(source))
 	with := tinyConfig()
 	with.Convolutions = []Convolution{{5, 1}}
 	for _, c := range [][2]*Config{{with, tinyConfig()}, {tinyConfig(), with}} {

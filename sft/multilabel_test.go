@@ -8,11 +8,11 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -30,9 +30,7 @@ func TestMultiLabelConfig(t *testing.T) {
 		t.Error("several labels are taken for a class, or for numbers")
 	}
 	c.Task = Classification
-	if err := c.DescribeData(spec); err == nil {
-		t.Error("a class was learned from rows of several labels")
-	}
+	must.Fail(t, "", "a class was learned from rows of several labels")(c.DescribeData(spec))
 	spec.Task = Classification
 	var refused *ConfigError
 	if c.Task = MultiLabel; !errors.As(c.DescribeData(spec), &refused) || refused.Key != "task" {
@@ -47,9 +45,7 @@ func TestMultiLabelConfig(t *testing.T) {
 	} {
 		c := ofTask(tinyConfig(), MultiLabel)
 		change(c)
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, expected %q", err, want)
-		}
+		must.Fail(t, want)(c.Validate())
 	}
 }
 
@@ -76,14 +72,11 @@ func TestTrainMultiLabel(t *testing.T) {
 		var reports []EvaluationReport
 		dir := t.TempDir()
 		config := ofTask(tinyConfig(), MultiLabel)
-		err := trainNew(t, NewModel(config, 1), settings, options(dir, func(event any) {
+		must.Succeed(t, trainNew(t, NewModel(config, 1), settings, options(dir, func(event any) {
 			if r, ok := event.(EvaluationReport); ok {
 				reports = append(reports, r)
 			}
-		}), cpu.New(2), train, val)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}), cpu.New(2), train, val))
 		if config.Thresholds != nil {
 			t.Error("the caller's configuration was changed")
 		}
@@ -106,24 +99,15 @@ func TestTrainMultiLabel(t *testing.T) {
 				best = i
 			}
 		}
-		m, err := Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(Load(dir))(t)
 		if !slices.Equal(m.Config.Thresholds, reports[best].Thresholds) {
 			t.Errorf("thresholds %v of the model, %v of its evaluation", m.Config.Thresholds, reports[best].Thresholds)
 		}
 		tally := metrics.NewMultiLabel(3)
 		s := newScorerOf(t, m, cpu.New(1))
 		for i := range val.Len() {
-			e, err := val.Example(i)
-			if err != nil {
-				t.Fatal(err)
-			}
-			o, err := s.Classify(t.Context(), e.A)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(val.Example(i))(t)
+			o := must.Get(s.Classify(t.Context(), e.A))(t)
 			tally.Add(o.Logits, e.Labels)
 		}
 		got, want := tally.Report(m.Config.Thresholds), reports[best]
@@ -144,24 +128,13 @@ func TestLabelWeights(t *testing.T) {
 	m := randomModel(c, 3)
 	examples := randomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 8)
 	weight := []float64{0.25, 3, 1}
-	e, err := newEngine(m.Config, m.Weights, cpu.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(newEngine(m.Config, m.Weights, cpu.New(1)))(t)
 	defer e.close()
-	a, err := newAccumulator(e, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(newAccumulator(e, 1))(t)
 	a.weight = weight
-	b, err := a.run(t.Context(), examples, drawing{mode: evaluateMode, seed: c.SamplerSeed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(a.run(t.Context(), examples, drawing{mode: evaluateMode, seed: c.SamplerSeed}))(t)
 	got := make([]float32, m.Parameters.Words)
-	if err := b.gradient.Read(0, tensor.Bits(got)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, b.gradient.Read(0, tensor.Bits(got)))
 	r, terms := newReference(m), float64(b.divisor)
 	lossOf := func() float64 { loss, _ := r.weightedMultiLabelLoss(examples, weight); return loss }
 	loss := 0.0
@@ -194,20 +167,14 @@ func TestMultiLabelRefusals(t *testing.T) {
 	} {
 		settings := runSettings()
 		change(&settings)
-		if _, err := NewStepper(m, settings, cpu.New(1), 10, 0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, expected %q", err, want)
-		}
+		must.Fail(t, want)(NewStepper(m, settings, cpu.New(1), 10, 0))
 	}
 	settings := runSettings()
 	settings.Select = byMAP
-	if _, err := NewStepper(randomModel(tinyConfig(), 1), settings, cpu.New(1), 10, 0); err == nil || !strings.Contains(err.Error(), "does not measure") {
-		t.Errorf("average precision of classes: %v", err)
-	}
+	must.Fail(t, "does not measure", "average precision of classes")(NewStepper(randomModel(tinyConfig(), 1), settings, cpu.New(1), 10, 0))
 	_, val := splits(t, MultiLabel)
 	for _, by := range []string{byLoss, byMacroF1, byMAP} {
-		if err := checkSelection(&Settings{Select: by}, val); err != nil {
-			t.Errorf("%s: %v", by, err)
-		}
+		must.Check(t, checkSelection(&Settings{Select: by}, val), by)
 		none := labelledSplit(t, []int32{}, []int32{})
 		if err := checkSelection(&Settings{Select: by}, none); (err != nil) != (by != byLoss) {
 			t.Errorf("%s of rows without labels: %v", by, err)
@@ -220,39 +187,21 @@ func TestMultiLabelRefusals(t *testing.T) {
 	for want, labels := range map[string][]int32{"not known": nil, "label 3, expected 0 to 2": {0, 3}, "label -1": {-1}, "label 1 after 1": {1, 1}} {
 		e := randomExamples(m.Config, rand.New(rand.NewPCG(1, 1)), 4)
 		e[0].Labels = labels
-		if _, _, err := m.Gradient(t.Context(), cpu.New(1), e); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, expected %q", err, want)
-		}
+		must.Fail(t, want)(m.Gradient(t.Context(), cpu.New(1), e))
 	}
 }
 
 // labelledSplit is a split whose rows have such labels.
 func labelledSplit(t *testing.T, rows ...[]int32) *seq.File {
 	t.Helper()
-	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: MultiLabel, Name: "own", VocabSize: 9}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := b.Split("val")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(seq.CreateDataset(t.TempDir(), seq.Spec{Task: MultiLabel, Name: "own", VocabSize: 9}, false))(t)
+	w := must.Get(b.Split("val"))(t)
 	for i, labels := range rows {
-		if err := w.Write(seq.Example{Index: uint32(i), A: []int32{1, 2}, Label: seq.NoLabel, Labels: labels}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(seq.Example{Index: uint32(i), A: []int32{1, 2}, Label: seq.NoLabel, Labels: labels}))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	d, err := b.Finish(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := d.Open("val")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
+	d := must.Get(b.Finish(nil))(t)
+	f := must.Get(d.Open("val"))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -267,20 +216,12 @@ func TestThresholdsAfterAKill(t *testing.T) {
 		s.Epochs, s.Select = 20, byMAP
 		o := options(dir, nil)
 		o.StopAt = stopAt
-		tr, err := NewTrainer(NewModel(ofTask(tinyConfig(), MultiLabel), 1), s, cpu.New(1), train, val, from, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		tr := must.Get(NewTrainer(NewModel(ofTask(tinyConfig(), MultiLabel), 1), s, cpu.New(1), train, val, from, o))(t)
 		defer tr.Close()
-		if err := tr.Run(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, tr.Run(t.Context()))
 	}
 	config := func(dir string) *Config {
-		c, err := ReadConfig(filepath.Join(dir, configFile))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(ReadConfig(filepath.Join(dir, configFile)))(t)
 		return c
 	}
 	newer, killed := t.TempDir(), t.TempDir()
@@ -294,14 +235,9 @@ func TestThresholdsAfterAKill(t *testing.T) {
 		if err == nil {
 			err = os.WriteFile(filepath.Join(killed, name), text, 0o666)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
-	from, err := LoadCheckpoint(killed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := must.Get(LoadCheckpoint(killed))(t)
 	run(killed, from, 5) // before the next evaluation
 	if got, want := config(killed).Thresholds, config(newer).Thresholds; !slices.Equal(got, want) {
 		t.Errorf("thresholds %v, those of the weights are %v", got, want)

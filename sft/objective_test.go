@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -36,14 +37,11 @@ func TestDivisor(t *testing.T) {
 		config, settings := trainingConfig(), runSettings()
 		config.Task = task
 		settings.LearningRate = 0
-		err := trainNew(t, randomModel(config, 1), settings, options(t.TempDir(), func(event any) {
+		must.Succeed(t, trainNew(t, randomModel(config, 1), settings, options(t.TempDir(), func(event any) {
 			if r, ok := event.(StepReport); ok {
 				lines = append(lines, r)
 			}
-		}), cpu.New(2), train, val)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}), cpu.New(2), train, val))
 		return lines
 	}
 	one, many := linesOf(Classification), linesOf("many answers")
@@ -67,12 +65,8 @@ func TestOldInterval(t *testing.T) {
 		m := randomModel(config, 1)
 		c := &Checkpoint{Settings: runSettings(), Config: config, weights: m.Weights, moment1: m.Weights, moment2: m.Weights,
 			State: State{Step: 1, Update: 1, Interval: interval{Examples: 3, Divisor: divisor, Steps: 1}}}
-		if err := os.MkdirAll(filepath.Dir(filepath.Join(dir, CheckpointFile)), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := c.save(dir, m.Parameters); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, CheckpointFile)), 0o777))
+		must.Succeed(t, c.save(dir, m.Parameters))
 		got, err := LoadCheckpoint(dir)
 		if err != nil || got.State.Interval.Divisor != want {
 			t.Errorf("stored %d: %+v, %v, expected %d", divisor, got.State.Interval, err, want)
@@ -85,9 +79,7 @@ func TestOldInterval(t *testing.T) {
 func TestUnknownTask(t *testing.T) {
 	c := tinyConfig()
 	c.Task = "translation"
-	if err := c.Validate(); err == nil || !strings.Contains(err.Error(), `task: "translation", expected `+strings.Join(Tasks(), ", ")) {
-		t.Errorf("validated: %v", err)
-	}
+	must.Fail(t, `task: "translation", expected `+strings.Join(Tasks(), ", "), "validated")(c.Validate())
 	defer func() {
 		if text, _ := recover().(string); !strings.Contains(text, `no objective for the task "translation"`) {
 			t.Errorf("panic %q", text)

@@ -1,8 +1,9 @@
 package sft
 
 import (
-	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestStages: a stage trains on its rows alone, all of them before any twice, and the
@@ -11,9 +12,7 @@ func TestStages(t *testing.T) {
 	lengths := []int32{9, 2, 7, 3, 8, 1, 6, 4, 5, 10}
 	s := runSettings()
 	s.Stages = []Stage{{Steps: 1, Length: 3}, {Steps: 1, Rows: 11}}
-	if _, err := newOrder(lengths, s); err == nil || !strings.Contains(err.Error(), "stage 2 trains on the first 11 rows, and the training data has 10") {
-		t.Errorf("more rows than there are: %v", err)
-	}
+	must.Fail(t, "stage 2 trains on the first 11 rows, and the training data has 10", "more rows than there are")(newOrder(lengths, s))
 	for _, c := range []struct {
 		stage Stage
 		rows  []uint32
@@ -24,10 +23,7 @@ func TestStages(t *testing.T) {
 	} {
 		s := runSettings()
 		s.Batch, s.Epochs, s.Stages = 2, 1, []Stage{c.stage}
-		o, err := newOrder(lengths, s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		o := must.Get(newOrder(lengths, s))(t)
 		var state State
 		seen := map[uint32]int{}
 		for ; state.Step < c.stage.Steps; state.Step++ {

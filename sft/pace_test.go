@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestRateWithoutEvaluations: tokens a second are those of training, also in an interval
@@ -32,17 +33,12 @@ func TestRateWithoutEvaluations(t *testing.T) {
 		}
 	})
 	o.SaveEvery = 1
-	tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, val, nil, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, val, nil, o))(t)
 	tr.now = func() time.Time {
 		now = now.Add(time.Second)
 		return now
 	}
-	if err := errors.Join(tr.Run(t.Context()), tr.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(tr.Run(t.Context()), tr.Close()))
 	if steps != 8 || evaluations != 4 {
 		t.Errorf("%d steps and %d evaluations: nothing was shown", steps, evaluations)
 	}
@@ -94,9 +90,7 @@ func TestTimeLeft(t *testing.T) {
 			}
 		}
 	}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	start := time.Now()
 	tr.now = func() time.Time { // no line of metrics begins the window anew before the end
 		return start.Add(time.Duration(tr.state.Interval.Tokens)*time.Millisecond + evaluating)
@@ -104,9 +98,7 @@ func TestTimeLeft(t *testing.T) {
 	if _, known := tr.Left(); known {
 		t.Error("the time left is known before the first step")
 	}
-	if err := errors.Join(tr.Run(t.Context()), tr.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(tr.Run(t.Context()), tr.Close()))
 	if checked != len(want) {
 		t.Errorf("%d of %d steps were looked at", checked, len(want))
 	}
@@ -132,13 +124,9 @@ func TestEvaluationsLeft(t *testing.T) {
 				left = append(left, tr.evaluationsLeft())
 			}
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		first := tr.evaluationsLeft()
-		if err := errors.Join(tr.Run(t.Context()), tr.Close()); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(tr.Run(t.Context()), tr.Close()))
 		for i, n := range left {
 			if n != len(left)-1-i {
 				t.Errorf("%s: %d left after evaluation %d of %d", name, n, i+1, len(left))

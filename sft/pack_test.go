@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -56,10 +57,7 @@ func TestPackAgain(t *testing.T) {
 // TestPackThreads: those that compute nothing pack, but not beside what somebody waits for.
 func TestPackThreads(t *testing.T) {
 	c := tinyConfig()
-	s, err := NewScorer(&Model{Config: c, Weights: Initialize(c, 1)}, cpu.New(4))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewScorer(&Model{Config: c, Weights: Initialize(c, 1)}, cpu.New(4)))(t)
 	defer s.Close()
 	ctx := context.Background()
 	for _, x := range []struct {
@@ -112,19 +110,12 @@ func benchmarkPack(b *testing.B, c *Config, examples, tokens, edges int) {
 			e.Edges = append(e.Edges, seq.Edge{Source: random.Int32N(int32(tokens)), Target: random.Int32N(int32(tokens)), Features: row})
 		}
 	}
-	e, err := newEngine(c, Initialize(c, 1), cpu.New(0))
-	if err != nil {
-		b.Fatal(err)
-	}
+	e := must.Get(newEngine(c, Initialize(c, 1), cpu.New(0)))(b)
 	l := e.slot()
 	l.pack = e.threads(1)
 	run := func() {
-		if err := tryInParallel(l.pack, len(batch), func(i int) error { return c.CheckExample(batch[i]) }); err != nil {
-			b.Fatal(err)
-		}
-		if _, err := l.load(1, batch, drawing{mode: inferMode}); err != nil {
-			b.Fatal(err)
-		}
+		must.Succeed(b, tryInParallel(l.pack, len(batch), func(i int) error { return c.CheckExample(batch[i]) }))
+		must.Get(l.load(1, batch, drawing{mode: inferMode}))(b)
 	}
 	run() // takes the memory, and records the pass
 	b.ReportAllocs()

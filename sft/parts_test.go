@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -24,15 +25,10 @@ func partsSplits(t *testing.T) (train, val *seq.File) {
 	t.Helper()
 	c := partsConfig()
 	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: Tagging, Name: "parts", FeatureNames: c.FeatureNames, LabelNames: c.LabelNames}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	random := rand.New(rand.NewPCG(3, 8))
 	for _, split := range []string{"train", "val"} {
-		w, err := b.Split(split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(b.Split(split))(t)
 		for i := range 30 {
 			e := randomClouds(c, random, 4+random.IntN(9))[0]
 			e.Index, e.Label = uint32(i), seq.NoLabel
@@ -46,13 +42,9 @@ func partsSplits(t *testing.T) (train, val *seq.File) {
 				}
 				e.Labels = append(e.Labels, label)
 			}
-			if err := w.Write(e); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Write(e))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Close())
 	}
 	return openSplits(t, b)
 }
@@ -67,27 +59,18 @@ func testTrainParts(t *testing.T, devices ...tensor.Device) {
 	settings.Epochs, settings.LearningRate, settings.DecayRate = 12, 0.02, 1
 	var best EvaluationReport
 	dir := t.TempDir()
-	err := trainNew(t, NewModel(partsConfig(), 1), settings, options(dir, func(event any) {
+	must.Succeed(t, trainNew(t, NewModel(partsConfig(), 1), settings, options(dir, func(event any) {
 		if r, ok := event.(EvaluationReport); ok && r.Best {
 			best = r
 		}
-	}), devices[0], train, val)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), devices[0], train, val))
 	if best.SelectedBy != byIoU || best.SpanF1 != nil || *best.InstanceIoU < 0.8 || *best.Accuracy > 0.7 {
 		t.Errorf("selected by %s: accuracy %v among all parts, instance IoU %v", best.SelectedBy, *best.Accuracy, *best.InstanceIoU)
 	}
-	m, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Load(dir))(t)
 	s, parts := newScorerOf(t, m, devices[0]), metrics.NewParts(m.Config.LabelNames)
 	for i := range val.Len() {
-		e, err := val.Example(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(val.Example(i))(t)
 		parts.Add(e.Labels, parts.Among(e.Labels, score(t, s, []seq.Example{e})[0].Logits))
 	}
 	if parts.InstanceIoU() != *best.InstanceIoU || parts.ClassIoU() != *best.ClassIoU {
@@ -112,9 +95,7 @@ func TestPartsSelection(t *testing.T) {
 		settings := Settings{Select: s.by}
 		err := s.c.objective().settings(s.c, &settings)
 		if wrong, refused := strings.CutPrefix(s.want, "error: "); refused {
-			if err == nil || !strings.Contains(err.Error(), wrong) {
-				t.Errorf("%q of %q: %v, expected %s", s.by, s.c.LabelNames, err, wrong)
-			}
+			must.Fail(t, wrong, s.by, "of", s.c.LabelNames)(err)
 		} else if err != nil || settings.Select != s.want {
 			t.Errorf("%q of %q: %q, %v, expected %s", s.by, s.c.LabelNames, settings.Select, err, s.want)
 		}

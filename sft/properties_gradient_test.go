@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -57,10 +58,7 @@ func compareDifferences(t *testing.T, c *Config) {
 		}
 	}
 	examples := randomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 8, 12, 1)
-	gradient, loss, err := m.Gradient(context.Background(), cpu.New(1), examples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	gradient, loss := must.Get2(m.Gradient(context.Background(), cpu.New(1), examples))(t)
 	if got := meanLoss(t, m, examples); math.Abs(got-loss) > 1e-6 {
 		t.Errorf("loss %v with a backward, %v without", loss, got)
 	}
@@ -81,10 +79,7 @@ func meanLoss(t *testing.T, m *Model, examples []seq.Example) float64 {
 func meanLossOn(t *testing.T, m *Model, device tensor.Device, examples []seq.Example) float64 {
 	t.Helper()
 	measured := m.Config.objective().measure(m.Config, &Settings{})
-	out, err := newScorerOf(t, m, device).measured(t.Context(), examples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(newScorerOf(t, m, device).measured(t.Context(), examples))(t)
 	for i, x := range out {
 		measured.add(x, examples[i])
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -134,19 +135,13 @@ func randomConfigs() []*Config {
 
 func score(t *testing.T, s *Scorer, examples []seq.Example) []Output {
 	t.Helper()
-	out, err := s.Examples(context.Background(), examples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(s.Examples(context.Background(), examples))(t)
 	return out
 }
 
 func newScorerOf(t *testing.T, m *Model, device tensor.Device) *Scorer {
 	t.Helper()
-	s, err := NewScorer(m, device)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewScorer(m, device))(t)
 	return s
 }
 
@@ -217,10 +212,7 @@ func compareEmbeddings(t *testing.T, s *Scorer, examples []seq.Example, want []O
 			sequences = append(sequences, e.B)
 		}
 	}
-	got, err := s.Embeddings(context.Background(), sequences)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(s.Embeddings(context.Background(), sequences))(t)
 	for i, v := range vectors {
 		if !slices.Equal(got[i], v) {
 			t.Errorf("embedding %d: %v, expected %v", i, got[i], v)
@@ -239,10 +231,7 @@ func comparePairs(t *testing.T, s *Scorer, want []Output) {
 			a, b, logits = append(a, o.Embeddings[0]), append(b, o.Embeddings[1]), append(logits, o.Logits...)
 		}
 	}
-	got, err := s.Compare(context.Background(), a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(s.Compare(context.Background(), a, b))(t)
 	if !slices.Equal(got, logits) {
 		t.Errorf("the logits of %d pairs by their embeddings differ from those by their tokens", len(a))
 	}
@@ -251,22 +240,11 @@ func comparePairs(t *testing.T, s *Scorer, want []Output) {
 // gradientOf returns the sum over the examples, the losses and the dead attention rows.
 func gradientOf(t *testing.T, m *Model, slots int, device tensor.Device, examples []seq.Example, mode passMode) ([]float32, *batchGradient) {
 	t.Helper()
-	e, err := newEngine(m.Config, m.Weights, device)
-	if err != nil {
-		t.Fatal(err)
-	}
-	a, err := newAccumulator(e, slots)
-	if err != nil {
-		t.Fatal(err)
-	}
-	b, err := a.run(context.Background(), examples, drawing{mode, 11, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(newEngine(m.Config, m.Weights, device))(t)
+	a := must.Get(newAccumulator(e, slots))(t)
+	b := must.Get(a.run(context.Background(), examples, drawing{mode, 11, 3}))(t)
 	g := make([]float32, m.Parameters.Words)
-	if err := b.gradient.Read(0, tensor.Bits(g)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, b.gradient.Read(0, tensor.Bits(g)))
 	return g, b
 }
 

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -114,15 +115,11 @@ func TestRanks(t *testing.T) {
 				settings.TokenReplacement = 0.1
 			}
 			straight := t.TempDir()
-			if err := trainNew(t, randomModel(config, 1), settings, options(straight, nil), cpu.New(2), train, val); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, trainNew(t, randomModel(config, 1), settings, options(straight, nil), cpu.New(2), train, val))
 			want := outcomeOf(t, straight)
 			for _, ranks := range []int{1, 2, 3, 4, 7} {
 				r := &ranksRun{train: train, val: val, config: config, settings: settings, dir: t.TempDir()}
-				if err := errors.Join(r.run(t, ranks)...); err != nil {
-					t.Fatalf("%d ranks: %v", ranks, err)
-				}
+				must.Succeed(t, errors.Join(r.run(t, ranks)...), ranks, "ranks")
 				compareOutcomes(t, outcomeOf(t, r.dir), want)
 				if _, err := os.Stat(filepath.Join(r.dir, "of another machine")); !errors.Is(err, fs.ErrNotExist) {
 					t.Errorf("another rank than 0 has written files: %v", err)
@@ -133,9 +130,7 @@ func TestRanks(t *testing.T) {
 				if r.stopAt = 2 * (i + 1); i == 3 {
 					r.stopAt = 0
 				}
-				if err := errors.Join(r.run(t, ranks)...); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, errors.Join(r.run(t, ranks)...))
 			}
 			compareOutcomes(t, outcomeOf(t, r.dir), want)
 		})
@@ -145,9 +140,7 @@ func TestRanks(t *testing.T) {
 // TestRanksEmptyCheckpoint: a file of no bytes is a broken checkpoint and not a missing one.
 func TestRanksEmptyCheckpoint(t *testing.T) {
 	path := filepath.Join(t.TempDir(), CheckpointFile)
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)))
 	var wg sync.WaitGroup
 	for rank, c := range distributed.NewLocal(2) {
 		wg.Go(func() {
@@ -166,9 +159,7 @@ func TestRanksStop(t *testing.T) {
 	train, val := manyMicroBatches(t, Classification)
 	r := &ranksRun{train: train, val: val, config: trainingConfig(), settings: ranksSettings()}
 	r.dir = t.TempDir()
-	if err := errors.Join(r.run(t, 1)...); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(r.run(t, 1)...))
 	want := outcomeOf(t, r.dir)
 	r.dir = t.TempDir()
 	random := rand.New(rand.NewPCG(8, 1))
@@ -269,15 +260,11 @@ func TestRanksDiffer(t *testing.T) {
 			}
 		}}
 	for rank, err := range r.run(t, 4) {
-		if err == nil || !strings.Contains(err.Error(), `rank 2 differs from rank 0 in the data (their fingerprint): it has others, rank 0 has tiny`) {
-			t.Errorf("rank %d: %v", rank, err)
-		}
+		must.Fail(t, `rank 2 differs from rank 0 in the data (their fingerprint): it has others, rank 0 has tiny`, "rank", rank)(err)
 	}
 	r.change = func(rank int, o *Options) { o.StopAt = 4 + rank }
 	for rank, err := range r.run(t, 2) {
-		if err == nil || !strings.Contains(err.Error(), "rank 1 differs from rank 0 in the step to stop at: it has 5, rank 0 has 4") {
-			t.Errorf("rank %d: %v", rank, err)
-		}
+		must.Fail(t, "rank 1 differs from rank 0 in the step to stop at: it has 5, rank 0 has 4", "rank", rank)(err)
 	}
 	r.change = nil
 	r.device = func(rank int) tensor.Device {
@@ -287,9 +274,7 @@ func TestRanksDiffer(t *testing.T) {
 		return cpu.New(1)
 	}
 	for rank, err := range r.run(t, 2) {
-		if err == nil || !strings.Contains(err.Error(), "rank 1 differs from rank 0 in the weights") {
-			t.Errorf("rank %d: %v", rank, err)
-		}
+		must.Fail(t, "rank 1 differs from rank 0 in the weights", "rank", rank)(err)
 	}
 	if entries, err := os.ReadDir(r.dir); err != nil || len(entries) > 0 {
 		t.Errorf("written: %v, %v", entries, err)

@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -47,10 +48,7 @@ func intAt(r arrow.Record, name string, row int) int {
 
 func newTestScorer(t *testing.T, m *Model) *Scorer {
 	t.Helper()
-	s, err := NewScorer(m, cpu.New(2))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewScorer(m, cpu.New(2)))(t)
 	return s
 }
 
@@ -59,10 +57,7 @@ func TestScore(t *testing.T) {
 	for _, name := range []string{"pre", "retrieval"} {
 		m, examples := loadGolden(t, name)
 		s, ctx := newTestScorer(t, m), context.Background()
-		want, err := s.Examples(ctx, examples)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(s.Examples(ctx, examples))(t)
 		record := recordOf(m.Config.Sequences() == 2, examples)
 		var wg sync.WaitGroup
 		for range 4 {
@@ -118,25 +113,17 @@ func TestScoreRefuses(t *testing.T) {
 	if !errors.As(err, &row) || row.Row != 1 || !strings.Contains(err.Error(), "row 1: column tokens: token 99 at index 1") {
 		t.Errorf("bad token: %v", err)
 	}
-	if _, err := s.Score(ctx, recordOf(true, []seq.Example{{A: []int32{1}, B: []int32{1}}})); err == nil || !strings.Contains(err.Error(), "task is retrieval") {
-		t.Errorf("pair: %v", err)
-	}
+	must.Fail(t, "task is retrieval", "pair")(s.Score(ctx, recordOf(true, []seq.Example{{A: []int32{1}, B: []int32{1}}})))
 	pairs, _ := loadGolden(t, "retrieval")
 	if _, err := newTestScorer(t, pairs).Score(ctx, recordOf(false, []seq.Example{{A: []int32{1}}})); err == nil || err.Error() != "the record's task is classification, the model's is retrieval" {
 		t.Errorf("single sequence for a model of pairs: %v", err)
 	}
-	if _, err := s.Score(ctx, recordOf(false, []seq.Example{{}})); err == nil || !strings.Contains(err.Error(), "row 0") {
-		t.Errorf("empty sequence: %v", err)
-	}
+	must.Fail(t, "row 0", "empty sequence")(s.Score(ctx, recordOf(false, []seq.Example{{}})))
 	other := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(nil, nil)).NewRecord()
-	if _, err := s.Score(ctx, other); err == nil || !strings.Contains(err.Error(), "column tokens: expected") {
-		t.Errorf("no column: %v", err)
-	}
+	must.Fail(t, "column tokens: expected", "no column")(s.Score(ctx, other))
 	stopped, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := s.Score(stopped, recordOf(false, []seq.Example{{A: []int32{1}}})); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
+	must.FailWith(t, context.Canceled, "cancelled")(s.Score(stopped, recordOf(false, []seq.Example{{A: []int32{1}}})))
 }
 
 func TestScoreReadsTheHead(t *testing.T) {
@@ -145,14 +132,8 @@ func TestScoreReadsTheHead(t *testing.T) {
 	m.Config.Truncate()
 	s, ctx := newTestScorer(t, m), context.Background()
 	long := seq.Example{A: []int32{3, 4, 5, 6, 7, 8}, B: []int32{9, 10}}
-	got, err := s.Score(ctx, recordOf(true, []seq.Example{long}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	want, err := s.Examples(ctx, []seq.Example{{A: long.A[:4], B: long.B}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := must.Get(s.Score(ctx, recordOf(true, []seq.Example{long})))(t)
+	want := must.Get(s.Examples(ctx, []seq.Example{{A: long.A[:4], B: long.B}}))(t)
 	if !reflect.DeepEqual(vectorAt(t, got, "logits", 0), want[0].Logits) {
 		t.Error("the logits are not those of the head")
 	}
@@ -165,10 +146,7 @@ func TestScoreReadsTheHead(t *testing.T) {
 func TestEmbeddings(t *testing.T) {
 	m, examples := loadGolden(t, "retrieval")
 	s, ctx := newTestScorer(t, m), context.Background()
-	pairs, err := s.Examples(ctx, examples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pairs := must.Get(s.Examples(ctx, examples))(t)
 	var sequences [][]int32
 	var want [][]float32
 	for i, e := range examples {
@@ -185,9 +163,7 @@ func TestEmbeddings(t *testing.T) {
 			t.Errorf("sequence %d alone: %v", i, err)
 		}
 	}
-	if _, err := s.Embeddings(ctx, [][]int32{{1}, {}}); err == nil || !strings.Contains(err.Error(), "sequence 1: the sequence is empty") {
-		t.Errorf("empty: %v", err)
-	}
+	must.Fail(t, "sequence 1: the sequence is empty", "empty")(s.Embeddings(ctx, [][]int32{{1}, {}}))
 }
 
 func TestProbabilities(t *testing.T) {
@@ -202,14 +178,8 @@ func TestProbabilities(t *testing.T) {
 func TestScoreTags(t *testing.T) {
 	m, examples := loadGolden(t, "tagging")
 	s := newTestScorer(t, m)
-	want, err := s.Examples(t.Context(), examples)
-	if err != nil {
-		t.Fatal(err)
-	}
-	record, err := s.Score(t.Context(), recordOf(false, examples))
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(s.Examples(t.Context(), examples))(t)
+	record := must.Get(s.Score(t.Context(), recordOf(false, examples)))(t)
 	var names []string
 	for _, f := range record.Schema().Fields() {
 		names = append(names, f.Name)

@@ -5,10 +5,10 @@ import (
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -37,9 +37,7 @@ func TestRegressionConfig(t *testing.T) {
 	} {
 		c := ofTask(tinyConfig(), Regression)
 		change(c)
-		if err := c.Validate(); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, expected %q", err, want)
-		}
+		must.Fail(t, want)(c.Validate())
 	}
 }
 
@@ -60,9 +58,7 @@ func TestPredictions(t *testing.T) {
 	}
 	for want, numbers := range map[string][]float32{"no numbers, expected 2": nil, "1 numbers, expected 2": {1}, `number "mass": 1e+30 is not within the reach`: {1e30, 1}} {
 		c.Numbers[0].Deviation = 1e-30
-		if err := c.checkLabelled(seq.Example{A: []int32{1}, Numbers: numbers}); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		must.Fail(t, want)(c.checkLabelled(seq.Example{A: []int32{1}, Numbers: numbers}))
 	}
 }
 
@@ -80,9 +76,7 @@ func TestTrainRegression(t *testing.T) {
 				reports = append(reports, r)
 			}
 		}), cpu.New(2), train, val)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		best := 0
 		for i, r := range reports {
 			better := i == 0 || by == "" && r.Loss < reports[best].Loss || by == byR2 && *r.R2 > *reports[best].R2
@@ -93,25 +87,16 @@ func TestTrainRegression(t *testing.T) {
 				best = i
 			}
 		}
-		m, err := Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(Load(dir))(t)
 		s := newScorerOf(t, m, cpu.New(1))
 		var absolute, squares, total, mean, loss float64
 		var examples []seq.Example
 		for i := range val.Len() {
-			e, err := val.Example(i)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(val.Example(i))(t)
 			examples = append(examples, e)
 			mean += float64(e.Numbers[1]) / float64(val.Len())
 		}
-		outputs, err := s.Examples(t.Context(), examples)
-		if err != nil {
-			t.Fatal(err)
-		}
+		outputs := must.Get(s.Examples(t.Context(), examples))(t)
 		for i, o := range outputs {
 			y := float64(examples[i].Numbers[1])
 			d := float64(o.Numbers[1]) - y
@@ -136,18 +121,12 @@ func TestRegressionRefusals(t *testing.T) {
 	} {
 		settings := runSettings()
 		change(&settings)
-		if _, err := NewStepper(m, settings, cpu.New(1), 10, 0); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, expected %q", err, want)
-		}
+		must.Fail(t, want)(NewStepper(m, settings, cpu.New(1), 10, 0))
 	}
 	settings := runSettings()
 	settings.Select = byR2
-	if _, err := NewStepper(randomModel(tinyConfig(), 1), settings, cpu.New(1), 10, 0); err == nil || !strings.Contains(err.Error(), "does not measure") {
-		t.Errorf("R² of classes: %v", err)
-	}
+	must.Fail(t, "does not measure", "R² of classes")(NewStepper(randomModel(tinyConfig(), 1), settings, cpu.New(1), 10, 0))
 	e := randomExamples(m.Config, rand.New(rand.NewPCG(1, 1)), 4)
 	e[0].Numbers = nil
-	if _, _, err := m.Gradient(t.Context(), cpu.New(1), e); err == nil || !strings.Contains(err.Error(), "no numbers") {
-		t.Errorf("%v", err)
-	}
+	must.Fail(t, "no numbers")(m.Gradient(t.Context(), cpu.New(1), e))
 }

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -53,28 +54,17 @@ type outcome struct {
 
 func outcomeOf(t *testing.T, dir string) outcome {
 	t.Helper()
-	c, err := LoadCheckpoint(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(LoadCheckpoint(dir))(t)
 	c.State.MetricsBytes = 0 // times have different numbers of digits
-	state, err := json.Marshal(c.State)
-	if err != nil {
-		t.Fatal(err)
-	}
+	state := must.Get(json.Marshal(c.State))(t)
 	var metrics bytes.Buffer
 	for line := range bytes.Lines([]byte(read(t, filepath.Join(dir, metricsFile)))) {
 		var fields map[string]json.RawMessage
-		if err := json.Unmarshal(line, &fields); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(line, &fields))
 		delete(fields, "seconds")
 		delete(fields, "tokens_per_s")
 		delete(fields, "ranks")
-		text, err := json.Marshal(fields)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(fields))(t)
 		metrics.Write(append(text, '\n'))
 	}
 	return outcome{c.weights, c.moment1, c.moment2, string(state), read(t, filepath.Join(dir, weightsFile)), metrics.String(), read(t, filepath.Join(dir, configFile))}
@@ -127,9 +117,7 @@ func TestResume(t *testing.T) {
 			c.change(config, &settings)
 			train, val := splits(t, config.Task)
 			straight := t.TempDir()
-			if err := trainNew(t, randomModel(config, 1), settings, options(straight, nil), cpu.New(2), train, val); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, trainNew(t, randomModel(config, 1), settings, options(straight, nil), cpu.New(2), train, val))
 			want := outcomeOf(t, straight)
 
 			random := rand.New(rand.NewPCG(3, uint64(len(c.name))))
@@ -162,9 +150,7 @@ func TestResume(t *testing.T) {
 				if saved == nil && attempt%4 == 3 {
 					kill(t, dir, before)
 				}
-				if from, err = LoadCheckpoint(dir); err != nil {
-					t.Fatal(err)
-				}
+				from = must.Get(LoadCheckpoint(dir))(t)
 			}
 			if interruptions < 6 {
 				t.Errorf("only %d interruptions", interruptions)
@@ -178,16 +164,12 @@ func TestResume(t *testing.T) {
 // kill puts a run directory back to an older checkpoint.
 func kill(t *testing.T, dir string, checkpoint []byte) {
 	t.Helper()
-	if err := os.WriteFile(filepath.Join(dir, CheckpointFile), checkpoint, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, CheckpointFile), checkpoint, 0o666))
 	log, err := os.OpenFile(filepath.Join(dir, metricsFile), os.O_APPEND|os.O_WRONLY, 0)
 	if err == nil {
 		_, err = log.WriteString(strings.Repeat(`{"kind":"train","step":99}`+"\n", 100) + `{"kind":"tr`)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	log.Close()
 }
 
@@ -217,9 +199,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 	train, val := splits(t, "classification")
 	settings := runSettings()
 	straight, dir := t.TempDir(), t.TempDir()
-	if err := trainNew(t, randomModel(trainingConfig(), 1), settings, options(straight, nil), cpu.New(1), train, val); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), settings, options(straight, nil), cpu.New(1), train, val))
 	var from *Checkpoint
 	interrupted := map[int]bool{} // evaluations, by step
 	for {
@@ -231,9 +211,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 				cancel()
 			}
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		err = tr.Run(ctx)
 		cancel()
 		tr.Close()
@@ -243,9 +221,7 @@ func TestInterruptedEvaluation(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if from, err = LoadCheckpoint(dir); err != nil {
-			t.Fatal(err)
-		}
+		from = must.Get(LoadCheckpoint(dir))(t)
 	}
 	if len(interrupted) < 3 {
 		t.Errorf("only %d evaluations were interrupted", len(interrupted))
@@ -267,17 +243,11 @@ func TestRateAfterResume(t *testing.T) {
 			cancel()
 		}
 	})
-	first, err := NewTrainer(randomModel(config, 1), settings, cpu.New(1), train, val, nil, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(NewTrainer(randomModel(config, 1), settings, cpu.New(1), train, val, nil, o))(t)
 	if err := errors.Join(first.Run(ctx), first.Close()); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
-	from, err := LoadCheckpoint(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := must.Get(LoadCheckpoint(dir))(t)
 	before := from.State.Interval.Tokens
 	var second *Trainer
 	ctx, cancel = context.WithCancel(context.Background())
@@ -290,9 +260,7 @@ func TestRateAfterResume(t *testing.T) {
 			cancel()
 		}
 	}
-	if second, err = NewTrainer(randomModel(config, 1), settings, cpu.New(1), train, val, from, o); err != nil {
-		t.Fatal(err)
-	}
+	second = must.Get(NewTrainer(randomModel(config, 1), settings, cpu.New(1), train, val, from, o))(t)
 	if err := errors.Join(second.Run(ctx), second.Close()); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
 	}
@@ -306,14 +274,8 @@ func TestModelBeforeEvaluation(t *testing.T) {
 	settings.EvalEvery, settings.LearningRate, settings.Warmup = 6, 0.05, "0"
 	compare := func(step int, same bool) {
 		t.Helper()
-		c, err := LoadCheckpoint(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
-		m, err := Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(LoadCheckpoint(dir))(t)
+		m := must.Get(Load(dir))(t)
 		if c.State.Step != step || slices.Equal(m.Weights, c.weights) != same {
 			t.Errorf("the checkpoint of step %d, expected %d, has the model's weights: %v", c.State.Step, step, !same)
 		}
@@ -335,9 +297,7 @@ func TestModelBeforeEvaluation(t *testing.T) {
 				}
 			}
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		begun()
 		if err := errors.Join(tr.Run(ctx), tr.Close()); !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
@@ -345,10 +305,7 @@ func TestModelBeforeEvaluation(t *testing.T) {
 	}
 	resume := func() *Checkpoint {
 		t.Helper()
-		c, err := LoadCheckpoint(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(LoadCheckpoint(dir))(t)
 		return c
 	}
 	until(2, nil, func() { compare(0, true) })

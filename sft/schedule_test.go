@@ -2,8 +2,9 @@ package sft
 
 import (
 	"math"
-	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func validSettings() Settings {
@@ -52,8 +53,6 @@ func TestSettings(t *testing.T) {
 	} {
 		s := validSettings()
 		change(&s)
-		if err := s.Validate(); err == nil || !strings.Contains(err.Error(), name) {
-			t.Errorf("%s: error %v", name, err)
-		}
+		must.Fail(t, name, name)(s.Validate())
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // ofClasses are the selections of models that answer classes.
@@ -23,14 +24,11 @@ func TestSelection(t *testing.T) {
 		s.LearningRate, s.EvalEvery, s.Epochs, s.Select = 0.05, 1, 6, by
 		dir := t.TempDir()
 		var reports []EvaluationReport
-		err := trainNew(t, randomModel(trainingConfig(), 1), s, options(dir, func(event any) {
+		must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s, options(dir, func(event any) {
 			if r, ok := event.(EvaluationReport); ok {
 				reports = append(reports, r)
 			}
-		}), cpu.New(1), train, val)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}), cpu.New(1), train, val))
 		best := 0
 		value := func(r EvaluationReport) float64 {
 			return map[string]func() float64{
@@ -47,10 +45,7 @@ func TestSelection(t *testing.T) {
 				t.Errorf("%q, evaluation %d: %+v", by, i, r)
 			}
 		}
-		c, err := LoadCheckpoint(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := must.Get(LoadCheckpoint(dir))(t)
 		if c.State.BestStep != reports[best].Step || c.State.Best != *reports[best].Accuracy || by != "" && c.State.Selected != reports[best].value() {
 			t.Errorf("%q: state %+v, the best is %+v", by, c.State, reports[best])
 		}
@@ -99,21 +94,15 @@ func TestSelectionNeedsTwoClasses(t *testing.T) {
 	s := runSettings()
 	for _, by := range ofClasses {
 		s.Select = by
-		if err := checkSelection(&s, val); err != nil {
-			t.Errorf("%s: %v", by, err)
-		}
+		must.Check(t, checkSelection(&s, val), by)
 	}
 	one := oneClass(t)
-	if err := checkSelection(&s, one); err == nil || !strings.Contains(err.Error(), "two classes") {
-		t.Errorf("auc of one class: %v", err)
-	}
+	must.Fail(t, "two classes", "auc of one class")(checkSelection(&s, one))
 	if tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, one, nil, options(t.TempDir(), nil)); err == nil {
 		t.Error("a trainer was made", tr.Close())
 	}
 	s.Select = "luck"
-	if err := s.Validate(); err == nil || !strings.Contains(err.Error(), strings.Join(Selections, ", ")) {
-		t.Errorf("an unknown selection: %v", err)
-	}
+	must.Fail(t, strings.Join(Selections, ", "), "an unknown selection")(s.Validate())
 }
 
 // TestSelectionAfterResume: what the kept model is best in is remembered.
@@ -123,13 +112,11 @@ func TestSelectionAfterResume(t *testing.T) {
 	s.LearningRate, s.EvalEvery, s.Epochs, s.Select = 0.05, 1, 6, byLoss
 	straight, dir := t.TempDir(), t.TempDir()
 	var bests []int
-	if err := trainNew(t, randomModel(trainingConfig(), 1), s, options(straight, func(event any) {
+	must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s, options(straight, func(event any) {
 		if r, ok := event.(EvaluationReport); ok && r.Best {
 			bests = append(bests, r.Step)
 		}
-	}), cpu.New(1), train, val); err != nil {
-		t.Fatal(err)
-	}
+	}), cpu.New(1), train, val))
 	stop := bests[len(bests)-1] + 1 // behind the best: what comes is compared with what was stored
 	for from := (*Checkpoint)(nil); ; {
 		ctx, cancel := context.WithCancel(t.Context())
@@ -138,9 +125,7 @@ func TestSelectionAfterResume(t *testing.T) {
 				cancel()
 			}
 		}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		err = errors.Join(tr.Run(ctx), tr.Close())
 		cancel()
 		if err == nil {
@@ -149,9 +134,7 @@ func TestSelectionAfterResume(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Fatal(err)
 		}
-		if from, err = LoadCheckpoint(dir); err != nil {
-			t.Fatal(err)
-		}
+		from = must.Get(LoadCheckpoint(dir))(t)
 	}
 	if slices.Max(bests) == 24 {
 		t.Error("the last evaluation is the best: nothing was shown")

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -18,14 +19,8 @@ func BenchmarkGradient(b *testing.B) {
 				IntermediateSize: 4 * s.d, NumSampledTokens: s.k, MaxLength: 1 << 20, SinusoidDim: s.d, SinusoidBase: 10000, NormPosition: "pre",
 				LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerNoise: "train",
 				Tokenizer: json.RawMessage(`{"type":"listops"}`)}
-			e, err := newEngine(c, Initialize(c, 1), cpu.New(1))
-			if err != nil {
-				b.Fatal(err)
-			}
-			a, err := newAccumulator(e, 1)
-			if err != nil {
-				b.Fatal(err)
-			}
+			e := must.Get(newEngine(c, Initialize(c, 1), cpu.New(1)))(b)
+			a := must.Get(newAccumulator(e, 1))(b)
 			var examples []seq.Example
 			for i := range 4 {
 				x := seq.Example{Index: uint32(i), Label: int32(i)}
@@ -52,10 +47,7 @@ func BenchmarkScore(b *testing.B) {
 		IntermediateSize: 512, NumSampledTokens: 256, MaxLength: 1 << 20, SinusoidDim: 128, SinusoidBase: 10000, NormPosition: "pre",
 		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerNoise: "train",
 		Tokenizer: json.RawMessage(`{"type":"listops"}`)}
-	s, err := NewScorer(&Model{Config: c, Weights: Initialize(c, 1)}, cpu.New(1))
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := must.Get(NewScorer(&Model{Config: c, Weights: Initialize(c, 1)}, cpu.New(1)))(b)
 	var examples []seq.Example
 	for i := range 8 {
 		x := seq.Example{Index: uint32(i)}

@@ -3,10 +3,10 @@ package sft
 import (
 	"errors"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -20,31 +20,19 @@ func TestStepperIsTrainer(t *testing.T) {
 	m := randomModel(trainingConfig(), 1)
 	fresh := slices.Clone(m.Weights)
 	tr, err := NewTrainer(&Model{m.Config, m.Parameters, slices.Clone(m.Weights)}, s, cpu.New(2), train, val, nil, options(t.TempDir(), nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer tr.Close()
-	st, err := NewStepper(m, s, cpu.New(1), int(slices.Max(train.Lengths())), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(NewStepper(m, s, cpu.New(1), int(slices.Max(train.Lengths())), 0))(t)
 	for range s.Steps {
-		examples, err := tr.examples(train, tr.order.batch(tr.state))
-		if err != nil {
-			t.Fatal(err)
-		}
+		examples := must.Get(tr.examples(train, tr.order.batch(tr.state)))(t)
 		if loss, err := st.Step(t.Context(), examples); err != nil || !(loss > 0) {
 			t.Fatal(loss, err)
 		}
-		if err := tr.step(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, tr.step(t.Context()))
 	}
 	weights := func(e *engine) []float32 {
 		w := make([]float32, e.params.Words)
-		if err := e.weights.Read(0, tensor.Bits(w)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, e.weights.Read(0, tensor.Bits(w)))
 		return w
 	}
 	if got := weights(st.engine); !slices.Equal(got, weights(tr.engine)) || slices.Equal(got, fresh) {
@@ -61,36 +49,20 @@ func TestStepperErrors(t *testing.T) {
 	if _, err := NewStepper(m, s, cpu.New(1), 4096, 1<<20); !errors.As(err, &full) || full.Limit != 1<<20 || full.Need <= full.Limit || full.Longest != 4096 {
 		t.Errorf("%v, %+v", err, full)
 	}
-	st, err := NewStepper(m, s, cpu.New(1), 8, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(NewStepper(m, s, cpu.New(1), 8, 0))(t)
 	train, _ := splits(t, Classification)
-	e, err := train.Example(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(train.Example(0))(t)
 	e.Label = int32(m.Config.NumLabels)
-	if _, err := st.Step(t.Context(), []seq.Example{e}); err == nil {
-		t.Error("a label outside of the model's was taken")
-	}
+	must.Fail(t, "", "a label outside of the model's was taken")(st.Step(t.Context(), []seq.Example{e}))
 	s.Batch = 0
-	if _, err := NewStepper(m, s, cpu.New(1), 8, 0); err == nil {
-		t.Error("a batch of 0 was taken")
-	}
+	must.Fail(t, "", "a batch of 0 was taken")(NewStepper(m, s, cpu.New(1), 8, 0))
 }
 
 // TestStepperRefusesEdges: an example takes the memory of its edges, too.
 func TestStepperRefusesEdges(t *testing.T) {
-	c, err := ReadConfig("testdata/golden/graphs/config.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(ReadConfig("testdata/golden/graphs/config.json"))(t)
 	s := runSettings()
-	st, err := NewStepper(randomModel(c, 1), s, cpu.New(1), PlannedTokens(20, 20*plannedEdges), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	st := must.Get(NewStepper(randomModel(c, 1), s, cpu.New(1), PlannedTokens(20, 20*plannedEdges), 0))(t)
 	defer st.Close()
 	e := seq.Example{Features: make([][]float32, 20)}
 	for i := range e.Features {
@@ -103,9 +75,7 @@ func TestStepperRefusesEdges(t *testing.T) {
 		t.Error(err)
 	}
 	e.Edges = append(e.Edges, e.Edges[0])
-	if _, err := st.Step(t.Context(), []seq.Example{e}); err == nil || !strings.Contains(err.Error(), "example 0: 161 edges") {
-		t.Error(err)
-	}
+	must.Fail(t, "example 0: 161 edges")(st.Step(t.Context(), []seq.Example{e}))
 }
 
 // TestPlannedBytes: training takes more than scoring, and more of everything
@@ -113,10 +83,7 @@ func TestStepperRefusesEdges(t *testing.T) {
 func TestPlannedBytes(t *testing.T) {
 	c := trainingConfig()
 	planned := func(training bool, batch, length, slots int) int64 {
-		n, err := PlannedBytes(c, training, batch, length, slots)
-		if err != nil {
-			t.Fatal(err)
-		}
+		n := must.Get(PlannedBytes(c, training, batch, length, slots))(t)
 		return n
 	}
 	base := planned(false, 2, 256, 1)

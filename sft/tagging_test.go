@@ -5,7 +5,6 @@ import (
 	"math/rand/v2"
 	"reflect"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -98,24 +98,13 @@ func TestTaggingWeights(t *testing.T) {
 			want[i] += w * float64(v)
 		}
 	}
-	e, err := newEngine(c, m.Weights, device)
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(newEngine(c, m.Weights, device))(t)
 	defer e.close()
-	a, err := newAccumulator(e, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(newAccumulator(e, 1))(t)
 	a.weight = weight
-	b, err := a.run(t.Context(), examples, drawing{evaluateMode, 11, 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(a.run(t.Context(), examples, drawing{evaluateMode, 11, 3}))(t)
 	got := make([]float32, m.Parameters.Words)
-	if err := b.gradient.Read(0, tensor.Bits(got)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, b.gradient.Read(0, tensor.Bits(got)))
 	for i, v := range got {
 		if math.Abs(float64(v)-sum[i]) > 1e-4*(1+math.Abs(sum[i])) {
 			t.Fatalf("word %d: %v, want %v", i, v, sum[i])
@@ -137,14 +126,11 @@ func TestTrainTagging(t *testing.T) {
 		settings.Epochs, settings.LearningRate, settings.Select = 12, 0.02, by
 		var reports []EvaluationReport
 		dir := t.TempDir()
-		err := trainNew(t, NewModel(ofTask(tinyConfig(), Tagging), 1), settings, options(dir, func(event any) {
+		must.Succeed(t, trainNew(t, NewModel(ofTask(tinyConfig(), Tagging), 1), settings, options(dir, func(event any) {
 			if r, ok := event.(EvaluationReport); ok {
 				reports = append(reports, r)
 			}
-		}), cpu.New(2), train, val)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}), cpu.New(2), train, val))
 		last := 0
 		for i, r := range reports {
 			if r.Best {
@@ -155,16 +141,10 @@ func TestTrainTagging(t *testing.T) {
 		if by == "" && best.SelectedBy != bySpanF1 || *best.SpanF1 < 0.9 || *best.Accuracy < 0.9 {
 			t.Errorf("selected by %s: accuracy %v, macro F1 %v, span F1 %v", best.SelectedBy, *best.Accuracy, *best.MacroF1, *best.SpanF1)
 		}
-		m, err := Load(dir)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(Load(dir))(t)
 		s, tally, loss := newScorerOf(t, m, cpu.New(1)), metrics.NewTagging(m.Config.LabelNames, 3), 0.0
 		for i := range val.Len() {
-			e, err := val.Example(i)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(val.Example(i))(t)
 			logits := score(t, s, []seq.Example{e})[0].Logits
 			tally.Add(e.Labels, m.Config.TagsOf(logits))
 			loss += m.Config.TaggingLossOf(logits, e)
@@ -188,18 +168,12 @@ func TestTaggingRefusals(t *testing.T) {
 		}
 	}
 	for want, s := range map[string]Settings{`F1 of the classes, labels or tags), span-f1 (the F1 of spans)`: {Select: byAUC}, "2 weights of classes": {ClassWeights: []float64{1, 2}}} {
-		if err := c.objective().settings(c, &s); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %s", err, want)
-		}
+		must.Fail(t, want)(c.objective().settings(c, &s))
 	}
 	spec := seq.Spec{Task: seq.Classification, VocabSize: 9, Tokenizer: []byte(`{"type":"listops"}`), LabelNames: []string{"a"}}
-	if err := c.DescribeData(spec); err == nil || !strings.Contains(err.Error(), "no label for each token") {
-		t.Error(err)
-	}
+	must.Fail(t, "no label for each token")(c.DescribeData(spec))
 	c.Task, spec.Task = Classification, seq.Tagging
-	if err := c.DescribeData(spec); err == nil || !strings.Contains(err.Error(), "as the rows of the data have lists of labels") {
-		t.Error(err)
-	}
+	must.Fail(t, "as the rows of the data have lists of labels")(c.DescribeData(spec))
 	c.Task = ""
 	if err := c.DescribeData(spec); err != nil || !c.Tags() || c.Answers() || c.Predicts() {
 		t.Error(err)
@@ -207,31 +181,20 @@ func TestTaggingRefusals(t *testing.T) {
 	train, val := unlabelledTokens(t)
 	for _, f := range [][2]*seq.File{{train, val}, {val, train}} {
 		_, err := NewTrainer(NewModel(ofTask(tinyConfig(), Tagging), 1), runSettings(), cpu.New(1), f[0], f[1], nil, options(t.TempDir(), nil))
-		if err == nil || !strings.Contains(err.Error(), ".arrow: no token has a label in its 3 rows") {
-			t.Error(err)
-		}
+		must.Fail(t, ".arrow: no token has a label in its 3 rows")(err)
 	}
 }
 
 // unlabelledTokens are a split of 3 rows without any label, and one with labels.
 func unlabelledTokens(t *testing.T) (without, with *seq.File) {
 	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: Tagging, Name: "none", VocabSize: 9, LabelNames: []string{"O", "B-X", "I-X"}}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for split, labels := range map[string][]int32{"train": {seq.NoLabel, seq.NoLabel}, "val": {1, seq.NoLabel}} {
-		w, err := b.Split(split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(b.Split(split))(t)
 		for i := range 3 {
-			if err := w.Write(seq.Example{Index: uint32(i), A: []int32{1, 2}, Label: seq.NoLabel, Labels: labels}); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Write(seq.Example{Index: uint32(i), A: []int32{1, 2}, Label: seq.NoLabel, Labels: labels}))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Close())
 	}
 	return openSplits(t, b)
 }
@@ -239,16 +202,10 @@ func unlabelledTokens(t *testing.T) (without, with *seq.File) {
 // openSplits finishes a data set and opens what is trained and measured on.
 func openSplits(t *testing.T, b *seq.DatasetBuilder) (train, val *seq.File) {
 	t.Helper()
-	d, err := b.Finish(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(b.Finish(nil))(t)
 	var files []*seq.File
 	for _, split := range []string{"train", "val"} {
-		f, err := d.Open(split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(d.Open(split))(t)
 		t.Cleanup(func() { f.Close() })
 		files = append(files, f)
 	}
@@ -286,10 +243,7 @@ func TestTaggingRecord(t *testing.T) {
 	examples := randomExamples(m.Config, rand.New(rand.NewPCG(1, 2)), 3, 40, 1)
 	s := newScorerOf(t, m, cpu.New(1))
 	want := score(t, s, examples)
-	r, err := s.Score(t.Context(), recordOf(false, examples))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(s.Score(t.Context(), recordOf(false, examples)))(t)
 	labels, probabilities := r.Column(0).(*array.List), r.Column(1).(*array.List)
 	for i, e := range examples {
 		from, to := labels.ValueOffsets(i)

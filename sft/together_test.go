@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -20,15 +21,9 @@ func testTogether(t *testing.T, devices ...tensor.Device) {
 	c := trainingConfig()
 	c.HiddenSize, c.NumSampledTokens = 4, 3
 	m := randomModel(c, 4)
-	e, err := newEngine(m.Config, m.Weights, devices[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := must.Get(newEngine(m.Config, m.Weights, devices[0]))(t)
 	defer e.close()
-	a, err := newAccumulator(e, 4*devices[0].Slots())
-	if err != nil {
-		t.Fatal(err)
-	}
+	a := must.Get(newAccumulator(e, 4*devices[0].Slots()))(t)
 	if n := len(a.groups[0]); n != 4 {
 		t.Fatalf("groups of %d, expected 4", n)
 	}
@@ -39,10 +34,7 @@ func testTogether(t *testing.T, devices ...tensor.Device) {
 		}
 		examples := randomExamples(c, rand.New(rand.NewPCG(2, uint64(n))), lengths...)
 		want, alone := gradientOf(t, m, 1, devices[0], examples, trainMode)
-		b, err := a.run(t.Context(), examples, drawing{trainMode, 11, 3})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(a.run(t.Context(), examples, drawing{trainMode, 11, 3}))(t)
 		if !slices.Equal(words(t, b.gradient), want) || !slices.Equal(b.loss, alone.loss) || !slices.Equal(b.deadRows, alone.deadRows) {
 			t.Errorf("%d micro-batches: other bits than one by one", n)
 		}
@@ -90,14 +82,8 @@ func TestTogetherFails(t *testing.T) {
 				return nil
 			}
 			d := unreliable{watched{Device: cpu.New(2), run: func(*tensor.Program) error { return left(&run) }}, func() error { return left(&allocation) }}
-			e, err := newEngine(m.Config, m.Weights, d)
-			if err != nil {
-				t.Fatal(err)
-			}
-			a, err := newAccumulator(e, 8)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(newEngine(m.Config, m.Weights, d))(t)
+			a := must.Get(newAccumulator(e, 8))(t)
 			fails(&run, &allocation)
 			for batch := range 2 {
 				b, err := a.run(t.Context(), examples, drawing{trainMode, 11, 3})

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -107,9 +108,7 @@ func TestTrainWithNoise(t *testing.T) {
 				n += r.Tokens
 			}
 		}
-		if err := trainNew(t, randomModel(trainingConfig(), 1), s, options(t.TempDir(), observe), cpu.New(2), train, val); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s, options(t.TempDir(), observe), cpu.New(2), train, val))
 		return n
 	}
 	if whole, rest := tokens(0), tokens(0.5); rest*4 < whole || rest*4 > 3*whole {

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -42,18 +43,13 @@ func writtenSplits(t *testing.T, task string, trainRows int, length func(random 
 		of = Classification // whose labels are not read
 	}
 	b, err := seq.CreateDataset(dir, seq.Spec{Task: of, Name: "tiny", VocabSize: 9, NumberNames: ofTask(tinyConfig(), task).NumberNames(), LabelNames: ofTask(tinyConfig(), task).LabelNames}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	random := rand.New(rand.NewPCG(1, 7))
 	for _, s := range []struct {
 		name string
 		rows int
 	}{{"train", trainRows}, {"val", 70}} {
-		w, err := b.Split(s.name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(b.Split(s.name))(t)
 		for i := range s.rows {
 			e := randomExamples(ofTask(tinyConfig(), task), random, length(random, s.name, i))[0]
 			e.Index, e.Label = uint32(i), e.A[0]%3
@@ -65,23 +61,13 @@ func writtenSplits(t *testing.T, task string, trainRows int, length func(random 
 			if task == FillMask || task == Regression || task == MultiLabel || task == Tagging {
 				e.Label = seq.NoLabel
 			}
-			if err := w.Write(e); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Write(e))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Close())
 	}
-	d, err := b.Finish(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(b.Finish(nil))(t)
 	open := func(name string) *seq.File {
-		f, err := d.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(d.Open(name))(t)
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
@@ -91,30 +77,14 @@ func writtenSplits(t *testing.T, task string, trainRows int, length func(random 
 // oneClass is a split whose rows have one class.
 func oneClass(t *testing.T) *seq.File {
 	t.Helper()
-	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: Classification, Name: "one", VocabSize: 9}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := b.Split("val")
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(seq.CreateDataset(t.TempDir(), seq.Spec{Task: Classification, Name: "one", VocabSize: 9}, false))(t)
+	w := must.Get(b.Split("val"))(t)
 	for i := range 3 {
-		if err := w.Write(seq.Example{Index: uint32(i), A: []int32{1, 2}, Label: 1}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(seq.Example{Index: uint32(i), A: []int32{1, 2}, Label: 1}))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	d, err := b.Finish(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := d.Open("val")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
+	d := must.Get(b.Finish(nil))(t)
+	f := must.Get(d.Open("val"))(t)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -132,10 +102,7 @@ func options(dir string, observe func(any)) Options {
 // train runs a new training to its end.
 func trainNew(t *testing.T, m *Model, s Settings, o Options, device tensor.Device, train, val *seq.File) error {
 	t.Helper()
-	tr, err := NewTrainer(m, s, device, train, val, nil, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(NewTrainer(m, s, device, train, val, nil, o))(t)
 	defer tr.Close()
 	return tr.Run(context.Background())
 }
@@ -148,21 +115,15 @@ func TestPatience(t *testing.T) {
 	s.LearningRate, s.Epochs, s.EvalEvery, s.Patience = 0, 100, 2, 3
 	var bests []bool
 	dir := t.TempDir()
-	err := trainNew(t, randomModel(trainingConfig(), 1), s, options(dir, func(event any) {
+	must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s, options(dir, func(event any) {
 		if r, ok := event.(EvaluationReport); ok {
 			bests = append(bests, r.Best)
 		}
-	}), cpu.New(2), train, val)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), cpu.New(2), train, val))
 	if !slices.Equal(bests, []bool{true, false, false, false}) {
 		t.Errorf("evaluations were the best so far: %v", bests)
 	}
-	c, err := LoadCheckpoint(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := must.Get(LoadCheckpoint(dir))(t)
 	if c.State.Step != 8 || c.State.BestStep != 2 || c.State.SinceBest != 3 {
 		t.Errorf("state %+v", c.State)
 	}
@@ -177,15 +138,12 @@ func TestBestModel(t *testing.T) {
 	dir := t.TempDir()
 	var reports []EvaluationReport
 	var files []string
-	err := trainNew(t, randomModel(trainingConfig(), 2), s, options(dir, func(event any) {
+	must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 2), s, options(dir, func(event any) {
 		if r, ok := event.(EvaluationReport); ok {
 			reports = append(reports, r)
 			files = append(files, read(t, filepath.Join(dir, weightsFile)))
 		}
-	}), cpu.New(1), train, val)
-	if err != nil {
-		t.Fatal(err)
-	}
+	}), cpu.New(1), train, val))
 	best, bestAt, worse, ties := -1., 0, 0, 0
 	for i, r := range reports {
 		less := *r.Accuracy == best && r.Loss < reports[bestAt].Loss
@@ -210,17 +168,11 @@ func TestBestModel(t *testing.T) {
 	if bestAt == 0 || worse == 0 || ties == 0 {
 		t.Errorf("best at evaluation %d of %d, %d worse, %d equal: nothing was shown", bestAt, len(reports), worse, ties)
 	}
-	m, err := Load(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(Load(dir))(t)
 	correct := 0
 	scorer := newScorerOf(t, m, cpu.New(2))
 	for i := range val.Len() {
-		e, err := val.Example(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(val.Example(i))(t)
 		if Argmax(score(t, scorer, []seq.Example{e})[0].Logits) == int(e.Label) {
 			correct++
 		}
@@ -318,42 +270,25 @@ func TestTrainerRefuses(t *testing.T) {
 		t.Fatalf("1 MiB of memory: %v", err)
 	}
 	var needed int64
-	if _, e := fmt.Sscanf(err.Error()[strings.Index(err.Error(), "needs"):], "needs %d MiB", &needed); e != nil {
-		t.Fatalf("%v: %v", err, e)
-	}
+	must.Get(fmt.Sscanf(err.Error()[strings.Index(err.Error(), "needs"):], "needs %d MiB", &needed))(t, err)
 	o.Memory = needed << 20
-	if err := new(runSettings(), o, nil); err != nil {
-		t.Errorf("with the %d MiB it asked for: %v", needed, err)
-	}
+	must.Check(t, new(runSettings(), o, nil), "with the", needed, "MiB it asked for")
 	o.Dir = t.TempDir()
 	o.Memory = (needed - 1) << 20
-	if err := new(runSettings(), o, nil); err == nil {
-		t.Errorf("with 1 MiB less than the %d MiB it needs: no error", needed)
-	}
+	must.Fail(t, "", "with 1 MiB less than the", needed, "MiB it needs")(new(runSettings(), o, nil))
 	o.Memory = 0
 	s := runSettings()
 	s.Batch = 0
-	if err := new(s, o, nil); err == nil || !strings.Contains(err.Error(), "batch") {
-		t.Errorf("bad settings: %v", err)
-	}
+	must.Fail(t, "batch", "bad settings")(new(s, o, nil))
 	poisoned := randomModel(trainingConfig(), 1)
 	p, _ := poisoned.Parameters.Lookup("layers.0.attn.k.bias")
 	poisoned.Parameters.Slice(poisoned.Weights, p)[1] = float32(math.NaN())
-	if _, err := NewTrainer(poisoned, runSettings(), cpu.New(1), train, val, nil, o); err == nil || !strings.Contains(err.Error(), p.Name) {
-		t.Errorf("a weight that is NaN: %v", err)
-	}
+	must.Fail(t, p.Name, "a weight that is NaN")(NewTrainer(poisoned, runSettings(), cpu.New(1), train, val, nil, o))
 	other := &Checkpoint{Settings: runSettings(), Config: trainingConfig(), Data: "other"}
-	if err := new(runSettings(), o, other); err == nil || !strings.Contains(err.Error(), "other data") {
-		t.Errorf("other data: %v", err)
-	}
-	held, err := NewTrainer(randomModel(trainingConfig(), 1), runSettings(), cpu.New(1), train, val, nil, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Fail(t, "other data", "other data")(new(runSettings(), o, other))
+	held := must.Get(NewTrainer(randomModel(trainingConfig(), 1), runSettings(), cpu.New(1), train, val, nil, o))(t)
 	defer held.Close()
-	if err := new(runSettings(), o, nil); err == nil || !strings.Contains(err.Error(), "another program") {
-		t.Errorf("a directory in use: %v", err)
-	}
+	must.Fail(t, "another program", "a directory in use")(new(runSettings(), o, nil))
 }
 
 // TestAnotherHasTrained: a run that another program has begun, or has gone on with, since a
@@ -368,21 +303,10 @@ func TestAnotherHasTrained(t *testing.T) {
 		}
 		return NewTrainer(m, s, cpu.New(1), train, val, from, o)
 	}
-	first, err := new(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	early, err := LoadCheckpoint(o.Dir)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(first.Run(context.Background()), first.Close()); err != nil {
-		t.Fatal(err)
-	}
-	ended, err := os.ReadFile(filepath.Join(o.Dir, CheckpointFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	first := must.Get(new(nil))(t)
+	early := must.Get(LoadCheckpoint(o.Dir))(t)
+	must.Succeed(t, errors.Join(first.Run(context.Background()), first.Close()))
+	ended := must.Get(os.ReadFile(filepath.Join(o.Dir, CheckpointFile)))(t)
 	for what, from := range map[string]*Checkpoint{"a fresh run": nil, "an older checkpoint": early} {
 		if tr, err := new(from); err == nil {
 			tr.Close()

@@ -3,10 +3,10 @@ package sft
 import (
 	"math"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -18,32 +18,18 @@ func TestClassWeightsOfTheGradient(t *testing.T) {
 	m := randomModel(trainingConfig(), 1)
 	var examples []seq.Example
 	for row := range train.Len() {
-		e, err := train.Example(row)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(train.Example(row))(t)
 		examples = append(examples, e)
 	}
 	gradient := func(examples []seq.Example, weight []float64) []float64 {
 		t.Helper()
-		e, err := newEngine(m.Config, m.Weights, cpu.New(2))
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(newEngine(m.Config, m.Weights, cpu.New(2)))(t)
 		defer e.close()
-		a, err := newAccumulator(e, 2)
-		if err != nil {
-			t.Fatal(err)
-		}
+		a := must.Get(newAccumulator(e, 2))(t)
 		a.weight = weight
-		b, err := a.run(t.Context(), examples, drawing{evaluateMode, 3, 0})
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(a.run(t.Context(), examples, drawing{evaluateMode, 3, 0}))(t)
 		words := make([]float32, m.Parameters.Words)
-		if err := b.gradient.Read(0, tensor.Bits(words)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, b.gradient.Read(0, tensor.Bits(words)))
 		out := make([]float64, len(words))
 		for i, v := range words {
 			out[i] = float64(v)
@@ -86,17 +72,14 @@ func TestClassWeightsOfTheLoss(t *testing.T) {
 	loss := func(weight []float64) (l losses) {
 		t.Helper()
 		s.ClassWeights = weight
-		err := trainNew(t, randomModel(trainingConfig(), 1), s, options(t.TempDir(), func(event any) {
+		must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s, options(t.TempDir(), func(event any) {
 			switch r := event.(type) {
 			case StepReport:
 				l.train = append(l.train, r.Loss)
 			case EvaluationReport:
 				l.val = append(l.val, r.Loss)
 			}
-		}), cpu.New(1), train, val)
-		if err != nil {
-			t.Fatal(err)
-		}
+		}), cpu.New(1), train, val))
 		return l
 	}
 	plain := loss(nil)
@@ -136,9 +119,7 @@ func TestClassWeightsRefuses(t *testing.T) {
 		if err == nil {
 			tr.Close()
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v: %v", weight, err)
-		}
+		must.Fail(t, want, weight)(err)
 		if _, err := NewStepper(randomModel(trainingConfig(), 1), s, cpu.New(1), 8, 0); err == nil {
 			t.Errorf("%v: a stepper was made", weight)
 		}

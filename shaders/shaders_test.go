@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/shaders/internal/source"
 )
@@ -16,10 +17,7 @@ import (
 // readShaders reads the sources.
 func readShaders(t *testing.T) []source.Shader {
 	t.Helper()
-	list, err := source.Shaders(os.DirFS("."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	list := must.Get(source.Shaders(os.DirFS(".")))(t)
 	if len(list) == 0 {
 		t.Fatal("no shaders")
 	}
@@ -29,22 +27,13 @@ func readShaders(t *testing.T) []source.Shader {
 // TestSources: each SPIR-V was compiled from the source beside it, and neither
 // is alone.
 func TestSources(t *testing.T) {
-	text, err := os.ReadFile(source.SumsFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	sums, err := source.ParseSums(string(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(source.SumsFile))(t)
+	sums := must.Get(source.ParseSums(string(text)))(t)
 	if sums.String() != string(text) {
 		t.Errorf("%s is not as make shaders writes it", source.SumsFile)
 	}
 	binaries := map[string]bool{}
-	names, err := filepath.Glob("*.spv")
-	if err != nil {
-		t.Fatal(err)
-	}
+	names := must.Get(filepath.Glob("*.spv"))(t)
 	for _, name := range names {
 		binaries[strings.TrimSuffix(name, ".spv")] = true
 	}
@@ -128,7 +117,5 @@ func TestWords(t *testing.T) {
 			t.Errorf("%s: %d words, or they do not begin with %#x", s.Name, len(words), magic)
 		}
 	}
-	if _, err := Words("nothing"); err == nil || !strings.Contains(err.Error(), `"nothing"`) {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, `"nothing"`)(Words("nothing"))
 }

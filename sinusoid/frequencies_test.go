@@ -5,14 +5,13 @@ import (
 	"math/big"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func mustNew(t testing.TB, base float64, dim int) *Frequencies {
 	t.Helper()
-	q, err := New(base, dim)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(New(base, dim))(t)
 	return q
 }
 

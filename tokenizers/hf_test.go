@@ -5,23 +5,18 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestWriteFileCleans: what a killed program has left of the file goes, and nothing else.
 func TestWriteFileCleans(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{".tokenizer.json.1abc.tmp", ".other.json.1abc.tmp"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte("half"), 0o666))
 	}
-	if err := WriteFile(dir, []byte("{}")); err != nil {
-		t.Fatal(err)
-	}
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, WriteFile(dir, []byte("{}")))
+	entries := must.Get(os.ReadDir(dir))(t)
 	var names []string
 	for _, e := range entries {
 		names = append(names, e.Name())

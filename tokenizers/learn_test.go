@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func learned(t *testing.T, spec string, texts ...string) Tokenizer {
@@ -20,14 +22,8 @@ func learned(t *testing.T, spec string, texts ...string) Tokenizer {
 	for _, text := range texts {
 		l.Add(text)
 	}
-	text, err := l.Learn(t.Context(), func(int, int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
-	tok, err := New(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(l.Learn(t.Context(), func(int, int) {}))(t)
+	tok := must.Get(New(text))(t)
 	if again, err := NewLearner(text); again != nil || err != nil {
 		t.Errorf("what is learned is to be learned again: %v, %v", again, err)
 	}
@@ -55,14 +51,10 @@ func TestWords(t *testing.T) {
 		`{"type":"words","words":"a"}`:             "expected an object",
 		`{"type":"words","words":["a"],"vocab":5}`: "unknown field",
 	} {
-		if _, err := New(json.RawMessage(spec)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", spec, err, want)
-		}
+		must.Fail(t, want, spec)(New(json.RawMessage(spec)))
 	}
 	for _, spec := range []string{`{"type":"words","vocab":0}`, `{"type":"words","vocab":100000}`, `{"type":"words","size":5}`, `{"type":`} {
-		if _, err := NewLearner(json.RawMessage(spec)); err == nil {
-			t.Errorf("%s is accepted", spec)
-		}
+		must.Fail(t, "", spec, "is accepted")(NewLearner(json.RawMessage(spec)))
 	}
 }
 
@@ -110,9 +102,7 @@ func TestAudioVQ(t *testing.T) {
 	if len(seen) < len(sounds)-1 {
 		t.Errorf("%d of %d sounds can be told apart", len(seen), len(sounds))
 	}
-	if _, err := tok.Encode(tone(16000, 100)); err == nil || !strings.Contains(err.Error(), "expected 8000 samples a second, found 16000") {
-		t.Error(err)
-	}
+	must.Fail(t, "expected 8000 samples a second, found 16000")(tok.Encode(tone(16000, 100)))
 	if got, err := tok.Encode(wav(1, 1, 16, int16(1))); err != nil || len(got) != 1 {
 		t.Errorf("a sample: %v, %v", got, err)
 	}
@@ -120,10 +110,7 @@ func TestAudioVQ(t *testing.T) {
 		t.Errorf("no sample: %v, %v", got, err)
 	}
 	a, b := learned(t, `{"type":"audio-vq","vocab":16}`, sounds...), tok
-	l, err := NewLearner(json.RawMessage(`{"type":"audio-vq","vocab":16}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(NewLearner(json.RawMessage(`{"type":"audio-vq","vocab":16}`)))(t)
 	for _, s := range sounds {
 		l.Add(s)
 	}
@@ -150,14 +137,9 @@ func TestAudioVQ(t *testing.T) {
 		`{"type":"audio-vq","rate":8000,"bands":1,"codebook":"AADAfw=="}`: "number 0 is NaN",
 		`{"type":"audio-vq","rate":8000,"bands":0,"codebook":"AAAAAA=="}`: "1 to 256 bands",
 	} {
-		if _, err := New(json.RawMessage(spec)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %q", spec, err, want)
-		}
+		must.Fail(t, want, spec)(New(json.RawMessage(spec)))
 	}
-	l, err = NewLearner(json.RawMessage(`{"type":"audio-vq"}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l = must.Get(NewLearner(json.RawMessage(`{"type":"audio-vq"}`)))(t)
 	l.Add("no sound")
 	if _, err := l.Learn(t.Context(), func(int, int) {}); err != errNothingLearned {
 		t.Error(err)
@@ -167,10 +149,7 @@ func TestAudioVQ(t *testing.T) {
 // TestWordsLearnedAreKeptAlone: words keep nothing of the texts that they were found in,
 // however often.
 func TestWordsLearnedAreKeptAlone(t *testing.T) {
-	learner, err := NewLearner(json.RawMessage(`{"type": "words", "vocab": 1000}`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	learner := must.Get(NewLearner(json.RawMessage(`{"type": "words", "vocab": 1000}`)))(t)
 	const texts, size = 50, 1 << 20
 	for range 2 {
 		for i := range texts {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -55,9 +56,7 @@ func TestMuLaw(t *testing.T) {
 		wav(1, 0, 16, int16(0)):                 "0 channels",
 		wav(3, 1, 32, float32(math.NaN())):      "sample 0 is no number",
 	} {
-		if _, err := (MuLaw{}).Encode(text); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%.20q: %v, want %q", text, err, want)
-		}
+		must.Fail(t, want, text)((MuLaw{}).Encode(text))
 	}
 	unknown := []byte(one)
 	copy(unknown[len(unknown)-6:], "\xff\xff\xff\xff")

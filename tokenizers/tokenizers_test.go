@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -120,9 +121,7 @@ func TestIDs(t *testing.T) {
 	if got := tok.Decode([]int32{3, 0, 12}); got != "3 0 12" {
 		t.Errorf("Decode = %q", got)
 	}
-	if _, err := New(json.RawMessage(`{"type": "ids"}`)); err == nil || !strings.Contains(err.Error(), "vocab: expected 1 to") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, "vocab: expected 1 to")(New(json.RawMessage(`{"type": "ids"}`)))
 }
 
 func TestDNA(t *testing.T) {
@@ -147,9 +146,7 @@ func TestDNA(t *testing.T) {
 			t.Errorf("k %d: Decode(%v) = %q, want %q", c.k, got, back, c.back)
 		}
 	}
-	if _, err := (DNA{1}).Encode("ACE"); err == nil || !strings.Contains(err.Error(), "byte 2: expected a base such as A, C, G, T or N, found 'E'") {
-		t.Error(err)
-	}
+	must.Fail(t, "byte 2: expected a base such as A, C, G, T or N, found 'E'")((DNA{1}).Encode("ACE"))
 	for k, vocab := range map[int]int{1: 5, 6: 4097, 11: 4194305} {
 		tok, err := New(fmt.Appendf(nil, `{"type":"dna","k":%d}`, k))
 		if err != nil || tok.VocabSize() != vocab || tok.PadID() != nil {
@@ -181,10 +178,7 @@ func FuzzDNA(f *testing.F) {
 
 func TestNew(t *testing.T) {
 	for name, vocab := range map[string]int{"byte": 257, "listops": 17, "pixel": 256} {
-		tok, err := New(json.RawMessage(`{"type":"` + name + `"}`))
-		if err != nil {
-			t.Fatal(err)
-		}
+		tok := must.Get(New(json.RawMessage(`{"type":"` + name + `"}`)))(t)
 		if tok.Type() != name || tok.VocabSize() != vocab || (tok.PadID() == nil) != (name == "pixel") {
 			t.Errorf("%s: type %q, vocabulary %d", name, tok.Type(), tok.VocabSize())
 		}
@@ -207,8 +201,6 @@ func TestNew(t *testing.T) {
 		`{"type":"` + "\xff" + `"}`:   "not known",
 		`{"type":"byte","type":null}`: "missing",
 	} {
-		if _, err := New(json.RawMessage(spec)); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("New(%.30q): error %v, want %q", spec, err, want)
-		}
+		must.Fail(t, want, "New(", spec, ")")(New(json.RawMessage(spec)))
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sinusoid"
 )
@@ -103,10 +104,7 @@ func newWindowCase(t *testing.T, equal bool) windowCase {
 		}
 	}
 
-	q, err := sinusoid.New(10000, 4)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(sinusoid.New(10000, 4))(t)
 	table := func() *tensor.Tensor { return p.output(tensor.Fixed, 2*windowHeads, windowTable) }
 	weights := func(shape ...int) *tensor.Tensor {
 		n := 1
@@ -177,9 +175,7 @@ func TestWindowBits(t *testing.T) {
 					t.Errorf("a window of %d: other bits than without", window)
 				}
 			}
-			if err := near(first, c.gradients(t, cpu.New(2))); err != nil {
-				t.Error(err)
-			}
+			must.Check(t, near(first, c.gradients(t, cpu.New(2))))
 		})
 	}
 }

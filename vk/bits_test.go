@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sinusoid"
@@ -75,31 +76,20 @@ func (p *packed) launch(k tensor.Kernel) {
 // run returns the words of the outputs.
 func (p *packed) run(t *testing.T, d tensor.Device, outputs ...*tensor.Tensor) [][]uint32 {
 	t.Helper()
-	x, err := d.Prepare(p.Program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(d.Prepare(p.Program))(t)
 	var mem tensor.Binding
 	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
-		if mem[s], err = d.Allocate(p.Words(s)); err != nil {
-			t.Fatal(err)
-		}
+		mem[s] = must.Get(d.Allocate(p.Words(s)))(t)
 		defer mem[s].Free()
 	}
 	for in, words := range p.inputs {
-		if err := mem[tensor.Inputs].Write(in.Offset, words); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, mem[tensor.Inputs].Write(in.Offset, words))
 	}
-	if err := x.Run(context.Background(), mem, 0, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, x.Run(context.Background(), mem, 0, 1))
 	var all [][]uint32
 	for _, out := range outputs {
 		words := make([]uint32, out.Words())
-		if err := mem[tensor.Arena].Read(out.Offset, words); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, mem[tensor.Arena].Read(out.Offset, words))
 		all = append(all, words)
 	}
 	return all
@@ -138,10 +128,7 @@ func TestPhilox(t *testing.T) {
 // sinusoid, to the bit.
 func TestCosines(t *testing.T) {
 	const ds, n = 4, 150_000
-	q, err := sinusoid.New(10000, ds)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(sinusoid.New(10000, ds))(t)
 	p := newPacked([]int{n}, 1)
 	one := []float32{1, 1, 0, 0, 0, 0, 1, 1}     // for f: a frequency for each head
 	other := []float32{-1, 1, 0, 0, 0, 0, -1, 1} // for g

@@ -5,6 +5,8 @@ package vk
 import (
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // listed is a shape as a driver lists it.
@@ -68,9 +70,7 @@ func TestChooseMixed(t *testing.T) {
 		}
 	}
 	t.Setenv(noCooperative, "1")
-	if _, err := chooseMixed(newer, all); err == nil || !strings.Contains(err.Error(), noCooperative+"=1") {
-		t.Errorf("turned off: error %v", err)
-	}
+	must.Fail(t, noCooperative+"=1", "turned off")(chooseMixed(newer, all))
 }
 
 // TestMixedIsOffered: Info.Mixed says whether Open does it.
@@ -93,9 +93,7 @@ func TestMixedIsOffered(t *testing.T) {
 				if !strings.Contains(d.Kernels(), ", mixed") {
 					t.Errorf("kernels %q", d.Kernels())
 				}
-				if err := d.Close(); err != nil {
-					t.Error(err)
-				}
+				must.Check(t, d.Close())
 			} else if off == "1" && !strings.Contains(err.Error(), noCooperative) {
 				t.Errorf("%s: %v", i.Name, err)
 			} else {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -25,10 +26,7 @@ func resident(t *testing.T) int64 {
 	if err != nil {
 		t.Skip("needs Linux: ", err)
 	}
-	pages, err := strconv.ParseInt(strings.Fields(string(text))[1], 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	pages := must.Get(strconv.ParseInt(strings.Fields(string(text))[1], 10, 64))(t)
 	return pages * int64(os.Getpagesize())
 }
 
@@ -102,10 +100,7 @@ func sums(n int) *tensor.Program {
 func allocated(t *testing.T, d *gpu, p *tensor.Program) (mem tensor.Binding) {
 	t.Helper()
 	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
-		m, err := d.Allocate(p.Words(s))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(d.Allocate(p.Words(s)))(t)
 		mem[s] = m
 	}
 	return mem
@@ -115,10 +110,7 @@ func allocated(t *testing.T, d *gpu, p *tensor.Program) (mem tensor.Binding) {
 func runSums(t *testing.T, d *gpu, n, times int) {
 	t.Helper()
 	p := sums(n)
-	x, err := d.Prepare(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(d.Prepare(p))(t)
 	mem := allocated(t, d, p)
 	defer mem[tensor.Arena].Free()
 	defer mem[tensor.Inputs].Free()
@@ -126,17 +118,11 @@ func runSums(t *testing.T, d *gpu, n, times int) {
 	for i := range in {
 		in[i] = float32(i)
 	}
-	if err := mem[tensor.Inputs].Write(0, tensor.Bits(in)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, mem[tensor.Inputs].Write(0, tensor.Bits(in)))
 	for range times {
-		if err := x.Run(context.Background(), mem, 0, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, x.Run(context.Background(), mem, 0, 1))
 	}
-	if err := mem[tensor.Arena].Read(0, tensor.Bits(out)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, mem[tensor.Arena].Read(0, tensor.Bits(out)))
 	for i := range in {
 		in[i] *= float32(n + 1)
 	}
@@ -188,20 +174,12 @@ func TestEndurance(t *testing.T) {
 		// What the loader and the driver keep of an instance and a device.
 		theirs := growth(t, 52, func() {
 			d := &gpu{}
-			var err error
-			if d.instance, err = openInstance(); err != nil {
-				t.Fatal(err)
-			}
-			list, err := d.instance.physicals()
-			if err != nil {
-				t.Fatal(err)
-			}
+			d.instance = must.Get(openInstance())(t)
+			list := must.Get(d.instance.physicals())(t)
 			if d.physical = list[0]; d.create() != nil {
 				t.Fatal("no device")
 			}
-			if err := d.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, d.Close())
 		})
 		// What is lost is lost each time; what the driver's threads keep of the memory that
 		// they have freed comes and goes.
@@ -211,9 +189,7 @@ func TestEndurance(t *testing.T) {
 				ours = growth(t, 52, func() {
 					d := bare(t)
 					runSums(t, d, 2, 1)
-					if err := d.Close(); err != nil {
-						t.Fatal(err)
-					}
+					must.Succeed(t, d.Close())
 				})
 			}
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -70,9 +71,7 @@ func TestEveryFailure(t *testing.T) {
 					t.Errorf("%s (call %d): %d bytes are in use, expected %d", failed, n, used(d), used0)
 				}
 			}
-			if e := d.Close(); e != nil {
-				t.Error(e)
-			}
+			must.Check(t, d.Close())
 			for _, m := range d.Messages() {
 				t.Errorf("%s (call %d): validation: %s", failed, n, m)
 			}
@@ -120,10 +119,7 @@ func used(d *gpu) int64 {
 func TestSilent(t *testing.T) {
 	d := bare(t)
 	p := sums(1)
-	x, err := d.Prepare(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(d.Prepare(p))(t)
 	mem := allocated(t, d, p)
 	i, shim := d.instance, d.shim
 	d.fault = func(what string, r int32) int32 {
@@ -139,16 +135,12 @@ func TestSilent(t *testing.T) {
 		}
 	}
 	mem[tensor.Arena].Free()
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.Close())
 	// It was not so silent: what was left is freed now.
 	d.lost.Store(nil)
 	d.closed.Store(false)
 	d.instance, d.shim = i, shim
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.Close())
 }
 
 // TestFreeOfASilentDevice: to free memory is to wait for the device, for a time
@@ -157,9 +149,7 @@ func TestSilent(t *testing.T) {
 func TestFreeOfASilentDevice(t *testing.T) {
 	d := bare(t)
 	m, err := d.Allocate(blockBytes / 4) // a block
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	given := len(d.heap.given)
 	waiting, enough := make(chan struct{}), make(chan struct{})
 	d.fault = func(what string, r int32) int32 {
@@ -189,7 +179,5 @@ func TestFreeOfASilentDevice(t *testing.T) {
 	}
 	d.fault = nil
 	d.lost.Store(nil)
-	if err := d.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, d.Close())
 }

@@ -6,6 +6,8 @@ import (
 	"os"
 	"regexp"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestDriversStay: a driver stays loaded when the last instance is closed, as some can be loaded a few
@@ -16,10 +18,7 @@ func TestDriversStay(t *testing.T) {
 		if _, err := Devices(); err != nil {
 			missing(t, err)
 		}
-		maps, err := os.ReadFile("/proc/self/maps")
-		if err != nil {
-			t.Fatal(err)
-		}
+		maps := must.Get(os.ReadFile("/proc/self/maps"))(t)
 		if !regexp.MustCompile(`lib(vulkan_|GLX_nvidia|nvidia)[a-z0-9_-]*\.so`).Match(maps) {
 			t.Fatal("no driver is loaded after a list of its devices")
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -37,16 +38,10 @@ func TestOperandTooLarge(t *testing.T) {
 		x[i] = random.Int32N(9)
 	}
 	score := func() (sft.Output, error) {
-		s, err := sft.NewScorer(m, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(sft.NewScorer(m, d))(t)
 		return s.Classify(t.Context(), x)
 	}
-	want, err := score()
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(score())(t)
 	small(t, d)
 	got, err := score()
 	if err != nil || !slices.Equal(got.Logits, want.Logits) || !slices.Equal(got.Embeddings[0], want.Embeddings[0]) {
@@ -79,15 +74,9 @@ func TestManyShortInputs(t *testing.T) {
 		}
 	}
 	score := func(examples []seq.Example) []sft.Output {
-		s, err := sft.NewScorer(m, d)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(sft.NewScorer(m, d))(t)
 		defer s.Close()
-		out, err := s.Examples(t.Context(), examples)
-		if err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(s.Examples(t.Context(), examples))(t)
 		return out
 	}
 	want := score(examples)
@@ -120,10 +109,7 @@ func TestTrainingIsPlanned(t *testing.T) {
 				t.Fatalf("error %v", err)
 			}
 			t.Log(err)
-			s, err := sft.NewStepper(m, settings, d, full.Fits, 0)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(sft.NewStepper(m, settings, d, full.Fits, 0))(t)
 			defer s.Close()
 			var examples []seq.Example
 			for range settings.Batch {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -35,15 +36,10 @@ func runKernel(t *testing.T, d *gpu, rows int, build func(in, out func(axis tens
 	p.Segment("kernel")
 	p.Launch(k)
 	p.Finish()
-	x, err := d.Prepare(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(d.Prepare(p))(t)
 	mem := tensor.Binding{}
 	for s, n := range map[tensor.Region]int{tensor.Inputs: p.Words(tensor.Inputs), tensor.Gradients: words} {
-		if mem[s], err = d.Allocate(n); err != nil {
-			t.Fatal(err)
-		}
+		mem[s] = must.Get(d.Allocate(n))(t)
 		defer mem[s].Free()
 	}
 	random := rand.New(rand.NewPCG(1, 2))
@@ -56,16 +52,10 @@ func runKernel(t *testing.T, d *gpu, rows int, build func(in, out func(axis tens
 		for j := range values {
 			values[j] = float32(random.NormFloat64())
 		}
-		if err := tensor.Upload(mem[tensor.Inputs], i, values); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, tensor.Upload(mem[tensor.Inputs], i, values))
 	}
-	if err := tensor.Upload(mem[tensor.Inputs], p.Counts, tensor.Counts{Tokens: int32(rows)}.Words()); err != nil {
-		t.Fatal(err)
-	}
-	if err := x.Run(context.Background(), mem, 0, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, tensor.Upload(mem[tensor.Inputs], p.Counts, tensor.Counts{Tokens: int32(rows)}.Words()))
+	must.Succeed(t, x.Run(context.Background(), mem, 0, 1))
 	var results [][]uint32
 	for _, o := range outputs {
 		n := o.Words()
@@ -73,9 +63,7 @@ func runKernel(t *testing.T, d *gpu, rows int, build func(in, out func(axis tens
 			n = rows * o.Width()
 		}
 		result := make([]uint32, n)
-		if err := mem[tensor.Gradients].Read(o.Offset, result); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, mem[tensor.Gradients].Read(o.Offset, result))
 		results = append(results, result)
 	}
 	return results

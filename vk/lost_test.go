@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -24,41 +25,24 @@ func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 7,
 		SamplerNoise: "train", Tokenizer: json.RawMessage(`{"type":"listops"}`),
 		Convolutions: []sft.Convolution{{KernelSize: 5, Dilation: 60}, {KernelSize: 3, Dilation: 1}}}
-	if err := c.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.Validate())
 	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: c.Task, Name: "tiny", VocabSize: c.VocabSize}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	random := rand.New(rand.NewPCG(1, 7))
 	for _, split := range []string{"train", "val"} {
-		w, err := b.Split(split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(b.Split(split))(t)
 		for i := range 12 {
 			e := seq.Example{Index: uint32(i), Label: random.Int32N(3), A: make([]int32, 1+random.IntN(20))}
 			for j := range e.A {
 				e.A[j] = random.Int32N(9)
 			}
-			if err := w.Write(e); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Write(e))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Close())
 	}
-	d, err := b.Finish(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d := must.Get(b.Finish(nil))(t)
 	file := func(name string) *seq.File {
-		f, err := d.Open(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(d.Open(name))(t)
 		t.Cleanup(func() { f.Close() })
 		return f
 	}
@@ -86,17 +70,12 @@ func TestLost(t *testing.T) {
 			}
 		}
 	}}
-	tr, err := sft.NewTrainer(m, s, d, train, val, nil, options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tr := must.Get(sft.NewTrainer(m, s, d, train, val, nil, options))(t)
 	var lost *LostError
 	if err := tr.Run(context.Background()); !errors.As(err, &lost) || lost.Silent {
 		t.Fatalf("error %v", err)
 	}
-	if err := tr.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, tr.Close())
 	if m, err := d.Allocate(1); err == nil {
 		if err := m.Read(0, make([]uint32, 1)); !errors.As(err, &lost) {
 			t.Errorf("a lost device goes on: %v", err)
@@ -107,18 +86,12 @@ func TestLost(t *testing.T) {
 		t.Fatalf("checkpoint of step %d, error %v", from.State.Step, err)
 	}
 	options.Observe = nil
-	if tr, err = sft.NewTrainer(nil, s, cpu.New(1), train, val, from, options); err != nil {
-		t.Fatal(err)
-	}
-	if err := tr.Run(context.Background()); err != nil {
-		t.Error(err)
-	}
+	tr = must.Get(sft.NewTrainer(nil, s, cpu.New(1), train, val, from, options))(t)
+	must.Check(t, tr.Run(context.Background()))
 	if step := tr.State().Step; step != 9 {
 		t.Errorf("it ended at step %d", step)
 	}
-	if err := tr.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, tr.Close())
 }
 
 // TestNothingIsLeft: runs that have ended, and one that was refused, leave none of
@@ -129,13 +102,8 @@ func TestNothingIsLeft(t *testing.T) {
 	s := sft.Settings{Steps: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3", Seed: 5,
 		LogEvery: 1, EvalEvery: 3}
 	round := func() (bytes int64, blocks int) {
-		tr, err := sft.NewTrainer(m, s, d, train, val, nil, sft.Options{Dir: t.TempDir(), SaveEvery: time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(tr.Run(context.Background()), tr.Close()); err != nil {
-			t.Fatal(err)
-		}
+		tr := must.Get(sft.NewTrainer(m, s, d, train, val, nil, sft.Options{Dir: t.TempDir(), SaveEvery: time.Hour}))(t)
+		must.Succeed(t, errors.Join(tr.Run(context.Background()), tr.Close()))
 		var full *sft.MemoryError
 		if _, err := sft.NewTrainer(m, s, d, train, val, nil, sft.Options{Dir: t.TempDir(), Memory: 1 << 10}); !errors.As(err, &full) {
 			t.Fatalf("error %v", err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -46,9 +47,7 @@ func BenchmarkTiles(b *testing.B) {
 				}
 			}
 		}
-		if err := d.Close(); err != nil {
-			b.Error(err)
-		}
+		must.Check(b, d.Close())
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -88,18 +89,13 @@ func (b *bench) run(t *testing.T, launch func(r *recorder)) []uint32 {
 	x := &executable{device: b.device, program: b.program, steps: r.steps, scratched: r.memory.size}
 	mem := tensor.Binding{}
 	allocate := func(s tensor.Region, words int) tensor.Memory {
-		m, err := b.device.Allocate(words)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(b.device.Allocate(words))(t)
 		mem[s] = m
 		t.Cleanup(m.Free)
 		return m
 	}
 	write := func(m tensor.Memory, at *tensor.Tensor, x []float32) {
-		if err := tensor.Upload(m, at, x); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, tensor.Upload(m, at, x))
 	}
 	in := allocate(tensor.Inputs, b.program.Words(tensor.Inputs))
 	write(in, b.p.a, b.a)
@@ -107,18 +103,12 @@ func (b *bench) run(t *testing.T, launch func(r *recorder)) []uint32 {
 	if b.p.bias != nil {
 		write(in, b.p.bias, b.bias)
 	}
-	if err := tensor.Upload(in, b.program.Counts, tensor.Counts{Tokens: int32(b.used)}.Words()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, tensor.Upload(in, b.program.Counts, tensor.Counts{Tokens: int32(b.used)}.Words()))
 	out := allocate(tensor.Gradients, len(b.c))
 	write(out, b.p.c, b.c)
-	if err := x.Run(context.Background(), mem, 0, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, x.Run(context.Background(), mem, 0, 1))
 	words := make([]uint32, len(b.c))
-	if err := out.Read(0, words); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, out.Read(0, words))
 	return words
 }
 

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -73,10 +74,7 @@ func TestAllocator(t *testing.T) {
 	for range 5000 {
 		if random.IntN(100) < 52 {
 			bytes := 1 + random.Int64N(1<<random.IntN(28))
-			b, at, err := a.take(bytes)
-			if err != nil {
-				t.Fatal(err)
-			}
+			b, at := must.Get2(a.take(bytes))(t)
 			if at%grain != 0 || bytes > blockBytes/2 && (at != 0 || b.bytes >= bytes+grain) {
 				t.Fatalf("%d bytes at %d of a block of %d", bytes, at, b.bytes)
 			}
@@ -184,10 +182,7 @@ func TestOutOfMemory(t *testing.T) {
 	if used(d) != before {
 		t.Errorf("%d bytes are in use, %d were before", used(d), before)
 	}
-	m, err := d.Allocate(20 << 20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(d.Allocate(20 << 20))(t)
 	m.Free()
 }
 
@@ -196,25 +191,16 @@ func TestOutOfMemory(t *testing.T) {
 func TestFreed(t *testing.T) {
 	d := open(t, Options{})
 	p := sums(1)
-	x, err := d.Prepare(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(d.Prepare(p))(t)
 	mem := allocated(t, d, p)
-	if err := x.Run(t.Context(), mem, 0, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, x.Run(t.Context(), mem, 0, 1))
 	mem[tensor.Arena].Free()
 	mem[tensor.Arena].Free()
 	if len(d.recordings) != 0 {
 		t.Errorf("%d recordings are left", len(d.recordings))
 	}
-	if err := x.Run(t.Context(), mem, 0, 1); err == nil || !strings.Contains(err.Error(), "freed") {
-		t.Errorf("error %v", err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Fail(t, "freed")(x.Run(t.Context(), mem, 0, 1))
+	must.Succeed(t, d.Close())
 	mem[tensor.Inputs].Free()
 }
 
@@ -222,17 +208,10 @@ func TestFreed(t *testing.T) {
 func TestClosed(t *testing.T) {
 	d := open(t, Options{})
 	p := sums(1)
-	x, err := d.Prepare(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(d.Prepare(p))(t)
 	mem := allocated(t, d, p)
-	if err := x.Run(t.Context(), mem, 0, 1); err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, x.Run(t.Context(), mem, 0, 1))
+	must.Succeed(t, d.Close())
 	for what, f := range map[string]func() error{
 		"read":    func() error { return mem[tensor.Arena].Read(0, make([]uint32, 1)) },
 		"write":   func() error { return mem[tensor.Inputs].Write(0, make([]uint32, 1)) },
@@ -243,9 +222,7 @@ func TestClosed(t *testing.T) {
 		"copy":    func() error { _, err := d.MeasureCopy(); return err },
 		"peak":    func() error { _, err := d.MeasureProducts(); return err },
 	} {
-		if err := f(); !errors.Is(err, errClosed) {
-			t.Errorf("%s: error %v", what, err)
-		}
+		must.FailWith(t, errClosed, what)(f())
 	}
 	mem[tensor.Arena].Free()
 	if d.Budget() != 0 || len(d.StopProfile()) != 0 || d.Close() != nil {

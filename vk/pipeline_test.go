@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestPipelineFile: what was compiled is kept, and whatever else lies in its place
@@ -22,9 +24,7 @@ func TestPipelineFile(t *testing.T) {
 		d := bare(t)
 		d.pipelines.notice = func(string) { notices++ }
 		runSums(t, d, 1, 1)
-		if err := d.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, d.Close())
 	}
 	run()
 	files, err := filepath.Glob(filepath.Join(cache, "sftseq", "*"))
@@ -32,10 +32,7 @@ func TestPipelineFile(t *testing.T) {
 		t.Skip("the driver gives nothing to keep: ", files)
 	}
 	name := files[0]
-	good, err := os.ReadFile(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	good := must.Get(os.ReadFile(name))(t)
 	contents := unsealed(good)
 	if contents == nil {
 		t.Fatal("what was stored is not whole")
@@ -51,9 +48,7 @@ func TestPipelineFile(t *testing.T) {
 		"the contents of another":  sealed(bytes.Repeat([]byte{7}, len(contents))),
 		"a part, with its own sum": sealed(contents[:len(contents)/2]),
 	} {
-		if err := os.WriteFile(name, file, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(name, file, 0o666))
 		run()
 		if again, err := os.ReadFile(name); err != nil || unsealed(again) == nil {
 			t.Errorf("%s was not replaced: %v", what, err)
@@ -67,16 +62,10 @@ func TestPipelineFile(t *testing.T) {
 		run()
 	}
 	t.Setenv("XDG_CACHE_HOME", cache)
-	if err := os.Remove(name); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Mkdir(name, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Remove(name))
+	must.Succeed(t, os.Mkdir(name, 0o777))
 	run()
-	if err := os.Remove(name); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, os.Remove(name))
 }
 
 // TestPipelineFileTogether: processes that store at once leave one of their files.
@@ -94,9 +83,7 @@ func TestPipelineFileTogether(t *testing.T) {
 				d.pipelines.stored = nil
 				d.pipelines.save()
 			}
-			if err := d.Close(); err != nil {
-				t.Error(err)
-			}
+			must.Check(t, d.Close())
 		})
 	}
 	wg.Wait()

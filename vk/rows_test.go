@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -27,10 +28,7 @@ func TestSplitGradients(t *testing.T) {
 		examples = append(examples, e)
 	}
 	gradient := func() []uint32 {
-		g, _, err := m.Gradient(t.Context(), d, examples)
-		if err != nil {
-			t.Fatal(err)
-		}
+		g, _ := must.Get2(m.Gradient(t.Context(), d, examples))(t)
 		return tensor.Bits(g)
 	}
 	want := gradient()
@@ -54,14 +52,9 @@ func TestLaunchesAreBounded(t *testing.T) {
 	m, _, _ := trained(t)
 	m.Config.NumSampledTokens = 256
 	launches := func(tokens int) map[string]int {
-		p, err := sft.Record(m.Config, true, tokens, 1)
-		if err != nil {
-			t.Fatal(err)
-		}
+		p := must.Get(sft.Record(m.Config, true, tokens, 1))(t)
 		r := &recorder{device: d, program: p.(*tensor.Program), planning: true}
-		if err := r.record(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, r.record())
 		n := map[string]int{}
 		for _, s := range r.steps {
 			n[s.shader]++
@@ -92,10 +85,7 @@ func TestAMillionTokens(t *testing.T) {
 	m, _, _ := trained(t)
 	c := *m.Config
 	c.HiddenSize, c.IntermediateSize, c.NumHeads, c.NumSampledTokens, c.MaxLength = 128, 512, 4, 256, 1<<20
-	p, err := sft.Record(&c, true, c.MaxLength, 1)
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(sft.Record(&c, true, c.MaxLength, 1))(t)
 	d.limits.maxRange, d.limits.maxBlock = 128<<20, 1<<40
 	if _, err := d.Scratch(p.(*tensor.Program)); err != nil {
 		t.Error(err)

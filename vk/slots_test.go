@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -30,17 +31,12 @@ func weighted(n int) *tensor.Program {
 // share and read the results, all at once.
 func TestSlots(t *testing.T) {
 	d := open(t, Options{}, watched)
-	weights, err := d.Allocate(100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	weights := must.Get(d.Allocate(100))(t)
 	ones := make([]float32, 100)
 	for i := range ones {
 		ones[i] = 1
 	}
-	if err := weights.Write(0, tensor.Bits(ones)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, weights.Write(0, tensor.Bits(ones)))
 	slot := func(l int) error {
 		var mem tensor.Binding
 		mem[tensor.Weights] = weights
@@ -79,9 +75,7 @@ func TestSlots(t *testing.T) {
 	var wg sync.WaitGroup
 	for l := range 4 {
 		wg.Go(func() {
-			if err := slot(l); err != nil {
-				t.Error(err)
-			}
+			must.Check(t, slot(l))
 		})
 	}
 	wg.Wait()
@@ -96,16 +90,11 @@ func TestRecordingsAreBounded(t *testing.T) {
 	var executables []tensor.Executable
 	for range maxRecordings + 10 {
 		p := sums(1)
-		x, err := d.Prepare(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(d.Prepare(p))(t)
 		if executables = append(executables, x); mem[tensor.Arena] == nil {
 			mem = allocated(t, d, p)
 		}
-		if err := x.Run(context.Background(), mem, 0, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, x.Run(context.Background(), mem, 0, 1))
 	}
 	if n := len(d.recordings); n != maxRecordings || d.recordings[n-1].executable != executables[len(executables)-1] {
 		t.Errorf("%d recordings", n)
@@ -120,14 +109,9 @@ func TestRecordingsAreBounded(t *testing.T) {
 func TestStopped(t *testing.T) {
 	d := open(t, Options{})
 	p := weighted(3)
-	x, err := d.Prepare(p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(d.Prepare(p))(t)
 	mem := allocated(t, d, p)
-	if mem[tensor.Weights], err = d.Allocate(100); err != nil {
-		t.Fatal(err)
-	}
+	mem[tensor.Weights] = must.Get(d.Allocate(100))(t)
 	stop := errors.New("enough")
 	ctx, cancel := context.WithCancelCause(context.Background())
 	submitted := 0
@@ -143,7 +127,5 @@ func TestStopped(t *testing.T) {
 	if err := x.Run(ctx, mem, 0, 3); !errors.Is(err, context.Canceled) || submitted != 3 {
 		t.Errorf("error %v after %d submissions", err, submitted)
 	}
-	if err := x.Run(context.Background(), mem, 0, 3); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, x.Run(context.Background(), mem, 0, 3))
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"sync"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestTransfers writes and reads at random, against a copy in the host's memory:
@@ -14,10 +16,7 @@ import (
 func TestTransfers(t *testing.T) {
 	d := open(t, Options{}, watched)
 	const words = 3*stagingBytes/4 + 77
-	m, err := d.Allocate(words)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(d.Allocate(words))(t)
 	defer m.Free()
 	want := make([]uint32, words)
 	random := rand.New(rand.NewPCG(5, 6))
@@ -35,9 +34,7 @@ func TestTransfers(t *testing.T) {
 		t.Helper()
 		at, n := place()
 		got := make([]uint32, n)
-		if err := m.Read(at, got); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, m.Read(at, got))
 		if !slices.Equal(got, want[at:at+n]) {
 			t.Fatalf("words %d … %d differ", at, at+n)
 		}
@@ -49,18 +46,14 @@ func TestTransfers(t *testing.T) {
 		for j := range x {
 			x[j] = random.Uint32()
 		}
-		if err := m.Write(at, x); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, m.Write(at, x))
 		copy(want[at:], x)
 		if i%6 == 0 {
 			check()
 		}
 	}
 	got := make([]uint32, words)
-	if err := m.Read(0, got); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.Read(0, got))
 	if !slices.Equal(got, want) {
 		t.Error("the whole differs")
 	}
@@ -76,13 +69,8 @@ func TestTransfers(t *testing.T) {
 func TestManySmallWrites(t *testing.T) {
 	d := open(t, Options{}, watched)
 	for i := range 3 * stagingSteps {
-		m, err := d.Allocate(7)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := m.Write(3, []uint32{uint32(i)}); err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(d.Allocate(7))(t)
+		must.Succeed(t, m.Write(3, []uint32{uint32(i)}))
 		if n := len(d.transfers.stages[d.transfers.now].steps); n > stagingSteps {
 			t.Fatalf("%d steps wait", n)
 		}
@@ -115,9 +103,7 @@ func TestWriters(t *testing.T) {
 					x[i] = uint32(w<<28 + round<<24 + i)
 				}
 				at := w + 3*round
-				if err := m.Write(at, x[at:]); err != nil {
-					t.Error(err)
-				}
+				must.Check(t, m.Write(at, x[at:]))
 				if err := m.Read(at, got[at:]); err != nil || !slices.Equal(got[at:], x[at:]) {
 					t.Errorf("writer %d, round %d: other words came back (%v)", w, round, err)
 				}

@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestUnavailable: without a loader or a driver there is no crash, and the error
@@ -29,9 +31,7 @@ func TestUnavailable(t *testing.T) {
 	}
 	noDriver := []string{"finds no driver", "apt install mesa-vulkan-drivers"}
 	broken := filepath.Join(t.TempDir(), "icd.json")
-	if err := os.WriteFile(broken, []byte(`{"file_format_version": "1.0.0", "ICD": {"library_path": "/nowhere/driver.so", "api_version": "1.3.0"}}`), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(broken, []byte(`{"file_format_version": "1.0.0", "ICD": {"library_path": "/nowhere/driver.so", "api_version": "1.3.0"}}`), 0o666))
 	drivers := func(path string) []string { return []string{"VK_DRIVER_FILES=" + path, "VK_ICD_FILENAMES=" + path} }
 	for name, c := range map[string]struct{ environment, want []string }{
 		"no loader":           {[]string{"SFTSEQ_VK_LOADER=/nowhere/libvulkan.so.1"}, []string{"libvulkan.so.1 cannot be opened", "No such file", "SFTSEQ_VK_LOADER names it", "apt install libvulkan1"}},

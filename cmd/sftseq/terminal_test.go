@@ -5,6 +5,8 @@ import (
 	"os/exec"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func TestWriter(t *testing.T) {
@@ -15,10 +17,7 @@ func TestWriter(t *testing.T) {
 		var out bytes.Buffer
 		v := newTerminalWriter(&out)
 		for rest := []byte(text); len(rest) > 0; {
-			n, err := v.Write(rest[:min(piece, len(rest))])
-			if err != nil {
-				t.Fatal(err)
-			}
+			n := must.Get(v.Write(rest[:min(piece, len(rest))]))(t)
 			rest = rest[n:]
 		}
 		v.Finish()

@@ -14,6 +14,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -115,9 +116,7 @@ func TestAtOnce(t *testing.T) {
 		}
 	}
 	typed.Close()
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	must.Check(t, <-done)
 }
 
 // TestHint: what to do is said where no line can be read, and not where some can.
@@ -141,9 +140,7 @@ func TestStops(t *testing.T) {
 	go func() { done <- m.Lines(ctx, parser, 1<<20, noHint, in, io.Discard) }()
 	io.WriteString(typed, "{\"tokens\":[1]}\n")
 	cancel()
-	if err := <-done; !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	must.FailWith(t, context.Canceled)(<-done)
 	typed.Close()
 	broken := io.MultiReader(strings.NewReader("{\"tokens\":[1]}\n{\"tokens\":[2]}\n"), iotest.ErrReader(errors.New("a disk that fails")))
 	if err := m.Lines(t.Context(), parser, 1<<20, noHint, broken, io.Discard); err == nil || err.Error() != "FILE: after line 2: a disk that fails" {

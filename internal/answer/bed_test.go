@@ -2,9 +2,9 @@ package answer
 
 import (
 	"bytes"
-	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -14,10 +14,7 @@ import (
 func TestBED(t *testing.T) {
 	m := &Model{config: &sft.Config{Task: sft.Tagging}, spans: true, columns: spanColumns}
 	var out bytes.Buffer
-	rows, err := m.NewRows(&out, "bed", &Table{Sources: []string{"sequence"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	rows := must.Get(m.NewRows(&out, "bed", &Table{Sources: []string{"sequence"}}))(t)
 	spans := func(unit string, found ...sft.Span) requests.Spans { return requests.Spans{Spans: found, Unit: unit} }
 	write := func(id any, reply any) error {
 		return rows.out.Write(rows.row(&tableRow{Request: &requests.Request{}, id: id}, reply))
@@ -28,9 +25,7 @@ func TestBED(t *testing.T) {
 		write("chr3", requests.Refusal{Error: &requests.Failure{Message: "bad"}}),
 		rows.Close(),
 	} {
-		if err != nil {
-			t.Error(err)
-		}
+		must.Check(t, err)
 	}
 	if want := "chr1\t1\t3\tgene\nchr1\t7\t8\tx y\n"; out.String() != want || rows.Failed != 1 {
 		t.Errorf("%q, want %q, %d failed", out.String(), want, rows.Failed)
@@ -45,9 +40,7 @@ func TestBED(t *testing.T) {
 		"one of the task classification":     second((&Model{config: &sft.Config{Task: sft.Classification}, columns: predictionColumns}).NewRows(&out, "bed", &Table{})),
 		"expected predict, and a model that": second((&Model{config: m.config, columns: embeddingColumns}).NewRows(&out, "bed", &Table{})),
 	} {
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
+		must.Fail(t, want)(err)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -16,18 +17,13 @@ import (
 func TestWorstRows(t *testing.T) {
 	c := &sft.Config{Task: sft.Regression, NumLabels: 1, Numbers: []sft.Number{{Name: "n", Mean: 10, Deviation: 2}}}
 	var out bytes.Buffer
-	m, err := NewMistakes(&out, "csv", c, nil, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(NewMistakes(&out, "csv", c, nil, true))(t)
 	const rows = 3 * MostWorst
 	for i := range rows {
 		off := float32((i * 7919) % rows / 2) // each twice
 		m.See(&seq.Example{Index: uint32(i), A: []int32{1}, Numbers: []float32{10}}, 1, []float32{-off})
 	}
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.Close())
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	if lines[0] != "id,row,deviations,number,actual_n,predicted_n" || len(lines) != MostWorst+1 || m.Left() != rows-2-MostWorst {
 		t.Fatalf("%q, %d lines, %d left", lines[0], len(lines), m.Left())
@@ -37,9 +33,7 @@ func TestWorstRows(t *testing.T) {
 		off := rows/2 - 1 - i/2
 		var row int
 		var rest string
-		if _, err := fmt.Sscanf(line, ",%d,%s", &row, &rest); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(fmt.Sscanf(line, ",%d,%s", &row, &rest))(t)
 		if want := fmt.Sprintf("%d,n,10,%d", off, 10-2*off); rest != want || i%2 == 1 && row < before {
 			t.Errorf("line %d: %s after row %d, want %s", i, line, before, want)
 		}
@@ -59,15 +53,10 @@ func TestLabelsInTables(t *testing.T) {
 	} {
 		config := &sft.Config{Task: sft.MultiLabel, NumLabels: 2, LabelNames: c.names}
 		var out bytes.Buffer
-		m, err := NewMistakes(&out, "csv", config, nil, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(NewMistakes(&out, "csv", config, nil, true))(t)
 		m.See(&seq.Example{A: []int32{1}, Labels: []int32{0, 1}}, 1, []float32{-2, -2})
 		m.See(&seq.Example{A: []int32{1}, Labels: []int32{1}}, 1, []float32{-2, 2}) // right
-		if err := m.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, m.Close())
 		if got := strings.Split(out.String(), "\n"); got[1] != c.want || len(got) != 3 {
 			t.Errorf("%q: %q, want %s", c.names, got, c.want)
 		}
@@ -78,10 +67,7 @@ func TestLabelsInTables(t *testing.T) {
 func TestSpanMistakes(t *testing.T) {
 	config := &sft.Config{Task: sft.Tagging, NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}}
 	var out bytes.Buffer
-	m, err := NewMistakes(&out, "csv", config, nil, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(NewMistakes(&out, "csv", config, nil, true))(t)
 	see := func(id string, labels, answers []int32) {
 		logits := make([]float32, 3*len(answers))
 		for i, tag := range answers {
@@ -91,9 +77,7 @@ func TestSpanMistakes(t *testing.T) {
 	}
 	see("right", []int32{1, -1, 2, 0, -1}, []int32{1, 0, 2, 0, 1})
 	see("short", []int32{0, 1, 2, 2}, []int32{0, 1, 2, 0})
-	if err := m.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.Close())
 	if got, want := out.String(), "id,row,mistake,label,start,end,text\nshort,0,missed,X,1,4,\nshort,0,wrong,X,1,3,\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

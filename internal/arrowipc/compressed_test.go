@@ -13,6 +13,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestCompressed: bodies of both codecs are read, unless a buffer states more than its
@@ -21,10 +23,7 @@ func TestCompressed(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, nil)
 	json := `[{"tokens":[` + strings.Repeat("7,", 5000) + `8]}]`
 	for name, codec := range map[string]ipc.Option{"LZ4": ipc.WithLZ4(), "ZSTD": ipc.WithZstd()} {
-		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(json))
-		if err != nil {
-			t.Fatal(err)
-		}
+		record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(json)))(t)
 		data := written(t, false, []arrow.Record{record}, codec)
 		if got, err := readAll(data); err != nil || len(got) != 1 || !array.RecordEqual(got[0], record) {
 			t.Errorf("%s: %v", name, err)
@@ -36,9 +35,7 @@ func TestCompressed(t *testing.T) {
 		}
 		for _, size := range []uint64{1 << 63, 1 << 40, 1 << 29} {
 			binary.LittleEndian.PutUint64(data[at:], size)
-			if _, err := readAll(data); err == nil || !strings.Contains(err.Error(), "after decompression") {
-				t.Errorf("%s, size %d: error %v", name, size, err)
-			}
+			must.Fail(t, "after decompression", name, "size", size)(readAll(data))
 		}
 	}
 }
@@ -53,9 +50,7 @@ func TestZSTDWindow(t *testing.T) {
 		"not a frame at all": "",
 	} {
 		buffer := append(binary.LittleEndian.AppendUint64(nil, 100), text...)
-		if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%q: %v, want %q", text, err, want)
-		}
+		must.Fail(t, want, text)(inflated(buffer, codecZSTD))
 	}
 }
 
@@ -70,10 +65,7 @@ func TestZSTDBlocks(t *testing.T) {
 	skippable := append([]byte("\x50\x2a\x4d\x18"), 3, 0, 0, 0, 1, 2, 3)
 	for name, text := range map[string][]byte{"nothing": nil, "a byte": {7}, "zeros": make([]byte, 1<<20), "noise": noise, "text": []byte(strings.Repeat("a few words, ", 40000))} {
 		for _, checksum := range []bool{false, true} {
-			w, err := zstd.NewWriter(nil, zstd.WithEncoderCRC(checksum), zstd.WithZeroFrames(true))
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := must.Get(zstd.NewWriter(nil, zstd.WithEncoderCRC(checksum), zstd.WithZeroFrames(true)))(t)
 			frame := w.EncodeAll(text, nil)
 			w.Close()
 			mostOf := func(frames []byte) int64 {
@@ -101,14 +93,10 @@ func TestZSTDBlocks(t *testing.T) {
 	const size = 512 << 20
 	const frame = "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x29\x00\x00abcde"
 	buffer := append(binary.LittleEndian.AppendUint64(nil, size), frame...)
-	if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), "states 536870912 bytes after decompression, its blocks hold at most 5") {
-		t.Error(err)
-	}
+	must.Fail(t, "states 536870912 bytes after decompression, its blocks hold at most 5")(inflated(buffer, codecZSTD))
 	// It asks for as much behind frames that ask for nothing.
 	for _, front := range []string{"\x50\x2a\x4d\x18\x00\x00\x00\x00", "\x28\xb5\x2f\xfd\x00\x00\x01\x00\x00"} {
 		buffer := append(binary.LittleEndian.AppendUint64(nil, 5), front+frame...)
-		if _, err := inflated(buffer, codecZSTD); err == nil || !strings.Contains(err.Error(), "its frame 536870912") {
-			t.Errorf("behind %x: %v", front, err)
-		}
+		must.Fail(t, "its frame 536870912", "behind", front)(inflated(buffer, codecZSTD))
 	}
 }

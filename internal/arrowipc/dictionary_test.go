@@ -3,13 +3,14 @@ package arrowipc
 import (
 	"bytes"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // wordBatches are two batches of two columns with dictionaries, of which the second batch's
@@ -24,9 +25,7 @@ func wordBatches(t *testing.T) []arrow.Record {
 		for i := range 2 {
 			column := b.Field(i).(*array.BinaryDictionaryBuilder)
 			for _, v := range values {
-				if err := column.AppendString(v); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, column.AppendString(v))
 			}
 		}
 		out = append(out, b.NewRecord())
@@ -89,9 +88,7 @@ func TestDictionaryLimit(t *testing.T) {
 		}
 		switch {
 		case c.kept == nil:
-			if err == nil || !strings.Contains(err.Error(), "the dictionaries take more than the limit of 1073741824 bytes") {
-				t.Errorf("%s: error %v", name, err)
-			}
+			must.Fail(t, "the dictionaries take more than the limit of 1073741824 bytes", name)(err)
 		case err != nil || !slices.Equal(ids, c.kept):
 			t.Errorf("%s: dictionaries %v, %v, want %v", name, ids, err, c.kept)
 		}

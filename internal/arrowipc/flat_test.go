@@ -7,6 +7,7 @@ import (
 
 	flatbuffers "github.com/google/flatbuffers/go"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -99,9 +100,7 @@ func TestOddTable(t *testing.T) {
 		for _, d := range []int{-1, 1} {
 			damaged := bytes.Clone(meta)
 			binary.LittleEndian.PutUint16(damaged[root.vtable:], uint16(root.size+d))
-			if _, err := flatRoot(damaged); err == nil {
-				t.Errorf("a size of %d passes", root.size+d)
-			}
+			must.Fail(t, "", "a size of", root.size+d, "passes")(flatRoot(damaged))
 			tried++
 		}
 	}

@@ -7,26 +7,22 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // footerIn is the footer of a file, a part of its bytes.
 func footerIn(t *testing.T, data []byte) []byte {
 	t.Helper()
 	end := len(data) - fileEnd
-	size, err := footerSize(data[end:], int64(end))
-	if err != nil {
-		t.Fatal(err)
-	}
+	size := must.Get(footerSize(data[end:], int64(end)))(t)
 	return data[end-int(size) : end]
 }
 
 // blocksIn is where a footer has its blocks of a field, behind their number.
 func blocksIn(t *testing.T, footer []byte, slot int) []byte {
 	t.Helper()
-	table, err := flatRoot(footer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	table := must.Get(flatRoot(footer))(t)
 	start, _, err := table.vector(slot, 24)
 	if err != nil || start == 0 {
 		t.Fatalf("no vector in field %d: %v", slot, err)
@@ -68,9 +64,7 @@ func TestFooterAgrees(t *testing.T) {
 	} {
 		data, _ := sample(t, true)
 		c.damage(data)
-		if _, err := readAll(data); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: error %v, want %q", name, err, c.want)
-		}
+		must.Fail(t, c.want, name)(readAll(data))
 	}
 }
 
@@ -78,13 +72,8 @@ func TestFooterAgrees(t *testing.T) {
 func TestFooterOfStream(t *testing.T) {
 	data, _ := sample(t, true)
 	binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerBatches), 1)
-	s, err := NewFileOrStream(bytes.NewReader(data), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := rest(s); err == nil || !strings.Contains(err.Error(), "footer: expected 2 record batches as in the file, found 1") {
-		t.Error(err)
-	}
+	s := must.Get(NewFileOrStream(bytes.NewReader(data), nil))(t)
+	must.Fail(t, "footer: expected 2 record batches as in the file, found 1")(rest(s))
 }
 
 // TestFooterLeads: a footer that leads to the batches has each behind the one before, and
@@ -99,9 +88,7 @@ func TestFooterLeads(t *testing.T) {
 	} {
 		data := footerOnly(t)
 		damage(blocksIn(t, footerIn(t, data), footerBatches))
-		if _, err := NewFileOrStream(bytes.NewReader(data), section(data)); err == nil || !strings.Contains(err.Error(), "footer: block 1: expected it behind byte") {
-			t.Errorf("%s: error %v", name, err)
-		}
+		must.Fail(t, "footer: block 1: expected it behind byte", name)(NewFileOrStream(bytes.NewReader(data), section(data)))
 	}
 }
 
@@ -147,7 +134,5 @@ var _ io.Reader = (*endless)(nil)
 // TestFooterLimit: of what follows the messages no more is read than a footer may have.
 func TestFooterLimit(t *testing.T) {
 	f := framer{r: &endless{left: maxFooter + 1}, isFile: true}
-	if _, err := f.restFooter(); err == nil || !strings.Contains(err.Error(), "the footer exceeds the limit of 67108864 bytes") {
-		t.Error(err)
-	}
+	must.Fail(t, "the footer exceeds the limit of 67108864 bytes")(f.restFooter())
 }

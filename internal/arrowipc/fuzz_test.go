@@ -8,6 +8,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -39,9 +40,7 @@ func FuzzReader(f *testing.F) {
 		whole, wrong := readAll(data)
 		s, err := NewFileOrStream(bytes.NewReader(data), section(data))
 		if err != nil {
-			if wrong == nil {
-				t.Errorf("a whole file: %v", err)
-			}
+			must.Fail(t, "", "a whole file", err)(wrong)
 			return
 		}
 		records, err := rest(s)

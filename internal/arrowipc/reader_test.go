@@ -3,7 +3,6 @@ package arrowipc
 import (
 	"bytes"
 	"encoding/binary"
-	"errors"
 	"io"
 	"runtime"
 	"slices"
@@ -14,6 +13,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // written are records as a file or as a stream.
@@ -26,22 +27,15 @@ func written(t testing.TB, isFile bool, records []arrow.Record, options ...ipc.O
 	}
 	schema := records[0].Schema()
 	if isFile {
-		file, err := NewFileWriter(&out, schema)
-		if err != nil {
-			t.Fatal(err)
-		}
+		file := must.Get(NewFileWriter(&out, schema))(t)
 		w = file
 	} else {
 		w = ipc.NewWriter(&out, append(options, ipc.WithSchema(schema))...)
 	}
 	for _, r := range records {
-		if err := w.Write(r); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(r))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
 	return out.Bytes()
 }
 
@@ -59,10 +53,7 @@ func sample(t testing.TB, isFile bool) ([]byte, []arrow.Record) {
 		`[{"tokens":[1,2,3],"label":4,"id":"a"},{"tokens":[5],"label":null,"id":"é"},{"tokens":[6,7],"label":0,"id":null}]`,
 		`[{"tokens":[8,9,10,11],"label":1,"id":"long"},{"tokens":[12],"label":2,"id":""}]`,
 	} {
-		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows))
-		if err != nil {
-			t.Fatal(err)
-		}
+		record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows)))(t)
 		records = append(records, record)
 	}
 	return written(t, isFile, records), records
@@ -111,13 +102,9 @@ func TestTruncatedAnywhere(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(t, isFile)
 		for n := range data {
-			if _, err := readAll(data[:n]); err == nil {
-				t.Errorf("file %v: cut to %d of %d bytes: no error", isFile, n, len(data))
-			}
+			must.Fail(t, "", "file", isFile, "cut to", n, "of", len(data), "bytes")(readAll(data[:n]))
 		}
-		if _, err := readAll(append(bytes.Clone(data), 0)); err == nil {
-			t.Errorf("file %v: one byte more: no error", isFile)
-		}
+		must.Fail(t, "", "file", isFile, "one byte more")(readAll(append(bytes.Clone(data), 0)))
 	}
 }
 
@@ -194,9 +181,7 @@ func TestNotArrow(t *testing.T) {
 		{"\xff\xff\xff\xff\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00", "metadata is damaged"},
 		{strings.Repeat("\xff", 100), "metadata length"},
 	} {
-		if _, err := NewReader(strings.NewReader(c.data)); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: error %v, want %q", c.data, err, c.want)
-		}
+		must.Fail(t, c.want, c.data)(NewReader(strings.NewReader(c.data)))
 	}
 }
 
@@ -204,10 +189,7 @@ func TestNotArrow(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, want := sample(t, isFile)
-		r, err := NewReader(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(NewReader(bytes.NewReader(data)))(t)
 		places := r.Places()
 		if _, err := rest(r); err != nil || places.Len() != len(want) {
 			t.Fatalf("%d places, %v", places.Len(), err)
@@ -222,12 +204,8 @@ func TestPlaces(t *testing.T) {
 		for at := from; at < to; at++ {
 			damaged := bytes.Clone(data)
 			damaged[at] ^= 1
-			if _, _, err := places.Read(bytes.NewReader(damaged), 1); err == nil || !strings.Contains(err.Error(), "changed") {
-				t.Errorf("byte %d: %v", at, err)
-			}
+			must.Fail(t, "changed", "byte", at)(places.Read(bytes.NewReader(damaged), 1))
 		}
-		if _, _, err := places.Read(bytes.NewReader(data[:to-1]), 1); !errors.Is(err, io.ErrUnexpectedEOF) {
-			t.Errorf("cut off: %v", err)
-		}
+		must.FailWith(t, io.ErrUnexpectedEOF, "cut off")(places.Read(bytes.NewReader(data[:to-1]), 1))
 	}
 }

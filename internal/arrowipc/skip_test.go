@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestSkip: whole batches are passed over as far as they have no more than the rows asked
@@ -20,10 +22,7 @@ func TestSkip(t *testing.T) {
 	sources := map[string][]byte{"file": file, "stream": stream, "footer only": footerOnly(t)}
 	for name, data := range sources {
 		for rows, batches := range map[int64]int{0: 0, 2: 0, 3: 1, 4: 1, 5: 2, 6: 2} {
-			s, err := NewFileOrStream(bytes.NewReader(data), section(data))
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(NewFileOrStream(bytes.NewReader(data), section(data)))(t)
 			skipped, err := s.Skip(rows)
 			if err != nil || skipped != []int64{0, 3, 5}[batches] {
 				t.Errorf("%s: of %d rows %d skipped, %v", name, rows, skipped, err)
@@ -57,22 +56,14 @@ func TestSkipRefuses(t *testing.T) {
 			if err != nil {
 				continue
 			}
-			read, err := NewFileOrStream(bytes.NewReader(data[:n]), section(data[:n]))
-			if err != nil {
-				t.Fatal(err)
-			}
+			read := must.Get(NewFileOrStream(bytes.NewReader(data[:n]), section(data[:n])))(t)
 			_, whole := rest(read)
 			if rows, err := s.Skip(1 << 40); (err == nil) != (whole == nil) {
 				t.Errorf("file %v: cut to %d of %d bytes: %d rows, %v; read: %v", isFile, n, len(data), rows, err, whole)
 			}
 		}
-		s, err := NewFileOrStream(bytes.NewReader(data), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := s.Skip(1); err == nil {
-			t.Error("a pipe: no error")
-		}
+		s := must.Get(NewFileOrStream(bytes.NewReader(data), nil))(t)
+		must.Fail(t, "", "a pipe")(s.Skip(1))
 	}
 }
 
@@ -84,25 +75,12 @@ func TestSkipCounts(t *testing.T) {
 		for rows, want := range map[int64]string{-1: "a record batch of -1 rows", math.MinInt64: "a record batch of -9223372036854775808 rows",
 			math.MaxInt64: "a record batch of 9223372036854775807 rows, behind 3 others", math.MaxInt64 - 3: ""} {
 			data := bytes.Clone(good)
-			s, err := NewFileOrStream(bytes.NewReader(data), section(data))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.Skip(3); err != nil {
-				t.Fatal(err)
-			}
-			m, err := s.batch()
-			if err != nil {
-				t.Fatal(err)
-			}
-			at, _, err := m.header.field(0, 8)
-			if err != nil {
-				t.Fatal(err)
-			}
+			s := must.Get(NewFileOrStream(bytes.NewReader(data), section(data)))(t)
+			must.Get(s.Skip(3))(t)
+			m := must.Get(s.batch())(t)
+			at, _ := must.Get2(m.header.field(0, 8))(t)
 			binary.LittleEndian.PutUint64(data[int(m.offset)+8+at:], uint64(rows))
-			if s, err = NewFileOrStream(bytes.NewReader(data), section(data)); err != nil {
-				t.Fatal(err)
-			}
+			s = must.Get(NewFileOrStream(bytes.NewReader(data), section(data)))(t)
 			skipped, err := s.Skip(math.MaxInt64)
 			if want == "" && (err != nil || skipped != math.MaxInt64) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
 				t.Errorf("file %v, %d rows: %d skipped, %v", isFile, rows, skipped, err)

@@ -6,13 +6,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestStreamGrows: a stream that is cut anywhere has its whole batches, and the place behind
@@ -73,22 +74,15 @@ func TestFileOrStream(t *testing.T) {
 		if got, err := read(data); err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
 			t.Errorf("file %v: %v, %v", isFile, got, err)
 		}
-		if _, err := read(append(bytes.Clone(data), 0)); err == nil {
-			t.Errorf("file %v: one byte more: no error", isFile)
-		}
-		if _, err := read(data[:len(data)-1]); err == nil {
-			t.Errorf("file %v: one byte less: no error", isFile)
-		}
+		must.Fail(t, "", "file", isFile, "one byte more")(read(append(bytes.Clone(data), 0)))
+		must.Fail(t, "", "file", isFile, "one byte less")(read(data[:len(data)-1]))
 	}
 }
 
 // footerOnly is a file without its schema at the beginning.
 func footerOnly(t testing.TB) []byte {
 	data, _ := sample(t, true)
-	schema, err := NewStream(bytes.NewReader(data[len(fileStart):]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	schema := must.Get(NewStream(bytes.NewReader(data[len(fileStart):])))(t)
 	clear(data[len(fileStart) : int64(len(fileStart))+schema.Offset()]) // the blocks stay where they are
 	return data
 }
@@ -97,21 +91,14 @@ func footerOnly(t testing.TB) []byte {
 func TestFooterOnly(t *testing.T) {
 	data := footerOnly(t)
 	_, want := sample(t, true)
-	s, err := NewFileOrStream(bytes.NewReader(data), section(data))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewFileOrStream(bytes.NewReader(data), section(data)))(t)
 	if got, err := rest(s); err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := NewFileOrStream(bytes.NewReader(data), nil); err == nil || !strings.Contains(err.Error(), "the file has its schema at its end only") {
-		t.Errorf("through a pipe: %v", err)
-	}
+	must.Fail(t, "the file has its schema at its end only", "through a pipe")(NewFileOrStream(bytes.NewReader(data), nil))
 	for n := len(fileStart); n < len(data); n++ {
 		if s, err := NewFileOrStream(bytes.NewReader(data[:n]), section(data[:n])); err == nil {
-			if _, err := rest(s); err == nil {
-				t.Errorf("cut to %d of %d bytes: no error", n, len(data))
-			}
+			must.Fail(t, "", "cut to", n, "of", len(data), "bytes")(rest(s))
 		}
 	}
 }
@@ -125,17 +112,12 @@ func TestDictionaries(t *testing.T) {
 	for _, values := range [][]string{{"a", "b", "a"}, {"c", "a"}} { // the second has another dictionary
 		column := b.Field(0).(*array.BinaryDictionaryBuilder)
 		for _, v := range values {
-			if err := column.AppendString(v); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, column.AppendString(v))
 		}
 		want = append(want, b.NewRecord())
 	}
 	data := written(t, false, want, ipc.WithDictionaryDeltas(true))
-	s, err := NewFileOrStream(bytes.NewReader(data), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(NewFileOrStream(bytes.NewReader(data), nil))(t)
 	got, err := rest(s)
 	if err != nil || len(got) != len(want) {
 		t.Fatalf("%d batches, %v", len(got), err)
@@ -147,9 +129,7 @@ func TestDictionaries(t *testing.T) {
 			}
 		}
 	}
-	if _, err := readAll(data); err == nil || !strings.Contains(err.Error(), "dictionary-encoded columns are not supported") {
-		t.Error(err)
-	}
+	must.Fail(t, "dictionary-encoded columns are not supported")(readAll(data))
 }
 
 // others are small files and streams that other programs wrote.
@@ -159,10 +139,7 @@ func others(t testing.TB) (data [][]byte) {
 		t.Fatalf("%v, %v", paths, err)
 	}
 	for _, path := range paths {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(t)
 		if len(text) < 10<<10 {
 			data = append(data, text)
 		}

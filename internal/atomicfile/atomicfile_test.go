@@ -10,6 +10,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func writeString(s string) func(io.Writer) error {
@@ -22,15 +24,9 @@ func writeString(s string) func(io.Writer) error {
 // expectOnly fails unless dir holds exactly the files of want.
 func expectOnly(t *testing.T, dir string, want map[string]string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
-		content, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(os.ReadFile(filepath.Join(dir, e.Name())))(t)
 		if w, ok := want[e.Name()]; !ok || w != string(content) {
 			t.Errorf("%s holds %q, want %q (expected: %v)", e.Name(), content, w, ok)
 		}
@@ -44,9 +40,7 @@ func TestWriteCreatesAndReplaces(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model")
 	for _, content := range []string{"first", strings.Repeat("second", 100_000), ""} {
-		if err := Write(path, writeString(content)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, Write(path, writeString(content)))
 		expectOnly(t, dir, map[string]string{"model": content})
 	}
 }
@@ -54,14 +48,9 @@ func TestWriteCreatesAndReplaces(t *testing.T) {
 func TestPermissionsAreThoseOfANewFile(t *testing.T) {
 	dir := t.TempDir()
 	plain, ours := filepath.Join(dir, "plain"), filepath.Join(dir, "ours")
-	f, err := os.Create(plain)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(plain))(t)
 	f.Close()
-	if err := Write(ours, writeString("x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Write(ours, writeString("x")))
 	a, errA := os.Stat(plain)
 	b, errB := os.Stat(ours)
 	if errA != nil || errB != nil {
@@ -74,10 +63,7 @@ func TestPermissionsAreThoseOfANewFile(t *testing.T) {
 
 func TestTemporaryName(t *testing.T) {
 	dir := t.TempDir()
-	f, err := Create(filepath.Join(dir, "model"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Create(filepath.Join(dir, "model")))(t)
 	defer f.Abort()
 	found, err := filepath.Glob(filepath.Join(dir, ".model.*.tmp"))
 	if err != nil || len(found) != 1 {
@@ -88,9 +74,7 @@ func TestTemporaryName(t *testing.T) {
 func TestFailingCallerLeavesTheOldFile(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model")
-	if err := Write(path, writeString("old")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Write(path, writeString("old")))
 	mine := errors.New("mine")
 	err := Write(path, func(w io.Writer) error {
 		io.WriteString(w, strings.Repeat("half", 1<<16))
@@ -113,13 +97,8 @@ func TestFailingDiskLeavesTheOldFile(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			path := filepath.Join(dir, "model")
-			if err := Write(path, writeString("old")); err != nil {
-				t.Fatal(err)
-			}
-			f, err := Create(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, Write(path, writeString("old")))
+			f := must.Get(Create(path))(t)
 			f.buffer = bufio.NewWriterSize(failing{full}, 1<<16)
 			_, errWrite := f.Write(bytes.Repeat([]byte("x"), size))
 			if failedEarly := size > 1<<16; (errWrite != nil) != failedEarly {
@@ -136,9 +115,7 @@ func TestFailingDiskLeavesTheOldFile(t *testing.T) {
 func TestDirectoryThatCannotBeWritten(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "file")
-	if err := Write(file, writeString("x")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Write(file, writeString("x")))
 	for _, path := range []string{
 		filepath.Join(dir, "absent", "model"),
 		filepath.Join(file, "model"), // a file is not a directory
@@ -177,9 +154,7 @@ func TestErrorsNameTheFile(t *testing.T) {
 func TestRefusesWhatIsNoRegularFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, os.DevNull} {
-		if err := Write(path, writeString("x")); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("error %v, want one naming %s", err, path)
-		}
+		must.Fail(t, path)(Write(path, writeString("x")))
 	}
 	expectOnly(t, dir, nil)
 }
@@ -187,15 +162,9 @@ func TestRefusesWhatIsNoRegularFile(t *testing.T) {
 func TestFollowsSymbolicLink(t *testing.T) {
 	dir := t.TempDir()
 	link := filepath.Join(dir, "link")
-	if err := Write(filepath.Join(dir, "model"), writeString("old")); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Symlink("model", link); err != nil {
-		t.Fatal(err)
-	}
-	if err := Write(link, writeString("new")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Write(filepath.Join(dir, "model"), writeString("old")))
+	must.Succeed(t, os.Symlink("model", link))
+	must.Succeed(t, Write(link, writeString("new")))
 	expectOnly(t, dir, map[string]string{"model": "new", "link": "new"})
 	if info, err := os.Lstat(link); err != nil || info.Mode()&fs.ModeSymlink == 0 {
 		t.Errorf("the link is gone: %v, %v", info, err)
@@ -206,24 +175,15 @@ func TestAfterTheEnd(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model")
 	for _, commit := range []bool{true, false} {
-		f, err := Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Create(path))(t)
 		io.WriteString(f, "x")
 		if commit {
-			if err := f.Commit(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, f.Commit())
 		}
 		f.Abort()
 		f.Abort()
-		if _, err := f.Write([]byte("y")); !errors.Is(err, fs.ErrClosed) {
-			t.Errorf("Write: %v, want %v", err, fs.ErrClosed)
-		}
-		if err := f.Commit(); !errors.Is(err, fs.ErrClosed) {
-			t.Errorf("Commit: %v, want %v", err, fs.ErrClosed)
-		}
+		must.FailWith(t, fs.ErrClosed, "Write")(f.Write([]byte("y")))
+		must.FailWith(t, fs.ErrClosed, "Commit")(f.Commit())
 		expectOnly(t, dir, map[string]string{"model": "x"})
 	}
 }
@@ -234,16 +194,11 @@ func TestCommitNew(t *testing.T) {
 	path := filepath.Join(dir, "x")
 	var files []*File
 	for _, text := range []string{"first", "second", "third"} {
-		f, err := Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(Create(path))(t)
 		io.WriteString(f, text)
 		files = append(files, f)
 	}
-	if err := files[0].CommitNew(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, files[0].CommitNew())
 	os.Remove(files[2].Temporary()) // by another program: the first is there all the same
 	for _, f := range files[1:] {
 		if err := f.CommitNew(); !errors.Is(err, fs.ErrExist) || !strings.HasPrefix(err.Error(), path+": ") {
@@ -258,12 +213,8 @@ func TestRenameNew(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
 	for _, want := range []error{nil, fs.ErrExist} {
-		if err := os.Mkdir(from, 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := renameNew(from, to); !errors.Is(err, want) {
-			t.Errorf("%v, expected %v", err, want)
-		}
+		must.Succeed(t, os.Mkdir(from, 0o777))
+		must.FailWith(t, want)(renameNew(from, to))
 	}
 	if info, err := os.Stat(to); err != nil || !info.IsDir() {
 		t.Error(err)
@@ -274,33 +225,21 @@ func TestRenameNew(t *testing.T) {
 // what is there so far.
 func TestWriteBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
-	f, err := Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Create(path))(t)
 	defer f.Abort()
 	piece := bytes.Repeat([]byte("0123456789abcdef"), 1<<16)
 	const pieces = 3 * syncBytes / (1 << 20)
 	for range pieces {
-		if _, err := f.Write(piece); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(f.Write(piece))(t)
 	}
-	if _, err := f.Write([]byte("end")); err != nil {
-		t.Fatal(err)
-	}
-	again, err := f.Reopen()
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Get(f.Write([]byte("end")))(t)
+	again := must.Get(f.Reopen())(t)
 	defer again.Close()
 	sofar, err := io.ReadAll(again)
 	if err != nil || len(sofar) != pieces*len(piece)+3 {
 		t.Errorf("%d bytes so far, %v", len(sofar), err)
 	}
-	if err := f.Commit(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, f.Commit())
 	if whole, err := os.ReadFile(path); err != nil || !bytes.Equal(whole, sofar) {
 		t.Errorf("%d bytes, %v", len(whole), err)
 	}
@@ -309,20 +248,13 @@ func TestWriteBehind(t *testing.T) {
 // TestLateSyncError: what a Sync in the background finds is an error of Commit.
 func TestLateSyncError(t *testing.T) {
 	dir := t.TempDir()
-	f, err := Create(filepath.Join(dir, "x"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(Create(filepath.Join(dir, "x")))(t)
 	f.writeBehind()
 	f.settle()
 	f.synced(errors.New("the disk is gone"))
 	f.writeBehind() // one that succeeds does not make it good
-	if _, err := f.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
-		t.Errorf("error %v", err)
-	}
-	if err := f.Commit(); err == nil || !strings.Contains(err.Error(), "the disk is gone") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, "the disk is gone")(f.Write([]byte("x")))
+	must.Fail(t, "the disk is gone")(f.Commit())
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
 		t.Errorf("%v is left", left)
 	}

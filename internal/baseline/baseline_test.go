@@ -8,38 +8,26 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // dataset writes a data set of splits of so many rows, which draw makes.
 func dataset(t *testing.T, spec seq.Spec, sizes map[string]int, draw func(r *rand.Rand) seq.Example) *seq.Dataset {
 	t.Helper()
-	b, err := seq.CreateDataset(t.TempDir(), spec, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(seq.CreateDataset(t.TempDir(), spec, false))(t)
 	r := rand.New(rand.NewPCG(5, 7))
 	for _, split := range []string{"train", "val", "test"} {
 		if sizes[split] == 0 {
 			continue
 		}
-		w, err := b.Split(split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(b.Split(split))(t)
 		for range sizes[split] {
-			if err := w.Write(draw(r)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Write(draw(r)))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Close())
 	}
-	set, err := b.Finish(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(b.Finish(nil))(t)
 	return set
 }
 
@@ -75,10 +63,7 @@ func TestTokens(t *testing.T) {
 		tokens[r.IntN(len(tokens))] = 40 + label
 		return seq.Example{A: tokens, Label: label}
 	})
-	out, err := Measure(context.Background(), set, nil, "val", "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(Measure(context.Background(), set, nil, "val", "test"))(t)
 	for _, r := range out {
 		info := set.Manifest.Splits[r.Split]
 		if want := float64(info.Labels["c"]) / float64(info.Rows); r.Class != "c" || r.Majority != want {
@@ -174,9 +159,7 @@ func TestSample(t *testing.T) {
 	if want := int64(200 + wantedSteps + 100); done != want {
 		t.Errorf("progress told of %d rows, expected %d: 200 of training, %d steps and 100 of the test", done, want, wantedSteps)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if m := only(t, first[0], Bag); m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
 		t.Errorf("%+v, expected a sample of 200 and 100 rows that tells nearly all", m)
 	}
@@ -203,9 +186,7 @@ func TestNothingToMeasure(t *testing.T) {
 	if out, err := Measure(context.Background(), one, nil, "test"); err != nil || out[0].Models != nil || out[0].Majority != 1 {
 		t.Errorf("one class: %+v, %v", out, err)
 	}
-	if _, err := Measure(context.Background(), one, nil, "val"); err == nil {
-		t.Error("no such split: no error")
-	}
+	must.Fail(t, "", "no such split")(Measure(context.Background(), one, nil, "val"))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	two := dataset(t, spec("a", "b"), map[string]int{"train": 3, "test": 3}, draw(0))

@@ -6,9 +6,9 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
-	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -22,13 +22,8 @@ func TestStore(t *testing.T) {
 	if r, err := Stored(set, "val"); r != nil || err != nil {
 		t.Fatalf("before: %v, %v", r, err)
 	}
-	results, err := Measure(context.Background(), set, nil, Splits(set.Manifest)...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := Store(set, results); err != nil {
-		t.Fatal(err)
-	}
+	results := must.Get(Measure(context.Background(), set, nil, Splits(set.Manifest)...))(t)
+	must.Succeed(t, Store(set, results))
 	for i, split := range []string{"val", "test"} {
 		r, err := Stored(set, split)
 		if err != nil || !reflect.DeepEqual(r, &results[i]) {
@@ -40,19 +35,13 @@ func TestStore(t *testing.T) {
 	if err == nil {
 		err = os.WriteFile(filepath.Join(other.Dir, FileName), text, 0o666)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if r, err := Stored(other, "val"); r != nil || err != nil {
 		t.Errorf("of another data set: %v, %v", r, err)
 	}
 	damaged := dataset(t, spec("a", "b"), map[string]int{"train": 50, "val": 10}, twoClasses)
-	if err := os.WriteFile(filepath.Join(damaged.Dir, FileName), text[:len(text)/2], 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Stored(damaged, "val"); err == nil || !strings.Contains(err.Error(), FileName) {
-		t.Errorf("half a file: %v", err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(damaged.Dir, FileName), text[:len(text)/2], 0o666))
+	must.Fail(t, FileName, "half a file")(Stored(damaged, "val"))
 }
 
 // Files of before knew one model of a split.
@@ -60,9 +49,7 @@ func TestStoredBefore(t *testing.T) {
 	set := dataset(t, spec("a", "b"), map[string]int{"train": 50, "val": 10}, twoClasses)
 	text := `{"data_sha256": "` + set.Fingerprint() + `", "results": [{"split": "val", "largest_class": "a", "majority": 0.5,
 		"model": {"name": "bag", "accuracy": 0.75, "rows": 10, "train_rows": 50}}]}`
-	if err := os.WriteFile(filepath.Join(set.Dir, FileName), []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(set.Dir, FileName), []byte(text), 0o666))
 	want := &Result{Split: "val", Class: "a", Majority: 0.5, Models: []Model{{"bag", 0.75, 10, 50}}}
 	if r, err := Stored(set, "val"); err != nil || !reflect.DeepEqual(r, want) {
 		t.Errorf("%+v, %v; expected %+v", r, err, want)

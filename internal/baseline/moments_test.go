@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -14,16 +15,10 @@ import (
 func TestMoments(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		spec := seq.Spec{Task: seq.Classification, LabelNames: []string{"ball", "shell"}, FeatureNames: seq.PositionNames}
-		b, err := seq.CreateDataset(filepath.Join(t.TempDir(), "data"), spec, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		b := must.Get(seq.CreateDataset(filepath.Join(t.TempDir(), "data"), spec, false))(t)
 		random := rand.New(rand.NewPCG(4, 4))
 		for _, split := range []string{"train", "test"} {
-			w, err := b.Split(split)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := must.Get(b.Split(split))(t)
 			for i := range 200 {
 				e := seq.Example{Label: int32(i % 2)}
 				if !told {
@@ -39,18 +34,11 @@ func TestMoments(t *testing.T) {
 					}
 					e.Features = append(e.Features, p)
 				}
-				if err := w.Write(e); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, w.Write(e))
 			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Close())
 		}
-		d, err := b.Finish(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(b.Finish(nil))(t)
 		results, err := Measure(t.Context(), d, nil, "test")
 		if err != nil || len(results[0].Models) != 1 || results[0].Models[0].Name != Moments {
 			t.Fatalf("%+v, %v", results, err)

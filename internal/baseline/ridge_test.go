@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -14,16 +15,10 @@ import (
 func numbersSet(t *testing.T, rows int) *seq.Dataset {
 	t.Helper()
 	spec := seq.Spec{Task: seq.Regression, VocabSize: 5, Tokenizer: []byte(`{"type":"ids","vocab":5}`), NumberNames: []string{"pairs", "noise", "three"}}
-	b, err := seq.CreateDataset(t.TempDir(), spec, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(seq.CreateDataset(t.TempDir(), spec, false))(t)
 	random := rand.New(rand.NewPCG(1, 2))
 	for split, n := range map[string]int{"train": rows, "test": rows / 3} {
-		w, err := b.Split(split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(b.Split(split))(t)
 		for range n {
 			e := seq.Example{Label: seq.NoLabel, A: make([]int32, 20+random.IntN(60)), Numbers: []float32{1000, random.Float32(), 3}}
 			for i := range e.A {
@@ -32,18 +27,11 @@ func numbersSet(t *testing.T, rows int) *seq.Dataset {
 					e.Numbers[0]++
 				}
 			}
-			if err := w.Write(e); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Write(e))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Close())
 	}
-	set, err := b.Finish(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(b.Finish(nil))(t)
 	return set
 }
 
@@ -51,10 +39,7 @@ func numbersSet(t *testing.T, rows int) *seq.Dataset {
 // best, and one that is always the same exactly.
 func TestRidge(t *testing.T) {
 	set := numbersSet(t, 300)
-	numbers, err := Ridge(context.Background(), set, "test", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	numbers := must.Get(Ridge(context.Background(), set, "test", 0))(t)
 	if n := numbers[0]; n.R2 < 0.999 || n.MAE > 0.05 {
 		t.Errorf("counts of neighbours: %+v", n)
 	}
@@ -70,9 +55,7 @@ func TestRidge(t *testing.T) {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
-	if _, err := Ridge(ctx, set, "test", 0); err == nil {
-		t.Error("it does not stop")
-	}
+	must.Fail(t, "", "it does not stop")(Ridge(ctx, set, "test", 0))
 }
 
 // TestConjugateGradients: the weights are those at which the gradient is 0.
@@ -80,10 +63,7 @@ func TestConjugateGradients(t *testing.T) {
 	rows := [][]feature{{{0, 1}, {1, 2}}, {{1, 1}}, {{0, 2}, {2, 1}}, {{2, 3}}}
 	y := []float64{1, 2, 4, 8}
 	const penalty = 0.3
-	l, err := solve(context.Background(), rows, 3, y, penalty)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(solve(context.Background(), rows, 3, y, penalty))(t)
 	for bucket := range uint32(3) {
 		g := penalty * 4 * l.weights[bucket]
 		for i, x := range rows {
@@ -103,16 +83,10 @@ func TestConjugateGradients(t *testing.T) {
 // graphs have no edge, and what only says which nodes an edge connects is not.
 func TestRidgeOfGraphs(t *testing.T) {
 	spec := seq.Spec{Task: seq.Regression, FeatureNames: []string{"kind"}, EdgeFeatureNames: []string{"length"}, NumberNames: []string{"nodes", "lengths", "like"}}
-	b, err := seq.CreateDataset(t.TempDir(), spec, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := must.Get(seq.CreateDataset(t.TempDir(), spec, false))(t)
 	random := rand.New(rand.NewPCG(5, 5))
 	for _, split := range []string{"train", "test"} {
-		w, err := b.Split(split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(b.Split(split))(t)
 		for i := range 300 {
 			e := seq.Example{Label: seq.NoLabel, Features: make([][]float32, 4+random.IntN(8)), Edges: []seq.Edge{}, Numbers: make([]float32, 3)}
 			for j := range e.Features {
@@ -127,22 +101,12 @@ func TestRidgeOfGraphs(t *testing.T) {
 					e.Numbers[2] += 10
 				}
 			}
-			if err := w.Write(e); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Write(e))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Close())
 	}
-	set, err := b.Finish(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	numbers, err := Ridge(t.Context(), set, "test", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(b.Finish(nil))(t)
+	numbers := must.Get(Ridge(t.Context(), set, "test", 0))(t)
 	if numbers[0].R2 < 0.999 || numbers[1].R2 < 0.999 || numbers[2].R2 > 0.9 {
 		t.Errorf("%+v", numbers)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
@@ -38,10 +39,7 @@ var few = map[string]int{"train": 400, "test": 200}
 
 func test(t *testing.T, set *seq.Dataset) Result {
 	t.Helper()
-	out, err := Measure(context.Background(), set, nil, "test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(Measure(context.Background(), set, nil, "test"))(t)
 	return out[0]
 }
 
@@ -170,9 +168,7 @@ func TestRoot(t *testing.T) {
 // frequent one of the operator at the root.
 func TestRootOfListOps(t *testing.T) {
 	set, err := lra.ListOps.Generate(context.Background(), t.TempDir(), lra.GenerateOptions{Train: 2000, Test: 2000, Seed: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if m := only(t, test(t, set), Root); m.Accuracy < 0.367-0.043 || m.Accuracy > 0.367+0.043 { // four standard errors
 		t.Errorf("%+v, expected about 36.7%%", m)
 	}
@@ -182,14 +178,10 @@ func TestRootOfListOps(t *testing.T) {
 func TestNearestMeanOfImages(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	set, err := lra.Image.Convert(context.Background(), testenv.NeedData(t, "cifar10"), t.TempDir(), lra.ConvertOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	out := []Result{{Split: "test"}}
 	work := &work{ctx: context.Background(), set: set}
-	if err := work.measure(nearestMean(1024, 10, usual.times(cheap)), out); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, work.measure(nearestMean(1024, 10, usual.times(cheap)), out))
 	if want := (Model{NearestMean, 0.2422, 10000, 45000}); out[0].Models[0] != want {
 		t.Errorf("%+v, expected %+v", out[0].Models[0], want)
 	}

@@ -2,12 +2,11 @@ package baseline
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -29,10 +28,7 @@ func TestUnigramBits(t *testing.T) {
 	ctx := context.Background()
 	tokens := func(e seq.Example) []int32 { return e.A }
 	bits := func(told func(e seq.Example) []int32) float64 {
-		v, err := UnigramBits(ctx, set, "val", 32, 4, tokens, told)
-		if err != nil {
-			t.Fatal(err)
-		}
+		v := must.Get(UnigramBits(ctx, set, "val", 32, 4, tokens, told))(t)
 		return v
 	}
 	entropy := 0.75*math.Log2(1/0.75) + 0.25*2
@@ -54,12 +50,8 @@ func TestUnigramBits(t *testing.T) {
 	if got, err := UnigramBits(ctx, set, "val", 0, 1, zero, zero); err != nil || got != 0 {
 		t.Errorf("%v bits of a target that is always the same, %v", got, err)
 	}
-	if _, err := UnigramBits(ctx, set, "val", 0, 4, tokens, func(seq.Example) []int32 { return nil }); err == nil || !strings.Contains(err.Error(), "none in the split val") {
-		t.Errorf("nothing to tell: %v", err)
-	}
+	must.Fail(t, "none in the split val", "nothing to tell")(UnigramBits(ctx, set, "val", 0, 4, tokens, func(seq.Example) []int32 { return nil }))
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := UnigramBits(ended, set, "val", 0, 4, tokens, tokens); !errors.Is(err, context.Canceled) {
-		t.Errorf("a context that has ended: %v", err)
-	}
+	must.FailWith(t, context.Canceled, "a context that has ended")(UnigramBits(ended, set, "val", 0, 4, tokens, tokens))
 }

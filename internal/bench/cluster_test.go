@@ -10,6 +10,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
@@ -19,10 +20,7 @@ import (
 // tinyWorkload is a batch of 20 examples of 1,000 tokens, or of pairs of 500 each.
 func tinyWorkload(t *testing.T, task *lra.Task) *Workload {
 	t.Helper()
-	spec, err := task.Spec()
-	if err != nil {
-		t.Fatal(err)
-	}
+	spec := must.Get(task.Spec())(t)
 	c := task.Presets[0].Config
 	c.HiddenSize, c.NumHeads, c.SinusoidDim, c.NumLayers, c.IntermediateSize, c.NumSampledTokens = 8, 2, 8, 1, 8, 4
 	if err := c.DescribeData(spec); err != nil {
@@ -68,9 +66,7 @@ func TestMeasurementOfGraphs(t *testing.T) {
 	task, spec := lra.Generated(lra.GraphsName)
 	c := task.Presets[0].Config
 	c.NumLayers, c.NumSampledTokens = 1, 4
-	if err := c.DescribeData(spec); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.DescribeData(spec))
 	c.Task = sft.Tagging
 	w := &Workload{Config: &c, Settings: task.Presets[0].Settings, Length: 1000, EdgesPerNode: 8, Device: cpu.New(1)}
 	w.Settings.Select = ""
@@ -129,10 +125,7 @@ func TestHost(t *testing.T) {
 		d := slow{cpu.New(1)}
 		defer d.Close()
 		const words = 1000
-		copying, adding, err := host(t.Context(), d, words)
-		if err != nil {
-			t.Fatal(err)
-		}
+		copying, adding := must.Get2(host(t.Context(), d, words))(t)
 		near := func(got float64, want time.Duration) bool { return math.Abs(got*words-want.Seconds()) < 1e-9 }
 		if !near(copying, (slowRead+slowWrite)/2) || !near(adding, slowRun) {
 			t.Errorf("%v s a word copied, %v s a word added", copying, adding)

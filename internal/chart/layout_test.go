@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // pictures are charts whose labels are hard to place.
@@ -183,18 +185,14 @@ func TestSVG(t *testing.T) {
 	s := Figure{Title: hostile, Charts: []Chart{{Name: hostile, X: Axis{Label: hostile}, Y: Axis{Label: hostile}, Width: 400, Height: 300,
 		Series: []Series{{Name: hostile, Style: StyleOf(0), Points: []Datum{{X: 1, Y: 2, Title: hostile}, {X: 2, Y: 3}}}}}}}.Scene()
 	var out bytes.Buffer
-	if err := s.Write(&out, "svg"); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Write(&out, "svg"))
 	text, elements := "", map[string]int{}
 	for d := xml.NewDecoder(bytes.NewReader(out.Bytes())); ; {
 		token, err := d.Token()
 		if err == io.EOF {
 			break
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		switch e := token.(type) {
 		case xml.StartElement:
 			elements[e.Name.Local]++
@@ -215,13 +213,8 @@ func TestSVG(t *testing.T) {
 func TestFormats(t *testing.T) {
 	for name, s := range pictures() {
 		var out bytes.Buffer
-		if err := s.Write(&out, "png"); err != nil {
-			t.Fatal(err)
-		}
-		img, err := png.Decode(&out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, s.Write(&out, "png"))
+		img := must.Get(png.Decode(&out))(t)
 		if size := img.Bounds().Size(); math.Abs(float64(size.X)-dotsPerPixel*s.Width) > 2 || math.Abs(float64(size.Y)-dotsPerPixel*s.Height) > 2 {
 			t.Errorf("%s: %v dots for %v × %v pixels", name, size, s.Width, s.Height)
 		}
@@ -233,7 +226,5 @@ func TestFormats(t *testing.T) {
 	if FormatOf("a/b.PNG") != "png" || FormatOf("a.gif") != "" || FormatOf("svg") != "" {
 		t.Error("formats by names")
 	}
-	if err := (&Scene{}).Write(io.Discard, "gif"); err == nil {
-		t.Error("a picture as gif")
-	}
+	must.Fail(t, "", "a picture as gif")((&Scene{}).Write(io.Discard, "gif"))
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestOddValues: whatever values a file has, a chart of them is drawn, and its coordinates
@@ -21,9 +23,7 @@ func TestOddValues(t *testing.T) {
 			}
 			var out bytes.Buffer
 			c := Chart{Name: "name", X: Axis{Label: "x", Zero: true}, Y: y, Width: 340, Height: 240, Series: []Series{s}}
-			if err := (Figure{Charts: []Chart{c}}).Scene().Write(&out, "svg"); err != nil {
-				t.Error(err)
-			}
+			must.Check(t, (Figure{Charts: []Chart{c}}).Scene().Write(&out, "svg"))
 			if text := out.String(); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
 				t.Errorf("%v on %+v: %s", values, y, text)
 			}

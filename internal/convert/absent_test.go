@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestAbsentColumns: of JSON lines, where no first row names the columns, one that no row
@@ -23,9 +25,7 @@ func TestAbsentColumns(t *testing.T) {
 	}
 	o = options(t, typed)
 	o.Text, o.Tokenizer = "txt", []byte(`{"type":"words","vocab":10}`)
-	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), `no row has the column "txt"`) {
-		t.Errorf("found %v", err)
-	}
+	must.Fail(t, `no row has the column "txt"`)(Convert(context.Background(), o))
 	_, _, err := Convert(context.Background(), options(t, typed))
 	if want := "no row of 2 can be used\n2 of 2 rows left out: no label\n"; err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), strings.TrimSpace(note)) {
 		t.Errorf("found %v", err)

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -20,9 +21,7 @@ import (
 func file(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
@@ -42,20 +41,12 @@ func contents(t testing.TB, d *seq.Dataset) (rows []string) {
 		}
 		return string(out)
 	}
-	if err := d.Verify(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.Verify())
 	for _, split := range d.Manifest.SplitNames() {
-		f, err := d.Open(split)
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(d.Open(split))(t)
 		defer f.Close()
 		for i := range f.Len() {
-			e, err := f.Example(i)
-			if err != nil {
-				t.Fatal(err)
-			}
+			e := must.Get(f.Example(i))(t)
 			row := split + ": " + text(e.A)
 			if e.B != nil {
 				row += " | " + text(e.B)
@@ -71,10 +62,7 @@ func contents(t testing.TB, d *seq.Dataset) (rows []string) {
 
 func mustConvert(t testing.TB, o Options) (*seq.Dataset, *source.Skipped) {
 	t.Helper()
-	d, skipped, err := Convert(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	d, skipped := must.Get2(Convert(context.Background(), o))(t)
 	return d, skipped
 }
 
@@ -213,12 +201,8 @@ func TestLateLabels(t *testing.T) {
 	}
 	o := options(t, file(t, "a.csv", text.String()+",\n"))
 	o.head, o.Strict = 1, true
-	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "a.csv:30002: empty text") {
-		t.Errorf("error %v", err)
-	}
-	if _, err := os.Stat(o.To); err == nil {
-		t.Error("a directory is left")
-	}
+	must.Fail(t, "a.csv:30002: empty text")(Convert(context.Background(), o))
+	must.Fail(t, "", "a directory is left")(os.Stat(o.To))
 }
 
 // TestFailureKeepsTheOld: what fails while a data set is to be replaced leaves it as it
@@ -237,12 +221,8 @@ func TestFailureKeepsTheOld(t *testing.T) {
 	out := output{converter: &converter{options: o, skipped: source.NewSkipped(), labels: newLabels(nil)}, splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}, seen: newRepeats()}
 	out.spec = seq.Spec{Task: seq.Classification, VocabSize: 257}
 	block := seq.NewBlock(&out.spec)
-	if err := block.Append(seq.Example{A: []int32{1}, Label: seq.NoLabel}); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.write(&chunk{out: &converted{rows: 1, splits: []string{"train"}, blocks: map[string]*seq.Block{"train": block}}}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, block.Append(seq.Example{A: []int32{1}, Label: seq.NoLabel}))
+	must.Succeed(t, out.write(&chunk{out: &converted{rows: 1, splits: []string{"train"}, blocks: map[string]*seq.Block{"train": block}}}))
 	if _, err := out.finish(ctx); !errors.Is(err, context.Canceled) { // at its end
 		t.Errorf("error %v", err)
 	}
@@ -263,30 +243,21 @@ func TestReadErrorIsLast(t *testing.T) {
 			t.Errorf("%d rows, %v", skipped.Read, err)
 		}
 		o.Strict = true
-		if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "a.csv:2: empty text") {
-			t.Errorf("error %v", err)
-		}
+		must.Fail(t, "a.csv:2: empty text")(Convert(context.Background(), o))
 	}
 }
 
 // TestCancelWhileInputWaits: nobody waits for an input that says nothing.
 func TestCancelWhileInputWaits(t *testing.T) {
-	r, w, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	r, w := must.Get2(os.Pipe())(t)
 	defer w.Close()
 	os.Stdin = r // for good: the reader that nobody waits for may still look at it
-	if _, err := w.WriteString("text,label\na,1\n"); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(w.WriteString("text,label\na,1\n"))(t)
 	o := options(t, "-")
 	o.Format = "csv"
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
-	if _, _, err := Convert(ctx, o); !errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("error %v", err)
-	}
+	must.FailWith(t, context.DeadlineExceeded)(Convert(ctx, o))
 	w.Close() // the reader that was left ends
 }
 
@@ -295,9 +266,7 @@ func TestReplacedSplits(t *testing.T) {
 	o := options(t, file(t, "a.csv", "text,label,part\na,1,train\nb,2,test\n"))
 	o.SplitColumn = "part"
 	mustConvert(t, o)
-	if err := os.WriteFile(filepath.Join(o.To, ".val.arrow.1x2y.tmp"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(o.To, ".val.arrow.1x2y.tmp"), nil, 0o666))
 	o.From, o.Replace = []string{file(t, "a.csv", "text,label,part\na,1,train\n")}, true
 	mustConvert(t, o)
 	files, err := os.ReadDir(o.To)
@@ -377,9 +346,7 @@ func TestTooManyLabels(t *testing.T) {
 	for i := range maxLabels + 1 {
 		fmt.Fprintf(&text, "a,%d\n", i)
 	}
-	if _, _, err := Convert(context.Background(), options(t, file(t, "a.csv", text.String()))); err == nil || !strings.Contains(err.Error(), "too many labels: more than 65536: is the column one of classes?") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, "too many labels: more than 65536: is the column one of classes?")(Convert(context.Background(), options(t, file(t, "a.csv", text.String()))))
 }
 
 // TestKinds: pairs, lists of tokens, and what the table says of splits.
@@ -431,26 +398,18 @@ func TestRefuses(t *testing.T) {
 	} {
 		o := options(t, from)
 		change(&o)
-		if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%v, want %q", err, want)
-		}
-		if _, err := os.Stat(o.To); err == nil {
-			t.Errorf("%s: a directory is left", want)
-		}
+		must.Fail(t, want)(Convert(context.Background(), o))
+		must.Fail(t, "", want, "a directory is left")(os.Stat(o.To))
 	}
 	o := options(t, from)
 	mustConvert(t, o)
-	if _, _, err := Convert(context.Background(), o); !errors.Is(err, seq.ErrExists) {
-		t.Error(err)
-	}
+	must.FailWith(t, seq.ErrExists)(Convert(context.Background(), o))
 	o.Replace = true
 	mustConvert(t, o)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	o.To = t.TempDir()
-	if _, _, err := Convert(ctx, o); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	must.FailWith(t, context.Canceled)(Convert(ctx, o))
 	if left, _ := os.ReadDir(o.To); len(left) != 0 {
 		t.Errorf("%v is left", left)
 	}

@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestFeatures: rows of features have labels, ids and splits as those of text have, and what
@@ -26,10 +28,7 @@ func TestFeatures(t *testing.T) {
 	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"apple", "pear"}) || !reflect.DeepEqual(m.FeatureNames, o.FeatureNames) || m.VocabSize != 0 {
 		t.Errorf("%+v", m)
 	}
-	r, err := d.Reader("train")
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(d.Reader("train"))(t)
 	defer r.Close()
 	rows, err := r.Next()
 	if err != nil || rows.Len() != 3 {

@@ -10,29 +10,22 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // idsOf are the ids of a split's rows.
 func idsOf(t *testing.T, d *seq.Dataset, split string) (ids []string) {
 	t.Helper()
-	path, err := d.Path(split)
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := seq.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	path := must.Get(d.Path(split))(t)
+	r := must.Get(seq.Open(path))(t)
 	defer r.Close()
 	for {
 		rows, err := r.Next()
 		if err == io.EOF {
 			return ids
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for i := range rows.Len() {
 			ids = append(ids, rows.ID(i))
 		}
@@ -117,7 +110,5 @@ func TestSameIDs(t *testing.T) {
 	}
 	o = options(t, from)
 	o.ID = "absent"
-	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), `column "absent": expected one of`) {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, `column "absent": expected one of`)(Convert(context.Background(), o))
 }

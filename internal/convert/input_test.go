@@ -9,14 +9,14 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestPipeWithAName: what comes through a pipe that has a path is read once, and whole.
 func TestPipeWithAName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe.csv")
-	if err := syscall.Mkfifo(path, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, syscall.Mkfifo(path, 0o600))
 	const rows = 30000
 	go os.WriteFile(path, []byte("text,label\n"+strings.Repeat("a,1\n", rows)), 0o600)
 	if _, skipped := mustConvert(t, options(t, path)); skipped.Read != rows {
@@ -24,9 +24,7 @@ func TestPipeWithAName(t *testing.T) {
 	}
 	o := options(t, path)
 	o.Tokenizer = []byte(`{"type": "words", "vocab": 10}`)
-	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "pipes can be read once only") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, "pipes can be read once only")(Convert(context.Background(), o))
 }
 
 // TestTooManySplits: a column that is none of splits is found before it takes memory for
@@ -46,7 +44,5 @@ func TestTooManySplits(t *testing.T) {
 	if took := after.TotalAlloc - before.TotalAlloc; took > 100<<20 {
 		t.Errorf("%d bytes", took)
 	}
-	if err == nil || !strings.Contains(err.Error(), `a.csv:66: too many splits: more than 64 splits: is the column "split" one of splits?`) {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, `a.csv:66: too many splits: more than 64 splits: is the column "split" one of splits?`)(err)
 }

@@ -7,6 +7,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -17,15 +18,11 @@ func TestManyLabelsOfAPipe(t *testing.T) {
 		`{"text":"b","label":"x"}` + "\n":                           seq.Classification,
 	} {
 		pipe := filepath.Join(t.TempDir(), "x.jsonl")
-		if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, syscall.Mkfifo(pipe, 0o600))
 		written := make(chan error, 1)
 		go func() { written <- os.WriteFile(pipe, []byte(text), 0) }()
 		d, _ := mustConvert(t, options(t, pipe))
-		if err := <-written; err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, <-written)
 		if d.Manifest.Task != want || !slices.Equal(d.Manifest.LabelNames, []string{"x"}) {
 			t.Errorf("%s: task %s, labels %q", text, d.Manifest.Task, d.Manifest.LabelNames)
 		}

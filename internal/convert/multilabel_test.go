@@ -15,22 +15,17 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // holdings are the labels of the rows of train: "x y".
 func holdings(t *testing.T, d *seq.Dataset) (rows []string) {
 	t.Helper()
-	f, err := d.Open("train")
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(d.Open("train"))(t)
 	defer f.Close()
 	for i := range f.Len() {
-		e, err := f.Example(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(f.Example(i))(t)
 		if e.Labels == nil {
 			t.Fatalf("row %d has no list of labels", i)
 		}
@@ -60,27 +55,14 @@ func listsOf(t *testing.T) (asArrow, asParquet string) {
 	defer record.Release()
 	var stream, file bytes.Buffer
 	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
-	if err := w.Write(record); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	p, err := pqarrow.NewFileWriter(schema, &file, nil, pqarrow.DefaultWriterProps())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Write(record); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Write(record))
+	must.Succeed(t, w.Close())
+	p := must.Get(pqarrow.NewFileWriter(schema, &file, nil, pqarrow.DefaultWriterProps()))(t)
+	must.Succeed(t, p.Write(record))
+	must.Succeed(t, p.Close())
 	asArrow, asParquet = filepath.Join(t.TempDir(), "x.arrow"), filepath.Join(t.TempDir(), "x.parquet")
 	for path, text := range map[string][]byte{asArrow: stream.Bytes(), asParquet: file.Bytes()} {
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, text, 0o666))
 	}
 	return asArrow, asParquet
 }
@@ -119,9 +101,7 @@ func TestManyLabels(t *testing.T) {
 	}
 	o := options(t, file(t, "x.csv", "text,label\na,x;w\nb,x\n"))
 	o.LabelSeparator, o.Labels, o.Strict = ";", []string{"x", "y"}, true
-	if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), `x.csv:2: an unknown label: found "w"`) {
-		t.Errorf("%v", err)
-	}
+	must.Fail(t, `x.csv:2: an unknown label: found "w"`)(Convert(context.Background(), o))
 	for _, list := range []string{`["x",null]`, `[["x"]]`, `[{"x":1}]`} {
 		_, skipped := mustConvert(t, options(t, file(t, "x.jsonl", `{"text":"a","label":["x"]}`+"\n"+`{"text":"b","label":`+list+"}\n")))
 		if !strings.Contains(skipped.String(), "1 of 2 rows left out: the row cannot be read") || !strings.Contains(skipped.String(), "x.jsonl:2") {

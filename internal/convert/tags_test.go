@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -28,23 +29,12 @@ func tagOptions(t *testing.T, from string, change func(*Options)) Options {
 // tagRows are the rows of a data set: the tokens and the tag of each, "-" where it has none.
 func tagRows(t *testing.T, d *seq.Dataset) (rows []string) {
 	t.Helper()
-	if err := d.Verify(); err != nil {
-		t.Fatal(err)
-	}
-	f, err := d.Open("train")
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, d.Verify())
+	f := must.Get(d.Open("train"))(t)
 	defer f.Close()
-	tokenizer, err := tokenizers.New(d.Manifest.Tokenizer)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokenizer := must.Get(tokenizers.New(d.Manifest.Tokenizer))(t)
 	for i := range f.Len() {
-		e, err := f.Example(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(f.Example(i))(t)
 		var out []string
 		for at, label := range e.Labels {
 			tag := "-"
@@ -137,9 +127,7 @@ func TestTagRefusals(t *testing.T) {
 		path, text := file(t, c.name, c.text), c.text
 		if c.name == "a.jsonl" {
 			text = good + text
-			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		}
 		d, skipped := mustConvert(t, tagOptions(t, path, c.change))
 		told := strings.ReplaceAll(skipped.String(), filepath.Dir(path)+"/", "")
@@ -162,12 +150,8 @@ func TestTagRefusals(t *testing.T) {
 		o := tagOptions(t, file(t, "a.fa", ">s\nACGT\n"), func(o *Options) {
 			o.Text, o.Tokenizer, o.Intervals = "sequence", []byte(`{"type":"dna","k":`+c.k+`}`), file(t, c.intervals, c.text)
 		})
-		if _, _, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s: %v, want %s", c.text, err, c.want)
-		}
-		if _, err := os.Stat(o.To); err == nil {
-			t.Errorf("%s: something was written", c.text)
-		}
+		must.Fail(t, c.want, c.text)(Convert(context.Background(), o))
+		must.Fail(t, "", c.text, "something was written")(os.Stat(o.To))
 	}
 }
 
@@ -175,15 +159,11 @@ func TestTagRefusals(t *testing.T) {
 func TestHuggingFaceTags(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.BinaryTypes.String)}, {Name: "ner_tags", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64)}}, nil)
 	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"tokens":["Jo","Lee","ran"],"ner_tags":[1,2,0]},{"tokens":["a","b"],"ner_tags":[-1,0]}]`))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer record.Release()
 	var stream bytes.Buffer
 	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
-	if err := errors.Join(w.Write(record), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(w.Write(record), w.Close()))
 	dir := t.TempDir()
 	for name, text := range map[string]string{
 		"a.arrow":    stream.String(),
@@ -191,9 +171,7 @@ func TestHuggingFaceTags(t *testing.T) {
 		"dataset_info.json": `{"features":{"tokens":{"feature":{"dtype":"string","_type":"Value"},"_type":"Sequence"},
 			"ner_tags":{"feature":{"names":["O","B-PER","I-PER"],"_type":"ClassLabel"},"_type":"Sequence"}}}`,
 	} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	d, skipped := mustConvert(t, tagOptions(t, dir, func(o *Options) { o.Text, o.Tags, o.Tokenizer = "tokens", "ner_tags", []byte(`{"type":"words"}`) }))
 	if got, want := strings.Join(tagRows(t, d), "|"), "jo/B-PER lee/I-PER ran/O|a/- b/O"; got != want || skipped.Left() != 0 {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -22,23 +23,15 @@ func TestMemoryBounds(t *testing.T) {
 		t.Fatalf("fresh memory holds %v, %v", words, err)
 	}
 	for _, at := range []int{-1, 6, 8, 9, math.MaxInt, math.MinInt} {
-		if err := m.Write(at, words); err == nil {
-			t.Errorf("write of 3 words at %d of 8: no error", at)
-		}
-		if err := m.Read(at, words); err == nil {
-			t.Errorf("read of 3 words at %d of 8: no error", at)
-		}
+		must.Fail(t, "", "write of 3 words at", at, "of 8")(m.Write(at, words))
+		must.Fail(t, "", "read of 3 words at", at, "of 8")(m.Read(at, words))
 	}
-	if err := m.Write(5, []uint32{1, 2, 3}); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, m.Write(5, []uint32{1, 2, 3}))
 	if err := m.Read(4, words); err != nil || words[0] != 0 || words[1] != 1 || words[2] != 2 {
 		t.Errorf("read %v, %v", words, err)
 	}
 	for _, n := range []int{-1, maxWords + 1, math.MaxInt} {
-		if _, err := d.Allocate(n); err == nil {
-			t.Errorf("allocation of %d words: no error", n)
-		}
+		must.Fail(t, "", "allocation of", n, "words")(d.Allocate(n))
 	}
 }
 
@@ -49,9 +42,7 @@ func TestPrepareNamesAnUnknownKernel(t *testing.T) {
 	p := tensor.NewProgram()
 	p.Segment("only")
 	p.Launch(unknown{tensor.Zero{Y: p.Temp("y", tensor.Fixed, 1)}})
-	if _, err := New(1).Prepare(p.Finish()); err == nil || !strings.Contains(err.Error(), "unknown") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, "unknown")(New(1).Prepare(p.Finish()))
 }
 
 // counting adds 1 to a persistent word in each of three segments.
@@ -63,22 +54,13 @@ func counting(t *testing.T, d *Device) (tensor.Executable, tensor.Binding, func(
 		p.Segment(name)
 		p.Launch(tensor.Add{Y: word, A: word, B: one})
 	}
-	x, err := d.Prepare(p.Finish())
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(d.Prepare(p.Finish()))(t)
 	var mem tensor.Binding
-	if mem[tensor.Weights], err = d.Allocate(2); err != nil {
-		t.Fatal(err)
-	}
-	if err := tensor.Upload(mem[tensor.Weights], one, []float32{1}); err != nil {
-		t.Fatal(err)
-	}
+	mem[tensor.Weights] = must.Get(d.Allocate(2))(t)
+	must.Succeed(t, tensor.Upload(mem[tensor.Weights], one, []float32{1}))
 	return x, mem, func() float32 {
 		var v [1]float32
-		if err := tensor.Download(mem[tensor.Weights], word, v[:]); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, tensor.Download(mem[tensor.Weights], word, v[:]))
 		return v[0]
 	}
 }
@@ -89,9 +71,7 @@ func TestRunSegments(t *testing.T) {
 		from, to int
 		want     float32
 	}{{0, 3, 3}, {1, 2, 4}, {2, 2, 4}, {0, 1, 5}} {
-		if err := x.Run(context.Background(), mem, c.from, c.to); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, x.Run(context.Background(), mem, c.from, c.to))
 		if got := sum(); got != c.want {
 			t.Errorf("after segments %d to %d: %v launches, expected %v", c.from, c.to, got, c.want)
 		}
@@ -135,16 +115,11 @@ func TestRunNeedsItsMemory(t *testing.T) {
 	p := tensor.NewProgram()
 	p.Segment("only")
 	p.Launch(tensor.GELU{Y: p.Temp("y", tensor.Fixed, 4), X: p.Input("x", tensor.Fixed, 4)})
-	x, err := d.Prepare(p.Finish())
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(d.Prepare(p.Finish()))(t)
 	for _, words := range [][2]int{{0, 4}, {p.Words(tensor.Arena) - 1, 4}, {p.Words(tensor.Arena), 3}} {
 		var mem tensor.Binding
 		for i, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
-			if mem[s], err = d.Allocate(words[i]); err != nil {
-				t.Fatal(err)
-			}
+			mem[s] = must.Get(d.Allocate(words[i]))(t)
 		}
 		if err := x.Run(context.Background(), mem, 0, 1); err == nil {
 			t.Errorf("arena of %d and inputs of %d words: no error", words[0], words[1])
@@ -159,8 +134,6 @@ func TestName(t *testing.T) {
 		if !strings.HasSuffix(d.Name(), want) {
 			t.Errorf("%d: %s", threads, d.Name())
 		}
-		if err := d.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, d.Close())
 	}
 }

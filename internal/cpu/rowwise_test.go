@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -68,28 +69,19 @@ func TestTogether(t *testing.T) {
 	inputs, weights := random(capacity*d), random(words)
 	result := func(dev *Device, visit func(tensor.Kernel) error) []uint32 {
 		t.Helper()
-		e, err := dev.Prepare(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(dev.Prepare(p))(t)
 		var mem tensor.Binding
 		for s, n := range map[tensor.Region]int{tensor.Arena: p.Words(tensor.Arena), tensor.Inputs: p.Words(tensor.Inputs), tensor.Weights: words, tensor.Gradients: words} {
-			if mem[s], err = dev.Allocate(n); err != nil {
-				t.Fatal(err)
-			}
+			mem[s] = must.Get(dev.Allocate(n))(t)
 		}
 		write := func(s tensor.Region, at int, v []uint32) {
-			if err := mem[s].Write(at, v); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, mem[s].Write(at, v))
 		}
 		write(tensor.Inputs, p.Counts.Offset, tensor.Bits(tensor.Counts{Tokens: rows}.Words()))
 		write(tensor.Inputs, x.Offset, tensor.Bits(inputs))
 		write(tensor.Weights, 0, tensor.Bits(weights))
 		for range 2 { // the second time in memory that the first has left
-			if err := e.Inspect(context.Background(), mem, 0, len(p.Segments), visit); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, e.Inspect(context.Background(), mem, 0, len(p.Segments), visit))
 		}
 		out := make([]uint32, rows*(1+d)+words)
 		for _, r := range []struct {
@@ -97,9 +89,7 @@ func TestTogether(t *testing.T) {
 			offset int
 			to     []uint32
 		}{{tensor.Arena, score.Offset, out[:rows]}, {tensor.Arena, sum.Offset, out[rows:][:rows*d]}, {tensor.Gradients, 0, out[rows*(1+d):]}} {
-			if err := mem[r.region].Read(r.offset, r.to); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, mem[r.region].Read(r.offset, r.to))
 		}
 		return out
 	}

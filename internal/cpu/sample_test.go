@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/testenv"
@@ -54,19 +55,12 @@ func newSampleRun(t testing.TB, d *Device, random *rand.Rand, k tensor.Sample, s
 	p.Launch(s.Sample)
 	p.Finish()
 
-	var err error
-	if s.executable, err = d.Prepare(p); err != nil {
-		t.Fatal(err)
-	}
+	s.executable = must.Get(d.Prepare(p))(t)
 	for _, region := range []tensor.Region{tensor.Arena, tensor.Inputs} {
-		if s.mem[region], err = d.Allocate(p.Words(region)); err != nil {
-			t.Fatal(err)
-		}
+		s.mem[region] = must.Get(d.Allocate(p.Words(region)))(t)
 	}
 	write := func(x *tensor.Tensor, words []uint32) {
-		if err := tensor.Upload(s.mem[tensor.Inputs], x, words); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, tensor.Upload(s.mem[tensor.Inputs], x, words))
 	}
 	counts := tensor.Counts{Tokens: int32(len(packed)), Sequences: int32(len(scores)), Sampled: int32(sampled)}
 	write(p.Counts, tensor.Bits(counts.Words()))
@@ -83,17 +77,13 @@ func newSampleRun(t testing.TB, d *Device, random *rand.Rand, k tensor.Sample, s
 
 func (s *sampleRun) run(t testing.TB) {
 	t.Helper()
-	if err := s.executable.Run(context.Background(), s.mem, 0, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.executable.Run(context.Background(), s.mem, 0, 1))
 }
 
 func (s *sampleRun) ints(t testing.TB, x *tensor.Tensor) []int32 {
 	t.Helper()
 	out := make([]int32, x.Words())
-	if err := tensor.Download(s.mem[tensor.Arena], x, out); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, tensor.Download(s.mem[tensor.Arena], x, out))
 	return out
 }
 

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/simd"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sinusoid"
@@ -18,10 +19,7 @@ import (
 // arena.
 func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Executable, tensor.Binding) {
 	t.Helper()
-	q, err := sinusoid.New(10000, dim)
-	if err != nil {
-		t.Fatal(err)
-	}
+	q := must.Get(sinusoid.New(10000, dim))(t)
 	p := tensor.NewProgram()
 	p.Counts = p.Input("counts", tensor.Fixed, tensor.CountWords)
 	in := func(shape ...int) *tensor.Tensor { return p.Input("in", tensor.Fixed, shape...) }
@@ -36,15 +34,10 @@ func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Exec
 	p.Segment("backward")
 	p.Launch(tensor.SinusoidBackward{DF: in(2*heads, 2*longest), DG: in(2*heads, 2*longest),
 		DMulWeight: out(heads, dim), DAddWeight: out(heads, dim), DMulBias: out(heads), DAddBias: out(heads), Counts: p.Counts, Frequencies: q})
-	x, err := d.Prepare(p.Finish())
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(d.Prepare(p.Finish()))(t)
 	var mem tensor.Binding
 	for _, region := range []tensor.Region{tensor.Arena, tensor.Inputs} {
-		if mem[region], err = d.Allocate(p.Words(region)); err != nil {
-			t.Fatal(err)
-		}
+		mem[region] = must.Get(d.Allocate(p.Words(region)))(t)
 	}
 	random := rand.New(rand.NewPCG(1, uint64(longest)))
 	words := make([]float32, p.Words(tensor.Inputs))
@@ -52,9 +45,7 @@ func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Exec
 		words[i] = float32(random.NormFloat64()) / 4
 	}
 	copy(tensor.Bits(words), tensor.Bits(tensor.Counts{Longest: int32(longest)}.Words()))
-	if err := mem[tensor.Inputs].Write(0, tensor.Bits(words)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, mem[tensor.Inputs].Write(0, tensor.Bits(words)))
 	return x, mem
 }
 
@@ -62,19 +53,12 @@ func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Exec
 // several programs use at once give the same bits.
 func TestCosineCache(t *testing.T) {
 	const heads, dim, longest = 2, 20, 700
-	k, err := simd.Best()
-	if err != nil {
-		t.Fatal(err)
-	}
+	k := must.Get(simd.Best())(t)
 	results := func(d *Device) []uint32 {
 		x, mem := newTablesRun(t, d, heads, dim, longest)
-		if err := x.Run(context.Background(), mem, 0, 2); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, x.Run(context.Background(), mem, 0, 2))
 		words := make([]uint32, mem[tensor.Arena].Words())
-		if err := mem[tensor.Arena].Read(0, words); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, mem[tensor.Arena].Read(0, words))
 		return words
 	}
 	full := NewLevel(1, k)

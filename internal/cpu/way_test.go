@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -121,14 +122,9 @@ func TestWaitingRunEnds(t *testing.T) {
 	p := tensor.NewProgram()
 	p.Segment("one")
 	p.Launch(tensor.Zero{Y: p.Temp("y", tensor.Fixed, 1)})
-	x, err := d.Prepare(p.Finish())
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(d.Prepare(p.Finish()))(t)
 	var mem tensor.Binding
-	if mem[tensor.Arena], err = d.Allocate(p.Words(tensor.Arena)); err != nil {
-		t.Fatal(err)
-	}
+	mem[tensor.Arena] = must.Get(d.Allocate(p.Words(tensor.Arena)))(t)
 	updating, weights, sum := counting(t, d)
 	within := func(ctx context.Context) (err error) {
 		r, end := lead(d)

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 const root = "../.."
@@ -21,17 +23,10 @@ func checkout(t *testing.T) string {
 		if name == "" || err != nil || !info.Mode().IsRegular() { // links are a developer's own
 			continue
 		}
-		text, err := os.ReadFile(filepath.Join(root, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join(root, name)))(t)
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, text, info.Mode().Perm()); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Succeed(t, os.WriteFile(path, text, info.Mode().Perm()))
 	}
 	command(t, dir, "git", "init", "--quiet")
 	command(t, dir, "git", "add", "--all")

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -46,9 +47,7 @@ func TestDockerfile(t *testing.T) {
 	b := newBuilder(t)
 	b.base(t)
 	compiler := t.TempDir()
-	if err := os.WriteFile(filepath.Join(compiler, "Dockerfile"), []byte(compilerImage), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(compiler, "Dockerfile"), []byte(compilerImage), 0o666))
 	b.build(t, compiler, golang)
 	mounts := []string{"--volume", goVariable(t, "GOROOT") + ":/usr/local/go:ro", "--volume", goVariable(t, "GOMODCACHE") + ":/go/pkg/mod",
 		"--volume", goVariable(t, "GOCACHE") + ":/go/cache"}
@@ -82,9 +81,7 @@ type builder struct{ flags []string }
 
 func newBuilder(t *testing.T) *builder {
 	dir, err := os.MkdirTemp("", "images") // t.TempDir has names that are too long for Buildah's lock
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	b := &builder{[]string{"--root", dir + "/images", "--runroot", dir + "/run", "--storage-driver", "overlay"}}
 	t.Cleanup(func() {
 		if out, err := exec.Command("buildah", append(slices.Clip(b.flags), "rm", "--all")...).CombinedOutput(); err != nil {
@@ -92,9 +89,7 @@ func newBuilder(t *testing.T) *builder {
 		}
 		// The driver has mounted its folder on itself; if it has not, there is nothing to undo.
 		exec.Command("umount", "--recursive", dir+"/images/overlay").Run()
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, os.RemoveAll(dir))
 	})
 	return b
 }

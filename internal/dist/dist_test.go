@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -45,9 +46,7 @@ func TestParseTarget(t *testing.T) {
 // go env -w has written.
 func TestEnvironment(t *testing.T) {
 	defaults := filepath.Join(t.TempDir(), "env")
-	if err := os.WriteFile(defaults, []byte("GOFLAGS=-tags=other\nCGO_CFLAGS=-O0\nGOEXPERIMENT=synctest\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(defaults, []byte("GOFLAGS=-tags=other\nCGO_CFLAGS=-O0\nGOEXPERIMENT=synctest\n"), 0o666))
 	t.Setenv("GOENV", defaults)
 	t.Setenv("GOAMD64", "v3")
 	names := []string{"GOFLAGS", "CGO_CFLAGS", "GOEXPERIMENT", "GOAMD64"}
@@ -71,12 +70,8 @@ func TestArchives(t *testing.T) {
 	here := host()
 	a, b := release{root: checkout(t), out: t.TempDir(), scratch: t.TempDir()}, release{root: checkout(t), out: t.TempDir(), scratch: t.TempDir()}
 	windows := target{system: "windows", processor: "amd64"}
-	if err := a.build(t.Context(), []target{here, windows}); err != nil {
-		t.Fatal(err)
-	}
-	if err := b.build(t.Context(), []target{here}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, a.build(t.Context(), []target{here, windows}))
+	must.Succeed(t, b.build(t.Context(), []target{here}))
 	revision := strings.TrimSpace(command(t, a.root, "git", "rev-parse", "HEAD"))
 	version := "v0.0.0-20300102030405-" + revision[:12]
 	name := "sftseq-" + version + "-" + here.suffix() + ".tar.gz"
@@ -93,16 +88,12 @@ func TestArchives(t *testing.T) {
 
 	program := checkArchive(t, untar(t, first), here)
 	path := filepath.Join(t.TempDir(), "sftseq")
-	if err := os.WriteFile(path, program, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, program, 0o777))
 	var info struct {
 		Version, Revision, Committed string
 		Modified, Vulkan             bool
 	}
-	if err := json.Unmarshal([]byte(command(t, t.TempDir(), path, "version", "--json")), &info); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal([]byte(command(t, t.TempDir(), path, "version", "--json")), &info))
 	if info.Version != version || info.Revision != revision || info.Committed != "2030-01-02T03:04:05Z" || info.Modified || info.Vulkan {
 		t.Errorf("expected %s of %s, found %+v", version, revision, info)
 	}
@@ -114,9 +105,7 @@ func TestArchives(t *testing.T) {
 	// Versions of a tagged commit, and of a tree that differs from it.
 	command(t, b.root, "git", "tag", "v1.2.3")
 	expectVersion(t, b, "v1.2.3")
-	if err := os.WriteFile(filepath.Join(b.root, "README.md"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(b.root, "README.md"), nil, 0o666))
 	expectVersion(t, b, "v1.2.3+dirty")
 }
 
@@ -153,9 +142,7 @@ func TestUnit(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "sftseq.service")
 	unit := bytes.ReplaceAll(blocks[0][1], []byte("/usr/local/bin/sftseq"), []byte("/bin/true"))
-	if err := os.WriteFile(path, unit, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, unit, 0o666))
 	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)
 	}
@@ -172,19 +159,11 @@ func expectVersion(t *testing.T, r release, want string) {
 func TestNoCommit(t *testing.T) {
 	testenv.Long(t, "runs the Go compiler")
 	dir := t.TempDir()
-	if err := os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.org/x\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.MkdirAll(filepath.Join(dir, "cmd/sftseq"), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "cmd/sftseq/main.go"), []byte("package main\n\nfunc main() {}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.org/x\n"), 0o666))
+	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "cmd/sftseq"), 0o777))
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "cmd/sftseq/main.go"), []byte("package main\n\nfunc main() {}\n"), 0o666))
 	r := release{root: dir, out: filepath.Join(dir, "out"), scratch: t.TempDir()}
-	if err := r.build(t.Context(), []target{host()}); err == nil || !strings.Contains(err.Error(), "checkout by git") {
-		t.Errorf("%v", err)
-	}
+	must.Fail(t, "checkout by git")(r.build(t.Context(), []target{host()}))
 	if left, err := os.ReadDir(r.out); err != nil || len(left) > 0 {
 		t.Errorf("%v, %v", left, err)
 	}
@@ -203,10 +182,7 @@ func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
 			t.Errorf("%s has no %s", of.suffix(), name)
 		}
 	}
-	info, err := buildinfo.Read(bytes.NewReader(files[program]))
-	if err != nil {
-		t.Fatal(err)
-	}
+	info := must.Get(buildinfo.Read(bytes.NewReader(files[program])))(t)
 	if len(info.Deps) < 20 {
 		t.Errorf("%s: %d modules", of.suffix(), len(info.Deps))
 	}
@@ -223,10 +199,7 @@ var committed = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 // untar and unzip return the files of an archive by their names in its folder, and look at
 // their modes, times and order.
 func untar(t *testing.T, archive []byte) map[string][]byte {
-	compressed, err := gzip.NewReader(bytes.NewReader(archive))
-	if err != nil {
-		t.Fatal(err)
-	}
+	compressed := must.Get(gzip.NewReader(bytes.NewReader(archive)))(t)
 	if !compressed.ModTime.IsZero() || compressed.Name != "" {
 		t.Errorf("gzip: %+v", compressed.Header)
 	}
@@ -236,9 +209,7 @@ func untar(t *testing.T, archive []byte) map[string][]byte {
 		if errors.Is(err, io.EOF) {
 			return e.checked(t)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if h.Uid != 0 || h.Gid != 0 || h.Uname != "" || h.Gname != "" {
 			t.Errorf("%s: of %d %q, %d %q", h.Name, h.Uid, h.Uname, h.Gid, h.Gname)
 		}
@@ -247,16 +218,10 @@ func untar(t *testing.T, archive []byte) map[string][]byte {
 }
 
 func unzip(t *testing.T, archive []byte) map[string][]byte {
-	r, err := zip.NewReader(bytes.NewReader(archive), int64(len(archive)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(zip.NewReader(bytes.NewReader(archive), int64(len(archive))))(t)
 	var e entries
 	for _, f := range r.File {
-		content, err := f.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		content := must.Get(f.Open())(t)
 		e.add(t, f.Name, f.Mode(), f.Modified, content)
 		content.Close()
 	}
@@ -269,10 +234,7 @@ type entries struct {
 }
 
 func (e *entries) add(t *testing.T, name string, mode fs.FileMode, at time.Time, content io.Reader) {
-	text, err := io.ReadAll(content)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(io.ReadAll(content))(t)
 	folder, within, _ := strings.Cut(name, "/")
 	want := fs.FileMode(0o644)
 	if strings.TrimSuffix(within, ".exe") == "sftseq" {
@@ -295,9 +257,6 @@ func (e *entries) checked(t *testing.T) map[string][]byte {
 }
 
 func read(t *testing.T, path string) []byte {
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(path))(t)
 	return text
 }

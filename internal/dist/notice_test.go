@@ -4,6 +4,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestNotice: the terms of what every program of ours has are there, each once, below those
@@ -11,10 +13,7 @@ import (
 func TestNotice(t *testing.T) {
 	r := release{root: root}
 	for _, of := range []target{host(), {system: "windows", processor: "amd64"}} {
-		text, err := r.notice(t.Context(), of)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(r.notice(t.Context(), of))(t)
 		for _, want := range []string{
 			`(?m)^Go, LICENSE$`, `(?m)^github.com/apache/arrow/go/v15 v\S+, LICENSE.txt$`,
 			`(?m)^github.com/JohnCGriffin/overflow v\S+, README.md$`,              // which has no other file for it
@@ -34,7 +33,5 @@ func TestNotice(t *testing.T) {
 
 // TestNoLicence: a module without terms is not passed over.
 func TestNoLicence(t *testing.T) {
-	if err := addLicences(map[string][]string{}, "x v1", t.TempDir()); err == nil || !strings.Contains(err.Error(), "x v1: ") {
-		t.Errorf("%v", err)
-	}
+	must.Fail(t, "x v1: ")(addLicences(map[string][]string{}, "x v1", t.TempDir()))
 }

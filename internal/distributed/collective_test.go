@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // each runs f on so many ranks at once and returns their errors.
@@ -53,9 +54,7 @@ func TestAgree(t *testing.T) {
 			var known *distributed.Error
 			switch {
 			case c.rank < 0:
-				if err != nil {
-					t.Errorf("%s, rank %d: %v", name, rank, err)
-				}
+				must.Check(t, err, name, "rank", rank)
 			case !errors.As(err, &known) || known.Rank != c.rank:
 				t.Errorf("%s, rank %d: %v, expected that of rank %d", name, rank, err, c.rank)
 			case errors.Is(c.errs[c.rank], context.Canceled) != errors.Is(err, context.Canceled):
@@ -85,9 +84,7 @@ func TestBytes(t *testing.T) {
 		}
 		return errors.Join(err, failed)
 	}) {
-		if err != nil {
-			t.Errorf("rank %d: %v", rank, err)
-		}
+		must.Check(t, err, "rank", rank)
 	}
 	for rank, err := range each(3, func(c *distributed.Local) error {
 		var err error
@@ -119,8 +116,6 @@ func TestCompare(t *testing.T) {
 	for rank, err := range each(3, func(c *distributed.Local) error {
 		return distributed.Compare(c, map[string]string{"step": "7"}, nil)
 	}) {
-		if err != nil {
-			t.Errorf("rank %d: %v", rank, err)
-		}
+		must.Check(t, err, "rank", rank)
 	}
 }

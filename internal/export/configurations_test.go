@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -90,9 +91,7 @@ func fresh(t *testing.T, change func(*sft.Config)) *sft.Model {
 	t.Helper()
 	c := small()
 	change(c)
-	if err := c.Validate(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, c.Validate())
 	m := sft.NewModel(c, 5)
 	draw := rand.New(rand.NewPCG(1, 2))
 	for _, p := range m.Parameters.List {

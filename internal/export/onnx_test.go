@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
-	"errors"
 	"io/fs"
 	"maps"
 	"os"
@@ -13,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/onnx/onnxtest"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -35,18 +35,12 @@ func TestStructure(t *testing.T) {
 		t.Fatalf("%d golden folders, %v", len(folders), err)
 	}
 	for _, config := range folders {
-		m, err := sft.Load(filepath.Dir(config))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(sft.Load(filepath.Dir(config)))(t)
 		models[filepath.Base(filepath.Dir(config))] = m
 	}
 	for name, m := range models {
 		t.Run(name, func(t *testing.T) {
-			file, err := ONNX(m)
-			if err != nil {
-				t.Fatal(err)
-			}
+			file := must.Get(ONNX(m))(t)
 			if again, err := ONNX(m); err != nil || !bytes.Equal(file, again) {
 				t.Error("the bytes differ from one time to the next")
 			}
@@ -65,10 +59,7 @@ func TestStructure(t *testing.T) {
 					t.Errorf("%s is missing", p.Name)
 					continue
 				}
-				want, err := binary.Append(nil, binary.LittleEndian, m.Parameters.Slice(m.Weights, p))
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := must.Get(binary.Append(nil, binary.LittleEndian, m.Parameters.Slice(m.Weights, p)))(t)
 				if !bytes.Equal(x.Data, want) || !slices.EqualFunc(x.Shape, p.Shape, func(a uint64, b int) bool { return a == uint64(b) }) {
 					t.Errorf("%s has shape %v, want shape %v, or other elements", p.Name, x.Shape, p.Shape)
 				}
@@ -86,19 +77,13 @@ func TestMetadata(t *testing.T) {
 		c.Task, c.LabelNames, c.Thresholds = sft.MultiLabel, []string{"a", "b,\"", "ü"}, []float64{0.1, 0.5, 1}
 		c.InputWindow, c.PadTokenID = &sft.InputWindow{Length: 40, Policy: "head"}, new(int32(0))
 	})
-	file, err := ONNX(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(ONNX(m))(t)
 	want := map[string]string{"task": "multi-label", "vocab_size": "5", "max_length": "40", "input_window": "40", "pad_token_id": "0",
 		"label_names": `["a","b,\"","ü"]`, "thresholds": "[0.1,0.5,1]", "tokenizer": `{"type":"dna"}`}
 	if got := onnxtest.Read(t, file).Metadata; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
-	file, err = ONNX(fresh(t, func(c *sft.Config) { nodes(c, "order") }))
-	if err != nil {
-		t.Fatal(err)
-	}
+	file = must.Get(ONNX(fresh(t, func(c *sft.Config) { nodes(c, "order") })))(t)
 	want = map[string]string{"task": "classification", "feature_names": `["mass","charge","ring"]`, "edge_feature_names": `["order"]`,
 		"max_length": "1048576", "tokenizer": `{"type":"none"}`}
 	if got := onnxtest.Read(t, file).Metadata; !maps.Equal(got, want) {
@@ -122,13 +107,8 @@ func TestUncovered(t *testing.T) {
 	if err := PyTorch(m, dir); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
-	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("a refused model has left its folder: %v", err)
-	}
-	text, err := json.Marshal(small())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.FailWith(t, fs.ErrNotExist, "a refused model has left its folder")(os.Stat(dir))
+	text := must.Get(json.Marshal(small()))(t)
 	text = append(bytes.TrimSuffix(text, []byte("}")), []byte(`,"positions":"learned"}`)...)
 	if got, err := refusedKeys(text); err != nil || !slices.Equal(got, []string{"positions: expected no such key"}) {
 		t.Errorf("%q, %v", got, err)

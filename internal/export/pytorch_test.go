@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -26,17 +27,12 @@ func TestPyTorch(t *testing.T) {
 	var names, folders []string
 	folder := func(name string, m *sft.Model, expected string) {
 		to := filepath.Join(dir, strings.ReplaceAll(name, " ", "_"))
-		if err := PyTorch(m, to); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, PyTorch(m, to))
 		names, folders, args = append(names, name), append(folders, to), append(args, to, expected)
 	}
 	for _, name := range []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv", "conv_post", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"} {
 		expected := filepath.Join(goldens, name)
-		m, err := sft.Load(expected)
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(sft.Load(expected))(t)
 		folder(name, m, expected)
 	}
 	for name, change := range variants {
@@ -88,31 +84,18 @@ func TestPyTorch(t *testing.T) {
 // checkTuned: the weights that PyTorch has written are read bit for bit.
 func checkTuned(t *testing.T, folder, tuned string) {
 	t.Helper()
-	if err := os.Rename(tuned, filepath.Join(folder, weightsFile)); err != nil {
-		t.Fatal(err)
-	}
-	m, err := FromPyTorch(folder)
-	if err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(filepath.Join(folder, weightsFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Rename(tuned, filepath.Join(folder, weightsFile)))
+	m := must.Get(FromPyTorch(folder))(t)
+	text := must.Get(os.ReadFile(filepath.Join(folder, weightsFile)))(t)
 	back := filepath.Join(t.TempDir(), "model")
-	if err := m.Save(back); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, m.Save(back))
 	again, err := sft.Load(back)
 	if err != nil || again.Config.AutoMap != nil || !slices.Equal(again.Weights, m.Weights) {
 		t.Errorf("%s: %v, the weights that were saved are others", folder, err)
 	}
 	// Every tensor is in the file of PyTorch as a run of the same bytes.
 	for _, p := range m.Parameters.List {
-		raw, err := binary.Append(nil, binary.LittleEndian, m.Parameters.Slice(m.Weights, p))
-		if err != nil {
-			t.Fatal(err)
-		}
+		raw := must.Get(binary.Append(nil, binary.LittleEndian, m.Parameters.Slice(m.Weights, p)))(t)
 		if !bytes.Contains(text, raw) {
 			t.Errorf("%s: the bytes of %s are not those of the file", folder, p.Name)
 		}
@@ -123,14 +106,9 @@ func checkTuned(t *testing.T, folder, tuned string) {
 func TestPyTorchRefuses(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	testenv.NeedTorch(t)
-	m, err := sft.Load(filepath.Join(goldens, "graphs"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(sft.Load(filepath.Join(goldens, "graphs")))(t)
 	dir := filepath.Join(t.TempDir(), "graphs")
-	if err := PyTorch(m, dir); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, PyTorch(m, dir))
 	out, err := exec.CommandContext(t.Context(), testenv.Python, "testdata/refuse.py", dir).CombinedOutput()
 	want := `features is missing: the model reads features, edges, edge_features
 input_ids was given: the model reads features, edges, edge_features
@@ -155,9 +133,7 @@ func TestPyTorchFolder(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) { c.Extra = json.RawMessage(`{"command":"x"}`) })
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	for range 2 {
-		if err := PyTorch(m, dir); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, PyTorch(m, dir))
 	}
 	back, err := FromPyTorch(dir)
 	if err != nil || !slices.Equal(back.Weights, m.Weights) || back.Config.Extra != nil || back.Config.AutoMap != nil {
@@ -165,51 +141,30 @@ func TestPyTorchFolder(t *testing.T) {
 	}
 	// As PyTorch writes weights, which have no checksum then: they are not written over.
 	weights := filepath.Join(dir, "model.safetensors")
-	ours, err := os.ReadFile(weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	ours := must.Get(os.ReadFile(weights))(t)
 	tuned := bytes.Replace(ours, []byte(`"sftseq.checksum"`), []byte(`"sftseq.checksun"`), 1)
-	if err := os.WriteFile(weights, tuned, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := PyTorch(m, dir); err == nil || !strings.Contains(err.Error(), "model.safetensors: expected the weights of an earlier export, found those that PyTorch has written") {
-		t.Errorf("%v", err)
-	}
+	must.Succeed(t, os.WriteFile(weights, tuned, 0o666))
+	must.Fail(t, "model.safetensors: expected the weights of an earlier export, found those that PyTorch has written")(PyTorch(m, dir))
 	if kept, err := os.ReadFile(weights); err != nil || !bytes.Equal(kept, tuned) {
 		t.Errorf("weights that PyTorch has written are gone, %v", err)
 	}
-	if err := os.WriteFile(weights, ours, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(weights, ours, 0o666))
 	read, err := sft.Load(dir)
 	if err != nil || string(bytes.Join(bytes.Fields(read.Config.AutoMap), nil)) != autoMap {
 		t.Errorf("%v, auto_map is %s", err, read.Config.AutoMap)
 	}
 	other := t.TempDir()
-	if err := m.Save(other); err != nil {
-		t.Fatal(err)
-	}
-	if err := PyTorch(m, other); err == nil || !strings.Contains(err.Error(), "expected a new folder, an empty one or an earlier export, found config.json in it") {
-		t.Errorf("%v", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if err := PyTorch(m, dir); err == nil || !strings.Contains(err.Error(), "found notes.txt in it") {
-		t.Errorf("%v", err)
-	}
+	must.Succeed(t, m.Save(other))
+	must.Fail(t, "expected a new folder, an empty one or an earlier export, found config.json in it")(PyTorch(m, other))
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666))
+	must.Fail(t, "found notes.txt in it")(PyTorch(m, dir))
 }
 
 func writeLines[T any](t *testing.T, path string, lines []T) {
 	t.Helper()
 	var text bytes.Buffer
 	for _, l := range lines {
-		if err := json.NewEncoder(&text).Encode(l); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.NewEncoder(&text).Encode(l))
 	}
-	if err := os.WriteFile(path, text.Bytes(), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, text.Bytes(), 0o666))
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -58,10 +59,7 @@ func TestGoldens(t *testing.T) {
 	for _, expected := range folders {
 		dir := filepath.Dir(expected)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
-			m, err := sft.Load(dir)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := must.Get(sft.Load(dir))(t)
 			got := onRuntime(t, m, readLines[line](t, filepath.Join(dir, "inputs.jsonl")))
 			for i, want := range readLines[answer](t, expected) {
 				compare(t, want.ID, "logits", got[i].Logits, want.Logits, 1e-5)
@@ -145,17 +143,11 @@ func compare(t *testing.T, id int, what string, got, want []float32, tolerance f
 // onProcessor is what the program says of lines.
 func onProcessor(t *testing.T, m *sft.Model, lines []line) (out []answer) {
 	t.Helper()
-	s, err := sft.NewScorer(m, cpu.New(1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
 	defer s.Close()
 	for _, l := range lines {
 		window := func(tokens []int32) []int32 {
-			tokens, err := m.Config.Window(tokens)
-			if err != nil {
-				t.Fatal(err)
-			}
+			tokens = must.Get(m.Config.Window(tokens))(t)
 			return tokens
 		}
 		var a answer
@@ -164,9 +156,7 @@ func onProcessor(t *testing.T, m *sft.Model, lines []line) (out []answer) {
 			tokens := [][]int32{window(l.Tokens)}
 			filled, err := s.Fill(t.Context(), tokens)
 			embedded, err2 := s.Embeddings(t.Context(), tokens)
-			if err := errors.Join(err, err2); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, errors.Join(err, err2))
 			a.Logits, a.Embedding = slices.Concat(filled[0]...), embedded[0]
 			for at, token := range tokens[0] {
 				if token == *m.Config.MaskTokenID {
@@ -184,13 +174,8 @@ func onProcessor(t *testing.T, m *sft.Model, lines []line) (out []answer) {
 			default:
 				e.A = window(l.Tokens)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			outputs, err := s.Examples(t.Context(), []seq.Example{e})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
+			outputs := must.Get(s.Examples(t.Context(), []seq.Example{e}))(t)
 			a.Logits, a.Numbers = outputs[0].Logits, outputs[0].Numbers
 			if a.Embedding = outputs[0].Embeddings[0]; l.A != nil {
 				a.A, a.B, a.Embedding = a.Embedding, outputs[0].Embeddings[1], nil
@@ -206,9 +191,7 @@ func onRuntime(t *testing.T, m *sft.Model, lines []line) []answer {
 	t.Helper()
 	var in strings.Builder
 	for _, l := range lines {
-		if err := json.NewEncoder(&in).Encode(l); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.NewEncoder(&in).Encode(l))
 	}
 	answers := answered(t, m, in.String())
 	if len(answers) != len(lines) {
@@ -220,14 +203,9 @@ func onRuntime(t *testing.T, m *sft.Model, lines []line) []answer {
 // answered is onRuntime of the text of lines.
 func answered(t *testing.T, m *sft.Model, text string) []answer {
 	t.Helper()
-	file, err := ONNX(m)
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(ONNX(m))(t)
 	path := filepath.Join(t.TempDir(), "model.onnx")
-	if err := os.WriteFile(path, file, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, file, 0o666))
 	var stderr bytes.Buffer
 	command := exec.CommandContext(t.Context(), "node", runner, path)
 	command.Stdin, command.Stderr = strings.NewReader(text), &stderr
@@ -240,10 +218,7 @@ func answered(t *testing.T, m *sft.Model, text string) []answer {
 
 func readLines[T any](t *testing.T, path string) []T {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
 	return decode[T](t, f)
 }

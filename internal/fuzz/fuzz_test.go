@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -122,15 +123,11 @@ func TestCounted(t *testing.T) {
 func TestTool(t *testing.T) {
 	const variable = "SFTSEQ_TEST_TOOL"
 	if os.Getenv(variable) != "" {
-		if err := tool([]string{os.Getenv(variable), "-p", os.Getenv("SFTSEQ_TEST_PACKAGE"), "-d=libfuzzer", "-o", "x"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, tool([]string{os.Getenv(variable), "-p", os.Getenv("SFTSEQ_TEST_PACKAGE"), "-d=libfuzzer", "-o", "x"}))
 		return
 	}
 	compiler := filepath.Join(t.TempDir(), "compile")
-	if err := os.WriteFile(compiler, []byte("#!/bin/sh\necho \"args: $*\"\n"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(compiler, []byte("#!/bin/sh\necho \"args: $*\"\n"), 0o777))
 	for name, want := range map[string]string{"net/http": "args: -p net/http -o x\n", "github.com/sftseq/sftseq/seq": "args: -p github.com/sftseq/sftseq/seq -d=libfuzzer -o x\n"} {
 		c := exec.Command(os.Args[0], "-test.run=^TestTool$")
 		c.Env = append(os.Environ(), variable+"="+compiler, "SFTSEQ_TEST_PACKAGE="+name)

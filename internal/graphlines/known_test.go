@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -17,9 +18,7 @@ import (
 func readKnown(t *testing.T, k *Known, lines string) (out []seq.Example, err error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "g.jsonl")
-	if err := os.WriteFile(path, []byte(lines), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(lines), 0o666))
 	err = k.Read(context.Background(), path, nil, func(e seq.Example) error {
 		out = append(out, e)
 		return nil

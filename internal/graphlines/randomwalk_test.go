@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -64,9 +65,7 @@ func TestWalkDense(t *testing.T) {
 	for _, e := range x.Edges {
 		matrix[e.Source][e.Target] += 1 / degree[e.Source]
 	}
-	if err := AppendWalk(t.Context(), x.Features, x.Edges, steps); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, AppendWalk(t.Context(), x.Features, x.Edges, steps))
 	power = matrix
 	for k := range steps {
 		for i := range n {
@@ -98,9 +97,7 @@ func TestWalkVanishes(t *testing.T) {
 		}
 	}
 	// A node of the chain is reached once from each before it, and has dead+2 edges.
-	if err := AppendWalkWithin(t.Context(), x.Features, x.Edges, steps, chain*chain/2*(dead+2)); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, AppendWalkWithin(t.Context(), x.Features, x.Edges, steps, chain*chain/2*(dead+2)))
 }
 
 // TestWithin: walks end when they have taken all the additions that they may.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -19,14 +20,8 @@ var fixtures = []string{"bert", "gpt2", "llama2", "llama3", "t5"}
 
 func parsed(t testing.TB, name string) *Tokenizer {
 	t.Helper()
-	text, err := os.ReadFile("testdata/" + name + ".json")
-	if err != nil {
-		t.Fatal(err)
-	}
-	tokenizer, err := Parse(text)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
+	text := must.Get(os.ReadFile("testdata/" + name + ".json"))(t)
+	tokenizer := must.Get(Parse(text))(t, name)
 	return tokenizer
 }
 
@@ -38,17 +33,12 @@ type sample struct {
 
 func samples(t testing.TB) (all []sample) {
 	t.Helper()
-	text, err := os.ReadFile("testdata/ids.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile("testdata/ids.jsonl"))(t)
 	lines := bufio.NewScanner(bytes.NewReader(text))
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var s sample
-		if err := json.Unmarshal(lines.Bytes(), &s); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(lines.Bytes(), &s))
 		all = append(all, s)
 	}
 	if len(all) < 100 {
@@ -89,10 +79,7 @@ func TestDecode(t *testing.T) {
 		"llama2": " Good films, naïve 日本語?", "t5": " Good films, naïve 日本語?", "bert": "good films , naive 日 本 語 ?",
 	} {
 		tokenizer := parsed(t, name)
-		ids, err := tokenizer.Encode("Good films, naïve 日本語?")
-		if err != nil {
-			t.Fatal(err)
-		}
+		ids := must.Get(tokenizer.Encode("Good films, naïve 日本語?"))(t)
 		if got := tokenizer.Decode(ids); got != want {
 			t.Errorf("%s: expected %q, found %q", name, want, got)
 		}
@@ -103,9 +90,7 @@ func TestDecode(t *testing.T) {
 }
 
 func TestNotUTF8(t *testing.T) {
-	if _, err := parsed(t, "gpt2").Encode("a\xffb"); err == nil || !strings.Contains(err.Error(), "UTF-8") {
-		t.Errorf("%v", err)
-	}
+	must.Fail(t, "UTF-8")(parsed(t, "gpt2").Encode("a\xffb"))
 }
 
 // TestManyMarks: what the library of normal forms would join otherwise is refused.
@@ -114,9 +99,7 @@ func TestManyMarks(t *testing.T) {
 	if _, err := tokenizer.Encode("e" + strings.Repeat("\u0301", mostMarks-1)); err != nil {
 		t.Error(err)
 	}
-	if _, err := tokenizer.Encode("e" + strings.Repeat("\u0301", 2*mostMarks)); err == nil || !strings.Contains(err.Error(), "marks in a row") {
-		t.Errorf("%v", err)
-	}
+	must.Fail(t, "marks in a row")(tokenizer.Encode("e" + strings.Repeat("\u0301", 2*mostMarks)))
 }
 
 // TestAddedTokens: with space that they take, in normalized text or as they are.
@@ -124,10 +107,7 @@ func TestAddedTokens(t *testing.T) {
 	text := `{"version":"1.0","normalizer":{"type":"Lowercase"},"pre_tokenizer":{"type":"WhitespaceSplit"},
 		"model":{"type":"WordLevel","vocab":{"?":0,"a":1,"b":2},"unk_token":"?"},"added_tokens":[
 		{"id":3,"content":"<m>","lstrip":true},{"id":4,"content":"<r>","rstrip":true},{"id":5,"content":"AB","normalized":true},{"id":6,"content":"<m>>"}]}`
-	tokenizer, err := Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokenizer := must.Get(Parse([]byte(text)))(t)
 	// The ids of tokenizers 0.23.2.
 	for text, want := range map[string][]int32{"a  <m> b": {1, 3, 2}, "a<m>>b": {1, 6, 2}, "aB a b": {5, 1, 2}, "<r>  a x": {4, 1, 0}, "<M>": {0}} {
 		if ids, err := tokenizer.Encode(text); err != nil || !slices.Equal(ids, want) {
@@ -184,22 +164,15 @@ func TestRefuses(t *testing.T) {
 			t.Errorf("%.80s: expected an error with %q, found %v", text, want, err)
 		}
 	}
-	if _, err := Parse(make([]byte, MaxFile+1)); err == nil || !strings.Contains(err.Error(), "64 MiB") {
-		t.Errorf("%v", err)
-	}
+	must.Fail(t, "64 MiB")(Parse(make([]byte, MaxFile+1)))
 }
 
 // TestGrowth: replacements that would fill the memory are an error.
 func TestGrowth(t *testing.T) {
 	doubled := strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"aa"},`, 60)
 	text := `{"version":"1.0","normalizer":{"type":"Sequence","normalizers":[` + strings.TrimSuffix(doubled, ",") + `]},"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
-	tokenizer, err := Parse([]byte(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := tokenizer.Encode("a"); err == nil || !strings.Contains(err.Error(), "too much") {
-		t.Errorf("%v", err)
-	}
+	tokenizer := must.Get(Parse([]byte(text)))(t)
+	must.Fail(t, "too much")(tokenizer.Encode("a"))
 }
 
 // TestScore: the numbers of vocabularies read as in the library, not to the nearest.
@@ -216,19 +189,14 @@ func TestScore(t *testing.T) {
 	}
 	for _, text := range []string{`"1"`, "null", "1e309", "1e99999"} {
 		var s score
-		if err := s.UnmarshalJSON([]byte(text)); err == nil {
-			t.Errorf("%s: no error", text)
-		}
+		must.Fail(t, "", text)(s.UnmarshalJSON([]byte(text)))
 	}
 }
 
 // FuzzParse: no file and no text may panic or hang.
 func FuzzParse(f *testing.F) {
 	for _, name := range fixtures {
-		text, err := os.ReadFile("testdata/" + name + ".json")
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must.Get(os.ReadFile("testdata/" + name + ".json"))(f)
 		f.Add(text, "The film isn't \u00e9 good <0x41> [SEP]\n")
 	}
 	f.Fuzz(func(t *testing.T, file []byte, text string) {

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func dropped(x *Index) int64 {
@@ -25,18 +27,11 @@ func indexOf(t testing.TB, n int) (data []byte, ends []int64, items map[string]I
 	ends, items = []int64{x.Size()}, map[string]Item{}
 	for k := range n {
 		i := itemOf(k)
-		if err := x.Add(i)(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, x.Add(i)())
 		ends, items[i.ID] = append(ends, x.Size()), i
 	}
-	if err := x.Close(); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, x.Close())
+	data = must.Get(os.ReadFile(path))(t)
 	return data, ends, items
 }
 
@@ -44,9 +39,7 @@ func indexOf(t testing.TB, n int) (data []byte, ends []int64, items map[string]I
 func opened(t testing.TB, data []byte) (*Index, error) {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "x.arrow")
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, data, 0o666))
 	x, err := Open(path, Options{Model: "m", Size: size})
 	if err == nil {
 		t.Cleanup(func() { x.Close() })
@@ -97,9 +90,7 @@ func TestDropped(t *testing.T) {
 	torn := bytes.Clone(data[:ends[3]]) // without the mark, as a power cut leaves it
 	torn[ends[3]-20] ^= 1
 	for n := 1; n <= 3; n++ {
-		if err := os.WriteFile(path, torn, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, torn, 0o666))
 		x := open(t, path)
 		expect(t, x, items)
 		bytes, kept := x.Dropped()
@@ -107,10 +98,7 @@ func TestDropped(t *testing.T) {
 			t.Errorf("%d bytes dropped, kept in %q; want %d, %q", bytes, kept, ends[3]-ends[2], want)
 		}
 		x.Close()
-		text, err := os.ReadFile(kept)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(kept))(t)
 		if want := slices.Concat(data[:ends[0]], torn[ends[2]:]); !slices.Equal(text, want) {
 			t.Errorf("%d bytes are kept, want %d", len(text), len(want))
 		}
@@ -128,25 +116,16 @@ func TestDropped(t *testing.T) {
 // mark of the group before, which it is written over, says that nothing was acknowledged.
 func TestTornGroup(t *testing.T) {
 	data, ends, items := indexOf(t, 2)
-	_, batch, err := encode(Options{Model: "m", Size: size}, []row{{Item: itemOf(7)}, {Item: itemOf(8)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	_, batch := must.Get2(encode(Options{Model: "m", Size: size}, []row{{Item: itemOf(7)}, {Item: itemOf(8)}}))(t)
 	// The disk wrote the second batch of the group, and not the first.
 	torn := slices.Concat(data[:ends[2]], mark(ends[2]), make([]byte, len(batch)-markBytes), batch)
-	x, err := opened(t, torn)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(opened(t, torn))(t)
 	expect(t, x, items)
 	if n, kept := x.Dropped(); n != int64(2*len(batch)-markBytes) || kept == "" {
 		t.Errorf("%d bytes dropped, kept in %q", n, kept)
 	}
 	// Of zeros alone there is nothing to keep.
-	x, err = opened(t, slices.Concat(data[:ends[2]], make([]byte, 700)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	x = must.Get(opened(t, slices.Concat(data[:ends[2]], make([]byte, 700))))(t)
 	expect(t, x, items)
 	if n, kept := x.Dropped(); n != 700 || kept != "" {
 		t.Errorf("%d zeros dropped, kept in %q", n, kept)
@@ -157,9 +136,7 @@ func TestTornGroup(t *testing.T) {
 func TestWithoutMark(t *testing.T) {
 	data, ends, items := indexOf(t, 2)
 	path := filepath.Join(t.TempDir(), "x.arrow")
-	if err := os.WriteFile(path, data[:ends[2]], 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, data[:ends[2]], 0o666))
 	x := open(t, path)
 	expect(t, x, items)
 	if n, kept := x.Dropped(); n != 0 || kept != "" {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestFullDisk: a group that there is no room for is taken back, so that the next start
@@ -14,24 +16,16 @@ import (
 func TestFullDisk(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	x := open(t, path)
-	if err := x.Add(itemOf(1))(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, x.Add(itemOf(1))())
 	signal.Ignore(syscall.SIGXFSZ)
 	defer signal.Reset(syscall.SIGXFSZ)
 	var limit syscall.Rlimit
-	if err := syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, syscall.Getrlimit(syscall.RLIMIT_FSIZE, &limit))
 	full := limit
 	full.Cur = uint64(x.Size()) + 100 // a part of the group can be written
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &full))
 	err := x.Add(itemOf(2))()
-	if err := syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, syscall.Setrlimit(syscall.RLIMIT_FSIZE, &limit))
 	if err == nil || !strings.Contains(err.Error(), "file too large") {
 		t.Fatalf("error %v", err)
 	}
@@ -41,7 +35,5 @@ func TestFullDisk(t *testing.T) {
 	if n, kept := x.Dropped(); n != 0 || kept != "" {
 		t.Errorf("%d bytes dropped, kept in %q", n, kept)
 	}
-	if _, err := os.Stat(path + ".dropped-1"); err == nil {
-		t.Error("a part of a group was kept")
-	}
+	must.Fail(t, "", "a part of a group was kept")(os.Stat(path + ".dropped-1"))
 }

@@ -18,6 +18,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -25,10 +26,7 @@ const size = 4
 
 func open(t testing.TB, path string) *Index {
 	t.Helper()
-	x, err := Open(path, Options{Model: "m", Size: size})
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(Open(path, Options{Model: "m", Size: size}))(t)
 	t.Cleanup(func() { x.Close() })
 	return x
 }
@@ -69,10 +67,7 @@ func directly(piece func()) error {
 
 func found(t testing.TB, x *Index, vector []float32, k int) []Hit {
 	t.Helper()
-	hits, err := x.Search(vector, k, directly)
-	if err != nil {
-		t.Fatal(err)
-	}
+	hits := must.Get(x.Search(vector, k, directly))(t)
 	return hits
 }
 
@@ -112,17 +107,13 @@ func TestChanges(t *testing.T) {
 			}
 			want[i.ID] = i
 			wg.Go(func() {
-				if err := x.Add(i)(); err != nil {
-					t.Error(err)
-				}
+				must.Check(t, x.Add(i)())
 			})
 		}
 		wg.Wait()
 		shrunk, before = shrunk || x.Size() < before, x.Size()
 		if round%7 == 6 {
-			if err := x.Close(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, x.Close())
 			x = open(t, path)
 		}
 		expect(t, x, want)
@@ -138,15 +129,9 @@ func TestChanges(t *testing.T) {
 // batchRows are the rows of each record batch of a file, as any Arrow reader has them.
 func batchRows(t *testing.T, path string) (rows []int) {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
-	reader, err := ipc.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	reader := must.Get(ipc.NewReader(f))(t)
 	for reader.Next() {
 		rows = append(rows, int(reader.Record().NumRows()))
 	}
@@ -175,9 +160,7 @@ func TestLargeRemove(t *testing.T) {
 		ids = append(ids, item.ID)
 		wait = x.Add(item)
 	}
-	if err := wait(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, wait())
 	if unknown, err := x.Remove(append(ids, "none")); err != nil || !slices.Equal(unknown, []string{"none"}) {
 		t.Fatalf("%q, %v", unknown, err)
 	}
@@ -197,9 +180,7 @@ func TestOrder(t *testing.T) {
 		for n := range 20 {
 			wait = x.Add(Item{ID: "a", Tokens: []int32{int32(n)}, Vector: itemOf(n).Vector})
 		}
-		if err := wait(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, wait())
 		if h := found(t, x, []float32{1, 0, 0, 0}, 1); h[0].Tokens[0] != 19 {
 			t.Fatalf("round %d: %v", round, h)
 		}
@@ -214,22 +195,15 @@ func TestTornTail(t *testing.T) {
 	x := open(t, path)
 	ends := []int64{x.Size()}
 	for n := range 4 {
-		if err := x.Add(itemOf(n))(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, x.Add(itemOf(n))())
 		ends = append(ends, x.Size())
 	}
 	x.Close()
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(path))(t)
 	check := func(name string, data []byte, whole int) {
 		t.Helper()
 		path := filepath.Join(dir, "torn.arrow")
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, data, 0o666))
 		x, err := Open(path, Options{Model: "m", Size: size})
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
@@ -238,9 +212,7 @@ func TestTornTail(t *testing.T) {
 		if x.Len() != whole || dropped(x) != int64(len(data))-ends[whole] {
 			t.Fatalf("%s: %d items, %d bytes dropped; want %d, %d", name, x.Len(), dropped(x), whole, int64(len(data))-ends[whole])
 		}
-		if err := x.Add(itemOf(9))(); err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		must.Succeed(t, x.Add(itemOf(9))(), name)
 		x.Close()
 		if x, err = Open(path, Options{Model: "m", Size: size}); err != nil || x.Len() != whole+1 || dropped(x) != 0 {
 			t.Fatalf("%s: after one more, %v", name, err)
@@ -295,26 +267,18 @@ func TestOtherModel(t *testing.T) {
 		i.Tokens = append(i.Tokens, int32(n))
 		x.Add(i)
 	}
-	if err := x.Add(Item{ID: "last", Tokens: []int32{7}, Vector: make([]float32, size)})(); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(path, Options{Model: "m", Size: size}); err == nil || !strings.Contains(err.Error(), "another program") {
-		t.Error(err)
-	}
+	must.Succeed(t, x.Add(Item{ID: "last", Tokens: []int32{7}, Vector: make([]float32, size)})())
+	must.Fail(t, "another program")(Open(path, Options{Model: "m", Size: size}))
 	x.Close()
 	items := x.Len()
-	if _, err := Open(path, Options{Model: "n", Size: 2}); err == nil || !strings.Contains(err.Error(), "another model") {
-		t.Error(err)
-	}
+	must.Fail(t, "another model")(Open(path, Options{Model: "n", Size: 2}))
 	broken := errors.New("broken")
 	for _, other := range []Options{{Model: "n", Tokenizer: "t", Size: 2}, {Model: "n", Tokenizer: "t", Size: 2, Embed: func([][]int32) ([][]float32, error) { return nil, nil }}} {
 		if _, err := Open(path, other); err == nil || !strings.Contains(err.Error(), "whose tokenizer is") || strings.Contains(err.Error(), "--reembed") {
 			t.Error(err)
 		}
 	}
-	if _, err := Open(path, Options{Model: "n", Size: 2, Embed: func([][]int32) ([][]float32, error) { return nil, broken }}); !errors.Is(err, broken) {
-		t.Error(err)
-	}
+	must.FailWith(t, broken)(Open(path, Options{Model: "n", Size: 2, Embed: func([][]int32) ([][]float32, error) { return nil, broken }}))
 	o := Options{Model: "n", Size: 2, Embed: func(tokens [][]int32) (out [][]float32, err error) {
 		for _, s := range tokens {
 			out = append(out, []float32{1, float32(len(s))})
@@ -322,10 +286,7 @@ func TestOtherModel(t *testing.T) {
 		return out, nil
 	}}
 	for range 2 { // computed anew, then as it is
-		x, err := Open(path, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(Open(path, o))(t)
 		if x.Len() != items {
 			t.Errorf("%d items, want %d", x.Len(), items)
 		}
@@ -335,9 +296,7 @@ func TestOtherModel(t *testing.T) {
 	for name, text := range map[string]string{"empty": "", "text": "hello, this is text", "arrow": "ARROW1\x00\x00"} {
 		other := filepath.Join(t.TempDir(), name)
 		os.WriteFile(other, []byte(text), 0o666)
-		if _, err := Open(other, o); err == nil || !strings.Contains(err.Error(), "not an index") {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Fail(t, "not an index", name)(Open(other, o))
 	}
 }
 
@@ -357,13 +316,8 @@ func TestKill(t *testing.T) {
 	for round := range rounds {
 		c := exec.Command(os.Args[0], "-test.run=^TestKill$")
 		c.Env = append(os.Environ(), "SFTSEQ_TEST_INDEX="+path, fmt.Sprintf("SFTSEQ_TEST_FIRST=%d", round*1_000_000))
-		out, err := c.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := c.Start(); err != nil {
-			t.Fatal(err)
-		}
+		out := must.Get(c.StdoutPipe())(t)
+		must.Succeed(t, c.Start())
 		lines := bufio.NewScanner(out)
 		for n := 0; lines.Scan(); n++ {
 			acknowledged[lines.Text()] = true
@@ -411,9 +365,7 @@ func addForever(path string) {
 // added to and read again.
 func FuzzOpen(f *testing.F) {
 	head, batch, err := encode(Options{Model: "m", Size: size}, []row{{Item: itemOf(1)}, {Item: Item{ID: "x", Vector: make([]float32, size)}, removed: true}})
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, err)
 	f.Add([]byte{})
 	f.Add(head)
 	f.Add(slices.Concat(head, batch))
@@ -421,17 +373,13 @@ func FuzzOpen(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		defer testenv.FuzzLimits(t, 16<<20+500*len(data))()
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, data, 0o666))
 		x, err := Open(path, Options{Model: "m", Size: size})
 		if err != nil {
 			return
 		}
 		n := x.Len()
-		if err := x.Add(Item{ID: "new", Vector: make([]float32, size)})(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, x.Add(Item{ID: "new", Vector: make([]float32, size)})())
 		x.Close()
 		if x, err = Open(path, Options{Model: "m", Size: size}); err != nil || x.Len() < n {
 			t.Fatalf("%d items, were %d: %v", x.Len(), n, err)

@@ -6,21 +6,19 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestLinks: an index is open for one program at a time by whatever name, and a link
 // stays one when the file is written anew.
 func TestLinks(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.MkdirAll(filepath.Join(dir, "far", "away"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "far", "away"), 0o777))
 	path := filepath.Join(dir, "far", "away", "x.arrow")
 	names := []string{path}
 	for name, to := range map[string]string{"absolute": path, "relative": filepath.Join("far", "away", "x.arrow"), "chain": "relative", "folder": filepath.Join("far", "away")} {
-		if err := os.Symlink(to, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Symlink(to, filepath.Join(dir, name)))
 		names = append(names, filepath.Join(dir, name))
 	}
 	for n, name := range names {
@@ -35,17 +33,13 @@ func TestLinks(t *testing.T) {
 			}
 			x := open(t, name)
 			for _, other := range names {
-				if _, err := Open(other, Options{Model: "m", Size: size}); err == nil || !strings.Contains(err.Error(), "another program") {
-					t.Errorf("%s while %s is open: %v", other, name, err)
-				}
+				must.Fail(t, "another program", other, "while", name, "is open")(Open(other, Options{Model: "m", Size: size}))
 			}
 			var wait func() error
 			for range compactFrom + 10 {
 				wait = x.Add(itemOf(1))
 			}
-			if err := wait(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, wait())
 			x.Close()
 			if info, err := os.Stat(path); err != nil || info.Size() > 2000*size*4 {
 				t.Errorf("%s: %+v, %v", name, info, err)
@@ -62,21 +56,15 @@ func TestLinks(t *testing.T) {
 			t.Errorf("%s is no link any more", name)
 		}
 	}
-	if err := os.Symlink("loop", filepath.Join(dir, "loop")); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open(filepath.Join(dir, "loop"), Options{Model: "m", Size: size}); err == nil {
-		t.Error("a link to itself is opened")
-	}
+	must.Succeed(t, os.Symlink("loop", filepath.Join(dir, "loop")))
+	must.Fail(t, "", "a link to itself is opened")(Open(filepath.Join(dir, "loop"), Options{Model: "m", Size: size}))
 }
 
 // TestFailed: what the disk refuses is told once, and by every change after it.
 func TestFailed(t *testing.T) {
 	var told []error
 	x, err := Open(filepath.Join(t.TempDir(), "x.arrow"), Options{Model: "m", Size: size, Failed: func(err error) { told = append(told, err) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if err := x.Add(itemOf(1))(); err != nil || x.Failure() != nil {
 		t.Fatal(err)
 	}
@@ -89,9 +77,7 @@ func TestFailed(t *testing.T) {
 			}
 		}
 	}
-	if _, err := x.Remove([]string{"1"}); !errors.Is(err, os.ErrClosed) {
-		t.Error(err)
-	}
+	must.FailWith(t, os.ErrClosed)(x.Remove([]string{"1"}))
 	x.Close()
 	if len(told) != 1 || told[0] != x.Failure() {
 		t.Errorf("told %v", told)

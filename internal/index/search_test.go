@@ -8,14 +8,14 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func TestSearch(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	for id, v := range map[string][]float32{"b": {2, 0, 0, 0}, "a": {1, 0, 0, 0}, "c": {1, 1, 0, 0}, "d": {-1, 0, 0, 0}, "zero": {0, 0, 0, 0}} {
-		if err := x.Add(Item{ID: id, Vector: v})(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, x.Add(Item{ID: id, Vector: v})())
 	}
 	var got []string
 	for _, h := range found(t, x, []float32{3, 0, 0, 0}, 4) {
@@ -28,12 +28,8 @@ func TestSearch(t *testing.T) {
 		t.Errorf("%d of none", n)
 	}
 	unwanted := errors.New("nobody wants it")
-	if _, err := x.Search([]float32{1, 0, 0, 0}, 1, func(func()) error { return unwanted }); !errors.Is(err, unwanted) {
-		t.Error(err)
-	}
-	if err := x.Add(Item{ID: "e", Vector: []float32{1}})(); err == nil {
-		t.Error("a vector of another size was taken")
-	}
+	must.FailWith(t, unwanted)(x.Search([]float32{1, 0, 0, 0}, 1, func(func()) error { return unwanted }))
+	must.Fail(t, "", "a vector of another size was taken")(x.Add(Item{ID: "e", Vector: []float32{1}})())
 }
 
 // TestSearchKeepsTheBest: those that are found are the best of all, in their order.
@@ -48,9 +44,7 @@ func TestSearchKeepsTheBest(t *testing.T) {
 		return v
 	}
 	for n := range 200 {
-		if err := x.Add(Item{ID: fmt.Sprint(n), Vector: vector()})(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, x.Add(Item{ID: fmt.Sprint(n), Vector: vector()})())
 	}
 	for range 20 {
 		query := vector()
@@ -79,9 +73,7 @@ func TestSearchOfASnapshot(t *testing.T) {
 	for n := range count {
 		add(n)
 	}
-	if err := add(count)(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, add(count)())
 	query := vector()
 	want := found(t, x, query, count+1)
 	got, err := x.Search(query, count+1, func(piece func()) error {
@@ -89,9 +81,7 @@ func TestSearchOfASnapshot(t *testing.T) {
 			add(random.IntN(count + 1)) // replaced
 			add(count + 1 + random.IntN(100))
 		}
-		if _, err := x.Remove([]string{fmt.Sprint(random.IntN(count + 1)), fmt.Sprint(random.IntN(count + 1))}); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(x.Remove([]string{fmt.Sprint(random.IntN(count + 1)), fmt.Sprint(random.IntN(count + 1))}))(t)
 		piece()
 		return nil
 	})
@@ -108,9 +98,7 @@ func TestCosineRange(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
 	for n := range 500 {
 		i := itemOf(n)
-		if err := x.Add(Item{ID: "a", Vector: i.Vector})(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, x.Add(Item{ID: "a", Vector: i.Vector})())
 		away := slices.Clone(i.Vector)
 		for k := range away {
 			away[k] *= -1

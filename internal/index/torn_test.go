@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // disk is a file whose writes may reach the disk in any order, by sectors, until they are
@@ -68,13 +70,8 @@ func TestTornAnywhere(t *testing.T) {
 			ids = append(ids, i.ID)
 		}
 	}
-	if err := last(); err != nil {
-		t.Fatal(err)
-	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, last())
+	data := must.Get(os.ReadFile(path))(t)
 	random := rand.New(rand.NewPCG(21, 9))
 	var images [][]byte
 	d, writes := &disk{file: x.file, durable: data}, 0
@@ -89,22 +86,15 @@ func TestTornAnywhere(t *testing.T) {
 		}
 	}
 	x.file = d
-	if _, err := x.Remove(ids); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(x.Remove(ids))(t)
 	for n := range 3 {
-		if err := x.Add(itemOf(count + n))(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, x.Add(itemOf(count+n))())
 	}
 	if batches := (removed + maxBatch - 1) / maxBatch; writes != batches+1+2*3 {
 		t.Errorf("%d writes", writes)
 	}
 	for n, image := range images {
-		torn, err := opened(t, image)
-		if err != nil {
-			t.Fatalf("image %d of %d: %v", n, len(images), err)
-		}
+		torn := must.Get(opened(t, image))(t, "image", n, "of", len(images))
 		for n := removed; n < count; n++ {
 			if _, ok := torn.items.at[fmt.Sprint(n)]; !ok {
 				t.Fatalf("image %d: item %d is gone", n, n)

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -170,10 +171,7 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
 		defer testenv.FuzzLimits(t, 1<<20+500*len(text))()
-		got, err := read(NewReader(bytes.NewReader(text), 8))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := must.Get(read(NewReader(bytes.NewReader(text), 8)))(t)
 		var want []string
 		for i, line := range bytes.Split(text, []byte("\n")) {
 			line = bytes.TrimSuffix(line, []byte("\r"))

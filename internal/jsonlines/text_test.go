@@ -8,6 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/rope"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
@@ -63,9 +64,7 @@ func FuzzJSON(f *testing.F) {
 		case '{':
 			var want map[string]json.RawMessage
 			known := map[string]bool{}
-			if err := json.Unmarshal(value, &want); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, json.Unmarshal(value, &want))
 			for name := range want {
 				known[name] = true
 			}
@@ -78,9 +77,7 @@ func FuzzJSON(f *testing.F) {
 			}
 		case '[':
 			var got, want []json.RawMessage
-			if err := json.Unmarshal(value, &want); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, json.Unmarshal(value, &want))
 			for e := range Elements(value) {
 				got = append(got, e)
 			}
@@ -89,9 +86,7 @@ func FuzzJSON(f *testing.F) {
 			}
 		case '"':
 			var want string
-			if err := json.Unmarshal(value, &want); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, json.Unmarshal(value, &want))
 			whole := AppendText(nil, value)
 			alone := rope.LoneSurrogate(whole) >= 0
 			if text, err := Text(value); (err != nil) != alone || err == nil && text != want {

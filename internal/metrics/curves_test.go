@@ -6,6 +6,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // tallyOf has rows of two classes with margins.
@@ -13,9 +15,7 @@ func tallyOf(t *testing.T, classes []int, margins ...float32) *Tally {
 	t.Helper()
 	y := NewTally(2)
 	for i, m := range margins {
-		if err := y.Add(classes[i], []float32{0, m}, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, y.Add(classes[i], []float32{0, m}, 1))
 	}
 	return y
 }
@@ -67,9 +67,7 @@ func TestCurvesByDefinition(t *testing.T) {
 				logits[c] = float32(random.IntN(4))
 			}
 			labels, p = append(labels, random.IntN(classes)), append(p, Softmax(logits))
-			if err := y.Add(labels[len(labels)-1], logits, 1); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, y.Add(labels[len(labels)-1], logits, 1))
 		}
 		curves := y.Curves()
 		var areas []float64
@@ -214,9 +212,7 @@ func TestLogOdds(t *testing.T) {
 	}
 	y := NewTally(3)
 	for i, top := range []float32{400, 300} { // both probabilities are 1
-		if err := y.Add(i, []float32{top, 0, 0}, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, y.Add(i, []float32{top, 0, 0}, 1))
 	}
 	if c := y.Curves()[0]; c.AUC != 1 {
 		t.Errorf("AUC %v", c.AUC)
@@ -229,9 +225,7 @@ func TestManyClasses(t *testing.T) {
 	for i := range 60 {
 		logits := make([]float32, mostRanked+1)
 		logits[i%7] = 1
-		if err := y.Add(i%5, logits, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, y.Add(i%5, logits, 1))
 	}
 	if r := y.Report(); y.odds != nil || y.Curves() != nil || r.MacroAUC != nil || r.Classes[0].AUC != nil || r.Classes[0].F1 == nil {
 		t.Errorf("%d odds, %+v", len(y.odds), r)
@@ -244,9 +238,7 @@ func TestClasses(t *testing.T) {
 	for _, r := range [][2]int{{0, 0}, {0, 0}, {0, 1}, {1, 1}, {2, 0}} { // class, answer
 		logits := make([]float32, 4)
 		logits[r[1]] = 9
-		if err := y.Add(r[0], logits, 1); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, y.Add(r[0], logits, 1))
 	}
 	text := ""
 	show := func(v *float64) string {
@@ -276,9 +268,7 @@ func TestInfiniteLogits(t *testing.T) {
 	for _, logits := range [][]float32{{inf, inf, 1}, {inf, 1, 2}, {1, -inf, 2}} {
 		y := NewTally(3)
 		for class := range 3 {
-			if err := y.Add(class, logits, 1); err == nil {
-				t.Errorf("%v: no error", logits)
-			}
+			must.Fail(t, "", logits)(y.Add(class, logits, 1))
 		}
 		y.Report() // and ends
 	}

@@ -4,6 +4,8 @@ import (
 	"math"
 	"reflect"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func near(a, b float64) bool { return math.Abs(a-b) < 1e-6 }
@@ -15,9 +17,7 @@ func tally(t *testing.T, classes int, rows []struct {
 	t.Helper()
 	y := NewTally(classes)
 	for _, r := range rows {
-		if err := y.Add(r.class, r.logits, r.length); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, y.Add(r.class, r.logits, r.length))
 	}
 	return y.Report()
 }
@@ -89,9 +89,7 @@ func TestByLength(t *testing.T) {
 	y := NewTally(2)
 	for i := range 10 {
 		// Lengths 10, 10, 10, 13, …, 19; the odd rows are wrong.
-		if err := y.Add(i%2, []float32{1, 0}, 10+max(0, i)*min(1, i/3)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, y.Add(i%2, []float32{1, 0}, 10+max(0, i)*min(1, i/3)))
 	}
 	want := []LengthBin{{10, 10, 3, 2. / 3}, {13, 13, 1, 0}, {14, 15, 2, .5}, {16, 17, 2, .5}, {18, 19, 2, .5}}
 	if got := y.Report().ByLength; !reflect.DeepEqual(got, want) {
@@ -108,13 +106,9 @@ func TestEdges(t *testing.T) {
 		y.Add(2, []float32{0, 0}, 1), y.Add(-1, []float32{0, 0}, 1), y.Add(0, []float32{0}, 1),
 		y.Add(0, []float32{float32(math.NaN()), 0}, 1), y.Add(0, []float32{float32(math.Inf(1)), 0}, 1),
 	} {
-		if bad == nil {
-			t.Error("no error")
-		}
+		must.Fail(t, "")(bad)
 	}
-	if err := y.Add(1, []float32{1000, -1000}, 1); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, y.Add(1, []float32{1000, -1000}, 1))
 	if r := y.Report(); r.Loss != 2000 || r.AUC != nil || r.CalibrationError != 1 {
 		t.Errorf("%+v", r)
 	}

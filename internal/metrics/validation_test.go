@@ -4,6 +4,8 @@ import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestValidationIsTally: what models are compared by is what eval says of them.
@@ -21,9 +23,7 @@ func TestValidationIsTally(t *testing.T) {
 				class = random.IntN(2)
 			}
 			v.Add(class, logits)
-			if err := y.Add(class, logits, 1); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, y.Add(class, logits, 1))
 		}
 		r := y.Report()
 		auc, ok := v.AUC()

@@ -1,18 +1,29 @@
 // Package must holds the assertions about errors that tests share. It is a package of its own because the tests
 // of every other package import it, and so it imports none of them.
+//
+// The context of an assertion names the case in its message.
 package must
 
 import (
+	"errors"
 	"fmt"
 	"strings"
 	"testing"
 )
 
 // Succeed ends the test if err is not nil.
-func Succeed(t testing.TB, err error) {
+func Succeed(t testing.TB, err error, context ...any) {
 	t.Helper()
 	if err != nil {
-		t.Fatal(err)
+		t.Fatal(append(context, err)...)
+	}
+}
+
+// Check fails the test, but goes on, if err is not nil.
+func Check(t testing.TB, err error, context ...any) {
+	t.Helper()
+	if err != nil {
+		t.Error(append(context, err)...)
 	}
 }
 
@@ -20,33 +31,48 @@ func Succeed(t testing.TB, err error) {
 // the value otherwise:
 //
 //	file := must.Get(os.Open(path))(t)
-func Get[T any](value T, err error) func(testing.TB) T {
-	return func(t testing.TB) T {
+func Get[T any](value T, err error) func(t testing.TB, context ...any) T {
+	return func(t testing.TB, context ...any) T {
 		t.Helper()
-		Succeed(t, err)
+		Succeed(t, err, context...)
 		return value
 	}
 }
 
 // Get2 is Get for a call with two results and an error.
-func Get2[A, B any](a A, b B, err error) func(testing.TB) (A, B) {
-	return func(t testing.TB) (A, B) {
+func Get2[A, B any](a A, b B, err error) func(t testing.TB, context ...any) (A, B) {
+	return func(t testing.TB, context ...any) (A, B) {
 		t.Helper()
-		Succeed(t, err)
+		Succeed(t, err, context...)
 		return a, b
 	}
 }
 
 // Fail takes the results of a call, the last of which is its error. The test fails, but goes on, unless the error
-// contains the text want. The context names the case in the message:
+// contains the text want; every error contains "":
 //
 //	must.Fail(t, "no space left", format)(w.Close())
 func Fail(t testing.TB, want string, context ...any) func(results ...any) {
 	return func(results ...any) {
 		t.Helper()
-		err, _ := results[len(results)-1].(error)
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Error(fmt.Sprintln(context...) + fmt.Sprintf("found the error %v, expected one that contains %q", err, want))
+		if err := last(results); err == nil || !strings.Contains(err.Error(), want) {
+			t.Error(append(context, fmt.Sprintf("found the error %v, expected one that contains %q", err, want))...)
 		}
 	}
+}
+
+// FailWith is Fail for an error that is target or wraps it.
+func FailWith(t testing.TB, target error, context ...any) func(results ...any) {
+	return func(results ...any) {
+		t.Helper()
+		if err := last(results); !errors.Is(err, target) {
+			t.Error(append(context, fmt.Sprintf("found the error %v, expected %v", err, target))...)
+		}
+	}
+}
+
+// last returns the error of a call's results.
+func last(results []any) error {
+	err, _ := results[len(results)-1].(error)
+	return err
 }

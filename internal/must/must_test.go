@@ -2,52 +2,56 @@ package must
 
 import (
 	"errors"
-	"strings"
+	"fmt"
+	"io"
 	"testing"
 )
 
 // recorder records what an assertion reports in place of failing the test that calls it.
 type recorder struct {
 	testing.TB
-	fatal, failed string
+	ended, failed string
 }
 
 func (r *recorder) Helper()           {}
-func (r *recorder) Fatal(args ...any) { r.fatal = args[0].(error).Error() }
-func (r *recorder) Error(args ...any) { r.failed = args[0].(string) }
+func (r *recorder) Fatal(args ...any) { r.ended = fmt.Sprint(args...) }
+func (r *recorder) Error(args ...any) { r.failed = fmt.Sprint(args...) }
 
-// TestAssertions: each assertion passes on the result that it expects and fails on every other.
+// TestAssertions: each assertion passes on the result that it expects and reports every other.
 func TestAssertions(t *testing.T) {
-	broken := errors.New("the disk is full")
-	for _, err := range []error{nil, broken} {
-		for name, assert := range map[string]func(t testing.TB){
-			"Succeed": func(t testing.TB) { Succeed(t, err) },
-			"Get": func(t testing.TB) {
-				if got := Get("a", err)(t); got != "a" {
-					t.Fatal(errors.New(got))
-				}
-			},
-			"Get2": func(t testing.TB) {
-				if a, b := Get2("a", 2, err)(t); a != "a" || b != 2 {
-					t.Fatal(errors.New(a))
-				}
-			},
-		} {
-			r := &recorder{}
-			if assert(r); (r.fatal == broken.Error()) != (err != nil) || err == nil && r.fatal != "" {
-				t.Errorf("%s of %v: reported %q", name, err, r.fatal)
+	broken := fmt.Errorf("disk full: %w", io.ErrShortWrite)
+	for name, c := range map[string]struct {
+		assert        func(t testing.TB, err error)
+		ended, failed string // what is reported of broken
+		ofNil         string // what is reported of nil
+	}{
+		"Succeed": {func(t testing.TB, err error) { Succeed(t, err, "case") }, "case" + broken.Error(), "", ""},
+		"Check":   {func(t testing.TB, err error) { Check(t, err) }, "", broken.Error(), ""},
+		"Get": {func(t testing.TB, err error) {
+			if got := Get("a", err)(t, "case"); got != "a" {
+				t.Error(got)
 			}
-		}
-	}
-	for _, c := range []struct {
-		err    error
-		want   string
-		passes bool
-	}{{broken, "disk is full", true}, {broken, "denied", false}, {nil, "", false}} {
-		r := &recorder{}
-		Fail(r, c.want, "case", 7)("value", c.err)
-		if (r.failed == "") != c.passes || !c.passes && !strings.HasPrefix(r.failed, "case 7\nfound the error ") {
-			t.Errorf("%v, expected %q: reported %q", c.err, c.want, r.failed)
+		}, "case" + broken.Error(), "", ""},
+		"Get2": {func(t testing.TB, err error) {
+			if a, b := Get2("a", 2, err)(t); a != "a" || b != 2 {
+				t.Error(a, b)
+			}
+		}, broken.Error(), "", ""},
+		"Fail of its text": {func(t testing.TB, err error) { Fail(t, "disk full")("value", err) }, "", "",
+			`found the error <nil>, expected one that contains "disk full"`},
+		"Fail of any text": {func(t testing.TB, err error) { Fail(t, "")(err) }, "", "", `found the error <nil>, expected one that contains ""`},
+		"Fail of another text": {func(t testing.TB, err error) { Fail(t, "denied", "case")(err) }, "",
+			`casefound the error disk full: short write, expected one that contains "denied"`, `casefound the error <nil>, expected one that contains "denied"`},
+		"FailWith what it wraps": {func(t testing.TB, err error) { FailWith(t, io.ErrShortWrite)(0, err) }, "", "",
+			"found the error <nil>, expected short write"},
+		"FailWith another": {func(t testing.TB, err error) { FailWith(t, io.EOF)(err) }, "",
+			"found the error disk full: short write, expected EOF", "found the error <nil>, expected EOF"},
+	} {
+		r, ofNil := &recorder{}, &recorder{}
+		c.assert(r, broken)
+		c.assert(ofNil, error(nil))
+		if r.ended != c.ended || r.failed != c.failed || ofNil.ended != "" || ofNil.failed != c.ofNil {
+			t.Error(name, errors.Join(errors.New(r.ended), errors.New(r.failed), errors.New(ofNil.ended), errors.New(ofNil.failed)))
 		}
 	}
 }

@@ -6,9 +6,9 @@ import (
 	"math"
 	"runtime"
 	"slices"
-	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/onnx"
 	"github.com/sftseq/sftseq/internal/onnx/onnxtest"
 )
@@ -27,10 +27,7 @@ func line() *onnx.Graph {
 // TestGraph: a file says what was built, with each constant and each weight once, and every
 // time the same bytes.
 func TestGraph(t *testing.T) {
-	file, err := line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}}))(t)
 	again, err := line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}})
 	if err != nil || !bytes.Equal(file, again) {
 		t.Error("the bytes differ from one time to the next")
@@ -77,9 +74,7 @@ func TestMemory(t *testing.T) {
 	}
 	file, err := g.Model("weights", "", nil)
 	runtime.ReadMemStats(&after)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	if made := int(after.TotalAlloc - before.TotalAlloc); made > len(file)+1<<20 {
 		t.Errorf("%d bytes allocated for a file of %d", made, len(file))
 	}
@@ -92,7 +87,5 @@ func TestTooLarge(t *testing.T) {
 	for i := range 1 << 9 {
 		g.Weight(fmt.Sprint(i), []int{len(data)}, data)
 	}
-	if _, err := g.Model("weights", "", nil); err == nil || !strings.Contains(err.Error(), "an ONNX file holds at most 2147483647") {
-		t.Error(err)
-	}
+	must.Fail(t, "an ONNX file holds at most 2147483647")(g.Model("weights", "", nil))
 }

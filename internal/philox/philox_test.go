@@ -5,14 +5,13 @@ import (
 	"encoding/json"
 	"os"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestGolden compares with words computed outside this program.
 func TestGolden(t *testing.T) {
-	file, err := os.Open("testdata/philox.jsonl")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(os.Open("testdata/philox.jsonl"))(t)
 	defer file.Close()
 	lines := bufio.NewScanner(file)
 	n := 0
@@ -22,18 +21,14 @@ func TestGolden(t *testing.T) {
 			E, Tower, Layer, Stream, Example, Step uint32
 			Words                                  [4]uint32
 		}
-		if err := json.Unmarshal(lines.Bytes(), &want); err != nil {
-			t.Fatalf("line %d: %v", n+1, err)
-		}
+		must.Succeed(t, json.Unmarshal(lines.Bytes(), &want), "line", n+1)
 		counter := Counter(want.E, want.Tower, want.Layer, want.Stream, want.Example, want.Step)
 		if got := Words(want.Seed, counter); got != want.Words {
 			t.Errorf("line %d: %s: got %d", n+1, lines.Text(), got)
 		}
 		n++
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, lines.Err())
 	if n != 60 {
 		t.Errorf("testdata/philox.jsonl has %d lines, want 60", n)
 	}

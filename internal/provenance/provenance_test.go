@@ -9,16 +9,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
 func TestPath(t *testing.T) {
 	for _, name := range []string{"\xff\xfe", "it's\xe9", "größe", "", "plain/dir", `{"base64":"YQ=="}`} {
-		text, err := json.Marshal(struct{ P Path }{Path(name)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(struct{ P Path }{Path(name)}))(t)
 		var back struct{ P Path }
 		if err := json.Unmarshal(text, &back); err != nil || string(back.P) != name {
 			t.Errorf("%q became %s and %q (%v)", name, text, back.P, err)
@@ -28,9 +26,7 @@ func TestPath(t *testing.T) {
 	if err := json.Unmarshal([]byte(`"data/größe"`), &old); err != nil || old != "data/größe" {
 		t.Errorf("a path of before: %q, %v", old, err)
 	}
-	if err := json.Unmarshal([]byte(`{"base64":"?"}`), &old); err == nil {
-		t.Error("no base64 was taken")
-	}
+	must.Fail(t, "", "no base64 was taken")(json.Unmarshal([]byte(`{"base64":"?"}`), &old))
 }
 
 // TestMoveEnd: the command of a run whose end was moved repeats all of it.
@@ -58,9 +54,7 @@ func TestMoveEnd(t *testing.T) {
 	} {
 		from := &sft.Checkpoint{Config: &sft.Config{}, State: c.state, Settings: c.old}
 		p := Provenance{Command: c.command, Settings: c.old}
-		if err := p.MoveEnd(from, &c.new, goOn); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, p.MoveEnd(from, &c.new, goOn))
 		stored, err := Of(from.Config)
 		if err != nil || stored.Command != c.want || p.Command != c.want || !Same(stored.Settings, c.new) {
 			t.Errorf("%s: %q, stored %q with %+v, want %q; error %v", c.name, p.Command, stored.Command, stored.Settings, c.want, err)
@@ -105,19 +99,11 @@ func TestFound(t *testing.T) {
 			t.Errorf("an empty directory: %v, error %v", from, err)
 		}
 	}
-	if _, err := find(true, true); err == nil || !strings.Contains(err.Error(), "holds no run to resume") {
-		t.Errorf("nothing to resume: %v", err)
-	}
-	if err := os.WriteFile(filepath.Join(dir, "metrics.jsonl"), nil, 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := find(false, true); err == nil || !strings.Contains(err.Error(), "holds a metrics.jsonl that is not of a run") {
-		t.Errorf("a file of something else: %v", err)
-	}
+	must.Fail(t, "holds no run to resume", "nothing to resume")(find(true, true))
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "metrics.jsonl"), nil, 0o666))
+	must.Fail(t, "holds a metrics.jsonl that is not of a run", "a file of something else")(find(false, true))
 	broken := filepath.Join(dir, "last", "checkpoint.safetensors")
-	if err := errors.Join(os.Mkdir(filepath.Dir(broken), 0o777), os.WriteFile(broken, []byte("a file of another program"), 0o666)); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(os.Mkdir(filepath.Dir(broken), 0o777), os.WriteFile(broken, []byte("a file of another program"), 0o666)))
 	if _, err := find(false, true); err == nil || !strings.HasPrefix(err.Error(), dir+" holds something else: "+broken+": ") {
 		t.Errorf("a checkpoint that is none: %v", err)
 	}
@@ -130,9 +116,7 @@ func TestFound(t *testing.T) {
 func TestStarts(t *testing.T) {
 	dir := t.TempDir()
 	for _, step := range []int{7, 0, 5, 9} { // the first is of a run that was there before
-		if err := AddStart(dir, Start{Step: step, Device: "cpu"}); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, AddStart(dir, Start{Step: step, Device: "cpu"}))
 	}
 	starts, err := ReadStarts(dir)
 	if err != nil || len(starts) != 3 || starts[0].Step != 0 || starts[2].Step != 9 {
@@ -142,12 +126,8 @@ func TestStarts(t *testing.T) {
 		t.Errorf("no file: %+v, error %v", starts, err)
 	}
 	path := filepath.Join(dir, StartsFile)
-	if err := os.WriteFile(path, []byte("{}\n7\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := ReadStarts(dir); err == nil || !strings.Contains(err.Error(), path+":2: expected a JSON object") {
-		t.Errorf("error %v", err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte("{}\n7\n"), 0o666))
+	must.Fail(t, path+":2: expected a JSON object")(ReadStarts(dir))
 }
 
 // TestEnded: a run has ended where no step and no evaluation is left.

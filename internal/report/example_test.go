@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -26,10 +27,7 @@ func explanation(n, heavy int) *sft.Explanation {
 
 func tokenizer(t *testing.T, spec string) tokenizers.Tokenizer {
 	t.Helper()
-	out, err := tokenizers.New(json.RawMessage(spec))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(tokenizers.New(json.RawMessage(spec)))(t)
 	return out
 }
 
@@ -37,14 +35,8 @@ func tokenizer(t *testing.T, spec string) tokenizers.Tokenizer {
 func texts(t *testing.T, spec, text string) string {
 	t.Helper()
 	k := tokenizer(t, spec)
-	tokens, err := k.Encode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	v, err := newSequenceView(k, tokens, explanation(len(tokens), 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := must.Get(k.Encode(text))(t)
+	v := must.Get(newSequenceView(k, tokens, explanation(len(tokens), 1)))(t)
 	var out []string
 	for _, p := range v.Text {
 		word := p.Text
@@ -80,10 +72,7 @@ func TestLongText(t *testing.T) {
 		tokens[i] = 'a' + 1
 	}
 	tokens[50_000] = 'X' + 1
-	v, err := newSequenceView(k, tokens, explanation(n, 50_000))
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(newSequenceView(k, tokens, explanation(n, 50_000)))(t)
 	shown, out, found := 0, 0, false
 	for _, p := range v.Text {
 		shown, out = shown+len(p.Text), out+p.LeftOut
@@ -103,10 +92,7 @@ func TestPicture(t *testing.T) {
 	for i := range tokens {
 		tokens[i] = int32(i % 256)
 	}
-	v, err := newSequenceView(tokenizers.Pixel{}, tokens, explanation(len(tokens), 77))
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(newSequenceView(tokenizers.Pixel{}, tokens, explanation(len(tokens), 77)))(t)
 	if v.Picture == nil || v.Strip != nil || v.Text != nil || len(v.Picture.Panels) != 3 {
 		t.Fatalf("%+v", v)
 	}
@@ -116,10 +102,7 @@ func TestPicture(t *testing.T) {
 		if err != nil || !found {
 			t.Fatal(err)
 		}
-		img, err := png.Decode(bytes.NewReader(data))
-		if err != nil {
-			t.Fatal(err)
-		}
+		img := must.Get(png.Decode(bytes.NewReader(data)))(t)
 		r, g, b, _ = img.At(token%32, token/32).RGBA()
 		return r >> 8, g >> 8, b >> 8
 	}
@@ -158,10 +141,7 @@ func TestShortSequences(t *testing.T) {
 func TestIDs(t *testing.T) {
 	var r Run
 	tokens := []int32{7, 300, 12}
-	v, err := newSequenceView(r.decoder(), tokens, explanation(len(tokens), 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	v := must.Get(newSequenceView(r.decoder(), tokens, explanation(len(tokens), 1)))(t)
 	var shown []string
 	for _, p := range v.Text {
 		shown = append(shown, p.Text)

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -66,9 +67,7 @@ func TestManyNodeTags(t *testing.T) {
 		t.Errorf("%d hidden tags, %d panels", v.HiddenTags, len(v.Rows[0].Panels))
 	}
 	var page strings.Builder
-	if err := Write(&page, []Run{run}, Rule{}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Write(&page, []Run{run}, Rule{}))
 	for _, want := range []string{"there is no picture of", "2 tags of fewer tokens are not shown", "macro F1 of tags"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)

@@ -10,6 +10,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -22,10 +23,7 @@ func testRun(t *testing.T, name string, hidden int) Run {
 	t.Helper()
 	c := &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 257, NumLabels: 2, HiddenSize: hidden, NumLayers: 1,
 		LabelNames: []string{hostile, "plain"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
-	extra, err := json.Marshal(map[string]any{"command": hostile, "settings": map[string]any{"batch": 8}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	extra := must.Get(json.Marshal(map[string]any{"command": hostile, "settings": map[string]any{"batch": 8}}))(t)
 	c.Extra = extra
 	m := &sft.Metrics{Torn: true, Validation: []sft.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.4)}, {Step: 40, Loss: 0.7, Accuracy: new(0.5)}}}
 	for step := 10; step <= 40; step += 10 {
@@ -33,9 +31,7 @@ func testRun(t *testing.T, name string, hidden int) Run {
 	}
 	tally := metrics.NewTally(2)
 	for i := range 10 {
-		if err := tally.Add(i%2, []float32{float32(i), 3}, 10+i); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, tally.Add(i%2, []float32{float32(i), 3}, 10+i))
 	}
 	tokens := make([]int32, len(hostile))
 	pooling := make([]float32, len(tokens))
@@ -51,19 +47,14 @@ func testRun(t *testing.T, name string, hidden int) Run {
 func write(t *testing.T, runs ...Run) string {
 	t.Helper()
 	var out bytes.Buffer
-	if err := Write(&out, runs, Rule{Rows: "By rule.", Tags: "By another rule."}); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Write(&out, runs, Rule{Rows: "By rule.", Tags: "By another rule."}))
 	return out.String()
 }
 
 // elements calls f with every element of a page, and returns its text.
 func elements(t *testing.T, page string, f func(n *html.Node)) (text string) {
 	t.Helper()
-	root, err := html.Parse(strings.NewReader(page))
-	if err != nil {
-		t.Fatal(err)
-	}
+	root := must.Get(html.Parse(strings.NewReader(page)))(t)
 	for n := range root.Descendants() {
 		if n.Type == html.ElementNode {
 			f(n)
@@ -170,9 +161,7 @@ func TestManyClasses(t *testing.T) {
 	for i := range 56 { // of the classes from 26 on there is one row, of the others two
 		logits := make([]float32, 30)
 		logits[min(i%30, 20)] = 1 // the classes from 21 on are mistaken for 20
-		if err := tally.Add(i%30, logits, 5); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, tally.Add(i%30, logits, 5))
 	}
 	c := newClasses(&sft.Config{NumLabels: 30}, tally.Report())
 	if c.Rows != nil || len(c.Mistakes) != 9 || c.Mistakes[0] != (mistake{"21", "20", 2}) || c.Mistakes[8] != (mistake{"29", "20", 1}) {
@@ -183,12 +172,9 @@ func TestManyClasses(t *testing.T) {
 // TestConfigTable: keys of either run are there, in their order, and values as they are.
 func TestConfigTable(t *testing.T) {
 	config := func(text string) *sft.Config { return &sft.Config{Extra: json.RawMessage(text)} }
-	table, err := newConfigTable([]Run{
+	table := must.Get(newConfigTable([]Run{
 		{Config: config(`{"b":"","a":null,"settings":{"rate":0.001,"stages":[{"steps":2},3]},"long":"` + strings.Repeat("ä", 500) + `"}`)},
-		{Config: config(`{"b":"","settings":{"rate":0.001,"stages":[{"steps":2},4],"new":"x"}}`)}})
-	if err != nil {
-		t.Fatal(err)
-	}
+		{Config: config(`{"b":"","settings":{"rate":0.001,"stages":[{"steps":2},4],"new":"x"}}`)}}))(t)
 	got := ""
 	for _, i := range []int{0, 2} {
 		for _, r := range table.Groups[i].Rows {

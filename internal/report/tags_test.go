@@ -9,6 +9,7 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -39,10 +40,7 @@ func drawn(segments []segment) string {
 // that are answered; of a long row what is near the ends of spans.
 func TestTagExample(t *testing.T) {
 	const text = "Zoë saw Oslo"
-	bytes, err := tokenizer(t, `{"type":"byte"}`).Encode(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	bytes := must.Get(tokenizer(t, `{"type":"byte"}`).Encode(text))(t)
 	labels, answers := []metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 9, End: 13, Type: "LOC"}}, []metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 5, End: 13, Type: "LOC"}}
 	v := newTagExampleView(tokenizer(t, `{"type":"byte"}`), &TagExample{Row: 3, Tokens: bytes, Labels: labels, Answers: answers})
 	if got, want := drawn(v.Labels), "[Zoë|PER found] saw [Oslo|LOC missed]"; got != want {
@@ -55,10 +53,7 @@ func TestTagExample(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 	words := tokenizer(t, `{"type":"listops"}`)
-	tokens, err := words.Encode("[MAX 2 9 ]")
-	if err != nil {
-		t.Fatal(err)
-	}
+	tokens := must.Get(words.Encode("[MAX 2 9 ]"))(t)
 	v = newTagExampleView(words, &TagExample{Tokens: tokens, Labels: []metrics.Span{{Start: 1, End: 3, Type: "N"}}})
 	if got, want := drawn(v.Labels), "[MAX [2 9|N missed] ]"; got != want {
 		t.Errorf("%s, want %s", got, want)

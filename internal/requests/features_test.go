@@ -11,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/molecule"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -18,10 +19,7 @@ import (
 // TestFeaturesOfLines: a line has as many finite numbers for each token as the model has
 // features; null, and what else is none, is an error with its place.
 func TestFeaturesOfLines(t *testing.T) {
-	config, err := sft.ReadConfig("../../sft/testdata/golden/clouds/config.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/clouds/config.json"))(t)
 	one := make([]string, len(config.FeatureNames))
 	for i := range one {
 		one[i] = fmt.Sprint(i)
@@ -54,10 +52,7 @@ func TestFeaturesOfLines(t *testing.T) {
 // graphParser reads requests of the golden model of graphs.
 func graphParser(t *testing.T) (*Parser, *sft.Config) {
 	t.Helper()
-	config, err := sft.ReadConfig("../../sft/testdata/golden/graphs/config.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/graphs/config.json"))(t)
 	return NewParser(config, "", "f", 1), config
 }
 

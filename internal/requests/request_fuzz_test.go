@@ -8,6 +8,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/molecule"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -25,14 +26,8 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add([]byte(line))
 	}
-	config, err := sft.ReadConfig("../../sft/testdata/golden/pre/config.json")
-	if err != nil {
-		f.Fatal(err)
-	}
-	graphs, err := sft.ReadConfig("../../sft/testdata/golden/graphs/config.json")
-	if err != nil {
-		f.Fatal(err)
-	}
+	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/pre/config.json"))(f)
+	graphs := must.Get(sft.ReadConfig("../../sft/testdata/golden/graphs/config.json"))(f)
 	molecular := *graphs
 	molecular.FeatureNames, molecular.EdgeFeatureNames = append(slices.Clip(molecule.AtomFeatureNames), graphlines.WalkNames(2)...), molecule.BondFeatureNames
 	p, q, m := NewParser(config, "", "f", 1), NewParser(graphs, "", "f", 1), NewParser(&molecular, "", "f", 1)
@@ -65,13 +60,9 @@ func FuzzRequest(f *testing.F) {
 		if len(r.Sequences) != 1 || r.Lengths[0] != len(r.Sequences[0]) {
 			t.Fatalf("%+v", r)
 		}
-		if err := config.CheckTokens(r.Sequences[0]); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, config.CheckTokens(r.Sequences[0]))
 		var want map[string]json.RawMessage
-		if err := json.Unmarshal(line, &want); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(line, &want))
 		var tokens []int32
 		if json.Unmarshal(want["tokens"], &tokens) == nil && tokens != nil && !slices.Equal(tokens, r.Sequences[0]) {
 			t.Fatalf("%v, want %v", r.Sequences[0], tokens)

@@ -6,16 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // TestUnknownTokenizer: a model of a tokenizer that this version does not know takes
 // tokens, and says why it takes no text.
 func TestUnknownTokenizer(t *testing.T) {
-	config, err := sft.ReadConfig("../../sft/testdata/golden/pre/config.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/pre/config.json"))(t)
 	config.Tokenizer = json.RawMessage(`{"type":"runes"}`)
 	p := NewParser(config, "", "f", 1)
 	if r := p.Parse([]byte(`{"text":"1"}`), 1, nil); r.Failure == nil || r.Failure.Code != CodeParams || !strings.Contains(r.Failure.Message, `tokenizer type "runes" is not known`) {
@@ -28,10 +26,7 @@ func TestUnknownTokenizer(t *testing.T) {
 
 // TestHalfCharacters: half of a surrogate pair is no text, and is not made another one.
 func TestHalfCharacters(t *testing.T) {
-	config, err := sft.ReadConfig("../../sft/testdata/golden/pre/config.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/pre/config.json"))(t)
 	config.LabelNames = []string{"\ufffd", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
 	p := NewParser(config, "", "f", 1)
 	r := p.Parse([]byte(`{"id":"\ud800","text":"1 \ud83d"}`), 1, nil)
@@ -50,10 +45,7 @@ func TestHalfCharacters(t *testing.T) {
 
 // TestRequestOutlivesLine: what answers a line is its own, though the line is read over.
 func TestRequestOutlivesLine(t *testing.T) {
-	config, err := sft.ReadConfig("../../sft/testdata/golden/pre/config.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/pre/config.json"))(t)
 	line := []byte(`{"id":"abc","text":"1","label":7}`)
 	r := NewParser(config, "", "f", 1).Parse(line, 1, nil)
 	clear(line)
@@ -65,10 +57,7 @@ func TestRequestOutlivesLine(t *testing.T) {
 // TestFieldsOfMethods: a line that has its sequence as only a method takes it is told what
 // a line takes; beside a sequence such a field is passed over.
 func TestFieldsOfMethods(t *testing.T) {
-	config, err := sft.ReadConfig("../../sft/testdata/golden/pre/config.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/pre/config.json"))(t)
 	p := NewParser(config, "", "f", 1)
 	const expected = "f:1: expected tokens or text, found bytes, which only the methods of sftseq serve take"
 	if r := p.Parse([]byte(`{"id":3,"bytes":"W01BWCAyIDkgXQ=="}`), 1, nil); r.Failure == nil || r.Failure.Message != expected || string(r.ID) != "3" {
@@ -84,10 +73,7 @@ func TestFieldsOfMethods(t *testing.T) {
 
 // TestNumbersOfLines: lines of a regression have the model's numbers, or say what is missing.
 func TestNumbersOfLines(t *testing.T) {
-	config, err := sft.ReadConfig("../../sft/testdata/golden/regression/config.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/regression/config.json"))(t)
 	p := NewParser(config, "", "f", 1)
 	examples, err := Labelled(strings.NewReader(`{"tokens":[1],"numbers":[0.5,-2]}`), p, 1<<10)
 	if err != nil || len(examples) != 1 || len(examples[0].Numbers) != 2 || examples[0].Numbers[1] != -2 {
@@ -101,8 +87,6 @@ func TestNumbersOfLines(t *testing.T) {
 		`{"tokens":[1],"numbers":{"mass":1}}`: `f:1: numbers: expected a list or an object of ["mass" "charge"]: "charge" is missing`, `{"tokens":[1],"numbers":{"mass":1,"charge":"x"}}`: "number 1: expected a number, found \"x\"",
 		`{"tokens":[1],"numbers":{"mass":1,"charge":2,"mass":3}}`: "the field mass occurs twice", `{"tokens":[1],"numbers":{"mass":1,"charge":[2,3]}}`: "number 1: expected a number",
 		`{"tokens":[1],"numbers":"x"}`: "found \"x\"", `{"tokens":[1],"numbers":[1,1e99]}`: "f:1: numbers: expected", `{"tokens":[1],"numbers":[1,null]}`: "number 1: expected a number, found null"} {
-		if _, err := Labelled(strings.NewReader(line), p, 1<<10); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, expected %q", line, err, want)
-		}
+		must.Fail(t, want, line)(Labelled(strings.NewReader(line), p, 1<<10))
 	}
 }

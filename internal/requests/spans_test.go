@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -60,15 +61,11 @@ func TestSpans(t *testing.T) {
 		t.Errorf("%v, %v", tags, err)
 	}
 	for want, value := range map[string]string{"one for each of the 2 tokens, found [1]": `[1]`, "index 1: label: expected 0 to 2": `[1,3]`, "found 7": `7`} {
-		if _, err := parseTags(c, json.RawMessage(value), 2); err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("%s: %v, want %s", value, err, want)
-		}
+		must.Fail(t, want, value)(parseTags(c, json.RawMessage(value), 2))
 	}
 	o := tag(0)
 	o.Logits[1] = float32(math.NaN())
-	if _, err := NewSpans(c, p.Parse([]byte(`{"text":"a"}`), 1, nil), o); err == nil || !strings.Contains(err.Error(), "not finite") {
-		t.Error(err)
-	}
+	must.Fail(t, "not finite")(NewSpans(c, p.Parse([]byte(`{"text":"a"}`), 1, nil), o))
 }
 
 // TestSpansOfBytes: a byte that is not UTF-8 is a character of its own, and many of them take
@@ -86,10 +83,7 @@ func TestSpansOfBytes(t *testing.T) {
 		n := len(x.text)
 		r := &Request{Sequences: [][]int32{make([]int32, n)}, Lengths: []int{n}}
 		p.Locate(r, x.text, n)
-		s, err := NewSpans(c, r, tag(x.tags...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := must.Get(NewSpans(c, r, tag(x.tags...)))(t)
 		at := 0
 		for i, tag := range x.tags {
 			if tag != 1 {
@@ -106,10 +100,7 @@ func TestSpansOfBytes(t *testing.T) {
 // located are the tokenizers whose tokens have places.
 func located(t *testing.T) (out []tokenizers.Tokenizer) {
 	for _, spec := range []string{`{"type":"byte"}`, `{"type":"dna"}`, `{"type":"words","words":["a"]}`} {
-		x, err := tokenizers.Open(json.RawMessage(spec), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(tokenizers.Open(json.RawMessage(spec), ""))(t)
 		out = append(out, x)
 	}
 	return out
@@ -129,10 +120,7 @@ func TestOffsetsOfHead(t *testing.T) {
 	}
 	for _, x := range located(t) {
 		for _, text := range texts {
-			all, err := tokenizers.Offsets(x, text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			all := must.Get(tokenizers.Offsets(x, text))(t)
 			for _, n := range []int{0, 1, 2, len(all) / 2, len(all) - 1, len(all), len(all) + 1, random.IntN(len(all) + 1)} {
 				n = max(n, 0)
 				if got := offsets(x, text, n); !slices.Equal(got, all[:min(n, len(all))]) {
@@ -168,7 +156,5 @@ func TestLocateLittle(t *testing.T) {
 	p := NewParser(c, "", "f", 1)
 	r := &Request{Sequences: [][]int32{{1, 2}}, Lengths: []int{2}}
 	p.Locate(r, "a", 2)
-	if _, err := NewSpans(c, r, tag(1, 2)); err == nil || !strings.Contains(err.Error(), "the places of 2 tokens") {
-		t.Error(err)
-	}
+	must.Fail(t, "the places of 2 tokens")(NewSpans(c, r, tag(1, 2)))
 }

@@ -1,8 +1,9 @@
 package rope
 
 import (
-	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestText: either unit has its own places, and only in bytes a character may not be cut.
@@ -24,13 +25,9 @@ func TestText(t *testing.T) {
 			t.Errorf("UTF-16 %v: a cut at %d: %v", c.utf16, middle, err)
 		}
 		for _, bad := range [][2]int{{-1, 0}, {2, 1}, {0, x.Length() + 1}} {
-			if err := x.Within(bad[0], bad[1]); err == nil || !strings.Contains(err.Error(), "expected a range within") {
-				t.Errorf("UTF-16 %v: %v: %v", c.utf16, bad, err)
-			}
+			must.Fail(t, "expected a range within", "UTF-16", c.utf16, bad)(x.Within(bad[0], bad[1]))
 		}
-		if err := x.Within(c.start, c.end); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, x.Within(c.start, c.end))
 		if at := x.Edit(c.start, c.end, []byte("éc")); at != c.behind || x.String() != "aécb" || x.Length() != c.len {
 			t.Errorf("UTF-16 %v: %q of length %d, behind the edit %d", c.utf16, x.String(), x.Length(), at)
 		}

@@ -8,19 +8,16 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // written is a file as Write makes it.
 func written(t testing.TB, tensors []Tensor, metadata map[string]string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model")
-	if err := Write(path, tensors, metadata); err != nil {
-		t.Fatal(err)
-	}
-	b, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Write(path, tensors, metadata))
+	b := must.Get(os.ReadFile(path))(t)
 	return b
 }
 
@@ -40,10 +37,7 @@ func someTensors(n int) []Tensor {
 func TestEveryDamagedByte(t *testing.T) {
 	tensors, metadata := someTensors(64), map[string]string{"sftseq.run": `{"step":12}`, "text": noDigits}
 	whole := written(t, tensors, metadata)
-	again, back, err := readBytes(whole)
-	if err != nil {
-		t.Fatal(err)
-	}
+	again, back := must.Get2(readBytes(whole))(t)
 	expectTensors(t, again, tensors)
 	if len(back) != 2 || back["text"] != noDigits {
 		t.Errorf("metadata %q", back)
@@ -119,10 +113,7 @@ func BenchmarkRead(b *testing.B) {
 // BenchmarkWrite computes the checksum of 64 MB, and the bytes that are written.
 func BenchmarkWrite(b *testing.B) {
 	tensors := someTensors(8 << 20)
-	header, err := encodeHeader(tensors, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
+	header := must.Get(encodeHeader(tensors, nil))(b)
 	b.Run("checksum", func(b *testing.B) {
 		b.SetBytes(64 << 20)
 		for b.Loop() {

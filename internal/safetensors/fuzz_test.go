@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -25,17 +26,10 @@ func FuzzRead(f *testing.F) {
 		if err == nil {
 			header, err = withChecksum(header, tensors)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		copied := bytes.NewBuffer(header)
-		if err := writeData(copied, tensors); err != nil {
-			t.Fatal(err)
-		}
-		again, _, err := readBytes(copied.Bytes())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, writeData(copied, tensors))
+		again, _ := must.Get2(readBytes(copied.Bytes()))(t)
 		expectTensors(t, again, tensors)
 	})
 }

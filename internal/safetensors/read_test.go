@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // file returns a file of the header and n bytes of data.
@@ -102,12 +104,8 @@ func TestHostileFiles(t *testing.T) {
 // TestHeaderLimit needs a file as large as the header claims, so it is sparse.
 func TestHeaderLimit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "large")
-	if err := os.WriteFile(path, claiming(maxHeader+1, "{"), 0o600); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Truncate(path, maxHeader+100); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, claiming(maxHeader+1, "{"), 0o600))
+	must.Succeed(t, os.Truncate(path, maxHeader+100))
 	if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), "at most 100000000 bytes") {
 		t.Errorf("error %v, want one about the limit", err)
 	}
@@ -116,13 +114,9 @@ func TestHeaderLimit(t *testing.T) {
 // TestEveryTruncation: no prefix of a good file is one.
 func TestEveryTruncation(t *testing.T) {
 	whole := file(`{"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}`, 16)
-	if _, _, err := readBytes(whole); err != nil {
-		t.Fatal(err)
-	}
+	must.Get2(readBytes(whole))(t)
 	for n := range whole {
-		if _, _, err := readBytes(whole[:n]); err == nil {
-			t.Errorf("the first %d of %d bytes were accepted", n, len(whole))
-		}
+		must.Fail(t, "", "the first", n, "of", len(whole), "bytes were accepted")(readBytes(whole[:n]))
 	}
 }
 
@@ -142,10 +136,7 @@ func TestUnusualButGood(t *testing.T) {
 	b := file(header, 12)
 	binary.LittleEndian.PutUint32(b[len(b)-12:], math.Float32bits(1.5))
 	binary.LittleEndian.PutUint32(b[len(b)-4:], math.Float32bits(-2))
-	tensors, metadata, err := readBytes(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	tensors, metadata := must.Get2(readBytes(b))(t)
 	expectTensors(t, tensors, []Tensor{
 		{"a", nil, []float32{1.5}},
 		{"none", []int{0, 7}, nil},
@@ -159,17 +150,13 @@ func TestUnusualButGood(t *testing.T) {
 func TestReadNamesWhatIsNoFile(t *testing.T) {
 	dir := t.TempDir()
 	for _, path := range []string{dir, filepath.Join(dir, "absent")} {
-		if _, _, err := Read(path); err == nil || !strings.Contains(err.Error(), path) {
-			t.Errorf("error %v, want one naming %s", err, path)
-		}
+		must.Fail(t, path)(Read(path))
 	}
 }
 
 func TestCheckFinite(t *testing.T) {
 	good := Tensor{Name: "good", Shape: []int{2}, Data: []float32{math.MaxFloat32, -0}}
-	if err := CheckFinite([]Tensor{good}); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, CheckFinite([]Tensor{good}))
 	for _, x := range []float64{math.NaN(), math.Inf(1), math.Inf(-1)} {
 		bad := Tensor{Name: "bad", Shape: []int{3}, Data: []float32{0, float32(x), float32(x)}}
 		err := CheckFinite([]Tensor{good, bad})

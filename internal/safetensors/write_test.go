@@ -8,31 +8,23 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestGoldenModel reads a file of the reference implementation's writer, and
 // reads it again from our own.
 func TestGoldenModel(t *testing.T) {
-	tensors, _, err := Read("testdata/model.safetensors")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := CheckFinite(tensors); err != nil {
-		t.Error(err)
-	}
+	tensors, _ := must.Get2(Read("testdata/model.safetensors"))(t)
+	must.Check(t, CheckFinite(tensors))
 	first := tensors[0]
 	if first.Name != "embed.weight" || len(first.Shape) != 2 || first.Shape[0] != 17 || first.Shape[1] != 32 {
 		t.Errorf("the first tensor is %s %v, want embed.weight [17 32]", first.Name, first.Shape)
 	}
 	path := filepath.Join(t.TempDir(), "copy")
 	metadata := map[string]string{"z": "last", "a": "<first> & ü", "": ""}
-	if err := Write(path, tensors, metadata); err != nil {
-		t.Fatal(err)
-	}
-	again, gotMetadata, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Write(path, tensors, metadata))
+	again, gotMetadata := must.Get2(Read(path))(t)
 	expectTensors(t, again, tensors)
 	if len(gotMetadata) != len(metadata) {
 		t.Errorf("metadata %v, want %v", gotMetadata, metadata)
@@ -60,13 +52,8 @@ func TestBytes(t *testing.T) {
 	}
 	var previous []byte
 	for range 5 {
-		if err := Write(path, tensors, map[string]string{"y": "2", "x": "1"}); err != nil {
-			t.Fatal(err)
-		}
-		b, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, Write(path, tensors, map[string]string{"y": "2", "x": "1"}))
+		b := must.Get(os.ReadFile(path))(t)
 		if got := string(b[8 : len(b)-12]); got != want {
 			t.Fatalf("header\n%s, want\n%s", got, want)
 		}
@@ -88,13 +75,8 @@ func TestLargerThanTheBuffers(t *testing.T) {
 	}
 	want := []Tensor{{"x", []int{200_001}, data}, {"empty", []int{3, 0}, nil}, {"y", []int{1, 3}, data[:3]}}
 	path := filepath.Join(t.TempDir(), "model")
-	if err := Write(path, want, nil); err != nil {
-		t.Fatal(err)
-	}
-	got, metadata, err := Read(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, Write(path, want, nil))
+	got, metadata := must.Get2(Read(path))(t)
 	if metadata != nil {
 		t.Errorf("metadata %v, want none", metadata)
 	}
@@ -104,9 +86,7 @@ func TestLargerThanTheBuffers(t *testing.T) {
 func TestNoTensors(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model")
 	for _, metadata := range []map[string]string{nil, {}} {
-		if err := Write(path, nil, metadata); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, Write(path, nil, metadata))
 		got, back, err := Read(path)
 		if err != nil || len(got) != 0 || back != nil {
 			t.Errorf("read %v, %v, %v", got, back, err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/batching"
 )
 
@@ -165,9 +166,7 @@ func TestReload(t *testing.T) {
 	want := logits(t, s, []int32{1, 2})
 	c.request(1, "sequence/classify", map[string]any{"tokens": []int{1, 2}})
 	eventually(t, "nothing runs", func() bool { jobs, _, running := waiting(s); return jobs+running > 1 })
-	if err := s.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Reload())
 	if released.Load() != 0 {
 		t.Error("the old model is gone while it is used")
 	}
@@ -176,9 +175,7 @@ func TestReload(t *testing.T) {
 	c.request(3, "sequence/classify", map[string]any{"uri": "u"})
 	c.closeWrite()
 	messages, err := c.end()
-	if err != nil {
-		t.Error(err)
-	}
+	must.Check(t, err)
 	said := map[string][]float32{} // by id, the class of the document without one
 	for _, text := range messages {
 		var m struct {

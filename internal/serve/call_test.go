@@ -4,6 +4,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // withMethod has servers answer one more method until the test ends.
@@ -87,9 +89,7 @@ func TestSessionGoesOnBesideRelease(t *testing.T) {
 	defer close(closed)
 	c.request(1, "test/wait", nil)
 	<-begun
-	if err := s.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Reload())
 	close(release)
 	<-closing
 	c.call(2, "model/info", nil, nil)

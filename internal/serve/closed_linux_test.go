@@ -3,6 +3,8 @@ package serve
 import (
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestClosedIsGone: nothing is computed for a client that has closed its unix socket,
@@ -19,9 +21,7 @@ func TestClosedIsGone(t *testing.T) {
 	gone.conn.Close()
 	select {
 	case err := <-gone.ended:
-		if err == nil {
-			t.Error("it ended well")
-		}
+		must.Fail(t, "", "it ended well")(err)
 	case <-time.After(patience):
 		t.Fatal("its session goes on")
 	}

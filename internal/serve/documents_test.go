@@ -11,6 +11,7 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -24,10 +25,7 @@ func decode(t testing.TB, text []byte, into any) {
 // longModel reads documents of bytes.
 func longModel(t testing.TB) func() (*Model, error) {
 	return func() (*Model, error) {
-		m, err := sft.Load(goldenDir + "/pre")
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(sft.Load(goldenDir + "/pre"))(t)
 		c := *m.Config
 		c.VocabSize, c.MaxLength, c.Tokenizer = 257, 1<<18, json.RawMessage(`{"type":"byte"}`)
 		return onProcessor(sft.NewModel(&c, 3), "long")

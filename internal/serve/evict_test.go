@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
@@ -74,9 +75,7 @@ func TestEvictsUnread(t *testing.T) {
 	newcomer := dial(t, s).initialize(struct{}{})
 	select {
 	case err := <-ended:
-		if err == nil || !strings.Contains(err.Error(), "--max-clients") {
-			t.Error(err)
-		}
+		must.Fail(t, "--max-clients")(err)
 	case <-time.After(patience):
 		conn.Close()
 		t.Fatal("it keeps its place")
@@ -114,9 +113,7 @@ func TestSlowReaderReads(t *testing.T) {
 		if u, _ := x.useAt(time.Now(), allowances{time.Hour, 120 * time.Millisecond, time.Hour}); u != useful {
 			t.Fatalf("after %d pieces of 8", n)
 		}
-		if _, err := io.ReadFull(a, piece); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(io.ReadFull(a, piece))(t)
 	}
 }
 

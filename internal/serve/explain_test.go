@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -33,10 +34,7 @@ type explainedAnswer struct {
 // explanations are what the model says of an example, with positions from start on.
 func explanations(t testing.TB, s *Server, start int, e seq.Example) []sft.Explanation {
 	t.Helper()
-	out, err := s.model.Scorer.Explain(context.Background(), []seq.Example{e})
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(s.model.Scorer.Explain(context.Background(), []seq.Example{e}))(t)
 	shift(out, []cut{{start: start}})
 	return out[0].Explanations
 }

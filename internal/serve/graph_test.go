@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/molecule"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/seq"
@@ -205,9 +206,7 @@ func TestReloadToGraphs(t *testing.T) {
 			t.Errorf("%s %s, expected %s", m.Method, m.Params, want)
 		}
 		if len(names) > 0 {
-			if err := s.Reload(); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, s.Reload())
 		}
 	}
 }

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/transport"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
@@ -232,21 +233,15 @@ func expected(framing string, text []byte, limit int) (ids map[string]int, total
 func TestEndsEarly(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	gone := exec.Command(os.Args[0], "-test.run=^$")
-	if err := gone.Run(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, gone.Run())
 	in, typed := io.Pipe()
 	defer typed.Close()
 	go fmt.Fprintf(typed, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"processId\":%d}}\n", gone.Process.Pid)
-	if err := s.Serve("its process is gone", in, io.Discard, true); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("process %d is gone", gone.Process.Pid)) {
-		t.Error(err)
-	}
+	must.Fail(t, fmt.Sprintf("process %d is gone", gone.Process.Pid))(s.Serve("its process is gone", in, io.Discard, true))
 	_, closed := io.Pipe()
 	closed.Close()
 	for _, line := range []string{`{"tokens":[1]}`, `{"jsonrpc":"2.0","id":0,"method":"initialize"}`} {
-		if err := s.Serve("reads no more", strings.NewReader(line+"\n"), closed, true); err == nil || !strings.Contains(err.Error(), "writing: io: read/write on closed pipe") {
-			t.Errorf("%s: %v", line, err)
-		}
+		must.Fail(t, "writing: io: read/write on closed pipe", line)(s.Serve("reads no more", strings.NewReader(line+"\n"), closed, true))
 	}
 }
 
@@ -291,10 +286,7 @@ func TestDrain(t *testing.T) {
 
 // TestDrainDeadline: what takes too long is answered by −32802.
 func TestDrainDeadline(t *testing.T) {
-	s, err := New(context.Background(), testOptions(t, "pre"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(context.Background(), testOptions(t, "pre")))(t)
 	hold(s)
 	c := dial(t, s).initialize(struct{}{})
 	for i := range 5 {
@@ -305,9 +297,7 @@ func TestDrainDeadline(t *testing.T) {
 	c.call("last", "model/info", nil, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
-	if err := s.Drain(ctx); err == nil || !strings.Contains(err.Error(), "6 requests were cancelled") {
-		t.Error(err)
-	}
+	must.Fail(t, "6 requests were cancelled")(s.Drain(ctx))
 	answers, _ := c.end()
 	for _, a := range answers {
 		if !strings.Contains(a, "-32802") {
@@ -317,9 +307,7 @@ func TestDrainDeadline(t *testing.T) {
 	if len(answers) != 6 {
 		t.Errorf("%d answers", len(answers))
 	}
-	if err := s.Close(); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, s.Close())
 }
 
 // TestListen serves many clients at both kinds of address.
@@ -328,22 +316,14 @@ func TestListen(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	path := filepath.Join(t.TempDir(), "socket")
 	for _, address := range []transport.Address{{Network: "unix", Name: path}, {Network: "tcp", Name: "127.0.0.1:0"}} {
-		l, err := transport.Listen(address)
-		if err != nil {
-			t.Fatal(err)
-		}
+		l := must.Get(transport.Listen(address))(t)
 		ended := make(chan error, 1)
 		go func() { ended <- s.ServeListener(ctx, l) }()
 		t.Cleanup(func() {
-			if err := <-ended; err != nil {
-				t.Error(err)
-			}
+			must.Check(t, <-ended)
 		})
 		for range 5 {
-			conn, err := net.Dial(l.Addr().Network(), l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
+			conn := must.Get(net.Dial(l.Addr().Network(), l.Addr().String()))(t)
 			io.WriteString(conn, "{\"id\":\"x\",\"tokens\":[1]}\n")
 			line := make([]byte, 5)
 			if _, err := io.ReadFull(conn, line); err != nil || string(line) != `{"id"` {
@@ -352,9 +332,7 @@ func TestListen(t *testing.T) {
 			conn.Close()
 		}
 	}
-	if _, err := transport.Listen(transport.Address{Network: "unix", Name: path}); err == nil || !strings.Contains(err.Error(), "another server") {
-		t.Error(err)
-	}
+	must.Fail(t, "another server")(transport.Listen(transport.Address{Network: "unix", Name: path}))
 	cancel()
 }
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestHTTPLeaves: nothing more is computed for a client that is gone.
@@ -68,9 +70,7 @@ func TestHTTPDrain(t *testing.T) {
 	if err != nil || !strings.Contains(string(answer), "200 OK") || !strings.Contains(string(answer), "Connection: close") || !strings.Contains(string(answer), `"label"`) {
 		t.Errorf("%q, %v", answer, err)
 	}
-	if err := <-drained; err != nil {
-		t.Error(err)
-	}
+	must.Check(t, <-drained)
 }
 
 // TestHTTPReload: requests that have begun end with the old model, later ones have the new one.
@@ -87,9 +87,7 @@ func TestHTTPReload(t *testing.T) {
 	answers := make(chan string)
 	go func() { answers <- w.post("/classify", `{"tokens":[1]}`) }()
 	eventually(t, "nothing runs", func() bool { _, _, running := waiting(w.server); return running > 0 })
-	if err := w.server.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.server.Reload())
 	close(release)
 	if got := <-answers; got != old {
 		t.Errorf("%s, expected %s", got, old)

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // httpPage has blocks of requests (">") and answers ("<"), whose first line names the model,
@@ -24,10 +26,7 @@ var (
 // TestHTTPPage replays every block of docs/http.md. With -update the answers are written
 // anew. Each path is there.
 func TestHTTPPage(t *testing.T) {
-	text, err := os.ReadFile(httpPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(httpPage))(t)
 	masked := maps.Clone(varying)
 	masked["created"] = true
 	asked := map[string]bool{}
@@ -64,9 +63,7 @@ func TestHTTPPage(t *testing.T) {
 		}
 	}
 	if *update && !t.Failed() {
-		if err := os.WriteFile(httpPage, []byte(page), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(httpPage, []byte(page), 0o666))
 	}
 }
 

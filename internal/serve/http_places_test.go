@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestHTTPStrangers: who has no token keeps no place that a client with one needs, whatever
@@ -62,9 +64,7 @@ func TestHTTPPacedKeeps(t *testing.T) {
 	conn, rest := w.dial(), rawPost("/classify", `{"tokens":[1`+strings.Repeat(" ", 1<<17)+"]}")
 	for n := range 30 {
 		size := min(len(rest), 5000)
-		if _, err := fmt.Fprint(conn, rest[:size]); err != nil {
-			t.Fatalf("after %d pieces: %v", n, err)
-		}
+		must.Get(fmt.Fprint(conn, rest[:size]))(t, "after", n, "pieces")
 		if rest = rest[size:]; n == 20 {
 			if answer := w.raw(rawPost("/classify", `{"tokens":[2]}`)); !strings.HasPrefix(answer, "HTTP/1.1 429 ") {
 				t.Errorf("beside it: %q", answer)

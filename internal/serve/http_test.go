@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -37,10 +38,7 @@ func startHTTP(t testing.TB, o Options, h HTTPOptions) *web {
 // overHTTP has a server that was started answer HTTP until the test ends.
 func overHTTP(t testing.TB, s *Server, h HTTPOptions) *web {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- s.ServeHTTP(ctx, l, h) }()
@@ -51,9 +49,7 @@ func overHTTP(t testing.TB, s *Server, h HTTPOptions) *web {
 		late, done := context.WithTimeout(context.Background(), 20*time.Second)
 		defer done()
 		s.Drain(late)
-		if err := <-served; err != nil {
-			t.Error(err)
-		}
+		must.Check(t, <-served)
 	})
 	return w
 }
@@ -149,10 +145,7 @@ func TestEmbeddings(t *testing.T) {
 	m := w.server.acquire()
 	defer m.Done()
 	tokens := func(text string) []int32 {
-		found, err := m.parser.Encode(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		found := must.Get(m.parser.Encode(text))(t)
 		return found
 	}
 	a, b := "[MAX 2 9 ]", "[MIN [SM 4 7 ] 3 ]"
@@ -166,10 +159,7 @@ func TestEmbeddings(t *testing.T) {
 		{tokens(b), [][]int32{tokens(b)}},
 		{[][]int32{tokens(b), {3}}, [][]int32{tokens(b), {3}}},
 	} {
-		want, err := m.Scorer.Embeddings(context.Background(), c.want)
-		if err != nil {
-			t.Fatal(err)
-		}
+		want := must.Get(m.Scorer.Embeddings(context.Background(), c.want))(t)
 		for _, format := range []string{"", floatFormat, base64Format} {
 			request := map[string]any{"model": "pre", "input": c.input, "user": "somebody"}
 			if format != "" {
@@ -211,10 +201,7 @@ func vector(t testing.TB, format string, value json.RawMessage) (v []float32) {
 	}
 	var text string
 	decode(t, value, &text)
-	raw, err := base64.StdEncoding.DecodeString(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	raw := must.Get(base64.StdEncoding.DecodeString(text))(t)
 	for i := 0; i+4 <= len(raw); i += 4 {
 		v = append(v, math.Float32frombits(binary.LittleEndian.Uint32(raw[i:])))
 	}

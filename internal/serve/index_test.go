@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -121,10 +122,7 @@ func TestAddCancelledMidway(t *testing.T) {
 // with Reembed its vectors are the new model's.
 func TestIndexOfAnotherModel(t *testing.T) {
 	o := withIndex(t, "pre")
-	s, err := New(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(context.Background(), o))(t)
 	c := dial(t, s).initialize(struct{}{})
 	for n := range 5 {
 		c.call(n, "retrieval/add", map[string]any{"id": fmt.Sprint("item ", n), "tokens": ones(10 + 7*n)}, nil)
@@ -132,12 +130,8 @@ func TestIndexOfAnotherModel(t *testing.T) {
 	c.conn.Close()
 	<-c.ended
 	s.options.Load = load(t, "post")
-	if err := s.Reload(); err == nil || !strings.Contains(err.Error(), "the model has changed") {
-		t.Errorf("a reload: %v", err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Fail(t, "the model has changed", "a reload")(s.Reload())
+	must.Succeed(t, s.Close())
 	o.Load = load(t, "post")
 	if s, err := New(context.Background(), o); err == nil || !strings.Contains(err.Error(), "another model") {
 		s.Close()
@@ -157,10 +151,7 @@ func TestIndexOfAnotherModel(t *testing.T) {
 
 // TestHash: what is read of a long sequence makes no other model, nor does its export.
 func TestHash(t *testing.T) {
-	m, err := sft.Load(goldenDir + "/pre")
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(sft.Load(goldenDir + "/pre"))(t)
 	before := Hash(m)
 	m.Config.Truncate()
 	if Hash(m) != before {

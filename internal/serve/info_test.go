@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -26,9 +27,7 @@ func TestInfoWithoutVocabulary(t *testing.T) {
 			t.Fatalf("%d bytes, %v: %.600s", len(reply), err, reply)
 		}
 		var m modelInfo
-		if err := json.Unmarshal(reply, &m); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(reply, &m))
 		return m.Tokenizer
 	}
 	many := info(words(20000, ","))

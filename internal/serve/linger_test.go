@@ -10,16 +10,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
 // serveTCP has a server listen until the test ends.
 func serveTCP(t *testing.T, s *Server) net.Addr {
 	t.Helper()
-	l, err := transport.Listen(transport.Address{Network: "tcp", Name: "127.0.0.1:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(transport.Listen(transport.Address{Network: "tcp", Name: "127.0.0.1:0"}))(t)
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(context.Background())
 	go func() { ended <- s.ServeListener(ctx, l) }()
@@ -31,10 +29,7 @@ func serveTCP(t *testing.T, s *Server) net.Addr {
 // which the client has read none.
 func unread(t *testing.T, s *Server, n int) net.Conn {
 	t.Helper()
-	conn, err := net.Dial("tcp", serveTCP(t, s).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", serveTCP(t, s).String()))(t)
 	t.Cleanup(func() { conn.Close() })
 	conn.(*net.TCPConn).SetReadBuffer(1 << 15)
 	fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":"i","method":"initialize"}`)
@@ -81,9 +76,7 @@ func TestDrainLosesNothing(t *testing.T) {
 	if embedded != n || lines.Err() != nil {
 		t.Errorf("%d of %d answers, %v", embedded, n, lines.Err())
 	}
-	if err := <-drained; err != nil {
-		t.Error(err)
-	}
+	must.Check(t, <-drained)
 }
 
 // TestDrainWaitsForNobody: a client that does not close, or does not even read, holds
@@ -105,9 +98,7 @@ func TestDrainWaitsForNobody(t *testing.T) {
 			ctx, cancel := context.WithTimeout(context.Background(), c.deadline)
 			defer cancel()
 			began := time.Now()
-			if err := s.Drain(ctx); err != nil {
-				t.Error(err)
-			}
+			must.Check(t, s.Drain(ctx))
 			if took := time.Since(began); took > c.deadline+5*time.Second || c.deadline == patience && ctx.Err() != nil {
 				t.Errorf("it took %v", took)
 			}
@@ -122,10 +113,7 @@ func TestBadHeaderLosesNothing(t *testing.T) {
 	o.Framing = transport.LSP
 	s := start(t, o)
 	s.grace = 200 * time.Millisecond
-	conn, err := net.Dial("tcp", serveTCP(t, s).String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("tcp", serveTCP(t, s).String()))(t)
 	defer conn.Close()
 	conn.(*net.TCPConn).SetReadBuffer(1 << 15)
 	send := func(m string) { fmt.Fprintf(conn, "Content-Length: %d\r\n\r\n%s", len(m), m) }

@@ -10,27 +10,20 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
 // TestDrainingAcceptsNobody: who connects while the server drains is not left waiting.
 func TestDrainingAcceptsNobody(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
-	if err := s.Drain(t.Context()); err != nil {
-		t.Fatal(err)
-	}
-	l, err := transport.Listen(transport.Address{Network: "unix", Name: filepath.Join(t.TempDir(), "s")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Drain(t.Context()))
+	l := must.Get(transport.Listen(transport.Address{Network: "unix", Name: filepath.Join(t.TempDir(), "s")}))(t)
 	ended := make(chan error, 1)
 	ctx, cancel := context.WithCancel(t.Context())
 	go func() { ended <- s.ServeListener(ctx, l) }()
 	defer func() { cancel(); <-ended }()
-	conn, err := net.Dial("unix", l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	conn := must.Get(net.Dial("unix", l.Addr().String()))(t)
 	defer conn.Close()
 	conn.SetReadDeadline(time.Now().Add(patience))
 	if _, err := conn.Read(make([]byte, 1)); err != io.EOF {

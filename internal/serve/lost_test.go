@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
@@ -79,10 +80,7 @@ func TestLostDevice(t *testing.T) {
 	defer web.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	health := func() int {
-		r, err := http.Get(web.URL + "/healthz")
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.Get(web.URL + "/healthz"))(t)
 		r.Body.Close()
 		return r.StatusCode
 	}
@@ -112,9 +110,7 @@ func TestLostDevice(t *testing.T) {
 	none = errors.New("no such device")
 	devices[1].lost.Store(true)
 	c.refuse(4, "sequence/classify", map[string]any{"tokens": []int{2}}, -32000, "lost")
-	if err := <-s.Failed(); !errors.Is(err, none) {
-		t.Error(err)
-	}
+	must.FailWith(t, none)(<-s.Failed())
 	if health() != 503 {
 		t.Errorf("/healthz %d", health())
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/rope"
 )
 
@@ -23,13 +24,8 @@ func editedDocument(t testing.TB, text string, utf16 bool) *document {
 	x := &session{server: s, share: s.turns.Share(), stopRead: make(chan struct{})}
 	x.ctx, x.end = context.WithCancelCause(context.Background())
 	d := &document{session: x, text: rope.Text{UTF16: utf16}}
-	quoted, err := json.Marshal(text)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.insert("text", quoted, 0, 0); err != nil {
-		t.Fatal(err)
-	}
+	quoted := must.Get(json.Marshal(text))(t)
+	must.Succeed(t, d.insert("text", quoted, 0, 0))
 	t.Cleanup(d.drop)
 	return d
 }
@@ -57,9 +53,7 @@ func TestManyChanges(t *testing.T) {
 		d := editedDocument(t, strings.Repeat(text, length), utf16)
 		for version, places := range [][]int{{0}, {length / 3}, {length - 1}, {0, length - 1}, {length / 2, 7, length / 5, length - 9}} {
 			began := time.Now()
-			if err := d.change(edits(version+1, n, "aa", places...)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, d.change(edits(version+1, n, "aa", places...)))
 			if took := time.Since(began); took > 2*time.Second {
 				t.Errorf("%d changes at %d take %v", n, places, took)
 			}
@@ -87,19 +81,10 @@ func TestUnwantedChanges(t *testing.T) {
 				s.end(errSessionOver) // no other system tells
 				return
 			}
-			l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			l := must.Get(net.Listen("unix", filepath.Join(t.TempDir(), "s")))(t)
 			defer l.Close()
-			client, err := net.Dial("unix", l.Addr().String())
-			if err != nil {
-				t.Fatal(err)
-			}
-			here, err := l.Accept()
-			if err != nil {
-				t.Fatal(err)
-			}
+			client := must.Get(net.Dial("unix", l.Addr().String()))(t)
+			here := must.Get(l.Accept())(t)
 			t.Cleanup(func() { here.Close() })
 			s.input = here
 			client.Close()
@@ -114,9 +99,7 @@ func TestUnwantedChanges(t *testing.T) {
 			s.edits++
 			fields := edits(1, 1000, "aa", 0)
 			params := fmt.Sprintf(`{"uri":"u","version":%s,"changes":%s}`, fields["version"], fields["changes"])
-			if err := s.didChange(json.RawMessage(params)); err == nil {
-				t.Error("it was done")
-			}
+			must.Fail(t, "", "it was done")(s.didChange(json.RawMessage(params)))
 			if !d.closed || d.text.Len() != 0 || d.held != 0 {
 				t.Errorf("%d bytes are left, closed is %v", d.text.Len(), d.closed)
 			}

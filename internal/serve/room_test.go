@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
@@ -31,9 +32,7 @@ func TestMemoryOfReading(t *testing.T) {
 				if framing == transport.LSP {
 					whole = fmt.Sprintf("Content-Length: %d\r\n\r\n%s", len(text), text)
 				}
-				if _, err := io.WriteString(c.conn, whole[:len(whole)-3]); err != nil {
-					t.Fatal(err)
-				}
+				must.Get(io.WriteString(c.conn, whole[:len(whole)-3]))(t)
 			}
 			eventually(t, "the messages are not counted", func() bool { return s.memory.used.Load() > 2<<20 })
 			other.call(1, "sequence/classify", map[string]any{"tokens": []int{1}}, nil)

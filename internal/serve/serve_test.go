@@ -19,6 +19,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/transport"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -30,10 +31,7 @@ const goldenDir = "../../sft/testdata/golden"
 // load puts a golden model on the processor.
 func load(t testing.TB, name string) func() (*Model, error) {
 	return func() (*Model, error) {
-		m, err := sft.Load(filepath.Join(goldenDir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(sft.Load(filepath.Join(goldenDir, name)))(t)
 		return onProcessor(m, name)
 	}
 }
@@ -72,28 +70,19 @@ func truncating(t testing.TB, model string) Options {
 func start(t testing.TB, o Options) *Server {
 	t.Helper()
 	before := goleak.IgnoreCurrent()
-	s, err := New(context.Background(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := must.Get(New(context.Background(), o))(t)
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 		defer cancel()
-		if err := s.Drain(ctx); err != nil {
-			t.Error(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, s.Drain(ctx))
+		must.Check(t, s.Close())
 		if used := s.memory.used.Load(); used != 0 {
 			t.Errorf("%d bytes of memory are still counted", used)
 		}
 		if lent := s.reading.used.Load(); lent != 0 {
 			t.Errorf("%d bytes of memory are still lent", lent)
 		}
-		if err := goleak.Find(before); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, goleak.Find(before))
 	})
 	return s
 }
@@ -134,17 +123,10 @@ func dial(t testing.TB, s *Server) *client {
 // socketPair is two ends of a connection that can buffer, as net.Pipe cannot.
 func socketPair(t testing.TB) (a, b net.Conn) {
 	t.Helper()
-	l, err := net.Listen("unix", filepath.Join(t.TempDir(), "s"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("unix", filepath.Join(t.TempDir(), "s")))(t)
 	defer l.Close()
-	if a, err = net.Dial("unix", l.Addr().String()); err != nil {
-		t.Fatal(err)
-	}
-	if b, err = l.Accept(); err != nil {
-		t.Fatal(err)
-	}
+	a = must.Get(net.Dial("unix", l.Addr().String()))(t)
+	b = must.Get(l.Accept())(t)
 	return a, b
 }
 
@@ -294,10 +276,7 @@ type anyClassification struct {
 // logits computes what the server must answer, bit for bit.
 func logits(t testing.TB, s *Server, tokens []int32) []float32 {
 	t.Helper()
-	out, err := s.model.Scorer.Classify(context.Background(), tokens)
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(s.model.Scorer.Classify(context.Background(), tokens))(t)
 	return out.Logits
 }
 

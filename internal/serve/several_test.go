@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -50,9 +51,7 @@ func TestSeveral(t *testing.T) {
 	if len(reply.Probabilities) != 10 || math.Abs(sum-1) > 1e-5 {
 		t.Errorf("probabilities %v", reply.Probabilities)
 	}
-	if err := s.reopen(); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, s.reopen())
 	w := startHTTP(t, o, HTTPOptions{})
 	if r, answer := w.send("POST", "/v1/embeddings", `{"model":"several","input":"1"}`); r.StatusCode/100 != 4 || !strings.Contains(answer, several) {
 		t.Errorf("status %d, %s", r.StatusCode, answer)

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/index"
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestSearchHoldsNothingUp: while a search goes on, items are added and the server tells
@@ -24,9 +25,7 @@ import (
 func TestSearchHoldsNothingUp(t *testing.T) {
 	s := start(t, withIndex(t, "pre"))
 	vector := make([]float32, s.current().config.HiddenSize)
-	if err := s.index.Add(index.Item{ID: "a", Vector: vector})(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.index.Add(index.Item{ID: "a", Vector: vector})())
 	searching, release := make(chan struct{}), make(chan struct{})
 	begun := sync.OnceFunc(func() { close(searching) })
 	var all sync.WaitGroup
@@ -42,9 +41,7 @@ func TestSearchHoldsNothingUp(t *testing.T) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		if err := s.index.Add(index.Item{ID: "b", Vector: vector})(); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, s.index.Add(index.Item{ID: "b", Vector: vector})())
 		s.stats()
 	}()
 	select {
@@ -62,9 +59,7 @@ func TestSearchHoldsNothingUp(t *testing.T) {
 func TestIndexFails(t *testing.T) {
 	o := withIndex(t, "pre")
 	dir := filepath.Join(t.TempDir(), "here")
-	if err := os.Mkdir(dir, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Mkdir(dir, 0o777))
 	o.Index = filepath.Join(dir, "index.arrow")
 	var mu sync.Mutex
 	var log bytes.Buffer
@@ -74,10 +69,7 @@ func TestIndexFails(t *testing.T) {
 	defer web.Close()
 	defer http.DefaultClient.CloseIdleConnections()
 	get := func(path string) string {
-		r, err := http.Get(web.URL + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(http.Get(web.URL + path))(t)
 		defer r.Body.Close()
 		text, _ := io.ReadAll(r.Body)
 		return fmt.Sprint(r.StatusCode, " ", string(text))
@@ -132,10 +124,7 @@ func (l *locked) Write(p []byte) (int, error) {
 // closed makes room.
 func TestWatchersAreBounded(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer s.ServeMetrics(l)()
 	ask := func(within time.Duration) (net.Conn, error) {
 		conn, err := net.Dial("tcp", l.Addr().String())
@@ -150,18 +139,13 @@ func TestWatchersAreBounded(t *testing.T) {
 	}
 	var first net.Conn
 	for n := range maxWatchers {
-		conn, err := ask(patience)
-		if err != nil {
-			t.Fatalf("%d: %v", n, err)
-		}
+		conn := must.Get(ask(patience))(t, n)
 		if n == 0 {
 			first = conn
 		}
 	}
 	beyond, err := ask(50 * time.Millisecond)
-	if !errors.Is(err, os.ErrDeadlineExceeded) {
-		t.Errorf("one more than %d: %v", maxWatchers, err)
-	}
+	must.FailWith(t, os.ErrDeadlineExceeded, "one more than", maxWatchers)(err)
 	first.Close()
 	beyond.SetReadDeadline(time.Now().Add(patience))
 	if _, err := beyond.Read(make([]byte, 1)); err != nil {
@@ -173,16 +157,10 @@ func TestWatchersAreBounded(t *testing.T) {
 // that there may be, keeps others out for a moment alone.
 func TestMetricsOfHalfARequest(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer s.serveMetrics(l, 200*time.Millisecond)()
 	ask := func(header string) net.Conn {
-		conn, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		conn := must.Get(net.Dial("tcp", l.Addr().String()))(t)
 		t.Cleanup(func() { conn.Close() })
 		io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n"+header+"\r\n")
 		return conn

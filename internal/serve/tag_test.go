@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -57,9 +58,7 @@ func TestTagged(t *testing.T) {
 		if m.Method != publishSpansMethod {
 			t.Fatalf("%+v", m)
 		}
-		if err := json.Unmarshal(m.Params, &pushed); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, json.Unmarshal(m.Params, &pushed))
 	}
 	c.call(7, "sequence/tag", map[string]any{"uri": "a"}, &document)
 	if pushed.URI != "a" || pushed.Length != 2 || pushed.Unit != "characters" || !slices.Equal(pushed.Spans, document.Spans) {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
@@ -43,10 +44,7 @@ var blockStart = regexp.MustCompile("^```jsonrpc (.*)$")
 // are written anew.
 func TestTranscripts(t *testing.T) {
 	for _, page := range transcripts {
-		text, err := os.ReadFile(page)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(page))(t)
 		masked := maps.Clone(varying)
 		masked["methods"] = page == errorsPage // the protocol alone lists them
 		lines := strings.Split(string(text), "\n")
@@ -75,9 +73,7 @@ func TestTranscripts(t *testing.T) {
 			i = end - 1
 		}
 		if *update && !t.Failed() {
-			if err := os.WriteFile(page, []byte(strings.Join(out, "\n")), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(page, []byte(strings.Join(out, "\n")), 0o666))
 		}
 	}
 }
@@ -164,10 +160,7 @@ var varying = map[string]bool{"hash": true, "device": true, "uptimeSeconds": tru
 func mask(t *testing.T, message string, masked map[string]bool) string {
 	var order func(d *json.Decoder) string
 	order = func(d *json.Decoder) string {
-		token, err := d.Token()
-		if err != nil {
-			t.Fatalf("%s: %v", message, err)
-		}
+		token := must.Get(d.Token())(t, message)
 		switch v := token.(type) {
 		case json.Delim:
 			var parts []string
@@ -262,10 +255,7 @@ func alike(x, y any) bool {
 
 // TestTranscriptsNameEveryMethod: what a client may send is on the page.
 func TestTranscriptsNameEveryMethod(t *testing.T) {
-	text, err := os.ReadFile(protocolPage)
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(protocolPage))(t)
 	var names []string
 	for name := range methods {
 		names = append(names, name)

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/fair"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sft"
@@ -17,10 +18,7 @@ func holdLarge(t testing.TB, s *Server) (end func()) {
 	t.Helper()
 	var held []fair.Turn
 	for range s.turns.Count(fair.Large).Most {
-		x, err := s.turns.Share().Begin(t.Context(), fair.Large)
-		if err != nil {
-			t.Fatal(err)
-		}
+		x := must.Get(s.turns.Share().Begin(t.Context(), fair.Large))(t)
 		held = append(held, x)
 	}
 	return func() {
@@ -114,7 +112,7 @@ func TestTurnsOfAMessage(t *testing.T) {
 	x := bareSession(s)
 	x.ctx, x.stopRead = t.Context(), make(chan struct{})
 	for kind, bytes := range map[fair.Kind]int{fair.Small: fair.LargeBytes, fair.Large: fair.LargeBytes + 1} {
-		err := x.inTurns(bytes, func() error {
+		must.Check(t, x.inTurns(bytes, func() error {
 			for range 3 {
 				if taken := s.turns.Count(kind).Taken; taken != 1 {
 					t.Errorf("%d bytes: %d turns of kind %d are taken", bytes, taken, kind)
@@ -124,10 +122,7 @@ func TestTurnsOfAMessage(t *testing.T) {
 				}
 			}
 			return nil
-		})
-		if err != nil {
-			t.Error(err)
-		}
+		}))
 	}
 }
 
@@ -146,26 +141,18 @@ func TestReloadMovesTurns(t *testing.T) {
 	o := testOptions(t, "pre")
 	var devices []*counted
 	o.Load = func() (*Model, error) {
-		m, err := sft.Load(goldenDir + "/pre")
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := must.Get(sft.Load(goldenDir + "/pre"))(t)
 		d := &counted{Device: cpu.New(2)}
 		devices = append(devices, d)
 		scorer, err := sft.NewScorer(m, d)
 		return &Model{Scorer: scorer, Name: "counted", Device: d.Name(), Hash: Hash(m), Release: func() {}}, err
 	}
 	s := start(t, o)
-	turn, err := s.turns.Share().Begin(t.Context(), fair.Small)
-	if err != nil {
-		t.Fatal(err)
-	}
+	turn := must.Get(s.turns.Share().Begin(t.Context(), fair.Small))(t)
 	if n := devices[0].reserved.Load(); n != 1 {
 		t.Errorf("%d processors are reserved, want 1", n)
 	}
-	if err := s.Reload(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, s.Reload())
 	if before, now := devices[0].reserved.Load(), devices[1].reserved.Load(); before != 0 || now != 1 {
 		t.Errorf("the old device leaves %d processors, the new one %d, want 0 and 1", before, now)
 	}

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestReceived: a request's latency begins when it is read, not when there is time
@@ -130,9 +132,7 @@ func TestBlockedWrite(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() { ended <- s.Serve("blocked", theirs, theirs, c.stdio) }()
 			io.WriteString(ours, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\"}\n")
-			if _, err := bufio.NewReader(ours).ReadString('\n'); err != nil {
-				t.Fatal(err)
-			}
+			must.Get(bufio.NewReader(ours).ReadString('\n'))(t)
 			fmt.Fprintln(ours, `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":1,"text":"1"}}`)
 			for i := range 3 {
 				fmt.Fprintf(ours, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1]}}\n", i)
@@ -140,9 +140,7 @@ func TestBlockedWrite(t *testing.T) {
 			c.end(t, s, ours, release)
 			select {
 			case err := <-ended:
-				if err == nil {
-					t.Error("it ended well")
-				}
+				must.Fail(t, "", "it ended well")(err)
 			case <-time.After(patience):
 				t.Error("the session goes on")
 			}
@@ -162,7 +160,5 @@ func drainBlocked(t *testing.T, s *Server, ours net.Conn, release chan struct{})
 	time.Sleep(2 * s.options.Debounce) // its document has a class, too
 	ctx, cancel := context.WithTimeout(context.Background(), 300*time.Millisecond)
 	defer cancel()
-	if err := s.Drain(ctx); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, s.Drain(ctx))
 }

@@ -7,16 +7,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/batching"
 )
 
 // TestWindowCuts: whatever a client asks for, what is read is within the sequence,
 // to its end, and no window is left out.
 func TestWindowCuts(t *testing.T) {
-	m, err := load(t, "pre")()
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := must.Get(load(t, "pre")())(t)
 	defer m.Release()
 	c := m.Scorer.Config()
 	r := rand.New(rand.NewPCG(5, 6))
@@ -36,9 +34,7 @@ func TestWindowCuts(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for i, x := range cuts {
 			if i > 0 && (x.start <= cuts[i-1].start || w.Stride > 0 && x.start-cuts[i-1].start > w.Stride) {
 				t.Fatalf("%+v: window %d of %d tokens begins at %d, the one before at %d", w, i, n, x.start, cuts[i-1].start)
@@ -59,9 +55,7 @@ func TestTooManyWindows(t *testing.T) {
 		t.Errorf("%d windows, %v", len(cuts), err)
 	}
 	q.tokens = append(q.tokens, 1)
-	if _, err := w.cut(s.current().config, q); err == nil || !strings.Contains(err.Error(), "4097 windows") {
-		t.Error(err)
-	}
+	must.Fail(t, "4097 windows")(w.cut(s.current().config, q))
 }
 
 // TestBadWindows: nothing that makes no sense is passed over, in a request or in
@@ -104,14 +98,8 @@ func TestMemoryOfWindows(t *testing.T) {
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current()}
 	q := &sequence{field: "tokens", tokens: randomTokens(rand.New(rand.NewPCG(1, 1)), 1000)}
 	i := c.classifySequence(batching.Classify, q, &window{Policy: "sliding", Length: 1, Stride: 1})
-	outputs, err := s.current().Scorer.Examples(t.Context(), i.examples)
-	if err != nil {
-		t.Fatal(err)
-	}
-	result, err := i.result(outputs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	outputs := must.Get(s.current().Scorer.Examples(t.Context(), i.examples))(t)
+	result := must.Get(i.result(outputs))(t)
 	text, err := json.Marshal(result)
 	if got := i.kept(); err != nil || got < 3*int64(len(text)) {
 		t.Errorf("%d bytes are counted for a text of %d", got, len(text))

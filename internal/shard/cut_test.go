@@ -22,17 +22,14 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/table"
 )
 
 func write(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
@@ -54,9 +51,7 @@ func batches(t *testing.T, format, prefix string, rows ...int) string {
 	case "parquet":
 		w, err = pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	n := 0
 	for _, count := range rows {
 		b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
@@ -64,13 +59,9 @@ func batches(t *testing.T, format, prefix string, rows ...int) string {
 			b.Field(0).(*array.StringBuilder).Append(fmt.Sprint(prefix, n))
 			n++
 		}
-		if err := w.Write(b.NewRecord()); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(b.NewRecord()))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
 	return out.String()
 }
 
@@ -86,10 +77,7 @@ func lines(prefix, end string, n int) string {
 // rowsOf are the places and values of rows.
 func rowsOf(t *testing.T, parts []table.Part) (rows []string) {
 	t.Helper()
-	r, err := table.OpenParts(t.Context(), parts, table.Options{Columns: []string{"text"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(table.OpenParts(t.Context(), parts, table.Options{Columns: []string{"text"}}))(t)
 	defer r.Close()
 	var row table.Row
 	for {
@@ -97,9 +85,7 @@ func rowsOf(t *testing.T, parts []table.Part) (rows []string) {
 		if err == io.EOF {
 			return rows
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		if row.Err != nil {
 			rows = append(rows, fmt.Sprint(row.Place(), " ", row.Err))
 			continue
@@ -161,10 +147,7 @@ func TestCut(t *testing.T) {
 	}
 	sets[all] = total
 	for path, rows := range sets {
-		in, err := Find(t.Context(), []string{path}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(Find(t.Context(), []string{path}, ""))(t)
 		want := rowsOf(t, in.Cut(Shard{0, 1}))
 		if len(want) != rows {
 			t.Errorf("%s: %d rows, expected %d", path, len(want), rows)
@@ -191,10 +174,7 @@ func TestCut(t *testing.T) {
 func TestPlaces(t *testing.T) {
 	text := lines("d", "\r\n", 9)
 	path := write(t, filepath.Join(t.TempDir(), "d.jsonl"), text)
-	in, err := Find(t.Context(), []string{path}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(Find(t.Context(), []string{path}, ""))(t)
 	at := 1
 	for line := range strings.Lines(text) {
 		found := false
@@ -209,9 +189,7 @@ func TestPlaces(t *testing.T) {
 		at += len(line)
 	}
 	path = write(t, filepath.Join(t.TempDir(), "a.arrow"), batches(t, "file", "r", 3, 3))
-	if in, err = Find(t.Context(), []string{path}, ""); err != nil {
-		t.Fatal(err)
-	}
+	in = must.Get(Find(t.Context(), []string{path}, ""))(t)
 	if got := rowsOf(t, in.Cut(Shard{1, 2})); !slices.Equal(got, []string{path + ":4 r3", path + ":5 r4", path + ":6 r5"}) {
 		t.Errorf("%q", got)
 	}
@@ -256,16 +234,12 @@ func TestChanged(t *testing.T) {
 	for name, now := range map[string]string{"x.arrow": batches(t, "file", "x", 3), "x.parquet": batches(t, "parquet", "x", 3)} {
 		path := write(t, filepath.Join(t.TempDir(), name), now)
 		r, err := table.OpenPart(context.Background(), table.Part{Path: path, Format: strings.TrimPrefix(filepath.Ext(name), "."), From: 2, To: 5}, table.Options{Columns: []string{"text"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		var row table.Row
 		if err := r.Next(&row); err != nil || row.Values[0].Text != "x2" {
 			t.Errorf("%s: %v, %v", name, row, err)
 		}
-		if err := r.Next(&row); err == nil || !strings.Contains(err.Error(), "expected 5 rows or more, found 3") {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Fail(t, "expected 5 rows or more, found 3", name)(r.Next(&row))
 		r.Close()
 	}
 	text := lines("x", "\n", 3)
@@ -273,9 +247,7 @@ func TestChanged(t *testing.T) {
 	for _, from := range []int{0, 20, len(text) - 1, len(text), len(text) + 10} {
 		for _, to := range []int{len(text) + 1, len(text) + 50} {
 			r, err := table.OpenPart(context.Background(), table.Part{Path: path, Format: "jsonl", From: int64(from), To: int64(to)}, table.Options{Columns: []string{"text"}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			var row table.Row
 			for err == nil {
 				err = r.Next(&row)

@@ -1,7 +1,6 @@
 package shard
 
 import (
-	"errors"
 	"fmt"
 	"io/fs"
 	"os"
@@ -11,6 +10,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/table"
 )
 
@@ -21,9 +21,7 @@ func TestFind(t *testing.T) {
 	for _, name := range []string{"b/2.jsonl", "b/1.jsonl", "b.jsonl", "a.jsonl", "c/[x].jsonl", "_SUCCESS", ".hidden.jsonl", "_tmp/3.jsonl"} {
 		write(t, filepath.Join(dir, name), lines("x", "\n", 1))
 	}
-	if err := os.Symlink(filepath.Join(dir, "_SUCCESS"), filepath.Join(dir, "c", "link.jsonl")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Symlink(filepath.Join(dir, "_SUCCESS"), filepath.Join(dir, "c", "link.jsonl")))
 	at := func(names ...string) (out []string) {
 		for _, name := range names {
 			out = append(out, filepath.Join(dir, name))
@@ -57,9 +55,7 @@ func TestLinkedFolders(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "real", "below", "a.jsonl"), lines("x", "\n", 1))
 	link := filepath.Join(dir, "link")
-	if err := os.Symlink("real", link); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Symlink("real", link))
 	for _, name := range []string{link, link + "/"} {
 		in, err := Find(t.Context(), []string{name}, "")
 		if err != nil || len(in.Files) != 1 || in.Files[0].Path != filepath.Join(link, "below", "a.jsonl") {
@@ -69,9 +65,7 @@ func TestLinkedFolders(t *testing.T) {
 	if in, err := Find(t.Context(), []string{dir}, ""); err == nil || !strings.Contains(err.Error(), link+": a link to a folder: name it itself") {
 		t.Errorf("%v, %v", in, err)
 	}
-	if err := os.Rename(link, filepath.Join(dir, "_link")); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Rename(link, filepath.Join(dir, "_link")))
 	if in, err := Find(t.Context(), []string{dir}, ""); err != nil || len(in.Files) != 1 {
 		t.Errorf("a hidden one: %v, %v", in, err)
 	}
@@ -110,14 +104,8 @@ func TestFingerprint(t *testing.T) {
 		for name, text := range files {
 			write(t, filepath.Join(dir, name), text)
 		}
-		in, err := Find(t.Context(), []string{dir}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
-		hash, err := in.Fingerprint()
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(Find(t.Context(), []string{dir}, ""))(t)
+		hash := must.Get(in.Fingerprint())(t)
 		return hash
 	}
 	first := of(map[string]string{"a.jsonl": "{}\n", "b.jsonl": long})
@@ -143,10 +131,7 @@ func TestFingerprint(t *testing.T) {
 func TestChangedFiles(t *testing.T) {
 	for _, text := range []string{lines("short", "\n", 3), strings.Repeat("\n", pieces*pieceBytes+1)} {
 		path := write(t, filepath.Join(t.TempDir(), "a.jsonl"), text)
-		in, err := Find(t.Context(), []string{path}, "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(Find(t.Context(), []string{path}, ""))(t)
 		if _, err := in.Fingerprint(); err != nil {
 			t.Error(err)
 		}
@@ -163,9 +148,7 @@ func TestIrregularInput(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.jsonl", "a.arrow", "a.parquet"} {
 		path := filepath.Join(dir, name)
-		if err := syscall.Mkfifo(path, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, syscall.Mkfifo(path, 0o666))
 		if _, err := Find(t.Context(), []string{path}, ""); err == nil || !strings.HasPrefix(err.Error(), path+": expected a file, found p") {
 			t.Errorf("%v", err)
 		}
@@ -184,10 +167,7 @@ func TestHashOf(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "1")
 	hash := func(names ...string) string {
-		h, err := HashOf(dir, names...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		h := must.Get(HashOf(dir, names...))(t)
 		return h
 	}
 	one := hash("a", "b")
@@ -197,7 +177,5 @@ func TestHashOf(t *testing.T) {
 	if one == both || hash("a", "b") == both || hash("a") == hash("b") || hash("a") != one {
 		t.Error("different files have one hash")
 	}
-	if _, err := HashOf(dir, "c", "a"); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("without the first: %v", err)
-	}
+	must.FailWith(t, fs.ErrNotExist, "without the first")(HashOf(dir, "c", "a"))
 }

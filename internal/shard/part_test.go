@@ -15,6 +15,7 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/table"
 )
 
@@ -26,21 +27,15 @@ func key(s Shard) *Key {
 func fill(t *testing.T, part *Part, k *Key, rows int) {
 	t.Helper()
 	w, err := table.NewArrowWriter(part, []table.OutputColumn{{Name: "id"}, {Name: ErrorColumn}}, k.Metadata(), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for i := range rows {
 		row := []any{fmt.Sprint(k.Shard.Index, ":", i), nil}
 		if i%3 == 0 {
 			row[1] = "bad"
 		}
-		if err := w.Write(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(row))
 	}
-	if err := errors.Join(w.Close(), part.Commit()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(w.Close(), part.Commit()))
 }
 
 func begin(t *testing.T, dir string, k *Key) *Part {
@@ -54,10 +49,7 @@ func begin(t *testing.T, dir string, k *Key) *Part {
 
 func names(t *testing.T, dir string) (out []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	entries := must.Get(os.ReadDir(dir))(t)
 	for _, e := range entries {
 		out = append(out, e.Name())
 	}
@@ -71,10 +63,7 @@ func TestBegin(t *testing.T) {
 	k := key(Shard{3, 8})
 	fill(t, begin(t, dir, k), k, 10)
 	path := filepath.Join(dir, "part-00003-of-00008.arrow")
-	before, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.ReadFile(path))(t)
 	if part, rows, err := Begin(dir, k); part != nil || rows != 10 || err != nil {
 		t.Errorf("the same key: %v, %d rows, %v", part, rows, err)
 	}
@@ -104,9 +93,7 @@ func TestBegin(t *testing.T) {
 		if err == nil {
 			err = w.Close()
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		write(t, path, out.String())
 		if part, _, err := Begin(dir, k); part != nil || err == nil || !strings.Contains(err.Error(), fmt.Sprintf("schema metadata: sftseq.shard: expected I/N, found %q: remove it", shard)) {
 			t.Errorf("shard %q: %v, %v", shard, part, err)
@@ -125,9 +112,7 @@ func TestUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	k := key(Shard{0, 2})
 	killed := begin(t, dir, k)
-	if _, err := killed.Write(make([]byte, 200000)); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(killed.Write(make([]byte, 200000)))(t)
 	other := begin(t, dir, key(Shard{1, 2})) // at work beside
 	defer other.Abort()
 	_, err := Verify(dir, 2, Key{}, nil)
@@ -136,9 +121,7 @@ func TestUnfinished(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	yesterday := time.Now().Add(-25 * time.Hour)
-	if err := os.Chtimes(killed.Temporary(), yesterday, yesterday); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Chtimes(killed.Temporary(), yesterday, yesterday))
 	fill(t, begin(t, dir, k), k, 3)
 	left := names(t, dir)
 	if len(left) != 2 || left[0] != filepath.Base(other.Temporary()) || left[1] != k.Shard.File() {
@@ -155,16 +138,11 @@ func TestSameShard(t *testing.T) {
 	first, second, third, strange := begin(t, dir, k), begin(t, dir, k), begin(t, dir, k), begin(t, dir, other)
 	fill(t, first, k, 3)
 	path := filepath.Join(dir, k.Shard.File())
-	before, err := os.Stat(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(os.Stat(path))(t)
 	os.Remove(third.Temporary())
 	fill(t, second, k, 3)
 	fill(t, third, k, 3)
-	if err := strange.Commit(); err == nil || !strings.Contains(err.Error(), "is not what this job makes: model (SHA-256): expected x, found m") {
-		t.Errorf("another key: %v", err)
-	}
+	must.Fail(t, "is not what this job makes: model (SHA-256): expected x, found m", "another key")(strange.Commit())
 	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || len(names(t, dir)) != 1 {
 		t.Errorf("%q, %v: expected the part of the first alone", names(t, dir), err)
 	}
@@ -174,15 +152,9 @@ func TestSameShard(t *testing.T) {
 // manifest, which goes where parts do.
 func TestVerify(t *testing.T) {
 	dir := t.TempDir()
-	if _, err := Verify(dir, 0, Key{}, nil); err == nil || !strings.Contains(err.Error(), "expected parts such as part-00000-of-00008.arrow, found none") {
-		t.Errorf("no parts: %v", err)
-	}
-	if _, err := Verify(dir, maxCount+1, Key{}, nil); err == nil || !strings.Contains(err.Error(), "100001 shards: expected at most 100000") {
-		t.Errorf("too many parts: %v", err)
-	}
-	if _, err := Verify(dir, 4, Key{}, nil); err == nil || !strings.Contains(err.Error(), "4 of 4 parts are missing: 0-3") {
-		t.Errorf("no parts of 4: %v", err)
-	}
+	must.Fail(t, "expected parts such as part-00000-of-00008.arrow, found none", "no parts")(Verify(dir, 0, Key{}, nil))
+	must.Fail(t, "100001 shards: expected at most 100000", "too many parts")(Verify(dir, maxCount+1, Key{}, nil))
+	must.Fail(t, "4 of 4 parts are missing: 0-3", "no parts of 4")(Verify(dir, 4, Key{}, nil))
 	for i := range 4 {
 		k := key(Shard{i, 4})
 		fill(t, begin(t, dir, k), k, i*2)
@@ -211,10 +183,7 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, "part-00002-of-00004.arrow")
-	whole, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	whole := must.Get(os.ReadFile(path))(t)
 	for name, text := range map[string][]byte{"cut off": whole[:len(whole)-1], "half": whole[:len(whole)/2]} {
 		write(t, path, string(text))
 		write(t, filepath.Join(dir, ManifestName), "")
@@ -233,9 +202,7 @@ func TestVerify(t *testing.T) {
 	k := key(Shard{2, 4})
 	k.Kernels = "other"
 	fill(t, begin(t, dir, k), k, 4)
-	if _, err := Verify(dir, 0, Key{}, nil); err == nil || !strings.Contains(err.Error(), "part-00002-of-00004.arrow: not of the job: kernels: expected k, found other") {
-		t.Errorf("other kernels: %v", err)
-	}
+	must.Fail(t, "part-00002-of-00004.arrow: not of the job: kernels: expected k, found other", "other kernels")(Verify(dir, 0, Key{}, nil))
 	os.Remove(path)
 	_, err = Verify(dir, 0, Key{}, nil)
 	if err == nil || !strings.HasSuffix(err.Error(), "1 of 4 parts are missing: 2") {
@@ -244,9 +211,7 @@ func TestVerify(t *testing.T) {
 	if slices.Contains(names(t, dir), ManifestName) {
 		t.Error("the manifest of parts that are missing is there")
 	}
-	if _, err := Verify(dir, 8, Key{}, nil); err == nil || !strings.Contains(err.Error(), "expected parts of 8 shards") {
-		t.Errorf("another number: %v", err)
-	}
+	must.Fail(t, "expected parts of 8 shards", "another number")(Verify(dir, 8, Key{}, nil))
 }
 
 // TestIrregularParts: a pipe or a directory in the place of a part is an error, which a worker
@@ -256,9 +221,7 @@ func TestIrregularParts(t *testing.T) {
 	k := key(Shard{0, 1})
 	path := filepath.Join(dir, k.Shard.File())
 	for _, irregular := range []func(string, uint32) error{syscall.Mkfifo, syscall.Mkdir} {
-		if err := irregular(path, 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, irregular(path, 0o777))
 		_, wrong := Verify(dir, 0, Key{}, nil)
 		_, _, also := Begin(dir, k)
 		for _, err := range []error{wrong, also} {

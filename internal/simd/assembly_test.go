@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestAssembly: the generator hands out registers without asking which
@@ -19,10 +21,7 @@ func TestAssembly(t *testing.T) {
 	late := regexp.MustCompile(`\b[XYZ](1[6-9]|2\d|3[01])\b|\bK[0-7]\b|\bZ\d`)
 	vex := regexp.MustCompile(`^(VMASKMOV\w+|VPERM2[FI]128|VEXTRACT[FI]128|VINSERT[FI]128|VBROADCAST[FI]128|VP?HADD\w+|VPXOR|VPANDN?|VPOR|VP?BLENDV\w+|VPBLEND[DW]|VMOVMSK\w+)\s`)
 	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		function := ""
 		for i, line := range strings.Split(string(text), "\n") {
 			line = strings.TrimSpace(line)

@@ -3,7 +3,6 @@ package source
 import (
 	"bytes"
 	"context"
-	"errors"
 	"io"
 	"os"
 	"path/filepath"
@@ -12,25 +11,20 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func gzipped(t *testing.T, text string) string {
 	var out bytes.Buffer
 	w := gzip.NewWriter(&out)
-	if _, err := io.WriteString(w, text); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(io.WriteString(w, text))(t)
+	must.Succeed(t, w.Close())
 	return out.String()
 }
 
 func zstandard(t *testing.T, text string) string {
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(zstd.NewWriter(nil))(t)
 	return string(w.EncodeAll([]byte(text), nil))
 }
 
@@ -42,14 +36,9 @@ func TestOpen(t *testing.T) {
 	for name, file := range map[string]string{
 		"plain": text, "short": "a", "empty": "", "gzip": gzipped(t, text), "Zstandard": zstandard(t, text), "of parts": gzipped(t, text[:100]) + gzipped(t, text[100:]),
 	} {
-		if err := os.WriteFile(path, []byte(file), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(file), 0o666))
 		var told int64
-		s, err := Open(t.Context(), path, func(n int64) { told += n })
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		s := must.Get(Open(t.Context(), path, func(n int64) { told += n }))(t, name)
 		want := text
 		if len(file) < 2 {
 			want = file
@@ -60,9 +49,7 @@ func TestOpen(t *testing.T) {
 		if whole := s.Whole(); (whole != nil) != (file == want) || whole != nil && whole.Size() != int64(len(file)) {
 			t.Errorf("%s: whole: %v", name, whole)
 		}
-		if err := s.Close(); err != nil {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Check(t, s.Close(), name)
 	}
 }
 
@@ -74,21 +61,15 @@ func TestOpenBad(t *testing.T) {
 		gzipped(t, "some text")[:14]:       "the gzip data end too early",
 		zstandard(t, "some text"+path)[:9]: "the Zstandard data end too early",
 	} {
-		if err := os.WriteFile(path, []byte(file), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(file), 0o666))
 		s, err := Open(t.Context(), path, nil)
 		if err == nil {
 			_, err = io.ReadAll(s)
 		}
-		if err == nil || !strings.Contains(err.Error(), want) {
-			t.Errorf("error %v, expected %q", err, want)
-		}
+		must.Fail(t, want)(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	r := Watch(ctx, strings.NewReader("text"), nil)
 	cancel()
-	if _, err := io.ReadAll(r); !errors.Is(err, context.Canceled) {
-		t.Errorf("error %v", err)
-	}
+	must.FailWith(t, context.Canceled)(io.ReadAll(r))
 }

@@ -2,12 +2,12 @@ package spectra
 
 import (
 	"context"
-	"errors"
 	"math"
 	"math/rand/v2"
 	"slices"
-	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestAssign: every spectrum of the sample, of which each processor takes some, goes to
@@ -24,9 +24,7 @@ func TestAssign(t *testing.T) {
 	}
 	l := &Learner{bands: bands, sample: spectra(n)}
 	book, near := Codebook{bands, spectra(7)}, slices.Repeat([]int{-1}, n)
-	if err := l.assign(t.Context(), near, book); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, l.assign(t.Context(), near, book))
 	for i, got := range near {
 		best, least := 0, math.Inf(1)
 		for at := range 7 {
@@ -49,9 +47,7 @@ func TestAssign(t *testing.T) {
 // is learned of nothing, or of a context that has ended.
 func TestLearn(t *testing.T) {
 	l := NewLearner(3, 2)
-	if _, err := l.Learn(t.Context(), func(int, int) {}); !errors.Is(err, ErrNothing) {
-		t.Error(err)
-	}
+	must.FailWith(t, ErrNothing)(l.Learn(t.Context(), func(int, int) {}))
 	groups := []float32{0, 0, 10, 0, 0, 10}
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 100 {
@@ -59,10 +55,7 @@ func TestLearn(t *testing.T) {
 			l.Add([]float32{groups[2*g] + random.Float32(), groups[2*g+1] + random.Float32()})
 		}
 	}
-	book, err := l.Learn(t.Context(), func(int, int) {})
-	if err != nil {
-		t.Fatal(err)
-	}
+	book := must.Get(l.Learn(t.Context(), func(int, int) {}))(t)
 	names := book.Names(groups)
 	slices.Sort(names)
 	if !slices.Equal(names, []int32{0, 1, 2}) {
@@ -70,9 +63,7 @@ func TestLearn(t *testing.T) {
 	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := l.Learn(ctx, func(int, int) {}); !errors.Is(err, context.Canceled) {
-		t.Error(err)
-	}
+	must.FailWith(t, context.Canceled)(l.Learn(ctx, func(int, int) {}))
 }
 
 // TestCodebook: what is written is read, and what is no codebook is refused.
@@ -92,9 +83,7 @@ func TestCodebook(t *testing.T) {
 		{"AADAfw==", 1, "number 0 is NaN"},
 		{"AAAAAA==", 0, "1 to 256 bands"},
 	} {
-		if _, err := Decode(c.text, c.bands); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q of %d bands: %v, want %q", c.text, c.bands, err, c.want)
-		}
+		must.Fail(t, c.want, c.text, "of", c.bands, "bands")(Decode(c.text, c.bands))
 	}
 }
 

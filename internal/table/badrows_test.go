@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -101,10 +102,7 @@ func TestTruncated(t *testing.T) {
 		}
 	}
 	for _, name := range []string{"polars-newest.arrow", "javascript-large.arrow", "polars-uncompressed.arrow", "duckdb-gzip.parquet"} {
-		whole, err := os.ReadFile(filepath.Join("testdata", "others", name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Get(os.ReadFile(filepath.Join("testdata", "others", name)))(t)
 		for n := 0; n < len(whole); n += 1 + len(whole)/100 {
 			if rows, err := readRows(file(t, name, string(whole[:n])), Options{Columns: []string{"whole"}}); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s, %d of %d bytes: %d rows, %v", name, n, len(whole), len(rows), err)

@@ -4,16 +4,15 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestCoNLL: a sentence is a row, with the place of its first token; what is wrong with one is
 // told with its line, and the next is read.
 func TestCoNLL(t *testing.T) {
 	path := file(t, "a.conll", "\ufeff-DOCSTART- -X- O\n\n# text = a b\n\na X O\r\nb\tY\tB-P\n   \n\n# Z O\n\nc X\n\n"+strings.Repeat("x", 99)+"\n\nd X O\n\n\xff X O\n\n\tX\tO\n\nlast X I-P")
-	r, err := Open(t.Context(), path, Options{Columns: []string{"token", "tag", "2"}, MaxField: 50})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(t.Context(), path, Options{Columns: []string{"token", "tag", "2"}, MaxField: 50}))(t)
 	defer r.Close()
 	var row Row
 	for _, want := range []struct {
@@ -23,9 +22,7 @@ func TestCoNLL(t *testing.T) {
 		{5, "a b|O B-P|X Y"}, {9, "#|O|Z"}, {11, "line 11: expected 3 columns as in the first sentence, found 2"}, {13, "line 13: a sentence of more than 50 bytes"},
 		{15, "d|O|X"}, {17, "line 17: not UTF-8"}, {19, "line 19: column 1 is empty"}, {21, "last|I-P|X"},
 	} {
-		if err := r.Next(&row); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, r.Next(&row))
 		got := ""
 		if row.Err != nil {
 			got = row.Err.Error()
@@ -39,19 +36,14 @@ func TestCoNLL(t *testing.T) {
 	if err := r.Next(&row); err != io.EOF {
 		t.Errorf("%v at the end", err)
 	}
-	if _, err := Open(t.Context(), path, Options{Columns: []string{"word"}}); err == nil || !strings.Contains(err.Error(), `column "word": expected token (the first), tag (the last)`) {
-		t.Error(err)
-	}
+	must.Fail(t, `column "word": expected token (the first), tag (the last)`)(Open(t.Context(), path, Options{Columns: []string{"word"}}))
 }
 
 // TestCoNLLU: of CoNLL-U the words are read, without ranges of them and empty nodes, by their
 // forms and parts of speech.
 func TestCoNLLU(t *testing.T) {
 	path := file(t, "a.conllu", "# text = one two three four five six seven eight\n1-2\tvamos\t_\t_\n1\tvamo\tir\tVERB\n2\ts\tnos\tPRON\n2.1\tno\tno\tADV\n# in between\n3\t#\t#\tSYM\n")
-	r, err := Open(t.Context(), path, Options{Columns: []string{"token", "tag"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(t.Context(), path, Options{Columns: []string{"token", "tag"}}))(t)
 	defer r.Close()
 	var row Row
 	if err := r.Next(&row); err != nil || row.Err != nil || row.Values[0].Text != "vamo s #" || row.Values[1].Text != "VERB PRON SYM" {
@@ -65,10 +57,7 @@ func TestCoNLLColumns(t *testing.T) {
 		"a.conll:2: expected a column 9, found 3 columns":         {"\na X O\n", "9"},
 		"a.conll:1: expected a token and its tag, found 1 column": {"a\nb\n", "tag"},
 	} {
-		r, err := Open(t.Context(), file(t, "a.conll", c.text), Options{Columns: []string{"token", c.column}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Open(t.Context(), file(t, "a.conll", c.text), Options{Columns: []string{"token", c.column}}))(t)
 		var row Row
 		if err := r.Next(&row); err == nil || !strings.HasSuffix(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestDamagedArrow changes a byte at a time of what other programs wrote: an error says
@@ -37,18 +39,13 @@ func TestDamagedArrow(t *testing.T) {
 			continue
 		}
 		files++
-		whole, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Get(os.ReadFile(name))(t)
 		random := rand.New(rand.NewPCG(16, uint64(files)))
 		for range damages {
 			at, flip := random.IntN(len(whole)), byte(1+random.IntN(255))
 			damaged := slices.Clone(whole)
 			damaged[at] ^= flip
-			if err := os.WriteFile(path, damaged, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(path, damaged, 0o666))
 			err := read()
 			if err == io.EOF {
 				continue

@@ -18,6 +18,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -36,9 +37,7 @@ var featureLines = []struct{ json, want string }{
 func featuresIn(t *testing.T, path string) (rows []string) {
 	t.Helper()
 	r, err := Open(context.Background(), path, Options{Columns: []string{"points"}, Features: []string{"points"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer r.Close()
 	var row Row
 	for {
@@ -78,54 +77,29 @@ func TestFeatures(t *testing.T) {
 		}
 	}
 	path := filepath.Join(dir, "a.jsonl")
-	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o666))
 	check(path)
 	schema := arrow.NewSchema([]arrow.Field{{Name: "points", Type: arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Float64)), Nullable: true}}, nil)
 	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader("["+strings.Join(lines, ",")+"]"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	create := func(name string) *os.File {
-		f, err := os.Create(filepath.Join(dir, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		f := must.Get(os.Create(filepath.Join(dir, name)))(t)
 		return f
 	}
 	f := create("a.arrow")
-	w, err := ipc.NewFileWriter(f, ipc.WithSchema(schema))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Write(record); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(ipc.NewFileWriter(f, ipc.WithSchema(schema)))(t)
+	must.Succeed(t, w.Write(record))
+	must.Succeed(t, w.Close())
 	check(f.Name())
 	_, err = Open(context.Background(), f.Name(), Options{Columns: []string{"points"}})
-	if err == nil || !strings.Contains(err.Error(), "which --features reads") {
-		t.Errorf("as text: %v", err)
-	}
+	must.Fail(t, "which --features reads", "as text")(err)
 	p := create("a.parquet")
-	out, err := pqarrow.NewFileWriter(schema, p, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Write(record); err != nil {
-		t.Fatal(err)
-	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(pqarrow.NewFileWriter(schema, p, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps()))(t)
+	must.Succeed(t, out.Write(record))
+	must.Succeed(t, out.Close())
 	check(p.Name())
 	limited, err := Open(context.Background(), f.Name(), Options{Columns: []string{"points"}, Features: []string{"points"}, MaxField: 40})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer limited.Close()
 	var row Row
 	if err := limited.Next(&row); err != nil || row.Err == nil || !strings.Contains(row.Err.Error(), "more bytes than a row may have") {
@@ -142,22 +116,16 @@ func FuzzFeatures(f *testing.F) {
 	for _, item := range []arrow.DataType{arrow.ListOf(arrow.PrimitiveTypes.Float64), arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)} {
 		schema := arrow.NewSchema([]arrow.Field{{Name: "points", Type: arrow.ListOf(item), Nullable: true}}, nil)
 		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"points":[[1,2],[3,4]]},{"points":null},{"points":[[1,2],null]},{"points":[[5,null]]}]`))
-		if err != nil {
-			f.Fatal(err)
-		}
+		must.Succeed(f, err)
 		var out strings.Builder
 		w := ipc.NewWriter(&out, ipc.WithSchema(schema))
-		if err := errors.Join(w.Write(record), w.Close()); err != nil {
-			f.Fatal(err)
-		}
+		must.Succeed(f, errors.Join(w.Write(record), w.Close()))
 		f.Add([]byte(out.String()))
 	}
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, text []byte) {
 		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, text, 0o666))
 		r, err := Open(context.Background(), path, Options{Columns: []string{"points"}, Features: []string{"points"}, Format: "arrow", MaxField: 1 << 16})
 		if err != nil {
 			return

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -36,10 +37,7 @@ func walk(t *testing.T, path string, o Options) {
 func fuzzOthers(f *testing.F, format string, endings ...string) {
 	columns := []string{"text", "word", "whole", "small", "huge", "real", "yes", "ids", "pixels", "bytes"}
 	for _, path := range others(f) {
-		text, err := os.ReadFile(path)
-		if err != nil {
-			f.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(path))(f)
 		if slices.Contains(endings, filepath.Ext(path)) && len(text) < 10<<10 {
 			f.Add(string(text), uint8(len(columns)))
 			f.Add(string(text), uint8(len(text)%len(columns)))
@@ -48,9 +46,7 @@ func fuzzOthers(f *testing.F, format string, endings ...string) {
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, text string, column uint8) {
 		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		wanted := columns
 		if n := int(column); n < len(columns) {
 			wanted = columns[n : n+1]
@@ -83,9 +79,7 @@ func FuzzCompressed(f *testing.F) {
 	path := filepath.Join(f.TempDir(), "x")
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
 		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		walk(t, path, Options{Columns: []string{"a", "b"}, Format: []string{"csv", "tsv", "jsonl"}[format%3], MaxField: 1 << 16})
 	})
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -35,23 +36,15 @@ func FuzzHuggingFace(f *testing.F) {
 	f.Add(`{`, `[]`, `null`)
 	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String}, {Name: "label", Type: arrow.PrimitiveTypes.Int64}}, nil)
 	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"text":"0","label":0},{"text":"1","label":1},{"text":"-1","label":-1},{"text":"7","label":7},{"text":"","label":null}]`))
-	if err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, err)
 	var stream bytes.Buffer
 	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
-	if err := errors.Join(w.Write(record), w.Close()); err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, errors.Join(w.Write(record), w.Close()))
 	dir := f.TempDir()
 	write := func(t testing.TB, name, text string) {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
-	if err := os.Mkdir(filepath.Join(dir, "train"), 0o777); err != nil {
-		f.Fatal(err)
-	}
+	must.Succeed(f, os.Mkdir(filepath.Join(dir, "train"), 0o777))
 	write(f, "a.arrow", stream.String())
 	write(f, "train/a.arrow", stream.String())
 	f.Fuzz(func(t *testing.T, info, state, splits string) {
@@ -61,9 +54,7 @@ func FuzzHuggingFace(f *testing.F) {
 			write(t, place+hfState, state)
 		}
 		if write(t, hfSplits, splits); splits == "" {
-			if err := os.Remove(filepath.Join(dir, hfSplits)); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.Remove(filepath.Join(dir, hfSplits)))
 		}
 		wrong := func(err error) {
 			if !strings.Contains(err.Error(), dir) {

@@ -16,15 +16,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // itemsIn are the values of the column label, as lists.
 func itemsIn(t *testing.T, path string) (rows []string) {
 	t.Helper()
-	r, err := Open(context.Background(), path, Options{Columns: []string{"label"}, Lists: []string{"label"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(context.Background(), path, Options{Columns: []string{"label"}, Lists: []string{"label"}}))(t)
 	defer r.Close()
 	var row Row
 	for {
@@ -32,9 +31,7 @@ func itemsIn(t *testing.T, path string) (rows []string) {
 		if err == io.EOF {
 			return rows
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		switch v := row.Values[0]; {
 		case row.Err != nil:
 			rows = append(rows, row.Err.Error())
@@ -54,12 +51,8 @@ func TestItems(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		return path
 	}
 	lines := `{"label":["a","b c"]}` + "\n" + `{"label":[1,true]}` + "\n" + `{"label":[]}` + "\n" + `{"label":"x"}` + "\n" + `{"label":null}` + "\n" + `{"label":[null]}` + "\n" + `{"label":[["a"]]}` + "\n"
@@ -74,19 +67,12 @@ func TestItems(t *testing.T) {
 
 	stream := func(items arrow.DataType, rows string) string {
 		schema := arrow.NewSchema([]arrow.Field{{Name: "label", Type: arrow.ListOf(items), Nullable: true}}, nil)
-		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows))
-		if err != nil {
-			t.Fatal(err)
-		}
+		record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows)))(t)
 		defer record.Release()
 		var out bytes.Buffer
 		w := ipc.NewWriter(&out, ipc.WithSchema(schema))
-		if err := w.Write(record); err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(record))
+		must.Succeed(t, w.Close())
 		return out.String()
 	}
 	texts := stream(arrow.BinaryTypes.String, `[{"label":["a","b"]},{"label":[]},{"label":null},{"label":["a",null]}]`)
@@ -113,16 +99,11 @@ func TestItems(t *testing.T) {
 		{Options{Columns: []string{"label"}, Copied: []string{"label"}}, []string{`["pos","neg",null] true`, "[] true", "∅", "[null,null] true"}},
 		{Options{Columns: []string{"label"}}, []string{"", "[] false", "∅", ""}},
 	} {
-		r, err := Open(context.Background(), filepath.Join(dir, "hf"), c.options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r := must.Get(Open(context.Background(), filepath.Join(dir, "hf"), c.options))(t)
 		defer r.Close()
 		for i, want := range c.want {
 			var row Row
-			if err := r.Next(&row); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, r.Next(&row))
 			v, got := row.Values[0], ""
 			switch {
 			case row.Err != nil:

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
@@ -99,15 +100,10 @@ func TestJSONListMemory(t *testing.T) {
 		{"a long value", io.MultiReader(strings.NewReader(`[{"a":"`), &blocks{n: 1000, text: strings.Repeat("x", 50000)}, strings.NewReader(`"},{"a":"x"}]`)), 2, 4 << 20},
 		{"many values", io.MultiReader(strings.NewReader("["), &blocks{n: 2000, text: strings.Repeat("12,", 10)}, strings.NewReader("{}]")), 20001, 64 << 20},
 	} {
-		in, err := source.Decompress(c.text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		in := must.Get(source.Decompress(c.text))(t)
 		before, rows := allocated(), 0
 		r, err := newJSON(&source.Source{Reader: in, Name: c.name}, Options{Columns: []string{"a"}, MaxField: 1 << 16})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		for row := (Row{}); err == nil; rows++ {
 			err = r.Next(&row)
 		}
@@ -135,9 +131,7 @@ func TestJSONPaths(t *testing.T) {
 	}
 	var found []string
 	absent := func(_, column string, columns []string) { found = append(columns, column) }
-	if _, err := read(file(t, "x.json", "["+object+"]"), Options{Columns: []string{"doc.body", "body"}, Absent: absent}); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(read(file(t, "x.json", "["+object+"]"), Options{Columns: []string{"doc.body", "body"}, Absent: absent}))(t)
 	if want := []string{"[0]", "a.b", "a.b", "a.c.d", "a.c.d", "doc.body", "doc.n.deep", "empty", "messages[0].content", "messages[0].role", "x", "body"}; !slices.Equal(found, slices.Compact(want)) {
 		t.Errorf("found %q, want %q", found, want)
 	}
@@ -210,9 +204,7 @@ func FuzzJSONPath(f *testing.F) {
 		if found != nil {
 			inner := json.NewDecoder(strings.NewReader(string(found)))
 			inner.UseNumber()
-			if err := inner.Decode(&got); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, inner.Decode(&got))
 		}
 		if want := theirPath(whole, path); !reflect.DeepEqual(got, want) {
 			t.Errorf("%q of %s: %v, want %v", path, object, got, want)
@@ -229,9 +221,7 @@ func FuzzJSONList(f *testing.F) {
 	path := file(f, "x.json", "")
 	f.Fuzz(func(t *testing.T, text string) {
 		defer testenv.FuzzLimits(t, 4<<20+2000*len(text))()
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		rows, err := readRows(path, Options{Columns: []string{"a"}, MaxField: 1 << 16})
 		for i, row := range rows {
 			if i > 0 && row.Line <= rows[i-1].Line {

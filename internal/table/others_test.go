@@ -15,6 +15,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/source"
 )
 
@@ -40,18 +41,13 @@ func expected(t testing.TB, name string) (rows []map[string]any) {
 	if strings.Contains(name, "many") || strings.Contains(name, "lengths") || strings.Contains(name, "prefixes") {
 		from = "many.jsonl.gz"
 	}
-	in, err := source.Open(t.Context(), filepath.Join("testdata", "others", from), nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(source.Open(t.Context(), filepath.Join("testdata", "others", from), nil))(t)
 	defer in.Close()
 	for lines := bufio.NewScanner(in); lines.Scan(); {
 		d := json.NewDecoder(strings.NewReader(lines.Text()))
 		d.UseNumber()
 		var row map[string]any
-		if err := d.Decode(&row); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, d.Decode(&row))
 		rows = append(rows, row)
 	}
 	return rows
@@ -110,9 +106,7 @@ func TestOthers(t *testing.T) {
 			if !slices.Contains(columns, column) {
 				continue
 			}
-			if _, err := read(path, Options{Columns: []string{column}}); err == nil || !strings.Contains(err.Error(), want) {
-				t.Errorf("%s: %v, want %s", name, err, want)
-			}
+			must.Fail(t, want, name)(read(path, Options{Columns: []string{column}}))
 		}
 		columns = slices.DeleteFunc(columns, func(c string) bool { return unreadable[c] != "" && c != "day" })
 		got, err := readRows(path, Options{Columns: columns, Copied: []string{"day"}})
@@ -126,9 +120,7 @@ func TestOthers(t *testing.T) {
 				continue
 			}
 			for k, column := range columns {
-				if err := differs(column, row.Values[k], rows[i][column]); err != nil {
-					t.Fatalf("%s: row %d, column %s: %v", name, i+1, column, err)
-				}
+				must.Succeed(t, differs(column, row.Values[k], rows[i][column]), name, "row", i+1, "column", column)
 			}
 		}
 	}
@@ -137,10 +129,7 @@ func TestOthers(t *testing.T) {
 // columnsOf are all columns of a table.
 func columnsOf(t testing.TB, path string) []string {
 	t.Helper()
-	r, err := Open(context.Background(), path, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(Open(context.Background(), path, Options{}))(t)
 	defer r.Close()
 	return slices.Clone(r.Columns())
 }
@@ -169,23 +158,15 @@ func readRows(path string, o Options) (rows []*Row, err error) {
 // read there.
 func TestFooterOnly(t *testing.T) {
 	for _, name := range []string{"polars-newest.arrow", "javascript-utf8.arrow"} {
-		text, err := os.ReadFile(filepath.Join("testdata", "others", name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if _, err := read(file(t, "x.arrow.gz", gzipped(string(text))), Options{Columns: []string{"text"}}); err == nil || !strings.Contains(err.Error(), "schema at its end only: expected a file that can be read here and there") {
-			t.Errorf("%s: %v", name, err)
-		}
+		text := must.Get(os.ReadFile(filepath.Join("testdata", "others", name)))(t)
+		must.Fail(t, "schema at its end only: expected a file that can be read here and there", name)(read(file(t, "x.arrow.gz", gzipped(string(text))), Options{Columns: []string{"text"}}))
 	}
 }
 
 // TestMissingBatches: what is damaged where a message begins may look like the end of a
 // file; its footer says how many there are.
 func TestMissingBatches(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("testdata", "others", "polars-zstd.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(os.ReadFile(filepath.Join("testdata", "others", "polars-zstd.arrow")))(t)
 	second := 16 + int(binary.LittleEndian.Uint32(text[12:])) // message
 	for at, zero := range map[int][]byte{second: {0}, second + 4: {0, 0, 0, 0}} {
 		damaged := slices.Clone(text)
@@ -200,15 +181,10 @@ func TestMissingBatches(t *testing.T) {
 // TestTwoBytesOfDamage: a table of a message whose size is made odd let Arrow see a field
 // that was never checked, and ask for 189 GB.
 func TestTwoBytesOfDamage(t *testing.T) {
-	data, err := os.ReadFile(filepath.Join("testdata", "others", "polars-zstd.arrows"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	data := must.Get(os.ReadFile(filepath.Join("testdata", "others", "polars-zstd.arrows")))(t)
 	data[44], data[55] = 0x07, 0x80
 	path := filepath.Join(t.TempDir(), "damaged.arrows")
-	if err := os.WriteFile(path, data, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, data, 0o666))
 	r, err := Open(t.Context(), path, Options{Columns: []string{"text"}})
 	if err == nil {
 		r.Close()

@@ -21,6 +21,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -251,15 +252,10 @@ func TestListBomb(t *testing.T) {
 func TestLongValues(t *testing.T) {
 	testenv.Long(t, "reads 360 MB")
 	path := filepath.Join(t.TempDir(), "x.parquet")
-	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := must.Get(os.Create(path))(t)
 	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int32}, {Name: "text", Type: arrow.BinaryTypes.String}}, nil)
 	w, err := pqarrow.NewFileWriter(schema, f, parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy)), pqarrow.DefaultWriterProps())
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	const rows, short = 600, 300 // the dictionary has the long text once
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	long := strings.Repeat("abcdefgh", 150_000)
@@ -271,13 +267,9 @@ func TestLongValues(t *testing.T) {
 		}
 		b.Field(1).(*array.StringBuilder).Append(text)
 	}
-	if err := errors.Join(w.WriteBuffered(b.NewRecord()), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(w.WriteBuffered(b.NewRecord()), w.Close()))
 	r, err := Open(context.Background(), path, Options{Columns: []string{"n", "text", "n"}}) // one of them twice
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer r.Close()
 	var row Row
 	for i := range rows {
@@ -304,12 +296,8 @@ func TestPageSizes(t *testing.T) {
 			}
 			var out bytes.Buffer
 			w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDictionaryDefault(dictionary)), pqarrow.DefaultWriterProps())
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := errors.Join(w.Write(b.NewRecord()), w.Close()); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
+			must.Succeed(t, errors.Join(w.Write(b.NewRecord()), w.Close()))
 			rows, err := readRows(file(t, "x.parquet", out.String()), Options{Columns: []string{"text"}})
 			if err != nil || len(rows) != c.rows {
 				t.Errorf("%v, dictionary %v: %d rows, %v", c, dictionary, len(rows), err)
@@ -363,9 +351,7 @@ func TestBadFooters(t *testing.T) {
 		{"PAR1\xff\xff\xff\x7fPAR1", "metadata: expected at most 4 bytes, found a length of 2147483647"},
 		{good[:len(good)-1], "expected a Parquet file"},
 	} {
-		if _, err := read(file(t, "x.parquet", c.text), Options{Columns: []string{"ids"}}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%.20q: %v, want %q", c.text, err, c.want)
-		}
+		must.Fail(t, c.want, c.text)(read(file(t, "x.parquet", c.text), Options{Columns: []string{"ids"}}))
 	}
 }
 
@@ -379,19 +365,14 @@ func TestDamagedOthers(t *testing.T) {
 	}
 	for _, name := range []string{"duckdb-v2.parquet", "duckdb-snappy.parquet", "polars-lz4.parquet", "rust-split.parquet", "rust-prefixes.parquet", "rust-v2.parquet", "polars-zstd.arrow", "javascript-utf8.arrow", "polars-lz4.arrows"} {
 		from := filepath.Join("testdata", "others", name)
-		text, err := os.ReadFile(from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(from))(t)
 		rows, columns := len(expected(t, name)), columnsOf(t, from)
 		columns = columns[:min(12, len(columns))] // all but the unreadable
 		path, failed := file(t, name, ""), 0
 		for at := 0; at < len(text); at += 1 + len(text)/places {
 			damaged := bytes.Clone(text)
 			damaged[at] ^= 1<<(at%8) | 1<<(at/8%8)
-			if err := os.WriteFile(path, damaged, 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(path, damaged, 0o666))
 			before := allocated()
 			got, err := read(path, Options{Columns: columns})
 			if took := allocated() - before; took > 64<<20 {

@@ -17,6 +17,8 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/compress"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // kinds is a record batch with a column of every kind that can be read, and one that
@@ -91,17 +93,10 @@ func arrowText(t testing.TB, stream bool, batches int, options ...ipc.Option) st
 		t.Fatal(err)
 	}
 	for range batches {
-		if err := w.Write(record); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(record))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
+	text := must.Get(os.ReadFile(path))(t)
 	return string(text)
 }
 
@@ -112,17 +107,11 @@ func parquetText(t testing.TB, batches int, codec compress.Compression, dictiona
 	defer record.Release()
 	var out bytes.Buffer
 	w, err := pqarrow.NewFileWriter(record.Schema(), &out, parquet.NewWriterProperties(parquet.WithCompression(codec), parquet.WithDictionaryDefault(dictionary)), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for range batches {
-		if err := w.Write(record); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(record))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
 	return out.String()
 }
 
@@ -186,9 +175,7 @@ func TestDamagedRecords(t *testing.T) {
 			}
 		}
 	}
-	if _, err := Open(context.Background(), StandardInput, Options{Format: "parquet"}); err == nil || !strings.Contains(err.Error(), "expected a file") {
-		t.Error(err)
-	}
+	must.Fail(t, "expected a file")(Open(context.Background(), StandardInput, Options{Format: "parquet"}))
 }
 
 // TestHuggingFace: the splits of a directory that the library has saved, in their order,
@@ -198,21 +185,14 @@ func TestHuggingFace(t *testing.T) {
 	write := func(name, text string) {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		os.MkdirAll(filepath.Dir(path), 0o777)
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String}, {Name: "label", Type: arrow.PrimitiveTypes.Int64}}, nil)
 	stream := func(rows string) string {
-		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows))
-		if err != nil {
-			t.Fatal(err)
-		}
+		record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows)))(t)
 		var out bytes.Buffer
 		w := ipc.NewWriter(&out, ipc.WithSchema(schema))
-		if err := w.Write(record); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(record))
 		w.Close()
 		return out.String()
 	}
@@ -244,8 +224,6 @@ func TestHuggingFace(t *testing.T) {
 		{"test/state.json", `{"_data_files":[{"filename":"state.json"}]}`, "state.json: expected an Arrow IPC stream"},
 	} {
 		write(c.file, c.text)
-		if _, err := read(filepath.Join(dir, "test"), Options{Columns: []string{"words"}}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%v, want %q", err, c.want)
-		}
+		must.Fail(t, c.want)(read(filepath.Join(dir, "test"), Options{Columns: []string{"words"}}))
 	}
 }

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // folder writes files below a directory.
@@ -13,12 +15,8 @@ func folder(t testing.TB, files map[string]string) string {
 	dir := t.TempDir()
 	for name, text := range files {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	return dir
 }
@@ -26,14 +24,9 @@ func folder(t testing.TB, files map[string]string) string {
 // TestShards: a folder of tables of one kind is read as one, in the order of their names;
 // other folders are rows of files as before.
 func TestShards(t *testing.T) {
-	parquet, err := os.ReadFile(filepath.Join("testdata", "others", "duckdb-v2.parquet"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	parquet := must.Get(os.ReadFile(filepath.Join("testdata", "others", "duckdb-v2.parquet")))(t)
 	whole, err := read(filepath.Join("testdata", "others", "duckdb-v2.parquet"), Options{Columns: []string{"text"}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for _, c := range []struct {
 		name, format string
 		files        map[string]string
@@ -85,10 +78,7 @@ func TestProgressOfBytes(t *testing.T) {
 	const others = "testdata/others/"
 	list := "[" + strings.Repeat("{\"text\":\"x\"},\n", 50000) + "{}]"
 	for _, path := range []string{others + "duckdb-many.parquet", others + "polars-many.parquet", others + "duckdb-zstd.parquet", file(t, "x.json", list), file(t, "x.json.gz", gzipped(list)), file(t, "x.txt", list)} {
-		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		info := must.Get(os.Stat(path))(t)
 		var told, calls int64
 		rows, err := readRows(path, Options{Columns: []string{"text"}, Progress: func(n int64) {
 			if n < 0 {

@@ -5,6 +5,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestSplits: those that Hugging Face's library has saved, and folders with folders.
@@ -12,12 +14,8 @@ func TestSplits(t *testing.T) {
 	dir := t.TempDir()
 	write := func(path, text string) {
 		path = filepath.Join(dir, path)
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	write("hf/dataset_dict.json", `{"splits":["train","validation"]}`)
 	for _, split := range []string{"train", "validation"} {

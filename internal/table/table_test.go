@@ -12,6 +12,7 @@ import (
 
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -19,9 +20,7 @@ import (
 func file(t testing.TB, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
@@ -59,10 +58,7 @@ func gzipped(text string) string {
 
 func zstandard(t testing.TB, text string) string {
 	t.Helper()
-	w, err := zstd.NewWriter(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(zstd.NewWriter(nil))(t)
 	return string(w.EncodeAll([]byte(text), nil))
 }
 
@@ -121,9 +117,7 @@ func TestFASTA(t *testing.T) {
 		{"x.fq", "@a\nAC\nAC\n!!\n", `line 4: expected a line that begins with +, found "AC"`},
 		{"x.fq", "@a\nAC\n+\n!!\nAC\n", `line 5: expected a record that begins with @, found "AC"`},
 	} {
-		if _, err := read(file(t, c.name, c.text), Options{Columns: []string{"sequence"}, MaxField: 200}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %.40q: %v, want %q", c.name, c.text, err, c.want)
-		}
+		must.Fail(t, c.want, c.name, c.text)(read(file(t, c.name, c.text), Options{Columns: []string{"sequence"}, MaxField: 200}))
 	}
 }
 
@@ -133,9 +127,7 @@ func TestFolder(t *testing.T) {
 		"test/cat/long.txt": strings.Repeat("x", 300)} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		os.MkdirAll(filepath.Dir(path), 0o777)
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	}
 	total := int64(0)
 	got, err := read(dir, Options{Columns: FolderColumns, MaxField: 200, Progress: func(n int64) { total += n }})
@@ -143,9 +135,7 @@ func TestFolder(t *testing.T) {
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") || total != 5+4+5+201 {
 		t.Errorf("%q, %v, %d bytes; want %q", got, err, total, want)
 	}
-	if _, err := read(t.TempDir(), Options{Columns: FolderColumns}); err == nil || !strings.Contains(err.Error(), "found none") {
-		t.Error(err)
-	}
+	must.Fail(t, "found none")(read(t.TempDir(), Options{Columns: FolderColumns}))
 }
 
 func TestBadTables(t *testing.T) {
@@ -167,9 +157,7 @@ func TestBadTables(t *testing.T) {
 		{"x.doc", "", "its name does not say what it is"},
 		{"x", "", "expected an ending such as .csv"},
 	} {
-		if _, err := read(file(t, c.name, c.text), Options{Columns: []string{"a", "b"}, MaxField: 200}); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%s %.40q: %v, want %q", c.name, c.text, err, c.want)
-		}
+		must.Fail(t, c.want, c.name, c.text)(read(file(t, c.name, c.text), Options{Columns: []string{"a", "b"}, MaxField: 200}))
 	}
 	if got, err := read(file(t, "x.jsonl", `{"a":"`+long+"\"}\n{\"a\":1,\"b\":2}\n"), Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil || len(got) != 2 || !strings.Contains(got[0], "the line has 309 bytes, at most 200") || got[1] != "2: 1|2" {
 		t.Errorf("%q, %v", got, err)
@@ -177,15 +165,9 @@ func TestBadTables(t *testing.T) {
 	if got, err := read(file(t, "x.tsv", "a\tb\n1\t2\n"+long+"\t"+long+"\n3\t4"), Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil || !slices.Equal(got, []string{"2: 1|2", "3! the row has more than 200 bytes", "4: 3|4"}) {
 		t.Errorf("%q, %v", got, err)
 	}
-	if _, err := read(file(t, "x", "a\n"), Options{Format: "xml"}); err == nil || !strings.Contains(err.Error(), `format "xml": expected one of csv, tsv, jsonl, parquet, arrow, fasta, fastq`) {
-		t.Error(err)
-	}
-	if _, err := read(StandardInput, Options{}); err == nil || !strings.Contains(err.Error(), "standard input has no name that says what it is") {
-		t.Error(err)
-	}
-	if _, err := read("no/file.csv", Options{}); err == nil {
-		t.Error("a file that is not there is read")
-	}
+	must.Fail(t, `format "xml": expected one of csv, tsv, jsonl, parquet, arrow, fasta, fastq`)(read(file(t, "x", "a\n"), Options{Format: "xml"}))
+	must.Fail(t, "standard input has no name that says what it is")(read(StandardInput, Options{}))
+	must.Fail(t, "", "a file that is not there is read")(read("no/file.csv", Options{}))
 }
 
 // FuzzTable: whatever a file holds, reading ends without a panic, in rows with a value
@@ -204,9 +186,7 @@ func FuzzTable(f *testing.F) {
 	path := file(f, "x", "")
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
 		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		columns := []string{"a", "b"}
 		kind := Formats[int(format)%len(Formats)]
 		if kind == "fasta" || kind == "fastq" {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -13,6 +12,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestListsOfTexts: Arrow and Parquet have lists of texts where they are copied, as JSON; elsewhere
@@ -33,31 +34,15 @@ func TestListsOfTexts(t *testing.T) {
 
 	var stream, file bytes.Buffer
 	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
-	if err := w.Write(record); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	p, err := pqarrow.NewFileWriter(schema, &file, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps())
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Write(record); err != nil {
-		t.Fatal(err)
-	}
-	if err := p.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Write(record))
+	must.Succeed(t, w.Close())
+	p := must.Get(pqarrow.NewFileWriter(schema, &file, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps()))(t)
+	must.Succeed(t, p.Write(record))
+	must.Succeed(t, p.Close())
 	for name, data := range map[string][]byte{"a.arrow": stream.Bytes(), "a.parquet": file.Bytes()} {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, data, 0o666); err != nil {
-			t.Fatal(err)
-		}
-		r, err := Open(t.Context(), path, Options{Columns: []string{"words"}, Copied: []string{"words"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, data, 0o666))
+		r := must.Get(Open(t.Context(), path, Options{Columns: []string{"words"}, Copied: []string{"words"}}))(t)
 		for i, want := range []Value{{Text: `["a\"ë","b"]`, JSON: true}, {Null: true}, {Text: "[]", JSON: true}, {Text: `[null,"c"]`, JSON: true}} {
 			var row Row
 			if err := r.Next(&row); err != nil || row.Err != nil {
@@ -68,8 +53,6 @@ func TestListsOfTexts(t *testing.T) {
 			}
 		}
 		r.Close()
-		if _, err := Open(t.Context(), path, Options{Columns: []string{"words"}}); err == nil || !strings.Contains(err.Error(), "expected text, numbers or lists of whole numbers") {
-			t.Errorf("%s: %v", name, err)
-		}
+		must.Fail(t, "expected text, numbers or lists of whole numbers", name)(Open(t.Context(), path, Options{Columns: []string{"words"}}))
 	}
 }

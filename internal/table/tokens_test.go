@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -74,9 +75,7 @@ func arrowTokens(t *testing.T, schema *arrow.Schema) string {
 	t.Helper()
 	var out bytes.Buffer
 	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
-	if err := errors.Join(w.Write(tokenRecord(schema)), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(w.Write(tokenRecord(schema)), w.Close()))
 	return out.String()
 }
 
@@ -87,16 +86,12 @@ func parquetTokens(t *testing.T, schema *arrow.Schema) string {
 	if err == nil {
 		err = errors.Join(w.Write(tokenRecord(schema)), w.Close())
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	return out.String()
 }
 
 // TestDataSetIsNoFolder: the directory of a data set is not read as files by class.
 func TestDataSetIsNoFolder(t *testing.T) {
 	path := file(t, seq.ManifestName, "{}")
-	if _, err := read(filepath.Dir(path), Options{Columns: []string{"content"}}); err == nil || !strings.Contains(err.Error(), "found a data set (dataset.json)") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, "found a data set (dataset.json)")(read(filepath.Dir(path), Options{Columns: []string{"content"}}))
 }

@@ -18,6 +18,7 @@ import (
 	parquetfile "github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -33,18 +34,11 @@ var rows = [][]any{
 func written(t *testing.T, format string, columns []OutputColumn, rows [][]any) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := NewWriter(&out, format, columns)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(NewWriter(&out, format, columns))(t)
 	for _, row := range rows {
-		if err := w.Write(row); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Write(row))
 	}
-	if err := errors.Join(w.Flush(), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, errors.Join(w.Flush(), w.Close()))
 	return out.Bytes()
 }
 
@@ -76,32 +70,19 @@ const wantRecords = `[{"a \"name\"":-7,"error":null,"id":"k1","p":0.1,"v":[1e-20
 
 func printed(t *testing.T, record arrow.Record) string {
 	t.Helper()
-	text, err := record.MarshalJSON()
-	if err != nil {
-		t.Fatal(err)
-	}
+	text := must.Get(record.MarshalJSON())(t)
 	var all any
-	if err := json.Unmarshal(text, &all); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, json.Unmarshal(text, &all))
 	var out strings.Builder
 	e := json.NewEncoder(&out)
 	e.SetEscapeHTML(false)
-	if err := e.Encode(all); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, e.Encode(all))
 	return strings.TrimSpace(out.String())
 }
 
 func TestArrow(t *testing.T) {
-	r, err := ipc.NewFileReader(bytes.NewReader(written(t, "arrow", columns, rows)))
-	if err != nil {
-		t.Fatal(err)
-	}
-	record, err := r.Record(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(ipc.NewFileReader(bytes.NewReader(written(t, "arrow", columns, rows))))(t)
+	record := must.Get(r.Record(0))(t)
 	if got := printed(t, record); got != wantRecords || r.NumRecords() != 1 {
 		t.Errorf("%s\nwant\n%s", got, wantRecords)
 	}
@@ -113,24 +94,12 @@ func TestArrow(t *testing.T) {
 // parquetRecords reads a Parquet file whole.
 func parquetRecords(t *testing.T, text []byte) (groups int, record arrow.Record) {
 	t.Helper()
-	p, err := parquetfile.NewParquetReader(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
-	r, err := pqarrow.NewFileReader(p, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator)
-	if err != nil {
-		t.Fatal(err)
-	}
-	table, err := r.ReadTable(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	p := must.Get(parquetfile.NewParquetReader(bytes.NewReader(text)))(t)
+	r := must.Get(pqarrow.NewFileReader(p, pqarrow.ArrowReadProperties{}, memory.DefaultAllocator))(t)
+	table := must.Get(r.ReadTable(t.Context()))(t)
 	var columns []arrow.Array
 	for i := range int(table.NumCols()) {
-		whole, err := array.Concatenate(table.Column(i).Data().Chunks(), memory.DefaultAllocator)
-		if err != nil {
-			t.Fatal(err)
-		}
+		whole := must.Get(array.Concatenate(table.Column(i).Data().Chunks(), memory.DefaultAllocator))(t)
 		columns = append(columns, whole)
 	}
 	return p.NumRowGroups(), array.NewRecord(table.Schema(), columns, table.NumRows())
@@ -166,15 +135,10 @@ func TestMany(t *testing.T) {
 			t.Errorf("%s: nothing is written of no rows", format)
 		}
 		heap := func(rows int) uint64 {
-			w, err := NewWriter(io.Discard, format, columns)
-			if err != nil {
-				t.Fatal(err)
-			}
+			w := must.Get(NewWriter(io.Discard, format, columns))(t)
 			long := strings.Repeat("a", 1<<20)
 			for range rows {
-				if err := w.Write([]any{long, nil, nil, nil, nil}); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, w.Write([]any{long, nil, nil, nil, nil}))
 			}
 			var stats runtime.MemStats
 			runtime.GC()
@@ -220,13 +184,8 @@ func TestErrors(t *testing.T) {
 		if format == "jsonl" {
 			continue
 		}
-		w, err := NewWriter(io.Discard, format, columns)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Write([]any{true, nil, nil, nil, nil}); err == nil || !strings.Contains(err.Error(), "column id: a value of type bool") {
-			t.Errorf("%s: error %v", format, err)
-		}
+		w := must.Get(NewWriter(io.Discard, format, columns))(t)
+		must.Fail(t, "column id: a value of type bool", format)(w.Write([]any{true, nil, nil, nil, nil}))
 		if _, err := NewWriter(io.Discard, format, []OutputColumn{{Name: "x", Kind: ObjectColumn}}); err == nil {
 			t.Errorf("%s: takes an object", format)
 		}
@@ -256,10 +215,7 @@ func TestArrowStream(t *testing.T) {
 	}()
 	late := time.AfterFunc(5*time.Second, func() { to.CloseWithError(errors.New("what was flushed does not come")) })
 	defer late.Stop()
-	r, err := ipc.NewReader(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(ipc.NewReader(from))(t)
 	for i, want := range []string{"a", "b"} {
 		if !r.Next() || r.Record().Column(0).(*array.String).Value(0) != want {
 			t.Fatalf("batch %d: %v", i, r.Err())
@@ -271,9 +227,7 @@ func TestArrowStream(t *testing.T) {
 	if at := r.Schema().Metadata().FindKey("made of"); at < 0 || r.Next() {
 		t.Errorf("metadata %v, or a batch too many", r.Schema().Metadata())
 	}
-	if err := <-done; err != nil {
-		t.Error(err)
-	}
+	must.Check(t, <-done)
 }
 
 // TestLists: lists of any length, empty ones too, are no vectors, and text has no place for them.
@@ -286,27 +240,17 @@ func TestLists(t *testing.T) {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for _, format := range []string{"csv", "tsv"} {
-		if _, err := NewWriter(io.Discard, format, lists); err == nil || !strings.Contains(err.Error(), "column l: a row of text has no place for a list") {
-			t.Errorf("%s: %v", format, err)
-		}
+		must.Fail(t, "column l: a row of text has no place for a list", format)(NewWriter(io.Discard, format, lists))
 	}
 	r, err := ipc.NewFileReader(bytes.NewReader(written(t, "arrow", lists, [][]any{{"a", []int32{1, -2, 3}}, {"b", []int32{}}, {"c", nil}})))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer r.Close()
-	record, err := r.Record(0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	record := must.Get(r.Record(0))(t)
 	if got, want := printed(t, record), `[{"id":"a","l":[1,-2,3]},{"id":"b","l":[]},{"id":"c","l":null}]`; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	for kind, v := range map[ColumnKind]any{ListColumn: []float32{1, 2}, VectorColumn: []int32{1, 2}} {
-		w, err := NewWriter(io.Discard, "arrow", []OutputColumn{{Name: "x", Kind: kind, Width: 2}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(NewWriter(io.Discard, "arrow", []OutputColumn{{Name: "x", Kind: kind, Width: 2}}))(t)
 		if err := w.Write([]any{v}); err == nil {
 			t.Errorf("%T in a column of another kind", v)
 		}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensorboard/tensorboardtest"
 )
 
@@ -16,18 +17,11 @@ import (
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	for _, resumed := range []int{0, 20, 30} {
-		w, err := Create(dir, resumed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		w := must.Get(Create(dir, resumed))(t)
 		for step := max(10, resumed); step <= 40; step += 10 {
-			if err := w.Write(step, Scalar{"loss/train", float64(step + resumed)}, Scalar{"accuracy/train", 0.5}); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, w.Write(step, Scalar{"loss/train", float64(step + resumed)}, Scalar{"accuracy/train", 0.5}))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, w.Close())
 	}
 	got := fmt.Sprint(tensorboardtest.Read(t, dir))
 	want := "[{10 loss/train 10} {10 accuracy/train 0.5} {20 loss/train 40} {20 accuracy/train 0.5} " +
@@ -44,17 +38,9 @@ func TestRecord(t *testing.T) {
 		t.Errorf("CRC-32C of 32 zeros %08x", c)
 	}
 	dir := t.TempDir()
-	w, err := Create(dir, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	text, err := os.ReadFile(w.file.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(Create(dir, 0))(t)
+	must.Succeed(t, w.Close())
+	text := must.Get(os.ReadFile(w.file.Name()))(t)
 	head, version := hex.EncodeToString(text[:13]), string(text[21:36])
 	if want := "1800000000000000a37f4b2209"; head != want || version != "\x1a\x0dbrain.Event:2" || len(text) != 40 {
 		t.Errorf("a file of %d bytes begins with %s, %q; want 40, %s and the version", len(text), head, version, want)
@@ -65,10 +51,7 @@ func TestFailures(t *testing.T) {
 	if _, err := Create(filepath.Join(t.TempDir(), "absent"), 0); !os.IsNotExist(err) {
 		t.Errorf("%v", err)
 	}
-	w, err := Create(t.TempDir(), 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	w := must.Get(Create(t.TempDir(), 0))(t)
 	w.file.Close()
 	first := w.Write(1, Scalar{"x", 1})
 	if err := w.Close(); first == nil || !strings.Contains(err.Error(), first.Error()) {

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -26,15 +27,9 @@ var errUnwanted = errors.New("nobody wants it")
 // newModel puts a golden model on the processor until the test ends.
 func newModel(t *testing.T) *Model {
 	t.Helper()
-	file, err := sft.Load("../../../sft/testdata/golden/pre")
-	if err != nil {
-		t.Fatal(err)
-	}
+	file := must.Get(sft.Load("../../../sft/testdata/golden/pre"))(t)
 	d := cpu.New(2)
-	scorer, err := sft.NewScorer(file, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	scorer := must.Get(sft.NewScorer(file, d))(t)
 	m := &Model{Scorer: scorer, Release: sync.OnceFunc(func() { d.Close() })}
 	t.Cleanup(m.Retire)
 	return m
@@ -95,23 +90,17 @@ func TestOneFailureAlone(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if _, err := bad.Wait(); err == nil {
-		t.Error("a token out of range was classified")
-	}
+	must.Fail(t, "", "a token out of range was classified")(bad.Wait())
 	ctx, cancel := context.WithCancelCause(context.Background())
 	cancel(errUnwanted)
-	if _, err := b.Submit(ctx, &Account{}, m, Classify, seq.Example{A: []int32{1}})[0].Wait(); !errors.Is(err, errUnwanted) {
-		t.Error(err)
-	}
+	must.FailWith(t, errUnwanted)(b.Submit(ctx, &Account{}, m, Classify, seq.Example{A: []int32{1}})[0].Wait())
 }
 
 // TestModelFailed: where the model panics is in the log.
 func TestModelFailed(t *testing.T) {
 	var log bytes.Buffer
 	j := &Job{model: &Model{}, group: &group{account: &Account{Log: slog.New(slog.NewTextHandler(&log, nil))}}}
-	if err := New(Options{}).compute(t.Context(), []*Job{j}); err == nil || !strings.Contains(err.Error(), "the model failed") {
-		t.Error(err)
-	}
+	must.Fail(t, "the model failed")(New(Options{}).compute(t.Context(), []*Job{j}))
 	if text := log.String(); !strings.Contains(text, "batcher.go") || !strings.Contains(text, "level=ERROR") {
 		t.Errorf("%q", text)
 	}
@@ -187,9 +176,7 @@ func TestReleasedModel(t *testing.T) {
 		t.Error("it is released while it is used")
 	}
 	m.Done()
-	if _, err := b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: []int32{1}})[0].Wait(); !errors.Is(err, ErrReleased) {
-		t.Error(err)
-	}
+	must.FailWith(t, ErrReleased)(b.Submit(t.Context(), &Account{}, m, Classify, seq.Example{A: []int32{1}})[0].Wait())
 	if released != 1 {
 		t.Errorf("it is released %d times", released)
 	}
@@ -209,9 +196,7 @@ func TestInterruptedAlone(t *testing.T) {
 		jobs[i] = &Job{model: m, example: seq.Example{A: []int32{token}}, group: g, done: make(chan struct{})}
 	}
 	b.run(t.Context(), &batch{jobs: jobs, prioritized: func(ctx context.Context) context.Context { return ctx }})
-	if _, err := jobs[0].Wait(); !errors.Is(err, errUnwanted) {
-		t.Error(err)
-	}
+	must.FailWith(t, errUnwanted)(jobs[0].Wait())
 }
 
 // TestStats: what is computed and what is cancelled is counted, a batch that was interrupted
@@ -233,9 +218,7 @@ func TestStats(t *testing.T) {
 	cancel()
 	j.Wait()
 	eventually(t, "a batch goes on", quiet)
-	if _, err := b.Submit(ctx, &Account{}, m, Embed, seq.Example{A: ones(6)})[0].Wait(); err == nil {
-		t.Error("it was computed")
-	}
+	must.Fail(t, "", "it was computed")(b.Submit(ctx, &Account{}, m, Embed, seq.Example{A: ones(6)})[0].Wait())
 	s := b.Stats()
 	if s.Batches == 0 || s.Jobs != 2 || s.Computed != 7 || s.Cancelled != 2 || s.Computing <= 0 {
 		t.Errorf("%+v", s)

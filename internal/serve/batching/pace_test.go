@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -34,9 +35,7 @@ func TestPaceOfSeveral(t *testing.T) {
 	b.Before = func(context.Context) { time.Sleep(each) }
 	jobs := b.Submit(context.Background(), &Account{}, m, Classify, slices.Repeat([]seq.Example{{A: ones(100)}}, 16)...)
 	for _, j := range jobs {
-		if _, err := j.Wait(); err != nil {
-			t.Fatal(err)
-		}
+		must.Get(j.Wait())(t)
 	}
 	slots := m.Scorer.Slots()
 	b.mu.Lock()

@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/fair"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
@@ -38,10 +39,7 @@ func TestUrgentBatch(t *testing.T) {
 
 func testUrgentBatch(t *testing.T, tokens int) {
 	b, m := start(t, Options{Tokens: tokens, MaxWait: time.Millisecond})
-	want, err := m.Scorer.Examples(t.Context(), []seq.Example{{A: []int32{1, 2, 3}}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	want := must.Get(m.Scorer.Examples(t.Context(), []seq.Example{{A: []int32{1, 2, 3}}}))(t)
 	blocked := make(chan struct{})
 	release := sync.OnceFunc(func() { close(blocked) })
 	b.Before = func(ctx context.Context) {
@@ -122,9 +120,7 @@ func TestInterruptedIsFree(t *testing.T) {
 		defer b.mu.Unlock()
 		return x.computed, b.pace
 	}
-	if _, err := run(t.Context()).Wait(); err != nil {
-		t.Fatal(err)
-	}
+	must.Get(run(t.Context()).Wait())(t)
 	before, pace := had()
 	hold(b)
 	ctx, cancel := context.WithCancel(t.Context())
@@ -132,9 +128,7 @@ func TestInterruptedIsFree(t *testing.T) {
 	eventually(t, "it does not run", func() bool { return !ended() })
 	time.Sleep(20 * time.Millisecond) // it takes a while
 	cancel()
-	if _, err := j.Wait(); err == nil {
-		t.Error("it was computed")
-	}
+	must.Fail(t, "", "it was computed")(j.Wait())
 	if after, now := had(); after != before || now != pace {
 		t.Errorf("%+v was had before it, then %+v; batches took %v, then %v", before, after, pace, now)
 	}

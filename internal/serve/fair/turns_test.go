@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // oneTurn shares one turn of each kind out.
@@ -27,14 +29,9 @@ func TestNextTurn(t *testing.T) {
 			turns.meter.Charge(&greedy.took, time.Millisecond)
 		}
 		turns.meter.Charge(&modest.took, time.Millisecond) // not light, but less
-		held, err := greedy.Begin(t.Context(), Small)
-		if err != nil {
-			t.Fatal(err)
-		}
+		held := must.Get(greedy.Begin(t.Context(), Small))(t)
 		light, err := other.Begin(t.Context(), Small) // the one place for such is taken
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		defer light.End()
 		var mu sync.Mutex
 		var order []*Share
@@ -67,10 +64,7 @@ func TestNewSessionsTurn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		turns := oneTurn()
 		greedy, newcomer := turns.Share(), turns.Share()
-		held, err := greedy.Begin(t.Context(), Small)
-		if err != nil {
-			t.Fatal(err)
-		}
+		held := must.Get(greedy.Begin(t.Context(), Small))(t)
 		turns.light = 1 // the place for light ones is taken
 		var order []*Share
 		var all sync.WaitGroup
@@ -97,10 +91,7 @@ func TestLightTurn(t *testing.T) {
 		turns.meter.Charge(&greedy.took, time.Millisecond)
 	}
 	for _, kind := range []Kind{Small, Large} {
-		held, err := greedy.Begin(t.Context(), kind)
-		if err != nil {
-			t.Fatal(err)
-		}
+		held := must.Get(greedy.Begin(t.Context(), kind))(t)
 		defer held.End()
 	}
 	soon, cancel := context.WithTimeout(t.Context(), 5*time.Second)

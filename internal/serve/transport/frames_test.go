@@ -9,6 +9,7 @@ import (
 	"testing/iotest"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // purse lends what it has.
@@ -36,9 +37,7 @@ func TestFrames(t *testing.T) {
 			var stream bytes.Buffer
 			out := NewFrames(framing, nil, &stream, limit, nil)
 			for _, m := range []string{short, long, beyond, short} {
-				if err := out.Write([]byte(m)); err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, out.Write([]byte(m)))
 			}
 			p := &purse{has: has}
 			in := NewFrames(framing, iotest.OneByteReader(&stream), nil, limit, p)

@@ -9,22 +9,17 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestListenTakesNoSocket: a dead server's socket is replaced, and that of one too
 // busy to accept is not.
 func TestListenTakesNoSocket(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "s")
-	busy, err := syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Bind(busy, &syscall.SockaddrUnix{Name: path}); err != nil {
-		t.Fatal(err)
-	}
-	if err := syscall.Listen(busy, 0); err != nil {
-		t.Fatal(err)
-	}
+	busy := must.Get(syscall.Socket(syscall.AF_UNIX, syscall.SOCK_STREAM, 0))(t)
+	must.Succeed(t, syscall.Bind(busy, &syscall.SockaddrUnix{Name: path}))
+	must.Succeed(t, syscall.Listen(busy, 0))
 	for { // fill its backlog
 		c, err := net.Dial("unix", path)
 		if err != nil {
@@ -32,44 +27,28 @@ func TestListenTakesNoSocket(t *testing.T) {
 		}
 		defer c.Close()
 	}
-	a, err := ParseAddress("unix:" + path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Listen(a); err == nil || !strings.Contains(err.Error(), "may listen") {
-		t.Errorf("%v", err)
-	}
+	a := must.Get(ParseAddress("unix:" + path))(t)
+	must.Fail(t, "may listen")(Listen(a))
 	if _, err := os.Lstat(path); err != nil {
 		t.Errorf("the socket is gone: %v", err)
 	}
 	syscall.Close(busy)
-	l, err := Listen(a)
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Listen(a))(t)
 	l.Close()
 }
 
 // TestListenAsAsked: an IPv4 address is no IPv6 one, and a path that is too long is
 // called so.
 func TestListenAsAsked(t *testing.T) {
-	l, err := Listen(Address{"tcp", "0.0.0.0:0"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	l := must.Get(Listen(Address{"tcp", "0.0.0.0:0"}))(t)
 	defer l.Close()
 	if a := l.Addr().String(); !strings.HasPrefix(a, "0.0.0.0:") {
 		t.Errorf("it listens on %s", a)
 	}
 	dir := t.TempDir() + "/"
 	long := dir + strings.Repeat("s", maxPath+1-len(dir))
-	if _, err := Listen(Address{"unix", long}); err == nil || !strings.Contains(err.Error(), "expected a path of at most") {
-		t.Error(err)
-	}
-	l, err = Listen(Address{"unix", long[:maxPath]})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Fail(t, "expected a path of at most")(Listen(Address{"unix", long}))
+	l = must.Get(Listen(Address{"unix", long[:maxPath]}))(t)
 	l.Close()
 }
 

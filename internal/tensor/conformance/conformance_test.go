@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sinusoid"
@@ -84,10 +85,7 @@ func TestTablesAreTheEncoding(t *testing.T) {
 // case.
 func TestEveryKernel(t *testing.T) {
 	kernel := regexp.MustCompile(`(?ms)^type (\w+?)(Backward)? struct \{[^}]*op:"`) // SinusoidGradient is part of one
-	files, err := filepath.Glob("../*.go")
-	if err != nil {
-		t.Fatal(err)
-	}
+	files := must.Get(filepath.Glob("../*.go"))(t)
 	cases := map[string]string{} // kernel → file
 	for _, k := range table {
 		for _, c := range k.cases() {
@@ -100,10 +98,7 @@ func TestEveryKernel(t *testing.T) {
 		if strings.HasSuffix(file, "_test.go") {
 			continue
 		}
-		text, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(os.ReadFile(file))(t)
 		base := strings.TrimSuffix(filepath.Base(file), ".go")
 		for _, m := range kernel.FindAllStringSubmatch(string(text), -1) {
 			if strings.HasSuffix(m[1], "Gradient") {

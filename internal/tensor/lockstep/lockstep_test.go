@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
@@ -69,30 +70,21 @@ func newChoosing() choosing {
 // run returns the tokens chosen.
 func (c choosing) run(t *testing.T, d *Device) ([]int32, error) {
 	t.Helper()
-	x, err := d.Prepare(c.Program)
-	if err != nil {
-		t.Fatal(err)
-	}
+	x := must.Get(d.Prepare(c.Program))(t)
 	var mem tensor.Binding
 	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
-		if mem[s], err = d.Allocate(c.Words(s)); err != nil {
-			t.Fatal(err)
-		}
+		mem[s] = must.Get(d.Allocate(c.Words(s)))(t)
 	}
 	b := c.sample.Batch
 	for in, words := range map[*tensor.Tensor][]int32{c.Counts: choosingCounts.Words(), b.Offset: {0, 3, 7}, b.SampleOffset: {0, 2, 4},
 		b.Position: {0, 1, 2, 0, 1, 2, 3}, b.Sequence: {0, 0, 0, 1, 1, 1, 1}, c.sample.Score: tensor.As[int32](tensor.Bits(choosingScores))} {
-		if err := tensor.Upload(mem[tensor.Inputs], in, words); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, tensor.Upload(mem[tensor.Inputs], in, words))
 	}
 	if err := x.Run(t.Context(), mem, 0, 1); err != nil {
 		return nil, err
 	}
 	both, seconds := make([]int32, 4), make([]int32, 4)
-	if err := tensor.Download(mem[tensor.Arena], c.sample.Top, both); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, tensor.Download(mem[tensor.Arena], c.sample.Top, both))
 	if err := tensor.Download(mem[tensor.Arena].(memory).second, c.sample.Top, seconds); err != nil || !slices.Equal(both, seconds) {
 		t.Errorf("the second device goes on with tokens %v, not with %v; error %v", seconds, both, err)
 	}

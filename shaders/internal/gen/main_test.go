@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // compiler is a script in place of glslang: it copies what has no error.
@@ -22,9 +24,7 @@ func TestRun(t *testing.T) {
 	m := maker{dir: t.TempDir(), plain: tools{compiler: filepath.Join(t.TempDir(), "compiler"), validator: "true"}}
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o777))
 	}
 	file := func(name string) string { return filepath.Join(m.dir, name) }
 	run := func(want string, failure string) {

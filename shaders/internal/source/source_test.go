@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"testing/fstest"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func files(pairs ...string) fstest.MapFS {
@@ -23,17 +25,11 @@ func TestClosure(t *testing.T) {
 		"include/x.glsl", "#include \"y.glsl\"\n// #include \"none.glsl\"\n",
 		"include/y.glsl", "#include \"x.glsl\"\n#extension GL_KHR_cooperative_matrix : require\n", // a circle
 		"include/z.glsl", "#error")
-	before, err := Shaders(tree)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := must.Get(Shaders(tree))(t)
 	for file, changed := range map[string]string{"a.comp": "a", "b.comp": "b", "include/x.glsl": "ac", "include/y.glsl": "ac", "include/z.glsl": ""} {
 		kept := tree[file]
 		tree[file] = &fstest.MapFile{Data: append([]byte("// more\n"), kept.Data...)}
-		after, err := Shaders(tree)
-		if err != nil {
-			t.Fatal(err)
-		}
+		after := must.Get(Shaders(tree))(t)
 		tree[file] = kept
 		got := ""
 		for i, s := range after {
@@ -48,9 +44,7 @@ func TestClosure(t *testing.T) {
 			t.Errorf("%s changed: other sums of %q, expected of %q", file, got, changed)
 		}
 	}
-	if _, err := Shaders(files("a.comp", `#include "none.glsl"`)); err == nil || !strings.Contains(err.Error(), "a.comp includes none.glsl") {
-		t.Errorf("a file that is not there: %v", err)
-	}
+	must.Fail(t, "a.comp includes none.glsl", "a file that is not there")(Shaders(files("a.comp", `#include "none.glsl"`)))
 }
 
 func TestSums(t *testing.T) {
