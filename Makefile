@@ -116,6 +116,7 @@ PEER ?= $(wildcard ../shared/peer/sft_torch_gpu.py)
 bench-gpu-kit:
 	rm -rf $(KIT) && mkdir -p $(KIT)/lib
 	CGO_ENABLED=1 $(GO) build -trimpath -ldflags '-s -w' -o $(KIT)/sftseq ./cmd/sftseq
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '-s -w' -o $(KIT)/report ./internal/bench/gpukit
 	cp -r internal/bench/gpukit/run.sh internal/bench/gpukit/configs sft/testdata/golden $(KIT)
 	@if [ -n '$(PEER)' ]; then cp '$(PEER)' $(KIT)/sft_torch_gpu.py && chmod u+w $(KIT)/sft_torch_gpu.py; \
 	    else echo 'without PyTorch to compare with: PEER=path/to/sft_torch_gpu.py takes its program along'; fi

@@ -20,7 +20,7 @@ func benchCommand() *cli.Command {
 		UsageText: `sftseq bench COMMAND [flags]
 
 Example: sftseq bench model --length 1024,2048,4096 --what forward`,
-		Subcommands: []*cli.Command{benchKernelsCommand(), benchModelCommand(), benchRuntimeCommand(), benchReportCommand()},
+		Subcommands: []*cli.Command{benchKernelsCommand(), benchModelCommand(), benchRuntimeCommand()},
 	}
 }
 

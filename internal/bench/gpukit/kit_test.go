@@ -1,6 +1,4 @@
-// Package gpukit_test checks the kit that measures a graphics processor where
-// there is neither Go nor a compiler: run.sh, and the models it measures.
-package gpukit_test
+package main
 
 import (
 	"bytes"
@@ -118,7 +116,6 @@ case "$1 $2" in
 "train listops")
 	while [ "$1" != --out ]; do shift; done
 	mkdir -p "$2" && printf '%s\n' '{"kind":"train","step":990,"loss":2.5}' '{"kind":"train","step":1000,"loss":1.5}' >"$2/metrics.jsonl" ;;
-"bench report") echo "a report of $(wc -l <"$3") lines" ;;
 "bench kernels") printf '{"ceilings"'; exit 1 ;;
 "bench model")
 	echo '{"what":"train","tokens_per_s":4000.5}'
@@ -157,6 +154,7 @@ func fakeKit(t *testing.T) string {
 	}
 	write(t, filepath.Join(dir, "run.sh"), string(script))
 	write(t, filepath.Join(dir, "sftseq"), fakeProgram)
+	write(t, filepath.Join(dir, "report"), "#!/bin/sh\necho \"a report of $(wc -l <\"$1\") lines\"\n")
 	write(t, filepath.Join(dir, "sft_torch_gpu.py"), "")
 	write(t, filepath.Join(dir, "python"), fakePython)
 	for _, model := range []string{"pre", "long"} {

@@ -1,5 +1,4 @@
-// Package gpukit makes the report of the GPU kit from the JSON lines that its script collects.
-package gpukit
+package main
 
 import (
 	"bufio"
@@ -14,9 +13,9 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// Kit are the lines of the GPU kit, by what they are of. Each line has the
-// name of a part, and what the part's command printed.
-type Kit struct {
+// results are the lines of the GPU kit by part. Each line has the name of its part, and what
+// the part's command printed.
+type results struct {
 	about    []kitAbout
 	devices  []bench.DeviceResult
 	checks   []conformance.Summary
@@ -32,7 +31,7 @@ type Kit struct {
 	losses   []kitLoss
 	parts    []kitPart
 	failures []kitFailure
-	Lines    int // that could be read
+	lines    int // that could be read
 	torn     int // that could not
 }
 
@@ -94,8 +93,8 @@ type kitFailure struct {
 	Error   string `json:"error"`
 }
 
-// Read reads lines. One that is torn, by a run that was stopped, is counted.
-func (r *Kit) Read(in io.Reader) error {
+// read reads lines. One that is torn, by a run that was stopped, is counted.
+func (r *results) read(in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
@@ -104,13 +103,13 @@ func (r *Kit) Read(in io.Reader) error {
 				r.torn++
 				continue
 			}
-			r.Lines++
+			r.lines++
 		}
 	}
 	return lines.Err()
 }
 
-func (r *Kit) line(line []byte) error {
+func (r *results) line(line []byte) error {
 	var kind struct {
 		Part     string          `json:"part"`
 		Command  string          `json:"command"`

@@ -1,4 +1,4 @@
-package gpukit
+package main
 
 import (
 	"fmt"
@@ -16,8 +16,8 @@ import (
 // shownShare is the least share of a step that a kernel's row is printed for.
 const shownShare = 0.005
 
-// Markdown is the whole report.
-func (r *Kit) Markdown() string {
+// markdown returns the report.
+func (r *results) markdown() string {
 	p := &page{}
 	r.header(p)
 	p.add(r.partsTable())
@@ -37,7 +37,7 @@ func (r *Kit) Markdown() string {
 }
 
 // header says where the figures are from.
-func (r *Kit) header(p *page) {
+func (r *results) header(p *page) {
 	for _, a := range r.about {
 		switch {
 		case a.Says != "":
@@ -61,7 +61,7 @@ func (r *Kit) header(p *page) {
 	}
 }
 
-func (r *Kit) partsTable() *mdTable {
+func (r *results) partsTable() *mdTable {
 	t := newMDTable("What ran", "part", "result", "seconds", "planned", "at most", "note")
 	for _, x := range r.parts {
 		t.add(x.Name, x.Result, strconv.Itoa(x.Seconds), strconv.Itoa(x.Planned), strconv.Itoa(x.Limit), x.Note)
@@ -69,7 +69,7 @@ func (r *Kit) partsTable() *mdTable {
 	return t
 }
 
-func (r *Kit) failuresTable() *mdTable {
+func (r *results) failuresTable() *mdTable {
 	t := newMDTable("What failed", "part", "command", "status", "error")
 	for _, x := range r.failures {
 		t.add(x.Part, "`"+x.Command+"`", strconv.Itoa(x.Status), x.Error)
@@ -77,7 +77,7 @@ func (r *Kit) failuresTable() *mdTable {
 	return t
 }
 
-func (r *Kit) devicesTable() *mdTable {
+func (r *results) devicesTable() *mdTable {
 	t := newMDTable("Devices", "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy", "float32 multiply-add", "mixed product")
 	for _, x := range r.devices {
 		if x.Device == "" { // why there is none
@@ -92,7 +92,7 @@ func (r *Kit) devicesTable() *mdTable {
 }
 
 // checkTable is a line for all kernels, and one for each that failed.
-func (r *Kit) checkTable() *mdTable {
+func (r *results) checkTable() *mdTable {
 	t := newMDTable("Every kernel beside double precision", "kernel", "cases", "of the tolerance", "result")
 	all := conformance.Summary{Kernel: fmt.Sprintf("all %d", len(r.checks))}
 	for _, k := range r.checks {
@@ -110,7 +110,7 @@ func (r *Kit) checkTable() *mdTable {
 	return t
 }
 
-func (r *Kit) goldenTable() *mdTable {
+func (r *results) goldenTable() *mdTable {
 	t := newMDTable("Models beside double precision", "precision", "model", "lines", "logits", "gradient", "its worst tensor", "losses", "of the tolerance", "result")
 	flips := 0
 	for _, g := range r.golden {
@@ -151,7 +151,7 @@ func (x *torchResult) program() string {
 }
 
 // listOpsTable has our figures beside PyTorch's.
-func (r *Kit) listOpsTable() *mdTable {
+func (r *results) listOpsTable() *mdTable {
 	t := newMDTable("The preset of ListOps", "what", "program", "precision", "tokens/s", "time", "memory", "sftseq fp32 is", "sftseq mixed is")
 	for _, what := range []string{bench.Train, bench.Forward} {
 		ours := map[device.Precision]float64{}
@@ -192,7 +192,7 @@ func ratio(a, b float64) string {
 
 // presetsTable has the five tasks, and PyTorch's best figure of the same task where
 // it was measured.
-func (r *Kit) presetsTable() *mdTable {
+func (r *results) presetsTable() *mdTable {
 	const none = "–"
 	type measurement struct{ task, what string }
 	best := map[measurement]torchResult{}
@@ -229,7 +229,7 @@ func (r *Kit) presetsTable() *mdTable {
 	return t
 }
 
-func (r *Kit) lengthsTable() *mdTable {
+func (r *results) lengthsTable() *mdTable {
 	t := newMDTable("Over length, one sequence at a time", "what", "precision", "length", "tokens/s", "time", "memory")
 	for _, m := range r.lengths {
 		t.add(m.What, string(m.Precision), strconv.Itoa(m.Length), bench.FormatRate(m.TokensPerSec), bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes))
@@ -259,7 +259,7 @@ func profileTable(m *bench.ModelResult) *mdTable {
 	return t
 }
 
-func (r *Kit) kernelsTable() *mdTable {
+func (r *results) kernelsTable() *mdTable {
 	t := newMDTable("Kernels alone", "precision", "kernel", "size", "time", "rate", "of the ceiling")
 	for _, k := range r.kernels {
 		t.add(append([]string{string(k.Precision)}, k.Row()...)...)
@@ -270,7 +270,7 @@ func (r *Kit) kernelsTable() *mdTable {
 	return t
 }
 
-func (r *Kit) lossTable() *mdTable {
+func (r *results) lossTable() *mdTable {
 	t := newMDTable("Training on ListOps", "precision", "batch", "steps", "seconds", "mean loss at the end", "difference from fp32")
 	exact := 0.0
 	for _, l := range r.losses {

@@ -1,6 +1,9 @@
-package gpukit
+package main
 
 import (
+	"errors"
+	"io/fs"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -35,19 +38,21 @@ const kitLines = `{"part":"kit","date":"2030-01-02T03:04Z","version":"sftseq 1",
 {"part":"kernels","kern
 `
 
-func report(t *testing.T, lines string) string {
+func reportOf(t *testing.T, lines string) string {
 	t.Helper()
-	var k Kit
-	if err := k.Read(strings.NewReader(lines)); err != nil || k.Lines == 0 {
-		t.Fatalf("%d lines, error %v", k.Lines, err)
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	write(t, path, lines)
+	text, err := report(path)
+	if err != nil {
+		t.Fatal(err)
 	}
-	return k.Markdown()
+	return text
 }
 
-// TestKit: the report has what is in the lines, and says how many it could not read.
-func TestKit(t *testing.T) {
+// TestReport: the report has what is in the lines, and says how many it could not read.
+func TestReport(t *testing.T) {
 	spaces := regexp.MustCompile(" +")
-	out := spaces.ReplaceAllString(report(t, kitLines), " ")
+	out := spaces.ReplaceAllString(reportOf(t, kitLines), " ")
 	for _, want := range []string{
 		"2030-01-02T03:04Z, sftseq 1, Linux", "card, 123", "its figures mean nothing", "card (mixed)", "could not be read: 2",
 		"| check | out of time |", "| peer | incomplete |", "| loss | ok | 60 | 25 | 60 | without / this |",
@@ -74,8 +79,20 @@ func TestKit(t *testing.T) {
 		if strings.Contains(line, "abacus") || strings.Contains(line, "unavailable") || !strings.HasSuffix(line, "}\n") {
 			continue
 		}
-		if few := report(t, line); few == "" {
+		if few := reportOf(t, line); few == "" {
 			t.Errorf("no report of %s", line)
 		}
+	}
+}
+
+// TestReportErrors: a file that is absent or has no results is an error.
+func TestReportErrors(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "results.jsonl")
+	if _, err := report(path); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("absent: %v", err)
+	}
+	write(t, path, "{}\n")
+	if _, err := report(path); err == nil || !strings.Contains(err.Error(), "no results of the GPU kit") {
+		t.Errorf("empty: %v", err)
 	}
 }

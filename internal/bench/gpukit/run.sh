@@ -395,7 +395,7 @@ cool() {
 }
 
 report() {
-	within 30 sftseq bench report "$OUT/results.jsonl" >"$OUT/report.txt" 2>"$WORK/stderr" || { FAILED=1 && cat "$WORK/stderr" >&2; }
+	within 30 "$KIT/report" "$OUT/results.jsonl" >"$OUT/report.txt" 2>"$WORK/stderr" || { FAILED=1 && cat "$WORK/stderr" >&2; }
 	keep "$WORK/stderr"
 }
 

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -55,15 +54,4 @@ func testProfile(t *testing.T, device string, small []string) {
 var arithmeticKernels = map[string][]string{
 	"cpu":    {"linear", "linear_backward", "feedforward", "attention", "attention_backward"},
 	"vulkan": {"matmul", "attention", "attention_backward_queries", "attention_backward_keys"},
-}
-
-func TestBenchReport(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
-	path := writeText(t, filepath.Join(t.TempDir(), "results.jsonl"), `{"part":"kit","date":"2030-01-02T03:04Z","version":"sftseq 1","system":"Linux"}`+"\n")
-	if out := succeed(t, "", "bench", "report", path); out != "2030-01-02T03:04Z, sftseq 1, Linux  \n" {
-		t.Errorf("%q", out)
-	}
-	refuse(t, exitUsage, "0 arguments", "", "bench", "report")
-	refuse(t, exitError, "no such file", "", "bench", "report", filepath.Join(t.TempDir(), "absent"))
-	refuse(t, exitError, "no results", "", "bench", "report", writeText(t, filepath.Join(t.TempDir(), "x"), "{}\n"))
 }

@@ -1,0 +1,40 @@
+// Gpukit is the program report of the GPU kit: it prints the results that run.sh has written
+// as tables of Markdown. make bench-gpu-kit packs both; see docs/performance.md.
+package main
+
+import (
+	"fmt"
+	"os"
+)
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: report results.jsonl")
+		os.Exit(2)
+	}
+	text, err := report(os.Args[1])
+	if err == nil {
+		_, err = os.Stdout.WriteString(text)
+	}
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "report:", err)
+		os.Exit(1)
+	}
+}
+
+// report returns the report of a file of results.
+func report(path string) (string, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	r := &results{}
+	if err := r.read(f); err != nil {
+		return "", fmt.Errorf("%s: %w", path, err)
+	}
+	if r.lines == 0 {
+		return "", fmt.Errorf("%s: no results of the GPU kit", path)
+	}
+	return r.markdown(), nil
+}
