@@ -93,7 +93,6 @@ func TestNamesOnce(t *testing.T) {
 		{hf, []string{"data", "convert", "--from", hf, "--to", filepath.Join(dir, "to"), "--text", "text"}},
 		{absent, []string{"data", "convert", "pathfinder", "--from", absent, "--to", filepath.Join(dir, "to")}},
 		{hf, []string{"predict", "--model", goldenPath("pre"), hf}},
-		{hf, []string{"bench", "report", hf}},
 	} {
 		if status, _, errs := program(nil, c.args...); status == 0 || strings.Count(errs, c.once) != 1 {
 			t.Errorf("%q: status %d, %s names %s %d times", c.args, status, errs, c.once, strings.Count(errs, c.once))
