@@ -187,24 +187,12 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	if o.Features != "" {
 		o.FeatureNames = seq.PositionNames
 	}
-	if c.IsSet("feature-names") {
-		if o.FeatureNames, err = parseLabels(c.String("feature-names")); err != nil {
-			return o, usage(c, "--feature-names: %w", err)
-		}
-	}
-	if c.IsSet("labels") {
-		if o.Labels, err = parseLabels(c.String("labels")); err != nil {
-			return o, usage(c, "--labels: %w", err)
-		}
-	}
-	if c.IsSet("label-columns") {
-		if o.LabelColumns, err = parseLabels(c.String("label-columns")); err != nil {
-			return o, usage(c, "--label-columns: %w", err)
-		}
-	}
-	if c.IsSet("numbers") {
-		if o.Numbers, err = parseLabels(c.String("numbers")); err != nil {
-			return o, usage(c, "--numbers: %w", err)
+	for _, names := range []struct {
+		flag string
+		into *[]string
+	}{{"feature-names", &o.FeatureNames}, {"labels", &o.Labels}, {"label-columns", &o.LabelColumns}, {"numbers", &o.Numbers}} {
+		if err := namesFlag(c, names.flag, names.into); err != nil {
+			return o, err
 		}
 	}
 	if o.LabelPattern, err = pattern(c, "label-pattern"); err != nil {

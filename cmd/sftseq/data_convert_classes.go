@@ -32,6 +32,16 @@ func parseLabels(text string) ([]string, error) {
 	return rows[0], nil
 }
 
+// namesFlag reads the names of a flag, if it is given.
+func namesFlag(c *cli.Context, name string, into *[]string) (err error) {
+	if c.IsSet(name) {
+		if *into, err = parseLabels(c.String(name)); err != nil {
+			return usage(c, "--%s: %w", name, err)
+		}
+	}
+	return nil
+}
+
 // joinLabels writes names as [parseLabels] reads them.
 func joinLabels(names []string) string {
 	var out strings.Builder

@@ -23,12 +23,10 @@ func tagFlags() []cli.Flag {
 }
 
 // tagOptions takes those flags, and what data of tags are read as if nothing else is said.
-func tagOptions(c *cli.Context, o *convert.Options) (err error) {
+func tagOptions(c *cli.Context, o *convert.Options) error {
 	o.Tags, o.Spans, o.Intervals = c.String("tags"), c.String("spans"), c.String("intervals")
-	if c.IsSet("types") {
-		if o.IntervalTypes, err = parseLabels(c.String("types")); err != nil {
-			return usage(c, "--types: %w", err)
-		}
+	if err := namesFlag(c, "types", &o.IntervalTypes); err != nil {
+		return err
 	}
 	conll := func(path string) bool {
 		switch strings.ToLower(filepath.Ext(strings.TrimSuffix(strings.TrimSuffix(path, ".gz"), ".zst"))) {

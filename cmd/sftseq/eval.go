@@ -59,31 +59,33 @@ func eval(c *cli.Context) error {
 	if info, err := os.Stat(c.String("data")); c.IsSet("split") && (err != nil || !info.IsDir()) {
 		return usage(c, "--split %s: expected --data to be a data set directory, found %s", c.String("split"), c.String("data"))
 	}
-	queries := c.Int("queries")
-	if queries < 0 {
+	if queries := c.Int("queries"); queries < 0 {
 		return usage(c, "--queries %d, expected 0 or more", queries)
 	}
 	single := ""
-	if c.IsSet("queries") && queries > 0 { // documents are ranked by embeddings, which are of one model
+	if c.IsSet("queries") && c.Int("queries") > 0 { // documents are ranked by embeddings, which are of one model
 		single = "--queries"
 	}
 	m, err := loadModels(c, single)
 	if err != nil {
 		return err
 	}
-	if m.Config.Task == sft.FillMask {
+	switch {
+	case m.Config.Task == sft.FillMask:
 		return evalMasked(c, m)
-	}
-	if m.Config.Tags() {
+	case m.Config.Tags():
 		return evalTags(c, m)
-	}
-	if m.Config.Predicts() {
+	case m.Config.Predicts():
 		return evalNumbers(c, m)
-	}
-	if m.Config.LabelsHold() {
+	case m.Config.LabelsHold():
 		return evalLabels(c, m)
 	}
-	trained := trainedIn(c.String("model")) // now: a run that goes on has other weights later
+	return evalClasses(c, m)
+}
+
+// evalClasses measures a model of classes, and of pairs ranks documents, too.
+func evalClasses(c *cli.Context, m models) error {
+	queries := c.Int("queries")
 	if !evaluation.CanRank(m.Config) {
 		if c.IsSet("queries") && queries > 0 {
 			return usage(c, "--queries %d: the model %s is of task %s with %d classes, expected %s with 2",
@@ -94,56 +96,38 @@ func eval(c *cli.Context) error {
 	if !m.alone() {
 		queries = 0
 	}
-	in, path, total, err := testData(c.String("data"), c.String("split"))
+	in, err := openEvalRows(c, m)
 	if err != nil {
 		return err
 	}
-	defer in.Close()
-	if err := fits(m.Config, in.Spec()); err != nil {
-		return fmt.Errorf("%s does not fit the model %s: %w", path, c.String("model"), err)
-	}
-	scorer, release, err := openScorer(c, m)
-	if err != nil {
-		return err
-	}
-	defer release()
-	ranks := ranksOf(c)
-	if err := ranks.compare(scorer, path); err != nil {
-		return err
-	}
-	var wrong *evalErrors
-	if ranks.first() {
-		if wrong, err = newEvalErrors(c, m.Config, path, in.Spec()); err != nil {
+	defer in.close()
+	of := in.evaluated(c)
+	of.Data = in.path
+	documents := evaluation.NewDocuments(in.scorer, in.embed)
+	var result *evalResult
+	err = in.measure(c, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
+		tally := metrics.NewTally(m.Config.NumLabels)
+		e.Measure = evaluation.Classes{Tally: tally}
+		if queries > 0 {
+			e.Score = documents.Score
+		}
+		if err := e.Run(c.Context, rows, done); err != nil {
 			return err
 		}
-	}
-	score, embed := ranks.scoring(scorer)
-	tally := metrics.NewTally(m.Config.NumLabels)
-	e := &evaluation.Evaluation{Name: path, Scorer: scorer, Score: score, Measure: evaluation.Classes{Tally: tally}}
-	defer wrong.abort()
-	e.Seen = wrong.seen()
-	documents := evaluation.NewDocuments(scorer, embed)
-	if queries > 0 {
-		e.Score = documents.Score
-	}
-	p := newProgress(total, "evaluating", "rows")
-	err = e.Run(c.Context, in, p.Add)
-	p.Finish()
+		r := tally.Report()
+		if r == nil {
+			return fmt.Errorf("%s: no rows, at least 1 was expected", in.path)
+		}
+		result = newEvalResult(of, r, m.Config.LabelNames)
+		return nil
+	})
 	if err != nil {
 		return err
 	}
-	r := tally.Report()
-	if r == nil {
-		return fmt.Errorf("%s: no rows, at least 1 was expected", path)
-	}
-	result := newEvalResult(evaluated{Model: c.String("model"), Data: path, trained: trained}, r, m.Config.LabelNames)
-	if path != c.String("data") {
-		result.Split = c.String("split")
-	}
 	if result.Ranking, err = rank(c.Context, documents, queries); err != nil {
-		return fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", in.path, err)
 	}
-	if err := wrong.commit(c); err != nil {
+	if err := in.wrong.commit(c); err != nil {
 		return err
 	}
 	result.Baseline = testBaseline(c, c.String("data"), c.String("split"))

@@ -85,9 +85,9 @@ func evalLabels(c *cli.Context, m models) error {
 	}
 	defer in.close()
 	r := &labelsResult{evaluated: in.evaluated(c)}
-	p := newProgress(in.total, "evaluating", "rows")
-	err = r.measure(c.Context, in.evaluation(), in.Reader, frequenciesOf(r.Data), p.Add)
-	p.Finish()
+	err = in.measure(c, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
+		return r.measure(c.Context, e, rows, frequenciesOf(r.Data), done)
+	})
 	if err == nil {
 		err = in.wrong.commit(c)
 	}

@@ -55,24 +55,16 @@ func (r *numbersResult) write(w io.Writer) error {
 	if len(r.Numbers) > 1 {
 		mean = fmt.Sprintf("MAE %.4f, ", r.MAE)
 	}
-	out.add("%s: %d rows, loss %.4f, %sR² %s", r.title(), r.Rows, r.Loss, mean, determination(r.R2))
+	out.add("%s: %d rows, loss %.4f, %sR² %s", r.title(), r.Rows, r.Loss, mean, defined(r.R2))
 	out.add("%-20s  %-36s  %12s  %12s  %8s", "number", "of", "MAE", "RMSE", "R²")
 	for _, n := range r.Numbers {
-		out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", n.Name, "the model", n.MAE, n.RMSE, determination(n.R2))
+		out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", n.Name, "the model", n.MAE, n.RMSE, defined(n.R2))
 		if l := n.Linear; l != nil {
-			out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", "", r.linear, l.MAE, l.RMSE, determination(l.R2))
+			out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", "", r.linear, l.MAE, l.RMSE, defined(l.R2))
 		}
-		out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", "", trainingMean, n.Mean.MAE, n.Mean.RMSE, determination(n.Mean.R2))
+		out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", "", trainingMean, n.Mean.MAE, n.Mean.RMSE, defined(n.Mean.R2))
 	}
 	return out.err
-}
-
-// determination is R² as a person reads it.
-func determination(r2 *float64) string {
-	if r2 == nil {
-		return "none"
-	}
-	return fmt.Sprintf("%.4f", *r2)
 }
 
 // evalNumbers measures how far the predictions of a regression are from the numbers of rows.
@@ -83,9 +75,9 @@ func evalNumbers(c *cli.Context, m models) error {
 	}
 	defer in.close()
 	r := &numbersResult{evaluated: in.evaluated(c)}
-	p := newProgress(in.total, "evaluating", "rows")
-	err = r.measure(c.Context, in.evaluation(), in.Reader, p.Add)
-	p.Finish()
+	err = in.measure(c, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
+		return r.measure(c.Context, e, rows, done)
+	})
 	if err == nil {
 		err = in.wrong.commit(c)
 	}

@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"fmt"
 
 	"github.com/urfave/cli/v2"
 
@@ -12,31 +11,28 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// evalRows are the rows that a model is measured on whose answers are no classes, and what scores
-// them.
+// evalRows are the rows that eval measures a model on, and what scores them.
 type evalRows struct {
 	*seq.Reader
 	path, split string // split is "" where the rows are of no data set
 	total       int64
 	scorer      *sft.Scorer
 	score       func(context.Context, []seq.Example) ([]sft.Output, error)
+	embed       evaluation.Embed
 	wrong       *evalErrors // nil without --errors
 	release     func()
 }
 
 // openEvalRows opens them, and begins --errors.
 func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
-	if c.IsSet("queries") && c.Int("queries") > 0 {
+	if c.IsSet("queries") && c.Int("queries") > 0 && !evaluation.CanRank(m.Config) {
 		return nil, usage(c, "--queries %d: the model %s is of task %s, expected %s with 2 classes", c.Int("queries"), c.String("model"), m.Config.Task, sft.Retrieval)
 	}
 	in, path, total, err := testData(c.String("data"), c.String("split"))
 	if err != nil {
 		return nil, err
 	}
-	if err := fits(m.Config, in.Spec()); err != nil {
-		return nil, errors.Join(fmt.Errorf("%s does not fit the model %s: %w", path, c.String("model"), err), in.Close())
-	}
-	if err := checkAnswers(m.Config, in.Spec(), path); err != nil {
+	if err := checkRows(m.Config, in.Spec(), path, c.String("model")); err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
 	scorer, release, err := openScorer(c, m)
@@ -58,13 +54,15 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 			return nil, err
 		}
 	}
-	r.score, _ = ranks.scoring(scorer)
+	r.score, r.embed = ranks.scoring(scorer)
 	return r, nil
 }
 
-// evaluation measures the rows; what it measures is up to the caller.
-func (r *evalRows) evaluation() *evaluation.Evaluation {
-	return &evaluation.Evaluation{Name: r.path, Scorer: r.scorer, Score: r.score, Seen: r.wrong.seen()}
+// measure has run evaluate the rows, and shows its progress.
+func (r *evalRows) measure(c *cli.Context, run func(e *evaluation.Evaluation, in *seq.Reader, done func(int64)) error) error {
+	p := newProgress(r.total, "evaluating", "rows")
+	defer p.Finish()
+	return run(&evaluation.Evaluation{Name: r.path, Scorer: r.scorer, Score: r.score, Seen: r.wrong.seen()}, r.Reader, p.Add)
 }
 
 // evaluated says what is measured. It is asked before the rows are scored: a run that goes on has

@@ -88,13 +88,7 @@ func dataFile(c *cli.Context, config *sft.Config) (string, error) {
 		return "", err
 	}
 	defer in.Close()
-	if err := fits(config, in.Spec()); err != nil {
-		return "", fmt.Errorf("%s does not fit the model %s: %w", path, c.String("model"), err)
-	}
-	if err := checkAnswers(config, in.Spec(), path); err != nil {
-		return "", err
-	}
-	return path, nil
+	return path, checkRows(config, in.Spec(), path, c.String("model"))
 }
 
 // eval writes what is to be known of a shard's rows, all that a report is made of, and

@@ -122,9 +122,9 @@ func evalTags(c *cli.Context, m models) error {
 		return err
 	}
 	r := &tagsResult{evaluated: in.evaluated(c)}
-	p := newProgress(in.total, "evaluating", "rows")
-	err = r.measure(c.Context, in.evaluation(), in.Reader, simple, p.Add)
-	p.Finish()
+	err = in.measure(c, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
+		return r.measure(c.Context, e, rows, simple, done)
+	})
 	if err == nil {
 		err = in.wrong.commit(c)
 	}

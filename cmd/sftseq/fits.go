@@ -56,6 +56,14 @@ func fits(c *sft.Config, s *seq.Spec) error {
 	return nil
 }
 
+// checkRows refuses rows that a model cannot read, or that have nothing to compare its answers with.
+func checkRows(c *sft.Config, s *seq.Spec, path, model string) error {
+	if err := fits(c, s); err != nil {
+		return fmt.Errorf("%s does not fit the model %s: %w", path, model, err)
+	}
+	return checkAnswers(c, s, path)
+}
+
 // checkAnswers reports rows of a file that have nothing to compare a model's answers with.
 func checkAnswers(c *sft.Config, s *seq.Spec, path string) error {
 	switch {

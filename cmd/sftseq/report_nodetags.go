@@ -13,15 +13,12 @@ import (
 // measureNodeTags measures a model that tags tokens with features, and keeps the rows that are
 // picked.
 func measureNodeTags(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.NodeTags, error) {
-	simple := []*simpleTags(nil)
-	if in.set != nil {
-		var err error
-		if simple, err = newSimpleTags(in.set.Dir, m.Config); err != nil {
-			return nil, err
-		}
+	simple, err := newSimpleTags(in.dir(), m.Config)
+	if err != nil {
+		return nil, err
 	}
 	r, pick := &tagsResult{}, evaluation.NewNodeTagPicker(m.Config, c.Int("examples"))
-	err := in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
+	err = in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
 		parts := metrics.NewParts(m.Config.LabelNames)
 		among := metrics.NewTagging(m.Config.LabelNames, m.Config.NumLabels)
 		e.Seen = func(x *seq.Example, length int, logits []float32) {

@@ -29,6 +29,14 @@ type reportRows struct {
 	split      string
 }
 
+// dir is that of the data set, "" where they are of none.
+func (r *reportRows) dir() string {
+	if r.set == nil {
+		return ""
+	}
+	return r.set.Dir
+}
+
 // open begins to read them.
 func (r *reportRows) open() (*seq.Reader, error) {
 	if r.set == nil {
@@ -146,10 +154,7 @@ func (r *reportRows) measure(c *cli.Context, m *sft.Model, dir string, run func(
 		return err
 	}
 	defer reader.Close()
-	if err := fits(m.Config, reader.Spec()); err != nil {
-		return fmt.Errorf("%s does not fit the model %s: %w", r.path, dir, err)
-	}
-	if err := checkAnswers(m.Config, reader.Spec(), r.path); err != nil {
+	if err := checkRows(m.Config, reader.Spec(), r.path, dir); err != nil {
 		return err
 	}
 	scorer, release, err := openScorer(c, models{Model: m})

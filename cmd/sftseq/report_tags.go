@@ -11,15 +11,12 @@ import (
 
 // measureTags measures a model of tagging, and keeps the rows that are picked.
 func measureTags(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.Tags, error) {
-	simple := []*simpleTags(nil)
-	if in.set != nil {
-		var err error
-		if simple, err = newSimpleTags(in.set.Dir, m.Config); err != nil {
-			return nil, err
-		}
+	simple, err := newSimpleTags(in.dir(), m.Config)
+	if err != nil {
+		return nil, err
 	}
 	r, pick := &tagsResult{}, evaluation.NewTagPicker(m.Config, c.Int("examples"))
-	err := in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
+	err = in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
 		e.Seen = pick.See
 		return r.measure(c.Context, e, rows, simple, done)
 	})
