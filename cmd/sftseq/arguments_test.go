@@ -2,7 +2,6 @@ package main
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 )
@@ -38,13 +37,9 @@ func TestArranged(t *testing.T) {
 		"predict x --model --generate-bash-completion": "predict x --model --generate-bash-completion",
 	} {
 		got := arranged(newApp(), append([]string{"sftseq"}, strings.Fields(typed)...))
-		if !slices.Equal(got, append([]string{"sftseq"}, strings.Fields(want)...)) {
-			t.Errorf("%s: %q, want %s", typed, got, want)
-		}
+		equal(t, got, append([]string{"sftseq"}, strings.Fields(want)...), typed, want)
 	}
-	if got := arranged(newApp(), nil); got != nil {
-		t.Errorf("%q", got)
-	}
+	equal(t, arranged(newApp(), nil), nil)
 }
 
 // TestFlagsAfterArguments: they are read, for commands of every kind.
@@ -53,9 +48,7 @@ func TestFlagsAfterArguments(t *testing.T) {
 	if status, _, errs := program(nil, "data", "info", dir, "--verify"); status != 0 || errs != "the checksums agree\n" {
 		t.Errorf("status %d, %s", status, errs)
 	}
-	if out := succeed(t, "", "data", "head", dir, "-n1"); strings.Count(out, "\n") != 1 {
-		t.Errorf("%s", out)
-	}
+	occurs(t, succeed(t, "", "data", "head", dir, "-n1"), "\n", 1)
 	line := writeText(t, filepath.Join(t.TempDir(), "x.jsonl"), `{"tokens":[1,2]}`)
 	if a, b := succeed(t, "", "predict", line, "--model", goldenPath("pre")), succeed(t, "", "predict", "--model", goldenPath("pre"), line); a != b || a == "" {
 		t.Errorf("%s, want %s", a, b)
@@ -67,8 +60,6 @@ func TestFlagsAfterArguments(t *testing.T) {
 func TestVersionFlag(t *testing.T) {
 	want := succeed(t, "", "version")
 	for _, flag := range []string{"--version", "-v"} {
-		if got := succeed(t, "", flag); got != want {
-			t.Errorf("%s: %q, want %q", flag, got, want)
-		}
+		equal(t, succeed(t, "", flag), want, flag)
 	}
 }

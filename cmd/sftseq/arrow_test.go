@@ -20,56 +20,36 @@ import (
 // sequences writes rows of the ListOps vocabulary, and the same as JSON lines.
 func sequences(t *testing.T, rows int) (arrowFile, lines string) {
 	t.Helper()
-	arrowFile = filepath.Join(t.TempDir(), "in.arrow")
-	pad := int32(0)
-	w, err := seq.Create(arrowFile, seq.Spec{Task: seq.Classification, VocabSize: 17, PadID: &pad})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var examples []seq.Example
 	var text strings.Builder
 	for i := range rows {
 		tokens := make([]int32, 1+i*37%12)
 		for j := range tokens {
 			tokens[j] = int32(1 + (i*7+j*j)%16)
 		}
-		if err := w.Write(seq.Example{A: tokens, Label: int32(i % 10)}); err != nil {
-			t.Fatal(err)
-		}
+		examples = append(examples, seq.Example{A: tokens, Label: int32(i % 10)})
 		fmt.Fprintf(&text, "{\"tokens\":%s}\n", strings.ReplaceAll(fmt.Sprint(tokens), " ", ","))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return arrowFile, text.String()
+	spec := seq.Spec{Task: seq.Classification, VocabSize: 17, PadID: new(int32(0))}
+	return writeSequences(t, spec, examples...), text.String()
 }
 
 // arrowRows reads a file with Arrow's own reader, as JSON objects.
 func arrowRows(t *testing.T, path string) []replyLine {
 	t.Helper()
-	f, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := mustOpen(t, os.Open, path)
 	defer f.Close()
 	r, err := ipc.NewFileReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	var out []replyLine
 	for i := range r.NumRecords() {
 		record, err := r.Record(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		text, err := record.MarshalJSON()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		var rows []replyLine
-		if err := json.Unmarshal(text, &rows); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(text, &rows))
 		out = append(out, rows...)
 	}
 	return out
@@ -105,18 +85,12 @@ func TestArrowStreamWithIDs(t *testing.T) {
 	}
 	var stream strings.Builder
 	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
-	if err := w.Write(b.NewRecord()); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, w.Write(b.NewRecord()))
+	noError(t, w.Close())
 	out := filepath.Join(t.TempDir(), "out.arrow")
 	// The second row has token 17, which this model does not know.
 	refuse(t, 1, "standard input: row 1: column tokens: token 17 at index 2", stream.String(), "predict", "--model", goldenPath("pre"), "--input", "-", "--output", out)
-	if _, err := os.Stat(out); err == nil {
-		t.Error("half a file was written")
-	}
+	noFile(t, out)
 	wide := strings.Replace(stream.String(), "\x11\x00", "\x10\x00", 1)
 	succeed(t, wide, "predict", "--model", goldenPath("pre"), "--input", "-", "--output", out)
 	rows := arrowRows(t, out)
@@ -134,9 +108,7 @@ func TestArrowRefuses(t *testing.T) {
 	cut := writeText(t, filepath.Join(t.TempDir(), "cut.arrow"), whole[:len(whole)/2])
 	refuse(t, 1, cut, "", "predict", "--model", goldenPath("pre"), "--input", cut, "--output", out)
 	refuse(t, 1, "empty", "", "predict", "--model", goldenPath("pre"), "--input", writeText(t, cut, ""), "--output", out)
-	if _, err := os.Stat(out); err == nil {
-		t.Error("half a file was written")
-	}
+	noFile(t, out)
 	absent := filepath.Join(t.TempDir(), "absent", "out.arrow")
 	refuse(t, 1, absent, "", "predict", "--model", goldenPath("pre"), "--input", in, "--output", absent)
 	refuse(t, 1, "/dev/full", "", "predict", "--model", goldenPath("pre"), "--input", in, "--output", "/dev/full")

@@ -5,7 +5,6 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -18,14 +17,10 @@ func editHeader(t *testing.T, weights []byte, edit func(map[string]any)) []byte 
 	t.Helper()
 	n := binary.LittleEndian.Uint64(weights)
 	var header map[string]any
-	if err := json.Unmarshal(weights[8:8+n], &header); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal(weights[8:8+n], &header))
 	edit(header)
 	text, err := json.Marshal(header)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	text = append(text, bytes.Repeat([]byte(" "), -len(text)&7)...)
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
 	return append(append(out, text...), weights[8+n:]...)
@@ -125,29 +120,5 @@ func TestGradsRefuses(t *testing.T) {
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)
 	}
-	if _, err := os.Stat(output); err == nil {
-		t.Error("a file was written")
-	}
-}
-
-func TestUsage(t *testing.T) {
-	for _, c := range []struct {
-		want string
-		args []string
-	}{
-		{`unknown command "prdict". Did you mean "predict"?`, []string{"prdict"}},
-		{"see sftseq predict --help", []string{"predict", "--modle", "x"}},
-		{"--model is missing", []string{"predict"}},
-		{"flag needs an argument: -threads", []string{"predict", "--model", goldenPath("pre"), "x", "--threads"}},
-		{`expected at most one FILE, found "y" after "x"`, []string{"predict", "x", "y", "--model", goldenPath("pre")}},
-		{"--input: x: its name does not say what it is", []string{"predict", "--model", goldenPath("pre"), "--input", "x"}},
-		{"--max-line 0", []string{"predict", "--model", goldenPath("pre"), "--max-line", "0"}},
-		{"expected one of: auto, cpu", []string{"predict", "--model", goldenPath("pre"), "--device", "tpu"}},
-		{"--data is missing", []string{"eval", "--model", goldenPath("pre")}},
-		{"--input and --output", []string{"grads", "--model", goldenPath("pre")}},
-		{"unknown shell", []string{"completion", "tcsh"}},
-		{`unknown command "nothing"`, []string{"data", "nothing"}},
-	} {
-		refuse(t, 2, c.want, "", c.args...)
-	}
+	noFile(t, output)
 }

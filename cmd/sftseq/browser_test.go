@@ -36,29 +36,21 @@ func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	testenv.NeedPrograms(t, "chromium")
 	profile, err := os.MkdirTemp("", "chromium")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // the test's own ends before the browser is closed
 	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--remote-debugging-pipe", "--user-data-dir="+profile, "--window-size=1200,900",
 		"--no-sandbox", // which root has not
 		"--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "about:blank")
 	cmd.WaitDelay = 10 * time.Second
 	theirIn, to, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	from, theirOut, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // its descriptors 3 and 4
 	err = cmd.Start()
 	theirIn.Close()
 	theirOut.Close()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	b := &browser{t: t, to: to, from: bufio.NewReader(from)}
 	t.Cleanup(func() {
 		b.session = ""

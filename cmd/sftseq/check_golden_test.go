@@ -15,9 +15,7 @@ import (
 func copyGolden(t *testing.T, name string, change map[string]func(text string) string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	if err := os.CopyFS(dir, os.DirFS(goldenPath(name))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.CopyFS(dir, os.DirFS(goldenPath(name))))
 	for file, f := range change {
 		writeText(t, filepath.Join(dir, file), f(readText(t, goldenPath(name, file))))
 	}
@@ -68,9 +66,8 @@ func TestCheckGoldenMixed(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedMixed(t, vk.Open, vk.Options{Mixed: true})
 	out := succeed(t, "", "check", "--golden", goldenDir, "--device", "vulkan", "--precision", "mixed", "--only", "t")
-	if !strings.Contains(out, ", mixed") || strings.Contains(out, "FAIL") {
-		t.Errorf("%s", out)
-	}
+	contains(t, out, ", mixed")
+	notContains(t, out, "FAIL")
 }
 
 // TestCheckGoldenFails: what is off by more than its tolerance, and what cannot be
@@ -93,10 +90,9 @@ func TestCheckGoldenFails(t *testing.T) {
 		{"ties", map[string]func(string) string{"inputs.jsonl": func(s string) string { return strings.Replace(s, "label", "name", 1) }}, "label is missing", false},
 	} {
 		dir := copyGolden(t, c.name, c.change)
-		status, out, errs := program(nil, "check", "--golden", filepath.Dir(dir), "--device", "cpu")
-		if status != exitError || !strings.Contains(out, "FAIL") || !strings.Contains(out, c.want) || !strings.Contains(errs, "1 of 1 models failed") {
-			t.Errorf("%s, %q: status %d: %s%s", c.name, c.want, status, out, errs)
-		}
+		out, errs := exits(t, exitError, "", "check", "--golden", filepath.Dir(dir), "--device", "cpu")
+		contains(t, out, "FAIL", c.want)
+		contains(t, errs, "1 of 1 models failed")
 		_, out, _ = program(nil, "check", "--golden", dir, "--device", "cpu", "--json")
 		if r := decodeLines[golden.Comparison](t, out); len(r) != 1 || !r[0].Failed || (r[0].Error == "") != c.failed || (r[0].Worst > 1) != c.failed {
 			t.Errorf("%s, %q: %s", c.name, c.want, out)
@@ -104,9 +100,7 @@ func TestCheckGoldenFails(t *testing.T) {
 	}
 	bare := copyGolden(t, "ties", nil)
 	for _, name := range []string{"expected.jsonl", "grads.safetensors"} {
-		if err := os.Remove(filepath.Join(bare, name)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Remove(filepath.Join(bare, name)))
 	}
 	if status, out, _ := program(nil, "check", "--golden", bare, "--device", "cpu"); status != exitError || !strings.Contains(out, "nothing to compare with") {
 		t.Errorf("status %d: %s", status, out)

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"reflect"
 	"strings"
 	"testing"
 
@@ -39,27 +38,17 @@ func TestChosenPresets(t *testing.T) {
 		{"superpixels", "hour", superpixels, ""},
 	} {
 		task, err := lra.Lookup(c.task)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		preset, err := task.Preset(c.preset)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		measured[c.task] = true
 		spec, err := task.Spec()
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		m := &seq.Manifest{Task: spec.Task, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames, FeatureNames: spec.FeatureNames, EdgeFeatureNames: spec.EdgeFeatureNames,
 			Splits: map[string]seq.SplitInfo{"train": c.train}}
 		config, settings := custom(t, m, strings.Fields(c.flags)...)
-		if !reflect.DeepEqual(config, preset.Config) {
-			t.Errorf("%s %s: %+v, of train custom %+v", c.task, c.preset, preset.Config, config)
-		}
-		if !reflect.DeepEqual(settings, preset.Settings) {
-			t.Errorf("%s %s: %+v, of train custom %+v", c.task, c.preset, preset.Settings, settings)
-		}
+		equal(t, config, preset.Config, c.task, c.preset)
+		equal(t, settings, preset.Settings, c.task, c.preset)
 	}
 	for _, task := range lra.Tasks() {
 		for _, p := range task.Presets {
@@ -79,8 +68,6 @@ func custom(t *testing.T, m *seq.Manifest, flags ...string) (config sft.Config, 
 		config, settings = p.Config, p.Settings
 		return applyTrainFlags(c, &settings, &config)
 	}
-	if err := (&cli.App{Commands: []*cli.Command{command}}).Run(append([]string{"sftseq", command.Name}, flags...)); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, (&cli.App{Commands: []*cli.Command{command}}).Run(append([]string{"sftseq", command.Name}, flags...)))
 	return config, settings
 }

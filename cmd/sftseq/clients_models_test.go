@@ -15,34 +15,21 @@ func clientModels(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	golden, err := filepath.Abs(goldenPath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	models, err := os.ReadDir(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, m := range models {
-		if err := os.Symlink(filepath.Join(golden, m.Name()), filepath.Join(dir, m.Name())); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Symlink(filepath.Join(golden, m.Name()), filepath.Join(dir, m.Name())))
 	}
 	for name, of := range map[string]string{"parts": "clouds", "atoms": "graphs"} {
-		m, err := sft.Load(goldenPath(of))
-		if err != nil {
-			t.Fatal(err)
-		}
+		m := mustOpen(t, sft.Load, goldenPath(of))
 		c := *m.Config
 		c.Task, c.LabelNames, c.NumLabels = sft.Tagging, []string{"mug/body", "mug/handle"}, 2
 		if of == "graphs" {
 			c.FeatureNames, c.EdgeFeatureNames, c.LabelNames = molecule.AtomFeatureNames, molecule.BondFeatureNames, []string{"acid", "other"}
 		}
-		if err := os.Mkdir(filepath.Join(dir, name), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := sft.NewModel(&c, 1).Save(filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.Mkdir(filepath.Join(dir, name), 0o777))
+		noError(t, sft.NewModel(&c, 1).Save(filepath.Join(dir, name)))
 	}
 	return dir
 }

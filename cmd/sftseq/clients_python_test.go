@@ -15,9 +15,7 @@ func TestPythonClient(t *testing.T) {
 	testenv.NeedPrograms(t, "python3")
 	path, model := built(t), goldenPath("post") // whose classes of the example's sequences differ
 	source, err := filepath.Abs("../../clients/python")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	models, session := clientModels(t), sessionOf(t, model, pythonSession)
 	t.Parallel()
 	python := []string{"env", "PYTHONPATH=" + filepath.Join(source, "src"), "PYTHONDONTWRITEBYTECODE=1", "SFTSEQ_PROGRAM=" + path, "SFTSEQ_GOLDEN=" + models, "python3"}

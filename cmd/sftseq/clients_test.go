@@ -37,9 +37,7 @@ func TestClients(t *testing.T) {
 	t.Run("shell", func(t *testing.T) {
 		testenv.NeedPrograms(t, "bash", "jq")
 		lines := readText(t, goldenPath("post", "inputs.jsonl")) + "{\"text\":\"[MAX 2 9 ]\"}\n{\"id\":\"bad\",\"tokens\":[99]}\n"
-		if got, want := client(t, lines, shell, server...), wantTable(t, model, lines); got != want {
-			t.Errorf("the client printed\n%s\nexpected\n%s", got, want)
-		}
+		equal(t, client(t, lines, shell, server...), wantTable(t, model, lines))
 		clientFails(t, shell, path)
 	})
 	t.Run("node", func(t *testing.T) {
@@ -75,9 +73,7 @@ func TestLibrary(t *testing.T) {
 		t.Fatalf("%v\n%s%s", err, out, &errs)
 	}
 	for _, want := range []string{`"GET /cart 200 in 12 ms" is fine,`, `"GET /cart 503 in 9000 ms" is failed,`, "cosine of their embeddings: "} {
-		if !strings.Contains(string(out), want) {
-			t.Errorf("expected %q in\n%s", want, out)
-		}
+		contains(t, string(out), want)
 	}
 	steps := regexp.MustCompile(`(?m)^step (\d+): ([\d.]+)% of the validation split$`).FindAllStringSubmatch(string(out), -1)
 	if len(steps) != 4 {
@@ -135,22 +131,15 @@ func serveSocket(t *testing.T, server []string) string {
 	return socket
 }
 
-// untilListening starts a server, which runs until the test ends, and returns the line of its log
-// that says where it listens, or nothing.
-func untilListening(t *testing.T, c *exec.Cmd) (line string) {
+// untilListening starts a server and returns its log up to the line that says where it listens. The
+// server ends with the test, unless that has waited for its end.
+func untilListening(t *testing.T, c *exec.Cmd) (log string) {
 	t.Helper()
 	logs, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	lines := bufio.NewScanner(logs)
-	for line == "" && lines.Scan() {
-		if strings.Contains(lines.Text(), "listening") {
-			line = lines.Text()
-		}
+	noError(t, err)
+	noError(t, c.Start())
+	for lines := bufio.NewScanner(logs); !strings.Contains(log, "listening") && lines.Scan(); {
+		log += lines.Text() + "\n"
 	}
 	drained := make(chan struct{})
 	go func() {
@@ -158,13 +147,16 @@ func untilListening(t *testing.T, c *exec.Cmd) (line string) {
 		close(drained)
 	}()
 	t.Cleanup(func() {
+		if c.ProcessState != nil {
+			return
+		}
 		c.Process.Signal(syscall.SIGTERM)
 		<-drained
 		if err := c.Wait(); err != nil {
 			t.Errorf("the server: %v", err)
 		}
 	})
-	return line
+	return log
 }
 
 // wantTable is what classify.sh makes of predict's answers to the same lines.

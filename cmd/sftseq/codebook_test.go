@@ -36,9 +36,7 @@ func chirp(from, to float64) string {
 // has learned, also when it is told so; normal ones, and those of another model, are others.
 func TestTrainSounds(t *testing.T) {
 	dir := t.TempDir()
-	if err := os.Mkdir(filepath.Join(dir, "sounds"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(filepath.Join(dir, "sounds"), 0o777))
 	for n := range 12 {
 		writeText(t, filepath.Join(dir, "sounds", fmt.Sprintf("%s_%d.wav", []string{"up", "down"}[n%2], n)), chirp(float64(300+100*n), float64(300+900*((n+1)%2))))
 	}
@@ -47,46 +45,26 @@ func TestTrainSounds(t *testing.T) {
 	embeddings := func(name string, flags ...string) []float32 {
 		run := filepath.Join(dir, name)
 		args := append([]string{"train", "custom", "--data", data, "--out", run, "--steps", "1", "--lr", "1e-30", "--weight-decay", "0", "--seed", "7"}, flags...)
-		if status, _, errs := program(nil, args...); status != exitOK {
-			t.Fatalf("%s: %s", name, errs)
-		}
-		m, err := sft.Load(run)
-		if err != nil {
-			t.Fatal(err)
-		}
+		done(t, "", args...)
+		m := mustOpen(t, sft.Load, run)
 		p, _ := m.Parameters.Lookup("embed.weight")
 		x := m.Parameters.Slice(m.Weights, p)
 		if strings.Contains(name, "chosen") {
 			tok, err := tokenizers.New(m.Config.Tokenizer)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			want := sft.NewModel(m.Config, 7)
-			if err := want.CodebookEmbeddings(tok.(*tokenizers.AudioVQ).Codebook(), 7); err != nil {
-				t.Fatal(err)
-			}
-			if !slices.Equal(x, want.Parameters.Slice(want.Weights, p)) {
-				t.Errorf("%s: the embeddings are not those of the codebook", name)
-			}
+			noError(t, want.CodebookEmbeddings(tok.(*tokenizers.AudioVQ).Codebook(), 7))
+			equal(t, x, want.Parameters.Slice(want.Weights, p), name)
 		}
 		return x
 	}
 	chosen := embeddings("chosen")
-	if told := embeddings("chosen by hand", "--embedding-init", "codebook"); !slices.Equal(told, chosen) {
-		t.Error("--embedding-init codebook is not the default for spectra")
-	}
+	equal(t, embeddings("chosen by hand", "--embedding-init", "codebook"), chosen)
 	normal := embeddings("normal", "--embedding-init", "normal")
 	if slices.Equal(normal, chosen) {
 		t.Error("normal embeddings are those of the codebook")
 	}
-	if from := embeddings("from", "--init-from", filepath.Join(dir, "normal")); !slices.Equal(from, normal) {
-		t.Error("--init-from does not keep the embeddings of the model")
-	}
-	c, err := sft.LoadCheckpoint(filepath.Join(dir, "from"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if c.Settings.EmbeddingInit != "" {
-		t.Errorf("a run from another model says that its embeddings began as %q", c.Settings.EmbeddingInit)
-	}
+	equal(t, embeddings("from", "--init-from", filepath.Join(dir, "normal")), normal)
+	c := mustOpen(t, sft.LoadCheckpoint, filepath.Join(dir, "from"))
+	equal(t, c.Settings.EmbeddingInit, "")
 }

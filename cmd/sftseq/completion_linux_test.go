@@ -53,9 +53,7 @@ func typeInto(t *testing.T, typed [][2]string, shell string, args ...string) {
 	c.Dir, c.Env = t.TempDir(), environment
 	c.Stdin, c.Stdout, c.Stderr = program, program, program
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Start())
 	program.Close()
 	parts := make(chan string)
 	go func() {

@@ -20,9 +20,7 @@ func trainContext(t testing.TB) (*cli.Context, *flag.FlagSet) {
 	flags := trainFlags(lra.ListOps)
 	set := flag.NewFlagSet("train", flag.ContinueOnError)
 	for _, f := range flags {
-		if err := f.Apply(set); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, f.Apply(set))
 	}
 	c := cli.NewContext(newApp(), set, nil)
 	c.Command.Flags = flags
@@ -40,13 +38,9 @@ func FuzzConfig(f *testing.F) {
 	}
 	path := filepath.Join(f.TempDir(), "config.json")
 	read := func(t *testing.T, text []byte) (*flag.FlagSet, error) {
-		if err := os.WriteFile(path, text, 0o666); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, text, 0o666))
 		c, set := trainContext(t)
-		if err := set.Parse([]string{"--config", path, "--layers", "7"}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, set.Parse([]string{"--config", path, "--layers", "7"}))
 		err := readConfigFlags(c)
 		if err != nil && !strings.HasPrefix(err.Error(), path+": ") {
 			t.Fatalf("the error does not begin with the file: %v", err)
@@ -70,9 +64,7 @@ func FuzzConfig(f *testing.F) {
 		for name, value := range values {
 			word := string(value)
 			if strings.HasPrefix(word, `"`) {
-				if err := json.Unmarshal(value, &word); err != nil {
-					t.Fatal(err)
-				}
+				noError(t, json.Unmarshal(value, &word))
 			}
 			if name != "layers" && name != "config" {
 				args = append(args, "--"+name+"="+word)

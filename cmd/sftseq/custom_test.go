@@ -32,20 +32,16 @@ func TestCustom(t *testing.T) {
 	}
 	table.WriteString("good,\n")
 	path, data, model := filepath.Join(dir, "moods.csv"), filepath.Join(dir, "data"), filepath.Join(dir, "model")
-	if err := os.WriteFile(path, []byte(table.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	status, out, errs := program(nil, "data", "convert", "--from", path, "--to", data, "--text", "review", "--label", "mood")
-	if status != 0 || !strings.Contains(out, "labels: bad, good\n") || !strings.Contains(errs, "1 of 601 rows left out: empty text\n  "+path+":602\n") {
-		t.Fatalf("status %d\n%s\n%s", status, out, errs)
-	}
-	status, out, errs = program(nil, "train", "custom", "--data", data, "--out", model, "--steps", "60", "--batch", "32", "--hidden", "16", "--eval-every", "30")
-	if status != 0 || !strings.Contains(errs, "half of them up to") {
-		t.Fatalf("status %d\n%s\n%s", status, out, errs)
-	}
-	status, out, errs = program(strings.NewReader("{\"text\":\"abcabcabcabca\"}\n{\"text\":\"zzyxxyzzyzzx\"}\n"), "predict", "--model", model)
-	if status != 0 || !strings.Contains(out, `"label":"good"`) || !strings.Contains(out, `"label":"bad"`) || strings.Index(out, `"good"`) > strings.Index(out, `"bad"`) {
-		t.Errorf("status %d\n%s\n%s", status, out, errs)
+	noError(t, os.WriteFile(path, []byte(table.String()), 0o666))
+	out, errs := exits(t, exitOK, "", "data", "convert", "--from", path, "--to", data, "--text", "review", "--label", "mood")
+	contains(t, out, "labels: bad, good\n")
+	contains(t, errs, "1 of 601 rows left out: empty text\n  "+path+":602\n")
+	_, errs = exits(t, exitOK, "", "train", "custom", "--data", data, "--out", model, "--steps", "60", "--batch", "32", "--hidden", "16", "--eval-every", "30")
+	contains(t, errs, "half of them up to")
+	in := "{\"text\":\"abcabcabcabca\"}\n{\"text\":\"zzyxxyzzyzzx\"}\n"
+	replies := replyLines(t, printed(t, in, "predict", "--model", model))
+	if len(replies) != 2 || replies[0].Label != "good" || replies[1].Label != "bad" {
+		t.Errorf("%+v", replies)
 	}
 }
 
@@ -64,9 +60,7 @@ func TestCustomTokens(t *testing.T) {
 		fmt.Fprintf(&table, `{"ids": [%s], "half": "%d"}`+"\n", strings.Join(ids, ","), i%2)
 	}
 	path, data, model := filepath.Join(dir, "ids.jsonl"), filepath.Join(dir, "data"), filepath.Join(dir, "model")
-	if err := os.WriteFile(path, []byte(table.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte(table.String()), 0o666))
 	for _, args := range [][]string{
 		{"data", "convert", "--from", path, "--to", data, "--tokens", "ids", "--vocab", "100", "--label", "half"},
 		{"train", "custom", "--data", data, "--out", model, "--steps", "150", "--batch", "32", "--hidden", "16", "--eval-every", "150"},
@@ -83,46 +77,9 @@ func TestCustomTokens(t *testing.T) {
 	}
 }
 
-func TestCustomRefuses(t *testing.T) {
-	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
-	table := filepath.Join(t.TempDir(), "x.csv")
-	if err := os.WriteFile(table, []byte("text,label\na,b\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	to := filepath.Join(t.TempDir(), "to")
-	for _, c := range []struct {
-		status int
-		want   string
-		args   []string
-	}{
-		{exitUsage, "--from is missing", []string{"data", "convert", "--to", to, "--text", "text"}},
-		{exitUsage, "--to is missing", []string{"data", "convert", "--from", table, "--text", "text"}},
-		{exitUsage, "--text, --tokens, --features or --pair is missing", []string{"data", "convert", "--from", table, "--to", to}},
-		{exitUsage, "expected a task (component-parts, components, image, listops, modelnet40, molecules, pascalvoc-sp, pathfinder, peptides-func, peptides-struct, retrieval, shapenetpart, superpixels, text) or flags only", []string{"data", "convert", "xyzzy"}},
-		{exitUsage, `unknown task "lisps". Did you mean "listops"?`, []string{"data", "convert", "lisps", "--from", table, "--to", to}},
-		{exitUsage, `--split "0.9,0.1": expected three numbers`, []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--split", "0.9,0.1"}},
-		{exitUsage, "exclude each other", []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--split", "1,0,0", "--split-column", "label"}},
-		{exitUsage, `--max-row "much"`, []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--max-row", "much"}},
-		{exitError, `column "txt": expected one of ["text" "label"]`, []string{"data", "convert", "--from", table, "--to", to, "--text", "txt"}},
-		{exitError, "no/such.csv", []string{"data", "convert", "--from", "no/such.csv", "--to", to, "--text", "text"}},
-		{exitUsage, "known types: audio-vq, byte, dna, hf, ids, listops, mulaw, pixel, words", []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--tokenizer", "bytes"}},
-		{exitUsage, "--data is missing", []string{"train", "custom"}},
-		{exitUsage, "--data is missing", []string{"train", "image"}},
-	} {
-		refuse(t, c.status, c.want, "", c.args...)
-	}
-	if _, err := os.Stat(to); err == nil {
-		t.Error("something is left")
-	}
-}
-
 // TestInfoOfBytes: info says how ids are stored that are not the numbers in the file.
 func TestInfoOfBytes(t *testing.T) {
 	file := filepath.Join(customData(t, "--label", "mood"), "train.arrow")
-	if status, out, errs := program(nil, "data", "info", file); status != exitOK || !strings.Contains(out, "stored      each id minus 1 (first_token_id)") {
-		t.Errorf("status %d: %s%s", status, out, errs)
-	}
-	if status, out, errs := program(nil, "data", "info", "--json", file); status != exitOK || !strings.Contains(out, `"first_token_id": 1`) {
-		t.Errorf("status %d: %s%s", status, out, errs)
-	}
+	contains(t, printed(t, "", "data", "info", file), "stored      each id minus 1 (first_token_id)")
+	contains(t, printed(t, "", "data", "info", "--json", file), `"first_token_id": 1`)
 }

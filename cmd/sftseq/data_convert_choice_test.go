@@ -49,9 +49,7 @@ func TestConvertChooses(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	pipe := filepath.Join(t.TempDir(), "reviews.csv")
-	if err := syscall.Mkfifo(pipe, 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Mkfifo(pipe, 0o666))
 	go func() {
 		if err := os.WriteFile(pipe, []byte(readText(t, path)), 0); err != nil {
 			t.Error(err)

@@ -46,9 +46,7 @@ func TestConvertWarns(t *testing.T) {
 			t.Errorf("%q: status %d, expected %d warnings:\n%s", c.args, status, len(c.want), errs)
 		}
 		for _, want := range c.want {
-			if !strings.Contains(errs, "warning: "+want) {
-				t.Errorf("%q: lacks %q:\n%s", c.args, want, errs)
-			}
+			contains(t, errs, "warning: "+want)
 		}
 	}
 }
@@ -61,11 +59,7 @@ func TestHeadShowsIDs(t *testing.T) {
 {"id":"a.csv:3","text":"two"}
 {"id":"7","text":"three"}
 `
-	if got := mustRunData(t, "head", to); got != want {
-		t.Errorf("%s, want %s", got, want)
-	}
+	equal(t, mustRunData(t, "head", to), want)
 	in, _ := sequences(t, 2)
-	if got := mustRunData(t, "head", in); !strings.Contains(got, `{"id":1,"tokens":[`) {
-		t.Errorf("%s", got)
-	}
+	contains(t, mustRunData(t, "head", in), `{"id":1,"tokens":[`)
 }

@@ -49,19 +49,16 @@ func TestConvertNumbers(t *testing.T) {
 	if len(n) != 2 || n[0].Name != "count" || n[1].Max > 40 || n[1].Min < 20 || !(n[1].Deviation > 1) {
 		t.Errorf("%+v", n)
 	}
-	if want := "number length of train: " + describeNumber(n[1]); !strings.Contains(out, want) {
-		t.Errorf("%s, want %s", out, want)
-	}
+	contains(t, out, "number length of train: "+describeNumber(n[1]))
 	for args, want := range map[string]string{
 		"info":        fmt.Sprintf("  number      length: %s\n", describeNumber(n[1])),
 		"info --json": `"deviation": ` + fmt.Sprint(n[0].Deviation),
 		"stats":       fmt.Sprintf("%-12s  %14.6g", "length mean", n[1].Mean),
 		"head":        `"numbers":{"count":`,
 	} {
-		status, out, errs := program(nil, append(append([]string{"data"}, strings.Fields(args)...), a.Dir)...)
-		if status != 0 || !strings.Contains(out, want) || strings.Contains(out, "unlabelled") {
-			t.Errorf("%s: status %d, %s%s, want %q", args, status, out, errs, want)
-		}
+		out := mustRunData(t, append(strings.Fields(args), a.Dir)...)
+		contains(t, out, want)
+		notContains(t, out, "unlabelled")
 	}
 
 	row := strings.Split(text, "\n")[7]
@@ -78,10 +75,8 @@ func TestConvertNumbers(t *testing.T) {
 		f[2] = cell
 		bad := writeText(t, filepath.Join(dir, "bad.csv"), strings.Replace(text, row, strings.Join(f, ","), 1))
 		to := filepath.Join(dir, "bad")
-		status, _, errs := program(nil, append([]string{"data", "convert", "--strict", "--from", bad, "--to", to}, args...)...)
-		if status != exitError || !strings.Contains(errs, bad+":8: "+want) {
-			t.Errorf("%q: status %d, %s, want %s", cell, status, errs, want)
-		}
+		_, errs := exits(t, exitError, "", append([]string{"data", "convert", "--strict", "--from", bad, "--to", to}, args...)...)
+		contains(t, errs, bad+":8: "+want)
 		if d, _, errs := converted(t, append(args, "--from", bad)...); !strings.Contains(errs, "1 of 60 rows left out: no") && !strings.Contains(errs, "left out: a number beyond") || d.Manifest.Splits["train"].Rows == a.Manifest.Splits["train"].Rows && d.Manifest.Splits["val"].Rows == a.Manifest.Splits["val"].Rows && d.Manifest.Splits["test"].Rows == a.Manifest.Splits["test"].Rows {
 			t.Errorf("%q: %s", cell, errs)
 		}
@@ -91,8 +86,6 @@ func TestConvertNumbers(t *testing.T) {
 		`"count" is there twice`:                {"--text", "sequence", "--numbers", "count,count"},
 		`column "size": expected one of`:        {"--text", "sequence", "--numbers", "size"},
 	} {
-		if status, _, errs := program(nil, append([]string{"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no")}, args...)...); status == 0 || !strings.Contains(errs, want) {
-			t.Errorf("%q: status %d, %s, want %s", args, status, errs, want)
-		}
+		contains(t, failing(t, "", append([]string{"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no")}, args...)...), want)
 	}
 }

@@ -18,10 +18,7 @@ func TestDataConvertOthers(t *testing.T) {
 		convert := func(from, id string) *seq.Dataset {
 			to := filepath.Join(t.TempDir(), "set")
 			mustRunData(t, append([]string{"convert", "--from", from, "--to", to, "--id", id}, columns...)...)
-			d, err := seq.OpenDataset(to)
-			if err != nil {
-				t.Fatal(err)
-			}
+			d := mustOpen(t, seq.OpenDataset, to)
 			return d
 		}
 		for rows, names := range map[string]string{
@@ -34,9 +31,7 @@ func TestDataConvertOthers(t *testing.T) {
 			}
 			want := convert(others+rows, id).Fingerprint()
 			for _, name := range strings.Fields(names) {
-				if got := convert(others+name, id).Fingerprint(); got != want {
-					t.Errorf("%s %v: the data set differs from that of %s", name, columns, rows)
-				}
+				equal(t, convert(others+name, id).Fingerprint(), want, name, columns, rows)
 			}
 		}
 	}

@@ -22,10 +22,7 @@ func TestForceKeepsTheOld(t *testing.T) {
 		writeText(t, filepath.Join(from, "basic_"+split+".tsv"), "Source\tTarget\n"+strings.Repeat(expression+"\t4\n", 3))
 	}
 	succeed(t, "", "data", "convert", "listops", "--from", from, "--to", dir)
-	before, err := seq.OpenDataset(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	before := mustOpen(t, seq.OpenDataset, dir)
 	writeText(t, filepath.Join(from, "basic_test.tsv"), "Source\tTarget\n"+expression+"\t5\n")
 	refuse(t, exitError, "basic_test.tsv", "", "data", "convert", "listops", "--from", from, "--to", dir, "--force")
 	if now, err := seq.OpenDataset(dir); err != nil || now.Fingerprint() != before.Fingerprint() || now.Verify() != nil {
@@ -37,18 +34,14 @@ func TestForceKeepsTheOld(t *testing.T) {
 // what it has made.
 func TestTwoGenerate(t *testing.T) {
 	task, err := lra.Lookup("listops")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	dir := filepath.Join(t.TempDir(), "data")
 	preset := &lra.Preset{Data: lra.GenerateOptions{Train: 3000, Val: 10, Test: 10, Seed: 1,
 		Rule: &lra.ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10,
 			Train: &lra.ListOpsRule{MinLength: 20, MaxLength: 300, MaxDepth: 10, MaxArgs: 10}}}}
 	// One has begun when the others come, and ends when they have waited.
 	begun, err := seq.CreateDataset(dir, seq.Spec{Task: seq.Classification, VocabSize: 17}, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var group sync.WaitGroup
 	var logs [3]waitLog
 	for i := range logs {

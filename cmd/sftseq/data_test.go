@@ -3,40 +3,34 @@ package main
 import (
 	"bytes"
 	"encoding/json"
-	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/sftseq/sftseq/internal/metrics"
 )
 
-// runData runs "sftseq data args…" and returns what it prints.
-func runData(args ...string) (string, error) {
-	var out bytes.Buffer
-	app := &cli.App{Name: "sftseq", Commands: []*cli.Command{dataCommand()}, Writer: &out, ErrWriter: io.Discard, ExitErrHandler: func(*cli.Context, error) {}}
-	err := app.Run(append([]string{"sftseq", "data"}, args...))
-	return out.String(), err
-}
-
+// mustRunData runs "sftseq data args…" and returns its standard output.
 func mustRunData(t *testing.T, args ...string) string {
 	t.Helper()
-	out, err := runData(args...)
-	if err != nil {
-		t.Fatalf("data %v: %v", args, err)
-	}
-	return out
+	return printed(t, "", append([]string{"data"}, args...)...)
 }
 
-func generated(t *testing.T) string {
+// generated is a small data set of ListOps, with more flags of data generate.
+func generated(t *testing.T, flags ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "set")
-	mustRunData(t, "generate", "listops", "--out", dir, "--train", "40", "--val", "20", "--test", "10", "--seed", "4", "--min-length", "5", "--max-length", "40")
+	args := []string{"generate", "listops", "--out", dir, "--train", "40", "--val", "20", "--test", "10", "--seed", "4", "--min-length", "5", "--max-length", "40"}
+	mustRunData(t, append(args, flags...)...)
 	return dir
+}
+
+// tinyData is a data set of ListOps for runs of a few steps.
+func tinyData(t *testing.T) string {
+	t.Helper()
+	return generated(t, "--train", "20", "--val", "4", "--test", "4", "--seed", "0", "--min-length", "10", "--max-length", "30")
 }
 
 func TestDataGenerateAndInfo(t *testing.T) {
@@ -48,9 +42,7 @@ func TestDataGenerateAndInfo(t *testing.T) {
 		Labels  map[string]int64
 		Example struct{ Text, Label string }
 	}
-	if err := json.Unmarshal([]byte(mustRunData(t, "info", "--json", filepath.Join(dir, "val.arrow"))), &file); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(mustRunData(t, "info", "--json", filepath.Join(dir, "val.arrow"))), &file))
 	var labelled int64
 	for _, rows := range file.Labels {
 		labelled += rows
@@ -67,25 +59,16 @@ func TestDataGenerateAndInfo(t *testing.T) {
 		Rows   int64
 		Splits map[string]struct{ Rows int64 }
 	}
-	if err := json.Unmarshal([]byte(mustRunData(t, "info", "--json", "--verify", dir)), &set); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(mustRunData(t, "info", "--json", "--verify", dir)), &set))
 	if set.Rows != 70 || set.Splits["train"].Rows != 40 {
 		t.Errorf("%+v", set)
 	}
-	text := mustRunData(t, "info", dir)
-	for _, want := range []string{"tokens: list<item: uint8", "rows        40", "vocabulary  17, pad 0", "first row   label"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the text lacks %q:\n%s", want, text)
-		}
-	}
+	contains(t, mustRunData(t, "info", dir), "tokens: list<item: uint8", "rows        40", "vocabulary  17, pad 0", "first row   label")
 }
 
 func TestDataGenerateRefuses(t *testing.T) {
 	dir := generated(t)
-	if _, err := runData("generate", "listops", "--out", dir); err == nil || !strings.Contains(err.Error(), "--force replaces it") {
-		t.Errorf("error %v", err)
-	}
+	refuse(t, exitError, "--force replaces it", "", "data", "generate", "listops", "--out", dir)
 	mustRunData(t, "generate", "listops", "--out", dir, "--train", "3", "--val", "0", "--test", "0", "--max-length", "600", "--force")
 	mustRunData(t, "generate", "listops", "--out", dir, "--train", "3", "--val", "0", "--test", "0", "--min-length", "0", "--force")
 	for _, args := range [][]string{
@@ -97,29 +80,19 @@ func TestDataGenerateRefuses(t *testing.T) {
 		{"convert", "listops", "--from", dir, "--to", dir, "--split", "dev"},
 		{"info"}, {"info", "/none"}, {"info", "--verify", filepath.Join(dir, "train.arrow")}, {"info", t.TempDir()},
 	} {
-		if _, err := runData(args...); err == nil {
-			t.Errorf("data %v: no error", args)
-		}
+		failing(t, "", append([]string{"data"}, args...)...)
 	}
 }
 
 func TestDataConvert(t *testing.T) {
 	from, to := filepath.Join(t.TempDir(), "basic_train.tsv"), t.TempDir()
-	if err := os.WriteFile(from, []byte("Source\tTarget\n( ( [MAX 2 ) ] )\t2\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(from, []byte("Source\tTarget\n( ( [MAX 2 ) ] )\t2\n"), 0o666))
 	out := mustRunData(t, "convert", "listops", "--from", from, "--to", to)
-	if want := filepath.Join(to, "test.arrow") + ": 1 rows of 3 to 3 tokens\n"; out != want {
-		t.Errorf("%q, expected %q", out, want)
-	}
+	equal(t, out, filepath.Join(to, "test.arrow")+": 1 rows of 3 to 3 tokens\n")
 	mustRunData(t, "convert", "listops", "--from", from, "--to", to, "--split", "val")
-	if _, err := runData("convert", "listops", "--from", from, "--to", to); err == nil || !strings.Contains(err.Error(), "split test: there is a complete data set already (--force") {
-		t.Errorf("error %v", err)
-	}
+	refuse(t, exitError, "split test: there is a complete data set already (--force", "", "data", "convert", "listops", "--from", from, "--to", to)
 	mustRunData(t, "convert", "listops", "--from", from, "--to", to, "--force")
-	if text := mustRunData(t, "info", to); !strings.Contains(text, "val.arrow") || !strings.Contains(text, "test.arrow") {
-		t.Errorf("info: %s", text)
-	}
+	contains(t, mustRunData(t, "info", to), "val.arrow", "test.arrow")
 }
 
 func TestProgressLines(t *testing.T) {
@@ -129,9 +102,7 @@ func TestProgressLines(t *testing.T) {
 	p.Add(10) // too soon for another line
 	p.Finish()
 	want := "counting: 10 of 100 sheep (10%), 1 sheep/s, 1m30s left\ncounting: 20 sheep in 10s\n"
-	if out.String() != want {
-		t.Errorf("%q, expected %q", out.String(), want)
-	}
+	equal(t, out.String(), want)
 	for _, c := range []struct {
 		unit        string
 		done, total int64
@@ -149,9 +120,7 @@ func TestProgressLines(t *testing.T) {
 	} {
 		now := time.Now()
 		p = &progress{what: "counting", unit: c.unit, done: c.done, total: c.total, start: now.Add(-c.took)}
-		if got := p.line(now); got != "counting: "+c.want {
-			t.Errorf("%q, expected %q", got, c.want)
-		}
+		equal(t, p.line(now), "counting: "+c.want, c.want)
 	}
 }
 
@@ -164,9 +133,7 @@ func TestPhases(t *testing.T) {
 	first.out, first.bar, first.quiet, first.start = &out, nil, false, time.Now().Add(-10*time.Second)
 	p.of(100, "reading", "sheep").Add(30)
 	second := p.of(50, "counting", "sheep")
-	if want := "reading: 30 sheep in 10s\n"; out.String() != want {
-		t.Errorf("%q, expected %q", out.String(), want)
-	}
+	equal(t, out.String(), "reading: 30 sheep in 10s\n")
 	if second == first || second.done != 0 || second.total != 50 || time.Since(second.start) > 5*time.Second {
 		t.Errorf("%+v", second)
 	}
@@ -187,32 +154,20 @@ func TestDataHead(t *testing.T) {
 	if strings.Count(text, "\n") != 3 || strings.Count(tokens, "\n") != 3 {
 		t.Fatalf("%s\n%s", text, tokens)
 	}
-	status, a, errs := program(strings.NewReader(text), "predict", "--model", goldenPath("pre"))
-	if _, b, _ := program(strings.NewReader(tokens), "predict", "--model", goldenPath("pre")); status != 0 || a != b || !strings.Contains(a, `"logits"`) {
-		t.Errorf("status %d, %s\n%s\n%s", status, errs, a, b)
-	}
-	if out := mustRunData(t, "head", "--rows", "1000", dir); strings.Count(out, "\n") != 40 {
-		t.Errorf("%d rows of 40", strings.Count(out, "\n"))
-	}
-	if _, err := runData("head", "--split", "no", dir); err == nil || !strings.Contains(err.Error(), "expected one of train, val, test") {
-		t.Error(err)
-	}
+	a := printed(t, text, "predict", "--model", goldenPath("pre"))
+	contains(t, a, `"logits"`)
+	equal(t, printed(t, tokens, "predict", "--model", goldenPath("pre")), a)
+	occurs(t, mustRunData(t, "head", "--rows", "1000", dir), "\n", 40)
+	refuse(t, exitError, "expected one of train, val, test", "", "data", "head", "--split", "no", dir)
 }
 
 func TestDataStats(t *testing.T) {
 	dir := generated(t)
 	picture := filepath.Join(t.TempDir(), "lengths.png")
 	out := mustRunData(t, "stats", "--plot", picture, dir)
-	if !strings.Contains(out, "rows                      40              20              10\n") || !strings.Contains(out, "label 0") {
-		t.Error(out)
-	}
-	if text, err := os.ReadFile(picture); err != nil || !bytes.HasPrefix(text, []byte("\x89PNG")) {
-		t.Errorf("%.10q, %v", text, err)
-	}
-	var all []metrics.Stats
-	if err := json.Unmarshal([]byte(mustRunData(t, "stats", "--json", dir)), &all); err != nil {
-		t.Fatal(err)
-	}
+	contains(t, out, "rows                      40              20              10\n", "label 0")
+	hasPrefix(t, readText(t, picture), "\x89PNG")
+	all := decode[[]metrics.Stats](t, mustRunData(t, "stats", "--json", dir))
 	for _, s := range all {
 		rows, last := int64(0), int64(0)
 		for _, b := range s.Histogram {

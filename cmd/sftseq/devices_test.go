@@ -81,9 +81,7 @@ func TestCheck(t *testing.T) {
 	for _, s := range conformance.Select("") {
 		all += len(s.Cases)
 	}
-	if cases != all {
-		t.Errorf("%d cases of %d", cases, all)
-	}
+	equal(t, cases, all)
 	if out := succeed(t, "", "check", "--device", "cpu", "--only", "sumsquares"); strings.Count(out, " pass\n") != 1 || !strings.Contains(out, "\nsumsquares ") {
 		t.Errorf("%s", out)
 	}
@@ -107,10 +105,9 @@ func TestValidationFails(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})
 	t.Setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT")
-	status, out, errs := program(strings.NewReader(`{"tokens":[1,2,3]}`), "predict", "--model", goldenPath("pre"), "--device", "vulkan")
-	if status != exitError || !strings.Contains(out, `"logits"`) || !strings.Contains(errs, "\nvalidation: ") || !strings.Contains(errs, "sftseq: closing vulkan:0 (") {
-		t.Errorf("status %d: %s%s", status, out, errs)
-	}
+	out, errs := exits(t, exitError, `{"tokens":[1,2,3]}`, "predict", "--model", goldenPath("pre"), "--device", "vulkan")
+	contains(t, out, `"logits"`)
+	contains(t, errs, "\nvalidation: ", "sftseq: closing vulkan:0 (")
 	if status, _, errs := program(nil, "devices"); status != exitError || !strings.Contains(errs, "validation: ") {
 		t.Errorf("devices: status %d: %s", status, errs)
 	}
@@ -122,9 +119,7 @@ func TestPrecision(t *testing.T) {
 	refuse(t, exitUsage, "the CPU computes in fp32", "", append(predict, "--precision", "mixed", "--device", "cpu")...)
 	line := `{"tokens":[1,2,3]}`
 	want := succeed(t, line, append(predict, "--device", "cpu")...)
-	if got := succeed(t, line, append(predict, "--device", "cpu", "--precision", "auto")...); got != want {
-		t.Errorf("%s, expected %s", got, want)
-	}
+	equal(t, succeed(t, line, append(predict, "--device", "cpu", "--precision", "auto")...), want)
 }
 
 // TestWithoutVulkan: without its loader, without drivers and in a program that
@@ -175,9 +170,8 @@ func TestWithoutVulkan(t *testing.T) {
 				t.Errorf("%q: %s: %s", c.variable, name, out)
 			}
 			for _, want := range append(c.want, "no Vulkan") {
-				if !strings.Contains(out, want) || !strings.Contains(list, want) {
-					t.Errorf("%q: no %q in %s or %s", c.variable, want, out, list)
-				}
+				contains(t, out, want)
+				contains(t, list, want)
 			}
 		}
 	}
@@ -202,16 +196,11 @@ func TestResumeOnAnotherDevice(t *testing.T) {
 			t.Fatalf("%s: status %d: %s%s", device, status, out, errs)
 		}
 	}
-	if command := readText(t, filepath.Join(run, "config.json")); !strings.Contains(command, `"precision": "fp32"`) || !strings.Contains(command, "--device cpu --precision fp32") {
-		t.Errorf("%s", command)
-	}
+	contains(t, readText(t, filepath.Join(run, "config.json")), `"precision": "fp32"`, "--device cpu --precision fp32")
 	// Nothing is left to do: nothing is computed, and nothing changes.
 	checkpoint := readText(t, filepath.Join(run, "last", "checkpoint.safetensors"))
-	status, out, errs := program(nil, "train", "listops", "--data", data, "--out", run, "--resume", "--device", "vulkan")
-	if status != exitOK || !strings.Contains(out, "validation accuracy") || strings.Contains(errs, "warning: ") {
-		t.Errorf("status %d: %s%s", status, out, errs)
-	}
-	if readText(t, filepath.Join(run, "last", "checkpoint.safetensors")) != checkpoint {
-		t.Error("the checkpoint of a finished run has changed")
-	}
+	out, errs := exits(t, exitOK, "", "train", "listops", "--data", data, "--out", run, "--resume", "--device", "vulkan")
+	contains(t, out, "validation accuracy")
+	notContains(t, errs, "warning: ")
+	equal(t, readText(t, filepath.Join(run, "last", "checkpoint.safetensors")), checkpoint)
 }

@@ -1,12 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"math"
 	"os"
 	"path/filepath"
-	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -19,27 +17,20 @@ import (
 // tables, by shards, to eval and over a server, with the mean of their probabilities.
 func TestEnsemble(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs [x]")
-	status, said, errs := program(nil, "train", "custom", "--data", data, "--out", out, "--seeds", "3,1,2", "--max-length", "64", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
-	if status != 0 || !strings.Contains(said, "together they usually err less: --model '"+out+"' answers with all of them\n") {
-		t.Fatalf("status %d, %s\n%s", status, said, errs)
-	}
-	if !strings.Contains(said, "--seed 2 ") || !strings.Contains(said, " --out '"+filepath.Join(out+"-again", "seed-2")+"'") {
-		t.Errorf("repeated in the folder itself: %s", said)
-	}
+	said := printed(t, "", "train", "custom", "--data", data, "--out", out, "--seeds", "3,1,2", "--max-length", "64", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
+	contains(t, said, "together they usually err less: --model '"+out+"' answers with all of them\n")
+	contains(t, said, "--seed 2 ", " --out '"+filepath.Join(out+"-again", "seed-2")+"'")
 	told := out + ": 3 models, which answer together: seed-1, seed-2, seed-3\n"
 	predict := func(model, told string, args ...string) []requests.Prediction {
 		t.Helper()
 		lines := `{"text":"7"}` + "\n" + `{"text":"123"}` + "\n"
-		status, said, errs := program(strings.NewReader(lines), append(args, "--model", model)...)
-		if status != 0 || compiling.ReplaceAllString(errs, "") != told {
-			t.Fatalf("status %d, %s", status, errs)
+		said, errs := exits(t, exitOK, lines, append(args, "--model", model)...)
+		if compiling.ReplaceAllString(errs, "") != told {
+			t.Fatal(errs)
 		}
 		var replies []requests.Prediction
 		for line := range strings.Lines(said) {
-			var r requests.Prediction
-			if err := json.Unmarshal([]byte(line), &r); err != nil {
-				t.Fatal(err)
-			}
+			r := decode[requests.Prediction](t, line)
 			replies = append(replies, r)
 		}
 		return replies
@@ -67,78 +58,50 @@ func TestEnsemble(t *testing.T) {
 		}
 	}
 
-	var result struct {
-		Models, Rows int
-		Accuracy     float64
+	measured := []string{"eval", "--model", out, "--data", data, "--split", "val"}
+	result := decode[struct{ Models, Rows int }](t, printed(t, "", append(measured, "--json")...))
+	if result.Models != 3 || result.Rows != 42 {
+		t.Fatalf("%+v", result)
 	}
-	status, said, errs = program(nil, "eval", "--model", out, "--data", data, "--split", "val", "--json")
-	if err := json.Unmarshal([]byte(said), &result); status != 0 || err != nil || result.Models != 3 || result.Rows != 42 {
-		t.Fatalf("status %d, %v, %s%s", status, err, said, errs)
-	}
-	if status, said, _ := program(nil, "eval", "--model", out, "--data", data, "--split", "val"); status != 0 || !strings.HasPrefix(said, out+" (3 models together) on ") {
-		t.Errorf("%s", said)
-	}
+	hasPrefix(t, printed(t, "", measured...), out+" (3 models together) on ")
 
 	// By shards, of which a part is of all three models.
 	parts, rows := filepath.Join(t.TempDir(), "parts"), filepath.Join(data, "val.arrow")
 	shard := []string{"predict", "--model", out, "--input", rows, "--shard", "0/1", "--output", parts}
-	if status, _, errs := program(nil, shard...); status != 0 {
-		t.Fatal(errs)
-	}
-	if status, said, errs := program(nil, shard...); status != 0 || !strings.Contains(said, "nothing to do") {
-		t.Errorf("%s%s", said, errs)
-	}
-	if status, said, errs := program(nil, "predict", "--verify", "--model", out, "--output", parts); status != 0 {
-		t.Errorf("%s%s", said, errs)
-	}
+	done(t, "", shard...)
+	contains(t, printed(t, "", shard...), "nothing to do")
+	done(t, "", "predict", "--verify", "--model", out, "--output", parts)
 
 	one := out + ": expected a model, found the folder of 3: name one of them, such as --model '" + filepath.Join(out, "seed-1") + "' (seed-1, seed-2, seed-3)"
-	for _, c := range []struct {
-		want string
-		args []string
-	}{
+	for _, c := range []refusal{
 		{"embed: " + one, []string{"embed", "--model", out}},
 		{"--explain: " + one, []string{"predict", "--explain", "--model", out}},
 		{"--index: " + one, []string{"serve", "--index", filepath.Join(t.TempDir(), "index"), "--model", out}},
 		{"--queries: " + one, []string{"eval", "--queries", "3", "--model", out, "--data", data}},
 	} {
-		if status, _, errs := program(strings.NewReader(""), c.args...); status == 0 || !strings.Contains(errs, c.want) {
-			t.Errorf("%v: status %d, %s", c.args, status, errs)
-		}
+		contains(t, failing(t, "", c.args...), c.want)
 	}
 
 	// A model that is another by its weights alone: the parts are of other models.
 	member := func(name string) string { return filepath.Join(out, name) }
 	copied := func(from, name string) {
 		t.Helper()
-		if err := os.CopyFS(member(name), os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.CopyFS(member(name), os.DirFS(from)))
 	}
 	removed := func(names ...string) {
 		t.Helper()
-		if err := os.RemoveAll(member(filepath.Join(names...))); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.RemoveAll(member(filepath.Join(names...))))
 	}
 	fourth := filepath.Join(t.TempDir(), "fourth")
-	if status, _, errs := program(nil, "train", "custom", "--data", data, "--out", fourth, "--seed", "4", "--stop-at", "3", "--max-length", "64", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3"); status != 0 {
-		t.Fatal(errs)
-	}
+	runCustom(t, data, fourth, "--seed", "4", "--stop-at", "3", "--max-length", "64", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3")
 	copied(fourth, "seed-4")
-	if status, _, errs := program(nil, "predict", "--verify", "--model", out, "--output", parts); status == 0 {
-		t.Errorf("parts of three models pass for those of four: %s", errs)
-	}
-	if _, said, _ := program(nil, "eval", "--model", out, "--data", data); !strings.HasPrefix(said, out+" (4 models together) (training has not ended) on ") {
-		t.Errorf("one of them has not ended: %s", said)
-	}
+	failing(t, "", "predict", "--verify", "--model", out, "--output", parts)
+	hasPrefix(t, printed(t, "", "eval", "--model", out, "--data", data), out+" (4 models together) (training has not ended) on ")
 	removed("seed-4")
 
 	// All of them read the head of a longer sequence.
 	long := `{"text":"` + strings.Repeat("7", 100) + `"}`
-	if status, said, _ := program(strings.NewReader(long), "predict", "--model", out, "--truncate"); status != 0 || !strings.Contains(said, `"used":64`) {
-		t.Errorf("status %d, %s", status, said)
-	}
+	contains(t, printed(t, long, "predict", "--model", out, "--truncate"), `"used":64`)
 
 	// Models that do not belong there are errors that name them.
 	for _, c := range []struct{ from, gone, want string }{
@@ -157,9 +120,7 @@ func TestEnsemble(t *testing.T) {
 	}
 
 	alone := filepath.Join(t.TempDir(), "runs")
-	if err := os.CopyFS(filepath.Join(alone, "seed-1"), os.DirFS(filepath.Join(out, "seed-1"))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.CopyFS(filepath.Join(alone, "seed-1"), os.DirFS(filepath.Join(out, "seed-1"))))
 	if r := predict(alone, alone+": the model seed-1\n", "predict"); len(r) != 2 || r[0].Probabilities[0] != predict(filepath.Join(out, "seed-1"), "", "predict")[0].Probabilities[0] {
 		t.Errorf("%+v", r)
 	}
@@ -175,24 +136,16 @@ func TestEnsembleOfLabels(t *testing.T) {
 		table += fmt.Sprintf("%d,%s\n", i, []string{"a", "b", "a b", "c", "b c"}[i*i%5])
 	}
 	succeed(t, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "x.csv"), table), "--to", data, "--text", "text", "--label", "topics", "--label-separator", " ")
-	if status, _, errs := program(nil, "train", "custom", "--data", data, "--out", out, "--seeds", "1,2", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3"); status != 0 {
-		t.Fatal(errs)
-	}
+	runCustom(t, data, out, "--seeds", "1,2", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3")
 	type answer struct {
 		Labels        []string
 		Probabilities map[string]float64
 	}
 	line := func(model string) (reply answer, thresholds []float64) {
 		t.Helper()
-		status, said, errs := program(strings.NewReader(`{"text":"7"}`), "predict", "--model", model)
-		if err := json.Unmarshal([]byte(said), &reply); status != 0 || err != nil {
-			t.Fatalf("status %d, %v, %s%s", status, err, said, errs)
-		}
+		reply = decode[answer](t, printed(t, `{"text":"7"}`, "predict", "--model", model))
 		if model != out {
-			m, err := sft.Load(model)
-			if err != nil {
-				t.Fatal(err)
-			}
+			m := mustOpen(t, sft.Load, model)
 			thresholds = m.Config.Thresholds
 		}
 		return reply, thresholds
@@ -213,30 +166,18 @@ func TestEnsembleOfLabels(t *testing.T) {
 			want = append(want, name)
 		}
 	}
-	if !slices.Equal(got.Labels, want) {
-		t.Errorf("labels %v, expected %v", got.Labels, want)
-	}
+	equal(t, got.Labels, want)
 	// One run and the parts of shards have the same report, by the same thresholds.
-	measured := func(args ...string) (r labelsResult) {
+	measured := func(args ...string) labelsResult {
 		t.Helper()
-		status, said, errs := program(nil, append([]string{"eval", "--model", out, "--json"}, args...)...)
-		if err := json.Unmarshal([]byte(said), &r); status != 0 || err != nil {
-			t.Fatalf("%v: status %d, %v, %s%s", args, status, err, said, errs)
-		}
-		return r
+		return decode[labelsResult](t, printed(t, "", append([]string{"eval", "--model", out, "--json"}, args...)...))
 	}
 	parts := filepath.Join(dir, "parts")
-	if status, _, errs := program(nil, "eval", "--model", out, "--data", data, "--shard", "0/1", "--output", parts); status != 0 {
-		t.Fatal(errs)
-	}
+	done(t, "", "eval", "--model", out, "--data", data, "--shard", "0/1", "--output", parts)
 	whole, ofParts := measured("--data", data), measured("--verify", "--output", parts)
-	if !reflect.DeepEqual(whole.MultiLabelReport, ofParts.MultiLabelReport) {
-		t.Errorf("%+v, of parts %+v", whole.MultiLabelReport, ofParts.MultiLabelReport)
-	}
+	equal(t, whole.MultiLabelReport, ofParts.MultiLabelReport)
 	for i, l := range whole.Labels {
-		if want := (of1[i] + of2[i]) / 2; l.Threshold != want {
-			t.Errorf("threshold %v of label %d, expected %v", l.Threshold, i, want)
-		}
+		equal(t, l.Threshold, (of1[i]+of2[i])/2, i)
 	}
 }
 
@@ -244,26 +185,18 @@ func TestEnsembleOfLabels(t *testing.T) {
 func TestPresetOfSeveral(t *testing.T) {
 	dir := t.TempDir()
 	data, runs, alone := filepath.Join(dir, "data"), filepath.Join(dir, "runs"), filepath.Join(dir, "alone")
-	if status, _, errs := program(nil, "data", "convert", "components", "--from", componentMeshes(t), "--to", data, "--points", "24", "--seed", "1"); status != 0 {
-		t.Fatal(errs)
-	}
+	done(t, "", "data", "convert", "components", "--from", componentMeshes(t), "--to", data, "--points", "24", "--seed", "1")
 	args := func(out string, more ...string) []string {
 		return append([]string{"train", "components", "--preset", "hour", "--data", data, "--out", out, "--hidden", "16", "--steps", "2", "--device", "cpu"}, more...)
 	}
-	if status, said, errs := program(nil, args(runs)...); status != 0 || !strings.Contains(said, "over 2 seeds") {
-		t.Fatalf("%s%s", said, errs)
-	}
+	contains(t, printed(t, "", args(runs)...), "over 2 seeds")
 	for _, name := range []string{"seed-1", "seed-2"} {
 		if _, err := sft.Load(filepath.Join(runs, name)); err != nil {
 			t.Error(err)
 		}
 	}
-	if status, said, errs := program(nil, args(alone, "--seed", "5", "--stop-at", "1")...); status != 0 || strings.Contains(said, "seeds:") {
-		t.Fatalf("%s%s", said, errs)
-	}
-	if status, said, errs := program(nil, "train", "components", "--preset", "hour", "--out", alone, "--resume", "--device", "cpu"); status != 0 || !strings.Contains(said, "(step 2 of 2)") {
-		t.Errorf("%s%s", said, errs)
-	}
+	notContains(t, printed(t, "", args(alone, "--seed", "5", "--stop-at", "1")...), "seeds:")
+	contains(t, printed(t, "", "train", "components", "--preset", "hour", "--out", alone, "--resume", "--device", "cpu"), "(step 2 of 2)")
 	refuse(t, exitUsage, "the preset hour trains several, of seeds 1,2: --seed trains one", "", args(filepath.Join(dir, "x"), "--stop-at", "1")...)
 	refuse(t, exitError, "holds a model or a run, and --seeds trains each seed in a folder in --out", "", args(alone)...)
 }
@@ -274,14 +207,11 @@ func TestEnsembleOfPairs(t *testing.T) {
 	data, _ := pairFile(t, 20, 8)
 	runs := t.TempDir()
 	for name, from := range map[string]string{"a": goldenPath("retrieval"), "b": withConfig(t, "retrieval", "sampler_seed", 5)} {
-		if err := os.CopyFS(filepath.Join(runs, name), os.DirFS(from)); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.CopyFS(filepath.Join(runs, name), os.DirFS(from)))
 	}
-	status, said, errs := program(nil, "eval", "--model", runs, "--data", data, "--json")
-	var result evalResult
-	if err := json.Unmarshal([]byte(said), &result); status != 0 || err != nil || result.Models != 2 || result.Report.Rows != 20 || result.Ranking != nil {
-		t.Errorf("status %d, %v, %s%s", status, err, said, errs)
+	result := decode[evalResult](t, printed(t, "", "eval", "--model", runs, "--data", data, "--json"))
+	if result.Models != 2 || result.Report.Rows != 20 || result.Ranking != nil {
+		t.Errorf("%+v", result)
 	}
 	refuse(t, exitError, "found the folder of 2: name one of them", "", "eval", "--model", runs, "--data", data, "--queries", "5")
 }

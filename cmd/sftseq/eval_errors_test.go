@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"strings"
@@ -25,17 +24,12 @@ func TestEvalErrors(t *testing.T) {
 	succeed(t, "", "predict", "--model", model, "--input", from, "--text", "t", "--id", "key", "--output", scored)
 	for _, format := range []string{"csv", "jsonl", "parquet"} {
 		to := filepath.Join(dir, "wrong."+format)
-		var r struct{ Confusion [][]int }
-		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", set, "--json", "--errors", to)), &r); err != nil {
-			t.Fatal(err)
-		}
+		r := decode[struct{ Confusion [][]int }](t, succeed(t, "", "eval", "--model", model, "--data", set, "--json", "--errors", to))
 		wrong := map[string]string{}
 		for _, row := range tableText(t, to, []string{"id", "label", "predicted", "probability_good", "row"}) {
 			f := strings.Split(strings.Trim(row, `["]`), `" "`)
 			wrong[f[0]] = fmt.Sprint(f[1:4])
-			if "k"+f[4] != f[0] {
-				t.Errorf("%s: row %s is %s", format, f[4], f[0])
-			}
+			equal(t, "k"+f[4], f[0], format)
 		}
 		if len(wrong) != r.Confusion[0][1]+r.Confusion[1][0] || len(wrong) == 0 || len(wrong) == 40 {
 			t.Errorf("%s: %d rows, where the confusion is %v", format, len(wrong), r.Confusion)
@@ -45,9 +39,7 @@ func TestEvalErrors(t *testing.T) {
 			if mood[id] != row["label"] {
 				want = fmt.Sprint([]string{mood[id], row["label"], row["probability_good"]})
 			}
-			if wrong[id] != want {
-				t.Errorf("%s: %s: %s, want %s", format, id, wrong[id], want)
-			}
+			equal(t, wrong[id], want, format, id)
 		}
 	}
 	// Rows without ids have their numbers, and no column of ids.
@@ -66,9 +58,7 @@ func TestEvalErrors(t *testing.T) {
 	before := readText(t, to)
 	cut := writeText(t, filepath.Join(dir, "cut.arrow"), readText(t, in)[:len(readText(t, in))/2])
 	refuse(t, exitError, cut, "", "eval", "--model", goldenPath("pre"), "--data", cut, "--errors", to)
-	if readText(t, to) != before {
-		t.Error("an evaluation that fails replaces the file")
-	}
+	equal(t, readText(t, to), before)
 	if left, err := filepath.Glob(filepath.Join(dir, ".*")); err != nil || len(left) > 0 {
 		t.Errorf("%v is left", left)
 	}

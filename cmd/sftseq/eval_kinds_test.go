@@ -25,16 +25,11 @@ func checkEvalShards(t *testing.T, model, data string) {
 	}
 	report := func(args ...string) (out map[string]any) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(succeed(t, "", append([]string{"eval", "--model", model, "--device", "cpu", "--json"}, args...)...)), &out); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(succeed(t, "", append([]string{"eval", "--model", model, "--device", "cpu", "--json"}, args...)...)), &out))
 		without(out)
 		return out
 	}
-	var parts map[string]any
-	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--verify", "--output", dir, "--json")), &parts); err != nil {
-		t.Fatal(err)
-	}
+	parts := decode[map[string]any](t, succeed(t, "", "eval", "--model", model, "--verify", "--output", dir, "--json"))
 	without(parts)
 	if whole := report("--data", data); !reflect.DeepEqual(parts, whole) || len(whole) < 3 {
 		t.Errorf("the parts: %v\nexpected %v", parts, whole)
@@ -61,14 +56,9 @@ func without(report map[string]any) {
 func mistakes[M, R any](t *testing.T, model, data string, result *R) (out []M) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "wrong.jsonl")
-	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--errors", to, "--device", "cpu", "--json")), result); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--errors", to, "--device", "cpu", "--json")), result))
 	for line := range strings.Lines(readText(t, to)) {
-		var m M
-		if err := json.Unmarshal([]byte(line), &m); err != nil {
-			t.Fatal(err)
-		}
+		m := decode[M](t, line)
 		out = append(out, m)
 	}
 	return out
@@ -141,25 +131,15 @@ func checkSpanErrors(t *testing.T, model, data string) {
 	t.Helper()
 	var result tagsResult
 	rows := mistakes[spanMistake](t, model, data, &result)
-	set, err := seq.OpenDataset(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := mustOpen(t, seq.OpenDataset, data)
 	test, err := set.OpenSequences("test", 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer test.Close()
-	c, err := sft.ReadConfig(filepath.Join(model, "config.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := mustOpen(t, sft.ReadConfig, filepath.Join(model, "config.json"))
 	count := map[string]int64{}
 	for _, m := range rows {
 		e, err := test.Example(m.Row)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		labelled := slices.Contains(metrics.NewTags(c.LabelNames, c.NumLabels).Spans(e.Labels), metrics.Span{Start: m.Start, End: m.End, Type: m.Label})
 		if labelled != (m.Mistake == "missed") || len(strings.Fields(m.Text)) != m.End-m.Start {
 			t.Errorf("%+v: the labels have it: %v", m, labelled)

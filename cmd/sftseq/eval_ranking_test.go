@@ -34,23 +34,14 @@ func pairFile(t *testing.T, rows, documents int) (path string, read []seq.Exampl
 			all[i] = append(slices.Clone(all[i-1][:min(12, len(all[i-1]))]), 5)[:min(13, len(all[i-1])+1)]
 		}
 	}
-	path = filepath.Join(t.TempDir(), "pairs.arrow")
-	w, err := seq.Create(path, seq.Spec{Task: seq.Retrieval, VocabSize: 257})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var written []seq.Example
 	for range rows {
 		e := seq.Example{A: all[random.IntN(documents)], B: all[random.IntN(documents)], Label: random.Int32N(2)}
-		if err := w.Write(e); err != nil {
-			t.Fatal(err)
-		}
+		written = append(written, e)
 		e.A, e.B = e.A[:min(12, len(e.A))], e.B[:min(12, len(e.B))]
 		read = append(read, e)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	return path, read
+	return writeSequences(t, seq.Spec{Task: seq.Retrieval, VocabSize: 257}, written...), read
 }
 
 // windowed is the golden model of pairs, which reads 12 tokens of each.
@@ -60,10 +51,7 @@ func windowed(t *testing.T) string {
 
 func rankingOf(t *testing.T, args ...string) *metrics.Ranking {
 	t.Helper()
-	var r struct{ Ranking *metrics.Ranking }
-	if err := json.Unmarshal([]byte(succeed(t, "", append([]string{"eval", "--json"}, args...)...)), &r); err != nil {
-		t.Fatal(err)
-	}
+	r := decode[struct{ Ranking *metrics.Ranking }](t, succeed(t, "", append([]string{"eval", "--json"}, args...)...))
 	return r.Ranking
 }
 
@@ -131,9 +119,7 @@ func TestEvalRankingRest(t *testing.T) {
 	args := []string{"eval", "--json", "--model", windowed(t), "--data", path}
 	one := succeed(t, "", append(args, "--threads", "1")...)
 	for _, threads := range []string{"2", "3", "8"} {
-		if got := succeed(t, "", append(args, "--threads", threads)...); got != one {
-			t.Errorf("%s threads: %s\none: %s", threads, got, one)
-		}
+		equal(t, succeed(t, "", append(args, "--threads", threads)...), one, threads)
 	}
 	var with, without map[string]any
 	if err := errors.Join(json.Unmarshal([]byte(one), &with),
@@ -159,17 +145,13 @@ func TestEvalRankingChance(t *testing.T) {
 	equal := windowed(t)
 	file := filepath.Join(equal, "model.safetensors")
 	tensors, metadata, err := safetensors.Read(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, x := range tensors {
 		if x.Name == "head.out.weight" {
 			clear(x.Data)
 		}
 	}
-	if err := safetensors.Write(file, tensors, metadata); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, safetensors.Write(file, tensors, metadata))
 	got = rankingOf(t, "--model", equal, "--data", path)
 	for _, r := range got.Recall {
 		if got.MRR != got.ChanceMRR || math.Abs(r.Recall-r.Chance) > 1e-12 || math.Abs(r.Chance-float64(r.K)/float64(got.Documents-1)) > 1e-12 {
@@ -187,63 +169,29 @@ func TestEvalRankingSample(t *testing.T) {
 	if some.Queries != 20 || some.AllQueries != all.Queries || some.Documents != all.Documents || some.MRR == all.MRR || all.Queries < 40 {
 		t.Errorf("a sample %+v of %+v", some, all)
 	}
-	f, err := seq.OpenFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	f := mustOpen(t, seq.OpenFile, path)
 	defer f.Close()
-	reversed := filepath.Join(t.TempDir(), "reversed.arrow")
-	w, err := seq.Create(reversed, *f.Spec())
-	if err != nil {
-		t.Fatal(err)
+	var rows []seq.Example
+	for i := range f.Len() {
+		e, err := f.Example(f.Len() - 1 - i)
+		noError(t, err)
+		rows = append(rows, e)
 	}
-	for i := f.Len() - 1; i >= 0; i-- {
-		e, err := f.Example(i)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := w.Write(e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := rankingOf(t, "--model", model, "--data", reversed, "--queries", "20"); !reflect.DeepEqual(got, some) {
-		t.Errorf("rows from the last to the first: %+v, want %+v", got, some)
-	}
+	reversed := writeSequences(t, *f.Spec(), rows...)
+	equal(t, rankingOf(t, "--model", model, "--data", reversed, "--queries", "20"), some)
 	table := succeed(t, "", "eval", "--model", model, "--data", path, "--queries", "20")
-	for _, want := range []string{"MRR", "recall@100", "chance", fmt.Sprintf("20 of %d queries among %d documents, by class 1\n", all.Queries, all.Documents)} {
-		if !strings.Contains(table, want) {
-			t.Errorf("the table lacks %q:\n%s", want, table)
-		}
-	}
+	contains(t, table, "MRR", "recall@100", "chance", fmt.Sprintf("20 of %d queries among %d documents, by class 1\n", all.Queries, all.Documents))
 }
 
 // TestEvalRankingAbsent: where nothing can be ranked, nothing is said, or refused if it
 // was asked for.
 func TestEvalRankingAbsent(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "unrelated.arrow")
-	w, err := seq.Create(path, seq.Spec{Task: seq.Retrieval, VocabSize: 257})
-	if err != nil {
-		t.Fatal(err)
-	}
 	// A document belongs to itself, which asks for nothing.
-	for _, e := range []seq.Example{{A: []int32{1}, B: []int32{2}}, {A: []int32{3}, B: []int32{3}, Label: 1}} {
-		if err := w.Write(e); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if got := rankingOf(t, "--model", goldenPath("retrieval"), "--data", path); got != nil {
-		t.Errorf("%+v without a query", got)
-	}
+	path := writeSequences(t, seq.Spec{Task: seq.Retrieval, VocabSize: 257},
+		seq.Example{A: []int32{1}, B: []int32{2}}, seq.Example{A: []int32{3}, B: []int32{3}, Label: 1})
+	equal(t, rankingOf(t, "--model", goldenPath("retrieval"), "--data", path), nil)
 	in, _ := sequences(t, 10)
-	if got := rankingOf(t, "--model", goldenPath("pre"), "--data", in); got != nil {
-		t.Errorf("%+v of a classifier", got)
-	}
+	equal(t, rankingOf(t, "--model", goldenPath("pre"), "--data", in), nil)
 	refuse(t, 2, "is of task classification with 10 classes, expected retrieval with 2", "", "eval", "--model", goldenPath("pre"), "--data", in, "--queries", "5")
 	refuse(t, 2, "--queries -1, expected 0 or more", "", "eval", "--model", goldenPath("retrieval"), "--data", path, "--queries", "-1")
 }

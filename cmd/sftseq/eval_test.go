@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -34,9 +33,7 @@ func TestEval(t *testing.T) {
 		Rows             int
 		Model, Data      string
 	}
-	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in, "--json")), &r); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in, "--json")), &r))
 	accuracy, loss := 0.0, 0.0
 	for i, p := range replyLines(t, succeed(t, lines, "predict", "--model", goldenPath("pre"))) {
 		if sft.Argmax(p.Logits) == i%10 {
@@ -60,15 +57,9 @@ func TestEval(t *testing.T) {
 	for _, b := range r.ByLength {
 		rows += b.Rows
 	}
-	if rows != 300 {
-		t.Errorf("%d rows by length", rows)
-	}
+	equal(t, rows, 300)
 	table := succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in)
-	for _, want := range []string{"accuracy", "macro F1", "macro AUC", "calibration error", "length", "precision", "recall", "F1", "→9"} {
-		if !strings.Contains(table, want) {
-			t.Errorf("the table lacks %q:\n%s", want, table)
-		}
-	}
+	contains(t, table, "accuracy", "macro F1", "macro AUC", "calibration error", "length", "precision", "recall", "F1", "→9")
 }
 
 // TestEvalManyClasses: of many classes the worst and the most frequent are printed, and how
@@ -86,15 +77,11 @@ func TestEvalManyClasses(t *testing.T) {
 			} else {
 				logits[0] = 1
 			}
-			if err := y.Add(c, logits, 3); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, y.Add(c, logits, 3))
 		}
 	}
 	var out strings.Builder
-	if err := newEvalResult(evaluated{Model: "m", Data: "d"}, y.Report(), names).write(&out); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, newEvalResult(evaluated{Model: "m", Data: "d"}, y.Report(), names).write(&out))
 	text := out.String()
 	worst, frequent, found := strings.Cut(text, "the classes with the most rows:")
 	if !found || !strings.Contains(frequent, "30 of 50 classes are not shown; --json has all") || strings.Contains(text, "→") {
@@ -102,21 +89,15 @@ func TestEvalManyClasses(t *testing.T) {
 	}
 	for c := range classes {
 		word := fmt.Sprintf("class-%d ", c)
-		if got, want := strings.Contains(worst, word), c < shownClasses; got != want {
-			t.Errorf("%s is among the worst: %v", word, got)
-		}
-		if got, want := strings.Contains(frequent, word), c >= classes-shownClasses; got != want {
-			t.Errorf("%s is among the most frequent: %v", word, got)
-		}
+		equal(t, strings.Contains(worst, word), c < shownClasses, word)
+		equal(t, strings.Contains(frequent, word), c >= classes-shownClasses, word)
 	}
 }
 
 func TestEvalDirectory(t *testing.T) {
 	dir := generated(t)
 	out := succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", dir)
-	if !strings.Contains(out, "10") {
-		t.Errorf("%s", out)
-	}
+	contains(t, out, "10")
 	for split, rows := range map[string]string{"test": "10", "val": "20", "train": "40"} {
 		if out := succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", dir, "--split", split, "--json"); !strings.Contains(out, `"rows": `+rows+",") {
 			t.Errorf("split %s: %s", split, out)
@@ -132,41 +113,21 @@ func TestEvalDirectory(t *testing.T) {
 
 // TestEvalRefuses expects the row and the column.
 func TestEvalRefuses(t *testing.T) {
-	for _, c := range []struct {
-		label int32
-		want  string
-	}{{seq.NoLabel, "row 1: column label: expected a label, found none"}, {10, "row 1: column label: expected 0 to 9, found 10"}} {
-		path := filepath.Join(t.TempDir(), "data.arrow")
-		w, err := seq.Create(path, seq.Spec{Task: seq.Classification, VocabSize: 17})
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, label := range []int32{0, c.label} {
-			if err := w.Write(seq.Example{A: []int32{1}, Label: label}); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
-		refuse(t, 1, path+": "+c.want, "", "eval", "--model", goldenPath("pre"), "--data", path)
+	for label, want := range map[int32]string{seq.NoLabel: "expected a label, found none", 10: "expected 0 to 9, found 10"} {
+		path := writeSequences(t, seq.Spec{Task: seq.Classification, VocabSize: 17}, seq.Example{A: []int32{1}}, seq.Example{A: []int32{1}, Label: label})
+		refuse(t, 1, path+": row 1: column label: "+want, "", "eval", "--model", goldenPath("pre"), "--data", path)
 	}
 }
 
 // TestInfoOfPairs: each sequence of a pair has a sample of its own. If it may have half of
 // the pair's tokens, all are sampled, and more takes no more memory.
 func TestInfoOfPairs(t *testing.T) {
-	m, err := sft.Load(goldenPath("retrieval"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := mustOpen(t, sft.Load, goldenPath("retrieval"))
 	const length = 1024
 	with := func(sampled int) cost {
 		m.Config.NumSampledTokens = sampled
 		c, err := costAt(m, length)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return c
 	}
 	less, all, more := with(length/4), with(length/2), with(length)
@@ -179,10 +140,7 @@ func TestInfoOfPairs(t *testing.T) {
 }
 
 func TestInfo(t *testing.T) {
-	var r modelInfo
-	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--model", goldenPath("retrieval"), "--json")), &r); err != nil {
-		t.Fatal(err)
-	}
+	r := decode[modelInfo](t, succeed(t, "", "info", "--model", goldenPath("retrieval"), "--json"))
 	// embed 257·32; two layers of a sampler 33, four linears of 32·33, a leak of
 	// 4·33, two relative ones of 4·33, an MLP of 128·33+32·129, two norms of 64;
 	// the head's pool 33, hidden 32·129 and out 2·33.
@@ -190,9 +148,7 @@ func TestInfo(t *testing.T) {
 		"mlp": 2 * (128*33 + 32*129), "norms": 256, "residual": 0, "head": 33 + 32*129 + 66}
 	total := 0
 	for _, p := range r.Parameters[:len(r.Parameters)-1] {
-		if p.Count != want[p.Name] {
-			t.Errorf("%s: %d parameters, want %d", p.Name, p.Count, want[p.Name])
-		}
+		equal(t, p.Count, want[p.Name], p.Name)
 		total += p.Count
 	}
 	if last := r.Parameters[len(r.Parameters)-1]; last.Name != "total" || last.Count != total {
@@ -202,23 +158,13 @@ func TestInfo(t *testing.T) {
 		t.Errorf("costs %+v", r.Costs)
 	}
 	// Five taps, and three at a distance of seven; their norms are among the norms.
-	if err := json.Unmarshal([]byte(succeed(t, "", "info", "--model", goldenPath("conv"), "--json")), &r); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(succeed(t, "", "info", "--model", goldenPath("conv"), "--json")), &r))
 	const d, layers = 32, 2
 	if f := r.ReceptiveField; f == nil || *f != (receptiveField{1 + 2*(2+7), 1 + 2*layers*(2+7)}) {
 		t.Errorf("receptive field %+v", f)
 	}
-	if p := r.Parameters[5]; p != (part{"convolutions", layers * (5 + 3 + 2) * d}) {
-		t.Errorf("parameters %+v", p)
-	}
-	if p := r.Costs[0].Operations[0]; p != (part{"convolutions", layers * (5 + 3) * d}) {
-		t.Errorf("operations %+v", p)
-	}
-	if out := succeed(t, "", "info", "--model", goldenPath("conv")); !strings.Contains(out, "19 in a layer, 37 in all") {
-		t.Errorf("info says\n%s", out)
-	}
-	if out := succeed(t, "", "info", "--model", goldenPath("long")); !strings.Contains(out, "1048576") || !strings.Contains(out, "GiB") {
-		t.Errorf("a table to 2²⁰ tokens was expected:\n%s", out)
-	}
+	equal(t, r.Parameters[5], (part{"convolutions", layers * (5 + 3 + 2) * d}))
+	equal(t, r.Costs[0].Operations[0], (part{"convolutions", layers * (5 + 3) * d}))
+	contains(t, succeed(t, "", "info", "--model", goldenPath("conv")), "19 in a layer, 37 in all")
+	contains(t, succeed(t, "", "info", "--model", goldenPath("long")), "1048576", "GiB")
 }

@@ -20,9 +20,7 @@ func TestExportONNX(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "model.onnx")
 	out := succeed(t, "", "export", "onnx", goldenPath("tagging"), "--output", path)
-	if !strings.HasPrefix(out, path+": "+goldenPath("tagging")+" of the task tagging as ONNX, ") {
-		t.Errorf("printed %q", out)
-	}
+	hasPrefix(t, out, path+": "+goldenPath("tagging")+" of the task tagging as ONNX, ")
 	first := readText(t, path)
 	m := onnxtest.Read(t, []byte(first))
 	if want := []string{"logits", "embedding"}; !slices.Equal(m.Outputs, want) || m.Metadata["label_names"] != `["O","B-X","I-X"]` {
@@ -37,13 +35,9 @@ func TestExportONNX(t *testing.T) {
 	refuse(t, exitError, "expected a model directory", "", "export", "onnx", dir, "--output", path)
 	refuse(t, exitError, "cannot be replaced", "", "export", "onnx", goldenPath("pre"), "--output", dir)
 	own := t.TempDir()
-	if err := os.CopyFS(own, os.DirFS(goldenPath("pre"))); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.CopyFS(own, os.DirFS(goldenPath("pre"))))
 	refuse(t, exitUsage, "expected a file of its own, found one of the model", "", "export", "onnx", own, "--output", filepath.Join(own, "model.safetensors"))
-	if readText(t, path) != first {
-		t.Error("a command that failed has changed the file")
-	}
+	equal(t, readText(t, path), first)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("%v, %d files are left, want the model alone", err, len(left))
 	}
@@ -57,11 +51,8 @@ func TestExportedModel(t *testing.T) {
 	testenv.NeedPrograms(t, "node")
 	testenv.NeedFile(t, "npm's onnxruntime-node", filepath.Join(examplesDir, "onnx/node_modules/onnxruntime-node"))
 	dir := t.TempDir()
-	data, run, path := filepath.Join(dir, "data"), filepath.Join(dir, "run"), filepath.Join(dir, "model.onnx")
-	succeedGenerate(t, data)
-	if status, _, errs := program(nil, "train", "listops", "--data", data, "--out", run, "--steps", "30", "--batch", "8", "--hidden", "32", "--stages", "none", "--k", "24"); status != exitOK {
-		t.Fatal(errs)
-	}
+	data, run, path := tinyData(t), filepath.Join(dir, "run"), filepath.Join(dir, "model.onnx")
+	done(t, "", "train", "listops", "--data", data, "--out", run, "--steps", "30", "--batch", "8", "--hidden", "32", "--stages", "none", "--k", "24")
 	succeed(t, "", "export", "onnx", run, "--output", path)
 
 	var lines strings.Builder
@@ -76,9 +67,7 @@ func TestExportedModel(t *testing.T) {
 			tokens[at] = 1 + draw.IntN(16)
 		}
 		text, err := json.Marshal(tokens)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		fmt.Fprintf(&lines, "{\"id\":%d,\"tokens\":%s}\n", i, text)
 	}
 	want := replyLines(t, succeed(t, lines.String(), "predict", "--model", run))
@@ -96,9 +85,7 @@ func TestExportedModel(t *testing.T) {
 			apart++
 			t.Logf("line %d of %d tokens: logits are off by %.1e", i, w.Length, off)
 		}
-		if label := slices.Index(got[i].Logits, slices.Max(got[i].Logits)); fmt.Sprint(w.Label) != fmt.Sprint(label) {
-			t.Errorf("line %d of %d tokens: label %v, want %v", i, w.Length, label, w.Label)
-		}
+		equal(t, fmt.Sprint(w.Label), fmt.Sprint(slices.Index(got[i].Logits, slices.Max(got[i].Logits))), i, w.Length, w.Label)
 	}
 	if apart > sequences/200 {
 		t.Errorf("%d of %d sequences are off by more than 1e-4", apart, sequences)
@@ -111,16 +98,12 @@ func TestExportPyTorch(t *testing.T) {
 	dir := t.TempDir()
 	folder, back := filepath.Join(dir, "pytorch"), filepath.Join(dir, "model")
 	out := succeed(t, "", "export", "pytorch", goldenPath("conv"), "--output", folder)
-	if want := fmt.Sprintf("%s: %s of the task classification for PyTorch\n", folder, goldenPath("conv")); out != want {
-		t.Errorf("printed %q, want %q", out, want)
-	}
+	equal(t, out, fmt.Sprintf("%s: %s of the task classification for PyTorch\n", folder, goldenPath("conv")))
 	lines := readText(t, goldenPath("conv", "inputs.jsonl"))
 	want := succeed(t, lines, "predict", "--model", goldenPath("conv"))
 	succeed(t, "", "import", "pytorch", folder, "--output", back)
 	for _, model := range []string{folder, back} {
-		if got := succeed(t, lines, "predict", "--model", model); got != want {
-			t.Errorf("%s answers otherwise than the model that was exported", model)
-		}
+		equal(t, succeed(t, lines, "predict", "--model", model), want, model)
 	}
 	if config := readText(t, filepath.Join(back, "config.json")); strings.Contains(config, "auto_map") {
 		t.Error("the model that came back still names the module")

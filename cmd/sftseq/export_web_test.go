@@ -18,22 +18,15 @@ import (
 func TestBrowserModel(t *testing.T) {
 	testenv.Long(t, "opens a browser")
 	testenv.NeedFile(t, "npm's onnxruntime-web", filepath.Join(examplesDir, "web/node_modules/onnxruntime-web"))
-	c, err := sft.ReadConfig(goldenPath("pre", "config.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := mustOpen(t, sft.ReadConfig, goldenPath("pre", "config.json"))
 	c.VocabSize, c.NumLabels, c.LabelNames, c.Tokenizer, c.MaxLength = 257, 3, []string{"bad", "gut & <b>", "ü"}, json.RawMessage(`{"type":"byte"}`), 300
 	dir := t.TempDir()
-	if err := sft.NewModel(c, 3).Save(dir); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sft.NewModel(c, 3).Save(dir))
 	succeed(t, "", "export", "onnx", dir, "--output", filepath.Join(dir, "model.onnx"))
 	texts := []string{"a", "Not bad at all.", "Ümläüte? 漢字"}
 	var lines strings.Builder
 	for _, text := range texts {
-		if err := json.NewEncoder(&lines).Encode(map[string]string{"text": text}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.NewEncoder(&lines).Encode(map[string]string{"text": text}))
 	}
 	predicted := replyLines(t, succeed(t, lines.String(), "predict", "--model", dir))
 	t.Parallel()
@@ -65,9 +58,7 @@ func TestBrowserModel(t *testing.T) {
 	}
 	show := func(text string) (p page) {
 		quoted, err := json.Marshal(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		b.evaluate(fmt.Sprintf(shown, quoted), &p)
 		return p
 	}
@@ -92,14 +83,8 @@ func TestBrowserModel(t *testing.T) {
 		for (let i = 0; i < 1200 && state.textContent === "Loading the model …"; i++) await new Promise(r => setTimeout(r, 50));
 		return state.textContent;
 	})()`, &state)
-	if state != "none.onnx: 404 Not Found" {
-		t.Errorf("without a model the page says %q", state)
-	}
+	equal(t, state, "none.onnx: 404 Not Found")
 	b.open(server.URL + "/")
-	if p := show(""); p.State != "the text is empty" {
-		t.Errorf("of no text the page shows %+v", p)
-	}
-	if p := show(string(make([]byte, 301))); p.State != "the text has 301 bytes, the model accepts at most 300" {
-		t.Errorf("of a long text the page shows %+v", p)
-	}
+	equal(t, show("").State, "the text is empty")
+	equal(t, show(string(make([]byte, 301))).State, "the text has 301 bytes, the model accepts at most 300")
 }

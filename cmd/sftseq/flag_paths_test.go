@@ -13,10 +13,7 @@ import (
 func TestErrorsNameFlags(t *testing.T) {
 	dir := t.TempDir()
 	absent, table, plain := filepath.Join(dir, "absent"), writeText(t, filepath.Join(dir, "t.csv"), "t\na\n"), writeText(t, filepath.Join(dir, "plain"), "")
-	for _, c := range []struct {
-		want string
-		args []string
-	}{
+	refuseAll(t, exitError, nil, []refusal{
 		{"sftseq: --data: stat " + absent + ": no such file", []string{"train", "custom", "--data", absent, "--out", filepath.Join(dir, "run")}},
 		{"sftseq: --data: open " + absent + ".arrow: no such file", []string{"eval", "--model", goldenPath("pre"), "--data", absent + ".arrow"}},
 		{"sftseq: --data: stat " + absent + ": no such file", []string{"data", "baselines", "--data", absent}},
@@ -29,9 +26,7 @@ func TestErrorsNameFlags(t *testing.T) {
 		{"sftseq: --config: open " + absent + ".json: no such file", []string{"train", "listops", "--config", absent + ".json"}},
 		{"sftseq: mkdir " + plain + ": not a directory", []string{"data", "convert", "--name", dir, "--from", table, "--to", filepath.Join(plain, "to"), "--text", "t", "--tokenizer", "byte"}},
 		{"sftseq: open " + absent + ": no such file", []string{"data", "info", absent}},
-	} {
-		refuse(t, exitError, c.want, "", c.args...)
-	}
+	})
 }
 
 // TestFileFlags: the flags whose value the help calls a file or folder are those of files: shells complete

@@ -20,9 +20,7 @@ func TestPredictGolden(t *testing.T) {
 				t.Fatalf("%d replies, want %d", len(got), len(want))
 			}
 			for i, w := range want {
-				if string(got[i].ID) != string(w.ID) {
-					t.Errorf("reply %d has id %s, want %s", i, got[i].ID, w.ID)
-				}
+				equal(t, string(got[i].ID), string(w.ID), i, w.ID)
 				if got[i].Length < 1 || (got[i].LengthA != nil) != (name == "retrieval") {
 					t.Errorf("reply %d: lengths %d, %v, %v", i, got[i].Length, got[i].LengthA, got[i].LengthB)
 				}
@@ -51,9 +49,7 @@ func checkAlone(t *testing.T, name, inputs, want string) {
 	t.Helper()
 	lines, replies := strings.SplitAfter(strings.TrimSpace(inputs), "\n"), strings.SplitAfter(want, "\n")
 	for i, line := range lines {
-		if got := succeed(t, line, "predict", "--model", goldenPath(name), "--threads", "1"); got != replies[i] {
-			t.Errorf("line %d alone: %s, want %s", i+1, got, replies[i])
-		}
+		equal(t, succeed(t, line, "predict", "--model", goldenPath(name), "--threads", "1"), replies[i], i+1)
 	}
 	var mixed, expected strings.Builder
 	for round := range min(3, len(lines)) { // the long line once is long enough
@@ -63,30 +59,19 @@ func checkAlone(t *testing.T, name, inputs, want string) {
 			expected.WriteString(replies[at])
 		}
 	}
-	if got := succeed(t, mixed.String(), "predict", "--model", goldenPath(name), "--threads", "2"); got != expected.String() {
-		t.Error("another order on two threads gives other bits")
-	}
+	equal(t, succeed(t, mixed.String(), "predict", "--model", goldenPath(name), "--threads", "2"), expected.String())
 }
 
 func TestGradsGolden(t *testing.T) {
 	for _, name := range goldenFolders() {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "grads.safetensors")
-			status, out, errs := program(nil, "grads", "--model", goldenPath(name), "--input", goldenPath(name, "inputs.jsonl"), "--output", path)
-			if status != 0 {
-				t.Fatalf("%s%s", out, errs)
-			}
+			done(t, "", "grads", "--model", goldenPath(name), "--input", goldenPath(name, "inputs.jsonl"), "--output", path)
 			got, _, err := safetensors.Read(path)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			want, _, err := safetensors.Read(goldenPath(name, "grads.safetensors"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if len(got) != len(want) {
-				t.Errorf("%d tensors, want %d", len(got), len(want))
-			}
+			noError(t, err)
+			equal(t, len(got), len(want))
 			byName := map[string]safetensors.Tensor{}
 			for _, g := range got {
 				byName[g.Name] = g

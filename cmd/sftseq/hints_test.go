@@ -13,20 +13,13 @@ func TestHints(t *testing.T) {
 	dir := t.TempDir()
 	csv := writeText(t, filepath.Join(dir, "my reviews.csv"), "text,label\na,x\n")
 	folder := filepath.Join(dir, "sounds")
-	if err := os.MkdirAll(filepath.Join(folder, "dog"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.MkdirAll(filepath.Join(folder, "dog"), 0o777))
 	runs := filepath.Join(dir, "runs")
 	for _, seed := range []string{"seed-1", "seed-2"} {
-		if err := os.CopyFS(filepath.Join(runs, seed), os.DirFS(goldenPath("pre"))); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.CopyFS(filepath.Join(runs, seed), os.DirFS(goldenPath("pre"))))
 	}
 	make := "found a table (csv): make one of it, such as with\n  sftseq data convert --from '" + csv + "' --to 'data/my reviews' --text COLUMN --label COLUMN\n"
-	for _, c := range []struct {
-		want string
-		args []string
-	}{
+	refuseAll(t, exitError, nil, []refusal{
 		{"--data " + csv + ": expected a data set, " + make, []string{"train", "custom", "--data", csv, "--out", filepath.Join(dir, "out")}},
 		{"--data " + csv + ": expected a data set, " + make, []string{"eval", "--model", goldenPath("pre"), "--data", csv}},
 		{csv + ": expected a data set, " + make, []string{"data", "info", csv}},
@@ -40,22 +33,13 @@ func TestHints(t *testing.T) {
 		{folder + ": expected a file, found a directory\n", []string{"grads", "--model", goldenPath("pre"), "--input", folder, "--output", filepath.Join(dir, "out")}},
 		{runs + ": expected a run directory, as sftseq train makes it: open ", []string{"report", "--out", filepath.Join(dir, "x.html"), runs}},
 		{"nope: no such file", []string{"data", "convert", "--from", filepath.Join(dir, "nope"), "--to", filepath.Join(dir, "out"), "--text", "text"}},
-	} {
-		refuse(t, exitError, c.want, "", c.args...)
-	}
-	if status, _, errs := program(nil, "predict", "--model", goldenPath("pre"), "a.wav"); status == 0 || !strings.Contains(errs, "a.wav: expected a FILE of JSON lines: a sound is a row of its own: name the folder that it is in") {
-		t.Errorf("status %d, %s", status, errs)
-	}
-	for _, c := range []struct {
-		want string
-		args []string
-	}{
+	})
+	contains(t, failing(t, "", "predict", "--model", goldenPath("pre"), "a.wav"), "a.wav: expected a FILE of JSON lines: a sound is a row of its own: name the folder that it is in")
+	refuseAll(t, exitUsage, nil, []refusal{
 		{"expected a FILE of JSON lines, found csv: --input '" + csv + "' --text COLUMN reads tables", []string{"predict", "--model", goldenPath("pre"), csv}},
 		{"expected a FILE of JSON lines, found arrow: --input x.arrow --output FILE.arrow reads it", []string{"embed", "--model", goldenPath("pre"), "x.arrow"}},
 		{folder + ": expected a FILE of JSON lines, found a directory: --input DIR --text COLUMN reads folders", []string{"predict", "--model", goldenPath("pre"), folder}},
-	} {
-		refuse(t, exitUsage, c.want, "", c.args...)
-	}
+	})
 	for lines, want := range map[string]string{
 		"text,label\na,x\n":            "2 of 2 lines failed; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads\n",
 		"text;label\n":                 "1 of 1 lines failed; its first line looks like",
@@ -79,9 +63,7 @@ func TestHints(t *testing.T) {
 func TestNamesOnce(t *testing.T) {
 	dir := t.TempDir()
 	hf := filepath.Join(dir, "hf")
-	if err := os.Mkdir(hf, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(hf, 0o777))
 	writeText(t, filepath.Join(hf, "dataset_dict.json"), `{"splits":["train"]}`)
 	absent := filepath.Join(dir, "absent.parquet")
 	for _, c := range []struct {
@@ -110,18 +92,13 @@ func TestSummary(t *testing.T) {
 		text.WriteString(strings.Repeat("word"+string(rune('a'+i%26))+string(rune('a'+i/26))+" ", 3) + "," + string(rune('x'+i%2)) + "\n")
 	}
 	from, data, run := writeText(t, filepath.Join(dir, "x.csv"), text.String()), filepath.Join(dir, "data"), filepath.Join(dir, "run")
-	if status, _, errs := program(nil, "data", "convert", "--from", from, "--to", data, "--text", "text", "--label", "label", "--tokenizer", "words"); status != 0 {
-		t.Fatal(errs)
-	}
-	if status, _, errs := program(nil, "train", "custom", "--data", data, "--out", run, "--steps", "1", "--batch", "4", "--hidden", "8", "--k", "4"); status != 0 {
-		t.Fatal(errs)
-	}
+	done(t, "", "data", "convert", "--from", from, "--to", data, "--text", "text", "--label", "label", "--tokenizer", "words")
+	runCustom(t, data, run, "--steps", "1", "--batch", "4", "--hidden", "8", "--k", "4")
 	const last = "wordzk"
 	for _, args := range [][]string{{"data", "info", data}, {"info", "--model", run}} {
 		out := succeed(t, "", args...)
-		if strings.Contains(out, last) || !strings.Contains(out, ", the first word") || !strings.Contains(out, "words") {
-			t.Errorf("%q: %.2000s", args, out)
-		}
+		contains(t, out, ", the first word", "words")
+		notContains(t, out, last)
 		if out := succeed(t, "", append(args, "--json")...); !strings.Contains(out, last) && !strings.Contains(out, "wordyk") {
 			t.Errorf("%q --json lacks words", args)
 		}
@@ -132,8 +109,6 @@ func TestSummary(t *testing.T) {
 		`{"type":"x","map":{"a":"` + strings.Repeat("b", 300) + `"},"lower":true}`:              `{"type":"x","lower":true,"map":"1 entries"}`,
 		`{"type":"words","words":["` + strings.Repeat("é", 100) + `","b","c","d"],"odd":[1,2]}`: `{"type":"words","odd":[1,2],"words":"4, the first éééééééééééééééééééé, b, c"}`,
 	} {
-		if got := string(summary([]byte(spec))); got != want {
-			t.Errorf("%s, want %s", got, want)
-		}
+		equal(t, string(summary([]byte(spec))), want)
 	}
 }

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"math"
 	"strings"
 	"testing"
@@ -55,25 +54,11 @@ func TestParseCluster(t *testing.T) {
 	}
 }
 
-// calm is a command's output where a slow machine may have it say on standard error what it
-// measures.
-func calm(t *testing.T, args ...string) string {
-	t.Helper()
-	status, out, errs := program(nil, args...)
-	if status != exitOK {
-		t.Fatalf("sftseq %s: status %d\n%s", strings.Join(args, " "), status, errs)
-	}
-	return out
-}
-
 // TestInfoCluster: what is printed is a simulation of the batch that the flags ask for.
 func TestInfoCluster(t *testing.T) {
 	testenv.NoRace(t, "measures and simulates with what other tests run")
 	args := []string{"info", "--model", goldenPath("pre"), "--cluster", "6,10Gbit,20us", "--batch", "8", "--length", "1024", "--threads", "1", "--device", "cpu"}
-	var got modelInfo
-	if err := json.Unmarshal([]byte(calm(t, append(args, "--json")...)), &got); err != nil {
-		t.Fatal(err)
-	}
+	got := decode[modelInfo](t, printed(t, "", append(args, "--json")...))
 	c := got.Cluster
 	if c == nil || c.Batch != 8 || c.Length != 1024 || c.MicroBatches != 2 || c.Bandwidth != 1.25e9 || c.Latency != 20e-6 || len(c.Steps) != 4 {
 		t.Fatalf("%+v", c)
@@ -93,42 +78,28 @@ func TestInfoCluster(t *testing.T) {
 	if c.Steps[0].Efficiency != 1 || !(c.Steps[3].Efficiency < c.Steps[1].Efficiency) {
 		t.Errorf("%+v", c.Steps)
 	}
-	text := calm(t, args...)
-	for _, want := range []string{"batch 8 of 1024 tokens, 2 micro-batches; each rank sends 1.25 GB/s, a message takes 20.0 µs", "ranks  busy", "efficiency", "100.0%"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("%q is not in\n%s", want, text)
-		}
-	}
-	if strings.Contains(calm(t, "info", "--model", goldenPath("pre"), "--json"), "cluster") {
-		t.Error("a simulation that nobody asked for")
-	}
+	text := printed(t, "", args...)
+	contains(t, text, "batch 8 of 1024 tokens, 2 micro-batches; each rank sends 1.25 GB/s, a message takes 20.0 µs", "ranks  busy", "efficiency", "100.0%")
+	notContains(t, printed(t, "", "info", "--model", goldenPath("pre"), "--json"), "cluster")
 }
 
 // TestInfoClusterTrained: a model says with what batch it was trained.
 func TestInfoClusterTrained(t *testing.T) {
 	testenv.NoRace(t, "measures and simulates with what other tests run")
 	model := t.TempDir()
-	calm(t, "train", "custom", "--data", customData(t, "--label", "mood"), "--out", model, "--hidden", "8", "--batch", "3", "--stop-at", "1", "--device", "cpu")
-	text := calm(t, "info", "--model", model, "--cluster", "2,1GB", "--length", "5", "--threads", "1", "--device", "cpu")
-	if !strings.Contains(text, "batch 3 of 5 tokens, 1 micro-batches") {
-		t.Errorf("info says\n%s", text)
-	}
+	printed(t, "", "train", "custom", "--data", customData(t, "--label", "mood"), "--out", model, "--hidden", "8", "--batch", "3", "--stop-at", "1", "--device", "cpu")
+	text := printed(t, "", "info", "--model", model, "--cluster", "2,1GB", "--length", "5", "--threads", "1", "--device", "cpu")
+	contains(t, text, "batch 3 of 5 tokens, 1 micro-batches")
 }
 
 func TestInfoClusterRefuses(t *testing.T) {
 	testenv.NoRace(t, "measures and simulates with what other tests run")
-	model := goldenPath("pre")
-	for _, c := range []struct {
-		says string
-		args []string
-	}{
+	refuseAll(t, exitUsage, []string{"info", "--model", goldenPath("pre")}, []refusal{
 		{"--cluster: \"4\", expected W,BANDWIDTH", []string{"--cluster", "4", "--batch", "8"}},
 		{"--batch is missing: the model does not say", []string{"--cluster", "4,1GB"}},
 		{"--batch is 0, expected 1 to", []string{"--cluster", "4,1GB", "--batch", "0"}},
 		{"--length 99999, the model accepts 1 to 4096 tokens", []string{"--cluster", "4,1GB", "--batch", "8", "--length", "99999"}},
 		{"--batch belongs to --cluster", []string{"--batch", "8"}},
 		{"--memory \"much\"", []string{"--cluster", "4,1GB", "--batch", "8", "--memory", "much"}},
-	} {
-		refuse(t, exitUsage, c.says, "", append([]string{"info", "--model", model}, c.args...)...)
-	}
+	})
 }

@@ -76,9 +76,7 @@ func wholeSet(t *testing.T, dir string) string {
 	if err == nil {
 		err = set.Verify()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return set.Fingerprint()
 }
 
@@ -86,9 +84,7 @@ func wholeSet(t *testing.T, dir string) string {
 func names(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, e := range entries {
 		out = append(out, e.Name())
 	}

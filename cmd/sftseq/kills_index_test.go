@@ -106,9 +106,7 @@ func TestKillsOfServing(t *testing.T) {
 			expectItems(t, s, acknowledged, next)
 			s.end(t)
 			clear(acknowledged)
-			if err := os.Remove(file); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.Remove(file))
 		}
 	}
 	s := startServer(t, program, file)

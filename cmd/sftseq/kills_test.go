@@ -44,9 +44,7 @@ func (k *killer) run(t *testing.T, within time.Duration, program string, args ..
 	c := exec.Command(program, args...)
 	var text bytes.Buffer
 	c.Stdout, c.Stderr = &text, &text
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Start())
 	timer := time.AfterFunc(time.Duration(k.random.Float64()*float64(within)), func() { _ = c.Process.Kill() })
 	err := c.Wait()
 	timer.Stop()

@@ -21,7 +21,7 @@ func TestKillsOfPretraining(t *testing.T) {
 // weights and metrics equal those of a run that was left alone.
 func killRuns(t *testing.T, seed uint64, flags func(data, out string) []string) {
 	program := built(t)
-	data := smallData(t, program)
+	data := smallData(t)
 	whole, torn := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "torn")
 	took := timed(t, program, flags(data, whole)...)
 	k := newKiller(t, seed)
@@ -37,9 +37,7 @@ func killRuns(t *testing.T, seed uint64, flags func(data, out string) []string) 
 		if k.run(t, took/2, program, next("--threads", []string{"1", "2", "3"}[try%3], "--memory", []string{"400MiB", "4GiB"}[try%2])...) {
 			runs++
 			compareRuns(t, whole, torn)
-			if err := os.RemoveAll(torn); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.RemoveAll(torn))
 		}
 	}
 	timed(t, program, next()...)

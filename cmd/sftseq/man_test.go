@@ -14,9 +14,7 @@ import (
 // formats it has nothing to complain about.
 func TestManualPage(t *testing.T) {
 	page := succeed(t, "", "man")
-	if page != succeed(t, "", "man") {
-		t.Error("the page differs from one run to the next")
-	}
+	equal(t, page, succeed(t, "", "man"))
 	testenv.NeedPrograms(t, "man")
 	c := exec.Command("man", "--warnings", "--local-file", "-")
 	c.Env = append(c.Environ(), "MANWIDTH=500", "LC_ALL=C.UTF-8", "MAN_KEEP_FORMATTING=", "GROFF_NO_SGR=1")

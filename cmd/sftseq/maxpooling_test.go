@@ -55,16 +55,12 @@ func TestMaxPooling(t *testing.T) {
 	if config, err := sft.ReadConfig(filepath.Join(tags, "config.json")); err != nil || config.Pooling != "" || config.PoolingSamples != 0 {
 		t.Errorf("%+v, %v", config, err)
 	}
-	if said := train(data, filepath.Join(dir, "other"), "--init-from", model, "--pooling", "softmax", "--pooling-samples", "0"); !strings.Contains(said, "fresh: head.pool.weight, head.pool.bias") {
-		t.Errorf("said %s", said)
-	}
+	contains(t, train(data, filepath.Join(dir, "other"), "--init-from", model, "--pooling", "softmax", "--pooling-samples", "0"), "fresh: head.pool.weight, head.pool.bias")
 	for want, args := range map[string][]string{
 		`--pooling "mean", expected softmax, max`:                      {"--data", data, "--pooling", "mean"},
 		"--pooling-samples 5, expected 0: only the pooling max":        {"--data", data, "--pooling-samples", "5"},
 		`--pooling "max", expected none: the head of the task tagging`: {"--data", parts, "--pooling", "max"},
 	} {
-		if status, _, errs := program(nil, append([]string{"train", "custom", "--out", filepath.Join(dir, "no")}, args...)...); status == 0 || !strings.Contains(errs, want) {
-			t.Errorf("%v: status %d, %s", args, status, errs)
-		}
+		contains(t, failing(t, "", append([]string{"train", "custom", "--out", filepath.Join(dir, "no")}, args...)...), want)
 	}
 }

@@ -47,16 +47,8 @@ func TestMultiLabel(t *testing.T) {
 	dir := t.TempDir()
 	csv := writeText(t, filepath.Join(dir, "t.csv"), labelledRows(400))
 	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")
-	must := func(in string, args ...string) string {
-		t.Helper()
-		status, out, errs := program(strings.NewReader(in), args...)
-		if status != 0 {
-			t.Fatalf("%q: status %d\n%s%s", args, status, out, errs)
-		}
-		return out + errs
-	}
-	must("", "data", "convert", "--from", csv, "--to", data, "--text", "sequence", "--label", "topics", "--label-separator", "|", "--id", "name", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
-	if said := must("", "train", "custom", "--data", data, "--out", model, "--steps", "150", "--eval-every", "50", "--select", "macro-f1", "--class-weights", "balanced", "--device", "cpu"); !strings.Contains(said, "validation macro F1 ") || !strings.Contains(said, "selected by macro-f1 ") || strings.Contains(said, "accuracy") {
+	done(t, "", "data", "convert", "--from", csv, "--to", data, "--text", "sequence", "--label", "topics", "--label-separator", "|", "--id", "name", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	if said := runCustom(t, data, model, "--steps", "150", "--eval-every", "50", "--select", "macro-f1", "--class-weights", "balanced", "--device", "cpu"); !strings.Contains(said, "validation macro F1 ") || !strings.Contains(said, "selected by macro-f1 ") || strings.Contains(said, "accuracy") {
 		t.Errorf("train: %s", said)
 	} else {
 		checkSimple(t, said, model, data, simpleLabelsLine)
@@ -66,20 +58,12 @@ func TestMultiLabel(t *testing.T) {
 	if err != nil || len(c.Thresholds) != 3 {
 		t.Fatalf("thresholds %v, %v", c.Thresholds, err)
 	}
-	from, err := sft.LoadCheckpoint(model)
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := seq.OpenDataset(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := mustOpen(t, sft.LoadCheckpoint, model)
+	set := mustOpen(t, seq.OpenDataset, data)
 	train := set.Manifest.Splits["train"]
 	for i, name := range []string{"a", "b", "c"} {
 		n := float64(train.Labels[name])
-		if want := (float64(train.Rows) - n) / n; from.Settings.ClassWeights[i] != want {
-			t.Errorf("label %s: weight %v, want %v", name, from.Settings.ClassWeights[i], want)
-		}
+		equal(t, from.Settings.ClassWeights[i], (float64(train.Rows)-n)/n, name)
 	}
 
 	var line struct {
@@ -89,28 +73,26 @@ func TestMultiLabel(t *testing.T) {
 		Length        int                `json:"length"`
 		Label         any                `json:"label"`
 	}
-	said := must(`{"id":"x","text":"xxxxaxxxc"}`+"\n", "predict", "--model", model)
+	said := done(t, `{"id":"x","text":"xxxxaxxxc"}`+"\n", "predict", "--model", model)
 	if err := json.Unmarshal([]byte(said), &line); err != nil || line.ID != "x" || len(line.Probabilities) != 3 || line.Length != 9 || line.Label != nil {
 		t.Errorf("%s, %v", said, err)
 	}
 	for i, name := range []string{"a", "b", "c"} {
-		if slices.Contains(line.Labels, name) != (line.Probabilities[name] >= c.Thresholds[i]) {
-			t.Errorf("label %s: %v, probability %v, threshold %v", name, line.Labels, line.Probabilities[name], c.Thresholds[i])
-		}
+		equal(t, slices.Contains(line.Labels, name), line.Probabilities[name] >= c.Thresholds[i], name, line.Labels)
 	}
-	must("", "predict", "--model", model, "--input", csv, "--text", "sequence", "--id", "name", "--keep", "topics", "--output", filepath.Join(dir, "o.csv"))
+	done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--id", "name", "--keep", "topics", "--output", filepath.Join(dir, "o.csv"))
 	if first := strings.SplitN(readText(t, filepath.Join(dir, "o.csv")), "\n", 3); first[0] != "id,topics,labels,probability_a,probability_b,probability_c,error" || !strings.HasPrefix(first[1], "s0,") {
 		t.Errorf("%s", strings.Join(first[:2], "\n"))
 	}
-	must("", "predict", "--model", model, "--input", csv, "--text", "sequence", "--output", filepath.Join(dir, "o.jsonl"))
+	done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--output", filepath.Join(dir, "o.jsonl"))
 	if text := readText(t, filepath.Join(dir, "o.jsonl")); !strings.Contains(strings.SplitN(text, "\n", 2)[0], `"probabilities":{"a":`) {
 		t.Errorf("%s", strings.SplitN(text, "\n", 2)[0])
 	}
-	must("", "predict", "--model", model, "--input", filepath.Join(data, "test.arrow"), "--output", filepath.Join(dir, "o.arrow"))
-	must("", "embed", "--model", model, "--input", csv, "--text", "sequence", "--output", filepath.Join(dir, "e.jsonl"))
+	done(t, "", "predict", "--model", model, "--input", filepath.Join(data, "test.arrow"), "--output", filepath.Join(dir, "o.arrow"))
+	done(t, "", "embed", "--model", model, "--input", csv, "--text", "sequence", "--output", filepath.Join(dir, "e.jsonl"))
 
 	var result labelsResult
-	if err := json.Unmarshal([]byte(must("", "eval", "--model", model, "--data", data, "--json")), &result); err != nil || result.Rows < 30 || len(result.Labels) != 3 {
+	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", data, "--json")), &result); err != nil || result.Rows < 30 || len(result.Labels) != 3 {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	test := set.Manifest.Splits["test"]
@@ -121,32 +103,24 @@ func TestMultiLabel(t *testing.T) {
 	if simple := result.Frequencies; math.Abs(*simple.MeanAveragePrecision-mean) > 1e-9 || *result.MeanAveragePrecision < mean+0.2 || *result.MicroF1 <= *simple.MicroF1 {
 		t.Errorf("nothing is learned: %+v, by frequencies %+v (%v)", result.MultiLabelReport, simple, mean)
 	}
-	if said := must("", "eval", "--model", model, "--data", data); !strings.Contains(said, "frequencies of training") || !strings.Contains(said, "mean average precision") {
-		t.Error(said)
-	}
-	if said := must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "seeds"), "--seeds", "1,2", "--steps", "2", "--device", "cpu", "--select", "macro-f1"); !strings.Contains(said, "validation macro-f1 over 2 seeds: mean 0.") {
-		t.Error(said)
-	}
+	contains(t, done(t, "", "eval", "--model", model, "--data", data), "frequencies of training", "mean average precision")
+	contains(t, runCustom(t, data, filepath.Join(dir, "seeds"), "--seeds", "1,2", "--steps", "2", "--device", "cpu", "--select", "macro-f1"), "validation macro-f1 over 2 seeds: mean 0.")
 	checkExplain(t, model, "xxaxc", true)
 	checkEvalShards(t, model, data)
-	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "poor"), "--steps", "10", "--device", "cpu")
+	runCustom(t, data, filepath.Join(dir, "poor"), "--steps", "10", "--device", "cpu")
 	checkLabelErrors(t, filepath.Join(dir, "poor"), data)
-	must("", "report", model, "--out", filepath.Join(dir, "report.html"))
+	done(t, "", "report", model, "--out", filepath.Join(dir, "report.html"))
 	text := readText(t, filepath.Join(dir, "report.html"))
-	for _, want := range []string{fmt.Sprintf("%.4f", *result.MacroF1), fmt.Sprintf("%.4f", *result.Labels[1].AveragePrecision), "frequencies of the labels in training", "precision–recall"} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the report lacks %q", want)
-		}
-	}
-	if said := must("", "data", "head", data); strings.Contains(said, `"tags"`) || !strings.Contains(said, `"labels":[`) {
+	contains(t, text, fmt.Sprintf("%.4f", *result.MacroF1), fmt.Sprintf("%.4f", *result.Labels[1].AveragePrecision), "frequencies of the labels in training", "precision–recall")
+	if said := done(t, "", "data", "head", data); strings.Contains(said, `"tags"`) || !strings.Contains(said, `"labels":[`) {
 		t.Error(said)
 	}
-	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "more"), "--init-from", model, "--steps", "2", "--device", "cpu")
-	must("", "pretrain", "--data", data, "--out", filepath.Join(dir, "pre"), "--steps", "2", "--device", "cpu")
-	must("", "train", "custom", "--data", data, "--out", filepath.Join(dir, "on"), "--init-from", filepath.Join(dir, "pre"), "--steps", "2", "--select", "map", "--device", "cpu")
+	runCustom(t, data, filepath.Join(dir, "more"), "--init-from", model, "--steps", "2", "--device", "cpu")
+	done(t, "", "pretrain", "--data", data, "--out", filepath.Join(dir, "pre"), "--steps", "2", "--device", "cpu")
+	runCustom(t, data, filepath.Join(dir, "on"), "--init-from", filepath.Join(dir, "pre"), "--steps", "2", "--select", "map", "--device", "cpu")
 
 	classes := filepath.Join(dir, "classes")
-	must("", "data", "convert", "--from", csv, "--to", classes, "--text", "sequence", "--label", "topics", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	done(t, "", "data", "convert", "--from", csv, "--to", classes, "--text", "sequence", "--label", "topics", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
 	weights, zero := writeText(t, filepath.Join(dir, "w.json"), `{"d": 2}`), writeText(t, filepath.Join(dir, "zero.json"), `{"a": 0, "b": 0, "c": 0}`)
 	for want, args := range map[string][]string{
 		"expected retrieval with 2 classes":       {"eval", "--model", model, "--data", data, "--queries", "3"},
@@ -159,8 +133,6 @@ func TestMultiLabel(t *testing.T) {
 		"--label-separator":                       {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"), "--text", "sequence", "--label-separator", ";"},
 		"one label of each row":                   {"data", "baselines", "--data", data},
 	} {
-		if status, _, errs := program(strings.NewReader(""), args...); status == 0 || !strings.Contains(errs, want) {
-			t.Errorf("%q: status %d, %s, want %s", args, status, errs, want)
-		}
+		contains(t, failing(t, "", args...), want)
 	}
 }

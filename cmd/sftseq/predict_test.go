@@ -134,9 +134,7 @@ func TestPredictAnswersAtOnce(t *testing.T) {
 		}
 	}
 	typed.Close()
-	if status := <-done; status != 0 {
-		t.Errorf("status %d", status)
-	}
+	equal(t, <-done, 0)
 }
 
 func TestPredictStops(t *testing.T) {
@@ -172,13 +170,9 @@ func TestPredictLongLine(t *testing.T) {
 		t.Errorf("--max-line 16: %s", out)
 	}
 	lines := filepath.Join(t.TempDir(), "x.jsonl")
-	if err := os.WriteFile(lines, []byte("{\"a\":[1,1,1,1]}\n{\"a\":[1]}\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(lines, []byte("{\"a\":[1,1,1,1]}\n{\"a\":[1]}\n"), 0o666))
 	table := []string{"predict", "--model", goldenPath("pre"), "--input", lines, "--tokens", "a"}
-	if r := replyLines(t, succeed(t, "", table...)); len(r) != 2 {
-		t.Errorf("a table: %v", r)
-	}
+	equal(t, len(replyLines(t, succeed(t, "", table...))), 2)
 	_, out, _ = program(nil, append(table, "--max-line", "14")...)
 	if !strings.Contains(out, "the line has 16 bytes, at most 14 are accepted") || strings.Count(out, "logits") != 1 {
 		t.Errorf("a table with --max-line 14: %s", out)
@@ -214,16 +208,12 @@ func TestInputWindow(t *testing.T) {
 func TestLabelNames(t *testing.T) {
 	model := withConfig(t, "ties", "label_names", []string{"no", "<yes>"})
 	r := replyLines(t, succeed(t, readText(t, goldenPath("ties", "inputs.jsonl")), "predict", "--model", model))
-	if r[0].Label != "no" {
-		t.Errorf("label %v, want its name", r[0].Label)
-	}
+	equal(t, r[0].Label, "no")
 }
 
 func TestFullOutput(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer full.Close()
 	for _, args := range [][]string{{"--help"}, {"version"}, {"info", "--model", goldenPath("pre")}, {"predict", "--model", goldenPath("pre"), goldenPath("pre", "inputs.jsonl")}} {
 		var errs strings.Builder
@@ -239,10 +229,7 @@ func TestFullOutput(t *testing.T) {
 func TestPredictExplain(t *testing.T) {
 	for model, line := range map[string]string{"pre": `{"text":"[MAX 2 9 ]"}`, "retrieval": `{"text_a":"ab","text_b":"abc"}`} {
 		plain := succeed(t, line, "predict", "--model", goldenPath(model))
-		var with requests.Prediction
-		if err := json.Unmarshal([]byte(succeed(t, line, "predict", "--explain", "--model", goldenPath(model))), &with); err != nil {
-			t.Fatal(err)
-		}
+		with := decode[requests.Prediction](t, succeed(t, line, "predict", "--explain", "--model", goldenPath(model)))
 		lengths := map[*sft.Explanation]int{with.Explain: 4}
 		if model == "retrieval" {
 			lengths = map[*sft.Explanation]int{with.ExplainA: 2, with.ExplainB: 3}

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -16,9 +15,7 @@ func samples(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	sounds, data := filepath.Join(dir, "sounds"), filepath.Join(dir, "data")
-	if err := os.Mkdir(sounds, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(sounds, 0o777))
 	for n := range 12 {
 		writeText(t, filepath.Join(sounds, fmt.Sprintf("%s_%d.wav", []string{"up", "down"}[n%2], n)), chirp(float64(300+100*n), float64(300+900*((n+1)%2))))
 	}
@@ -35,11 +32,7 @@ func TestPretrainSounds(t *testing.T) {
 		return smallPretraining(data, filepath.Join(runs, name), append([]string{"--steps", "6", "--eval-every", "3", "--input-window", "500", "--convolutions", "3"}, flags...)...)
 	}
 	said := done(t, "", small("whole", "--threads", "1", "--mask-targets", "spectra:9")...)
-	for _, want := range []string{"the nearest of 9 that were learned", "validation bits per token", "by the tokens' frequencies", "--mask-targets spectra:9"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%q is missing in\n%s", want, said)
-		}
-	}
+	contains(t, said, "the nearest of 9 that were learned", "validation bits per token", "by the tokens' frequencies", "--mask-targets spectra:9")
 	done(t, "", small("torn", "--threads", "2", "--stop-at", "2", "--mask-targets", "spectra:9")...)
 	torn := filepath.Join(runs, "torn")
 	refuse(t, exitError, "--mask-targets tokens: the run was started otherwise (", "", "pretrain", "--out", torn, "--resume", "--mask-targets", "tokens")
@@ -48,31 +41,19 @@ func TestPretrainSounds(t *testing.T) {
 	compareRuns(t, whole, torn)
 
 	config := func(name string) *sft.Config {
-		c, err := sft.ReadConfig(filepath.Join(runs, name, "config.json"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := mustOpen(t, sft.ReadConfig, filepath.Join(runs, name, "config.json"))
 		return c
 	}
 	if c := config("whole"); c.MaskTargets.Len() != 9 || c.NumLabels != 9 || c.VocabSize != 257 {
 		t.Errorf("%d names, %d labels, vocabulary %d", c.MaskTargets.Len(), c.NumLabels, c.VocabSize)
 	}
-	var r maskedResult
-	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", "val")), &r); err != nil {
-		t.Fatal(err)
-	}
+	r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", "val"))
 	if told := fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken, r.Frequencies); !strings.Contains(said, told) {
 		t.Errorf("%+v, after\n%s", r, said)
 	}
-	if again := done(t, "", small("more", "--init-from", whole)...); strings.Contains(again, "fresh") || strings.Contains(again, "were learned") {
-		t.Errorf("the same targets, and yet:\n%s", again)
-	}
-	if other := done(t, "", small("other", "--init-from", whole, "--mask-targets", "spectra:5")...); !strings.Contains(other, "fresh: head.out.weight, head.out.bias") {
-		t.Errorf("other targets, and yet:\n%s", other)
-	}
-	if said := done(t, "", small("tokens", "--mask-targets", "tokens")...); strings.Contains(said, "spectr") {
-		t.Error(said)
-	}
+	notContains(t, done(t, "", small("more", "--init-from", whole)...), "fresh", "were learned")
+	contains(t, done(t, "", small("other", "--init-from", whole, "--mask-targets", "spectra:5")...), "fresh: head.out.weight, head.out.bias")
+	notContains(t, done(t, "", small("tokens", "--mask-targets", "tokens")...), "spectr")
 	if c := config("tokens"); c.MaskTargets != nil || c.NumLabels != 256 {
 		t.Errorf("%d labels of tokens", c.NumLabels)
 	}
@@ -81,11 +62,9 @@ func TestPretrainSounds(t *testing.T) {
 		t.Errorf("%q is missing in\n%s", want, labelled)
 	}
 	refuse(t, exitError, "it fills no masks", `{"tokens":[1,2,256]}`, "predict", "--fill", "--model", whole)
-	for want, args := range map[string][]string{
-		"--mask-targets \"pitch\", expected tokens, spectra or spectra:N": small("bad", "--mask-targets", "pitch"),
-		"--mask-targets \"spectra:1\", expected":                          small("bad", "--mask-targets", "spectra:1"),
-		"found the tokenizer listops":                                     smallPretraining(generated(t), filepath.Join(runs, "bad"), "--mask-targets", "spectra"),
-	} {
-		refuse(t, exitUsage, want, "", args...)
-	}
+	refuseAll(t, exitUsage, nil, []refusal{
+		{"--mask-targets \"pitch\", expected tokens, spectra or spectra:N", small("bad", "--mask-targets", "pitch")},
+		{"--mask-targets \"spectra:1\", expected", small("bad", "--mask-targets", "spectra:1")},
+		{"found the tokenizer listops", smallPretraining(generated(t), filepath.Join(runs, "bad"), "--mask-targets", "spectra")},
+	})
 }

@@ -17,41 +17,23 @@ func smallPretraining(data, out string, flags ...string) []string {
 		"--eval-every", "8", "--log-every", "5", "--save-every", "1ms", "--seed", "5"}, flags...)
 }
 
-// done runs the program and expects success; all that it says is returned.
-func done(t *testing.T, stdin string, args ...string) string {
-	t.Helper()
-	status, out, errs := program(strings.NewReader(stdin), args...)
-	if status != 0 {
-		t.Fatalf("sftseq %s: status %d\n%s", strings.Join(args, " "), status, errs)
-	}
-	return out + errs
-}
-
 // TestPretrain: a model learns from sequences alone; the run may stop, go on, and have other
 // threads; and what comes out fills masks, embeds, and begins a model of labels.
 func TestPretrain(t *testing.T) {
 	data, runs := generated(t), t.TempDir()
 	whole, torn := filepath.Join(runs, "whole"), filepath.Join(runs, "torn")
 	said := done(t, "", smallPretraining(data, whole, "--threads", "1")...)
-	for _, want := range []string{"steps 24", "validation bits per token ", "by the tokens' frequencies ", "(by frequencies ",
-		"repeat with: sftseq pretrain --preset quick --seed 5 --data " + data} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%q is missing in\n%s", want, said)
-		}
-	}
+	contains(t, said, "steps 24", "validation bits per token ", "by the tokens' frequencies ", "(by frequencies ",
+		"repeat with: sftseq pretrain --preset quick --seed 5 --data "+data)
 	stopped := done(t, "", smallPretraining(data, torn, "--threads", "2", "--stop-at", "11")...)
-	if want := "sftseq pretrain --out " + torn + " --resume"; !strings.Contains(stopped, want) {
-		t.Errorf("%q is missing in\n%s", want, stopped)
-	}
+	contains(t, stopped, "sftseq pretrain --out "+torn+" --resume")
 	done(t, "", "pretrain", "--out", torn, "--resume")
 	compareRuns(t, whole, torn)
 
 	refuse(t, exitError, "holds a run of sftseq pretrain, which sftseq train listops cannot go on with", "", "train", "listops", "--out", torn, "--resume")
 	refuse(t, exitUsage, "was trained without labels, and eval measures it without shards", "", "eval", "--model", whole, "--data", data, "--shard", "0/2", "--output", filepath.Join(runs, "parts"))
 	labelled := done(t, "", append(small(data, filepath.Join(runs, "labelled")), "--steps", "2", "--hidden", "16", "--layers", "1", "--init-from", whole)...)
-	if want := fmt.Sprintf(" parameters from %s, fresh: head.pool.weight, head.pool.bias, head.out.weight, head.out.bias", whole); !strings.Contains(labelled, want) {
-		t.Errorf("%q is missing in\n%s", want, labelled)
-	}
+	contains(t, labelled, fmt.Sprintf(" parameters from %s, fresh: head.pool.weight, head.pool.bias, head.out.weight, head.out.bias", whole))
 	done(t, "", smallPretraining(data, filepath.Join(runs, "more"), "--init-from", whole)...)
 
 	var filled struct {
@@ -68,9 +50,7 @@ func TestPretrain(t *testing.T) {
 		}
 	}
 	text := succeed(t, `{"id":3,"text":"[MAX 2 _ _"}`+"\n", "predict", "--fill", "--mask", "_", "--candidates", "2", "--model", whole)
-	if err := json.Unmarshal([]byte(text), &filled); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(text), &filled))
 	if filled.ID != 3 || len(filled.Tokens) != 4 || len(filled.Masks) != 2 || !strings.HasPrefix(filled.Text, "[MAX 2 ") {
 		t.Errorf("%s", text)
 	}
@@ -80,29 +60,18 @@ func TestPretrain(t *testing.T) {
 			t.Errorf("mask %d of %s", i, text)
 		}
 	}
-	if text := succeed(t, `{"text":"[MAX 2 3 ]"}`, "predict", "--fill", "--model", whole); !strings.Contains(text, `"masks":[]`) {
-		t.Error(text)
-	}
+	contains(t, succeed(t, `{"text":"[MAX 2 3 ]"}`, "predict", "--fill", "--model", whole), `"masks":[]`)
 	if text := succeed(t, `{"text":"[MAX 2 3 ]"}`, "embed", "--model", whole); strings.Count(text, ",") < 15 {
 		t.Error(text)
 	}
 	done(t, "", "embed", "--model", whole, "--input", filepath.Join(data, "test.arrow"), "--output", filepath.Join(runs, "vectors.arrow"))
 	for _, split := range []string{"val", "test"} {
-		var r maskedResult
-		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", split)), &r); err != nil {
-			t.Fatal(err)
-		}
-		if told := fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken, r.Frequencies); strings.Contains(said, told) != (split == "val") {
-			t.Errorf("split %s: %+v, after\n%s", split, r, said)
-		}
+		r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", split))
+		equal(t, strings.Contains(said, fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken, r.Frequencies)), split == "val", split, r)
 	}
 	page := filepath.Join(runs, "report.html")
-	if said := done(t, "", "report", "--out", page, whole); !strings.Contains(said, "trained without labels") {
-		t.Error(said)
-	}
-	if text, err := os.ReadFile(page); err != nil || !strings.Contains(string(text), "the best in loss") {
-		t.Errorf("the report has no best loss, %v", err)
-	}
+	contains(t, done(t, "", "report", "--out", page, whole), "trained without labels")
+	contains(t, readText(t, page), "the best in loss")
 	var bits float64
 	for _, v := range validations(t, whole) {
 		if v.Best {
@@ -130,9 +99,7 @@ func TestPretrainPairs(t *testing.T) {
 		lines += fmt.Sprintf(`{"a":"abcab%d","b":"cabcabc%d","same":"%s"}`+"\n", i, i, []string{"no", "yes"}[i%2])
 	}
 	rows, data := filepath.Join(dir, "rows.jsonl"), filepath.Join(dir, "data")
-	if err := os.WriteFile(rows, []byte(lines), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(rows, []byte(lines), 0o666))
 	done(t, "", "data", "convert", "--from", rows, "--to", data, "--pair", "a,b", "--label", "same", "--tokenizer", "byte", "--no-baselines")
 	out := filepath.Join(dir, "out")
 	done(t, "", smallPretraining(data, out, "--epochs", "2")...)
@@ -143,33 +110,26 @@ func TestPretrainPairs(t *testing.T) {
 func TestPretrainRefuses(t *testing.T) {
 	data := generated(t)
 	out := filepath.Join(t.TempDir(), "out")
-	for want, args := range map[string][]string{
-		"DATA is missing":                          {"pretrain", "--out", out},
-		"name the data twice":                      {"pretrain", data, "--data", data, "--out", out},
-		"expected one DATA":                        {"pretrain", data, data, "--out", out},
-		"--mask-rate 1, expected 0.001 ≤ rate":     smallPretraining(data, out, "--mask-rate", "1"),
-		"--mask-span 0.5, expected a mean":         smallPretraining(data, out, "--mask-span", "0.5"),
-		"--mask-span 1e+300, expected a mean":      smallPretraining(data, out, "--mask-span", "1e300"),
-		"--mask-rate 0, expected a number above 0": smallPretraining(data, out, "--mask-rate", "0"),
-		"--mask \"\", expected the text":           {"predict", "--fill", "--mask", "", "--model", goldenPath("pre")},
-		"--mask and --candidates belong to --fill": {"predict", "--candidates", "3", "--model", goldenPath("pre")},
-		"--fill answers lines, not --input":        {"predict", "--fill", "--input", "x", "--model", goldenPath("pre")},
-		"--candidates 0, expected a number":        {"predict", "--fill", "--candidates", "0", "--model", goldenPath("pre")},
-	} {
-		refuse(t, exitUsage, want, "", args...)
-	}
+	refuseAll(t, exitUsage, nil, []refusal{
+		{"DATA is missing", []string{"pretrain", "--out", out}},
+		{"name the data twice", []string{"pretrain", data, "--data", data, "--out", out}},
+		{"expected one DATA", []string{"pretrain", data, data, "--out", out}},
+		{"--mask-rate 1, expected 0.001 ≤ rate", smallPretraining(data, out, "--mask-rate", "1")},
+		{"--mask-span 0.5, expected a mean", smallPretraining(data, out, "--mask-span", "0.5")},
+		{"--mask-span 1e+300, expected a mean", smallPretraining(data, out, "--mask-span", "1e300")},
+		{"--mask-rate 0, expected a number above 0", smallPretraining(data, out, "--mask-rate", "0")},
+		{"--mask \"\", expected the text", []string{"predict", "--fill", "--mask", "", "--model", goldenPath("pre")}},
+		{"--mask and --candidates belong to --fill", []string{"predict", "--candidates", "3", "--model", goldenPath("pre")}},
+		{"--fill answers lines, not --input", []string{"predict", "--fill", "--input", "x", "--model", goldenPath("pre")}},
+		{"--candidates 0, expected a number", []string{"predict", "--fill", "--candidates", "0", "--model", goldenPath("pre")}},
+	})
 	refuse(t, exitError, "no such file or directory", "", "pretrain", filepath.Join(data, "none"), "--out", out)
-	if _, err := os.Stat(out); err == nil {
-		t.Error("something was written")
-	}
+	noFile(t, out)
 }
 
 // validations are the evaluations of a run.
 func validations(t *testing.T, run string) []sft.EvaluationReport {
 	t.Helper()
-	m, err := sft.ReadMetrics(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := mustOpen(t, sft.ReadMetrics, run)
 	return m.Validation
 }

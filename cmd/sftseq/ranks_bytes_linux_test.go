@@ -18,13 +18,9 @@ import (
 func (n *network) sent(t *testing.T, host int) float64 {
 	t.Helper()
 	out, err := exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", host), "cat", fmt.Sprintf("/sys/class/net/sfteth%d/statistics/tx_bytes", host)).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	bytes, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return bytes
 }
 
@@ -59,9 +55,7 @@ func TestBytesOfRanks(t *testing.T) {
 		var info struct {
 			Parameters []struct{ Count float64 } `json:"parameters"`
 		}
-		if err := json.Unmarshal([]byte(succeed(t, "", "info", "--model", out, "--json")), &info); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal([]byte(succeed(t, "", "info", "--model", out, "--json")), &info))
 		const f = 1
 		p := info.Parameters[len(info.Parameters)-1].Count // the total
 		want := 4 * p * (f + 1) * (w - 1) / w

@@ -43,9 +43,7 @@ func launched(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) {
 	var text bytes.Buffer
 	c.Stdout, c.Stderr = &text, &text
 	c.WaitDelay = 5 * time.Second
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Start())
 	hung := false
 	timer := time.AfterFunc(within, func() { hung = true; _ = c.Process.Kill() })
 	err := c.Wait()
@@ -53,6 +51,14 @@ func launched(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) {
 		t.Fatalf("%v: no end within %v\n%s", c.Args, within, text.String())
 	}
 	return text.String(), err
+}
+
+// failsOnce runs a command that fails, and prints a text once.
+func failsOnce(t *testing.T, c *exec.Cmd, want string) {
+	t.Helper()
+	if text, err := launched(t, c, time.Minute); err == nil || strings.Count(text, want) != 1 {
+		t.Errorf("%v\n%s\nexpected once: %s", err, text, want)
+	}
 }
 
 // ranked are the flags of a run whose batches keep three to five ranks busy.
@@ -110,9 +116,7 @@ func TestRanksOfMPI(t *testing.T) {
 			} else if told := fmt.Sprintf(", %d ranks (%s), 24 steps\n", ranks, starts[0].MPI); strings.Count(text, told) != min(1, ranks-1) {
 				t.Errorf("%s, %d ranks: expected %q in\n%s", launcher, ranks, told, text)
 			}
-			if n := strings.Count(text, "repeat with: "); n != 1 {
-				t.Errorf("%s, %d ranks: %d of them print\n%s", launcher, ranks, n, text)
-			}
+			equal(t, strings.Count(text, "repeat with: "), 1, launcher, ranks)
 			if ranks > 1 && !strings.Contains(text, fmt.Sprintf("of %d ranks busy", ranks)) {
 				t.Errorf("%s: nothing says how many ranks are busy\n%s", launcher, text)
 			}
@@ -133,19 +137,14 @@ func TestRanksStopAt(t *testing.T) {
 	if want := "stopped at step 3, the checkpoint is stored; go on with (on any number of ranks):\n  sftseq train listops --out " + out + " --resume"; err != nil || strings.Count(text, want) != 1 {
 		t.Errorf("%v\n%s\nexpected once: %s", err, text, want)
 	}
-	text, err = launched(t, mpirun(t, "mpirun.openmpi", 2, append(args, "--resume")...), time.Minute)
-	if want := "--stop-at 3: the run is at step 3 already"; err == nil || strings.Count(text, want) != 1 {
-		t.Errorf("%v\n%s\nexpected once: %s", err, text, want)
-	}
+	failsOnce(t, mpirun(t, "mpirun.openmpi", 2, append(args, "--resume")...), "--stop-at 3: the run is at step 3 already")
 }
 
 // processesOf are the processes that run a program's file.
 func processesOf(t *testing.T, program string) (out []int) {
 	t.Helper()
 	all, err := filepath.Glob("/proc/[0-9]*/exe")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, link := range all {
 		if path, err := os.Readlink(link); err == nil && path == program {
 			pid, _ := strconv.Atoi(strings.Split(link, "/")[2])
@@ -161,9 +160,7 @@ func TestKillsOfRanks(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "sftseq") // a file that no other test runs
 	shared, data, whole := rankData(t)
 	t.Parallel()
-	if err := os.Link(shared, program); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Link(shared, program))
 	torn := filepath.Join(t.TempDir(), "torn")
 	k := newKiller(t, 5)
 	for try := 0; ; try++ {
@@ -190,9 +187,7 @@ func TestKillsOfRanks(t *testing.T) {
 		}
 		if err == nil {
 			k.ended++
-			if err := os.RemoveAll(torn); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, os.RemoveAll(torn))
 			continue
 		}
 		k.killed++
@@ -206,14 +201,12 @@ func TestKillsOfRanks(t *testing.T) {
 // TestRanksDiffer: a rank that would compute another run is named, and nothing is written.
 func TestRanksDiffer(t *testing.T) {
 	program, data, _ := rankData(t)
-	others := smallData(t, program)
+	others := smallData(t)
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	first := append([]string{"-n", "2", program}, ranked(data, out)...)
 	used, err := simd.Best()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	kernels := simd.Levels() // SFTSEQ_SIMD may have chosen any of them for this test
 	other := kernels[len(kernels)-1]
 	if other == used {
@@ -231,26 +224,15 @@ func TestRanksDiffer(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			testenv.NeedPrograms(t, "mpirun.openmpi")
 			args := slices.Concat(launchers["mpirun.openmpi"], first, []string{":"}, c.second)
-			text, err := launched(t, exec.Command("mpirun.openmpi", args...), time.Minute)
-			if err == nil || strings.Count(text, c.want) != 1 {
-				t.Errorf("%v\n%s\nexpected once: %s", err, text, c.want)
-			}
-			if _, err := os.Stat(out); err == nil {
-				t.Error("something was written")
-			}
-			if err := os.RemoveAll(out); err != nil { // another case must not find it
-				t.Fatal(err)
-			}
+			failsOnce(t, exec.Command("mpirun.openmpi", args...), c.want)
+			noFile(t, out)
+			noError(t, os.RemoveAll(out)) // another case must not find it
 		})
 	}
 	changed := filepath.Join(t.TempDir(), "changed")
 	file, err := os.ReadFile(program)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(changed, append(file, 0), 0o755); err != nil { // which runs all the same
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, os.WriteFile(changed, append(file, 0), 0o755)) // which runs all the same
 	rows, _ := sequences(t, 8)
 	others, _ = sequences(t, 9)
 	eval := func(data string) []string { return []string{"eval", "--model", goldenPath("pre"), "--data", data} }
@@ -265,16 +247,10 @@ func TestRanksDiffer(t *testing.T) {
 		t.Run("eval "+name, func(t *testing.T) {
 			testenv.NeedPrograms(t, "mpirun.openmpi")
 			args := slices.Concat(launchers["mpirun.openmpi"], []string{"-n", "1", program}, eval(rows), []string{":", "-n", "1"}, c.second)
-			text, err := launched(t, exec.Command("mpirun.openmpi", args...), time.Minute)
-			if err == nil || strings.Count(text, c.want) != 1 {
-				t.Errorf("%v\n%s\nexpected once: %s", err, text, c.want)
-			}
+			failsOnce(t, exec.Command("mpirun.openmpi", args...), c.want)
 		})
 	}
-	text, err := launched(t, mpirun(t, "mpirun.openmpi", 2, program, "predict", "--model", "none"), time.Minute)
-	if err == nil || strings.Count(text, "only train, pretrain and eval share their work") != 1 {
-		t.Errorf("predict on two ranks: %v\n%s", err, text)
-	}
+	failsOnce(t, mpirun(t, "mpirun.openmpi", 2, program, "predict", "--model", "none"), "only train, pretrain and eval share their work")
 }
 
 // TestRanksJoinFails: where a rank cannot say what machine it is on, rank 0 tells of it, and
@@ -294,9 +270,7 @@ func TestRanksJoinFails(t *testing.T) {
 	if err == nil || strings.Count(text, "/proc/self/status") != 1 || !strings.Contains(text, "sftseq: rank 1: open /proc/self/status") {
 		t.Errorf("%v\n%s", err, text)
 	}
-	if strings.Contains(text, "MPI_Finalize") || strings.Contains(text, "finalize") {
-		t.Errorf("a rank left without a word\n%s", text)
-	}
+	notContains(t, text, "MPI_Finalize", "finalize")
 }
 
 // TestRanksFullDisk: when rank 0 can store nothing any more, all end with its error, and the
@@ -324,9 +298,7 @@ func TestRanksFullDisk(t *testing.T) {
 	if err == nil || strings.Count(text, "no space left on device") != 1 {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(ballast))
 	if text, err := launched(t, mpirun(t, "mpirun.openmpi", 2, append(append([]string{program}, ranked(data, out)...), "--resume")...), time.Minute); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -399,9 +371,7 @@ exec ip netns exec $host unshare --uts sh -c "echo $host > /proc/sys/kernel/host
 func (n *network) mpirun(t *testing.T, hosts int, command ...string) *exec.Cmd {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "agent")
-	if err := os.WriteFile(script, []byte(agent), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(script, []byte(agent), 0o755))
 	var names []string
 	for i := 1; i <= hosts; i++ {
 		names = append(names, fmt.Sprintf("10.77.0.%d", i))

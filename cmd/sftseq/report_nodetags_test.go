@@ -44,10 +44,7 @@ func countTags(into map[int32]tagCounts, labels, answers []int32) {
 // those of the most frequent part of the category in training.
 func checkNodeTags(t *testing.T, page, model, data string) {
 	t.Helper()
-	set, err := seq.OpenDataset(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := mustOpen(t, seq.OpenDataset, data)
 	names := set.Manifest.LabelNames
 	category := func(tag int32) string { return names[tag][:strings.LastIndex(names[tag], "/")] }
 	parts := func(of string) (out []int32) {
@@ -58,43 +55,20 @@ func checkNodeTags(t *testing.T, page, model, data string) {
 		}
 		return out
 	}
-	examples := func(split string) []seq.Example {
-		f, err := set.Open(split)
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer f.Close()
-		var out []seq.Example
-		for i := range f.Len() {
-			e, err := f.Example(i)
-			if err != nil {
-				t.Fatal(err)
-			}
-			out = append(out, e)
-		}
-		return out
-	}
 	frequent := make([]float32, len(names))
-	for _, e := range examples("train") {
+	for _, e := range examples(t, set, "train") {
 		for _, label := range e.Labels {
 			frequent[label]++
 		}
 	}
-	m, err := sft.Load(model)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := mustOpen(t, sft.Load, model)
 	d := cpu.New(1)
 	defer d.Close()
 	scorer, err := sft.NewScorer(m, d)
-	if err != nil {
-		t.Fatal(err)
-	}
-	rows := examples("test")
+	noError(t, err)
+	rows := examples(t, set, "test")
 	outputs, err := scorer.Examples(context.Background(), rows)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	tags := [2]map[int32]tagCounts{{}, {}} // of the model, and of the most frequent parts
 	sums, shapes := map[string][2]float64{}, map[string]int{}
 	for i, e := range rows {
@@ -133,13 +107,9 @@ func checkNodeTags(t *testing.T, page, model, data string) {
 		return out + "</tr>"
 	}
 	for of, n := range shapes {
-		if want := row(of, n, sums[of][0]/float64(n), sums[of][1]/float64(n)); !strings.Contains(page, want) {
-			t.Errorf("the report lacks %q", want)
-		}
+		contains(t, page, row(of, n, sums[of][0]/float64(n), sums[of][1]/float64(n)))
 	}
 	for tag, count := range tags[0] {
-		if want := row(names[tag], count.labels, count.f1(), tags[1][tag].f1()); !strings.Contains(page, want) {
-			t.Errorf("the report lacks %q", want)
-		}
+		contains(t, page, row(names[tag], count.labels, count.f1(), tags[1][tag].f1()))
 	}
 }

@@ -44,15 +44,11 @@ func TestReportInBrowser(t *testing.T) {
 	writeReport(t, curves, "--examples", "4", one, other)
 
 	standalone := filepath.Join(t.TempDir(), "curves.svg")
-	if status, _, errs := program(nil, "plot", "--output", standalone, one, other); status != 0 {
-		t.Fatal(errs)
-	}
+	done(t, "", "plot", "--output", standalone, one, other)
 
 	data = filepath.Join(t.TempDir(), "pathfinder")
 	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "8", "--val", "2", "--test", "4", "--train-shortest", "13")
-	if text := readText(t, filepath.Join(data, "dataset.json")); !strings.Contains(text, `"train_shortest": 13`) {
-		t.Errorf("the manifest does not say where the training split begins: %s", text)
-	}
+	contains(t, readText(t, filepath.Join(data, "dataset.json")), `"train_shortest": 13`)
 	run := filepath.Join(t.TempDir(), "run")
 	if status, _, errs := program(strings.NewReader(""), "train", "pathfinder", "--data", data, "--out", run, "--steps", "3", "--batch", "4",
 		"--hidden", "16", "--layers", "2", "--k", "32", "--stages", "1:first4", "--eval-every", "2", "--log-every", "1"); status != 0 {
@@ -79,9 +75,7 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 		switch e.Method {
 		case "Network.requestWillBeSent":
 			var asked struct{ Request struct{ URL string } }
-			if err := json.Unmarshal(e.Params, &asked); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, json.Unmarshal(e.Params, &asked))
 			if u := asked.Request.URL; u != address && !strings.HasPrefix(u, "data:") {
 				t.Errorf("the page asks for %s", u)
 			}
@@ -141,66 +135,39 @@ func TestReport(t *testing.T) {
 		told = writeReport(t, page, args...)
 		return readText(t, page)
 	}
-	var r metrics.Report
-	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", run, "--data", data, "--json")), &r); err != nil {
-		t.Fatal(err)
-	}
-	has := func(text string, wants ...string) {
-		t.Helper()
-		for _, want := range wants {
-			if !strings.Contains(text, want) {
-				t.Errorf("the page lacks %q", want)
-			}
-		}
-	}
+	r := decode[metrics.Report](t, succeed(t, "", "eval", "--model", run, "--data", data, "--json"))
 	starts, err := provenance.ReadStarts(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	own := show(run)
-	if told != page+": report of run\n" {
-		t.Errorf("told %q", told)
-	}
-	has(own, fmt.Sprintf(">%.2f%%<", 100*r.Accuracy), fmt.Sprintf(">%.4f<", r.MacroF1), data+", split test", "Examples", "learning_rate",
+	equal(t, told, page+": report of run\n")
+	contains(t, own, fmt.Sprintf(">%.2f%%<", 100*r.Accuracy), fmt.Sprintf(">%.4f<", r.MacroF1), data+", split test", "Examples", "learning_rate",
 		"up to 2k positions", ">num_sampled_tokens<", ">training rows</th><td>40<", ">cpu (", ">"+starts[0].Time.Format("2006-01-02 15:04 MST")+"<",
 		"Reliability", "ROC and precision–recall", fmt.Sprintf("(ECE): %.4f", r.CalibrationError), fmt.Sprintf("macro mean: AUC %.4f", *r.MacroAUC))
 	for _, k := range r.Classes {
 		if k.Rows > 0 {
-			has(own, fmt.Sprintf(`<th scope="row">%s</th><td class="n">%d</td>`, k.Name, k.Rows))
+			contains(t, own, fmt.Sprintf(`<th scope="row">%s</th><td class="n">%d</td>`, k.Name, k.Rows))
 		}
 	}
-	if strings.Count(own, `class="example"`) != 6 {
-		t.Errorf("%d examples", strings.Count(own, `class="example"`))
-	}
-	if again := show(run); again != own {
-		t.Error("the same run has another page")
-	}
+	occurs(t, own, `class="example"`, 6)
+	equal(t, show(run), own)
 	if none := show("--examples", "0", run); strings.Contains(none, "Examples") {
 		t.Error("examples that nobody wants")
 	}
-	has(show("--split", "val", run), "split val")
-	has(show("--data", filepath.Join(data, "train.arrow"), run), "train.arrow")
-	has(show("--data", generatedWithSeed(t, 9), run), "not the data that the run was trained on")
+	contains(t, show("--split", "val", run), "split val")
+	contains(t, show("--data", filepath.Join(data, "train.arrow"), run), "train.arrow")
+	contains(t, show("--data", generated(t, "--seed", "9"), run), "not the data that the run was trained on")
 	// A run that is still under way, and one whose data is gone.
 	metricsPath := filepath.Join(run, "metrics.jsonl")
 	lines := readText(t, metricsPath)
 	writeText(t, metricsPath, lines+`{"kind":"train","st`)
-	has(show(run), "The last line of metrics.jsonl is not complete")
-	if err := os.Rename(data, data+"-gone"); err != nil {
-		t.Fatal(err)
-	}
-	has(show(run), "No confusion matrix", "is not in "+data, "--data names it", "Curves")
-	if err := os.Rename(generatedWithSeed(t, 9), data); err != nil {
-		t.Fatal(err)
-	}
-	has(show(run), "is no longer the data")
-	if err := os.Remove(filepath.Join(run, "model.safetensors")); err != nil {
-		t.Fatal(err)
-	}
-	has(show(run), "has no model yet")
-	if !strings.Contains(told, "warning: run: no confusion matrix, no accuracy by length and no examples: the run has no model yet") {
-		t.Errorf("told %q", told)
-	}
+	contains(t, show(run), "The last line of metrics.jsonl is not complete")
+	noError(t, os.Rename(data, data+"-gone"))
+	contains(t, show(run), "No confusion matrix", "is not in "+data, "--data names it", "Curves")
+	noError(t, os.Rename(generated(t, "--seed", "9"), data))
+	contains(t, show(run), "is no longer the data")
+	noError(t, os.Remove(filepath.Join(run, "model.safetensors")))
+	contains(t, show(run), "has no model yet")
+	contains(t, told, "warning: run: no confusion matrix, no accuracy by length and no examples: the run has no model yet")
 	// What is wrong leaves the page as it was.
 	before := readText(t, page)
 	writeText(t, metricsPath, strings.Replace(lines, `"loss"`, `"lost"`, 1))
@@ -209,9 +176,7 @@ func TestReport(t *testing.T) {
 	refuse(t, exitUsage, "--examples -1", "", "report", "--examples", "-1", run)
 	refuse(t, exitUsage, "read twice", "", "report", "--data", "-", run)
 	refuse(t, exitError, "config.json", "", "report", "--out", page, t.TempDir())
-	if readText(t, page) != before {
-		t.Error("a failure changed the page")
-	}
+	equal(t, readText(t, page), before)
 }
 
 // TestStarts: a run says when it was started and resumed, and a page tells it; a run that
@@ -221,13 +186,9 @@ func TestStarts(t *testing.T) {
 	smallRun(t, data, run, "--resume", "--steps", "20")
 	torn := writeText(t, filepath.Join(run, "."+provenance.StartsFile+".abc.tmp"), "{") // of a program that was killed
 	smallRun(t, data, run, "--resume", "--steps", "40")
-	if _, err := os.Stat(torn); err == nil {
-		t.Errorf("%s is still there", torn)
-	}
+	noFile(t, torn)
 	starts, err := provenance.ReadStarts(run)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	if len(starts) != 2 || starts[0].Step != 0 || starts[1].Step != 20 || starts[1].TrainRows != 40 || starts[1].ValidationRows != 20 || starts[0].Time.After(starts[1].Time) {
 		t.Errorf("%+v", starts)
 	}
@@ -239,9 +200,7 @@ func TestStarts(t *testing.T) {
 	path := filepath.Join(run, provenance.StartsFile)
 	writeText(t, path, readText(t, path)+"{\n")
 	refuse(t, exitError, path+":3: expected a JSON object", "", "report", "--out", page, run)
-	if err := os.Remove(path); err != nil { // of an earlier version
-		t.Fatal(err)
-	}
+	noError(t, os.Remove(path)) // of an earlier version
 	writeReport(t, page, "--examples", "0", run)
 }
 
@@ -250,9 +209,7 @@ func TestStartsAfterPatience(t *testing.T) {
 	run, data := filepath.Join(t.TempDir(), "run"), unequalData(t)
 	args := []string{"train", "custom", "--data", data, "--out", run, "--hidden", "8", "--steps", "60", "--eval-every", "1", "--lr", "0", "--patience", "1", "--select", "loss"}
 	for range 2 {
-		if status, _, errs := program(nil, args...); status != 0 {
-			t.Fatal(errs)
-		}
+		done(t, "", args...)
 		args = append(args, "--resume")
 	}
 	starts, err := provenance.ReadStarts(run)
@@ -266,25 +223,13 @@ func TestStartsAfterPatience(t *testing.T) {
 	}
 }
 
-// generatedWithSeed is another data set of the same kind.
-func generatedWithSeed(t *testing.T, seed int) string {
-	t.Helper()
-	dir := filepath.Join(t.TempDir(), "set")
-	mustRunData(t, "generate", "listops", "--out", dir, "--train", "40", "--val", "20", "--test", "10", "--seed", fmt.Sprint(seed), "--min-length", "5", "--max-length", "40")
-	return dir
-}
-
 // TestRunNames are short where they differ.
 func TestRunNames(t *testing.T) {
 	for _, c := range []struct{ dirs, want []string }{
 		{[]string{"runs/a/", "runs/b"}, []string{"a", "b"}},
 		{[]string{"x/seed-1", "y/seed-1"}, []string{"x/seed-1", "y/seed-1"}},
 	} {
-		if got := runNames(c.dirs); fmt.Sprint(got) != fmt.Sprint(c.want) {
-			t.Errorf("%q: %q", c.dirs, got)
-		}
+		equal(t, fmt.Sprint(runNames(c.dirs)), fmt.Sprint(c.want), c.dirs)
 	}
-	if here := runNames([]string{"."}); here[0] != "sftseq" {
-		t.Errorf("this directory is called %q", here)
-	}
+	equal(t, runNames([]string{"."})[0], "sftseq")
 }

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -93,6 +94,40 @@ func succeed(t *testing.T, stdin string, args ...string) string {
 	return out
 }
 
+// exits runs the program, expects a status and returns what is printed.
+func exits(t *testing.T, status int, stdin string, args ...string) (out, errs string) {
+	t.Helper()
+	got, out, errs := program(strings.NewReader(stdin), args...)
+	if got != status {
+		t.Fatalf("sftseq %s: status %d, expected %d\n%s%s", strings.Join(args, " "), got, status, out, errs)
+	}
+	return out, errs
+}
+
+// done runs the program, expects success and returns all that is printed.
+func done(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	out, errs := exits(t, exitOK, stdin, args...)
+	return out + errs
+}
+
+// printed is done without standard error.
+func printed(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	out, _ := exits(t, exitOK, stdin, args...)
+	return out
+}
+
+// failing runs the program, expects an error and returns all that is printed.
+func failing(t *testing.T, stdin string, args ...string) string {
+	t.Helper()
+	status, out, errs := program(strings.NewReader(stdin), args...)
+	if status == exitOK {
+		t.Errorf("sftseq %s: no error\n%s", strings.Join(args, " "), out)
+	}
+	return out + errs
+}
+
 // refuse runs the program and expects it to fail with a message that holds want.
 func refuse(t *testing.T, status int, want, stdin string, args ...string) {
 	t.Helper()
@@ -102,6 +137,20 @@ func refuse(t *testing.T, status int, want, stdin string, args ...string) {
 	}
 	if out != "" {
 		t.Errorf("sftseq %s: printed %.200q", strings.Join(args, " "), out)
+	}
+}
+
+// A refusal is a command line that fails, without its first arguments, and a part of the error.
+type refusal struct {
+	want string
+	args []string
+}
+
+// refuseAll runs command lines with the same first arguments and expects each to fail.
+func refuseAll(t *testing.T, status int, first []string, cases []refusal) {
+	t.Helper()
+	for _, c := range cases {
+		refuse(t, status, c.want, "", slices.Concat(first, c.args)...)
 	}
 }
 
@@ -137,17 +186,13 @@ func replyLines(t *testing.T, text string) []replyLine {
 func readText(t *testing.T, path string) string {
 	t.Helper()
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	return string(text)
 }
 
 func writeText(t *testing.T, path, text string) string {
 	t.Helper()
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
@@ -166,14 +211,10 @@ func withConfig(t *testing.T, name, key string, value any) string {
 	t.Helper()
 	return editedModel(t, name, func(config, weights []byte) ([]byte, []byte) {
 		var keys map[string]any
-		if err := json.Unmarshal(config, &keys); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, json.Unmarshal(config, &keys))
 		keys[key] = value
 		text, err := json.Marshal(keys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return text, weights
 	})
 }

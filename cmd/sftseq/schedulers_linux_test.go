@@ -41,15 +41,11 @@ func newEightShards(t *testing.T) *eightShards {
 func (s *eightShards) parts(t *testing.T) map[string]time.Time {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(s.dir, "part-*.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	out := map[string]time.Time{}
 	for _, path := range found {
 		info, err := os.Stat(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		out[path] = info.ModTime()
 	}
 	return out
@@ -58,11 +54,7 @@ func (s *eightShards) parts(t *testing.T) map[string]time.Time {
 // reach waits until so many parts are there.
 func (s *eightShards) reach(t *testing.T, parts int) {
 	t.Helper()
-	for began := time.Now(); len(s.parts(t)) < parts; time.Sleep(5 * time.Millisecond) {
-		if time.Since(began) > time.Minute {
-			t.Fatalf("%d parts, expected %d", len(s.parts(t)), parts)
-		}
-	}
+	await(t, time.Minute, func() bool { return len(s.parts(t)) >= parts }, "parts are missing")
 }
 
 // check compares the parts with one run, and with those that were there before it was
@@ -94,9 +86,7 @@ func TestShardsOfParallel(t *testing.T) {
 		return c
 	}
 	c := parallel()
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Start())
 	s.reach(t, 3)
 	for _, pid := range append(processesOf(t, s.command[0]), c.Process.Pid) { // jobs have groups of their own
 		_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -147,53 +137,32 @@ func newSlurm(t *testing.T) *slurm {
 	}
 	testenv.NeedRoot(t, "to run slurmd")
 	host, err := os.Hostname()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	host, _, _ = strings.Cut(host, ".")
 	dir, err := os.MkdirTemp("", "slurm") // a socket's path is short
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	if err := os.Chmod(dir, 0o755); err != nil { // munged checks it
-		t.Fatal(err)
-	}
+	noError(t, os.Chmod(dir, 0o755)) // munged checks it
 	s := &slurm{filepath.Join(dir, "slurm.conf")}
 	writeText(t, s.conf, fmt.Sprintf(slurmConf, host, dir, vacantPort(t), vacantPort(t)))
 	key := filepath.Join(dir, "munge.key")
-	if err := os.WriteFile(key, []byte(strings.Repeat("not a secret ", 10)), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(key, []byte(strings.Repeat("not a secret ", 10)), 0o600))
 	s.daemon(t, "munged", "--foreground", "--force", "--key-file", key, "--socket", filepath.Join(dir, "munge.socket"), "--seed-file", filepath.Join(dir, "seed"), "--pid-file", filepath.Join(dir, "munge.pid"))
-	for began := time.Now(); ; time.Sleep(20 * time.Millisecond) {
-		if _, err := os.Stat(filepath.Join(dir, "munge.socket")); err == nil {
-			break
-		}
-		if time.Since(began) > 10*time.Second {
-			t.Fatal("munged does not listen")
-		}
-	}
+	await(t, 10*time.Second, func() bool { return exists(filepath.Join(dir, "munge.socket")) }, "munged does not listen")
 	s.daemon(t, "slurmctld", "-D", "-i", "-f", s.conf)
 	s.daemon(t, "slurmd", "-D", "-f", s.conf)
-	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	await(t, 30*time.Second, func() bool {
 		text, err := s.command("sinfo", "--noheader", "--format", "%T").CombinedOutput()
-		if err == nil && strings.TrimSpace(string(text)) == "idle" {
-			return s
-		}
-		if time.Since(began) > 30*time.Second {
-			t.Fatalf("the cluster is not idle: %v %s", err, text)
-		}
-	}
+		return err == nil && strings.TrimSpace(string(text)) == "idle"
+	}, "the cluster is not idle")
+	return s
 }
 
 // vacantPort is a port that nobody listens on.
 func vacantPort(t *testing.T) int {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }
@@ -208,9 +177,7 @@ func (s *slurm) daemon(t *testing.T, name string, args ...string) {
 	c.Env = append(os.Environ(), "SLURM_CONF="+s.conf)
 	text := &strings.Builder{}
 	c.Stdout, c.Stderr = text, text
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, c.Start())
 	t.Cleanup(func() {
 		cancel()
 		_ = c.Wait()
@@ -229,15 +196,10 @@ func (s *slurm) command(name string, args ...string) *exec.Cmd {
 // drain waits until all jobs have ended.
 func (s *slurm) drain(t *testing.T) {
 	t.Helper()
-	for began := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+	await(t, time.Minute, func() bool {
 		queue, err := s.command("squeue", "--noheader").Output()
-		if err == nil && len(queue) == 0 {
-			return
-		}
-		if time.Since(began) > time.Minute {
-			t.Fatalf("jobs are there still: %v %s", err, queue)
-		}
-	}
+		return err == nil && len(queue) == 0
+	}, "jobs are there still")
 }
 
 // TestShardsOfSlurm: a Slurm array scores eight shards, is cancelled in the middle and
@@ -251,9 +213,7 @@ func TestShardsOfSlurm(t *testing.T) {
 		return cluster.command("sbatch", args...)
 	}
 	job, err := submit().Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	s.reach(t, 3)
 	if out, err := cluster.command("scancel", "--signal=KILL", strings.TrimSpace(string(job))).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

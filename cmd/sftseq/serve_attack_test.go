@@ -113,37 +113,24 @@ const httpToken = "of-honest-clients"
 func attackedServer(tb testing.TB, count int) attacked {
 	tb.Helper()
 	config, _, err := benchConfig(lra.Text.Name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize, config.NumSampledTokens = 2, 64, 64, 128, 64
 	config.InputWindow = nil
 	dir := tb.TempDir()
-	if err := sft.NewModel(config, 1).Save(dir); err != nil {
-		tb.Fatal(err)
-	}
-	saved, err := sft.Load(dir)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, sft.NewModel(config, 1).Save(dir))
+	saved := mustOpen(tb, sft.Load, dir)
 	items := filepath.Join(dir, "items")
 	fillIndex(tb, items, count, saved)
 	token := filepath.Join(dir, "token")
-	if err := os.WriteFile(token, []byte(httpToken), 0o600); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, os.WriteFile(token, []byte(httpToken), 0o600))
 	free, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	free.Close()
 	socket, web := filepath.Join(dir, "socket"), free.Addr().String()
 	c := exec.Command(built(tb), "serve", "--model", dir, "--index", items, "--listen", "unix:"+socket, "--http", web, "--http-token", token, "--log", "warn", "--device", "cpu")
 	var logs bytes.Buffer
 	c.Stderr = &logs
-	if err := c.Start(); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, c.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	tb.Cleanup(func() {
@@ -159,17 +146,13 @@ func attackedServer(tb testing.TB, count int) attacked {
 		}
 	})
 	for _, listener := range [][2]string{{"unix", socket}, {"tcp", web}} {
-		for deadline := time.Now().Add(30 * time.Second); ; time.Sleep(20 * time.Millisecond) {
+		await(tb, 30*time.Second, func() bool {
 			conn, err := net.Dial(listener[0], listener[1])
 			if err == nil {
 				conn.Close()
-				break
 			}
-			if time.Now().After(deadline) {
-				c.Process.Kill()
-				tb.Fatalf("the server does not listen: %v\n%.2000s", err, logs.String())
-			}
-		}
+			return err == nil
+		}, &logs)
 	}
 	return attacked{socket, web, c.Process.Pid}
 }
@@ -177,13 +160,9 @@ func attackedServer(tb testing.TB, count int) attacked {
 // fillIndex makes an index of random vectors, as if the model had computed them.
 func fillIndex(tb testing.TB, path string, count int, m *sft.Model) {
 	var tokenizer bytes.Buffer
-	if err := json.Compact(&tokenizer, m.Config.Tokenizer); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, json.Compact(&tokenizer, m.Config.Tokenizer))
 	x, err := index.Open(path, index.Options{Model: serve.Hash(m), Tokenizer: tokenizer.String(), Size: m.Config.HiddenSize})
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	r := rand.New(rand.NewPCG(1, 2))
 	var last func() error
 	for n := range count {
@@ -193,12 +172,8 @@ func fillIndex(tb testing.TB, path string, count int, m *sft.Model) {
 		}
 		last = x.Add(index.Item{ID: fmt.Sprint("item ", n), Tokens: []int32{1, 2, 3}, Vector: v})
 	}
-	if err := last(); err != nil {
-		tb.Fatal(err)
-	}
-	if err := x.Close(); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, last())
+	noError(tb, x.Close())
 }
 
 // attack starts the attackers in a process of their own and returns when they are at it.
@@ -209,20 +184,14 @@ func attack(tb testing.TB, server attacked, name string) (stop func()) {
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Stderr = os.Stderr
 	out, err := c.StdoutPipe()
-	if err != nil {
-		tb.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
+	noError(tb, c.Start())
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		tb.Fatalf("the attackers: %q, %v", line, err)
 	}
 	// Attackers have machines of their own: on this one they must not take the processors
 	// from the server.
-	if err := syscall.Setpriority(syscall.PRIO_PGRP, c.Process.Pid, 19); err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, syscall.Setpriority(syscall.PRIO_PGRP, c.Process.Pid, 19))
 	time.Sleep(300 * time.Millisecond)
 	stop = sync.OnceFunc(func() {
 		c.Process.Kill()
@@ -240,9 +209,7 @@ var shortText = strings.Repeat("a short text ", 8)
 func honest(tb testing.TB, server attacked, n int) []time.Duration {
 	tb.Helper()
 	conn, err := net.Dial("unix", server.socket)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	noError(tb, err)
 	defer conn.Close()
 	in := bufio.NewReader(conn)
 	ask := func(message string) time.Duration {

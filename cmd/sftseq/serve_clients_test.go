@@ -6,7 +6,6 @@ import (
 	"bufio"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net"
 	"os/exec"
 	"path/filepath"
@@ -14,25 +13,6 @@ import (
 	"testing"
 	"time"
 )
-
-// listening runs a server until the test ends, and returns when it listens.
-func listening(t *testing.T, server *exec.Cmd) {
-	t.Helper()
-	logs, err := server.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		server.Process.Kill()
-		server.Wait()
-	})
-	for lines := bufio.NewScanner(logs); lines.Scan() && !strings.Contains(lines.Text(), "listening"); {
-	}
-	go io.Copy(io.Discard, logs)
-}
 
 // TestServeSilentClients: who opens as many connections as there may be files, and says
 // nothing, locks nobody out, whether they are bounded by --max-clients or by the system.
@@ -44,23 +24,19 @@ func TestServeSilentClients(t *testing.T) {
 			const files = 64
 			socket := filepath.Join(t.TempDir(), "s")
 			args := append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, files), path, "serve", "--model", goldenPath("pre"), "--listen", "unix:" + socket}, flags...)
-			listening(t, exec.Command("sh", args...))
+			untilListening(t, exec.Command("sh", args...))
 
 			var silent []net.Conn
 			for range files {
 				conn, err := net.Dial("unix", socket)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				defer conn.Close()
 				silent = append(silent, conn)
 			}
 			time.Sleep(1500 * time.Millisecond)
 			for range 3 {
 				conn, err := net.Dial("unix", socket)
-				if err != nil {
-					t.Fatal(err)
-				}
+				noError(t, err)
 				defer conn.Close()
 				conn.SetDeadline(time.Now().Add(10 * time.Second))
 				fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":1,"method":"initialize"}`)

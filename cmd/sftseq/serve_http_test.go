@@ -45,9 +45,7 @@ func TestServeHTTPAsEmbed(t *testing.T) {
 		}
 		body, _ := json.Marshal(map[string]any{"model": model, "input": input})
 		r, err := http.Post(url+"/v1/embeddings", "application/json", strings.NewReader(string(body)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		var got struct {
 			Data []struct{ Embedding []float32 }
 		}
@@ -101,24 +99,16 @@ func TestOpenAIClient(t *testing.T) {
 func TestServeHTTPToken(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	file := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(file, []byte("correct-horse-battery\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(file, []byte("correct-horse-battery\n"), 0o600))
 	url := serveHTTP(t, "--model", goldenPath("pre"), "--http-token", file)
 	for token, want := range map[string]int{"": 401, "correct-horse-batterz": 401, "correct-horse-battery": 200} {
 		r, err := http.NewRequest("GET", url+"/v1/models", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		r.Header.Set("Authorization", "Bearer "+token)
 		response, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		response.Body.Close()
-		if response.StatusCode != want {
-			t.Errorf("%q: %s, want %d", token, response.Status, want)
-		}
+		equal(t, response.StatusCode, want, token, response.Status)
 	}
 }
 
@@ -126,27 +116,22 @@ func TestServeHTTPFlags(t *testing.T) {
 	model, dir := goldenPath("pre"), t.TempDir()
 	token := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
-	for _, c := range []struct {
-		status int
-		want   string
-		args   []string
-	}{
-		{exitUsage, `--http "8080": expected HOST:PORT`, []string{"--http", "8080"}},
-		{exitUsage, "--http-token needs --http", []string{"--http-token", token("good", strings.Repeat("a", 16))}},
-		{exitUsage, "--http 0.0.0.0:0: others reach this address: --http-token FILE is missing", []string{"--http", "0.0.0.0:0", "--model", filepath.Join(dir, "none")}},
-		{exitUsage, "others reach this address", []string{"--http", "[::]:0"}},
-		{exitUsage, `--http "": expected HOST:PORT`, []string{"--http", ""}},
-		{exitUsage, `--http-token "": expected a file`, []string{"--http", ":0", "--http-token", ""}},
-		{exitError, "expected a token of 16 to 4096 characters, found 5", []string{"--http", ":0", "--http-token", token("short", "short\n")}},
-		{exitError, "expected a token of 16 to 4096 characters, found 0", []string{"--http", ":0", "--http-token", token("empty", "\n")}},
-		{exitError, "found another character at byte 3", []string{"--http", ":0", "--http-token", token("lines", "one\ntwo and more than that\n")}},
-		{exitError, "--http-token: open ", []string{"--http", ":0", "--http-token", filepath.Join(dir, "none")}},
-	} {
-		refuse(t, c.status, c.want, "", append([]string{"serve", "--model", model}, c.args...)...)
-	}
+	serve := []string{"serve", "--model", model}
+	refuseAll(t, exitUsage, serve, []refusal{
+		{`--http "8080": expected HOST:PORT`, []string{"--http", "8080"}},
+		{"--http-token needs --http", []string{"--http-token", token("good", strings.Repeat("a", 16))}},
+		{"--http 0.0.0.0:0: others reach this address: --http-token FILE is missing", []string{"--http", "0.0.0.0:0", "--model", filepath.Join(dir, "none")}},
+		{"others reach this address", []string{"--http", "[::]:0"}},
+		{`--http "": expected HOST:PORT`, []string{"--http", ""}},
+		{`--http-token "": expected a file`, []string{"--http", ":0", "--http-token", ""}},
+	})
+	refuseAll(t, exitError, serve, []refusal{
+		{"expected a token of 16 to 4096 characters, found 5", []string{"--http", ":0", "--http-token", token("short", "short\n")}},
+		{"expected a token of 16 to 4096 characters, found 0", []string{"--http", ":0", "--http-token", token("empty", "\n")}},
+		{"found another character at byte 3", []string{"--http", ":0", "--http-token", token("lines", "one\ntwo and more than that\n")}},
+		{"--http-token: open ", []string{"--http", ":0", "--http-token", filepath.Join(dir, "none")}},
+	})
 }

@@ -23,13 +23,9 @@ func TestServeCost(t *testing.T) {
 		t.Skip("SFTSEQ_LOAD=1 measures what the server adds to predict")
 	}
 	config, _, err := benchConfig("listops")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	model := t.TempDir()
-	if err := sft.NewModel(config, 1).Save(model); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sft.NewModel(config, 1).Save(model))
 	path := built(t)
 	const n = 1000
 	r := rand.New(rand.NewPCG(1, 2))
@@ -73,13 +69,9 @@ func TestServeLatency(t *testing.T) {
 		t.Skip("SFTSEQ_LOAD=1 measures latencies")
 	}
 	config, _, err := benchConfig("listops")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	preset := t.TempDir()
-	if err := sft.NewModel(config, 1).Save(preset); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, sft.NewModel(config, 1).Save(preset))
 	path := built(t)
 	for name, model := range map[string]string{"small": goldenPath("pre"), "listops": preset} {
 		c := exec.Command(path, "serve", "--log", "error", "--model", model)

@@ -42,7 +42,7 @@ func TestServeMemory(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			socket := filepath.Join(t.TempDir(), "s")
 			server := exec.Command(built(t), "serve", "--model", goldenPath("pre"), "--listen", "unix:"+socket, "--max-memory", fmt.Sprint(limit), "--debounce", "20ms")
-			listening(t, server)
+			untilListening(t, server)
 
 			warm := newEditor(t, socket) // what a model takes when it computes is its own
 			warm.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, warm.next(), strings.Repeat("7 ", 4000))
@@ -81,15 +81,11 @@ func TestServeMemory(t *testing.T) {
 func resident(t testing.TB, pid int, name string) int64 {
 	t.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {
 			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			return n << 10
 		}
 	}
@@ -110,9 +106,7 @@ type editor struct {
 
 func newEditor(t *testing.T, socket string) *editor {
 	conn, err := net.Dial("unix", socket)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { conn.Close() })
 	e := &editor{t: t, conn: conn, in: bufio.NewReader(conn)}
 	e.send(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{}}`, e.next())

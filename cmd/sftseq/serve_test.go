@@ -46,44 +46,37 @@ func TestServeAsPredict(t *testing.T) {
 			if status != 0 || errs != "" {
 				t.Errorf("%s %v: status %d, %s", model, flags, status, errs)
 			}
-			if got != want {
-				t.Errorf("%s %v: serve and predict differ\n%.500s\n%.500s", model, flags, got, want)
-			}
+			equal(t, got, want, model, flags)
 		}
 	}
 }
 
 func TestServeFlags(t *testing.T) {
-	model := goldenPath("pre")
-	for _, c := range []struct {
-		status int
-		want   string
-		args   []string
-	}{
-		{exitUsage, "--model is missing", nil},
-		{exitUsage, `--framing "x"`, []string{"--model", model, "--framing", "x"}},
-		{exitUsage, "--max-inflight 0", []string{"--model", model, "--max-inflight", "0"}},
-		{exitUsage, "--max-line \"-1\", expected 1 B to 1.0 GiB", []string{"--model", model, "--max-line", "-1"}},
-		{exitUsage, "--max-memory \"5\", expected 1.0 MiB to", []string{"--model", model, "--max-memory", "5"}},
-		{exitUsage, "--drain -1s", []string{"--model", model, "--drain", "-1s"}},
-		{exitUsage, "--max-batch-tokens 0", []string{"--model", model, "--max-batch-tokens", "0"}},
-		{exitUsage, `--log "x"`, []string{"--model", model, "--log", "x"}},
-		{exitUsage, "--max-clients 0, expected 1 to", []string{"--model", model, "--listen", "tcp::0", "--max-clients", "0"}},
-		{exitUsage, "--idle-timeout -1s, expected 0 or more", []string{"--model", model, "--listen", "tcp::0", "--idle-timeout", "-1s"}},
-		{exitUsage, "--max-clients needs --listen or --http", []string{"--model", model, "--max-clients", "2"}},
-		{exitUsage, "--idle-timeout needs --listen or --http", []string{"--model", model, "--idle-timeout", "1m"}},
-		{exitUsage, "--reembed needs --index", []string{"--model", model, "--reembed"}},
-		{exitError, "no/model", []string{"--model", "no/model"}},
-		{exitUsage, `--max-memory "much"`, []string{"--model", model, "--max-memory", "much"}},
-		{exitUsage, `found "x"`, []string{"--model", model, "x"}},
-		{exitUsage, `--listen "x": expected unix:PATH or tcp:HOST:PORT`, []string{"--model", model, "--listen", "x"}},
-		{exitUsage, `--listen "tcp:99999": expected HOST:PORT`, []string{"--model", model, "--listen", "tcp:99999"}},
-		{exitUsage, `--metrics "9090": expected HOST:PORT`, []string{"--model", model, "--metrics", "9090"}},
-		{exitError, "--listen unix:/no/such/socket", []string{"--model", model, "--log", "error", "--listen", "unix:/no/such/socket"}},
-		{exitError, "without shutdown", []string{"--model", model, "--log", "error"}},
-	} {
-		refuse(t, c.status, c.want, "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}\n", append([]string{"serve"}, c.args...)...)
-	}
+	refuse(t, exitUsage, "--model is missing", "", "serve")
+	refuse(t, exitError, "no/model", "", "serve", "--model", "no/model")
+	serve := []string{"serve", "--model", goldenPath("pre")}
+	refuseAll(t, exitUsage, serve, []refusal{
+		{`--framing "x"`, []string{"--framing", "x"}},
+		{"--max-inflight 0", []string{"--max-inflight", "0"}},
+		{"--max-line \"-1\", expected 1 B to 1.0 GiB", []string{"--max-line", "-1"}},
+		{"--max-memory \"5\", expected 1.0 MiB to", []string{"--max-memory", "5"}},
+		{"--drain -1s", []string{"--drain", "-1s"}},
+		{"--max-batch-tokens 0", []string{"--max-batch-tokens", "0"}},
+		{`--log "x"`, []string{"--log", "x"}},
+		{"--max-clients 0, expected 1 to", []string{"--listen", "tcp::0", "--max-clients", "0"}},
+		{"--idle-timeout -1s, expected 0 or more", []string{"--listen", "tcp::0", "--idle-timeout", "-1s"}},
+		{"--max-clients needs --listen or --http", []string{"--max-clients", "2"}},
+		{"--idle-timeout needs --listen or --http", []string{"--idle-timeout", "1m"}},
+		{"--reembed needs --index", []string{"--reembed"}},
+		{`--max-memory "much"`, []string{"--max-memory", "much"}},
+		{`found "x"`, []string{"x"}},
+		{`--listen "x": expected unix:PATH or tcp:HOST:PORT`, []string{"--listen", "x"}},
+		{`--listen "tcp:99999": expected HOST:PORT`, []string{"--listen", "tcp:99999"}},
+		{`--metrics "9090": expected HOST:PORT`, []string{"--metrics", "9090"}},
+	})
+	serve = append(serve, "--log", "error")
+	refuse(t, exitError, "--listen unix:/no/such/socket", "", append(serve, "--listen", "unix:/no/such/socket")...)
+	refuse(t, exitError, "without shutdown", "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}\n", serve...)
 }
 
 // TestServeProcess serves sockets, metrics and signals as a process: under load it
@@ -94,29 +87,16 @@ func TestServeProcess(t *testing.T) {
 	path := built(t)
 	socket := filepath.Join(t.TempDir(), "s")
 	c := exec.Command(path, "serve", "--model", goldenPath("pre"), "--listen", "unix:"+socket, "--metrics", "127.0.0.1:0")
-	logs, err := c.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
+	log := untilListening(t, c)
+	metrics := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(log)
+	if metrics == nil {
+		t.Fatalf("no address of metrics in %s", log)
 	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
-	defer c.Process.Kill()
-	lines := bufio.NewScanner(logs)
-	metrics := ""
-	for lines.Scan() && !strings.Contains(lines.Text(), "listening") {
-		if m := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(lines.Text()); m != nil {
-			metrics = m[1]
-		}
-	}
-	go io.Copy(io.Discard, logs)
 
 	var clients, accepted sync.WaitGroup
 	for range 4 {
 		conn, err := net.Dial("unix", socket)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		accepted.Add(1)
 		clients.Go(func() { hammer(t, conn, accepted.Done) })
 	}
@@ -124,15 +104,11 @@ func TestServeProcess(t *testing.T) {
 	c.Process.Signal(syscall.SIGHUP)
 	time.Sleep(100 * time.Millisecond)
 	for path, want := range map[string]string{"/healthz": "ok", "/metrics": "sftseq_latency_seconds_count{method=\"sequence/classify\"}"} {
-		r, err := http.Get("http://" + metrics + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		r, err := http.Get("http://" + metrics[1] + path)
+		noError(t, err)
 		body, _ := io.ReadAll(r.Body)
 		r.Body.Close()
-		if !strings.Contains(string(body), want) {
-			t.Errorf("%s: %s", path, body)
-		}
+		contains(t, string(body), want)
 	}
 	accepted.Wait()
 	c.Process.Signal(syscall.SIGTERM)
@@ -190,16 +166,10 @@ func hammer(t *testing.T, conn net.Conn, accepted func()) {
 func pipes(t *testing.T, c *exec.Cmd) (io.WriteCloser, *bufio.Scanner) {
 	t.Helper()
 	in, err := c.StdinPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	out, err := c.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Start(); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, c.Start())
 	t.Cleanup(func() { c.Process.Kill() })
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
@@ -212,9 +182,7 @@ func TestServeHangup(t *testing.T) {
 	const configFile = "config.json"
 	model := t.TempDir()
 	names, err := os.ReadDir(goldenPath("pre"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, n := range names {
 		if n.Name() != configFile {
 			whole, _ := filepath.Abs(filepath.Join(goldenPath("pre"), n.Name()))
@@ -222,29 +190,19 @@ func TestServeHangup(t *testing.T) {
 		}
 	}
 	config, err := os.ReadFile(filepath.Join(goldenPath("pre"), configFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	pipe := filepath.Join(model, configFile)
-	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, syscall.Mkfifo(pipe, 0o600))
 	c := exec.Command(built(t), "serve", "--model", model, "--drain", "2m") // a busy machine takes longer than usual
 	var errs lockedBuffer
 	c.Stderr = &errs
 	in, out := pipes(t, c)
 	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // when the server reads it
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	hangup := func(when int) {
 		t.Helper()
 		c.Process.Signal(syscall.SIGHUP)
-		for end := time.Now().Add(5 * time.Second); strings.Count(errs.String(), "SIGHUP is passed over") < when; time.Sleep(time.Millisecond) {
-			if time.Now().After(end) {
-				t.Fatalf("%d: %s", when, errs.String())
-			}
-		}
+		await(t, 5*time.Second, func() bool { return strings.Count(errs.String(), "SIGHUP is passed over") >= when }, &errs)
 	}
 	hangup(1)
 	writer.Write(config)
@@ -293,9 +251,7 @@ func TestServeClosedOutput(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	c := exec.Command(built(t), "serve", "--model", goldenPath("pre"), "--log", "error")
 	reader, writer, err := os.Pipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	reader.Close()
 	var errs bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader("{\"tokens\":[1]}\n"), writer, &errs

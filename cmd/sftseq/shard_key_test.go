@@ -25,7 +25,7 @@ func TestShardKey(t *testing.T) {
 		return slices.Concat(flags[:i], value, flags[i+2:])
 	}
 	succeed(t, "", append([]string{"predict"}, flags...)...)
-	for what, args := range map[string][]string{
+	for _, args := range map[string][]string{
 		"command":  append([]string{"embed"}, flags...),
 		"sources":  append([]string{"predict"}, with("--text", "--text", "key")...),
 		"tokens":   append([]string{"predict"}, with("--text", "--tokens", "ids")...),
@@ -35,14 +35,9 @@ func TestShardKey(t *testing.T) {
 		"max_line": append([]string{"predict"}, with("--max-line", "999")...),
 		"errors":   append([]string{"predict"}, with("--on-error", "column")...),
 	} {
-		status, out, errs := program(nil, args...)
-		if status != exitError || !strings.Contains(errs, "is not what this job makes: options: expected") {
-			t.Errorf("%s: status %d, %s%s", what, status, out, errs)
-		}
+		refuse(t, exitError, "is not what this job makes: options: expected", "", args...)
 	}
-	if out := succeed(t, "", append([]string{"predict"}, flags...)...); !strings.Contains(out, "nothing to do") {
-		t.Errorf("as it was: %s", out)
-	}
+	contains(t, succeed(t, "", append([]string{"predict"}, flags...)...), "nothing to do")
 	writeText(t, filepath.Join(model, "tokenizer.json"), "{}")
 	refuse(t, exitError, "is not what this job makes: model (SHA-256): expected", "", append([]string{"predict"}, flags...)...)
 }
@@ -71,10 +66,8 @@ func TestShardTokens(t *testing.T) {
 // TestShardWarns of columns that no row has, as a run without shards does.
 func TestShardWarns(t *testing.T) {
 	in := writeText(t, filepath.Join(t.TempDir(), "in.jsonl"), `{"text":"aab"}`)
-	status, _, errs := program(nil, "predict", "--model", moodModel(t), "--input", in, "--text", "text", "--keep", "kex", "--output", filepath.Join(t.TempDir(), "parts")+"/")
-	if status != exitOK || !strings.Contains(errs, `no row has the column "kex"`) {
-		t.Errorf("status %d, %s", status, errs)
-	}
+	_, errs := exits(t, exitOK, "", "predict", "--model", moodModel(t), "--input", in, "--text", "text", "--keep", "kex", "--output", filepath.Join(t.TempDir(), "parts")+"/")
+	contains(t, errs, `no row has the column "kex"`)
 }
 
 // TestEvalShardRanks: several ranks would each write the part.

@@ -30,9 +30,7 @@ func recordLines(t *testing.T, texts ...string) (rows, columns []string) {
 	t.Helper()
 	for _, text := range texts {
 		s, err := arrowipc.NewFileOrStream(strings.NewReader(text), nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		columns = nil
 		for _, f := range s.Schema().Fields() {
 			columns = append(columns, f.Name)
@@ -42,13 +40,9 @@ func recordLines(t *testing.T, texts ...string) (rows, columns []string) {
 			if err == io.EOF {
 				break
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			text, err := record.MarshalJSON()
-			if err != nil {
-				t.Fatal(err)
-			}
+			noError(t, err)
 			for line := range strings.Lines(strings.NewReplacer("},{", "}\n{", "[{", "{", "}\n]", "}").Replace(string(text))) {
 				if line = strings.Trim(line, "\n,[]"); line != "" {
 					rows = append(rows, line)
@@ -63,9 +57,7 @@ func recordLines(t *testing.T, texts ...string) (rows, columns []string) {
 func partRows(t *testing.T, dir string) (rows, columns []string) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "part-*.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	var texts []string
 	for _, path := range paths {
 		texts = append(texts, readText(t, path))
@@ -88,17 +80,11 @@ func shardInput(t *testing.T) (dir string, rows int) {
 	for _, format := range []string{"arrow", "parquet"} {
 		var out bytes.Buffer
 		w, err := table.NewWriter(&out, format, []table.OutputColumn{{Name: "text"}, {Name: "key"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		for i := range 5000 { // more than a record batch has
-			if err := w.Write([]any{"row " + fmt.Sprint(i%13), fmt.Sprint(format, i)}); err != nil {
-				t.Fatal(err)
-			}
+			noError(t, w.Write([]any{"row " + fmt.Sprint(i%13), fmt.Sprint(format, i)}))
 		}
-		if err := w.Close(); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, w.Close())
 		writeText(t, filepath.Join(dir, "m."+format), out.String())
 	}
 	return dir, 2*300 + 2*5000
@@ -136,13 +122,9 @@ func TestShards(t *testing.T) {
 			if out := succeed(t, "", args(0)...); !regexp.MustCompile(`^part-00000-of-0000\d.arrow is there: \d+ rows, nothing to do\n$`).MatchString(out) {
 				t.Errorf("again: %q", out)
 			}
-			if after := readText(t, filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n))); after != before {
-				t.Error("a part that was there is another")
-			}
+			equal(t, readText(t, filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n))), before)
 			verify := []string{c.args[0], "--verify", "--output", dir, "--model", model, "--input", in, "--shard", fmt.Sprintf("auto/%d", n)}
-			if out := succeed(t, "", verify...); out != fmt.Sprintf("%d of %d parts, %d rows, 0 of them with an error: _manifest.json\n", n, n, total) {
-				t.Errorf("%q", out)
-			}
+			equal(t, succeed(t, "", verify...), fmt.Sprintf("%d of %d parts, %d rows, 0 of them with an error: _manifest.json\n", n, n, total))
 			refuse(t, exitError, "options: expected", "", append(args(0), "--max-line", "1000")...)
 			refuse(t, exitError, fmt.Sprintf("expected parts of %d shards", n+1), "", append(args(0), "--shard", fmt.Sprintf("0/%d", n+1))...)
 			other := editedModel(t, "pre", func(config, weights []byte) ([]byte, []byte) { return config, weights })
@@ -175,10 +157,7 @@ func TestShardStream(t *testing.T) {
 	if got, _ := recordLines(t, streams...); len(got) != total || !slices.Equal(got, want) {
 		t.Errorf("%d rows of %d", len(got), total)
 	}
-	from, err := os.Open(filepath.Join(in, "m.arrow"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	from := mustOpen(t, os.Open, filepath.Join(in, "m.arrow"))
 	defer from.Close()
 	// Standard input is the process's own.
 	stdin := os.Stdin
@@ -211,9 +190,7 @@ func TestShardErrors(t *testing.T) {
 			t.Errorf("row %d: expected %s, found %q", i, want, rows)
 		}
 	}
-	if out := succeed(t, "", "predict", "--verify", "--output", parts); !strings.Contains(out, "4 rows, 2 of them with an error") {
-		t.Error(out)
-	}
+	contains(t, succeed(t, "", "predict", "--verify", "--output", parts), "4 rows, 2 of them with an error")
 	status, _, errs = program(nil, append(flags, "0/1", "--on-error", "column", "--id", "key", "--output", "-")...)
 	if want := `in.jsonl: no row has the column "key"`; status != exitOK || !strings.Contains(errs, "warning: ") || !strings.Contains(errs, want) || strings.Count(errs, "warning: ") != 2 {
 		t.Errorf("a stream: status %d, %s, want %s", status, errs, want)
@@ -229,10 +206,8 @@ func TestShardErrors(t *testing.T) {
 	if want := `standard input: no row has the column "key"`; status != exitOK || !strings.Contains(errs, want) {
 		t.Errorf("standard input: status %d, %s, want %s", status, errs, want)
 	}
-	status, _, errs = program(nil, append(flags[:7:7], "--shard", "0/1", "--output", "-")...)
-	if status != exitError || !strings.Contains(errs, "@16: ") {
-		t.Errorf("a stream: status %d, %s", status, errs)
-	}
+	_, errs = exits(t, exitError, "", append(flags[:7:7], "--shard", "0/1", "--output", "-")...)
+	contains(t, errs, "@16: ")
 }
 
 // TestShardJobs: the environment of a job says which shard it is.
@@ -243,15 +218,11 @@ func TestShardJobs(t *testing.T) {
 	flags := []string{"predict", "--model", model, "--input", filepath.Join(in, "a.jsonl"), "--text", "text", "--output", parts}
 	t.Setenv("JOB_COMPLETION_INDEX", "1")
 	refuse(t, exitUsage, "expected --shard auto/N", "", flags...)
-	if out := succeed(t, "", append(flags, "--shard", "auto/4")...); !strings.HasPrefix(out, "part-00001-of-00004.arrow: ") {
-		t.Error(out)
-	}
+	hasPrefix(t, succeed(t, "", append(flags, "--shard", "auto/4")...), "part-00001-of-00004.arrow: ")
 	for name, value := range map[string]string{"SLURM_ARRAY_TASK_ID": "13", "SLURM_ARRAY_TASK_COUNT": "4", "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_MAX": "13"} {
 		t.Setenv(name, value)
 	}
-	if out := succeed(t, "", flags...); !strings.HasPrefix(out, "part-00003-of-00004.arrow: ") {
-		t.Error(out)
-	}
+	hasPrefix(t, succeed(t, "", flags...), "part-00003-of-00004.arrow: ")
 	refuse(t, exitError, "2 of 4 parts are missing: 0,2", "", "predict", "--verify", "--output", parts)
 	file := filepath.Join(t.TempDir(), "all.csv")
 	for _, to := range [][]string{{"--output", file}, {"--output", "-"}, nil} {
@@ -259,9 +230,7 @@ func TestShardJobs(t *testing.T) {
 		refuse(t, exitUsage, "SLURM_ARRAY_TASK_ID is set, but no shard is asked for, so that each task would read the whole input: expected --output DIR/ for the parts of all tasks, or --shard 0/1", "", args...)
 		succeed(t, "", append(args, "--shard", "0/1")...)
 	}
-	if rows := strings.Count(readText(t, file), "\n"); rows != 301 {
-		t.Errorf("%d lines", rows)
-	}
+	equal(t, strings.Count(readText(t, file), "\n"), 301)
 	succeed(t, `{"text":"aab"}`, "predict", "--model", model) // JSON lines through a pipe are of this task
 }
 
@@ -270,10 +239,7 @@ func TestShardUsage(t *testing.T) {
 	model := moodModel(t)
 	in, _ := shardInput(t)
 	file, out := filepath.Join(in, "a.jsonl"), filepath.Join(t.TempDir(), "parts")
-	for _, c := range []struct {
-		want string
-		args []string
-	}{
+	refuseAll(t, exitUsage, []string{"predict", "--model", model}, []refusal{
 		{"--output is missing", []string{"--input", file, "--text", "text", "--shard", "0/2"}},
 		{"I from 0 to N-1", []string{"--input", file, "--text", "text", "--shard", "2/2", "--output", out}},
 		{`--on-error "skip", expected fail or column`, []string{"--input", file, "--text", "text", "--on-error", "skip", "--output", out}},
@@ -286,16 +252,11 @@ func TestShardUsage(t *testing.T) {
 		{"expected a directory of parts, found a file", []string{"--input", file, "--text", "text", "--shard", "0/2", "--output", file}},
 		{"standard input cannot be cut", []string{"--input", "-", "--format", "jsonl", "--text", "text", "--shard", "0/2", "--output", "-"}},
 		{"standard input cannot be cut", []string{"--input", "-", "--format", "jsonl", "--text", "text", "--shard", "0/1", "--output", out}},
-		{"need --input", []string{"--shard", "0/2", "--output", out}},
+		{"--output needs --input", []string{"--shard", "0/2", "--output", out}},
 		{"need --input", []string{"--shard", "0/2"}},
 		{"--verify needs --output", []string{"--verify"}},
 		{"--text, --tokens or --pair is missing", []string{"--input", file, "--shard", "0/2", "--output", out}},
-	} {
-		if strings.Contains(c.want, "need --input") && len(c.args) == 4 {
-			c.want = "needs --input"
-		}
-		refuse(t, exitUsage, c.want, "", append([]string{"predict", "--model", model}, c.args...)...)
-	}
+	})
 	refuse(t, exitError, "whose files are read: expected another folder", "", "predict", "--model", model, "--input", in, "--text", "text", "--shard", "0/2", "--output", filepath.Join(in, "parts"))
 	parts := filepath.Join(filepath.Dir(out), "other") + "/"
 	for _, name := range []string{"x.jsonl", "below/x.jsonl"} {
@@ -313,10 +274,7 @@ func TestShardUsage(t *testing.T) {
 // TestVerifyUsage: what --verify would not look at is refused, as it would seem to be compared.
 func TestVerifyUsage(t *testing.T) {
 	dir := t.TempDir()
-	for _, c := range []struct {
-		want string
-		args []string
-	}{
+	for _, c := range []refusal{
 		{"--verify compares the parts in --output with --model and --input alone: expected no --text", []string{"predict", "--text", "a"}},
 		{"--model and --input alone: expected no --on-error", []string{"embed", "--on-error", "column"}},
 		{"--model and --data alone: expected no --threads", []string{"eval", "--threads", "1"}},
@@ -372,14 +330,11 @@ func TestEvalShards(t *testing.T) {
 	if status, _, errs := program(nil, append(flags, "--on-error", "column")...); status != exitOK || !strings.Contains(errs, "warning: 1 of 3 rows have an error") {
 		t.Errorf("status %d, %s", status, errs)
 	}
-	status, out, errs := program(nil, "eval", "--model", model, "--verify", "--output", dir, "--json")
-	if status != exitOK || !strings.Contains(out, `"rows": 2,`) || !strings.Contains(errs, "warning: 1 of 3 rows have an error, and are left out") {
-		t.Errorf("status %d, %s, %s", status, out, errs)
-	}
+	out, errs := exits(t, exitOK, "", "eval", "--model", model, "--verify", "--output", dir, "--json")
+	contains(t, out, `"rows": 2,`)
+	contains(t, errs, "warning: 1 of 3 rows have an error, and are left out")
 	dir = filepath.Join(t.TempDir(), "one")
-	if out := succeed(t, "", "eval", "--model", model, "--data", data, "--split", "train", "--output", dir); !strings.HasPrefix(out, "part-00000-of-00001.arrow: ") {
-		t.Errorf("--output alone: %s", out)
-	}
+	hasPrefix(t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "train", "--output", dir), "part-00000-of-00001.arrow: ")
 	refuse(t, exitUsage, "--errors is of a run without shards", "", append(flags, "--errors", "x.csv")...)
 }
 
@@ -402,20 +357,13 @@ func (d *fullDisk) Write(b []byte) (int, error) {
 // TestEvalShardFullDisk: nothing more is scored when a row could not be written.
 func TestEvalShardFullDisk(t *testing.T) {
 	data, _ := sequences(t, 10000) // more than a record batch has
-	m, err := sft.Load(goldenPath("pre"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := mustOpen(t, sft.Load, goldenPath("pre"))
 	d := cpu.New(1)
 	defer d.Close()
 	scorer, err := sft.NewScorer(m, d)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	in, err := shard.Find(t.Context(), []string{data}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	ctx, cancel := context.WithCancel(t.Context())
 	c := cli.NewContext(cli.NewApp(), flag.NewFlagSet("eval", flag.ContinueOnError), nil)
 	c.Context = ctx

@@ -42,9 +42,7 @@ func TestSpark(t *testing.T) {
 	for _, model := range []string{numbers, names("a`b, c"), names("label 0")} {
 		out := succeed(t, "", "predict", "--model", model, "--input", input, "--text", "text", "--id", "id", "--shard", "0/1", "--output", "-")
 		s, err := arrowipc.NewStream(strings.NewReader(out))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		var want []string
 		for _, f := range s.Schema().Fields() {
 			want = append(want, fmt.Sprintf("`%s` %s", strings.ReplaceAll(f.Name, "`", "``"), types[f.Type.ID()]))

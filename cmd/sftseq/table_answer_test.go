@@ -21,18 +21,12 @@ func moodModel(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "model")
 	args := []string{"train", "custom", "--data", customData(t, "--label", "mood"), "--out", dir, "--steps", "2", "--hidden", "8", "--layers", "1", "--k", "2", "--batch", "8"}
-	if status, _, errs := program(nil, args...); status != 0 {
-		t.Fatal(errs)
-	}
+	done(t, "", args...)
 	config := map[string]any{}
-	if err := json.Unmarshal([]byte(readText(t, filepath.Join(dir, "config.json"))), &config); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(readText(t, filepath.Join(dir, "config.json"))), &config))
 	config["max_position_embeddings"] = 1000
 	text, err := json.Marshal(config)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	writeText(t, filepath.Join(dir, "config.json"), string(text))
 	return dir
 }
@@ -41,9 +35,7 @@ func moodModel(t *testing.T) string {
 func csvRows(t *testing.T, path string) (out []map[string]string) {
 	t.Helper()
 	rows, err := csv.NewReader(strings.NewReader(readText(t, path))).ReadAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, row := range rows[1:] {
 		m := map[string]string{}
 		for i, name := range rows[0] {
@@ -169,16 +161,12 @@ func TestUnevenRows(t *testing.T) {
 		"behind.csv": {"text,key,n\na,b,k1,2\nab,k5,2\n", "[behind.csv:2  k5 2]"},
 	} {
 		from, to := writeText(t, filepath.Join(dir, name), c.text), filepath.Join(dir, "out-"+name+".csv")
-		if status, _, errs := program(nil, "predict", "--model", model, "--input", from, "--text", "text", "--id", "key", "--keep", "n", "--output", to); status != exitError {
-			t.Fatalf("%s: status %d, %s", name, status, errs)
-		}
+		exits(t, exitError, "", "predict", "--model", model, "--input", from, "--text", "text", "--id", "key", "--keep", "n", "--output", to)
 		var got []string
 		for _, row := range csvRows(t, to) {
 			got = append(got, row["id"], row["n"])
 		}
-		if fmt.Sprint(got) != c.want {
-			t.Errorf("%s: %v, want %s", name, got, c.want)
-		}
+		equal(t, fmt.Sprint(got), c.want, name, got)
 	}
 }
 
@@ -192,9 +180,7 @@ func TestKeptNested(t *testing.T) {
 	if row := csvRows(t, to)[0]; row["tags"] != `["x","y"]` || row["meta"] != `{"a":[1.5,null]}` || row["n"] != "[1,2]" || row["meta.a"] != "[1.5,null]" || row["label"] == "" {
 		t.Errorf("%v", row)
 	}
-	if out := succeed(t, "", args...); !strings.Contains(out, `"tags":["x","y"],"meta":{"a":[1.5,null]},"n":[1,2],"meta.a":[1.5,null],"label":"`) {
-		t.Errorf("%s", out)
-	}
+	contains(t, succeed(t, "", args...), `"tags":["x","y"],"meta":{"a":[1.5,null]},"n":[1,2],"meta.a":[1.5,null],"label":"`)
 }
 
 // TestTableFormats: the same rows come out of every kind of input, and into every kind of
@@ -214,12 +200,8 @@ func TestTableFormats(t *testing.T) {
 	writeText(t, filepath.Join(saved, "state.json"), `{"_data_files":[{"filename":"data.arrow"}]}`)
 	var records strings.Builder
 	w, err := table.NewWriter(&records, "arrow", []table.OutputColumn{{Name: "t"}, {Name: "l", Kind: table.IntColumn}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(w.Write([]any{"aab", int64(1)}), w.Write([]any{"xyz", int64(0)}), w.Close()); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	noError(t, errors.Join(w.Write([]any{"aab", int64(1)}), w.Write([]any{"xyz", int64(0)}), w.Close()))
 	writeText(t, filepath.Join(saved, "data.arrow"), records.String())
 	lines := succeed(t, "{\"text\":\"aab\"}\n{\"text\":\"xyz\"}\n", "predict", "--model", model)
 	want := replyLines(t, lines)
@@ -282,18 +264,12 @@ func TestTableFormats(t *testing.T) {
 		}
 	}
 	header, _, _ := strings.Cut(readText(t, filepath.Join(dir, "predict.csv")), "\n")
-	if header != "id,key,input_label,text,label,probability_bad,probability_good,error" {
-		t.Errorf("%s", header)
-	}
+	equal(t, header, "id,key,input_label,text,label,probability_bad,probability_good,error")
 	own := filepath.Join(dir, "own.csv")
 	succeed(t, "", "predict", "--model", model, "--input", at("own-id.csv", "id,error,input_error,t\na,b,c,aab\n"), "--text", "t", "--id", "id", "--keep", "all", "--output", own)
-	if got := readText(t, own); !strings.HasPrefix(got, "id,input_input_error,input_error,t,label,probability_bad,probability_good,error\na,b,c,aab,") {
-		t.Errorf("%s", got)
-	}
+	hasPrefix(t, readText(t, own), "id,input_input_error,input_error,t,label,probability_bad,probability_good,error\na,b,c,aab,")
 	header, _, _ = strings.Cut(readText(t, filepath.Join(dir, "embed.csv")), "\n")
-	if header != "id,key,label,text,embedding_0,embedding_1,embedding_2,embedding_3,embedding_4,embedding_5,embedding_6,embedding_7,error" {
-		t.Errorf("%s", header)
-	}
+	equal(t, header, "id,key,label,text,embedding_0,embedding_1,embedding_2,embedding_3,embedding_4,embedding_5,embedding_6,embedding_7,error")
 	var reply struct {
 		Error struct {
 			Code    int
@@ -310,9 +286,7 @@ func TestTableFormats(t *testing.T) {
 func tableText(t *testing.T, path string, columns []string) (out []string) {
 	t.Helper()
 	r, err := table.Open(t.Context(), path, table.Options{Columns: columns})
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer r.Close()
 	var row table.Row
 	for r.Next(&row) == nil {

@@ -16,9 +16,7 @@ func TestSameRows(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	at := func(name, text string) string {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.MkdirAll(filepath.Dir(path), 0o777))
 		return writeText(t, path, text)
 	}
 	json := `{"id":1.50,"t":"a"}` + "\n" + `{"id":"x y","t":""}` + "\n" + `{"id":null,"t":"b"}` + "\n" + `{"id":[1,2],"t":3}` + "\n" + `{"id":true,"t":[1]}` + "\n" + `{"t":"c"}`
@@ -70,9 +68,7 @@ func TestAbsentColumns(t *testing.T) {
 		t.Errorf("status %d, %s", status, out)
 	}
 	for _, column := range []string{"key", "stars"} {
-		if want := fmt.Sprintf("warning: %s: no row has the column %q; the first ones have [\"name.first\" \"t\"]\n", from, column); !strings.Contains(errs, want) {
-			t.Errorf("%q lacks %q", errs, want)
-		}
+		contains(t, errs, fmt.Sprintf("warning: %s: no row has the column %q; the first ones have [\"name.first\" \"t\"]\n", from, column))
 	}
 }
 

@@ -19,56 +19,45 @@ func TestTableFlags(t *testing.T) {
 	lines := writeText(t, filepath.Join(dir, "a.jsonl"), "{\"t\":\"A\"}\n")
 	to := filepath.Join(dir, "out.csv")
 	predict := []string{"predict", "--model", goldenPath("pre")}
-	pairs := []string{"predict", "--model", goldenPath("retrieval")}
-	for _, c := range []struct {
-		status int
-		want   string
-		model  []string
-		args   []string
-	}{
-		{exitUsage, `which column of ` + from + ` is to be read? It has ["t" "u"]`, predict, []string{"--input", from}},
-		{exitUsage, "--text and --tokens exclude each other", predict, []string{"--input", from, "--text", "t", "--tokens", "u"}},
-		{exitUsage, "--text needs --input FILE", predict, []string{"--text", "t"}},
-		{exitUsage, "--output needs --input FILE", predict, []string{"--output", to}},
-		{exitUsage, "expected one of them", predict, []string{"--input", from, "--text", "t", lines}},
-		{exitUsage, "--output out.xlsx: its name does not say what it is to be", predict, []string{"--input", from, "--text", "t", "--output", "out.xlsx"}},
-		{exitUsage, `--format "xlsx"`, predict, []string{"--input", from, "--text", "t", "--format", "xlsx"}},
-		{exitUsage, "reads one sequence: expected --text COLUMN, found a pair, t,u", predict, []string{"--input", from, "--pair", "t,u"}},
-		{exitUsage, "compares two sequences: expected --pair A,B, found one column, t", pairs, []string{"--input", from, "--text", "t"}},
-		{exitUsage, `--pair "t": expected two columns`, pairs, []string{"--input", from, "--pair", "t"}},
-		{exitUsage, "--keep all: which columns", predict, []string{"--input", lines, "--text", "t", "--keep", "all"}},
-		{exitUsage, `--keep "u,u": u is there twice`, predict, []string{"--input", from, "--text", "t", "--keep", "u,u"}},
-		{exitError, `column "key": expected one of ["t" "u"]`, predict, []string{"--input", from, "--text", "t", "--id", "key", "--output", to}},
-		{exitError, "absent.csv", predict, []string{"--input", "absent.csv", "--text", "t"}},
-		{exitError, "--output would replace --input", predict, []string{"--input", from, "--text", "t", "--output", from}},
-		{exitError, "text needs a tokenizer, as tokens do not", []string{"predict", "--model", withConfig(t, "pre", "tokenizer", map[string]any{"type": "runes"})}, []string{"--input", from, "--text", "t"}},
-	} {
-		refuse(t, c.status, c.want, "", append(c.model[:3:3], c.args...)...)
-	}
+	refuseAll(t, exitUsage, predict, []refusal{
+		{`which column of ` + from + ` is to be read? It has ["t" "u"]`, []string{"--input", from}},
+		{"--text and --tokens exclude each other", []string{"--input", from, "--text", "t", "--tokens", "u"}},
+		{"--text needs --input FILE", []string{"--text", "t"}},
+		{"--output needs --input FILE", []string{"--output", to}},
+		{"expected one of them", []string{"--input", from, "--text", "t", lines}},
+		{"--output out.xlsx: its name does not say what it is to be", []string{"--input", from, "--text", "t", "--output", "out.xlsx"}},
+		{`--format "xlsx"`, []string{"--input", from, "--text", "t", "--format", "xlsx"}},
+		{"reads one sequence: expected --text COLUMN, found a pair, t,u", []string{"--input", from, "--pair", "t,u"}},
+		{"--keep all: which columns", []string{"--input", lines, "--text", "t", "--keep", "all"}},
+		{`--keep "u,u": u is there twice`, []string{"--input", from, "--text", "t", "--keep", "u,u"}},
+	})
+	refuseAll(t, exitUsage, []string{"predict", "--model", goldenPath("retrieval")}, []refusal{
+		{"compares two sequences: expected --pair A,B, found one column, t", []string{"--input", from, "--text", "t"}},
+		{`--pair "t": expected two columns`, []string{"--input", from, "--pair", "t"}},
+	})
+	refuseAll(t, exitError, predict, []refusal{
+		{`column "key": expected one of ["t" "u"]`, []string{"--input", from, "--text", "t", "--id", "key", "--output", to}},
+		{"absent.csv", []string{"--input", "absent.csv", "--text", "t"}},
+		{"--output would replace --input", []string{"--input", from, "--text", "t", "--output", from}},
+	})
+	runes := withConfig(t, "pre", "tokenizer", map[string]any{"type": "runes"})
+	refuse(t, exitError, "text needs a tokenizer, as tokens do not", "", "predict", "--model", runes, "--input", from, "--text", "t")
 	shards := filepath.Join(dir, "shards")
-	if err := os.Mkdir(shards, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Mkdir(shards, 0o777))
 	shard := writeText(t, filepath.Join(shards, "a.csv"), "t\nA\n")
 	for _, to := range []string{shard, filepath.Join(shards, "sub", "..", "new.csv")} {
 		refuse(t, exitError, to+": --output would be in the folder --input", "", append(predict[:3:3], "--input", shards, "--text", "t", "--output", to)...)
 	}
-	if text := readText(t, shard); text != "t\nA\n" {
-		t.Errorf("the table is now %s", text)
-	}
-	if _, err := os.Stat(to); err == nil {
-		t.Error("something is left")
-	}
+	equal(t, readText(t, shard), "t\nA\n")
+	noFile(t, to)
 	// A table through a pipe is told from lines that are wrong.
 	for _, lines := range []string{" {\"t\":\"A\"}\n", "{\n", " [1]\nA,B\n"} {
 		if status, _, errs := program(strings.NewReader(lines), predict...); status != exitError || strings.Contains(errs, "a table is read") {
 			t.Errorf("%q: status %d, %s", lines, status, errs)
 		}
 	}
-	status, _, errs := program(strings.NewReader("t,u\nA,B\n"), predict...)
-	if status != exitError || !strings.Contains(errs, "2 of 2 lines failed; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads") {
-		t.Errorf("status %d, %s", status, errs)
-	}
+	_, errs := exits(t, exitError, "t,u\nA,B\n", predict...)
+	contains(t, errs, "2 of 2 lines failed; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads")
 }
 
 // TestTableBreaks: an input that cannot be read to its end leaves no output.
@@ -91,9 +80,7 @@ func TestTableBreaks(t *testing.T) {
 // once.
 func TestTableToFullDisk(t *testing.T) {
 	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	defer full.Close()
 	dir := t.TempDir()
 	for i := range 300 {
@@ -113,9 +100,7 @@ func TestTableOfPairs(t *testing.T) {
 		got := replyLines(t, succeed(t, "", command, "--model", goldenPath("retrieval"), "--input", from, "--pair", "t,u"))
 		want := replyLines(t, succeed(t, "{\"text_a\":\"ab\",\"text_b\":\"cde\"}\n{\"text_a\":\"f\",\"text_b\":\"g\"}\n", command, "--model", goldenPath("retrieval")))
 		for i := range want {
-			if string(got[i].ID) != fmt.Sprintf(`"a.csv:%d"`, i+2) {
-				t.Errorf("id %s", got[i].ID)
-			}
+			equal(t, string(got[i].ID), fmt.Sprintf(`"a.csv:%d"`, i+2))
 			got[i].ID, want[i].ID = nil, nil
 			if fmt.Sprint(got[i].Logits, got[i].EmbeddingA, got[i].EmbeddingB, got[i].Length, *got[i].LengthA, *got[i].LengthB) !=
 				fmt.Sprint(want[i].Logits, want[i].EmbeddingA, want[i].EmbeddingB, want[i].Length, *want[i].LengthA, *want[i].LengthB) {
@@ -123,9 +108,7 @@ func TestTableOfPairs(t *testing.T) {
 			}
 		}
 	}
-	if out := succeed(t, "", "embed", "--model", goldenPath("retrieval"), "--input", from, "--text", "u", "--truncate"); strings.Count(out, `"embedding":[`) != 2 {
-		t.Errorf("%s", out)
-	}
+	occurs(t, succeed(t, "", "embed", "--model", goldenPath("retrieval"), "--input", from, "--text", "u", "--truncate"), `"embedding":[`, 2)
 }
 
 // TestIDsOfDataSets: the ids of a data set come back from predict and embed, of the rows
@@ -144,32 +127,16 @@ func TestIDsOfDataSets(t *testing.T) {
 			for _, text := range tableText(t, to, []string{"id"}) {
 				ids = append(ids, strings.Trim(text, `["]`))
 			}
-			if fmt.Sprint(ids) != want {
-				t.Errorf("%s %s: ids %v", command, name, ids)
-			}
+			equal(t, fmt.Sprint(ids), want, command, name, ids)
 		}
 		var ids []string
 		for _, r := range replyLines(t, succeed(t, "", command, "--model", model, "--input", data)) {
 			ids = append(ids, strings.Trim(string(r.ID), `"`))
 		}
-		if fmt.Sprint(ids) != want {
-			t.Errorf("%s: ids %v", command, ids)
-		}
+		equal(t, fmt.Sprint(ids), want, command, ids)
 	}
-	if got := replyLines(t, succeed(t, mustRunData(t, "head", "--split", "test", filepath.Join(dir, "set")), "predict", "--model", model)); string(got[1].ID) != `"a.csv:3"` {
-		t.Errorf("%s", got[1].ID)
-	}
-	other := filepath.Join(dir, "other.arrow")
-	w, err := seq.Create(other, seq.Spec{Task: seq.Classification, VocabSize: 17})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Write(seq.Example{A: []int32{1}}); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	equal(t, string(replyLines(t, succeed(t, mustRunData(t, "head", "--split", "test", filepath.Join(dir, "set")), "predict", "--model", model))[1].ID), `"a.csv:3"`)
+	other := writeSequences(t, seq.Spec{Task: seq.Classification, VocabSize: 17}, seq.Example{A: []int32{1}})
 	refuse(t, exitError, "its vocabulary has 17 tokens, the model's 257", "", "predict", "--model", model, "--input", other)
 }
 

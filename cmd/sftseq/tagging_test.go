@@ -49,100 +49,68 @@ func TestTagging(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
-	must := func(input string, args ...string) string {
-		t.Helper()
-		status, out, errs := program(strings.NewReader(input), args...)
-		if status != 0 {
-			t.Fatalf("%q: status %d\n%s%s", args, status, out, errs)
-		}
-		return out + errs
-	}
 	jsonl, conll := sentences(300)
 	writeText(t, in("a.jsonl"), jsonl)
 	writeText(t, in("a.conll"), conll)
-	must("", "data", "convert", "--from", in("a.jsonl"), "--to", in("bytes"), "--text", "text", "--spans", "spans")
-	if said := must("", "data", "convert", "--from", in("a.conll"), "--to", in("words"), "--split", "0.7,0.1,0.2"); !strings.Contains(said, "labels: B-LOC, B-PER, I-LOC, I-PER, O") {
-		t.Error(said)
-	}
-	if said := must("", "data", "info", in("words")); !strings.Contains(said, "labels of tokens") || !strings.Contains(said, "first row   tags O, B-PER") {
-		t.Error(said)
-	}
-	if said := must("", "data", "head", in("words"), "--rows", "1"); !strings.Contains(said, `"tags":["O","B-PER"`) {
-		t.Error(said)
-	}
-	if said := must("", "data", "stats", in("words")); !strings.Contains(said, "label B-LOC") || strings.Contains(said, "(100.0%)") {
+	done(t, "", "data", "convert", "--from", in("a.jsonl"), "--to", in("bytes"), "--text", "text", "--spans", "spans")
+	contains(t, done(t, "", "data", "convert", "--from", in("a.conll"), "--to", in("words"), "--split", "0.7,0.1,0.2"), "labels: B-LOC, B-PER, I-LOC, I-PER, O")
+	contains(t, done(t, "", "data", "info", in("words")), "labels of tokens", "first row   tags O, B-PER")
+	contains(t, done(t, "", "data", "head", in("words"), "--rows", "1"), `"tags":["O","B-PER"`)
+	if said := done(t, "", "data", "stats", in("words")); !strings.Contains(said, "label B-LOC") || strings.Contains(said, "(100.0%)") {
 		t.Error(said)
 	}
 	model := in("model")
-	if said := must("", "train", "custom", "--data", in("words"), "--out", model, "--epochs", "5", "--device", "cpu", "--class-weights", "balanced"); !strings.Contains(said, "validation token accuracy") || !strings.Contains(said, "selected by span-f1") {
+	if said := runCustom(t, in("words"), model, "--epochs", "5", "--device", "cpu", "--class-weights", "balanced"); !strings.Contains(said, "validation token accuracy") || !strings.Contains(said, "selected by span-f1") {
 		t.Errorf("train: %s", said)
 	} else {
 		checkSimple(t, said, model, in("words"), simpleTagsLine)
 	}
 	var result tagsResult
-	if err := json.Unmarshal([]byte(must("", "eval", "--model", model, "--data", in("words"), "--json")), &result); err != nil || result.Spans.F1 < 0.9 || len(result.ByType) != 2 ||
+	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", in("words"), "--json")), &result); err != nil || result.Spans.F1 < 0.9 || len(result.ByType) != 2 ||
 		len(result.Baselines) != 2 || *result.Baselines[0].SpanF1 != 0 || *result.Baselines[1].SpanF1 < 0.9 {
 		t.Errorf("%+v, %v", result, err)
 	}
-	if said := must("", "eval", "--model", model, "--data", in("words")+"/test.arrow"); !strings.Contains(said, "PER") || strings.Contains(said, "most frequent") {
+	if said := done(t, "", "eval", "--model", model, "--data", in("words")+"/test.arrow"); !strings.Contains(said, "PER") || strings.Contains(said, "most frequent") {
 		t.Error(said)
 	}
 
 	const want = `{"id":"x","spans":[{"start":6,"end":9,"label":"PER"`
-	if said := must(`{"id":"x","text":"today Zoë saw New York ."}`+"\n", "predict", "--model", model); !strings.HasPrefix(said, want) || !strings.Contains(said, `{"start":14,"end":22,"label":"LOC"`) || !strings.Contains(said, `"unit":"characters","length":6}`) {
+	if said := done(t, `{"id":"x","text":"today Zoë saw New York ."}`+"\n", "predict", "--model", model); !strings.HasPrefix(said, want) || !strings.Contains(said, `{"start":14,"end":22,"label":"LOC"`) || !strings.Contains(said, `"unit":"characters","length":6}`) {
 		t.Error(said)
 	}
-	if said := must(`{"tokens":[2,3]}`+"\n", "predict", "--model", model); !strings.Contains(said, `"unit":"tokens"`) {
-		t.Error(said)
-	}
-	must("", "predict", "--model", model, "--input", in("a.conll"), "--text", "token", "--output", in("o.csv"))
+	contains(t, done(t, `{"tokens":[2,3]}`+"\n", "predict", "--model", model), `"unit":"tokens"`)
+	done(t, "", "predict", "--model", model, "--input", in("a.conll"), "--text", "token", "--output", in("o.csv"))
 	if lines := strings.Split(readText(t, in("o.csv")), "\n"); len(lines) != 302 || lines[0] != "id,spans,unit,error" || !strings.Contains(lines[1], `""label"":""PER""`) {
 		t.Errorf("%d lines, %q", len(lines), lines[:2])
 	}
-	must("", "predict", "--model", model, "--input", in("a.jsonl"), "--text", "text", "--keep", "text", "--output", in("o.jsonl"))
-	if text := readText(t, in("o.jsonl")); strings.Count(text, `"spans":[{`) != 300 {
-		t.Error(text)
-	}
-	must("", "predict", "--model", model, "--input", in("a.jsonl"), "--text", "text", "--output", in("o.bed"))
+	done(t, "", "predict", "--model", model, "--input", in("a.jsonl"), "--text", "text", "--keep", "text", "--output", in("o.jsonl"))
+	occurs(t, readText(t, in("o.jsonl")), `"spans":[{`, 300)
+	done(t, "", "predict", "--model", model, "--input", in("a.jsonl"), "--text", "text", "--output", in("o.bed"))
 	if lines, spans := strings.Split(strings.TrimSpace(readText(t, in("o.bed"))), "\n"), strings.Count(readText(t, in("o.jsonl")), `"start":`); len(lines) != spans || spans < 300 || !strings.HasPrefix(lines[0], "a.jsonl:1\t") || len(strings.Split(lines[0], "\t")) != 4 {
 		t.Errorf("%d lines of %d spans, the first %q", len(lines), spans, lines[0])
 	}
-	must("", "predict", "--model", model, "--input", in("words")+"/test.arrow", "--output", in("o.arrow"))
-	if said := must(`{"text":"Zoë"}`+"\n", "embed", "--model", model); !strings.Contains(said, `"embedding":[`) {
-		t.Error(said)
-	}
-	if said := must("", "train", "custom", "--data", in("words"), "--out", in("seeds"), "--seeds", "1,2", "--steps", "2", "--device", "cpu"); !strings.Contains(said, "validation span-f1 over 2 seeds: mean 0.") {
-		t.Error(said)
-	}
+	done(t, "", "predict", "--model", model, "--input", in("words")+"/test.arrow", "--output", in("o.arrow"))
+	contains(t, done(t, `{"text":"Zoë"}`+"\n", "embed", "--model", model), `"embedding":[`)
+	contains(t, runCustom(t, in("words"), in("seeds"), "--seeds", "1,2", "--steps", "2", "--device", "cpu"), "validation span-f1 over 2 seeds: mean 0.")
 	checkExplain(t, model, "today Zoë saw Oslo .", false)
 	checkEvalShards(t, model, in("words"))
-	must("", "train", "custom", "--data", in("words"), "--out", in("poor"), "--epochs", "1", "--device", "cpu")
+	runCustom(t, in("words"), in("poor"), "--epochs", "1", "--device", "cpu")
 	checkSpanErrors(t, in("poor"), in("words"))
-	must("", "report", model, "--out", in("report.html"))
+	done(t, "", "report", model, "--out", in("report.html"))
 	page := readText(t, in("report.html"))
-	for _, want := range []string{"<b>PER, found</b></mark>", "<b>LOC, right</b></mark>", "most frequent tag of each token", fmt.Sprintf("%.4f", result.Spans.F1), fmt.Sprintf("%d tokens with a label", result.Tokens)} {
-		if !strings.Contains(page, want) {
-			t.Errorf("the report lacks %q", want)
-		}
-	}
-	must("", "pretrain", "--data", in("bytes"), "--out", in("pre"), "--steps", "2", "--device", "cpu")
-	if said := must("", "train", "custom", "--data", in("words"), "--out", in("accurate"), "--steps", "2", "--device", "cpu", "--select", "accuracy"); !strings.Contains(said, "selected by accuracy") {
-		t.Error(said)
-	}
-	must("", "train", "custom", "--data", in("words"), "--out", in("accurate"), "--resume", "--steps", "3", "--select", "accuracy", "--device", "cpu")
-	if said := must("", "train", "custom", "--data", in("bytes"), "--out", in("on"), "--init-from", in("pre"), "--steps", "2", "--device", "cpu"); !strings.Contains(said, "parameters from") {
-		t.Error(said)
-	}
+	contains(t, page, "<b>PER, found</b></mark>", "<b>LOC, right</b></mark>", "most frequent tag of each token", fmt.Sprintf("%.4f", result.Spans.F1), fmt.Sprintf("%d tokens with a label", result.Tokens))
+	done(t, "", "pretrain", "--data", in("bytes"), "--out", in("pre"), "--steps", "2", "--device", "cpu")
+	contains(t, runCustom(t, in("words"), in("accurate"), "--steps", "2", "--device", "cpu", "--select", "accuracy"), "selected by accuracy")
+	runCustom(t, in("words"), in("accurate"), "--resume", "--steps", "3", "--select", "accuracy", "--device", "cpu")
+	contains(t, runCustom(t, in("bytes"), in("on"), "--init-from", in("pre"), "--steps", "2", "--device", "cpu"), "parameters from")
 
-	if said := must("", "train", "custom", "--data", in("words"), "--out", in("again"), "--init-from", model, "--steps", "2", "--device", "cpu"); strings.Contains(said, "fresh") {
-		t.Errorf("the task and the tags are the same: %s", said)
-	}
+	notContains(t, runCustom(t, in("words"), in("again"), "--init-from", model, "--steps", "2", "--device", "cpu"), "fresh")
 
 	writeText(t, in("c.csv"), "text,label\na,x\nb,y\nc,x\nd,y\ne,x\nf,x\ng,y\nh,x\n")
-	must("", "data", "convert", "--from", in("c.csv"), "--to", in("classes"), "--text", "text", "--label", "label", "--tokenizer", "from:"+model, "--split", "0.5,0.25,0.25", "--no-baselines")
+	done(t, "", "data", "convert", "--from", in("c.csv"), "--to", in("classes"), "--text", "text", "--label", "label", "--tokenizer", "from:"+model, "--split", "0.5,0.25,0.25", "--no-baselines")
 	rows := func(name, text string, args ...string) {
 		t.Helper()
-		must("", append([]string{"data", "convert", "--from", writeText(t, in(name+".csv"), text), "--to", in(name), "--text", "text", "--tokenizer", "from:" + model, "--split", "0.5,0.25,0.25", "--no-baselines"}, args...)...)
+		done(t, "", append([]string{"data", "convert", "--from", writeText(t, in(name+".csv"), text), "--to", in(name), "--text", "text", "--tokenizer", "from:" + model, "--split", "0.5,0.25,0.25", "--no-baselines"}, args...)...)
 	}
 	rows("several", "text,label\na,x|y\nb,y\nc,x\nd,y\ne,x\nf,x\ng,y\nh,x\n", "--label", "label", "--label-separator", "|")
 	rows("numbers", "text,size\na,1\nb,2\nc,3\nd,1\ne,5\nf,2\ng,4\nh,1\n", "--numbers", "size")
@@ -159,7 +127,7 @@ func TestTagging(t *testing.T) {
 		{"others", in("from-classes"), "head.out.bias (of its 3 labels, 1 are among the 2 there)"},
 		{"reordered", in("from-classes"), "head.out.bias (its 2 labels are among the 2 there: data converted with --labels x,y take the head, too)"},
 	} {
-		if said := must("", "train", "custom", "--data", in(x.data), "--out", in("from-"+x.data), "--init-from", x.from, "--steps", "2", "--device", "cpu"); !strings.Contains(said, x.want) {
+		if said := runCustom(t, in(x.data), in("from-"+x.data), "--init-from", x.from, "--steps", "2", "--device", "cpu"); !strings.Contains(said, x.want) {
 			t.Errorf("%s from %s: %q is missing in\n%s", x.data, x.from, x.want, said)
 		}
 	}
@@ -177,8 +145,6 @@ func TestTagging(t *testing.T) {
 		"its tokens stand in a text is not known": convert("--text", "text", "--spans", "spans", "--tokenizer", "ids:9"),
 		"which overlap":                           convert("--text", "text", "--spans", "spans", "--tokenizer", "dna:3"),
 	} {
-		if status, _, errs := program(strings.NewReader(""), args...); status == 0 || !strings.Contains(errs, want) {
-			t.Errorf("%q: status %d, %s, want %s", args, status, errs, want)
-		}
+		contains(t, failing(t, "", args...), want)
 	}
 }

@@ -20,9 +20,7 @@ func TestArchitectureFlags(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(text, &out)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		return out
 	}
 	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
@@ -35,12 +33,8 @@ func TestArchitectureFlags(t *testing.T) {
 		app := &cli.App{Flags: newArchitectureFlags(of, []architectureFlag{f}, ""), Action: func(c *cli.Context) error {
 			return applyTrainFlag(c, f.name, &sft.Settings{}, &m)
 		}}
-		if err := app.Run([]string{"train", "--" + f.name + "=" + value}); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, app.Run([]string{"train", "--" + f.name + "=" + value}))
 		want[f.key] = value
-		if got := keys(&m); fmt.Sprint(got) != fmt.Sprint(want) {
-			t.Errorf("--%s: %v, expected %v", f.name, got, want)
-		}
+		equal(t, fmt.Sprint(keys(&m)), fmt.Sprint(want), f.name, want)
 	}
 }

@@ -18,11 +18,7 @@ func customData(t *testing.T, flags ...string) string {
 	for i := range 60 {
 		table += fmt.Sprintf("%d %s,%s\n", i, []string{"aab", "xyz"}[i%2], []string{"good", "bad"}[i%2])
 	}
-	from, to := writeText(t, filepath.Join(t.TempDir(), "moods.csv"), table), filepath.Join(t.TempDir(), "data")
-	if status, _, errs := program(nil, append([]string{"data", "convert", "--from", from, "--to", to, "--text", "review", "--split", "0.5,0.25,0.25"}, flags...)...); status != 0 {
-		t.Fatal(errs)
-	}
-	return to
+	return tableData(t, "moods.csv", table, append([]string{"--text", "review", "--split", "0.5,0.25,0.25"}, flags...)...)
 }
 
 // TestCustomDescribesTheRun: the settings that are shown are those that are used.
@@ -47,10 +43,9 @@ func TestCustomDescribesTheRun(t *testing.T) {
 		customData(t): "has no labels (label_names in dataset.json)",
 		customData(t, "--label", "mood", "--split", "0,0.5,0.5"): `split "train": expected one of val, test`,
 	} {
-		status, _, errs := program(nil, "train", "custom", "--data", data, "--out", t.TempDir())
-		if status != exitError || !strings.Contains(errs, want) || strings.Contains(errs, "half of them") {
-			t.Errorf("status %d, expected %q alone:\n%s", status, want, errs)
-		}
+		_, errs := exits(t, exitError, "", "train", "custom", "--data", data, "--out", t.TempDir())
+		contains(t, errs, want)
+		notContains(t, errs, "half of them")
 	}
 }
 
@@ -93,17 +88,11 @@ func repeatCommand(t *testing.T, flags ...string) {
 			t.Fatalf("%q: status %d, %s\n%s", c.args, status, out, errs)
 		}
 		for again := range strings.SplitSeq(command, " && sftseq ") {
-			if strings.Count(again, "--steps")+strings.Count(again, "--epochs") != 1 {
-				t.Errorf("%q has not one end", again)
-			}
-			if status, _, errs := program(nil, strings.Fields(again)...); status != 0 {
-				t.Fatalf("%q: %s", again, errs)
-			}
+			equal(t, strings.Count(again, "--steps")+strings.Count(again, "--epochs"), 1, again)
+			done(t, "", strings.Fields(again)...)
 		}
 		compareRuns(t, dir, dir+"-again")
-		if err := os.RemoveAll(dir + "-again"); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.RemoveAll(dir+"-again"))
 	}
 }
 
@@ -117,9 +106,7 @@ func TestSamplerNoise(t *testing.T) {
 	}{{nil, "always"}, {[]string{"--sampler-noise", "train"}, "train"}} {
 		dir := filepath.Join(t.TempDir(), "run")
 		args := append([]string{"train", "custom", "--data", data, "--out", dir, "--steps", "1", "--hidden", "8"}, c.flags...)
-		if status, _, errs := program(nil, args...); status != 0 {
-			t.Fatal(errs)
-		}
+		done(t, "", args...)
 		config, err := sft.ReadConfig(filepath.Join(dir, "config.json"))
 		if err != nil || config.SamplerNoise != c.want {
 			t.Errorf("%q: %+v, %v", c.flags, config, err)
@@ -143,7 +130,5 @@ func TestModelFlags(t *testing.T) {
 	} {
 		refuse(t, exitUsage, c.want, "", "train", "custom", "--data", data, "--out", out, c.flag, c.value)
 	}
-	if _, err := os.Stat(out); err == nil {
-		t.Errorf("%s was made", out)
-	}
+	noFile(t, out)
 }

@@ -10,69 +10,47 @@ import (
 // TestTrainRefuses tries command lines that cannot be trained with: each is an
 // error that names the cause, leaves no file open and no run changed.
 func TestTrainRefuses(t *testing.T) {
-	data, runs := filepath.Join(t.TempDir(), "data"), t.TempDir()
-	command := func(args ...string) (code int, text string) {
-		var out, stderr strings.Builder
-		code = run(t.Context(), append([]string{"sftseq"}, args...), strings.NewReader(""), &out, &stderr)
-		return code, out.String() + stderr.String()
-	}
-	if code, text := command("data", "generate", "listops", "--out", data, "--train", "20", "--val", "4", "--test", "4",
-		"--min-length", "10", "--max-length", "30"); code != 0 {
-		t.Fatal(text)
-	}
-	done := filepath.Join(runs, "done")
+	data, runs := tinyData(t), t.TempDir()
+	trained := filepath.Join(runs, "done")
 	tiny := []string{"train", "listops", "--data", data, "--steps", "2", "--batch", "4", "--hidden", "8", "--k", "4", "--schedule", "step", "--out"}
-	if code, text := command(append(tiny, done)...); code != 0 {
-		t.Fatal(text)
-	}
-	before, err := os.ReadFile(filepath.Join(done, "last", "checkpoint.safetensors"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	done(t, "", append(tiny, trained)...)
+	checkpoint := filepath.Join(trained, "last", "checkpoint.safetensors")
+	before := readText(t, checkpoint)
 	foreign := filepath.Join(runs, "foreign")
-	write := func(path, text string) string {
-		t.Helper()
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-		return path
-	}
-	write(filepath.Join(foreign, "config.json"), "{}")
+	noError(t, os.Mkdir(foreign, 0o777))
+	writeText(t, filepath.Join(foreign, "config.json"), "{}")
 	fresh := filepath.Join(runs, "fresh")
 	for _, c := range []struct {
 		args []string
 		code int
 		want string
 	}{
-		{append(tiny, done), 1, "holds a run already"},
+		{append(tiny, trained), 1, "holds a run already"},
 		{append(tiny, foreign), 1, "config.json that is not of a run"},
-		{append(tiny, fresh, "--resume"), 1, "fresh holds no run to resume: expected its last/checkpoint.safetensors, found none (--out is the directory of the run, such as " + done + "; without --resume one begins there)"},
-		{append(tiny, done, "--resume", "--k", "5"), 1, "--k 5: the run was started otherwise (num_sampled_tokens was 4)"},
-		{append(tiny, done, "--resume", "--seed", "9"), 1, "--seed 9: the run was started otherwise (seed was 1), and a resumed run cannot change it: leave the flag out, or begin another run with another --out"},
-		{append(tiny, done, "--resume", "--select", "loss"), 1, "--select loss: the run was started otherwise ("},
-		{append(tiny, done, "--resume", "--select", "accuracy"), 0, "repeat with"},
-		{append(tiny, done, "--resume", "--schedule", "step"), 0, "repeat with"},
-		{append(tiny, done, "--resume", "--schedule", "linear"), 1, "--schedule linear: the run was started otherwise (decay_rate was 0.9, schedule was not set"},
+		{append(tiny, fresh, "--resume"), 1, "fresh holds no run to resume: expected its last/checkpoint.safetensors, found none (--out is the directory of the run, such as " + trained + "; without --resume one begins there)"},
+		{append(tiny, trained, "--resume", "--k", "5"), 1, "--k 5: the run was started otherwise (num_sampled_tokens was 4)"},
+		{append(tiny, trained, "--resume", "--seed", "9"), 1, "--seed 9: the run was started otherwise (seed was 1), and a resumed run cannot change it: leave the flag out, or begin another run with another --out"},
+		{append(tiny, trained, "--resume", "--select", "loss"), 1, "--select loss: the run was started otherwise ("},
+		{append(tiny, trained, "--resume", "--select", "accuracy"), 0, "repeat with"},
+		{append(tiny, trained, "--resume", "--schedule", "step"), 0, "repeat with"},
+		{append(tiny, trained, "--resume", "--schedule", "linear"), 1, "--schedule linear: the run was started otherwise (decay_rate was 0.9, schedule was not set"},
 		{append(tiny, fresh, "--schedule", "cosin"), 2, `--schedule "cosin", expected one of step, cosine, linear`},
 		{append(tiny, fresh, "--schedule", "cosine", "--step-size", "3"), 2, "step size is 3, expected none: the schedule is cosine"},
 		{append(tiny, fresh, "--final-rate", "0.1"), 2, "final rate is 0.1, expected none: the schedule is step"},
-		{append(tiny, done, "--resume", "--embedding-init", "normal"), 0, "repeat with"},
-		{append(tiny, done, "--resume", "--embedding-init", "fourier"), 1, "--embedding-init fourier: the run was started otherwise ("},
+		{append(tiny, trained, "--resume", "--embedding-init", "normal"), 0, "repeat with"},
+		{append(tiny, trained, "--resume", "--embedding-init", "fourier"), 1, "--embedding-init fourier: the run was started otherwise ("},
 		{append(tiny, fresh, "--embedding-init", "ones"), 2, `--embedding-init "ones", expected one of normal, fourier`},
-		{append(tiny, fresh, "--init-from", done, "--embedding-init", "fourier"), 2, "--embedding-init and --init-from exclude each other"},
+		{append(tiny, fresh, "--init-from", trained, "--embedding-init", "fourier"), 2, "--embedding-init and --init-from exclude each other"},
 		{append(tiny, fresh, "--token-deletion", "1"), 2, "token deletion is 1, expected 0 ≤ rate < 1"},
 		{append(tiny, fresh, "--schedule", "linear", "--final-rate", "-1"), 2, "final rate is -1, expected 0 ≤ rate ≤ 1"},
 		{append(tiny, fresh, "--stop-at", "0"), 2, "--stop-at 0, expected a step from 1"},
-		{append(tiny, done, "--resume", "--stop-at", "1"), 2, "--stop-at 1: the run is at step "},
+		{append(tiny, trained, "--resume", "--stop-at", "1"), 2, "--stop-at 1: the run is at step "},
 		{append(tiny, fresh, "--seeds", "1,2", "--stop-at", "1"), 2, "--stop-at and --seeds exclude each other"},
 		{append(tiny, fresh, "--select", "luck"), 2, `--select "luck", expected one of accuracy (the part that is told right), loss (the mean loss), macro-f1 (`},
 		{append(tiny, fresh, "--select", "mae"), 1, `select is "mae", the mean absolute error, which the task classification does not measure: expected one of accuracy (the part that is told right), loss (`},
-		{append(tiny, fresh, "--config", write(filepath.Join(runs, "a.json"), `{"bach": 3}`)), 1, `unknown flag "bach"`},
-		{append(tiny, fresh, "--config", write(filepath.Join(runs, "b.json"), `{"lr": null}`)), 1, "expected a string, a number"},
-		{append(tiny, fresh, "--config", write(filepath.Join(runs, "c.json"), `{"lr": `)), 1, "expected a JSON object"},
+		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "a.json"), `{"bach": 3}`)), 1, `unknown flag "bach"`},
+		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "b.json"), `{"lr": null}`)), 1, "expected a string, a number"},
+		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "c.json"), `{"lr": `)), 1, "expected a JSON object"},
 		{append(tiny, fresh, "--seeds", "1,x"), 2, "--seeds"},
 		{append(tiny, fresh, "--lr", "-1"), 2, "lr is -1"},
 		{append(tiny, fresh, "--device", "tpu"), 2, "tpu"},
@@ -87,18 +65,13 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "more"), 2, `expected flags only, found "more": what is read is named by --data; see sftseq train listops --help`},
 		{[]string{"train", "listop"}, 2, "listop"},
 	} {
-		code, text := command(c.args...)
-		if code != c.code || !strings.Contains(text, c.want) {
-			t.Errorf("%q: exit %d, expected %d with %q:\n%s", c.args, code, c.code, c.want, text)
-		}
+		out, errs := exits(t, c.code, "", c.args...)
+		contains(t, out+errs, c.want)
 		if open := openFiles(data); len(open) > 0 {
 			t.Errorf("%q: %q are left open", c.args, open)
 		}
 	}
-	after, err := os.ReadFile(filepath.Join(done, "last", "checkpoint.safetensors"))
-	if err != nil || string(after) != string(before) {
-		t.Errorf("the run was changed by commands that failed (%v)", err)
-	}
+	equal(t, readText(t, checkpoint), before)
 }
 
 // openFiles lists the files in a directory that this process has open, where the
@@ -116,39 +89,15 @@ func openFiles(dir string) (open []string) {
 // TestTrainFlags: a configuration file holds flags, the command line wins, and a
 // run may be made longer.
 func TestTrainFlags(t *testing.T) {
-	data, out := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
-	config := filepath.Join(t.TempDir(), "flags.json")
-	if err := os.WriteFile(config, []byte(`{"k": 3, "batch": 5, "hidden": 8, "stages": "1:20", "convolutions": "5,3:16"}`), 0o666); err != nil {
-		t.Fatal(err)
+	dir := t.TempDir()
+	out, picture := filepath.Join(dir, "run"), filepath.Join(dir, "curve.svg")
+	config := writeText(t, filepath.Join(dir, "flags.json"), `{"k": 3, "batch": 5, "hidden": 8, "stages": "1:20", "convolutions": "5,3:16"}`)
+	done(t, "", "train", "listops", "--data", tinyData(t), "--out", out, "--steps", "2", "--config", config, "--batch", "4")
+	done(t, "", "train", "listops", "--out", out, "--resume", "--steps", "4")
+	contains(t, readText(t, filepath.Join(out, "config.json")), `"num_sampled_tokens": 3`, `"hidden_size": 8`, `"sinusoid_dim": 8`, `"batch": 4`, `"stages"`, `"kernel_size": 5`, `"dilation": 16`)
+	contains(t, readText(t, filepath.Join(out, "metrics.jsonl")), `"step":4`)
+	if text, errs := exits(t, exitOK, "", "plot", "--output", picture, out); text != "" || errs != picture+": curves of run\n" {
+		t.Errorf("%s%s", text, errs)
 	}
-	for _, args := range [][]string{
-		{"data", "generate", "listops", "--out", data, "--train", "20", "--val", "4", "--test", "4", "--min-length", "10", "--max-length", "30"},
-		{"train", "listops", "--data", data, "--out", out, "--steps", "2", "--config", config, "--batch", "4"},
-		{"train", "listops", "--out", out, "--resume", "--steps", "4"},
-	} {
-		var text strings.Builder
-		if code := run(t.Context(), append([]string{"sftseq"}, args...), strings.NewReader(""), &text, &text); code != 0 {
-			t.Fatalf("%q: %s", args, text.String())
-		}
-	}
-	text, err := os.ReadFile(filepath.Join(out, "config.json"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{`"num_sampled_tokens": 3`, `"hidden_size": 8`, `"sinusoid_dim": 8`, `"batch": 4`, `"stages"`, `"kernel_size": 5`, `"dilation": 16`} {
-		if !strings.Contains(string(text), want) {
-			t.Errorf("config.json lacks %s:\n%s", want, text)
-		}
-	}
-	metrics, err := os.ReadFile(filepath.Join(out, "metrics.jsonl"))
-	if err != nil || !strings.Contains(string(metrics), `"step":4`) {
-		t.Errorf("metrics.jsonl has no step 4 (%v):\n%s", err, metrics)
-	}
-	picture := filepath.Join(t.TempDir(), "curve.svg")
-	if status, text, errs := program(nil, "plot", "--output", picture, out); status != 0 || text != "" || errs != picture+": curves of run\n" {
-		t.Fatalf("status %d, %s%s", status, text, errs)
-	}
-	if svg, err := os.ReadFile(picture); err != nil || !strings.Contains(string(svg), "<svg") {
-		t.Errorf("no picture: %v", err)
-	}
+	contains(t, readText(t, picture), "<svg")
 }

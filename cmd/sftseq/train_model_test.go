@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -22,14 +21,7 @@ func TestPredictWhileTraining(t *testing.T) {
 		ended <- run(ctx, strings.Fields("sftseq train custom --data "+data+" --out "+dir+" --hidden 8 --steps 1000000 --eval-every 1000000"), strings.NewReader(""), &out, &errs)
 	}()
 	model := filepath.Join(dir, "config.json")
-	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
-		if _, err := os.Stat(model); err == nil {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatal("there is no model")
-		}
-	}
+	await(t, time.Minute, func() bool { return exists(model) }, "there is no model")
 	replies := replyLines(t, succeed(t, `{"text": "12 aab"}`, "predict", "--model", dir))
 	if len(replies) != 1 || replies[0].Error != nil || replies[0].Label == nil {
 		t.Errorf("replies %+v", replies)

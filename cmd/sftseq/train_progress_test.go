@@ -47,9 +47,7 @@ func TestLongRunIsTold(t *testing.T) {
 		known = true
 		p.observe(sft.StepReport{Step: 1})
 		p.observe(sft.StepReport{Step: 2})
-		if out.String() != c.want {
-			t.Errorf("%s: %q, expected %q", c.left, out.String(), c.want)
-		}
+		equal(t, out.String(), c.want, c.left)
 	}
 }
 
@@ -59,23 +57,15 @@ func TestBestLongAgo(t *testing.T) {
 	data, dir := customData(t, "--label", "mood"), t.TempDir()
 	train := func(name string, flags ...string) (out, errs string) {
 		args := append([]string{"train", "custom", "--data", data, "--out", filepath.Join(dir, name), "--hidden", "8", "--eval-every", "1", "--lr", "1e-30"}, flags...)
-		status, out, errs := program(nil, args...)
-		if status != exitOK {
-			t.Fatal(errs)
-		}
-		return out, errs
+		return exits(t, exitOK, "", args...)
 	}
 	const told = "the model is that of step 1: none of the 5 evaluations after it was better"
 	out, errs := train("long", "--steps", "6")
-	if !strings.Contains(out, told+" (--patience N ends a run after N of them)\n") {
-		t.Error(out)
-	}
+	contains(t, out, told+" (--patience N ends a run after N of them)\n")
 	if !regexp.MustCompile(`validation has only \d+ rows: one of them is \d+\.\d% of its accuracy\n`).MatchString(errs) {
 		t.Error(errs)
 	}
-	if out, want := succeed(t, "", "eval", "--model", filepath.Join(dir, "long"), "--data", data), filepath.Join(dir, "long")+" at step 1 on "+filepath.Join(data, "test.arrow")+" (split test)\n"; !strings.HasPrefix(out, want) {
-		t.Errorf("%q, expected %q", out, want)
-	}
+	hasPrefix(t, succeed(t, "", "eval", "--model", filepath.Join(dir, "long"), "--data", data), filepath.Join(dir, "long")+" at step 1 on "+filepath.Join(data, "test.arrow")+" (split test)\n")
 	if out, _ := train("patient", "--steps", "9", "--patience", "5"); !strings.Contains(out, told+"\n") {
 		t.Error(out)
 	}

@@ -23,36 +23,22 @@ func TestSeedsResumed(t *testing.T) {
 	seed := func(n string) string { return filepath.Join(out, "seed-"+n) }
 	settings := func(n string) sft.Settings {
 		t.Helper()
-		c, err := sft.LoadCheckpoint(seed(n))
-		if err != nil {
-			t.Fatal(err)
-		}
+		c := mustOpen(t, sft.LoadCheckpoint, seed(n))
 		c.Settings.Seed = 0
 		return c.Settings
 	}
-	if status, _, errs := program(nil, args...); status != 0 {
-		t.Fatal(errs)
-	}
+	done(t, "", args...)
 	want := settings("2")
-	if err := os.RemoveAll(seed("2")); err != nil { // as if it was stopped before
-		t.Fatal(err)
-	}
-	status, _, errs := program(nil, "train", "custom", "--seeds", "1,2", "--out", out, "--resume")
-	if status != 1 || !strings.Contains(errs, "seed 2 has not begun") || !strings.Contains(errs, "--class-weights balanced") || !strings.Contains(errs, "hidden_size 8, not 64; ") || !strings.Contains(errs, "select \"loss\", not nothing; ") {
-		t.Errorf("status %d: %s", status, errs)
-	}
+	noError(t, os.RemoveAll(seed("2"))) // as if it was stopped before
+	_, errs := exits(t, exitError, "", "train", "custom", "--seeds", "1,2", "--out", out, "--resume")
+	contains(t, errs, "seed 2 has not begun", "--class-weights balanced", "hidden_size 8, not 64; ", "select \"loss\", not nothing; ")
 	other := slices.Clone(args)
 	other[slices.Index(args, data)] = unequalData(t, "--seed", "9")
 	other[slices.Index(args, "1,2")] = "2,1" // the one that has not begun before the other
-	if status, _, errs := program(nil, append(other, "--resume")...); status != 1 || !strings.Contains(errs, "other data") {
-		t.Errorf("with other data: status %d: %s", status, errs)
-	}
-	if _, err := os.Stat(seed("2")); err == nil {
-		t.Error("it was begun")
-	}
-	if status, _, errs := program(nil, append(args, "--resume")...); status != 0 {
-		t.Fatal(errs)
-	}
+	_, errs = exits(t, exitError, "", append(other, "--resume")...)
+	contains(t, errs, "other data")
+	noFile(t, seed("2"))
+	done(t, "", append(args, "--resume")...)
 	if got := settings("2"); !provenance.Same(got, want) {
 		t.Errorf("trained with %+v, expected %+v", got, want)
 	}
@@ -72,18 +58,11 @@ func TestSeedsResumption(t *testing.T) {
 	if command == nil {
 		t.Fatalf("no command is printed: %s", errs.String())
 	}
-	if status, _, errs := program(nil, strings.Fields(command[1])...); status != 0 {
-		t.Fatalf("%s: %s", command[1], errs)
-	}
+	done(t, "", strings.Fields(command[1])...)
 	var settings []sft.Settings
 	for _, seed := range []string{"seed-1", "seed-2"} {
-		c, err := sft.LoadCheckpoint(filepath.Join(out, seed))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if c.State.Step != 4 {
-			t.Errorf("%s is at step %d", seed, c.State.Step)
-		}
+		c := mustOpen(t, sft.LoadCheckpoint, filepath.Join(out, seed))
+		equal(t, c.State.Step, 4, seed)
 		c.Settings.Seed = 0
 		settings = append(settings, c.Settings)
 	}

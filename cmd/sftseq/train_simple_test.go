@@ -16,14 +16,10 @@ import (
 func checkSimple[R any](t *testing.T, said, model, data string, want func(r *R) string) {
 	t.Helper()
 	r := new(R)
-	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), r); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), r))
 	_, line, _ := strings.Cut(said, "simple models reach there: ")
 	line, _, _ = strings.Cut(line, "\n")
-	if found, expected := loss.ReplaceAllString(line, ""), want(r); found != expected {
-		t.Errorf("%q, expected %q in\n%s", found, expected, said)
-	}
+	equal(t, loss.ReplaceAllString(line, ""), want(r))
 }
 
 // loss is that of a simple model.
@@ -41,28 +37,17 @@ func checkSimpleLoss(t *testing.T, said string, want float64) {
 // meanLoss is the smooth L1 loss of the mean of the training split on the validation split.
 func meanLoss(t *testing.T, data string) (sum float64) {
 	t.Helper()
-	set, err := seq.OpenDataset(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := set.Open("val")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer f.Close()
+	set := mustOpen(t, seq.OpenDataset, data)
 	train := set.Manifest.Splits["train"].Numbers
-	for i := range f.Len() {
-		x, err := f.Example(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+	rows := examples(t, set, "val")
+	for _, x := range rows {
 		for k, y := range x.Numbers {
 			d := math.Abs(float64(y)-train[k].Mean) / train[k].Deviation
 			each := d * d / 2
 			if d > 1 {
 				each = d - 0.5
 			}
-			sum += each / float64(f.Len()*len(train))
+			sum += each / float64(len(rows)*len(train))
 		}
 	}
 	return sum
@@ -71,10 +56,7 @@ func meanLoss(t *testing.T, data string) (sum float64) {
 // frequencyLoss is the cross-entropy of the frequencies of the training split on the validation split.
 func frequencyLoss(t *testing.T, data string) (sum float64) {
 	t.Helper()
-	set, err := seq.OpenDataset(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := mustOpen(t, seq.OpenDataset, data)
 	train, val := set.Manifest.Splits["train"], set.Manifest.Splits["val"]
 	for _, name := range set.Manifest.LabelNames {
 		f, p := float64(train.Labels[name])/float64(train.Rows), float64(val.Labels[name])/float64(val.Rows)

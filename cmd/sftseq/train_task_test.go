@@ -19,38 +19,20 @@ func TestTrainOfATaskTakesItsData(t *testing.T) {
 		refuse(t, exitError, want, "", "train", task, "--data", reviews, "--out", out)
 		refuse(t, exitError, "sftseq train custom --data "+reviews, "", "train", task, "--data", reviews, "--out", out)
 	}
-	if _, err := os.Stat(out); err == nil {
-		t.Errorf("%s was made", out)
-	}
-	data := filepath.Join(t.TempDir(), "data")
-	succeedGenerate(t, data)
+	noFile(t, out)
+	data := tinyData(t)
 	steps := []string{"train", "listops", "--data", data, "--out", out, "--steps", "1", "--batch", "4", "--hidden", "8", "--k", "4"}
 	manifest := filepath.Join(data, "dataset.json")
-	var keys map[string]any
-	if err := json.Unmarshal([]byte(readText(t, manifest)), &keys); err != nil {
-		t.Fatal(err)
-	}
+	keys := decode[map[string]any](t, readText(t, manifest))
 	for name, warned := range map[string]bool{"listops": false, "mine": true} {
 		keys["name"] = name
 		text, err := json.Marshal(keys)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		writeText(t, manifest, string(text))
-		if err := os.RemoveAll(out); err != nil {
-			t.Fatal(err)
-		}
+		noError(t, os.RemoveAll(out))
 		status, _, errs := program(nil, steps...)
 		if status != 0 || strings.Contains(errs, `warning: `+data+` holds "mine"`) != warned {
 			t.Errorf("of the name %s: status %d\n%s", name, status, errs)
 		}
-	}
-}
-
-func succeedGenerate(t *testing.T, dir string) {
-	t.Helper()
-	status, _, errs := program(nil, "data", "generate", "listops", "--out", dir, "--train", "20", "--val", "4", "--test", "4", "--min-length", "10", "--max-length", "30")
-	if status != 0 {
-		t.Fatal(errs)
 	}
 }

@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/tensorboard/tensorboardtest"
@@ -13,9 +12,7 @@ import (
 // smallRun trains for a moment, in this process, with further flags.
 func smallRun(t *testing.T, data, out string, flags ...string) {
 	t.Helper()
-	if status, _, errs := program(strings.NewReader(""), append(small(data, out), flags...)...); status != 0 {
-		t.Fatalf("train: status %d\n%s", status, errs)
-	}
+	done(t, "", append(small(data, out), flags...)...)
 }
 
 // TestTensorBoard: the event files of a run that was resumed hold what its metrics say,
@@ -29,10 +26,7 @@ func TestTensorBoard(t *testing.T) {
 	}
 	smallRun(t, data, dir, "--tensorboard", "--steps", "40", "--resume")
 	smallRun(t, data, dir, "--steps", "45", "--resume")
-	m, err := sft.ReadMetrics(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	m := mustOpen(t, sft.ReadMetrics, dir)
 	want := map[string]int{}
 	add := func(step int, tag string, value float64) {
 		if step <= 40 {
@@ -62,8 +56,6 @@ func TestTensorBoard(t *testing.T) {
 		want[fmt.Sprint(p.Step, p.Tag, p.Value)]--
 	}
 	for what, n := range want {
-		if n != 0 {
-			t.Errorf("%s: %d times too few in the event files", what, n)
-		}
+		equal(t, n, 0, what)
 	}
 }

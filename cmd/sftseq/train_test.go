@@ -4,22 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// smallData generates a data set that a few seconds of training go through.
-func smallData(t *testing.T, program string) string {
+// smallData is a data set that a few seconds of training go through.
+func smallData(t *testing.T) string {
 	t.Helper()
-	dir := filepath.Join(t.TempDir(), "data")
-	out, err := exec.Command(program, "data", "generate", "listops", "--out", dir, "--train", "200", "--val", "20", "--test", "20",
-		"--min-length", "20", "--max-length", "60").CombinedOutput()
-	if err != nil {
-		t.Fatalf("data generate: %v\n%s", err, out)
-	}
-	return dir
+	return generated(t, "--train", "200", "--val", "20", "--test", "20", "--seed", "0", "--min-length", "20", "--max-length", "60")
 }
 
 // small are the flags of a run of a few seconds with every dropout on.
@@ -34,13 +27,9 @@ func compareRuns(t *testing.T, a, b string) {
 	t.Helper()
 	for _, name := range []string{"model.safetensors", "metrics.jsonl", "last/checkpoint.safetensors"} {
 		x, err := os.ReadFile(filepath.Join(a, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		y, err := os.ReadFile(filepath.Join(b, name))
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		if name == "metrics.jsonl" {
 			x, y = withoutTimes(t, x), withoutTimes(t, y)
 		}
@@ -75,9 +64,7 @@ func withoutTimes(t *testing.T, text []byte) []byte {
 		delete(fields, "tokens_per_s")
 		delete(fields, "ranks")
 		canonical, err := json.Marshal(fields)
-		if err != nil {
-			t.Fatal(err)
-		}
+		noError(t, err)
 		out.Write(append(canonical, '\n'))
 	}
 	return out.Bytes()

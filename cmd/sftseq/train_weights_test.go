@@ -22,12 +22,7 @@ func unequalData(t *testing.T, flags ...string) string {
 	for i := range 200 {
 		table += fmt.Sprintf("%d,%s\n", i, []string{"bad", "good", "good", "good"}[random.IntN(4)])
 	}
-	from, to := writeText(t, filepath.Join(t.TempDir(), "moods.csv"), table), filepath.Join(t.TempDir(), "data")
-	args := append([]string{"data", "convert", "--from", from, "--to", to, "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2"}, flags...)
-	if status, _, errs := program(nil, args...); status != 0 {
-		t.Fatal(errs)
-	}
-	return to
+	return tableData(t, "moods.csv", table, append([]string{"--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2"}, flags...)...)
 }
 
 // TestClassWeights: weights have a mean of 1 over the training rows, are a part of the run,
@@ -38,10 +33,7 @@ func TestClassWeights(t *testing.T) {
 		t.Helper()
 		dir = filepath.Join(t.TempDir(), "run")
 		args := append([]string{"train", "custom", "--data", data, "--out", dir, "--hidden", "8", "--steps", "60", "--batch", "16", "--eval-every", "60", "--lr", "0.05", "--warmup", "0"}, flags...)
-		status, out, errs := program(nil, args...)
-		if status != 0 {
-			t.Fatal(errs)
-		}
+		out, errs := exits(t, exitOK, "", args...)
 		if len(flags) > 0 && !strings.Contains(out, " "+strings.Join(flags, " ")) {
 			t.Errorf("%q is not repeated by %s", flags, out)
 		}
@@ -74,14 +66,8 @@ func TestClassWeights(t *testing.T) {
 	}
 
 	even, _ := runOf("--class-weights", "balanced")
-	c, err := sft.LoadCheckpoint(even)
-	if err != nil {
-		t.Fatal(err)
-	}
-	set, err := seq.OpenDataset(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	c := mustOpen(t, sft.LoadCheckpoint, even)
+	set := mustOpen(t, seq.OpenDataset, data)
 	counts := set.Manifest.Splits["train"].Labels
 	bad, good := float64(counts["bad"]), float64(counts["good"])
 	for i, want := range []float64{(bad + good) / (2 * bad), (bad + good) / (2 * good)} {

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -10,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// TestUsageNamesTheFlag: what is wrong with a command line is told with the flag, status 2,
+// TestUsage: what is wrong with a command line is told with the flag, status 2,
 // and nothing on standard output, before anything is read or written.
-func TestUsageNamesTheFlag(t *testing.T) {
+func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	from, to := writeText(t, filepath.Join(dir, "x.csv"), "text,label\na,b\n"), filepath.Join(dir, "to")
 	convert := func(more ...string) []string {
@@ -22,10 +21,7 @@ func TestUsageNamesTheFlag(t *testing.T) {
 	generate := func(task string, more ...string) []string {
 		return append([]string{"data", "generate", task, "--out", to}, more...)
 	}
-	for _, c := range []struct {
-		want string
-		args []string
-	}{
+	refuseAll(t, exitUsage, nil, []refusal{
 		{"expected one of the commands generate, convert, info, head, stats, baselines, found none; see sftseq data --help", []string{"data"}},
 		{"expected one of the commands listops, pathfinder, shape-parts, shapes, graphs, found none; see sftseq data generate --help", []string{"data", "generate"}},
 		{"expected one of the commands", []string{"train"}},
@@ -33,6 +29,10 @@ func TestUsageNamesTheFlag(t *testing.T) {
 
 		{"--split \"90,5,5\": split \"train\" of 90: expected", text("--split", "90,5,5")},
 		{"--split \"0.5,0.2,0.2\": the parts of the splits: expected a sum of 1", text("--split", "0.5,0.2,0.2")},
+		{`--split "0.9,0.1": expected three numbers`, text("--split", "0.9,0.1")},
+		{"exclude each other", text("--split", "1,0,0", "--split-column", "label")},
+		{`--max-row "much"`, text("--max-row", "much")},
+		{"known types: audio-vq, byte, dna, hf, ids, listops, mulaw, pixel, words", text("--tokenizer", "bytes")},
 		{"--max-length -3, expected 0", text("--max-length", "-3")},
 		{"--text and --tokens exclude each other", text("--tokens", "label")},
 		{"--text and --pair exclude each other", text("--pair", "text,label")},
@@ -62,6 +62,7 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"--from is missing", []string{"data", "convert", "--from", "", "--to", to, "--text", "text"}},
 		{"--data is missing", []string{"data", "baselines"}},
 		{"found \"" + to + "\": what is read is named by --data", []string{"data", "baselines", to}},
+		{"expected a task (component-parts, components, image, listops, modelnet40, molecules, pascalvoc-sp, pathfinder, peptides-func, peptides-struct, retrieval, shapenetpart, superpixels, text) or flags only", []string{"data", "convert", "xyzzy"}},
 		{"--from is missing", []string{"data", "convert", "image", "--to", to}},
 		{"--to is missing", []string{"data", "convert", "image", "--from", from}},
 		{"expected flags only, found \"" + from + "\": what is read is named by --from", []string{"data", "convert", "image", from, "--to", to}},
@@ -72,6 +73,16 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"expected flags only, found \"" + from + "\": what is read is named by --model", []string{"info", from}},
 		{"expected flags only, found \"" + to + "\": what is written is named by --out", []string{"data", "generate", "listops", to}},
 		{"expected flags only, found \"x\"; see", []string{"version", "x"}},
+		{"--data is missing", []string{"train", "custom"}},
+		{"--data is missing", []string{"train", "image"}},
+		{"--data is missing", []string{"eval", "--model", goldenPath("pre")}},
+		{"--model is missing", []string{"predict"}},
+		{"flag needs an argument: -threads", []string{"predict", "--model", goldenPath("pre"), "x", "--threads"}},
+		{`expected at most one FILE, found "y" after "x"`, []string{"predict", "x", "y", "--model", goldenPath("pre")}},
+		{"--input: x: its name does not say what it is", []string{"predict", "--model", goldenPath("pre"), "--input", "x"}},
+		{"--max-line 0", []string{"predict", "--model", goldenPath("pre"), "--max-line", "0"}},
+		{"--input and --output", []string{"grads", "--model", goldenPath("pre")}},
+		{"unknown shell", []string{"completion", "tcsh"}},
 
 		{"--out is missing", []string{"data", "generate", "listops"}},
 		{"--min-length 9 --max-length 3: lengths: expected", generate("listops", "--min-length", "9", "--max-length", "3")},
@@ -108,20 +119,14 @@ func TestUsageNamesTheFlag(t *testing.T) {
 		{"--out is empty, a run directory was expected", []string{"train", "listops", "--out", ""}},
 		{"sftseq: --precision \"fp8\", expected one of: fp32", []string{"predict", "--model", goldenPath("pre"), "--precision", "fp8"}},
 		{"sftseq: --device: unknown device \"tpu\", expected one of", []string{"predict", "--model", goldenPath("pre"), "--device", "tpu"}},
-	} {
-		refuse(t, exitUsage, c.want, "", c.args...)
-	}
-	if _, err := os.Stat(to); err == nil {
-		t.Error("something is left")
-	}
+	})
+	refuse(t, exitError, `column "txt": expected one of ["text" "label"]`, "", convert("--text", "txt")...)
+	noFile(t, to)
 }
 
 // TestSuggestions are of what is near to what was typed, and of nothing else.
 func TestSuggestions(t *testing.T) {
-	for _, c := range []struct {
-		want string
-		args []string
-	}{
+	refuseAll(t, exitUsage, nil, []refusal{
 		{`unknown command "evaluate". Did you mean "eval"?; see`, []string{"evaluate"}},
 		{`unknown command "conv". Did you mean "convert"?; see`, []string{"data", "conv"}},
 		{`unknown command "lisps". Did you mean "listops"?; see`, []string{"data", "generate", "lisps"}},
@@ -143,9 +148,7 @@ func TestSuggestions(t *testing.T) {
 		{"not defined: -class-weights: peptides-struct has no --class-weights, which is for ", []string{"train", "peptides-struct", "--class-weights", "balanced"}},
 		{"not defined: -zzz; see sftseq data convert --help", []string{"data", "convert", "--zzz"}},
 		{"not defined: -zzz; see sftseq --help", []string{"--zzz"}},
-	} {
-		refuse(t, exitUsage, c.want, "", c.args...)
-	}
+	})
 }
 
 // TestPresetsOfHelp: the help of --preset names the presets of the task, and no others.

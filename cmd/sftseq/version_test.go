@@ -1,7 +1,6 @@
 package main
 
 import (
-	"encoding/json"
 	"runtime"
 	"strings"
 	"testing"
@@ -13,13 +12,8 @@ import (
 // TestVersion: both forms name the kernels that compute, and the compiler.
 func TestVersion(t *testing.T) {
 	kernels, err := simd.Best()
-	if err != nil {
-		t.Fatal(err)
-	}
-	var info versionInfo
-	if err := json.Unmarshal([]byte(succeed(t, "", "version", "--json")), &info); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
+	info := decode[versionInfo](t, succeed(t, "", "version", "--json"))
 	if info.Kernels != kernels.Name || info.Go != runtime.Version() || len(info.Available) != len(simd.Levels()) || info.Vulkan != device.Vulkan || info.Version == "" {
 		t.Errorf("%+v", info)
 	}
@@ -36,8 +30,6 @@ func TestVersionText(t *testing.T) {
 		"v1.2.3 5eed":             {Version: "v1.2.3", Revision: "5eed"},
 		"(devel) 5eed (modified)": {Version: "(devel)", Revision: "5eed", Modified: true},
 	} {
-		if got := info.String(); got != want {
-			t.Errorf("%q, want %q", got, want)
-		}
+		equal(t, info.String(), want)
 	}
 }

@@ -15,9 +15,7 @@ import (
 func terminal(t *testing.T) (program, screen *os.File) {
 	t.Helper()
 	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	t.Cleanup(func() { screen.Close() })
 	ioctl := func(request uintptr, value *int32) {
 		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
@@ -58,9 +56,7 @@ func TestTerminal(t *testing.T) {
 			t.Errorf("%q: status %d, %.300q", args[:2], status, shown)
 		}
 		_, piped, _ := program(nil, args...)
-		if shown != escapeControls([]byte(piped)) {
-			t.Errorf("%q: on a terminal %.200q, in a pipe %.200q", args[:2], shown, piped)
-		}
+		equal(t, shown, escapeControls([]byte(piped)), piped)
 		if args[1] != "stats" && !obeyed(piped) {
 			t.Errorf("%q: the text that was to be shown has nothing to escape", args[:2])
 		}

@@ -31,14 +31,9 @@ func hostileData(t *testing.T) (dir string) {
 		label, _ := json.Marshal(fmt.Sprintf("%s%d", hostileText, i%2))
 		fmt.Fprintf(&rows, `{"text":%s,"label":%s,"id":%s}`+"\n", text, label, text)
 	}
-	if err := os.WriteFile(from, []byte(rows.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.WriteFile(from, []byte(rows.String()), 0o666))
 	dir = filepath.Join(root, "set\x1b[31m")
-	status, _, errs := program(nil, "data", "convert", "--from", from, "--to", dir, "--text", "text", "--label", "label", "--id", "id", "--split", "0.6,0.2,0.2")
-	if status != 0 {
-		t.Fatal(errs)
-	}
+	_, errs := exits(t, exitOK, "", "data", "convert", "--from", from, "--to", dir, "--text", "text", "--label", "label", "--id", "id", "--split", "0.6,0.2,0.2")
 	if obeyed(errs) {
 		t.Errorf("converting: %q", errs)
 	}
@@ -65,28 +60,19 @@ func TestHostileNames(t *testing.T) {
 // again, and the command that repeats it names them.
 func TestOddPaths(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "da'ta\xff\x1b")
-	if err := os.Rename(generated(t), data); err != nil {
-		t.Fatal(err)
-	}
+	noError(t, os.Rename(generated(t), data))
 	start, out := filepath.Join(t.TempDir(), "start\xfe"), filepath.Join(t.TempDir(), "run\xe9\n")
 	smallRun(t, data, start, "--steps", "10")
 	smallRun(t, data, out, "--steps", "10", "--init-from", start)
-	status, shown, errs := program(nil, "train", "listops", "--out", out, "--resume", "--steps", "20", "--init-from", start)
-	if status != 0 {
-		t.Fatal(errs)
-	}
+	shown, _ := exits(t, exitOK, "", "train", "listops", "--out", out, "--resume", "--steps", "20", "--init-from", start)
 	command := regexp.MustCompile(`(?m)^repeat with: (.*)$`).FindStringSubmatch(shown)
 	if command == nil {
 		t.Fatal(shown)
 	}
 	args, err := exec.Command("bash", "-c", "sftseq() { printf '%s\\0' \"$@\"; }; "+command[1]).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	noError(t, err)
 	for _, want := range []string{"--data\x00" + data, "--init-from\x00" + start, "--out\x00" + out + "-again"} {
-		if !strings.Contains(string(args), want+"\x00") {
-			t.Errorf("%q is not in %q", want, args)
-		}
+		contains(t, string(args), want+"\x00")
 	}
 	model, err := os.ReadFile(filepath.Join(out, "config.json"))
 	if err != nil || strings.Contains(string(model), "\uFFFD") || strings.Contains(string(model), `\ufffd`) {

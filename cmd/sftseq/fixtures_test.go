@@ -1,0 +1,57 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// mustOpen is what open, such as seq.OpenDataset or sft.Load, makes of a path.
+func mustOpen[T any](t testing.TB, open func(path string) (T, error), path string) T {
+	t.Helper()
+	v, err := open(path)
+	noError(t, err)
+	return v
+}
+
+// examples are the rows of a split.
+func examples(t *testing.T, set *seq.Dataset, split string) (out []seq.Example) {
+	t.Helper()
+	f := mustOpen(t, set.Open, split)
+	defer f.Close()
+	for i := range f.Len() {
+		e, err := f.Example(i)
+		noError(t, err)
+		out = append(out, e)
+	}
+	return out
+}
+
+// writeSequences writes an Arrow file of sequences and returns its path.
+func writeSequences(t *testing.T, spec seq.Spec, rows ...seq.Example) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "sequences.arrow")
+	w, err := seq.Create(path, spec)
+	noError(t, err)
+	for _, e := range rows {
+		noError(t, w.Write(e))
+	}
+	noError(t, w.Close())
+	return path
+}
+
+// tableData writes a table and converts it to a data set, with flags of data convert.
+func tableData(t *testing.T, name, text string, flags ...string) (dir string) {
+	t.Helper()
+	dir = filepath.Join(t.TempDir(), "data")
+	from := writeText(t, filepath.Join(t.TempDir(), name), text)
+	done(t, "", append([]string{"data", "convert", "--from", from, "--to", dir}, flags...)...)
+	return dir
+}
+
+// runCustom trains on a data set with more flags, and returns all that is printed.
+func runCustom(t *testing.T, data, out string, flags ...string) string {
+	t.Helper()
+	return done(t, "", append([]string{"train", "custom", "--data", data, "--out", out}, flags...)...)
+}
