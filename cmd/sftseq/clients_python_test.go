@@ -11,7 +11,6 @@ import (
 // TestPythonClient runs the tests of clients/python, and its example as its comment says,
 // against the program.
 func TestPythonClient(t *testing.T) {
-	testenv.Long(t, "builds the program")
 	testenv.NeedPrograms(t, "python3")
 	path, model := built(t), goldenPath("post") // whose classes of the example's sequences differ
 	source, err := filepath.Abs("../../clients/python")

@@ -26,7 +26,6 @@ const examplesDir = "../../examples"
 // TestClients runs the clients of examples/ against the program, as their
 // comments say. What they print must be what predict says.
 func TestClients(t *testing.T) {
-	testenv.Long(t, "builds the program")
 	path := built(t)
 	model := goldenPath("post") // whose classes of the clients' sequences differ
 	// A client that the machine holds up between two changes must not be given the first.

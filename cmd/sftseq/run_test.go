@@ -61,10 +61,11 @@ var (
 	})
 )
 
-// built is the program as a file, for what needs a process. The race detector does not see
-// into one: there such a test would show what it shows without the detector.
+// built is the program as a file, for a test that needs a process. The race detector does not
+// watch it: such a test shows there what it shows without the detector.
 func built(t testing.TB) string {
 	t.Helper()
+	testenv.Long(t, "starts the program as a process")
 	testenv.NoRace(t, "runs the program as a process, which the race detector does not watch")
 	if out, err := build(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -83,7 +83,6 @@ func TestServeFlags(t *testing.T) {
 // is told to read the model again and then to stop; every accepted request is
 // answered (Show 6).
 func TestServeProcess(t *testing.T) {
-	testenv.Long(t, "builds the program")
 	path := built(t)
 	socket := filepath.Join(t.TempDir(), "s")
 	c := exec.Command(path, "serve", "--model", goldenPath("pre"), "--listen", "unix:"+socket, "--metrics", "127.0.0.1:0")
@@ -248,7 +247,6 @@ func (b *lockedBuffer) String() string {
 
 // TestServeClosedOutput: when nobody takes the answers, the program says so.
 func TestServeClosedOutput(t *testing.T) {
-	testenv.Long(t, "builds the program")
 	c := exec.Command(built(t), "serve", "--model", goldenPath("pre"), "--log", "error")
 	reader, writer, err := os.Pipe()
 	noError(t, err)
