@@ -1,0 +1,160 @@
+// Components reads the meshes of electronic components in Debian's kicad-packages3d and writes tables of point clouds, which sftseq
+// data convert reads: the class of each mesh, or the part that each point is on.
+package main
+
+import (
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"sync"
+)
+
+// options are the flags.
+type options struct {
+	from     string
+	parts    bool
+	seed     uint64
+	minFiles int
+}
+
+// row is a line of the output.
+type row struct {
+	ID     string      `json:"id"`
+	Class  string      `json:"class"`
+	Split  string      `json:"split"`
+	Points [][]float32 `json:"points"`
+	Tags   []any       `json:"tags,omitempty"` // CLASS/PART of each point, nil for one without a part
+}
+
+func main() {
+	var o options
+	flag.StringVar(&o.from, "from", "", "`FOLDER` with a folder of .wrl files for each class, usr/share/kicad/3dmodels of the package")
+	flag.BoolVar(&o.parts, "parts", false, "tag 256 points of each mesh with the names of their materials, in place of 512 points with more features")
+	flag.Uint64Var(&o.seed, "seed", 0, "seed of the points and the splits")
+	flag.IntVar(&o.minFiles, "min-files", 40, "leave out classes of fewer than `N` files, without -parts")
+	flag.Parse()
+	if err := convert(&o, os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "components:", err)
+		os.Exit(1)
+	}
+}
+
+// convert writes a row for each mesh. It reports meshes that cannot be used to log and leaves them out.
+func convert(o *options, out, log io.Writer) error {
+	files, err := find(o)
+	if err != nil {
+		return err
+	}
+	filesOfSeries := 8 // series of eighty connectors differ in their number of pins alone, and outweigh others
+	if o.parts {
+		filesOfSeries = 0
+	}
+	if files, err = split(files, o.seed, filesOfSeries); err != nil {
+		return err
+	}
+	lines := json.NewEncoder(out)
+	for len(files) > 0 {
+		now := files[:min(len(files), 2*runtime.GOMAXPROCS(0))]
+		files = files[len(now):]
+		rows, errs := make([]row, len(now)), make([]error, len(now))
+		var group sync.WaitGroup
+		for i, f := range now {
+			group.Go(func() { rows[i], errs[i] = read(f, o) })
+		}
+		group.Wait()
+		for i, f := range now {
+			if errs[i] != nil {
+				fmt.Fprintf(log, "%s: left out: %v\n", f.path, errs[i])
+			} else if err := lines.Encode(rows[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// find lists the meshes, sorted by class and name.
+func find(o *options) (files []*file, err error) {
+	names, err := fs.Glob(os.DirFS(o.from), "*/*.wrl")
+	if err != nil {
+		return nil, err
+	}
+	count := map[string]int{}
+	for _, name := range names {
+		class, _, _ := strings.Cut(name, "/")
+		files = append(files, &file{path: filepath.Join(o.from, name), id: strings.TrimSuffix(name, ".wrl"), class: class})
+		count[class]++
+	}
+	if !o.parts {
+		all := files
+		files = nil
+		for _, f := range all {
+			if count[f.class] >= o.minFiles {
+				files = append(files, f)
+			}
+		}
+	}
+	if len(files) == 0 {
+		return nil, fmt.Errorf("%s: expected folders with .wrl files (-min-files %d), found none", o.from, o.minFiles)
+	}
+	return files, nil
+}
+
+// read returns the row of a mesh.
+func read(f *file, o *options) (r row, err error) {
+	r = row{ID: f.id, Class: f.class, Split: f.split}
+	text, err := os.ReadFile(f.path)
+	if err != nil {
+		return r, err
+	}
+	s, err := readVRML(string(text))
+	switch {
+	case err != nil:
+		return r, err
+	case o.parts && !s.named:
+		return r, errors.New("no material has a name")
+	case !o.parts && s.colorless:
+		return r, errors.New("faces have colours beside those of materials")
+	}
+	n, name := 512, f.id+filepath.Ext(f.path)
+	if o.parts {
+		n = 256
+	}
+	points, err := s.sample(n, random(o.seed, name, 1))
+	if err != nil {
+		return r, err
+	}
+	var size, repeats, near []float32
+	radius := normalize(points)
+	if !o.parts {
+		period, strength, err := s.period(random(o.seed, name, 2))
+		if err != nil {
+			return r, err
+		}
+		size, repeats, near = []float32{float32(math.Log(radius))}, waves(period, strength), spacings(points)
+	}
+	for i, p := range points {
+		features := append(single(p.at), single(p.normal)...)
+		switch {
+		case !o.parts:
+			features = append(append(append(features, single(p.color)...), size...), repeats...)
+			features = append(features, alignment(p.normal), near[i])
+		case p.name == "":
+			r.Tags = append(r.Tags, nil)
+		default:
+			r.Tags = append(r.Tags, f.class+"/"+p.name)
+		}
+		r.Points = append(r.Points, features)
+	}
+	return r, nil
+}
+
+func single(v vec) []float32 { return []float32{float32(v[0]), float32(v[1]), float32(v[2])} }

@@ -1,0 +1,116 @@
+package main
+
+import (
+	"math"
+	"slices"
+)
+
+const (
+	periodPoints = 1 << 16 // drawn from the surface
+	profileBins  = 2048    // along the longest side
+	repetitions  = 4       // along the longest side, at least
+	// minCorrelation is the least part of the profile's square that its correlation with a shifted copy has. Shapes without
+	// repetition, such as boxes and balls, have up to a tenth.
+	minCorrelation = 0.12
+	nearBest       = 0.88 // of the best correlation: multiples of a period have about as much
+)
+
+// period returns the distance at which a surface repeats along its longest side, as pins do: the smallest at which the profile, the
+// number of points at each place less their local mean, correlates with itself, and at multiples, too. Strength is the mean of these
+// correlations as a part of the profile's square. Both are 0 if there is no such distance.
+func (s *surface) period(random func() float64) (period, strength float64, err error) {
+	points, err := s.sample(periodPoints, random)
+	if err != nil {
+		return 0, 0, err
+	}
+	low, high := points[0].at, points[0].at
+	for _, p := range points {
+		for a, x := range p.at {
+			low[a], high[a] = min(low[a], x), max(high[a], x)
+		}
+	}
+	axis, length := 0, 0.0
+	for a, side := range high.minus(low) {
+		if side > length {
+			axis, length = a, side
+		}
+	}
+	profile := make([]float64, profileBins)
+	for _, p := range points {
+		profile[min(int((p.at[axis]-low[axis])/length*profileBins), profileBins-1)]++
+	}
+	lag, strength := repeatingLag(profile)
+	return length * float64(lag) / profileBins, strength, nil
+}
+
+// repeatingLag returns by how many bins a profile repeats, and how strongly; 0 if it does not.
+func repeatingLag(profile []float64) (lag int, strength float64) {
+	smooth(profile, 1)
+	smooth(profile, 1) // counts scatter
+	mean := slices.Clone(profile)
+	smooth(mean, len(mean)/8)
+	for i := range profile {
+		profile[i] -= mean[i]
+	}
+	correlation := make([]float64, len(profile)*4/5)
+	for lag := range correlation {
+		for i, v := range profile[lag:] {
+			correlation[lag] += v * profile[i]
+		}
+		correlation[lag] *= float64(len(profile)) / float64(len(profile)-lag) // long lags have fewer terms
+	}
+	from := 1 // behind the peak at lag 0
+	for from < len(correlation) && correlation[from] > 0 {
+		from++
+	}
+	// The thickness of a wall is a peak as well, but its multiples are not. Every other multiple of half a period is.
+	least := minCorrelation * correlation[0]
+	scores := make([]float64, len(correlation)/(repetitions-1))
+	repeats := func(lag int) bool { return correlation[lag] >= max(least, scores[lag]/2) }
+	best := 0.0
+	for lag := from; lag < len(scores); lag++ {
+		n := 0
+		for k := 1; k <= repetitions && k*lag+k < len(correlation); k++ {
+			scores[lag] += slices.Max(correlation[k*lag-k+1 : k*lag+k]) // a lag is rounded
+			n++
+		}
+		scores[lag] /= float64(n)
+		if repeats(lag) {
+			best = max(best, scores[lag])
+		}
+	}
+	if best < least || best == 0 {
+		return 0, 0
+	}
+	for lag := from; lag+1 < len(scores); lag++ {
+		if s := scores[lag]; repeats(lag) && s >= nearBest*best && s >= scores[lag-1] && s >= scores[lag+1] {
+			return lag, min(s/correlation[0], 1)
+		}
+	}
+	return 0, 0
+}
+
+// smooth replaces each number by the mean of 2·reach+1 neighbours, of fewer at the ends.
+func smooth(x []float64, reach int) {
+	sums := make([]float64, len(x)+1)
+	for i, v := range x {
+		sums[i+1] = sums[i] + v
+	}
+	for i := range x {
+		from, to := max(0, i-reach), min(len(x), i+reach+1)
+		x[i] = (sums[to] - sums[from]) / float64(to-from)
+	}
+}
+
+// waves returns strength·cos and strength·sin of 2π·log₂(period)/w for w of 4, 2, 1 and half an octave (Tancik et al., NeurIPS 2020),
+// which are 0 without a period: a model could memorise rows by a length.
+func waves(period, strength float64) (out []float32) {
+	for _, octaves := range []float64{4, 2, 1, 0.5} {
+		sin, cos := 0.0, 0.0
+		if period > 0 {
+			sin, cos = math.Sincos(2 * math.Pi * math.Log2(period) / octaves)
+		}
+		out = append(out, float32(strength*cos), float32(strength*sin))
+	}
+	return out
+}

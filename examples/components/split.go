@@ -1,0 +1,165 @@
+package main
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"hash/fnv"
+	"maps"
+	"math"
+	"math/bits"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+)
+
+// file is a mesh. Its class is its folder.
+type file struct{ path, id, class, split string }
+
+// group is the files of a series, whose names differ in numbers alone, such as header_1x02 and header_1x12.
+type group struct {
+	name  string
+	draw  float64 // orders the groups
+	files []*file
+}
+
+var digits = regexp.MustCompile(`[0-9]+`)
+
+func (f *file) series() string { return f.class + ":" + digits.ReplaceAllString(f.id, "") }
+
+// random returns a generator of numbers from 0 to 1 that are a function of the seed, the name and the first counter: Philox4x32-10
+// (Salmon et al., SC 2011).
+func random(seed uint64, name string, counter uint32) func() float64 {
+	h := fnv.New64a()
+	h.Write([]byte(name)) // which never fails
+	hash := h.Sum64()
+	const purpose = 11 // the stream of synthetic data in sftseq, whose conversions drew the same points
+	return func() float64 {
+		c := [4]uint32{counter, purpose, uint32(hash), uint32(hash >> 32)}
+		k0, k1 := uint32(seed), uint32(seed>>32)
+		for range 10 {
+			high0, low0 := bits.Mul32(0xD2511F53, c[0])
+			high1, low1 := bits.Mul32(0xCD9E8D57, c[2])
+			c = [4]uint32{high1 ^ c[1] ^ k0, low1, high0 ^ c[3] ^ k1, low0}
+			k0, k1 = k0+0x9E3779B9, k1+0xBB67AE85
+		}
+		counter++
+		return (float64(c[0]>>9) + 0.5) / (1 << 23)
+	}
+}
+
+// split puts each series into one split, as a test of files that hardly differ from those of training says little, and returns the
+// files that are used: at most most of a series, which the seed draws, or all if most is 0. Series of a class with an identical file
+// are one series. Each of val and test gets series of a tenth of the class's files at most, and at least one series of three or more.
+func split(files []*file, seed uint64, most int) ([]*file, error) {
+	same, err := sameSeries(files)
+	if err != nil {
+		return nil, err
+	}
+	groups := map[string]*group{}
+	for _, f := range files {
+		name := same(f.series())
+		if groups[name] == nil {
+			groups[name] = &group{name: name, draw: random(seed, name, 0)()}
+		}
+		groups[name].files = append(groups[name].files, f)
+	}
+	classes := map[string][]*group{}
+	for _, g := range slices.SortedFunc(maps.Values(groups), func(a, b *group) int {
+		return cmp.Or(cmp.Compare(a.draw, b.draw), strings.Compare(a.name, b.name))
+	}) {
+		if most > 0 && len(g.files) > most {
+			draw := func(f *file) float64 { return random(seed, f.id+filepath.Ext(f.path), 0)() }
+			slices.SortFunc(g.files, func(a, b *file) int {
+				return cmp.Or(cmp.Compare(draw(a), draw(b)), strings.Compare(a.id, b.id))
+			})
+			g.files = g.files[:most]
+		}
+		class := g.files[0].class
+		classes[class] = append(classes[class], g)
+	}
+	for _, groups := range classes {
+		divide(groups)
+	}
+	return slices.DeleteFunc(files, func(f *file) bool { return f.split == "" }), nil
+}
+
+// sameSeries returns a function that gives series of a class with an identical file, such as a mesh that two makers sell, the name of
+// the first of them.
+func sameSeries(files []*file) (func(string) string, error) {
+	first := map[string]string{}
+	root := func(series string) string {
+		for first[series] != "" {
+			series = first[series]
+		}
+		return series
+	}
+	seen := map[string]string{} // series by class and contents
+	for _, f := range files {
+		data, err := os.ReadFile(f.path)
+		if err != nil {
+			return nil, err
+		}
+		sum := sha256.Sum256(data)
+		key := f.class + ":" + string(sum[:])
+		a, b := root(f.series()), root(cmp.Or(seen[key], f.series()))
+		if a != b {
+			first[max(a, b)] = min(a, b)
+		}
+		seen[key] = f.series()
+	}
+	return root, nil
+}
+
+// divide puts the groups of a class into splits. Test and val get one group each before either gets a second: the first that is small
+// enough or, of three or more, the first but the largest. At least one group stays in train.
+func divide(groups []*group) {
+	total := 0
+	for _, g := range groups {
+		total += len(g.files)
+	}
+	left := slices.Clone(groups)
+	room := map[string]int{} // files that a split still takes
+	take := func(at int, split string) {
+		for _, f := range left[at].files {
+			f.split = split
+		}
+		room[split] -= len(left[at].files)
+		left = slices.Delete(left, at, at+1)
+	}
+	fill := func(split string, most int) (taken int) {
+		for at := 0; at < len(left) && taken < most && len(left) > 1; {
+			if len(left[at].files) > room[split] {
+				at++
+				continue
+			}
+			take(at, split)
+			taken++
+		}
+		return taken
+	}
+	splits := []string{"test", "val"}
+	for _, split := range splits {
+		room[split] = int(math.Ceil(0.1 * float64(total)))
+		if fill(split, 1) == 0 && len(groups) >= 3 {
+			largest := 0
+			for i, g := range left {
+				if len(g.files) >= len(left[largest].files) {
+					largest = i
+				}
+			}
+			at := 0
+			if largest == 0 {
+				at = 1
+			}
+			take(at, split)
+		}
+	}
+	for _, split := range splits {
+		fill(split, len(groups))
+	}
+	for len(left) > 0 {
+		take(0, "train")
+	}
+}

@@ -1,0 +1,231 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// surface is a mesh of triangles.
+type surface struct {
+	points    []vec
+	triangles []triangle
+	named     bool // at least one material has a name
+	colorless bool // faces or corners have colours of their own, which are not read
+}
+
+type triangle struct {
+	corners [3]int
+	material
+}
+
+// material is what a surface looks like.
+type material struct {
+	color vec    // diffuseColor, 0 to 1
+	name  string // DEF name without the number at its end, such as PIN of PIN-01; "" if there is none
+}
+
+// readVRML reads the indexed face sets of VRML 2.0 (ISO/IEC 14772-1) in the form that exporters of KiCad's library write: shapes
+// without transforms, whose materials alone are used again. Other scenes are errors.
+func readVRML(text string) (*surface, error) {
+	if !strings.HasPrefix(text, "#VRML V2.0") {
+		return nil, errors.New("expected a file that begins with #VRML V2.0")
+	}
+	s, in := &surface{}, &scanner{text: text}
+	materials := map[string]material{}
+	var now shape
+	depth := 0
+	for word := in.next(); word != ""; word = in.next() {
+		name := ""
+		if word == "DEF" {
+			name, word = in.next(), in.next()
+		}
+		var err error
+		switch word {
+		case "{":
+			depth++
+		case "}":
+			depth--
+		case "Shape":
+			err = s.add(&now)
+			now = shape{material: material{color: vec{1, 1, 1}}}
+		case "Material":
+			now.material, err = in.material(name)
+			materials[name] = now.material
+			s.named = s.named || now.name != ""
+		case "USE":
+			name, defined := in.next(), false
+			if now.material, defined = materials[name]; !defined {
+				err = fmt.Errorf("USE %s: expected the name of a material", name)
+			}
+		case "IndexedFaceSet", "IndexedLineSet":
+			now.faces = word == "IndexedFaceSet"
+		case "point":
+			now.numbers, err = in.numbers()
+		case "coordIndex":
+			now.index, err = in.numbers()
+		case "Color":
+			s.colorless = s.colorless || now.faces
+		case "rotation", "scale", "translation":
+			err = in.identity(word)
+		case "Inline", "Box", "Cone", "Cylinder", "Sphere", "ElevationGrid", "Extrusion", "PROTO":
+			err = fmt.Errorf("%s: expected all surfaces as IndexedFaceSet", word)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	if depth != 0 {
+		return nil, errors.New("expected } for each {")
+	}
+	return s, s.add(&now)
+}
+
+// shape has the fields of a Shape until its faces are added.
+type shape struct {
+	material
+	faces   bool      // the geometry is an IndexedFaceSet
+	numbers []float64 // x, y and z of each point
+	index   []float64 // corners of faces, which -1 ends
+}
+
+// add appends the faces of a shape, cut into triangles.
+func (s *surface) add(now *shape) error {
+	if !now.faces {
+		return nil
+	}
+	if len(now.numbers)%3 != 0 {
+		return fmt.Errorf("%d coordinates of points, expected 3 for each", len(now.numbers))
+	}
+	first := len(s.points)
+	for v := range slices.Chunk(now.numbers, 3) {
+		s.points = append(s.points, vec(v))
+	}
+	var corners []int
+	for _, at := range append(now.index, -1) { // which the last face may leave out
+		i := first + int(at)
+		switch {
+		case at >= 0 && i < len(s.points):
+			corners = append(corners, i)
+			continue
+		case at != -1:
+			return fmt.Errorf("coordIndex %v, expected 0 to %d", at, len(s.points)-first-1)
+		case len(corners) == 1 || len(corners) == 2:
+			return fmt.Errorf("a face of %d corners, expected at least 3", len(corners))
+		}
+		for i := 2; i < len(corners); i++ {
+			s.triangles = append(s.triangles, triangle{[3]int{corners[0], corners[i-1], corners[i]}, now.material})
+		}
+		corners = corners[:0]
+	}
+	return nil
+}
+
+// scanner cuts a text into words.
+type scanner struct{ text string }
+
+const (
+	spaces   = " \t\r\n,"
+	brackets = "{}[]"
+)
+
+// next returns the next word: a bracket, a string with its quotes, or a run of other characters. It returns "" at the end.
+func (s *scanner) next() string {
+	for {
+		s.text = strings.TrimLeft(s.text, spaces)
+		if !strings.HasPrefix(s.text, "#") {
+			break
+		}
+		_, s.text, _ = strings.Cut(s.text, "\n")
+	}
+	end := len(s.text)
+	switch {
+	case end == 0:
+		return ""
+	case strings.Contains(brackets, s.text[:1]):
+		end = 1
+	case s.text[0] == '"':
+		if quote := strings.IndexByte(s.text[1:], '"'); quote >= 0 {
+			end = quote + 2
+		}
+	default:
+		if i := strings.IndexAny(s.text, spaces+brackets+`#"`); i >= 0 {
+			end = i
+		}
+	}
+	word := s.text[:end]
+	s.text = s.text[end:]
+	return word
+}
+
+// numbers reads a list in brackets, or the numbers up to the next other word.
+func (s *scanner) numbers() (out []float64, err error) {
+	before := s.text
+	word := s.next()
+	list := word == "["
+	if list {
+		word = s.next()
+	}
+	for {
+		if list && word == "]" {
+			return out, nil
+		}
+		v, err := strconv.ParseFloat(word, 64)
+		if err != nil {
+			if s.text = before; !list && len(out) > 0 {
+				return out, nil
+			}
+			return nil, fmt.Errorf("expected a number, found %.20q", word)
+		}
+		out = append(out, v)
+		before = s.text
+		word = s.next()
+	}
+}
+
+// material reads the fields of a Material.
+func (s *scanner) material(name string) (m material, err error) {
+	m.name = strings.ReplaceAll(name, "/", "-") // a slash divides category and part
+	if short := strings.TrimRight(m.name, "0123456789"); strings.HasSuffix(short, "-") && len(short) > 1 {
+		m.name = short[:len(short)-1]
+	}
+	m.color = vec{0.8, 0.8, 0.8} // the standard's default
+	if open := s.next(); open != "{" {
+		return m, fmt.Errorf("Material: expected {, found %.20q", open)
+	}
+	for word := s.next(); word != "}"; word = s.next() {
+		if word == "" {
+			return m, errors.New("Material: expected }, found the end")
+		}
+		if word != "diffuseColor" {
+			continue
+		}
+		color, err := s.numbers()
+		if err != nil || len(color) != 3 {
+			return m, fmt.Errorf("diffuseColor: %d numbers, expected 3", len(color))
+		}
+		for i, v := range color {
+			m.color[i] = max(0, min(1, v))
+		}
+	}
+	return m, nil
+}
+
+// identity reads a field of a Transform, and reports one that moves points.
+func (s *scanner) identity(field string) error {
+	values, err := s.numbers()
+	if err != nil {
+		return fmt.Errorf("%s: %w", field, err)
+	}
+	if field == "rotation" {
+		values = values[len(values)-1:] // the angle
+	}
+	for _, v := range values {
+		if v != 0 && field != "scale" || v != 1 && field == "scale" {
+			return fmt.Errorf("%s: expected no transform", field)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,3 @@
+module example.com/molecules
+
+go 1.26.8

@@ -1,0 +1,103 @@
+// Molecules reads molecules in SMILES and writes them as graphs, which sftseq data convert graph, predict and
+// embed read. Atoms are nodes, bonds are edges in both directions.
+package main
+
+import (
+	"encoding/csv"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+// elements have a feature each. Other elements share one.
+var elements = []string{"C", "N", "O", "S", "P", "F", "Cl", "Br", "I", "B", "Si", "Se"}
+
+// row is a line of the output.
+type row struct {
+	ID       string      `json:"id"`
+	Features [][]int     `json:"features"` // an indicator for each of elements and for others, degree, charge, hydrogens, aromatic, ring, stereo
+	Edges    [][]int     `json:"edges"`    // source, target, an indicator for each order, ring
+	TPSA     json.Number `json:"tpsa,omitempty"`
+}
+
+func main() {
+	if len(os.Args) != 2 {
+		fmt.Fprintln(os.Stderr, "usage: molecules FILE.csv > graphs.jsonl")
+		os.Exit(2)
+	}
+	if err := convert(os.Args[1], os.Stdout, os.Stderr); err != nil {
+		fmt.Fprintln(os.Stderr, "molecules:", err)
+		os.Exit(1)
+	}
+}
+
+// convert writes the molecules of a file without a header: SMILES, and their polar surface area if it is known. It reports
+// molecules that it cannot read to log and leaves them out.
+func convert(path string, out, log io.Writer) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	lines := csv.NewReader(file)
+	lines.Comment, lines.FieldsPerRecord = '#', -1
+	write := json.NewEncoder(out)
+	for {
+		fields, err := lines.Read()
+		if errors.Is(err, io.EOF) {
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("%s: %w", path, err)
+		}
+		line, _ := lines.FieldPos(0)
+		m, err := parse(fields[0])
+		if err != nil {
+			fmt.Fprintf(log, "%s:%d: left out: %v\n", path, line, err)
+			continue
+		}
+		r := m.graph()
+		r.ID = fmt.Sprintf("%s:%d", filepath.Base(path), line)
+		if len(fields) > 1 {
+			r.TPSA = json.Number(fields[1])
+		}
+		if err := write.Encode(r); err != nil {
+			return fmt.Errorf("%s:%d: %w", path, line, err)
+		}
+	}
+}
+
+// graph returns the features of atoms and bonds.
+func (m *molecule) graph() (r row) {
+	degree := len(elements) + 1
+	for _, a := range m.atoms {
+		features := make([]int, degree+6)
+		kind := slices.Index(elements, a.element)
+		if kind < 0 {
+			kind = len(elements)
+		}
+		features[kind] = 1
+		copy(features[degree:], []int{0, a.charge, a.hydrogens, indicator(a.aromatic), indicator(a.ring), indicator(a.stereo)})
+		r.Features = append(r.Features, features)
+	}
+	r.Edges = [][]int{} // an atom alone has no bonds
+	for _, b := range m.bonds {
+		r.Features[b.a][degree]++
+		r.Features[b.b][degree]++
+		features := make([]int, aromatic+1)
+		features[b.order-1], features[aromatic] = 1, indicator(b.ring)
+		r.Edges = append(r.Edges, append([]int{b.a, b.b}, features...), append([]int{b.b, b.a}, features...))
+	}
+	return r
+}
+
+func indicator(holds bool) int {
+	if holds {
+		return 1
+	}
+	return 0
+}

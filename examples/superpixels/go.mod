@@ -1,0 +1,3 @@
+module example.com/superpixels
+
+go 1.26.8

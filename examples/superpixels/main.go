@@ -1,0 +1,160 @@
+// Superpixels reads the images of CIFAR-10, cuts each into superpixels and writes these as graphs, which sftseq data convert graph
+// reads. Superpixels are nodes, and those with a common border have edges in both directions.
+package main
+
+import (
+	"bufio"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+)
+
+var classes = []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
+
+const (
+	width  = 32 // of an image, which is square
+	record = 1 + 3*width*width
+)
+
+// row is a line of the output.
+type row struct {
+	ID       string      `json:"id"`
+	Split    string      `json:"split"`
+	Label    string      `json:"label"`
+	Features [][]float32 `json:"features"` // mean, deviation, minimum and maximum of the light, x and y of the middle, area
+	Edges    [][]float32 `json:"edges"`    // source, target, distance of the middles, length of the border
+}
+
+func main() {
+	from := flag.String("from", "cifar-10-batches-bin", "`FOLDER` of data_batch_1.bin to data_batch_5.bin and test_batch.bin")
+	pieces := flag.Int("pieces", 40, "cut an image into about `N`")
+	rows := flag.Int("rows", 10000, "the first `N` images of each split")
+	flag.Parse()
+	if err := convert(*from, *pieces, *rows, os.Stdout); err != nil {
+		fmt.Fprintln(os.Stderr, "superpixels:", err)
+		os.Exit(1)
+	}
+}
+
+// convert writes rows of each split. The last tenth of the training images is for validation.
+func convert(from string, pieces, rows int, to io.Writer) error {
+	out := bufio.NewWriter(to)
+	lines := json.NewEncoder(out)
+	var train, test []string
+	for i := range 5 {
+		train = append(train, fmt.Sprintf("data_batch_%d.bin", i+1))
+	}
+	images, err := read(from, train)
+	if err != nil {
+		return err
+	}
+	tests, err := read(from, append(test, "test_batch.bin"))
+	if err != nil {
+		return err
+	}
+	first := len(images) - len(images)/10
+	for _, split := range []struct {
+		name   string
+		images []image
+	}{{"train", images[:first]}, {"val", images[first:]}, {"test", tests}} {
+		for _, m := range split.images[:min(rows, len(split.images))] {
+			r := graph(slice(m.pixels, width, pieces), m.pixels)
+			r.ID, r.Split, r.Label = m.id, split.name, m.label
+			if err := lines.Encode(r); err != nil {
+				return err
+			}
+		}
+	}
+	return out.Flush()
+}
+
+// image has gray pixels, row by row.
+type image struct {
+	id, label string
+	pixels    []byte
+}
+
+// read returns the images of files: a label and the red, the green and the blue bytes of each.
+func read(from string, names []string) (out []image, err error) {
+	for _, name := range names {
+		data, err := os.ReadFile(filepath.Join(from, name))
+		if err == nil && (len(data) == 0 || len(data)%record != 0) {
+			err = fmt.Errorf("%s: %d bytes, expected records of %d", name, len(data), record)
+		}
+		if err != nil {
+			return nil, err
+		}
+		i := 0
+		for r := range slices.Chunk(data, record) {
+			if int(r[0]) >= len(classes) {
+				return nil, errors.New(name + ": a label beyond 9")
+			}
+			m := image{fmt.Sprintf("%s:%d", name, i), classes[r[0]], make([]byte, width*width)}
+			for p := range m.pixels {
+				m.pixels[p] = gray(r[1+p], r[1+width*width+p], r[1+2*width*width+p])
+			}
+			out = append(out, m)
+			i++
+		}
+	}
+	return out, nil
+}
+
+// gray returns the gray of a pixel as TensorFlow and the Long Range Arena compute it, in float32.
+func gray(r, g, b byte) byte {
+	const scale = float32(1) / 255
+	v := float32(float32(0.2989)*(float32(r)*scale)) + float32(float32(0.5870)*(float32(g)*scale)) + float32(float32(0.1140)*(float32(b)*scale))
+	return byte(float32(v * 255.5))
+}
+
+// graph returns the features of superpixels and of their borders. Light is from 0 to 1, places are from 0 to 1, the area of a usual piece
+// is 1, and distances and borders are divided by the side of a usual piece.
+func graph(c *cut, pixels []byte) (out row) {
+	type sums struct{ n, light, squares, x, y, least, most float64 }
+	const white = 255
+	all := make([]sums, c.pieces)
+	for k := range all {
+		all[k].least = white
+	}
+	lengths := map[[2]int]int{} // of borders
+	for i, k := range c.piece {
+		s, v := &all[k], float64(pixels[i])
+		s.n++
+		s.light += v
+		s.x += float64(i % c.width)
+		s.y += float64(i / c.width)
+		s.least, s.most = min(s.least, v), max(s.most, v)
+		for _, j := range c.neighbours(i) {
+			if other := c.piece[j]; other != k {
+				lengths[[2]int{k, other}]++
+			}
+		}
+	}
+	for i, k := range c.piece {
+		s := &all[k]
+		d := float64(pixels[i]) - s.light/s.n
+		s.squares += float64(d * d)
+	}
+	middles := make([][2]float64, c.pieces)
+	for k, s := range all {
+		x, y := s.x/s.n, s.y/s.n
+		middles[k] = [2]float64{x, y}
+		out.Features = append(out.Features, []float32{float32(s.light / s.n / white), float32(math.Sqrt(s.squares/s.n) / white), float32(s.least / white), float32(s.most / white),
+			float32((x + 0.5) / float64(c.width)), float32((y + 0.5) / float64(c.height)), float32(s.n / float64(c.step*c.step))})
+	}
+	out.Edges = [][]float32{} // a single piece has no border
+	for pair, n := range lengths {
+		a, b := middles[pair[0]], middles[pair[1]]
+		distance := math.Hypot(a[0]-b[0], a[1]-b[1])
+		out.Edges = append(out.Edges, []float32{float32(pair[0]), float32(pair[1]), float32(distance / c.step), float32(float64(n) / c.step)})
+	}
+	slices.SortFunc(out.Edges, func(a, b []float32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	return out
+}

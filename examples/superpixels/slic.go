@@ -1,0 +1,147 @@
+package main
+
+import "math"
+
+// cut is an image in superpixels: connected pieces of about one size whose pixels are alike.
+type cut struct {
+	width, height int
+	piece         []int // of each pixel, row by row
+	pieces        int
+	step          float64 // between the centres at first
+}
+
+// centre is the mean of the pixels of a piece.
+type centre struct{ light, x, y float64 }
+
+// compactness weighs distance against light: the light, from 0 to 100, that the distance of two centres is worth.
+const compactness = 10
+
+// slice cuts an image into about so many pieces by SLIC (Achanta, Shaji, Smith, Lucchi, Fua and Süsstrunk, "SLIC Superpixels Compared to
+// State-of-the-Art Superpixel Methods", IEEE Transactions on Pattern Analysis and Machine Intelligence 34, 2012). Of equally near centres
+// the first one counts.
+func slice(pixels []byte, width, pieces int) *cut {
+	c := &cut{width: width, height: len(pixels) / width, piece: make([]int, len(pixels))}
+	c.step = math.Sqrt(float64(len(pixels)) / float64(pieces))
+	light := make([]float64, len(pixels))
+	for i, p := range pixels {
+		light[i] = float64(p) * (100. / 255)
+	}
+	centres := c.grid(light)
+	weight := (compactness / c.step) * (compactness / c.step)
+	nearest := make([]float64, len(pixels))
+	for range 10 { // as in the paper
+		for i := range nearest {
+			nearest[i] = math.Inf(1)
+		}
+		for k, at := range centres {
+			for y := max(0, int(at.y-c.step)); y <= min(c.height-1, int(at.y+c.step)); y++ {
+				for x := max(0, int(at.x-c.step)); x <= min(width-1, int(at.x+c.step)); x++ {
+					i := y*width + x
+					dl, dx, dy := light[i]-at.light, float64(x)-at.x, float64(y)-at.y
+					if d := float64(dl*dl) + weight*(float64(dx*dx)+float64(dy*dy)); d < nearest[i] {
+						nearest[i], c.piece[i] = d, k
+					}
+				}
+			}
+		}
+		c.move(centres, light)
+	}
+	c.connect()
+	return c
+}
+
+// grid places centres at equal distances, each at the one of 9 pixels where light changes least, so that none is on an edge.
+func (c *cut) grid(light []float64) (out []centre) {
+	columns := max(1, int(math.Round(float64(c.width)/c.step)))
+	rows := max(1, int(math.Round(float64(c.height)/c.step)))
+	at := func(x, y int) float64 {
+		return light[min(max(y, 0), c.height-1)*c.width+min(max(x, 0), c.width-1)]
+	}
+	for row := range rows {
+		for column := range columns {
+			x, y := (2*column+1)*c.width/(2*columns), (2*row+1)*c.height/(2*rows)
+			best, least := centre{}, math.Inf(1)
+			for j := max(0, y-1); j <= min(c.height-1, y+1); j++ {
+				for i := max(0, x-1); i <= min(c.width-1, x+1); i++ {
+					dx, dy := at(i+1, j)-at(i-1, j), at(i, j+1)-at(i, j-1)
+					if g := float64(dx*dx) + float64(dy*dy); g < least {
+						best, least = centre{at(i, j), float64(i), float64(j)}, g
+					}
+				}
+			}
+			out = append(out, best)
+		}
+	}
+	return out
+}
+
+// move makes centres the means of their pixels. One without pixels stays.
+func (c *cut) move(centres []centre, light []float64) {
+	sums, count := make([]centre, len(centres)), make([]float64, len(centres))
+	for i, k := range c.piece {
+		sums[k].light += light[i]
+		sums[k].x += float64(i % c.width)
+		sums[k].y += float64(i / c.width)
+		count[k]++
+	}
+	for k, n := range count {
+		if n > 0 {
+			centres[k] = centre{sums[k].light / n, sums[k].x / n, sums[k].y / n}
+		}
+	}
+}
+
+// connect makes each connected part a piece. A part of less than a quarter of the usual size joins the piece to the left of its first
+// pixel, or above it. The very first part is always a piece.
+func (c *cut) connect() {
+	old := c.piece
+	c.piece = make([]int, len(old))
+	for i := range c.piece {
+		c.piece[i] = -1
+	}
+	for first := range old {
+		if c.piece[first] >= 0 {
+			continue
+		}
+		before := -1
+		if first%c.width > 0 {
+			before = c.piece[first-1]
+		} else if first > 0 {
+			before = c.piece[first-c.width]
+		}
+		c.piece[first] = c.pieces
+		part := []int{first}
+		for n := 0; n < len(part); n++ {
+			for _, j := range c.neighbours(part[n]) {
+				if c.piece[j] < 0 && old[j] == old[first] {
+					c.piece[j] = c.pieces
+					part = append(part, j)
+				}
+			}
+		}
+		if before < 0 || float64(len(part)) >= c.step*c.step/4 {
+			c.pieces++
+			continue
+		}
+		for _, i := range part {
+			c.piece[i] = before
+		}
+	}
+}
+
+// neighbours returns the pixels to the left and right, above and below of one.
+func (c *cut) neighbours(i int) (out []int) {
+	if i%c.width > 0 {
+		out = append(out, i-1)
+	}
+	if i%c.width < c.width-1 {
+		out = append(out, i+1)
+	}
+	if i >= c.width {
+		out = append(out, i-c.width)
+	}
+	if i+c.width < len(c.piece) {
+		out = append(out, i+c.width)
+	}
+	return out
+}
