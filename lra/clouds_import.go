@@ -31,15 +31,6 @@ func convertShapeNetPart(ctx context.Context, spec seq.Spec, from, dir string, o
 
 // convertClouds reads a directory of shapes, with files that say classes and splits.
 func convertClouds(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions, lists []string, o cloud.Options) (*seq.Dataset, error) {
-	files, err := findClouds(from, options, lists)
-	if err != nil {
-		return nil, err
-	}
-	return writeClouds(ctx, files, spec, dir, options, o)
-}
-
-// findClouds lists the files of a directory of shapes, in which some others have to be.
-func findClouds(from string, options ConvertOptions, lists []string) (*cloud.Files, error) {
 	if options.Split != "" {
 		return nil, errSplitOfDirectory(from, options.Split)
 	}
@@ -57,11 +48,10 @@ func findClouds(from string, options ConvertOptions, lists []string) (*cloud.Fil
 			return nil, fmt.Errorf("%s: expected a file %s, found a directory", from, name)
 		}
 	}
-	return cloud.Find(from)
-}
-
-// writeClouds makes a data set of them.
-func writeClouds(ctx context.Context, files *cloud.Files, spec seq.Spec, dir string, options ConvertOptions, o cloud.Options) (*seq.Dataset, error) {
+	files, err := cloud.Find(from)
+	if err != nil {
+		return nil, err
+	}
 	o.Points, o.Seed, o.Spec, o.Replace = options.Points, options.Seed, &spec, options.Replace
 	o.Begin, o.Progress = options.Begin, options.Progress
 	d, left, err := cloud.Convert(ctx, files, dir, o)

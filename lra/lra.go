@@ -1,5 +1,5 @@
 // Package lra knows the tasks of the Long Range Arena, the paper's tasks of point clouds
-// and graphs, and tasks of data that stand in for these: what their sequences are, how to
+// and graphs, and generated tasks that stand in for these: what their sequences are, how to
 // generate them or to import their files, and what their labels mean. Each task is a
 // [Task] value in a file of its own.
 package lra
@@ -52,18 +52,11 @@ type Importer struct {
 	convert func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)
 }
 
-// Converts reports whether [Task.Convert] reads the files. What others are made of needs readers that who
-// imports this package does not get, such as those of tables: the program has a command for each.
-func (i *Importer) Converts() bool { return i.convert != nil }
-
 // Convert writes a data set into the directory dir from the task's official
 // files: a directory of them, or a single one for one split.
 func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	if t.Import == nil {
 		return nil, fmt.Errorf("task %s: it has no files to import", t.Name)
-	}
-	if !t.Import.Converts() {
-		return nil, fmt.Errorf("task %s: its data are made by a command of their own, such as %s", t.Name, t.Import.Example)
 	}
 	spec, err := t.Spec()
 	if err != nil {
@@ -111,8 +104,8 @@ func (t *Task) Spec() (seq.Spec, error) {
 }
 
 // tasks is the list of them all.
-var tasks = []*Task{ComponentParts, Components, Image, ListOps, ModelNet40, Molecules, PascalVOC, Pathfinder, PeptidesFunc,
-	PeptidesStruct, Retrieval, ShapeNetPart, ShapeParts, Shapes, Superpixels, Text}
+var tasks = []*Task{Image, ListOps, ModelNet40, PascalVOC, Pathfinder, PeptidesFunc,
+	PeptidesStruct, Retrieval, ShapeNetPart, ShapeParts, Shapes, Text}
 
 // Tasks returns the known tasks in the alphabetical order of their names.
 func Tasks() []*Task {

@@ -12,7 +12,7 @@ import (
 // TestTasks: tasks have a name each, by which they are found, and data can be had for all.
 func TestTasks(t *testing.T) {
 	names := Names()
-	for _, name := range []string{"component-parts", "components", "image", "listops", "molecules", "pathfinder", "retrieval", "shape-parts", "shapes", "superpixels", "text"} {
+	for _, name := range []string{"image", "listops", "pathfinder", "retrieval", "shape-parts", "shapes", "text"} {
 		if !slices.Contains(names, name) {
 			t.Errorf("no task %s among %v", name, names)
 		}
@@ -26,9 +26,6 @@ func TestTasks(t *testing.T) {
 		}
 		if task.Import == nil && task.Generator == nil {
 			t.Errorf("%s: its data can be neither imported nor generated", task.Name)
-		}
-		if task.Import != nil && !task.Import.Converts() {
-			must.Fail(t, "sftseq data convert "+task.Name+" ", task.Name)(task.Convert(t.Context(), "", t.TempDir(), ConvertOptions{}))
 		}
 		must.Fail(t, "cannot be generated", task.Name, "without a generator")((&Task{Name: task.Name}).Generate(context.Background(), t.TempDir(), GenerateOptions{}))
 		must.Fail(t, "no files to import", task.Name, "without an importer")((&Task{Name: task.Name}).Convert(context.Background(), "", t.TempDir(), ConvertOptions{}))

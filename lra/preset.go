@@ -16,8 +16,6 @@ type Preset struct {
 	// tokenizer.
 	Config   sft.Config
 	Settings sft.Settings
-	// Seeds are those of the runs whose models answer together, separated by commas; "" is one run.
-	Seeds string
 	// Data generates the data set; its DataName changes with its contents.
 	Data     GenerateOptions
 	DataName string

@@ -42,7 +42,7 @@ func TestSetSchedule(t *testing.T) {
 }
 
 // unpublishedTasks have data that stand in for others, and no published configuration: their last preset.
-var unpublishedTasks = map[string]string{"shapes": "quick", "shape-parts": "quick", "components": "hour", "component-parts": "hour", "molecules": "hour", "superpixels": "hour"}
+var unpublishedTasks = map[string]string{"shapes": "quick", "shape-parts": "quick"}
 
 // TestPresets: every preset is a model that can be made for its task and a run that can be
 // trained, whose stages end before it does, and no two data sets have one name.

@@ -20,7 +20,7 @@ func TestPretrainPresets(t *testing.T) {
 		{"text", seq.Classification, 25000, 1300, []string{"quick", "hour", "paper"}, 7},
 		{"reviews", seq.Classification, 25000, 1300, []string{"quick"}, 6},
 		{"retrieval", seq.Retrieval, 10000, 2000, []string{"quick", "paper"}, 10},
-		{"molecules", seq.Classification, 25000, 1300, []string{"quick"}, 6}, // texts, called as a task of graphs is
+		{"peptides-func", seq.Classification, 25000, 1300, []string{"quick"}, 6}, // texts, called as a task of graphs is
 		{"few", seq.Classification, 5, 10, []string{"quick"}, mostEpochs},
 	} {
 		m := &seq.Manifest{Name: c.name, Task: c.task, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257, Splits: map[string]seq.SplitInfo{

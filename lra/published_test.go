@@ -12,14 +12,14 @@ import (
 )
 
 // TestPublishedKinds: the tasks of clouds and graphs have as many labels and features as the published
-// ones, and those that stand in for them as the measured ones.
+// ones, and those that are generated as the measured ones.
 func TestPublishedKinds(t *testing.T) {
 	for _, c := range []struct {
 		task                                    *Task
 		labels, numbers, features, edgeFeatures int
 	}{
 		{ModelNet40, 40, 0, 6, 0}, {ShapeNetPart, 50, 0, 6, 0}, {PeptidesFunc, 10, 0, 174, 13}, {PeptidesStruct, 0, 11, 174, 13}, {PascalVOC, 21, 0, 14, 2},
-		{Shapes, 9, 0, 6, 0}, {ShapeParts, 15, 0, 6, 0}, {Components, 41, 0, 20, 0}, {ComponentParts, 350, 0, 6, 0}, {Molecules, 0, 1, 19, 6}, {Superpixels, 10, 0, 7, 2},
+		{Shapes, 9, 0, 6, 0}, {ShapeParts, 15, 0, 6, 0},
 	} {
 		spec := must.Get(c.task.Spec())(t)
 		if len(spec.LabelNames) != c.labels || len(spec.NumberNames) != c.numbers || len(spec.FeatureNames) != c.features || len(spec.EdgeFeatureNames) != c.edgeFeatures || spec.Edged() != (c.edgeFeatures > 0) {
@@ -90,8 +90,7 @@ func TestTakes(t *testing.T) {
 		{PeptidesFunc, spec(PeptidesFunc, func(*seq.Spec) {}), true},
 		{PeptidesFunc, spec(PeptidesFunc, walk(24)), true},
 		{ModelNet40, spec(ModelNet40, walk(24)), false},
-		{Superpixels, spec(Superpixels, walk(8)), true},
-		{Molecules, spec(Molecules, walk(8)), false},
+		{PascalVOC, spec(PascalVOC, walk(8)), true},
 		{Shapes, spec(ShapeParts, func(*seq.Spec) {}), false},
 		{PeptidesFunc, spec(PeptidesFunc, func(s *seq.Spec) { s.FeatureNames = append(slices.Clip(s.FeatureNames), "x") }), false},
 		{PeptidesFunc, spec(PeptidesFunc, func(s *seq.Spec) { s.FeatureNames = s.FeatureNames[:9] }), false},

@@ -17,9 +17,6 @@ func TestChosenPresets(t *testing.T) {
 	points := func(rows, points int64) seq.SplitInfo {
 		return seq.SplitInfo{Rows: rows, Lengths: seq.Quantiles{Min: points, P25: points, P50: points, P75: points, P95: points, Max: points, Mean: float64(points)}}
 	}
-	components := "--layers 1 --heads 16 --epochs 18 --point-scale 0.8:1.25 --point-shift 0.02 --weight-decay 0.1 --drop-token 0.3 --attention-dropout 0.2 --embedding-dropout 0.2 --feed-forward-dropout 0.3"
-	molecules := seq.SplitInfo{Rows: 4051, Lengths: seq.Quantiles{Min: 2, P25: 11, P50: 15, P75: 20, P95: 31, Max: 122, Mean: 16.571957541347814}}
-	superpixels := seq.SplitInfo{Rows: 10000, Lengths: seq.Quantiles{Min: 28, P25: 36, P50: 37, P75: 38, P95: 41, Max: 53, Mean: 37.1283}}
 	measured := map[string]bool{}
 	for _, c := range []struct {
 		task, preset string
@@ -28,14 +25,6 @@ func TestChosenPresets(t *testing.T) {
 	}{
 		{"shapes", "quick", points(2000, 256), "--epochs 12 --point-rotation any"},
 		{"shape-parts", "quick", points(2000, 256), "--epochs 12 --point-rotation any"},
-		{"components", "quick", points(1886, 512), components},
-		{"components", "hour", points(1886, 512), "--hidden 128 --intermediate 256 " + components},
-		{"component-parts", "quick", points(4524, 256), "--epochs 2"},
-		{"component-parts", "hour", points(4524, 256), "--epochs 12"},
-		{"molecules", "quick", molecules, "--epochs 30 --select mae"},
-		{"molecules", "hour", molecules, "--epochs 100 --select mae"},
-		{"superpixels", "quick", superpixels, "--epochs 5"},
-		{"superpixels", "hour", superpixels, ""},
 	} {
 		task, err := lra.Lookup(c.task)
 		noError(t, err)

@@ -5,12 +5,11 @@ import (
 	"path/filepath"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // clientModels is a folder of the golden models, and of two that tag: parts, the points of the golden
-// clouds, and atoms, those of molecules. Their weights are drawn, as nobody looks at which tags they give.
+// clouds, and nodes, those of the golden graphs. Their weights are drawn, as nobody looks at which tags they give.
 func clientModels(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -21,12 +20,12 @@ func clientModels(t *testing.T) string {
 	for _, m := range models {
 		noError(t, os.Symlink(filepath.Join(golden, m.Name()), filepath.Join(dir, m.Name())))
 	}
-	for name, of := range map[string]string{"parts": "clouds", "atoms": "graphs"} {
+	for name, of := range map[string]string{"parts": "clouds", "nodes": "graphs"} {
 		m := mustOpen(t, sft.Load, goldenPath(of))
 		c := *m.Config
 		c.Task, c.LabelNames, c.NumLabels = sft.Tagging, []string{"mug/body", "mug/handle"}, 2
 		if of == "graphs" {
-			c.FeatureNames, c.EdgeFeatureNames, c.LabelNames = molecule.AtomFeatureNames, molecule.BondFeatureNames, []string{"acid", "other"}
+			c.LabelNames = []string{"acid", "other"}
 		}
 		noError(t, os.Mkdir(filepath.Join(dir, name), 0o777))
 		noError(t, sft.NewModel(&c, 1).Save(filepath.Join(dir, name)))

@@ -1,13 +1,10 @@
 package main
 
 import (
-	"encoding/json"
 	"errors"
 	"fmt"
-	"math"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -163,6 +160,15 @@ func parquetCopy(t *testing.T, from, to string) {
 	}
 }
 
+// rowsOfSplits are the rows of a data set's splits, as data head prints them.
+func rowsOfSplits(t *testing.T, data string) (rows string) {
+	t.Helper()
+	for _, split := range []string{"train", "val", "test"} {
+		rows += split + "\n" + succeed(t, "", "data", "head", filepath.Join(data, split+".arrow"), "--rows", "100")
+	}
+	return rows
+}
+
 // TestConvertCloud: a folder with a bad file is converted without it, its training has a part for
 // validation, flags without an effect are errors, and reading it as text is warned of.
 func TestConvertCloud(t *testing.T) {
@@ -215,60 +221,19 @@ func TestConvertCloud(t *testing.T) {
 	}
 }
 
-// TestConvertSeries: files whose names differ in numbers alone are in one split, and classes of few
-// files are left out by name.
-func TestConvertSeries(t *testing.T) {
+// TestFewFiles: classes of few files are left out by name.
+func TestFewFiles(t *testing.T) {
 	from, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
-	for i := range 40 {
-		path := filepath.Join(from, fmt.Sprintf("pins/header%c_1x%02d.wrl", 'a'+i/4, i))
-		if i > 36 {
-			path = filepath.Join(from, fmt.Sprintf("rare/%d.wrl", i))
-		}
-		if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-			t.Fatal(err)
-		}
-		text := "#VRML V2.0 utf8\nShape { geometry IndexedFaceSet { coord Coordinate { point [0 0 0, 1 0 0, 0 2 3] } coordIndex [0 1 2] } }\n"
-		if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	convert := []string{"data", "convert", "cloud", "--from", from, "--points", "4", "--no-baselines"}
-	status, out, errs := program(nil, append(convert, "--to", data, "--by-series", "--min-files", "4", "--val-part", "0.2", "--test-part", "0.2")...)
+	writeClouds(t, filepath.Join(from, "pins"), "header", 40)
+	writeClouds(t, filepath.Join(from, "rare"), "rare", 3)
+	convert := []string{"data", "convert", "cloud", "--from", from, "--to", data, "--points", "4", "--no-baselines", "--min-files"}
+	status, out, errs := program(nil, append(convert, "4")...)
 	if status != 0 || !strings.Contains(errs, "left out, of fewer than 4 files: rare") || !strings.HasSuffix(out, "labels: pins\n") {
 		t.Fatalf("status %d, %s, %s", status, out, errs)
 	}
-	of := map[string]string{}
-	for _, split := range []string{"train", "val", "test"} {
-		_, rows, _ := program(nil, "data", "head", "--rows", "40", filepath.Join(data, split+".arrow"))
-		for _, id := range regexp.MustCompile(`"id":"pins/(header.)`).FindAllStringSubmatch(rows, -1) {
-			if other := of[id[1]]; other != "" && other != split {
-				t.Errorf("%s is in %s and %s", id[1], other, split)
-			}
-			of[id[1]] = split
-		}
-	}
-	if len(of) != 10 {
-		t.Errorf("%v", of)
-	}
-	sized := data + "-sized"
-	if status, _, errs := program(nil, append(convert, "--to", sized, "--size")...); status != 0 {
-		t.Fatal(errs)
-	}
-	_, rows, _ := program(nil, "data", "head", "--rows", "1", filepath.Join(sized, "train.arrow"))
-	var row struct{ Features [][]float64 }
-	if err := json.Unmarshal([]byte(rows), &row); err != nil || len(row.Features) != 4 || len(row.Features[0]) != 7 {
-		t.Fatalf("%s, %v", rows, err)
-	}
-	// The points are of a triangle, whose farthest corners are √14 apart.
-	if radius := math.Exp(row.Features[0][6]); radius < 0.1 || radius > math.Sqrt(14) || row.Features[3][6] != row.Features[0][6] {
-		t.Errorf("a radius of %g", radius)
-	}
-	for want, flags := range map[string][]string{
-		"no class has 50 files": {"--min-files", "50"}, "--min-files 0, expected at least 1": {"--min-files", "0"},
-		"--series-files is of series: expected --by-series, too": {"--series-files", "2"}, "--series-files 0, expected at least 1": {"--by-series", "--series-files", "0"},
-	} {
-		if status, _, errs := program(nil, append(append(convert, "--to", data+"2"), flags...)...); status == 0 || !strings.Contains(errs, want) {
-			t.Errorf("%v: status %d, %s", flags, status, errs)
+	for want, least := range map[string]string{"no class has 50 files": "50", "--min-files 0, expected at least 1": "0"} {
+		if status, _, errs := program(nil, append(convert, least, "--force")...); status == 0 || !strings.Contains(errs, want) {
+			t.Errorf("--min-files %s: status %d, %s", least, status, errs)
 		}
 	}
 }

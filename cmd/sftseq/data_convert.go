@@ -35,14 +35,7 @@ More: docs/own-data.md`,
 		Action: convertCustom,
 	}
 	for _, task := range importedTasks() {
-		switch task {
-		case lra.Molecules:
-			out.Subcommands = append(out.Subcommands, convertMoleculesCommand())
-		case lra.Superpixels:
-			out.Subcommands = append(out.Subcommands, convertSuperpixelsCommand())
-		default:
-			out.Subcommands = append(out.Subcommands, convertTaskCommand(task))
-		}
+		out.Subcommands = append(out.Subcommands, convertTaskCommand(task))
 	}
 	out.Subcommands = append(out.Subcommands, convertCloudCommand(), convertGraphCommand())
 	return out

@@ -25,9 +25,7 @@ their normals if they have some (lines x y z nx ny nz). A cloud is centred and d
 its radius. Its id is its file's path within --from, without the ending. Files that cannot be
 used are left out and listed by reason, with the first places; --strict stops there.
 With --parts each point has a tag, its class and the last number of its line, such as mug/1, in
-place of a class of the cloud: lines are x y z nx ny nz part, or x y z part. In VRML a part is
-called as the material of its faces, without a number at the end: PIN of DEF PIN-01 Material;
-points of materials without a name have no tag. A folder of
+place of a class of the cloud: lines are x y z nx ny nz part, or x y z part. A folder of
 ShapeNetPart's layout, which has a file `+cloud.ShapeNetCategories+`, has categories and splits by its
 own lists.`, strings.Join(cloud.Endings(), ", ")),
 		Flags: []cli.Flag{
@@ -35,16 +33,9 @@ own lists.`, strings.Join(cloud.Endings(), ", ")),
 			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
 			&cli.IntFlag{Name: "points", Value: 1024, Usage: "points of a cloud"},
 			&cli.BoolFlag{Name: "farthest", Usage: "also of a surface take points that are far from each other, of eight times as many that are uniform on it: thin parts, such as pins, have more of them"},
-			&cli.BoolFlag{Name: "parts", Usage: "label each point with its part, the last number of its line or the name of its material, in place of each cloud with its class"},
-			&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "`PART` of the files that no folder puts into a split that are for validation, and of those in folders train where no folder is called val; with --by-series of the files of each class that are taken, at most"},
+			&cli.BoolFlag{Name: "parts", Usage: "label each point with its part, the last number of its line, in place of each cloud with its class"},
+			&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "`PART` of the files that no folder puts into a split that are for validation, and of those in folders train where no folder is called val"},
 			&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "`PART` for the test, of the files that no folder puts into a split"},
-			&cli.BoolFlag{Name: "size", Usage: "give each point the logarithm of its cloud's radius in the unit of the files, " + cloud.SizeName + ", where size tells what a thing is"},
-			&cli.BoolFlag{Name: "period", Usage: "give each point cosines and sines of the logarithm of the distance at which its cloud repeats along its longest side, in the unit of the files, " + cloud.PeriodNames[0] + " to " + cloud.PeriodNames[len(cloud.PeriodNames)-1] + ", 0 where it does not repeat: for things that the pitch of pins or holes tells apart"},
-			&cli.BoolFlag{Name: "aligned", Usage: "give each point 1 if its normal is along an axis of its file, within eight degrees, and 0 otherwise, " + cloud.AlignedName + ": round and slanted things have fewer such points than boxes. Expects normals"},
-			&cli.BoolFlag{Name: "spacing", Usage: "give each point the logarithm of the distance to its eighth nearest neighbour, plus 0.001, where the cloud's radius is 1, " + cloud.SpacingName + ": of points drawn of a surface it is larger at edges and in thin parts, and smaller where surfaces are close to each other"},
-			&cli.BoolFlag{Name: "color", Usage: "give each point the colour of its surface, " + strings.Join(cloud.ColorNames, ", ") + ", 0 to 1: the diffuseColor of VRML's materials"},
-			&cli.BoolFlag{Name: "by-series", Usage: "put series, files of a class whose names differ in numbers alone, such as header_1x02 and header_1x12, into one split each, so that none is tested that hardly differs from one of training; of three or more, validation and the test have one at least. Series with an identical file are one. Files that a folder puts into a split stay there"},
-			&cli.IntFlag{Name: "series-files", DefaultText: "all", Usage: "of each series of --by-series take `N` files at most, drawn by --seed before they are read: series of many files that hardly differ outweigh others"},
 			&cli.IntFlag{Name: "min-files", Value: 1, Usage: "leave out classes of fewer than `N` files"},
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of the points that are taken, and of the splits"},
 			noBaselinesFlag(),
@@ -66,14 +57,7 @@ func convertCloud(c *cli.Context) error {
 		return err
 	}
 	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"), Farthest: c.Bool("farthest"), Seed: c.Uint64("seed"),
-		ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Size: c.Bool("size"), Period: c.Bool("period"), Aligned: c.Bool("aligned"), Spacing: c.Bool("spacing"), Color: c.Bool("color"),
-		Series: c.Bool("by-series"), SeriesFiles: c.Int("series-files"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
-	if n := c.Int("series-files"); c.IsSet("series-files") && n < 1 {
-		return usage(c, "--series-files %d, expected at least 1", n)
-	}
-	if c.IsSet("series-files") && !c.Bool("by-series") {
-		return usage(c, "--series-files is of series: expected --by-series, too")
-	}
+		ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
 	if err := o.Validate(); err != nil {
 		return usage(c, "%w", err)
 	}
@@ -92,8 +76,6 @@ func convertCloud(c *cli.Context) error {
 	switch {
 	case len(left) > 0 && len(files.Classes) == 0:
 		return fmt.Errorf("%s: no class has %d files, expected one at least", c.String("from"), c.Int("min-files"))
-	case c.Bool("by-series") && !free:
-		return usage(c, "--by-series is of files that no folder puts into a split, and the folders of %s put all into one", c.String("from"))
 	case c.IsSet("test-part") && !free:
 		return usage(c, "--test-part is of files that no folder puts into a split, and the folders of %s put all into one", c.String("from"))
 	case c.IsSet("val-part") && !free && !training:
@@ -146,8 +128,6 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 			continue
 		case split == "train":
 			help = "more files, a smaller --val-part or --test-part, or another --seed help"
-		case c.Bool("by-series"):
-			help = "no class has three series, and of one or two none is small enough or left for it; the help of --by-series says what a series is"
 		}
 		needs := map[string]string{"train": "from which models learn", "val": "which train needs", "test": "with which eval measures"}[split]
 		warn("no row is in %s, %s: %s", split, needs, help)

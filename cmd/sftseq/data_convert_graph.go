@@ -3,13 +3,11 @@ package main
 import (
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/graph"
-	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -17,11 +15,11 @@ import (
 // mostSteps bounds a random walk.
 const mostSteps = 256
 
-// convertGraphCommand makes graphs of JSON lines, or of molecules in tables.
+// convertGraphCommand converts files of graphs.
 func convertGraphCommand() *cli.Command {
 	return &cli.Command{
-		Name: "graph", Usage: "from JSON lines, Arrow or Parquet of graphs, or tables of molecules",
-		UsageText: "sftseq data convert graph --from FILE --to DIR [flags]\n\nExample: sftseq data convert graph --from molecules.csv --smiles smiles --numbers tpsa --to data/molecules",
+		Name: "graph", Usage: "from JSON lines, Arrow or Parquet of graphs",
+		UsageText: "sftseq data convert graph --from FILE --to DIR [flags]\n\nExample: sftseq data convert graph --from graphs.jsonl --to data/graphs",
 		Description: `Reads a graph a line, plain or compressed by gzip or Zstandard:
 
    {"features": [[0.5, 1], [2, 0]], "edges": [[0, 1, 1.5], [1, 0, 1.5]], "label": "ring"}
@@ -39,36 +37,22 @@ list of numbers for each edge. Names of features are those of the metadata featu
 edge_feature_names, JSON lists, unless flags name them; numbers of labels stand for those of
 label_names, if the file has these.
 
-With --smiles a column of CSV, TSV, JSON lines, Parquet, Arrow or .smi files is molecules in
-SMILES, whose atoms are the nodes and whose bonds the edges. --label then is a column of classes,
-or of labels of which any number hold: lists (JSON, Parquet, Arrow), or texts that --label-separator
-splits; or --numbers are columns of numbers. Nodes have the features
-   ` + strings.Join(molecule.AtomFeatureNames, ", ") + `
-and edges
-   ` + strings.Join(molecule.BondFeatureNames, ", ") + `
-Rows that cannot be used are left out and listed by reason; --strict stops at the first. The file
-.smi has a molecule a line and its name behind white space, the columns smiles and name.
-
 --random-walk 24 adds the probabilities that a random walk from a node is back after 1 to 24 steps,
 which say where the node is in its graph.`,
 		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "from", Usage: "`FILE` of JSON lines, Arrow or Parquet, or table of molecules, as often as there are (required)", TakesFile: true},
+			&cli.StringSliceFlag{Name: "from", Usage: "`FILE` of JSON lines, Arrow or Parquet, as often as there are (required)", TakesFile: true},
 			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
-			&cli.StringFlag{Name: "smiles", Usage: "`COLUMN` of molecules in SMILES: the files are tables"},
 			&cli.StringFlag{Name: "label", Value: "label", Usage: "`FIELD` of the class, or of a list of labels"},
-			&cli.StringFlag{Name: "label-separator", Usage: "with --smiles, `TEXT` between the labels of a molecule, such as ;, of which any number may hold"},
 			&cli.StringFlag{Name: "labels", Usage: "what labels and tags are called, `NAME,NAME,…`, in their order", DefaultText: "those that are found, sorted"},
 			&cli.StringFlag{Name: "tags", Value: "tags", Usage: "`FIELD` of a list of a label for each node"},
 			&cli.StringFlag{Name: "numbers", Usage: "`FIELD,…` of numbers to predict, in place of labels"},
 			&cli.StringFlag{Name: "feature-names", Usage: "`NAME,…` of the numbers of a node", DefaultText: "what a table says, or f0,f1,…"},
 			&cli.StringFlag{Name: "edge-feature-names", Usage: "`NAME,…` of the numbers of an edge; empty where edges have none", DefaultText: "what a table says, or e0,e1,… as the first graph has"},
 			randomWalkFlag(),
-			&cli.StringFlag{Name: "id", Usage: "with --smiles, `COLUMN` of what rows are called", DefaultText: "the name in .smi files, or FILE:LINE"},
 			&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
 			&cli.StringFlag{Name: "split-field", Usage: "`FIELD` that says which split a graph is in"},
 			&cli.Uint64Flag{Name: "seed", Usage: "seed of --split"},
 			noBaselinesFlag(),
-			&cli.BoolFlag{Name: "strict", Usage: "with --smiles, stop at the first row that cannot be used"},
 			&cli.BoolFlag{Name: "force", Usage: "replace a complete data set"},
 		},
 		Action: convertGraph,
@@ -82,16 +66,12 @@ func convertGraph(c *cli.Context) error {
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err
 	}
-	o := graph.Options{From: c.StringSlice("from"), SMILES: c.String("smiles"), ID: c.String("id"), RandomWalk: c.Int("random-walk"),
-		Strict: c.Bool("strict"), Label: c.String("label"), LabelSeparator: c.String("label-separator"), Tags: c.String("tags"),
+	o := graph.Options{From: c.StringSlice("from"), RandomWalk: c.Int("random-walk"), Label: c.String("label"), Tags: c.String("tags"),
 		SplitField: c.String("split-field"), Seed: c.Uint64("seed"), Replace: c.Bool("force")}
 	if at := slices.IndexFunc(o.From, table.ReadOnce); at >= 0 {
 		return usage(c, "--from %s: expected a file, which is read several times; standard input and other pipes can be read once only", o.From[at])
 	}
 	if err := checkSteps(c); err != nil {
-		return err
-	}
-	if err := checkMolecules(c); err != nil {
 		return err
 	}
 	var err error
@@ -121,10 +101,7 @@ func convertGraph(c *cli.Context) error {
 	if o.Shares, err = parseShares(c.String("split")); err != nil {
 		return usage(c, "--split %q: %w", c.String("split"), err)
 	}
-	d, left, err := graph.Convert(c.Context, c.String("to"), o)
-	if err == nil {
-		fmt.Fprint(c.App.ErrWriter, left)
-	}
+	d, err := graph.Convert(c.Context, c.String("to"), o)
 	if err := reportDataset(c, d, err); err != nil {
 		return err
 	}
@@ -148,23 +125,6 @@ func firstEmpty(m *seq.Manifest) string {
 		}
 	}
 	return ""
-}
-
-// checkMolecules refuses flags that are of molecules alone, or not of them.
-func checkMolecules(c *cli.Context) error {
-	with, names := "without --smiles", []string{"id", "strict", "label-separator"}
-	if c.String("smiles") != "" {
-		with, names = "with --smiles", []string{"tags", "feature-names", "edge-feature-names"}
-	}
-	for _, name := range names {
-		if c.IsSet(name) {
-			return usage(c, "--%s: not expected %s", name, with)
-		}
-	}
-	if c.IsSet("label-separator") && (c.String("label-separator") == "" || c.IsSet("numbers")) {
-		return usage(c, "--label-separator %q: expected a text between the labels of --label, and no --numbers", c.String("label-separator"))
-	}
-	return nil
 }
 
 // randomWalkFlag adds features to the nodes of graphs.

@@ -181,26 +181,6 @@ func TestEnsembleOfLabels(t *testing.T) {
 	}
 }
 
-// TestPresetOfSeveral: a preset of several seeds trains them, --seed one of them, and each is resumed as what it is.
-func TestPresetOfSeveral(t *testing.T) {
-	dir := t.TempDir()
-	data, runs, alone := filepath.Join(dir, "data"), filepath.Join(dir, "runs"), filepath.Join(dir, "alone")
-	done(t, "", "data", "convert", "components", "--from", componentMeshes(t), "--to", data, "--points", "24", "--seed", "1")
-	args := func(out string, more ...string) []string {
-		return append([]string{"train", "components", "--preset", "hour", "--data", data, "--out", out, "--hidden", "16", "--steps", "2", "--device", "cpu"}, more...)
-	}
-	contains(t, printed(t, "", args(runs)...), "over 2 seeds")
-	for _, name := range []string{"seed-1", "seed-2"} {
-		if _, err := sft.Load(filepath.Join(runs, name)); err != nil {
-			t.Error(err)
-		}
-	}
-	notContains(t, printed(t, "", args(alone, "--seed", "5", "--stop-at", "1")...), "seeds:")
-	contains(t, printed(t, "", "train", "components", "--preset", "hour", "--out", alone, "--resume", "--device", "cpu"), "(step 2 of 2)")
-	refuse(t, exitUsage, "the preset hour trains several, of seeds 1,2: --seed trains one", "", args(filepath.Join(dir, "x"), "--stop-at", "1")...)
-	refuse(t, exitError, "holds a model or a run, and --seeds trains each seed in a folder in --out", "", args(alone)...)
-}
-
 // TestEnsembleOfPairs: several models of pairs are measured as one, without a ranking of documents, which
 // has the embeddings of one model.
 func TestEnsembleOfPairs(t *testing.T) {

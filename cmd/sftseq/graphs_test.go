@@ -2,6 +2,7 @@ package main
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -104,4 +105,23 @@ func TestGraphs(t *testing.T) {
 	}
 	servedAsPredicted(t, dir, lines)
 	drawnInReport(t, dir, "nodes; pooling weights")
+}
+
+// TestFewGraphs: a conversion says that a split which training needs has no row, and what helps.
+func TestFewGraphs(t *testing.T) {
+	dir := t.TempDir()
+	lines := writeText(t, filepath.Join(dir, "g.jsonl"), `{"features":[[1]],"edges":[[0,0]],"label":"a","part":"train"}`+"\n"+`{"features":[[2]],"edges":[[0,0]],"label":"b","part":"train"}`+"\n")
+	for i, c := range []struct {
+		want  string
+		flags []string
+	}{
+		{"warning: no row is in val or test: chance decides, by what a row has and --seed; more rows, another --split or another --seed help\n", []string{"--split", "0.9999,0.00005,0.00005"}},
+		{"warning: no row is in val, which training needs: the field \"part\" has no such name\n", []string{"--split-field", "part"}},
+	} {
+		status, out, errs := program(nil, append([]string{"data", "convert", "graph", "--from", lines, "--to", filepath.Join(dir, fmt.Sprint(i))}, c.flags...)...)
+		if status != 0 || !strings.Contains(errs, c.want) {
+			t.Errorf("%v: status %d, %s%s: expected %q", c.flags, status, out, errs, c.want)
+		}
+	}
+	refuse(t, exitUsage, "--random-walk 257: expected 1 to 256 steps", "", "data", "convert", "graph", "--from", lines, "--to", filepath.Join(dir, "walk"), "--random-walk", "257")
 }

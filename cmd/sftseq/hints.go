@@ -68,7 +68,7 @@ func refuseForLines(path string) error {
 }
 
 // ofLines is what the fields of lines are called, with which a line is not of a table.
-var ofLines = regexp.MustCompile(`"(text|tokens|bytes|features|smiles)`)
+var ofLines = regexp.MustCompile(`"(text|tokens|bytes|features)`)
 
 // linesHint is what to do where the first line of what should be JSON lines seems to be of
 // a table, or "".

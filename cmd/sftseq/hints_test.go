@@ -48,7 +48,6 @@ func TestHints(t *testing.T) {
 		"{\"a\":1}\n":                  "1 of 1 lines failed; of JSON lines with other columns --input FILE --text COLUMN reads one\n",
 		"{\"bytes\":\"YQ==\"}\n":       "1 of 1 lines failed\n",
 		"{\"features\":[[1]]}\n":       "1 of 1 lines failed\n",
-		"{\"smiles\":\"CC\"}\n":        "1 of 1 lines failed\n",
 		"{\"tokens\":\"a\"}\n":         "1 of 1 lines failed\n",
 		"a,b\n{\"tokens\":[1,2]}\n":    "1 of 2 lines failed\n",
 		"{\"tokens\":[1]}\na,b\nc,d\n": "2 of 3 lines failed\n",

@@ -235,7 +235,7 @@ func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *sh
 // many.
 func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model, from *tableInput, to io.Writer, key *shard.Key, open func() (table.Reader, error)) (count int, err error) {
 	parser := requests.NewParser(config, tokenizerDir(c), from.Path, model.Sequences...)
-	if err := parser.ReadsText(); err != nil && !from.Tokens && !from.Points && !from.Molecules {
+	if err := parser.ReadsText(); err != nil && !from.Tokens && !from.Points {
 		return 0, err
 	}
 	absent := &absentColumns{}

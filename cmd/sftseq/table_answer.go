@@ -17,18 +17,15 @@ import (
 // answerTable reads --input row by row and writes a row for each to --output.
 func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error {
 	parser := requests.NewParser(config, tokenizerDir(c), c.String("input"), model.Sequences...)
-	if config.Edged() && parser.ReadsMolecules() != nil && c.String("smiles") == "" {
+	if config.Edged() {
 		return fmt.Errorf("%s: the model reads graphs, and a table has no edges: expected lines of JSON, or an Arrow file of graphs and --output with a name that ends in .arrow", c.String("input"))
 	}
 	in, err := newTableInput(c, config, model.Sequences, c.String("input"))
 	if err != nil {
 		return err
 	}
-	if err := parser.ReadsText(); err != nil && !in.Tokens && !in.Points && !in.Molecules {
+	if err := parser.ReadsText(); err != nil && !in.Tokens && !in.Points {
 		return err
-	}
-	if err := parser.ReadsMolecules(); err != nil && in.Molecules {
-		return usage(c, "--smiles: %w", err)
 	}
 	absent := &absentColumns{}
 	in.Options.Absent = absent.add

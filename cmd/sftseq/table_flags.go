@@ -9,14 +9,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/answer"
-	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // tableNames are the flags that say how a table is read, beside --input and --output.
-var tableNames = []string{"text", "tokens", "features", "smiles", "pair", "id", "keep", "format", "delimiter"}
+var tableNames = []string{"text", "tokens", "features", "pair", "id", "keep", "format", "delimiter"}
 
 func tableFlags() []cli.Flag {
 	return slices.Concat(
@@ -26,7 +25,6 @@ func tableFlags() []cli.Flag {
 			&cli.StringFlag{Name: "pair", Usage: "read pairs of texts from columns `A,B`"},
 			&cli.StringFlag{Name: "tokens", Usage: "read lists of token ids from `COLUMN`"},
 			&cli.StringFlag{Name: "features", Usage: "read lists of lists of numbers, those of each token, from `COLUMN`"},
-			&cli.StringFlag{Name: "smiles", Usage: "read molecules in SMILES from `COLUMN`", DefaultText: "smiles in .smi files"},
 			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`", DefaultText: "name of the record, or FILE:LINE"}),
 		advanced(inputGroup, formatFlags()...),
 		group(outputGroup,
@@ -98,15 +96,7 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 	if err := in.findSources(c); err != nil {
 		return nil, err
 	}
-	if _, none := molecule.NewReader(config.FeatureNames, config.EdgeFeatureNames); none == nil && !in.Molecules {
-		have, err := in.columns(c)
-		if err != nil {
-			return nil, err
-		}
-		return nil, usage(c, "--smiles is missing, and the model %s reads molecules: which column of %s has them, in SMILES?%s Graphs are read of JSON lines with features and edges, and of Arrow where --output FILE.arrow is Arrow, too",
-			c.String("model"), in.Path, listOf(have))
-	}
-	if reads := c.String("features") != ""; len(in.Sources) > 0 && !in.Molecules && reads != in.Points {
+	if reads := c.String("features") != ""; len(in.Sources) > 0 && reads != in.Points {
 		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found the column %s", c.String("model"), map[bool]string{true: "features", false: "tokens"}[in.Points],
 			map[bool]string{true: "--features", false: "--text or --tokens"}[in.Points], strings.Join(in.Sources, ","))
 	}
@@ -172,7 +162,7 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 // findSources takes the columns that flags name, or that of a folder.
 func (in *tableInput) findSources(c *cli.Context) error {
 	var given []string
-	for _, name := range []string{"text", "tokens", "features", "smiles", "pair"} {
+	for _, name := range []string{"text", "tokens", "features", "pair"} {
 		if c.String(name) != "" {
 			given, in.Sources = append(given, "--"+name), []string{c.String(name)}
 		}
@@ -185,13 +175,7 @@ func (in *tableInput) findSources(c *cli.Context) error {
 			return usage(c, "--pair %q: expected two columns, A,B", c.String("pair"))
 		}
 	}
-	in.Molecules = c.String("smiles") != "" || len(given) == 0 && in.Options.Format == "smi"
 	switch {
-	case in.Molecules:
-		in.Points = false
-		if len(given) == 0 {
-			in.Sources = table.MoleculeColumns[:1]
-		}
 	case len(given) > 0 || in.Points:
 	case table.IsFolder(in.Path, in.Options.Format):
 		in.Sources = table.FolderColumns[:1]

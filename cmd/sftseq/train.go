@@ -98,17 +98,8 @@ func train(c *cli.Context, task *lra.Task) error {
 	if c.IsSet("stop-at") && c.Int("stop-at") < 1 {
 		return usage(c, "--stop-at %d, expected a step from 1", c.Int("stop-at"))
 	}
-	preset, err := task.Preset(c.String("preset"))
-	if err != nil {
+	if _, err := task.Preset(c.String("preset")); err != nil {
 		return usage(c, "--preset: %w", err)
-	}
-	if preset.Seeds != "" && !c.IsSet("seeds") && !c.IsSet("seed") && !(c.Bool("resume") && isRun(c.String("out"))) {
-		if c.IsSet("stop-at") {
-			return usage(c, "--stop-at is of one run, and the preset %s trains several, of seeds %s: --seed trains one", preset.Name, preset.Seeds)
-		}
-		if err := c.Set("seeds", preset.Seeds); err != nil {
-			return err
-		}
 	}
 	if c.String("seeds") == "" {
 		r, err := newTrainRun(c, task, c.String("out"), c.Uint64("seed"), nil)

@@ -28,6 +28,7 @@ func TestSeedsResumed(t *testing.T) {
 		return c.Settings
 	}
 	done(t, "", args...)
+	refuse(t, exitError, "holds a model or a run, and --seeds trains each seed in a folder in --out", "", "train", "custom", "--data", data, "--out", seed("1"), "--seeds", "1,2")
 	want := settings("2")
 	noError(t, os.RemoveAll(seed("2"))) // as if it was stopped before
 	_, errs := exits(t, exitError, "", "train", "custom", "--seeds", "1,2", "--out", out, "--resume")

@@ -179,7 +179,7 @@ func (s *scanner) numbers() (out []float64, err error) {
 			}
 			return nil, fmt.Errorf("expected a number, found %.20q", word)
 		}
-		out = append(out, v)
+		out = append(out, v+0) // -0 becomes 0
 		before = s.text
 		word = s.next()
 	}

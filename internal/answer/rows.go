@@ -15,15 +15,14 @@ import (
 
 // Table is a table that is answered, and its columns.
 type Table struct {
-	Path      string
-	Named     []string      // what rows are called by, see [table.NewNames]; nil is the path alone
-	Options   table.Options // whose Columns have all that follow
-	Sources   []string      // columns that the model reads: one, or two of a pair
-	Tokens    bool          // they are lists of token ids
-	Points    bool          // they are lists of features
-	Molecules bool          // they are molecules in SMILES
-	ID        string        // column, or ""
-	Keep      []string
+	Path    string
+	Named   []string      // what rows are called by, see [table.NewNames]; nil is the path alone
+	Options table.Options // whose Columns have all that follow
+	Sources []string      // columns that the model reads: one, or two of a pair
+	Tokens  bool          // they are lists of token ids
+	Points  bool          // they are lists of features
+	ID      string        // column, or ""
+	Keep    []string
 }
 
 // tableRow is a row on its way through the model.
@@ -148,13 +147,6 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 		return fmt.Errorf("column %s: expected a list of features, found %.40q", name, v.Text)
 	case r.Points:
 		if err := r.parser.SetFeatures(to, v.Features); err != nil {
-			return fmt.Errorf("column %s: %w", name, err)
-		}
-		return nil
-	case r.Molecules && tokens != nil:
-		return fmt.Errorf("column %s: expected a molecule in SMILES, found a list", name)
-	case r.Molecules:
-		if err := r.parser.SetMolecule(to, v.Text); err != nil {
 			return fmt.Errorf("column %s: %w", name, err)
 		}
 		return nil

@@ -1,4 +1,4 @@
-// Package cloud reads points and surfaces of files (XYZ, OFF, OBJ, PLY, VRML) and takes point clouds
+// Package cloud reads points and surfaces of files (XYZ, OFF, OBJ, PLY) and takes point clouds
 // of them: of points the farthest ones, of a surface ones that are uniform on it.
 package cloud
 
@@ -21,25 +21,15 @@ type Shape struct {
 	Normals []Vec    // of each point; nil if there are none
 	Parts   []int    // the number of each point's part; nil if they are not read
 	Faces   [][3]int // of a surface, corners by index; nil of points alone
-	Colors  []Vec    // red, green and blue, 0 to 1, of each face, of points alone of each; nil if there are none
-	// FaceParts are those of faces, nil if they are not read. They are numbers of PartNames, or noPart.
-	FaceParts []int
-	PartNames []string // nil where parts are called by their numbers
 }
-
-// noPart is the part of a face that says none.
-const noPart = -1
-
-// errNoParts is of a file that could say parts, and says none.
-var errNoParts = errors.New("no material has a name, which is that of a part")
 
 // formats are the readers by the ending of a name.
 var formats = map[string]func(text []byte) (*Shape, error){
-	".xyz": readXYZ, ".txt": readXYZ, ".pts": readXYZ, ".off": readOFF, ".obj": readOBJ, ".ply": readPLY, ".wrl": readVRML,
+	".xyz": readXYZ, ".txt": readXYZ, ".pts": readXYZ, ".off": readOFF, ".obj": readOBJ, ".ply": readPLY,
 }
 
 // partFormats are the readers of files whose points have parts.
-var partFormats = map[string]func(text []byte) (*Shape, error){".xyz": readParts, ".txt": readParts, ".pts": readParts, ".wrl": readVRMLParts}
+var partFormats = map[string]func(text []byte) (*Shape, error){".xyz": readParts, ".txt": readParts, ".pts": readParts}
 
 // Reads reports whether a file is read, by its name.
 func Reads(path string) bool { return formats[strings.ToLower(filepath.Ext(path))] != nil }

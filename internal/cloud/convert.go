@@ -23,16 +23,9 @@ import (
 // Options say how Convert makes a data set.
 type Options struct {
 	Points            int  // of a cloud
-	Parts             bool // each point has a tag, CATEGORY/PART: its class, and the last number of its line or the name of its material
+	Parts             bool // each point has a tag, CATEGORY/PART: its class and the last number of its line
 	Seed              uint64
 	ValPart, TestPart float64           // of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for validation
-	Size              bool              // each point has the logarithm of the cloud's radius, too
-	Period            bool              // each point has the features of the cloud's period, too, PeriodNames
-	Aligned           bool              // each point has whether its normal is along an axis, too, AlignedName
-	Spacing           bool              // each point has how far others are, too, SpacingName
-	Color             bool              // each point has its colour, too
-	Series            bool              // files whose names differ in numbers alone are in one split
-	SeriesFiles       int               // of such files so many are taken at most; 0: all
 	Drawn             bool              // of a file's points as many are drawn at random, each maybe several times, in place of the farthest
 	Farthest          bool              // also of a surface the farthest points of more are taken, in place of some that are uniform on it
 	Spec              *seq.Spec         // what the rows are, where that is known before; nil: what the files have. Classes and parts that it has not are none
@@ -41,19 +34,6 @@ type Options struct {
 	Begin             func(files int64) // called with the number of files that are read, before any is; may be nil
 	Progress          func(files int64) // called with the files that were read since; may be nil
 }
-
-// SizeName is the feature that has the logarithm of a cloud's radius, in the unit of its file.
-const SizeName = "log_radius"
-
-// ColorNames are the features that have a point's colour.
-var ColorNames = []string{"red", "green", "blue"}
-
-// AlignedName is the feature that is 1 where a point's normal is within eight degrees of an axis of its
-// file, either way, and 0 elsewhere.
-const AlignedName = "axis_aligned"
-
-// leastAligned is the cosine of the largest angle to an axis.
-const leastAligned = 0.99
 
 // MaxPoints bounds a cloud to what a row of a file takes.
 const MaxPoints = 1 << 20
@@ -74,9 +54,6 @@ func (o *Options) Validate() error {
 	if !(o.ValPart >= 0 && o.TestPart >= 0 && o.ValPart+o.TestPart < 1) {
 		return fmt.Errorf("expected parts for validation and the test that are 0 or more and together less than 1, found %v and %v", o.ValPart, o.TestPart)
 	}
-	if o.SeriesFiles < 0 || o.SeriesFiles > 0 && !o.Series {
-		return fmt.Errorf("expected series, and at least 1 file of each or 0 for all, found %d", o.SeriesFiles)
-	}
 	return nil
 }
 
@@ -87,7 +64,6 @@ type row struct {
 	example seq.Example
 	normals bool               // its points have them
 	parts   []int              // of its points, with Options.Parts
-	names   []string           // of parts, where they have some
 	why     *source.SkipReason // it cannot be used; nil otherwise
 }
 
@@ -105,7 +81,6 @@ type converter struct {
 	ids      map[string]bool
 	tags     tags
 	training bool                // files of folders for training are for validation, too
-	spare    int                 // files that are not read, as enough others of their series are
 	reading  *semaphore.Weighted // the bytes of files that may be read at a time
 }
 
@@ -123,13 +98,7 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 	}()
 	err := o.Validate()
 	if err == nil {
-		_, c.training = files.Divided() // before series have splits
-		if o.Series {
-			c.spare, err = o.splitSeries(ctx, files)
-		}
-		if c.spare > 0 {
-			c.left.Note(fmt.Sprintf("%d files are not read: at most %d of a series are taken", c.spare, o.SeriesFiles))
-		}
+		_, c.training = files.Divided()
 		if text := files.Others(); text != "" {
 			c.left.Note("not read are " + text)
 		}
@@ -243,21 +212,6 @@ func (c *converter) begin(normals bool) (err error) {
 	if c.normals = normals; normals {
 		spec.FeatureNames = slices.Concat(seq.PositionNames, seq.NormalNames)
 	}
-	if c.Color {
-		spec.FeatureNames = slices.Concat(spec.FeatureNames, ColorNames)
-	}
-	if c.Size {
-		spec.FeatureNames = slices.Concat(spec.FeatureNames, []string{SizeName})
-	}
-	if c.Period {
-		spec.FeatureNames = slices.Concat(spec.FeatureNames, PeriodNames)
-	}
-	if c.Aligned {
-		spec.FeatureNames = slices.Concat(spec.FeatureNames, []string{AlignedName})
-	}
-	if c.Spacing {
-		spec.FeatureNames = slices.Concat(spec.FeatureNames, []string{SpacingName})
-	}
 	c.builder, err = seq.CreateDataset(c.dir, spec, c.Replace)
 	return err
 }
@@ -284,42 +238,13 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	if c.Parts {
 		provenance["parts"] = true
 	}
-	if c.Series {
-		provenance["series"] = true
-	}
-	if c.SeriesFiles > 0 {
-		provenance["series_files"], provenance["spare_files"] = c.SeriesFiles, c.spare
-	}
-	if c.Color {
-		provenance["color"] = true
-	}
 	if c.Drawn {
 		provenance["drawn"] = true
 	}
 	if c.Farthest {
 		provenance["farthest"] = true
 	}
-	if c.Period {
-		provenance["period"] = true
-	}
-	if c.Aligned {
-		provenance["aligned"] = true
-	}
-	if c.Spacing {
-		provenance["spacing"] = true
-	}
-	if c.Size {
-		provenance["size"] = true
-	}
 	return c.builder.Finish(provenance)
-}
-
-// alignment is [AlignedName] of a normal of length 1.
-func alignment(n Vec) float32 {
-	if max(math.Abs(n[0]), math.Abs(n[1]), math.Abs(n[2])) > leastAligned {
-		return 1
-	}
-	return 0
 }
 
 // random gives numbers uniform on 0 to 1, a function of the seed, the name of the file and which
@@ -354,20 +279,8 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		err = path.Err // the place names it
 	}
-	if errors.Is(err, errNoParts) {
-		out.why = source.Skip("no names of parts", err)
-		return out
-	}
 	if err != nil {
 		out.why = source.Skip("the file cannot be read", err)
-		return out
-	}
-	if c.Color && s.Colors == nil {
-		out.why = source.Skip("no colours", errors.New("expected VRML whose materials say them"))
-		return out
-	}
-	if c.Aligned && s.Faces == nil && s.Normals == nil {
-		out.why = source.Skip("no normals", errors.New("expected faces, or points with normals, to know which are along an axis"))
 		return out
 	}
 	sample := s.Sample
@@ -384,36 +297,21 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	}
 	points, directions := taken.Points, taken.Normals
 	if c.Parts {
-		out.parts, out.names = taken.Parts, taken.PartNames
-	}
-	var period []float32
-	if c.Period {
-		p, strength, err := s.Period(c.random(f, 2))
-		if err != nil {
-			out.why = source.Skip("no points can be taken of it", err)
-			return out
-		}
-		period = periodFeatures(p, strength)
+		out.parts = taken.Parts
 	}
 	radius := Normalize(points)
 	if math.IsInf(radius, 0) {
 		out.why = source.Skip("a cloud too large", errors.New("the square of its radius is beyond a float64"))
 		return out
 	}
-	if radius == 0 && (c.Size || c.Points > 1) {
+	if radius == 0 && c.Points > 1 {
 		out.why = source.Skip("a cloud without a size", errors.New("all its points are at one place"))
 		return out
-	}
-	var spacing []float32
-	if c.Spacing {
-		if spacing, err = spacings(ctx, points); err != nil {
-			return out // the conversion ends
-		}
 	}
 	out.normals = directions != nil
 	out.example = seq.Example{ID: f.id()}
 	for i, p := range points {
-		row, aligned := p.float32(), float32(0)
+		row := p.float32()
 		if out.normals {
 			unit, ok := directions[i].Unit()
 			if !ok {
@@ -421,20 +319,6 @@ func (c *converter) read(ctx context.Context, f *file) row {
 				return out
 			}
 			row = append(row, unit.float32()...)
-			aligned = alignment(unit)
-		}
-		if c.Color {
-			row = append(row, taken.Colors[i].float32()...)
-		}
-		if c.Size {
-			row = append(row, float32(math.Log(radius)))
-		}
-		row = append(row, period...)
-		if c.Aligned {
-			row = append(row, aligned)
-		}
-		if c.Spacing {
-			row = append(row, spacing[i])
 		}
 		out.example.Features = append(out.example.Features, row)
 	}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"maps"
-	"math"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -197,182 +195,47 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestConvertSizeColor: each point has the colour of its surface and the logarithm of its cloud's
-// radius, which is 1 in its features, and zeros for its period, and a file without colours is left out.
-func TestConvertSizeColor(t *testing.T) {
-	from := folder(t, "a/plain.off")
-	for name, color := range map[string]string{"a/train/red.wrl": "1 0 0.25", "b/train/blue.wrl": "0 0 1", "b/val/blue.wrl": "0 0 1"} {
-		write(t, filepath.Join(from, name), "#VRML V2.0 utf8\nShape { appearance Appearance { material Material { diffuseColor "+color+" } }\n"+
-			"geometry IndexedFaceSet { coord Coordinate { point [0 0 0 8 0 0 0 8 0] } coordIndex [0 1 2] } }\n")
-	}
-	d, left, err := convert(t, from, Options{Points: 5, Size: true, Period: true, Color: true})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !strings.Contains(left.String(), "no colours") {
-		t.Errorf("left out: %s", left)
-	}
-	if got := strings.Join(d.Manifest.FeatureNames, " "); got != "x y z nx ny nz red green blue log_radius "+strings.Join(PeriodNames, " ") {
-		t.Errorf("features %s", got)
-	}
-	r, err := d.Reader("train")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	rows, err := r.Next()
-	if err != nil || rows.Len() != 2 {
-		t.Fatalf("%d rows, %v", rows.Len(), err)
-	}
-	for i := range rows.Len() {
-		e := rows.Example(i)
-		want := map[string][]float32{"a": {1, 0, 0.25}, "b": {0, 0, 1}}[d.Manifest.LabelNames[e.Label]]
-		largest := 0.0
-		for _, p := range e.Features {
-			if !reflect.DeepEqual(p[6:9], want) {
-				t.Errorf("row %s: colour %v, want %v", e.ID, p[6:9], want)
-			}
-			if size := math.Exp(float64(p[9])); size < 1 || size > 8 || p[9] != e.Features[0][9] {
-				t.Errorf("row %s: radius %v of a triangle of sides of 8", e.ID, size)
-			}
-			if !slices.Equal(p[10:], make([]float32, len(PeriodNames))) {
-				t.Errorf("row %s: a triangle repeats: %v", e.ID, p[10:])
-			}
-			largest = max(largest, Vec{float64(p[0]), float64(p[1]), float64(p[2])}.Norm())
-		}
-		if math.Abs(largest-1) > 1e-6 {
-			t.Errorf("row %s: radius %v, want 1", e.ID, largest)
-		}
-	}
-	if d.Manifest.Provenance["size"] != true || d.Manifest.Provenance["color"] != true {
-		t.Errorf("made by %v", d.Manifest.Provenance)
-	}
-}
-
-// TestConvertSize: the radius is that of the cloud in the unit of its file, and a cloud at one place, which
-// has none, is left out in any case.
-func TestConvertSize(t *testing.T) {
+// TestPlace: a cloud at one place, which has no size, is left out, but not a single point.
+func TestPlace(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/train/pair.xyz"), "1 1 1\n1 1 9\n")
 	write(t, filepath.Join(from, "b/train/place.xyz"), "1 1 1\n1 1 1\n")
-	if _, left, err := convert(t, from, Options{Points: 2}); err != nil || !strings.Contains(left.String(), "a cloud without a size") {
+	if _, left, err := convert(t, from, Options{Points: 2}); err != nil || !strings.Contains(left.String(), "a cloud without a size") || left.Left() != 1 {
 		t.Fatal(err, left)
 	}
-	d, left, err := convert(t, from, Options{Points: 2, Size: true})
-	if err != nil || !strings.Contains(left.String(), "a cloud without a size") {
-		t.Fatal(err, left)
-	}
-	r, err := d.Reader("train")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer r.Close()
-	rows, err := r.Next()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got, want := rows.Example(0).Features[1][3], float32(math.Log(4)); got != want {
-		t.Errorf("%v, want the logarithm of half of 8, %v", got, want)
-	}
-	if _, left, err = convert(t, from, Options{Points: 1, Size: true}); err == nil || !strings.Contains(left.String(), "a cloud without a size") {
+	if _, left, err := convert(t, from, Options{Points: 1}); err != nil || left.Left() != 0 {
 		t.Fatal(err, left)
 	}
 }
 
-// TestConvertAligned: a point says whether its normal is along an axis, either way and of any length, beside how
-// far its neighbours are; a file without normals cannot.
-func TestConvertAligned(t *testing.T) {
+// TestNormals: normals of any length become normals of length 1.
+func TestNormals(t *testing.T) {
 	from := t.TempDir()
-	write(t, filepath.Join(from, "a/train/points.xyz"), "0 0 0 0 0 -2\n1 0 0 0 -1 0\n2 0 0 -10 0 1.42\n3 0 0 10 1.43 0\n4 0 0 1 1 0\n5 0 0 0 0 3e-162\n6 0 0 -1e153 0 0\n")
-	write(t, filepath.Join(from, "a/train/slope.off"), "OFF\n3 1 0\n0 0 0\n1 0 1\n0 1 0\n3 0 1 2\n")
-	write(t, filepath.Join(from, "b/train/bare.xyz"), strings.Repeat("0 0 0\n1 0 0\n", 4))
-	d, left, err := convert(t, from, Options{Points: 7, Size: true, Aligned: true, Spacing: true})
-	if err != nil || !strings.Contains(left.String(), "no normals") || !strings.Contains(left.String(), "bare.xyz") {
+	write(t, filepath.Join(from, "a/train/points.xyz"), "0 0 0 0 0 -2\n1 0 0 0 -1 0\n2 0 0 -10 0 1.42\n5 0 0 0 0 3e-162\n6 0 0 -1e153 0 0\n")
+	d, left, err := convert(t, from, Options{Points: 5})
+	if err != nil || left.Left() != 0 {
 		t.Fatal(err, left)
-	}
-	if got := strings.Join(d.Manifest.FeatureNames, " "); got != "x y z nx ny nz log_radius axis_aligned log_spacing" || d.Manifest.Provenance["aligned"] != true {
-		t.Errorf("features %s, made by %v", got, d.Manifest.Provenance)
 	}
 	_, features := rowsOf(t, d, "train")
 	var found []string
 	for _, p := range features["a/train/points"] {
-		found = append(found, fmt.Sprintf("%.3f %v %.2f", p[3:6], p[7], math.Exp(float64(p[8]))*3-3e-3)) // the last of the others, of a radius of 3
+		found = append(found, fmt.Sprintf("%.3f", p[3:]))
 	}
 	slices.Sort(found)
-	if want := []string{"[-0.990 0.000 0.141] 1 4.00", "[-1.000 0.000 0.000] 1 6.00", "[0.000 -1.000 0.000] 1 5.00", "[0.000 0.000 -1.000] 1 6.00",
-		"[0.000 0.000 1.000] 1 5.00", "[0.707 0.707 0.000] 0 4.00", "[0.990 0.142 0.000] 0 3.00"}; !slices.Equal(found, want) {
+	if want := []string{"[-0.990 0.000 0.141]", "[-1.000 0.000 0.000]", "[0.000 -1.000 0.000]", "[0.000 0.000 -1.000]", "[0.000 0.000 1.000]"}; !slices.Equal(found, want) {
 		t.Errorf("found %v, expected %v", found, want)
 	}
-	for _, p := range features["a/train/slope"] {
-		if p[7] != 0 {
-			t.Errorf("a point of a slope is along an axis: %v", p)
-		}
-	}
 }
 
-// TestConvertPeriod: the features are of the whole file, in its unit, also of a single point of it, and a
-// file at one place has none.
-func TestConvertPeriod(t *testing.T) {
-	from, comb := t.TempDir(), ""
-	for i := range 300 {
-		comb += fmt.Sprintf("%d 0 %d\n", i%3, 2*(i/15))
+// TestAtLeast: classes of few files are left out; a file that a list names and that does not exist does not count.
+func TestAtLeast(t *testing.T) {
+	files := &Files{Classes: []string{"chair", "desk"}}
+	for i := range 3 {
+		files.list = append(files.list, file{relative: fmt.Sprintf("chair/%d.off", i), class: "chair"}, file{relative: fmt.Sprintf("desk/%d.off", i), class: "desk"})
 	}
-	write(t, filepath.Join(from, "a/train/comb.xyz"), comb)
-	write(t, filepath.Join(from, "b/train/place.xyz"), "1 1 1\n1 1 1\n")
-	for _, points := range []int{1, 100} {
-		d, _, err := convert(t, from, Options{Points: points, Period: true})
-		if err != nil {
-			t.Fatal(err)
-		}
-		_, features := rowsOf(t, d, "train")
-		if len(features["a/train/comb"]) != points {
-			t.Fatalf("%d points: %v", points, features)
-		}
-		for _, p := range features["a/train/comb"] {
-			cos, sin := float64(p[3]), float64(p[4]) // of 4 octaves
-			period, strength := math.Exp2(4*math.Atan2(sin, cos)/(2*math.Pi)), math.Hypot(cos, sin)
-			if math.Abs(period/2-1) > 0.03 || strength < 0.8 || strength > 1 {
-				t.Errorf("%d points: period %v, strength %v, want 2", points, period, strength)
-			}
-		}
-		// Of one point it is a row, of more a cloud without a size.
-		var want [][]float32
-		if points == 1 {
-			want = [][]float32{make([]float32, 3+len(PeriodNames))}
-		}
-		if got := features["b/train/place"]; !reflect.DeepEqual(got, want) {
-			t.Errorf("%d points at one place: %v, want %v", points, got, want)
-		}
-	}
-}
-
-// TestSampleColors: a point has the colour of its face, or its own where there are no faces, also where
-// points are drawn.
-func TestSampleColors(t *testing.T) {
-	red, blue := Vec{1, 0, 0}, Vec{0, 0, 1}
-	surface := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 5}, {1, 0, 5}, {0, 1, 5}}, Faces: [][3]int{{0, 1, 2}, {3, 4, 5}}, Colors: []Vec{red, blue}}
-	points := &Shape{Points: []Vec{{0, 0, 0}, {0, 0, 5}}, Colors: []Vec{red, blue}}
-	random := rand.New(rand.NewPCG(1, 2)).Float64
-	for _, s := range []*Shape{surface, points} {
-		for name, sample := range map[string]func(context.Context, int, func() float64) (*Shape, error){"sampled": s.Sample, "drawn": s.Draw} {
-			taken, err := sample(t.Context(), 50, random)
-			if err != nil || len(taken.Colors) != len(taken.Points) {
-				t.Fatalf("%s: %v, %v", name, taken, err)
-			}
-			met := map[Vec]bool{}
-			for i, p := range taken.Points {
-				met[taken.Colors[i]] = true
-				if want := map[bool]Vec{false: red, true: blue}[p[2] == 5]; taken.Colors[i] != want {
-					t.Errorf("%s: %v has the colour %v", name, p, taken.Colors[i])
-				}
-			}
-			if len(met) != 2 {
-				t.Errorf("%s: colours %v", name, met)
-			}
-			if s == surface && taken.Normals == nil {
-				t.Errorf("%s: no normals of a surface", name)
-			}
-		}
+	files.list[1].left = source.Skip("no file", nil)
+	if left := files.AtLeast(3); !slices.Equal(left, []string{"desk"}) || !slices.Equal(files.Classes, []string{"chair"}) || files.Len() != 3 {
+		t.Errorf("left out %v, %v and %d files stay", left, files.Classes, files.Len())
 	}
 }
 

@@ -31,8 +31,6 @@ type file struct {
 	class          string             // "" where it is in the folder of none
 	split          string             // that a folder says, or ""
 	left           *source.SkipReason // that the folder's own lists leave it out for; nil otherwise
-	bySeries       bool               // the split is that of its series
-	spare          bool               // enough others of its series are taken
 }
 
 // id is what the row is called: the file within the whole, without the ending of its name.
@@ -182,7 +180,7 @@ func (f *Files) Divided() (any, training bool) {
 // training have a part for that.
 func (o *Options) split(f *file, training bool) string {
 	switch u := o.random(f, 0)(); {
-	case f.split == "train" && !f.bySeries && training && u < o.ValPart:
+	case f.split == "train" && training && u < o.ValPart:
 		return "val"
 	case f.split != "":
 		return f.split
@@ -199,3 +197,23 @@ const NoClass = "no label"
 
 // noClass says what was expected of such a file.
 var noClass = source.Skip(NoClass, errors.New("expected a file in the folder of its class"))
+
+// AtLeast leaves out the classes of fewer files, and returns them. A file that a list names and that
+// does not exist does not count. Files without a class stay and are reported.
+func (f *Files) AtLeast(n int) (left []string) {
+	count := map[string]int{}
+	for i := range f.list {
+		if x := &f.list[i]; x.unused() == nil {
+			count[x.class]++
+		}
+	}
+	for _, class := range f.Classes {
+		if count[class] < n {
+			left = append(left, class)
+		}
+	}
+	gone := func(class string) bool { return slices.Contains(left, class) }
+	f.Classes = slices.DeleteFunc(f.Classes, gone)
+	f.list = slices.DeleteFunc(f.list, func(x file) bool { return gone(x.class) })
+	return left
+}

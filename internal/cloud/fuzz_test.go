@@ -17,7 +17,6 @@ func FuzzFormats(f *testing.F) {
 		surface, "OFF3 1 0\r\n0 0 0\r\n1 0 0\r\n0 2 3\r\n3 0 1 2\r\n", "o t\nv 0 0 0\nv 1 0 0\nv 0 2 3\nf 1/1/1 2/2/1 -1//1\n", "0 0 1 0 0 1\n1,2,3,1,0,0",
 		"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar int vertex_index\nend_header\n0 0 0\n1 0 0\n0 2 3\n3 0 1 2\n",
 		binaryPLY(binary.LittleEndian, "binary_little_endian"), binaryPLY(binary.BigEndian, "binary_big_endian"), "1e999 0 0\n", "OFF\n1e300 NaN 0\n",
-		scene, "#VRML V2.0 utf8\nGroup{children[DEF a Shape{geometry IndexedFaceSet{coord Coordinate{point[0 0 0,1 0 0,0 1 0]}coordIndex[0,1,2]}}USE a USE a]}",
 	} {
 		for _, ending := range Endings() {
 			f.Add([]byte(text), ending)

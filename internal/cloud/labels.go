@@ -25,19 +25,15 @@ func (c *converter) label(r *row) *source.SkipReason {
 		}
 		return nil
 	case c.Spec == nil:
-		r.example.Label, r.example.Labels = seq.NoLabel, c.tags.of(r.file.class, r.parts, r.names)
+		r.example.Label, r.example.Labels = seq.NoLabel, c.tags.of(r.file.class, r.parts)
 		return nil
 	}
 	r.example.Label, r.example.Labels = seq.NoLabel, make([]int32, len(r.parts))
 	numbers := map[int]int{}
 	for i, part := range r.parts {
-		if part == noPart {
-			r.example.Labels[i] = seq.NoLabel
-			continue
-		}
 		number, met := numbers[part]
 		if !met {
-			name := tagOf(r.file.class, part, r.names).String()
+			name := tag{r.file.class, part}.String()
 			number = slices.Index(names, name)
 			if numbers[part] = number; number < 0 {
 				return source.Skip("no part of the task", unknownPart(name, r.file.class, names))

@@ -37,9 +37,7 @@ func (s *Shape) Farthest(ctx context.Context, n int, random func() float64) (*Sh
 	if err != nil {
 		return nil, err
 	}
-	out := s.of(places)
-	out.PartNames = s.PartNames
-	return out, nil
+	return s.of(places), nil
 }
 
 // Draw takes n points: of a surface as [Shape.Sample] does; of points each by chance, whichever were
@@ -63,9 +61,6 @@ func (s *Shape) of(places []int) *Shape {
 		if s.Normals != nil {
 			out.Normals = append(out.Normals, s.Normals[i])
 		}
-		if s.Colors != nil {
-			out.Colors = append(out.Colors, s.Colors[i])
-		}
 		if s.Parts != nil {
 			out.Parts = append(out.Parts, s.Parts[i])
 		}
@@ -86,7 +81,7 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 	if !(total > 0) || math.IsInf(total, 0) {
 		return nil, errors.New("expected a surface with a finite area above 0")
 	}
-	out := &Shape{PartNames: s.PartNames, Points: make([]Vec, 0, n), Normals: make([]Vec, 0, n)}
+	out := &Shape{Points: make([]Vec, 0, n), Normals: make([]Vec, 0, n)}
 	for range n {
 		at := random() * total
 		i := min(sort.Search(len(areas), func(i int) bool { return areas[i] > at }), len(areas)-1)
@@ -104,12 +99,6 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 			normal[k] = directions[i][k] / directions[i].Norm()
 		}
 		out.Points, out.Normals = append(out.Points, p), append(out.Normals, normal)
-		if s.Colors != nil {
-			out.Colors = append(out.Colors, s.Colors[i])
-		}
-		if s.FaceParts != nil {
-			out.Parts = append(out.Parts, s.FaceParts[i])
-		}
 	}
 	return out, nil
 }

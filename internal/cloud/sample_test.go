@@ -3,20 +3,16 @@ package cloud
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 	"strings"
 	"testing"
 )
 
 // TestFarthest: of a plate with a pin that has a hundredth of its area, points are farther from
-// each other than uniform ones, and the pin has more of them; each keeps the normal, colour and part of
-// its face.
+// each other than uniform ones, and the pin has more of them; each keeps the normal of its face.
 func TestFarthest(t *testing.T) {
-	s := &Shape{Points: []Vec{{0, 0, 0}, {10, 0, 0}, {10, 10, 0}, {0, 10, 0}, {5, 5, -10}, {5.1, 5, -10}, {5.1, 5, 0}, {5, 5, 0}}, PartNames: []string{"BODY", "PIN"}}
+	s := &Shape{Points: []Vec{{0, 0, 0}, {10, 0, 0}, {10, 10, 0}, {0, 10, 0}, {5, 5, -10}, {5.1, 5, -10}, {5.1, 5, 0}, {5, 5, 0}}}
 	s.fan([]int{0, 1, 2, 3})
 	s.fan([]int{4, 5, 6, 7})
-	s.Colors = []Vec{{1, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 1, 0}}
-	s.FaceParts = []int{0, 0, 1, 1}
 	const n = 128
 	random := rand.New(rand.NewPCG(1, 2)).Float64
 	uniform, err := s.Sample(t.Context(), n, random)
@@ -44,13 +40,12 @@ func TestFarthest(t *testing.T) {
 	if few > 3 || many < 5 || close > 0.2 || apart < 0.5 {
 		t.Errorf("%d points %g apart on the pin, of uniform ones %d, %g apart", many, apart, few, close)
 	}
-	if len(far.Points) != n || !slices.Equal(far.PartNames, s.PartNames) {
-		t.Errorf("%d points, parts %v", len(far.Points), far.PartNames)
+	if len(far.Points) != n {
+		t.Errorf("%d points", len(far.Points))
 	}
 	for i, p := range far.Points {
-		pin := p[2] < 0
-		if part := far.Parts[i] == 1; part != pin || (far.Normals[i][2] == 0) != pin || (far.Colors[i] == Vec{0, 1, 0}) != pin {
-			t.Fatalf("point %v has part %d, normal %v, colour %v", p, far.Parts[i], far.Normals[i], far.Colors[i])
+		if pin := p[2] < 0; (far.Normals[i][2] == 0) != pin {
+			t.Fatalf("point %v has normal %v", p, far.Normals[i])
 		}
 	}
 	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int{{0, 1, 2}}}

@@ -1,5 +1,4 @@
-// Package graph makes data sets of graphs: of JSON lines, Arrow and Parquet, of tables of molecules, and of the pieces of
-// images.
+// Package graph converts graphs in JSON lines, Arrow and Parquet into data sets.
 package graph
 
 import (
@@ -17,65 +16,42 @@ import (
 
 	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/graphlines"
-	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/philox"
-	"github.com/sftseq/sftseq/internal/source"
-	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // Options say how Convert makes a data set.
 type Options struct {
-	From                           []string      // files of JSON lines, Arrow or Parquet, or tables with molecules
-	Name                           string        // of the data set; "": that of the first file
-	SMILES                         string        // the column of molecules; "": the files have graphs
-	Header                         *table.Header // of tables of CSV whose first line does not name the columns; nil: it does
-	Label, Tags                    string        // the fields of a class or of labels, and of a label for each node
-	LabelSeparator                 string        // between the labels of a molecule, of which any number may hold
-	Labels                         []string      // what labels are called, in their order; nil: those that are found, sorted
-	Numbers                        []string      // fields of numbers to predict, in place of labels
-	ID                             string        // the column of what molecules are called; "": the name of the record, or its place
-	FeatureNames, EdgeFeatureNames []string      // nil: what a table says, or f0, f1, … and e0, e1, …; molecules have their own
-	RandomWalk                     int           // so many return probabilities of a random walk are features of a node, too
-	SplitField                     string        // says which split a graph is in; "": chance does
+	From                           []string // files of JSON lines, Arrow or Parquet
+	Name                           string   // of the data set; "": that of the first file
+	Label, Tags                    string   // the fields of a class or of labels, and of a label for each node
+	Labels                         []string // what labels are called, in their order; nil: those that are found, sorted
+	Numbers                        []string // fields of numbers to predict, in place of labels
+	FeatureNames, EdgeFeatureNames []string // nil: what a table says, or f0, f1, … and e0, e1, …
+	RandomWalk                     int      // so many return probabilities of a random walk are features of a node, too
+	SplitField                     string   // says which split a graph is in; "": chance does
 	Shares                         []convert.Share
 	Seed                           uint64
-	Strict                         bool // a molecule that cannot be read ends it
 	Replace                        bool // a complete data set that is there already
 
 	said []string // keys of names that the first table's metadata have
 }
 
-// rows are the graphs of files, one after another.
-type rows interface {
-	// Each calls take with every graph, and ends with its error, which it gives the file and the line.
-	Each(ctx context.Context, take func(*graphlines.Row) error) error
-}
-
-// rows reads the files; those of their rows that cannot be used are counted.
-func (o *Options) rows(left *source.Skipped) rows {
-	if o.SMILES != "" {
-		return newMolecules(o, left)
-	}
-	return files{o}
-}
-
 // Convert writes a data set of graphs. It reads the files once to see what their labels are
 // called, and once more for each split, to write it. What is wrong with a graph ends it, with
-// the file and the line or the row. Molecules that cannot be used are left out and counted.
-func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, *source.Skipped, error) {
+// the file and the line or the row.
+func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, error) {
 	if err := convert.CheckShares(o.Shares); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	if err := o.nameByTable(ctx); err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	s, err := survey(ctx, &o)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	d, err := s.write(ctx, dir, &o)
-	return d, s.left, err
+	return s.write(ctx, dir, &o)
 }
 
 // write reads the files once for each split.
@@ -91,7 +67,7 @@ func (s *surveyed) write(ctx context.Context, dir string, o *Options) (*seq.Data
 			return nil, err
 		}
 		rows := 0
-		err = o.rows(source.NewSkipped()).Each(ctx, func(x *graphlines.Row) error {
+		err = files{o}.Each(ctx, func(x *graphlines.Row) error {
 			if name, err := o.splitOf(x); err != nil || name != split {
 				return err
 			}
@@ -115,9 +91,6 @@ func (s *surveyed) write(ctx context.Context, dir string, o *Options) (*seq.Data
 		}
 	}
 	made := map[string]any{"source": o.From, "seed": o.Seed}
-	if o.SMILES != "" {
-		made["smiles"], made["left_out"] = o.SMILES, s.left.Counts()
-	}
 	if o.RandomWalk > 0 {
 		made["random_walk"] = o.RandomWalk
 	}
@@ -184,17 +157,13 @@ type surveyed struct {
 	spec   seq.Spec
 	rows   map[string]int // of each split
 	labels map[string]int32
-	left   *source.Skipped
 }
 
 // survey reads all files.
 func survey(ctx context.Context, o *Options) (*surveyed, error) {
-	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}, left: source.NewSkipped()}
-	if o.SMILES != "" {
-		o.FeatureNames, o.EdgeFeatureNames = molecule.AtomFeatureNames, molecule.BondFeatureNames
-	}
+	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}}
 	answer, list := "", false
-	err := o.rows(s.left).Each(ctx, func(x *graphlines.Row) error {
+	err := files{o}.Each(ctx, func(x *graphlines.Row) error {
 		if len(s.rows) == 0 {
 			if err := s.describe(o, x); err != nil {
 				return err
@@ -223,9 +192,6 @@ func survey(ctx context.Context, o *Options) (*surveyed, error) {
 	})
 	if err != nil {
 		return nil, err
-	}
-	if len(s.rows) == 0 && s.left.Read > 0 {
-		return nil, s.left.Nothing()
 	}
 	if len(s.rows) == 0 {
 		return nil, fmt.Errorf("%s: expected a graph a line, found none", strings.Join(o.From, ", "))

@@ -71,7 +71,7 @@ func TestConvert(t *testing.T) {
 	} {
 		o := usual(write(t, c.lines))
 		c.change(&o)
-		d, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+		d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 		if err != nil {
 			t.Errorf("%s: %v", c.lines, err)
 			continue
@@ -88,7 +88,7 @@ func TestSplits(t *testing.T) {
 {"features":[[2]],"edges":[[0,0]],"label":"b","part":"dev"}`)
 	o := usual(path)
 	o.SplitField = "part"
-	d, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+	d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil || len(written(t, d, "train")) != 1 || len(written(t, d, "val")) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -99,7 +99,7 @@ func TestSplits(t *testing.T) {
 	}
 	o = usual(write(t, lines.String()))
 	o.Shares = []convert.Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0}, {Split: "test", Part: 0.5}}
-	d, _, err = Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+	d, err = Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +108,7 @@ func TestSplits(t *testing.T) {
 		t.Errorf("%d of 400 graphs are in train", n)
 	}
 	o.Seed++
-	if other, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
+	if other, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
 		t.Errorf("another seed has the same splits: %v", err)
 	}
 }
@@ -141,7 +141,7 @@ func TestRefused(t *testing.T) {
 		{`{"features":`, "lines.jsonl:2: "},
 	} {
 		dir := filepath.Join(t.TempDir(), "data")
-		_, _, err := Convert(t.Context(), dir, usual(write(t, good+c.line)))
+		_, err := Convert(t.Context(), dir, usual(write(t, good+c.line)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, expected %s", c.line, err, c.want)
 		}
@@ -149,17 +149,17 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: a data set is there", c.line)
 		}
 	}
-	if _, _, err := Convert(t.Context(), t.TempDir(), usual(write(t, ""))); err == nil || !strings.Contains(err.Error(), "found none") {
+	if _, err := Convert(t.Context(), t.TempDir(), usual(write(t, ""))); err == nil || !strings.Contains(err.Error(), "found none") {
 		t.Errorf("an empty file: %v", err)
 	}
 	o := usual(write(t, good))
 	o.Labels = []string{"b"}
-	if _, _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
+	if _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
 		t.Errorf("a label that is not listed: %v", err)
 	}
 	o = usual(write(t, `{"features":[[1,2]],"edges":[],"n":"x"}`))
 	o.Numbers, o.EdgeFeatureNames = []string{"n"}, []string{}
-	if _, _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
+	if _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
 		t.Errorf("a text in place of a number: %v", err)
 	}
 }
@@ -232,7 +232,7 @@ func fuzzConvert(f *testing.F, name string) {
 		}
 		o := usual(path)
 		o.Replace = true
-		d, _, err := Convert(t.Context(), filepath.Join(dir, "data"), o)
+		d, err := Convert(t.Context(), filepath.Join(dir, "data"), o)
 		if err != nil {
 			return
 		}

@@ -234,7 +234,7 @@ func (r *tableRow) named(label string, missing, number bool) (string, error) {
 // nameByTable takes the names of features and labels from the first file, if that is a table whose metadata have
 // them, where the options have none. Without a column of them edges have no features.
 func (o *Options) nameByTable(ctx context.Context) error {
-	if o.SMILES != "" || !isTable(o.From[0]) {
+	if !isTable(o.From[0]) {
 		return nil
 	}
 	t, err := table.Open(ctx, o.From[0], table.Options{})

@@ -118,7 +118,7 @@ func TestTables(t *testing.T) {
 		convert := func(path string) *seq.Dataset {
 			o := usual(path)
 			c.change(&o)
-			d, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+			d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
@@ -172,7 +172,7 @@ func TestTableNames(t *testing.T) {
 		for _, names := range [][]string{nil, {"x"}} {
 			o := usual(path)
 			o.FeatureNames = names
-			d, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+			d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
@@ -188,7 +188,7 @@ func TestTableNames(t *testing.T) {
 	labelled := arrow.NewMetadata([]string{seq.KeyLabelNames}, []string{`["z","y"]`})
 	numbered := arrow.NewSchema(columns("features", singles, "edges", ends, "label", arrow.PrimitiveTypes.Int32), &labelled)
 	for _, path := range tables(t, numbered, `{"features":[[1]],"edges":[],"label":1}`) {
-		d, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
+		d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -197,19 +197,19 @@ func TestTableNames(t *testing.T) {
 		}
 	}
 	for _, path := range tables(t, numbered, `{"features":[[1]],"edges":[],"label":0}, {"features":[[1]],"edges":[],"label":2}`) {
-		if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), `:2: label: found 2, expected a number from 0 to 1, the place of one of ["z" "y"], as label_names of the metadata has`) {
+		if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), `:2: label: found 2, expected a number from 0 to 1, the place of one of ["z" "y"], as label_names of the metadata has`) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	bare := arrow.NewSchema(columns("features", singles, "edges", ends, "label", text), nil)
 	for _, path := range tables(t, bare, `{"features":[[1]],"edges":[],"label":"a"}, {"features":[[1],[2]],"edges":[[0,1]],"label":"b"}`) {
-		if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err != nil {
+		if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err != nil {
 			t.Errorf("edges without features, of which the first graph has none: %v", err)
 		}
 	}
 	broken := arrow.NewMetadata([]string{seq.KeyFeatureNames}, []string{`{}`})
 	path := tables(t, arrow.NewSchema(schema.Fields(), &broken), `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`)[0]
-	if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), "graphs.arrow: feature_names: expected a JSON list of strings, found \"{}\"") {
+	if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), "graphs.arrow: feature_names: expected a JSON list of strings, found \"{}\"") {
 		t.Error(err)
 	}
 }
@@ -260,7 +260,7 @@ func TestTablesRefused(t *testing.T) {
 		}
 		for _, path := range tables(t, arrow.NewSchema(c.columns, nil), rows) {
 			dir := filepath.Join(t.TempDir(), "data")
-			_, _, err := Convert(t.Context(), dir, usual(path))
+			_, err := Convert(t.Context(), dir, usual(path))
 			if err == nil || !strings.Contains(err.Error(), filepath.Base(path)+c.want) {
 				t.Errorf("%s: %v, expected %s", c.row, err, c.want)
 			}
@@ -271,7 +271,7 @@ func TestTablesRefused(t *testing.T) {
 	}
 	o := usual(tables(t, arrow.NewSchema(columns("features", doubles, "edges", integers, "a", text), nil), `{"features":[[1,2]],"edges":[],"a":"much"}`)...)
 	o.Numbers = []string{"a"}
-	if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || !strings.Contains(err.Error(), `graphs.arrow:1: no finite number: column a: found "much"`) {
+	if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || !strings.Contains(err.Error(), `graphs.arrow:1: no finite number: column a: found "much"`) {
 		t.Error(err)
 	}
 }
@@ -313,7 +313,7 @@ func TestTableOfDataSet(t *testing.T) {
 			o := usual(path)
 			o.Tags = tags
 			dir := filepath.Join(t.TempDir(), "data")
-			d, _, err := Convert(t.Context(), dir, o)
+			d, err := Convert(t.Context(), dir, o)
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
@@ -337,11 +337,11 @@ func TestTablesOfOtherNames(t *testing.T) {
 	o := usual(a)
 	o.From = append(o.From, b)
 	want := b + `: feature_names: expected ["mass" "charge"], as ` + a + ` has, found ["charge" "mass"]`
-	if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || err.Error() != want {
+	if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	o.FeatureNames = []string{"x", "y"}
-	if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil {
+	if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil {
 		t.Error(err)
 	}
 }
@@ -350,7 +350,7 @@ func TestTablesOfOtherNames(t *testing.T) {
 func TestTablesWithoutValues(t *testing.T) {
 	schema := arrow.NewSchema(columns("features", singles, "edges", ends, "label", arrow.Null, "tags", texts), nil)
 	path := tables(t, schema, `{"features":[[1]],"edges":[],"tags":["a"]}`)[0]
-	d, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
+	d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
 	if err != nil {
 		t.Fatal(err)
 	}

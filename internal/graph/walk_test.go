@@ -16,12 +16,12 @@ func TestWalkOption(t *testing.T) {
 	}
 	o := usual(write(t, lines))
 	o.Shares = []convert.Share{{Split: "train", Part: 0.5}, {Split: "test", Part: 0.5}}
-	without, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+	without, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.RandomWalk = 2
-	with, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+	with, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil || fmt.Sprint(with.Manifest.FeatureNames) != "[f0 rw1 rw2]" || with.Manifest.Splits["test"].Rows != without.Manifest.Splits["test"].Rows {
 		t.Fatalf("%+v, %v", with, err)
 	}
@@ -35,7 +35,7 @@ func TestWalkOption(t *testing.T) {
 		t.Errorf("%s, expected %s", b[0], want)
 	}
 	o.FeatureNames = []string{"rw1"}
-	if _, _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil {
+	if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil {
 		t.Error("a name that is there twice is accepted")
 	}
 }

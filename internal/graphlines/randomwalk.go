@@ -2,8 +2,6 @@ package graphlines
 
 import (
 	"context"
-	"errors"
-	"math"
 	"strconv"
 
 	"github.com/sftseq/sftseq/seq"
@@ -27,14 +25,6 @@ func WalkNames(steps int) (names []string) {
 // costs at most steps × nodes × edges additions, and less where few nodes are within reach. A sum has
 // the order of the edges.
 func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, steps int) error {
-	return AppendWalkWithin(ctx, features, edges, steps, math.MaxInt)
-}
-
-// ErrTooLong is of walks that take more additions than they may.
-var ErrTooLong = errors.New("its random walks take too long")
-
-// AppendWalkWithin is [AppendWalk] with so many additions at most, for a graph that somebody waits for.
-func AppendWalkWithin(ctx context.Context, features [][]float32, edges []seq.Edge, steps, additions int) error {
 	if steps == 0 {
 		return nil
 	}
@@ -62,9 +52,6 @@ func AppendWalkWithin(ctx context.Context, features [][]float32, edges []seq.Edg
 			there = there[:0]
 			for _, i := range here {
 				out := targets[first[i]:first[i+1]]
-				if additions -= len(out); additions < 0 {
-					return ErrTooLong
-				}
 				p := at[i] / float64(len(out))
 				at[i] = 0
 				if p == 0 { // it was too small a number: a node that it leads to would not count as there

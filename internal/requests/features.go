@@ -22,7 +22,7 @@ func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) err
 	case !p.Config.Featured():
 		return Fail(CodeRequest, "features, but the model reads tokens")
 	case value == nil:
-		return Fail(CodeRequest, "expected features, %s%s", p.FeatureList(), p.OrMolecule())
+		return Fail(CodeRequest, "expected features, %s", p.FeatureList())
 	}
 	for _, name := range []string{"tokens", "text", "tokens_a", "text_a", "tokens_b", "text_b"} {
 		if fields[name] != nil {
@@ -31,7 +31,7 @@ func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) err
 	}
 	switch edged := p.Config.Edged(); {
 	case edged && fields["edges"] == nil:
-		return Fail(CodeRequest, "expected edges, %s%s", p.EdgeList(), p.OrMolecule())
+		return Fail(CodeRequest, "expected edges, %s", p.EdgeList())
 	case !edged && fields["edges"] != nil:
 		return Fail(CodeRequest, "edges, but the model knows none")
 	}

@@ -5,12 +5,9 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"runtime"
-	"slices"
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/graphlines"
-	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -121,54 +118,5 @@ func TestWindowOfGraph(t *testing.T) {
 	r := p.Parse([]byte(`{"features":[[1,2],[3,4],[5,6]],"edges":[[0,1,1,0.5],[1,2,1,0.5],[2,0,1,0.5],[1,1,1,0.5]]}`), 1, nil)
 	if r.Failure != nil || len(r.Features) != 2 || len(r.Edges) != 2 || r.Edges[1].Source != 1 || r.Edges[1].Target != 1 || r.Lengths[0] != 3 {
 		t.Errorf("%+v, %+v", r, r.Failure)
-	}
-}
-
-// TestMoleculesOfLines: a model of molecules reads SMILES, within the memory that is counted for them; a
-// model of something else refuses them by name, and passes over the field beside a sequence of its own.
-func TestMoleculesOfLines(t *testing.T) {
-	graphs, config := graphParser(t)
-	own := *config
-	own.FeatureNames, own.EdgeFeatureNames = append(slices.Clip(molecule.AtomFeatureNames), graphlines.WalkNames(3)...), molecule.BondFeatureNames
-	p := NewParser(&own, "", "f", 1)
-	r := p.Parse([]byte(`{"id":"a","smiles":" CCO "}`), 1, nil)
-	if r.Failure != nil || len(r.Features) != 3 || len(r.Features[0]) != len(own.FeatureNames) || r.Features[1][len(own.FeatureNames)-2] != 0.5+0.5 || len(r.Edges) != 4 || string(r.ID) != `"a"` {
-		t.Fatalf("%+v, %+v", r, r.Failure)
-	}
-	for line, want := range map[string]string{
-		`{"smiles":"CX"}`:    "f:3: smiles: sign 2: expected an atom, such as C, c or [Na+], found 'X'",
-		`{"smiles":["C"]}`:   "f:3: smiles: expected a string, found",
-		`{"smiles":null}`:    ", stereo, rw1, rw2, rw3 for each token, or smiles, a molecule in SMILES",
-		`{"text":"CCO"}`:     ", or smiles, a molecule in SMILES",
-		`{"features":[[1]]}`: "f:3: expected edges, a list of source, target, ",
-		`{"smiles":"` + strings.Repeat("C", 4001) + `"}`: "f:3: smiles: a molecule of 4001 atoms: expected at most 4000",
-	} {
-		if r := p.Parse([]byte(line), 3, nil); r.Failure == nil || !strings.Contains(r.Failure.Message, want) || r.Features != nil {
-			t.Errorf("%.60s: %+v, expected %q", line, r.Failure, want)
-		}
-	}
-	for _, name := range []string{"features", "edges", "tokens", "text", "tokens_a", "text_a", "tokens_b", "text_b"} {
-		if r := p.Parse([]byte(`{"smiles":"C","`+name+`":[]}`), 3, nil); r.Failure == nil || r.Failure.Message != "f:3: both smiles and "+name+", expected one of them" {
-			t.Errorf("beside %s: %+v", name, r.Failure)
-		}
-	}
-	if r := graphs.Parse([]byte(`{"smiles":"C"}`), 3, nil); r.Failure == nil || !strings.Contains(r.Failure.Message, "smiles, but the model was not trained on molecules as data convert graph --smiles makes them: feature 0: expected C, found "+config.FeatureNames[0]) {
-		t.Errorf("%+v", r.Failure)
-	}
-	if r := graphs.Parse([]byte(`{"features":[[1,2]],"edges":[],"smiles":"C"}`), 3, nil); r.Failure != nil {
-		t.Errorf("%+v", r.Failure)
-	}
-	for i, text := range []string{strings.Repeat("C(N)", 900), strings.Repeat("[13CH3+]", 500), strings.Repeat("C1CC1", 700), strings.Repeat("C(N)", 900)} {
-		line := []byte(`{"smiles":"` + text + `"}`)
-		if i == 3 {
-			line = []byte(`{"sm\u0069les":"` + text + `"}`) // another way to write the name
-		}
-		var before, after runtime.MemStats
-		runtime.ReadMemStats(&before)
-		r := p.Parse(line, 1, nil)
-		runtime.ReadMemStats(&after)
-		if took, most := int64(after.TotalAlloc-before.TotalAlloc), p.MemoryOfLine(line); r.Failure != nil || took > most || r.Bytes() > most {
-			t.Errorf("%.20s: %d bytes were taken and %d are kept, %d are counted: %+v", text, took, r.Bytes(), most, r.Failure)
-		}
 	}
 }

@@ -47,8 +47,6 @@ func (p *Parser) MemoryOf(name string, value json.RawMessage) int64 {
 	switch {
 	case strings.HasPrefix(name, "to"):
 		return tokenBytes * numbers
-	case name == smilesField && p.molecules != nil:
-		return int64(len(value)) + p.molecules.Memory(len(value))
 	case name == "features":
 		return tokenBytes*numbers + rowBytes*int64(bytes.Count(value, []byte{'['}))
 	case name == "edges":
@@ -65,9 +63,6 @@ func (p *Parser) MemoryOfLine(line []byte) int64 {
 	}
 	if bytes.Contains(line, []byte("text")) || bytes.Contains(line, []byte(`\u`)) { // which may be in a name
 		most += p.MemoryOf("text", line)
-	}
-	if p.molecules != nil && (bytes.Contains(line, []byte(smilesField)) || bytes.Contains(line, []byte(`\u`))) {
-		most += p.MemoryOf(smilesField, line)
 	}
 	return most
 }

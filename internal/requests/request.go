@@ -12,7 +12,6 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
-	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -80,8 +79,6 @@ type Parser struct {
 
 	tokenizer   tokenizers.Tokenizer
 	noTokenizer error // why there is none; tokens can be read without
-	molecules   *molecule.Reader
-	noMolecules error // why the model reads none
 }
 
 // NewParser returns a parser for the model of configuration c in a directory, where
@@ -90,7 +87,6 @@ type Parser struct {
 func NewParser(c *sft.Config, dir, file string, sequences ...int) *Parser {
 	p := &Parser{Config: c, File: file, sequences: sequences}
 	p.tokenizer, p.noTokenizer = tokenizers.Open(c.Tokenizer, dir)
-	p.molecules, p.noMolecules = molecule.NewReader(c.FeatureNames, c.EdgeFeatureNames)
 	return p
 }
 
@@ -138,9 +134,6 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		r.ID = bytes.Clone(id) // it may outlive the line
 	}
 	r.Label, r.Numbers, r.Labels = bytes.Clone(fields["label"]), bytes.Clone(fields["numbers"]), bytes.Clone(fields["labels"])
-	if p.readsMolecule(fields) {
-		return p.fillMolecule(r, fields)
-	}
 	if p.Config.Featured() || fields["features"] != nil {
 		return p.fillFeatures(r, fields)
 	}
@@ -173,7 +166,7 @@ func (p *Parser) fill(r *Request, line []byte) error {
 
 // requestFields are the fields with a meaning; all others are passed over.
 var requestFields = map[string]bool{"id": true, "tokens": true, "text": true, "tokens_a": true, "text_a": true,
-	"tokens_b": true, "text_b": true, "label": true, "labels": true, "numbers": true, "features": true, "edges": true, smilesField: true}
+	"tokens_b": true, "text_b": true, "label": true, "labels": true, "numbers": true, "features": true, "edges": true}
 
 // methodFields hold a sequence in a request of JSON-RPC. In a line they mean nothing, and an
 // error names them.

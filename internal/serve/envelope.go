@@ -105,7 +105,7 @@ func isID(id json.RawMessage) bool {
 }
 
 // bareFields are those that make an object without jsonrpc a bare line.
-var bareFields = map[string]bool{"text": true, "tokens": true, "text_a": true, "tokens_a": true, "text_b": true, "tokens_b": true, featuresField: true, smilesField: true}
+var bareFields = map[string]bool{"text": true, "tokens": true, "text_a": true, "tokens_a": true, "text_b": true, "tokens_b": true, featuresField: true}
 
 // hasSequence reports whether a line is an object with a sequence.
 func hasSequence(line []byte) bool {

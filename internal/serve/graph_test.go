@@ -6,7 +6,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/molecule"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/serve/batching"
@@ -55,54 +54,10 @@ func TestGraph(t *testing.T) {
 	tokens := dial(t, start(t, testOptions(t, "pre"))).initialize(nil)
 	tokens.refuse(1, "sequence/classify", cloud, codeParams, "features: the model reads tokens")
 	tokens.refuse(2, "sequence/classify", map[string]any{"text": "1", "edges": []int{}}, codeParams, "edges: the model reads tokens")
-	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
-}
-
-// TestMolecule: a model of molecules reads SMILES, within the memory that it has for a request, and no
-// other model does.
-func TestMolecule(t *testing.T) {
-	o := testOptions(t, "clouds")
-	o.Load = func() (*Model, error) {
-		m, err := sft.Load(filepath.Join(goldenDir, "clouds"))
-		if err != nil {
-			return nil, err
-		}
-		config := *m.Config
-		config.Relative, config.Input = sft.EdgeRelation, ""
-		config.FeatureNames, config.EdgeFeatureNames = molecule.AtomFeatureNames, molecule.BondFeatureNames
-		return onProcessor(sft.NewModel(&config, 1), "molecules")
-	}
-	s := start(t, o)
-	c := dial(t, s).initialize(nil)
-	var out struct {
-		Label  any
-		Length int
-	}
-	c.call(1, "sequence/classify", map[string]any{"smiles": "CCO"}, &out)
-	if out.Label == nil || out.Length != 3 {
-		t.Errorf("%+v", out)
-	}
-	c.refuse(2, "sequence/classify", map[string]any{"smiles": "CX"}, codeParams, "smiles: sign 2: expected an atom")
-	c.refuse(3, "sequence/classify", map[string]any{"smiles": 5}, codeParams, "smiles: expected a string")
-	for i, beside := range []string{"features", "edges"} {
-		c.refuse(4+i, "sequence/classify", map[string]any{"smiles": "C", beside: []int{}}, codeParams, beside+": smiles is there, too")
-	}
-	for i, x := range []struct {
-		params map[string]any
-		want   string
-	}{
-		{map[string]any{"text": "CCO"}, "text: the tokens of the model have features, and no ids: expected features, or smiles, a molecule in SMILES"},
-		{map[string]any{}, "features: it is missing: expected a list of "},
-		{map[string]any{}, " for each token, or smiles, a molecule in SMILES"},
-		{map[string]any{"features": []int{}}, "edges: it is missing: expected a list of source, target, "},
-		{map[string]any{"features": []int{}}, ", or smiles, a molecule in SMILES"},
-	} {
-		c.refuse(7+i, "sequence/classify", x.params, codeParams, x.want)
-	}
 	s.memory.limit = 100_000
-	c.refuse(6, "sequence/classify", map[string]any{"smiles": strings.Repeat("C", 1000)}, codeParams, "the request takes more than the 100000 bytes of --max-memory")
-	cloud := dial(t, start(t, testOptions(t, "clouds"))).initialize(nil)
-	cloud.refuse(1, "sequence/classify", map[string]any{"smiles": "C"}, codeParams, "smiles: the model was not trained on molecules")
+	c.refuse(30, "sequence/classify", map[string]any{"features": slices.Repeat([][]float64{row}, 5000)}, codeParams, "the request takes more than the 100000 bytes of --max-memory")
+	graphs := dial(t, start(t, testOptions(t, "graphs"))).initialize(nil)
+	graphs.refuse(1, "sequence/classify", map[string]any{"features": []int{}}, codeParams, "edges: it is missing: expected a list of source, target, ")
 	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
 }
 

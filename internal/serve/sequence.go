@@ -41,11 +41,10 @@ func (q *sequence) origin() (o origin) {
 // sources are the fields that hold a sequence.
 var sources = []string{"text", "tokens", "bytes", "uri"}
 
-// The fields of a point cloud, a graph or a molecule, in place of the sources.
+// The fields of a point cloud or a graph, in place of the sources.
 const (
 	featuresField = "features"
 	edgesField    = "edges"
-	smilesField   = "smiles"
 )
 
 // idField has what a sequence is called, whatever JSON it is. Its answer has it, too.
@@ -64,7 +63,7 @@ func fieldsOf(suffixes []string, others ...string) map[string]bool {
 		}
 		names = append(names, "version"+suffix)
 		if suffix == "" {
-			names = append(names, featuresField, edgesField, smilesField)
+			names = append(names, featuresField, edgesField)
 		}
 	}
 	return known(append(names, others...)...)
@@ -128,7 +127,7 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 	if c.model.config.Featured() {
 		return c.graph(path, fields, suffix)
 	}
-	for _, name := range []string{featuresField, edgesField, smilesField} {
+	for _, name := range []string{featuresField, edgesField} {
 		if fields[name] != nil {
 			return nil, badParam(path+name, "the model reads tokens")
 		}

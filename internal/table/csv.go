@@ -28,9 +28,6 @@ func newCSV(in *source.Source, o Options) (*csvReader, error) {
 	}
 	header, _, _ := strings.Cut(strings.TrimLeft(r.window.text, "\r\n"), "\n")
 	s, _, err := r.read(maxColumns)
-	if line := strings.TrimSuffix(header, "\r"); o.Header != nil && line != o.Header.Line {
-		return nil, &HeaderError{o.Header.Line, line}
-	}
 	if err == io.EOF {
 		return nil, errNoHeader
 	}
@@ -40,9 +37,6 @@ func newCSV(in *source.Source, o Options) (*csvReader, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	if o.Header != nil {
-		return r, r.nameColumns(o.Header.Columns, len(o.Header.Columns), o.Columns, r.comma)
 	}
 	return r, r.nameColumns(s.fields, s.count, o.Columns, r.comma)
 }

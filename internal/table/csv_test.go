@@ -5,8 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -118,80 +116,4 @@ func TestCSVBounds(t *testing.T) {
 		t.Errorf("%d bytes for a row of %d", took, 10<<20)
 	}
 	must.Fail(t, "names of at most 65536 columns, found 131073")(read(file(t, "x.csv", strings.Repeat(",", 1<<17)+"\n"), Options{}))
-}
-
-// TestHeader: a first line that does not name the columns is what was expected, and they are called
-// otherwise; lines are counted with it. Another one, and another kind of file, are errors.
-func TestHeader(t *testing.T) {
-	header := Header{Line: "# by hand, or not", Columns: []string{"what", "size"}}
-	open := func(name, text string, columns ...string) (Reader, error) {
-		path := filepath.Join(t.TempDir(), name)
-		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
-		return Open(t.Context(), path, Options{Columns: columns, Header: &header})
-	}
-	for _, end := range []string{"\n", "\r\n"} {
-		r := must.Get(open("a.csv", header.Line+end+"C1,2"+end+"\"a,b\",3"+end, "size", "what"))(t)
-		defer r.Close()
-		for i, want := range [][]string{{"2", "C1"}, {"3", "a,b"}} {
-			var row Row
-			if err := r.Next(&row); err != nil || row.Err != nil || row.Values[0].Text != want[0] || row.Values[1].Text != want[1] || !strings.HasSuffix(row.Place(), fmt.Sprintf("a.csv:%d", i+2)) {
-				t.Fatalf("%+v, %v, expected %q", row, err, want)
-			}
-		}
-		if err := r.Next(&Row{}); err != io.EOF {
-			t.Error(err)
-		}
-	}
-	for _, c := range []struct{ name, text, want string }{
-		{"a.csv", "what,size\nC1,2\n", `a.csv: first line: expected "# by hand, or not", found "what,size"`},
-		{"a.csv", header.Line + " at all\nC1,2\n", `found "# by hand, or not at all"`},
-		{"a.csv", "", `expected "# by hand, or not", found ""`},
-		{"a.csv", "\"a\"b\n", `found "\"a\"b"`},
-		{"a.tsv", header.Line + "\nC1\t2\n", "a.tsv: expected CSV, found a file that is read as tsv"},
-	} {
-		if r, err := open(c.name, c.text, "what"); err == nil || !strings.Contains(err.Error(), c.want) {
-			t.Errorf("%q: %v, %v, expected %s", c.text, r, err, c.want)
-		}
-	}
-	must.Fail(t, `column "weight": expected one of`)(open("a.csv", header.Line+"\nC1,2\n", "weight"))
-}
-
-// FuzzHeader: behind the first line that was expected, rows and errors are those of CSV that names its
-// columns, and no other first line is taken.
-func FuzzHeader(f *testing.F) {
-	header := Header{Line: "# by hand", Columns: []string{"what", "size"}}
-	for _, rest := range []string{"", "C1,2\n", "\"a,b\",3\r\nc", "\n\na,b,c\n", "\"a\nb\",1\n\"", "\ufeffa,b\n"} {
-		f.Add(header.Line, rest)
-		f.Add("what,size", rest)
-	}
-	path := filepath.Join(f.TempDir(), "x.csv")
-	rows := func(t *testing.T, text string, header *Header) (out []string, err error) {
-		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
-		r, err := Open(t.Context(), path, Options{Columns: []string{"size", "what"}, Header: header, MaxField: 1 << 20})
-		if err != nil {
-			return nil, err
-		}
-		defer r.Close()
-		for {
-			var row Row
-			if err := r.Next(&row); err != nil {
-				return append(out, err.Error()), nil
-			}
-			out = append(out, fmt.Sprint(row.Line, row.Values, row.Err))
-		}
-	}
-	f.Fuzz(func(t *testing.T, line, rest string) {
-		defer testenv.FuzzLimits(t, mostAllocated+200*(len(line)+len(rest)))()
-		got, err := rows(t, line+"\n"+rest, &header)
-		if line != header.Line {
-			if first := strings.TrimLeft(strings.TrimPrefix(line+"\n"+rest, byteOrderMark), "\r\n"); err == nil && !strings.HasPrefix(first, header.Line) {
-				t.Fatalf("taken for %q", header.Line)
-			}
-			return
-		}
-		want, failed := rows(t, strings.Join(header.Columns, ",")+"\n"+rest, nil)
-		if fmt.Sprint(err) != fmt.Sprint(failed) || !slices.Equal(got, want) {
-			t.Errorf("%q, %v, expected %q, %v", got, err, want, failed)
-		}
-	})
 }

@@ -10,13 +10,13 @@ import (
 )
 
 // Formats are those that can be read.
-var Formats = []string{"csv", "tsv", "jsonl", "parquet", "arrow", "fasta", "fastq", "json", "text", "conll", "smi"}
+var Formats = []string{"csv", "tsv", "jsonl", "parquet", "arrow", "fasta", "fastq", "json", "text", "conll"}
 
 // extensions say what is in a file.
 var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
 	".txt": "text", ".log": "text", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".feather": "arrow", ".ipc": "arrow",
 	".fasta": "fasta", ".fa": "fasta", ".fna": "fasta", ".fastq": "fastq", ".fq": "fastq",
-	".conll": "conll", ".conllu": "conll", ".bio": "conll", ".iob": "conll", ".smi": "smi", ".smiles": "smi"}
+	".conll": "conll", ".conllu": "conll", ".bio": "conll", ".iob": "conll"}
 
 // Stranger is what to do with a file that cannot be read, as far as the ending of its name
 // says; "" where that is not known.

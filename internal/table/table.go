@@ -1,6 +1,6 @@
 // Package table reads and writes tables of other programs, row by row, in constant memory. [Writer] writes
 // JSON lines, CSV, TSV, Parquet and Arrow. It reads
-// CSV, TSV, JSON lines, JSON lists, lines of text, CoNLL, SMILES, Arrow, FASTA and FASTQ, plain or
+// CSV, TSV, JSON lines, JSON lists, lines of text, CoNLL, Arrow, FASTA and FASTQ, plain or
 // compressed by gzip or Zstandard, from files or standard input; Parquet; directories of
 // Hugging Face's datasets; folders of such tables; and folders of files. A row that cannot
 // be read is reported with its place, and reading goes on behind it wherever that is
@@ -134,7 +134,6 @@ type Options struct {
 	Edges     []string          // of Columns of Arrow and Parquet, those whose lists are of pairs of numbers, the source and the target of an edge
 	Gaps      []string          // of Lists in Arrow and Parquet, those whose lists may have nulls among their items
 	Delimiter byte              // between the fields of CSV; 0 is a comma
-	Header    *Header           // of CSV whose first line does not name the columns; nil: it does
 	MaxField  int               // bytes of a row that are accepted at most
 	Progress  func(bytes int64) // called with the bytes of the file read; may be nil
 	// Absent is called at the end of a file where each row may have other columns, with one
@@ -142,19 +141,6 @@ type Options struct {
 	Absent func(file, column string, found []string)
 
 	part *Part // of the rows, nil for all
-}
-
-// A Header is the first line of a file of CSV that does not name its columns, and what they are called.
-type Header struct {
-	Line    string
-	Columns []string
-}
-
-// A HeaderError reports a file with another first line than its [Header].
-type HeaderError struct{ Expected, Found string }
-
-func (e *HeaderError) Error() string {
-	return fmt.Sprintf("first line: expected %q, found %.100q", e.Expected, e.Found)
 }
 
 // StandardInput is the name of what comes through a pipe.
@@ -185,9 +171,6 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	if o.Delimiter != 0 && format != "csv" {
 		return nil, fmt.Errorf("%s: a delimiter is for CSV, the file is read as %s: expected --format csv with it", path, format)
 	}
-	if o.Header != nil && format != "csv" {
-		return nil, fmt.Errorf("%s: expected CSV, found a file that is read as %s", path, format)
-	}
 	if format == "parquet" {
 		r, err := newParquet(path, o)
 		if err != nil {
@@ -217,8 +200,6 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 		r, err = newText(in, o)
 	case "conll":
 		r, err = newCoNLL(in, o)
-	case "smi":
-		r, err = newSMILES(in, o)
 	case "arrow":
 		r, err = newArrow(in, o)
 	case "fasta", "fastq":

@@ -195,9 +195,6 @@ func FuzzTable(f *testing.F) {
 		if kind == "text" {
 			columns = TextColumns
 		}
-		if kind == "smi" {
-			columns = MoleculeColumns
-		}
 		if kind == "conll" {
 			columns = []string{"token", "tag", "2"}
 		}

@@ -101,7 +101,8 @@ class Answers(unittest.TestCase):
 
     def test_tags_as_predict(self):
         cloud = {"features": [[0.5, 0, 0, 1, 0.1, 0.2, 0.3], [0.25, 0, 1, 0, -0.1, 0.4, 0]]}
-        for model, sequence, count in (("parts", cloud, 2), ("atoms", {"smiles": "CC(=O)O"}, 4)):
+        graph = {"features": [[1.5, 0], [0.5, -1], [1, 1]], "edges": [[0, 1, 1, 0.5]]}
+        for model, sequence, count in (("parts", cloud, 2), ("nodes", graph, 3)):
             with self.subTest(model), start(model) as client:
                 want = program("predict", model, sequence)
                 self.assertEqual([client.tag(sequence)], want)

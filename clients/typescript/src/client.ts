@@ -10,7 +10,7 @@ import {
 import { Document } from './document.js';
 import { ConnectionLost, converted, ServerError } from './errors.js';
 import type {
-  Added, Classification, Embedding, Found, Graph, Labels, Model, Molecule, Numbers, Pair, Pushed, Removed, Score, Sequence,
+  Added, Classification, Embedding, Found, Graph, Labels, Model, Numbers, Pair, Pushed, Removed, Score, Sequence,
   Spans, Tags, Window,
 } from './types.js';
 
@@ -148,9 +148,9 @@ export class Client {
     return this.request('sequence/labels', reading(sequence, options), options);
   }
 
-  /** The spans of a sequence of tokens; of a cloud, a graph or a molecule the tag of each point, node or atom. */
-  tag(sequence: Graph | Molecule, options?: Abortable): Promise<Tags>;
-  tag(sequence: Exclude<Sequence, Graph | Molecule>, options?: Abortable): Promise<Spans>;
+  /** The spans of a sequence of tokens; of a cloud or a graph the tag of each point or node. */
+  tag(sequence: Graph, options?: Abortable): Promise<Tags>;
+  tag(sequence: Exclude<Sequence, Graph>, options?: Abortable): Promise<Spans>;
   tag(sequence: Sequence, options?: Abortable): Promise<Spans | Tags>;
   tag(sequence: Sequence, options: Abortable = {}): Promise<Spans | Tags> {
     return this.request('sequence/tag', fields(sequence), options);
@@ -182,8 +182,8 @@ export class Client {
   }
 
   /** The spans of each sequence, or its tags. */
-  tagEach(sequences: Items<Graph | Molecule>, options?: Ahead): AsyncGenerator<Tags | ServerError, void>;
-  tagEach(sequences: Items<Exclude<Sequence, Graph | Molecule>>, options?: Ahead): AsyncGenerator<Spans | ServerError, void>;
+  tagEach(sequences: Items<Graph>, options?: Ahead): AsyncGenerator<Tags | ServerError, void>;
+  tagEach(sequences: Items<Exclude<Sequence, Graph>>, options?: Ahead): AsyncGenerator<Spans | ServerError, void>;
   tagEach(sequences: Items<Sequence>, options: Ahead = {}): AsyncGenerator<Spans | Tags | ServerError, void> {
     return this.#each('sequence/tag', sequences, fields, options);
   }
@@ -349,7 +349,6 @@ function fields(sequence: Sequence, suffix = ''): Params {
   if (typeof sequence === 'string') return { [`text${suffix}`]: sequence };
   if (sequence instanceof Document) return { [`uri${suffix}`]: sequence.uri, [`version${suffix}`]: sequence.version };
   if (sequence instanceof Uint8Array) return { [`bytes${suffix}`]: Buffer.from(sequence).toString('base64') };
-  if ('smiles' in sequence) return { smiles: sequence.smiles };
   if ('features' in sequence) return { features: sequence.features, edges: sequence.edges };
   return { [`tokens${suffix}`]: Array.from(sequence) };
 }

@@ -1,18 +1,13 @@
 // What the server is asked about, and what it answers. docs/protocol.md of sftseq has every field.
 import type { Document } from './document.js';
 
-/** A sequence: text, the bytes of a text, token ids, an open document, a point cloud or graph, or a molecule. */
-export type Sequence = string | Uint8Array | readonly number[] | Int32Array | Document | Graph | Molecule;
+/** A sequence: text, the bytes of a text, token ids, an open document, or a point cloud or graph. */
+export type Sequence = string | Uint8Array | readonly number[] | Int32Array | Document | Graph;
 
 /** A point cloud or a graph: the features of each token, and edges, each a source, a target and its features. */
 export interface Graph {
   features: readonly (readonly number[])[];
   edges?: readonly (readonly number[])[];
-}
-
-/** A molecule in SMILES, for a model that was trained on molecules. */
-export interface Molecule {
-  smiles: string;
 }
 
 /** Two sequences that are compared. */
@@ -99,7 +94,7 @@ export interface Spans extends Answer {
   unit: 'characters' | 'tokens';
 }
 
-/** The tag of each point of a cloud, or of each node of a graph or atom of a molecule, and its probability. */
+/** The tag of each point of a cloud, or of each node of a graph, and its probability. */
 export interface Tags extends Answer {
   tags: (string | number)[];
   scores: number[];

@@ -108,7 +108,8 @@ test('clouds and graphs as predict', async () => {
 
 test('tags as predict', async () => {
   const cloud = { features: [[0.5, 0, 0, 1, 0.1, 0.2, 0.3], [0.25, 0, 1, 0, -0.1, 0.4, 0]] };
-  for (const [model, sequence, count] of [['parts', cloud, 2], ['atoms', { smiles: 'CC(=O)O' }, 4]]) {
+  const graph = { features: [[1.5, 0], [0.5, -1], [1, 1]], edges: [[0, 1, 1, 0.5]] };
+  for (const [model, sequence, count] of [['parts', cloud, 2], ['nodes', graph, 3]]) {
     const client = await start(model);
     const want = says('predict', model, sequence);
     assert.deepEqual(await client.tag(sequence), want[0]);

@@ -20,7 +20,6 @@ from .types import (
     Graph,
     Labels,
     Model,
-    Molecule,
     Numbers,
     Pair,
     Removed,
@@ -103,13 +102,13 @@ class Client:
         return self._ask("sequence/labels", _read(sequence, window))
 
     @overload
-    def tag(self, sequence: Union[Graph, Molecule]) -> Tags: ...
+    def tag(self, sequence: Graph) -> Tags: ...
 
     @overload
     def tag(self, sequence: Union[str, bytes, Items[int], Document]) -> Spans: ...
 
     def tag(self, sequence: Sequence) -> Union[Spans, Tags]:
-        """The spans of a sequence of tokens; of a cloud, a graph or a molecule the tag of each point, node or atom."""
+        """The spans of a sequence of tokens; of a cloud or a graph the tag of each point or node."""
         return self._ask("sequence/tag", _of(sequence))
 
     def embed(self, sequence: Sequence) -> Embedding:

@@ -19,14 +19,8 @@ class Graph(_Graph, total=False):
     edges: Items[Items[float]]
 
 
-class Molecule(TypedDict):
-    """A molecule, for a model that was trained on molecules."""
-
-    smiles: str
-
-
-#: A sequence: text, the bytes of a text, token ids, an open document, a point cloud or graph, or a molecule.
-Sequence = Union[str, bytes, Items[int], "Document", Graph, Molecule]
+#: A sequence: text, the bytes of a text, token ids, an open document, or a point cloud or graph.
+Sequence = Union[str, bytes, Items[int], "Document", Graph]
 
 #: Two sequences that are compared.
 Pair = Tuple[Sequence, Sequence]
@@ -116,7 +110,7 @@ class Spans(_Answer):
 
 
 class Tags(_Answer):
-    """The tag of each point of a cloud, or of each node of a graph or atom of a molecule, and its probability."""
+    """The tag of each point of a cloud, or of each node of a graph, and its probability."""
 
     tags: List[Union[str, int]]
     scores: List[float]
