@@ -52,7 +52,7 @@ func TestAbsentClasses(t *testing.T) {
 	}
 	board := filepath.Join(from, "board")
 	writeClouds(t, board, "b", 1)
-	if _, said := convertedClouds(t, from, "--test-part", "0.3"); !strings.Contains(said, "warning: 1 of 2 classes have no row in test, which says nothing of them: board\n") {
+	if _, said := convertedClouds(t, from, "--seed", "1"); !strings.Contains(said, "warning: 1 of 2 classes have no row in test, which says nothing of them: board\n") {
 		t.Error(said)
 	}
 	if err := os.RemoveAll(board); err != nil {

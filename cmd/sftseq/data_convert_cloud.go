@@ -15,7 +15,7 @@ import (
 func convertCloudCommand() *cli.Command {
 	return &cli.Command{
 		Name: "cloud", Usage: "from folders of point clouds or surfaces",
-		UsageText: "sftseq data convert cloud --from DIR --to DIR [flags]\n\nExample: sftseq data convert cloud --from ModelNet40 --to data/modelnet --points 1024\n         sftseq data convert cloud --from shapenetcore_partanno_segmentation_benchmark_v0_normal --to data/shapenet --parts --points 2048",
+		UsageText: "sftseq data convert cloud --from DIR --to DIR [flags]\n\nExample: sftseq data convert cloud --from ModelNet40 --to data/modelnet --points 1024\n         sftseq data convert cloud --from shapenet --to data/shapenet --parts --points 2048",
 		Description: fmt.Sprintf(`Reads files %s in a folder with a folder for each class.
 A folder called train, val or test on the way to a file says its split, as in
 chair/train/chair_0001.off; otherwise its name and --seed do. Where there are folders train and
@@ -32,7 +32,7 @@ own lists.`, strings.Join(cloud.Endings(), ", ")),
 			&cli.StringFlag{Name: "from", Usage: "`DIR` with a folder for each class (required)", TakesFile: true},
 			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
 			&cli.IntFlag{Name: "points", Value: 1024, Usage: "points of a cloud"},
-			&cli.BoolFlag{Name: "farthest", Usage: "also of a surface take points that are far from each other, of eight times as many that are uniform on it: thin parts, such as pins, have more of them"},
+			&cli.BoolFlag{Name: "farthest", Usage: "sample surfaces by farthest points, too, out of eight times as many uniform ones"},
 			&cli.BoolFlag{Name: "parts", Usage: "label each point with its part, the last number of its line, in place of each cloud with its class"},
 			&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "`PART` of the files that no folder puts into a split that are for validation, and of those in folders train where no folder is called val"},
 			&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "`PART` for the test, of the files that no folder puts into a split"},

@@ -62,9 +62,6 @@ func TestHelp(t *testing.T) {
 			t.Errorf("%s --help leaves out %d flags, and its last line is %q", name, hidden, lines[len(lines)-1])
 		}
 		for _, s := range c.Subcommands {
-			if slices.Contains([]string{"cloud", "graph"}, s.Name) {
-				continue // the texts of what is about to leave
-			}
 			check(s, append(slices.Clip(path), s.Name)...)
 		}
 	}

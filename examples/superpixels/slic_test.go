@@ -1,0 +1,124 @@
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// check: each piece is connected, has pixels, and not fewer than a quarter of a usual one but for the first.
+func check(t *testing.T, c *cut) {
+	t.Helper()
+	sizes, parts, seen := make([]int, c.pieces), make([]int, c.pieces), make([]bool, len(c.piece))
+	for i, k := range c.piece {
+		sizes[k]++
+		if seen[i] {
+			continue
+		}
+		parts[k]++
+		seen[i] = true
+		for part := []int{i}; len(part) > 0; part = part[1:] {
+			for _, j := range c.neighbours(part[0]) {
+				if !seen[j] && c.piece[j] == k {
+					seen[j] = true
+					part = append(part, j)
+				}
+			}
+		}
+	}
+	for k, n := range sizes {
+		if parts[k] != 1 || n == 0 || k > 0 && float64(n) < c.step*c.step/4 {
+			t.Errorf("piece %d has %d pixels in %d parts", k, n, parts[k])
+		}
+	}
+}
+
+// TestEdges: no piece crosses the border between dark and light, whatever its form, and an image of one gray is cut into squares.
+func TestEdges(t *testing.T) {
+	for name, lit := range map[string]func(x, y int) bool{
+		"gray":   func(_, _ int) bool { return false },
+		"line":   func(x, _ int) bool { return x >= 13 },
+		"slope":  func(x, y int) bool { return 2*x+y > 40 },
+		"circle": func(x, y int) bool { return (x-16)*(x-16)+(y-16)*(y-16) < 90 },
+	} {
+		pixels := bytes.Repeat([]byte{40}, 32*32)
+		for i := range pixels {
+			if lit(i%32, i/32) {
+				pixels[i] = 220
+			}
+		}
+		c := slice(pixels, 32, 16)
+		check(t, c)
+		sizes, light, wrong := make([]int, c.pieces), make([]int, c.pieces), 0
+		for i, k := range c.piece {
+			sizes[k]++
+			if pixels[i] > 100 {
+				light[k]++
+			}
+		}
+		for k, n := range sizes {
+			if wrong += min(light[k], n-light[k]); name == "gray" && (n < 40 || n > 100) {
+				t.Errorf("piece %d has %d pixels", k, n)
+			}
+		}
+		if wrong > 12 || name == "gray" && (c.pieces != 16 || c.step != 8) { // parts that are too small for a piece
+			t.Errorf("%s: %d pixels are on the wrong side of %d pieces", name, wrong, c.pieces)
+		}
+	}
+}
+
+// TestNoise: pieces of noise are connected, too, and images may be narrow.
+func TestNoise(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 1))
+	for _, size := range [][2]int{{32, 32}, {1, 1}, {1, 50}, {50, 1}, {7, 90}, {2, 2}} {
+		pixels := make([]byte, size[0]*size[1])
+		for i := range pixels {
+			pixels[i] = byte(random.IntN(256))
+		}
+		for _, pieces := range []int{16, 1, 4000, 9} {
+			check(t, slice(pixels, size[0], pieces))
+		}
+	}
+}
+
+// TestGraph: features and edges of pieces as computed by hand.
+func TestGraph(t *testing.T) {
+	c := &cut{width: 3, height: 2, piece: []int{0, 0, 1, 0, 2, 2}, pieces: 3, step: 2}
+	r := graph(c, []byte{0, 51, 255, 0, 0, 0})
+	want := "[[0.06667 0.09428 0 0.2 0.2778 0.4167 0.75] [1 0 1 1 0.8333 0.25 0.25] [0 0 0 0 0.6667 0.75 0.5]] " +
+		"[[0 1 0.8498 0.5] [0 2 0.6719 1] [1 0 0.8498 0.5] [1 2 0.559 0.5] [2 0 0.6719 1] [2 1 0.559 0.5]]"
+	if got := fmt.Sprintf("%.4v %.4v", r.Features, r.Edges); got != want {
+		t.Errorf("%s, expected %s", got, want)
+	}
+}
+
+// TestConvert: each split has its first images, the last tenth of the training images is for validation, and labels and gray are those
+// of the records.
+func TestConvert(t *testing.T) {
+	from := t.TempDir()
+	for i, name := range []string{"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"} {
+		image := append([]byte{byte(i)}, bytes.Repeat([]byte{255}, 3*width*width)...)
+		if err := os.WriteFile(filepath.Join(from, name+".bin"), bytes.Repeat(image, 4), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var out strings.Builder
+	if err := convert(from, 16, 3, &out); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out.String(), "\n")
+	if len(lines) != 3+2+3+1 || !strings.HasPrefix(lines[0], `{"id":"data_batch_1.bin:0","split":"train","label":"airplane","features":[[1,0,1,1,`) ||
+		!strings.HasPrefix(lines[4], `{"id":"data_batch_5.bin:3","split":"val","label":"deer",`) || !strings.HasPrefix(lines[5], `{"id":"test_batch.bin:0","split":"test","label":"dog",`) {
+		t.Errorf("%d lines: %.200q", len(lines), lines)
+	}
+	if err := os.Truncate(filepath.Join(from, "test_batch.bin"), 100); err != nil {
+		t.Fatal(err)
+	}
+	if err := convert(from, 16, 3, &out); err == nil || !strings.Contains(err.Error(), "test_batch.bin: 100 bytes, expected records of 3073") {
+		t.Error(err)
+	}
+}
