@@ -193,11 +193,11 @@ func (s *scanner) material(name string) (m material, err error) {
 	}
 	m.color = vec{0.8, 0.8, 0.8} // the standard's default
 	if open := s.next(); open != "{" {
-		return m, fmt.Errorf("Material: expected {, found %.20q", open)
+		return m, fmt.Errorf("material: expected {, found %.20q", open)
 	}
 	for word := s.next(); word != "}"; word = s.next() {
 		if word == "" {
-			return m, errors.New("Material: expected }, found the end")
+			return m, errors.New("material: expected }, found the end")
 		}
 		if word != "diffuseColor" {
 			continue
