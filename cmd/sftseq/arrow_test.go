@@ -14,6 +14,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -37,19 +38,16 @@ func sequences(t *testing.T, rows int) (arrowFile, lines string) {
 // arrowRows reads a file with Arrow's own reader, as JSON objects.
 func arrowRows(t *testing.T, path string) []replyLine {
 	t.Helper()
-	f := mustOpen(t, os.Open, path)
+	f := must.Get(os.Open(path))(t)
 	defer f.Close()
-	r, err := ipc.NewFileReader(f)
-	noError(t, err)
+	r := must.Get(ipc.NewFileReader(f))(t)
 	defer r.Close()
 	var out []replyLine
 	for i := range r.NumRecords() {
-		record, err := r.Record(i)
-		noError(t, err)
-		text, err := record.MarshalJSON()
-		noError(t, err)
+		record := must.Get(r.Record(i))(t)
+		text := must.Get(record.MarshalJSON())(t)
 		var rows []replyLine
-		noError(t, json.Unmarshal(text, &rows))
+		must.Succeed(t, json.Unmarshal(text, &rows))
 		out = append(out, rows...)
 	}
 	return out
@@ -85,8 +83,8 @@ func TestArrowStreamWithIDs(t *testing.T) {
 	}
 	var stream strings.Builder
 	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
-	noError(t, w.Write(b.NewRecord()))
-	noError(t, w.Close())
+	must.Succeed(t, w.Write(b.NewRecord()))
+	must.Succeed(t, w.Close())
 	out := filepath.Join(t.TempDir(), "out.arrow")
 	// The second row has token 17, which this model does not know.
 	refuse(t, 1, "standard input: row 1: column tokens: token 17 at index 2", stream.String(), "predict", "--model", goldenPath("pre"), "--input", "-", "--output", out)

@@ -10,14 +10,6 @@ import (
 	"time"
 )
 
-// noError ends the test where there is an error.
-func noError(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // exists reports whether there is a file or folder.
 func exists(path string) bool {
 	_, err := os.Stat(path)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -17,10 +18,9 @@ func editHeader(t *testing.T, weights []byte, edit func(map[string]any)) []byte 
 	t.Helper()
 	n := binary.LittleEndian.Uint64(weights)
 	var header map[string]any
-	noError(t, json.Unmarshal(weights[8:8+n], &header))
+	must.Succeed(t, json.Unmarshal(weights[8:8+n], &header))
 	edit(header)
-	text, err := json.Marshal(header)
-	noError(t, err)
+	text := must.Get(json.Marshal(header))(t)
 	text = append(text, bytes.Repeat([]byte(" "), -len(text)&7)...)
 	out := binary.LittleEndian.AppendUint64(nil, uint64(len(text)))
 	return append(append(out, text...), weights[8+n:]...)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -35,22 +36,18 @@ type devToolsMessage struct {
 func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	testenv.NeedPrograms(t, "chromium")
-	profile, err := os.MkdirTemp("", "chromium")
-	noError(t, err)
+	profile := must.Get(os.MkdirTemp("", "chromium"))(t)
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // the test's own ends before the browser is closed
 	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--remote-debugging-pipe", "--user-data-dir="+profile, "--window-size=1200,900",
 		"--no-sandbox", // which root has not
 		"--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "about:blank")
 	cmd.WaitDelay = 10 * time.Second
-	theirIn, to, err := os.Pipe()
-	noError(t, err)
-	from, theirOut, err := os.Pipe()
-	noError(t, err)
+	theirIn, to := must.Get2(os.Pipe())(t)
+	from, theirOut := must.Get2(os.Pipe())(t)
 	cmd.ExtraFiles = []*os.File{theirIn, theirOut} // its descriptors 3 and 4
-	err = cmd.Start()
+	must.Succeed(t, cmd.Start())
 	theirIn.Close()
 	theirOut.Close()
-	noError(t, err)
 	b := &browser{t: t, to: to, from: bufio.NewReader(from)}
 	t.Cleanup(func() {
 		b.session = ""

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/golden"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/vk"
 )
@@ -15,7 +16,7 @@ import (
 func copyGolden(t *testing.T, name string, change map[string]func(text string) string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), name)
-	noError(t, os.CopyFS(dir, os.DirFS(goldenPath(name))))
+	must.Succeed(t, os.CopyFS(dir, os.DirFS(goldenPath(name))))
 	for file, f := range change {
 		writeText(t, filepath.Join(dir, file), f(readText(t, goldenPath(name, file))))
 	}
@@ -100,7 +101,7 @@ func TestCheckGoldenFails(t *testing.T) {
 	}
 	bare := copyGolden(t, "ties", nil)
 	for _, name := range []string{"expected.jsonl", "grads.safetensors"} {
-		noError(t, os.Remove(filepath.Join(bare, name)))
+		must.Succeed(t, os.Remove(filepath.Join(bare, name)))
 	}
 	if status, out, _ := program(nil, "check", "--golden", bare, "--device", "cpu"); status != exitError || !strings.Contains(out, "nothing to compare with") {
 		t.Errorf("status %d: %s", status, out)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -26,13 +27,10 @@ func TestChosenPresets(t *testing.T) {
 		{"shapes", "quick", points(2000, 256), "--epochs 12 --point-rotation any"},
 		{"shape-parts", "quick", points(2000, 256), "--epochs 12 --point-rotation any"},
 	} {
-		task, err := lra.Lookup(c.task)
-		noError(t, err)
-		preset, err := task.Preset(c.preset)
-		noError(t, err)
+		task := must.Get(lra.Lookup(c.task))(t)
+		preset := must.Get(task.Preset(c.preset))(t)
 		measured[c.task] = true
-		spec, err := task.Spec()
-		noError(t, err)
+		spec := must.Get(task.Spec())(t)
 		m := &seq.Manifest{Task: spec.Task, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames, FeatureNames: spec.FeatureNames, EdgeFeatureNames: spec.EdgeFeatureNames,
 			Splits: map[string]seq.SplitInfo{"train": c.train}}
 		config, settings := custom(t, m, strings.Fields(c.flags)...)
@@ -57,6 +55,6 @@ func custom(t *testing.T, m *seq.Manifest, flags ...string) (config sft.Config, 
 		config, settings = p.Config, p.Settings
 		return applyTrainFlags(c, &settings, &config)
 	}
-	noError(t, (&cli.App{Commands: []*cli.Command{command}}).Run(append([]string{"sftseq", command.Name}, flags...)))
+	must.Succeed(t, (&cli.App{Commands: []*cli.Command{command}}).Run(append([]string{"sftseq", command.Name}, flags...)))
 	return config, settings
 }

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -13,22 +14,19 @@ import (
 func clientModels(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	golden, err := filepath.Abs(goldenPath())
-	noError(t, err)
-	models, err := os.ReadDir(golden)
-	noError(t, err)
-	for _, m := range models {
-		noError(t, os.Symlink(filepath.Join(golden, m.Name()), filepath.Join(dir, m.Name())))
+	golden := must.Get(filepath.Abs(goldenPath()))(t)
+	for _, m := range must.Get(os.ReadDir(golden))(t) {
+		must.Succeed(t, os.Symlink(filepath.Join(golden, m.Name()), filepath.Join(dir, m.Name())))
 	}
 	for name, of := range map[string]string{"parts": "clouds", "nodes": "graphs"} {
-		m := mustOpen(t, sft.Load, goldenPath(of))
+		m := must.Get(sft.Load(goldenPath(of)))(t)
 		c := *m.Config
 		c.Task, c.LabelNames, c.NumLabels = sft.Tagging, []string{"mug/body", "mug/handle"}, 2
 		if of == "graphs" {
 			c.LabelNames = []string{"acid", "other"}
 		}
-		noError(t, os.Mkdir(filepath.Join(dir, name), 0o777))
-		noError(t, sft.NewModel(&c, 1).Save(filepath.Join(dir, name)))
+		must.Succeed(t, os.Mkdir(filepath.Join(dir, name), 0o777))
+		must.Succeed(t, sft.NewModel(&c, 1).Save(filepath.Join(dir, name)))
 	}
 	return dir
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -13,8 +14,7 @@ import (
 func TestPythonClient(t *testing.T) {
 	testenv.NeedPrograms(t, "python3")
 	path, model := built(t), goldenPath("post") // whose classes of the example's sequences differ
-	source, err := filepath.Abs("../../clients/python")
-	noError(t, err)
+	source := must.Get(filepath.Abs("../../clients/python"))(t)
 	models, session := clientModels(t), sessionOf(t, model, pythonSession)
 	t.Parallel()
 	python := []string{"env", "PYTHONPATH=" + filepath.Join(source, "src"), "PYTHONDONTWRITEBYTECODE=1", "SFTSEQ_PROGRAM=" + path, "SFTSEQ_GOLDEN=" + models, "python3"}

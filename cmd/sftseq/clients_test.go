@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -134,9 +135,8 @@ func serveSocket(t *testing.T, server []string) string {
 // server ends with the test, unless that has waited for its end.
 func untilListening(t *testing.T, c *exec.Cmd) (log string) {
 	t.Helper()
-	logs, err := c.StderrPipe()
-	noError(t, err)
-	noError(t, c.Start())
+	logs := must.Get(c.StderrPipe())(t)
+	must.Succeed(t, c.Start())
 	for lines := bufio.NewScanner(logs); !strings.Contains(log, "listening") && lines.Scan(); {
 		log += lines.Text() + "\n"
 	}

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -36,7 +37,7 @@ func chirp(from, to float64) string {
 // has learned, also when it is told so; normal ones, and those of another model, are others.
 func TestTrainSounds(t *testing.T) {
 	dir := t.TempDir()
-	noError(t, os.Mkdir(filepath.Join(dir, "sounds"), 0o777))
+	must.Succeed(t, os.Mkdir(filepath.Join(dir, "sounds"), 0o777))
 	for n := range 12 {
 		writeText(t, filepath.Join(dir, "sounds", fmt.Sprintf("%s_%d.wav", []string{"up", "down"}[n%2], n)), chirp(float64(300+100*n), float64(300+900*((n+1)%2))))
 	}
@@ -46,14 +47,13 @@ func TestTrainSounds(t *testing.T) {
 		run := filepath.Join(dir, name)
 		args := append([]string{"train", "custom", "--data", data, "--out", run, "--steps", "1", "--lr", "1e-30", "--weight-decay", "0", "--seed", "7"}, flags...)
 		done(t, "", args...)
-		m := mustOpen(t, sft.Load, run)
+		m := must.Get(sft.Load(run))(t)
 		p, _ := m.Parameters.Lookup("embed.weight")
 		x := m.Parameters.Slice(m.Weights, p)
 		if strings.Contains(name, "chosen") {
-			tok, err := tokenizers.New(m.Config.Tokenizer)
-			noError(t, err)
+			tok := must.Get(tokenizers.New(m.Config.Tokenizer))(t)
 			want := sft.NewModel(m.Config, 7)
-			noError(t, want.CodebookEmbeddings(tok.(*tokenizers.AudioVQ).Codebook(), 7))
+			must.Succeed(t, want.CodebookEmbeddings(tok.(*tokenizers.AudioVQ).Codebook(), 7))
 			equal(t, x, want.Parameters.Slice(want.Weights, p), name)
 		}
 		return x
@@ -65,6 +65,5 @@ func TestTrainSounds(t *testing.T) {
 		t.Error("normal embeddings are those of the codebook")
 	}
 	equal(t, embeddings("from", "--init-from", filepath.Join(dir, "normal")), normal)
-	c := mustOpen(t, sft.LoadCheckpoint, filepath.Join(dir, "from"))
-	equal(t, c.Settings.EmbeddingInit, "")
+	equal(t, must.Get(sft.LoadCheckpoint(filepath.Join(dir, "from")))(t).Settings.EmbeddingInit, "")
 }

@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -53,7 +54,7 @@ func typeInto(t *testing.T, typed [][2]string, shell string, args ...string) {
 	c.Dir, c.Env = t.TempDir(), environment
 	c.Stdin, c.Stdout, c.Stderr = program, program, program
 	c.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Setctty: true}
-	noError(t, c.Start())
+	must.Succeed(t, c.Start())
 	program.Close()
 	parts := make(chan string)
 	go func() {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 )
@@ -20,7 +21,7 @@ func trainContext(t testing.TB) (*cli.Context, *flag.FlagSet) {
 	flags := trainFlags(lra.ListOps)
 	set := flag.NewFlagSet("train", flag.ContinueOnError)
 	for _, f := range flags {
-		noError(t, f.Apply(set))
+		must.Succeed(t, f.Apply(set))
 	}
 	c := cli.NewContext(newApp(), set, nil)
 	c.Command.Flags = flags
@@ -38,9 +39,9 @@ func FuzzConfig(f *testing.F) {
 	}
 	path := filepath.Join(f.TempDir(), "config.json")
 	read := func(t *testing.T, text []byte) (*flag.FlagSet, error) {
-		noError(t, os.WriteFile(path, text, 0o666))
+		must.Succeed(t, os.WriteFile(path, text, 0o666))
 		c, set := trainContext(t)
-		noError(t, set.Parse([]string{"--config", path, "--layers", "7"}))
+		must.Succeed(t, set.Parse([]string{"--config", path, "--layers", "7"}))
 		err := readConfigFlags(c)
 		if err != nil && !strings.HasPrefix(err.Error(), path+": ") {
 			t.Fatalf("the error does not begin with the file: %v", err)
@@ -64,7 +65,7 @@ func FuzzConfig(f *testing.F) {
 		for name, value := range values {
 			word := string(value)
 			if strings.HasPrefix(word, `"`) {
-				noError(t, json.Unmarshal(value, &word))
+				must.Succeed(t, json.Unmarshal(value, &word))
 			}
 			if name != "layers" && name != "config" {
 				args = append(args, "--"+name+"="+word)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -32,7 +33,7 @@ func TestCustom(t *testing.T) {
 	}
 	table.WriteString("good,\n")
 	path, data, model := filepath.Join(dir, "moods.csv"), filepath.Join(dir, "data"), filepath.Join(dir, "model")
-	noError(t, os.WriteFile(path, []byte(table.String()), 0o666))
+	must.Succeed(t, os.WriteFile(path, []byte(table.String()), 0o666))
 	out, errs := exits(t, exitOK, "", "data", "convert", "--from", path, "--to", data, "--text", "review", "--label", "mood")
 	contains(t, out, "labels: bad, good\n")
 	contains(t, errs, "1 of 601 rows left out: empty text\n  "+path+":602\n")
@@ -60,7 +61,7 @@ func TestCustomTokens(t *testing.T) {
 		fmt.Fprintf(&table, `{"ids": [%s], "half": "%d"}`+"\n", strings.Join(ids, ","), i%2)
 	}
 	path, data, model := filepath.Join(dir, "ids.jsonl"), filepath.Join(dir, "data"), filepath.Join(dir, "model")
-	noError(t, os.WriteFile(path, []byte(table.String()), 0o666))
+	must.Succeed(t, os.WriteFile(path, []byte(table.String()), 0o666))
 	for _, args := range [][]string{
 		{"data", "convert", "--from", path, "--to", data, "--tokens", "ids", "--vocab", "100", "--label", "half"},
 		{"train", "custom", "--data", data, "--out", model, "--steps", "150", "--batch", "32", "--hidden", "16", "--eval-every", "150"},

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -46,7 +47,7 @@ func TestBaselinesBesideModels(t *testing.T) {
 	contains(t, succeed(t, "", "eval", "--model", run, "--data", data, "--json"), `"majority"`)
 	notContains(t, succeed(t, "", "eval", "--model", run, "--data", plain), "largest class")
 	whole := readText(t, filepath.Join(data, baseline.FileName))
-	noError(t, os.WriteFile(filepath.Join(data, baseline.FileName), []byte(whole[:len(whole)/2]), 0o666))
+	must.Succeed(t, os.WriteFile(filepath.Join(data, baseline.FileName), []byte(whole[:len(whole)/2]), 0o666))
 	for _, c := range []struct {
 		means string
 		args  []string
@@ -140,23 +141,20 @@ func TestBaselinesOfUnknownNumbers(t *testing.T) {
 		{"train", exitError, "sftseq: DATA: expected rows with numbers in the split train and in another one, which simple models need\n"},
 	} {
 		data := filepath.Join(t.TempDir(), "data")
-		b, err := seq.CreateDataset(data, seq.Spec{Task: seq.Regression, Name: "rows", VocabSize: 4, NumberNames: []string{"y"}}, false)
-		noError(t, err)
+		b := must.Get(seq.CreateDataset(data, seq.Spec{Task: seq.Regression, Name: "rows", VocabSize: 4, NumberNames: []string{"y"}}, false))(t)
 		defer b.Abort()
 		for _, split := range []string{"train", "val", "test"} {
-			w, err := b.Split(split)
-			noError(t, err)
+			w := must.Get(b.Split(split))(t)
 			for i := range 3 {
 				x := seq.Example{A: []int32{int32(i)}, Label: seq.NoLabel}
 				if split != c.unknown {
 					x.Numbers = []float32{7}
 				}
-				noError(t, w.Write(x))
+				must.Succeed(t, w.Write(x))
 			}
-			noError(t, w.Close())
+			must.Succeed(t, w.Close())
 		}
-		_, err = b.Finish(nil)
-		noError(t, err)
+		must.Get(b.Finish(nil))(t)
 		out, errs := exits(t, c.status, "", "data", "baselines", "--data", data)
 		equal(t, strings.ReplaceAll(out+errs, data, "DATA"), c.said, c.unknown)
 	}

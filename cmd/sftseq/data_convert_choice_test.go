@@ -8,6 +8,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // proseTable is a table of short reviews, whose mood a few words say.
@@ -49,11 +51,9 @@ func TestConvertChooses(t *testing.T) {
 		t.Errorf("%q", out)
 	}
 	pipe := filepath.Join(t.TempDir(), "reviews.csv")
-	noError(t, syscall.Mkfifo(pipe, 0o666))
+	must.Succeed(t, syscall.Mkfifo(pipe, 0o666))
 	go func() {
-		if err := os.WriteFile(pipe, []byte(readText(t, path)), 0); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, os.WriteFile(pipe, []byte(readText(t, path)), 0))
 	}()
 	if out, info := convert("--from", pipe); !strings.Contains(out, "tokenizer byte: what comes through a pipe is read once") || !strings.Contains(info, "byte") {
 		t.Errorf("%s\n%s", out, info)

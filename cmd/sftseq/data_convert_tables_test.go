@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -15,7 +16,7 @@ func converted(t *testing.T, args ...string) (*seq.Dataset, string, string) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "to")
 	out, errs := exits(t, exitOK, "", append([]string{"data", "convert", "--to", to}, args...)...)
-	return mustOpen(t, seq.OpenDataset, to), out, errs
+	return must.Get(seq.OpenDataset(to))(t), out, errs
 }
 
 // warned runs data convert and returns its warnings.
@@ -43,7 +44,7 @@ func TestConvertFlatFolder(t *testing.T) {
 			name, text := fmt.Sprintf("%d_jackson_%d.wav", digit, number), fmt.Sprintf("sound %d of %d", number, digit)
 			split := map[bool]string{true: "test", false: "train"}[number < 5]
 			dir := filepath.Join(folders, split, fmt.Sprint(digit))
-			noError(t, os.MkdirAll(dir, 0o777))
+			must.Succeed(t, os.MkdirAll(dir, 0o777))
 			writeText(t, filepath.Join(flat, name), text)
 			writeText(t, filepath.Join(dir, name), text)
 		}
@@ -67,7 +68,7 @@ func TestConvertKinds(t *testing.T) {
 	dir := t.TempDir()
 	path := func(name, text string) string {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		noError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
 		return writeText(t, path, text)
 	}
 	path("shards/1.csv", "text,label\na b,x\n")

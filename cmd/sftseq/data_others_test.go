@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -18,8 +19,7 @@ func TestDataConvertOthers(t *testing.T) {
 		convert := func(from, id string) *seq.Dataset {
 			to := filepath.Join(t.TempDir(), "set")
 			mustRunData(t, append([]string{"convert", "--from", from, "--to", to, "--id", id}, columns...)...)
-			d := mustOpen(t, seq.OpenDataset, to)
-			return d
+			return must.Get(seq.OpenDataset(to))(t)
 		}
 		for rows, names := range map[string]string{
 			"kinds.jsonl":   "duckdb-v2.parquet duckdb-zstd.parquet polars-lz4.parquet polars-newest.arrow polars-zstd.arrow polars-lz4.arrows javascript-large.arrow javascript-utf8.arrows rust-v2.parquet",

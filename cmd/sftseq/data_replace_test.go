@@ -10,6 +10,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -22,7 +23,7 @@ func TestForceKeepsTheOld(t *testing.T) {
 		writeText(t, filepath.Join(from, "basic_"+split+".tsv"), "Source\tTarget\n"+strings.Repeat(expression+"\t4\n", 3))
 	}
 	succeed(t, "", "data", "convert", "listops", "--from", from, "--to", dir)
-	before := mustOpen(t, seq.OpenDataset, dir)
+	before := must.Get(seq.OpenDataset(dir))(t)
 	writeText(t, filepath.Join(from, "basic_test.tsv"), "Source\tTarget\n"+expression+"\t5\n")
 	refuse(t, exitError, "basic_test.tsv", "", "data", "convert", "listops", "--from", from, "--to", dir, "--force")
 	if now, err := seq.OpenDataset(dir); err != nil || now.Fingerprint() != before.Fingerprint() || now.Verify() != nil {
@@ -33,15 +34,13 @@ func TestForceKeepsTheOld(t *testing.T) {
 // TestTwoGenerate: of several that find no data set one makes it; the others wait, and take
 // what it has made.
 func TestTwoGenerate(t *testing.T) {
-	task, err := lra.Lookup("listops")
-	noError(t, err)
+	task := must.Get(lra.Lookup("listops"))(t)
 	dir := filepath.Join(t.TempDir(), "data")
 	preset := &lra.Preset{Data: lra.GenerateOptions{Train: 3000, Val: 10, Test: 10, Seed: 1,
 		Rule: &lra.ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10,
 			Train: &lra.ListOpsRule{MinLength: 20, MaxLength: 300, MaxDepth: 10, MaxArgs: 10}}}}
 	// One has begun when the others come, and ends when they have waited.
-	begun, err := seq.CreateDataset(dir, seq.Spec{Task: seq.Classification, VocabSize: 17}, false)
-	noError(t, err)
+	begun := must.Get(seq.CreateDataset(dir, seq.Spec{Task: seq.Classification, VocabSize: 17}, false))(t)
 	var group sync.WaitGroup
 	var logs [3]waitLog
 	for i := range logs {
@@ -51,9 +50,7 @@ func TestTwoGenerate(t *testing.T) {
 		c := cli.NewContext(app, flag.NewFlagSet("", flag.ContinueOnError), nil)
 		c.Context = t.Context()
 		group.Go(func() {
-			if err := generateOnce(c, task, preset, dir); err != nil {
-				t.Error(err)
-			}
+			must.Check(t, generateOnce(c, task, preset, dir))
 		})
 	}
 	for i := range logs {

@@ -7,13 +7,14 @@ import (
 
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // TestStatsUnlabelled: what has no label stands behind the classes, and is called none of them.
 func TestStatsUnlabelled(t *testing.T) {
 	var out strings.Builder
-	noError(t, writeStats(&out, []metrics.Stats{{Name: "train", Rows: 4, Labels: map[string]int64{"z": 2, "a": 1, seq.Unlabelled: 1}}}))
+	must.Succeed(t, writeStats(&out, []metrics.Stats{{Name: "train", Rows: 4, Labels: map[string]int64{"z": 2, "a": 1, seq.Unlabelled: 1}}}))
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
 	equal(t, strings.Join(strings.Fields(strings.Join(lines[len(lines)-3:], "|")), " "), "label a 1 (25.0%)|label z 2 (50.0%)|without label 1 (25.0%)")
 }

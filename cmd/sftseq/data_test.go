@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // mustRunData runs "sftseq data args…" and returns its standard output.
@@ -42,7 +43,7 @@ func TestDataGenerateAndInfo(t *testing.T) {
 		Labels  map[string]int64
 		Example struct{ Text, Label string }
 	}
-	noError(t, json.Unmarshal([]byte(mustRunData(t, "info", "--json", filepath.Join(dir, "val.arrow"))), &file))
+	must.Succeed(t, json.Unmarshal([]byte(mustRunData(t, "info", "--json", filepath.Join(dir, "val.arrow"))), &file))
 	var labelled int64
 	for _, rows := range file.Labels {
 		labelled += rows
@@ -59,7 +60,7 @@ func TestDataGenerateAndInfo(t *testing.T) {
 		Rows   int64
 		Splits map[string]struct{ Rows int64 }
 	}
-	noError(t, json.Unmarshal([]byte(mustRunData(t, "info", "--json", "--verify", dir)), &set))
+	must.Succeed(t, json.Unmarshal([]byte(mustRunData(t, "info", "--json", "--verify", dir)), &set))
 	if set.Rows != 70 || set.Splits["train"].Rows != 40 {
 		t.Errorf("%+v", set)
 	}
@@ -86,7 +87,7 @@ func TestDataGenerateRefuses(t *testing.T) {
 
 func TestDataConvert(t *testing.T) {
 	from, to := filepath.Join(t.TempDir(), "basic_train.tsv"), t.TempDir()
-	noError(t, os.WriteFile(from, []byte("Source\tTarget\n( ( [MAX 2 ) ] )\t2\n"), 0o666))
+	must.Succeed(t, os.WriteFile(from, []byte("Source\tTarget\n( ( [MAX 2 ) ] )\t2\n"), 0o666))
 	out := mustRunData(t, "convert", "listops", "--from", from, "--to", to)
 	equal(t, out, filepath.Join(to, "test.arrow")+": 1 rows of 3 to 3 tokens\n")
 	mustRunData(t, "convert", "listops", "--from", from, "--to", to, "--split", "val")

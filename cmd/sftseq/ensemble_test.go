@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -86,11 +87,11 @@ func TestEnsemble(t *testing.T) {
 	member := func(name string) string { return filepath.Join(out, name) }
 	copied := func(from, name string) {
 		t.Helper()
-		noError(t, os.CopyFS(member(name), os.DirFS(from)))
+		must.Succeed(t, os.CopyFS(member(name), os.DirFS(from)))
 	}
 	removed := func(names ...string) {
 		t.Helper()
-		noError(t, os.RemoveAll(member(filepath.Join(names...))))
+		must.Succeed(t, os.RemoveAll(member(filepath.Join(names...))))
 	}
 	fourth := filepath.Join(t.TempDir(), "fourth")
 	runCustom(t, data, fourth, "--seed", "4", "--stop-at", "3", "--max-length", "64", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3")
@@ -120,7 +121,7 @@ func TestEnsemble(t *testing.T) {
 	}
 
 	alone := filepath.Join(t.TempDir(), "runs")
-	noError(t, os.CopyFS(filepath.Join(alone, "seed-1"), os.DirFS(filepath.Join(out, "seed-1"))))
+	must.Succeed(t, os.CopyFS(filepath.Join(alone, "seed-1"), os.DirFS(filepath.Join(out, "seed-1"))))
 	if r := predict(alone, alone+": the model seed-1\n", "predict"); len(r) != 2 || r[0].Probabilities[0] != predict(filepath.Join(out, "seed-1"), "", "predict")[0].Probabilities[0] {
 		t.Errorf("%+v", r)
 	}
@@ -145,8 +146,7 @@ func TestEnsembleOfLabels(t *testing.T) {
 		t.Helper()
 		reply = decode[answer](t, printed(t, `{"text":"7"}`, "predict", "--model", model))
 		if model != out {
-			m := mustOpen(t, sft.Load, model)
-			thresholds = m.Config.Thresholds
+			thresholds = must.Get(sft.Load(model))(t).Config.Thresholds
 		}
 		return reply, thresholds
 	}
@@ -187,7 +187,7 @@ func TestEnsembleOfPairs(t *testing.T) {
 	data, _ := pairFile(t, 20, 8)
 	runs := t.TempDir()
 	for name, from := range map[string]string{"a": goldenPath("retrieval"), "b": withConfig(t, "retrieval", "sampler_seed", 5)} {
-		noError(t, os.CopyFS(filepath.Join(runs, name), os.DirFS(from)))
+		must.Succeed(t, os.CopyFS(filepath.Join(runs, name), os.DirFS(from)))
 	}
 	result := decode[evalResult](t, printed(t, "", "eval", "--model", runs, "--data", data, "--json"))
 	if result.Models != 2 || result.Report.Rows != 20 || result.Ranking != nil {

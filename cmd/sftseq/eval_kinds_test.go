@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -25,7 +26,7 @@ func checkEvalShards(t *testing.T, model, data string) {
 	}
 	report := func(args ...string) (out map[string]any) {
 		t.Helper()
-		noError(t, json.Unmarshal([]byte(succeed(t, "", append([]string{"eval", "--model", model, "--device", "cpu", "--json"}, args...)...)), &out))
+		must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", append([]string{"eval", "--model", model, "--device", "cpu", "--json"}, args...)...)), &out))
 		without(out)
 		return out
 	}
@@ -56,7 +57,7 @@ func without(report map[string]any) {
 func mistakes[M, R any](t *testing.T, model, data string, result *R) (out []M) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "wrong.jsonl")
-	noError(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--errors", to, "--device", "cpu", "--json")), result))
+	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--errors", to, "--device", "cpu", "--json")), result))
 	for line := range strings.Lines(readText(t, to)) {
 		m := decode[M](t, line)
 		out = append(out, m)
@@ -131,15 +132,13 @@ func checkSpanErrors(t *testing.T, model, data string) {
 	t.Helper()
 	var result tagsResult
 	rows := mistakes[spanMistake](t, model, data, &result)
-	set := mustOpen(t, seq.OpenDataset, data)
-	test, err := set.OpenSequences("test", 0)
-	noError(t, err)
+	set := must.Get(seq.OpenDataset(data))(t)
+	test := must.Get(set.OpenSequences("test", 0))(t)
 	defer test.Close()
-	c := mustOpen(t, sft.ReadConfig, filepath.Join(model, "config.json"))
+	c := must.Get(sft.ReadConfig(filepath.Join(model, "config.json")))(t)
 	count := map[string]int64{}
 	for _, m := range rows {
-		e, err := test.Example(m.Row)
-		noError(t, err)
+		e := must.Get(test.Example(m.Row))(t)
 		labelled := slices.Contains(metrics.NewTags(c.LabelNames, c.NumLabels).Spans(e.Labels), metrics.Span{Start: m.Start, End: m.End, Type: m.Label})
 		if labelled != (m.Mistake == "missed") || len(strings.Fields(m.Text)) != m.End-m.Start {
 			t.Errorf("%+v: the labels have it: %v", m, labelled)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -144,14 +145,13 @@ func TestEvalRankingChance(t *testing.T) {
 	}
 	equal := windowed(t)
 	file := filepath.Join(equal, "model.safetensors")
-	tensors, metadata, err := safetensors.Read(file)
-	noError(t, err)
+	tensors, metadata := must.Get2(safetensors.Read(file))(t)
 	for _, x := range tensors {
 		if x.Name == "head.out.weight" {
 			clear(x.Data)
 		}
 	}
-	noError(t, safetensors.Write(file, tensors, metadata))
+	must.Succeed(t, safetensors.Write(file, tensors, metadata))
 	got = rankingOf(t, "--model", equal, "--data", path)
 	for _, r := range got.Recall {
 		if got.MRR != got.ChanceMRR || math.Abs(r.Recall-r.Chance) > 1e-12 || math.Abs(r.Chance-float64(r.K)/float64(got.Documents-1)) > 1e-12 {
@@ -169,13 +169,11 @@ func TestEvalRankingSample(t *testing.T) {
 	if some.Queries != 20 || some.AllQueries != all.Queries || some.Documents != all.Documents || some.MRR == all.MRR || all.Queries < 40 {
 		t.Errorf("a sample %+v of %+v", some, all)
 	}
-	f := mustOpen(t, seq.OpenFile, path)
+	f := must.Get(seq.OpenFile(path))(t)
 	defer f.Close()
 	var rows []seq.Example
 	for i := range f.Len() {
-		e, err := f.Example(f.Len() - 1 - i)
-		noError(t, err)
-		rows = append(rows, e)
+		rows = append(rows, must.Get(f.Example(f.Len()-1-i))(t))
 	}
 	reversed := writeSequences(t, *f.Spec(), rows...)
 	equal(t, rankingOf(t, "--model", model, "--data", reversed, "--queries", "20"), some)

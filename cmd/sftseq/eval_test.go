@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -33,7 +34,7 @@ func TestEval(t *testing.T) {
 		Rows             int
 		Model, Data      string
 	}
-	noError(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in, "--json")), &r))
+	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in, "--json")), &r))
 	accuracy, loss := 0.0, 0.0
 	for i, p := range replyLines(t, succeed(t, lines, "predict", "--model", goldenPath("pre"))) {
 		if sft.Argmax(p.Logits) == i%10 {
@@ -77,11 +78,11 @@ func TestEvalManyClasses(t *testing.T) {
 			} else {
 				logits[0] = 1
 			}
-			noError(t, y.Add(c, logits, 3))
+			must.Succeed(t, y.Add(c, logits, 3))
 		}
 	}
 	var out strings.Builder
-	noError(t, newEvalResult(evaluated{Model: "m", Data: "d"}, y.Report(), names).write(&out))
+	must.Succeed(t, newEvalResult(evaluated{Model: "m", Data: "d"}, y.Report(), names).write(&out))
 	text := out.String()
 	worst, frequent, found := strings.Cut(text, "the classes with the most rows:")
 	if !found || !strings.Contains(frequent, "30 of 50 classes are not shown; --json has all") || strings.Contains(text, "→") {
@@ -122,13 +123,11 @@ func TestEvalRefuses(t *testing.T) {
 // TestInfoOfPairs: each sequence of a pair has a sample of its own. If it may have half of
 // the pair's tokens, all are sampled, and more takes no more memory.
 func TestInfoOfPairs(t *testing.T) {
-	m := mustOpen(t, sft.Load, goldenPath("retrieval"))
+	m := must.Get(sft.Load(goldenPath("retrieval")))(t)
 	const length = 1024
 	with := func(sampled int) cost {
 		m.Config.NumSampledTokens = sampled
-		c, err := costAt(m, length)
-		noError(t, err)
-		return c
+		return must.Get(costAt(m, length))(t)
 	}
 	less, all, more := with(length/4), with(length/2), with(length)
 	if less.Infer >= all.Infer || less.Train >= all.Train {
@@ -158,7 +157,7 @@ func TestInfo(t *testing.T) {
 		t.Errorf("costs %+v", r.Costs)
 	}
 	// Five taps, and three at a distance of seven; their norms are among the norms.
-	noError(t, json.Unmarshal([]byte(succeed(t, "", "info", "--model", goldenPath("conv"), "--json")), &r))
+	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "info", "--model", goldenPath("conv"), "--json")), &r))
 	const d, layers = 32, 2
 	if f := r.ReceptiveField; f == nil || *f != (receptiveField{1 + 2*(2+7), 1 + 2*layers*(2+7)}) {
 		t.Errorf("receptive field %+v", f)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/onnx/onnxtest"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
@@ -35,7 +36,7 @@ func TestExportONNX(t *testing.T) {
 	refuse(t, exitError, "expected a model directory", "", "export", "onnx", dir, "--output", path)
 	refuse(t, exitError, "cannot be replaced", "", "export", "onnx", goldenPath("pre"), "--output", dir)
 	own := t.TempDir()
-	noError(t, os.CopyFS(own, os.DirFS(goldenPath("pre"))))
+	must.Succeed(t, os.CopyFS(own, os.DirFS(goldenPath("pre"))))
 	refuse(t, exitUsage, "expected a file of its own, found one of the model", "", "export", "onnx", own, "--output", filepath.Join(own, "model.safetensors"))
 	equal(t, readText(t, path), first)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
@@ -66,9 +67,7 @@ func TestExportedModel(t *testing.T) {
 		for at := range tokens {
 			tokens[at] = 1 + draw.IntN(16)
 		}
-		text, err := json.Marshal(tokens)
-		noError(t, err)
-		fmt.Fprintf(&lines, "{\"id\":%d,\"tokens\":%s}\n", i, text)
+		fmt.Fprintf(&lines, "{\"id\":%d,\"tokens\":%s}\n", i, must.Get(json.Marshal(tokens))(t))
 	}
 	want := replyLines(t, succeed(t, lines.String(), "predict", "--model", run))
 	got := replyLines(t, client(t, lines.String(), []string{"node", filepath.Join(examplesDir, "onnx/run.mjs")}, path))

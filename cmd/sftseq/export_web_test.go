@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -18,15 +19,15 @@ import (
 func TestBrowserModel(t *testing.T) {
 	testenv.Long(t, "opens a browser")
 	testenv.NeedFile(t, "npm's onnxruntime-web", filepath.Join(examplesDir, "web/node_modules/onnxruntime-web"))
-	c := mustOpen(t, sft.ReadConfig, goldenPath("pre", "config.json"))
+	c := must.Get(sft.ReadConfig(goldenPath("pre", "config.json")))(t)
 	c.VocabSize, c.NumLabels, c.LabelNames, c.Tokenizer, c.MaxLength = 257, 3, []string{"bad", "gut & <b>", "ü"}, json.RawMessage(`{"type":"byte"}`), 300
 	dir := t.TempDir()
-	noError(t, sft.NewModel(c, 3).Save(dir))
+	must.Succeed(t, sft.NewModel(c, 3).Save(dir))
 	succeed(t, "", "export", "onnx", dir, "--output", filepath.Join(dir, "model.onnx"))
 	texts := []string{"a", "Not bad at all.", "Ümläüte? 漢字"}
 	var lines strings.Builder
 	for _, text := range texts {
-		noError(t, json.NewEncoder(&lines).Encode(map[string]string{"text": text}))
+		must.Succeed(t, json.NewEncoder(&lines).Encode(map[string]string{"text": text}))
 	}
 	predicted := replyLines(t, succeed(t, lines.String(), "predict", "--model", dir))
 	t.Parallel()
@@ -57,9 +58,7 @@ func TestBrowserModel(t *testing.T) {
 		Rows  [][2]any `json:"rows"`
 	}
 	show := func(text string) (p page) {
-		quoted, err := json.Marshal(text)
-		noError(t, err)
-		b.evaluate(fmt.Sprintf(shown, quoted), &p)
+		b.evaluate(fmt.Sprintf(shown, must.Get(json.Marshal(text))(t)), &p)
 		return p
 	}
 	for i, text := range texts {

@@ -4,6 +4,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -18,17 +19,13 @@ func TestFits(t *testing.T) {
 			t.Errorf("features %q: %v", names, err)
 		}
 	}
-	if err := fits(points, &seq.Spec{Task: seq.Classification, FeatureNames: []string{"x", "y"}}); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, fits(points, &seq.Spec{Task: seq.Classification, FeatureNames: []string{"x", "y"}}))
 	classes := &seq.Spec{Task: seq.Classification, VocabSize: 5}
 	for want, c := range map[string]*sft.Config{
 		"x: expected a label for each token (task tagging), found task classification": {Task: sft.Tagging, VocabSize: 5, NumLabels: 2},
 		`x: expected the numbers ["size"] to compare with, found none`:                 {Task: sft.Regression, VocabSize: 5, NumLabels: 1, Numbers: []sft.Number{{Name: "size"}}},
 	} {
-		if err := fits(c, classes); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, fits(c, classes))
 		if err := checkAnswers(c, classes, "x"); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}

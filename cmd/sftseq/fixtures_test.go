@@ -4,26 +4,17 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
-
-// mustOpen is what open, such as seq.OpenDataset or sft.Load, makes of a path.
-func mustOpen[T any](t testing.TB, open func(path string) (T, error), path string) T {
-	t.Helper()
-	v, err := open(path)
-	noError(t, err)
-	return v
-}
 
 // examples are the rows of a split.
 func examples(t *testing.T, set *seq.Dataset, split string) (out []seq.Example) {
 	t.Helper()
-	f := mustOpen(t, set.Open, split)
+	f := must.Get(set.Open(split))(t)
 	defer f.Close()
 	for i := range f.Len() {
-		e, err := f.Example(i)
-		noError(t, err)
-		out = append(out, e)
+		out = append(out, must.Get(f.Example(i))(t))
 	}
 	return out
 }
@@ -32,12 +23,11 @@ func examples(t *testing.T, set *seq.Dataset, split string) (out []seq.Example) 
 func writeSequences(t *testing.T, spec seq.Spec, rows ...seq.Example) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sequences.arrow")
-	w, err := seq.Create(path, spec)
-	noError(t, err)
+	w := must.Get(seq.Create(path, spec))(t)
 	for _, e := range rows {
-		noError(t, w.Write(e))
+		must.Succeed(t, w.Write(e))
 	}
-	noError(t, w.Close())
+	must.Succeed(t, w.Close())
 	return path
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/safetensors"
 )
 
@@ -67,10 +68,8 @@ func TestGradsGolden(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "grads.safetensors")
 			done(t, "", "grads", "--model", goldenPath(name), "--input", goldenPath(name, "inputs.jsonl"), "--output", path)
-			got, _, err := safetensors.Read(path)
-			noError(t, err)
-			want, _, err := safetensors.Read(goldenPath(name, "grads.safetensors"))
-			noError(t, err)
+			got, _ := must.Get2(safetensors.Read(path))(t)
+			want, _ := must.Get2(safetensors.Read(goldenPath(name, "grads.safetensors")))(t)
 			equal(t, len(got), len(want))
 			byName := map[string]safetensors.Tensor{}
 			for _, g := range got {

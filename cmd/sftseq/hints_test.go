@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestHints: a table or a folder where a data set or JSON lines are expected, and a folder
@@ -13,10 +15,10 @@ func TestHints(t *testing.T) {
 	dir := t.TempDir()
 	csv := writeText(t, filepath.Join(dir, "my reviews.csv"), "text,label\na,x\n")
 	folder := filepath.Join(dir, "sounds")
-	noError(t, os.MkdirAll(filepath.Join(folder, "dog"), 0o777))
+	must.Succeed(t, os.MkdirAll(filepath.Join(folder, "dog"), 0o777))
 	runs := filepath.Join(dir, "runs")
 	for _, seed := range []string{"seed-1", "seed-2"} {
-		noError(t, os.CopyFS(filepath.Join(runs, seed), os.DirFS(goldenPath("pre"))))
+		must.Succeed(t, os.CopyFS(filepath.Join(runs, seed), os.DirFS(goldenPath("pre"))))
 	}
 	make := "found a table (csv): make one of it, such as with\n  sftseq data convert --from '" + csv + "' --to 'data/my reviews' --text COLUMN --label COLUMN\n"
 	refuseAll(t, exitError, nil, []refusal{
@@ -62,7 +64,7 @@ func TestHints(t *testing.T) {
 func TestNamesOnce(t *testing.T) {
 	dir := t.TempDir()
 	hf := filepath.Join(dir, "hf")
-	noError(t, os.Mkdir(hf, 0o777))
+	must.Succeed(t, os.Mkdir(hf, 0o777))
 	writeText(t, filepath.Join(hf, "dataset_dict.json"), `{"splits":["train"]}`)
 	absent := filepath.Join(dir, "absent.parquet")
 	for _, c := range []struct {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -76,16 +77,14 @@ func wholeSet(t *testing.T, dir string) string {
 	if err == nil {
 		err = set.Verify()
 	}
-	noError(t, err)
+	must.Succeed(t, err)
 	return set.Fingerprint()
 }
 
 // names are those of a directory's files.
 func names(t *testing.T, dir string) (out []string) {
 	t.Helper()
-	entries, err := os.ReadDir(dir)
-	noError(t, err)
-	for _, e := range entries {
+	for _, e := range must.Get(os.ReadDir(dir))(t) {
 		out = append(out, e.Name())
 	}
 	return out

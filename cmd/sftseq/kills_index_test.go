@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // itemText is the sequence of an item of the index.
@@ -52,9 +54,7 @@ func (s *server) ask(t *testing.T, method, params string, result any) {
 func (s *server) end(t *testing.T) {
 	t.Helper()
 	s.in.Close()
-	if err := s.command.Wait(); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, s.command.Wait())
 }
 
 // TestKillsOfServing: a server that is killed while it adds to an index, or opens it, leaves
@@ -106,7 +106,7 @@ func TestKillsOfServing(t *testing.T) {
 			expectItems(t, s, acknowledged, next)
 			s.end(t)
 			clear(acknowledged)
-			noError(t, os.Remove(file))
+			must.Succeed(t, os.Remove(file))
 		}
 	}
 	s := startServer(t, program, file)

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // kills is for campaigns: make kills.
@@ -44,7 +46,7 @@ func (k *killer) run(t *testing.T, within time.Duration, program string, args ..
 	c := exec.Command(program, args...)
 	var text bytes.Buffer
 	c.Stdout, c.Stderr = &text, &text
-	noError(t, c.Start())
+	must.Succeed(t, c.Start())
 	timer := time.AfterFunc(time.Duration(k.random.Float64()*float64(within)), func() { _ = c.Process.Kill() })
 	err := c.Wait()
 	timer.Stop()

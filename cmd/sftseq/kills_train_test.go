@@ -4,6 +4,8 @@ import (
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func TestKillsOfTraining(t *testing.T) {
@@ -37,7 +39,7 @@ func killRuns(t *testing.T, seed uint64, flags func(data, out string) []string) 
 		if k.run(t, took/2, program, next("--threads", []string{"1", "2", "3"}[try%3], "--memory", []string{"400MiB", "4GiB"}[try%2])...) {
 			runs++
 			compareRuns(t, whole, torn)
-			noError(t, os.RemoveAll(torn))
+			must.Succeed(t, os.RemoveAll(torn))
 		}
 	}
 	timed(t, program, next()...)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -58,8 +59,8 @@ func TestMultiLabel(t *testing.T) {
 	if err != nil || len(c.Thresholds) != 3 {
 		t.Fatalf("thresholds %v, %v", c.Thresholds, err)
 	}
-	from := mustOpen(t, sft.LoadCheckpoint, model)
-	set := mustOpen(t, seq.OpenDataset, data)
+	from := must.Get(sft.LoadCheckpoint(model))(t)
+	set := must.Get(seq.OpenDataset(data))(t)
 	train := set.Manifest.Splits["train"]
 	for i, name := range []string{"a", "b", "c"} {
 		n := float64(train.Labels[name])

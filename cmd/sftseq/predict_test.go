@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -170,7 +171,7 @@ func TestPredictLongLine(t *testing.T) {
 		t.Errorf("--max-line 16: %s", out)
 	}
 	lines := filepath.Join(t.TempDir(), "x.jsonl")
-	noError(t, os.WriteFile(lines, []byte("{\"a\":[1,1,1,1]}\n{\"a\":[1]}\n"), 0o666))
+	must.Succeed(t, os.WriteFile(lines, []byte("{\"a\":[1,1,1,1]}\n{\"a\":[1]}\n"), 0o666))
 	table := []string{"predict", "--model", goldenPath("pre"), "--input", lines, "--tokens", "a"}
 	equal(t, len(replyLines(t, succeed(t, "", table...))), 2)
 	_, out, _ = program(nil, append(table, "--max-line", "14")...)
@@ -212,8 +213,7 @@ func TestLabelNames(t *testing.T) {
 }
 
 func TestFullOutput(t *testing.T) {
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	noError(t, err)
+	full := must.Get(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
 	defer full.Close()
 	for _, args := range [][]string{{"--help"}, {"version"}, {"info", "--model", goldenPath("pre")}, {"predict", "--model", goldenPath("pre"), goldenPath("pre", "inputs.jsonl")}} {
 		var errs strings.Builder

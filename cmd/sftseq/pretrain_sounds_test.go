@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -15,7 +16,7 @@ func samples(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	sounds, data := filepath.Join(dir, "sounds"), filepath.Join(dir, "data")
-	noError(t, os.Mkdir(sounds, 0o777))
+	must.Succeed(t, os.Mkdir(sounds, 0o777))
 	for n := range 12 {
 		writeText(t, filepath.Join(sounds, fmt.Sprintf("%s_%d.wav", []string{"up", "down"}[n%2], n)), chirp(float64(300+100*n), float64(300+900*((n+1)%2))))
 	}
@@ -41,7 +42,7 @@ func TestPretrainSounds(t *testing.T) {
 	compareRuns(t, whole, torn)
 
 	config := func(name string) *sft.Config {
-		c := mustOpen(t, sft.ReadConfig, filepath.Join(runs, name, "config.json"))
+		c := must.Get(sft.ReadConfig(filepath.Join(runs, name, "config.json")))(t)
 		return c
 	}
 	if c := config("whole"); c.MaskTargets.Len() != 9 || c.NumLabels != 9 || c.VocabSize != 257 {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -50,7 +51,7 @@ func TestPretrain(t *testing.T) {
 		}
 	}
 	text := succeed(t, `{"id":3,"text":"[MAX 2 _ _"}`+"\n", "predict", "--fill", "--mask", "_", "--candidates", "2", "--model", whole)
-	noError(t, json.Unmarshal([]byte(text), &filled))
+	must.Succeed(t, json.Unmarshal([]byte(text), &filled))
 	if filled.ID != 3 || len(filled.Tokens) != 4 || len(filled.Masks) != 2 || !strings.HasPrefix(filled.Text, "[MAX 2 ") {
 		t.Errorf("%s", text)
 	}
@@ -99,7 +100,7 @@ func TestPretrainPairs(t *testing.T) {
 		lines += fmt.Sprintf(`{"a":"abcab%d","b":"cabcabc%d","same":"%s"}`+"\n", i, i, []string{"no", "yes"}[i%2])
 	}
 	rows, data := filepath.Join(dir, "rows.jsonl"), filepath.Join(dir, "data")
-	noError(t, os.WriteFile(rows, []byte(lines), 0o666))
+	must.Succeed(t, os.WriteFile(rows, []byte(lines), 0o666))
 	done(t, "", "data", "convert", "--from", rows, "--to", data, "--pair", "a,b", "--label", "same", "--tokenizer", "byte", "--no-baselines")
 	out := filepath.Join(dir, "out")
 	done(t, "", smallPretraining(data, out, "--epochs", "2")...)
@@ -130,6 +131,5 @@ func TestPretrainRefuses(t *testing.T) {
 // validations are the evaluations of a run.
 func validations(t *testing.T, run string) []sft.EvaluationReport {
 	t.Helper()
-	m := mustOpen(t, sft.ReadMetrics, run)
-	return m.Validation
+	return must.Get(sft.ReadMetrics(run))(t).Validation
 }

@@ -11,16 +11,15 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // sent is how many bytes a host has sent.
 func (n *network) sent(t *testing.T, host int) float64 {
 	t.Helper()
-	out, err := exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", host), "cat", fmt.Sprintf("/sys/class/net/sfteth%d/statistics/tx_bytes", host)).Output()
-	noError(t, err)
-	bytes, err := strconv.ParseFloat(strings.TrimSpace(string(out)), 64)
-	noError(t, err)
+	out := must.Get(exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", host), "cat", fmt.Sprintf("/sys/class/net/sfteth%d/statistics/tx_bytes", host)).Output())(t)
+	bytes := must.Get(strconv.ParseFloat(strings.TrimSpace(string(out)), 64))(t)
 	return bytes
 }
 
@@ -55,7 +54,7 @@ func TestBytesOfRanks(t *testing.T) {
 		var info struct {
 			Parameters []struct{ Count float64 } `json:"parameters"`
 		}
-		noError(t, json.Unmarshal([]byte(succeed(t, "", "info", "--model", out, "--json")), &info))
+		must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "info", "--model", out, "--json")), &info))
 		const f = 1
 		p := info.Parameters[len(info.Parameters)-1].Count // the total
 		want := 4 * p * (f + 1) * (w - 1) / w

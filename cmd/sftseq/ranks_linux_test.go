@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/simd"
 	"github.com/sftseq/sftseq/internal/testenv"
@@ -43,7 +44,7 @@ func launched(t *testing.T, c *exec.Cmd, within time.Duration) (string, error) {
 	var text bytes.Buffer
 	c.Stdout, c.Stderr = &text, &text
 	c.WaitDelay = 5 * time.Second
-	noError(t, c.Start())
+	must.Succeed(t, c.Start())
 	hung := false
 	timer := time.AfterFunc(within, func() { hung = true; _ = c.Process.Kill() })
 	err := c.Wait()
@@ -143,9 +144,7 @@ func TestRanksStopAt(t *testing.T) {
 // processesOf are the processes that run a program's file.
 func processesOf(t *testing.T, program string) (out []int) {
 	t.Helper()
-	all, err := filepath.Glob("/proc/[0-9]*/exe")
-	noError(t, err)
-	for _, link := range all {
+	for _, link := range must.Get(filepath.Glob("/proc/[0-9]*/exe"))(t) {
 		if path, err := os.Readlink(link); err == nil && path == program {
 			pid, _ := strconv.Atoi(strings.Split(link, "/")[2])
 			out = append(out, pid)
@@ -160,7 +159,7 @@ func TestKillsOfRanks(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "sftseq") // a file that no other test runs
 	shared, data, whole := rankData(t)
 	t.Parallel()
-	noError(t, os.Link(shared, program))
+	must.Succeed(t, os.Link(shared, program))
 	torn := filepath.Join(t.TempDir(), "torn")
 	k := newKiller(t, 5)
 	for try := 0; ; try++ {
@@ -187,7 +186,7 @@ func TestKillsOfRanks(t *testing.T) {
 		}
 		if err == nil {
 			k.ended++
-			noError(t, os.RemoveAll(torn))
+			must.Succeed(t, os.RemoveAll(torn))
 			continue
 		}
 		k.killed++
@@ -205,8 +204,7 @@ func TestRanksDiffer(t *testing.T) {
 	t.Parallel()
 	out := filepath.Join(t.TempDir(), "out")
 	first := append([]string{"-n", "2", program}, ranked(data, out)...)
-	used, err := simd.Best()
-	noError(t, err)
+	used := must.Get(simd.Best())(t)
 	kernels := simd.Levels() // SFTSEQ_SIMD may have chosen any of them for this test
 	other := kernels[len(kernels)-1]
 	if other == used {
@@ -226,13 +224,12 @@ func TestRanksDiffer(t *testing.T) {
 			args := slices.Concat(launchers["mpirun.openmpi"], first, []string{":"}, c.second)
 			failsOnce(t, exec.Command("mpirun.openmpi", args...), c.want)
 			noFile(t, out)
-			noError(t, os.RemoveAll(out)) // another case must not find it
+			must.Succeed(t, os.RemoveAll(out)) // another case must not find it
 		})
 	}
 	changed := filepath.Join(t.TempDir(), "changed")
-	file, err := os.ReadFile(program)
-	noError(t, err)
-	noError(t, os.WriteFile(changed, append(file, 0), 0o755)) // which runs all the same
+	file := must.Get(os.ReadFile(program))(t)
+	must.Succeed(t, os.WriteFile(changed, append(file, 0), 0o755)) // which runs all the same
 	rows, _ := sequences(t, 8)
 	others, _ = sequences(t, 9)
 	eval := func(data string) []string { return []string{"eval", "--model", goldenPath("pre"), "--data", data} }
@@ -298,7 +295,7 @@ func TestRanksFullDisk(t *testing.T) {
 	if err == nil || strings.Count(text, "no space left on device") != 1 {
 		t.Fatalf("%v\n%s", err, text)
 	}
-	noError(t, os.Remove(ballast))
+	must.Succeed(t, os.Remove(ballast))
 	if text, err := launched(t, mpirun(t, "mpirun.openmpi", 2, append(append([]string{program}, ranked(data, out)...), "--resume")...), time.Minute); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
@@ -371,7 +368,7 @@ exec ip netns exec $host unshare --uts sh -c "echo $host > /proc/sys/kernel/host
 func (n *network) mpirun(t *testing.T, hosts int, command ...string) *exec.Cmd {
 	t.Helper()
 	script := filepath.Join(t.TempDir(), "agent")
-	noError(t, os.WriteFile(script, []byte(agent), 0o755))
+	must.Succeed(t, os.WriteFile(script, []byte(agent), 0o755))
 	var names []string
 	for i := 1; i <= hosts; i++ {
 		names = append(names, fmt.Sprintf("10.77.0.%d", i))

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -60,7 +61,7 @@ func TestRegression(t *testing.T) {
 	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", data, "--json")), &result); err != nil || result.Rows < 30 || len(result.Numbers) != 2 {
 		t.Errorf("%+v, %v", result, err)
 	}
-	set := mustOpen(t, seq.OpenDataset, data)
+	set := must.Get(seq.OpenDataset(data))(t)
 	train, test := set.Manifest.Splits["train"].Numbers[1], set.Manifest.Splits["test"].Numbers[1]
 	if want := math.Hypot(test.Deviation, test.Mean-train.Mean); math.Abs(result.Numbers[1].Mean.RMSE-want) > 1e-5*want {
 		t.Errorf("the mean of training: RMSE %v, want %v", result.Numbers[1].Mean.RMSE, want)

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -44,7 +45,7 @@ func countTags(into map[int32]tagCounts, labels, answers []int32) {
 // those of the most frequent part of the category in training.
 func checkNodeTags(t *testing.T, page, model, data string) {
 	t.Helper()
-	set := mustOpen(t, seq.OpenDataset, data)
+	set := must.Get(seq.OpenDataset(data))(t)
 	names := set.Manifest.LabelNames
 	category := func(tag int32) string { return names[tag][:strings.LastIndex(names[tag], "/")] }
 	parts := func(of string) (out []int32) {
@@ -61,14 +62,12 @@ func checkNodeTags(t *testing.T, page, model, data string) {
 			frequent[label]++
 		}
 	}
-	m := mustOpen(t, sft.Load, model)
+	m := must.Get(sft.Load(model))(t)
 	d := cpu.New(1)
 	defer d.Close()
-	scorer, err := sft.NewScorer(m, d)
-	noError(t, err)
+	scorer := must.Get(sft.NewScorer(m, d))(t)
 	rows := examples(t, set, "test")
-	outputs, err := scorer.Examples(context.Background(), rows)
-	noError(t, err)
+	outputs := must.Get(scorer.Examples(context.Background(), rows))(t)
 	tags := [2]map[int32]tagCounts{{}, {}} // of the model, and of the most frequent parts
 	sums, shapes := map[string][2]float64{}, map[string]int{}
 	for i, e := range rows {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
@@ -75,7 +76,7 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 		switch e.Method {
 		case "Network.requestWillBeSent":
 			var asked struct{ Request struct{ URL string } }
-			noError(t, json.Unmarshal(e.Params, &asked))
+			must.Succeed(t, json.Unmarshal(e.Params, &asked))
 			if u := asked.Request.URL; u != address && !strings.HasPrefix(u, "data:") {
 				t.Errorf("the page asks for %s", u)
 			}
@@ -136,8 +137,7 @@ func TestReport(t *testing.T) {
 		return readText(t, page)
 	}
 	r := decode[metrics.Report](t, succeed(t, "", "eval", "--model", run, "--data", data, "--json"))
-	starts, err := provenance.ReadStarts(run)
-	noError(t, err)
+	starts := must.Get(provenance.ReadStarts(run))(t)
 	own := show(run)
 	equal(t, told, page+": report of run\n")
 	contains(t, own, fmt.Sprintf(">%.2f%%<", 100*r.Accuracy), fmt.Sprintf(">%.4f<", r.MacroF1), data+", split test", "Examples", "learning_rate",
@@ -161,11 +161,11 @@ func TestReport(t *testing.T) {
 	lines := readText(t, metricsPath)
 	writeText(t, metricsPath, lines+`{"kind":"train","st`)
 	contains(t, show(run), "The last line of metrics.jsonl is not complete")
-	noError(t, os.Rename(data, data+"-gone"))
+	must.Succeed(t, os.Rename(data, data+"-gone"))
 	contains(t, show(run), "No confusion matrix", "is not in "+data, "--data names it", "Curves")
-	noError(t, os.Rename(generated(t, "--seed", "9"), data))
+	must.Succeed(t, os.Rename(generated(t, "--seed", "9"), data))
 	contains(t, show(run), "is no longer the data")
-	noError(t, os.Remove(filepath.Join(run, "model.safetensors")))
+	must.Succeed(t, os.Remove(filepath.Join(run, "model.safetensors")))
 	contains(t, show(run), "has no model yet")
 	contains(t, told, "warning: run: no confusion matrix, no accuracy by length and no examples: the run has no model yet")
 	// What is wrong leaves the page as it was.
@@ -187,8 +187,7 @@ func TestStarts(t *testing.T) {
 	torn := writeText(t, filepath.Join(run, "."+provenance.StartsFile+".abc.tmp"), "{") // of a program that was killed
 	smallRun(t, data, run, "--resume", "--steps", "40")
 	noFile(t, torn)
-	starts, err := provenance.ReadStarts(run)
-	noError(t, err)
+	starts := must.Get(provenance.ReadStarts(run))(t)
 	if len(starts) != 2 || starts[0].Step != 0 || starts[1].Step != 20 || starts[1].TrainRows != 40 || starts[1].ValidationRows != 20 || starts[0].Time.After(starts[1].Time) {
 		t.Errorf("%+v", starts)
 	}
@@ -200,7 +199,7 @@ func TestStarts(t *testing.T) {
 	path := filepath.Join(run, provenance.StartsFile)
 	writeText(t, path, readText(t, path)+"{\n")
 	refuse(t, exitError, path+":3: expected a JSON object", "", "report", "--out", page, run)
-	noError(t, os.Remove(path)) // of an earlier version
+	must.Succeed(t, os.Remove(path)) // of an earlier version
 	writeReport(t, page, "--examples", "0", run)
 }
 

@@ -14,6 +14,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
@@ -186,14 +187,13 @@ func replyLines(t *testing.T, text string) []replyLine {
 
 func readText(t *testing.T, path string) string {
 	t.Helper()
-	text, err := os.ReadFile(path)
-	noError(t, err)
+	text := must.Get(os.ReadFile(path))(t)
 	return string(text)
 }
 
 func writeText(t *testing.T, path, text string) string {
 	t.Helper()
-	noError(t, os.WriteFile(path, []byte(text), 0o666))
+	must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 
@@ -212,10 +212,8 @@ func withConfig(t *testing.T, name, key string, value any) string {
 	t.Helper()
 	return editedModel(t, name, func(config, weights []byte) ([]byte, []byte) {
 		var keys map[string]any
-		noError(t, json.Unmarshal(config, &keys))
+		must.Succeed(t, json.Unmarshal(config, &keys))
 		keys[key] = value
-		text, err := json.Marshal(keys)
-		noError(t, err)
-		return text, weights
+		return must.Get(json.Marshal(keys))(t), weights
 	})
 }

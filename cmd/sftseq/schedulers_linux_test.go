@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -40,13 +41,10 @@ func newEightShards(t *testing.T) *eightShards {
 // parts are those that are there, and when they were made.
 func (s *eightShards) parts(t *testing.T) map[string]time.Time {
 	t.Helper()
-	found, err := filepath.Glob(filepath.Join(s.dir, "part-*.arrow"))
-	noError(t, err)
+	found := must.Get(filepath.Glob(filepath.Join(s.dir, "part-*.arrow")))(t)
 	out := map[string]time.Time{}
 	for _, path := range found {
-		info, err := os.Stat(path)
-		noError(t, err)
-		out[path] = info.ModTime()
+		out[path] = must.Get(os.Stat(path))(t).ModTime()
 	}
 	return out
 }
@@ -86,7 +84,7 @@ func TestShardsOfParallel(t *testing.T) {
 		return c
 	}
 	c := parallel()
-	noError(t, c.Start())
+	must.Succeed(t, c.Start())
 	s.reach(t, 3)
 	for _, pid := range append(processesOf(t, s.command[0]), c.Process.Pid) { // jobs have groups of their own
 		_ = syscall.Kill(pid, syscall.SIGKILL)
@@ -136,17 +134,15 @@ func newSlurm(t *testing.T) *slurm {
 		testenv.NeedPrograms(t, name)
 	}
 	testenv.NeedRoot(t, "to run slurmd")
-	host, err := os.Hostname()
-	noError(t, err)
+	host := must.Get(os.Hostname())(t)
 	host, _, _ = strings.Cut(host, ".")
-	dir, err := os.MkdirTemp("", "slurm") // a socket's path is short
-	noError(t, err)
+	dir := must.Get(os.MkdirTemp("", "slurm"))(t) // a socket's path is short
 	t.Cleanup(func() { os.RemoveAll(dir) })
-	noError(t, os.Chmod(dir, 0o755)) // munged checks it
+	must.Succeed(t, os.Chmod(dir, 0o755)) // munged checks it
 	s := &slurm{filepath.Join(dir, "slurm.conf")}
 	writeText(t, s.conf, fmt.Sprintf(slurmConf, host, dir, vacantPort(t), vacantPort(t)))
 	key := filepath.Join(dir, "munge.key")
-	noError(t, os.WriteFile(key, []byte(strings.Repeat("not a secret ", 10)), 0o600))
+	must.Succeed(t, os.WriteFile(key, []byte(strings.Repeat("not a secret ", 10)), 0o600))
 	s.daemon(t, "munged", "--foreground", "--force", "--key-file", key, "--socket", filepath.Join(dir, "munge.socket"), "--seed-file", filepath.Join(dir, "seed"), "--pid-file", filepath.Join(dir, "munge.pid"))
 	await(t, 10*time.Second, func() bool { return exists(filepath.Join(dir, "munge.socket")) }, "munged does not listen")
 	s.daemon(t, "slurmctld", "-D", "-i", "-f", s.conf)
@@ -161,8 +157,7 @@ func newSlurm(t *testing.T) *slurm {
 // vacantPort is a port that nobody listens on.
 func vacantPort(t *testing.T) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	noError(t, err)
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer l.Close()
 	return l.Addr().(*net.TCPAddr).Port
 }
@@ -177,7 +172,7 @@ func (s *slurm) daemon(t *testing.T, name string, args ...string) {
 	c.Env = append(os.Environ(), "SLURM_CONF="+s.conf)
 	text := &strings.Builder{}
 	c.Stdout, c.Stderr = text, text
-	noError(t, c.Start())
+	must.Succeed(t, c.Start())
 	t.Cleanup(func() {
 		cancel()
 		_ = c.Wait()
@@ -212,8 +207,7 @@ func TestShardsOfSlurm(t *testing.T) {
 		args := append(flags, "--parsable", "--array=0-7", "--output", filepath.Join(logs, "%a.log"), "--wrap", "exec '"+strings.Join(s.command, "' '")+"/'")
 		return cluster.command("sbatch", args...)
 	}
-	job, err := submit().Output()
-	noError(t, err)
+	job := must.Get(submit().Output())(t)
 	s.reach(t, 3)
 	if out, err := cluster.command("scancel", "--signal=KILL", strings.TrimSpace(string(job))).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)

@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/index"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
@@ -112,25 +113,23 @@ const httpToken = "of-honest-clients"
 // attackedServer serves the text task's quick model with fresh weights and an index of items.
 func attackedServer(tb testing.TB, count int) attacked {
 	tb.Helper()
-	config, _, err := benchConfig(lra.Text.Name)
-	noError(tb, err)
+	config, _ := must.Get2(benchConfig(lra.Text.Name))(tb)
 	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize, config.NumSampledTokens = 2, 64, 64, 128, 64
 	config.InputWindow = nil
 	dir := tb.TempDir()
-	noError(tb, sft.NewModel(config, 1).Save(dir))
-	saved := mustOpen(tb, sft.Load, dir)
+	must.Succeed(tb, sft.NewModel(config, 1).Save(dir))
+	saved := must.Get(sft.Load(dir))(tb)
 	items := filepath.Join(dir, "items")
 	fillIndex(tb, items, count, saved)
 	token := filepath.Join(dir, "token")
-	noError(tb, os.WriteFile(token, []byte(httpToken), 0o600))
-	free, err := net.Listen("tcp", "127.0.0.1:0")
-	noError(tb, err)
+	must.Succeed(tb, os.WriteFile(token, []byte(httpToken), 0o600))
+	free := must.Get(net.Listen("tcp", "127.0.0.1:0"))(tb)
 	free.Close()
 	socket, web := filepath.Join(dir, "socket"), free.Addr().String()
 	c := exec.Command(built(tb), "serve", "--model", dir, "--index", items, "--listen", "unix:"+socket, "--http", web, "--http-token", token, "--log", "warn", "--device", "cpu")
 	var logs bytes.Buffer
 	c.Stderr = &logs
-	noError(tb, c.Start())
+	must.Succeed(tb, c.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
 	tb.Cleanup(func() {
@@ -160,9 +159,8 @@ func attackedServer(tb testing.TB, count int) attacked {
 // fillIndex makes an index of random vectors, as if the model had computed them.
 func fillIndex(tb testing.TB, path string, count int, m *sft.Model) {
 	var tokenizer bytes.Buffer
-	noError(tb, json.Compact(&tokenizer, m.Config.Tokenizer))
-	x, err := index.Open(path, index.Options{Model: serve.Hash(m), Tokenizer: tokenizer.String(), Size: m.Config.HiddenSize})
-	noError(tb, err)
+	must.Succeed(tb, json.Compact(&tokenizer, m.Config.Tokenizer))
+	x := must.Get(index.Open(path, index.Options{Model: serve.Hash(m), Tokenizer: tokenizer.String(), Size: m.Config.HiddenSize}))(tb)
 	r := rand.New(rand.NewPCG(1, 2))
 	var last func() error
 	for n := range count {
@@ -172,8 +170,8 @@ func fillIndex(tb testing.TB, path string, count int, m *sft.Model) {
 		}
 		last = x.Add(index.Item{ID: fmt.Sprint("item ", n), Tokens: []int32{1, 2, 3}, Vector: v})
 	}
-	noError(tb, last())
-	noError(tb, x.Close())
+	must.Succeed(tb, last())
+	must.Succeed(tb, x.Close())
 }
 
 // attack starts the attackers in a process of their own and returns when they are at it.
@@ -183,15 +181,14 @@ func attack(tb testing.TB, server attacked, name string) (stop func()) {
 	c.Env = append(os.Environ(), attackVariable+"="+server.socket+" "+server.web)
 	c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	c.Stderr = os.Stderr
-	out, err := c.StdoutPipe()
-	noError(tb, err)
-	noError(tb, c.Start())
+	out := must.Get(c.StdoutPipe())(tb)
+	must.Succeed(tb, c.Start())
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		tb.Fatalf("the attackers: %q, %v", line, err)
 	}
 	// Attackers have machines of their own: on this one they must not take the processors
 	// from the server.
-	noError(tb, syscall.Setpriority(syscall.PRIO_PGRP, c.Process.Pid, 19))
+	must.Succeed(tb, syscall.Setpriority(syscall.PRIO_PGRP, c.Process.Pid, 19))
 	time.Sleep(300 * time.Millisecond)
 	stop = sync.OnceFunc(func() {
 		c.Process.Kill()
@@ -208,8 +205,7 @@ var shortText = strings.Repeat("a short text ", 8)
 // has waited for each.
 func honest(tb testing.TB, server attacked, n int) []time.Duration {
 	tb.Helper()
-	conn, err := net.Dial("unix", server.socket)
-	noError(tb, err)
+	conn := must.Get(net.Dial("unix", server.socket))(tb)
 	defer conn.Close()
 	in := bufio.NewReader(conn)
 	ask := func(message string) time.Duration {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestServeSilentClients: who opens as many connections as there may be files, and says
@@ -28,15 +30,13 @@ func TestServeSilentClients(t *testing.T) {
 
 			var silent []net.Conn
 			for range files {
-				conn, err := net.Dial("unix", socket)
-				noError(t, err)
+				conn := must.Get(net.Dial("unix", socket))(t)
 				defer conn.Close()
 				silent = append(silent, conn)
 			}
 			time.Sleep(1500 * time.Millisecond)
 			for range 3 {
-				conn, err := net.Dial("unix", socket)
-				noError(t, err)
+				conn := must.Get(net.Dial("unix", socket))(t)
 				defer conn.Close()
 				conn.SetDeadline(time.Now().Add(10 * time.Second))
 				fmt.Fprintln(conn, `{"jsonrpc":"2.0","id":1,"method":"initialize"}`)

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -44,12 +45,11 @@ func TestServeHTTPAsEmbed(t *testing.T) {
 			fmt.Fprintf(&lines, "{\"tokens\":%s}\n", body)
 		}
 		body, _ := json.Marshal(map[string]any{"model": model, "input": input})
-		r, err := http.Post(url+"/v1/embeddings", "application/json", strings.NewReader(string(body)))
-		noError(t, err)
+		r := must.Get(http.Post(url+"/v1/embeddings", "application/json", strings.NewReader(string(body))))(t)
 		var got struct {
 			Data []struct{ Embedding []float32 }
 		}
-		err = json.NewDecoder(r.Body).Decode(&got)
+		err := json.NewDecoder(r.Body).Decode(&got)
 		r.Body.Close()
 		want := strings.Split(strings.TrimSpace(succeed(t, lines.String(), "embed", "--model", goldenPath(model))), "\n")
 		if err != nil || r.StatusCode != 200 || len(got.Data) != len(want) {
@@ -99,14 +99,12 @@ func TestOpenAIClient(t *testing.T) {
 func TestServeHTTPToken(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	file := filepath.Join(t.TempDir(), "token")
-	noError(t, os.WriteFile(file, []byte("correct-horse-battery\n"), 0o600))
+	must.Succeed(t, os.WriteFile(file, []byte("correct-horse-battery\n"), 0o600))
 	url := serveHTTP(t, "--model", goldenPath("pre"), "--http-token", file)
 	for token, want := range map[string]int{"": 401, "correct-horse-batterz": 401, "correct-horse-battery": 200} {
-		r, err := http.NewRequest("GET", url+"/v1/models", nil)
-		noError(t, err)
+		r := must.Get(http.NewRequest("GET", url+"/v1/models", nil))(t)
 		r.Header.Set("Authorization", "Bearer "+token)
-		response, err := http.DefaultClient.Do(r)
-		noError(t, err)
+		response := must.Get(http.DefaultClient.Do(r))(t)
 		response.Body.Close()
 		equal(t, response.StatusCode, want, token, response.Status)
 	}
@@ -116,7 +114,7 @@ func TestServeHTTPFlags(t *testing.T) {
 	model, dir := goldenPath("pre"), t.TempDir()
 	token := func(name, text string) string {
 		path := filepath.Join(dir, name)
-		noError(t, os.WriteFile(path, []byte(text), 0o600))
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	serve := []string{"serve", "--model", model}

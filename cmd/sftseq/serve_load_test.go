@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -22,10 +23,9 @@ func TestServeCost(t *testing.T) {
 	if os.Getenv("SFTSEQ_LOAD") == "" {
 		t.Skip("SFTSEQ_LOAD=1 measures what the server adds to predict")
 	}
-	config, _, err := benchConfig("listops")
-	noError(t, err)
+	config, _ := must.Get2(benchConfig("listops"))(t)
 	model := t.TempDir()
-	noError(t, sft.NewModel(config, 1).Save(model))
+	must.Succeed(t, sft.NewModel(config, 1).Save(model))
 	path := built(t)
 	const n = 1000
 	r := rand.New(rand.NewPCG(1, 2))
@@ -68,10 +68,9 @@ func TestServeLatency(t *testing.T) {
 	if os.Getenv("SFTSEQ_LOAD") == "" {
 		t.Skip("SFTSEQ_LOAD=1 measures latencies")
 	}
-	config, _, err := benchConfig("listops")
-	noError(t, err)
+	config, _ := must.Get2(benchConfig("listops"))(t)
 	preset := t.TempDir()
-	noError(t, sft.NewModel(config, 1).Save(preset))
+	must.Succeed(t, sft.NewModel(config, 1).Save(preset))
 	path := built(t)
 	for name, model := range map[string]string{"small": goldenPath("pre"), "listops": preset} {
 		c := exec.Command(path, "serve", "--log", "error", "--model", model)
@@ -95,8 +94,6 @@ func TestServeLatency(t *testing.T) {
 			t.Logf("%s, %4d tokens: median %v, p99 %v", name, length, took[n/2], took[n*99/100])
 		}
 		in.Close()
-		if err := c.Wait(); err != nil {
-			t.Error(err)
-		}
+		must.Check(t, c.Wait())
 	}
 }

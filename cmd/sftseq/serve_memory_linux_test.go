@@ -13,6 +13,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestServeMemory: what clients have the server keep, and what it needs for a moment while
@@ -80,13 +82,10 @@ func TestServeMemory(t *testing.T) {
 // resident is a line of a process's status, in bytes.
 func resident(t testing.TB, pid int, name string) int64 {
 	t.Helper()
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-	noError(t, err)
+	text := must.Get(os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)))(t)
 	for line := range strings.Lines(string(text)) {
 		if value, ok := strings.CutPrefix(line, name+":"); ok {
-			n, err := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-			noError(t, err)
-			return n << 10
+			return must.Get(strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64))(t) << 10
 		}
 	}
 	t.Fatalf("%s is missing", name)
@@ -105,8 +104,7 @@ type editor struct {
 }
 
 func newEditor(t *testing.T, socket string) *editor {
-	conn, err := net.Dial("unix", socket)
-	noError(t, err)
+	conn := must.Get(net.Dial("unix", socket))(t)
 	t.Cleanup(func() { conn.Close() })
 	e := &editor{t: t, conn: conn, in: bufio.NewReader(conn)}
 	e.send(`{"jsonrpc":"2.0","id":%d,"method":"initialize","params":{}}`, e.next())

@@ -11,18 +11,18 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // TestServeDamagedModel: SIGHUP refuses a model that is damaged, names its file, and the
 // server goes on with the one that it has.
 func TestServeDamagedModel(t *testing.T) {
-	m := mustOpen(t, sft.Load, goldenPath("pre"))
+	m := must.Get(sft.Load(goldenPath("pre")))(t)
 	dir := t.TempDir()
-	noError(t, m.Save(dir)) // with a checksum, as it is written now
+	must.Succeed(t, m.Save(dir)) // with a checksum, as it is written now
 	weights := filepath.Join(dir, "model.safetensors")
-	whole, err := os.ReadFile(weights)
-	noError(t, err)
+	whole := must.Get(os.ReadFile(weights))(t)
 	in, input := io.Pipe()
 	answers, out := io.Pipe()
 	var logs lockedBuffer
@@ -43,7 +43,7 @@ func TestServeDamagedModel(t *testing.T) {
 	hangUp := func(want string) string {
 		t.Helper()
 		before := len(logs.String())
-		noError(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+		must.Succeed(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
 		await(t, 30*time.Second, func() bool { return strings.Contains(logs.String()[before:], want) }, &logs)
 		return logs.String()[before:]
 	}
@@ -51,12 +51,12 @@ func TestServeDamagedModel(t *testing.T) {
 	damaged := append([]byte(nil), whole...)
 	damaged[len(damaged)-5] ^= 0x10 // of a weight
 	for round := range 2 {
-		noError(t, os.WriteFile(weights, damaged, 0o666))
+		must.Succeed(t, os.WriteFile(weights, damaged, 0o666))
 		if log := hangUp("the model was not loaded again"); !strings.Contains(log, weights) || !strings.Contains(log, "expected the checksum xxh128:") {
 			t.Errorf("round %d: %s", round, log)
 		}
 		equal(t, ask(), want, round)
-		noError(t, os.WriteFile(weights, whole, 0o666))
+		must.Succeed(t, os.WriteFile(weights, whole, 0o666))
 		hangUp("the model was loaded again")
 		equal(t, ask(), want, round)
 	}

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -94,8 +95,7 @@ func TestServeProcess(t *testing.T) {
 
 	var clients, accepted sync.WaitGroup
 	for range 4 {
-		conn, err := net.Dial("unix", socket)
-		noError(t, err)
+		conn := must.Get(net.Dial("unix", socket))(t)
 		accepted.Add(1)
 		clients.Go(func() { hammer(t, conn, accepted.Done) })
 	}
@@ -103,8 +103,7 @@ func TestServeProcess(t *testing.T) {
 	c.Process.Signal(syscall.SIGHUP)
 	time.Sleep(100 * time.Millisecond)
 	for path, want := range map[string]string{"/healthz": "ok", "/metrics": "sftseq_latency_seconds_count{method=\"sequence/classify\"}"} {
-		r, err := http.Get("http://" + metrics[1] + path)
-		noError(t, err)
+		r := must.Get(http.Get("http://" + metrics[1] + path))(t)
 		body, _ := io.ReadAll(r.Body)
 		r.Body.Close()
 		contains(t, string(body), want)
@@ -112,9 +111,7 @@ func TestServeProcess(t *testing.T) {
 	accepted.Wait()
 	c.Process.Signal(syscall.SIGTERM)
 	clients.Wait()
-	if err := c.Wait(); err != nil {
-		t.Error(err)
-	}
+	must.Check(t, c.Wait())
 }
 
 // hammer sends requests one after the other, then many at once, and last one that is
@@ -164,11 +161,9 @@ func hammer(t *testing.T, conn net.Conn, accepted func()) {
 // pipes starts a program with its input and the lines of its output.
 func pipes(t *testing.T, c *exec.Cmd) (io.WriteCloser, *bufio.Scanner) {
 	t.Helper()
-	in, err := c.StdinPipe()
-	noError(t, err)
-	out, err := c.StdoutPipe()
-	noError(t, err)
-	noError(t, c.Start())
+	in := must.Get(c.StdinPipe())(t)
+	out := must.Get(c.StdoutPipe())(t)
+	must.Succeed(t, c.Start())
 	t.Cleanup(func() { c.Process.Kill() })
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
@@ -180,24 +175,20 @@ func TestServeHangup(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	const configFile = "config.json"
 	model := t.TempDir()
-	names, err := os.ReadDir(goldenPath("pre"))
-	noError(t, err)
-	for _, n := range names {
+	for _, n := range must.Get(os.ReadDir(goldenPath("pre")))(t) {
 		if n.Name() != configFile {
 			whole, _ := filepath.Abs(filepath.Join(goldenPath("pre"), n.Name()))
 			os.Symlink(whole, filepath.Join(model, n.Name()))
 		}
 	}
-	config, err := os.ReadFile(filepath.Join(goldenPath("pre"), configFile))
-	noError(t, err)
+	config := must.Get(os.ReadFile(filepath.Join(goldenPath("pre"), configFile)))(t)
 	pipe := filepath.Join(model, configFile)
-	noError(t, syscall.Mkfifo(pipe, 0o600))
+	must.Succeed(t, syscall.Mkfifo(pipe, 0o600))
 	c := exec.Command(built(t), "serve", "--model", model, "--drain", "2m") // a busy machine takes longer than usual
 	var errs lockedBuffer
 	c.Stderr = &errs
 	in, out := pipes(t, c)
-	writer, err := os.OpenFile(pipe, os.O_WRONLY, 0) // when the server reads it
-	noError(t, err)
+	writer := must.Get(os.OpenFile(pipe, os.O_WRONLY, 0))(t) // when the server reads it
 	hangup := func(when int) {
 		t.Helper()
 		c.Process.Signal(syscall.SIGHUP)
@@ -248,8 +239,7 @@ func (b *lockedBuffer) String() string {
 // TestServeClosedOutput: when nobody takes the answers, the program says so.
 func TestServeClosedOutput(t *testing.T) {
 	c := exec.Command(built(t), "serve", "--model", goldenPath("pre"), "--log", "error")
-	reader, writer, err := os.Pipe()
-	noError(t, err)
+	reader, writer := must.Get2(os.Pipe())(t)
 	reader.Close()
 	var errs bytes.Buffer
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader("{\"tokens\":[1]}\n"), writer, &errs

@@ -20,6 +20,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/shard"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/sft"
@@ -29,8 +30,7 @@ import (
 func recordLines(t *testing.T, texts ...string) (rows, columns []string) {
 	t.Helper()
 	for _, text := range texts {
-		s, err := arrowipc.NewFileOrStream(strings.NewReader(text), nil)
-		noError(t, err)
+		s := must.Get(arrowipc.NewFileOrStream(strings.NewReader(text), nil))(t)
 		columns = nil
 		for _, f := range s.Schema().Fields() {
 			columns = append(columns, f.Name)
@@ -40,9 +40,8 @@ func recordLines(t *testing.T, texts ...string) (rows, columns []string) {
 			if err == io.EOF {
 				break
 			}
-			noError(t, err)
-			text, err := record.MarshalJSON()
-			noError(t, err)
+			must.Succeed(t, err)
+			text := must.Get(record.MarshalJSON())(t)
 			for line := range strings.Lines(strings.NewReplacer("},{", "}\n{", "[{", "{", "}\n]", "}").Replace(string(text))) {
 				if line = strings.Trim(line, "\n,[]"); line != "" {
 					rows = append(rows, line)
@@ -56,8 +55,7 @@ func recordLines(t *testing.T, texts ...string) (rows, columns []string) {
 // partRows are the rows of all parts in a directory, in the order of the shards.
 func partRows(t *testing.T, dir string) (rows, columns []string) {
 	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(dir, "part-*.arrow"))
-	noError(t, err)
+	paths := must.Get(filepath.Glob(filepath.Join(dir, "part-*.arrow")))(t)
 	var texts []string
 	for _, path := range paths {
 		texts = append(texts, readText(t, path))
@@ -79,12 +77,11 @@ func shardInput(t *testing.T) (dir string, rows int) {
 	writeText(t, filepath.Join(dir, "z.jsonl"), strings.TrimSuffix(end.String(), "\r\n"))
 	for _, format := range []string{"arrow", "parquet"} {
 		var out bytes.Buffer
-		w, err := table.NewWriter(&out, format, []table.OutputColumn{{Name: "text"}, {Name: "key"}})
-		noError(t, err)
+		w := must.Get(table.NewWriter(&out, format, []table.OutputColumn{{Name: "text"}, {Name: "key"}}))(t)
 		for i := range 5000 { // more than a record batch has
-			noError(t, w.Write([]any{"row " + fmt.Sprint(i%13), fmt.Sprint(format, i)}))
+			must.Succeed(t, w.Write([]any{"row " + fmt.Sprint(i%13), fmt.Sprint(format, i)}))
 		}
-		noError(t, w.Close())
+		must.Succeed(t, w.Close())
 		writeText(t, filepath.Join(dir, "m."+format), out.String())
 	}
 	return dir, 2*300 + 2*5000
@@ -157,7 +154,7 @@ func TestShardStream(t *testing.T) {
 	if got, _ := recordLines(t, streams...); len(got) != total || !slices.Equal(got, want) {
 		t.Errorf("%d rows of %d", len(got), total)
 	}
-	from := mustOpen(t, os.Open, filepath.Join(in, "m.arrow"))
+	from := must.Get(os.Open(filepath.Join(in, "m.arrow")))(t)
 	defer from.Close()
 	// Standard input is the process's own.
 	stdin := os.Stdin
@@ -357,13 +354,11 @@ func (d *fullDisk) Write(b []byte) (int, error) {
 // TestEvalShardFullDisk: nothing more is scored when a row could not be written.
 func TestEvalShardFullDisk(t *testing.T) {
 	data, _ := sequences(t, 10000) // more than a record batch has
-	m := mustOpen(t, sft.Load, goldenPath("pre"))
+	m := must.Get(sft.Load(goldenPath("pre")))(t)
 	d := cpu.New(1)
 	defer d.Close()
-	scorer, err := sft.NewScorer(m, d)
-	noError(t, err)
-	in, err := shard.Find(t.Context(), []string{data}, "")
-	noError(t, err)
+	scorer := must.Get(sft.NewScorer(m, d))(t)
+	in := must.Get(shard.Find(t.Context(), []string{data}, ""))(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	c := cli.NewContext(cli.NewApp(), flag.NewFlagSet("eval", flag.ContinueOnError), nil)
 	c.Context = ctx

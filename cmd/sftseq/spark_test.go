@@ -9,6 +9,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -41,8 +42,7 @@ func TestSpark(t *testing.T) {
 	types := map[arrow.Type]string{arrow.STRING: "string", arrow.INT64: "bigint", arrow.FLOAT32: "float"}
 	for _, model := range []string{numbers, names("a`b, c"), names("label 0")} {
 		out := succeed(t, "", "predict", "--model", model, "--input", input, "--text", "text", "--id", "id", "--shard", "0/1", "--output", "-")
-		s, err := arrowipc.NewStream(strings.NewReader(out))
-		noError(t, err)
+		s := must.Get(arrowipc.NewStream(strings.NewReader(out)))(t)
 		var want []string
 		for _, f := range s.Schema().Fields() {
 			want = append(want, fmt.Sprintf("`%s` %s", strings.ReplaceAll(f.Name, "`", "``"), types[f.Type.ID()]))

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
@@ -23,19 +24,16 @@ func moodModel(t *testing.T) string {
 	args := []string{"train", "custom", "--data", customData(t, "--label", "mood"), "--out", dir, "--steps", "2", "--hidden", "8", "--layers", "1", "--k", "2", "--batch", "8"}
 	done(t, "", args...)
 	config := map[string]any{}
-	noError(t, json.Unmarshal([]byte(readText(t, filepath.Join(dir, "config.json"))), &config))
+	must.Succeed(t, json.Unmarshal([]byte(readText(t, filepath.Join(dir, "config.json"))), &config))
 	config["max_position_embeddings"] = 1000
-	text, err := json.Marshal(config)
-	noError(t, err)
-	writeText(t, filepath.Join(dir, "config.json"), string(text))
+	writeText(t, filepath.Join(dir, "config.json"), string(must.Get(json.Marshal(config))(t)))
 	return dir
 }
 
 // csvRows reads CSV as objects.
 func csvRows(t *testing.T, path string) (out []map[string]string) {
 	t.Helper()
-	rows, err := csv.NewReader(strings.NewReader(readText(t, path))).ReadAll()
-	noError(t, err)
+	rows := must.Get(csv.NewReader(strings.NewReader(readText(t, path))).ReadAll())(t)
 	for _, row := range rows[1:] {
 		m := map[string]string{}
 		for i, name := range rows[0] {
@@ -199,9 +197,8 @@ func TestTableFormats(t *testing.T) {
 	writeText(t, filepath.Join(saved, "dataset_info.json"), `{"features":{"l":{"_type":"ClassLabel","names":["no","yes"]}}}`)
 	writeText(t, filepath.Join(saved, "state.json"), `{"_data_files":[{"filename":"data.arrow"}]}`)
 	var records strings.Builder
-	w, err := table.NewWriter(&records, "arrow", []table.OutputColumn{{Name: "t"}, {Name: "l", Kind: table.IntColumn}})
-	noError(t, err)
-	noError(t, errors.Join(w.Write([]any{"aab", int64(1)}), w.Write([]any{"xyz", int64(0)}), w.Close()))
+	w := must.Get(table.NewWriter(&records, "arrow", []table.OutputColumn{{Name: "t"}, {Name: "l", Kind: table.IntColumn}}))(t)
+	must.Succeed(t, errors.Join(w.Write([]any{"aab", int64(1)}), w.Write([]any{"xyz", int64(0)}), w.Close()))
 	writeText(t, filepath.Join(saved, "data.arrow"), records.String())
 	lines := succeed(t, "{\"text\":\"aab\"}\n{\"text\":\"xyz\"}\n", "predict", "--model", model)
 	want := replyLines(t, lines)
@@ -285,8 +282,7 @@ func TestTableFormats(t *testing.T) {
 // tableText are the rows of a table as our own reader has them.
 func tableText(t *testing.T, path string, columns []string) (out []string) {
 	t.Helper()
-	r, err := table.Open(t.Context(), path, table.Options{Columns: columns})
-	noError(t, err)
+	r := must.Get(table.Open(t.Context(), path, table.Options{Columns: columns}))(t)
 	defer r.Close()
 	var row table.Row
 	for r.Next(&row) == nil {

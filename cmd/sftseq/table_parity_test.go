@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestSameRows: data convert and predict read the same rows of a table, with the same ids
@@ -16,7 +18,7 @@ func TestSameRows(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	at := func(name, text string) string {
 		path := filepath.Join(dir, filepath.FromSlash(name))
-		noError(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
 		return writeText(t, path, text)
 	}
 	json := `{"id":1.50,"t":"a"}` + "\n" + `{"id":"x y","t":""}` + "\n" + `{"id":null,"t":"b"}` + "\n" + `{"id":[1,2],"t":3}` + "\n" + `{"id":true,"t":[1]}` + "\n" + `{"t":"c"}`

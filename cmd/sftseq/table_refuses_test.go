@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -43,7 +44,7 @@ func TestTableFlags(t *testing.T) {
 	runes := withConfig(t, "pre", "tokenizer", map[string]any{"type": "runes"})
 	refuse(t, exitError, "text needs a tokenizer, as tokens do not", "", "predict", "--model", runes, "--input", from, "--text", "t")
 	shards := filepath.Join(dir, "shards")
-	noError(t, os.Mkdir(shards, 0o777))
+	must.Succeed(t, os.Mkdir(shards, 0o777))
 	shard := writeText(t, filepath.Join(shards, "a.csv"), "t\nA\n")
 	for _, to := range []string{shard, filepath.Join(shards, "sub", "..", "new.csv")} {
 		refuse(t, exitError, to+": --output would be in the folder --input", "", append(predict[:3:3], "--input", shards, "--text", "t", "--output", to)...)
@@ -79,8 +80,7 @@ func TestTableBreaks(t *testing.T) {
 // TestTableToFullDisk: an output that cannot be written ends the reading, and is told of
 // once.
 func TestTableToFullDisk(t *testing.T) {
-	full, err := os.OpenFile("/dev/full", os.O_WRONLY, 0)
-	noError(t, err)
+	full := must.Get(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
 	defer full.Close()
 	dir := t.TempDir()
 	for i := range 300 {

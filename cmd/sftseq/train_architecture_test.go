@@ -8,6 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -20,7 +21,7 @@ func TestArchitectureFlags(t *testing.T) {
 		if err == nil {
 			err = json.Unmarshal(text, &out)
 		}
-		noError(t, err)
+		must.Succeed(t, err)
 		return out
 	}
 	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
@@ -33,7 +34,7 @@ func TestArchitectureFlags(t *testing.T) {
 		app := &cli.App{Flags: newArchitectureFlags(of, []architectureFlag{f}, ""), Action: func(c *cli.Context) error {
 			return applyTrainFlag(c, f.name, &sft.Settings{}, &m)
 		}}
-		noError(t, app.Run([]string{"train", "--" + f.name + "=" + value}))
+		must.Succeed(t, app.Run([]string{"train", "--" + f.name + "=" + value}))
 		want[f.key] = value
 		equal(t, fmt.Sprint(keys(&m)), fmt.Sprint(want), f.name, want)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -92,7 +93,7 @@ func repeatCommand(t *testing.T, flags ...string) {
 			done(t, "", strings.Fields(again)...)
 		}
 		compareRuns(t, dir, dir+"-again")
-		noError(t, os.RemoveAll(dir+"-again"))
+		must.Succeed(t, os.RemoveAll(dir+"-again"))
 	}
 }
 

@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestTrainRefuses tries command lines that cannot be trained with: each is an
@@ -17,7 +19,7 @@ func TestTrainRefuses(t *testing.T) {
 	checkpoint := filepath.Join(trained, "last", "checkpoint.safetensors")
 	before := readText(t, checkpoint)
 	foreign := filepath.Join(runs, "foreign")
-	noError(t, os.Mkdir(foreign, 0o777))
+	must.Succeed(t, os.Mkdir(foreign, 0o777))
 	writeText(t, filepath.Join(foreign, "config.json"), "{}")
 	fresh := filepath.Join(runs, "fresh")
 	for _, c := range []struct {

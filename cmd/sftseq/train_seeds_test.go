@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -23,14 +24,14 @@ func TestSeedsResumed(t *testing.T) {
 	seed := func(n string) string { return filepath.Join(out, "seed-"+n) }
 	settings := func(n string) sft.Settings {
 		t.Helper()
-		c := mustOpen(t, sft.LoadCheckpoint, seed(n))
+		c := must.Get(sft.LoadCheckpoint(seed(n)))(t)
 		c.Settings.Seed = 0
 		return c.Settings
 	}
 	done(t, "", args...)
 	refuse(t, exitError, "holds a model or a run, and --seeds trains each seed in a folder in --out", "", "train", "custom", "--data", data, "--out", seed("1"), "--seeds", "1,2")
 	want := settings("2")
-	noError(t, os.RemoveAll(seed("2"))) // as if it was stopped before
+	must.Succeed(t, os.RemoveAll(seed("2"))) // as if it was stopped before
 	_, errs := exits(t, exitError, "", "train", "custom", "--seeds", "1,2", "--out", out, "--resume")
 	contains(t, errs, "seed 2 has not begun", "--class-weights balanced", "hidden_size 8, not 64; ", "select \"loss\", not nothing; ")
 	other := slices.Clone(args)
@@ -62,7 +63,7 @@ func TestSeedsResumption(t *testing.T) {
 	done(t, "", strings.Fields(command[1])...)
 	var settings []sft.Settings
 	for _, seed := range []string{"seed-1", "seed-2"} {
-		c := mustOpen(t, sft.LoadCheckpoint, filepath.Join(out, seed))
+		c := must.Get(sft.LoadCheckpoint(filepath.Join(out, seed)))(t)
 		equal(t, c.State.Step, 4, seed)
 		c.Settings.Seed = 0
 		settings = append(settings, c.Settings)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -16,7 +17,7 @@ import (
 func checkSimple[R any](t *testing.T, said, model, data string, want func(r *R) string) {
 	t.Helper()
 	r := new(R)
-	noError(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), r))
+	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), r))
 	_, line, _ := strings.Cut(said, "simple models reach there: ")
 	line, _, _ = strings.Cut(line, "\n")
 	equal(t, loss.ReplaceAllString(line, ""), want(r))
@@ -37,7 +38,7 @@ func checkSimpleLoss(t *testing.T, said string, want float64) {
 // meanLoss is the smooth L1 loss of the mean of the training split on the validation split.
 func meanLoss(t *testing.T, data string) (sum float64) {
 	t.Helper()
-	set := mustOpen(t, seq.OpenDataset, data)
+	set := must.Get(seq.OpenDataset(data))(t)
 	train := set.Manifest.Splits["train"].Numbers
 	rows := examples(t, set, "val")
 	for _, x := range rows {
@@ -56,7 +57,7 @@ func meanLoss(t *testing.T, data string) (sum float64) {
 // frequencyLoss is the cross-entropy of the frequencies of the training split on the validation split.
 func frequencyLoss(t *testing.T, data string) (sum float64) {
 	t.Helper()
-	set := mustOpen(t, seq.OpenDataset, data)
+	set := must.Get(seq.OpenDataset(data))(t)
 	train, val := set.Manifest.Splits["train"], set.Manifest.Splits["val"]
 	for _, name := range set.Manifest.LabelNames {
 		f, p := float64(train.Labels[name])/float64(train.Rows), float64(val.Labels[name])/float64(val.Rows)

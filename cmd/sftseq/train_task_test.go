@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestTrainOfATaskTakesItsData: the presets of a published task refuse what is not its
@@ -26,10 +28,8 @@ func TestTrainOfATaskTakesItsData(t *testing.T) {
 	keys := decode[map[string]any](t, readText(t, manifest))
 	for name, warned := range map[string]bool{"listops": false, "mine": true} {
 		keys["name"] = name
-		text, err := json.Marshal(keys)
-		noError(t, err)
-		writeText(t, manifest, string(text))
-		noError(t, os.RemoveAll(out))
+		writeText(t, manifest, string(must.Get(json.Marshal(keys))(t)))
+		must.Succeed(t, os.RemoveAll(out))
 		status, _, errs := program(nil, steps...)
 		if status != 0 || strings.Contains(errs, `warning: `+data+` holds "mine"`) != warned {
 			t.Errorf("of the name %s: status %d\n%s", name, status, errs)

@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensorboard/tensorboardtest"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -26,7 +27,7 @@ func TestTensorBoard(t *testing.T) {
 	}
 	smallRun(t, data, dir, "--tensorboard", "--steps", "40", "--resume")
 	smallRun(t, data, dir, "--steps", "45", "--resume")
-	m := mustOpen(t, sft.ReadMetrics, dir)
+	m := must.Get(sft.ReadMetrics(dir))(t)
 	want := map[string]int{}
 	add := func(step int, tag string, value float64) {
 		if step <= 40 {

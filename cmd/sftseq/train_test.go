@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // smallData is a data set that a few seconds of training go through.
@@ -26,10 +28,8 @@ func small(data, out string) []string {
 func compareRuns(t *testing.T, a, b string) {
 	t.Helper()
 	for _, name := range []string{"model.safetensors", "metrics.jsonl", "last/checkpoint.safetensors"} {
-		x, err := os.ReadFile(filepath.Join(a, name))
-		noError(t, err)
-		y, err := os.ReadFile(filepath.Join(b, name))
-		noError(t, err)
+		x := must.Get(os.ReadFile(filepath.Join(a, name)))(t)
+		y := must.Get(os.ReadFile(filepath.Join(b, name)))(t)
 		if name == "metrics.jsonl" {
 			x, y = withoutTimes(t, x), withoutTimes(t, y)
 		}
@@ -63,9 +63,7 @@ func withoutTimes(t *testing.T, text []byte) []byte {
 		delete(fields, "seconds")
 		delete(fields, "tokens_per_s")
 		delete(fields, "ranks")
-		canonical, err := json.Marshal(fields)
-		noError(t, err)
-		out.Write(append(canonical, '\n'))
+		out.Write(append(must.Get(json.Marshal(fields))(t), '\n'))
 	}
 	return out.Bytes()
 }

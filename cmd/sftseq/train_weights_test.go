@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -66,9 +67,8 @@ func TestClassWeights(t *testing.T) {
 	}
 
 	even, _ := runOf("--class-weights", "balanced")
-	c := mustOpen(t, sft.LoadCheckpoint, even)
-	set := mustOpen(t, seq.OpenDataset, data)
-	counts := set.Manifest.Splits["train"].Labels
+	c := must.Get(sft.LoadCheckpoint(even))(t)
+	counts := must.Get(seq.OpenDataset(data))(t).Manifest.Splits["train"].Labels
 	bad, good := float64(counts["bad"]), float64(counts["good"])
 	for i, want := range []float64{(bad + good) / (2 * bad), (bad + good) / (2 * good)} {
 		if got := c.Settings.ClassWeights[i]; math.Abs(got-want) > 1e-12 {

@@ -6,13 +6,13 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/simd"
 )
 
 // TestVersion: both forms name the kernels that compute, and the compiler.
 func TestVersion(t *testing.T) {
-	kernels, err := simd.Best()
-	noError(t, err)
+	kernels := must.Get(simd.Best())(t)
 	info := decode[versionInfo](t, succeed(t, "", "version", "--json"))
 	if info.Kernels != kernels.Name || info.Go != runtime.Version() || len(info.Available) != len(simd.Levels()) || info.Vulkan != device.Vulkan || info.Version == "" {
 		t.Errorf("%+v", info)

@@ -9,13 +9,14 @@ import (
 	"testing"
 	"time"
 	"unsafe"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // terminal opens a terminal of the system's, which a program writes to and a test reads.
 func terminal(t *testing.T) (program, screen *os.File) {
 	t.Helper()
-	screen, err := os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0)
-	noError(t, err)
+	screen = must.Get(os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { screen.Close() })
 	ioctl := func(request uintptr, value *int32) {
 		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
@@ -25,9 +26,7 @@ func terminal(t *testing.T) (program, screen *os.File) {
 	var locked, number int32
 	ioctl(syscall.TIOCSPTLCK, &locked)
 	ioctl(syscall.TIOCGPTN, &number)
-	if program, err = os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0); err != nil {
-		t.Fatal(err)
-	}
+	program = must.Get(os.OpenFile(fmt.Sprintf("/dev/pts/%d", number), os.O_RDWR|syscall.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { program.Close() })
 	return program, screen
 }

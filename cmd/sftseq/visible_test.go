@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // hostileText has what a terminal obeys: it sets a title, clears the screen, writes over
@@ -31,7 +33,7 @@ func hostileData(t *testing.T) (dir string) {
 		label, _ := json.Marshal(fmt.Sprintf("%s%d", hostileText, i%2))
 		fmt.Fprintf(&rows, `{"text":%s,"label":%s,"id":%s}`+"\n", text, label, text)
 	}
-	noError(t, os.WriteFile(from, []byte(rows.String()), 0o666))
+	must.Succeed(t, os.WriteFile(from, []byte(rows.String()), 0o666))
 	dir = filepath.Join(root, "set\x1b[31m")
 	_, errs := exits(t, exitOK, "", "data", "convert", "--from", from, "--to", dir, "--text", "text", "--label", "label", "--id", "id", "--split", "0.6,0.2,0.2")
 	if obeyed(errs) {
@@ -60,7 +62,7 @@ func TestHostileNames(t *testing.T) {
 // again, and the command that repeats it names them.
 func TestOddPaths(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "da'ta\xff\x1b")
-	noError(t, os.Rename(generated(t), data))
+	must.Succeed(t, os.Rename(generated(t), data))
 	start, out := filepath.Join(t.TempDir(), "start\xfe"), filepath.Join(t.TempDir(), "run\xe9\n")
 	smallRun(t, data, start, "--steps", "10")
 	smallRun(t, data, out, "--steps", "10", "--init-from", start)
@@ -69,8 +71,7 @@ func TestOddPaths(t *testing.T) {
 	if command == nil {
 		t.Fatal(shown)
 	}
-	args, err := exec.Command("bash", "-c", "sftseq() { printf '%s\\0' \"$@\"; }; "+command[1]).Output()
-	noError(t, err)
+	args := must.Get(exec.Command("bash", "-c", "sftseq() { printf '%s\\0' \"$@\"; }; "+command[1]).Output())(t)
 	for _, want := range []string{"--data\x00" + data, "--init-from\x00" + start, "--out\x00" + out + "-again"} {
 		contains(t, string(args), want+"\x00")
 	}
