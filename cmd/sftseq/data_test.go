@@ -112,6 +112,7 @@ func TestProgressLines(t *testing.T) {
 	}{
 		{"sheep", 5, 0, 10 * time.Second, "5 sheep, 0.5 sheep/s"},
 		{"rows", 4000, 96000, 2 * time.Second, "4000 of 96000 rows (4%), 2.0k rows/s, 46s left"},
+		{"rows", 500, 1000, 10 * time.Second, "500 of 1000 rows (50%), 50 rows/s, 10s left"},
 		{"rows", 30e6, 60e6, 10 * time.Second, "30000000 of 60000000 rows (50%), 3.0M rows/s, 10s left"},
 		{"bytes", 12 << 20, 48 << 20, 4 * time.Second, "12.0 MiB of 48.0 MiB (25%), 3.0 MiB/s, 12s left"},
 		{"bytes", 300, 0, time.Second, "0.3 KiB, 0.3 KiB/s"},

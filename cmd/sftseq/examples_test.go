@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -53,9 +54,7 @@ var exampleFiles = map[string]func(t *testing.T, dir string){
 
 func makeFolder(t *testing.T, folder string) {
 	t.Helper()
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(folder, 0o777))
 }
 
 // TestExamples runs the tests of the examples that write tables, and the commands in their READMEs on a few rows: each builds, its table becomes a

@@ -138,13 +138,23 @@ func TestPredictAnswersAtOnce(t *testing.T) {
 	equal(t, <-done, 0)
 }
 
-func TestPredictStops(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	in, _ := io.Pipe()
-	time.AfterFunc(50*time.Millisecond, cancel)
-	var errs strings.Builder
-	if status := run(ctx, []string{"sftseq", "predict", "--model", goldenPath("pre")}, in, io.Discard, &errs); status != 1 || errs.String() != "sftseq: interrupted\n" {
-		t.Errorf("status %d, %q", status, errs.String())
+// TestStops: an interrupt ends a command that waits for standard input.
+func TestStops(t *testing.T) {
+	for _, c := range []struct {
+		args   []string
+		status int
+		errs   string
+	}{
+		{[]string{"sftseq", "predict"}, exitError, "sftseq: interrupted\n"},
+		{[]string{"sftseq", "serve", "--log", "error"}, exitOK, ""},
+	} {
+		ctx, cancel := context.WithCancel(t.Context())
+		in, typed := io.Pipe()
+		time.AfterFunc(50*time.Millisecond, cancel)
+		var errs strings.Builder
+		equal(t, run(ctx, append(c.args, "--model", goldenPath("pre")), in, io.Discard, &errs), c.status, c.args)
+		equal(t, errs.String(), c.errs, c.args)
+		typed.Close()
 	}
 }
 

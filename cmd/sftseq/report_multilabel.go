@@ -11,7 +11,7 @@ import (
 
 // measureLabels measures a model of several labels.
 func measureLabels(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.Labels, error) {
-	frequencies := frequenciesOf(in.dir())
+	frequencies := frequenciesOf(in.dir)
 	r := &labelsResult{}
 	err := in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
 		return r.measure(c.Context, e, rows, frequencies, done)

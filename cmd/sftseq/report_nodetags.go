@@ -13,7 +13,7 @@ import (
 // measureNodeTags measures a model that tags tokens with features, and keeps the rows that are
 // picked.
 func measureNodeTags(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.NodeTags, error) {
-	simple, err := newSimpleTags(in.dir(), m.Config)
+	simple, err := newSimpleTags(in.dir, m.Config)
 	if err != nil {
 		return nil, err
 	}

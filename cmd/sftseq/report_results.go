@@ -26,15 +26,7 @@ type reportRows struct {
 	rows       int64 // 0 where not known
 	note       string
 	set        *seq.Dataset // nil where they are of none
-	split      string
-}
-
-// dir is that of the data set, "" where they are of none.
-func (r *reportRows) dir() string {
-	if r.set == nil {
-		return ""
-	}
-	return r.set.Dir
+	dir, split string       // of the data set
 }
 
 // open begins to read them.
@@ -144,7 +136,7 @@ func splitRows(c *cli.Context, set *seq.Dataset) (*reportRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reportRows{path: path, name: fmt.Sprintf("%s, split %s", set.Dir, split), rows: set.Manifest.Splits[split].Rows, set: set, split: split}, nil
+	return &reportRows{path: path, name: fmt.Sprintf("%s, split %s", set.Dir, split), rows: set.Manifest.Splits[split].Rows, set: set, dir: set.Dir, split: split}, nil
 }
 
 // measure has a run's model measured on the rows as eval does.

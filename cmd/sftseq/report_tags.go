@@ -11,7 +11,7 @@ import (
 
 // measureTags measures a model of tagging, and keeps the rows that are picked.
 func measureTags(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.Tags, error) {
-	simple, err := newSimpleTags(in.dir(), m.Config)
+	simple, err := newSimpleTags(in.dir, m.Config)
 	if err != nil {
 		return nil, err
 	}

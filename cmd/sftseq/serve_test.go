@@ -3,7 +3,6 @@ package main
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"fmt"
 	"io"
 	"math/rand/v2"
@@ -245,17 +244,5 @@ func TestServeClosedOutput(t *testing.T) {
 	c.Stdin, c.Stdout, c.Stderr = strings.NewReader("{\"tokens\":[1]}\n"), writer, &errs
 	if err := c.Run(); c.ProcessState.ExitCode() != exitError || !strings.Contains(errs.String(), "broken pipe") {
 		t.Errorf("%v: %s", err, errs.String())
-	}
-}
-
-// TestServeStops: an interrupt ends a server over standard input, too.
-func TestServeStops(t *testing.T) {
-	ctx, cancel := context.WithCancel(context.Background())
-	in, typed := io.Pipe()
-	defer typed.Close()
-	time.AfterFunc(50*time.Millisecond, cancel)
-	var errs strings.Builder
-	if status := run(ctx, []string{"sftseq", "serve", "--log", "error", "--model", goldenPath("pre")}, in, io.Discard, &errs); status != 0 || errs.String() != "" {
-		t.Errorf("status %d, %q", status, errs.String())
 	}
 }
