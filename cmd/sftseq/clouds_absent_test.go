@@ -7,14 +7,14 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // writeClouds writes small clouds, each another, of files NAME_0 to NAME_N, into a folder.
 func writeClouds(t *testing.T, folder, name string, n int) {
 	t.Helper()
-	if err := os.MkdirAll(folder, 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(folder, 0o777))
 	for i := range n {
 		writeText(t, filepath.Join(folder, fmt.Sprintf("%s_%d.xyz", name, i)), fmt.Sprintf("0 0 0\n1 0 0\n0 2 3\n0 %d 1\n", int(crc32.ChecksumIEEE([]byte(name)))+i))
 	}
@@ -24,10 +24,7 @@ func writeClouds(t *testing.T, folder, name string, n int) {
 func convertedClouds(t *testing.T, from string, flags ...string) (data, said string) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
-	status, _, errs := program(nil, append([]string{"data", "convert", "cloud", "--from", from, "--to", data, "--points", "4", "--no-baselines"}, flags...)...)
-	if status != 0 {
-		t.Fatal(errs)
-	}
+	_, errs := exits(t, exitOK, "", append([]string{"data", "convert", "cloud", "--from", from, "--to", data, "--points", "4", "--no-baselines"}, flags...)...)
 	return data, errs
 }
 
@@ -37,13 +34,9 @@ func TestAbsentClasses(t *testing.T) {
 	pins := filepath.Join(from, "pins")
 	writeClouds(t, pins, "header", 20)
 	_, said := convertedClouds(t, from, "--val-part", "0.98", "--test-part", "0.01")
-	for _, want := range []string{"warning: there is one class, pins, so train has nothing to learn: expected a folder for each class in ",
+	contains(t, said, "warning: there is one class, pins, so train has nothing to learn: expected a folder for each class in ",
 		"warning: no row is in train, from which models learn: more files, a smaller --val-part",
-		"warning: no row is in test, with which eval measures: more files, another --test-part or another --seed help"} {
-		if !strings.Contains(said, want) {
-			t.Errorf("%s, expected %s", said, want)
-		}
-	}
+		"warning: no row is in test, with which eval measures: more files, another --test-part or another --seed help")
 	if _, said := convertedClouds(t, from, "--val-part", "0", "--test-part", "0"); strings.Contains(said, "warning") {
 		t.Error(said)
 	}
@@ -55,9 +48,7 @@ func TestAbsentClasses(t *testing.T) {
 	if _, said := convertedClouds(t, from, "--seed", "1"); !strings.Contains(said, "warning: 1 of 2 classes have no row in test, which says nothing of them: board\n") {
 		t.Error(said)
 	}
-	if err := os.RemoveAll(board); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.RemoveAll(board))
 	writeClouds(t, filepath.Join(from, "test/board"), "b", 1)
 	if _, said := convertedClouds(t, from); !strings.Contains(said, "warning: 1 of 2 classes have no row in train, from which models learn: board\n") {
 		t.Error(said)
@@ -68,12 +59,9 @@ func TestAbsentClasses(t *testing.T) {
 func TestFoldersWithoutRows(t *testing.T) {
 	from := t.TempDir()
 	writeClouds(t, filepath.Join(from, "first"), "a", 9)
-	if err := os.MkdirAll(filepath.Join(from, "surfaces"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(filepath.Join(from, "surfaces"), 0o777))
 	writeText(t, filepath.Join(from, "surfaces", "b.off"), "OFF\n3 1 0\n0 0 0\n1 0 0\n0 1 0\n3 0 1 2\n")
 	_, said := convertedClouds(t, from)
-	if !strings.Contains(said, "warning: no file of 1 of 2 folders has become a row, so they are no classes: surfaces\n") || strings.Contains(said, "there is one class") {
-		t.Error(said)
-	}
+	contains(t, said, "warning: no file of 1 of 2 folders has become a row, so they are no classes: surfaces\n")
+	notContains(t, said, "there is one class")
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/vk"
@@ -35,10 +36,7 @@ func TestCloudParts(t *testing.T) {
 		t.Fatalf("status %d\n%s\n%s", status, out, errs)
 	}
 	checkSimple(t, out, model, data, simpleTagsLine)
-	var val tagsResult
-	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), &val); err != nil {
-		t.Fatal(err)
-	}
+	val := decode[tagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json"))
 	if reached := fmt.Sprintf("instance IoU %.4f, class IoU %.4f over 12 rows, the best so far", val.Parts.InstanceIoU, val.Parts.ClassIoU); !strings.Contains(errs, reached) {
 		t.Errorf("eval says %s, training\n%s", reached, errs)
 	}
@@ -53,19 +51,12 @@ func TestCloudParts(t *testing.T) {
 		len(result.Baselines) != 1 || *result.Baselines[0].InstanceIoU < 0.3 || result.Baselines[0].SpanF1 != nil {
 		t.Errorf("%+v, parts %+v", result, p)
 	}
-	if n := result.Tokens - int64(float64(result.Tokens)*result.Accuracy+0.5); int64(len(wrong)) != n {
-		t.Errorf("%d mistakes, expected %d", len(wrong), n)
-	}
+	equal(t, int64(len(wrong)), result.Tokens-int64(float64(result.Tokens)*result.Accuracy+0.5))
 	checkEvalShards(t, model, data)
-	if said := succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu"); !strings.Contains(said, "instance IoU") || !strings.Contains(said, "the most frequent part of the category") {
-		t.Error(said)
-	}
+	contains(t, succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu"), "instance IoU", "the most frequent part of the category")
 	t.Run("vulkan", func(t *testing.T) {
 		testenv.NeedVulkan(t, vk.Open, vk.Options{})
-		var other tagsResult
-		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "vulkan", "--json")), &other); err != nil {
-			t.Fatal(err)
-		}
+		other := decode[tagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--device", "vulkan", "--json"))
 		if math.Abs(other.Loss-result.Loss) > 1e-3 || math.Abs(other.Parts.InstanceIoU-result.Parts.InstanceIoU) > 0.05 {
 			t.Errorf("loss %v and instance IoU %v, on the processor %v and %v", other.Loss, other.Parts.InstanceIoU, result.Loss, result.Parts.InstanceIoU)
 		}
@@ -74,25 +65,13 @@ func TestCloudParts(t *testing.T) {
 	page := in("report.html")
 	writeReport(t, page, "--examples", "4", model)
 	text := readText(t, page)
-	for _, want := range []string{fmt.Sprintf("%.4f", result.Parts.InstanceIoU), fmt.Sprintf("%.4f", *result.Baselines[0].ClassIoU), "24 points.", "bolt/head: ", "answered by the model",
-		fmt.Sprintf(`<th scope="row">%s</th><td class="n">%d</td><td class="n">%.4f</td>`, result.Parts.Categories[0].Category, result.Parts.Categories[0].Shapes, result.Parts.Categories[0].IoU)} {
-		if !strings.Contains(text, want) {
-			t.Errorf("the report lacks %q", want)
-		}
-	}
+	contains(t, text, fmt.Sprintf("%.4f", result.Parts.InstanceIoU), fmt.Sprintf("%.4f", *result.Baselines[0].ClassIoU), "24 points.", "bolt/head: ", "answered by the model",
+		fmt.Sprintf(`<th scope="row">%s</th><td class="n">%d</td><td class="n">%.4f</td>`, result.Parts.Categories[0].Category, result.Parts.Categories[0].Shapes, result.Parts.Categories[0].IoU))
 	checkNodeTags(t, text, model, data)
-	if n := strings.Count(text, `<figcaption>told wrongly`); n != 4 {
-		t.Errorf("%d examples", n)
-	}
+	occurs(t, text, `<figcaption>told wrongly`, 4)
 
-	set, err := seq.OpenDataset(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	f, err := set.Open("test")
-	if err != nil {
-		t.Fatal(err)
-	}
+	set := must.Get(seq.OpenDataset(data))(t)
+	f := must.Get(set.Open("test"))(t)
 	defer f.Close()
 	lines := writeText(t, in("lines.jsonl"), succeed(t, "", "data", "head", in("data/test.arrow"), "--rows", "9"))
 	replies := strings.Split(strings.TrimSpace(succeed(t, "", "predict", "--model", model, "--device", "cpu", lines)), "\n")
@@ -102,10 +81,7 @@ func TestCloudParts(t *testing.T) {
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Length != 24 || len(r.Tags) != 24 || len(r.Scores) != 24 {
 			t.Fatalf("%s: %v", line, err)
 		}
-		e, err := f.Example(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		e := must.Get(f.Example(i))(t)
 		for at, label := range e.Labels {
 			if name := set.Manifest.LabelNames[label]; name != r.Tags[at] {
 				found[fmt.Sprint(i, at, name, r.Tags[at])] = true
@@ -121,16 +97,12 @@ func TestCloudParts(t *testing.T) {
 		}
 	}
 	names := strings.Join(set.Manifest.LabelNames, ",")
-	if status, _, errs := program(nil, "data", "convert", "--from", lines, "--to", in("again"), "--features", "features", "--feature-names", "x,y,z,nx,ny,nz", "--tags", "tags", "--labels", names, "--split", "0,0,1"); status != 0 {
-		t.Fatal(errs)
-	}
+	done(t, "", "data", "convert", "--from", lines, "--to", in("again"), "--features", "features", "--feature-names", "x,y,z,nx,ny,nz", "--tags", "tags", "--labels", names, "--split", "0,0,1")
 	var again tagsResult
 	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", in("again"), "--device", "cpu", "--json")), &again); err != nil || !reflect.DeepEqual(again.Parts, result.Parts) || again.Loss != result.Loss {
 		t.Errorf("of the converted lines: %+v, expected %+v, %v", again.Parts, result.Parts, err)
 	}
-	if n := strings.Count(succeed(t, "", "embed", "--model", model, lines), `"embedding"`); n != 9 {
-		t.Errorf("%d embeddings", n)
-	}
+	occurs(t, succeed(t, "", "embed", "--model", model, lines), `"embedding"`, 9)
 	succeed(t, "", "predict", "--model", model, "--input", lines, "--features", "features", "--output", in("o.csv"))
 	if rows := strings.Split(readText(t, in("o.csv")), "\n"); len(rows) != 11 || rows[0] != "id,tags,scores,error" || !strings.Contains(rows[1], `/`) {
 		t.Errorf("%d rows, %q", len(rows), rows[:2])
@@ -140,9 +112,7 @@ func TestCloudParts(t *testing.T) {
 		"a model that tags the tokens of a text, found one of the task tagging, whose tokens": {"predict", "--model", model, "--input", lines, "--features", "features", "--output", in("o.bed")},
 		"tokens with features have no order":                                                  {"train", "custom", "--data", data, "--out", in("spans"), "--select", "span-f1"},
 	} {
-		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {
-			t.Errorf("%v: status %d, %s", args, status, errs)
-		}
+		contains(t, failing(t, "", args...), want)
 	}
 }
 
@@ -151,24 +121,16 @@ func TestConvertParts(t *testing.T) {
 	from, to := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeText(t, filepath.Join(from, "synsetoffset2category.txt"), "Mug\t03797390\nLamp\t03636649\n")
 	for i, folder := range []string{"03797390", "03636649"} {
-		if err := os.Mkdir(filepath.Join(from, folder), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Mkdir(filepath.Join(from, folder), 0o777))
 		for n := range 8 {
 			writeText(t, filepath.Join(from, folder, fmt.Sprintf("%d.txt", n)), fmt.Sprintf("0 0 0 0 0 1 %d\n1 %d 1 0 1 0 %d\n", 2*i, n, 2*i+1))
 		}
 	}
-	status, out, errs := program(nil, "data", "convert", "cloud", "--from", from, "--to", to, "--parts", "--val-part", "0.3", "--seed", "1")
-	if status != 0 || !strings.Contains(out, "labels: Lamp/2, Lamp/3, Mug/0, Mug/1") {
-		t.Errorf("status %d\n%s%s", status, out, errs)
-	}
-	if said := succeed(t, "", "data", "head", filepath.Join(to, "train.arrow"), "--rows", "1"); !strings.Contains(said, `"tags":["Lamp/2","Lamp/3"]`) {
-		t.Error(said)
-	}
+	out := printed(t, "", "data", "convert", "cloud", "--from", from, "--to", to, "--parts", "--val-part", "0.3", "--seed", "1")
+	contains(t, out, "labels: Lamp/2, Lamp/3, Mug/0, Mug/1")
+	contains(t, succeed(t, "", "data", "head", filepath.Join(to, "train.arrow"), "--rows", "1"), `"tags":["Lamp/2","Lamp/3"]`)
 	writeText(t, filepath.Join(from, "03797390", "7.txt"), "0 0 0 0 0 1\n")
-	if status, _, errs := program(nil, "data", "convert", "cloud", "--from", from, "--to", to+"2", "--parts", "--strict"); status == 0 || !strings.Contains(errs, "7.txt: the file cannot be read: line 1: 6 numbers, expected 4 or 7") {
-		t.Errorf("status %d, %s", status, errs)
-	}
+	contains(t, failing(t, "", "data", "convert", "cloud", "--from", from, "--to", to+"2", "--parts", "--strict"), "7.txt: the file cannot be read: line 1: 6 numbers, expected 4 or 7")
 }
 
 // TestPartsExample runs the commands on parts of shapes in docs/data-clouds-graphs.md, on less data.
@@ -189,10 +151,7 @@ func TestPartsExample(t *testing.T) {
 				}
 			}
 			args = append(args, less[args[1]]...)
-			status, out, errs := program(strings.NewReader(input), args...)
-			if status != 0 {
-				t.Fatalf("%s: status %d, %s", command, status, errs)
-			}
+			out, _ := exits(t, exitOK, input, args...)
 			input, said = out, out
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/parquet"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -25,32 +26,20 @@ func TestCloudTables(t *testing.T) {
 	at := func(name string) string { return filepath.Join(dir, name) }
 	run := func(args ...string) (out, errs string) {
 		t.Helper()
-		status, out, errs := program(nil, args...)
-		if status != 0 {
-			t.Fatalf("%v: status %d\n%s\n%s", args, status, out, errs)
-		}
-		return out, errs
+		return exits(t, exitOK, "", args...)
 	}
 	var lines strings.Builder
 	for i := range 60 {
 		fmt.Fprintf(&lines, `{"key":"cloud %d","points":[[0.%d,0,%d],[0,0.5,%d]],"class":"%s"}`+"\n", i, i+10, i%2, i%2, []string{"low", "high"}[i%2])
 	}
 	table := at("clouds.jsonl")
-	if err := os.WriteFile(table, []byte(lines.String()+`{"key":"bad","points":[[0,0,0],[0,null,0]],"class":"low"}`+"\n"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(table, []byte(lines.String()+`{"key":"bad","points":[[0,0,0],[0,null,0]],"class":"low"}`+"\n"), 0o666))
 	_, errs := run("data", "convert", "--from", table, "--to", at("data"), "--features", "points", "--label", "class", "--id", "key", "--split", "0.5,0.25,0.25")
-	if !strings.Contains(errs, "1 of 61 rows left out: the row cannot be read\n  "+table+":61: column points: index 1: number 1: expected a number, found null") {
-		t.Errorf("converting: %s", errs)
-	}
+	contains(t, errs, "1 of 61 rows left out: the row cannot be read\n  "+table+":61: column points: index 1: number 1: expected a number, found null")
 	run("train", "custom", "--data", at("data"), "--out", at("run"), "--epochs", "1", "--k", "2", "--hidden", "16", "--intermediate", "16", "--relative", "none")
 	test := filepath.Join(at("data"), "test.arrow")
 	out, _ := run("data", "info", test)
-	for _, want := range []string{"features    x, y, z of each token\n", "2 tokens, beginning with\n    [0."} {
-		if !strings.Contains(out, want) {
-			t.Errorf("info: expected %q in %s", want, out)
-		}
-	}
+	contains(t, out, "features    x, y, z of each token\n", "2 tokens, beginning with\n    [0.")
 	run("predict", "--model", at("run"), "--input", test, "--output", at("a.csv"))
 	scored, err := os.ReadFile(at("a.csv"))
 	if err != nil || !strings.HasPrefix(string(scored), "id,label,probability_high,probability_low,error\ncloud ") {
@@ -62,9 +51,7 @@ func TestCloudTables(t *testing.T) {
 	parquetCopy(t, test, at("same.parquet"))
 	for name, from := range map[string]string{"a.arrow": test, "b.arrow": others} {
 		data, err := os.ReadFile(from)
-		if err = errors.Join(err, os.MkdirAll(at("mixed"), 0o777), os.WriteFile(filepath.Join(at("mixed"), name), data, 0o666)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, errors.Join(err, os.MkdirAll(at("mixed"), 0o777), os.WriteFile(filepath.Join(at("mixed"), name), data, 0o666)))
 	}
 	for _, args := range [][]string{{"predict", "--input", others}, {"embed", "--input", others}, {"predict", "--input", at("others.parquet"), "--features", "features"},
 		{"predict", "--input", others, "--shard", "0/1"}, {"predict", "--input", at("others.parquet"), "--features", "features", "--shard", "0/1"},
@@ -73,10 +60,8 @@ func TestCloudTables(t *testing.T) {
 		if slices.Contains(args, "--shard") {
 			output = at("parts")
 		}
-		status, _, errs := program(nil, append(args, "--model", at("run"), "--output", output)...)
-		if status != exitError || !strings.Contains(errs, args[2]) || !strings.Contains(errs, `: the features of its tokens are ["a" "b" "c"], the model's ["x" "y" "z"]`) {
-			t.Errorf("%v: status %d, %s", args, status, errs)
-		}
+		_, errs := exits(t, exitError, "", append(args, "--model", at("run"), "--output", output)...)
+		contains(t, errs, args[2], `: the features of its tokens are ["a" "b" "c"], the model's ["x" "y" "z"]`)
 	}
 	run("predict", "--model", at("run"), "--input", at("same.parquet"), "--features", "features", "--id", "id", "--output", at("same.csv"))
 	if same, err := os.ReadFile(at("same.csv")); err != nil || string(same) != string(scored) {
@@ -86,10 +71,8 @@ func TestCloudTables(t *testing.T) {
 	if wrong, err := os.ReadFile(at("wrong.csv")); err != nil || strings.Count(string(wrong), "\n") > 1 && !strings.Contains(string(wrong), "\ncloud ") {
 		t.Errorf("errors: %s, %v", wrong, err)
 	}
-	status, _, errs := program(nil, "predict", "--model", at("run"), "--input", table, "--features", "points", "--id", "key", "--keep", "class", "--output", at("b.csv"))
-	if status != exitError || !strings.Contains(errs, "1 of 61 rows failed, the first: "+table+":61: column points: index 1: number 1: expected a number, found null") {
-		t.Errorf("of the table: status %d, %s", status, errs)
-	}
+	_, errs = exits(t, exitError, "", "predict", "--model", at("run"), "--input", table, "--features", "points", "--id", "key", "--keep", "class", "--output", at("b.csv"))
+	contains(t, errs, "1 of 61 rows failed, the first: "+table+":61: column points: index 1: number 1: expected a number, found null")
 	all, err := os.ReadFile(at("b.csv"))
 	rows := strings.Split(strings.TrimSpace(string(all)), "\n")
 	if err != nil || len(rows) != 62 || !strings.HasPrefix(rows[1], "cloud 0,low,") || !strings.HasPrefix(rows[61], "bad,low,,,,") {
@@ -101,9 +84,7 @@ func TestCloudTables(t *testing.T) {
 			t.Fatal(line, err)
 		}
 		id, answer, _ := strings.Cut(line, ",")
-		if want := id + "," + []string{"low", "high"}[i%2] + "," + answer; rows[i+1] != want {
-			t.Errorf("of the table: %s, expected %s", rows[i+1], want)
-		}
+		equal(t, rows[i+1], id+","+[]string{"low", "high"}[i%2]+","+answer)
 	}
 	for want, args := range map[string][]string{
 		"--feature-names needs --features":                       {"data", "convert", "--from", table, "--to", at("x"), "--text", "key", "--feature-names", "a"},
@@ -128,36 +109,20 @@ func TestCloudTables(t *testing.T) {
 // parquetCopy writes the rows of an Arrow file as Parquet, with what it says of them.
 func parquetCopy(t *testing.T, from, to string) {
 	t.Helper()
-	in, err := os.Open(from)
-	if err != nil {
-		t.Fatal(err)
-	}
+	in := must.Get(os.Open(from))(t)
 	defer in.Close()
-	r, err := ipc.NewFileReader(in)
-	if err != nil {
-		t.Fatal(err)
-	}
+	r := must.Get(ipc.NewFileReader(in))(t)
 	defer r.Close()
-	out, err := os.Create(to)
-	if err != nil {
-		t.Fatal(err)
-	}
-	w, err := pqarrow.NewFileWriter(r.Schema(), out, parquet.NewWriterProperties(), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	out := must.Get(os.Create(to))(t)
+	w := must.Get(pqarrow.NewFileWriter(r.Schema(), out, parquet.NewWriterProperties(), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema())))(t)
 	for i := range r.NumRecords() {
 		record, err := r.Record(i)
 		if err == nil {
 			err = w.Write(record)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, w.Close())
 }
 
 // rowsOfSplits are the rows of a data set's splits, as data head prints them.
@@ -176,16 +141,12 @@ func TestConvertCloud(t *testing.T) {
 	for i := range 40 {
 		for _, name := range []string{fmt.Sprintf("chair/train/%d.off", i), fmt.Sprintf("desk/test/%d.off", i), fmt.Sprintf("desk/train/%d.off", i)} {
 			path := filepath.Join(from, name)
-			if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
 			text := "OFF\n3 1 0\n0 0 0\n1 0 0\n0 2 3\n3 0 1 2\n"
 			if name == "desk/train/7.off" {
 				text = text[:10]
 			}
-			if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		}
 	}
 	status, out, errs := program(nil, "data", "convert", "cloud", "--from", from, "--to", data, "--points", "4", "--no-baselines")
@@ -197,9 +158,7 @@ func TestConvertCloud(t *testing.T) {
 		t.Errorf("head: %s", out)
 	}
 	far := data + "-far"
-	if status, _, errs := program(nil, "data", "convert", "cloud", "--from", from, "--to", far, "--points", "4", "--no-baselines", "--farthest"); status != 0 {
-		t.Fatal(errs)
-	}
+	done(t, "", "data", "convert", "cloud", "--from", from, "--to", far, "--points", "4", "--no-baselines", "--farthest")
 	uniform, rows := rowsOfSplits(t, data), rowsOfSplits(t, far)
 	if strings.Count(rows, "\n") != strings.Count(uniform, "\n") || rows == uniform {
 		t.Errorf("the farthest points are %s, uniform ones %s", rows, uniform)
@@ -212,9 +171,7 @@ func TestConvertCloud(t *testing.T) {
 		"7.off: the file cannot be read: expected ":   {"--strict"},
 	} {
 		args := append([]string{"data", "convert", "cloud", "--from", from, "--to", data + "2"}, flags...)
-		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {
-			t.Errorf("%v: status %d, %s", args, status, errs)
-		}
+		contains(t, failing(t, "", args...), want)
 	}
 	if status, _, errs := program(nil, "data", "convert", "--from", from, "--to", data+"3", "--no-baselines"); status != 0 || !strings.Contains(errs, "were read as text: sftseq data convert cloud --from ") {
 		t.Errorf("as text: status %d, %s", status, errs)
@@ -232,19 +189,14 @@ func TestFewFiles(t *testing.T) {
 		t.Fatalf("status %d, %s, %s", status, out, errs)
 	}
 	for want, least := range map[string]string{"no class has 50 files": "50", "--min-files 0, expected at least 1": "0"} {
-		if status, _, errs := program(nil, append(convert, least, "--force")...); status == 0 || !strings.Contains(errs, want) {
-			t.Errorf("--min-files %s: status %d, %s", least, status, errs)
-		}
+		contains(t, failing(t, "", append(convert, least, "--force")...), want)
 	}
 }
 
 // TestCloudExample runs the commands on tables of clouds in docs/data-clouds-graphs.md.
 func TestCloudExample(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
-	page, err := os.ReadFile("../../docs/data-clouds-graphs.md")
-	if err != nil {
-		t.Fatal(err)
-	}
+	page := must.Get(os.ReadFile("../../docs/data-clouds-graphs.md"))(t)
 	_, section, _ := strings.Cut(string(page), "\nTables of clouds have")
 	_, line, _ := strings.Cut(section, "```json\n")
 	line, section, _ = strings.Cut(line, "\n```")
@@ -256,9 +208,7 @@ func TestCloudExample(t *testing.T) {
 		one := strings.NewReplacer("c1", fmt.Sprint("c", i), "0.1", fmt.Sprintf("0.%d", 10+i), "chair", []string{"chair", "desk"}[i%2]).Replace(line)
 		lines.WriteString(one + "\n")
 	}
-	if err := os.WriteFile(filepath.Join(dir, "clouds.jsonl"), []byte(lines.String()), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "clouds.jsonl"), []byte(lines.String()), 0o666))
 	ran := 0
 	for command := range strings.Lines(commands) {
 		args := strings.Fields(command)[1:]
@@ -267,9 +217,7 @@ func TestCloudExample(t *testing.T) {
 				args[i] = filepath.Join(dir, word)
 			}
 		}
-		if status, _, errs := program(nil, args...); status != 0 {
-			t.Fatalf("%s: status %d, %s", command, status, errs)
-		}
+		done(t, "", args...)
 		ran++
 	}
 	scored, err := os.ReadFile(filepath.Join(dir, "scored.csv"))

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"testing"
 
@@ -23,9 +22,7 @@ func TestStatsUnlabelled(t *testing.T) {
 func TestOutline(t *testing.T) {
 	s := metrics.Stats{Rows: 4, Histogram: []metrics.Bin{{From: 1, To: 2, Rows: 1}, {From: 2, To: 3, Rows: 1}, {From: 8, To: 9, Rows: 2}}}
 	want := []chart.Datum{{X: 1}, {X: 1, Y: 25}, {X: 2, Y: 25}, {X: 2, Y: 25}, {X: 3, Y: 25}, {X: 3}, {X: 8}, {X: 8, Y: 50}, {X: 9, Y: 50}, {X: 9}}
-	if got := outline(&s); !slices.Equal(got, want) {
-		t.Errorf("%v, want %v", got, want)
-	}
+	equal(t, outline(&s), want)
 	if got := outline(&metrics.Stats{}); len(got) > 0 {
 		t.Errorf("of no rows %v", got)
 	}

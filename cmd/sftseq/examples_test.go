@@ -80,9 +80,7 @@ func TestExamples(t *testing.T) {
 				}
 			}
 			for _, part := range want {
-				if !strings.Contains(said, part) {
-					t.Errorf("expected %q in\n%s", part, said)
-				}
+				contains(t, said, part)
 			}
 		})
 	}
@@ -108,10 +106,7 @@ func runExample(t *testing.T, command, dir, example string) string {
 			if args[1] == "train" {
 				args = append(args, tiny...)
 			}
-			status, out, errs := program(strings.NewReader(input), args[1:]...)
-			if status != 0 {
-				t.Fatalf("%s: status %d\n%s%s", command, status, out, errs)
-			}
+			out, errs := exits(t, exitOK, input, args[1:]...)
 			input = out + errs
 		default:
 			c := exec.CommandContext(t.Context(), args[0], args[1:]...)

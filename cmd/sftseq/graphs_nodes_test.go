@@ -26,10 +26,7 @@ func TestGraphsOfOneNode(t *testing.T) {
 			from := writeText(t, in("lines.jsonl"), lines.String())
 			data, model := in("data"), in("model")
 			succeed(t, "", "data", "convert", "graph", "--from", from, "--to", data, "--feature-names", "kind", "--edge-feature-names", "bond", "--random-walk", "2", "--split-field", "split")
-			status, _, errs := program(nil, "train", "custom", "--data", data, "--out", model, "--epochs", "12", "--lr", "0.01", "--k", "4", "--hidden", "16", "--intermediate", "16", "--layers", "2", "--heads", "2", "--device", "cpu")
-			if status != 0 {
-				t.Fatal(errs)
-			}
+			runCustom(t, data, model, "--epochs", "12", "--lr", "0.01", "--k", "4", "--hidden", "16", "--intermediate", "16", "--layers", "2", "--heads", "2", "--device", "cpu")
 			said := succeed(t, `{"features":[[1,0,0]],"edges":[]}`+"\n"+`{"features":[[-1,0,0]],"edges":[]}`+"\n", "predict", "--model", model, "--device", "cpu")
 			for i, line := range strings.Split(strings.TrimSpace(said), "\n") {
 				var reply struct{ Label string }

@@ -8,33 +8,25 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestGraphs: graphs are generated, a model learns them, and eval, predict and embed take them. What
 // data head prints is converted to the same graphs. The server refuses the model.
 func TestGraphs(t *testing.T) {
-	mustRun := func(t *testing.T, args ...string) string {
-		t.Helper()
-		status, out, errs := program(nil, args...)
-		if status != 0 {
-			t.Fatalf("%v: status %d\n%s\n%s", args, status, out, errs)
-		}
-		return out
-	}
 	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
-	mustRun(t, "data", "generate", "graphs", "--out", data, "--train", "60", "--val", "10", "--test", "6", "--nodes", "16", "--degree", "2")
-	mustRun(t, "train", "custom", "--data", data, "--out", dir, "--epochs", "2", "--k", "8", "--hidden", "16", "--intermediate", "16")
+	printed(t, "", "data", "generate", "graphs", "--out", data, "--train", "60", "--val", "10", "--test", "6", "--nodes", "16", "--degree", "2")
+	printed(t, "", "train", "custom", "--data", data, "--out", dir, "--epochs", "2", "--k", "8", "--hidden", "16", "--intermediate", "16")
 	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil || !strings.Contains(string(config), `"relative": "edges"`) || !strings.Contains(string(config), `"edge_feature_names"`) {
 		t.Errorf("%s, %v", config, err)
 	}
-	mustRun(t, "eval", "--model", dir, "--data", data, "--split", "test")
+	printed(t, "", "eval", "--model", dir, "--data", data, "--split", "test")
 	test, lines := filepath.Join(data, "test.arrow"), filepath.Join(t.TempDir(), "lines.jsonl")
-	mustRun(t, "data", "info", test)
-	if err := os.WriteFile(lines, []byte(mustRun(t, "data", "head", test, "--rows", "6")), 0o666); err != nil {
-		t.Fatal(err)
-	}
-	predictions := mustRun(t, "predict", "--model", dir, lines)
+	printed(t, "", "data", "info", test)
+	must.Succeed(t, os.WriteFile(lines, []byte(printed(t, "", "data", "head", test, "--rows", "6")), 0o666))
+	predictions := printed(t, "", "predict", "--model", dir, lines)
 	replies := strings.Split(strings.TrimSpace(predictions), "\n")
 	if len(replies) != 6 {
 		t.Fatalf("%d replies", len(replies))
@@ -49,46 +41,34 @@ func TestGraphs(t *testing.T) {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
-	if n := strings.Count(mustRun(t, "embed", "--model", dir, lines), `"embedding"`); n != 6 {
-		t.Errorf("%d embeddings", n)
-	}
+	occurs(t, printed(t, "", "embed", "--model", dir, lines), `"embedding"`, 6)
 	refuse(t, exitError, "a table has no edges: expected lines of JSON", "", "predict", "--model", dir, "--input", test)
 	again := filepath.Join(t.TempDir(), "again")
-	mustRun(t, "data", "convert", "graph", "--from", lines, "--to", again, "--split", "0,0,1", "--labels", "like,mixed,unlike", "--feature-names", "kind", "--edge-feature-names", "length")
-	mustRun(t, "eval", "--model", dir, "--data", again, "--split", "test")
+	printed(t, "", "data", "convert", "graph", "--from", lines, "--to", again, "--split", "0,0,1", "--labels", "like,mixed,unlike", "--feature-names", "kind", "--edge-feature-names", "length")
+	printed(t, "", "eval", "--model", dir, "--data", again, "--split", "test")
 	same := filepath.Join(t.TempDir(), "same.jsonl")
-	if err := os.WriteFile(same, []byte(mustRun(t, "data", "head", filepath.Join(again, "test.arrow"))), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.WriteFile(same, []byte(printed(t, "", "data", "head", filepath.Join(again, "test.arrow"))), 0o666))
 	ids := regexp.MustCompile(`"id":"(\d)"`) // of rows that are called something, which is a text
-	if got := ids.ReplaceAllString(mustRun(t, "predict", "--model", dir, same), `"id":$1`); got != predictions {
-		t.Errorf("predictions of what was converted:\n%s\nexpected\n%s", got, predictions)
-	}
-	mustRun(t, "export", "pytorch", dir, "--output", dir+"-pytorch")
-	mustRun(t, "import", "pytorch", dir+"-pytorch", "--output", dir+"-back")
-	if got := mustRun(t, "predict", "--model", dir+"-back", lines); got != predictions {
-		t.Errorf("predictions of a model that came back from PyTorch's:\n%s\nexpected\n%s", got, predictions)
-	}
+	equal(t, ids.ReplaceAllString(printed(t, "", "predict", "--model", dir, same), `"id":$1`), predictions)
+	printed(t, "", "export", "pytorch", dir, "--output", dir+"-pytorch")
+	printed(t, "", "import", "pytorch", dir+"-pytorch", "--output", dir+"-back")
+	equal(t, printed(t, "", "predict", "--model", dir+"-back", lines), predictions)
 	tables := filepath.Join(t.TempDir(), "tables")
-	mustRun(t, "data", "convert", "graph", "--from", filepath.Join(data, "train.arrow"), "--from", test, "--to", tables)
-	if info := mustRun(t, "data", "info", tables); !strings.Contains(info, "kind of each token") || !strings.Contains(info, "unlike ") {
-		t.Errorf("of the arrow files of a data set: %s", info)
-	}
+	printed(t, "", "data", "convert", "graph", "--from", filepath.Join(data, "train.arrow"), "--from", test, "--to", tables)
+	contains(t, printed(t, "", "data", "info", tables), "kind of each token", "unlike ")
 	scored := filepath.Join(t.TempDir(), "scored.arrow")
-	mustRun(t, "predict", "--model", dir, "--input", test, "--output", scored)
+	printed(t, "", "predict", "--model", dir, "--input", test, "--output", scored)
 	if _, err := os.Stat(scored); err != nil {
 		t.Error(err)
 	}
 	clouds := filepath.Join(t.TempDir(), "clouds")
-	mustRun(t, "data", "generate", "shapes", "--out", clouds, "--train", "0", "--val", "0", "--test", "2", "--points", "4")
+	printed(t, "", "data", "generate", "shapes", "--out", clouds, "--train", "0", "--val", "0", "--test", "2", "--points", "4")
 	for want, args := range map[string][]string{
 		"--relative edges, expected another one: there are no edges": {"train", "custom", "--data", clouds, "--out", dir + "2", "--relative", "edges"},
 		"expected a file, which is read several times":               {"data", "convert", "graph", "--from", "-", "--to", dir + "3"},
 		"expected a degree of 1 to":                                  {"data", "generate", "graphs", "--out", dir + "4", "--degree", "99"},
 	} {
-		if status, _, errs := program(nil, args...); status == 0 || !strings.Contains(errs, want) {
-			t.Errorf("%v: status %d, %s", args, status, errs)
-		}
+		contains(t, failing(t, "", args...), want)
 	}
 	for want, line := range map[string]string{
 		"expected edges, a list of source, target, length for each": `{"features":[[1]]}`,
@@ -96,9 +76,7 @@ func TestGraphs(t *testing.T) {
 		"edges: edge 0: source: expected a token's place":           `{"features":[[1]],"edges":[["0",0,1]]}`,
 	} {
 		bad := filepath.Join(t.TempDir(), "bad.jsonl")
-		if err := os.WriteFile(bad, []byte(line), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.WriteFile(bad, []byte(line), 0o666))
 		if _, out, _ := program(nil, "predict", "--model", dir, bad); !strings.Contains(out, want) {
 			t.Errorf("%s: %s, expected %s", line, out, want)
 		}
@@ -118,10 +96,8 @@ func TestFewGraphs(t *testing.T) {
 		{"warning: no row is in val or test: chance decides, by what a row has and --seed; more rows, another --split or another --seed help\n", []string{"--split", "0.9999,0.00005,0.00005"}},
 		{"warning: no row is in val, which training needs: the field \"part\" has no such name\n", []string{"--split-field", "part"}},
 	} {
-		status, out, errs := program(nil, append([]string{"data", "convert", "graph", "--from", lines, "--to", filepath.Join(dir, fmt.Sprint(i))}, c.flags...)...)
-		if status != 0 || !strings.Contains(errs, c.want) {
-			t.Errorf("%v: status %d, %s%s: expected %q", c.flags, status, out, errs, c.want)
-		}
+		_, errs := exits(t, exitOK, "", append([]string{"data", "convert", "graph", "--from", lines, "--to", filepath.Join(dir, fmt.Sprint(i))}, c.flags...)...)
+		contains(t, errs, c.want)
 	}
 	refuse(t, exitUsage, "--random-walk 257: expected 1 to 256 steps", "", "data", "convert", "graph", "--from", lines, "--to", filepath.Join(dir, "walk"), "--random-walk", "257")
 }

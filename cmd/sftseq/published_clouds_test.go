@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 )
@@ -20,9 +21,7 @@ func modelNet40(t *testing.T) string {
 	from := t.TempDir()
 	lists := map[string]string{}
 	for _, class := range []string{"airplane", "bowl"} {
-		if err := os.Mkdir(filepath.Join(from, class), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Mkdir(filepath.Join(from, class), 0o777))
 		for i := range 30 {
 			var points strings.Builder
 			for p := range 40 {
@@ -41,10 +40,7 @@ func modelNet40(t *testing.T) string {
 			lists[split] += name + "\n"
 		}
 	}
-	classes, err := lra.Lookup("modelnet40")
-	if err != nil {
-		t.Fatal(err)
-	}
+	classes := must.Get(lra.Lookup("modelnet40"))(t)
 	writeText(t, filepath.Join(from, "modelnet40_shape_names.txt"), strings.Join(classes.Labels, "\n")+"\n")
 	for split, text := range lists {
 		writeText(t, filepath.Join(from, "modelnet40_"+split+".txt"), text)
@@ -59,10 +55,7 @@ func shapeNetPartFolder(t *testing.T) string {
 	from := t.TempDir()
 	var categories strings.Builder
 	folders := map[string]string{}
-	task, err := lra.Lookup("shapenetpart")
-	if err != nil {
-		t.Fatal(err)
-	}
+	task := must.Get(lra.Lookup("shapenetpart"))(t)
 	for i, tag := range task.Labels {
 		category, _, _ := strings.Cut(tag, "/")
 		if folders[category] == "" {
@@ -74,9 +67,7 @@ func shapeNetPartFolder(t *testing.T) string {
 	lists := map[string][]string{}
 	for category, first := range map[string]int{"Mug": 36, "Cap": 6} {
 		folder := folders[category]
-		if err := os.Mkdir(filepath.Join(from, folder), 0o777); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Mkdir(filepath.Join(from, folder), 0o777))
 		for i := range 20 {
 			var points strings.Builder
 			for p := range 30 {
@@ -91,14 +82,9 @@ func shapeNetPartFolder(t *testing.T) string {
 			lists[split] = append(lists[split], "shape_data/"+folder+"/"+name)
 		}
 	}
-	if err := os.Mkdir(filepath.Join(from, "train_test_split"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.Mkdir(filepath.Join(from, "train_test_split"), 0o777))
 	for split, list := range lists {
-		text, err := json.Marshal(list)
-		if err != nil {
-			t.Fatal(err)
-		}
+		text := must.Get(json.Marshal(list))(t)
 		writeText(t, filepath.Join(from, "train_test_split", "shuffled_"+split+"_file_list.json"), string(text))
 	}
 	return from
@@ -110,10 +96,8 @@ var tiny = []string{"--steps", "12", "--eval-every", "6", "--batch", "8", "--k",
 // trainPublished trains a moment on a task, and returns what was said.
 func trainPublished(t *testing.T, task, data, out string, more ...string) string {
 	t.Helper()
-	status, said, errs := program(nil, append(append([]string{"train", task, "--data", data, "--out", out}, tiny...), more...)...)
-	if status != 0 || strings.Contains(errs, "warning: "+data+" holds") {
-		t.Fatalf("status %d\n%s%s", status, said, errs)
-	}
+	said, errs := exits(t, exitOK, "", append(append([]string{"train", task, "--data", data, "--out", out}, tiny...), more...)...)
+	notContains(t, errs, "warning: "+data+" holds")
 	return said + errs
 }
 
@@ -152,15 +136,12 @@ func TestModelNet40(t *testing.T) {
 func TestShapeNetPart(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")
-	status, said, errs := program(nil, "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t), "--to", data, "--points", "40")
-	if status != 0 || !strings.Contains(said, "train.arrow: 32 rows of 40 to 40 tokens") || !strings.Contains(errs, "warning: val: found 4 rows, the task has 1870 there") {
-		t.Fatalf("status %d\n%s%s", status, said, errs)
-	}
+	said, errs := exits(t, exitOK, "", "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t), "--to", data, "--points", "40")
+	contains(t, said, "train.arrow: 32 rows of 40 to 40 tokens")
+	contains(t, errs, "warning: val: found 4 rows, the task has 1870 there")
 	for _, preset := range []string{"quick", "paper-invariant"} {
 		model := filepath.Join(t.TempDir(), preset)
-		if said := trainPublished(t, "shapenetpart", data, model, "--preset", preset); !strings.Contains(said, "selected by iou") {
-			t.Error(said)
-		}
+		contains(t, trainPublished(t, "shapenetpart", data, model, "--preset", preset), "selected by iou")
 		var result tagsResult
 		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")), &result); err != nil || result.Parts == nil || result.Parts.Shapes != 4 {
 			t.Errorf("%+v, %v", result, err)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -48,13 +49,9 @@ func TestPublishedExample(t *testing.T) {
 	page := readText(t, "../../docs/published-clouds-graphs.md")
 	dir := t.TempDir()
 	for name, folder := range map[string]string{"modelnet40_normal_resampled": modelNet40(t), "shapenetcore_partanno_segmentation_benchmark_v0_normal": shapeNetPartFolder(t)} {
-		if err := os.Rename(folder, filepath.Join(dir, name)); err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, os.Rename(folder, filepath.Join(dir, name)))
 	}
-	if err := os.MkdirAll(filepath.Join(dir, "torch_geometric"), 0o777); err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "torch_geometric"), 0o777))
 	writeText(t, filepath.Join(dir, "torch_geometric", "datasets.py"), lrgb)
 	less := map[string][]string{"modelnet40": {"--points", "16"}, "shapenetpart": {"--points", "16"}}
 	commands := 0
@@ -83,15 +80,11 @@ func TestPublishedExample(t *testing.T) {
 			case "train":
 				args = append(args, tiny...)
 			}
-			if status, said, errs := program(nil, args...); status != 0 {
-				t.Fatalf("%s: status %d\n%s%s", line, status, said, errs)
-			}
+			done(t, "", args...)
 			commands++
 		}
 	}
-	if commands != 9 {
-		t.Errorf("%d commands, expected 9", commands)
-	}
+	equal(t, commands, 9)
 	for name, want := range map[string]string{
 		"peptides-func":   `"label":[1,6]`, // of graph 4: (4 + k) mod 5 is 0
 		"peptides-struct": `"Inertia_mass_a":0.4,`,
@@ -101,8 +94,6 @@ func TestPublishedExample(t *testing.T) {
 		if name == "peptides-struct" {
 			line = strings.Split(readText(t, filepath.Join(dir, name, "test.jsonl")), "\n")[0]
 		}
-		if !strings.Contains(strings.ReplaceAll(line, " ", ""), want) {
-			t.Errorf("%s: %s, expected %s", name, line, want)
-		}
+		contains(t, strings.ReplaceAll(line, " ", ""), want)
 	}
 }

@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/lra"
 
 	"github.com/sftseq/sftseq/internal/testenv"
@@ -33,10 +33,7 @@ func graphLines(t *testing.T, node, edge func(graph, i int) []float32, answer fu
 				}
 			}
 			line["features"], line["edges"] = features, edges
-			text, err := json.Marshal(line)
-			if err != nil {
-				t.Fatal(err)
-			}
+			text := must.Get(json.Marshal(line))(t)
 			lines.Write(append(text, '\n'))
 		}
 		writeText(t, filepath.Join(from, split+".jsonl"), lines.String())
@@ -71,16 +68,11 @@ func TestPeptidesFunc(t *testing.T) {
 	})
 	for preset, walk := range map[string][]string{"quick": nil, "paper": {"--random-walk", "24"}} {
 		data, model := convertPublished(t, "peptides-func", from, walk...), filepath.Join(t.TempDir(), preset)
-		d, err := seq.OpenDataset(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		d := must.Get(seq.OpenDataset(data))(t)
 		if names := d.Manifest.FeatureNames; len(names) != 174+12*len(walk) || walk != nil && names[len(names)-1] != "rw24" {
 			t.Errorf("%v: %d features, the last of them %s", walk, len(names), names[len(names)-1])
 		}
-		if said := trainPublished(t, "peptides-func", data, model, "--preset", preset); !strings.Contains(said, "selected by map") {
-			t.Error(said)
-		}
+		contains(t, trainPublished(t, "peptides-func", data, model, "--preset", preset), "selected by map")
 		var result struct {
 			Rows int      `json:"rows"`
 			MAP  *float64 `json:"mean_average_precision"`
@@ -90,9 +82,7 @@ func TestPeptidesFunc(t *testing.T) {
 		}
 	}
 	head := succeed(t, "", "data", "head", filepath.Join(convertPublished(t, "peptides-func", from), "test.arrow"), "--rows", "1")
-	if !strings.Contains(head, `"labels":["antifungal","toxic"]`) {
-		t.Error(head)
-	}
+	contains(t, head, `"labels":["antifungal","toxic"]`)
 	good := readText(t, filepath.Join(from, "val.jsonl"))
 	first, _, _ := strings.Cut(good, "\n")
 	for want, line := range map[string]string{
@@ -110,9 +100,7 @@ func TestPeptidesFunc(t *testing.T) {
 		writeText(t, filepath.Join(from, "val.jsonl"), first+"\n"+line+"\n")
 		to := filepath.Join(t.TempDir(), "none")
 		refuse(t, exitError, want, "", "data", "convert", "peptides-func", "--from", from, "--to", to)
-		if _, err := os.Stat(filepath.Join(to, "dataset.json")); err == nil {
-			t.Errorf("%s: a data set is there", want)
-		}
+		noFile(t, filepath.Join(to, "dataset.json"))
 	}
 	refuse(t, exitUsage, "--random-walk 0: expected 1 to", "", "data", "convert", "peptides-func", "--from", from, "--to", t.TempDir(), "--random-walk", "0")
 }
@@ -121,10 +109,7 @@ func TestPeptidesFunc(t *testing.T) {
 // the least mean absolute error, and eval says so.
 func TestPeptidesStruct(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
-	task, err := lra.Lookup("peptides-struct")
-	if err != nil {
-		t.Fatal(err)
-	}
+	task := must.Get(lra.Lookup("peptides-struct"))(t)
 	from := graphLines(t, atom, bond, func(g, nodes int) map[string]any {
 		out := map[string]any{}
 		for i, name := range task.Numbers {
@@ -134,9 +119,7 @@ func TestPeptidesStruct(t *testing.T) {
 	})
 	data, model := convertPublished(t, "peptides-struct", from), filepath.Join(t.TempDir(), "model")
 	said := trainPublished(t, "peptides-struct", data, model)
-	if !strings.Contains(said, "selected by mae") || !strings.Contains(said, ", MAE ") {
-		t.Error(said)
-	}
+	contains(t, said, "selected by mae", ", MAE ")
 	var result numbersResult
 	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), &result); err != nil || result.Rows != 8 || len(result.Numbers) != 11 {
 		t.Fatalf("%+v, %v", result, err)
@@ -173,14 +156,10 @@ func TestPascalVOC(t *testing.T) {
 		return map[string]any{"tags": tags}
 	})
 	data := convertPublished(t, "pascalvoc-sp", from)
-	if head := succeed(t, "", "data", "head", filepath.Join(data, "train.arrow"), "--rows", "1"); !strings.Contains(head, `"tags":[null,"tvmonitor","motorbike","background"]`) {
-		t.Error(head)
-	}
+	contains(t, succeed(t, "", "data", "head", filepath.Join(data, "train.arrow"), "--rows", "1"), `"tags":[null,"tvmonitor","motorbike","background"]`)
 	for _, preset := range []string{"quick", "paper"} {
 		model := filepath.Join(t.TempDir(), preset)
-		if said := trainPublished(t, "pascalvoc-sp", data, model, "--preset", preset); !strings.Contains(said, "selected by macro-f1") {
-			t.Error(said)
-		}
+		contains(t, trainPublished(t, "pascalvoc-sp", data, model, "--preset", preset), "selected by macro-f1")
 		var result tagsResult
 		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")), &result); err != nil || result.Rows != 8 || result.Parts != nil {
 			t.Errorf("%+v, %v", result, err)

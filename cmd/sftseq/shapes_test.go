@@ -18,20 +18,15 @@ func TestGeneratedClouds(t *testing.T) {
 		dir := t.TempDir()
 		run, data := filepath.Join(dir, "run"), filepath.Join(cache, "sftseq", task+"-quick-1")
 		for _, out := range []string{run, run + "2"} {
-			status, said, errs := program(nil, append([]string{"train", task, "--out", out}, tiny...)...)
-			if status != 0 || !strings.Contains(said, selected) || strings.Contains(errs, "generating "+task+" in "+data) != (out == run) {
-				t.Fatalf("status %d\n%s%s", status, said, errs)
-			}
+			said, errs := exits(t, exitOK, "", append([]string{"train", task, "--out", out}, tiny...)...)
+			contains(t, said, selected)
+			equal(t, strings.Contains(errs, "generating "+task+" in "+data), out == run, errs)
 		}
-		if readText(t, filepath.Join(run, "model.safetensors")) != readText(t, filepath.Join(run+"2", "model.safetensors")) {
-			t.Errorf("%s: other weights the second time", task)
-		}
+		equal(t, readText(t, filepath.Join(run, "model.safetensors")), readText(t, filepath.Join(run+"2", "model.safetensors")), task)
 		if config := readText(t, filepath.Join(run, "config.json")); !strings.Contains(config, `"point_rotation": "any"`) {
 			t.Errorf("%s: %s", task, config)
 		}
-		if said := succeed(t, "", "data", "info", filepath.Join(data, "train.arrow")); !strings.Contains(said, "2000") || !strings.Contains(said, "256") {
-			t.Error(said)
-		}
+		contains(t, succeed(t, "", "data", "info", filepath.Join(data, "train.arrow")), "2000", "256")
 		page := filepath.Join(dir, "page.html")
 		if status, said, errs := program(nil, "report", "--out", page, run); status != 0 || !strings.Contains(readText(t, page), data) {
 			t.Errorf("status %d\n%s%s", status, said, errs)

@@ -227,7 +227,7 @@ func TestShardJobs(t *testing.T) {
 		refuse(t, exitUsage, "SLURM_ARRAY_TASK_ID is set, but no shard is asked for, so that each task would read the whole input: expected --output DIR/ for the parts of all tasks, or --shard 0/1", "", args...)
 		succeed(t, "", append(args, "--shard", "0/1")...)
 	}
-	equal(t, strings.Count(readText(t, file), "\n"), 301)
+	occurs(t, readText(t, file), "\n", 301)
 	succeed(t, `{"text":"aab"}`, "predict", "--model", model) // JSON lines through a pipe are of this task
 }
 

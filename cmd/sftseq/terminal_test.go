@@ -21,9 +21,7 @@ func TestWriter(t *testing.T) {
 			rest = rest[n:]
 		}
 		v.Finish()
-		if out.String() != want {
-			t.Errorf("in pieces of %d: %q, want %q", piece, out.String(), want)
-		}
+		equal(t, out.String(), want, piece)
 	}
 }
 
@@ -32,9 +30,7 @@ func TestBriefly(t *testing.T) {
 		text := "file: row 7: " + strings.Repeat("é", n/2) + ": the cause"
 		got := shortenError(text)
 		if len(text) <= maxErrorBytes {
-			if got != text {
-				t.Errorf("%d bytes were cut", len(text))
-			}
+			equal(t, got, text)
 			continue
 		}
 		if len(got) > maxErrorBytes+60 || !strings.HasPrefix(got, "file: row 7: é") || !strings.HasSuffix(got, "é: the cause") || strings.ContainsRune(got, '\uFFFD') {
