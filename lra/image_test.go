@@ -41,9 +41,7 @@ func TestImageOfficial(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	from := testenv.NeedData(t, "cifar10")
 	d, err := Image.Convert(context.Background(), from, t.TempDir(), ConvertOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	for split, rows := range map[string]int64{"train": 45000, "val": 5000, "test": 10000} {
 		if got := d.Manifest.Splits[split].Rows; got != rows {
 			t.Errorf("%s: %d rows, want %d", split, got, rows)

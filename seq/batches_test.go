@@ -21,8 +21,7 @@ func randomLengths(n int) []int32 {
 
 func mustBatches(t testing.TB, lengths []int32, size int, seed uint64) *Batches {
 	t.Helper()
-	b := must.Get(NewBatches(lengths, size, seed))(t)
-	return b
+	return must.Get(NewBatches(lengths, size, seed))(t)
 }
 
 func TestEveryRowOnce(t *testing.T) {

@@ -18,8 +18,7 @@ func buildDataset(t *testing.T, dir string) *Dataset {
 		writeSplit(t, b, name, examples(100-30*i, 50, listopsSpec(), uint64(i)))
 	}
 	must.FailWith(t, ErrIncomplete, "before Finish")(OpenDataset(dir))
-	d := must.Get(b.Finish(map[string]any{"seed": 5}))(t)
-	return d
+	return must.Get(b.Finish(map[string]any{"seed": 5}))(t)
 }
 
 func writeSplit(t *testing.T, b *DatasetBuilder, name string, rows []Example) {

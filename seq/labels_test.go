@@ -93,8 +93,7 @@ func trainingSplit(t testing.TB, spec Spec, rows []Example) *Dataset {
 		_, err = b.Finish(nil)
 	}
 	must.Succeed(t, err)
-	set := must.Get(OpenDataset(dir))(t)
-	return set
+	return must.Get(OpenDataset(dir))(t)
 }
 
 // TestLabelCounts: rows are counted by the labels that hold, tokens by their tags.

@@ -42,9 +42,7 @@ func TestPart(t *testing.T) {
 			}
 		}
 		r, err := OpenPart(path, 2998, 3002)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		defer r.Close()
 		if _, err = r.Next(); err == nil {
 			_, err = r.Next()

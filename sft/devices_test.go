@@ -62,8 +62,7 @@ func smallBatch(c *Config, step int) []seq.Example {
 
 func newSmallStepper(t *testing.T, device tensor.Device) *Stepper {
 	t.Helper()
-	s := must.Get(NewStepper(smallModel(), smallSettings(), device, 200, 0))(t)
-	return s
+	return must.Get(NewStepper(smallModel(), smallSettings(), device, 200, 0))(t)
 }
 
 // words reads a block of device memory.

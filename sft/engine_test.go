@@ -14,8 +14,7 @@ func TestPassesLastUsed(t *testing.T) {
 	e := must.Get(newEngine(m.Config, m.Weights, cpu.New(1)))(t)
 	defer e.close()
 	pass := func(tokens int) *preparedPass {
-		p := must.Get(e.pass(passShape{Tokens: tokens, Sequences: 1, Sampled: 1}, inferMode))(t)
-		return p
+		return must.Get(e.pass(passShape{Tokens: tokens, Sequences: 1, Sampled: 1}, inferMode))(t)
 	}
 	often, once := pass(1), pass(2)
 	for n := range maxPasses {

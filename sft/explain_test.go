@@ -18,8 +18,7 @@ import (
 
 func explain(t *testing.T, s *Scorer, examples []seq.Example) []Output {
 	t.Helper()
-	out := must.Get(s.Explain(context.Background(), examples))(t)
-	return out
+	return must.Get(s.Explain(context.Background(), examples))(t)
 }
 
 // referenceOutput is what the reference computes of an example.

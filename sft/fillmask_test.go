@@ -253,8 +253,7 @@ func testFillMaskBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 		}
 	}
 	measured := func(examples ...seq.Example) [][]float32 {
-		out := must.Get(newScorerOf(t, m, devices[0]).measured(t.Context(), examples))(t)
-		return out
+		return must.Get(newScorerOf(t, m, devices[0]).measured(t.Context(), examples))(t)
 	}
 	together := measured(examples...)
 	for i, e := range examples {

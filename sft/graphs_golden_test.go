@@ -330,8 +330,7 @@ func TestGraphMemory(t *testing.T) {
 		t.Errorf("%d passes, expected two graphs in the first of two", len(passes))
 	}
 	words := func(edges int) int {
-		n := must.Get(passWords(c, NewParameters(c), nil, trainMode, 1000, 10, edges))(t)
-		return n
+		return must.Get(passWords(c, NewParameters(c), nil, trainMode, 1000, 10, edges))(t)
 	}
 	if few, many := words(1024), words(1024+4096); many-few != 4096*(1+len(c.EdgeFeatureNames)+1) {
 		t.Errorf("4096 edges more take %d words", many-few)

@@ -181,9 +181,7 @@ func TestMaskTargetsInConfig(t *testing.T) {
 	sounds := tones(rand.New(rand.NewPCG(4, 4)), 2000)
 	c := soundConfig(t, 4, sounds)
 	text, err := json.Marshal(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	again := must.Get(ParseConfig(text))(t)
 	if !again.MaskTargets.same(c.MaskTargets) || !again.SameAnswers(c) || !slices.Equal(again.Targets(sounds[0]), c.Targets(sounds[0])) {
 		t.Errorf("read %+v, wrote %+v", again.MaskTargets, c.MaskTargets)

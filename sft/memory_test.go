@@ -109,8 +109,7 @@ func (d limited) ForwardTokens() int { return 1 << 16 }
 func TestForwardFits(t *testing.T) {
 	m := NewModel(trainingConfig(), 1)
 	words := func(tokens, examples int) int {
-		n := must.Get(passWords(m.Config, m.Parameters, nil, inferMode, tokens, examples, 0))(t)
-		return n
+		return must.Get(passWords(m.Config, m.Parameters, nil, inferMode, tokens, examples, 0))(t)
 	}
 	const most = 1 << 12
 	room := words(most, most/leastTokens)
@@ -121,9 +120,7 @@ func TestForwardFits(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := NewScorer(m, d)
-			if err != nil {
-				t.Fatal(err)
-			}
+			must.Succeed(t, err)
 			defer s.Close()
 			want := most
 			if name == "all" {

@@ -221,8 +221,7 @@ func TestThresholdsAfterAKill(t *testing.T) {
 		must.Succeed(t, tr.Run(t.Context()))
 	}
 	config := func(dir string) *Config {
-		c := must.Get(ReadConfig(filepath.Join(dir, configFile)))(t)
-		return c
+		return must.Get(ReadConfig(filepath.Join(dir, configFile)))(t)
 	}
 	newer, killed := t.TempDir(), t.TempDir()
 	run(newer, nil, 0)

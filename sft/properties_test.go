@@ -135,14 +135,12 @@ func randomConfigs() []*Config {
 
 func score(t *testing.T, s *Scorer, examples []seq.Example) []Output {
 	t.Helper()
-	out := must.Get(s.Examples(context.Background(), examples))(t)
-	return out
+	return must.Get(s.Examples(context.Background(), examples))(t)
 }
 
 func newScorerOf(t *testing.T, m *Model, device tensor.Device) *Scorer {
 	t.Helper()
-	s := must.Get(NewScorer(m, device))(t)
-	return s
+	return must.Get(NewScorer(m, device))(t)
 }
 
 // onEveryKind runs a test with devices that agree to the bit: numbers of threads

@@ -48,8 +48,7 @@ func intAt(r arrow.Record, name string, row int) int {
 
 func newTestScorer(t *testing.T, m *Model) *Scorer {
 	t.Helper()
-	s := must.Get(NewScorer(m, cpu.New(2)))(t)
-	return s
+	return must.Get(NewScorer(m, cpu.New(2)))(t)
 }
 
 // TestScore compares records with examples, from several goroutines at once.

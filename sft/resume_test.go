@@ -131,9 +131,7 @@ func TestResume(t *testing.T) {
 				o := options(dir, nil)
 				o.Memory = []int64{0, 300 << 20, 1 << 30}[random.IntN(3)]
 				tr, err := NewTrainer(randomModel(config, 1), settings, device, train, val, from, o)
-				if err != nil {
-					t.Fatal(err)
-				}
+				must.Succeed(t, err)
 				before, saved := os.ReadFile(filepath.Join(dir, CheckpointFile))
 				err = tr.Run(ctx)
 				cancel()
@@ -305,8 +303,7 @@ func TestModelBeforeEvaluation(t *testing.T) {
 	}
 	resume := func() *Checkpoint {
 		t.Helper()
-		c := must.Get(LoadCheckpoint(dir))(t)
-		return c
+		return must.Get(LoadCheckpoint(dir))(t)
 	}
 	until(2, nil, func() { compare(0, true) })
 	compare(2, true)

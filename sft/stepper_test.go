@@ -83,8 +83,7 @@ func TestStepperRefusesEdges(t *testing.T) {
 func TestPlannedBytes(t *testing.T) {
 	c := trainingConfig()
 	planned := func(training bool, batch, length, slots int) int64 {
-		n := must.Get(PlannedBytes(c, training, batch, length, slots))(t)
-		return n
+		return must.Get(PlannedBytes(c, training, batch, length, slots))(t)
 	}
 	base := planned(false, 2, 256, 1)
 	if weights := 4 * int64(NewParameters(c).Words); base <= weights {

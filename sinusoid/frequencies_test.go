@@ -11,8 +11,7 @@ import (
 
 func mustNew(t testing.TB, base float64, dim int) *Frequencies {
 	t.Helper()
-	q := must.Get(New(base, dim))(t)
-	return q
+	return must.Get(New(base, dim))(t)
 }
 
 func TestGoldenTurns(t *testing.T) {

@@ -49,9 +49,7 @@ func TestOperandTooLarge(t *testing.T) {
 	}
 	d.limits.maxRange = 4 * 8 * 1024 // of 1024 tokens' 8 channels
 	_, err = score()
-	if err == nil || !strings.Contains(err.Error(), "at most 0.0 MiB; up to ") {
-		t.Errorf("error %v", err)
-	}
+	must.Fail(t, "at most 0.0 MiB; up to ")(err)
 	t.Log(err)
 	d.limits.maxGroups[1] = 1
 	if _, err = score(); err == nil || !strings.Contains(err.Error(), "more than the device") {
@@ -76,8 +74,7 @@ func TestManyShortInputs(t *testing.T) {
 	score := func(examples []seq.Example) []sft.Output {
 		s := must.Get(sft.NewScorer(m, d))(t)
 		defer s.Close()
-		out := must.Get(s.Examples(t.Context(), examples))(t)
-		return out
+		return must.Get(s.Examples(t.Context(), examples))(t)
 	}
 	want := score(examples)
 	small(t, d)

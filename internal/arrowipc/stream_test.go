@@ -32,9 +32,7 @@ func TestStreamGrows(t *testing.T) {
 	}
 	for n := ends[0]; n <= int64(len(data)); n++ {
 		s, err := NewStream(bytes.NewReader(data[:n]))
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		var got []arrow.Record
 		good := s.Offset()
 		for {

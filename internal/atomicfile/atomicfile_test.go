@@ -139,9 +139,7 @@ func TestErrorsNameTheFile(t *testing.T) {
 		"rename": func(f *File) error { os.Remove(f.temp.Name()); return f.Commit() },
 	} {
 		f, err := Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		err = fail(f)
 		f.Abort()
 		if err == nil || !strings.HasPrefix(err.Error(), path+": ") || strings.Contains(err.Error(), ".tmp") {

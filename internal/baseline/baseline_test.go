@@ -27,8 +27,7 @@ func dataset(t *testing.T, spec seq.Spec, sizes map[string]int, draw func(r *ran
 		}
 		must.Succeed(t, w.Close())
 	}
-	set := must.Get(b.Finish(nil))(t)
-	return set
+	return must.Get(b.Finish(nil))(t)
 }
 
 func spec(labels ...string) seq.Spec {

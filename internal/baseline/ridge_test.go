@@ -31,8 +31,7 @@ func numbersSet(t *testing.T, rows int) *seq.Dataset {
 		}
 		must.Succeed(t, w.Close())
 	}
-	set := must.Get(b.Finish(nil))(t)
-	return set
+	return must.Get(b.Finish(nil))(t)
 }
 
 // TestRidge: a number that is a sum of counts is told, one that is noise is told by its mean at

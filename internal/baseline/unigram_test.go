@@ -28,8 +28,7 @@ func TestUnigramBits(t *testing.T) {
 	ctx := context.Background()
 	tokens := func(e seq.Example) []int32 { return e.A }
 	bits := func(told func(e seq.Example) []int32) float64 {
-		v := must.Get(UnigramBits(ctx, set, "val", 32, 4, tokens, told))(t)
-		return v
+		return must.Get(UnigramBits(ctx, set, "val", 32, 4, tokens, told))(t)
 	}
 	entropy := 0.75*math.Log2(1/0.75) + 0.25*2
 	if got := bits(func(e seq.Example) []int32 {

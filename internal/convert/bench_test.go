@@ -12,6 +12,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // BenchmarkCSV is the bytes per second at which a table becomes a data set, beside those
@@ -77,9 +79,7 @@ func words(seed, length int) string {
 func readCSV(b *testing.B, path string, spared bool) time.Duration {
 	start := time.Now()
 	in, err := os.Open(path)
-	if err != nil {
-		b.Fatal(err)
-	}
+	must.Succeed(b, err)
 	r := csv.NewReader(in)
 	if spared {
 		r = csv.NewReader(bufio.NewReaderSize(in, 1<<16))

@@ -62,8 +62,7 @@ func contents(t testing.TB, d *seq.Dataset) (rows []string) {
 
 func mustConvert(t testing.TB, o Options) (*seq.Dataset, *source.Skipped) {
 	t.Helper()
-	d, skipped := must.Get2(Convert(context.Background(), o))(t)
-	return d, skipped
+	return must.Get2(Convert(context.Background(), o))(t)
 }
 
 // TestConvert: rows keep their order over several files of several kinds; labels are

@@ -257,6 +257,5 @@ func (e *entries) checked(t *testing.T) map[string][]byte {
 }
 
 func read(t *testing.T, path string) []byte {
-	text := must.Get(os.ReadFile(path))(t)
-	return text
+	return must.Get(os.ReadFile(path))(t)
 }

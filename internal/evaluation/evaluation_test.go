@@ -24,8 +24,7 @@ func goldenScorer(t *testing.T, name string, window *sft.InputWindow) *sft.Score
 	m.Config.InputWindow = window
 	d := cpu.New(1)
 	t.Cleanup(func() { d.Close() })
-	scorer := must.Get(sft.NewScorer(m, d))(t)
-	return scorer
+	return must.Get(sft.NewScorer(m, d))(t)
 }
 
 // TestRefused: rows that the model cannot read, or for which it has no finite answer, are

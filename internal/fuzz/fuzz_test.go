@@ -24,9 +24,7 @@ func TestTargets(t *testing.T) {
 	testenv.Long(t, "lists the tests of every package")
 	const root = "../.."
 	list, err := targets(root, regexp.MustCompile("."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	var listed, found []string
 	for _, x := range list {
 		listed = append(listed, x.name)

@@ -67,8 +67,7 @@ func directly(piece func()) error {
 
 func found(t testing.TB, x *Index, vector []float32, k int) []Hit {
 	t.Helper()
-	hits := must.Get(x.Search(vector, k, directly))(t)
-	return hits
+	return must.Get(x.Search(vector, k, directly))(t)
 }
 
 func cosine(a, b []float32) float64 {
@@ -205,9 +204,7 @@ func TestTornTail(t *testing.T) {
 		path := filepath.Join(dir, "torn.arrow")
 		must.Succeed(t, os.WriteFile(path, data, 0o666))
 		x, err := Open(path, Options{Model: "m", Size: size})
-		if err != nil {
-			t.Fatalf("%s: %v", name, err)
-		}
+		must.Succeed(t, err, name)
 		defer x.Close()
 		if x.Len() != whole || dropped(x) != int64(len(data))-ends[whole] {
 			t.Fatalf("%s: %d items, %d bytes dropped; want %d, %d", name, x.Len(), dropped(x), whole, int64(len(data))-ends[whole])

@@ -27,8 +27,7 @@ func explanation(n, heavy int) *sft.Explanation {
 
 func tokenizer(t *testing.T, spec string) tokenizers.Tokenizer {
 	t.Helper()
-	out := must.Get(tokenizers.New(json.RawMessage(spec)))(t)
-	return out
+	return must.Get(tokenizers.New(json.RawMessage(spec)))(t)
 }
 
 // texts are the pieces of a text, ‖ between them.

@@ -17,8 +17,7 @@ func written(t testing.TB, tensors []Tensor, metadata map[string]string) []byte 
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model")
 	must.Succeed(t, Write(path, tensors, metadata))
-	b := must.Get(os.ReadFile(path))(t)
-	return b
+	return must.Get(os.ReadFile(path))(t)
 }
 
 // someTensors have n numbers each.

@@ -145,8 +145,7 @@ func TestEmbeddings(t *testing.T) {
 	m := w.server.acquire()
 	defer m.Done()
 	tokens := func(text string) []int32 {
-		found := must.Get(m.parser.Encode(text))(t)
-		return found
+		return must.Get(m.parser.Encode(text))(t)
 	}
 	a, b := "[MAX 2 9 ]", "[MIN [SM 4 7 ] 3 ]"
 	for _, c := range []struct {

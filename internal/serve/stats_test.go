@@ -128,9 +128,7 @@ func TestWatchersAreBounded(t *testing.T) {
 	defer s.ServeMetrics(l)()
 	ask := func(within time.Duration) (net.Conn, error) {
 		conn, err := net.Dial("tcp", l.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		t.Cleanup(func() { conn.Close() })
 		io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
 		conn.SetReadDeadline(time.Now().Add(within))

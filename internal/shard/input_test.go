@@ -105,8 +105,7 @@ func TestFingerprint(t *testing.T) {
 			write(t, filepath.Join(dir, name), text)
 		}
 		in := must.Get(Find(t.Context(), []string{dir}, ""))(t)
-		hash := must.Get(in.Fingerprint())(t)
-		return hash
+		return must.Get(in.Fingerprint())(t)
 	}
 	first := of(map[string]string{"a.jsonl": "{}\n", "b.jsonl": long})
 	if again := of(map[string]string{"a.jsonl": "{}\n", "b.jsonl": long}); again != first {
@@ -167,8 +166,7 @@ func TestHashOf(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "1")
 	hash := func(names ...string) string {
-		h := must.Get(HashOf(dir, names...))(t)
-		return h
+		return must.Get(HashOf(dir, names...))(t)
 	}
 	one := hash("a", "b")
 	write(t, filepath.Join(dir, "b"), "")

@@ -73,9 +73,7 @@ func TestCoNLLComments(t *testing.T) {
 		"spaces": {"# newdoc\na O\n\n# newdoc\nb O\n\n# O\nc O\n", "a|b|# c"},
 	} {
 		r, err := Open(t.Context(), file(t, "a.conll", c.text), Options{Columns: []string{"token", "tag"}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		must.Succeed(t, err)
 		var row Row
 		var found []string
 		for err = r.Next(&row); err == nil; err = r.Next(&row) {

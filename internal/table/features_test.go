@@ -83,8 +83,7 @@ func TestFeatures(t *testing.T) {
 	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader("["+strings.Join(lines, ",")+"]"))
 	must.Succeed(t, err)
 	create := func(name string) *os.File {
-		f := must.Get(os.Create(filepath.Join(dir, name)))(t)
-		return f
+		return must.Get(os.Create(filepath.Join(dir, name)))(t)
 	}
 	f := create("a.arrow")
 	w := must.Get(ipc.NewFileWriter(f, ipc.WithSchema(schema)))(t)

@@ -78,9 +78,7 @@ func arrowText(t testing.TB, stream bool, batches int, options ...ipc.Option) st
 	defer record.Release()
 	path := filepath.Join(t.TempDir(), "x")
 	f, err := os.Create(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	must.Succeed(t, err)
 	defer f.Close()
 	options = append(options, ipc.WithSchema(record.Schema()))
 	var w interface {
