@@ -351,15 +351,28 @@ func (l *tokenList) array(t *arrow.ListType) arrow.Array {
 	return array.NewListData(array.NewData(t, len(l.offsets)-1, []*memory.Buffer{nil, offsets}, []arrow.ArrayData{values}, 0, 0))
 }
 
+// validity returns the bitmap of the values of a column that are known, nil if all are, and the number of those
+// that are not.
+func validity(n int, known func(i int) bool) (bitmap *memory.Buffer, nulls int) {
+	bits := make([]byte, bitutil.BytesForBits(int64(n)))
+	for i := range n {
+		is := known(i)
+		bitutil.SetBitTo(bits, i, is)
+		if !is {
+			nulls++
+		}
+	}
+	if nulls > 0 {
+		bitmap = memory.NewBufferBytes(bits)
+	}
+	return bitmap, nulls
+}
+
 // labelArray is a column of labels, null where there is none.
 func labelArray(labels []int32, unlabeled int) arrow.Array {
 	var known *memory.Buffer
 	if unlabeled > 0 {
-		bitmap := make([]byte, bitutil.BytesForBits(int64(len(labels))))
-		for i, label := range labels {
-			bitutil.SetBitTo(bitmap, i, label != NoLabel)
-		}
-		known = memory.NewBufferBytes(bitmap)
+		known, _ = validity(len(labels), func(i int) bool { return labels[i] != NoLabel })
 	}
 	values := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(labels))
 	return array.NewInt32Data(array.NewData(arrow.PrimitiveTypes.Int32, len(labels), []*memory.Buffer{known, values}, nil, unlabeled, 0))

@@ -252,24 +252,6 @@ func TestSlicedEdges(t *testing.T) {
 	}
 }
 
-// TestEdgeBitFlips is TestBitFlips for edges.
-func TestEdgeBitFlips(t *testing.T) {
-	step := flipStep()
-	spec := graphSpec()
-	data := encode(t, graphs(spec, 3, 4), spec, FileFormat)
-	for bit := 0; bit < 8*len(data); bit += step {
-		flipped := bytes.Clone(data)
-		flipped[bit/8] ^= 1 << (bit % 8)
-		got, spec, err := readAll(bytes.NewReader(flipped))
-		if err == nil && len(got) != 3 {
-			t.Errorf("bit %d: 3 rows became %d without an error", bit, len(got))
-		}
-		for i := 0; err == nil && i < len(got); i++ {
-			must.Check(t, checkExample(got[i], spec), "bit", bit, "row", i)
-		}
-	}
-}
-
 // BenchmarkGraphs reads graphs of 1,024 tokens with ten edges each, at random access and out of the
 // cache, as training does.
 func BenchmarkGraphs(b *testing.B) {

@@ -203,24 +203,6 @@ func TestSlicedFeatures(t *testing.T) {
 	}
 }
 
-// TestFeatureBitFlips is TestBitFlips for features.
-func TestFeatureBitFlips(t *testing.T) {
-	step := flipStep()
-	spec := cloudSpec()
-	data := encode(t, clouds(3, 4), spec, FileFormat)
-	for bit := 0; bit < 8*len(data); bit += step {
-		flipped := bytes.Clone(data)
-		flipped[bit/8] ^= 1 << (bit % 8)
-		got, spec, err := readAll(bytes.NewReader(flipped))
-		if err == nil && len(got) != 3 {
-			t.Errorf("bit %d: 3 rows became %d without an error", bit, len(got))
-		}
-		for i := 0; err == nil && i < len(got); i++ {
-			must.Check(t, checkExample(got[i], spec), "bit", bit, "row", i)
-		}
-	}
-}
-
 func TestPoints(t *testing.T) {
 	for _, c := range []struct {
 		names string

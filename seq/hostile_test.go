@@ -48,32 +48,35 @@ func TestUnreadable(t *testing.T) {
 	must.Fail(t, "", "a directory opens")(Open(t.TempDir()))
 }
 
-// flipStep is the distance of flipped bits: with -short one bit of each byte.
-func flipStep() int {
-	if testing.Short() {
-		return 7
-	}
-	return 1
-}
-
 // A flipped bit may make another valid file (a token is as good as another), but
 // it never panics, never loses rows silently and never yields an invalid row.
 func TestBitFlips(t *testing.T) {
-	step := flipStep()
-	for format, task := range map[Format]string{FileFormat: Classification, StreamFormat: Retrieval} {
-		data, rows := small(t, format, task)
-		for bit := 0; bit < 8*len(data); bit += step {
-			flipped := bytes.Clone(data)
+	step := 1
+	if testing.Short() {
+		step = 7 // one bit of each byte
+	}
+	file, rows := small(t, FileFormat, Classification)
+	stream, pairs := small(t, StreamFormat, Retrieval)
+	for name, c := range map[string]struct {
+		data []byte
+		rows int
+	}{
+		"file": {file, len(rows)}, "stream of pairs": {stream, len(pairs)},
+		"features": {encode(t, clouds(3, 4), cloudSpec(), FileFormat), 3},
+		"edges":    {encode(t, graphs(graphSpec(), 3, 4), graphSpec(), FileFormat), 3},
+	} {
+		for bit := 0; bit < 8*len(c.data); bit += step {
+			flipped := bytes.Clone(c.data)
 			flipped[bit/8] ^= 1 << (bit % 8)
 			got, spec, err := readAll(bytes.NewReader(flipped))
 			if err != nil {
 				continue
 			}
-			if len(got) != len(rows) {
-				t.Errorf("format %d: bit %d: %d rows became %d without an error", format, bit, len(rows), len(got))
+			if len(got) != c.rows {
+				t.Errorf("%s: bit %d: %d rows became %d without an error", name, bit, c.rows, len(got))
 			}
 			for i := range got {
-				must.Check(t, checkExample(got[i], spec), "format", format, "bit", bit, "row", i)
+				must.Check(t, checkExample(got[i], spec), name, "bit", bit, "row", i)
 			}
 		}
 	}

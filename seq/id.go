@@ -8,7 +8,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/bitutil"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
@@ -124,18 +123,7 @@ func (l *idList) append(id string) {
 // array is the column, null where an id is empty.
 func (l *idList) array() arrow.Array {
 	rows := len(l.offsets) - 1
-	bitmap, missing := make([]byte, bitutil.BytesForBits(int64(rows))), 0
-	for i := range rows {
-		known := l.offsets[i+1] > l.offsets[i]
-		bitutil.SetBitTo(bitmap, i, known)
-		if !known {
-			missing++
-		}
-	}
-	var valid *memory.Buffer
-	if missing > 0 {
-		valid = memory.NewBufferBytes(bitmap)
-	}
+	valid, missing := validity(rows, func(i int) bool { return l.offsets[i+1] > l.offsets[i] })
 	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(l.offsets))
 	return array.NewStringData(array.NewData(arrow.BinaryTypes.String, rows, []*memory.Buffer{valid, offsets, memory.NewBufferBytes(l.values)}, nil, missing, 0))
 }

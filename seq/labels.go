@@ -6,7 +6,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/bitutil"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
@@ -193,17 +192,7 @@ func (l *labelListWriter) lists() *labelLists {
 // array is the column, null where the labels of a row, or that of a token, are not known.
 func (l *labelListWriter) array() arrow.Array {
 	rows := len(l.known)
-	bitmap, missing := make([]byte, bitutil.BytesForBits(int64(rows))), 0
-	for i, known := range l.known {
-		bitutil.SetBitTo(bitmap, i, known)
-		if !known {
-			missing++
-		}
-	}
-	var valid *memory.Buffer
-	if missing > 0 {
-		valid = memory.NewBufferBytes(bitmap)
-	}
+	valid, missing := validity(rows, func(i int) bool { return l.known[i] })
 	items := labelArray(l.values, l.ignored)
 	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(l.offsets))
 	return array.NewListData(array.NewData(labelsType, rows, []*memory.Buffer{valid, offsets}, []arrow.ArrayData{items.Data()}, missing, 0))

@@ -7,7 +7,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
-	"github.com/apache/arrow/go/v15/arrow/bitutil"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
@@ -169,17 +168,7 @@ func (l *numberList) row(i, n int) []float32 {
 
 // array is the column, null where numbers are not known.
 func (l *numberList) array(t *arrow.FixedSizeListType) arrow.Array {
-	bitmap, missing := make([]byte, bitutil.BytesForBits(int64(len(l.known)))), 0
-	for i, known := range l.known {
-		bitutil.SetBitTo(bitmap, i, known)
-		if !known {
-			missing++
-		}
-	}
-	var valid *memory.Buffer
-	if missing > 0 {
-		valid = memory.NewBufferBytes(bitmap)
-	}
+	valid, missing := validity(len(l.known), func(i int) bool { return l.known[i] })
 	items := memory.NewBufferBytes(arrow.Float32Traits.CastToBytes(l.values))
 	values := array.NewData(t.Elem(), len(l.values), []*memory.Buffer{nil, items}, nil, 0, 0)
 	return array.NewFixedSizeListData(array.NewData(t, len(l.known), []*memory.Buffer{valid}, []arrow.ArrayData{values}, missing, 0))

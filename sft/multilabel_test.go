@@ -13,7 +13,6 @@ import (
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/must"
-	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -72,11 +71,7 @@ func TestTrainMultiLabel(t *testing.T) {
 		var reports []EvaluationReport
 		dir := t.TempDir()
 		config := ofTask(tinyConfig(), MultiLabel)
-		must.Succeed(t, trainNew(t, NewModel(config, 1), settings, options(dir, func(event any) {
-			if r, ok := event.(EvaluationReport); ok {
-				reports = append(reports, r)
-			}
-		}), cpu.New(2), train, val))
+		must.Succeed(t, trainNew(t, NewModel(config, 1), settings, options(dir, keeping(&reports)), cpu.New(2), train, val))
 		if config.Thresholds != nil {
 			t.Error("the caller's configuration was changed")
 		}
@@ -128,13 +123,7 @@ func TestLabelWeights(t *testing.T) {
 	m := randomModel(c, 3)
 	examples := randomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 8)
 	weight := []float64{0.25, 3, 1}
-	e := must.Get(newEngine(m.Config, m.Weights, cpu.New(1)))(t)
-	defer e.close()
-	a := must.Get(newAccumulator(e, 1))(t)
-	a.weight = weight
-	b := must.Get(a.run(t.Context(), examples, drawing{mode: evaluateMode, seed: c.SamplerSeed}))(t)
-	got := make([]float32, m.Parameters.Words)
-	must.Succeed(t, b.gradient.Read(0, tensor.Bits(got)))
+	got, b := weightedGradient(t, m, 1, cpu.New(1), examples, drawing{mode: evaluateMode, seed: c.SamplerSeed}, weight)
 	r, terms := newReference(m), float64(b.divisor)
 	lossOf := func() float64 { loss, _ := r.weightedMultiLabelLoss(examples, weight); return loss }
 	loss := 0.0

@@ -238,9 +238,17 @@ func comparePairs(t *testing.T, s *Scorer, want []Output) {
 // gradientOf returns the sum over the examples, the losses and the dead attention rows.
 func gradientOf(t *testing.T, m *Model, slots int, device tensor.Device, examples []seq.Example, mode passMode) ([]float32, *batchGradient) {
 	t.Helper()
+	return weightedGradient(t, m, slots, device, examples, drawing{mode, 11, 3}, nil)
+}
+
+// weightedGradient is gradientOf with the weight of each class or label, and with a given drawing.
+func weightedGradient(t *testing.T, m *Model, slots int, device tensor.Device, examples []seq.Example, d drawing, weight []float64) ([]float32, *batchGradient) {
+	t.Helper()
 	e := must.Get(newEngine(m.Config, m.Weights, device))(t)
+	defer e.close()
 	a := must.Get(newAccumulator(e, slots))(t)
-	b := must.Get(a.run(context.Background(), examples, drawing{mode, 11, 3}))(t)
+	a.weight = weight
+	b := must.Get(a.run(t.Context(), examples, d))(t)
 	g := make([]float32, m.Parameters.Words)
 	must.Succeed(t, b.gradient.Read(0, tensor.Bits(g)))
 	return g, b

@@ -71,12 +71,7 @@ func TestTrainRegression(t *testing.T) {
 		settings.Epochs, settings.LearningRate, settings.Select = 20, 0.01, by
 		var reports []EvaluationReport
 		dir := t.TempDir()
-		err := trainNew(t, NewModel(ofTask(tinyConfig(), Regression), 1), settings, options(dir, func(event any) {
-			if r, ok := event.(EvaluationReport); ok {
-				reports = append(reports, r)
-			}
-		}), cpu.New(2), train, val)
-		must.Succeed(t, err)
+		must.Succeed(t, trainNew(t, NewModel(ofTask(tinyConfig(), Regression), 1), settings, options(dir, keeping(&reports)), cpu.New(2), train, val))
 		best := 0
 		for i, r := range reports {
 			better := i == 0 || by == "" && r.Loss < reports[best].Loss || by == byR2 && *r.R2 > *reports[best].R2

@@ -24,11 +24,7 @@ func TestSelection(t *testing.T) {
 		s.LearningRate, s.EvalEvery, s.Epochs, s.Select = 0.05, 1, 6, by
 		dir := t.TempDir()
 		var reports []EvaluationReport
-		must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s, options(dir, func(event any) {
-			if r, ok := event.(EvaluationReport); ok {
-				reports = append(reports, r)
-			}
-		}), cpu.New(1), train, val))
+		must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s, options(dir, keeping(&reports)), cpu.New(1), train, val))
 		best := 0
 		value := func(r EvaluationReport) float64 {
 			return map[string]func() float64{

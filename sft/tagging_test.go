@@ -98,13 +98,7 @@ func TestTaggingWeights(t *testing.T) {
 			want[i] += w * float64(v)
 		}
 	}
-	e := must.Get(newEngine(c, m.Weights, device))(t)
-	defer e.close()
-	a := must.Get(newAccumulator(e, 1))(t)
-	a.weight = weight
-	b := must.Get(a.run(t.Context(), examples, drawing{evaluateMode, 11, 3}))(t)
-	got := make([]float32, m.Parameters.Words)
-	must.Succeed(t, b.gradient.Read(0, tensor.Bits(got)))
+	got, b := weightedGradient(t, m, 1, device, examples, drawing{evaluateMode, 11, 3}, weight)
 	for i, v := range got {
 		if math.Abs(float64(v)-sum[i]) > 1e-4*(1+math.Abs(sum[i])) {
 			t.Fatalf("word %d: %v, want %v", i, v, sum[i])
@@ -126,11 +120,7 @@ func TestTrainTagging(t *testing.T) {
 		settings.Epochs, settings.LearningRate, settings.Select = 12, 0.02, by
 		var reports []EvaluationReport
 		dir := t.TempDir()
-		must.Succeed(t, trainNew(t, NewModel(ofTask(tinyConfig(), Tagging), 1), settings, options(dir, func(event any) {
-			if r, ok := event.(EvaluationReport); ok {
-				reports = append(reports, r)
-			}
-		}), cpu.New(2), train, val))
+		must.Succeed(t, trainNew(t, NewModel(ofTask(tinyConfig(), Tagging), 1), settings, options(dir, keeping(&reports)), cpu.New(2), train, val))
 		last := 0
 		for i, r := range reports {
 			if r.Best {

@@ -89,6 +89,15 @@ func oneClass(t *testing.T) *seq.File {
 	return f
 }
 
+// keeping returns a handler of events that appends the reports of evaluations to a list.
+func keeping(reports *[]EvaluationReport) func(event any) {
+	return func(event any) {
+		if r, ok := event.(EvaluationReport); ok {
+			*reports = append(*reports, r)
+		}
+	}
+}
+
 // runSettings make a run of 8 steps and several evaluations.
 func runSettings() Settings {
 	return Settings{Epochs: 2, Batch: 4, LearningRate: 0.01, WeightDecay: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3",

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/must"
-	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -23,13 +22,7 @@ func TestClassWeightsOfTheGradient(t *testing.T) {
 	}
 	gradient := func(examples []seq.Example, weight []float64) []float64 {
 		t.Helper()
-		e := must.Get(newEngine(m.Config, m.Weights, cpu.New(2)))(t)
-		defer e.close()
-		a := must.Get(newAccumulator(e, 2))(t)
-		a.weight = weight
-		b := must.Get(a.run(t.Context(), examples, drawing{evaluateMode, 3, 0}))(t)
-		words := make([]float32, m.Parameters.Words)
-		must.Succeed(t, b.gradient.Read(0, tensor.Bits(words)))
+		words, _ := weightedGradient(t, m, 2, cpu.New(2), examples, drawing{evaluateMode, 3, 0}, weight)
 		out := make([]float64, len(words))
 		for i, v := range words {
 			out[i] = float64(v)

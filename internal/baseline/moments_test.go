@@ -3,10 +3,8 @@ package baseline
 import (
 	"math"
 	"math/rand/v2"
-	"path/filepath"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -15,30 +13,25 @@ import (
 func TestMoments(t *testing.T) {
 	for _, told := range []bool{true, false} {
 		spec := seq.Spec{Task: seq.Classification, LabelNames: []string{"ball", "shell"}, FeatureNames: seq.PositionNames}
-		b := must.Get(seq.CreateDataset(filepath.Join(t.TempDir(), "data"), spec, false))(t)
-		random := rand.New(rand.NewPCG(4, 4))
-		for _, split := range []string{"train", "test"} {
-			w := must.Get(b.Split(split))(t)
-			for i := range 200 {
-				e := seq.Example{Label: int32(i % 2)}
-				if !told {
-					e.Label = random.Int32N(2)
-				}
-				for range 30 {
-					p := []float32{float32(random.NormFloat64()), float32(random.NormFloat64()), float32(random.NormFloat64())}
-					radius := float32(math.Sqrt(float64(p[0]*p[0] + p[1]*p[1] + p[2]*p[2])))
-					for c := range p {
-						if i%2 == 1 {
-							p[c] *= 1.7 / radius
-						}
-					}
-					e.Features = append(e.Features, p)
-				}
-				must.Succeed(t, w.Write(e))
+		row := 0
+		d := dataset(t, spec, map[string]int{"train": 200, "test": 200}, func(random *rand.Rand) seq.Example {
+			e := seq.Example{Label: int32(row % 2)}
+			if !told {
+				e.Label = random.Int32N(2)
 			}
-			must.Succeed(t, w.Close())
-		}
-		d := must.Get(b.Finish(nil))(t)
+			for range 30 {
+				p := []float32{float32(random.NormFloat64()), float32(random.NormFloat64()), float32(random.NormFloat64())}
+				radius := float32(math.Sqrt(float64(p[0]*p[0] + p[1]*p[1] + p[2]*p[2])))
+				for c := range p {
+					if row%2 == 1 {
+						p[c] *= 1.7 / radius
+					}
+				}
+				e.Features = append(e.Features, p)
+			}
+			row++
+			return e
+		})
 		results, err := Measure(t.Context(), d, nil, "test")
 		if err != nil || len(results[0].Models) != 1 || results[0].Models[0].Name != Moments {
 			t.Fatalf("%+v, %v", results, err)

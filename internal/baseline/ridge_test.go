@@ -15,23 +15,16 @@ import (
 func numbersSet(t *testing.T, rows int) *seq.Dataset {
 	t.Helper()
 	spec := seq.Spec{Task: seq.Regression, VocabSize: 5, Tokenizer: []byte(`{"type":"ids","vocab":5}`), NumberNames: []string{"pairs", "noise", "three"}}
-	b := must.Get(seq.CreateDataset(t.TempDir(), spec, false))(t)
-	random := rand.New(rand.NewPCG(1, 2))
-	for split, n := range map[string]int{"train": rows, "test": rows / 3} {
-		w := must.Get(b.Split(split))(t)
-		for range n {
-			e := seq.Example{Label: seq.NoLabel, A: make([]int32, 20+random.IntN(60)), Numbers: []float32{1000, random.Float32(), 3}}
-			for i := range e.A {
-				e.A[i] = int32(random.IntN(5))
-				if i > 0 && e.A[i] == 1 && e.A[i-1] == 2 {
-					e.Numbers[0]++
-				}
+	return dataset(t, spec, map[string]int{"train": rows, "test": rows / 3}, func(random *rand.Rand) seq.Example {
+		e := seq.Example{Label: seq.NoLabel, A: make([]int32, 20+random.IntN(60)), Numbers: []float32{1000, random.Float32(), 3}}
+		for i := range e.A {
+			e.A[i] = int32(random.IntN(5))
+			if i > 0 && e.A[i] == 1 && e.A[i-1] == 2 {
+				e.Numbers[0]++
 			}
-			must.Succeed(t, w.Write(e))
 		}
-		must.Succeed(t, w.Close())
-	}
-	return must.Get(b.Finish(nil))(t)
+		return e
+	})
 }
 
 // TestRidge: a number that is a sum of counts is told, one that is noise is told by its mean at
@@ -82,29 +75,24 @@ func TestConjugateGradients(t *testing.T) {
 // graphs have no edge, and what only says which nodes an edge connects is not.
 func TestRidgeOfGraphs(t *testing.T) {
 	spec := seq.Spec{Task: seq.Regression, FeatureNames: []string{"kind"}, EdgeFeatureNames: []string{"length"}, NumberNames: []string{"nodes", "lengths", "like"}}
-	b := must.Get(seq.CreateDataset(t.TempDir(), spec, false))(t)
-	random := rand.New(rand.NewPCG(5, 5))
-	for _, split := range []string{"train", "test"} {
-		w := must.Get(b.Split(split))(t)
-		for i := range 300 {
-			e := seq.Example{Label: seq.NoLabel, Features: make([][]float32, 4+random.IntN(8)), Edges: []seq.Edge{}, Numbers: make([]float32, 3)}
-			for j := range e.Features {
-				e.Features[j] = []float32{float32(random.IntN(2))}
-				e.Numbers[0] += 2 + 3*e.Features[j][0]
-			}
-			for range 5 * min(1, i%9) {
-				x := seq.Edge{Source: random.Int32N(int32(len(e.Features))), Target: random.Int32N(int32(len(e.Features))), Features: []float32{random.Float32()}}
-				e.Edges = append(e.Edges, x)
-				e.Numbers[1] += x.Features[0]
-				if e.Features[x.Source][0] == e.Features[x.Target][0] {
-					e.Numbers[2] += 10
-				}
-			}
-			must.Succeed(t, w.Write(e))
+	row := 0
+	set := dataset(t, spec, map[string]int{"train": 300, "test": 300}, func(random *rand.Rand) seq.Example {
+		e := seq.Example{Label: seq.NoLabel, Features: make([][]float32, 4+random.IntN(8)), Edges: []seq.Edge{}, Numbers: make([]float32, 3)}
+		for j := range e.Features {
+			e.Features[j] = []float32{float32(random.IntN(2))}
+			e.Numbers[0] += 2 + 3*e.Features[j][0]
 		}
-		must.Succeed(t, w.Close())
-	}
-	set := must.Get(b.Finish(nil))(t)
+		for range 5 * min(1, row%9) {
+			x := seq.Edge{Source: random.Int32N(int32(len(e.Features))), Target: random.Int32N(int32(len(e.Features))), Features: []float32{random.Float32()}}
+			e.Edges = append(e.Edges, x)
+			e.Numbers[1] += x.Features[0]
+			if e.Features[x.Source][0] == e.Features[x.Target][0] {
+				e.Numbers[2] += 10
+			}
+		}
+		row++
+		return e
+	})
 	numbers := must.Get(Ridge(t.Context(), set, "test", 0))(t)
 	if numbers[0].R2 < 0.999 || numbers[1].R2 < 0.999 || numbers[2].R2 > 0.9 {
 		t.Errorf("%+v", numbers)

@@ -69,7 +69,8 @@ func needsTags(c *call) string {
 	return ""
 }
 
-func needsSingle(c *call) string {
+// needsClass says what a model answers with in place of a class.
+func needsClass(c *call) string {
 	switch {
 	case c.model.config.LabelsHold():
 		return labelling
@@ -79,10 +80,15 @@ func needsSingle(c *call) string {
 		return predicting
 	case !c.model.config.Answers():
 		return unlabelled
-	case c.model.config.Sequences() == 2:
-		return "the model compares pairs, it does not classify one sequence"
 	}
 	return ""
+}
+
+func needsSingle(c *call) string {
+	if lacking := needsClass(c); lacking != "" || c.model.config.Sequences() != 2 {
+		return lacking
+	}
+	return "the model compares pairs, it does not classify one sequence"
 }
 
 func needsNumbers(c *call) string {
@@ -93,19 +99,10 @@ func needsNumbers(c *call) string {
 }
 
 func needsPair(c *call) string {
-	switch {
-	case c.model.config.LabelsHold():
-		return labelling
-	case c.model.config.Tags():
-		return tagging
-	case c.model.config.Predicts():
-		return predicting
-	case !c.model.config.Answers():
-		return unlabelled
-	case c.model.config.Sequences() != 2:
-		return "the model classifies one sequence, it does not compare pairs"
+	if lacking := needsClass(c); lacking != "" || c.model.config.Sequences() == 2 {
+		return lacking
 	}
-	return ""
+	return "the model classifies one sequence, it does not compare pairs"
 }
 
 func needsIndex(c *call) string {
