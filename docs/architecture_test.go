@@ -199,6 +199,20 @@ func TestImports(t *testing.T) {
 	}
 }
 
+// TestPackages checks that the table of packages names each package of the program, or the folder
+// above it.
+func TestPackages(t *testing.T) {
+	page := must.Get(os.ReadFile("architecture.md"))(t)
+	_, table, _ := strings.Cut(string(page), "\n## Packages\n")
+	table, _, _ = strings.Cut(table, "\n```")
+	for from := range moduleImports(t) {
+		if !strings.Contains(table, "`"+from+"/`") && !strings.Contains(table, "`"+filepath.ToSlash(filepath.Dir(from))+"/`") &&
+			!within(from, "examples") && !within(from, "shaders") {
+			t.Errorf("the table of packages lacks %s", from)
+		}
+	}
+}
+
 func within(path, parent string) bool {
 	return path == parent || strings.HasPrefix(path, parent+"/")
 }
