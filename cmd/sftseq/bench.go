@@ -16,7 +16,7 @@ import (
 func benchCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "bench",
-		Usage: "measure speed and memory, also against PyTorch",
+		Usage: "measure speed and memory",
 		UsageText: `sftseq bench COMMAND [flags]
 
 Example: sftseq bench model --length 1024,2048,4096 --what forward`,
@@ -31,10 +31,6 @@ func benchFlags(more ...cli.Flag) []cli.Flag {
 	threads.Value, threads.DefaultText = 1, "1; 0 is all"
 	return slices.Concat(more, onDevice,
 		group(outputGroup, &cli.BoolFlag{Name: "json", Usage: "print one JSON object a line"}))
-}
-
-func againstFlag() cli.Flag {
-	return &cli.StringFlag{Name: "against", Usage: "measure sft_torch_cpu.py in `PATH` in turns with this", TakesFile: true}
 }
 
 func plotFlag(usage string) cli.Flag {

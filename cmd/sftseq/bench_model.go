@@ -33,7 +33,7 @@ Examples: sftseq bench model --config listops --batch 8
 		Description: `Measures a model with fresh weights on random tokens, points or graphs: forward as predict does, train
 as a step of training. Prints tokens a second, seconds (medians after a warm-up), the fraction of the
 ceiling (the rate of a loop of float32 multiply-adds) and the peak memory. --profile adds the share of
-each kernel; --against measures the PyTorch program in turns. More: docs/performance.md`,
+each kernel. More: docs/performance.md`,
 		Flags: benchFlags(append(group(modelGroup,
 			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name, Usage: "take the model of `NAME`: TASK[:PRESET], shapes, graphs, a directory or a config.json", TakesFile: true},
 			&cli.IntFlag{Name: "k", Usage: "attend to `N` sampled tokens", DefaultText: "of the configuration"},
@@ -42,10 +42,10 @@ each kernel; --against measures the PyTorch program in turns. More: docs/perform
 			&cli.StringFlag{Name: "batch", Value: "8", Usage: "measure batches of `B,…` rows"},
 			&cli.IntFlag{Name: "edges-per-node", Value: bench.UsualEdges, Usage: "draw `N` edges into a node of a graph on average"},
 			&cli.StringFlag{Name: "what", Value: "both", Usage: "measure `PASS`: forward, train or both"},
-			&cli.IntFlag{Name: "reps", Value: 5, Usage: "repeat `N` times, or pairs with --against"},
+			&cli.IntFlag{Name: "reps", Value: 5, Usage: "repeat `N` times"},
 			&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit memory to `SIZE`; larger batches are skipped"},
-			&cli.BoolFlag{Name: "profile", Usage: "add the time of each kernel"},
-			againstFlag()), plotFlag("draw tokens a second over length"))...),
+			&cli.BoolFlag{Name: "profile", Usage: "add the time of each kernel"}),
+			plotFlag("draw tokens a second over length"))...),
 		Action: benchModel,
 	}
 }
@@ -67,9 +67,6 @@ func benchModel(c *cli.Context) error {
 	m, err := newModelBench(c)
 	if err != nil {
 		return err
-	}
-	if c.IsSet("against") {
-		return benchAgainst(c, m)
 	}
 	report := newResults(c, 1, "what", "length", "batch", "k", "tokens/s", "time", "of the ceiling", "peak memory")
 	progress := newBenchProgress(c.App.ErrWriter, 1+len(m.what)*len(m.lengths)*len(m.batches))
@@ -229,7 +226,7 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 			return err
 		}
 	} else {
-		m.lengths = []int{min(bench.PeerLength, most)}
+		m.lengths = []int{min(bench.DefaultLength, most)}
 	}
 	if m.config.Featured() {
 		longest := slices.Max(m.lengths)

@@ -15,7 +15,6 @@ func TestBenchProfile(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})
 	small := []string{"bench", "model", "--config", tinyConfig(), "--length", "20", "--batch", "1", "--reps", "1", "--profile", "--device"}
-	refuse(t, exitUsage, "neither with --plot nor with --profile", "", "bench", "model", "--against", t.TempDir(), "--profile")
 	for _, device := range []string{"cpu", "vulkan"} {
 		t.Run(device, func(t *testing.T) { testProfile(t, device, small) })
 	}

@@ -18,24 +18,23 @@ func benchRuntimeCommand() *cli.Command {
 	return &cli.Command{
 		Name:  "runtime",
 		Usage: "measure one layer, as the paper's runtime table does",
-		UsageText: `sftseq bench runtime [--shape NAME] [--against PATH] [--threads N] [--plot FILE] [--json]
+		UsageText: `sftseq bench runtime [--shape NAME] [--threads N] [--plot FILE] [--json]
 
 Example: sftseq bench runtime --plot runtime.svg`,
 		Description: fmt.Sprintf(`Measures the forward pass of a layer of 256 channels on %d sequences of %d tokens: SFT layers by k, with
 the relative encoding and without, and a vanilla layer. Prints medians beside the seconds of the
-paper's Table 6, whose machine is not known: compare the ratios. --against runs PyTorch's transformer
-layer in turns. More: docs/performance.md`, bench.TableBatch, bench.TableLength),
+paper's Table 6, whose machine is not known: compare the ratios. More:
+docs/performance.md`, bench.TableBatch, bench.TableLength),
 		Flags: benchFlags(
 			&cli.StringFlag{Name: "shape", Value: "usual", Usage: "measure layers of `SHAPE`: usual (16 heads) or notebook (8 heads, as the authors')"},
 			&cli.IntFlag{Name: "length", Value: bench.TableLength, Usage: "measure sequences of `N` tokens"},
-			&cli.IntFlag{Name: "reps", Value: 5, Usage: "measure `N` rounds, or pairs with --against"},
-			plotFlag("draw seconds over k"), againstFlag()),
+			&cli.IntFlag{Name: "reps", Value: 5, Usage: "measure `N` rounds"},
+			plotFlag("draw seconds over k")),
 		Action: benchRuntime,
 	}
 }
 
-// layerResult is one row of the table: the seconds of a layer, and against
-// PyTorch also how often they are those of its transformer.
+// layerResult is one row of the table.
 type layerResult struct {
 	Layer    string  `json:"layer"`
 	Relative string  `json:"relative"`
@@ -48,33 +47,16 @@ type layerResult struct {
 	MLP      int     `json:"mlp"`
 	Seconds  float64 `json:"seconds"`
 	// Ratio is the median of those to the vanilla layer in the same round.
-	Ratio        float64     `json:"ratio_to_vanilla"`
-	PaperSeconds float64     `json:"paper_seconds,omitempty"`
-	PaperRatio   float64     `json:"paper_ratio,omitempty"` // to its transformer
-	Against      *layerPairs `json:"against,omitempty"`
+	Ratio        float64 `json:"ratio_to_vanilla"`
+	PaperSeconds float64 `json:"paper_seconds,omitempty"`
+	PaperRatio   float64 `json:"paper_ratio,omitempty"` // to its transformer
 }
-
-type layerPairs struct {
-	Peer        string   `json:"peer"`
-	PeerSeconds float64  `json:"peer_seconds"`               // of PyTorch's transformer layer
-	PeerSFT     *float64 `json:"peer_sft_seconds,omitempty"` // of the program's layer with the same k and the relative encoding
-	Pairs       int      `json:"pairs"`
-	Ratio       float64  `json:"ratio"` // ours / PyTorch's transformer, in seconds
-	RatioMin    float64  `json:"ratio_min"`
-	RatioMax    float64  `json:"ratio_max"`
-}
-
-// tableVariant is the program's fastest way to compute its layer.
-var tableVariant = bench.Variant{Relative: "sin", Score: "loop"}
 
 // runtimeBench collects the times of each round.
 type runtimeBench struct {
-	layers      []bench.Layer
-	runs        []bench.Run
-	seconds     [][]float64 // of each layer, a value a round
-	transformer []float64   // PyTorch's
-	sft         map[int][]float64
-	torch       string
+	layers  []bench.Layer
+	runs    []bench.Run
+	seconds [][]float64 // of each layer, a value a round
 }
 
 // countFlag returns a whole number within limits.
@@ -102,35 +84,22 @@ func benchRuntime(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.IsSet("against") && (c.String("shape") != "usual" || length != bench.TableLength) {
-		return usage(c, "--against: the PyTorch program measures --shape usual and --length %d", bench.TableLength)
-	}
 	d, release, err := openBenchDevice(c)
 	if err != nil {
 		return err
 	}
 	defer release()
-	var peer *bench.Peer
-	if c.IsSet("against") {
-		if peer, err = bench.FindPeer(c.String("against"), benchThreads(c)); err != nil {
-			return fmt.Errorf("--against: %w", err)
-		}
-	}
 	b, err := newRuntimeBench(d, bench.Layers(shape, length))
 	if err != nil {
 		return err
 	}
-	steps := len(b.layers)
-	if peer != nil {
-		steps++
-	}
-	progress := newBenchProgress(c.App.ErrWriter, rounds*steps)
+	progress := newBenchProgress(c.App.ErrWriter, rounds*len(b.layers))
 	for range rounds {
-		if err := b.round(c.Context, peer, progress); err != nil {
+		if err := b.round(c.Context, progress); err != nil {
 			return err
 		}
 	}
-	report := newResults(c, 2, b.columns()...)
+	report := newResults(c, 2, runtimeColumns...)
 	notes, err := b.rows(c, d, report.add)
 	if err == nil {
 		err = report.finish(notes...)
@@ -142,7 +111,7 @@ func benchRuntime(c *cli.Context) error {
 }
 
 func newRuntimeBench(d tensor.Device, layers []bench.Layer) (*runtimeBench, error) {
-	b := &runtimeBench{layers: layers, sft: map[int][]float64{}}
+	b := &runtimeBench{layers: layers}
 	b.seconds = make([][]float64, len(b.layers))
 	for _, l := range b.layers {
 		f, err := l.Prepare(d)
@@ -154,8 +123,8 @@ func newRuntimeBench(d tensor.Device, layers []bench.Layer) (*runtimeBench, erro
 	return b, nil
 }
 
-// round measures every layer once, and PyTorch's.
-func (b *runtimeBench) round(ctx context.Context, peer *bench.Peer, progress *benchProgress) error {
+// round measures every layer once.
+func (b *runtimeBench) round(ctx context.Context, progress *benchProgress) error {
 	for i, l := range b.layers {
 		err := progress.measure(l.String(), func() error {
 			s, err := bench.LayerSeconds(ctx, b.runs[i])
@@ -166,52 +135,22 @@ func (b *runtimeBench) round(ctx context.Context, peer *bench.Peer, progress *be
 			return err
 		}
 	}
-	if peer == nil {
-		return nil
-	}
-	return progress.measure("PyTorch's layers", func() error {
-		transformer, sft, figures, err := peer.Table(ctx, tableVariant)
-		if err != nil {
-			return fmt.Errorf("--against: %w", err)
-		}
-		b.transformer, b.torch = append(b.transformer, transformer), figures.Torch
-		for k, s := range sft {
-			b.sft[k] = append(b.sft[k], s)
-		}
-		return nil
-	})
+	return nil
 }
 
-// columns are those of the table, with PyTorch's if it was measured.
-func (b *runtimeBench) columns() []string {
-	out := []string{"layer", "relative", "k", "time", "to vanilla", "paper", "to its transformer"}
-	if b.transformer != nil {
-		out = append(out, "to PyTorch's transformer", "least", "most", "PyTorch's SFT")
-	}
-	return out
-}
+var runtimeColumns = []string{"layer", "relative", "k", "time", "to vanilla", "paper", "to its transformer"}
 
 // rows hands on the rows of the table, and returns what is to be said below it.
 func (b *runtimeBench) rows(c *cli.Context, d tensor.Device, add func(value any, row ...string) error) (notes []string, err error) {
 	shape := b.layers[0].LayerShape
 	notes = []string{fmt.Sprintf("%s; threads %d, rounds %d; %d heads, MLP %d", d.Name(), benchThreads(c), len(b.seconds[0]), shape.Heads, shape.Intermediate)}
-	if b.transformer != nil {
-		notes = append(notes, fmt.Sprintf("PyTorch %s; a layer of its transformer takes %s", b.torch, bench.FormatSeconds(bench.SpreadOf(b.transformer).Median)),
-			"A ratio below 1 is in our favour. PyTorch's SFT is the program's layer, "+tableVariant.String()+".")
-	}
 	for i, l := range b.layers {
 		r := layerResult{Layer: l.Kind, Relative: l.Relative, K: l.K, Length: l.Length, Batch: bench.TableBatch, Heads: l.Heads, MLP: l.Intermediate,
-			Threads: benchThreads(c), Device: d.Name(), Seconds: bench.SpreadOf(b.seconds[i]).Median, Ratio: b.toVanilla(i), PaperSeconds: l.PaperSeconds(), Against: b.pairs(i)}
+			Threads: benchThreads(c), Device: d.Name(), Seconds: bench.SpreadOf(b.seconds[i]).Median, Ratio: b.toVanilla(i), PaperSeconds: l.PaperSeconds()}
 		row := []string{l.Kind, strings.TrimSuffix(l.Relative, "_hadamard"), strconv.Itoa(l.K), bench.FormatSeconds(r.Seconds), bench.FormatDigits(r.Ratio), "", ""}
 		if r.PaperSeconds > 0 {
 			r.PaperRatio = r.PaperSeconds / b.layers[0].PaperSeconds()
 			row[5], row[6] = bench.FormatSeconds(r.PaperSeconds), bench.FormatDigits(r.PaperRatio)
-		}
-		if p := r.Against; p != nil {
-			row = append(row, bench.FormatDigits(p.Ratio), bench.FormatDigits(p.RatioMin), bench.FormatDigits(p.RatioMax), "")
-			if p.PeerSFT != nil {
-				row[len(row)-1] = bench.FormatSeconds(*p.PeerSFT)
-			}
 		}
 		if err := add(r, row...); err != nil {
 			return nil, err
@@ -227,25 +166,6 @@ func (b *runtimeBench) toVanilla(i int) float64 {
 		ratios = append(ratios, s/b.seconds[0][round])
 	}
 	return bench.SpreadOf(ratios).Median
-}
-
-// pairs compares layer i with PyTorch's transformer, round by round.
-func (b *runtimeBench) pairs(i int) *layerPairs {
-	if b.transformer == nil {
-		return nil
-	}
-	var ratios []float64
-	for round, s := range b.seconds[i] {
-		ratios = append(ratios, s/b.transformer[round])
-	}
-	ratio := bench.SpreadOf(ratios)
-	p := &layerPairs{Peer: "PyTorch " + b.torch, PeerSeconds: bench.SpreadOf(b.transformer).Median, Pairs: len(ratios),
-		Ratio: ratio.Median, RatioMin: ratio.Min, RatioMax: ratio.Max}
-	if l := b.layers[i]; l.Kind == "sft" && l.Relative != "none" {
-		s := bench.SpreadOf(b.sft[l.K]).Median
-		p.PeerSFT = &s
-	}
-	return p
 }
 
 // chart has seconds over k; the vanilla layer, which has none, is level.
@@ -265,19 +185,14 @@ func (b *runtimeBench) chart() chart.Chart {
 			places = append(places, l.K)
 		}
 	}
-	level := func(name string, y float64) {
-		names = append(names, name)
-		for _, k := range places {
-			lines[name] = append(lines[name], chart.Datum{X: float64(k), Y: y})
-		}
-	}
 	for i, l := range b.layers {
-		if l.Kind == "vanilla" {
-			level("vanilla", bench.SpreadOf(b.seconds[i]).Median)
+		if l.Kind != "vanilla" {
+			continue
 		}
-	}
-	if b.transformer != nil {
-		level("PyTorch's transformer", bench.SpreadOf(b.transformer).Median)
+		names = append(names, "vanilla")
+		for _, k := range places {
+			lines["vanilla"] = append(lines["vanilla"], chart.Datum{X: float64(k), Y: bench.SpreadOf(b.seconds[i]).Median})
+		}
 	}
 	p := benchChart("k", "time of a layer (s)", places)
 	for _, name := range names {

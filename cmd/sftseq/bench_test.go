@@ -181,6 +181,8 @@ func TestBenchModelErrors(t *testing.T) {
 	}
 	tiny := []string{"--config", tinyConfig(), "--length", "8", "--batch", "1"}
 	model(exitUsage, `--what "backward"`, "--what", "backward")
+	refuse(t, exitUsage, "--reps", "", "bench", "runtime", "--reps", "0")
+	refuse(t, exitUsage, "--shape", "", "bench", "runtime", "--shape", "wide")
 	model(exitUsage, "--reps 0", "--reps", "0")
 	model(exitUsage, `--length: "x"`, "--length", "8,x")
 	model(exitUsage, "--batch: 2 is there twice", "--batch", "2,2")
@@ -208,62 +210,6 @@ func TestBenchConfig(t *testing.T) {
 	}
 }
 
-// TestBenchAgainstErrors: only what the PyTorch program measures has a peer.
-func TestBenchAgainstErrors(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
-	dir := t.TempDir()
-	against := func(status int, want string, args ...string) {
-		t.Helper()
-		refuse(t, status, want, "", append([]string{"bench", "model", "--against", dir}, args...)...)
-	}
-	against(exitUsage, "only --config listops has a peer", "--config", tinyConfig())
-	against(exitUsage, "--length 2048", "--length", "1024")
-	against(exitUsage, "published k", "--k", "16")
-	against(exitUsage, "one --batch at a time", "--batch", "1,2")
-	against(exitError, "expected a directory with sft_torch_cpu.py")
-	refuse(t, exitError, "no such file", "", "bench", "model", "--against", filepath.Join(dir, "none"))
-	refuse(t, exitError, "expected a directory with sft_torch_cpu.py", "", "bench", "runtime", "--against", dir)
-	refuse(t, exitUsage, "--reps", "", "bench", "runtime", "--reps", "0")
-	refuse(t, exitUsage, "--shape", "", "bench", "runtime", "--shape", "wide")
-	refuse(t, exitUsage, "--length 1024", "", "bench", "runtime", "--against", dir, "--shape", "notebook")
-	writeText(t, filepath.Join(dir, "sft_torch_cpu.py"), "")
-	t.Setenv("PATH", dir)
-	against(exitError, "install Python 3 and PyTorch")
-}
-
-// fakePeer stands in for the PyTorch program: it writes the figures that are
-// handed to it, whatever it is asked.
-func fakePeer(t *testing.T, figures string) string {
-	t.Helper()
-	testenv.NeedPrograms(t, "python3")
-	path := filepath.Join(t.TempDir(), "sft_torch_cpu.py")
-	return writeText(t, path, "import sys\nargs = sys.argv\nassert args[1] == 'bench' and '--reps' in args, args\n"+
-		"open(args[args.index('--json') + 1], 'w').write('''"+figures+"''')\n")
-}
-
-// TestBenchAgainst: figures and ratios beside a program one of whose variants is
-// the fastest.
-func TestBenchAgainst(t *testing.T) {
-	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
-	peer := fakePeer(t, `{"torch": "1.0", "threads": 1`+
-		`, "listops rel=sin score=cdist threads=1 fwd s": 2, "listops rel=sin score=cdist threads=1 fwd+bwd s": 3`+
-		`, "listops rel=sin score=loop threads=1 fwd s": 1, "listops rel=sin score=loop threads=1 fwd+bwd s": 4`+
-		`, "listops rel=table score=cdist threads=1 fwd s": 3, "listops rel=table score=cdist threads=1 fwd+bwd s": 4`+
-		`, "listops rel=table score=loop threads=1 fwd s": 3, "listops rel=table score=loop threads=1 fwd+bwd s": 4}`)
-	status, out, errs := program(nil, "bench", "model", "--against", peer, "--what", "forward", "--batch", "1", "--reps", "2", "--json")
-	results := decodeLines[pairResult](t, out)
-	if status != 0 || len(results) != 1 {
-		t.Fatalf("status %d, %s%s", status, out, errs)
-	}
-	r := results[0]
-	if r.Peer != "PyTorch 1.0, the fastest of [rel=sin score=loop]" || r.PeerTokensPerSec != 8*2048 || r.Pairs != 2 || r.RatioMin > r.Ratio || r.Ratio > r.RatioMax {
-		t.Errorf("%+v", r)
-	}
-	if want := r.TokensPerSec / r.PeerTokensPerSec; want < r.RatioMin*0.999 || want > r.RatioMax*1.001 {
-		t.Errorf("ratio %v, want about %v", r.Ratio, want)
-	}
-}
-
 // TestBenchRuntime: each layer of a shape is measured, beside the paper's where its sizes are.
 func TestBenchRuntime(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
@@ -276,10 +222,9 @@ func TestBenchRuntime(t *testing.T) {
 // TestBenchRuntimeReport: rows, ratios within rounds, and the picture.
 func TestBenchRuntimeReport(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
-	b := &runtimeBench{layers: bench.Layers(bench.LayerShapes["usual"], bench.TableLength), transformer: []float64{1, 2, 4}, torch: "1.0", sft: map[int][]float64{}}
-	for _, l := range b.layers {
+	b := &runtimeBench{layers: bench.Layers(bench.LayerShapes["usual"], bench.TableLength)}
+	for range b.layers {
 		b.seconds = append(b.seconds, []float64{2, 2, 2})
-		b.sft[l.K] = []float64{3, 3, 3}
 	}
 	report := func(json string) string {
 		var out strings.Builder
@@ -292,7 +237,7 @@ func TestBenchRuntimeReport(t *testing.T) {
 			t.Fatal(err)
 		}
 		c := cli.NewContext(app, flags, nil)
-		rows := newResults(c, 2, b.columns()...)
+		rows := newResults(c, 2, runtimeColumns...)
 		notes, err := b.rows(c, cpu.New(1), rows.add)
 		if err == nil {
 			err = rows.finish(notes...)
@@ -307,19 +252,14 @@ func TestBenchRuntimeReport(t *testing.T) {
 		t.Fatalf("%d rows, want 11", len(results))
 	}
 	for i, r := range results {
-		p := r.Against
 		if paper := i == 0 || r.Relative != "none"; r.Seconds != 2 || r.Ratio != 1 || (r.PaperSeconds > 0) != paper || (r.PaperRatio > 0) != paper {
 			t.Errorf("row %d: %+v", i, r)
-		}
-		if p == nil || p.Ratio != 1 || p.RatioMin != 0.5 || p.RatioMax != 2 || p.PeerSeconds != 2 || p.Pairs != 3 ||
-			(p.PeerSFT != nil) != (r.Relative != "none") {
-			t.Errorf("row %d: %+v %+v", i, r, p)
 		}
 	}
 	if table := report("false"); !strings.HasPrefix(table, "layer    relative     k    time") || !strings.Contains(table, "\nsft      sinusoid   512  2.00 s") {
 		t.Errorf("%s", table)
 	}
-	if lines := len(b.chart().Series); lines != 4 {
-		t.Errorf("%d lines, expected two of SFT, vanilla and PyTorch's", lines)
+	if lines := len(b.chart().Series); lines != 3 {
+		t.Errorf("%d lines, expected two of SFT and one of vanilla", lines)
 	}
 }

@@ -32,7 +32,7 @@ func clusterFlags() []cli.Flag {
 	return append(deviceFlags(device.FP32), advanced(deviceGroup,
 		&cli.StringFlag{Name: "cluster", Usage: fmt.Sprintf("simulate up to `W,BANDWIDTH` ranks (at most %d), such as 64,10Gbit; ,LATENCY may follow (%v)", mostRanks, defaultLatency)},
 		&cli.IntFlag{Name: "batch", Usage: "simulate steps of `ROWS`", DefaultText: "batch of the model's training"},
-		&cli.IntFlag{Name: "length", Usage: "simulate rows of `TOKENS`", DefaultText: fmt.Sprintf("%d, or the most that the model accepts", bench.PeerLength)},
+		&cli.IntFlag{Name: "length", Usage: "simulate rows of `TOKENS`", DefaultText: fmt.Sprintf("%d, or the most that the model accepts", bench.DefaultLength)},
 		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit the memory of the measurement to `SIZE`"})...)
 }
 
@@ -133,7 +133,7 @@ func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 	}
 	least := m.Config.Sequences() // of one token each
 	most := least * m.Config.MaxLength
-	w.Length = min(bench.PeerLength, most)
+	w.Length = min(bench.DefaultLength, most)
 	if c.IsSet("length") {
 		w.Length = c.Int("length")
 	}

@@ -112,7 +112,6 @@ func TestUsage(t *testing.T) {
 		{"--convolutions: \"5x\", expected TAPS or TAPS:DILATION", []string{"train", "listops", "--out", to, "--convolutions", "5x"}},
 		{"--convolutions: \"4:32\" has taps 4, expected an odd number", []string{"train", "listops", "--out", to, "--convolutions", "5,4:32"}},
 		{"--convolutions: \"7:0\" has dilation 0, expected 1 to", []string{"bench", "model", "--convolutions", "7:0"}},
-		{"--against: the PyTorch program has no convolutions", []string{"bench", "model", "--convolutions", "7", "--against", to}},
 		{"sftseq: --threads -3, expected 0 (all) to 4096", []string{"predict", "--model", goldenPath("pre"), "--threads", "-3"}},
 		{"sftseq: --threads 9223372036854775807, expected 0 (all) to 4096", []string{"predict", "--model", goldenPath("pre"), "--threads", "9223372036854775807"}},
 		{"batch is 4611686018427387904, expected 1 to 16777216", []string{"train", "listops", "--batch", "4611686018427387904", "--out", filepath.Join(t.TempDir(), "run")}},

@@ -15,6 +15,9 @@ const (
 	Train   = "train"   // a whole step of training
 )
 
+// DefaultLength is the number of tokens of a row of the paper's model of ListOps.
+const DefaultLength = 2048
+
 // Workload is a model with fresh weights and a batch of random tokens, points or graphs.
 type Workload struct {
 	Config       *sft.Config
