@@ -14,34 +14,31 @@ import (
 // convertCloudCommand makes point clouds of files with points or surfaces.
 func convertCloudCommand() *cli.Command {
 	return &cli.Command{
-		Name: "cloud", Usage: "from folders of point clouds or surfaces",
-		UsageText: "sftseq data convert cloud --from DIR --to DIR [flags]\n\nExample: sftseq data convert cloud --from ModelNet40 --to data/modelnet --points 1024\n         sftseq data convert cloud --from shapenet --to data/shapenet --parts --points 2048",
-		Description: fmt.Sprintf(`Reads files %s in a folder with a folder for each class.
-A folder called train, val or test on the way to a file says its split, as in
-chair/train/chair_0001.off; otherwise its name and --seed do. Where there are folders train and
-none for validation, a part of their files (--val-part) is for that. Of a surface points are
-drawn that are uniform on it, with normals; of points the farthest ones are taken, or all, with
-their normals if they have some (lines x y z nx ny nz). A cloud is centred and divided by
-its radius. Its id is its file's path within --from, without the ending. Files that cannot be
-used are left out and listed by reason, with the first places; --strict stops there.
-With --parts each point has a tag, its class and the last number of its line, such as mug/1, in
-place of a class of the cloud: lines are x y z nx ny nz part, or x y z part. A folder of
-ShapeNetPart's layout, which has a file `+cloud.ShapeNetCategories+`, has categories and splits by its
-own lists.`, strings.Join(cloud.Endings(), ", ")),
-		Flags: []cli.Flag{
-			&cli.StringFlag{Name: "from", Usage: "`DIR` with a folder for each class (required)", TakesFile: true},
-			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
-			&cli.IntFlag{Name: "points", Value: 1024, Usage: "points of a cloud"},
-			&cli.BoolFlag{Name: "farthest", Usage: "sample surfaces by farthest points, too, out of eight times as many uniform ones"},
-			&cli.BoolFlag{Name: "parts", Usage: "label each point with its part, the last number of its line, in place of each cloud with its class"},
-			&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "`PART` of the files that no folder puts into a split that are for validation, and of those in folders train where no folder is called val"},
-			&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "`PART` for the test, of the files that no folder puts into a split"},
-			&cli.IntFlag{Name: "min-files", Value: 1, Usage: "leave out classes of fewer than `N` files"},
-			&cli.Uint64Flag{Name: "seed", Usage: "seed of the points that are taken, and of the splits"},
-			noBaselinesFlag(),
-			&cli.BoolFlag{Name: "strict", Usage: "stop at the first file that cannot be used"},
-			&cli.BoolFlag{Name: "force", Usage: "replace what is there already"},
-		},
+		Name: "cloud", Usage: "convert folders of point clouds or surfaces",
+		UsageText: `sftseq data convert cloud --from DIR --to DIR [flags]
+
+Example: sftseq data convert cloud --from ModelNet40 --to data/modelnet --points 1024
+         sftseq data convert cloud --from shapenet --to data/shapenet --parts --points 2048`,
+		Description: fmt.Sprintf(`Reads files %s in a folder for each class. A folder called train, val or test
+on the way to a file is its split; others are split at random. Points are sampled on surfaces, with
+normals, and the farthest ones are taken of clouds. A cloud is centred and divided by its radius.
+Files that cannot be used are left out and listed by reason.
+More: docs/data-clouds-graphs.md`, strings.Join(cloud.Endings(), ", ")),
+		Flags: slices.Concat(
+			group(inputGroup,
+				&cli.StringFlag{Name: "from", Usage: "read `DIR` with a folder for each class (required)", TakesFile: true},
+				&cli.IntFlag{Name: "points", Value: 1024, Usage: "sample `N` points of a cloud"}),
+			advanced(inputGroup,
+				&cli.BoolFlag{Name: "farthest", Usage: "sample the farthest points of a surface, too: thin parts get more of them"},
+				&cli.IntFlag{Name: "min-files", Value: 1, Usage: "leave out classes of fewer than `N` files"},
+				&cli.BoolFlag{Name: "strict", Usage: "stop at the first file that cannot be used"}),
+			group(labelGroup,
+				&cli.BoolFlag{Name: "parts", Usage: "predict the part of each point, the last number of its line, in place of classes"}),
+			group(splitGroup,
+				&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "validate on this fraction of the files that no folder assigns to a split"},
+				&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "test on this fraction of the files that no folder assigns to a split"},
+				&cli.Uint64Flag{Name: "seed", Usage: "draw points and splits from seed `N`"}),
+			toFlags()),
 		Action: convertCloud,
 	}
 }

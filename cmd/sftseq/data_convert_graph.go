@@ -18,43 +18,32 @@ const mostSteps = 256
 // convertGraphCommand converts files of graphs.
 func convertGraphCommand() *cli.Command {
 	return &cli.Command{
-		Name: "graph", Usage: "from JSON lines, Arrow or Parquet of graphs",
+		Name: "graph", Usage: "convert JSON lines, Arrow or Parquet of graphs",
 		UsageText: "sftseq data convert graph --from FILE --to DIR [flags]\n\nExample: sftseq data convert graph --from graphs.jsonl --to data/graphs",
 		Description: `Reads a graph a line, plain or compressed by gzip or Zstandard:
 
    {"features": [[0.5, 1], [2, 0]], "edges": [[0, 1, 1.5], [1, 0, 1.5]], "label": "ring"}
 
-Features are a list of numbers for each node. An edge is the place of its source among them,
-from 0, that of its target, and its own features, which may be none; where edges have no
-direction, each is there twice. The label is a class, or a list of any number of labels that
-hold; tags are a list of a label for each node, null where it has none. With --numbers fields
-of a line are numbers, which a model of a regression predicts. The same graph is never in two
-splits. What is wrong with a line ends the conversion, with the file and the line.
-
-Files .arrow and .parquet have the same fields as columns: features and edges are lists of lists
-of numbers, an edge being its source and its target, and edge_features, if there are some, have a
-list of numbers for each edge. Names of features are those of the metadata feature_names and
-edge_feature_names, JSON lists, unless flags name them; numbers of labels stand for those of
-label_names, if the file has these.
-
---random-walk 24 adds the probabilities that a random walk from a node is back after 1 to 24 steps,
-which say where the node is in its graph.`,
-		Flags: []cli.Flag{
-			&cli.StringSliceFlag{Name: "from", Usage: "`FILE` of JSON lines, Arrow or Parquet, as often as there are (required)", TakesFile: true},
-			&cli.StringFlag{Name: "to", Usage: "`DIR` of the data set (required)", TakesFile: true},
-			&cli.StringFlag{Name: "label", Value: "label", Usage: "`FIELD` of the class, or of a list of labels"},
-			&cli.StringFlag{Name: "labels", Usage: "what labels and tags are called, `NAME,NAME,…`, in their order", DefaultText: "those that are found, sorted"},
-			&cli.StringFlag{Name: "tags", Value: "tags", Usage: "`FIELD` of a list of a label for each node"},
-			&cli.StringFlag{Name: "numbers", Usage: "`FIELD,…` of numbers to predict, in place of labels"},
-			&cli.StringFlag{Name: "feature-names", Usage: "`NAME,…` of the numbers of a node", DefaultText: "f0,f1,…"},
-			&cli.StringFlag{Name: "edge-feature-names", Usage: "`NAME,…` of the numbers of an edge, or empty", DefaultText: "e0,e1,…"},
-			randomWalkFlag(),
-			&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "parts for `TRAIN,VAL,TEST`"},
-			&cli.StringFlag{Name: "split-field", Usage: "`FIELD` that says which split a graph is in"},
-			&cli.Uint64Flag{Name: "seed", Usage: "seed of --split"},
-			noBaselinesFlag(),
-			&cli.BoolFlag{Name: "force", Usage: "replace a complete data set"},
-		},
+Features are the numbers of each node; an edge is its source, its target and its own features. The
+label is a class or a list of labels; tags have a label for each node. Arrow and Parquet have the same
+fields as columns. An invalid line ends the conversion. More: docs/data-clouds-graphs.md`,
+		Flags: slices.Concat(
+			group(inputGroup,
+				&cli.StringSliceFlag{Name: "from", Usage: "read `FILE` of JSON lines, Arrow or Parquet, as often as given (required)", TakesFile: true},
+				randomWalkFlag()),
+			advanced(inputGroup,
+				&cli.StringFlag{Name: "feature-names", Usage: "name the features of nodes `NAME,…`", DefaultText: "of the file, or f0,f1,…"},
+				&cli.StringFlag{Name: "edge-feature-names", Usage: "name the features of edges `NAME,…`", DefaultText: "of the file, or e0,e1,…"}),
+			group(labelGroup,
+				&cli.StringFlag{Name: "label", Value: "label", Usage: "predict the class, or the list of labels, in `FIELD`"},
+				&cli.StringFlag{Name: "tags", Value: "tags", Usage: "predict the label of each node: a list in `FIELD`"},
+				&cli.StringFlag{Name: "numbers", Usage: "predict the numbers in `FIELD,…`"},
+				&cli.StringFlag{Name: "labels", Usage: "take labels `NAME,…` in this order", DefaultText: "those found, sorted"}),
+			group(splitGroup,
+				&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "split at random into `TRAIN,VAL,TEST`"},
+				&cli.StringFlag{Name: "split-field", Usage: "take the split of a graph from `FIELD`"},
+				&cli.Uint64Flag{Name: "seed", Usage: "split by seed `N`"}),
+			toFlags()),
 		Action: convertGraph,
 	}
 }

@@ -19,9 +19,6 @@ func TestHelp(t *testing.T) {
 	check = func(c *cli.Command, path ...string) {
 		help, whole := succeed(t, "", append(path, "--help")...), succeed(t, "", append(path, "--help-all")...)
 		name, most := strings.Join(path, " "), 60
-		if name == "data convert" {
-			most = 64
-		}
 		if len(path) == 2 && path[0] == "train" {
 			most = 50
 		}
