@@ -13,11 +13,11 @@ dist: ## archives of a release, in dist; see docs/install.md
 	rm -rf dist && CGO_ENABLED=0 $(GO) run -trimpath ./internal/dist -out dist
 
 # Checks a change within a minute: gofmt, go vet, and the tests of most packages with -short.
-# The larger half of the suite is cmd/sftseq and sft; make test runs all of it.
+# The larger half of the suite is cmd/sftseq, sft and vk; make test runs all of it.
 check:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
-	$(GO) test -short -vet=off $$($(GO) list ./... | grep -vE '/(cmd/sftseq|sft)$$')
+	$(GO) test -short -vet=off $$($(GO) list ./... | grep -vE '/(cmd/.*|sft|vk)$$')
 
 # The whole suite. It installs nothing and needs no root: its last lines name the tests that were
 # left out because the machine lacks something. With CI=true such a test fails (internal/testenv).

@@ -55,6 +55,7 @@ func missing(t testing.TB, err error) {
 // TestConformance: every kernel on the machine's best device, then within the
 // limits of a small one.
 func TestConformance(t *testing.T) {
+	testenv.Long(t, "compares every kernel with loops in float64")
 	d := open(t, Options{}, widths)
 	wide := os.Getenv(vectorWidth) != "" && d.Info().SubgroupSize > 8
 	asked := map[string]bool{}
