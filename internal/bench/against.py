@@ -2,6 +2,8 @@
 """Measures sftseq in turns with sft_torch_cpu.py, the PyTorch program of the same model.
 
 Prints medians, and the ratios within each pair, as Markdown; see docs/performance.md.
+PyTorch needs a fast library of matrix products, or the ratios mean nothing (Debian:
+apt-get install python3-torch libopenblas0-pthread).
 """
 
 import argparse
@@ -87,7 +89,7 @@ def runtime(options):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("what", choices=["model", "runtime"])
     parser.add_argument("peer", help="path of sft_torch_cpu.py")
     parser.add_argument("--sftseq", default="./sftseq", help="the program (default ./sftseq)")
