@@ -347,7 +347,7 @@ async function exitOf(server: ChildProcess): Promise<number | undefined> {
 /** The fields of a sequence. */
 function fields(sequence: Sequence, suffix = ''): Params {
   if (typeof sequence === 'string') return { [`text${suffix}`]: sequence };
-  if (sequence instanceof Document) return { [`uri${suffix}`]: sequence.uri, [`version${suffix}`]: sequence.version };
+  if ('uri' in sequence) return { [`uri${suffix}`]: sequence.uri, [`version${suffix}`]: sequence.version };
   if (sequence instanceof Uint8Array) return { [`bytes${suffix}`]: Buffer.from(sequence).toString('base64') };
   if ('features' in sequence) return { features: sequence.features, edges: sequence.edges };
   return { [`tokens${suffix}`]: Array.from(sequence) };

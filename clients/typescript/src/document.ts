@@ -1,5 +1,5 @@
 import { ConnectionLost, ServerError } from './errors.js';
-import type { Pushed } from './types.js';
+import type { OpenDocument, Pushed } from './types.js';
 
 /** What a document asks of its client. */
 export interface Editing {
@@ -12,7 +12,7 @@ export interface Editing {
  * are those of JavaScript's strings. It is a sequence for every method of the client; an answer is
  * for the version that it had when it was asked.
  */
-export class Document {
+export class Document implements OpenDocument {
   #version = 1;
   #text: string;
   #pushed?: Pushed;

@@ -1,8 +1,13 @@
 // What the server is asked about, and what it answers. docs/protocol.md of sftseq has every field.
-import type { Document } from './document.js';
+
+/** An open document, such as the class Document. */
+export interface OpenDocument {
+  readonly uri: string;
+  readonly version: number;
+}
 
 /** A sequence: text, the bytes of a text, token ids, an open document, or a point cloud or graph. */
-export type Sequence = string | Uint8Array | readonly number[] | Int32Array | Document | Graph;
+export type Sequence = string | Uint8Array | readonly number[] | Int32Array | OpenDocument | Graph;
 
 /** A point cloud or a graph: the features of each token, and edges, each a source, a target and its features. */
 export interface Graph {

@@ -21,6 +21,7 @@ from .types import (
     Labels,
     Model,
     Numbers,
+    OpenDocument,
     Pair,
     Removed,
     Score,
@@ -277,7 +278,7 @@ def _of(sequence: Sequence, suffix: str = "") -> Dict[str, Any]:
         return {"text" + suffix: sequence}
     if isinstance(sequence, (bytes, bytearray)):
         return {"bytes" + suffix: base64.b64encode(sequence).decode()}
-    if isinstance(sequence, Document):
+    if isinstance(sequence, OpenDocument):
         return {"uri" + suffix: sequence.uri, "version" + suffix: sequence.version}
     if isinstance(sequence, Mapping):
         return dict(sequence)

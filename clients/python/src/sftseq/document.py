@@ -4,12 +4,17 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any, Dict, Optional
+from typing import Any, Dict, Optional, Protocol
 
-from .connection import ServerError
+from .connection import Connection, ServerError
 
-if TYPE_CHECKING:
-    from .client import Client
+
+class _Editing(Protocol):
+    """The part of a client that a document uses."""
+
+    connection: Connection
+
+    def forget(self, document: Document) -> bool: ...
 
 
 class Document:
@@ -18,7 +23,7 @@ class Document:
     A document is a sequence for every method of the client; an answer is for the version
     that it had when it was asked."""
 
-    def __init__(self, client: Client, uri: str, text: str) -> None:
+    def __init__(self, client: _Editing, uri: str, text: str) -> None:
         self.uri, self.text, self.version = uri, text, 1
         self._client = client
         self._editing = threading.Lock()  # by the threads of the program

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Dict, List, Tuple, TypedDict, Union
+from typing import Any, Dict, List, Protocol, Tuple, TypedDict, Union, runtime_checkable
 from typing import Sequence as Items
 
-if TYPE_CHECKING:
-    from .document import Document
+
+@runtime_checkable
+class OpenDocument(Protocol):
+    """An open document, such as Client.open returns."""
+
+    uri: str
+    version: int
 
 
 class _Graph(TypedDict):
@@ -20,7 +25,7 @@ class Graph(_Graph, total=False):
 
 
 #: A sequence: text, the bytes of a text, token ids, an open document, or a point cloud or graph.
-Sequence = Union[str, bytes, Items[int], "Document", Graph]
+Sequence = Union[str, bytes, Items[int], OpenDocument, Graph]
 
 #: Two sequences that are compared.
 Pair = Tuple[Sequence, Sequence]
