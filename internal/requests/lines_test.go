@@ -1,0 +1,72 @@
+package requests
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestEdgesOfLines: a line has edges exactly if the model reads them, and the error says what an edge is.
+func TestEdgesOfLines(t *testing.T) {
+	graphs, _ := graphParser(t)
+	clouds := NewParser(must.Get(sft.ReadConfig("../../sft/testdata/golden/clouds/config.json"))(t), "", "f", 1)
+	point := "[" + strings.TrimSuffix(strings.Repeat("1,", len(clouds.Config.FeatureNames)), ",") + "]"
+	list := "a list of source, target, " + strings.Join(graphs.Config.EdgeFeatureNames, ", ") + " for each"
+	for _, c := range []struct {
+		parser     *Parser
+		line, want string
+	}{
+		{graphs, `{"features":[[1,2],[3,4]],"edges":[[0,1,1,0.5]]}`, ""},
+		{graphs, `{"features":[[1,2],[3,4]]}`, "f:3: expected edges, " + list},
+		{clouds, `{"features":[` + point + `],"edges":[]}`, "f:3: edges, but the model knows none"},
+	} {
+		r := c.parser.Parse([]byte(c.line), 3, nil)
+		switch {
+		case c.want == "" && (r.Failure != nil || len(r.Edges) != 1 || r.Edges[0].Target != 1):
+			t.Errorf("%s: %+v, %+v", c.line, r, r.Failure)
+		case c.want != "" && (r.Failure == nil || r.Failure.Message != c.want):
+			t.Errorf("%s: %+v, expected %q", c.line, r.Failure, c.want)
+		}
+	}
+}
+
+// TestMemoryOfLines: parsing a line allocates at most the memory that MemoryOfLine counts for it, and what the
+// line itself takes.
+func TestMemoryOfLines(t *testing.T) {
+	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/pre/config.json"))(t)
+	config.MaxLength = 1 << 20
+	words := NewParser(config, "", "f", 1)
+	graphs, of := graphParser(t)
+	of.MaxLength = 1 << 20
+	const n = 20000
+	digits := strings.TrimSuffix(strings.Repeat("1,", n), ",")
+	for _, c := range []struct {
+		parser *Parser
+		line   string
+	}{
+		{words, `{"text":"` + strings.Repeat("1 ", n) + `"}`},
+		{words, `{"\u0074ext":"` + strings.Repeat("1 ", n) + `"}`},
+		{words, `{"tokens":[` + digits + `]}`},
+		{graphs, `{"features":[` + strings.Repeat("[1,2],", n) + `[1,2]],"edges":[` + strings.Repeat("[0,1,1,0.5],", n) + `[1,0,1,1]]}`},
+	} {
+		name := fmt.Sprintf("%.20s…", c.line)
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		r := c.parser.Parse([]byte(c.line), 1, nil)
+		runtime.ReadMemStats(&after)
+		if r.Failure != nil {
+			t.Errorf("%s: %+v", name, r.Failure)
+		}
+		counted := c.parser.MemoryOfLine([]byte(c.line))
+		if taken := int64(after.TotalAlloc - before.TotalAlloc); taken > counted+4*int64(len(c.line)) {
+			t.Errorf("%s: %d bytes are allocated, %d counted for a line of %d", name, taken, counted, len(c.line))
+		}
+		if kept := r.Bytes(); kept > counted {
+			t.Errorf("%s: %d bytes are kept, %d counted", name, kept, counted)
+		}
+	}
+}
