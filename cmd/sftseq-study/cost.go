@@ -35,7 +35,7 @@ const costSequences = 2
 // or a maximum with its add being two.
 type costPart struct {
 	name       string
-	operations func(n, k, d, h float64) float64 // of n tokens, k of them sampled, d channels and h heads
+	operations func(n, k, d, h float64) float64 // multiply-adds for n tokens, k sampled tokens, d channels and h heads
 	counted    bool                             // whether the paper prints the same formula's numbers
 	// printed has the paper's numbers that no formula explains, in 10⁹, by the fraction of the
 	// tokens that is sampled, for 1,024 tokens of 256 channels.
@@ -46,8 +46,8 @@ type costPart struct {
 // costParts has the order of the paper's table, followed by the parts that it omits. The
 // paper's numbers fit two sequences, 16 heads and a relation of two numbers a pair. The
 // score and the weighted sum, 4nkd each, are not in its table. The remainder is R_mul,
-// R_add, ReLU and its sum for a pair of query and key in each head. Sampling is the scores
-// of the sampler and the mixtures of two tokens, without the search for the largest scores.
+// R_add, ReLU and its sum for a pair of query and key in each head. Sampling counts the sampler's
+// scores and the mixtures of token pairs, but not the search for the largest scores.
 var costParts = []costPart{
 	{name: "sampling", operations: func(n, k, d, _ float64) float64 { return costSequences * (2*n*d + 3*k*d) },
 		printed: map[float64]float64{1: 0.0037, 0.5: 0.0037, 0.25: 0.0037, 0.125: 0.0037, 0.0625: 0.0037}, seconds: func(p *bench.LayerParts) float64 { return p.Sampling }},

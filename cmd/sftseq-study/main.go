@@ -21,7 +21,7 @@ type study struct {
 	name    string
 	summary string // for the list of studies
 	help    string
-	columns []string // of the table
+	columns []string // headings of the table
 	// prepare defines the flags of the study and returns its measurement.
 	prepare func(f *flags) measurement
 }

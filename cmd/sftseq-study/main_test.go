@@ -109,7 +109,7 @@ func configOf(t *testing.T, dir, run string) *sft.Config {
 }
 
 // TestConvergence: three models are trained. A complete run is not trained again, and a run
-// of other settings is refused.
+// with different settings is refused.
 func TestConvergence(t *testing.T) {
 	dir, short := t.TempDir(), []string{"--data", smallShapes(t), "--steps", "3", "--device", "cpu"}
 	table, points := measured[curvePoint](t, dir, "convergence", short...)
@@ -180,7 +180,7 @@ func TestModels(t *testing.T) {
 			best = v
 		}
 	}
-	trained := "16" // of clouds as short as these
+	trained := "16" // sampled tokens: the clouds are short
 	_, times := measured[inferencePoint](t, t.TempDir(), "inference", append(read, "--k", "2,"+trained, "--reps", "1")...)
 	if len(times) != 2 || times[0].K != 2 || times[0].Seconds <= 0 || times[1].Rows != 12 || times[1].Accuracy != *best.Accuracy ||
 		math.Abs(times[1].Loss-best.Loss) > 1e-7 || math.Abs(times[0].Loss-best.Loss) < 1e-6 {

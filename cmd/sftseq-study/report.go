@@ -26,13 +26,13 @@ const pointsName = "points.jsonl"
 // report collects the results of a study.
 type report struct {
 	study   *study
-	command string // that repeats it
+	command string // repeats the study
 	dir     string
-	log     io.Writer // for progress
+	log     io.Writer // progress output
 
-	rows   [][]string // of the table
+	rows   [][]string // rows of the table
 	points []any      // lines of points.jsonl
-	title  string     // of the picture
+	title  string     // title of the picture
 	charts []chart.Chart
 	notes  []string // below the table
 }
