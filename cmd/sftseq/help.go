@@ -61,10 +61,10 @@ func helpAllFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "help-all", Usage: "show help with the advanced flags", DisableDefaultText: true}
 }
 
-// helping returns an action that prints the whole help where --help-all asks for it.
+// helping returns an action that prints the whole help if --help-all is given to the command or before it.
 func helping(action cli.ActionFunc) cli.ActionFunc {
 	return func(c *cli.Context) error {
-		if !c.Bool("help-all") {
+		if !slices.ContainsFunc(c.Lineage(), func(above *cli.Context) bool { return above.Bool("help-all") }) {
 			return action(c)
 		}
 		if c.Command.HelpName == c.App.Name {

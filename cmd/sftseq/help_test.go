@@ -128,3 +128,25 @@ func TestFlagsOfTasks(t *testing.T) {
 	refuse(t, exitError, `unknown flag "point-rotation": listops has no --point-rotation, which is for `, "",
 		"train", "listops", "--config", config, "--out", filepath.Join(t.TempDir(), "run"))
 }
+
+// TestHelpAllBeforeCommands: --help-all prints the help of the command wherever it stands, and runs nothing.
+func TestHelpAllBeforeCommands(t *testing.T) {
+	out := filepath.Join(t.TempDir(), "run")
+	want := succeed(t, "", "train", "listops", "--help-all")
+	for _, args := range [][]string{
+		{"--help-all", "train", "listops", "--out", out}, {"train", "--help-all", "listops", "--out", out}, {"train", "listops", "--help-all", "--out", out},
+	} {
+		if got := succeed(t, "", args...); got != want {
+			t.Errorf("%q: %s", args, got)
+		}
+	}
+	noFile(t, out)
+}
+
+// TestHintsOfTopLevelFlags: the hint for an unknown flag names sibling tasks, but not other top-level commands.
+func TestHintsOfTopLevelFlags(t *testing.T) {
+	_, _, errs := program(nil, "train", "--epochs", "3")
+	if strings.Contains(errs, "pretrain") || !strings.Contains(errs, "-epochs") {
+		t.Errorf("%s", errs)
+	}
+}

@@ -61,11 +61,11 @@ func suggestFlag(c *cli.Context, err error) string {
 	return ""
 }
 
-// siblingsWith lists the commands beside that of a context, such as other tasks of train, that define a flag;
-// "" where none does.
+// siblingsWith lists the sibling commands of a subcommand, such as other tasks of train, that define a flag. It
+// returns "" if none does, and for the top-level commands, which have different purposes.
 func siblingsWith(c *cli.Context, flag string) string {
 	lineage := c.Lineage()
-	if len(lineage) < 2 || lineage[1].Command == nil {
+	if len(lineage) < 2 || lineage[1].Command == nil || lineage[1].Command.HelpName == c.App.Name {
 		return ""
 	}
 	var names []string
