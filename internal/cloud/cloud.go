@@ -21,11 +21,13 @@ type Shape struct {
 	Normals []Vec    // of each point; nil if there are none
 	Parts   []int    // the number of each point's part; nil if they are not read
 	Faces   [][3]int // of a surface, corners by index; nil of points alone
+
+	ignored string // columns that seemed to be normals and are not, such as colours; "" if there are none
 }
 
 // formats are the readers by the ending of a name.
 var formats = map[string]func(text []byte) (*Shape, error){
-	".xyz": readXYZ, ".txt": readXYZ, ".pts": readXYZ, ".off": readOFF, ".obj": readOBJ, ".ply": readPLY,
+	".xyz": readXYZ, ".txt": readXYZ, ".pts": readPTS, ".off": readOFF, ".obj": readOBJ, ".ply": readPLY,
 }
 
 // partFormats are the readers of files whose points have parts.
@@ -72,7 +74,7 @@ func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*S
 	if err != nil {
 		return nil, err
 	}
-	s, err := parse(text.Bytes())
+	s, err := parse(bytes.TrimPrefix(text.Bytes(), []byte("\ufeff"))) // the byte-order mark
 	if err == nil {
 		err = s.check()
 	}

@@ -60,6 +60,15 @@ func TestRead(t *testing.T) {
 		{"c.ply", binaryPLY(binary.BigEndian, "binary_big_endian"), triangle},
 		{"d.ply", "ply\nformat ascii 1.0\n" + plyPoints + "0 0 1 0 0 1\n1 2 3 1 0 0\n", pair},
 		{"a.xyz", "0 0 1 0 0 1\n1 2 3 1 0 0\n", pair},
+		{"c.off", "# c\nOFF # cube\n# more\n\n3 1 0 # counts\n0 0 0 # one\n1 0 0\n0 2 3\n3 0 1 2# face\n", triangle},
+		{"d.off", "\ufeffCOFF\n3 1 0\n0 0 0 255 0 0 255\n1 0 0 255 0 0 255\n0 2 3 1 0 0 255\n3 0 1 2\n", triangle},
+		{"e.off", "STNOFF 3 1 0\n0 0 0 0 0 1 0 0\n1 0 0 0 0 1 0 0\n0 2 3 0 0 1 0 0\n3 0 1 2\n", triangle},
+		{"b.obj", "# a \\\nv 0 0 0 # first\nv 1 \\\n 0 \\\r\n0\nusemtl a,b c;d\nv 0 2 3\nf 1 2 \\ # more\n3\n", triangle},
+		{"e.ply", "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar float texcoord\nproperty list uchar int vertex_indices\nproperty list uchar double weights\nend_header\n0 0 0\n1 0 0\n0 2 3\n6 0.5 0 1e9 .1 0 1 3 0 1 2 1 0.25\n", triangle},
+		{"a.pts", "2\n0 0 1 0 0 1\n1 2 3 1 0 0\n", pair},
+		{"b.pts", "1\n0 0 1 0 0 1\n1\n1 2 3 1 0 0\n", pair},
+		{"c.xyz", "\ufeff0; 0;1;0; 0;1\n1;2;3;1;0;0 # last\n", pair},
+		{"d.xyz", "0, 0, 1, 0, 0, 1\n1 ,2 ,3 ,1 ,0 ,0\n", pair},
 		{"b.TXT", "0,0,1,0,0,1\n\n1,2,3,1,0,0", pair},
 	} {
 		got, err := Read(write(t, filepath.Join(t.TempDir(), c.name), c.text))
@@ -85,6 +94,16 @@ func TestUnreadable(t *testing.T) {
 		{"a.obj", "v 0 0\n", "line 1: 2 numbers, expected 3"},
 		{"a.obj", "g nothing\n", "expected points, found none"},
 		{"a.xyz", "0 0 1\n1 2 3 1 0 0\n", "line 2: 6 numbers, where the lines before"},
+		{"a.xyz", "0,134;0,847;0,764\n", `line 1: "0,134", expected a number with a decimal point, and one kind of separator`},
+		{"a.xyz", "0 0 0\n0,134 0,847 0,764\n", `line 2: "0,134", expected a number with a decimal point`},
+		{"a.txt", "1,5\t2,5\t3\n", `line 1: "1,5", expected a number with a decimal point`},
+		{"a.pts", "3\n0 0 0\n1 1 1\n", "expected 3 points, as the line before them states, found 2"},
+		{"a.pts", "1\n0 0 0\n1 1 1\n1\n0 0 0\n", "line 4: expected 1 points, as the line before them states, found 2"},
+		{"a.pts", "0 0 0\n3\n", "line 2: 1 numbers, expected 3"},
+		{"a.xyz", "3\n0 0 0\n", "line 1: 1 numbers, expected 3"},
+		{"a.obj", "v 0 0 0\nf 1 2 \\\n", `line 2: expected a line behind \, found the end`},
+		{"a.off", "BOFF\n", `"BOFF", expected OFF`},
+		{"a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar float vertex_index\nend_header\n0 0 0\n1 0.5\n", "face 0: 0.5, expected a whole number"},
 		{"a.ply", "plx\n", "line 1: \"plx\", expected ply"},
 		{"a.ply", "ply\nformat ascii 1.0\nelement vertex 999999999\n", "line 3: \"element vertex 999999999\", expected a number of elements that the file has room for"},
 		{"a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n1 ", "expected the properties x, y and z"},
@@ -95,6 +114,30 @@ func TestUnreadable(t *testing.T) {
 		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
 			t.Errorf("%s %.30q: %v, expected %q", c.name, c.text, err, c.want)
 		}
+	}
+}
+
+// TestColours: columns 4 to 6 are normals where their length is 1, but for rounding and for points that
+// have none. Others, such as colours, are ignored and described.
+func TestColours(t *testing.T) {
+	for text, want := range map[string]string{
+		"0 0 0 0.58 0.58 0.58\n1 1 1 0 0 0\n2 2 2 -0.7 0.7 0\n": "",
+		"0 0 0 51 95 151\n":                      "51 95 151 has the length 185.5",
+		"0 0 0 0 0 1\n1 1 1 0.2 0.4 0.6\n":       "0.2 0.4 0.6 has the length 0.7483",
+		"0 0 0 -1500 10 20 30\n":                 "-1500 10 20 has the length 1500",
+		"0 0 0 0 0 0\n1 1 1 0 0 0\n":             "0 0 0 in every line",
+		"0,134,0,847,0,764\n0,255,0,495,0,449\n": "847 0 764 has the length 1141",
+	} {
+		for _, ending := range []string{".xyz", ".txt", ".pts"} {
+			s, err := Read(write(t, filepath.Join(t.TempDir(), "a"+ending), text))
+			if err != nil || s.ignored != want || (s.Normals == nil) != (want != "") {
+				t.Errorf("%s %q: %+v, %v, want %q", ending, text, s, err, want)
+			}
+		}
+	}
+	path := write(t, filepath.Join(t.TempDir(), "a.xyz"), "0 0 0 255 0 9 1\n")
+	if _, err := read(path, partFormats); err == nil || !strings.Contains(err.Error(), "columns 4 to 6, expected normals of length 1: 255 0 9 has the length") {
+		t.Errorf("parts: %v", err)
 	}
 }
 

@@ -64,6 +64,7 @@ type row struct {
 	example seq.Example
 	normals bool               // its points have them
 	parts   []int              // of its points, with Options.Parts
+	ignored string             // of its columns, see Shape
 	why     *source.SkipReason // it cannot be used; nil otherwise
 }
 
@@ -80,6 +81,7 @@ type converter struct {
 	used     map[string]bool
 	ids      map[string]bool
 	tags     tags
+	ignored  source.SkippedKind  // files with columns that were ignored
 	training bool                // files of folders for training are for validation, too
 	reading  *semaphore.Weighted // the bytes of files that may be read at a time
 }
@@ -108,6 +110,9 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 			o.Begin(int64(files.Len()))
 		}
 		err = c.convertAll(ctx)
+	}
+	if n := c.ignored.Rows; n > 0 {
+		c.left.Note(fmt.Sprintf("%d files: columns 4 to 6 are ignored: expected normals, whose length is 1, found others, such as colours, first in %s", n, c.ignored.Places[0]))
 	}
 	if err != nil {
 		return nil, c.left, err
@@ -155,6 +160,9 @@ func (c *converter) convertAll(ctx context.Context) error {
 // take writes a row, or counts it as one that cannot be used.
 func (c *converter) take(r *row) error {
 	c.left.Read++
+	if r.ignored != "" {
+		c.ignored.Add(func() string { return r.file.path + ": " + r.ignored })
+	}
 	if r.why == nil && c.builder == nil {
 		if err := c.begin(r.normals); err != nil {
 			return err
@@ -283,6 +291,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		out.why = source.Skip("the file cannot be read", err)
 		return out
 	}
+	out.ignored = s.ignored
 	sample := s.Sample
 	switch {
 	case c.Drawn:

@@ -208,10 +208,28 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestNormals: normals of any length become normals of length 1.
+// TestIgnoredColours: files whose columns 4 to 6 are no normals become clouds without any, with one
+// note for all of them.
+func TestIgnoredColours(t *testing.T) {
+	from := t.TempDir()
+	for i := range 3 {
+		write(t, filepath.Join(from, fmt.Sprintf("a/%d.xyz", i)), fmt.Sprintf("0 0 0 51 95 %d\n1 1 2 12 10 1\n", 151+i))
+	}
+	d, left, err := convert(t, from, Options{Points: 2})
+	if err != nil || left.Left() != 0 {
+		t.Fatal(err, left)
+	}
+	want := "3 files: columns 4 to 6 are ignored: expected normals, whose length is 1, found others, such as colours, first in " + filepath.Join(from, "a/0.xyz") + ": 51 95 151 has the length 185.5\n"
+	if got := left.String(); got != want || !slices.Equal(d.Manifest.FeatureNames, seq.PositionNames) {
+		t.Errorf("%q, want %q; features %q", got, want, d.Manifest.FeatureNames)
+	}
+}
+
+// TestNormals: normals of any length become normals of length 1, where the file names them.
 func TestNormals(t *testing.T) {
 	from := t.TempDir()
-	write(t, filepath.Join(from, "a/train/points.xyz"), "0 0 0 0 0 -2\n1 0 0 0 -1 0\n2 0 0 -10 0 1.42\n5 0 0 0 0 3e-162\n6 0 0 -1e153 0 0\n")
+	write(t, filepath.Join(from, "a/train/points.ply"), "ply\nformat ascii 1.0\nelement vertex 5\nproperty float x\nproperty float y\nproperty float z\n"+
+		"property double nx\nproperty double ny\nproperty double nz\nend_header\n0 0 0 0 0 -2\n1 0 0 0 -1 0\n2 0 0 -10 0 1.42\n5 0 0 0 0 3e-162\n6 0 0 -1e153 0 0\n")
 	d, left, err := convert(t, from, Options{Points: 5})
 	if err != nil || left.Left() != 0 {
 		t.Fatal(err, left)

@@ -127,19 +127,21 @@ func (s *Shape) plyElement(e plyElement, body *plyBody) error {
 			return fmt.Errorf("a list of %v numbers, with %d bytes left", length, len(body.rest))
 		}
 		var corners []int
+		faces := e.name == "face" && strings.HasPrefix(p.name, "vertex_ind")
 		for range int(length) {
 			v, err := body.next(p.kind)
 			if err != nil {
 				return err
+			}
+			if !faces { // such as coordinates of a texture
+				continue
 			}
 			if v != math.Trunc(v) || math.Abs(v) > math.MaxInt32 {
 				return fmt.Errorf("%v, expected a whole number", v)
 			}
 			corners = append(corners, int(v))
 		}
-		if e.name == "face" && strings.HasPrefix(p.name, "vertex_ind") {
-			s.fan(corners)
-		}
+		s.fan(corners)
 	}
 	if e.name == "vertex" {
 		s.Points, s.Normals = append(s.Points, point), append(s.Normals, normal)

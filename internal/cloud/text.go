@@ -5,24 +5,59 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 )
 
-// lines calls f with the words of each line, and its number, but for comments and empty ones.
+// lines calls f with the words of each line, and its number, but for comments, which # begins, and
+// empty lines. A line that ends in \ goes on in the next one, as in OBJ.
 func lines(text []byte, f func(words []string) error) error {
-	n := 0
+	var begun []byte // of a line that goes on
+	n, first := 0, 0
 	for line := range bytes.Lines(text) {
 		n++
-		words := strings.FieldsFunc(string(line), func(r rune) bool { return strings.ContainsRune(" \t\r\n,;", r) })
-		if len(words) == 0 || strings.HasPrefix(words[0], "#") {
+		plain, _, _ := strings.Cut(string(line), "#")
+		if len(begun) == 0 {
+			first = n
+		}
+		if more, ok := strings.CutSuffix(strings.TrimSpace(plain), "\\"); ok {
+			begun = append(append(begun, more...), ' ')
+			continue
+		}
+		words := wordsOf(string(begun) + plain)
+		if begun = begun[:0]; len(words) == 0 {
 			continue
 		}
 		if err := f(words); err != nil {
-			return fmt.Errorf("line %d: %w", n, err)
+			return fmt.Errorf("line %d: %w", first, err)
 		}
 	}
+	if len(wordsOf(string(begun))) > 0 {
+		return fmt.Errorf("line %d: expected a line behind \\, found the end", first)
+	}
 	return nil
+}
+
+// wordsOf are the words of a line between white space, commas or semicolons. Where a line has two
+// kinds of these, the commas stay in the words: 0,5;1,5 and "0,5 1,5" have decimal commas.
+func wordsOf(line string) []string {
+	between := " \t\r\n,;"
+	if strings.Contains(line, ";") || strings.Contains(line, ",") && spaced(line) {
+		between = " \t\r\n;"
+	}
+	return strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(between, r) })
+}
+
+// spaced reports whether white space without a comma beside it is between words.
+func spaced(line string) bool {
+	fields := strings.Fields(line)
+	for i := 1; i < len(fields); i++ {
+		if !strings.HasSuffix(fields[i-1], ",") && !strings.HasPrefix(fields[i], ",") {
+			return true
+		}
+	}
+	return false
 }
 
 // vecOf are three numbers.
@@ -31,35 +66,96 @@ func vecOf(words []string) (v Vec, err error) {
 		return v, fmt.Errorf("%d numbers, expected 3", len(words))
 	}
 	for c := range v {
-		if v[c], err = strconv.ParseFloat(words[c], 64); err != nil {
+		if v[c], err = strconv.ParseFloat(words[c], 64); err != nil && strings.Contains(words[c], ",") {
+			return v, fmt.Errorf("%.40q, expected a number with a decimal point, and one kind of separator between numbers", words[c])
+		}
+		if err != nil {
 			return v, fmt.Errorf("%.40q, expected a number", words[c])
 		}
 	}
 	return v, nil
 }
 
-// readXYZ reads lines of x y z, or x y z nx ny nz; what follows is passed over.
+// readXYZ reads lines of x y z, or x y z nx ny nz; what follows is passed over. Columns 4 to 6 are
+// normals only where their length is 1: they may be colours, which are ignored with a note.
 func readXYZ(text []byte) (*Shape, error) {
 	s := &Shape{}
-	return s, lines(text, func(words []string) error {
+	return s, s.readXYZ(text, false)
+}
+
+// readPTS reads lines as readXYZ does, behind the number of points, which some files begin with.
+func readPTS(text []byte) (*Shape, error) {
+	s := &Shape{}
+	return s, s.readXYZ(text, true)
+}
+
+func (s *Shape) readXYZ(text []byte, counted bool) error {
+	var normals normals
+	count, last := -1, 0 // stated, and of points where it was
+	check := func() error {
+		if found := len(s.Points) - last; count >= 0 && found != count {
+			return fmt.Errorf("expected %d points, as the line before them states, found %d", count, found)
+		}
+		return nil
+	}
+	err := lines(text, func(words []string) error {
+		if n, err := strconv.Atoi(words[0]); counted && len(words) == 1 && err == nil && n >= 0 && (count >= 0 || len(s.Points) == 0) {
+			err := check() // of the scan before
+			count, last = n, len(s.Points)
+			return err
+		}
 		p, err := vecOf(words)
 		if err != nil {
 			return err
 		}
-		normal := len(words) >= 6
-		if len(s.Points) > 0 && normal != (s.Normals != nil) {
+		has := len(words) >= 6
+		if len(s.Points) > 0 && has != (s.Normals != nil) {
 			return fmt.Errorf("%d numbers, where the lines before have a normal or not", len(words))
 		}
 		s.Points = append(s.Points, p)
-		if normal {
+		if has {
 			n, err := vecOf(words[3:])
 			if err != nil {
 				return err
 			}
 			s.Normals = append(s.Normals, n)
+			normals.see(n)
 		}
 		return nil
 	})
+	if err == nil {
+		err = check()
+	}
+	if s.Normals != nil && !normals.areUnit() {
+		s.Normals, s.ignored = nil, normals.other()
+	}
+	return err
+}
+
+// normals checks that vectors which may be normals are some.
+type normals struct {
+	unit int // of length 1, but for rounding
+	off  Vec // the first one of another length than 1 or 0
+}
+
+func (n *normals) see(v Vec) {
+	switch length := v.Norm(); {
+	case length > 0.9 && length < 1.1:
+		n.unit++
+	case length != 0 && n.off == Vec{}:
+		n.off = v
+	}
+}
+
+// areUnit reports whether they are normals: of length 1, but for points that have none.
+func (n *normals) areUnit() bool { return n.unit > 0 && n.off == Vec{} }
+
+// other describes vectors that are not normals.
+func (n *normals) other() string {
+	if n.off == (Vec{}) {
+		return "0 0 0 in every line"
+	}
+	return fmt.Sprintf("%g %g %g has the length %.4g", n.off[0], n.off[1], n.off[2], n.off.Norm())
 }
 
 // mostParts bounds the number of a part.
@@ -68,6 +164,9 @@ const mostParts = 1 << 16
 // readParts reads lines of x y z part, or x y z nx ny nz part, where the part is a whole number.
 func readParts(text []byte) (*Shape, error) {
 	s, err := readXYZ(text)
+	if err == nil && s.ignored != "" {
+		err = fmt.Errorf("columns 4 to 6, expected normals of length 1: %s", s.ignored)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -88,17 +187,19 @@ func readParts(text []byte) (*Shape, error) {
 	})
 }
 
-// readOFF reads the Object File Format: OFF, the numbers of points, faces and edges, then these.
+// readOFF reads the Object File Format: OFF, the numbers of points, faces and edges, then these. What
+// letters before OFF announce behind a point (ST, C, N: texture, colour, normal) is passed over.
 func readOFF(text []byte) (*Shape, error) {
 	s := &Shape{Faces: [][3]int{}}
 	points, faces, header := -1, 0, false
 	err := lines(text, func(words []string) error {
 		if !header {
-			if !strings.HasPrefix(words[0], "OFF") {
+			before, behind, ok := strings.Cut(words[0], "OFF")
+			if !ok || !slices.Contains([]string{"", "C", "N", "CN", "ST", "STC", "STN", "STCN"}, before) {
 				return fmt.Errorf("%.40q, expected OFF", words[0])
 			}
 			header = true
-			if words[0] = strings.TrimPrefix(words[0], "OFF"); words[0] == "" { // some files have the numbers behind it
+			if words[0] = behind; behind == "" { // some files have the numbers behind it
 				words = words[1:]
 			}
 			if len(words) == 0 {
