@@ -64,8 +64,8 @@ func (t *AudioVQ) Encode(text string) ([]int32, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.rate != t.rate {
-		return nil, fmt.Errorf("expected %d samples a second, found %d", t.rate, s.rate)
+	if err := s.checkRate(t.rate); err != nil {
+		return nil, err
 	}
 	return t.book.Names(spectra.Of(s.samples, s.rate, t.book.Bands)), nil
 }

@@ -20,6 +20,7 @@ type Learner interface {
 // that says how.
 var learners = map[string]func(spec json.RawMessage) (Learner, error){
 	"audio-vq": newAudioLearner,
+	"mulaw":    newMuLawLearner,
 	"words":    newWordsLearner,
 }
 
@@ -30,12 +31,13 @@ func NewLearner(spec json.RawMessage) (Learner, error) {
 		Type     string          `json:"type"`
 		Words    json.RawMessage `json:"words"`
 		Codebook json.RawMessage `json:"codebook"`
+		Rate     json.RawMessage `json:"rate"`
 	}
 	if err := json.Unmarshal(spec, &config); err != nil {
 		return nil, err
 	}
 	learner, ok := learners[config.Type]
-	if !ok || config.Words != nil || config.Codebook != nil {
+	if !ok || config.Words != nil || config.Codebook != nil || config.Rate != nil {
 		return nil, nil
 	}
 	return learner(spec)

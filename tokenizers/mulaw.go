@@ -1,6 +1,15 @@
 package tokenizers
 
-import "github.com/sftseq/sftseq/internal/spectra"
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/spectra"
+)
 
 // MuLaw reads sound, a token a sample: the 8 bits of the µ-law, whose steps are the
 // finer the softer the sound. Of several channels it takes the mean. A sample x from −1
@@ -8,8 +17,56 @@ import "github.com/sftseq/sftseq/internal/spectra"
 //
 //	round(127.5 (1 + sgn(x) ln(1 + 255|x|) / ln 256))
 //
-// Every id is a token, so there is no pad id.
-type MuLaw struct{}
+// Every id is a token, so there is no pad id. Where Rate is not 0, a sound of another rate is an
+// error: its samples are of other lengths of time.
+type MuLaw struct {
+	Rate int // samples a second
+}
+
+// mulawSpec is the tokenizer's JSON. Data of before a rate was stored have none.
+type mulawSpec struct {
+	Type string `json:"type"`
+	Rate *int   `json:"rate,omitempty"`
+}
+
+// newMuLaw reads {"type": "mulaw", "rate": 8000}.
+func newMuLaw(spec json.RawMessage) (Tokenizer, error) {
+	var config mulawSpec
+	if err := decode(spec, &config); err != nil {
+		return nil, err
+	}
+	if config.Rate == nil {
+		return MuLaw{}, nil
+	}
+	if *config.Rate < 1 {
+		return nil, fmt.Errorf("tokenizer mulaw: rate: expected 1 or more samples a second, found %d", *config.Rate)
+	}
+	return MuLaw{*config.Rate}, nil
+}
+
+// mulawLearner counts the sounds of each rate.
+type mulawLearner map[int]int
+
+func newMuLawLearner(spec json.RawMessage) (Learner, error) {
+	_, err := newMuLaw(spec)
+	return mulawLearner{}, err
+}
+
+// Add counts a WAV file.
+func (l mulawLearner) Add(text string) {
+	if rate := rateOfWAV(text); rate > 0 {
+		l[rate]++
+	}
+}
+
+// Learn returns the tokenizer of the rate that most sounds have, of several the lowest.
+func (l mulawLearner) Learn(context.Context, func(done, all int)) (json.RawMessage, error) {
+	spec := mulawSpec{Type: MuLaw{}.Type()}
+	if rates := slices.SortedFunc(maps.Keys(l), func(a, b int) int { return cmp.Or(l[b]-l[a], a-b) }); len(rates) > 0 {
+		spec.Rate = &rates[0]
+	}
+	return json.Marshal(spec)
+}
 
 // Type returns "mulaw".
 func (MuLaw) Type() string { return "mulaw" }
@@ -21,9 +78,12 @@ func (MuLaw) VocabSize() int { return spectra.Levels }
 func (MuLaw) PadID() *int32 { return nil }
 
 // Encode returns an id for each sample of text, which is a WAV file.
-func (MuLaw) Encode(text string) ([]int32, error) {
+func (t MuLaw) Encode(text string) ([]int32, error) {
 	sound, err := readWAV(text)
 	if err != nil {
+		return nil, err
+	}
+	if err := sound.checkRate(t.Rate); err != nil {
 		return nil, err
 	}
 	tokens := make([]int32, len(sound.samples))

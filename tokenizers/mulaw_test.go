@@ -65,6 +65,50 @@ func TestMuLaw(t *testing.T) {
 	}
 }
 
+// TestStreams: samples whose length was unknown to the header go to the end of the file. A part of
+// length 0 before other parts has no samples.
+func TestStreams(t *testing.T) {
+	whole := wav(1, 1, 16, int16(0), int16(math.MinInt16), int16(math.MaxInt16))
+	at := len(whole) - 6 - 4
+	for _, c := range []struct {
+		length uint32
+		behind string
+		want   int
+	}{
+		{6, "", 3}, {4, "", 2}, {0, "", 3}, {0x7FFFF000, "", 3}, {0x7FFFFFFF, "", 3}, {0x80000000, "", 3}, {0xFFFFFFD3, "", 3}, {0xFFFFFFFF, "", 3},
+		{6, "LIST\x02\x00\x00\x00ab", 3}, {0, "LIST\x01\x00\x00\x00a\x00", 0}, {0, "LIST\x01\x00\x00\x00", 4},
+	} {
+		text := []byte(whole + c.behind)
+		binary.LittleEndian.PutUint32(text[at:], c.length)
+		if c.length == 0 && c.behind != "" {
+			text = append(text[:at+4:at+4], c.behind...)
+		}
+		if got, err := (MuLaw{}).Encode(string(text)); err != nil || len(got) != c.want {
+			t.Errorf("length %#x with %q behind: %v, %v, want %d samples", c.length, c.behind, got, err, c.want)
+		}
+	}
+}
+
+// TestRates: mulaw is learned of the rate that most sounds have, and refuses sounds of others; data of
+// before have no rate and read all.
+func TestRates(t *testing.T) {
+	tok := learned(t, `{"type":"mulaw"}`, tone(44100, 100), tone(8000, 100), "no sound", tone(8000, 200))
+	if _, err := tok.Encode(tone(8000, 100)); err != nil {
+		t.Error(err)
+	}
+	must.Fail(t, "expected 8000 samples a second, found 44100: resample it")(tok.Encode(tone(44100, 100)))
+	for _, rate := range []int{8000, 44100} {
+		if _, err := must.Get(New([]byte(`{"type":"mulaw"}`)))(t).Encode(tone(rate, 100)); err != nil {
+			t.Errorf("without a rate: %v", err)
+		}
+	}
+	l := must.Get(NewLearner([]byte(`{"type":"mulaw"}`)))(t)
+	if got := must.Get(l.Learn(t.Context(), nil))(t); string(got) != `{"type":"mulaw"}` {
+		t.Errorf("of no sound: %s", got)
+	}
+	must.Fail(t, "rate: expected 1 or more samples a second, found 0")(New([]byte(`{"type":"mulaw","rate":0}`)))
+}
+
 // FuzzWAV: whatever a file holds, there is an error or ids of the vocabulary.
 func FuzzWAV(f *testing.F) {
 	f.Add(wav(1, 1, 16, int16(1)))

@@ -62,7 +62,7 @@ var known = map[string]func(spec json.RawMessage) (Tokenizer, error){
 	"hf":       newHF,
 	"ids":      newIDs,
 	"listops":  plain(ListOps{}),
-	"mulaw":    plain(MuLaw{}),
+	"mulaw":    newMuLaw,
 	"pixel":    plain(Pixel{}),
 	"words":    newWords,
 }

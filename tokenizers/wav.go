@@ -13,6 +13,14 @@ type sound struct {
 	samples []float32
 }
 
+// checkRate refuses a sound of another rate than that of a tokenizer; 0 is any.
+func (s *sound) checkRate(want int) error {
+	if want != 0 && s.rate != want {
+		return fmt.Errorf("expected %d samples a second, found %d: resample it, such as with sox IN -r %d OUT", want, s.rate, want)
+	}
+	return nil
+}
+
 // Kinds of samples in a WAV file.
 const (
 	wavInteger    = 1
@@ -20,42 +28,77 @@ const (
 	wavExtensible = 0xFFFE // the kind is further on
 )
 
-// unknownLength is what a program writes that does not know how much will come.
-const unknownLength = math.MaxUint32
+// leastUnknown is the least length of samples that stands for an unknown one: SoX writes 0x7FFFF000
+// to a pipe, others 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. No row has so many bytes.
+const leastUnknown = 0x7FFF0000
 
 // readWAV reads a file of RIFF's kind WAVE, with samples of 8, 16, 24 or 32 bits, or of
 // 32-bit floating point.
 func readWAV(text string) (*sound, error) {
+	format, data, err := partsOfWAV(text)
+	if err != nil {
+		return nil, err
+	}
+	return decodeWAV(format, data)
+}
+
+// partsOfWAV returns the format and the samples of a WAV file. Of a stream, whose length was unknown
+// when its header was written, the samples end with the file.
+func partsOfWAV(text string) (format, data string, err error) {
 	if len(text) < 12 || text[:4] != "RIFF" || text[8:12] != "WAVE" {
-		return nil, fmt.Errorf("expected a WAV file, which begins with RIFF and WAVE, found %.12q", text)
+		return "", "", fmt.Errorf("expected a WAV file, which begins with RIFF and WAVE, found %.12q", text)
 	}
 	rest := text[12:]
-	var format string
 	for len(rest) >= 8 {
-		kind, length := rest[:4], uint64(binary.LittleEndian.Uint32([]byte(rest[4:8])))
+		kind, length := rest[:4], lengthOfPart(rest)
 		rest = rest[8:]
-		if kind == "data" && length == unknownLength {
+		if kind == "data" && (length >= leastUnknown || length == 0 && !areParts(rest)) {
 			length = uint64(len(rest))
 		}
 		if length > uint64(len(rest)) {
-			return nil, fmt.Errorf("WAV: its part %q should have %d bytes, it has %d", kind, length, len(rest))
+			return "", "", fmt.Errorf("WAV: its part %q should have %d bytes, it has %d", kind, length, len(rest))
 		}
-		switch kind {
-		case "fmt ":
+		switch {
+		case kind == "fmt ":
 			format = rest[:length]
-		case "data":
-			return decodeWAV(format, rest[:length])
+		case kind == "data" && len(format) < 16:
+			return "", "", errors.New("WAV: its format is not told before its samples")
+		case kind == "data":
+			return format, rest[:length], nil
 		}
 		rest = rest[min(uint64(len(rest)), length+length%2):]
 	}
-	return nil, errors.New("WAV: there are no samples")
+	return "", "", errors.New("WAV: there are no samples")
+}
+
+// lengthOfPart is the length that the header of a part states.
+func lengthOfPart(part string) uint64 { return uint64(binary.LittleEndian.Uint32([]byte(part[4:8]))) }
+
+// areParts reports whether bytes are whole parts of a WAV file, and no samples.
+func areParts(rest string) bool {
+	for len(rest) >= 8 {
+		length := lengthOfPart(rest)
+		rest = rest[8:]
+		if length += length % 2; length > uint64(len(rest)) {
+			return false
+		}
+		rest = rest[length:]
+	}
+	return rest == ""
+}
+
+// rateOfWAV is the number of samples a second that the header of a WAV file states, 0 if the file
+// is malformed.
+func rateOfWAV(text string) int {
+	format, _, err := partsOfWAV(text)
+	if err != nil {
+		return 0
+	}
+	return int(binary.LittleEndian.Uint32([]byte(format[4:8])))
 }
 
 // decodeWAV turns the bytes of samples into numbers.
 func decodeWAV(format, data string) (*sound, error) {
-	if len(format) < 16 {
-		return nil, errors.New("WAV: its format is not told before its samples")
-	}
 	f := []byte(format)
 	kind, channels := int(binary.LittleEndian.Uint16(f)), int(binary.LittleEndian.Uint16(f[2:]))
 	rate, bits := int(binary.LittleEndian.Uint32(f[4:])), int(binary.LittleEndian.Uint16(f[14:]))
