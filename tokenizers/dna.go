@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 )
 
 // DNA reads a nucleic acid: bases A, C, G and T in either case, U as T, and every other
@@ -74,6 +75,15 @@ var baseValues = func() (v [256]byte) {
 	set(" \t\r\n\v\f-.", noBase)
 	return v
 }()
+
+// Letters returns a sequence without white space. Files of intervals, such as BED and GFF, count
+// its letters alone.
+func Letters(sequence string) string {
+	if strings.IndexFunc(sequence, unicode.IsSpace) < 0 {
+		return sequence
+	}
+	return strings.Join(strings.Fields(sequence), "")
+}
 
 // Encode returns an id for each base from the K-th on. A byte that stands for no base is
 // an error.

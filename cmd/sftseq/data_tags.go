@@ -17,7 +17,7 @@ func tagFlags() []cli.Flag {
 	return append(group(labelGroup,
 		&cli.StringFlag{Name: "tags", Usage: "predict tags of tokens or words: lists in `COLUMN`", DefaultText: "tag, of CoNLL"},
 		&cli.StringFlag{Name: "spans", Usage: "predict spans: lists of {start, end, label} in `COLUMN`"},
-		&cli.StringFlag{Name: "intervals", Usage: "predict the intervals of FASTA records in `FILE`: .bed, .gff or .gff3", TakesFile: true}),
+		&cli.StringFlag{Name: "intervals", Usage: "predict the intervals of FASTA records in `FILE`: .bed, .gff or .gtf", TakesFile: true}),
 		advanced(labelGroup,
 			&cli.StringFlag{Name: "types", Usage: "take intervals called `NAME,…`", DefaultText: "all"})...)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // bedWriter writes spans as lines of BED: the name of the record, the first place, counted from 0,
@@ -29,6 +30,7 @@ func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	case len(t.Keep) > 0:
 		return nil, fmt.Errorf("BED has no place for the columns %q of --keep", t.Keep)
 	}
+	t.letters = tokenizers.TypeOf(m.config.Tokenizer) == tokenizers.DNA{}.Type()
 	return &bedWriter{bufio.NewWriterSize(to, 1<<16)}, nil
 }
 

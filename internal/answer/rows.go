@@ -11,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // Table is a table that is answered, and its columns.
@@ -23,6 +24,8 @@ type Table struct {
 	Points  bool          // they are lists of features
 	ID      string        // column, or ""
 	Keep    []string
+
+	letters bool // white space is left out of texts: BED counts bases
 }
 
 // tableRow is a row on its way through the model.
@@ -155,6 +158,9 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	case !r.Tokens && tokens != nil:
 		return fmt.Errorf("column %s: expected text, found a list", name)
 	case !r.Tokens:
+		if r.letters {
+			v.Text = tokenizers.Letters(v.Text)
+		}
 		tokens, err = r.parser.Encode(v.Text)
 	}
 	n := len(tokens)

@@ -41,7 +41,7 @@ type Options struct {
 	Numbers       []string // columns of a regression, in place of Label
 	Tags          string   // column with a tag for each token or word, in place of Label, or
 	Spans         string   // column with spans of the text and their labels, or
-	Intervals     string   // file with those of sequences (BED, GFF)
+	Intervals     string   // file with those of sequences (BED, GFF, GTF)
 	IntervalTypes []string // of these; nil for all
 	FeatureNames  []string // of each of these numbers
 	Labels        []string // names of the labels, in their order; nil for what there is, sorted

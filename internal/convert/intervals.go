@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -37,7 +38,7 @@ type intervals struct {
 // mostLine is what a line of intervals has at most.
 const mostLine = 1 << 20
 
-// readIntervals reads BED (chrom, start, end, name: from 0, end not included) or GFF (seqid,
+// readIntervals reads BED (chrom, start, end, name: from 0, end not included), or GFF or GTF (seqid,
 // source, type, start, end: from 1, end included), as the file's name says. If types are given,
 // others are left out, as are those of BED without a base. Two that overlap are an error: a base
 // has one tag.
@@ -50,8 +51,8 @@ func readIntervals(path string, types []string) (*intervals, error) {
 		name = strings.TrimSuffix(name, packed)
 	}
 	bed := strings.HasSuffix(name, ".bed")
-	if !bed && !strings.HasSuffix(name, ".gff") && !strings.HasSuffix(name, ".gff3") {
-		return nil, fmt.Errorf("%s: its name does not say what it is: expected an ending .bed, .gff or .gff3", path)
+	if !bed && !slices.Contains([]string{".gff", ".gff2", ".gff3", ".gtf"}, filepath.Ext(name)) {
+		return nil, fmt.Errorf("%s: its name does not say what it is: expected an ending .bed, .gff, .gff2, .gff3 or .gtf", path)
 	}
 	in, err := source.Open(context.Background(), path, nil)
 	if err != nil {
@@ -73,10 +74,13 @@ func readIntervals(path string, types []string) (*intervals, error) {
 	for lines.Scan() {
 		line++
 		text := strings.TrimRight(lines.Text(), "\r")
+		if line == 1 {
+			text = strings.TrimPrefix(text, "\ufeff") // the byte-order mark
+		}
 		if text == "##FASTA" { // what follows in a GFF are sequences
 			break
 		}
-		if text == "" || text[0] == '#' {
+		if strings.TrimSpace(text) == "" || text[0] == '#' {
 			continue
 		}
 		sequence, x, err := parseInterval(text, bed)

@@ -75,8 +75,14 @@ func (c *converter) checkTags() error {
 	return err
 }
 
-// words makes of a list of words, as JSON has it, a text: with a space between them.
+// words makes of a list of words, as JSON has it, a text: with a space between them. Of a sequence
+// with intervals, whose places count letters alone, it leaves out the white space.
 func (c *converter) words(row *table.Row) {
+	if c.options.Intervals != "" && len(row.Values) > 0 {
+		v := &row.Values[firstText]
+		v.Text = tokenizers.Letters(v.Text)
+		return
+	}
 	if c.options.Tags == "" || c.options.Tokens != "" || row.Err != nil {
 		return
 	}

@@ -85,6 +85,13 @@ func TestTags(t *testing.T) {
 			"A/O C/B-g G/I-g T/I-g|A/B-g A/O"},
 		{"a.fa", ">s\nACGT\n", intervals("x.bed", "s\t0\t2\tgene\ns\t1\t1\tcut\ns\t4\t4\tcut\n"), "A/B-gene C/I-gene G/O T/O"},
 		{"a.fa", ">s\nACGT\n", intervals("x.gff3", "##gff-version 3\ns\t.\tgene\t1\t2\t.\t+\t.\t.\ns\t.\texon\t3\t3\t.\t+\t.\t.\n"), "A/B-gene C/I-gene G/B-exon T/O"},
+		{"a.fa", ">s1 x\nACG TAC\n>s2\nA\tA A\n", intervals("x.bed", "\ufeffs1\t3\t5\tgene\ns2\t1\t3\trep\n"),
+			"A/O C/O G/O T/B-gene A/I-gene C/O|A/O A/B-rep A/I-rep"},
+		{"a.fa", ">s1\tx\nACG\n", intervals("x.GTF", "\ufeff#!genome\n \ns1\tsrc\tgene\t1\t2\t.\t-\t.\tgene_id \"g1\";\n"), "A/B-gene C/I-gene G/O"},
+		{"a.jsonl", `{"sequence":"AC GT\nA","id":"s"}`, func(o *Options) {
+			intervals("x.gff2", "s\t.\tgene\t3\t5\t.\t+\t.\t.\n")(o)
+			o.ID = "id"
+		}, "A/O C/O G/B-gene T/I-gene A/I-gene"},
 		{"a.fa", ">s\nACGT\n", func(o *Options) {
 			intervals("x.gff", "s\t.\tgene\t1\t4\t.\t+\t.\t.\ns\t.\texon\t3\t3\t.\t+\t.\t.\n")(o)
 			o.IntervalTypes = []string{"exon"}
@@ -144,7 +151,7 @@ func TestTagRefusals(t *testing.T) {
 		{"x.bed", "#\ns\t1\t2\n", "1", "x.bed:2: expected the columns chrom, start, end, name"},
 		{"x.gff3", "s\t.\tgene\t1\t3\t.\ns\t.\texon\t2\t3\t.\n", "1", "x.gff3:2: exon overlaps gene of line 1"},
 		{"x.bed", "# nothing\n", "1", "expected intervals, found none in 1 lines"},
-		{"x.txt", "", "1", "expected an ending .bed, .gff or .gff3"},
+		{"x.txt", "", "1", "expected an ending .bed, .gff, .gff2, .gff3 or .gtf"},
 		{"x.bed", "s\t1\t2\tgene\n", "3", "tokenizer dna:3: each of its tokens is 3 bases, which overlap"},
 	} {
 		o := tagOptions(t, file(t, "a.fa", ">s\nACGT\n"), func(o *Options) {

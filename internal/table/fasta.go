@@ -9,13 +9,14 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// Columns of FASTA and FASTQ: the first word behind > or @, the rest of that line, the
-// letters, and in FASTQ a letter of quality for each.
+// Columns of FASTA and FASTQ: the first word behind > or @, which a space or a tab ends, the rest
+// of that line, the letters without white space, and in FASTQ a letter of quality for each.
 var (
 	fastaColumns = []string{"id", "description", "sequence"}
 	fastqColumns = append(slices.Clone(fastaColumns), "quality")
@@ -42,14 +43,20 @@ func newFASTA(in *source.Source, fastq bool, o Options) (*fastaReader, error) {
 	if r.wanted, err = index(r.Columns(), o.Columns); err != nil {
 		return nil, err
 	}
-	if r.head, err = r.next(r.limit); err == io.EOF {
-		return nil, errors.New("expected records, found an empty file")
+	if mark, _ := r.lines.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
+		r.lines.Discard(len(byteOrderMark)) // which are in the buffer
 	}
-	if err != nil {
-		return nil, err
+	for len(r.head) == 0 {
+		if r.head, err = r.next(r.limit); err == io.EOF {
+			return nil, errors.New("expected records, found an empty file")
+		}
+		if err != nil {
+			return nil, err
+		}
+		r.head = bytes.TrimSpace(r.head)
 	}
-	if len(r.head) == 0 || r.head[0] != r.mark() {
-		return nil, fmt.Errorf("line 1: expected a record that begins with %c, found %.40q", r.mark(), r.head)
+	if r.head[0] != r.mark() {
+		return nil, fmt.Errorf("line %d: expected a record that begins with %c, found %.40q", r.line, r.mark(), r.head)
 	}
 	return r, nil
 }
@@ -94,9 +101,9 @@ func (r *fastaReader) Next(row *Row) error {
 	case row.Err == nil && !(utf8.Valid(sequence) && utf8.Valid(quality)):
 		row.Err = errors.New("its letters are not UTF-8")
 	}
-	id, description, _ := strings.Cut(strings.TrimSpace(head), " ")
+	id, description := cutWord(head)
 	row.Name = id // also of a record whose letters cannot be read
-	all := []string{id, strings.TrimSpace(description), string(sequence), string(quality)}
+	all := []string{id, description, string(sequence), string(quality)}
 	for _, at := range r.wanted {
 		v := Value{Text: all[at]}
 		if at >= fastaLetters && row.Err != nil {
@@ -127,9 +134,27 @@ func (r *fastaReader) fastaRecord() (sequence []byte, bad, err error) {
 			continue // to the next one
 		}
 		if len(line) > 0 && line[0] != ';' { // a comment
-			sequence = append(sequence, bytes.TrimSpace(line)...)
+			sequence = appendLetters(sequence, line)
 		}
 	}
+}
+
+// appendLetters appends a line without its white space, which stands for no letter: places in a
+// sequence do not count it (as in samtools and Biopython).
+func appendLetters(to, line []byte) []byte {
+	for letters := range bytes.FieldsSeq(line) {
+		to = append(to, letters...)
+	}
+	return to
+}
+
+// cutWord cuts a header at its first space or tab: the first word and the rest.
+func cutWord(head string) (word, rest string) {
+	head = strings.TrimSpace(head)
+	if end := strings.IndexFunc(head, unicode.IsSpace); end >= 0 {
+		return head[:end], strings.TrimSpace(head[end:])
+	}
+	return head, ""
 }
 
 // fastqRecord reads the other three lines of a record, and the first of the next one.
@@ -144,7 +169,7 @@ func (r *fastaReader) fastqRecord() (sequence, quality []byte, bad, err error) {
 		if err != nil {
 			return nil, nil, nil, err
 		}
-		lines[i] = bytes.Clone(line)
+		lines[i] = appendLetters(nil, line)
 	}
 	if len(lines[1]) == 0 || lines[1][0] != '+' {
 		return nil, nil, nil, fmt.Errorf("expected a line that begins with +, found %.40q", lines[1])
@@ -160,7 +185,7 @@ func (r *fastaReader) fastqRecord() (sequence, quality []byte, bad, err error) {
 			return lines[0], lines[2], bad, nil
 		case err != nil:
 			return nil, nil, nil, err
-		case len(head) == 0: // an empty line between records
+		case len(bytes.TrimSpace(head)) == 0: // an empty line between records
 			continue
 		case head[0] != '@':
 			return nil, nil, nil, fmt.Errorf("expected a record that begins with @, found %.40q", head)

@@ -100,6 +100,10 @@ func TestFASTA(t *testing.T) {
 			[]string{"1: r1|ACGT|!!!!", "6: r2|AC|@@", "10! 3 letters have 2 of quality"}},
 		{"x.fasta", ">long\n" + strings.Repeat("ACGTACGTAC\n", 30) + ">short\nAC\n", []string{"id", "sequence"},
 			[]string{"1! the record has more than 200 bytes", "32: short|AC"}},
+		{"x.fa", "\ufeff\n \t\n>s1\tfirst desc\nACGT AC\tGT\vA\n>s2 \tsecond\nAAAAAAAAAA CCCCCCCCCC\n", []string{"id", "description", "sequence"},
+			[]string{"3: s1|first desc|ACGTACGTA", "5: s2|second|AAAAAAAAAACCCCCCCCCC"}},
+		{"x.fq", "\ufeff\n@r1\tx y\nAC GT\t\n+\n!! !!\n \n@r2\u00a0z\nAC\n+\n!!\n", []string{"id", "description", "sequence", "quality"},
+			[]string{"2: r1|x y|ACGT|!!!!", "7: r2|z|AC|!!"}},
 		{"x.fna", ">\xff\nAC\n>b\nC\n", []string{"id"}, []string{"1! its first line is not UTF-8", "3: b"}},
 	} {
 		for ending, text := range map[string]string{"": c.text, ".gz": gzipped(c.text)} {
@@ -111,6 +115,8 @@ func TestFASTA(t *testing.T) {
 	}
 	for _, c := range []struct{ name, text, want string }{
 		{"x.fa", "", "found an empty file"},
+		{"x.fa", "\n\n", "found an empty file"},
+		{"x.fa", "\nACGT\n", `line 2: expected a record that begins with >, found "ACGT"`},
 		{"x.fa", "ACGT\n", `line 1: expected a record that begins with >, found "ACGT"`},
 		{"x.fa", ">a\n" + strings.Repeat("A", 300), "line 1: a line of more than 200 bytes"},
 		{"x.fq", "@a\nAC\n+\n", "line 3: unexpected EOF"},
