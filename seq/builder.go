@@ -49,7 +49,41 @@ func CreateDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err 
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
+	if err := checkReplaceable(manifest); err != nil {
+		return nil, err
+	}
 	return b, b.clean()
+}
+
+// checkReplaceable reports a dataset.json that another program wrote: a JSON object without the
+// keys of a manifest. A damaged manifest can be replaced.
+func checkReplaceable(manifest string) error {
+	info, err := os.Stat(manifest)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() || info.Size() > maxManifest {
+		return foreignFile(manifest)
+	}
+	text, err := os.ReadFile(manifest)
+	if err != nil {
+		return err
+	}
+	var keys map[string]json.RawMessage
+	err = json.Unmarshal(text, &keys)
+	if err == nil && (keys["splits"] == nil || keys["version"] == nil) || err != nil && json.Valid(text) {
+		return foreignFile(manifest)
+	}
+	return nil
+}
+
+// foreignFile is the error for a file in the way that no data set of this program consists of.
+func foreignFile(path string) error {
+	return fmt.Errorf("%s: this file is not part of a data set of sftseq and is not replaced: "+
+		"move it away, or choose another directory", path)
 }
 
 // newBuilder locks the directory for a data set of its own.
@@ -118,6 +152,9 @@ func (b *DatasetBuilder) Split(name string) (*SplitWriter, error) {
 	if _, ok := b.manifest.Splits[name]; ok && !b.replace {
 		return nil, fmt.Errorf("%s: split %s: %w", b.dir, name, ErrExists)
 	}
+	if err := b.checkFile(name); err != nil {
+		return nil, err
+	}
 	spec := b.manifest.Spec(name)
 	s := &SplitWriter{builder: b, name: name, summary: NewSummary(&spec)}
 	if err := s.create(); err != nil {
@@ -125,6 +162,30 @@ func (b *DatasetBuilder) Split(name string) (*SplitWriter, error) {
 	}
 	b.open = append(b.open, s)
 	return s, nil
+}
+
+// checkFile reports a file in the place of a split's that the existing data set does not name and
+// that is not the split of an incomplete data set either.
+func (b *DatasetBuilder) checkFile(split string) error {
+	path := b.path(split)
+	if slices.Contains(b.before, filepath.Base(path)) {
+		return nil
+	}
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if !info.Mode().IsRegular() {
+		return foreignFile(path)
+	}
+	r, err := Open(path)
+	if err != nil {
+		return foreignFile(path)
+	}
+	return r.Close()
 }
 
 func (b *DatasetBuilder) path(split string) string { return filepath.Join(b.dir, split+".arrow") }
@@ -182,19 +243,14 @@ func (b *DatasetBuilder) exchange() error {
 		staged.Splits[s.name] = info
 	}
 	if err := b.write(&staged); err != nil {
+		if errors.Is(err, atomicfile.ErrUnsynced) {
+			b.closed = nil // the manifest names the temporary files
+		}
 		return err
 	}
-	for i, s := range b.closed {
-		err := s.writer.file.Link()
-		if err != nil && i == 0 && (errors.Is(err, errors.ErrUnsupported) || errors.Is(err, fs.ErrPermission)) {
-			// A file cannot have two names here, so for a moment there is no data set.
-			if err := os.Remove(filepath.Join(b.dir, ManifestName)); err != nil {
-				return err
-			}
-			return b.place()
-		}
-		if err != nil {
-			b.closed = nil // the manifest names them as they are
+	for _, s := range b.closed {
+		if err := s.writer.file.Link(); err != nil {
+			b.closed = nil
 			return s.explain(err)
 		}
 	}

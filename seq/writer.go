@@ -68,9 +68,10 @@ func Create(path string, spec Spec) (*Writer, error) {
 	return create(path, spec, io.Discard)
 }
 
-// create is Create with a copy of the bytes to tee, for a checksum, which cannot fail.
+// create is Create with a copy of the bytes to tee, for a checksum, which cannot fail. It removes no
+// temporary files, as a manifest may name them.
 func create(path string, spec Spec, tee io.Writer) (*Writer, error) {
-	file, err := atomicfile.Create(path)
+	file, err := atomicfile.CreateKeeping(path)
 	if err != nil {
 		return nil, err
 	}

@@ -73,8 +73,10 @@ func importPyTorch(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(out, "config.json")); err == nil {
-		return fmt.Errorf("%s: expected no model there, found a config.json", out)
+	for _, name := range []string{"config.json", "model.safetensors"} {
+		if _, err := os.Lstat(filepath.Join(out, name)); err == nil {
+			return fmt.Errorf("%s: expected no model there, found a %s: choose another folder for --output, or move the file away", out, name)
+		}
 	}
 	if err := m.Save(out); err != nil {
 		return err

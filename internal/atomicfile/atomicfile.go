@@ -33,6 +33,10 @@ type File struct {
 	done    bool
 }
 
+// ErrUnsynced is in the error of a Commit or Link that replaced the file but could not make
+// the rename durable: a crash of the machine may bring the old file back.
+var ErrUnsynced = errors.New("written, but its directory could not be synchronised")
+
 // bufferBytes are written at once, if they come in pieces.
 const bufferBytes = 64 << 10
 
@@ -42,14 +46,24 @@ const syncBytes = 8 << 20
 
 // Create begins a replacement of path, which need not exist. A symbolic link
 // is followed, so that the link survives. What is there and not a regular
-// file, such as a device, is an error: a rename would destroy it.
-func Create(path string) (*File, error) {
+// file, such as a device, is an error: a rename would destroy it. What killed programs
+// left of an earlier replacement is removed.
+func Create(path string) (*File, error) { return create(path, true) }
+
+// CreateKeeping is Create that removes no temporary file of path: a manifest may name one, or a
+// program on another machine may be writing to it.
+func CreateKeeping(path string) (*File, error) { return create(path, false) }
+
+func create(path string, clean bool) (*File, error) {
 	target := path
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		target = real
 	}
 	if info, err := os.Stat(target); err == nil && !info.Mode().IsRegular() {
 		return nil, fmt.Errorf("%s: cannot be replaced: expected a regular file or none, found %v", path, info.Mode())
+	}
+	if clean {
+		cleanDead(target)
 	}
 	temp, err := createTemp(filepath.Dir(target), filepath.Base(target))
 	if err != nil {
@@ -58,16 +72,32 @@ func Create(path string) (*File, error) {
 	return &File{path: target, temp: temp, buffer: bufio.NewWriterSize(temp, bufferBytes)}, nil
 }
 
-// createTemp differs from os.CreateTemp in the permissions: those the user's
+// createTemp creates a temporary file and locks it, so that cleanDead of another process leaves it
+// alone. It differs from os.CreateTemp in the permissions: those that the user's
 // umask gives to any new file, since the file is going to be an ordinary one.
 func createTemp(dir, base string) (*os.File, error) {
 	for try := 0; ; try++ {
 		name := "." + base + "." + strconv.FormatUint(rand.Uint64(), 36) + ".tmp"
 		file, err := os.OpenFile(filepath.Join(dir, name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
-		if !errors.Is(err, fs.ErrExist) || try == 100 {
-			return file, err
+		if errors.Is(err, fs.ErrExist) && try < 100 {
+			continue
 		}
+		if err != nil {
+			return nil, err
+		}
+		if lock(file) == nil && !isAt(file, file.Name()) && try < 100 {
+			file.Close() // cleanDead had it first
+			continue
+		}
+		return file, nil
 	}
+}
+
+// isAt reports whether a file still has its name.
+func isAt(file *os.File, path string) bool {
+	mine, err := file.Stat()
+	now, errNow := os.Lstat(path)
+	return err == nil && errNow == nil && os.SameFile(mine, now)
 }
 
 // fail is an error of the temporary file as one of the file that it is to become.
@@ -121,7 +151,7 @@ func (f *File) writeBehind() {
 	}
 	done := make(chan error, 1)
 	f.syncing = done
-	go func() { done <- f.temp.Sync() }()
+	go func() { done <- sync(f.temp) }()
 }
 
 func (f *File) synced(err error) {
@@ -158,7 +188,7 @@ func (f *File) Sync() error {
 		err = f.settle()
 	}
 	if err == nil {
-		err = f.temp.Sync()
+		err = sync(f.temp)
 	}
 	if err != nil {
 		return f.fail(err)
@@ -169,27 +199,58 @@ func (f *File) Sync() error {
 // Temporary is the name of the file until it is committed.
 func (f *File) Temporary() string { return f.temp.Name() }
 
-// Link gives the file its name, too, and keeps the temporary one until Abort: what was
-// there before is replaced at once. Not every file system can.
+// Link gives the file its name in addition to the temporary name, which stays until Abort.
+// The rename replaces an existing file atomically. Where the file system has no hard links,
+// the final name gets a copy.
 func (f *File) Link() error {
 	if err := f.Sync(); err != nil {
 		return err
 	}
 	second := f.temp.Name() + ".tmp"
-	if err := os.Link(f.temp.Name(), second); err != nil {
-		return f.fail(err)
+	err := link(f.temp.Name(), second)
+	if err != nil {
+		err = copyFile(f.temp.Name(), second)
 	}
-	if err := os.Rename(second, f.path); err != nil {
+	if err == nil {
+		err = rename(second, f.path)
+	}
+	if err != nil {
 		os.Remove(second)
 		return f.fail(err)
 	}
-	return syncDirectory(filepath.Dir(f.path))
+	return f.syncName()
+}
+
+// copyFile writes a copy of from to a new file, and to the disk.
+func copyFile(from, to string) error {
+	in, err := os.Open(from)
+	if err != nil {
+		return err
+	}
+	defer in.Close()
+	out, err := os.OpenFile(to, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666)
+	if err != nil {
+		return err
+	}
+	_, err = io.Copy(out, in)
+	if err == nil {
+		err = sync(out)
+	}
+	return errors.Join(err, out.Close())
+}
+
+// syncName makes the name of a renamed file durable.
+func (f *File) syncName() error {
+	if err := syncDirectory(filepath.Dir(f.path)); err != nil {
+		return fmt.Errorf("%s: %w: %w", f.path, ErrUnsynced, err)
+	}
+	return nil
 }
 
 // Commit writes everything to the disk and gives the file its name. On an
 // error the temporary file is removed; the old file is untouched unless only
-// the last step, making the rename itself durable, failed.
-func (f *File) Commit() error { return f.commit(os.Rename) }
+// the last step, making the rename itself durable, failed: that error is ErrUnsynced.
+func (f *File) Commit() error { return f.commit(rename) }
 
 // CommitNew is Commit where nothing has the name yet. Otherwise the error is
 // fs.ErrExist, and what is there stays.
@@ -198,7 +259,7 @@ func (f *File) CommitNew() error { return f.commit(renameNew) }
 // renameNew is os.Rename that does not replace. A hard link is made by one of several
 // programs; where the file system has none, all that is possible is to look before.
 func renameNew(from, to string) error {
-	err := os.Link(from, to)
+	err := link(from, to)
 	if err == nil {
 		os.Remove(from)
 	}
@@ -208,7 +269,7 @@ func renameNew(from, to string) error {
 	if _, err := os.Lstat(to); err == nil {
 		return fs.ErrExist
 	}
-	return os.Rename(from, to)
+	return rename(from, to)
 }
 
 func (f *File) commit(rename func(from, to string) error) error {
@@ -228,10 +289,7 @@ func (f *File) commit(rename func(from, to string) error) error {
 		os.Remove(f.temp.Name())
 		return f.fail(err)
 	}
-	if err := syncDirectory(filepath.Dir(f.path)); err != nil {
-		return fmt.Errorf("%s: written, but its directory could not be synchronised: %w", f.path, err)
-	}
-	return nil
+	return f.syncName()
 }
 
 // Abort drops what was written. After a Commit or an Abort it does nothing,
@@ -277,7 +335,7 @@ func syncDirectory(dir string) error {
 		return err
 	}
 	defer d.Close()
-	if err := d.Sync(); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
+	if err := sync(d); err != nil && !errors.Is(err, syscall.EINVAL) && !errors.Is(err, errors.ErrUnsupported) {
 		return err
 	}
 	return nil

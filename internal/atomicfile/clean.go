@@ -7,7 +7,6 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"time"
 )
 
 // Clean removes what killed programs left of a file: temporary files that were
@@ -25,13 +24,21 @@ func CleanAll(dir, ending string, but ...string) error {
 	return clean(dir, func(name string) bool { return strings.HasSuffix(name, ending) }, func(e fs.DirEntry) bool { return !slices.Contains(but, e.Name()) })
 }
 
-// CleanOld removes what killed programs left of all files in a directory whose names have
-// an ending, where nothing was written to it for so long: other programs may write them.
-func CleanOld(dir, ending string, age time.Duration) error {
-	before := time.Now().Add(-age)
-	return clean(dir, func(name string) bool { return strings.HasSuffix(name, ending) }, func(e fs.DirEntry) bool {
-		info, err := e.Info()
-		return err == nil && info.ModTime().Before(before)
+// cleanDead removes the temporary files of path that no process has locked: those of killed
+// programs. Errors do not matter: what stays is in nobody's way.
+func cleanDead(path string) {
+	dir, base := filepath.Split(path)
+	_ = clean(filepath.Clean(dir), func(name string) bool { return name == base }, func(e fs.DirEntry) bool {
+		if !e.Type().IsRegular() {
+			return false
+		}
+		name := filepath.Join(dir, e.Name())
+		file, err := os.OpenFile(name, os.O_RDWR, 0)
+		if err != nil {
+			return false
+		}
+		defer file.Close()
+		return tryLock(file) && os.Remove(name) == nil // while nobody else can lock it
 	})
 }
 

@@ -1,11 +1,11 @@
 package atomicfile
 
 import (
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/sftseq/sftseq/internal/must"
 )
@@ -28,16 +28,24 @@ func TestCleanRemovesOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// TestCleanOld: what was written to lately stays.
-func TestCleanOld(t *testing.T) {
+// TestCreateRemovesLeftovers: a new replacement removes what killed programs left, but not what
+// a running program writes; CreateKeeping removes nothing.
+func TestCreateRemovesLeftovers(t *testing.T) {
 	dir := t.TempDir()
-	for name, age := range map[string]time.Duration{".a.arrow.1.tmp": 2 * time.Hour, ".b.arrow.2.tmp": 0, ".c.json.3.tmp": 2 * time.Hour, "d.arrow": 2 * time.Hour} {
-		path := filepath.Join(dir, name)
-		must.Succeed(t, os.WriteFile(path, nil, 0o666))
-		if at := time.Now().Add(-age); os.Chtimes(path, at, at) != nil {
-			t.Fatal(path)
-		}
+	path := filepath.Join(dir, "x")
+	dead, other := filepath.Join(dir, ".x.1abc.tmp"), filepath.Join(dir, ".x.y.1abc.tmp")
+	for _, name := range []string{dead, other} {
+		must.Succeed(t, os.WriteFile(name, nil, 0o666))
 	}
-	must.Succeed(t, CleanOld(dir, ".arrow", time.Hour))
-	expectOnly(t, dir, map[string]string{".b.arrow.2.tmp": "", ".c.json.3.tmp": "", "d.arrow": ""})
+	kept := must.Get(CreateKeeping(path))(t)
+	defer kept.Abort()
+	must.Get(os.Stat(dead))(t)
+	live := must.Get(Create(path))(t)
+	defer live.Abort()
+	must.FailWith(t, fs.ErrNotExist)(os.Stat(dead))
+	must.Get(os.Stat(other))(t)
+	for _, f := range []*File{kept, live} {
+		must.Get(os.Stat(f.Temporary()))(t)
+	}
+	must.Succeed(t, live.Commit())
 }

@@ -8,7 +8,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
 	"github.com/sftseq/sftseq/internal/atomicfile"
@@ -20,9 +19,6 @@ type Part struct {
 	path string
 	key  *Key
 }
-
-// leftAfter is when what was begun, and nothing written to since, is of a killed worker.
-const leftAfter = 24 * time.Hour
 
 // Begin begins the part of a key in a directory, which is made where it is not there. Where
 // the part is there already, and of the same key, there is nothing to do: part is nil, and
@@ -43,11 +39,13 @@ func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
 		}
 	}
 	path := filepath.Join(dir, key.Shard.File())
-	if rows, err = there(path, key); !errors.Is(err, fs.ErrNotExist) {
-		return nil, rows, err
+	if rows, err = there(path, key); err == nil {
+		return nil, rows, atomicfile.Clean(path)
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return nil, 0, err
 	}
 	part = &Part{path: path, key: key}
-	part.File, err = atomicfile.Create(path)
+	part.File, err = atomicfile.CreateKeeping(path)
 	return part, 0, err
 }
 
@@ -64,7 +62,7 @@ func there(path string, key *Key) (rows int64, err error) {
 }
 
 // Commit has the part appear, unless another worker's of the same key is there by now, and
-// removes what workers that were killed have left in the directory, see [leftAfter].
+// removes what other workers have begun or left of it.
 func (p *Part) Commit() error {
 	err := p.File.CommitNew()
 	if errors.Is(err, fs.ErrExist) {
@@ -73,7 +71,7 @@ func (p *Part) Commit() error {
 	if err != nil {
 		return err
 	}
-	return atomicfile.CleanOld(filepath.Dir(p.path), partEnding, leftAfter)
+	return atomicfile.Clean(p.path) // the part exists, so nobody needs another
 }
 
 // partsIn are the shards of the parts in a directory.

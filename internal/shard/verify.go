@@ -115,7 +115,7 @@ func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) 
 		m.Failed += part.Failed
 	}
 	m.Model, m.Input, m.Kernels, m.Options = expected.Model, expected.Input, expected.Kernels, json.RawMessage(expected.Options)
-	if err := atomicfile.CleanOld(dir, partEnding, leftAfter); err != nil {
+	if err := atomicfile.CleanAll(dir, partEnding); err != nil {
 		return nil, err
 	}
 	return m, atomicfile.Write(filepath.Join(dir, ManifestName), func(w io.Writer) error {

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// TestForceSurvivesFailingCalls lets each fsync, link and rename of "convert --force" fail in turn:
+// afterwards the directory holds the old data set or the new one, complete, and a further
+// conversion succeeds.
+func TestForceSurvivesFailingCalls(t *testing.T) {
+	from := t.TempDir()
+	table := func(name string, rows int) string {
+		path := filepath.Join(from, name)
+		text := "text,label\n"
+		for i := range rows {
+			text += fmt.Sprintf("good %d,a\nbad %d,b\n", i, i)
+		}
+		writeText(t, path, text)
+		return path
+	}
+	oldTable, newTable := table("old.csv", 20), table("new.csv", 40)
+	convert := func(table, dir string) []string {
+		return []string{"data", "convert", "--from", table, "--to", dir, "--text", "text", "--label", "label",
+			"--split", "0.5,0.25,0.25", "--tokenizer", "byte", "--force", "--no-baselines"}
+	}
+	failed := 0
+	for n, found := 1, true; found; n++ {
+		dir := filepath.Join(t.TempDir(), "data")
+		succeed(t, "", convert(oldTable, dir)...)
+		calls, which := 0, ""
+		restore := atomicfile.Intercept(func(call, path string) error {
+			if calls++; calls != n {
+				return nil
+			}
+			which = call + " " + filepath.Base(path)
+			return fmt.Errorf("%s: injected", call)
+		})
+		status, _, message := program(strings.NewReader(""), convert(newTable, dir)...)
+		restore()
+		if found = which != ""; !found {
+			break
+		}
+		linked := strings.HasPrefix(which, "link ") // a copy takes its place
+		if (status == 0) != linked || !linked && !strings.Contains(message, "injected") {
+			t.Errorf("%s: status %d, message %q", which, status, message)
+		}
+		failed++
+		d, err := seq.OpenDataset(dir)
+		if err != nil {
+			t.Errorf("%s: %v", which, err)
+			continue
+		}
+		rows := int64(0)
+		for _, split := range d.Manifest.Splits {
+			rows += split.Rows
+		}
+		if len(d.Manifest.Splits) != 3 || rows != 40 && rows != 80 {
+			t.Errorf("%s: %d rows in %d splits, expected the 40 of the old or the 80 of the new data set in 3",
+				which, rows, len(d.Manifest.Splits))
+		}
+		must.Check(t, d.Verify(), which)
+		succeed(t, "", convert(newTable, dir)...)
+		must.Check(t, must.Get(seq.OpenDataset(dir))(t).Verify(), which)
+	}
+	if failed < 12 {
+		t.Errorf("%d calls failed in turn, expected at least those of three splits and a manifest", failed)
+	}
+}
