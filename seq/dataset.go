@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // A Dataset is a directory with one Arrow file for each split and a manifest.
@@ -106,7 +108,7 @@ func (d *Dataset) Reader(split string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	f, err := os.Open(path)
+	f, err := regularfile.Open(path)
 	if err != nil {
 		return nil, err
 	}
@@ -115,7 +117,7 @@ func (d *Dataset) Reader(split string) (*Reader, error) {
 		f.Close()
 		return nil, err
 	}
-	r.closer, r.stated = f, stated
+	r.closer, r.stated, r.rows = f, stated, d.Manifest.Splits[split].Rows
 	return r, nil
 }
 
@@ -145,7 +147,7 @@ func (d *Dataset) Verify() error {
 		if err != nil {
 			return err
 		}
-		file, err := os.Open(d.path(name))
+		file, err := regularfile.Open(d.path(name))
 		if err != nil {
 			return err
 		}

@@ -118,6 +118,12 @@ func TestBadManifest(t *testing.T) {
 		{`}}}`, `}}`, "unexpected EOF"},
 		{`}}}`, `}}}{}`, "found more"},
 		{`"name"`, `"tokenizer":7,"name"`, "tokenizer: expected a JSON object"},
+		{`"checksum"`, `"rows":5,"labels":{"a":-1},"checksum"`, `splits.test.labels: "a": expected 0 to 5, as the split has 5 rows, found -1`},
+		{`"checksum"`, `"rows":5,"labels":{"a":6},"checksum"`, `splits.test.labels: "a": expected 0 to 5, as the split has 5 rows, found 6`},
+		{`"checksum"`, `"rows":5,"labels":{"a":3,"b":3},"checksum"`, "splits.test.labels: expected counts with a sum up to 5"},
+		{`"checksum"`, `"rows":-5,"checksum"`, "splits.test: negative rows -5"},
+		{`"checksum"`, `"lengths":{"p25":2,"p50":1,"max":3},"checksum"`, "splits.test.lengths: expected quantiles from 0 on"},
+		{`"checksum"`, `"lengths":{"max":3,"mean":1e300},"checksum"`, "splits.test.lengths: expected quantiles from 0 on"},
 	} {
 		dir := t.TempDir()
 		text := strings.Replace(good, c.old, c.new, 1)
@@ -127,6 +133,26 @@ func TestBadManifest(t *testing.T) {
 			t.Errorf("%s: error %v, want %q", text, err, c.want)
 		}
 	}
+}
+
+// TestRowsAboveTheFile: rows that a manifest states and the file lacks are an error, also for who reads
+// from the beginning to the end.
+func TestRowsAboveTheFile(t *testing.T) {
+	dir := t.TempDir()
+	d := buildDataset(t, dir)
+	split := d.Manifest.Splits["test"]
+	split.Rows += 1_000_000_000_000
+	d.Manifest.Splits["test"] = split
+	must.Succeed(t, (&DatasetBuilder{dir: dir}).write(d.Manifest))
+	d = must.Get(OpenDataset(dir))(t)
+	must.Fail(t, "rows as stated in dataset.json")(d.Open("test"))
+	r := must.Get(d.Reader("test"))(t)
+	defer r.Close()
+	var err error
+	for err == nil {
+		_, err = r.Next()
+	}
+	must.Fail(t, "rows as stated in dataset.json")(err)
 }
 
 func TestUnwritableDirectory(t *testing.T) {

@@ -13,6 +13,7 @@ import (
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // ManifestName is the file that marks a data set directory complete.
@@ -76,7 +77,7 @@ func (m *Manifest) Spec(split string) Spec {
 // readManifest reads and validates dir/dataset.json.
 func readManifest(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, ManifestName)
-	file, err := os.Open(path)
+	text, err := regularfile.Read(path, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(dir); err != nil {
 			return nil, err
@@ -85,14 +86,6 @@ func readManifest(dir string) (*Manifest, error) {
 	}
 	if err != nil {
 		return nil, err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxManifest+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxManifest {
-		return nil, fmt.Errorf("%s: larger than the limit of %d bytes", path, maxManifest)
 	}
 	m := &Manifest{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
@@ -142,9 +135,33 @@ func (m *Manifest) validate() error {
 		if split.Rows < 0 || split.Bytes < 0 {
 			return fmt.Errorf("splits.%s: negative rows %d or bytes %d", name, split.Rows, split.Bytes)
 		}
+		if err := m.checkLabels(split); err != nil {
+			return fmt.Errorf("splits.%s.labels: %w", name, err)
+		}
+		if l := split.Lengths; !slices.IsSorted([]int64{0, l.Min, l.P25, l.P50, l.P75, l.P95, l.Max}) || !(l.Mean >= 0 && l.Mean <= float64(l.Max)) {
+			return fmt.Errorf("splits.%s.lengths: expected quantiles from 0 on that do not decrease and a mean up to max, found %+v", name, l)
+		}
 		if err := m.checkNumbers(split); err != nil {
 			return fmt.Errorf("splits.%s.numbers: %w", name, err)
 		}
+	}
+	return nil
+}
+
+// checkLabels reports counts of labels that the rows of a split, or their tokens, cannot have.
+func (m *Manifest) checkLabels(split SplitInfo) error {
+	most, sum := float64(split.Rows), 0.0
+	if m.Task == Tagging {
+		most *= float64(max(1, split.Lengths.Max))
+	}
+	for name, n := range split.Labels {
+		if n < 0 || float64(n) > most {
+			return fmt.Errorf("%.40q: expected 0 to %.0f, as the split has %d rows, found %d", name, most, split.Rows, n)
+		}
+		sum += float64(n)
+	}
+	if m.Task != MultiLabel && sum > most {
+		return fmt.Errorf("expected counts with a sum up to %.0f, as the split has %d rows, found %.0f", most, split.Rows, sum)
 	}
 	return nil
 }

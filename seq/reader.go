@@ -19,6 +19,7 @@ type Reader struct {
 	spec    *Spec
 	batches int // that were read
 	row     int64
+	rows    int64           // that a manifest states, with a checksum
 	stated  *statedChecksum // nil where nobody says what the file holds
 	err     error           // the end, or what went wrong; final
 }
@@ -81,6 +82,8 @@ func (r *Reader) Next() (*Rows, error) {
 	if err == io.EOF {
 		if damaged := r.stated.compare(); damaged != nil {
 			err = fmt.Errorf("%s: %w", r.name, damaged)
+		} else if r.stated != nil && r.row != r.rows {
+			err = fmt.Errorf("%s: expected %d rows as stated in %s, found %d", r.name, r.rows, ManifestName, r.row)
 		}
 	} else if err != nil {
 		err = fmt.Errorf("%s: record batch %d: %w", r.name, r.batches, err)

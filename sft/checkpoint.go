@@ -7,11 +7,13 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -114,7 +116,7 @@ func LoadSharedCheckpoint(c Communicator, dir string) (*Checkpoint, error) {
 	var found uint64
 	var err error
 	if c.Rank() == 0 {
-		switch text, err = os.ReadFile(path); {
+		switch text, err = regularfile.Read(path, math.MaxInt64-1); {
 		case err == nil:
 			found = 1
 		case errors.Is(err, fs.ErrNotExist):

@@ -6,13 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"reflect"
 	"slices"
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sinusoid"
@@ -98,17 +97,9 @@ const maxConfigBytes = 16 << 20
 
 // ReadConfig reads and checks a config.json. Errors name the file and the key.
 func ReadConfig(path string) (*Config, error) {
-	f, err := os.Open(path)
+	text, err := regularfile.Read(path, maxConfigBytes)
 	if err != nil {
 		return nil, err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxConfigBytes+1))
-	if err != nil {
-		return nil, err
-	}
-	if len(text) > maxConfigBytes {
-		return nil, fmt.Errorf("%s: larger than %d bytes", path, maxConfigBytes)
 	}
 	c, err := ParseConfig(text)
 	if err != nil {
@@ -336,7 +327,13 @@ func (c *Config) Validate() error {
 	if err != nil {
 		return err
 	}
-	return c.objective().validate(c)
+	if err := c.objective().validate(c); err != nil {
+		return err
+	}
+	if c.Task != FillMask && c.MaskRate != 0 {
+		return bad("mask_rate", c.MaskRate, "none, as the task is not "+FillMask)
+	}
+	return nil
 }
 
 // Write stores the configuration as config.json.

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"path/filepath"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // metricsFile has a line for each logging interval and each evaluation.
@@ -27,7 +29,7 @@ type metricsLog struct {
 // there is repaired, which warning says: no weight depends on it.
 func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error) {
 	path := filepath.Join(dir, metricsFile)
-	text, err := os.ReadFile(path)
+	text, err := regularfile.Read(path, math.MaxInt64-1)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, "", err
 	}

@@ -7,9 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 	"path/filepath"
 	"sort"
+
+	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // Metrics is what a run's metrics.jsonl says so far, in the order of the steps.
@@ -27,7 +28,7 @@ const maxMetricsLine = 1 << 20
 // steps that are there twice the later lines count. Errors name the file and the line.
 func ReadMetrics(dir string) (*Metrics, error) {
 	path := filepath.Join(dir, metricsFile)
-	f, err := os.Open(path)
+	f, err := regularfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

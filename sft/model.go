@@ -33,6 +33,25 @@ func NewModel(c *Config, seed uint64) *Model {
 // Load reads a model directory: config.json and model.safetensors. An error
 // names the file, the key or tensor, and what was expected there.
 func Load(dir string) (*Model, error) {
+	c, err := ReadModelConfig(dir)
+	if err != nil {
+		return nil, err
+	}
+	path := filepath.Join(dir, weightsFile)
+	m := &Model{Config: c, Parameters: NewParameters(c)}
+	tensors, _, err := safetensors.Read(path)
+	if err != nil {
+		return nil, err
+	}
+	if m.Weights, err = m.Parameters.gather(tensors, ""); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// ReadModelConfig reads the config.json of a model directory and compares the sizes that it states
+// with the header of model.safetensors, so that a caller can allocate what the configuration describes.
+func ReadModelConfig(dir string) (*Config, error) {
 	c, err := ReadConfig(filepath.Join(dir, configFile))
 	if err != nil {
 		return nil, notModel(dir, err)
@@ -50,22 +69,37 @@ func Load(dir string) (*Model, error) {
 	if err := checkSize(info.Size(), c); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	m := &Model{Config: c, Parameters: NewParameters(c)}
-	tensors, _, err := safetensors.Read(path)
+	tensors, err := safetensors.ReadShapes(path)
 	if err != nil {
 		return nil, err
 	}
-	if m.Weights, err = m.Parameters.gather(tensors, ""); err != nil {
+	if err := NewParameters(c).checkShapes(tensors); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	if extra := len(tensors) - len(m.Parameters.List); extra > 0 {
-		for _, t := range tensors {
-			if _, ok := m.Parameters.Lookup(t.Name); !ok {
-				return nil, fmt.Errorf("%s: tensor %q is not part of the model that %s describes", path, t.Name, configFile)
-			}
+	return c, nil
+}
+
+// checkShapes reports a tensor that is missing, has another shape or is not part of the model.
+func (p *Parameters) checkShapes(tensors []safetensors.Tensor) error {
+	shapes := make(map[string][]int, len(tensors))
+	for _, t := range tensors {
+		shapes[t.Name] = t.Shape
+	}
+	for _, q := range p.List {
+		shape, ok := shapes[q.Name]
+		if !ok {
+			return fmt.Errorf("tensor %q is missing, expected with shape %v", q.Name, q.Shape)
+		}
+		if !slices.Equal(shape, q.Shape) {
+			return fmt.Errorf("tensor %q has shape %v, expected %v", q.Name, shape, q.Shape)
 		}
 	}
-	return m, nil
+	for _, t := range tensors {
+		if _, ok := p.Lookup(t.Name); !ok {
+			return fmt.Errorf("tensor %q is not part of the model that %s describes", t.Name, configFile)
+		}
+	}
+	return nil
 }
 
 // notModel says what was expected where there is no model directory.

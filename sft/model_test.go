@@ -24,6 +24,9 @@ func TestSaveAndLoad(t *testing.T) {
 				ofTask(c, task)
 			}
 			c.Task, c.NormPosition, c.TieEmbeddings = task, norm, task == FillMask && norm == "pre"
+			if task != FillMask {
+				c.MaskRate = 0
+			}
 			m, dir := randomModel(c, 9), filepath.Join(t.TempDir(), "a", "model")
 			must.Succeed(t, m.Save(dir))
 			got := must.Get(Load(dir))(t)
@@ -184,6 +187,19 @@ func TestLoadHostileSizes(t *testing.T) {
 			t.Errorf("%s: %d bytes allocated", name, took)
 		}
 	}
+}
+
+// TestModelConfigOfAnotherModel: the sizes of a config.json are compared with the header of the weights
+// file, also where that file is large enough.
+func TestModelConfigOfAnotherModel(t *testing.T) {
+	dir, m := t.TempDir(), randomModel(tinyConfig(), 1)
+	must.Succeed(t, m.Save(dir))
+	must.Get(ReadModelConfig(dir))(t)
+	m.Config.IntermediateSize--
+	must.Succeed(t, m.Config.Write(filepath.Join(dir, configFile)))
+	must.Fail(t, weightsFile+`: tensor "`)(ReadModelConfig(dir))
+	must.Succeed(t, os.Remove(filepath.Join(dir, weightsFile)))
+	must.FailWith(t, os.ErrNotExist)(ReadModelConfig(dir))
 }
 
 func TestInitialize(t *testing.T) {

@@ -30,14 +30,15 @@ func newAudioLearner(spec json.RawMessage) (Learner, error) {
 	return &audioLearner{learner: spectra.NewLearner(config.Vocab, audioBands)}, nil
 }
 
-// Add takes in the spectra of a WAV file.
-func (l *audioLearner) Add(text string) {
+// Add takes in the spectra of a WAV file. One of another rate than the first is passed over.
+func (l *audioLearner) Add(text string) error {
 	s, err := readWAV(text)
 	if err != nil || l.rate != 0 && s.rate != l.rate {
-		return
+		return err
 	}
 	l.rate = s.rate
 	l.learner.Add(spectra.Of(s.samples, s.rate, audioBands))
+	return nil
 }
 
 // Learn finds the codebook.

@@ -9,8 +9,8 @@ import (
 // A Learner makes a tokenizer of the texts that it is for: those of the training split.
 // It is not safe for concurrent use.
 type Learner interface {
-	// Add takes in a text. What it cannot read is passed over.
-	Add(text string)
+	// Add takes in a text. An error says why it takes in nothing; others may follow.
+	Add(text string) error
 	// Learn returns the JSON of the tokenizer, or ctx's error. What takes many rounds tells
 	// each of them: how many are done, of how many.
 	Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error)

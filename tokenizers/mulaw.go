@@ -53,10 +53,11 @@ func newMuLawLearner(spec json.RawMessage) (Learner, error) {
 }
 
 // Add counts a WAV file.
-func (l mulawLearner) Add(text string) {
+func (l mulawLearner) Add(text string) error {
 	if rate := rateOfWAV(text); rate > 0 {
 		l[rate]++
 	}
+	return nil
 }
 
 // Learn returns the tokenizer of the rate that most sounds have, of several the lowest.

@@ -28,6 +28,9 @@ const (
 	wavExtensible = 0xFFFE // the kind is further on
 )
 
+// maxRate is the largest sampling rate: the memory of a spectrum grows with it.
+const maxRate = 4_000_000
+
 // leastUnknown is the least length of samples that stands for an unknown one: SoX writes 0x7FFFF000
 // to a pipe, others 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. No row has so many bytes.
 const leastUnknown = 0x7FFF0000
@@ -108,6 +111,9 @@ func decodeWAV(format, data string) (*sound, error) {
 	sample := sampleOf(kind, bits)
 	if sample == nil || channels < 1 || channels > 64 || rate < 1 {
 		return nil, fmt.Errorf("WAV: expected integers of 8, 16, 24 or 32 bits or floats of 32, found kind %d of %d bits, %d channels at %d a second", kind, bits, channels, rate)
+	}
+	if rate > maxRate {
+		return nil, fmt.Errorf("WAV: expected a sampling rate of 1 to %d a second, found %d", maxRate, rate)
 	}
 	size := bits / 8
 	s := &sound{rate: rate, samples: make([]float32, len(data)/(size*channels))}

@@ -155,7 +155,7 @@ func newWordsLearner(spec json.RawMessage) (Learner, error) {
 }
 
 // Add counts the words of a text.
-func (l *wordsLearner) Add(text string) {
+func (l *wordsLearner) Add(text string) error {
 	EachWord(text, func(word string) {
 		if n := l.counts[word]; n != nil {
 			*n++
@@ -167,6 +167,7 @@ func (l *wordsLearner) Add(text string) {
 	for least := int64(1); len(l.counts) > mostCounted; least++ {
 		maps.DeleteFunc(l.counts, func(_ string, n *int64) bool { return *n <= least })
 	}
+	return nil
 }
 
 // Learn takes the most frequent words.

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -54,7 +54,7 @@ func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
 // tokenizerOf is the JSON of the tokenizer of a model or of a data set.
 func tokenizerOf(dir string) ([]byte, error) {
 	for _, name := range []string{"config.json", seq.ManifestName} {
-		text, err := os.ReadFile(filepath.Join(dir, name))
+		text, err := regularfile.Read(filepath.Join(dir, name), maxConfigFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/evaluation"
+	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -232,7 +233,7 @@ func (r *ranks) compare(s *sft.Scorer, data string) error {
 
 // hashOf is the SHA-256 of a file.
 func hashOf(path string) ([]byte, error) {
-	f, err := os.Open(path)
+	f, err := regularfile.Open(path)
 	if err != nil {
 		return nil, err
 	}

@@ -3,13 +3,12 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"net"
-	"os"
 	"strings"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/internal/serve"
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
@@ -62,12 +61,7 @@ func (r *serving) readHTTP(c *cli.Context) error {
 
 // readToken reads a token, which may end in a line feed.
 func readToken(file string) (string, error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer f.Close()
-	raw, err := io.ReadAll(io.LimitReader(f, maxToken+3))
+	raw, err := regularfile.Read(file, maxToken+2)
 	if err != nil {
 		return "", err
 	}

@@ -220,7 +220,7 @@ func initConfig(c *cli.Context, kind string, config *sft.Config, settings *sft.S
 	if c.IsSet("embedding-init") {
 		return usage(c, "--embedding-init and --init-from exclude each other: the model that is there has embeddings")
 	}
-	source, err := sft.ReadConfig(filepath.Join(dir, "config.json"))
+	source, err := sft.ReadModelConfig(dir)
 	if err != nil {
 		return fmt.Errorf("--init-from: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"path/filepath"
 	"reflect"
 	"runtime/debug"
@@ -20,6 +19,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
@@ -329,6 +329,9 @@ func parseStages(text string) ([]sft.Stage, error) {
 	return out, nil
 }
 
+// maxConfigFile bounds a file of flags.
+const maxConfigFile = 16 << 20
+
 // readConfigFlags sets the flags that a --config file holds and the command
 // line does not.
 func readConfigFlags(c *cli.Context) error {
@@ -336,7 +339,7 @@ func readConfigFlags(c *cli.Context) error {
 	if path == "" {
 		return nil
 	}
-	text, err := os.ReadFile(path)
+	text, err := regularfile.Read(path, maxConfigFile)
 	if err != nil {
 		return err
 	}

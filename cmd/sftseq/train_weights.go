@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"os"
 	"slices"
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -80,20 +80,12 @@ func sameWeights(c *cli.Context, set *seq.Dataset, from *sft.Checkpoint) error {
 // readWeights takes the weights of a JSON object by the names of the classes. Classes that
 // it does not name have 1.
 func readWeights(path string, names []string, weights []float64) error {
-	file, err := os.Open(path)
+	text, err := regularfile.Read(path, maxWeightsBytes)
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%w (expected balanced, or a JSON file such as {%q: 2.5})", err, names[0])
 	}
 	if err != nil {
 		return err
-	}
-	defer file.Close()
-	text, err := io.ReadAll(io.LimitReader(file, maxWeightsBytes+1))
-	if err != nil {
-		return err
-	}
-	if len(text) > maxWeightsBytes {
-		return fmt.Errorf("%s: more than %d bytes", path, maxWeightsBytes)
 	}
 	var values map[string]*float64
 	err = json.Unmarshal(text, &values)

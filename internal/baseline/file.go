@@ -5,11 +5,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -31,10 +31,13 @@ func Store(set *seq.Dataset, results []Result) error {
 	return atomicfile.WriteBytes(filepath.Join(set.Dir, FileName), append(text, '\n'))
 }
 
+// maxFile bounds a file of results.
+const maxFile = 256 << 20
+
 // Stored is what is kept of a split, or nil where nothing is, or it is of other data.
 func Stored(set *seq.Dataset, split string) (*Result, error) {
 	path := filepath.Join(set.Dir, FileName)
-	text, err := os.ReadFile(path)
+	text, err := regularfile.Read(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

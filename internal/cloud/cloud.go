@@ -18,9 +18,9 @@ import (
 // Shape is what a file holds.
 type Shape struct {
 	Points  []Vec
-	Normals []Vec    // of each point; nil if there are none
-	Parts   []int    // the number of each point's part; nil if they are not read
-	Faces   [][3]int // of a surface, corners by index; nil of points alone
+	Normals []Vec      // of each point; nil if there are none
+	Parts   []int      // the number of each point's part; nil if they are not read
+	Faces   [][3]int32 // of a surface, corners by index; nil of points alone
 
 	ignored string // columns that seemed to be normals and are not, such as colours; "" if there are none
 }
@@ -121,7 +121,7 @@ func (s *Shape) check() error {
 	}
 	for i, face := range s.Faces {
 		for _, corner := range face {
-			if corner < 0 || corner >= len(s.Points) {
+			if corner < 0 || int(corner) >= len(s.Points) {
 				return fmt.Errorf("triangle %d: corner %d, expected 0 to %d", i, corner, len(s.Points)-1)
 			}
 		}
@@ -129,9 +129,22 @@ func (s *Shape) check() error {
 	return nil
 }
 
+// Bounds of the memory that a file of a few bytes a corner becomes.
+const (
+	maxCorners   = 1 << 16 // of a face
+	maxTriangles = 1 << 24 // of a shape
+)
+
 // fan cuts a face of several corners into triangles.
-func (s *Shape) fan(corners []int) {
-	for i := 2; i < len(corners); i++ {
-		s.Faces = append(s.Faces, [3]int{corners[0], corners[i-1], corners[i]})
+func (s *Shape) fan(corners []int) error {
+	if len(corners) > maxCorners {
+		return fmt.Errorf("a face of %d corners, expected at most %d", len(corners), maxCorners)
 	}
+	if len(s.Faces)+len(corners) > maxTriangles {
+		return fmt.Errorf("faces of more than %d triangles, expected at most that many", maxTriangles)
+	}
+	for i := 2; i < len(corners); i++ {
+		s.Faces = append(s.Faces, [3]int32{int32(corners[0]), int32(corners[i-1]), int32(corners[i])})
+	}
+	return nil
 }

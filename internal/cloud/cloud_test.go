@@ -45,7 +45,7 @@ func binaryPLY(order binary.ByteOrder, name string) string {
 
 // TestRead: every format gives the same triangle, or the same two points with normals.
 func TestRead(t *testing.T) {
-	triangle := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {0, 2, 3}}, Faces: [][3]int{{0, 1, 2}}}
+	triangle := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {0, 2, 3}}, Faces: [][3]int32{{0, 1, 2}}}
 	pair := &Shape{Points: []Vec{{0, 0, 1}, {1, 2, 3}}, Normals: []Vec{{0, 0, 1}, {1, 0, 0}}}
 	const plyPoints = "element vertex 2\nproperty float x\nproperty float y\nproperty float z\nproperty float nx\nproperty float ny\nproperty float nz\nend_header\n"
 	for _, c := range []struct {
@@ -190,7 +190,7 @@ func TestSample(t *testing.T) {
 	if got := farthest(t, s, 7, random); len(got) != 7 {
 		t.Errorf("%v of all", got)
 	}
-	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int{{0, 1, 2}}}
+	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int32{{0, 1, 2}}}
 	if _, err := flat.Sample(t.Context(), 1, random); err == nil || !strings.Contains(err.Error(), "area above 0") {
 		t.Errorf("a flat surface: %v", err)
 	}

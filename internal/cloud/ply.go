@@ -126,8 +126,11 @@ func (s *Shape) plyElement(e plyElement, body *plyBody) error {
 		if !(length >= 0 && length <= float64(len(body.rest))) {
 			return fmt.Errorf("a list of %v numbers, with %d bytes left", length, len(body.rest))
 		}
-		var corners []int
 		faces := e.name == "face" && strings.HasPrefix(p.name, "vertex_ind")
+		if faces && length > maxCorners {
+			return fmt.Errorf("a face of %v corners, expected at most %d", length, maxCorners)
+		}
+		var corners []int
 		for range int(length) {
 			v, err := body.next(p.kind)
 			if err != nil {
@@ -141,7 +144,9 @@ func (s *Shape) plyElement(e plyElement, body *plyBody) error {
 			}
 			corners = append(corners, int(v))
 		}
-		s.fan(corners)
+		if err := s.fan(corners); err != nil {
+			return err
+		}
 	}
 	if e.name == "vertex" {
 		s.Points, s.Normals = append(s.Points, point), append(s.Normals, normal)

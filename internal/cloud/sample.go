@@ -68,14 +68,18 @@ func (s *Shape) of(places []int) *Shape {
 	return out
 }
 
+// direction is normal to a triangle, with twice its area as its length.
+func (s *Shape) direction(i int) Vec {
+	f := s.Faces[i]
+	return s.Points[f[1]].Minus(s.Points[f[0]]).Cross(s.Points[f[2]].Minus(s.Points[f[0]]))
+}
+
 // onSurface draws faces by their area, and a point of each.
 func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 	areas := make([]float64, len(s.Faces)) // sums up to each
-	directions := make([]Vec, len(s.Faces))
 	total := 0.0
-	for i, f := range s.Faces {
-		directions[i] = s.Points[f[1]].Minus(s.Points[f[0]]).Cross(s.Points[f[2]].Minus(s.Points[f[0]]))
-		total += directions[i].Norm()
+	for i := range s.Faces {
+		total += s.direction(i).Norm()
 		areas[i] = total
 	}
 	if !(total > 0) || math.IsInf(total, 0) {
@@ -85,7 +89,7 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 	for range n {
 		at := random() * total
 		i := min(sort.Search(len(areas), func(i int) bool { return areas[i] > at }), len(areas)-1)
-		for i > 0 && directions[i].Norm() == 0 {
+		for i > 0 && s.direction(i).Norm() == 0 {
 			i--
 		}
 		f, u, v := s.Faces[i], random(), random()
@@ -94,9 +98,10 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 		}
 		a, b, c := s.Points[f[0]], s.Points[f[1]], s.Points[f[2]]
 		var p, normal Vec
+		direction := s.direction(i)
 		for k := range 3 {
 			p[k] = a[k] + u*(b[k]-a[k]) + v*(c[k]-a[k])
-			normal[k] = directions[i][k] / directions[i].Norm()
+			normal[k] = direction[k] / direction.Norm()
 		}
 		out.Points, out.Normals = append(out.Points, p), append(out.Normals, normal)
 	}

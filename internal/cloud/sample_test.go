@@ -48,7 +48,7 @@ func TestFarthest(t *testing.T) {
 			t.Fatalf("point %v has normal %v", p, far.Normals[i])
 		}
 	}
-	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int{{0, 1, 2}}}
+	flat := &Shape{Points: make([]Vec, 3), Faces: [][3]int32{{0, 1, 2}}}
 	if _, err := flat.Farthest(t.Context(), 1, random); err == nil || !strings.Contains(err.Error(), "area above 0") {
 		t.Errorf("a flat surface: %v", err)
 	}

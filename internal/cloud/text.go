@@ -10,6 +10,9 @@ import (
 	"strings"
 )
 
+// maxLine bounds a line, whose words take several times its memory: a face of maxCorners fits.
+const maxLine = 32 * maxCorners
+
 // lines calls f with the words of each line, and its number, but for comments, which # begins, and
 // empty lines. A line that ends in \ goes on in the next one, as in OBJ.
 func lines(text []byte, f func(words []string) error) error {
@@ -17,6 +20,9 @@ func lines(text []byte, f func(words []string) error) error {
 	n, first := 0, 0
 	for line := range bytes.Lines(text) {
 		n++
+		if len(begun)+len(line) > maxLine {
+			return fmt.Errorf("line %d: %d bytes, expected at most %d", n, len(begun)+len(line), maxLine)
+		}
 		plain, _, _ := strings.Cut(string(line), "#")
 		if len(begun) == 0 {
 			first = n
@@ -190,7 +196,7 @@ func readParts(text []byte) (*Shape, error) {
 // readOFF reads the Object File Format: OFF, the numbers of points, faces and edges, then these. What
 // letters before OFF announce behind a point (ST, C, N: texture, colour, normal) is passed over.
 func readOFF(text []byte) (*Shape, error) {
-	s := &Shape{Faces: [][3]int{}}
+	s := &Shape{Faces: [][3]int32{}}
 	points, faces, header := -1, 0, false
 	err := lines(text, func(words []string) error {
 		if !header {
@@ -224,7 +230,7 @@ func readOFF(text []byte) (*Shape, error) {
 			if n, wrong := strconv.Atoi(words[0]); err == nil && (wrong != nil || n < 3 || n > len(corners)) {
 				return fmt.Errorf("a face of %.40q corners, with %d", words[0], len(corners))
 			} else if err == nil {
-				s.fan(corners[:n])
+				err = s.fan(corners[:n])
 			}
 			return err
 		}
@@ -280,7 +286,7 @@ func readOBJ(text []byte) (*Shape, error) {
 			if len(corners) < 3 {
 				return fmt.Errorf("a face of %d corners, expected at least 3", len(corners))
 			}
-			s.fan(corners)
+			err = s.fan(corners)
 		}
 		return err
 	})

@@ -120,6 +120,7 @@ type converter struct {
 	labels    labels
 	decided   bool // whether rows have one label or several
 	skipped   *source.Skipped
+	unlearned error // why the first text that a tokenizer cannot be learned from is passed over; nil: none is
 }
 
 // Which of the columns is what.

@@ -47,6 +47,9 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 	spec, err := learner.Learn(ctx, round)
 	if err != nil {
 		missing := strings.TrimRight("\n"+c.skipped.String(), "\n") // columns that no row has
+		if c.unlearned != nil {
+			missing += "\nnothing is learned from " + c.unlearned.Error()
+		}
 		return fmt.Errorf("tokenizer: %w%s", err, missing)
 	}
 	c.options.Tokenizer = spec
@@ -74,7 +77,9 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 		}
 		if split, why := w.split(&row); why == nil && split == "train" {
 			for _, v := range c.texts(&row) {
-				learner.Add(v.Text)
+				if err := learner.Add(v.Text); err != nil && c.unlearned == nil {
+					c.unlearned = fmt.Errorf("%s: %w", row.Place(), err)
+				}
 			}
 		}
 	}

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 
+	"github.com/sftseq/sftseq/internal/hftokenizer"
+	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -20,7 +21,7 @@ func (c *converter) readTokenizer() (err error) {
 		return err
 	}
 	path := filepath.Join(o.To, tokenizers.FileName)
-	there, err := os.ReadFile(path)
+	there, err := regularfile.Read(path, hftokenizer.MaxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

@@ -2,6 +2,8 @@ package graphlines
 
 import (
 	"context"
+	"encoding/binary"
+	"fmt"
 	"strconv"
 
 	"github.com/sftseq/sftseq/seq"
@@ -15,6 +17,18 @@ func WalkNames(steps int) (names []string) {
 	return names
 }
 
+// maxAdditions bounds the work on a graph to minutes. Tests set it.
+var maxAdditions int64 = 100_000_000_000
+
+// keyOf is a list of targets as the key of a map.
+func keyOf(targets []int32) string {
+	key := make([]byte, 0, 4*len(targets))
+	for _, t := range targets {
+		key = binary.LittleEndian.AppendUint32(key, uint32(t))
+	}
+	return string(key)
+}
+
 // AppendWalk appends to the features of each node the probabilities that a random walk from it is back after 1
 // to so many steps, the diagonals of (D⁻¹A)ᵏ. A step takes each of the edges that lead from a node with
 // the same probability; where none does, the walk ends. They say where a node is among the others
@@ -22,8 +36,9 @@ func WalkNames(steps int) (names []string) {
 // Representations", ICLR 2022).
 //
 // The probabilities are exact, and sparse: from each node on they go along the edges, so that a graph
-// costs at most steps × nodes × edges additions, and less where few nodes are within reach. A sum has
-// the order of the edges.
+// costs at most steps × nodes × edges additions, and less where few nodes are within reach or where
+// nodes, such as the leaves of a star, have the same targets: their walks are one from the first step
+// on. A sum has the order of the edges. More than maxAdditions are an error.
 func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, steps int) error {
 	if steps == 0 {
 		return nil
@@ -41,17 +56,29 @@ func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, ste
 		targets[next[e.Source]] = e.Target
 		next[e.Source]++
 	}
+	groups := make(map[string][]int32) // of the nodes with the same targets in one order
+	var order []string
+	for from := range n {
+		key := keyOf(targets[first[from]:first[from+1]])
+		if groups[key] == nil {
+			order = append(order, key)
+		}
+		groups[key] = append(groups[key], int32(from))
+	}
+	additions := int64(0)
 	at, to := make([]float64, n), make([]float64, n) // where the walk is, and is next; 0 between walks
 	var here, there []int32                          // the nodes where that is not 0, each once
-	for from := range n {
-		if err := ctx.Err(); err != nil {
-			return err
-		}
-		at[from], here = 1, append(here[:0], int32(from))
-		for range steps {
+	for _, key := range order {
+		alike := groups[key]
+		at[alike[0]], here = 1, append(here[:0], alike[0])
+		for step := range steps {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
 			there = there[:0]
 			for _, i := range here {
 				out := targets[first[i]:first[i+1]]
+				additions += int64(len(out))
 				p := at[i] / float64(len(out))
 				at[i] = 0
 				if p == 0 { // it was too small a number: a node that it leads to would not count as there
@@ -65,7 +92,13 @@ func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, ste
 				}
 			}
 			at, to, here, there = to, at, there, here
-			features[from] = append(features[from], float32(at[from]))
+			for _, from := range alike {
+				features[from] = append(features[from], float32(at[from]))
+			}
+			if additions > maxAdditions {
+				return fmt.Errorf("random walk: a graph of %d nodes and %d edges takes more than %d additions, "+
+					"which step %d of %d exceeds: use fewer steps", n, len(edges), maxAdditions, step+1, steps)
+			}
 		}
 		for _, i := range here {
 			at[i] = 0

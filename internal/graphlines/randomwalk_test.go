@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"testing"
+	"time"
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
@@ -44,6 +45,32 @@ func TestWalk(t *testing.T) {
 			t.Errorf("%s: %v, %v, expected %s", c.name, c.x.Features, err, c.want)
 		}
 	}
+}
+
+// TestWalkStar: the leaves of a star share their walks, whose time would otherwise grow with the square
+// of their number, and have the probabilities that each alone has.
+func TestWalkStar(t *testing.T) {
+	const leaves = 100_000
+	x := undirected(leaves + 1)
+	for i := range int32(leaves) {
+		x.Edges = append(x.Edges, seq.Edge{Source: 0, Target: i + 1}, seq.Edge{Source: i + 1, Target: 0})
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	must.Succeed(t, AppendWalk(ctx, x.Features, x.Edges, 4))
+	for i, want := range map[int]float32{0: 1, 1: 1. / leaves, leaves: 1. / leaves} {
+		if got := x.Features[i]; len(got) != 4 || got[0] != 0 || got[1] != want || got[2] != 0 || math.Abs(float64(got[3]/want-1)) > 1e-6 {
+			t.Errorf("node %d: %v, expected 0 %g 0 %g", i, got, want, want)
+		}
+	}
+}
+
+// TestWalkTooLong: a graph that takes too much work is an error that names it.
+func TestWalkTooLong(t *testing.T) {
+	defer func(before int64) { maxAdditions = before }(maxAdditions)
+	maxAdditions = 10
+	x := undirected(4, [2]int32{0, 1}, [2]int32{1, 2}, [2]int32{2, 3}, [2]int32{3, 0})
+	must.Fail(t, "a graph of 4 nodes and 8 edges takes more than 10 additions")(AppendWalk(t.Context(), x.Features, x.Edges, 4))
 }
 
 // TestWalkDense: what goes along the edges is the diagonal of powers of the dense matrix.

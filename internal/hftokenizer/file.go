@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"io"
 	"unicode/utf8"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // file is tokenizer.json.
@@ -123,9 +125,18 @@ func stage[T any](r *reader, text json.RawMessage, read func(kind string, text j
 	return t, o.Type, err
 }
 
+// maxStages bounds a sequence of stages.
+const maxStages = 1024
+
 // each reads the stages of a sequence, up to the first that cannot be read.
-func each[T any](texts []json.RawMessage, read func(json.RawMessage) (T, error)) (all []T, err error) {
-	for _, text := range texts {
+func each[T any](texts json.RawMessage, read func(json.RawMessage) (T, error)) (all []T, err error) {
+	if !isNull(texts) && texts[0] != '[' {
+		return nil, fmt.Errorf("expected a list, found %s", jsonlines.Kind(texts))
+	}
+	for text := range jsonlines.Elements(texts) {
+		if len(all) == maxStages {
+			return nil, fmt.Errorf("expected a sequence of at most %d stages, found more", maxStages)
+		}
 		stage, err := read(text)
 		if err != nil {
 			return nil, err

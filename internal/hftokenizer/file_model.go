@@ -1,10 +1,14 @@
 package hftokenizer
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // model reads the model, and returns how many tokens its vocabulary has.
@@ -31,9 +35,16 @@ func (r *reader) model(text json.RawMessage) (int, error) {
 
 // modelKind is the key "type", or for files without one what its other keys say.
 func modelKind(text json.RawMessage) (string, error) {
-	var keys map[string]json.RawMessage
-	if err := json.Unmarshal(text, &keys); err != nil {
-		return "", err
+	if text[0] != '{' {
+		return "", fmt.Errorf("expected an object, found %s", jsonlines.Kind(text))
+	}
+	keys := map[string]json.RawMessage{}
+	for key, value := range jsonlines.Members(text) {
+		name, err := textOf(key)
+		if err != nil {
+			return "", err
+		}
+		keys[name] = value
 	}
 	if k, ok := keys["type"]; ok {
 		var name string
@@ -47,26 +58,67 @@ func modelKind(text json.RawMessage) (string, error) {
 	return "WordLevel", nil
 }
 
-// vocabulary checks a vocabulary and names its tokens.
-func (r *reader) vocabulary(v map[string]int64) (vocabulary, error) {
-	if len(v) == 0 {
-		return nil, errors.New("vocab: expected tokens, found none")
+// textOf is the text of a JSON string.
+func textOf(value json.RawMessage) (text string, err error) {
+	if len(value) >= 2 && value[0] == '"' && bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : len(value)-1]), nil
 	}
-	out := make(vocabulary, len(v))
-	for token, id := range v {
-		if err := r.tokenizer.name(token, id); err != nil {
+	return text, json.Unmarshal(value, &text)
+}
+
+// vocabulary reads a vocabulary token by token, as a slice of its parts would take many times its
+// memory, and names its tokens.
+func (r *reader) vocabulary(text json.RawMessage) (vocabulary, error) {
+	if !isNull(text) && text[0] != '{' {
+		return nil, fmt.Errorf("vocab: expected an object, found %s", jsonlines.Kind(text))
+	}
+	out := vocabulary{}
+	for key, value := range jsonlines.Members(text) {
+		token, err := textOf(key)
+		if err != nil {
 			return nil, fmt.Errorf("vocab: %w", err)
 		}
-		out[token] = int32(id)
+		id, err := strconv.ParseInt(string(value), 10, 64)
+		if err != nil || id < 0 || id >= maxID {
+			return nil, fmt.Errorf("vocab: %.40q: expected an id from 0 to %d, found %.40s", token, maxID-1, value)
+		}
+		if out[token] = int32(id); len(out) > maxID {
+			return nil, fmt.Errorf("vocab: expected at most %d tokens, found more", maxID)
+		}
+	}
+	if len(out) == 0 {
+		return nil, errors.New("vocab: expected tokens, found none")
+	}
+	for token, id := range out {
+		if err := r.tokenizer.name(token, int64(id)); err != nil {
+			return nil, fmt.Errorf("vocab: %w", err)
+		}
 	}
 	return out, nil
 }
 
+// elements counts the elements of a list and refuses another value and more than maxID elements.
+func elements(key string, list json.RawMessage) (n int, err error) {
+	if isNull(list) {
+		return 0, nil
+	}
+	if list[0] != '[' {
+		return 0, fmt.Errorf("%s: expected a list, found %s", key, jsonlines.Kind(list))
+	}
+	for range jsonlines.Elements(list) {
+		n++
+	}
+	if n > maxID {
+		return 0, fmt.Errorf("%s: expected at most %d elements, found %d", key, maxID, n)
+	}
+	return n, nil
+}
+
 func (r *reader) wordLevel(text json.RawMessage) (int, error) {
 	var o struct {
-		Type    string           `json:"type"`
-		Vocab   map[string]int64 `json:"vocab"`
-		Unknown string           `json:"unk_token"`
+		Type    string          `json:"type"`
+		Vocab   json.RawMessage `json:"vocab"`
+		Unknown string          `json:"unk_token"`
 	}
 	if err := strict(text, &o); err != nil {
 		return 0, err
@@ -78,11 +130,11 @@ func (r *reader) wordLevel(text json.RawMessage) (int, error) {
 
 func (r *reader) wordPiece(text json.RawMessage) (int, error) {
 	o := struct {
-		Type    string           `json:"type"`
-		Vocab   map[string]int64 `json:"vocab"`
-		Unknown string           `json:"unk_token"`
-		Prefix  string           `json:"continuing_subword_prefix"`
-		Most    int              `json:"max_input_chars_per_word"`
+		Type    string          `json:"type"`
+		Vocab   json.RawMessage `json:"vocab"`
+		Unknown string          `json:"unk_token"`
+		Prefix  string          `json:"continuing_subword_prefix"`
+		Most    int             `json:"max_input_chars_per_word"`
 	}{Unknown: "[UNK]", Prefix: "##", Most: 100}
 	if err := strict(text, &o); err != nil {
 		return 0, err
@@ -105,16 +157,16 @@ func (r *reader) wordPiece(text json.RawMessage) (int, error) {
 
 func (r *reader) bpe(text json.RawMessage) (int, error) {
 	var o struct {
-		Type    string            `json:"type"`
-		Dropout *float64          `json:"dropout"`
-		Unknown *string           `json:"unk_token"`
-		Prefix  *string           `json:"continuing_subword_prefix"`
-		Suffix  *string           `json:"end_of_word_suffix"`
-		Fuse    bool              `json:"fuse_unk"`
-		Bytes   bool              `json:"byte_fallback"`
-		Whole   bool              `json:"ignore_merges"`
-		Vocab   map[string]int64  `json:"vocab"`
-		Merges  []json.RawMessage `json:"merges"`
+		Type    string          `json:"type"`
+		Dropout *float64        `json:"dropout"`
+		Unknown *string         `json:"unk_token"`
+		Prefix  *string         `json:"continuing_subword_prefix"`
+		Suffix  *string         `json:"end_of_word_suffix"`
+		Fuse    bool            `json:"fuse_unk"`
+		Bytes   bool            `json:"byte_fallback"`
+		Whole   bool            `json:"ignore_merges"`
+		Vocab   json.RawMessage `json:"vocab"`
+		Merges  json.RawMessage `json:"merges"`
 	}
 	if err := strict(text, &o); err != nil {
 		return 0, err
@@ -152,9 +204,14 @@ func (r *reader) bpe(text json.RawMessage) (int, error) {
 }
 
 // readMerges reads pairs of tokens: lists of two, or in older files a space between them.
-func readMerges(texts []json.RawMessage) ([][2]string, error) {
-	merges := make([][2]string, len(texts))
-	for i, text := range texts {
+func readMerges(texts json.RawMessage) ([][2]string, error) {
+	n, err := elements("merges", texts)
+	if err != nil {
+		return nil, err
+	}
+	merges := make([][2]string, 0, n)
+	for text := range jsonlines.Elements(texts) {
+		i := len(merges)
 		var both []string
 		var joined string
 		if json.Unmarshal(text, &both) != nil {
@@ -166,31 +223,42 @@ func readMerges(texts []json.RawMessage) ([][2]string, error) {
 		if len(both) != 2 {
 			return nil, fmt.Errorf("merges[%d]: expected two tokens, found %d", i, len(both))
 		}
-		merges[i] = [2]string(both)
+		merges = append(merges, [2]string(both))
 	}
 	return merges, nil
 }
 
 func (r *reader) unigram(text json.RawMessage) (int, error) {
 	var o struct {
-		Type    string               `json:"type"`
-		Unknown *int64               `json:"unk_id"`
-		Bytes   bool                 `json:"byte_fallback"`
-		Vocab   [][2]json.RawMessage `json:"vocab"`
+		Type    string          `json:"type"`
+		Unknown *int64          `json:"unk_id"`
+		Bytes   bool            `json:"byte_fallback"`
+		Vocab   json.RawMessage `json:"vocab"`
 	}
 	if err := strict(text, &o); err != nil {
 		return 0, err
 	}
+	n, err := elements("vocab", o.Vocab)
+	if err != nil {
+		return 0, err
+	}
 	unknown := int32(-1)
 	if o.Unknown != nil {
-		if *o.Unknown < 0 || *o.Unknown >= int64(len(o.Vocab)) {
-			return 0, fmt.Errorf("unk_id: expected 0 to %d, found %d", len(o.Vocab)-1, *o.Unknown)
+		if *o.Unknown < 0 || *o.Unknown >= int64(n) {
+			return 0, fmt.Errorf("unk_id: expected 0 to %d, found %d", n-1, *o.Unknown)
 		}
 		unknown = int32(*o.Unknown)
 	}
-	tokens, scores := make([]string, len(o.Vocab)), make([]score, len(o.Vocab))
-	for i, entry := range o.Vocab {
-		if err := errors.Join(json.Unmarshal(entry[0], &tokens[i]), json.Unmarshal(entry[1], &scores[i])); err != nil {
+	tokens, scores := make([]string, n), make([]score, n)
+	i := -1
+	for text := range jsonlines.Elements(o.Vocab) {
+		i++
+		var entry [2]json.RawMessage
+		err := json.Unmarshal(text, &entry)
+		if err == nil {
+			err = errors.Join(json.Unmarshal(entry[0], &tokens[i]), json.Unmarshal(entry[1], &scores[i]))
+		}
+		if err != nil {
 			return 0, fmt.Errorf("vocab[%d]: expected a token and its score: %w", i, err)
 		}
 		if err := r.tokenizer.name(tokens[i], int64(i)); err != nil {

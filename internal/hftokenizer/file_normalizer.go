@@ -63,8 +63,8 @@ func (r *reader) normalizerOf(kind string, text json.RawMessage) (normalizer, er
 		return readBertNormalizer(text)
 	case "Sequence":
 		var o struct {
-			Type        string            `json:"type"`
-			Normalizers []json.RawMessage `json:"normalizers"`
+			Type        string          `json:"type"`
+			Normalizers json.RawMessage `json:"normalizers"`
 		}
 		if err := strict(text, &o); err != nil {
 			return nil, err

@@ -57,8 +57,8 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 		return r.metaspace(text)
 	case "Sequence":
 		var o struct {
-			Type          string            `json:"type"`
-			PreTokenizers []json.RawMessage `json:"pretokenizers"`
+			Type          string          `json:"type"`
+			PreTokenizers json.RawMessage `json:"pretokenizers"`
 		}
 		if err := strict(text, &o); err != nil {
 			return nil, err

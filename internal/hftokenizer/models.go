@@ -160,8 +160,7 @@ func (m *unigram) encode(ids []int32, text string) ([]int32, error) {
 // newUnigram is one for tokens in the order of their ids.
 func newUnigram(tokens []string, scores []score, unknown int32, bytes bool) (*unigram, error) {
 	m := &unigram{vocabulary: vocabulary{}, scores: scores, unknown: unknown, least: math.Inf(1), bytes: bytes}
-	var words []string
-	var ids []int32
+	words, ids := make([]string, 0, len(tokens)), make([]int32, 0, len(tokens))
 	for i, token := range tokens {
 		m.vocabulary[token] = int32(i)
 		m.least = min(m.least, float64(scores[i]))

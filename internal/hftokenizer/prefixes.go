@@ -20,7 +20,7 @@ func newPrefixes(words []string, ids []int32) prefixes {
 		order[i] = i
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Or(cmp.Compare(words[a], words[b]), cmp.Compare(b, a)) })
-	p := prefixes{}
+	p := prefixes{words: make([]string, 0, len(words)), ids: make([]int32, 0, len(words))}
 	for _, i := range order {
 		if n := len(p.words); n > 0 && p.words[n-1] == words[i] {
 			continue

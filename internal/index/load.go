@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"math"
 	"os"
 	"slices"
 	"strconv"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // load reads the file into memory, drops a torn last group, and opens the file
@@ -22,7 +24,7 @@ func (x *Index) load() error {
 	if err := atomicfile.Clean(x.path); err != nil {
 		return err
 	}
-	data, err := os.ReadFile(x.path)
+	data, err := regularfile.Read(x.path, math.MaxInt64-1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return x.rewrite()
 	}

@@ -31,14 +31,14 @@ type Class struct {
 
 func (t *Tally) perClass() []Class {
 	out := make([]Class, t.classes)
+	for c, rows := range t.confusion {
+		out[c.label].Rows += rows
+		out[c.answer].Answered += rows
+	}
 	for c := range out {
 		k := &out[c]
 		k.Class = c
-		hits := t.confusion[c][c]
-		for o := range t.classes {
-			k.Rows += t.confusion[c][o]
-			k.Answered += t.confusion[o][c]
-		}
+		hits := t.confusion[confused{c, c}]
 		k.Precision, k.Recall, k.F1 = ratio(hits, k.Answered), ratio(hits, k.Rows), ratio(2*hits, k.Rows+k.Answered)
 		if curve := t.curve(c); curve != nil {
 			k.AUC, k.AveragePrecision = &curve.AUC, &curve.AveragePrecision
@@ -62,6 +62,23 @@ func macroAUC(classes []Class) *float64 {
 		areas = append(areas, k.AUC)
 	}
 	return meanDefined(areas)
+}
+
+// Mistakes are the cells of the confusion matrix off its diagonal that have rows, by label and answer.
+func (r *Report) Mistakes() (out []Confused) {
+	for _, c := range r.Counts {
+		if c.Label != c.Answer {
+			out = append(out, c)
+		}
+	}
+	for label, counts := range r.Confusion {
+		for answer, rows := range counts {
+			if rows > 0 && label != answer {
+				out = append(out, Confused{label, answer, rows})
+			}
+		}
+	}
+	return out
 }
 
 // Chosen are up to n classes with the least F1, of those that occur, and up to n with the

@@ -111,7 +111,7 @@ func newCurve(class int, rows []rankedRow, positives int) *Curve {
 	won := 0.0           // pairs of a row of the class and another one, in which it has more
 	for i := 0; i < len(rows); {
 		hitsBefore, othersBefore := hits, others
-		for odds := rows[i].odds; i < len(rows) && rows[i].odds == odds; i++ {
+		for odds := rows[i].odds; i < len(rows) && cmp.Compare(rows[i].odds, odds) == 0; i++ {
 			if rows[i].positive {
 				hits++
 			} else {

@@ -273,3 +273,12 @@ func TestInfiniteLogits(t *testing.T) {
 		y.Report() // and ends
 	}
 }
+
+// TestCurveOfNaN: odds that are not a number end in a curve all the same.
+func TestCurveOfNaN(t *testing.T) {
+	rows := []rankedRow{{math.NaN(), true}, {1, false}, {math.NaN(), false}, {0, true}}
+	byOdds(rows)
+	if c := newCurve(1, rows, 2); len(c.ROC) != 4 {
+		t.Errorf("%d points, expected 4: the origin, 1, 0 and NaN", len(c.ROC))
+	}
+}

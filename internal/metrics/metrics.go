@@ -13,12 +13,15 @@ import (
 // more than two classes, where curves are of each, 8 more for each class.
 type Tally struct {
 	classes   int
-	confusion [][]int64 // [label][answer]
+	confusion map[confused]int64
 	loss      float64
 	bins      [calibrationBins]calibrationBin
 	rows      []row
 	odds      []float64 // by row and class; none where margins say it all, or of many classes
 }
+
+// confused is a cell of the confusion matrix, whose memory is for cells with rows alone.
+type confused struct{ label, answer int }
 
 // row is what an ordering needs of a row.
 type row struct {
@@ -38,11 +41,7 @@ type calibrationBin struct {
 
 // NewTally returns an empty tally for that many classes.
 func NewTally(classes int) *Tally {
-	t := &Tally{classes: classes, confusion: make([][]int64, classes)}
-	for i := range t.confusion {
-		t.confusion[i] = make([]int64, classes)
-	}
-	return t
+	return &Tally{classes: classes, confusion: map[confused]int64{}}
 }
 
 // Add counts a row: its true class, the logits that a model gave and the
@@ -55,7 +54,7 @@ func (t *Tally) Add(class int, logits []float32, length int) error {
 		return fmt.Errorf("metrics: logits %v, expected finite numbers", logits)
 	}
 	p, answer := Softmax(logits), slices.Index(logits, slices.Max(logits))
-	t.confusion[class][answer]++
+	t.confusion[confused{class, answer}]++
 	t.loss += CrossEntropy(logits, class)
 	b := &t.bins[min(int(p[answer]*calibrationBins), calibrationBins-1)]
 	b.rows++

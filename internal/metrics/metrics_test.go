@@ -113,3 +113,25 @@ func TestEdges(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 }
+
+// TestSparseConfusion: of thousands of classes a report has the cells of the confusion matrix that have
+// rows, in memory that grows with the rows.
+func TestSparseConfusion(t *testing.T) {
+	const classes = 16_000
+	tally, logits := NewTally(classes), make([]float32, classes)
+	for _, row := range []struct{ class, answer int }{{3, 3}, {3, 15_999}, {7, 2}, {3, 15_999}} {
+		logits[row.answer] = 5
+		must.Succeed(t, tally.Add(row.class, logits, 1))
+		logits[row.answer] = 0
+	}
+	r := tally.Report()
+	if want := []Confused{{3, 3, 1}, {3, 15_999, 2}, {7, 2, 1}}; r.Confusion != nil || !reflect.DeepEqual(r.Counts, want) {
+		t.Errorf("found %v and a matrix of %d rows, expected %v and none", r.Counts, len(r.Confusion), want)
+	}
+	if want := []Confused{{3, 15_999, 2}, {7, 2, 1}}; !reflect.DeepEqual(r.Mistakes(), want) {
+		t.Errorf("mistakes %v, expected %v", r.Mistakes(), want)
+	}
+	if k := r.Classes[15_999]; k.Rows != 0 || k.Answered != 2 || r.Classes[3].Rows != 3 || r.Accuracy != 0.25 {
+		t.Errorf("class %+v, accuracy %g", k, r.Accuracy)
+	}
+}

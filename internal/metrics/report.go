@@ -1,6 +1,10 @@
 package metrics
 
-import "sort"
+import (
+	"cmp"
+	"slices"
+	"sort"
+)
 
 // Report is what a tally adds up to. A number that the rows do not define is
 // nil: the recall of a class without rows, the area under the curve for other
@@ -23,8 +27,42 @@ type Report struct {
 	// Calibration of Modern Neural Networks", 2017).
 	CalibrationError float64          `json:"calibration_error"`
 	Calibration      []CalibrationBin `json:"calibration"` // intervals that have rows
-	Confusion        [][]int64        `json:"confusion"`   // [label][answer]
-	ByLength         []LengthBin      `json:"by_length"`
+	// Confusion is [label][answer], of up to MaxConfusion classes. Counts are the cells with rows,
+	// by label and answer; JSON has them where it lacks the matrix.
+	Confusion [][]int64   `json:"confusion,omitempty"`
+	Counts    []Confused  `json:"confusion_counts,omitempty"`
+	ByLength  []LengthBin `json:"by_length"`
+}
+
+// MaxConfusion is how many classes a report has a dense confusion matrix of: of 16,000 it would
+// take gigabytes.
+const MaxConfusion = 1024
+
+// Confused counts the rows of a label that were answered so.
+type Confused struct {
+	Label  int   `json:"label"`
+	Answer int   `json:"answer"`
+	Rows   int64 `json:"rows"`
+}
+
+// confusions returns the cells of the confusion matrix that have rows, and the matrix itself, nil of
+// more than MaxConfusion classes.
+func (t *Tally) confusions() (cells []Confused, dense [][]int64) {
+	for c, rows := range t.confusion {
+		cells = append(cells, Confused{c.label, c.answer, rows})
+	}
+	slices.SortFunc(cells, func(a, b Confused) int { return cmp.Or(a.Label-b.Label, a.Answer-b.Answer) })
+	if t.classes > MaxConfusion {
+		return cells, nil
+	}
+	dense = make([][]int64, t.classes)
+	for i := range dense {
+		dense[i] = make([]int64, t.classes)
+	}
+	for _, c := range cells {
+		dense[c.Label][c.Answer] = c.Rows
+	}
+	return cells, dense
 }
 
 // CalibrationBin are the rows whose answer had a probability from From to below To.
@@ -53,12 +91,16 @@ func (t *Tally) Report() *Report {
 	if n == 0 {
 		return nil
 	}
-	r := &Report{Rows: n, Loss: t.loss / float64(n), Confusion: t.confusion, ByLength: t.byLength(), Classes: t.perClass()}
+	r := &Report{Rows: n, Loss: t.loss / float64(n), ByLength: t.byLength(), Classes: t.perClass()}
+	cells, dense := t.confusions()
+	if r.Confusion = dense; dense == nil {
+		r.Counts = cells
+	}
 	var correct int64
 	occurring := 0
 	for c := range r.Classes {
 		k := &r.Classes[c]
-		correct += t.confusion[c][c]
+		correct += t.confusion[confused{c, c}]
 		r.Recall = append(r.Recall, k.Recall)
 		if k.F1 != nil {
 			occurring++

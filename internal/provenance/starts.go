@@ -6,11 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"path/filepath"
 	"time"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // StartsFile has a line for each time that a run was started or resumed: when, on what,
@@ -30,12 +30,15 @@ type Start struct {
 	Version        string    `json:"sftseq"`
 }
 
+// maxStarts bounds the file of the starts of a run.
+const maxStarts = 256 << 20
+
 // AddStart adds a line to the file of a run. That of a fresh run is the first.
 func AddStart(dir string, s Start) error {
 	var text []byte
 	if s.Step > 0 {
 		var err error
-		if text, err = os.ReadFile(filepath.Join(dir, StartsFile)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if text, err = regularfile.Read(filepath.Join(dir, StartsFile), maxStarts); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -54,7 +57,7 @@ func AddStart(dir string, s Start) error {
 // ReadStarts reads them; a run of an earlier version has none.
 func ReadStarts(dir string) (out []Start, err error) {
 	path := filepath.Join(dir, StartsFile)
-	text, err := os.ReadFile(path)
+	text, err := regularfile.Read(path, maxStarts)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -40,30 +40,26 @@ type mistake struct {
 func newClasses(c *sft.Config, r *metrics.Report) *classes {
 	out := &classes{}
 	name := func(i int) string { return fmt.Sprint(c.Label(i)) }
-	for i := range r.Confusion {
+	for i := range r.Classes {
 		out.Names = append(out.Names, name(i))
 	}
-	for label, counts := range r.Confusion {
-		var rows int64
-		for _, n := range counts {
-			rows += n
+	if len(out.Names) > mostClasses {
+		mistakes := r.Mistakes()
+		slices.SortStableFunc(mistakes, func(a, b metrics.Confused) int { return cmp.Compare(b.Rows, a.Rows) })
+		for _, m := range mistakes[:min(len(mistakes), mostClasses)] {
+			out.Mistakes = append(out.Mistakes, mistake{name(m.Label), name(m.Answer), m.Rows})
 		}
+		return out
+	}
+	for label, counts := range r.Confusion {
+		rows := r.Classes[label].Rows
 		row := classRow{Name: name(label)}
 		for answer, n := range counts {
 			part := float64(n) / float64(max(1, rows))
 			row.Cells = append(row.Cells, classCell{Count: n, Part: fmt.Sprintf("%.3f", part), Dark: part > 0.55,
 				Title: fmt.Sprintf("%d of %d rows of %s answered %s (%.1f%%)", n, rows, name(label), name(answer), 100*part)})
-			if n > 0 && answer != label {
-				out.Mistakes = append(out.Mistakes, mistake{name(label), name(answer), n})
-			}
 		}
 		out.Rows = append(out.Rows, row)
 	}
-	if len(out.Names) <= mostClasses {
-		out.Mistakes = nil
-		return out
-	}
-	slices.SortStableFunc(out.Mistakes, func(a, b mistake) int { return cmp.Compare(b.Count, a.Count) })
-	out.Rows, out.Mistakes = nil, out.Mistakes[:min(len(out.Mistakes), mostClasses)]
 	return out
 }

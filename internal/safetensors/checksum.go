@@ -4,10 +4,10 @@ import (
 	"bytes"
 	"fmt"
 	"hash"
-	"os"
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // checksumKey is the key of the metadata whose value is the checksum of the whole file, in
@@ -70,7 +70,7 @@ func withChecksum(header []byte, tensors []Tensor) ([]byte, error) {
 // Stated reports whether a file states its checksum, as those of [Write] do. Files of other
 // programs do not, those among them that have read one of ours.
 func Stated(path string) (bool, error) {
-	file, err := os.Open(path)
+	file, err := regularfile.Open(path)
 	if err != nil {
 		return false, err
 	}

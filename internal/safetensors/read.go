@@ -5,14 +5,15 @@ import (
 	"fmt"
 	"io"
 	"math"
-	"os"
+
+	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // Read returns the tensors of a file, in the order of their data, and its
 // metadata, nil where there is none. Tensors of another type than F32 are an error, and
 // so is a file that is not what its checksum says; one of others may have no checksum.
 func Read(path string) ([]Tensor, map[string]string, error) {
-	file, err := os.Open(path)
+	file, err := regularfile.Open(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -21,10 +22,33 @@ func Read(path string) ([]Tensor, map[string]string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	if !info.Mode().IsRegular() {
-		return nil, nil, fmt.Errorf("%s: expected a regular file, found %v", path, info.Mode())
-	}
 	return ReadFrom(file, info.Size(), path)
+}
+
+// ReadShapes returns the tensors of a file without their data, from its header alone.
+func ReadShapes(path string) ([]Tensor, error) {
+	file, err := regularfile.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer file.Close()
+	info, err := file.Stat()
+	if err != nil {
+		return nil, err
+	}
+	start, err := readHeader(file, info.Size())
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	entries, _, err := parseHeader(start[8:], info.Size()-int64(len(start)))
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	tensors := make([]Tensor, len(entries))
+	for i, e := range entries {
+		tensors[i] = Tensor{Name: e.name, Shape: e.shape}
+	}
+	return tensors, nil
 }
 
 // ReadFrom reads the size bytes of r as Read does a file; name is what errors

@@ -11,7 +11,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
-	"golang.org/x/net/netutil"
 )
 
 // namespace begins the name of every metric.
@@ -46,14 +45,15 @@ func (s *Server) Metrics() http.Handler {
 // them and some look whether the server is well, and hardly more than one does each.
 const maxWatchers = 16
 
-// ServeMetrics answers [Server.Metrics] on the connections of l until stop is called. Who
-// asks for nothing or by halves, or does not read, gives its place to others.
+// ServeMetrics answers [Server.Metrics] on the connections of l until stop is called. A client that
+// sends no whole request or does not read loses its connection to a later client.
 func (s *Server) ServeMetrics(l net.Listener) (stop func()) { return s.serveMetrics(l, 5*time.Second) }
 
 func (s *Server) serveMetrics(l net.Listener, patience time.Duration) (stop func()) {
-	h := &http.Server{Handler: s.Metrics(), ReadTimeout: patience, WriteTimeout: 2 * patience, IdleTimeout: patience}
+	h := &http.Server{Handler: answeringWatcher(s.Metrics()), ConnContext: withWatcher,
+		ReadTimeout: patience, WriteTimeout: 2 * patience, IdleTimeout: patience}
 	var served sync.WaitGroup
-	served.Go(func() { h.Serve(netutil.LimitListener(l, maxWatchers)) })
+	served.Go(func() { h.Serve(&watcherListener{Listener: l}) })
 	return func() {
 		h.Close()
 		served.Wait()

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"bufio"
 	"bytes"
 	"errors"
 	"fmt"
@@ -120,34 +121,46 @@ func (l *locked) Write(p []byte) (int, error) {
 	return l.w.Write(p)
 }
 
-// TestWatchersAreBounded: who watches has so many connections and no more; one that is
-// closed makes room.
+// TestWatchersAreBounded: of more connections than maxWatchers the oldest are closed.
 func TestWatchersAreBounded(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
 	defer s.ServeMetrics(l)()
-	ask := func(within time.Duration) (net.Conn, error) {
-		conn, err := net.Dial("tcp", l.Addr().String())
-		must.Succeed(t, err)
+	var conns []net.Conn
+	for n := range maxWatchers + 1 {
+		conn := must.Get(net.Dial("tcp", l.Addr().String()))(t)
 		t.Cleanup(func() { conn.Close() })
 		io.WriteString(conn, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
-		conn.SetReadDeadline(time.Now().Add(within))
-		_, err = conn.Read(make([]byte, 1))
-		return conn, err
+		conn.SetReadDeadline(time.Now().Add(patience))
+		must.Get(http.ReadResponse(bufio.NewReader(conn), nil))(t, n)
+		conns = append(conns, conn)
 	}
-	var first net.Conn
-	for n := range maxWatchers {
-		conn := must.Get(ask(patience))(t, n)
-		if n == 0 {
-			first = conn
+	for n, conn := range conns[:2] {
+		conn.SetReadDeadline(time.Now().Add(50 * time.Millisecond))
+		_, err := conn.Read(make([]byte, 1))
+		if closed := !errors.Is(err, os.ErrDeadlineExceeded); closed != (n == 0) {
+			t.Errorf("connection %d: %v", n, err)
 		}
 	}
-	beyond, err := ask(50 * time.Millisecond)
-	must.FailWith(t, os.ErrDeadlineExceeded, "one more than", maxWatchers)(err)
-	first.Close()
-	beyond.SetReadDeadline(time.Now().Add(patience))
-	if _, err := beyond.Read(make([]byte, 1)); err != nil {
-		t.Error(err)
+}
+
+// TestMetricsBesideSlowClients: beside hundreds of connections that send nothing or half a request,
+// metrics answer within a second.
+func TestMetricsBesideSlowClients(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer s.ServeMetrics(l)()
+	for n := range 500 {
+		conn := must.Get(net.Dial("tcp", l.Addr().String()))(t)
+		t.Cleanup(func() { conn.Close() })
+		io.WriteString(conn, []string{"", "GET /met", "GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"}[n%3])
+	}
+	client := &http.Client{Timeout: time.Second}
+	for _, path := range []string{"/healthz", "/metrics"} {
+		r := must.Get(client.Get("http://" + l.Addr().String() + path))(t)
+		if r.Body.Close(); r.StatusCode != http.StatusOK {
+			t.Errorf("%s: %s", path, r.Status)
+		}
 	}
 }
 

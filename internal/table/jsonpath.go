@@ -71,22 +71,31 @@ func followInto(value json.RawMessage, path string) (json.RawMessage, error) {
 		if err != nil {
 			return nil, nil // a key, which a list does not have
 		}
-		var list []json.RawMessage
-		if err := json.Unmarshal(value, &list); err != nil {
-			return nil, err
-		}
 		if at < 0 {
-			at += len(list)
-		}
-		if at < 0 || at >= len(list) || !more {
-			if at >= 0 && at < len(list) {
-				return list[at], nil
+			for range jsonlines.Elements(value) {
+				at++
 			}
-			return nil, nil
 		}
-		return followInto(list[at], rest)
+		found := element(value, at)
+		if found == nil || !more {
+			return found, nil
+		}
+		return followInto(found, rest)
 	}
 	return nil, nil
+}
+
+// element is the element of a list at a place, nil if there is none. Only that one is kept: a slice of
+// all takes many times the memory of their text.
+func element(list json.RawMessage, at int) json.RawMessage {
+	n := 0
+	for e := range jsonlines.Elements(list) {
+		if n == at {
+			return e
+		}
+		n++
+	}
+	return nil
 }
 
 // mostSteps is how deep [paths] looks.
@@ -108,9 +117,8 @@ func paths(object []byte, before string, steps int) (out []string) {
 			}
 		}
 		if steps < mostSteps && value[0] == '[' {
-			var list []json.RawMessage
-			if json.Unmarshal(value, &list) == nil && len(list) > 0 && list[0][0] == '{' {
-				out = append(out, paths(list[0], key+"[0].", steps+1)...)
+			if first := element(value, 0); first != nil && first[0] == '{' {
+				out = append(out, paths(first, key+"[0].", steps+1)...)
 				continue
 			}
 		}

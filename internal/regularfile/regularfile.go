@@ -1,0 +1,35 @@
+// Package regularfile opens files that must be regular: opening a FIFO waits for a program that
+// writes to it, and a device may have no end.
+package regularfile
+
+import (
+	"fmt"
+	"io"
+	"os"
+)
+
+// Open opens a regular file for reading. Anything else, such as a directory or a FIFO, is an error
+// that names its kind.
+func Open(path string) (*os.File, error) {
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // before the open, which would wait
+		return nil, fmt.Errorf("%s: expected a regular file, found %v", path, info.Mode())
+	}
+	return os.Open(path)
+}
+
+// Read returns the content of a regular file of at most limit bytes.
+func Read(path string, limit int64) ([]byte, error) {
+	f, err := Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, limit+1))
+	if err != nil {
+		return nil, err
+	}
+	if int64(len(text)) > limit {
+		return nil, fmt.Errorf("%s: expected at most %d bytes, found more", path, limit)
+	}
+	return text, nil
+}

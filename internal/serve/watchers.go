@@ -1,0 +1,72 @@
+package serve
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// watcherListener accepts up to maxWatchers connections at a time. A further one closes the oldest
+// connection that computes no response, so that slow clients keep no others out.
+type watcherListener struct {
+	net.Listener
+	mu   sync.Mutex
+	open []*watcher // in the order of their arrival
+}
+
+// watcher is a connection of a watcherListener.
+type watcher struct {
+	net.Conn
+	listener  *watcherListener
+	answering atomic.Bool // a response is being computed or written
+}
+
+// Accept returns the next connection.
+func (l *watcherListener) Accept() (net.Conn, error) {
+	conn, err := l.Listener.Accept()
+	if err != nil {
+		return nil, err
+	}
+	w := &watcher{Conn: conn, listener: l}
+	l.mu.Lock()
+	var evicted *watcher
+	if len(l.open) == maxWatchers {
+		at := slices.IndexFunc(l.open, func(w *watcher) bool { return !w.answering.Load() })
+		evicted = l.open[max(at, 0)]
+		l.open = slices.Delete(l.open, max(at, 0), max(at, 0)+1)
+	}
+	l.open = append(l.open, w)
+	l.mu.Unlock()
+	if evicted != nil {
+		evicted.Conn.Close()
+	}
+	return w, nil
+}
+
+// Close ends the connection, whose place becomes free.
+func (w *watcher) Close() error {
+	w.listener.mu.Lock()
+	w.listener.open = slices.DeleteFunc(w.listener.open, func(o *watcher) bool { return o == w })
+	w.listener.mu.Unlock()
+	return w.Conn.Close()
+}
+
+type watcherKey struct{}
+
+// withWatcher has the context of a request hold its connection.
+func withWatcher(ctx context.Context, c net.Conn) context.Context {
+	return context.WithValue(ctx, watcherKey{}, c)
+}
+
+// answeringWatcher marks the connection of a request while h answers it.
+func answeringWatcher(h http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		conn := r.Context().Value(watcherKey{}).(*watcher)
+		conn.answering.Store(true)
+		defer conn.answering.Store(false)
+		h.ServeHTTP(w, r)
+	})
+}
