@@ -119,8 +119,11 @@ type converter struct {
 	spec      seq.Spec
 	labels    labels
 	decided   bool // whether rows have one label or several
-	skipped   *source.Skipped
-	unlearned error // why the first text that a tokenizer cannot be learned from is passed over; nil: none is
+	marksEnds bool // the tags mark the ends of spans
+	// marksDecided: marksEnds is known.
+	marksDecided bool
+	skipped      *source.Skipped
+	unlearned    error // why the first text that a tokenizer cannot be learned from is passed over; nil: none is
 }
 
 // Which of the columns is what.
@@ -199,6 +202,11 @@ func (c *converter) prepare(ctx context.Context) error {
 		return err
 	}
 	c.labels = newLabels(o.Labels)
+	if o.Tags != "" && o.Labels != nil {
+		if c.decideMarksBy(o.Labels); c.marksEnds {
+			c.labels = newLabels(namesInBIO(o.Labels))
+		}
+	}
 	if o.LabelColumns != nil {
 		c.labels = newLabels(o.LabelColumns)
 	}

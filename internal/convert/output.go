@@ -135,6 +135,10 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	if err := o.intervals.unknown(); err != nil {
 		return nil, err
 	}
+	names, _ := o.labels.sorted()
+	if err := o.checkMarks(names); err != nil {
+		return nil, err
+	}
 	if o.builder == nil {
 		if !slices.ContainsFunc(o.head, func(rows *converted) bool { return len(rows.splits) > 0 }) {
 			return nil, o.skipped.Nothing()

@@ -132,6 +132,7 @@ func (c *converter) read(ctx context.Context, free <-chan *chunk, chunks, jobs c
 	j, size := next(), 0
 	pass := func() {
 		c.decideAtLast(j.rows)
+		c.decideMarks(j.rows)
 		hand(chunks, j)
 		hand(jobs, j)
 		j, size = next(), 0

@@ -238,10 +238,18 @@ func (w *worker) appendTag(tag string) *source.SkipReason {
 	return nil
 }
 
-// tagNames are the tags of a row: a list of JSON, of names, numbers and null for none; or words
-// with a space between them. Whole numbers that are no names are places in the names of labels
-// that are given.
-func (w *worker) tagNames(v table.Value) (tags []string, why *source.SkipReason) {
+// tagNames are the tags of a row, in BIO where they are of spans.
+func (c *converter) tagNames(v table.Value) (tags []string, why *source.SkipReason) {
+	if tags, why = c.writtenTags(v); c.marksEnds {
+		toBIO(tags)
+	}
+	return tags, why
+}
+
+// writtenTags are the tags of a row as the table has them: a list of JSON, of names, numbers and
+// null for none; or words with a space between them. Whole numbers that are no names are places in
+// the names of labels that are given.
+func (c *converter) writtenTags(v table.Value) (tags []string, why *source.SkipReason) {
 	switch {
 	case v.Tokens != nil:
 		for _, n := range v.Tokens {
@@ -252,7 +260,7 @@ func (w *worker) tagNames(v table.Value) (tags []string, why *source.SkipReason)
 		decoder := json.NewDecoder(strings.NewReader(v.Text))
 		decoder.UseNumber()
 		if err := decoder.Decode(&list); err != nil {
-			return nil, source.Skip("no list of tags", fmt.Errorf("column %s: found %.40q", w.options.Tags, v.Text))
+			return nil, source.Skip("no list of tags", fmt.Errorf("column %s: found %.40q", c.options.Tags, v.Text))
 		}
 		for i, x := range list {
 			switch x := x.(type) {
@@ -263,14 +271,14 @@ func (w *worker) tagNames(v table.Value) (tags []string, why *source.SkipReason)
 			case json.Number:
 				tags = append(tags, x.String())
 			default:
-				return nil, source.Skip("no list of tags", fmt.Errorf("column %s, index %d: expected a name, a number or null, found %.40v", w.options.Tags, i, x))
+				return nil, source.Skip("no list of tags", fmt.Errorf("column %s, index %d: expected a name, a number or null, found %.40v", c.options.Tags, i, x))
 			}
 		}
 	case v.Words:
 		tags = strings.Fields(v.Text)
 	default:
 		if tags = strings.Fields(v.Text); slices.Equal(tags, []string{noTag}) {
-			return nil, source.Skip(NoTags, fmt.Errorf("column %s: found nothing", w.options.Tags))
+			return nil, source.Skip(NoTags, fmt.Errorf("column %s: found nothing", c.options.Tags))
 		}
 		for i, tag := range tags {
 			if tag == noTag {
@@ -278,7 +286,7 @@ func (w *worker) tagNames(v table.Value) (tags []string, why *source.SkipReason)
 			}
 		}
 	}
-	names := w.options.Labels
+	names := c.options.Labels
 	for i, tag := range tags {
 		if tag == strconv.Itoa(int(seq.NoLabel)) || tag == "-100" { // which PyTorch leaves out of a loss
 			tags[i] = ""

@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -85,6 +87,16 @@ func TestTags(t *testing.T) {
 			"A/O C/B-g G/I-g T/I-g|A/B-g A/O"},
 		{"a.fa", ">s\nACGT\n", intervals("x.bed", "s\t0\t2\tgene\ns\t1\t1\tcut\ns\t4\t4\tcut\n"), "A/B-gene C/I-gene G/O T/O"},
 		{"a.fa", ">s\nACGT\n", intervals("x.gff3", "##gff-version 3\ns\t.\tgene\t1\t2\t.\t+\t.\t.\ns\t.\texon\t3\t3\t.\t+\t.\t.\n"), "A/B-gene C/I-gene G/B-exon T/O"},
+		{"a.conll", "New B-LOC\nYork I-LOC\nCity E-LOC\nsaw O\nBob S-PER\nBill S-PER\n", func(o *Options) { words(o); o.Text, o.Tags = "token", "tag" },
+			"new/B-LOC york/I-LOC city/I-LOC saw/O bob/B-PER bill/B-PER"},
+		{"a.bio", "Bob U-PER\nBill L-PER\nNew B-LOC\nYork L-LOC\nOslo I-LOC\n", func(o *Options) { o.Text, o.Tags, o.Tokenizer = "token", "tag", []byte(`{"type":"byte"}`) },
+			"B/B-PER o/I-PER b/I-PER  /O B/B-PER i/I-PER l/I-PER l/I-PER  /O N/B-LOC e/I-LOC w/I-LOC  /I-LOC Y/I-LOC o/I-LOC r/I-LOC k/I-LOC  /O O/B-LOC s/I-LOC l/I-LOC o/I-LOC"},
+		{"a.jsonl", `{"text":["a","b","c","d"],"tags":["B-X","M-X","E-X","W-X"]}`, words, "a/B-X b/I-X c/I-X d/B-X"},
+		{"a.jsonl", `{"text":["a","b","c"],"tags":["S-X",null,"S-Y"]}` + "\n" + `{"text":["a","b"],"tags":["S-X","O"]}`, words, "a/B-X b/- c/B-Y|a/B-X b/O"},
+		{"a.jsonl", `{"text":["a","b","c","d"],"tags":[2,4,3,0]}`, func(o *Options) { words(o); o.Labels = []string{"O", "B-X", "U-X", "L-X", "I-X"} }, "a/B-X b/B-X c/I-X d/O"},
+		{"a.csv", "text,tags\na b c,S-PER S-PER O\n", words, "a/B-PER b/B-PER c/O"},
+		{"a.jsonl", `{"text":["a","b","c"],"tags":["B-X","E-mail","S-bahn"]}`, words, "a/B-X b/E-mail c/S-bahn"},
+		{"a.jsonl", `{"text":["a","b","c"],"tags":["S-shirt","M-shirt","L-shirt"]}`, words, "a/S-shirt b/M-shirt c/L-shirt"},
 		{"a.fa", ">s1 x\nACG TAC\n>s2\nA\tA A\n", intervals("x.bed", "\ufeffs1\t3\t5\tgene\ns2\t1\t3\trep\n"),
 			"A/O C/O G/O T/B-gene A/I-gene C/O|A/O A/B-rep A/I-rep"},
 		{"a.fa", ">s1\tx\nACG\n", intervals("x.GTF", "\ufeff#!genome\n \ns1\tsrc\tgene\t1\t2\t.\t-\t.\tgene_id \"g1\";\n"), "A/B-gene C/I-gene G/O"},
@@ -101,6 +113,30 @@ func TestTags(t *testing.T) {
 		if got := strings.Join(tagRows(t, d), "|"); got != c.want || skipped.Left() != 0 {
 			t.Errorf("%s %q:\n%s, want\n%s\n%s", c.name, c.text, got, c.want, skipped)
 		}
+	}
+}
+
+// TestMarkedEnds: tags that mark the ends of spans are converted with one note, whatever file or row has
+// them; where the first rows have BIO alone and later ones do not, the conversion is refused.
+func TestMarkedEnds(t *testing.T) {
+	var bioes, late strings.Builder
+	for i := range 20_000 { // more than a chunk of rows
+		fmt.Fprintf(&bioes, "{\"text\":[\"a\",\"b%d\"],\"tags\":[\"S-X\",\"%s-X\"]}\n", i, []string{"S", "B"}[i%2])
+		fmt.Fprintf(&late, "{\"text\":[\"a\",\"b%d\"],\"tags\":[\"O\",\"%s-X\"]}\n", i, []string{"B", "S"}[i/19_999])
+	}
+	words := func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"words"}`) }
+	d, skipped := mustConvert(t, tagOptions(t, file(t, "a.jsonl", bioes.String()), words))
+	if got := skipped.String(); !slices.Equal(d.Manifest.LabelNames, []string{"B-X"}) || strings.Count(got, "the tags mark the ends of spans (BIOES, BILOU)") != 1 {
+		t.Errorf("%q, %s", d.Manifest.LabelNames, got)
+	}
+	path := file(t, "a.jsonl", late.String())
+	_, _, err := Convert(t.Context(), tagOptions(t, path, words))
+	if err == nil || !strings.Contains(err.Error(), "the first rows have tags in BIO, later ones also mark the ends of spans") {
+		t.Error(err)
+	}
+	d, _ = mustConvert(t, tagOptions(t, path, func(o *Options) { words(o); o.Labels = []string{"O", "B-X", "S-X"} }))
+	if !slices.Equal(d.Manifest.LabelNames, []string{"O", "B-X"}) {
+		t.Errorf("%q", d.Manifest.LabelNames)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -28,7 +29,7 @@ type conllReader struct {
 	wanted []int // places from 0; −1 is the last
 	line   int64
 	fields int             // of the first line of a token; 0 before it
-	tabs   bool            // are between them
+	ahead  conllShape      // of the tokens that lie ahead when the file is opened
 	last   map[string]bool // what lines have in their last column, some of it
 	// universal: the file is CoNLL-U, whose first column numbers the words. A token is the word's
 	// form there, and its tag the universal part of speech.
@@ -53,7 +54,61 @@ func newCoNLL(in *source.Source, o Options) (*conllReader, error) {
 		}
 		r.wanted = append(r.wanted, at-1)
 	}
-	return r, nil
+	return r, r.look(slices.Contains(o.Columns, conllToken))
+}
+
+// conllShape is the number of columns of a token's line and whether tabs are between them.
+type conllShape struct {
+	fields int
+	tabs   bool
+}
+
+func shapeOf(line string, fields []string) conllShape {
+	return conllShape{len(fields), strings.ContainsRune(line, '\t')}
+}
+
+// look learns from the beginning of the file what a token's line is like, before a line that begins
+// with # has to be a token or a comment. The first column holds words, if they are read, and does
+// not number them.
+func (r *conllReader) look(words bool) error {
+	r.last = map[string]bool{}
+	if r.universal {
+		return nil
+	}
+	numbered, longest, at := true, 0, 0
+	for line := range strings.Lines(r.window.text) {
+		line = strings.TrimRight(line, "\r\n")
+		fields := fieldsOf(line)
+		if strings.TrimSpace(line) == "" {
+			at = 0
+			continue
+		}
+		if line[0] == '#' || fields[0] == "-DOCSTART-" {
+			continue
+		}
+		at++
+		longest, numbered = max(longest, at), numbered && fields[0] == strconv.Itoa(at)
+		if r.ahead.fields == 0 {
+			r.ahead = shapeOf(line, fields)
+		}
+		r.note(fields)
+	}
+	if words && numbered && longest > 1 && r.ahead.fields > 1 {
+		return errors.New("expected words in column 1, found their numbers 1, 2 and so on in each sentence, as CoNLL-X and CoNLL-U have them: name the columns by number (--text 2 --tags 4), or the file .conllu")
+	}
+	return nil
+}
+
+// note remembers the tag of a token's line.
+func (r *conllReader) note(fields []string) {
+	if tag := fields[len(fields)-1]; len(r.last) < mostTags && !r.last[tag] {
+		r.last[strings.Clone(tag)] = true // the line's memory is used again
+	}
+}
+
+// likeBIO reports whether a tag is one of spans: O, or one such as B-PER.
+func likeBIO(tag string) bool {
+	return tag == "O" || len(tag) > 2 && tag[1] == '-' && strings.ContainsRune("BIESLUMW", rune(tag[0]))
 }
 
 // Columns returns those that each file has.
@@ -84,8 +139,10 @@ func (r *conllReader) Next(row *Row) error {
 		if r.universal && !r.word(fields) {
 			continue
 		}
+		var bad error
 		if columns == nil {
-			if r.comment(line, fields) {
+			skip := false
+			if skip, bad = r.comment(line, fields); skip {
 				continue
 			}
 			row.begin(r.in.Name, r.line)
@@ -95,7 +152,7 @@ func (r *conllReader) Next(row *Row) error {
 		if err := r.checkColumns(fields, long); err != nil {
 			return fmt.Errorf("%s:%d: %w", r.in.Name, r.line, err)
 		}
-		r.take(row, columns, fields, line, long || size > r.limit)
+		r.take(row, columns, fields, line, long || size > r.limit, bad)
 		row.whole = size
 	}
 	if row.Err != nil {
@@ -132,30 +189,43 @@ func (r *conllReader) checkColumns(fields []string, long bool) error {
 }
 
 // comment reports whether a line before a sentence is none of its tokens: the mark of a document, or
-// a line that begins with # and does not look like a token, which has as many columns, as many tabs
-// and a tag that came before.
-func (r *conllReader) comment(line string, fields []string) bool {
+// a line that begins with # and does not have a token's columns, or has # alone in the first and a
+// tag that no other line has. A line that may be either is an error.
+func (r *conllReader) comment(line string, fields []string) (bool, error) {
 	if len(fields) == 0 || fields[0] == "-DOCSTART-" {
-		return len(fields) > 0
+		return len(fields) > 0, nil
 	}
-	return line[0] == '#' && (len(fields) != r.fields || r.tabs != strings.ContainsRune(line, '\t') || !r.last[fields[len(fields)-1]])
+	if line[0] != '#' {
+		return false, nil
+	}
+	tag := fields[len(fields)-1]
+	switch shape := shapeOf(line, fields); {
+	case r.ahead.fields > 0 && shape != r.ahead, shape.fields < 2, slices.ContainsFunc(fields, func(f string) bool { return f == "" || strings.ContainsRune(f, ' ') }):
+		return true, nil
+	case r.last[tag], likeBIO(tag):
+		return false, nil
+	case fields[0] == "#" && !shape.tabs:
+		return true, nil
+	}
+	return false, fmt.Errorf("found %.60q, which begins with # as a comment does and has the columns of a token, but the tag %.40q of no line before: expected a comment with a space behind #, or a token with a known tag", line, tag)
 }
 
 // mostTags is how many of the last column are known.
 const mostTags = 1 << 12
 
-// take adds a line to the row's columns, or says what is wrong with it.
-func (r *conllReader) take(row *Row, columns [][]string, fields []string, line string, long bool) {
+// take adds a line to the row's columns, or says what is wrong with it; bad is what is known already.
+func (r *conllReader) take(row *Row, columns [][]string, fields []string, line string, long bool, bad error) {
 	if r.fields == 0 && !long {
-		r.fields, r.tabs, r.last = len(fields), strings.ContainsRune(line, '\t'), map[string]bool{}
+		r.fields = len(fields)
 	}
-	if len(r.last) < mostTags && !long {
-		r.last[strings.Clone(fields[len(fields)-1])] = true // the line's memory is used again
+	if !long && bad == nil {
+		r.note(fields)
 	}
-	var err error
+	err := bad
 	switch {
 	case row.Err != nil:
 		return
+	case bad != nil:
 	case long:
 		err = fmt.Errorf("a sentence of more than %d bytes", r.limit)
 	case !utf8.ValidString(line):

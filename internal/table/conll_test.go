@@ -66,11 +66,38 @@ func TestCoNLLColumns(t *testing.T) {
 	}
 }
 
+// TestCoNLLAmbiguous: a line that may be a token or a comment leaves its sentence out, with its place.
+func TestCoNLLAmbiguous(t *testing.T) {
+	r := must.Get(Open(t.Context(), file(t, "a.conll", "go VB\n\n#sentence 2\nnow RB\n\nstop VB\n"), Options{Columns: []string{"token", "tag"}}))(t)
+	defer r.Close()
+	var row Row
+	for i, want := range []string{"", `line 3: found "#sentence 2", which begins with # as a comment does and has the columns of a token, but the tag "2" of no line`, ""} {
+		must.Succeed(t, r.Next(&row))
+		if (row.Err == nil) != (want == "") || want != "" && !strings.Contains(row.Err.Error(), want) {
+			t.Errorf("row %d: %v, want %q", i, row.Err, want)
+		}
+	}
+}
+
+// TestCoNLLNumbers: a first column that numbers the words is not read as the words.
+func TestCoNLLNumbers(t *testing.T) {
+	path := file(t, "a.conll", "1\tgo\tVB\n2\tnow\tRB\n\n1\tstop\tVB\n")
+	must.Fail(t, "expected words in column 1, found their numbers 1, 2 and so on in each sentence")(Open(t.Context(), path, Options{Columns: []string{"token", "tag"}}))
+	must.Get(Open(t.Context(), path, Options{Columns: []string{"2", "3"}}))(t).Close()
+	for _, text := range []string{"1 X\n2 X\n\n7 X\n", "1 X\n\n1 X\n"} {
+		must.Get(Open(t.Context(), file(t, "a.conll", text), Options{Columns: []string{"token", "tag"}}))(t).Close()
+	}
+}
+
 // TestCoNLLComments: before a sentence a line that begins with # is a token only if it looks like one.
 func TestCoNLLComments(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"tabs":   {"# id = 1\na\tN\tX\tO\n\n# id = 2\nb\tN\tX\tO\n\n#\tN\tX\tO\n", "a|b|#"},
-		"spaces": {"# newdoc\na O\n\n# newdoc\nb O\n\n# O\nc O\n", "a|b|# c"},
+		"tabs":          {"# id = 1\na\tN\tX\tO\n\n# id = 2\nb\tN\tX\tO\n\n#\tN\tX\tO\n", "a|b|#"},
+		"hashtag":       {"#Liverpool\tB-team\nwon\tO\n\n#MUFC\tB-club\nlost\tO\n\n#Liverpool\tB-team\nagain\tO\n", "#Liverpool won|#MUFC lost|#Liverpool again"},
+		"first of file": {"#MUFC B-club\nlost O\n\n# text = #MUFC B-club\n#newdoc\n#a B-other\n", "#MUFC lost|#a"},
+		"parts":         {"# global.columns = word tag\n#go VB\n# go\nnow RB\n\n# newdoc id\n#go RB\ngo VB\n\n#\tRB\n", "#go # now|#go go"},
+		"four columns":  {"#tag\tNN\tI-NP\tS-PER\nis\tVB\tI-VP\tO\n\n# a\tb\tc\td e\n#x\t\tI-NP\tO\nit\tNN\tI-NP\tB-PER\n", "#tag is|it"},
+		"spaces":        {"# newdoc\na O\n\n# newdoc\nb O\n\n# O\nc O\n", "a|b|# c"},
 	} {
 		r, err := Open(t.Context(), file(t, "a.conll", c.text), Options{Columns: []string{"token", "tag"}})
 		must.Succeed(t, err)
