@@ -39,7 +39,7 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 	others := fmt.Sprintf("; --model takes one of the folder's models, too (%s)", shortList(names, 10))
 	hashes := map[string]string{}
 	for i, member := range members {
-		one, err := sft.Load(member)
+		one, err := load(c.Context, member)
 		if err == nil && i > 0 {
 			err = m.Config.SameQuestions(one.Config)
 		}

@@ -71,6 +71,6 @@ func exportedModel(c *cli.Context) (m *sft.Model, dir string, err error) {
 		return nil, "", usage(c, "expected one MODEL, a model directory, found %d arguments", c.NArg())
 	}
 	dir = c.Args().First()
-	m, err = readModel(dir, "")
+	m, err = readModel(c.Context, dir, "")
 	return m, dir, err
 }

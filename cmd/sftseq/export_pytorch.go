@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/export"
+	"github.com/sftseq/sftseq/sft"
 )
 
 func exportPyTorchCommand() *cli.Command {
@@ -69,7 +70,7 @@ func importPyTorch(c *cli.Context) error {
 		return err
 	}
 	dir, out := c.Args().First(), c.String("output")
-	m, err := export.FromPyTorch(dir)
+	m, err := abandonable(c.Context, func() (*sft.Model, error) { return export.FromPyTorch(dir) })
 	if err != nil {
 		return err
 	}

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -33,22 +34,48 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 	if dir == "" {
 		return nil, usage(c, "--model is missing, a model directory was expected")
 	}
-	return readModel(dir, "--model ")
+	return readModel(c.Context, dir, "--model ")
 }
 
 // readModel reads a model directory. Where there are runs in its place, it names them, as they are named
 // behind flag.
-func readModel(dir, flag string) (*sft.Model, error) {
+func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
 	if members := membersOf(dir); len(members) == 1 {
 		dir = members[0]
 	}
-	m, err := sft.Load(dir)
+	m, err := load(ctx, dir)
 	if err != nil {
 		if runs := runsIn(dir, flag); runs != "" {
 			err = errors.New(runs)
 		}
 	}
 	return m, err
+}
+
+// load is sft.Load that ends with ctx.
+func load(ctx context.Context, dir string) (*sft.Model, error) {
+	return abandonable(ctx, func() (*sft.Model, error) { return sft.Load(dir) })
+}
+
+// abandonable returns what f returns, or ctx's error while f goes on: what computes for long in one piece, such
+// as the initialisation of a large model, keeps no program from ending.
+func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
+	type result struct {
+		value T
+		err   error
+	}
+	done := make(chan result, 1)
+	go func() {
+		value, err := f()
+		done <- result{value, err}
+	}()
+	select {
+	case r := <-done:
+		return r.value, r.err
+	case <-ctx.Done():
+		var none T
+		return none, context.Cause(ctx)
+	}
 }
 
 // openScorer puts models on --device. Release ends their use.

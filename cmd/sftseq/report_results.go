@@ -43,7 +43,7 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 		r.Missing = "the run has no model yet, which it stores with its first checkpoint"
 		return nil
 	}
-	m, err := sft.Load(dir)
+	m, err := load(c.Context, dir)
 	if err != nil {
 		return err
 	}

@@ -261,7 +261,10 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance.Provenance) 
 	if init := p.Settings.EmbeddingInit; config.Featured() && (init == sft.FourierInit || init == sft.CodebookInit) {
 		return nil, fmt.Errorf("--embedding-init %s: expected tokens with ids, found tokens with features, which have no embeddings", init)
 	}
-	m := sft.NewModel(config, p.Settings.Seed)
+	m, err := abandonable(c.Context, func() (*sft.Model, error) { return sft.NewModel(config, p.Settings.Seed), nil })
+	if err != nil {
+		return nil, err
+	}
 	switch p.Settings.EmbeddingInit {
 	case sft.FourierInit:
 		m.FourierEmbeddings()
@@ -281,7 +284,7 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance.Provenance) 
 	if p.InitFrom == "" {
 		return m, nil
 	}
-	source, err := sft.Load(string(p.InitFrom))
+	source, err := load(c.Context, string(p.InitFrom))
 	if err != nil {
 		return nil, err
 	}

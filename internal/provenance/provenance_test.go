@@ -100,6 +100,10 @@ func TestFound(t *testing.T) {
 		}
 	}
 	must.Fail(t, "holds no run to resume", "nothing to resume")(find(true, true))
+	starts := filepath.Join(dir, StartsFile)
+	must.Succeed(t, os.WriteFile(starts, []byte("of another program\n"), 0o666))
+	must.Fail(t, "not of a run: choose another --out", "starts of something else")(find(false, true))
+	must.Succeed(t, os.Remove(starts))
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "metrics.jsonl"), nil, 0o666))
 	must.Fail(t, "holds a metrics.jsonl that is not of a run", "a file of something else")(find(false, true))
 	broken := filepath.Join(dir, "last", "checkpoint.safetensors")

@@ -31,6 +31,9 @@ func Found(dir string, from *sft.Checkpoint, err error, resume, must bool) (*sft
 				return nil, fmt.Errorf("%s holds a %s that is not of a run: choose another --out", dir, name)
 			}
 		}
+		if _, err := ReadStarts(dir); err != nil {
+			return nil, fmt.Errorf("%w: not of a run: choose another --out", err)
+		}
 		return nil, nil
 	case err != nil && !resume:
 		return nil, fmt.Errorf("%s holds something else: %w", dir, err)

@@ -1,0 +1,20 @@
+package main
+
+import (
+	"context"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// TestAbandonable: what computes in one piece does not keep a program from ending.
+func TestAbandonable(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	if n := must.Get(abandonable(ctx, func() (int, error) { return 7, nil }))(t); n != 7 {
+		t.Errorf("%d, expected 7", n)
+	}
+	forever := make(chan struct{})
+	defer close(forever)
+	cancel()
+	must.FailWith(t, context.Canceled)(abandonable(ctx, func() (int, error) { <-forever; return 0, nil }))
+}
