@@ -4,6 +4,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/evaluation"
+	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/report"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -20,6 +21,9 @@ func measureLabels(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*r
 		return nil, err
 	}
 	out := &report.Labels{Data: in.name, Note: in.note, Report: r.MultiLabelReport, Frequencies: r.simple}
+	if m.Config.NumLabels > metrics.MaxConfusion {
+		return out, nil // the points of so many curves take gigabytes
+	}
 	for label := range m.Config.NumLabels {
 		if curve := r.tally.Curve(label); curve != nil {
 			out.Curves = append(out.Curves, *curve)

@@ -41,7 +41,8 @@ func (t *Tally) perClass() []Class {
 		hits := t.confusion[confused{c, c}]
 		k.Precision, k.Recall, k.F1 = ratio(hits, k.Answered), ratio(hits, k.Rows), ratio(2*hits, k.Rows+k.Answered)
 		if curve := t.curve(c); curve != nil {
-			k.AUC, k.AveragePrecision = &curve.AUC, &curve.AveragePrecision
+			auc, precision := curve.AUC, curve.AveragePrecision // pointers into the curve would keep its points
+			k.AUC, k.AveragePrecision = &auc, &precision
 		}
 	}
 	return out

@@ -105,6 +105,15 @@ func byOdds(rows []rankedRow) {
 const mostPoints = 4000
 
 func newCurve(class int, rows []rankedRow, positives int) *Curve {
+	return measureCurve(class, rows, positives, true)
+}
+
+// areas is newCurve without the points, which take memory that grows with the rows.
+func areas(class int, rows []rankedRow, positives int) *Curve {
+	return measureCurve(class, rows, positives, false)
+}
+
+func measureCurve(class int, rows []rankedRow, positives int, points bool) *Curve {
 	negatives := len(rows) - positives
 	c := &Curve{Class: class, Part: float64(positives) / float64(len(rows)), ROC: []CurvePoint{{0, 0}}}
 	hits, others := 0, 0 // rows over the threshold
@@ -122,6 +131,9 @@ func newCurve(class int, rows []rankedRow, positives int) *Curve {
 		recall, before := float64(hits)/float64(positives), float64(hitsBefore)/float64(positives)
 		precision := float64(hits) / float64(hits+others)
 		c.AveragePrecision += (recall - before) * precision
+		if !points {
+			continue
+		}
 		rate, kept := float64(others)/float64(negatives), c.ROC[len(c.ROC)-1]
 		if len(rows) > mostPoints && i < len(rows) && rate-kept.X < 1./mostPoints && recall-kept.Y < 1./mostPoints {
 			continue

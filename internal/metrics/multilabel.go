@@ -12,8 +12,8 @@ const DefaultThreshold = 0.5
 // holds 4 bytes a row and label, and 4 for each label that holds.
 type MultiLabel struct {
 	labels  int
-	logits  []float32 // by row and label
-	holding [][]int32 // labels of each row
+	logits  [][]float32 // of each row, by label
+	holding [][]int32   // labels of each row
 	loss    float64
 }
 
@@ -52,7 +52,7 @@ func NewMultiLabel(labels int) *MultiLabel { return &MultiLabel{labels: labels} 
 // Add counts a row: the logits that a model gave, which are finite, and the labels that hold, in
 // ascending order.
 func (m *MultiLabel) Add(logits []float32, holding []int32) {
-	m.logits, m.holding = append(m.logits, logits...), append(m.holding, holding)
+	m.logits, m.holding = append(m.logits, slices.Clone(logits)), append(m.holding, holding)
 	m.loss += BinaryCrossEntropy(logits, holding)
 }
 
@@ -82,7 +82,7 @@ func Sigmoid(logit float32) float32 { return float32(1 / (1 + math.Exp(-float64(
 func (m *MultiLabel) ranked(label int) (rows []rankedRow, positives int) {
 	rows = make([]rankedRow, len(m.holding))
 	for i, holding := range m.holding {
-		rows[i].odds = float64(m.logits[i*m.labels+label])
+		rows[i].odds = float64(m.logits[i][label])
 		if _, rows[i].positive = slices.BinarySearch(holding, int32(label)); rows[i].positive {
 			positives++
 		}
@@ -138,7 +138,7 @@ func (m *MultiLabel) Report(thresholds []float64) *MultiLabelReport {
 		var both int64
 		for i, holding := range m.holding {
 			_, holds := slices.BinarySearch(holding, int32(label))
-			answered := float64(Sigmoid(m.logits[i*m.labels+label])) >= at
+			answered := float64(Sigmoid(m.logits[i][label])) >= at
 			if holds {
 				k.Rows++
 			}
@@ -151,8 +151,8 @@ func (m *MultiLabel) Report(thresholds []float64) *MultiLabelReport {
 			wrong[i] = wrong[i] || holds != answered
 		}
 		k.Precision, k.Recall, k.F1 = ratio(both, k.Answered), ratio(both, k.Rows), ratio(2*both, k.Rows+k.Answered)
-		if curve := m.Curve(label); curve != nil {
-			k.AveragePrecision = &curve.AveragePrecision
+		if rows, positives := m.ranked(label); positives > 0 && positives < len(rows) {
+			k.AveragePrecision = &areas(label, rows, positives).AveragePrecision
 		}
 		hits, sum = hits+both, sum+k.Rows+k.Answered
 		f1s, precisions = append(f1s, k.F1), append(precisions, k.AveragePrecision)

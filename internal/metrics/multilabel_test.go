@@ -3,6 +3,7 @@ package metrics
 import (
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 )
@@ -43,7 +44,7 @@ func TestMultiLabel(t *testing.T) {
 		t.Errorf("%v of the rows are all right, expected the first and the last", r.ExactMatch)
 	}
 	want := 0.0
-	for i, z := range m.logits {
+	for i, z := range slices.Concat(m.logits...) {
 		p := 1 / (1 + math.Exp(-float64(z)))
 		if slices.Contains(m.holding[i/3], int32(i%3)) {
 			want -= math.Log(p) / 12
@@ -99,4 +100,30 @@ func TestThresholds(t *testing.T) {
 	if at := m.Thresholds()[0]; at != 0.5 {
 		t.Errorf("equal probabilities: %v", at)
 	}
+}
+
+// TestMemoryOfManyLabels: a report of thousands of labels keeps no points of their curves.
+func TestMemoryOfManyLabels(t *testing.T) {
+	const labels, rows = 2000, 200
+	m, logits := NewMultiLabel(labels), make([]float32, labels)
+	for i := range rows {
+		for label := range logits {
+			logits[label] = float32((i*label)%rows) - rows/2
+		}
+		m.Add(logits, []int32{int32(i), int32(i + 1)})
+	}
+	thresholds := slices.Repeat([]float64{DefaultThreshold}, labels)
+	heap := func() uint64 {
+		var stats runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&stats)
+		return stats.HeapAlloc
+	}
+	before := heap()
+	r := m.Report(thresholds)
+	if took := int64(heap()) - int64(before); took > 1<<20 || r.MeanAveragePrecision == nil {
+		t.Errorf("a report of %d labels keeps %d bytes, expected less than 1 MiB", labels, took)
+	}
+	runtime.KeepAlive(m)
+	runtime.KeepAlive(r)
 }

@@ -92,7 +92,7 @@ func (v *Validation) AUC() (float64, bool) {
 		}
 		if positives > 0 && positives < len(rows) {
 			byOdds(rows)
-			sum += newCurve(c, rows, positives).AUC
+			sum += areas(c, rows, positives).AUC
 			defined++
 		}
 	}
