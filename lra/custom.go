@@ -78,7 +78,8 @@ func customPreset(m *seq.Manifest) *Preset {
 	}
 	if m.FeatureNames != nil {
 		features(&c, &s)
-	} else {
+	}
+	if !unordered(m) {
 		c.Convolutions = neighbours(m.Tokenizer, length)
 	}
 	// Numbers of features are measured sums, which a model without some of its channels gets wrong.
@@ -122,6 +123,12 @@ func samples(c *sft.Config, s *sft.Settings) {
 	s.TokenDeletion, s.TokenReplacement = 0.02, 0.05
 	s.EmbeddingInit = sft.FourierInit
 	fallsToNothing(s)
+}
+
+// unordered reports whether tokens are points or nodes, which have no neighbours in their order. Other
+// features are those of the steps of a series.
+func unordered(m *seq.Manifest) bool {
+	return m.EdgeFeatureNames != nil || seq.Points(m.FeatureNames) != nil
 }
 
 // features are those of points, which have no neighbours in their order, and of nodes, whose

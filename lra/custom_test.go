@@ -76,3 +76,15 @@ func TestCustomFeatures(t *testing.T) {
 		}
 	}
 }
+
+// TestCustomSeries: the steps of a series are read by convolutions, as features that are neither points
+// nor nodes.
+func TestCustomSeries(t *testing.T) {
+	for length, want := range map[int64]string{128: "7", 5000: "15,15:8"} {
+		m := &seq.Manifest{Task: seq.Classification, FeatureNames: []string{"volts"}, Splits: map[string]seq.SplitInfo{
+			"train": {Rows: 2000, Lengths: seq.Quantiles{P50: length, Mean: float64(length)}}}}
+		if c := Custom(m).Presets[0].Config; sft.FormatConvolutions(c.Convolutions) != want || c.NumLayers != 3 {
+			t.Errorf("length %v: convolutions %s, %d layers", length, sft.FormatConvolutions(c.Convolutions), c.NumLayers)
+		}
+	}
+}

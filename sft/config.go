@@ -70,6 +70,7 @@ type Config struct {
 	Thresholds       []float64       `json:"thresholds,omitempty"`        // of multi-label: the probability from which on each label is answered; 0.5 (default)
 	AutoMap          json.RawMessage `json:"auto_map,omitempty"`          // of an export: its classes for Hugging Face's libraries
 	FeatureNames     []string        `json:"feature_names,omitempty"`     // of the numbers of each token; absent: tokens have ids
+	FeatureScales    []Number        `json:"feature_scales,omitempty"`    // of the steps of a series, which the input layer reads standardised; absent: as they are
 	EdgeFeatureNames []string        `json:"edge_feature_names,omitzero"` // of the numbers of each edge, maybe none; absent: there are no edges
 	Input            string          `json:"input,omitempty"`             // of tokens with features: features (default), ones
 	Pooling          string          `json:"pooling,omitempty"`           // of a sequence's tokens, for the head: softmax (default), max

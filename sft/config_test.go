@@ -44,8 +44,9 @@ func TestConfigDefaults(t *testing.T) {
 func TestConfigKeys(t *testing.T) {
 	full := fullConfig()
 	full.FeatureNames, full.EdgeFeatureNames, full.Input = []string{"x"}, []string{}, OnesInput // which go with no vocabulary
-	full.MaskTargets = NewMaskTargets(2)                                                        // nor with tied embeddings
-	full.Pooling, full.PoolingSamples = MaxPooling, 5                                           // nor with masked tokens
+	full.FeatureScales = []Number{{Name: "x", Deviation: 1}}
+	full.MaskTargets = NewMaskTargets(2)              // nor with tied embeddings
+	full.Pooling, full.PoolingSamples = MaxPooling, 5 // nor with masked tokens
 	text := must.Get(json.Marshal(full))(t)
 	var names []string
 	for _, k := range configKeys {

@@ -117,6 +117,8 @@ func (c *Config) SameQuestions(other *Config) error {
 		return errors.New("its tokenizer is another than that of the first")
 	case !slices.Equal(c.FeatureNames, other.FeatureNames):
 		return differs("what it reads of each token", c.FeatureNames, other.FeatureNames)
+	case !slices.Equal(c.FeatureScales, other.FeatureScales):
+		return errors.New("its features have another mean or deviation than those of the first: expected models of the same training data")
 	case c.Edged() != other.Edged() || !slices.Equal(c.EdgeFeatureNames, other.EdgeFeatureNames):
 		return differs("what it reads of each edge", c.EdgeFeatureNames, other.EdgeFeatureNames)
 	case window(c) != window(other):

@@ -33,6 +33,7 @@ func (c *Config) inputWidth() int {
 // describeFeatures takes what the data say of the numbers of tokens. Points in space have no
 // order, so that their relation is that of their distances, unless it is none.
 func (c *Config) describeFeatures(s seq.Spec) {
+	c.FeatureScales = nil
 	if c.FeatureNames = s.FeatureNames; !c.Featured() {
 		c.Input, c.EdgeFeatureNames = "", nil
 		return
@@ -56,10 +57,16 @@ func (c *Config) validateFeatures() error {
 		if c.Input != "" {
 			return bad("input", fmt.Sprintf("%q", c.Input), "none: tokens have ids")
 		}
+		if c.FeatureScales != nil {
+			return bad("feature_scales", fmt.Sprintf("%d of them", len(c.FeatureScales)), "none: tokens have ids")
+		}
 		return nil
 	}
 	if err := seq.CheckFeatureNames(c.FeatureNames); err != nil {
 		return fmt.Errorf("feature_names: %w", err)
+	}
+	if err := c.validateScales(); err != nil {
+		return err
 	}
 	switch {
 	case c.Input != "" && c.Input != FeaturesInput && c.Input != OnesInput:
@@ -91,6 +98,10 @@ func (c *Config) CheckFeatures(features [][]float32) error {
 		for j, v := range row {
 			if v-v != 0 {
 				return fmt.Errorf("token %d: %s is %v, a finite number was expected", i, c.FeatureNames[j], v)
+			}
+			if x := c.scaled(j, v); x-x != 0 {
+				s := c.FeatureScales[j]
+				return fmt.Errorf("token %d: %s is %v, expected a number within float32 once it is standardised by mean %v and deviation %v", i, c.FeatureNames[j], v, s.Mean, s.Deviation)
 			}
 		}
 	}
@@ -161,8 +172,12 @@ func (p *packed) setFeatures(c *Config, columns []int, features [][]float32, fro
 	for t, row := range features {
 		if input := inputs[t*width:][:width]; c.Input == OnesInput {
 			input[0] = 1
-		} else {
+		} else if c.FeatureScales == nil {
 			copy(input, row)
+		} else {
+			for j, x := range row {
+				input[j] = c.scaled(j, x)
+			}
 		}
 		point := points[t*len(columns):][:len(columns)]
 		for i, column := range columns {

@@ -181,7 +181,7 @@ func (m *Model) SaveRange(path string, words []float32) error {
 
 // CopyFrom takes the weights of another model as a start: every tensor that both have with one
 // shape, and the embeddings of all tokens but the mask, which one of them may not have. The
-// encoder must match. A head that says something else ([Config.SameAnswers]) stays fresh: its
+// encoder must match, and the scales of features are the other model's. A head that says something else ([Config.SameAnswers]) stays fresh: its
 // parameters are returned.
 func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 	have, want := source.Config.DataVocabSize(), m.Config.DataVocabSize()
@@ -195,6 +195,7 @@ func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 	if err := m.Config.SameEdges(source.Config.EdgeFeatureNames); err != nil {
 		return nil, err
 	}
+	m.Config.FeatureScales = source.Config.FeatureScales // the input layer was trained on features standardised by these
 	for _, size := range []struct {
 		name        string
 		there, here int

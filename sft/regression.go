@@ -57,10 +57,13 @@ func (regression) describe(c *Config, s seq.Spec) error {
 // ErrNoNumbers: a regression was asked for, and the data name no numbers.
 var ErrNoNumbers = errors.New("the data have no names of numbers, so there are none to predict")
 
-// DescribeDataset is [Config.DescribeData] for a data set, of whose training split a regression
-// also takes each number's mean and deviation.
+// DescribeDataset is [Config.DescribeData] for a data set, of whose training split it also takes the
+// mean and the deviation of each number, of a regression and of the steps of a series.
 func (c *Config) DescribeDataset(set *seq.Dataset) error {
-	if err := c.DescribeData(set.Spec()); err != nil || c.Task != Regression {
+	if err := c.DescribeData(set.Spec()); err != nil {
+		return err
+	}
+	if err := c.describeScales(set); err != nil || c.Task != Regression {
 		return err
 	}
 	for i, n := range set.Manifest.Splits["train"].Numbers {

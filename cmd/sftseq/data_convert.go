@@ -49,6 +49,7 @@ func customFlags() []cli.Flag {
 			&cli.StringFlag{Name: "text", Usage: "read the text in `COLUMN`"},
 			&cli.StringFlag{Name: "pair", Usage: "read pairs of texts, which are compared, from columns `A,B`"},
 			&cli.StringFlag{Name: "tokens", Usage: "read lists of token ids, below --vocab, from `COLUMN`"},
+			seriesFlag(),
 			&cli.StringFlag{Name: "features", Usage: "read lists of lists of numbers, those of each token, from `COLUMN`"},
 			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`", DefaultText: "name of the record, or FILE:LINE"},
 			&cli.StringFlag{Name: "tokenizer", Value: chooseTokenizer, Usage: "tokenize by `NAME`: " + chooseTokenizer + ", byte, words:20000, hf:FILE, from:DIR or another"}),
@@ -183,7 +184,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	for _, names := range []struct {
 		flag string
 		into *[]string
-	}{{"feature-names", &o.FeatureNames}, {"labels", &o.Labels}, {"label-columns", &o.LabelColumns}, {"numbers", &o.Numbers}} {
+	}{{"series", &o.Series}, {"feature-names", &o.FeatureNames}, {"labels", &o.Labels}, {"label-columns", &o.LabelColumns}, {"numbers", &o.Numbers}} {
 		if err := namesFlag(c, names.flag, names.into); err != nil {
 			return o, err
 		}
@@ -210,7 +211,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 		return o.Format != "text" && (o.Format != "" || err != nil || of != "text" || table.IsFolder(path, o.Format))
 	}
 	switch {
-	case o.Text != "" || o.Tokens != "" || o.Features != "" || o.Pair != nil:
+	case o.Text != "" || o.Tokens != "" || o.Features != "" || o.Series != nil || o.Pair != nil:
 	case areFolders(o.From, o.Format):
 		o.Text = table.FolderColumns[0]
 		if o.Numbers == nil && o.LabelColumns == nil {

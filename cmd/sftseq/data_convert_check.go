@@ -16,14 +16,14 @@ import (
 // checkCustom refuses flags that do not go together, and numbers that cannot be.
 func checkCustom(c *cli.Context, o *convert.Options) error {
 	var sources []string
-	for _, name := range []string{"text", "tokens", "features", "pair"} {
+	for _, name := range []string{"text", "tokens", "features", "series", "pair"} {
 		if c.String(name) != "" {
 			sources = append(sources, "--"+name)
 		}
 	}
 	switch {
-	case o.Text == "" && o.Tokens == "" && o.Features == "" && o.Pair == nil:
-		return usage(c, "--text, --tokens, --features or --pair is missing: which column is to be read")
+	case o.Text == "" && o.Tokens == "" && o.Features == "" && o.Series == nil && o.Pair == nil:
+		return usage(c, "--text, --tokens, --series, --features or --pair is missing: which column is to be read")
 	case len(sources) > 1:
 		return usage(c, "%s exclude each other", strings.Join(sources, " and "))
 	case o.Pair != nil && (len(o.Pair) != 2 || slices.Contains(o.Pair, "")):
@@ -38,6 +38,8 @@ func checkCustom(c *cli.Context, o *convert.Options) error {
 		return usage(c, "--feature-names needs --features")
 	case o.Features != "" && c.IsSet("tokenizer"):
 		return usage(c, "--features and --tokenizer exclude each other: a tokenizer reads text")
+	case o.Series != nil && c.IsSet("tokenizer"):
+		return usage(c, "--series and --tokenizer exclude each other: a tokenizer reads text")
 	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
 		return usage(c, "--numbers excludes --label and --pair: a row has a class or numbers, and numbers are of one sequence")
 	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil || o.Pair != nil):

@@ -15,7 +15,7 @@ import (
 )
 
 // tableNames are the flags that say how a table is read, beside --input and --output.
-var tableNames = []string{"text", "tokens", "features", "pair", "id", "keep", "format", "delimiter"}
+var tableNames = []string{"text", "tokens", "series", "features", "pair", "id", "keep", "format", "delimiter"}
 
 func tableFlags() []cli.Flag {
 	return slices.Concat(
@@ -24,6 +24,7 @@ func tableFlags() []cli.Flag {
 			&cli.StringFlag{Name: "text", Usage: "read the text in `COLUMN`"},
 			&cli.StringFlag{Name: "pair", Usage: "read pairs of texts from columns `A,B`"},
 			&cli.StringFlag{Name: "tokens", Usage: "read lists of token ids from `COLUMN`"},
+			seriesFlag(),
 			&cli.StringFlag{Name: "features", Usage: "read lists of lists of numbers, those of each token, from `COLUMN`"},
 			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`", DefaultText: "name of the record, or FILE:LINE"}),
 		advanced(inputGroup, formatFlags()...),
@@ -31,6 +32,10 @@ func tableFlags() []cli.Flag {
 			&cli.StringFlag{Name: "output", Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet, .arrow, .bed (spans); or a part into DIR/", TakesFile: true},
 			&cli.StringFlag{Name: "keep", Usage: "copy columns `A,B`, or all, to the output"}),
 	)
+}
+
+func seriesFlag() cli.Flag {
+	return &cli.StringFlag{Name: "series", Usage: "read a series of numbers from `COLUMN` of lists, or 't*', the columns of the steps"}
 }
 
 // formatFlags say how tables are read whose names do not say it.
@@ -96,9 +101,9 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 	if err := in.findSources(c); err != nil {
 		return nil, err
 	}
-	if reads := c.String("features") != ""; len(in.Sources) > 0 && reads != in.Points {
+	if reads := c.String("features")+c.String("series") != ""; len(in.Sources) > 0 && reads != in.Points {
 		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found the column %s", c.String("model"), map[bool]string{true: "features", false: "tokens"}[in.Points],
-			map[bool]string{true: "--features", false: "--text or --tokens"}[in.Points], strings.Join(in.Sources, ","))
+			map[bool]string{true: "--features or --series", false: "--text or --tokens"}[in.Points], strings.Join(in.Sources, ","))
 	}
 	have, err := in.columns(c)
 	if err != nil {
@@ -107,12 +112,12 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 	if len(in.Sources) == 0 && in.Options.Format == "arrow" {
 		in.ownColumns(have)
 	}
-	if in.Points {
+	if in.Points && in.Options.Series == nil {
 		in.Options.Features = in.Sources
 	}
 	switch {
 	case len(in.Sources) == 0 && in.Points:
-		return nil, usage(c, "--features is missing: which column of %s is to be read?%s", in.Path, listOf(have))
+		return nil, usage(c, "--series or --features is missing: which column of %s is to be read?%s", in.Path, listOf(have))
 	case len(in.Sources) == 0:
 		return nil, usage(c, "--text, --tokens or --pair is missing: which column of %s is to be read?%s", in.Path, listOf(have))
 	case len(in.Sources) == 1 && !slices.Contains(sequences, 1):
@@ -162,7 +167,7 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 // findSources takes the columns that flags name, or that of a folder.
 func (in *tableInput) findSources(c *cli.Context) error {
 	var given []string
-	for _, name := range []string{"text", "tokens", "features", "pair"} {
+	for _, name := range []string{"text", "tokens", "series", "features", "pair"} {
 		if c.String(name) != "" {
 			given, in.Sources = append(given, "--"+name), []string{c.String(name)}
 		}
@@ -174,6 +179,12 @@ func (in *tableInput) findSources(c *cli.Context) error {
 		if in.Sources = strings.Split(c.String("pair"), ","); len(in.Sources) != 2 || slices.Contains(in.Sources, "") {
 			return usage(c, "--pair %q: expected two columns, A,B", c.String("pair"))
 		}
+	}
+	if c.String("series") != "" {
+		if err := namesFlag(c, "series", &in.Options.Series); err != nil {
+			return err
+		}
+		in.Sources = []string{table.SeriesName(in.Options.Series)}
 	}
 	switch {
 	case len(given) > 0 || in.Points:

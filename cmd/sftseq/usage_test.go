@@ -36,7 +36,7 @@ func TestUsage(t *testing.T) {
 		{"--max-length -3, expected 0", text("--max-length", "-3")},
 		{"--text and --tokens exclude each other", text("--tokens", "label")},
 		{"--text and --pair exclude each other", text("--pair", "text,label")},
-		{"--text, --tokens, --features or --pair is missing", convert()},
+		{"--text, --tokens, --series, --features or --pair is missing", convert()},
 		{"--pair \"text\": expected two columns", convert("--pair", "text")},
 		{"--pair \"text,\": expected two columns", convert("--pair", "text,")},
 		{"--tokens needs the number of token ids", convert("--tokens", "text")},

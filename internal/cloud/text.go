@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sftseq/sftseq/internal/source"
 )
 
 // maxLine bounds a line, whose words take several times its memory: a face of maxCorners fits.
@@ -31,7 +33,7 @@ func lines(text []byte, f func(words []string) error) error {
 			begun = append(append(begun, more...), ' ')
 			continue
 		}
-		words := wordsOf(string(begun) + plain)
+		words := source.NumberWords(string(begun) + plain)
 		if begun = begun[:0]; len(words) == 0 {
 			continue
 		}
@@ -39,31 +41,10 @@ func lines(text []byte, f func(words []string) error) error {
 			return fmt.Errorf("line %d: %w", first, err)
 		}
 	}
-	if len(wordsOf(string(begun))) > 0 {
+	if len(source.NumberWords(string(begun))) > 0 {
 		return fmt.Errorf("line %d: expected a line behind \\, found the end", first)
 	}
 	return nil
-}
-
-// wordsOf are the words of a line between white space, commas or semicolons. Where a line has two
-// kinds of these, the commas stay in the words: 0,5;1,5 and "0,5 1,5" have decimal commas.
-func wordsOf(line string) []string {
-	between := " \t\r\n,;"
-	if strings.Contains(line, ";") || strings.Contains(line, ",") && spaced(line) {
-		between = " \t\r\n;"
-	}
-	return strings.FieldsFunc(line, func(r rune) bool { return strings.ContainsRune(between, r) })
-}
-
-// spaced reports whether white space without a comma beside it is between words.
-func spaced(line string) bool {
-	fields := strings.Fields(line)
-	for i := 1; i < len(fields); i++ {
-		if !strings.HasSuffix(fields[i-1], ",") && !strings.HasPrefix(fields[i], ",") {
-			return true
-		}
-	}
-	return false
 }
 
 // vecOf are three numbers.

@@ -36,6 +36,7 @@ type Options struct {
 	Text          string   // column with text, or
 	Tokens        string   // column with lists of token ids, or
 	Features      string   // column with lists of numbers for each token, or
+	Series        []string // columns of a series: of a list of numbers, or of a number for each step; Features and FeatureNames are set by them
 	Pair          []string // the two columns of a pair
 	Label         string   // column; "" if there are no labels
 	Numbers       []string // columns of a regression, in place of Label
@@ -135,6 +136,11 @@ const (
 // prepare checks what was asked for.
 func (c *converter) prepare(ctx context.Context) error {
 	o := &c.options
+	if o.Series != nil {
+		if err := c.nameSeries(ctx); err != nil {
+			return err
+		}
+	}
 	sources := 0
 	for _, given := range []bool{o.Text != "", o.Tokens != "", o.Features != "", o.Pair != nil} {
 		if given {
@@ -247,6 +253,17 @@ func (c *converter) prepare(ctx context.Context) error {
 	return nil
 }
 
+// nameSeries has a series be features, whose names the first file says.
+func (c *converter) nameSeries(ctx context.Context) error {
+	o := &c.options
+	if o.Features != "" || len(o.From) == 0 {
+		return errors.New("a series, expected from files and without other features")
+	}
+	names, err := table.SeriesNames(ctx, o.From[0], table.Options{Series: o.Series, Format: o.Format, Delimiter: o.Delimiter, MaxField: o.MaxField})
+	o.Features, o.FeatureNames = table.SeriesName(o.Series), names
+	return err
+}
+
 // table is how tables are read.
 func (c *converter) table(progress func(bytes int64)) table.Options {
 	var copied []string // lists of JSON
@@ -257,10 +274,10 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 		}
 	}
 	var features []string
-	if c.options.Features != "" {
+	if c.options.Features != "" && c.options.Series == nil {
 		features = []string{c.options.Features}
 	}
-	return table.Options{Columns: c.columns, Copied: copied, Features: features, Lists: c.options.lists(), Format: c.options.Format,
+	return table.Options{Columns: c.columns, Series: c.options.Series, Copied: copied, Features: features, Lists: c.options.lists(), Format: c.options.Format,
 		Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.noteAbsent}
 }
 

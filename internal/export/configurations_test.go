@@ -52,6 +52,11 @@ var variants = map[string]func(*sft.Config){
 		c.Pooling, c.PoolingSamples = sft.MaxPooling, 7
 	},
 	"places of features": func(c *sft.Config) { points(c, "x", "heat"); c.Relative = sft.SinusoidRelation },
+	"series": func(c *sft.Config) {
+		points(c, "volts", "hectopascals", "constant")
+		c.Relative, c.Convolutions = sft.SinusoidRelation, []sft.Convolution{{KernelSize: 3, Dilation: 2}}
+		c.FeatureScales = []sft.Number{{Name: "volts", Mean: 0.25, Deviation: 0.01}, {Name: "hectopascals", Mean: 1013, Deviation: 250}, {Name: "constant", Mean: 1}}
+	},
 	"no relation of features": func(c *sft.Config) {
 		points(c, "x", "y", "z")
 		c.Relative, c.Convolutions = sft.NoRelation, []sft.Convolution{{KernelSize: 3, Dilation: 2}}

@@ -1,6 +1,7 @@
 package export
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -33,8 +34,22 @@ func (s *sequence) featured() onnx.Tensor {
 	}
 	if c.Input == sft.OnesInput {
 		x = s.Expand(s.Float(1), s.Concat(0, s.length, s.Ints(1)))
+	} else {
+		x = s.standardised(x)
 	}
 	return s.linear("input", x)
+}
+
+// standardised are the features as the input layer reads them.
+func (s *sequence) standardised(x onnx.Tensor) onnx.Tensor {
+	var means, deviations []float64
+	for _, n := range s.config.FeatureScales {
+		means, deviations = append(means, n.Mean), append(deviations, cmp.Or(n.Deviation, 1))
+	}
+	if means == nil {
+		return x
+	}
+	return s.Cast(s.Div(s.Sub(s.Cast(x, onnx.Float64), s.Doubles(means...)), s.Doubles(deviations...)), onnx.Float32)
 }
 
 // finite is the matrix x of so many rows. A row with a number that is none is an index out of bounds.

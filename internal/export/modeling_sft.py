@@ -51,7 +51,7 @@ class SFTConfig(PretrainedConfig):
                         layer_norm_eps=1e-5, score="maxout", probability="leaky_relu", relative="sinusoid_hadamard", sampler_seed=0,
                         sampler_noise="train", residual_scale=False, convolutions=[], tie_embeddings=False, numbers=[], drop_token=0.0,
                         attention_dropout=0.0, embedding_dropout=0.0, feed_forward_dropout=0.0, input_window=None, mask_token_id=None,
-                        feature_names=None, edge_feature_names=None, input="features", pooling="softmax", pooling_samples=0)
+                        feature_names=None, feature_scales=None, edge_feature_names=None, input="features", pooling="softmax", pooling_samples=0)
         super().__init__(**{**defaults, **keys})
 
 
@@ -435,7 +435,7 @@ class SFTModel(PreTrainedModel):
         read = torch.where(valid[..., None], read, torch.zeros_like(read)).to(self.input.bias.dtype)
         if not read.isfinite().all():
             raise ValueError("features: every number must be finite")
-        rows = torch.ones_like(read[..., :1]) if c.input == "ones" else read
+        rows = torch.ones_like(read[..., :1]) if c.input == "ones" else self.standardised(read)
         x, alike = self.input(rows), Alike(rows, self.training)
         if c.relative == "edges":
             lengths = torch.full_like(valid[:, 0], features.shape[1], dtype=torch.int64) if mask is None else mask.bool().sum(1)
@@ -443,6 +443,14 @@ class SFTModel(PreTrainedModel):
         if c.relative == "distance":
             return x, valid, alike, Distance(c, read)
         return x, valid, alike, Sinusoid(c, x.shape[1], x) if c.relative != "none" else None
+
+    def standardised(self, features):
+        """The features as the input layer reads them."""
+        scales = self.config.feature_scales
+        if not scales:
+            return features
+        column = lambda key, zero: torch.tensor([n[key] or zero for n in scales], dtype=torch.float64, device=features.device)
+        return ((features.double() - column("mean", 0.0)) / column("deviation", 1.0)).to(features.dtype)
 
     def checked(self, edges, features, lengths):
         """Edges and their features, among sequences of some lengths."""

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -14,6 +15,7 @@ import (
 // fillFeatures reads the sequence of a line whose tokens have numbers in place of ids:
 //
 //	{"features": [[0.1, 0.2, 0.3], [0.4, 0.5, 0.6]]}
+//	{"features": [0.1, 0.2]}  of a series of one number a step
 //
 // Those of a graph have edges, too: "edges": [[0, 1], [1, 0]], with their features behind the ends.
 func (p *Parser) fillFeatures(r *Request, fields map[string]json.RawMessage) error {
@@ -54,7 +56,7 @@ func (p *Parser) EdgeList() string {
 // ReadGraph makes the values of the fields features and edges the sequence of a request; of
 // a model that reads no edges these are nil. Beside an error is the field at fault.
 func (p *Parser) ReadGraph(r *Request, features, edges json.RawMessage) (field string, err error) {
-	rows, err := jsonlines.Features(features)
+	rows, err := p.features(features)
 	if err != nil {
 		return "features", err
 	}
@@ -65,6 +67,21 @@ func (p *Parser) ReadGraph(r *Request, features, edges json.RawMessage) (field s
 		}
 	}
 	return p.setGraph(r, rows, list)
+}
+
+// features reads a list of features. Of a series of one number a step they may also be a list of
+// numbers.
+func (p *Parser) features(list json.RawMessage) ([][]float32, error) {
+	inner := bytes.TrimLeft(bytes.TrimPrefix(list, []byte("[")), " \t\r\n")
+	if len(p.Config.FeatureNames) != 1 || p.Config.Edged() || list[0] != '[' || inner[0] == '[' || inner[0] == ']' {
+		return jsonlines.Features(list)
+	}
+	numbers, err := jsonlines.Numbers(list)
+	rows := make([][]float32, len(numbers))
+	for i := range rows {
+		rows[i] = numbers[i : i+1 : i+1]
+	}
+	return rows, err
 }
 
 // SetFeatures makes features the sequence of a request, of a model that reads no edges.

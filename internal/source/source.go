@@ -1,5 +1,6 @@
 // Package source opens a file or standard input, plain or compressed by gzip or Zstandard, for reading
-// from its beginning to its end, and counts the rows that a conversion skips there.
+// from its beginning to its end, cuts lines of numbers into words, and counts the rows that a conversion
+// skips there.
 package source
 
 import (

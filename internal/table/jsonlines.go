@@ -104,6 +104,7 @@ type jsonColumns struct {
 	copied  []string
 	lists   []string
 	points  []string        // of features
+	series  []string        // of numbers
 	known   map[string]bool // keys that columns begin with
 	absent  func(file, column string, found []string)
 	missing map[string]bool // columns that were in no row yet
@@ -115,7 +116,7 @@ type jsonColumns struct {
 const firstRows = 10
 
 func newJSONColumns(file string, o Options) *jsonColumns {
-	c := &jsonColumns{file: file, columns: slices.Clone(o.Columns), copied: o.Copied, lists: o.Lists, points: o.Features, known: map[string]bool{}, absent: o.Absent, missing: map[string]bool{}}
+	c := &jsonColumns{file: file, columns: slices.Clone(o.Columns), copied: o.Copied, lists: o.Lists, points: o.Features, series: o.series, known: map[string]bool{}, absent: o.Absent, missing: map[string]bool{}}
 	for _, name := range o.Columns {
 		c.missing[name] = true
 		for _, key := range pathKeys(name) {
@@ -139,7 +140,9 @@ func (c *jsonColumns) read(row *Row, object []byte) {
 			delete(c.missing, name)
 		}
 		var v Value
-		if err == nil && len(field) > 0 && (field[0] == '[' || field[0] == '{') && slices.Contains(c.copied, name) {
+		if err == nil && len(field) > 0 && field[0] == '[' && slices.Contains(c.series, name) {
+			v, err = seriesOf(field)
+		} else if err == nil && len(field) > 0 && (field[0] == '[' || field[0] == '{') && slices.Contains(c.copied, name) {
 			v, err = asItStands(field)
 		} else if err == nil && len(field) > 0 && field[0] == '[' && slices.Contains(c.lists, name) {
 			v, err = itemsOf(field)

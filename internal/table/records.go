@@ -24,6 +24,7 @@ type records struct {
 	wanted   []string
 	lists    []string
 	points   []string // of features
+	series   []string // of numbers
 	edges    []string
 	gaps     []string                     // of lists
 	limit    int                          // bytes of a row
@@ -55,7 +56,7 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 				column, first, seq.KeyFirstTokenID, seq.ColumnTokens, seq.ColumnTokensA, seq.ColumnTokensB)
 		}
 	}
-	r := &records{name: name, columns: columns, metadata: schema.Metadata(), wanted: o.Columns, lists: o.Lists, points: o.Features,
+	r := &records{name: name, columns: columns, metadata: schema.Metadata(), wanted: o.Columns, lists: o.Lists, points: o.Features, series: o.series,
 		edges: o.Edges, gaps: o.Gaps, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64}
 	if o.part != nil {
 		r.row, r.left = o.part.From, o.part.To-o.part.From
@@ -133,6 +134,8 @@ func (r *records) Next(row *Row) (err error) {
 		switch column := r.record.Column(at[0]); {
 		case slices.Contains(r.lists, name):
 			v, err = itemsAt(column, r.at, r.limit-size, slices.Contains(r.gaps, name))
+		case slices.Contains(r.series, name):
+			v, err = seriesAt(column, r.at, r.limit-size)
 		case slices.Contains(r.points, name):
 			v, err = featuresAt(column, r.at, r.limit-size)
 		case slices.Contains(r.edges, name):
@@ -220,7 +223,9 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 		return nil, err
 	}
 	for _, i := range at {
-		if f := schema.Field(i); slices.Contains(o.Features, f.Name) {
+		if f := schema.Field(i); slices.Contains(o.series, f.Name) && ofNumbers(f.Type) {
+			continue
+		} else if slices.Contains(o.Features, f.Name) {
 			if !ofFeatures(f.Type) && !ofEdges(f.Type) {
 				return nil, &ColumnError{f.Name, false, fmt.Errorf("column %q: expected lists of lists of numbers, those of a token each, found %s", f.Name, f.Type)}
 			}

@@ -131,6 +131,7 @@ type Options struct {
 	Copied    []string          // of Columns, those that are only copied: lists and objects of JSON are taken as they stand, dates and times of Arrow as text
 	Lists     []string          // of Columns, those whose lists are of texts, and not of token ids
 	Features  []string          // of Columns, those whose lists are of lists of numbers, those of a token each
+	Series    []string          // columns of a series of numbers, which are called SeriesName in Columns
 	Edges     []string          // of Columns of Arrow and Parquet, those whose lists are of pairs of numbers, the source and the target of an edge
 	Gaps      []string          // of Lists in Arrow and Parquet, those whose lists may have nulls among their items
 	Delimiter byte              // between the fields of CSV; 0 is a comma
@@ -140,7 +141,8 @@ type Options struct {
 	// of Columns that no row has, and those that the first rows have; may be nil.
 	Absent func(file, column string, found []string)
 
-	part *Part // of the rows, nil for all
+	part   *Part    // of the rows, nil for all
+	series []string // of Columns, those whose lists are of numbers
 }
 
 // StandardInput is the name of what comes through a pipe.
@@ -154,6 +156,9 @@ const DefaultMaxField = 64 << 20
 func Open(ctx context.Context, path string, o Options) (Reader, error) {
 	if o.MaxField == 0 {
 		o.MaxField = DefaultMaxField
+	}
+	if o.Series != nil {
+		return openSeries(ctx, path, o)
 	}
 	if info, err := os.Stat(path); path != StandardInput && err == nil && info.IsDir() {
 		return openDirectory(ctx, path, o)

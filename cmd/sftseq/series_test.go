@@ -1,0 +1,103 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/testenv"
+)
+
+// seriesRow is a series of 40 steps, in units of a thousand around 5,000: of class up a ramp of 12
+// steps rises at a random place among noise, of class down it falls.
+func seriesRow(random *rand.Rand, up bool) (values []string) {
+	start := random.IntN(40 - 12)
+	for i := range 40 {
+		v := random.NormFloat64() * 0.05
+		if at := float64(i - start); at >= 0 && at < 12 {
+			v += map[bool]float64{true: at - 5.5, false: 5.5 - at}[up] / 6
+		}
+		values = append(values, strconv.FormatFloat(5000+1000*v, 'f', 1, 64))
+	}
+	return values
+}
+
+// TestSeries: a table of series becomes a model that reads them in every form that a table has them in,
+// whatever their unit, with convolutions.
+func TestSeries(t *testing.T) {
+	testenv.NoRace(t, "trains as TestTrain does")
+	dir := t.TempDir()
+	in := func(name string) string { return filepath.Join(dir, name) }
+	random := rand.New(rand.NewPCG(1, 2))
+	var lists, text, steps strings.Builder
+	text.WriteString("id,value,class\n")
+	steps.WriteString("id,class")
+	for i := range 40 {
+		fmt.Fprintf(&steps, ",t%d", i)
+	}
+	for i := range 400 {
+		class := []string{"down", "up"}[i%2]
+		values := seriesRow(random, i%2 == 1)
+		fmt.Fprintf(&lists, "{\"id\":\"r%d\",\"value\":[%s],\"class\":%q}\n", i, strings.Join(values, ", "), class)
+		fmt.Fprintf(&text, "r%d,[%s],%s\n", i, strings.Join(values, " "), class)
+		fmt.Fprintf(&steps, "\nr%d,%s,%s", i, class, strings.Join(values, ","))
+	}
+	tables := map[string]string{"value": writeText(t, in("a.jsonl"), lists.String()), "t*": writeText(t, in("b.csv"), steps.String())}
+	writeText(t, in("c.csv"), text.String())
+	for series, table := range tables {
+		data := in(filepath.Base(table)) + "-data"
+		done(t, "", "data", "convert", "--from", table, "--to", data, "--name", "s", "--series", series, "--label", "class", "--id", "id", "--split", "0.6,0.2,0.2", "--no-baselines")
+	}
+	for _, split := range []string{"train", "val", "test"} {
+		a, b := must.Get(os.ReadFile(filepath.Join(in("a.jsonl-data"), split+".arrow")))(t), must.Get(os.ReadFile(filepath.Join(in("b.csv-data"), split+".arrow")))(t)
+		if string(a) != string(b) {
+			t.Errorf("%s: lists and columns of steps give other files", split)
+		}
+	}
+	model := in("model")
+	if said := runCustom(t, in("a.jsonl-data"), model, "--epochs", "12", "--device", "cpu"); !strings.Contains(said, "convolutions 7") {
+		t.Error(said)
+	}
+	var result struct{ Accuracy float64 }
+	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", in("a.jsonl-data"), "--json")), &result); err != nil || result.Accuracy < 0.95 {
+		t.Errorf("%+v, %v", result, err)
+	}
+	var first string
+	for _, c := range [][2]string{{in("a.jsonl"), "value"}, {in("b.csv"), "t*"}, {in("c.csv"), "value"}, {in("a.jsonl-data/test.arrow"), ""}} {
+		args := []string{"predict", "--model", model, "--input", c[0], "--output", in("out.csv")}
+		if c[1] != "" {
+			args = append(args, "--series", c[1], "--id", "id")
+		}
+		done(t, "", args...)
+		got := readText(t, in("out.csv"))
+		switch {
+		case c[1] == "":
+			contains(t, got, "up", "down")
+		case first == "":
+			first = got
+			occurs(t, got, "\n", 401)
+		case got != first:
+			t.Errorf("%s: other predictions", c[0])
+		}
+	}
+	flat := strings.Join(seriesRow(random, true), ",")
+	nested := "[" + strings.ReplaceAll(flat, ",", "],[") + "]"
+	if a, b := done(t, `{"features":[`+flat+`]}`+"\n", "predict", "--model", model), done(t, `{"features":[`+nested+`]}`+"\n", "predict", "--model", model); a != b || !strings.Contains(a, `"label":"up"`) {
+		t.Errorf("%s, and %s", a, b)
+	}
+	for want, args := range map[string][]string{
+		"--series and --tokenizer exclude each other":            {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "value", "--tokenizer", "byte"},
+		"--text and --series exclude each other":                 {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "value", "--text", "id"},
+		`columns "q*": expected some of ["id" "value" "class"]`:  {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "q*"},
+		"reads features: expected --features or --series COLUMN": {"predict", "--model", model, "--input", in("c.csv"), "--text", "value"},
+		"--series and --features exclude each other":             {"predict", "--model", model, "--input", in("c.csv"), "--features", "value", "--series", "value"},
+	} {
+		contains(t, failing(t, "", args...), want)
+	}
+}

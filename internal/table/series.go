@@ -1,0 +1,304 @@
+package table
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/source"
+)
+
+// A series is a list of numbers, one of each step of time. A row has it in one column of lists, in
+// several, one of each channel, or in a column of each step.
+
+// SeriesName is what the columns of a series are called together, in [Options].Columns and in rows.
+func SeriesName(columns []string) string { return strings.Join(columns, ",") }
+
+// StepsName is the name of the numbers of a series that has a column for each step.
+const StepsName = "value"
+
+// seriesReader makes the features of a series out of its columns.
+type seriesReader struct {
+	Reader
+	columns []string // of the series
+	at      []int    // of the columns that are wanted, those whose value is the series
+	limit   int      // bytes of a series
+	row     Row
+}
+
+// openSeries opens a table with columns of a series.
+func openSeries(ctx context.Context, path string, o Options) (Reader, error) {
+	r := &seriesReader{limit: o.MaxField}
+	inner := o
+	inner.Series, inner.Columns = nil, nil
+	var err error
+	if r.columns, err = matching(ctx, path, o); err != nil {
+		return nil, err
+	}
+	name := SeriesName(o.Series)
+	inner.Columns = append(inner.Columns, r.columns...)
+	for i, column := range o.Columns {
+		if column == name {
+			r.at = append(r.at, i)
+		} else {
+			inner.Columns = append(inner.Columns, column)
+		}
+	}
+	inner.series = r.columns
+	r.Reader, err = Open(ctx, path, inner)
+	return r, err
+}
+
+// matching are the columns of a series, with those that a name with * stands for, in their order.
+func matching(ctx context.Context, file string, o Options) (columns []string, err error) {
+	var have []string
+	for _, name := range o.Series {
+		if !strings.Contains(name, "*") {
+			columns = append(columns, name)
+			continue
+		}
+		if have == nil {
+			if ReadOnce(file) {
+				return nil, fmt.Errorf("columns %q: standard input and other pipes are read once only: expected the name of each column, in place of one with *", name)
+			}
+			plain := o
+			plain.Series, plain.Columns, plain.Progress = nil, nil, nil
+			t, err := Open(ctx, file, plain)
+			if err != nil {
+				return nil, err
+			}
+			have = slices.Clone(t.Columns())
+			if err := t.Close(); err != nil {
+				return nil, err
+			}
+		}
+		found := len(columns)
+		for _, column := range have {
+			if ok, _ := path.Match(name, column); ok {
+				columns = append(columns, column)
+			}
+		}
+		if len(columns) == found {
+			return nil, fmt.Errorf("%s: columns %q: expected some of %.500q", file, name, have)
+		}
+	}
+	for i, column := range columns {
+		if column == "" || slices.Contains(columns[:i], column) {
+			return nil, fmt.Errorf("a series of the columns %.500q: expected names, each once", columns)
+		}
+	}
+	return columns, nil
+}
+
+// Next returns the next row.
+func (r *seriesReader) Next(row *Row) error {
+	r.row.Values = r.row.Values[:0]
+	if err := r.Reader.Next(&r.row); err != nil {
+		return err
+	}
+	values := row.Values[:0]
+	*row = r.row
+	row.Values = values
+	if len(r.row.Values) < len(r.columns) { // the row cannot be read
+		return nil
+	}
+	var series Value
+	if row.Err == nil {
+		features, err := r.features(r.row.Values[:len(r.columns)])
+		if series.Features = features; features == nil {
+			series.Null = true
+		}
+		if err != nil {
+			row.lacks(&series, err)
+		}
+	} else {
+		series.Null = true
+	}
+	for _, v := range r.row.Values[len(r.columns):] {
+		for slices.Contains(r.at, len(row.Values)) {
+			row.Values = append(row.Values, series)
+		}
+		if v.Features != nil { // a column of the series that is also wanted by itself
+			text, err := json.Marshal(v.Features[0])
+			if v = (Value{Text: string(text), JSON: true}); err != nil {
+				row.lacks(&v, err)
+			}
+		}
+		row.Values = append(row.Values, v)
+	}
+	for slices.Contains(r.at, len(row.Values)) {
+		row.Values = append(row.Values, series)
+	}
+	return nil
+}
+
+// features are the numbers of each step; nil if the row has none.
+func (r *seriesReader) features(values []Value) ([][]float32, error) {
+	var channels [][]float32
+	var steps []float32
+	missing := "" // the first column without a value
+	for i, v := range values {
+		numbers, list, err := numbersOf(v, r.limit)
+		switch {
+		case err != nil:
+			return nil, &ColumnError{r.columns[i], list, fmt.Errorf("column %s: %w", r.columns[i], err)}
+		case numbers == nil:
+			if missing == "" {
+				missing = r.columns[i]
+			}
+			continue
+		case missing != "": // steps may be missing at the end alone
+			return nil, fmt.Errorf("column %s: expected a number before that of column %s, found nothing", missing, r.columns[i])
+		case list:
+			channels = append(channels, numbers)
+		default:
+			steps = append(steps, numbers...)
+		}
+		switch {
+		case !list && len(values) == 1:
+			return nil, fmt.Errorf("column %s: expected a list of numbers, found one number: where steps have a column each, name all of them, such as 't*'", r.columns[i])
+		case channels != nil && steps != nil:
+			return nil, fmt.Errorf("column %s: expected lists of numbers in all columns of the series, or a number in each, found both", r.columns[i])
+		case list && len(numbers) != len(channels[0]):
+			return nil, fmt.Errorf("column %s: expected %d numbers, as in column %s, found %d", r.columns[i], len(channels[0]), r.columns[0], len(numbers))
+		}
+	}
+	if channels == nil && steps == nil {
+		return nil, nil
+	}
+	if channels != nil && missing != "" {
+		return nil, fmt.Errorf("column %s: expected a list of numbers, found nothing", missing)
+	}
+	if channels == nil {
+		channels = [][]float32{steps}
+	}
+	length, width := len(channels[0]), len(channels)
+	if length*(tokenBytes+4*width) > r.limit {
+		return nil, fmt.Errorf("a series of %d steps takes more than %d bytes", length, r.limit)
+	}
+	out, all := make([][]float32, length), make([]float32, length*width)
+	for t := range out {
+		out[t] = all[t*width:][:width:width]
+		for c := range channels {
+			out[t][c] = channels[c][t]
+		}
+	}
+	return out, nil
+}
+
+// numbersOf are the numbers of a value, which may take so many bytes, and whether it is a list of them;
+// nil if it is missing.
+func numbersOf(v Value, limit int) (numbers []float32, list bool, err error) {
+	if v.Features != nil {
+		return v.Features[0], true, nil
+	}
+	text := strings.TrimSpace(v.Text)
+	switch strings.ToLower(text) {
+	case "", "nan", "na", "null":
+		return nil, false, nil
+	}
+	inner, list := text, false
+	if strings.HasPrefix(text, "[") && strings.HasSuffix(text, "]") {
+		inner, list = text[1:len(text)-1], true
+	}
+	numbers = []float32{}
+	for word := range strings.FieldsFuncSeq(inner, source.NumberSeparator(inner)) {
+		i := len(numbers)
+		if (i+1)*(tokenBytes+4) > limit {
+			return nil, true, fmt.Errorf("a series of %d numbers or more takes more than %d bytes", i+1, limit)
+		}
+		x, err := strconv.ParseFloat(word, 32)
+		if strings.ContainsAny(word, "_xX") || errors.Is(err, strconv.ErrSyntax) {
+			hint := ""
+			if strings.Contains(word, ",") {
+				hint = " with a decimal point, and one kind of separator between numbers"
+			}
+			return nil, true, fmt.Errorf("number %d: expected a number%s, found %.40q", i, hint, word)
+		}
+		if y := float32(x); y-y != 0 {
+			return nil, true, fmt.Errorf("number %d: expected a finite one within float32, found %.40q", i, word)
+		}
+		numbers = append(numbers, float32(x))
+	}
+	return numbers, list || len(numbers) != 1, nil
+}
+
+// SeriesNames are the names of a series' numbers: its columns where they have lists, StepsName where
+// they have a step each, as the first row says that has a series. Of what can be read once only,
+// several columns are steps.
+func SeriesNames(ctx context.Context, path string, o Options) ([]string, error) {
+	if len(o.Series) == 1 && !strings.Contains(o.Series[0], "*") {
+		return o.Series, nil
+	}
+	if ReadOnce(path) {
+		return []string{StepsName}, nil
+	}
+	o.Columns, o.Progress = []string{SeriesName(o.Series)}, nil
+	t, err := Open(ctx, path, o)
+	if err != nil {
+		return nil, err
+	}
+	defer t.Close()
+	var row Row
+	for {
+		switch err := t.Next(&row); {
+		case err == io.EOF:
+			return []string{StepsName}, nil // the rows will say what they lack
+		case err != nil:
+			return nil, err
+		case row.Err != nil || len(row.Values) == 0 || len(row.Values[0].Features) == 0:
+		case len(row.Values[0].Features[0]) > 1:
+			return t.(*seriesReader).columns, nil
+		default:
+			return []string{StepsName}, nil
+		}
+	}
+}
+
+// seriesOf is a list of numbers of JSON.
+func seriesOf(list []byte) (v Value, err error) {
+	numbers, err := jsonlines.Numbers(list)
+	if numbers == nil {
+		numbers = []float32{}
+	}
+	return Value{Features: [][]float32{numbers}}, err
+}
+
+// ofNumbers reports whether values of a type are lists of numbers.
+func ofNumbers(t arrow.DataType) bool {
+	list, ok := t.(arrow.ListLikeType)
+	return ok && (arrow.IsInteger(list.Elem().ID()) || list.Elem().ID() == arrow.FLOAT32 || list.Elem().ID() == arrow.FLOAT64)
+}
+
+// seriesAt is row i of a column of lists of numbers, which may take so many bytes, or of numbers.
+func seriesAt(a arrow.Array, i, limit int) (v Value, err error) {
+	list, ok := a.(array.ListLike)
+	if !ok {
+		return valueAt(a, i)
+	}
+	if a.IsNull(i) {
+		return Value{Null: true}, nil
+	}
+	from, to, err := within(list, i)
+	if err == nil && 4*(to-from) > limit {
+		err = errors.New("the list has more bytes than a row may have")
+	}
+	if err != nil {
+		return v, err
+	}
+	numbers, err := numbersAt(list, i)
+	if err != nil {
+		return v, err
+	}
+	return Value{Features: [][]float32{numbers}}, nil
+}
