@@ -22,13 +22,22 @@ type stored struct {
 	Results []Result `json:"results"`
 }
 
-// Store keeps results beside their data set.
+// Store keeps results beside their data set. A file of another program is not replaced.
 func Store(set *seq.Dataset, results []Result) error {
+	path := filepath.Join(set.Dir, FileName)
+	if there, err := regularfile.Read(path, maxFile); err == nil {
+		var s stored
+		if err := json.Unmarshal(there, &s); json.Valid(there) && (err != nil || s.Data == "") {
+			return fmt.Errorf("%s: this file is not of sftseq data baselines and is not replaced: move it away", path)
+		}
+	} else if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	text, err := json.MarshalIndent(stored{set.Fingerprint(), results}, "", "  ")
 	if err != nil {
 		return err
 	}
-	return atomicfile.WriteBytes(filepath.Join(set.Dir, FileName), append(text, '\n'))
+	return atomicfile.WriteBytes(path, append(text, '\n'))
 }
 
 // maxFile bounds a file of results.

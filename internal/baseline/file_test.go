@@ -42,6 +42,10 @@ func TestStore(t *testing.T) {
 	damaged := dataset(t, spec("a", "b"), map[string]int{"train": 50, "val": 10}, twoClasses)
 	must.Succeed(t, os.WriteFile(filepath.Join(damaged.Dir, FileName), text[:len(text)/2], 0o666))
 	must.Fail(t, FileName, "half a file")(Stored(damaged, "val"))
+	must.Succeed(t, Store(damaged, results))
+	foreign := []byte(`{"baselines": "of another program"}`)
+	must.Succeed(t, os.WriteFile(filepath.Join(damaged.Dir, FileName), foreign, 0o666))
+	must.Fail(t, FileName+": this file is not of sftseq data baselines", "a file of another program")(Store(damaged, results))
 }
 
 // Files of before knew one model of a split.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"os"
 	"path/filepath"
 
 	"github.com/sftseq/sftseq/internal/hftokenizer"
@@ -14,7 +15,7 @@ import (
 )
 
 // readTokenizer reads the tokenizer's file. One that is in the data set's directory
-// already and says something else may be the user's own.
+// already and says something else may be the user's own: it is replaced with the data set alone.
 func (c *converter) readTokenizer() (err error) {
 	o := &c.options
 	if c.tokenizer, o.Tokenizer, c.file, err = tokenizers.ReadFile(o.TokenizerFile); err != nil {
@@ -27,6 +28,10 @@ func (c *converter) readTokenizer() (err error) {
 		return nil
 	case err == nil && !bytes.Equal(there, c.file) && !o.Replace:
 		return fmt.Errorf("%s is another tokenizer: %w", path, seq.ErrExists)
+	case err == nil && !bytes.Equal(there, c.file):
+		if _, err := os.Stat(filepath.Join(o.To, seq.ManifestName)); errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("%s: this file is another tokenizer and not part of a data set, so it is not replaced: move it away", path)
+		}
 	}
 	return err
 }

@@ -18,7 +18,7 @@ func WalkNames(steps int) (names []string) {
 }
 
 // maxAdditions bounds the work on a graph to minutes. Tests set it.
-var maxAdditions int64 = 100_000_000_000
+var maxAdditions int64 = 30_000_000_000
 
 // keyOf is a list of targets as the key of a map.
 func keyOf(targets []int32) string {
