@@ -3,6 +3,7 @@ package tokenizers
 import (
 	"encoding/json"
 	"fmt"
+	"strconv"
 	"strings"
 	"unicode"
 )
@@ -20,6 +21,8 @@ func Choose(texts []string) Choice {
 	switch {
 	case nearlyAll(texts, isWAV):
 		return Choice{"audio-vq", json.RawMessage(`{"type":"audio-vq"}`), "the rows are WAV files"}
+	case nearlyAll(texts, isSeries):
+		return Choice{"byte", json.RawMessage(`{"type":"byte"}`), "the texts are lists of numbers, which --series reads as numbers, in place of --text"}
 	case nearlyAll(texts, isDNA):
 		return Choice{"dna", json.RawMessage(`{"type":"dna"}`), "the texts are bases alone"}
 	}
@@ -53,6 +56,19 @@ func nearlyAll(texts []string, is func(string) bool) bool {
 // isWAV reports whether a text is a RIFF file of sound.
 func isWAV(text string) bool {
 	return len(text) >= 12 && text[:4] == "RIFF" && text[8:12] == "WAVE"
+}
+
+// isSeries reports whether a text is a list of numbers of which one has a decimal point: whole numbers
+// may be ids.
+func isSeries(text string) bool {
+	n := 0
+	for word := range strings.FieldsFuncSeq(strings.Trim(text, "[] \r\n"), func(r rune) bool { return strings.ContainsRune(" \t\r\n,;", r) }) {
+		if _, err := strconv.ParseFloat(word, 64); err != nil {
+			return false
+		}
+		n++
+	}
+	return n > 1 && strings.Contains(text, ".")
 }
 
 // fewestBases keeps short words such as "a" or "tag" from being taken for DNA.

@@ -5,6 +5,9 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // TestBasesOfBED: places in BED count bases, on the way in and out: white space within a sequence is
@@ -37,6 +40,26 @@ func TestBasesOfBED(t *testing.T) {
 	} {
 		if got := predicted(name, text); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
+		}
+	}
+}
+
+// TestMarkedEndsOfData: train warns of a data set of before whose tags mark the ends of spans.
+func TestMarkedEndsOfData(t *testing.T) {
+	dir := t.TempDir()
+	for name, tags := range map[string][]string{"bioes": {"O", "B-X", "E-X"}, "bio": {"O", "B-X", "I-X"}} {
+		b := must.Get(seq.CreateDataset(filepath.Join(dir, name), seq.Spec{Task: seq.Tagging, Name: name, VocabSize: 9, LabelNames: tags, Tokenizer: []byte(`{"type":"ids","vocab":9}`)}, false))(t)
+		for _, split := range []string{"train", "val"} {
+			w := must.Get(b.Split(split))(t)
+			for range 4 {
+				must.Succeed(t, w.Write(seq.Example{A: []int32{1, 2, 3}, Label: seq.NoLabel, Labels: []int32{1, 2, 0}}))
+			}
+			must.Succeed(t, w.Close())
+		}
+		must.Get(b.Finish(nil))(t)
+		_, said := exits(t, exitOK, "", "train", "custom", "--data", filepath.Join(dir, name), "--out", filepath.Join(dir, name+"-run"), "--steps", "1", "--device", "cpu")
+		if strings.Contains(said, "mark the ends of spans (BIOES, BILOU)") != (name == "bioes") {
+			t.Errorf("%s: %s", name, said)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -40,6 +41,9 @@ func trainCustom(c *cli.Context) error {
 		if c.IsSet(f.name) && m.NumberNames == nil && c.String("data") != "" {
 			return usage(c, "--%s: %s has no numbers to predict (data convert --numbers)", f.name, c.String("data"))
 		}
+	}
+	if m.Task == seq.Tagging && convert.MarkEnds(m.LabelNames) {
+		fmt.Fprintf(c.App.ErrWriter, "warning: tags of %s mark the ends of spans (BIOES, BILOU), and spans are read as BIO: convert the data again, which converts the tags\n", c.String("data"))
 	}
 	return train(c, lra.Custom(m))
 }

@@ -227,7 +227,11 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 			continue
 		} else if slices.Contains(o.Features, f.Name) {
 			if !ofFeatures(f.Type) && !ofEdges(f.Type) {
-				return nil, &ColumnError{f.Name, false, fmt.Errorf("column %q: expected lists of lists of numbers, those of a token each, found %s", f.Name, f.Type)}
+				hint := ""
+				if ofNumbers(f.Type) {
+					hint = ", a series, which --series reads"
+				}
+				return nil, &ColumnError{f.Name, false, fmt.Errorf("column %q: expected lists of lists of numbers, those of a token each, found %s%s", f.Name, f.Type, hint)}
 			}
 		} else if slices.Contains(o.Edges, f.Name) {
 			if !ofEdges(f.Type) {
@@ -237,6 +241,9 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 			_, list := f.Type.(arrow.ListLikeType)
 			if ofFeatures(f.Type) {
 				return nil, &ColumnError{f.Name, list, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found features (%s), which --features reads", f.Name, f.Type)}
+			}
+			if ofNumbers(f.Type) {
+				return nil, &ColumnError{f.Name, list, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found a series (%s), which --series reads", f.Name, f.Type)}
 			}
 			return nil, &ColumnError{f.Name, list, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s: write it as text", f.Name, f.Type)}
 		}

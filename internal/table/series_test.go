@@ -98,6 +98,14 @@ func TestSeriesKept(t *testing.T) {
 	}
 }
 
+// TestSeriesHint: lists of numbers that are read as text or features are refused with the flag that
+// reads them.
+func TestSeriesHint(t *testing.T) {
+	schema := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.ListOf(arrow.PrimitiveTypes.Float32)}}, nil)
+	must.Fail(t, "found a series (list<item: float32, nullable>), which --series reads")(checkColumns(schema, Options{Columns: []string{"v"}}))
+	must.Fail(t, "found list<item: float32, nullable>, a series, which --series reads")(checkColumns(schema, Options{Columns: []string{"v"}, Features: []string{"v"}}))
+}
+
 // TestSeriesArrow: lists of numbers of Arrow and Parquet are series, of every type of numbers.
 func TestSeriesArrow(t *testing.T) {
 	for _, kind := range []arrow.DataType{arrow.ListOf(arrow.PrimitiveTypes.Float32), arrow.ListOf(arrow.PrimitiveTypes.Float64), arrow.ListOf(arrow.PrimitiveTypes.Int16), arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Uint8)} {
