@@ -92,11 +92,11 @@ func TestSeries(t *testing.T) {
 		t.Errorf("%s, and %s", a, b)
 	}
 	for want, args := range map[string][]string{
-		"--series and --tokenizer exclude each other":            {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "value", "--tokenizer", "byte"},
-		"--text and --series exclude each other":                 {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "value", "--text", "id"},
-		`columns "q*": expected some of ["id" "value" "class"]`:  {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "q*"},
-		"reads features: expected --features or --series COLUMN": {"predict", "--model", model, "--input", in("c.csv"), "--text", "value"},
-		"--series and --features exclude each other":             {"predict", "--model", model, "--input", in("c.csv"), "--features", "value", "--series", "value"},
+		"--series and --tokenizer exclude each other":                   {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "value", "--tokenizer", "byte"},
+		"--text and --series exclude each other":                        {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "value", "--text", "id"},
+		`columns "q*": expected some of ["id" "value" "class"]`:         {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "q*"},
+		"reads features: expected --features COLUMN or --series COLUMN": {"predict", "--model", model, "--input", in("c.csv"), "--text", "value"},
+		"--series and --features exclude each other":                    {"predict", "--model", model, "--input", in("c.csv"), "--features", "value", "--series", "value"},
 	} {
 		contains(t, failing(t, "", args...), want)
 	}

@@ -103,7 +103,7 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 	}
 	if reads := c.String("features")+c.String("series") != ""; len(in.Sources) > 0 && reads != in.Points {
 		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found the column %s", c.String("model"), map[bool]string{true: "features", false: "tokens"}[in.Points],
-			map[bool]string{true: "--features or --series", false: "--text or --tokens"}[in.Points], strings.Join(in.Sources, ","))
+			map[bool]string{true: "--features COLUMN or --series", false: "--text or --tokens"}[in.Points], strings.Join(in.Sources, ","))
 	}
 	have, err := in.columns(c)
 	if err != nil {
