@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"time"
 
 	"github.com/urfave/cli/v2"
 
@@ -57,7 +58,7 @@ func load(ctx context.Context, dir string) (*sft.Model, error) {
 	return abandonable(ctx, func() (*sft.Model, error) { return sft.Load(dir) })
 }
 
-// abandonable returns what f returns, or ctx's error while f goes on: what computes for long in one piece, such
+// abandonable returns what f returns, or ctx's error if f goes on for more than a second after it: what computes for long in one piece, such
 // as the initialisation of a large model, keeps no program from ending.
 func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
@@ -73,6 +74,11 @@ func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	case r := <-done:
 		return r.value, r.err
 	case <-ctx.Done():
+	}
+	select { // a model of usual size is there soon, and its run stores a checkpoint before it ends
+	case r := <-done:
+		return r.value, r.err
+	case <-time.After(time.Second):
 		var none T
 		return none, context.Cause(ctx)
 	}
