@@ -2,10 +2,12 @@ package main
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -86,6 +88,13 @@ func TestSeries(t *testing.T) {
 			t.Errorf("%s: other predictions", c[0])
 		}
 	}
+	done(t, "", "predict", "--model", model, "--input", in("a.jsonl"), "--series", "value", "--keep", "value", "--output", in("kept.jsonl"))
+	var kept struct{ Value, Original []float64 }
+	line, _, _ := strings.Cut(readText(t, in("kept.jsonl")), "\n")
+	original, _, _ := strings.Cut(strings.Replace(lists.String(), "value", "original", 1), "\n")
+	if err := errors.Join(json.Unmarshal([]byte(line), &kept), json.Unmarshal([]byte(original), &kept)); err != nil || len(kept.Value) != 40 || !slices.Equal(kept.Value, kept.Original) {
+		t.Errorf("%s, %v", line, err)
+	}
 	flat := strings.Join(seriesRow(random, true), ",")
 	nested := "[" + strings.ReplaceAll(flat, ",", "],[") + "]"
 	if a, b := done(t, `{"features":[`+flat+`]}`+"\n", "predict", "--model", model), done(t, `{"features":[`+nested+`]}`+"\n", "predict", "--model", model); a != b || !strings.Contains(a, `"label":"up"`) {
@@ -93,6 +102,7 @@ func TestSeries(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"--series and --tokenizer exclude each other":                   {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "value", "--tokenizer", "byte"},
+		"a list of numbers is a series, which --series reads":           {"data", "convert", "--from", in("a.jsonl"), "--to", in("no"), "--text", "value"},
 		"--text and --series exclude each other":                        {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "value", "--text", "id"},
 		`columns "q*": expected some of ["id" "value" "class"]`:         {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "q*"},
 		"reads features: expected --features COLUMN or --series COLUMN": {"predict", "--model", model, "--input", in("c.csv"), "--text", "value"},

@@ -93,7 +93,7 @@ func (r *tableReader) request(row *table.Row) *tableRow {
 	idAt := -1
 	if len(row.Values) == len(r.Options.Columns) {
 		for i, name := range r.Keep {
-			v, bad := written(name, row.Values[r.at[name]])
+			v, bad := written(name, r.series(name, row.Values[r.at[name]]))
 			if err == nil {
 				err = bad
 			}
@@ -124,6 +124,22 @@ func (r *tableReader) request(row *table.Row) *tableRow {
 		out.Sequences, out.Lengths = nil, nil // of a pair the first may be good
 	}
 	return out
+}
+
+// series makes of a series in one column, which the output keeps, the list that the column has.
+func (r *tableReader) series(name string, v table.Value) table.Value {
+	if v.Features == nil || !slices.Equal(r.Options.Series, []string{name}) {
+		return v
+	}
+	numbers := make([]float32, len(v.Features))
+	for i, step := range v.Features {
+		numbers[i] = step[0]
+	}
+	text, err := json.Marshal(numbers)
+	if err != nil { // of numbers that are not finite, which the table refuses
+		return v
+	}
+	return table.Value{Text: string(text), JSON: true}
 }
 
 // clearMisplaced leaves a row with too many fields, or too few, what stands before the

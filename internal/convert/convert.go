@@ -365,6 +365,9 @@ func (w *worker) unreadable(err error) *source.SkipReason {
 	if errors.As(err, &column) && column.List && column.Column == w.options.Label && !w.manyLabels() {
 		return listOfLabels(w.options.Label)
 	}
+	if column != nil && column.List && column.Column == w.options.Text {
+		err = fmt.Errorf("%w; a list of numbers is a series, which --series reads", err)
+	}
 	return source.Skip("the row cannot be read", err)
 }
 
