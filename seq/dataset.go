@@ -10,7 +10,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/regularfile"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // A Dataset is a directory with one Arrow file for each split and a manifest.
@@ -108,7 +108,7 @@ func (d *Dataset) Reader(split string) (*Reader, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	f, err := regularfile.Open(path)
+	f, err := atomicfile.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}
@@ -147,7 +147,7 @@ func (d *Dataset) Verify() error {
 		if err != nil {
 			return err
 		}
-		file, err := regularfile.Open(d.path(name))
+		file, err := atomicfile.OpenRegular(d.path(name))
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,6 @@ import (
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
-	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // ManifestName is the file that marks a data set directory complete.
@@ -77,7 +76,7 @@ func (m *Manifest) Spec(split string) Spec {
 // readManifest reads and validates dir/dataset.json.
 func readManifest(dir string) (*Manifest, error) {
 	path := filepath.Join(dir, ManifestName)
-	text, err := regularfile.Read(path, maxManifest)
+	text, err := atomicfile.ReadRegular(path, maxManifest)
 	if errors.Is(err, fs.ErrNotExist) {
 		if _, err := os.Stat(dir); err != nil {
 			return nil, err

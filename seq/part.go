@@ -8,13 +8,13 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
-	"github.com/sftseq/sftseq/internal/regularfile"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // OpenPart opens the rows of a file, or of a stream in a file, from one up to that before
 // another, counted from 0. Record batches before the first row are passed over.
 func OpenPart(path string, from, to int64) (*Reader, error) {
-	f, err := regularfile.Open(path)
+	f, err := atomicfile.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -12,8 +12,8 @@ import (
 	"path/filepath"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/distributed"
-	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -116,7 +116,7 @@ func LoadSharedCheckpoint(c Communicator, dir string) (*Checkpoint, error) {
 	var found uint64
 	var err error
 	if c.Rank() == 0 {
-		switch text, err = regularfile.Read(path, math.MaxInt64-1); {
+		switch text, err = atomicfile.ReadRegular(path, math.MaxInt64-1); {
 		case err == nil:
 			found = 1
 		case errors.Is(err, fs.ErrNotExist):

@@ -11,7 +11,6 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
-	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sinusoid"
@@ -98,7 +97,7 @@ const maxConfigBytes = 16 << 20
 
 // ReadConfig reads and checks a config.json. Errors name the file and the key.
 func ReadConfig(path string) (*Config, error) {
-	text, err := regularfile.Read(path, maxConfigBytes)
+	text, err := atomicfile.ReadRegular(path, maxConfigBytes)
 	if err != nil {
 		return nil, err
 	}

@@ -12,7 +12,6 @@ import (
 	"path/filepath"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
-	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // metricsFile has a line for each logging interval and each evaluation.
@@ -29,7 +28,7 @@ type metricsLog struct {
 // there is repaired, which warning says: no weight depends on it.
 func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error) {
 	path := filepath.Join(dir, metricsFile)
-	text, err := regularfile.Read(path, math.MaxInt64-1)
+	text, err := atomicfile.ReadRegular(path, math.MaxInt64-1)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, "", err
 	}

@@ -10,7 +10,7 @@ import (
 	"path/filepath"
 	"sort"
 
-	"github.com/sftseq/sftseq/internal/regularfile"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // Metrics is what a run's metrics.jsonl says so far, in the order of the steps.
@@ -28,7 +28,7 @@ const maxMetricsLine = 1 << 20
 // steps that are there twice the later lines count. Errors name the file and the line.
 func ReadMetrics(dir string) (*Metrics, error) {
 	path := filepath.Join(dir, metricsFile)
-	f, err := regularfile.Open(path)
+	f, err := atomicfile.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -13,7 +13,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/hftokenizer"
-	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // HF reads text as a tokenizer.json of Hugging Face's tokenizers says, with the file's own
@@ -89,7 +88,7 @@ func openFile(spec json.RawMessage, dir string) (Tokenizer, []byte, error) {
 // ReadFile reads a tokenizer.json and returns its tokenizer, the JSON that stands for it,
 // and its text.
 func ReadFile(path string) (t Tokenizer, spec json.RawMessage, text []byte, err error) {
-	f, err := regularfile.Open(path)
+	f, err := atomicfile.OpenRegular(path)
 	if err != nil {
 		return nil, nil, nil, fmt.Errorf("tokenizer: %w", err)
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/convert"
-	"github.com/sftseq/sftseq/internal/graph"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -55,7 +54,7 @@ func convertGraph(c *cli.Context) error {
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err
 	}
-	o := graph.Options{From: c.StringSlice("from"), RandomWalk: c.Int("random-walk"), Label: c.String("label"), Tags: c.String("tags"),
+	o := convert.GraphOptions{From: c.StringSlice("from"), RandomWalk: c.Int("random-walk"), Label: c.String("label"), Tags: c.String("tags"),
 		SplitField: c.String("split-field"), Seed: c.Uint64("seed"), Replace: c.Bool("force")}
 	if at := slices.IndexFunc(o.From, table.ReadOnce); at >= 0 {
 		return usage(c, "--from %s: expected a file, which is read several times; standard input and other pipes can be read once only", o.From[at])
@@ -90,7 +89,7 @@ func convertGraph(c *cli.Context) error {
 	if o.Shares, err = parseShares(c.String("split")); err != nil {
 		return usage(c, "--split %q: %w", c.String("split"), err)
 	}
-	d, err := graph.Convert(c.Context, c.String("to"), o)
+	d, err := convert.ConvertGraphs(c.Context, c.String("to"), o)
 	if err := reportDataset(c, d, err); err != nil {
 		return err
 	}

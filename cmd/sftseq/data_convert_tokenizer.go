@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/regularfile"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -54,7 +54,7 @@ func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
 // tokenizerOf is the JSON of the tokenizer of a model or of a data set.
 func tokenizerOf(dir string) ([]byte, error) {
 	for _, name := range []string{"config.json", seq.ManifestName} {
-		text, err := regularfile.Read(filepath.Join(dir, name), maxConfigFile)
+		text, err := atomicfile.ReadRegular(filepath.Join(dir, name), maxConfigFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}

@@ -8,7 +8,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/regularfile"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/serve"
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
@@ -61,7 +61,7 @@ func (r *serving) readHTTP(c *cli.Context) error {
 
 // readToken reads a token, which may end in a line feed.
 func readToken(file string) (string, error) {
-	raw, err := regularfile.Read(file, maxToken+2)
+	raw, err := atomicfile.ReadRegular(file, maxToken+2)
 	if err != nil {
 		return "", err
 	}

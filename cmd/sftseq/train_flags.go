@@ -19,7 +19,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/device"
-	"github.com/sftseq/sftseq/internal/regularfile"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
@@ -339,7 +339,7 @@ func readConfigFlags(c *cli.Context) error {
 	if path == "" {
 		return nil
 	}
-	text, err := regularfile.Read(path, maxConfigFile)
+	text, err := atomicfile.ReadRegular(path, maxConfigFile)
 	if err != nil {
 		return err
 	}

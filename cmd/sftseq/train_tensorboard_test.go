@@ -6,7 +6,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
-	"github.com/sftseq/sftseq/internal/tensorboard/tensorboardtest"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -49,7 +49,7 @@ func TestTensorBoard(t *testing.T) {
 			add(r.Step, "auc/val", *r.AUC)
 		}
 	}
-	points := tensorboardtest.Read(t, dir)
+	points := testenv.TensorBoard(t, dir)
 	if len(points) < 30 {
 		t.Errorf("%d points", len(points))
 	}

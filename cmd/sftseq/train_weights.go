@@ -11,7 +11,7 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/regularfile"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -80,7 +80,7 @@ func sameWeights(c *cli.Context, set *seq.Dataset, from *sft.Checkpoint) error {
 // readWeights takes the weights of a JSON object by the names of the classes. Classes that
 // it does not name have 1.
 func readWeights(path string, names []string, weights []float64) error {
-	text, err := regularfile.Read(path, maxWeightsBytes)
+	text, err := atomicfile.ReadRegular(path, maxWeightsBytes)
 	if errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("%w (expected balanced, or a JSON file such as {%q: 2.5})", err, names[0])
 	}

@@ -6,6 +6,8 @@
 // file system is a rename atomic), named .NAME.*.tmp so that a leftover of a
 // killed process can be recognised, and is renamed over NAME once it is on
 // the disk.
+//
+// Reading: [OpenRegular] and [ReadRegular] refuse what is not a regular file.
 package atomicfile
 
 import (

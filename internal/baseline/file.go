@@ -9,7 +9,6 @@ import (
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
-	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -25,7 +24,7 @@ type stored struct {
 // Store keeps results beside their data set. A file of another program is not replaced.
 func Store(set *seq.Dataset, results []Result) error {
 	path := filepath.Join(set.Dir, FileName)
-	if there, err := regularfile.Read(path, maxFile); err == nil {
+	if there, err := atomicfile.ReadRegular(path, maxFile); err == nil {
 		var s stored
 		if err := json.Unmarshal(there, &s); json.Valid(there) && (err != nil || s.Data == "") {
 			return fmt.Errorf("%s: this file is not of sftseq data baselines and is not replaced: move it away", path)
@@ -46,7 +45,7 @@ const maxFile = 256 << 20
 // Stored is what is kept of a split, or nil where nothing is, or it is of other data.
 func Stored(set *seq.Dataset, split string) (*Result, error) {
 	path := filepath.Join(set.Dir, FileName)
-	text, err := regularfile.Read(path, maxFile)
+	text, err := atomicfile.ReadRegular(path, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

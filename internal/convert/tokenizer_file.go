@@ -8,8 +8,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/hftokenizer"
-	"github.com/sftseq/sftseq/internal/regularfile"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -22,7 +22,7 @@ func (c *converter) readTokenizer() (err error) {
 		return err
 	}
 	path := filepath.Join(o.To, tokenizers.FileName)
-	there, err := regularfile.Read(path, hftokenizer.MaxFile)
+	there, err := atomicfile.ReadRegular(path, hftokenizer.MaxFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil

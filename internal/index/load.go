@@ -15,7 +15,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
 	"github.com/sftseq/sftseq/internal/atomicfile"
-	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // load reads the file into memory, drops a torn last group, and opens the file
@@ -24,7 +23,7 @@ func (x *Index) load() error {
 	if err := atomicfile.Clean(x.path); err != nil {
 		return err
 	}
-	data, err := regularfile.Read(x.path, math.MaxInt64-1)
+	data, err := atomicfile.ReadRegular(x.path, math.MaxInt64-1)
 	if errors.Is(err, fs.ErrNotExist) {
 		return x.rewrite()
 	}

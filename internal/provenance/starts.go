@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
-	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // StartsFile has a line for each time that a run was started or resumed: when, on what,
@@ -38,7 +37,7 @@ func AddStart(dir string, s Start) error {
 	var text []byte
 	if s.Step > 0 {
 		var err error
-		if text, err = regularfile.Read(filepath.Join(dir, StartsFile), maxStarts); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if text, err = atomicfile.ReadRegular(filepath.Join(dir, StartsFile), maxStarts); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -57,7 +56,7 @@ func AddStart(dir string, s Start) error {
 // ReadStarts reads them; a run of an earlier version has none.
 func ReadStarts(dir string) (out []Start, err error) {
 	path := filepath.Join(dir, StartsFile)
-	text, err := regularfile.Read(path, maxStarts)
+	text, err := atomicfile.ReadRegular(path, maxStarts)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

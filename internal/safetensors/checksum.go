@@ -7,7 +7,6 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
-	"github.com/sftseq/sftseq/internal/regularfile"
 )
 
 // checksumKey is the key of the metadata whose value is the checksum of the whole file, in
@@ -70,7 +69,7 @@ func withChecksum(header []byte, tensors []Tensor) ([]byte, error) {
 // Stated reports whether a file states its checksum, as those of [Write] do. Files of other
 // programs do not, those among them that have read one of ours.
 func Stated(path string) (bool, error) {
-	file, err := regularfile.Open(path)
+	file, err := atomicfile.OpenRegular(path)
 	if err != nil {
 		return false, err
 	}

@@ -6,14 +6,14 @@ import (
 	"io"
 	"math"
 
-	"github.com/sftseq/sftseq/internal/regularfile"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // Read returns the tensors of a file, in the order of their data, and its
 // metadata, nil where there is none. Tensors of another type than F32 are an error, and
 // so is a file that is not what its checksum says; one of others may have no checksum.
 func Read(path string) ([]Tensor, map[string]string, error) {
-	file, err := regularfile.Open(path)
+	file, err := atomicfile.OpenRegular(path)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -27,7 +27,7 @@ func Read(path string) ([]Tensor, map[string]string, error) {
 
 // ReadShapes returns the tensors of a file without their data, from its header alone.
 func ReadShapes(path string) ([]Tensor, error) {
-	file, err := regularfile.Open(path)
+	file, err := atomicfile.OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

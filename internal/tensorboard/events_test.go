@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
-	"github.com/sftseq/sftseq/internal/tensorboard/tensorboardtest"
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestResume: a second file goes on where the first was cut off, also within a second.
@@ -23,7 +23,7 @@ func TestResume(t *testing.T) {
 		}
 		must.Succeed(t, w.Close())
 	}
-	got := fmt.Sprint(tensorboardtest.Read(t, dir))
+	got := fmt.Sprint(testenv.TensorBoard(t, dir))
 	want := "[{10 loss/train 10} {10 accuracy/train 0.5} {20 loss/train 40} {20 accuracy/train 0.5} " +
 		"{30 loss/train 60} {30 accuracy/train 0.5} {40 loss/train 70} {40 accuracy/train 0.5}]"
 	if got != want {

@@ -1,4 +1,4 @@
-package graph
+package convert
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ var (
 	singles  = arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Float32))
 	doubles  = arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Float64))
 	integers = arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Int64))
-	ends     = arrow.ListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int32))
+	endPairs = arrow.ListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int32))
 	text     = arrow.BinaryTypes.String
 	texts    = arrow.ListOf(arrow.BinaryTypes.String)
 )
@@ -90,35 +90,35 @@ func TestTables(t *testing.T) {
 	for _, c := range []struct {
 		lines, rows string
 		columns     []arrow.Field
-		change      func(*Options)
+		change      func(*GraphOptions)
 	}{
 		{`{"id":"g","features":[[1,0.5]],"edges":[[0,0,0.5]],"label":"b"}
 {"id":"h","features":[[2,1],[3,1]],"edges":[],"label":"a"}`,
 			`{"id":"g","features":[[1,0.5]],"edges":[[0,0]],"edge_features":[[0.5]],"label":"b","other":"x"},
 {"id":"h","features":[[2,1],[3,1]],"edges":[],"edge_features":[],"label":"a"}`,
-			columns("id", text, "features", singles, "edges", ends, "edge_features", singles, "label", text, "other", text), func(*Options) {}},
+			columns("id", text, "features", singles, "edges", endPairs, "edge_features", singles, "label", text, "other", text), func(*GraphOptions) {}},
 		{`{"features":[[1],[7]],"edges":[[0,1],[1,0]],"label":10,"part":"test"}
 {"features":[[2]],"edges":[],"label":9,"part":"train"}`,
 			`{"features":[[1],[7]],"edges":[[0,1],[1,0]],"label":10,"part":"test"}, {"features":[[2]],"edges":[],"label":9,"part":"train"}`,
-			columns("features", integers, "edges", integers, "label", arrow.PrimitiveTypes.Int64, "part", text), func(o *Options) { o.SplitField = "part" }},
+			columns("features", integers, "edges", integers, "label", arrow.PrimitiveTypes.Int64, "part", text), func(o *GraphOptions) { o.SplitField = "part" }},
 		{`{"features":[[1]],"edges":[[0,0]],"label":["b","a","b"]}
 {"features":[[2]],"edges":[],"label":[]}`,
 			`{"features":[[1]],"edges":[[0,0]],"label":["b","a","b"],"tags":null}, {"features":[[2]],"edges":[],"label":[]}`,
-			columns("features", doubles, "edges", ends, "label", texts, "tags", texts), func(*Options) {}},
+			columns("features", doubles, "edges", endPairs, "label", texts, "tags", texts), func(*GraphOptions) {}},
 		{`{"features":[[1],[2]],"edges":[[0,1]],"kinds":["C",null],"label":null}
 {"features":[[3]],"edges":[],"kinds":["N"]}`,
 			`{"features":[[1],[2]],"edges":[[0,1]],"kinds":["C",null],"label":null}, {"features":[[3]],"edges":[],"kinds":["N"]}`,
-			columns("features", singles, "edges", ends, "kinds", texts, "label", text), func(o *Options) { o.Tags = "kinds" }},
+			columns("features", singles, "edges", endPairs, "kinds", texts, "label", text), func(o *GraphOptions) { o.Tags = "kinds" }},
 		{`{"features":[[1]],"edges":[],"b":2.5,"a":-1}
 {"features":[[1],[0]],"edges":[[1,0],[0,1]],"b":2.5,"a":-1}`,
 			`{"features":[[1]],"edges":[],"b":2.5,"a":-1}, {"features":[[1],[0]],"edges":[[1,0],[0,1]],"b":2.5,"a":-1}`,
-			columns("features", singles, "edges", ends, "a", arrow.PrimitiveTypes.Int32, "b", arrow.PrimitiveTypes.Float64),
-			func(o *Options) { o.Numbers, o.RandomWalk, o.EdgeFeatureNames = []string{"a", "b"}, 2, []string{} }},
+			columns("features", singles, "edges", endPairs, "a", arrow.PrimitiveTypes.Int32, "b", arrow.PrimitiveTypes.Float64),
+			func(o *GraphOptions) { o.Numbers, o.RandomWalk, o.EdgeFeatureNames = []string{"a", "b"}, 2, []string{} }},
 	} {
 		convert := func(path string) *seq.Dataset {
 			o := usual(path)
 			c.change(&o)
-			d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+			d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
@@ -167,12 +167,12 @@ func withIDs(t *testing.T, d *seq.Dataset, split string) string {
 // TestTableNames: features are called as the metadata of the first table say, unless the options do.
 func TestTableNames(t *testing.T) {
 	said := arrow.NewMetadata([]string{seq.KeyFeatureNames, seq.KeyEdgeFeatureNames}, []string{`["mass"]`, `["order"]`})
-	schema := arrow.NewSchema(columns("features", singles, "edges", ends, "edge_features", singles, "label", text), &said)
+	schema := arrow.NewSchema(columns("features", singles, "edges", endPairs, "edge_features", singles, "label", text), &said)
 	for _, path := range tables(t, schema, `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`) {
 		for _, names := range [][]string{nil, {"x"}} {
 			o := usual(path)
 			o.FeatureNames = names
-			d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+			d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
@@ -186,9 +186,9 @@ func TestTableNames(t *testing.T) {
 		}
 	}
 	labelled := arrow.NewMetadata([]string{seq.KeyLabelNames}, []string{`["z","y"]`})
-	numbered := arrow.NewSchema(columns("features", singles, "edges", ends, "label", arrow.PrimitiveTypes.Int32), &labelled)
+	numbered := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", arrow.PrimitiveTypes.Int32), &labelled)
 	for _, path := range tables(t, numbered, `{"features":[[1]],"edges":[],"label":1}`) {
-		d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
+		d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -197,19 +197,19 @@ func TestTableNames(t *testing.T) {
 		}
 	}
 	for _, path := range tables(t, numbered, `{"features":[[1]],"edges":[],"label":0}, {"features":[[1]],"edges":[],"label":2}`) {
-		if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), `:2: label: found 2, expected a number from 0 to 1, the place of one of ["z" "y"], as label_names of the metadata has`) {
+		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), `:2: label: found 2, expected a number from 0 to 1, the place of one of ["z" "y"], as label_names of the metadata has`) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	bare := arrow.NewSchema(columns("features", singles, "edges", ends, "label", text), nil)
+	bare := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", text), nil)
 	for _, path := range tables(t, bare, `{"features":[[1]],"edges":[],"label":"a"}, {"features":[[1],[2]],"edges":[[0,1]],"label":"b"}`) {
-		if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err != nil {
+		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err != nil {
 			t.Errorf("edges without features, of which the first graph has none: %v", err)
 		}
 	}
 	broken := arrow.NewMetadata([]string{seq.KeyFeatureNames}, []string{`{}`})
 	path := tables(t, arrow.NewSchema(schema.Fields(), &broken), `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`)[0]
-	if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), "graphs.arrow: feature_names: expected a JSON list of strings, found \"{}\"") {
+	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), "graphs.arrow: feature_names: expected a JSON list of strings, found \"{}\"") {
 		t.Error(err)
 	}
 }
@@ -260,7 +260,7 @@ func TestTablesRefused(t *testing.T) {
 		}
 		for _, path := range tables(t, arrow.NewSchema(c.columns, nil), rows) {
 			dir := filepath.Join(t.TempDir(), "data")
-			_, err := Convert(t.Context(), dir, usual(path))
+			_, err := ConvertGraphs(t.Context(), dir, usual(path))
 			if err == nil || !strings.Contains(err.Error(), filepath.Base(path)+c.want) {
 				t.Errorf("%s: %v, expected %s", c.row, err, c.want)
 			}
@@ -271,7 +271,7 @@ func TestTablesRefused(t *testing.T) {
 	}
 	o := usual(tables(t, arrow.NewSchema(columns("features", doubles, "edges", integers, "a", text), nil), `{"features":[[1,2]],"edges":[],"a":"much"}`)...)
 	o.Numbers = []string{"a"}
-	if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || !strings.Contains(err.Error(), `graphs.arrow:1: no finite number: column a: found "much"`) {
+	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || !strings.Contains(err.Error(), `graphs.arrow:1: no finite number: column a: found "much"`) {
 		t.Error(err)
 	}
 }
@@ -279,7 +279,7 @@ func TestTablesRefused(t *testing.T) {
 // FuzzTables: whatever Arrow becomes a data set has valid rows.
 func FuzzTables(f *testing.F) {
 	for _, c := range [][]arrow.Field{
-		columns("features", singles, "edges", ends, "edge_features", singles, "label", text, "tags", texts),
+		columns("features", singles, "edges", endPairs, "edge_features", singles, "label", text, "tags", texts),
 		columns("features", integers, "edges", integers, "edge_features", doubles, "label", texts, "tags", texts),
 	} {
 		rows := `{"features":[[1],[2]],"edges":[[0,1]],"edge_features":[[3]],"tags":["C",null]}, {"features":[[1]],"edges":[],"edge_features":[],"tags":["N"]}`
@@ -313,7 +313,7 @@ func TestTableOfDataSet(t *testing.T) {
 			o := usual(path)
 			o.Tags = tags
 			dir := filepath.Join(t.TempDir(), "data")
-			d, err := Convert(t.Context(), dir, o)
+			d, err := ConvertGraphs(t.Context(), dir, o)
 			if err != nil {
 				t.Fatalf("%s: %v", path, err)
 			}
@@ -330,27 +330,27 @@ func TestTableOfDataSet(t *testing.T) {
 func TestTablesOfOtherNames(t *testing.T) {
 	file := func(names, row string) string {
 		m := arrow.NewMetadata([]string{seq.KeyFeatureNames}, []string{names})
-		return tables(t, arrow.NewSchema(columns("features", singles, "edges", ends, "label", text), &m), row)[0]
+		return tables(t, arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", text), &m), row)[0]
 	}
 	a := file(`["mass","charge"]`, `{"features":[[1,2]],"edges":[],"label":"a"}`)
 	b := file(`["charge","mass"]`, `{"features":[[2,1]],"edges":[],"label":"b"}`)
 	o := usual(a)
 	o.From = append(o.From, b)
 	want := b + `: feature_names: expected ["mass" "charge"], as ` + a + ` has, found ["charge" "mass"]`
-	if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || err.Error() != want {
+	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	o.FeatureNames = []string{"x", "y"}
-	if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil {
+	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil {
 		t.Error(err)
 	}
 }
 
 // TestTablesWithoutValues: a column whose values are all missing has no answer, whatever its type.
 func TestTablesWithoutValues(t *testing.T) {
-	schema := arrow.NewSchema(columns("features", singles, "edges", ends, "label", arrow.Null, "tags", texts), nil)
+	schema := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", arrow.Null, "tags", texts), nil)
 	path := tables(t, schema, `{"features":[[1]],"edges":[],"tags":["a"]}`)[0]
-	d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
+	d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,4 +1,4 @@
-package graph
+package convert
 
 import (
 	"cmp"
@@ -10,14 +10,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // files are the graphs of JSON lines, and of Arrow and Parquet.
-type files struct{ options *Options }
+type files struct{ options *GraphOptions }
 
 // Each calls take with every graph.
 func (f files) Each(ctx context.Context, take func(*graphlines.Row) error) error {
@@ -111,7 +110,7 @@ type tableRow struct {
 	*table.Row
 	columns []string
 	labels  []string // what numbers of labels stand for; nil: they are names
-	options *Options
+	options *GraphOptions
 }
 
 // value is that of a column; there may be none.
@@ -163,7 +162,7 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 	o := r.options
 	for _, name := range o.Numbers {
 		v, _ := r.value(name)
-		number, why := convert.Number(name, v)
+		number, why := Number(name, v)
 		if why != nil {
 			return errors.New(why.String())
 		}
@@ -233,7 +232,7 @@ func (r *tableRow) named(label string, missing, number bool) (string, error) {
 
 // nameByTable takes the names of features and labels from the first file, if that is a table whose metadata have
 // them, where the options have none. Without a column of them edges have no features.
-func (o *Options) nameByTable(ctx context.Context) error {
+func (o *GraphOptions) nameByTable(ctx context.Context) error {
 	if !isTable(o.From[0]) {
 		return nil
 	}
@@ -265,13 +264,13 @@ type keyed struct {
 	names *[]string
 }
 
-func (o *Options) named() []keyed {
+func (o *GraphOptions) named() []keyed {
 	return []keyed{{seq.KeyFeatureNames, &o.FeatureNames}, {seq.KeyEdgeFeatureNames, &o.EdgeFeatureNames}, {seq.KeyLabelNames, &o.Labels}}
 }
 
 // sameNames reports features that a table names otherwise than the first one, which says their names: a number
 // would be taken for another's.
-func (o *Options) sameNames(t table.Reader, path string) error {
+func (o *GraphOptions) sameNames(t table.Reader, path string) error {
 	for _, by := range o.named() {
 		if by.key == seq.KeyLabelNames || !slices.Contains(o.said, by.key) {
 			continue

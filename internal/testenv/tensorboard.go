@@ -1,6 +1,4 @@
-// Package tensorboardtest reads event files, for tests. It shares no code with what
-// writes them but the varints of protocol buffers.
-package tensorboardtest
+package testenv
 
 import (
 	"encoding/binary"
@@ -14,22 +12,23 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Point is a value of the curve Tag.
-type Point struct {
+// CurvePoint is a value of the curve Tag in TensorBoard.
+type CurvePoint struct {
 	Step  int64
 	Tag   string
 	Value float32
 }
 
-// Read decodes a directory's files as TensorBoard does: in the order of their names,
-// where the start of a session drops the steps from its own on.
-func Read(t *testing.T, dir string) []Point {
+// TensorBoard decodes a directory's event files as TensorBoard does: in the order of their names,
+// where the start of a session drops the steps from its own on. It shares no code with the writer
+// except the varints of protocol buffers.
+func TensorBoard(t *testing.T, dir string) []CurvePoint {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "*tfevents*"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	var out []Point
+	var out []CurvePoint
 	for _, path := range paths { // sorted
 		text, err := os.ReadFile(path)
 		if err != nil {
@@ -37,18 +36,18 @@ func Read(t *testing.T, dir string) []Point {
 		}
 		for n := 0; len(text) > 0; n++ {
 			length := binary.LittleEndian.Uint64(text)
-			check(t, text[:8], text[8:])
+			checkRecord(t, text[:8], text[8:])
 			event := text[12 : 12+length]
-			check(t, event, text[12+length:])
+			checkRecord(t, event, text[12+length:])
 			text = text[16+length:]
-			out = decode(t, event, n == 0, out)
+			out = decodeEvent(t, event, n == 0, out)
 		}
 	}
 	return out
 }
 
-// check computes CRC-32C bit by bit, as another program would.
-func check(t *testing.T, of, stored []byte) {
+// checkRecord computes CRC-32C bit by bit, as another program would.
+func checkRecord(t *testing.T, of, stored []byte) {
 	t.Helper()
 	crc := ^uint32(0)
 	for _, b := range of {
@@ -63,8 +62,8 @@ func check(t *testing.T, of, stored []byte) {
 	}
 }
 
-// fields calls f with each field of a message.
-func fields(t *testing.T, message []byte, f func(field protowire.Number, number uint64, text []byte)) {
+// eventFields calls f with each field of a message.
+func eventFields(t *testing.T, message []byte, f func(field protowire.Number, number uint64, text []byte)) {
 	t.Helper()
 	for len(message) > 0 {
 		field, kind, n := protowire.ConsumeTag(message)
@@ -94,10 +93,10 @@ func fields(t *testing.T, message []byte, f func(field protowire.Number, number 
 	}
 }
 
-func decode(t *testing.T, event []byte, first bool, out []Point) []Point {
+func decodeEvent(t *testing.T, event []byte, first bool, out []CurvePoint) []CurvePoint {
 	t.Helper()
 	var step int64
-	fields(t, event, func(field protowire.Number, number uint64, text []byte) {
+	eventFields(t, event, func(field protowire.Number, number uint64, text []byte) {
 		switch field {
 		case 1:
 			if at := math.Float64frombits(number); math.Abs(at-float64(time.Now().Unix())) > 60 {
@@ -110,9 +109,9 @@ func decode(t *testing.T, event []byte, first bool, out []Point) []Point {
 				t.Errorf("the version %q, first %v", text, first)
 			}
 		case 5:
-			fields(t, text, func(_ protowire.Number, _ uint64, value []byte) {
-				p := Point{Step: step}
-				fields(t, value, func(field protowire.Number, number uint64, text []byte) {
+			eventFields(t, text, func(_ protowire.Number, _ uint64, value []byte) {
+				p := CurvePoint{Step: step}
+				eventFields(t, value, func(field protowire.Number, number uint64, text []byte) {
 					switch field {
 					case 1:
 						p.Tag = string(text)
@@ -123,7 +122,7 @@ func decode(t *testing.T, event []byte, first bool, out []Point) []Point {
 				out = append(out, p)
 			})
 		case 7:
-			out = slices.DeleteFunc(out, func(p Point) bool { return p.Step >= step })
+			out = slices.DeleteFunc(out, func(p CurvePoint) bool { return p.Step >= step })
 		default:
 			t.Errorf("field %d", field)
 		}

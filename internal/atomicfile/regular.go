@@ -1,6 +1,4 @@
-// Package regularfile opens files that must be regular: opening a FIFO waits for a program that
-// writes to it, and a device may have no end.
-package regularfile
+package atomicfile
 
 import (
 	"fmt"
@@ -8,18 +6,19 @@ import (
 	"os"
 )
 
-// Open opens a regular file for reading. Anything else, such as a directory or a FIFO, is an error
-// that names its kind.
-func Open(path string) (*os.File, error) {
+// OpenRegular opens a regular file for reading. Anything else, such as a directory or a FIFO, is an
+// error that names its kind: opening a FIFO waits for a program that writes to it, and a device may
+// have no end.
+func OpenRegular(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // before the open, which would wait
 		return nil, fmt.Errorf("%s: expected a regular file, found %v", path, info.Mode())
 	}
 	return os.Open(path)
 }
 
-// Read returns the content of a regular file of at most limit bytes.
-func Read(path string, limit int64) ([]byte, error) {
-	f, err := Open(path)
+// ReadRegular returns the content of a regular file of at most limit bytes.
+func ReadRegular(path string, limit int64) ([]byte, error) {
+	f, err := OpenRegular(path)
 	if err != nil {
 		return nil, err
 	}

@@ -1,4 +1,4 @@
-package graph
+package convert
 
 import (
 	"errors"
@@ -8,15 +8,14 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // usual are the options of the command.
-func usual(from ...string) Options {
-	return Options{From: from, Label: "label", Tags: "tags", Shares: []convert.Share{{Split: "train", Part: 1}}}
+func usual(from ...string) GraphOptions {
+	return GraphOptions{From: from, Label: "label", Tags: "tags", Shares: []Share{{Split: "train", Part: 1}}}
 }
 
 // write is a file of lines.
@@ -47,31 +46,31 @@ func written(t *testing.T, d *seq.Dataset, split string) (out []string) {
 	return out
 }
 
-// TestConvert: classes, lists of labels, tags of nodes and numbers are rows of their tasks.
-func TestConvert(t *testing.T) {
+// TestConvertGraphs: classes, lists of labels, tags of nodes and numbers are rows of their tasks.
+func TestConvertGraphs(t *testing.T) {
 	for _, c := range []struct {
 		lines  string
-		change func(o *Options)
+		change func(o *GraphOptions)
 		task   string
 		labels string
 		want   []string
 	}{
 		{`{"features":[[1]],"edges":[[0,0,0.5]],"label":"b"}
-{"features":[[2],[3]],"edges":[],"label":"a","id":"x"}`, func(o *Options) {}, seq.Classification, "[a b]",
+{"features":[[2],[3]],"edges":[],"label":"a","id":"x"}`, func(o *GraphOptions) {}, seq.Classification, "[a b]",
 			[]string{"[[1]] [{0 0 [0.5]}] 1 [] []", "[[2] [3]] [] 0 [] []"}},
 		{`{"features":[[1]],"edges":[[0,0]],"label":10}
-{"features":[[2]],"edges":[],"label":9}`, func(o *Options) {}, seq.Classification, "[9 10]", []string{"[[1]] [{0 0 []}] 1 [] []", "[[2]] [] 0 [] []"}},
+{"features":[[2]],"edges":[],"label":9}`, func(o *GraphOptions) {}, seq.Classification, "[9 10]", []string{"[[1]] [{0 0 []}] 1 [] []", "[[2]] [] 0 [] []"}},
 		{`{"features":[[1]],"edges":[[0,0]],"label":["b","a","b"]}
-{"features":[[2]],"edges":[],"label":[]}`, func(o *Options) {}, seq.MultiLabel, "[a b]", []string{"[[1]] [{0 0 []}] -1 [0 1] []", "[[2]] [] -1 [] []"}},
+{"features":[[2]],"edges":[],"label":[]}`, func(o *GraphOptions) {}, seq.MultiLabel, "[a b]", []string{"[[1]] [{0 0 []}] -1 [0 1] []", "[[2]] [] -1 [] []"}},
 		{`{"features":[[1],[2]],"edges":[[0,1]],"kinds":["C",null],"label":null}
-{"features":[[3]],"edges":[],"kinds":["N"]}`, func(o *Options) { o.Tags = "kinds" }, seq.Tagging, "[C N]",
+{"features":[[3]],"edges":[],"kinds":["N"]}`, func(o *GraphOptions) { o.Tags = "kinds" }, seq.Tagging, "[C N]",
 			[]string{"[[1] [2]] [{0 1 []}] -1 [0 -1] []", "[[3]] [] -1 [1] []"}},
-		{`{"features":[[1]],"edges":[],"b":2.5,"a":-1}`, func(o *Options) { o.Numbers, o.EdgeFeatureNames = []string{"a", "b"}, []string{} }, seq.Regression, "[]",
+		{`{"features":[[1]],"edges":[],"b":2.5,"a":-1}`, func(o *GraphOptions) { o.Numbers, o.EdgeFeatureNames = []string{"a", "b"}, []string{} }, seq.Regression, "[]",
 			[]string{"[[1]] [] -1 [] [-1 2.5]"}},
 	} {
 		o := usual(write(t, c.lines))
 		c.change(&o)
-		d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+		d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 		if err != nil {
 			t.Errorf("%s: %v", c.lines, err)
 			continue
@@ -88,7 +87,7 @@ func TestSplits(t *testing.T) {
 {"features":[[2]],"edges":[[0,0]],"label":"b","part":"dev"}`)
 	o := usual(path)
 	o.SplitField = "part"
-	d, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+	d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil || len(written(t, d, "train")) != 1 || len(written(t, d, "val")) != 1 {
 		t.Errorf("%+v, %v", d, err)
 	}
@@ -98,8 +97,8 @@ func TestSplits(t *testing.T) {
 		fmt.Fprintf(&lines, form+"\n", i/2)
 	}
 	o = usual(write(t, lines.String()))
-	o.Shares = []convert.Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0}, {Split: "test", Part: 0.5}}
-	d, err = Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+	o.Shares = []Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0}, {Split: "test", Part: 0.5}}
+	d, err = ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -108,7 +107,7 @@ func TestSplits(t *testing.T) {
 		t.Errorf("%d of 400 graphs are in train", n)
 	}
 	o.Seed++
-	if other, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
+	if other, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
 		t.Errorf("another seed has the same splits: %v", err)
 	}
 }
@@ -141,7 +140,7 @@ func TestRefused(t *testing.T) {
 		{`{"features":`, "lines.jsonl:2: "},
 	} {
 		dir := filepath.Join(t.TempDir(), "data")
-		_, err := Convert(t.Context(), dir, usual(write(t, good+c.line)))
+		_, err := ConvertGraphs(t.Context(), dir, usual(write(t, good+c.line)))
 		if err == nil || !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, expected %s", c.line, err, c.want)
 		}
@@ -149,17 +148,17 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: a data set is there", c.line)
 		}
 	}
-	if _, err := Convert(t.Context(), t.TempDir(), usual(write(t, ""))); err == nil || !strings.Contains(err.Error(), "found none") {
+	if _, err := ConvertGraphs(t.Context(), t.TempDir(), usual(write(t, ""))); err == nil || !strings.Contains(err.Error(), "found none") {
 		t.Errorf("an empty file: %v", err)
 	}
 	o := usual(write(t, good))
 	o.Labels = []string{"b"}
-	if _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
+	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
 		t.Errorf("a label that is not listed: %v", err)
 	}
 	o = usual(write(t, `{"features":[[1,2]],"edges":[],"n":"x"}`))
 	o.Numbers, o.EdgeFeatureNames = []string{"n"}, []string{}
-	if _, err := Convert(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
+	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
 		t.Errorf("a text in place of a number: %v", err)
 	}
 }
@@ -232,7 +231,7 @@ func fuzzConvert(f *testing.F, name string) {
 		}
 		o := usual(path)
 		o.Replace = true
-		d, err := Convert(t.Context(), filepath.Join(dir, "data"), o)
+		d, err := ConvertGraphs(t.Context(), filepath.Join(dir, "data"), o)
 		if err != nil {
 			return
 		}

@@ -1,5 +1,4 @@
-// Package graph converts graphs in JSON lines, Arrow and Parquet into data sets.
-package graph
+package convert
 
 import (
 	"cmp"
@@ -14,14 +13,13 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/convert"
 	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Options say how Convert makes a data set.
-type Options struct {
+// GraphOptions say how ConvertGraphs makes a data set.
+type GraphOptions struct {
 	From                           []string // files of JSON lines, Arrow or Parquet
 	Name                           string   // of the data set; "": that of the first file
 	Label, Tags                    string   // the fields of a class or of labels, and of a label for each node
@@ -30,18 +28,18 @@ type Options struct {
 	FeatureNames, EdgeFeatureNames []string // nil: what a table says, or f0, f1, … and e0, e1, …
 	RandomWalk                     int      // so many return probabilities of a random walk are features of a node, too
 	SplitField                     string   // says which split a graph is in; "": chance does
-	Shares                         []convert.Share
+	Shares                         []Share
 	Seed                           uint64
 	Replace                        bool // a complete data set that is there already
 
 	said []string // keys of names that the first table's metadata have
 }
 
-// Convert writes a data set of graphs. It reads the files once to see what their labels are
+// ConvertGraphs writes a data set of graphs. It reads the files once to see what their labels are
 // called, and once more for each split, to write it. What is wrong with a graph ends it, with
 // the file and the line or the row.
-func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, error) {
-	if err := convert.CheckShares(o.Shares); err != nil {
+func ConvertGraphs(ctx context.Context, dir string, o GraphOptions) (*seq.Dataset, error) {
+	if err := CheckShares(o.Shares); err != nil {
 		return nil, err
 	}
 	if err := o.nameByTable(ctx); err != nil {
@@ -55,7 +53,7 @@ func Convert(ctx context.Context, dir string, o Options) (*seq.Dataset, error) {
 }
 
 // write reads the files once for each split.
-func (s *surveyed) write(ctx context.Context, dir string, o *Options) (*seq.Dataset, error) {
+func (s *surveyed) write(ctx context.Context, dir string, o *GraphOptions) (*seq.Dataset, error) {
 	b, err := seq.CreateDataset(dir, s.spec, o.Replace)
 	if err != nil {
 		return nil, err
@@ -102,7 +100,7 @@ var errChanged = errors.New("the files have changed while they were read")
 
 // splitOf is the split that a graph is in: what its field says, or what the seed and its nodes
 // and edges decide, so that the same graph is never in two.
-func (o *Options) splitOf(x *graphlines.Row) (string, error) {
+func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 	if o.SplitField != "" {
 		split, ok := seq.KnownSplit(x.Split)
 		if !ok {
@@ -160,7 +158,7 @@ type surveyed struct {
 }
 
 // survey reads all files.
-func survey(ctx context.Context, o *Options) (*surveyed, error) {
+func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}}
 	answer, list := "", false
 	err := files{o}.Each(ctx, func(x *graphlines.Row) error {
@@ -223,7 +221,7 @@ func what(field string, list bool) string {
 }
 
 // describe takes what the first graph says of all.
-func (s *surveyed) describe(o *Options, x *graphlines.Row) error {
+func (s *surveyed) describe(o *GraphOptions, x *graphlines.Row) error {
 	named := func(names []string, prefix string, width int) []string {
 		if names == nil {
 			names = []string{}

@@ -1,11 +1,9 @@
-package graph
+package convert
 
 import (
 	"fmt"
 	"path/filepath"
 	"testing"
-
-	"github.com/sftseq/sftseq/internal/convert"
 )
 
 // TestWalkOption: the probabilities stand behind the features, and change no split.
@@ -15,13 +13,13 @@ func TestWalkOption(t *testing.T) {
 		lines += fmt.Sprintf(`{"features":[[%d],[3]],"edges":[[0,1],[1,0]],"label":"a"}`+"\n", i)
 	}
 	o := usual(write(t, lines))
-	o.Shares = []convert.Share{{Split: "train", Part: 0.5}, {Split: "test", Part: 0.5}}
-	without, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+	o.Shares = []Share{{Split: "train", Part: 0.5}, {Split: "test", Part: 0.5}}
+	without, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil {
 		t.Fatal(err)
 	}
 	o.RandomWalk = 2
-	with, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o)
+	with, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
 	if err != nil || fmt.Sprint(with.Manifest.FeatureNames) != "[f0 rw1 rw2]" || with.Manifest.Splits["test"].Rows != without.Manifest.Splits["test"].Rows {
 		t.Fatalf("%+v, %v", with, err)
 	}
@@ -35,7 +33,7 @@ func TestWalkOption(t *testing.T) {
 		t.Errorf("%s, expected %s", b[0], want)
 	}
 	o.FeatureNames = []string{"rw1"}
-	if _, err := Convert(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil {
+	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil {
 		t.Error("a name that is there twice is accepted")
 	}
 }
