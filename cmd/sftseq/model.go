@@ -58,8 +58,9 @@ func load(ctx context.Context, dir string) (*sft.Model, error) {
 	return abandonable(ctx, func() (*sft.Model, error) { return sft.Load(dir) })
 }
 
-// abandonable returns what f returns, or ctx's error if f goes on for more than a second after it: what computes for long in one piece, such
-// as the initialisation of a large model, keeps no program from ending.
+// abandonable returns what f returns, or ctx's error if f goes on for more than a second after ctx has
+// ended: what computes for long in one piece, such as the initialisation of a large model, keeps no program
+// from ending.
 func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 	type result struct {
 		value T

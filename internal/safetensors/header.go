@@ -108,6 +108,10 @@ func (p parser) expect(want json.Delim) error {
 	return nil
 }
 
+// maxKeys bounds the keys of an object, each of which takes ten times its text: a checkpoint of a model
+// of the most layers has fewer tensors.
+const maxKeys = 1 << 19
+
 // object reads { key value, … }, calling value after each key to read what
 // follows. A key that comes twice is an error.
 func (p parser) object(value func(key string) error) error {
@@ -127,7 +131,9 @@ func (p parser) object(value func(key string) error) error {
 		if seen[key] {
 			return fmt.Errorf("key %q is there twice", key)
 		}
-		seen[key] = true
+		if seen[key] = true; len(seen) > maxKeys {
+			return fmt.Errorf("expected at most %d keys, found more", maxKeys)
+		}
 		if err := value(key); err != nil {
 			return err
 		}

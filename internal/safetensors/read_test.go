@@ -3,6 +3,7 @@ package safetensors
 import (
 	"bytes"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -185,4 +186,17 @@ func expectTensors(t *testing.T, got, want []Tensor) {
 			t.Errorf("tensor %d: got %.200v, want %.200v", i, g, w)
 		}
 	}
+}
+
+// TestTooManyKeys: a header of more keys than any model has is an error before they take memory.
+func TestTooManyKeys(t *testing.T) {
+	var header strings.Builder
+	header.WriteString(`{"__metadata__":{"":""`)
+	for i := range maxKeys {
+		fmt.Fprintf(&header, `,"%x":""`, i)
+	}
+	header.WriteString("}}")
+	path := filepath.Join(t.TempDir(), "x.safetensors")
+	must.Succeed(t, os.WriteFile(path, claiming(uint64(header.Len()), header.String()), 0o600))
+	must.Fail(t, "__metadata__: expected at most 524288 keys, found more")(Read(path))
 }
