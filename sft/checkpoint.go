@@ -30,7 +30,7 @@ type State struct {
 	Next seq.Position `json:"next"` // the batch that comes next
 
 	Best         float64  `json:"best"`                // accuracy on the validation split of the model that is kept
-	Selected     float64  `json:"selected,omitempty"`  // what it was selected by, if not by that
+	Selected     float64  `json:"selected,omitempty"`  // what it was selected by, if not by that; by [OneStandardError] the best accuracy so far
 	BestLoss     float64  `json:"best_loss,omitempty"` // its loss; runs of before have none
 	BestStep     int      `json:"best_step"`           // 0 before the first evaluation
 	SinceBest    int      `json:"since_best"`

@@ -59,7 +59,7 @@ func (classification) validate(c *Config) error {
 
 func (classification) settings(c *Config, s *Settings) error {
 	if s.Select != "" {
-		if err := measured(c, s.Select, byAccuracy, byLoss, byMacroF1, byAUC); err != nil {
+		if err := measured(c, s.Select, byAccuracy, byLoss, byMacroF1, byAUC, OneStandardError); err != nil {
 			return err
 		}
 	}
@@ -123,18 +123,22 @@ func (classification) answered(logits []float32, e seq.Example) bool {
 func (classification) evaluation() passMode { return inferMode }
 
 func (classification) measure(c *Config, s *Settings) measurement {
-	return &classMeasurement{tally: metrics.NewValidation(c.NumLabels, s.Select == byAUC)}
+	return &classMeasurement{tally: metrics.NewValidation(c.NumLabels, s.Select == byAUC), sample: newLogitSample(s)}
 }
 
 type classMeasurement struct {
-	tally *metrics.Validation
-	loss  float64
-	rows  int
+	tally  *metrics.Validation
+	loss   float64
+	rows   int
+	sample *metrics.LogitSample
 }
+
+func (m *classMeasurement) temperature() float64 { return m.sample.Temperature() }
 
 func (m *classMeasurement) add(logits []float32, e seq.Example) {
 	m.loss += metrics.CrossEntropy(logits, int(e.Label))
 	m.tally.Add(int(e.Label), logits)
+	m.sample.Add(int(e.Label), logits)
 	m.rows++
 }
 

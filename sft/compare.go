@@ -57,7 +57,7 @@ func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 			return nil, err
 		}
 	}
-	return logits, nil
+	return e.config.calibrated(logits), nil
 }
 
 // head runs the head on the pooled vectors of pairs, and downloads their logits.

@@ -49,6 +49,10 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	}
 	v.report(&r)
 	r.Best = r.better(&t.state)
+	t.state.see(&r)
+	if k, ok := v.(calibrating); ok && r.Best && t.settings.TemperatureScaling {
+		r.calibrate(k.temperature())
+	}
 	r.Seconds = t.now().Sub(t.started).Seconds()
 	t.pace.evaluated(t.now().Sub(began))
 	if err := t.metrics.write(r); err != nil {
@@ -58,12 +62,12 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	t.state.SinceBest++
 	if r.Best {
 		t.state.keep(&r)
-		t.keepThresholds(&r)
+		t.keepDecision(&r)
 		if first(t.options.Communicator) {
 			if err := t.saveModel(); err != nil {
 				return err
 			}
-			if err := t.writeThresholds(); err != nil {
+			if err := t.writeDecision(); err != nil {
 				return err
 			}
 		}

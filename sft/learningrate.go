@@ -9,16 +9,18 @@ import (
 )
 
 // Schedules are the ways in which the learning rate may fall: by a factor every few
-// epochs, or over the run's whole length along half a cosine or a straight line.
-var Schedules = []string{"step", cosine, linear}
+// epochs, or over the run's whole length along half a cosine, a straight line or an exponential.
+var Schedules = []string{"step", cosine, linear, exponential}
 
 const (
 	cosine = "cosine"
 	linear = "linear"
+
+	exponential = "exponential"
 )
 
 // FollowsEnd says whether the learning rate of a step depends on how long the run is.
-func (s *Settings) FollowsEnd() bool { return s.Schedule == cosine || s.Schedule == linear }
+func (s *Settings) FollowsEnd() bool { return s.Schedule != "" && s.Schedule != Schedules[0] }
 
 // validateRate reports the first number that the schedule cannot be followed with. One of
 // another schedule would have no effect, which who sets it does not expect.
@@ -36,6 +38,8 @@ func (s *Settings) validateRate() error {
 		return bad("decay rate", s.DecayRate, "none: the schedule is "+s.Schedule)
 	case ends && !(s.FinalRate >= 0 && s.FinalRate <= 1):
 		return bad("final rate", s.FinalRate, "0 ≤ rate ≤ 1, a fraction of the learning rate")
+	case s.Schedule == exponential && s.FinalRate == 0:
+		return bad("final rate", s.FinalRate, "0 < rate ≤ 1: the schedule is exponential")
 	case !ends && s.FinalRate != 0:
 		return bad("final rate", s.FinalRate, "none: the schedule is step")
 	case !ends && s.StepSize < 1:
@@ -81,6 +85,8 @@ func (s *Settings) decay(epoch int, done float64) float64 {
 	case cosine:
 		left = (1 + math.Cos(math.Pi*done)) / 2
 	case linear:
+	case exponential:
+		return math.Pow(s.FinalRate, done)
 	default:
 		return math.Pow(s.DecayRate, float64(epoch/s.StepSize))
 	}

@@ -58,6 +58,7 @@ func TestFallingRates(t *testing.T) {
 		{cosine, 0, "0", 0, 8, 1}, {cosine, 0, "0", 4, 8, 0.5}, {cosine, 0, "0", 2, 8, (2 + math.Sqrt2) / 4}, {cosine, 0, "0", 8, 8, 0},
 		{cosine, 0.1, "0", 0, 8, 1}, {cosine, 0.1, "0", 4, 8, 0.55}, {cosine, 0.1, "0", 8, 8, 0.1}, {cosine, 1, "0", 5, 8, 1},
 		{linear, 0, "0", 0, 8, 1}, {linear, 0, "0", 7, 8, 0.125}, {linear, 0.2, "0", 4, 8, 0.6}, {linear, 0.2, "0", 8, 8, 0.2},
+		{exponential, 0.01, "0", 0, 8, 1}, {exponential, 0.01, "0", 4, 8, 0.1}, {exponential, 0.01, "0", 8, 8, 0.01}, {exponential, 0.01, "0", 9, 8, 0.01},
 		{linear, 0, "4", 0, 8, 0.25}, {linear, 0, "4", 3, 8, 0.625}, {linear, 0, "4", 4, 8, 0.5}, // the product of both
 		{linear, 0, "16", 7, 8, 8. / 16 / 8}, {cosine, 0, "untuned", 999, 1998, 0.25}, // a warm-up beyond the end
 		{cosine, 0, "0", 0, 1, 1}, {linear, 0.3, "0", 0, 1, 1}, // one step is at the beginning

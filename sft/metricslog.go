@@ -142,6 +142,10 @@ type EvaluationReport struct {
 	MicroF1    *float64  `json:"micro_f1,omitempty"`
 	MAP        *float64  `json:"mean_average_precision,omitempty"`
 	Thresholds []float64 `json:"thresholds,omitempty"`
+	// Temperature is that of the kept model's probabilities, fitted on these rows; Loss, and what else is
+	// measured here, is of the logits before the division by it, and Thresholds are of the
+	// probabilities after it.
+	Temperature float64 `json:"temperature,omitempty"`
 	// Numbers are those of a regression, MAE the mean of theirs, R2 of what they define.
 	Numbers []NumberReport `json:"numbers,omitempty"`
 	MAE     *float64       `json:"mae,omitempty"`

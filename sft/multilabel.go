@@ -134,8 +134,8 @@ func (multiLabel) weight(*Settings, seq.Example) float64 { return 1 } // the ker
 
 func (multiLabel) evaluation() passMode { return inferMode }
 
-func (multiLabel) measure(c *Config, _ *Settings) measurement {
-	return &labelsMeasurement{config: c, tally: metrics.NewMultiLabel(c.NumLabels)}
+func (multiLabel) measure(c *Config, s *Settings) measurement {
+	return &labelsMeasurement{config: c, tally: metrics.NewMultiLabel(c.NumLabels), sample: newLogitSample(s)}
 }
 
 // labelsMeasurement is what a model of several labels reaches on a split, with the thresholds
@@ -143,9 +143,21 @@ func (multiLabel) measure(c *Config, _ *Settings) measurement {
 type labelsMeasurement struct {
 	config *Config
 	tally  *metrics.MultiLabel
+	sample *metrics.LogitSample
 }
 
-func (m *labelsMeasurement) add(logits []float32, e seq.Example) { m.tally.Add(logits, e.Labels) }
+func (m *labelsMeasurement) temperature() float64 { return m.sample.Temperature() }
+
+// add counts each label as one of two classes, whose logits are 0 and its own.
+func (m *labelsMeasurement) add(logits []float32, e seq.Example) {
+	m.tally.Add(logits, e.Labels)
+	if m.sample == nil {
+		return
+	}
+	for i, y := range m.config.holds(e) {
+		m.sample.Add(int(y), []float32{0, logits[i]})
+	}
+}
 
 func (m *labelsMeasurement) report(r *EvaluationReport) {
 	r.Thresholds = m.tally.Thresholds()
@@ -153,36 +165,40 @@ func (m *labelsMeasurement) report(r *EvaluationReport) {
 	r.Loss, r.MicroF1, r.MacroF1, r.MAP = x.Loss, x.MicroF1, x.MacroF1, x.MeanAveragePrecision
 }
 
-// keepThresholds makes the thresholds of an evaluation, if it has any, those of the model that is
-// kept. The configuration is a copy: whoever has handed it over keeps its own.
-func (t *Trainer) keepThresholds(r *EvaluationReport) {
-	if r.Thresholds == nil {
+// keepDecision makes the thresholds and the temperature of an evaluation, if it has any, those of
+// the model that is kept. The configuration is a copy: whoever has handed it over keeps its own.
+func (t *Trainer) keepDecision(r *EvaluationReport) {
+	if r.Thresholds == nil && r.Temperature == 0 {
 		return
 	}
 	c := *t.model.Config
-	c.Thresholds = r.Thresholds
+	c.Thresholds, c.Temperature = r.Thresholds, r.Temperature
 	t.model = &Model{Config: &c, Parameters: t.model.Parameters, Weights: t.model.Weights}
 }
 
-// configToWrite is the model's configuration, with the thresholds of the weights that are in the
+// configToWrite is the model's configuration, with the thresholds and the temperature of the weights that are in the
 // directory: where a run was killed between an evaluation and its checkpoint, they are newer than
 // those of the checkpoint, until that evaluation is made again.
 func (t *Trainer) configToWrite() *Config {
-	if t.model.Config.Thresholds == nil {
+	if !t.model.Config.decides() {
 		return t.model.Config
 	}
 	stored, err := ReadConfig(filepath.Join(t.options.Dir, configFile))
-	if err != nil || stored.Thresholds == nil { // as at the beginning, or it is damaged and written anew
+	if err != nil || !stored.decides() { // as at the beginning, or it is damaged and written anew
 		return t.model.Config
 	}
 	c := *t.model.Config
-	c.Thresholds = stored.Thresholds
+	c.Thresholds, c.Temperature = stored.Thresholds, stored.Temperature
 	return &c
 }
 
-// writeThresholds stores the configuration that has them beside the weights they were chosen for.
-func (t *Trainer) writeThresholds() error {
-	if t.model.Config.Thresholds == nil {
+// decides reports whether the model has what was chosen on a validation split.
+func (c *Config) decides() bool { return c.Thresholds != nil || c.Temperature != 0 }
+
+// writeDecision stores the configuration that has thresholds and temperature beside the weights they
+// were chosen for.
+func (t *Trainer) writeDecision() error {
+	if !t.model.Config.decides() {
 		return nil
 	}
 	return t.model.Config.Write(filepath.Join(t.options.Dir, configFile))

@@ -227,7 +227,7 @@ func (s *Scorer) split(r *result, examples []seq.Example, out []Output) {
 	d, towers, logits := c.HiddenSize, c.Sequences(), r.logits
 	for i := range out {
 		n := c.logits(examples[i])
-		out[i].Logits, logits = logits[:n:n], logits[n:]
+		out[i].Logits, logits = c.calibrated(logits[:n:n]), logits[n:]
 		if c.Predicts() {
 			out[i].Numbers = c.Predictions(out[i].Logits)
 		}

@@ -2,6 +2,7 @@ package sft
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
@@ -21,14 +22,21 @@ const (
 	byIoU      = "iou" // mean over shapes of the intersection over union of their parts
 )
 
+// OneStandardError selects the evaluation of least loss among those whose accuracy is within one
+// standard error, √(a(1 − a)/rows), of the best accuracy a so far: the one-standard-error rule of
+// Breiman, Friedman, Olshen and Stone, "Classification and Regression Trees", 1984. Of models that
+// the rows cannot distinguish, it does not keep the overconfident one.
+const OneStandardError = "accuracy-1se"
+
 // Selections are the values of Settings.Select.
-var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAE, byMAP, bySpanF1, byIoU}
+var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAE, byMAP, bySpanF1, byIoU, OneStandardError}
 
 // measures are what they stand for.
 var measures = map[string]string{
 	byAccuracy: "the part that is told right", byLoss: "the mean loss", byMacroF1: "the mean F1 of the classes, labels or tags",
 	byAUC: "the area under the ROC curve", byR2: "the coefficient of determination R²", byMAE: "the mean absolute error",
-	byMAP: "the mean average precision of the labels", bySpanF1: "the F1 of spans", byIoU: "the mean intersection over union of parts",
+	OneStandardError: "the least loss within one standard error of the best accuracy",
+	byMAP:            "the mean average precision of the labels", bySpanF1: "the F1 of spans", byIoU: "the mean intersection over union of parts",
 }
 
 // DescribeSelections lists some of [Selections] with what they stand for.
@@ -81,6 +89,10 @@ func (r *EvaluationReport) better(s *State) bool {
 		return true
 	case r.SelectedBy == byLoss:
 		return r.Loss < best
+	case r.SelectedBy == OneStandardError:
+		top := max(best, *r.Accuracy)
+		from := top - math.Sqrt(top*(1-top)/float64(r.Rows))
+		return *r.Accuracy >= from && (s.Best < from || r.Loss < s.BestLoss)
 	case r.SelectedBy == byMAE:
 		return r.value() < best || r.value() == best && r.Loss < s.BestLoss
 	case r.SelectedBy == "":
@@ -89,13 +101,20 @@ func (r *EvaluationReport) better(s *State) bool {
 	return r.value() > best || r.value() == best && r.Loss < s.BestLoss
 }
 
+// see remembers what later evaluations are compared with beside the kept one.
+func (s *State) see(r *EvaluationReport) {
+	if r.SelectedBy == OneStandardError {
+		s.Selected = max(s.Selected, *r.Accuracy)
+	}
+}
+
 // keep makes an evaluation that of the kept model.
 func (s *State) keep(r *EvaluationReport) {
 	s.Best, s.BestLoss, s.BestStep, s.SinceBest = 0, r.Loss, r.Step, 0
 	if r.Accuracy != nil {
 		s.Best = *r.Accuracy
 	}
-	if r.SelectedBy != "" {
+	if r.SelectedBy != "" && r.SelectedBy != OneStandardError {
 		s.Selected = r.value()
 	}
 }

@@ -157,3 +157,34 @@ func TestLeastError(t *testing.T) {
 		}
 	}
 }
+
+// TestOneStandardError: of evaluations within one standard error of the best accuracy so far, that with
+// the least loss is kept; one outside of it never is, and is replaced as soon as it is outside.
+func TestOneStandardError(t *testing.T) {
+	var s State
+	for i, c := range []struct {
+		accuracy, loss float64
+		kept           bool
+	}{
+		{0.80, 0.50, true},  // the first
+		{0.90, 0.60, true},  // better by more than an error, 0.03
+		{0.91, 1.80, false}, // about as good, with three times the loss
+		{0.885, 0.55, true}, // about as good, with less loss
+		{0.86, 0.40, false}, // worse by more than an error of 0.91
+		{0.885, 0.55, false},
+		{0.93, 2.00, true}, // of which 0.885 is outside
+		{0.92, 1.90, true},
+	} {
+		r := &EvaluationReport{Step: i + 1, Rows: 100, Accuracy: &c.accuracy, Loss: c.loss, SelectedBy: OneStandardError}
+		if got := r.better(&s); got != c.kept {
+			t.Errorf("evaluation %d, accuracy %g and loss %g: kept %t, expected %t", i+1, c.accuracy, c.loss, got, c.kept)
+		}
+		s.see(r)
+		if c.kept {
+			s.keep(r)
+		}
+	}
+	if s.Selected != 0.93 || s.Best != 0.92 || s.BestStep != 8 {
+		t.Errorf("state %+v", s)
+	}
+}

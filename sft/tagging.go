@@ -182,8 +182,8 @@ func (tagging) weight(*Settings, seq.Example) float64 { return 1 }
 
 func (tagging) evaluation() passMode { return inferMode }
 
-func (tagging) measure(c *Config, _ *Settings) measurement {
-	return &tagMeasurement{config: c, tally: metrics.NewTagging(c.LabelNames, c.NumLabels), parts: c.parts()}
+func (tagging) measure(c *Config, s *Settings) measurement {
+	return &tagMeasurement{config: c, tally: metrics.NewTagging(c.LabelNames, c.NumLabels), parts: c.parts(), sample: newLogitSample(s)}
 }
 
 // tagMeasurement is what a model of tagging reaches on a split.
@@ -192,11 +192,19 @@ type tagMeasurement struct {
 	tally  *metrics.Tagging
 	parts  *metrics.Parts // nil where tags are none
 	loss   float64
+	sample *metrics.LogitSample
 }
+
+func (m *tagMeasurement) temperature() float64 { return m.sample.Temperature() }
 
 func (m *tagMeasurement) add(logits []float32, e seq.Example) {
 	m.loss += m.config.TaggingLossOf(logits, e)
 	m.tally.Add(e.Labels, m.config.TagsOf(logits))
+	for t, label := range e.Labels {
+		if label != seq.NoLabel {
+			m.sample.Add(int(label), logits[t*m.config.NumLabels:(t+1)*m.config.NumLabels])
+		}
+	}
 	if m.parts != nil {
 		m.parts.Add(e.Labels, m.parts.Among(e.Labels, logits))
 	}

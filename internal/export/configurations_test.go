@@ -18,6 +18,7 @@ var variants = map[string]func(*sft.Config){
 	"lily post":      func(c *sft.Config) { c.Score, c.NormPosition = "lily", "post" },
 	"standardized":   func(c *sft.Config) { c.Score = "maxout_standardized" },
 	"no relation":    func(c *sft.Config) { c.Relative, c.NumLayers = "none", 3 },
+	"temperature":    func(c *sft.Config) { c.Temperature = 2.5 },
 	"residual scale": func(c *sft.Config) { c.ResidualScale = true },
 	"noise":          func(c *sft.Config) { c.SamplerNoise = "always" },
 	"large seed":     func(c *sft.Config) { c.SamplerSeed = math.MaxUint64 },

@@ -13,6 +13,9 @@ func (e *emitter) heads() {
 	c := e.config
 	labels, hidden := onnx.Size(c.NumLabels), onnx.Size(c.HiddenSize)
 	logits := func(x onnx.Tensor, doc string, shape ...onnx.Dim) {
+		if d := c.LogitDivisor(); d != 1 {
+			x = e.Div(x, e.Float(d))
+		}
 		e.Output(outputLogits, x, onnx.Float32, doc, shape...)
 	}
 	embedding := func(name string, x onnx.Tensor) {

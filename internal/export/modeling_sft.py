@@ -51,7 +51,8 @@ class SFTConfig(PretrainedConfig):
                         layer_norm_eps=1e-5, score="maxout", probability="leaky_relu", relative="sinusoid_hadamard", sampler_seed=0,
                         sampler_noise="train", residual_scale=False, convolutions=[], tie_embeddings=False, numbers=[], drop_token=0.0,
                         attention_dropout=0.0, embedding_dropout=0.0, feed_forward_dropout=0.0, input_window=None, mask_token_id=None,
-                        feature_names=None, feature_scales=None, edge_feature_names=None, input="features", pooling="softmax", pooling_samples=0)
+                        feature_names=None, feature_scales=None, edge_feature_names=None, input="features", pooling="softmax", pooling_samples=0,
+                        temperature=1.0)
         super().__init__(**{**defaults, **keys})
 
 
@@ -369,6 +370,7 @@ class SFTModel(PreTrainedModel):
         if c.norm_position == "pre":
             self.final_norm = nn.LayerNorm(d, eps=c.layer_norm_eps)
         self.head = nn.ModuleDict({"out": Affine(None if c.tie_embeddings else (c.num_labels, d), c.num_labels)})
+        self.temperature = c.temperature if c.task not in ("regression", "fill-mask") else 1.0
         self.tokens = c.task in ("tagging", "fill-mask")  # has logits of each token
         if c.pooling == "max":
             if c.pooling_samples:
@@ -396,12 +398,12 @@ class SFTModel(PreTrainedModel):
         if c.task == "retrieval":
             _, v = self.encode(*self.embedded(input_ids_b, attention_mask_b))
             hidden = F.gelu(self.head["hidden"](torch.cat([u, v, u * v, u - v], -1)))
-            return Output(self.head["out"](hidden), u, v)
+            return Output(self.head["out"](hidden) / self.temperature, u, v)
         if self.tokens:
             out = self.head["out"]
             weight = self.embed.weight[: c.num_labels] if c.tie_embeddings else out.weight
-            return Output(F.linear(x, weight, out.bias), u)
-        logits = self.head["out"](u)
+            return Output(F.linear(x, weight, out.bias) / self.temperature, u)
+        logits = self.head["out"](u) / self.temperature
         if c.task == "regression":
             column = lambda key, zero: torch.tensor([n[key] or zero for n in c.numbers], dtype=torch.float64, device=u.device)
             return Output(logits, u, numbers=(column("mean", 0.0) + column("deviation", 1.0) * logits.double()).to(u.dtype))

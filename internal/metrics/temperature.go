@@ -1,0 +1,82 @@
+package metrics
+
+import "math"
+
+// MinTemperature and MaxTemperature bound what [LogitSample.Temperature] fits: rows that are all
+// classified correctly would ask for 0, and logits without information for infinity.
+const (
+	MinTemperature = 0.25
+	MaxTemperature = 64.0
+)
+
+// mostSampled bounds the logits that a sample keeps.
+const mostSampled = 1 << 20
+
+// LogitSample keeps logits and classes of rows, of many rows every second, fourth and so on, in the
+// order in which they come: the same rows give the same sample. A nil sample keeps nothing.
+type LogitSample struct {
+	logits  []float32
+	classes []int32
+	every   int // rows, of which one is kept
+	seen    int // rows
+}
+
+// Add takes the class of a row, and the logits that a model gave.
+func (s *LogitSample) Add(class int, logits []float32) {
+	if s == nil {
+		return
+	}
+	s.every = max(1, s.every)
+	if s.seen++; (s.seen-1)%s.every != 0 {
+		return
+	}
+	s.logits, s.classes = append(s.logits, logits...), append(s.classes, int32(class))
+	if n := len(logits); len(s.logits) > mostSampled && len(s.classes) > 1 {
+		kept := 0
+		for i := 0; i < len(s.classes); i += 2 {
+			s.classes[kept] = s.classes[i]
+			copy(s.logits[kept*n:(kept+1)*n], s.logits[i*n:(i+1)*n])
+			kept++
+		}
+		s.logits, s.classes, s.every = s.logits[:kept*n], s.classes[:kept], 2*s.every
+	}
+}
+
+// Temperature is the T, from [MinTemperature] to [MaxTemperature], for which the probabilities
+// softmax(logits/T) have the least mean cross-entropy on the rows. The cross-entropy is convex in
+// 1/T, whose logarithm is found by bisection of the derivative. Without rows it is 1.
+func (s *LogitSample) Temperature() float64 {
+	if s == nil || len(s.classes) == 0 {
+		return 1
+	}
+	n := len(s.logits) / len(s.classes)
+	low, high := -math.Log(MaxTemperature), -math.Log(MinTemperature)
+	for range 40 {
+		middle := (low + high) / 2
+		slope, inverse := 0.0, math.Exp(middle)
+		for i, class := range s.classes {
+			slope += slopeOf(s.logits[i*n:(i+1)*n], int(class), inverse)
+		}
+		if slope < 0 {
+			low = middle
+		} else {
+			high = middle
+		}
+	}
+	return math.Exp(-(low + high) / 2)
+}
+
+// slopeOf is the derivative by b of the cross-entropy of the logits b·z of a row: Σ p_c z_c − z_class.
+func slopeOf(logits []float32, class int, b float64) float64 {
+	top := float64(logits[0])
+	for _, z := range logits {
+		top = max(top, float64(z))
+	}
+	sum, mean := 0.0, 0.0
+	for _, z := range logits {
+		p := math.Exp(b * (float64(z) - top))
+		sum += p
+		mean += p * float64(z)
+	}
+	return mean/sum - float64(logits[class])
+}

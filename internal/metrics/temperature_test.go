@@ -1,0 +1,93 @@
+package metrics
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+)
+
+// TestTemperature: of rows whose classes occur as often as softmax(z/T) says, T is found.
+func TestTemperature(t *testing.T) {
+	for _, want := range []float64{0.5, 1, 3, 20} {
+		var s LogitSample
+		for _, odds := range []int{1, 3, 9} { // against one
+			z := float32(want * math.Log(float64(odds)))
+			for range odds {
+				s.Add(1, []float32{7, 7 + z})
+			}
+			s.Add(0, []float32{7, 7 + z})
+		}
+		if got := s.Temperature(); math.Abs(got/want-1) > 1e-5 {
+			t.Errorf("temperature %g, expected %g", got, want)
+		}
+	}
+}
+
+// TestLeastTemperature: no temperature nearby has less cross-entropy, of rows of several classes.
+func TestLeastTemperature(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	var s LogitSample
+	for range 500 {
+		z := []float32{float32(5 * random.NormFloat64()), float32(5 * random.NormFloat64()), float32(5 * random.NormFloat64())}
+		class := random.IntN(3)
+		if random.IntN(4) > 0 { // mostly that of the largest logit
+			for c := range z {
+				if z[c] > z[class] {
+					class = c
+				}
+			}
+		}
+		s.Add(class, z)
+	}
+	loss := func(temperature float64) (sum float64) {
+		for i, class := range s.classes {
+			z := make([]float32, 3)
+			for c := range z {
+				z[c] = s.logits[3*i+c] / float32(temperature)
+			}
+			sum += CrossEntropy(z, int(class))
+		}
+		return sum
+	}
+	at := s.Temperature()
+	if !(loss(at) < loss(1.02*at) && loss(at) < loss(at/1.02) && loss(at) < loss(1)) {
+		t.Errorf("temperature %g: loss %g, near it %g and %g, without %g", at, loss(at), loss(at/1.02), loss(1.02*at), loss(1))
+	}
+}
+
+// TestTemperatureBounds: rows that are all classified correctly, or whose logits say nothing, have a
+// finite temperature; without rows it is 1.
+func TestTemperatureBounds(t *testing.T) {
+	var none *LogitSample
+	none.Add(0, []float32{1, 2})
+	right, against := &LogitSample{}, &LogitSample{}
+	for range 10 {
+		right.Add(0, []float32{1, 0})
+		against.Add(1, []float32{1, 0})
+	}
+	for _, c := range []struct {
+		sample *LogitSample
+		want   float64
+	}{{none, 1}, {&LogitSample{}, 1}, {right, MinTemperature}, {against, MaxTemperature}} {
+		if got := c.sample.Temperature(); math.Abs(got/c.want-1) > 1e-9 {
+			t.Errorf("%+v: %g, expected %g", c.sample, got, c.want)
+		}
+	}
+}
+
+// TestLogitSampleIsBounded: of many rows a part is kept, from all of them.
+func TestLogitSampleIsBounded(t *testing.T) {
+	var s LogitSample
+	const rows = 3 * mostSampled
+	for i := range rows {
+		s.Add(i&1, []float32{float32(i), 0})
+	}
+	if n := len(s.classes); len(s.logits) != 2*n || n > mostSampled || n < mostSampled/4 {
+		t.Fatalf("%d rows of %d are kept", n, rows)
+	}
+	for i := range s.classes {
+		if want := i * s.every; s.logits[2*i] != float32(want) || int(s.classes[i]) != want&1 {
+			t.Fatalf("row %d is %g of class %d, expected %d", i, s.logits[2*i], s.classes[i], want)
+		}
+	}
+}

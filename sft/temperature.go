@@ -1,0 +1,64 @@
+package sft
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+)
+
+// A model with [Config.Temperature] T predicts the probabilities softmax(z/T), or σ(z/T) of each of
+// several labels, z being the output of its head. [Output.Logits] are z/T, so that every probability
+// that is computed from them is calibrated. The predicted class is the same for every T.
+//
+// Source: Guo, Pleiss, Sun, Weinberger, "On Calibration of Modern Neural Networks", ICML 2017.
+
+// calibrating is a measurement that fits the temperature of the logits that it has seen.
+type calibrating interface{ temperature() float64 }
+
+// newLogitSample is where a measurement keeps logits for the temperature, nil if none is fitted.
+func newLogitSample(s *Settings) *metrics.LogitSample {
+	if !s.TemperatureScaling {
+		return nil
+	}
+	return &metrics.LogitSample{}
+}
+
+// calibrate takes the temperature of the kept model. The thresholds are of probabilities, and part
+// the same rows afterwards.
+func (r *EvaluationReport) calibrate(temperature float64) {
+	r.Temperature = temperature
+	for i, p := range r.Thresholds {
+		r.Thresholds[i] = 1 / (1 + math.Pow((1-p)/p, 1/temperature))
+	}
+}
+
+// calibrated divides logits of a pass, in place, by [Config.LogitDivisor].
+func (c *Config) calibrated(logits []float32) []float32 {
+	if d := float32(c.LogitDivisor()); d != 1 {
+		for i := range logits {
+			logits[i] /= d
+		}
+	}
+	return logits
+}
+
+// LogitDivisor is what the output of the head is divided by: the temperature of a model that predicts
+// probabilities, otherwise 1.
+func (c *Config) LogitDivisor() float64 {
+	switch c.Task {
+	case Classification, Retrieval, Tagging, MultiLabel:
+		if c.Temperature != 0 {
+			return c.Temperature
+		}
+	}
+	return 1
+}
+
+// validateTemperature reports a temperature that no model can have.
+func (c *Config) validateTemperature() error {
+	if t := c.Temperature; t != 0 && !(t >= metrics.MinTemperature && t <= metrics.MaxTemperature) {
+		return &ConfigError{"temperature", fmt.Sprint(t), fmt.Sprintf("%g to %g", metrics.MinTemperature, metrics.MaxTemperature)}
+	}
+	return nil
+}
