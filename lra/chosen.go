@@ -8,7 +8,7 @@ import (
 // chosen is a preset of a task whose settings were measured as those that [Custom] chooses for its
 // data, with some of them changed by flags. The data are described, as the task has none by itself.
 func chosen(data *seq.Manifest, name, description string, change func(*sft.Config, *sft.Settings)) *Preset {
-	p := customPreset(data)
+	p := customPreset(data, RunFlags{})
 	p.Name, p.Description = name, description
 	change(&p.Config, &p.Settings)
 	return p

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"strconv"
 
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -16,14 +17,28 @@ const CustomName = "custom"
 
 // Custom is the task of a data set of the user's own: what it asks for is in its
 // manifest, and its one preset is chosen from that.
-func Custom(m *seq.Manifest) *Task {
+func Custom(m *seq.Manifest) *Task { return CustomRun(m, RunFlags{}) }
+
+// RunFlags are the flags that the settings of [CustomRun] follow from, beside the data. Zero leaves
+// the choice to the data.
+type RunFlags struct {
+	InputWindow int // tokens read of a row
+	Batch       int
+	Epochs      int
+	Steps       int    // in place of Epochs
+	Schedule    string // of [sft.Schedules]
+}
+
+// CustomRun is [Custom] for a run with flags: epochs, batch, convolutions, schedule and evaluations
+// suit the tokens that the model reads and the length of the run.
+func CustomRun(m *seq.Manifest, f RunFlags) *Task {
 	return &Task{
 		Name:        CustomName,
 		Description: "what a data set of your own asks for, with settings chosen from it",
 		Kind:        m.Task,
 		Tokenizer:   m.Tokenizer,
 		Labels:      m.LabelNames,
-		Presets:     []*Preset{customPreset(m)},
+		Presets:     []*Preset{ownData(m, f)},
 		Import:      &Importer{Example: "sftseq data convert --from reviews.csv --to data/reviews --text review --label stars"},
 	}
 }
@@ -41,16 +56,45 @@ const (
 	mostEpochs     = 60
 	mostVaried     = 100  // epochs, where noise makes each of them another
 	evaluations    = 15   // of a run
+	warmupSteps    = 100  // of a run of ten times as many or more
+	finalRate      = 0.1  // of a rate that falls by a factor, at the end of the run
 	longRow        = 2048 // tokens
 )
+
+// ownData is customPreset with what protects a run on data of the user's own: a rate that follows the
+// length of the run, the model of least loss at about the best accuracy, early stopping, and
+// calibrated probabilities.
+func ownData(m *seq.Manifest, f RunFlags) *Preset {
+	p := customPreset(m, f)
+	s := &p.Settings
+	if rows := int(m.Splits["val"].Rows); f.Epochs > 0 || f.Steps > 0 { // a short run is not spent on evaluations
+		s.EvalEvery = max(s.EvalEvery, rows/s.Batch)
+	}
+	if !s.FollowsEnd() && f.Schedule == "" {
+		SetSchedule(s, "exponential")
+		s.FinalRate = finalRate
+	}
+	s.Patience = evaluations / 2
+	s.Warmup = strconv.Itoa(max(1, min(warmupSteps, stepsOf(s, m.Splits["train"].Rows)/10)))
+	s.TemperatureScaling = true
+	if m.Task == seq.Classification || m.Task == seq.Retrieval {
+		s.Select = sft.OneStandardError
+	}
+	p.Description = DescribeRun(&p.Config, s)
+	return p
+}
 
 // customPreset is many small batches, which teach more than few large ones, as long as
 // half an hour of two cores; a sample of as many tokens as a row has, where there are few;
 // a rate that falls, mostly to a tenth; and dropout where rows are few. Tokens are sampled by chance outside of
 // training, too: the best ones by score may all be the same token, as the loudest samples
 // of a sound are, and a model that was trained on others then answers wrong.
-func customPreset(m *seq.Manifest) *Preset {
+func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 	train := m.Splits["train"]
+	if w := int64(f.InputWindow); w > 0 {
+		l := &train.Lengths
+		l.P50, l.P95, l.Mean = min(l.P50, w), min(l.P95, w), min(l.Mean, float64(w))
+	}
 	length := max(1, int(train.Lengths.P50))
 	c, s := encoder(2, 64, 128, min(64, max(16, powerOfTwo(length)))), quick(0, 16, 0.01)
 	if length > longRow {
@@ -69,6 +113,12 @@ func customPreset(m *seq.Manifest) *Preset {
 		tokens = tokensHeard
 	case kind == new(tokenizers.Pixel).Type():
 		s.EmbeddingInit = sft.FourierInit
+	}
+	if f.Batch > 0 {
+		s.Batch = f.Batch
+	}
+	if f.Schedule != "" {
+		SetSchedule(&s, f.Schedule)
 	}
 	c.SamplerNoise = "always"
 	if m.EdgeFeatureNames != nil { // a node that is not sampled is no neighbour
@@ -89,13 +139,27 @@ func customPreset(m *seq.Manifest) *Preset {
 	rows := max(1, float64(train.Rows))
 	epochs := min(tokens/(rows*max(1, train.Lengths.Mean)), float64(mostSteps*s.Batch)/rows)
 	s.Epochs = min(most, max(fewestEpochs, int(epochs)))
+	if f.Epochs > 0 {
+		s.Epochs = f.Epochs
+	}
+	if f.Steps > 0 {
+		s.Steps, s.Epochs = f.Steps, int(math.Ceil(float64(f.Steps*s.Batch)/rows))
+	}
 	if !s.FollowsEnd() {
 		s.StepSize = max(1, s.Epochs/10)
-		s.DecayRate = math.Pow(0.1, float64(s.StepSize)/float64(s.Epochs))
+		s.DecayRate = math.Pow(finalRate, float64(s.StepSize)/float64(s.Epochs))
 	}
-	s.EvalEvery = max(1, s.Epochs*int(math.Ceil(rows/float64(s.Batch)))/evaluations)
+	s.EvalEvery = max(1, stepsOf(&s, train.Rows)/evaluations)
 	s.LogEvery = 20 // there may be few steps
 	return &Preset{Name: "quick", Description: DescribeRun(&c, &s), Config: c, Settings: s}
+}
+
+// stepsOf is how many steps a run on so many rows has.
+func stepsOf(s *sft.Settings, rows int64) int {
+	if s.Steps > 0 {
+		return s.Steps
+	}
+	return s.Epochs * int(math.Ceil(max(1, float64(rows))/float64(s.Batch)))
 }
 
 // pairsOfWords compares two texts. Which words they share says most, as a cosine of bags of

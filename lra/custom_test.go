@@ -40,7 +40,7 @@ func TestCustomPreset(t *testing.T) {
 			t.Errorf("%d rows of %d tokens: %s", c.rows, c.length, p.Description)
 		}
 		s := p.Settings
-		if noisy := kind == "audio-vq" || kind == "mulaw"; s.FollowsEnd() != (noisy || pairs) || s.TokenDeletion > 0 != noisy || s.TokenReplacement > 0 != noisy {
+		if noisy := kind == "audio-vq" || kind == "mulaw"; (s.Schedule == "cosine") != (noisy || pairs) || s.TokenDeletion > 0 != noisy || s.TokenReplacement > 0 != noisy {
 			t.Errorf("%s: schedule %q, %g of the tokens left out, %g replaced", c.tokenizer, s.Schedule, s.TokenDeletion, s.TokenReplacement)
 		}
 		if begin := map[string]string{"mulaw": "fourier", "pixel": "fourier", "audio-vq": "codebook"}[kind]; s.EmbeddingInit != begin {
@@ -49,12 +49,57 @@ func TestCustomPreset(t *testing.T) {
 		if p.Config.ResidualScale != pairs || (p.Config.HiddenSize > 64) != pairs {
 			t.Errorf("%s: %+v", c.tokenizer, p.Config)
 		}
-		if s.EvalEvery < 1 || !s.FollowsEnd() && math.Abs(math.Pow(s.DecayRate, float64(s.Epochs/s.StepSize))-0.1) > 0.02 {
-			t.Errorf("%d rows of %d tokens: the rate falls by %g every %d of %d epochs; evaluations every %d steps", c.rows, c.length, s.DecayRate, s.StepSize, s.Epochs, s.EvalEvery)
+		if s.EvalEvery < 1 || s.Schedule != "cosine" && (s.Schedule != "exponential" || s.FinalRate != 0.1) {
+			t.Errorf("%d rows of %d tokens: schedule %q to %g; evaluations every %d steps", c.rows, c.length, s.Schedule, s.FinalRate, s.EvalEvery)
+		}
+		if s.Patience != 7 || !s.TemperatureScaling || s.Select != sft.OneStandardError {
+			t.Errorf("%d rows of %d tokens: patience %d, select %q, temperature scaling %t", c.rows, c.length, s.Patience, s.Select, s.TemperatureScaling)
+		}
+		paper := customPreset(m, RunFlags{}).Settings // of published tasks, as they were measured
+		if paper.Patience != 0 || paper.TemperatureScaling || paper.Select != "" || !paper.FollowsEnd() && math.Abs(math.Pow(paper.DecayRate, float64(paper.Epochs/paper.StepSize))-0.1) > 0.02 {
+			t.Errorf("%d rows of %d tokens, of a published task: %+v", c.rows, c.length, paper)
 		}
 		must.Check(t, p.Settings.Validate(), c.rows, "rows of", c.length, "tokens")
 		p.Config.Task, p.Config.VocabSize, p.Config.NumLabels = task, 257, 2
 		must.Check(t, p.Config.Validate(), c.rows, "rows of", c.length, "tokens")
+	}
+}
+
+// TestCustomRunFollowsFlags: epochs, batch, convolutions, schedule and evaluations are those of the tokens
+// that are read and of the length that the run has.
+func TestCustomRunFollowsFlags(t *testing.T) {
+	m := &seq.Manifest{Task: seq.Classification, Tokenizer: []byte(`{"type":"byte"}`), Splits: map[string]seq.SplitInfo{
+		"train": {Rows: 4000, Lengths: seq.Quantiles{P50: 6000, P95: 60000, Mean: 15000}}, "val": {Rows: 400}}}
+	for _, c := range []struct {
+		flags            RunFlags
+		convolutions     string
+		batch, epochs    int
+		schedule         string
+		evalEvery, steps int
+		stepSize         int
+	}{
+		{RunFlags{}, "15,15:8", 8, 3, "exponential", 100, 1500, 0},
+		{RunFlags{InputWindow: 2048}, "7", 16, 24, "exponential", 400, 6000, 0},
+		{RunFlags{InputWindow: 2048, Batch: 32}, "7", 32, 24, "exponential", 200, 3000, 0},
+		{RunFlags{InputWindow: 1 << 20}, "15,15:8", 8, 3, "exponential", 100, 1500, 0},
+		{RunFlags{InputWindow: 64, Epochs: 3}, "7", 16, 3, "exponential", 50, 750, 0},
+		{RunFlags{Steps: 600}, "15,15:8", 8, 2, "exponential", 50, 600, 0},
+		{RunFlags{InputWindow: 64, Epochs: 30, Schedule: "step"}, "7", 16, 30, "", 500, 7500, 3},
+		{RunFlags{Epochs: 3, Schedule: "step"}, "15,15:8", 8, 3, "", 100, 1500, 1},
+	} {
+		p := CustomRun(m, c.flags).Presets[0]
+		s := p.Settings
+		steps := s.Steps
+		if steps == 0 {
+			steps = s.Epochs * 4000 / s.Batch
+		}
+		if sft.FormatConvolutions(p.Config.Convolutions) != c.convolutions || s.Batch != c.batch || s.Epochs != c.epochs || s.Schedule != c.schedule || s.EvalEvery != c.evalEvery || steps != c.steps || s.StepSize != c.stepSize {
+			t.Errorf("%+v: %s; %+v", c.flags, p.Description, s)
+		}
+		if end := math.Pow(s.DecayRate, float64(s.Epochs/max(1, s.StepSize))); c.schedule == "" && math.Abs(end-0.1) > 0.001 {
+			t.Errorf("%+v: the rate ends at %g of the first", c.flags, end)
+		}
+		must.Check(t, s.Validate(), c.flags)
 	}
 }
 

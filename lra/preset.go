@@ -111,10 +111,13 @@ func turnedPoints(s sft.Settings) sft.Settings {
 
 // SetSchedule has the learning rate fall in one of the ways of [sft.Schedules]. Settings
 // that do already keep their numbers; otherwise they become the paper's, and the final
-// rate 0.
+// rate 0, or 0.1 of an exponential.
 func SetSchedule(s *sft.Settings, schedule string) {
 	followed := s.FollowsEnd()
 	s.Schedule = schedule
+	if schedule == "exponential" && s.FinalRate == 0 {
+		s.FinalRate = finalRate
+	}
 	switch ends := s.FollowsEnd(); {
 	case ends:
 		s.StepSize, s.DecayRate = 0, 0

@@ -30,6 +30,9 @@ func TestSetSchedule(t *testing.T) {
 			case from != "step":
 				wantStep, wantDecay, wantFinal = 20, 0.9, 0
 			}
+			if to == "exponential" && from == "step" { // which cannot end at 0
+				wantFinal = 0.1
+			}
 			name := to
 			if to == "step" {
 				name = ""

@@ -24,8 +24,8 @@ func TestChosenPresets(t *testing.T) {
 		train        seq.SplitInfo
 		flags        string
 	}{
-		{"shapes", "quick", points(2000, 256), "--epochs 12 --point-rotation any"},
-		{"shape-parts", "quick", points(2000, 256), "--epochs 12 --point-rotation any"},
+		{"shapes", "quick", points(2000, 256), "--epochs 12 --point-rotation any --eval-every 500 --select accuracy"},
+		{"shape-parts", "quick", points(2000, 256), "--epochs 12 --point-rotation any --eval-every 500"},
 	} {
 		task := must.Get(lra.Lookup(c.task))(t)
 		preset := must.Get(task.Preset(c.preset))(t)
@@ -33,7 +33,8 @@ func TestChosenPresets(t *testing.T) {
 		spec := must.Get(task.Spec())(t)
 		m := &seq.Manifest{Task: spec.Task, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames, FeatureNames: spec.FeatureNames, EdgeFeatureNames: spec.EdgeFeatureNames,
 			Splits: map[string]seq.SplitInfo{"train": c.train}}
-		config, settings := custom(t, m, strings.Fields(c.flags)...)
+		config, settings := custom(t, m, append(strings.Fields(c.flags), "--patience", "0", "--temperature-scaling=false")...)
+		settings.Select = selection(settings.Select, task.Kind)
 		equal(t, config, preset.Config, c.task, c.preset)
 		equal(t, settings, preset.Settings, c.task, c.preset)
 	}

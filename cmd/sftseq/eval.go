@@ -131,6 +131,7 @@ func evalClasses(c *cli.Context, m models) error {
 		return err
 	}
 	result.Baseline = testBaseline(c, c.String("data"), c.String("split"))
+	result.advice = advice(m.Config, c.String("model"), 0)
 	return show(c, result, result.write)
 }
 

@@ -56,6 +56,7 @@ type evalResult struct {
 	Ranking  *metrics.Ranking `json:"ranking,omitempty"`  // of documents, by a model of pairs
 	Baseline *baseline.Result `json:"baseline,omitempty"` // what simple models reach
 	names    []string
+	advice   string // what to try where a baseline is better
 }
 
 // trained says which weights of its run a model has; of a model without its run nothing.
@@ -121,7 +122,14 @@ func (e *evalResult) write(w io.Writer) error {
 	if t.err != nil {
 		return t.err
 	}
-	return t.w.(*tabwriter.Writer).Flush()
+	if err := t.w.(*tabwriter.Writer).Flush(); err != nil || e.Baseline == nil {
+		return err
+	}
+	if better := ahead(accuracies(e.Baseline), e.Accuracy, asPercent); better != "" {
+		_, err := fmt.Fprintf(w, "\n%s%s\n", better, e.advice)
+		return err
+	}
+	return nil
 }
 
 // shownClasses is how many classes are printed of each kind where there are too many: those

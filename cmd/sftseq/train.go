@@ -136,6 +136,7 @@ type trainRun struct {
 	set       *seq.Dataset
 	baseline  *baseline.Result // of the validation split; nil where its conversion measured none
 	config    *sft.Config      // of the model
+	longest   int              // tokens of a row of the data
 	kernels   string           // what it began with; "" of a run that older versions began
 }
 
@@ -268,6 +269,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		return err
 	}
 	r.opened, r.set, r.config = append(r.opened, train), data.set, config
+	r.longest = int(data.set.Manifest.Splits["train"].Lengths.Max)
 	val, err := config.OpenSplit(data.set, "val")
 	if err != nil {
 		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)
@@ -375,9 +377,9 @@ func (r *trainRun) compared() (by string, value float64) {
 func (r *trainRun) run(c *cli.Context) error {
 	err := r.trainer.Run(c.Context)
 	r.progress.finish()
-	s, simple := r.trainer.State(), ""
+	s, simple, better := r.trainer.State(), "", ""
 	if err == nil && r.trainer.Finished() {
-		simple = r.simple(c)
+		simple, better = r.simple(c)
 	}
 	if err = errors.Join(err, r.close(c)); err != nil {
 		if errors.Is(err, context.Canceled) {
@@ -393,7 +395,11 @@ func (r *trainRun) run(c *cli.Context) error {
 		return nil
 	}
 	selected := ""
-	if by := r.trainer.Settings().Select; by != "" {
+	switch by := r.trainer.Settings().Select; by {
+	case "":
+	case sft.OneStandardError:
+		selected = fmt.Sprintf(", the least loss within one standard error of the best, %.2f%%", 100*s.Selected)
+	default:
 		selected = fmt.Sprintf(", selected by %s %.4f", by, s.Selected)
 	}
 	reached := fmt.Sprintf("accuracy %.2f%%", 100*s.Best)
@@ -404,7 +410,7 @@ func (r *trainRun) run(c *cli.Context) error {
 		reached = fmt.Sprintf("bits per token %.4f (by the tokens' frequencies %.4f)", s.BestLoss/math.Ln2, f)
 	}
 	fmt.Fprintf(r.out, "validation %s%s (step %d of %d), model in %s\n", reached, selected, s.BestStep, s.Step, r.dir)
-	if text := describeBest(s, r.trainer.Settings().Patience > 0); text != "" {
+	if text := describeBest(s, r.trainer.Settings().Patience, r.trainer.Steps()); text != "" {
 		fmt.Fprintln(r.out, text)
 	}
 	if simple != "" {
@@ -412,6 +418,9 @@ func (r *trainRun) run(c *cli.Context) error {
 	}
 	fmt.Fprintln(r.out, describeKernels(r.kernels, r.trainer.Kernels()))
 	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)
+	if better != "" {
+		fmt.Fprintf(r.out, "on the validation split %s%s\n", better, advice(r.config, r.dir, r.longest))
+	}
 	return nil
 }
 

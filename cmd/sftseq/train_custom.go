@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/urfave/cli/v2"
 
@@ -45,7 +46,23 @@ func trainCustom(c *cli.Context) error {
 	if m.Task == seq.Tagging && convert.MarkEnds(m.LabelNames) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: tags of %s mark the ends of spans (BIOES, BILOU), and spans are read as BIO: convert the data again, which converts the tags\n", c.String("data"))
 	}
-	return train(c, lra.Custom(m))
+	if err := readConfigFlags(c); err != nil {
+		return err
+	}
+	return train(c, lra.CustomRun(m, runFlagsOf(c)))
+}
+
+// runFlagsOf are the flags that a run's other settings follow from. A number of the step schedule
+// asks for that schedule.
+func runFlagsOf(c *cli.Context) lra.RunFlags {
+	f := lra.RunFlags{InputWindow: c.Int("input-window"), Batch: c.Int("batch"), Epochs: c.Int("epochs"), Steps: c.Int("steps")}
+	switch {
+	case slices.Contains(sft.Schedules, c.String("schedule")):
+		f.Schedule = c.String("schedule")
+	case c.IsSet("step-size") || c.IsSet("decay-rate"):
+		f.Schedule = sft.Schedules[0]
+	}
+	return f
 }
 
 // manifestOf is that of --data, or empty without it: of a resumed run nothing is chosen any

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
+	"math"
 	"os"
 	"path/filepath"
 	"strings"
@@ -31,8 +33,8 @@ func TestCustomDescribesTheRun(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--epochs", "1"}, "hidden 64, layers 2, k 16, convolutions 7, batch 16, epochs 1, dropout 0.2\n"},
-		{[]string{"--steps", "1", "--hidden", "8", "--batch", "4", "--config", flags}, "hidden 8, layers 2, k 2, convolutions 7, batch 4, steps 1, dropout 0.25\n"},
+		{[]string{"--epochs", "1"}, "hidden 64, layers 2, k 16, convolutions 7, batch 16, epochs 1, dropout 0.2, schedule exponential\n"},
+		{[]string{"--steps", "1", "--hidden", "8", "--batch", "4", "--config", flags}, "hidden 8, layers 2, k 2, convolutions 7, batch 4, steps 1, dropout 0.25, schedule exponential\n"},
 	} {
 		status, _, errs := program(nil, append([]string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "run")}, c.args...)...)
 		if status != 0 || strings.Count(errs, ", half of them up to ") != 1 || !strings.Contains(errs, c.want) {
@@ -54,7 +56,8 @@ func TestCustomDescribesTheRun(t *testing.T) {
 // makes the same model.
 func TestRepeatCommand(t *testing.T) {
 	testenv.NoRace(t, "repeats runs of other tests")
-	t.Run("rate by epochs", func(t *testing.T) { repeatCommand(t) })
+	t.Run("rate by epochs", func(t *testing.T) { repeatCommand(t, "--schedule", "step") })
+	t.Run("rate that is chosen", func(t *testing.T) { repeatCommand(t) })
 	t.Run("rate by the end", func(t *testing.T) {
 		repeatCommand(t, "--schedule", "cosine", "--final-rate", "0.1", "--lr", "0.01", "--warmup", "0")
 	})
@@ -85,7 +88,8 @@ func repeatCommand(t *testing.T, flags ...string) {
 			continue
 		}
 		_, command, _ := strings.Cut(out, "repeat with: sftseq ")
-		if status != 0 || !strings.HasSuffix(command, c.end+"\n") {
+		command, _, _ = strings.Cut(command, "\n")
+		if status != 0 || !strings.HasSuffix(command, c.end) {
 			t.Fatalf("%q: status %d, %s\n%s", c.args, status, out, errs)
 		}
 		for again := range strings.SplitSeq(command, " && sftseq ") {
@@ -132,4 +136,70 @@ func TestModelFlags(t *testing.T) {
 		refuse(t, exitUsage, c.want, "", "train", "custom", "--data", data, "--out", out, c.flag, c.value)
 	}
 	noFile(t, out)
+}
+
+// TestCustomCalibrates: the model that train custom keeps has a temperature, by which predict, eval and
+// an ensemble divide the logits; without the key the probabilities are those of the same weights.
+func TestCustomCalibrates(t *testing.T) {
+	testenv.NoRace(t, "trains as TestTrain does")
+	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
+	said := printed(t, "", "train", "custom", "--data", data, "--out", dir, "--steps", "40", "--hidden", "8", "--lr", "0.02")
+	contains(t, said, ", the least loss within one standard error of the best, ")
+	path := filepath.Join(dir, "config.json")
+	config := must.Get(sft.ReadConfig(path))(t)
+	if config.Temperature == 0 {
+		t.Fatal("config.json has no temperature")
+	}
+	in := `{"id":"a","text":"1 aab"}` + "\n"
+	logits := func() []float64 {
+		var out struct{ Logits, Probabilities []float64 }
+		must.Succeed(t, json.Unmarshal([]byte(succeed(t, in, "predict", "--model", dir)), &out))
+		if p := 1 / (1 + math.Exp(out.Logits[1]-out.Logits[0])); math.Abs(p-out.Probabilities[0]) > 1e-6 {
+			t.Errorf("logits %v, probabilities %v", out.Logits, out.Probabilities)
+		}
+		return out.Logits
+	}
+	loss := func() (r struct{ Loss float64 }) {
+		must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", dir, "--data", data, "--split", "val", "--json")), &r))
+		return r
+	}
+	calibrated, lossBy := logits(), loss().Loss
+	temperature := config.Temperature
+	config.Temperature = 0
+	must.Succeed(t, config.Write(path))
+	plain, lossOf := logits(), loss().Loss
+	for i, z := range plain {
+		if math.Abs(calibrated[i]*temperature-z) > 1e-5*math.Abs(z) {
+			t.Errorf("logit %g, by temperature %g %g", z, temperature, calibrated[i])
+		}
+	}
+	if !(lossBy < lossOf) {
+		t.Errorf("loss %g with the temperature, %g without", lossBy, lossOf)
+	}
+}
+
+// TestBaselineIsBetter: the last line of train and of eval says where a baseline is better than the model,
+// and names commands that run.
+func TestBaselineIsBetter(t *testing.T) {
+	testenv.NoRace(t, "trains as TestTrain does")
+	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
+	train := []string{"train", "custom", "--data", data, "--out", dir, "--steps", "1", "--hidden", "8", "--input-window", "3", "--seed", "7", "--device", "cpu"}
+	last := func(text string) string {
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		return lines[len(lines)-1]
+	}
+	line := last(printed(t, "", train...))
+	contains(t, line, "on the validation split bag of words and neighbours, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")
+	_, commands, _ := strings.Cut(line, "; try: ")
+	for i, command := range strings.Split(commands, "; or: ") {
+		words := strings.Fields(command)
+		equal(t, words[0], "sftseq")
+		contains(t, command, []string{" --input-window 6", " --hidden 16 --layers 3 --k 32", " --seeds 1,2,3"}[i], " --steps 1")
+		done(t, "", words[1:]...)
+	}
+	contains(t, last(succeed(t, "", "eval", "--model", dir, "--data", data, "--split", "val")), "bag of words and neighbours, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")
+	better := filepath.Join(filepath.Dir(dir), "better")
+	said := printed(t, "", "train", "custom", "--data", data, "--out", better, "--lr", "0.01", "--epochs", "30")
+	notContains(t, said, "is better than the model")
+	contains(t, last(said), "repeat with: ")
 }

@@ -386,6 +386,12 @@ func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *sft.Settings,
 	if settings.Steps > 0 && settings.Steps < from.State.Step {
 		return "", usage(c, "--steps %d: the run has made %d steps already", settings.Steps, from.State.Step)
 	}
-	err := p.MoveEnd(from, settings, fmt.Sprintf("sftseq %s --out %s --resume%s", commandOf(task), again(c, dir), givenFlags(c, "device", "precision")))
+	pinned := ""
+	if task.Name == lra.CustomName {
+		if pinned = fmt.Sprintf(" --eval-every %d", settings.EvalEvery); !settings.FollowsEnd() {
+			pinned += fmt.Sprintf(" --step-size %d --decay-rate %v", settings.StepSize, settings.DecayRate)
+		}
+	}
+	err := p.MoveEnd(from, settings, fmt.Sprintf("sftseq %s --out %s --resume%s", commandOf(task), again(c, dir), givenFlags(c, "device", "precision")), pinned)
 	return p.Command, err
 }

@@ -100,7 +100,7 @@ func presetFlag(task *lra.Task) cli.Flag {
 
 // selectFlag names the values that a task takes, its default first.
 func selectFlag(task *lra.Task) cli.Flag {
-	names := "accuracy (default), loss, macro-f1, auc"
+	names := "accuracy (default), accuracy-1se, loss, macro-f1, auc"
 	switch {
 	case task.Name == lra.CustomName:
 		return &cli.StringFlag{Name: "select", DefaultText: "of the task", Usage: "keep the model best in `METRIC`, as docs/training.md lists them"}
@@ -138,17 +138,19 @@ func numberFlags(task *lra.Task) []cli.Flag {
 			whole("patience", "stop after `N` evaluations without a better one; 0 never does")),
 		advanced(trainingGroup,
 			real("weight-decay", "set the weight decay of AdamW"),
-			word("schedule", "lower the learning rate by step, or over the whole run by cosine or linear"),
+			word("schedule", "lower the learning rate by step, or over the whole run by cosine, linear or exponential"),
 			word("warmup", "raise the learning rate over `STEPS`, or untuned"),
 			whole("step-size", "multiply the learning rate by --decay-rate every `N` epochs (--schedule step)"),
 			real("decay-rate", "set the factor of --step-size"),
-			real("final-rate", "end cosine or linear at this fraction of --lr, 0 to 1"),
+			real("final-rate", "end cosine, linear or exponential at this fraction of --lr, 0 to 1"),
 			real("max-grad-norm", "clip the norm of the gradient; 0 does not"),
 			word("stages", "train on some rows before the epochs: `STEPS:LENGTH,…`, STEPS:firstROWS or none"),
 			whole("eval-every", "evaluate every `N` steps; 0 is once an epoch"),
 			whole("log-every", "log metrics every `N` steps")),
 		only(has(task, labelsKind), group(trainingGroup,
 			selectFlag(task))),
+		only(has(task, classesKind), advanced(trainingGroup,
+			&cli.BoolFlag{Name: "temperature-scaling", Usage: "calibrate probabilities by a temperature fitted on the validation split", DefaultText: ofPreset})),
 		only(has(task, classesKind), group(trainingGroup,
 			&cli.StringFlag{Name: "class-weights", DefaultText: "equal", Usage: "weight the classes: balanced, or by a JSON `FILE` {\"rare\": 5}", TakesFile: true})),
 		only(has(task, tokensKind), advanced(trainingGroup,
@@ -214,7 +216,7 @@ func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) error {
 func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config) (err error) {
 	place := map[string]any{
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
-		"log-every": &s.LogEvery, "patience": &s.Patience, "warmup": &s.Warmup,
+		"temperature-scaling": &s.TemperatureScaling, "log-every": &s.LogEvery, "patience": &s.Patience, "warmup": &s.Warmup,
 		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "final-rate": &s.FinalRate, "max-grad-norm": &s.MaxGradNorm,
 		"token-deletion": &s.TokenDeletion, "token-replacement": &s.TokenReplacement, "point-shift": &s.PointShift,
 	}[name]

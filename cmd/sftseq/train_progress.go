@@ -187,13 +187,16 @@ func thousands(v float64) string {
 const fewestAfterBest = 3
 
 // describeBest tells of a run whose best model is from its first half: what followed was
-// learned by heart, or not at all. It is "" elsewhere.
-func describeBest(s sft.State, patience bool) string {
+// learned by heart, or not at all; and of one that patience has ended before its last step. It is "" elsewhere.
+func describeBest(s sft.State, patience, steps int) string {
+	if patience > 0 && s.SinceBest >= patience && s.Step < steps {
+		return fmt.Sprintf("stopped early at step %d of %d: none of the last %d evaluations was better (--patience 0 trains to the end)", s.Step, steps, s.SinceBest)
+	}
 	if s.SinceBest < fewestAfterBest || 2*s.BestStep > s.Step {
 		return ""
 	}
 	text := fmt.Sprintf("the model is that of step %d: none of the %d evaluations after it was better", s.BestStep, s.SinceBest)
-	if !patience {
+	if patience == 0 {
 		text += " (--patience N ends a run after N of them)"
 	}
 	return text

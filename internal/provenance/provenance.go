@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"regexp"
+	"strings"
 
 	"github.com/sftseq/sftseq/sft"
 )
@@ -49,8 +50,9 @@ var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)
 // repeat the whole; goOn is the command that goes on with what this one began. A run that
 // has been at its end was judged there, and goes on with what it had then: so does one that
 // repeats it. Where the learning rate follows the end, the steps so far were made on the
-// way to the old one.
-func (p *Provenance) MoveEnd(from *sft.Checkpoint, settings *sft.Settings, goOn string) error {
+// way to the old one. Otherwise the command gets pinned: flags for settings that a run of the new
+// length would choose differently.
+func (p *Provenance) MoveEnd(from *sft.Checkpoint, settings *sft.Settings, goOn, pinned string) error {
 	end := fmt.Sprintf(" --epochs %d", settings.Epochs)
 	if settings.Steps > 0 {
 		end = fmt.Sprintf(" --steps %d", settings.Steps)
@@ -61,7 +63,7 @@ func (p *Provenance) MoveEnd(from *sft.Checkpoint, settings *sft.Settings, goOn 
 	case old.FollowsEnd() && at.Step > 0:
 		p.Command += fmt.Sprintf(" --stop-at %d && %s%s", at.Step, goOn, end)
 	default:
-		p.Command = endFlags.ReplaceAllString(p.Command, "") + end
+		p.Command = strings.TrimSuffix(endFlags.ReplaceAllString(p.Command, ""), pinned) + pinned + end
 	}
 	p.Settings = *settings
 	return p.Store(from.Config)

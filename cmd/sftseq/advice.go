@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"regexp"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// A simpleScore is a baseline, and its score in the measure by which it is compared with the model.
+type simpleScore struct {
+	name, text string
+	value      float64 // larger is better; NaN where the rows define none
+}
+
+// ahead says which baseline is better than the model, whose score is own, and by how much; "" where
+// none is.
+func ahead(scores []simpleScore, own float64, show func(v float64) string) string {
+	best := simpleScore{value: own}
+	for _, s := range scores {
+		if s.value > best.value {
+			best = s
+		}
+	}
+	if best.name == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s (%s) is better than the model (%s)", best.name, show(best.value), show(own))
+}
+
+// accuracies are the scores of baselines of classes.
+func accuracies(r *baseline.Result) (out []simpleScore) {
+	for _, l := range r.Lines() {
+		out = append(out, simpleScore{l.Name, "", l.Accuracy})
+	}
+	return out
+}
+
+func asPercent(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) }
+
+// advice names commands that may train a better model than that in dir: one that reads more of each
+// row where it does not read all, a wider and deeper one, and several that answer together. The
+// longest row has so many tokens; 0 is not known.
+func advice(config *sft.Config, dir string, longest int) string {
+	p, err := provenance.Of(config)
+	if err != nil || p.Command == "" {
+		return ""
+	}
+	command, rest, ok := strings.Cut(p.Command, " --out ")
+	if !ok || strings.Contains(p.Command, "&&") {
+		return ""
+	}
+	if _, end, ok := strings.Cut(rest, "-again"); ok { // how long the run is
+		command += strings.TrimPrefix(end, "'")
+	}
+	try := func(suffix, flags string, replaced ...string) string {
+		without := regexp.MustCompile(` --(`+strings.Join(replaced, "|")+`)[ =]\S+`).ReplaceAllString(command, "")
+		return without + flags + " --out " + shellQuote(filepath.Clean(dir)+suffix)
+	}
+	var out []string
+	if n := config.TruncatesAt(); n > 0 && longest > n {
+		out = append(out, try("-window", fmt.Sprintf(" --input-window %d", min(longest, 2*n)), "input-window"))
+	}
+	out = append(out, try("-wide", fmt.Sprintf(" --hidden %d --layers %d --k %d", 2*config.HiddenSize, config.NumLayers+1, 2*config.NumSampledTokens), "hidden", "layers", "k"),
+		try("-three", " --seeds 1,2,3", "seed"))
+	return "; try: " + strings.Join(out, "; or: ")
+}
