@@ -13,6 +13,9 @@ import (
 // mistakes are listed.
 const mostClasses = 24
 
+// fewClasses is how many classes fit beside the reliability diagram.
+const fewClasses = 6
+
 // classes are a confusion matrix, or what stands for it.
 type classes struct {
 	Names    []string
@@ -36,6 +39,9 @@ type mistake struct {
 	Label, Answer string
 	Count         int64
 }
+
+// Many reports whether the confusion matrix needs the width of the page.
+func (c *classes) Many() bool { return len(c.Names) > fewClasses }
 
 func newClasses(c *sft.Config, r *metrics.Report) *classes {
 	out := &classes{}

@@ -32,30 +32,31 @@ var quantities = []struct {
 	wide, logarithmic   bool                         // a logarithmic axis only where the values need one
 	train               func(sft.StepReport) float64 // NaN where there is none
 	validation          func(sft.EvaluationReport) float64
+	baseline            func(Run) float64 // the strongest baseline on the measured rows; NaN if unknown
 }{
 	{"Loss", "loss", "Mean over the rows of an interval in training, and over the validation split.", true, false,
-		func(r sft.StepReport) float64 { return r.Loss }, func(r sft.EvaluationReport) float64 { return r.Loss }},
+		func(r sft.StepReport) float64 { return r.Loss }, func(r sft.EvaluationReport) float64 { return r.Loss }, nil},
 	{"Accuracy", "accuracy (%)", "Part of the rows, or tokens, whose class is answered.", true, false,
-		func(r sft.StepReport) float64 { return percent(r.Accuracy) }, func(r sft.EvaluationReport) float64 { return percent(r.Accuracy) }},
+		func(r sft.StepReport) float64 { return percent(r.Accuracy) }, func(r sft.EvaluationReport) float64 { return percent(r.Accuracy) }, baselineAccuracy},
 	{"Macro F1", "macro F1 (%)", "Mean of the labels, with the thresholds that are best on the validation split at that step.", true, false,
 		nothing, func(r sft.EvaluationReport) float64 {
 			if r.Thresholds == nil { // of classes accuracy is shown
 				return math.NaN()
 			}
 			return percent(r.MacroF1)
-		}},
+		}, nil},
 	{"Mean average precision", "average precision (%)", "Mean of the labels, over all thresholds.", true, false,
-		nothing, func(r sft.EvaluationReport) float64 { return percent(r.MAP) }},
+		nothing, func(r sft.EvaluationReport) float64 { return percent(r.MAP) }, nil},
 	{"Span F1", "F1 (%)", "Of the spans of the validation split: start, end and type must be right.", true, false,
-		nothing, func(r sft.EvaluationReport) float64 { return percent(r.SpanF1) }},
+		nothing, func(r sft.EvaluationReport) float64 { return percent(r.SpanF1) }, nil},
 	{"Part IoU", "IoU (%)", "Mean over the shapes of the validation split, of each the mean over the parts of its category.", true, false,
-		nothing, func(r sft.EvaluationReport) float64 { return percent(r.InstanceIoU) }},
+		nothing, func(r sft.EvaluationReport) float64 { return percent(r.InstanceIoU) }, nil},
 	{"Learning rate", "learning rate", "At the last step of an interval.", false, false,
-		func(r sft.StepReport) float64 { return r.LearningRate }, nil},
+		func(r sft.StepReport) float64 { return r.LearningRate }, nil, nil},
 	{"Gradient norm", "norm", "Mean over an interval, before clipping.", false, true,
-		func(r sft.StepReport) float64 { return r.GradNorm }, nil},
+		func(r sft.StepReport) float64 { return r.GradNorm }, nil, nil},
 	{"Speed", "tokens/s", "Tokens trained on in a second, without evaluations.", false, false,
-		func(r sft.StepReport) float64 { return r.TokensPerS }, nil},
+		func(r sft.StepReport) float64 { return r.TokensPerS }, nil, nil},
 }
 
 // nothing is what a line of training says of what validation alone measures.
@@ -104,6 +105,12 @@ func Curves(runs []Run) (out []Curve) {
 					Title: fmt.Sprintf("%s, step %d: %s", validation.Name, l.Step, chart.Short(v))})
 			}
 			c.Series = append(c.Series, validation)
+			if q.baseline != nil {
+				if v := q.baseline(r); !math.IsNaN(v) && len(train.Points)+len(validation.Points) > 0 {
+					c.Series = append(c.Series, baselineSeries(r, i, v))
+					c.Caption = q.caption + " Dotted: the strongest baseline on the rows of the first table."
+				}
+			}
 		}
 		c.Series = slices.DeleteFunc(c.Series, func(s chart.Series) bool { return len(s.Points) == 0 })
 		if len(c.Series) == 0 {
@@ -122,6 +129,32 @@ func trainingStyle(run int) chart.Style {
 	s := chart.StyleOf(run)
 	s.Shape, s.Pale = chart.None, true
 	return s
+}
+
+// baselineAccuracy returns the accuracy of the strongest baseline in percent.
+func baselineAccuracy(r Run) float64 {
+	if r.Results == nil {
+		return math.NaN()
+	}
+	if b := strongestBaseline(r.Results.Baseline); b != nil {
+		return 100 * b.Accuracy
+	}
+	return math.NaN()
+}
+
+// baselineSeries is a level line over the steps of a run.
+func baselineSeries(r Run, run int, level float64) chart.Series {
+	style := trainingStyle(run)
+	style.Dash = []float64{2, 4}
+	last := 0
+	for _, l := range r.Metrics.Train {
+		last = max(last, l.Step)
+	}
+	for _, l := range r.Metrics.Validation {
+		last = max(last, l.Step)
+	}
+	return chart.Series{Name: r.Name + ", strongest baseline", Style: style,
+		Points: []chart.Datum{{X: 0, Y: level}, {X: float64(last), Y: level}}}
 }
 
 // wideRange reports whether a logarithmic axis shows more: the largest value is many

@@ -87,6 +87,8 @@ type view struct {
 	Runs    []runView
 	Several bool
 	Charts  []Curve
+	// Measured says that a run was measured on labelled rows.
+	Measured bool
 	Config  configTable
 	Lengths []lengthChart
 	// Examples says that there are some, Rule how they were chosen.
@@ -142,6 +144,7 @@ func Write(w io.Writer, runs []Run, rule Rule) error {
 			}
 			v.Examples = v.Examples || len(rv.Examples) > 0
 		}
+		v.Measured = v.Measured || rv.Summary.Measured != none
 		v.Runs = append(v.Runs, rv)
 	}
 	v.Title = "Training report: " + strings.Join(names, ", ")
@@ -152,6 +155,7 @@ func Write(w io.Writer, runs []Run, rule Rule) error {
 type summary struct {
 	Rows, Date, Duration, Device                string
 	Step, Epoch, TrainLoss, Best, Tokens, Speed string
+	Measured, Baseline                          string // scores on labelled rows: of the model, of the best baseline
 	Notes                                       []string
 }
 
@@ -180,6 +184,7 @@ const none = "–"
 
 func summarize(r Run) summary {
 	s := summary{Rows: none, Date: none, Duration: none, Device: none, Step: none, Epoch: none, TrainLoss: none, Best: none, Tokens: none, Speed: none}
+	s.Measured, s.Baseline = measured(r)
 	m := r.Metrics
 	if r.Began != "" {
 		s.Notes = append(s.Notes, r.Began)

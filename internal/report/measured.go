@@ -1,0 +1,59 @@
+package report
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/baseline"
+)
+
+// measured returns the scores of a run's model and of the strongest baseline on the same rows, with
+// the names of rows and baseline. What is unknown is none.
+func measured(r Run) (model, strongest string) {
+	model, strongest = none, none
+	switch {
+	case r.Results != nil:
+		model = fmt.Sprintf("accuracy %.2f%% (%s)", 100*r.Results.Report.Accuracy, r.Results.Data)
+		if b := strongestBaseline(r.Results.Baseline); b != nil {
+			strongest = fmt.Sprintf("accuracy %.2f%% (%s)", 100*b.Accuracy, b.Name)
+		}
+	case r.Tags != nil:
+		show := func(l TagLine, of string) string {
+			return fmt.Sprintf("span F1 %.4f, accuracy of tokens %.2f%% (%s)", l.SpanF1, 100*l.Accuracy, of)
+		}
+		model = show(r.Tags.Lines[0], r.Tags.Data)
+		if rest := r.Tags.Lines[1:]; len(rest) > 0 {
+			best := slices.MaxFunc(rest, func(a, b TagLine) int {
+				return cmp.Or(cmp.Compare(a.SpanF1, b.SpanF1), cmp.Compare(a.Accuracy, b.Accuracy))
+			})
+			strongest = show(best, best.Of)
+		}
+	case r.NodeTags != nil:
+		show := func(l NodeTagLine, of string) string {
+			return fmt.Sprintf("accuracy of tokens %.2f%% (%s)", 100*l.Accuracy, of)
+		}
+		model = show(r.NodeTags.Lines[0], r.NodeTags.Data)
+		if rest := r.NodeTags.Lines[1:]; len(rest) > 0 {
+			best := slices.MaxFunc(rest, func(a, b NodeTagLine) int { return cmp.Compare(a.Accuracy, b.Accuracy) })
+			strongest = show(best, best.Of)
+		}
+	case r.Labels != nil:
+		if f := r.Labels.Report.MacroF1; f != nil {
+			model = fmt.Sprintf("macro F1 %.4f (%s)", *f, r.Labels.Data)
+		}
+		if b := r.Labels.Frequencies; b != nil && b.MacroF1 != nil {
+			strongest = fmt.Sprintf("macro F1 %.4f (frequencies of the labels in training)", *b.MacroF1)
+		}
+	}
+	return model, strongest
+}
+
+// strongestBaseline returns the most accurate baseline, or nil if none was measured.
+func strongestBaseline(r *baseline.Result) *baseline.Line {
+	if r == nil {
+		return nil
+	}
+	best := slices.MaxFunc(r.Lines(), func(a, b baseline.Line) int { return cmp.Compare(a.Accuracy, b.Accuracy) })
+	return &best
+}
