@@ -2,13 +2,14 @@
 // with their size; rows are turned into tokens on all processors and written in their
 // order, so that the same input gives the same files.
 //
-// Which split a row is in is decided by its text alone, whatever its tokens are: the same
-// text is never in two splits. Rows that cannot be used are counted by
+// Which split a row is in is decided by a hash of its text, whatever its tokens are, and in small
+// data sets by the classes of all rows, too: the same text is never in two splits. Rows that cannot be used are counted by
 // reason, with the first few places of each.
 package convert
 
 import (
 	"context"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,6 +94,9 @@ func Convert(ctx context.Context, o Options) (*seq.Dataset, *source.Skipped, err
 	if err := c.prepare(ctx); err != nil {
 		return nil, c.skipped, err
 	}
+	if err := c.divide(ctx); err != nil {
+		return nil, c.skipped, err
+	}
 	if err := c.readTokens(ctx); err != nil {
 		return nil, c.skipped, err
 	}
@@ -124,7 +128,8 @@ type converter struct {
 	// marksDecided: marksEnds is known.
 	marksDecided bool
 	skipped      *source.Skipped
-	unlearned    error // why the first text that a tokenizer cannot be learned from is passed over; nil: none is
+	divided      map[uint64]string // splits by the hash of a text; nil where shares alone decide
+	unlearned    error             // why the first text that a tokenizer cannot be learned from is passed over; nil: none is
 }
 
 // Which of the columns is what.
@@ -407,11 +412,17 @@ func (w *worker) split(row *table.Row) (string, *source.SkipReason) {
 		if split != "train" {
 			return split, nil
 		}
-		shares = []Share{{"val", o.Val}, {"train", 1 - o.Val}}
+		shares = o.valShares()
 	}
 	w.digest = digestOf(o.Seed, row.Values[firstText], &w.text)
+	if split, ok := w.divided[binary.BigEndian.Uint64(w.digest[:])]; ok {
+		return split, nil
+	}
 	return shareOf(shares, w.digest), nil
 }
+
+// valShares are those of the rows that SplitColumn calls train.
+func (o *Options) valShares() []Share { return []Share{{"train", 1 - o.Val}, {"val", o.Val}} }
 
 // checkText looks whether a value is of the kind that was asked for.
 func (c *converter) checkText(v table.Value) *source.SkipReason {

@@ -1,0 +1,49 @@
+package convert
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// TestDivide: small data sets have splits of their shares, or of the least size, with the part of each
+// class that all rows have; the same text stays in one split.
+func TestDivide(t *testing.T) {
+	for _, c := range []struct {
+		rows   int
+		shares []Share
+		val    float64 // of rows with a column of splits
+		want   string  // rows of train, val and test, and those of class b, a fifth of all
+	}{
+		{80, nil, 0, "64 8 8, b 12 2 2"},
+		{500, nil, 0, "400 50 50, b 80 10 10"},
+		{2000, nil, 0, "1800 100 100, b 360 20 20"},
+		{10, nil, 0, "8 1 1, b 2 0 0"},
+		{80, []Share{{"train", 0.5}, {"val", 0.25}, {"test", 0.25}}, 0, "40 20 20, b 8 4 4"},
+		{80, []Share{{"train", 0.9}, {"val", 0.1}, {"test", 0}}, 0, "72 8 0, b 14 2 0"},
+		{80, []Share{{"train", 0}, {"val", 0.5}, {"test", 0.5}}, 0, "0 40 40, b 0 8 8"},
+		{3, []Share{{"train", 0}, {"val", 0}, {"test", 1}}, 0, "0 0 3, b 0 0 0"},
+		{80, nil, 0.25, "60 20 0, b 12 4 0"},
+	} {
+		var text strings.Builder
+		text.WriteString("text,label,part\n")
+		for i := range c.rows {
+			fmt.Fprintf(&text, "row %d,%c,train\n", i, "aaaab"[i%5])
+		}
+		o := options(t, file(t, "a.csv", text.String()))
+		o.Label, o.Shares = "label", c.shares
+		if c.val > 0 {
+			o.SplitColumn, o.Val = "part", c.val
+		}
+		d, _, err := Convert(context.Background(), o)
+		must.Succeed(t, err, c)
+		s := d.Manifest.Splits
+		got := fmt.Sprintf("%d %d %d, b %d %d %d", s["train"].Rows, s["val"].Rows, s["test"].Rows, s["train"].Labels["b"], s["val"].Labels["b"], s["test"].Labels["b"])
+		if got != c.want {
+			t.Errorf("%+v: %s", c, got)
+		}
+	}
+}
