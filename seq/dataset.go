@@ -126,14 +126,40 @@ func (d *Dataset) check(file *File, split string) error {
 	if want := d.Manifest.Splits[split].Rows; rows != want {
 		return fmt.Errorf("expected %d rows as stated in %s, found %d", want, ManifestName, rows)
 	}
-	if file.Spec().Task != d.Manifest.Task || file.Spec().VocabSize != d.Manifest.VocabSize {
-		return fmt.Errorf("expected task %s and vocabulary %d as stated in %s, found %s and %d",
-			d.Manifest.Task, d.Manifest.VocabSize, ManifestName, file.Spec().Task, file.Spec().VocabSize)
+	return d.checkSpec(file.Spec())
+}
+
+// CheckSplit compares what a split's file states of its rows with the manifest, from the beginning of the
+// file alone, so that a caller can allocate what the manifest describes.
+func (d *Dataset) CheckSplit(split string) error {
+	path, err := d.Path(split)
+	if err != nil {
+		return err
 	}
-	if found := file.Spec().FeatureNames; !slices.Equal(found, d.Manifest.FeatureNames) {
+	f, err := atomicfile.OpenRegular(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	r, err := NewReader(f, path)
+	if err != nil {
+		return err
+	}
+	if err := d.checkSpec(r.Spec()); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+func (d *Dataset) checkSpec(spec *Spec) error {
+	if spec.Task != d.Manifest.Task || spec.VocabSize != d.Manifest.VocabSize {
+		return fmt.Errorf("expected task %s and vocabulary %d as stated in %s, found %s and %d",
+			d.Manifest.Task, d.Manifest.VocabSize, ManifestName, spec.Task, spec.VocabSize)
+	}
+	if found := spec.FeatureNames; !slices.Equal(found, d.Manifest.FeatureNames) {
 		return fmt.Errorf("expected the features %q as stated in %s, found %q", d.Manifest.FeatureNames, ManifestName, found)
 	}
-	if found, want := file.Spec().EdgeFeatureNames, d.Manifest.EdgeFeatureNames; (found == nil) != (want == nil) || !slices.Equal(found, want) {
+	if found, want := spec.EdgeFeatureNames, d.Manifest.EdgeFeatureNames; (found == nil) != (want == nil) || !slices.Equal(found, want) {
 		return fmt.Errorf("expected edges with the features %q as stated in %s, found %q", want, ManifestName, found)
 	}
 	return nil

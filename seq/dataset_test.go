@@ -155,6 +155,16 @@ func TestRowsAboveTheFile(t *testing.T) {
 	must.Fail(t, "rows as stated in dataset.json")(err)
 }
 
+// TestCheckSplit: a vocabulary that the manifest states and the file does not is an error before anything
+// is allocated for it.
+func TestCheckSplit(t *testing.T) {
+	dir := t.TempDir()
+	d := buildDataset(t, dir)
+	must.Succeed(t, d.CheckSplit("test"))
+	d.Manifest.VocabSize = 1 << 24
+	must.Fail(t, "vocabulary 16777216 as stated in dataset.json")(d.CheckSplit("test"))
+}
+
 func TestUnwritableDirectory(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "file")
 	must.Succeed(t, os.WriteFile(file, nil, 0o666))

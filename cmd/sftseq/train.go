@@ -225,6 +225,9 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 		if err = checkBegun(c, begun, &config, &settings, data.fingerprint); err != nil {
 			return nil, err
 		}
+		if err = data.set.CheckSplit("train"); err != nil {
+			return nil, err
+		}
 		model, err = startingModel(c, &config, provenance.Provenance{Sftseq: version(), Command: r.reproduce, Preset: preset.Name, DataDir: provenance.Path(c.String("data")),
 			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: provenance.Path(c.String("init-from")), Precision: chosenPrecision(c), Kernels: r.kernels, Settings: settings})
 	}
