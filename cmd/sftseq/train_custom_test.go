@@ -143,7 +143,7 @@ func TestModelFlags(t *testing.T) {
 func TestCustomCalibrates(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
-	said := printed(t, "", "train", "custom", "--data", data, "--out", dir, "--steps", "40", "--hidden", "8", "--lr", "0.02")
+	said := printed(t, "", "train", "custom", "--data", data, "--out", dir, "--steps", "3", "--hidden", "8", "--batch", "4")
 	contains(t, said, ", the least loss within one standard error of the best, ")
 	path := filepath.Join(dir, "config.json")
 	config := must.Get(sft.ReadConfig(path))(t)

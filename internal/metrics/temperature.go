@@ -1,9 +1,12 @@
 package metrics
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
-// MinTemperature and MaxTemperature bound what [LogitSample.Temperature] fits: rows that are all
-// classified correctly would ask for 0, and logits without information for infinity.
+// MinTemperature and MaxTemperature bound what [LogitSample.Temperature] fits: rows that are almost all
+// classified correctly ask for little, and logits without information for infinity.
 const (
 	MinTemperature = 0.25
 	MaxTemperature = 64.0
@@ -44,12 +47,20 @@ func (s *LogitSample) Add(class int, logits []float32) {
 
 // Temperature is the T, from [MinTemperature] to [MaxTemperature], for which the probabilities
 // softmax(logits/T) have the least mean cross-entropy on the rows. The cross-entropy is convex in
-// 1/T, whose logarithm is found by bisection of the derivative. Without rows it is 1.
+// 1/T, whose logarithm is found by bisection of the derivative. It is 1 without rows, and where every
+// row is classified correctly: the cross-entropy then has no minimum.
 func (s *LogitSample) Temperature() float64 {
 	if s == nil || len(s.classes) == 0 {
 		return 1
 	}
-	n := len(s.logits) / len(s.classes)
+	n, wrong := len(s.logits)/len(s.classes), false
+	for i, class := range s.classes {
+		row := s.logits[i*n : (i+1)*n]
+		wrong = wrong || row[class] < slices.Max(row)
+	}
+	if !wrong {
+		return 1
+	}
 	low, high := -math.Log(MaxTemperature), -math.Log(MinTemperature)
 	for range 40 {
 		middle := (low + high) / 2

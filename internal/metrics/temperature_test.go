@@ -56,7 +56,7 @@ func TestLeastTemperature(t *testing.T) {
 }
 
 // TestTemperatureBounds: rows that are all classified correctly, or whose logits say nothing, have a
-// finite temperature; without rows it is 1.
+// finite temperature, the former 1; without rows it is 1.
 func TestTemperatureBounds(t *testing.T) {
 	var none *LogitSample
 	none.Add(0, []float32{1, 2})
@@ -68,7 +68,7 @@ func TestTemperatureBounds(t *testing.T) {
 	for _, c := range []struct {
 		sample *LogitSample
 		want   float64
-	}{{none, 1}, {&LogitSample{}, 1}, {right, MinTemperature}, {against, MaxTemperature}} {
+	}{{none, 1}, {&LogitSample{}, 1}, {right, 1}, {against, MaxTemperature}} {
 		if got := c.sample.Temperature(); math.Abs(got/c.want-1) > 1e-9 {
 			t.Errorf("%+v: %g, expected %g", c.sample, got, c.want)
 		}
