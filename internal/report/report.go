@@ -89,8 +89,8 @@ type view struct {
 	Charts  []Curve
 	// Measured says that a run was measured on labelled rows.
 	Measured bool
-	Config  configTable
-	Lengths []lengthChart
+	Config   configTable
+	Lengths  []lengthChart
 	// Examples says that there are some, Rule how they were chosen.
 	Examples bool
 	Rule     Rule
