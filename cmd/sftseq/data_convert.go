@@ -86,7 +86,7 @@ func customFlags() []cli.Flag {
 func toFlags() []cli.Flag {
 	return slices.Concat(
 		group(outputGroup,
-			&cli.StringFlag{Name: "to", Usage: "write the data set to `DIR` (required)", TakesFile: true},
+			&cli.StringFlag{Name: "to", Aliases: []string{"o"}, Usage: "write the data set to `DIR` (required)", TakesFile: true},
 			forceFlag(), noBaselinesFlag()))
 }
 

@@ -55,7 +55,7 @@ func generateFlags(train, val, test int) []cli.Flag {
 			&cli.IntFlag{Name: "test", Value: test, Usage: "generate `N` rows for testing"},
 			&cli.Uint64Flag{Name: "seed", Usage: "draw rows from seed `N`"}),
 		group(outputGroup,
-			&cli.StringFlag{Name: "out", Usage: "write the data set to `DIR` (required)", TakesFile: true},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the data set to `DIR` (required)", TakesFile: true},
 			forceFlag(), noBaselinesFlag()))
 }
 

@@ -36,7 +36,7 @@ Example: sftseq export onnx runs/listops --output listops.onnx`,
 		Description: `Writes one file with the graph (opset 18), the weights and, as metadata, task, tokenizer, label names
 and the longest sequence. It reads one sequence of any length, or a pair: tokens, or features and
 edges; and computes logits, numbers and embeddings as predict and embed do. More: docs/export.md`,
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Usage: "write the ONNX `FILE` (required)", TakesFile: true}},
+		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the ONNX `FILE` (required)", TakesFile: true}},
 		Action: exportONNX,
 	}
 }

@@ -23,7 +23,7 @@ dropout, as tensors of the model. A bad line is an error, and nothing is written
 			group(inputGroup,
 				&cli.StringFlag{Name: "input", Usage: "read labelled JSON lines from `FILE`; - is standard input (required)", TakesFile: true},
 				maxLineFlag()),
-			group(outputGroup, &cli.StringFlag{Name: "output", Usage: "write the safetensors `FILE` (required)", TakesFile: true})),
+			group(outputGroup, &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the safetensors `FILE` (required)", TakesFile: true})),
 		Action: grads,
 	}
 }

@@ -29,7 +29,7 @@ func tableFlags() []cli.Flag {
 			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`", DefaultText: "name of the record, or FILE:LINE"}),
 		advanced(inputGroup, formatFlags()...),
 		group(outputGroup,
-			&cli.StringFlag{Name: "output", Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet, .arrow, .bed (spans); or a part into DIR/", TakesFile: true},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet, .arrow, .bed (spans); or a part into DIR/", TakesFile: true},
 			&cli.StringFlag{Name: "keep", Usage: "copy columns `A,B`, or all, to the output"}),
 	)
 }

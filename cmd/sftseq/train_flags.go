@@ -76,7 +76,7 @@ func runFlags(task *lra.Task) []cli.Flag {
 		advanced(trainingGroup,
 			&cli.StringFlag{Name: "config", Usage: "read flags from a JSON `FILE` such as {\"batch\": 32}; the command line wins", TakesFile: true}),
 		group(outputGroup,
-			&cli.StringFlag{Name: "out", Value: "runs/" + task.Name, Usage: "write the run to `DIR`", TakesFile: true},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "runs/" + task.Name, Usage: "write the run to `DIR`", TakesFile: true},
 			&cli.BoolFlag{Name: "resume", Usage: "continue from the checkpoint in --out"},
 			&cli.BoolFlag{Name: "tensorboard", Usage: "write TensorBoard event files to --out"}),
 		advanced(outputGroup,
