@@ -42,6 +42,9 @@ func accuracies(r *baseline.Result) (out []simpleScore) {
 
 func asPercent(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) }
 
+// shellWord is the first word of a command, whose spaces may be quoted.
+var shellWord = regexp.MustCompile(`^(?:'[^']*'|\\.|[^\s'\\])+`)
+
 // advice names commands that may train a better model than that in dir: one that reads more of each
 // row where it does not read all, a wider and deeper one, and several that answer together. The
 // longest row has so many tokens; 0 is not known.
@@ -54,9 +57,7 @@ func advice(config *sft.Config, dir string, longest int) string {
 	if !ok || strings.Contains(p.Command, "&&") {
 		return ""
 	}
-	if _, end, ok := strings.Cut(rest, "-again"); ok { // how long the run is
-		command += strings.TrimPrefix(end, "'")
-	}
+	command += shellWord.ReplaceAllString(rest, "") // how long the run is
 	try := func(suffix, flags string, replaced ...string) string {
 		without := regexp.MustCompile(` --(`+strings.Join(replaced, "|")+`)[ =]\S+`).ReplaceAllString(command, "")
 		return without + flags + " --out " + shellQuote(filepath.Clean(dir)+suffix)
