@@ -110,8 +110,10 @@ func (t *training) openData() (err error) {
 	if t.set, err = seq.OpenDataset(t.data); err != nil {
 		return err
 	}
-	t.preset = lra.Custom(t.set.Manifest).Presets[0]
+	t.preset = lra.CustomRun(t.set.Manifest, lra.RunFlags{Schedule: "step"}).Presets[0]
 	t.config, t.settings = t.preset.Config, t.preset.Settings
+	// What protects a run on a user's data would hide what is compared here.
+	t.settings.Select, t.settings.TemperatureScaling, t.settings.Warmup = "", false, "100"
 	t.settings.Steps, t.settings.Epochs = t.steps, 1
 	t.settings.EvalEvery = max(1, t.steps/numEvaluations)
 	t.settings.LogEvery, t.settings.Patience, t.settings.EmbeddingInit = t.settings.EvalEvery, 0, ""

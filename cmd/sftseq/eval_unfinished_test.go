@@ -23,7 +23,7 @@ func TestEvalSaysUnfinished(t *testing.T) {
 			dir := t.TempDir()
 			data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")
 			done(t, "", append([]string{"data", "convert", "--from", writeText(t, filepath.Join(dir, c.name), c.table), "--to", data, "--split", "0.5,0.25,0.25"}, c.convert...)...)
-			done(t, "", append(append([]string{}, c.train...), data, "--out", model, "--hidden", "8", "--layers", "1", "--k", "4", "--steps", "3", "--stop-at", "2", "--device", "cpu")...)
+			done(t, "", append(append([]string{}, c.train...), data, "--out", model, "--hidden", "8", "--layers", "1", "--k", "4", "--steps", "3", "--stop-at", "2", "--eval-every", "2", "--device", "cpu")...)
 			measured := []string{"eval", "--model", model, "--data", data, "--device", "cpu"}
 			hasPrefix(t, succeed(t, "", measured...), model+" at step 2 (training has not ended) on "+data+" (split test): ")
 			var result struct {

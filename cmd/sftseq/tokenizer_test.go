@@ -17,8 +17,8 @@ func TestTokenizerFrom(t *testing.T) {
 	second.WriteString("text,label\n")
 	for i := range 200 {
 		label := []string{"bad", "good"}[i%2]
-		fmt.Fprintf(&first, "%s film number %d,%s\n", label, i%5, label)
-		fmt.Fprintf(&second, "another %s one %d,%s\n", label, i%5, label)
+		fmt.Fprintf(&first, "%s film number %d,%s\n", label, i%50, label)
+		fmt.Fprintf(&second, "another %s one %d,%s\n", label, i%50, label)
 	}
 	a, b := writeText(t, at("a.csv"), first.String()), writeText(t, at("b.csv"), second.String())
 	convert := func(from, to, tokenizer string) []string {

@@ -60,13 +60,13 @@ func TestBestLongAgo(t *testing.T) {
 		return exits(t, exitOK, "", args...)
 	}
 	const told = "the model is that of step 1: none of the 5 evaluations after it was better"
-	out, errs := train("long", "--steps", "6")
+	out, errs := train("long", "--steps", "6", "--patience", "0")
 	contains(t, out, told+" (--patience N ends a run after N of them)\n")
 	if !regexp.MustCompile(`validation has only \d+ rows: one of them is \d+\.\d% of its accuracy\n`).MatchString(errs) {
 		t.Error(errs)
 	}
 	hasPrefix(t, succeed(t, "", "eval", "--model", filepath.Join(dir, "long"), "--data", data), filepath.Join(dir, "long")+" at step 1 on "+filepath.Join(data, "test.arrow")+" (split test)\n")
-	if out, _ := train("patient", "--steps", "9", "--patience", "5"); !strings.Contains(out, told+"\n") {
+	if out, _ := train("patient", "--steps", "9", "--patience", "5"); !strings.Contains(out, "stopped early at step 6 of 9: none of the last 5 evaluations was better (--patience 0 ") {
 		t.Error(out)
 	}
 	if out, _ := train("short", "--steps", "3"); strings.Contains(out, "the model is that of step") {
