@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 
@@ -25,6 +26,10 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 	if o.SplitColumn != "" {
 		return ""
 	}
+	if names := splitFiles(o.From, o.Format); names != nil && !c.IsSet("split") {
+		return fmt.Sprintf("the files %s are named as splits, but their rows are divided anew, as --split says: "+
+			"--split-column COLUMN takes splits from a column, and --split says that the division is meant", strings.Join(names, ", "))
+	}
 	for _, path := range o.From {
 		if name := firstSplit(c.Context, path, o); name != "" && o.Label != splitColumn && !c.IsSet("split") {
 			return fmt.Sprintf("%s has a column %s (%q in its first row), but its rows are divided anew, as --split says: --split-column %s takes them as they are", path, splitColumn, name, splitColumn)
@@ -45,6 +50,29 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 		return fmt.Sprintf("%s has the splits %s, but its rows are divided anew, as --split says: %s takes them as they are", path, strings.Join(names, ", "), take)
 	}
 	return ""
+}
+
+// splitFiles returns the files, of those that are named or of the tables in a folder, whose names are
+// splits, such as train.csv and test-00000-of-00001.parquet; nil unless train is among several.
+func splitFiles(from []string, format string) (names []string) {
+	splits := map[string]bool{}
+	for _, path := range from {
+		for _, file := range append(table.Shards(path, format), path) {
+			name, _, _ := strings.Cut(filepath.Base(file), ".")
+			split, ok := seq.KnownSplit(name)
+			if !ok {
+				name, _, _ = strings.Cut(strings.ReplaceAll(name, "_", "-"), "-")
+				split, ok = seq.KnownSplit(name)
+			}
+			if ok && !splits[split] {
+				splits[split], names = true, append(names, file)
+			}
+		}
+	}
+	if len(names) < 2 || !splits["train"] {
+		return nil
+	}
+	return names
 }
 
 // firstSplit is what the first row of a table has in a column of splits, "" if there is none

@@ -157,3 +157,33 @@ func TestConvertSplitColumn(t *testing.T) {
 		notContains(t, warned(t, append([]string{"--from", csv, "--text", "text"}, flags...)...), "has a column split")
 	}
 }
+
+// TestConvertSplitFiles: files whose names are splits are not silently divided anew, named one by one or
+// in a folder; files of other names are.
+func TestConvertSplitFiles(t *testing.T) {
+	for _, c := range []struct {
+		files []string
+		warns bool
+	}{
+		{[]string{"train.csv", "test.csv"}, true},
+		{[]string{"train-00000-of-00001.csv", "validation-00000-of-00001.csv"}, true},
+		{[]string{"part-0.csv", "part-1.csv"}, false},
+		{[]string{"test.csv", "other.csv"}, false},
+	} {
+		dir := t.TempDir()
+		var paths []string
+		for _, name := range c.files {
+			paths = append(paths, writeText(t, filepath.Join(dir, name), "text,label\na,x\nb,y\n"))
+		}
+		if got := splitFiles(paths, ""); (got != nil) != c.warns {
+			t.Errorf("%q: %q", c.files, got)
+		}
+		if got := splitFiles([]string{dir}, ""); (got != nil) != c.warns {
+			t.Errorf("the folder of %q: %q", c.files, got)
+		}
+		out := warned(t, "--from", dir, "--text", "text", "--label", "label")
+		if strings.Contains(out, "are named as splits, but their rows are divided anew") != c.warns {
+			t.Errorf("%q: %s", c.files, out)
+		}
+	}
+}

@@ -283,7 +283,7 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 		features = []string{c.options.Features}
 	}
 	return table.Options{Columns: c.columns, Series: c.options.Series, Copied: copied, Features: features, Lists: c.options.lists(), Format: c.options.Format,
-		Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.noteAbsent}
+		Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.noteAbsent, Note: c.skipped.Note}
 }
 
 // noteAbsent takes a column that no row of a file has, and what the first rows have.

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/source"
@@ -28,20 +29,30 @@ type folderReader struct {
 	report func(bytes int64)
 }
 
+// desktopFiles are files that desktops leave in folders, in lower case. None is a row.
+var desktopFiles = []string{"thumbs.db", "ehthumbs.db", "ehthumbs_vista.db", "desktop.ini", "icon\r"}
+
+func isDesktopFile(name string) bool { return slices.Contains(desktopFiles, strings.ToLower(name)) }
+
 func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error) {
 	r := &folderReader{ctx: ctx, dir: dir, limit: o.MaxField, report: o.Progress}
 	var err error
 	if r.wanted, err = index(FolderColumns, o.Columns); err != nil {
 		return nil, err
 	}
+	var desktop []string
 	err = fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
 		switch {
 		case err != nil:
 			return err
+		case entry.Type().IsRegular() && isDesktopFile(entry.Name()):
+			desktop = append(desktop, path)
 		case path != "." && strings.HasPrefix(entry.Name(), "."): // hidden
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
+		case entry.Type().IsRegular() && slices.Contains(unreadCompression, strings.ToLower(filepath.Ext(path))):
+			return fmt.Errorf("%s: %s: decompress it, or name a folder without it", path, Stranger(path))
 		case entry.Type().IsRegular():
 			r.files = append(r.files, path)
 		}
@@ -49,6 +60,9 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 	})
 	if err == nil && len(r.files) == 0 {
 		err = errors.New("expected files, in a folder for each class, found none")
+	}
+	if len(desktop) > 0 && o.Note != nil {
+		o.Note(fmt.Sprintf("%s: files of a desktop (%s) are not rows: %d", dir, desktop[0], len(desktop)))
 	}
 	return r, err
 }
@@ -80,13 +94,26 @@ func (r *folderReader) Next(row *Row) error {
 	return nil
 }
 
+// read returns the bytes of a file, decompressed where its name ends as a compressed file's does.
 func (r *folderReader) read(path string) ([]byte, error) {
+	if slices.Contains(compressions, strings.ToLower(filepath.Ext(path))) {
+		file, err := source.Open(r.ctx, path, r.report)
+		if err != nil {
+			return nil, err
+		}
+		defer file.Close()
+		return r.whole(file)
+	}
 	file, err := os.Open(path)
 	if err != nil {
 		return nil, err
 	}
 	defer file.Close()
-	content, err := io.ReadAll(io.LimitReader(source.Watch(r.ctx, file, r.report), int64(r.limit)+1))
+	return r.whole(source.Watch(r.ctx, file, r.report))
+}
+
+func (r *folderReader) whole(in io.Reader) ([]byte, error) {
+	content, err := io.ReadAll(io.LimitReader(in, int64(r.limit)+1))
 	if err == nil && len(content) > r.limit {
 		err = fmt.Errorf("the file has more than %d bytes", r.limit)
 	}

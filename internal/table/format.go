@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/source"
@@ -18,9 +19,18 @@ var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", 
 	".fasta": "fasta", ".fa": "fasta", ".fna": "fasta", ".fastq": "fastq", ".fq": "fastq",
 	".conll": "conll", ".conllu": "conll", ".bio": "conll", ".iob": "conll"}
 
+// Endings of compressed files.
+var (
+	compressions      = []string{".gz", ".zst", ".zstd"} // decompressed
+	unreadCompression = []string{".bz2", ".xz", ".lz4", ".br", ".lzma", ".z"}
+)
+
 // Stranger is what to do with a file that cannot be read, as far as the ending of its name
 // says; "" where that is not known.
 func Stranger(path string) string {
+	if slices.Contains(unreadCompression, ending(path)) {
+		return "it is compressed in a way that is not read: expected gzip or Zstandard"
+	}
 	switch ending(path) {
 	case ".tar", ".tgz", ".zip", ".7z", ".rar", ".tbz2", ".txz":
 		return "an archive is not read: unpack it, and name the folder or the files that were in it"
@@ -30,8 +40,6 @@ func Stranger(path string) string {
 		return "sound is read as WAV: convert it, and name the folder that it is in"
 	case ".xls", ".xlsx", ".ods":
 		return "a spreadsheet is not read: save it as CSV"
-	case ".bz2", ".xz", ".lz4", ".br":
-		return "it is compressed in a way that is not read: expected gzip or Zstandard"
 	}
 	return ""
 }
@@ -48,7 +56,7 @@ func checkUTF16(in *source.Source) error {
 // ending is how a file's name ends, without what names its compression.
 func ending(path string) string {
 	name := strings.ToLower(filepath.Base(path))
-	for _, c := range []string{".gz", ".zst", ".zstd"} {
+	for _, c := range compressions {
 		name = strings.TrimSuffix(name, c)
 	}
 	return filepath.Ext(name)

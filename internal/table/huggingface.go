@@ -101,15 +101,11 @@ func hfParts(dir string) (parts []hfPart, err error) {
 }
 
 func hfSplitParts(dir, split string) (parts []hfPart, err error) {
-	var state struct {
-		Files []struct {
-			Name string `json:"filename"`
-		} `json:"_data_files"`
-	}
 	var info struct {
 		Features map[string]json.RawMessage `json:"features"`
 	}
-	if err := readJSON(filepath.Join(dir, hfState), &state); err != nil {
+	files, err := hfDataFiles(filepath.Join(dir, hfState))
+	if err != nil {
 		return nil, err
 	}
 	if err := readJSON(filepath.Join(dir, hfFeatures), &info); err != nil {
@@ -117,26 +113,14 @@ func hfSplitParts(dir, split string) (parts []hfPart, err error) {
 	}
 	labels, items := map[string][]string{}, map[string][]string{}
 	for column, text := range info.Features {
-		var feature struct {
-			Type  string          `json:"_type"`
-			Names []string        `json:"names"`
-			Items json.RawMessage `json:"feature"` // of a list
-		}
-		if json.Unmarshal(text, &feature) != nil {
-			continue
-		}
-		if feature.Type == "ClassLabel" {
-			labels[column] = feature.Names
-		}
-		if feature.Items != nil && json.Unmarshal(feature.Items, &feature) == nil && feature.Type == "ClassLabel" {
-			items[column] = feature.Names
+		if feature := hfFeatureOf(text); feature.Items != nil {
+			items[column] = hfFeatureOf(feature.Items).classes()
+		} else {
+			labels[column] = feature.classes()
 		}
 	}
-	for _, f := range state.Files {
-		if !filepath.IsLocal(f.Name) {
-			return nil, fmt.Errorf("%s: expected names of files, found %.40q", hfState, f.Name)
-		}
-		parts = append(parts, hfPart{filepath.Join(dir, f.Name), split, labels, items})
+	for _, name := range files {
+		parts = append(parts, hfPart{filepath.Join(dir, name), split, labels, items})
 	}
 	return parts, nil
 }

@@ -92,7 +92,7 @@ func findShards(dir, format string) (shards []string, _ error) {
 		switch {
 		case err != nil:
 			return err
-		case path != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_")): // hidden, and Spark's _SUCCESS
+		case path != "." && (strings.HasPrefix(name, ".") || strings.HasPrefix(name, "_") || isDesktopFile(name)): // hidden, and Spark's _SUCCESS
 			if entry.IsDir() {
 				return fs.SkipDir
 			}

@@ -35,3 +35,19 @@ func Splits(dir, format string) (names []string) {
 	}
 	return names
 }
+
+// Shards returns the paths of the tables in a directory that are read as one table; nil of other paths.
+func Shards(dir, format string) (paths []string) {
+	info, err := os.Stat(dir)
+	if err != nil || !info.IsDir() || isHF(dir) {
+		return nil
+	}
+	shards, err := findShards(dir, format)
+	if err != nil {
+		return nil
+	}
+	for _, shard := range shards {
+		paths = append(paths, filepath.Join(dir, filepath.FromSlash(shard)))
+	}
+	return paths
+}

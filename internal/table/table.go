@@ -140,6 +140,7 @@ type Options struct {
 	// Absent is called at the end of a file where each row may have other columns, with one
 	// of Columns that no row has, and those that the first rows have; may be nil.
 	Absent func(file, column string, found []string)
+	Note   func(line string) // called with remarks on files that are not rows; may be nil
 
 	part   *Part    // of the rows, nil for all
 	series []string // of Columns, those whose lists are of numbers

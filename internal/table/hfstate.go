@@ -1,0 +1,101 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+)
+
+// hfNeutral are the keys of state.json that change neither which rows a data set has nor their values.
+var hfNeutral = []string{"_data_files", "_fingerprint", "_format_columns", "_format_kwargs", "_format_type", "_indexes",
+	"_info", "_output_all_columns", "_split"}
+
+// hfDataFiles returns the names of the Arrow streams in state.json. A state that selects or changes rows,
+// such as by indices, is an error: the streams alone have other rows than the data set.
+func hfDataFiles(path string) (names []string, err error) {
+	var state map[string]json.RawMessage
+	if err := readJSON(path, &state); err != nil {
+		return nil, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(state)) {
+		if !slices.Contains(hfNeutral, key) && !isEmptyJSON(state[key]) {
+			return nil, hfSelection(path, key, state[key])
+		}
+	}
+	var files []map[string]json.RawMessage
+	if text := state["_data_files"]; text != nil {
+		if err := json.Unmarshal(text, &files); err != nil {
+			return nil, fmt.Errorf("%s: _data_files: %w", path, err)
+		}
+	}
+	for _, file := range files {
+		for _, key := range slices.Sorted(maps.Keys(file)) {
+			if key != "filename" && !(key == "skip" && string(file[key]) == "0") && !isEmptyJSON(file[key]) {
+				return nil, hfSelection(path, "_data_files: "+key, file[key])
+			}
+		}
+		var name string
+		if json.Unmarshal(file["filename"], &name) != nil || !filepath.IsLocal(name) {
+			return nil, fmt.Errorf("%s: expected names of files, found %.40q", hfState, name)
+		}
+		names = append(names, name)
+	}
+	return names, nil
+}
+
+func hfSelection(path, key string, value json.RawMessage) error {
+	return fmt.Errorf("%s: %s is %.80s, which selects or changes rows of the Arrow files: expected whole files "+
+		"(load_from_disk, flatten_indices and save_to_disk of the datasets library write them)", path, key, value)
+}
+
+// isEmptyJSON reports whether a value is null, false, or made of empty lists and objects alone, such as
+// the transforms [{"transforms": []}] of older versions.
+func isEmptyJSON(text json.RawMessage) bool {
+	var value any
+	return json.Unmarshal(text, &value) == nil && isEmpty(value)
+}
+
+func isEmpty(value any) bool {
+	switch v := value.(type) {
+	case nil:
+		return true
+	case bool:
+		return !v
+	case string:
+		return v == ""
+	case []any:
+		return !slices.ContainsFunc(v, func(e any) bool { return !isEmpty(e) })
+	case map[string]any:
+		return !slices.ContainsFunc(slices.Collect(maps.Values(v)), func(e any) bool { return !isEmpty(e) })
+	}
+	return false
+}
+
+// hfFeature is the type of a column or of the items of its lists.
+type hfFeature struct {
+	Type  string          `json:"_type"`
+	Names []string        `json:"names"`
+	Items json.RawMessage `json:"feature"` // type of a list's items
+}
+
+// hfFeatureOf reads a feature; [X] is short for a list of X.
+func hfFeatureOf(text json.RawMessage) (f hfFeature) {
+	var short []json.RawMessage
+	if json.Unmarshal(text, &short) == nil && len(short) == 1 {
+		return hfFeature{Type: "List", Items: short[0]}
+	}
+	if json.Unmarshal(text, &f) != nil {
+		return hfFeature{}
+	}
+	return f
+}
+
+// classes returns the names of a ClassLabel, whose type the short form omits; nil of other features.
+func (f hfFeature) classes() []string {
+	if f.Type == "ClassLabel" || f.Type == "" {
+		return f.Names
+	}
+	return nil
+}

@@ -1,0 +1,95 @@
+package table
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// TestHuggingFaceState: a state.json that selects or changes rows is refused with the key, and one that
+// has such keys without values is read.
+func TestHuggingFaceState(t *testing.T) {
+	for state, want := range map[string]string{
+		`{"_data_files":[{"filename":"a.arrow"}],"_indices_data_files":[{"filename":"i.arrow"}]}`:       "_indices_data_files is",
+		`{"_data_files":[{"filename":"a.arrow"}],"_indices_files":[{"filename":"i.arrow"}]}`:            "_indices_files is",
+		`{"_data_files":[{"filename":"a.arrow"}],"_inplace_history":[{"transforms":[["cast",[],{}]]}]}`: "_inplace_history is",
+		`{"_data_files":[{"filename":"a.arrow","skip":2,"take":2}]}`:                                    "_data_files: skip is 2",
+		`{"_data_files":[{"filename":"a.arrow","take":0}]}`:                                             "_data_files: take is 0",
+		`{"_data_files":[{"filename":"../a.arrow"}]}`:                                                   "expected names of files",
+		`{"_data_files":[{"filename":"a.arrow","skip":0,"take":null}],"_indices":null,"_indices_files":[],` +
+			`"_inplace_history":[{"transforms":[]}],"_format_columns":["text"],"_split":"train"}`: "",
+	} {
+		path := filepath.Join(t.TempDir(), hfState)
+		must.Succeed(t, os.WriteFile(path, []byte(state), 0o666))
+		names, err := hfDataFiles(path)
+		switch {
+		case want == "" && (err != nil || !slices.Equal(names, []string{"a.arrow"})):
+			t.Errorf("%s: %q, %v", state, names, err)
+		case want != "" && (err == nil || !strings.Contains(err.Error(), want)):
+			t.Errorf("%s: %v, want %s", state, err, want)
+		}
+	}
+}
+
+// TestHuggingFaceShortFeatures: the short forms of a list and of a class keep the names of classes.
+func TestHuggingFaceShortFeatures(t *testing.T) {
+	names := []string{"O", "B-PER"}
+	for text, list := range map[string]bool{
+		`[{"names":["O","B-PER"],"_type":"ClassLabel"}]`:                              true,
+		`[{"names":["O","B-PER"]}]`:                                                   true,
+		`{"feature":{"names":["O","B-PER"],"_type":"ClassLabel"},"_type":"Sequence"}`: true,
+		`{"feature":{"names":["O","B-PER"]},"_type":"List"}`:                          true,
+		`{"names":["O","B-PER"],"_type":"ClassLabel"}`:                                false,
+		`{"names":["O","B-PER"]}`:                                                     false,
+	} {
+		dir := t.TempDir()
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, hfState), []byte(`{"_data_files":[{"filename":"a.arrow"}]}`), 0o666))
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, hfFeatures), []byte(`{"features":{"x":`+text+`}}`), 0o666))
+		part := must.Get(hfParts(dir))(t)[0]
+		if got := part.items["x"]; list != slices.Equal(got, names) {
+			t.Errorf("%s: items %q", text, got)
+		}
+		if got := part.labels["x"]; list == slices.Equal(got, names) {
+			t.Errorf("%s: labels %q", text, got)
+		}
+	}
+}
+
+// TestFolderOfCompressedFiles: the rows of a folder are what compressed files hold, and not their bytes;
+// files of a desktop are no rows.
+func TestFolderOfCompressedFiles(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, content []byte) {
+		must.Succeed(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), content, 0o666))
+	}
+	write("a/1.gz", []byte(gzipped("one")))
+	write("a/2.1.gz", []byte(gzipped("two")))
+	write("b/3.txt", []byte("three"))
+	for _, name := range []string{"a/Thumbs.db", "b/desktop.ini", "b/.DS_Store", "a/ehthumbs.db"} {
+		write(name, []byte("x"))
+	}
+	var notes []string
+	how := Options{Columns: []string{"content"}, MaxField: 100, Note: func(line string) { notes = append(notes, line) }}
+	r := must.Get(Open(context.Background(), dir, how))(t)
+	var row Row
+	for _, want := range []string{"one", "two", "three"} {
+		must.Succeed(t, r.Next(&row))
+		if row.Err != nil || row.Values[0].Text != want {
+			t.Errorf("%v, %v, want %s", row.Values, row.Err, want)
+		}
+	}
+	must.Succeed(t, r.Close())
+	if len(notes) != 1 || !strings.Contains(notes[0], "files of a desktop (a/Thumbs.db) are not rows: 3") {
+		t.Errorf("%q", notes)
+	}
+	write("b/4.xz", []byte("\xfd7zXZ"))
+	if _, err := Open(context.Background(), dir, how); err == nil || !strings.Contains(err.Error(), "b/4.xz: it is compressed") {
+		t.Error(err)
+	}
+}
