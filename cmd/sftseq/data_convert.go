@@ -142,6 +142,7 @@ func convertCustom(c *cli.Context) error {
 	for _, text := range customWarnings(c, d.Manifest, &o) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
 	}
+	warnClasses(c, d.Manifest, "train")
 	return errors.Join(err, newBaselines(c, d))
 }
 

@@ -4,7 +4,6 @@ import (
 	"encoding/csv"
 	"fmt"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -134,25 +133,4 @@ func rareWarning(m *seq.Manifest) string {
 		return ""
 	}
 	return fmt.Sprintf("of %d rows only a few are of the classes %s: they are not learned, and are wrong labels perhaps; --labels NAME,… takes rows of the others alone", all, strings.Join(rare, ", "))
-}
-
-// warnAbsent names the classes that are not in a split that has rows: of those not in training a model
-// learns nothing, and what is measured elsewhere says nothing of those that are not there.
-func warnAbsent(c *cli.Context, m *seq.Manifest) {
-	if m.Task != seq.Classification {
-		return
-	}
-	for _, split := range []string{"train", "val", "test"} {
-		info, absent := m.Splits[split], []string(nil)
-		for _, name := range m.LabelNames {
-			elsewhere := slices.ContainsFunc(m.SplitNames(), func(other string) bool { return m.Splits[other].Labels[name] > 0 })
-			if elsewhere && info.Labels[name] == 0 {
-				absent = append(absent, name)
-			}
-		}
-		if info.Rows > 0 && len(absent) > 0 {
-			says := map[bool]string{true: "from which models learn", false: "which says nothing of them"}[split == "train"]
-			fmt.Fprintf(c.App.ErrWriter, "warning: %d of %d classes have no row in %s, %s: %s\n", len(absent), len(m.LabelNames), split, says, shortList(absent, 20))
-		}
-	}
 }

@@ -96,7 +96,7 @@ func convertCloud(c *cli.Context) error {
 		return err
 	}
 	warnClouds(c, d.Manifest, files.Classes, free)
-	warnAbsent(c, d.Manifest)
+	warnClasses(c, d.Manifest, "train", "val", "test")
 	return newBaselines(c, d)
 }
 
@@ -115,7 +115,8 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 	if free && c.Float64("val-part") == 0 && c.Float64("test-part") == 0 {
 		return
 	}
-	if len(m.LabelNames) == 1 && len(folders) == 1 {
+	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
+	if len(m.LabelNames) == 1 && len(folders) == 1 && len(filled) == 1 { // of several splits warnClasses says it
 		warn("there is one class, %s, so train has nothing to learn: expected a folder for each class in %s", m.LabelNames[0], c.String("from"))
 	}
 	for _, split := range []string{"train", "val", "test"} {

@@ -14,13 +14,13 @@ func TestConvertWarns(t *testing.T) {
 	few := writeText(t, filepath.Join(dir, "few, for once.csv"), "text,label,split\na,x,train\nb,y,train\n")
 	ids := ""
 	for i := range 100 {
-		ids += fmt.Sprintf("{\"ids\":[%d,%d,%d],\"label\":\"x\"}\n", i/25, i/5%5, i%5)
+		ids += fmt.Sprintf("{\"ids\":[%d,%d,%d],\"label\":\"%d\"}\n", i/25, i/5%5, i%5, i%2)
 	}
 	ids = writeText(t, filepath.Join(dir, "ids.jsonl"), ids)
 	table := "text,label,split\n"
 	for _, split := range []string{"train", "val", "test"} {
-		for letter := range strings.SplitSeq("abcdefghijklmnopqrstuvwxyz", "") {
-			table += split + letter + ",x," + split + "\n"
+		for i, letter := range strings.Split("abcdefghijklmnopqrstuvwxyz", "") {
+			table += split + letter + "," + "xy"[i%2:][:1] + "," + split + "\n"
 		}
 	}
 	many, tests := writeText(t, filepath.Join(dir, "many.csv"), table), writeText(t, filepath.Join(dir, "tests.csv"), "text,label,split\na,x,test\n")

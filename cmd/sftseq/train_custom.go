@@ -49,6 +49,7 @@ func trainCustom(c *cli.Context) error {
 	if err := readConfigFlags(c); err != nil {
 		return err
 	}
+	warnClasses(c, m, "train")
 	return train(c, lra.CustomRun(m, runFlagsOf(c)))
 }
 

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestAlikeNames: names that a person takes for one name are named together.
+func TestAlikeNames(t *testing.T) {
+	for _, c := range []struct {
+		names []string
+		want  string
+	}{
+		{[]string{"0", "0.0", "1", "1.0"}, `["0" and "0.0" "1" and "1.0"]`},
+		{[]string{"1e3", "1000", "-0", "0"}, `["1e3" and "1000" "-0" and "0"]`},
+		{[]string{"FALSE", "False", "True", "true"}, `["FALSE" and "False" "True" and "true"]`},
+		{[]string{"spam", "spam  mail", "Spam mail"}, `["spam  mail" and "Spam mail"]`},
+		{[]string{"caf\u00e9", "cafe\u0301"}, `["caf\u00e9" and "cafe\u0301"]`},
+		{[]string{"STRASSE", "stra\u00dfe"}, `["STRASSE" and "straße"]`},
+		{[]string{"a", "b", "10", "100", "v1", "v1.0"}, `[]`},
+	} {
+		if got := fmt.Sprint(alikeNames(c.names)); got != c.want {
+			t.Errorf("%q: %s, expected %s", c.names, got, c.want)
+		}
+	}
+}
+
+// TestClassWarnings: convert and train warn once of each sign that classes are not what is meant.
+func TestClassWarnings(t *testing.T) {
+	rows := func(split string, label ...string) (text string) {
+		for i := range 40 {
+			text += fmt.Sprintf("%s of row %d,%s,%s\n", split, i, label[i%len(label)], split)
+		}
+		return text
+	}
+	for _, c := range []struct {
+		name, table string
+		flags       []string
+		want        []string
+	}{
+		{"numbers in two forms", rows("train", "0", "1") + rows("val", "0", "1") + rows("test", "0.0", "1.0"), nil, []string{
+			`these names look alike and are different classes: "0" and "0.0", "1" and "1.0"; where they mean the same, `,
+			"2 of 4 classes have no row in train, from which models learn: 0.0, 1.0\n"}},
+		{"one class", rows("train", "good") + rows("val", "good") + rows("test", "good"), nil, []string{"all rows are of one class, good, so train has nothing to learn"}},
+		{"a class without rows", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), []string{"--labels", "bad,good,ugly"},
+			[]string{"1 of 3 classes have no row in any split: ugly\n"}},
+		{"a class that only test has", rows("train", "a", "b") + rows("val", "a", "b") + rows("test", "a", "b", "c"), nil, []string{"1 of 3 classes have no row in train, from which models learn: c\n"}},
+		{"nothing", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), nil, nil},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			dir := t.TempDir()
+			data := filepath.Join(dir, "data")
+			table := writeText(t, filepath.Join(dir, "t.csv"), "text,label,split\n"+c.table)
+			_, converted := exits(t, exitOK, "", append([]string{"data", "convert", "--from", table, "--to", data, "--text", "text", "--label", "label",
+				"--split-column", "split", "--tokenizer", "byte", "--no-baselines"}, c.flags...)...)
+			_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"), "--steps", "1", "--hidden", "8", "--k", "4", "--device", "cpu")
+			for command, said := range map[string]string{"convert": converted, "train": trained} {
+				for _, want := range c.want {
+					if n := strings.Count(said, "warning: "+want); n != 1 {
+						t.Errorf("%s: %d warnings %q, expected 1, in\n%s", command, n, want, said)
+					}
+				}
+				if n := strings.Count(said, "warning: "); n != len(c.want) {
+					t.Errorf("%s: %d warnings, expected %d, in\n%s", command, n, len(c.want), said)
+				}
+			}
+		})
+	}
+}
