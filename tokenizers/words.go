@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -154,8 +155,11 @@ func newWordsLearner(spec json.RawMessage) (Learner, error) {
 	return &wordsLearner{config.Vocab, map[string]*int64{}}, nil
 }
 
-// Add counts the words of a text.
+// Add counts the words of a text. It refuses a text that is not UTF-8, which a data set leaves out.
 func (l *wordsLearner) Add(text string) error {
+	if !utf8.ValidString(text) {
+		return errors.New("not UTF-8")
+	}
 	EachWord(text, func(word string) {
 		if n := l.counts[word]; n != nil {
 			*n++

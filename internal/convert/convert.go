@@ -460,21 +460,14 @@ func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *source.SkipRea
 		}
 		return append(buf, v.Tokens...), c.checkLength(len(v.Tokens))
 	}
+	if why := c.checkWords(v.Text); why != nil {
+		return buf, why
+	}
 	tokens, err := tokenizers.AppendEncode(c.tokenizer, buf, v.Text)
 	if err != nil {
 		return buf, source.Skip("the tokenizer refuses it", err)
 	}
 	return tokens, c.checkLength(len(tokens))
-}
-
-// checkTokens looks for one that is not of the vocabulary.
-func (c *converter) checkTokens(tokens []int32) *source.SkipReason {
-	for i, id := range tokens {
-		if id < 0 || int(id) >= c.spec.VocabSize {
-			return source.Skip("a token outside the vocabulary", fmt.Errorf("%d at index %d, of %d", id, i, c.spec.VocabSize))
-		}
-	}
-	return nil
 }
 
 // label is the number of a row's label.

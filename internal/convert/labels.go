@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/internal/source"
 )
@@ -39,6 +40,8 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 	switch {
 	case ok:
 		return n, nil
+	case !utf8.ValidString(name):
+		return 0, source.Skip("the label is not UTF-8", fmt.Errorf("found %.40q", name))
 	case l.fixed:
 		return 0, source.Skip("an unknown label", fmt.Errorf("found %.40q", name))
 	}

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"unicode/utf8"
 
+	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -84,4 +86,22 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 		}
 	}
 	return ctx.Err()
+}
+
+// checkWords looks whether a text that is split into words is UTF-8: words of another encoding would lose letters.
+func (c *converter) checkWords(text string) *source.SkipReason {
+	if _, words := c.tokenizer.(*tokenizers.Words); words && !utf8.ValidString(text) {
+		return source.Skip("the text is not UTF-8", fmt.Errorf("found %.40q", text))
+	}
+	return nil
+}
+
+// checkTokens looks for one that is not of the vocabulary.
+func (c *converter) checkTokens(tokens []int32) *source.SkipReason {
+	for i, id := range tokens {
+		if id < 0 || int(id) >= c.spec.VocabSize {
+			return source.Skip("a token outside the vocabulary", fmt.Errorf("%d at index %d, of %d", id, i, c.spec.VocabSize))
+		}
+	}
+	return nil
 }

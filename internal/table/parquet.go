@@ -16,11 +16,13 @@ import (
 	"github.com/sftseq/sftseq/seq"
 
 	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	reader "github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
 	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+	parquetschema "github.com/apache/arrow/go/v15/parquet/schema"
 )
 
 // parquetRows are read at a time, if they are not too long.
@@ -60,7 +62,13 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	if err != nil {
 		return nil, err
 	}
-	rows, err := newRecords(path, arrow.NewSchema(schema.Fields(), &g.kept), o)
+	for _, name := range o.Columns {
+		if found := g.unknown[name]; found != "" {
+			return nil, &ColumnError{name, false, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, "+
+				"found %s of Parquet: write it as text", name, found)}
+		}
+	}
+	rows, err := newRecords(path, arrow.NewSchema(g.typed(schema.Fields()), &g.kept), o)
 	if err != nil {
 		return nil, err
 	}
@@ -91,7 +99,8 @@ type groups struct {
 	plain    plainFile
 	memory   *allocator
 	metadata *metadata.FileMetaData
-	kept     arrow.Metadata // of what the file says of itself
+	unknown  map[string]string // logical types that Arrow's reader does not know, by column
+	kept     arrow.Metadata    // of what the file says of itself
 	reader   *pqarrow.FileReader
 	leaves   []int
 	next     int
@@ -110,7 +119,7 @@ func (g *groups) open() error {
 	if err != nil {
 		return err
 	}
-	if err := checkFooter(footer); err != nil {
+	if g.unknown, err = checkFooter(footer); err != nil {
 		return err
 	}
 	if g.metadata, err = metadata.NewFileMetaData(footer, nil); err != nil {
@@ -146,6 +155,27 @@ func (g *groups) open() error {
 	}
 	g.reader, err = pqarrow.NewFileReader(whole, pqarrow.ArrowReadProperties{BatchSize: parquetRows}, g.memory)
 	return err
+}
+
+// typed gives columns the types that Arrow's reader does not take over: its extension type for UUIDs, and timestamps
+// without a time zone.
+func (g *groups) typed(fields []arrow.Field) []arrow.Field {
+	root := g.metadata.Schema.Root()
+	for i := range min(len(fields), root.NumFields()) {
+		switch logical := root.Field(i).LogicalType().(type) {
+		case parquetschema.UUIDLogicalType:
+			fields[i].Metadata = arrow.NewMetadata([]string{ipc.ExtensionTypeKeyName}, []string{extensionUUID})
+		case *parquetschema.TimestampLogicalType:
+			if t, ok := fields[i].Type.(*arrow.TimestampType); ok {
+				zone := ""
+				if logical.IsAdjustedToUTC() || logical.IsFromConvertedType() { // older files say nothing of it
+					zone = "UTC"
+				}
+				fields[i].Type = &arrow.TimestampType{Unit: t.Unit, TimeZone: zone}
+			}
+		}
+	}
+	return fields
 }
 
 // prepare has the chunks of wanted columns read through [plainFile].

@@ -98,10 +98,13 @@ func (h *pageHeader) write() []byte {
 }
 
 // checkFooter walks the metadata of a file: what lists say of their lengths is there,
-// and columns are not nested without end.
-func checkFooter(footer []byte) error {
+// and columns are not nested without end. It returns the columns of the table that have a logical type which
+// Arrow's reader does not know, with the name of the type, and hides that type from Arrow's reader.
+func checkFooter(footer []byte) (unknown map[string]string, err error) {
 	t := &thrift{bufio.NewReader(bytes.NewReader(footer)), int64(len(footer))}
-	return t.fields(0, func(id int, kind byte) (bool, error) {
+	at := func() int { return len(footer) - int(t.left) }
+	unknown = map[string]string{}
+	return unknown, t.fields(0, func(id int, kind byte) (bool, error) {
 		if id != 2 || kind != thriftList {
 			return false, nil
 		}
@@ -110,13 +113,33 @@ func checkFooter(footer []byte) error {
 			return true, errThrift
 		}
 		var open []int32 // children that are still to come, of each column around
+		column := ""     // of the table, which element i belongs to
 		for i := range n {
 			children := int32(0)
+			name, logical := "", ""
 			if err := t.fields(1, func(id int, kind byte) (read bool, err error) {
-				if id == 5 {
+				switch {
+				case id == 4 && kind == thriftBinary:
+					size, err := t.varint()
+					from := at()
+					if err == nil {
+						err = t.discard(size)
+					}
+					if err == nil {
+						name = string(footer[from:at()])
+					}
+					return true, err
+				case id == 5:
 					children, err = t.int32(kind)
+					return true, err
+				case id == logicalTypeField && kind == thriftStruct:
+					head := at() - 1
+					if logical, err = t.unknownType(); err == nil && logical != "" {
+						hideField(footer, head)
+					}
+					return true, err
 				}
-				return id == 5, err
+				return false, nil
 			}); err != nil {
 				return true, err
 			}
@@ -129,10 +152,72 @@ func checkFooter(footer []byte) error {
 			if children < 0 || len(open) == 0 && i > 0 || len(open) == maxColumnDepth {
 				return true, fmt.Errorf("schema: element %d: expected columns nested at most %d deep", i, maxColumnDepth)
 			}
+			if len(open) == 1 {
+				column = name
+			}
+			if logical != "" && len(open) > 0 {
+				unknown[column] = logical
+			}
 			open = append(open, children)
 		}
 		return true, nil
 	})
+}
+
+// logicalTypeField is the field of a schema element with its logical type, the last one that Arrow's reader knows.
+const logicalTypeField = 10
+
+// Fields of the union of logical types, and the last unit of time.
+const (
+	logicalTime      = 7
+	logicalTimestamp = 8
+	logicalUnused    = 9
+	lastLogicalType  = 15
+	lastTimeUnit     = 3
+)
+
+// logicalTypeNames are names of types that are newer than Arrow's reader.
+var logicalTypeNames = map[int]string{16: "VARIANT", 17: "GEOMETRY", 18: "GEOGRAPHY"}
+
+// unknownType reads a logical type and returns its name if Arrow's reader does not know it, otherwise "".
+func (t *thrift) unknownType() (name string, err error) {
+	name = "a logical type without a name"
+	err = t.fields(2, func(id int, kind byte) (bool, error) {
+		switch {
+		case (id == logicalTime || id == logicalTimestamp) && kind == thriftStruct:
+			name = "a time of an unknown unit"
+			return true, t.fields(3, func(id int, kind byte) (bool, error) {
+				if id != 2 || kind != thriftStruct {
+					return false, nil
+				}
+				return true, t.fields(4, func(id int, _ byte) (bool, error) {
+					if id >= 1 && id <= lastTimeUnit {
+						name = ""
+					}
+					return false, nil
+				})
+			})
+		case id >= 1 && id <= lastLogicalType && id != logicalUnused:
+			name = ""
+		case logicalTypeNames[id] != "":
+			name = logicalTypeNames[id]
+		default:
+			name = fmt.Sprintf("logical type %d", id)
+		}
+		return false, nil
+	})
+	return name, err
+}
+
+// hideField gives a logical type, whose field header ends at a byte of the metadata, the number of a field that
+// every reader skips.
+func hideField(footer []byte, head int) {
+	switch b := footer[head]; {
+	case b&0x0f == thriftStruct && b>>4 != 0 && b>>4 != 15: // the difference to the field before
+		footer[head] += 1 << 4
+	case b == 2*logicalTypeField: // the number itself, in zigzag encoding
+		footer[head] += 2
+	}
 }
 
 // maxColumnDepth bounds how deep columns are nested.

@@ -339,7 +339,7 @@ func TestBadFooters(t *testing.T) {
 		"no root":                {thriftOf(int32(1), [][]byte{thriftOf(nil, nil, nil, "a"), element}), "element 1"},
 		"deep columns":           {thriftOf(int32(1), deep), ""},
 	} {
-		if err := checkFooter(c.footer); (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+		if _, err := checkFooter(c.footer); (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", what, err, c.want)
 		}
 	}

@@ -26,12 +26,13 @@ type records struct {
 	points   []string // of features
 	series   []string // of numbers
 	edges    []string
-	gaps     []string                     // of lists
-	limit    int                          // bytes of a row
-	next     func() (arrow.Record, error) // io.EOF after the last
-	record   arrow.Record                 // nil before the first and when it is read
-	first    int32                        // id that a stored 0 stands for, in columns of tokens
-	at       int                          // row of it
+	gaps     []string                       // of lists
+	forms    map[string]func(string) string // of a column's values, where the type alone does not say how they are written
+	limit    int                            // bytes of a row
+	next     func() (arrow.Record, error)   // io.EOF after the last
+	record   arrow.Record                   // nil before the first and when it is read
+	first    int32                          // id that a stored 0 stands for, in columns of tokens
+	at       int                            // row of it
 	row      int64
 	part     *Part // nil for all rows
 	left     int64 // rows that are read at most
@@ -57,7 +58,13 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 		}
 	}
 	r := &records{name: name, columns: columns, metadata: schema.Metadata(), wanted: o.Columns, lists: o.Lists, points: o.Features, series: o.series,
-		edges: o.Edges, gaps: o.Gaps, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64}
+		edges: o.Edges, gaps: o.Gaps, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64,
+		forms: map[string]func(string) string{}}
+	for _, field := range schema.Fields() {
+		if form := formOf(field); form != nil {
+			r.forms[field.Name] = form
+		}
+	}
 	if o.part != nil {
 		r.row, r.left = o.part.From, o.part.To-o.part.From
 	}
@@ -142,6 +149,9 @@ func (r *records) Next(row *Row) (err error) {
 			v, err = edgesAt(column, r.at, r.limit-size)
 		default:
 			v, err = valueAt(column, r.at)
+		}
+		if form := r.forms[name]; form != nil && err == nil && !v.Null {
+			v.Text = form(v.Text)
 		}
 		if err == nil && seq.IsTokenColumn(name) {
 			err = v.shift(r.first)
@@ -271,7 +281,7 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 		v.Tokens, err = wholeNumbers(a.ListValues(), from, to)
 		return v, err
 	default:
-		v.Text, v.JSON = a.ValueStr(i), !isTime(a.DataType())
+		v.Text, v.JSON = scalarText(a, i), !isTime(a.DataType())
 	}
 	if !utf8.ValidString(v.Text) {
 		return v, fmt.Errorf("not UTF-8")

@@ -1,0 +1,40 @@
+package convert
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// TestBinaryColumns: of columns of bytes, a label, and a text of words, that is not UTF-8 leaves its row out, counted.
+func TestBinaryColumns(t *testing.T) {
+	s := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.Binary}, {Name: "label", Type: arrow.BinaryTypes.Binary}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, s)
+	defer b.Release()
+	for i, row := range [][2]string{{"a", "caf\xe9"}, {"b", "caf\xe8"}, {"caf\xe9 pas", "x"}, {"d", "café"}, {"e", "\xff\xfec\x00"}} {
+		b.Field(0).(*array.BinaryBuilder).AppendString(row[0] + fmt.Sprint(" ", i))
+		b.Field(1).(*array.BinaryBuilder).AppendString(row[1])
+	}
+	var out bytes.Buffer
+	w := ipc.NewWriter(&out, ipc.WithSchema(s))
+	must.Succeed(t, w.Write(b.NewRecord()))
+	must.Succeed(t, w.Close())
+	path := file(t, "a.arrows", out.String())
+	for _, c := range []struct {
+		tokenizer string
+		left      int64
+	}{{`{"type": "byte"}`, 3}, {`{"type": "words", "vocab": 10}`, 4}} {
+		o := options(t, path)
+		o.Tokenizer = []byte(c.tokenizer)
+		if _, skipped := mustConvert(t, o); skipped.Read != 5 || skipped.Left() != c.left {
+			t.Errorf("%s: %d of %d rows left out, want %d of 5: %v", c.tokenizer, skipped.Left(), skipped.Read, c.left, skipped)
+		}
+	}
+}

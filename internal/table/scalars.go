@@ -1,0 +1,98 @@
+package table
+
+import (
+	"encoding/hex"
+	"math"
+	"math/big"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+)
+
+// extensionUUID is the name of Arrow's extension type for UUIDs.
+const extensionUUID = "arrow.uuid"
+
+// uuidBytes is the length of a stored UUID.
+const uuidBytes = 16
+
+// formOf returns how values of a column are written, nil if as their type alone says. A timestamp has a time zone
+// only where its column has one.
+func formOf(f arrow.Field) func(string) string {
+	if isUUID(f) {
+		return uuidText
+	}
+	if t, ok := f.Type.(*arrow.TimestampType); ok && t.TimeZone == "" {
+		return func(text string) string { return strings.TrimSuffix(text, "Z") }
+	}
+	return nil
+}
+
+// isUUID reports whether a column has UUIDs of 16 bytes.
+func isUUID(f arrow.Field) bool {
+	name, _ := f.Metadata.GetValue(ipc.ExtensionTypeKeyName)
+	t := f.Type
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		t = d.ValueType
+	}
+	fixed, ok := t.(*arrow.FixedSizeBinaryType)
+	return ok && fixed.ByteWidth == uuidBytes && name == extensionUUID
+}
+
+// uuidText returns the 16 bytes of a UUID as 32 hexadecimal digits in groups of 8-4-4-4-12.
+func uuidText(id string) string {
+	s := hex.EncodeToString([]byte(id))
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:]
+}
+
+// scalarText returns value i of a column of numbers, dates or times as text. Decimals have exactly the digits of
+// their scale.
+func scalarText(a arrow.Array, i int) string {
+	switch a := a.(type) {
+	case *array.Float16:
+		return floatText(float64(a.Value(i).Float32()), 32)
+	case *array.Float32:
+		return floatText(float64(a.Value(i)), 32)
+	case *array.Float64:
+		return floatText(a.Value(i), 64)
+	case *array.Decimal128:
+		return decimalText(a.Value(i).BigInt(), int(a.DataType().(*arrow.Decimal128Type).Scale))
+	case *array.Decimal256:
+		return decimalText(a.Value(i).BigInt(), int(a.DataType().(*arrow.Decimal256Type).Scale))
+	}
+	return a.ValueStr(i)
+}
+
+// floatText returns the shortest text that is read as the same number. As in JSON of other programs, it has an
+// exponent only below 1e-6 and from 1e21 on.
+func floatText(v float64, bits int) string {
+	if size := math.Abs(v); size == 0 || size >= 1e-6 && size < 1e21 {
+		return strconv.FormatFloat(v, 'f', -1, bits)
+	}
+	return strconv.FormatFloat(v, 'g', -1, bits)
+}
+
+// maxScale is the largest number of digits of a decimal: a file may claim any scale.
+const maxScale = 76
+
+// decimalText returns v·10^-scale in full.
+func decimalText(v *big.Int, scale int) string {
+	digits, sign := new(big.Int).Abs(v).String(), ""
+	if v.Sign() < 0 {
+		sign = "-"
+	}
+	switch {
+	case scale > maxScale || scale < -maxScale:
+		return sign + digits + "e" + strconv.Itoa(-scale)
+	case scale > 0:
+		if short := scale + 1 - len(digits); short > 0 {
+			digits = strings.Repeat("0", short) + digits
+		}
+		return sign + digits[:len(digits)-scale] + "." + digits[len(digits)-scale:]
+	case v.Sign() != 0:
+		digits += strings.Repeat("0", -scale)
+	}
+	return sign + digits
+}
