@@ -8,13 +8,15 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// tsvReader reads lines of fields between tabs, of which the first names the columns. A
-// row is a line, whatever quotes there are: a field that begins and ends with one, and
-// has others within it only twice, is what is between them, as some programs write it.
-// Every other quote is one.
+// tsvReader reads lines of fields between tabs, of which the first names the columns. A field that
+// begins and ends with a double quote, and has others within it only twice, is the text between them;
+// every other quote is literal. Tabs and ends of lines within a quoted field are part of it where its
+// lines alone have too few or too many fields, and the whole has one for each column: otherwise each
+// line is a row. [delimitedWriter] writes nothing that this rule reads as something else.
 type tsvReader struct {
 	delimited
 	fields []string // of a row
+	joined []string // of a row with quoted tabs or ends of lines
 	line   int64
 }
 
@@ -76,6 +78,11 @@ func (r *tsvReader) Next(row *Row) error {
 	}
 	row.whole = len(line)
 	fields, count := r.split(line, len(r.columns))
+	if whole, lines, ok := r.quoted(line, count); ok {
+		fields, count = r.joined, len(r.joined)
+		r.line += int64(lines)
+		row.whole = whole
+	}
 	r.take(row, fields, count)
 	return nil
 }

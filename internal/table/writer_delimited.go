@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"strconv"
+	"strings"
 )
 
 // delimitedWriter writes fields between commas or tabs, the first row being the names. A vector
@@ -43,7 +44,24 @@ func (d *delimitedWriter) Write(row []any) error {
 			return err
 		}
 	}
+	if d.w.Comma == '\t' && d.even() {
+		return fmt.Errorf("a text whose lines have as many tabs as a row of %d columns: TSV would be read as several rows, so write CSV, Parquet or JSON lines", len(d.fields))
+	}
 	return d.w.Write(d.fields)
+}
+
+// even reports whether the lines of a row of several would each be read as a row: see [tsvReader].
+func (d *delimitedWriter) even() bool {
+	lines := strings.Split(strings.Join(d.fields, "\t"), "\n")
+	if len(lines) == 1 {
+		return false
+	}
+	for _, line := range lines[1:] {
+		if line = strings.TrimSuffix(line, "\r"); line != "" && strings.Count(line, "\t")+1 != len(d.fields) {
+			return false
+		}
+	}
+	return strings.Count(lines[0], "\t")+1 == len(d.fields)
 }
 
 func (d *delimitedWriter) add(c *OutputColumn, v any) error {

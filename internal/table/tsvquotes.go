@@ -1,0 +1,121 @@
+package table
+
+import "strings"
+
+// quoted reads a line of so many fields, and the lines behind it, as a row with quoted tabs and ends of
+// lines, if that is what they are. It returns the row's bytes and the number of lines behind the first;
+// the fields are in joined.
+func (r *tsvReader) quoted(line string, count int) (bytes, lines int, ok bool) {
+	if !strings.HasPrefix(line, `"`) && !strings.Contains(line, "\t\"") {
+		return 0, 0, false
+	}
+	even := count == len(r.columns) // the lines are rows by themselves
+	fields, open := quotedFields(line, r.joined[:0])
+	r.joined = fields
+	if !open {
+		return len(line), 0, !even && len(fields) == len(r.columns)
+	}
+	size, end := 0, 0 // of the text ahead
+	for open {
+		if size, ok = r.closing(size); !ok {
+			return 0, 0, false
+		}
+		for end = strings.IndexByte(r.window.text[size:], '\n'); end < 0; end = strings.IndexByte(r.window.text[size:], '\n') {
+			if r.window.last() {
+				end = len(r.window.text) - size
+				break
+			}
+			if r.window.err != nil || len(r.window.text) > r.limit {
+				return 0, 0, false
+			}
+			r.window.more()
+		}
+		end += size
+		_, open = quotedFields(strings.TrimSuffix(r.window.text[size:end], "\r"), nil)
+		size = min(end+1, len(r.window.text))
+	}
+	text := line + "\n"
+	for next := range strings.SplitSeq(r.window.text[:end], "\n") {
+		next = strings.TrimSuffix(next, "\r")
+		even = even && (next == "" || strings.Count(next, "\t")+1 == len(r.columns))
+		lines++
+	}
+	text += strings.TrimSuffix(strings.ReplaceAll(r.window.text[:end], "\r\n", "\n"), "\r")
+	if r.joined, open = quotedFields(text, r.joined[:0]); even || open || len(r.joined) != len(r.columns) || len(text) > r.limit {
+		return 0, 0, false
+	}
+	r.window.skip(size)
+	return len(text), lines, true
+}
+
+// closing returns the place behind the quote that closes a field, from a place in the text ahead; false
+// if the quote that opens it is literal.
+func (r *tsvReader) closing(at int) (behind int, ok bool) {
+	for {
+		w := r.window
+		i := strings.IndexByte(w.text[at:], '"')
+		known := i >= 0 && at+i+2 < len(w.text) || w.last() // what follows the quote
+		switch {
+		case !known && (w.err != nil || len(w.text) > r.limit), known && i < 0:
+			return 0, false
+		case !known:
+			w.more()
+			continue
+		}
+		switch at += i + 1; {
+		case strings.HasPrefix(w.text[at:], `"`):
+			at++
+		case at == len(w.text) || strings.IndexByte("\t\n", w.text[at]) >= 0 || w.text[at:] == "\r" || strings.HasPrefix(w.text[at:], "\r\n"):
+			return at, true
+		default:
+			return 0, false
+		}
+	}
+}
+
+// quotedFields appends the fields of a text, of which quoted ones may have tabs and ends of lines, and
+// says whether the last one is open: its quote is not closed. A text that has the end of a line
+// outside of quotes has no fields.
+func quotedFields(text string, fields []string) (out []string, open bool) {
+	for {
+		end := strings.IndexByte(text, '\t')
+		if end < 0 {
+			end = len(text)
+		}
+		field := text[:end]
+		if strings.HasPrefix(text, `"`) {
+			switch close := closingQuote(text); {
+			case close < 0:
+				return fields, true
+			case close > 0:
+				end = close + 1
+				field = strings.ReplaceAll(text[1:close], `""`, `"`)
+			case strings.Contains(field, "\n"):
+				return fields[:0], false
+			}
+		} else if strings.Contains(field, "\n") {
+			return fields[:0], false
+		}
+		if fields = append(fields, field); end == len(text) {
+			return fields, false
+		}
+		text = text[end+1:]
+	}
+}
+
+// closingQuote is the place of the quote that closes the field at the beginning of a text: -1 if none
+// does, 0 if the first quote is literal, as another one stands within the field.
+func closingQuote(text string) int {
+	for at := 1; ; at += 2 {
+		i := strings.IndexByte(text[at:], '"')
+		if i < 0 {
+			return -1
+		}
+		if at += i; at+1 == len(text) || text[at+1] == '\t' {
+			return at
+		}
+		if text[at+1] != '"' {
+			return 0
+		}
+	}
+}
