@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"os"
+	"runtime"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -52,11 +54,19 @@ func (r *serving) readHTTP(c *cli.Context) error {
 		if r.token, err = readToken(file); err != nil {
 			return fmt.Errorf("--http-token: %w", err)
 		}
+		warnReadable(c, "http-token", file)
 	}
 	if transport.Public(at) && r.token == "" {
 		return usage(c, "--http %s: others reach this address: --http-token FILE is missing", text)
 	}
 	return nil
+}
+
+// warnReadable warns of a secret file that other users of the machine can read.
+func warnReadable(c *cli.Context, flag, file string) {
+	if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
+		fmt.Fprintf(c.App.ErrWriter, "warning: --%s %s: other users can read this file (mode %04o): chmod 600 makes it yours alone\n", flag, file, info.Mode().Perm())
+	}
 }
 
 // readToken reads a token, which may end in a line feed.

@@ -133,3 +133,15 @@ func TestServeHTTPFlags(t *testing.T) {
 		{"--http-token: open ", []string{"--http", ":0", "--http-token", filepath.Join(dir, "none")}},
 	})
 }
+
+// TestReadableToken: a token that other users can read is warned of.
+func TestReadableToken(t *testing.T) {
+	file := writeText(t, filepath.Join(t.TempDir(), "token"), strings.Repeat("a", 16))
+	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o640: true, 0o644: true} {
+		must.Succeed(t, os.Chmod(file, mode))
+		status, _, errs := program(nil, "serve", "--http", ":0", "--http-token", file, "--model", filepath.Join(t.TempDir(), "none"))
+		if status == 0 || strings.Contains(errs, "warning: --http-token "+file+": other users can read this file") != warned {
+			t.Errorf("mode %04o: status %d, %s", mode, status, errs)
+		}
+	}
+}
