@@ -44,11 +44,8 @@ func manifestWarnings(m *seq.Manifest, splits ...string) (out []string) {
 	if len(unused) > 0 {
 		out = append(out, fmt.Sprintf("%d of %d classes have no row in any split: %s", len(unused), len(m.LabelNames), shortList(unused, maxNamed)))
 	}
-	if m.Task != seq.Classification {
-		return out
-	}
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
-	if len(used) == 1 && len(filled) > 1 { // of rows for predict alone nothing is missing
+	if m.Task == seq.Classification && len(used) == 1 && len(filled) > 1 { // of rows for predict alone nothing is missing
 		out = append(out, fmt.Sprintf("all rows are of one class, %s, so train has nothing to learn: an accuracy of 100%% says nothing", used[0]))
 	}
 	for _, split := range splits {

@@ -47,6 +47,8 @@ func TestClassWarnings(t *testing.T) {
 		{"a class without rows", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), []string{"--labels", "bad,good,ugly"},
 			[]string{"1 of 3 classes have no row in any split: ugly\n"}},
 		{"a class that only test has", rows("train", "a", "b") + rows("val", "a", "b") + rows("test", "a", "b", "c"), nil, []string{"1 of 3 classes have no row in train, from which models learn: c\n"}},
+		{"a label of several that only test has", rows("train", "a", "a|b") + rows("val", "a", "a|b") + rows("test", "a", "b|c"), []string{"--label-separator", "|"},
+			[]string{"1 of 3 classes have no row in train, from which models learn: c\n"}},
 		{"nothing", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
