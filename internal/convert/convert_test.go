@@ -298,6 +298,26 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
+// TestOtherSplit: texts that are in two splits are counted, such as those of a table that is train and
+// test.
+func TestOtherSplit(t *testing.T) {
+	for table, want := range map[string]int64{
+		"text,label,part\na,1,train\nb,2,train\na,1,test\nb,2,test\na,1,test\n": 3,
+		"text,label,part\na,1,train\na,2,train\nb,1,val\nc,2,test\nc,2,test\n":  0,
+		"text,label,part\na,1,test\na,2,train\nb,1,val\nc,2,train\nb,2,test\n":  2,
+	} {
+		o := options(t, file(t, "a.csv", table))
+		o.SplitColumn = "part"
+		_, skipped := mustConvert(t, o)
+		if skipped.OtherSplit.Rows != want {
+			t.Errorf("%q: %+v, expected %d", table, skipped.OtherSplit, want)
+		}
+		if said := strings.Contains(skipped.String(), "have the text of a row in another split"); said != (want > 0) {
+			t.Errorf("%q: said: %v", table, said)
+		}
+	}
+}
+
 // TestRepeats: the table of hashes tells all that were remembered, also when it is full.
 func TestRepeats(t *testing.T) {
 	r := newRepeats()
@@ -305,13 +325,13 @@ func TestRepeats(t *testing.T) {
 	hashes := make([]uint64, mostTexts+1000)
 	for i := range hashes {
 		hashes[i] = random.Uint64()
-		if r.add(hashes[i]) {
+		if before, _ := r.add(hashes[i], i%maxSplits); before {
 			t.Fatalf("hash %d is new", i)
 		}
 	}
 	for i, h := range hashes {
-		if r.add(h) != (i < mostTexts) {
-			t.Fatalf("hash %d of %d", i, mostTexts)
+		if before, first := r.add(h, maxSplits-1); before != (i < mostTexts) || before && first != i%maxSplits {
+			t.Fatalf("hash %d of %d: %v, tag %d", i, mostTexts, before, first)
 		}
 	}
 }

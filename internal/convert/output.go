@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
@@ -27,7 +28,8 @@ type output struct {
 	final   []int32  // for each number of a label in blocks, that in the files
 	splits  map[string]*seq.SplitWriter
 	found   map[string]bool // splits
-	seen    repeats         // texts
+	seen    repeats         // texts, with their split's place in tags
+	tags    []string        // the splits
 	ids     repeats         // without slots before the first id
 }
 
@@ -54,8 +56,12 @@ func (o *output) write(j *chunk) error {
 		o.skipped.Add(l.place, l.why)
 	}
 	for _, k := range j.kept {
-		if o.seen.add(k.text) {
-			o.skipped.Repeated.Add(func() string { return table.Place(k.file, k.line) })
+		place := func() string { return table.Place(k.file, k.line) }
+		if before, first := o.seen.add(k.text, o.splitTag(k.split)); before {
+			o.skipped.Repeated.Add(place)
+			if o.tags[first] != k.split {
+				o.skipped.OtherSplit.Add(place)
+			}
 		}
 		if k.id == 0 {
 			continue
@@ -63,8 +69,8 @@ func (o *output) write(j *chunk) error {
 		if o.ids.slots == nil {
 			o.ids = newRepeats()
 		}
-		if o.ids.add(k.id) {
-			o.skipped.SameID.Add(func() string { return table.Place(k.file, k.line) })
+		if before, _ := o.ids.add(k.id, 0); before {
+			o.skipped.SameID.Add(place)
 		}
 	}
 	rows.left = nil
@@ -79,6 +85,16 @@ func (o *output) write(j *chunk) error {
 		return nil
 	}
 	return o.begin()
+}
+
+// splitTag is the place of a split in tags.
+func (o *output) splitTag(split string) int {
+	at := slices.Index(o.tags, split)
+	if at < 0 {
+		at = len(o.tags)
+		o.tags = append(o.tags, strings.Clone(split)) // it shares the memory of its row
+	}
+	return at
 }
 
 // begin begins the data set and writes what was kept.

@@ -45,8 +45,10 @@ type converted struct {
 type kept struct {
 	file string
 	line int64
-	text uint64
-	id   uint64 // of the row's own id; 0 if it has none
+	// split is the one that the row is in.
+	split string
+	text  uint64
+	id    uint64 // of the row's own id; 0 if it has none
 }
 
 // left is a row that is left out.
@@ -222,7 +224,7 @@ func (w *worker) convert(j *chunk) {
 			why = w.add(out, row, e, split)
 		}
 		if why == nil {
-			k := kept{file: row.File, line: row.Line, text: w.hash(row)}
+			k := kept{file: row.File, line: row.Line, split: split, text: w.hash(row)}
 			if own {
 				k.id = maphash.String(textSeed, e.ID)
 			}

@@ -5,7 +5,7 @@ import "slices"
 // repeats finds texts, or ids, that were there before, by their hashes: all of the first
 // [mostTexts] different ones, in memory that does not grow with the rows.
 type repeats struct {
-	slots []uint64 // open addressing; 0 is free
+	slots []uint64 // open addressing; 0 is free, the low [tagBits] are a tag
 	used  int
 }
 
@@ -18,27 +18,33 @@ const (
 	mostTexts  = mostSlots * 3 / 4
 )
 
+// tagBits are enough for each of [maxSplits], and a free slot.
+const tagBits = 7
+
 func newRepeats() repeats { return repeats{slots: make([]uint64, mostSlots)[:firstSlots]} }
 
-// add reports whether a text was there before.
-func (r *repeats) add(hash uint64) bool {
-	hash |= 1 // not free
+// add reports whether a text was there before, and the tag with which it was added first.
+func (r *repeats) add(hash uint64, tag int) (before bool, first int) {
+	hash = hash>>tagBits<<tagBits | uint64(tag+1) // not free
 	slot := r.find(hash)
-	if *slot == hash || r.used == mostTexts {
-		return *slot == hash
+	if *slot != 0 {
+		return true, int(*slot&(1<<tagBits-1)) - 1
+	}
+	if r.used == mostTexts {
+		return false, tag
 	}
 	*slot = hash
 	if r.used++; r.used == len(r.slots)/4*3 && r.used < mostTexts {
 		r.grow()
 	}
-	return false
+	return false, tag
 }
 
-// find is where a hash is, or would be.
+// find is where a hash is, with any tag, or would be.
 func (r *repeats) find(hash uint64) *uint64 {
 	last := uint64(len(r.slots) - 1)
-	for at := hash >> 1; ; at++ {
-		if slot := &r.slots[at&last]; *slot == hash || *slot == 0 {
+	for at := hash >> tagBits; ; at++ {
+		if slot := &r.slots[at&last]; *slot>>tagBits == hash>>tagBits || *slot == 0 {
 			return slot
 		}
 	}

@@ -33,7 +33,9 @@ type Skipped struct {
 	Read     int64
 	Reasons  map[string]*SkippedKind // by [SkipReason.Kind]
 	Repeated SkippedKind             // kept rows with the text of an earlier row
-	SameID   SkippedKind             // kept rows with the id of an earlier row
+	// OtherSplit are those of Repeated whose text an earlier row of another split has.
+	OtherSplit SkippedKind
+	SameID     SkippedKind // kept rows with the id of an earlier row
 
 	mu    sync.Mutex // guards notes
 	notes []string   // remarks on files, a line each
@@ -121,6 +123,9 @@ func (s *Skipped) String() string {
 	}
 	if s.Repeated.Rows > 0 {
 		tell(&s.Repeated, "have the text of an earlier one, and are kept")
+	}
+	if s.OtherSplit.Rows > 0 {
+		tell(&s.OtherSplit, "have the text of a row in another split: a model that is measured with them has seen their text in training")
 	}
 	if s.SameID.Rows > 0 {
 		tell(&s.SameID, "have the id of an earlier one, and are kept: it does not tell them apart")
