@@ -19,7 +19,6 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/must"
-	"github.com/sftseq/sftseq/internal/testenv"
 )
 
 // TestServeAsPredict is Show 2: the same lines give the same bytes, whatever the
@@ -167,54 +166,6 @@ func pipes(t *testing.T, c *exec.Cmd) (io.WriteCloser, *bufio.Scanner) {
 	lines := bufio.NewScanner(out)
 	lines.Buffer(nil, 1<<20)
 	return in, lines
-}
-
-// TestServeHangup: SIGHUP loses nothing while the server starts or drains.
-func TestServeHangup(t *testing.T) {
-	testenv.Long(t, "builds the program")
-	const configFile = "config.json"
-	model := t.TempDir()
-	for _, n := range must.Get(os.ReadDir(goldenPath("pre")))(t) {
-		if n.Name() != configFile {
-			whole, _ := filepath.Abs(filepath.Join(goldenPath("pre"), n.Name()))
-			os.Symlink(whole, filepath.Join(model, n.Name()))
-		}
-	}
-	config := must.Get(os.ReadFile(filepath.Join(goldenPath("pre"), configFile)))(t)
-	pipe := filepath.Join(model, configFile)
-	must.Succeed(t, syscall.Mkfifo(pipe, 0o600))
-	c := exec.Command(built(t), "serve", "--model", model, "--drain", "2m") // a busy machine takes longer than usual
-	var errs lockedBuffer
-	c.Stderr = &errs
-	in, out := pipes(t, c)
-	writer := must.Get(os.OpenFile(pipe, os.O_WRONLY, 0))(t) // when the server reads it
-	hangup := func(when int) {
-		t.Helper()
-		c.Process.Signal(syscall.SIGHUP)
-		await(t, 5*time.Second, func() bool { return strings.Count(errs.String(), "SIGHUP is passed over") >= when }, &errs)
-	}
-	hangup(1)
-	writer.Write(config)
-	writer.Close()
-	const n = 200
-	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":-1,"method":"initialize"}`)
-	for i := range n {
-		fmt.Fprintf(in, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1%s]}}\n", i, strings.Repeat(",2", 4000))
-	}
-	fmt.Fprintln(in, `{"jsonrpc":"2.0","id":-2,"method":"model/info"}`)
-	answers := 0
-	for out.Scan() {
-		if answers++; strings.Contains(out.Text(), `"id":-2,`) { // all before it are accepted
-			c.Process.Signal(syscall.SIGTERM)
-			for !strings.Contains(errs.String(), "draining") {
-				time.Sleep(time.Millisecond)
-			}
-			hangup(2)
-		}
-	}
-	if err := c.Wait(); err != nil || answers != n+2 {
-		t.Errorf("%v, %d answers of %d\n%s", err, answers, n+2, errs.String())
-	}
 }
 
 // lockedBuffer is a buffer that may be read while it is written to.
