@@ -154,7 +154,7 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 	return &Preset{Name: "quick", Description: DescribeRun(&c, &s), Config: c, Settings: s}
 }
 
-// stepsOf is how many steps a run on so many rows has.
+// stepsOf returns the number of steps of a run on a number of rows.
 func stepsOf(s *sft.Settings, rows int64) int {
 	if s.Steps > 0 {
 		return s.Steps

@@ -159,7 +159,7 @@ func TestLeastError(t *testing.T) {
 }
 
 // TestOneStandardError: of evaluations within one standard error of the best accuracy so far, that with
-// the least loss is kept; one outside of it never is, and is replaced as soon as it is outside.
+// the least loss is kept; a model outside of it is not kept, and a kept model that falls outside is replaced.
 func TestOneStandardError(t *testing.T) {
 	var s State
 	for i, c := range []struct {

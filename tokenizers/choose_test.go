@@ -122,7 +122,7 @@ func TestChooseReason(t *testing.T) {
 	}
 }
 
-// TestChooseSeries: texts that are lists of numbers are told apart from ids and from bases.
+// TestChooseSeries: texts that are lists of numbers are distinguished from ids and from bases.
 func TestChooseSeries(t *testing.T) {
 	for text, series := range map[string]bool{"[0.1, 0.2]": true, "1 2.5\t-3e2\n": true, "0,5;1.5": true, "0.5;1": true, "[1, 2, 3]": false, "0.5": false, "a 0.5": false, "": false, "[]": false} {
 		if got := strings.Contains(Choose([]string{text, text}).Reason, "--series reads"); got != series {

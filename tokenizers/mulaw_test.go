@@ -50,7 +50,7 @@ func TestMuLaw(t *testing.T) {
 		"text":   `expected a WAV file, which begins with RIFF and WAVE, found "text"`,
 		one[:24]: "there are no samples", one[:40]: `its part "fmt " should have 16 bytes, it has 8`,
 		one[:len(one)-1]:                        `its part "data" should have 2 bytes, it has 1`,
-		strings.Replace(one, "fmt ", "FMT ", 1): "its format is not told before its samples",
+		strings.Replace(one, "fmt ", "FMT ", 1): "expected its format (fmt) before the samples",
 		wav(1, 1, 12, int16(0)):                 "found kind 1 of 12 bits",
 		wav(85, 1, 16, int16(0)):                "found kind 85 of 16 bits",
 		wav(1, 0, 16, int16(0)):                 "0 channels",

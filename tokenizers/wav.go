@@ -32,7 +32,7 @@ const (
 const maxRate = 4_000_000
 
 // leastUnknown is the least length of samples that stands for an unknown one: SoX writes 0x7FFFF000
-// to a pipe, others 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. No row has so many bytes.
+// to a pipe, others 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. A row never has as many bytes.
 const leastUnknown = 0x7FFF0000
 
 // readWAV reads a file of RIFF's kind WAVE, with samples of 8, 16, 24 or 32 bits, or of
@@ -65,7 +65,7 @@ func partsOfWAV(text string) (format, data string, err error) {
 		case kind == "fmt ":
 			format = rest[:length]
 		case kind == "data" && len(format) < 16:
-			return "", "", errors.New("WAV: its format is not told before its samples")
+			return "", "", errors.New("WAV: expected its format (fmt) before the samples")
 		case kind == "data":
 			return format, rest[:length], nil
 		}

@@ -47,7 +47,7 @@ var shellWord = regexp.MustCompile(`^(?:'[^']*'|\\.|[^\s'\\])+`)
 
 // advice names commands that may train a better model than that in dir: one that reads more of each
 // row where it does not read all, a wider and deeper one, and several that answer together. The
-// longest row has so many tokens; 0 is not known.
+// length of the longest row is in tokens; 0 means unknown.
 func advice(config *sft.Config, dir string, longest int) string {
 	p, err := provenance.Of(config)
 	if err != nil || p.Command == "" {

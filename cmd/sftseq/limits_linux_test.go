@@ -113,7 +113,7 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 	}
 }
 
-// TestFIFOsAreRefused: a FIFO in the place of a file that is read whole is an error at once.
+// TestFIFOsAreRefused: commands refuse a FIFO in place of a file without waiting for a writer.
 func TestFIFOsAreRefused(t *testing.T) {
 	fifo := filepath.Join(t.TempDir(), "fifo")
 	must.Succeed(t, syscall.Mkfifo(fifo, 0o666))

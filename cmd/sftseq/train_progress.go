@@ -186,8 +186,8 @@ func thousands(v float64) string {
 // fewestAfterBest is how many evaluations without a better one are worth telling of.
 const fewestAfterBest = 3
 
-// describeBest tells of a run whose best model is from its first half: what followed was
-// learned by heart, or not at all; and of one that patience has ended before its last step. It is "" elsewhere.
+// describeBest describes a run whose best model is from its first half, as the model overfitted or learned
+// nothing after it, and one that patience ended before its last step. Otherwise it returns "".
 func describeBest(s sft.State, patience, steps int) string {
 	if patience > 0 && s.SinceBest >= patience && s.Step < steps {
 		return fmt.Sprintf("stopped early at step %d of %d: none of the last %d evaluations was better (--patience 0 trains to the end)", s.Step, steps, s.SinceBest)

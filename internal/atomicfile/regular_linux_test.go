@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestRegularRefuses: a FIFO, a directory and a device are errors at once, none of which waits.
+// TestRegularRefuses: a FIFO, a directory and a device are errors, and opening them does not wait.
 func TestRegularRefuses(t *testing.T) {
 	dir := t.TempDir()
 	fifo, link := filepath.Join(dir, "fifo"), filepath.Join(dir, "link")

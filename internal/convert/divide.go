@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// mostDivided is the number of rows up to which the splits are stratified. Of more rows, a hash alone
+// maxDivided is the number of rows up to which the splits are stratified. Of more rows, a hash alone
 // divides each class about as its shares say.
-const mostDivided = 1 << 16
+const maxDivided = 1 << 16
 
 // The validation and the test split of the default shares have at least a tenth of the rows, up to so
 // many.
@@ -48,7 +48,7 @@ func (c *converter) divide(ctx context.Context) error {
 	classes := map[string]*stratum{}
 	seen := map[uint64]bool{}
 	for _, path := range c.options.From {
-		if err := c.divideFile(ctx, path, classes, seen); err != nil || len(seen) > mostDivided {
+		if err := c.divideFile(ctx, path, classes, seen); err != nil || len(seen) > maxDivided {
 			return err
 		}
 	}
@@ -73,7 +73,7 @@ func (c *converter) divideFile(ctx context.Context, path string, classes map[str
 	defer t.Close()
 	w := worker{converter: c}
 	var row table.Row
-	for ctx.Err() == nil && len(seen) <= mostDivided {
+	for ctx.Err() == nil && len(seen) <= maxDivided {
 		if err := t.Next(&row); err == io.EOF {
 			break
 		} else if err != nil {

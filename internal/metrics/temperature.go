@@ -12,8 +12,8 @@ const (
 	MaxTemperature = 64.0
 )
 
-// mostSampled bounds the logits that a sample keeps.
-const mostSampled = 1 << 20
+// maxSampled bounds the logits that a sample keeps.
+const maxSampled = 1 << 20
 
 // LogitSample keeps logits and classes of rows, of many rows every second, fourth and so on, in the
 // order in which they come: the same rows give the same sample. A nil sample keeps nothing.
@@ -34,7 +34,7 @@ func (s *LogitSample) Add(class int, logits []float32) {
 		return
 	}
 	s.logits, s.classes = append(s.logits, logits...), append(s.classes, int32(class))
-	if n := len(logits); len(s.logits) > mostSampled && len(s.classes) > 1 {
+	if n := len(logits); len(s.logits) > maxSampled && len(s.classes) > 1 {
 		kept := 0
 		for i := 0; i < len(s.classes); i += 2 {
 			s.classes[kept] = s.classes[i]

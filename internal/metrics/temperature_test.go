@@ -78,11 +78,11 @@ func TestTemperatureBounds(t *testing.T) {
 // TestLogitSampleIsBounded: of many rows a part is kept, from all of them.
 func TestLogitSampleIsBounded(t *testing.T) {
 	var s LogitSample
-	const rows = 3 * mostSampled
+	const rows = 3 * maxSampled
 	for i := range rows {
 		s.Add(i&1, []float32{float32(i), 0})
 	}
-	if n := len(s.classes); len(s.logits) != 2*n || n > mostSampled || n < mostSampled/4 {
+	if n := len(s.classes); len(s.logits) != 2*n || n > maxSampled || n < maxSampled/4 {
 		t.Fatalf("%d rows of %d are kept", n, rows)
 	}
 	for i := range s.classes {

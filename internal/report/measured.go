@@ -9,7 +9,7 @@ import (
 )
 
 // measured returns the scores of a run's model and of the strongest baseline on the same rows, with
-// the names of rows and baseline. What is unknown is none.
+// the names of rows and baseline. An unknown score is [none].
 func measured(r Run) (model, strongest string) {
 	model, strongest = none, none
 	switch {

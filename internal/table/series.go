@@ -196,7 +196,7 @@ func (r *seriesReader) features(values []Value) ([][]float32, error) {
 	return out, nil
 }
 
-// numbersOf are the numbers of a value, which may take so many bytes, and whether it is a list of them;
+// numbersOf returns the numbers of a value of at most limit bytes, and whether it is a list of them;
 // nil if it is missing.
 func numbersOf(v Value, limit int) (numbers []float32, list bool, err error) {
 	if v.Features != nil {

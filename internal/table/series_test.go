@@ -43,7 +43,7 @@ func seriesRows(t *testing.T, path string, o Options) (rows []string) {
 }
 
 // TestSeries: a series is a list in one column, one of each channel, or a number in each column, in
-// every format; what is none is an error with its column.
+// every format; other values are errors that name the column.
 func TestSeries(t *testing.T) {
 	for _, c := range []struct{ name, text, series, want string }{
 		{"a.jsonl", `{"v":[0.1,-2,3e1],"id":"a"}` + "\n" + `{"id":"b"}` + "\n" + `{"v":[],"id":"c"}` + "\n" + `{"v":"0.5 1,5","id":"d"}` + "\n" + `{"v":"[1, 2]","id":"e"}` + "\n" + `{"v":[1,null],"id":"f"}`, "v",
