@@ -16,16 +16,20 @@ import (
 // maxNamed is how many classes a warning names.
 const maxNamed = 20
 
-// warnClasses prints the warnings of [manifestWarnings].
+// warnClasses prints the warnings of [nameWarnings] and [absentWarnings].
 func warnClasses(c *cli.Context, m *seq.Manifest, splits ...string) {
-	for _, text := range manifestWarnings(m, splits...) {
+	printWarnings(c, append(nameWarnings(m), absentWarnings(m, splits...)...))
+}
+
+func printWarnings(c *cli.Context, warnings []string) {
+	for _, text := range warnings {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
 	}
 }
 
-// manifestWarnings are the signs in a data set's manifest that its classes are not what the user
-// means: names that look alike, one class only, and classes without rows anywhere or in one of the splits.
-func manifestWarnings(m *seq.Manifest, splits ...string) (out []string) {
+// nameWarnings are the signs in a data set's manifest that the names of its classes are not what the
+// user means: names that look alike, names without rows, and one class only.
+func nameWarnings(m *seq.Manifest) (out []string) {
 	if alike := alikeNames(m.LabelNames); len(alike) > 0 {
 		out = append(out, fmt.Sprintf("these names look alike and are different classes: %s; where they mean the same, write one of them in the table",
 			shortList(alike, maxNamed)))
@@ -33,21 +37,34 @@ func manifestWarnings(m *seq.Manifest, splits ...string) (out []string) {
 	if m.Task != seq.Classification && m.Task != seq.MultiLabel {
 		return out
 	}
-	var used, unused []string
-	for _, name := range m.LabelNames {
-		if slices.ContainsFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Labels[name] > 0 }) {
-			used = append(used, name)
-		} else {
-			unused = append(unused, name)
-		}
+	used := usedNames(m)
+	has := make(map[string]bool, len(used))
+	for _, name := range used {
+		has[name] = true
 	}
-	if len(unused) > 0 {
+	if unused := slices.DeleteFunc(slices.Clone(m.LabelNames), func(name string) bool { return has[name] }); len(unused) > 0 {
 		out = append(out, fmt.Sprintf("%d of %d classes have no row in any split: %s", len(unused), len(m.LabelNames), shortList(unused, maxNamed)))
 	}
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
 	if m.Task == seq.Classification && len(used) == 1 && len(filled) > 1 { // of rows for predict alone nothing is missing
 		out = append(out, fmt.Sprintf("all rows are of one class, %s, so train has nothing to learn: an accuracy of 100%% says nothing", used[0]))
 	}
+	return out
+}
+
+// usedNames are the classes that have rows.
+func usedNames(m *seq.Manifest) []string {
+	return slices.DeleteFunc(slices.Clone(m.LabelNames), func(name string) bool {
+		return !slices.ContainsFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Labels[name] > 0 })
+	})
+}
+
+// absentWarnings name the classes that have rows, but not in one of the splits.
+func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
+	if m.Task != seq.Classification && m.Task != seq.MultiLabel {
+		return nil
+	}
+	used := usedNames(m)
 	for _, split := range splits {
 		info := m.Splits[split]
 		absent := slices.DeleteFunc(slices.Clone(used), func(name string) bool { return info.Labels[name] > 0 })

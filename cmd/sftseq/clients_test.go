@@ -80,8 +80,8 @@ func TestLibrary(t *testing.T) {
 		t.Fatalf("%d evaluations, expected 2 of each training\n%s", len(steps), out)
 	}
 	for _, last := range [][]string{steps[1], steps[3]} {
-		if accuracy, err := strconv.ParseFloat(last[2], 64); err != nil || last[1] != "120" || accuracy < 90 {
-			t.Errorf("%s, expected 90%% after 120 steps", last[0])
+		if accuracy, err := strconv.ParseFloat(last[2], 64); err != nil || last[1] != "240" || accuracy < 90 {
+			t.Errorf("%s, expected 90%% after 240 steps", last[0])
 		}
 	}
 }

@@ -99,6 +99,6 @@ func reportTask(c *cli.Context, task *lra.Task, d *seq.Dataset, err error) error
 	for _, text := range task.Differences(d.Manifest) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
 	}
-	warnClasses(c, d.Manifest, "train", "val", "test")
+	printWarnings(c, absentWarnings(d.Manifest, "train", "val", "test"))
 	return newBaselines(c, d)
 }

@@ -42,13 +42,14 @@ func run(ctx context.Context, dir string) error {
 	if err != nil {
 		return err
 	}
-	preset, err := lra.Custom(web.Manifest).Preset("quick")
+	const steps = 240
+	preset, err := lra.CustomRun(web.Manifest, lra.RunFlags{Steps: steps}).Preset("quick")
 	if err != nil {
 		return err
 	}
 	config, settings := preset.Config, preset.Settings
 	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize = 1, 32, 32, 64 // an example is small
-	settings.Steps, settings.EvalEvery, settings.LogEvery = 120, 60, 60
+	settings.EvalEvery, settings.LogEvery = steps/2, steps/2
 	if err := config.DescribeData(web.Spec()); err != nil {
 		return err
 	}
