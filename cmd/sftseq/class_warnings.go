@@ -46,7 +46,7 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 		out = append(out, fmt.Sprintf("%d of %d classes have no row in any split: %s", len(unused), len(m.LabelNames), shortList(unused, maxNamed)))
 	}
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
-	if m.Task == seq.Classification && len(used) == 1 && len(filled) > 1 { // of rows for predict alone nothing is missing
+	if m.Task == seq.Classification && len(used) == 1 && len(filled) > 1 { // a single split may hold rows for predict
 		out = append(out, fmt.Sprintf("all rows are of one class, %s, so train has nothing to learn: an accuracy of 100%% says nothing", used[0]))
 	}
 	return out

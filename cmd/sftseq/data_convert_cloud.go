@@ -116,7 +116,7 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 		return
 	}
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
-	if len(m.LabelNames) == 1 && len(folders) == 1 && len(filled) == 1 { // of several splits warnClasses says it
+	if len(m.LabelNames) == 1 && len(folders) == 1 && len(filled) == 1 { // warnClasses warns where several splits have rows
 		warn("there is one class, %s, so train has nothing to learn: expected a folder for each class in %s", m.LabelNames[0], c.String("from"))
 	}
 	for _, split := range []string{"train", "val", "test"} {

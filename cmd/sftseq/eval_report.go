@@ -56,7 +56,7 @@ type evalResult struct {
 	Ranking  *metrics.Ranking `json:"ranking,omitempty"`  // of documents, by a model of pairs
 	Baseline *baseline.Result `json:"baseline,omitempty"` // what simple models reach
 	names    []string
-	advice   string // what to try where a baseline is better
+	advice   string // commands to try where a baseline is better
 }
 
 // trained says which weights of its run a model has; of a model without its run nothing.

@@ -85,7 +85,7 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 	to := []string{"--to", filepath.Join(dir, "out"), "--force", "--split", "1,0,0", "--no-baselines"}
 	for name, c := range map[string]struct {
 		args []string
-		want string // of the error; "" is success
+		want string // part of the error message; "" means success
 	}{
 		"a list of tokens": {append([]string{"data", "convert", "--from", file("tokens.jsonl", `{"tokens":[1`+strings.Repeat(",1", n)+`],"label":"a"}`+"\n"),
 			"--tokens", "tokens", "--label", "label", "--vocab", "10"}, to...), ""},

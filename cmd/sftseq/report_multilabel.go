@@ -22,7 +22,7 @@ func measureLabels(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*r
 	}
 	out := &report.Labels{Data: in.name, Note: in.note, Report: r.MultiLabelReport, Frequencies: r.simple}
 	if m.Config.NumLabels > metrics.MaxConfusion {
-		return out, nil // the points of so many curves take gigabytes
+		return out, nil // the points of more curves take gigabytes
 	}
 	for label := range m.Config.NumLabels {
 		if curve := r.tally.Curve(label); curve != nil {

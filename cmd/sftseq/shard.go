@@ -284,7 +284,7 @@ func verifyShards(c *cli.Context) error {
 // checkVerify refuses what --verify does not look at: it would seem to be compared. The input
 // is the flag that names what was read.
 func checkVerify(c *cli.Context, input string) error {
-	looksAt := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"} // which the environment may set
+	looksAt := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"} // the environment may set the device
 	for _, name := range c.LocalFlagNames() {
 		if !slices.Contains(looksAt, name) {
 			return usage(c, "--verify compares the parts in --output with --model and --%s alone: expected no --%s", input, name)

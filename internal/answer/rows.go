@@ -136,7 +136,7 @@ func (r *tableReader) series(name string, v table.Value) table.Value {
 		numbers[i] = step[0]
 	}
 	text, err := json.Marshal(numbers)
-	if err != nil { // of numbers that are not finite, which the table refuses
+	if err != nil { // JSON has no NaN or infinity, and the table refuses them
 		return v
 	}
 	return table.Value{Text: string(text), JSON: true}
