@@ -49,7 +49,12 @@ func (*HF) PadID() *int32 { return nil }
 func (*HF) scratch() int { return 64 }
 
 // Encode returns the ids that the file gives text. Text that is not UTF-8 is an error.
-func (t *HF) Encode(text string) ([]int32, error) { return t.tokenizer.Encode(text) }
+func (t *HF) Encode(text string) ([]int32, error) {
+	if err := checkUTF8(text); err != nil {
+		return nil, err
+	}
+	return t.tokenizer.Encode(text)
+}
 
 // Decode returns readable text.
 func (t *HF) Decode(tokens []int32) string { return t.tokenizer.Decode(tokens) }

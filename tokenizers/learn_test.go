@@ -167,3 +167,14 @@ func TestWordsLearnedAreKeptAlone(t *testing.T) {
 		t.Errorf("%s, %v", spec, err)
 	}
 }
+
+// TestTextNotUTF8: tokenizers of characters refuse text in another encoding, and name its first bad byte.
+func TestTextNotUTF8(t *testing.T) {
+	const want = "not UTF-8: found byte 0xe9 at byte 5: convert the text to UTF-8"
+	words := must.Get(New(json.RawMessage(`{"type":"words","words":["pas"]}`)))(t)
+	for _, tok := range []Tokenizer{words, &HF{}} {
+		must.Fail(t, want, tok.Type())(tok.Encode("a caf\xe9 pas"))
+	}
+	l := must.Get(NewLearner(json.RawMessage(`{"type":"words","vocab":5}`)))(t)
+	must.Fail(t, want)(nil, l.Add("café\xe9"))
+}

@@ -8,11 +8,13 @@ package tokenizers
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 )
 
 // A Tokenizer maps text to token ids. Implementations have no state and are
@@ -124,6 +126,25 @@ func TypeOf(spec json.RawMessage) string {
 // Types returns the names of the known tokenizers in alphabetical order.
 func Types() []string {
 	return slices.Sorted(maps.Keys(known))
+}
+
+// ErrNotUTF8 is the error of a text in another encoding for a tokenizer that reads characters.
+var ErrNotUTF8 = errors.New("not UTF-8")
+
+// checkUTF8 returns an error that wraps [ErrNotUTF8] and names the first byte that is not UTF-8.
+func checkUTF8(text string) error {
+	if utf8.ValidString(text) {
+		return nil
+	}
+	at := 0
+	for {
+		r, n := utf8.DecodeRuneInString(text[at:])
+		if r == utf8.RuneError && n == 1 {
+			break
+		}
+		at += n
+	}
+	return fmt.Errorf("%w: found byte 0x%02x at byte %d: convert the text to UTF-8 (such as with iconv -f LATIN1 -t UTF-8), or train with --tokenizer byte", ErrNotUTF8, text[at], at)
 }
 
 // excerpt keeps an error message short when the JSON is not.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -61,8 +60,11 @@ func (*Words) PadID() *int32 { return new(int32) }
 
 func (*Words) scratch() int { return growing }
 
-// Encode returns an id for each word.
+// Encode returns an id for each word. Text that is not UTF-8 is an error.
 func (t *Words) Encode(text string) ([]int32, error) {
+	if err := checkUTF8(text); err != nil {
+		return nil, err
+	}
 	tokens := make([]int32, 0, len(text)/5)
 	EachWord(text, func(word string) {
 		id, ok := t.ids[word]
@@ -157,8 +159,8 @@ func newWordsLearner(spec json.RawMessage) (Learner, error) {
 
 // Add counts the words of a text. It refuses a text that is not UTF-8, which a data set leaves out.
 func (l *wordsLearner) Add(text string) error {
-	if !utf8.ValidString(text) {
-		return errors.New("not UTF-8")
+	if err := checkUTF8(text); err != nil {
+		return err
 	}
 	EachWord(text, func(word string) {
 		if n := l.counts[word]; n != nil {

@@ -460,11 +460,11 @@ func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *source.SkipRea
 		}
 		return append(buf, v.Tokens...), c.checkLength(len(v.Tokens))
 	}
-	if why := c.checkWords(v.Text); why != nil {
-		return buf, why
-	}
 	tokens, err := tokenizers.AppendEncode(c.tokenizer, buf, v.Text)
-	if err != nil {
+	switch {
+	case errors.Is(err, tokenizers.ErrNotUTF8):
+		return buf, source.Skip("the text is not UTF-8", err)
+	case err != nil:
 		return buf, source.Skip("the tokenizer refuses it", err)
 	}
 	return tokens, c.checkLength(len(tokens))

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"io"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
@@ -86,14 +85,6 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 		}
 	}
 	return ctx.Err()
-}
-
-// checkWords looks whether a text that is split into words is UTF-8: words of another encoding would lose letters.
-func (c *converter) checkWords(text string) *source.SkipReason {
-	if _, words := c.tokenizer.(*tokenizers.Words); words && !utf8.ValidString(text) {
-		return source.Skip("the text is not UTF-8", fmt.Errorf("found %.40q", text))
-	}
-	return nil
 }
 
 // checkTokens looks for one that is not of the vocabulary.
