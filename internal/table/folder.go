@@ -27,6 +27,40 @@ type folderReader struct {
 	wanted []int
 	limit  int
 	report func(bytes int64)
+	note   func(line string) // may be nil
+
+	packed      int    // files read whose bytes are compressed or an archive
+	firstPacked string // the first of them, and its kind
+}
+
+// magics are the first bytes of compressed files and archives.
+var magics = []struct{ bytes, kind string }{
+	{"\x1f\x8b\x08", "gzip"}, {"\x28\xb5\x2f\xfd", "Zstandard"}, {"\xfd7zXZ\x00", "xz"}, {"BZh", "bzip2"}, {"\x04\x22\x4d\x18", "LZ4"},
+	{"PK\x03\x04", "ZIP"}, {"7z\xbc\xaf\x27\x1c", "7z"}, {"Rar!\x1a\x07", "RAR"},
+}
+
+// packedKind returns by what bytes are compressed or put into an archive, as they begin; "" for other bytes.
+func packedKind(content []byte) string {
+	const bzip2Block, tarMagic = 4, 257
+	text := string(content[:min(len(content), tarMagic+5)])
+	for _, m := range magics {
+		if strings.HasPrefix(text, m.bytes) && (m.kind != "bzip2" || len(text) > bzip2Block && strings.HasPrefix(text[bzip2Block:], "1AY&SY")) {
+			return m.kind
+		}
+	}
+	if len(text) > tarMagic && text[tarMagic:] == "ustar" {
+		return "tar"
+	}
+	return ""
+}
+
+// notePacked remarks on the files whose bytes are compressed or an archive.
+func (r *folderReader) notePacked() {
+	if r.packed > 0 && r.note != nil {
+		r.note(fmt.Sprintf("%s: compressed files and archives whose bytes are read as they are: %d (%s): decompress or unpack them, "+
+			"or let the names of gzip and Zstandard end in .gz and .zst", r.dir, r.packed, r.firstPacked))
+	}
+	r.packed = 0
 }
 
 // desktopFiles are files that desktops leave in folders, in lower case. None is a row.
@@ -35,7 +69,7 @@ var desktopFiles = []string{"thumbs.db", "ehthumbs.db", "ehthumbs_vista.db", "de
 func isDesktopFile(name string) bool { return slices.Contains(desktopFiles, strings.ToLower(name)) }
 
 func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error) {
-	r := &folderReader{ctx: ctx, dir: dir, limit: o.MaxField, report: o.Progress}
+	r := &folderReader{ctx: ctx, dir: dir, limit: o.MaxField, report: o.Progress, note: o.Note}
 	var err error
 	if r.wanted, err = index(FolderColumns, o.Columns); err != nil {
 		return nil, err
@@ -73,6 +107,7 @@ func (r *folderReader) Columns() []string { return FolderColumns }
 // Next returns the next file.
 func (r *folderReader) Next(row *Row) error {
 	if len(r.files) == 0 {
+		r.notePacked()
 		return io.EOF
 	}
 	path := r.files[0]
@@ -82,6 +117,11 @@ func (r *folderReader) Next(row *Row) error {
 	if err != nil {
 		row.fail(err)
 		return nil
+	}
+	if kind := packedKind(content); kind != "" {
+		if r.packed++; r.packed == 1 {
+			r.firstPacked = path + ": " + kind
+		}
 	}
 	folders := strings.Split(path, "/")
 	all := []string{string(content), "", "", path}

@@ -2,6 +2,7 @@ package table
 
 import (
 	"context"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -91,5 +92,35 @@ func TestFolderOfCompressedFiles(t *testing.T) {
 	write("b/4.xz", []byte("\xfd7zXZ"))
 	if _, err := Open(context.Background(), dir, how); err == nil || !strings.Contains(err.Error(), "b/4.xz: it is compressed") {
 		t.Error(err)
+	}
+}
+
+// TestFolderOfArchives: compressed files and archives whose names do not say so are counted in one note.
+func TestFolderOfArchives(t *testing.T) {
+	dir := t.TempDir()
+	must.Succeed(t, os.Mkdir(filepath.Join(dir, "a"), 0o777))
+	tar := strings.Repeat("\x00", 257) + "ustar\x0000"
+	for name, text := range map[string]string{
+		"gzip": "\x1f\x8b\x08\x00", "zstd": "\x28\xb5\x2f\xfd\x04", "xz": "\xfd7zXZ\x00\x00", "bzip2": "BZh91AY&SY", "zip": "PK\x03\x04", "7z": "7z\xbc\xaf\x27\x1c",
+		"rar": "Rar!\x1a\x07\x00", "lz4": "\x04\x22\x4d\x18", "x.tar": tar, "y.tar.gz": gzipped(tar),
+		"text.txt": "BZh is a name", "bare.txt": "PK", "good.txt.gz": gzipped("text"),
+	} {
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, "a", name), []byte(text), 0o666))
+	}
+	var notes []string
+	r := must.Get(Open(t.Context(), dir, Options{Columns: []string{"content"}, Note: func(line string) { notes = append(notes, line) }}))(t)
+	defer r.Close()
+	var row Row
+	for range 13 {
+		must.Succeed(t, r.Next(&row))
+		must.Succeed(t, row.Err)
+	}
+	for range 2 {
+		if err := r.Next(&row); err != io.EOF {
+			t.Errorf("behind the last file: %v", err)
+		}
+	}
+	if len(notes) != 1 || !strings.Contains(notes[0], "compressed files and archives whose bytes are read as they are: 10 (a/7z: 7z): decompress or unpack them") {
+		t.Errorf("found %q", notes)
 	}
 }
