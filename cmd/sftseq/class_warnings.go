@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -34,7 +35,8 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 		out = append(out, fmt.Sprintf("these names look alike and are different classes: %s; where they mean the same, write one of them in the table",
 			shortList(alike, maxNamed)))
 	}
-	if m.Task != seq.Classification && m.Task != seq.MultiLabel {
+	noun, rows := countedAs(m)
+	if noun == "" {
 		return out
 	}
 	used := usedNames(m)
@@ -43,7 +45,7 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 		has[name] = true
 	}
 	if unused := slices.DeleteFunc(slices.Clone(m.LabelNames), func(name string) bool { return has[name] }); len(unused) > 0 {
-		out = append(out, fmt.Sprintf("%d of %d classes have no row in any split: %s", len(unused), len(m.LabelNames), shortList(unused, maxNamed)))
+		out = append(out, fmt.Sprintf("%d of %d %s have no %s in any split: %s", len(unused), len(m.LabelNames), noun, rows, shortList(unused, maxNamed)))
 	}
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
 	if m.Task == seq.Classification && len(used) == 1 && len(filled) > 1 { // a single split may hold rows for predict
@@ -59,9 +61,22 @@ func usedNames(m *seq.Manifest) []string {
 	})
 }
 
-// absentWarnings name the classes that have rows, but not in one of the splits.
+// countedAs returns the words for the labels of a task and for the rows or tokens that have them; "" for a task
+// without classes.
+func countedAs(m *seq.Manifest) (noun, rows string) {
+	switch m.Task {
+	case seq.Classification, seq.MultiLabel:
+		return "classes", "row"
+	case seq.Tagging:
+		return "tags", "token"
+	}
+	return "", ""
+}
+
+// absentWarnings name the classes or tags that have rows or tokens, but not in one of the splits.
 func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
-	if m.Task != seq.Classification && m.Task != seq.MultiLabel {
+	noun, rows := countedAs(m)
+	if noun == "" {
 		return nil
 	}
 	used := usedNames(m)
@@ -70,21 +85,47 @@ func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
 		absent := slices.DeleteFunc(slices.Clone(used), func(name string) bool { return info.Labels[name] > 0 })
 		if info.Rows > 0 && len(absent) > 0 {
 			says := map[bool]string{true: "from which models learn", false: "which says nothing of them"}[split == "train"]
-			out = append(out, fmt.Sprintf("%d of %d classes have no row in %s, %s: %s", len(absent), len(m.LabelNames), split, says, shortList(absent, maxNamed)))
+			out = append(out, fmt.Sprintf("%d of %d %s have no %s in %s, %s: %s", len(absent), len(m.LabelNames), noun, rows, split, says, shortList(absent, maxNamed)))
 		}
 	}
 	return out
 }
 
-// alikeNames are the groups of names that differ only in case, white space, the form of their Unicode
-// characters or the form of a number, such as "0" and "0.0". Names that print alike are escaped.
+// booleans are the spellings of true and false, in lower case. Those that are words of their own, such as "on",
+// and single letters are read so only where every name is one of them.
+var booleans = map[string]string{"true": "true", "yes": "true", "false": "false", "no": "false"}
+
+var rareBooleans = map[string]string{"t": "true", "y": "true", "on": "true", "f": "false", "n": "false", "off": "false"}
+
+// alikeNames are the groups of names that differ only in case, white space and the signs between words, the
+// form of their Unicode characters, the form of a number, such as "0" and "0.0", or the spelling of true and
+// false. Names that print alike are escaped.
 func alikeNames(names []string) (groups []string) {
-	alike, order := map[string][]string{}, []string(nil)
+	keys, has, all := make([]string, len(names)), map[string]bool{}, true
 	fold := cases.Fold()
-	for _, name := range names {
-		key := strings.Join(strings.Fields(fold.String(norm.NFKC.String(name))), " ")
-		if v, err := strconv.ParseFloat(key, 64); err == nil {
-			key = "number " + strconv.FormatFloat(v+0, 'g', -1, 64) // + 0 makes -0 a 0
+	for i, name := range names {
+		key := strings.Join(strings.Fields(fold.String(norm.NFKC.String(name))), "-")
+		if number, ok := canonicalNumber(key); ok {
+			key = "number " + number
+		} else {
+			key = strings.NewReplacer("_", "-", "\u2010", "-", "\u2013", "-", "\u2014", "-").Replace(key)
+		}
+		keys[i], has[key] = key, true
+		all = all && (booleans[key]+rareBooleans[key] != "" || key == "number 0" || key == "number 1")
+	}
+	words := has["true"] || has["false"] || has["yes"] || has["no"]
+	alike, order := map[string][]string{}, []string(nil)
+	for i, name := range names {
+		key := keys[i]
+		switch {
+		case booleans[key] != "":
+			key = booleans[key]
+		case all && rareBooleans[key] != "":
+			key = rareBooleans[key]
+		case (words || all) && key == "number 1":
+			key = "true"
+		case (words || all) && key == "number 0":
+			key = "false"
 		}
 		if alike[key] == nil {
 			order = append(order, key)
@@ -107,4 +148,30 @@ func alikeNames(names []string) (groups []string) {
 		groups = append(groups, strings.Join(quoted, " and "))
 	}
 	return groups
+}
+
+// decimal matches the text of a number: its sign, whole digits, digits of the fraction and exponent.
+var decimal = regexp.MustCompile(`^([+-]?)(\d*)\.?(\d*)(?:e([+-]?\d{1,9}))?$`)
+
+// canonicalNumber returns one text for all forms of a decimal number, whatever its number of digits.
+func canonicalNumber(text string) (string, bool) {
+	parts := decimal.FindStringSubmatch(text)
+	if parts == nil || parts[2]+parts[3] == "" {
+		return "", false
+	}
+	exponent, _ := strconv.Atoi(parts[4]) // "" is 0
+	exponent -= len(parts[3])
+	digits := strings.TrimLeft(parts[2]+parts[3], "0")
+	short := strings.TrimRight(digits, "0")
+	exponent += len(digits) - len(short)
+	switch {
+	case short == "":
+		return "0", true
+	case parts[1] == "-":
+		short = "-" + short
+	}
+	if exponent != 0 {
+		short += "e" + strconv.Itoa(exponent)
+	}
+	return short, true
 }

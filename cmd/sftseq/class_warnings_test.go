@@ -19,6 +19,15 @@ func TestAlikeNames(t *testing.T) {
 		{[]string{"spam", "spam  mail", "Spam mail"}, `["spam  mail" and "Spam mail"]`},
 		{[]string{"caf\u00e9", "cafe\u0301"}, `["caf\u00e9" and "cafe\u0301"]`},
 		{[]string{"STRASSE", "stra\u00dfe"}, `["STRASSE" and "straße"]`},
+		{[]string{"9007199254740993", "9007199254740992", "123456789012345678901", "123456789012345678902", "inf", "infinity"}, `[]`},
+		{[]string{"9007199254740993", "9007199254740993.0", "+1.50e2", "150", "-1", "1"}, `["9007199254740993" and "9007199254740993.0" "+1.50e2" and "150"]`},
+		{[]string{"true", "1", "false", "0.0"}, `["true" and "1" "false" and "0.0"]`},
+		{[]string{"yes", "TRUE", "true", "no"}, `["yes" and "TRUE" and "true"]`},
+		{[]string{"Y", "N", "1", "0"}, `["Y" and "1" "N" and "0"]`},
+		{[]string{"on", "off", "t", "f"}, `["on" and "t" "off" and "f"]`},
+		{[]string{"yes", "no", "maybe", "0", "1", "2"}, `["yes" and "1" "no" and "0"]`},
+		{[]string{"0", "1", "f", "n", "t", "y", "z", "on"}, `[]`},
+		{[]string{"not spam", "not_spam", "Not-Spam", "A-", "A"}, `["not spam" and "not_spam" and "Not-Spam"]`},
 		{[]string{"a", "b", "10", "100", "v1", "v1.0"}, `[]`},
 	} {
 		if got := fmt.Sprint(alikeNames(c.names)); got != c.want {
@@ -69,5 +78,18 @@ func TestClassWarnings(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestTagWarnings: convert and train warn of tags that training lacks.
+func TestTagWarnings(t *testing.T) {
+	dir := t.TempDir()
+	rows := "{\"text\":\"ann sees bob\",\"tag\":\"P V P\",\"split\":\"train\"}\n{\"text\":\"bob sees\",\"tag\":\"P V\",\"split\":\"val\"}\n" +
+		"{\"text\":\"bob sees oslo\",\"tag\":\"P V L\",\"split\":\"test\"}\n"
+	data, from := filepath.Join(dir, "data"), writeText(t, filepath.Join(dir, "t.jsonl"), rows)
+	_, converted := exits(t, exitOK, "", "data", "convert", "--from", from, "--to", data, "--text", "text", "--tags", "tag", "--split-column", "split", "--labels", "L,P,V,X", "--no-baselines")
+	_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"), "--steps", "1", "--hidden", "8", "--k", "4", "--device", "cpu")
+	for _, said := range []string{converted, trained} {
+		contains(t, said, "warning: 1 of 4 tags have no token in any split: X\n", "warning: 1 of 4 tags have no token in train, from which models learn: L\n")
 	}
 }
