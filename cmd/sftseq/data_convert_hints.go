@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -28,7 +29,7 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 	}
 	if names := splitFiles(o.From, o.Format); names != nil && !c.IsSet("split") {
 		return fmt.Sprintf("the files %s are named as splits, but their rows are divided anew, as --split says: "+
-			"--split-column COLUMN takes splits from a column, and --split says that the division is meant", strings.Join(names, ", "))
+			"%s, --split-column COLUMN takes them from a column, and --split says that the division is meant", strings.Join(names, ", "), byName(names, o.Format))
 	}
 	for _, path := range o.From {
 		if name := firstSplit(c.Context, path, o); name != "" && o.Label != splitColumn && !c.IsSet("split") {
@@ -49,30 +50,108 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 		}
 		return fmt.Sprintf("%s has the splits %s, but its rows are divided anew, as --split says: %s takes them as they are", path, strings.Join(names, ", "), take)
 	}
+	if names := besideTrain(o.From, o.Format); names != nil && !c.IsSet("split") {
+		return fmt.Sprintf("the rows of %s are divided anew, as --split says, and %s beside it is not read: %s, and --split says that the division is meant",
+			names[0], strings.Join(names[1:], ", "), byName(names, o.Format))
+	}
 	return ""
 }
 
 // splitFiles returns the files, of those that are named or of the tables in a folder, whose names are
-// splits, such as train.csv and test-00000-of-00001.parquet; nil unless train is among several.
+// splits of one name, such as train.csv and test.csv, or reviews_train.csv and reviews_test.csv; nil unless
+// train is among several.
 func splitFiles(from []string, format string) (names []string) {
-	splits := map[string]bool{}
+	var files []string
 	for _, path := range from {
-		for _, file := range append(table.Shards(path, format), path) {
-			name, _, _ := strings.Cut(filepath.Base(file), ".")
-			split, ok := seq.KnownSplit(name)
-			if !ok {
-				name, _, _ = strings.Cut(strings.ReplaceAll(name, "_", "-"), "-")
-				split, ok = seq.KnownSplit(name)
+		files = append(append(files, table.Shards(path, format)...), path)
+	}
+	groups := map[string][]string{} // a file of each split
+	splits := map[string]bool{}
+	var order []string
+	for _, file := range files {
+		_, split, rest := splitOfFile(file)
+		if key := rest + "/" + split; split != "" && !splits[key] {
+			if splits[key] = true; groups[rest] == nil {
+				order = append(order, rest)
 			}
-			if ok && !splits[split] {
-				splits[split], names = true, append(names, file)
+			groups[rest] = append(groups[rest], file)
+		}
+	}
+	for _, rest := range order {
+		if splits[rest+"/train"] && len(groups[rest]) > 1 {
+			names = append(names, groups[rest]...)
+		}
+	}
+	return names
+}
+
+// besideTrain returns a file for training that is named without the files of other splits in the same folder,
+// and those files; nil if there are none.
+func besideTrain(from []string, format string) []string {
+	for _, path := range from {
+		_, split, rest := splitOfFile(path)
+		entries, err := os.ReadDir(filepath.Dir(path))
+		if split != "train" || err != nil {
+			continue
+		}
+		own, err := table.FormatOf(path)
+		names := []string{path}
+		for _, entry := range entries {
+			other := filepath.Join(filepath.Dir(path), entry.Name())
+			_, split, same := splitOfFile(other)
+			found, bad := table.FormatOf(other)
+			if entry.Type().IsRegular() && split != "" && split != "train" && same == rest && (format != "" || err == nil && bad == nil && found == own) {
+				names = append(names, other)
+			}
+		}
+		if len(names) > 1 {
+			return names
+		}
+	}
+	return nil
+}
+
+// splitOfFile returns the word of a file's name, its last or its first, that names a split, the split, and the
+// other words but for numbers. A name without such a word has that of its folder.
+func splitOfFile(path string) (word, split, rest string) {
+	base := filepath.Base(path)
+	for _, ending := range []string{".gz", ".zst", ".zstd"} {
+		base = strings.TrimSuffix(base, ending)
+	}
+	words := strings.FieldsFunc(strings.TrimSuffix(base, filepath.Ext(base)), func(r rune) bool { return strings.ContainsRune("-_. ", r) })
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "of" || strings.Trim(word, "0123456789") == "" })
+	for _, at := range []int{len(words) - 1, 0} {
+		if at >= 0 && at < len(words) {
+			if split, ok := seq.KnownSplit(words[at]); ok {
+				return words[at], split, strings.Join(slices.Delete(slices.Clone(words), at, at+1), "-")
 			}
 		}
 	}
-	if len(names) < 2 || !splits["train"] {
-		return nil
+	folder := filepath.Base(filepath.Dir(path))
+	split, _ = seq.KnownSplit(folder)
+	return folder, split, strings.Join(words, "-")
+}
+
+// byName returns what to do to take splits from the names of files.
+func byName(files []string, format string) string {
+	var words []string
+	dir := filepath.Dir(files[0])
+	for _, file := range files {
+		word, _, _ := splitOfFile(file)
+		if !slices.Contains(words, word) {
+			words = append(words, word)
+		}
+		for !strings.HasPrefix(file, dir) && dir != filepath.Dir(dir) {
+			dir = filepath.Dir(dir)
+		}
 	}
-	return names
+	slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) }) // validation before val
+	pattern := fmt.Sprintf("--split-column path --split-pattern '%s'", strings.Join(words, "|"))
+	shards := table.Shards(dir, format)
+	if slices.ContainsFunc(shards, func(path string) bool { _, split, _ := splitOfFile(path); return split == "" }) || len(shards) < len(files) {
+		return fmt.Sprintf("%s takes the splits from their names, in a folder of their own that --from names", pattern)
+	}
+	return fmt.Sprintf("--from %s %s takes the splits from their names", shellQuote(dir), pattern)
 }
 
 // firstSplit is what the first row of a table has in a column of splits, "" if there is none

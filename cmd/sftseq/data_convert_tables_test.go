@@ -167,23 +167,56 @@ func TestConvertSplitFiles(t *testing.T) {
 	}{
 		{[]string{"train.csv", "test.csv"}, true},
 		{[]string{"train-00000-of-00001.csv", "validation-00000-of-00001.csv"}, true},
+		{[]string{"reviews_train.csv", "reviews_test.csv"}, true},
+		{[]string{"a.train.csv", "a.dev.csv"}, true},
+		{[]string{"train/part-0.csv", "valid/part-1.csv"}, true},
+		{[]string{"a_train.csv", "b_test.csv"}, false},
 		{[]string{"part-0.csv", "part-1.csv"}, false},
 		{[]string{"test.csv", "other.csv"}, false},
 	} {
 		dir := t.TempDir()
 		var paths []string
 		for _, name := range c.files {
+			must.Succeed(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o777))
 			paths = append(paths, writeText(t, filepath.Join(dir, name), "text,label\na,x\nb,y\n"))
 		}
 		if got := splitFiles(paths, ""); (got != nil) != c.warns {
 			t.Errorf("%q: %q", c.files, got)
 		}
-		if got := splitFiles([]string{dir}, ""); (got != nil) != c.warns {
+		if got := splitFiles([]string{dir}, "csv"); (got != nil) != c.warns {
 			t.Errorf("the folder of %q: %q", c.files, got)
 		}
-		out := warned(t, "--from", dir, "--text", "text", "--label", "label")
+		out := warned(t, "--from", dir, "--format", "csv", "--text", "text", "--label", "label")
 		if strings.Contains(out, "are named as splits, but their rows are divided anew") != c.warns {
 			t.Errorf("%q: %s", c.files, out)
 		}
 	}
+}
+
+// TestConvertBesideTrain: a file for training that is named alone is not silently divided where files of other
+// splits lie beside it, and the flags that the warning names take the splits.
+func TestConvertBesideTrain(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"reviews_train.csv", "reviews_validation.csv", "reviews_test.csv"} {
+		rows := "text,label\n"
+		for i := range 20 {
+			rows += fmt.Sprintf("%s %d,%d\n", name, i, i%2)
+		}
+		writeText(t, filepath.Join(dir, name), rows)
+	}
+	train, flags := filepath.Join(dir, "reviews_train.csv"), []string{"--text", "text", "--label", "label", "--no-baselines"}
+	const pattern = "validation|train|test"
+	contains(t, warned(t, append(flags, "--from", train)...), "the rows of "+train+" are divided anew, as --split says, and ",
+		filepath.Join(dir, "reviews_test.csv")+", "+filepath.Join(dir, "reviews_validation.csv")+" beside it is not read: ",
+		"--from "+dir+" --split-column path --split-pattern '")
+	notContains(t, warned(t, append(flags, "--from", train, "--split", "1,0,0")...), "beside it")
+	notContains(t, warned(t, append(flags, "--from", filepath.Join(dir, "reviews_test.csv"))...), "beside it")
+	d, _, errs := converted(t, append(flags, "--from", dir, "--split-column", "path", "--split-pattern", pattern)...)
+	equal(t, rowCounts(d), "train 20, val 20, test 20")
+	notContains(t, errs, "divided anew")
+
+	folder := warned(t, append(flags, "--from", dir)...)
+	contains(t, folder, "are named as splits, but their rows are divided anew", "--from "+dir+" --split-column path --split-pattern '"+pattern+"' takes the splits from their names")
+	writeText(t, filepath.Join(dir, "other.csv"), "text,label\na,0\n")
+	contains(t, warned(t, append(flags, "--from", train)...), "--split-column path --split-pattern 'validation|train|test' takes the splits from their names, in a folder of their own that --from names")
 }
