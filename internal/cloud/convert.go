@@ -82,6 +82,7 @@ type converter struct {
 	ids      map[string]bool
 	tags     tags
 	ignored  source.SkippedKind  // files with columns that were ignored
+	divided  map[uint64]string   // splits by the key of a file, of small data sets
 	training bool                // files of folders for training are for validation, too
 	reading  *semaphore.Weighted // the bytes of files that may be read at a time
 }
@@ -101,6 +102,7 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 	err := o.Validate()
 	if err == nil {
 		_, c.training = files.Divided()
+		c.divide()
 		if text := files.Others(); text != "" {
 			c.left.Note("not read are " + text)
 		}

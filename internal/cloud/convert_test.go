@@ -15,6 +15,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -139,6 +140,21 @@ func TestValidation(t *testing.T) {
 	}
 	if val, test := count(d, "val"), count(d, "test"); val < 30 || val > 90 || test < 60 || test > 120 || count(d, "train") != 300-val-test {
 		t.Errorf("of no split: %+v", d.Manifest.Splits)
+	}
+}
+
+// TestStratified: the splits of few files that no folder puts into one have their shares of each class.
+func TestStratified(t *testing.T) {
+	var files []string
+	for i := range 80 {
+		files = append(files, fmt.Sprintf("%s/%d.off", []string{"chair", "chair", "chair", "chair", "desk"}[i%5], i))
+	}
+	d, _, err := convert(t, folder(t, files...), Options{Points: 1, ValPart: 0.1, TestPart: 0.1})
+	must.Succeed(t, err)
+	for split, want := range map[string][2]int64{"train": {64, 12}, "val": {8, 2}, "test": {8, 2}} {
+		if s := d.Manifest.Splits[split]; s.Rows != want[0] || s.Labels["desk"] != want[1] {
+			t.Errorf("%s: %d rows, %d desks, expected %v", split, s.Rows, s.Labels["desk"], want)
+		}
 	}
 }
 

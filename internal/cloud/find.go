@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io/fs"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/stratify"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -178,18 +180,41 @@ func (f *Files) Divided() (any, training bool) {
 
 // split is that of a file. Where no folder is for validation, the files that a folder puts into
 // training have a part for that.
-func (o *Options) split(f *file, training bool) string {
-	switch u := o.random(f, 0)(); {
-	case f.split == "train" && training && u < o.ValPart:
+func (c *converter) split(f *file, training bool) string {
+	if split, ok := c.divided[keyOf(c.random(f, 0))]; ok && f.split == "" {
+		return split
+	}
+	switch u := c.random(f, 0)(); {
+	case f.split == "train" && training && u < c.ValPart:
 		return "val"
 	case f.split != "":
 		return f.split
-	case u < o.TestPart:
+	case u < c.TestPart:
 		return "test"
-	case u < o.TestPart+o.ValPart:
+	case u < c.TestPart+c.ValPart:
 		return "val"
 	}
 	return "train"
+}
+
+// keyOf orders files by the numbers that divide them: the first are for training, the last for the test.
+func keyOf(random func() float64) uint64 {
+	return math.MaxUint64 - uint64(random()*(1<<32))<<32 - uint64(random()*(1<<32))
+}
+
+// divide stratifies the splits of files that no folder puts into one, by their classes, unless there are many.
+// Where the splits of a task are known, files are divided by their names alone.
+func (c *converter) divide() {
+	if c.Spec != nil {
+		return
+	}
+	var strata stratify.Strata
+	for i := range c.files.list {
+		if f := &c.files.list[i]; f.split == "" && f.unused() == nil && strata.Len() <= stratify.MaxRows {
+			strata.Add(f.class, keyOf(c.random(f, 0)))
+		}
+	}
+	c.divided = strata.Assign([]stratify.Share{{Split: "train", Part: 1 - c.ValPart - c.TestPart}, {Split: "val", Part: c.ValPart}, {Split: "test", Part: c.TestPart}}, 0)
 }
 
 // NoClass is the reason of a file that is in the folder of no class.

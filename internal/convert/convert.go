@@ -20,6 +20,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/stratify"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -79,13 +80,10 @@ type Options struct {
 }
 
 // Share is a split and its part of the rows.
-type Share struct {
-	Split string
-	Part  float64
-}
+type Share = stratify.Share
 
 // DefaultShares are those of a data set that says nothing else.
-var DefaultShares = []Share{{"train", 0.9}, {"val", 0.05}, {"test", 0.05}}
+var DefaultShares = []Share{{Split: "train", Part: 0.9}, {Split: "val", Part: 0.05}, {Split: "test", Part: 0.05}}
 
 // Convert makes the data set. What it returns of the rows that were left out is there
 // also with an error.
@@ -422,7 +420,7 @@ func (w *worker) split(row *table.Row) (string, *source.SkipReason) {
 }
 
 // valShares are those of the rows that SplitColumn calls train.
-func (o *Options) valShares() []Share { return []Share{{"train", 1 - o.Val}, {"val", o.Val}} }
+func (o *Options) valShares() []Share { return []Share{{Split: "train", Part: 1 - o.Val}, {Split: "val", Part: o.Val}} }
 
 // checkText looks whether a value is of the kind that was asked for.
 func (c *converter) checkText(v table.Value) *source.SkipReason {

@@ -28,7 +28,7 @@ func file(t testing.TB, name, text string) string {
 // options are those of a table of text with labels.
 func options(t testing.TB, from ...string) Options {
 	return Options{From: from, To: filepath.Join(t.TempDir(), "set"), Name: "own", Text: "text", Label: "label",
-		Tokenizer: []byte(`{"type":"byte"}`), Shares: []Share{{"train", 1}}}
+		Tokenizer: []byte(`{"type":"byte"}`), Shares: []Share{{Split: "train", Part: 1}}}
 }
 
 // contents are the rows of all splits: "train: text (label)".
@@ -407,9 +407,9 @@ func TestRefuses(t *testing.T) {
 		`column "txt": expected one of ["text" "label"]`: func(o *Options) { o.Text = "txt" },
 		"no/file.csv":                                    func(o *Options) { o.From = append(o.From, "no/file.csv") },
 		"known types":                                    func(o *Options) { o.Tokenizer = []byte(`{"type":"x"}`) },
-		"expected a sum of 1, found 0.5":                 func(o *Options) { o.Shares = []Share{{"train", 0.5}} },
+		"expected a sum of 1, found 0.5":                 func(o *Options) { o.Shares = []Share{{Split: "train", Part: 0.5}} },
 		"part for validation":                            func(o *Options) { o.Val = 1 },
-		"expected a name and a part":                     func(o *Options) { o.Shares = []Share{{"../x", 1}} },
+		"expected a name and a part":                     func(o *Options) { o.Shares = []Share{{Split: "../x", Part: 1}} },
 		"a.csv:3: empty text":                            func(o *Options) { o.Strict = true },
 		`"1" is there twice`:                             func(o *Options) { o.Labels = []string{"1", "2", "1"} },
 		"found an empty one":                             func(o *Options) { o.Labels = []string{"1", ""} },

@@ -66,7 +66,7 @@ func TestFeatures(t *testing.T) {
 		lines = append(lines, `{"points":[[`+strings.Repeat("1", i%9+1)+`,`+strings.Repeat("2", i%13+1)+`,3]],"class":"a"}`)
 	}
 	o = options(t, file(t, "b.jsonl", strings.Join(lines, "\n")))
-	o.Text, o.Tokenizer, o.Features, o.FeatureNames, o.Label, o.Shares = "", nil, "points", []string{"x", "y", "z"}, "class", []Share{{"train", 0.5}, {"val", 0.5}}
+	o.Text, o.Tokenizer, o.Features, o.FeatureNames, o.Label, o.Shares = "", nil, "points", []string{"x", "y", "z"}, "class", []Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0.5}}
 	if d, _ := mustConvert(t, o); d.Manifest.Splits["val"].Rows < 50 || d.Manifest.Splits["train"].Rows < 50 {
 		t.Errorf("%+v", d.Manifest.Splits)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/graphlines"
 	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/stratify"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -32,7 +33,8 @@ type GraphOptions struct {
 	Seed                           uint64
 	Replace                        bool // a complete data set that is there already
 
-	said []string // keys of names that the first table's metadata have
+	said    []string          // keys of names that the first table's metadata have
+	divided map[uint64]string // splits by the key of a graph, of small data sets; nil: its key alone decides
 }
 
 // ConvertGraphs writes a data set of graphs. It reads the files once to see what their labels are
@@ -108,9 +110,10 @@ func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 		}
 		return split, nil
 	}
-	hash := hashOf(x)
-	words := philox.Words(o.Seed, [4]uint32{0, philox.StreamSplit, uint32(hash), uint32(hash >> 32)})
-	u := float64(philox.Uniform(words[0]))
+	key, u := o.keyOf(x)
+	if split, ok := o.divided[key]; ok {
+		return split, nil
+	}
 	last := ""
 	for _, s := range o.Shares {
 		if s.Part > 0 {
@@ -124,7 +127,38 @@ func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 	return last, nil // rounding
 }
 
-// hash is of a graph's nodes and edges, however they are written.
+// keyOf returns a number that the seed and a graph's nodes and edges decide, and the same as a fraction.
+func (o *GraphOptions) keyOf(x *graphlines.Row) (uint64, float64) {
+	hash := hashOf(x)
+	words := philox.Words(o.Seed, [4]uint32{0, philox.StreamSplit, uint32(hash), uint32(hash >> 32)})
+	return uint64(words[0])<<32 | uint64(words[1]), float64(philox.Uniform(words[0]))
+}
+
+// divide stratifies the splits of a small data set, and counts their rows anew. Rows has the number of graphs of
+// each key.
+func (s *surveyed) divide(o *GraphOptions, strata *stratify.Strata, rows map[uint64]int) {
+	least := 0
+	if slices.Equal(o.Shares, DefaultShares) {
+		least = min(leastRows, strata.Len()/leastPart)
+	}
+	if o.divided = strata.Assign(o.Shares, least); o.divided == nil {
+		return
+	}
+	clear(s.rows)
+	for key, n := range rows {
+		s.rows[o.divided[key]] += n
+	}
+}
+
+// classOf returns the class by which a graph's split is stratified, "" without one.
+func (s *surveyed) classOf(x *graphlines.Row) string {
+	if s.spec.Task == seq.Classification && len(x.Names) == 1 {
+		return x.Names[0]
+	}
+	return ""
+}
+
+// hashOf is of a graph's nodes and edges, however they are written.
 func hashOf(x *graphlines.Row) uint64 {
 	h := fnv.New64a()
 	var word [4]byte
@@ -161,6 +195,8 @@ type surveyed struct {
 func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}}
 	answer, list := "", false
+	var strata stratify.Strata
+	keys := map[uint64]int{} // graphs of each key
 	err := files{o}.Each(ctx, func(x *graphlines.Row) error {
 		if len(s.rows) == 0 {
 			if err := s.describe(o, x); err != nil {
@@ -176,6 +212,11 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 			return err
 		}
 		s.rows[split]++
+		if o.SplitField == "" && strata.Len() <= stratify.MaxRows {
+			key, _ := o.keyOf(x)
+			strata.Add(s.classOf(x), key)
+			keys[key]++
+		}
 		s.spec.IDs = s.spec.IDs || x.ID != ""
 		for i, name := range x.Names {
 			if x.Named != nil && !x.Named[i] {
@@ -193,6 +234,9 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 	}
 	if len(s.rows) == 0 {
 		return nil, fmt.Errorf("%s: expected a graph a line, found none", strings.Join(o.From, ", "))
+	}
+	if o.SplitField == "" {
+		s.divide(o, &strata, keys)
 	}
 	s.spec.FeatureNames = append(slices.Clip(s.spec.FeatureNames), graphlines.WalkNames(o.RandomWalk)...)
 	if err := s.spec.Validate(); err != nil {

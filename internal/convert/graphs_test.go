@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/graphlines"
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -109,6 +110,22 @@ func TestSplits(t *testing.T) {
 	o.Seed++
 	if other, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
 		t.Errorf("another seed has the same splits: %v", err)
+	}
+}
+
+// TestStratifiedGraphs: the splits of few graphs have their shares of each class, and the least size.
+func TestStratifiedGraphs(t *testing.T) {
+	var lines strings.Builder
+	for i := range 80 {
+		fmt.Fprintf(&lines, `{"features":[[%d]],"edges":[[0,0]],"label":"%c"}`+"\n", i, "aaaab"[i%5])
+	}
+	o := usual(write(t, lines.String()))
+	o.Shares = DefaultShares
+	d := must.Get(ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o))(t)
+	for split, want := range map[string][2]int64{"train": {64, 12}, "val": {8, 2}, "test": {8, 2}} {
+		if s := d.Manifest.Splits[split]; s.Rows != want[0] || s.Labels["b"] != want[1] {
+			t.Errorf("%s: %d rows, %d of class b, expected %v", split, s.Rows, s.Labels["b"], want)
+		}
 	}
 }
 

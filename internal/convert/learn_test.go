@@ -41,7 +41,7 @@ func TestLearningIsShown(t *testing.T) {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d_%d.wav", i%2, i)), sound, 0o666))
 	}
 	o := Options{From: []string{dir}, To: t.TempDir(), Text: "content", Label: "path", LabelPattern: regexp.MustCompile("[01]"),
-		Shares: []Share{{"train", 1}}, Tokenizer: []byte(`{"type":"audio-vq","vocab":4}`)}
+		Shares: []Share{{Split: "train", Part: 1}}, Tokenizer: []byte(`{"type":"audio-vq","vocab":4}`)}
 	mustConvert(t, o)
 	var read, converted int64
 	var rounds, all []int

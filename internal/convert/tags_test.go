@@ -23,7 +23,7 @@ import (
 
 // tagOptions are those of a table of tags, whose rows are all in one split.
 func tagOptions(t *testing.T, from string, change func(*Options)) Options {
-	o := Options{From: []string{from}, To: filepath.Join(t.TempDir(), "set"), Name: "own", Text: "text", Shares: []Share{{"train", 1}}}
+	o := Options{From: []string{from}, To: filepath.Join(t.TempDir(), "set"), Name: "own", Text: "text", Shares: []Share{{Split: "train", Part: 1}}}
 	change(&o)
 	return o
 }

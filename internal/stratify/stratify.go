@@ -1,0 +1,116 @@
+// Package stratify divides the rows of small data sets into splits that have their share of every class.
+package stratify
+
+import (
+	"cmp"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Share is a split and its part of the rows.
+type Share struct {
+	Split string
+	Part  float64
+}
+
+// MaxRows is the number of different rows up to which splits are stratified. Of more rows, a hash alone
+// divides each class about as its shares say.
+const MaxRows = 1 << 16
+
+// Strata are the hashes of different rows by class. The zero value is empty.
+type Strata struct {
+	classes map[string]*stratum
+	seen    map[uint64]bool
+}
+
+// stratum is the rows of a class, by the hash that says which split a row is in.
+type stratum struct {
+	class  string
+	hashes []uint64
+}
+
+// Add adds a row of a class, unless another with its hash was added before.
+func (s *Strata) Add(class string, hash uint64) {
+	if s.seen[hash] {
+		return
+	}
+	if s.seen == nil {
+		s.classes, s.seen = map[string]*stratum{}, map[uint64]bool{}
+	}
+	s.seen[hash] = true
+	x := s.classes[class]
+	if x == nil {
+		x = &stratum{class: strings.Clone(class)}
+		s.classes[x.class] = x
+	}
+	x.hashes = append(x.hashes, hash)
+}
+
+// Len returns the number of different rows.
+func (s *Strata) Len() int { return len(s.seen) }
+
+// Assign returns the split of each hash; nil if there are more than [MaxRows], or fewer than two shares above 0.
+// Each split has its share of the rows, and not below least or one; each class has its part of them. Rows of a
+// class are ordered by their hashes: a row that is in a split stays there, unless the shares need it elsewhere.
+func (s *Strata) Assign(shares []Share, least int) map[uint64]string {
+	shares = slices.DeleteFunc(slices.Clone(shares), func(s Share) bool { return s.Part == 0 })
+	if len(shares) < 2 || s.Len() > MaxRows {
+		return nil
+	}
+	var strata []*stratum
+	for _, x := range s.classes {
+		slices.Sort(x.hashes)
+		strata = append(strata, x)
+	}
+	slices.SortFunc(strata, func(a, b *stratum) int { return cmp.Compare(a.class, b.class) })
+	return assign(strata, s.Len(), shares, least)
+}
+
+// assign gives each hash the split that its class's rows need. The rows of a split are its share of all
+// rows, and not below least or one; each class has its part of
+// them, by the largest remainders. A class keeps a row in the first split.
+func assign(strata []*stratum, rows int, shares []Share, least int) map[uint64]string {
+	out := map[uint64]string{}
+	left := make([]int, len(strata))
+	for i, s := range strata {
+		left[i] = len(s.hashes)
+	}
+	for at := len(shares) - 1; at > 0; at-- {
+		want := max(1, least, int(math.Round(shares[at].Part*float64(rows))))
+		for i, n := range quotas(strata, rows, want) {
+			for ; n > 0 && left[i] > 1; n-- {
+				left[i]--
+				out[strata[i].hashes[left[i]]] = shares[at].Split
+			}
+		}
+	}
+	for i, s := range strata {
+		for _, hash := range s.hashes[:left[i]] {
+			out[hash] = shares[0].Split
+		}
+	}
+	return out
+}
+
+// quotas divides want rows by the sizes of the strata, by the largest remainders, of equal ones those of
+// the larger strata first.
+func quotas(strata []*stratum, rows, want int) []int {
+	out, order := make([]int, len(strata)), make([]int, len(strata))
+	for i, s := range strata {
+		order[i] = i
+		out[i] = want * len(s.hashes) / rows
+	}
+	slices.SortStableFunc(order, func(a, b int) int {
+		x, y := len(strata[a].hashes), len(strata[b].hashes)
+		return cmp.Or(cmp.Compare(want*y%rows, want*x%rows), cmp.Compare(y, x))
+	})
+	missing := want
+	for _, n := range out {
+		missing -= n
+	}
+	for _, i := range order[:min(missing, len(order))] {
+		out[i]++
+	}
+	return out
+}
