@@ -31,7 +31,7 @@ var formats = map[string]func(text []byte) (*Shape, error){
 }
 
 // partFormats are the readers of files whose points have parts.
-var partFormats = map[string]func(text []byte) (*Shape, error){".xyz": readParts, ".txt": readParts, ".pts": readParts}
+var partFormats = map[string]func(text []byte) (*Shape, error){".xyz": readParts, ".txt": readParts, ".pts": readPTSParts}
 
 // Reads reports whether a file is read, by its name.
 func Reads(path string) bool { return formats[strings.ToLower(filepath.Ext(path))] != nil }

@@ -9,8 +9,11 @@ import (
 	"os"
 	"path/filepath"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 func write(t *testing.T, path, text string) string {
@@ -69,6 +72,9 @@ func TestRead(t *testing.T) {
 		{"b.pts", "1\n0 0 1 0 0 1\n1\n1 2 3 1 0 0\n", pair},
 		{"c.xyz", "\ufeff0; 0;1;0; 0;1\n1;2;3;1;0;0 # last\n", pair},
 		{"d.xyz", "0, 0, 1, 0, 0, 1\n1 ,2 ,3 ,1 ,0 ,0\n", pair},
+		{"e.xyz", "0 0 1 9 8 7 0 0 1\n1 2 3 0 200 3 1 0 0 5\n", &Shape{Points: pair.Points, Normals: pair.Normals, ignored: "9 8 7 has the length 13.93"}},
+		{"f.xyz", "0 0 1 9 8 7 0 0 2\n1 2 3 0 200 3 1 0 0\n", &Shape{Points: pair.Points, ignored: "9 8 7 has the length 13.93"}},
+		{"g.xyz", "0 0 1 9 8 7 0 0 1\n1 2 3 0 200 3\n", &Shape{Points: pair.Points, ignored: "9 8 7 has the length 13.93"}},
 		{"b.TXT", "0,0,1,0,0,1\n\n1,2,3,1,0,0", pair},
 	} {
 		got, err := Read(write(t, filepath.Join(t.TempDir(), c.name), c.text))
@@ -138,6 +144,33 @@ func TestColours(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "a.xyz"), "0 0 0 255 0 9 1\n")
 	if _, err := read(path, partFormats); err == nil || !strings.Contains(err.Error(), "columns 4 to 6, expected normals of length 1: 255 0 9 has the length") {
 		t.Errorf("parts: %v", err)
+	}
+}
+
+// TestPartFiles: points with parts may have normals, and colours before these; a PTS file may begin with the
+// number of points, which they must have.
+func TestPartFiles(t *testing.T) {
+	for _, c := range []struct {
+		name, text string
+		parts      []int
+		normals    bool
+		want       string // part of the error; "" means success
+	}{
+		{"a.pts", "2\n0 0 1 4\n1 2 3 5\n", []int{4, 5}, false, ""},
+		{"a.pts", "1\n0 0 1 4\n1\n1 2 3 5\n", []int{4, 5}, false, ""},
+		{"a.pts", "3\n0 0 1 4\n1 2 3 5\n", nil, false, "expected 3 points, as the line before them states, found 2"},
+		{"a.xyz", "2\n0 0 1 4\n1 2 3 5\n", nil, false, "line 1: 1 numbers, expected 3"},
+		{"a.xyz", "0 0 1 9 8 7 0 0 1 4\n1 2 3 0 200 3 1 0 0 5\n", []int{4, 5}, true, ""},
+		{"a.xyz", "0 0 1 9 8 7 0 0 2 4\n", nil, false, "columns 4 to 6, expected normals of length 1: 9 8 7"},
+		{"a.xyz", "0 0 1 9 8 7 0 0 1\n", nil, false, "line 1: 9 numbers, expected 10"},
+		{"a.xyz", "0 0 1 4\n1 2 3\n", nil, false, "line 2: 3 numbers, expected 4"},
+	} {
+		s, err := read(write(t, filepath.Join(t.TempDir(), c.name), c.text), partFormats)
+		if c.want != "" {
+			must.Fail(t, c.want, c.text)(s, err)
+		} else if err != nil || !slices.Equal(s.Parts, c.parts) || (s.Normals != nil) != c.normals {
+			t.Errorf("%q: %+v, %v", c.text, s, err)
+		}
 	}
 }
 

@@ -64,7 +64,8 @@ func vecOf(words []string) (v Vec, err error) {
 }
 
 // readXYZ reads lines of x y z, or x y z nx ny nz; what follows is passed over. Columns 4 to 6 are
-// normals only where their length is 1: they may be colours, which are ignored with a note.
+// normals only where their length is 1: they may be colours, which are ignored with a note, and behind
+// which columns 7 to 9 are the normals if their length is 1.
 func readXYZ(text []byte) (*Shape, error) {
 	s := &Shape{}
 	return s, s.readXYZ(text, false)
@@ -77,7 +78,8 @@ func readPTS(text []byte) (*Shape, error) {
 }
 
 func (s *Shape) readXYZ(text []byte, counted bool) error {
-	var normals normals
+	var normals, behind normals
+	var columns7to9 []Vec
 	count, last := -1, 0 // stated, and of points where it was
 	check := func() error {
 		if found := len(s.Points) - last; count >= 0 && found != count {
@@ -108,6 +110,12 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 			s.Normals = append(s.Normals, n)
 			normals.see(n)
 		}
+		if len(words) >= 9 && len(columns7to9) == len(s.Points)-1 {
+			if n, err := vecOf(words[6:]); err == nil {
+				columns7to9 = append(columns7to9, n)
+				behind.see(n)
+			}
+		}
 		return nil
 	})
 	if err == nil {
@@ -115,6 +123,9 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 	}
 	if s.Normals != nil && !normals.areUnit() {
 		s.Normals, s.ignored = nil, normals.other()
+		if len(columns7to9) == len(s.Points) && behind.areUnit() {
+			s.Normals = columns7to9
+		}
 	}
 	return err
 }
@@ -148,22 +159,35 @@ func (n *normals) other() string {
 // mostParts bounds the number of a part.
 const mostParts = 1 << 16
 
-// readParts reads lines of x y z part, or x y z nx ny nz part, where the part is a whole number.
-func readParts(text []byte) (*Shape, error) {
-	s, err := readXYZ(text)
-	if err == nil && s.ignored != "" {
+// readParts reads lines of a point as readXYZ does, with its part, a whole number, as the last column:
+// x y z part, x y z nx ny nz part, or x y z r g b nx ny nz part.
+func readParts(text []byte) (*Shape, error) { return partsOf(text, false) }
+
+// readPTSParts reads lines as readParts does, behind the number of points, which some files begin with.
+func readPTSParts(text []byte) (*Shape, error) { return partsOf(text, true) }
+
+func partsOf(text []byte, counted bool) (*Shape, error) {
+	s := &Shape{}
+	err := s.readXYZ(text, counted)
+	if err == nil && s.ignored != "" && s.Normals == nil {
 		err = fmt.Errorf("columns 4 to 6, expected normals of length 1: %s", s.ignored)
 	}
 	if err != nil {
 		return nil, err
 	}
-	want := 4
-	if s.Normals != nil {
+	want, expected := 4, "4 or 7"
+	switch {
+	case s.ignored != "":
+		want, expected = 10, "10"
+	case s.Normals != nil:
 		want = 7
 	}
-	return s, lines(text, func(words []string) error {
+	err = lines(text, func(words []string) error {
+		if counted && len(words) == 1 { // a number of points
+			return nil
+		}
 		if len(words) != want {
-			return fmt.Errorf("%d numbers, expected 4 or 7, as on the first line: a point, its normal if it has one, and its part", len(words))
+			return fmt.Errorf("%d numbers, expected %s, as on the first line: a point, its normal if it has one, and its part", len(words), expected)
 		}
 		number, err := strconv.ParseFloat(words[want-1], 64)
 		if err != nil || number != math.Trunc(number) || number < 0 || number >= mostParts {
@@ -172,6 +196,10 @@ func readParts(text []byte) (*Shape, error) {
 		s.Parts = append(s.Parts, int(number))
 		return nil
 	})
+	if err == nil && len(s.Parts) != len(s.Points) {
+		err = fmt.Errorf("%d parts, expected one of each of the %d points", len(s.Parts), len(s.Points))
+	}
+	return s, err
 }
 
 // readOFF reads the Object File Format: OFF, the numbers of points, faces and edges, then these. What
