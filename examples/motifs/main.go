@@ -8,6 +8,11 @@
 // dna/sequences.jsonl, whose lines have a sequence, the motifs that occur in it and the number of
 // their occurrences.
 //
+//	go run ./examples/motifs --genes --longest 10000 --out genes
+//
+// writes genes/sequences.fasta and genes/genes.bed: open reading frames of 300 to 3,000 bases, on both
+// strands, among random bases.
+//
 // Bases are drawn uniformly. In a share --present of the sequences 0 to --most copies of a motif, each
 // with up to --mismatches substituted bases, replace others. Then all windows are compared with all motifs,
 // so that what occurs by chance is known, too: an occurrence is a window with at most
@@ -18,6 +23,7 @@ import (
 	"bufio"
 	"cmp"
 	"encoding/json"
+	"errors"
 	"flag"
 	"fmt"
 	"io"
@@ -34,7 +40,7 @@ const bases = "ACGT"
 type rule struct {
 	sequences, shortest, longest             int
 	motifs, motifLength, mismatches, mostOfA int
-	present                                  float64
+	present, codonBias                       float64
 	seed                                     uint64
 }
 
@@ -50,12 +56,18 @@ func main() {
 	flag.IntVar(&r.mismatches, "mismatches", 2, "bases of an occurrence that may differ")
 	flag.IntVar(&r.mostOfA, "most", 10, "copies of a motif in a sequence, at most")
 	flag.Float64Var(&r.present, "present", 1, "share of the sequences that get copies of a motif, drawn for each motif")
+	genes := flag.Bool("genes", false, "write genes in place of motifs")
+	flag.Float64Var(&r.codonBias, "codon-bias", 0.8, "of genes: standard deviation of the logarithm of a codon's weight")
 	flag.Uint64Var(&r.seed, "seed", 1, "`seed` of all that is drawn")
 	flag.Parse()
 	if err := r.check(); err != nil {
 		log.Fatal(err)
 	}
-	if err := r.write(*out); err != nil {
+	write := r.write
+	if *genes {
+		write = r.writeGenes
+	}
+	if err := write(*out); err != nil {
 		log.Fatal(err)
 	}
 }
@@ -87,26 +99,48 @@ type sequence struct {
 
 // write draws all sequences into the files of a folder.
 func (r *rule) write(dir string) (err error) {
+	var motifs [][]byte
+	err = writeFiles(dir, []string{"sequences.fasta", "motifs.bed", "sequences.jsonl"}, func(to []io.Writer) {
+		motifs = r.draw(rand.New(rand.NewPCG(r.seed, 0)), to[0], to[1], to[2])
+	})
+	if err != nil {
+		return err
+	}
+	for i, motif := range motifs {
+		fmt.Printf("%s is %s\n", motifName(i), motif)
+	}
+	return nil
+}
+
+// writeGenes draws sequences with genes into the files of a folder.
+func (r *rule) writeGenes(dir string) error {
+	return writeFiles(dir, []string{"sequences.fasta", "genes.bed"}, func(to []io.Writer) {
+		r.drawGenes(rand.New(rand.NewPCG(r.seed, 0)), to[0], to[1])
+	})
+}
+
+// writeFiles creates files in a folder for what write writes.
+func writeFiles(dir string, names []string, write func(to []io.Writer)) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	var files [3]*bufio.Writer
-	for i, name := range []string{"sequences.fasta", "motifs.bed", "sequences.jsonl"} {
+	var files []*os.File
+	var buffers []*bufio.Writer
+	var to []io.Writer
+	for _, name := range names {
 		f, err := os.Create(filepath.Join(dir, name))
 		if err != nil {
 			return err
 		}
 		defer f.Close()
-		files[i] = bufio.NewWriter(f)
+		b := bufio.NewWriter(f)
+		files, buffers, to = append(files, f), append(buffers, b), append(to, b)
 	}
-	motifs := r.draw(rand.New(rand.NewPCG(r.seed, 0)), files[0], files[1], files[2])
-	for _, f := range files {
-		if err := f.Flush(); err != nil {
+	write(to)
+	for i, b := range buffers {
+		if err := errors.Join(b.Flush(), files[i].Close()); err != nil {
 			return err
 		}
-	}
-	for i, motif := range motifs {
-		fmt.Printf("%s is %s\n", motifName(i), motif)
 	}
 	return nil
 }
