@@ -19,12 +19,13 @@ func tagFlags() []cli.Flag {
 		&cli.StringFlag{Name: "spans", Usage: "predict spans: lists of {start, end, label} in `COLUMN`"},
 		&cli.StringFlag{Name: "intervals", Usage: "predict the intervals of FASTA records in `FILE`: .bed, .gff or .gtf", TakesFile: true}),
 		advanced(labelGroup,
-			&cli.StringFlag{Name: "types", Usage: "take intervals called `NAME,…`", DefaultText: "all"})...)
+			&cli.StringFlag{Name: "types", Usage: "take intervals called `NAME,…`", DefaultText: "all"},
+			&cli.BoolFlag{Name: "strands", Usage: "predict the strand of intervals, too: NAME(+) and NAME(-)"})...)
 }
 
 // tagOptions takes those flags, and what data of tags are read as if nothing else is said.
 func tagOptions(c *cli.Context, o *convert.Options) error {
-	o.Tags, o.Spans, o.Intervals = c.String("tags"), c.String("spans"), c.String("intervals")
+	o.Tags, o.Spans, o.Intervals, o.Strands = c.String("tags"), c.String("spans"), c.String("intervals"), c.Bool("strands")
 	if err := namesFlag(c, "types", &o.IntervalTypes); err != nil {
 		return err
 	}
@@ -75,6 +76,8 @@ func checkTags(c *cli.Context, o *convert.Options) error {
 		return usage(c, "%s excludes --label, --numbers and --pair: labels are of tokens, or of rows", given[0])
 	case o.IntervalTypes != nil && o.Intervals == "":
 		return usage(c, "--types needs --intervals")
+	case o.Strands && o.Intervals == "":
+		return usage(c, "--strands needs --intervals")
 	case o.Tokens+o.Features != "" && (o.Spans != "" || o.Intervals != ""):
 		return usage(c, "%s is of text: token ids and features have no places in one", given[0])
 	}

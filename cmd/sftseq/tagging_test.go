@@ -86,7 +86,7 @@ func TestTagging(t *testing.T) {
 	done(t, "", "predict", "--model", model, "--input", in("a.jsonl"), "--text", "text", "--keep", "text", "--output", in("o.jsonl"))
 	occurs(t, readText(t, in("o.jsonl")), `"spans":[{`, 300)
 	done(t, "", "predict", "--model", model, "--input", in("a.jsonl"), "--text", "text", "--output", in("o.bed"))
-	if lines, spans := strings.Split(strings.TrimSpace(readText(t, in("o.bed"))), "\n"), strings.Count(readText(t, in("o.jsonl")), `"start":`); len(lines) != spans || spans < 300 || !strings.HasPrefix(lines[0], "a.jsonl:1\t") || len(strings.Split(lines[0], "\t")) != 4 {
+	if lines, spans := strings.Split(strings.TrimSpace(readText(t, in("o.bed"))), "\n"), strings.Count(readText(t, in("o.jsonl")), `"start":`); len(lines) != spans || spans < 300 || !strings.HasPrefix(lines[0], "a.jsonl:1\t") || len(strings.Split(lines[0], "\t")) != 6 {
 		t.Errorf("%d lines of %d spans, the first %q", len(lines), spans, lines[0])
 	}
 	done(t, "", "predict", "--model", model, "--input", in("words")+"/test.arrow", "--output", in("o.arrow"))

@@ -13,9 +13,9 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// bedWriter writes spans as lines of BED: the name of the record, the first place, counted from 0,
-// the place behind the last, and the label, with tabs between them. A row without spans, or with an
-// error, has no line.
+// bedWriter writes spans as lines of BED with six columns: the name of the record, the first place, counted
+// from 0, the place behind the last, the label, 1000 times the score, and the strand of labels that end with
+// (+) or (-). A row without spans, or with an error, has no line.
 //
 // Source: Niu, Denisko, Hoffman, "The Browser Extensible Data (BED) format", GA4GH, 2022.
 type bedWriter struct{ w *bufio.Writer }
@@ -53,11 +53,22 @@ func (b *bedWriter) Write(row []any) error {
 				return fmt.Errorf("record %.40q, label %.40q: BED has no place for a name that is empty, or has a tab or a line break", name, s.Label)
 			}
 		}
-		if _, err := fmt.Fprintf(b.w, "%s\t%d\t%d\t%s\n", name, s.Start, s.End, s.Label); err != nil {
+		label, strand := strandOf(s.Label)
+		if _, err := fmt.Fprintf(b.w, "%s\t%d\t%d\t%s\t%.0f\t%s\n", name, s.Start, s.End, label, 1000*s.Score, strand); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// strandOf parts a label and the strand that it ends with, such as gene(+); "." is none.
+func strandOf(label string) (name, strand string) {
+	for _, strand := range []string{"+", "-"} {
+		if name, ok := strings.CutSuffix(label, "("+strand+")"); ok && name != "" {
+			return name, strand
+		}
+	}
+	return label, "."
 }
 
 // Flush writes what is held back.

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestBED: a line for each span, with tabs, of a row in its order; what BED has no place for is an
+// TestBED: a line of six columns for each span of a row, in its order; what BED has no place for is an
 // error, and so is an answer without spans.
 func TestBED(t *testing.T) {
 	m := &Model{config: &sft.Config{Task: sft.Tagging}, spans: true, columns: spanColumns}
@@ -20,14 +20,14 @@ func TestBED(t *testing.T) {
 		return rows.out.Write(rows.row(&tableRow{Request: &requests.Request{}, id: id}, reply))
 	}
 	for _, err := range []error{
-		write("chr1", spans(requests.Characters, sft.Span{Start: 1, End: 3, Label: "gene"}, sft.Span{Start: 7, End: 8, Label: "x y"})),
+		write("chr1", spans(requests.Characters, sft.Span{Start: 1, End: 3, Label: "gene(-)", Score: 0.9876}, sft.Span{Start: 7, End: 8, Label: "x y", Score: 1}, sft.Span{Start: 8, End: 9, Label: "(+)"})),
 		write("chr2", spans(requests.Characters)),
 		write("chr3", requests.Refusal{Error: &requests.Failure{Message: "bad"}}),
 		rows.Close(),
 	} {
 		must.Check(t, err)
 	}
-	if want := "chr1\t1\t3\tgene\nchr1\t7\t8\tx y\n"; out.String() != want || rows.Failed != 1 {
+	if want := "chr1\t1\t3\tgene\t988\t-\nchr1\t7\t8\tx y\t1000\t.\nchr1\t8\t9\t(+)\t0\t.\n"; out.String() != want || rows.Failed != 1 {
 		t.Errorf("%q, want %q, %d failed", out.String(), want, rows.Failed)
 	}
 	one := sft.Span{Start: 1, End: 3, Label: "gene"}

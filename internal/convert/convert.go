@@ -46,6 +46,7 @@ type Options struct {
 	Spans         string   // column with spans of the text and their labels, or
 	Intervals     string   // file with those of sequences (BED, GFF, GTF)
 	IntervalTypes []string // of these; nil for all
+	Strands       bool     // whether intervals on different strands have different labels
 	FeatureNames  []string // of each of these numbers
 	Labels        []string // names of the labels, in their order; nil for what there is, sorted
 	ID            string   // column of what rows are called; "" for the name of the record, or its place
@@ -420,7 +421,9 @@ func (w *worker) split(row *table.Row) (string, *source.SkipReason) {
 }
 
 // valShares are those of the rows that SplitColumn calls train.
-func (o *Options) valShares() []Share { return []Share{{Split: "train", Part: 1 - o.Val}, {Split: "val", Part: o.Val}} }
+func (o *Options) valShares() []Share {
+	return []Share{{Split: "train", Part: 1 - o.Val}, {Split: "val", Part: o.Val}}
+}
 
 // checkText looks whether a value is of the kind that was asked for.
 func (c *converter) checkText(v table.Value) *source.SkipReason {

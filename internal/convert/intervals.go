@@ -40,12 +40,12 @@ const mostLine = 1 << 20
 
 // readIntervals reads BED (chrom, start, end, name: from 0, end not included), or GFF or GTF (seqid,
 // source, type, start, end: from 1, end included), as the file's name says. If types are given,
-// others are left out, as are those of BED without a base. Two that overlap are an error: a base
-// has one tag.
+// others are left out, as are those of BED without a base. With strands, the name of an interval on a
+// strand ends with (+) or (-). Two that overlap are an error: a base has one tag.
 //
 // Sources: "Browser Extensible Data", https://samtools.github.io/hts-specs/BEDv1.pdf; "GFF3",
 // https://github.com/The-Sequence-Ontology/Specifications/blob/master/gff3.md.
-func readIntervals(path string, types []string) (*intervals, error) {
+func readIntervals(path string, types []string, strands bool) (*intervals, error) {
 	name := strings.ToLower(path)
 	for _, packed := range []string{".gz", ".zst"} {
 		name = strings.TrimSuffix(name, packed)
@@ -92,6 +92,13 @@ func readIntervals(path string, types []string) (*intervals, error) {
 		}
 		if x.start == x.end || types != nil && !slices.Contains(types, x.kind) { // BED may have places between bases
 			continue
+		}
+		if strands {
+			strand, err := strandOf(text, bed)
+			if err != nil {
+				return nil, fmt.Errorf("%s: %w", table.Place(path, line), err)
+			}
+			x.kind += strand
 		}
 		x.line, x.kind, sequence = line, own(x.kind), own(sequence)
 		out.by[sequence] = append(out.by[sequence], x)
@@ -146,6 +153,25 @@ func parseInterval(line string, bed bool) (sequence string, x interval, err erro
 		return "", x, fmt.Errorf("expected a start, an end behind it and a name, found %q, %q and %q", fields[start], fields[end], x.kind)
 	}
 	return fields[0], x, nil
+}
+
+// strandOf is what the name of an interval on a strand ends with; "" where it is on none.
+func strandOf(line string, bed bool) (string, error) {
+	fields, column := strings.Split(line, "\t"), 5
+	if !bed {
+		column = 6
+	}
+	if len(fields) <= column {
+		return "", nil
+	}
+	switch strand := fields[column]; strand {
+	case "+", "-":
+		return "(" + strand + ")", nil
+	case ".", "?", "":
+		return "", nil
+	default:
+		return "", fmt.Errorf("column %d, the strand: expected +, - or ., found %.20q", column+1, strand)
+	}
 }
 
 // sort puts the intervals of each sequence in their order.

@@ -19,7 +19,7 @@ func TestIntervalMemory(t *testing.T) {
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
-	v, err := readIntervals(path, nil)
+	v, err := readIntervals(path, nil, false)
 	if err != nil || len(v.by) != lines {
 		t.Fatal(err)
 	}
@@ -29,4 +29,31 @@ func TestIntervalMemory(t *testing.T) {
 		t.Errorf("%d intervals take %d bytes", lines, grown)
 	}
 	runtime.KeepAlive(v)
+}
+
+// TestStrands: the strand of an interval is the end of its name, of BED and of GFF; a column that is no
+// strand is an error with its place.
+func TestStrands(t *testing.T) {
+	for name, text := range map[string]string{
+		"x.bed": "s\t0\t2\tgene\t0\t+\ns\t2\t4\tgene\t0\t-\ns\t4\t6\tgene\t0\t.\ns\t6\t8\tgene\n",
+		"x.gff": "s\t.\tgene\t1\t2\t.\t+\t.\tx\ns\t.\tgene\t3\t4\t.\t-\t.\tx\ns\t.\tgene\t5\t6\t.\t?\t.\tx\ns\t.\tgene\t7\t8\n",
+	} {
+		for strands, want := range map[bool]string{true: "gene(+) gene(-) gene gene", false: "gene gene gene gene"} {
+			v, err := readIntervals(file(t, name, text), []string{"gene"}, strands)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var kinds []string
+			for _, x := range v.by["s"] {
+				kinds = append(kinds, x.kind)
+			}
+			if got := strings.Join(kinds, " "); got != want {
+				t.Errorf("%s: %s, want %s", name, got, want)
+			}
+		}
+	}
+	_, err := readIntervals(file(t, "y.bed", "s\t0\t2\tgene\t0\t+\ns\t2\t4\tgene\t0\tplus\n"), nil, true)
+	if err == nil || !strings.Contains(err.Error(), `y.bed:2: column 6, the strand: expected +, - or ., found "plus"`) {
+		t.Errorf("%v", err)
+	}
 }

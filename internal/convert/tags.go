@@ -71,7 +71,7 @@ func (c *converter) checkTags() error {
 		return nil
 	}
 	var err error
-	c.intervals, err = readIntervals(o.Intervals, o.IntervalTypes)
+	c.intervals, err = readIntervals(o.Intervals, o.IntervalTypes, o.Strands)
 	return err
 }
 
