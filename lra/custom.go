@@ -76,7 +76,7 @@ func ownData(m *seq.Manifest, f RunFlags) *Preset {
 	}
 	s.Patience = evaluations / 2
 	s.Warmup = strconv.Itoa(max(1, min(warmupSteps, stepsOf(s, m.Splits["train"].Rows)/10)))
-	s.TemperatureScaling = true
+	s.TemperatureScaling, s.SpanDecoding = true, m.Task == seq.Tagging && m.FeatureNames == nil
 	if m.Task == seq.Classification || m.Task == seq.Retrieval {
 		s.Select = sft.OneStandardError
 	}

@@ -68,6 +68,7 @@ type Config struct {
 	RegressionLoss   string          `json:"regression_loss,omitempty"`   // smooth_l1 (default), squared
 	Thresholds       []float64       `json:"thresholds,omitempty"`        // of multi-label: the probability from which on each label is answered; 0.5 (default)
 	Temperature      float64         `json:"temperature,omitempty"`       // that logits are divided by, for calibrated probabilities; 1 (default)
+	SpanDecoding     *SpanDecoding   `json:"span_decoding,omitempty"`     // of tagging: how logits become tags; absent: the largest logit of each token
 	AutoMap          json.RawMessage `json:"auto_map,omitempty"`          // of an export: its classes for Hugging Face's libraries
 	FeatureNames     []string        `json:"feature_names,omitempty"`     // of the numbers of each token; absent: tokens have ids
 	FeatureScales    []Number        `json:"feature_scales,omitempty"`    // of the steps of a series, which the input layer reads standardised; absent: as they are
@@ -228,7 +229,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	if !known {
 		return &ConfigError{"task", fmt.Sprintf("%q", c.Task), strings.Join(Tasks(), ", ")}
 	}
-	c.Thresholds, c.Temperature, c.AutoMap = nil, 0, nil // of a model that it starts from
+	c.Thresholds, c.Temperature, c.SpanDecoding, c.AutoMap = nil, 0, nil, nil // of a model that it starts from
 	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
 	c.describeFeatures(s)
 	if c.Featured() && (c.Task == Retrieval || c.Task == FillMask) {
@@ -291,7 +292,7 @@ func (c *Config) Validate() error {
 	if err := cmp.Or(validateConvolutions(c.Convolutions), c.validatePooling()); err != nil {
 		return err
 	}
-	if err := c.validateTemperature(); err != nil {
+	if err := cmp.Or(c.validateTemperature(), c.validateSpanDecoding()); err != nil {
 		return err
 	}
 	const layers = 4096 // random numbers have room for far more, memory does not

@@ -46,6 +46,7 @@ func TestConfigKeys(t *testing.T) {
 	full.FeatureNames, full.EdgeFeatureNames, full.Input = []string{"x"}, []string{}, OnesInput // which go with no vocabulary
 	full.FeatureScales = []Number{{Name: "x", Deviation: 1}}
 	full.MaskTargets = NewMaskTargets(2)              // nor with tied embeddings
+	full.SpanDecoding = &SpanDecoding{}               // nor with features
 	full.Pooling, full.PoolingSamples = MaxPooling, 5 // nor with masked tokens
 	text := must.Get(json.Marshal(full))(t)
 	var names []string

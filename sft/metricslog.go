@@ -133,7 +133,13 @@ type EvaluationReport struct {
 	BitsPerToken *float64 `json:"bits_per_token,omitempty"`
 	Accuracy     *float64 `json:"accuracy,omitempty"`
 	MacroF1      *float64 `json:"macro_f1,omitempty"`
-	SpanF1       *float64 `json:"span_f1,omitempty"` // of tagging, but of tokens with features
+	SpanF1       *float64 `json:"span_f1,omitempty"` // of tagging, but of tokens with features; with SpanDecoding
+	// SpanF1AtIoU50 counts a span as found if the intersection over union with one of its type is at
+	// least 0.5.
+	SpanF1AtIoU50 *float64 `json:"span_f1_iou_50,omitempty"`
+	// SpanDecoding is what was chosen on these rows. Accuracy and MacroF1 are of the largest logit of each
+	// token.
+	SpanDecoding *SpanDecoding `json:"span_decoding,omitempty"`
 	// InstanceIoU and ClassIoU are of parts, the tags of points that are called CATEGORY/PART.
 	InstanceIoU *float64 `json:"instance_iou,omitempty"`
 	ClassIoU    *float64 `json:"class_iou,omitempty"`

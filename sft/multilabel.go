@@ -165,14 +165,14 @@ func (m *labelsMeasurement) report(r *EvaluationReport) {
 	r.Loss, r.MicroF1, r.MacroF1, r.MAP = x.Loss, x.MicroF1, x.MacroF1, x.MeanAveragePrecision
 }
 
-// keepDecision makes the thresholds and the temperature of an evaluation, if it has any, those of
+// keepDecision makes the thresholds, temperature and span decoding of an evaluation, if it has any, those of
 // the model that is kept. The configuration is a copy: whoever has handed it over keeps its own.
 func (t *Trainer) keepDecision(r *EvaluationReport) {
-	if r.Thresholds == nil && r.Temperature == 0 {
+	if r.Thresholds == nil && r.Temperature == 0 && r.SpanDecoding == nil {
 		return
 	}
 	c := *t.model.Config
-	c.Thresholds, c.Temperature = r.Thresholds, r.Temperature
+	c.Thresholds, c.Temperature, c.SpanDecoding = r.Thresholds, r.Temperature, r.SpanDecoding
 	t.model = &Model{Config: &c, Parameters: t.model.Parameters, Weights: t.model.Weights}
 }
 
@@ -188,12 +188,14 @@ func (t *Trainer) configToWrite() *Config {
 		return t.model.Config
 	}
 	c := *t.model.Config
-	c.Thresholds, c.Temperature = stored.Thresholds, stored.Temperature
+	c.Thresholds, c.Temperature, c.SpanDecoding = stored.Thresholds, stored.Temperature, stored.SpanDecoding
 	return &c
 }
 
 // decides reports whether the model has what was chosen on a validation split.
-func (c *Config) decides() bool { return c.Thresholds != nil || c.Temperature != 0 }
+func (c *Config) decides() bool {
+	return c.Thresholds != nil || c.Temperature != 0 || c.SpanDecoding != nil
+}
 
 // writeDecision stores the configuration that has thresholds and temperature beside the weights they
 // were chosen for.

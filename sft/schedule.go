@@ -25,8 +25,10 @@ type Settings struct {
 	LogEvery     int     `json:"log_every"`            // steps
 	Patience     int     `json:"patience,omitempty"`   // evaluations without a better one; 0 never stops early
 	// TemperatureScaling fits [Config.Temperature] on the validation split, for the kept model.
-	TemperatureScaling bool   `json:"temperature_scaling,omitempty"`
-	Select             string `json:"select,omitempty"` // what the kept model is best in, of [Selections]; "" is accuracy
+	TemperatureScaling bool `json:"temperature_scaling,omitempty"`
+	// SpanDecoding chooses [Config.SpanDecoding] on the validation split where Select is span-f1.
+	SpanDecoding bool   `json:"span_decoding,omitempty"`
+	Select       string `json:"select,omitempty"` // what the kept model is best in, of [Selections]; "" is accuracy
 
 	// ClassWeights are factors of the loss of the rows of each class; none: all are 1. The
 	// sum over a batch is divided by its number of rows in any case, so that a row counts

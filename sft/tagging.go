@@ -3,7 +3,6 @@ package sft
 import (
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/tensor"
@@ -91,40 +90,6 @@ func (tagging) check(c *Config, e seq.Example) error {
 // Tags reports whether a model of the task tells the label of each token.
 func (c *Config) Tags() bool { return c.Task == Tagging }
 
-// Span is a run of tokens that belong together, such as a name in a text.
-type Span struct {
-	Start int     `json:"start"` // its first token
-	End   int     `json:"end"`   // the token after its last one
-	Label string  `json:"label"`
-	Score float32 `json:"score"` // mean probability of its tokens' tags
-}
-
-// Spans are those that the logits of a model of tagging say, in their order.
-//
-// Tags B-X and I-X make a span of type X. It begins at B-X, or at I-X that follows neither B-X
-// nor I-X, and ends before the next tag that is not I-X: a lenient reading, that of conlleval
-// (Tjong Kim Sang and Buchholz, "Introduction to the CoNLL-2000 Shared Task: Chunking", 2000).
-// Of other tags, a span is a longest run of one tag. O is never part of one.
-func (c *Config) Spans(logits []float32) (out []Span) {
-	tags := c.TagsOf(logits)
-	for _, s := range metrics.NewTags(c.LabelNames, c.NumLabels).Spans(tags) {
-		sum := 0.0
-		for t := s.Start; t < s.End; t++ {
-			sum += float64(Probabilities(logits[t*c.NumLabels : (t+1)*c.NumLabels])[tags[t]])
-		}
-		out = append(out, Span{s.Start, s.End, s.Type, float32(sum / float64(s.End-s.Start))})
-	}
-	return out
-}
-
-// TagsOf are the tags of tokens by the logits of a model of tagging.
-func (c *Config) TagsOf(logits []float32) (tags []int32) {
-	for row := range slices.Chunk(logits, c.NumLabels) {
-		tags = append(tags, int32(Argmax(row)))
-	}
-	return tags
-}
-
 func (tagging) parameters(c *Config) []Parameter { return fillMask{}.parameters(c) }
 
 func (tagging) readout(m *emitter, p *recordedPass) readout {
@@ -183,23 +148,31 @@ func (tagging) weight(*Settings, seq.Example) float64 { return 1 }
 func (tagging) evaluation() passMode { return inferMode }
 
 func (tagging) measure(c *Config, s *Settings) measurement {
-	return &tagMeasurement{config: c, tally: metrics.NewTagging(c.LabelNames, c.NumLabels), parts: c.parts(), sample: newLogitSample(s)}
+	m := &tagMeasurement{config: c, tally: metrics.NewTagging(c.LabelNames, c.NumLabels), parts: c.parts(), sample: newLogitSample(s)}
+	if s.SpanDecoding && s.Select == bySpanF1 {
+		m.decoding = metrics.NewDecodingChoice(c.LabelNames, c.NumLabels)
+	}
+	return m
 }
 
 // tagMeasurement is what a model of tagging reaches on a split.
 type tagMeasurement struct {
-	config *Config
-	tally  *metrics.Tagging
-	parts  *metrics.Parts // nil where tags are none
-	loss   float64
-	sample *metrics.LogitSample
+	config   *Config
+	tally    *metrics.Tagging
+	decoding *metrics.DecodingChoice // nil where none is made
+	parts    *metrics.Parts          // nil where tags are none
+	loss     float64
+	sample   *metrics.LogitSample
 }
 
 func (m *tagMeasurement) temperature() float64 { return m.sample.Temperature() }
 
 func (m *tagMeasurement) add(logits []float32, e seq.Example) {
 	m.loss += m.config.TaggingLossOf(logits, e)
-	m.tally.Add(e.Labels, m.config.TagsOf(logits))
+	m.tally.Add(e.Labels, m.config.likeliestTags(logits))
+	if m.decoding != nil {
+		m.decoding.Add(e.Labels, logits)
+	}
 	for t, label := range e.Labels {
 		if label != seq.NoLabel {
 			m.sample.Add(int(label), logits[t*m.config.NumLabels:(t+1)*m.config.NumLabels])
@@ -214,7 +187,13 @@ func (m *tagMeasurement) report(r *EvaluationReport) {
 	r.Loss = m.loss / float64(m.tally.Tokens())
 	r.Accuracy, r.MacroF1 = new(m.tally.Accuracy()), new(m.tally.MacroF1())
 	if !m.config.Featured() {
-		r.SpanF1 = new(m.tally.SpanF1())
+		spans := m.tally.AllSpans()
+		if m.decoding != nil {
+			var d metrics.SpanDecoding
+			d, spans = m.decoding.Best()
+			r.SpanDecoding = new(SpanDecoding(d))
+		}
+		r.SpanF1, r.SpanF1AtIoU50 = new(spans.F1), new(spans.Overlap.F1)
 	}
 	if m.parts != nil {
 		r.InstanceIoU, r.ClassIoU = new(m.parts.InstanceIoU()), new(m.parts.ClassIoU())

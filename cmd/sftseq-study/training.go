@@ -113,7 +113,7 @@ func (t *training) openData() (err error) {
 	t.preset = lra.CustomRun(t.set.Manifest, lra.RunFlags{Schedule: "step"}).Presets[0]
 	t.config, t.settings = t.preset.Config, t.preset.Settings
 	// Early choices of the model and a fitted temperature would hide the differences that a study measures.
-	t.settings.Select, t.settings.TemperatureScaling, t.settings.Warmup = "", false, "100"
+	t.settings.Select, t.settings.TemperatureScaling, t.settings.SpanDecoding, t.settings.Warmup = "", false, false, "100"
 	t.settings.Steps, t.settings.Epochs = t.steps, 1
 	t.settings.EvalEvery = max(1, t.steps/numEvaluations)
 	t.settings.LogEvery, t.settings.Patience, t.settings.EmbeddingInit = t.settings.EvalEvery, 0, ""

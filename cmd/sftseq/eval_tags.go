@@ -82,12 +82,12 @@ func (r *tagsResult) writeSpans(out *lines) {
 	for _, b := range r.Baselines {
 		out.add("%-40s  %7.2f%%  %8.4f  %8.4f", b.Name, 100*b.Accuracy, b.MacroF1, *b.SpanF1)
 	}
-	out.add("%-20s  %9s  %9s  %9s  %9s  %9s", "spans", "precision", "recall", "F1", "labels", "answers")
+	out.add("%-20s  %9s  %9s  %9s  %9s  %9s  %10s  %9s", "spans", "precision", "recall", "F1", "labels", "answers", "F1 IoU≥0.5", "token F1")
 	for _, s := range append([]metrics.SpanScore{*r.Spans}, r.ByType[:min(len(r.ByType), mostTypes)]...) {
 		if s.Type == "" {
 			s.Type = "all"
 		}
-		out.add("%-20s  %9.4f  %9.4f  %9.4f  %9d  %9d", s.Type, s.Precision, s.Recall, s.F1, s.Spans, s.Answers)
+		out.add("%-20s  %9.4f  %9.4f  %9.4f  %9d  %9d  %10.4f  %9.4f", s.Type, s.Precision, s.Recall, s.F1, s.Spans, s.Answers, s.Overlap.F1, s.Tokens.F1)
 	}
 	if more := len(r.ByType) - mostTypes; more > 0 {
 		out.add("and %d more types (--json has all)", more)

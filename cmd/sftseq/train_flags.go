@@ -150,6 +150,7 @@ func numberFlags(task *lra.Task) []cli.Flag {
 		only(has(task, labelsKind), group(trainingGroup,
 			selectFlag(task))),
 		only(has(task, classesKind), advanced(trainingGroup,
+			&cli.BoolFlag{Name: "span-decoding", Usage: "choose how logits become spans on the validation split, where span-f1 selects", DefaultText: ofPreset},
 			&cli.BoolFlag{Name: "temperature-scaling", Usage: "calibrate probabilities by a temperature fitted on the validation split", DefaultText: ofPreset})),
 		only(has(task, classesKind), group(trainingGroup,
 			&cli.StringFlag{Name: "class-weights", DefaultText: "equal", Usage: "weight the classes: balanced, or by a JSON `FILE` {\"rare\": 5}", TakesFile: true})),
@@ -216,7 +217,7 @@ func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) error {
 func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config) (err error) {
 	place := map[string]any{
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
-		"temperature-scaling": &s.TemperatureScaling, "log-every": &s.LogEvery, "patience": &s.Patience, "warmup": &s.Warmup,
+		"span-decoding": &s.SpanDecoding, "temperature-scaling": &s.TemperatureScaling, "log-every": &s.LogEvery, "patience": &s.Patience, "warmup": &s.Warmup,
 		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "final-rate": &s.FinalRate, "max-grad-norm": &s.MaxGradNorm,
 		"token-deletion": &s.TokenDeletion, "token-replacement": &s.TokenReplacement, "point-shift": &s.PointShift,
 	}[name]

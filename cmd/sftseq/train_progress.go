@@ -95,7 +95,7 @@ func judged(e sft.EvaluationReport) string {
 	case e.InstanceIoU != nil:
 		return fmt.Sprintf(", instance IoU %.4f, class IoU %.4f", *e.InstanceIoU, *e.ClassIoU)
 	case e.SpanF1 != nil:
-		return fmt.Sprintf(", macro F1 %.4f, span F1 %.4f", *e.MacroF1, *e.SpanF1)
+		return fmt.Sprintf(", macro F1 %.4f, span F1 %.4f (IoU≥0.5: %.4f)", *e.MacroF1, *e.SpanF1, *e.SpanF1AtIoU50)
 	case e.SelectedBy == "macro-f1" && e.Thresholds == nil:
 		return fmt.Sprintf(", macro F1 %.4f", *e.MacroF1)
 	case e.SelectedBy == "mae" && e.MAE != nil:

@@ -27,7 +27,7 @@ var covered = map[string][]string{
 	"num_attention_heads": nil, "intermediate_size": nil, "num_sampled_tokens": nil, "max_position_embeddings": nil,
 	"sinusoid_dim": nil, "sinusoid_base": nil, "layer_norm_eps": nil, "sampler_seed": nil, "tokenizer": nil,
 	"pooling_samples": nil, "input_window": nil, "label_names": nil, "residual_scale": nil, "convolutions": nil, "mask_token_id": nil,
-	"tie_embeddings": nil, "numbers": nil, "thresholds": nil, "temperature": nil, "feature_names": nil, "feature_scales": nil, "edge_feature_names": nil,
+	"tie_embeddings": nil, "numbers": nil, "thresholds": nil, "temperature": nil, "span_decoding": nil, "feature_names": nil, "feature_scales": nil, "edge_feature_names": nil,
 
 	"drop_token": nil, "attention_dropout": nil, "embedding_dropout": nil, "feed_forward_dropout": nil,
 	"mask_rate": nil, "mask_span": nil, "regression_loss": nil, "auto_map": nil, "extra": nil,

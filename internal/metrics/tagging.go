@@ -115,7 +115,10 @@ type Tagging struct {
 	spans                 map[string]*spanCounts
 }
 
-type spanCounts struct{ both, labels, answers int64 }
+type spanCounts struct {
+	both, overlap, labels, answers        int64 // spans; overlap are those at IoU ≥ 0.5
+	tokensBoth, tokenLabels, tokenAnswers int64
+}
 
 // NewTagging begins to measure so many tags.
 func NewTagging(names []string, n int) *Tagging {
@@ -135,15 +138,58 @@ func (t *Tagging) Add(labels, answers []int32) {
 			t.hits[label]++
 		}
 	}
-	found := map[Span]bool{}
-	for _, s := range t.tags.SpansAmong(labels, answers) {
-		found[s] = true
+	want, got := t.tags.SpansAmong(labels, labels), t.tags.SpansAmong(labels, answers)
+	for _, s := range want {
+		t.of(s.Type).labels++
+	}
+	for _, s := range got {
 		t.of(s.Type).answers++
 	}
-	for _, s := range t.tags.SpansAmong(labels, labels) {
-		c := t.of(s.Type)
-		if c.labels++; found[s] {
+	eachMatch(want, got, func(label, answer Span) {
+		c := t.of(label.Type)
+		if c.overlap++; label == answer {
 			c.both++
+		}
+	})
+	t.addTokens(labels, answers)
+}
+
+// addTokens counts the tokens within spans of each type.
+func (t *Tagging) addTokens(labels, answers []int32) {
+	for i, label := range labels {
+		if label < 0 {
+			continue
+		}
+		a, b := t.tags.kind[label], t.tags.kind[answers[i]]
+		if !a.outside {
+			t.of(a.of).tokenLabels++
+		}
+		if !b.outside {
+			t.of(b.of).tokenAnswers++
+		}
+		if !a.outside && !b.outside && a.of == b.of {
+			t.of(a.of).tokensBoth++
+		}
+	}
+}
+
+// eachMatch calls found with each pair of spans of one type whose intersection is at least half of their
+// union (IoU ≥ 0.5), in their order, each span in one pair at most. Spans of a list do not overlap, and
+// are sorted.
+func eachMatch(labels, answers []Span, found func(label, answer Span)) {
+	at := 0
+	for _, l := range labels {
+		for at < len(answers) && answers[at].End <= l.Start {
+			at++
+		}
+		for i := at; i < len(answers) && answers[i].Start < l.End; i++ {
+			a := answers[i]
+			both := min(a.End, l.End) - max(a.Start, l.Start)
+			if a.Type == l.Type && 2*both >= max(a.End, l.End)-min(a.Start, l.Start) {
+				found(l, a)
+				at = i + 1
+				break
+			}
 		}
 	}
 }
@@ -176,17 +222,29 @@ func (t *Tagging) validation() *Validation {
 // SpanScore is how well spans of a type are found. One counts as found if start, end and type
 // are right.
 type SpanScore struct {
-	Type      string  `json:"type"`
-	Precision float64 `json:"precision"` // of the answers, how many are right
-	Recall    float64 `json:"recall"`    // of the labels, how many are found
-	F1        float64 `json:"f1"`        // harmonic mean, 2·both / (labels + answers)
-	Spans     int64   `json:"spans"`     // that the labels have
-	Answers   int64   `json:"answers"`
+	Type string `json:"type"`
+	F1Score
+	Spans   int64   `json:"spans"` // that the labels have
+	Answers int64   `json:"answers"`
+	Overlap F1Score `json:"iou_50"` // where a span of the type counts as found if IoU ≥ 0.5
+	Tokens  F1Score `json:"tokens"` // of the tokens within spans of the type
+}
+
+// F1Score is how many answers are right and how many labels are found.
+type F1Score struct {
+	Precision float64 `json:"precision"` // right answers / answers
+	Recall    float64 `json:"recall"`    // right answers / labels
+	F1        float64 `json:"f1"`        // harmonic mean, 2·right / (labels + answers)
+}
+
+func f1Score(right, labels, answers int64) F1Score {
+	ratio := func(n, of int64) float64 { return float64(n) / float64(max(1, of)) }
+	return F1Score{ratio(right, answers), ratio(right, labels), ratio(2*right, labels+answers)}
 }
 
 func (c spanCounts) score(kind string) SpanScore {
-	ratio := func(n, of int64) float64 { return float64(n) / float64(max(1, of)) }
-	return SpanScore{kind, ratio(c.both, c.answers), ratio(c.both, c.labels), ratio(2*c.both, c.labels+c.answers), c.labels, c.answers}
+	return SpanScore{kind, f1Score(c.both, c.labels, c.answers), c.labels, c.answers,
+		f1Score(c.overlap, c.labels, c.answers), f1Score(c.tokensBoth, c.tokenLabels, c.tokenAnswers)}
 }
 
 // Spans scores the spans of each type that occurs, by name.
@@ -201,7 +259,9 @@ func (t *Tagging) Spans() (out []SpanScore) {
 func (t *Tagging) AllSpans() SpanScore {
 	var sum spanCounts
 	for _, c := range t.spans {
-		sum.both, sum.labels, sum.answers = sum.both+c.both, sum.labels+c.labels, sum.answers+c.answers
+		sum.both, sum.overlap = sum.both+c.both, sum.overlap+c.overlap
+		sum.labels, sum.answers = sum.labels+c.labels, sum.answers+c.answers
+		sum.tokensBoth, sum.tokenLabels, sum.tokenAnswers = sum.tokensBoth+c.tokensBoth, sum.tokenLabels+c.tokenLabels, sum.tokenAnswers+c.tokenAnswers
 	}
 	return sum.score("")
 }

@@ -58,10 +58,12 @@ func TestTagging(t *testing.T) {
 	if want := (2.0/5 + 6.0/7 + 4.0/5 + 0) / 4; math.Abs(x.MacroF1()-want) > 1e-15 {
 		t.Errorf("macro F1 %v, want %v", x.MacroF1(), want)
 	}
-	if got, want := fmt.Sprint(x.Spans()), fmt.Sprint([]SpanScore{{"LOC", 0, 0, 0, 1, 0}, {"PER", 0.5, 2.0 / 3, 4.0 / 7, 3, 4}}); got != want {
+	if got, want := fmt.Sprint(x.Spans()), fmt.Sprint([]SpanScore{
+		{"LOC", F1Score{}, 1, 0, F1Score{}, F1Score{}},
+		{"PER", F1Score{0.5, 2.0 / 3, 4.0 / 7}, 3, 4, F1Score{0.75, 1, 6.0 / 7}, F1Score{5.0 / 6, 5.0 / 6, 5.0 / 6}}}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if all := x.AllSpans(); all != (SpanScore{"", 0.5, 0.5, 0.5, 4, 4}) || x.SpanF1() != 0.5 {
+	if all := x.AllSpans(); all != (SpanScore{"", F1Score{0.5, 0.5, 0.5}, 4, 4, F1Score{0.75, 0.75, 0.75}, F1Score{5.0 / 6, 5.0 / 7, 10.0 / 13}}) || x.SpanF1() != 0.5 {
 		t.Errorf("all: %+v", all)
 	}
 	if tags := x.Tags(names); len(tags) != 4 || tags[3] != (TagScore{3, "B-LOC", 0, 1}) || tags[1] != (TagScore{1, "B-PER", 6.0 / 7, 3}) {

@@ -103,7 +103,7 @@ func madeAllSteps(at *sft.State, settings *sft.Settings) bool {
 func Differences(begun *sft.Checkpoint, was, settings sft.Settings, config sft.Config, data, initFrom string) []string {
 	its := *begun.Config
 	its.Extra, config.Extra = nil, nil
-	its.Thresholds, its.Temperature = config.Thresholds, config.Temperature // fitted to the weights
+	its.Thresholds, its.Temperature, its.SpanDecoding = config.Thresholds, config.Temperature, config.SpanDecoding // fitted to the weights
 	was.Seed = settings.Seed
 	out := append(differences(&was, &settings), differences(&its, &config)...)
 	if data != begun.Data {

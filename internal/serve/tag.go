@@ -76,9 +76,13 @@ func (c *call) locate(r *requests.Request, q *sequence) error {
 }
 
 // spanNumbers is how many numbers spans of so many tokens have at most, as numberBytes counts
-// them: their logits, and four a span.
+// them: their logits, as much for a decoding that compares paths, and four a span.
 func spanNumbers(config *sft.Config, tokens int) int {
-	return tokens * (4 + (tokenBytes*config.NumLabels+numberBytes-1)/numberBytes)
+	logits := tokenBytes * config.NumLabels
+	if d := config.SpanDecoding; d != nil && d.SpanPenalty > 0 {
+		logits *= 2
+	}
+	return tokens * (4 + (logits+numberBytes-1)/numberBytes)
 }
 
 // tagMethod is the method whose answers have places in a text.
