@@ -3,6 +3,8 @@ package sft
 import (
 	"encoding/json"
 	"math"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -78,5 +80,21 @@ func TestCopiedScales(t *testing.T) {
 	must.Get(to.CopyFrom(from))(t)
 	if want := []Number{{"v", 0, 3}}; !slices.Equal(to.Config.FeatureScales, want) {
 		t.Errorf("%+v, want %+v", to.Config.FeatureScales, want)
+	}
+}
+
+// TestScalesOfDamagedData: a training split that is missing, or damaged, is an error, and not a model
+// with other scales.
+func TestScalesOfDamagedData(t *testing.T) {
+	rows := [][][]float32{{{5001, 7}, {5003, 7}}, {{4999, 7}}}
+	for name, damage := range map[string]func(path string) error{
+		"missing": os.Remove,
+		"cut":     func(path string) error { return os.Truncate(path, must.Get(os.Stat(path))(t).Size()/2) },
+	} {
+		set := seriesSet(t, []string{"v", "same"}, rows...)
+		must.Succeed(t, damage(filepath.Join(set.Dir, "train.arrow")))
+		if err := tinyConfig().DescribeDataset(set); err == nil || !strings.Contains(err.Error(), "train.arrow") {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

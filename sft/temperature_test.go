@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -128,5 +129,36 @@ func TestCalibratedThresholds(t *testing.T) {
 	}
 	if r.Temperature != 2 {
 		t.Errorf("temperature %g", r.Temperature)
+	}
+}
+
+// TestTemperatureOfLabels: several labels a row, each with a probability, have a temperature, too, and
+// thresholds that part the same rows.
+func TestTemperatureOfLabels(t *testing.T) {
+	train, val := splits(t, MultiLabel)
+	var models []*Model
+	for _, scaling := range []bool{false, true} {
+		s := runSettings()
+		s.LearningRate, s.Epochs, s.TemperatureScaling = 0.05, 4, scaling
+		dir := t.TempDir()
+		must.Succeed(t, trainNew(t, randomModel(ofTask(trainingConfig(), MultiLabel), 1), s, options(dir, nil), cpu.New(1), train, val))
+		models = append(models, must.Get(Load(dir))(t))
+	}
+	plain, scaled := models[0], models[1]
+	if !slices.Equal(plain.Weights, scaled.Weights) || plain.Config.Temperature != 0 || scaled.Config.Temperature == 0 {
+		t.Fatalf("temperatures %g and %g", plain.Config.Temperature, scaled.Config.Temperature)
+	}
+	var labels [2][][]int32
+	for i, m := range models {
+		scorer := must.Get(NewScorer(m, cpu.New(1)))(t)
+		for row := range val.Len() {
+			e := must.Get(val.Example(row))(t)
+			found, _ := m.Config.Holding(must.Get(scorer.Examples(t.Context(), []seq.Example{e}))(t)[0].Logits)
+			labels[i] = append(labels[i], found)
+		}
+		scorer.Close()
+	}
+	if !reflect.DeepEqual(labels[0], labels[1]) {
+		t.Errorf("labels %v, with a temperature %v", labels[0], labels[1])
 	}
 }
