@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"math"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -30,6 +32,30 @@ func ahead(scores []simpleScore, own float64, show func(v float64) string) strin
 		return ""
 	}
 	return fmt.Sprintf("%s (%s) is better than the model (%s)", best.name, show(best.value), show(own))
+}
+
+// advise writes the closing line of an evaluation, if a baseline is better than the model: which one, and
+// commands to try.
+func (e evaluated) advise(w io.Writer, scores []simpleScore, own float64, show func(v float64) string) error {
+	better := ahead(scores, own, show)
+	if better == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\n%s%s\n", better, e.advice)
+	return err
+}
+
+// named returns a function that shows a score behind the name of its measure.
+func named(measure string) func(v float64) string {
+	return func(v float64) string { return fmt.Sprintf("%s %.4f", measure, v) }
+}
+
+// orNaN returns the score, or NaN, which no score exceeds, if the rows define none.
+func orNaN(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
 }
 
 // accuracies are the scores of baselines of classes.

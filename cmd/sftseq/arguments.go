@@ -19,10 +19,11 @@ func arranged(app *cli.App, args []string) []string {
 	flags, commands := app.Flags, app.Commands
 	for {
 		ahead, arguments, next := arrange(flags, commands, rest)
-		out = append(out, ahead...)
 		if next == nil {
-			return append(out, arguments...)
+			ahead, arguments = modelArgument(flags, ahead, arguments)
+			return slices.Concat(out, ahead, arguments)
 		}
+		out = append(out, ahead...)
 		out = append(out, arguments[0])
 		rest, flags, commands = arguments[1:], next.Flags, next.Subcommands
 	}
@@ -61,6 +62,21 @@ func arrange(flags []cli.Flag, commands []*cli.Command, args []string) (ahead, a
 		ahead = append(ahead, args[i])
 	}
 	return ahead, arguments, nil
+}
+
+// modelArgument makes the first argument of a command that reads a model the value of --model, unless that
+// flag names the model. With --verify, which needs no model, the arguments are files.
+func modelArgument(flags []cli.Flag, ahead, arguments []string) (_, _ []string) {
+	if _, ok := flagCalled(flags, "model").(*cli.StringFlag); !ok || len(arguments) == 0 || strings.HasPrefix(arguments[0], "-") {
+		return ahead, arguments
+	}
+	for _, arg := range ahead {
+		name, _, _ := strings.Cut(strings.TrimLeft(arg, "-"), "=")
+		if strings.HasPrefix(arg, "-") && (name == "model" || name == "verify") {
+			return ahead, arguments
+		}
+	}
+	return append(ahead, "--model", arguments[0]), arguments[1:]
 }
 
 // flagCalled is the flag with a name, or nil.

@@ -1,9 +1,13 @@
 package main
 
 import (
+	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+
+	"github.com/urfave/cli/v2"
 )
 
 // TestArranged: flags may stand anywhere, and keep their values and their order.
@@ -23,7 +27,14 @@ func TestArranged(t *testing.T) {
 		"predict - --model m":                          "predict --model m -",
 		"predict x --model m -- -odd y":                "predict --model m -- x -odd y",
 		"predict --model -- x":                         "predict --model -- x",
-		"predict x --modle m":                          "predict --modle x m",
+		"predict x --modle m":                          "predict --modle --model x m",
+		"predict run lines --max-line 9":               "predict --max-line 9 --model run lines",
+		"predict run - --max-line 9":                   "predict --max-line 9 --model run -",
+		"predict -- run":                               "predict -- run",
+		"predict --model=m lines":                      "predict --model=m lines",
+		"predict --verify --input a b --output o":      "predict --verify --input a --output o b",
+		"export onnx run -o file":                      "export onnx -o file --model run",
+		"report --model a b":                           "report --model a b",
 		"data convert image --from x":                  "data convert image --from x",
 		"data convert --text image x":                  "data convert --text image x",
 		"data convert x image --force":                 "data convert x image --force",
@@ -62,4 +73,42 @@ func TestVersionFlag(t *testing.T) {
 	for _, flag := range []string{"--version", "-v"} {
 		equal(t, succeed(t, "", flag), want, flag)
 	}
+}
+
+// TestModelForms: every command that reads a model takes its directory by --model and by the first argument,
+// with the same result.
+func TestModelForms(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	rows := "text,label\n"
+	for i := range 40 {
+		rows += fmt.Sprintf("a%d,%c\n", i, "xy"[i%2])
+	}
+	data := tableData(t, "t.csv", rows, "--text", "text", "--label", "label", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	runCustom(t, data, at("run"), "--steps", "1", "--device", "cpu")
+	line := writeText(t, at("lines.jsonl"), `{"text":"a b","label":"x"}`+"\n")
+	forms := map[string][]string{
+		"eval": {"--data", data}, "predict": {line}, "embed": {line}, "serve": {}, "info": {},
+		"grads": {"--input", line, "--output", at("grads")}, "export onnx": {"--output", at("onnx")}, "export pytorch": {"--output", at("pytorch")},
+		"report": {"--data", data, "--out", at("report.html")}, "plot": {"--output", at("curve.svg")},
+	}
+	var check func(path []string, commands []*cli.Command)
+	check = func(path []string, commands []*cli.Command) {
+		for _, c := range commands {
+			name := append(slices.Clone(path), c.Name)
+			check(name, c.Subcommands)
+			if flagCalled(c.Flags, "model") == nil {
+				continue
+			}
+			rest, ok := forms[strings.Join(name, " ")]
+			if !ok {
+				t.Errorf("%s has --model: expected a row of this test", strings.Join(name, " "))
+				continue
+			}
+			first := done(t, "", slices.Concat(name, []string{at("run")}, rest)...)
+			equal(t, done(t, "", slices.Concat(name, []string{"--model", at("run")}, rest)...), first, name)
+			contains(t, failing(t, "", slices.Concat(name, []string{at("none")}, rest)...), at("none"))
+		}
+	}
+	check(nil, newApp().Commands)
 }

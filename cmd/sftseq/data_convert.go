@@ -128,7 +128,7 @@ func convertCustom(c *cli.Context) error {
 	if err == nil {
 		fmt.Fprint(c.App.ErrWriter, left)
 	} else {
-		err = withoutFolders(err, &o, left)
+		err = otherTokenizer(c, withoutFolders(err, &o, left), &o, left)
 	}
 	if err := reportDataset(c, d, err); err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // splitColumn is the column of a folder's or a table's own splits.
@@ -182,6 +183,15 @@ func withoutFolders(err error, o *convert.Options, left *source.Skipped) error {
 		return err
 	}
 	return fmt.Errorf("%w\nthe class of a file is the folder that it is in: --label path --label-pattern REGEX takes it out of its name", err)
+}
+
+// otherTokenizer adds to an error what to do where the tokenizer that --tokenizer names refuses rows.
+func otherTokenizer(c *cli.Context, err error, o *convert.Options, left *source.Skipped) error {
+	if left.Reasons[convert.Refused] == nil || c.String("tokenizer") == chooseTokenizer || o.Tokenizer == nil {
+		return err
+	}
+	return fmt.Errorf("%w\n--tokenizer %s is %s: leave the flag out, which chooses a tokenizer that suits the rows, or give rows of the kind that %s reads",
+		err, c.String("tokenizer"), tokenizers.TypeOf(o.Tokenizer), tokenizers.TypeOf(o.Tokenizer))
 }
 
 // cloudsWarning tells of a folder of points or surfaces, whose files are read as text; "" elsewhere.

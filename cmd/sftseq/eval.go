@@ -54,7 +54,7 @@ func eval(c *cli.Context) error {
 		return evalShards(c)
 	}
 	if c.String("data") == "" {
-		return usage(c, "--data is missing, an Arrow file or a data set directory was expected")
+		return usage(c, "--data is missing, an Arrow file or a data set directory was expected%s", recordedHint(c.String("model")))
 	}
 	if info, err := os.Stat(c.String("data")); c.IsSet("split") && (err != nil || !info.IsDir()) {
 		return usage(c, "--split %s: expected --data to be a data set directory, found %s", c.String("split"), c.String("data"))
@@ -131,7 +131,6 @@ func evalClasses(c *cli.Context, m models) error {
 		return err
 	}
 	result.Baseline = testBaseline(c, c.String("data"), c.String("split"))
-	result.advice = advice(m.Config, c.String("model"), 0)
 	return show(c, result, result.write)
 }
 

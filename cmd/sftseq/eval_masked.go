@@ -48,7 +48,7 @@ func evalMasked(c *cli.Context, m models) error {
 	if err := sameTokens(m.Config, &spec); err != nil {
 		return fmt.Errorf("%s does not fit the model %s: %w", dir, c.String("model"), err)
 	}
-	r := &maskedResult{evaluated: evaluated{c.String("model"), dir, c.String("split"), trainedIn(c.String("model"))}}
+	r := &maskedResult{evaluated: evaluated{Model: c.String("model"), Data: dir, Split: c.String("split"), trained: trainedIn(c.String("model"))}}
 	file, err := m.Config.OpenSplit(set, r.Split)
 	if err != nil {
 		return err

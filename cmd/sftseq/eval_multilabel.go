@@ -66,8 +66,18 @@ func (r *labelsResult) write(w io.Writer) error {
 	if more := len(shown) - mostLabels; more > 0 {
 		out.add("and %d labels of fewer rows (--json has all)", more)
 	}
-	return out.err
+	switch b := r.Frequencies; {
+	case out.err != nil || b == nil:
+		return out.err
+	case r.MeanAveragePrecision != nil:
+		return r.advise(w, []simpleScore{{name: frequenciesName, value: orNaN(b.MeanAveragePrecision)}}, *r.MeanAveragePrecision, named("mean average precision"))
+	default:
+		return r.advise(w, []simpleScore{{name: frequenciesName, value: orNaN(b.MacroF1)}}, orNaN(r.MacroF1), named("macro F1"))
+	}
 }
+
+// frequenciesName is the baseline of several labels.
+const frequenciesName = "the frequencies of the labels"
 
 // defined is a number as a person reads it.
 func defined(v *float64) string {

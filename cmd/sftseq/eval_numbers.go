@@ -64,7 +64,34 @@ func (r *numbersResult) write(w io.Writer) error {
 		}
 		out.add("%-20s  %-36s  %12.6g  %12.6g  %8s", "", trainingMean, n.Mean.MAE, n.Mean.RMSE, defined(n.Mean.R2))
 	}
-	return out.err
+	if out.err != nil {
+		return out.err
+	}
+	return r.advise(w, r.baselines(), orNaN(r.R2), named("R²"))
+}
+
+// baselines are the simple models, each with its mean R² over the numbers that define it.
+func (r *numbersResult) baselines() []simpleScore {
+	var mean, linear, n float64
+	known := len(r.Numbers) > 0
+	for _, x := range r.Numbers {
+		if x.R2 == nil {
+			continue
+		}
+		n++
+		mean += *x.Mean.R2
+		if known = known && x.Linear != nil; known {
+			linear += *x.Linear.R2
+		}
+	}
+	if n == 0 {
+		return nil
+	}
+	out := []simpleScore{{name: trainingMean, value: mean / n}}
+	if known {
+		out = append(out, simpleScore{name: r.linear, value: linear / n})
+	}
+	return out
 }
 
 // evalNumbers measures how far the predictions of a regression are from the numbers of rows.

@@ -28,6 +28,8 @@ type evaluated struct {
 	Data  string `json:"data"`
 	Split string `json:"split,omitempty"` // of a data set
 	trained
+
+	advice string // commands to try where a baseline is better than the model
 }
 
 // title is how a report begins.
@@ -56,7 +58,6 @@ type evalResult struct {
 	Ranking  *metrics.Ranking `json:"ranking,omitempty"`  // of documents, by a model of pairs
 	Baseline *baseline.Result `json:"baseline,omitempty"` // what simple models reach
 	names    []string
-	advice   string // commands to try where a baseline is better
 }
 
 // trained says which weights of its run a model has; of a model without its run nothing.
@@ -125,11 +126,7 @@ func (e *evalResult) write(w io.Writer) error {
 	if err := t.w.(*tabwriter.Writer).Flush(); err != nil || e.Baseline == nil {
 		return err
 	}
-	if better := ahead(accuracies(e.Baseline), e.Accuracy, asPercent); better != "" {
-		_, err := fmt.Fprintf(w, "\n%s%s\n", better, e.advice)
-		return err
-	}
-	return nil
+	return e.advise(w, accuracies(e.Baseline), e.Accuracy, asPercent)
 }
 
 // shownClasses is how many classes are printed of each kind where there are too many: those

@@ -68,7 +68,8 @@ func (r *evalRows) measure(c *cli.Context, run func(e *evaluation.Evaluation, in
 // evaluated says what is measured. It is asked before the rows are scored: a run that goes on has
 // other weights later.
 func (r *evalRows) evaluated(c *cli.Context) evaluated {
-	return evaluated{c.String("model"), c.String("data"), r.split, trainedIn(c.String("model"))}
+	dir := c.String("model")
+	return evaluated{dir, c.String("data"), r.split, trainedIn(dir), advice(r.scorer.Config(), dir, 0)}
 }
 
 func (r *evalRows) close() {

@@ -72,7 +72,27 @@ func (r *tagsResult) write(w io.Writer) error {
 	default:
 		r.writeSpans(out)
 	}
-	return out.err
+	if out.err != nil {
+		return out.err
+	}
+	return r.writeAdvice(w)
+}
+
+// writeAdvice compares the model with the baselines in the main measure of the tags.
+func (r *tagsResult) writeAdvice(w io.Writer) error {
+	measure, own := "macro F1", r.MacroF1
+	of := func(b *tagBaseline) float64 { return b.MacroF1 }
+	switch {
+	case r.Parts != nil:
+		measure, own, of = "instance IoU", r.Parts.InstanceIoU, func(b *tagBaseline) float64 { return orNaN(b.InstanceIoU) }
+	case r.Spans != nil:
+		measure, own, of = "span F1", r.Spans.F1, func(b *tagBaseline) float64 { return orNaN(b.SpanF1) }
+	}
+	var scores []simpleScore
+	for i := range r.Baselines {
+		scores = append(scores, simpleScore{name: r.Baselines[i].Name, value: of(&r.Baselines[i])})
+	}
+	return r.advise(w, scores, own, named(measure))
 }
 
 // writeSpans prints the spans of tags.

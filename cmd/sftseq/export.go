@@ -36,7 +36,7 @@ Example: sftseq export onnx runs/listops --output listops.onnx`,
 		Description: `Writes one file with the graph (opset 18), the weights and, as metadata, task, tokenizer, label names
 and the longest sequence. It reads one sequence of any length, or a pair: tokens, or features and
 edges; and computes logits, numbers and embeddings as predict and embed do. More: docs/export.md`,
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the ONNX `FILE` (required)", TakesFile: true}},
+		Flags:  []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the ONNX `FILE` (required)", TakesFile: true}},
 		Action: exportONNX,
 	}
 }
@@ -65,12 +65,14 @@ func exportONNX(c *cli.Context) error {
 	return err
 }
 
-// exportedModel reads the MODEL argument.
+// exportedModel reads the model.
 func exportedModel(c *cli.Context) (m *sft.Model, dir string, err error) {
-	if c.NArg() != 1 {
-		return nil, "", usage(c, "expected one MODEL, a model directory, found %d arguments", c.NArg())
+	if dir = c.String("model"); dir == "" {
+		return nil, "", usage(c, "expected one MODEL, a model directory, found 0 arguments")
 	}
-	dir = c.Args().First()
+	if c.Args().Present() {
+		return nil, "", usage(c, "expected one MODEL, a model directory, found %d arguments", 1+c.NArg())
+	}
 	m, err = readModel(c.Context, dir, "")
 	return m, dir, err
 }

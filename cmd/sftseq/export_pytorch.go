@@ -22,7 +22,7 @@ Example: sftseq export pytorch runs/listops --output listops-pytorch`,
 		Description: `Writes a folder with config.json, model.safetensors and modeling_sft.py, a module that needs PyTorch
 alone. Hugging Face's transformers load it by AutoModel with trust_remote_code; sftseq import pytorch
 takes its weights back. More: docs/export.md`,
-		Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the folder `DIR` (required)", TakesFile: true}},
+		Flags:  []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the folder `DIR` (required)", TakesFile: true}},
 		Action: exportPyTorch,
 	}
 }

@@ -78,10 +78,17 @@ func checkAnswers(c *sft.Config, s *seq.Spec, path string) error {
 // sameTokens compares what a file says of its ids with what a model takes them for.
 func sameTokens(c *sft.Config, s *seq.Spec) error {
 	if s.VocabSize != 0 && s.VocabSize != c.DataVocabSize() {
-		return fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.DataVocabSize())
+		err := fmt.Errorf("its vocabulary has %d tokens, the model's %d", s.VocabSize, c.DataVocabSize())
+		if differs := sameTokenizer(s.Tokenizer, c.Tokenizer); differs != nil {
+			err = fmt.Errorf("%w: %w", err, differs)
+		}
+		return err
 	}
 	return sameTokenizer(s.Tokenizer, c.Tokenizer)
 }
+
+// takeTokenizer names the way to data with the tokens of a model.
+const takeTokenizer = " (data convert --tokenizer from:MODEL reads the rows with the model's tokenizer)"
 
 // sameTokenizer compares the JSON of the tokenizers of a file and of a model; nil is one
 // that is not known.
@@ -98,9 +105,9 @@ func sameTokenizer(file, model json.RawMessage) error {
 	}
 	switch {
 	case have["type"] != want["type"]:
-		return fmt.Errorf("its tokenizer is %v, the model's is %v", have["type"], want["type"])
+		return fmt.Errorf("its tokenizer is %v, the model's is %v%s", have["type"], want["type"], takeTokenizer)
 	case !reflect.DeepEqual(have, want):
-		return fmt.Errorf("its tokenizer, %v, was learned from other rows than the model's, or is set otherwise: the same ids mean other things (data convert --tokenizer from:MODEL takes the model's)", have["type"])
+		return fmt.Errorf("its tokenizer, %v, was learned from other rows than the model's, or is set otherwise: the same ids mean other things%s", have["type"], takeTokenizer)
 	}
 	return nil
 }

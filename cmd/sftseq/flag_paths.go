@@ -20,8 +20,12 @@ func namingFlags(action cli.ActionFunc) cli.ActionFunc {
 		if !errors.As(err, &of) {
 			return err
 		}
-		if name := flagOfPath(c, of.Path); name != "" && !strings.Contains(err.Error(), "--"+name) {
-			return fmt.Errorf("--%s: %w", name, err)
+		name := flagOfPath(c, of.Path)
+		if name != "" && !strings.Contains(err.Error(), "--"+name) {
+			err = fmt.Errorf("--%s: %w", name, err)
+		}
+		if name == "data" && of.Path == c.String(name) && errors.Is(of, fs.ErrNotExist) {
+			err = fmt.Errorf("%w%s", err, recordedHint(readRun(c)))
 		}
 		return err
 	}

@@ -10,7 +10,11 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // refuseTable is the error of a table, or a folder of files, where a data set is expected:
@@ -97,4 +101,50 @@ func runsIn(dir, flag string) string {
 	names := bases(members)
 	return fmt.Sprintf("%s: expected a model, found the folder of %d: name one of them, such as %s%s (%s)",
 		dir, len(names), flag, shellQuote(filepath.Join(dir, names[0])), shortList(names, 10))
+}
+
+// recordedData returns the path of the data that the run in a directory recorded, as --data named it, or ""
+// if it recorded none.
+func recordedData(dir string) string {
+	if dir == "" {
+		return ""
+	}
+	dir = membersOf(dir)[0]
+	config, err := sft.ReadConfig(filepath.Join(dir, "config.json"))
+	if err != nil { // a run without a model yet has a checkpoint
+		run, err := sft.LoadCheckpoint(dir)
+		if err != nil {
+			return ""
+		}
+		config = run.Config
+	}
+	p, err := provenance.Of(config)
+	if err != nil {
+		return ""
+	}
+	return string(p.DataDir)
+}
+
+// recordedHint says which data the run in a directory was trained on, and which flag names them; "" if the
+// run recorded none.
+func recordedHint(dir string) string {
+	data := recordedData(dir)
+	switch _, err := os.Stat(data); {
+	case data == "":
+		return ""
+	case err == nil:
+		return fmt.Sprintf("; %s was trained on --data %s", dir, shellQuote(data))
+	case filepath.IsAbs(data):
+		return fmt.Sprintf("; %s was trained on %s, which does not exist now: --data PATH names the data where they are", dir, shellQuote(data))
+	}
+	return fmt.Sprintf("; %s was trained on %s, which does not exist, as seen from this directory: --data PATH names the data where they are", dir, shellQuote(data))
+}
+
+// readRun returns the directory of the run that a command reads: that of --model, or of a run that --resume
+// continues; or "".
+func readRun(c *cli.Context) string {
+	if c.Bool("resume") {
+		return c.String("out")
+	}
+	return c.String("model")
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // TestHints: a table or a folder where a data set or JSON lines are expected, and a folder
@@ -112,4 +115,32 @@ func TestSummary(t *testing.T) {
 	} {
 		equal(t, string(summary([]byte(spec))), want)
 	}
+}
+
+// TestMovedData: where the data of a run do not exist, eval and train --resume say which path the run
+// recorded and which flag names another.
+func TestMovedData(t *testing.T) {
+	data := tableData(t, "t.csv", motifRows(60, 24), "--text", "sequence", "--numbers", "length", "--tokenizer", "dna:1", "--split", "0.6,0.2,0.2")
+	run, moved := filepath.Join(t.TempDir(), "run"), data+"-moved"
+	runCustom(t, data, run, "--steps", "2", "--stop-at", "1", "--device", "cpu")
+	at := filepath.Join(t.TempDir(), "elsewhere")
+	there := "; " + run + " was trained on --data " + data
+	refuse(t, exitUsage, "--data is missing, an Arrow file or a data set directory was expected"+there+"; see", "", "eval", "--model", run)
+	refuse(t, exitError, "--data: open "+at+": no such file or directory"+there+"\n", "", "eval", "--model", run, "--data", at)
+	must.Succeed(t, os.Rename(data, moved))
+	hint := "; " + run + " was trained on " + data + ", which does not exist now: --data PATH names the data where they are"
+	refuse(t, exitUsage, "--data is missing, an Arrow file or a data set directory was expected"+hint, "", "eval", "--model", run)
+	refuseAll(t, exitError, nil, []refusal{
+		{"--data: open " + data + ": no such file or directory" + hint + "\n", []string{"eval", "--model", run, "--data", data}},
+		{"--data: stat " + data + ": no such file or directory" + hint + "\n", []string{"train", "custom", "--out", run, "--resume"}},
+		{"--data: stat " + at + ": no such file or directory" + hint + "\n", []string{"train", "custom", "--out", run, "--resume", "--data", at}},
+		{"--data: stat " + at + ": no such file or directory\n", []string{"train", "custom", "--out", run + "-fresh", "--data", at}},
+	})
+	done(t, "", "train", "custom", "--out", run, "--resume", "--data", moved, "--device", "cpu")
+	config := must.Get(sft.ReadConfig(filepath.Join(run, "config.json")))(t)
+	p := must.Get(provenance.Of(config))(t)
+	p.DataDir = "data/words"
+	must.Succeed(t, p.Store(config))
+	must.Succeed(t, os.WriteFile(filepath.Join(run, "config.json"), must.Get(json.Marshal(config))(t), 0o666))
+	refuse(t, exitError, "was trained on data/words, which does not exist, as seen from this directory: --data PATH", "", "eval", "--model", run, "--data", at)
 }

@@ -70,7 +70,8 @@ func newApp() *cli.App {
 		UsageText: "sftseq COMMAND [flags] [arguments]",
 		Usage:     "classify and embed long sequences with sampling transformers",
 		Description: `Trains SFT encoders, whose attention reads a learned sample of the tokens, and
-uses them: sequences of a million tokens fit.
+uses them: sequences of a million tokens fit. Commands that read a model take its directory as
+--model DIR or as the first argument.
 
 Exit status: 0 all went well, 1 something failed, 2 the command line is wrong.
 

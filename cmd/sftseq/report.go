@@ -34,7 +34,7 @@ or pictures. A run may still be under way. More: docs/reports.md`,
 			group(outputGroup,
 				&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "report.html", Usage: "write the page to `FILE`", TakesFile: true},
 				&cli.IntFlag{Name: "examples", Value: 6, Usage: "show `N` rows of each run"}),
-			deviceFlags(device.FP32)),
+			[]cli.Flag{runFlag()}, deviceFlags(device.FP32)),
 		Action: reportRuns,
 	}
 }
@@ -43,9 +43,9 @@ or pictures. A run may still be under way. More: docs/reports.md`,
 const mostExamples = 1000
 
 func reportRuns(c *cli.Context) error {
-	dirs := c.Args().Slice()
-	if len(dirs) == 0 {
-		return usage(c, "no run directory given")
+	dirs, err := runsOf(c)
+	if err != nil {
+		return err
 	}
 	if n := c.Int("examples"); n < 0 || n > mostExamples {
 		return usage(c, "--examples %d, expected 0 to %d", n, mostExamples)

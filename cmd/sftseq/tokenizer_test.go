@@ -49,6 +49,9 @@ func TestTokenizerFrom(t *testing.T) {
 		{convert(b, "d", "from:"+at("a")), ""},
 		{convert(b, "e", "byte"), ""},
 		{[]string{"predict", "--model", at("model"), "--input", at("e/test.arrow"), "--output", at("z.arrow")}, "its vocabulary has 257 tokens, the model's"},
+		{[]string{"eval", "--model", at("model"), "--data", at("e")}, "its tokenizer is byte, the model's is words (data convert --tokenizer from:MODEL reads the rows with the model's tokenizer)\n"},
+		{append(train("e", "none"), "--init-from", at("model")), "its tokenizer is byte, the model's is words (data convert --tokenizer from:MODEL reads"},
+		{convert(b, "none", "mulaw"), "--tokenizer mulaw is mulaw: leave the flag out, which chooses a tokenizer that suits the rows, or give rows of the kind that mulaw reads\n"},
 		{convert(b, "f", "from:"+dir), "found neither config.json nor dataset.json"},
 	} {
 		status, out, errs := program(nil, c.args...)

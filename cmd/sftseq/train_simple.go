@@ -178,7 +178,7 @@ func simpleLabels(set *seq.Dataset, config *sft.Config) ([]simpleScore, error) {
 		said += fmt.Sprintf(" mean average precision %.4f", *report.MeanAveragePrecision)
 		value = *report.MeanAveragePrecision
 	}
-	return []simpleScore{{"the frequencies of the labels", said, value}}, nil
+	return []simpleScore{{frequenciesName, said, value}}, nil
 }
 
 // logitsOf are those of probabilities, cut where they are as good as certain.

@@ -69,8 +69,8 @@ func TestUsage(t *testing.T) {
 		{"found \"" + from + "\": what is read is named by --from", []string{"data", "convert", from, "--to", to}},
 
 		{"expected flags only, found \"" + from + "\": what is read is named by --data", []string{"train", "custom", from}},
-		{"expected flags only, found \"" + from + "\": what is read is named by --data", []string{"eval", from}},
-		{"expected flags only, found \"" + from + "\": what is read is named by --model", []string{"info", from}},
+		{"expected flags only, found \"" + from + "\": what is read is named by --data", []string{"eval", goldenPath("pre"), from}},
+		{"expected flags only, found \"" + from + "\": what is read is named by --model", []string{"info", goldenPath("pre"), from}},
 		{"expected flags only, found \"" + to + "\": what is written is named by --out", []string{"data", "generate", "listops", to}},
 		{"expected flags only, found \"x\"; see", []string{"version", "x"}},
 		{"--data is missing", []string{"train", "custom"}},

@@ -466,7 +466,7 @@ func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *source.SkipRea
 	case errors.Is(err, tokenizers.ErrNotUTF8):
 		return buf, source.Skip("the text is not UTF-8", err)
 	case err != nil:
-		return buf, source.Skip("the tokenizer refuses it", err)
+		return buf, source.Skip(Refused, err)
 	}
 	return tokens, c.checkLength(len(tokens))
 }

@@ -107,6 +107,9 @@ func sortNames(names []string) {
 // NoLabel is the reason of a row without one.
 const NoLabel = "no label"
 
+// Refused is the reason of a row that the tokenizer cannot read.
+const Refused = "the tokenizer refuses it"
+
 // listOfLabels is the reason of a row with several labels, or one in a list, where rows have one
 // class.
 func listOfLabels(column string) *source.SkipReason {
