@@ -32,15 +32,24 @@ func convertedClouds(t *testing.T, from string, flags ...string) (data, said str
 func TestAbsentClasses(t *testing.T) {
 	from := t.TempDir()
 	pins := filepath.Join(from, "pins")
-	writeClouds(t, pins, "header", 20)
-	_, said := convertedClouds(t, from, "--val-part", "0.98", "--test-part", "0.01")
+	writeClouds(t, pins, "header", 1)
+	_, said := convertedClouds(t, from)
 	contains(t, said, "warning: there is one class, pins, so train has nothing to learn: expected a folder for each class in ",
-		"warning: no row is in train, from which models learn: more files, a smaller --val-part",
+		"warning: no row is in val, which train needs: more files, another --val-part or another --seed help",
 		"warning: no row is in test, with which eval measures: more files, another --test-part or another --seed help")
+	untrained := 0
+	for i := range 3 { // a file each of train, val and test
+		writeClouds(t, pins, "header", 3)
+		writeText(t, filepath.Join(pins, fmt.Sprintf("header_%d.xyz", i)), "0 0\n")
+		_, said := convertedClouds(t, from)
+		untrained += strings.Count(said, "warning: no row is in train, from which models learn: more files, a smaller --val-part")
+	}
+	equal(t, untrained, 1)
+	writeClouds(t, pins, "header", 20)
 	if _, said := convertedClouds(t, from, "--val-part", "0", "--test-part", "0"); strings.Contains(said, "warning") {
 		t.Error(said)
 	}
-	if _, said := convertedClouds(t, from, "--val-part", "0", "--test-part", "0.0001"); strings.Contains(said, "in val") || !strings.Contains(said, "in test") {
+	if _, said := convertedClouds(t, from, "--val-part", "0", "--test-part", "0.1"); strings.Contains(said, "in val") || strings.Contains(said, "in test") {
 		t.Error(said)
 	}
 	board := filepath.Join(from, "board")
