@@ -9,7 +9,8 @@ import (
 const DefaultThreshold = 0.5
 
 // MultiLabel measures answers of any number of labels a row, each label a question of its own. It
-// holds 4 bytes a row and label, and 4 for each label that holds.
+// holds 4 bytes a row and label, and 4 for each label that holds. Rows with the logits of the row before,
+// such as those of frequencies, share them.
 type MultiLabel struct {
 	labels  int
 	logits  [][]float32 // of each row, by label
@@ -52,7 +53,13 @@ func NewMultiLabel(labels int) *MultiLabel { return &MultiLabel{labels: labels} 
 // Add counts a row: the logits that a model gave, which are finite, and the labels that hold, in
 // ascending order.
 func (m *MultiLabel) Add(logits []float32, holding []int32) {
-	m.logits, m.holding = append(m.logits, slices.Clone(logits)), append(m.holding, holding)
+	var kept []float32
+	if n := len(m.logits); n > 0 && slices.Equal(m.logits[n-1], logits) {
+		kept = m.logits[n-1]
+	} else {
+		kept = slices.Clone(logits)
+	}
+	m.logits, m.holding = append(m.logits, kept), append(m.holding, holding)
 	m.loss += BinaryCrossEntropy(logits, holding)
 }
 

@@ -127,3 +127,20 @@ func TestMemoryOfManyLabels(t *testing.T) {
 	runtime.KeepAlive(m)
 	runtime.KeepAlive(r)
 }
+
+// TestSharedLogits: rows with the same logits, such as those of frequencies, take the memory of one.
+func TestSharedLogits(t *testing.T) {
+	const labels, rows = 16_000, 200
+	m, always := NewMultiLabel(labels), make([]float32, labels)
+	for i := range rows {
+		m.Add(always, []int32{int32(i)})
+	}
+	if &m.logits[0][0] != &m.logits[rows-1][0] || &m.logits[0][0] == &always[0] {
+		t.Error("each row has logits of its own, or those of the caller")
+	}
+	always[0] = 5
+	m.Add(always, nil)
+	if m.logits[0][0] != 0 || m.logits[rows][0] != 5 {
+		t.Errorf("logits %v and %v, expected 0 and 5", m.logits[0][0], m.logits[rows][0])
+	}
+}
