@@ -116,7 +116,10 @@ func LoadSharedCheckpoint(c Communicator, dir string) (*Checkpoint, error) {
 	var found uint64
 	var err error
 	if c.Rank() == 0 {
-		switch text, err = atomicfile.ReadRegular(path, math.MaxInt64-1); {
+		if _, err = safetensors.ReadShapes(path); err == nil { // before memory is taken for its size
+			text, err = atomicfile.ReadRegular(path, math.MaxInt64-1)
+		}
+		switch {
 		case err == nil:
 			found = 1
 		case errors.Is(err, fs.ErrNotExist):

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"os"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
@@ -41,6 +42,9 @@ func ReadShapes(path string) ([]Tensor, error) {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	entries, _, err := parseHeader(start[8:], info.Size()-int64(len(start)))
+	if err == nil {
+		err = checkStored(file, info.Size())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
@@ -88,6 +92,9 @@ func read(r io.ReaderAt, size int64) ([]Tensor, map[string]string, error) {
 	}
 	dataStart := int64(len(start))
 	entries, metadata, err := parseHeader(start[8:], size-dataStart)
+	if file, ok := r.(*os.File); ok && err == nil {
+		err = checkStored(file, size)
+	}
 	if err != nil {
 		return nil, nil, err
 	}
