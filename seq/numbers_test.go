@@ -91,6 +91,7 @@ func TestBadNumbers(t *testing.T) {
 		want   string
 	}{
 		"labels":         {func(s *Spec) { s.LabelNames = []string{"a"} }, "label_names: expected none"},
+		"too many":       {func(s *Spec) { s.LabelNames = make([]string, MaxLabelNames+1) }, "label_names: expected at most 65536 names, found 65537"},
 		"no names":       {func(s *Spec) { s.NumberNames = nil }, "number_names: expected 1 to 1024 names, found 0"},
 		"twice":          {func(s *Spec) { s.NumberNames = []string{"a", "a"} }, `"a" is there twice`},
 		"empty":          {func(s *Spec) { s.NumberNames = []string{""} }, "an empty one"},

@@ -68,6 +68,10 @@ const (
 	Tagging        = "tagging"        // a label for each token, or none
 )
 
+// MaxLabelNames bounds the names of labels: an evaluation takes memory for each of them, of several labels for
+// each row, too.
+const MaxLabelNames = 1 << 16
+
 // Tasks are the values of [Spec.Task].
 var Tasks = []string{Classification, Retrieval, Regression, MultiLabel, Tagging}
 
@@ -127,6 +131,9 @@ func (s *Spec) Validate() error {
 		if err := json.Unmarshal(s.Tokenizer, &object); err != nil {
 			return fmt.Errorf("%s: expected a JSON object: %w", KeyTokenizer, err)
 		}
+	}
+	if len(s.LabelNames) > MaxLabelNames {
+		return fmt.Errorf("%s: expected at most %d names, found %d", KeyLabelNames, MaxLabelNames, len(s.LabelNames))
 	}
 	if s.LabelNames != nil && len(s.LabelNames) == 0 {
 		return fmt.Errorf("%s: expected at least one name, found an empty list", KeyLabelNames)

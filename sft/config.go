@@ -315,6 +315,8 @@ func (c *Config) Validate() error {
 		return bad("mask_token_id", *c.MaskTokenID, fmt.Sprintf("the last id of at least two, of vocab_size %d", c.VocabSize))
 	case c.MaskTokenID != nil && c.PadTokenID != nil && (*c.MaskTokenID == *c.PadTokenID || c.VocabSize == 2):
 		return bad("pad_token_id", *c.PadTokenID, fmt.Sprintf("null: beside it and the mask, %d, a token must be left", *c.MaskTokenID))
+	case len(c.LabelNames) > seq.MaxLabelNames:
+		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)), fmt.Sprintf("at most %d", seq.MaxLabelNames))
 	case c.LabelNames != nil && len(c.LabelNames) != c.NumLabels:
 		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)), fmt.Sprintf("num_labels %d", c.NumLabels))
 	}

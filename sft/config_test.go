@@ -13,6 +13,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // configText is a valid configuration with values replaced: nil removes a key.
@@ -103,7 +104,7 @@ func TestConfigBadValues(t *testing.T) {
 		{"num_sampled_tokens", 0}, {"max_position_embeddings", 0}, {"sinusoid_dim", 3}, {"sinusoid_dim", 0}, {"sinusoid_base", 1},
 		{"sinusoid_base", -100}, {"sinusoid_base", 1e13}, {"sinusoid_base", json.RawMessage("1e999")}, {"layer_norm_eps", 0}, {"layer_norm_eps", 1},
 		{"sampler_seed", -1}, {"sampler_seed", 0.5}, {"sampler_seed", json.RawMessage("18446744073709551616")},
-		{"pad_token_id", -1}, {"pad_token_id", 9}, {"pad_token_id", 1 << 40}, {"label_names", []string{"a"}}, {"label_names", []string{}}, {"label_names", "a"},
+		{"pad_token_id", -1}, {"pad_token_id", 9}, {"pad_token_id", 1 << 40}, {"label_names", []string{"a"}}, {"label_names", []string{}}, {"label_names", make([]string, seq.MaxLabelNames+1)}, {"label_names", "a"},
 		{"drop_token", 1}, {"drop_token", -0.1}, {"attention_dropout", 1.5}, {"embedding_dropout", "0"}, {"feed_forward_dropout", 1}, {"residual_scale", 1},
 		{"input_window", window(`{"length":0,"policy":"head"}`)}, {"input_window", window(`{"length":5}`)}, {"input_window", window(`{"length":5,"policy":"tail"}`)},
 		{"input_window", 5},

@@ -362,7 +362,7 @@ func TestSplitNames(t *testing.T) {
 func TestTooManyLabels(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
-	for i := range maxLabels + 1 {
+	for i := range seq.MaxLabelNames + 1 {
 		fmt.Fprintf(&text, "a,%d\n", i)
 	}
 	must.Fail(t, "too many labels: more than 65536: is the column one of classes?")(Convert(context.Background(), options(t, file(t, "a.csv", text.String()))))

@@ -11,6 +11,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/seq"
 )
 
 // labels number the names of classes as they are found. In the end the names are
@@ -20,9 +21,6 @@ type labels struct {
 	fixed   bool // no other names than those given
 	numbers map[string]int32
 }
-
-// maxLabels is more classes than a data set has that is not read by mistake.
-const maxLabels = 1 << 16
 
 func newLabels(names []string) labels {
 	l := labels{mu: &sync.RWMutex{}, fixed: names != nil, numbers: map[string]int32{}}
@@ -50,8 +48,8 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 	if n, ok = l.numbers[name]; ok { // by another worker
 		return n, nil
 	}
-	if len(l.numbers) == maxLabels {
-		return 0, &source.SkipReason{Kind: "too many labels", Detail: fmt.Errorf("more than %d: is the column one of classes? --label-pattern takes the class out of a longer text", maxLabels), Fatal: true}
+	if len(l.numbers) == seq.MaxLabelNames {
+		return 0, &source.SkipReason{Kind: "too many labels", Detail: fmt.Errorf("more than %d: is the column one of classes? --label-pattern takes the class out of a longer text", seq.MaxLabelNames), Fatal: true}
 	}
 	n = int32(len(l.numbers))
 	l.numbers[strings.Clone(name)] = n // it shares the memory of its row
