@@ -70,68 +70,32 @@ func eval(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case m.Config.Task == sft.FillMask:
+	if m.Config.Task == sft.FillMask {
 		return evalMasked(c, m)
-	case m.Config.Tags():
-		return evalTags(c, m)
-	case m.Config.Predicts():
-		return evalNumbers(c, m)
-	case m.Config.LabelsHold():
-		return evalLabels(c, m)
-	}
-	return evalClasses(c, m)
-}
-
-// evalClasses measures a model of classes, and of pairs ranks documents, too.
-func evalClasses(c *cli.Context, m models) error {
-	queries := c.Int("queries")
-	if !evaluation.CanRank(m.Config) {
-		if c.IsSet("queries") && queries > 0 {
-			return usage(c, "--queries %d: the model %s is of task %s with %d classes, expected %s with 2",
-				queries, c.String("model"), m.Config.Task, m.Config.NumLabels, sft.Retrieval)
-		}
-		queries = 0
-	}
-	if !m.alone() {
-		queries = 0
 	}
 	in, err := openEvalRows(c, m)
 	if err != nil {
 		return err
 	}
 	defer in.close()
-	of := in.evaluated(c)
-	of.Data = in.path
-	documents := evaluation.NewDocuments(in.scorer, in.embed)
-	var result *evalResult
-	err = in.measure(c, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		tally := metrics.NewTally(m.Config.NumLabels)
-		e.Measure = evaluation.Classes{Tally: tally}
-		if queries > 0 {
-			e.Score = documents.Score
-		}
-		if err := e.Run(c.Context, rows, done); err != nil {
-			return err
-		}
-		r := tally.Report()
-		if r == nil {
-			return fmt.Errorf("%s: no rows, at least 1 was expected", in.path)
-		}
-		result = newEvalResult(of, r, m.Config.LabelNames)
-		return nil
-	})
+	kind, of := newEvalKind(m.Config), in.evaluated(c)
+	if err := kind.begin(c, m, in); err != nil {
+		return err
+	}
+	if err := in.measure(c, kind); err != nil {
+		return err
+	}
+	r, err := kind.report(c.Context, of)
 	if err != nil {
 		return err
 	}
-	if result.Ranking, err = rank(c.Context, documents, queries); err != nil {
-		return fmt.Errorf("%s: %w", in.path, err)
+	if err := kind.finish(c, in, r); err != nil {
+		return err
 	}
 	if err := in.wrong.commit(c); err != nil {
 		return err
 	}
-	result.Baseline = testBaseline(c, c.String("data"), c.String("split"))
-	return show(c, result, result.write)
+	return show(c, r, r.write)
 }
 
 // testData opens the file that --data stands for, and says its rows where known.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -24,7 +25,6 @@ type labelsResult struct {
 	// label is answered that at least half of its rows have. Absent where these are not known.
 	Frequencies *labelsBaseline `json:"baseline_frequencies,omitempty"`
 
-	tally  *metrics.MultiLabel       // of the model
 	simple *metrics.MultiLabelReport // of the frequencies
 }
 
@@ -87,24 +87,68 @@ func defined(v *float64) string {
 	return fmt.Sprintf("%.4f", *v)
 }
 
-// evalLabels measures how well a model tells which labels of rows hold.
-func evalLabels(c *cli.Context, m models) error {
-	in, err := openEvalRows(c, m)
-	if err != nil {
+// labelKind measures how well a model predicts which labels of rows hold.
+type labelKind struct {
+	aloneKind
+	config        *sft.Config
+	tally, simple *metrics.MultiLabel
+	frequent      []float32 // the logits of the frequencies of training; nil where these are not known
+}
+
+func newLabelKind(c *sft.Config) *labelKind {
+	return &labelKind{config: c, tally: metrics.NewMultiLabel(c.NumLabels), simple: metrics.NewMultiLabel(c.NumLabels)}
+}
+
+func (k *labelKind) begin(c *cli.Context, _ models, _ *evalRows) error {
+	k.frequent = logitsOf(frequenciesOf(c.String("data")))
+	return nil
+}
+
+func (k *labelKind) measure() evaluation.Measure { return evaluation.Labels{MultiLabel: k.tally} }
+
+func (k *labelKind) see(x *seq.Example, _ []float32, _ int64) {
+	if k.frequent != nil {
+		k.simple.Add(k.frequent, x.Labels)
+	}
+}
+
+func (k *labelKind) report(_ context.Context, of evaluated) (evalReport, error) { return k.result(of) }
+
+// result measures the model with its thresholds.
+func (k *labelKind) result(of evaluated) (*labelsResult, error) {
+	if k.tally.Rows() == 0 {
+		return nil, fmt.Errorf("%s: no rows that were measured, at least 1 was expected", of.rowsIn())
+	}
+	thresholds := make([]float64, k.config.NumLabels)
+	for i := range thresholds {
+		thresholds[i] = k.config.Threshold(i)
+	}
+	r := &labelsResult{evaluated: of, MultiLabelReport: k.tally.Report(thresholds)}
+	for i := range r.Labels {
+		r.Labels[i].Name = fmt.Sprint(k.config.Label(i))
+	}
+	if k.frequent != nil {
+		r.simple = k.simple.Report(halves(k.config.NumLabels))
+		r.Frequencies = &labelsBaseline{r.simple.MicroF1, r.simple.MacroF1, r.simple.MeanAveragePrecision, r.simple.ExactMatch}
+	}
+	return r, nil
+}
+
+func (k *labelKind) columns() []table.OutputColumn {
+	return []table.OutputColumn{{Name: partLabels, Kind: table.ListColumn}, logitColumn(k.config)}
+}
+
+func (k *labelKind) values(x *seq.Example, logits []float32, _ int64) []any {
+	return []any{x.Labels, logits}
+}
+
+func (k *labelKind) add(p *partColumns, i int) error {
+	labels := p.list(partLabels, i)
+	if err := k.config.CheckLabels(labels); err != nil {
 		return err
 	}
-	defer in.close()
-	r := &labelsResult{evaluated: in.evaluated(c)}
-	err = in.measure(c, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		return r.measure(c.Context, e, rows, frequenciesOf(r.Data), done)
-	})
-	if err == nil {
-		err = in.wrong.commit(c)
-	}
-	if err != nil {
-		return err
-	}
-	return show(c, r, r.write)
+	k.tally.Add(p.vector(partLogits, i), labels)
+	return nil
 }
 
 // frequenciesOf are the parts of the rows of the training split of a data set that have each
@@ -127,45 +171,4 @@ func frequenciesOf(path string) []float64 {
 		out = append(out, float64(train.Labels[name])/rows)
 	}
 	return out
-}
-
-// measure reads all rows.
-func (r *labelsResult) measure(ctx context.Context, e *evaluation.Evaluation, in *seq.Reader, frequencies []float64, done func(int64)) error {
-	config, seen := e.Scorer.Config(), e.Seen
-	tally, simple := metrics.NewMultiLabel(config.NumLabels), metrics.NewMultiLabel(config.NumLabels)
-	always := logitsOf(frequencies)
-	e.Measure, e.Seen = evaluation.Labels{MultiLabel: tally}, func(x *seq.Example, length int, logits []float32) {
-		if frequencies != nil {
-			simple.Add(always, x.Labels)
-		}
-		if seen != nil {
-			seen(x, length, logits)
-		}
-	}
-	if err := e.Run(ctx, in, done); err != nil {
-		return err
-	}
-	if err := r.report(config, tally, e.Name); err != nil || frequencies == nil {
-		return err
-	}
-	r.simple = simple.Report(halves(config.NumLabels))
-	r.Frequencies = &labelsBaseline{r.simple.MicroF1, r.simple.MacroF1, r.simple.MeanAveragePrecision, r.simple.ExactMatch}
-	return nil
-}
-
-// report says what the model reaches with its thresholds.
-func (r *labelsResult) report(config *sft.Config, tally *metrics.MultiLabel, path string) error {
-	if tally.Rows() == 0 {
-		return fmt.Errorf("%s: no rows that were measured, at least 1 was expected", path)
-	}
-	thresholds := make([]float64, config.NumLabels)
-	for i := range thresholds {
-		thresholds[i] = config.Threshold(i)
-	}
-	r.tally = tally
-	r.MultiLabelReport = tally.Report(thresholds)
-	for i := range r.Labels {
-		r.Labels[i].Name = fmt.Sprint(config.Label(i))
-	}
-	return nil
 }

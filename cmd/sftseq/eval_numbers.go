@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/urfave/cli/v2"
-
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -94,29 +93,66 @@ func (r *numbersResult) baselines() []simpleScore {
 	return out
 }
 
-// evalNumbers measures how far the predictions of a regression are from the numbers of rows.
-func evalNumbers(c *cli.Context, m models) error {
-	in, err := openEvalRows(c, m)
-	if err != nil {
-		return err
+// numberKind measures the numbers of rows, beside the mean of the training split.
+type numberKind struct {
+	aloneKind
+	config *sft.Config
+	tally  *evaluation.Numbers
+	mean   *metrics.Regression
+	always []float32 // that mean
+}
+
+func newNumberKind(c *sft.Config) *numberKind {
+	return &numberKind{config: c, tally: &evaluation.Numbers{Regression: metrics.NewRegression(c.NumLabels)},
+		mean: metrics.NewRegression(c.NumLabels), always: c.Predictions(make([]float32, c.NumLabels))}
+}
+
+func (k *numberKind) measure() evaluation.Measure { return k.tally }
+
+func (k *numberKind) see(x *seq.Example, _ []float32, _ int64) { k.mean.Add(k.always, x.Numbers) }
+
+func (k *numberKind) report(ctx context.Context, of evaluated) (evalReport, error) {
+	return k.result(ctx, of)
+}
+
+// result measures the model, and where the rows are a split of a data set, a linear model.
+func (k *numberKind) result(ctx context.Context, of evaluated) (*numbersResult, error) {
+	r := &numbersResult{evaluated: of, Rows: k.tally.Rows()}
+	if r.Rows == 0 {
+		return nil, fmt.Errorf("%s: no rows that were measured, at least 1 was expected", of.rowsIn())
 	}
-	defer in.close()
-	r := &numbersResult{evaluated: in.evaluated(c)}
-	err = in.measure(c, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		return r.measure(c.Context, e, rows, done)
-	})
-	if err == nil {
-		err = in.wrong.commit(c)
+	r.MAE = k.tally.MAE()
+	r.Loss = k.tally.Loss / float64(r.Rows*k.config.NumLabels)
+	if r2, ok := k.tally.R2(); ok {
+		r.R2 = &r2
 	}
-	if err != nil {
-		return err
-	}
-	if r.Split != "" {
-		if err := r.measureLinear(c.Context, r.Data, m.Config.TruncatesAt()); err != nil {
-			return err
+	simple := k.mean.Numbers()
+	for i, n := range k.tally.Numbers() {
+		x := numberResult{Name: k.config.Numbers[i].Name, MAE: n.MAE, RMSE: n.RMSE, Mean: baselineNumber{MAE: simple[i].MAE, RMSE: simple[i].RMSE}}
+		if n.Defined {
+			x.R2, x.Mean.R2 = &n.R2, &simple[i].R2
 		}
+		r.Numbers = append(r.Numbers, x)
 	}
-	return show(c, r, r.write)
+	if of.Split == "" {
+		return r, nil
+	}
+	return r, r.measureLinear(ctx, of.Data, k.config.TruncatesAt())
+}
+
+func (k *numberKind) columns() []table.OutputColumn {
+	return []table.OutputColumn{{Name: partNumbers, Kind: table.VectorColumn, Width: k.config.NumLabels}, logitColumn(k.config)}
+}
+
+func (k *numberKind) values(x *seq.Example, logits []float32, _ int64) []any {
+	return []any{x.Numbers, logits}
+}
+
+func (k *numberKind) add(p *partColumns, i int) error {
+	numbers := p.vector(partNumbers, i)
+	k.tally.Count(k.config, numbers, p.vector(partLogits, i))
+	k.mean.Add(k.always, numbers)
+	return nil
 }
 
 // measureLinear adds what a linear model reaches on the split, if the data set has a split to learn
@@ -137,44 +173,6 @@ func (r *numbersResult) measureLinear(ctx context.Context, dir string, window in
 			l.R2 = &n.R2
 		}
 		r.Numbers[i].Linear = l
-	}
-	return nil
-}
-
-// measure reads all rows.
-func (r *numbersResult) measure(ctx context.Context, e *evaluation.Evaluation, in *seq.Reader, done func(int64)) error {
-	config := e.Scorer.Config()
-	tally, mean := &evaluation.Numbers{Regression: metrics.NewRegression(config.NumLabels)}, metrics.NewRegression(config.NumLabels)
-	always, seen := config.Predictions(make([]float32, config.NumLabels)), e.Seen
-	e.Measure, e.Seen = tally, func(x *seq.Example, length int, logits []float32) {
-		mean.Add(always, x.Numbers)
-		if seen != nil {
-			seen(x, length, logits)
-		}
-	}
-	if err := e.Run(ctx, in, done); err != nil {
-		return err
-	}
-	return r.report(config, tally, mean, e.Name)
-}
-
-// report says what the model reaches, and the mean of the training split.
-func (r *numbersResult) report(config *sft.Config, tally *evaluation.Numbers, mean *metrics.Regression, path string) error {
-	if r.Rows = tally.Rows(); r.Rows == 0 {
-		return fmt.Errorf("%s: no rows that were measured, at least 1 was expected", path)
-	}
-	r.MAE = tally.MAE()
-	r.Loss = tally.Loss / float64(r.Rows*config.NumLabels)
-	if r2, ok := tally.R2(); ok {
-		r.R2 = &r2
-	}
-	simple := mean.Numbers()
-	for i, n := range tally.Numbers() {
-		x := numberResult{Name: config.Numbers[i].Name, MAE: n.MAE, RMSE: n.RMSE, Mean: baselineNumber{MAE: simple[i].MAE, RMSE: simple[i].RMSE}}
-		if n.Defined {
-			x.R2, x.Mean.R2 = &n.R2, &simple[i].R2
-		}
-		r.Numbers = append(r.Numbers, x)
 	}
 	return nil
 }

@@ -29,8 +29,12 @@ type evaluated struct {
 	Split string `json:"split,omitempty"` // of a data set
 	trained
 
+	file   string // that has the rows; "" of the parts of shards
 	advice string // commands to try where a baseline is better than the model
 }
+
+// rowsIn says where the rows are.
+func (e evaluated) rowsIn() string { return cmp.Or(e.file, e.Data) }
 
 // title is how a report begins.
 func (e evaluated) title() string {

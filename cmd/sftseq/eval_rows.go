@@ -26,7 +26,8 @@ type evalRows struct {
 // openEvalRows opens them, and begins --errors.
 func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 	if c.IsSet("queries") && c.Int("queries") > 0 && !evaluation.CanRank(m.Config) {
-		return nil, usage(c, "--queries %d: the model %s is of task %s, expected %s with 2 classes", c.Int("queries"), c.String("model"), m.Config.Task, sft.Retrieval)
+		return nil, usage(c, "--queries %d: the model %s has the task %s and %d outputs, expected %s with 2 classes",
+			c.Int("queries"), c.String("model"), m.Config.Task, m.Config.NumLabels, sft.Retrieval)
 	}
 	in, path, total, err := testData(c.String("data"), c.String("split"))
 	if err != nil {
@@ -58,18 +59,20 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 	return r, nil
 }
 
-// measure has run evaluate the rows, and shows its progress.
-func (r *evalRows) measure(c *cli.Context, run func(e *evaluation.Evaluation, in *seq.Reader, done func(int64)) error) error {
+// measure scores the rows, and shows its progress.
+func (r *evalRows) measure(c *cli.Context, kind evalKind) error {
 	p := newProgress(r.total, "evaluating", "rows")
 	defer p.Finish()
-	return run(&evaluation.Evaluation{Name: r.path, Scorer: r.scorer, Score: r.score, Seen: r.wrong.seen()}, r.Reader, p.Add)
+	e := &evaluation.Evaluation{Name: r.path, Scorer: r.scorer, Score: r.score, Seen: r.wrong.seen()}
+	return runKind(c.Context, kind, e, r.Reader, p.Add)
 }
 
 // evaluated says what is measured. It is asked before the rows are scored: a run that goes on has
 // other weights later.
 func (r *evalRows) evaluated(c *cli.Context) evaluated {
 	dir := c.String("model")
-	return evaluated{dir, c.String("data"), r.split, trainedIn(dir), advice(r.scorer.Config(), dir, 0)}
+	return evaluated{Model: dir, Data: c.String("data"), Split: r.split, trained: trainedIn(dir), file: r.path,
+		advice: advice(r.scorer.Config(), dir, 0)}
 }
 
 func (r *evalRows) close() {

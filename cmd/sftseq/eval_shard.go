@@ -94,8 +94,8 @@ func dataFile(c *cli.Context, config *sft.Config) (string, error) {
 // eval writes what is to be known of a shard's rows, all that a report is made of, and
 // returns how many there are.
 func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to io.Writer, key *shard.Key) (count int, err error) {
-	kind := partOf(scorer.Config())
-	columns := append([]table.OutputColumn{{Name: "id"}, {Name: partRow, Kind: table.IntColumn}, {Name: partLength, Kind: table.IntColumn}}, kind.columns...)
+	kind := newEvalKind(scorer.Config())
+	columns := append([]table.OutputColumn{{Name: "id"}, {Name: partRow, Kind: table.IntColumn}, {Name: partLength, Kind: table.IntColumn}}, kind.columns()...)
 	if !j.strict {
 		columns = append(columns, table.OutputColumn{Name: shard.ErrorColumn})
 	}
@@ -120,7 +120,7 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 		count++
 		unwritten = out.Write(row)
 	}
-	e := &evaluation.Evaluation{Name: c.String("data"), Scorer: scorer, Measure: kind.measure,
+	e := &evaluation.Evaluation{Name: c.String("data"), Scorer: scorer, Measure: kind.measure(),
 		Score: func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 			if unwritten != nil { // what follows would be scored in vain
 				return nil, unwritten
@@ -135,7 +135,7 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 	if !j.strict {
 		e.Refused = func(x *seq.Example, length int, why error) {
 			failed++
-			write(x, length, make([]any, len(kind.columns)), why.Error())
+			write(x, length, make([]any, len(kind.columns())), why.Error())
 		}
 	}
 	p := newProgress(0, "evaluating shard "+j.String(), "rows")
@@ -178,12 +178,12 @@ func reportShards(c *cli.Context) error {
 			return err
 		}
 	}
-	kind := partOf(m.Config)
+	kind := newEvalKind(m.Config)
 	manifest, err := verifyParts(c, data, func(record arrow.Record) error { return addPart(kind, record) })
 	if err != nil {
 		return err
 	}
-	result, err := kind.report(evaluated{Model: c.String("model"), Data: c.String("output"), trained: trainedIn(c.String("model"))})
+	result, err := kind.report(c.Context, evaluated{Model: c.String("model"), Data: c.String("output"), trained: trainedIn(c.String("model"))})
 	if err != nil {
 		return err
 	}

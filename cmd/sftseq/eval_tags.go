@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -130,61 +131,84 @@ func (r *tagsResult) writeTags(out *lines) {
 	}
 }
 
-// evalTags measures the tags that a model gives the tokens of rows.
-func evalTags(c *cli.Context, m models) error {
-	in, err := openEvalRows(c, m)
-	if err != nil {
-		return err
-	}
-	defer in.close()
-	simple, err := newSimpleTags(c.String("data"), m.Config)
-	if err != nil {
-		return err
-	}
-	r := &tagsResult{evaluated: in.evaluated(c)}
-	err = in.measure(c, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		return r.measure(c.Context, e, rows, simple, done)
-	})
-	if err == nil {
-		err = in.wrong.commit(c)
-	}
-	if err != nil {
-		return err
-	}
-	return show(c, r, r.write)
+// tagKind measures the tags that a model gives the tokens of rows.
+type tagKind struct {
+	aloneKind
+	config *sft.Config
+	tally  *evaluation.Tags
+	simple []*simpleTags
+	cut    int64
 }
 
-// measure reads all rows.
-func (r *tagsResult) measure(ctx context.Context, e *evaluation.Evaluation, in *seq.Reader, simple []*simpleTags, done func(int64)) error {
-	config, seen := e.Scorer.Config(), e.Seen
-	tally := evaluation.NewTags(config)
-	e.Measure, e.Seen = tally, func(x *seq.Example, length int, logits []float32) {
-		for _, s := range simple {
-			s.see(x)
-		}
-		if seen != nil {
-			seen(x, length, logits)
-		}
-	}
-	if err := e.Run(ctx, in, done); err != nil {
-		return err
-	}
-	if err := r.report(config, tally, e.Name); err != nil {
-		return err
-	}
-	r.CutTags = e.CutTags
-	for _, s := range simple {
-		r.Baselines = append(r.Baselines, s.baseline(config))
-	}
-	return nil
+func newTagKind(c *sft.Config) *tagKind { return &tagKind{config: c, tally: evaluation.NewTags(c)} }
+
+func (k *tagKind) begin(c *cli.Context, _ models, _ *evalRows) error {
+	return k.compare(c.String("data"))
 }
 
-// report says what the model reaches.
-func (r *tagsResult) report(config *sft.Config, tally *evaluation.Tags, path string) error {
-	if tally.Tokens() == 0 {
-		return fmt.Errorf("%s: expected tokens with a label, found none in %d rows that were measured", path, tally.Rows)
+// compare also measures simple models of the training split of a data set.
+func (k *tagKind) compare(data string) (err error) {
+	k.simple, err = newSimpleTags(data, k.config)
+	return err
+}
+
+func (k *tagKind) measure() evaluation.Measure { return k.tally }
+
+func (k *tagKind) see(x *seq.Example, _ []float32, cutTags int64) {
+	k.cut += cutTags
+	for _, s := range k.simple {
+		s.see(x)
 	}
-	r.Rows, r.Loss = tally.Rows, tally.Loss/float64(tally.Tokens())
-	r.tagScores = scoresOf(config, tally)
+}
+
+func (k *tagKind) report(_ context.Context, of evaluated) (evalReport, error) { return k.result(of) }
+
+func (k *tagKind) result(of evaluated) (*tagsResult, error) {
+	if k.tally.Tokens() == 0 {
+		return nil, fmt.Errorf("%s: expected tokens with a label, found none in %d rows that were measured", of.rowsIn(), k.tally.Rows)
+	}
+	r := &tagsResult{evaluated: of, Rows: k.tally.Rows, Loss: k.tally.Loss / float64(k.tally.Tokens()), CutTags: k.cut,
+		tagScores: scoresOf(k.config, k.tally)}
+	for _, s := range k.simple {
+		r.Baselines = append(r.Baselines, s.baseline(k.config))
+	}
+	return r, nil
+}
+
+func (k *tagKind) columns() []table.OutputColumn {
+	out := []table.OutputColumn{{Name: partLabels, Kind: table.ListColumn}, {Name: partTags, Kind: table.ListColumn},
+		{Name: partLoss, Kind: table.FloatColumn}, {Name: partCut, Kind: table.IntColumn}}
+	if k.tally.Parts != nil {
+		out = append(out, table.OutputColumn{Name: partAmong, Kind: table.ListColumn})
+	}
+	return out
+}
+
+func (k *tagKind) values(x *seq.Example, logits []float32, cutTags int64) []any {
+	row := []any{x.Labels, k.config.TagsOf(logits), float32(k.config.TaggingLossOf(logits, *x)), cutTags}
+	if k.tally.Parts != nil {
+		row = append(row, k.tally.Among(x.Labels, logits))
+	}
+	return row
+}
+
+func (k *tagKind) add(p *partColumns, i int) error {
+	labels, tags := p.list(partLabels, i), p.list(partTags, i)
+	among := tags
+	if k.tally.Parts != nil {
+		among = p.list(partAmong, i)
+	}
+	if len(labels) != len(tags) || len(labels) != len(among) {
+		return fmt.Errorf("%d labels, %d tags and %d among those of the category, expected as many", len(labels), len(tags), len(among))
+	}
+	n := int32(k.config.NumLabels)
+	known := func(tag int32) bool { return tag >= 0 && tag < n }
+	for t, label := range labels {
+		if label >= n || !known(tags[t]) || !known(among[t]) {
+			return fmt.Errorf("token %d has label %d and the tags %d and %d, the model has %d", t, label, tags[t], among[t], n)
+		}
+	}
+	k.tally.Count(labels, tags, among, p.real(partLoss, i))
+	k.cut += p.whole(partCut, i)
 	return nil
 }

@@ -3,20 +3,19 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/report"
-	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // measureLabels measures a model of several labels.
 func measureLabels(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.Labels, error) {
-	frequencies := frequenciesOf(in.dir)
-	r := &labelsResult{}
-	err := in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		return r.measure(c.Context, e, rows, frequencies, done)
-	})
+	kind := newLabelKind(m.Config)
+	kind.frequent = logitsOf(frequenciesOf(in.dir))
+	if err := in.measure(c, m, dir, kind, nil); err != nil {
+		return nil, err
+	}
+	r, err := kind.result(in.evaluated())
 	if err != nil {
 		return nil, err
 	}
@@ -25,7 +24,7 @@ func measureLabels(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*r
 		return out, nil // the points of more curves take gigabytes
 	}
 	for label := range m.Config.NumLabels {
-		if curve := r.tally.Curve(label); curve != nil {
+		if curve := kind.tally.Curve(label); curve != nil {
 			out.Curves = append(out.Curves, *curve)
 		}
 	}

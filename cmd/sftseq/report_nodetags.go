@@ -13,28 +13,26 @@ import (
 // measureNodeTags measures a model that tags tokens with features, and keeps the rows that are
 // picked.
 func measureNodeTags(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.NodeTags, error) {
-	simple, err := newSimpleTags(in.dir, m.Config)
-	if err != nil {
+	kind, pick := newTagKind(m.Config), evaluation.NewNodeTagPicker(m.Config, c.Int("examples"))
+	if err := kind.compare(in.dir); err != nil {
 		return nil, err
 	}
-	r, pick := &tagsResult{}, evaluation.NewNodeTagPicker(m.Config, c.Int("examples"))
-	err = in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		parts := metrics.NewParts(m.Config.LabelNames)
-		among := metrics.NewTagging(m.Config.LabelNames, m.Config.NumLabels)
-		e.Seen = func(x *seq.Example, length int, logits []float32) {
-			pick.See(x, length, logits)
-			if parts != nil {
-				among.Add(x.Labels, parts.Among(x.Labels, logits))
-			}
+	parts, among := kind.tally.Parts, metrics.NewTagging(m.Config.LabelNames, m.Config.NumLabels)
+	err := in.measure(c, m, dir, kind, func(x *seq.Example, length int, logits []float32) {
+		pick.See(x, length, logits)
+		if parts != nil {
+			among.Add(x.Labels, parts.Among(x.Labels, logits))
 		}
-		err := r.measure(c.Context, e, rows, simple, done)
-		if parts != nil { // as the simple models, which know the category
-			r.ByTag = among.Tags(m.Config.LabelNames)
-		}
-		return err
 	})
 	if err != nil {
 		return nil, err
+	}
+	r, err := kind.result(in.evaluated())
+	if err != nil {
+		return nil, err
+	}
+	if parts != nil { // as the simple models, which know the category
+		r.ByTag = among.Tags(m.Config.LabelNames)
 	}
 	out := &report.NodeTags{Data: in.name, Note: in.note, Rows: r.Rows, Tokens: r.Tokens, CutTags: r.CutTags, Loss: r.Loss, Examples: pick.Rows()}
 	line := report.NodeTagLine{Of: "the model", Accuracy: r.Accuracy, MacroF1: r.MacroF1}
@@ -45,8 +43,8 @@ func measureNodeTags(c *cli.Context, m *sft.Model, in *reportRows, dir string) (
 	for _, b := range r.Baselines {
 		out.Lines = append(out.Lines, report.NodeTagLine{Of: b.Name, Accuracy: b.Accuracy, MacroF1: b.MacroF1, InstanceIoU: b.InstanceIoU, ClassIoU: b.ClassIoU})
 	}
-	simpleScores := make([]tagScores, len(simple))
-	for i, s := range simple {
+	simpleScores := make([]tagScores, len(kind.simple))
+	for i, s := range kind.simple {
 		simpleScores[i] = scoresOf(m.Config, s.tally)
 	}
 	for _, t := range r.ByTag {

@@ -3,7 +3,6 @@ package main
 import (
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/report"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -11,24 +10,22 @@ import (
 
 // measureNumbers measures a model of numbers, and keeps some rows for the pictures.
 func measureNumbers(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.Numbers, error) {
-	r := &numbersResult{evaluated: evaluated{Split: in.split}}
 	out := &report.Numbers{Data: in.name, Note: in.note, Numbers: make([]report.Number, m.Config.NumLabels)}
 	every := max(1, int((in.rows+report.MostPoints-1)/report.MostPoints)) // where the number of rows is known
-	err := in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		e.Seen = func(x *seq.Example, _ int, logits []float32) {
-			if out.Rows++; (out.Rows-1)%every != 0 || len(out.Numbers[0].Points) == report.MostPoints {
-				return
-			}
-			for i, predicted := range m.Config.Predictions(logits) {
-				n := &out.Numbers[i]
-				n.Points = append(n.Points, report.NumberPoint{Number: x.Numbers[i], Predicted: predicted})
-			}
+	kind := newNumberKind(m.Config)
+	err := in.measure(c, m, dir, kind, func(x *seq.Example, _ int, logits []float32) {
+		if out.Rows++; (out.Rows-1)%every != 0 || len(out.Numbers[0].Points) == report.MostPoints {
+			return
 		}
-		return r.measure(c.Context, e, rows, done)
+		for i, predicted := range m.Config.Predictions(logits) {
+			n := &out.Numbers[i]
+			n.Points = append(n.Points, report.NumberPoint{Number: x.Numbers[i], Predicted: predicted})
+		}
 	})
-	if err == nil && in.set != nil {
-		err = r.measureLinear(c.Context, in.set.Dir, m.Config.TruncatesAt())
+	if err != nil {
+		return nil, err
 	}
+	r, err := kind.result(c.Context, in.evaluated())
 	if err != nil {
 		return nil, err
 	}

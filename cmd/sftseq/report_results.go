@@ -12,7 +12,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/evaluation"
-	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/report"
 	"github.com/sftseq/sftseq/lra"
@@ -139,8 +138,21 @@ func splitRows(c *cli.Context, set *seq.Dataset) (*reportRows, error) {
 	return &reportRows{path: path, name: fmt.Sprintf("%s, split %s", set.Dir, split), rows: set.Manifest.Splits[split].Rows, set: set, dir: set.Dir, split: split}, nil
 }
 
+// measure scores the rows; seen is called with each of them, and may be nil.
+func (r *reportRows) measure(c *cli.Context, m *sft.Model, dir string, kind evalKind, seen func(x *seq.Example, length int, logits []float32)) error {
+	return r.score(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
+		e.Seen = seen
+		return runKind(c.Context, kind, e, rows, done)
+	})
+}
+
+// evaluated says what is measured.
+func (r *reportRows) evaluated() evaluated {
+	return evaluated{Data: r.dir, Split: r.split, file: r.path}
+}
+
 // measure has a run's model measured on the rows as eval does.
-func (r *reportRows) measure(c *cli.Context, m *sft.Model, dir string, run func(e *evaluation.Evaluation, in *seq.Reader, done func(int64)) error) error {
+func (r *reportRows) score(c *cli.Context, m *sft.Model, dir string, run func(e *evaluation.Evaluation, in *seq.Reader, done func(int64)) error) error {
 	reader, err := r.open()
 	if err != nil {
 		return err
@@ -161,13 +173,13 @@ func (r *reportRows) measure(c *cli.Context, m *sft.Model, dir string, run func(
 
 // measureClasses measures a model of classes, and explains the rows that are picked.
 func measureClasses(c *cli.Context, m *sft.Model, in *reportRows, dir string) (out *report.Results, err error) {
-	err = in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		pick, tally := evaluation.NewPicker(m.Config.NumLabels, c.Int("examples")), metrics.NewTally(m.Config.NumLabels)
-		e.Measure, e.Seen = evaluation.Classes{Tally: tally}, pick.See
-		if err := e.Run(c.Context, rows, done); err != nil {
+	err = in.score(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
+		kind, pick := newClassKind(m.Config), evaluation.NewPicker(m.Config.NumLabels, c.Int("examples"))
+		e.Seen = pick.See
+		if err := runKind(c.Context, kind, e, rows, done); err != nil {
 			return err
 		}
-		out = &report.Results{Data: in.name, Note: in.note, Report: tally.Report(), Curves: tally.Curves()}
+		out = &report.Results{Data: in.name, Note: in.note, Report: kind.tally.Report(), Curves: kind.tally.Curves()}
 		if out.Report == nil {
 			return fmt.Errorf("%s: no rows, at least 1 was expected", in.path)
 		}

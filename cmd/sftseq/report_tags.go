@@ -5,21 +5,19 @@ import (
 
 	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/report"
-	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // measureTags measures a model of tagging, and keeps the rows that are picked.
 func measureTags(c *cli.Context, m *sft.Model, in *reportRows, dir string) (*report.Tags, error) {
-	simple, err := newSimpleTags(in.dir, m.Config)
-	if err != nil {
+	kind, pick := newTagKind(m.Config), evaluation.NewTagPicker(m.Config, c.Int("examples"))
+	if err := kind.compare(in.dir); err != nil {
 		return nil, err
 	}
-	r, pick := &tagsResult{}, evaluation.NewTagPicker(m.Config, c.Int("examples"))
-	err = in.measure(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		e.Seen = pick.See
-		return r.measure(c.Context, e, rows, simple, done)
-	})
+	if err := in.measure(c, m, dir, kind, pick.See); err != nil {
+		return nil, err
+	}
+	r, err := kind.result(in.evaluated())
 	if err != nil {
 		return nil, err
 	}
