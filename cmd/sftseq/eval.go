@@ -35,7 +35,7 @@ More: docs/eval.md, docs/cluster.md`,
 			modelFlags(modelsFlag()),
 			group(outputGroup,
 				&cli.StringFlag{Name: "errors", Usage: "write misclassified rows to `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow", TakesFile: true},
-				&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}),
+				&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}, csvSafeFlag()),
 			advanced(outputGroup,
 				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the parts of shards to `DIR`", TakesFile: true}),
 			shardFlags(),
@@ -61,6 +61,9 @@ func eval(c *cli.Context) error {
 	}
 	if queries := c.Int("queries"); queries < 0 {
 		return usage(c, "--queries %d, expected 0 or more", queries)
+	}
+	if c.IsSet(csvSafe) && c.String("errors") == "" {
+		return usage(c, "--%s needs --errors FILE, the table that is written", csvSafe)
 	}
 	single := ""
 	if c.IsSet("queries") && c.Int("queries") > 0 { // documents are ranked by embeddings, which are of one model

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/answer"
 	"github.com/sftseq/sftseq/internal/atomicfile"
-	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -27,7 +26,7 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Sp
 	if path == "" {
 		return nil, nil
 	}
-	format, err := table.OutputFormat(path)
+	format, err := outputFormat(c, "errors")
 	if err == nil && path == "-" {
 		err = errors.New("standard output has the report: expected a file")
 	}

@@ -70,6 +70,9 @@ type shardJob struct {
 
 func newShardJob(c *cli.Context) (j *shardJob, err error) {
 	j = &shardJob{strict: true}
+	if c.IsSet(csvSafe) {
+		return nil, usage(c, "--%s: the parts of shards are Arrow, whose texts no spreadsheet computes", csvSafe)
+	}
 	if c.IsSet("shard") && c.String("shard") == "" {
 		return nil, usage(c, "--shard \"\": expected I/N such as 0/8, auto or auto/N")
 	}

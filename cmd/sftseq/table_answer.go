@@ -65,7 +65,7 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 // newTableOutput begins --output; file is nil for standard output.
 func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput) (file *atomicfile.File, rows *answer.Rows, err error) {
 	path := c.String("output")
-	format, err := table.OutputFormat(path)
+	format, err := outputFormat(c, "output")
 	if err != nil {
 		return nil, nil, err
 	}

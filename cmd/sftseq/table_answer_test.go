@@ -294,3 +294,36 @@ func tableText(t *testing.T, path string, columns []string) (out []string) {
 	}
 	return out
 }
+
+// TestCSVSafe: predict and eval --errors write texts that a spreadsheet would compute with an apostrophe if
+// --csv-safe asks for it, and refuse the flag where no table of text is written.
+func TestCSVSafe(t *testing.T) {
+	dir := t.TempDir()
+	at := func(name string) string { return filepath.Join(dir, name) }
+	rows := "id,text,label,=note\n"
+	for i := range 40 {
+		rows += fmt.Sprintf("=id%d,a%d,%s,@x\n", i, i, []string{"+x", "-y"}[i%2])
+	}
+	from := writeText(t, at("t.csv"), rows)
+	data := tableData(t, "t.csv", rows, "--text", "text", "--label", "label", "--id", "id", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	runCustom(t, data, at("run"), "--steps", "1", "--device", "cpu")
+	predict := []string{"predict", at("run"), "--input", from, "--text", "text", "--id", "id", "--keep", "=note", "--device", "cpu"}
+	done(t, "", append(predict, "--output", at("plain.csv"))...)
+	lines := strings.Split(readText(t, at("plain.csv")), "\n")
+	hasPrefix(t, lines[1], "=id0,@x,")
+	done(t, "", append(predict, "--output", at("safe.csv"), "--csv-safe")...)
+	lines = strings.Split(readText(t, at("safe.csv")), "\n")
+	hasPrefix(t, lines[0], "id,'=note,label,")
+	hasPrefix(t, lines[1], "'=id0,'@x,'")
+	evaluate := []string{"eval", at("run"), "--data", data, "--device", "cpu", "--csv-safe"}
+	done(t, "", append(evaluate, "--errors", at("wrong.csv"))...)
+	hasPrefix(t, strings.Split(readText(t, at("wrong.csv")), "\n")[1], "'=id")
+	refuseAll(t, exitUsage, nil, []refusal{
+		{"--output " + at("x.parquet") + ": --csv-safe: expected a table of text, csv or tsv, found parquet", append(predict, "--output", at("x.parquet"), "--csv-safe")},
+		{"--csv-safe: expected a table of text, csv or tsv, found arrow", []string{"predict", at("run"), "--input", filepath.Join(data, "test.arrow"), "--output", at("x.arrow"), "--csv-safe"}},
+		{"--csv-safe: the parts of shards are Arrow", append(predict, "--output", at("parts")+"/", "--csv-safe")},
+		{"--csv-safe needs --input FILE", []string{"predict", at("run"), "--csv-safe"}},
+		{"--csv-safe needs --errors FILE", evaluate},
+		{"--errors " + at("x.jsonl") + ": --csv-safe: expected a table of text, csv or tsv, found jsonl", append(evaluate, "--errors", at("x.jsonl"))},
+	})
+}

@@ -30,8 +30,29 @@ func tableFlags() []cli.Flag {
 		advanced(inputGroup, formatFlags()...),
 		group(outputGroup,
 			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet, .arrow, .bed (spans); or a part into DIR/", TakesFile: true},
-			&cli.StringFlag{Name: "keep", Usage: "copy columns `A,B`, or all, to the output"}),
+			&cli.StringFlag{Name: "keep", Usage: "copy columns `A,B`, or all, to the output"},
+			csvSafeFlag()),
 	)
+}
+
+// csvSafe is the flag of tables that are opened in spreadsheets.
+const csvSafe = "csv-safe"
+
+func csvSafeFlag() cli.Flag {
+	return &cli.BoolFlag{Name: csvSafe, Usage: "write ' before texts of CSV and TSV that a spreadsheet would compute (= + - @)"}
+}
+
+// outputFormat returns the format of the table that a flag names, which --csv-safe makes safe for
+// spreadsheets.
+func outputFormat(c *cli.Context, flag string) (string, error) {
+	format, err := table.OutputFormat(c.String(flag))
+	if err != nil || !c.Bool(csvSafe) {
+		return format, err
+	}
+	if format, err = table.SafeFormat(format); err != nil {
+		err = fmt.Errorf("--%s: %w", csvSafe, err)
+	}
+	return format, err
 }
 
 func seriesFlag() cli.Flag {
@@ -54,7 +75,7 @@ func checkTableFlags(c *cli.Context) (given bool, err error) {
 		}
 		return true, checkJob(c)
 	}
-	for _, name := range append([]string{"input", "output"}, tableNames...) {
+	for _, name := range append([]string{"input", "output", csvSafe}, tableNames...) {
 		if c.IsSet(name) {
 			return true, usage(c, "--%s needs --input FILE, which names the table that is read", name)
 		}
@@ -70,7 +91,7 @@ func checkTableFlags(c *cli.Context) (given bool, err error) {
 
 // copiesArrow reports whether Arrow of sequences becomes Arrow, record by record.
 func copiesArrow(c *cli.Context) bool {
-	if slices.ContainsFunc(tableNames, c.IsSet) {
+	if slices.ContainsFunc(tableNames, c.IsSet) || c.Bool(csvSafe) {
 		return false
 	}
 	in, err := table.FormatOf(c.String("input"))
@@ -146,7 +167,7 @@ func (in *tableInput) checkFormat(c *cli.Context) error {
 		}
 		return usage(c, "--format %q, expected one of %s%s", f, strings.Join(table.Formats, ", "), hint)
 	}
-	if _, err := table.OutputFormat(c.String("output")); err != nil && !sharded(c) {
+	if _, err := outputFormat(c, "output"); err != nil && !sharded(c) {
 		return usage(c, "--output %s: %w", c.String("output"), err)
 	}
 	if c.IsSet("delimiter") {

@@ -66,16 +66,29 @@ func OutputFormat(path string) (string, error) {
 	return format, nil
 }
 
-// NewWriter returns a writer of one of the [OutputFormats].
+// safeSuffix marks the formats whose text no spreadsheet takes for a formula.
+const safeSuffix = "-safe"
+
+// SafeFormat returns the format of a table of text, csv or tsv, whose texts spreadsheets do not compute: a
+// text that a spreadsheet would take for a formula begins with an apostrophe.
+func SafeFormat(format string) (string, error) {
+	if format != "csv" && format != "tsv" {
+		return "", fmt.Errorf("expected a table of text, csv or tsv, found %s, whose texts no spreadsheet computes", format)
+	}
+	return format + safeSuffix, nil
+}
+
+// NewWriter returns a writer of one of the [OutputFormats], or of a [SafeFormat].
 func NewWriter(w io.Writer, format string, columns []OutputColumn) (Writer, error) {
 	columns = slices.Clone(columns)
+	format, safe := strings.CutSuffix(format, safeSuffix)
 	switch format {
 	case "jsonl":
 		return newLineWriter(w, columns)
 	case "csv":
-		return newDelimitedWriter(w, ',', columns)
+		return newDelimitedWriter(w, ',', columns, safe)
 	case "tsv":
-		return newDelimitedWriter(w, '\t', columns)
+		return newDelimitedWriter(w, '\t', columns, safe)
 	case "parquet":
 		return newRecordWriter(w, columns, nil, parquetFile)
 	case "arrow":

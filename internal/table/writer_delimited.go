@@ -6,6 +6,7 @@ import (
 	"io"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // delimitedWriter writes fields between commas or tabs, the first row being the names. A vector
@@ -14,10 +15,11 @@ type delimitedWriter struct {
 	w       *csv.Writer
 	columns []OutputColumn
 	fields  []string // of a row
+	safe    bool     // texts that a spreadsheet would compute get an apostrophe
 }
 
-func newDelimitedWriter(w io.Writer, comma rune, columns []OutputColumn) (*delimitedWriter, error) {
-	d := &delimitedWriter{w: csv.NewWriter(w), columns: columns}
+func newDelimitedWriter(w io.Writer, comma rune, columns []OutputColumn, safe bool) (*delimitedWriter, error) {
+	d := &delimitedWriter{w: csv.NewWriter(w), columns: columns, safe: safe}
 	d.w.Comma = comma
 	for _, c := range columns {
 		switch c.Kind {
@@ -27,10 +29,10 @@ func newDelimitedWriter(w io.Writer, comma rune, columns []OutputColumn) (*delim
 			return nil, fmt.Errorf("column %s: a row of text has no place for a list of any length", c.Name)
 		case VectorColumn:
 			for i := range c.Width {
-				d.fields = append(d.fields, fmt.Sprintf("%s_%d", c.Name, i))
+				d.fields = append(d.fields, d.protected(fmt.Sprintf("%s_%d", c.Name, i)))
 			}
 		default:
-			d.fields = append(d.fields, c.Name)
+			d.fields = append(d.fields, d.protected(c.Name))
 		}
 	}
 	return d, d.w.Write(d.fields)
@@ -85,6 +87,9 @@ func (d *delimitedWriter) add(c *OutputColumn, v any) error {
 		if field, err = text(c, v); err != nil {
 			return err
 		}
+		if _, isText := v.(string); isText { // JSON is a number, or begins with a bracket or a quotation mark
+			field = d.protected(field)
+		}
 	}
 	d.fields = append(d.fields, field)
 	if c.Kind == VectorColumn { // of which there is none
@@ -93,6 +98,18 @@ func (d *delimitedWriter) add(c *OutputColumn, v any) error {
 		}
 	}
 	return nil
+}
+
+// formulaStarts are the characters with which spreadsheets begin a formula, or skip before one, also in their
+// full-width forms.
+const formulaStarts = "=+-@\t\r\n＝＋－＠"
+
+// protected returns a text of a safe table: with an apostrophe in front if a spreadsheet would compute it.
+func (d *delimitedWriter) protected(field string) string {
+	if first, _ := utf8.DecodeRuneInString(field); d.safe && field != "" && strings.ContainsRune(formulaStarts, first) {
+		return "'" + field
+	}
+	return field
 }
 
 // Flush writes what is held back.

@@ -256,3 +256,42 @@ func TestLists(t *testing.T) {
 		}
 	}
 }
+
+// TestSafeFormat: texts and names that a spreadsheet would compute get an apostrophe in a safe table; numbers
+// and other texts do not, and no text does otherwise.
+func TestSafeFormat(t *testing.T) {
+	columns := []OutputColumn{{Name: "=a"}, {Name: "b"}, {Name: "c", Kind: IntColumn}, {Name: "+d", Kind: VectorColumn, Width: 2}, {Name: "e", Kind: FloatColumn}}
+	rows := [][]any{
+		{"=1+1", "@SUM(A1)", int64(-3), []float32{-1, 2}, float32(-0.5)},
+		{"+1", "-1", nil, nil, nil},
+		{"\tx", "\rx", nil, nil, nil},
+		{"＝1", "\nx", nil, nil, nil},
+		{"a=1", "", nil, nil, nil},
+		{json.RawMessage("-5"), "'=1", nil, nil, nil},
+	}
+	write := func(format string) string {
+		var out strings.Builder
+		w := must.Get(NewWriter(&out, format, columns))(t)
+		for _, row := range rows {
+			must.Succeed(t, w.Write(row))
+		}
+		must.Succeed(t, w.Close())
+		return out.String()
+	}
+	safe := must.Get(SafeFormat("csv"))(t)
+	want := "'=a,b,c,'+d_0,'+d_1,e\n'=1+1,'@SUM(A1),-3,-1,2,-0.5\n'+1,'-1,,,,\n'\tx,\"'\rx\",,,,\n'＝1,\"'\nx\",,,,\na=1,,,,,\n-5,'=1,,,,\n"
+	if got := write(safe); got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	if got := write("csv"); !strings.HasPrefix(got, "=a,b,c,+d_0,+d_1,e\n=1+1,@SUM(A1),") || strings.Count(got, "'") != 1 {
+		t.Errorf("%q", got)
+	}
+	rows = rows[:2]
+	if got := write(must.Get(SafeFormat("tsv"))(t)); !strings.Contains(got, "\n'=1+1\t'@SUM(A1)\t-3\t") {
+		t.Errorf("%q", got)
+	}
+	for _, format := range []string{"jsonl", "parquet", "arrow", BED} {
+		_, err := SafeFormat(format)
+		must.Fail(t, "csv or tsv, found "+format)(err)
+	}
+}
