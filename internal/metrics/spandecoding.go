@@ -166,7 +166,7 @@ func argmax(row []float32) int32 {
 
 // What [DecodingChoice] tries.
 var (
-	spanPenalties = []float64{0, 1, 2, 4, 8, 16, 32, 64}
+	spanPenalties = []float64{0, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512}
 	maxGaps       = []int{0, 1, 4, 16, 64, 256}
 	minLengths    = []int{0, 4, 16, 64, 256}
 )

@@ -161,3 +161,16 @@ func TestChoiceCounts(t *testing.T) {
 		}
 	}
 }
+
+func BenchmarkDecodingChoice(b *testing.B) {
+	names, random := []string{"O", "B-X", "I-X"}, rand.New(rand.NewPCG(5, 6))
+	labels, logits := make([]int32, 4096), make([]float32, 3*4096)
+	for i := range logits {
+		logits[i] = float32(random.NormFloat64())
+	}
+	choice := NewDecodingChoice(names, 3)
+	b.SetBytes(int64(len(labels)))
+	for b.Loop() {
+		choice.Add(labels, logits)
+	}
+}
