@@ -127,7 +127,11 @@ func (d *imdb) splits() (map[string][]review, error) {
 		if r.train {
 			films := d.films[r.positive]
 			if r.number >= len(films) {
-				return nil, fmt.Errorf("%s: train/urls_%s.txt: expected the film of review %d, found %d films", d.from, map[bool]string{true: "pos", false: "neg"}[r.positive], r.number, len(films))
+				of := "neg"
+				if r.positive {
+					of = "pos"
+				}
+				return nil, fmt.Errorf("%s: train/urls_%s.txt: expected the film of review %d, found %d films", d.from, of, r.number, len(films))
 			}
 			split = "train"
 			if fractionOf(strings.TrimSuffix(films[r.number], "\r")) < filmsForValidation {

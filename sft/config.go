@@ -243,85 +243,13 @@ func (c *Config) DescribeData(s seq.Spec) error {
 
 // Validate reports the first value that no model can have.
 func (c *Config) Validate() error {
-	bad := func(key string, found any, expected string) error {
-		return &ConfigError{key, fmt.Sprint(found), expected}
-	}
-	oneOf := func(key, v string, values ...string) error {
-		if slices.Contains(values, v) {
-			return nil
-		}
-		return bad(key, fmt.Sprintf("%q", v), strings.Join(values, ", "))
-	}
-	for _, s := range []struct {
-		key string
-		v   int
-	}{
-		{"num_labels", c.NumLabels}, {"hidden_size", c.HiddenSize},
-		{"num_hidden_layers", c.NumLayers}, {"num_attention_heads", c.NumHeads}, {"intermediate_size", c.IntermediateSize},
-		{"num_sampled_tokens", c.NumSampledTokens}, {"max_position_embeddings", c.MaxLength}, {"sinusoid_dim", c.SinusoidDim},
-	} {
-		if s.v < 1 || s.v > mostSize {
-			return bad(s.key, s.v, fmt.Sprintf("1 to %d", mostSize))
-		}
-	}
-	if !c.Featured() && (c.VocabSize < 1 || c.VocabSize > mostSize) {
-		return bad("vocab_size", c.VocabSize, fmt.Sprintf("1 to %d", mostSize))
-	}
-	if err := cmp.Or(c.validateFeatures(), c.validateEdges()); err != nil {
-		return err
-	}
-	for _, r := range []struct {
-		key string
-		v   float64
-	}{
-		{"drop_token", c.DropToken}, {"attention_dropout", c.AttentionDropout},
-		{"embedding_dropout", c.EmbeddingDropout}, {"feed_forward_dropout", c.FeedForward},
-	} {
-		if !(r.v >= 0 && r.v < 1) {
-			return bad(r.key, r.v, "0 ≤ rate < 1")
-		}
-	}
-	if w := c.InputWindow; w != nil {
-		if w.Length < 1 {
-			return bad("input_window.length", w.Length, "at least 1")
-		}
-		if err := oneOf("input_window.policy", w.Policy, "error", "head"); err != nil {
+	checks := []func() error{c.validateSizes, c.validateFeatures, c.validateEdges, c.validateRates, c.validateWindow,
+		func() error { return validateConvolutions(c.Convolutions) }, c.validatePooling, c.validateTemperature,
+		c.validateSpanDecoding, c.validateShapes, c.validateTokens}
+	for _, check := range checks { // each relies on those before it
+		if err := check(); err != nil {
 			return err
 		}
-	}
-	if err := cmp.Or(validateConvolutions(c.Convolutions), c.validatePooling()); err != nil {
-		return err
-	}
-	if err := cmp.Or(c.validateTemperature(), c.validateSpanDecoding()); err != nil {
-		return err
-	}
-	const layers = 4096 // random numbers have room for far more, memory does not
-	switch {
-	case c.NumLayers > layers:
-		return bad("num_hidden_layers", c.NumLayers, fmt.Sprintf("1 to %d", layers))
-	case c.ModelType != "sft":
-		return bad("model_type", fmt.Sprintf("%q", c.ModelType), `"sft"`)
-	case c.HiddenSize%c.NumHeads != 0:
-		return bad("hidden_size", c.HiddenSize, fmt.Sprintf("a multiple of the %d heads", c.NumHeads))
-	case c.SinusoidDim%2 != 0 || c.SinusoidDim > sinusoid.MaxDim:
-		return bad("sinusoid_dim", c.SinusoidDim, fmt.Sprintf("an even number up to %d", sinusoid.MaxDim))
-	case !(c.SinusoidBase > 1 && c.SinusoidBase < 1e12):
-		return bad("sinusoid_base", c.SinusoidBase, "1 < base < 1e12")
-	case !(c.LayerNormEps > 0 && c.LayerNormEps < 1):
-		return bad("layer_norm_eps", c.LayerNormEps, "0 < eps < 1")
-	case c.PadTokenID != nil && (*c.PadTokenID < 0 || int(*c.PadTokenID) >= c.VocabSize):
-		return bad("pad_token_id", *c.PadTokenID, fmt.Sprintf("null or an id below vocab_size %d", c.VocabSize))
-	case c.MaskTokenID != nil && (int(*c.MaskTokenID) != c.VocabSize-1 || c.VocabSize == 1):
-		return bad("mask_token_id", *c.MaskTokenID, fmt.Sprintf("the last id of at least two, of vocab_size %d", c.VocabSize))
-	case c.MaskTokenID != nil && c.PadTokenID != nil && (*c.MaskTokenID == *c.PadTokenID || c.VocabSize == 2):
-		return bad("pad_token_id", *c.PadTokenID, fmt.Sprintf("null: beside it and the mask, %d, a token must be left", *c.MaskTokenID))
-	case len(c.LabelNames) > seq.MaxLabelNames:
-		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)), fmt.Sprintf("at most %d", seq.MaxLabelNames))
-	case c.LabelNames != nil && len(c.LabelNames) != c.NumLabels:
-		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)), fmt.Sprintf("num_labels %d", c.NumLabels))
-	}
-	if c.PadTokenID != nil && c.VocabSize == 1 {
-		return bad("pad_token_id", *c.PadTokenID, "null: with vocab_size 1 no other token is left")
 	}
 	err := errors.Join(
 		oneOf("task", c.Task, Tasks()...),
@@ -339,6 +267,103 @@ func (c *Config) Validate() error {
 	}
 	if c.Task != FillMask && c.MaskRate != 0 {
 		return bad("mask_rate", c.MaskRate, "none, as the task is not "+FillMask)
+	}
+	return nil
+}
+
+func bad(key string, found any, expected string) error {
+	return &ConfigError{key, fmt.Sprint(found), expected}
+}
+
+// oneOf reports a value that is none of some.
+func oneOf(key, v string, values ...string) error {
+	if slices.Contains(values, v) {
+		return nil
+	}
+	return bad(key, fmt.Sprintf("%q", v), strings.Join(values, ", "))
+}
+
+func (c *Config) validateSizes() error {
+	for _, s := range []struct {
+		key string
+		v   int
+	}{
+		{"num_labels", c.NumLabels}, {"hidden_size", c.HiddenSize},
+		{"num_hidden_layers", c.NumLayers}, {"num_attention_heads", c.NumHeads}, {"intermediate_size", c.IntermediateSize},
+		{"num_sampled_tokens", c.NumSampledTokens}, {"max_position_embeddings", c.MaxLength}, {"sinusoid_dim", c.SinusoidDim},
+	} {
+		if s.v < 1 || s.v > mostSize {
+			return bad(s.key, s.v, fmt.Sprintf("1 to %d", mostSize))
+		}
+	}
+	if !c.Featured() && (c.VocabSize < 1 || c.VocabSize > mostSize) {
+		return bad("vocab_size", c.VocabSize, fmt.Sprintf("1 to %d", mostSize))
+	}
+	return nil
+}
+
+func (c *Config) validateRates() error {
+	for _, r := range []struct {
+		key string
+		v   float64
+	}{
+		{"drop_token", c.DropToken}, {"attention_dropout", c.AttentionDropout},
+		{"embedding_dropout", c.EmbeddingDropout}, {"feed_forward_dropout", c.FeedForward},
+	} {
+		if !(r.v >= 0 && r.v < 1) {
+			return bad(r.key, r.v, "0 ≤ rate < 1")
+		}
+	}
+	return nil
+}
+
+func (c *Config) validateWindow() error {
+	w := c.InputWindow
+	switch {
+	case w == nil:
+		return nil
+	case w.Length < 1:
+		return bad("input_window.length", w.Length, "at least 1")
+	}
+	return oneOf("input_window.policy", w.Policy, "error", "head")
+}
+
+// validateShapes reports sizes that do not go together, and what other models have.
+func (c *Config) validateShapes() error {
+	const layers = 4096 // random numbers have room for far more, memory does not
+	switch {
+	case c.NumLayers > layers:
+		return bad("num_hidden_layers", c.NumLayers, fmt.Sprintf("1 to %d", layers))
+	case c.ModelType != "sft":
+		return bad("model_type", fmt.Sprintf("%q", c.ModelType), `"sft"`)
+	case c.HiddenSize%c.NumHeads != 0:
+		return bad("hidden_size", c.HiddenSize, fmt.Sprintf("a multiple of the %d heads", c.NumHeads))
+	case c.SinusoidDim%2 != 0 || c.SinusoidDim > sinusoid.MaxDim:
+		return bad("sinusoid_dim", c.SinusoidDim, fmt.Sprintf("an even number up to %d", sinusoid.MaxDim))
+	case !(c.SinusoidBase > 1 && c.SinusoidBase < 1e12):
+		return bad("sinusoid_base", c.SinusoidBase, "1 < base < 1e12")
+	case !(c.LayerNormEps > 0 && c.LayerNormEps < 1):
+		return bad("layer_norm_eps", c.LayerNormEps, "0 < eps < 1")
+	}
+	return nil
+}
+
+// validateTokens reports ids and names of labels that do not suit their numbers.
+func (c *Config) validateTokens() error {
+	switch {
+	case c.PadTokenID != nil && (*c.PadTokenID < 0 || int(*c.PadTokenID) >= c.VocabSize):
+		return bad("pad_token_id", *c.PadTokenID, fmt.Sprintf("null or an id below vocab_size %d", c.VocabSize))
+	case c.MaskTokenID != nil && (int(*c.MaskTokenID) != c.VocabSize-1 || c.VocabSize == 1):
+		return bad("mask_token_id", *c.MaskTokenID, fmt.Sprintf("the last id of at least two, of vocab_size %d", c.VocabSize))
+	case c.MaskTokenID != nil && c.PadTokenID != nil && (*c.MaskTokenID == *c.PadTokenID || c.VocabSize == 2):
+		return bad("pad_token_id", *c.PadTokenID, fmt.Sprintf("null: beside it and the mask, %d, a token must be left", *c.MaskTokenID))
+	case len(c.LabelNames) > seq.MaxLabelNames:
+		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)), fmt.Sprintf("at most %d", seq.MaxLabelNames))
+	case c.LabelNames != nil && len(c.LabelNames) != c.NumLabels:
+		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)), fmt.Sprintf("num_labels %d", c.NumLabels))
+	}
+	if c.PadTokenID != nil && c.VocabSize == 1 {
+		return bad("pad_token_id", *c.PadTokenID, "null: with vocab_size 1 no other token is left")
 	}
 	return nil
 }

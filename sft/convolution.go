@@ -56,7 +56,10 @@ func ParseConvolutions(text string) ([]Convolution, error) {
 		}
 		if err := validateConvolutions([]Convolution{c}); err != nil {
 			bad := err.(*ConfigError)
-			what := map[bool]string{true: "dilation", false: "taps"}[strings.HasSuffix(bad.Key, "dilation")]
+			what := "taps"
+			if strings.HasSuffix(bad.Key, "dilation") {
+				what = "dilation"
+			}
 			return nil, fmt.Errorf("%q has %s %s, expected %s", word, what, bad.Found, bad.Expected)
 		}
 		out = append(out, c)

@@ -84,7 +84,10 @@ func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
 		info := m.Splits[split]
 		absent := slices.DeleteFunc(slices.Clone(used), func(name string) bool { return info.Labels[name] > 0 })
 		if info.Rows > 0 && len(absent) > 0 {
-			says := map[bool]string{true: "from which models learn", false: "which says nothing of them"}[split == "train"]
+			says := "which says nothing of them"
+			if split == "train" {
+				says = "from which models learn"
+			}
 			out = append(out, fmt.Sprintf("%d of %d %s have no %s in %s, %s: %s", len(absent), len(m.LabelNames), noun, rows, split, says, shortList(absent, maxNamed)))
 		}
 	}

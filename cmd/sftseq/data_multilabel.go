@@ -2,7 +2,6 @@ package main
 
 import (
 	"fmt"
-	"strings"
 
 	"github.com/sftseq/sftseq/seq"
 )
@@ -32,5 +31,8 @@ func writtenLabels(names []string) string {
 
 // writtenCount is what a person reads of rows of so many labels.
 func writtenCount(labels int) string {
-	return strings.TrimSuffix(fmt.Sprintf("%d labels", labels), map[bool]string{true: "s"}[labels == 1])
+	if labels == 1 {
+		return "1 label"
+	}
+	return fmt.Sprintf("%d labels", labels)
 }

@@ -147,7 +147,10 @@ func flagRows(flags []cli.Flag) (rows [][2]string) {
 		}
 		row[1] = usage
 		if text := strings.Trim(doc.GetDefaultText(), `"`); !slices.Contains([]string{"", "false", "0", "0s", ofPreset}, text) && !strings.Contains(usage, "(default)") {
-			row[1] += " (default: " + strings.TrimSuffix(text, "m0s") + map[bool]string{true: "m"}[strings.HasSuffix(text, "m0s")] + ")"
+			if minutes, ok := strings.CutSuffix(text, "m0s"); ok {
+				text = minutes + "m"
+			}
+			row[1] += " (default: " + text + ")"
 		}
 		for _, name := range doc.GetEnvVars() {
 			row[1] += " [$" + name + "]"

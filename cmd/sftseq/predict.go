@@ -51,8 +51,10 @@ More: docs/predict.md, docs/cluster.md`,
 func predict(c *cli.Context) error {
 	explain, fill := c.Bool("explain"), c.Bool("fill")
 	switch {
-	case (explain || fill) && c.IsSet("input"):
-		return usage(c, "--%s answers lines, not --input", map[bool]string{true: "explain", false: "fill"}[explain])
+	case explain && c.IsSet("input"):
+		return usage(c, "--explain answers lines, not --input")
+	case fill && c.IsSet("input"):
+		return usage(c, "--fill answers lines, not --input")
 	case explain && fill:
 		return usage(c, "--explain and --fill exclude each other")
 	case !fill && (c.IsSet("mask") || c.IsSet("candidates")):

@@ -123,8 +123,11 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 		return nil, err
 	}
 	if reads := c.String("features")+c.String("series") != ""; len(in.Sources) > 0 && reads != in.Points {
-		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found the column %s", c.String("model"), map[bool]string{true: "features", false: "tokens"}[in.Points],
-			map[bool]string{true: "--features COLUMN or --series", false: "--text or --tokens"}[in.Points], strings.Join(in.Sources, ","))
+		what, flags := "tokens", "--text or --tokens"
+		if in.Points {
+			what, flags = "features", "--features COLUMN or --series"
+		}
+		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found the column %s", c.String("model"), what, flags, strings.Join(in.Sources, ","))
 	}
 	have, err := in.columns(c)
 	if err != nil {

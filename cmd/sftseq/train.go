@@ -153,19 +153,16 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 		r.under = " (on any number of ranks)"
 	}
 	var started *provenance.Provenance
-	if from != nil {
+	if from == nil {
+		r.reproduce = reproduction(c, task, dir, seed)
+	} else {
 		if started, err = resumeFlags(c, task, dir, from); err != nil {
 			return nil, err
 		}
-		if at := from.State.Step; c.IsSet("stop-at") && c.Int("stop-at") <= at {
-			return nil, usage(c, "--stop-at %d: the run is at step %d already, expected a later one", c.Int("stop-at"), at)
+		if err := checkResumed(c, from, started); err != nil {
+			return nil, err
 		}
 		r.reproduce, r.kernels = started.Command, started.Kernels
-		if c.IsSet("init-from") && c.String("init-from") != string(started.InitFrom) {
-			return nil, errors.New("--init-from: a resumed run has its weights already")
-		}
-	} else {
-		r.reproduce = reproduction(c, task, dir, seed)
 	}
 	preset, err := task.Preset(c.String("preset"))
 	if err != nil {
@@ -176,20 +173,9 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 		return nil, err
 	}
 	r.progress.paper = preset.Name == "paper"
-	settings, config := preset.Settings, preset.Config
-	settings.Seed = seed
-	if c.IsSet("data") {
-		settings.Stages = nil // they are meant for the preset's own data
-	}
-	if err := initConfig(c, task.Kind, &config, &settings); err != nil {
+	settings, config, err := flaggedSettings(c, task, preset, seed)
+	if err != nil {
 		return nil, err
-	}
-	if err := applyTrainFlags(c, &settings, &config); err != nil {
-		return nil, err
-	}
-	settings.Select = selection(settings.Select, task.Kind)
-	if err := settings.Validate(); err != nil {
-		return nil, usage(c, "%w", err)
 	}
 	if r.device, err = openDevice(c); err != nil {
 		return nil, err
@@ -209,32 +195,72 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun 
 	}
 	if from == nil {
 		r.kernels = r.device.Kernels()
-	}
-	var model *sft.Model // a resumed run's is in its checkpoint
-	if from != nil {
-		if err = resumeSettings(c, &settings, from); err == nil {
-			err = sameWeights(c, data.set, from)
-		}
-		if err == nil {
-			r.reproduce, err = moveEnd(c, task, dir, &settings, from, started)
-		}
-	} else if err = describeRun(c, task, &config, &settings, data.set); err == nil {
-		if !published(task) {
-			describeCustom(c, data.set.Manifest, &config, &settings)
-		}
-		if err = checkBegun(c, begun, &config, &settings, data.fingerprint); err != nil {
+		model, err := r.freshModel(c, task, preset.Name, data, &config, &settings, begun)
+		if err != nil {
 			return nil, err
 		}
-		if err = data.set.CheckSplit("train"); err != nil {
-			return nil, err
-		}
-		model, err = startingModel(c, &config, provenance.Provenance{Sftseq: version(), Command: r.reproduce, Preset: preset.Name, DataDir: provenance.Path(c.String("data")),
-			DataName: data.set.Manifest.Name, Data: data.fingerprint, InitFrom: provenance.Path(c.String("init-from")), Precision: chosenPrecision(c), Kernels: r.kernels, Settings: settings})
+		return r, r.open(c, data, model, settings, nil, memory)
 	}
-	if err != nil {
+	if err := resumeSettings(c, &settings, from); err != nil {
 		return nil, err
 	}
-	return r, r.open(c, data, model, settings, from, memory)
+	if err := sameWeights(c, data.set, from); err != nil {
+		return nil, err
+	}
+	if r.reproduce, err = moveEnd(c, task, dir, &settings, from, started); err != nil {
+		return nil, err
+	}
+	return r, r.open(c, data, nil, settings, from, memory) // the checkpoint has the model
+}
+
+// checkResumed reports flags that do not suit the checkpoint of a run.
+func checkResumed(c *cli.Context, from *sft.Checkpoint, started *provenance.Provenance) error {
+	if at := from.State.Step; c.IsSet("stop-at") && c.Int("stop-at") <= at {
+		return usage(c, "--stop-at %d: the run is at step %d already, expected a later one", c.Int("stop-at"), at)
+	}
+	if c.IsSet("init-from") && c.String("init-from") != string(started.InitFrom) {
+		return errors.New("--init-from: a resumed run has its weights already")
+	}
+	return nil
+}
+
+// flaggedSettings are those of a preset, changed by flags.
+func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset, seed uint64) (sft.Settings, sft.Config, error) {
+	settings, config := preset.Settings, preset.Config
+	settings.Seed = seed
+	if c.IsSet("data") {
+		settings.Stages = nil // they are meant for the preset's own data
+	}
+	if err := initConfig(c, task.Kind, &config, &settings); err != nil {
+		return settings, config, err
+	}
+	if err := applyTrainFlags(c, &settings, &config); err != nil {
+		return settings, config, err
+	}
+	settings.Select = selection(settings.Select, task.Kind)
+	if err := settings.Validate(); err != nil {
+		return settings, config, usage(c, "%w", err)
+	}
+	return settings, config, nil
+}
+
+// freshModel is the model of a run that begins, whose configuration and settings follow from the data, too.
+func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, data *trainData, config *sft.Config, settings *sft.Settings, begun *sft.Checkpoint) (*sft.Model, error) {
+	if err := describeRun(c, task, config, settings, data.set); err != nil {
+		return nil, err
+	}
+	if !published(task) {
+		describeCustom(c, data.set.Manifest, config, settings)
+	}
+	if err := checkBegun(c, begun, config, settings, data.fingerprint); err != nil {
+		return nil, err
+	}
+	if err := data.set.CheckSplit("train"); err != nil {
+		return nil, err
+	}
+	return startingModel(c, config, provenance.Provenance{Sftseq: version(), Command: r.reproduce, Preset: preset,
+		DataDir: provenance.Path(c.String("data")), DataName: data.set.Manifest.Name, Data: data.fingerprint,
+		InitFrom: provenance.Path(c.String("init-from")), Precision: chosenPrecision(c), Kernels: r.kernels, Settings: *settings})
 }
 
 // describeRun copies what the data decides, where they are the task's.

@@ -75,7 +75,11 @@ func (p *trainProgress) observe(event any) {
 		case e.BitsPerToken != nil:
 			reached = fmt.Sprintf("bits per token %.4f (by frequencies %.4f), ", *e.BitsPerToken, p.frequencies)
 		}
-		p.line(fmt.Sprintf("step %d: validation %sloss %.4f%s over %d rows%s", e.Step, reached, e.Loss, judged(e), e.Rows, map[bool]string{true: ", the best so far"}[e.Best]))
+		best := ""
+		if e.Best {
+			best = ", the best so far"
+		}
+		p.line(fmt.Sprintf("step %d: validation %sloss %.4f%s over %d rows%s", e.Step, reached, e.Loss, judged(e), e.Rows, best))
 	case sft.SkipReport:
 		p.line(fmt.Sprintf("step %d: no update, its gradient overflows float16; the loss is scaled by %g from now on", e.Step, e.LossScale))
 	case sft.Warning:

@@ -24,7 +24,11 @@ type bedWriter struct{ w *bufio.Writer }
 func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	switch {
 	case !m.spans:
-		return nil, fmt.Errorf("BED has spans: expected predict, and a model that tags the tokens of a text, found one of the task %s%s", m.config.Task, map[bool]string{true: ", whose tokens have features"}[m.config.Featured()])
+		found := m.config.Task
+		if m.config.Featured() {
+			found += ", whose tokens have features"
+		}
+		return nil, fmt.Errorf("BED has spans: expected predict, and a model that tags the tokens of a text, found one of the task %s", found)
 	case t.Tokens:
 		return nil, errors.New("BED has places in a sequence's letters: expected --text, found --tokens")
 	case len(t.Keep) > 0:

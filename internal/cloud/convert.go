@@ -172,10 +172,18 @@ func (c *converter) take(r *row) error {
 		c.first = r.file.relative
 	}
 	if r.why == nil && r.normals != c.normals && c.Spec != nil {
-		r.why = source.Skip(map[bool]string{true: "normals, expected none", false: "no normals, expected some"}[r.normals], nil)
+		why := "no normals, expected some"
+		if r.normals {
+			why = "normals, expected none"
+		}
+		r.why = source.Skip(why, nil)
 	}
 	if r.why == nil && r.normals != c.normals {
-		r.why = source.Skip(fmt.Sprintf(map[bool]string{true: "normals, which the first file, %s, has not", false: "no normals, which the first file, %s, has"}[r.normals], c.first), nil)
+		why := "no normals, which the first file, %s, has"
+		if r.normals {
+			why = "normals, which the first file, %s, has not"
+		}
+		r.why = source.Skip(fmt.Sprintf(why, c.first), nil)
 	}
 	if r.why == nil {
 		r.why = c.label(r)

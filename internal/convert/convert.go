@@ -13,10 +13,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"regexp"
-	"slices"
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/source"
@@ -136,126 +133,6 @@ const (
 	firstText  = 0
 	secondText = 1 // of a pair
 )
-
-// prepare checks what was asked for.
-func (c *converter) prepare(ctx context.Context) error {
-	o := &c.options
-	if o.Series != nil {
-		if err := c.nameSeries(ctx); err != nil {
-			return err
-		}
-	}
-	sources := 0
-	for _, given := range []bool{o.Text != "", o.Tokens != "", o.Features != "", o.Pair != nil} {
-		if given {
-			sources++
-		}
-	}
-	switch {
-	case len(o.From) == 0:
-		return errors.New("there is nothing to read")
-	case sources != 1:
-		return errors.New("expected one of a column of text, one of tokens, one of features, or two of a pair")
-	case o.Pair != nil && len(o.Pair) != 2:
-		return fmt.Errorf("a pair: expected two columns, found %q", o.Pair)
-	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
-		return errors.New("numbers, expected without a label and of single sequences")
-	case !(o.Val >= 0 && o.Val < 1):
-		return fmt.Errorf("part for validation: expected 0 or more and less than 1, found %v", o.Val)
-	case o.MaxLength < 0:
-		return fmt.Errorf("longest row: expected 0 or more tokens, found %d", o.MaxLength)
-	}
-	if err := o.checkSeveral(); err != nil {
-		return err
-	}
-	c.spec = seq.Spec{Task: seq.Classification, Name: o.Name, IDs: true}
-	switch {
-	case o.Pair != nil:
-		c.columns, c.spec.Task = append(c.columns, o.Pair...), seq.Retrieval
-	default:
-		c.columns = append(c.columns, o.Text+o.Tokens+o.Features) // all but one are empty
-	}
-	if o.Numbers != nil {
-		if err := seq.CheckNumberNames(o.Numbers); err != nil {
-			return fmt.Errorf("numbers: %w", err)
-		}
-		c.columns, c.spec.Task, c.spec.NumberNames = append(c.columns, o.Numbers...), seq.Regression, o.Numbers
-	}
-	c.columns = append(c.columns, o.LabelColumns...)
-	if o.tags() {
-		if err := c.checkTags(); err != nil {
-			return err
-		}
-		c.spec.Task = seq.Tagging
-	}
-	if o.Features != "" {
-		if err := seq.CheckFeatureNames(o.FeatureNames); err != nil {
-			return fmt.Errorf("features: %w", err)
-		}
-		c.spec.FeatureNames = o.FeatureNames
-	}
-	if o.Tokens != "" && o.Vocab < 1 {
-		return errors.New("tokens need the size of their vocabulary")
-	}
-	for _, name := range []string{o.Label, o.SplitColumn} {
-		if name != "" {
-			c.columns = append(c.columns, name)
-		}
-	}
-	c.splitAt = len(c.columns) - 1
-	if c.idAt = slices.Index(c.columns, o.ID); c.idAt < 0 && o.ID != "" {
-		c.idAt = len(c.columns)
-		c.columns = append(c.columns, o.ID)
-	}
-	c.names = table.NewNames(o.From)
-	if err := CheckLabels(o.Labels); err != nil {
-		return err
-	}
-	c.labels = newLabels(o.Labels)
-	if o.Tags != "" && o.Labels != nil {
-		if c.decideMarksBy(o.Labels); c.marksEnds {
-			c.labels = newLabels(namesInBIO(o.Labels))
-		}
-	}
-	if o.LabelColumns != nil {
-		c.labels = newLabels(o.LabelColumns)
-	}
-	if o.LabelColumns != nil || o.LabelSeparator != "" {
-		c.spec.Task = seq.MultiLabel
-	}
-	c.decided = c.manyLabels() || o.lists() == nil
-	if o.Shares == nil {
-		o.Shares = DefaultShares
-	}
-	if o.head == 0 {
-		o.head = headBytes
-	}
-	if err := CheckShares(o.Shares); err != nil {
-		return err
-	}
-	if _, err := os.Stat(filepath.Join(o.To, seq.ManifestName)); err == nil && !o.Replace {
-		return fmt.Errorf("%s: %w", o.To, seq.ErrExists)
-	}
-	for _, path := range o.From { // what is wrong with one is found before hours of others
-		if table.ReadOnce(path) {
-			continue
-		}
-		t, err := table.Open(ctx, path, c.table(nil))
-		if column := (*table.ColumnError)(nil); errors.As(err, &column) && column.List && column.Column == o.Label {
-			return fmt.Errorf("%w, or lists of texts of single sequences", err)
-		}
-		if err != nil {
-			return err
-		}
-		if !c.decided {
-			err = c.decideBy(t)
-		}
-		if err := errors.Join(err, t.Close()); err != nil {
-			return err
-		}
-	}
-	return nil
-}
 
 // nameSeries has a series be features, whose names the first file says.
 func (c *converter) nameSeries(ctx context.Context) error {
@@ -429,7 +306,7 @@ func (o *Options) valShares() []Share {
 func (c *converter) checkText(v table.Value) *source.SkipReason {
 	switch {
 	case v.Null:
-		return source.Skip(map[bool]string{true: "no features", false: "no text"}[c.options.Features != ""], nil)
+		return source.Skip("no "+c.reads(), nil)
 	case c.options.Features != "" && v.Features == nil:
 		return source.Skip("no list of features", fmt.Errorf("found %.40q", v.Text))
 	case c.options.Features != "":
@@ -442,10 +319,18 @@ func (c *converter) checkText(v table.Value) *source.SkipReason {
 	return nil
 }
 
+// reads is what the rows of a data set have for a model to read.
+func (c *converter) reads() string {
+	if c.options.Features != "" {
+		return "features"
+	}
+	return "text"
+}
+
 // checkLength looks at the number of a text's tokens.
 func (c *converter) checkLength(n int) *source.SkipReason {
 	if n == 0 {
-		return source.Skip(map[bool]string{true: "empty features", false: "empty text"}[c.options.Features != ""], nil)
+		return source.Skip("empty "+c.reads(), nil)
 	}
 	if most := c.options.MaxLength; most > 0 && n > most {
 		return source.Skip(fmt.Sprintf("more than %d tokens", most), fmt.Errorf("found %d", n))

@@ -1,0 +1,155 @@
+package convert
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// prepare checks what was asked for.
+func (c *converter) prepare(ctx context.Context) error {
+	o := &c.options
+	if o.Series != nil {
+		if err := c.nameSeries(ctx); err != nil {
+			return err
+		}
+	}
+	if o.Shares == nil {
+		o.Shares = DefaultShares
+	}
+	if o.head == 0 {
+		o.head = headBytes
+	}
+	for _, step := range []func() error{o.check, c.describe, c.nameLabels} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	if _, err := os.Stat(filepath.Join(o.To, seq.ManifestName)); err == nil && !o.Replace {
+		return fmt.Errorf("%s: %w", o.To, seq.ErrExists)
+	}
+	return c.openAll(ctx)
+}
+
+// check reports options that do not go together.
+func (o *Options) check() error {
+	sources := 0
+	for _, given := range []bool{o.Text != "", o.Tokens != "", o.Features != "", o.Pair != nil} {
+		if given {
+			sources++
+		}
+	}
+	switch {
+	case len(o.From) == 0:
+		return errors.New("there is nothing to read")
+	case sources != 1:
+		return errors.New("expected one of a column of text, one of tokens, one of features, or two of a pair")
+	case o.Pair != nil && len(o.Pair) != 2:
+		return fmt.Errorf("a pair: expected two columns, found %q", o.Pair)
+	case o.Numbers != nil && (o.Label != "" || o.Pair != nil):
+		return errors.New("numbers, expected without a label and of single sequences")
+	case !(o.Val >= 0 && o.Val < 1):
+		return fmt.Errorf("part for validation: expected 0 or more and less than 1, found %v", o.Val)
+	case o.MaxLength < 0:
+		return fmt.Errorf("longest row: expected 0 or more tokens, found %d", o.MaxLength)
+	}
+	return o.checkSeveral()
+}
+
+// describe sets the task and what is read of each row: the columns, of which Label or SplitColumn is the
+// last but for that of ids.
+func (c *converter) describe() error {
+	o := &c.options
+	c.spec = seq.Spec{Task: seq.Classification, Name: o.Name, IDs: true}
+	if o.Pair != nil {
+		c.columns, c.spec.Task = append(c.columns, o.Pair...), seq.Retrieval
+	} else {
+		c.columns = append(c.columns, o.Text+o.Tokens+o.Features) // all but one are empty
+	}
+	if o.Numbers != nil {
+		if err := seq.CheckNumberNames(o.Numbers); err != nil {
+			return fmt.Errorf("numbers: %w", err)
+		}
+		c.columns, c.spec.Task, c.spec.NumberNames = append(c.columns, o.Numbers...), seq.Regression, o.Numbers
+	}
+	c.columns = append(c.columns, o.LabelColumns...)
+	if o.tags() {
+		if err := c.checkTags(); err != nil {
+			return err
+		}
+		c.spec.Task = seq.Tagging
+	}
+	if o.Features != "" {
+		if err := seq.CheckFeatureNames(o.FeatureNames); err != nil {
+			return fmt.Errorf("features: %w", err)
+		}
+		c.spec.FeatureNames = o.FeatureNames
+	}
+	if o.Tokens != "" && o.Vocab < 1 {
+		return errors.New("tokens need the size of their vocabulary")
+	}
+	for _, name := range []string{o.Label, o.SplitColumn} {
+		if name != "" {
+			c.columns = append(c.columns, name)
+		}
+	}
+	c.splitAt = len(c.columns) - 1
+	if c.idAt = slices.Index(c.columns, o.ID); c.idAt < 0 && o.ID != "" {
+		c.idAt = len(c.columns)
+		c.columns = append(c.columns, o.ID)
+	}
+	c.names = table.NewNames(o.From)
+	return nil
+}
+
+// nameLabels takes the names of labels that the options have.
+func (c *converter) nameLabels() error {
+	o := &c.options
+	if err := CheckLabels(o.Labels); err != nil {
+		return err
+	}
+	c.labels = newLabels(o.Labels)
+	if o.Tags != "" && o.Labels != nil {
+		if c.decideMarksBy(o.Labels); c.marksEnds {
+			c.labels = newLabels(namesInBIO(o.Labels))
+		}
+	}
+	if o.LabelColumns != nil {
+		c.labels = newLabels(o.LabelColumns)
+	}
+	if o.LabelColumns != nil || o.LabelSeparator != "" {
+		c.spec.Task = seq.MultiLabel
+	}
+	c.decided = c.manyLabels() || o.lists() == nil
+	return CheckShares(o.Shares)
+}
+
+// openAll opens each input once, to find an error before hours of work on others.
+func (c *converter) openAll(ctx context.Context) error {
+	for _, path := range c.options.From {
+		if table.ReadOnce(path) {
+			continue
+		}
+		t, err := table.Open(ctx, path, c.table(nil))
+		column := (*table.ColumnError)(nil)
+		if errors.As(err, &column) && column.List && column.Column == c.options.Label {
+			return fmt.Errorf("%w, or lists of texts of single sequences", err)
+		}
+		if err != nil {
+			return err
+		}
+		if !c.decided {
+			err = c.decideBy(t)
+		}
+		if err := errors.Join(err, t.Close()); err != nil {
+			return err
+		}
+	}
+	return nil
+}
