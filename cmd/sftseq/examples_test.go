@@ -126,3 +126,38 @@ func runExample(t *testing.T, command, dir, example string) string {
 	}
 	return input
 }
+
+// TestCollectSources: the script takes at most so many files of each language, those with the same content
+// once, and scripts of a shell also without an ending.
+func TestCollectSources(t *testing.T) {
+	sh, err := exec.LookPath("sh")
+	if err != nil {
+		t.Skip("there is no shell")
+	}
+	from, to := filepath.Join(t.TempDir(), "my files"), filepath.Join(t.TempDir(), "to")
+	makeFolder(t, filepath.Join(from, "b"))
+	long := strings.Repeat("x", 300)
+	for i := range 7 {
+		writeText(t, filepath.Join(from, fmt.Sprintf("%d.go", i)), fmt.Sprint(i, long))
+		writeText(t, filepath.Join(from, "b", fmt.Sprintf("%d.go", i)), fmt.Sprint(i, long))
+	}
+	for name, text := range map[string]string{"a.py": "a" + long, "b.py": "a" + long, "c.py": "c" + long, "short.py": "c", "run": "#!/bin/sh\n" + long, "b/env": "#!/usr/bin/env bash\n" + long, "text": long, "x.sh": "x" + long} {
+		writeText(t, filepath.Join(from, name), text)
+	}
+	command := exec.Command(sh, must.Get(filepath.Abs("../../examples/sources/collect.sh"))(t), to, "4")
+	command.Dir = filepath.Dir(from)
+	command.Env = append(os.Environ(), "SOURCES="+filepath.Base(from)[:2]+"*")
+	said, err := command.CombinedOutput()
+	must.Succeed(t, err, string(said))
+	for class, want := range map[string][]string{
+		"go": {"my files_0.go", "my files_1.go", "my files_3.go", "my files_5.go"}, "python": {"my files_a.py", "my files_c.py"},
+		"shell": {"my files_b_env", "my files_run", "my files_x.sh"}, "c": nil, "markdown": nil, "javascript": nil,
+	} {
+		entries := must.Get(os.ReadDir(filepath.Join(to, class)))(t)
+		var got []string
+		for _, entry := range entries {
+			got = append(got, entry.Name())
+		}
+		equal(t, got, want, class, string(said))
+	}
+}
