@@ -25,8 +25,8 @@ const root = ".."
 //
 //	`sft/pass.go`   `sft/pass.go: newPass, recordedPass`   `internal/cpu/`
 //
-// Brackets of a pointer receiver are left out.
-var reference = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.go)(?:: ([^`\n]+))?`|`([a-z0-9_][a-z0-9_./-]*/)`")
+// Files are of Go, GLSL and C. Brackets of a pointer receiver are left out.
+var reference = regexp.MustCompile("`([A-Za-z0-9_./-]+\\.(?:go|glsl|comp|c))(?:: ([^`\n]+))?`|`([a-z0-9_][a-z0-9_./-]*/)`")
 
 // placeholder begins the name of a file that a reader is to add.
 const placeholder = "NAME"
@@ -68,10 +68,23 @@ func TestReferences(t *testing.T) {
 	}
 }
 
-// declarations lists the names of a Go file: functions, Type.method, types and
-// their Type.field, constants and variables.
+// shaderOrC is a declaration at the beginning of a line of GLSL or C, with its first name.
+var shaderOrC = regexp.MustCompile(`(?m)^(?:#define\s+|(?:layout\([^)\n]*\)\s*)?(?:\w+[ *]+)+)(\w+)`)
+
+// declarations lists the names that a file declares. Of a Go file these are functions,
+// Type.method, types and their Type.field, constants and variables.
 func declarations(t *testing.T, page, file string) map[string]bool {
 	names := map[string]bool{}
+	if filepath.Ext(file) != ".go" {
+		text, err := os.ReadFile(filepath.Join(root, file))
+		if err != nil {
+			t.Errorf("%s: %s: %v", page, file, err)
+		}
+		for _, m := range shaderOrC.FindAllSubmatch(text, -1) {
+			names[string(m[1])] = true
+		}
+		return names
+	}
 	tree, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, file), nil, parser.ParseComments|parser.SkipObjectResolution)
 	if err != nil {
 		t.Errorf("%s: %s: %v", page, file, err)

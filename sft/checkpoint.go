@@ -15,6 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -92,6 +93,65 @@ func (c *Checkpoint) save(dir string, params *Parameters) error {
 	ts = append(ts, params.tensors(c.moment1, "moment1/")...)
 	ts = append(ts, params.tensors(c.moment2, "moment2/")...)
 	return safetensors.Write(filepath.Join(dir, CheckpointFile), ts, map[string]string{runKey: string(text)})
+}
+
+// saveModel stores the weights as the run's model.
+func (t *Trainer) saveModel() error {
+	if err := t.download(); err != nil {
+		return err
+	}
+	return t.model.SaveRange(filepath.Join(t.options.Dir, weightsFile), t.model.Weights)
+}
+
+func (t *Trainer) download() error {
+	return t.engine.weights.Read(0, tensor.Bits(t.model.Weights))
+}
+
+// save stores a checkpoint. The metrics reach the disk before the checkpoint
+// that counts on them.
+func (t *Trainer) save() error {
+	if !first(t.options.Communicator) {
+		return nil
+	}
+	if err := t.metrics.file.Sync(); err != nil {
+		return err
+	}
+	t.state.MetricsBytes = t.metrics.bytes
+	if err := t.saveState(); err != nil {
+		return err
+	}
+	return t.saveUnjudged()
+}
+
+// saveUnjudged stores the weights of a checkpoint as the run's model, too, until one was
+// judged: a run that is under way has a model from its first checkpoint on. The first
+// evaluation replaces it whatever it finds, so that nothing of it stays.
+func (t *Trainer) saveUnjudged() error {
+	if t.state.BestStep > 0 {
+		return nil
+	}
+	return t.saveModel()
+}
+
+// saveState replaces the checkpoint. Weights that are not finite never replace
+// good ones.
+func (t *Trainer) saveState() error {
+	if err := t.download(); err != nil {
+		return err
+	}
+	if name, found := t.model.Parameters.NonFinite(t.model.Weights); found {
+		return &NonFiniteError{Step: t.state.Step, Tensor: name, Loss: float32(math.NaN())}
+	}
+	c := &Checkpoint{Settings: t.settings, Config: t.model.Config, State: t.state, Data: t.options.Data, Kernels: t.engine.device.Kernels(),
+		weights: t.model.Weights}
+	if err := t.optimizer.store(c); err != nil {
+		return err
+	}
+	if err := c.save(t.options.Dir, t.model.Parameters); err != nil {
+		return err
+	}
+	t.saved, t.kernels = t.now(), c.Kernels
+	return nil
 }
 
 // LoadCheckpoint reads the last checkpoint of a run directory.

@@ -22,10 +22,10 @@
 // The files read like that: sampler (sampler.go) and attention (attention.go), the layer
 // (layer.go), the pooling (pooling.go, maxpooling.go), the head and the loss
 // (objective.go, classification.go, retrieval.go, fillmask.go), the whole recorded as a program (pass.go).
-// Training is trainer.go: micro-batches (microbatch.go) summed by a fixed tree
-// (gradients.go), AdamW (optimizer.go), validation (evaluation.go) and
-// checkpoints (checkpoint.go). [Load] and [NewScorer] are what a user of a
-// trained model needs.
+// Training is trainer.go: micro-batches (microbatch.go), their gradients (gradients.go)
+// and the fixed tree that adds them (tree.go), the update with AdamW (optimizer.go),
+// validation (evaluation.go) and checkpoints (checkpoint.go). A [Stepper] (stepper.go)
+// makes the same steps without files. [Load] and [NewScorer] serve a trained model.
 //
 // The model names no kind of device: it takes a [Device], which package device
 // opens.

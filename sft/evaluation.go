@@ -3,10 +3,8 @@ package sft
 import (
 	"context"
 	"math"
-	"path/filepath"
 	"slices"
 
-	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -105,62 +103,3 @@ func finite(x []float32) bool {
 
 // EvaluationProgress is observed during an evaluation.
 type EvaluationProgress struct{ Done, Rows int }
-
-// saveModel stores the weights as the run's model.
-func (t *Trainer) saveModel() error {
-	if err := t.download(); err != nil {
-		return err
-	}
-	return t.model.SaveRange(filepath.Join(t.options.Dir, weightsFile), t.model.Weights)
-}
-
-func (t *Trainer) download() error {
-	return t.engine.weights.Read(0, tensor.Bits(t.model.Weights))
-}
-
-// save stores a checkpoint. The metrics reach the disk before the checkpoint
-// that counts on them.
-func (t *Trainer) save() error {
-	if !first(t.options.Communicator) {
-		return nil
-	}
-	if err := t.metrics.file.Sync(); err != nil {
-		return err
-	}
-	t.state.MetricsBytes = t.metrics.bytes
-	if err := t.saveState(); err != nil {
-		return err
-	}
-	return t.saveUnjudged()
-}
-
-// saveUnjudged stores the weights of a checkpoint as the run's model, too, until one was
-// judged: a run that is under way has a model from its first checkpoint on. The first
-// evaluation replaces it whatever it finds, so that nothing of it stays.
-func (t *Trainer) saveUnjudged() error {
-	if t.state.BestStep > 0 {
-		return nil
-	}
-	return t.saveModel()
-}
-
-// saveState replaces the checkpoint. Weights that are not finite never replace
-// good ones.
-func (t *Trainer) saveState() error {
-	if err := t.download(); err != nil {
-		return err
-	}
-	if name, found := t.model.Parameters.NonFinite(t.model.Weights); found {
-		return &NonFiniteError{Step: t.state.Step, Tensor: name, Loss: float32(math.NaN())}
-	}
-	c := &Checkpoint{Settings: t.settings, Config: t.model.Config, State: t.state, Data: t.options.Data, Kernels: t.engine.device.Kernels(),
-		weights: t.model.Weights}
-	if err := t.optimizer.store(c); err != nil {
-		return err
-	}
-	if err := c.save(t.options.Dir, t.model.Parameters); err != nil {
-		return err
-	}
-	t.saved, t.kernels = t.now(), c.Kernels
-	return nil
-}

@@ -2,11 +2,78 @@ package sft
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
 )
+
+// stepper makes training steps: gradient, clipping, update.
+type stepper struct {
+	model     *Model
+	settings  Settings
+	engine    *engine
+	gradients *accumulator
+	optimizer *optimizer
+}
+
+func newStepper(m *Model, s Settings, e *engine, slots int) (stepper, error) {
+	if m.Config.Featured() && (s.TokenDeletion > 0 || s.TokenReplacement > 0) {
+		return stepper{}, errors.New("tokens with features cannot be left out or replaced: token_deletion and token_replacement must be 0")
+	}
+	if err := s.checkPoints(m.Config); err != nil {
+		return stepper{}, err
+	}
+	out := stepper{model: m, settings: s, engine: e}
+	var err error
+	if out.gradients, err = newAccumulator(e, slots); err != nil {
+		return stepper{}, err
+	}
+	out.gradients.weight = s.ClassWeights
+	out.optimizer, err = newOptimizer(e, s.WeightDecay)
+	return out, err
+}
+
+// update trains on one batch. Step numbers the random draws, t the update from
+// 1. The result's block of gradients is returned already. A gradient that is not
+// finite is an error where the scale is no reason.
+func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t int, rate float64, scale lossScale) (*batchGradient, error) {
+	s.gradients.scale, s.optimizer.scale = scale.of(), scale.of()
+	b, err := s.gradients.run(ctx, examples, drawing{trainMode, s.settings.Seed, uint32(step)})
+	if err != nil {
+		return nil, err
+	}
+	defer s.gradients.blocks.release(b.gradient)
+	b.norm, err = s.optimizer.apply(ctx, b.gradient, b.divisor, t, rate, s.settings.MaxGradNorm)
+	if err != nil {
+		return nil, err
+	}
+	if b.skipped = math.IsNaN(b.norm) || math.IsInf(b.norm, 0); b.skipped && !scale.mayHalve() {
+		return nil, s.badGradient(b, examples, step)
+	}
+	return b, nil
+}
+
+// badGradient names the first tensor whose gradient is not finite.
+func (s *stepper) badGradient(b *batchGradient, examples []seq.Example, step int) error {
+	e := &NonFiniteError{Step: step, Tensor: "the sum of squares of the gradient overflows"}
+	for _, x := range examples {
+		e.Examples = append(e.Examples, x.Index)
+	}
+	for _, v := range b.loss {
+		e.Loss += v / float32(len(examples))
+	}
+	words := make([]float32, s.model.Parameters.Words)
+	if err := b.gradient.Read(0, tensor.Bits(words)); err != nil {
+		return err
+	}
+	if name, found := s.model.Parameters.NonFinite(words); found {
+		e.Tensor = name + ".grad"
+	}
+	return e
+}
 
 // optimizer holds AdamW's moments and the program of one update.
 type optimizer struct {

@@ -3,6 +3,8 @@ package serve
 import (
 	"context"
 	"encoding/json"
+	"maps"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/seq"
@@ -52,6 +54,48 @@ func (i *item) places() int { return max(1, len(i.examples)) }
 // planner makes an item of the fields of an object, whose names begin with path in
 // errors. Nothing is under way before the item is started.
 type planner func(c *call, path string, fields map[string]json.RawMessage) *item
+
+// run answers a request: one object, or each of the list that the field many
+// holds.
+func (c *call) run(many string, known map[string]bool, planned planner) (any, error) {
+	fields, err := c.object("", c.params, known)
+	if err != nil {
+		return nil, err
+	}
+	report, err := c.newProgress(fields)
+	if err != nil {
+		return nil, err
+	}
+	if list := fields[many]; list != nil {
+		for name := range fields {
+			if name != many && !slices.Contains(manyFields, name) {
+				return nil, badParam(name, "it belongs into each of %s, not beside them", many)
+			}
+		}
+		one := maps.Clone(known) // what each of the list may have
+		for _, name := range append(manyFields, many) {
+			delete(one, name)
+		}
+		return c.runMany(many, list, report, func(path string, text json.RawMessage) *item {
+			fields, err := c.object(path+".", text, one)
+			if err != nil {
+				return &item{err: err}
+			}
+			return c.plan(planned, path+".", fields)
+		})
+	}
+	i := c.plan(planned, "", fields)
+	report.begin(1, i.tokens())
+	defer report.end()
+	c.start(i)
+	result, err := c.wait(i)
+	if err == nil {
+		report.add(i.tokens())
+		i.held -= i.kept()
+	}
+	c.close(i)
+	return result, err
+}
 
 // plan notes what planning takes.
 func (c *call) plan(planned planner, path string, fields map[string]json.RawMessage) *item {

@@ -5,8 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 )
 
@@ -34,48 +32,6 @@ type results struct {
 
 // manyFields are the fields of a request that may hold many.
 var manyFields = []string{"workDoneToken", "partialResultToken"}
-
-// run answers a request: one object, or each of the list that the field many
-// holds.
-func (c *call) run(many string, known map[string]bool, planned planner) (any, error) {
-	fields, err := c.object("", c.params, known)
-	if err != nil {
-		return nil, err
-	}
-	report, err := c.newProgress(fields)
-	if err != nil {
-		return nil, err
-	}
-	if list := fields[many]; list != nil {
-		for name := range fields {
-			if name != many && !slices.Contains(manyFields, name) {
-				return nil, badParam(name, "it belongs into each of %s, not beside them", many)
-			}
-		}
-		one := maps.Clone(known) // what each of the list may have
-		for _, name := range append(manyFields, many) {
-			delete(one, name)
-		}
-		return c.runMany(many, list, report, func(path string, text json.RawMessage) *item {
-			fields, err := c.object(path+".", text, one)
-			if err != nil {
-				return &item{err: err}
-			}
-			return c.plan(planned, path+".", fields)
-		})
-	}
-	i := c.plan(planned, "", fields)
-	report.begin(1, i.tokens())
-	defer report.end()
-	c.start(i)
-	result, err := c.wait(i)
-	if err == nil {
-		report.add(i.tokens())
-		i.held -= i.kept()
-	}
-	c.close(i)
-	return result, err
-}
 
 // runMany answers each of a list, in its order.
 func (c *call) runMany(name string, list json.RawMessage, report *progress, plan func(path string, text json.RawMessage) *item) (any, error) {

@@ -38,20 +38,6 @@ func (s *session) write(v any) {
 	s.send(body)
 }
 
-// send writes a message when those before it are written.
-func (s *session) send(body []byte) {
-	s.sending.Lock()
-	defer s.sending.Unlock()
-	s.sendNow(body)
-}
-
-// sendNow is send for a caller that holds s.sending.
-func (s *session) sendNow(body []byte) {
-	if err := s.frames.Write(body); err != nil {
-		s.end(over("writing: %v", err))
-	}
-}
-
 // notify pushes a notification.
 func (s *session) notify(method string, params any) {
 	body, err := json.Marshal(struct {

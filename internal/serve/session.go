@@ -172,6 +172,20 @@ func (s *session) receive() {
 	s.finish()
 }
 
+// send writes a message when those before it are written.
+func (s *session) send(body []byte) {
+	s.sending.Lock()
+	defer s.sending.Unlock()
+	s.sendNow(body)
+}
+
+// sendNow is send for a caller that holds s.sending.
+func (s *session) sendNow(body []byte) {
+	if err := s.frames.Write(body); err != nil {
+		s.end(over("writing: %v", err))
+	}
+}
+
 // stop has the session end when what it has accepted is answered.
 func (s *session) stop() { s.stopOnce.Do(func() { close(s.stopRead) }) }
 
