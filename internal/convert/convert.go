@@ -90,6 +90,7 @@ func Convert(ctx context.Context, o Options) (*seq.Dataset, *source.Skipped, err
 	if err := c.prepare(ctx); err != nil {
 		return nil, c.skipped, err
 	}
+	c.skipped.Content = o.content()
 	if err := c.divide(ctx); err != nil {
 		return nil, c.skipped, err
 	}
@@ -103,6 +104,18 @@ func Convert(ctx context.Context, o Options) (*seq.Dataset, *source.Skipped, err
 	}
 	d, err := out.finish(ctx)
 	return d, c.skipped, err
+}
+
+// content names what the rows have, for reports: a record of FASTA has a sequence and a file of a folder has
+// content, whatever it is of; "" is text.
+func (o *Options) content() string {
+	switch {
+	case o.Features != "" || o.Series != nil:
+		return "features"
+	case o.Text == "sequence" || o.Text == "content":
+		return o.Text
+	}
+	return ""
 }
 
 // converter is a conversion under way.

@@ -282,7 +282,7 @@ func TestRepeated(t *testing.T) {
 	if skipped.Repeated.Rows != 4 || !slices.Equal(skipped.Repeated.Places, want) || len(contents(t, d)) != 8 {
 		t.Errorf("%+v of %d rows", skipped.Repeated, len(contents(t, d)))
 	}
-	if text := skipped.String(); !strings.Contains(text, "4 of 10 rows have the text of an earlier one, and are kept\n  "+from+":4\n") || !strings.Contains(text, "and 1 more") {
+	if text := skipped.String(); !strings.Contains(text, "4 of 10 rows have the text of an earlier one, 2 of them with another label, and are kept\n  "+from+":4\n") || !strings.Contains(text, "and 1 more") {
 		t.Error(text)
 	}
 	o := options(t, file(t, "a.csv", "q,a,label\nx,y,1\nx,z,1\nx,y,2\n"))
@@ -333,6 +333,40 @@ func TestRepeats(t *testing.T) {
 		if before, first := r.add(h, maxSplits-1); before != (i < mostTexts) || before && first != i%maxSplits {
 			t.Fatalf("hash %d of %d: %v, tag %d", i, mostTexts, before, first)
 		}
+	}
+}
+
+// TestRepeatedLabels: repeated texts with another class, label set, number or tag are counted, the same ones are not.
+func TestRepeatedLabels(t *testing.T) {
+	label := func(*Options) {}
+	for name, c := range map[string]struct {
+		table string
+		with  func(*Options)
+		want  int64
+	}{
+		"classes":           {"text,label\na,1\na,2\na,1\nb,2\nb,2\n", label, 1},
+		"three classes":     {"text,label\na,1\na,2\na,3\n", label, 2},
+		"label sets":        {"text,label\na,x;y\na,y;x\na,x\nb,\nb,x\n", func(o *Options) { o.LabelSeparator = ";" }, 2},
+		"numbers":           {"text,label\na,1\na,1.0\na,2\n", func(o *Options) { o.Label, o.Numbers = "", []string{"label"} }, 1},
+		"no labels":         {"text,label\na,1\na,2\n", func(o *Options) { o.Label = "" }, 0},
+		"a column of split": {"text,label,part\na,1,train\na,2,test\n", func(o *Options) { o.SplitColumn = "part" }, 1},
+	} {
+		o := options(t, file(t, "a.csv", c.table))
+		c.with(&o)
+		if _, skipped := mustConvert(t, o); skipped.OtherLabel != c.want {
+			t.Errorf("%s: %d rows with another label, expected %d", name, skipped.OtherLabel, c.want)
+		}
+	}
+	o := options(t, file(t, "a.jsonl", strings.Repeat(`{"text":["a","b"],"tags":["B-X","O"]}`+"\n", 2)+`{"text":["a","b"],"tags":["B-X","B-X"]}`))
+	o.Label, o.Tags = "", "tags"
+	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 2 || skipped.OtherLabel != 1 {
+		t.Errorf("tags: %d rows with another label of %d, expected 1 of 2", skipped.OtherLabel, skipped.Repeated.Rows)
+	}
+	o = options(t, file(t, "a.fasta", ">1 x\nAC\n>2 y\nAC\n"))
+	o.Text, o.Label = "sequence", "description"
+	const want = "1 of 2 rows have the sequence of an earlier one, 1 of them with another label, and are kept\n"
+	if _, skipped := mustConvert(t, o); !strings.HasPrefix(skipped.String(), want) {
+		t.Errorf("FASTA: %s, expected %s", skipped, want)
 	}
 }
 

@@ -21,16 +21,17 @@ const headBytes = 16 << 20
 // output writes a data set while rows come.
 type output struct {
 	*converter
-	head    []*converted // not yet written
-	held    int          // bytes of it
-	builder *seq.DatasetBuilder
-	names   []string // of the labels, when the files were begun
-	final   []int32  // for each number of a label in blocks, that in the files
-	splits  map[string]*seq.SplitWriter
-	found   map[string]bool // splits
-	seen    repeats         // texts, with their split's place in tags
-	tags    []string        // the splits
-	ids     repeats         // without slots before the first id
+	head     []*converted // not yet written
+	held     int          // bytes of it
+	builder  *seq.DatasetBuilder
+	names    []string // of the labels, when the files were begun
+	final    []int32  // for each number of a label in blocks, that in the files
+	splits   map[string]*seq.SplitWriter
+	found    map[string]bool // splits
+	seen     repeats         // texts, with their split's place in tags
+	labelled repeats         // texts with their labels; without slots before the first label
+	tags     []string        // the splits
+	ids      repeats         // without slots before the first id
 }
 
 // maxSplits is more than a data set has that is not read by mistake.
@@ -62,6 +63,11 @@ func (o *output) write(j *chunk) error {
 			if o.tags[first] != k.split {
 				o.skipped.OtherSplit.Add(place)
 			}
+			if k.label != 0 && o.newLabel(k.label) {
+				o.skipped.OtherLabel++
+			}
+		} else if k.label != 0 {
+			o.newLabel(k.label)
 		}
 		if k.id == 0 {
 			continue
@@ -85,6 +91,17 @@ func (o *output) write(j *chunk) error {
 		return nil
 	}
 	return o.begin()
+}
+
+// newLabel remembers the hash of a text with its label, and reports whether no earlier row had both. It reports
+// false once no more can be remembered.
+func (o *output) newLabel(hash uint64) bool {
+	if o.labelled.slots == nil {
+		o.labelled = newRepeats()
+	}
+	full := o.labelled.used == mostTexts
+	before, _ := o.labelled.add(hash, 0)
+	return !before && !full
 }
 
 // splitTag is the place of a split in tags.

@@ -8,6 +8,7 @@ import (
 	"hash/maphash"
 	"io"
 	"iter"
+	"math"
 	"runtime"
 	"strings"
 	"sync"
@@ -41,13 +42,14 @@ type converted struct {
 	failure error // the conversion's end
 }
 
-// kept is where a row is that can be used, and hashes of its text and id.
+// kept is where a row is that can be used, and hashes of its text, label and id.
 type kept struct {
 	file string
 	line int64
 	// split is the one that the row is in.
 	split string
 	text  uint64
+	label uint64 // of the text with the row's label, labels or numbers; 0 if it has none
 	id    uint64 // of the row's own id; 0 if it has none
 }
 
@@ -225,6 +227,7 @@ func (w *worker) convert(j *chunk) {
 		}
 		if why == nil {
 			k := kept{file: row.File, line: row.Line, split: split, text: w.hash(row)}
+			k.label = w.hashLabel(k.text, &e)
 			if own {
 				k.id = maphash.String(textSeed, e.ID)
 			}
@@ -281,6 +284,21 @@ func (w *worker) hash(row *table.Row) uint64 {
 	w.text = w.text[:0]
 	for _, v := range texts {
 		w.text = appendBytes(binary.LittleEndian.AppendUint64(w.text, uint64(len(v.Text))), v)
+	}
+	return maphash.Bytes(textSeed, w.text)
+}
+
+// hashLabel returns the hash of a text's hash and the row's class, labels, tags or numbers; 0 if the row has none.
+func (w *worker) hashLabel(text uint64, e *seq.Example) uint64 {
+	if e.Label == seq.NoLabel && e.Labels == nil && e.Numbers == nil {
+		return 0
+	}
+	w.text = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint64(w.text[:0], text), uint32(e.Label))
+	for _, label := range e.Labels {
+		w.text = binary.LittleEndian.AppendUint32(w.text, uint32(label))
+	}
+	for _, number := range e.Numbers {
+		w.text = binary.LittleEndian.AppendUint32(w.text, math.Float32bits(number))
 	}
 	return maphash.Bytes(textSeed, w.text)
 }

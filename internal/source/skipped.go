@@ -1,6 +1,7 @@
 package source
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"slices"
@@ -33,6 +34,10 @@ type Skipped struct {
 	Read     int64
 	Reasons  map[string]*SkippedKind // by [SkipReason.Kind]
 	Repeated SkippedKind             // kept rows with the text of an earlier row
+	// Content names in reports what rows have in place of a text, such as "features"; "" is "text".
+	Content string
+	// OtherLabel counts those of Repeated with a label, or number, that no earlier row of the text has.
+	OtherLabel int64
 	// OtherSplit are those of Repeated whose text an earlier row of another split has.
 	OtherSplit SkippedKind
 	SameID     SkippedKind // kept rows with the id of an earlier row
@@ -121,11 +126,16 @@ func (s *Skipped) String() string {
 	for _, kind := range slices.Sorted(maps.Keys(s.Reasons)) {
 		tell(s.Reasons[kind], "left out: "+kind)
 	}
+	content := cmp.Or(s.Content, "text")
 	if s.Repeated.Rows > 0 {
-		tell(&s.Repeated, "have the text of an earlier one, and are kept")
+		other := ""
+		if s.OtherLabel > 0 {
+			other = fmt.Sprintf(", %d of them with another label", s.OtherLabel)
+		}
+		tell(&s.Repeated, "have the "+content+" of an earlier one"+other+", and are kept")
 	}
 	if s.OtherSplit.Rows > 0 {
-		tell(&s.OtherSplit, "have the text of a row in another split: a model that is measured with them has seen their text in training")
+		tell(&s.OtherSplit, "have the "+content+" of a row in another split: a model that is measured with them has seen their "+content+" in training")
 	}
 	if s.SameID.Rows > 0 {
 		tell(&s.SameID, "have the id of an earlier one, and are kept: it does not tell them apart")
