@@ -48,6 +48,9 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 		out = append(out, fmt.Sprintf("%d of %d %s have no %s in any split: %s", len(unused), len(m.LabelNames), noun, rows, shortList(unused, maxNamed)))
 	}
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
+	if len(used) == 1 && len(filled) > 1 && m.Task == seq.Tagging {
+		out = append(out, fmt.Sprintf("all tokens have one tag, %s, so train has nothing to learn", used[0]))
+	}
 	if m.Task == seq.Classification && len(used) == 1 && len(filled) > 1 { // a single split may hold rows for predict
 		out = append(out, fmt.Sprintf("all rows are of one class, %s, so train has nothing to learn: an accuracy of 100%% says nothing", used[0]))
 	}

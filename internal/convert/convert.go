@@ -15,6 +15,7 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
+	"sync/atomic"
 
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/internal/stratify"
@@ -134,6 +135,8 @@ type converter struct {
 	labels    labels
 	decided   bool // whether rows have one label or several
 	marksEnds bool // the tags mark the ends of spans
+	tagPlaces tagPlaces
+	broken    atomic.Int64 // rows whose marks of spans do not go together
 	// marksDecided: marksEnds is known.
 	marksDecided bool
 	skipped      *source.Skipped
@@ -153,7 +156,7 @@ func (c *converter) nameSeries(ctx context.Context) error {
 	if o.Features != "" || len(o.From) == 0 {
 		return errors.New("a series, expected from files and without other features")
 	}
-	names, err := table.SeriesNames(ctx, o.From[0], table.Options{Series: o.Series, Format: o.Format, Delimiter: o.Delimiter, MaxField: o.MaxField})
+	names, err := table.SeriesNames(ctx, o.From[0], table.Options{Series: o.Series, NotSeries: o.targets(), Note: c.skipped.Note, Format: o.Format, Delimiter: o.Delimiter, MaxField: o.MaxField})
 	o.Features, o.FeatureNames = table.SeriesName(o.Series), names
 	return err
 }
@@ -171,7 +174,7 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 	if c.options.Features != "" && c.options.Series == nil {
 		features = []string{c.options.Features}
 	}
-	return table.Options{Columns: c.columns, Series: c.options.Series, Copied: copied, Features: features, Lists: c.options.lists(), Format: c.options.Format,
+	return table.Options{Columns: c.columns, Series: c.options.Series, NotSeries: c.options.targets(), Copied: copied, Features: features, Lists: c.options.lists(), Format: c.options.Format,
 		Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.noteAbsent, Note: c.skipped.Note}
 }
 
@@ -215,7 +218,7 @@ func (c *converter) readTokens(ctx context.Context) error {
 // bytes. Its label is a number of c.labels.
 func (w *worker) example(row *table.Row) (e seq.Example, split string, why *source.SkipReason) {
 	if w.intervals != nil {
-		w.intervals.see(w.called(row))
+		w.intervals.see(w.called(row), row.File, row.Line)
 	}
 	if row.Err != nil {
 		return e, "", w.unreadable(row.Err)

@@ -32,7 +32,9 @@ type intervals struct {
 	by   map[string][]interval
 
 	mu   sync.Mutex
-	seen map[string]bool
+	seen map[string][]string // where each sequence is
+
+	stranded, unstranded int // with strands, those with and without one
 }
 
 // mostLine is what a line of intervals has at most.
@@ -59,7 +61,7 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 		return nil, err
 	}
 	defer in.Close()
-	out := &intervals{path: path, by: map[string][]interval{}, seen: map[string]bool{}}
+	out := &intervals{path: path, by: map[string][]interval{}, seen: map[string][]string{}}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, mostLine)
 	names := map[string]string{}
@@ -98,7 +100,11 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", table.Place(path, line), err)
 			}
-			x.kind += strand
+			if x.kind += strand; strand == "" {
+				out.unstranded++
+			} else {
+				out.stranded++
+			}
 		}
 		x.line, x.kind, sequence = line, own(x.kind), own(sequence)
 		out.by[sequence] = append(out.by[sequence], x)
@@ -112,7 +118,26 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 	if len(out.by) == 0 {
 		return nil, fmt.Errorf("%s: expected intervals, found none in %d lines%s", path, line, ofTypes(types))
 	}
+	if strands && out.stranded == 0 {
+		return nil, fmt.Errorf("%s: --strands: none of its %d intervals has a strand, + or - in column %d", path, out.unstranded, strandColumn(bed)+1)
+	}
 	return out, out.sort()
+}
+
+// strandNote remarks on intervals without a strand beside others.
+func (v *intervals) strandNote() string {
+	if v.unstranded == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: intervals without a strand, whose labels have none: %d of %d", v.path, v.unstranded, v.stranded+v.unstranded)
+}
+
+// strandColumn is the place of the strand in a line.
+func strandColumn(bed bool) int {
+	if bed {
+		return 5
+	}
+	return 6
 }
 
 // ofBrowser reports whether a line of BED is for genome browsers.
@@ -157,10 +182,7 @@ func parseInterval(line string, bed bool) (sequence string, x interval, err erro
 
 // strandOf is what the name of an interval on a strand ends with; "" where it is on none.
 func strandOf(line string, bed bool) (string, error) {
-	fields, column := strings.Split(line, "\t"), 5
-	if !bed {
-		column = 6
-	}
+	fields, column := strings.Split(line, "\t"), strandColumn(bed)
 	if len(fields) <= column {
 		return "", nil
 	}
@@ -188,30 +210,35 @@ func (v *intervals) sort() error {
 	return nil
 }
 
-// see is told of a sequence that is there.
-func (v *intervals) see(name string) {
+// see takes a sequence in a line of a file.
+func (v *intervals) see(name, file string, line int64) {
 	if v.by[name] == nil {
 		return
 	}
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.seen[strings.Clone(name)] = true
+	v.seen[strings.Clone(name)] = append(v.seen[name], table.Place(file, line))
 }
 
-// unknown reports intervals of a sequence that was in no file.
-func (v *intervals) unknown() error {
+// check reports intervals of a sequence that is in no file, or there twice, so that they are of neither.
+func (v *intervals) check() error {
 	if v == nil {
 		return nil
 	}
-	first := interval{}
-	name := ""
+	var bad interval
+	var name string
 	for n, list := range v.by {
-		if x := slices.MinFunc(list, func(a, b interval) int { return int(a.line - b.line) }); !v.seen[n] && (name == "" || x.line < first.line) {
-			first, name = x, n
+		x := slices.MinFunc(list, func(a, b interval) int { return int(a.line - b.line) })
+		if len(v.seen[n]) != 1 && (name == "" || x.line < bad.line) {
+			bad, name = x, n
 		}
 	}
-	if name == "" {
+	places := slices.Sorted(slices.Values(v.seen[name]))
+	switch {
+	case name == "":
 		return nil
+	case places == nil:
+		return fmt.Errorf("%s: no sequence is called %.80q", bad.place(v.path), name)
 	}
-	return fmt.Errorf("%s: no sequence is called %.80q", first.place(v.path), name)
+	return fmt.Errorf("%s: %d sequences are called %.80q, at %s", bad.place(v.path), len(places), name, strings.Join(places[:min(len(places), 3)], ", "))
 }

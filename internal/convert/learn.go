@@ -33,13 +33,16 @@ func (c *converter) learnTokenizer(ctx context.Context) error {
 // learn reads the rows of the training split for a tokenizer that is learned from them.
 // They are read again when it is there.
 func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error {
+	read, trained := 0, 0
 	for _, path := range c.options.From {
 		if table.ReadOnce(path) {
 			return fmt.Errorf("%s: the tokenizer is learned from the rows, which are then read again: standard input and other pipes can be read once only", path)
 		}
-		if err := c.learnFile(ctx, learner, path); err != nil {
+		n, err := c.learnFile(ctx, learner, path)
+		if err != nil {
 			return err
 		}
+		read, trained = read+n[0], trained+n[1]
 	}
 	round := c.options.Learning
 	if round == nil {
@@ -51,16 +54,17 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 		if c.unlearned != nil {
 			missing += "\nnothing is learned from " + c.unlearned.Error()
 		}
-		return fmt.Errorf("tokenizer: %w%s", err, missing)
+		return fmt.Errorf("tokenizer: %w: of %d rows of %s, %d are for training%s", err, read, strings.Join(c.options.From, ", "), trained, missing)
 	}
 	c.options.Tokenizer = spec
 	return nil
 }
 
-func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, path string) error {
+// learnFile returns the number of rows that can be read, and of those for training.
+func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, path string) (n [2]int, err error) {
 	t, err := table.Open(ctx, path, c.table(c.options.Reading))
 	if err != nil {
-		return err
+		return n, err
 	}
 	defer t.Close()
 	var row table.Row
@@ -71,12 +75,14 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 			break
 		}
 		if err != nil {
-			return err
+			return n, err
 		}
 		if c.words(&row); row.Err != nil {
 			continue
 		}
+		n[0]++
 		if split, why := w.split(&row); why == nil && split == "train" {
+			n[1]++
 			for _, v := range c.texts(&row) {
 				if err := learner.Add(v.Text); err != nil && c.unlearned == nil {
 					c.unlearned = fmt.Errorf("%s: %w", row.Place(), err)
@@ -84,7 +90,7 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 			}
 		}
 	}
-	return ctx.Err()
+	return n, ctx.Err()
 }
 
 // checkTokens looks for one that is not of the vocabulary.

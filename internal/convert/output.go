@@ -165,13 +165,14 @@ func (o *output) early(label int32) int32 {
 
 // finish completes the data set.
 func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
-	if err := o.intervals.unknown(); err != nil {
+	if err := o.intervals.check(); err != nil {
 		return nil, err
 	}
 	names, _ := o.labels.sorted()
 	if err := o.checkMarks(names); err != nil {
 		return nil, err
 	}
+	o.noteBroken()
 	if o.builder == nil {
 		if !slices.ContainsFunc(o.head, func(rows *converted) bool { return len(rows.splits) > 0 }) {
 			return nil, o.skipped.Nothing()

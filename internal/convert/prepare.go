@@ -59,7 +59,22 @@ func (o *Options) check() error {
 	case o.MaxLength < 0:
 		return fmt.Errorf("longest row: expected 0 or more tokens, found %d", o.MaxLength)
 	}
+	for _, column := range slices.Concat([]string{o.Text, o.Tokens, o.Features}, o.Pair, o.Series) {
+		if column != "" && slices.Contains(slices.Concat([]string{o.Label, o.Tags, o.Spans}, o.Numbers, o.LabelColumns), column) {
+			return fmt.Errorf("column %q: expected to be read or to be predicted, found both", column)
+		}
+	}
 	return o.checkSeveral()
+}
+
+// targets are the columns that rows have for something else than to be read.
+func (o *Options) targets() (out []string) {
+	for _, column := range slices.Concat([]string{o.Label, o.ID, o.SplitColumn}, o.Numbers, o.LabelColumns) {
+		if column != "" {
+			out = append(out, column)
+		}
+	}
+	return out
 }
 
 // describe sets the task and what is read of each row: the columns, of which Label or SplitColumn is the

@@ -1,10 +1,13 @@
 package convert
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/sftseq/sftseq/internal/table"
 )
@@ -60,16 +63,23 @@ func MarkEnds(tags []string) bool {
 }
 
 // toBIO converts the tags of a row. A span ends at the mark of its end, and another begins where the
-// type changes, even without the mark of a beginning.
-func toBIO(tags []string) {
+// type changes, even without the mark of a beginning. It returns the index of the first token where a
+// span ends or begins without such a mark, or -1.
+func toBIO(tags []string) (broken int) {
 	open := "" // type of the span that the next token may go on with
+	broken = -1
 	for i, tag := range tags {
 		mark, kind, ok := markOf(tag)
+		begun := ok && strings.Contains(begins, mark)
+		continues := ok && !begun && kind == open
+		if broken < 0 && !continues && tag != "" && (open != "" || ok && !begun) {
+			broken = i
+		}
 		if !ok {
 			open = ""
 			continue
 		}
-		if open != kind || strings.Contains(begins, mark) {
+		if open != kind || begun {
 			tags[i] = "B-" + kind
 		} else {
 			tags[i] = "I-" + kind
@@ -78,6 +88,10 @@ func toBIO(tags []string) {
 			open = ""
 		}
 	}
+	if broken < 0 && open != "" {
+		broken = len(tags) - 1
+	}
+	return broken
 }
 
 // namesInBIO are the names of labels in BIO, each once.
@@ -123,10 +137,78 @@ func (c *converter) decideMarksBy(tags []string) {
 	}
 }
 
-// checkMarks refuses tags that are found to mark the ends of spans after rows were read as BIO.
+// checkMarks refuses tags that are found to mark the ends of spans after rows were read as BIO, and tags
+// without a mark beside others in BIO, of which evaluations would find no span.
 func (c *converter) checkMarks(names []string) error {
-	if c.options.Tags == "" || c.marksEnds || !MarkEnds(names) {
+	switch {
+	case c.options.Tags == "":
+		return nil
+	case !c.marksEnds && MarkEnds(names):
+		return fmt.Errorf("column %s: the first rows have tags in BIO, later ones also mark the ends of spans (BIOES, BILOU): name all tags as they are in the files (--labels B-X,I-X,E-X,S-X,O)", c.options.Tags)
+	case c.options.Labels != nil:
 		return nil
 	}
-	return fmt.Errorf("column %s: the first rows have tags in BIO, later ones also mark the ends of spans (BIOES, BILOU): name all tags as they are in the files (--labels B-X,I-X,E-X,S-X,O)", c.options.Tags)
+	var plain []string
+	marked := 0
+	for _, name := range names {
+		if _, _, ok := markOf(name); ok {
+			marked++
+		} else if name != outside {
+			plain = append(plain, name)
+		}
+	}
+	switch {
+	case marked > 0 && plain != nil:
+		return fmt.Errorf("column %s: %s: the tag %q is neither %s nor of a span, such as B-X and I-X, as %d others are: correct it, or name all tags (--labels), each of which then stands for itself",
+			c.options.Tags, c.tagPlaces.first(plain[0]), plain[0], outside, marked)
+	case marked == 0 && len(plain) > 1 && !slices.ContainsFunc(plain, func(name string) bool { return !almostBIO.MatchString(name) }):
+		c.skipped.Note(fmt.Sprintf("column %s: tags such as %s look like BIO in another spelling, and make no spans: expected B-X and I-X", c.options.Tags, plain[0]))
+	}
+	return nil
+}
+
+// almostBIO matches tags that mark spans in a way that nothing else reads.
+var almostBIO = regexp.MustCompile(`^(?i)([bilouems][-_:/|. ].+|.+[-_:/|. ][bilouems])$`)
+
+// tagPlaces are the first rows that have tags. Workers that read rows side by side share them.
+type tagPlaces struct {
+	mu     sync.Mutex
+	places map[string]tagPlace
+}
+
+// tagPlace is a row: the number of its file, and its place.
+type tagPlace struct {
+	file int
+	line int64
+	text string
+}
+
+// see takes a row that has a tag.
+func (p *tagPlaces) see(tag string, at tagPlace) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.places == nil {
+		p.places = map[string]tagPlace{}
+	}
+	was, ok := p.places[tag]
+	if !ok || cmp.Or(cmp.Compare(at.file, was.file), cmp.Compare(at.line, was.line)) < 0 {
+		p.places[tag] = at
+	}
+}
+
+func (p *tagPlaces) first(tag string) string { return p.places[tag].text }
+
+// placeOf is the place of a row among all files.
+func (c *converter) placeOf(row *table.Row) tagPlace {
+	return tagPlace{slices.Index(c.options.From, row.File), row.Line, row.Place()}
+}
+
+// brokenMarks stands among the tags of [tagPlaces] for a row whose marks do not go together.
+const brokenMarks = ""
+
+// noteBroken remarks on rows whose marks do not go together.
+func (c *converter) noteBroken() {
+	if n := c.broken.Load(); n > 0 {
+		c.skipped.Note(fmt.Sprintf("column %s: rows in which a span begins or ends without its mark: %d, the first at %s: it begins and ends at the tags beside it", c.options.Tags, n, c.tagPlaces.first(brokenMarks)))
+	}
 }

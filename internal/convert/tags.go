@@ -71,8 +71,13 @@ func (c *converter) checkTags() error {
 		return nil
 	}
 	var err error
-	c.intervals, err = readIntervals(o.Intervals, o.IntervalTypes, o.Strands)
-	return err
+	if c.intervals, err = readIntervals(o.Intervals, o.IntervalTypes, o.Strands); err != nil {
+		return err
+	}
+	if note := c.intervals.strandNote(); note != "" {
+		c.skipped.Note(note)
+	}
+	return nil
 }
 
 // words makes of a list of words, as JSON has it, a text: with a space between them. Of a sequence
@@ -140,9 +145,14 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 		}
 		return w.tagParts(text.Text, tokens, parts, outside, false)
 	}
-	tags, why := w.tagNames(v)
+	tags, why := w.tagNames(row)
 	if why != nil {
 		return nil, why
+	}
+	for _, tag := range tags {
+		if _, known := w.known[tag]; !known {
+			w.tagPlaces.see(strings.Clone(tag), w.placeOf(row))
+		}
 	}
 	if !text.Words {
 		if len(tags) != tokens {
@@ -239,9 +249,10 @@ func (w *worker) appendTag(tag string) *source.SkipReason {
 }
 
 // tagNames are the tags of a row, in BIO where they are of spans.
-func (c *converter) tagNames(v table.Value) (tags []string, why *source.SkipReason) {
-	if tags, why = c.writtenTags(v); c.marksEnds {
-		toBIO(tags)
+func (c *converter) tagNames(row *table.Row) (tags []string, why *source.SkipReason) {
+	if tags, why = c.writtenTags(row.Values[c.tagsAt]); c.marksEnds && toBIO(tags) >= 0 {
+		c.broken.Add(1)
+		c.tagPlaces.see(brokenMarks, c.placeOf(row))
 	}
 	return tags, why
 }

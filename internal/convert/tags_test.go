@@ -221,3 +221,55 @@ func TestHuggingFaceTags(t *testing.T) {
 		t.Errorf("%s, want %s\n%s", got, want, skipped)
 	}
 }
+
+// TestMixedTags: a tag without a mark beside others in BIO is refused with its place, unless all tags are
+// named; tags in another spelling of BIO, and marks that do not go together, get a note.
+func TestMixedTags(t *testing.T) {
+	conll := func(o *Options) { o.Text, o.Tags, o.Tokenizer = "token", "tag", []byte(`{"type":"words"}`) }
+	good := "Ann S-PER\nsaw O\nNew B-LOC\nYork E-LOC\n\n"
+	for name, text := range map[string]string{
+		`x.conll:6: the tag "s-per" is neither O nor of a span, such as B-X and I-X, as 3 others are`: good + "Bob s-per\nran O\n\n",
+		`x.conll:1: the tag "tag" is neither O nor of a span`:                                         "word tag\n" + good,
+		`x.conll:1: the tag "PER" is neither`:                                                         "Ann PER\n\nBob B-PER\nLee I-PER\n\n",
+	} {
+		_, _, err := Convert(t.Context(), tagOptions(t, file(t, "x.conll", text), conll))
+		if err == nil || !strings.Contains(err.Error(), name) {
+			t.Errorf("%v, want %s", err, name)
+		}
+	}
+	named := func(o *Options) { conll(o); o.Labels = []string{"O", "PER", "B-PER", "I-PER"} }
+	mustConvert(t, tagOptions(t, file(t, "x.conll", "Ann PER\n\nBob B-PER\nLee I-PER\n\n"), named))
+	for text, want := range map[string]string{
+		"Ann b-per\nLee i-per\nran O\n\n":             "tags such as b-per look like BIO in another spelling",
+		"Ann PER-B\nLee PER-I\nran O\n\n":             "tags such as PER-B look like BIO",
+		"Ann B_PER\nLee I_PER\n\n":                    "tags such as B_PER look like BIO",
+		"the DT\ncat NN\n\n":                          "",
+		good:                                          "",
+		"Ann B-PER\nLee E-LOC\n\n" + good:             "rows in which a span begins or ends without its mark: 1, the first at ",
+		good + "Lee E-LOC\n\nran O\n\nLee E-LOC\n\n":  "without its mark: 2, the first at ",
+		good + "Ann B-PER\nsaw O\n\n":                 "without its mark: 1",
+		good + "Ann B-PER\n\n":                        "without its mark: 1",
+		good + "Ann B-PER\nvan M-PER\nLee E-PER\n\n":  "",
+		"Ann B-PER\nsaw O\n\nsaw O\nLee I-PER\n\n":    "", // BIO, read as IOB1
+		good + "New B-LOC\nYork E-LOC\nLee I-PER\n\n": "without its mark: 1, the first at ",
+	} {
+		_, skipped := mustConvert(t, tagOptions(t, file(t, "x.conll", text), conll))
+		notes := strings.ReplaceAll(skipped.String(), "column tag: the tags mark the ends of spans (BIOES, BILOU): E-X, L-X and M-X become I-X; S-X, U-X and W-X become B-X", "")
+		if want == "" && strings.Contains(notes, "column tag") || !strings.Contains(notes, want) {
+			t.Errorf("%q: %s, want %q", text, notes, want)
+		}
+	}
+}
+
+// TestOneLongSentence: a file whose empty lines were lost has one row; the error of a tokenizer that has
+// none to learn from says so.
+func TestOneLongSentence(t *testing.T) {
+	o := tagOptions(t, file(t, "x.conll", strings.Repeat("Ann B-PER\nsaw O\n", 300)), func(o *Options) {
+		o.Text, o.Tags, o.Tokenizer, o.Shares = "token", "tag", []byte(`{"type":"words"}`), []Share{{Split: "train", Part: 0}, {Split: "val", Part: 1}}
+	})
+	_, _, err := Convert(t.Context(), o)
+	if err == nil || !strings.Contains(err.Error(), "of 1 rows of "+o.From[0]+", 0 are for training") ||
+		!strings.Contains(err.Error(), "x.conll: one sentence of 600 tokens: expected an empty line behind each sentence") {
+		t.Error(err)
+	}
+}

@@ -34,10 +34,16 @@ type conllReader struct {
 	// universal: the file is CoNLL-U, whose first column numbers the words. A token is the word's
 	// form there, and its tag the universal part of speech.
 	universal bool
+	note      func(line string) // may be nil
+	sentences int
+	tokens    int // of the first sentence
 }
 
+// longSentence is more tokens than a file of one sentence has, unless its empty lines were lost.
+const longSentence = 400
+
 func newCoNLL(in *source.Source, o Options) (*conllReader, error) {
-	r := &conllReader{in: in, window: newWindow(in), limit: o.MaxField, universal: strings.Contains(strings.ToLower(in.Name), ".conllu")}
+	r := &conllReader{in: in, window: newWindow(in), limit: o.MaxField, universal: strings.Contains(strings.ToLower(in.Name), ".conllu"), note: o.Note}
 	for _, name := range o.Columns {
 		at, err := strconv.Atoi(name)
 		switch {
@@ -91,7 +97,7 @@ func (r *conllReader) look(words bool) error {
 		if r.ahead.fields == 0 {
 			r.ahead = shapeOf(line, fields)
 		}
-		r.note(fields)
+		r.see(fields)
 	}
 	if words && numbered && longest > 1 && r.ahead.fields > 1 {
 		return errors.New("expected words in column 1, found their numbers 1, 2 and so on in each sentence, as CoNLL-X and CoNLL-U have them: name the columns by number (--text 2 --tags 4), or the file .conllu")
@@ -99,8 +105,8 @@ func (r *conllReader) look(words bool) error {
 	return nil
 }
 
-// note remembers the tag of a token's line.
-func (r *conllReader) note(fields []string) {
+// see remembers the tag of a token's line.
+func (r *conllReader) see(fields []string) {
 	if tag := fields[len(fields)-1]; len(r.last) < mostTags && !r.last[tag] {
 		r.last[strings.Clone(tag)] = true // the line's memory is used again
 	}
@@ -120,6 +126,7 @@ func (r *conllReader) Next(row *Row) error {
 	for size := 0; ; {
 		if r.window.text == "" && r.window.last() {
 			if columns == nil {
+				r.noteOneSentence()
 				return io.EOF
 			}
 			break
@@ -155,6 +162,9 @@ func (r *conllReader) Next(row *Row) error {
 		r.take(row, columns, fields, line, long || size > r.limit, bad)
 		row.whole = size
 	}
+	if r.sentences++; r.sentences == 1 && len(columns) > 0 {
+		r.tokens = len(columns[0])
+	}
 	if row.Err != nil {
 		row.Values = row.Values[:0]
 		return nil
@@ -163,6 +173,13 @@ func (r *conllReader) Next(row *Row) error {
 		row.Values = append(row.Values, Value{Text: strings.Join(words, " "), Words: true})
 	}
 	return nil
+}
+
+// noteOneSentence remarks on a file whose empty lines seem lost.
+func (r *conllReader) noteOneSentence() {
+	if r.sentences == 1 && r.tokens >= longSentence && r.note != nil {
+		r.note(fmt.Sprintf("%s: one sentence of %d tokens: expected an empty line behind each sentence", r.in.Name, r.tokens))
+	}
 }
 
 // word reports whether a line of CoNLL-U is a word: comments, ranges of words, such as 1-2, and empty
@@ -219,7 +236,7 @@ func (r *conllReader) take(row *Row, columns [][]string, fields []string, line s
 		r.fields = len(fields)
 	}
 	if !long && bad == nil {
-		r.note(fields)
+		r.see(fields)
 	}
 	err := bad
 	switch {

@@ -82,14 +82,21 @@ func matching(ctx context.Context, file string, o Options) (columns []string, er
 				return nil, err
 			}
 		}
-		found := len(columns)
+		var found, left []string
 		for _, column := range have {
-			if ok, _ := path.Match(name, column); ok {
-				columns = append(columns, column)
+			switch ok, _ := path.Match(name, column); {
+			case ok && slices.Contains(o.NotSeries, column):
+				left = append(left, column)
+			case ok:
+				found = append(found, column)
 			}
 		}
-		if len(columns) == found {
+		if found == nil {
 			return nil, fmt.Errorf("%s: columns %q: expected some of %.500q", file, name, have)
+		}
+		columns = append(columns, found...)
+		if o.Note != nil {
+			o.Note(describeMatch(file, name, found, left))
 		}
 	}
 	for i, column := range columns {
@@ -98,6 +105,37 @@ func matching(ctx context.Context, file string, o Options) (columns []string, er
 		}
 	}
 	return columns, nil
+}
+
+// describeMatch says which columns a name with * stands for, and which it leaves out.
+func describeMatch(file, name string, found, left []string) string {
+	text := fmt.Sprintf("%s: the series %s is %d columns, %s", file, name, len(found), found[0])
+	if len(found) > 1 {
+		text += " to " + found[len(found)-1]
+	}
+	if left != nil {
+		text += fmt.Sprintf(", without %s, which the rows have for something else", strings.Join(left, ", "))
+	}
+	return text + outOfOrder(name, found)
+}
+
+// outOfOrder remarks on columns whose numbers, in place of the *, do not count up one by one.
+func outOfOrder(name string, columns []string) string {
+	before, behind, _ := strings.Cut(name, "*")
+	missing, last := "", 0
+	for i, column := range columns {
+		n, err := strconv.Atoi(strings.TrimSuffix(strings.TrimPrefix(column, before), behind))
+		switch {
+		case err != nil:
+			return "" // they are not numbered
+		case i > 0 && n <= last:
+			return fmt.Sprintf("; the steps are read in this order, in which %s stands behind %s", column, columns[i-1])
+		case i > 0 && n > last+1 && missing == "":
+			missing = fmt.Sprintf("; between %s and %s columns are missing", columns[i-1], column)
+		}
+		last = n
+	}
+	return missing
 }
 
 // Next returns the next row.

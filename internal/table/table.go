@@ -132,6 +132,7 @@ type Options struct {
 	Lists     []string          // of Columns, those whose lists are of texts, and not of token ids
 	Features  []string          // of Columns, those whose lists are of lists of numbers, those of a token each
 	Series    []string          // columns of a series of numbers, which are called SeriesName in Columns
+	NotSeries []string          // columns that a name with * in Series leaves out
 	Edges     []string          // of Columns of Arrow and Parquet, those whose lists are of pairs of numbers, the source and the target of an edge
 	Gaps      []string          // of Lists in Arrow and Parquet, those whose lists may have nulls among their items
 	Delimiter byte              // between the fields of CSV; 0 is a comma

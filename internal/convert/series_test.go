@@ -1,0 +1,48 @@
+package convert
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// TestSeriesWithoutTargets: a name with * takes no column of a target, an id or a split, and the note
+// says which columns it takes; a column that is named to be read and predicted is refused.
+func TestSeriesWithoutTargets(t *testing.T) {
+	set := func(table string, change func(o *Options)) Options {
+		o := options(t, file(t, "x.csv", table))
+		o.Text, o.Tokenizer, o.Label = "", nil, ""
+		change(&o)
+		return o
+	}
+	rows := "t1,t2,t3,target,tid\n1,2,3,5,a\n4,5,6,7,b\n"
+	for text, c := range map[string]struct {
+		steps int
+		set   Options
+	}{
+		"the series t* is 3 columns, t1 to t3, without target, tid, which the rows have for something else": {3, set(rows, func(o *Options) { o.Series, o.Numbers, o.ID = []string{"t*"}, []string{"target"}, "tid" })},
+		"the series * is 4 columns, t1 to target, without tid":                                              {4, set(rows, func(o *Options) { o.Series, o.Label = []string{"*"}, "tid" })},
+		"in this order, in which t2 stands behind t10":                                                      {3, set("t1,t10,t2,y\n1,1,5,b\n2,3,4,a\n", func(o *Options) { o.Series, o.Label = []string{"t*"}, "y" })},
+		"between t1 and t3 columns are missing":                                                             {2, set("t1,t3,y\n1,5,b\n2,4,a\n", func(o *Options) { o.Series, o.Label = []string{"t*"}, "y" })},
+	} {
+		d, skipped := mustConvert(t, c.set)
+		f := must.Get(d.Open("train"))(t)
+		if e := must.Get(f.Example(0))(t); len(e.Features) != c.steps || !strings.Contains(skipped.String(), text) {
+			t.Errorf("%d steps, expected %d; notes %s, want %s", len(e.Features), c.steps, skipped, text)
+		}
+		f.Close()
+	}
+	for _, change := range []func(o *Options){
+		func(o *Options) { o.Series, o.Label = []string{"t1", "target"}, "target" },
+		func(o *Options) { o.Series, o.Numbers = []string{"target"}, []string{"target"} },
+		func(o *Options) { o.Text, o.Label = "target", "target" },
+		func(o *Options) { o.Pair, o.Label = []string{"t1", "target"}, "target" },
+		func(o *Options) { o.Text, o.LabelColumns = "target", []string{"target", "t1"} },
+	} {
+		_, _, err := Convert(t.Context(), set(rows, change))
+		if err == nil || !strings.Contains(err.Error(), `column "target": expected to be read or to be predicted, found both`) {
+			t.Error(err)
+		}
+	}
+}
