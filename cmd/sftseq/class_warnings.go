@@ -47,6 +47,9 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 	if unused := slices.DeleteFunc(slices.Clone(m.LabelNames), func(name string) bool { return has[name] }); len(unused) > 0 {
 		out = append(out, fmt.Sprintf("%d of %d %s have no %s in any split: %s", len(unused), len(m.LabelNames), noun, rows, shortList(unused, maxNamed)))
 	}
+	if text := singleWarning(m, used); text != "" {
+		out = append(out, text)
+	}
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
 	if len(used) == 1 && len(filled) > 1 && m.Task == seq.Tagging {
 		out = append(out, fmt.Sprintf("all tokens have one tag, %s, so train has nothing to learn", used[0]))
@@ -55,6 +58,35 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 		out = append(out, fmt.Sprintf("all rows are of one class, %s, so train has nothing to learn: an accuracy of 100%% says nothing", used[0]))
 	}
 	return out
+}
+
+// singleWarning names the classes that one row alone has, where the data set has several splits; "" if there are none.
+// A tag counts tokens, not rows, so singleWarning skips tags.
+func singleWarning(m *seq.Manifest, used []string) string {
+	filled := 0
+	for _, info := range m.Splits {
+		if info.Rows > 0 {
+			filled++
+		}
+	}
+	if filled < 2 || m.Task == seq.Tagging {
+		return ""
+	}
+	// absentWarnings names the classes that are not in train.
+	single := slices.DeleteFunc(slices.Clone(used), func(name string) bool {
+		rows := int64(0)
+		for _, info := range m.Splits {
+			rows += info.Labels[name]
+		}
+		return rows > 1 || m.Splits["train"].Labels[name] == 0
+	})
+	switch len(single) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("1 class has fewer than 2 rows: %s; it is in no validation or test split", single[0])
+	}
+	return fmt.Sprintf("%d classes have fewer than 2 rows: %s; they are in no validation or test split", len(single), shortList(single, maxNamed))
 }
 
 // usedNames are the classes that have rows.

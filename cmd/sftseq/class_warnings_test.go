@@ -58,6 +58,10 @@ func TestClassWarnings(t *testing.T) {
 		{"a class that only test has", rows("train", "a", "b") + rows("val", "a", "b") + rows("test", "a", "b", "c"), nil, []string{"1 of 3 classes have no row in train, from which models learn: c\n"}},
 		{"a label of several that only test has", rows("train", "a", "a|b") + rows("val", "a", "a|b") + rows("test", "a", "b|c"), []string{"--label-separator", "|"},
 			[]string{"1 of 3 classes have no row in train, from which models learn: c\n"}},
+		{"a class of one row", rows("train", "a", "b") + "x,rare,train\n" + rows("val", "a", "b") + rows("test", "a", "b"), nil,
+			[]string{"1 class has fewer than 2 rows: rare; it is in no validation or test split\n"}},
+		{"labels of one row", rows("train", "a", "b") + "x,rare|odd,train\n" + rows("val", "a", "b"), []string{"--label-separator", "|"},
+			[]string{"2 classes have fewer than 2 rows: odd, rare; they are in no validation or test split\n"}},
 		{"nothing", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
