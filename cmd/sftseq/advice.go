@@ -19,22 +19,25 @@ type simpleScore struct {
 	value      float64 // larger is better; NaN where the rows define none
 }
 
-// ahead says which baseline is better than the model, whose score is own, and by how much; "" where
-// none is.
+// ahead says that the best baseline is better than the model, whose score is own, or as good; "" where the model
+// is better than all. A perfect model, whose score is 1, may be as good as a baseline.
 func ahead(scores []simpleScore, own float64, show func(v float64) string) string {
-	best := simpleScore{value: own}
+	var best simpleScore
 	for _, s := range scores {
-		if s.value > best.value {
+		if s.value >= own && (best.name == "" || s.value > best.value) {
 			best = s
 		}
 	}
-	if best.name == "" {
+	switch {
+	case best.name == "" || best.value == own && own == 1:
 		return ""
+	case best.value == own:
+		return fmt.Sprintf("the model (%s) is no better than %s (%s)", show(own), best.name, show(best.value))
 	}
 	return fmt.Sprintf("%s (%s) is better than the model (%s)", best.name, show(best.value), show(own))
 }
 
-// advise writes the closing line of an evaluation, if a baseline is better than the model: which one, and
+// advise writes the closing line of an evaluation, if a baseline is as good as the model or better: which one, and
 // commands to try.
 func (e evaluated) advise(w io.Writer, scores []simpleScore, own float64, show func(v float64) string) error {
 	better := ahead(scores, own, show)

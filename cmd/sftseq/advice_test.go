@@ -78,7 +78,8 @@ func TestAdviceOfResults(t *testing.T) {
 		{labels(score(0.5), score(0.4)), ""},
 		{labels(nil, nil), "the frequencies of the labels (macro F1 0.6000) is better than the model (macro F1 0.5000); try: x"},
 		{tags(0.3), "each (span F1 0.4000) is better than the model (span F1 0.3000); try: x"},
-		{tags(0.4), ""},
+		{tags(0.41), ""},
+		{tags(0.4), "the model (span F1 0.4000) is no better than each (span F1 0.4000); try: x"},
 		{parts, "often (instance IoU 0.4000) is better than the model (instance IoU 0.3000); try: x"},
 	} {
 		var out strings.Builder

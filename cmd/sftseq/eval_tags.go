@@ -113,6 +113,9 @@ func (r *tagsResult) writeSpans(out *lines) {
 	if more := len(r.ByType) - mostTypes; more > 0 {
 		out.add("and %d more types (--json has all)", more)
 	}
+	if r.Spans.Answers == 0 {
+		out.add("the model predicts 0 spans in %d rows", r.Rows)
+	}
 }
 
 // writeTags prints tags that make no spans.

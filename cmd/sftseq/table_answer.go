@@ -56,6 +56,9 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 		}
 	}
 	absent.warn(c.App.ErrWriter)
+	if rows.NoSpans() {
+		fmt.Fprintf(c.App.ErrWriter, "warning: the model predicts 0 spans in %d rows: sftseq eval compares it with baselines\n", rows.Count-rows.Failed)
+	}
 	if rows.Failed > 0 {
 		return fmt.Errorf("%d of %d rows failed, the first: %s", rows.Failed, rows.Count, rows.First)
 	}

@@ -16,6 +16,7 @@ import (
 type Rows struct {
 	Count, Failed int
 	First         string // what was wrong with the first that failed
+	Spans         int    // predicted spans, of a model that predicts spans
 
 	part   bool // of a job
 	strict bool // the first row that fails is an error
@@ -24,6 +25,9 @@ type Rows struct {
 	reply  replyColumns
 	out    table.Writer
 }
+
+// NoSpans reports whether the model predicts spans, and predicted none in all rows.
+func (o *Rows) NoSpans() bool { return o.model.spans && o.Spans == 0 && o.Count > o.Failed }
 
 // NewRows returns a writer of a model's answers, in one of [table.OutputFormats], or spans as BED,
 // to the rows of a table. Close ends it.
@@ -108,6 +112,9 @@ func (o *Rows) row(r *tableRow, reply any) []any {
 	row := append([]any{r.id}, r.kept...)
 	refusal, bad := reply.(requests.Refusal)
 	if !bad {
+		if spans, ok := reply.(requests.Spans); ok {
+			o.Spans += len(spans.Spans)
+		}
 		return append(append(row, o.reply.values(reply)...), nil)
 	}
 	place := r.place
