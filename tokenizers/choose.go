@@ -15,12 +15,18 @@ type Choice struct {
 	Reason string
 }
 
-// Choose looks at some texts for the tokenizer that suits them: audio-vq for sound, dna
-// for bases, words for what is mostly words that come again, byte for everything else.
+// Choose looks at some texts for the tokenizer that suits them: audio-vq if most are WAV files, dna
+// for bases, words for what is mostly words that come again, byte for everything else. A reason that
+// counts texts says how many are of another kind.
 func Choose(texts []string) Choice {
+	sounds := count(texts, IsWAV)
 	switch {
-	case nearlyAll(texts, isWAV):
-		return Choice{"audio-vq", json.RawMessage(`{"type":"audio-vq"}`), "the rows are WAV files"}
+	case sounds*2 > len(texts):
+		reason := "the rows are WAV files"
+		if sounds < len(texts) { // a stray file makes the others neither text nor bytes
+			reason = fmt.Sprintf("%d of the first %d rows are WAV files, and audio-vq leaves the others out", sounds, len(texts))
+		}
+		return Choice{"audio-vq", json.RawMessage(`{"type":"audio-vq"}`), reason}
 	case nearlyAll(texts, isSeries):
 		return Choice{"byte", json.RawMessage(`{"type":"byte"}`), "the texts are lists of numbers, which --series reads as numbers, in place of --text"}
 	case nearlyAll(texts, isDNA):
@@ -28,7 +34,13 @@ func Choose(texts []string) Choice {
 	}
 	w := countWords(texts)
 	reason := "the texts are not prose"
-	switch {
+	switch series, dna := count(texts, isSeries), count(texts, isDNA); {
+	case sounds > 0:
+		reason = fmt.Sprintf("%d of the first %d rows are WAV files, which audio-vq reads, and the others are not", sounds, len(texts))
+	case series*2 > len(texts):
+		reason = fmt.Sprintf("%d of the first %d texts are lists of numbers, which --series reads, and the others are not", series, len(texts))
+	case dna*2 > len(texts):
+		reason = fmt.Sprintf("%d of the first %d texts are bases, which dna reads, and the others are not", dna, len(texts))
 	case nearlyAll(texts, hasBases):
 		reason = fmt.Sprintf("the texts may be DNA, but more than one in a hundred has fewer than %d bases, as words such as tag do; dna reads them", fewestBases)
 	case w.words < fewestWords:
@@ -44,18 +56,26 @@ func Choose(texts []string) Choice {
 
 // nearlyAll reports whether no more than one text in a hundred is of another kind.
 func nearlyAll(texts []string, is func(string) bool) bool {
-	others := 0
-	for _, text := range texts {
-		if !is(text) {
-			others++
-		}
-	}
+	others := len(texts) - count(texts, is)
 	return len(texts) > 0 && others*100 <= len(texts)
 }
 
-// isWAV reports whether a text is a RIFF file of sound.
-func isWAV(text string) bool {
-	return len(text) >= 12 && text[:4] == "RIFF" && text[8:12] == "WAVE"
+// count returns the number of texts of a kind.
+func count(texts []string, is func(string) bool) (n int) {
+	for _, text := range texts {
+		if is(text) {
+			n++
+		}
+	}
+	return n
+}
+
+// HeaderWAV is the number of bytes by which [IsWAV] recognises a file.
+const HeaderWAV = 12
+
+// IsWAV reports whether a text is a RIFF file of sound, by its first [HeaderWAV] bytes.
+func IsWAV(text string) bool {
+	return len(text) >= HeaderWAV && text[:4] == "RIFF" && text[8:HeaderWAV] == "WAVE"
 }
 
 // isSeries reports whether a text is a list of numbers of which one has a decimal point: whole numbers

@@ -75,6 +75,7 @@ func TestChoose(t *testing.T) {
 		{"DNA where many rows are bad", "byte", append(many(func(int) string { return letters(r, "ACGT", 60) }), sentences(r, english, 30)...)},
 		{"words of bases", "byte", many(func(int) string { return "tag" })},
 		{"WAV files", "audio-vq", many(func(int) string { return "RIFF\x24\x00\x00\x00WAVEfmt " })},
+		{"WAV files and as many others", "byte", slices.Concat(many(func(int) string { return "RIFF\x24\x00\x00\x00WAVEfmt " }), many(func(int) string { return "x" }))},
 		{"RIFF files of pictures", "byte", many(func(int) string { return "RIFF\x24\x00\x00\x00WEBPVP8 " })},
 	}
 	for _, c := range cases {
@@ -115,6 +116,9 @@ func TestChooseReason(t *testing.T) {
 		{"a few texts", "there is too little text to learn words from", sentences(r, english, 10)},
 		{"proteins", "the texts are not prose", proteins},
 		{"short DNA", "the texts may be DNA, but more than one in a hundred has fewer than 12 bases", slices.Repeat([]string{"ACGTACGTAC", "ACGTACGTACGTAA"}, 500)},
+		{"WAV files and as many others", "1 of the first 2 rows are WAV files, which audio-vq reads, and the others are not", []string{"RIFF\x24\x00\x00\x00WAVEfmt ", "x"}},
+		{"DNA and others", "9 of the first 10 texts are bases, which dna reads, and the others are not", append(slices.Repeat([]string{"ACGTACGTACGTAA"}, 9), "not it")},
+		{"series and others", "9 of the first 10 texts are lists of numbers, which --series reads, and the others are not", append(slices.Repeat([]string{"0.5 1.5"}, 9), "not it")},
 	} {
 		if choice := Choose(c.texts); choice.Name != "byte" || !strings.HasPrefix(choice.Reason, c.want) {
 			t.Errorf("%s: %s, %q, expected byte, %q", c.name, choice.Name, choice.Reason, c.want)

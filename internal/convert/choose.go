@@ -57,9 +57,13 @@ func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
 			continue
 		}
 		for _, v := range c.texts(&row) {
-			if v.Text != "" {
-				texts = append(texts, strings.Clone(v.Text)) // the row's memory is used again
-				size += len(v.Text)
+			text := v.Text
+			if tokenizers.IsWAV(text) { // long audio must not end the sample after a few files
+				text = text[:tokenizers.HeaderWAV]
+			}
+			if text != "" {
+				texts = append(texts, strings.Clone(text)) // the row's memory is used again
+				size += len(text)
 			}
 		}
 	}

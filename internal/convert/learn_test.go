@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // TestLearned: a tokenizer that is learned knows the training split alone, and is in the
@@ -33,10 +34,7 @@ func TestLearningIsShown(t *testing.T) {
 	dir := t.TempDir()
 	size := int64(0)
 	for i := range 8 {
-		sound := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\xe8\x03\x00\x00")
-		for n := range 500 {
-			sound = binary.LittleEndian.AppendUint16(sound, uint16(int16(900*(n*(i+3)%20))))
-		}
+		sound := wave(i)
 		size += int64(len(sound))
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d_%d.wav", i%2, i)), sound, 0o666))
 	}
@@ -55,5 +53,35 @@ func TestLearningIsShown(t *testing.T) {
 	}
 	if n := len(rounds) - 1; n < 1 || rounds[0] != 0 || rounds[n] != n || slices.Max(all) != n || slices.Min(all) != n {
 		t.Errorf("rounds %v of %v", rounds, all)
+	}
+}
+
+// wave is a WAV file of 500 samples.
+func wave(i int) []byte {
+	sound := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\xe8\x03\x00\x00")
+	for n := range 500 {
+		sound = binary.LittleEndian.AppendUint16(sound, uint16(int16(900*(n*(i+3)%20))))
+	}
+	return sound
+}
+
+// TestStrayFilesBesideWAV: a folder of WAV files is audio whatever else is in it, and the other files are left out
+// and listed.
+func TestStrayFilesBesideWAV(t *testing.T) {
+	for name, content := range map[string]string{"low/readme.txt": "Recorded at night.", "README": "See low.", "low/cut.wav": string(wave(1)[:20]), "low/x.wav": "RIFF",
+		"low/empty.wav": "", "low/text.wav": "some text", "low/big.txt": string(make([]byte, sampleBytes))} {
+		dir := t.TempDir()
+		for i := range 20 {
+			path := filepath.Join(dir, []string{"low", "high"}[i%2], fmt.Sprintf("%d.wav", i))
+			must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
+			must.Succeed(t, os.WriteFile(path, wave(i), 0o666))
+		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
+		chosen := tokenizers.Choice{}
+		o := Options{From: []string{dir}, To: t.TempDir(), Text: "content", Label: "class", Chosen: func(c tokenizers.Choice) { chosen = c }}
+		_, left := mustConvert(t, o)
+		if chosen.Name != "audio-vq" || left.Left() != 1 || left.Read != 21 {
+			t.Errorf("%s: %s (%s), %d of %d rows left out", name, chosen.Name, chosen.Reason, left.Left(), left.Read)
+		}
 	}
 }
