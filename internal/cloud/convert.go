@@ -324,7 +324,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		return out
 	}
 	if radius == 0 && c.Points > 1 {
-		out.why = source.Skip("a cloud without a size", errors.New("all its points are at one place"))
+		out.why = source.Skip("a cloud without a size", errors.New("all its points are the same"))
 		return out
 	}
 	out.normals = directions != nil

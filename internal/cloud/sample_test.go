@@ -3,6 +3,7 @@ package cloud
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -55,5 +56,26 @@ func TestFarthest(t *testing.T) {
 	corners := &Shape{Points: s.Points[:4]}
 	if taken, err := corners.Farthest(t.Context(), 3, random); err != nil || len(taken.Points) != 3 {
 		t.Errorf("of points %+v, %v", taken, err)
+	}
+}
+
+// TestSamePoints: equal points have no radius wherever they are, though rounding moves their mean away from them; close
+// points far from the origin have one.
+func TestSamePoints(t *testing.T) {
+	for _, c := range []struct {
+		points []Vec
+		same   bool
+	}{
+		{slices.Repeat([]Vec{{1, 1, 1}}, 50), true},
+		{slices.Repeat([]Vec{{0.1, -0.7, 1e6}}, 1001), true},
+		{append(slices.Repeat([]Vec{{1, 1, 1}}, 49), Vec{1, math.Nextafter(1, 2), 1}), true},
+		{[]Vec{{}, {}, {}}, true},
+		{[]Vec{{5e6, 4e5, 1}, {5e6 + 1e-3, 4e5, 1}, {5e6, 4e5 + 1e-3, 1}}, false},
+		{[]Vec{{1e-100, 0, 0}, {2e-100, 0, 0}}, false},
+	} {
+		first := c.points[0]
+		if radius := Normalize(c.points); (radius == 0) != c.same || c.same && c.points[1] != (Vec{}) {
+			t.Errorf("%d points at %v: radius %v, %v", len(c.points), first, radius, c.points[1])
+		}
 	}
 }

@@ -40,9 +40,33 @@ func (a Vec) Cross(b Vec) Vec {
 // float32 are the numbers as features of a token.
 func (a Vec) float32() []float32 { return []float32{float32(a[0]), float32(a[1]), float32(a[2])} }
 
+// leastExtent is the least extent of a cloud, as a part of its largest coordinate. The rounding of the mean of
+// points that are closer together is about as large as their distances from it.
+const leastExtent = 1e-13
+
+// atOnePlace reports whether points are as close together as rounding makes equal ones.
+func atOnePlace(points []Vec) bool {
+	low, high := points[0], points[0]
+	for _, p := range points {
+		for k, x := range p {
+			low[k], high[k] = min(low[k], x), max(high[k], x)
+		}
+	}
+	extent, largest := 0.0, 0.0
+	for k := range low {
+		extent = max(extent, high[k]-low[k])
+		largest = max(largest, math.Abs(low[k]), math.Abs(high[k]))
+	}
+	return extent <= leastExtent*largest
+}
+
 // Normalize moves points to their mean and divides them by their largest distance from it, which
-// it returns: 0 where all are at one place.
+// it returns: 0 where all are at one place but for rounding. Equal points move to the origin.
 func Normalize(points []Vec) (radius float64) {
+	if len(points) == 0 || atOnePlace(points) {
+		clear(points)
+		return 0
+	}
 	var center Vec
 	for _, p := range points {
 		center = center.Plus(p.Times(1 / float64(len(points))))
@@ -51,7 +75,7 @@ func Normalize(points []Vec) (radius float64) {
 		points[i] = points[i].Minus(center)
 		radius = max(radius, points[i].Norm())
 	}
-	if radius == 0 {
+	if radius == 0 { // the squares of the distances underflow
 		return 0
 	}
 	for i := range points {
