@@ -4,6 +4,7 @@ import (
 	"encoding/csv"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -80,6 +81,9 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 	if o.Labels != nil || m.Task == seq.MultiLabel || m.Task == seq.Tagging {
 		return ""
 	}
+	if text := joinedWarning(m, o); text != "" {
+		return text
+	}
 	if classes < leastClasses {
 		return rareWarning(m)
 	}
@@ -111,6 +115,38 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 		return found + ": these are numbers, and a model learns classes, not amounts: --numbers in place of --label predicts them, or make ranges of them, such as low and high"
 	case few:
 		return found + ": a class that hardly repeats is not learned; --label-pattern REGEX takes the class out of a longer text, --labels NAME,… takes only rows of those classes, or another column is meant"
+	}
+	return ""
+}
+
+// joinedWarning names classes such as "sport;weather", all of whose parts are also in other classes: lists of labels
+// that were written as one text.
+func joinedWarning(m *seq.Manifest, o *convert.Options) string {
+	if o.LabelSeparator != "" || o.LabelPattern != nil || o.Pair != nil {
+		return ""
+	}
+	for _, separator := range []string{";", "|", ","} {
+		in := map[string]int{} // how many classes have a part
+		parts := make([][]string, len(m.LabelNames))
+		for i, name := range m.LabelNames {
+			for part := range strings.SplitSeq(name, separator) {
+				if part = strings.TrimSpace(part); !slices.Contains(parts[i], part) {
+					parts[i] = append(parts[i], part)
+					in[part]++
+				}
+			}
+		}
+		var joined []string
+		for i, name := range m.LabelNames {
+			if len(parts[i]) > 1 && !slices.ContainsFunc(parts[i], func(part string) bool { return in[part] < 2 }) {
+				joined = append(joined, strconv.Quote(name))
+			}
+		}
+		if len(joined) > 0 {
+			return fmt.Sprintf("%d of %d classes look like lists of labels: %s; "+
+				"--label-separator '%s' gives a row several labels, and none where the text is empty",
+				len(joined), len(m.LabelNames), shortList(joined, maxNamed), separator)
+		}
 	}
 	return ""
 }

@@ -120,6 +120,10 @@ func TestConvertManyClasses(t *testing.T) {
 		{func(i int) string { return fmt.Sprint(float64(i%30) / 4) }, nil, `--label label has 30 classes for 300 rows, 10.0 rows a class, such as "0": these are numbers`},
 		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) }, nil, "a class that hardly repeats is not learned; --label-pattern REGEX"},
 		{func(i int) string { return fmt.Sprintf("['a%d' 'b']", i%25) }, nil, "these look like lists"},
+		{func(i int) string { return []string{"sport", "sport;weather", "weather", ""}[i%4] }, nil, "1 of 3 classes look like lists of labels: \"sport;weather\"; --label-separator ';' gives"},
+		{func(i int) string { return []string{`"a, b"`, `"b, c"`, `"a, c"`}[i%3] }, nil, "3 of 3 classes look like lists of labels: \"a, b\", \"a, c\", \"b, c\"; --label-separator ','"},
+		{func(i int) string { return []string{"a|b", "a", "b"}[i%3] }, []string{"--label-separator", "|"}, ""},
+		{func(i int) string { return []string{`"rock, pop"`, "jazz", "a;"}[i%3] }, nil, ""},
 		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) }, []string{"--label-pattern", `class=(\w+)`}, ""},
 		{func(i int) string { return fmt.Sprint(i % 30) }, nil, ""},
 		{func(i int) string { return fmt.Sprint(min(i/2, 2)) }, nil, ""}, // so few rows may have rare classes
