@@ -14,7 +14,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
-	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -42,7 +41,7 @@ func answerArrow(c *cli.Context, config *sft.Config, answer recordFunc) error {
 	if sameFile(c.String("input"), c.String("output")) {
 		return fmt.Errorf("%s: --output would replace --input", c.String("output"))
 	}
-	file, err := atomicfile.Create(c.String("output"))
+	file, err := createFile(c.String("output"))
 	if err != nil {
 		return err
 	}

@@ -107,7 +107,9 @@ func TestArrowRefuses(t *testing.T) {
 	refuse(t, 1, cut, "", "predict", "--model", goldenPath("pre"), "--input", cut, "--output", out)
 	refuse(t, 1, "empty", "", "predict", "--model", goldenPath("pre"), "--input", writeText(t, cut, ""), "--output", out)
 	noFile(t, out)
-	absent := filepath.Join(t.TempDir(), "absent", "out.arrow")
-	refuse(t, 1, absent, "", "predict", "--model", goldenPath("pre"), "--input", in, "--output", absent)
+	file := writeText(t, filepath.Join(t.TempDir(), "file"), "")
+	below := filepath.Join(file, "out.arrow")
+	refuse(t, 1, "mkdir "+file+": not a directory", "", "predict", "--model", goldenPath("pre"), "--input", in, "--output", below)
+	done(t, "", "predict", "--model", goldenPath("pre"), "--input", in, "--output", filepath.Join(t.TempDir(), "absent", "out.arrow"))
 	refuse(t, 1, "/dev/full", "", "predict", "--model", goldenPath("pre"), "--input", in, "--output", "/dev/full")
 }

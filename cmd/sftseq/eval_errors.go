@@ -43,7 +43,7 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Sp
 		}
 	}
 	e := &evalErrors{path: path}
-	if e.file, err = atomicfile.Create(path); err != nil {
+	if e.file, err = createFile(path); err != nil {
 		return nil, err
 	}
 	if e.Mistakes, err = answer.NewMistakes(e.file, format, config, tokenizer, spec.IDs); err != nil {

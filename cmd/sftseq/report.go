@@ -8,7 +8,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/device"
-	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/report"
@@ -81,7 +80,7 @@ func reportRuns(c *cli.Context) error {
 		runs = append(runs, r)
 	}
 	// What takes long comes when all that can be wrong with the files is known.
-	page, err := atomicfile.Create(c.String("out"))
+	page, err := createFile(c.String("out"))
 	if err != nil {
 		return err
 	}

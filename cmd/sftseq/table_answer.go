@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 
 	"github.com/urfave/cli/v2"
 
@@ -65,6 +67,14 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 	return nil
 }
 
+// createFile begins a file that a flag names, and creates the folder that it is in.
+func createFile(path string) (*atomicfile.File, error) {
+	if err := os.MkdirAll(filepath.Dir(path), 0o777); err != nil {
+		return nil, err
+	}
+	return atomicfile.Create(path)
+}
+
 // newTableOutput begins --output; file is nil for standard output.
 func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput) (file *atomicfile.File, rows *answer.Rows, err error) {
 	path := c.String("output")
@@ -80,7 +90,7 @@ func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput) (file *
 		if liesIn(in.Path, path) {
 			return nil, nil, fmt.Errorf("%s: --output would be in the folder --input, whose files are read: expected another folder", path)
 		}
-		if file, err = atomicfile.Create(path); err != nil {
+		if file, err = createFile(path); err != nil {
 			return nil, nil, err
 		}
 		to = file

@@ -216,6 +216,8 @@ func (in *tableInput) findSources(c *cli.Context) error {
 		in.Sources = table.FolderColumns[:1]
 	case in.Options.Format == "text":
 		in.Sources = table.TextColumns[:1]
+	case in.Options.Format == "conll":
+		in.Sources = []string{"token"} // as convert reads it
 	}
 	return nil
 }

@@ -80,6 +80,8 @@ func TestTagging(t *testing.T) {
 	}
 	contains(t, done(t, `{"tokens":[2,3]}`+"\n", "predict", "--model", model), `"unit":"tokens"`)
 	done(t, "", "predict", "--model", model, "--input", in("a.conll"), "--text", "token", "--output", in("o.csv"))
+	done(t, "", "predict", "--model", model, "--input", in("a.conll"), "--output", in("new/folder/o.csv"))
+	equal(t, readText(t, in("new/folder/o.csv")), readText(t, in("o.csv")))
 	if lines := strings.Split(readText(t, in("o.csv")), "\n"); len(lines) != 302 || lines[0] != "id,spans,unit,error" || !strings.Contains(lines[1], `""label"":""PER""`) {
 		t.Errorf("%d lines, %q", len(lines), lines[:2])
 	}
