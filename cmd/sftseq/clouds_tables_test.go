@@ -142,7 +142,7 @@ func TestConvertCloud(t *testing.T) {
 		for _, name := range []string{fmt.Sprintf("chair/train/%d.off", i), fmt.Sprintf("desk/test/%d.off", i), fmt.Sprintf("desk/train/%d.off", i)} {
 			path := filepath.Join(from, name)
 			must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
-			text := "OFF\n3 1 0\n0 0 0\n1 0 0\n0 2 3\n3 0 1 2\n"
+			text := "OFF\n3 1 0\n0 0 0\n1 0 0\n0 2 3\n3 0 1 2\n# " + name + "\n" // no copies
 			if name == "desk/train/7.off" {
 				text = text[:10]
 			}

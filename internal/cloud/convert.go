@@ -76,8 +76,9 @@ type converter struct {
 	left     *source.Skipped
 	builder  *seq.DatasetBuilder // nil before the first row
 	splits   map[string]*seq.SplitWriter
-	normals  bool   // the rows have them, as the first has
-	first    string // file that became a row, within the whole
+	written  map[string]*file // the first file written of those with the same bytes, by its path within the whole
+	normals  bool             // the rows have them, as the first has
+	first    string           // file that became a row, within the whole
 	used     map[string]bool
 	ids      map[string]bool
 	tags     tags
@@ -93,15 +94,17 @@ type converter struct {
 // faces do. What it returns of the files that were left out is there also with an error.
 func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *source.Skipped, error) {
 	c := &converter{Options: o, files: files, dir: dir, left: source.NewSkipped(), splits: map[string]*seq.SplitWriter{},
-		used: map[string]bool{}, ids: map[string]bool{}, reading: semaphore.NewWeighted(maxBytes)}
+		written: map[string]*file{}, used: map[string]bool{}, ids: map[string]bool{}, reading: semaphore.NewWeighted(maxBytes)}
 	defer func() {
 		if c.builder != nil {
 			c.builder.Abort()
 		}
 	}()
+	c.left.Content = "points"
 	err := o.Validate()
 	if err == nil {
 		_, c.training = files.Divided()
+		err = c.findCopies(ctx)
 		c.divide()
 		if text := files.Others(); text != "" {
 			c.left.Note("not read are " + text)
@@ -212,6 +215,7 @@ func (c *converter) take(r *row) error {
 		c.ids[id] = true
 	}
 	c.used[r.file.class] = true
+	c.countCopy(r)
 	return nil
 }
 
@@ -265,11 +269,11 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	return c.builder.Finish(provenance)
 }
 
-// random gives numbers uniform on 0 to 1, a function of the seed, the name of the file and which
+// random gives numbers uniform on 0 to 1, a function of the seed, the name of a file and which
 // of them is the first.
-func (o *Options) random(f *file, first uint32) func() float64 {
+func (o *Options) random(name string, first uint32) func() float64 {
 	h := fnv.New64a()
-	h.Write([]byte(f.relative)) // which never fails
+	h.Write([]byte(name)) // which never fails
 	hash := h.Sum64()
 	return func() float64 {
 		words := philox.Words(o.Seed, [4]uint32{first, philox.StreamGenerate, uint32(hash), uint32(hash >> 32)})
@@ -309,7 +313,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	case c.Farthest:
 		sample = s.Farthest
 	}
-	taken, err := sample(ctx, c.Points, c.random(f, 1))
+	taken, err := sample(ctx, c.Points, c.random(f.relative, 1))
 	if err != nil {
 		out.why = source.Skip("no points can be taken of it", err)
 		return out

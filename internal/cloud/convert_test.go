@@ -22,11 +22,11 @@ import (
 
 const surface = "OFF\n4 2 0\n0 0 0\n1 0 0\n0 1 0\n0 0 2\n3 0 1 2\n3 0 1 3\n"
 
-// folder has a surface in each file.
+// folder has a surface in each file, and no file is a copy of another.
 func folder(t *testing.T, names ...string) string {
 	from := t.TempDir()
 	for _, name := range names {
-		write(t, filepath.Join(from, name), surface)
+		write(t, filepath.Join(from, name), surface+"# "+name+"\n")
 	}
 	return from
 }
@@ -353,7 +353,7 @@ func TestOtherFiles(t *testing.T) {
 	from := t.TempDir()
 	for _, name := range []string{"a/1.xyz", "a/2.xyz", "a/2.step", "a/more/3.STEP", "a/README", "a/dot.", "a/.hidden.png", "train/a/4.step", "b/1.xyz", "b/1.stl",
 		"c/1.stl", "val/d/1.png", "top.png", "lists/names.json"} {
-		write(t, filepath.Join(from, name), "0 0 0\n1 2 3\n")
+		write(t, filepath.Join(from, name), "0 0 0\n1 2 3\n# "+name+"\n")
 	}
 	if err := os.Symlink(filepath.Join(from, "b"), filepath.Join(from, "a", "link")); err != nil {
 		t.Fatal(err)

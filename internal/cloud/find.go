@@ -33,6 +33,7 @@ type file struct {
 	class          string             // "" where it is in the folder of none
 	split          string             // that a folder says, or ""
 	left           *source.SkipReason // that the folder's own lists leave it out for; nil otherwise
+	first          string             // relative path of the first file with the same bytes; "" means relative
 }
 
 // id is what the row is called: the file within the whole, without the ending of its name.
@@ -181,10 +182,10 @@ func (f *Files) Divided() (any, training bool) {
 // split is that of a file. Where no folder is for validation, the files that a folder puts into
 // training have a part for that.
 func (c *converter) split(f *file, training bool) string {
-	if split, ok := c.divided[keyOf(c.random(f, 0))]; ok && f.split == "" {
+	if split, ok := c.divided[keyOf(c.chance(f))]; ok && f.split == "" {
 		return split
 	}
-	switch u := c.random(f, 0)(); {
+	switch u := c.chance(f)(); {
 	case f.split == "train" && training && u < c.ValPart:
 		return "val"
 	case f.split != "":
@@ -211,7 +212,7 @@ func (c *converter) divide() {
 	var strata stratify.Strata
 	for i := range c.files.list {
 		if f := &c.files.list[i]; f.split == "" && f.unused() == nil && strata.Len() <= stratify.MaxRows {
-			strata.Add(f.class, keyOf(c.random(f, 0)))
+			strata.Add(f.class, keyOf(c.chance(f)))
 		}
 	}
 	c.divided = strata.Assign([]stratify.Share{{Split: "train", Part: 1 - c.ValPart - c.TestPart}, {Split: "val", Part: c.ValPart}, {Split: "test", Part: c.TestPart}}, 0)

@@ -1,0 +1,77 @@
+package cloud
+
+import (
+	"cmp"
+	"context"
+	"crypto/sha256"
+	"io"
+)
+
+// original returns the path, within the whole, of the first file with the same bytes.
+func (f *file) original() string { return cmp.Or(f.first, f.relative) }
+
+// chance gives the numbers that choose a file's split, which are those of its copies.
+func (c *converter) chance(f *file) func() float64 { return c.random(f.original(), 0) }
+
+// findCopies finds files with the same bytes, so that no copy of a file for training is in another split. Only
+// files of equal sizes are read. A task whose splits are known keeps them.
+func (c *converter) findCopies(ctx context.Context) error {
+	if c.Spec != nil {
+		return nil
+	}
+	sizes := map[int64]int{}
+	for i := range c.files.list {
+		sizes[sizeOf(c.files.list[i].path)]++
+	}
+	first := map[[sha256.Size]byte]string{}
+	for i := range c.files.list {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		f := &c.files.list[i]
+		if n := sizeOf(f.path); f.unused() != nil || n == 0 || sizes[n] < 2 {
+			continue
+		}
+		hash, err := hashOf(f.path)
+		if err != nil {
+			continue // reading its points reports the error
+		}
+		if _, ok := first[hash]; !ok {
+			first[hash] = f.relative
+		}
+		f.first = first[hash]
+	}
+	return nil
+}
+
+// hashOf returns the SHA-256 of a file.
+func hashOf(path string) (hash [sha256.Size]byte, err error) {
+	in, err := openFile(path)
+	if err != nil {
+		return hash, err
+	}
+	defer in.Close()
+	h := sha256.New()
+	_, err = io.Copy(h, io.LimitReader(in, maxBytes))
+	return [sha256.Size]byte(h.Sum(nil)), err
+}
+
+// countCopy counts a row whose file has the bytes of one that was written before.
+func (c *converter) countCopy(r *row) {
+	if r.file.first == "" {
+		return
+	}
+	before := c.written[r.file.first]
+	if before == nil {
+		c.written[r.file.first] = &file{class: r.file.class, split: r.split}
+		return
+	}
+	place := func() string { return r.file.path }
+	c.left.Repeated.Add(place)
+	if before.class != r.file.class && !c.Parts {
+		c.left.OtherLabel++
+	}
+	if before.split != r.split {
+		c.left.OtherSplit.Add(place)
+	}
+}

@@ -1,0 +1,51 @@
+package cloud
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// TestCopies: copies of a file are in its split and are counted, also those of another class; the splits of other
+// files do not depend on them.
+func TestCopies(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name string, n int) {
+		path := filepath.Join(dir, name)
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Succeed(t, os.WriteFile(path, fmt.Appendf(nil, "0 0 %d\n1 0 0\n0 1 0\n", 10+n), 0o666))
+	}
+	for i := range 40 {
+		write(fmt.Sprintf("ball/%d.xyz", i), i)
+		write(fmt.Sprintf("cube/%d.xyz", i), 40+i)
+	}
+	for i := range 10 {
+		write(fmt.Sprintf("ball/copy%d.xyz", i), i)
+	}
+	write("cube/copy.xyz", 0)
+	write("train/ball/copy.xyz", 1)
+	write("test/ball/copy.xyz", 1)
+	files := must.Get(Find(dir))(t)
+	d, left, err := Convert(t.Context(), files, filepath.Join(t.TempDir(), "set"), Options{Points: 3, ValPart: 0.3, TestPart: 0.3})
+	must.Succeed(t, err)
+	splits := map[string]string{}
+	for _, split := range d.Manifest.SplitNames() {
+		for id := range ids(t, d, split) {
+			splits[id] = split
+		}
+	}
+	for i := range 10 {
+		if got, want := splits[fmt.Sprintf("ball/copy%d", i)], splits[fmt.Sprintf("ball/%d", i)]; got != want {
+			t.Errorf("the copy of ball/%d is in %s, expected %s", i, got, want)
+		}
+	}
+	if splits["cube/copy"] != splits["ball/0"] {
+		t.Errorf("the copy in another class is in %s, expected %s", splits["cube/copy"], splits["ball/0"])
+	}
+	if left.Repeated.Rows != 13 || left.OtherLabel != 1 || left.OtherSplit.Rows == 0 || len(splits) != 93 {
+		t.Errorf("%d copies, %d of another class, %d in another split, %d rows\n%s", left.Repeated.Rows, left.OtherLabel, left.OtherSplit.Rows, len(splits), left)
+	}
+}
