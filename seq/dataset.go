@@ -30,7 +30,7 @@ func OpenDataset(dir string) (*Dataset, error) {
 	for _, name := range manifest.SplitNames() {
 		info, err := os.Stat(d.path(name))
 		if err != nil {
-			return nil, fmt.Errorf("%s: split %s: %w", dir, name, err)
+			return nil, fmt.Errorf("%s: split %s: %w", d.path(name), name, atomicfile.Cause(err))
 		}
 		if want := manifest.Splits[name].Bytes; info.Size() != want {
 			return nil, fmt.Errorf("%s: expected %d bytes as stated in %s, found %d", d.path(name), want, ManifestName, info.Size())

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"syscall"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/safetensors"
 )
 
@@ -105,7 +106,7 @@ func (p *Parameters) checkShapes(tensors []safetensors.Tensor) error {
 // notModel says what was expected where there is no model directory.
 func notModel(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return fmt.Errorf("%s: expected a model directory with %s and %s: %w", dir, configFile, weightsFile, err)
+		return fmt.Errorf("%s: expected a model directory with %s and %s: %w", dir, configFile, weightsFile, atomicfile.Cause(err))
 	}
 	return err
 }

@@ -34,9 +34,12 @@ func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
 	}
 	if dir, ok := strings.CutPrefix(text, "from:"); ok {
 		if spec, err = tokenizerOf(dir); err != nil {
-			return nil, "", fmt.Errorf("--tokenizer %s: %w", text, err)
+			return nil, "", fmt.Errorf("--tokenizer from: %w", err)
 		}
 		t, err := tokenizers.Open(spec, dir)
+		if err != nil && strings.Contains(err.Error(), dir) {
+			return nil, "", fmt.Errorf("--tokenizer from: %w", err)
+		}
 		if err != nil {
 			return nil, "", fmt.Errorf("--tokenizer %s: %w", text, err)
 		}
@@ -54,25 +57,26 @@ func chosenTokenizer(c *cli.Context) (spec []byte, file string, err error) {
 // tokenizerOf is the JSON of the tokenizer of a model or of a data set.
 func tokenizerOf(dir string) ([]byte, error) {
 	for _, name := range []string{"config.json", seq.ManifestName} {
-		text, err := atomicfile.ReadRegular(filepath.Join(dir, name), maxConfigFile)
+		path := filepath.Join(dir, name)
+		text, err := atomicfile.ReadRegular(path, maxConfigFile)
 		if errors.Is(err, fs.ErrNotExist) {
 			continue
 		}
 		var about struct {
 			Tokenizer json.RawMessage `json:"tokenizer"`
 		}
-		if err == nil {
-			err = json.Unmarshal(text, &about)
+		if err != nil {
+			return nil, err
 		}
-		switch {
-		case err != nil:
-			return nil, fmt.Errorf("%s: %w", name, err)
-		case about.Tokenizer == nil:
-			return nil, fmt.Errorf("%s states no tokenizer", name)
+		if err := json.Unmarshal(text, &about); err != nil {
+			return nil, fmt.Errorf("%s: %w", path, err)
+		}
+		if about.Tokenizer == nil {
+			return nil, fmt.Errorf("%s states no tokenizer", path)
 		}
 		return about.Tokenizer, nil
 	}
-	return nil, fmt.Errorf("expected the directory of a model or of a data set, found neither config.json nor %s there", seq.ManifestName)
+	return nil, fmt.Errorf("%s: expected the directory of a model or of a data set, found neither config.json nor %s there", dir, seq.ManifestName)
 }
 
 // parseTokenizer makes a tokenizer's JSON of its name, such as byte, dna:6 or words:20000.

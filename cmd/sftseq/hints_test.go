@@ -36,7 +36,7 @@ func TestHints(t *testing.T) {
 		{runs + ": expected a model, found the folder of 2: name one of them, such as " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"export", "onnx", runs, "--output", filepath.Join(dir, "out")}},
 		{runs + ": expected a model, found the folder of 2: name one of them, such as " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"export", "pytorch", runs, "--output", filepath.Join(dir, "out")}},
 		{folder + ": expected a file, found a directory\n", []string{"grads", "--model", goldenPath("pre"), "--input", folder, "--output", filepath.Join(dir, "out")}},
-		{runs + ": expected a run directory, as sftseq train makes it: open ", []string{"report", "--out", filepath.Join(dir, "x.html"), runs}},
+		{runs + ": expected a run directory with config.json, as sftseq train makes it: no such file or directory", []string{"report", "--out", filepath.Join(dir, "x.html"), runs}},
 		{"nope: no such file", []string{"data", "convert", "--from", filepath.Join(dir, "nope"), "--to", filepath.Join(dir, "out"), "--text", "text"}},
 	})
 	contains(t, failing(t, "", "predict", "--model", goldenPath("pre"), "a.wav"), "a.wav: expected a FILE of JSON lines: a sound is a row of its own: name the folder that it is in")

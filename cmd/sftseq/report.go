@@ -8,6 +8,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/report"
@@ -58,7 +59,11 @@ func reportRuns(c *cli.Context) error {
 		r := report.Run{Name: name}
 		var err error
 		if r.Config, err = sft.ReadConfig(filepath.Join(dirs[i], "config.json")); err != nil {
-			return fmt.Errorf("%s: expected a run directory, as sftseq train makes it: %w", dirs[i], err)
+			cause := atomicfile.Cause(err)
+			if cause == err { // of the content, and names config.json
+				return err
+			}
+			return fmt.Errorf("%s: expected a run directory with config.json, as sftseq train makes it: %w", dirs[i], cause)
 		}
 		if r.Metrics, err = sft.ReadMetrics(dirs[i]); err != nil {
 			return err

@@ -21,6 +21,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/sftseq/sftseq/device"
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/serve"
 	"github.com/sftseq/sftseq/internal/serve/transport"
 	"github.com/sftseq/sftseq/sft"
@@ -298,7 +299,10 @@ func (r *serving) listenAll() ([]net.Listener, error) {
 		l, err := transport.Listen(a)
 		if err != nil {
 			closeAll(all)
-			return nil, fmt.Errorf("--listen %s:%s: %w", a.Network, a.Name, err)
+			if op := (*net.OpError)(nil); errors.As(err, &op) {
+				err = op.Err // without the address
+			}
+			return nil, fmt.Errorf("--listen %s:%s: %w", a.Network, a.Name, atomicfile.Cause(err))
 		}
 		all = append(all, l)
 	}

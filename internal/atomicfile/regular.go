@@ -1,10 +1,29 @@
 package atomicfile
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 )
+
+// Cause returns an error of a file whose message is what the system says, such as "no such file or directory", for
+// messages that name the file themselves. It wraps err. Errors that are not of a file are returned unchanged.
+func Cause(err error) error {
+	if path := (*fs.PathError)(nil); errors.As(err, &path) {
+		return &cause{err, path.Err.Error()}
+	}
+	return err
+}
+
+type cause struct {
+	error
+	message string
+}
+
+func (c *cause) Error() string { return c.message }
+func (c *cause) Unwrap() error { return c.error }
 
 // OpenRegular opens a regular file for reading. Anything else, such as a directory or a FIFO, is an
 // error that names its kind: opening a FIFO waits for a program that writes to it, and a device may

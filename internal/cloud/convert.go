@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"hash/fnv"
-	"io/fs"
 	"math"
 	"path/filepath"
 	"runtime"
@@ -15,6 +14,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/source"
 	"github.com/sftseq/sftseq/seq"
@@ -298,11 +298,8 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	}
 	defer c.reading.Release(size)
 	s, err := read(f.path, readers)
-	if path := (*fs.PathError)(nil); errors.As(err, &path) {
-		err = path.Err // the place names it
-	}
 	if err != nil {
-		out.why = source.Skip("the file cannot be read", err)
+		out.why = source.Skip("the file cannot be read", atomicfile.Cause(err))
 		return out
 	}
 	out.ignored = s.ignored

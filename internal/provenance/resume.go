@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -36,7 +37,7 @@ func Found(dir string, from *sft.Checkpoint, err error, resume, must bool) (*sft
 		}
 		return nil, nil
 	case err != nil && !resume:
-		return nil, fmt.Errorf("%s holds something else: %w", dir, err)
+		return nil, fmt.Errorf("%s holds something else: %w", dir, atomicfile.Cause(err))
 	}
 	return from, err
 }

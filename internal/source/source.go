@@ -13,6 +13,8 @@ import (
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
 // StandardInput is the name of what comes through a pipe.
@@ -135,6 +137,7 @@ func (w *watched) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	n, err := w.in.Read(b)
+	err = atomicfile.Cause(err) // whoever reads names the file
 	if w.progress != nil {
 		w.progress(int64(n))
 	}

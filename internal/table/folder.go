@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/source"
 )
 
@@ -115,7 +116,7 @@ func (r *folderReader) Next(row *Row) error {
 	row.begin(filepath.Join(r.dir, filepath.FromSlash(path)), 0)
 	content, err := r.read(row.File)
 	if err != nil {
-		row.fail(err)
+		row.fail(atomicfile.Cause(err))
 		return nil
 	}
 	if kind := packedKind(content); kind != "" {

@@ -77,7 +77,7 @@ func removeDead(path string) error {
 		return err
 	}
 	if info.Mode().Type() != fs.ModeSocket {
-		return fmt.Errorf("%s: expected a socket or nothing, found %v", path, info.Mode())
+		return fmt.Errorf("expected a socket or nothing, found %v", info.Mode())
 	}
 	c, err := net.Dial("unix", path)
 	if err == nil {
