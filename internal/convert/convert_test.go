@@ -467,3 +467,18 @@ func TestRefuses(t *testing.T) {
 		t.Errorf("%v is left", left)
 	}
 }
+
+// TestNoRows: a file without rows is named.
+func TestNoRows(t *testing.T) {
+	for name, text := range map[string]string{"h.csv": "text,label\n", "e.jsonl": "", "e.conll": ""} {
+		path := file(t, name, text)
+		o := options(t, path)
+		if name == "e.conll" {
+			o.Text, o.Label, o.Tags, o.Tokenizer = "token", "", "tag", []byte(`{"type":"words"}`)
+		}
+		_, _, err := Convert(t.Context(), o)
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "rows") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}

@@ -175,7 +175,7 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	o.noteBroken()
 	if o.builder == nil {
 		if !slices.ContainsFunc(o.head, func(rows *converted) bool { return len(rows.splits) > 0 }) {
-			return nil, o.skipped.Nothing()
+			return nil, fmt.Errorf("%s: %w", strings.Join(o.options.From, ", "), o.skipped.Nothing())
 		}
 		if err := o.begin(); err != nil {
 			return nil, err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -40,10 +41,32 @@ func (d *delimited) nameColumns(fields []string, count int, wanted []string, bet
 		d.columns = append(d.columns, strings.Clone(name))
 	}
 	if d.wanted, err = index(d.columns, wanted); err != nil {
-		err = fmt.Errorf("%w%s", err, otherDelimiter(d.columns, wanted, between))
+		hint := otherDelimiter(d.columns, wanted, between)
+		if hint == "" {
+			hint = noNames(d.columns)
+		}
+		err = fmt.Errorf("%w%s", err, hint)
 	}
 	return err
 }
+
+// noNames says why the first row of a file may have no names of columns; "" where nothing speaks against it.
+func noNames(columns []string) string {
+	for _, name := range columns {
+		if strings.Contains(strings.TrimRight(name, "\r"), "\r") {
+			return ": lines end with a carriage return alone: write line feeds, such as with tr '\\r' '\\n'"
+		}
+	}
+	for _, name := range columns {
+		if _, err := strconv.ParseFloat(name, 64); err == nil || len(name) > longName {
+			return fmt.Sprintf(": the first row looks like data (%.40q): is the row with the names of the columns missing?", name)
+		}
+	}
+	return ""
+}
+
+// longName is more bytes than the name of a column has.
+const longName = 100
 
 // Delimiters are the names of signs between fields that are hard to type.
 var Delimiters = map[string]byte{"comma": ',', "semicolon": ';', "tab": '\t', `\t`: '\t', "pipe": '|', "space": ' '}

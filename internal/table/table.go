@@ -273,6 +273,16 @@ func IsFolder(path, format string) bool {
 	return err == nil && shards == nil
 }
 
+// listed are names in an error, of many the first ones.
+func listed(names []string) string {
+	const most, longest = 40, 100
+	text := fmt.Sprintf("%.*q", longest, names[:min(len(names), most)])
+	if more := len(names) - most; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
 // index finds the columns that were asked for among those that there are.
 func index(have, want []string) ([]int, error) {
 	var out []int
@@ -285,7 +295,7 @@ func index(have, want []string) ([]int, error) {
 		}
 		switch times {
 		case 0:
-			return nil, fmt.Errorf("column %q: expected one of %.500q", name, have)
+			return nil, fmt.Errorf("column %q: expected one of %s", name, listed(have))
 		case 1:
 			out = append(out, at)
 		default:

@@ -1,0 +1,34 @@
+package table
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// TestFirstRow: an error of a column that is not there says why the first row may hold no names, and
+// stays short.
+func TestFirstRow(t *testing.T) {
+	var many []string
+	for i := range 500 {
+		many = append(many, fmt.Sprintf("c%d", i))
+	}
+	for text, want := range map[string]string{
+		"msg,status\rgood,a\rbad,b\r":         `carriage return alone: write line feeds, such as with tr '\r' '\n'`,
+		"great film,5\nbad film,1\n":          `the first row looks like data ("5"): is the row with the names of the columns missing?`,
+		strings.Repeat("word ", 30) + ",up\n": "looks like data",
+		strings.Join(many, ",") + "\n":        `"c39"] and 460 more`,
+		"msg,state\r\n":                       `column "status": expected one of ["msg" "state"]`,
+	} {
+		path := filepath.Join(t.TempDir(), "x.csv")
+		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
+		_, err := Open(t.Context(), path, Options{Columns: []string{"status"}})
+		if err == nil || !strings.Contains(err.Error(), want) || len(err.Error()) > 1000 {
+			t.Errorf("%.60q: %v, want %s", text, err, want)
+		}
+	}
+}
