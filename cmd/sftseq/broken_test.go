@@ -77,7 +77,7 @@ func TestBrokenModels(t *testing.T) {
 			refuse(t, 1, c.want[0], "", "info", "--model", model)
 		})
 	}
-	refuse(t, 1, filepath.Join("absent", "config.json"), "", "predict", "--model", "absent")
+	refuse(t, 1, "absent: expected a model directory with config.json and model.safetensors", "", "predict", "--model", "absent")
 }
 
 // TestFlippedBits loads weights with single bits changed: an error or an answer,

@@ -74,7 +74,8 @@ func TestTableBreaks(t *testing.T) {
 	if status != exitError || strings.Count(out, "\n") > 1 || !strings.Contains(errs, "is not closed") {
 		t.Errorf("status %d, %s%s", status, out, errs)
 	}
-	refuse(t, exitError, "/dev/full", "", "predict", "--model", goldenPath("pre"), "--input", from, "--text", "t", "--output", "/dev/full.csv/x.csv")
+	below := filepath.Join(from, "x.csv") // no folder
+	refuse(t, exitError, "not a directory", "", "predict", "--model", goldenPath("pre"), "--input", from, "--text", "t", "--output", below)
 }
 
 // TestTableToFullDisk: an output that cannot be written ends the reading, and is told of

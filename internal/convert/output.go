@@ -163,6 +163,14 @@ func (o *output) early(label int32) int32 {
 	return label
 }
 
+// nothing is the error of a data set without rows.
+func (o *output) nothing() error {
+	if o.skipped.Read == 0 {
+		return fmt.Errorf("%s: there are no rows", strings.Join(o.options.From, ", "))
+	}
+	return o.skipped.Nothing()
+}
+
 // finish completes the data set.
 func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	if err := o.intervals.check(); err != nil {
@@ -175,7 +183,7 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	o.noteBroken()
 	if o.builder == nil {
 		if !slices.ContainsFunc(o.head, func(rows *converted) bool { return len(rows.splits) > 0 }) {
-			return nil, fmt.Errorf("%s: %w", strings.Join(o.options.From, ", "), o.skipped.Nothing())
+			return nil, o.nothing()
 		}
 		if err := o.begin(); err != nil {
 			return nil, err

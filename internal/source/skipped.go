@@ -2,7 +2,6 @@ package source
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -109,9 +108,6 @@ func (s *Skipped) Counts() map[string]int64 {
 
 // Nothing returns the error of a conversion that skipped every row.
 func (s *Skipped) Nothing() error {
-	if s.Read == 0 {
-		return errors.New("there are no rows")
-	}
 	return fmt.Errorf("no row of %d can be used\n%s", s.Read, strings.TrimSpace(s.String()))
 }
 
