@@ -8,13 +8,14 @@ package tokenizers
 import (
 	"bytes"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
 // A Tokenizer maps text to token ids. Implementations have no state and are
@@ -129,7 +130,7 @@ func Types() []string {
 }
 
 // ErrNotUTF8 is the error of a text in another encoding for a tokenizer that reads characters.
-var ErrNotUTF8 = errors.New("not UTF-8")
+var ErrNotUTF8 = jsonlines.ErrNotUTF8
 
 // checkUTF8 returns an error that wraps [ErrNotUTF8] and names the first byte that is not UTF-8.
 func checkUTF8(text string) error {

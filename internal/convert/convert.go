@@ -137,6 +137,8 @@ type converter struct {
 	marksEnds bool // the tags mark the ends of spans
 	tagPlaces tagPlaces
 	broken    atomic.Int64 // rows whose marks of spans do not go together
+
+	otherEncoding atomic.Bool // a row is left out that is not UTF-8
 	// marksDecided: marksEnds is known.
 	marksDecided bool
 	skipped      *source.Skipped
@@ -265,6 +267,9 @@ func (w *worker) unreadable(err error) *source.SkipReason {
 	if column != nil && column.List && column.Column == w.options.Text {
 		err = fmt.Errorf("%w; a list of numbers is a series, which --series reads", err)
 	}
+	if errors.Is(err, tokenizers.ErrNotUTF8) {
+		w.otherEncoding.Store(true)
+	}
 	return source.Skip("the row cannot be read", err)
 }
 
@@ -365,6 +370,7 @@ func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *source.SkipRea
 	tokens, err := tokenizers.AppendEncode(c.tokenizer, buf, v.Text)
 	switch {
 	case errors.Is(err, tokenizers.ErrNotUTF8):
+		c.otherEncoding.Store(true)
 		return buf, source.Skip("the text is not UTF-8", err)
 	case err != nil:
 		return buf, source.Skip(Refused, err)

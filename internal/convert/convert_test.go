@@ -482,3 +482,16 @@ func TestNoRows(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherEncoding: rows in another encoding are left out, with a note that says what to do.
+func TestOtherEncoding(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.csv": "text,label\ncaf\xe9,x\ncafe,y\n", "a.jsonl": "{\"text\":\"caf\xe9\",\"label\":\"x\"}\n{\"text\":\"cafe\",\"label\":\"y\"}\n",
+		"b.csv": "text,label\ncafe,x\ncafe,y\n",
+	} {
+		_, skipped := mustConvert(t, options(t, file(t, name, text)))
+		if got := strings.Contains(skipped.String(), "iconv -f latin1 -t utf-8"); got != (name != "b.csv") {
+			t.Errorf("%s: %s", name, skipped)
+		}
+	}
+}

@@ -181,6 +181,9 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 		return nil, err
 	}
 	o.noteBroken()
+	if o.otherEncoding.Load() {
+		o.skipped.Note("rows are left out that are not UTF-8: write the files as UTF-8, such as with iconv -f latin1 -t utf-8")
+	}
 	if o.builder == nil {
 		if !slices.ContainsFunc(o.head, func(rows *converted) bool { return len(rows.splits) > 0 }) {
 			return nil, o.nothing()

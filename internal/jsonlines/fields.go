@@ -11,11 +11,16 @@ import (
 )
 
 // NotJSON is the error of a line that is no JSON at all.
-type NotJSON struct{ message string }
+type NotJSON struct{ err error }
 
-func (e *NotJSON) Error() string { return e.message }
+func (e *NotJSON) Error() string { return e.err.Error() }
 
-func notJSON(format string, args ...any) error { return &NotJSON{fmt.Sprintf(format, args...)} }
+func (e *NotJSON) Unwrap() error { return e.err }
+
+func notJSON(format string, args ...any) error { return &NotJSON{fmt.Errorf(format, args...)} }
+
+// ErrNotUTF8 is the error of text in another encoding.
+var ErrNotUTF8 = errors.New("not UTF-8")
 
 // Fields is [Object] of what may be no JSON at all.
 func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, error) {
@@ -24,7 +29,7 @@ func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, err
 		for {
 			r, n := utf8.DecodeRune(line[at:])
 			if r == utf8.RuneError && n == 1 {
-				return nil, notJSON("column %d: not UTF-8", at+1)
+				return nil, notJSON("column %d: %w", at+1, ErrNotUTF8)
 			}
 			at += n
 		}

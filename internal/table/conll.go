@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 )
 
@@ -246,7 +247,7 @@ func (r *conllReader) take(row *Row, columns [][]string, fields []string, line s
 	case long:
 		err = fmt.Errorf("a sentence of more than %d bytes", r.limit)
 	case !utf8.ValidString(line):
-		err = errors.New("not UTF-8")
+		err = jsonlines.ErrNotUTF8
 	case len(fields) != r.fields:
 		err = fmt.Errorf("expected %d columns as in the first sentence, found %d", r.fields, len(fields))
 	}

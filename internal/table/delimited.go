@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 )
 
@@ -118,7 +119,7 @@ func (d *delimited) take(row *Row, fields []string, count int) {
 	for _, at := range d.wanted {
 		v := Value{Text: fields[at]}
 		if !utf8.ValidString(v.Text) {
-			row.lacks(&v, fmt.Errorf("column %s: not UTF-8", d.columns[at]))
+			row.lacks(&v, fmt.Errorf("column %s: %w", d.columns[at], jsonlines.ErrNotUTF8))
 		}
 		row.Values = append(row.Values, v)
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 )
 
@@ -96,10 +97,10 @@ func (r *fastaReader) Next(row *Row) error {
 	}
 	switch {
 	case !utf8.ValidString(head):
-		row.fail(cmp.Or(row.Err, errors.New("its first line is not UTF-8")))
+		row.fail(cmp.Or(row.Err, fmt.Errorf("its first line is %w", jsonlines.ErrNotUTF8)))
 		return nil
 	case row.Err == nil && !(utf8.Valid(sequence) && utf8.Valid(quality)):
-		row.Err = errors.New("its letters are not UTF-8")
+		row.Err = fmt.Errorf("its letters are %w", jsonlines.ErrNotUTF8)
 	}
 	id, description := cutWord(head)
 	row.Name = id // also of a record whose letters cannot be read

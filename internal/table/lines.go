@@ -1,11 +1,11 @@
 package table
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"unicode/utf8"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/source"
 )
 
@@ -50,7 +50,7 @@ func (r *lineReader) begin(row *Row, trim func(string) string) (line string, bad
 	case long:
 		bad = fmt.Errorf("the line has more than %d bytes", r.limit)
 	case !utf8.ValidString(line):
-		bad = errors.New("not UTF-8")
+		bad = jsonlines.ErrNotUTF8
 	}
 	return line, bad, nil
 }

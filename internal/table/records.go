@@ -13,6 +13,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -284,7 +285,7 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 		v.Text, v.JSON = scalarText(a, i), !isTime(a.DataType())
 	}
 	if !utf8.ValidString(v.Text) {
-		return v, fmt.Errorf("not UTF-8")
+		return v, jsonlines.ErrNotUTF8
 	}
 	return v, nil
 }
