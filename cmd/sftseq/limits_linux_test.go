@@ -122,7 +122,7 @@ func TestFIFOsAreRefused(t *testing.T) {
 	must.Succeed(t, os.Symlink(fifo, filepath.Join(model, "config.json")))
 	for _, args := range [][]string{
 		{"train", "listops", "--config", fifo},
-		{"serve", "--model", goldenPath("pre"), "--http", "localhost:0", "--http-token", fifo},
+		{"serve", "--model", goldenPath("pre"), "--http", "127.0.0.1:0", "--http-token", fifo},
 		{"eval", "--model", model, "--data", tinyData(t)},
 	} {
 		refuse(t, exitError, "expected a regular file, found p", "", args...)
