@@ -16,7 +16,7 @@ type Choice struct {
 }
 
 // Choose looks at some texts for the tokenizer that suits them: audio-vq if most are WAV files, dna
-// for bases, words for what is mostly words that come again, byte for everything else. A reason that
+// for bases, words for texts of mostly repeated words, byte for everything else. A reason that
 // counts texts says how many are of another kind.
 func Choose(texts []string) Choice {
 	sounds := count(texts, IsWAV)

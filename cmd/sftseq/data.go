@@ -53,7 +53,7 @@ func noArguments(c *cli.Context) error {
 	named := ""
 	for _, name := range []string{"data", "input", "model", "out"} {
 		if slices.ContainsFunc(c.Command.Flags, func(f cli.Flag) bool { return f.Names()[0] == name }) {
-			named = fmt.Sprintf(": what is read is named by --%s", name)
+			named = fmt.Sprintf(": --%s names the input", name)
 			if name == "out" {
 				named = ": what is written is named by --out"
 			}

@@ -101,7 +101,7 @@ func convertCustom(c *cli.Context) error {
 		if like := suggestCommand(c.Command.Subcommands, name); like != "" {
 			return usage(c, "unknown task %q. %s", name, like)
 		}
-		return usage(c, "expected a task (%s) or flags only, found %q: what is read is named by --from", namesOf(importedTasks()), name)
+		return usage(c, "expected a task (%s) or flags only, found %q: --from names the input", namesOf(importedTasks()), name)
 	}
 	o, err := customOptions(c)
 	if err != nil {

@@ -54,7 +54,7 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 		return err
 	}
 	if c.Args().Present() {
-		return usage(c, "expected flags only, found %q: what is read is named by --from", c.Args().First())
+		return usage(c, "expected flags only, found %q: --from names the input", c.Args().First())
 	}
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err

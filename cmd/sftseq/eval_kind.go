@@ -14,7 +14,7 @@ import (
 
 // evalKind measures one kind of answer: of rows as a model scores them, or of the parts of shards.
 type evalKind interface {
-	// begin prepares what is measured beside the model, before the rows of in are scored.
+	// begin prepares the baselines before the rows of in are scored.
 	begin(c *cli.Context, m models, in *evalRows) error
 	// measure counts the rows that are scored.
 	measure() evaluation.Measure

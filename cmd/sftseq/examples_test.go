@@ -127,7 +127,7 @@ func runExample(t *testing.T, command, dir, example string) string {
 	return input
 }
 
-// TestCollectSources: the script takes at most so many files of each language, those with the same content
+// TestCollectSources: the script takes a limited number of files of each language, those with the same content
 // once, and scripts of a shell also without an ending.
 func TestCollectSources(t *testing.T) {
 	sh, err := exec.LookPath("sh")

@@ -146,7 +146,7 @@ func (r *reportRows) measure(c *cli.Context, m *sft.Model, dir string, kind eval
 	})
 }
 
-// evaluated says what is measured.
+// evaluated describes the rows.
 func (r *reportRows) evaluated() evaluated {
 	return evaluated{Data: r.dir, Split: r.split, file: r.path}
 }

@@ -64,7 +64,7 @@ func TestTrainRefuses(t *testing.T) {
 		{append(tiny, fresh, "--stages", "5:first1000000"), 1, "stage 1 trains on the first 1000000 rows, and the training data has"},
 		{append(tiny, fresh, "--stages", "5:last4"), 2, `"5:last4", expected STEPS:LENGTH or STEPS:firstROWS`},
 		{append(tiny, fresh, "--embedding-init", "codebook"), 1, "found the tokenizer listops"},
-		{append(tiny, fresh, "more"), 2, `expected flags only, found "more": what is read is named by --data; see sftseq train listops --help`},
+		{append(tiny, fresh, "more"), 2, `expected flags only, found "more": --data names the input; see sftseq train listops --help`},
 		{[]string{"train", "listop"}, 2, "listop"},
 	} {
 		out, errs := exits(t, c.code, "", c.args...)

@@ -77,8 +77,8 @@ func (o *Options) targets() (out []string) {
 	return out
 }
 
-// describe sets the task and what is read of each row: the columns, of which Label or SplitColumn is the
-// last but for that of ids.
+// describe sets the task and the columns to read. Label or SplitColumn is the last of them, but for that
+// of ids.
 func (c *converter) describe() error {
 	o := &c.options
 	c.spec = seq.Spec{Task: seq.Classification, Name: o.Name, IDs: true}

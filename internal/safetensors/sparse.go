@@ -9,8 +9,8 @@ import (
 // sparseBytes is the size from which on a file is checked for holes.
 const sparseBytes = 64 << 20
 
-// leastStored is the part of a file that is stored, one in so many bytes. Some file systems store no blocks of
-// zeros, which the moments of a checkpoint may be.
+// 1/leastStored of a large file must be stored. Some file systems store no blocks of zeros, which the
+// moments of a checkpoint may be.
 const leastStored = 8
 
 // checkStored refuses a large file nearly all of which is holes: its size is claimed and not stored, such as that of
