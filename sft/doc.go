@@ -1,6 +1,6 @@
-// Package sft is the Sampling Foundational Transformer: an encoder in which
-// every token attends to a learned sample of k tokens, so that a layer costs
-// O(L·k) for L tokens.
+// Package sft is the Sampling Foundational Transformer: an encoder whose layers
+// each sample k of the L tokens of a sequence by learned scores. All tokens
+// attend to the same sample, so that a layer costs O(L·k).
 //
 // A layer, with x its input (LN1(x) under pre-norm) and per head
 //
