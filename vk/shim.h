@@ -48,6 +48,7 @@ void shim_query_properties(void *instance, void *physical, uint32_t api, shim_pr
 
 typedef struct {
     uint32_t float16, memory_model, subgroup_size_control, cooperative, bfloat16; // memory_model: with device scope, for atomics
+    uint32_t statistics; // the device compiles and executes nothing; its pipelines have shim_pipeline_statistics
 } shim_features;
 // Cooperative and bfloat16 say whether their extensions are there.
 void shim_query_features(void *instance, void *physical, uint32_t api, int cooperative, int bfloat16, shim_features *out);
@@ -94,6 +95,11 @@ result shim_cache_read(shim_device *d, handle cache, void *data, size_t *bytes);
 result shim_pipeline_create(shim_device *d, handle cache, handle layout, const uint32_t *code, size_t words,
                             const uint32_t *constants, uint32_t n, uint32_t subgroup, handle *pipeline);
 void shim_pipeline_destroy(shim_device *d, handle pipeline);
+
+typedef struct { char name[256]; uint64_t value; } shim_statistic;
+// shim_pipeline_statistics returns how many integers the compiler reports of a pipeline, at most
+// room, or -1. The device was opened with the feature statistics.
+int shim_pipeline_statistics(shim_device *d, handle pipeline, shim_statistic *out, int room);
 void shim_layouts_destroy(shim_device *d, handle set_layout, handle layout);
 void shim_cache_destroy(shim_device *d, handle cache);
 

@@ -3,6 +3,7 @@
 #include "shim_internal.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 result shim_open(void *instance, void *physical, uint32_t api, const shim_features *f, uint32_t family, uint32_t queues, shim_device **out) {
     get_proc get = (get_proc)shim_instance_proc(instance, "vkGetDeviceProcAddr");
@@ -10,6 +11,7 @@ result shim_open(void *instance, void *physical, uint32_t api, const shim_featur
     shim_device *d = calloc(1, sizeof *d);
     if (!get || !create || !d) return free(d), -3;
 
+    features_executable executable = {TYPE_EXECUTABLE_FEATURES, NULL, 1};
     features_bfloat16 half = {TYPE_BFLOAT16, NULL, f->bfloat16, 0, f->bfloat16};
     features_cooperative coop = {TYPE_COOPERATIVE, NULL, f->cooperative, 0};
     features13 f13 = {TYPE_FEATURES13};
@@ -19,12 +21,13 @@ result shim_open(void *instance, void *physical, uint32_t api, const shim_featur
     f12.f[F12_TIMELINE] = 1; // which every device with Vulkan 1.2 has
     f12.f[F12_MEMORY_MODEL] = f12.f[F12_MEMORY_MODEL_DEVICE] = f->memory_model;
     f13.f[F13_SIZE_CONTROL] = f->subgroup_size_control;
-    const char *extensions[2];
+    const char *extensions[3];
     uint32_t n = 0;
     void **end = &f12.next;
     if (api >= api13) *end = &f13, end = &f13.next;
     if (f->cooperative) *end = &coop, end = &coop.next, extensions[n++] = "VK_KHR_cooperative_matrix";
-    if (f->bfloat16) *end = &half, extensions[n++] = "VK_KHR_shader_bfloat16";
+    if (f->bfloat16) *end = &half, end = &half.next, extensions[n++] = "VK_KHR_shader_bfloat16";
+    if (f->statistics) *end = &executable, extensions[n++] = "VK_KHR_pipeline_executable_properties";
 
     float priorities[SHIM_QUEUES];
     if (queues > SHIM_QUEUES) queues = SHIM_QUEUES;
@@ -52,27 +55,30 @@ result shim_open(void *instance, void *physical, uint32_t api, const shim_featur
     LOAD(CreateFence); LOAD(DestroyFence); LOAD(WaitForFences); LOAD(ResetFences); LOAD(QueueSubmit);
     LOAD(CreateSemaphore); LOAD(DestroySemaphore);
 #undef LOAD
+    if (f->statistics) missing += !(d->statistics = (void *)get(device, "vkGetPipelineExecutableStatisticsKHR"));
     if (missing) {
         if (d->DestroyDevice) d->DestroyDevice(device, NULL);
         free(d);
         return -3;
     }
+    *out = d;
+    if (d->statistics) return 0; // a driver without hardware has no semaphores
     struct { uint32_t type; void *next; uint32_t kind; uint64_t value; } timeline = {TYPE_TIMELINE, NULL, 1, 0};
     struct { uint32_t type; void *next; uint32_t flags; } semaphore = {TYPE_SEMAPHORE, &timeline, 0};
     r = made(d->CreateSemaphore(device, &semaphore, NULL, &d->timeline), &d->timeline);
     if (r != 0) {
         d->DestroyDevice(device, NULL);
         free(d);
+        *out = NULL;
         return r;
     }
     for (uint32_t i = 0; i < SHIM_QUEUES; i++) d->GetDeviceQueue(device, family, i % queues, &d->queues[i]);
     d->family = family;
-    *out = d;
     return 0;
 }
 
 void shim_close(shim_device *d) {
-    d->DestroySemaphore(d->device, d->timeline, NULL);
+    if (d->timeline) d->DestroySemaphore(d->device, d->timeline, NULL);
     d->DestroyDevice(d->device, NULL);
     free(d);
 }
@@ -107,7 +113,7 @@ void shim_memory_free(shim_device *d, handle buffer, handle memory) {
 
 // ---- pipelines
 
-enum { MAX_BUFFERS = 32, MAX_CONSTANTS = 32, STORAGE_BUFFER = 7 };
+enum { MAX_BUFFERS = 32, MAX_CONSTANTS = 32, STORAGE_BUFFER = 7, CAPTURE_STATISTICS = 0x40 };
 
 result shim_set_layout_create(shim_device *d, uint32_t buffers, handle *layout) {
     struct { uint32_t binding, kind, n, stages; const void *samplers; } b[MAX_BUFFERS];
@@ -146,10 +152,27 @@ result shim_pipeline_create(shim_device *d, handle cache, handle layout, const u
     struct { uint32_t type; void *next; uint32_t size; } required = {TYPE_REQUIRED_SIZE, NULL, subgroup};
     typedef struct { uint32_t type; void *next; uint32_t flags, stage; handle module; const char *name; const void *special; } stage;
     struct { uint32_t type; void *next; uint32_t flags; stage s; handle layout, base; int32_t index; } info =
-        {TYPE_COMPUTE, NULL, 0, {TYPE_STAGE, subgroup ? &required : NULL, 0, COMPUTE_STAGE, module, "main", n ? &special : NULL}, layout, 0, -1};
+        {TYPE_COMPUTE, NULL, d->statistics ? CAPTURE_STATISTICS : 0, {TYPE_STAGE, subgroup ? &required : NULL, 0, COMPUTE_STAGE, module, "main", n ? &special : NULL}, layout, 0, -1};
     r = made(d->CreateComputePipelines(d->device, cache, 1, &info, NULL, pipeline), pipeline);
     d->DestroyShaderModule(d->device, module, NULL);
     return r;
+}
+
+int shim_pipeline_statistics(shim_device *d, handle pipeline, shim_statistic *out, int room) {
+    enum { ROOM = 64, INTEGER = 1, UNSIGNED = 2 };
+    struct { uint32_t type; void *next; handle pipeline; uint32_t index; } info = {TYPE_EXECUTABLE, NULL, pipeline, 0};
+    struct { uint32_t type; void *next; char name[256], description[256]; uint32_t format; uint64_t value; } *s = calloc(ROOM, sizeof *s);
+    uint32_t n = ROOM;
+    int count = 0;
+    for (uint32_t i = 0; s && i < n; i++) s[i].type = TYPE_STATISTIC;
+    if (!s || !d->statistics || d->statistics(d->device, &info, &n, s) < 0) return free(s), -1;
+    for (uint32_t i = 0; i < n && count < room; i++) {
+        if (s[i].format != INTEGER && s[i].format != UNSIGNED) continue;
+        memcpy(out[count].name, s[i].name, sizeof s[i].name);
+        out[count++].value = s[i].value;
+    }
+    free(s);
+    return count;
 }
 
 void shim_pipeline_destroy(shim_device *d, handle pipeline) { d->DestroyPipeline(d->device, pipeline, NULL); }

@@ -20,7 +20,8 @@ enum { // VkStructureType
     TYPE_FEATURES2 = 1000059000, TYPE_PROPERTIES2 = 1000059001, TYPE_MEMORY2 = 1000059006,
     TYPE_SUBGROUP = 1000094000, TYPE_MESSENGER = 1000128004, TYPE_MAINTENANCE3 = 1000168000,
     TYPE_BFLOAT16 = 1000141000, TYPE_DRIVER = 1000196000, TYPE_SUBGROUP_SIZE = 1000225000, TYPE_REQUIRED_SIZE = 1000225001, TYPE_TIMELINE = 1000207002, TYPE_TIMELINE_SUBMIT = 1000207003, TYPE_BUDGET = 1000237000,
-    TYPE_VALIDATION = 1000247000, TYPE_COOPERATIVE = 1000506000, TYPE_COOPERATIVE_SHAPE = 1000506001, TYPE_MAINTENANCE4 = 1000413001,
+    TYPE_VALIDATION = 1000247000,
+    TYPE_EXECUTABLE_FEATURES = 1000269000, TYPE_EXECUTABLE = 1000269003, TYPE_STATISTIC = 1000269004, TYPE_COOPERATIVE = 1000506000, TYPE_COOPERATIVE_SHAPE = 1000506001, TYPE_MAINTENANCE4 = 1000413001,
 };
 
 typedef struct { uint32_t type; void *next; uint32_t f[55]; } features2;
@@ -28,6 +29,7 @@ typedef struct { uint32_t type; void *next; uint32_t f[47]; } features12;
 typedef struct { uint32_t type; void *next; uint32_t f[15]; } features13;
 typedef struct { uint32_t type; void *next; uint32_t cooperative, robust; } features_cooperative;
 typedef struct { uint32_t type; void *next; uint32_t type16, dot, cooperative; } features_bfloat16;
+typedef struct { uint32_t type; void *next; uint32_t info; } features_executable;
 enum { F12_FLOAT16 = 7, F12_TIMELINE = 37, F12_MEMORY_MODEL = 41, F12_MEMORY_MODEL_DEVICE = 42, F13_SIZE_CONTROL = 7 };
 
 enum { COMPUTE_STAGE = 0x20 };
@@ -37,6 +39,7 @@ struct shim_device {
     uint32_t family;
     handle timeline;
     int live[SHIM_KINDS];
+    result (*statistics)(void *, const void *, uint32_t *, void *); // NULL: the device executes
     void (*DestroyDevice)(void *, const void *);
     void (*GetDeviceQueue)(void *, uint32_t, uint32_t, void **);
     result (*CreateBuffer)(void *, const void *, const void *, handle *);

@@ -1,0 +1,242 @@
+//go:build cgo
+
+package vk
+
+import (
+	"bufio"
+	"encoding/json"
+	"errors"
+	flags "flag" // a function of this package is called flag
+	"fmt"
+	"maps"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/testenv"
+)
+
+var updateTables = flags.Bool("update", false, "write the tables of AMD's compiler anew")
+
+// radvFamilies are GPUs without float16 (polaris10), of GCN 5, RDNA 2 and RDNA 3.
+var radvFamilies = []string{"polaris10", "vega10", "navi21", "gfx1100"}
+
+// radvResult is the variable that names the file to which the process of a family writes its result.
+const radvResult = "SFTSEQ_TEST_RADV_RESULT"
+
+// compiled are the pipelines of a family.
+type compiled struct {
+	Device, Driver string
+	SharedBytes    int
+	Pipelines      map[string]pipelineStatistics
+	Failures       []string
+	Unavailable    string // the machine has no Vulkan
+}
+
+// pipelineStatistics is what the compiler reports of a pipeline: registers, and bytes of shared
+// memory and scratch.
+type pipelineStatistics struct {
+	VGPRs, SGPRs, SpilledVGPRs, SpilledSGPRs, LDS, Scratch, Instructions uint64
+}
+
+func (s pipelineStatistics) String() string {
+	return fmt.Sprintf("%d\t%d\t%d\t%d\t%d\t%d\t%d", s.VGPRs, s.SGPRs, s.SpilledVGPRs, s.SpilledSGPRs, s.LDS, s.Scratch,
+		s.Instructions)
+}
+
+const statisticsHeader = "pipeline\tVGPRs\tSGPRs\tspilled VGPRs\tspilled SGPRs\tLDS\tscratch\tinstructions"
+
+// TestRADV compiles every pipeline with Mesa's compiler for AMD's GPUs, which needs none. A failure,
+// a spilled register, or more shared memory than the device has fails the test, as does a
+// difference from the tables in testdata/radv where these are of the same version of Mesa.
+func TestRADV(t *testing.T) {
+	if path := os.Getenv(radvResult); path != "" {
+		text := must.Get(json.Marshal(compileAll(t)))(t)
+		must.Succeed(t, os.WriteFile(path, text, 0o666))
+		return
+	}
+	inReruns(t)
+	testenv.Long(t, "it compiles every pipeline for each family of GPUs")
+	drivers, _ := filepath.Glob("/usr/share/vulkan/icd.d/radeon_icd*.json")
+	if len(drivers) == 0 {
+		testenv.Missing(t, "Mesa's RADV", errors.New("/usr/share/vulkan/icd.d has no radeon_icd*.json"))
+	}
+	for _, family := range radvFamilies {
+		t.Run(family, func(t *testing.T) {
+			t.Parallel()
+			got := compileFamily(t, family, drivers[0])
+			if got.Unavailable != "" {
+				testenv.Missing(t, "Vulkan's loader", errors.New(got.Unavailable))
+			}
+			got.check(t, family)
+			path := filepath.Join("testdata", "radv", family+".txt")
+			if *updateTables {
+				must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
+				must.Succeed(t, atomicfile.WriteBytes(path, []byte(got.table())))
+			}
+			got.compare(t, string(must.Get(os.ReadFile(path))(t)))
+		})
+	}
+}
+
+// compileFamily runs this test in a process of its own, whose driver compiles for a family.
+func compileFamily(t *testing.T, family, driver string) *compiled {
+	path := filepath.Join(t.TempDir(), "result.json")
+	c := exec.Command(os.Args[0], "-test.run=^TestRADV$")
+	c.Env = append(os.Environ(), radvResult+"="+path, "RADV_FORCE_FAMILY="+family, "VK_ICD_FILENAMES="+driver,
+		"VK_DRIVER_FILES="+driver, "MESA_SHADER_CACHE_DISABLE=1")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var r compiled
+	must.Succeed(t, json.Unmarshal(must.Get(os.ReadFile(path))(t), &r))
+	if want := strings.ToUpper(family); r.Unavailable == "" && !strings.Contains(r.Device, want) {
+		t.Fatalf("the device is %s, expected %s", r.Device, want)
+	}
+	return &r
+}
+
+// compileAll compiles the pipelines of the device that the loader offers, in float32 and, where it can,
+// in mixed precision.
+func compileAll(t *testing.T) *compiled {
+	r := &compiled{Pipelines: map[string]pipelineStatistics{}}
+	for _, mixed := range []bool{false, true} {
+		c, err := openCompiler(mixed)
+		if errors.Is(err, ErrUnavailable) {
+			r.Unavailable = err.Error()
+			return r
+		}
+		if err != nil && mixed { // the family has no cooperative matrices
+			t.Log(err)
+			return r
+		}
+		must.Succeed(t, err)
+		r.Device, r.Driver, r.SharedBytes = c.physical.info.Name, c.physical.info.Driver, c.limits.sharedBytes
+		for _, d := range radvPipelines(t, c.gpu) {
+			r.add(c, d)
+			// Another driver may choose subgroups of 32.
+			if c.limits.subgroupMin <= 32 && c.limits.subgroupMax > 32 && d.subgroup == 0 {
+				d.subgroup = 32
+				r.add(c, d)
+			}
+		}
+		must.Succeed(t, c.Close())
+	}
+	return r
+}
+
+func (r *compiled) add(c *compiler, d dispatch) {
+	key := pipelineKey(d)
+	if _, known := r.Pipelines[key]; known {
+		return
+	}
+	m, err := c.compile(d)
+	if err != nil {
+		r.Failures = append(r.Failures, fmt.Sprintf("%s: %v", key, err))
+		return
+	}
+	var s pipelineStatistics
+	for name, to := range map[string]*uint64{"VGPRs": &s.VGPRs, "SGPRs": &s.SGPRs, "Spilled VGPRs": &s.SpilledVGPRs,
+		"Spilled SGPRs": &s.SpilledSGPRs, "LDS size": &s.LDS, "Scratch size": &s.Scratch, "Instructions": &s.Instructions} {
+		value, ok := m[name]
+		if !ok {
+			r.Failures = append(r.Failures, fmt.Sprintf("%s: the compiler reports no %q", key, name))
+		}
+		*to = value
+	}
+	r.Pipelines[key] = s
+}
+
+// knownSpills are how many pipelines of a shader spill registers on a family.
+var knownSpills = map[string]int{
+	"gfx1100 attention": 22, "gfx1100 attention_backward_keys": 80, "gfx1100 attention_backward_queries": 62,
+	"navi21 attention_backward_keys": 34, "navi21 attention_backward_queries": 22,
+	"polaris10 attention_backward_keys": 17, "polaris10 attention_backward_queries": 11,
+	"vega10 attention_backward_keys": 17, "vega10 attention_backward_queries": 11,
+}
+
+// check compares with the bounds that hold for every version of the compiler.
+func (r *compiled) check(t *testing.T, family string) {
+	for _, f := range r.Failures {
+		t.Error(f)
+	}
+	shaders, spilling := map[string]bool{}, map[string][]string{}
+	for _, key := range slices.Sorted(maps.Keys(r.Pipelines)) {
+		name, _, _ := strings.Cut(key, " ")
+		shaders[name] = true
+		s := r.Pipelines[key]
+		if s.LDS > uint64(r.SharedBytes) {
+			t.Errorf("%s: %d bytes of shared memory, the device has %d", key, s.LDS, r.SharedBytes)
+		}
+		if s.SpilledVGPRs+s.SpilledSGPRs+s.Scratch > 0 {
+			spilling[name] = append(spilling[name], fmt.Sprintf("%s: %d vector and %d scalar registers, %d bytes of scratch",
+				key, s.SpilledVGPRs, s.SpilledSGPRs, s.Scratch))
+		}
+	}
+	for name, found := range spilling {
+		if known := knownSpills[family+" "+name]; len(found) > known {
+			t.Errorf("%d pipelines of %s spill registers, expected %d:\n\t%s", len(found), name, known, strings.Join(found, "\n\t"))
+		}
+	}
+	sources := must.Get(filepath.Glob("../shaders/*.comp"))(t)
+	for _, path := range sources {
+		name := strings.TrimSuffix(filepath.Base(path), ".comp")
+		if !shaders[name] && !strings.Contains(name, "coopmat") {
+			t.Errorf("no pipeline of %s was compiled", name)
+		}
+	}
+}
+
+// table is the text of the committed file.
+func (r *compiled) table() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "# Written by go test ./vk -run RADV -update\n# driver: %s\n%s\n", r.Driver, statisticsHeader)
+	for _, key := range slices.Sorted(maps.Keys(r.Pipelines)) {
+		fmt.Fprintf(&b, "%s\t%v\n", key, r.Pipelines[key])
+	}
+	return b.String()
+}
+
+// compare shows the differences from a committed table. They are errors where the driver is the same.
+func (r *compiled) compare(t *testing.T, text string) {
+	report := t.Errorf
+	if _, driver, _ := strings.Cut(text, "# driver: "); !strings.HasPrefix(driver, r.Driver+"\n") {
+		driver, _, _ = strings.Cut(driver, "\n")
+		t.Logf("the driver is %s, the table is of %s: differences are reported only", r.Driver, driver)
+		report = t.Logf
+	}
+	before := map[string]string{}
+	lines := bufio.NewScanner(strings.NewReader(text))
+	for lines.Scan() {
+		if key, statistics, ok := strings.Cut(lines.Text(), "\t"); ok && lines.Text() != statisticsHeader {
+			before[key] = statistics
+		}
+	}
+	const next = "run go test ./vk -run RADV -update"
+	differ := 0
+	for _, key := range slices.Sorted(maps.Keys(r.Pipelines)) {
+		now, old := r.Pipelines[key].String(), before[key]
+		delete(before, key)
+		if now == old {
+			continue
+		}
+		if differ++; old == "" {
+			report("%s is new: %s", key, now)
+		} else {
+			report("%s:\n\twas %s\n\tis  %s", key, old, now)
+		}
+	}
+	for _, key := range slices.Sorted(maps.Keys(before)) {
+		differ++
+		report("%s is no longer chosen", key)
+	}
+	if differ > 0 {
+		report("%d pipelines differ from the table, whose columns are %s: %s", differ,
+			strings.ReplaceAll(statisticsHeader, "\t", ", "), next)
+	}
+}

@@ -1,0 +1,88 @@
+//go:build cgo
+
+package vk
+
+/*
+#include "shim.h"
+*/
+import "C"
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"unsafe"
+)
+
+const statisticsExtension = "VK_KHR_pipeline_executable_properties"
+
+// compiler is a device that compiles pipelines and reports what they need. It executes nothing:
+// drivers that compile for hardware which the machine lacks have no queues or semaphores.
+type compiler struct{ *gpu }
+
+// openCompiler opens the first device that the loader offers.
+func openCompiler(mixed bool) (*compiler, error) {
+	i, err := openInstance()
+	if err != nil {
+		return nil, err
+	}
+	c := &compiler{&gpu{instance: i}}
+	if err := c.open(mixed); err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	return c, nil
+}
+
+func (c *compiler) open(mixed bool) error {
+	list, err := c.instance.physicals()
+	if err != nil {
+		return err
+	}
+	p := list[0]
+	c.physical, c.limits = p, p.limits
+	c.pipelines = pipelines{device: c.gpu, layouts: map[int]layout{}, built: map[string]*pipeline{}}
+	switch {
+	case p.info.Missing != "":
+		return fmt.Errorf("the device %s cannot be used: %s", p.info.Name, p.info.Missing)
+	case !slices.Contains(p.extensions, statisticsExtension):
+		return fmt.Errorf("the device %s lacks %s", p.info.Name, statisticsExtension)
+	}
+	wanted := C.shim_features{statistics: 1, subgroup_size_control: p.features.subgroup_size_control}
+	if mixed {
+		if c.mixed, err = p.mixed(); err != nil {
+			return fmt.Errorf("the device %s: %w", p.info.Name, err)
+		}
+		wanted.cooperative, wanted.memory_model, wanted.float16 = 1, 1, 1
+		wanted.bfloat16 = C.uint32_t(word(c.mixed.bfloat16()))
+	}
+	r := C.shim_open(unsafe.Pointer(c.instance.vk), unsafe.Pointer(p.vk), C.uint32_t(p.api), &wanted, C.uint32_t(p.family), 1, &c.shim)
+	return c.check("create the logical device", r)
+}
+
+// compile returns what the compiler reports of a dispatch's pipeline, by the driver's names.
+func (c *compiler) compile(d dispatch) (map[string]uint64, error) {
+	p, err := c.pipelines.get(d.shader, d.constants, d.subgroup, len(d.operands))
+	if err != nil {
+		return nil, err
+	}
+	var list [64]C.shim_statistic
+	n := int(C.shim_pipeline_statistics(c.shim, p.handle, &list[0], C.int(len(list))))
+	if n <= 0 {
+		return nil, fmt.Errorf("the device %s reports no statistics of %s", c.physical.info.Name, d.shader)
+	}
+	out := map[string]uint64{}
+	for _, s := range list[:n] {
+		out[C.GoString(&s.name[0])] = uint64(s.value)
+	}
+	return out, nil
+}
+
+// Close frees the pipelines and the device.
+func (c *compiler) Close() error {
+	if c.shim != nil {
+		c.pipelines.close()
+		C.shim_close(c.shim)
+	}
+	c.instance.close()
+	return nil
+}
