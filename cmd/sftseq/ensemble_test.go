@@ -10,7 +10,6 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
-	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -22,16 +21,16 @@ func TestEnsemble(t *testing.T) {
 	contains(t, said, "together they usually err less: --model '"+out+"' answers with all of them\n")
 	contains(t, said, "--seed 2 ", " --out '"+filepath.Join(out+"-again", "seed-2")+"'")
 	told := out + ": 3 models, which answer together: seed-1, seed-2, seed-3\n"
-	predict := func(model, told string, args ...string) []requests.Prediction {
+	predict := func(model, told string, args ...string) []prediction {
 		t.Helper()
 		lines := `{"text":"7"}` + "\n" + `{"text":"123"}` + "\n"
 		said, errs := exits(t, exitOK, lines, append(args, "--model", model)...)
 		if compiling.ReplaceAllString(errs, "") != told {
 			t.Fatal(errs)
 		}
-		var replies []requests.Prediction
+		var replies []prediction
 		for line := range strings.Lines(said) {
-			r := decode[requests.Prediction](t, line)
+			r := decode[prediction](t, line)
 			replies = append(replies, r)
 		}
 		return replies

@@ -6,8 +6,8 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/answer"
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -15,7 +15,7 @@ import (
 
 // evalErrors is the file of the rows that a model gets wrong.
 type evalErrors struct {
-	answer.Mistakes
+	task.Mistakes
 	file *atomicfile.File
 	path string
 }
@@ -37,7 +37,8 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Sp
 		return nil, fmt.Errorf("%s: --errors would replace --data", path)
 	}
 	var tokenizer tokenizers.Tokenizer
-	if config.Tags() && !config.Featured() {
+	of := task.Of(config)
+	if of.HasPlaces() {
 		if tokenizer, err = tokenizers.Open(config.Tokenizer, tokenizerDir(c)); err != nil {
 			return nil, err
 		}
@@ -46,7 +47,7 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Sp
 	if e.file, err = createFile(path); err != nil {
 		return nil, err
 	}
-	if e.Mistakes, err = answer.NewMistakes(e.file, format, config, tokenizer, spec.IDs); err != nil {
+	if e.Mistakes, err = task.NewMistakes(of, e.file, format, tokenizer, spec.IDs); err != nil {
 		e.file.Abort()
 		return nil, err
 	}
@@ -62,7 +63,7 @@ func (e *evalErrors) commit(c *cli.Context) error {
 		return err
 	}
 	if n := e.Left(); n > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "%s: the %d worst rows; %d more are not right\n", e.path, answer.MostWorst, n)
+		fmt.Fprintf(c.App.ErrWriter, "%s: the %d worst rows; %d more are not right\n", e.path, task.MaxWorst, n)
 	}
 	return e.file.Commit()
 }

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"encoding/json"
 	"path/filepath"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -44,4 +46,14 @@ func tableData(t *testing.T, name, text string, flags ...string) (dir string) {
 func runCustom(t *testing.T, data, out string, flags ...string) string {
 	t.Helper()
 	return done(t, "", append([]string{"train", "custom", "--data", data, "--out", out}, flags...)...)
+}
+
+// prediction is the reply of predict with a class, as a client reads it.
+type prediction struct {
+	ID            json.RawMessage `json:"id,omitempty"`
+	Label         any             `json:"label"`
+	Logits        []float32       `json:"logits"`
+	Probabilities []float32       `json:"probabilities"`
+	requests.Sizes
+	requests.Explained
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/task"
 )
 
 func gradsCommand() *cli.Command {
@@ -47,7 +48,7 @@ func grads(c *cli.Context) error {
 		return err
 	}
 	defer in.Close()
-	examples, err := requests.Labelled(in, requests.NewParser(m.Config, c.String("model"), name, m.Config.Sequences()), c.Int("max-line"))
+	examples, err := requests.Labelled(in, requests.NewParser(m.Config, c.String("model"), name, m.Config.Sequences()), task.Of(m.Config).ReadLabels, c.Int("max-line"))
 	if err != nil {
 		return err
 	}

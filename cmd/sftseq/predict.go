@@ -7,7 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/answer"
-	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -64,7 +64,7 @@ func predict(c *cli.Context) error {
 	case c.Int("candidates") < 1:
 		return usage(c, "--candidates %d, expected a number from 1", c.Int("candidates"))
 	case !fill:
-		return answerLines(c, func(s *sft.Scorer) *answer.Model { return answer.Predictor(s, explain) })
+		return answerLines(c, func(s *sft.Scorer) *answer.Model { return answer.Predictor(task.Of(s.Config()), s, explain) })
 	}
 	return answerLines(c, func(s *sft.Scorer) *answer.Model {
 		tokenizer, err := tokenizers.Open(s.Config().Tokenizer, tokenizerDir(c))
@@ -143,7 +143,7 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 		return err
 	}
 	defer in.Close()
-	parser := requests.NewParser(m.Config, tokenizerDir(c), name, model.Sequences...)
+	parser := model.Parser(tokenizerDir(c), name)
 	if c.Bool("fill") {
 		parser.Mask = c.String("mask")
 	}

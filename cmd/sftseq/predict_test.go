@@ -239,7 +239,7 @@ func TestFullOutput(t *testing.T) {
 func TestPredictExplain(t *testing.T) {
 	for model, line := range map[string]string{"pre": `{"text":"[MAX 2 9 ]"}`, "retrieval": `{"text_a":"ab","text_b":"abc"}`} {
 		plain := succeed(t, line, "predict", "--model", goldenPath(model))
-		with := decode[requests.Prediction](t, succeed(t, line, "predict", "--explain", "--model", goldenPath(model)))
+		with := decode[prediction](t, succeed(t, line, "predict", "--explain", "--model", goldenPath(model)))
 		lengths := map[*sft.Explanation]int{with.Explain: 4}
 		if model == "retrieval" {
 			lengths = map[*sft.Explanation]int{with.ExplainA: 2, with.ExplainB: 3}

@@ -24,6 +24,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/serve"
 	"github.com/sftseq/sftseq/internal/serve/transport"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -186,7 +187,7 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 		closeDevice(c, d)
 		return nil, err
 	}
-	return &serve.Model{Scorer: s, Name: modelName(c.String("model")), Dir: tokenizerDir(c), Device: d.Name(), Hash: serve.Hash(m.all()...), Release: func() { closeDevice(c, d) }}, nil
+	return &serve.Model{Scorer: s, Task: task.Of(m.Config), Name: modelName(c.String("model")), Dir: tokenizerDir(c), Device: d.Name(), Hash: serve.Hash(m.all()...), Release: func() { closeDevice(c, d) }}, nil
 }
 
 // modelName is what clients are told of a model's directory: its last name.

@@ -14,7 +14,6 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/answer"
-	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/shard"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/sft"
@@ -237,7 +236,7 @@ func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *sh
 // write answers rows as Arrow, a file with a key or a stream without one, and returns how
 // many.
 func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model, from *tableInput, to io.Writer, key *shard.Key, open func() (table.Reader, error)) (count int, err error) {
-	parser := requests.NewParser(config, tokenizerDir(c), from.Path, model.Sequences...)
+	parser := model.Parser(tokenizerDir(c), from.Path)
 	if err := parser.ReadsText(); err != nil && !from.Tokens && !from.Points {
 		return 0, err
 	}

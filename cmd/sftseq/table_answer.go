@@ -11,14 +11,13 @@ import (
 
 	"github.com/sftseq/sftseq/internal/answer"
 	"github.com/sftseq/sftseq/internal/atomicfile"
-	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // answerTable reads --input row by row and writes a row for each to --output.
 func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error {
-	parser := requests.NewParser(config, tokenizerDir(c), c.String("input"), model.Sequences...)
+	parser := model.Parser(tokenizerDir(c), c.String("input"))
 	if config.Edged() {
 		return fmt.Errorf("%s: the model reads graphs, and a table has no edges: expected lines of JSON, or an Arrow file of graphs and --output with a name that ends in .arrow", c.String("input"))
 	}

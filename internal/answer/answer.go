@@ -30,33 +30,25 @@ type Model struct {
 	// *requests.Failure in place of a reply is that request's own error.
 	answer  func(ctx context.Context, batch []*requests.Request) ([]any, error)
 	columns func(c *sft.Config, format string, pair bool) replyColumns // of a table's rows
-	spans   bool                                                       // replies are [requests.Spans]
+	places  bool                                                       // answers are [requests.Spans]
 }
 
-// Predictor classifies: [requests.Prediction], with an explanation if that is asked for; of a
-// regression it predicts numbers: [requests.Numbers]; of several labels it tells those that hold:
-// [requests.Labels]; of tagging it finds spans: [requests.Spans], or tags tokens with features:
-// [requests.Tags].
-func Predictor(scorer *sft.Scorer, explain bool) *Model {
+// Task is what a [Predictor] needs of a model's task. Package task has one for each.
+type Task interface {
+	requests.Task
+	// Columns are those of an answer in a table of a format.
+	Columns(format string) requests.Columns
+	// HasPlaces reports whether answers are [requests.Spans], which have places in the text.
+	HasPlaces() bool
+}
+
+// Predictor replies with the answers of a task: a [requests.Reply], with an explanation if explain is set.
+func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 	c, score := scorer.Config(), scorer.Examples
 	if explain {
 		score = scorer.Explain
 	}
-	columns := predictionColumns
-	if c.Predicts() {
-		columns = numberColumns
-	}
-	if c.LabelsHold() {
-		columns = labelsColumns
-	}
-	spans := c.Tags() && !c.Featured()
-	switch {
-	case spans:
-		columns = spanColumns
-	case c.Tags():
-		columns = tagColumns
-	}
-	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c, columns: columns, spans: spans,
+	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c, columns: predictionColumns(t), places: t.HasPlaces(),
 		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			examples := make([]seq.Example, len(batch))
 			for i, r := range batch {
@@ -68,18 +60,7 @@ func Predictor(scorer *sft.Scorer, explain bool) *Model {
 			}
 			replies := make([]any, len(batch))
 			for i, o := range outputs {
-				switch {
-				case c.Tags() && !spans:
-					replies[i] = orFailure(requests.NewTags(c, batch[i], o))
-				case spans:
-					replies[i] = orFailure(requests.NewSpans(c, batch[i], o))
-				case c.Predicts():
-					replies[i] = orFailure(requests.NewNumbers(c, batch[i], o))
-				case c.LabelsHold():
-					replies[i] = orFailure(requests.NewLabels(c, batch[i], o))
-				default:
-					replies[i] = orFailure(requests.NewPrediction(c, batch[i], o))
-				}
+				replies[i] = orFailure(requests.NewReply(t, c, batch[i], o))
 			}
 			return replies, nil
 		}}
@@ -108,6 +89,13 @@ func Embedder(scorer *sft.Scorer) *Model {
 			}
 			return replies, nil
 		}}
+}
+
+// Parser returns a parser of the model's requests, see [requests.NewParser].
+func (m *Model) Parser(dir, file string) *requests.Parser {
+	p := requests.NewParser(m.config, dir, file, m.Sequences...)
+	p.Places = m.places
+	return p
 }
 
 // Filler fills masks: [requests.Filling], with so many candidates for each. The tokenizer is

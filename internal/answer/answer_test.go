@@ -16,6 +16,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -24,7 +25,7 @@ func echo() (*Model, *requests.Parser) {
 	c := &sft.Config{Task: sft.Classification, VocabSize: 17, NumLabels: 2, MaxLength: 1 << 17}
 	m := &Model{Sequences: []int{1}, config: c, answer: func(_ context.Context, batch []*requests.Request) (replies []any, err error) {
 		for _, r := range batch {
-			replies = append(replies, requests.Prediction{ID: r.ID})
+			replies = append(replies, requests.Reply{ID: r.ID, Answer: struct{}{}})
 		}
 		return replies, nil
 	}}
@@ -154,7 +155,7 @@ func TestOwnFailure(t *testing.T) {
 	m.answer = func(_ context.Context, batch []*requests.Request) ([]any, error) {
 		replies := make([]any, len(batch))
 		for i, r := range batch {
-			replies[i] = orFailure(requests.NewPrediction(m.config, r, sft.Output{Logits: []float32{0, float32(math.Inf(1))}}))
+			replies[i] = orFailure(requests.NewReply(task.Of(m.config), m.config, r, sft.Output{Logits: []float32{0, float32(math.Inf(1))}}))
 		}
 		return replies, nil
 	}

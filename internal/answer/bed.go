@@ -23,7 +23,7 @@ type bedWriter struct{ w *bufio.Writer }
 // newBED begins a file of what the model answers to the rows of a table.
 func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	switch {
-	case !m.spans:
+	case !m.places:
 		found := m.config.Task
 		if m.config.Featured() {
 			found += ", whose tokens have features"

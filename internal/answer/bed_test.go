@@ -6,16 +6,20 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 )
 
 // TestBED: a line of six columns for each span of a row, in its order; what BED has no place for is an
 // error, and so is an answer without spans.
 func TestBED(t *testing.T) {
-	m := &Model{config: &sft.Config{Task: sft.Tagging}, spans: true, columns: spanColumns}
+	config := &sft.Config{Task: sft.Tagging}
+	m := &Model{config: config, places: true, columns: predictionColumns(task.Of(config))}
 	var out bytes.Buffer
 	rows := must.Get(m.NewRows(&out, "bed", &Table{Sources: []string{"sequence"}}))(t)
-	spans := func(unit string, found ...sft.Span) requests.Spans { return requests.Spans{Spans: found, Unit: unit} }
+	spans := func(unit string, found ...sft.Span) requests.Reply {
+		return requests.Reply{Answer: requests.Spans{Spans: found, Unit: unit}}
+	}
 	write := func(id any, reply any) error {
 		return rows.out.Write(rows.row(&tableRow{Request: &requests.Request{}, id: id}, reply))
 	}
@@ -30,6 +34,7 @@ func TestBED(t *testing.T) {
 	if want := "chr1\t1\t3\tgene\t988\t-\nchr1\t7\t8\tx y\t1000\t.\nchr1\t8\t9\t(+)\t0\t.\n"; out.String() != want || rows.Failed != 1 {
 		t.Errorf("%q, want %q, %d failed", out.String(), want, rows.Failed)
 	}
+	classes := &sft.Config{Task: sft.Classification}
 	one := sft.Span{Start: 1, End: 3, Label: "gene"}
 	for want, err := range map[string]error{
 		"a tab":                              write("a\tb", spans(requests.Characters, one)),
@@ -37,7 +42,7 @@ func TestBED(t *testing.T) {
 		"does not say where":                 write("a", spans(requests.Tokens, one)),
 		"--keep":                             second(m.NewRows(&out, "bed", &Table{Keep: []string{"x"}})),
 		"--text, found --tokens":             second(m.NewRows(&out, "bed", &Table{Tokens: true})),
-		"one of the task classification":     second((&Model{config: &sft.Config{Task: sft.Classification}, columns: predictionColumns}).NewRows(&out, "bed", &Table{})),
+		"one of the task classification":     second((&Model{config: classes, columns: predictionColumns(task.Of(classes))}).NewRows(&out, "bed", &Table{})),
 		"expected predict, and a model that": second((&Model{config: m.config, columns: embeddingColumns}).NewRows(&out, "bed", &Table{})),
 	} {
 		must.Fail(t, want)(err)

@@ -1,7 +1,6 @@
 package answer
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 
@@ -18,115 +17,20 @@ type replyColumns struct {
 	lines   bool // they are those of JSON lines
 }
 
-// predictionColumns are those of a class: its name or number, and a probability for each.
-func predictionColumns(c *sft.Config, format string, pair bool) replyColumns {
-	if format == "jsonl" {
-		return lineColumns(c, pair, []string{"label", "logits", "probabilities"}, func(reply any) ([]any, requests.Sizes) {
-			p := reply.(requests.Prediction)
-			return []any{p.Label, p.Logits, p.Probabilities}, p.Sizes
-		})
-	}
-	columns := append([]table.OutputColumn{labelColumn(c, "label")}, probabilityColumns(c)...)
-	return replyColumns{columns: columns, values: func(reply any) []any {
-		p := reply.(requests.Prediction)
-		return append([]any{columnValue(p.Label)}, realValues(p.Probabilities)...)
-	}}
-}
-
-// numberColumns are those of numbers, called by their names.
-func numberColumns(c *sft.Config, format string, pair bool) replyColumns {
-	if format == "jsonl" {
-		return lineColumns(c, pair, []string{"numbers"}, func(reply any) ([]any, requests.Sizes) {
-			n := reply.(requests.Numbers)
-			return []any{n.Numbers}, n.Sizes
-		})
-	}
-	out := replyColumns{values: func(reply any) []any { return realValues(reply.(requests.Numbers).Numbers.Values) }}
-	for _, name := range c.NumberNames() {
-		out.columns = append(out.columns, table.OutputColumn{Name: name, Kind: table.FloatColumn})
-	}
-	return out
-}
-
-// spanColumns are those of spans; but for JSON lines, a list of JSON.
-func spanColumns(c *sft.Config, format string, pair bool) replyColumns {
-	if format == table.BED {
-		return replyColumns{columns: []table.OutputColumn{{Name: "spans"}}, values: func(reply any) []any { return []any{reply} }}
-	}
-	if format == "jsonl" {
-		return lineColumns(c, pair, []string{"spans", "unit"}, func(reply any) ([]any, requests.Sizes) {
-			s := reply.(requests.Spans)
-			return []any{s.Spans, s.Unit}, s.Sizes
-		})
-	}
-	return replyColumns{columns: []table.OutputColumn{{Name: "spans"}, {Name: "unit"}}, values: func(reply any) []any {
-		s := reply.(requests.Spans)
-		text, err := json.Marshal(s.Spans)
-		if err != nil { // of finite numbers
-			panic(err)
+// predictionColumns are the columns of a predictor's replies.
+func predictionColumns(t Task) func(c *sft.Config, format string, pair bool) replyColumns {
+	return func(c *sft.Config, format string, pair bool) replyColumns {
+		of := t.Columns(format)
+		values := func(reply any) []any { return of.Values(reply.(requests.Reply).Answer) }
+		if format != "jsonl" {
+			return replyColumns{columns: of.Columns, values: values}
 		}
-		return []any{json.RawMessage(text), s.Unit}
-	}}
-}
-
-// tagColumns are those of the tags of tokens with features; but for JSON lines, lists of JSON.
-func tagColumns(c *sft.Config, format string, pair bool) replyColumns {
-	if format == "jsonl" {
-		return lineColumns(c, pair, []string{"tags", "scores"}, func(reply any) ([]any, requests.Sizes) {
-			t := reply.(requests.Tags)
-			return []any{t.Tags, t.Scores}, t.Sizes
-		})
-	}
-	return replyColumns{columns: []table.OutputColumn{{Name: "tags"}, {Name: "scores"}}, values: func(reply any) (row []any) {
-		t := reply.(requests.Tags)
-		for _, list := range []any{t.Tags, t.Scores} {
-			text, err := json.Marshal(list)
-			if err != nil { // of names and finite numbers
-				panic(err)
-			}
-			row = append(row, json.RawMessage(text))
+		var names []string
+		for _, column := range of.Columns {
+			names = append(names, column.Name)
 		}
-		return row
-	}}
-}
-
-// labelColumn is a column of classes.
-func labelColumn(c *sft.Config, name string) table.OutputColumn {
-	if c.LabelNames == nil {
-		return table.OutputColumn{Name: name, Kind: table.IntColumn}
+		return lineColumns(c, pair, names, func(reply any) ([]any, requests.Sizes) { return values(reply), reply.(requests.Reply).Sizes })
 	}
-	return table.OutputColumn{Name: name}
-}
-
-// columnValue is a class as its column has it.
-func columnValue(label any) any {
-	if n, ok := label.(int); ok {
-		return int64(n)
-	}
-	return label
-}
-
-// probabilityColumns are called by the names of the classes; by their numbers where two
-// classes have one name.
-func probabilityColumns(c *sft.Config) (columns []table.OutputColumn) {
-	names := slices.Clone(c.LabelNames)
-	slices.Sort(names)
-	unique := len(slices.Compact(names)) == c.NumLabels
-	for i := range c.NumLabels {
-		name := fmt.Sprint(i)
-		if unique {
-			name = c.LabelNames[i]
-		}
-		columns = append(columns, table.OutputColumn{Name: "probability_" + name, Kind: table.FloatColumn})
-	}
-	return columns
-}
-
-func realValues(from []float32) (out []any) {
-	for _, v := range from {
-		out = append(out, v)
-	}
-	return out
 }
 
 // embeddingColumns are those of a vector, or of the two of a pair.

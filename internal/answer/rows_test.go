@@ -15,7 +15,9 @@ import (
 func TestRowHead(t *testing.T) {
 	c := &sft.Config{Task: sft.Tagging, VocabSize: 257, NumLabels: 1, LabelNames: []string{"X"}, MaxLength: 100, PadTokenID: new(int32(0)),
 		InputWindow: &sft.InputWindow{Length: 3, Policy: "head"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
-	r := newTableReader(&Table{Path: "f", Sources: []string{"text"}, Options: table.Options{Columns: []string{"text"}}}, requests.NewParser(c, "", "f", 1), []string{"text"})
+	parser := requests.NewParser(c, "", "f", 1)
+	parser.Places = true
+	r := newTableReader(&Table{Path: "f", Sources: []string{"text"}, Options: table.Options{Columns: []string{"text"}}}, parser, []string{"text"})
 	row := r.request(&table.Row{File: "f", Line: 1, Values: []table.Value{{Text: "éa" + strings.Repeat("b", 1<<16)}}})
 	if row.Failure != nil {
 		t.Fatal(row.Failure)
@@ -23,7 +25,7 @@ func TestRowHead(t *testing.T) {
 	if kept := cap(row.Sequences[0]); kept > 8 || row.Lengths[0] != 3+1<<16 || row.Tokens() != 3 {
 		t.Errorf("%d tokens are kept of %d, %d in a batch", kept, row.Lengths[0], row.Tokens())
 	}
-	s, err := requests.NewSpans(c, row.Request, sft.Output{Logits: []float32{0, 0, 0}})
+	s, err := requests.NewSpans(c.Spans([]float32{0, 0, 0}), row.Request)
 	if err != nil || len(s.Spans) != 1 || s.Spans[0].Start != 0 || s.Spans[0].End != 2 || s.Unit != requests.Characters {
 		t.Errorf("%+v, %v", s, err)
 	}

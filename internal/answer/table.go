@@ -27,7 +27,7 @@ type Rows struct {
 }
 
 // NoSpans reports whether the model predicts spans, and predicted none in all rows.
-func (o *Rows) NoSpans() bool { return o.model.spans && o.Spans == 0 && o.Count > o.Failed }
+func (o *Rows) NoSpans() bool { return o.model.places && o.Spans == 0 && o.Count > o.Failed }
 
 // NewRows returns a writer of a model's answers, in one of [table.OutputFormats], or spans as BED,
 // to the rows of a table. Close ends it.
@@ -112,8 +112,8 @@ func (o *Rows) row(r *tableRow, reply any) []any {
 	row := append([]any{r.id}, r.kept...)
 	refusal, bad := reply.(requests.Refusal)
 	if !bad {
-		if spans, ok := reply.(requests.Spans); ok {
-			o.Spans += len(spans.Spans)
+		if r, ok := reply.(requests.Reply); ok && o.model.places {
+			o.Spans += len(r.Answer.(requests.Spans).Spans)
 		}
 		return append(append(row, o.reply.values(reply)...), nil)
 	}

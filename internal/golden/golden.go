@@ -17,6 +17,7 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/tensor/lockstep"
 	"github.com/sftseq/sftseq/seq"
@@ -116,7 +117,7 @@ func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device, e
 		return err
 	}
 	defer f.Close()
-	examples, err := requests.Labelled(f, requests.NewParser(m.Config, dir, path, m.Config.Sequences()), jsonlines.MaxLine)
+	examples, err := requests.Labelled(f, requests.NewParser(m.Config, dir, path, m.Config.Sequences()), task.Of(m.Config).ReadLabels, jsonlines.MaxLine)
 	if err != nil {
 		return err
 	}

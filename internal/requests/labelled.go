@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Labelled reads all lines; the first bad one is an error.
-func Labelled(in io.Reader, p *Parser, limit int) ([]seq.Example, error) {
+// Labelled reads all lines with their labels, which read adds to the example of each; the first bad line is an error.
+func Labelled(in io.Reader, p *Parser, read func(*Request, *seq.Example) error, limit int) ([]seq.Example, error) {
 	var examples []seq.Example
 	r := jsonlines.NewReader(in, limit)
 	for {
@@ -27,16 +27,7 @@ func Labelled(in io.Reader, p *Parser, limit int) ([]seq.Example, error) {
 			return nil, q.Failure
 		}
 		e := q.Example()
-		switch {
-		case p.Config.Tags():
-			e.Labels, err = parseTags(p.Config, q.Labels, e.First())
-		case p.Config.Predicts():
-			e.Numbers, err = parseNumbers(p.Config, q.Numbers)
-		case p.Config.LabelsHold():
-			e.Labels, err = parseLabels(p.Config, q.Labels)
-		default:
-			e.Label, err = ParseLabel(p.Config, q.Label)
-		}
+		err = read(q, &e)
 		if err != nil {
 			return nil, fmt.Errorf("%s:%d: %w", p.File, r.Line(), err)
 		}

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"slices"
 
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -13,14 +15,53 @@ type Refusal struct {
 	Error *Failure        `json:"error"`
 }
 
-// Prediction is the reply to a line that is classified.
-type Prediction struct {
-	ID            json.RawMessage `json:"id,omitempty"`
-	Label         any             `json:"label"`
-	Logits        []float32       `json:"logits"`
-	Probabilities []float32       `json:"probabilities"`
+// Task is what replies need of a model's task. Package task has one for each.
+type Task interface {
+	// Answer returns the JSON object that stands for an output in a reply.
+	Answer(r *Request, o sft.Output) (any, error)
+}
+
+// Reply is the reply to a line, one JSON object with the fields of all its parts.
+type Reply struct {
+	ID     json.RawMessage
+	Answer any // see [Task]
 	Sizes
 	Explained
+}
+
+// NewReply makes a reply of an output. Output that JSON cannot represent is a [*Failure].
+func NewReply(t Task, c *sft.Config, r *Request, o sft.Output) (Reply, error) {
+	if err := CheckFinite(o); err != nil {
+		return Reply{}, err
+	}
+	a, err := t.Answer(r, o)
+	return Reply{r.ID, a, newSizes(c, r), newExplained(o)}, err
+}
+
+// Parts are the objects whose fields a reply has.
+func (r Reply) Parts() []any {
+	id := struct {
+		ID json.RawMessage `json:"id,omitempty"`
+	}{r.ID}
+	return []any{id, r.Answer, r.Sizes, r.Explained}
+}
+
+// MarshalJSON joins the parts.
+func (r Reply) MarshalJSON() ([]byte, error) { return jsonlines.Join(r.Parts()...) }
+
+// Columns are the columns of a table that an answer has, and its values in them.
+type Columns struct {
+	Columns []table.OutputColumn
+	Values  func(answer any) []any
+}
+
+// JSONColumns are the fields of an answer in JSON lines.
+func JSONColumns(values func(answer any) []any, names ...string) Columns {
+	c := Columns{Values: values}
+	for _, name := range names {
+		c.Columns = append(c.Columns, table.OutputColumn{Name: name, Kind: table.ObjectColumn})
+	}
+	return c
 }
 
 // Explained is what of a sequence was read, or of each of a pair, if that was asked for.
@@ -38,23 +79,6 @@ func newExplained(o sft.Output) (e Explained) {
 		e.ExplainA, e.ExplainB = &o.Explanations[0], &o.Explanations[1]
 	}
 	return e
-}
-
-// NewPrediction says what a model made of a request. Output that JSON cannot
-// hold is a [*Failure].
-func NewPrediction(c *sft.Config, r *Request, o sft.Output) (Prediction, error) {
-	if !finite(o.Logits) {
-		return Prediction{}, errNonFinite()
-	}
-	return Prediction{ID: r.ID, Label: c.Label(sft.Argmax(o.Logits)), Logits: o.Logits, Probabilities: sft.Probabilities(o.Logits), Sizes: newSizes(c, r), Explained: newExplained(o)}, nil
-}
-
-// Numbers is the reply to a line whose numbers are predicted.
-type Numbers struct {
-	ID      json.RawMessage `json:"id,omitempty"`
-	Numbers NamedNumbers    `json:"numbers"`
-	Sizes
-	Explained
 }
 
 // NamedNumbers are numbers in the order of their names, an object in JSON.
@@ -81,15 +105,6 @@ func (n NamedNumbers) MarshalJSON() ([]byte, error) {
 		out = append(append(append(out, key...), ':'), value...)
 	}
 	return append(out, '}'), nil
-}
-
-// NewNumbers says what numbers a model predicts of a request. Output that JSON cannot hold is a
-// [*Failure].
-func NewNumbers(c *sft.Config, r *Request, o sft.Output) (Numbers, error) {
-	if !finite(o.Logits) {
-		return Numbers{}, errNonFinite()
-	}
-	return Numbers{ID: r.ID, Numbers: NamedNumbers{c.NumberNames(), o.Numbers}, Sizes: newSizes(c, r), Explained: newExplained(o)}, nil
 }
 
 // Embedding is the reply to a line that is embedded.
@@ -139,6 +154,14 @@ func newSizes(c *sft.Config, r *Request) Sizes {
 }
 
 // errNonFinite is for what JSON cannot hold.
+// CheckFinite refuses an output whose logits JSON cannot represent.
+func CheckFinite(o sft.Output) error {
+	if !finite(o.Logits) {
+		return errNonFinite()
+	}
+	return nil
+}
+
 func errNonFinite() error { return Fail(CodeInternal, "the model's output is not finite") }
 
 func finite(x []float32) bool {

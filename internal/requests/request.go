@@ -75,6 +75,7 @@ type Parser struct {
 	Config    *sft.Config
 	File      string // named in errors
 	Mask      string // stands in a text for the mask of the model; "" for none
+	Places    bool   // note where the tokens of a text stand, for answers that have places in it
 	sequences []int  // how many a line may hold: 1, 2, or either
 
 	tokenizer   tokenizers.Tokenizer
@@ -153,7 +154,7 @@ func (p *Parser) fill(r *Request, line []byte) error {
 		if len(used) < len(tokens) { // all of them would be kept as long as the request
 			used = slices.Clone(used)
 		}
-		if p.Config.Tags() && strings.HasPrefix(name, "text") {
+		if p.Places && strings.HasPrefix(name, "text") {
 			if text, err := jsonlines.Text(fields[name]); err == nil {
 				p.Locate(r, text, len(used))
 			}

@@ -1,20 +1,16 @@
 package requests
 
 import (
-	"encoding/json"
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Spans is the reply to a line whose tokens are tagged.
+// Spans answers a request with spans.
 type Spans struct {
-	ID    json.RawMessage `json:"id,omitempty"`
-	Spans []sft.Span      `json:"spans"`
-	Unit  string          `json:"unit"` // of their places: [Characters] or [Tokens]
-	Sizes
-	Explained // whose positions are tokens
+	Spans []sft.Span `json:"spans"`
+	Unit  string     `json:"unit"` // of their places: [Characters] or [Tokens]
 }
 
 // What the places of spans count: the characters of a text, where it is known at which its
@@ -27,7 +23,7 @@ const (
 // Locate notes where the tokens that a request's one sequence begins with stand in its text, so
 // that spans have places in it: of as many as the model reads. The text is not kept.
 func (p *Parser) Locate(r *Request, text string, used int) {
-	if p.Config.Tags() && p.noTokenizer == nil && tokenizers.HasOffsets(p.tokenizer) == nil {
+	if p.Places && p.noTokenizer == nil && tokenizers.HasOffsets(p.tokenizer) == nil {
 		r.places = characters(text, offsets(p.tokenizer, text, used))
 	}
 }
@@ -99,13 +95,9 @@ func characterAt(text string, at int) int {
 	return at
 }
 
-// NewSpans says what spans a model found in a request. Output that JSON cannot hold is a
-// [*Failure].
-func NewSpans(c *sft.Config, r *Request, o sft.Output) (Spans, error) {
-	if !finite(o.Logits) {
-		return Spans{}, errNonFinite()
-	}
-	s := Spans{ID: r.ID, Spans: c.Spans(o.Logits), Unit: Tokens, Sizes: newSizes(c, r), Explained: newExplained(o)}
+// NewSpans gives spans of tokens the places that a request has noted.
+func NewSpans(spans []sft.Span, r *Request) (Spans, error) {
+	s := Spans{Spans: spans, Unit: Tokens}
 	if r.places != nil {
 		if len(r.places) != r.Tokens() {
 			return Spans{}, Fail(CodeInternal, "the places of %d tokens are not known", r.Tokens())

@@ -2,7 +2,6 @@ package requests
 
 import (
 	"encoding/json"
-	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
@@ -30,49 +29,12 @@ func byteTags() *sft.Config {
 		PadTokenID: new(int32(0)), Tokenizer: json.RawMessage(`{"type":"byte"}`)}
 }
 
-// TestSpans: places are characters of a text, and tokens where there is none.
-func TestSpans(t *testing.T) {
-	c := byteTags()
-	p := NewParser(c, "", "f", 1)
-	for _, x := range []struct {
-		line string
-		tags []int
-		want string
-	}{
-		{`{"id":1,"text":"aëb€"}`, []int{0, 1, 2, 1, 2, 2, 2}, `{"id":1,"spans":[{"start":1,"end":2,"label":"X","score":1},{"start":2,"end":4,"label":"X","score":1}],"unit":"characters","length":7}`},
-		{`{"id":1,"text":"aë"}`, []int{0, 0, 1}, `{"id":1,"spans":[{"start":1,"end":2,"label":"X","score":1}],"unit":"characters","length":3}`}, // half a character
-		{`{"id":1,"text":"éa"}`, []int{1, 1, 2}, `{"id":1,"spans":[{"start":0,"end":1,"label":"X","score":1},{"start":1,"end":2,"label":"X","score":1}],"unit":"characters","length":3}`},
-		{`{"id":1,"text":"é"}`, []int{1, 1}, `{"id":1,"spans":[{"start":0,"end":1,"label":"X","score":1}],"unit":"characters","length":2}`}, // two of one character
-		{`{"tokens":[5,6]}`, []int{0, 2}, `{"id":3,"spans":[{"start":1,"end":2,"label":"X","score":1}],"unit":"tokens","length":2}`},
-		{`{"text":"a"}`, []int{0}, `{"id":3,"spans":[],"unit":"characters","length":1}`},
-	} {
-		r := p.Parse([]byte(x.line), 3, nil)
-		if r.Failure != nil {
-			t.Fatal(r.Failure)
-		}
-		s, err := NewSpans(c, r, tag(x.tags...))
-		text, _ := json.Marshal(s)
-		if err != nil || string(text) != x.want {
-			t.Errorf("%s: %s, %v, want %s", x.line, text, err, x.want)
-		}
-	}
-	tags, err := parseTags(c, json.RawMessage(`[null,"I-X",0,-1]`), 4)
-	if err != nil || !slices.Equal(tags, []int32{-1, 2, 0, -1}) {
-		t.Errorf("%v, %v", tags, err)
-	}
-	for want, value := range map[string]string{"one for each of the 2 tokens, found [1]": `[1]`, "index 1: label: expected 0 to 2": `[1,3]`, "found 7": `7`} {
-		must.Fail(t, want, value)(parseTags(c, json.RawMessage(value), 2))
-	}
-	o := tag(0)
-	o.Logits[1] = float32(math.NaN())
-	must.Fail(t, "not finite")(NewSpans(c, p.Parse([]byte(`{"text":"a"}`), 1, nil), o))
-}
-
 // TestSpansOfBytes: a byte that is not UTF-8 is a character of its own, and many of them take
 // no longer than others.
 func TestSpansOfBytes(t *testing.T) {
 	c := byteTags()
 	p := NewParser(c, "", "f", 1)
+	p.Places = true
 	for _, x := range []struct {
 		text string
 		tags []int
@@ -83,7 +45,7 @@ func TestSpansOfBytes(t *testing.T) {
 		n := len(x.text)
 		r := &Request{Sequences: [][]int32{make([]int32, n)}, Lengths: []int{n}}
 		p.Locate(r, x.text, n)
-		s := must.Get(NewSpans(c, r, tag(x.tags...)))(t)
+		s := must.Get(NewSpans(c.Spans(tag(x.tags...).Logits), r))(t)
 		at := 0
 		for i, tag := range x.tags {
 			if tag != 1 {
@@ -137,7 +99,7 @@ func TestLocateLittle(t *testing.T) {
 	const size = 8 << 20
 	for _, text := range []string{strings.Repeat("ab ", size/3), strings.Repeat("a", size/2) + strings.Repeat("-", size/2), strings.Repeat("-", size)} {
 		for _, x := range located(t) {
-			p := &Parser{Config: byteTags(), tokenizer: x}
+			p := &Parser{Config: byteTags(), Places: true, tokenizer: x}
 			r := &Request{Sequences: [][]int32{{1, 2, 3, 4}}, Lengths: []int{size}}
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
@@ -146,7 +108,7 @@ func TestLocateLittle(t *testing.T) {
 			if took := after.TotalAlloc - before.TotalAlloc; x.Type() != "dna" && took > 1<<20 {
 				t.Errorf("%s of %.10q: %d bytes", x.Type(), text, took)
 			}
-			s, err := NewSpans(p.Config, r, tag(1, 0, 0, 0))
+			s, err := NewSpans(p.Config.Spans(tag(1, 0, 0, 0).Logits), r)
 			if text[0] == 'a' && x.Type() != "dna" && (err != nil || len(s.Spans) != 1) {
 				t.Errorf("%s of %.10q: %v, %v", x.Type(), text, s.Spans, err)
 			}
@@ -154,7 +116,8 @@ func TestLocateLittle(t *testing.T) {
 	}
 	c := byteTags()
 	p := NewParser(c, "", "f", 1)
+	p.Places = true
 	r := &Request{Sequences: [][]int32{{1, 2}}, Lengths: []int{2}}
 	p.Locate(r, "a", 2)
-	must.Fail(t, "the places of 2 tokens")(NewSpans(c, r, tag(1, 2)))
+	must.Fail(t, "the places of 2 tokens")(NewSpans(c.Spans(tag(1, 2).Logits), r))
 }

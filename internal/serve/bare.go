@@ -83,16 +83,11 @@ func (s *session) acceptBare(m *message) bool {
 	case r.Failure != nil:
 	case s.life == shutDown:
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: "after shutdown only exit is expected"}
-	case model.config.Tags():
-		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: tagging}
-	case model.config.Predicts():
-		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: predicting}
-	case model.config.LabelsHold():
-		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: labelling}
-	case !model.config.Answers():
-		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: unlabelled}
+	case model.task.Method() == embedMethod:
+		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: model.refuses(bareMethod)}
 	}
-	s.queueBare(&bareLine{request: r, model: model, bytes: int64(len(r.ID)+len(r.Label)) + r.Bytes() + jobBytes, received: m.received})
+	size := int64(len(r.ID)+len(r.Label)) + r.Bytes() + jobBytes + numberBytes*int64(model.task.AnswerNumbers(r.Tokens()))
+	s.queueBare(&bareLine{request: r, model: model, bytes: size, received: m.received})
 	return true
 }
 
@@ -203,9 +198,8 @@ func (s *session) writeBare() {
 func (l *bareLine) reply(out sft.Output, err error) (reply any, code int) {
 	f := l.request.Failure
 	if f == nil && err == nil {
-		var p requests.Prediction
-		if p, err = requests.NewPrediction(l.model.config, l.request, out); err == nil {
-			return p, 0
+		if reply, err = l.model.reply(l.request, out); err == nil {
+			return reply, 0
 		}
 	}
 	if f == nil {

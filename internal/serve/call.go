@@ -108,8 +108,13 @@ func (c *call) encoded(result func() (any, error)) (value []byte, err error) {
 	return value, nil
 }
 
-// do runs f in a turn of the session's; bytes are what it reads.
-func (c *call) do(bytes int, f func()) error { return c.session.share.Do(c.ctx, bytes, f) }
+// do runs f in a turn of the session, unless the call is cancelled before. Bytes is what f reads.
+func (c *call) do(bytes int, f func()) error {
+	if c.ctx.Err() != nil { // a turn may be free
+		return context.Cause(c.ctx)
+	}
+	return c.session.share.Do(c.ctx, bytes, f)
+}
 
 // recovered has what panics be an error of the call alone; it is to be deferred.
 func (c *call) recovered(err *error) {

@@ -40,12 +40,12 @@ func (s *session) didOpen(params json.RawMessage) error {
 	if err != nil {
 		return err
 	}
-	config := s.server.current().config
-	if config.Featured() {
+	model := s.server.current()
+	if model.config.Featured() {
 		return badParam("text", featured+": expected no document")
 	}
-	if w != nil && !readsWindows(config) {
-		return badParam("window", "a model of the task %s reads a document without windows, expected none", config.Task)
+	if w != nil && !model.task.HasWindows() {
+		return badParam("window", "%s", model.noWindows())
 	}
 	s.documents.mu.Lock()
 	count := len(s.documents.open)

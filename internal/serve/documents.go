@@ -162,7 +162,7 @@ func (c *call) openDocument(path string, value json.RawMessage) (*sequence, erro
 	if err != nil {
 		return nil, err
 	}
-	if c.method == tagMethod {
+	if c.needsText() {
 		q.text = &text
 	} else {
 		defer c.free(int64(len(text)))

@@ -73,7 +73,7 @@ func TestIDOfBad(t *testing.T) {
 		x.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1"})
 		x.send(c.message)
 		m := x.message()
-		lost := m.Method == publishMethod
+		lost := m.Method == publishClass
 		if lost {
 			m = x.message()
 		}

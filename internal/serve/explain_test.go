@@ -169,3 +169,21 @@ func TestExplainRefused(t *testing.T) {
 	pairs := dial(t, start(t, testOptions(t, "retrieval"))).initialize(struct{}{})
 	pairs.refuse(1, "retrieval/score", map[string]any{"text_a": "a", "text_b": "b", "explain": []int{}}, -32602, "explain: expected true or false, found a list")
 }
+
+// TestExplainOtherTasks: every method that answers a sequence explains it when asked.
+func TestExplainOtherTasks(t *testing.T) {
+	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels", "tagging": "sequence/tag"} {
+		s := start(t, testOptions(t, folder))
+		c := dial(t, s).initialize(nil)
+		tokens := []int32{12, 3, 10, 15}
+		var plain, with map[string]any
+		c.call(1, method, map[string]any{"tokens": tokens}, &plain)
+		c.call(2, method, map[string]any{"tokens": tokens, "explain": true}, &with)
+		if delete(with, "explain"); !reflect.DeepEqual(with, plain) {
+			t.Errorf("%s: explained %v, plain %v", folder, with, plain)
+		}
+		var got struct{ Explain *sft.Explanation }
+		c.call(3, method, map[string]any{"tokens": tokens, "explain": true}, &got)
+		expectExplanation(t, folder, got.Explain, explanations(t, s, 0, seq.Example{A: tokens})[0])
+	}
+}

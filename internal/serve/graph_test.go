@@ -157,7 +157,7 @@ func TestReloadToGraphs(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2"})
 	for _, want := range []string{`"label":`, "text: the tokens of the model have features, and no ids: expected no document", `"label":`} {
-		if m := c.message(); m.Method != publishMethod || !strings.Contains(string(m.Params), want) {
+		if m := c.message(); m.Method != publishClass || !strings.Contains(string(m.Params), want) {
 			t.Errorf("%s %s, expected %s", m.Method, m.Params, want)
 		}
 		if len(names) > 0 {

@@ -64,10 +64,6 @@ func infoOf(m *served) modelInfo {
 	if n := m.Scorer.Members(); n > 1 {
 		i.Models = n
 	}
-	for n := range c.NumLabels {
-		if c.Answers() || c.LabelsHold() || c.Tags() {
-			i.Labels = append(i.Labels, c.Label(n))
-		}
-	}
+	i.Labels = append(i.Labels, m.task.Labels()...)
 	return i
 }

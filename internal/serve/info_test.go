@@ -8,6 +8,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/batching"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -22,7 +23,8 @@ func TestInfoWithoutVocabulary(t *testing.T) {
 		return json.RawMessage(`{"type":"words","words":[` + strings.Join(list, between) + `]}`)
 	}
 	info := func(spec json.RawMessage) *tokenizerInfo {
-		reply, err := json.Marshal(infoOf(&served{Model: batching.Model{Scorer: &sft.Scorer{}}, about: &Model{}, config: &sft.Config{Tokenizer: spec}}))
+		config := &sft.Config{Task: sft.Classification, Tokenizer: spec}
+		reply, err := json.Marshal(infoOf(&served{Model: batching.Model{Scorer: &sft.Scorer{}}, about: &Model{}, task: task.Of(config), config: config}))
 		if err != nil || len(reply) > 500 {
 			t.Fatalf("%d bytes, %v: %.600s", len(reply), err, reply)
 		}

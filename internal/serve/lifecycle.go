@@ -96,7 +96,7 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	var r initializeResult
 	r.ServerInfo.Name, r.ServerInfo.Version = "sftseq", s.server.options.Version
 	r.Capabilities = capabilities{PositionEncoding: utf8Positions, Documents: !model.config.Featured(), WindowPolicies: windowPolicies}
-	if !readsWindows(model.config) {
+	if !model.task.HasWindows() {
 		r.Capabilities.WindowPolicies = []string{}
 	}
 	if s.utf16 {
@@ -104,6 +104,7 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	}
 	c := &call{session: s, model: model}
 	for name, m := range methods {
+		c.method = name
 		if m.lacking(c) == "" {
 			r.Capabilities.Methods = append(r.Capabilities.Methods, name)
 		}

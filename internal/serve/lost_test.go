@@ -13,6 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/batching"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -49,7 +50,7 @@ func (e fragileExecutable) Run(ctx context.Context, mem tensor.Binding, from, to
 func onFragile(m *sft.Model) (*Model, *fragile, error) {
 	d := &fragile{Device: cpu.New(2)}
 	s, err := sft.NewScorer(m, d)
-	return &Model{Scorer: s, Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }}, d, err
+	return &Model{Scorer: s, Task: task.Of(s.Config()), Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }}, d, err
 }
 
 // TestLostDevice: who asked is told to come back, the model is put on a new device,
@@ -128,7 +129,7 @@ func TestLostWhileTriedAlone(t *testing.T) {
 			return nil, err
 		}
 		s, err := sft.NewScorer(m, d)
-		return &Model{Scorer: s, Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }}, err
+		return &Model{Scorer: s, Task: task.Of(s.Config()), Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }}, err
 	}
 	s := start(t, o)
 	s.options.Load = load(t, "pre")

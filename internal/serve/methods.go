@@ -1,5 +1,7 @@
 package serve
 
+import "fmt"
+
 // method is a request that runs on its own.
 type method struct {
 	run func(*call) (any, error)
@@ -7,17 +9,20 @@ type method struct {
 	lacking func(*call) string
 }
 
+// embedMethod is the method that every task has.
+const embedMethod = "sequence/embed"
+
 // methods has a row for each; a method's file is named after it.
 var methods map[string]method
 
 func init() {
 	methods = map[string]method{
-		"sequence/classify": {many("sequences", classifyFields, (*call).classifyOne), needsSingle},
-		"sequence/predict":  {many("sequences", predictFields, (*call).predictOne), needsNumbers},
-		"sequence/labels":   {many("sequences", labelsFields, (*call).labelsOne), needsLabels},
-		"sequence/tag":      {many("sequences", tagFields, (*call).tagOne), needsTags},
-		"sequence/embed":    {many("sequences", embedFields, (*call).embedOne), needsOne},
-		"retrieval/score":   {many("pairs", scoreFields, (*call).scoreOne), needsPair},
+		"sequence/classify": {many("sequences", answerFields, (*call).answerOne), needsTask},
+		"sequence/predict":  {many("sequences", answerFields, (*call).answerOne), needsTask},
+		"sequence/labels":   {many("sequences", answerFields, (*call).answerOne), needsTask},
+		"sequence/tag":      {many("sequences", answerFields, (*call).answerOne), needsTask},
+		embedMethod:         {many("sequences", embedFields, (*call).embedOne), needsOne},
+		"retrieval/score":   {many("pairs", scoreFields, (*call).scoreOne), needsTask},
 		"retrieval/add":     {(*call).add, needsIndex},
 		"retrieval/remove":  {(*call).remove, needsIndex},
 		"retrieval/search":  {many("", searchFields, (*call).searchOne), needsIndex},
@@ -43,66 +48,15 @@ func needsOne(c *call) string {
 	return ""
 }
 
-// unlabelled is what a model lacks that has learned from sequences alone.
-const unlabelled = "the model was trained without labels: it embeds sequences (sequence/embed), and does not classify"
+// needsTask refuses a method that another task has.
+func needsTask(c *call) string { return c.model.refuses(c.method) }
 
-// predicting is what a model lacks that predicts numbers.
-const predicting = "the model predicts numbers, and does not classify: sequence/predict answers with them"
-
-// labelling is what a model lacks that answers with several labels.
-const labelling = "several labels of a sequence may hold, and the model does not classify: sequence/labels answers with them"
-
-func needsLabels(c *call) string {
-	if !c.model.config.LabelsHold() {
-		return "the model does not answer with several labels: it is of the task " + c.model.config.Task
+// refuses says which method answers in place of another, "" if it is the same.
+func (m *served) refuses(method string) string {
+	if own := m.task.Method(); own != method {
+		return fmt.Sprintf("the task of the model is %s: use %s", m.config.Task, own)
 	}
 	return ""
-}
-
-// tagging is what a model lacks that tags tokens.
-const tagging = "the model tags tokens, and does not classify: sequence/tag answers with spans"
-
-func needsTags(c *call) string {
-	if !c.model.config.Tags() {
-		return "the model tags no tokens: it is of the task " + c.model.config.Task
-	}
-	return ""
-}
-
-// needsClass says what a model answers with in place of a class.
-func needsClass(c *call) string {
-	switch {
-	case c.model.config.LabelsHold():
-		return labelling
-	case c.model.config.Tags():
-		return tagging
-	case c.model.config.Predicts():
-		return predicting
-	case !c.model.config.Answers():
-		return unlabelled
-	}
-	return ""
-}
-
-func needsSingle(c *call) string {
-	if lacking := needsClass(c); lacking != "" || c.model.config.Sequences() != 2 {
-		return lacking
-	}
-	return "the model compares pairs, it does not classify one sequence"
-}
-
-func needsNumbers(c *call) string {
-	if !c.model.config.Predicts() {
-		return "the model predicts no numbers: it is of the task " + c.model.config.Task
-	}
-	return ""
-}
-
-func needsPair(c *call) string {
-	if lacking := needsClass(c); lacking != "" || c.model.config.Sequences() == 2 {
-		return lacking
-	}
-	return "the model classifies one sequence, it does not compare pairs"
 }
 
 func needsIndex(c *call) string {

@@ -16,6 +16,7 @@ import (
 // A Model is what a server answers with.
 type Model struct {
 	Scorer  *sft.Scorer
+	Task    Task
 	Name    string // what clients are told of where it was read
 	Dir     string // where it was read
 	Device  string
@@ -49,6 +50,7 @@ func Hash(models ...*sft.Model) string {
 type served struct {
 	batching.Model
 	about  *Model
+	task   Task
 	config *sft.Config
 	parser *requests.Parser // of both single sequences and pairs
 	failed atomic.Bool      // its device computes no more
@@ -56,7 +58,13 @@ type served struct {
 
 func (s *Server) newServed(m *Model) *served {
 	c := m.Scorer.Config()
-	x := &served{Model: batching.Model{Scorer: m.Scorer, Release: m.Release}, about: m, config: c, parser: requests.NewParser(c, m.Dir, "", 1, 2)}
+	x := &served{Model: batching.Model{Scorer: m.Scorer, Release: m.Release}, about: m, task: m.Task, config: c, parser: requests.NewParser(c, m.Dir, "", 1, 2)}
+	x.parser.Places = m.Task.HasPlaces()
 	x.Lost = func(err error) error { return s.lost(x, err) }
 	return x
+}
+
+// reply makes the reply to a request of an output.
+func (m *served) reply(r *requests.Request, o sft.Output) (requests.Reply, error) {
+	return requests.NewReply(m.task, m.config, r, o)
 }

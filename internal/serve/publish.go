@@ -21,8 +21,7 @@ func (d *document) schedule(after time.Duration) {
 // publishes reports whether something is told of documents: a model of pairs says nothing of one
 // sequence, and neither does one without labels.
 func (s *session) publishes() bool {
-	c := s.server.current().config
-	return c.Tags() || c.Predicts() || c.LabelsHold() || c.Answers() && c.Sequences() == 1
+	return s.server.current().task.Notification() != ""
 }
 
 // again has the document classified again.
@@ -59,7 +58,7 @@ func (d *document) publish(timer int) {
 	s := d.session
 	model := s.server.acquire()
 	defer model.Done()
-	c := &call{session: s, model: model, method: publishMethod}
+	c := &call{session: s, model: model, method: model.task.Method()}
 	defer func() { c.free(c.bytes) }()
 	d.mu.Lock()
 	if d.closed || d.broken != nil || d.timers != timer {
@@ -79,10 +78,10 @@ func (d *document) publish(timer int) {
 	defer d.mu.Unlock()
 	switch {
 	case d.version != q.version || c.ctx.Err() != nil || d.closed || s.server.current() != model:
-	case out.Error != nil && out.Error.Code == codeBusy && !ending:
+	case out.read.Error != nil && out.read.Error.Code == codeBusy && !ending:
 		// The client has asked for nothing that it could ask for again.
 		d.schedule(max(s.server.options.Debounce, time.Duration(s.server.retryAfter())*time.Millisecond))
 	default:
-		s.notify(publishingMethod(model.config), out)
+		s.notify(model.task.Notification(), out)
 	}
 }

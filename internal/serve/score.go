@@ -3,7 +3,6 @@ package serve
 import (
 	"encoding/json"
 
-	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -30,12 +29,12 @@ func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	config := c.model.config
-	numbers := predictionNumbers(config) + idNumbers(a.id)
+	model, config := c.model, c.model.config
+	numbers := c.model.task.AnswerNumbers(r.Tokens()) + idNumbers(a.id)
 	if what == batching.Explain {
 		numbers += explanationNumbers(config, len(r.Sequences[0]), len(r.Sequences[1]))
 	}
 	return &item{work: what, examples: []seq.Example{r.Example()}, read: []*sequence{a, b}, numbers: numbers, result: func(outputs []sft.Output) (any, error) {
-		return requests.NewPrediction(config, r, outputs[0])
+		return model.reply(r, outputs[0])
 	}}
 }

@@ -86,17 +86,16 @@ func (c *call) rescore(items []foundItem, q *sequence, query []int32, hits []ind
 	if len(hits) == 0 {
 		return nil
 	}
-	pairs := &item{work: batching.Classify, read: []*sequence{q}, numbers: len(hits) * predictionNumbers(c.model.config)}
+	pairs := &item{work: batching.Classify, read: []*sequence{q}, numbers: len(hits) * c.model.task.AnswerNumbers(0)}
 	for _, h := range hits {
 		pairs.examples = append(pairs.examples, seq.Example{A: query, B: h.Tokens, Label: seq.NoLabel})
 	}
 	pairs.result = func(outputs []sft.Output) (any, error) {
 		for n, o := range outputs {
-			p, err := requests.NewPrediction(c.model.config, &requests.Request{Sequences: [][]int32{{}}}, o)
-			if err != nil {
+			if err := requests.CheckFinite(o); err != nil {
 				return nil, err
 			}
-			items[n].Score = &p.Probabilities[len(p.Probabilities)-1]
+			items[n].Score = new(sft.Probabilities(o.Logits)[len(o.Logits)-1])
 		}
 		return nil, nil
 	}

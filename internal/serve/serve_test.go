@@ -21,6 +21,7 @@ import (
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/transport"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -39,7 +40,7 @@ func load(t testing.TB, name string) func() (*Model, error) {
 func onProcessor(m *sft.Model, name string) (*Model, error) {
 	d := cpu.New(2)
 	s, err := sft.NewScorer(m, d)
-	return &Model{Scorer: s, Name: name, Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }}, err
+	return &Model{Scorer: s, Task: task.Of(s.Config()), Name: name, Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }}, err
 }
 
 func testOptions(t testing.TB, model string) Options {
@@ -321,3 +322,21 @@ func TestBareLines(t *testing.T) {
 		}
 	}
 }
+
+// published is a publication as a client reads it.
+type published struct {
+	URI     string
+	Version int64
+	Label   any
+	Scores  []float32
+	Logits  []float32
+	Spans   []sft.Span
+	Unit    string
+	Length  int
+	Used    *int
+	Window  *windowed
+	Windows []any
+	Error   *Error
+}
+
+const publishClass = "sequence/publishClassification"

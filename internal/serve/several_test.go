@@ -8,6 +8,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -32,7 +33,7 @@ func TestSeveral(t *testing.T) {
 		}
 		d := cpu.New(2)
 		s, err := sft.NewEnsemble([]*sft.Model{a, b}, d)
-		return &Model{Scorer: s, Name: "several", Device: d.Name(), Hash: Hash(a, b), Release: func() { d.Close() }}, err
+		return &Model{Scorer: s, Task: task.Of(s.Config()), Name: "several", Device: d.Name(), Hash: Hash(a, b), Release: func() { d.Close() }}, err
 	}
 	s := start(t, o)
 	c := dial(t, s).initialize(nil)

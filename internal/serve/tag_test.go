@@ -39,12 +39,15 @@ func TestTagged(t *testing.T) {
 	if last := of.Spans[len(of.Spans)-1]; last.End > len([]rune(text)) || document.Version != 7 || tokens.Unit != "tokens" {
 		t.Errorf("%+v, %+v, %+v", of, document, tokens)
 	}
-	c.refuse(5, "sequence/classify", map[string]any{"text": "sea"}, -32601, tagging)
-	c.refuse(6, "sequence/predict", map[string]any{"text": "sea"}, -32601, "predicts no numbers")
+	c.refuse(5, "sequence/classify", map[string]any{"text": "sea"}, -32601, "the task of the model is tagging: use sequence/tag")
+	c.refuse(6, "sequence/predict", map[string]any{"text": "sea"}, -32601, "use sequence/tag")
 	bare := dial(t, s)
 	bare.send(`{"id":7,"text":"sea"}`)
-	if text := bare.receive(); !strings.Contains(text, `"id":7`) || !strings.Contains(text, tagging) {
-		t.Error(text)
+	var line reply
+	decode(t, []byte(bare.receive()), &line)
+	c.call(8, "sequence/tag", map[string]any{"text": "sea"}, &of)
+	if !slices.Equal(line.Spans, of.Spans) || line.Unit != of.Unit || line.Unit != "characters" {
+		t.Errorf("a bare line: %+v, want %+v", line, of)
 	}
 	// The document's spans are pushed, those of its last version.
 	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8, "changes": []any{map[string]any{"text": "met Zoë"}}})
@@ -55,7 +58,7 @@ func TestTagged(t *testing.T) {
 	}
 	for pushed.Version != 8 {
 		m := c.message()
-		if m.Method != publishSpansMethod {
+		if m.Method != "sequence/publishSpans" {
 			t.Fatalf("%+v", m)
 		}
 		must.Succeed(t, json.Unmarshal(m.Params, &pushed))
@@ -67,12 +70,12 @@ func TestTagged(t *testing.T) {
 	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8, "changes": []any{map[string]any{"text": "old"}}})
 	for told := ""; !strings.Contains(told, `"error":{"code":`); {
 		m := c.message()
-		if told = string(m.Params); m.Method == publishMethod || m.ID != nil {
+		if told = string(m.Params); m.Method == publishClass || m.ID != nil {
 			t.Fatalf("%+v", m)
 		}
 	}
 	other := dial(t, start(t, testOptions(t, "pre"))).initialize(nil)
-	other.refuse(1, "sequence/tag", map[string]any{"tokens": []int{12}}, -32601, "the model tags no tokens")
+	other.refuse(1, "sequence/tag", map[string]any{"tokens": []int{12}}, -32601, "the task of the model is classification: use sequence/classify")
 }
 
 // TestMemoryOfTags: a text whose head is tagged, or that is embedded, takes no more while it

@@ -9,6 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/serve/fair"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -145,7 +146,7 @@ func TestReloadMovesTurns(t *testing.T) {
 		d := &counted{Device: cpu.New(2)}
 		devices = append(devices, d)
 		scorer, err := sft.NewScorer(m, d)
-		return &Model{Scorer: scorer, Name: "counted", Device: d.Name(), Hash: Hash(m), Release: func() {}}, err
+		return &Model{Scorer: scorer, Task: task.Of(scorer.Config()), Name: "counted", Device: d.Name(), Hash: Hash(m), Release: func() {}}, err
 	}
 	s := start(t, o)
 	turn := must.Get(s.turns.Share().Begin(t.Context(), fair.Small))(t)

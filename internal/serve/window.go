@@ -2,6 +2,7 @@ package serve
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/requests"
@@ -27,11 +28,9 @@ type windowParams struct {
 	Stride *int    `json:"stride"`
 }
 
-// readsWindows reports whether windows of a sequence are read by a model: they are of an answer to
-// all of it. Tags are of tokens, a pair has two sequences, vectors have no windows, and points and
-// nodes have no order.
-func readsWindows(c *sft.Config) bool {
-	return c.Sequences() == 1 && !c.Featured() && (c.Predicts() || c.LabelsHold() || c.Answers() && !c.Tags())
+// noWindows is why a window is refused.
+func (m *served) noWindows() string {
+	return fmt.Sprintf("the answers of the task %s to windows make no answer to a sequence: expected no window", m.config.Task)
 }
 
 // maxWindows is how many windows a sequence may have.
@@ -186,42 +185,4 @@ func meanLogits(outputs []sft.Output) []float32 {
 		logits[k] = float32(v)
 	}
 	return logits
-}
-
-// windowResult is what the model says of one of several windows.
-type windowResult struct {
-	Start         int       `json:"start"`
-	End           int       `json:"end"`
-	Label         any       `json:"label"`
-	Logits        []float32 `json:"logits"`
-	Probabilities []float32 `json:"probabilities"`
-
-	Explain *sft.Explanation `json:"explain,omitempty"`
-}
-
-// addWindows says what was read. Of several windows, the logits of the whole are
-// the mean of theirs.
-func (out *classification) addWindows(c *sft.Config, w *window, cuts []cut, outputs []sft.Output) error {
-	out.Window = w.read(cuts)
-	if out.Used != nil { // of all windows, not of the first
-		used := out.Window.End - out.Window.Start
-		out.Used = &used
-	}
-	if w.Policy != "sliding" {
-		return nil
-	}
-	out.Explain = nil // each window has its own
-	for i, o := range outputs {
-		r := cuts[i].request(cuts[i].First())
-		p, err := requests.NewPrediction(c, r, o)
-		if err != nil {
-			return err
-		}
-		out.Windows = append(out.Windows, windowResult{cuts[i].start, cuts[i].end(), p.Label, p.Logits, p.Probabilities, p.Explain})
-	}
-	if len(outputs) > 1 {
-		logits := meanLogits(outputs)
-		out.Logits, out.Probabilities, out.Label = logits, sft.Probabilities(logits), c.Label(sft.Argmax(logits))
-	}
-	return nil
 }

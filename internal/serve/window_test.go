@@ -97,7 +97,7 @@ func TestMemoryOfWindows(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current()}
 	q := &sequence{field: "tokens", tokens: randomTokens(rand.New(rand.NewPCG(1, 1)), 1000)}
-	i := c.classifySequence(batching.Classify, q, &window{Policy: "sliding", Length: 1, Stride: 1})
+	i := c.answerSequence(batching.Classify, q, &window{Policy: "sliding", Length: 1, Stride: 1})
 	outputs := must.Get(s.current().Scorer.Examples(t.Context(), i.examples))(t)
 	result := must.Get(i.result(outputs))(t)
 	text, err := json.Marshal(result)

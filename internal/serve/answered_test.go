@@ -92,5 +92,5 @@ func TestWindowsThatDoNotApply(t *testing.T) {
 		c.refuse(1, "sequence/embed", map[string]any{"uri": "u"}, -32602, "no document")
 	}
 	c := dial(t, start(t, testOptions(t, "tagging"))).initialize(nil)
-	c.refuse(1, "sequence/tag", map[string]any{"text": "Ann", "window": w}, -32602, "window: it has no meaning here")
+	c.refuse(1, "sequence/tag", map[string]any{"text": "Ann", "window": w}, -32602, "window: the answers of the task tagging to windows make no answer")
 }

@@ -1,4 +1,4 @@
-package answer
+package task
 
 import (
 	"bytes"
@@ -17,15 +17,15 @@ import (
 func TestWorstRows(t *testing.T) {
 	c := &sft.Config{Task: sft.Regression, NumLabels: 1, Numbers: []sft.Number{{Name: "n", Mean: 10, Deviation: 2}}}
 	var out bytes.Buffer
-	m := must.Get(NewMistakes(&out, "csv", c, nil, true))(t)
-	const rows = 3 * MostWorst
+	m := must.Get(NewMistakes(Of(c), &out, "csv", nil, true))(t)
+	const rows = 3 * MaxWorst
 	for i := range rows {
 		off := float32((i * 7919) % rows / 2) // each twice
 		m.See(&seq.Example{Index: uint32(i), A: []int32{1}, Numbers: []float32{10}}, 1, []float32{-off})
 	}
 	must.Succeed(t, m.Close())
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if lines[0] != "id,row,deviations,number,actual_n,predicted_n" || len(lines) != MostWorst+1 || m.Left() != rows-2-MostWorst {
+	if lines[0] != "id,row,deviations,number,actual_n,predicted_n" || len(lines) != MaxWorst+1 || m.Left() != rows-2-MaxWorst {
 		t.Fatalf("%q, %d lines, %d left", lines[0], len(lines), m.Left())
 	}
 	before := -1
@@ -53,7 +53,7 @@ func TestLabelsInTables(t *testing.T) {
 	} {
 		config := &sft.Config{Task: sft.MultiLabel, NumLabels: 2, LabelNames: c.names}
 		var out bytes.Buffer
-		m := must.Get(NewMistakes(&out, "csv", config, nil, true))(t)
+		m := must.Get(NewMistakes(Of(config), &out, "csv", nil, true))(t)
 		m.See(&seq.Example{A: []int32{1}, Labels: []int32{0, 1}}, 1, []float32{-2, -2})
 		m.See(&seq.Example{A: []int32{1}, Labels: []int32{1}}, 1, []float32{-2, 2}) // right
 		must.Succeed(t, m.Close())
@@ -67,7 +67,7 @@ func TestLabelsInTables(t *testing.T) {
 func TestSpanMistakes(t *testing.T) {
 	config := &sft.Config{Task: sft.Tagging, NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}}
 	var out bytes.Buffer
-	m := must.Get(NewMistakes(&out, "csv", config, nil, true))(t)
+	m := must.Get(NewMistakes(Of(config), &out, "csv", nil, true))(t)
 	see := func(id string, labels, answers []int32) {
 		logits := make([]float32, 3*len(answers))
 		for i, tag := range answers {

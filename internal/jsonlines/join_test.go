@@ -1,0 +1,29 @@
+package jsonlines
+
+import (
+	"testing"
+	"unicode"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// TestJoin: the fields of all parts are those of one object, in order; a part without fields leaves no comma.
+func TestJoin(t *testing.T) {
+	type a struct {
+		A string `json:"a,omitempty"`
+	}
+	type b struct {
+		B []int `json:"b"`
+	}
+	for want, parts := range map[string][]any{
+		"{}":                       nil,
+		`{"a":"<}"}`:               {a{}, a{"<}"}, a{}},
+		`{"a":"1","b":[],"a":"2"}`: {a{"1"}, b{[]int{}}, a{}, a{"2"}},
+		`{"b":null}`:               {b{}},
+	} {
+		if got := string(must.Get(Join(parts...))(t)); got != want {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	must.Fail(t, "unsupported")(Join(a{}, struct{ F any }{unicode.IsSpace}))
+}

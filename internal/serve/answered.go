@@ -1,0 +1,163 @@
+package serve
+
+import (
+	"encoding/json"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/serve/batching"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// Task is what the server needs of a model's task. Package task has one for each.
+type Task interface {
+	requests.Task
+	// AnswerNumbers is the memory of an answer to a request of the given length in tokens, in numbers of 16 bytes.
+	AnswerNumbers(tokens int) int
+	// HasPlaces reports whether an answer has places in the text.
+	HasPlaces() bool
+	// Method answers requests, and Notification pushes the answer to a document; "" for none.
+	Method() string
+	Notification() string
+	// Published is what the notification has of an answer.
+	Published(answer any) any
+	// HasWindows reports whether the answers to windows of a sequence make an answer to the whole.
+	HasWindows() bool
+	// Labels are nil for a task without labels.
+	Labels() []any
+}
+
+// answered is the result of a method: the reply to a line, and where its sequence comes from.
+type answered struct {
+	requests.Reply
+	extent
+}
+
+// MarshalJSON joins the two.
+func (a answered) MarshalJSON() ([]byte, error) {
+	return jsonlines.Join(append(a.Parts(), a.extent)...)
+}
+
+// extent is where the sequence of an answer comes from, and which windows of it were read.
+type extent struct {
+	origin
+	Window  *windowed        `json:"window,omitempty"`
+	Windows []answeredWindow `json:"windows,omitempty"` // sliding ones
+}
+
+// answeredWindow is the answer to one of several windows.
+type answeredWindow struct {
+	start, end int
+	requests.Reply
+}
+
+// MarshalJSON leaves out the sizes, which the places say.
+func (w answeredWindow) MarshalJSON() ([]byte, error) {
+	places := struct {
+		Start int `json:"start"`
+		End   int `json:"end"`
+	}{w.start, w.end}
+	return jsonlines.Join(places, w.Answer, w.Explained)
+}
+
+var answerFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window", "explain", idField)...)
+
+// answerOne is sequence/classify, sequence/predict, sequence/labels and sequence/tag.
+func (c *call) answerOne(path string, fields map[string]json.RawMessage) *item {
+	q, w, err := c.wholeSequence(path, fields)
+	if err != nil {
+		return &item{err: err}
+	}
+	work, err := c.parseExplain(path+"explain", fields["explain"])
+	if err != nil {
+		return &item{err: err}
+	}
+	return c.answerSequence(work, q, w)
+}
+
+// answerSequence answers a sequence, or windows of it: several windows by the mean of their logits. Each sliding window
+// has an answer of its own beside. Work is classify or explain.
+func (c *call) answerSequence(work batching.Work, q *sequence, w *window) *item {
+	i, cuts, err := c.wholeItem(work, q, w)
+	if err != nil {
+		return &item{err: err}
+	}
+	first := q.request(cuts[0])
+	if q.text != nil {
+		if err := c.locate(first, q); err != nil {
+			return &item{err: err}
+		}
+	}
+	model := c.model
+	i.result = func(outputs []sft.Output) (any, error) {
+		shift(outputs, cuts)
+		of, whole := extent{origin: q.origin()}, outputs[0]
+		if w != nil {
+			of.Window = w.read(cuts)
+		}
+		if w != nil && w.Policy == "sliding" {
+			for n, cut := range cuts {
+				reply, err := model.reply(cut.request(cut.First()), outputs[n])
+				if err != nil {
+					return nil, err
+				}
+				of.Windows = append(of.Windows, answeredWindow{cut.start, cut.end(), reply})
+			}
+			whole = sft.Output{Logits: meanLogits(outputs)}
+		}
+		reply, err := model.reply(first, whole)
+		if reply.Used != nil && of.Window != nil { // of all windows, not of the first
+			reply.Used = new(of.Window.End - of.Window.Start)
+		}
+		return answered{reply, of}, err
+	}
+	return i
+}
+
+// wholeSequence is the sequence of a request, and the window of it that is asked for, or that its
+// document has; nil is none.
+func (c *call) wholeSequence(path string, fields map[string]json.RawMessage) (*sequence, *window, error) {
+	q, err := c.sequence(path, fields, "")
+	if err != nil {
+		return nil, nil, err
+	}
+	q.id = fields[idField]
+	if q.graph != nil && fields["window"] != nil {
+		return nil, nil, badParam(path+"window", featured+": expected no window")
+	}
+	if fields["window"] != nil && !c.model.task.HasWindows() {
+		return nil, nil, badParam(path+"window", "%s", c.model.noWindows())
+	}
+	w, err := parseWindow(path+"window", fields["window"])
+	if err != nil {
+		return nil, nil, err
+	}
+	if w == nil && q.document != nil {
+		w = q.document.window
+	}
+	return q, w, nil
+}
+
+// wholeItem has the model read a sequence, or its windows, which are the cuts. Work is classify or explain. The caller
+// sets its result.
+func (c *call) wholeItem(work batching.Work, q *sequence, w *window) (*item, []cut, error) {
+	config := c.model.config
+	cuts, err := w.cut(config, q)
+	if err != nil {
+		return nil, nil, err
+	}
+	i := &item{work: work, read: []*sequence{q}, numbers: c.model.task.AnswerNumbers(cuts[0].First()) + idNumbers(q.id)}
+	for _, cut := range cuts {
+		i.examples = append(i.examples, cut.Example)
+		if w != nil {
+			i.numbers += c.model.task.AnswerNumbers(cut.First()) + windowNumbers
+		}
+		if work == batching.Explain {
+			i.numbers += explanationNumbers(config, cut.First())
+		}
+	}
+	return i, cuts, nil
+}
+
+// windowNumbers counts the fields of a window beside its answer.
+const windowNumbers = 64

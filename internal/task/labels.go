@@ -1,0 +1,167 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// labels is the multi-label task: a sequence has any number of labels.
+type labels struct{ config *sft.Config }
+
+// predictedLabels answers a request with the labels whose probability reaches their threshold.
+type predictedLabels struct {
+	Labels        []any                 `json:"labels"`
+	Probabilities requests.NamedNumbers `json:"probabilities"`
+}
+
+// ReadLabels reads the labels of a sequence, by name or number.
+func (t labels) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
+	e.Labels, err = t.parse(r.Labels)
+	return err
+}
+
+func (t labels) parse(value json.RawMessage) ([]int32, error) {
+	var list []json.RawMessage
+	if value == nil || json.Unmarshal(value, &list) != nil || list == nil {
+		return nil, fmt.Errorf("labels: expected a list of labels, found %.80s", value)
+	}
+	labels := []int32{}
+	for i, item := range list {
+		label, err := requests.ParseLabel(t.config, item)
+		if err != nil {
+			return nil, fmt.Errorf("labels[%d]: %w", i, err)
+		}
+		labels = append(labels, label)
+	}
+	slices.Sort(labels)
+	return slices.Compact(labels), nil
+}
+
+func (t labels) Answer(_ *requests.Request, o sft.Output) (any, error) {
+	holding, probabilities := t.config.Holding(o.Logits)
+	out := predictedLabels{Labels: []any{}, Probabilities: requests.NamedNumbers{Values: probabilities}}
+	for _, label := range holding {
+		out.Labels = append(out.Labels, t.config.Label(int(label)))
+	}
+	for label := range probabilities {
+		out.Probabilities.Names = append(out.Probabilities.Names, fmt.Sprint(t.config.Label(label)))
+	}
+	return out, nil
+}
+
+func (t labels) AnswerNumbers(int) int { return logitNumbers(t.config) }
+
+// Columns are the labels in one text, and a probability for each label of the model.
+func (t labels) Columns(format string) requests.Columns {
+	if format == "jsonl" {
+		return requests.JSONColumns(func(answer any) []any {
+			a := answer.(predictedLabels)
+			return []any{a.Labels, a.Probabilities}
+		}, "labels", "probabilities")
+	}
+	form := labelsFormIn(t.config, format)
+	columns := append([]table.OutputColumn{form.column("labels")}, probabilityColumns(t.config)...)
+	return requests.Columns{Columns: columns, Values: func(answer any) []any {
+		a := answer.(predictedLabels)
+		return append([]any{form.join(a.Labels)}, asColumns(a.Probabilities.Values)...)
+	}}
+}
+
+func (labels) HasPlaces() bool { return false }
+
+func (labels) Method() string { return "sequence/labels" }
+
+func (t labels) HasWindows() bool { return !t.config.Featured() }
+
+func (labels) Notification() string { return "sequence/publishLabels" }
+
+func (labels) Published(answer any) any { return answer }
+
+func (t labels) Labels() []any { return listLabels(t.config) }
+
+// labelSeparator separates the labels of a row in a table that has one text for them. If the name of a label contains
+// it, the text is a list of JSON.
+const labelSeparator = ";"
+
+// labelsForm is how a table has the labels of a row.
+type labelsForm int
+
+const (
+	labelsObject labelsForm = iota // a list of JSON
+	labelsText                     // names with a separator
+	labelsList                     // names as a list of JSON, in a text
+)
+
+// labelsFormIn returns the form that a format has.
+func labelsFormIn(c *sft.Config, format string) labelsForm {
+	switch {
+	case format == "jsonl":
+		return labelsObject
+	case slices.ContainsFunc(c.LabelNames, func(name string) bool { return strings.Contains(name, labelSeparator) }):
+		return labelsList
+	}
+	return labelsText
+}
+
+func (f labelsForm) column(name string) table.OutputColumn {
+	if f == labelsObject {
+		return table.OutputColumn{Name: name, Kind: table.ObjectColumn}
+	}
+	return table.OutputColumn{Name: name}
+}
+
+// of is the value of labels.
+func (f labelsForm) of(c *sft.Config, labels []int32) any {
+	names := make([]any, len(labels))
+	for i, label := range labels {
+		names[i] = c.Label(int(label))
+	}
+	return f.join(names)
+}
+
+// join is the value of labels by name, or by number where they have no names.
+func (f labelsForm) join(names []any) any {
+	switch f {
+	case labelsObject:
+		return names
+	case labelsList:
+		return asJSON(names)
+	}
+	texts := make([]string, len(names))
+	for i, name := range names {
+		texts[i] = fmt.Sprint(name)
+	}
+	return strings.Join(texts, labelSeparator)
+}
+
+// mistakes ranks rows by the number of wrong labels, then by their mean loss.
+func (t labels) mistakes(format string, _ tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
+	c, form := t.config, labelsFormIn(t.config, format)
+	columns := []table.OutputColumn{form.column("labels"), form.column("predicted"), {Name: "wrong", Kind: table.IntColumn}, {Name: "loss", Kind: table.FloatColumn}}
+	rank := func(x *seq.Example, logits []float32) [2]float64 {
+		holding, _ := c.Holding(logits)
+		wrong := 0
+		for label := range int32(c.NumLabels) {
+			if slices.Contains(holding, label) != slices.Contains(x.Labels, label) {
+				wrong++
+			}
+		}
+		return [2]float64{float64(wrong), metrics.BinaryCrossEntropy(logits, x.Labels) / float64(c.NumLabels)}
+	}
+	values := func(r *worstRow) []any {
+		holding, probabilities := c.Holding(r.logits)
+		return append([]any{form.of(c, r.labels), form.of(c, holding), int64(r.rank[0]), float32(r.rank[1])}, asColumns(probabilities)...)
+	}
+	return append(columns, probabilityColumns(c)...), func(w mistakeWriter) Mistakes {
+		return &worstRows{mistakeWriter: w, rank: rank, values: values}
+	}
+}

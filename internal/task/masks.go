@@ -1,0 +1,45 @@
+package task
+
+import (
+	"errors"
+
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// masks is the task of a model that was trained on masked tokens: it embeds sequences and has no answer to a whole one.
+type masks struct{ config *sft.Config }
+
+var errNoAnswer = errors.New("the model was trained without labels, and predicts none")
+
+func (masks) ReadLabels(*requests.Request, *seq.Example) error { return nil }
+
+func (masks) Answer(*requests.Request, sft.Output) (any, error) { return nil, errNoAnswer }
+
+func (masks) AnswerNumbers(int) int { return 0 }
+
+func (masks) Columns(string) requests.Columns { return requests.Columns{} }
+
+func (masks) HasPlaces() bool { return false }
+
+func (masks) Method() string { return "sequence/embed" }
+
+func (masks) HasWindows() bool { return false }
+
+func (masks) Notification() string { return "" }
+
+func (masks) Published(any) any { return nil }
+
+func (masks) Labels() []any { return nil }
+
+func (masks) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
+	return nil, func(w mistakeWriter) Mistakes { return &noMistakes{w} }
+}
+
+// noMistakes writes nothing: there is no label to compare with.
+type noMistakes struct{ mistakeWriter }
+
+func (*noMistakes) See(*seq.Example, int, []float32) {}

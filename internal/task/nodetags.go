@@ -1,0 +1,82 @@
+package task
+
+import (
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// nodeTags is the task of a model that tags points and nodes: tokens with features, whose order means nothing, so that
+// tags make no spans.
+type nodeTags struct{ config *sft.Config }
+
+// predictedTags answers a request with the tag of each token that is read.
+type predictedTags struct {
+	Tags   []any     `json:"tags"`
+	Scores []float32 `json:"scores"` // the probability of each
+}
+
+func (t nodeTags) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
+	e.Labels, err = parseTags(t.config, r.Labels, e.First())
+	return err
+}
+
+func (t nodeTags) Answer(_ *requests.Request, o sft.Output) (any, error) {
+	var out predictedTags
+	n := t.config.NumLabels
+	for i, tag := range t.config.TagsOf(o.Logits) {
+		out.Tags = append(out.Tags, t.config.Label(int(tag)))
+		out.Scores = append(out.Scores, sft.Probabilities(o.Logits[i*n : (i+1)*n])[tag])
+	}
+	return out, nil
+}
+
+func (t nodeTags) AnswerNumbers(tokens int) int { return tagNumbers(t.config, tokens) }
+
+// Columns are the tags and their probabilities, as lists of JSON.
+func (t nodeTags) Columns(format string) requests.Columns {
+	names := []string{"tags", "scores"}
+	if format == "jsonl" {
+		return requests.JSONColumns(func(answer any) []any {
+			a := answer.(predictedTags)
+			return []any{a.Tags, a.Scores}
+		}, names...)
+	}
+	return requests.Columns{Columns: []table.OutputColumn{{Name: names[0]}, {Name: names[1]}}, Values: func(answer any) []any {
+		a := answer.(predictedTags)
+		return []any{asJSON(a.Tags), asJSON(a.Scores)}
+	}}
+}
+
+func (nodeTags) HasPlaces() bool { return false }
+
+func (nodeTags) Method() string { return "sequence/tag" }
+
+func (nodeTags) HasWindows() bool { return false }
+
+func (nodeTags) Notification() string { return "sequence/publishSpans" }
+
+func (nodeTags) Published(answer any) any { return answer }
+
+func (t nodeTags) Labels() []any { return listLabels(t.config) }
+
+// tagMistakes writes the tokens whose tag was not predicted.
+type tagMistakes struct {
+	mistakeWriter
+	config *sft.Config
+}
+
+func (t nodeTags) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
+	columns := []table.OutputColumn{{Name: "token", Kind: table.IntColumn}, labelColumn(t.config, "label"), labelColumn(t.config, "predicted")}
+	return columns, func(w mistakeWriter) Mistakes { return &tagMistakes{w, t.config} }
+}
+
+func (m *tagMistakes) See(x *seq.Example, _ int, logits []float32) {
+	for i, tag := range m.config.TagsOf(logits) {
+		if label := x.Labels[i]; label != seq.NoLabel && label != tag {
+			m.write(x.ID, x.Index, int64(i), columnValue(m.config.Label(int(label))), columnValue(m.config.Label(int(tag))))
+		}
+	}
+}

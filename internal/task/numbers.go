@@ -1,0 +1,133 @@
+package task
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// numbers is the task of a model that predicts numbers.
+type numbers struct{ config *sft.Config }
+
+// predictedNumbers answers a request with numbers.
+type predictedNumbers struct {
+	Numbers requests.NamedNumbers `json:"numbers"`
+}
+
+// ReadLabels reads the numbers of a request: a list in the order of the model's, or an object by their names, as
+// data head prints them.
+func (t numbers) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
+	e.Numbers, err = t.parse(r.Numbers)
+	return err
+}
+
+func (t numbers) parse(value json.RawMessage) ([]float32, error) {
+	names := t.config.NumberNames()
+	if value == nil {
+		return nil, fmt.Errorf("numbers are missing, expected a list or an object of %q", names)
+	}
+	list, err := value, error(nil)
+	if value[0] == '{' {
+		list, err = listOf(names, value)
+	}
+	var numbers []float32
+	if err == nil {
+		numbers, err = jsonlines.Numbers(list)
+	}
+	if err == nil && len(numbers) != t.config.NumLabels {
+		err = fmt.Errorf("found %.80s", value)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("numbers: expected a list or an object of %q: %w", names, err)
+	}
+	return numbers, nil
+}
+
+// listOf returns the values of an object as a list, in the order of the names.
+func listOf(names []string, object json.RawMessage) (json.RawMessage, error) {
+	known := map[string]bool{}
+	for _, name := range names {
+		known[name] = true
+	}
+	fields, err := jsonlines.Object(object, known)
+	if err != nil {
+		return nil, err
+	}
+	var values [][]byte
+	for _, name := range names {
+		if fields[name] == nil {
+			return nil, fmt.Errorf("%q is missing", name)
+		}
+		values = append(values, fields[name])
+	}
+	return slices.Concat([]byte("["), bytes.Join(values, []byte(",")), []byte("]")), nil
+}
+
+func (t numbers) Answer(_ *requests.Request, o sft.Output) (any, error) {
+	return predictedNumbers{requests.NamedNumbers{Names: t.config.NumberNames(), Values: t.config.Predictions(o.Logits)}}, nil
+}
+
+func (t numbers) AnswerNumbers(int) int { return logitNumbers(t.config) }
+
+// Columns have the names of the numbers.
+func (t numbers) Columns(format string) requests.Columns {
+	if format == "jsonl" {
+		return requests.JSONColumns(func(answer any) []any { return []any{answer.(predictedNumbers).Numbers} }, "numbers")
+	}
+	out := requests.Columns{Values: func(answer any) []any { return asColumns(answer.(predictedNumbers).Numbers.Values) }}
+	for _, name := range t.config.NumberNames() {
+		out.Columns = append(out.Columns, table.OutputColumn{Name: name, Kind: table.FloatColumn})
+	}
+	return out
+}
+
+func (numbers) HasPlaces() bool { return false }
+
+func (numbers) Method() string { return "sequence/predict" }
+
+func (t numbers) HasWindows() bool { return !t.config.Featured() }
+
+func (numbers) Notification() string { return "sequence/publishNumbers" }
+
+func (numbers) Published(answer any) any { return answer }
+
+func (numbers) Labels() []any { return nil }
+
+// mistakes ranks rows by the number that is furthest off, in standard deviations of the training split.
+func (t numbers) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
+	c := t.config
+	columns := []table.OutputColumn{{Name: "deviations", Kind: table.FloatColumn}, {Name: "number"}}
+	for _, name := range c.NumberNames() {
+		columns = append(columns, table.OutputColumn{Name: "actual_" + name, Kind: table.FloatColumn}, table.OutputColumn{Name: "predicted_" + name, Kind: table.FloatColumn})
+	}
+	furthest := func(numbers, logits []float32) (at int, distance float64) {
+		for i, d := range c.Deviations(logits, numbers) {
+			if d := math.Abs(d); d > distance {
+				at, distance = i, d
+			}
+		}
+		return at, distance
+	}
+	rank := func(x *seq.Example, logits []float32) [2]float64 {
+		_, distance := furthest(x.Numbers, logits)
+		return [2]float64{distance}
+	}
+	values := func(r *worstRow) []any {
+		at, distance := furthest(r.number, r.logits)
+		out := []any{float32(distance), c.Numbers[at].Name}
+		for i, predicted := range c.Predictions(r.logits) {
+			out = append(out, r.number[i], predicted)
+		}
+		return out
+	}
+	return columns, func(w mistakeWriter) Mistakes { return &worstRows{mistakeWriter: w, rank: rank, values: values} }
+}

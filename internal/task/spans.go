@@ -1,0 +1,125 @@
+package task
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// spans is the task of a model that tags tokens whose order makes spans of the tags.
+type spans struct{ config *sft.Config }
+
+func (t spans) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
+	e.Labels, err = parseTags(t.config, r.Labels, e.First())
+	return err
+}
+
+// parseTags reads the labels of tokens, each as [requests.ParseLabel] reads it; null and -1 stand for none.
+func parseTags(c *sft.Config, value json.RawMessage, tokens int) ([]int32, error) {
+	if value == nil {
+		return nil, fmt.Errorf("labels are missing, expected one for each of the %d tokens", tokens)
+	}
+	var list []json.RawMessage
+	if err := json.Unmarshal(value, &list); err != nil || len(list) != tokens {
+		return nil, fmt.Errorf("labels: expected a list of one for each of the %d tokens, found %.80s", tokens, value)
+	}
+	out := make([]int32, tokens)
+	for i, label := range list {
+		out[i] = seq.NoLabel
+		if text := string(label); text == "null" || text == "-1" {
+			continue
+		}
+		var err error
+		if out[i], err = requests.ParseLabel(c, label); err != nil {
+			return nil, fmt.Errorf("labels: index %d: %w", i, err)
+		}
+	}
+	return out, nil
+}
+
+func (t spans) Answer(r *requests.Request, o sft.Output) (any, error) {
+	return requests.NewSpans(t.config.Spans(o.Logits), r)
+}
+
+func (t spans) AnswerNumbers(tokens int) int { return tagNumbers(t.config, tokens) }
+
+// tagNumbers counts four numbers a span, the logits, and as much again for a decoding that compares paths.
+func tagNumbers(c *sft.Config, tokens int) int {
+	const logitBytes, numberBytes = 4, 16
+	logits := logitBytes * c.NumLabels
+	if d := c.SpanDecoding; d != nil && d.SpanPenalty > 0 {
+		logits *= 2
+	}
+	return tokens * (4 + (logits+numberBytes-1)/numberBytes)
+}
+
+// Columns are the spans as a list of JSON, and the unit of their places. BED has them in one column.
+func (t spans) Columns(format string) requests.Columns {
+	switch format {
+	case table.BED:
+		return requests.Columns{Columns: []table.OutputColumn{{Name: "spans"}}, Values: func(answer any) []any { return []any{answer} }}
+	case "jsonl":
+		return requests.JSONColumns(func(answer any) []any {
+			s := answer.(requests.Spans)
+			return []any{s.Spans, s.Unit}
+		}, "spans", "unit")
+	}
+	return requests.Columns{Columns: []table.OutputColumn{{Name: "spans"}, {Name: "unit"}}, Values: func(answer any) []any {
+		s := answer.(requests.Spans)
+		return []any{asJSON(s.Spans), s.Unit}
+	}}
+}
+
+func (spans) HasPlaces() bool { return true }
+
+func (spans) Method() string { return "sequence/tag" }
+
+func (spans) HasWindows() bool { return false }
+
+func (spans) Notification() string { return "sequence/publishSpans" }
+
+func (spans) Published(answer any) any { return answer }
+
+func (t spans) Labels() []any { return listLabels(t.config) }
+
+// spanMistakes writes the spans that are labelled and not predicted, and the other way round.
+type spanMistakes struct {
+	mistakeWriter
+	config    *sft.Config
+	tags      *metrics.Tags
+	tokenizer tokenizers.Tokenizer
+}
+
+func (t spans) mistakes(_ string, tokenizer tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
+	columns := []table.OutputColumn{{Name: "mistake"}, {Name: "label"}, {Name: "start", Kind: table.IntColumn}, {Name: "end", Kind: table.IntColumn}, {Name: "text"}}
+	return columns, func(w mistakeWriter) Mistakes {
+		return &spanMistakes{w, t.config, metrics.NewTags(t.config.LabelNames, t.config.NumLabels), tokenizer}
+	}
+}
+
+func (m *spanMistakes) See(x *seq.Example, _ int, logits []float32) {
+	labelled, predicted := m.tags.SpansAmong(x.Labels, x.Labels), m.tags.SpansAmong(x.Labels, m.config.TagsOf(logits))
+	m.add(x, "missed", labelled, predicted)
+	m.add(x, "wrong", predicted, labelled)
+}
+
+// add writes the spans that are not among others.
+func (m *spanMistakes) add(x *seq.Example, mistake string, spans, others []metrics.Span) {
+	known := metrics.SpanSet(others)
+	for _, s := range spans {
+		if known[s] {
+			continue
+		}
+		var text any
+		if m.tokenizer != nil {
+			text = m.tokenizer.Decode(x.A[s.Start:s.End])
+		}
+		m.write(x.ID, x.Index, mistake, s.Type, int64(s.Start), int64(s.End), text)
+	}
+}
