@@ -82,7 +82,7 @@ func Stated(path string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", path, err)
 	}
-	_, metadata, err := parseHeader(start[8:], info.Size()-int64(len(start)))
+	_, metadata, err := parseHeader(start[8:], info.Size()-int64(len(start)), F32, I32)
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", path, err)
 	}

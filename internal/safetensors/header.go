@@ -6,29 +6,32 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sort"
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
 // An entry is one tensor's line in the header.
 type entry struct {
 	name       string
+	kind       string // F32 or I32
 	shape      []int
 	begin, end int64
 }
 
 // parseHeader reads the header's JSON token by token, since encoding/json
 // into a map would silently drop duplicate keys, and checks it against the
-// size of the data. The entries come in the order of their data.
-func parseHeader(header []byte, dataSize int64) ([]entry, map[string]string, error) {
+// size of the data. The entries come in the order of their data; kinds are the dtypes that they may have.
+func parseHeader(header []byte, dataSize int64, kinds ...string) ([]entry, map[string]string, error) {
 	if !utf8.Valid(header) {
 		return nil, nil, errors.New("header: expected UTF-8, found other bytes")
 	}
 	if len(header) == 0 || header[0] != '{' {
 		return nil, nil, fmt.Errorf("header: expected a JSON object, found %.10q", header)
 	}
-	p := parser{json.NewDecoder(bytes.NewReader(header))}
+	p := parser{json.NewDecoder(bytes.NewReader(header)), kinds}
 	p.UseNumber()
 	var entries []entry
 	var metadata map[string]string
@@ -77,7 +80,7 @@ func checkOffsets(entries []entry, dataSize int64) error {
 			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected a range within the %d bytes of data", e.name, e.begin, e.end, dataSize)
 		}
 		if e.end-e.begin != 4*n {
-			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected %d bytes for shape %v of %s, found %d", e.name, e.begin, e.end, 4*n, e.shape, dtype, e.end-e.begin)
+			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected %d bytes for shape %v of %s, found %d", e.name, e.begin, e.end, 4*n, e.shape, e.kind, e.end-e.begin)
 		}
 		if e.begin != next {
 			kind := "a gap"
@@ -95,7 +98,10 @@ func checkOffsets(entries []entry, dataSize int64) error {
 }
 
 // parser adds to the JSON tokens what is expected of them.
-type parser struct{ *json.Decoder }
+type parser struct {
+	*json.Decoder
+	kinds []string // dtypes that tensors may have
+}
 
 func (p parser) expect(want json.Delim) error {
 	token, err := p.Token()
@@ -203,9 +209,10 @@ func (p parser) entry() (e entry, err error) {
 	if err != nil {
 		return e, err
 	}
-	if kind != dtype {
-		return e, fmt.Errorf("dtype: expected %s, found %q", dtype, kind)
+	if !slices.Contains(p.kinds, kind) {
+		return e, fmt.Errorf("dtype: expected %s, found %q", strings.Join(p.kinds, " or "), kind)
 	}
+	e.kind = kind
 	if shape == nil {
 		return e, errors.New("shape is missing")
 	}

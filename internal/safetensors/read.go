@@ -13,7 +13,12 @@ import (
 // Read returns the tensors of a file, in the order of their data, and its
 // metadata, nil where there is none. Tensors of another type than F32 are an error, and
 // so is a file that is not what its checksum says; one of others may have no checksum.
-func Read(path string) ([]Tensor, map[string]string, error) {
+func Read(path string) ([]Tensor, map[string]string, error) { return readFile(path, F32) }
+
+// ReadMixed is Read for a file whose tensors may be I32, too.
+func ReadMixed(path string) ([]Tensor, map[string]string, error) { return readFile(path, F32, I32) }
+
+func readFile(path string, kinds ...string) ([]Tensor, map[string]string, error) {
 	file, err := atomicfile.OpenRegular(path)
 	if err != nil {
 		return nil, nil, err
@@ -23,11 +28,16 @@ func Read(path string) ([]Tensor, map[string]string, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	return ReadFrom(file, info.Size(), path)
+	return readNamed(file, info.Size(), path, kinds...)
 }
 
 // ReadShapes returns the tensors of a file without their data, from its header alone.
-func ReadShapes(path string) ([]Tensor, error) {
+func ReadShapes(path string) ([]Tensor, error) { return readShapes(path, F32) }
+
+// ReadMixedShapes is ReadShapes for a file whose tensors may be I32, too.
+func ReadMixedShapes(path string) ([]Tensor, error) { return readShapes(path, F32, I32) }
+
+func readShapes(path string, kinds ...string) ([]Tensor, error) {
 	file, err := atomicfile.OpenRegular(path)
 	if err != nil {
 		return nil, err
@@ -41,7 +51,7 @@ func ReadShapes(path string) ([]Tensor, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	entries, _, err := parseHeader(start[8:], info.Size()-int64(len(start)))
+	entries, _, err := parseHeader(start[8:], info.Size()-int64(len(start)), kinds...)
 	if err == nil {
 		err = checkStored(file, info.Size())
 	}
@@ -50,7 +60,7 @@ func ReadShapes(path string) ([]Tensor, error) {
 	}
 	tensors := make([]Tensor, len(entries))
 	for i, e := range entries {
-		tensors[i] = Tensor{Name: e.name, Shape: e.shape}
+		tensors[i] = Tensor{Name: e.name, Shape: e.shape, Type: e.typed()}
 	}
 	return tensors, nil
 }
@@ -58,7 +68,11 @@ func ReadShapes(path string) ([]Tensor, error) {
 // ReadFrom reads the size bytes of r as Read does a file; name is what errors
 // call it.
 func ReadFrom(r io.ReaderAt, size int64, name string) ([]Tensor, map[string]string, error) {
-	tensors, metadata, err := read(r, size)
+	return readNamed(r, size, name, F32)
+}
+
+func readNamed(r io.ReaderAt, size int64, name string, kinds ...string) ([]Tensor, map[string]string, error) {
+	tensors, metadata, err := read(r, size, kinds...)
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w", name, err)
 	}
@@ -85,13 +99,13 @@ func readHeader(r io.ReaderAt, size int64) (start []byte, err error) {
 	return start, readAt(r, start, 0)
 }
 
-func read(r io.ReaderAt, size int64) ([]Tensor, map[string]string, error) {
+func read(r io.ReaderAt, size int64, kinds ...string) ([]Tensor, map[string]string, error) {
 	start, err := readHeader(r, size)
 	if err != nil {
 		return nil, nil, err
 	}
 	dataStart := int64(len(start))
-	entries, metadata, err := parseHeader(start[8:], size-dataStart)
+	entries, metadata, err := parseHeader(start[8:], size-dataStart, kinds...)
 	if file, ok := r.(*os.File); ok && err == nil {
 		err = checkStored(file, size)
 	}
@@ -106,11 +120,20 @@ func read(r io.ReaderAt, size int64) ([]Tensor, map[string]string, error) {
 	tensors := make([]Tensor, len(entries))
 	buffer := make([]byte, min(1<<18, (size-dataStart+3)&^3))
 	for i, e := range entries {
-		data := make([]float32, (e.end-e.begin)/4)
-		if err := readFloats(r, data, dataStart+e.begin, buffer, stated); err != nil {
+		t := Tensor{Name: e.name, Shape: e.shape, Type: e.typed()}
+		n := int(e.end-e.begin) / 4
+		var err error
+		if e.kind == I32 {
+			t.Ints = make([]int32, n)
+			err = readNumbers(r, t.Ints, func(bits uint32) int32 { return int32(bits) }, dataStart+e.begin, buffer, stated)
+		} else {
+			t.Data = make([]float32, n)
+			err = readNumbers(r, t.Data, math.Float32frombits, dataStart+e.begin, buffer, stated)
+		}
+		if err != nil {
 			return nil, nil, fmt.Errorf("tensor %q: %w", e.name, err)
 		}
-		tensors[i] = Tensor{Name: e.name, Shape: e.shape, Data: data}
+		tensors[i] = t
 	}
 	if err := stated.compare(); err != nil {
 		return nil, nil, err
@@ -121,8 +144,16 @@ func read(r io.ReaderAt, size int64) ([]Tensor, map[string]string, error) {
 	return tensors, metadata, nil
 }
 
-// readFloats fills data from r at offset, through buffer, a multiple of 4 bytes long.
-func readFloats(r io.ReaderAt, data []float32, offset int64, buffer []byte, stated *stated) error {
+// typed is a tensor's Type.
+func (e *entry) typed() string {
+	if e.kind == I32 {
+		return I32
+	}
+	return ""
+}
+
+// readNumbers fills data from r at offset, through buffer, a multiple of 4 bytes long.
+func readNumbers[T any](r io.ReaderAt, data []T, of func(uint32) T, offset int64, buffer []byte, stated *stated) error {
 	for len(data) > 0 {
 		chunk := buffer[:min(len(buffer), 4*len(data))]
 		if err := readAt(r, chunk, offset); err != nil {
@@ -133,7 +164,7 @@ func readFloats(r io.ReaderAt, data []float32, offset int64, buffer []byte, stat
 		}
 		n := len(chunk) / 4
 		for i := range data[:n] {
-			data[i] = math.Float32frombits(binary.LittleEndian.Uint32(chunk[4*i:]))
+			data[i] = of(binary.LittleEndian.Uint32(chunk[4*i:]))
 		}
 		data, offset = data[n:], offset+int64(len(chunk))
 	}

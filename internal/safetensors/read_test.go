@@ -139,9 +139,9 @@ func TestUnusualButGood(t *testing.T) {
 	binary.LittleEndian.PutUint32(b[len(b)-4:], math.Float32bits(-2))
 	tensors, metadata := must.Get2(readBytes(b))(t)
 	expectTensors(t, tensors, []Tensor{
-		{"a", nil, []float32{1.5}},
-		{"none", []int{0, 7}, nil},
-		{"b", []int{2, 1}, []float32{0, -2}},
+		{Name: "a", Data: []float32{1.5}},
+		{Name: "none", Shape: []int{0, 7}},
+		{Name: "b", Shape: []int{2, 1}, Data: []float32{0, -2}},
 	})
 	if len(metadata) != 1 || metadata["format"] != "pt" {
 		t.Errorf("metadata %v, want format: pt", metadata)

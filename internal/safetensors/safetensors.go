@@ -1,9 +1,10 @@
-// Package safetensors reads and writes files of float32 tensors in the
+// Package safetensors reads and writes files of float32 and int32 tensors in the
 // safetensors format (https://github.com/huggingface/safetensors, "Format"):
 //
 //	8 bytes   N, the header's length, little-endian
 //	N bytes   a JSON object, maybe padded with spaces: per tensor
 //	          "name": {"dtype": "F32", "shape": [2, 3], "data_offsets": [begin, end]}
+//	          F32, or I32 where the reader allows it,
 //	          and optionally "__metadata__": {"key": "value", …}
 //	the rest  the data, little-endian, row-major; offsets count from its start
 //	          and cover it without gap or overlap
@@ -19,17 +20,24 @@ import (
 	"math"
 )
 
-// A Tensor is a named array: Data in row-major order, its length the product
+// A Tensor is a named array: Data or Ints in row-major order, its length the product
 // of Shape. An empty Shape is a single number.
 type Tensor struct {
 	Name  string
 	Shape []int
 	Data  []float32
+	Ints  []int32 // in place of Data where Type is I32
+	Type  string  // F32, "" being the same, or I32
 }
+
+// Types of tensors.
+const (
+	F32 = "F32"
+	I32 = "I32"
+)
 
 const (
 	metadataKey = "__metadata__"
-	dtype       = "F32"
 	// maxHeader is the limit of the format's own implementation. A model here has kilobytes.
 	maxHeader = 100_000_000
 	// maxDims keeps a header of ones from becoming a much larger list of dimensions.

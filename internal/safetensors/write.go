@@ -36,14 +36,25 @@ func Write(path string, tensors []Tensor, metadata map[string]string) error {
 func writeData(w io.Writer, tensors []Tensor) error {
 	buffer := make([]byte, 0, 1<<16)
 	for _, t := range tensors {
-		for chunk := range slices.Chunk(t.Data, cap(buffer)/4) {
-			buffer = buffer[:0]
-			for _, x := range chunk {
-				buffer = binary.LittleEndian.AppendUint32(buffer, math.Float32bits(x))
-			}
-			if _, err := w.Write(buffer); err != nil {
-				return err
-			}
+		err := writeNumbers(w, t.Data, math.Float32bits, buffer)
+		if err == nil {
+			err = writeNumbers(w, t.Ints, func(n int32) uint32 { return uint32(n) }, buffer)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func writeNumbers[T any](w io.Writer, data []T, bits func(T) uint32, buffer []byte) error {
+	for chunk := range slices.Chunk(data, cap(buffer)/4) {
+		buffer = buffer[:0]
+		for _, x := range chunk {
+			buffer = binary.LittleEndian.AppendUint32(buffer, bits(x))
+		}
+		if _, err := w.Write(buffer); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -81,8 +92,12 @@ func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) 
 		if err != nil {
 			return nil, fmt.Errorf("tensor %q: %w", t.Name, err)
 		}
-		if n != int64(len(t.Data)) {
-			return nil, fmt.Errorf("tensor %q: expected %d elements for shape %v, found %d", t.Name, n, t.Shape, len(t.Data))
+		kind, held, other := F32, len(t.Data), len(t.Ints)
+		if t.Type == I32 {
+			kind, held, other = I32, other, held
+		}
+		if n != int64(held) || other > 0 {
+			return nil, fmt.Errorf("tensor %q: expected %d elements of %s for shape %v, found %d, and %d of another type", t.Name, n, kind, t.Shape, held, other)
 		}
 		shape := t.Shape
 		if shape == nil {
@@ -94,7 +109,7 @@ func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) 
 			Dtype   string   `json:"dtype"`
 			Shape   []int    `json:"shape"`
 			Offsets [2]int64 `json:"data_offsets"`
-		}{dtype, shape, [2]int64{offset, offset + 4*n}})
+		}{kind, shape, [2]int64{offset, offset + 4*n}})
 		header = append(header, ',')
 		offset += 4 * n
 	}

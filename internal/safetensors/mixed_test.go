@@ -1,0 +1,39 @@
+package safetensors
+
+import (
+	"path/filepath"
+	"reflect"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// TestMixed: tensors of integers come back with all their bits where the reader allows them. Other readers refuse them.
+func TestMixed(t *testing.T) {
+	want := []Tensor{
+		{Name: "bits", Type: I32, Shape: []int{2, 2}, Ints: []int32{-1 << 31, -1, 0x7fc00001, 0}},
+		{Name: "bias", Shape: []int{1}, Data: []float32{1.5}},
+	}
+	path := filepath.Join(t.TempDir(), "model.safetensors")
+	must.Succeed(t, Write(path, want, nil))
+	got, _ := must.Get2(ReadMixed(path))(t)
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("%v, expected %v", got, want)
+	}
+	shapes := must.Get(ReadMixedShapes(path))(t)
+	if len(shapes) != 2 || shapes[0].Type != I32 || shapes[1].Type != "" || shapes[0].Ints != nil {
+		t.Errorf("shapes %v", shapes)
+	}
+	if !must.Get(Stated(path))(t) {
+		t.Error("no checksum is stated")
+	}
+	must.Fail(t, `tensor "bits": dtype: expected F32, found "I32"`)(Read(path))
+	must.Fail(t, `tensor "bits": dtype: expected F32, found "I32"`)(ReadShapes(path))
+	for _, bad := range []Tensor{
+		{Name: "both", Type: I32, Shape: []int{1}, Ints: []int32{1}, Data: []float32{1}},
+		{Name: "both", Shape: []int{1}, Ints: []int32{1}},
+		{Name: "both", Type: I32, Shape: []int{1}, Data: []float32{1}},
+	} {
+		must.Fail(t, `tensor "both": expected 1 elements of `)(Write(path, []Tensor{bad}, nil))
+	}
+}
