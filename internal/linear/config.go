@@ -1,0 +1,159 @@
+package linear
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// ModelType is the model_type of a linear model's config.json.
+const ModelType = "linear"
+
+// Config is config.json: what defines a model beside its weights.
+type Config struct {
+	ModelType  string          `json:"model_type"` // "linear"
+	Task       string          `json:"task"`       // classification, retrieval, multi-label or regression
+	VocabSize  int             `json:"vocab_size"`
+	PadTokenID *int32          `json:"pad_token_id"` // null: every id is a token
+	Tokenizer  json.RawMessage `json:"tokenizer"`
+	NGrams     ngram.Options   `json:"ngrams"`
+	LabelNames []string        `json:"label_names,omitempty"`
+	Numbers    []Number        `json:"numbers,omitempty"` // that a regression predicts
+}
+
+// Number is a number that a regression predicts, standardised in training.
+type Number struct {
+	Name      string  `json:"name"`
+	Mean      float64 `json:"mean"`
+	Deviation float64 `json:"deviation"`
+}
+
+// Outputs is the number of classes, labels or numbers.
+func (c *Config) Outputs() int { return max(len(c.LabelNames), len(c.Numbers)) }
+
+// columns is the number of weight vectors: one for two classes.
+func (c *Config) columns() int {
+	if n := c.Outputs(); n != 2 || c.Task == seq.MultiLabel || c.Task == seq.Regression {
+		return n
+	}
+	return 1
+}
+
+// MaxColumns bounds weight vectors and their memory.
+const MaxColumns = 256
+
+// maxTable bounds slots times columns: training takes 12 to 20 bytes for each.
+const maxTable = 1 << 26
+
+// tasks are those that a linear model has.
+const tasks = "classification, retrieval, multi-label or regression"
+
+// Suited is the error for data of a kind that has no linear model.
+func Suited(s *seq.Spec) error {
+	switch n := len(s.LabelNames); {
+	case s.FeatureNames != nil:
+		return errors.New("a linear model of n-grams reads tokens, found rows of features")
+	case s.Task == seq.Regression:
+		if n := len(s.NumberNames); n > MaxColumns {
+			return fmt.Errorf("a linear model predicts at most %d numbers, found %d", MaxColumns, n)
+		}
+		return nil
+	case s.Task != seq.Classification && s.Task != seq.Retrieval && s.Task != seq.MultiLabel:
+		return fmt.Errorf("a linear model expects the task %s, found %s", tasks, s.Task)
+	case n > MaxColumns || n < 2 && s.Task != seq.MultiLabel || n < 1:
+		return fmt.Errorf("a linear model expects 2 to %d labels, found %d", MaxColumns, n)
+	}
+	return nil
+}
+
+// NewConfig returns the configuration of a model for data. The n-grams have fewer slots than
+// options say where columns times slots would take too much memory.
+func NewConfig(s *seq.Spec, o ngram.Options) (*Config, error) {
+	if err := Suited(s); err != nil {
+		return nil, err
+	}
+	c := &Config{
+		ModelType: ModelType, Task: s.Task, VocabSize: s.VocabSize, PadTokenID: s.PadID, Tokenizer: s.Tokenizer,
+		LabelNames: s.LabelNames,
+	}
+	for _, name := range s.NumberNames {
+		c.Numbers = append(c.Numbers, Number{name, 0, 1})
+	}
+	for o.Slots > ngram.MinSlots && o.Slots*c.columns() > maxTable {
+		o.Slots /= 2
+	}
+	c.NGrams = o
+	return c, c.Validate()
+}
+
+// maxConfigBytes bounds what is read of a config.json.
+const maxConfigBytes = 16 << 20
+
+// ParseConfig decodes and checks the text of a config.json.
+func ParseConfig(text []byte) (*Config, error) {
+	c := &Config{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(c); err != nil {
+		return nil, fmt.Errorf("expected the JSON object of a linear model: %w", err)
+	}
+	if d.More() {
+		return nil, errors.New("expected one JSON object, found more behind it")
+	}
+	return c, c.Validate()
+}
+
+// Validate reports the first key whose value is not supported.
+func (c *Config) Validate() error {
+	if c.ModelType != ModelType {
+		return fmt.Errorf("model_type: expected %s, found %q", ModelType, c.ModelType)
+	}
+	if c.VocabSize < 1 {
+		return fmt.Errorf("vocab_size: expected at least 1, found %d", c.VocabSize)
+	}
+	n := len(c.LabelNames)
+	switch c.Task {
+	case seq.Classification, seq.Retrieval:
+		if n < 2 || n > MaxColumns {
+			return fmt.Errorf("label_names: expected 2 to %d, found %d", MaxColumns, n)
+		}
+	case seq.MultiLabel:
+		if n < 1 || n > MaxColumns {
+			return fmt.Errorf("label_names: expected 1 to %d, found %d", MaxColumns, n)
+		}
+	case seq.Regression:
+		if len(c.Numbers) < 1 || len(c.Numbers) > MaxColumns {
+			return fmt.Errorf("numbers: expected 1 to %d, found %d", MaxColumns, len(c.Numbers))
+		}
+	default:
+		return fmt.Errorf("task: expected %s, found %q", tasks, c.Task)
+	}
+	if c.Task == seq.Regression && n > 0 {
+		return fmt.Errorf("label_names: expected none for task %s, found %d", c.Task, n)
+	}
+	if c.Task != seq.Regression && c.Numbers != nil {
+		return fmt.Errorf("numbers: expected none for task %s, found %d", c.Task, len(c.Numbers))
+	}
+	for i, v := range c.Numbers {
+		if v.Name == "" || slices.ContainsFunc(c.Numbers[:i], func(o Number) bool { return o.Name == v.Name }) {
+			return fmt.Errorf("numbers: expected names that differ, found %q", v.Name)
+		}
+		if !(v.Deviation > 0) || math.IsInf(v.Deviation, 0) || math.IsNaN(v.Mean) || math.IsInf(v.Mean, 0) {
+			const wrong = "numbers: %s: expected a mean and a positive deviation, found %v and %v"
+			return fmt.Errorf(wrong, v.Name, v.Mean, v.Deviation)
+		}
+	}
+	if err := c.NGrams.Validate(); err != nil {
+		return fmt.Errorf("ngrams: %w", err)
+	}
+	if n := c.columns(); c.NGrams.Slots > maxTable/n {
+		return fmt.Errorf("ngrams: slots: expected at most %d for %d columns, found %d", maxTable/n, n, c.NGrams.Slots)
+	}
+	return nil
+}

@@ -1,0 +1,287 @@
+package linear
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Rows are the rows of a split, such as a [seq.File]. They are safe for concurrent use.
+type Rows interface {
+	Lengths() []int32
+	Example(i int) (seq.Example, error)
+}
+
+// row is what is learned of a row.
+type row struct {
+	features []uint32
+	label    int32     // of one label
+	labels   []int32   // of multi-label, ascending
+	numbers  []float32 // of a regression, standardised
+}
+
+// bounds limit what is read together and what stays in memory.
+type bounds struct {
+	tokens, rows int   // of a block, which a thread reads at once
+	group        int64 // n-grams of a group of blocks, whose rows are shuffled together
+	cached       int64 // features that are kept between passes
+}
+
+// usualBounds allow groups of 256 MiB and a cache of 512 MiB.
+var usualBounds = bounds{1 << 18, 1 << 12, 1 << 26, 1 << 27}
+
+// block is consecutive rows.
+type block struct{ from, to int }
+
+// data are the labelled rows of a split as features. A row that has no label is left out.
+type data struct {
+	rows       Rows
+	config     *Config
+	vocabulary *ngram.Vocabulary
+	blocks     []block
+	cost       []int64 // of a block, in n-grams
+	cached     [][]row
+	bounds     bounds
+	room       atomic.Int64 // features that may still be cached
+	workers    int
+	progress   func(rows int)
+}
+
+func newData(rows Rows, config *Config, o *Options) *data {
+	d := &data{rows: rows, config: config, bounds: usualBounds, workers: o.workers(), progress: o.progress}
+	if o.bounds != nil {
+		d.bounds = *o.bounds
+	}
+	d.room.Store(d.bounds.cached)
+	tokens, from := 0, 0
+	lengths := rows.Lengths()
+	for i, n := range lengths {
+		tokens += int(n)
+		if tokens >= d.bounds.tokens || i+1-from >= d.bounds.rows || i+1 == len(lengths) {
+			d.blocks = append(d.blocks, block{from, i + 1})
+			d.cost = append(d.cost, int64(tokens)*int64(config.NGrams.Orders()))
+			tokens, from = 0, i+1
+		}
+	}
+	d.cached = make([][]row, len(d.blocks))
+	return d
+}
+
+// labelled reports whether what is to be predicted of a row is known.
+func (d *data) labelled(e *seq.Example) bool {
+	switch d.config.Task {
+	case seq.MultiLabel:
+		return e.Labels != nil
+	case seq.Regression:
+		return e.Numbers != nil
+	}
+	return e.Label >= 0
+}
+
+// each calls with for the labelled rows of a block.
+func (d *data) each(b int, with func(e *seq.Example)) error {
+	for i := d.blocks[b].from; i < d.blocks[b].to; i++ {
+		e, err := d.rows.Example(i)
+		if err != nil {
+			return err
+		}
+		if d.labelled(&e) {
+			with(&e)
+		}
+	}
+	return nil
+}
+
+// load returns the rows of a block as features.
+func (d *data) load(b int, x *ngram.Extractor) ([]row, error) {
+	if d.cached[b] != nil {
+		return d.cached[b], nil
+	}
+	rows, total := []row{}, 0
+	var buffer []uint32
+	err := d.each(b, func(e *seq.Example) {
+		buffer = d.vocabulary.Features(x, e.A, e.B, buffer[:0])
+		r := row{features: append(make([]uint32, 0, len(buffer)), buffer...), label: e.Label, labels: e.Labels}
+		for c, v := range e.Numbers {
+			n := d.config.Numbers[c]
+			r.numbers = append(r.numbers, float32((float64(v)-n.Mean)/n.Deviation))
+		}
+		total += len(buffer)
+		rows = append(rows, r)
+	})
+	if err == nil && d.room.Add(-int64(total)) >= 0 {
+		d.cached[b] = rows
+	}
+	return rows, err
+}
+
+// parallel calls work for each i < n, on the threads that there are. A thread has a number below workers.
+func (d *data) parallel(ctx context.Context, n int, work func(worker, i int) error) error {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	errs := make([]error, d.workers)
+	for w := range d.workers {
+		group.Go(func() {
+			for errs[w] == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if errs[w] = ctx.Err(); errs[w] == nil {
+					errs[w] = work(w, i)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// index makes the vocabulary of the rows: one pass counts the rows of each n-gram's cell, another one
+// collects the slots of those that are frequent enough.
+func (d *data) index(ctx context.Context) error {
+	o := d.config.NGrams
+	var kept ngram.Bitmap
+	if o.MinCount > 1 {
+		sketches := make([]*ngram.Sketch, d.workers)
+		extractors := make([]*ngram.Extractor, d.workers)
+		err := d.parallel(ctx, len(d.blocks), func(w, b int) error {
+			if sketches[w] == nil {
+				sketches[w], extractors[w] = ngram.NewSketch(), ngram.NewExtractor(o)
+			}
+			return d.each(b, func(e *seq.Example) { sketches[w].Add(extractors[w], e.A, e.B) })
+		})
+		if err != nil {
+			return err
+		}
+		all := ngram.NewSketch()
+		for _, s := range sketches {
+			if s != nil {
+				all.Merge(s)
+			}
+		}
+		kept = all.Kept(o.MinCount)
+	}
+	used := ngram.NewBitmap(o.Slots)
+	parts := make([]ngram.Bitmap, d.workers)
+	extractors := make([]*ngram.Extractor, d.workers)
+	err := d.parallel(ctx, len(d.blocks), func(w, b int) error {
+		if parts[w] == nil {
+			parts[w], extractors[w] = ngram.NewBitmap(o.Slots), ngram.NewExtractor(o)
+		}
+		return d.each(b, func(e *seq.Example) { ngram.Use(extractors[w], kept, parts[w], e.A, e.B) })
+	})
+	if err != nil {
+		return err
+	}
+	for _, p := range parts {
+		if p != nil {
+			used.Merge(p)
+		}
+	}
+	d.vocabulary, err = ngram.NewVocabulary(o, kept, used)
+	return err
+}
+
+// groups cuts blocks, in an order, into groups whose rows fit into memory together.
+func (d *data) groups(order []int) (out [][]int) {
+	from, cost := 0, int64(0)
+	for i, b := range order {
+		if i > from && cost+d.cost[b] > d.bounds.group {
+			out, from, cost = append(out, order[from:i]), i, 0
+		}
+		cost += d.cost[b]
+	}
+	return append(out, order[from:])
+}
+
+// visit calls with for the rows of the blocks: those of a group are loaded together.
+func (d *data) visit(ctx context.Context, order []int, with func(rows []row) error) error {
+	extractors := make([]*ngram.Extractor, d.workers)
+	for _, group := range d.groups(order) {
+		loaded := make([][]row, len(group))
+		err := d.parallel(ctx, len(group), func(w, i int) (err error) {
+			if extractors[w] == nil {
+				extractors[w] = ngram.NewExtractor(d.config.NGrams)
+			}
+			loaded[i], err = d.load(group[i], extractors[w])
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		var rows []row
+		for _, r := range loaded {
+			rows = append(rows, r...)
+		}
+		if err := with(rows); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// inOrder calls with for all rows in the order of the file, some at a time.
+func (d *data) inOrder(ctx context.Context, with func(rows []row) error) error {
+	order := make([]int, len(d.blocks))
+	for b := range order {
+		order[b] = b
+	}
+	return d.visit(ctx, order, with)
+}
+
+// shuffled calls with for each row in the order of a seed and an epoch: groups of random blocks, and the rows of a
+// group in random order. Data of one group are shuffled as a whole. The order depends on the rows'
+// lengths alone.
+func (d *data) shuffled(ctx context.Context, seed uint64, epoch int, with func(r *row)) error {
+	random := rand.New(rand.NewPCG(seed, uint64(epoch)))
+	return d.visit(ctx, random.Perm(len(d.blocks)), func(rows []row) error {
+		random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		for i := range rows {
+			if i%1024 == 0 {
+				if err := ctx.Err(); err != nil {
+					return err
+				}
+				d.progress(min(1024, len(rows)-i))
+			}
+			with(&rows[i])
+		}
+		return nil
+	})
+}
+
+// Options of [Fit]. The zero value is the usual ones.
+type Options struct {
+	Rate     float64 // learning rate of Adagrad; 0 is 0.5 for words and 0.1 for others
+	Epochs   int     // 0 is 5
+	Seed     uint64  // of the rows' order
+	Threads  int     // 0 is GOMAXPROCS; the model does not depend on it
+	Progress func(rows int)
+	bounds   *bounds // of tests; nil is the usual ones
+}
+
+// mostSketches bounds the threads, each of which has a sketch of 16 MiB.
+const mostSketches = 16
+
+func (o *Options) workers() int {
+	if o.Threads > 0 {
+		return o.Threads
+	}
+	return min(runtime.GOMAXPROCS(0), mostSketches)
+}
+
+func (o *Options) progress(rows int) {
+	if o.Progress != nil {
+		o.Progress(rows)
+	}
+}

@@ -1,0 +1,168 @@
+package linear
+
+import (
+	"encoding/json"
+	"fmt"
+	"path/filepath"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/internal/safetensors"
+)
+
+// Files of a model directory.
+const (
+	configFile  = "config.json"
+	weightsFile = "model.safetensors"
+)
+
+// Tensors of model.safetensors, in their order. A row of weights or ratios is a feature's, the features being
+// the used slots in ascending order.
+const (
+	keptTensor    = "kept_cells" // I32 [2¹⁹], a bit for each cell of the sketch; absent where min_count is 1
+	usedTensor    = "used_slots" // I32 [slots/32], a bit for each slot
+	weightsTensor = "weights"    // I32 [features, columns], w·r in units of 2⁻²⁰
+	ratiosTensor  = "ratios"     // I32 [features, columns], r in units of 2⁻¹⁰
+	biasTensor    = "bias"       // F32 [columns]
+)
+
+// Save writes the model's config.json and model.safetensors into dir, which exists.
+func (m *Model) Save(dir string) error {
+	shape := []int{m.Features(), len(m.bias)}
+	weights, ratios := make([]int32, len(m.cells)), make([]int32, len(m.cells))
+	for i, c := range m.cells {
+		weights[i], ratios[i] = c.weight, c.ratio
+	}
+	var tensors []safetensors.Tensor
+	ints := func(name string, shape []int, data []int32) {
+		tensors = append(tensors, safetensors.Tensor{Name: name, Type: safetensors.I32, Shape: shape, Ints: data})
+	}
+	if kept := m.vocabulary.Kept; kept != nil {
+		ints(keptTensor, []int{len(kept)}, kept)
+	}
+	ints(usedTensor, []int{len(m.vocabulary.Used)}, m.vocabulary.Used)
+	ints(weightsTensor, shape, weights)
+	ints(ratiosTensor, shape, ratios)
+	tensors = append(tensors, safetensors.Tensor{Name: biasTensor, Shape: []int{len(m.bias)}, Data: m.bias})
+	if err := safetensors.Write(filepath.Join(dir, weightsFile), tensors, nil); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(&m.Config, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteBytes(filepath.Join(dir, configFile), append(text, '\n'))
+}
+
+// Load reads a model directory. The sizes in config.json and in the header of model.safetensors are
+// compared before the tensors are read.
+func Load(dir string) (*Model, error) {
+	path := filepath.Join(dir, configFile)
+	text, err := atomicfile.ReadRegular(path, maxConfigBytes)
+	if err != nil {
+		return nil, err
+	}
+	config, err := ParseConfig(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	path = filepath.Join(dir, weightsFile)
+	shapes, err := safetensors.ReadMixedShapes(path)
+	if err != nil {
+		return nil, err
+	}
+	if err := config.checkShapes(shapes); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	tensors, _, err := safetensors.ReadMixed(path)
+	if err != nil {
+		return nil, err
+	}
+	m, err := newModel(config, tensors)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return m, nil
+}
+
+// checkShapes reports the first tensor that is not what the configuration expects. The number of
+// features, which it does not know, is that of the weights.
+func (c *Config) checkShapes(found []safetensors.Tensor) error {
+	place := func(name string) int {
+		return slices.IndexFunc(found, func(t safetensors.Tensor) bool { return t.Name == name })
+	}
+	features := -1
+	if at := place(weightsTensor); at >= 0 && len(found[at].Shape) == 2 {
+		features = found[at].Shape[0]
+	}
+	wanted := []safetensors.Tensor{
+		{Name: usedTensor, Type: safetensors.I32, Shape: []int{c.NGrams.Slots / 32}},
+		{Name: weightsTensor, Type: safetensors.I32, Shape: []int{features, c.columns()}},
+		{Name: ratiosTensor, Type: safetensors.I32, Shape: []int{features, c.columns()}},
+		{Name: biasTensor, Shape: []int{c.columns()}},
+	}
+	if c.NGrams.MinCount > 1 {
+		kept := safetensors.Tensor{Name: keptTensor, Type: safetensors.I32, Shape: []int{ngram.Cells / 32}}
+		wanted = slices.Insert(wanted, 0, kept)
+	}
+	for _, w := range wanted {
+		at := place(w.Name)
+		switch {
+		case at < 0:
+			return fmt.Errorf("tensor %q is missing", w.Name)
+		case found[at].Type != w.Type:
+			return fmt.Errorf("tensor %q: expected %s, found %s", w.Name, kind(w.Type), kind(found[at].Type))
+		case !slices.Equal(found[at].Shape, w.Shape):
+			const wrong = "tensor %q: expected the shape %v as config.json says, found %v"
+			return fmt.Errorf(wrong, w.Name, w.Shape, found[at].Shape)
+		}
+	}
+	for _, t := range found {
+		if !slices.ContainsFunc(wanted, func(w safetensors.Tensor) bool { return w.Name == t.Name }) {
+			return fmt.Errorf("tensor %q: a linear model has none of this name", t.Name)
+		}
+	}
+	return nil
+}
+
+// kind is a type as safetensors name it.
+func kind(t string) string {
+	if t == "" {
+		return safetensors.F32
+	}
+	return t
+}
+
+// newModel makes a model of tensors whose shapes were checked.
+func newModel(config *Config, tensors []safetensors.Tensor) (*Model, error) {
+	of := map[string]safetensors.Tensor{}
+	for _, t := range tensors {
+		of[t.Name] = t
+	}
+	var kept ngram.Bitmap
+	if t, ok := of[keptTensor]; ok {
+		kept = t.Ints
+	}
+	vocabulary, err := ngram.NewVocabulary(config.NGrams, kept, of[usedTensor].Ints)
+	if err != nil {
+		return nil, err
+	}
+	weights, ratios := of[weightsTensor], of[ratiosTensor].Ints
+	if found := weights.Shape[0]; found != vocabulary.Size() {
+		const wrong = "tensor %q: expected a row for each of the %d slots in %s, found %d rows"
+		return nil, fmt.Errorf(wrong, weightsTensor, vocabulary.Size(), usedTensor, found)
+	}
+	if err := safetensors.CheckFinite([]safetensors.Tensor{of[biasTensor]}); err != nil {
+		return nil, err
+	}
+	m := &Model{*config, vocabulary, make([]cell, len(weights.Ints)), of[biasTensor].Data}
+	for i, w := range weights.Ints {
+		if r := ratios[i]; r < -maxRatio || r > maxRatio {
+			const wrong = "tensor %q: expected numbers from %d to %d, found %d at index %d"
+			return nil, fmt.Errorf(wrong, ratiosTensor, -maxRatio, maxRatio, r, i)
+		}
+		m.cells[i] = cell{w, ratios[i]}
+	}
+	return m, nil
+}

@@ -1,0 +1,270 @@
+package linear
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// TestClasses: two classes and several, whose rows differ in the order of words alone.
+func TestClasses(t *testing.T) {
+	for _, classes := range []int{2, 5} {
+		m, report := fitted(t, classSpec(classes), wordOptions, moods(1, 3000, classes), moods(2, 500, classes), Options{})
+		if got := accuracy(m, moods(3, 1000, classes)); got < 0.92 { // a twentieth has another label
+			t.Errorf("%d classes: accuracy %v", classes, got)
+		}
+		if report.Rows != 2940 || len(report.Losses) != 5 || report.Losses[report.Kept] != slices.Min(report.Losses) || report.Losses[report.Kept] > 0.4*math.Log(float64(classes)) {
+			t.Errorf("%d classes: %+v", classes, report)
+		}
+		if got := len(m.NewPredictor().Logits(&seq.Example{A: ids("of no word that is known")})); got != classes {
+			t.Errorf("%d logits of %d classes", got, classes)
+		}
+	}
+}
+
+// TestMultiLabel: each label is a problem of its own.
+func TestMultiLabel(t *testing.T) {
+	s := classSpec(3)
+	s.Task = seq.MultiLabel
+	rows := func(seed uint64, n int) (out made) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		for range n {
+			e := seq.Example{Label: seq.NoLabel, Labels: []int32{}}
+			words := prose(r, 12)
+			for c := range int32(3) {
+				if r.IntN(3) == 0 {
+					e.Labels = append(e.Labels, c)
+					words[c] = fmt.Sprint("has", c)
+				}
+			}
+			r.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
+			e.A = ids(strings.Join(words, " "))
+			out = append(out, e)
+		}
+		return out
+	}
+	m, _ := fitted(t, s, wordOptions, rows(1, 2000), rows(2, 200), Options{})
+	p, wrong, test := m.NewPredictor(), 0, rows(3, 500)
+	for i := range test {
+		for c, z := range p.Logits(&test[i]) {
+			if z > 0 != slices.Contains(test[i].Labels, int32(c)) {
+				wrong++
+			}
+		}
+	}
+	if wrong > 15 {
+		t.Errorf("%d of 1500 labels are wrong", wrong)
+	}
+}
+
+// TestPairs: the sides of a pair are read apart: the class is the side that has a word.
+func TestPairs(t *testing.T) {
+	s := classSpec(2)
+	s.Task = seq.Retrieval
+	rows := func(seed uint64, n int) (out made) {
+		r := rand.New(rand.NewPCG(seed, 3))
+		for range n {
+			sides := [2][]string{prose(r, 10), prose(r, 10)}
+			label := r.IntN(2)
+			sides[label][r.IntN(10)] = "here"
+			out = append(out, seq.Example{A: ids(strings.Join(sides[0], " ")), B: ids(strings.Join(sides[1], " ")), Label: int32(label)})
+		}
+		return out
+	}
+	m, _ := fitted(t, s, wordOptions, rows(1, 1000), nil, Options{})
+	if got := accuracy(m, rows(2, 500)); got < 0.98 {
+		t.Errorf("accuracy %v", got)
+	}
+}
+
+// TestNumbers: a number that depends on words is predicted; one that is always the same exactly.
+func TestNumbers(t *testing.T) {
+	s := &seq.Spec{Task: seq.Regression, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257, NumberNames: []string{"price", "three"}}
+	rows := func(seed uint64, n int) (out made) {
+		r := rand.New(rand.NewPCG(seed, 4))
+		for range n {
+			words, level := prose(r, 12), r.IntN(5)
+			words[0] = fmt.Sprint("level", level)
+			out = append(out, seq.Example{A: ids(strings.Join(words, " ")), Label: seq.NoLabel, Numbers: []float32{float32(1000 + 10*level), 3}})
+		}
+		return out
+	}
+	for _, val := range []Rows{rows(2, 300), nil} {
+		m, report := fitted(t, s, wordOptions, rows(1, 2000), val, Options{})
+		test := rows(3, 500)
+		p, sum := m.NewPredictor(), 0.0
+		for i := range test {
+			y := p.Logits(&test[i])
+			sum += math.Pow(y[0]-float64(test[i].Numbers[0]), 2)
+			if math.Abs(y[1]-3) > 1e-6 {
+				t.Fatalf("always 3, predicted %v", y[1])
+			}
+		}
+		if r2 := 1 - sum/500/200; r2 < 0.95 { // the variance is 200
+			t.Errorf("R² %v, %+v", r2, report)
+		}
+		if val == nil && (report.Penalty != usualPenalty || report.Kept != -1) || val != nil && len(report.Losses) < 2 {
+			t.Errorf("%+v", report)
+		}
+	}
+}
+
+// TestConjugateGradients: at the solution the gradient of the ridge regression is 0.
+func TestConjugateGradients(t *testing.T) {
+	r := rand.New(rand.NewPCG(6, 6))
+	var rows made
+	for range 40 {
+		rows = append(rows, seq.Example{A: ids(strings.Join(prose(r, 6), " ")), Numbers: []float32{r.Float32(), 5 * r.Float32()}})
+	}
+	s := &seq.Spec{Task: seq.Regression, VocabSize: 257, NumberNames: []string{"a", "b"}}
+	o := Options{}
+	c := must.Get(NewConfig(s, wordOptions))(t)
+	f := &fitting{config: c, train: newData(rows, c, &o)}
+	ctx := context.Background()
+	must.Succeed(t, f.train.index(ctx))
+	must.Succeed(t, f.standardise(ctx))
+	solver := must.Get(f.newSolver(ctx))(t)
+	const penalty = 0.3
+	must.Succeed(t, solver.solve(ctx, penalty))
+	centre, predicted := solver.centre(solver.weights), make([]float64, 2)
+	gradient := make([]float64, len(solver.weights))
+	for i, w := range solver.weights {
+		gradient[i] = penalty * w
+	}
+	must.Succeed(t, f.train.inOrder(ctx, func(all []row) error {
+		for i := range all {
+			solver.along(&all[i], solver.weights, centre, predicted)
+			for j := range f.train.vocabulary.Size() {
+				x := -solver.mean[j]
+				if slices.Contains(all[i].features, uint32(j)) {
+					x += solver.scale(&all[i]) * float64(solver.ratios[j])
+				}
+				for c, y := range all[i].numbers {
+					gradient[2*j+c] += x * (predicted[c] - float64(y))
+				}
+			}
+		}
+		return nil
+	}))
+	for i, g := range gradient {
+		if math.Abs(g) > 0.01 {
+			t.Errorf("gradient %v at %d", g, i)
+		}
+	}
+}
+
+// TestThreads: the model has the same bits for any number of threads, and whether features stay in memory or not.
+func TestThreads(t *testing.T) {
+	train, val := moods(1, 1200, 3), moods(2, 300, 3)
+	small := bounds{tokens: 5000, rows: 100, group: 40000, cached: 1 << 27}
+	for _, s := range []*seq.Spec{classSpec(3), {Task: seq.Regression, VocabSize: 257, NumberNames: []string{"label"}}} {
+		if s.Task == seq.Regression {
+			for _, rows := range []made{train, val} {
+				for i := range rows {
+					rows[i].Numbers = []float32{float32(rows[i].Label)}
+				}
+			}
+		}
+		first, report := fitted(t, s, wordOptions, train, val, Options{Seed: 3, Threads: 1, bounds: &small})
+		if n := newData(train, &first.Config, &Options{bounds: &small}); len(n.groups(slices.Collect(func(yield func(int) bool) {
+			for b := range n.blocks {
+				yield(b)
+			}
+		}))) < 3 {
+			t.Error("the rows are one group, this test is about several")
+		}
+		for _, threads := range []int{2, 7} {
+			for _, cached := range []int64{small.cached, 20000, 0} {
+				b := small
+				b.cached = cached
+				again, found := fitted(t, s, wordOptions, train, val, Options{Seed: 3, Threads: threads, bounds: &b})
+				if !reflect.DeepEqual(again, first) || !reflect.DeepEqual(found, report) {
+					t.Errorf("task %s, %d threads, %d cached features: another model, %+v, expected %+v", s.Task, threads, cached, found, report)
+				}
+			}
+		}
+		other, _ := fitted(t, s, wordOptions, train, val, Options{Seed: 4, Threads: 1, bounds: &small})
+		if reflect.DeepEqual(other, first) != (s.Task == seq.Regression) {
+			t.Errorf("task %s: the seed is of the order of logistic regression alone", s.Task)
+		}
+	}
+}
+
+// TestDocument: n-grams are added and removed; the logits have the bits of those of the row computed anew.
+func TestDocument(t *testing.T) {
+	for _, classes := range []int{2, 4} {
+		m, _ := fitted(t, classSpec(classes), wordOptions, moods(1, 600, classes), nil, Options{})
+		r := rand.New(rand.NewPCG(9, 9))
+		x, p, d := ngram.NewExtractor(m.Config.NGrams), m.NewPredictor(), m.NewDocument()
+		text := ""
+		for range 300 {
+			words := append(strings.Fields(text), prose(r, r.IntN(5))...)
+			words = append(words, fmt.Sprint("is", r.IntN(classes)))
+			if n := len(words); n > 3 {
+				at := r.IntN(n)
+				words = slices.Delete(words, at, min(n, at+r.IntN(6)))
+			}
+			next := strings.Join(words, " ")
+			d.Add(x.Hashes(ids(next), nil))
+			d.Remove(x.Hashes(ids(text), nil))
+			text = next
+			want := p.Logits(&seq.Example{A: ids(text)})
+			for c, got := range d.Logits() {
+				if math.Float64bits(got) != math.Float64bits(want[c]) {
+					t.Fatalf("%q: logit %d is %v, expected %v", text, c, got, want[c])
+				}
+			}
+		}
+		d.Remove(x.Hashes(ids(text), nil))
+		if len(d.counts) != 0 || slices.ContainsFunc(d.sums, func(s sum) bool { return s != sum{} }) {
+			t.Errorf("something is left of the document: %v, %v", d.counts, d.sums)
+		}
+	}
+}
+
+// TestSuited: data of other kinds are refused, and many columns have fewer slots.
+func TestSuited(t *testing.T) {
+	for says, s := range map[string]*seq.Spec{
+		"reads tokens, found rows of features":                                {Task: seq.Classification, FeatureNames: []string{"x"}, LabelNames: []string{"a", "b"}},
+		"expects the task classification, retrieval, multi-label or regression, found tagging": {Task: seq.Tagging, LabelNames: []string{"a", "b"}},
+		"expects 2 to 256 labels, found 1":                                    {Task: seq.Classification, LabelNames: []string{"a"}},
+		"at most 256 numbers, found 300":                                      {Task: seq.Regression, NumberNames: make([]string, 300)},
+	} {
+		must.Fail(t, says)(NewConfig(s, wordOptions))
+	}
+	o := wordOptions
+	o.Slots = 1 << 22
+	if c := must.Get(NewConfig(classSpec(256), o))(t); c.NGrams.Slots != 1<<18 {
+		t.Errorf("%d slots of 256 classes", c.NGrams.Slots)
+	}
+	if c := must.Get(NewConfig(classSpec(2), o))(t); c.NGrams.Slots != 1<<22 {
+		t.Errorf("%d slots of 2 classes", c.NGrams.Slots)
+	}
+}
+
+// TestNothingToLearn: rows without labels, and a context that has ended.
+func TestNothingToLearn(t *testing.T) {
+	c := must.Get(NewConfig(classSpec(2), wordOptions))(t)
+	must.FailWith(t, errNothingToLearn)(Fit(context.Background(), c, made{{A: ids("a"), Label: seq.NoLabel}}, nil, Options{}))
+	must.FailWith(t, errNothingToLearn)(Fit(context.Background(), c, made{}, nil, Options{}))
+	numbers := must.Get(NewConfig(&seq.Spec{Task: seq.Regression, VocabSize: 257, NumberNames: []string{"y"}}, wordOptions))(t)
+	must.FailWith(t, errNothingToLearn)(Fit(context.Background(), numbers, made{{A: ids("a"), Label: seq.NoLabel}}, nil, Options{}))
+	ctx, stop := context.WithCancelCause(context.Background())
+	stop(errors.New("ended"))
+	must.FailWith(t, context.Canceled)(Fit(ctx, c, moods(1, 100, 2), nil, Options{}))
+	// A single row, whose n-grams are all too rare, has a model of its class alone.
+	m, _ := fitted(t, classSpec(2), wordOptions, made{{A: ids("one two"), Label: 1}}, nil, Options{})
+	if z := m.NewPredictor().Logits(&seq.Example{A: ids("one two")}); m.Features() != 0 || z[0] != 0 || z[1] <= 0 {
+		t.Errorf("%d features, logits %v", m.Features(), z)
+	}
+}

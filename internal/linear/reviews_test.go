@@ -1,0 +1,39 @@
+package linear
+
+import (
+	"context"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/internal/testenv"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// TestReviews: the usual model of words reaches 91.5% of IMDb's official test split.
+func TestReviews(t *testing.T) {
+	testenv.Long(t, "converts a whole data set")
+	testenv.NoRace(t, "one thread fits")
+	archive := filepath.Join(testenv.NeedData(t, "imdb"), "aclImdb_labeled.tar.gz")
+	set := must.Get(lra.Text.Convert(context.Background(), archive, t.TempDir(), lra.ConvertOptions{}))(t)
+	spec := set.Spec()
+	start := time.Now()
+	open := func(split string) *seq.File { return must.Get(set.Open(split))(t) }
+	words := ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}
+	m, report := fitted(t, &spec, words, open("train"), open("val"), Options{Seed: 1})
+	took := time.Since(start)
+	test, rows := open("test"), made{}
+	for i := range test.Len() {
+		rows = append(rows, must.Get(test.Example(i))(t))
+	}
+	start = time.Now()
+	got := accuracy(m, rows)
+	rate := float64(len(rows)) / time.Since(start).Seconds()
+	t.Logf("%d features, %+v, %v; accuracy %.4f, %.0f rows/s on one thread", m.Features(), report, took, got, rate)
+	if got < 0.915 {
+		t.Errorf("accuracy %.4f", got)
+	}
+}

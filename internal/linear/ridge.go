@@ -1,0 +1,299 @@
+package linear
+
+import (
+	"context"
+	"math"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// penalties are the λ that a ridge regression tries, until the validation loss rises. Without validation λ is
+// usualPenalty.
+var penalties = []float64{10, 3, 1, 0.3, 0.1, 0.03, 0.01}
+
+const (
+	usualPenalty = 1.0
+	ridgeSteps   = 50
+	ridgeSmall   = 1e-6 // of the residual's squared norm, where the solution is good enough
+)
+
+// ridge learns numbers, standardised, by the least
+//
+//	Σ (w·(x − m) − y)² + λ |w|²
+//
+// over the training rows (Hoerl and Kennard, Technometrics 12, 1970), x being a row's features of norm 1 and m
+// their mean. Conjugate gradients go down it (Hestenes and Stiefel, Journal of Research of the NBS 49, 1952),
+// from the solution for the penalty before.
+func (f *fitting) ridge(ctx context.Context, m *Model) error {
+	if err := f.standardise(ctx); err != nil {
+		return err
+	}
+	s, err := f.newSolver(ctx)
+	if err != nil {
+		return err
+	}
+	tried := penalties
+	if f.val == nil {
+		tried = []float64{usualPenalty}
+	}
+	f.report.Kept = -1
+	least := math.Inf(1)
+	for i, penalty := range tried {
+		if err := s.solve(ctx, penalty); err != nil {
+			return err
+		}
+		loss, rows, err := s.validate(ctx, f.val)
+		if err != nil {
+			return err
+		}
+		if rows == 0 && penalty != usualPenalty {
+			continue
+		}
+		if rows > 0 {
+			if f.report.Losses = append(f.report.Losses, loss); loss >= least {
+				break
+			}
+			least, f.report.Kept = loss, i
+		}
+		f.report.Penalty = penalty
+		s.freeze(m)
+	}
+	return nil
+}
+
+// standardise puts the mean and the deviation of each number into the configuration.
+func (f *fitting) standardise(ctx context.Context) error {
+	d, n := f.train, len(f.config.Numbers)
+	type moments struct {
+		rows         int
+		sum, squares []float64
+	}
+	of := make([]moments, len(d.blocks))
+	err := d.parallel(ctx, len(d.blocks), func(_, b int) error {
+		m := moments{0, make([]float64, n), make([]float64, n)}
+		err := d.each(b, func(e *seq.Example) {
+			m.rows++
+			for c, v := range e.Numbers {
+				m.sum[c] += float64(v)
+				m.squares[c] += float64(v) * float64(v)
+			}
+		})
+		of[b] = m
+		return err
+	})
+	if err != nil {
+		return err
+	}
+	all := moments{0, make([]float64, n), make([]float64, n)}
+	for _, m := range of {
+		all.rows += m.rows
+		for c := range n {
+			all.sum[c] += m.sum[c]
+			all.squares[c] += m.squares[c]
+		}
+	}
+	if all.rows == 0 {
+		return errNothingToLearn
+	}
+	f.report.Rows = all.rows
+	for c := range f.config.Numbers {
+		v, square := &f.config.Numbers[c], all.squares[c]/float64(all.rows)
+		v.Mean = all.sum[c] / float64(all.rows)
+		v.Deviation = 1
+		if variance := square - float64(v.Mean*v.Mean); variance > 1e-12*square {
+			v.Deviation = math.Sqrt(variance)
+		}
+	}
+	return nil
+}
+
+// solver is the state of conjugate gradients, of all numbers together. Vectors have feature j of number c at
+// j·columns + c.
+type solver struct {
+	data    *data
+	columns int
+	ratios  []float32 // of a feature
+	mean    []float64 // of a feature's value over the rows
+	right   []float64 // Xᵀy; y having the mean 0, m needs no part
+	weights []float64
+	r, p, q []float64
+}
+
+// newSolver counts the rows of each feature and computes means and the right side.
+func (f *fitting) newSolver(ctx context.Context) (*solver, error) {
+	n, size := len(f.config.Numbers), f.train.vocabulary.Size()
+	all := make([]uint32, size)
+	err := f.train.inOrder(ctx, func(rows []row) error {
+		for i := range rows {
+			for _, j := range rows[i].features {
+				all[j]++
+			}
+		}
+		return ctx.Err()
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &solver{data: f.train, columns: n, ratios: make([]float32, size), mean: make([]float64, size)}
+	for _, v := range []*[]float64{&s.right, &s.weights, &s.r, &s.p, &s.q} {
+		*v = make([]float64, size*n)
+	}
+	for j, with := range all {
+		s.ratios[j] = rounded(1 + math.Log(float64(1+f.report.Rows)/float64(1+with)))
+	}
+	return s, f.train.inOrder(ctx, func(rows []row) error {
+		for i := range rows {
+			r := &rows[i]
+			scale := s.scale(r)
+			for _, j := range r.features {
+				x := scale * float64(s.ratios[j])
+				s.mean[j] += x / float64(f.report.Rows)
+				for c, y := range r.numbers {
+					s.right[int(j)*n+c] += float64(x * float64(y))
+				}
+			}
+		}
+		return ctx.Err()
+	})
+}
+
+// scale is 1 divided by the norm of a row's features.
+func (s *solver) scale(r *row) float64 {
+	squares := 0.0
+	for _, j := range r.features {
+		squares += float64(s.ratios[j]) * float64(s.ratios[j])
+	}
+	if squares == 0 {
+		return 0
+	}
+	return 1 / math.Sqrt(squares)
+}
+
+// times puts (XᵀX + λ)·v into out, X being the rows less their mean.
+func (s *solver) times(ctx context.Context, v, out []float64, penalty float64) error {
+	for i, x := range v {
+		out[i] = penalty * x
+	}
+	centre, along := s.centre(v), make([]float64, s.columns)
+	return s.data.inOrder(ctx, func(rows []row) error {
+		for i := range rows {
+			s.along(&rows[i], v, centre, along)
+			scale := s.scale(&rows[i])
+			for _, j := range rows[i].features {
+				x := scale * float64(s.ratios[j])
+				for c, a := range along { // whose sum over the rows is 0, so that m needs no part here either
+					out[int(j)*s.columns+c] += float64(x * a)
+				}
+			}
+		}
+		return ctx.Err()
+	})
+}
+
+// along puts v·(x − m) of a row into out, for each number.
+func (s *solver) along(r *row, v, centre, out []float64) {
+	clear(out)
+	for _, j := range r.features {
+		for c := range out {
+			out[c] += float64(float64(s.ratios[j]) * v[int(j)*s.columns+c])
+		}
+	}
+	scale := s.scale(r)
+	for c := range out {
+		out[c] = float64(out[c]*scale) - centre[c]
+	}
+}
+
+// centre is v·m for each number.
+func (s *solver) centre(v []float64) []float64 {
+	out := make([]float64, s.columns)
+	for i, x := range v {
+		out[i%s.columns] += float64(s.mean[i/s.columns] * x)
+	}
+	return out
+}
+
+// dot is the sum of the products of two vectors for each number.
+func (s *solver) dot(a, b []float64) []float64 {
+	out := make([]float64, s.columns)
+	for i, v := range b {
+		out[i%s.columns] += float64(a[i] * v)
+	}
+	return out
+}
+
+func (s *solver) solve(ctx context.Context, penalty float64) error {
+	if err := s.times(ctx, s.weights, s.q, penalty); err != nil {
+		return err
+	}
+	for i := range s.r {
+		s.r[i] = s.right[i] - s.q[i]
+	}
+	copy(s.p, s.r)
+	norm, end := s.dot(s.r, s.r), s.dot(s.right, s.right)
+	along, more := make([]float64, s.columns), make([]float64, s.columns)
+	for range ridgeSteps {
+		open := false
+		for c := range norm {
+			open = open || norm[c] > ridgeSmall*end[c]
+		}
+		if !open {
+			return nil
+		}
+		if err := s.times(ctx, s.p, s.q, penalty); err != nil {
+			return err
+		}
+		curvature, before := s.dot(s.p, s.q), norm
+		for c := range along {
+			if along[c] = 0; curvature[c] > 0 {
+				along[c] = before[c] / curvature[c]
+			}
+		}
+		for i := range s.p {
+			c := i % s.columns
+			s.weights[i] += float64(along[c] * s.p[i])
+			s.r[i] -= float64(along[c] * s.q[i])
+		}
+		norm = s.dot(s.r, s.r)
+		for c := range more {
+			if more[c] = 0; before[c] > 0 {
+				more[c] = norm[c] / before[c]
+			}
+		}
+		for i := range s.p {
+			s.p[i] = s.r[i] + float64(more[i%s.columns]*s.p[i])
+		}
+	}
+	return nil
+}
+
+// validate returns the mean squared error of the standardised numbers of validation rows, and how many there are.
+func (s *solver) validate(ctx context.Context, val *data) (loss float64, rows int, err error) {
+	if val == nil {
+		return 0, 0, nil
+	}
+	centre, predicted := s.centre(s.weights), make([]float64, s.columns)
+	err = val.inOrder(ctx, func(all []row) error {
+		for i := range all {
+			s.along(&all[i], s.weights, centre, predicted)
+			for c, v := range predicted {
+				d := v - float64(all[i].numbers[c])
+				loss += float64(d * d)
+			}
+		}
+		rows += len(all)
+		return ctx.Err()
+	})
+	return loss / float64(max(1, rows*s.columns)), rows, err
+}
+
+// freeze puts the weights into the model, in fixed point.
+func (s *solver) freeze(m *Model) {
+	for i, w := range s.weights {
+		ratio := s.ratios[i/s.columns]
+		m.cells[i] = cell{fixed(w * float64(ratio)), int32(math.Round(float64(ratio) * ratioUnit))}
+	}
+	for c, v := range s.centre(s.weights) {
+		m.bias[c] = float32(-v)
+	}
+}

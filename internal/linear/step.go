@@ -1,0 +1,112 @@
+package linear
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// step is the gradient step of a row, with its memory.
+type step struct {
+	config  *Config
+	table   []parameter
+	bias    []parameter
+	logits  []float64 // of columns
+	scales  []float64 // 1 divided by the row's norm
+	errors  []float64 // derivatives of the loss by the logits
+	targets []float64
+}
+
+func newStep(c *Config, table, bias []parameter) *step {
+	n := len(bias)
+	return &step{c, table, bias, make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
+}
+
+// forward computes the logits and scales of a row.
+func (s *step) forward(r *row) {
+	if len(s.bias) == 1 {
+		z, squares := 0.0, 0.0
+		for _, j := range r.features {
+			p := &s.table[j]
+			z += float64(p.weight) * float64(p.ratio)
+			squares += float64(p.ratio) * float64(p.ratio)
+		}
+		s.logits[0], s.scales[0] = z, squares
+	} else {
+		clear(s.logits)
+		clear(s.scales)
+		for _, j := range r.features {
+			for c := range s.logits {
+				p := &s.table[int(j)*len(s.logits)+c]
+				s.logits[c] += float64(p.weight) * float64(p.ratio)
+				s.scales[c] += float64(p.ratio) * float64(p.ratio)
+			}
+		}
+	}
+	for c, squares := range s.scales {
+		if squares > 0 {
+			s.scales[c] = 1 / math.Sqrt(squares)
+		}
+		s.logits[c] = float64(s.logits[c]*s.scales[c]) + float64(s.bias[c].weight)
+	}
+}
+
+// loss is the cross-entropy of a row, the mean over labels where it may have several. It sets errors to the
+// derivatives by the logits, for several labels those of the sum.
+func (s *step) loss(r *row) (loss float64) {
+	s.forward(r)
+	clear(s.targets)
+	s.config.classes(r, func(c int) { s.targets[c] = 1 })
+	if len(s.logits) > 1 && s.config.Task != seq.MultiLabel {
+		top, sum := slices.Max(s.logits), 0.0
+		for c, z := range s.logits {
+			s.errors[c] = math.Exp(z - top)
+			sum += s.errors[c]
+		}
+		for c := range s.errors {
+			s.errors[c] = s.errors[c]/sum - s.targets[c]
+		}
+		return math.Log(sum) + top - s.logits[r.label]
+	}
+	for c, z := range s.logits {
+		e := math.Exp(-math.Abs(z))
+		p := 1 / (1 + e)
+		if z < 0 {
+			p = 1 - p
+		}
+		s.errors[c] = p - s.targets[c]
+		loss += math.Log1p(e) + max(0, z) - float64(z*s.targets[c])
+	}
+	return loss / float64(len(s.logits))
+}
+
+// update is a step of Adagrad down the gradient of the row's loss.
+func (s *step) update(r *row, rate float32) {
+	s.loss(r)
+	if len(s.bias) == 1 {
+		g := float32(s.errors[0] * s.scales[0])
+		for _, j := range r.features {
+			s.table[j].descend(float32(g*s.table[j].ratio), rate)
+		}
+	} else {
+		for c, e := range s.errors {
+			s.scales[c] *= e
+		}
+		for _, j := range r.features {
+			for c, g := range s.scales {
+				p := &s.table[int(j)*len(s.scales)+c]
+				p.descend(float32(float32(g)*p.ratio), rate)
+			}
+		}
+	}
+	for c, e := range s.errors {
+		s.bias[c].descend(float32(e), rate*biasRate)
+	}
+}
+
+// descend is an update by a gradient.
+func (p *parameter) descend(gradient, rate float32) {
+	p.squares += float32(gradient * gradient)
+	p.weight -= float32(rate*gradient) / float32(math.Sqrt(float64(p.squares)))
+}

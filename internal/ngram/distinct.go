@@ -1,0 +1,37 @@
+package ngram
+
+import "math/bits"
+
+// distinct is a set of numbers that is cleared in constant time: an open-addressing table whose entries
+// hold the generation, the number of clearings, that they were written in.
+type distinct struct {
+	table      []uint64 // generation in the upper half, number in the lower
+	generation uint32
+	shift      int // of a 32-bit product that gives the first place to look at
+}
+
+// clear empties the set and makes room for n numbers.
+func (d *distinct) clear(n int) {
+	if size := 1 << bits.Len(uint(max(n, 32)*2-1)); size > len(d.table) {
+		d.table, d.generation, d.shift = make([]uint64, size), 0, 33-bits.Len(uint(size))
+	}
+	if d.generation++; d.generation == 0 {
+		clear(d.table)
+		d.generation = 1
+	}
+}
+
+// add reports whether the number was not in the set, and puts it there.
+func (d *distinct) add(v uint32) bool {
+	entry := uint64(d.generation)<<32 | uint64(v)
+	for at := int(v * 0x9E3779B1 >> d.shift); ; at++ {
+		e := &d.table[at&(len(d.table)-1)]
+		switch {
+		case *e>>32 != uint64(d.generation):
+			*e = entry
+			return true
+		case *e == entry:
+			return false
+		}
+	}
+}

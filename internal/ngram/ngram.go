@@ -1,0 +1,96 @@
+// Package ngram hashes the n-grams of rows, as in Weinberger et al., Feature Hashing for Large
+// Scale Multitask Learning, ICML 2009, and numbers those that a training split has.
+//
+// A row is a sequence of units, or two such sequences, the sides of a pair. The units are
+//
+//	words   maximal runs of letters, digits and marks (Unicode L, Nd, M) in lower case, and every
+//	        other character but white space
+//	bytes   single bytes
+//	tokens  token ids, whatever they stand for, as 4 bytes, little-endian
+//
+// An n-gram is n units in a row; it does not cross a row's end or a side. With H(u) the XXH3-64 of
+// a unit's bytes with the seed 0, the hash of n units on a side, 0 or 1, is
+//
+//	x ← 2n + side;  x ← x·0x9E3779B97F4A7C15 + H(u) for each unit in order;  h = mix(x)
+//
+// modulo 2⁶⁴, mix being the finaliser of MurmurHash3:
+//
+//	x ^= x≫33;  x *= 0xFF51AFD7ED558CCD;  x ^= x≫33;  x *= 0xC4CEB9FE1A85EC53;  x ^= x≫33
+//
+// The slot of an n-gram is the first log₂(slots) bits of h. The last 24 bits are its cell in the sketch that
+// counts rows: n-grams whose cell counts fewer than the least count are dropped. Test vectors are
+// in testdata/hashes.json.
+package ngram
+
+import (
+	"fmt"
+	"math/bits"
+)
+
+// Units of n-grams.
+const (
+	Words  = "words"  // of text stored as bytes
+	Bytes  = "bytes"  // of text stored as bytes
+	Tokens = "tokens" // ids of any tokenizer
+)
+
+// Limits of [Options].
+const (
+	MinSlots = 1 << 10
+	MaxSlots = 1 << 24
+	MaxN     = 8
+	MaxCount = 255
+)
+
+// Options choose the n-grams of rows. They are a part of config.json.
+type Options struct {
+	Units    string `json:"units"`     // Words, Bytes or Tokens
+	MinN     int    `json:"min_n"`     // fewest units of an n-gram
+	MaxN     int    `json:"max_n"`     // most units of an n-gram, at most 8
+	Slots    int    `json:"slots"`     // a power of two from 2¹⁰ to 2²⁴
+	MinCount int    `json:"min_count"` // fewest training rows of an n-gram, about; 1 keeps all
+}
+
+// Validate reports the first key whose value is not supported.
+func (o *Options) Validate() error {
+	switch {
+	case o.Units != Words && o.Units != Bytes && o.Units != Tokens:
+		return fmt.Errorf("units: expected words, bytes or tokens, found %q", o.Units)
+	case o.MinN < 1 || o.MinN > MaxN:
+		return fmt.Errorf("min_n: expected 1 to %d, found %d", MaxN, o.MinN)
+	case o.MaxN < o.MinN || o.MaxN > MaxN:
+		return fmt.Errorf("max_n: expected min_n, which is %d, to %d, found %d", o.MinN, MaxN, o.MaxN)
+	case o.Slots < MinSlots || o.Slots > MaxSlots || o.Slots&(o.Slots-1) != 0:
+		return fmt.Errorf("slots: expected a power of two from %d to %d, found %d", MinSlots, MaxSlots, o.Slots)
+	case o.MinCount < 1 || o.MinCount > MaxCount:
+		return fmt.Errorf("min_count: expected 1 to %d, found %d", MaxCount, o.MinCount)
+	}
+	return nil
+}
+
+// Orders is the number of lengths of n-grams.
+func (o *Options) Orders() int { return o.MaxN - o.MinN + 1 }
+
+// slotShift is by how much a hash is shifted right to give its slot.
+func (o *Options) slotShift() int { return 64 - bits.TrailingZeros(uint(o.Slots)) }
+
+const multiplier = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
+
+// mix is the finaliser of MurmurHash3.
+func mix(x uint64) uint64 {
+	x ^= x >> 33
+	x *= 0xFF51AFD7ED558CCD
+	x ^= x >> 33
+	x *= 0xC4CEB9FE1A85EC53
+	return x ^ x>>33
+}
+
+// begin is (2n + side)·multiplierⁿ, what the first term of a hash is after n units. It makes the hashes of all
+// n-grams that begin at a unit cost one multiplication each.
+func begin(n, side int) uint64 {
+	x := uint64(2*n + side)
+	for range n {
+		x *= multiplier
+	}
+	return x
+}

@@ -1,0 +1,61 @@
+package ngram
+
+// Cells is the number of cells of a [Sketch].
+const Cells = 1 << 24
+
+// cell is an n-gram's cell: bits of its hash that its slot does not have, as there are at most 2²⁴ slots.
+func cell(h uint64) uint32 { return uint32(h) & (Cells - 1) }
+
+// Sketch counts the rows that have an n-gram of each cell, up to 255. It takes 16 MiB.
+type Sketch struct{ rows []uint8 }
+
+// NewSketch returns a sketch without rows.
+func NewSketch() *Sketch { return &Sketch{make([]uint8, Cells)} }
+
+// Add counts a row.
+func (s *Sketch) Add(x *Extractor, a, b []int32) {
+	hashes := x.Hashes(a, b)
+	x.seen.clear(len(hashes))
+	for _, h := range hashes {
+		if c := cell(h); x.seen.add(c) && s.rows[c] < MaxCount {
+			s.rows[c]++
+		}
+	}
+}
+
+// Merge adds the rows of another sketch. The sum does not depend on the order in which sketches are merged.
+func (s *Sketch) Merge(other *Sketch) {
+	for i, n := range other.rows {
+		s.rows[i] = uint8(min(MaxCount, int(s.rows[i])+int(n)))
+	}
+}
+
+// Kept has the cells with at least so many rows.
+func (s *Sketch) Kept(least int) Bitmap {
+	out := NewBitmap(Cells)
+	for i, n := range s.rows {
+		if int(n) >= least {
+			out.Set(uint32(i))
+		}
+	}
+	return out
+}
+
+// Bitmap is a set of numbers, number i being bit i mod 32 of word i/32.
+type Bitmap []int32
+
+// NewBitmap returns an empty set of numbers below n, a multiple of 32.
+func NewBitmap(n int) Bitmap { return make(Bitmap, n/32) }
+
+// Has reports whether a number is in the set.
+func (b Bitmap) Has(i uint32) bool { return b[i/32]>>(i%32)&1 != 0 }
+
+// Set puts a number in the set.
+func (b Bitmap) Set(i uint32) { b[i/32] |= 1 << (i % 32) }
+
+// Merge adds the numbers of another set of the same size.
+func (b Bitmap) Merge(other Bitmap) {
+	for i, w := range other {
+		b[i] |= w
+	}
+}
