@@ -235,10 +235,10 @@ func TestDocument(t *testing.T) {
 // TestSuited: data of other kinds are refused, and many columns have fewer slots.
 func TestSuited(t *testing.T) {
 	for says, s := range map[string]*seq.Spec{
-		"reads tokens, found rows of features":                                {Task: seq.Classification, FeatureNames: []string{"x"}, LabelNames: []string{"a", "b"}},
+		"reads tokens, found rows of features":                                                 {Task: seq.Classification, FeatureNames: []string{"x"}, LabelNames: []string{"a", "b"}},
 		"expects the task classification, retrieval, multi-label or regression, found tagging": {Task: seq.Tagging, LabelNames: []string{"a", "b"}},
-		"expects 2 to 256 labels, found 1":                                    {Task: seq.Classification, LabelNames: []string{"a"}},
-		"at most 256 numbers, found 300":                                      {Task: seq.Regression, NumberNames: make([]string, 300)},
+		"expects 2 to 256 labels, found 1":                                                     {Task: seq.Classification, LabelNames: []string{"a"}},
+		"at most 256 numbers, found 300":                                                       {Task: seq.Regression, NumberNames: make([]string, 300)},
 	} {
 		must.Fail(t, says)(NewConfig(s, wordOptions))
 	}
