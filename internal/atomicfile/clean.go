@@ -49,15 +49,23 @@ func clean(dir string, meant func(name string) bool, removed func(fs.DirEntry) b
 		return err
 	}
 	for _, e := range entries {
-		rest, hidden := strings.CutPrefix(e.Name(), ".")
-		rest, temporary := strings.CutSuffix(rest, ".tmp")
-		rest = strings.TrimSuffix(rest, ".tmp") // the second name that Link gives
-		dot := strings.LastIndexByte(rest, '.') // what follows was drawn, and has none
-		if hidden && temporary && dot >= 0 && meant(rest[:dot]) && removed(e) {
+		if name := TemporaryOf(e.Name()); name != "" && meant(name) && removed(e) {
 			if err := os.Remove(filepath.Join(dir, e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// TemporaryOf returns the name of the file that a temporary file is written for, or "" for any other file.
+func TemporaryOf(temporary string) (name string) {
+	rest, hidden := strings.CutPrefix(temporary, ".")
+	rest, ended := strings.CutSuffix(rest, ".tmp")
+	rest = strings.TrimSuffix(rest, ".tmp") // the second name that Link gives
+	dot := strings.LastIndexByte(rest, '.') // what follows was drawn, and has none
+	if !hidden || !ended || dot < 0 {
+		return ""
+	}
+	return rest[:dot]
 }

@@ -69,8 +69,12 @@ func checkFolder(dir string) error {
 		return err
 	}
 	exported := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == modelingFile })
+	files := []string{modelingFile, weightsFile, configFile}
 	for _, e := range entries {
-		if known := []string{modelingFile, weightsFile, configFile, "__pycache__"}; !exported || !slices.Contains(known, e.Name()) {
+		if slices.Contains(files, atomicfile.TemporaryOf(e.Name())) { // of a killed export: writing the file removes it
+			continue
+		}
+		if !exported || !slices.Contains(append(files, "__pycache__"), e.Name()) {
 			return fmt.Errorf("%s: expected a new folder, an empty one or an earlier export, found %s in it", dir, e.Name())
 		}
 	}

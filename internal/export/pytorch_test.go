@@ -155,6 +155,10 @@ func TestPyTorchFolder(t *testing.T) {
 	}
 	other := t.TempDir()
 	must.Succeed(t, m.Save(other))
+	killed := filepath.Join(t.TempDir(), "killed")
+	must.Succeed(t, os.Mkdir(killed, 0o777))
+	must.Succeed(t, os.WriteFile(filepath.Join(killed, "."+modelingFile+".0.tmp"), nil, 0o666))
+	must.Succeed(t, PyTorch(m, killed))
 	must.Fail(t, "expected a new folder, an empty one or an earlier export, found config.json in it")(PyTorch(m, other))
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666))
 	must.Fail(t, "found notes.txt in it")(PyTorch(m, dir))
