@@ -89,6 +89,7 @@ func convertGraph(c *cli.Context) error {
 	if o.Shares, err = parseShares(c.String("split")); err != nil {
 		return usage(c, "--split %q: %w", c.String("split"), err)
 	}
+	o.Note = func(text string) { fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text) }
 	d, err := convert.ConvertGraphs(c.Context, c.String("to"), o)
 	if err := reportDataset(c, d, err); err != nil {
 		return err
@@ -102,6 +103,7 @@ func convertGraph(c *cli.Context) error {
 	if text != "" {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
 	}
+	warnClasses(c, d.Manifest, "train")
 	return newBaselines(c, d)
 }
 

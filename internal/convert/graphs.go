@@ -31,7 +31,8 @@ type GraphOptions struct {
 	SplitField                     string   // says which split a graph is in; "": chance does
 	Shares                         []Share
 	Seed                           uint64
-	Replace                        bool // a complete data set that is there already
+	Replace                        bool              // a complete data set that is there already
+	Note                           func(text string) // takes a sign that the edges mean something else; may be nil
 
 	said    []string          // keys of names that the first table's metadata have
 	divided map[uint64]string // splits by the key of a graph, of small data sets; nil: its key alone decides
@@ -196,6 +197,7 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 	s := &surveyed{rows: map[string]int{}, labels: map[string]int32{}}
 	answer, list := "", false
 	var strata stratify.Strata
+	var signs edgeSigns
 	keys := map[uint64]int{} // graphs of each key
 	err := files{o}.Each(ctx, func(x *graphlines.Row) error {
 		if len(s.rows) == 0 {
@@ -211,6 +213,7 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 		if err != nil {
 			return err
 		}
+		signs.see(x.Edges, len(x.Features))
 		s.rows[split]++
 		if o.SplitField == "" && strata.Len() <= stratify.MaxRows {
 			key, _ := o.keyOf(x)
@@ -234,6 +237,9 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 	}
 	if len(s.rows) == 0 {
 		return nil, fmt.Errorf("%s: expected a graph a line, found none", strings.Join(o.From, ", "))
+	}
+	if text := signs.describe(); text != "" && o.Note != nil {
+		o.Note(text)
 	}
 	if o.SplitField == "" {
 		s.divide(o, &strata, keys)

@@ -257,3 +257,28 @@ func fuzzConvert(f *testing.F, name string) {
 		}
 	})
 }
+
+// TestGraphSigns: edges that may be an edge_index, and edges without direction that are written once, are noted once.
+func TestGraphSigns(t *testing.T) {
+	const nodes = `"features":[[1],[2],[3],[4]],"label":"a"`
+	for _, c := range []struct{ name, lines, want string }{
+		{"edge_index", `{` + nodes + `,"edges":[[0,1,1,2,2,3],[1,0,2,1,3,2]]}` + "\n" + `{` + nodes + `,"edges":[[0,1,0,2,0,3],[1,0,2,0,3,0]]}`,
+			"edges of all 2 graphs with edges look like a list of sources and a list of targets"},
+		{"two edges with features", `{` + nodes + `,"edges":[[0,1,0.5],[1,0,0.5]]}`, ""},
+		{"two edges with a kind", `{` + nodes + `,"edges":[[0,1,7],[1,0,7]]}`, ""},
+		{"written once", `{` + nodes + `,"edges":[[0,1],[1,2]]}` + "\n" + `{` + nodes + `,"edges":[[2,3],[0,0]]}`, "no edge of 2 graphs has its reverse"},
+		{"written twice", `{` + nodes + `,"edges":[[0,1],[1,2],[2,1]]}` + "\n" + `{` + nodes + `,"edges":[[2,3]]}`, ""},
+		{"without edges", `{` + nodes + `,"edges":[[0,0]]}` + "\n" + `{` + nodes + `,"edges":[]}`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := usual(write(t, c.lines+"\n"))
+			o.Shares = DefaultShares
+			var said []string
+			o.Note = func(text string) { said = append(said, text) }
+			must.Get(ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "d"), o))(t)
+			if got := strings.Join(said, "\n"); !strings.HasPrefix(got, c.want) || (c.want == "") != (got == "") {
+				t.Errorf("%q, expected %q", got, c.want)
+			}
+		})
+	}
+}

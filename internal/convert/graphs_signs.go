@@ -1,0 +1,82 @@
+package convert
+
+import (
+	"fmt"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// edgeSigns counts the graphs whose edges may not be lists of source, target and features.
+type edgeSigns struct {
+	graphs   int // with an edge
+	indices  int // those whose two edges may be a list of sources and a list of targets
+	distinct int // those with an edge between different nodes
+	reversed bool
+	pairs    map[[2]int32]bool
+}
+
+// see takes the edges of a graph with so many nodes.
+func (s *edgeSigns) see(edges []seq.Edge, nodes int) {
+	if len(edges) == 0 {
+		return
+	}
+	s.graphs++
+	if isIndex(edges, nodes) {
+		s.indices++
+	}
+	if s.reversed {
+		return
+	}
+	if s.pairs == nil {
+		s.pairs = map[[2]int32]bool{}
+	}
+	clear(s.pairs)
+	for _, e := range edges {
+		if e.Source != e.Target {
+			s.pairs[[2]int32{e.Source, e.Target}] = true
+			s.reversed = s.reversed || s.pairs[[2]int32{e.Target, e.Source}]
+		}
+	}
+	if len(s.pairs) > 0 {
+		s.distinct++
+	}
+}
+
+// isIndex reports whether two lists are the sources and the targets of edges, as edge_index of PyTorch Geometric
+// has them: of at least three whole numbers below the number of nodes, and no edge twice.
+func isIndex(edges []seq.Edge, nodes int) bool {
+	if len(edges) != 2 || len(edges[0].Features) == 0 || len(edges[0].Features) != len(edges[1].Features) {
+		return false
+	}
+	lists := [2][]float32{}
+	for i, e := range edges {
+		lists[i] = append([]float32{float32(e.Source), float32(e.Target)}, e.Features...)
+	}
+	seen := map[[2]float32]bool{}
+	for i, source := range lists[0] {
+		pair := [2]float32{source, lists[1][i]}
+		for _, node := range pair {
+			if !(node >= 0 && node < float32(nodes)) || node != float32(int(node)) {
+				return false
+			}
+		}
+		if seen[pair] {
+			return false
+		}
+		seen[pair] = true
+	}
+	return true
+}
+
+// describe says what the edges of all graphs may mean; "" where nothing speaks against what they are read as.
+func (s *edgeSigns) describe() string {
+	switch {
+	case s.graphs > 0 && s.indices == s.graphs:
+		return fmt.Sprintf("edges of all %d graphs with edges look like a list of sources and a list of targets, as edge_index of PyTorch Geometric, "+
+			"and are read as two edges each: expected [source, target, features…] for each edge, which is the transpose", s.graphs)
+	case s.distinct > 1 && !s.reversed:
+		return fmt.Sprintf("no edge of %d graphs has its reverse, so that a node reads only what its own edges lead to: "+
+			"where edges have no direction, write each twice, as [0, 1] and [1, 0]", s.distinct)
+	}
+	return ""
+}
