@@ -6,9 +6,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/urfave/cli/v2"
 	"golang.org/x/text/cases"
+	"golang.org/x/text/encoding/charmap"
 	"golang.org/x/text/unicode/norm"
 
 	"github.com/sftseq/sftseq/seq"
@@ -35,10 +38,12 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 		out = append(out, fmt.Sprintf("these names look alike and are different classes: %s; where they mean the same, write one of them in the table",
 			shortList(alike, maxNamed)))
 	}
+	out = append(out, numberWarnings(m)...)
 	noun, rows := countedAs(m)
 	if noun == "" {
 		return out
 	}
+	out = append(out, missingWarnings(m)...)
 	used := usedNames(m)
 	has := make(map[string]bool, len(used))
 	for _, name := range used {
@@ -60,9 +65,9 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 	return out
 }
 
-// singleWarning names the classes that one row alone has, where the data set has several splits; "" if there are none.
-// A tag counts tokens, not rows, so singleWarning skips tags.
-func singleWarning(m *seq.Manifest, used []string) string {
+// singleNames are the classes that one row alone has, where the data set has several splits. A tag counts tokens, not
+// rows, so singleNames skips tags.
+func singleNames(m *seq.Manifest, used []string) []string {
 	filled := 0
 	for _, info := range m.Splits {
 		if info.Rows > 0 {
@@ -70,16 +75,21 @@ func singleWarning(m *seq.Manifest, used []string) string {
 		}
 	}
 	if filled < 2 || m.Task == seq.Tagging {
-		return ""
+		return nil
 	}
 	// absentWarnings names the classes that are not in train.
-	single := slices.DeleteFunc(slices.Clone(used), func(name string) bool {
+	return slices.DeleteFunc(slices.Clone(used), func(name string) bool {
 		rows := int64(0)
 		for _, info := range m.Splits {
 			rows += info.Labels[name]
 		}
 		return rows > 1 || m.Splits["train"].Labels[name] == 0
 	})
+}
+
+// singleWarning names the classes of [singleNames]; "" if there are none.
+func singleWarning(m *seq.Manifest, used []string) string {
+	single := singleNames(m, used)
 	switch len(single) {
 	case 0:
 		return ""
@@ -136,17 +146,18 @@ var booleans = map[string]string{"true": "true", "yes": "true", "false": "false"
 var rareBooleans = map[string]string{"t": "true", "y": "true", "on": "true", "f": "false", "n": "false", "off": "false"}
 
 // alikeNames are the groups of names that differ only in case, white space and the signs between words, the
-// form of their Unicode characters, the form of a number, such as "0" and "0.0", or the spelling of true and
-// false. Names that print alike are escaped.
+// form of their Unicode characters, quotes around them, the form of a number, such as "0" and "0.0", or the spelling of
+// true and false. Names that print alike are escaped.
 func alikeNames(names []string) (groups []string) {
 	keys, has, all := make([]string, len(names)), map[string]bool{}, true
 	fold := cases.Fold()
 	for i, name := range names {
-		key := strings.Join(strings.Fields(fold.String(norm.NFKC.String(name))), "-")
+		key := strings.Join(strings.Fields(fold.String(norm.NFKC.String(visible(decodedTwice(name))))), "-")
 		if number, ok := canonicalNumber(key); ok {
 			key = "number " + number
 		} else {
 			key = strings.NewReplacer("_", "-", "\u2010", "-", "\u2013", "-", "\u2014", "-").Replace(key)
+			key = betweenLetters.ReplaceAllString(strings.Trim(key, `"'`), "$1$2")
 		}
 		keys[i], has[key] = key, true
 		all = all && (booleans[key]+rareBooleans[key] != "" || key == "number 0" || key == "number 1")
@@ -176,7 +187,7 @@ func alikeNames(names []string) (groups []string) {
 			continue
 		}
 		format := "%q"
-		if norm.NFC.String(same[0]) == norm.NFC.String(same[1]) {
+		if norm.NFC.String(visible(same[0])) == norm.NFC.String(visible(same[1])) {
 			format = "%+q"
 		}
 		quoted := make([]string, len(same))
@@ -186,6 +197,29 @@ func alikeNames(names []string) (groups []string) {
 		groups = append(groups, strings.Join(quoted, " and "))
 	}
 	return groups
+}
+
+// betweenLetters matches the sign between a letter and another letter or digit.
+var betweenLetters = regexp.MustCompile(`(\p{L})-+([\p{L}\d])`)
+
+// visible returns a name without characters that do not show.
+func visible(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.Is(unicode.Cf, r) || unicode.IsControl(r) && !unicode.IsSpace(r) {
+			return -1
+		}
+		return r
+	}, name)
+}
+
+// decodedTwice returns the text whose UTF-8 another program has read as Windows-1252, such as café for cafÃ©;
+// other names stay.
+func decodedTwice(name string) string {
+	raw, err := charmap.Windows1252.NewEncoder().String(name)
+	if err != nil || !utf8.ValidString(raw) {
+		return name
+	}
+	return raw
 }
 
 // decimal matches the text of a number: its sign, whole digits, digits of the fraction and exponent.

@@ -29,6 +29,10 @@ func TestAlikeNames(t *testing.T) {
 		{[]string{"0", "1", "f", "n", "t", "y", "z", "on"}, `[]`},
 		{[]string{"not spam", "not_spam", "Not-Spam", "A-", "A"}, `["not spam" and "not_spam" and "Not-Spam"]`},
 		{[]string{"a", "b", "10", "100", "v1", "v1.0"}, `[]`},
+		{[]string{"b", "b\u200b", "a\x00", "a"}, `["b" and "b\u200b" "a\x00" and "a"]`},
+		{[]string{"'a'", `"a"`, "a", "b"}, `["'a'" and "\"a\"" and "a"]`},
+		{[]string{"caf\u00e9", "caf\u00c3\u00a9", "na\u00efve"}, `["café" and "cafÃ©"]`},
+		{[]string{"non-fiction", "Nonfiction", "5 kg", "5kg", "2024-01-01", "20240101"}, `["non-fiction" and "Nonfiction"]`},
 	} {
 		if got := fmt.Sprint(alikeNames(c.names)); got != c.want {
 			t.Errorf("%q: %s, expected %s", c.names, got, c.want)
@@ -56,12 +60,20 @@ func TestClassWarnings(t *testing.T) {
 		{"a class without rows", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), []string{"--labels", "bad,good,ugly"},
 			[]string{"1 of 3 classes have no row in any split: ugly\n"}},
 		{"a class that only test has", rows("train", "a", "b") + rows("val", "a", "b") + rows("test", "a", "b", "c"), nil, []string{"1 of 3 classes have no row in train, from which models learn: c\n"}},
-		{"a label of several that only test has", rows("train", "a", "a|b") + rows("val", "a", "a|b") + rows("test", "a", "b|c"), []string{"--label-separator", "|"},
+		{"a label of several that only test has", rows("train", "a", "b") + rows("val", "a", "a|b") + rows("test", "a", "b|c"), []string{"--label-separator", "|"},
 			[]string{"1 of 3 classes have no row in train, from which models learn: c\n"}},
 		{"a class of one row", rows("train", "a", "b") + "x,rare,train\n" + rows("val", "a", "b") + rows("test", "a", "b"), nil,
 			[]string{"1 class has fewer than 2 rows: rare; it is in no validation or test split\n"}},
+		{"a class of one row among a thousand", strings.Repeat(rows("train", "a", "b"), 30) + "x,rare,train\n" + rows("val", "a", "b"), nil,
+			[]string{"1 class has fewer than 2 rows: rare; it is in no validation or test split\n"}},
 		{"labels of one row", rows("train", "a", "b") + "x,rare|odd,train\n" + rows("val", "a", "b"), []string{"--label-separator", "|"},
 			[]string{"2 classes have fewer than 2 rows: odd, rare; they are in no validation or test split\n"}},
+		{"names of missing values", rows("train", "a", "NaN") + rows("val", "a", "NaN") + rows("test", "a", "NaN"), nil,
+			[]string{"of 2 classes these names are what programs write where a value is missing: \"NaN\" (60); "}},
+		{"lost characters", rows("train", "a", "caf\ufffd") + rows("val", "a", "caf\ufffd") + rows("test", "a"), nil,
+			[]string{"the names of classes have U+FFFD, which stands for bytes that a program could not decode: \"caf\ufffd\" (40); "}},
+		{"numbers beside labels", rows("train", "a", "a|3") + rows("val", "a|3"), []string{"--label-separator", "|"},
+			[]string{"1 of 2 labels are numbers, beside names: 3; ", "all 40 rows of train have 1 of 2 labels, of which train has nothing to learn: a\n"}},
 		{"nothing", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -96,4 +108,30 @@ func TestTagWarnings(t *testing.T) {
 	for _, said := range []string{converted, trained} {
 		contains(t, said, "warning: 1 of 4 tags have no token in any split: X\n", "warning: 1 of 4 tags have no token in train, from which models learn: L\n")
 	}
+}
+
+// TestNumberWarnings: convert and train warn of numbers that are the same in all rows, and of those of another unit.
+func TestNumberWarnings(t *testing.T) {
+	dir, text := t.TempDir(), "text,n,m,split\n"
+	for i := range 30 {
+		text += fmt.Sprintf("a%d,5,%d,train\nb%d,5,%d,val\nc%d,5,%d,test\n", i, i, i, i, i, 1000*i)
+	}
+	data := filepath.Join(dir, "data")
+	_, converted := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "t.csv"), text), "--to", data, "--text", "text", "--numbers", "n,m",
+		"--split-column", "split", "--tokenizer", "byte", "--no-baselines")
+	_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"), "--steps", "1", "--hidden", "8", "--k", "4", "--device", "cpu")
+	for _, said := range []string{converted, trained} {
+		contains(t, said, "warning: number n is 5 in all 30 rows of train, which has nothing to learn of it\n",
+			"warning: number m has the mean 14500 in test, and 14.5 with a deviation of 8.65544 in train: are its units the same?\n")
+	}
+}
+
+// TestGraphWarnings: convert warns of the classes of graphs as of those of tables.
+func TestGraphWarnings(t *testing.T) {
+	dir, text := t.TempDir(), ""
+	for i := range 40 {
+		text += fmt.Sprintf(`{"features":[[%d],[1]],"edges":[[0,1],[1,0]],"label":"%s"}`+"\n", i, []string{"a", "A "}[i%2])
+	}
+	_, said := exits(t, exitOK, "", "data", "convert", "graph", "--from", writeText(t, filepath.Join(dir, "g.jsonl"), text), "--to", filepath.Join(dir, "data"), "--no-baselines")
+	contains(t, said, `warning: these names look alike and are different classes: "A " and "a"`)
 }

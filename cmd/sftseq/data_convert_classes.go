@@ -78,10 +78,10 @@ const (
 // that are numbers of a scale, or "".
 func classWarning(m *seq.Manifest, o *convert.Options) string {
 	classes, rows := len(m.LabelNames), int64(0)
-	if o.Labels != nil || m.Task == seq.MultiLabel || m.Task == seq.Tagging {
+	if o.Labels != nil || m.Task == seq.Tagging {
 		return ""
 	}
-	if text := joinedWarning(m, o); text != "" {
+	if text := joinedWarning(m, o); text != "" || m.Task == seq.MultiLabel {
 		return text
 	}
 	if classes < leastClasses {
@@ -90,16 +90,13 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 	for _, split := range m.Splits {
 		rows += split.Rows
 	}
-	numbers, fractions, lists := 0, 0, 0
+	numbers, fractions := 0, 0
 	for _, name := range m.LabelNames {
 		if _, err := strconv.ParseFloat(name, 64); err == nil {
 			numbers++
 			if strings.ContainsAny(name, ".eE") {
 				fractions++
 			}
-		}
-		if strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") {
-			lists++
 		}
 	}
 	few := rows < int64(fewRows*classes)
@@ -109,8 +106,6 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 	}
 	found := fmt.Sprintf("--label %s has %d classes for %d rows, %.1f rows a class, such as %q", o.Label, classes, rows, float64(rows)/float64(classes), example)
 	switch {
-	case lists == classes:
-		return found + ": these look like lists, and a row has one class: --label-separator splits a text such as a;b into several labels, or name another column"
 	case numbers == classes && (few || fractions > 0):
 		return found + ": these are numbers, and a model learns classes, not amounts: --numbers in place of --label predicts them, or make ranges of them, such as low and high"
 	case few:
@@ -119,13 +114,26 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 	return ""
 }
 
-// joinedWarning names classes such as "sport;weather", all of whose parts are also in other classes: lists of labels
-// that were written as one text.
+// joinedWarning names classes such as "sport;weather", all of whose parts are also in other classes, and such as
+// ['sport', 'weather']: lists of labels that were written as one text.
 func joinedWarning(m *seq.Manifest, o *convert.Options) string {
-	if o.LabelSeparator != "" || o.LabelPattern != nil || o.Pair != nil {
+	if o.LabelColumns != nil || o.LabelPattern != nil || o.Pair != nil {
 		return ""
 	}
+	bracketed := slices.DeleteFunc(slices.Clone(m.LabelNames), func(name string) bool {
+		return !(strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") || strings.HasPrefix(name, "{") && strings.HasSuffix(name, "}"))
+	})
+	if len(bracketed) > 1 && 2*len(bracketed) >= len(m.LabelNames) {
+		for i, name := range bracketed {
+			bracketed[i] = strconv.Quote(name)
+		}
+		return fmt.Sprintf("%d of %d classes look like lists of labels that were written as one text: %s; "+
+			"write lists of JSON, or a text such as a;b, which --label-separator ';' splits", len(bracketed), len(m.LabelNames), shortList(bracketed, maxNamed))
+	}
 	for _, separator := range []string{";", "|", ","} {
+		if separator == o.LabelSeparator {
+			continue
+		}
 		in := map[string]int{} // how many classes have a part
 		parts := make([][]string, len(m.LabelNames))
 		for i, name := range m.LabelNames {
@@ -152,16 +160,16 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 }
 
 // rareWarning names classes of a few rows among thousands: a mistaken label, or a file that
-// is none of the rows.
+// is none of the rows. singleWarning names those of one row.
 func rareWarning(m *seq.Manifest) string {
 	var rare []string
-	all := int64(0)
+	all, single := int64(0), singleNames(m, usedNames(m))
 	for _, name := range m.LabelNames {
 		rows := int64(0)
 		for _, split := range m.Splits {
 			rows += split.Labels[name]
 		}
-		if all += rows; rows < fewRows {
+		if all += rows; rows < fewRows && !slices.Contains(single, name) {
 			rare = append(rare, fmt.Sprintf("%s (%d)", name, rows))
 		}
 	}

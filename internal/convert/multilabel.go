@@ -116,7 +116,10 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReaso
 	case items == nil:
 		items = []string{v.Text}
 	}
-	for _, item := range items {
+	for i, item := range items {
+		if strings.TrimSpace(item) == "" && v.Items != nil {
+			return nil, source.Skip("an empty label in a list", fmt.Errorf("column %s: index %d: expected a name, found %q", w.options.Label, i, item))
+		}
 		if strings.TrimSpace(item) == "" {
 			continue // "a;;b" and "" have no label there
 		}
@@ -128,6 +131,11 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReaso
 	}
 	slices.Sort(w.holding)
 	w.holding = slices.Compact(w.holding)
+	isFlag := func(item string) bool { _, why := holdsIn(table.Value{Text: item}, ""); return why == nil }
+	if len(w.holding) < len(v.Items) && !slices.ContainsFunc(v.Items, func(item string) bool { return !isFlag(item) }) {
+		return nil, source.Skip("a list of 0 or 1 for each label", fmt.Errorf("column %s: expected the names of the labels that the row has, found %.60q: "+
+			"write names, or a column for each label, which --label-columns reads", w.options.Label, v.Items))
+	}
 	return w.holding, nil
 }
 

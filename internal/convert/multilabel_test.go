@@ -109,3 +109,21 @@ func TestManyLabels(t *testing.T) {
 		}
 	}
 }
+
+// TestListsThatAreNoLabels: a list with an empty text, or with 0 or 1 of each label, is left out.
+func TestListsThatAreNoLabels(t *testing.T) {
+	for list, want := range map[string]string{
+		`["x",""]`:           `an empty label in a list`,
+		`["x"," "]`:          `an empty label in a list`,
+		`[1,0,0]`:            `a list of 0 or 1 for each label`,
+		`[true,false,false]`: `a list of 0 or 1 for each label`,
+	} {
+		from := write(t, `{"text":"a","label":["x","y"]}`+"\n"+`{"text":"b","label":`+list+"}\n")
+		_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"), Text: "text", Label: "label",
+			Tokenizer: []byte(`{"type":"byte"}`), Shares: []Share{{Split: "train", Part: 1}}})
+		must.Succeed(t, err)
+		if k := left.Reasons[want]; k == nil || k.Rows != 1 || !strings.HasPrefix(k.Places[0], from+":2: column label: ") {
+			t.Errorf("%s: %s, expected %s", list, left, want)
+		}
+	}
+}

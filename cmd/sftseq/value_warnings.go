@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// missingNames are the texts that other programs write where a value is missing.
+var missingNames = []string{"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None", `\N`, "?", "-", "--"}
+
+// missingWarnings name the classes that other programs write where a value is missing, names with characters that a
+// program has lost, numbers among names, and labels that all rows have.
+func missingWarnings(m *seq.Manifest) (out []string) {
+	if m.Task == seq.Tagging {
+		return nil
+	}
+	used := usedNames(m)
+	count := func(name string) (rows int64) {
+		for _, info := range m.Splits {
+			rows += info.Labels[name]
+		}
+		return rows
+	}
+	var missing, lost, numbers []string
+	for _, name := range used {
+		if slices.Contains(missingNames, name) {
+			missing = append(missing, fmt.Sprintf("%q (%d)", name, count(name)))
+		}
+		if strings.ContainsRune(name, utf8.RuneError) {
+			lost = append(lost, fmt.Sprintf("%q (%d)", name, count(name)))
+		}
+		if _, err := strconv.ParseFloat(name, 64); err == nil {
+			numbers = append(numbers, name)
+		}
+	}
+	if len(missing) > 0 && len(missing) < len(used) {
+		out = append(out, fmt.Sprintf("of %d classes these names are what programs write where a value is missing: %s; where they mean that, leave these rows empty or out (--labels)",
+			len(used), shortList(missing, maxNamed)))
+	}
+	if len(lost) > 0 {
+		out = append(out, fmt.Sprintf("the names of classes have U+FFFD, which stands for bytes that a program could not decode: %s; write the table anew from its source", shortList(lost, maxNamed)))
+	}
+	if m.Task != seq.MultiLabel {
+		return out
+	}
+	if len(numbers) > 0 && len(numbers) < len(used) {
+		out = append(out, fmt.Sprintf("%d of %d labels are numbers, beside names: %s; where numbers are places in a list of names, write the names", len(numbers), len(used), shortList(numbers, maxNamed)))
+	}
+	train := m.Splits["train"]
+	always := slices.DeleteFunc(slices.Clone(used), func(name string) bool { return train.Labels[name] < train.Rows })
+	if train.Rows > 1 && len(always) > 0 {
+		out = append(out, fmt.Sprintf("all %d rows of train have %d of %d labels, of which train has nothing to learn: %s", train.Rows, len(always), len(used), shortList(always, maxNamed)))
+	}
+	return out
+}
+
+// farOff is how many deviations of train the mean of another split is off where its numbers seem to be others.
+const farOff = 5
+
+// numberWarnings name numbers that are the same in all rows of train, and those whose mean in another split is far from it.
+func numberWarnings(m *seq.Manifest) (out []string) {
+	for _, n := range m.Splits["train"].Numbers {
+		if n.Rows > 1 && n.Min == n.Max {
+			out = append(out, fmt.Sprintf("number %s is %.6g in all %d rows of train, which has nothing to learn of it", n.Name, n.Min, n.Rows))
+			continue
+		}
+		for _, split := range m.SplitNames() {
+			for _, other := range m.Splits[split].Numbers {
+				if other.Name == n.Name && n.Rows > 1 && other.Rows > 1 && math.Abs(other.Mean-n.Mean) > farOff*n.Deviation {
+					out = append(out, fmt.Sprintf("number %s has the mean %.6g in %s, and %.6g with a deviation of %.6g in train: are its units the same?",
+						n.Name, other.Mean, split, n.Mean, n.Deviation))
+				}
+			}
+		}
+	}
+	return out
+}
