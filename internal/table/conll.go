@@ -83,6 +83,7 @@ func (r *conllReader) look(words bool) error {
 		return nil
 	}
 	numbered, longest, at := true, 0, 0
+	var spans []spanColumn
 	for line := range strings.Lines(r.window.text) {
 		line = strings.TrimRight(line, "\r\n")
 		fields := fieldsOf(line)
@@ -97,13 +98,53 @@ func (r *conllReader) look(words bool) error {
 		longest, numbered = max(longest, at), numbered && fields[0] == strconv.Itoa(at)
 		if r.ahead.fields == 0 {
 			r.ahead = shapeOf(line, fields)
+			spans = make([]spanColumn, len(fields))
+		}
+		if len(fields) == len(spans) {
+			for i, field := range fields {
+				spans[i].see(field)
+			}
 		}
 		r.see(fields)
+	}
+	if err := r.checkTagColumn(spans); err != nil {
+		return err
 	}
 	if words && numbered && longest > 1 && r.ahead.fields > 1 {
 		return errors.New("expected words in column 1, found their numbers 1, 2 and so on in each sentence, as CoNLL-X and CoNLL-U have them: name the columns by number (--text 2 --tags 4), or the file .conllu")
 	}
 	return nil
+}
+
+// spanColumn counts what a column has.
+type spanColumn struct {
+	begun, like, other int // tags such as B-X, all tags of spans, and other texts
+}
+
+func (s *spanColumn) see(field string) {
+	switch {
+	case !likeBIO(field):
+		s.other++
+		return
+	case strings.HasPrefix(field, "B-"):
+		s.begun++
+	}
+	s.like++
+}
+
+// checkTagColumn refuses the last column as the default of tags where it has none of spans, and one other column
+// has nothing else.
+func (r *conllReader) checkTagColumn(columns []spanColumn) error {
+	if !slices.Contains(r.wanted, -1) || len(columns) == 0 || columns[len(columns)-1].like > 0 {
+		return nil
+	}
+	isTag := func(s spanColumn) bool { return s.begun > 0 && s.other == 0 }
+	at := slices.IndexFunc(columns, isTag)
+	if at < 0 || slices.ContainsFunc(columns[at+1:], isTag) {
+		return nil
+	}
+	return fmt.Errorf("expected tags in the last column, %d, found tags of spans in column %d alone: name it (--tags %d), or the last one (--tags %d); --text names the column of the token",
+		len(columns), at+1, at+1, len(columns))
 }
 
 // see remembers the tag of a token's line.
@@ -277,7 +318,7 @@ func fieldsOf(line string) []string {
 	if strings.ContainsRune(line, '\t') {
 		return strings.Split(line, "\t")
 	}
-	return strings.Fields(line)
+	return strings.FieldsFunc(line, func(r rune) bool { return r == ' ' }) // other white space, such as U+00A0, is part of a token
 }
 
 // Close closes the file.

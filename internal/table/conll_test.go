@@ -115,3 +115,43 @@ func TestCoNLLComments(t *testing.T) {
 		r.Close()
 	}
 }
+
+// TestCoNLLTagColumn: the last column is not the tags where another one alone has tags of spans.
+func TestCoNLLTagColumn(t *testing.T) {
+	for text, want := range map[string]string{
+		"EU B-ORG 0.99\nwon O 0.98\n":                "expected tags in the last column, 3, found tags of spans in column 2 alone: name it (--tags 2), or the last one (--tags 3)",
+		"B-ORG EU\nO won\n":                          "expected tags in the last column, 2, found tags of spans in column 1 alone",
+		"EU NNP B-NP B-ORG\nwon VBD B-VP O\n":        "",
+		"EU NNP B-NP\nwon VBD B-VP\n":                "",
+		"EU B-NP B-ORG x\nwon B-VP O y\n":            "", // which of two is open
+		"EU NNP\nwon VBD\n":                          "",
+		"EU B-ORG 0.99\nB-12 O 0.98\nwon VBD 0.97\n": "",
+	} {
+		path := file(t, "a.conll", text)
+		r, err := Open(t.Context(), path, Options{Columns: []string{"token", "tag"}})
+		if want == "" {
+			must.Succeed(t, err)
+			r.Close()
+			continue
+		}
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v, want %q", text, err, want)
+		}
+		for _, column := range []string{"2", "3"} {
+			if column == "2" || strings.Contains(text, "0.99") {
+				must.Get(Open(t.Context(), path, Options{Columns: []string{"1", column}}))(t).Close()
+			}
+		}
+	}
+}
+
+// TestCoNLLWhiteSpace: white space other than spaces and tabs is part of a token.
+func TestCoNLLWhiteSpace(t *testing.T) {
+	r := must.Get(Open(t.Context(), file(t, "a.conll", "5\u00a0000 B-NUM\nkm\u3000x  O\n"), Options{Columns: []string{"token", "tag"}}))(t)
+	defer r.Close()
+	var row Row
+	must.Succeed(t, r.Next(&row))
+	if row.Err != nil || row.Values[0].Text != "5\u00a0000 km\u3000x" || row.Values[1].Text != "B-NUM O" {
+		t.Errorf("%v, %v", row.Values, row.Err)
+	}
+}

@@ -117,3 +117,18 @@ func TestCSVBounds(t *testing.T) {
 	}
 	must.Fail(t, "names of at most 65536 columns, found 131073")(read(file(t, "x.csv", strings.Repeat(",", 1<<17)+"\n"), Options{}))
 }
+
+// TestRepeatedHeader: a row with the names of the columns, of files that were joined, is none of the rows.
+func TestRepeatedHeader(t *testing.T) {
+	for _, c := range []struct{ name, text, want string }{
+		{"x.csv", "text,label\na,x\ntext,label\nb,y\n", "3! the names of the columns again, expected values"},
+		{"x.tsv", "text\tlabel\na\tx\n\"text\"\tlabel\nb\ty\n", "3! the names of the columns again, expected values"},
+		{"x.csv", "text,label\ntext,x\n", "<nil>"},
+		{"x.csv", "text\ntext\n", "<nil>"},
+	} {
+		rows, err := read(file(t, c.name, c.text), Options{Columns: []string{"text"}})
+		if told := fmt.Sprint(err, rows); !strings.Contains(told, c.want) || c.want == "<nil>" && strings.Contains(told, "!") {
+			t.Errorf("%q: %s, expected %q", c.text, told, c.want)
+		}
+	}
+}

@@ -116,6 +116,10 @@ func (d *delimited) take(row *Row, fields []string, count int) {
 		d.takeUneven(row, fields, fmt.Errorf("expected %d columns, found %d", len(d.columns), count))
 		return
 	}
+	if count > 1 && slices.Equal(fields, d.columns) { // of files that were joined
+		d.takeUneven(row, nil, errors.New("the names of the columns again, expected values"))
+		return
+	}
 	for _, at := range d.wanted {
 		v := Value{Text: fields[at]}
 		if !utf8.ValidString(v.Text) {
