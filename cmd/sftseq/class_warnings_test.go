@@ -112,16 +112,17 @@ func TestTagWarnings(t *testing.T) {
 
 // TestNumberWarnings: convert and train warn of numbers that are the same in all rows, and of those of another unit.
 func TestNumberWarnings(t *testing.T) {
-	dir, text := t.TempDir(), "text,n,m,split\n"
+	dir, text := t.TempDir(), "text,n,m,k,split\n"
 	for i := range 30 {
-		text += fmt.Sprintf("a%d,5,%d,train\nb%d,5,%d,val\nc%d,5,%d,test\n", i, i, i, i, i, 1000*i)
+		text += fmt.Sprintf("a%d,5,%d,17000%05d,train\nb%d,5,%d,1700001000,val\nc%d,5,%d,1700001000,test\n", i, i, 200*i, i, i, i, 1000*i)
 	}
 	data := filepath.Join(dir, "data")
-	_, converted := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "t.csv"), text), "--to", data, "--text", "text", "--numbers", "n,m",
+	_, converted := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "t.csv"), text), "--to", data, "--text", "text", "--numbers", "n,m,k",
 		"--split-column", "split", "--tokenizer", "byte", "--no-baselines")
 	_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"), "--steps", "1", "--hidden", "8", "--k", "4", "--device", "cpu")
 	for _, said := range []string{converted, trained} {
 		contains(t, said, "warning: number n is 5 in all 30 rows of train, which has nothing to learn of it\n",
+			"warning: number k is stored as float32, in steps of about 2e+02 at its size, and deviates by ",
 			"warning: number m has the mean 14500 in test, and 14.5 with a deviation of 8.65544 in train: are its units the same?\n")
 	}
 }
@@ -134,4 +135,16 @@ func TestGraphWarnings(t *testing.T) {
 	}
 	_, said := exits(t, exitOK, "", "data", "convert", "graph", "--from", writeText(t, filepath.Join(dir, "g.jsonl"), text), "--to", filepath.Join(dir, "data"), "--no-baselines")
 	contains(t, said, `warning: these names look alike and are different classes: "A " and "a"`)
+}
+
+// TestTypeWarning: convert and train warn of spans whose types are names of each span.
+func TestTypeWarning(t *testing.T) {
+	dir, fasta, bed := t.TempDir(), "", ""
+	for i := range 40 {
+		fasta += fmt.Sprintf(">c%d\n%s\n", i, strings.Repeat("ACGT", i+2))
+		bed += fmt.Sprintf("c%d\t1\t5\tgene%d\n", i, i)
+	}
+	_, said := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "g.fa"), fasta), "--intervals", writeText(t, filepath.Join(dir, "b.bed"), bed),
+		"--to", filepath.Join(dir, "data"), "--no-baselines")
+	contains(t, said, "warning: 40 types for 40 spans, such as ")
 }

@@ -17,10 +17,10 @@ var missingNames = []string{"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "n
 // missingWarnings name the classes that other programs write where a value is missing, names with characters that a
 // program has lost, numbers among names, and labels that all rows have.
 func missingWarnings(m *seq.Manifest) (out []string) {
-	if m.Task == seq.Tagging {
-		return nil
-	}
 	used := usedNames(m)
+	if m.Task == seq.Tagging {
+		return typeWarnings(m, used)
+	}
 	count := func(name string) (rows int64) {
 		for _, info := range m.Splits {
 			rows += info.Labels[name]
@@ -60,6 +60,26 @@ func missingWarnings(m *seq.Manifest) (out []string) {
 	return out
 }
 
+// typeWarnings name types of spans of which there are about as many as spans: they are names of each span.
+func typeWarnings(m *seq.Manifest, used []string) []string {
+	types, spans := 0, int64(0)
+	example := ""
+	for _, name := range used {
+		kind, ok := strings.CutPrefix(name, "B-")
+		if !ok {
+			continue
+		}
+		types, example = types+1, kind
+		for _, info := range m.Splits {
+			spans += info.Labels[name]
+		}
+	}
+	if types < leastClasses || spans >= 2*int64(types) {
+		return nil
+	}
+	return []string{fmt.Sprintf("%d types for %d spans, such as %q: a type that does not repeat is not learned: write the kind of a span in place of its name", types, spans, example)}
+}
+
 // farOff is how many deviations of train the mean of another split is off where its numbers seem to be others.
 const farOff = 5
 
@@ -69,6 +89,9 @@ func numberWarnings(m *seq.Manifest) (out []string) {
 		if n.Rows > 1 && n.Min == n.Max {
 			out = append(out, fmt.Sprintf("number %s is %.6g in all %d rows of train, which has nothing to learn of it", n.Name, n.Min, n.Rows))
 			continue
+		}
+		if step := max(math.Abs(float64(n.Min)), math.Abs(float64(n.Max))) / (1 << 23); 100*step > float64(n.Deviation) && n.Rows > 1 {
+			out = append(out, fmt.Sprintf("number %s is stored as float32, in steps of about %.2g at its size, and deviates by %.6g alone: subtract a constant", n.Name, step, n.Deviation))
 		}
 		for _, split := range m.SplitNames() {
 			for _, other := range m.Splits[split].Numbers {

@@ -143,6 +143,7 @@ type converter struct {
 	marksDecided bool
 	skipped      *source.Skipped
 	divided      map[uint64]string // splits by the hash of a text; nil where shares alone decide
+	unread       error             // why the first row cannot be read that a tokenizer would be learned from; nil: all can
 	unlearned    error             // why the first text that a tokenizer cannot be learned from is passed over; nil: none is
 }
 

@@ -35,6 +35,7 @@ type intervals struct {
 	seen map[string][]string // where each sequence is
 
 	stranded, unstranded int // with strands, those with and without one
+	blocks               int // intervals of BED with several blocks
 }
 
 // mostLine is what a line of intervals has at most.
@@ -106,6 +107,9 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 				out.stranded++
 			}
 		}
+		if fields := strings.Split(text, "\t"); bed && len(fields) == bedBlocks && fields[blockCount] != "1" && fields[blockCount] != "0" {
+			out.blocks++
+		}
 		x.line, x.kind, sequence = line, own(x.kind), own(sequence)
 		out.by[sequence] = append(out.by[sequence], x)
 	}
@@ -130,6 +134,20 @@ func (v *intervals) strandNote() string {
 		return ""
 	}
 	return fmt.Sprintf("%s: intervals without a strand, whose labels have none: %d of %d", v.path, v.unstranded, v.stranded+v.unstranded)
+}
+
+// A line of BED with blocks has so many columns, of which one is the number of its blocks.
+const (
+	bedBlocks  = 12
+	blockCount = 9
+)
+
+// blockNote remarks on intervals with blocks, such as the exons of a gene.
+func (v *intervals) blockNote() string {
+	if v.blocks == 0 {
+		return ""
+	}
+	return fmt.Sprintf("%s: intervals with several blocks (columns 10 to 12): %d: the gaps between blocks, such as introns, have the tag, too; write a line for each block to leave them out", v.path, v.blocks)
 }
 
 // strandColumn is the place of the strand in a line.

@@ -51,6 +51,9 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 	spec, err := learner.Learn(ctx, round)
 	if err != nil {
 		missing := strings.TrimRight("\n"+c.skipped.String(), "\n") // columns that no row has
+		if c.unread != nil {
+			missing += "\nthe first row that cannot be read is " + c.unread.Error()
+		}
 		if c.unlearned != nil {
 			missing += "\nnothing is learned from " + c.unlearned.Error()
 		}
@@ -78,6 +81,9 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 			return n, err
 		}
 		if c.words(&row); row.Err != nil {
+			if c.unread == nil {
+				c.unread = fmt.Errorf("%s: %w", row.Place(), row.Err)
+			}
 			continue
 		}
 		n[0]++

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"regexp"
 	"slices"
 	"testing"
@@ -83,5 +84,15 @@ func TestStrayFilesBesideWAV(t *testing.T) {
 		if chosen.Name != "audio-vq" || left.Left() != 1 || left.Read != 21 {
 			t.Errorf("%s: %s (%s), %d of %d rows left out", name, chosen.Name, chosen.Reason, left.Left(), left.Read)
 		}
+	}
+}
+
+// TestLearnUnread: where no row can be read, the error of a learned tokenizer has the place and the reason of the first.
+func TestLearnUnread(t *testing.T) {
+	from := file(t, "a.conll", "New York\tB-LOC\nis\tO\n")
+	_, _, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"), Text: "token", Tags: "tag",
+		Tokenizer: []byte(`{"type":"words","size":100}`), Shares: []Share{{Split: "train", Part: 1}}})
+	if err == nil || !strings.Contains(err.Error(), "the first row that cannot be read is "+from+":1: line 1: column 1: expected a token without a space, found \"New York\"") {
+		t.Errorf("%v", err)
 	}
 }

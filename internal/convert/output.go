@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strings"
 
@@ -32,6 +33,7 @@ type output struct {
 	labelled repeats         // texts with their labels; without slots before the first label
 	tags     []string        // the splits
 	ids      repeats         // without slots before the first id
+	signs    signCounts
 }
 
 // maxSplits is more than a data set has that is not read by mistake.
@@ -58,6 +60,7 @@ func (o *output) write(j *chunk) error {
 	}
 	for _, k := range j.kept {
 		place := func() string { return table.Place(k.file, k.line) }
+		o.signs.add(k.signs, place)
 		if before, first := o.seen.add(k.text, o.splitTag(k.split)); before {
 			o.skipped.Repeated.Add(place)
 			if o.tags[first] != k.split {
@@ -205,7 +208,22 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 			return nil, err
 		}
 	}
-	return o.builder.Finish(o.provenance())
+	d, err := o.builder.Finish(o.provenance())
+	if err == nil {
+		o.signs.note(o.skipped, ofOneLength(d.Manifest))
+	}
+	return d, err
+}
+
+// ofOneLength reports whether all of several rows have as many tokens.
+func ofOneLength(m *seq.Manifest) bool {
+	rows, least, most := int64(0), math.MaxInt, 0
+	for _, s := range m.Splits {
+		if s.Rows > 0 {
+			rows, least, most = rows+s.Rows, min(least, int(s.Lengths.Min)), max(most, int(s.Lengths.Max))
+		}
+	}
+	return rows > 1 && least == most
 }
 
 // renameLabels gives the files the names of all labels, if more have come since they

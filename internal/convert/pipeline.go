@@ -51,6 +51,7 @@ type kept struct {
 	text  uint64
 	label uint64 // of the text with the row's label, labels or numbers; 0 if it has none
 	id    uint64 // of the row's own id; 0 if it has none
+	signs signs
 }
 
 // left is a row that is left out.
@@ -206,6 +207,7 @@ type worker struct {
 	holding       []int32           // labels of a row
 	labelled      []int32           // tags of a row
 	known         map[string]int32  // labels, which need no lock then
+	signs         signs             // of a row
 }
 
 // textSeed is that of the hashes by which repeated texts and ids are found.
@@ -217,6 +219,7 @@ func (w *worker) convert(j *chunk) {
 	j.out, j.kept = out, j.kept[:0]
 	for i := range j.rows {
 		row := &j.rows[i]
+		w.signs = 0
 		e, split, why := w.example(row)
 		own := false
 		if why == nil {
@@ -226,7 +229,8 @@ func (w *worker) convert(j *chunk) {
 			why = w.add(out, row, e, split)
 		}
 		if why == nil {
-			k := kept{file: row.File, line: row.Line, split: split, text: w.hash(row)}
+			w.look(row, &e)
+			k := kept{file: row.File, line: row.Line, split: split, text: w.hash(row), signs: w.signs}
 			k.label = w.hashLabel(k.text, &e)
 			if own {
 				k.id = maphash.String(textSeed, e.ID)

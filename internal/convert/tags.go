@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/internal/source"
@@ -74,8 +75,10 @@ func (c *converter) checkTags() error {
 	if c.intervals, err = readIntervals(o.Intervals, o.IntervalTypes, o.Strands); err != nil {
 		return err
 	}
-	if note := c.intervals.strandNote(); note != "" {
-		c.skipped.Note(note)
+	for _, note := range []string{c.intervals.strandNote(), c.intervals.blockNote()} {
+		if note != "" {
+			c.skipped.Note(note)
+		}
 	}
 	return nil
 }
@@ -142,6 +145,9 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 		parts, why := spansOf(o.Spans, text.Text, v.Text)
 		if why != nil {
 			return nil, why
+		}
+		if beginsOrEndsBetween(text.Text, parts) {
+			w.signs |= signSpan
 		}
 		return w.tagParts(text.Text, tokens, parts, outside, false)
 	}
@@ -319,6 +325,7 @@ func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 	var spans []struct {
 		Start, End *int
 		Label      string
+		Text       *string // of the span, which some files repeat
 	}
 	if err := json.Unmarshal([]byte(list), &spans); err != nil {
 		return nil, bad("no list of spans", `expected [{"start": 0, "end": 5, "label": "PER"}], found %.60q`, list)
@@ -334,6 +341,7 @@ func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 	slices.SortStableFunc(spans, func(a, b struct {
 		Start, End *int
 		Label      string
+		Text       *string
 	}) int {
 		return *a.Start - *b.Start
 	})
@@ -348,7 +356,30 @@ func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 		if !ok {
 			return nil, bad("a span beyond its text", "%d to %d, the text has %d characters", *s.Start, *s.End, utf8.RuneCountInString(text))
 		}
+		if s.Text != nil && !sameWords(*s.Text, text[start:end]) {
+			return nil, bad("a span whose text is another", "%d to %d is %.40q, its text says %.40q: expected characters from 0, the end not included", *s.Start, *s.End, text[start:end], *s.Text)
+		}
 		out = append(out, spanOf(start, end, s.Label))
 	}
 	return out, nil
+}
+
+// sameWords reports whether two texts are the same but for white space.
+func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
+
+// cutsWord reports whether the place of a byte is between two letters of a script that puts spaces between words.
+func cutsWord(text string, at int) bool {
+	before, _ := utf8.DecodeLastRuneInString(text[:at])
+	behind, _ := utf8.DecodeRuneInString(text[at:])
+	return unicode.In(before, spacedScripts...) && unicode.In(behind, spacedScripts...)
+}
+
+var spacedScripts = []*unicode.RangeTable{unicode.Latin, unicode.Greek, unicode.Cyrillic}
+
+// beginsOrEndsBetween reports whether spans begin or end within words, or with white space.
+func beginsOrEndsBetween(text string, spans []part) bool {
+	return slices.ContainsFunc(spans, func(p part) bool {
+		inner := text[p.start:p.end]
+		return cutsWord(text, p.start) || cutsWord(text, p.end) || strings.TrimSpace(inner) != inner
+	})
 }

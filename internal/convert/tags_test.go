@@ -242,6 +242,7 @@ func TestMixedTags(t *testing.T) {
 	for text, want := range map[string]string{
 		"Ann b-per\nLee i-per\nran O\n\n":             "tags such as b-per look like BIO in another spelling",
 		"Ann PER-B\nLee PER-I\nran O\n\n":             "tags such as PER-B look like BIO",
+		"Ann b-per\nLee i-per\nran o\n\n":             "tags such as b-per look like BIO",
 		"Ann B_PER\nLee I_PER\n\n":                    "tags such as B_PER look like BIO",
 		"the DT\ncat NN\n\n":                          "",
 		good:                                          "",

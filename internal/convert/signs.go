@@ -1,0 +1,119 @@
+package convert
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/sftseq/sftseq/internal/source"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// signs are the signs of a row that it means something else than what it is read as: a bit for each kind.
+type signs uint8
+
+// Kinds of signs.
+const (
+	signSpan    signs = 1 << iota // a span begins or ends within a word or with white space
+	signLost                      // the text has U+FFFD
+	signRounded                   // numbers differ by less than float32 resolves
+	signNormal                    // a normal whose length is not 1
+	signPadded                    // a list of tokens ends in a token that is repeated
+	signKinds   = iota
+)
+
+// signTexts say what rows with a sign have, and what to do.
+var signTexts = [signKinds]string{
+	"have a span that begins or ends within a word or with white space: expected characters from 0, the end not included, not bytes",
+	"have U+FFFD in their text, which stands for bytes that a program could not decode: write the table anew from its source",
+	"have numbers that are large beside their differences, which float32 does not resolve: subtract a constant, such as the first one",
+	"have normals (nx, ny, nz) whose length is not 1: expected unit vectors; name the numbers otherwise if they are something else, such as colours",
+	"of tokens end in one token that is repeated, and all have the same length: padding is read as tokens: leave it out",
+}
+
+// signCounts counts rows with signs.
+type signCounts struct {
+	kinds [signKinds]source.SkippedKind
+}
+
+func (c *signCounts) add(s signs, place func() string) {
+	for kind := range c.kinds {
+		if s&(1<<kind) != 0 {
+			c.kinds[kind].Add(place)
+		}
+	}
+}
+
+// note adds a remark for each kind of sign.
+func (c *signCounts) note(left *source.Skipped, padded bool) {
+	for kind := range c.kinds {
+		if k := &c.kinds[kind]; k.Rows > 0 && (1<<kind != signPadded || padded) {
+			left.Note(fmt.Sprintf("%d of %d rows %s; the first is %s", k.Rows, left.Read, signTexts[kind], k.Places[0]))
+		}
+	}
+}
+
+// normalAt is the place of a normal among features, -1 without one.
+func normalAt(names []string) int {
+	at := slices.Index(names, seq.NormalNames[0])
+	if at < 0 || at+len(seq.NormalNames) > len(names) || !slices.Equal(names[at:at+len(seq.NormalNames)], seq.NormalNames) {
+		return -1
+	}
+	return at
+}
+
+// look finds the signs of a row that has become an example.
+func (w *worker) look(row *table.Row, e *seq.Example) {
+	switch {
+	case w.options.Features != "":
+		if at := normalAt(w.options.FeatureNames); at >= 0 && slices.ContainsFunc(e.Features, func(f []float32) bool { return !unitOrZero(f[at : at+3]) }) {
+			w.signs |= signNormal
+		}
+		if isRounded(e.Features) {
+			w.signs |= signRounded
+		}
+	case w.tokenizer == nil:
+		if isPadded(e.A) {
+			w.signs |= signPadded
+		}
+	default:
+		if slices.ContainsFunc(w.texts(row), func(v table.Value) bool { return strings.Contains(v.Text, "\uFFFD") && utf8.ValidString(v.Text) }) {
+			w.signs |= signLost
+		}
+	}
+}
+
+// unitOrZero reports whether a vector has the length 1, but for rounding, or 0.
+func unitOrZero(v []float32) bool {
+	length := math.Sqrt(float64(v[0])*float64(v[0]) + float64(v[1])*float64(v[1]) + float64(v[2])*float64(v[2]))
+	return length == 0 || length > 0.9 && length < 1.1
+}
+
+// isRounded reports whether the numbers of a feature differ by less than a hundred steps of float32 at their size.
+// Numbers that float32 has made equal differ by nothing: they are rounded if they are beyond its whole numbers.
+func isRounded(features [][]float32) bool {
+	const step, whole = 1.0 / (1 << 23), 1 << 24
+	if len(features) < 2 {
+		return false
+	}
+	for c := range features[0] {
+		least, most := float64(features[0][c]), float64(features[0][c])
+		for _, f := range features {
+			least, most = min(least, float64(f[c])), max(most, float64(f[c]))
+		}
+		size := max(-least, most)
+		if most-least < 100*step*size && (most > least || size >= whole) {
+			return true
+		}
+	}
+	return false
+}
+
+// isPadded reports whether a list of tokens ends in a token that is repeated.
+func isPadded(tokens []int32) bool {
+	n := len(tokens)
+	return n > 3 && tokens[n-1] == tokens[n-2] && tokens[n-2] == tokens[n-3]
+}
