@@ -91,7 +91,7 @@ func TestStrayFilesBesideWAV(t *testing.T) {
 func TestLearnUnread(t *testing.T) {
 	from := file(t, "a.conll", "New York\tB-LOC\nis\tO\n")
 	_, _, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"), Text: "token", Tags: "tag",
-		Tokenizer: []byte(`{"type":"words","size":100}`), Shares: []Share{{Split: "train", Part: 1}}})
+		Tokenizer: []byte(`{"type":"words","vocab":100}`), Shares: []Share{{Split: "train", Part: 1}}})
 	if err == nil || !strings.Contains(err.Error(), "the first row that cannot be read is "+from+":1: line 1: column 1: expected a token without a space, found \"New York\"") {
 		t.Errorf("%v", err)
 	}
