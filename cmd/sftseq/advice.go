@@ -2,74 +2,13 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"math"
 	"path/filepath"
 	"regexp"
 	"strings"
 
-	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/sft"
 )
-
-// A simpleScore is a baseline, and its score in the measure by which it is compared with the model.
-type simpleScore struct {
-	name, text string
-	value      float64 // larger is better; NaN where the rows define none
-}
-
-// ahead says that the best baseline is better than the model, whose score is own, or as good; "" where the model
-// is better than all. A perfect model, whose score is 1, may be as good as a baseline.
-func ahead(scores []simpleScore, own float64, show func(v float64) string) string {
-	var best simpleScore
-	for _, s := range scores {
-		if s.value >= own && (best.name == "" || s.value > best.value) {
-			best = s
-		}
-	}
-	switch {
-	case best.name == "" || best.value == own && own == 1:
-		return ""
-	case best.value == own:
-		return fmt.Sprintf("the model (%s) is no better than %s (%s)", show(own), best.name, show(best.value))
-	}
-	return fmt.Sprintf("%s (%s) is better than the model (%s)", best.name, show(best.value), show(own))
-}
-
-// advise writes the closing line of an evaluation, if a baseline is as good as the model or better: which one, and
-// commands to try.
-func (e evaluated) advise(w io.Writer, scores []simpleScore, own float64, show func(v float64) string) error {
-	better := ahead(scores, own, show)
-	if better == "" {
-		return nil
-	}
-	_, err := fmt.Fprintf(w, "\n%s%s\n", better, e.advice)
-	return err
-}
-
-// named returns a function that shows a score behind the name of its measure.
-func named(measure string) func(v float64) string {
-	return func(v float64) string { return fmt.Sprintf("%s %.4f", measure, v) }
-}
-
-// orNaN returns the score, or NaN, which no score exceeds, if the rows define none.
-func orNaN(v *float64) float64 {
-	if v == nil {
-		return math.NaN()
-	}
-	return *v
-}
-
-// accuracies are the scores of baselines of classes.
-func accuracies(r *baseline.Result) (out []simpleScore) {
-	for _, l := range r.Lines() {
-		out = append(out, simpleScore{l.Name, "", l.Accuracy})
-	}
-	return out
-}
-
-func asPercent(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) }
 
 // shellWord is the first word of a command, whose spaces may be quoted.
 var shellWord = regexp.MustCompile(`^(?:'[^']*'|\\.|[^\s'\\])+`)

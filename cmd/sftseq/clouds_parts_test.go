@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/vk"
@@ -36,7 +37,7 @@ func TestCloudParts(t *testing.T) {
 		t.Fatalf("status %d\n%s\n%s", status, out, errs)
 	}
 	checkSimple(t, out, model, data, simpleTagsLine)
-	val := decode[tagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json"))
+	val := decode[task.TagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json"))
 	if reached := fmt.Sprintf("instance IoU %.4f, class IoU %.4f over 12 rows, the best so far", val.Parts.InstanceIoU, val.Parts.ClassIoU); !strings.Contains(errs, reached) {
 		t.Errorf("eval says %s, training\n%s", reached, errs)
 	}
@@ -45,7 +46,7 @@ func TestCloudParts(t *testing.T) {
 		Token            int
 		Label, Predicted string
 	}
-	var result tagsResult
+	var result task.TagsResult
 	wrong := mistakes[mistake](t, model, data, &result)
 	if p := result.Parts; p == nil || p.Shapes != 9 || p.InstanceIoU < 0.3 || p.InstanceIoU > 1 || p.Accuracy < result.Accuracy || result.Spans != nil ||
 		len(result.Baselines) != 1 || *result.Baselines[0].InstanceIoU < 0.3 || result.Baselines[0].SpanF1 != nil {
@@ -56,7 +57,7 @@ func TestCloudParts(t *testing.T) {
 	contains(t, succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu"), "instance IoU", "the most frequent part of the category")
 	t.Run("vulkan", func(t *testing.T) {
 		testenv.NeedVulkan(t, vk.Open, vk.Options{})
-		other := decode[tagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--device", "vulkan", "--json"))
+		other := decode[task.TagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--device", "vulkan", "--json"))
 		if math.Abs(other.Loss-result.Loss) > 1e-3 || math.Abs(other.Parts.InstanceIoU-result.Parts.InstanceIoU) > 0.05 {
 			t.Errorf("loss %v and instance IoU %v, on the processor %v and %v", other.Loss, other.Parts.InstanceIoU, result.Loss, result.Parts.InstanceIoU)
 		}
@@ -98,7 +99,7 @@ func TestCloudParts(t *testing.T) {
 	}
 	names := strings.Join(set.Manifest.LabelNames, ",")
 	done(t, "", "data", "convert", "--from", lines, "--to", in("again"), "--features", "features", "--feature-names", "x,y,z,nx,ny,nz", "--tags", "tags", "--labels", names, "--split", "0,0,1")
-	var again tagsResult
+	var again task.TagsResult
 	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", in("again"), "--device", "cpu", "--json")), &again); err != nil || !reflect.DeepEqual(again.Parts, result.Parts) || again.Loss != result.Loss {
 		t.Errorf("of the converted lines: %+v, expected %+v, %v", again.Parts, result.Parts, err)
 	}

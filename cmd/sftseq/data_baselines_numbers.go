@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -29,7 +30,7 @@ func numberBaselines(c *cli.Context, set *seq.Dataset) error {
 			return err
 		}
 		for i, name := range set.Manifest.NumberNames {
-			text := fmt.Sprintf("baselines of %s: number %s: %s %s", split, name, trainingMean, reached(mean[i]))
+			text := fmt.Sprintf("baselines of %s: number %s: %s %s", split, name, task.TrainingMean, reached(mean[i]))
 			if linear != nil {
 				text += fmt.Sprintf("; %s %s", baseline.RidgeName(set.Manifest), reached(linear[i]))
 			}

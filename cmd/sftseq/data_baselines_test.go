@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -117,7 +118,7 @@ func TestBaselinesOfNumbers(t *testing.T) {
 	mustRunData(t, "convert", "--from", csv, "--to", data, "--text", "sequence", "--numbers", "count,length", "--tokenizer", "dna:1", "--split", "0.6,0.2,0.2")
 	model := filepath.Join(dir, "model")
 	runCustom(t, data, model, "--hidden", "8", "--layers", "1", "--k", "4", "--steps", "2", "--device", "cpu")
-	result := decode[numbersResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json"))
+	result := decode[task.NumbersResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json"))
 	said := succeed(t, "", "data", "baselines", "--data", data)
 	for _, n := range result.Numbers {
 		want := fmt.Sprintf("baselines of test: number %s: mean of the training split MAE %.6g, RMSE ", n.Name, n.Mean.MAE)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -167,9 +168,9 @@ func TestEnsembleOfLabels(t *testing.T) {
 	}
 	equal(t, got.Labels, want)
 	// One run and the parts of shards have the same report, by the same thresholds.
-	measured := func(args ...string) labelsResult {
+	measured := func(args ...string) task.LabelsResult {
 		t.Helper()
-		return decode[labelsResult](t, printed(t, "", append([]string{"eval", "--model", out, "--json"}, args...)...))
+		return decode[task.LabelsResult](t, printed(t, "", append([]string{"eval", "--model", out, "--json"}, args...)...))
 	}
 	parts := filepath.Join(dir, "parts")
 	done(t, "", "eval", "--model", out, "--data", data, "--shard", "0/1", "--output", parts)
@@ -188,7 +189,7 @@ func TestEnsembleOfPairs(t *testing.T) {
 	for name, from := range map[string]string{"a": goldenPath("retrieval"), "b": withConfig(t, "retrieval", "sampler_seed", 5)} {
 		must.Succeed(t, os.CopyFS(filepath.Join(runs, name), os.DirFS(from)))
 	}
-	result := decode[evalResult](t, printed(t, "", "eval", "--model", runs, "--data", data, "--json"))
+	result := decode[task.ClassesResult](t, printed(t, "", "eval", "--model", runs, "--data", data, "--json"))
 	if result.Models != 2 || result.Report.Rows != 20 || result.Ranking != nil {
 		t.Errorf("%+v", result)
 	}

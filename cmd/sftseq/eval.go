@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"fmt"
 	"os"
 	"slices"
@@ -9,10 +8,8 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/baseline"
-	"github.com/sftseq/sftseq/internal/evaluation"
-	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
-	"github.com/sftseq/sftseq/sft"
 )
 
 func evalCommand() *cli.Command {
@@ -73,7 +70,8 @@ func eval(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.Config.Task == sft.FillMask {
+	kind := task.Of(m.Config).Evaluator()
+	if kind == nil {
 		return evalMasked(c, m)
 	}
 	in, err := openEvalRows(c, m)
@@ -81,24 +79,24 @@ func eval(c *cli.Context) error {
 		return err
 	}
 	defer in.close()
-	kind, of := newEvalKind(m.Config), in.evaluated(c)
-	if err := kind.begin(c, m, in); err != nil {
+	of, input := in.evaluated(c), in.input(c, m)
+	if err := kind.Begin(input); err != nil {
 		return err
 	}
-	if err := in.measure(c, kind); err != nil {
+	if err := in.measure(c, kind, input); err != nil {
 		return err
 	}
-	r, err := kind.report(c.Context, of)
+	r, err := kind.Report(c.Context, of)
 	if err != nil {
 		return err
 	}
-	if err := kind.finish(c, in, r); err != nil {
+	if err := kind.Finish(c.Context, input, r); err != nil {
 		return err
 	}
 	if err := in.wrong.commit(c); err != nil {
 		return err
 	}
-	return show(c, r, r.write)
+	return show(c, r, r.Write)
 }
 
 // testData opens the file that --data stands for, and says its rows where known.
@@ -138,16 +136,3 @@ func testBaseline(c *cli.Context, path, split string) *baseline.Result {
 // standard error of at most 1.6%, and documents of a few hundred tokens take longer to
 // be encoded than to be ranked.
 const defaultQueries = 1000
-
-// rank ranks documents, with progress.
-func rank(ctx context.Context, documents *evaluation.Documents, queries int) (*metrics.Ranking, error) {
-	var p *progress
-	r, err := documents.Rank(ctx, queries, func(n int) func() {
-		p = newProgress(int64(n), "ranking", "queries")
-		return func() { p.Add(1) }
-	})
-	if p != nil {
-		p.Finish()
-	}
-	return r, err
-}

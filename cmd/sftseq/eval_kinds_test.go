@@ -12,6 +12,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -75,7 +76,7 @@ type labelMistake struct {
 // checkLabelErrors: the rows of which some label is wrong are written, the worst first.
 func checkLabelErrors(t *testing.T, model, data string) {
 	t.Helper()
-	var result labelsResult
+	var result task.LabelsResult
 	rows := mistakes[labelMistake](t, model, data, &result)
 	if want := result.Rows - int(math.Round(result.ExactMatch*float64(result.Rows))); len(rows) != want || want == 0 {
 		t.Errorf("%d rows, want %d", len(rows), want)
@@ -101,7 +102,7 @@ func checkLabelErrors(t *testing.T, model, data string) {
 // checkNumberErrors: all rows are written, that which is furthest off in deviations first.
 func checkNumberErrors(t *testing.T, model, data string, names ...string) {
 	t.Helper()
-	var result numbersResult
+	var result task.NumbersResult
 	rows := mistakes[map[string]any](t, model, data, &result)
 	c, err := sft.ReadConfig(filepath.Join(model, "config.json"))
 	if err != nil || len(rows) != result.Rows {
@@ -130,7 +131,7 @@ type spanMistake struct {
 // checkSpanErrors: each span that is missed or wrong is written, with its text.
 func checkSpanErrors(t *testing.T, model, data string) {
 	t.Helper()
-	var result tagsResult
+	var result task.TagsResult
 	rows := mistakes[spanMistake](t, model, data, &result)
 	set := must.Get(seq.OpenDataset(data))(t)
 	test := must.Get(set.OpenSequences("test", 0))(t)

@@ -8,12 +8,13 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 )
 
 // maskedResult is what eval prints of a model that fills masks.
 type maskedResult struct {
-	evaluated
+	task.Evaluated
 	Sequences    int     `json:"sequences"`
 	Masked       int     `json:"masked_tokens"`
 	Loss         float64 `json:"loss"` // nats a masked token
@@ -24,7 +25,7 @@ type maskedResult struct {
 
 func (r *maskedResult) write(w io.Writer) error {
 	_, err := fmt.Fprintf(w, "%s: %d sequences, %d masked tokens\nbits per token %.4f (loss %.4f); by the tokens' frequencies %.4f\n",
-		r.title(), r.Sequences, r.Masked, r.BitsPerToken, r.Loss, r.Frequencies)
+		r.Title(), r.Sequences, r.Masked, r.BitsPerToken, r.Loss, r.Frequencies)
 	return err
 }
 
@@ -48,7 +49,7 @@ func evalMasked(c *cli.Context, m models) error {
 	if err := sameTokens(m.Config, &spec); err != nil {
 		return fmt.Errorf("%s does not fit the model %s: %w", dir, c.String("model"), err)
 	}
-	r := &maskedResult{evaluated: evaluated{Model: c.String("model"), Data: dir, Split: c.String("split"), trained: trainedIn(c.String("model"))}}
+	r := &maskedResult{Evaluated: task.Evaluated{Model: c.String("model"), Data: dir, Split: c.String("split"), Trained: trainedIn(c.String("model"))}}
 	file, err := m.Config.OpenSplit(set, r.Split)
 	if err != nil {
 		return err

@@ -6,7 +6,9 @@ import (
 
 	"github.com/urfave/cli/v2"
 
+	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/evaluation"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -59,20 +61,46 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 	return r, nil
 }
 
+// input is what an evaluator may use beside the rows.
+func (r *evalRows) input(c *cli.Context, m models) *task.Input {
+	data := c.String("data")
+	in := &task.Input{Data: data, Path: r.path, Scorer: r.scorer, Score: r.score, Embed: r.embed, Ranking: rankingProgress(),
+		Baseline: func() *baseline.Result { return testBaseline(c, data, c.String("split")) }}
+	if m.alone() {
+		in.Queries = c.Int("queries")
+	}
+	return in
+}
+
+// rankingProgress shows the progress of a ranking of n queries.
+func rankingProgress() func(n int) (done func()) {
+	var p *progress
+	return func(n int) func() {
+		p = newProgress(int64(n), "ranking", "queries")
+		ranked := 0
+		return func() {
+			p.Add(1)
+			if ranked++; ranked == n {
+				p.Finish()
+			}
+		}
+	}
+}
+
 // measure scores the rows, and shows its progress.
-func (r *evalRows) measure(c *cli.Context, kind evalKind) error {
+func (r *evalRows) measure(c *cli.Context, kind task.Evaluator, in *task.Input) error {
 	p := newProgress(r.total, "evaluating", "rows")
 	defer p.Finish()
-	e := &evaluation.Evaluation{Name: r.path, Scorer: r.scorer, Score: r.score, Seen: r.wrong.seen()}
-	return runKind(c.Context, kind, e, r.Reader, p.Add)
+	e := &evaluation.Evaluation{Name: r.path, Scorer: r.scorer, Score: in.Score, Seen: r.wrong.seen()}
+	return task.Run(c.Context, kind, e, r.Reader, p.Add)
 }
 
 // evaluated says what is measured. It is asked before the rows are scored: a run that goes on has
 // other weights later.
-func (r *evalRows) evaluated(c *cli.Context) evaluated {
+func (r *evalRows) evaluated(c *cli.Context) task.Evaluated {
 	dir := c.String("model")
-	return evaluated{Model: dir, Data: c.String("data"), Split: r.split, trained: trainedIn(dir), file: r.path,
-		advice: advice(r.scorer.Config(), dir, 0)}
+	return task.Evaluated{Model: dir, Data: c.String("data"), Split: r.split, Trained: trainedIn(dir), File: r.path,
+		Advice: advice(r.scorer.Config(), dir, 0)}
 }
 
 func (r *evalRows) close() {

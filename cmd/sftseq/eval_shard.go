@@ -12,6 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/shard"
 	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -43,7 +44,7 @@ func evalShards(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	if m.Config.Task == sft.FillMask {
+	if task.Of(m.Config).Evaluator() == nil {
 		return usage(c, "--shard: the model %s was trained without labels, and eval measures it without shards", c.String("model"))
 	}
 	path, err := dataFile(c, m.Config)
@@ -94,8 +95,8 @@ func dataFile(c *cli.Context, config *sft.Config) (string, error) {
 // eval writes what is to be known of a shard's rows, all that a report is made of, and
 // returns how many there are.
 func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to io.Writer, key *shard.Key) (count int, err error) {
-	kind := newEvalKind(scorer.Config())
-	columns := append([]table.OutputColumn{{Name: "id"}, {Name: partRow, Kind: table.IntColumn}, {Name: partLength, Kind: table.IntColumn}}, kind.columns()...)
+	kind := task.Of(scorer.Config()).Evaluator()
+	columns := append([]table.OutputColumn{{Name: "id"}, {Name: task.PartRow, Kind: table.IntColumn}, {Name: task.PartLength, Kind: table.IntColumn}}, kind.Columns()...)
 	if !j.strict {
 		columns = append(columns, table.OutputColumn{Name: shard.ErrorColumn})
 	}
@@ -120,7 +121,7 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 		count++
 		unwritten = out.Write(row)
 	}
-	e := &evaluation.Evaluation{Name: c.String("data"), Scorer: scorer, Measure: kind.measure(),
+	e := &evaluation.Evaluation{Name: c.String("data"), Scorer: scorer, Measure: kind.Measure(),
 		Score: func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 			if unwritten != nil { // what follows would be scored in vain
 				return nil, unwritten
@@ -129,13 +130,13 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 		}}
 	var cut int64
 	e.Seen = func(x *seq.Example, length int, logits []float32) {
-		write(x, length, kind.values(x, logits, e.CutTags-cut), nil)
+		write(x, length, kind.Values(x, logits, e.CutTags-cut), nil)
 		cut = e.CutTags
 	}
 	if !j.strict {
 		e.Refused = func(x *seq.Example, length int, why error) {
 			failed++
-			write(x, length, make([]any, len(kind.columns())), why.Error())
+			write(x, length, make([]any, len(kind.Columns())), why.Error())
 		}
 	}
 	p := newProgress(0, "evaluating shard "+j.String(), "rows")
@@ -178,17 +179,17 @@ func reportShards(c *cli.Context) error {
 			return err
 		}
 	}
-	kind := newEvalKind(m.Config)
-	manifest, err := verifyParts(c, data, func(record arrow.Record) error { return addPart(kind, record) })
+	kind := task.Of(m.Config).Evaluator()
+	manifest, err := verifyParts(c, data, func(record arrow.Record) error { return task.AddPart(kind, record) })
 	if err != nil {
 		return err
 	}
-	result, err := kind.report(c.Context, evaluated{Model: c.String("model"), Data: c.String("output"), trained: trainedIn(c.String("model"))})
+	result, err := kind.Report(c.Context, task.Evaluated{Model: c.String("model"), Data: c.String("output"), Trained: trainedIn(c.String("model"))})
 	if err != nil {
 		return err
 	}
 	if manifest.Failed > 0 {
 		fmt.Fprintf(c.App.ErrWriter, "warning: %d of %d rows have an error, and are left out\n", manifest.Failed, manifest.Rows)
 	}
-	return show(c, result, result.write)
+	return show(c, result, result.Write)
 }

@@ -63,38 +63,6 @@ func TestEval(t *testing.T) {
 	contains(t, table, "accuracy", "macro F1", "macro AUC", "calibration error", "length", "precision", "recall", "F1", "→9")
 }
 
-// TestEvalManyClasses: of many classes the worst and the most frequent are printed, and how
-// many are not.
-func TestEvalManyClasses(t *testing.T) {
-	const classes = 50
-	y := metrics.NewTally(classes)
-	var names []string
-	for c := range classes {
-		names = append(names, fmt.Sprintf("class-%d", c))
-		for i := range 10 * (c + 1) { // the first c/50 of the rows are right
-			logits := make([]float32, classes)
-			if i*classes < 10*(c+1)*c {
-				logits[c] = 1
-			} else {
-				logits[0] = 1
-			}
-			must.Succeed(t, y.Add(c, logits, 3))
-		}
-	}
-	var out strings.Builder
-	must.Succeed(t, newEvalResult(evaluated{Model: "m", Data: "d"}, y.Report(), names).write(&out))
-	text := out.String()
-	worst, frequent, found := strings.Cut(text, "the classes with the most rows:")
-	if !found || !strings.Contains(frequent, "30 of 50 classes are not shown; --json has all") || strings.Contains(text, "→") {
-		t.Error(text)
-	}
-	for c := range classes {
-		word := fmt.Sprintf("class-%d ", c)
-		equal(t, strings.Contains(worst, word), c < shownClasses, word)
-		equal(t, strings.Contains(frequent, word), c >= classes-shownClasses, word)
-	}
-}
-
 func TestEvalDirectory(t *testing.T) {
 	dir := generated(t)
 	out := succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", dir)

@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"slices"
 
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -33,27 +34,7 @@ func fits(c *sft.Config, s *seq.Spec) error {
 	if err := sameTokens(c, s); err != nil {
 		return err
 	}
-	if s.NumberNames != nil && c.Answers() || s.LabelNames != nil && c.Predicts() {
-		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
-	}
-	if s.LabelNames != nil && (s.Task == seq.Tagging) != c.Tags() && c.Task != sft.FillMask || s.NumberNames != nil && c.Tags() {
-		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
-	}
-	if (s.LabelNames != nil || s.NumberNames != nil) && (c.Answers() || c.LabelsHold()) && (s.Task == seq.MultiLabel) != c.LabelsHold() {
-		return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
-	}
-	if s.NumberNames != nil && c.Predicts() && !slices.Equal(s.NumberNames, c.NumberNames()) {
-		return fmt.Errorf("its numbers are %q, the model's %q", s.NumberNames, c.NumberNames())
-	}
-	if s.LabelNames != nil && len(s.LabelNames) != c.NumLabels {
-		return fmt.Errorf("it has %d labels, the model %d", len(s.LabelNames), c.NumLabels)
-	}
-	for i, name := range s.LabelNames {
-		if c.LabelNames != nil && c.LabelNames[i] != name {
-			return fmt.Errorf("its label %d is %q, the model's is %q", i, name, c.LabelNames[i])
-		}
-	}
-	return nil
+	return task.Of(c).Fits(s)
 }
 
 // checkRows refuses rows that a model cannot read, or that have nothing to compare its answers with.
@@ -61,18 +42,7 @@ func checkRows(c *sft.Config, s *seq.Spec, path, model string) error {
 	if err := fits(c, s); err != nil {
 		return fmt.Errorf("%s does not fit the model %s: %w", path, model, err)
 	}
-	return checkAnswers(c, s, path)
-}
-
-// checkAnswers reports rows of a file that have nothing to compare a model's answers with.
-func checkAnswers(c *sft.Config, s *seq.Spec, path string) error {
-	switch {
-	case c.Predicts() && s.NumberNames == nil:
-		return fmt.Errorf("%s: expected the numbers %q to compare with, found none", path, c.NumberNames())
-	case c.Tags() && s.Task != seq.Tagging:
-		return fmt.Errorf("%s: expected a label for each token (task %s), found task %s", path, seq.Tagging, s.Task)
-	}
-	return nil
+	return task.Of(c).NeedsLabels(s, path)
 }
 
 // sameTokens compares what a file says of its ids with what a model takes them for.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -26,7 +27,7 @@ func TestFits(t *testing.T) {
 		`x: expected the numbers ["size"] to compare with, found none`:                 {Task: sft.Regression, VocabSize: 5, NumLabels: 1, Numbers: []sft.Number{{Name: "size"}}},
 	} {
 		must.Check(t, fits(c, classes))
-		if err := checkAnswers(c, classes, "x"); err == nil || err.Error() != want {
+		if err := task.Of(c).NeedsLabels(classes, "x"); err == nil || err.Error() != want {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -92,7 +93,7 @@ func TestMultiLabel(t *testing.T) {
 	done(t, "", "predict", "--model", model, "--input", filepath.Join(data, "test.arrow"), "--output", filepath.Join(dir, "o.arrow"))
 	done(t, "", "embed", "--model", model, "--input", csv, "--text", "sequence", "--output", filepath.Join(dir, "e.jsonl"))
 
-	var result labelsResult
+	var result task.LabelsResult
 	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", data, "--json")), &result); err != nil || result.Rows < 30 || len(result.Labels) != 3 {
 		t.Fatalf("%+v, %v", result, err)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 )
@@ -117,7 +118,7 @@ func TestModelNet40(t *testing.T) {
 		if config := readText(t, filepath.Join(model, "config.json")); strings.Contains(config, `"input": "ones"`) != (preset == "paper-invariant") || !strings.Contains(config, `"relative": "distance"`) {
 			t.Errorf("%s: %s", preset, config)
 		}
-		var result evalResult
+		var result task.ClassesResult
 		said := succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")
 		if err := json.Unmarshal([]byte(said), &result); err != nil || result.Rows != 10 || len(result.Classes) != 40 {
 			t.Fatalf("%s: %s, %v", preset, said, err)
@@ -142,7 +143,7 @@ func TestShapeNetPart(t *testing.T) {
 	for _, preset := range []string{"quick", "paper-invariant"} {
 		model := filepath.Join(t.TempDir(), preset)
 		contains(t, trainPublished(t, "shapenetpart", data, model, "--preset", preset), "selected by iou")
-		var result tagsResult
+		var result task.TagsResult
 		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")), &result); err != nil || result.Parts == nil || result.Parts.Shapes != 4 {
 			t.Errorf("%+v, %v", result, err)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/lra"
 
 	"github.com/sftseq/sftseq/internal/testenv"
@@ -109,10 +110,10 @@ func TestPeptidesFunc(t *testing.T) {
 // the least mean absolute error, and eval says so.
 func TestPeptidesStruct(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
-	task := must.Get(lra.Lookup("peptides-struct"))(t)
+	published := must.Get(lra.Lookup("peptides-struct"))(t)
 	from := graphLines(t, atom, bond, func(g, nodes int) map[string]any {
 		out := map[string]any{}
-		for i, name := range task.Numbers {
+		for i, name := range published.Numbers {
 			out[name] = float64(nodes-5) + 0.1*float64(i*(g%2))
 		}
 		return out
@@ -120,7 +121,7 @@ func TestPeptidesStruct(t *testing.T) {
 	data, model := convertPublished(t, "peptides-struct", from), filepath.Join(t.TempDir(), "model")
 	said := trainPublished(t, "peptides-struct", data, model)
 	contains(t, said, "selected by mae", ", MAE ")
-	var result numbersResult
+	var result task.NumbersResult
 	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), &result); err != nil || result.Rows != 8 || len(result.Numbers) != 11 {
 		t.Fatalf("%+v, %v", result, err)
 	}
@@ -160,7 +161,7 @@ func TestPascalVOC(t *testing.T) {
 	for _, preset := range []string{"quick", "paper"} {
 		model := filepath.Join(t.TempDir(), preset)
 		contains(t, trainPublished(t, "pascalvoc-sp", data, model, "--preset", preset), "selected by macro-f1")
-		var result tagsResult
+		var result task.TagsResult
 		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")), &result); err != nil || result.Rows != 8 || result.Parts != nil {
 			t.Errorf("%+v, %v", result, err)
 		}

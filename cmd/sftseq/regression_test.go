@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -57,7 +58,7 @@ func TestRegression(t *testing.T) {
 		}
 	}
 
-	var result numbersResult
+	var result task.NumbersResult
 	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", data, "--json")), &result); err != nil || result.Rows < 30 || len(result.Numbers) != 2 {
 		t.Errorf("%+v, %v", result, err)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/report"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
 )
@@ -65,6 +66,7 @@ func reportRuns(c *cli.Context) error {
 			}
 			return fmt.Errorf("%s: expected a run directory with config.json, as sftseq train makes it: %w", dirs[i], cause)
 		}
+		r.Outputs = task.CountOutputs(r.Config)
 		if r.Metrics, err = sft.ReadMetrics(dirs[i]); err != nil {
 			return err
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/evaluation"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/report"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -46,7 +47,8 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 	if err != nil {
 		return err
 	}
-	if m.Config.Task == sft.FillMask {
+	of := task.Of(m.Config)
+	if of.Evaluator() == nil {
 		r.Missing = "the model was trained without labels (sftseq eval says how well it tells masked tokens)"
 		return nil
 	}
@@ -63,19 +65,19 @@ func addResults(c *cli.Context, r *report.Run, dir string) error {
 	if err != nil {
 		return err
 	}
-	switch {
-	case m.Config.Tags() && m.Config.Featured():
-		r.NodeTags, err = measureNodeTags(c, m, in, dir)
-	case m.Config.Tags():
-		r.Tags, err = measureTags(c, m, in, dir)
-	case m.Config.Predicts():
-		r.Numbers, err = measureNumbers(c, m, in, dir)
-	case m.Config.LabelsHold():
-		r.Labels, err = measureLabels(c, m, in, dir)
-	default:
-		r.Results, err = measureClasses(c, m, in, dir)
+	page := of.Page(task.PageInput{Path: in.path, Name: in.name, Note: in.note, Dir: in.dir, Split: in.split, Rows: in.rows,
+		Examples: c.Int("examples"), Baseline: func() (*baseline.Result, error) { return in.baseline(c) }})
+	return in.score(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
+		return page.Run(c.Context, e, rows, done, r)
+	})
+}
+
+// baseline is that of the rows, if they are a split of a data set whose baselines can be measured.
+func (r *reportRows) baseline(c *cli.Context) (*baseline.Result, error) {
+	if r.set == nil || !slices.Contains(baseline.Splits(r.set.Manifest), r.split) {
+		return nil, nil
 	}
-	return err
+	return baselineOf(c, r.set, r.split)
 }
 
 // givenRows are those of --data.
@@ -138,20 +140,7 @@ func splitRows(c *cli.Context, set *seq.Dataset) (*reportRows, error) {
 	return &reportRows{path: path, name: fmt.Sprintf("%s, split %s", set.Dir, split), rows: set.Manifest.Splits[split].Rows, set: set, dir: set.Dir, split: split}, nil
 }
 
-// measure scores the rows; seen is called with each of them, and may be nil.
-func (r *reportRows) measure(c *cli.Context, m *sft.Model, dir string, kind evalKind, seen func(x *seq.Example, length int, logits []float32)) error {
-	return r.score(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		e.Seen = seen
-		return runKind(c.Context, kind, e, rows, done)
-	})
-}
-
-// evaluated describes the rows.
-func (r *reportRows) evaluated() evaluated {
-	return evaluated{Data: r.dir, Split: r.split, file: r.path}
-}
-
-// measure has a run's model measured on the rows as eval does.
+// score runs a model over the rows.
 func (r *reportRows) score(c *cli.Context, m *sft.Model, dir string, run func(e *evaluation.Evaluation, in *seq.Reader, done func(int64)) error) error {
 	reader, err := r.open()
 	if err != nil {
@@ -169,27 +158,4 @@ func (r *reportRows) score(c *cli.Context, m *sft.Model, dir string, run func(e 
 	p := newProgress(r.rows, "evaluating", "rows")
 	defer p.Finish()
 	return run(&evaluation.Evaluation{Name: r.path, Scorer: scorer, Score: scorer.Examples}, reader, p.Add)
-}
-
-// measureClasses measures a model of classes, and explains the rows that are picked.
-func measureClasses(c *cli.Context, m *sft.Model, in *reportRows, dir string) (out *report.Results, err error) {
-	err = in.score(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
-		kind, pick := newClassKind(m.Config), evaluation.NewPicker(m.Config.NumLabels, c.Int("examples"))
-		e.Seen = pick.See
-		if err := runKind(c.Context, kind, e, rows, done); err != nil {
-			return err
-		}
-		out = &report.Results{Data: in.name, Note: in.note, Report: kind.tally.Report(), Curves: kind.tally.Curves()}
-		if out.Report == nil {
-			return fmt.Errorf("%s: no rows, at least 1 was expected", in.path)
-		}
-		if in.set != nil && slices.Contains(baseline.Splits(in.set.Manifest), in.split) {
-			if out.Baseline, err = baselineOf(c, in.set, in.split); err != nil {
-				return err
-			}
-		}
-		out.Examples, err = pick.Explain(c.Context, e.Scorer, in.path)
-		return err
-	})
-	return out, err
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
@@ -65,7 +66,7 @@ func TestTagging(t *testing.T) {
 	} else {
 		checkSimple(t, said, model, in("words"), simpleTagsLine)
 	}
-	var result tagsResult
+	var result task.TagsResult
 	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", in("words"), "--json")), &result); err != nil || result.Spans.F1 < 0.9 || len(result.ByType) != 2 ||
 		len(result.Baselines) != 2 || *result.Baselines[0].SpanF1 != 0 || *result.Baselines[1].SpanF1 < 0.9 {
 		t.Errorf("%+v, %v", result, err)
@@ -126,8 +127,8 @@ func TestTagging(t *testing.T) {
 		{"several", model, "head.out.bias (its task is multi-label, there it is tagging)"},
 		{"numbers", in("from-classes"), "head.out.bias (its task is regression, there it is classification)"},
 		{"words", in("from-numbers"), "head.out.bias (its task is tagging, there it is regression)"},
-		{"others", in("from-classes"), "head.out.bias (of its 3 labels, 1 are among the 2 there)"},
-		{"reordered", in("from-classes"), "head.out.bias (its 2 labels are among the 2 there: data converted with --labels x,y take the head, too)"},
+		{"others", in("from-classes"), "head.out.bias (of its 3 classes, 1 are among the 2 there)"},
+		{"reordered", in("from-classes"), "head.out.bias (its 2 classes are among the 2 there: data converted with --labels x,y take the head, too)"},
 	} {
 		if said := runCustom(t, in(x.data), in("from-"+x.data), "--init-from", x.from, "--steps", "2", "--device", "cpu"); !strings.Contains(said, x.want) {
 			t.Errorf("%s from %s: %q is missing in\n%s", x.data, x.from, x.want, said)

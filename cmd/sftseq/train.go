@@ -20,6 +20,7 @@ import (
 	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
@@ -322,7 +323,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	r.opened = append(r.opened, r.trainer)
 	r.progress.begin(r.trainer, r.device.Name()+ranksOf(c).describe())
-	if text := describeJudges(val.Len()); text != "" && config.Answers() {
+	if text := describeJudges(val.Len()); text != "" && task.Of(config).ComparedBy(r.trainer.Settings().Select) == "" {
 		r.progress.line(text)
 	}
 	if !ranksOf(c).first() {
@@ -396,7 +397,7 @@ func checkpointOf(c *cli.Context, dir string) (*sft.Checkpoint, error) {
 // the accuracy where a row has a class, otherwise what the kept model was selected by.
 func (r *trainRun) compared() (by string, value float64) {
 	s := r.trainer.State()
-	if by := r.trainer.Settings().Select; by != "" && !r.config.Answers() {
+	if by := task.Of(r.config).ComparedBy(r.trainer.Settings().Select); by != "" {
 		return by, s.Selected
 	}
 	return "accuracy", s.Best
@@ -432,7 +433,7 @@ func (r *trainRun) run(c *cli.Context) error {
 		selected = fmt.Sprintf(", selected by %s %.4f", by, s.Selected)
 	}
 	reached := fmt.Sprintf("accuracy %.2f%%", 100*s.Best)
-	if r.config.Predicts() || r.config.LabelsHold() {
+	if !task.Of(r.config).HasAccuracy() {
 		reached = fmt.Sprintf("loss %.4f", s.BestLoss)
 	}
 	if f := r.progress.frequencies; f > 0 {

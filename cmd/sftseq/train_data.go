@@ -13,6 +13,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -324,10 +325,8 @@ func headReason(c, source *sft.Config) string {
 	if c.Task != source.Task {
 		return fmt.Sprintf(" (its task is %s, there it is %s)", c.Task, source.Task)
 	}
-	kind, here, there := "labels", c.LabelNames, source.LabelNames
-	if c.Predicts() {
-		kind, here, there = "numbers", c.NumberNames(), source.NumberNames()
-	}
+	_, kind, here := task.Of(c).Outputs()
+	_, _, there := task.Of(source).Outputs()
 	if len(here) == 0 || len(there) == 0 {
 		return fmt.Sprintf(" (it has %d %s, there it has %d)", c.NumLabels, kind, source.NumLabels)
 	}
@@ -337,8 +336,8 @@ func headReason(c, source *sft.Config) string {
 			known++
 		}
 	}
-	if known == len(here) && !c.Predicts() {
-		return fmt.Sprintf(" (its %d labels are among the %d there: data converted with --labels %s take the head, too)", known, len(there), shellQuote(joinLabels(there)))
+	if known == len(here) && c.LabelNames != nil {
+		return fmt.Sprintf(" (its %d %s are among the %d there: data converted with --labels %s take the head, too)", known, kind, len(there), shellQuote(joinLabels(there)))
 	}
 	return fmt.Sprintf(" (of its %d %s, %d are among the %d there)", len(here), kind, known, len(there))
 }

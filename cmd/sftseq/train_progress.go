@@ -7,6 +7,7 @@ import (
 
 	"github.com/schollz/progressbar/v3"
 
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -69,7 +70,7 @@ func (p *trainProgress) observe(event any) {
 				reached = "token " + reached
 			}
 		case e.Thresholds != nil:
-			reached = fmt.Sprintf("macro F1 %s, mean average precision %s, ", defined(e.MacroF1), defined(e.MAP))
+			reached = fmt.Sprintf("macro F1 %s, mean average precision %s, ", task.OrNone(e.MacroF1), task.OrNone(e.MAP))
 		case e.R2 != nil:
 			reached = fmt.Sprintf("R² %.4f, ", *e.R2)
 		case e.BitsPerToken != nil:

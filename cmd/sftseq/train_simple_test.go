@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -67,7 +68,7 @@ func frequencyLoss(t *testing.T, data string) (sum float64) {
 }
 
 // simpleNumbersLine is the line of the mean of the training split and of a linear model.
-func simpleNumbersLine(r *numbersResult) string {
+func simpleNumbersLine(r *task.NumbersResult) string {
 	mean, linear := 0.0, 0.0
 	for _, n := range r.Numbers {
 		mean += *n.Mean.R2 / float64(len(r.Numbers))
@@ -77,12 +78,12 @@ func simpleNumbersLine(r *numbersResult) string {
 }
 
 // simpleLabelsLine is that of the frequencies of labels.
-func simpleLabelsLine(r *labelsResult) string {
-	return fmt.Sprintf("frequencies of the labels macro F1 %s mean average precision %s", defined(r.Frequencies.MacroF1), defined(r.Frequencies.MeanAveragePrecision))
+func simpleLabelsLine(r *task.LabelsResult) string {
+	return fmt.Sprintf("frequencies of the labels macro F1 %s mean average precision %s", task.OrNone(r.Frequencies.MacroF1), task.OrNone(r.Frequencies.MeanAveragePrecision))
 }
 
 // simpleTagsLine is that of the most frequent tags.
-func simpleTagsLine(r *tagsResult) string {
+func simpleTagsLine(r *task.TagsResult) string {
 	var out []string
 	for _, b := range r.Baselines {
 		text := fmt.Sprintf("%s %.2f%% macro F1 %.4f", b.Name, 100*b.Accuracy, b.MacroF1)

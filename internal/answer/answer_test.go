@@ -42,7 +42,7 @@ func (n sized) Tokens() int { return int(n) }
 // TestBatches: what waits is one batch up to a limit of rows and of tokens; who reads waits
 // then.
 func TestBatches(t *testing.T) {
-	for row, most := range map[sized]int{1: BatchRows, BatchTokens / 4: 4, 2 * BatchTokens: 1} {
+	for row, most := range map[sized]int{1: requests.BatchRows, requests.BatchTokens / 4: 4, 2 * requests.BatchTokens: 1} {
 		var sent atomic.Int64
 		batches := gather(t.Context(), func(to chan<- sized) {
 			for range 2 * most {

@@ -1,11 +1,9 @@
 package answer
 
-import "context"
+import (
+	"context"
 
-// A batch holds at most so much; one row may go beyond.
-const (
-	BatchRows   = 256
-	BatchTokens = 1 << 16
+	"github.com/sftseq/sftseq/internal/requests"
 )
 
 // gather returns batches of what read sends: whatever waits when a batch is asked for, up to
@@ -29,7 +27,7 @@ func collect[R interface{ Tokens() int }](ctx context.Context, rows <-chan R, ba
 		if len(waiting) == 0 {
 			to = nil
 		}
-		if len(waiting) >= BatchRows || tokens >= BatchTokens {
+		if len(waiting) >= requests.BatchRows || tokens >= requests.BatchTokens {
 			from = nil
 		}
 		select {

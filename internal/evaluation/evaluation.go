@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/sftseq/sftseq/internal/answer"
+	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -54,7 +54,7 @@ func (e *Evaluation) piece(ctx context.Context, rows *seq.Rows, at int) (int, er
 	var examples []seq.Example
 	var lengths, cut []int
 batch:
-	for tokens := 0; at+len(examples) < rows.Len() && len(examples) < answer.BatchRows && tokens < answer.BatchTokens; {
+	for tokens := 0; at+len(examples) < rows.Len() && len(examples) < requests.BatchRows && tokens < requests.BatchTokens; {
 		x := rows.Example(at + len(examples))
 		length := x.Length()
 		if err := e.check(&x); err != nil {
@@ -113,7 +113,7 @@ func (e *Evaluation) check(x *seq.Example) (err error) {
 
 // cutTags leaves the labels of the tokens that are read, and says how many others there are.
 func (e *Evaluation) cutTags(x *seq.Example) (n int) {
-	if !e.Scorer.Config().Tags() {
+	if _, ok := e.Measure.(*Tags); !ok {
 		return 0
 	}
 	for _, label := range x.Labels[x.First():] {

@@ -29,6 +29,7 @@ func TestLabels(t *testing.T) {
 	}
 	thresholds[1] = 0.625
 	report := tally.Report(thresholds)
+	r.Outputs = "27 labels"
 	r.Results, r.Labels = nil, &Labels{Data: hostile, Note: hostile, Report: report, Curves: []metrics.Curve{*tally.Curve(0), *tally.Curve(1)}, Frequencies: report}
 	r.Metrics.Validation = []sft.EvaluationReport{{Step: 20, Loss: 0.8, MacroF1: new(0.25), MAP: new(0.5), Thresholds: thresholds, Best: true, SelectedBy: "map"}}
 	var scripts int

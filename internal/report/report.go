@@ -33,6 +33,7 @@ type Run struct {
 	Began   string             // from which model, and what that reached; "" from none
 	// Tokenizer says what the tokens of Results are; nil where they are shown as ids.
 	Tokenizer tokenizers.Tokenizer
+	Outputs   string // their number and what they are, such as "10 classes"
 	// Results are of its model; nil where Missing says why there are none.
 	Results *Results
 	Missing string
@@ -157,26 +158,6 @@ type summary struct {
 	Step, Epoch, TrainLoss, Best, Tokens, Speed string
 	Measured, Baseline                          string // scores on labelled rows: of the model, of the best baseline
 	Notes                                       []string
-}
-
-// Answered is how many of what the model tells apart.
-func (r runView) Answered() string {
-	n, c := r.Config.NumLabels, r.Config
-	what, plural := "class", "classes"
-	switch {
-	case c.LabelsHold():
-		what, plural = "label", "labels"
-	case c.Predicts():
-		what, plural = "number", "numbers"
-	case c.Tags():
-		what, plural = "tag", "tags"
-	case !c.Answers():
-		what, plural = "token", "tokens"
-	}
-	if n == 1 {
-		plural = what
-	}
-	return fmt.Sprintf("%d %s", n, plural)
 }
 
 // none stands where there is no number yet, or none was recorded.

@@ -97,6 +97,7 @@ func TestTags(t *testing.T) {
 	r.Results, r.Tags = nil, &Tags{Data: hostile, Note: hostile, Rows: 1, Tokens: tally.Tokens(), CutTags: 17, Loss: 0.125, Spans: tally.AllSpans(), ByType: tally.Spans(),
 		Lines:    []TagLine{{"the model", 0.75, 0.5, 2.0 / 3}, {"the most frequent tag", 0.25, 0.125, 0}},
 		Examples: []TagExample{{Row: 7, ID: hostile, Tokens: []int32{1, 2, 3, 4}, Labels: []metrics.Span{{Start: 0, End: 2, Type: hostile}}}}}
+	r.Outputs = "3 tags"
 	r.Metrics.Validation = []sft.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.5), MacroF1: new(0.25), SpanF1: new(0.375), Best: true, SelectedBy: "span-f1"}}
 	var scripts, marks int
 	text := elements(t, write(t, r), func(n *html.Node) {

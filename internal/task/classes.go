@@ -100,3 +100,19 @@ func (w *wrongClasses) See(x *seq.Example, _ int, logits []float32) {
 	values := []any{columnValue(w.config.Label(int(x.Label))), columnValue(w.config.Label(predicted))}
 	w.write(x.ID, x.Index, append(values, asColumns(sft.Probabilities(logits))...)...)
 }
+
+func (classes) HasAccuracy() bool { return true }
+
+func (classes) ShowScore(v float64, _ string) string { return showScore(v) }
+
+func (t classes) Fits(s *seq.Spec) error {
+	return fitsLabels(t.config, s, seq.Classification, seq.Retrieval)
+}
+
+func (classes) NeedsLabels(*seq.Spec, string) error { return nil }
+
+func (t classes) Outputs() (one, many string, names []string) {
+	return "class", "classes", t.config.LabelNames
+}
+
+func (classes) ComparedBy(string) string { return "" }

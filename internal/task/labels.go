@@ -165,3 +165,17 @@ func (t labels) mistakes(format string, _ tokenizers.Tokenizer) ([]table.OutputC
 		return &worstRows{mistakeWriter: w, rank: rank, values: values}
 	}
 }
+
+func (labels) HasAccuracy() bool { return false }
+
+func (labels) ShowScore(v float64, _ string) string { return showScore(v) }
+
+func (t labels) Fits(s *seq.Spec) error { return fitsLabels(t.config, s, seq.MultiLabel) }
+
+func (labels) NeedsLabels(*seq.Spec, string) error { return nil }
+
+func (t labels) Outputs() (one, many string, names []string) {
+	return "label", "labels", t.config.LabelNames
+}
+
+func (labels) ComparedBy(metric string) string { return metric }

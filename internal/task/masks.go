@@ -43,3 +43,19 @@ func (masks) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, func(
 type noMistakes struct{ mistakeWriter }
 
 func (*noMistakes) See(*seq.Example, int, []float32) {}
+
+func (masks) Evaluator() Evaluator { return nil }
+
+func (masks) Page(PageInput) *Page { return nil }
+
+func (masks) HasAccuracy() bool { return false }
+
+func (masks) ShowScore(v float64, _ string) string { return showScore(v) }
+
+func (masks) Fits(*seq.Spec) error { return nil }
+
+func (masks) NeedsLabels(*seq.Spec, string) error { return nil }
+
+func (masks) Outputs() (one, many string, names []string) { return "token", "tokens", nil }
+
+func (masks) ComparedBy(string) string { return "loss" }

@@ -80,3 +80,17 @@ func (m *tagMistakes) See(x *seq.Example, _ int, logits []float32) {
 		}
 	}
 }
+
+func (nodeTags) HasAccuracy() bool { return true }
+
+func (nodeTags) ShowScore(v float64, _ string) string { return showScore(v) }
+
+func (t nodeTags) Fits(s *seq.Spec) error { return fitsLabels(t.config, s, seq.Tagging) }
+
+func (nodeTags) NeedsLabels(s *seq.Spec, path string) error { return isTagged(s, path) }
+
+func (t nodeTags) Outputs() (one, many string, names []string) {
+	return "tag", "tags", t.config.LabelNames
+}
+
+func (nodeTags) ComparedBy(metric string) string { return metric }

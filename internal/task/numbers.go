@@ -131,3 +131,35 @@ func (t numbers) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, f
 	}
 	return columns, func(w mistakeWriter) Mistakes { return &worstRows{mistakeWriter: w, rank: rank, values: values} }
 }
+
+func (numbers) HasAccuracy() bool { return false }
+
+func (numbers) ShowScore(v float64, metric string) string {
+	if metric == "mae" {
+		return fmt.Sprintf("MAE %.4f", -v)
+	}
+	return fmt.Sprintf("R² %.4f", v)
+}
+
+func (t numbers) Fits(s *seq.Spec) error {
+	switch {
+	case s.LabelNames != nil:
+		return otherTask(t.config, s)
+	case s.NumberNames != nil && !slices.Equal(s.NumberNames, t.config.NumberNames()):
+		return fmt.Errorf("its numbers are %q, the model's %q", s.NumberNames, t.config.NumberNames())
+	}
+	return nil
+}
+
+func (t numbers) NeedsLabels(s *seq.Spec, path string) error {
+	if s.NumberNames == nil {
+		return fmt.Errorf("%s: expected the numbers %q to compare with, found none", path, t.config.NumberNames())
+	}
+	return nil
+}
+
+func (t numbers) Outputs() (one, many string, names []string) {
+	return "number", "numbers", t.config.NumberNames()
+}
+
+func (numbers) ComparedBy(metric string) string { return metric }

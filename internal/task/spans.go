@@ -123,3 +123,17 @@ func (m *spanMistakes) add(x *seq.Example, mistake string, spans, others []metri
 		m.write(x.ID, x.Index, mistake, s.Type, int64(s.Start), int64(s.End), text)
 	}
 }
+
+func (spans) HasAccuracy() bool { return true }
+
+func (spans) ShowScore(v float64, _ string) string { return showScore(v) }
+
+func (t spans) Fits(s *seq.Spec) error { return fitsLabels(t.config, s, seq.Tagging) }
+
+func (spans) NeedsLabels(s *seq.Spec, path string) error { return isTagged(s, path) }
+
+func (t spans) Outputs() (one, many string, names []string) {
+	return "tag", "tags", t.config.LabelNames
+}
+
+func (spans) ComparedBy(metric string) string { return metric }

@@ -6,7 +6,10 @@
 package task
 
 import (
+	"context"
+	"fmt"
 	"io"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/table"
@@ -41,6 +44,27 @@ type Task interface {
 	Published(answer any) any
 	// Labels are the names or the numbers of the labels; nil for a task without labels.
 	Labels() []any
+
+	// Evaluator measures a model; nil for a task without labels.
+	Evaluator() Evaluator
+	// Page measures a model for a report; nil for a task without labels.
+	Page(in PageInput) *Page
+	// HasAccuracy reports whether each example, or token, has one label to compare the prediction with.
+	HasAccuracy() bool
+	// ComparedBy is the metric of the validation split by which runs are compared, of models that were selected by a
+	// metric; "" for the accuracy.
+	ComparedBy(metric string) string
+	// Baselines are the scores of baselines on the validation split, in the metric by which a model was selected. Those
+	// of classes are stored with the data set.
+	Baselines(ctx context.Context, set *seq.Dataset, metric string) ([]Score, error)
+	// ShowScore formats a score with the name of its metric.
+	ShowScore(v float64, metric string) string
+	// Fits compares the labels of rows with those of the model. Rows without labels fit.
+	Fits(s *seq.Spec) error
+	// NeedsLabels reports rows of a file that have no labels to compare with.
+	NeedsLabels(s *seq.Spec, path string) error
+	// Outputs are the name of an output, its plural, and the names of all outputs, if they have names.
+	Outputs() (one, many string, names []string)
 
 	mistakes(format string, tokenizer tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes)
 }
@@ -85,3 +109,43 @@ func listLabels(c *sft.Config) []any {
 	}
 	return labels
 }
+
+// CountOutputs is the number of a model's outputs, such as "10 classes".
+func CountOutputs(c *sft.Config) string {
+	one, many, _ := Of(c).Outputs()
+	if c.NumLabels == 1 {
+		many = one
+	}
+	return fmt.Sprintf("%d %s", c.NumLabels, many)
+}
+
+// otherTask is the error of rows whose labels are of another task than the model's.
+func otherTask(c *sft.Config, s *seq.Spec) error {
+	return fmt.Errorf("its task is %s, the model's is %s", s.Task, c.Task)
+}
+
+// fitsLabels compares the names of labels with those of the model. Rows have labels of one of the given tasks.
+func fitsLabels(c *sft.Config, s *seq.Spec, tasks ...string) error {
+	if s.NumberNames != nil || s.LabelNames != nil && !slices.Contains(tasks, s.Task) {
+		return otherTask(c, s)
+	}
+	if s.LabelNames != nil && len(s.LabelNames) != c.NumLabels {
+		return fmt.Errorf("it has %d labels, the model %d", len(s.LabelNames), c.NumLabels)
+	}
+	for i, name := range s.LabelNames {
+		if c.LabelNames != nil && c.LabelNames[i] != name {
+			return fmt.Errorf("its label %d is %q, the model's is %q", i, name, c.LabelNames[i])
+		}
+	}
+	return nil
+}
+
+// isTagged reports rows without a label for each token.
+func isTagged(s *seq.Spec, path string) error {
+	if s.Task != seq.Tagging {
+		return fmt.Errorf("%s: expected a label for each token (task %s), found task %s", path, seq.Tagging, s.Task)
+	}
+	return nil
+}
+
+func showScore(v float64) string { return fmt.Sprintf("%.4f", v) }

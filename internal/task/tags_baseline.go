@@ -1,4 +1,4 @@
-package main
+package task
 
 import (
 	"io"
@@ -10,9 +10,9 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// simpleTags is a model that gives each token the most frequent tag that it had in the training
+// constantTags is a model that gives each token the most frequent tag that it had in the training
 // split, or the same tag to all, or to all of a category.
-type simpleTags struct {
+type constantTags struct {
 	name     string
 	most     int32           // the most frequent of all
 	of       map[int32]int32 // by token; nil: the same for all
@@ -21,12 +21,12 @@ type simpleTags struct {
 }
 
 // see measures the model on a row.
-func (s *simpleTags) see(x *seq.Example) {
+func (s *constantTags) see(x *seq.Example) {
 	tags := s.tags(x)
 	s.tally.Count(x.Labels, tags, tags, 0)
 }
 
-func (s *simpleTags) tags(x *seq.Example) []int32 {
+func (s *constantTags) tags(x *seq.Example) []int32 {
 	if s.frequent != nil {
 		return s.tally.Among(x.Labels, slices.Repeat(s.frequent, len(x.Labels)))
 	}
@@ -44,8 +44,8 @@ func (s *simpleTags) tags(x *seq.Example) []int32 {
 }
 
 // baseline is what the model has reached.
-func (s *simpleTags) baseline(config *sft.Config) tagBaseline {
-	out := tagBaseline{Name: s.name, Accuracy: s.tally.Accuracy(), MacroF1: s.tally.MacroF1()}
+func (s *constantTags) baseline(config *sft.Config) TagBaseline {
+	out := TagBaseline{Name: s.name, Accuracy: s.tally.Accuracy(), MacroF1: s.tally.MacroF1()}
 	if !config.Featured() {
 		out.SpanF1 = new(s.tally.SpanF1())
 	}
@@ -55,8 +55,8 @@ func (s *simpleTags) baseline(config *sft.Config) tagBaseline {
 	return out
 }
 
-// newSimpleTags counts the tags of a data set's training split; there are none without one.
-func newSimpleTags(path string, config *sft.Config) ([]*simpleTags, error) {
+// newConstantTags counts the tags of a data set's training split; there are none without one.
+func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 	if info, err := os.Stat(path); path == "-" || err != nil || !info.IsDir() {
 		return nil, nil
 	}
@@ -96,7 +96,7 @@ func newSimpleTags(path string, config *sft.Config) ([]*simpleTags, error) {
 			}
 		}
 	}
-	most := &simpleTags{name: "the most frequent tag", most: mostFrequent(all)}
+	most := &constantTags{name: "the most frequent tag", most: mostFrequent(all)}
 	most.tally = evaluation.NewTags(config)
 	switch {
 	case most.tally.Parts != nil:
@@ -105,13 +105,13 @@ func newSimpleTags(path string, config *sft.Config) ([]*simpleTags, error) {
 			most.frequent = append(most.frequent, float32(n))
 		}
 	case !config.Featured():
-		each := &simpleTags{name: "the most frequent tag of each token", most: most.most, of: map[int32]int32{}, tally: evaluation.NewTags(config)}
+		each := &constantTags{name: "the most frequent tag of each token", most: most.most, of: map[int32]int32{}, tally: evaluation.NewTags(config)}
 		for token, counts := range by {
 			each.of[token] = mostFrequent(counts)
 		}
-		return []*simpleTags{most, each}, nil
+		return []*constantTags{most, each}, nil
 	}
-	return []*simpleTags{most}, nil
+	return []*constantTags{most}, nil
 }
 
 // mostFrequent is the first of the largest.

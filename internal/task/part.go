@@ -1,4 +1,4 @@
-package main
+package task
 
 import (
 	"fmt"
@@ -11,8 +11,8 @@ import (
 
 // Columns of a part of eval, after its id.
 const (
-	partRow     = "row"
-	partLength  = "length"
+	PartRow     = "row"
+	PartLength  = "length"
 	partLabel   = "label"
 	partLabels  = "labels"
 	partNumbers = "numbers"
@@ -23,30 +23,30 @@ const (
 	partLogits  = "logits"
 )
 
-// addPart counts the rows of a part but those with an error.
-func addPart(kind evalKind, record arrow.Record) error {
-	p, err := newPartColumns(record, kind.columns())
+// AddPart counts the rows of a part but those with an error.
+func AddPart(kind Evaluator, record arrow.Record) error {
+	p, err := newPartColumns(record, kind.Columns())
 	if err != nil {
 		return err
 	}
-	answered := p.columns[kind.columns()[0].Name]
+	answered := p.columns[kind.Columns()[0].Name]
 	for i := range int(record.NumRows()) {
 		if answered.IsNull(i) {
 			continue
 		}
-		if err := kind.add(p, i); err != nil {
+		if err := kind.Add(p, i); err != nil {
 			return fmt.Errorf("row %d: %w", i, err)
 		}
 	}
 	return nil
 }
 
-// partColumns are the columns of a part, whose types are those that it was written with.
-type partColumns struct{ columns map[string]arrow.Array }
+// PartColumns are the columns of a part, whose types are those that it was written with.
+type PartColumns struct{ columns map[string]arrow.Array }
 
-func newPartColumns(record arrow.Record, columns []table.OutputColumn) (*partColumns, error) {
-	p := &partColumns{map[string]arrow.Array{}}
-	for _, c := range append([]table.OutputColumn{{Name: partLength, Kind: table.IntColumn}}, columns...) {
+func newPartColumns(record arrow.Record, columns []table.OutputColumn) (*PartColumns, error) {
+	p := &PartColumns{map[string]arrow.Array{}}
+	for _, c := range append([]table.OutputColumn{{Name: PartLength, Kind: table.IntColumn}}, columns...) {
 		want, err := c.ArrowType()
 		if err != nil {
 			return nil, err
@@ -60,21 +60,21 @@ func newPartColumns(record arrow.Record, columns []table.OutputColumn) (*partCol
 	return p, nil
 }
 
-func (p *partColumns) whole(name string, i int) int64 {
+func (p *PartColumns) whole(name string, i int) int64 {
 	return p.columns[name].(*array.Int64).Value(i)
 }
 
-func (p *partColumns) real(name string, i int) float32 {
+func (p *PartColumns) real(name string, i int) float32 {
 	return p.columns[name].(*array.Float32).Value(i)
 }
 
-func (p *partColumns) vector(name string, i int) []float32 {
+func (p *PartColumns) vector(name string, i int) []float32 {
 	v := p.columns[name].(*array.FixedSizeList)
 	from, to := v.ValueOffsets(i)
 	return v.ListValues().(*array.Float32).Float32Values()[from:to]
 }
 
-func (p *partColumns) list(name string, i int) []int32 {
+func (p *PartColumns) list(name string, i int) []int32 {
 	v := p.columns[name].(*array.List)
 	from, to := v.ValueOffsets(i)
 	return append([]int32{}, v.ListValues().(*array.Int32).Int32Values()[from:to]...) // which outlives the record

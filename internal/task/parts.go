@@ -1,10 +1,10 @@
-package main
+package task
 
 import "github.com/sftseq/sftseq/internal/metrics"
 
-// partScores is what is reached on tags that are parts of categories, among those of the category
+// PartScores is what is reached on tags that are parts of categories, among those of the category
 // of each row.
-type partScores struct {
+type PartScores struct {
 	Shapes      int64                   `json:"shapes"`
 	Accuracy    float64                 `json:"accuracy"` // of points
 	InstanceIoU float64                 `json:"instance_iou"`
@@ -13,15 +13,15 @@ type partScores struct {
 }
 
 // partScoresOf is nil where tags are no parts.
-func partScoresOf(p *metrics.Parts) *partScores {
+func partScoresOf(p *metrics.Parts) *PartScores {
 	if p == nil {
 		return nil
 	}
-	return &partScores{p.Shapes(), p.Accuracy(), p.InstanceIoU(), p.ClassIoU(), p.Categories()}
+	return &PartScores{p.Shapes(), p.Accuracy(), p.InstanceIoU(), p.ClassIoU(), p.Categories()}
 }
 
 // writeParts prints the parts of shapes.
-func (r *tagsResult) writeParts(out *lines) {
+func (r *TagsResult) writeParts(out *text) {
 	out.add("%-40s  %8s  %12s  %9s", "among the parts of the shape's category", "accuracy", "instance IoU", "class IoU")
 	out.add("%-40s  %7.2f%%  %12.4f  %9.4f", "model", 100*r.Parts.Accuracy, r.Parts.InstanceIoU, r.Parts.ClassIoU)
 	for _, b := range r.Baselines {

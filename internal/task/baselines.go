@@ -1,0 +1,72 @@
+package task
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// eachOf calls with for the rows of the validation split, of which the model reads no more.
+func eachOf(set *seq.Dataset, config *sft.Config, with func(x *seq.Example)) error {
+	f, err := config.OpenSplit(set, "val")
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	for i := range f.Len() {
+		x, err := f.Example(i)
+		if err != nil {
+			return err
+		}
+		with(&x)
+	}
+	return nil
+}
+
+// Baselines are measured when the data are converted.
+func (classes) Baselines(context.Context, *seq.Dataset, string) ([]Score, error) { return nil, nil }
+
+func (masks) Baselines(context.Context, *seq.Dataset, string) ([]Score, error) { return nil, nil }
+
+// Baselines are the most frequent tags.
+func (t spans) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Score, error) {
+	return tagBaselines(set, t.config)
+}
+
+// Baselines are the most frequent tags.
+func (t nodeTags) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Score, error) {
+	return tagBaselines(set, t.config)
+}
+
+// tagBaselines are the most frequent tags.
+func tagBaselines(set *seq.Dataset, config *sft.Config) (said []Score, err error) {
+	simple, err := newConstantTags(set.Dir, config)
+	if err != nil {
+		return nil, err
+	}
+	err = eachOf(set, config, func(x *seq.Example) {
+		if x.Labels == nil {
+			return
+		}
+		for _, s := range simple {
+			s.see(x)
+		}
+	})
+	for _, s := range simple {
+		if b := s.baseline(config); s.tally.Tokens() > 0 {
+			text, value := fmt.Sprintf("%s %.2f%% macro F1 %.4f", b.Name, 100*b.Accuracy, b.MacroF1), b.MacroF1
+			if b.SpanF1 != nil {
+				text += fmt.Sprintf(" span F1 %.4f", *b.SpanF1)
+				value = *b.SpanF1
+			}
+			if b.InstanceIoU != nil {
+				text += fmt.Sprintf(" instance IoU %.4f", *b.InstanceIoU)
+				value = *b.InstanceIoU
+			}
+			said = append(said, Score{b.Name, text, value})
+		}
+	}
+	return said, err
+}

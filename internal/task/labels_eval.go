@@ -1,0 +1,175 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"os"
+
+	"github.com/sftseq/sftseq/internal/evaluation"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/report"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// labelEvaluator measures how well a model predicts which labels of rows hold.
+type labelEvaluator struct {
+	aloneEvaluator
+	config        *sft.Config
+	tally, simple *metrics.MultiLabel
+	frequent      []float32 // the logits of the frequencies of training; nil where these are not known
+}
+
+func newLabelEvaluator(c *sft.Config) *labelEvaluator {
+	return &labelEvaluator{config: c, tally: metrics.NewMultiLabel(c.NumLabels), simple: metrics.NewMultiLabel(c.NumLabels)}
+}
+
+func (k *labelEvaluator) Begin(in *Input) error {
+	k.frequent = logitsOf(frequenciesOf(in.Data))
+	return nil
+}
+
+func (k *labelEvaluator) Measure() evaluation.Measure { return evaluation.Labels{MultiLabel: k.tally} }
+
+func (k *labelEvaluator) See(x *seq.Example, _ []float32, _ int64) {
+	if k.frequent != nil {
+		k.simple.Add(k.frequent, x.Labels)
+	}
+}
+
+func (k *labelEvaluator) Report(_ context.Context, of Evaluated) (Report, error) { return k.result(of) }
+
+// result measures the model with its thresholds.
+func (k *labelEvaluator) result(of Evaluated) (*LabelsResult, error) {
+	if k.tally.Rows() == 0 {
+		return nil, fmt.Errorf("%s: no rows that were measured, at least 1 was expected", of.rowsIn())
+	}
+	thresholds := make([]float64, k.config.NumLabels)
+	for i := range thresholds {
+		thresholds[i] = k.config.Threshold(i)
+	}
+	r := &LabelsResult{Evaluated: of, MultiLabelReport: k.tally.Report(thresholds)}
+	for i := range r.Labels {
+		r.Labels[i].Name = fmt.Sprint(k.config.Label(i))
+	}
+	if k.frequent != nil {
+		r.simple = k.simple.Report(halves(k.config.NumLabels))
+		r.Frequencies = &LabelsBaseline{r.simple.MicroF1, r.simple.MacroF1, r.simple.MeanAveragePrecision, r.simple.ExactMatch}
+	}
+	return r, nil
+}
+
+func (k *labelEvaluator) Columns() []table.OutputColumn {
+	return []table.OutputColumn{{Name: partLabels, Kind: table.ListColumn}, logitColumn(k.config)}
+}
+
+func (k *labelEvaluator) Values(x *seq.Example, logits []float32, _ int64) []any {
+	return []any{x.Labels, logits}
+}
+
+func (k *labelEvaluator) Add(p *PartColumns, i int) error {
+	labels := p.list(partLabels, i)
+	if err := k.config.CheckLabels(labels); err != nil {
+		return err
+	}
+	k.tally.Add(p.vector(partLogits, i), labels)
+	return nil
+}
+
+// Evaluator measures several labels of a row.
+func (t labels) Evaluator() Evaluator { return newLabelEvaluator(t.config) }
+
+// Page measures several labels for a report.
+func (t labels) Page(in PageInput) *Page {
+	k := newLabelEvaluator(t.config)
+	k.frequent = logitsOf(frequenciesOf(in.Dir))
+	return &Page{Evaluator: k, Fill: func(_ context.Context, _ *sft.Scorer, run *report.Run) error {
+		r, err := k.result(in.evaluated())
+		if err != nil {
+			return err
+		}
+		run.Labels = &report.Labels{Data: in.Name, Note: in.Note, Report: r.MultiLabelReport, Frequencies: r.simple}
+		if t.config.NumLabels > metrics.MaxConfusion {
+			return nil // the points of more curves take gigabytes
+		}
+		for label := range t.config.NumLabels {
+			if curve := k.tally.Curve(label); curve != nil {
+				run.Labels.Curves = append(run.Labels.Curves, *curve)
+			}
+		}
+		return nil
+	}}
+}
+
+// frequenciesName is the baseline of several labels.
+const frequenciesName = "the frequencies of the labels"
+
+// Baselines are the frequencies of the labels in training.
+func (t labels) Baselines(_ context.Context, set *seq.Dataset, _ string) ([]Score, error) {
+	config := t.config
+	frequencies := frequenciesOf(set.Dir)
+	if len(frequencies) != config.NumLabels {
+		return nil, nil
+	}
+	always := logitsOf(frequencies)
+	simple := metrics.NewMultiLabel(config.NumLabels)
+	err := eachOf(set, config, func(x *seq.Example) {
+		if x.Labels != nil {
+			simple.Add(always, x.Labels)
+		}
+	})
+	if err != nil || simple.Rows() == 0 {
+		return nil, err
+	}
+	said := fmt.Sprintf("frequencies of the labels loss %.4f", simple.Loss())
+	report, value := simple.Report(halves(config.NumLabels)), math.NaN()
+	if report.MacroF1 != nil {
+		said += fmt.Sprintf(" macro F1 %.4f", *report.MacroF1)
+		value = *report.MacroF1
+	}
+	if report.MeanAveragePrecision != nil {
+		said += fmt.Sprintf(" mean average precision %.4f", *report.MeanAveragePrecision)
+		value = *report.MeanAveragePrecision
+	}
+	return []Score{{frequenciesName, said, value}}, nil
+}
+
+// logitsOf are those of probabilities, cut where they are as good as certain.
+func logitsOf(probabilities []float64) (logits []float32) {
+	for _, p := range probabilities {
+		logits = append(logits, float32(max(-40, min(40, math.Log(p/(1-p))))))
+	}
+	return logits
+}
+
+// halves are the thresholds of labels for which none was chosen.
+func halves(n int) (thresholds []float64) {
+	for range n {
+		thresholds = append(thresholds, metrics.DefaultThreshold)
+	}
+	return thresholds
+}
+
+// frequenciesOf are the parts of the rows of the training split of a data set that have each
+// label; nil where they are not known.
+func frequenciesOf(path string) []float64 {
+	if info, err := os.Stat(path); err != nil || !info.IsDir() {
+		return nil
+	}
+	set, err := seq.OpenDataset(path)
+	if err != nil {
+		return nil // the rows have been read: it was replaced meanwhile
+	}
+	train := set.Manifest.Splits["train"]
+	rows := float64(train.Rows - train.Labels[seq.Unlabelled])
+	if rows <= 0 {
+		return nil
+	}
+	var out []float64
+	for _, name := range set.Manifest.LabelNames {
+		out = append(out, float64(train.Labels[name])/rows)
+	}
+	return out
+}

@@ -1,0 +1,78 @@
+package task
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+)
+
+// LabelsResult is what eval prints of a model of several labels.
+type LabelsResult struct {
+	Evaluated
+	*metrics.MultiLabelReport
+	// Frequencies is what the training split's frequencies reach, which know nothing of a row: a
+	// label is answered that at least half of its rows have. Absent where these are not known.
+	Frequencies *LabelsBaseline `json:"baseline_frequencies,omitempty"`
+
+	simple *metrics.MultiLabelReport // of the frequencies
+}
+
+// LabelsBaseline is what a simple model reaches on several labels.
+type LabelsBaseline struct {
+	MicroF1              *float64 `json:"micro_f1"`
+	MacroF1              *float64 `json:"macro_f1"`
+	MeanAveragePrecision *float64 `json:"mean_average_precision"`
+	ExactMatch           float64  `json:"exact_match"`
+}
+
+// mostLabels is how many labels are printed.
+const mostLabels = 30
+
+func (r *LabelsResult) Write(w io.Writer) error {
+	out := &text{}
+	out.add("%s: %d rows, loss %.4f", r.Title(), r.Rows, r.Loss)
+	head := fmt.Sprintf("%-24s  %10s", "", "model")
+	if r.Frequencies != nil {
+		head += "  frequencies of training"
+	}
+	out.add("%s", head)
+	row := func(name string, of func(b *LabelsBaseline) string) {
+		line := fmt.Sprintf("%-24s  %10s", name, of(&LabelsBaseline{r.MicroF1, r.MacroF1, r.MeanAveragePrecision, r.ExactMatch}))
+		if r.Frequencies != nil {
+			line += fmt.Sprintf("  %23s", of(r.Frequencies))
+		}
+		out.add("%s", line)
+	}
+	row("micro F1", func(b *LabelsBaseline) string { return OrNone(b.MicroF1) })
+	row("macro F1", func(b *LabelsBaseline) string { return OrNone(b.MacroF1) })
+	row("mean average precision", func(b *LabelsBaseline) string { return OrNone(b.MeanAveragePrecision) })
+	row("all labels right", func(b *LabelsBaseline) string { return fmt.Sprintf("%.2f%%", 100*b.ExactMatch) })
+	out.add("%-20s  %8s  %8s  %9s  %9s  %9s  %8s  %17s", "label", "rows", "answered", "threshold", "precision", "recall", "F1", "average precision")
+	shown := slices.SortedStableFunc(slices.Values(r.Labels), func(a, b metrics.LabelReport) int { return cmp.Compare(b.Rows, a.Rows) })
+	for _, k := range shown[:min(len(shown), mostLabels)] {
+		out.add("%-20s  %8d  %8d  %9.4f  %9s  %9s  %8s  %17s", k.Name, k.Rows, k.Answered, k.Threshold, OrNone(k.Precision), OrNone(k.Recall), OrNone(k.F1), OrNone(k.AveragePrecision))
+	}
+	if more := len(shown) - mostLabels; more > 0 {
+		out.add("and %d labels of fewer rows (--json has all)", more)
+	}
+	err := out.to(w)
+	switch b := r.Frequencies; {
+	case err != nil || b == nil:
+		return err
+	case r.MeanAveragePrecision != nil:
+		return r.advise(w, []Score{{Name: frequenciesName, Value: OrNaN(b.MeanAveragePrecision)}}, *r.MeanAveragePrecision, Named("mean average precision"))
+	default:
+		return r.advise(w, []Score{{Name: frequenciesName, Value: OrNaN(b.MacroF1)}}, OrNaN(r.MacroF1), Named("macro F1"))
+	}
+}
+
+// OrNone is a number as a person reads it.
+func OrNone(v *float64) string {
+	if v == nil {
+		return "none"
+	}
+	return fmt.Sprintf("%.4f", *v)
+}

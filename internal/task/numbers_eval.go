@@ -1,0 +1,163 @@
+package task
+
+import (
+	"context"
+	"fmt"
+	"math"
+
+	"github.com/sftseq/sftseq/internal/baseline"
+	"github.com/sftseq/sftseq/internal/evaluation"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/report"
+	"github.com/sftseq/sftseq/internal/table"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// numberEvaluator measures the numbers of rows, beside the mean of the training split.
+type numberEvaluator struct {
+	aloneEvaluator
+	config *sft.Config
+	tally  *evaluation.Numbers
+	mean   *metrics.Regression
+	always []float32 // that mean
+}
+
+func newNumberEvaluator(c *sft.Config) *numberEvaluator {
+	return &numberEvaluator{config: c, tally: &evaluation.Numbers{Regression: metrics.NewRegression(c.NumLabels)},
+		mean: metrics.NewRegression(c.NumLabels), always: c.Predictions(make([]float32, c.NumLabels))}
+}
+
+func (k *numberEvaluator) Measure() evaluation.Measure { return k.tally }
+
+func (k *numberEvaluator) See(x *seq.Example, _ []float32, _ int64) { k.mean.Add(k.always, x.Numbers) }
+
+func (k *numberEvaluator) Report(ctx context.Context, of Evaluated) (Report, error) {
+	return k.result(ctx, of)
+}
+
+// result measures the model, and where the rows are a split of a data set, a linear model.
+func (k *numberEvaluator) result(ctx context.Context, of Evaluated) (*NumbersResult, error) {
+	r := &NumbersResult{Evaluated: of, Rows: k.tally.Rows()}
+	if r.Rows == 0 {
+		return nil, fmt.Errorf("%s: no rows that were measured, at least 1 was expected", of.rowsIn())
+	}
+	r.MAE = k.tally.MAE()
+	r.Loss = k.tally.Loss / float64(r.Rows*k.config.NumLabels)
+	if r2, ok := k.tally.R2(); ok {
+		r.R2 = &r2
+	}
+	simple := k.mean.Numbers()
+	for i, n := range k.tally.Numbers() {
+		x := NumberResult{Name: k.config.Numbers[i].Name, MAE: n.MAE, RMSE: n.RMSE, Mean: NumberBaseline{MAE: simple[i].MAE, RMSE: simple[i].RMSE}}
+		if n.Defined {
+			x.R2, x.Mean.R2 = &n.R2, &simple[i].R2
+		}
+		r.Numbers = append(r.Numbers, x)
+	}
+	if of.Split == "" {
+		return r, nil
+	}
+	return r, r.measureLinear(ctx, of.Data, k.config.TruncatesAt())
+}
+
+func (k *numberEvaluator) Columns() []table.OutputColumn {
+	return []table.OutputColumn{{Name: partNumbers, Kind: table.VectorColumn, Width: k.config.NumLabels}, logitColumn(k.config)}
+}
+
+func (k *numberEvaluator) Values(x *seq.Example, logits []float32, _ int64) []any {
+	return []any{x.Numbers, logits}
+}
+
+func (k *numberEvaluator) Add(p *PartColumns, i int) error {
+	numbers := p.vector(partNumbers, i)
+	k.tally.Count(k.config, numbers, p.vector(partLogits, i))
+	k.mean.Add(k.always, numbers)
+	return nil
+}
+
+// Evaluator measures numbers.
+func (t numbers) Evaluator() Evaluator { return newNumberEvaluator(t.config) }
+
+// Page measures numbers for a report, and keeps some rows for the pictures.
+func (t numbers) Page(in PageInput) *Page {
+	out := &report.Numbers{Data: in.Name, Note: in.Note, Numbers: make([]report.Number, t.config.NumLabels)}
+	every := max(1, int((in.Rows+report.MostPoints-1)/report.MostPoints)) // where the number of rows is known
+	k := newNumberEvaluator(t.config)
+	see := func(x *seq.Example, _ int, logits []float32) {
+		if out.Rows++; (out.Rows-1)%every != 0 || len(out.Numbers[0].Points) == report.MostPoints {
+			return
+		}
+		for i, predicted := range t.config.Predictions(logits) {
+			n := &out.Numbers[i]
+			n.Points = append(n.Points, report.NumberPoint{Number: x.Numbers[i], Predicted: predicted})
+		}
+	}
+	return &Page{Evaluator: k, Seen: see, Fill: func(ctx context.Context, _ *sft.Scorer, run *report.Run) error {
+		r, err := k.result(ctx, in.evaluated())
+		if err != nil {
+			return err
+		}
+		for i, n := range r.Numbers {
+			lines := []report.NumberLine{{Of: "the model", MAE: n.MAE, RMSE: n.RMSE, R2: n.R2}}
+			if l := n.Linear; l != nil {
+				lines = append(lines, report.NumberLine{Of: r.linear, MAE: l.MAE, RMSE: l.RMSE, R2: l.R2})
+			}
+			out.Numbers[i].Name = n.Name
+			out.Numbers[i].Lines = append(lines, report.NumberLine{Of: TrainingMean, MAE: n.Mean.MAE, RMSE: n.Mean.RMSE, R2: n.Mean.R2})
+		}
+		run.Numbers = out
+		return nil
+	}}
+}
+
+// Baselines are the mean of the training split and a linear model.
+func (t numbers) Baselines(ctx context.Context, set *seq.Dataset, by string) ([]Score, error) {
+	config := t.config
+	mean := &evaluation.Numbers{Regression: metrics.NewRegression(config.NumLabels)}
+	always := make([]float32, config.NumLabels) // standardised
+	err := eachOf(set, config, func(x *seq.Example) {
+		if x.Numbers != nil {
+			mean.Count(config, x.Numbers, always)
+		}
+	})
+	if err != nil || mean.Rows() == 0 {
+		return nil, err
+	}
+	reached := func(mae, r2 float64, defined bool) (out string) {
+		if defined {
+			out += fmt.Sprintf(" R² %.4f", r2)
+		}
+		if by == "mae" {
+			out += fmt.Sprintf(" MAE %.4f", mae)
+		}
+		return out
+	}
+	value := func(mae, r2 float64, defined bool) float64 {
+		switch {
+		case by == "mae":
+			return -mae
+		case defined:
+			return r2
+		}
+		return math.NaN()
+	}
+	r2, defined := mean.R2()
+	said := []Score{{TrainingMean, fmt.Sprintf("%s loss %.4f%s", TrainingMean, mean.Loss/float64(mean.Rows()*config.NumLabels), reached(mean.MAE(), r2, defined)),
+		value(mean.MAE(), r2, defined)}}
+	linear, err := baseline.Ridge(ctx, set, "val", config.TruncatesAt())
+	if err != nil || linear == nil {
+		return said, err
+	}
+	mae, sum, n := 0.0, 0.0, 0
+	for _, x := range linear {
+		if mae += x.MAE / float64(len(linear)); x.Defined {
+			sum, n = sum+x.R2, n+1
+		}
+	}
+	if r2 := sum / float64(max(1, n)); reached(mae, r2, n > 0) != "" {
+		name := baseline.RidgeName(set.Manifest)
+		said = append(said, Score{name, name + reached(mae, r2, n > 0), value(mae, r2, n > 0)})
+	}
+	return said, nil
+}

@@ -1,0 +1,67 @@
+package task
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/sftseq/sftseq/internal/baseline"
+)
+
+// A Score is a baseline, and its score in the measure by which it is compared with the model.
+type Score struct {
+	Name, Text string
+	Value      float64 // larger is better; NaN where the rows define none
+}
+
+// Ahead says that the best baseline is better than the model, whose score is own, or as good; "" where the model
+// is better than all. A perfect model, whose score is 1, may be as good as a baseline.
+func Ahead(scores []Score, own float64, show func(v float64) string) string {
+	var best Score
+	for _, s := range scores {
+		if s.Value >= own && (best.Name == "" || s.Value > best.Value) {
+			best = s
+		}
+	}
+	switch {
+	case best.Name == "" || best.Value == own && own == 1:
+		return ""
+	case best.Value == own:
+		return fmt.Sprintf("the model (%s) is no better than %s (%s)", show(own), best.Name, show(best.Value))
+	}
+	return fmt.Sprintf("%s (%s) is better than the model (%s)", best.Name, show(best.Value), show(own))
+}
+
+// advise writes the closing line of an evaluation, if a baseline is as good as the model or better: which one, and
+// commands to try.
+func (e Evaluated) advise(w io.Writer, scores []Score, own float64, show func(v float64) string) error {
+	better := Ahead(scores, own, show)
+	if better == "" {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "\n%s%s\n", better, e.Advice)
+	return err
+}
+
+// Named returns a function that shows a score behind the name of its measure.
+func Named(measure string) func(v float64) string {
+	return func(v float64) string { return fmt.Sprintf("%s %.4f", measure, v) }
+}
+
+// OrNaN returns the score, or NaN, which no score exceeds, if the rows define none.
+func OrNaN(v *float64) float64 {
+	if v == nil {
+		return math.NaN()
+	}
+	return *v
+}
+
+// Accuracies are the scores of baselines of classes.
+func Accuracies(r *baseline.Result) (out []Score) {
+	for _, l := range r.Lines() {
+		out = append(out, Score{l.Name, "", l.Accuracy})
+	}
+	return out
+}
+
+func AsPercent(v float64) string { return fmt.Sprintf("%.2f%%", 100*v) }

@@ -1,0 +1,129 @@
+package task
+
+import (
+	"io"
+
+	"github.com/sftseq/sftseq/internal/evaluation"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TagsResult is what eval prints of a model of tagging.
+type TagsResult struct {
+	Evaluated
+	Rows int     `json:"rows"`
+	Loss float64 `json:"loss"` // mean over the tokens with a label
+	TagScores
+	// CutTags is how many labels are of tokens beyond the input window, and are not measured.
+	CutTags int64 `json:"cut_labels,omitempty"`
+	// Baselines are what simple models of the training split reach; none where there is no such split.
+	Baselines []TagBaseline `json:"baselines,omitempty"`
+}
+
+// TagScores is what is reached on the tags of a file. Tokens with features have no order, and make
+// no spans.
+type TagScores struct {
+	Tokens   int64               `json:"tokens"` // with a label
+	Accuracy float64             `json:"accuracy"`
+	MacroF1  float64             `json:"macro_f1"`
+	Spans    *metrics.SpanScore  `json:"spans,omitempty"` // all of them
+	ByType   []metrics.SpanScore `json:"spans_by_type,omitempty"`
+	ByTag    []metrics.TagScore  `json:"tags"`
+	Parts    *PartScores         `json:"parts,omitempty"` // where tags are CATEGORY/PART
+}
+
+func scoresOf(config *sft.Config, t *evaluation.Tags) TagScores {
+	out := TagScores{Tokens: t.Tokens(), Accuracy: t.Accuracy(), MacroF1: t.MacroF1(), ByTag: t.Tags(config.LabelNames), Parts: partScoresOf(t.Parts)}
+	if !config.Featured() {
+		out.Spans, out.ByType = new(t.AllSpans()), t.Spans()
+	}
+	return out
+}
+
+// TagBaseline is what a simple model reaches.
+type TagBaseline struct {
+	Name        string   `json:"name"`
+	Accuracy    float64  `json:"accuracy"`
+	MacroF1     float64  `json:"macro_f1"`
+	SpanF1      *float64 `json:"span_f1,omitempty"`
+	InstanceIoU *float64 `json:"instance_iou,omitempty"`
+	ClassIoU    *float64 `json:"class_iou,omitempty"`
+}
+
+// mostTypes is how many types of spans are printed, or tags, or categories.
+const mostTypes = 40
+
+func (r *TagsResult) Write(w io.Writer) error {
+	out := &text{}
+	out.add("%s: %d rows, %d tokens with a label, loss %.4f", r.Title(), r.Rows, r.Tokens, r.Loss)
+	if r.CutTags > 0 {
+		out.add("%d labels more are of tokens beyond the model's input window, and are not measured", r.CutTags)
+	}
+	switch {
+	case r.Parts != nil:
+		r.writeParts(out)
+	case r.Spans == nil:
+		r.writeTags(out)
+	default:
+		r.writeSpans(out)
+	}
+	if err := out.to(w); err != nil {
+		return err
+	}
+	return r.writeAdvice(w)
+}
+
+// writeAdvice compares the model with the baselines in the main measure of the tags.
+func (r *TagsResult) writeAdvice(w io.Writer) error {
+	measure, own := "macro F1", r.MacroF1
+	of := func(b *TagBaseline) float64 { return b.MacroF1 }
+	switch {
+	case r.Parts != nil:
+		measure, own, of = "instance IoU", r.Parts.InstanceIoU, func(b *TagBaseline) float64 { return OrNaN(b.InstanceIoU) }
+	case r.Spans != nil:
+		measure, own, of = "span F1", r.Spans.F1, func(b *TagBaseline) float64 { return OrNaN(b.SpanF1) }
+	}
+	var scores []Score
+	for i := range r.Baselines {
+		scores = append(scores, Score{Name: r.Baselines[i].Name, Value: of(&r.Baselines[i])})
+	}
+	return r.advise(w, scores, own, Named(measure))
+}
+
+// writeSpans prints the spans of tags.
+func (r *TagsResult) writeSpans(out *text) {
+	out.add("%-40s  %8s  %8s  %8s", "", "accuracy", "macro F1", "span F1")
+	out.add("%-40s  %7.2f%%  %8.4f  %8.4f", "model", 100*r.Accuracy, r.MacroF1, r.Spans.F1)
+	for _, b := range r.Baselines {
+		out.add("%-40s  %7.2f%%  %8.4f  %8.4f", b.Name, 100*b.Accuracy, b.MacroF1, *b.SpanF1)
+	}
+	out.add("%-20s  %9s  %9s  %9s  %9s  %9s  %10s  %9s", "spans", "precision", "recall", "F1", "labels", "answers", "F1 IoU≥0.5", "token F1")
+	for _, s := range append([]metrics.SpanScore{*r.Spans}, r.ByType[:min(len(r.ByType), mostTypes)]...) {
+		if s.Type == "" {
+			s.Type = "all"
+		}
+		out.add("%-20s  %9.4f  %9.4f  %9.4f  %9d  %9d  %10.4f  %9.4f", s.Type, s.Precision, s.Recall, s.F1, s.Spans, s.Answers, s.Overlap.F1, s.Tokens.F1)
+	}
+	if more := len(r.ByType) - mostTypes; more > 0 {
+		out.add("and %d more types (--json has all)", more)
+	}
+	if r.Spans.Answers == 0 {
+		out.add("the model predicts 0 spans in %d rows", r.Rows)
+	}
+}
+
+// writeTags prints tags that make no spans.
+func (r *TagsResult) writeTags(out *text) {
+	out.add("%-40s  %8s  %8s", "", "accuracy", "macro F1")
+	out.add("%-40s  %7.2f%%  %8.4f", "model", 100*r.Accuracy, r.MacroF1)
+	for _, b := range r.Baselines {
+		out.add("%-40s  %7.2f%%  %8.4f", b.Name, 100*b.Accuracy, b.MacroF1)
+	}
+	out.add("%-40s  %8s  %8s", "tag", "F1", "tokens")
+	for _, s := range r.ByTag[:min(len(r.ByTag), mostTypes)] {
+		out.add("%-40s  %8.4f  %8d", s.Name, s.F1, s.Tokens)
+	}
+	if more := len(r.ByTag) - mostTypes; more > 0 {
+		out.add("and %d more tags (--json has all)", more)
+	}
+}
