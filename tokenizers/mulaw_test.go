@@ -122,3 +122,17 @@ func FuzzWAV(f *testing.F) {
 		}
 	})
 }
+
+// TestWAVScale: samples of floating point with the scale of integers are refused, and loud ones clipped.
+func TestWAVScale(t *testing.T) {
+	file := func(x float32) string {
+		head := "RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x03\x00\x01\x00\x40\x1f\x00\x00\x00\x7d\x00\x00\x04\x00\x20\x00data\x04\x00\x00\x00"
+		return string(binary.LittleEndian.AppendUint32([]byte(head), math.Float32bits(x)))
+	}
+	if _, err := readWAV(file(-30000)); err == nil || err.Error() != "WAV: sample 0 is -30000: expected floats from -1 to 1; divide those that have the scale of integers, such as by 32768" {
+		t.Errorf("%v", err)
+	}
+	if s, err := readWAV(file(1.25)); err != nil || s.samples[0] != 1 {
+		t.Errorf("%+v, %v", s, err)
+	}
+}

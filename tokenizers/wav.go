@@ -31,6 +31,9 @@ const (
 // maxRate is the largest sampling rate: the memory of a spectrum grows with it.
 const maxRate = 4_000_000
 
+// mostFloat bounds samples of floating point. Loud recordings exceed 1, and are clipped there.
+const mostFloat = 8
+
 // leastUnknown is the least length of samples that stands for an unknown one: SoX writes 0x7FFFF000
 // to a pipe, others 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. A row never has as many bytes.
 const leastUnknown = 0x7FFF0000
@@ -120,7 +123,11 @@ func decodeWAV(format, data string) (*sound, error) {
 	for i := range s.samples {
 		sum := 0.0
 		for range channels {
-			sum += sample(data[:size])
+			v := sample(data[:size])
+			if math.Abs(v) > mostFloat {
+				return nil, fmt.Errorf("WAV: sample %d is %g: expected floats from -1 to 1; divide those that have the scale of integers, such as by 32768", i, v)
+			}
+			sum += v
 			data = data[size:]
 		}
 		x := sum / float64(channels)
