@@ -139,10 +139,10 @@ func rowsOfSplits(t *testing.T, data string) (rows string) {
 func TestConvertCloud(t *testing.T) {
 	from, data := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "data")
 	for i := range 40 {
-		for _, name := range []string{fmt.Sprintf("chair/train/%d.off", i), fmt.Sprintf("desk/test/%d.off", i), fmt.Sprintf("desk/train/%d.off", i)} {
+		for j, name := range []string{fmt.Sprintf("chair/train/%d.off", i), fmt.Sprintf("desk/test/%d.off", i), fmt.Sprintf("desk/train/%d.off", i)} {
 			path := filepath.Join(from, name)
 			must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
-			text := "OFF\n3 1 0\n0 0 0\n1 0 0\n0 2 3\n3 0 1 2\n# " + name + "\n" // no copies
+			text := fmt.Sprintf("OFF\n3 1 0\n0 0 0\n1 0 0\n0 2 %d\n3 0 1 2\n", 3+3*i+j) // no copies
 			if name == "desk/train/7.off" {
 				text = text[:10]
 			}

@@ -22,7 +22,8 @@ type Shape struct {
 	Parts   []int      // the number of each point's part; nil if they are not read
 	Faces   [][3]int32 // of a surface, corners by index; nil of points alone
 
-	ignored string // columns that seemed to be normals and are not, such as colours; "" if there are none
+	counting counting // of the first column of lines
+	ignored  string   // columns that seemed to be normals and are not, such as colours; "" if there are none
 }
 
 // formats are the readers by the ending of a name.

@@ -76,8 +76,15 @@ func TestRead(t *testing.T) {
 		{"f.xyz", "0 0 1 9 8 7 0 0 2\n1 2 3 0 200 3 1 0 0\n", &Shape{Points: pair.Points, ignored: "9 8 7 has the length 13.93"}},
 		{"g.xyz", "0 0 1 9 8 7 0 0 1\n1 2 3 0 200 3\n", &Shape{Points: pair.Points, ignored: "9 8 7 has the length 13.93"}},
 		{"b.TXT", "0,0,1,0,0,1\n\n1,2,3,1,0,0", pair},
+		{"h.xyz", "// X Y Z Nx Ny Nz\n0 0 1 0 0 1\n1 2 3 1 0 0\n", pair},
+		{"c.TXT", "\"x\",\"y\",\"z\",\"nx\",\"ny\",\"nz\"\r\n0,0,1,0,0,1\r\n1,2,3,1,0,0\r\n", pair},
+		{"i.xyz", "# x y z in metres\n0 0 1 0 0 1\n1 2 3 1 0 0\n", pair},
+		{"c.pts", "//X Y Z Nx Ny Nz\n2\n0 0 1 0 0 1\n1 2 3 1 0 0\n", pair},
 	} {
 		got, err := Read(write(t, filepath.Join(t.TempDir(), c.name), c.text))
+		if got != nil {
+			got.counting = counting{}
+		}
 		if err != nil || !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %+v, %v", c.name, got, err)
 		}
@@ -98,6 +105,10 @@ func TestUnreadable(t *testing.T) {
 		{"a.off", "OFF\n3 1 0\n0 0 0\n1 0 1e200\n0 2 3\n3 0 1 2\n", "expected finite numbers whose squares"},
 		{"a.obj", "v 0 0 0\nf 1 2 3\n", `line 2: corner "2", expected 1 to 1`},
 		{"a.obj", "v 0 0\n", "line 1: 2 numbers, expected 3"},
+		{"a.xyz", "# z y x\n0 0 1\n", `line 1: the columns are called ["z" "y" "x"]: expected x, y and z in columns 1 to 3`},
+		{"a.txt", "id,x,y,z\n0,0,0,1\n", `line 1: the columns are called ["id" "x" "y" "z"]: expected x, y and z in columns 1 to 3`},
+		{"b.xyz", numbered(1, "0.5 2 %d.25"), "column 1 counts the lines, from 1 to 9, and column 4 has fractions: expected x y z in columns 1 to 3"},
+		{"b.pts", "9\n" + numbered(0, "0.5 2 %d.25 7 8 9"), "column 1 counts the lines, from 0 to 8"},
 		{"a.obj", "g nothing\n", "expected points, found none"},
 		{"a.xyz", "0 0 1\n1 2 3 1 0 0\n", "line 2: 6 numbers, where the lines before"},
 		{"a.xyz", "0,134;0,847;0,764\n", `line 1: "0,134", expected a number with a decimal point, and one kind of separator`},
@@ -234,5 +245,26 @@ func TestSample(t *testing.T) {
 	}
 	if math.Abs(radius-1) > 1e-12 {
 		t.Errorf("radius %v", radius)
+	}
+}
+
+// numbered are nine lines that begin with their numbers.
+func numbered(first int, behind string) (text string) {
+	for i := range 9 {
+		text += fmt.Sprintf("%d "+behind+"\n", first+i, i)
+	}
+	return text
+}
+
+// TestCountedPoints: a first column of whole numbers is a coordinate where the fourth column cannot be one.
+func TestCountedPoints(t *testing.T) {
+	for _, behind := range []string{"2 0.%d", "0.5 2 %d", "0.5 2 0.%d5"} {
+		text := numbered(1, behind)
+		if behind == "0.5 2 0.%d5" {
+			text = numbered(3, behind)
+		}
+		if _, err := Read(write(t, filepath.Join(t.TempDir(), "a.xyz"), text)); err != nil {
+			t.Errorf("%q: %v", text, err)
+		}
 	}
 }

@@ -65,6 +65,7 @@ type row struct {
 	normals bool               // its points have them
 	parts   []int              // of its points, with Options.Parts
 	ignored string             // of its columns, see Shape
+	points  uint64             // hash of the file's points
 	why     *source.SkipReason // it cannot be used; nil otherwise
 }
 
@@ -76,7 +77,7 @@ type converter struct {
 	left     *source.Skipped
 	builder  *seq.DatasetBuilder // nil before the first row
 	splits   map[string]*seq.SplitWriter
-	written  map[string]*file // the first file written of those with the same bytes, by its path within the whole
+	written  map[uint64]*file // the first file written of those with the same points, by their hash
 	normals  bool             // the rows have them, as the first has
 	first    string           // file that became a row, within the whole
 	used     map[string]bool
@@ -94,7 +95,7 @@ type converter struct {
 // faces do. What it returns of the files that were left out is there also with an error.
 func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *source.Skipped, error) {
 	c := &converter{Options: o, files: files, dir: dir, left: source.NewSkipped(), splits: map[string]*seq.SplitWriter{},
-		written: map[string]*file{}, used: map[string]bool{}, ids: map[string]bool{}, reading: semaphore.NewWeighted(maxBytes)}
+		written: map[uint64]*file{}, used: map[string]bool{}, ids: map[string]bool{}, reading: semaphore.NewWeighted(maxBytes)}
 	defer func() {
 		if c.builder != nil {
 			c.builder.Abort()
@@ -198,6 +199,7 @@ func (c *converter) take(r *row) error {
 		c.left.Add(r.file.path, r.why)
 		return nil
 	}
+	c.follow(r)
 	w := c.splits[r.split]
 	if w == nil {
 		var err error
@@ -302,7 +304,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		out.why = source.Skip("the file cannot be read", atomicfile.Cause(err))
 		return out
 	}
-	out.ignored = s.ignored
+	out.ignored, out.points = s.ignored, s.hashOfPoints()
 	sample := s.Sample
 	switch {
 	case c.Drawn:

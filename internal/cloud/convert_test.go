@@ -25,8 +25,8 @@ const surface = "OFF\n4 2 0\n0 0 0\n1 0 0\n0 1 0\n0 0 2\n3 0 1 2\n3 0 1 3\n"
 // folder has a surface in each file, and no file is a copy of another.
 func folder(t *testing.T, names ...string) string {
 	from := t.TempDir()
-	for _, name := range names {
-		write(t, filepath.Join(from, name), surface+"# "+name+"\n")
+	for i, name := range names {
+		write(t, filepath.Join(from, name), strings.Replace(surface, "0 0 2", fmt.Sprintf("0 0 %d", i+2), 1))
 	}
 	return from
 }
@@ -229,7 +229,7 @@ func TestPlace(t *testing.T) {
 func TestIgnoredColours(t *testing.T) {
 	from := t.TempDir()
 	for i := range 3 {
-		write(t, filepath.Join(from, fmt.Sprintf("a/%d.xyz", i)), fmt.Sprintf("0 0 0 51 95 %d\n1 1 2 12 10 1\n", 151+i))
+		write(t, filepath.Join(from, fmt.Sprintf("a/%d.xyz", i)), fmt.Sprintf("0 0 0 51 95 151\n1 1 %d 12 10 1\n", 2+i))
 	}
 	d, left, err := convert(t, from, Options{Points: 2})
 	if err != nil || left.Left() != 0 {
@@ -351,9 +351,9 @@ func TestTooLarge(t *testing.T) {
 // named that have no others. Hidden files, lists beside the classes and links to folders are not.
 func TestOtherFiles(t *testing.T) {
 	from := t.TempDir()
-	for _, name := range []string{"a/1.xyz", "a/2.xyz", "a/2.step", "a/more/3.STEP", "a/README", "a/dot.", "a/.hidden.png", "train/a/4.step", "b/1.xyz", "b/1.stl",
+	for i, name := range []string{"a/1.xyz", "a/2.xyz", "a/2.step", "a/more/3.STEP", "a/README", "a/dot.", "a/.hidden.png", "train/a/4.step", "b/1.xyz", "b/1.stl",
 		"c/1.stl", "val/d/1.png", "top.png", "lists/names.json"} {
-		write(t, filepath.Join(from, name), "0 0 0\n1 2 3\n# "+name+"\n")
+		write(t, filepath.Join(from, name), fmt.Sprintf("0 0 0\n1 2 %d\n", 3+i))
 	}
 	if err := os.Symlink(filepath.Join(from, "b"), filepath.Join(from, "a", "link")); err != nil {
 		t.Fatal(err)

@@ -4,7 +4,10 @@ import (
 	"cmp"
 	"context"
 	"crypto/sha256"
+	"encoding/binary"
+	"hash/fnv"
 	"io"
+	"math"
 )
 
 // original returns the path, within the whole, of the first file with the same bytes.
@@ -56,14 +59,41 @@ func hashOf(path string) (hash [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
-// countCopy counts a row whose file has the bytes of one that was written before.
-func (c *converter) countCopy(r *row) {
-	if r.file.first == "" {
+// hashOfPoints returns a hash of a shape's points in any order, so that a copy in another format, with other digits of the
+// same numbers or another order of lines has the same.
+func (s *Shape) hashOfPoints() (sum uint64) {
+	h := fnv.New64a()
+	var bytes [12]byte
+	for _, p := range s.Points {
+		for i, x := range p.float32() {
+			binary.LittleEndian.PutUint32(bytes[4*i:], math.Float32bits(x+0)) // -0 is 0
+		}
+		h.Reset()
+		h.Write(bytes[:]) // which never fails
+		sum += h.Sum64()
+	}
+	return sum + uint64(len(s.Points))
+}
+
+// follow puts a row whose points are those of an earlier one into its split, unless a folder says the split.
+func (c *converter) follow(r *row) {
+	before := c.written[r.points]
+	if c.Spec != nil || before == nil || before.split == r.split {
 		return
 	}
-	before := c.written[r.file.first]
+	if r.file.split == "" || r.file.split == "train" && c.training && before.split != "test" {
+		r.split = before.split
+	}
+}
+
+// countCopy counts a row whose points are those of one that was written before.
+func (c *converter) countCopy(r *row) {
+	if c.Spec != nil {
+		return
+	}
+	before := c.written[r.points]
 	if before == nil {
-		c.written[r.file.first] = &file{class: r.file.class, split: r.split}
+		c.written[r.points] = &file{class: r.file.class, split: r.split}
 		return
 	}
 	place := func() string { return r.file.path }

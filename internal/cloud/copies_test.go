@@ -49,3 +49,29 @@ func TestCopies(t *testing.T) {
 		t.Errorf("%d copies, %d of another class, %d in another split, %d rows\n%s", left.Repeated.Rows, left.OtherLabel, left.OtherSplit.Rows, len(splits), left)
 	}
 }
+
+// TestCopiesOfPoints: a copy in another format, with other digits or another order of lines, is in the split of the first file.
+func TestCopiesOfPoints(t *testing.T) {
+	dir := t.TempDir()
+	for i := range 40 {
+		write(t, filepath.Join(dir, fmt.Sprintf("ball/a%d.xyz", i)), fmt.Sprintf("0 0 %d\n1 0 0.5\n0 1 0\n", 10+i))
+		write(t, filepath.Join(dir, fmt.Sprintf("ball/b%d.txt", i)), fmt.Sprintf("-0.0,1.00,0e0\n0,0,%d.000\n1,0,5e-1\n", 10+i))
+		write(t, filepath.Join(dir, fmt.Sprintf("cube/c%d.ply", i)), fmt.Sprintf("ply\nformat ascii 1.0\nelement vertex 3\n"+
+			"property float z\nproperty double x\nproperty float y\nend_header\n%d 0 0\n0.5 1 0\n0 0 1\n", 10+i))
+	}
+	d, left, err := Convert(t.Context(), must.Get(Find(dir))(t), filepath.Join(t.TempDir(), "set"), Options{Points: 3, ValPart: 0.3, TestPart: 0.3})
+	must.Succeed(t, err)
+	for _, split := range []string{"train", "val", "test"} {
+		in := ids(t, d, split)
+		for id := range in {
+			for _, other := range []string{"ball/a", "ball/b", "cube/c"} {
+				if _, ok := in[other+id[len(other):]]; !ok {
+					t.Errorf("%s is in %s, %s is not", id, split, other+id[len(other):])
+				}
+			}
+		}
+	}
+	if left.Repeated.Rows != 80 || left.OtherLabel != 40 || left.OtherSplit.Rows != 0 {
+		t.Errorf("%d copies, %d of another class, %d in another split", left.Repeated.Rows, left.OtherLabel, left.OtherSplit.Rows)
+	}
+}

@@ -68,16 +68,31 @@ func vecOf(words []string) (v Vec, err error) {
 // which columns 7 to 9 are the normals if their length is 1.
 func readXYZ(text []byte) (*Shape, error) {
 	s := &Shape{}
-	return s, s.readXYZ(text, false)
+	return s, s.readPoints(text, false)
 }
 
 // readPTS reads lines as readXYZ does, behind the number of points, which some files begin with.
 func readPTS(text []byte) (*Shape, error) {
 	s := &Shape{}
-	return s, s.readXYZ(text, true)
+	return s, s.readPoints(text, true)
+}
+
+// readPoints reads lines of points, and refuses a first column that counts them.
+func (s *Shape) readPoints(text []byte, counted bool) error {
+	if err := s.readXYZ(text, counted); err != nil {
+		return err
+	}
+	if s.counting.counts() {
+		return fmt.Errorf("column 1 counts the lines, from %d to %g, and column 4 has fractions: expected x y z in columns 1 to 3", s.counting.first, s.Points[len(s.Points)-1][0])
+	}
+	return nil
 }
 
 func (s *Shape) readXYZ(text []byte, counted bool) error {
+	text, err := withoutNames(text)
+	if err != nil {
+		return err
+	}
 	var normals, behind normals
 	var columns7to9 []Vec
 	count, last := -1, 0 // stated, and of points where it was
@@ -87,7 +102,7 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 		}
 		return nil
 	}
-	err := lines(text, func(words []string) error {
+	err = lines(text, func(words []string) error {
 		if n, err := strconv.Atoi(words[0]); counted && len(words) == 1 && err == nil && n >= 0 && (count >= 0 || len(s.Points) == 0) {
 			err := check() // of the scan before
 			count, last = n, len(s.Points)
@@ -102,6 +117,7 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 			return fmt.Errorf("%d numbers, where the lines before have a normal or not", len(words))
 		}
 		s.Points = append(s.Points, p)
+		s.counting.see(p[0], words)
 		if has {
 			n, err := vecOf(words[3:])
 			if err != nil {
@@ -129,6 +145,54 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 	}
 	return err
 }
+
+// counting checks whether the first of more than three columns counts the lines, where the fourth may be a coordinate.
+type counting struct {
+	first, lines int
+	no           bool // it does not
+	fractions    bool // in column 4
+}
+
+func (c *counting) see(x float64, words []string) {
+	if c.lines == 0 {
+		c.first = int(x)
+	}
+	c.no = c.no || len(words) < 4 || c.first != 0 && c.first != 1 || x != float64(c.first+c.lines)
+	c.fractions = c.fractions || len(words) > 3 && strings.Contains(words[3], ".")
+	c.lines++
+}
+
+// leastCounted is how many lines are too many to be counted by chance.
+const leastCounted = 8
+
+func (c *counting) counts() bool { return !c.no && c.fractions && c.lines >= leastCounted }
+
+// withoutNames blanks the first line of a text where it names the columns, behind # or // or plainly, so that its lines keep
+// their numbers. The names x, y and z have to be those of the first three columns.
+func withoutNames(text []byte) ([]byte, error) {
+	line := text
+	if end := bytes.IndexByte(text, '\n'); end >= 0 {
+		line = text[:end]
+	}
+	names := source.NumberWords(strings.ToLower(strings.Trim(strings.TrimSpace(string(line[:min(len(line), maxNames)])), "#/")))
+	for i := range names {
+		names[i] = strings.Trim(names[i], `"'`)
+	}
+	at := [3]int{}
+	for i, name := range []string{"x", "y", "z"} {
+		at[i] = slices.Index(names, name)
+	}
+	switch {
+	case slices.Contains(at[:], -1):
+		return text, nil
+	case at != [3]int{0, 1, 2}:
+		return nil, fmt.Errorf("line 1: the columns are called %.80q: expected x, y and z in columns 1 to 3", names)
+	}
+	return append(bytes.Repeat([]byte(" "), len(line)), text[len(line):]...), nil
+}
+
+// maxNames is how many bytes of a first line may name columns.
+const maxNames = 1 << 10
 
 // normals checks that vectors which may be normals are some.
 type normals struct {
@@ -183,7 +247,7 @@ func partsOf(text []byte, counted bool) (*Shape, error) {
 		want = 7
 	}
 	err = lines(text, func(words []string) error {
-		if counted && len(words) == 1 { // a number of points
+		if counted && len(words) == 1 || len(words) > 0 && slices.Contains(words, "x") { // a number of points, the names of columns
 			return nil
 		}
 		if len(words) != want {

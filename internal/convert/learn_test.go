@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"regexp"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
