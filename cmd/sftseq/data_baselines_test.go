@@ -24,7 +24,7 @@ func TestConvertBaselines(t *testing.T) {
 		line, _, _ = strings.Cut(line, "\n")
 		var class string
 		var majority, bag float64
-		if n, err := fmt.Sscanf(line, "%s %f%%, bag of words and neighbours, logistic regression %f%%", &class, &majority, &bag); !ok || n != 3 || majority < 30 || majority > 70 || bag < 95 {
+		if n, err := fmt.Sscanf(line, "%s %f%%, word n-grams, logistic regression %f%%", &class, &majority, &bag); !ok || n != 3 || majority < 30 || majority > 70 || bag < 95 {
 			t.Errorf("%s: %q, %v, expected about 50%% and all", split, line, err)
 		}
 	}
@@ -44,7 +44,7 @@ func TestBaselinesBesideModels(t *testing.T) {
 	succeed(t, "", append(convert, plain, "--no-baselines")...)
 	said := printed(t, "", "train", "custom", "--data", data, "--out", run, "--steps", "3", "--hidden", "16")
 	contains(t, said, "simple models reach there: largest class (")
-	contains(t, succeed(t, "", "eval", "--model", run, "--data", data), "largest class (", baseline.BagOfWords)
+	contains(t, succeed(t, "", "eval", "--model", run, "--data", data), "largest class (", baseline.WordNGrams)
 	contains(t, succeed(t, "", "eval", "--model", run, "--data", data, "--json"), `"majority"`)
 	notContains(t, succeed(t, "", "eval", "--model", run, "--data", plain), "largest class")
 	whole := readText(t, filepath.Join(data, baseline.FileName))
@@ -61,13 +61,13 @@ func TestBaselinesBesideModels(t *testing.T) {
 			t.Errorf("%s beside a damaged file: %s", c.args[0], errs)
 		}
 	}
-	contains(t, readText(t, filepath.Join(dir, "damaged.html")), baseline.BagOfWords)
+	contains(t, readText(t, filepath.Join(dir, "damaged.html")), baseline.WordNGrams)
 	succeed(t, "", "data", "baselines", "--data", data)
 	equal(t, readText(t, filepath.Join(data, baseline.FileName)), whole)
 	for _, set := range []string{data, plain} {
 		page := filepath.Join(dir, filepath.Base(set)+".html")
 		done(t, "", "report", "--data", set, "--out", page, run)
-		contains(t, readText(t, page), baseline.BagOfWords, "largest class (")
+		contains(t, readText(t, page), baseline.WordNGrams, "largest class (")
 	}
 }
 

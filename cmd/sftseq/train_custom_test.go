@@ -189,7 +189,7 @@ func TestBaselineIsBetter(t *testing.T) {
 		return lines[len(lines)-1]
 	}
 	line := last(printed(t, "", train...))
-	contains(t, line, "on the validation split bag of words and neighbours, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")
+	contains(t, line, "on the validation split word n-grams, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")
 	_, commands, _ := strings.Cut(line, "; try: ")
 	for i, command := range strings.Split(commands, "; or: ") {
 		words := strings.Fields(command)
@@ -197,7 +197,7 @@ func TestBaselineIsBetter(t *testing.T) {
 		contains(t, command, []string{" --input-window 6", " --hidden 16 --layers 3 --k 32", " --seeds 1,2,3"}[i], " --steps 1")
 		done(t, "", words[1:]...)
 	}
-	contains(t, last(succeed(t, "", "eval", "--model", dir, "--data", data, "--split", "val")), "bag of words and neighbours, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")
+	contains(t, last(succeed(t, "", "eval", "--model", dir, "--data", data, "--split", "val")), "word n-grams, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")
 	better := filepath.Join(filepath.Dir(dir), "better")
 	said := printed(t, "", "train", "custom", "--data", data, "--out", better, "--lr", "0.01", "--epochs", "30")
 	notContains(t, said, "is better than the model")

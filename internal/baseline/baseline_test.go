@@ -68,7 +68,7 @@ func TestTokens(t *testing.T) {
 		if want := float64(info.Labels["c"]) / float64(info.Rows); r.Class != "c" || r.Majority != want {
 			t.Errorf("%s: largest class %s with %v, expected c with %v", r.Split, r.Class, r.Majority, want)
 		}
-		if m := only(t, r, Bag); m.Accuracy < 0.97 || m.Rows != int(info.Rows) || m.Trained != 2000 {
+		if m := only(t, r, TokenNGrams); m.Accuracy < 0.97 || m.Rows != int(info.Rows) || m.Trained != 2000 {
 			t.Errorf("%s: %+v, expected nearly all right", r.Split, m)
 		}
 	}
@@ -82,7 +82,7 @@ func TestNeighbours(t *testing.T) {
 		return seq.Example{A: tokens, Label: int32(label)}
 	})
 	out, err := Measure(context.Background(), set, nil, "test")
-	if err != nil || only(t, out[0], Bag).Accuracy < 0.97 {
+	if err != nil || only(t, out[0], TokenNGrams).Accuracy < 0.97 {
 		t.Fatalf("%v, %v", out, err)
 	}
 }
@@ -93,7 +93,7 @@ func TestChance(t *testing.T) {
 		return seq.Example{A: noise(r, 20), Label: int32(r.IntN(2))}
 	})
 	out, err := Measure(context.Background(), set, nil, "test")
-	if err != nil || math.Abs(only(t, out[0], Bag).Accuracy-0.5) > 0.09 { // four standard errors
+	if err != nil || math.Abs(only(t, out[0], TokenNGrams).Accuracy-0.5) > 0.09 { // four standard errors
 		t.Fatalf("%v, %v", out, err)
 	}
 }
@@ -152,23 +152,24 @@ func TestSample(t *testing.T) {
 		tokens[3] = 41 + label
 		return seq.Example{A: tokens, Label: label}
 	})
-	few := limits{train: 200 * 20, test: 100 * 20, updates: 1 << 30}
+	few := limits{train: 200 * 20, test: 100 * 20, nGrams: 1 << 30}
 	var done int64
 	first, err := measure(context.Background(), set, []string{"test"}, few, func(rows int64) { done += rows })
-	if want := int64(200 + wantedSteps + 100); done != want {
-		t.Errorf("progress told of %d rows, expected %d: 200 of training, %d steps and 100 of the test", done, want, wantedSteps)
+	if want := int64(5*200 + 100); done != want {
+		t.Errorf("progress of %d rows, expected %d: 200 of training in each of 5 epochs, and 100 of the test", done, want)
 	}
 	must.Succeed(t, err)
-	if m := only(t, first[0], Bag); m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
+	if m := only(t, first[0], TokenNGrams); m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
 		t.Errorf("%+v, expected a sample of 200 and 100 rows that tells nearly all", m)
 	}
 	again, err := measure(context.Background(), set, []string{"test"}, few, nil)
 	if err != nil || !reflect.DeepEqual(first, again) {
 		t.Errorf("%+v, then %+v, %v", first, again, err)
 	}
-	few.updates = 4000 // 4 passes of some 25 rows of 39 features and two classes… and no more
-	if short, err := measure(context.Background(), set, []string{"test"}, few, nil); err != nil || only(t, short[0], Bag).Trained > 20 {
-		t.Errorf("%+v, %v", short, err)
+	few.nGrams, done = 1000, 0 // of some twenty rows
+	short, err := measure(context.Background(), set, []string{"test"}, few, func(rows int64) { done += rows })
+	if err != nil || only(t, short[0], TokenNGrams).Trained != 200 || done < 100+5*10 || done > 100+5*50 {
+		t.Errorf("%+v, %d rows, %v", short, done, err)
 	}
 }
 

@@ -116,14 +116,14 @@ func ridgeInputs(ctx context.Context, set *seq.Dataset) (take func([]seq.Example
 	}, ridgeTokens * counted.tokens, err
 }
 
-// linear is the model y(x) = mean + w·(x − m).
-type linear struct {
+// ridgeModel is the model y(x) = mean + w·(x − m).
+type ridgeModel struct {
 	mean    float64
 	weights []float64 // of the columns
 	centre  float64   // w·m
 }
 
-func (l *linear) predict(x []feature) float64 {
+func (l *ridgeModel) predict(x []feature) float64 {
 	y := l.mean - l.centre
 	for _, f := range x {
 		y += float64(f.weight) * l.weights[f.bucket]
@@ -132,7 +132,7 @@ func (l *linear) predict(x []feature) float64 {
 }
 
 // fitLinear chooses the penalty, then learns number c of all rows by it.
-func fitLinear(ctx context.Context, rows [][]feature, columns int, numbers [][]float32, c int) (*linear, error) {
+func fitLinear(ctx context.Context, rows [][]feature, columns int, numbers [][]float32, c int) (*ridgeModel, error) {
 	y := make([]float64, len(rows))
 	for i := range y {
 		y[i] = float64(numbers[i][c])
@@ -159,9 +159,9 @@ func fitLinear(ctx context.Context, rows [][]feature, columns int, numbers [][]f
 // solve goes down the conjugate gradients of (XᵀX + λn) w = Xᵀ(y − mean), X being the rows less their
 // mean m (Hestenes and Stiefel, Journal of Research of the NBS 49, 1952). A step costs as much as there
 // are counts.
-func solve(ctx context.Context, rows [][]feature, columns int, y []float64, penalty float64) (*linear, error) {
+func solve(ctx context.Context, rows [][]feature, columns int, y []float64, penalty float64) (*ridgeModel, error) {
 	n := float64(len(rows))
-	l := &linear{weights: make([]float64, columns)}
+	l := &ridgeModel{weights: make([]float64, columns)}
 	m := make([]float64, columns)
 	for i, x := range rows {
 		l.mean += y[i] / n

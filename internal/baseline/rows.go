@@ -46,9 +46,14 @@ func (w *work) read(split string, window int, tokens int64, visit func([]seq.Exa
 		}
 	}
 	if rows == 0 {
-		return 0, fmt.Errorf("%s: split %s: none of %d rows has a label or numbers", w.set.Dir, split, len(picked))
+		return 0, noLabels(w.set.Dir, split, len(picked))
 	}
 	return rows, nil
+}
+
+// noLabels is the error for a split without labels.
+func noLabels(dir, split string, rows int) error {
+	return fmt.Errorf("%s: split %s: none of %d rows has a label or numbers", dir, split, rows)
 }
 
 // answered reports whether what is to be told of a row is known.

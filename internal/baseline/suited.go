@@ -15,17 +15,19 @@ type simple struct {
 	most   limits
 	learn  func([]seq.Example)
 	finish func(*work) (rows int, err error) // how many it was trained on
+	train  func(*work) (rows int, err error) // in place of learn and finish, of a model that reads rows itself
 	right  func([]seq.Example) int
 }
 
 // limits bound time and memory: of more tokens rows are sampled.
 type limits struct {
 	train, test int64
-	updates     int // of weights, in training
+	updates     int   // of weights, in training
+	nGrams      int64 // updates of the weights of n-grams, in each of five epochs
 }
 
-// usual are some seconds of a processor, and 200 MiB.
-var usual = limits{train: 8 << 20, test: 16 << 20, updates: 200 << 20}
+// usual are some seconds of a processor, and 400 MiB.
+var usual = limits{train: 8 << 20, test: 16 << 20, updates: 200 << 20, nGrams: 32 << 20}
 
 // times has so many tokens for each that is counted.
 func (l limits) times(n int64) limits {
@@ -63,7 +65,11 @@ func suited(ctx context.Context, set *seq.Dataset, most limits) ([]*simple, erro
 	if pair {
 		return []*simple{cosine(counted, most)}, nil
 	}
-	out := []*simple{bag(counted, classes, most)}
+	first, err := nGrams(counted, set, most)
+	if err != nil {
+		return nil, err
+	}
+	out := []*simple{first}
 	if length := levels(m, tokenizer); length > 0 && length*classes <= mostMeans {
 		out = append(out, nearestMean(length, classes, most.times(cheap)))
 	}

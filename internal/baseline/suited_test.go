@@ -56,7 +56,7 @@ func TestWordsOfBytes(t *testing.T) {
 		words[r.IntN(len(words))] = word
 		return seq.Example{A: bytesOf(strings.Join(words, " ")), Label: int32(label)}
 	})
-	if m := only(t, test(t, set), BagOfWords); m.Accuracy < 0.97 || m.Rows != 500 || m.Trained != 2000 {
+	if m := only(t, test(t, set), WordNGrams); m.Accuracy < 0.97 || m.Rows != 500 || m.Trained != 2000 {
 		t.Errorf("%+v, expected nearly all right", m)
 	}
 	set = dataset(t, bytes, sizes, func(r *rand.Rand) seq.Example {
@@ -65,7 +65,7 @@ func TestWordsOfBytes(t *testing.T) {
 		at := r.IntN(len(text))
 		return seq.Example{A: bytesOf(text[:at] + "nm"[label:label+1] + text[at:]), Label: int32(label)}
 	})
-	if m := only(t, test(t, set), Bag); m.Accuracy < 0.97 {
+	if m := only(t, test(t, set), TokenNGrams); m.Accuracy < 0.97 {
 		t.Errorf("without spaces: %+v", m)
 	}
 }
@@ -112,7 +112,7 @@ func TestNearestMean(t *testing.T) {
 	same := func(*rand.Rand) int { return 32 }
 	for _, tokenizer := range []string{`{"type":"pixel"}`, `{"type":"mulaw"}`, `{"type":"ids","vocab":256}`} {
 		got, m := names(tokenizer, same)
-		if !reflect.DeepEqual(got, []string{Bag, NearestMean}) {
+		if !reflect.DeepEqual(got, []string{TokenNGrams, NearestMean}) {
 			t.Fatalf("%s: %q", tokenizer, got)
 		}
 		// The means are 15·2·√32 apart, the levels have the deviation √((101²−1)/12): 99.8% are right.
@@ -120,10 +120,10 @@ func TestNearestMean(t *testing.T) {
 			t.Errorf("%s: %+v", tokenizer, m)
 		}
 	}
-	if got, _ := names(`{"type":"pixel"}`, func(r *rand.Rand) int { return 31 + r.IntN(2) }); !reflect.DeepEqual(got, []string{Bag}) {
+	if got, _ := names(`{"type":"pixel"}`, func(r *rand.Rand) int { return 31 + r.IntN(2) }); !reflect.DeepEqual(got, []string{TokenNGrams}) {
 		t.Errorf("of several lengths: %q", got)
 	}
-	if got, _ := names(`{"type":"dna"}`, same); !reflect.DeepEqual(got, []string{Bag}) {
+	if got, _ := names(`{"type":"dna"}`, same); !reflect.DeepEqual(got, []string{TokenNGrams}) {
 		t.Errorf("of no levels: %q", got)
 	}
 }

@@ -4,30 +4,34 @@ import (
 	"context"
 	"hash/fnv"
 
+	"github.com/sftseq/sftseq/internal/linear"
+	"github.com/sftseq/sftseq/internal/ngram"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // Names of the models that count.
 const (
-	Bag         = "bag of tokens and neighbours, logistic regression"
-	BagOfWords  = "bag of words and neighbours, logistic regression"
+	TokenNGrams = "token n-grams, logistic regression"
+	WordNGrams  = "word n-grams, logistic regression"
 	Cosine      = "cosine of bags of tokens and neighbours"
 	WordsCosine = "TF-IDF cosine of words"
 )
 
-// counted is what of a row goes into a bag.
+// counted is what of a row goes into a bag, or has n-grams.
 type counted struct {
-	bag, cosine string // the models' names
-	tokens      int64  // tokens for each that is counted, about
-	of          func(tokens []int32) []int32
-	words       bool
+	name, cosine string // the models' names
+	tokens       int64  // tokens for each that is counted, about
+	of           func(tokens []int32) []int32
+	words        bool
+	units        string  // of n-grams
+	rate         float64 // of the linear model; 0 is the usual one of the units
 }
 
 var (
-	tokensThemselves = counted{Bag, Cosine, 1, asTheyAre, false}
-	wordTokens       = counted{BagOfWords, WordsCosine, 1, asTheyAre, true}
-	wordsOfBytes     = counted{BagOfWords, WordsCosine, bytesOfWord, hashedWords, true}
+	tokensThemselves = counted{TokenNGrams, Cosine, 1, asTheyAre, false, ngram.Tokens, 0}
+	wordTokens       = counted{WordNGrams, WordsCosine, 1, asTheyAre, true, ngram.Tokens, linear.WordsRate}
+	wordsOfBytes     = counted{WordNGrams, WordsCosine, bytesOfWord, hashedWords, true, ngram.Words, 0}
 )
 
 func asTheyAre(tokens []int32) []int32 { return tokens }

@@ -2,6 +2,7 @@ package linear
 
 import (
 	"context"
+	"errors"
 	"math/rand/v2"
 	"runtime"
 	"sync"
@@ -240,13 +241,21 @@ func (d *data) inOrder(ctx context.Context, with func(rows []row) error) error {
 	return d.visit(ctx, order, with)
 }
 
-// shuffled calls with for each row in the order of a seed and an epoch: groups of random blocks, and the rows of a
+// errEnough ends a visit before all rows were seen.
+var errEnough = errors.New("enough rows were seen")
+
+// shuffled calls with for n rows in the order of a seed and an epoch: groups of random blocks, and the rows of a
 // group in random order. Data of one group are shuffled as a whole. The order depends on the rows'
 // lengths alone.
-func (d *data) shuffled(ctx context.Context, seed uint64, epoch int, with func(r *row)) error {
+func (d *data) shuffled(ctx context.Context, seed uint64, epoch, n int, with func(r *row)) error {
 	random := rand.New(rand.NewPCG(seed, uint64(epoch)))
-	return d.visit(ctx, random.Perm(len(d.blocks)), func(rows []row) error {
+	err := d.visit(ctx, random.Perm(len(d.blocks)), func(rows []row) error {
+		if n == 0 {
+			return errEnough
+		}
 		random.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
+		rows = rows[:min(n, len(rows))]
+		n -= len(rows)
 		for i := range rows {
 			if i%1024 == 0 {
 				if err := ctx.Err(); err != nil {
@@ -258,14 +267,21 @@ func (d *data) shuffled(ctx context.Context, seed uint64, epoch int, with func(r
 		}
 		return nil
 	})
+	if err == errEnough {
+		return nil
+	}
+	return err
 }
 
 // Options of [Fit]. The zero value is the usual ones.
 type Options struct {
-	Rate     float64 // learning rate of Adagrad; 0 is 0.5 for words and 0.1 for others
-	Epochs   int     // 0 is 5
-	Seed     uint64  // of the rows' order
-	Threads  int     // 0 is GOMAXPROCS; the model does not depend on it
+	Rate    float64 // learning rate of Adagrad; 0 is 0.5 for words and 0.1 for others
+	Epochs  int     // 0 is 5
+	Seed    uint64  // of the rows' order
+	Threads int     // 0 is GOMAXPROCS; the model does not depend on it
+	// Updates bounds the weights that an epoch updates, those of several columns apart: it sees a part of the rows, other
+	// ones in each epoch. Classes are counted over all rows. 0 is no bound.
+	Updates  int64
 	Progress func(rows int)
 	bounds   *bounds // of tests; nil is the usual ones
 }

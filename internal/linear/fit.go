@@ -60,12 +60,14 @@ type fitting struct {
 	config     *Config
 	train, val *data
 	report     Report
+	features   int64 // of all training rows together
 	table      []parameter
 	bias       []parameter
+	kept       []float32 // weights of the best epoch, those of the table and the biases
 }
 
-// errNothingToLearn is the error for a split whose rows have no labels.
-var errNothingToLearn = errors.New("a linear model needs training rows with labels or numbers, found none")
+// ErrNothingToLearn is the error for a split whose rows have no labels.
+var ErrNothingToLearn = errors.New("a linear model needs training rows with labels or numbers, found none")
 
 // parameter is a weight of Adagrad (Duchi, Hazan and Singer, JMLR 12, 2011).
 type parameter struct {
@@ -80,7 +82,7 @@ const (
 	firstSquares   = 1e-8
 	biasRate       = 0.1  // times the rate of weights
 	leastRate      = 1e-5 // that the decay ends in
-	wordsRate      = 0.5
+	WordsRate      = 0.5  // of words
 	otherUnitsRate = 0.1
 )
 
@@ -90,6 +92,7 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 	}
 	columns := f.config.columns()
 	f.bias = make([]parameter, columns)
+	f.kept = make([]float32, 0, len(f.table)+columns)
 	for i := range f.table {
 		f.table[i].squares = firstSquares
 	}
@@ -103,14 +106,18 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 	if rate == 0 {
 		rate = otherUnitsRate
 		if f.config.NGrams.Units == ngram.Words {
-			rate = wordsRate
+			rate = WordsRate
 		}
 	}
 	s := newStep(f.config, f.table, f.bias)
-	total, t := float64(epochs*f.report.Rows), 0
+	steps := f.report.Rows
+	if all := f.features * int64(columns); f.Updates > 0 && all > f.Updates {
+		steps = max(1, int(float64(steps)*float64(f.Updates)/float64(all)))
+	}
+	total, t := float64(epochs*steps), 0
 	f.report.Kept = -1
 	for epoch := range epochs {
-		err := f.train.shuffled(ctx, f.Seed, epoch, func(r *row) {
+		err := f.train.shuffled(ctx, f.Seed, epoch, steps, func(r *row) {
 			s.update(r, float32(rate*(1-float64(t)/total)+leastRate))
 			t++
 		})
@@ -127,22 +134,26 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 		f.report.Losses = append(f.report.Losses, loss)
 		if k := f.report.Kept; k < 0 || loss < f.report.Losses[k] {
 			f.report.Kept = epoch
-			f.freeze(m)
+			f.keep()
 		}
 	}
 	if f.report.Kept < 0 {
-		f.freeze(m)
+		f.keep()
 	}
+	for i, p := range f.table {
+		m.cells[i] = cell{fixed(float64(f.kept[i]) * float64(p.ratio)), int32(math.Round(float64(p.ratio) * ratioUnit))}
+	}
+	copy(m.bias, f.kept[len(f.table):])
 	return nil
 }
 
-// freeze puts the parameters into the model, in fixed point.
-func (f *fitting) freeze(m *Model) {
-	for i, p := range f.table {
-		m.cells[i] = cell{fixed(float64(p.weight) * float64(p.ratio)), int32(math.Round(float64(p.ratio) * ratioUnit))}
-	}
-	for c, p := range f.bias {
-		m.bias[c] = p.weight
+// keep copies the weights and biases of the best epoch.
+func (f *fitting) keep() {
+	f.kept = f.kept[:0]
+	for _, part := range [][]parameter{f.table, f.bias} {
+		for i := range part {
+			f.kept = append(f.kept, part[i].weight)
+		}
 	}
 }
 
@@ -179,18 +190,18 @@ func (f *fitting) ratios(ctx context.Context) error {
 		return err
 	}
 	if f.report.Rows == 0 {
-		return errNothingToLearn
+		return ErrNothingToLearn
 	}
-	total, inside := int64(0), make([]int64, columns)
+	inside := make([]int64, columns)
 	for j, n := range all {
-		total += int64(n)
+		f.features += int64(n)
 		for c, p := range with[j*columns:][:columns] {
 			inside[c] += int64(p)
 		}
 	}
 	base := make([]float64, columns)
 	for c, p := range inside {
-		base[c] = math.Log(float64(p+int64(size))) - math.Log(float64(total-p+int64(size)))
+		base[c] = math.Log(float64(p+int64(size))) - math.Log(float64(f.features-p+int64(size)))
 	}
 	f.table = make([]parameter, size*columns)
 	for j, n := range all {

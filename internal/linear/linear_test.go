@@ -200,6 +200,31 @@ func TestThreads(t *testing.T) {
 	}
 }
 
+// TestUpdates: an epoch of bounded updates sees a part of the rows, other ones in each epoch, and classes are counted over
+// all of them.
+func TestUpdates(t *testing.T) {
+	var seen []int
+	train := moods(1, 1200, 2)
+	o := Options{Progress: func(rows int) { seen = append(seen, rows) }}
+	whole, report := fitted(t, classSpec(2), wordOptions, train, nil, o)
+	if !slices.Equal(seen, []int{1024, 152, 1024, 152, 1024, 152, 1024, 152, 1024, 152}) || report.Rows != 1176 {
+		t.Fatalf("%d rows, %v", report.Rows, seen)
+	}
+	seen, o.Updates = nil, 20000
+	part, report := fitted(t, classSpec(2), wordOptions, train, nil, o)
+	if n := seen[0]; len(seen) != 5 || n < 300 || n > 900 || seen[4] != n || report.Rows != 1176 {
+		t.Errorf("%d rows, %v", report.Rows, seen)
+	}
+	for i, c := range part.cells {
+		if c.ratio != whole.cells[i].ratio {
+			t.Fatalf("ratio %d of %d is %d, expected %d", i, len(part.cells), c.ratio, whole.cells[i].ratio)
+		}
+	}
+	if got := accuracy(part, moods(3, 1000, 2)); got < 0.9 {
+		t.Errorf("accuracy %v", got)
+	}
+}
+
 // TestDocument: n-grams are added and removed; the logits have the bits of those of the row computed anew.
 func TestDocument(t *testing.T) {
 	for _, classes := range []int{2, 4} {
@@ -255,10 +280,10 @@ func TestSuited(t *testing.T) {
 // TestNothingToLearn: rows without labels, and a context that has ended.
 func TestNothingToLearn(t *testing.T) {
 	c := must.Get(NewConfig(classSpec(2), wordOptions))(t)
-	must.FailWith(t, errNothingToLearn)(Fit(context.Background(), c, made{{A: ids("a"), Label: seq.NoLabel}}, nil, Options{}))
-	must.FailWith(t, errNothingToLearn)(Fit(context.Background(), c, made{}, nil, Options{}))
+	must.FailWith(t, ErrNothingToLearn)(Fit(context.Background(), c, made{{A: ids("a"), Label: seq.NoLabel}}, nil, Options{}))
+	must.FailWith(t, ErrNothingToLearn)(Fit(context.Background(), c, made{}, nil, Options{}))
 	numbers := must.Get(NewConfig(&seq.Spec{Task: seq.Regression, VocabSize: 257, NumberNames: []string{"y"}}, wordOptions))(t)
-	must.FailWith(t, errNothingToLearn)(Fit(context.Background(), numbers, made{{A: ids("a"), Label: seq.NoLabel}}, nil, Options{}))
+	must.FailWith(t, ErrNothingToLearn)(Fit(context.Background(), numbers, made{{A: ids("a"), Label: seq.NoLabel}}, nil, Options{}))
 	ctx, stop := context.WithCancelCause(context.Background())
 	stop(errors.New("ended"))
 	must.FailWith(t, context.Canceled)(Fit(ctx, c, moods(1, 100, 2), nil, Options{}))

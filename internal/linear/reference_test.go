@@ -201,7 +201,7 @@ func TestReference(t *testing.T) {
 				}
 			}
 		}
-		f.fit(train, val, columns, wordsRate, 7)
+		f.fit(train, val, columns, WordsRate, 7)
 		m, _ := fitted(t, s, wordOptions, train, val, Options{Seed: 7})
 		if m.Features() != len(f.used) {
 			t.Fatalf("%d classes: %d features, expected %d", classes, m.Features(), len(f.used))

@@ -93,7 +93,7 @@ func (f *fitting) standardise(ctx context.Context) error {
 		}
 	}
 	if all.rows == 0 {
-		return errNothingToLearn
+		return ErrNothingToLearn
 	}
 	f.report.Rows = all.rows
 	for c := range f.config.Numbers {

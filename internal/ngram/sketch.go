@@ -1,5 +1,10 @@
 package ngram
 
+import (
+	"encoding/binary"
+	"iter"
+)
+
 // Cells is the number of cells of a [Sketch].
 const Cells = 1 << 24
 
@@ -25,15 +30,31 @@ func (s *Sketch) Add(x *Extractor, a, b []int32) {
 
 // Merge adds the rows of another sketch. The sum does not depend on the order in which sketches are merged.
 func (s *Sketch) Merge(other *Sketch) {
-	for i, n := range other.rows {
+	for i, n := range other.nonzero() {
 		s.rows[i] = uint8(min(MaxCount, int(s.rows[i])+int(n)))
 	}
 }
 
-// Kept has the cells with at least so many rows.
+// nonzero yields the cells that have rows. Of small data these are few, so eight are looked at together.
+func (s *Sketch) nonzero() iter.Seq2[int, uint8] {
+	return func(yield func(int, uint8) bool) {
+		for at := 0; at < len(s.rows); at += 8 {
+			if binary.LittleEndian.Uint64(s.rows[at:]) == 0 {
+				continue
+			}
+			for i, n := range s.rows[at : at+8] {
+				if n > 0 && !yield(at+i, n) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// Kept has the cells with at least so many rows, one or more.
 func (s *Sketch) Kept(least int) Bitmap {
 	out := NewBitmap(Cells)
-	for i, n := range s.rows {
+	for i, n := range s.nonzero() {
 		if int(n) >= least {
 			out.Set(uint32(i))
 		}
