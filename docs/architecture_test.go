@@ -320,8 +320,8 @@ var (
 
 // TestLinks checks that the targets of the pages' links exist, headings included.
 func TestLinks(t *testing.T) {
-	pages := []string{filepath.Join(root, "README.md")}
-	for _, pattern := range []string{"*.md", "adr/*.md", "experiments/*.md", "../examples/*.md", "../examples/*/README.md"} {
+	var pages []string
+	for _, pattern := range []string{"../*.md", "*.md", "*/*.md", "../examples/*.md", "../examples/*/README.md", "../clients/*/README.md"} {
 		found := must.Get(filepath.Glob(pattern))(t)
 		pages = append(pages, found...)
 	}

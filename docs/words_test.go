@@ -1,0 +1,146 @@
+package docs_test
+
+import (
+	"io/fs"
+	"os"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"unicode"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// avoided lists words and phrases that readers have to read twice, or for which the field has a
+// term (CONTRIBUTING.md), with the largest number of uses in the pages and in the code. A bound
+// may only decrease.
+var avoided = []struct {
+	phrases     []string
+	pages, code int
+}{
+	{[]string{"tell", "tells", "told", "telling"}, 0, 513},
+	{[]string{"so many"}, 0, 170},
+	{[]string{"as many"}, 0, 122},
+	{[]string{"others than"}, 0, 5},
+	{[]string{"one that is"}, 0, 51},
+	{[]string{"as it is", "as it was"}, 0, 60},
+	{[]string{"at once"}, 0, 102},
+	{[]string{"what is there", "what there is", "what that is"}, 0, 24},
+	{[]string{"by heart"}, 0, 5},
+	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 21},
+	{[]string{"simple model", "simple models"}, 0, 55},
+	{[]string{"processor", "processors"}, 0, 159},
+	{[]string{fragment}, 0, 851},
+}
+
+// fragment counts comments behind code that begin with one of fragmentWords.
+const fragment = "// of, // which, // that, // what or // those behind code"
+
+var fragmentWords = []string{"of", "which", "that", "what", "those"}
+
+// allowedPhrases are idiomatic uses in the pages, and quotes of the program's output.
+var allowedPhrases = []string{"at most as many", "times as many", "half as many", "simple models reach there"}
+
+// otherFolders hold test data, built files, and files of other projects.
+var otherFolders = []string{"testdata", "node_modules", "__pycache__", "/runs", "/data", "/studies", "/gpu-kit", "/dist", "/clients/typescript/dist"}
+
+// TestWords counts the avoided phrases in the pages and in the code.
+func TestWords(t *testing.T) {
+	pages, code := map[string][]string{}, map[string][]string{} // phrase to files, one entry for each use
+	tree := os.DirFS(root)
+	must.Succeed(t, fs.WalkDir(tree, ".", func(file string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() {
+			other := slices.Contains(otherFolders, d.Name()) || slices.Contains(otherFolders, "/"+file)
+			if file != "." && (strings.HasPrefix(d.Name(), ".") || other) {
+				return fs.SkipDir
+			}
+			return nil
+		}
+		uses := code
+		switch ext := path.Ext(file); {
+		case file == "CONTRIBUTING.md" || file == "docs/words_test.go": // they list the phrases
+			return nil
+		case ext == ".md":
+			uses = pages
+		case d.Name() != "Makefile" && !slices.Contains([]string{".go", ".glsl", ".comp", ".c", ".h", ".py", ".ts", ".mjs", ".sh"}, ext):
+			return nil
+		}
+		text, err := fs.ReadFile(tree, file)
+		countPhrases(uses, file, string(text))
+		return err
+	}))
+	for _, p := range allowedPhrases {
+		for _, a := range avoided {
+			for _, phrase := range a.phrases {
+				if strings.Contains(" "+p+" ", " "+phrase+" ") {
+					for _, file := range pages[p] {
+						i := slices.Index(pages[phrase], file)
+						pages[phrase] = slices.Delete(pages[phrase], i, i+1)
+					}
+				}
+			}
+		}
+	}
+	for _, a := range avoided {
+		var inPages, inCode []string
+		for _, phrase := range a.phrases {
+			inPages, inCode = append(inPages, pages[phrase]...), append(inCode, code[phrase]...)
+		}
+		if len(inPages) > a.pages {
+			t.Errorf("the pages have %d uses of %q, at most %d are allowed: %q", len(inPages), a.phrases, a.pages, inPages)
+		}
+		if len(inCode) > a.code {
+			t.Errorf("the code has %d uses of %q, at most %d are allowed: reword the new ones, see CONTRIBUTING.md", len(inCode), a.phrases, a.code)
+		}
+		if len(inPages) < a.pages || len(inCode) < a.code {
+			t.Logf("%q: lower the bounds to %d and %d", a.phrases, len(inPages), len(inCode))
+		}
+	}
+}
+
+// countPhrases appends the file to uses once for each use of a phrase in its text. Line breaks,
+// comment markers and punctuation count as spaces.
+func countPhrases(uses map[string][]string, file, text string) {
+	words := strings.FieldsFunc(strings.ToLower(text), func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("-_'", r)
+	})
+	joined := " " + strings.Join(words, " ") + " "
+	count := func(phrase string) {
+		for range strings.Count(joined, " "+phrase+" ") {
+			uses[phrase] = append(uses[phrase], file)
+		}
+	}
+	for _, a := range avoided {
+		for _, phrase := range a.phrases {
+			count(phrase)
+		}
+	}
+	for _, phrase := range allowedPhrases {
+		count(phrase)
+	}
+	for line := range strings.Lines(text) {
+		before, comment, _ := strings.Cut(line, "// ")
+		first, _, _ := strings.Cut(strings.TrimSpace(comment), " ")
+		if strings.TrimSpace(before) != "" && slices.Contains(fragmentWords, first) {
+			uses[fragment] = append(uses[fragment], file)
+		}
+	}
+}
+
+// TestCountPhrases: phrases are found across line breaks and comment markers, as whole words.
+func TestCountPhrases(t *testing.T) {
+	uses := map[string][]string{}
+	countPhrases(uses, "f", "x := 1 // of the\n// It is told at\n// once. Retold, at\tonce-only: small-processor.\n// of nothing\n")
+	want := map[string][]string{fragment: {"f"}, "told": {"f"}, "at once": {"f"}}
+	for _, a := range avoided {
+		for _, phrase := range a.phrases {
+			if !slices.Equal(uses[phrase], want[phrase]) {
+				t.Errorf("%q: %d uses, want %d", phrase, len(uses[phrase]), len(want[phrase]))
+			}
+		}
+	}
+}
