@@ -103,7 +103,7 @@ func sample(n int, rule ListOpsRule) (rows []listOpsRow, draws int) {
 	return rows, draws
 }
 
-// TestDistribution compares with the facts of spec/lra.md, within four standard
+// TestDistribution compares the draws with the known distribution, within four standard
 // deviations of the sampling error.
 func TestDistribution(t *testing.T) {
 	n := 20000
