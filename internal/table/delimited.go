@@ -53,6 +53,9 @@ func (d *delimited) nameColumns(fields []string, count int, wanted []string, bet
 
 // noNames says why the first row of a file may have no names of columns; "" where nothing speaks against it.
 func noNames(columns []string) string {
+	if strings.HasPrefix(columns[0], lfsPointer) {
+		return ": the file is a pointer of Git LFS: git lfs pull gets its content"
+	}
 	for _, name := range columns {
 		if strings.Contains(strings.TrimRight(name, "\r"), "\r") {
 			return ": lines end with a carriage return alone: write line feeds, such as with tr '\\r' '\\n'"

@@ -30,13 +30,52 @@ type folderReader struct {
 	report func(bytes int64)
 	note   func(line string) // may be nil
 
-	packed      int    // files read whose bytes are compressed or an archive
-	firstPacked string // the first of them, and its kind
+	packed      int       // files read whose bytes are compressed or an archive
+	firstPacked string    // the first of them, and its kind
+	marked      int       // files read that begin with a byte-order mark
+	firstMarked string    // the first of them, and its encoding
+	depths      [2]string // files in folders of different depths, as the first file has and another one
+}
+
+// markedAs returns the encoding whose byte-order mark some bytes begin with; "" without one.
+func markedAs(content []byte) string {
+	for _, m := range []struct{ bytes, encoding string }{{"\xef\xbb\xbf", "UTF-8"}, {"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"}} {
+		if strings.HasPrefix(string(content[:min(len(content), 3)]), m.bytes) {
+			return m.encoding
+		}
+	}
+	return ""
+}
+
+// lfsPointer begins what Git checks out in place of a file that Git LFS stores.
+const lfsPointer = "version https://git-lfs.github.com/spec/"
+
+var errPointer = errors.New("expected a file's content, found a pointer of Git LFS: git lfs pull gets the files")
+
+// look remarks on what the beginning of a file and its place say.
+func (r *folderReader) look(path string, content []byte) {
+	if kind := packedKind(content); kind != "" {
+		if r.packed++; r.packed == 1 {
+			r.firstPacked = path + ": " + kind
+		}
+	}
+	if encoding := markedAs(content); encoding != "" {
+		if r.marked++; r.marked == 1 {
+			r.firstMarked = path + ": " + encoding
+		}
+	}
+	switch depth := strings.Count(path, "/"); {
+	case r.depths[0] == "":
+		r.depths[0] = path
+	case r.depths[1] == "" && depth != strings.Count(r.depths[0], "/"):
+		r.depths[1] = path
+	}
 }
 
 // magics are the first bytes of compressed files and archives.
 var magics = []struct{ bytes, kind string }{
 	{"\x1f\x8b\x08", "gzip"}, {"\x28\xb5\x2f\xfd", "Zstandard"}, {"\xfd7zXZ\x00", "xz"}, {"BZh", "bzip2"}, {"\x04\x22\x4d\x18", "LZ4"},
+	{"%PDF-", "PDF"}, {"\xff\xd8\xff", "JPEG"}, {"\x89PNG\r\n", "PNG"}, {"GIF8", "GIF"}, {"OggS", "Ogg"}, {"fLaC", "FLAC"}, {"ID3", "MP3"},
 	{"PK\x03\x04", "ZIP"}, {"7z\xbc\xaf\x27\x1c", "7z"}, {"Rar!\x1a\x07", "RAR"},
 }
 
@@ -55,8 +94,15 @@ func packedKind(content []byte) string {
 	return ""
 }
 
-// notePacked remarks on the files whose bytes are compressed or an archive.
-func (r *folderReader) notePacked() {
+// noteAll remarks on files whose bytes or places may mean something else than they are read as.
+func (r *folderReader) noteAll() {
+	if r.marked > 0 && r.note != nil {
+		r.note(fmt.Sprintf("%s: files that begin with a byte-order mark, which is read as bytes of the row: %d (%s): write all files as UTF-8 without one, such as with iconv", r.dir, r.marked, r.firstMarked))
+	}
+	if class := r.depths[1] != "" && r.note != nil && slices.ContainsFunc(r.wanted, func(at int) bool { return at == 1 || at == 2 }); class {
+		r.note(fmt.Sprintf("%s: files lie in folders of different depths, such as %s and %s: the class of a row is the folder that the file is in, and its split the folder above", r.dir, r.depths[0], r.depths[1]))
+	}
+	r.marked, r.depths = 0, [2]string{}
 	if r.packed > 0 && r.note != nil {
 		r.note(fmt.Sprintf("%s: compressed files and archives whose bytes are read as they are: %d (%s): decompress or unpack them, "+
 			"or let the names of gzip and Zstandard end in .gz and .zst", r.dir, r.packed, r.firstPacked))
@@ -108,7 +154,7 @@ func (r *folderReader) Columns() []string { return FolderColumns }
 // Next returns the next file.
 func (r *folderReader) Next(row *Row) error {
 	if len(r.files) == 0 {
-		r.notePacked()
+		r.noteAll()
 		return io.EOF
 	}
 	path := r.files[0]
@@ -119,11 +165,11 @@ func (r *folderReader) Next(row *Row) error {
 		row.fail(atomicfile.Cause(err))
 		return nil
 	}
-	if kind := packedKind(content); kind != "" {
-		if r.packed++; r.packed == 1 {
-			r.firstPacked = path + ": " + kind
-		}
+	if strings.HasPrefix(string(content[:min(len(content), len(lfsPointer))]), lfsPointer) {
+		row.fail(errPointer)
+		return nil
 	}
+	r.look(path, content)
 	folders := strings.Split(path, "/")
 	all := []string{string(content), "", "", path}
 	for i := 1; i <= 2 && i < len(folders); i++ {

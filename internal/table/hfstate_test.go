@@ -124,3 +124,46 @@ func TestFolderOfArchives(t *testing.T) {
 		t.Errorf("found %q", notes)
 	}
 }
+
+// TestFolderSigns: byte-order marks, folders of different depths and pointers of Git LFS are named.
+func TestFolderSigns(t *testing.T) {
+	dir := t.TempDir()
+	put := func(name, content string) {
+		path := filepath.Join(dir, name)
+		must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
+		must.Succeed(t, os.WriteFile(path, []byte(content), 0o666))
+	}
+	put("a/1.txt", "\xff\xfeh\x00")
+	put("a/sub/2.txt", "\ufeffhello")
+	put("b/3.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n")
+	put("b/4.txt", "%PDF-1.7")
+	for columns, want := range map[string][]string{
+		"content class": {"files that begin with a byte-order mark, which is read as bytes of the row: 2 (a/1.txt: UTF-16): ",
+			"files lie in folders of different depths, such as a/1.txt and a/sub/2.txt: ", "compressed files and archives whose bytes are read as they are: 1 (b/4.txt: PDF)"},
+		"content path": {"byte-order mark", "compressed files"},
+	} {
+		var notes []string
+		r := must.Get(Open(t.Context(), dir, Options{Columns: strings.Fields(columns), MaxField: 1 << 20, Note: func(line string) { notes = append(notes, line) }}))(t)
+		var row Row
+		failed := 0
+		for r.Next(&row) == nil {
+			if row.Err != nil {
+				failed++
+				if row.Err != errPointer || !strings.HasSuffix(row.Place(), "b/3.txt") {
+					t.Errorf("%s: %v", row.Place(), row.Err)
+				}
+			}
+		}
+		if failed != 1 || len(notes) != len(want) {
+			t.Fatalf("%s: %d failed, %q", columns, failed, notes)
+		}
+		for i, want := range want {
+			if !strings.HasPrefix(notes[i], dir+": ") || !strings.Contains(notes[i], want) {
+				t.Errorf("%s: %q, expected %q", columns, notes[i], want)
+			}
+		}
+		r.Close()
+	}
+	put("p.csv", lfsPointer+"v1\noid sha256:0\n")
+	must.Fail(t, "the file is a pointer of Git LFS: git lfs pull gets its content")(Open(t.Context(), filepath.Join(dir, "p.csv"), Options{Columns: []string{"text"}, MaxField: 1 << 20}))
+}
