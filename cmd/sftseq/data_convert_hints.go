@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -33,8 +34,8 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 			"%s, --split-column COLUMN takes them from a column, and --split says that the division is meant", strings.Join(names, ", "), byName(names, o.Format))
 	}
 	for _, path := range o.From {
-		if name := firstSplit(c.Context, path, o); name != "" && o.Label != splitColumn && !c.IsSet("split") {
-			return fmt.Sprintf("%s has a column %s (%q in its first row), but its rows are divided anew, as --split says: --split-column %s takes them as they are", path, splitColumn, name, splitColumn)
+		if column, name := firstSplit(c.Context, path, o); name != "" && !c.IsSet("split") {
+			return fmt.Sprintf("%s has a column %s (%q in its first row), but its rows are divided anew, as --split says: --split-column %s takes them as they are", path, column, name, shellQuote(column))
 		}
 		var names, known []string
 		for _, name := range table.Splits(path, o.Format) {
@@ -155,26 +156,84 @@ func byName(files []string, format string) string {
 	return fmt.Sprintf("--from %s %s takes the splits from their names", shellQuote(dir), pattern)
 }
 
-// firstSplit is what the first row of a table has in a column of splits, "" if there is none
-// or it names no split.
-func firstSplit(ctx context.Context, path string, o *convert.Options) string {
+// mostSplitRows is how many rows tell whether a column names splits, and mostSplitColumns how many columns are looked at.
+const (
+	mostSplitRows    = 1000
+	mostSplitColumns = 256
+)
+
+// splitColumns are usual names of columns of splits, for tables whose rows alone have the names of columns.
+var splitColumns = []string{"set", "subset", "partition", "splits", "phase", "usage"}
+
+// firstSplit returns the column of a table that names splits, and what its first row has; "" if there is none. That is the
+// column split if its first row names one, or a column whose values all do, train among several.
+func firstSplit(ctx context.Context, path string, o *convert.Options) (column, first string) {
 	if table.ReadOnce(path) || table.Splits(path, o.Format) != nil || table.IsFolder(path, o.Format) {
-		return ""
+		return "", ""
 	}
-	t, err := table.Open(ctx, path, table.Options{Columns: []string{splitColumn}, Format: o.Format, Delimiter: o.Delimiter, MaxField: o.MaxField})
+	opened := table.Options{Format: o.Format, Delimiter: o.Delimiter, MaxField: o.MaxField}
+	t, err := table.Open(ctx, path, opened)
+	if err != nil {
+		return "", ""
+	}
+	names := append([]string{splitColumn}, t.Columns()...)
+	t.Close()
+	if len(names) == 1 {
+		names = append(names, splitColumns...)
+	}
+	read := append([]string{o.Text, o.Tokens, o.Features, o.Label, o.ID}, slices.Concat(o.Pair, o.Series, o.Numbers, o.LabelColumns)...)
+	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(read, name) })
+	for i, name := range names[:min(len(names), mostSplitColumns)] {
+		if i > 0 && name == splitColumn {
+			continue
+		}
+		opened.Columns = []string{name}
+		if first := splitsIn(ctx, path, opened, name == splitColumn); first != "" {
+			return name, first
+		}
+	}
+	return "", ""
+}
+
+// splitsIn returns the text of a column's first row if the column names splits; "" otherwise. The name of one column says
+// so itself: one row is enough.
+func splitsIn(ctx context.Context, path string, o table.Options, named bool) (first string) {
+	t, err := table.Open(ctx, path, o)
 	if err != nil {
 		return "" // there is no such column: the rows have been read
 	}
 	defer t.Close()
 	var row table.Row
-	if t.Next(&row) != nil || row.Err != nil {
+	found := map[string]bool{}
+	for range mostSplitRows {
+		err := t.Next(&row)
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return ""
+		}
+		if row.Err != nil || len(row.Values) == 0 || row.Values[0].Text == "" {
+			if named {
+				return ""
+			}
+			continue
+		}
+		split, ok := seq.KnownSplit(row.Values[0].Text)
+		if !ok {
+			return ""
+		}
+		if first == "" {
+			first = strings.Clone(row.Values[0].Text)
+		}
+		if found[split] = true; named {
+			return first
+		}
+	}
+	if len(found) < 2 || !found["train"] {
 		return ""
 	}
-	name := row.Values[0].Text
-	if _, ok := seq.KnownSplit(name); !ok {
-		return ""
-	}
-	return name
+	return first
 }
 
 // withoutFolders adds to an error what to do where no file is in the folder of a class.

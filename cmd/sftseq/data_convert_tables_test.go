@@ -159,6 +159,18 @@ func TestConvertSplitColumn(t *testing.T) {
 			t.Errorf("%s: %q, expected %q", path, errs, want)
 		}
 	}
+	set := writeText(t, filepath.Join(dir, "set.csv"), "text,label,the set\na,x,train\nb,y,\nc,x,Testing\n")
+	phase := writeText(t, filepath.Join(dir, "phase.jsonl"), `{"text":"a","label":"x","phase":"test"}`+"\n"+`{"text":"b","label":"y","phase":"train"}`+"\n")
+	for path, want := range map[string]string{
+		set: "has a column the set (\"train\" in its first row), but its rows are divided anew, as --split says: --split-column 'the set' takes", phase: "has a column phase (\"test\" in its first row)",
+		writeText(t, filepath.Join(dir, "one.csv"), "text,label,of\na,x,train\nb,y,train\n"):              "",
+		writeText(t, filepath.Join(dir, "vehicles.csv"), "text,label,of\na,x,train\nb,y,test\nc,x,bus\n"): "",
+	} {
+		errs := warned(t, "--from", path, "--text", "text", "--label", "label")
+		if strings.Contains(errs, "has a column") != (want != "") || !strings.Contains(errs, want) {
+			t.Errorf("%s: %q, expected %q", path, errs, want)
+		}
+	}
 	for _, flags := range [][]string{{"--label", "label", "--split-column", "split"}, {"--label", "split"}, {"--label", "label", "--split", "0.5,0.25,0.25"}} {
 		notContains(t, warned(t, append([]string{"--from", csv, "--text", "text"}, flags...)...), "has a column split")
 	}

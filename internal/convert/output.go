@@ -33,6 +33,7 @@ type output struct {
 	labelled repeats         // texts with their labels; without slots before the first label
 	tags     []string        // the splits
 	ids      repeats         // without slots before the first id
+	read     repeats         // tokens, with their split's place in tags; without slots before the first
 	signs    signCounts
 }
 
@@ -69,8 +70,11 @@ func (o *output) write(j *chunk) error {
 			if k.label != 0 && o.newLabel(k.label) {
 				o.skipped.OtherLabel++
 			}
-		} else if k.label != 0 {
-			o.newLabel(k.label)
+		} else {
+			if k.label != 0 {
+				o.newLabel(k.label)
+			}
+			o.seeTokens(&k, place)
 		}
 		if k.id == 0 {
 			continue
@@ -105,6 +109,19 @@ func (o *output) newLabel(hash uint64) bool {
 	full := o.labelled.used == mostTexts
 	before, _ := o.labelled.add(hash, 0)
 	return !before && !full
+}
+
+// seeTokens counts a row of a new text if an earlier row of another split has the same tokens.
+func (o *output) seeTokens(k *kept, place func() string) {
+	if k.read == 0 {
+		return
+	}
+	if o.read.slots == nil {
+		o.read = newRepeats()
+	}
+	if before, first := o.read.add(k.read, o.splitTag(k.split)); before && o.tags[first] != k.split {
+		o.skipped.OtherTokens.Add(place)
+	}
 }
 
 // splitTag is the place of a split in tags.

@@ -51,6 +51,7 @@ type kept struct {
 	text  uint64
 	label uint64 // of the text with the row's label, labels or numbers; 0 if it has none
 	id    uint64 // of the row's own id; 0 if it has none
+	read  uint64 // of the tokens of a tokenizer for which different texts may have the same; 0 otherwise
 	signs signs
 }
 
@@ -231,7 +232,7 @@ func (w *worker) convert(j *chunk) {
 		if why == nil {
 			w.look(row, &e)
 			k := kept{file: row.File, line: row.Line, split: split, text: w.hash(row), signs: w.signs}
-			k.label = w.hashLabel(k.text, &e)
+			k.label, k.read = w.hashLabel(k.text, &e), w.hashTokens(&e)
 			if own {
 				k.id = maphash.String(textSeed, e.ID)
 			}
@@ -303,6 +304,21 @@ func (w *worker) hashLabel(text uint64, e *seq.Example) uint64 {
 	}
 	for _, number := range e.Numbers {
 		w.text = binary.LittleEndian.AppendUint32(w.text, math.Float32bits(number))
+	}
+	return maphash.Bytes(textSeed, w.text)
+}
+
+// hashTokens returns the hash of a text's tokens; 0 where a text and its tokens are the same.
+func (w *worker) hashTokens(e *seq.Example) uint64 {
+	if w.tokenizer == nil || w.bytes {
+		return 0
+	}
+	w.text = w.text[:0]
+	for _, tokens := range [][]int32{e.A, e.B} {
+		w.text = binary.LittleEndian.AppendUint64(w.text, uint64(len(tokens)))
+		for _, token := range tokens {
+			w.text = binary.LittleEndian.AppendUint32(w.text, uint32(token))
+		}
 	}
 	return maphash.Bytes(textSeed, w.text)
 }

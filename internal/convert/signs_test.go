@@ -85,3 +85,16 @@ func TestIntervalBlocks(t *testing.T) {
 		}
 	}
 }
+
+// TestOtherTokens: texts of one split whose tokens another split has are counted, as in another case.
+func TestOtherTokens(t *testing.T) {
+	rows := `{"text":"Good film","split":"train"}` + "\n" + `{"text":"good  FILM","split":"test"}` + "\n" + `{"text":"bad film","split":"train"}` + "\n" + `{"text":"BAD film","split":"train"}` + "\n"
+	for tokenizer, want := range map[string]int64{`{"type":"words","vocab":9}`: 1, `{"type":"byte"}`: 0} {
+		from := write(t, strings.ReplaceAll(rows, "  ", " "))
+		_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"), Text: "text", SplitColumn: "split", Tokenizer: []byte(tokenizer)})
+		must.Succeed(t, err)
+		if left.OtherTokens.Rows != want || want > 0 && (left.OtherTokens.Places[0] != from+":2" || !strings.Contains(left.String(), "1 of 4 rows have the tokens of a row in another split")) {
+			t.Errorf("%s: %s", tokenizer, left)
+		}
+	}
+}

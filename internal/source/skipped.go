@@ -40,7 +40,9 @@ type Skipped struct {
 	OtherLabel int64
 	// OtherSplit are those of Repeated whose text an earlier row of another split has.
 	OtherSplit SkippedKind
-	SameID     SkippedKind // kept rows with the id of an earlier row
+	// OtherTokens are kept rows of a new text whose tokens an earlier row of another split has.
+	OtherTokens SkippedKind
+	SameID      SkippedKind // kept rows with the id of an earlier row
 
 	mu    sync.Mutex // guards notes
 	notes []string   // remarks on files, a line each
@@ -136,6 +138,9 @@ func (s *Skipped) String() string {
 	}
 	if s.OtherSplit.Rows > 0 {
 		tell(&s.OtherSplit, "have the "+content+" of a row in another split: a model that is measured with them has seen their "+content+" in training")
+	}
+	if s.OtherTokens.Rows > 0 {
+		tell(&s.OtherTokens, "have the tokens of a row in another split, and another text, such as in upper case: a model cannot distinguish them, and has seen these in training")
 	}
 	if s.SameID.Rows > 0 {
 		tell(&s.SameID, "have the id of an earlier one, and are kept: it does not tell them apart")
