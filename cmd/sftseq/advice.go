@@ -14,9 +14,10 @@ import (
 var shellWord = regexp.MustCompile(`^(?:'[^']*'|\\.|[^\s'\\])+`)
 
 // advice names commands that may train a better model than that in dir: one that reads more of each
-// row where it does not read all, a wider and deeper one, and several that answer together. The
+// row where it does not read all, a wider and deeper one, and several that answer together. Of a run of
+// --steps that was still improving it names a longer one alone. The
 // length of the longest row is in tokens; 0 means unknown.
-func advice(config *sft.Config, dir string, longest int) string {
+func advice(config *sft.Config, dir string, longest int, improving bool) string {
 	p, err := provenance.Of(config)
 	if err != nil || p.Command == "" {
 		return ""
@@ -29,6 +30,9 @@ func advice(config *sft.Config, dir string, longest int) string {
 	try := func(suffix, flags string, replaced ...string) string {
 		without := regexp.MustCompile(` --(`+strings.Join(replaced, "|")+`)[ =]\S+`).ReplaceAllString(command, "")
 		return without + flags + " --out " + shellQuote(filepath.Clean(dir)+suffix)
+	}
+	if improving && p.Settings.Steps > 0 {
+		return "; the last evaluation was the best: train longer first, such as without --steps: " + try("-longer", "", "steps", "epochs")
 	}
 	var out []string
 	if n := config.TruncatesAt(); n > 0 && longest > n {

@@ -24,7 +24,13 @@ func TestAdviceCommand(t *testing.T) {
 		must.Succeed(t, p.Store(config))
 		want := "; try: sftseq train custom --seed 1 --data d --steps 6 --hidden 16 --layers 3 --k 32 --out " + shellQuote(dir+"-wide") +
 			"; or: sftseq train custom --data d --hidden 8 --steps 6 --seeds 1,2,3 --out " + shellQuote(dir+"-three")
-		if got := advice(config, dir, 0); got != want {
+		if got := advice(config, dir, 0, false); got != want {
+			t.Errorf("%s\nwant %s", got, want)
+		}
+		p.Settings.Steps = 6
+		must.Succeed(t, p.Store(config))
+		want = "; the last evaluation was the best: train longer first, such as without --steps: sftseq train custom --seed 1 --data d --hidden 8 --out " + shellQuote(dir+"-longer")
+		if got := advice(config, dir, 0, true); got != want {
 			t.Errorf("%s\nwant %s", got, want)
 		}
 	}

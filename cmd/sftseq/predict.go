@@ -7,6 +7,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/answer"
+	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -130,13 +131,26 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	}
 	defer release()
 	model := make(scorer)
+	if p, err := provenance.Of(m.Config); err == nil { // a model from elsewhere says nothing
+		model.Longest = int(p.Longest)
+	}
+	err = answerWith(c, m.Config, scorer, model, isTable)
+	if model.Far > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "warning: inputs of more than %d times the length of all rows of training (%d tokens): %d, the longest of %d: the model has not learned such lengths\n",
+			answer.FarLonger, model.Longest, model.Far, model.Most)
+	}
+	return err
+}
+
+// answerWith answers lines or a table with a model.
+func answerWith(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *answer.Model, isTable bool) error {
 	switch {
 	case isTable && sharded(c):
 		return answerShard(c, scorer, model)
 	case isTable && copiesArrow(c):
-		return answerArrow(c, m.Config, model.Record)
+		return answerArrow(c, config, model.Record)
 	case isTable:
-		return answerTable(c, m.Config, model)
+		return answerTable(c, config, model)
 	}
 	in, name, err := openInput(c)
 	if err != nil {

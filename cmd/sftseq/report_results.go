@@ -38,7 +38,14 @@ func (r *reportRows) open() (*seq.Reader, error) {
 }
 
 // addResults measures a run's model and explains some rows, or says why it cannot.
-func addResults(c *cli.Context, r *report.Run, dir string) error {
+func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
+	if c.String("data") != "" {
+		defer func() {
+			if err != nil && c.Context.Err() == nil {
+				err = fmt.Errorf("%w%s", err, recordedHint(dir))
+			}
+		}()
+	}
 	if _, err := os.Stat(filepath.Join(dir, "model.safetensors")); errors.Is(err, fs.ErrNotExist) {
 		r.Missing = "the run has no model yet, which it stores with its first checkpoint"
 		return nil

@@ -140,6 +140,9 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 		in.Options.Features = in.Sources
 	}
 	switch {
+	case len(in.Sources) == 0 && in.Points && table.IsFolder(in.Path, in.Options.Format):
+		return nil, usage(c, "--input %s: the model reads features, and found a folder of files: sftseq data convert cloud --from %s --to DIR --val-part 0 --test-part 0 --no-baselines makes clouds of files of points, "+
+			"which --input DIR/train.arrow names", in.Path, shellQuote(in.Path))
 	case len(in.Sources) == 0 && in.Points:
 		return nil, usage(c, "--series or --features is missing: which column of %s is to be read?%s", in.Path, listOf(have))
 	case len(in.Sources) == 0:

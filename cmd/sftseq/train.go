@@ -261,7 +261,7 @@ func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, dat
 	}
 	return startingModel(c, config, provenance.Provenance{Sftseq: version(), Command: r.reproduce, Preset: preset,
 		DataDir: provenance.Path(c.String("data")), DataName: data.set.Manifest.Name, Data: data.fingerprint,
-		InitFrom: provenance.Path(c.String("init-from")), Precision: chosenPrecision(c), Kernels: r.kernels, Settings: *settings})
+		InitFrom: provenance.Path(c.String("init-from")), Precision: chosenPrecision(c), Kernels: r.kernels, Longest: data.set.Manifest.Splits["train"].Lengths.Max, Settings: *settings})
 }
 
 // describeRun copies what the data decides, where they are the task's.
@@ -449,7 +449,7 @@ func (r *trainRun) run(c *cli.Context) error {
 	fmt.Fprintln(r.out, describeKernels(r.kernels, r.trainer.Kernels()))
 	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)
 	if better != "" {
-		fmt.Fprintf(r.out, "on the validation split %s%s\n", better, advice(r.config, r.dir, r.longest))
+		fmt.Fprintf(r.out, "on the validation split %s%s\n", better, advice(r.config, r.dir, r.longest, s.SinceBest == 0))
 	}
 	return nil
 }

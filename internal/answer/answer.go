@@ -24,6 +24,9 @@ type Model struct {
 	Sequences []int
 	// Record makes a record of results from an Arrow record of sequences.
 	Record func(context.Context, arrow.Record) (arrow.Record, error)
+	// Longest is how many tokens the longest row of training had; 0 means unknown. Far counts the requests of more
+	// than [FarLonger] times as many, of which the longest has Most.
+	Longest, Far, Most int
 
 	config *sft.Config
 	// answer returns a reply for each of the requests, all of which are good. A
@@ -31,6 +34,18 @@ type Model struct {
 	answer  func(ctx context.Context, batch []*requests.Request) ([]any, error)
 	columns func(c *sft.Config, format string, pair bool) replyColumns // of a table's rows
 	places  bool                                                       // answers are [requests.Spans]
+}
+
+// FarLonger is how many times as long as all rows of training a request is whose answer is of no known quality.
+const FarLonger = 2
+
+// measure counts requests that are far longer than the rows of training.
+func (m *Model) measure(batch []*requests.Request) {
+	for _, r := range batch {
+		if n := r.Tokens(); m.Longest > 0 && n > FarLonger*m.Longest {
+			m.Far, m.Most = m.Far+1, max(m.Most, n)
+		}
+	}
 }
 
 // Task is what a [Predictor] needs of a model's task. Package task has one for each.
@@ -141,6 +156,7 @@ func (m *Model) Answer(ctx context.Context, batch []*requests.Request) ([]any, e
 	var answers []any
 	if len(good) > 0 {
 		var err error
+		m.measure(good)
 		if answers, err = m.answer(ctx, good); err != nil {
 			return nil, err
 		}

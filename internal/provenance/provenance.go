@@ -22,8 +22,9 @@ type Provenance struct {
 	DataName  string       `json:"data_name"`
 	Data      string       `json:"data_sha256"` // of the splits' checksums
 	InitFrom  Path         `json:"init_from,omitempty"`
-	Precision string       `json:"precision,omitempty"` // as given by --precision
-	Kernels   string       `json:"kernels,omitempty"`   // what the run began with, such as avx2
+	Precision string       `json:"precision,omitempty"`   // as given by --precision
+	Kernels   string       `json:"kernels,omitempty"`     // what the run began with, such as avx2
+	Longest   int64        `json:"longest_row,omitempty"` // tokens of the longest row of the training split
 	Settings  sft.Settings `json:"settings"`
 }
 
