@@ -156,7 +156,7 @@ func byName(files []string, format string) string {
 	return fmt.Sprintf("--from %s %s takes the splits from their names", shellQuote(dir), pattern)
 }
 
-// mostSplitRows is how many rows tell whether a column names splits, and mostSplitColumns how many columns are looked at.
+// mostSplitRows bounds the rows that decide whether a column names splits, and mostSplitColumns the columns.
 const (
 	mostSplitRows    = 1000
 	mostSplitColumns = 256

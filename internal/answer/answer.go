@@ -24,8 +24,8 @@ type Model struct {
 	Sequences []int
 	// Record makes a record of results from an Arrow record of sequences.
 	Record func(context.Context, arrow.Record) (arrow.Record, error)
-	// Longest is how many tokens the longest row of training had; 0 means unknown. Far counts the requests of more
-	// than [FarLonger] times as many, of which the longest has Most.
+	// Longest is the number of tokens of the longest row of training; 0 means unknown. Far counts the requests with more
+	// than [FarLonger] times that number. The longest request has Most.
 	Longest, Far, Most int
 
 	config *sft.Config
@@ -36,7 +36,7 @@ type Model struct {
 	places  bool                                                       // answers are [requests.Spans]
 }
 
-// FarLonger is how many times as long as all rows of training a request is whose answer is of no known quality.
+// FarLonger is the factor of the longest row of training beyond which the quality of an answer is unknown.
 const FarLonger = 2
 
 // measure counts requests that are far longer than the rows of training.

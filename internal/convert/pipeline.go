@@ -51,7 +51,7 @@ type kept struct {
 	text  uint64
 	label uint64 // of the text with the row's label, labels or numbers; 0 if it has none
 	id    uint64 // of the row's own id; 0 if it has none
-	read  uint64 // of the tokens of a tokenizer for which different texts may have the same; 0 otherwise
+	read  uint64 // hash of the tokens, where different texts may have the same ones; 0 otherwise
 	signs signs
 }
 

@@ -116,7 +116,7 @@ func (s *Skipped) Nothing() error {
 // String describes the skipped rows, a line for each kind and place.
 func (s *Skipped) String() string {
 	var out strings.Builder
-	tell := func(k *SkippedKind, what string) {
+	write := func(k *SkippedKind, what string) {
 		fmt.Fprintf(&out, "%d of %d rows %s\n", k.Rows, s.Read, what)
 		for _, p := range k.Places {
 			fmt.Fprintf(&out, "  %s\n", p)
@@ -126,7 +126,7 @@ func (s *Skipped) String() string {
 		}
 	}
 	for _, kind := range slices.Sorted(maps.Keys(s.Reasons)) {
-		tell(s.Reasons[kind], "left out: "+kind)
+		write(s.Reasons[kind], "left out: "+kind)
 	}
 	content := cmp.Or(s.Content, "text")
 	if s.Repeated.Rows > 0 {
@@ -134,16 +134,16 @@ func (s *Skipped) String() string {
 		if s.OtherLabel > 0 {
 			other = fmt.Sprintf(", %d of them with another label", s.OtherLabel)
 		}
-		tell(&s.Repeated, "have the "+content+" of an earlier one"+other+", and are kept")
+		write(&s.Repeated, "have the "+content+" of an earlier one"+other+", and are kept")
 	}
 	if s.OtherSplit.Rows > 0 {
-		tell(&s.OtherSplit, "have the "+content+" of a row in another split: a model that is measured with them has seen their "+content+" in training")
+		write(&s.OtherSplit, "have the "+content+" of a row in another split: a model that is measured with them has seen their "+content+" in training")
 	}
 	if s.OtherTokens.Rows > 0 {
-		tell(&s.OtherTokens, "have the tokens of a row in another split, and another text, such as in upper case: a model cannot distinguish them, and has seen these in training")
+		write(&s.OtherTokens, "have the tokens of a row in another split, and another text, such as in upper case: a model cannot distinguish them, and has seen these in training")
 	}
 	if s.SameID.Rows > 0 {
-		tell(&s.SameID, "have the id of an earlier one, and are kept: it does not tell them apart")
+		write(&s.SameID, "have the id of an earlier one, and are kept: it does not tell them apart")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
