@@ -19,19 +19,19 @@ var avoided = []struct {
 	phrases     []string
 	pages, code int
 }{
-	{[]string{"tell", "tells", "told", "telling"}, 0, 508},
-	{[]string{"so many"}, 0, 170},
-	{[]string{"as many"}, 0, 122},
+	{[]string{"tell", "tells", "told", "telling"}, 0, 491},
+	{[]string{"so many"}, 0, 168},
+	{[]string{"as many"}, 0, 120},
 	{[]string{"others than"}, 0, 5},
 	{[]string{"one that is"}, 0, 51},
 	{[]string{"as it is", "as it was"}, 0, 60},
-	{[]string{"at once"}, 0, 102},
+	{[]string{"at once"}, 0, 97},
 	{[]string{"what is there", "what there is", "what that is"}, 0, 24},
 	{[]string{"by heart"}, 0, 5},
 	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 21},
 	{[]string{"simple model", "simple models"}, 0, 55},
 	{[]string{"processor", "processors"}, 0, 159},
-	{[]string{fragment}, 0, 851},
+	{[]string{fragment}, 0, 850},
 }
 
 // fragment counts comments behind code that begin with one of fragmentWords.

@@ -7,11 +7,11 @@
 # The arguments are the server's command. Columns are separated by tabs.
 set -euo pipefail
 
-# One exchange of JSON-RPC: the answer to initialize says what the model is.
+# One JSON-RPC exchange: the result of initialize describes the model.
 echo '{"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}' | "$@" | jq -r '
     .result.model | "\(.name): \(.task), labels \(.labels | join(" ")), up to \(.longestLength) tokens"'
 
-# Bare lines need no handshake, and are answered in their order.
+# Bare lines need no handshake. Their responses are in order.
 "$@" | jq -nr --unbuffered '
     ["id", "label", "probability", "length"],
     (inputs | if .error then [(.id | tostring), "error", .error.message]

@@ -24,12 +24,12 @@ def main(client):
     answer = client.classify("[MAX 2 9 ]")
     print(f"classify: {answer['label']} of {answer['length']} tokens")
 
-    # Many, as they come. What is wrong with one is told in its place.
+    # A stream of sequences. A failed sequence yields its error.
     many = ["[MIN 4 7 ]", [], "[SM 5 [MED 1 2 3 ] 8 ]"]
     for n, answer in enumerate(client.classify_each(many)):
         print(f"many: {n}", answer.message if isinstance(answer, ServerError) else answer["label"])
 
-    # The same in one request, with what is done of it in tokens.
+    # The same in one request, with progress in tokens.
     client.request(
         "sequence/classify",
         {"sequences": [{"text": many[0]}, {"tokens": []}, {"text": many[2]}]},
@@ -37,7 +37,7 @@ def main(client):
         on_results=lambda v: print("came:", *(r["index"] for r in v["results"])),
     ).result()
 
-    # A long request, taken back.
+    # A long request, which is cancelled.
     long = {"sequences": [{"tokens": [1] * min(4096, model["longestLength"])}] * 200}
     future = client.request("sequence/classify", long)
     future.cancel()
@@ -46,8 +46,8 @@ def main(client):
     except ServerError as e:
         print("cancel:", e)
 
-    # A document is classified when it has been left alone for a while; so version
-    # 2, which is changed at once, is not.
+    # The server classifies a document after a pause in editing. Version 2 is replaced
+    # immediately, so it is not classified.
     with client.open("file:///expression", "[MAX 2 9 ]") as document:
         print("pushed: version {version}, label {label}".format(**document.wait(60)))
         document.replace(5, 6, "[MIN 4 7 ]")

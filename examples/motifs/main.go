@@ -1,6 +1,5 @@
-// Motifs draws DNA in which short motifs are hidden, and says where they are: data on which
-// tagging, regression and several labels can be learned from scratch within minutes, and whose
-// answers are known.
+// Motifs generates DNA with hidden short motifs and their positions: data with known labels, on which
+// models of tagging, regression and several labels train from scratch within minutes.
 //
 //	go run ./examples/motifs --out dna
 //
@@ -13,10 +12,10 @@
 // writes genes/sequences.fasta and genes/genes.bed: open reading frames of 300 to 3,000 bases, on both
 // strands, among random bases.
 //
-// Bases are drawn uniformly. In a share --present of the sequences 0 to --most copies of a motif, each
-// with up to --mismatches substituted bases, replace others. Then all windows are compared with all motifs,
-// so that what occurs by chance is known, too: an occurrence is a window with at most
-// --mismatches differences; of two that overlap the one with fewer counts, then the first.
+// Bases are uniformly random. In a fraction --present of the sequences 0 to --most copies of a motif,
+// each with up to --mismatches substituted bases, replace others. Then all windows are compared with all
+// motifs, to include random occurrences: an occurrence is a window with at most --mismatches
+// differences. Of two that overlap the one with fewer differences counts, then the first.
 package main
 
 import (
@@ -36,7 +35,7 @@ import (
 
 const bases = "ACGT"
 
-// rule is how sequences are drawn.
+// rule has the parameters of the generated sequences.
 type rule struct {
 	sequences, shortest, longest             int
 	motifs, motifLength, mismatches, mostOfA int
@@ -86,7 +85,7 @@ func (r *rule) check() error {
 	return nil
 }
 
-// occurrence is where a motif is.
+// occurrence is the position of a motif.
 type occurrence struct{ at, motif, differences int }
 
 // sequence is a line of sequences.jsonl.
@@ -119,7 +118,7 @@ func (r *rule) writeGenes(dir string) error {
 	})
 }
 
-// writeFiles creates files in a folder for what write writes.
+// writeFiles creates files in a folder and calls write with them.
 func writeFiles(dir string, names []string, write func(to []io.Writer)) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -174,7 +173,7 @@ func (r *rule) draw(random *rand.Rand, fasta, bed, lines io.Writer) (motifs [][]
 			}
 		}
 		slices.Sort(s.Motifs)
-		encoder.Encode(s) // to a buffer, whose Flush says what failed
+		encoder.Encode(s) // to a buffer, whose Flush returns the error
 	}
 	return motifs
 }

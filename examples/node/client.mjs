@@ -4,8 +4,8 @@
 //   (cd examples/node && npm ci)
 //   node examples/node/client.mjs ./sftseq serve --model runs/listops
 //
-// The arguments are the server's command, to which --framing lsp is added: it is
-// what vscode-jsonrpc speaks.
+// The arguments are the server's command. The client adds --framing lsp, the framing of
+// vscode-jsonrpc.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import {
@@ -21,10 +21,10 @@ const server = spawn(command, [...args, '--framing', 'lsp'], { stdio: ['pipe', '
 const exited = once(server, 'exit');
 const connection = createMessageConnection(
   new StreamMessageReader(server.stdout), new StreamMessageWriter(server.stdin), console);
-connection.onClose(() => connection.dispose()); // fails what waits for a server that is gone
+connection.onClose(() => connection.dispose()); // rejects the pending requests
 connection.listen();
 
-// Offsets in documents are to be those of JavaScript's strings: UTF-16 code units.
+// Select the offsets of JavaScript strings for documents: UTF-16 code units.
 const { model, capabilities } = await connection.sendRequest('initialize', {
   processId: process.pid,
   clientInfo: { name: 'client.mjs' },
@@ -37,7 +37,7 @@ if (model.task !== 'classification') {
   process.exit(1);
 }
 
-// Many sequences in one request: results as they come, and how far it is, in tokens.
+// A list of sequences in one request, with partial results, and progress in tokens.
 const progress = new ProgressType();
 connection.onProgress(progress, 'work', ({ kind, message }) => console.log('progress:', message ?? kind));
 connection.onProgress(progress, 'results', ({ results }) => {
@@ -49,7 +49,7 @@ await connection.sendRequest('sequence/classify', {
   partialResultToken: 'results',
 });
 
-// A long request, taken back. It is answered all the same.
+// A long request, which is cancelled. It still gets a response.
 const long = { tokens: Array(Math.min(4096, model.longestLength)).fill(1) };
 const source = new CancellationTokenSource();
 const pending = connection.sendRequest('sequence/classify', { sequences: Array(200).fill(long) }, source.token);
@@ -58,8 +58,8 @@ await pending.then(
   ({ results }) => console.log('cancel: too late,', results.length, 'results'),
   ({ code, message }) => console.log('cancel:', code, message));
 
-// A document is classified when it has been left alone for a while; so version 2,
-// which is changed at once, is not.
+// The server classifies a document after a pause in editing. Version 2 is replaced
+// immediately, so it is not classified.
 const nextPush = () => new Promise((resolve) => connection.onNotification('sequence/publishClassification',
   ({ version, label }) => resolve(`version ${version}, label ${label}`)));
 const uri = 'file:///expression';

@@ -1,4 +1,4 @@
-// OpenAI's own client asks `sftseq serve --http` for embeddings.
+// Embeddings of `sftseq serve --http` by OpenAI's client.
 //
 //   make build
 //   (cd examples/node && npm ci)
@@ -18,7 +18,7 @@ const client = new OpenAI({ baseURL, apiKey });
 const { data: [{ id: model }] } = await client.models.list();
 console.log('model:', model, (await client.models.retrieve(model)).owned_by);
 
-// The client asks for base64 by itself, and makes numbers of it.
+// By default the client requests base64 and decodes it.
 const input = ['[MAX 2 9 ]', '[SM 5 [MED 1 2 3 ] 8 ]'];
 const { data, usage } = await client.embeddings.create({ model, input });
 for (const { index, embedding } of data) console.log(`embedding ${index}:`, JSON.stringify(embedding));
@@ -31,7 +31,7 @@ console.log('as float:', float.data.every(({ embedding }, i) => same(embedding, 
 const tokens = await client.embeddings.create({ model, input: [[1, 2, 3], [4]] });
 console.log('token lists:', tokens.data.map(({ embedding }) => embedding.length).join(' '));
 
-// Many at once, over as many connections as the client opens.
+// Concurrent requests.
 const many = await Promise.all(Array.from({ length: 64 }, () => client.embeddings.create({ model, input: input[0] })));
 console.log('at once:', many.filter((r) => same(r.data[0].embedding, data[0].embedding)).length);
 

@@ -1,10 +1,10 @@
-// Runs a model that sftseq export onnx has written:
+// Runs a model of sftseq export onnx:
 //
 //     node run.mjs MODEL.onnx < sequences.jsonl
 //
-// It reads JSON lines with id and tokens, of a model of pairs tokens_a and tokens_b, of points and
-// nodes features, with edges where the model reads them: source, target and features of each. It writes
-// JSON lines with id and the outputs of the model as flat lists, or an error.
+// It reads JSON lines with id and tokens; a pair model reads tokens_a and tokens_b, a model of points
+// or nodes features, and with relative: edges also edges: source, target and features of each. It
+// writes JSON lines with id and the outputs of the model as flat lists, or an error.
 
 import { createInterface } from "node:readline";
 import ort from "onnxruntime-node";
@@ -13,7 +13,7 @@ const session = await ort.InferenceSession.create(process.argv[2], { intraOpNumT
 const ids = (tokens, ...shape) => new ort.Tensor("int64", BigInt64Array.from(tokens, BigInt), shape.length ? shape : [tokens.length]);
 const widths = new Map(session.inputMetadata.map(({ name, shape }) => [name, shape[1]]));
 
-// flat lists the rows of an input, each of which must have as many numbers as the model reads.
+// flat concatenates the rows of an input, and checks the number of values per row.
 function flat(name, rows) {
   const wide = widths.get(name);
   const wrong = rows.findIndex((row) => row.length !== wide || !row.every(Number.isFinite));

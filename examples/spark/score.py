@@ -2,9 +2,9 @@
 
     spark-submit score.py ./sftseq runs/listops texts.parquet answers.parquet
 
-Each task pipes its partition to one sftseq, as a stream of Arrow, and the answers back. Workers
-need the program and the model at the same paths (or --files, --archives). The frame has columns
-`id` and `text`, both strings; the answers have `id`, `label` and the probabilities.
+Each task pipes its partition through one sftseq process, as an Arrow stream. Workers need the
+program and the model at the same paths (or --files, --archives). The input has the string columns
+`id` and `text`; the output has `id`, `label` and the probabilities.
 """
 
 import json
@@ -36,7 +36,7 @@ def scorer(program, model):
                     writer.write_batch(first)
                     for batch in batches:
                         writer.write_batch(batch)
-            except BaseException as error:  # of the frame's reader, or of a program that has ended
+            except BaseException as error:  # of reading the frame, or of writing to a process that has ended
                 failed.append(error)
 
         feeding = threading.Thread(target=feed)
@@ -48,7 +48,7 @@ def scorer(program, model):
             process.stdout.close()
             feeding.join()
             status = process.wait()
-        if status:  # it has said why on standard error, which is the task's log
+        if status:  # standard error, the task's log, has the reason
             raise RuntimeError(f"sftseq ended with status {status}")
         if failed:
             raise failed[0]
@@ -57,8 +57,8 @@ def scorer(program, model):
 
 
 def schema(config):
-    """The columns of the answers. A label is a number where the model has no names of them; so is a
-    probability called, and also where two labels have one name."""
+    """The output columns. Labels without names are numbers. Probability columns have the names of the
+    labels, or their numbers if names are missing or not unique."""
     names = config.get("label_names")
     label = "string" if names else "bigint"
     if not names or len(set(names)) < len(names):

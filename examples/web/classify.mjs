@@ -1,11 +1,11 @@
-// Classifies text in the browser with a model that sftseq export onnx has written, whose tokens are
-// bytes ({"type":"byte"}).
+// Classifies text in the browser with a model of sftseq export onnx whose tokens are bytes
+// ({"type":"byte"}).
 
 import * as ort from "./node_modules/onnxruntime-web/dist/ort.wasm.min.mjs";
 
-ort.env.wasm.numThreads = 1; // several need a page that is isolated from other origins
+ort.env.wasm.numThreads = 1; // several threads need a cross-origin isolated page
 
-// fields yields the number and the bytes of the fields of a message of Protocol Buffers that are bytes.
+// fields yields the number and the content of each length-delimited field of a Protocol Buffers message.
 function* fields(bytes) {
   let at = 0;
   const varint = () => {
@@ -21,11 +21,11 @@ function* fields(bytes) {
     else if (tag % 8 === 2) {
       const size = varint();
       yield [Math.floor(tag / 8), bytes.subarray(at, (at += size))];
-    } else throw new Error("not an ONNX file that sftseq has written");
+    } else throw new Error("not an ONNX file of sftseq");
   }
 }
 
-// metadata of an ONNX file: what the runtime does not tell.
+// metadata returns the metadata of an ONNX file, which the runtime does not expose.
 function metadata(file) {
   const text = (bytes) => new TextDecoder().decode(bytes);
   const entries = [];

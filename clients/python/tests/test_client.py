@@ -319,7 +319,7 @@ class Connections(unittest.TestCase):
                     client.classify(params)
                 self.assertEqual(e.exception.code, -32602)
                 self.assertIsNone(e.exception.retry_after)
-            with self.assertRaisesRegex(ServerError, "-32601.*does not compare pairs"):
+            with self.assertRaisesRegex(ServerError, "-32601.*use sequence/classify"):
                 client.score("1", "2")
             self.assertNotIn("retrieval/score", client.methods)
             with self.assertRaises(ValueError):

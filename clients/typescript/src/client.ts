@@ -14,27 +14,27 @@ import type {
   Spans, Tags, Window,
 } from './types.js';
 
-/** How long a busy server is asked again, in milliseconds. */
+/** The time for retries while the server is busy, in milliseconds. */
 export interface Patience {
   patience?: number;
 }
 
-/** A signal that takes a request back: it then ends by a ServerError of -32800, or by a result that was there. */
+/** A signal that cancels a request, which then fails with -32800, or succeeds if its result was ready. */
 export interface Abortable {
   signal?: AbortSignal;
 }
 
-/** What to read of a sequence. */
+/** The part of a sequence to read. */
 export interface Windowed {
   window?: Window;
 }
 
-/** What to read of a sequence, and whether to tell what of it the model has read. */
+/** The part of a sequence to read, and whether to explain what the model has read. */
 export interface Reading extends Windowed {
   explain?: boolean;
 }
 
-/** How many requests of a stream may be under way at a time. */
+/** The number of pending requests of a stream. */
 export interface Ahead {
   ahead?: number;
 }
@@ -43,22 +43,20 @@ type Items<T> = Iterable<T> | AsyncIterable<T>;
 type Params = Record<string, unknown>;
 
 /**
- * A session with a server. A busy server says when to come back; the methods do so for the
- * patience of the client. What is wrong with a request is a ServerError; ConnectionLost says that the
- * server is gone.
+ * A session with a server. If the server is busy, the methods retry for `patience` milliseconds. An
+ * invalid request throws ServerError. ConnectionLost means that the connection is lost.
  *
- * Each method of one sequence has a second one, named …Each, for many: it takes them from an iterable,
- * asynchronous or not, and yields an answer to each, in their order. At most `ahead` are under way, 64
- * without it, and no more are taken until an answer is fetched: neither side stores what the other
- * cannot keep up with. What is wrong with one of them is a ServerError in its place, which is yielded
- * and not thrown.
+ * Each method for one sequence has a variant …Each for an iterable, asynchronous or not, which yields
+ * results in order. At most `ahead` requests (64 by default) are pending, and the next element is read
+ * when a result is consumed (backpressure). A failed element yields its ServerError instead of
+ * throwing it.
  */
 export class Client {
-  /** What the server answers with. */
+  /** The model of the server. */
   readonly model!: Model;
-  /** What the model can answer, by the names of docs/protocol.md. */
+  /** The methods of docs/protocol.md that the model supports. */
   readonly methods!: string[];
-  /** The connection, for all that has no method here. */
+  /** The connection, for messages without a method here. */
   readonly connection: MessageConnection;
   #documents = new Map<string, Document>();
   #lost = false;
@@ -66,29 +64,29 @@ export class Client {
 
   private constructor(input: Readable, output: Writable, private readonly ended: Promise<number | undefined>, patience = 60_000) {
     this.#patience = patience;
-    output.on('error', () => {}); // told by what is written
+    output.on('error', () => {}); // the failing write reports it
     this.connection = createMessageConnection(new StreamMessageReader(input), new StreamMessageWriter(output), NullLogger);
     this.connection.onError(() => {});
     this.connection.onClose(() => {
       this.#lost = true;
-      this.connection.dispose(); // fails what waits
+      this.connection.dispose(); // rejects the pending requests
       for (const document of this.#documents.values()) document.lose();
     });
     for (const said of ['Classification', 'Spans', 'Numbers', 'Labels']) {
-      this.connection.onNotification(`sequence/publish${said}`, (pushed: Pushed) => this.#documents.get(pushed.uri)?.tell(pushed));
+      this.connection.onNotification(`sequence/publish${said}`, (pushed: Pushed) => this.#documents.get(pushed.uri)?.publish(pushed));
     }
     this.connection.onNotification('window/logMessage', ({ message }: { message: string }) => console.error('sftseq:', message));
     this.connection.listen();
   }
 
-  /** Runs `sftseq serve` for a model's directory, with more flags, as long as the client lives. */
+  /** Starts `sftseq serve` for a model directory, with further flags. close stops it. */
   static async start(model: string, { program = 'sftseq', flags = [], patience }: { program?: string; flags?: readonly string[] } & Patience = {}): Promise<Client> {
     const server = spawn(program, ['serve', '--model', model, '--framing', 'lsp', ...flags], { stdio: ['pipe', 'pipe', 'inherit'] });
     await once(server, 'spawn');
     return new Client(server.stdout, server.stdin, exitOf(server), patience).#initialize();
   }
 
-  /** Joins a server that listens at unix:PATH or tcp:HOST:PORT, with --framing lsp. */
+  /** Connects to a server at unix:PATH or tcp:HOST:PORT, which needs --framing lsp. */
   static async connect(address: string, { patience }: Patience = {}): Promise<Client> {
     const [, path, host, port] = /^(?:unix:(.+)|tcp:(.*):(\d+))$/.exec(address) ?? [];
     if (!path && !port) throw new TypeError(`address: expected unix:PATH or tcp:HOST:PORT, found ${JSON.stringify(address)}`);
@@ -102,7 +100,7 @@ export class Client {
       const { model, capabilities } = await this.#send('initialize', {
         processId: process.pid,
         clientInfo: { name: 'sftseq-client' },
-        capabilities: { general: { positionEncodings: ['utf-16'] } }, // what JavaScript's strings are
+        capabilities: { general: { positionEncodings: ['utf-16'] } }, // the encoding of JavaScript strings
       }) as { model: Model; capabilities: { methods: string[] } };
       Object.assign(this, { model, methods: capabilities.methods });
       await this.notify('initialized', {});
@@ -114,7 +112,7 @@ export class Client {
     }
   }
 
-  /** Takes leave when all is answered. Resolves to the exit status of a server that start has run. */
+  /** Closes the session after all responses. Resolves to the exit status of a server that start has started. */
   async close(): Promise<number | undefined> {
     if (!this.#lost) {
       try {
@@ -133,22 +131,22 @@ export class Client {
     await this.close();
   }
 
-  /** The class of a sequence, or of what a window says of it. */
+  /** Returns the class of a sequence, or of a window of it. */
   classify(sequence: Sequence, options: Reading & Abortable = {}): Promise<Classification> {
     return this.request('sequence/classify', reading(sequence, options), options);
   }
 
-  /** The numbers of a sequence, or of what a window says of it. */
+  /** Returns the numbers of a sequence, or of a window of it. */
   predict(sequence: Sequence, options: Windowed & Abortable = {}): Promise<Numbers> {
     return this.request('sequence/predict', reading(sequence, options), options);
   }
 
-  /** The labels that hold of a sequence, or of what a window says of it. */
+  /** Returns the predicted labels of a sequence, or of a window of it. */
   labels(sequence: Sequence, options: Windowed & Abortable = {}): Promise<Labels> {
     return this.request('sequence/labels', reading(sequence, options), options);
   }
 
-  /** The spans of a sequence of tokens; of a cloud or a graph the tag of each point or node. */
+  /** Returns the spans of a sequence of tokens, or the tag of each point of a cloud or node of a graph. */
   tag(sequence: Graph, options?: Abortable): Promise<Tags>;
   tag(sequence: Exclude<Sequence, Graph>, options?: Abortable): Promise<Spans>;
   tag(sequence: Sequence, options?: Abortable): Promise<Spans | Tags>;
@@ -156,69 +154,69 @@ export class Client {
     return this.request('sequence/tag', fields(sequence), options);
   }
 
-  /** The vector of a sequence. */
+  /** Returns the embedding of a sequence. */
   embed(sequence: Sequence, options: Abortable = {}): Promise<Embedding> {
     return this.request('sequence/embed', fields(sequence), options);
   }
 
-  /** The class of a pair. */
+  /** Returns the class of a pair. */
   score(a: Sequence, b: Sequence, options: { explain?: boolean } & Abortable = {}): Promise<Score> {
     return this.request('retrieval/score', paired([a, b], options.explain), options);
   }
 
-  /** The class of each sequence. */
+  /** Yields the class of each sequence. */
   classifyEach(sequences: Items<Sequence>, options: Reading & Ahead = {}): AsyncGenerator<Classification | ServerError, void> {
     return this.#each('sequence/classify', sequences, (s) => reading(s, options), options);
   }
 
-  /** The numbers of each sequence. */
+  /** Yields the numbers of each sequence. */
   predictEach(sequences: Items<Sequence>, options: Windowed & Ahead = {}): AsyncGenerator<Numbers | ServerError, void> {
     return this.#each('sequence/predict', sequences, (s) => reading(s, options), options);
   }
 
-  /** The labels of each sequence that hold. */
+  /** Yields the predicted labels of each sequence. */
   labelsEach(sequences: Items<Sequence>, options: Windowed & Ahead = {}): AsyncGenerator<Labels | ServerError, void> {
     return this.#each('sequence/labels', sequences, (s) => reading(s, options), options);
   }
 
-  /** The spans of each sequence, or its tags. */
+  /** Yields the spans of each sequence, or its tags. */
   tagEach(sequences: Items<Graph>, options?: Ahead): AsyncGenerator<Tags | ServerError, void>;
   tagEach(sequences: Items<Exclude<Sequence, Graph>>, options?: Ahead): AsyncGenerator<Spans | ServerError, void>;
   tagEach(sequences: Items<Sequence>, options: Ahead = {}): AsyncGenerator<Spans | Tags | ServerError, void> {
     return this.#each('sequence/tag', sequences, fields, options);
   }
 
-  /** The vector of each sequence. */
+  /** Yields the embedding of each sequence. */
   embedEach(sequences: Items<Sequence>, options: Ahead = {}): AsyncGenerator<Embedding | ServerError, void> {
     return this.#each('sequence/embed', sequences, fields, options);
   }
 
-  /** The class of each pair. */
+  /** Yields the class of each pair. */
   scoreEach(pairs: Items<Pair>, options: { explain?: boolean } & Ahead = {}): AsyncGenerator<Score | ServerError, void> {
     return this.#each('retrieval/score', pairs, (pair) => paired(pair, options.explain), options);
   }
 
-  /** Puts a sequence into the index of a server that has one, in the place of one with the same id. */
+  /** Adds a sequence to the index, or replaces the item with the same id. */
   add(id: string | number, sequence: Sequence, options: Abortable = {}): Promise<Added> {
     return this.request('retrieval/add', { id, ...fields(sequence) }, options);
   }
 
-  /** Puts each sequence, behind its id, into the index. Ids must differ: the items go in as they are done. */
+  /** Adds pairs of an id and a sequence to the index. Ids must be distinct, because the order may change. */
   addEach(items: Items<readonly [string | number, Sequence]>, options: Ahead = {}): AsyncGenerator<Added | ServerError, void> {
     return this.#each('retrieval/add', items, ([id, sequence]) => ({ id, ...fields(sequence) }), options);
   }
 
-  /** Takes items out of the index. */
+  /** Removes items from the index. */
   remove(...ids: (string | number)[]): Promise<Removed> {
     return this.request('retrieval/remove', { ids });
   }
 
-  /** The k items of the largest cosine, 10 without it. A model of pairs scores the first of them again. */
+  /** Returns the k (10 by default) items with the largest cosine. A pair model scores the first `rescore` again. */
   search(sequence: Sequence, { k, rescore, signal }: { k?: number; rescore?: number } & Abortable = {}): Promise<Found> {
     return this.request('retrieval/search', { k, rescore, ...fields(sequence) }, { signal });
   }
 
-  /** The k items nearest to each sequence. */
+  /** Yields the k nearest items of each sequence. */
   searchEach(sequences: Items<Sequence>, { k, ahead }: { k?: number } & Ahead = {}): AsyncGenerator<Found | ServerError, void> {
     return this.#each('retrieval/search', sequences, (s) => ({ k, ...fields(s) }), { ahead });
   }
@@ -230,7 +228,7 @@ export class Client {
       notify: (method, params) => this.notify(method, params),
       forget: (closed) => this.#documents.delete(closed.uri),
     }, uri, text);
-    this.#documents.set(uri, document); // before the server can say anything of it
+    this.#documents.set(uri, document); // before the server can publish a result
     try {
       await this.notify('sequence/didOpen', { uri, version: document.version, text, window });
     } catch (error) {
@@ -240,17 +238,17 @@ export class Client {
     return document;
   }
 
-  /** What the server answers with now: a model may have been read again. */
+  /** Returns the current model, which the server may have reloaded. */
   info(): Promise<Model> {
     return this.request('model/info');
   }
 
-  /** What the server does. */
+  /** Returns statistics of the server. */
   stats(): Promise<Record<string, unknown>> {
     return this.request('server/stats');
   }
 
-  /** Asks by any method of docs/protocol.md, again while the server is busy. */
+  /** Sends a request of any method of docs/protocol.md, and retries while the server is busy. */
   async request<T>(method: string, params?: object, { signal }: Abortable = {}): Promise<T> {
     const until = performance.now() + this.#patience;
     for (;;) {
@@ -264,7 +262,7 @@ export class Client {
     }
   }
 
-  /** Tells the server, which does not answer. */
+  /** Sends a notification, which has no response. */
   async notify(method: string, params?: object): Promise<void> {
     if (this.#lost) throw new ConnectionLost();
     try {
@@ -316,19 +314,19 @@ export class Client {
           return;
         }
       }
-    } finally { // whoever stops in between does not want the rest
+    } finally { // also if the caller leaves the loop early
       abort.abort();
-      if (more) handled((async () => source.return?.())()); // it may wait for what does not come
+      if (more) handled((async () => source.return?.())()); // not awaited: the source may never return
     }
   }
 }
 
-/** Whether a settles before b; if both have, it does. */
+/** Whether a settles before b; true if both have settled. */
 function first(a: Promise<unknown>, b: Promise<unknown>): Promise<boolean> {
   return Promise.race([a.then(() => true), b.then(() => false)]);
 }
 
-/** A promise whose error is looked at later, or not at all. */
+/** Marks the rejection of a promise as handled. */
 function handled<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => {});
   return promise;

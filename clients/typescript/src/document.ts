@@ -1,16 +1,16 @@
 import { ConnectionLost, ServerError } from './errors.js';
 import type { OpenDocument, Pushed } from './types.js';
 
-/** What a document asks of its client. */
+/** The part of a client that a document uses. */
 export interface Editing {
   notify(method: string, params: object): Promise<void>;
   forget(document: Document): boolean;
 }
 
 /**
- * An open document, which is classified or tagged when it has been left alone for a while. Places
- * are those of JavaScript's strings. It is a sequence for every method of the client; an answer is
- * for the version that it had when it was asked.
+ * An open document, which the server classifies or tags after a pause in editing. Offsets are those
+ * of JavaScript strings. Every method of the client accepts a document as a sequence; the result is
+ * for the version at the time of the request.
  */
 export class Document implements OpenDocument {
   #version = 1;
@@ -31,7 +31,7 @@ export class Document implements OpenDocument {
     return this.#version;
   }
 
-  /** Puts text in the place of what is from start up to end. */
+  /** Replaces the text from start to end, exclusive. */
   async replace(start: number, end: number, text: string): Promise<void> {
     if (!(Number.isInteger(start) && Number.isInteger(end) && 0 <= start && start <= end && end <= this.#text.length)) {
       throw new RangeError(`expected 0 <= start <= end <= ${this.#text.length}, found ${start} and ${end}`);
@@ -40,27 +40,27 @@ export class Document implements OpenDocument {
     return this.#change({ range: { start, end }, text }, whole);
   }
 
-  /** Puts text in the place of all. */
+  /** Replaces the whole text. */
   async set(text: string): Promise<void> {
     return this.#change({ text }, text);
   }
 
   #change(change: object, text: string): Promise<void> {
-    this.#text = text; // at once: changes that are not waited for keep their order
+    this.#text = text; // before the message: changes that are not awaited keep their order
     this.#version++;
     return this.client.notify('sequence/didChange', { uri: this.uri, version: this.#version, changes: [change] });
   }
 
   /**
-   * Waits until the server tells of the last version. What is wrong with the document is a
-   * ServerError. A model of pairs, or without labels, tells nothing of documents: give milliseconds
-   * after which it is an error.
+   * Waits until the server publishes the result for the last version. Throws ServerError for an
+   * invalid document, and an Error after timeout milliseconds. Pair models and models without labels
+   * publish nothing.
    */
   async wait(timeout?: number): Promise<Pushed> {
     const signal = timeout === undefined ? undefined : AbortSignal.timeout(timeout);
     while (this.#pushed?.version !== this.#version) {
       if (this.#lost) throw this.#lost;
-      if (signal?.aborted) throw new Error(`${this.uri}: nothing was told of version ${this.#version} in ${timeout} ms`);
+      if (signal?.aborted) throw new Error(`${this.uri}: no result for version ${this.#version} in ${timeout} ms`);
       await new Promise<void>((resolve) => {
         const wake = () => {
           this.#waiting.delete(wake);
@@ -76,18 +76,18 @@ export class Document implements OpenDocument {
     return pushed;
   }
 
-  /** Ends the document. The server forgets its text. */
+  /** Closes the document. The server frees its text. */
   async close(): Promise<void> {
     if (this.client.forget(this)) await this.client.notify('sequence/didClose', { uri: this.uri });
   }
 
-  /** Takes what the server says of the document. */
-  tell(pushed: Pushed): void {
+  /** Stores a published result. */
+  publish(pushed: Pushed): void {
     this.#pushed = pushed;
     for (const wake of [...this.#waiting]) wake();
   }
 
-  /** Takes that the server says nothing more. */
+  /** Ends all waits, because the connection is lost. */
   lose(): void {
     this.#lost = new ConnectionLost();
     for (const wake of [...this.#waiting]) wake();

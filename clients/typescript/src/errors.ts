@@ -2,21 +2,21 @@ import { ConnectionError, ErrorCodes, ResponseError } from 'vscode-jsonrpc/node'
 
 const busy = -32000;
 
-/** An answer that is an error: its code, its message, and data that says where. */
+/** An error response: its code, its message, and data that locates the error. */
 export class ServerError extends Error {
   constructor(readonly code: number, message: string, readonly data?: unknown) {
     super(message);
     this.name = 'ServerError';
   }
 
-  /** The milliseconds after which it may be tried again; undefined where there is no use in that. */
+  /** The milliseconds after which to retry; undefined if a retry is useless. */
   get retryAfter(): number | undefined {
     const after = (this.data as { retryAfterMilliseconds?: number } | undefined)?.retryAfterMilliseconds;
     return this.code === busy ? after : undefined;
   }
 }
 
-/** The server is gone. */
+/** The connection is lost. */
 export class ConnectionLost extends Error {
   constructor(message = 'the server is gone') {
     super(message);
@@ -24,12 +24,12 @@ export class ConnectionLost extends Error {
   }
 }
 
-/** The errors of vscode-jsonrpc itself, in place of an answer. */
+/** Error codes of vscode-jsonrpc itself. */
 const ownCodes = new Set<number>([
   ErrorCodes.PendingResponseRejected, ErrorCodes.ConnectionInactive, ErrorCodes.MessageWriteError, ErrorCodes.MessageReadError,
 ]);
 
-/** What vscode-jsonrpc throws, as one of these. */
+/** Converts an error of vscode-jsonrpc to ServerError or ConnectionLost. */
 export function converted(error: unknown): unknown {
   if (error instanceof ResponseError) {
     return ownCodes.has(error.code) ? new ConnectionLost() : new ServerError(error.code, error.message, error.data);

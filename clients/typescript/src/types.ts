@@ -1,4 +1,4 @@
-// What the server is asked about, and what it answers. docs/protocol.md of sftseq has every field.
+// Parameters and results. docs/protocol.md of sftseq has every field.
 
 /** An open document, such as the class Document. */
 export interface OpenDocument {
@@ -15,17 +15,17 @@ export interface Graph {
   edges?: readonly (readonly number[])[];
 }
 
-/** Two sequences that are compared. */
+/** Two sequences to compare. */
 export type Pair = readonly [Sequence, Sequence];
 
-/** What is read of a sequence that is longer than the model accepts; lengths are in tokens. */
+/** The part to read of a sequence longer than the model's limit; lengths are in tokens. */
 export interface Window {
   policy: 'head' | 'tail' | 'sliding';
   length?: number;
   stride?: number;
 }
 
-/** What was read of a sequence, if the request had a window: from start up to end, in so many windows. */
+/** The part that was read, if the request had a window: from start to end, in count windows. */
 export interface WindowRead {
   policy: string;
   start: number;
@@ -33,18 +33,18 @@ export interface WindowRead {
   count: number;
 }
 
-/** What all answers about one sequence have. */
+/** The common fields of results for one sequence. */
 export interface Answer {
-  /** In tokens. */
+  /** The length in tokens. */
   length: number;
-  /** Tokens that the model has read, where it may cut. */
+  /** Tokens that the model has read, if it may cut the sequence. */
   used?: number;
-  /** Of a document. */
+  /** The URI of a document. */
   uri?: string;
   version?: number;
 }
 
-/** Which tokens were sampled, and what attention they received. */
+/** The sampled tokens and the attention that they received. */
 export interface Explanation {
   layers: { positions: number[]; weights: number[]; mass: number[] }[];
   pooling: number[];
@@ -73,7 +73,7 @@ export interface Score {
   explain_b?: Explanation;
 }
 
-/** The vector of a sequence. */
+/** The embedding of a sequence. */
 export interface Embedding extends Answer {
   embedding: number[];
 }
@@ -85,7 +85,7 @@ export interface Numbers extends Answer {
   windows?: { start: number; end: number; numbers: Record<string, number> }[];
 }
 
-/** The labels of a sequence that hold, and the probability of each. */
+/** The predicted labels of a sequence, and the probability of each label. */
 export interface Labels extends Answer {
   labels: (string | number)[];
   probabilities: Record<string, number>;
@@ -93,7 +93,7 @@ export interface Labels extends Answer {
   windows?: { start: number; end: number; labels: (string | number)[]; probabilities: Record<string, number> }[];
 }
 
-/** The spans of a sequence: from start up to end, in Unicode characters, as [...text] has them, or in tokens. */
+/** The spans of a sequence from start to end, exclusive, in Unicode characters (elements of [...text]) or tokens. */
 export interface Spans extends Answer {
   spans: { start: number; end: number; label: string; score: number }[];
   unit: 'characters' | 'tokens';
@@ -105,7 +105,7 @@ export interface Tags extends Answer {
   scores: number[];
 }
 
-/** What is said of a document that has been left alone: its class, spans, numbers or labels. */
+/** A published result for a document: its class, spans, numbers or labels. */
 export interface Pushed {
   uri: string;
   version: number;
@@ -122,32 +122,32 @@ export interface Pushed {
   error?: { code: number; message: string; data?: unknown };
 }
 
-/** An item that is in the index, and on the disk. */
+/** An item that is in the index and on disk. */
 export interface Added extends Answer {
   id: string;
 }
 
-/** What has left the index. */
+/** The result of a removal. */
 export interface Removed {
   removed: number;
   unknown: string[];
 }
 
-/** The items that are nearest to a sequence, the best first. */
+/** The nearest items of a sequence, the best first. */
 export interface Found {
   items: { id: string; cosine: number; score?: number }[];
   length: number;
 }
 
-/** What the server answers with. */
+/** The model of the server. */
 export interface Model {
   name: string;
   task: string;
   labels: (string | number)[];
   numbers?: string[];
-  /** Of tokens without ids. */
+  /** Feature names of tokens without ids. */
   features?: string[];
-  /** Of graphs. */
+  /** Feature names of edges. */
   edgeFeatures?: string[];
   tokenizer: { type: string; hash: string } | null;
   vocabSize: number;
@@ -156,6 +156,6 @@ export interface Model {
   layers: number;
   device: string;
   hash: string;
-  /** That answer together, two or more. */
+  /** The size of an ensemble, at least two. */
   models?: number;
 }

@@ -35,21 +35,19 @@ T = TypeVar("T")
 
 log = logging.getLogger("sftseq")
 
-#: How many requests of a stream may be under way at a time.
+#: The number of pending requests of a stream.
 AHEAD = 64
 
 
 class Client:
-    """A session with a server. Its methods may be called from any thread.
+    """A session with a server. Its methods are thread-safe.
 
-    A busy server says when to come back; the methods do so for `patience` seconds. What is
-    wrong with a request is a ServerError. ConnectionError says that the server is gone.
+    If the server is busy, the methods retry for `patience` seconds. An invalid request raises
+    ServerError. ConnectionError means that the connection is lost.
 
-    Each method of one sequence has a second one, `..._each`, for many: it takes them from an
-    iterable and yields an answer to each, in their order. At most `ahead` are under way, and no
-    more are taken until an answer is fetched: neither side stores what the other cannot keep up
-    with. What is wrong with one of them is a ServerError in its place, which is yielded and not
-    raised."""
+    Each method for one sequence has a variant `..._each` for an iterable, which yields results in
+    order. At most `ahead` requests are pending, and the next element is read when a result is
+    consumed (backpressure). A failed element yields its ServerError instead of raising it."""
 
     def __init__(self, connection: Connection, patience: float = 60) -> None:
         self.connection, self.patience = connection, patience
@@ -66,20 +64,20 @@ class Client:
             connection.close(shutdown=False)
             raise
         self.model: Model = answer["model"]
-        self.methods: List[str] = answer["capabilities"]["methods"]  # that the model can answer
+        self.methods: List[str] = answer["capabilities"]["methods"]  # supported by the model
 
     @classmethod
     def start(cls, model: str, *flags: str, program: str = "sftseq", patience: float = 60) -> Client:
-        """Runs `sftseq serve` for a model's directory, with more flags, as long as the client lives."""
+        """Starts `sftseq serve` for a model directory, with further flags. close stops it."""
         return cls(Connection.start(program, "serve", "--model", model, *flags), patience)
 
     @classmethod
     def connect(cls, address: str, patience: float = 60) -> Client:
-        """Joins a server that listens at unix:PATH or tcp:HOST:PORT."""
+        """Connects to a server at unix:PATH or tcp:HOST:PORT."""
         return cls(Connection.connect(address), patience)
 
     def close(self) -> Optional[int]:
-        """Takes leave when all is answered. Returns the exit status of a server that start has run."""
+        """Closes the session after all responses. Returns the exit status of a server that start has started."""
         return self.connection.close()
 
     def __enter__(self) -> Client:
@@ -88,18 +86,18 @@ class Client:
     def __exit__(self, kind: object, *_: object) -> None:
         self.connection.close(shutdown=kind is None)
 
-    # What is asked about one sequence.
+    # Methods for one sequence.
 
     def classify(self, sequence: Sequence, window: Optional[Window] = None, explain: bool = False) -> Classification:
-        """The class of a sequence, or of what a window says of it."""
+        """Returns the class of a sequence, or of a window of it."""
         return self._ask("sequence/classify", _read(sequence, window, explain))
 
     def predict(self, sequence: Sequence, window: Optional[Window] = None) -> Numbers:
-        """The numbers of a sequence, or of what a window says of it."""
+        """Returns the numbers of a sequence, or of a window of it."""
         return self._ask("sequence/predict", _read(sequence, window))
 
     def labels(self, sequence: Sequence, window: Optional[Window] = None) -> Labels:
-        """The labels that hold of a sequence, or of what a window says of it."""
+        """Returns the predicted labels of a sequence, or of a window of it."""
         return self._ask("sequence/labels", _read(sequence, window))
 
     @overload
@@ -109,69 +107,69 @@ class Client:
     def tag(self, sequence: Union[str, bytes, Items[int], Document]) -> Spans: ...
 
     def tag(self, sequence: Sequence) -> Union[Spans, Tags]:
-        """The spans of a sequence of tokens; of a cloud or a graph the tag of each point or node."""
+        """Returns the spans of a sequence of tokens, or the tag of each point of a cloud or node of a graph."""
         return self._ask("sequence/tag", _of(sequence))
 
     def embed(self, sequence: Sequence) -> Embedding:
-        """The vector of a sequence."""
+        """Returns the embedding of a sequence."""
         return self._ask("sequence/embed", _of(sequence))
 
     def score(self, a: Sequence, b: Sequence, explain: bool = False) -> Score:
-        """The class of a pair."""
+        """Returns the class of a pair."""
         return self._ask("retrieval/score", _pair(a, b, explain))
 
-    # The same of many.
+    # Methods for iterables.
 
     def classify_each(
         self, sequences: Iterable[Sequence], window: Optional[Window] = None, explain: bool = False, ahead: int = AHEAD
     ) -> Iterator[Union[Classification, ServerError]]:
-        """The class of each sequence."""
+        """Yields the class of each sequence."""
         return self._each("sequence/classify", sequences, lambda s: _read(s, window, explain), ahead)
 
     def predict_each(
         self, sequences: Iterable[Sequence], window: Optional[Window] = None, ahead: int = AHEAD
     ) -> Iterator[Union[Numbers, ServerError]]:
-        """The numbers of each sequence."""
+        """Yields the numbers of each sequence."""
         return self._each("sequence/predict", sequences, lambda s: _read(s, window), ahead)
 
     def labels_each(
         self, sequences: Iterable[Sequence], window: Optional[Window] = None, ahead: int = AHEAD
     ) -> Iterator[Union[Labels, ServerError]]:
-        """The labels of each sequence that hold."""
+        """Yields the predicted labels of each sequence."""
         return self._each("sequence/labels", sequences, lambda s: _read(s, window), ahead)
 
     def tag_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Spans, Tags, ServerError]]:
-        """The spans of each sequence, or its tags."""
+        """Yields the spans of each sequence, or its tags."""
         return self._each("sequence/tag", sequences, _of, ahead)
 
     def embed_each(self, sequences: Iterable[Sequence], ahead: int = AHEAD) -> Iterator[Union[Embedding, ServerError]]:
-        """The vector of each sequence."""
+        """Yields the embedding of each sequence."""
         return self._each("sequence/embed", sequences, _of, ahead)
 
     def score_each(
         self, pairs: Iterable[Pair], explain: bool = False, ahead: int = AHEAD
     ) -> Iterator[Union[Score, ServerError]]:
-        """The class of each pair."""
+        """Yields the class of each pair."""
         return self._each("retrieval/score", pairs, lambda pair: _pair(*pair, explain), ahead)
 
-    # The index of a server that has one.
+    # Methods of the embedding index.
 
     def add(self, id: Union[str, int], sequence: Sequence) -> Added:
-        """Puts a sequence into the index, in the place of one with the same id."""
+        """Adds a sequence to the index, or replaces the item with the same id."""
         return self._ask("retrieval/add", {"id": id, **_of(sequence)})
 
     def add_each(
         self, items: Iterable[Tuple[Union[str, int], Sequence]], ahead: int = AHEAD
     ) -> Iterator[Union[Added, ServerError]]:
-        """Puts each sequence, behind its id, into the index. Ids must differ: the items go in as they are done."""
+        """Adds pairs of an id and a sequence to the index. Ids must be distinct, because the order may change."""
         return self._each("retrieval/add", items, lambda item: {"id": item[0], **_of(item[1])}, ahead)
 
     def remove(self, *ids: Union[str, int]) -> Removed:
-        """Takes items out of the index."""
+        """Removes items from the index."""
         return self._ask("retrieval/remove", {"ids": list(ids)})
 
     def search(self, sequence: Sequence, k: int = 10, rescore: int = 0) -> Found:
-        """The k items of the largest cosine. A model of pairs scores the first of them again."""
+        """Returns the k items with the largest cosine. A pair model scores the first `rescore` of them again."""
         params: Dict[str, Any] = {"k": k, **_of(sequence)}
         if rescore:
             params["rescore"] = rescore
@@ -180,14 +178,14 @@ class Client:
     def search_each(
         self, sequences: Iterable[Sequence], k: int = 10, ahead: int = AHEAD
     ) -> Iterator[Union[Found, ServerError]]:
-        """The k items nearest to each sequence."""
+        """Yields the k nearest items of each sequence."""
         return self._each("retrieval/search", sequences, lambda s: {"k": k, **_of(s)}, ahead)
 
-    # Documents, and what else there is.
+    # Documents and other methods.
 
     def open(self, uri: str, text: str, window: Optional[Window] = None) -> Document:
-        """Opens a document, which is closed by its close or at the end of its with statement."""
-        text.encode()  # half of a surrogate pair is no text
+        """Opens a document. Its close, or the end of its with statement, closes it."""
+        text.encode()  # raises for an unpaired surrogate
         document = Document(self, uri, text)
         if self._documents.setdefault(uri, document) is not document:
             raise ValueError(f"{uri}: it is open")
@@ -202,26 +200,26 @@ class Client:
         return document
 
     def forget(self, document: Document) -> bool:
-        """Takes a document out of those that are open; False if it was not among them."""
+        """Removes a document from the open ones. Returns False if it was not open."""
         return self._documents.pop(document.uri, None) is not None
 
     def info(self) -> Model:
-        """What the server answers with now: a model may have been read again."""
+        """Returns the current model, which the server may have reloaded."""
         return self._ask("model/info", None)
 
     def stats(self) -> Dict[str, Any]:
-        """What the server does."""
+        """Returns statistics of the server."""
         return self._ask("server/stats", None)
 
     def request(self, method: str, params: Optional[Dict[str, Any]] = None, **handlers: Callable[[Any], None]) -> Future[Any]:
-        """Asks by any method of docs/protocol.md, without waiting: see Connection.request."""
+        """Sends a request of any method of docs/protocol.md, without waiting: see Connection.request."""
         return self.connection.request(method, params, **handlers)
 
     def _ask(self, method: str, params: Optional[Dict[str, Any]]) -> Any:
         return self._answer(self.connection.request(method, params), method, params)
 
     def _answer(self, future: Future[Any], method: str, params: Optional[Dict[str, Any]]) -> Any:
-        """The answer, asked for again while the server is busy."""
+        """Returns the result, and retries while the server is busy."""
         until = time.monotonic() + self.patience
         while True:
             try:
@@ -259,7 +257,7 @@ class Client:
                 except ServerError as e:
                     answer = e
                 yield answer
-        finally:  # whoever stops in between does not want the rest
+        finally:  # also if the caller leaves the loop early
             for future, _ in under_way:
                 future.cancel()
 
@@ -286,7 +284,7 @@ def _of(sequence: Sequence, suffix: str = "") -> Dict[str, Any]:
 
 
 def _read(sequence: Sequence, window: Optional[Window], explain: bool = False) -> Dict[str, Any]:
-    """The fields of a sequence, with what to read of it."""
+    """The fields of a sequence and its window."""
     params = _of(sequence)
     if window:
         params["window"] = window

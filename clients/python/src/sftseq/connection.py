@@ -16,13 +16,13 @@ log = logging.getLogger("sftseq")
 
 Handler = Callable[[Any], None]
 
-#: Codes of errors that mean something to a client.
+#: Error codes that the client handles.
 BUSY = -32000
 CANCELLED = -32800
 
 
 class ServerError(Exception):
-    """An answer that is an error: its code, its message, and data that says where."""
+    """An error response: its code, its message, and data that locates the error."""
 
     def __init__(self, code: int, message: str, data: Any = None) -> None:
         super().__init__(f"{code}: {message}")
@@ -30,36 +30,36 @@ class ServerError(Exception):
 
     @property
     def retry_after(self) -> Optional[float]:
-        """The seconds after which it may be tried again; None where there is no use in that."""
+        """The seconds after which to retry; None if a retry is useless."""
         if self.code != BUSY or not isinstance(self.data, dict):
             return None
         return float(self.data.get("retryAfterMilliseconds", 0)) / 1000
 
 
 class Connection:
-    """A stream of messages. Requests may be waited for in any order and from any thread."""
+    """A stream of messages. It is thread-safe, and responses may arrive in any order."""
 
     def __init__(self, reader: BinaryIO, writer: BinaryIO, process: Optional[subprocess.Popen[bytes]] = None) -> None:
-        self.handlers: Dict[str, Handler] = {}  # of notifications, called by the thread that reads
+        self.handlers: Dict[str, Handler] = {}  # of notifications, called by the reading thread
         self._reader, self._writer, self._process = reader, writer, process
         self._numbers = itertools.count(1)
         self._calls: Dict[int, Future[Any]] = {}
         self._progress: Dict[str, Handler] = {}  # by token
         self._writing = threading.Lock()
-        self._over: Optional[str] = None  # why nothing comes any more
+        self._over: Optional[str] = None  # reason of the end, once the connection has ended
         self._listener = threading.Thread(target=self._listen, daemon=True)
         self._listener.start()
 
     @classmethod
     def start(cls, *command: str) -> Connection:
-        """Runs a server that lives as long as the connection. What it logs goes to standard error."""
+        """Starts a server for the lifetime of the connection. Its log goes to standard error."""
         process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         assert process.stdin and process.stdout
         return cls(process.stdout, process.stdin, process)  # type: ignore[arg-type]
 
     @classmethod
     def connect(cls, address: str) -> Connection:
-        """Joins a server at unix:PATH or tcp:HOST:PORT."""
+        """Connects to a server at unix:PATH or tcp:HOST:PORT."""
         network, _, name = address.partition(":")
         if network == "unix" and name:
             s = socket.socket(socket.AF_UNIX)
@@ -73,7 +73,7 @@ class Connection:
             s = socket.create_connection((host.strip("[]") or "127.0.0.1", int(port)))
         else:
             raise ValueError(f"address: expected unix:PATH or tcp:HOST:PORT, found {address!r}")
-        with s:  # the files keep it open
+        with s:  # the files keep the socket open
             return cls(s.makefile("rb"), s.makefile("wb"))
 
     def request(
@@ -83,9 +83,9 @@ class Connection:
         on_progress: Optional[Handler] = None,
         on_results: Optional[Handler] = None,
     ) -> Future[Any]:
-        """Asks, and returns a future at once, whose cancel takes the request back. on_progress is
-        told what is done of it; on_results gets the results of many as they come, which the
-        answer then lacks. Both are called by the thread that reads, and must not wait for answers."""
+        """Sends a request and returns a future, whose cancel cancels the request. on_progress
+        receives the progress. on_results receives the results of a list one by one; the response
+        then has none. The reading thread calls both, so they must not wait for responses."""
         number = next(self._numbers)
         future = _Call(self, number)
         for name, handler in (("workDoneToken", on_progress), ("partialResultToken", on_results)):
@@ -100,24 +100,24 @@ class Connection:
         except Exception:
             self._calls.pop(number, None)
             raise
-        if self._over:  # it may have ended before the call was there to be told
+        if self._over:  # the connection may have ended before the call was registered
             self._lose(number)
         return future
 
     def notify(self, method: str, params: Optional[Dict[str, Any]] = None) -> None:
-        """Tells the server, which does not answer."""
+        """Sends a notification, which has no response."""
         self._send({"method": method}, params)
 
     def close(self, shutdown: bool = True) -> Optional[int]:
-        """Takes leave, and returns the exit status of a server that start has run. Without
-        shutdown what is not answered yet is given up."""
+        """Closes the connection, and returns the exit status of a server that start has started.
+        Without shutdown the pending requests are cancelled."""
         try:
             if shutdown and not self._over:
                 self.request("shutdown").result()
             if not self._over:
                 self.notify("exit")
         except (OSError, ValueError):
-            pass  # the server is gone, and so is what the files had for it
+            pass  # the connection is lost, and so is buffered output
         self._listener.join()
         for file in (self._writer, self._reader):
             try:
@@ -155,26 +155,26 @@ class Connection:
             self._over = why
             for number in list(self._calls):
                 self._lose(number)
-            self._tell(self.handlers.get(""), why)
+            self._call_handler(self.handlers.get(""), why)
 
     def _receive(self, message: Dict[str, Any]) -> None:
         params: Any = message.get("params")
         if message.get("method") == "$/progress":
-            self._tell(self._progress.get(params["token"]), params["value"])
+            self._call_handler(self._progress.get(params["token"]), params["value"])
         elif "method" in message:
-            self._tell(self.handlers.get(message["method"]), params)
+            self._call_handler(self.handlers.get(message["method"]), params)
         elif (call := self._calls.pop(message.get("id"), None)) is None:  # type: ignore[arg-type]
-            self._tell(self.handlers.get("error"), ServerError(**message["error"]))
+            self._call_handler(self.handlers.get("error"), ServerError(**message["error"]))
         elif "error" in message:
             call.set_exception(ServerError(**message["error"]))
         else:
             call.set_result(message["result"])
 
-    def _tell(self, handler: Optional[Handler], value: Any) -> None:
+    def _call_handler(self, handler: Optional[Handler], value: Any) -> None:
         if handler:
             try:
                 handler(value)
-            except Exception:  # a mistake of the program must not end the connection
+            except Exception:  # an error of the caller must not end the connection
                 log.exception("a handler failed")
 
     def _lose(self, number: int) -> None:
@@ -183,7 +183,7 @@ class Connection:
 
 
 class _Call(Future):  # type: ignore[type-arg]
-    """A request that was sent. It ends by an answer, a cancelled one, too."""
+    """A request that was sent. Every request gets a response, also when cancelled."""
 
     def __init__(self, connection: Connection, number: int) -> None:
         super().__init__()
@@ -191,7 +191,7 @@ class _Call(Future):  # type: ignore[type-arg]
         self._connection, self._number = connection, number
 
     def cancel(self) -> bool:
-        """Takes the request back. It ends by an error of -32800, or by a result that was there."""
+        """Cancels the request, which then fails with -32800, or succeeds if its result was ready."""
         if self.done():
             return False
         try:
@@ -202,5 +202,5 @@ class _Call(Future):  # type: ignore[type-arg]
 
 
 def hello() -> Dict[str, Any]:
-    """The params of initialize. processId lets a server that this process runs end with it."""
+    """The params of initialize. With processId a server that this process has started ends with it."""
     return {"processId": os.getpid(), "clientInfo": {"name": "sftseq-client"}, "capabilities": {}}

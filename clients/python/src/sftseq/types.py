@@ -1,4 +1,4 @@
-"""What the server is asked about, and what it answers. docs/protocol.md of sftseq has every field."""
+"""Parameters and results. docs/protocol.md of sftseq has every field."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ class OpenDocument(Protocol):
 
 
 class _Graph(TypedDict):
-    features: Items[Items[float]]  # of each token
+    features: Items[Items[float]]  # one list per token
 
 
 class Graph(_Graph, total=False):
@@ -27,7 +27,7 @@ class Graph(_Graph, total=False):
 #: A sequence: text, the bytes of a text, token ids, an open document, or a point cloud or graph.
 Sequence = Union[str, bytes, Items[int], OpenDocument, Graph]
 
-#: Two sequences that are compared.
+#: Two sequences to compare.
 Pair = Tuple[Sequence, Sequence]
 
 
@@ -36,10 +36,10 @@ class _Window(TypedDict):
 
 
 class Window(_Window, total=False):
-    """What is read of a sequence that is longer than the model accepts."""
+    """The part to read of a sequence longer than the model's limit."""
 
     length: int  # tokens
-    stride: int  # from one sliding window to the next
+    stride: int  # distance of sliding windows, in tokens
 
 
 class _Sizes(TypedDict):
@@ -47,14 +47,14 @@ class _Sizes(TypedDict):
 
 
 class _Answer(_Sizes, total=False):
-    used: int  # tokens that the model has read, where it may cut
-    uri: str  # of a document
+    used: int  # tokens that the model has read, if it may cut the sequence
+    uri: str  # URI of a document
     version: int
 
 
 class _Windowed(_Answer, total=False):
-    window: Dict[str, Any]  # what was read, if the request had a window
-    windows: List[Dict[str, Any]]  # the answers of several sliding ones
+    window: Dict[str, Any]  # the part that was read, if the request had a window
+    windows: List[Dict[str, Any]]  # the results of sliding windows
 
 
 class Classification(_Windowed, total=False):
@@ -80,7 +80,7 @@ class Score(_Sizes, total=False):
 
 
 class Embedding(_Answer):
-    """The vector of a sequence."""
+    """The embedding of a sequence."""
 
     embedding: List[float]
 
@@ -92,14 +92,14 @@ class Numbers(_Windowed):
 
 
 class Labels(_Windowed):
-    """The labels of a sequence that hold, and the probability of each."""
+    """The predicted labels of a sequence, and the probability of each label."""
 
     labels: List[Union[str, int]]
     probabilities: Dict[str, float]
 
 
 class Span(TypedDict):
-    """A part of a sequence: from start up to end, in the unit of the answer."""
+    """A part of a sequence from start to end, exclusive, in the unit of the result."""
 
     start: int
     end: int
@@ -108,7 +108,7 @@ class Span(TypedDict):
 
 
 class Spans(_Answer):
-    """The spans of a sequence. The unit is characters, as Python counts them, or tokens."""
+    """The spans of a sequence. The unit is characters of the str, or tokens."""
 
     spans: List[Span]
     unit: str
@@ -122,13 +122,13 @@ class Tags(_Answer):
 
 
 class Added(_Answer):
-    """An item that is in the index, and on the disk."""
+    """An item that is in the index and on disk."""
 
     id: str
 
 
 class Removed(TypedDict):
-    """What has left the index."""
+    """The result of a removal."""
 
     removed: int
     unknown: List[str]
@@ -142,11 +142,11 @@ class _FoundItem(TypedDict):
 class FoundItem(_FoundItem, total=False):
     """An item of the index."""
 
-    score: float  # of the pair, where it was scored again
+    score: float  # score of the pair, if it was rescored
 
 
 class Found(_Sizes):
-    """The items that are nearest to a sequence, the best first."""
+    """The nearest items of a sequence, the best first."""
 
     items: List[FoundItem]
 
@@ -164,10 +164,10 @@ class _Model(TypedDict):
 
 
 class Model(_Model, total=False):
-    """What the server answers with."""
+    """The model of the server."""
 
     numbers: List[str]
-    features: List[str]  # of tokens without ids
-    edgeFeatures: List[str]  # of graphs
-    models: int  # that answer together, two or more
+    features: List[str]  # feature names of tokens without ids
+    edgeFeatures: List[str]  # feature names of edges
+    models: int  # size of an ensemble, at least two
     tokenizer: Dict[str, str]
