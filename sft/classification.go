@@ -15,7 +15,7 @@ import (
 //
 //	logits = out(u)
 //	loss   = log Σ_c exp(logits_c) − logits_label
-type classification struct{}
+type classification struct{ ofRows }
 
 func (classification) sequences() int { return 1 }
 
@@ -183,4 +183,9 @@ func Probabilities(logits []float32) []float32 {
 		p[i] = float32(v)
 	}
 	return p
+}
+
+func (classification) pack(p *packed, _ *Config, e seq.Example, _ drawing) []int32 {
+	p.label = append(p.label, e.Label)
+	return e.A
 }

@@ -232,7 +232,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	c.Thresholds, c.Temperature, c.SpanDecoding, c.AutoMap = nil, 0, nil, nil // of a model that it starts from
 	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
 	c.describeFeatures(s)
-	if c.Featured() && (c.Task == Retrieval || c.Task == FillMask) {
+	if c.Featured() && !c.objective().takesFeatures() {
 		return &ConfigError{"task", c.Task, "one of a sequence: tokens have features"}
 	}
 	if err := o.describe(c, s); err != nil {
@@ -243,7 +243,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 
 // Validate reports the first value that no model can have.
 func (c *Config) Validate() error {
-	checks := []func() error{c.validateSizes, c.validateFeatures, c.validateEdges, c.validateRates, c.validateWindow,
+	checks := []func() error{c.validateTask, c.validateSizes, c.validateFeatures, c.validateEdges, c.validateRates, c.validateWindow,
 		func() error { return validateConvolutions(c.Convolutions) }, c.validatePooling, c.validateTemperature,
 		c.validateSpanDecoding, c.validateShapes, c.validateTokens}
 	for _, check := range checks { // each relies on those before it
@@ -252,7 +252,6 @@ func (c *Config) Validate() error {
 		}
 	}
 	err := errors.Join(
-		oneOf("task", c.Task, Tasks()...),
 		oneOf("norm_position", c.NormPosition, "pre", "post"),
 		oneOf("score", c.Score, "maxout", "maxout_standardized", "lily", "dot"),
 		oneOf("probability", c.Probability, "leaky_relu", "relu", "softmax"),
@@ -265,11 +264,13 @@ func (c *Config) Validate() error {
 	if err := c.objective().validate(c); err != nil {
 		return err
 	}
-	if c.Task != FillMask && c.MaskRate != 0 {
+	if !c.objective().masksTokens() && c.MaskRate != 0 {
 		return bad("mask_rate", c.MaskRate, "none, as the task is not "+FillMask)
 	}
 	return nil
 }
+
+func (c *Config) validateTask() error { return oneOf("task", c.Task, Tasks()...) }
 
 func bad(key string, found any, expected string) error {
 	return &ConfigError{key, fmt.Sprint(found), expected}

@@ -279,3 +279,10 @@ func TestFormatConvolutions(t *testing.T) {
 		}
 	}
 }
+
+// TestUnknownTaskWithFeatures: a task that does not exist is an error before anything asks for its objective.
+func TestUnknownTaskWithFeatures(t *testing.T) {
+	c := must.Get(ReadConfig("testdata/golden/clouds/config.json"))(t)
+	c.Task, c.Pooling = "sorting", MaxPooling
+	must.Fail(t, `task: "sorting"`)(c.Validate())
+}

@@ -54,7 +54,7 @@ func (m *emitter) capacity(rows tensor.Axis) int {
 		if m.mode == fillMode {
 			return cmp.Or(m.shape.Masks, m.shape.Tokens)
 		}
-		return m.config.targetCapacity(m.shape.Tokens, m.shape.Sequences)
+		return m.config.objective().targetCapacity(m.config, m.shape.Tokens, m.shape.Sequences)
 	}
 	n := m.config.Sequences()
 	return (m.shape.Sequences + n - 1) / n

@@ -137,7 +137,7 @@ type slot struct {
 }
 
 func (e *engine) slot() *slot {
-	l := &slot{engine: e, pack: e.packers, lossFactors: e.config.lossFactors(1, nil)}
+	l := &slot{engine: e, pack: e.packers, lossFactors: e.config.objective().lossFactors(e.config, 1, nil)}
 	l.mem[tensor.Weights] = e.weights
 	return l
 }
@@ -232,20 +232,16 @@ func (l *slot) results(p *preparedPass, b *packed) (*result, error) {
 		return x, tensor.Download(arena, t, x)
 	}
 	var err error
-	switch {
-	case c.answers() > 0:
-		if r.pooled, err = download(p.Pooled, len(b.example)); err == nil {
-			r.logits, err = download(p.Logits, int(b.counts.Examples))
+	pooled, logits := c.objective().read(p.recordedPass, b)
+	if pooled > 0 {
+		if r.pooled, err = download(p.Pooled, pooled); err != nil {
+			return nil, err
 		}
-	case c.Tags() && p.Loss == nil:
-		if r.pooled, err = download(p.Pooled, len(b.example)); err == nil {
-			r.logits, err = download(p.Logits, int(b.counts.Tokens))
-		}
-	case p.Logits != nil && p.Loss == nil:
-		r.logits, err = download(p.Logits, int(b.counts.Targets))
 	}
-	if err != nil {
-		return nil, err
+	if logits > 0 {
+		if r.logits, err = download(p.Logits, logits); err != nil {
+			return nil, err
+		}
 	}
 	for _, t := range p.DeadRows {
 		var n [1]int32
@@ -259,9 +255,7 @@ func (l *slot) results(p *preparedPass, b *packed) (*result, error) {
 		if err := tensor.Download(arena, p.Loss, losses); err != nil {
 			return nil, err
 		}
-		if c.Tags() && len(l.weight) > 0 {
-			b.weigh(losses, l.weight)
-		}
+		c.objective().weigh(b, losses, l.weight)
 		r.loss = b.sums(losses)
 	}
 	return r, nil

@@ -157,9 +157,7 @@ func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output
 			logits[j] = all[j][i].Logits
 		}
 		out[i].Logits = o.mean(s.engine.config, logits)
-		if s.engine.config.Predicts() {
-			out[i].Numbers = s.engine.config.Predictions(out[i].Logits)
-		}
+		out[i].Numbers = o.numbers(s.engine.config, out[i].Logits)
 	}
 	return out, nil
 }

@@ -51,11 +51,11 @@ func meanAnswer(c *Config, outputs []Output) (probabilities []float64, numbers [
 	of := func(logits []float32) []float64 {
 		out := make([]float64, len(logits))
 		switch {
-		case c.Predicts():
+		case c.Task == Regression:
 			for i, l := range logits {
 				out[i] = float64(l)
 			}
-		case c.LabelsHold():
+		case c.Task == MultiLabel:
 			for i, l := range logits {
 				out[i] = 1 / (1 + math.Exp(-float64(l)))
 			}

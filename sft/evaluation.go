@@ -20,7 +20,7 @@ func (t *Trainer) evaluate(ctx context.Context) error {
 	v := t.model.Config.objective().measure(t.model.Config, &t.settings)
 	done := 0
 	together := evaluationRows
-	if t.model.Config.Tags() { // whose outputs are as long as the rows
+	if t.model.Config.objective().perToken() { // whose outputs are as long as the rows
 		_, longest := t.val.Longest()
 		together = max(1, min(together, pieceTokens/max(1, longest)))
 	}

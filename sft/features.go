@@ -77,7 +77,7 @@ func (c *Config) validateFeatures() error {
 		return bad("pad_token_id", *c.PadTokenID, "null: tokens have features, no ids")
 	case c.MaskTokenID != nil:
 		return bad("mask_token_id", *c.MaskTokenID, "none: tokens have features, no ids")
-	case c.Task == Retrieval || c.Task == FillMask:
+	case !c.objective().takesFeatures():
 		return bad("task", fmt.Sprintf("%q", c.Task), "one of a sequence: tokens have features")
 	}
 	return nil

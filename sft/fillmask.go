@@ -24,7 +24,7 @@ import (
 //
 // Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
 // Transformers for Language Understanding", NAACL 2019.
-type fillMask struct{}
+type fillMask struct{ ofRows }
 
 func (fillMask) sequences() int { return 1 }
 
@@ -210,3 +210,57 @@ func (m *tokenMeasurement) report(r *EvaluationReport) {
 	r.Loss = m.loss / float64(m.tokens)
 	r.BitsPerToken = new(r.Loss / math.Ln2)
 }
+
+// pack adds the tokens to predict, and masks them in training.
+func (fillMask) pack(p *packed, c *Config, e seq.Example, d drawing) []int32 {
+	var read, positions []int32
+	switch {
+	case d.mode.loss():
+		read, positions = c.masked(e.A, e.Index, d)
+	case p.fills:
+		read, positions = e.A, c.masks(e.A)
+	default:
+		return e.A
+	}
+	from := len(p.tokens)
+	for range read {
+		p.targetOf = append(p.targetOf, tensor.NoRow)
+	}
+	for _, t := range positions {
+		p.targetOf[from+int(t)] = int32(len(p.targetRow))
+		p.targetRow = append(p.targetRow, int32(from)+t)
+	}
+	if p.fills {
+		p.label = append(p.label, make([]int32, len(positions))...) // read by nothing
+	} else {
+		p.label = append(p.label, c.told(e.A, positions)...)
+	}
+	return read
+}
+
+// read has the logits of the masks of the input.
+func (fillMask) read(p *recordedPass, b *packed) (pooled, logits int) {
+	if p.Logits == nil || p.Loss != nil {
+		return 0, 0
+	}
+	return 0, int(b.counts.Targets)
+}
+
+// targetCapacity has room for more masked tokens than occur, of the given tokens and sequences, but with a probability
+// below 1e-12. Their number has a standard deviation of at most √(tokens·r·(2s−1)), as spans of mean length s have, and
+// each sequence has at least one.
+func (fillMask) targetCapacity(c *Config, tokens, sequences int) int {
+	mean := float64(tokens) * c.MaskRate
+	deviation := math.Sqrt(mean * (2*c.MaskSpan - 1))
+	return min(tokens, bucket(sequences+int(mean+8*deviation)))
+}
+
+func (fillMask) headOperations(c *Config, _ int) float64 {
+	return float64(c.HiddenSize) * float64(c.NumLabels) * c.MaskRate
+}
+
+func (fillMask) pools() bool { return false }
+
+func (fillMask) takesFeatures() bool { return false }
+
+func (fillMask) masksTokens() bool { return true }

@@ -159,10 +159,10 @@ func writeGolden(t *testing.T, dir string, c *Config, examples []seq.Example, lo
 	if !strings.HasPrefix(filepath.Base(dir), "train_") {
 		loss, terms := lossOf(r, examples)
 		document("expected_loss.json", map[string]any{"loss": loss, "terms": terms})
-		if c.answers() > 0 || c.Tags() {
+		if c.answers() > 0 || c.Task == Tagging {
 			for i, e := range examples {
 				var logits []float64
-				if c.Tags() {
+				if c.Task == Tagging {
 					logits = r.tokenLogits(e)
 				} else {
 					logits, _ = r.example(e)

@@ -274,12 +274,12 @@ func TestFillMaskCapacity(t *testing.T) {
 	c.MaskRate = 0.15
 	b := packOne(c, randomExamples(c, rand.New(rand.NewPCG(1, 1)), 4000), drawing{mode: trainMode})
 	usual := b.shape(c)
-	room := c.targetCapacity(usual.Tokens, usual.Sequences)
+	room := c.objective().targetCapacity(c, usual.Tokens, usual.Sequences)
 	if n := len(b.targetRow); n < 400 || n > room || room > 1500 || usual.Tokens != bucket(4000) {
 		t.Errorf("%d tokens are masked, room for %d, a pass of %d tokens", n, room, usual.Tokens)
 	}
 	b.counts.Targets = int32(room + 1)
-	if s := b.shape(c); s.Tokens <= usual.Tokens || c.targetCapacity(s.Tokens, s.Sequences) <= room {
+	if s := b.shape(c); s.Tokens <= usual.Tokens || c.objective().targetCapacity(c, s.Tokens, s.Sequences) <= room {
 		t.Errorf("shape %+v for %d masked tokens", s, room+1)
 	}
 	for _, mode := range []passMode{lossMode, trainMode} {

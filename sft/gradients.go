@@ -80,18 +80,10 @@ type lossFactors struct {
 	positive []float32 // of the terms of labels that hold, where several may
 }
 
-// lossFactors are those of a scale and of weights: of rows of each class, or of labels that hold.
-func (c *Config) lossFactors(scale float64, weight []float64) lossFactors {
-	if c.LabelsHold() {
-		return lossFactors{lossScales(c.NumLabels, scale, nil), lossScales(c.NumLabels, 1, weight)}
-	}
-	return lossFactors{scale: lossScales(c.NumLabels, scale, weight)}
-}
-
 // run computes the gradient of a batch.
 func (a *accumulator) run(ctx context.Context, examples []seq.Example, d drawing) (*batchGradient, error) {
 	gs := microBatches(examples, microBatchTokens)
-	factors := a.engine.config.lossFactors(a.scale, a.weight)
+	factors := a.engine.config.objective().lossFactors(a.engine.config, a.scale, a.weight)
 	tree := newTree(a.blocks, len(gs))
 	results := make([]*result, len(gs))
 	from, to := a.ranks.share(gs)

@@ -131,7 +131,7 @@ func TestGraphLogits(t *testing.T) {
 		graphs := randomGraphs(c, rand.New(rand.NewPCG(3, 3)), 1, 2, 12, 50, 160, 33, 1)
 		var want [][]float64
 		for _, e := range graphs {
-			if c.Tags() {
+			if c.Task == Tagging {
 				want = append(want, newReference(m).tokenLogits(e))
 				continue
 			}

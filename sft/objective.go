@@ -26,6 +26,9 @@ type objective interface {
 	settings(c *Config, s *Settings) error
 	// check reports an example that such a model cannot learn.
 	check(c *Config, e seq.Example) error
+	// pack adds the labels of an example to a batch, before its tokens, and returns the tokens that are read of its
+	// first sequence.
+	pack(p *packed, c *Config, e seq.Example, d drawing) (tokens []int32)
 
 	// parameters are those behind the layers, which readout and head record.
 	parameters(c *Config) []Parameter
@@ -33,6 +36,8 @@ type objective interface {
 	head(m *emitter) head
 	// loss records the loss of the pass's logits, and returns the gradient of its sum.
 	loss(m *emitter, p *recordedPass) (dlogits *tensor.Tensor)
+	// read returns how many rows of pooled sequences and of logits are results of a pass.
+	read(p *recordedPass, b *packed) (pooled, logits int)
 	// divisor is what the sum over a batch is divided by.
 	divisor(c *Config, batch []seq.Example, d drawing) int
 	// weight is the factor of the loss of an example.
@@ -42,7 +47,80 @@ type objective interface {
 	evaluation() passMode
 	// measure begins the measurement of a split.
 	measure(c *Config, s *Settings) measurement
+
+	traits
 }
+
+// traits are what objectives differ in that read and label whole rows. [ofRows] has those of most.
+type traits interface {
+	// perToken reports whether each token has a label and logits.
+	perToken() bool
+	// pools reports whether the head reads one row of a sequence, pooled of those of its tokens.
+	pools() bool
+	// masksTokens reports whether training predicts masked tokens.
+	masksTokens() bool
+	// takesFeatures reports whether tokens may have features in place of ids.
+	takesFeatures() bool
+	// targetCapacity is the number of tokens with a loss for which a pass has room.
+	targetCapacity(c *Config, tokens, sequences int) int
+	// lossFactors are those of a scale and of the weights of classes or labels.
+	lossFactors(c *Config, scale float64, weight []float64) lossFactors
+	// weigh multiplies losses by the weights of labels, if the loss kernel has not.
+	weigh(b *packed, losses []float32, weight []float64)
+	// headOperations counts the multiply-adds of the head for each token of a sequence.
+	headOperations(c *Config, length int) float64
+	// numbers are the predictions in the units of the data; nil for none.
+	numbers(c *Config, logits []float32) []float32
+	// columnNames is the key of a record's metadata with the names of the logits.
+	columnNames(c *Config) (key string, names []string)
+	// adopt has a new model continue with the head of another.
+	adopt(m *Model, source *Config)
+}
+
+// ofRows are the traits of an objective with a label, or several, of a whole row.
+type ofRows struct{}
+
+func (ofRows) perToken() bool { return false }
+
+func (ofRows) pools() bool { return true }
+
+func (ofRows) masksTokens() bool { return false }
+
+func (ofRows) takesFeatures() bool { return true }
+
+func (ofRows) targetCapacity(*Config, int, int) int { return 0 }
+
+func (ofRows) lossFactors(c *Config, scale float64, weight []float64) lossFactors {
+	return lossFactors{scale: lossScales(c.NumLabels, scale, weight)}
+}
+
+func (ofRows) weigh(*packed, []float32, []float64) {}
+
+// headOperations has two for the pooling.
+func (ofRows) headOperations(c *Config, length int) float64 {
+	d := float64(c.HiddenSize)
+	head := 2*d + d*float64(c.NumLabels)/float64(length)
+	if c.Sequences() == 2 {
+		head += 4 * d * d / float64(length)
+	}
+	return head
+}
+
+func (ofRows) numbers(*Config, []float32) []float32 { return nil }
+
+func (ofRows) columnNames(c *Config) (key string, names []string) {
+	return seq.KeyLabelNames, c.LabelNames
+}
+
+func (ofRows) adopt(*Model, *Config) {}
+
+// read has a row of each for every sequence and example.
+func (ofRows) read(_ *recordedPass, b *packed) (pooled, logits int) {
+	return len(b.example), int(b.counts.Examples)
+}
+
+// HeadOperations counts the multiply-adds of the head for each token of a sequence.
+func (c *Config) HeadOperations(length int) float64 { return c.objective().headOperations(c, length) }
 
 // answering is an objective whose models answer an example with logits, one for each of
 // [Config.NumLabels], or as many for each token.
@@ -107,16 +185,9 @@ func (c *Config) objective() objective {
 // shares one encoder. It panics for a task that [Config.Validate] refuses.
 func (c *Config) Sequences() int { return c.objective().sequences() }
 
-// Answers reports whether a model of the task answers a sequence, or a pair, with a label. One
-// that does not has vectors alone, numbers ([Config.Predicts]) or several labels ([Config.LabelsHold]). It panics for a task that [Config.Validate] refuses.
-func (c *Config) Answers() bool {
-	_, ok := c.objective().(labelling)
-	return ok
-}
-
 // answers is how many numbers the answer to an example has, where all have as many.
 func (c *Config) answers() int {
-	if _, ok := c.objective().(answering); ok && !c.Tags() {
+	if _, ok := c.objective().(answering); ok && !c.objective().perToken() {
 		return c.NumLabels
 	}
 	return 0

@@ -68,26 +68,8 @@ func (p *packed) pack(c *Config, sequences int, examples []seq.Example, d drawin
 		p.tower = append(p.tower, tower)
 		p.counts.Longest = max(p.counts.Longest, int32(n))
 	}
-	_, ofTokens := c.objective().(fillMask)
-	_, predicts := c.objective().(regression)
 	for _, e := range examples {
-		if ofTokens {
-			add(p.mask(c, e, d), len(e.A), e.Index, 0)
-		} else if c.Tags() {
-			if d.mode.loss() {
-				p.targets(e)
-			}
-			add(e.A, e.First(), e.Index, 0)
-		} else {
-			add(e.A, e.First(), e.Index, 0)
-			p.label = append(p.label, e.Label)
-		}
-		if predicts && d.mode.loss() {
-			p.target = append(p.target, c.standardised(e)...)
-		}
-		if c.LabelsHold() && d.mode.loss() {
-			p.target = append(p.target, c.holds(e)...)
-		}
+		add(c.objective().pack(p, c, e, d), e.First(), e.Index, 0)
 		if sequences == 2 {
 			add(e.B, len(e.B), e.Index, 1)
 		}
@@ -100,33 +82,6 @@ func (p *packed) pack(c *Config, sequences int, examples []seq.Example, d drawin
 	p.counts.Pooled = p.poolOffset[len(p.example)]
 	p.counts.Examples = int32(len(examples))
 	p.counts.Targets = int32(len(p.targetRow))
-}
-
-// mask adds the tokens to be told of an example, and returns its tokens as they are read.
-func (p *packed) mask(c *Config, e seq.Example, d drawing) []int32 {
-	var read, positions []int32
-	switch {
-	case d.mode.loss():
-		read, positions = c.masked(e.A, e.Index, d)
-	case p.fills:
-		read, positions = e.A, c.masks(e.A)
-	default:
-		return e.A
-	}
-	from := len(p.tokens)
-	for range read {
-		p.targetOf = append(p.targetOf, tensor.NoRow)
-	}
-	for _, t := range positions {
-		p.targetOf[from+int(t)] = int32(len(p.targetRow))
-		p.targetRow = append(p.targetRow, int32(from)+t)
-	}
-	if p.fills {
-		p.label = append(p.label, make([]int32, len(positions))...) // read by nothing
-	} else {
-		p.label = append(p.label, c.told(e.A, positions)...)
-	}
-	return read
 }
 
 // sums adds up the losses of each example, in their order.
@@ -150,7 +105,7 @@ func (p *packed) shape(c *Config) passShape {
 		s.Masks = min(s.Tokens, bucket(int(p.counts.Targets)))
 		return s
 	}
-	for int(p.counts.Targets) > c.targetCapacity(s.Tokens, s.Sequences) {
+	for int(p.counts.Targets) > c.objective().targetCapacity(c, s.Tokens, s.Sequences) {
 		s.Tokens = bucket(s.Tokens + 1)
 	}
 	return s

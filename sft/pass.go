@@ -134,7 +134,7 @@ func newPass(c *Config, params *Parameters, shape passShape, mode passMode) (*re
 		}
 	}
 	m.Segment("head")
-	if pass.Pooled == nil || c.answers() > 0 || c.Tags() {
+	if _, ok := c.objective().(answering); ok || pass.Pooled == nil {
 		pass.Logits = head.forward(rows)
 	}
 	if pass.Logits != nil && !(mode.loss() && c.answers() == 0) {

@@ -42,7 +42,10 @@ func poolingParameters(c *Config) (out []Parameter) {
 
 // Pools reports whether the head of a model reads one row of a sequence, which is pooled of
 // those of its tokens. Others read the rows of tokens.
-func (c *Config) Pools() bool { return c.Task != Tagging && c.Task != FillMask }
+func (c *Config) Pools() bool {
+	o, known := objectives[c.Task]
+	return !known || o.pools()
+}
 
 // validatePooling reports a pooling that there is not, or that the task has no use for.
 func (c *Config) validatePooling() error {

@@ -83,12 +83,12 @@ func randomExamples(c *Config, random *rand.Rand, lengths ...int) []seq.Example 
 		for _, n := range c.Numbers {
 			e.Numbers = append(e.Numbers, float32(n.Mean+2*n.Deviation*random.NormFloat64()))
 		}
-		if c.Tags() {
+		if c.Task == Tagging {
 			for range e.A {
 				e.Labels = append(e.Labels, random.Int32N(int32(c.NumLabels)+1)-1)
 			}
 		}
-		if c.LabelsHold() {
+		if c.Task == MultiLabel {
 			e.Labels = []int32{}
 			for label := range int32(c.NumLabels) {
 				if slices.Contains(e.A, label) {

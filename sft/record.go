@@ -156,10 +156,7 @@ func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec
 }
 
 func (s *Scorer) metadata() arrow.Metadata {
-	key, names := seq.KeyLabelNames, s.engine.config.LabelNames
-	if s.engine.config.Predicts() {
-		key, names = seq.KeyNumberNames, s.engine.config.NumberNames()
-	}
+	key, names := s.engine.config.objective().columnNames(s.engine.config)
 	if names == nil {
 		return arrow.Metadata{}
 	}

@@ -37,7 +37,7 @@ type Number struct {
 //
 // divided by the numbers of the batch, with h [SmoothL1] (Girshick, "Fast R-CNN", ICCV 2015) or
 // [Squared].
-type regression struct{}
+type regression struct{ ofRows }
 
 func (regression) sequences() int { return 1 }
 
@@ -146,9 +146,6 @@ func (n Number) deviation() float64 {
 	}
 	return n.Deviation
 }
-
-// Predicts reports whether a model of the task predicts numbers of a sequence.
-func (c *Config) Predicts() bool { return c.Task == Regression }
 
 // Predictions are the numbers, in the units of the data, that the logits of a model of a
 // regression stand for. What is beyond float32 is its largest number.
@@ -300,3 +297,19 @@ func checkVariance(val *seq.File) error {
 	}
 	return fmt.Errorf("select: R² (%s) needs rows of different numbers in the validation split, found %d rows of %v alone", byR2, val.Len(), first.Numbers)
 }
+
+func (regression) pack(p *packed, c *Config, e seq.Example, d drawing) []int32 {
+	if d.mode.loss() {
+		p.target = append(p.target, c.standardised(e)...)
+	}
+	return classification{}.pack(p, c, e, d)
+}
+
+func (regression) numbers(c *Config, logits []float32) []float32 { return c.Predictions(logits) }
+
+func (regression) columnNames(c *Config) (key string, names []string) {
+	return seq.KeyNumberNames, c.NumberNames()
+}
+
+// adopt standardises as the source does, whose head predicts in its units.
+func (regression) adopt(m *Model, source *Config) { m.standardiseAs(source) }

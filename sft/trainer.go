@@ -451,7 +451,7 @@ func (t *Trainer) log(rate float64) error {
 	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(), Loss: w.Loss / float64(w.Divisor), LearningRate: rate,
 		GradNorm: w.GradNorm / float64(max(1, w.Steps-w.Skipped)), Skipped: w.Skipped, LossScale: t.state.LossScale.Factor,
 		Tokens: w.Tokens, Ranks: t.gradients.ranks.report(t.pace.interval.time), Seconds: t.now().Sub(t.started).Seconds(), TokensPerS: t.pace.interval.perSecond()}
-	if t.model.Config.Answers() {
+	if _, ok := t.model.Config.objective().(labelling); ok {
 		r.Accuracy = new(float64(w.Correct) / float64(w.Examples))
 	}
 	for _, n := range w.DeadRows {

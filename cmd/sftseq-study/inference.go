@@ -9,6 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -50,7 +51,7 @@ type inferencePoint struct {
 
 // inferences measures each number of sampled tokens; the points have the settings of p.
 func (m *trainedModel) inferences(ctx context.Context, r *report, sampled []int, p inferencePoint) error {
-	if !m.Config.Answers() || m.Config.Tags() {
+	if !task.ComparesAccuracy(m.Config) {
 		return fmt.Errorf("%s: its task is %s, expected a model that predicts a class of each row", m.dir, m.Config.Task)
 	}
 	p.Rows, p.Batch, p.Device = m.rows.Len(), inferenceBatch, m.device.Name()

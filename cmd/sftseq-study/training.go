@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
@@ -120,7 +121,7 @@ func (t *training) openData() (err error) {
 	if err := t.config.DescribeData(t.set.Spec()); err != nil {
 		return fmt.Errorf("--data %s: %w", t.data, err)
 	}
-	if !t.config.Answers() {
+	if !task.ComparesAccuracy(&t.config) {
 		return fmt.Errorf("--data %s: its task is %s, expected a class for each row", t.data, t.config.Task)
 	}
 	for _, split := range []string{"train", "val"} {

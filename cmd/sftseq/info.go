@@ -144,15 +144,6 @@ func operations(c *sft.Config, length int) []part {
 		// summand; then two look-ups and a duplet's mean of each, for each pair.
 		relative = layers * h * (2*3*float64(c.SinusoidDim)/2 + 2*2*k)
 	}
-	head := d + d + d*float64(c.NumLabels)/n
-	switch {
-	case c.Tags():
-		head = d * float64(c.NumLabels)
-	case c.Task == sft.FillMask: // of the masked tokens
-		head = d * float64(c.NumLabels) * c.MaskRate
-	case c.Sequences() == 2:
-		head += 4 * d * d / n
-	}
 	taps := 0.0
 	for _, v := range c.Convolutions {
 		taps += float64(v.KernelSize)
@@ -167,7 +158,7 @@ func operations(c *sft.Config, length int) []part {
 		{"attention", layers * 2 * k * d},
 		{"relative", relative},
 		{"mlp", layers * 2 * d * float64(c.IntermediateSize)},
-		{"head", head},
+		{"head", c.HeadOperations(length)},
 	}
 	var out []part
 	total := 0.0

@@ -166,7 +166,7 @@ func answerWith(c *cli.Context, config *sft.Config, scorer *sft.Scorer, model *a
 
 // taskFor refuses a model that cannot do what is asked for.
 func taskFor(c *cli.Context, m *sft.Config) error {
-	fills := m.Task == sft.FillMask
+	fills := task.Of(m).Evaluator() == nil
 	switch fill := c.Bool("fill"); {
 	case fill && !fills:
 		return fmt.Errorf("--fill: the model %s is of task %s, expected one of sftseq pretrain", c.String("model"), m.Task)

@@ -305,7 +305,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)
 	}
 	r.opened = append(r.opened, val)
-	if config.Task != sft.FillMask {
+	if task.Of(config).Evaluator() != nil {
 		r.baseline = storedBaseline(c, data.set, "val", leftOut)
 	} else if ranksOf(c).first() {
 		if r.progress.frequencies, err = frequencies(c, config, data.set); err != nil {

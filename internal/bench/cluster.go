@@ -97,7 +97,7 @@ func median(seconds []float64) float64 { return SpreadOf(seconds).Median }
 
 // shortened is an example of one token, or of a pair one each.
 func shortened(c *sft.Config, e seq.Example) seq.Example {
-	if c.Tags() {
+	if e.Labels != nil {
 		e.Labels = e.Labels[:1]
 	}
 	if e.Features != nil {

@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 )
@@ -37,27 +38,19 @@ func (d draws) between(what uint32, e int) float32 {
 	return 2*philox.Uniform(d.words(what, e)[0]) - 1
 }
 
+// Label and Number are [task.Draws].
+func (d draws) Label(at, labels int) int32 { return below(d.words(drawLabel, at)[0], labels) }
+
+func (d draws) Number(at int) float64 { return float64(d.between(drawNumber, at)) }
+
 // Examples draws the batch. It is the same every time.
 func (w *Workload) Examples() []seq.Example {
 	c := w.Config
 	out := make([]seq.Example, w.Settings.Batch)
 	for i := range out {
 		d := draws{uint32(i)}
-		out[i] = seq.Example{Index: uint32(i), Label: below(d.words(drawLabel, 0)[0], c.NumLabels)}
-		if c.LabelsHold() {
-			out[i].Labels = []int32{out[i].Label}
-		}
-		if c.Tags() {
-			out[i].Labels = make([]int32, w.Length) // of the tokens
-			for at := range out[i].Labels {
-				out[i].Labels[at] = below(d.words(drawLabel, at)[0], c.NumLabels)
-			}
-		}
-		if c.Predicts() {
-			for at, n := range c.Numbers {
-				out[i].Numbers = append(out[i].Numbers, float32(n.Mean+n.Deviation*float64(d.between(drawNumber, at))))
-			}
-		}
+		out[i] = seq.Example{Index: uint32(i), Label: d.Label(0, c.NumLabels)}
+		task.Of(c).Draw(&out[i], w.Length, d)
 		if !c.Featured() {
 			out[i].A = d.tokens(c, w.Length)
 			if half := w.Length / 2; c.Sequences() == 2 {

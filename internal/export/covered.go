@@ -14,7 +14,7 @@ import (
 // sequence is read: of those with values, these values alone.
 var covered = map[string][]string{
 	"model_type":    {"sft"},
-	"task":          {sft.Classification, sft.Retrieval, sft.Regression, sft.MultiLabel, sft.Tagging, sft.FillMask},
+	"task":          nil, // see exportedTasks
 	"norm_position": {"pre", "post"},
 	"score":         {"maxout", "maxout_standardized", "lily", "dot"},
 	"probability":   {"leaky_relu", "relu", "softmax"},
@@ -43,6 +43,9 @@ func checkCovered(c *sft.Config) error {
 	refused, err := refusedKeys(text)
 	if err != nil {
 		return err
+	}
+	if _, ok := exportedTasks[c.Task]; !ok {
+		refused = append(refused, fmt.Sprintf("task: %q, expected one of %q", c.Task, slices.Sorted(maps.Keys(exportedTasks))))
 	}
 	if w := c.InputWindow; w != nil && !slices.Contains([]string{"error", "head"}, w.Policy) {
 		refused = append(refused, fmt.Sprintf("input_window: %q, expected error, head", w.Policy))

@@ -1,77 +1,110 @@
 package export
 
 import (
-	"fmt"
 	"math"
 
 	"github.com/sftseq/sftseq/internal/onnx"
 	"github.com/sftseq/sftseq/sft"
 )
 
-// heads appends the encoder of each input and what the task makes of it.
-func (e *emitter) heads() {
-	c := e.config
-	labels, hidden := onnx.Size(c.NumLabels), onnx.Size(c.HiddenSize)
-	logits := func(x onnx.Tensor, doc string, shape ...onnx.Dim) {
-		if d := c.LogitDivisor(); d != 1 {
-			x = e.Div(x, e.Float(d))
-		}
-		e.Output(outputLogits, x, onnx.Float32, doc, shape...)
-	}
-	embedding := func(name string, x onnx.Tensor) {
-		e.Output(name, e.Reshape(x, int64(c.HiddenSize)), onnx.Float32, "The sequence as a vector, compared by cosine.", hidden)
-	}
-	switch c.Task {
-	case sft.Classification, sft.MultiLabel, sft.Regression:
-		s, x := e.encode(inputTokens, dimLength)
-		u := s.pool(x)
-		out := e.Reshape(e.linear("head.out", u), int64(c.NumLabels))
-		logits(out, logitsDoc[c.Task], labels)
-		if c.Predicts() {
-			e.Output(outputNumbers, e.numbers(out), onnx.Float32, "The predictions, in the units of the data.", labels)
-		}
-		embedding(outputEmbedding, u)
-	case sft.Retrieval:
-		var pooled []onnx.Tensor
-		for _, name := range []string{"a", "b"} {
-			e.Scope = name + "/"
-			s, x := e.encode(name, dimLength+"_"+name)
-			pooled = append(pooled, s.pool(x))
-		}
-		e.Scope = ""
-		u, v := pooled[0], pooled[1]
-		features := e.Concat(1, u, v, e.Mul(u, v), e.Sub(u, v))
-		out := e.linear("head.out", e.gelu(e.linear("head.hidden", features)))
-		logits(e.Reshape(out, int64(c.NumLabels)), logitsDoc[c.Task], labels)
-		embedding(outputEmbedding+"_a", u)
-		embedding(outputEmbedding+"_b", v)
-	case sft.Tagging:
-		_, x := e.encode(inputTokens, dimLength)
-		read := dimLength
-		if c.TruncatesAt() > 0 {
-			read = dimRead
-		}
-		logits(e.linear("head.out", x), logitsDoc[c.Task], onnx.Named(read), labels)
-		embedding(outputEmbedding, e.ReduceMean(x, 0))
-	case sft.FillMask:
-		s, x := e.encode(inputTokens, dimLength)
-		positions := e.NonZero(e.Equal(s.tokens, e.Int(int64(*c.MaskTokenID))))
-		logits(e.tokenLogits(e.Gather(x, positions)), logitsDoc[c.Task], onnx.Named(dimMasks), labels)
-		e.Output(outputPositions, positions, onnx.Int64, "Where the masks are.", onnx.Named(dimMasks))
-		embedding(outputEmbedding, e.ReduceMean(x, 0))
-	default:
-		panic(fmt.Sprintf("export: no task %q", c.Task))
+// exportedTask is what a graph has of a task.
+type exportedTask struct {
+	logits string // what they mean
+	heads  func(e *emitter)
+	// properties are the lists of a configuration that a program needs beside the graph; nil for none.
+	properties func(c *sft.Config, list func(key string, v any))
+}
+
+var exportedTasks map[string]exportedTask
+
+func init() {
+	exportedTasks = map[string]exportedTask{
+		sft.Classification: {"Of each label; their softmax is the probabilities.", (*emitter).rowHead, nil},
+		sft.Retrieval:      {"Of each label of the pair; their softmax is the probabilities.", (*emitter).pairHead, nil},
+		sft.MultiLabel:     {"Of each label; the sigmoid of one is the probability that it holds.", (*emitter).rowHead, listThresholds},
+		sft.Regression:     {"The standardised predictions.", (*emitter).numbersHead, listNumbers},
+		sft.Tagging:        {"Of each label of each token; the softmax of a row is the probabilities.", (*emitter).tokensHead, nil},
+		sft.FillMask:       {"Of each token of the vocabulary but the mask, a row for each mask; the softmax of a row is the probabilities.", (*emitter).masksHead, nil},
 	}
 }
 
-// logitsDoc says what the logits of a task mean.
-var logitsDoc = map[string]string{
-	sft.Classification: "Of each label; their softmax is the probabilities.",
-	sft.Retrieval:      "Of each label of the pair; their softmax is the probabilities.",
-	sft.MultiLabel:     "Of each label; the sigmoid of one is the probability that it holds.",
-	sft.Regression:     "The standardised predictions.",
-	sft.Tagging:        "Of each label of each token; the softmax of a row is the probabilities.",
-	sft.FillMask:       "Of each token of the vocabulary but the mask, a row for each mask; the softmax of a row is the probabilities.",
+func listThresholds(c *sft.Config, list func(key string, v any)) {
+	thresholds := make([]float64, c.NumLabels)
+	for i := range thresholds {
+		thresholds[i] = c.Threshold(i)
+	}
+	list("thresholds", thresholds)
+}
+
+func listNumbers(c *sft.Config, list func(key string, v any)) { list("number_names", c.NumberNames()) }
+
+// logits is the output of the task's logits, divided by the temperature.
+func (e *emitter) logits(x onnx.Tensor, shape ...onnx.Dim) {
+	if d := e.config.LogitDivisor(); d != 1 {
+		x = e.Div(x, e.Float(d))
+	}
+	e.Output(outputLogits, x, onnx.Float32, exportedTasks[e.config.Task].logits, shape...)
+}
+
+func (e *emitter) embedding(name string, x onnx.Tensor) {
+	hidden := onnx.Size(e.config.HiddenSize)
+	e.Output(name, e.Reshape(x, int64(e.config.HiddenSize)), onnx.Float32, "The sequence as a vector, compared by cosine.", hidden)
+}
+
+// labels is the dimension of the logits.
+func (e *emitter) labels() onnx.Dim { return onnx.Size(e.config.NumLabels) }
+
+// rowHead has logits of the pooled sequence.
+func (e *emitter) rowHead() { e.pooledHead(func(onnx.Tensor) {}) }
+
+// numbersHead has the predictions beside the logits.
+func (e *emitter) numbersHead() {
+	e.pooledHead(func(out onnx.Tensor) {
+		e.Output(outputNumbers, e.numbers(out), onnx.Float32, "The predictions, in the units of the data.", e.labels())
+	})
+}
+
+func (e *emitter) pooledHead(beside func(logits onnx.Tensor)) {
+	s, x := e.encode(inputTokens, dimLength)
+	u := s.pool(x)
+	out := e.Reshape(e.linear("head.out", u), int64(e.config.NumLabels))
+	e.logits(out, e.labels())
+	beside(out)
+	e.embedding(outputEmbedding, u)
+}
+
+func (e *emitter) pairHead() {
+	var pooled []onnx.Tensor
+	for _, name := range []string{"a", "b"} {
+		e.Scope = name + "/"
+		s, x := e.encode(name, dimLength+"_"+name)
+		pooled = append(pooled, s.pool(x))
+	}
+	e.Scope = ""
+	u, v := pooled[0], pooled[1]
+	features := e.Concat(1, u, v, e.Mul(u, v), e.Sub(u, v))
+	out := e.linear("head.out", e.gelu(e.linear("head.hidden", features)))
+	e.logits(e.Reshape(out, int64(e.config.NumLabels)), e.labels())
+	e.embedding(outputEmbedding+"_a", u)
+	e.embedding(outputEmbedding+"_b", v)
+}
+
+func (e *emitter) tokensHead() {
+	_, x := e.encode(inputTokens, dimLength)
+	read := dimLength
+	if e.config.TruncatesAt() > 0 {
+		read = dimRead
+	}
+	e.logits(e.linear("head.out", x), onnx.Named(read), e.labels())
+	e.embedding(outputEmbedding, e.ReduceMean(x, 0))
+}
+
+func (e *emitter) masksHead() {
+	s, x := e.encode(inputTokens, dimLength)
+	positions := e.NonZero(e.Equal(s.tokens, e.Int(int64(*e.config.MaskTokenID))))
+	e.logits(e.tokenLogits(e.Gather(x, positions)), onnx.Named(dimMasks), e.labels())
+	e.Output(outputPositions, positions, onnx.Int64, "Where the masks are.", onnx.Named(dimMasks))
+	e.embedding(outputEmbedding, e.ReduceMean(x, 0))
 }
 
 // pool makes one row of the tokens x [length, hidden]: their mean by learned weights, or the

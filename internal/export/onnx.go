@@ -53,7 +53,7 @@ func ONNX(m *sft.Model) ([]byte, error) {
 		return nil, fmt.Errorf("%d parameters of 4 bytes, an ONNX file holds at most %d bytes", words, math.MaxInt32)
 	}
 	e := &emitter{Graph: &onnx.Graph{}, model: m, config: c}
-	e.heads()
+	exportedTasks[e.config.Task].heads(e)
 	return e.Model(graphName, graphDescription, metadata(c))
 }
 
@@ -124,15 +124,8 @@ func metadata(c *sft.Config) (out []onnx.Property) {
 	if c.LabelNames != nil {
 		list("label_names", c.LabelNames)
 	}
-	if c.LabelsHold() {
-		thresholds := make([]float64, c.NumLabels)
-		for i := range thresholds {
-			thresholds[i] = c.Threshold(i)
-		}
-		list("thresholds", thresholds)
-	}
-	if c.Predicts() {
-		list("number_names", c.NumberNames())
+	if properties := exportedTasks[c.Task].properties; properties != nil {
+		properties(c, list)
 	}
 	add("tokenizer", string(c.Tokenizer))
 	return out

@@ -116,3 +116,5 @@ func (t classes) Outputs() (one, many string, names []string) {
 }
 
 func (classes) ComparedBy(string) string { return "" }
+
+func (classes) Draw(*seq.Example, int, Draws) {}

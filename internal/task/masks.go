@@ -59,3 +59,5 @@ func (masks) NeedsLabels(*seq.Spec, string) error { return nil }
 func (masks) Outputs() (one, many string, names []string) { return "token", "tokens", nil }
 
 func (masks) ComparedBy(string) string { return "loss" }
+
+func (masks) Draw(*seq.Example, int, Draws) {}

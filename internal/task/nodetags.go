@@ -94,3 +94,5 @@ func (t nodeTags) Outputs() (one, many string, names []string) {
 }
 
 func (nodeTags) ComparedBy(metric string) string { return metric }
+
+func (t nodeTags) Draw(e *seq.Example, tokens int, d Draws) { drawTags(t.config, e, tokens, d) }

@@ -163,3 +163,9 @@ func (t numbers) Outputs() (one, many string, names []string) {
 }
 
 func (numbers) ComparedBy(metric string) string { return metric }
+
+func (t numbers) Draw(e *seq.Example, _ int, d Draws) {
+	for at, n := range t.config.Numbers {
+		e.Numbers = append(e.Numbers, float32(n.Mean+n.Deviation*d.Number(at)))
+	}
+}

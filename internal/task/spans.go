@@ -137,3 +137,12 @@ func (t spans) Outputs() (one, many string, names []string) {
 }
 
 func (spans) ComparedBy(metric string) string { return metric }
+
+func (t spans) Draw(e *seq.Example, tokens int, d Draws) { drawTags(t.config, e, tokens, d) }
+
+func drawTags(c *sft.Config, e *seq.Example, tokens int, d Draws) {
+	e.Labels = make([]int32, tokens)
+	for at := range e.Labels {
+		e.Labels[at] = d.Label(at, c.NumLabels)
+	}
+}

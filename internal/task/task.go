@@ -63,10 +63,18 @@ type Task interface {
 	Fits(s *seq.Spec) error
 	// NeedsLabels reports rows of a file that have no labels to compare with.
 	NeedsLabels(s *seq.Spec, path string) error
+	// Draw adds random labels to an example with the given number of tokens, which has a random label already.
+	Draw(e *seq.Example, tokens int, d Draws)
 	// Outputs are the name of an output, its plural, and the names of all outputs, if they have names.
 	Outputs() (one, many string, names []string)
 
 	mistakes(format string, tokenizer tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes)
+}
+
+// Draws are the random numbers of an example.
+type Draws interface {
+	Label(at, labels int) int32 // from 0 to labels − 1
+	Number(at int) float64      // from −1 to 1
 }
 
 // Of returns the task of a model.
@@ -109,6 +117,9 @@ func listLabels(c *sft.Config) []any {
 	}
 	return labels
 }
+
+// ComparesAccuracy reports whether models are compared by their accuracy, as those of one class for each row are.
+func ComparesAccuracy(c *sft.Config) bool { return Of(c).ComparedBy(c.Task) == "" }
 
 // CountOutputs is the number of a model's outputs, such as "10 classes".
 func CountOutputs(c *sft.Config) string {

@@ -1,0 +1,58 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// askedTask is code that asks a configuration, or a preset, for its task.
+var askedTask = regexp.MustCompile(`(?i:task|kind) [!=]= (?:sft\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\w*` +
+	`|case sft\.(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\b` +
+	`|\.\((classification|retrieval|regression|multiLabel|tagging|fillMask)\)`)
+
+// ownFiles are the files of an objective, and of the tasks of data.
+var ownFiles = regexp.MustCompile(`^(internal/task/.*|seq/.*|sft/(classification|retrieval|regression|multilabel|tagging|spandecoding|fillmask|fill|masking)\.go)$`)
+
+// mayAsk are the other files that ask for the task of a model, and why.
+var mayAsk = map[string]string{
+	"cmd/sftseq/train_data.go":  "the head of a model that predicts spectra goes on only in such a model",
+	"cmd/sftseq/train_flags.go": "flags are made before there is a configuration",
+}
+
+// TestTaskIsNotAsked: what depends on the task of a model is a method of its objective in sft, or of its task in
+// internal/task; other code does not ask for the task.
+func TestTaskIsNotAsked(t *testing.T) {
+	found := map[string]bool{}
+	must.Succeed(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		path = filepath.ToSlash(strings.TrimPrefix(path, "../"))
+		switch {
+		case err != nil:
+			return err
+		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
+			return fs.SkipDir
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || ownFiles.MatchString(path):
+			return nil
+		}
+		text, err := os.ReadFile(filepath.Join("..", path))
+		if err != nil {
+			return err
+		}
+		if where := askedTask.Find(text); where != nil {
+			if found[path] = true; mayAsk[path] == "" {
+				t.Errorf("%s asks for the task of a model: %s", path, where)
+			}
+		}
+		return nil
+	}))
+	for path := range mayAsk {
+		if !found[path] {
+			t.Errorf("%s does not ask for the task any more: take it from the list", path)
+		}
+	}
+}
