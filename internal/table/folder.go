@@ -119,7 +119,7 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 	r := &folderReader{ctx: ctx, dir: dir, limit: o.MaxField, report: o.Progress, note: o.Note}
 	var err error
 	if r.wanted, err = index(FolderColumns, o.Columns); err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w%s", err, tablesBeside(dir))
 	}
 	var desktop []string
 	err = fs.WalkDir(os.DirFS(dir), ".", func(path string, entry fs.DirEntry, err error) error {
@@ -146,6 +146,25 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 		o.Note(fmt.Sprintf("%s: files of a desktop (%s) are not rows: %d", dir, desktop[0], len(desktop)))
 	}
 	return r, err
+}
+
+// tablesBeside says which file has a folder with tables be read as one of files; "" for a folder without tables.
+func tablesBeside(dir string) string {
+	entries, err := os.ReadDir(dir)
+	first, other := "", ""
+	for _, e := range entries {
+		switch format := formatOfName(e.Name()); {
+		case strings.HasPrefix(e.Name(), ".") || isDesktopFile(e.Name()):
+		case e.Type().IsRegular() && format != "" && format != "text" && first == "":
+			first = e.Name()
+		case other == "" && (first == "" || e.IsDir() || format != formatOfName(first)):
+			other = e.Name()
+		}
+	}
+	if err != nil || first == "" || other == "" {
+		return ""
+	}
+	return fmt.Sprintf("; %s beside %s has the folder be read as files, a row each: name the tables one by one (--from), or a folder that has nothing else", other, first)
 }
 
 // Columns returns [FolderColumns].

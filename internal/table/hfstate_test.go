@@ -167,3 +167,20 @@ func TestFolderSigns(t *testing.T) {
 	put("p.csv", lfsPointer+"v1\noid sha256:0\n")
 	must.Fail(t, "the file is a pointer of Git LFS: git lfs pull gets its content")(Open(t.Context(), filepath.Join(dir, "p.csv"), Options{Columns: []string{"text"}, MaxField: 1 << 20}))
 }
+
+// TestTablesBeside: the error of a folder of tables and another file names that file.
+func TestTablesBeside(t *testing.T) {
+	for other, want := range map[string]string{"a.csv.bak": "; a.csv.bak beside a.csv has the folder be read as files, a row each: name the tables one by one", "b.csv": "", ".hidden": "", "notes.txt": "; notes.txt beside a.csv"} {
+		dir := t.TempDir()
+		for _, name := range []string{"a.csv", other} {
+			must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte("text,label\nx,y\n"), 0o666))
+		}
+		r, err := Open(t.Context(), dir, Options{Columns: []string{"text"}, MaxField: 1 << 20})
+		if want == "" {
+			must.Succeed(t, err)
+			r.Close()
+		} else if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", other, err)
+		}
+	}
+}
