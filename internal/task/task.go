@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/table"
@@ -141,14 +142,23 @@ func fitsLabels(c *sft.Config, s *seq.Spec, tasks ...string) error {
 		return otherTask(c, s)
 	}
 	if s.LabelNames != nil && len(s.LabelNames) != c.NumLabels {
-		return fmt.Errorf("it has %d labels, the model %d", len(s.LabelNames), c.NumLabels)
+		return fmt.Errorf("it has %d labels, the model %d%s", len(s.LabelNames), c.NumLabels, inOrder(c))
 	}
 	for i, name := range s.LabelNames {
 		if c.LabelNames != nil && c.LabelNames[i] != name {
-			return fmt.Errorf("its label %d is %q, the model's is %q", i, name, c.LabelNames[i])
+			return fmt.Errorf("its label %d is %q, the model's is %q%s", i, name, c.LabelNames[i], inOrder(c))
 		}
 	}
 	return nil
+}
+
+// inOrder says how rows get the labels of a model, in its order; "" where the model has no names, or too many to list.
+func inOrder(c *sft.Config) string {
+	const most = 20
+	if c.LabelNames == nil || len(c.LabelNames) > most {
+		return ""
+	}
+	return fmt.Sprintf(" (data convert --labels %q has the model's labels)", strings.Join(c.LabelNames, ","))
 }
 
 // isTagged reports rows without a label for each token.
