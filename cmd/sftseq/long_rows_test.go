@@ -61,3 +61,19 @@ func TestPredictFolderOfClouds(t *testing.T) {
 	_, said := exits(t, exitUsage, "", "predict", "--model", run, "--input", folder, "--device", "cpu")
 	contains(t, said, "sftseq data convert cloud --from "+folder+" --to DIR --val-part 0 --test-part 0 --no-baselines makes clouds of files of points, which --input DIR/train.arrow names")
 }
+
+// TestFarOffNumbers: predict warns once of series in other units than those of training.
+func TestFarOffNumbers(t *testing.T) {
+	rows := ""
+	for i := range 40 {
+		rows += fmt.Sprintf(`{"v":[%d,2,3],"c":"%s"}`+"\n", i%5, []string{"x", "y"}[i%2])
+	}
+	rows += `{"v":[7,2,3],"c":"x"}` + "\n"
+	run := filepath.Join(t.TempDir(), "run")
+	data := tableData(t, "t.jsonl", strings.ReplaceAll(rows, "}\n", `,"s":"train"}`+"\n")+`{"v":[1,2,3],"c":"x","s":"val"}`+"\n"+`{"v":[3,2,3],"c":"y","s":"val"}`+"\n", "--series", "v", "--label", "c", "--split-column", "s")
+	runCustom(t, data, run, "--steps", "1", "--device", "cpu")
+	_, said := exits(t, exitOK, `{"features":[1000,2000,3000]}`+"\n"+`{"features":[1,9,3]}`+"\n"+`{"features":[-1000]}`+"\n", "predict", "--model", run, "--device", "cpu")
+	contains(t, said, "warning: inputs whose numbers are more than 10 deviations off those of training: 2: ")
+	_, said = exits(t, exitOK, `{"features":[1,9,3]}`+"\n", "predict", "--model", run, "--device", "cpu")
+	notContains(t, said, "warning")
+}

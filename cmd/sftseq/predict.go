@@ -139,6 +139,10 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 		fmt.Fprintf(c.App.ErrWriter, "warning: inputs of more than %d times the length of all rows of training (%d tokens): %d, the longest of %d: the model has not learned such lengths\n",
 			answer.FarLonger, model.Longest, model.Far, model.Most)
 	}
+	if model.Off > 0 {
+		fmt.Fprintf(c.App.ErrWriter, "warning: inputs whose numbers are more than %d deviations off those of training: %d: are their units those of training (feature_scales in config.json)?\n",
+			answer.FarOff, model.Off)
+	}
 	return err
 }
 

@@ -27,6 +27,8 @@ type Model struct {
 	// Longest is the number of tokens of the longest row of training; 0 means unknown. Far counts the requests with more
 	// than [FarLonger] times that number. The longest request has Most.
 	Longest, Far, Most int
+	// Off counts the requests with numbers that are more than [FarOff] deviations off those of training.
+	Off int
 
 	config *sft.Config
 	// answer returns a reply for each of the requests, all of which are good. A
@@ -45,7 +47,28 @@ func (m *Model) measure(batch []*requests.Request) {
 		if n := r.Tokens(); m.Longest > 0 && n > FarLonger*m.Longest {
 			m.Far, m.Most = m.Far+1, max(m.Most, n)
 		}
+		if m.isOff(r.Features) {
+			m.Off++
+		}
 	}
+}
+
+// FarOff is the number of deviations beyond which a series is in other units than those of training.
+const FarOff = 10
+
+// isOff reports whether the root mean square of the numbers of one name, standardised as in training, is above FarOff.
+func (m *Model) isOff(features [][]float32) bool {
+	for j, s := range m.config.FeatureScales {
+		sum := 0.0
+		for _, f := range features {
+			z := (float64(f[j]) - s.Mean) / s.Deviation
+			sum += z * z
+		}
+		if s.Deviation > 0 && sum > FarOff*FarOff*float64(len(features)) {
+			return true
+		}
+	}
+	return false
 }
 
 // Task is what a [Predictor] needs of a model's task. Package task has one for each.

@@ -111,7 +111,7 @@ func (o *output) newLabel(hash uint64) bool {
 	return !before && !full
 }
 
-// seeTokens counts a row of a new text if an earlier row of another split has the same tokens.
+// seeTokens counts a row of a new text if an earlier row has the same tokens, and one of them is in train and the other is not.
 func (o *output) seeTokens(k *kept, place func() string) {
 	if k.read == 0 {
 		return
@@ -119,7 +119,7 @@ func (o *output) seeTokens(k *kept, place func() string) {
 	if o.read.slots == nil {
 		o.read = newRepeats()
 	}
-	if before, first := o.read.add(k.read, o.splitTag(k.split)); before && o.tags[first] != k.split {
+	if before, first := o.read.add(k.read, o.splitTag(k.split)); before && o.tags[first] != k.split && (o.tags[first] == "train" || k.split == "train") {
 		o.skipped.OtherTokens.Add(place)
 	}
 }

@@ -22,6 +22,7 @@ const (
 	signRounded                   // numbers differ by less than float32 resolves
 	signNormal                    // a normal whose length is not 1
 	signPadded                    // a list of tokens ends in a token that is repeated
+	signMissing                   // a number that programs write where one is missing
 	signKinds   = iota
 )
 
@@ -32,6 +33,7 @@ var signTexts = [signKinds]string{
 	"have numbers that are large beside their differences, which float32 does not resolve: subtract a constant, such as the first one",
 	"have normals (nx, ny, nz) whose length is not 1: expected unit vectors; name the numbers otherwise if they are something else, such as colours",
 	"of tokens end in one token that is repeated, and all have the same length: padding is read as tokens: leave it out",
+	"have numbers that programs write where one is missing, such as -999 or 1e20: leave such rows out, or write what is meant",
 }
 
 // signCounts counts rows with signs.
@@ -67,6 +69,9 @@ func normalAt(names []string) int {
 
 // look finds the signs of a row that has become an example.
 func (w *worker) look(row *table.Row, e *seq.Example) {
+	if slices.ContainsFunc(e.Numbers, isMissing) || slices.ContainsFunc(e.Features, func(f []float32) bool { return slices.ContainsFunc(f, isMissing) }) {
+		w.signs |= signMissing
+	}
 	switch {
 	case w.options.Features != "":
 		if at := normalAt(w.options.FeatureNames); at >= 0 && slices.ContainsFunc(e.Features, func(f []float32) bool { return !unitOrZero(f[at : at+3]) }) {
@@ -110,6 +115,11 @@ func isRounded(features [][]float32) bool {
 		}
 	}
 	return false
+}
+
+// isMissing reports whether a number is one that programs write where one is missing.
+func isMissing(x float32) bool {
+	return x <= -999 && (x == -999 || x == -9999 || x == -99999 || x == -999999) || x >= 1e20 && (x == 1e20 || x == 1e30 || x == 9.96921e36) || x == -1e30
 }
 
 // isPadded reports whether a list of tokens ends in a token that is repeated.

@@ -40,6 +40,8 @@ func TestSigns(t *testing.T) {
 		{"small steps", `{"v":[101325.01,101325.02]}`, series, "have numbers that are large beside their differences"},
 		{"a constant", `{"v":[5,5,5]}`, series, ""},
 		{"usual numbers", `{"v":[101325,101425,99000.5]}`, series, ""},
+		{"a missing number", `{"v":[1,2,-9999]}`, series, "1 of 1 rows have numbers that programs write where one is missing"},
+		{"a large number", `{"v":[1,2,-9998]}`, series, ""},
 		{"colours as normals", `{"p":[[1,2,3,10,20,30],[1,0,3,0,0,0]]}`, normals, "1 of 1 rows have normals (nx, ny, nz) whose length is not 1"},
 		{"normals", `{"p":[[1,2,3,1,0,0],[1,0,3,0,0,0]]}`, normals, ""},
 	} {
@@ -88,12 +90,12 @@ func TestIntervalBlocks(t *testing.T) {
 
 // TestOtherTokens: texts of one split whose tokens another split has are counted, as in another case.
 func TestOtherTokens(t *testing.T) {
-	rows := `{"text":"Good film","split":"train"}` + "\n" + `{"text":"good  FILM","split":"test"}` + "\n" + `{"text":"bad film","split":"train"}` + "\n" + `{"text":"BAD film","split":"train"}` + "\n"
+	rows := `{"text":"A","split":"val"}` + "\n" + `{"text":"a","split":"test"}` + "\n" + `{"text":"Good film","split":"train"}` + "\n" + `{"text":"good  FILM","split":"test"}` + "\n" + `{"text":"bad film","split":"train"}` + "\n" + `{"text":"BAD film","split":"train"}` + "\n"
 	for tokenizer, want := range map[string]int64{`{"type":"words","vocab":9}`: 1, `{"type":"byte"}`: 0} {
 		from := write(t, strings.ReplaceAll(rows, "  ", " "))
 		_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"), Text: "text", SplitColumn: "split", Tokenizer: []byte(tokenizer)})
 		must.Succeed(t, err)
-		if left.OtherTokens.Rows != want || want > 0 && (left.OtherTokens.Places[0] != from+":2" || !strings.Contains(left.String(), "1 of 4 rows have the tokens of a row in another split")) {
+		if left.OtherTokens.Rows != want || want > 0 && (left.OtherTokens.Places[0] != from+":4" || !strings.Contains(left.String(), "1 of 6 rows have the tokens of a row in another split")) {
 			t.Errorf("%s: %s", tokenizer, left)
 		}
 	}
