@@ -59,3 +59,19 @@ func TestConvertChooses(t *testing.T) {
 		t.Errorf("%s\n%s", out, info)
 	}
 }
+
+// TestConvertChoosesFromAllFolders: the tokenizer suits the files of all folders, though the first folder has more files
+// than a sample.
+func TestConvertChoosesFromAllFolders(t *testing.T) {
+	from := t.TempDir()
+	for _, class := range []string{"a", "b"} {
+		must.Succeed(t, os.Mkdir(filepath.Join(from, class), 0o777))
+	}
+	for i := range 2100 {
+		bases := strings.NewReplacer("0", "A", "1", "C").Replace(fmt.Sprintf("%012b", i))
+		writeText(t, filepath.Join(from, "a", fmt.Sprint(i)), strings.Repeat("ACGTTGCA", 8)+bases)
+		writeText(t, filepath.Join(from, "b", fmt.Sprint(i)), fmt.Sprintf("the rows of this folder, number %d, are not letters of bases", i))
+	}
+	out := succeed(t, "", "data", "convert", "--from", from, "--to", filepath.Join(t.TempDir(), "data"), "--label", "class", "--no-baselines")
+	contains(t, out, "tokenizer byte: 1", "train.arrow: 3780 rows", "labels: a, b\n")
+}

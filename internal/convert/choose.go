@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// A tokenizer is chosen from as many rows, or as much text, of the first file.
+// A tokenizer is chosen from as many rows, or as much text, of the first table, or of files all over a folder.
 const (
 	sampleRows  = 2000
 	sampleBytes = 8 << 20
@@ -37,7 +37,8 @@ func (c *converter) chooseTokenizer(ctx context.Context) error {
 // sample reads the texts of the first rows of a file.
 func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
 	how := c.table(nil)
-	how.Absent = nil // it is told of when all rows are read
+	how.Absent = nil // it is called when all rows are read
+	how.Spread = true
 	t, err := table.Open(ctx, path, how)
 	if err != nil {
 		return nil, err

@@ -142,6 +142,9 @@ func newFolder(ctx context.Context, dir string, o Options) (*folderReader, error
 	if err == nil && len(r.files) == 0 {
 		err = errors.New("expected files, in a folder for each class, found none")
 	}
+	if o.Spread {
+		r.files = spread(r.files)
+	}
 	if len(desktop) > 0 && o.Note != nil {
 		o.Note(fmt.Sprintf("%s: files of a desktop (%s) are not rows: %d", dir, desktop[0], len(desktop)))
 	}
@@ -165,6 +168,29 @@ func tablesBeside(dir string) string {
 		return ""
 	}
 	return fmt.Sprintf("; %s beside %s has the folder be read as files, a row each: name the tables one by one (--from), or a folder that has nothing else", other, first)
+}
+
+// spread orders files by steps of the golden section of their number, so that those of any number at the beginning
+// lie evenly among all.
+func spread(files []string) []string {
+	const golden = 0.6180339887498949
+	n := len(files)
+	step := max(1, int(golden*float64(n)))
+	for gcd(step, n) != 1 {
+		step++
+	}
+	out := make([]string, n)
+	for i := range out {
+		out[i] = files[i*step%n]
+	}
+	return out
+}
+
+func gcd(a, b int) int {
+	for b > 0 {
+		a, b = b, a%b
+	}
+	return a
 }
 
 // Columns returns [FolderColumns].

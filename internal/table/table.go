@@ -142,6 +142,7 @@ type Options struct {
 	// of Columns that no row has, and those that the first rows have; may be nil.
 	Absent func(file, column string, found []string)
 	Note   func(line string) // called with remarks on files that are not rows; may be nil
+	Spread bool              // read the files of a folder in an order whose beginning is a sample of all of them
 
 	part   *Part    // of the rows, nil for all
 	series []string // of Columns, those whose lists are of numbers
