@@ -1,8 +1,12 @@
 package table
 
 import (
+	"encoding/json"
+	"fmt"
+	"io"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/sftseq/sftseq/internal/source"
 )
@@ -11,19 +15,59 @@ import (
 var TextColumns = []string{"text", "line", "file"}
 
 // textReader reads text and logs: every line that is not empty is a row.
-type textReader struct{ lineReader }
+type textReader struct {
+	lineReader
+	note                     func(line string) // may be nil
+	lines, objects, labelled int               // of the first ones
+}
+
+// firstLines is how many lines decide whether a text is of another format.
+const firstLines = 100
+
+// see looks whether a line is of another format, and says so of the file once: at the last of the first lines, or the end.
+func (r *textReader) see(line string, last bool) {
+	if r.note == nil || r.lines > firstLines {
+		return
+	}
+	if !last {
+		r.lines++
+		if strings.HasPrefix(line, "{") && json.Valid([]byte(line)) {
+			r.objects++
+		}
+		if strings.HasPrefix(line, fastTextLabel) {
+			r.labelled++
+		}
+	}
+	if !last && r.lines < firstLines || r.lines == 0 {
+		return
+	}
+	switch {
+	case r.objects == r.lines:
+		r.note(fmt.Sprintf("%s: each line is a JSON object, and is read as text: --format jsonl reads their fields", r.in.Name))
+	case r.labelled == r.lines:
+		r.note(fmt.Sprintf("%s: lines begin with %s, as those of fastText: the text has the label; write a table with a column for each", r.in.Name, fastTextLabel))
+	}
+	r.lines = firstLines + 1
+}
+
+// fastTextLabel begins a label in a line of fastText.
+const fastTextLabel = "__label__"
 
 func newText(in *source.Source, o Options) (*textReader, error) {
 	lines, err := newLineReader(in, o, TextColumns)
-	return &textReader{lines}, err
+	return &textReader{lineReader: lines, note: o.Note}, err
 }
 
 // Next returns the next line.
 func (r *textReader) Next(row *Row) error {
 	line, bad, err := r.begin(row, func(line string) string { return line })
 	if err != nil {
+		if err == io.EOF {
+			r.see("", true)
+		}
 		return err
 	}
+	r.see(line, false)
 	row.Err = bad
 	for _, at := range r.wanted {
 		v := Value{Text: line}

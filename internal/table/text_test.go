@@ -3,6 +3,8 @@ package table
 import (
 	"strings"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // TestText: a line that is not empty is a row.
@@ -58,6 +60,30 @@ func TestStrangers(t *testing.T) {
 	for name, want := range map[string]string{"x.tar.gz": "an archive is not read: unpack it", "x.zip": "an archive", "x.wav": "name the folder that it is in", "x.mp3": "convert it", "x.xlsx": "save it as CSV", "x.csv.bz2": "expected gzip or Zstandard"} {
 		if _, err := read(file(t, name, "x"), Options{}); err == nil || !strings.Contains(err.Error(), name+": ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
+		}
+	}
+}
+
+// TestTextOfOtherFormat: lines that are JSON objects or have labels of fastText are named once.
+func TestTextOfOtherFormat(t *testing.T) {
+	object, labelled := `{"text":"a"}`+"\n", "__label__a good\n"
+	for text, want := range map[string]string{
+		strings.Repeat(object, 250):       "each line is a JSON object, and is read as text: --format jsonl reads their fields",
+		object:                            "each line is a JSON object",
+		strings.Repeat(labelled, 3):       "lines begin with __label__, as those of fastText: ",
+		object + "plain\n":                "",
+		"":                                "",
+		strings.Repeat(object, 3) + "{\n": "",
+	} {
+		var notes []string
+		path := file(t, "a.txt", text)
+		r := must.Get(Open(t.Context(), path, Options{Columns: []string{"text"}, MaxField: 1 << 20, Note: func(line string) { notes = append(notes, line) }}))(t)
+		var row Row
+		for r.Next(&row) == nil {
+		}
+		r.Close()
+		if (want == "") != (len(notes) == 0) || len(notes) > 1 || want != "" && !strings.HasPrefix(notes[0], path+": "+want) {
+			t.Errorf("%.40q: %q, expected %q", text, notes, want)
 		}
 	}
 }
