@@ -232,7 +232,7 @@ func (w *worker) convert(j *chunk) {
 		if why == nil {
 			w.look(row, &e)
 			k := kept{file: row.File, line: row.Line, split: split, text: w.hash(row), signs: w.signs}
-			k.label, k.read = w.hashLabel(k.text, &e), w.hashTokens(&e)
+			k.label, k.read = w.hashLabel(k.text, &e), w.hashTokens(row, &e)
 			if own {
 				k.id = maphash.String(textSeed, e.ID)
 			}
@@ -308,17 +308,29 @@ func (w *worker) hashLabel(text uint64, e *seq.Example) uint64 {
 	return maphash.Bytes(textSeed, w.text)
 }
 
-// hashTokens returns the hash of a text's tokens; 0 where a text and its tokens are the same.
-func (w *worker) hashTokens(e *seq.Example) uint64 {
-	if w.tokenizer == nil || w.bytes {
+// hashTokens returns the hash of a text's tokens, and of a pair the same in both orders; 0 where a text and its tokens are
+// the same.
+func (w *worker) hashTokens(row *table.Row, e *seq.Example) (sum uint64) {
+	texts := w.texts(row)
+	switch {
+	case w.tokenizer == nil || w.bytes && len(texts) == 1:
 		return 0
-	}
-	w.text = w.text[:0]
-	for _, tokens := range [][]int32{e.A, e.B} {
-		w.text = binary.LittleEndian.AppendUint64(w.text, uint64(len(tokens)))
-		for _, token := range tokens {
-			w.text = binary.LittleEndian.AppendUint32(w.text, uint32(token))
+	case w.bytes:
+		for _, v := range texts {
+			sum += maphash.String(textSeed, v.Text)
 		}
+		return sum
+	case len(texts) == 2:
+		return w.hashOf(e.A) + w.hashOf(e.B)
+	}
+	return w.hashOf(e.A)
+}
+
+// hashOf returns the hash of tokens.
+func (w *worker) hashOf(tokens []int32) uint64 {
+	w.text = w.text[:0]
+	for _, token := range tokens {
+		w.text = binary.LittleEndian.AppendUint32(w.text, uint32(token))
 	}
 	return maphash.Bytes(textSeed, w.text)
 }

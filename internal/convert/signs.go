@@ -3,6 +3,7 @@ package convert
 import (
 	"fmt"
 	"math"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -23,6 +24,8 @@ const (
 	signNormal                    // a normal whose length is not 1
 	signPadded                    // a list of tokens ends in a token that is repeated
 	signMissing                   // a number that programs write where one is missing
+	signPath                      // the text is the name of a file
+	signBytes                     // the text is what Python writes of bytes
 	signKinds   = iota
 )
 
@@ -34,6 +37,8 @@ var signTexts = [signKinds]string{
 	"have normals (nx, ny, nz) whose length is not 1: expected unit vectors; name the numbers otherwise if they are something else, such as colours",
 	"of tokens end in one token that is repeated, and all have the same length: padding is read as tokens: leave it out",
 	"have numbers that programs write where one is missing, such as -999 or 1e20: leave such rows out, or write what is meant",
+	"have the name of a file as their text: files are not read by their names in a table; --from FOLDER reads the files of a folder",
+	"have a text such as b'x', which Python writes of bytes: write bytes.decode() of it",
 }
 
 // signCounts counts rows with signs.
@@ -49,10 +54,12 @@ func (c *signCounts) add(s signs, place func() string) {
 	}
 }
 
-// note adds a remark for each kind of sign.
+// note adds a remark for each kind of sign; for some, only if most of the rows that are kept have it.
 func (c *signCounts) note(left *source.Skipped, padded bool) {
 	for kind := range c.kinds {
-		if k := &c.kinds[kind]; k.Rows > 0 && (1<<kind != signPadded || padded) {
+		k := &c.kinds[kind]
+		most := 2*k.Rows > left.Read-left.Left()
+		if said := k.Rows > 0 && (1<<kind != signPadded || padded) && (1<<kind&(signPath|signBytes) == 0 || most); said {
 			left.Note(fmt.Sprintf("%d of %d rows %s; the first is %s", k.Rows, left.Read, signTexts[kind], k.Places[0]))
 		}
 	}
@@ -85,11 +92,24 @@ func (w *worker) look(row *table.Row, e *seq.Example) {
 			w.signs |= signPadded
 		}
 	default:
+		text := row.Values[firstText].Text
+		if namesFile.MatchString(text[:min(len(text), maxPath)]) {
+			w.signs |= signPath
+		}
+		if len(text) > 2 && text[0] == 'b' && (text[1] == '\'' || text[1] == '"') && text[len(text)-1] == text[1] {
+			w.signs |= signBytes
+		}
 		if slices.ContainsFunc(w.texts(row), func(v table.Value) bool { return strings.Contains(v.Text, "\uFFFD") && utf8.ValidString(v.Text) }) {
 			w.signs |= signLost
 		}
 	}
 }
+
+// namesFile matches the name of a file of text, sound or an image.
+var namesFile = regexp.MustCompile(`^[^\s"'<>{}]+\.(?i:txt|html?|json|pdf|docx?|png|jpe?g|gif|bmp|tiff?|webp|wav|mp3|flac|ogg|npy|obj|off|ply|xyz|pts)$`)
+
+// maxPath bounds a text that may be the name of a file.
+const maxPath = 1 << 10
 
 // unitOrZero reports whether a vector has the length 1, but for rounding, or 0.
 func unitOrZero(v []float32) bool {

@@ -34,6 +34,9 @@ func TestSigns(t *testing.T) {
 		{"a script without spaces", `{"text":"東京都は","s":[{"start":0,"end":2,"label":"P"}]}`, spans, ""},
 		{"the same text", `{"text":"Ann  met Bob","s":[{"start":0,"end":8,"label":"P","text":"Ann met"}]}`, spans, ""},
 		{"lost characters", `{"text":"caf�","label":"a"}`, nil, "1 of 1 rows have U+FFFD in their text"},
+		{"names of files", `{"text":"img/a 1.png","label":"a"}` + "\n" + `{"text":"a/2.png","label":"a"}` + "\n" + `{"text":"a/3.PNG","label":"b"}`, nil, "2 of 3 rows have the name of a file as their text"},
+		{"a sentence", `{"text":"see a.png","label":"a"}` + "\n" + `{"text":"b.png","label":"a"}`, nil, ""},
+		{"bytes of Python", `{"text":"b'caf\\xc3'","label":"a"}`, nil, "1 of 1 rows have a text such as b'x'"},
 		{"padding", `{"t":[101,7,8,102,0,0,0]}` + "\n" + `{"t":[101,7,102,0,0,0,0]}`, lists, "2 of 2 rows of tokens end in one token that is repeated, and all have the same length"},
 		{"a run at the end", `{"t":[101,7,8,102,0,0,0]}` + "\n" + `{"t":[101,7,102]}`, lists, ""},
 		{"times of a clock", `{"v":[1700000000,1700000001,1700000002]}`, series, "1 of 1 rows have numbers that are large beside their differences"},
@@ -53,7 +56,7 @@ func TestSigns(t *testing.T) {
 			}
 			_, left, err := Convert(t.Context(), o)
 			must.Succeed(t, err)
-			if got := left.String(); !strings.Contains(got, c.want) || (c.want == "") != (got == "") || c.want != "" && !strings.Contains(got, "; the first is "+o.From[0]+":1\n") {
+			if got := left.String(); !strings.Contains(got, c.want) || (c.want == "") != (got == "") || c.want != "" && !strings.Contains(got, "; the first is "+o.From[0]+":") {
 				t.Errorf("%q, expected %q", got, c.want)
 			}
 		})
@@ -98,5 +101,15 @@ func TestOtherTokens(t *testing.T) {
 		if left.OtherTokens.Rows != want || want > 0 && (left.OtherTokens.Places[0] != from+":4" || !strings.Contains(left.String(), "1 of 6 rows have the tokens of a row in another split")) {
 			t.Errorf("%s: %s", tokenizer, left)
 		}
+	}
+}
+
+// TestOtherOrder: pairs of one split that another split has in the other order are counted.
+func TestOtherOrder(t *testing.T) {
+	from := write(t, `{"a":"x","b":"y","l":0,"split":"train"}`+"\n"+`{"a":"y","b":"x","l":0,"split":"test"}`+"\n"+`{"a":"y","b":"z","l":1,"split":"test"}`+"\n")
+	_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"), Pair: []string{"a", "b"}, Label: "l", SplitColumn: "split", Tokenizer: []byte(`{"type":"byte"}`)})
+	must.Succeed(t, err)
+	if left.OtherTokens.Rows != 1 || left.OtherTokens.Places[0] != from+":2" {
+		t.Errorf("%s", left)
 	}
 }

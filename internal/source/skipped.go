@@ -140,7 +140,7 @@ func (s *Skipped) String() string {
 		write(&s.OtherSplit, "have the "+content+" of a row in another split: a model that is measured with them has seen their "+content+" in training")
 	}
 	if s.OtherTokens.Rows > 0 {
-		write(&s.OtherTokens, "have the tokens of a row in another split, and another text, such as in upper case: a model cannot distinguish them, and has seen these in training")
+		write(&s.OtherTokens, "have the tokens of a row in another split, and another text, such as in upper case, or a pair in the other order: a model that is measured with them has seen their tokens in training")
 	}
 	if s.SameID.Rows > 0 {
 		write(&s.SameID, "have the id of an earlier one, and are kept: it does not tell them apart")
