@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 
@@ -20,6 +21,9 @@ func arranged(app *cli.App, args []string) []string {
 	for {
 		ahead, arguments, next := arrange(flags, commands, rest)
 		if next == nil {
+			for _, name := range givenAgain(flags, ahead) {
+				fmt.Fprintf(app.ErrWriter, "warning: --%s is given several times, and its last value alone counts\n", name)
+			}
 			ahead, arguments = modelArgument(flags, ahead, arguments)
 			return slices.Concat(out, ahead, arguments)
 		}
@@ -101,4 +105,31 @@ func longNames(flags []cli.Flag) (names []string) {
 func takesValue(f cli.Flag) bool {
 	valued, ok := f.(cli.DocGenerationFlag)
 	return ok && valued.TakesValue()
+}
+
+// givenAgain returns the flags of one value that are given several times with different values.
+func givenAgain(flags []cli.Flag, ahead []string) (names []string) {
+	values := map[string]string{}
+	for i := 0; i < len(ahead); i++ {
+		name, value, attached := strings.Cut(strings.TrimLeft(ahead[i], "-"), "=")
+		f := flagCalled(flags, name)
+		if !takesValue(f) {
+			continue
+		}
+		if !attached {
+			if i++; i == len(ahead) {
+				break
+			}
+			value = ahead[i]
+		}
+		if many, ok := f.(cli.DocGenerationSliceFlag); ok && many.IsSliceFlag() {
+			continue
+		}
+		name = f.Names()[0]
+		if before, ok := values[name]; ok && before != value && !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+		values[name] = value
+	}
+	return names
 }

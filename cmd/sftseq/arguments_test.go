@@ -112,3 +112,18 @@ func TestModelForms(t *testing.T) {
 	}
 	check(nil, newApp().Commands)
 }
+
+// TestGivenAgain: a flag of one value that is given again with another value is warned of.
+func TestGivenAgain(t *testing.T) {
+	dir := t.TempDir()
+	table := writeText(t, filepath.Join(dir, "t.csv"), "a,b,c\nx,y,z\n")
+	for _, c := range []struct {
+		flags []string
+		want  int
+	}{{[]string{"--text", "a", "--text", "b"}, 1}, {[]string{"--text=a", "--text", "b", "--text=a"}, 1}, {[]string{"--text", "a", "--text=a", "--from", table}, 0}, {[]string{"--text", "--text"}, 0}} {
+		_, _, said := program(strings.NewReader(""), append([]string{"data", "convert", "--from", table, "--to", filepath.Join(dir, "d"), "--force", "--tokenizer", "byte"}, c.flags...)...)
+		if got := strings.Count(said, "warning: --text is given several times, and its last value alone counts\n"); got != c.want || strings.Count(said, "several times") != c.want {
+			t.Errorf("%q: %s", c.flags, said)
+		}
+	}
+}
