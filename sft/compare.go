@@ -13,8 +13,8 @@ import (
 // and bit for bit those of [Scorer.Examples]. The head alone is run, so that many
 // pairs of few sequences cost little. It takes one slot; several may run at once.
 func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, error) {
-	if s.others != nil {
-		return nil, ErrEnsemble
+	if err := s.layered(); err != nil {
+		return nil, err
 	}
 	e := s.engine
 	if e.config.Sequences() != 2 {

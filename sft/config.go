@@ -30,7 +30,7 @@ const (
 // Config is config.json: all that defines a model beside its weights. A key that older models
 // do not have is omitted where it is zero, and zero stands for what they do.
 type Config struct {
-	ModelType        string          `json:"model_type"` // "sft"
+	ModelType        string          `json:"model_type"` // "sft"; of a linear model LinearType
 	Task             string          `json:"task"`       // of [Tasks]
 	VocabSize        int             `json:"vocab_size"`
 	NumLabels        int             `json:"num_labels"`
@@ -118,6 +118,9 @@ func ParseConfig(text []byte) (*Config, error) {
 	var keys map[string]json.RawMessage
 	if err := json.Unmarshal(text, &keys); err != nil {
 		return nil, fmt.Errorf("not a JSON object: %w", err)
+	}
+	if string(keys["model_type"]) == `"`+LinearType+`"` {
+		return linearConfig(text)
 	}
 	found := topKeys(text)
 	for i, k := range found {

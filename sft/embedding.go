@@ -24,8 +24,8 @@ func (s *Scorer) Embeddings(ctx context.Context, sequences [][]int32) ([][]float
 // EmbedExamples is [Scorer.Embeddings] for examples of one sequence, whose tokens may have
 // features.
 func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][]float32, error) {
-	if s.others != nil {
-		return nil, ErrEnsemble
+	if err := s.layered(); err != nil {
+		return nil, err
 	}
 	err := tryInParallel(s.threads(ctx, 1), len(examples), func(i int) error {
 		err := error(nil)
@@ -48,6 +48,9 @@ func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][
 // Probe computes the shortest sequence that the model, or the first of several, reads: an error says
 // that the device computes no more.
 func (s *Scorer) Probe(ctx context.Context) error {
+	if s.linear != nil { // there is no device that could fail
+		return nil
+	}
 	_, err := s.embedded(ctx, []seq.Example{s.engine.config.shortest()})
 	return err
 }

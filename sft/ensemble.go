@@ -45,7 +45,7 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 	var s *Scorer
 	for i, m := range models {
 		if i == 0 {
-			m = &Model{Config: &first, Parameters: m.Parameters, Weights: m.Weights}
+			m = &Model{Config: &first, Parameters: m.Parameters, Weights: m.Weights, linear: m.linear}
 		}
 		one, err := newSharedScorer(m, device, len(models))
 		if err != nil {
@@ -140,7 +140,7 @@ func sameJSON(a, b json.RawMessage) bool {
 
 // ensemble has the answers of all models made one.
 func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output, error) {
-	o, err := s.engine.config.answering()
+	o, err := s.Config().answering()
 	if err != nil {
 		return nil, err
 	}
@@ -156,8 +156,8 @@ func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output
 		for j := range all {
 			logits[j] = all[j][i].Logits
 		}
-		out[i].Logits = o.mean(s.engine.config, logits)
-		out[i].Numbers = o.numbers(s.engine.config, out[i].Logits)
+		out[i].Logits = o.mean(s.Config(), logits)
+		out[i].Numbers = o.numbers(s.Config(), out[i].Logits)
 	}
 	return out, nil
 }

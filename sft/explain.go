@@ -50,8 +50,8 @@ type LayerExplanation struct {
 // each of their sequences. It takes the backward of attention besides: on a
 // processor about twice the time, and twice the memory.
 func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output, error) {
-	if s.others != nil {
-		return nil, ErrEnsemble
+	if err := s.layered(); err != nil {
+		return nil, err
 	}
 	return s.score(ctx, examples, explainMode)
 }

@@ -12,10 +12,10 @@ import (
 // Fill tells the tokens of each sequence that are the mask, [Config.MaskTokenID], with a model
 // of the task fill-mask: of each of them, in their order, the logits of all tokens but the mask.
 func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, error) {
-	if s.others != nil {
-		return nil, ErrEnsemble
+	if err := s.layered(); err != nil {
+		return nil, err
 	}
-	c := s.engine.config
+	c := s.Config()
 	if c.Task != FillMask {
 		return nil, fmt.Errorf("the model's task is %s, expected %s", c.Task, FillMask)
 	}
@@ -50,10 +50,10 @@ func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, 
 // example: the sum of their losses, in nats. Several ranks share the work, and all return all
 // sums; c is nil for a single process.
 func (s *Scorer) MaskedLosses(ctx context.Context, c Communicator, examples []seq.Example) ([]float64, error) {
-	if s.others != nil {
-		return nil, ErrEnsemble
+	if err := s.layered(); err != nil {
+		return nil, err
 	}
-	config := s.engine.config
+	config := s.Config()
 	if config.Task != FillMask {
 		return nil, fmt.Errorf("the model's task is %s, expected %s", config.Task, FillMask)
 	}

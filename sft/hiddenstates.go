@@ -15,8 +15,8 @@ type HiddenStates [][]float32
 // HiddenStates scores examples as [Scorer.Examples] does, to the bit, and returns the rows of
 // each of their sequences after every layer, too. It takes memory for all of them.
 func (s *Scorer) HiddenStates(ctx context.Context, examples []seq.Example) ([]Output, error) {
-	if s.others != nil {
-		return nil, ErrEnsemble
+	if err := s.layered(); err != nil {
+		return nil, err
 	}
 	return s.score(ctx, examples, hiddenMode)
 }

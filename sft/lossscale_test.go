@@ -152,7 +152,7 @@ func TestSkippedSteps(t *testing.T) {
 	}
 
 	// The same by hand, without a scale.
-	other, err := NewTrainer(&Model{m.Config, m.Parameters, fresh}, s, cpu.New(1), train, val, nil, options(t.TempDir(), nil))
+	other, err := NewTrainer(&Model{Config: m.Config, Parameters: m.Parameters, Weights: fresh}, s, cpu.New(1), train, val, nil, options(t.TempDir(), nil))
 	must.Succeed(t, err)
 	defer other.Close()
 	for step := range 8 {

@@ -191,7 +191,7 @@ func TestMixedOverflow(t *testing.T) {
 // TestGivenChoices: what is given is what the model attends to.
 func TestGivenChoices(t *testing.T) {
 	m, examples := loadGolden(t, "pre")
-	other := &Model{m.Config, m.Parameters, slices.Clone(m.Weights)}
+	other := &Model{Config: m.Config, Parameters: m.Parameters, Weights: slices.Clone(m.Weights)}
 	for _, p := range m.Parameters.List {
 		if strings.HasSuffix(p.Name, "sampler.weight") {
 			for i := range other.Parameters.Slice(other.Weights, p) {

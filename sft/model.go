@@ -10,6 +10,7 @@ import (
 	"syscall"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
+	linearmodel "github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/internal/safetensors"
 )
 
@@ -23,7 +24,8 @@ const (
 type Model struct {
 	Config     *Config
 	Parameters *Parameters
-	Weights    []float32 // the range that Parameters describes
+	Weights    []float32          // the range that Parameters describes
+	linear     *linearmodel.Model // in place of weights, of a linear model
 }
 
 // NewModel returns a model with fresh weights.
@@ -37,6 +39,9 @@ func Load(dir string) (*Model, error) {
 	c, err := ReadModelConfig(dir)
 	if err != nil {
 		return nil, err
+	}
+	if c.IsLinear() {
+		return loadLinear(dir, c)
 	}
 	path := filepath.Join(dir, weightsFile)
 	m := &Model{Config: c, Parameters: NewParameters(c)}
@@ -66,6 +71,9 @@ func ReadModelConfig(dir string) (*Config, error) {
 	info, err := os.Stat(path)
 	if err != nil {
 		return nil, err
+	}
+	if c.IsLinear() { // whose shapes loading compares
+		return c, nil
 	}
 	if err := checkSize(info.Size(), c); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

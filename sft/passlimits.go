@@ -75,8 +75,18 @@ func (e *engine) passBytes(mode passMode, tokens, examples int) (int64, error) {
 }
 
 // Slots is how many passes run at once.
-func (s *Scorer) Slots() int { return cap(s.slots) }
+func (s *Scorer) Slots() int {
+	if s.linear != nil {
+		return s.linear.threads()
+	}
+	return cap(s.slots)
+}
 
 // PassTokens is how many tokens share a pass: sequences of no more in all are
 // computed together, if none is very short.
-func (s *Scorer) PassTokens() int { return s.limits(inferMode).size }
+func (s *Scorer) PassTokens() int {
+	if s.linear != nil {
+		return linearTokens
+	}
+	return s.limits(inferMode).size
+}

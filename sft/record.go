@@ -62,7 +62,7 @@ var errNonFinite = errors.New("the model's output is not finite")
 // Names of labels or numbers, if the model has any, are in the schema's metadata. A row
 // that the model cannot read is a [*RowError]. Score is safe for concurrent use.
 func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, error) {
-	c := s.engine.config
+	c := s.Config()
 	o, err := c.answering()
 	if err != nil {
 		return nil, err
@@ -99,7 +99,7 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 	}
 	var fields []arrow.Field
 	for _, name := range suffixed("embedding", spec.Pair()) {
-		fields = append(fields, arrow.Field{Name: name, Type: vector(s.engine.config.HiddenSize)})
+		fields = append(fields, arrow.Field{Name: name, Type: vector(s.Config().HiddenSize)})
 	}
 	return s.record(ctx, record, spec, fields, func(b *array.RecordBuilder, first int, examples []seq.Example) error {
 		var sequences []seq.Example
@@ -123,10 +123,10 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 // record makes a result for a record of a specification: the columns that fill
 // appends for pieces of it, and the lengths.
 func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec, fields []arrow.Field, fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
-	if want := s.engine.config.FeatureNames; !slices.Equal(spec.FeatureNames, want) {
+	if want := s.Config().FeatureNames; !slices.Equal(spec.FeatureNames, want) {
 		return nil, fmt.Errorf("the record's features are %q, the model's %q", spec.FeatureNames, want)
 	}
-	if err := s.engine.config.SameEdges(spec.EdgeFeatureNames); err != nil {
+	if err := s.Config().SameEdges(spec.EdgeFeatureNames); err != nil {
 		return nil, fmt.Errorf("the record: %w", err)
 	}
 	rows, err := seq.RowsOf(record, spec)
@@ -156,7 +156,7 @@ func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec
 }
 
 func (s *Scorer) metadata() arrow.Metadata {
-	key, names := s.engine.config.objective().columnNames(s.engine.config)
+	key, names := s.Config().objective().columnNames(s.Config())
 	if names == nil {
 		return arrow.Metadata{}
 	}
@@ -173,7 +173,7 @@ type lengths struct {
 }
 
 func (s *Scorer) newLengths(pair bool, first int) *lengths {
-	l := &lengths{config: s.engine.config, pair: pair, first: first, names: []string{"length"}}
+	l := &lengths{config: s.Config(), pair: pair, first: first, names: []string{"length"}}
 	if pair {
 		l.names = append(l.names, "length_a", "length_b")
 	}

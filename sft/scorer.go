@@ -14,8 +14,9 @@ import (
 // concurrent use: as many passes run at once as the device has slots.
 type Scorer struct {
 	engine *engine
-	others []*Scorer // of an ensemble, behind the first model
-	shares int64     // of the device's memory, of which it has one; 0 stands for 1
+	linear *linearScorer // in place of an engine, of a linear model
+	others []*Scorer     // of an ensemble, behind the first model
+	shares int64         // of the device's memory, of which it has one; 0 stands for 1
 	slots  chan *slot
 	urgent chan *slot // of urgent passes, nil if the device is not preemptive
 }
@@ -38,6 +39,9 @@ func NewScorer(m *Model, device Device) (*Scorer, error) { return newSharedScore
 
 // newSharedScorer is a scorer that has one of so many shares of the device's memory.
 func newSharedScorer(m *Model, device Device, shares int) (*Scorer, error) {
+	if m.linear != nil {
+		return newLinearScorer(m), nil
+	}
 	e, err := newEngine(m.Config, m.Weights, device)
 	if err != nil {
 		return nil, err
@@ -53,7 +57,9 @@ func newSharedScorer(m *Model, device Device, shares int) (*Scorer, error) {
 
 // Close frees the device's memory. Nothing is scored any more.
 func (s *Scorer) Close() {
-	s.engine.close()
+	if s.engine != nil {
+		s.engine.close()
+	}
 	for _, o := range s.others {
 		o.Close()
 	}
@@ -68,10 +74,20 @@ func newScorer(e *engine, slots int) *Scorer {
 }
 
 // Config is the configuration of the scorer's model.
-func (s *Scorer) Config() *Config { return s.engine.config }
+func (s *Scorer) Config() *Config {
+	if s.linear != nil {
+		return s.linear.config
+	}
+	return s.engine.config
+}
 
 // Kernels names what computes: the same bits are promised for one kind.
-func (s *Scorer) Kernels() string { return s.engine.device.Kernels() }
+func (s *Scorer) Kernels() string {
+	if s.linear != nil {
+		return LinearType
+	}
+	return s.engine.device.Kernels()
+}
 
 // Preemptive reports whether the device computes urgent passes at once: a context of
 // [Urgent] makes a call's passes such.
@@ -80,6 +96,9 @@ func (s *Scorer) Preemptive() bool { return s.urgent != nil }
 // Reserve has the device leave n processors to the rest of the program, if it shares
 // them and has more than one.
 func (s *Scorer) Reserve(n int) {
+	if s.linear != nil {
+		return
+	}
 	if p, ok := tensor.Capability[tensor.Preemptive](s.engine.device); ok {
 		p.Reserve(n)
 	}
@@ -104,8 +123,11 @@ func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output
 
 // score runs passes of a mode that answers.
 func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode passMode) ([]Output, error) {
-	if _, err := s.engine.config.answering(); err != nil {
+	if _, err := s.Config().answering(); err != nil {
 		return nil, err
+	}
+	if s.linear != nil {
+		return s.linear.examples(ctx, examples)
 	}
 	out := make([]Output, len(examples))
 	err := s.results(ctx, examples, mode, func(at, n int, r *result) { s.split(r, examples[at:at+n], out[at:at+n]) })

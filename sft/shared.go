@@ -44,6 +44,9 @@ func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []
 // CompareRanks refuses ranks that would compute other outputs, or whose data are others:
 // those that the caller names, or the error of finding out.
 func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error) error {
+	if s.linear != nil {
+		return distributed.Compare(c, nil, cmp.Or(err, errLinearRanks))
+	}
 	mine, failed := s.engine.identity()
 	if failed == nil {
 		mine["how many models there are"] = strconv.Itoa(s.Members())

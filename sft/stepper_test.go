@@ -19,7 +19,7 @@ func TestStepperIsTrainer(t *testing.T) {
 	s.Steps, s.EvalEvery = 3, 100
 	m := randomModel(trainingConfig(), 1)
 	fresh := slices.Clone(m.Weights)
-	tr, err := NewTrainer(&Model{m.Config, m.Parameters, slices.Clone(m.Weights)}, s, cpu.New(2), train, val, nil, options(t.TempDir(), nil))
+	tr, err := NewTrainer(&Model{Config: m.Config, Parameters: m.Parameters, Weights: slices.Clone(m.Weights)}, s, cpu.New(2), train, val, nil, options(t.TempDir(), nil))
 	must.Succeed(t, err)
 	defer tr.Close()
 	st := must.Get(NewStepper(m, s, cpu.New(1), int(slices.Max(train.Lengths())), 0))(t)

@@ -18,6 +18,9 @@ var shellWord = regexp.MustCompile(`^(?:'[^']*'|\\.|[^\s'\\])+`)
 // --steps that was still improving it names a longer one alone. The
 // length of the longest row is in tokens; 0 means unknown.
 func advice(config *sft.Config, dir string, longest int, improving bool) string {
+	if config.IsLinear() {
+		return ""
+	}
 	p, err := provenance.Of(config)
 	if err != nil || p.Command == "" {
 		return ""

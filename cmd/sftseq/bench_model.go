@@ -265,6 +265,9 @@ func benchConfig(name string) (*sft.Config, sft.Settings, error) {
 			path = filepath.Join(path, "config.json")
 		}
 		config, err := sft.ReadConfig(path)
+		if err == nil && config.IsLinear() {
+			err = fmt.Errorf("%s: %w", path, sft.ErrLinear)
+		}
 		// A configuration says nothing of training. Its numbers change no time.
 		return config, lra.ListOps.Presets[0].Settings, err
 	}

@@ -100,7 +100,7 @@ func (r *evalRows) measure(c *cli.Context, kind task.Evaluator, in *task.Input) 
 func (r *evalRows) evaluated(c *cli.Context) task.Evaluated {
 	dir := c.String("model")
 	return task.Evaluated{Model: dir, Data: c.String("data"), Split: r.split, Trained: trainedIn(dir), File: r.path,
-		Advice: advice(r.scorer.Config(), dir, 0, false)}
+		Advice: advice(r.scorer.Config(), dir, 0, false), Linear: r.scorer.Config().IsLinear()}
 }
 
 func (r *evalRows) close() {

@@ -74,5 +74,8 @@ func exportedModel(c *cli.Context) (m *sft.Model, dir string, err error) {
 		return nil, "", usage(c, "expected one MODEL, a model directory, found %d arguments", 1+c.NArg())
 	}
 	m, err = readModel(c.Context, dir, "")
+	if err == nil && m.Config.IsLinear() {
+		err = fmt.Errorf("%s: a linear model is not exported yet (docs/training.md describes its files)", dir)
+	}
 	return m, dir, err
 }

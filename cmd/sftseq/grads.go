@@ -8,6 +8,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/task"
+	"github.com/sftseq/sftseq/sft"
 )
 
 func gradsCommand() *cli.Command {
@@ -40,6 +41,9 @@ func grads(c *cli.Context) error {
 		return usage(c, "--input and --output are needed")
 	}
 	m, err := loadModel(c)
+	if err == nil && m.Config.IsLinear() {
+		err = fmt.Errorf("%s: %w", c.String("model"), sft.ErrLinear)
+	}
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func info(c *cli.Context) error {
 	}
 	i := &modelInfo{Model: c.String("model"), Config: m.Config, Parameters: parameterParts(m.Parameters), ReceptiveField: receptiveFieldOf(m.Config)}
 	for _, n := range infoLengths {
-		if n > m.Config.MaxLength {
+		if n > m.Config.MaxLength || m.Config.IsLinear() {
 			continue
 		}
 		cost, err := costAt(m, n)
@@ -54,6 +54,9 @@ func info(c *cli.Context) error {
 		i.Costs = append(i.Costs, cost)
 	}
 	if c.IsSet("cluster") {
+		if m.Config.IsLinear() {
+			return fmt.Errorf("--cluster: %w", sft.ErrLinear)
+		}
 		if i.Cluster, err = simulate(c, m); err != nil {
 			return err
 		}

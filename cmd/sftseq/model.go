@@ -12,6 +12,7 @@ import (
 
 	"github.com/sftseq/sftseq/device"
 	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -101,7 +102,7 @@ func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 
 // openScorer puts models on --device. Release ends their use.
 func openScorer(c *cli.Context, m models) (s *sft.Scorer, release func(), err error) {
-	d, err := openDevice(c)
+	d, err := openModelDevice(c, m.Config)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -111,6 +112,20 @@ func openScorer(c *cli.Context, m models) (s *sft.Scorer, release func(), err er
 		return nil, nil, err
 	}
 	return s, release, nil
+}
+
+// openModelDevice opens --device for a model: the CPU for one that runs nowhere else.
+func openModelDevice(c *cli.Context, config *sft.Config) (tensor.Device, error) {
+	if !config.IsLinear() {
+		return openDevice(c)
+	}
+	if err := linearDevice(c); err != nil {
+		return nil, err
+	}
+	if err := c.Set("device", "cpu"); err != nil {
+		return nil, err
+	}
+	return openDevice(c)
 }
 
 // openInput opens the FILE argument; absent or "-" is standard input.

@@ -66,6 +66,9 @@ func reportRuns(c *cli.Context) error {
 			}
 			return fmt.Errorf("%s: expected a run directory with config.json, as sftseq train makes it: %w", dirs[i], cause)
 		}
+		if r.Config.IsLinear() {
+			return fmt.Errorf("%s: a linear model has no training curve to report: sftseq eval measures it", dirs[i])
+		}
 		r.Outputs = task.CountOutputs(r.Config)
 		if r.Metrics, err = sft.ReadMetrics(dirs[i]); err != nil {
 			return err

@@ -172,13 +172,16 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 	if err == nil && m.Config.Featured() && c.String("index") != "" {
 		err = fmt.Errorf("%s: the tokens of the model have features, and an index keeps token ids, to embed them anew: expected no --index", c.String("model"))
 	}
+	if err == nil && m.Config.IsLinear() && c.String("index") != "" {
+		err = fmt.Errorf("--index: %w", sft.ErrLinear)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if c.Bool("truncate") {
 		m.truncate()
 	}
-	d, err := openDevice(c)
+	d, err := openModelDevice(c, m.Config)
 	if err != nil {
 		return nil, err
 	}

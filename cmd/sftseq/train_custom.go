@@ -31,6 +31,16 @@ var regressionFlags = []architectureFlag{
 
 // trainCustom trains on a data set of the user's own.
 func trainCustom(c *cli.Context) error {
+	switch kind := c.String("members"); kind {
+	case sftMember:
+	case linearMember:
+		if err := readConfigFlags(c); err != nil {
+			return err
+		}
+		return trainLinear(c)
+	default:
+		return usage(c, "--members %q, expected %s or %s", kind, sftMember, linearMember)
+	}
 	m, err := manifestOf(c)
 	if err != nil {
 		return err

@@ -225,6 +225,9 @@ func initConfig(c *cli.Context, kind string, config *sft.Config, settings *sft.S
 	if err != nil {
 		return fmt.Errorf("--init-from: %w", err)
 	}
+	if source.IsLinear() {
+		return fmt.Errorf("--init-from %s: a linear model has no layers to start from", dir)
+	}
 	source.Task, source.InputWindow, source.Extra = config.Task, config.InputWindow, nil
 	source.DropToken, source.AttentionDropout = config.DropToken, config.AttentionDropout
 	source.EmbeddingDropout, source.FeedForward = config.EmbeddingDropout, config.FeedForward

@@ -73,6 +73,7 @@ func runFlags(task *lra.Task) []cli.Flag {
 			&cli.StringFlag{Name: "init-from", Usage: "start from the weights of the model in `DIR`; a fresh head for other labels", TakesFile: true}),
 		only(has(task, labelsKind), group(trainingGroup,
 			&cli.StringFlag{Name: "seeds", DefaultText: "--seed alone", Usage: "train a run for each `SEED,…` and report the mean"})),
+		group(trainingGroup, membersFlag(task)...),
 		advanced(trainingGroup,
 			&cli.StringFlag{Name: "config", Usage: "read flags from a JSON `FILE` such as {\"batch\": 32}; the command line wins", TakesFile: true}),
 		group(outputGroup,

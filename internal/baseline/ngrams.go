@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"context"
 	"errors"
 	"runtime"
 	"slices"
@@ -10,6 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/internal/ngram"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // usualSlots is the number of slots of n-grams, of which models with many classes have fewer.
@@ -19,13 +21,25 @@ const usualSlots = 1 << 22
 // or bases.
 const smallVocabulary = 512
 
+// NGrams are the n-grams that suit the rows of a data set, and the learning rate of a linear model of them.
+func NGrams(ctx context.Context, set *seq.Dataset) (o ngram.Options, rate float64, err error) {
+	what, err := countedOf(ctx, set, tokenizers.TypeOf(set.Manifest.Tokenizer))
+	spec := set.Spec()
+	return what.nGrams(&spec), what.rate, err
+}
+
+func (what counted) nGrams(s *seq.Spec) ngram.Options {
+	o := ngram.Options{Units: what.units, MinN: 1, MaxN: 3, Slots: usualSlots, MinCount: 2}
+	if !what.words && s.VocabSize <= smallVocabulary {
+		o.MaxN = 6
+	}
+	return o
+}
+
 // nGrams is the linear model of package linear. What epoch it keeps the validation split decides, where there is one.
 func nGrams(what counted, set *seq.Dataset, most limits) (*simple, error) {
 	spec := set.Spec()
-	o := ngram.Options{Units: what.units, MinN: 1, MaxN: 3, Slots: usualSlots, MinCount: 2}
-	if what.units == ngram.Tokens && spec.VocabSize <= smallVocabulary {
-		o.MaxN = 6
-	}
+	o := what.nGrams(&spec)
 	config, err := linear.NewConfig(&spec, o)
 	if err != nil {
 		return nil, err
@@ -50,7 +64,7 @@ func nGrams(what counted, set *seq.Dataset, most limits) (*simple, error) {
 				defer f.Close()
 				rows[i] = sampledOf(f, tokens[split])
 			}
-			o := linear.Options{Rate: what.rate, Updates: most.nGrams, Progress: w.done}
+			o := linear.Options{Seed: 1, Rate: what.rate, Updates: most.nGrams, Progress: w.done}
 			var report *linear.Report
 			model, report, err = linear.Fit(w.ctx, config, rows[0], rows[1], o)
 			if errors.Is(err, linear.ErrNothingToLearn) {

@@ -41,6 +41,7 @@ func asTheyAre(tokens []int32) []int32 { return tokens }
 const (
 	bytesOfWord = 4
 	longWord    = 16
+	fewWords    = 2       // words of a text: of names, each a word of its own, hardly one comes again
 	tried       = 1 << 16 // bytes of training that show which it is
 )
 
@@ -54,15 +55,18 @@ func countedOf(ctx context.Context, set *seq.Dataset, tokenizer string) (counted
 	default:
 		return tokensThemselves, nil
 	}
-	bytes, words := 0, 0
+	bytes, words, sequences := 0, 0, 0
 	w := &work{ctx: ctx, set: set}
 	_, err := w.read("train", 0, tried, func(rows []seq.Example) {
 		for _, e := range rows {
 			bytes += e.Length()
 			words += len(hashedWords(e.A)) + len(hashedWords(e.B))
+			if sequences++; e.B != nil {
+				sequences++
+			}
 		}
 	})
-	if bytes > longWord*words {
+	if bytes > longWord*words || words < fewWords*sequences {
 		return tokensThemselves, err
 	}
 	return wordsOfBytes, err

@@ -13,7 +13,7 @@ import (
 )
 
 // CanRank reports whether a model predicts whether two sequences belong together.
-func CanRank(c *sft.Config) bool { return c.Sequences() == 2 && c.NumLabels == 2 }
+func CanRank(c *sft.Config) bool { return c.Sequences() == 2 && c.NumLabels == 2 && !c.IsLinear() }
 
 // Rank ranks all other documents for each of at most limit queries, by the log odds of class 1 of the pair
 // (query, document): the order of the scores of serve, before rounding. Every first document of a pair

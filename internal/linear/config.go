@@ -25,6 +25,7 @@ type Config struct {
 	NGrams     ngram.Options   `json:"ngrams"`
 	LabelNames []string        `json:"label_names,omitempty"`
 	Numbers    []Number        `json:"numbers,omitempty"` // that a regression predicts
+	Extra      json.RawMessage `json:"extra,omitempty"`   // provenance, free
 }
 
 // Number is a number that a regression predicts, standardised in training.

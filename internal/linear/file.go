@@ -1,8 +1,10 @@
 package linear
 
 import (
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"io"
 	"path/filepath"
 	"slices"
 
@@ -29,6 +31,18 @@ const (
 
 // Save writes the model's config.json and model.safetensors into dir, which exists.
 func (m *Model) Save(dir string) error {
+	if err := safetensors.Write(filepath.Join(dir, weightsFile), m.tensors(), nil); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(&m.Config, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteBytes(filepath.Join(dir, configFile), append(text, '\n'))
+}
+
+// tensors are those of model.safetensors.
+func (m *Model) tensors() []safetensors.Tensor {
 	shape := []int{m.Features(), len(m.bias)}
 	weights, ratios := make([]int32, len(m.cells)), make([]int32, len(m.cells))
 	for i, c := range m.cells {
@@ -44,15 +58,25 @@ func (m *Model) Save(dir string) error {
 	ints(usedTensor, []int{len(m.vocabulary.Used)}, m.vocabulary.Used)
 	ints(weightsTensor, shape, weights)
 	ints(ratiosTensor, shape, ratios)
-	tensors = append(tensors, safetensors.Tensor{Name: biasTensor, Shape: []int{len(m.bias)}, Data: m.bias})
-	if err := safetensors.Write(filepath.Join(dir, weightsFile), tensors, nil); err != nil {
+	return append(tensors, safetensors.Tensor{Name: biasTensor, Shape: []int{len(m.bias)}, Data: m.bias})
+}
+
+// WriteWeights writes what decides the logits beside the labels' names and provenance, in an order that never
+// changes: the choice of n-grams and all tensors.
+func (m *Model) WriteWeights(w io.Writer) error {
+	if err := json.NewEncoder(w).Encode(m.Config.NGrams); err != nil {
 		return err
 	}
-	text, err := json.MarshalIndent(&m.Config, "", "  ")
-	if err != nil {
-		return err
+	for _, t := range m.tensors() {
+		err := binary.Write(w, binary.LittleEndian, t.Ints)
+		if err == nil {
+			err = binary.Write(w, binary.LittleEndian, t.Data)
+		}
+		if err != nil {
+			return err
+		}
 	}
-	return atomicfile.WriteBytes(filepath.Join(dir, configFile), append(text, '\n'))
+	return nil
 }
 
 // Load reads a model directory. The sizes in config.json and in the header of model.safetensors are

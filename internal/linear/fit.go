@@ -15,6 +15,9 @@ type Report struct {
 	Rows   int       // labelled rows of the training split
 	Losses []float64 // validation loss of each epoch, or of each penalty of a ridge regression; empty without validation
 	Kept   int       // index in Losses that the model is of; -1 without validation
+	// Accuracy is the share of right classes among the measured validation rows, of a model of classes.
+	Accuracy float64
+	Measured int
 	// Penalty is the λ of a ridge regression; 0 for others.
 	Penalty float64
 }
@@ -124,7 +127,7 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 		if err != nil {
 			return err
 		}
-		loss, rows, err := f.validate(ctx)
+		loss, right, rows, err := f.validate(ctx)
 		if err != nil {
 			return err
 		}
@@ -134,6 +137,9 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 		f.report.Losses = append(f.report.Losses, loss)
 		if k := f.report.Kept; k < 0 || loss < f.report.Losses[k] {
 			f.report.Kept = epoch
+			if f.config.Task != seq.MultiLabel {
+				f.report.Accuracy, f.report.Measured = float64(right)/float64(rows), rows
+			}
 			f.keep()
 		}
 	}
@@ -226,14 +232,16 @@ func (c *Config) classes(r *row, with func(column int)) {
 	}
 }
 
-// validate returns the mean loss of the validation rows, and how many there are.
-func (f *fitting) validate(ctx context.Context) (loss float64, rows int, err error) {
+// validate returns the mean loss of the validation rows, and how many there are. Those whose label is predicted
+// are right.
+func (f *fitting) validate(ctx context.Context) (loss float64, right, rows int, err error) {
 	if f.val == nil {
-		return 0, 0, nil
+		return 0, 0, 0, nil
 	}
 	const part = 256
 	err = f.val.inOrder(ctx, func(all []row) error {
 		sums := make([]float64, (len(all)+part-1)/part)
+		hits := make([]int, len(sums))
 		steps := make([]*step, f.val.workers)
 		err := f.val.parallel(ctx, len(sums), func(w, i int) error {
 			if steps[w] == nil {
@@ -241,14 +249,18 @@ func (f *fitting) validate(ctx context.Context) (loss float64, rows int, err err
 			}
 			for k := i * part; k < min(len(all), (i+1)*part); k++ {
 				sums[i] += steps[w].loss(&all[k])
+				if steps[w].predicts(&all[k]) {
+					hits[i]++
+				}
 			}
 			return nil
 		})
-		for _, s := range sums {
+		for i, s := range sums {
 			loss += s
+			right += hits[i]
 		}
 		rows += len(all)
 		return err
 	})
-	return loss / float64(max(1, rows)), rows, err
+	return loss / float64(max(1, rows)), right, rows, err
 }

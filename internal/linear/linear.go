@@ -52,6 +52,9 @@ type cell struct {
 // Features is the number of features.
 func (m *Model) Features() int { return m.vocabulary.Size() }
 
+// Columns is the number of weights of a feature.
+func (m *Model) Columns() int { return len(m.bias) }
+
 // Predictor computes the logits of rows. It is not safe for concurrent use.
 type Predictor struct {
 	model     *Model
@@ -69,8 +72,8 @@ func (m *Model) NewPredictor() *Predictor {
 	}
 }
 
-// Logits returns the logits of a row, one for each class or label, or the predicted numbers. The next
-// call overwrites them.
+// Logits returns the logits of a row, one for each class or label, or the predicted numbers, standardised. The
+// next call overwrites them.
 func (p *Predictor) Logits(e *seq.Example) []float64 {
 	p.features = p.model.vocabulary.Features(p.extractor, e.A, e.B, p.features[:0])
 	clear(p.sums)
@@ -111,9 +114,6 @@ func (m *Model) logits(sums []sum, out []float64) []float64 {
 		z[c] = float64(m.bias[c])
 		if s.squares > 0 {
 			z[c] += float64(s.weights) / weightUnit / (math.Sqrt(float64(s.squares)) / ratioUnit)
-		}
-		if n := m.Config.Numbers; n != nil {
-			z[c] = n[c].Mean + float64(n[c].Deviation*z[c])
 		}
 	}
 	return out

@@ -104,7 +104,10 @@ func TestNumbers(t *testing.T) {
 		test := rows(3, 500)
 		p, sum := m.NewPredictor(), 0.0
 		for i := range test {
-			y := p.Logits(&test[i])
+			y := slices.Clone(p.Logits(&test[i]))
+			for c, n := range m.Config.Numbers {
+				y[c] = n.Mean + n.Deviation*y[c]
+			}
 			sum += math.Pow(y[0]-float64(test[i].Numbers[0]), 2)
 			if math.Abs(y[1]-3) > 1e-6 {
 				t.Fatalf("always 3, predicted %v", y[1])

@@ -1,4 +1,4 @@
-package linear
+package linear_test
 
 import (
 	"context"
@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/ngram"
 	"github.com/sftseq/sftseq/internal/testenv"
@@ -23,14 +24,21 @@ func TestReviews(t *testing.T) {
 	start := time.Now()
 	open := func(split string) *seq.File { return must.Get(set.Open(split))(t) }
 	words := ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}
-	m, report := fitted(t, &spec, words, open("train"), open("val"), Options{Seed: 1})
+	config := must.Get(linear.NewConfig(&spec, words))(t)
+	m, report := must.Get2(linear.Fit(context.Background(), config, open("train"), open("val"), linear.Options{Seed: 1}))(t)
 	took := time.Since(start)
-	test, rows := open("test"), made{}
+	test, rows := open("test"), []seq.Example{}
 	for i := range test.Len() {
 		rows = append(rows, must.Get(test.Example(i))(t))
 	}
 	start = time.Now()
-	got := accuracy(m, rows)
+	p, right := m.NewPredictor(), 0
+	for i := range rows {
+		if z := p.Logits(&rows[i]); z[1] > z[0] == (rows[i].Label == 1) {
+			right++
+		}
+	}
+	got := float64(right) / float64(len(rows))
 	rate := float64(len(rows)) / time.Since(start).Seconds()
 	t.Logf("%d features, %+v, %v; accuracy %.4f, %.0f rows/s on one thread", m.Features(), report, took, got, rate)
 	if got < 0.915 {

@@ -81,6 +81,14 @@ func (s *step) loss(r *row) (loss float64) {
 	return loss / float64(len(s.logits))
 }
 
+// predicts reports whether the label of the row whose loss was computed has the largest logit, the first of equal ones.
+func (s *step) predicts(r *row) bool {
+	if len(s.logits) == 1 {
+		return (s.logits[0] > 0) == (r.label == 1)
+	}
+	return slices.Index(s.logits, slices.Max(s.logits)) == int(r.label)
+}
+
 // update is a step of Adagrad down the gradient of the row's loss.
 func (s *step) update(r *row, rate float32) {
 	s.loss(r)

@@ -45,6 +45,9 @@ func needsOne(c *call) string {
 	if c.model.Scorer.Members() > 1 {
 		return several
 	}
+	if c.model.config.IsLinear() {
+		return "a linear model has no embeddings and no explanations: serve a model with layers"
+	}
 	return ""
 }
 

@@ -2,10 +2,8 @@ package serve
 
 import (
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
-	"math"
 	"sync/atomic"
 
 	"github.com/sftseq/sftseq/internal/requests"
@@ -33,14 +31,7 @@ func Hash(models ...*sft.Model) string {
 		c.Extra, c.LabelNames, c.InputWindow, c.AutoMap = nil, nil, nil, nil
 		text, _ := json.Marshal(c) // numbers and strings that came from JSON
 		h.Write(text)
-		var buffer [4096]byte
-		for at := 0; at < len(m.Weights); {
-			n := 0
-			for ; n < len(buffer) && at < len(m.Weights); n, at = n+4, at+1 {
-				binary.LittleEndian.PutUint32(buffer[n:], math.Float32bits(m.Weights[at]))
-			}
-			h.Write(buffer[:n])
-		}
+		_ = m.WriteWeights(h) // a hash has no errors
 	}
 	return hex.EncodeToString(h.Sum(nil))
 }

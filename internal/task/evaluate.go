@@ -58,6 +58,7 @@ type Evaluated struct {
 
 	File   string `json:"-"` // that has the rows; "" of the parts of shards
 	Advice string `json:"-"` // commands to try where a baseline is better than the model
+	Linear bool   `json:"-"` // the model is linear, as the baseline of n-grams is
 }
 
 // rowsIn says where the rows are.

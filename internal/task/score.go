@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"io"
 	"math"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/baseline"
 )
@@ -35,6 +36,11 @@ func Ahead(scores []Score, own float64, show func(v float64) string) string {
 // advise writes the closing line of an evaluation, if a baseline is as good as the model or better: which one, and
 // commands to try.
 func (e Evaluated) advise(w io.Writer, scores []Score, own float64, show func(v float64) string) error {
+	if e.Linear {
+		scores = slices.DeleteFunc(slices.Clone(scores), func(s Score) bool {
+			return s.Name == baseline.WordNGrams || s.Name == baseline.TokenNGrams
+		})
+	}
 	better := Ahead(scores, own, show)
 	if better == "" {
 		return nil

@@ -1,0 +1,143 @@
+package sft
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	linearmodel "github.com/sftseq/sftseq/internal/linear"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// LinearType is the model_type of a linear model of n-grams, which has no layers: sftseq train custom
+// --members linear makes one.
+const LinearType = linearmodel.ModelType
+
+// ErrLinear is the error for what only a model with layers has: explanations, embeddings, hidden states, masked
+// tokens.
+var ErrLinear = errors.New("a linear model predicts, and has no layers for more: expected a model of sftseq train without --members linear")
+
+// errLinearRanks is the error for ranks that share a linear model.
+var errLinearRanks = errors.New("a linear model predicts in one process: expected no --ranks")
+
+// IsLinear reports whether the model is linear. Then only the keys are set that say what the model reads and
+// predicts.
+func (c *Config) IsLinear() bool { return c.ModelType == LinearType }
+
+// linearConfig is the configuration of a linear model.
+func linearConfig(text []byte) (*Config, error) {
+	l, err := linearmodel.ParseConfig(text)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{
+		ModelType: l.ModelType, Task: l.Task, VocabSize: l.VocabSize, NumLabels: l.Outputs(), PadTokenID: l.PadTokenID,
+		MaxLength: mostSize, Tokenizer: l.Tokenizer, LabelNames: l.LabelNames, Extra: l.Extra,
+	}
+	for _, n := range l.Numbers {
+		c.Numbers = append(c.Numbers, Number(n))
+	}
+	return c, nil
+}
+
+// loadLinear reads a linear model.
+func loadLinear(dir string, c *Config) (*Model, error) {
+	l, err := linearmodel.Load(dir)
+	if err != nil {
+		return nil, err
+	}
+	shape := []int{l.Features(), l.Columns()}
+	p := &Parameters{List: []Parameter{{Name: "weights", Shape: shape}, {Name: "bias", Shape: shape[1:]}}}
+	return &Model{Config: c, Parameters: p, linear: l}, nil
+}
+
+// WriteWeights writes the bytes that decide a model's outputs beside its configuration, always in one order.
+func (m *Model) WriteWeights(w io.Writer) error {
+	if m.linear != nil {
+		return m.linear.WriteWeights(w)
+	}
+	return binary.Write(w, binary.LittleEndian, m.Weights)
+}
+
+// layered refuses scorers without layers, and those of several models.
+func (s *Scorer) layered() error {
+	if s.linear != nil {
+		return ErrLinear
+	}
+	if s.others != nil {
+		return ErrEnsemble
+	}
+	return nil
+}
+
+// How a linear model shares out examples.
+const (
+	linearTokens = 1 << 16 // tokens of a batch
+	linearPart   = 16      // consecutive examples of a thread
+)
+
+// linearScorer computes the outputs of a linear model.
+type linearScorer struct {
+	config     *Config
+	predictors sync.Pool
+}
+
+func newLinearScorer(m *Model) *Scorer {
+	return &Scorer{linear: &linearScorer{config: m.Config, predictors: sync.Pool{New: func() any { return m.linear.NewPredictor() }}}}
+}
+
+func (s *linearScorer) threads() int { return runtime.GOMAXPROCS(0) }
+
+// examples scores examples on all threads, or on one where other work is more urgent.
+func (s *linearScorer) examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
+	threads := min(s.threads(), (len(examples)+linearPart-1)/linearPart)
+	if tensor.IsUrgent(ctx) || tensor.IsPatient(ctx) {
+		threads = min(threads, 1)
+	}
+	out, errs := make([]Output, len(examples)), make([]error, threads)
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for w := range threads {
+		group.Go(func() {
+			p := s.predictors.Get().(*linearmodel.Predictor)
+			defer s.predictors.Put(p)
+			for errs[w] == nil {
+				at := int(next.Add(linearPart)) - linearPart
+				if at >= len(examples) {
+					return
+				}
+				if errs[w] = context.Cause(ctx); errs[w] != nil {
+					return
+				}
+				for i := at; i < min(at+linearPart, len(examples)) && errs[w] == nil; i++ {
+					out[i], errs[w] = s.example(p, &examples[i], i)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// example scores an example with a number.
+func (s *linearScorer) example(p *linearmodel.Predictor, e *seq.Example, i int) (out Output, err error) {
+	if err := s.config.CheckExample(*e); err != nil {
+		return out, fmt.Errorf("example %d: %w", i, err)
+	}
+	for _, z := range p.Logits(e) {
+		out.Logits = append(out.Logits, float32(z))
+	}
+	out.Numbers = s.config.objective().numbers(s.config, out.Logits)
+	return out, nil
+}
