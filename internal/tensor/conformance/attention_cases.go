@@ -62,6 +62,19 @@ func attentionCases(add func(...Case)) {
 		s.score = tensor.Score(i % 4)
 		both(s)
 	}
+	// Heads of several vectors, which devices may keep in parts of their memory and sum up in passes.
+	for _, heads := range []struct {
+		dh     int
+		scores []tensor.Score
+	}{
+		{24, []tensor.Score{tensor.Maxout, tensor.MaxoutStandardized, tensor.Lily, tensor.Dot, tensor.Maxout}},
+		{64, []tensor.Score{tensor.Lily, tensor.Dot, tensor.Maxout, tensor.Maxout, tensor.Lily}},
+	} {
+		for i, relation := range relations {
+			both(attentionSetup{at: shape{[]int{70, 3}, 40}, heads: 2, dh: heads.dh, score: heads.scores[i],
+				probability: []tensor.Probability{tensor.LeakyReLU, tensor.Softmax}[i%2], relation: relation})
+		}
+	}
 }
 
 // operands declares what both directions read.
