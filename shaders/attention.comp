@@ -10,7 +10,7 @@
 // query and takes every SLICES-th key; the keys pass through shared memory, and
 // neighbours read neighbouring entries of the tables. Nothing of size [T, S] is
 // ever stored. Of o, norm and q a launch has the rows from `first` on, and does the
-// tiles that begin among the first span of them.
+// tiles that begin among the first span of them. Passes over the channels of o have workgroups of their own.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -19,7 +19,7 @@
 #include "include/attention_rows.glsl"
 #include "include/tiles.glsl"
 
-layout(constant_id = 8) const bool LONG = false; // a sum may have more than 1024 keys
+layout(constant_id = 10) const bool LONG = false; // a sum may have more than 1024 keys
 layout(local_size_x_id = 7) in; // ROWS·SLICES
 layout(push_constant) uniform Push { uint heads, d, table; float scale; uint hasDead, firstTile, first, span; };
 
@@ -65,9 +65,10 @@ void loadKeys(uint from, uint n, uint head) {
 }
 
 void main() {
-    uint head = group() % heads;
+    uint firstVector = group() % PASSES * SUMS, index = group() / PASSES;
+    uint head = index % heads;
     Tile t;
-    TILE_OF(firstTokens, firstTile + group() / heads, ROWS, t);
+    TILE_OF(firstTokens, firstTile + index / heads, ROWS, t);
     if (t.from >= t.to || t.b >= counts[2] || outside(t.from, first, span)) return;
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, t.to - 1), i = row - t.first;
@@ -76,9 +77,9 @@ void main() {
     origin = t.first;
     if (RELATION == EDGES) setBare(head);
 
-    vec4 query[VECTORS], part[VECTORS], total[VECTORS];
-    LOAD_ROW(query, q, row, head)
-    for (uint c = 0; c < VECTORS; c++) {
+    vec4 query[VECTORS], part[SUMS], total[SUMS];
+    LOAD_ROW(query, 0, q, row, head)
+    for (uint c = 0; c < SUMS; c++) {
         part[c] = vec4(0);
         total[c] = vec4(0);
     }
@@ -88,7 +89,7 @@ void main() {
     for (uint from = 0; from < keys; from += TILE) {
         uint n = min(TILE, keys - from);
         if (LONG && from % 1024 == 0) { // no chain of additions gets longer than 256
-            for (uint c = 0; c < VECTORS; c++) {
+            for (uint c = 0; c < SUMS; c++) {
                 total[c] += part[c];
                 part[c] = vec4(0);
             }
@@ -110,7 +111,7 @@ void main() {
                 y = RELATION == EDGES ? entryOfEdge(head, hitOf(2 * j + 1, place)) : entryOf(head, i, keyPartner[j]);
             }
             float m;
-            SCORE_OF(query[c], tile[j * VECTORS + c], m);
+            SCORE_OF(OWN(query, 0, c), tile[j * VECTORS + c], m);
             float a = m * scale;
             if (RELATIVE) {
                 float w = keyP[j];
@@ -121,7 +122,7 @@ void main() {
                 if (a > highest) { // what was summed before shrinks
                     float shrink = Exp(highest - a);
                     highest = a;
-                    for (uint c = 0; c < VECTORS; c++) {
+                    for (uint c = 0; c < SUMS; c++) {
                         part[c] *= shrink;
                         if (LONG) total[c] *= shrink;
                     }
@@ -133,12 +134,15 @@ void main() {
                 weight = floorZero(a);
             }
             sum += weight;
-            for (uint c = 0; c < VECTORS; c++) part[c] += weight * tile[(TILE + j) * VECTORS + c];
+            for (uint c = 0; c < SUMS; c++) {
+                uint at = min(firstVector + c, VECTORS - 1); // vectors beyond are not written
+                part[c] += weight * tile[(TILE + j) * VECTORS + at];
+            }
         }
     }
     if (LONG) {
         sum += totalSum;
-        for (uint c = 0; c < VECTORS; c++) part[c] += total[c];
+        for (uint c = 0; c < SUMS; c++) part[c] += total[c];
     }
 
     // The slices' sums meet, in their order.
@@ -152,13 +156,13 @@ void main() {
         if (!(highest > LOWEST)) shrink = 0;
         highest = most;
         sum *= shrink;
-        for (uint c = 0; c < VECTORS; c++) part[c] *= shrink;
+        for (uint c = 0; c < SUMS; c++) part[c] *= shrink;
     }
     sliceSum[gl_LocalInvocationIndex] = sum;
     barrier();
     sum = 0;
     for (uint s = 0; s < SLICES; s++) sum += sliceSum[s * ROWS + slot];
-    bool writes = slice == 0 && t.from + slot < t.to;
+    bool writes = slice == 0 && firstVector == 0 && t.from + slot < t.to;
     if (PROBABILITY != SOFTMAX) {
         if (hasDead != 0 && writes && sum == 0) atomicAdd(dead[0], 1);
         if (PROBABILITY == LEAKY) sum += leak[t.b * heads + head];
@@ -166,6 +170,6 @@ void main() {
     }
     if (writes) norm[row * heads + head] = PROBABILITY == SOFTMAX ? highest + Log(sum) : sum;
     float inverse = 1 / sum;
-    for (uint c = 0; c < VECTORS; c++) part[c] *= inverse;
-    SUM_SLICES(part, o, t.from - first, t.to - t.from, head)
+    for (uint c = 0; c < SUMS; c++) part[c] *= inverse;
+    SUM_SLICES(part, SUMS, firstVector * 4, o, t.from - first, t.to - t.from, head)
 }

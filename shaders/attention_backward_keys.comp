@@ -13,7 +13,8 @@
 // an invocation holds one key and takes every SLICES-th query of a tile. A sequence
 // has at most 32 chunks, of at least 128 queries, by its length alone. A launch has
 // room for some of them, and of the queries' rows those from firstRow on; it does the
-// chunks that begin among the first span of these.
+// chunks that begin among the first span of these. Passes over the channels of DK and DV
+// have workgroups of their own.
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
@@ -53,9 +54,10 @@ shared float rowNorm[64], rowShare[64];
 shared float sliceSum[ROWS * SLICES];
 
 void main() {
-    uint chunk = firstChunk + group() % chunks, head = group() / chunks % heads;
+    uint firstVector = group() % PASSES * SUMS, index = group() / PASSES;
+    uint chunk = firstChunk + index % chunks, head = index / chunks % heads;
     Tile t;
-    TILE_OF(firstRows, group() / chunks / heads, ROWS, t);
+    TILE_OF(firstRows, index / chunks / heads, ROWS, t);
     if (t.b >= counts[2]) return;
     uint end = min(t.to, t.first + count[t.b]); // of the rows in use
     uint first = firstTokens[t.b], length = firstTokens[t.b + 1] - first;
@@ -66,10 +68,10 @@ void main() {
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, end - 1);
 
-    vec4 key[VECTORS], value[VECTORS], dKey[VECTORS], dValue[VECTORS];
-    LOAD_ROW(key, k, row, head)
-    LOAD_ROW(value, v, row, head)
-    for (uint c = 0; c < VECTORS; c++) {
+    vec4 key[VECTORS], value[VECTORS], dKey[SUMS], dValue[SUMS];
+    LOAD_ROW(key, 1, k, row, head)
+    LOAD_ROW(value, 0, v, row, head)
+    for (uint c = 0; c < SUMS; c++) {
         dKey[c] = vec4(0);
         dValue[c] = vec4(0);
     }
@@ -118,7 +120,7 @@ void main() {
                 y = entryOf(head, i, other);
             }
             float m;
-            SCORE_OF(tile[r * VECTORS + c], key[c], m);
+            SCORE_OF(tile[r * VECTORS + c], OWN(key, 1, c), m);
             m *= scale;
             float a = m, mul = 1, softX, softY, slopeX, slopeY;
             if (RELATIVE) {
@@ -128,7 +130,7 @@ void main() {
                 a = a * mul + (w * x.add + (1 - w) * y.add);
             }
             vec4 products = vec4(0);
-            for (uint c = 0; c < VECTORS; c++) products += tile[(TILE + r) * VECTORS + c] * value[c];
+            for (uint c = 0; c < VECTORS; c++) products += tile[(TILE + r) * VECTORS + c] * OWN(value, 0, c);
             float da = (products.x + products.y) + (products.z + products.w) - rowShare[r];
             float weight;
             if (PROBABILITY == SOFTMAX) {
@@ -158,16 +160,17 @@ void main() {
                 }
             }
             float dm = da * mul * scale;
-            for (uint c = 0; c < VECTORS; c++) {
-                dKey[c] += dm * keyShare(tile[r * VECTORS + c], key[c]);
-                dValue[c] += weight * tile[(TILE + r) * VECTORS + c];
+            for (uint c = 0; c < SUMS; c++) {
+                uint at = min(firstVector + c, VECTORS - 1); // vectors beyond are not written
+                dKey[c] += dm * keyShare(tile[r * VECTORS + at + AGAIN], OWN_AGAIN(key, 1, at));
+                dValue[c] += weight * tile[(TILE + r) * VECTORS + at + AGAIN];
             }
         }
     }
     uint part = (chunk - firstChunk) * capacity + t.from, n = end - t.from;
-    SUM_SLICES(dKey, dk, part, n, head)
-    SUM_SLICES(dValue, dv, part, n, head)
-    for (uint at = 0; RELATIVE && at < numbers; at++) {
+    SUM_SLICES(dKey, SUMS, firstVector * 4, dk, part, n, head)
+    SUM_SLICES(dValue, SUMS, firstVector * 4, dv, part, n, head)
+    for (uint at = 0; RELATIVE && firstVector == 0 && at < numbers; at++) {
         uint feature = at == 0 ? 0 : (at - 1) % (FEATURES + 1);
         barrier();
         sliceSum[gl_LocalInvocationIndex] = at == 0 ? dWeight : at <= FEATURES + 1 ? dMul[feature] : dAdd[feature];

@@ -68,8 +68,8 @@ void main() {
     bool live = t.from + slot < t.to;
 
     vec4 query[VECTORS], outer[VECTORS], result[VECTORS];
-    LOAD_ROW(query, q, row, head)
-    LOAD_ROW(outer, gradient, row, head)
+    LOAD_ROW(query, 1, q, row, head)
+    LOAD_ROW(outer, 0, gradient, row, head)
     for (uint c = 0; c < VECTORS; c++) result[c] = vec4(0);
     float z = norm[row * heads + head], own = share[row * heads + head], inverse = 1 / z;
     float unitMul = fixedUnit(bounds[head], bits), unitAdd = fixedUnit(bounds[heads + head], bits);
@@ -104,7 +104,7 @@ void main() {
                     y = RELATION == EDGES ? entryOfEdge(head, hitOf(2 * j + 1, place)) : entryOf(head, i, keyPartner[j]);
                 }
                 float m;
-                SCORE_OF(query[c], tile[j * VECTORS + c], m);
+                SCORE_OF(OWN(query, 1, c), tile[j * VECTORS + c], m);
                 m *= scale;
                 float a = m, mul = 1, w = 1, slopeX, slopeY;
                 if (RELATIVE) {
@@ -113,7 +113,7 @@ void main() {
                     a = a * mul + (w * x.add + (1 - w) * y.add);
                 }
                 vec4 products = vec4(0);
-                for (uint c = 0; c < VECTORS; c++) products += outer[c] * tile[(TILE + j) * VECTORS + c];
+                for (uint c = 0; c < VECTORS; c++) products += OWN(outer, 0, c) * tile[(TILE + j) * VECTORS + c];
                 float da = (products.x + products.y) + (products.z + products.w) - own;
                 if (PROBABILITY == SOFTMAX) da *= Exp(a - z);
                 else da = a <= 0 ? 0 : da * inverse;
@@ -127,10 +127,11 @@ void main() {
                     }
                 }
                 float dm = da * mul * scale;
-                for (uint c = 0; c < VECTORS; c++) result[c] += dm * queryShare(query[c], tile[j * VECTORS + c]);
+                for (uint c = 0; c < VECTORS; c++)
+                    result[c] += dm * queryShare(OWN_AGAIN(query, 1, c), tile[j * VECTORS + c + AGAIN]);
             }
             flushWindow(head, t.from - t.first);
         }
     }
-    SUM_SLICES(result, dq, t.from - first, t.to - t.from, head)
+    SUM_SLICES(result, VECTORS, 0, dq, t.from - first, t.to - t.from, head)
 }

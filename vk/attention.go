@@ -35,6 +35,7 @@ type attentionShape struct {
 	tokens, rows, batches int // capacities
 	most                  int // rows that a query meets
 	tile                  int
+	block, staged         int // see saving; 0 without it
 }
 
 func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
@@ -64,8 +65,7 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 	if a.channels > maxChannels {
 		r.err = fmt.Errorf("heads of %d channels: a Vulkan device takes at most %d", a.channels, maxChannels)
 	}
-	for a.tile = 64; a.tile*2*blocks(a.channels, 4) > 1024; a.tile /= 2 {
-	}
+	a.tile = a.tileOf(tileVectors)
 	return a
 }
 
@@ -81,7 +81,7 @@ func (a *attentionShape) scale() uint32 {
 // sliced are those of the kernels that share the work of a row among so many
 // invocations, with what they have beside.
 func (a *attentionShape) sliced(slices uint32, more ...uint32) []uint32 {
-	return append(a.constants(slices, attentionRows*slices), more...)
+	return append(a.constants(slices, attentionRows*slices, uint32(a.block), uint32(a.staged)), more...)
 }
 
 // push are the push constants that all kernels of attention begin with.
@@ -125,12 +125,14 @@ func (a *attentionShape) work(channel, relative int) float64 {
 
 func attention(r *recorder, k tensor.Attention) {
 	a := newAttentionShape(r, k)
+	long := a.most > 1024
+	a = a.saved(r.device.limits, forwardSaving(long))
 	if k.DeadRows != nil {
 		r.zero(k.DeadRows)
 	}
 	a.eachTiles(k.Heads, a.work(4, 80), func(w window, tiles int) {
-		r.dispatch(dispatch{shader: "attention", constants: a.sliced(attentionSlices, flag(a.most > 1024)),
-			push: append(a.push(flag(k.DeadRows != nil)), w.place()...), groups: tiles * k.Heads,
+		r.dispatch(dispatch{shader: "attention", constants: a.sliced(attentionSlices, flag(long)),
+			push: append(a.push(flag(k.DeadRows != nil)), w.place()...), groups: tiles * k.Heads * a.passes(),
 			operands: append([]operand{write(w.of(k.O)), write(w.of(k.Norm)), update(k.DeadRows), read(w.of(k.Q)), read(k.K), read(k.V), read(k.Leak),
 				read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}, a.tables...)})
 	})

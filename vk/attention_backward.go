@@ -20,11 +20,11 @@ const (
 	keySlices   = 2
 
 	// The window of tally.glsl.
-	keyGroup      = 8                               // keys that it has all or none of
-	entryBytes    = 4 * 4                           // a cell in each of four rows
-	queriesShared = 16<<10 + 64*12 + 128*12 + 2*4*8 // bytes that the shader shares beside
-	windowShared  = 32 << 10                        // that it shares at most: with more, fewer workgroups are there at once
-	maxFixedBits  = 17                              // with more, more values leave the window's cells
+	keyGroup      = 8                      // keys that it has all or none of
+	entryBytes    = 4 * 4                  // a cell in each of four rows
+	queriesShared = 64*12 + 128*12 + 2*4*8 // bytes that the shader shares beside rows
+	windowShared  = 32 << 10               // that it shares at most: with more, fewer workgroups are there at once
+	maxFixedBits  = 17                     // with more, more values leave the window's cells
 )
 
 func attentionBackward(r *recorder, k tensor.AttentionBackward) {
@@ -48,8 +48,10 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 		r.dispatch(dispatch{shader: "attention_backward_leak", push: []uint32{uint32(heads)}, groups: a.batches * heads,
 			operands: []operand{write(k.DLeak), read(share), read(f.Norm), read(f.Batch.Offset)}})
 	}
-	a.queriesBackward(r, k, share, bounds)
-	a.keysBackward(r, k, share)
+	queries := a.saved(r.device.limits, queriesSaving)
+	queries.queriesBackward(r, k, share, bounds)
+	keys := a.saved(r.device.limits, keysSaving(a.Score))
+	keys.keysBackward(r, k, share)
 }
 
 // queriesBackward goes by heads, too: their histograms are as long as the input.
@@ -107,7 +109,7 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 		eachWindow(a.tokens, chunk, size, func(w window) {
 			r.dispatch(dispatch{shader: "attention_backward_keys", constants: a.sliced(keySlices),
 				push:   a.push(uint32(a.rows), uint32(first), uint32(n), uint32(w.first), w.end()),
-				groups: a.tiles(a.rows) * heads * n,
+				groups: a.tiles(a.rows) * heads * n * a.passes(),
 				operands: append([]operand{write(dk), write(dv), write(dp), read(w.of(k.DO)), read(w.of(f.Norm)), read(w.of(share)),
 					read(w.of(f.Q))}, a.keysAndTables()...)})
 		})
@@ -146,7 +148,7 @@ func (a *attentionShape) window(shared int) int {
 	length := blocks(a.table, 2) // of the longest sequence
 	// Sampled keys and their partners come in order, at irregular distances.
 	span := func(keys int) int { return attentionRows + min(length, 3*keys*length/(2*a.most)) }
-	room := (min(shared, windowShared) - queriesShared) / entryBytes / 64 * 64
+	room := (min(shared, windowShared+a.ownBytes()) - queriesShared - a.rowBytes()) / entryBytes / 64 * 64
 	// Powers of two, as each window is a pipeline of its own.
 	window := min(room, 1<<bits.Len(uint(span(a.tile)-1)))
 	if window < span(min(keyGroup, a.tile)) {

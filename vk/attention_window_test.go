@@ -16,7 +16,7 @@ import (
 )
 
 // windowBytes is the shared memory that a window of so many entries needs.
-func windowBytes(entries int) int { return queriesShared + entries*entryBytes }
+func windowBytes(entries int) int { return 16*tileVectors + 16 + queriesShared + entries*entryBytes }
 
 // TestAttentionWindow: a window has what a tile of keys needs, as far as the device has it, and
 // is left out where most groups of keys would not fit.

@@ -52,8 +52,26 @@ func missing(t testing.TB, err error) {
 	testenv.Missing(t, "Vulkan and its validation layer", err)
 }
 
-// TestConformance: every kernel on the machine's best device, then within the
-// limits of a small one.
+// saver is the device with kernels that save registers, for heads of several vectors.
+type saver struct{ *gpu }
+
+func (s saver) Name() string { return s.gpu.Name() + " that saves registers" }
+
+// Prepare chooses these kernels.
+func (s saver) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	defer func(before bool) { s.limits.savesRegisters = before }(s.limits.savesRegisters)
+	s.limits.savesRegisters = slices.ContainsFunc(p.Launches, func(k tensor.Kernel) bool {
+		if b, ok := k.(tensor.AttentionBackward); ok {
+			k = b.Forward
+		}
+		a, ok := k.(tensor.Attention)
+		return ok && a.Q.Width()/a.Heads >= 16
+	})
+	return s.gpu.Prepare(p)
+}
+
+// TestConformance: every kernel on the machine's best device, with the same bits where kernels save
+// registers, then within the limits of a small one.
 func TestConformance(t *testing.T) {
 	testenv.Long(t, "compares every kernel with loops in float64")
 	d := open(t, Options{}, widths)
@@ -64,7 +82,7 @@ func TestConformance(t *testing.T) {
 		asked[suite] = asked[suite] || asks
 		return asks || !wide
 	}
-	conformance.Run(t, keep, []tensor.Device{d})
+	conformance.Run(t, keep, []tensor.Device{d, saver{d}})
 	t.Run("small device", func(t *testing.T) {
 		small(t, d)
 		conformance.Run(t, keep, []tensor.Device{d})

@@ -31,6 +31,7 @@ type limits struct {
 	timestampBits  int     // of a count of ticks; 0: there are no timestamps
 	subgroupMin    int
 	subgroupMax    int
+	savesRegisters bool // see saving
 }
 
 // physical is a device that the loader offers.
@@ -113,6 +114,7 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 
 		maxInvocations: int(min(l.MaxComputeWorkGroupInvocations, l.MaxComputeWorkGroupSize[0])), sharedBytes: int(l.MaxComputeSharedMemorySize),
 		alignment: int(l.MinStorageBufferOffsetAlignment), buffers: int(l.MaxPerStageDescriptorStorageBuffers), timestamp: float64(l.TimestampPeriod),
+		savesRegisters: properties.VendorID == vendorAMD,
 	}
 	p.cache = fmt.Sprintf("%x-%x-%x-%x", properties.VendorID, properties.DeviceID, properties.DriverVersion, properties.PipelineCacheUUID)
 	properties.Free()

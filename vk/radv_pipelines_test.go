@@ -58,7 +58,7 @@ func radvPipelines(t *testing.T, d *gpu) map[string]dispatch {
 	}
 	attention := func(shader string) bool { return strings.HasPrefix(shader, "attention") }
 	for _, c := range headConfigs(t, *presets[0]) {
-		collect(c, true, 4096, 2, attention)
+		collect(c, true, 8192, 2, attention)
 	}
 	return out
 }
@@ -121,13 +121,13 @@ func headConfigs(t *testing.T, c sft.Config) []*sft.Config {
 			FeatureNames: features, EdgeFeatureNames: edgeFeatures}
 		return func(c *sft.Config) { must.Succeed(t, c.DescribeData(spec)) }
 	}
+	sinusoids := func(c *sft.Config) { c.Relative = sft.SinusoidRelation }
+	edges := featured([]string{"a"}, []string{"b", "c", "d"})
 	relations := []func(*sft.Config){
-		func(c *sft.Config) { c.Relative = sft.NoRelation },
-		func(c *sft.Config) { c.Relative = sft.SinusoidRelation },
+		func(c *sft.Config) { c.Relative = sft.NoRelation }, sinusoids, edges,
 		featured(seq.PositionNames, nil),
 		featured(append(slices.Clone(seq.PositionNames), seq.NormalNames...), nil),
 		featured([]string{"a"}, []string{}),
-		featured([]string{"a"}, []string{"b", "c", "d"}),
 	}
 	for _, channels := range []int{8, 16, 24, 32, 48, 64} {
 		for _, relation := range relations {
@@ -135,12 +135,14 @@ func headConfigs(t *testing.T, c sft.Config) []*sft.Config {
 		}
 	}
 	for _, channels := range []int{32, 64} {
-		for _, score := range []string{"maxout_standardized", "lily", "dot"} {
-			add(channels, func(c *sft.Config) { c.Score = score })
+		for _, relation := range []func(*sft.Config){sinusoids, edges} {
+			for _, score := range []string{"maxout_standardized", "lily", "dot"} {
+				add(channels, func(c *sft.Config) { relation(c); c.Score = score })
+			}
+			add(channels, func(c *sft.Config) { relation(c); c.Probability = "softmax" })
+			add(channels, func(c *sft.Config) { relation(c); c.NumSampledTokens = 2048 })
 		}
-		for _, probability := range []string{"relu", "softmax"} {
-			add(channels, func(c *sft.Config) { c.Probability = probability })
-		}
+		add(channels, func(c *sft.Config) { c.Probability = "relu" })
 	}
 	return out
 }

@@ -11,6 +11,8 @@ layout(constant_id = 3) const uint RELATION = 1;      // what is known of a pair
 layout(constant_id = 4) const uint TILE = 64;         // rows in shared memory, a power of two
 layout(constant_id = 5) const uint FEATURES = 1;      // of a pair, with distances or edges
 layout(constant_id = 6) const uint SLICES = 4;        // parts that share the work of a row, each with its own sums
+layout(constant_id = 8) const uint BLOCK = 0;         // channels that a pass sums up, which saves registers; 0: all
+layout(constant_id = 9) const uint STAGED = 0;        // operands whose own rows are in shared memory, not in registers
 
 const uint MAXOUT = 0, STANDARDIZED = 1, LILY = 2, DOT = 3;
 const uint NONE = 0, SINUSOID = 1, DISTANCE = 2, EDGES = 3;
@@ -20,11 +22,28 @@ const uint LEAKY = 0, RELU = 1, SOFTMAX = 2;
 const uint VECTORS = (CHANNELS + 3) / 4;
 const uint ROWS = 64; // rows of a workgroup, which has ROWS·SLICES invocations
 
+// Where registers are few, a workgroup sums up the channels of one pass only. No bit depends on the constants.
+const bool SPARING = BLOCK > 0;
+const uint SUMS = SPARING && BLOCK < CHANNELS ? BLOCK / 4 : VECTORS; // vectors of a pass
+const uint PASSES = (VECTORS + SUMS - 1) / SUMS;
+
 // The mean and the inverse deviation of max(q, k) for standard normal q and k.
 const float STANDARD_MEAN = 0.5641895835, STANDARD_SCALE = 1.2111738962;
 
-// Rows of two operands, TILE·VECTORS of each.
-shared vec4 tile[1024];
+// Rows of two operands, TILE·VECTORS of each; then sums of PIECE vectors of each of ROWS.
+const uint PIECE = SPARING ? 8 : 16;
+shared vec4 tile[PIECE * ROWS];
+
+// Rows of a workgroup's own.
+shared vec4 ownRows[STAGED > 0 ? STAGED * VECTORS * ROWS : 1];
+
+// OWN is vector c of the invocation's own row of the operand `at`, which is held in registers unless it is staged.
+#define OWN(held, at, c) ((at) < STAGED ? ownRows[((at) * VECTORS + (c)) * ROWS + slot] : held[c])
+
+// AGAIN is 0, which no compiler can know: d is the width of rows. Where registers are few, what is read at an
+// offset of AGAIN is not kept in registers since it was read before.
+#define AGAIN (SPARING ? d >> 31 : 0)
+#define OWN_AGAIN(held, at, c) ((at) < STAGED ? ownRows[((at) * VECTORS + (c)) * ROWS + slot + AGAIN] : held[c])
 
 // SCORE_OF sets m to the bare score m(q, k); q and k are expressions of the
 // vector c.

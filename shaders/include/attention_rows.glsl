@@ -18,32 +18,41 @@
         tile[TILE * VECTORS + at] = b; \
     }
 
-// LOAD_ROW sets the vectors of `into` to the head's channels of row `row` of x.
-#define LOAD_ROW(into, x, row, head) \
-    for (uint c = 0; c < VECTORS; c++) \
-        for (uint l = 0; l < 4; l++) \
-            into[c][l] = c * 4 + l < CHANNELS ? x[(row) * d + (head) * CHANNELS + c * 4 + l] : 0;
+// LOAD_ROW sets the vectors of `into` to the head's channels of row `row` of x, or brings them to the operand
+// `at` of the own rows. A barrier must follow.
+#define LOAD_ROW(into, at, x, row, head) \
+    if ((at) < STAGED) { \
+        for (uint c = slice; c < VECTORS; c += SLICES) { \
+            vec4 a; \
+            for (uint l = 0; l < 4; l++) a[l] = c * 4 + l < CHANNELS ? x[(row) * d + (head) * CHANNELS + c * 4 + l] : 0; \
+            ownRows[((at) * VECTORS + c) * ROWS + slot] = a; \
+        } \
+    } else { \
+        for (uint c = 0; c < VECTORS; c++) \
+            for (uint l = 0; l < 4; l++) \
+                into[c][l] = c * 4 + l < CHANNELS ? x[(row) * d + (head) * CHANNELS + c * 4 + l] : 0; \
+    }
 
 // SUM_SLICES adds the slices' vectors, in their order, and writes the sums as
-// the head's channels of n rows of y from row `first` on.
-#define SUM_SLICES(values, y, first, n, head) \
-    for (uint piece = 0; piece < VECTORS; piece += 16) { \
+// the head's channels from `channel` on of n rows of y from row `first` on.
+#define SUM_SLICES(values, vectors, channel, y, first, n, head) \
+    for (uint piece = 0; piece < vectors; piece += PIECE) { \
         for (uint s = 1; s < SLICES; s++) { \
             barrier(); \
-            for (uint c = 0; c < VECTORS; c++) \
-                if (slice == s && c >= piece && c < piece + 16) tile[(c - piece) * ROWS + slot] = values[c]; \
+            for (uint c = 0; c < vectors; c++) \
+                if (slice == s && c >= piece && c < piece + PIECE) tile[(c - piece) * ROWS + slot] = values[c]; \
             barrier(); \
-            for (uint c = 0; c < VECTORS; c++) \
-                if (slice == 0 && c >= piece && c < piece + 16) values[c] += tile[(c - piece) * ROWS + slot]; \
+            for (uint c = 0; c < vectors; c++) \
+                if (slice == 0 && c >= piece && c < piece + PIECE) values[c] += tile[(c - piece) * ROWS + slot]; \
         } \
         barrier(); \
-        for (uint c = 0; c < VECTORS; c++) \
-            if (slice == 0 && c >= piece && c < piece + 16) tile[(c - piece) * ROWS + slot] = values[c]; \
+        for (uint c = 0; c < vectors; c++) \
+            if (slice == 0 && c >= piece && c < piece + PIECE) tile[(c - piece) * ROWS + slot] = values[c]; \
         barrier(); \
-        uint wide = min(64, CHANNELS - piece * 4); \
-        for (uint at = gl_LocalInvocationIndex; at < (n) * wide; at += ROWS * SLICES) { \
-            uint r = at / wide, c = at % wide; \
-            y[((first) + r) * d + (head) * CHANNELS + piece * 4 + c] = tile[c / 4 * ROWS + r][c % 4]; \
+        uint begin = (channel) + piece * 4, wide = min(min(PIECE, vectors - piece) * 4, CHANNELS - begin); \
+        for (uint word = gl_LocalInvocationIndex; word < (n) * wide; word += ROWS * SLICES) { \
+            uint r = word / wide, c = word % wide; \
+            y[((first) + r) * d + (head) * CHANNELS + begin + c] = tile[c / 4 * ROWS + r][c % 4]; \
         } \
     }
 

@@ -16,7 +16,7 @@
 #ifndef TALLY_GLSL
 #define TALLY_GLSL
 
-layout(constant_id = 8) const uint WINDOW = 0; // entries of a row; 0: there is no window
+layout(constant_id = 10) const uint WINDOW = 0; // entries of a row; 0: there is no window
 const bool WINDOWED = WINDOW > 0;
 const uint CELLS = WINDOWED ? 4 * WINDOW : 1;
 const uint GROUP = 8; // keys
