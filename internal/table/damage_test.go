@@ -60,3 +60,41 @@ func TestDamagedArrow(t *testing.T) {
 		t.Errorf("%d of %d damages of %d files were seen", refused, files*damages, files)
 	}
 }
+
+// TestDamagedParquet changes a bit of the smallest file at a time, each in turn: an error says that the file is
+// damaged, and none that a program was taken by surprise.
+func TestDamagedParquet(t *testing.T) {
+	var whole []byte
+	for _, name := range others(t) {
+		if content := must.Get(os.ReadFile(name))(t); filepath.Ext(name) == ".parquet" && (whole == nil || len(content) < len(whole)) {
+			whole = content
+		}
+	}
+	path, step := filepath.Join(t.TempDir(), "x.parquet"), 1
+	if testing.Short() {
+		step = 5
+	}
+	refused := 0
+	for bit := 0; bit < 8*len(whole); bit += step {
+		damaged := slices.Clone(whole)
+		damaged[bit/8] ^= 1 << (bit % 8)
+		must.Succeed(t, os.WriteFile(path, damaged, 0o666))
+		in, err := Open(t.Context(), path, Options{MaxField: 1 << 20})
+		if err == nil {
+			for row := (Row{}); err == nil; {
+				err = in.Next(&row)
+			}
+			in.Close()
+		}
+		if err == io.EOF {
+			continue
+		}
+		refused++
+		if text := err.Error(); strings.Contains(text, "runtime error") || strings.Contains(text, "out of range") || !strings.Contains(text, path) {
+			t.Fatalf("bit %d of %d: %v", bit, 8*len(whole), err)
+		}
+	}
+	if refused < 8*len(whole)/step/20 {
+		t.Errorf("%d of %d damages were seen", refused, 8*len(whole)/step)
+	}
+}

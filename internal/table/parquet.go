@@ -51,7 +51,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	}()
 	defer func() {
 		if p := recover(); p != nil { // what the checks below have missed
-			err = fmt.Errorf("the file is damaged: %v", p)
+			err = fmt.Errorf("the file is damaged%s", said(p))
 		}
 	}()
 	g := &groups{plain: plainFile{file: f}, progress: o.Progress, memory: &allocator{limit: max(maxPage, 4*o.MaxField)}}
@@ -294,7 +294,7 @@ func parquetRowsOf(path string) (rows int64, err error) {
 	defer f.Close()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fmt.Errorf("the file is damaged: %v", p)
+			err = fmt.Errorf("the file is damaged%s", said(p))
 		}
 	}()
 	g := &groups{plain: plainFile{file: f}, memory: &allocator{limit: maxPage}}
@@ -335,6 +335,16 @@ func (g *groups) begin(batch int64) (err error) {
 	g.batch, g.skip = batch, g.taken
 	g.plain.begin(g.next - 1)
 	g.reader.Props.BatchSize = batch
+	group := g.reader.ParquetReader().MetaData().RowGroup(g.next - 1)
+	for leaf := range group.NumColumns() {
+		if g.leaves != nil && !slices.Contains(g.leaves, leaf) {
+			continue
+		}
+		// GetRecordReader does this in goroutines, whose panics nothing recovers.
+		if _, err := group.ColumnChunk(leaf); err != nil {
+			return err
+		}
+	}
 	g.rows, err = g.reader.GetRecordReader(context.Background(), g.leaves, []int{g.next - 1})
 	return err
 }
