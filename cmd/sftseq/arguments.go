@@ -22,6 +22,9 @@ func arranged(app *cli.App, args []string) []string {
 		ahead, arguments, next := arrange(flags, commands, rest)
 		if next == nil {
 			for _, name := range givenAgain(flags, ahead) {
+				if !slices.Contains(onlyOnce, name) {
+					continue
+				}
 				fmt.Fprintf(app.ErrWriter, "warning: --%s is given several times, and its last value alone counts\n", name)
 			}
 			ahead, arguments = modelArgument(flags, ahead, arguments)
@@ -106,6 +109,10 @@ func takesValue(f cli.Flag) bool {
 	valued, ok := f.(cli.DocGenerationFlag)
 	return ok && valued.TakesValue()
 }
+
+// onlyOnce are the flags whose last value in silence would be another input than meant. Scripts replace others, such as
+// numbers, by a later one.
+var onlyOnce = []string{"model", "data", "input", "text", "tokens", "features", "pair", "label", "tags", "spans", "intervals", "split-column"}
 
 // givenAgain returns the flags of one value that are given several times with different values.
 func givenAgain(flags []cli.Flag, ahead []string) (names []string) {

@@ -26,6 +26,7 @@ func moodModel(t *testing.T) string {
 	config := map[string]any{}
 	must.Succeed(t, json.Unmarshal([]byte(readText(t, filepath.Join(dir, "config.json"))), &config))
 	config["max_position_embeddings"] = 1000
+	config["extra"].(map[string]any)["longest_row"] = 1000 // tests of other things read longer rows than those of training
 	writeText(t, filepath.Join(dir, "config.json"), string(must.Get(json.Marshal(config))(t)))
 	return dir
 }

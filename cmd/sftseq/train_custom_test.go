@@ -183,18 +183,20 @@ func TestCustomCalibrates(t *testing.T) {
 func TestBaselineIsBetter(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
-	train := []string{"train", "custom", "--data", data, "--out", dir, "--steps", "1", "--hidden", "8", "--input-window", "3", "--seed", "7", "--device", "cpu"}
+	train := []string{"train", "custom", "--data", data, "--hidden", "8", "--input-window", "3", "--seed", "7", "--device", "cpu"}
 	last := func(text string) string {
 		lines := strings.Split(strings.TrimSpace(text), "\n")
 		return lines[len(lines)-1]
 	}
-	line := last(printed(t, "", train...))
+	short := last(printed(t, "", append(train, "--out", dir+"-short", "--steps", "1")...))
+	contains(t, short, "; the last evaluation was the best: train longer first, such as without --steps: sftseq train custom ")
+	line := last(printed(t, "", append(train, "--out", dir, "--epochs", "1")...))
 	contains(t, line, "on the validation split word n-grams, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")
 	_, commands, _ := strings.Cut(line, "; try: ")
 	for i, command := range strings.Split(commands, "; or: ") {
 		words := strings.Fields(command)
 		equal(t, words[0], "sftseq")
-		contains(t, command, []string{" --input-window 6", " --hidden 16 --layers 3 --k 32", " --seeds 1,2,3"}[i], " --steps 1")
+		contains(t, command, []string{" --input-window 6", " --hidden 16 --layers 3 --k 32", " --seeds 1,2,3"}[i], " --epochs 1")
 		done(t, "", words[1:]...)
 	}
 	contains(t, last(succeed(t, "", "eval", "--model", dir, "--data", data, "--split", "val")), "word n-grams, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")

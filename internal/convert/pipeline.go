@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"math"
+	"math/bits"
 	"runtime"
 	"strings"
 	"sync"
@@ -326,11 +327,18 @@ func (w *worker) hashTokens(row *table.Row, e *seq.Example) (sum uint64) {
 	return w.hashOf(e.A)
 }
 
-// hashOf returns the hash of tokens.
+// hashOf returns a hash of tokens, two in each step: maphash would need a copy of them as bytes, which costs more than a
+// simple tokenizer.
 func (w *worker) hashOf(tokens []int32) uint64 {
-	w.text = w.text[:0]
-	for _, token := range tokens {
-		w.text = binary.LittleEndian.AppendUint32(w.text, uint32(token))
+	const odd = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
+	hash := uint64(len(tokens))
+	mix := func(word uint64) { hash = bits.RotateLeft64((hash^word)*odd, 29) }
+	for len(tokens) > 1 {
+		mix(uint64(uint32(tokens[0])) | uint64(uint32(tokens[1]))<<32)
+		tokens = tokens[2:]
 	}
-	return maphash.Bytes(textSeed, w.text)
+	if len(tokens) == 1 {
+		mix(uint64(uint32(tokens[0])))
+	}
+	return maphash.Comparable(textSeed, hash)
 }
