@@ -13,7 +13,7 @@ import (
 
 // askedTask is code that asks a configuration, or a preset, for its task.
 var askedTask = regexp.MustCompile(`(?i:task|kind) [!=]= (?:sft\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\w*` +
-	`|case sft\.(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\b` +
+	`|case (?:sft\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\b` +
 	`|\.\((classification|retrieval|regression|multiLabel|tagging|fillMask)\)`)
 
 // ownFiles are the files of an objective, and of the tasks of data.

@@ -57,7 +57,10 @@ func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 			return nil, err
 		}
 	}
-	return e.config.calibrated(logits), nil
+	for at := 0; at < len(logits); at += n {
+		copy(logits[at:at+n], e.config.objective().outputs(e.config, logits[at:at+n]))
+	}
+	return logits, nil
 }
 
 // head runs the head on the pooled vectors of pairs, and downloads their logits.

@@ -12,8 +12,7 @@ import (
 // TestDescribeData: the task is that of the data unless the configuration states another that
 // takes as many sequences, and whatever the data lack is an error.
 func TestDescribeData(t *testing.T) {
-	objectives["ordinal"] = classification{} // a second one of the same rows
-	defer delete(objectives, "ordinal")
+	addTask(t, "second", classification{}) // of the same rows
 	full := seq.Spec{VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`), LabelNames: []string{"a", "b"}}
 	of := func(task string, change func(*seq.Spec)) seq.Spec {
 		s := full
@@ -30,8 +29,8 @@ func TestDescribeData(t *testing.T) {
 		{"", of(Classification, same), Classification},
 		{"", of(Retrieval, same), Retrieval},
 		{Classification, of(Classification, same), Classification},
-		{"ordinal", of(Classification, same), "ordinal"},
-		{"ordinal", of(Retrieval, same), "task: ordinal of 1 sequences, expected one of 2"},
+		{"second", of(Classification, same), "second"},
+		{"second", of(Retrieval, same), "task: second of 1 sequences, expected one of 2"},
 		{Retrieval, of(Classification, same), "task: retrieval of 2 sequences, expected one of 1"},
 		{"ranking", of(Classification, same), `task: "ranking", expected ` + strings.Join(Tasks(), ", ")},
 		{"", of(Classification, func(s *seq.Spec) { s.LabelNames = nil }), ErrNoLabels.Error()},

@@ -264,3 +264,5 @@ func (fillMask) pools() bool { return false }
 func (fillMask) takesFeatures() bool { return false }
 
 func (fillMask) masksTokens() bool { return true }
+
+func (fillMask) hasTemperature() bool { return false }

@@ -67,6 +67,11 @@ type traits interface {
 	lossFactors(c *Config, scale float64, weight []float64) lossFactors
 	// weigh multiplies losses by the weights of labels, if the loss kernel has not.
 	weigh(b *packed, losses []float32, weight []float64)
+	// hasTemperature reports whether logits are divided by a temperature.
+	hasTemperature() bool
+	// outputs are what a scorer returns of the logits of a pass, which it may change. Of classes their softmax has the
+	// probabilities and their maximum is the prediction, of labels the sigmoid has them.
+	outputs(c *Config, logits []float32) []float32
 	// headOperations counts the multiply-adds of the head for each token of a sequence.
 	headOperations(c *Config, length int) float64
 	// numbers are the predictions in the units of the data; nil for none.
@@ -93,6 +98,10 @@ func (ofRows) targetCapacity(*Config, int, int) int { return 0 }
 func (ofRows) lossFactors(c *Config, scale float64, weight []float64) lossFactors {
 	return lossFactors{scale: lossScales(c.NumLabels, scale, weight)}
 }
+
+func (ofRows) hasTemperature() bool { return true }
+
+func (ofRows) outputs(c *Config, logits []float32) []float32 { return c.calibrated(logits) }
 
 func (ofRows) weigh(*packed, []float32, []float64) {}
 

@@ -313,3 +313,5 @@ func (regression) columnNames(c *Config) (key string, names []string) {
 
 // adopt standardises as the source does, whose head predicts in its units.
 func (regression) adopt(m *Model, source *Config) { m.standardiseAs(source) }
+
+func (regression) hasTemperature() bool { return false }

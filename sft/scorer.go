@@ -249,7 +249,7 @@ func (s *Scorer) split(r *result, examples []seq.Example, out []Output) {
 	d, towers, logits := c.HiddenSize, c.Sequences(), r.logits
 	for i := range out {
 		n := c.logits(examples[i])
-		out[i].Logits, logits = c.calibrated(logits[:n:n]), logits[n:]
+		out[i].Logits, logits = c.objective().outputs(c, logits[:n:n]), logits[n:]
 		out[i].Numbers = c.objective().numbers(c, out[i].Logits)
 		for t := range towers {
 			at := (i*towers + t) * d

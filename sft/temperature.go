@@ -36,7 +36,7 @@ func (r *EvaluationReport) calibrate(temperature float64) {
 	}
 }
 
-// calibrated divides logits of a pass, in place, by [Config.LogitDivisor].
+// calibrated divides logits by the temperature.
 func (c *Config) calibrated(logits []float32) []float32 {
 	if d := float32(c.LogitDivisor()); d != 1 {
 		for i := range logits {
@@ -49,11 +49,8 @@ func (c *Config) calibrated(logits []float32) []float32 {
 // LogitDivisor is what the output of the head is divided by: the temperature of a model that predicts
 // probabilities, otherwise 1.
 func (c *Config) LogitDivisor() float64 {
-	switch c.Task {
-	case Classification, Retrieval, Tagging, MultiLabel:
-		if c.Temperature != 0 {
-			return c.Temperature
-		}
+	if c.Temperature != 0 && c.objective().hasTemperature() {
+		return c.Temperature
 	}
 	return 1
 }

@@ -39,8 +39,8 @@ func writtenSplits(t *testing.T, task string, trainRows int, length func(random 
 	t.Helper()
 	dir := t.TempDir()
 	of := task
-	if task == FillMask {
-		of = Classification // whose labels are not read
+	if !slices.Contains(seq.Tasks, task) {
+		of = Classification // whose labels are read, or not
 	}
 	b, err := seq.CreateDataset(dir, seq.Spec{Task: of, Name: "tiny", VocabSize: 9, NumberNames: ofTask(tinyConfig(), task).NumberNames(), LabelNames: ofTask(tinyConfig(), task).LabelNames}, false)
 	must.Succeed(t, err)

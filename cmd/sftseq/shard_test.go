@@ -265,7 +265,7 @@ func TestShardUsage(t *testing.T) {
 	if made, err := filepath.Glob(out + "*"); err != nil || len(made) > 0 {
 		t.Errorf("%q were made", made)
 	}
-	succeed(t, "", "predict", "--model", model, "--input", file, "--text", "text", "--shard", "0/1", "--output", out+".json/")
+	exits(t, exitOK, "", "predict", "--model", model, "--input", file, "--text", "text", "--shard", "0/1", "--output", out+".json/")
 }
 
 // TestVerifyUsage: what --verify would not look at is refused, as it would seem to be compared.

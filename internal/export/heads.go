@@ -9,7 +9,7 @@ import (
 
 // exportedTask is what a graph has of a task.
 type exportedTask struct {
-	logits string // what they mean
+	logits string // their meaning
 	heads  func(e *emitter)
 	// properties are the lists of a configuration that a program needs beside the graph; nil for none.
 	properties func(c *sft.Config, list func(key string, v any))
