@@ -176,7 +176,6 @@ var objectives = map[string]objective{
 	Regression:     regression{},
 	MultiLabel:     multiLabel{},
 	Tagging:        tagging{},
-	Ordinal:        ordinal{},
 }
 
 // Tasks are the values of [Config.Task].

@@ -93,7 +93,6 @@ var tasks = map[string]func(*sft.Config) Task{
 		return spans{c}
 	},
 	sft.FillMask: func(c *sft.Config) Task { return masks{c} },
-	sft.Ordinal:  func(c *sft.Config) Task { return classes{c} },
 }
 
 // NewMistakes returns a writer of one of [table.OutputFormats], of rows with or without ids. The tokenizer decodes the
