@@ -1,9 +1,12 @@
 package sft
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -121,4 +124,24 @@ func TestLinearRefuses(t *testing.T) {
 	must.Fail(t, weightsFile)(Load(dir))
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, configFile), fmt.Appendf(nil, `{"model_type":"linear","ngrams":{"units":"words","min_n":1,"max_n":3,"slots":%d,"min_count":2}}`, 1<<40), 0o666))
 	must.Fail(t, configFile)(Load(dir))
+}
+
+// TestWriteWeights: the bytes are those of the weights, the same for a model that is loaded again.
+func TestWriteWeights(t *testing.T) {
+	of := func(dir string) string {
+		var out bytes.Buffer
+		must.Succeed(t, must.Get(Load(dir))(t).WriteWeights(&out))
+		return out.String()
+	}
+	first, _ := linearDir(t, 1)
+	other, _ := linearDir(t, 2)
+	if a, b := of(first), of(other); a != of(first) || a == b || len(a) < 1000 {
+		t.Errorf("%d and %d bytes", len(a), len(b))
+	}
+	m := must.Get(Load("testdata/golden/pre"))(t)
+	var out bytes.Buffer
+	must.Succeed(t, m.WriteWeights(&out))
+	if got := math.Float32frombits(binary.LittleEndian.Uint32(out.Bytes()[4:])); out.Len() != 4*len(m.Weights) || got != m.Weights[1] {
+		t.Errorf("%d bytes of %d weights", out.Len(), len(m.Weights))
+	}
 }

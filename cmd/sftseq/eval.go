@@ -10,6 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 func evalCommand() *cli.Command {
@@ -67,6 +68,9 @@ func eval(c *cli.Context) error {
 		single = "--queries"
 	}
 	m, err := loadModels(c, single)
+	if err == nil && single != "" && m.Config.IsLinear() {
+		err = fmt.Errorf("%s: %w", single, sft.ErrLinear)
+	}
 	if err != nil {
 		return err
 	}

@@ -51,7 +51,7 @@ func TestTrainLinear(t *testing.T) {
 func TestTrainLinearKinds(t *testing.T) {
 	labels := tableData(t, "t.csv", labelledRows(600), "--text", "sequence", "--label", "topics", "--label-separator", "|", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
 	model, said := linearModel(t, labels)
-	contains(t, said, "validation loss ", "n-grams of 1 to 6 tokens")
+	contains(t, said, "validation loss ", "n-grams of 1 to 6 bytes")
 	report := decode[struct {
 		MacroF1 float64 `json:"macro_f1"`
 	}](t, succeed(t, "", "eval", "--model", model, "--data", labels, "--json"))
@@ -108,6 +108,7 @@ func TestTrainLinearRefuses(t *testing.T) {
 	refuse(t, exitError, "--init-from "+model+": a linear model has no layers to start from", "", append(train, "--init-from", model)...)
 	refuse(t, exitUsage, "--device vulkan: a linear model runs on the CPU", "", "eval", "--model", model, "--data", data, "--device", "vulkan")
 	for want, args := range map[string][]string{
+		"--queries: " + sft.ErrLinear.Error():            {"eval", "--model", model, "--data", data, "--queries", "3"},
 		"a linear model is not exported yet":             {"export", "onnx", "--output", "m.onnx", model},
 		"a linear model has no training curve to report": {"report", "--out", filepath.Join(t.TempDir(), "r.html"), model},
 		"--index: " + sft.ErrLinear.Error():              {"serve", "--model", model, "--index", filepath.Join(t.TempDir(), "i")},

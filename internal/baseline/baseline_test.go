@@ -155,8 +155,8 @@ func TestSample(t *testing.T) {
 	few := limits{train: 200 * 20, test: 100 * 20, nGrams: 1 << 30}
 	var done int64
 	first, err := measure(context.Background(), set, []string{"test"}, few, func(rows int64) { done += rows })
-	if want := int64(5*200 + 100); done != want {
-		t.Errorf("progress of %d rows, expected %d: 200 of training in each of 5 epochs, and 100 of the test", done, want)
+	if want := int64(7*200 + 100); done != want {
+		t.Errorf("progress of %d rows, expected %d: 200 of training in two passes and 5 epochs, and 100 of the test", done, want)
 	}
 	must.Succeed(t, err)
 	if m := only(t, first[0], TokenNGrams); m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
@@ -168,7 +168,7 @@ func TestSample(t *testing.T) {
 	}
 	few.nGrams, done = 1000, 0 // of some twenty rows
 	short, err := measure(context.Background(), set, []string{"test"}, few, func(rows int64) { done += rows })
-	if err != nil || only(t, short[0], TokenNGrams).Trained != 200 || done < 100+5*10 || done > 100+5*50 {
+	if err != nil || only(t, short[0], TokenNGrams).Trained != 200 || done < 500+5*10 || done > 500+5*50 {
 		t.Errorf("%+v, %d rows, %v", short, done, err)
 	}
 }

@@ -30,6 +30,7 @@ type counted struct {
 
 var (
 	tokensThemselves = counted{TokenNGrams, Cosine, 1, asTheyAre, false, ngram.Tokens, 0}
+	bytesThemselves  = counted{TokenNGrams, Cosine, 1, asTheyAre, false, ngram.Bytes, 0}
 	wordTokens       = counted{WordNGrams, WordsCosine, 1, asTheyAre, true, ngram.Tokens, linear.WordsRate}
 	wordsOfBytes     = counted{WordNGrams, WordsCosine, bytesOfWord, hashedWords, true, ngram.Words, 0}
 )
@@ -46,7 +47,7 @@ const (
 )
 
 // countedOf is words where tokens are, or where text is stored as bytes and has some;
-// otherwise tokens.
+// otherwise tokens, or bytes.
 func countedOf(ctx context.Context, set *seq.Dataset, tokenizer string) (counted, error) {
 	switch tokenizer {
 	case new(tokenizers.Words).Type():
@@ -67,7 +68,7 @@ func countedOf(ctx context.Context, set *seq.Dataset, tokenizer string) (counted
 		}
 	})
 	if bytes > longWord*words || words < fewWords*sequences {
-		return tokensThemselves, err
+		return bytesThemselves, err
 	}
 	return wordsOfBytes, err
 }

@@ -50,6 +50,7 @@ type data struct {
 	bounds     bounds
 	room       atomic.Int64 // features that may still be cached
 	workers    int
+	reporting  sync.Mutex
 	progress   func(rows int)
 }
 
@@ -157,6 +158,7 @@ func (d *data) index(ctx context.Context) error {
 		sketches := make([]*ngram.Sketch, d.workers)
 		extractors := make([]*ngram.Extractor, d.workers)
 		err := d.parallel(ctx, len(d.blocks), func(w, b int) error {
+			defer d.report(b)
 			if sketches[w] == nil {
 				sketches[w], extractors[w] = ngram.NewSketch(), ngram.NewExtractor(o)
 			}
@@ -177,6 +179,7 @@ func (d *data) index(ctx context.Context) error {
 	parts := make([]ngram.Bitmap, d.workers)
 	extractors := make([]*ngram.Extractor, d.workers)
 	err := d.parallel(ctx, len(d.blocks), func(w, b int) error {
+		defer d.report(b)
 		if parts[w] == nil {
 			parts[w], extractors[w] = ngram.NewBitmap(o.Slots), ngram.NewExtractor(o)
 		}
@@ -192,6 +195,13 @@ func (d *data) index(ctx context.Context) error {
 	}
 	d.vocabulary, err = ngram.NewVocabulary(o, kept, used)
 	return err
+}
+
+// report says that a pass has read a block.
+func (d *data) report(b int) {
+	d.reporting.Lock()
+	defer d.reporting.Unlock()
+	d.progress(d.blocks[b].to - d.blocks[b].from)
 }
 
 // groups cuts blocks, in an order, into groups whose rows fit into memory together.
@@ -281,7 +291,9 @@ type Options struct {
 	Threads int     // 0 is GOMAXPROCS; the model does not depend on it
 	// Updates bounds the weights that an epoch updates, those of several columns apart: it sees a part of the rows, other
 	// ones in each epoch. Classes are counted over all rows. 0 is no bound.
-	Updates  int64
+	Updates int64
+	// Progress is called with the rows that were read since the last call, in each pass: two that index n-grams, and the
+	// epochs.
 	Progress func(rows int)
 	bounds   *bounds // of tests; nil is the usual ones
 }

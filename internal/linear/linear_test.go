@@ -210,12 +210,12 @@ func TestUpdates(t *testing.T) {
 	train := moods(1, 1200, 2)
 	o := Options{Progress: func(rows int) { seen = append(seen, rows) }}
 	whole, report := fitted(t, classSpec(2), wordOptions, train, nil, o)
-	if !slices.Equal(seen, []int{1024, 152, 1024, 152, 1024, 152, 1024, 152, 1024, 152}) || report.Rows != 1176 {
+	if !slices.Equal(seen, []int{1200, 1200, 1024, 152, 1024, 152, 1024, 152, 1024, 152, 1024, 152}) || report.Rows != 1176 {
 		t.Fatalf("%d rows, %v", report.Rows, seen)
 	}
 	seen, o.Updates = nil, 20000
 	part, report := fitted(t, classSpec(2), wordOptions, train, nil, o)
-	if n := seen[0]; len(seen) != 5 || n < 300 || n > 900 || seen[4] != n || report.Rows != 1176 {
+	if n := seen[2]; len(seen) != 7 || n < 300 || n > 900 || seen[6] != n || report.Rows != 1176 {
 		t.Errorf("%d rows, %v", report.Rows, seen)
 	}
 	for i, c := range part.cells {
