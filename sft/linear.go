@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -62,7 +63,12 @@ func (m *Model) WriteWeights(w io.Writer) error {
 	if m.linear != nil {
 		return m.linear.WriteWeights(w)
 	}
-	return binary.Write(w, binary.LittleEndian, m.Weights)
+	for part := range slices.Chunk(m.Weights, 1<<14) { // binary.Write copies what it writes
+		if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // layered refuses scorers without layers, and those of several models.

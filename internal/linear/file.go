@@ -68,11 +68,12 @@ func (m *Model) WriteWeights(w io.Writer) error {
 		return err
 	}
 	for _, t := range m.tensors() {
-		err := binary.Write(w, binary.LittleEndian, t.Ints)
-		if err == nil {
-			err = binary.Write(w, binary.LittleEndian, t.Data)
+		for part := range slices.Chunk(t.Ints, 1<<14) { // binary.Write copies what it writes
+			if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+				return err
+			}
 		}
-		if err != nil {
+		if err := binary.Write(w, binary.LittleEndian, t.Data); err != nil {
 			return err
 		}
 	}
