@@ -345,6 +345,7 @@ func TestRepeatedLabels(t *testing.T) {
 		want  int64
 	}{
 		"classes":           {"text,label\na,1\na,2\na,1\nb,2\nb,2\n", label, 1},
+		"a class often":     {"text,label\na,1\n" + strings.Repeat("a,1\na,2\n", 30), label, 30},
 		"three classes":     {"text,label\na,1\na,2\na,3\n", label, 2},
 		"label sets":        {"text,label\na,x;y\na,y;x\na,x\nb,\nb,x\n", func(o *Options) { o.LabelSeparator = ";" }, 2},
 		"numbers":           {"text,label\na,1\na,1.0\na,2\n", func(o *Options) { o.Label, o.Numbers = "", []string{"label"} }, 1},

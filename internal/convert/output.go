@@ -67,12 +67,12 @@ func (o *output) write(j *chunk) error {
 			if o.tags[first] != k.split {
 				o.skipped.OtherSplit.Add(place)
 			}
-			if k.label != 0 && o.newLabel(k.label) {
+			if k.label != 0 && o.isOtherLabel(k.label, otherLabel) {
 				o.skipped.OtherLabel++
 			}
 		} else {
 			if k.label != 0 {
-				o.newLabel(k.label)
+				o.isOtherLabel(k.label, firstLabel)
 			}
 			o.seeTokens(&k, place)
 		}
@@ -100,15 +100,21 @@ func (o *output) write(j *chunk) error {
 	return o.begin()
 }
 
-// newLabel remembers the hash of a text with its label, and reports whether no earlier row had both. It reports
-// false once no more can be remembered.
-func (o *output) newLabel(hash uint64) bool {
+// Tags of a text with a label: the label is that of the text's first row, or another one.
+const (
+	firstLabel = iota
+	otherLabel
+)
+
+// isOtherLabel remembers the hash of a text with its label, and reports whether the label differs from that of the first row
+// with the text. It reports false once no more can be remembered.
+func (o *output) isOtherLabel(hash uint64, tag int) bool {
 	if o.labelled.slots == nil {
 		o.labelled = newRepeats()
 	}
 	full := o.labelled.used == mostTexts
-	before, _ := o.labelled.add(hash, 0)
-	return !before && !full
+	before, first := o.labelled.add(hash, tag)
+	return first == otherLabel && (before || !full)
 }
 
 // seeTokens counts a row of a new text if an earlier row has the same tokens, and one of them is in train and the other is not.

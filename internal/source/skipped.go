@@ -36,7 +36,7 @@ type Skipped struct {
 	Repeated SkippedKind             // kept rows with the text of an earlier row
 	// Content names in reports what rows have in place of a text, such as "features"; "" is "text".
 	Content string
-	// OtherLabel counts those of Repeated with a label, or number, that no earlier row of the text has.
+	// OtherLabel counts those of Repeated with another label, or number, than the first row of the text.
 	OtherLabel int64
 	// OtherSplit are those of Repeated whose text an earlier row of another split has.
 	OtherSplit SkippedKind
