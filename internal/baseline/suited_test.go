@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/ngram"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
@@ -125,6 +126,37 @@ func TestNearestMean(t *testing.T) {
 	}
 	if got, _ := names(`{"type":"dna"}`, same); !reflect.DeepEqual(got, []string{TokenNGrams}) {
 		t.Errorf("of no levels: %q", got)
+	}
+}
+
+// TestNGrams: units and lengths of n-grams follow from the rows: words of text, bytes of texts that are single words, ids
+// where others have made them, and n-grams of a single row where there are few rows.
+func TestNGrams(t *testing.T) {
+	bytes := of(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
+	text := func(words int) func(r *rand.Rand) seq.Example {
+		return func(r *rand.Rand) seq.Example {
+			return seq.Example{A: bytesOf(strings.Join(prose(r, words), " ")), Label: int32(r.IntN(2))}
+		}
+	}
+	ids := func(r *rand.Rand) seq.Example { return seq.Example{A: noise(r, 5), Label: int32(r.IntN(2))} }
+	for _, c := range []struct {
+		spec seq.Spec
+		rows int
+		draw func(r *rand.Rand) seq.Example
+		want ngram.Options
+		rate float64
+	}{
+		{bytes, 1000, text(9), ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}, 0},
+		{bytes, 999, text(9), ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 1}, 0},
+		{bytes, 1000, text(1), ngram.Options{Units: ngram.Bytes, MinN: 1, MaxN: 6, Slots: 1 << 22, MinCount: 2}, 0},
+		{of(seq.Classification, `{"type":"ids","vocab":50}`, 50, "a", "b"), 1000, ids, ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 6, Slots: 1 << 22, MinCount: 2}, 0},
+		{of(seq.Classification, `{"type":"ids","vocab":600}`, 600, "a", "b"), 1000, ids, ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}, 0},
+		{of(seq.Classification, `{"type":"words","words":["a"]}`, 50, "a", "b"), 1000, ids, ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}, 0.5},
+	} {
+		o, rate, err := NGrams(context.Background(), dataset(t, c.spec, map[string]int{"train": c.rows}, c.draw))
+		if err != nil || o != c.want || rate != c.rate {
+			t.Errorf("%s: %+v, rate %v, %v; expected %+v, rate %v", c.spec.Tokenizer, o, rate, err, c.want, c.rate)
+		}
 	}
 }
 
