@@ -66,6 +66,7 @@ type row struct {
 	parts   []int              // of its points, with Options.Parts
 	ignored string             // of its columns, see Shape
 	points  uint64             // hash of the file's points
+	far     bool               // points far from all others set its radius
 	why     *source.SkipReason // it cannot be used; nil otherwise
 }
 
@@ -84,6 +85,7 @@ type converter struct {
 	ids      map[string]bool
 	tags     tags
 	ignored  source.SkippedKind  // files with columns that were ignored
+	far      source.SkippedKind  // files whose radius is set by points far from all others
 	divided  map[uint64]string   // splits by the key of a file, of small data sets
 	training bool                // files of folders for training are for validation, too
 	reading  *semaphore.Weighted // the bytes of files that may be read at a time
@@ -119,6 +121,9 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 	}
 	if n := c.ignored.Rows; n > 0 {
 		c.left.Note(fmt.Sprintf("%d files: columns 4 to 6 are ignored: expected normals, whose length is 1, found others, such as colours, first in %s", n, c.ignored.Places[0]))
+	}
+	if n := c.far.Rows; n > 0 {
+		c.left.Note(fmt.Sprintf("%d files: a few points are more than %d times as far as the others, which become one place once a cloud is divided by its radius, first in %s: leave such points out", n, farTimes, c.far.Places[0]))
 	}
 	if err != nil {
 		return nil, c.left, err
@@ -166,6 +171,9 @@ func (c *converter) convertAll(ctx context.Context) error {
 // take writes a row, or counts it as one that cannot be used.
 func (c *converter) take(r *row) error {
 	c.left.Read++
+	if r.far {
+		c.far.Add(func() string { return r.file.path })
+	}
 	if r.ignored != "" {
 		c.ignored.Add(func() string { return r.file.path + ": " + r.ignored })
 	}
@@ -330,6 +338,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		out.why = source.Skip("a cloud without a size", errors.New("all its points are the same"))
 		return out
 	}
+	out.far = hasFar(points)
 	out.normals = directions != nil
 	out.example = seq.Example{ID: f.id()}
 	for i, p := range points {
@@ -345,4 +354,30 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		out.example.Features = append(out.example.Features, row)
 	}
 	return out
+}
+
+// Nine tenths of the points of a cloud are within 1/farTimes of its radius where a few points far from them set the radius.
+const (
+	farTimes   = 100
+	leastOfFar = 10 // points
+)
+
+// hasFar reports whether a few points of a cloud of radius 1 are far from all others.
+func hasFar(points []Vec) bool {
+	near := 0
+	middle := points[0]
+	for c := range middle {
+		of := make([]float64, len(points))
+		for i, p := range points {
+			of[i] = p[c]
+		}
+		slices.Sort(of)
+		middle[c] = of[len(of)/2]
+	}
+	for _, p := range points {
+		if p.Minus(middle).Norm() < 1.0/farTimes {
+			near++
+		}
+	}
+	return len(points) >= leastOfFar && 10*near >= 9*len(points)
 }

@@ -371,3 +371,19 @@ func TestOtherFiles(t *testing.T) {
 		t.Errorf("%v, expected %q", err, want)
 	}
 }
+
+// TestFarPoints: a note names the files in which a few points far from all others set the radius.
+func TestFarPoints(t *testing.T) {
+	from := t.TempDir()
+	for i, far := range []string{"1e30 0 0", "1.5 0 0"} {
+		text := far + "\n"
+		for j := range 19 {
+			text += fmt.Sprintf("%d %d 0.%d\n", j%3, j/3, i)
+		}
+		write(t, filepath.Join(from, fmt.Sprintf("a/%d.xyz", i)), text)
+	}
+	_, left, err := convert(t, from, Options{Points: 20})
+	if want := "1 files: a few points are more than 100 times as far as the others, which become one place once a cloud is divided by its radius, first in " + filepath.Join(from, "a/0.xyz") + ": "; err != nil || !strings.HasPrefix(left.String(), want) {
+		t.Errorf("%q, %v, expected %q", left, err, want)
+	}
+}
