@@ -65,6 +65,7 @@ func (r *folderReader) look(path string, content []byte) {
 		}
 	}
 	switch depth := strings.Count(path, "/"); {
+	case depth == 0: // without a class
 	case r.depths[0] == "":
 		r.depths[0] = path
 	case r.depths[1] == "" && depth != strings.Count(r.depths[0], "/"):

@@ -137,6 +137,7 @@ func TestFolderSigns(t *testing.T) {
 	put("a/sub/2.txt", "\ufeffhello")
 	put("b/3.txt", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 3\n")
 	put("b/4.txt", "%PDF-1.7")
+	put("README", "beside the classes")
 	for columns, want := range map[string][]string{
 		"content class": {"files that begin with a byte-order mark, which is read as bytes of the row: 2 (a/1.txt: UTF-16): ",
 			"files lie in folders of different depths, such as a/1.txt and a/sub/2.txt: ", "compressed files and archives whose bytes are read as they are: 1 (b/4.txt: PDF)"},
