@@ -196,7 +196,7 @@ func splits(t *testing.T, from string, seed uint64, most int) (count map[string]
 // that are small enough. Parts are of the files that are taken.
 func TestSplit(t *testing.T) {
 	for _, c := range []struct {
-		files []int // of each series
+		files []int // number of files of each series
 		most  int
 		want  map[string]int
 	}{

@@ -12,7 +12,7 @@ const (
 	// minCorrelation is the least part of the profile's square that its correlation with a shifted copy has. Shapes without
 	// repetition, such as boxes and balls, have up to a tenth.
 	minCorrelation = 0.12
-	nearBest       = 0.88 // of the best correlation: multiples of a period have about as much
+	nearBest       = 0.88 // fraction of the best correlation; multiples of a period reach about the same
 )
 
 // period returns the distance at which a surface repeats along its longest side, as pins do: the smallest at which the profile, the

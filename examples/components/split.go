@@ -32,7 +32,7 @@ func (f *file) series() string { return f.class + ":" + digits.ReplaceAllString(
 // (Salmon et al., SC 2011).
 func random(seed uint64, name string, counter uint32) func() float64 {
 	h := fnv.New64a()
-	h.Write([]byte(name)) // which never fails
+	h.Write([]byte(name)) // never fails
 	hash := h.Sum64()
 	const purpose = 11 // the stream of synthetic data in sftseq, whose conversions drew the same points
 	return func() float64 {

@@ -104,7 +104,7 @@ func (s *surface) add(now *shape) error {
 		s.points = append(s.points, vec(v))
 	}
 	var corners []int
-	for _, at := range append(now.index, -1) { // which the last face may leave out
+	for _, at := range append(now.index, -1) { // the last face may omit its -1
 		i := first + int(at)
 		switch {
 		case at >= 0 && i < len(s.points):

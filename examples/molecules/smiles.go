@@ -54,7 +54,7 @@ var follows = map[string]string{"": "a", "a": "abr().", "b": "ar", "r": "abr()."
 
 // parse reads a molecule in SMILES.
 func parse(text string) (*molecule, error) {
-	m, rings := &molecule{}, map[int]bond{} // of a ring closure that is open, the first atom and the order
+	m, rings := &molecule{}, map[int]bond{} // first atom and order of each open ring closure
 	var branches []int                      // the atoms that parentheses return to
 	last, order, before := -1, implied, ""
 	for at := 0; at < len(text); {

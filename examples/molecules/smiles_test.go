@@ -64,7 +64,7 @@ func TestParse(t *testing.T) {
 		"[PbH2--]":                     "H2Pb1-2 [0 0 0 0 0] 0/0",
 		"[Co@OH12H-3:007]":             "Co1H1-3 [0 0 0 0 0] 0/0",
 		"[C]$[C]":                      "C2+0 [0 0 0 1 0] 0/0",
-		"C1:C:C:C:C:C1":                "C6H12+0 [1 0 0 0 5] 6/6", // what is stated is taken
+		"C1:C:C:C:C:C1":                "C6H12+0 [1 0 0 0 5] 6/6", // explicit bonds are kept
 		"C(F)(Cl)(=C(C)C)":             "C4Cl1F1H6+0 [4 1 0 0 0] 0/0",
 	} {
 		if m, err := parse(text); err != nil || described(m) != want {

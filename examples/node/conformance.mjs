@@ -57,7 +57,7 @@ function predict(sequences) {
 }
 
 const servers = new Set();
-after(() => servers.forEach((s) => s.kill())); // those of tests that failed
+after(() => servers.forEach((s) => s.kill())); // also after a failed test
 
 class Session {
   constructor(...flags) {
@@ -87,7 +87,7 @@ class Session {
       processId: process.pid,
       clientInfo: { name: 'conformance.mjs' },
       locale: 'en',
-      capabilities: { general: { positionEncodings: ['utf-16'] } }, // what JavaScript's strings are
+      capabilities: { general: { positionEncodings: ['utf-16'] } }, // the encoding of JavaScript strings
     });
   }
   // pushed is the push of a version, which has come or will.
@@ -326,7 +326,7 @@ test('a version is not pushed once it is superseded', async () => {
   await s.notify('sequence/didChange', { uri, version: 2, changes: [{ text: '2' }] });
   await s.pushed(2);
   await until(({ waiting, runningBatches }) => waiting + runningBatches === 0);
-  await s.request('model/info'); // what was pushed meanwhile comes before its answer
+  await s.request('model/info'); // earlier notifications precede the response
   assert.deepEqual(s.pushes.map((p) => p.version), [2]);
   assert.equal(await s.shutdown(), 0);
 });

@@ -19,7 +19,7 @@ import (
 var classes = []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
 
 const (
-	width  = 32 // of an image, which is square
+	width  = 32 // pixels; images are square
 	record = 1 + 3*width*width
 )
 
@@ -123,7 +123,7 @@ func graph(c *cut, pixels []byte) (out row) {
 	for k := range all {
 		all[k].least = white
 	}
-	lengths := map[[2]int]int{} // of borders
+	lengths := map[[2]int]int{} // pixels of each border
 	for i, k := range c.piece {
 		s, v := &all[k], float64(pixels[i])
 		s.n++

@@ -5,7 +5,7 @@ import "math"
 // cut is an image in superpixels: connected pieces of about one size whose pixels are alike.
 type cut struct {
 	width, height int
-	piece         []int // of each pixel, row by row
+	piece         []int // index of the piece of each pixel, row by row
 	pieces        int
 	step          float64 // between the centres at first
 }
