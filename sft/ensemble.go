@@ -40,6 +40,11 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 			return nil, fmt.Errorf("model %d of the ensemble: %w", i+2, err)
 		}
 	}
+	return newMembers(models, device)
+}
+
+// newMembers puts several models on a device, the first of which says what all read.
+func newMembers(models []*Model, device Device) (*Scorer, error) {
 	first := *models[0].Config
 	first.Thresholds = MeanThresholds(models)
 	var s *Scorer
@@ -96,11 +101,26 @@ func (c *Config) SameQuestions(other *Config) error {
 		}
 		return *c.InputWindow
 	}
-	if _, err := c.answering(); err != nil {
+	if err := c.sameData(other); err != nil {
 		return err
 	}
-	differs := func(what string, a, b any) error {
-		return fmt.Errorf("%s is %v, and of the first %v", what, b, a)
+	switch {
+	case window(c) != window(other):
+		return differs("its input window", window(c), window(other))
+	case c.MaxLength != other.MaxLength:
+		return differs("the longest sequence that it accepts", c.MaxLength, other.MaxLength)
+	}
+	return nil
+}
+
+func differs(what string, a, b any) error {
+	return fmt.Errorf("%s is %v, and of the first %v", what, b, a)
+}
+
+// sameData reports the first thing by which another model reads other data or has other outputs.
+func (c *Config) sameData(other *Config) error {
+	if _, err := c.answering(); err != nil {
+		return err
 	}
 	switch {
 	case c.Task != other.Task:
@@ -121,10 +141,6 @@ func (c *Config) SameQuestions(other *Config) error {
 		return errors.New("its features have another mean or deviation than those of the first: expected models of the same training data")
 	case c.Edged() != other.Edged() || !slices.Equal(c.EdgeFeatureNames, other.EdgeFeatureNames):
 		return differs("what it reads of each edge", c.EdgeFeatureNames, other.EdgeFeatureNames)
-	case window(c) != window(other):
-		return differs("its input window", window(c), window(other))
-	case c.MaxLength != other.MaxLength:
-		return differs("the longest sequence that it accepts", c.MaxLength, other.MaxLength)
 	}
 	return nil
 }
@@ -138,23 +154,41 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
+// members are the outputs of each model.
+func (s *Scorer) members(ctx context.Context, examples []seq.Example) (all [][]Output, err error) {
+	for _, one := range append([]*Scorer{s}, s.others...) {
+		read := examples
+		if s.fusion != nil {
+			read = one.Config().window(examples)
+		}
+		outputs, err := one.score(ctx, read, inferMode)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, outputs)
+	}
+	return all, nil
+}
+
 // ensemble has the answers of all models made one.
 func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	o, err := s.Config().answering()
 	if err != nil {
 		return nil, err
 	}
-	all := make([][]Output, s.Members())
-	for i, one := range append([]*Scorer{s}, s.others...) {
-		if all[i], err = one.score(ctx, examples, inferMode); err != nil {
-			return nil, err
-		}
+	all, err := s.members(ctx, examples)
+	if err != nil {
+		return nil, err
 	}
 	out := make([]Output, len(examples))
 	logits := make([][]float32, len(all))
 	for i := range out {
 		for j := range all {
 			logits[j] = all[j][i].Logits
+		}
+		if s.fusion != nil {
+			out[i].Logits = s.fusion.sum(logits)
+			continue
 		}
 		out[i].Logits = o.mean(s.Config(), logits)
 		out[i].Numbers = o.numbers(s.Config(), out[i].Logits)

@@ -16,6 +16,7 @@ type Scorer struct {
 	engine *engine
 	linear *linearScorer // in place of an engine, of a linear model
 	others []*Scorer     // of an ensemble, behind the first model
+	fusion *Fusion       // by which their logits are summed; nil for the mean of their probabilities
 	shares int64         // of the device's memory, of which it has one; 0 stands for 1
 	slots  chan *slot
 	urgent chan *slot // of urgent passes, nil if the device is not preemptive

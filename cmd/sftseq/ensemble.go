@@ -20,6 +20,7 @@ import (
 type models struct {
 	*sft.Model // the first
 	others     []*sft.Model
+	fusion     *sft.Fusion // by which their logits are summed; nil for the mean of their probabilities
 }
 
 // loadModels reads --model for a command that asks for answers alone, which several models may give
@@ -35,12 +36,15 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 		m.Model, err = loadModel(c)
 		return m, err
 	}
+	if m.fusion, err = sft.ReadFusion(dir); err != nil {
+		return m, err
+	}
 	names := bases(members)
 	others := fmt.Sprintf("; --model takes one of the folder's models, too (%s)", shortList(names, 10))
 	hashes := map[string]string{}
 	for i, member := range members {
 		one, err := load(c.Context, member)
-		if err == nil && i > 0 {
+		if err == nil && i > 0 && m.fusion == nil {
 			err = m.Config.SameQuestions(one.Config)
 		}
 		if err != nil {
@@ -63,6 +67,19 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%s: %s\n", dir, togetherText(names))
 	return m, nil
+}
+
+// scorer puts the models on a device.
+func (m models) scorer(d sft.Device) (*sft.Scorer, error) {
+	if m.fusion != nil {
+		return sft.NewFusion(m.all(), m.fusion, d)
+	}
+	return sft.NewEnsemble(m.all(), d)
+}
+
+// isLinear reports whether no model has layers.
+func (m models) isLinear() bool {
+	return !slices.ContainsFunc(m.all(), func(one *sft.Model) bool { return !one.Config.IsLinear() })
 }
 
 // togetherText says which models a folder has.
@@ -90,6 +107,12 @@ func (m models) truncate() {
 // model itself, or that one directory. A run that has no weights yet is one of them, so that it is
 // not passed over.
 func membersOf(dir string) (members []string) {
+	if f, err := sft.ReadFusion(dir); dir != "" && err == nil && f != nil {
+		for _, name := range f.Members {
+			members = append(members, filepath.Join(dir, name))
+		}
+		return members
+	}
 	if _, err := os.Stat(filepath.Join(dir, "config.json")); dir == "" || !errors.Is(err, fs.ErrNotExist) {
 		return []string{dir}
 	}

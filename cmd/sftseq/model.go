@@ -102,12 +102,12 @@ func abandonable[T any](ctx context.Context, f func() (T, error)) (T, error) {
 
 // openScorer puts models on --device. Release ends their use.
 func openScorer(c *cli.Context, m models) (s *sft.Scorer, release func(), err error) {
-	d, err := openModelDevice(c, m.Config)
+	d, err := openModelDevice(c, m)
 	if err != nil {
 		return nil, nil, err
 	}
 	release = func() { closeDevice(c, d) }
-	if s, err = sft.NewEnsemble(m.all(), d); err != nil {
+	if s, err = m.scorer(d); err != nil {
 		release()
 		return nil, nil, err
 	}
@@ -115,8 +115,8 @@ func openScorer(c *cli.Context, m models) (s *sft.Scorer, release func(), err er
 }
 
 // openModelDevice opens --device for a model: the CPU for one that runs nowhere else.
-func openModelDevice(c *cli.Context, config *sft.Config) (tensor.Device, error) {
-	if !config.IsLinear() {
+func openModelDevice(c *cli.Context, m models) (tensor.Device, error) {
+	if !m.isLinear() {
 		return openDevice(c)
 	}
 	if err := linearDevice(c); err != nil {

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -58,6 +59,9 @@ func reportRuns(c *cli.Context) error {
 	names := runNames(dirs)
 	for i, name := range names {
 		r := report.Run{Name: name}
+		if runs := runsIn(dirs[i], ""); runs != "" {
+			return errors.New(runs)
+		}
 		var err error
 		if r.Config, err = sft.ReadConfig(filepath.Join(dirs[i], "config.json")); err != nil {
 			cause := atomicfile.Cause(err)

@@ -181,11 +181,11 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 	if c.Bool("truncate") {
 		m.truncate()
 	}
-	d, err := openModelDevice(c, m.Config)
+	d, err := openModelDevice(c, m)
 	if err != nil {
 		return nil, err
 	}
-	s, err := sft.NewEnsemble(m.all(), d)
+	s, err := m.scorer(d)
 	if err != nil {
 		closeDevice(c, d)
 		return nil, err

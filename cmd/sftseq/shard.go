@@ -120,6 +120,15 @@ func (j *shardJob) key(c *cli.Context, kernels string, in *shard.Input, options 
 // modelHash is of all files that the answers of a model, or of several together, depend on.
 func modelHash(dir string) (string, error) {
 	var all []string
+	if f, err := sft.ReadFusion(dir); err != nil {
+		return "", err
+	} else if f != nil {
+		hash, err := shard.HashOf(dir, "config.json")
+		if err != nil {
+			return "", err
+		}
+		all = append(all, hash)
+	}
 	for _, member := range membersOf(dir) {
 		hash, err := shard.HashOf(member, "config.json", "model.safetensors", tokenizers.FileName)
 		if err != nil {

@@ -32,14 +32,14 @@ var regressionFlags = []architectureFlag{
 // trainCustom trains on a data set of the user's own.
 func trainCustom(c *cli.Context) error {
 	switch kind := c.String("members"); kind {
-	case sftMember:
+	case sftMember, fusedMembers:
 	case linearMember:
 		if err := readConfigFlags(c); err != nil {
 			return err
 		}
 		return trainLinear(c)
 	default:
-		return usage(c, "--members %q, expected %s or %s", kind, sftMember, linearMember)
+		return usage(c, "--members %q, expected %s, %s or %s", kind, sftMember, linearMember, fusedMembers)
 	}
 	m, err := manifestOf(c)
 	if err != nil {
@@ -60,6 +60,9 @@ func trainCustom(c *cli.Context) error {
 		return err
 	}
 	warnClasses(c, m, "train")
+	if c.String("members") == fusedMembers {
+		return trainFused(c, m, lra.CustomRun(m, runFlagsOf(c)))
+	}
 	return train(c, lra.CustomRun(m, runFlagsOf(c)))
 }
 

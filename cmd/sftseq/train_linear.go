@@ -24,6 +24,7 @@ import (
 const (
 	sftMember    = "sft"
 	linearMember = "linear"
+	fusedMembers = linearMember + "," + sftMember
 )
 
 func membersFlag(task *lra.Task) []cli.Flag {
@@ -31,7 +32,7 @@ func membersFlag(task *lra.Task) []cli.Flag {
 		return nil
 	}
 	return []cli.Flag{&cli.StringFlag{Name: "members", Value: sftMember,
-		Usage: "train `KIND`: sft, or linear, a model of n-grams that takes seconds"}}
+		Usage: "train `KIND`: sft; linear, a model of n-grams that takes seconds; or linear,sft, both and the sum of their logits"}}
 }
 
 // linearFlags are those of train custom that a linear model has, too.
@@ -66,24 +67,33 @@ func trainLinear(c *cli.Context) error {
 	if _, err := provenance.Found(out, nil, os.ErrNotExist, false, true); err != nil {
 		return err
 	}
-	begun := time.Now()
-	m, report, err := fitLinear(c, set)
+	report, err := saveLinear(c, set, out)
 	if err != nil {
 		return err
 	}
+	return reportLinear(c, set, report, out)
+}
+
+// saveLinear trains a linear model and writes its directory.
+func saveLinear(c *cli.Context, set *seq.Dataset, out string) (*linear.Report, error) {
+	begun := time.Now()
+	m, report, err := fitLinear(c, set)
+	if err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(out, 0o777); err != nil {
-		return err
+		return nil, err
 	}
 	if err := tokenizers.CopyFile(set.Manifest.Tokenizer, set.Dir, out); err != nil {
-		return err
+		return nil, err
 	}
 	if err := m.Save(out); err != nil {
-		return err
+		return nil, err
 	}
 	o := m.Config.NGrams
 	fmt.Fprintf(c.App.ErrWriter, "linear model of %d rows: %d n-grams of 1 to %d %s, %.1f s\n",
 		report.Rows, m.Features(), o.MaxN, o.Units, time.Since(begun).Seconds())
-	return reportLinear(c, set, report, out)
+	return report, nil
 }
 
 // linearDevice refuses a GPU, unless the environment alone names it.
@@ -128,8 +138,12 @@ func fitLinear(c *cli.Context, set *seq.Dataset) (*linear.Model, *linear.Report,
 	} else {
 		fmt.Fprintln(c.App.ErrWriter, "warning: the data have no validation split (data convert --val-part): the last epoch is kept")
 	}
+	epochs := 0 // the default
+	if c.String("members") == linearMember {
+		epochs = c.Int("epochs")
+	}
 	var bar *progress
-	m, report, err := linear.Fit(c.Context, config, train, judge, linear.Options{Rate: rate, Epochs: c.Int("epochs"), Seed: c.Uint64("seed"),
+	m, report, err := linear.Fit(c.Context, config, train, judge, linear.Options{Rate: rate, Epochs: epochs, Seed: c.Uint64("seed"),
 		Threads: c.Int("threads"), Progress: func(rows int) {
 			if bar == nil {
 				bar = newProgress(0, "training a linear model", "rows")
@@ -152,6 +166,13 @@ func linearCommand(c *cli.Context) string {
 
 // reportLinear prints the result of a run.
 func reportLinear(c *cli.Context, set *seq.Dataset, report *linear.Report, out string) error {
+	_, err := fmt.Fprintf(c.App.Writer, "%s, model in %s\nevaluate with: sftseq eval --model %s --data %s\nrepeat with: %s\n",
+		describeLinear(report), out, shellQuote(out), shellQuote(set.Dir), linearCommand(c))
+	return err
+}
+
+// describeLinear is the result of a run.
+func describeLinear(report *linear.Report) string {
 	said := "no validation"
 	if report.Kept >= 0 {
 		said = fmt.Sprintf("validation loss %.4f", report.Losses[report.Kept])
@@ -164,7 +185,5 @@ func reportLinear(c *cli.Context, set *seq.Dataset, report *linear.Report, out s
 			said += fmt.Sprintf(" (epoch %d of %d)", report.Kept+1, len(report.Losses))
 		}
 	}
-	_, err := fmt.Fprintf(c.App.Writer, "%s, model in %s\nevaluate with: sftseq eval --model %s --data %s\nrepeat with: %s\n",
-		said, out, shellQuote(out), shellQuote(set.Dir), linearCommand(c))
-	return err
+	return said
 }

@@ -1,0 +1,165 @@
+package sft
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math"
+	"os"
+	"path/filepath"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// FusionType is the model_type of a [Fusion].
+const FusionType = "fusion"
+
+// Fusion is the config.json of a folder of models that answer together: the logits are
+//
+//	z = Σ_m w_m z_m / T
+//
+// with z_m the logits of model m, the weights w_m ≥ 0 and the temperature T, both fitted on the validation split. Each
+// model reads what its own input window leaves of a sequence.
+type Fusion struct {
+	ModelType   string    `json:"model_type"`
+	Members     []string  `json:"members"` // folders of the models, the one that reads most first
+	Weights     []float64 `json:"weights"`
+	Temperature float64   `json:"temperature"`
+	// Losses are the mean cross-entropies of the members on the validation split, and Loss that of the sum.
+	Losses []float64 `json:"validation_losses"`
+	Loss   float64   `json:"validation_loss"`
+}
+
+// maxFusionBytes and maxMembers bound the size of a fusion's config.json and the number of its members.
+const (
+	maxFusionBytes = 1 << 16
+	maxMembers     = 64
+)
+
+// ReadFusion reads the fusion of a folder; nil if its config.json is that of a model, or missing.
+func ReadFusion(dir string) (*Fusion, error) {
+	path := filepath.Join(dir, "config.json")
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	var kind struct {
+		ModelType string `json:"model_type"`
+	}
+	if json.Unmarshal(text, &kind) != nil || kind.ModelType != FusionType {
+		return nil, nil
+	}
+	f := &Fusion{}
+	if len(text) > maxFusionBytes {
+		return nil, fmt.Errorf("%s: %d bytes, at most %d are allowed", path, len(text), maxFusionBytes)
+	}
+	if err := json.Unmarshal(text, f); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if err := f.validate(); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return f, nil
+}
+
+func (f *Fusion) validate() error {
+	switch n := len(f.Members); {
+	case n < 2 || n > maxMembers:
+		return bad("members", fmt.Sprintf("%d models", n), fmt.Sprintf("2 to %d", maxMembers))
+	case len(f.Weights) != n:
+		return bad("weights", fmt.Sprintf("%d weights", len(f.Weights)), fmt.Sprintf("one for each of the %d members", n))
+	case !(f.Temperature >= metrics.MinTemperature && f.Temperature <= metrics.MaxTemperature):
+		return bad("temperature", f.Temperature, fmt.Sprintf("%g to %g", metrics.MinTemperature, metrics.MaxTemperature))
+	}
+	seen := map[string]bool{}
+	for _, name := range f.Members {
+		if name == "" || name[0] == '.' || filepath.Base(name) != name || seen[name] {
+			return bad("members", fmt.Sprintf("%q", name), "different names of folders beside config.json")
+		}
+		seen[name] = true
+	}
+	sum := 0.0
+	for i, w := range f.Weights {
+		if !(w >= 0) || math.IsInf(w, 0) {
+			return bad(fmt.Sprintf("weights[%d]", i), w, "a finite number from 0 on")
+		}
+		sum += w
+	}
+	if sum == 0 {
+		return bad("weights", "only zeros", "a weight above 0")
+	}
+	return nil
+}
+
+// Save writes the config.json of a folder.
+func (f *Fusion) Save(dir string) error {
+	if err := f.validate(); err != nil {
+		return err
+	}
+	text, err := json.MarshalIndent(f, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteBytes(filepath.Join(dir, "config.json"), append(text, '\n'))
+}
+
+// NewFusion puts the models of a fusion on a device, in the order of its members.
+func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
+	if len(models) != len(f.Weights) {
+		return nil, fmt.Errorf("%d models, expected one for each of the %d weights", len(models), len(f.Weights))
+	}
+	for i, m := range models {
+		if err := models[0].Config.fuses(m.Config); err != nil {
+			return nil, fmt.Errorf("model %d of the fusion: %w", i+1, err)
+		}
+	}
+	s, err := newMembers(models, device)
+	if err == nil {
+		s.fusion = f
+	}
+	return s, err
+}
+
+// fuses reports why the logits of another model cannot be added to those of this one.
+func (c *Config) fuses(other *Config) error {
+	if c.objective() != (classification{}) && c.objective() != (retrieval{}) {
+		return fmt.Errorf("its task is %s: expected one class for each row", c.Task)
+	}
+	return c.sameData(other)
+}
+
+// sum adds the weighted logits of the members.
+func (f *Fusion) sum(logits [][]float32) []float32 {
+	out := make([]float32, len(logits[0]))
+	for c := range out {
+		z := 0.0
+		for m, w := range f.Weights {
+			z += w * float64(logits[m][c])
+		}
+		out[c] = float32(z / f.Temperature)
+	}
+	return out
+}
+
+// window cuts the sequences of examples to what the model reads.
+func (c *Config) window(examples []seq.Example) []seq.Example {
+	out := make([]seq.Example, len(examples))
+	cut := func(tokens []int32) []int32 {
+		n := c.MaxLength
+		if c.InputWindow != nil {
+			n = min(n, c.InputWindow.Length)
+		}
+		return tokens[:min(n, len(tokens))]
+	}
+	for i, e := range examples {
+		e.A, e.B = cut(e.A), cut(e.B)
+		out[i] = e
+	}
+	return out
+}

@@ -1,0 +1,65 @@
+package sft
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// TestFusion: the logits are the weighted sum of those of the models over the temperature, each of which reads what its
+// own window leaves; the fit does not make the sum worse than the best member.
+func TestFusion(t *testing.T) {
+	_, val := splits(t, Classification)
+	one, two := randomModel(tinyConfig(), 1), randomModel(tinyConfig(), 2)
+	two.Config.InputWindow = &InputWindow{Length: 2, Policy: "head"}
+	f := must.Get(FitFusion(t.Context(), []Member{{"one", one}, {"two", two}}, val, cpu.New(2), nil))(t)
+	if len(f.Losses) != 2 || f.Loss > math.Min(f.Losses[0], f.Losses[1])+1e-9 && val.Len() >= 100 {
+		t.Errorf("%+v", f)
+	}
+	f.Weights, f.Temperature = []float64{0.75, 0.5}, 2
+	s := must.Get(NewFusion([]*Model{one, two}, f, cpu.New(1)))(t)
+	defer s.Close()
+	alone := func(m *Model, tokens []int32) []float32 {
+		return must.Get(newScorerOf(t, m, cpu.New(1)).Classify(t.Context(), tokens))(t).Logits
+	}
+	tokens := []int32{1, 2, 3, 4}
+	got := must.Get(s.Examples(t.Context(), []seq.Example{{A: tokens, Label: seq.NoLabel}}))(t)[0].Logits
+	a, b := alone(one, tokens), alone(two, tokens[:2])
+	for c, z := range got {
+		if want := (0.75*float64(a[c]) + 0.5*float64(b[c])) / 2; math.Abs(float64(z)-want) > 1e-6 {
+			t.Errorf("class %d: %v, want %v", c, z, want)
+		}
+	}
+	other := randomModel(ofTask(tinyConfig(), MultiLabel), 1)
+	must.Fail(t, "expected one class for each row")(NewFusion([]*Model{other, other}, f, cpu.New(1)))
+}
+
+// TestFusionFile: what is written is read back, and what no fusion can have is refused with its key.
+func TestFusionFile(t *testing.T) {
+	dir := t.TempDir()
+	f := &Fusion{ModelType: FusionType, Members: []string{"linear", "sft"}, Weights: []float64{0.6, 0.3}, Temperature: 1.5, Losses: []float64{1, 2}, Loss: 0.5}
+	must.Succeed(t, f.Save(dir))
+	if got := must.Get(ReadFusion(dir))(t); got.Weights[1] != 0.3 || got.Members[0] != "linear" || got.Temperature != 1.5 || got.Loss != 0.5 {
+		t.Errorf("%+v", got)
+	}
+	if got := must.Get(ReadFusion(filepath.Join("testdata", "golden", "pre")))(t); got != nil {
+		t.Errorf("the config.json of a model is the fusion %+v", got)
+	}
+	for key, text := range map[string]string{
+		"members":     `{"model_type":"fusion","members":["a"],"weights":[1],"temperature":1}`,
+		`"../b"`:      `{"model_type":"fusion","members":["a","../b"],"weights":[1,1],"temperature":1}`,
+		`"a"`:         `{"model_type":"fusion","members":["a","a"],"weights":[1,1],"temperature":1}`,
+		"weights":     `{"model_type":"fusion","members":["a","b"],"weights":[1],"temperature":1}`,
+		"weights[1]":  `{"model_type":"fusion","members":["a","b"],"weights":[1,-1],"temperature":1}`,
+		"only zeros":  `{"model_type":"fusion","members":["a","b"],"weights":[0,0],"temperature":1}`,
+		"temperature": `{"model_type":"fusion","members":["a","b"],"weights":[1,1]}`,
+	} {
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o666))
+		must.Fail(t, key, text)(ReadFusion(dir))
+	}
+}
