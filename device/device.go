@@ -149,7 +149,10 @@ func openCPU(o Options) (Device, error) {
 // there are none, the error says why.
 func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) {
 	usable := func(i vk.Info) bool { return i.Missing == "" }
-	graphics := those(offered, func(i vk.Info) bool { return usable(i) && (i.Kind == "discrete" || i.Kind == "integrated") })
+	graphics := those(offered, func(i vk.Info) bool {
+		return usable(i) &&
+			(i.Kind == "discrete" || i.Kind == "integrated")
+	})
 	if o.auto() {
 		return o.turn(graphics), nil
 	}

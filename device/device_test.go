@@ -48,7 +48,8 @@ func TestValidate(t *testing.T) {
 }
 
 func TestLost(t *testing.T) {
-	if err := error(&vk.LostError{Device: "card"}); !Lost(fmt.Errorf("step 3: %w", err)) || Lost(vk.ErrUnavailable) || Lost(nil) {
+	if err := error(&vk.LostError{Device: "card"}); !Lost(fmt.Errorf("step 3: %w", err)) ||
+		Lost(vk.ErrUnavailable) || Lost(nil) {
 		t.Error("a lost device is not told from others")
 	}
 }
@@ -58,7 +59,8 @@ func TestRefusal(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {
 		name, want string
-	}{{"", "broken; --device cpu does without it"}, {"auto", "broken; --device cpu does without it"}, {"vulkan", "broken"}, {"vulkan:0", "broken"}} {
+	}{{"", "broken; --device cpu does without it"}, {"auto", "broken; --device cpu does without it"},
+		{"vulkan", "broken"}, {"vulkan:0", "broken"}} {
 		if err := (Options{Name: c.name}).refusal(broken); err.Error() != c.want || !errors.Is(err, broken) {
 			t.Errorf("%q: %v, expected %s", c.name, err, c.want)
 		}
@@ -66,7 +68,8 @@ func TestRefusal(t *testing.T) {
 }
 
 func TestFull(t *testing.T) {
-	if err := error(&vk.MemoryError{Device: "card"}); !Full(fmt.Errorf("step 3: %w", err)) || Full(vk.ErrUnavailable) || Full(nil) {
+	if err := error(&vk.MemoryError{Device: "card"}); !Full(fmt.Errorf("step 3: %w", err)) ||
+		Full(vk.ErrUnavailable) || Full(nil) {
 		t.Error("a device that is full is not told from others")
 	}
 }
@@ -105,7 +108,8 @@ func TestChoose(t *testing.T) {
 		if info != nil {
 			got = info.Index
 		}
-		if got != c.want || (err == nil) != (c.failure == "") || err != nil && !strings.Contains(err.Error(), c.failure) {
+		if got != c.want || (err == nil) != (c.failure == "") || err != nil &&
+			!strings.Contains(err.Error(), c.failure) {
 			t.Errorf("%q of %v: device %d, error %v; expected %d, %q", c.name, c.offered, got, err, c.want, c.failure)
 		}
 	}

@@ -23,7 +23,8 @@ func TestPresetsOfResults(t *testing.T) {
 			}
 			rows := presetRows(string(page), task.Name, p.Name)
 			if len(rows) != 2 {
-				t.Errorf("%s, %s: %d rows of tables, expected one of accuracies and one of times", task.Name, p.Name, len(rows))
+				t.Errorf("%s, %s: %d rows of tables, expected one of accuracies and one of times",
+					task.Name, p.Name, len(rows))
 				continue
 			}
 			r := p.Reached
@@ -70,7 +71,8 @@ func TestMeasuredOfResults(t *testing.T) {
 func presetRows(page, task, preset string) (rows [][]string) {
 	for line := range strings.Lines(page) {
 		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
-		if first := strings.ToLower(cells[0]); len(cells) > 3 && strings.HasPrefix(first, task) && strings.Contains(first, "`"+preset+"`") {
+		if first := strings.ToLower(cells[0]); len(cells) > 3 && strings.HasPrefix(first, task) &&
+			strings.Contains(first, "`"+preset+"`") {
 			rows = append(rows, cells)
 		}
 	}

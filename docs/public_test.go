@@ -47,11 +47,13 @@ func TestPublicNames(t *testing.T) {
 						n.Values = nil // a value may come from anywhere, its type may not
 					case *ast.SelectorExpr:
 						if x, ok := n.X.(*ast.Ident); ok && x.Name == name {
-							t.Errorf("%s names %s.%s, which users cannot import", files.Position(n.Pos()), name, n.Sel.Name)
+							t.Errorf("%s names %s.%s, which users cannot import",
+								files.Position(n.Pos()), name, n.Sel.Name)
 						}
 					case *ast.CommentGroup:
 						if found := foreign.FindString(n.Text()); found != "" {
-							t.Errorf("%s: the comment names %s, which users cannot import", files.Position(n.Pos()), found)
+							t.Errorf("%s: the comment names %s, which users cannot import",
+								files.Position(n.Pos()), found)
 						}
 					}
 					return true

@@ -96,9 +96,11 @@ func TestPythonOfTheProgram(t *testing.T) {
 	for name, text := range map[string]string{"reviews.csv": table, "inputs.jsonl": inputs} {
 		must.Succeed(t, os.WriteFile(at(name), []byte(text), 0o666))
 	}
-	program("", "data", "convert", "--from", at("reviews.csv"), "--to", at("data"), "--text", "review", "--label", "stars",
+	program("", "data", "convert", "--from", at("reviews.csv"), "--to", at("data"), "--text",
+		"review", "--label", "stars",
 		"--tokenizer", "byte", "--split", "0.5,0.25,0.25")
-	program("", "train", "custom", "--data", at("data"), "--out", at("run"), "--device", "cpu", "--steps", "8", "--hidden", "16",
+	program("", "train", "custom", "--data", at("data"), "--out", at("run"), "--device", "cpu",
+		"--steps", "8", "--hidden", "16",
 		"--sampler-noise", "always", "--drop-token", "0.2", "--input-window", "50")
 	want := logitLines(t, strings.NewReader(program(inputs, "predict", "--model", at("run"), "--device", "cpu")))
 	input := must.Get(os.Open(at("inputs.jsonl")))(t)

@@ -36,7 +36,8 @@ func TestTaskIsNotAsked(t *testing.T) {
 			return err
 		case d.IsDir() && (d.Name() == ".git" || d.Name() == "node_modules"):
 			return fs.SkipDir
-		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") || ownFiles.MatchString(path):
+		case d.IsDir() || !strings.HasSuffix(path, ".go") || strings.HasSuffix(path, "_test.go") ||
+			ownFiles.MatchString(path):
 			return nil
 		}
 		text, err := os.ReadFile(filepath.Join("..", path))

@@ -15,7 +15,8 @@ import (
 // eachFile calls read for every file of a directory, or of a tar archive, plain or
 // compressed by gzip, with its name within it, in which / separates folders. What is
 // within an archive has any order.
-func eachFile(ctx context.Context, from string, progress func(bytes int64), read func(name string, r io.Reader) error) error {
+func eachFile(ctx context.Context, from string, progress func(bytes int64),
+	read func(name string, r io.Reader) error) error {
 	whole, err := isDir(from)
 	if err != nil {
 		return err
@@ -37,7 +38,8 @@ func eachFile(ctx context.Context, from string, progress func(bytes int64), read
 }
 
 // eachMember is eachFile for an archive.
-func eachMember(ctx context.Context, from string, progress func(bytes int64), read func(name string, r io.Reader) error) error {
+func eachMember(ctx context.Context, from string, progress func(bytes int64),
+	read func(name string, r io.Reader) error) error {
 	s, err := source.Open(ctx, from, progress)
 	if err != nil {
 		return err

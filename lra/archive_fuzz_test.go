@@ -88,8 +88,12 @@ func FuzzReviews(f *testing.F) {
 		}
 		for name, rows := range splits {
 			for _, e := range rows {
-				at := slices.IndexFunc(members, func(m member) bool { return strings.HasSuffix("/"+m.name, "/"+e.ID) && m.text == string(bytesOf(e.A)) })
-				if at < 0 || (name == "test") != strings.HasPrefix(e.ID, "test/") || (e.Label == 1) != strings.Contains(e.ID, "/pos/") {
+				at := slices.IndexFunc(members, func(m member) bool {
+					return strings.HasSuffix("/"+m.name, "/"+e.ID) &&
+						m.text == string(bytesOf(e.A))
+				})
+				if at < 0 || (name == "test") != strings.HasPrefix(e.ID, "test/") ||
+					(e.Label == 1) != strings.Contains(e.ID, "/pos/") {
 					t.Fatalf("%s: %s, label %d, text %q", name, e.ID, e.Label, bytesOf(e.A))
 				}
 			}
@@ -100,7 +104,8 @@ func FuzzReviews(f *testing.F) {
 // FuzzArchive: whatever bytes are an archive, its members are read to their ends in bounded
 // memory, or an error names it. Headers get the checksums that they need to be looked at.
 func FuzzArchive(f *testing.F) {
-	small := tarOf(f, []member{{"docs/a.txt", "one"}, {"docs/b.txt", strings.Repeat("two ", 300)}, {"train/pos/0_9.txt", "three"}, {"train/urls_pos.txt", "u\n"}})
+	small := tarOf(f, []member{{"docs/a.txt", "one"}, {"docs/b.txt", strings.Repeat("two ", 300)},
+		{"train/pos/0_9.txt", "three"}, {"train/urls_pos.txt", "u\n"}})
 	f.Add(small, true)
 	f.Add([]byte(compress(string(small))), false)
 	f.Add(small[:700], true)
@@ -127,7 +132,8 @@ func FuzzArchive(f *testing.F) {
 			}
 		}
 		data := imdb{from: path, films: map[bool][]string{}}
-		if err := eachFile(t.Context(), path, nil, data.read); err != nil && !strings.HasPrefix(err.Error(), path+": ") {
+		if err := eachFile(t.Context(), path, nil, data.read); err != nil &&
+			!strings.HasPrefix(err.Error(), path+": ") {
 			t.Fatalf("the error does not begin with the file: %v", err)
 		}
 		for _, r := range data.reviews {

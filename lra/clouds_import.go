@@ -16,12 +16,15 @@ import (
 const cloudsForValidation = 0.1
 
 // convertModelNet reads ModelNet40's release of points.
-func convertModelNet(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
-	return convertClouds(ctx, spec, from, dir, options, []string{cloud.ModelNetClasses}, cloud.Options{ValPart: cloudsForValidation})
+func convertModelNet(ctx context.Context, spec seq.Spec, from, dir string,
+	options ConvertOptions) (*seq.Dataset, error) {
+	return convertClouds(ctx, spec, from, dir, options, []string{cloud.ModelNetClasses},
+		cloud.Options{ValPart: cloudsForValidation})
 }
 
 // convertShapeNetPart reads ShapeNetPart, whose lists have clouds for validation.
-func convertShapeNetPart(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+func convertShapeNetPart(ctx context.Context, spec seq.Spec, from, dir string,
+	options ConvertOptions) (*seq.Dataset, error) {
 	files := []string{cloud.ShapeNetCategories}
 	for _, split := range []string{"train", "val", "test"} {
 		files = append(files, fmt.Sprintf(cloud.ShapeNetLists, split))
@@ -30,7 +33,8 @@ func convertShapeNetPart(ctx context.Context, spec seq.Spec, from, dir string, o
 }
 
 // convertClouds reads a directory of shapes, with files that say classes and splits.
-func convertClouds(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions, lists []string, o cloud.Options) (*seq.Dataset, error) {
+func convertClouds(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions, lists []string,
+	o cloud.Options) (*seq.Dataset, error) {
 	if options.Split != "" {
 		return nil, errSplitOfDirectory(from, options.Split)
 	}

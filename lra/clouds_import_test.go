@@ -42,7 +42,8 @@ func TestCloudsForValidation(t *testing.T) {
 	s := d.Manifest.Splits
 	// Of 400 draws at 0.1, 40 are expected; the standard deviation is 6.
 	if s["train"].Rows+s["val"].Rows != 400 || s["val"].Rows < 28 || s["val"].Rows > 52 || s["test"].Rows != 1 {
-		t.Errorf("%d rows for training, %d for validation, %d for the test", s["train"].Rows, s["val"].Rows, s["test"].Rows)
+		t.Errorf("%d rows for training, %d for validation, %d for the test", s["train"].Rows,
+			s["val"].Rows, s["test"].Rows)
 	}
 }
 
@@ -59,17 +60,20 @@ func TestOfficialFiles(t *testing.T) {
 		t.Error(err)
 	}
 	must.Succeed(t, os.Mkdir(filepath.Join(from, cloud.ModelNetClasses), 0o777))
-	if err := convert(ModelNet40, from); err == nil || err.Error() != from+": expected a file modelnet40_shape_names.txt, found a directory" {
+	if err := convert(ModelNet40, from); err == nil ||
+		err.Error() != from+": expected a file modelnet40_shape_names.txt, found a directory" {
 		t.Error(err)
 	}
 	shapes := t.TempDir()
 	for _, name := range []string{cloud.ShapeNetCategories, "train_test_split"} { // which should be a folder
 		must.Succeed(t, os.WriteFile(filepath.Join(shapes, name), []byte("Mug\t1\n"), 0o666))
 	}
-	if err := convert(ShapeNetPart, shapes); err == nil || !strings.HasSuffix(err.Error(), "train_test_split/shuffled_train_file_list.json: not a directory") {
+	if err := convert(ShapeNetPart, shapes); err == nil ||
+		!strings.HasSuffix(err.Error(), "train_test_split/shuffled_train_file_list.json: not a directory") {
 		t.Error(err)
 	}
-	if _, err := findOfficial(filepath.Join(shapes, "train_test_split"), "x.tsv"); err == nil || !strings.HasSuffix(err.Error(), "x.tsv: not a directory") {
+	if _, err := findOfficial(filepath.Join(shapes, "train_test_split"), "x.tsv"); err == nil ||
+		!strings.HasSuffix(err.Error(), "x.tsv: not a directory") {
 		t.Error(err)
 	}
 }

@@ -37,7 +37,8 @@ type importer func(path string) rows
 
 // convertFiles makes a data set of a directory with a file for each split, plain or
 // compressed, or adds a single file as a split to a data set that may have others.
-func convertFiles(spec seq.Spec, from, dir string, options ConvertOptions, files []splitFile, read importer) (*seq.Dataset, error) {
+func convertFiles(spec seq.Spec, from, dir string, options ConvertOptions, files []splitFile,
+	read importer) (*seq.Dataset, error) {
 	whole, err := isDir(from)
 	if err != nil {
 		return nil, err

@@ -217,7 +217,8 @@ func neighbours(tokenizer json.RawMessage, length int) []sft.Convolution {
 	case kind == new(tokenizers.AudioVQ).Type(): // from a part of a sound to those that stand beside it
 		return []sft.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 5, Dilation: 4}}
 	case kind == new(tokenizers.MuLaw).Type(): // from a period of a voice's formants to several of its pitch
-		return []sft.Convolution{{KernelSize: 9, Dilation: 1}, {KernelSize: 9, Dilation: 4}, {KernelSize: 9, Dilation: 16}, {KernelSize: 9, Dilation: 64}}
+		return []sft.Convolution{{KernelSize: 9, Dilation: 1}, {KernelSize: 9, Dilation: 4},
+			{KernelSize: 9, Dilation: 16}, {KernelSize: 9, Dilation: 64}}
 	case length > longRow:
 		return []sft.Convolution{{KernelSize: 15, Dilation: 1}, {KernelSize: 15, Dilation: 8}}
 	}
@@ -231,7 +232,8 @@ func DescribeRun(c *sft.Config, s *sft.Settings) string {
 		end = fmt.Sprintf("steps %d", s.Steps)
 	}
 	text := fmt.Sprintf("hidden %d, layers %d, k %d, convolutions %s, batch %d, %s, dropout %g",
-		c.HiddenSize, c.NumLayers, c.NumSampledTokens, sft.FormatConvolutions(c.Convolutions), s.Batch, end, c.FeedForward)
+		c.HiddenSize, c.NumLayers, c.NumSampledTokens, sft.FormatConvolutions(c.Convolutions),
+		s.Batch, end, c.FeedForward)
 	if s.FollowsEnd() {
 		text += ", schedule " + s.Schedule
 	}
@@ -239,7 +241,8 @@ func DescribeRun(c *sft.Config, s *sft.Settings) string {
 		text += ", embeddings " + s.EmbeddingInit
 	}
 	if s.TokenDeletion > 0 || s.TokenReplacement > 0 {
-		text += fmt.Sprintf(", of the tokens %g%% left out and %g%% replaced", 100*s.TokenDeletion, 100*s.TokenReplacement)
+		text += fmt.Sprintf(", of the tokens %g%% left out and %g%% replaced",
+			100*s.TokenDeletion, 100*s.TokenReplacement)
 	}
 	return text
 }

@@ -36,27 +36,35 @@ func TestCustomPreset(t *testing.T) {
 		m := &seq.Manifest{Task: task, Tokenizer: []byte(`{"type":"` + kind + `"}`), Splits: map[string]seq.SplitInfo{
 			"train": {Rows: c.rows, Lengths: seq.Quantiles{P50: c.length, Mean: float64(c.length)}}}}
 		p := Custom(m).Presets[0]
-		if p.Config.NumSampledTokens != c.k || p.Settings.Batch != c.batch || p.Settings.Epochs != c.epochs || p.Config.FeedForward != c.dropout || p.Config.SamplerNoise != "always" || sft.FormatConvolutions(p.Config.Convolutions) != c.convolutions {
+		if p.Config.NumSampledTokens != c.k || p.Settings.Batch != c.batch || p.Settings.Epochs != c.epochs ||
+			p.Config.FeedForward != c.dropout || p.Config.SamplerNoise != "always" ||
+			sft.FormatConvolutions(p.Config.Convolutions) != c.convolutions {
 			t.Errorf("%d rows of %d tokens: %s", c.rows, c.length, p.Description)
 		}
 		s := p.Settings
-		if noisy := kind == "audio-vq" || kind == "mulaw"; (s.Schedule == "cosine") != (noisy || pairs) || s.TokenDeletion > 0 != noisy || s.TokenReplacement > 0 != noisy {
-			t.Errorf("%s: schedule %q, %g of the tokens left out, %g replaced", c.tokenizer, s.Schedule, s.TokenDeletion, s.TokenReplacement)
+		if noisy := kind == "audio-vq" || kind == "mulaw"; (s.Schedule == "cosine") != (noisy || pairs) ||
+			s.TokenDeletion > 0 != noisy || s.TokenReplacement > 0 != noisy {
+			t.Errorf("%s: schedule %q, %g of the tokens left out, %g replaced", c.tokenizer, s.Schedule,
+				s.TokenDeletion, s.TokenReplacement)
 		}
-		if begin := map[string]string{"mulaw": "fourier", "pixel": "fourier", "audio-vq": "codebook"}[kind]; s.EmbeddingInit != begin {
+		if begin := map[string]string{"mulaw": "fourier", "pixel": "fourier",
+			"audio-vq": "codebook"}[kind]; s.EmbeddingInit != begin {
 			t.Errorf("%s: embeddings begin %q, expected %q", c.tokenizer, s.EmbeddingInit, begin)
 		}
 		if p.Config.ResidualScale != pairs || (p.Config.HiddenSize > 64) != pairs {
 			t.Errorf("%s: %+v", c.tokenizer, p.Config)
 		}
 		if s.EvalEvery < 1 || s.Schedule != "cosine" && (s.Schedule != "exponential" || s.FinalRate != 0.1) {
-			t.Errorf("%d rows of %d tokens: schedule %q to %g; evaluations every %d steps", c.rows, c.length, s.Schedule, s.FinalRate, s.EvalEvery)
+			t.Errorf("%d rows of %d tokens: schedule %q to %g; evaluations every %d steps", c.rows, c.length,
+				s.Schedule, s.FinalRate, s.EvalEvery)
 		}
 		if s.Patience != 7 || !s.TemperatureScaling || s.Select != sft.OneStandardError {
-			t.Errorf("%d rows of %d tokens: patience %d, select %q, temperature scaling %t", c.rows, c.length, s.Patience, s.Select, s.TemperatureScaling)
+			t.Errorf("%d rows of %d tokens: patience %d, select %q, temperature scaling %t", c.rows, c.length,
+				s.Patience, s.Select, s.TemperatureScaling)
 		}
 		paper := customPreset(m, RunFlags{}).Settings // of published tasks, as they were measured
-		if paper.Patience != 0 || paper.TemperatureScaling || paper.Select != "" || !paper.FollowsEnd() && math.Abs(math.Pow(paper.DecayRate, float64(paper.Epochs/paper.StepSize))-0.1) > 0.02 {
+		if paper.Patience != 0 || paper.TemperatureScaling || paper.Select != "" || !paper.FollowsEnd() &&
+			math.Abs(math.Pow(paper.DecayRate, float64(paper.Epochs/paper.StepSize))-0.1) > 0.02 {
 			t.Errorf("%d rows of %d tokens, of a published task: %+v", c.rows, c.length, paper)
 		}
 		must.Check(t, p.Settings.Validate(), c.rows, "rows of", c.length, "tokens")
@@ -93,10 +101,13 @@ func TestCustomRunFollowsFlags(t *testing.T) {
 		if steps == 0 {
 			steps = s.Epochs * 4000 / s.Batch
 		}
-		if sft.FormatConvolutions(p.Config.Convolutions) != c.convolutions || s.Batch != c.batch || s.Epochs != c.epochs || s.Schedule != c.schedule || s.EvalEvery != c.evalEvery || steps != c.steps || s.StepSize != c.stepSize {
+		if sft.FormatConvolutions(p.Config.Convolutions) != c.convolutions || s.Batch != c.batch ||
+			s.Epochs != c.epochs || s.Schedule != c.schedule || s.EvalEvery != c.evalEvery || steps != c.steps ||
+			s.StepSize != c.stepSize {
 			t.Errorf("%+v: %s; %+v", c.flags, p.Description, s)
 		}
-		if end := math.Pow(s.DecayRate, float64(s.Epochs/max(1, s.StepSize))); c.schedule == "" && math.Abs(end-0.1) > 0.001 {
+		if end := math.Pow(s.DecayRate, float64(s.Epochs/max(1, s.StepSize))); c.schedule == "" &&
+			math.Abs(end-0.1) > 0.001 {
 			t.Errorf("%+v: the rate ends at %g of the first", c.flags, end)
 		}
 		must.Check(t, s.Validate(), c.flags)
@@ -112,11 +123,13 @@ func TestCustomFeatures(t *testing.T) {
 		dropout float64
 	}{{seq.Classification, nil, 0.2}, {seq.Tagging, []string{}, 0.2}, {seq.Regression, []string{}, 0}} {
 		task, edges, dropout := c.task, c.edges, c.dropout
-		m := &seq.Manifest{Task: task, FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: edges, Splits: map[string]seq.SplitInfo{
-			"train": {Rows: 2000, Lengths: seq.Quantiles{P50: 256, Mean: 256}}}}
+		m := &seq.Manifest{Task: task, FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: edges,
+			Splits: map[string]seq.SplitInfo{
+				"train": {Rows: 2000, Lengths: seq.Quantiles{P50: 256, Mean: 256}}}}
 		p := Custom(m).Presets[0]
 		c, s := p.Config, p.Settings
-		if c.NumLayers != 3 || len(c.Convolutions) > 0 || s.Schedule != "cosine" || s.FinalRate != 0 || s.LearningRate != 2e-3 || s.Epochs != 60 || c.FeedForward != dropout {
+		if c.NumLayers != 3 || len(c.Convolutions) > 0 || s.Schedule != "cosine" || s.FinalRate != 0 ||
+			s.LearningRate != 2e-3 || s.Epochs != 60 || c.FeedForward != dropout {
 			t.Errorf("%s, edges %v: %s, rate %g to %g", task, edges, p.Description, s.LearningRate, s.FinalRate)
 		}
 	}
@@ -129,7 +142,8 @@ func TestCustomSeries(t *testing.T) {
 		m := &seq.Manifest{Task: seq.Classification, FeatureNames: []string{"volts"}, Splits: map[string]seq.SplitInfo{
 			"train": {Rows: 2000, Lengths: seq.Quantiles{P50: length, Mean: float64(length)}}}}
 		if c := Custom(m).Presets[0].Config; sft.FormatConvolutions(c.Convolutions) != want || c.NumLayers != 3 {
-			t.Errorf("length %v: convolutions %s, %d layers", length, sft.FormatConvolutions(c.Convolutions), c.NumLayers)
+			t.Errorf("length %v: convolutions %s, %d layers", length,
+				sft.FormatConvolutions(c.Convolutions), c.NumLayers)
 		}
 	}
 }

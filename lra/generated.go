@@ -21,6 +21,7 @@ func Generated(name string) (*Task, seq.Spec) {
 	default:
 		return nil, spec
 	}
-	lengths := seq.Quantiles{Min: int64(shortest), P50: int64(shortest+longest) / 2, P95: int64(longest), Max: int64(longest), Mean: float64(shortest+longest) / 2}
+	lengths := seq.Quantiles{Min: int64(shortest), P50: int64(shortest+longest) / 2, P95: int64(longest),
+		Max: int64(longest), Mean: float64(shortest+longest) / 2}
 	return Custom(described(spec, int64(rows), lengths)), spec
 }

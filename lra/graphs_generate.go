@@ -56,12 +56,14 @@ func GenerateGraphs(ctx context.Context, dir string, o GraphsOptions) (*seq.Data
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", GraphsName, err)
 	}
-	return o.rows().write(ctx, dir, graphsSpec(), map[string]any{"generator": GraphsName, "seed": o.Seed, "nodes": o.Nodes, "degree": o.Degree})
+	return o.rows().write(ctx, dir, graphsSpec(), map[string]any{"generator": GraphsName, "seed": o.Seed,
+		"nodes": o.Nodes, "degree": o.Degree})
 }
 
 // graphsSpec is what the files of the data contain.
 func graphsSpec() seq.Spec {
-	spec := seq.Spec{Task: seq.Classification, Name: GraphsName, FeatureNames: []string{"kind"}, EdgeFeatureNames: []string{"length"}}
+	spec := seq.Spec{Task: seq.Classification, Name: GraphsName, FeatureNames: []string{"kind"},
+		EdgeFeatureNames: []string{"length"}}
 	for _, c := range graphClasses {
 		spec.LabelNames = append(spec.LabelNames, c.name)
 	}
@@ -97,7 +99,8 @@ func (o *GraphsOptions) graph(number uint64) seq.Example {
 		}
 		joined[[2]int32{min(a, b), max(a, b)}] = true
 		length := []float32{0.5 + r.uniform()}
-		e.Edges = append(e.Edges, seq.Edge{Source: a, Target: b, Features: length}, seq.Edge{Source: b, Target: a, Features: length})
+		e.Edges = append(e.Edges, seq.Edge{Source: a, Target: b, Features: length},
+			seq.Edge{Source: b, Target: a, Features: length})
 	}
 	return e
 }

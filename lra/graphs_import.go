@@ -12,8 +12,10 @@ import (
 var graphFiles = []splitFile{{"train", "train.jsonl"}, {"val", "val.jsonl"}, {"test", "test.jsonl"}}
 
 // convertPeptides reads peptides, whose atoms and bonds have categories.
-func convertPeptides(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
-	return convertGraphs(ctx, graphlines.Known{Spec: spec, Nodes: atomCategories, Edges: bondCategories}, from, dir, options)
+func convertPeptides(ctx context.Context, spec seq.Spec, from, dir string,
+	options ConvertOptions) (*seq.Dataset, error) {
+	return convertGraphs(ctx, graphlines.Known{Spec: spec, Nodes: atomCategories, Edges: bondCategories}, from, dir,
+		options)
 }
 
 // convertVOC reads superpixels, whose numbers are amounts.
@@ -22,7 +24,8 @@ func convertVOC(ctx context.Context, spec seq.Spec, from, dir string, options Co
 }
 
 // convertGraphs reads a directory of JSON lines, or a single file as one split.
-func convertGraphs(ctx context.Context, known graphlines.Known, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+func convertGraphs(ctx context.Context, known graphlines.Known, from, dir string,
+	options ConvertOptions) (*seq.Dataset, error) {
 	known.RandomWalk = options.Walk
 	known.Spec.FeatureNames = append(slices.Clip(known.Spec.FeatureNames), graphlines.WalkNames(options.Walk)...)
 	known.Spec.IDs = true

@@ -19,7 +19,8 @@ func TestGraphs(t *testing.T) {
 		t.Errorf("another fingerprint: %v", err)
 	}
 	o.Seed++
-	if other, err := GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
+	if other, err := GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil ||
+		other.Fingerprint() == d.Fingerprint() {
 		t.Errorf("the same fingerprint of another seed: %v", err)
 	}
 	f := must.Get(d.Open("train"))(t)
@@ -65,7 +66,8 @@ func TestGraphs(t *testing.T) {
 
 // TestGraphsRefused: what nothing can be drawn by is an error.
 func TestGraphsRefused(t *testing.T) {
-	for _, o := range []GraphsOptions{{}, {Train: 1}, {Train: -1, Nodes: 32, Degree: 4}, {Nodes: 32, Degree: 4}, {Train: 1, Nodes: 32, Degree: 5}, {Train: 1, Nodes: maxNodes + 1, Degree: 1}} {
+	for _, o := range []GraphsOptions{{}, {Train: 1}, {Train: -1, Nodes: 32, Degree: 4}, {Nodes: 32, Degree: 4},
+		{Train: 1, Nodes: 32, Degree: 5}, {Train: 1, Nodes: maxNodes + 1, Degree: 1}} {
 		dir := filepath.Join(t.TempDir(), "data")
 		if d, err := GenerateGraphs(t.Context(), dir, o); err == nil {
 			t.Errorf("%+v: %v", o, d)

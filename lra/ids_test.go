@@ -31,7 +31,8 @@ func TestImportedIDs(t *testing.T) {
 		files["data_batch_"+string(rune('1'+i))+".bin"] = batch(4)
 	}
 	images := must.Get(Image.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}))(t)
-	if got := fmt.Sprint(firstIDs(t, images, "val"), firstIDs(t, images, "test")); got != "[data_batch_5.bin:2 data_batch_5.bin:3] [test_batch.bin:0 test_batch.bin:1 test_batch.bin:2]" {
+	if got := fmt.Sprint(firstIDs(t, images, "val"),
+		firstIDs(t, images, "test")); got != "[data_batch_5.bin:2 data_batch_5.bin:3] [test_batch.bin:0 test_batch.bin:1 test_batch.bin:2]" {
 		t.Errorf("images: %s", got)
 	}
 	texts, err := Text.Convert(context.Background(), archive(t, reviews(), "aclImdb/"), t.TempDir(), ConvertOptions{})

@@ -43,7 +43,8 @@ const (
 // 255, the sum is weighted, and the level cut, all in float32.
 func grayLevel(r, g, b byte) byte {
 	const scale = float32(1) / 255
-	v := float32(float32(0.2989)*(float32(r)*scale)) + float32(float32(0.5870)*(float32(g)*scale)) + float32(float32(0.1140)*(float32(b)*scale))
+	v := float32(float32(0.2989)*(float32(r)*scale)) + float32(float32(0.5870)*(float32(g)*scale)) +
+		float32(float32(0.1140)*(float32(b)*scale))
 	return byte(float32(v * 255.5))
 }
 

@@ -30,7 +30,8 @@ func FuzzCIFAR(f *testing.F) {
 	gray[0], colour[0] = 9, 3
 	bad := slices.Concat(gray, gray)
 	bad[grayRecord] = 10
-	for _, text := range [][]byte{gray, colour, slices.Concat(colour, colour), bad, gray[1:], {}, []byte(compress(string(gray)))} {
+	for _, text := range [][]byte{gray, colour, slices.Concat(colour, colour), bad, gray[1:], {},
+		[]byte(compress(string(gray)))} {
 		f.Add(text)
 	}
 	path := filepath.Join(f.TempDir(), "x.bin")
@@ -50,13 +51,15 @@ func FuzzCIFAR(f *testing.F) {
 		n := 0
 		for e, err := range imageRows(t.Context(), nil, path) {
 			if size == 0 || int(text[n*size]) >= len(imageClasses) {
-				if err == nil || !strings.HasPrefix(err.Error(), path+": ") || size > 0 && !strings.Contains(err.Error(), fmt.Sprintf(": record %d: ", n)) {
+				if err == nil || !strings.HasPrefix(err.Error(), path+": ") || size > 0 &&
+					!strings.Contains(err.Error(), fmt.Sprintf(": record %d: ", n)) {
 					t.Fatalf("error %v in record %d", err, n)
 				}
 				return
 			}
 			record := text[n*size : (n+1)*size]
-			if err != nil || e.Label != int32(record[0]) || e.ID != fmt.Sprintf("x.bin:%d", n) || !slices.Equal(e.A, grayPixels(record[1:])) {
+			if err != nil || e.Label != int32(record[0]) || e.ID != fmt.Sprintf("x.bin:%d", n) ||
+				!slices.Equal(e.A, grayPixels(record[1:])) {
 				t.Fatalf("record %d: %v, label %d of %d", n, err, e.Label, record[0])
 			}
 			n++
@@ -96,7 +99,8 @@ func FuzzPNG(f *testing.F) {
 		return out.Bytes()
 	}
 	whole := picture.Rect(0, 0, size, size)
-	gray, deep, colours, palette := picture.NewGray(whole), picture.NewGray16(whole), picture.NewNRGBA(whole), picture.NewPaletted(whole, color.Palette{color.Black, color.White})
+	gray, deep, colours, palette := picture.NewGray(whole), picture.NewGray16(whole), picture.NewNRGBA(whole),
+		picture.NewPaletted(whole, color.Palette{color.Black, color.White})
 	for i := range size * size {
 		gray.Pix[i], palette.Pix[i] = byte(i), byte(i%3/2)
 		deep.Pix[2*i], colours.Pix[4*i], colours.Pix[4*i+3] = byte(i), byte(i*i), byte(i/2)
@@ -130,7 +134,8 @@ func FuzzPNG(f *testing.F) {
 				t.Fatalf("pixel %d is %d", i, v)
 			}
 		}
-		if b, err := read(t, encoded(t, again)); err != nil || len(e.A) != size*size || e.Label != 1 || !slices.Equal(b.A, e.A) {
+		if b, err := read(t, encoded(t, again)); err != nil || len(e.A) != size*size || e.Label != 1 ||
+			!slices.Equal(b.A, e.A) {
 			t.Fatalf("%d pixels, label %d; read again: %v", len(e.A), e.Label, err)
 		}
 	})
@@ -140,12 +145,15 @@ func FuzzPNG(f *testing.F) {
 // and an error names the line.
 func FuzzPathfinder(f *testing.F) {
 	line := "imgs/0 sample_0.png 0 1 2.5 3\n"
-	for _, text := range []string{strings.Repeat(line, 12), strings.Repeat(line, 11) + "../.. x 0 1\n", "imgs/0 sample_0.png 0 2\n", "a b\n", "imgs/0 empty.png 1 0\r\n" + strings.Repeat(line, 10), ". . 0 0\n", "\n"} {
+	for _, text := range []string{strings.Repeat(line, 12), strings.Repeat(line, 11) + "../.. x 0 1\n",
+		"imgs/0 sample_0.png 0 2\n", "a b\n", "imgs/0 empty.png 1 0\r\n" + strings.Repeat(line,
+			10), ". . 0 0\n", "\n"} {
 		f.Add(text)
 	}
 	dir := f.TempDir()
 	metadata := filepath.Join(dir, "metadata", "0.npy")
-	for path, text := range map[string]string{metadata: "", filepath.Join(dir, "imgs", "0", "sample_0.png"): "picture", filepath.Join(dir, "imgs", "0", "empty.png"): ""} {
+	for path, text := range map[string]string{metadata: "", filepath.Join(dir, "imgs", "0", "sample_0.png"): "picture",
+		filepath.Join(dir, "imgs", "0", "empty.png"): ""} {
 		must.Succeed(f, os.MkdirAll(filepath.Dir(path), 0o777))
 		must.Succeed(f, os.WriteFile(path, []byte(text), 0o666))
 	}
@@ -154,7 +162,8 @@ func FuzzPathfinder(f *testing.F) {
 		must.Succeed(t, os.WriteFile(metadata, []byte(text), 0o666))
 		images, total, err := pathfinderImages(t.Context(), dir)
 		if err != nil {
-			if !strings.HasPrefix(err.Error(), dir) || !strings.HasPrefix(err.Error(), metadata+":") && !strings.HasPrefix(err.Error(), dir+": expected at least 10 images") {
+			if !strings.HasPrefix(err.Error(), dir) || !strings.HasPrefix(err.Error(), metadata+":") &&
+				!strings.HasPrefix(err.Error(), dir+": expected at least 10 images") {
 				t.Fatalf("the error does not say where: %v", err)
 			}
 			return
@@ -176,7 +185,8 @@ func FuzzPathfinder(f *testing.F) {
 				}
 				fields := strings.Fields(lines[0])
 				lines = lines[1:]
-				if len(fields) > 3 && filepath.Join(fields[0], fields[1]) == inside && fields[3] == fmt.Sprint(i.label) {
+				if len(fields) > 3 && filepath.Join(fields[0], fields[1]) == inside &&
+					fields[3] == fmt.Sprint(i.label) {
 					break
 				}
 			}

@@ -14,7 +14,8 @@ import (
 
 // imageLayouts are the files that a directory of images has.
 var imageLayouts = []struct{ train, test []string }{
-	{[]string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"}, []string{"test_batch.bin"}},
+	{[]string{"data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin", "data_batch_4.bin", "data_batch_5.bin"},
+		[]string{"test_batch.bin"}},
 	{[]string{"cifar10_gray_train.bin"}, []string{"cifar10_gray_test.bin"}},
 }
 
@@ -27,7 +28,8 @@ func convertImage(ctx context.Context, spec seq.Spec, from, dir string, options 
 		return nil, err
 	}
 	if !whole {
-		return convertFile(spec, from, dir, options, func(path string) rows { return imageRows(ctx, options.Progress, path) })
+		return convertFile(spec, from, dir, options,
+			func(path string) rows { return imageRows(ctx, options.Progress, path) })
 	}
 	if options.Split != "" {
 		return nil, errSplitOfDirectory(from, options.Split)

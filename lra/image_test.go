@@ -65,7 +65,8 @@ func TestImageOfficial(t *testing.T) {
 			first = append(first, grayRecordOf(e)...)
 		}
 	})
-	for name, got := range map[string][]byte{"cifar10_gray_train.bin.gz": train.Sum(nil), "cifar10_gray_test.bin.gz": test.Sum(nil)} {
+	for name, got := range map[string][]byte{"cifar10_gray_train.bin.gz": train.Sum(nil),
+		"cifar10_gray_test.bin.gz": test.Sum(nil)} {
 		s := must.Get(source.Open(context.Background(), filepath.Join(from, name), nil))(t)
 		defer s.Close()
 		want := sha256.New()
@@ -74,7 +75,8 @@ func TestImageOfficial(t *testing.T) {
 			t.Errorf("the rows are not those of %s", name)
 		}
 	}
-	d, err = Image.Convert(context.Background(), filepath.Join(from, "rgb_test_first1000.bin.gz"), t.TempDir(), ConvertOptions{})
+	d, err = Image.Convert(context.Background(), filepath.Join(from, "rgb_test_first1000.bin.gz"),
+		t.TempDir(), ConvertOptions{})
 	must.Succeed(t, err)
 	var gray []byte
 	each(t, d, "test", func(e seq.Example) { gray = append(gray, grayRecordOf(e)...) })
@@ -133,13 +135,19 @@ func TestBadImages(t *testing.T) {
 		files map[string]string
 		want  string
 	}{
-		"no files":        {nil, "cifar10_gray_train.bin is missing"},
-		"no test":         {map[string]string{"cifar10_gray_train.bin": gray}, "cifar10_gray_test.bin is missing"},
-		"a label":         {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin": gray + "\x0a" + gray[1:]}, "cifar10_gray_test.bin: record 1: expected a label from 0 to 9, found 10"},
-		"cut off":         {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin": gray[5:]}, "found 1020 bytes"},
-		"empty":           {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin": ""}, "found 0 bytes"},
-		"a torn archive":  {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin.gz": compress(gray)[:20]}, "cifar10_gray_test.bin.gz: the gzip data end too early"},
-		"no archive":      {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin.gz": "\x1f\x8b"}, "cifar10_gray_test.bin.gz"},
+		"no files": {nil, "cifar10_gray_train.bin is missing"},
+		"no test":  {map[string]string{"cifar10_gray_train.bin": gray}, "cifar10_gray_test.bin is missing"},
+		"a label": {map[string]string{"cifar10_gray_train.bin": gray,
+			"cifar10_gray_test.bin": gray + "\x0a" + gray[1:]},
+			"cifar10_gray_test.bin: record 1: expected a label from 0 to 9, found 10"},
+		"cut off": {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin": gray[5:]},
+			"found 1020 bytes"},
+		"empty": {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin": ""},
+			"found 0 bytes"},
+		"a torn archive": {map[string]string{"cifar10_gray_train.bin": gray,
+			"cifar10_gray_test.bin.gz": compress(gray)[:20]}, "cifar10_gray_test.bin.gz: the gzip data end too early"},
+		"no archive": {map[string]string{"cifar10_gray_train.bin": gray, "cifar10_gray_test.bin.gz": "\x1f\x8b"},
+			"cifar10_gray_test.bin.gz"},
 		"a split of many": {map[string]string{}, "a split is only stated for a single file"},
 	} {
 		o := ConvertOptions{}
@@ -152,7 +160,8 @@ func TestBadImages(t *testing.T) {
 
 // TestGrayLevel: black, white, and the weights.
 func TestGrayLevel(t *testing.T) {
-	for _, c := range []struct{ r, g, b, want byte }{{0, 0, 0, 0}, {255, 255, 255, 255}, {255, 0, 0, 76}, {0, 255, 0, 149}, {0, 0, 255, 29}} {
+	for _, c := range []struct{ r, g, b, want byte }{{0, 0, 0, 0}, {255, 255, 255, 255}, {255, 0, 0, 76},
+		{0, 255, 0, 149}, {0, 0, 255, 29}} {
 		if got := grayLevel(c.r, c.g, c.b); got != c.want {
 			t.Errorf("%d, %d, %d: %d, want %d", c.r, c.g, c.b, got, c.want)
 		}

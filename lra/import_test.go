@@ -39,7 +39,8 @@ func compress(text string) string {
 
 func TestReadTSV(t *testing.T) {
 	want := []imported{{[]int32{12, 3, 10, 15}, 9}, {[]int32{14, 8, 15}, 7}}
-	for _, text := range []string{tsv, compress(tsv), strings.ReplaceAll(tsv, "\n", "\r\n"), strings.TrimSuffix(tsv, "\n")} {
+	for _, text := range []string{tsv, compress(tsv), strings.ReplaceAll(tsv, "\n", "\r\n"),
+		strings.TrimSuffix(tsv, "\n")} {
 		if got, err := readTSV(text, true); err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%q: %v, %v", text, got, err)
 		}
@@ -95,11 +96,13 @@ func TestConvert(t *testing.T) {
 		}
 	}
 	must.FailWith(t, seq.ErrExists)(ListOps.Convert(context.Background(), from, to, ConvertOptions{}))
-	if _, err := ListOps.Convert(context.Background(), from, to, ConvertOptions{Split: "val", Replace: true}); err == nil {
+	if _, err := ListOps.Convert(context.Background(), from, to,
+		ConvertOptions{Split: "val", Replace: true}); err == nil {
 		t.Error("a split for a directory passes")
 	}
 	must.Succeed(t, os.Remove(filepath.Join(from, "basic_val.tsv.gz")))
-	must.Fail(t, "basic_val.tsv is missing")(ListOps.Convert(context.Background(), from, to, ConvertOptions{Replace: true}))
+	must.Fail(t, "basic_val.tsv is missing")(ListOps.Convert(context.Background(), from, to,
+		ConvertOptions{Replace: true}))
 }
 
 func TestConvertSingleFiles(t *testing.T) {

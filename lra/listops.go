@@ -68,7 +68,8 @@ func (r *ListOpsRule) Options() []Option {
 func (r *ListOpsRule) Validate() error {
 	switch {
 	case r.MinLength < 0 || r.MaxLength > 1<<20 || r.MinLength+1 >= r.MaxLength:
-		return fmt.Errorf("lengths: expected 0 ≤ minimum, minimum + 1 < maximum ≤ %d, found %d and %d", 1<<20, r.MinLength, r.MaxLength)
+		return fmt.Errorf("lengths: expected 0 ≤ minimum, minimum + 1 < maximum ≤ %d, found %d and %d", 1<<20,
+			r.MinLength, r.MaxLength)
 	case r.MaxDepth < 2 || r.MaxDepth > 64:
 		return fmt.Errorf("depth: expected 2 to 64, found %d", r.MaxDepth)
 	case r.MaxArgs < 2 || r.MaxArgs > 100:
@@ -76,7 +77,8 @@ func (r *ListOpsRule) Validate() error {
 	}
 	// The largest tree: each level of operators multiplies by MaxArgs.
 	if longest := math.Pow(float64(r.MaxArgs), float64(r.MaxDepth-1)) * 3; longest <= float64(r.MinLength) {
-		return fmt.Errorf("lengths above %d cannot be reached with depth %d and %d arguments", r.MinLength, r.MaxDepth, r.MaxArgs)
+		return fmt.Errorf("lengths above %d cannot be reached with depth %d and %d arguments",
+			r.MinLength, r.MaxDepth, r.MaxArgs)
 	}
 	if r.Train != nil {
 		if err := r.Train.Validate(); err != nil {

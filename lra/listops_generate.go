@@ -48,7 +48,8 @@ func examples(draws iter.Seq2[listOpsRow, error]) rows {
 // listOpsRows yields the kept draws from the first on, but none seen before,
 // until the caller has enough; at the end an error if the context is done or the
 // rule keeps next to nothing. Workers draw ahead; chunks are taken in order.
-func listOpsRows(ctx context.Context, seed, first uint64, rule ListOpsRule, seen map[[16]byte]struct{}) iter.Seq2[listOpsRow, error] {
+func listOpsRows(ctx context.Context, seed, first uint64, rule ListOpsRule,
+	seen map[[16]byte]struct{}) iter.Seq2[listOpsRow, error] {
 	return func(yield func(listOpsRow, error) bool) {
 		chunks, stop := drawAhead(first, drawsPerChunk, func() func(uint64) (listOpsRow, bool) {
 			d := listOpsDraw{random: random{seed: seed}, rule: rule}

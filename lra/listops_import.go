@@ -25,7 +25,8 @@ var officialSplits = []splitFile{{"train", "basic_train.tsv"}, {"val", "basic_va
 
 // convertListOps reads basic_{train,val,test}.tsv (or .tsv.gz) of a directory,
 // or a single file as one split of a data set that may have others already.
-func convertListOps(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+func convertListOps(ctx context.Context, spec seq.Spec, from, dir string,
+	options ConvertOptions) (*seq.Dataset, error) {
 	return convertFiles(spec, from, dir, options, officialSplits, func(path string) rows {
 		return rowsOf(func(row func(seq.Example) error) error {
 			s, err := source.Open(ctx, path, options.Progress)
@@ -140,7 +141,8 @@ func unknownWord(source string) (column int, word string) {
 			for end < len(source) && !isSpace(source[end]) {
 				end++
 			}
-			if tokens, _ := (tokenizers.ListOps{}).Encode(source[at:end]); slices.Contains(tokens, tokenizers.ListOpsUnknown) {
+			if tokens, _ := (tokenizers.ListOps{}).Encode(source[at:end]); slices.Contains(tokens,
+				tokenizers.ListOpsUnknown) {
 				return at + 1, source[at:end]
 			}
 		}

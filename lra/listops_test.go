@@ -172,7 +172,8 @@ var pinnedDraws = []string{
 }
 
 func TestGenerateDoesNotDependOnThreads(t *testing.T) {
-	options := GenerateOptions{Train: 300, Val: 20, Test: 20, Seed: 3, Rule: &ListOpsRule{MinLength: 10, MaxLength: 100, MaxDepth: 10, MaxArgs: 10}}
+	options := GenerateOptions{Train: 300, Val: 20, Test: 20, Seed: 3, Rule: &ListOpsRule{MinLength: 10, MaxLength: 100,
+		MaxDepth: 10, MaxArgs: 10}}
 	var sums []string
 	for _, threads := range []int{1, 2, 5} {
 		old := runtime.GOMAXPROCS(threads)
@@ -217,16 +218,22 @@ func TestGenerate(t *testing.T) {
 
 func TestGenerateErrors(t *testing.T) {
 	for want, options := range map[string]GenerateOptions{
-		"listops: train: expected 0 rows or more":    {Train: -1},
-		"listops: val: expected 0 rows or more":      {Train: 1, Val: -1},
-		"listops: test: expected 0 rows or more":     {Train: 1, Test: -1},
-		"listops: lengths: expected":                 {Train: 1, Rule: &ListOpsRule{MinLength: 10, MaxLength: 11, MaxDepth: 10, MaxArgs: 10}},
-		"listops: depth: expected":                   {Train: 1, Rule: &ListOpsRule{MaxLength: 100, MaxDepth: 65, MaxArgs: 10}},
-		"listops: arguments: expected":               {Train: 1, Rule: &ListOpsRule{MaxLength: 100, MaxDepth: 10, MaxArgs: 1}},
-		"cannot be reached":                          {Train: 1, Rule: &ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 3, MaxArgs: 3}},
-		"listops: training split: lengths: expected": {Train: 1, Rule: &ListOpsRule{MaxLength: 100, MaxDepth: 10, MaxArgs: 10, Train: &ListOpsRule{}}},
-		"ask for fewer rows":                         {Train: 600, Rule: &ListOpsRule{MinLength: 3, MaxLength: 5, MaxDepth: 2, MaxArgs: 2}},
-		"splits: expected at least":                  {},
+		"listops: train: expected 0 rows or more": {Train: -1},
+		"listops: val: expected 0 rows or more":   {Train: 1, Val: -1},
+		"listops: test: expected 0 rows or more":  {Train: 1, Test: -1},
+		"listops: lengths: expected": {Train: 1, Rule: &ListOpsRule{MinLength: 10, MaxLength: 11,
+			MaxDepth: 10, MaxArgs: 10}},
+		"listops: depth: expected": {Train: 1,
+			Rule: &ListOpsRule{MaxLength: 100, MaxDepth: 65, MaxArgs: 10}},
+		"listops: arguments: expected": {Train: 1,
+			Rule: &ListOpsRule{MaxLength: 100, MaxDepth: 10, MaxArgs: 1}},
+		"cannot be reached": {Train: 1, Rule: &ListOpsRule{MinLength: 500, MaxLength: 2000,
+			MaxDepth: 3, MaxArgs: 3}},
+		"listops: training split: lengths: expected": {Train: 1, Rule: &ListOpsRule{MaxLength: 100, MaxDepth: 10,
+			MaxArgs: 10, Train: &ListOpsRule{}}},
+		"ask for fewer rows": {Train: 600, Rule: &ListOpsRule{MinLength: 3, MaxLength: 5,
+			MaxDepth: 2, MaxArgs: 2}},
+		"splits: expected at least": {},
 	} {
 		must.Fail(t, want, options)(ListOps.Generate(context.Background(), t.TempDir(), options))
 	}

@@ -91,7 +91,8 @@ func (o *ConvertOptions) begin(bytes int64) {
 // Spec returns what the task's files contain; the split is left to the caller.
 func (t *Task) Spec() (seq.Spec, error) {
 	if t.Features != nil {
-		return seq.Spec{Task: t.Kind, Name: t.Name, LabelNames: t.Labels, NumberNames: t.Numbers, FeatureNames: t.Features, EdgeFeatureNames: t.EdgeFeatures}, nil
+		return seq.Spec{Task: t.Kind, Name: t.Name, LabelNames: t.Labels, NumberNames: t.Numbers,
+			FeatureNames: t.Features, EdgeFeatureNames: t.EdgeFeatures}, nil
 	}
 	tokenizer, err := tokenizers.New(t.Tokenizer)
 	if err != nil {

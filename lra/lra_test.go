@@ -27,10 +27,15 @@ func TestTasks(t *testing.T) {
 		if task.Import == nil && task.Generator == nil {
 			t.Errorf("%s: its data can be neither imported nor generated", task.Name)
 		}
-		must.Fail(t, "cannot be generated", task.Name, "without a generator")((&Task{Name: task.Name}).Generate(context.Background(), t.TempDir(), GenerateOptions{}))
-		must.Fail(t, "no files to import", task.Name, "without an importer")((&Task{Name: task.Name}).Convert(context.Background(), "", t.TempDir(), ConvertOptions{}))
+		must.Fail(t, "cannot be generated", task.Name,
+			"without a generator")((&Task{Name: task.Name}).Generate(context.Background(),
+			t.TempDir(), GenerateOptions{}))
+		must.Fail(t, "no files to import", task.Name,
+			"without an importer")((&Task{Name: task.Name}).Convert(context.Background(), "",
+			t.TempDir(), ConvertOptions{}))
 	}
-	if _, err := Lookup("listop"); err == nil || err.Error() != `task "listop" is not known; known tasks: `+strings.Join(names, ", ") {
+	if _, err := Lookup("listop"); err == nil ||
+		err.Error() != `task "listop" is not known; known tasks: `+strings.Join(names, ", ") {
 		t.Errorf("error %v", err)
 	}
 }
@@ -43,7 +48,8 @@ func TestGenerators(t *testing.T) {
 			continue
 		}
 		g, taken := task.Generator, []string{"out", "train", "val", "test", "seed", "no-baselines", "force"}
-		if !strings.HasPrefix(g.Example, "sftseq data generate "+task.Name+" ") || g.Usage == "" || g.Description == "" {
+		if !strings.HasPrefix(g.Example, "sftseq data generate "+task.Name+" ") ||
+			g.Usage == "" || g.Description == "" {
 			t.Errorf("%s: %+v", task.Name, g)
 		}
 		for i, o := range g.Rule().Options() {
@@ -67,8 +73,10 @@ func TestGenerators(t *testing.T) {
 			t.Errorf("%s: %v", task.Name, err)
 			continue
 		}
-		if d.Manifest.Name != task.Name || d.Manifest.Provenance["generator"] != task.Name || d.Manifest.Splits["train"].Rows != 3 {
-			t.Errorf("%s: manifest of %s, %d rows, %v", task.Name, d.Manifest.Name, d.Manifest.Splits["train"].Rows, d.Manifest.Provenance)
+		if d.Manifest.Name != task.Name || d.Manifest.Provenance["generator"] != task.Name ||
+			d.Manifest.Splits["train"].Rows != 3 {
+			t.Errorf("%s: manifest of %s, %d rows, %v", task.Name, d.Manifest.Name,
+				d.Manifest.Splits["train"].Rows, d.Manifest.Provenance)
 		}
 	}
 }

@@ -58,7 +58,8 @@ func (n *numbered) check() error {
 }
 
 // write makes a data set of them.
-func (n *numbered) write(ctx context.Context, dir string, spec seq.Spec, provenance map[string]any) (*seq.Dataset, error) {
+func (n *numbered) write(ctx context.Context, dir string, spec seq.Spec,
+	provenance map[string]any) (*seq.Dataset, error) {
 	b, err := seq.CreateDataset(dir, spec, n.replace)
 	if err != nil {
 		return nil, err
@@ -71,7 +72,8 @@ func (n *numbered) write(ctx context.Context, dir string, spec seq.Spec, provena
 		if split.rows == 0 {
 			continue
 		}
-		if err := writeSplit(b, split.name, counted(firstOf(split.rows, numberedRows(ctx, uint64(i), n.row)), n.progress)); err != nil {
+		if err := writeSplit(b, split.name, counted(firstOf(split.rows, numberedRows(ctx, uint64(i), n.row)),
+			n.progress)); err != nil {
 			return nil, err
 		}
 	}

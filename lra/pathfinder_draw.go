@@ -102,7 +102,8 @@ func (d *pathfinderDraw) pair(pair *[2]snake) bool {
 	}
 	d.start(&pair[0], tail, angle)
 	a := 2 * math.Pi * float64(d.uniform())
-	second := point{tail.y + int(math.Round(seedDistance*math.Sin(a))), tail.x + int(math.Round(seedDistance*math.Cos(a)))}
+	second := point{tail.y + int(math.Round(seedDistance*math.Sin(a))),
+		tail.x + int(math.Round(seedDistance*math.Cos(a)))}
 	angle = d.angle()
 	if !second.inside(padding) || !second.step(paddleLength, angle).inside(padding) {
 		return false
@@ -211,7 +212,8 @@ func (d *pathfinderDraw) grow(s *snake) bool {
 
 // ring is where the next head may be: pixels on a circle around the pivot, their
 // directions and weights.
-func (d *pathfinderDraw) ring(pivot point, angle float64) (heads []point, angles []float64, weights []float32, sum float32) {
+func (d *pathfinderDraw) ring(pivot point, angle float64) (heads []point, angles []float64,
+	weights []float32, sum float32) {
 	const radius = paddleLength + paddleMargin
 	n := int(math.Floor(2 * math.Pi * radius)) // steps of a pixel
 	seen := map[point]bool{}

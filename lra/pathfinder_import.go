@@ -25,7 +25,8 @@ type pathfinderImage struct {
 	label int32
 }
 
-func convertPathfinder(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+func convertPathfinder(ctx context.Context, spec seq.Spec, from, dir string,
+	options ConvertOptions) (*seq.Dataset, error) {
 	if whole, err := isDir(from); err != nil || !whole {
 		if err == nil {
 			err = fmt.Errorf("%s: expected a directory with metadata/ and images", from)

@@ -85,7 +85,8 @@ func TestPathfinderTraced(t *testing.T) {
 			accuracy := float64(right[0]+right[1]) / float64(n)
 			t.Logf("%d images: accuracy %.4f; apart %d of %d, joined %d of %d; both contours of 14 dashes in %d of %d",
 				n, accuracy, right[0], of[0], right[1], of[1], whole, right[0]+right[1])
-			t.Logf("of %d steps, %.3f are wider than 3 px, %.3f turn by more than 60°", steps, float64(wide)/float64(steps), float64(sharp)/float64(steps))
+			t.Logf("of %d steps, %.3f are wider than 3 px, %.3f turn by more than 60°", steps,
+				float64(wide)/float64(steps), float64(sharp)/float64(steps))
 			if accuracy < c.least {
 				t.Errorf("the tracer is right about %.3f of the images, want %.2f", accuracy, c.least)
 			}
@@ -141,7 +142,8 @@ func TestPathfinderPixels(t *testing.T) {
 		t.Errorf("%v of %d images are joined", joined, n)
 	}
 	slices.Sort(dashes)
-	t.Logf("dashes: %d to %d, median %d, 1%% %d, 99%% %d, of %d", dashes[0], dashes[n-1], dashes[n/2], dashes[n/100], dashes[n*99/100], most)
+	t.Logf("dashes: %d to %d, median %d, 1%% %d, 99%% %d, of %d", dashes[0], dashes[n-1], dashes[n/2],
+		dashes[n/100], dashes[n*99/100], most)
 	// A mark hides some of the dashes that end there, and a dash may hide another.
 	if dashes[n/2] < most-2 || dashes[n*99/100] > most+1 {
 		t.Errorf("median %d dashes, 99%% %d: expected about %d", dashes[n/2], dashes[n*99/100], most)
@@ -203,7 +205,8 @@ func TestPathfinderBrightness(t *testing.T) {
 		}
 		rest := 0
 		for _, d := range tracer.dashes {
-			if d.mark >= 0 || d.dash[0] == marks[0] || d.dash[0] == marks[1] || d.dash[1] == marks[0] || d.dash[1] == marks[1] {
+			if d.mark >= 0 || d.dash[0] == marks[0] || d.dash[0] == marks[1] ||
+				d.dash[1] == marks[0] || d.dash[1] == marks[1] {
 				continue
 			}
 			of := 0.
@@ -223,7 +226,8 @@ func TestPathfinderBrightness(t *testing.T) {
 		}
 	})
 	a := rankArea(levels, traced)
-	t.Logf("brightness of %d dashes: AUC %.4f for being traced; images by dashes that are left: %v", len(levels), a, left)
+	t.Logf("brightness of %d dashes: AUC %.4f for being traced; images by dashes that are left: %v", len(levels),
+		a, left)
 	if math.Abs(a-0.5) > 0.06 {
 		t.Errorf("brightness tells contours from distractors: AUC %.3f", a)
 	}

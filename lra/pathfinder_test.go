@@ -43,12 +43,14 @@ func TestPathfinderDraw(t *testing.T) {
 			t.Errorf("image %d: marks at %v", i, marks)
 		}
 		for j, v := range e.A {
-			if p := (point{j / size, j % size}); !p.inside(padding) && v >= 64 { // the filter spreads a little of the next pixel
+			// the filter spreads a little of the next pixel
+			if p := (point{j / size, j % size}); !p.inside(padding) && v >= 64 {
 				t.Errorf("image %d: level %d in the padding, at %v", i, v, p)
 			}
 		}
 		if i%50 == 0 {
-			if again := drawPathfinder(3, uint64(i), LRAPathfinder); !slices.Equal(again.A, e.A) || again.Label != e.Label {
+			if again := drawPathfinder(3, uint64(i), LRAPathfinder); !slices.Equal(again.A, e.A) ||
+				again.Label != e.Label {
 				t.Errorf("image %d is another one when it is drawn alone", i)
 			}
 		}
@@ -80,7 +82,8 @@ func TestPathfinderLabel(t *testing.T) {
 		found := int32(-1)
 		for one := range pair {
 			for other := range pair {
-				if slices.Contains(marks, pair[one].origin) && slices.Contains(marks, pair[other].head) && pair[one].origin != pair[other].head {
+				if slices.Contains(marks, pair[one].origin) && slices.Contains(marks, pair[other].head) &&
+					pair[one].origin != pair[other].head {
 					found = 0
 					if one == other {
 						found = 1
@@ -89,7 +92,8 @@ func TestPathfinderLabel(t *testing.T) {
 			}
 		}
 		if found != e.Label {
-			t.Errorf("image %d: marks at %v, contours from %v to %v and from %v to %v, label %d", n, marks, pair[0].origin, pair[0].head, pair[1].origin, pair[1].head, e.Label)
+			t.Errorf("image %d: marks at %v, contours from %v to %v and from %v to %v, label %d", n, marks,
+				pair[0].origin, pair[0].head, pair[1].origin, pair[1].head, e.Label)
 		}
 		seen[found]++
 	}
@@ -162,13 +166,15 @@ func TestPathfinderGenerate(t *testing.T) {
 // what they are without.
 func TestPathfinderEasyFirst(t *testing.T) {
 	const seed, rows = 5, 57
-	o := GenerateOptions{Train: rows, Val: 10, Test: 5, Seed: seed, Rule: &PathfinderRule{Contour: 14, Distractors: 5, Shortest: 6}}
+	o := GenerateOptions{Train: rows, Val: 10, Test: 5, Seed: seed,
+		Rule: &PathfinderRule{Contour: 14, Distractors: 5, Shortest: 6}}
 	d := must.Get(Pathfinder.Generate(context.Background(), t.TempDir(), o))(t)
 	n, perLength := 0, map[int]int{}
 	each(t, d, "train", func(e seq.Example) {
 		rule := PathfinderRule{Contour: 6 + n*9/rows, Distractors: n % 6}
 		perLength[rule.Contour]++
-		if want := drawPathfinder(seed, trainDraws+uint64(n), rule); e.Label != want.Label || !slices.Equal(e.A, want.A) {
+		if want := drawPathfinder(seed, trainDraws+uint64(n), rule); e.Label != want.Label ||
+			!slices.Equal(e.A, want.A) {
 			t.Errorf("row %d is not what %+v draws", n, rule)
 		}
 		n++
@@ -179,7 +185,8 @@ func TestPathfinderEasyFirst(t *testing.T) {
 	number := uint64(0)
 	for _, split := range []string{"val", "test"} {
 		each(t, d, split, func(e seq.Example) {
-			if want := drawPathfinder(seed, number, LRAPathfinder); e.Label != want.Label || !slices.Equal(e.A, want.A) {
+			if want := drawPathfinder(seed, number, LRAPathfinder); e.Label != want.Label ||
+				!slices.Equal(e.A, want.A) {
 				t.Errorf("%s: image %d is not what the rule draws", split, number)
 			}
 			number++
@@ -245,12 +252,15 @@ func TestPathfinderOfficial(t *testing.T) {
 
 func TestBadPathfinder(t *testing.T) {
 	for name, c := range map[string]struct{ file, text, want string }{
-		"no metadata":    {"metadata", "", "expected metadata/0.npy"},
-		"a label":        {"metadata/0.npy", "imgs/0 sample_0.png 0 2\n", `0.npy:1: expected the label 0 or 1, found "2"`},
-		"too few fields": {"metadata/0.npy", "imgs/0 sample_0.png\n", "0.npy:1: expected folder, file, number and label, found 2 fields"},
-		"no image":       {"metadata/0.npy", "imgs/0 sample_77.png 0 1\n", "sample_77.png: no such file"},
-		"a way out":      {"metadata/0.npy", "../../etc passwd 0 1\n", "0.npy:1: expected a file below the folder"},
-		"another size":   {"imgs/0/sample_0.png", imageFile(t, 1, 33), "sample_0.png: expected 32×32 pixels, found 33×32"},
+		"no metadata": {"metadata", "", "expected metadata/0.npy"},
+		"a label": {"metadata/0.npy", "imgs/0 sample_0.png 0 2\n",
+			`0.npy:1: expected the label 0 or 1, found "2"`},
+		"too few fields": {"metadata/0.npy", "imgs/0 sample_0.png\n",
+			"0.npy:1: expected folder, file, number and label, found 2 fields"},
+		"no image":  {"metadata/0.npy", "imgs/0 sample_77.png 0 1\n", "sample_77.png: no such file"},
+		"a way out": {"metadata/0.npy", "../../etc passwd 0 1\n", "0.npy:1: expected a file below the folder"},
+		"another size": {"imgs/0/sample_0.png", imageFile(t, 1, 33),
+			"sample_0.png: expected 32×32 pixels, found 33×32"},
 		"no picture":     {"imgs/0/sample_0.png", "this is text and no picture", "sample_0.png: png: invalid format"},
 		"a torn picture": {"imgs/0/sample_0.png", imageFile(t, 1, size)[:70], "sample_0.png: "},
 	} {
@@ -264,7 +274,8 @@ func TestBadPathfinder(t *testing.T) {
 		} else {
 			files[c.file] = c.text
 		}
-		must.Fail(t, c.want, name)(Pathfinder.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}))
+		must.Fail(t, c.want, name)(Pathfinder.Convert(context.Background(), folder(t, files),
+			t.TempDir(), ConvertOptions{}))
 	}
 	file := filepath.Join(t.TempDir(), "x")
 	os.WriteFile(file, nil, 0o666)

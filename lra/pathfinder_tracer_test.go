@@ -80,7 +80,8 @@ func (t *tracer) link(i, j int) {
 	}
 	for end := range 2 {
 		for far := range 2 {
-			if from.dash[end].to(to.dash[1-far]).length() > mostGap || from.mark >= 0 && end == 0 || to.mark >= 0 && far != 0 {
+			if from.dash[end].to(to.dash[1-far]).length() > mostGap || from.mark >= 0 && end == 0 ||
+				to.mark >= 0 && far != 0 {
 				continue
 			}
 			a, b := from.dash, to.dash
@@ -182,7 +183,10 @@ func cheapest(chains []chain, n int) (best []chain) {
 		return cmp.Or(cmp.Compare(a.cost, b.cost), slices.Compare(a.way[:], b.way[:]), a.end-b.end)
 	})
 	for _, c := range chains {
-		if len(best) < n && !slices.ContainsFunc(best, func(o chain) bool { return o.used == c.used && o.last() == c.last() && o.end == c.end }) {
+		if len(best) < n && !slices.ContainsFunc(best, func(o chain) bool {
+			return o.used == c.used &&
+				o.last() == c.last() && o.end == c.end
+		}) {
 			best = append(best, c)
 		}
 	}

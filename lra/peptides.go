@@ -76,8 +76,11 @@ var peptideNumbers = []string{
 // Source: Hu et al., "Open Graph Benchmark: Datasets for Machine Learning on Graphs", NeurIPS 2020.
 var (
 	atomCategories = []graphlines.Category{
-		{Name: "atomic_num", Kinds: 119}, {Name: "chirality", Kinds: 5}, {Name: "degree", Kinds: 12}, {Name: "formal_charge", Kinds: 12}, {Name: "num_h", Kinds: 10},
-		{Name: "num_radical_e", Kinds: 6}, {Name: "hybridization", Kinds: 6}, {Name: "is_aromatic", Kinds: 2}, {Name: "is_in_ring", Kinds: 2},
+		{Name: "atomic_num", Kinds: 119}, {Name: "chirality", Kinds: 5}, {Name: "degree", Kinds: 12},
+		{Name: "formal_charge", Kinds: 12}, {Name: "num_h", Kinds: 10},
+		{Name: "num_radical_e", Kinds: 6}, {Name: "hybridization", Kinds: 6}, {Name: "is_aromatic", Kinds: 2},
+		{Name: "is_in_ring", Kinds: 2},
 	}
-	bondCategories = []graphlines.Category{{Name: "bond_type", Kinds: 5}, {Name: "bond_stereo", Kinds: 6}, {Name: "is_conjugated", Kinds: 2}}
+	bondCategories = []graphlines.Category{{Name: "bond_type", Kinds: 5}, {Name: "bond_stereo", Kinds: 6},
+		{Name: "is_conjugated", Kinds: 2}}
 )

@@ -15,6 +15,7 @@ func peptidesPresets(rate, weightDecay float64, measure string) []*Preset {
 		Name:        "paper",
 		Description: "published: 4 layers of 144, 600 epochs",
 		Config:      featured(4, 144, 75, 0.3, 0),
-		Settings:    with(with(stepped(600, rate, weightDecay, 0.8), selected), func(s *sft.Settings) { s.MaxGradNorm = 16 }),
+		Settings: with(with(stepped(600, rate, weightDecay, 0.8), selected),
+			func(s *sft.Settings) { s.MaxGradNorm = 16 }),
 	}}
 }

@@ -43,7 +43,8 @@ func (t *Task) Preset(name string) (*Preset, error) {
 		}
 		names = append(names, p.Name)
 	}
-	return nil, fmt.Errorf("task %s: preset %q is not known; known presets: %s", t.Name, name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("task %s: preset %q is not known; known presets: %s", t.Name, name,
+		strings.Join(names, ", "))
 }
 
 // encoder is the paper's model of a size: layers of hidden channels in four heads, which
@@ -86,7 +87,8 @@ func with[T any](x T, change func(*T)) T {
 
 // published are the settings that the paper's runs share.
 func published(epochs, batch int, weightDecay float64) sft.Settings {
-	return sft.Settings{Epochs: epochs, Batch: batch, LearningRate: 1e-3, WeightDecay: weightDecay, StepSize: 20, DecayRate: 0.9,
+	return sft.Settings{Epochs: epochs, Batch: batch, LearningRate: 1e-3, WeightDecay: weightDecay,
+		StepSize: 20, DecayRate: 0.9,
 		MaxGradNorm: 1, Warmup: "untuned", LogEvery: 10}
 }
 
@@ -151,6 +153,7 @@ func falling(epochs int, weightDecay float64) sft.Settings {
 func baseConfig() sft.Config {
 	return sft.Config{
 		ModelType: "sft", MaxLength: 1 << 20, SinusoidBase: 10000, LayerNormEps: 1e-5, NormPosition: "pre",
-		Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 20240812, SamplerNoise: "train",
+		Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard",
+		SamplerSeed: 20240812, SamplerNoise: "train",
 	}
 }

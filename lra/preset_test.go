@@ -37,7 +37,8 @@ func TestSetSchedule(t *testing.T) {
 			if to == "step" {
 				name = ""
 			}
-			if s.Schedule != name || s.StepSize != wantStep || s.DecayRate != wantDecay || s.FinalRate != wantFinal || s.Validate() != nil {
+			if s.Schedule != name || s.StepSize != wantStep || s.DecayRate != wantDecay ||
+				s.FinalRate != wantFinal || s.Validate() != nil {
 				t.Errorf("from %s to %s: %+v, %v", from, to, s, s.Validate())
 			}
 		}
@@ -81,7 +82,8 @@ func TestPresets(t *testing.T) {
 		if unpublished, ok := unpublishedTasks[name]; ok {
 			last = unpublished
 		}
-		if names[0] != "quick" || names[len(names)-1] != last || len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
+		if names[0] != "quick" || names[len(names)-1] != last ||
+			len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
 			t.Errorf("%s: presets %v", name, names)
 		}
 	}
@@ -129,24 +131,30 @@ func TestPaperOfCloudsAndGraphs(t *testing.T) {
 		task := must.Get(Lookup(c.task))(t)
 		preset := must.Get(task.Preset(c.preset))(t)
 		m, s := preset.Config, preset.Settings
-		if s.Epochs != c.epochs || s.LearningRate != c.rate || s.WeightDecay != c.weightDecay || s.Batch != 32 || s.StepSize != 30 || s.DecayRate != c.decay || s.MaxGradNorm != c.maxNorm || s.PointRotation != c.rotation {
+		if s.Epochs != c.epochs || s.LearningRate != c.rate || s.WeightDecay != c.weightDecay || s.Batch != 32 ||
+			s.StepSize != 30 || s.DecayRate != c.decay || s.MaxGradNorm != c.maxNorm || s.PointRotation != c.rotation {
 			t.Errorf("%s %s: %+v", c.task, c.preset, s)
 		}
-		if want := []float64{.6, 1.4}; slices.Equal(s.PointScale, want) != c.cloud || s.PointShift != 0 || s.Schedule != "" || s.Steps != 0 {
+		if want := []float64{.6, 1.4}; slices.Equal(s.PointScale, want) != c.cloud || s.PointShift != 0 ||
+			s.Schedule != "" || s.Steps != 0 {
 			t.Errorf("%s %s: %+v", c.task, c.preset, s)
 		}
-		if m.NumSampledTokens != c.sampled || m.DropToken != c.dropToken || m.HiddenSize != c.hidden || m.NumLayers != c.layers || m.NumHeads != 16 || m.IntermediateSize != 4*c.hidden ||
-			m.AttentionDropout != .1 || m.FeedForward != .2 || m.EmbeddingDropout != c.embedding || m.NormPosition != "post" || m.Input != c.input || m.Score != "maxout" {
+		if m.NumSampledTokens != c.sampled || m.DropToken != c.dropToken || m.HiddenSize != c.hidden ||
+			m.NumLayers != c.layers || m.NumHeads != 16 || m.IntermediateSize != 4*c.hidden ||
+			m.AttentionDropout != .1 || m.FeedForward != .2 || m.EmbeddingDropout != c.embedding ||
+			m.NormPosition != "post" || m.Input != c.input || m.Score != "maxout" {
 			t.Errorf("%s %s: %+v", c.task, c.preset, m)
 		}
-		if published := c.task == "modelnet40"; (m.Pooling == sft.MaxPooling) != published || (m.PoolingSamples == 512) != published {
+		if published := c.task == "modelnet40"; (m.Pooling == sft.MaxPooling) != published ||
+			(m.PoolingSamples == 512) != published {
 			t.Errorf("%s %s: pooling %q of %d", c.task, c.preset, m.Pooling, m.PoolingSamples)
 		}
 		spec := must.Get(task.Spec())(t)
 		if err := m.DescribeData(spec); err != nil || m.RegressionLoss != "" {
 			t.Errorf("%s %s: loss %q, %v", c.task, c.preset, m.RegressionLoss, err)
 		}
-		if relation := map[bool]string{true: sft.DistanceRelation, false: sft.EdgeRelation}[c.cloud]; m.Relative != relation {
+		if relation := map[bool]string{true: sft.DistanceRelation,
+			false: sft.EdgeRelation}[c.cloud]; m.Relative != relation {
 			t.Errorf("%s %s: relation %s, expected %s", c.task, c.preset, m.Relative, relation)
 		}
 	}

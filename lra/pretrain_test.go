@@ -23,17 +23,20 @@ func TestPretrainPresets(t *testing.T) {
 		{"peptides-func", seq.Classification, 25000, 1300, []string{"quick"}, 6}, // texts, called as a task of graphs is
 		{"few", seq.Classification, 5, 10, []string{"quick"}, mostEpochs},
 	} {
-		m := &seq.Manifest{Name: c.name, Task: c.task, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257, Splits: map[string]seq.SplitInfo{
-			"train": {Rows: c.rows, Lengths: seq.Quantiles{P50: int64(c.length), Mean: c.length}}}}
+		m := &seq.Manifest{Name: c.name, Task: c.task, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257,
+			Splits: map[string]seq.SplitInfo{
+				"train": {Rows: c.rows, Lengths: seq.Quantiles{P50: int64(c.length), Mean: c.length}}}}
 		task := Pretrain(m)
 		if len(task.Presets) != len(c.presets) {
 			t.Fatalf("%s: %d presets, expected %q", c.name, len(task.Presets), c.presets)
 		}
 		for i, p := range task.Presets {
 			if p.Name != c.presets[i] || i == 0 && p.Settings.Epochs != c.epochs || p.Reached != nil {
-				t.Errorf("%s: preset %s of %d epochs, expected %s of %d", c.name, p.Name, p.Settings.Epochs, c.presets[i], c.epochs)
+				t.Errorf("%s: preset %s of %d epochs, expected %s of %d", c.name, p.Name,
+					p.Settings.Epochs, c.presets[i], c.epochs)
 			}
-			if p.Config.FeedForward != 0 || p.Config.EmbeddingDropout != 0 || p.Config.DropToken != 0 || p.Config.AttentionDropout != 0 {
+			if p.Config.FeedForward != 0 || p.Config.EmbeddingDropout != 0 || p.Config.DropToken != 0 ||
+				p.Config.AttentionDropout != 0 {
 				t.Errorf("%s, %s: dropout", c.name, p.Name)
 			}
 			config := p.Config
@@ -48,14 +51,17 @@ func TestPretrainPresets(t *testing.T) {
 			}
 		}
 	}
-	sound := &seq.Manifest{Name: "sound", Task: seq.Classification, Tokenizer: []byte(`{"type":"mulaw"}`), VocabSize: 256, Splits: map[string]seq.SplitInfo{
-		"train": {Rows: 100, Lengths: seq.Quantiles{P50: 3000, Mean: 3000}}}}
+	sound := &seq.Manifest{Name: "sound", Task: seq.Classification, Tokenizer: []byte(`{"type":"mulaw"}`),
+		VocabSize: 256, Splits: map[string]seq.SplitInfo{
+			"train": {Rows: 100, Lengths: seq.Quantiles{P50: 3000, Mean: 3000}}}}
 	for _, p := range Pretrain(sound).Presets {
 		if got := p.Config.MaskTargets.Len(); got != SpectrumNames {
 			t.Errorf("a model of samples tells %d spectra, expected %d", got, SpectrumNames)
 		}
-		if custom := Custom(sound).Presets[0]; p.Config.FeedForward == 0 || p.Config.FeedForward != custom.Config.FeedForward ||
-			p.Settings.TokenDeletion == 0 || p.Settings.TokenDeletion != custom.Settings.TokenDeletion || p.Settings.TokenReplacement != 0 {
+		if custom := Custom(sound).Presets[0]; p.Config.FeedForward == 0 ||
+			p.Config.FeedForward != custom.Config.FeedForward ||
+			p.Settings.TokenDeletion == 0 || p.Settings.TokenDeletion != custom.Settings.TokenDeletion ||
+			p.Settings.TokenReplacement != 0 {
 			t.Errorf("dropout and noise of samples: %+v, %+v", p.Config, p.Settings)
 		}
 	}

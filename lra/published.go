@@ -34,7 +34,8 @@ func (t *Task) Differences(m *seq.Manifest) (out []string) {
 // Takes reports whether data are of the kind that the task's are, whatever they are called.
 func (t *Task) Takes(s *seq.Spec) bool {
 	features := len(t.Features)
-	if t.Import != nil && t.Import.Walks && len(s.FeatureNames) > features && slices.Equal(s.FeatureNames[features:], graphlines.WalkNames(len(s.FeatureNames)-features)) {
+	if t.Import != nil && t.Import.Walks && len(s.FeatureNames) > features &&
+		slices.Equal(s.FeatureNames[features:], graphlines.WalkNames(len(s.FeatureNames)-features)) {
 		features = len(s.FeatureNames)
 	}
 	return s.Task == t.Kind && slices.Equal(s.LabelNames, t.Labels) && slices.Equal(s.NumberNames, t.Numbers) &&

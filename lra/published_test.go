@@ -18,11 +18,14 @@ func TestPublishedKinds(t *testing.T) {
 		task                                    *Task
 		labels, numbers, features, edgeFeatures int
 	}{
-		{ModelNet40, 40, 0, 6, 0}, {ShapeNetPart, 50, 0, 6, 0}, {PeptidesFunc, 10, 0, 174, 13}, {PeptidesStruct, 0, 11, 174, 13}, {PascalVOC, 21, 0, 14, 2},
+		{ModelNet40, 40, 0, 6, 0}, {ShapeNetPart, 50, 0, 6, 0}, {PeptidesFunc, 10, 0, 174, 13},
+		{PeptidesStruct, 0, 11, 174, 13}, {PascalVOC, 21, 0, 14, 2},
 		{Shapes, 9, 0, 6, 0}, {ShapeParts, 15, 0, 6, 0},
 	} {
 		spec := must.Get(c.task.Spec())(t)
-		if len(spec.LabelNames) != c.labels || len(spec.NumberNames) != c.numbers || len(spec.FeatureNames) != c.features || len(spec.EdgeFeatureNames) != c.edgeFeatures || spec.Edged() != (c.edgeFeatures > 0) {
+		if len(spec.LabelNames) != c.labels || len(spec.NumberNames) != c.numbers ||
+			len(spec.FeatureNames) != c.features || len(spec.EdgeFeatureNames) != c.edgeFeatures ||
+			spec.Edged() != (c.edgeFeatures > 0) {
 			t.Errorf("%s: %+v", c.task.Name, spec)
 		}
 		for _, names := range [][]string{spec.LabelNames, spec.NumberNames, spec.FeatureNames, spec.EdgeFeatureNames} {
@@ -92,15 +95,18 @@ func TestTakes(t *testing.T) {
 		{ModelNet40, spec(ModelNet40, walk(24)), false},
 		{PascalVOC, spec(PascalVOC, walk(8)), true},
 		{Shapes, spec(ShapeParts, func(*seq.Spec) {}), false},
-		{PeptidesFunc, spec(PeptidesFunc, func(s *seq.Spec) { s.FeatureNames = append(slices.Clip(s.FeatureNames), "x") }), false},
+		{PeptidesFunc, spec(PeptidesFunc,
+			func(s *seq.Spec) { s.FeatureNames = append(slices.Clip(s.FeatureNames), "x") }), false},
 		{PeptidesFunc, spec(PeptidesFunc, func(s *seq.Spec) { s.FeatureNames = s.FeatureNames[:9] }), false},
 		{PeptidesFunc, spec(PeptidesFunc, func(s *seq.Spec) { s.EdgeFeatureNames = nil }), false},
 		{PeptidesFunc, spec(PeptidesStruct, func(*seq.Spec) {}), false},
 		{PeptidesStruct, spec(PeptidesStruct, func(s *seq.Spec) { s.NumberNames = s.NumberNames[1:] }), false},
 		{PascalVOC, spec(PascalVOC, func(s *seq.Spec) { s.LabelNames = s.LabelNames[1:] }), false},
 		{ModelNet40, spec(ShapeNetPart, func(*seq.Spec) {}), false},
-		{ModelNet40, spec(ModelNet40, func(s *seq.Spec) { s.FeatureNames = []string{"x", "y", "z", "red", "green", "blue"} }), false},
-		{PascalVOC, spec(PascalVOC, func(s *seq.Spec) { s.EdgeFeatureNames = []string{"border_pixels", "mean_gradient"} }), false},
+		{ModelNet40, spec(ModelNet40,
+			func(s *seq.Spec) { s.FeatureNames = []string{"x", "y", "z", "red", "green", "blue"} }), false},
+		{PascalVOC, spec(PascalVOC,
+			func(s *seq.Spec) { s.EdgeFeatureNames = []string{"border_pixels", "mean_gradient"} }), false},
 	} {
 		if got := c.task.Takes(c.of); got != c.want {
 			t.Errorf("%s takes %s with %d features: %v", c.task.Name, c.of.Name, len(c.of.FeatureNames), got)
@@ -124,7 +130,8 @@ func TestDifferences(t *testing.T) {
 		{map[string]int64{"train": 8843, "val": 1000, "test": 2468}, ""},
 		{map[string]int64{"test": 2468}, ""},
 		{map[string]int64{"train": 9843}, ""},
-		{map[string]int64{"train": 8843, "val": 999, "test": 2467}, "train and val: found 9842 rows, the task has 9843 there: what is measured on them is not comparable\ntest: found 2467 rows, the task has 2468 there: what is measured on them is not comparable"},
+		{map[string]int64{"train": 8843, "val": 999, "test": 2467},
+			"train and val: found 9842 rows, the task has 9843 there: what is measured on them is not comparable\ntest: found 2467 rows, the task has 2468 there: what is measured on them is not comparable"},
 	} {
 		if got := strings.Join(ModelNet40.Differences(rows(c.of)), "\n"); got != c.want {
 			t.Errorf("%v: %q, expected %q", c.of, got, c.want)

@@ -17,7 +17,8 @@ func (r *random) begin(number uint64) { r.number, r.used = number, 0 }
 
 func (r *random) word() uint32 {
 	if r.used&3 == 0 {
-		r.words = philox.Words(r.seed, [4]uint32{r.used >> 2, philox.StreamGenerate, uint32(r.number), uint32(r.number >> 32)})
+		r.words = philox.Words(r.seed, [4]uint32{r.used >> 2, philox.StreamGenerate,
+			uint32(r.number), uint32(r.number >> 32)})
 	}
 	w := r.words[r.used&3]
 	r.used++

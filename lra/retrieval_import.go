@@ -26,7 +26,8 @@ const idsSuffix = ".only_ids.tsv"
 // maxPair bounds a line: two papers have some 60,000 bytes.
 const maxPair = 1 << 26
 
-func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
+func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string,
+	options ConvertOptions) (*seq.Dataset, error) {
 	whole, err := isDir(from)
 	if err != nil {
 		return nil, err
@@ -64,7 +65,8 @@ func pairFiles(dir string) (files []splitFile, err error) {
 		suffix = idsSuffix
 		found, _ := filepath.Glob(filepath.Join(dir, "*.train"+idsSuffix+"*"))
 		if len(found) != 1 {
-			return nil, fmt.Errorf("%s: expected %s.train.tsv, or one file NAME.train%s, found %d", dir, officialPairs, idsSuffix, len(found))
+			return nil, fmt.Errorf("%s: expected %s.train.tsv, or one file NAME.train%s, found %d", dir,
+				officialPairs, idsSuffix, len(found))
 		}
 		name, _ = pairName(found[0])
 	}

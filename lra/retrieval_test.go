@@ -41,7 +41,8 @@ func TestRetrievalSubstitutes(t *testing.T) {
 		}},
 	} {
 		from := testenv.NeedData(t, c.folder)
-		d, err := Retrieval.Convert(context.Background(), from, t.TempDir(), ConvertOptions{Documents: filepath.Join(from, c.docs)})
+		d, err := Retrieval.Convert(context.Background(), from, t.TempDir(),
+			ConvertOptions{Documents: filepath.Join(from, c.docs)})
 		must.Succeed(t, err)
 		if d.Manifest.Name != c.name {
 			t.Errorf("they are called %s, want %s", d.Manifest.Name, c.name)
@@ -49,7 +50,8 @@ func TestRetrievalSubstitutes(t *testing.T) {
 		for name, want := range c.splits {
 			info := d.Manifest.Splits[name]
 			if info.Rows != want.rows || info.Labels["related"] != want.related {
-				t.Errorf("%s %s: %d rows, %v; want %d, %d related", c.name, name, info.Rows, info.Labels, want.rows, want.related)
+				t.Errorf("%s %s: %d rows, %v; want %d, %d related", c.name, name, info.Rows,
+					info.Labels, want.rows, want.related)
 			}
 			if info.Rows > 50000 {
 				continue // what was read of ids and documents is seen in the other splits
@@ -96,7 +98,8 @@ func TestRetrieval(t *testing.T) {
 
 // TestRetrievalIDs: documents of a file, a directory and an archive are the same.
 func TestRetrievalIDs(t *testing.T) {
-	ids := map[string]string{"x.train.only_ids.tsv": "1\td/1\td/2\n0\td/2\td/1\n", "x.eval.only_ids.tsv": "1\td/1\td/1\n", "x.test.only_ids.tsv": "0\td/2\td/2\n"}
+	ids := map[string]string{"x.train.only_ids.tsv": "1\td/1\td/2\n0\td/2\td/1\n",
+		"x.eval.only_ids.tsv": "1\td/1\td/1\n", "x.test.only_ids.tsv": "0\td/2\td/2\n"}
 	texts := map[string]string{"d/1.txt": "one", "d/2.txt": "two", "e/README": "no document"}
 	var sums []string
 	for _, docs := range []string{
@@ -113,21 +116,29 @@ func TestRetrievalIDs(t *testing.T) {
 }
 
 func TestBadPairs(t *testing.T) {
-	ids := map[string]string{"x.train.only_ids.tsv": "1\ta\tb\n", "x.eval.only_ids.tsv": "1\ta\tb\n", "x.test.only_ids.tsv": "1\ta\tb\n", "docs.tsv": "a\tone\nb\ttwo\n"}
+	ids := map[string]string{"x.train.only_ids.tsv": "1\ta\tb\n", "x.eval.only_ids.tsv": "1\ta\tb\n",
+		"x.test.only_ids.tsv": "1\ta\tb\n", "docs.tsv": "a\tone\nb\ttwo\n"}
 	for name, c := range map[string]struct {
 		base map[string]string
 		file string
 		text string
 		want string
 	}{
-		"a label":           {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\ty\n2\ta\tb\tx\ty\n", `new_aan_pairs.eval.tsv:2: expected the label 0 or 1, found "2"`},
-		"too few fields":    {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\n", "new_aan_pairs.eval.tsv:1: expected 5 fields between tabs, found 4"},
-		"too many fields":   {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\ty\tz\n", "new_aan_pairs.eval.tsv:1: expected 5 fields between tabs, found 6"},
-		"an empty text":     {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\t\n", `new_aan_pairs.eval.tsv:1: the text of "b" is empty`},
-		"an empty file":     {pairs(), "new_aan_pairs.eval.tsv", "", "new_aan_pairs.eval.tsv: it is empty"},
-		"an unknown id":     {ids, "x.test.only_ids.tsv", "1\ta\tc\n", `x.test.only_ids.tsv:1: there is no document "c" among the 2`},
-		"ids in five":       {ids, "x.test.only_ids.tsv", "1\ta\tb\tx\ty\n", "x.test.only_ids.tsv:1: expected 3 fields"},
-		"a document twice":  {ids, "docs.tsv", "a\tone\na\ttwo\n", "docs.tsv:2: expected an id that was not there before"},
+		"a label": {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\ty\n2\ta\tb\tx\ty\n",
+			`new_aan_pairs.eval.tsv:2: expected the label 0 or 1, found "2"`},
+		"too few fields": {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\n",
+			"new_aan_pairs.eval.tsv:1: expected 5 fields between tabs, found 4"},
+		"too many fields": {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\ty\tz\n",
+			"new_aan_pairs.eval.tsv:1: expected 5 fields between tabs, found 6"},
+		"an empty text": {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\t\n",
+			`new_aan_pairs.eval.tsv:1: the text of "b" is empty`},
+		"an empty file": {pairs(), "new_aan_pairs.eval.tsv", "", "new_aan_pairs.eval.tsv: it is empty"},
+		"an unknown id": {ids, "x.test.only_ids.tsv", "1\ta\tc\n",
+			`x.test.only_ids.tsv:1: there is no document "c" among the 2`},
+		"ids in five": {ids, "x.test.only_ids.tsv", "1\ta\tb\tx\ty\n",
+			"x.test.only_ids.tsv:1: expected 3 fields"},
+		"a document twice": {ids, "docs.tsv", "a\tone\na\ttwo\n",
+			"docs.tsv:2: expected an id that was not there before"},
 		"no documents":      {ids, "docs.tsv", "\x00", ""},
 		"two sets of pairs": {ids, "y.train.only_ids.tsv", "1\ta\tb\n", "found 2"},
 	} {
@@ -136,10 +147,12 @@ func TestBadPairs(t *testing.T) {
 			files[k] = v
 		}
 		files[c.file] = c.text
-		must.Fail(t, c.want, name)(Retrieval.Convert(context.Background(), folder(t, files), t.TempDir(), ConvertOptions{}))
+		must.Fail(t, c.want, name)(Retrieval.Convert(context.Background(), folder(t, files),
+			t.TempDir(), ConvertOptions{}))
 	}
 	delete(ids, "docs.tsv")
-	if _, err := Retrieval.Convert(context.Background(), folder(t, ids), t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), "docs.tsv is missing") || !strings.Contains(err.Error(), "--docs") {
+	if _, err := Retrieval.Convert(context.Background(), folder(t, ids), t.TempDir(), ConvertOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "docs.tsv is missing") || !strings.Contains(err.Error(), "--docs") {
 		t.Error(err)
 	}
 }
@@ -149,8 +162,10 @@ func TestBadDocuments(t *testing.T) {
 	twice := filepath.Join(t.TempDir(), "x.tar")
 	must.Succeed(t, os.WriteFile(twice, tarOf(t, []member{{"a.txt", "one"}, {"./a.txt", "two"}}), 0o666))
 	long := t.TempDir()
-	must.Succeed(t, errors.Join(os.WriteFile(filepath.Join(long, "b.txt"), nil, 0o666), os.Truncate(filepath.Join(long, "b.txt"), maxPair+1)))
-	for path, want := range map[string]string{twice: "x.tar: ./a.txt: the document is there twice", long: "b.txt: expected at most 67108864 bytes"} {
+	must.Succeed(t, errors.Join(os.WriteFile(filepath.Join(long, "b.txt"), nil, 0o666),
+		os.Truncate(filepath.Join(long, "b.txt"), maxPair+1)))
+	for path, want := range map[string]string{twice: "x.tar: ./a.txt: the document is there twice",
+		long: "b.txt: expected at most 67108864 bytes"} {
 		must.Fail(t, want)(readDocuments(t.Context(), "", ConvertOptions{Documents: path}))
 	}
 }

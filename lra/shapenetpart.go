@@ -38,7 +38,8 @@ var shapeNetCategories = []struct {
 	parts int
 }{
 	{"Airplane", 4}, {"Bag", 2}, {"Cap", 2}, {"Car", 4}, {"Chair", 4}, {"Earphone", 3}, {"Guitar", 3}, {"Knife", 2},
-	{"Lamp", 4}, {"Laptop", 2}, {"Motorbike", 6}, {"Mug", 2}, {"Pistol", 3}, {"Rocket", 3}, {"Skateboard", 3}, {"Table", 3},
+	{"Lamp", 4}, {"Laptop", 2}, {"Motorbike", 6}, {"Mug", 2}, {"Pistol", 3}, {"Rocket", 3},
+	{"Skateboard", 3}, {"Table", 3},
 }
 
 // shapeNetParts are the tags, CATEGORY/PART.

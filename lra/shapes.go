@@ -15,7 +15,8 @@ var Shapes = &Task{
 	Kind:        seq.Classification,
 	Labels:      shapeNames(),
 	Features:    slices.Concat(seq.PositionNames, seq.NormalNames),
-	Presets:     shapePresets("shapes-quick-1", ShapesRule{}, "99.75% of 400 test clouds, the median of three seeds (moments and radii: 92.25%)"),
+	Presets: shapePresets("shapes-quick-1", ShapesRule{},
+		"99.75% of 400 test clouds, the median of three seeds (moments and radii: 92.25%)"),
 	Generator: &Generator{
 		Usage: "generate point clouds of nine kinds of solids",
 		Description: `Draws points, uniform on the surfaces of balls, bolts, boxes, cones, cylinders, dumbbells,
@@ -34,7 +35,8 @@ var ShapeParts = &Task{
 	Kind:        seq.Tagging,
 	Labels:      partNames(),
 	Features:    slices.Concat(seq.PositionNames, seq.NormalNames),
-	Presets:     shapePresets("shape-parts-quick-1", ShapesRule{parts: true}, "instance IoU 0.905 on 400 test clouds, the median of three seeds (most frequent part: 0.586)"),
+	Presets: shapePresets("shape-parts-quick-1", ShapesRule{parts: true},
+		"instance IoU 0.905 on 400 test clouds, the median of three seeds (most frequent part: 0.586)"),
 	Generator: &Generator{
 		Usage: "generate point clouds with the part of each point",
 		Description: `Draws the clouds of sftseq data generate shapes. In place of a class of the cloud each point
@@ -49,9 +51,11 @@ has a tag, the solid and its part, such as mug/handle. The same seed gives the s
 func shapePresets(dataName string, rule ShapesRule, measured string) []*Preset {
 	const rows = 2000
 	rule.Points, rule.Noise = UsualShapes.Points, UsualShapes.Noise
-	p := chosen(clouds(rows, int64(UsualShapes.Points)), "quick", "a small model, on 2,000 clouds of 256 points that training turns at random; there is no larger preset", func(_ *sft.Config, s *sft.Settings) {
-		s.Epochs, s.PointRotation = 12, "any"
-	})
+	p := chosen(clouds(rows, int64(UsualShapes.Points)), "quick",
+		"a small model, on 2,000 clouds of 256 points that training turns at random; there is no larger preset",
+		func(_ *sft.Config, s *sft.Settings) {
+			s.Epochs, s.PointRotation = 12, "any"
+		})
 	p.Data = GenerateOptions{Train: rows, Val: 400, Test: 400, Rule: &rule}
 	p.DataName, p.Measured = dataName, measured
 	return []*Preset{p}

@@ -40,7 +40,8 @@ func funnel(part int, radius, height float64) surface {
 	return surface{part, math.Pi * radius * slant, func(u, v float64) (vec, vec) {
 		sin, cos := math.Sincos(2 * math.Pi * u)
 		r := math.Sqrt(v) // share of the base's radius
-		return vec{radius * r * cos, radius * r * sin, height * (1 - r)}, vec{height / slant * cos, height / slant * sin, radius / slant}
+		return vec{radius * r * cos, radius * r * sin, height * (1 - r)},
+			vec{height / slant * cos, height / slant * sin, radius / slant}
 	}}
 }
 
@@ -92,7 +93,8 @@ func cuboid(part int, center, size vec) (out []surface) {
 // rod is a closed cylinder along z.
 func rod(side, cap int, center vec, radius, height float64) []surface {
 	return []surface{tube(side, center, radius, height),
-		disc(cap, center.Plus(vec{0, 0, height / 2}), radius, 1), disc(cap, center.Plus(vec{0, 0, -height / 2}), radius, -1)}
+		disc(cap, center.Plus(vec{0, 0, height / 2}), radius, 1),
+		disc(cap, center.Plus(vec{0, 0, -height / 2}), radius, -1)}
 }
 
 // shape is a class: its parts, and its surface, whose sizes are drawn.
@@ -107,7 +109,8 @@ var shapes = []shape{
 	{"ball", []string{"ball"}, func(func(lo, hi float64) float64) []surface { return []surface{ball(0, vec{}, 1)} }},
 	{"bolt", []string{"head", "shaft"}, func(between func(lo, hi float64) float64) []surface {
 		head, r, l := between(0.2, 0.4), between(0.2, 0.35), between(0.8, 1.6)
-		return append(rod(0, 0, vec{0, 0, head / 2}, between(0.5, 0.7), head), tube(1, vec{0, 0, -l / 2}, r, l), disc(1, vec{0, 0, -l}, r, -1))
+		return append(rod(0, 0, vec{0, 0, head / 2}, between(0.5, 0.7), head), tube(1, vec{0, 0, -l / 2}, r, l),
+			disc(1, vec{0, 0, -l}, r, -1))
 	}},
 	{"box", []string{"box"}, func(between func(lo, hi float64) float64) []surface {
 		return cuboid(0, vec{}, vec{between(0.5, 1), between(0.5, 1), between(0.5, 1)})
@@ -121,11 +124,13 @@ var shapes = []shape{
 	}},
 	{"dumbbell", []string{"weight", "bar"}, func(between func(lo, hi float64) float64) []surface {
 		l, r := between(0.8, 1.4), between(0.25, 0.4)
-		return []surface{ball(0, vec{0, 0, l / 2}, r), ball(0, vec{0, 0, -l / 2}, r), tube(1, vec{}, between(0.05, 0.12), l-2*r)}
+		return []surface{ball(0, vec{0, 0, l / 2}, r), ball(0, vec{0, 0, -l / 2}, r),
+			tube(1, vec{}, between(0.05, 0.12), l-2*r)}
 	}},
 	{"mug", []string{"body", "handle"}, func(between func(lo, hi float64) float64) []surface {
 		r, h := between(0.4, 0.6), between(0.8, 1.2)
-		return []surface{tube(0, vec{}, r, h), disc(0, vec{0, 0, -h / 2}, r, -1), ring(1, vec{r, 0, 0}, h*between(0.25, 0.35), between(0.05, 0.1), math.Pi)}
+		return []surface{tube(0, vec{}, r, h), disc(0, vec{0, 0, -h / 2}, r, -1),
+			ring(1, vec{r, 0, 0}, h*between(0.25, 0.35), between(0.05, 0.1), math.Pi)}
 	}},
 	{"table", []string{"top", "leg"}, func(between func(lo, hi float64) float64) []surface {
 		w, d, h, leg := between(0.8, 1.4), between(0.6, 1), between(0.5, 0.9), between(0.06, 0.12)

@@ -22,7 +22,8 @@ func TestShapes(t *testing.T) {
 		t.Errorf("another fingerprint: %v", err)
 	}
 	o.Seed++
-	if other, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
+	if other, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "c"), o); err != nil ||
+		other.Fingerprint() == d.Fingerprint() {
 		t.Errorf("the same fingerprint of another seed: %v", err)
 	}
 	f := must.Get(d.Open("train"))(t)
@@ -56,7 +57,8 @@ func TestShapes(t *testing.T) {
 func TestShapesOfSplits(t *testing.T) {
 	rule := ShapesRule{Points: 12, Noise: 10}
 	for _, rows := range [][3]int{{2, 3, 4}, {5, 0, 2}, {0, 6, 1}} {
-		d, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "data"), GenerateOptions{Train: rows[0], Val: rows[1], Test: rows[2], Seed: 7, Rule: &rule})
+		d, err := Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "data"),
+			GenerateOptions{Train: rows[0], Val: rows[1], Test: rows[2], Seed: 7, Rule: &rule})
 		must.Succeed(t, err)
 		for split, name := range []string{"train", "val", "test"} {
 			if got := int(d.Manifest.Splits[name].Rows); got != rows[split] {
@@ -69,7 +71,8 @@ func TestShapesOfSplits(t *testing.T) {
 			defer f.Close()
 			for i := range f.Len() {
 				e, err := f.Example(i)
-				if want := rule.cloud(7, uint64(split)<<40|uint64(i)); err != nil || e.Label != want.Label || !reflect.DeepEqual(e.Features, want.Features) {
+				if want := rule.cloud(7, uint64(split)<<40|uint64(i)); err != nil || e.Label != want.Label ||
+					!reflect.DeepEqual(e.Features, want.Features) {
 					t.Errorf("%v: row %d of %s is another one, %v", rows, i, name, err)
 				}
 			}
@@ -81,7 +84,8 @@ func TestShapesOfSplits(t *testing.T) {
 // each shape every part occurs.
 func TestParts(t *testing.T) {
 	rule := ShapesRule{Points: 200, Noise: 10, parts: true}
-	d, err := ShapeParts.Generate(t.Context(), filepath.Join(t.TempDir(), "parts"), GenerateOptions{Train: 90, Seed: 7, Rule: &rule})
+	d, err := ShapeParts.Generate(t.Context(), filepath.Join(t.TempDir(), "parts"),
+		GenerateOptions{Train: 90, Seed: 7, Rule: &rule})
 	must.Succeed(t, err)
 	f := must.Get(d.Open("train"))(t)
 	defer f.Close()
@@ -161,7 +165,8 @@ func TestSurfaces(t *testing.T) {
 
 // TestShapesRefused: what nothing can be drawn by is an error.
 func TestShapesRefused(t *testing.T) {
-	for _, o := range []GenerateOptions{{Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{}}, {Train: -1, Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{Points: 5, Noise: -1}},
+	for _, o := range []GenerateOptions{{Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{}},
+		{Train: -1, Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{Points: 5, Noise: -1}},
 		{Train: 1, Rule: &ShapesRule{Points: cloud.MaxPoints + 1}}} {
 		dir := filepath.Join(t.TempDir(), "data")
 		if d, err := Shapes.Generate(t.Context(), dir, o); err == nil {

@@ -75,7 +75,8 @@ func convertText(ctx context.Context, spec seq.Spec, from, dir string, options C
 			return nil, err
 		}
 	}
-	return b.Finish(map[string]any{"source": from, "validation": "training reviews of the films whose address has a SHA-256 below 0.1, as a fraction"})
+	return b.Finish(map[string]any{"source": from,
+		"validation": "training reviews of the films whose address has a SHA-256 below 0.1, as a fraction"})
 }
 
 // read takes in a file, if it is one of IMDb's.
@@ -106,7 +107,8 @@ func (d *imdb) read(name string, r io.Reader) error {
 		return fmt.Errorf("%s: %s: the review is empty", d.from, name)
 	}
 	number, _ := strconv.Atoi(parts[3])
-	d.reviews = append(d.reviews, review{parts[1] == "train", parts[2] == "pos", number, text, strings.TrimPrefix(parts[0], "/")})
+	d.reviews = append(d.reviews, review{parts[1] == "train", parts[2] == "pos", number, text,
+		strings.TrimPrefix(parts[0], "/")})
 	return nil
 }
 
@@ -131,7 +133,8 @@ func (d *imdb) splits() (map[string][]review, error) {
 				if r.positive {
 					of = "pos"
 				}
-				return nil, fmt.Errorf("%s: train/urls_%s.txt: expected the film of review %d, found %d films", d.from, of, r.number, len(films))
+				return nil, fmt.Errorf("%s: train/urls_%s.txt: expected the film of review %d, found %d films", d.from,
+					of, r.number, len(films))
 			}
 			split = "train"
 			if fractionOf(strings.TrimSuffix(films[r.number], "\r")) < filmsForValidation {

@@ -24,7 +24,8 @@ import (
 // program: for each row its label, its length in four bytes and its text.
 func TestTextOfficial(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
-	d, err := Text.Convert(context.Background(), filepath.Join(testenv.NeedData(t, "imdb"), "aclImdb_labeled.tar.gz"), t.TempDir(), ConvertOptions{})
+	d, err := Text.Convert(context.Background(), filepath.Join(testenv.NeedData(t, "imdb"), "aclImdb_labeled.tar.gz"),
+		t.TempDir(), ConvertOptions{})
 	must.Succeed(t, err)
 	for split, want := range map[string]struct {
 		rows, positive int64
@@ -88,14 +89,16 @@ func TestText(t *testing.T) {
 	var sums []string
 	for _, from := range []string{folder(t, files), archive(t, files, "aclImdb/"), archive(t, files, "./")} {
 		d := must.Get(Text.Convert(context.Background(), from, t.TempDir(), ConvertOptions{}))(t)
-		sums = append(sums, d.Manifest.Splits["train"].Checksum+d.Manifest.Splits["val"].Checksum+d.Manifest.Splits["test"].Checksum)
+		sums = append(sums, d.Manifest.Splits["train"].Checksum+d.Manifest.Splits["val"].Checksum+
+			d.Manifest.Splits["test"].Checksum)
 		films := map[string]string{}
 		for _, split := range []string{"train", "val"} {
 			each(t, d, split, func(e seq.Example) {
 				var polarity string
 				var number int
 				text := string(bytesOf(e.A))
-				if _, err := fmt.Sscanf(text, "%s %d", &polarity, &number); err != nil || (polarity == "pos") != (e.Label == 1) {
+				if _, err := fmt.Sscanf(text, "%s %d", &polarity, &number); err != nil ||
+					(polarity == "pos") != (e.Label == 1) {
 					t.Errorf("%q has label %d", text, e.Label)
 				}
 				film := fmt.Sprint(37 + number/4)
@@ -127,12 +130,17 @@ func TestBadText(t *testing.T) {
 		change func(files map[string]string)
 		want   string
 	}{
-		"no reviews":    {func(f map[string]string) { clear(f) }, "no reviews for the split train"},
-		"no test":       {func(f map[string]string) { delete(f, "test/pos/0_9.txt"); delete(f, "test/neg/0_9.txt") }, "no reviews for the split test"},
-		"no films":      {func(f map[string]string) { delete(f, "train/urls_neg.txt") }, "train/urls_neg.txt: expected the film of review 0, found 0 films"},
-		"too few films": {func(f map[string]string) { f["train/urls_pos.txt"] = "a\nb\n" }, "train/urls_pos.txt: expected the film of review 2, found 2 films"},
-		"an empty one":  {func(f map[string]string) { f["train/pos/3_9.txt"] = "" }, "train/pos/3_9.txt: the review is empty"},
-		"a huge one":    {func(f map[string]string) { f["train/pos/3_9.txt"] = strings.Repeat("a", maxReview+1) }, "train/pos/3_9.txt: expected at most"},
+		"no reviews": {func(f map[string]string) { clear(f) }, "no reviews for the split train"},
+		"no test": {func(f map[string]string) { delete(f, "test/pos/0_9.txt"); delete(f, "test/neg/0_9.txt") },
+			"no reviews for the split test"},
+		"no films": {func(f map[string]string) { delete(f, "train/urls_neg.txt") },
+			"train/urls_neg.txt: expected the film of review 0, found 0 films"},
+		"too few films": {func(f map[string]string) { f["train/urls_pos.txt"] = "a\nb\n" },
+			"train/urls_pos.txt: expected the film of review 2, found 2 films"},
+		"an empty one": {func(f map[string]string) { f["train/pos/3_9.txt"] = "" },
+			"train/pos/3_9.txt: the review is empty"},
+		"a huge one": {func(f map[string]string) { f["train/pos/3_9.txt"] = strings.Repeat("a", maxReview+1) },
+			"train/pos/3_9.txt: expected at most"},
 	} {
 		files := reviews()
 		c.change(files)
@@ -145,7 +153,8 @@ func TestBadText(t *testing.T) {
 	path := archive(t, reviews(), "")
 	text := must.Get(os.ReadFile(path))(t)
 	must.Succeed(t, os.WriteFile(path, text[:len(text)/2], 0o666))
-	if _, err := Text.Convert(context.Background(), path, t.TempDir(), ConvertOptions{}); err == nil || !strings.Contains(err.Error(), "reviews.tar.gz: ") || !errors.Is(err, io.ErrUnexpectedEOF) {
+	if _, err := Text.Convert(context.Background(), path, t.TempDir(), ConvertOptions{}); err == nil ||
+		!strings.Contains(err.Error(), "reviews.tar.gz: ") || !errors.Is(err, io.ErrUnexpectedEOF) {
 		t.Errorf("a torn archive: %v", err)
 	}
 	if _, err := Text.Convert(context.Background(), path, t.TempDir(), ConvertOptions{Split: "val"}); err == nil {

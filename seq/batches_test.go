@@ -40,7 +40,8 @@ func TestEveryRowOnce(t *testing.T) {
 				}
 			}
 			if len(epoch) != b.PerEpoch() || short > 1 {
-				t.Errorf("%d rows by %d: %d batches, expected %d; %d short ones", n, size, len(epoch), b.PerEpoch(), short)
+				t.Errorf("%d rows by %d: %d batches, expected %d; %d short ones", n, size,
+					len(epoch), b.PerEpoch(), short)
 			}
 			for row, times := range seen {
 				if times != 1 {

@@ -241,7 +241,8 @@ func narrow16(out []byte, ids []int32, first int32, spec *Spec) bool {
 		a, b, c, d := ids[0], ids[1], ids[2], ids[3]
 		bad |= a | b | c | d | (last - a) | (last - b) | (last - c) | (last - d) |
 			((a ^ pad) - 1) | ((b ^ pad) - 1) | ((c ^ pad) - 1) | ((d ^ pad) - 1)
-		binary.LittleEndian.PutUint64(out, uint64(uint16(a-first))|uint64(uint16(b-first))<<16|uint64(uint16(c-first))<<32|uint64(uint16(d-first))<<48)
+		binary.LittleEndian.PutUint64(out,
+			uint64(uint16(a-first))|uint64(uint16(b-first))<<16|uint64(uint16(c-first))<<32|uint64(uint16(d-first))<<48)
 		ids, out = ids[4:], out[8:]
 	}
 	for i, id := range ids {
@@ -278,12 +279,14 @@ func (b *Block) check(first, second int, pair bool, e Example) error {
 			return fmt.Errorf("column %s: expected at least one token, found an empty sequence", b.columns[i])
 		}
 		if tokens > arrowipc.MaxBody/16 {
-			return fmt.Errorf("column %s: expected at most %d tokens, found %d", b.columns[i], arrowipc.MaxBody/16, tokens)
+			return fmt.Errorf("column %s: expected at most %d tokens, found %d", b.columns[i],
+				arrowipc.MaxBody/16, tokens)
 		}
 	}
 	if e.Label != NoLabel {
 		if b.spec.ListsLabels() {
-			return fmt.Errorf("column %s: expected a list of labels for task %s, found label %d", ColumnLabel, b.spec.Task, e.Label)
+			return fmt.Errorf("column %s: expected a list of labels for task %s, found label %d",
+				ColumnLabel, b.spec.Task, e.Label)
 		}
 		if err := b.spec.checkLabel(e.Label); err != nil {
 			return fmt.Errorf("column %s: %w", ColumnLabel, err)
@@ -348,7 +351,8 @@ func (l *tokenList) array(t *arrow.ListType) arrow.Array {
 	n := int(l.offsets[len(l.offsets)-1])
 	values := array.NewData(t.Elem(), n, []*memory.Buffer{nil, memory.NewBufferBytes(l.values)}, nil, 0, 0)
 	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(l.offsets))
-	return array.NewListData(array.NewData(t, len(l.offsets)-1, []*memory.Buffer{nil, offsets}, []arrow.ArrayData{values}, 0, 0))
+	return array.NewListData(array.NewData(t, len(l.offsets)-1, []*memory.Buffer{nil, offsets},
+		[]arrow.ArrayData{values}, 0, 0))
 }
 
 // validity returns the bitmap of the values of a column that are known, nil if all are, and the number of those
@@ -375,5 +379,6 @@ func labelArray(labels []int32, unlabeled int) arrow.Array {
 		known, _ = validity(len(labels), func(i int) bool { return labels[i] != NoLabel })
 	}
 	values := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(labels))
-	return array.NewInt32Data(array.NewData(arrow.PrimitiveTypes.Int32, len(labels), []*memory.Buffer{known, values}, nil, unlabeled, 0))
+	return array.NewInt32Data(array.NewData(arrow.PrimitiveTypes.Int32, len(labels),
+		[]*memory.Buffer{known, values}, nil, unlabeled, 0))
 }

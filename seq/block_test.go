@@ -66,7 +66,8 @@ func TestBlocks(t *testing.T) {
 			}
 		}
 		info := must.Get(inspectPath(d.path("train")))(t)
-		if split := d.Manifest.Splits["train"]; split.Rows != 5000 || split.Lengths != info.Lengths || !reflect.DeepEqual(split.Labels, info.Labels) {
+		if split := d.Manifest.Splits["train"]; split.Rows != 5000 || split.Lengths != info.Lengths ||
+			!reflect.DeepEqual(split.Labels, info.Labels) {
 			t.Errorf("the manifest says %+v, the file %+v", split, info)
 		}
 	}
@@ -82,10 +83,12 @@ func TestNarrow(t *testing.T) {
 				continue
 			}
 			block := NewBlock(&spec)
-			for _, id := range []int32{0, 1, 2, 3, 4, 199, 200, 255, 256, 257, 258, 999, 1000, 65535, 65536, 65537, 65539, 1 << 20, math.MaxInt32, -1, -2, -256, -65536, math.MinInt32} {
+			for _, id := range []int32{0, 1, 2, 3, 4, 199, 200, 255, 256, 257, 258, 999, 1000, 65535, 65536, 65537,
+				65539, 1 << 20, math.MaxInt32, -1, -2, -256, -65536, math.MinInt32} {
 				before := block.Rows()
 				err := block.Append(Example{A: []int32{id}})
-				if (err == nil) != (spec.checkID(id) == nil) || block.Rows()-before != map[bool]int{true: 1}[err == nil] {
+				if (err == nil) != (spec.checkID(id) == nil) ||
+					block.Rows()-before != map[bool]int{true: 1}[err == nil] {
 					t.Errorf("vocabulary %d, pad %v: id %d: %v", vocab, p, id, err)
 				}
 			}
@@ -100,14 +103,16 @@ func TestNarrow(t *testing.T) {
 				width = 2
 			}
 			if block.Rows() > 0 && len(block.batches[0].tokens[0].values) != width*block.Rows() {
-				t.Errorf("vocabulary %d: %d bytes of %d rows", vocab, len(block.batches[0].tokens[0].values), block.Rows())
+				t.Errorf("vocabulary %d: %d bytes of %d rows", vocab,
+					len(block.batches[0].tokens[0].values), block.Rows())
 			}
 			// One bad id at any place of a row of any length.
 			for n := 1; n < 12; n++ {
 				for at := range n {
 					row := slices.Repeat([]int32{2}, n)
 					row[at] = int32(vocab)
-					if err := block.Append(Example{A: row}); vocab > 2 && (err == nil || !strings.Contains(err.Error(), fmt.Sprintf("index %d: expected", at))) {
+					if err := block.Append(Example{A: row}); vocab > 2 &&
+						(err == nil || !strings.Contains(err.Error(), fmt.Sprintf("index %d: expected", at))) {
 						t.Errorf("vocabulary %d: %v: %v", vocab, row, err)
 					}
 				}
@@ -146,7 +151,8 @@ func TestRefusedFirst(t *testing.T) {
 	block := NewBlock(&spec)
 	for i := range batchRows + 1 {
 		if i%batchRows == 0 {
-			if err := errors.Join(w.Write(Example{A: []int32{99}}), block.Append(Example{A: []int32{99}})); err == nil || !strings.Contains(err.Error(), "\n") {
+			if err := errors.Join(w.Write(Example{A: []int32{99}}),
+				block.Append(Example{A: []int32{99}})); err == nil || !strings.Contains(err.Error(), "\n") {
 				t.Fatalf("error %v", err)
 			}
 		}
@@ -167,7 +173,8 @@ func TestRenameRefused(t *testing.T) {
 	defer b.Abort()
 	must.Get(b.Split("train"))(t)
 	must.Succeed(t, os.Mkdir(filepath.Join(dir, "train.arrow"), 0o777))
-	must.Fail(t, "expected a regular file")(b.RenameLabels(context.Background(), []string{"x"}, func(l int32) int32 { return 0 }))
+	must.Fail(t, "expected a regular file")(b.RenameLabels(context.Background(), []string{"x"},
+		func(l int32) int32 { return 0 }))
 }
 
 // TestRenameLabels: names that come late give the files that they would have given
@@ -261,7 +268,8 @@ func TestAppendBytes(t *testing.T) {
 				}
 				texts[i] = string(text)
 			}
-			errFast, errSlow := fast.AppendBytes(texts[0], texts[1], Example{Label: 3, ID: strings.Repeat("é", n%3)}), slow.Append(Example{A: ids[0], B: ids[1], Label: 3, ID: strings.Repeat("é", n%3)})
+			errFast, errSlow := fast.AppendBytes(texts[0], texts[1], Example{Label: 3, ID: strings.Repeat("é", n%3)}),
+				slow.Append(Example{A: ids[0], B: ids[1], Label: 3, ID: strings.Repeat("é", n%3)})
 			if (errFast == nil) != (n > 0) || fmt.Sprint(errFast) != fmt.Sprint(errSlow) {
 				t.Errorf("%d bytes: %v, expected %v", n, errFast, errSlow)
 			}

@@ -94,7 +94,8 @@ func newBuilder(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
 	}
 	return &DatasetBuilder{dir: dir, replace: replace, lock: lock, ids: spec.IDs, manifest: Manifest{
 		Version: ManifestVersion, Name: spec.Name, Task: spec.Task, Tokenizer: spec.Tokenizer,
-		VocabSize: spec.VocabSize, PadID: spec.PadID, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames, FeatureNames: spec.FeatureNames,
+		VocabSize: spec.VocabSize, PadID: spec.PadID, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames,
+		FeatureNames:     spec.FeatureNames,
 		EdgeFeatureNames: spec.EdgeFeatureNames,
 		Splits:           map[string]SplitInfo{},
 	}}, nil
@@ -137,7 +138,8 @@ func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err 
 	have, want := d.Manifest.Spec(""), spec
 	want.Split, want.IDs = "", false // which splits may have or not
 	if !have.Schema().Equal(want.Schema()) || !have.sameMetadata(&want) {
-		return nil, fmt.Errorf("%s: expected a data set of the same task, vocabulary and labels as %s, found %s", dir, want.Name, have.Name)
+		return nil, fmt.Errorf("%s: expected a data set of the same task, vocabulary and labels as %s, found %s",
+			dir, want.Name, have.Name)
 	}
 	b.manifest = *d.Manifest
 	return b, b.clean()

@@ -22,7 +22,8 @@ func TestChecksumOfBefore(t *testing.T) {
 	file := must.Get(os.ReadFile(path))(t)
 	sum := hex.EncodeToString(hashOf(file))
 	manifest := must.Get(os.ReadFile(filepath.Join(dir, ManifestName)))(t)
-	before := regexp.MustCompile(`"checksum": "xxh128:[0-9a-f]{32}"`).ReplaceAllLiteral(manifest, []byte(`"sha256": "`+sum+`"`))
+	before := regexp.MustCompile(`"checksum": "xxh128:[0-9a-f]{32}"`).ReplaceAllLiteral(manifest,
+		[]byte(`"sha256": "`+sum+`"`))
 	before = bytes.Replace(before, []byte(`"version": "2"`), []byte(`"version": "1"`), 1)
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, ManifestName), before, 0o666))
 	d := must.Get(OpenDataset(dir))(t)

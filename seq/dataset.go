@@ -33,7 +33,8 @@ func OpenDataset(dir string) (*Dataset, error) {
 			return nil, fmt.Errorf("%s: split %s: %w", d.path(name), name, atomicfile.Cause(err))
 		}
 		if want := manifest.Splits[name].Bytes; info.Size() != want {
-			return nil, fmt.Errorf("%s: expected %d bytes as stated in %s, found %d", d.path(name), want, ManifestName, info.Size())
+			return nil, fmt.Errorf("%s: expected %d bytes as stated in %s, found %d", d.path(name), want,
+				ManifestName, info.Size())
 		}
 	}
 	return d, nil
@@ -47,7 +48,8 @@ func (d *Dataset) Spec() Spec { return d.Manifest.Spec("") }
 func (d *Dataset) Fingerprint() string {
 	hash := sha256.New()
 	for _, name := range d.Manifest.SplitNames() {
-		fmt.Fprintf(hash, "%s %s\n", name, strings.TrimPrefix(d.Manifest.Splits[name].Checksum, "sha256:")) // as it was without kinds
+		// as it was without kinds
+		fmt.Fprintf(hash, "%s %s\n", name, strings.TrimPrefix(d.Manifest.Splits[name].Checksum, "sha256:"))
 	}
 	return hex.EncodeToString(hash.Sum(nil))
 }
@@ -59,7 +61,8 @@ func (d *Dataset) path(split string) string {
 // Path returns the name of a split's file.
 func (d *Dataset) Path(split string) (string, error) {
 	if _, ok := d.Manifest.Splits[split]; !ok {
-		return "", fmt.Errorf("%s: split %q: expected one of %s", d.Dir, split, strings.Join(d.Manifest.SplitNames(), ", "))
+		return "", fmt.Errorf("%s: split %q: expected one of %s", d.Dir, split,
+			strings.Join(d.Manifest.SplitNames(), ", "))
 	}
 	return d.path(split), nil
 }
@@ -157,9 +160,11 @@ func (d *Dataset) checkSpec(spec *Spec) error {
 			d.Manifest.Task, d.Manifest.VocabSize, ManifestName, spec.Task, spec.VocabSize)
 	}
 	if found := spec.FeatureNames; !slices.Equal(found, d.Manifest.FeatureNames) {
-		return fmt.Errorf("expected the features %q as stated in %s, found %q", d.Manifest.FeatureNames, ManifestName, found)
+		return fmt.Errorf("expected the features %q as stated in %s, found %q",
+			d.Manifest.FeatureNames, ManifestName, found)
 	}
-	if found, want := spec.EdgeFeatureNames, d.Manifest.EdgeFeatureNames; (found == nil) != (want == nil) || !slices.Equal(found, want) {
+	if found, want := spec.EdgeFeatureNames, d.Manifest.EdgeFeatureNames; (found == nil) != (want == nil) ||
+		!slices.Equal(found, want) {
 		return fmt.Errorf("expected edges with the features %q as stated in %s, found %q", want, ManifestName, found)
 	}
 	return nil

@@ -111,19 +111,25 @@ func TestBadManifest(t *testing.T) {
 		{`test.arrow`, `..`, "expected a file name"},
 		{`000000`, `x`, "splits.test.checksum: expected a kind and hexadecimal digits, such as xxh128: and 32"},
 		{`xxh128`, `md5`, "splits.test.checksum: expected a kind and hexadecimal digits, such as xxh128: and 32"},
-		{`"checksum":"xxh128:`, `"sha256":"`, "splits.test.checksum: expected a kind and hexadecimal digits, such as xxh128: and 32"},
+		{`"checksum":"xxh128:`, `"sha256":"`,
+			"splits.test.checksum: expected a kind and hexadecimal digits, such as xxh128: and 32"},
 		{`checksum`, `other`, "splits.test.checksum: expected a kind and hexadecimal digits, such as xxh128: and 32"},
 		{`"splits":{`, `"splits":{},"o":{`, "expected at least one"},
 		{`"vocab_size":3`, `"vocab_size":-3`, "vocab_size: expected"},
 		{`}}}`, `}}`, "unexpected EOF"},
 		{`}}}`, `}}}{}`, "found more"},
 		{`"name"`, `"tokenizer":7,"name"`, "tokenizer: expected a JSON object"},
-		{`"checksum"`, `"rows":5,"labels":{"a":-1},"checksum"`, `splits.test.labels: "a": expected 0 to 5, as the split has 5 rows, found -1`},
-		{`"checksum"`, `"rows":5,"labels":{"a":6},"checksum"`, `splits.test.labels: "a": expected 0 to 5, as the split has 5 rows, found 6`},
-		{`"checksum"`, `"rows":5,"labels":{"a":3,"b":3},"checksum"`, "splits.test.labels: expected counts with a sum up to 5"},
+		{`"checksum"`, `"rows":5,"labels":{"a":-1},"checksum"`,
+			`splits.test.labels: "a": expected 0 to 5, as the split has 5 rows, found -1`},
+		{`"checksum"`, `"rows":5,"labels":{"a":6},"checksum"`,
+			`splits.test.labels: "a": expected 0 to 5, as the split has 5 rows, found 6`},
+		{`"checksum"`, `"rows":5,"labels":{"a":3,"b":3},"checksum"`,
+			"splits.test.labels: expected counts with a sum up to 5"},
 		{`"checksum"`, `"rows":-5,"checksum"`, "splits.test: negative rows -5"},
-		{`"checksum"`, `"lengths":{"p25":2,"p50":1,"max":3},"checksum"`, "splits.test.lengths: expected quantiles from 0 on"},
-		{`"checksum"`, `"lengths":{"max":3,"mean":1e300},"checksum"`, "splits.test.lengths: expected quantiles from 0 on"},
+		{`"checksum"`, `"lengths":{"p25":2,"p50":1,"max":3},"checksum"`,
+			"splits.test.lengths: expected quantiles from 0 on"},
+		{`"checksum"`, `"lengths":{"max":3,"mean":1e300},"checksum"`,
+			"splits.test.lengths: expected quantiles from 0 on"},
 	} {
 		dir := t.TempDir()
 		text := strings.Replace(good, c.old, c.new, 1)
@@ -204,7 +210,8 @@ func TestOpenSequences(t *testing.T) {
 		}
 		for i, tokens := range want {
 			e, err := f.Example(i)
-			if err != nil || !slices.Equal(e.A, tokens) || e.B != nil || e.Index != uint32(i) || int(f.Lengths()[i]) != len(tokens) {
+			if err != nil || !slices.Equal(e.A, tokens) || e.B != nil || e.Index != uint32(i) ||
+				int(f.Lengths()[i]) != len(tokens) {
 				t.Errorf("%s: example %d is %+v, expected %v; %v", task, i, e, tokens, err)
 			}
 			if task == Retrieval && e.Label != NoLabel {

@@ -39,7 +39,8 @@ func (e *Edge) parse(text []byte, numbers []float32) ([]float32, error) {
 		if n < 2 {
 			end, err := strconv.ParseInt(string(number), 10, 32)
 			if err != nil {
-				return nil, fmt.Errorf("%s: expected a token's place, a number from 0, found %.40s", edgeEnds[n], number)
+				return nil, fmt.Errorf("%s: expected a token's place, a number from 0, found %.40s", edgeEnds[n],
+					number)
 			}
 			*ends[n] = int32(end)
 		} else {

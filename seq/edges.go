@@ -42,7 +42,8 @@ func (s *Spec) checkEdgeFeatureNames() error {
 		return fmt.Errorf("%s: %w", KeyEdgeFeatureNames, err)
 	}
 	if s.FeatureNames == nil {
-		return fmt.Errorf("%s: expected %s, too: the tokens that edges connect have features", KeyEdgeFeatureNames, KeyFeatureNames)
+		return fmt.Errorf("%s: expected %s, too: the tokens that edges connect have features",
+			KeyEdgeFeatureNames, KeyFeatureNames)
 	}
 	return nil
 }
@@ -72,11 +73,13 @@ func (s *Spec) checkEdgeColumns(schema *arrow.Schema) error {
 		fields, ok := schema.FieldsByName(c.name)
 		switch {
 		case !c.expected && ok:
-			return fmt.Errorf("column %s: expected %s in the schema's metadata, which names each number of an edge", c.name, KeyEdgeFeatureNames)
+			return fmt.Errorf("column %s: expected %s in the schema's metadata, which names each number of an edge",
+				c.name, KeyEdgeFeatureNames)
 		case !c.expected:
 			continue
 		case !ok:
-			return fmt.Errorf("column %s: expected with %s, found only the columns %s", c.name, KeyEdgeFeatureNames, columnNames(schema))
+			return fmt.Errorf("column %s: expected with %s, found only the columns %s", c.name,
+				KeyEdgeFeatureNames, columnNames(schema))
 		case len(fields) > 1:
 			return fmt.Errorf("column %s: expected once, found %d times", c.name, len(fields))
 		}
@@ -141,16 +144,19 @@ func (r *Rows) loadEdges(spec *Spec) (err error) {
 	}
 	c := &edgeColumns{}
 	r.edges = c
-	if c.ends, err = loadItems(r, itemColumn[int32]{name: ColumnEdges, kind: edgeItems, parts: edgeEnds, width: 2}, 0); err != nil {
+	if c.ends, err = loadItems(r, itemColumn[int32]{name: ColumnEdges, kind: edgeItems, parts: edgeEnds,
+		width: 2}, 0); err != nil {
 		return err
 	}
-	if err := c.ends.eachItem(r, func(i int, ends []int32) error { return checkEnds(ends, r.features.count(i)) }); err != nil {
+	if err := c.ends.eachItem(r,
+		func(i int, ends []int32) error { return checkEnds(ends, r.features.count(i)) }); err != nil {
 		return err
 	}
 	if len(spec.EdgeFeatureNames) == 0 {
 		return nil
 	}
-	c.features, err = loadItems(r, itemColumn[float32]{name: ColumnEdgeFeatures, kind: edgeItems, parts: quoted(spec.EdgeFeatureNames), width: len(spec.EdgeFeatureNames)}, 0)
+	c.features, err = loadItems(r, itemColumn[float32]{name: ColumnEdgeFeatures, kind: edgeItems,
+		parts: quoted(spec.EdgeFeatureNames), width: len(spec.EdgeFeatureNames)}, 0)
 	if err != nil {
 		return err
 	}

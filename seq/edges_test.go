@@ -16,7 +16,8 @@ import (
 )
 
 func graphSpec() Spec {
-	return Spec{Task: Classification, LabelNames: []string{"ring", "tree"}, FeatureNames: []string{"mass", "charge"}, EdgeFeatureNames: []string{"order"}}
+	return Spec{Task: Classification, LabelNames: []string{"ring", "tree"}, FeatureNames: []string{"mass", "charge"},
+		EdgeFeatureNames: []string{"order"}}
 }
 
 // graphs are rows of up to so many tokens. Every third has no edges.
@@ -47,7 +48,8 @@ func TestEdges(t *testing.T) {
 		spec := graphSpec()
 		spec.EdgeFeatureNames = names
 		want := graphs(spec, 300, 40)
-		loops := Example{Index: 300, Features: [][]float32{{1, 2}}} // a token's many edges to itself are one to a device
+		// a token's many edges to itself are one to a device
+		loops := Example{Index: 300, Features: [][]float32{{1, 2}}}
 		for range 50 {
 			loops.Edges = append(loops.Edges, Edge{Features: make([]float32, len(names))})
 		}
@@ -84,18 +86,21 @@ func TestEdges(t *testing.T) {
 					read.Features, read.Edges = read.Features[:min(window, len(read.Features))], edges
 				}
 				e, err := f.Example(i)
-				if err != nil || len(e.Edges) != len(read.Edges) || len(e.Edges) > 0 && !reflect.DeepEqual(e.Edges, read.Edges) {
+				if err != nil || len(e.Edges) != len(read.Edges) || len(e.Edges) > 0 &&
+					!reflect.DeepEqual(e.Edges, read.Edges) {
 					t.Fatalf("window %d: row %d: %+v, expected %+v, %v", window, i, e, read, err)
 				}
 				n := len(read.Features)
-				density = max(density, float64(min(len(read.Edges), n*n))/float64(n)) // those of the same ends become one
+				// those of the same ends become one
+				density = max(density, float64(min(len(read.Edges), n*n))/float64(n))
 			}
 			if got := f.EdgesPerToken(); got != int(math.Ceil(density)) {
 				t.Errorf("window %d: %d edges for each token, expected %v", window, got, density)
 			}
 		}
 		d.Manifest.EdgeFeatureNames = nil
-		must.Fail(t, "expected edges with the features [] as stated", "edges that the manifest does not state")(d.Open("train"))
+		must.Fail(t, "expected edges with the features [] as stated",
+			"edges that the manifest does not state")(d.Open("train"))
 	}
 }
 
@@ -110,13 +115,15 @@ func TestLargeGraph(t *testing.T) {
 		e.Features[i] = []float32{random.Float32(), float32(i)}
 	}
 	for i := range e.Edges {
-		e.Edges[i] = Edge{Source: random.Int32N(nodes), Target: random.Int32N(nodes), Features: []float32{random.Float32()}}
+		e.Edges[i] = Edge{Source: random.Int32N(nodes), Target: random.Int32N(nodes),
+			Features: []float32{random.Float32()}}
 	}
 	f := must.Get(trainingSplit(t, spec, []Example{e}).Open("train"))(t)
 	defer f.Close()
 	got, err := f.Example(0)
 	if err != nil || !same(got, e) || f.EdgesPerToken() != edges/nodes {
-		t.Errorf("%d nodes, %d edges, %d of a token, error %v", len(got.Features), len(got.Edges), f.EdgesPerToken(), err)
+		t.Errorf("%d nodes, %d edges, %d of a token, error %v", len(got.Features),
+			len(got.Edges), f.EdgesPerToken(), err)
 	}
 }
 
@@ -159,11 +166,16 @@ func TestWriteEdges(t *testing.T) {
 		change func(e *Example)
 		want   string
 	}{
-		{spec, func(e *Example) { e.Edges[0].Source = -1 }, "column edges: index 0, source: expected a token from 0 to"},
-		{spec, func(e *Example) { e.Edges[1].Target = int32(len(e.Features)) }, "column edges: index 1, target: expected a token from 0 to"},
-		{spec, func(e *Example) { e.Edges[0].Features = nil }, "column edges: index 0: expected 1 features of the edge, found 0"},
-		{spec, func(e *Example) { e.Edges[0].Features = []float32{inf} }, `column edges: index 0, "order": expected a finite number, found +Inf`},
-		{cloudSpec(), func(e *Example) { e.Features = [][]float32{{1, 2, 3, 4}} }, "column edges: expected none, as edge_feature_names names none"},
+		{spec, func(e *Example) { e.Edges[0].Source = -1 },
+			"column edges: index 0, source: expected a token from 0 to"},
+		{spec, func(e *Example) { e.Edges[1].Target = int32(len(e.Features)) },
+			"column edges: index 1, target: expected a token from 0 to"},
+		{spec, func(e *Example) { e.Edges[0].Features = nil },
+			"column edges: index 0: expected 1 features of the edge, found 0"},
+		{spec, func(e *Example) { e.Edges[0].Features = []float32{inf} },
+			`column edges: index 0, "order": expected a finite number, found +Inf`},
+		{cloudSpec(), func(e *Example) { e.Features = [][]float32{{1, 2, 3, 4}} },
+			"column edges: expected none, as edge_feature_names names none"},
 	} {
 		e := good
 		e.Edges = append([]Edge{}, good.Edges...)
@@ -200,26 +212,40 @@ func TestForeignEdges(t *testing.T) {
 		{columns(pairs), plain, row(`[[0,1],[1,1]]`, ""), "[] [{0 1 []} {1 1 []}]"},
 		{columns(lists), plain, row(`[[0,1],[1,1]]`, ""), "[] [{0 1 []} {1 1 []}]"},
 		{columns(lists), plain, row(`[]`, ""), "[] []"},
-		{columns(pairs, numbers), named, row(`[[0,1],[1,1]]`, `,"edge_features":[[0.5],[2]]`), "[] [{0 1 [0.5]} {1 1 [2]}]"},
-		{columns(pairs), map[string]string{"feature_names": `["a"]`}, `[]`, "column edges: expected edge_feature_names in the schema's metadata"},
+		{columns(pairs, numbers), named, row(`[[0,1],[1,1]]`, `,"edge_features":[[0.5],[2]]`),
+			"[] [{0 1 [0.5]} {1 1 [2]}]"},
+		{columns(pairs), map[string]string{"feature_names": `["a"]`}, `[]`,
+			"column edges: expected edge_feature_names in the schema's metadata"},
 		{columns(pairs, numbers), plain, `[]`, "column edge_features: expected edge_feature_names"},
 		{columns(pairs), named, `[]`, "column edge_features: expected with edge_feature_names"},
 		{[]arrow.Field{features}, plain, `[]`, "column edges: expected with edge_feature_names"},
-		{columns(pairs, arrow.Field{Name: "edges", Type: pairs}), plain, `[]`, "column edges: expected once, found 2 times"},
-		{columns(arrow.ListOf(arrow.FixedSizeListOf(3, i32))), plain, `[]`, "column edges: expected list<fixed_size_list<int32>[2]> or list<list<int32>>, found list"},
-		{columns(arrow.ListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int64))), plain, `[]`, "column edges: expected list<fixed_size_list<int32>[2]>"},
-		{columns(pairs, arrow.Field{Name: "edge_features", Type: arrow.ListOf(f32)}), named, `[]`, "column edge_features: expected list<fixed_size_list<float32>[1]>"},
-		{columns(pairs), map[string]string{"edge_feature_names": `[]`}, `[]`, "edge_feature_names: expected feature_names, too"},
-		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `null`}, `[]`, "edge_feature_names: expected a JSON list of strings, found \"null\""},
-		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `["w","w"]`}, `[]`, `edge_feature_names: "w" is there twice`},
-		{columns(pairs), plain, row(`[[0,1],[2,1]]`, ""), "row 1, column edges, index 1, source: expected a token from 0 to 1, found 2"},
-		{columns(pairs), plain, row(`[[0,-1]]`, ""), "row 1, column edges, index 0, target: expected a token from 0 to 1, found -1"},
+		{columns(pairs, arrow.Field{Name: "edges", Type: pairs}), plain, `[]`,
+			"column edges: expected once, found 2 times"},
+		{columns(arrow.ListOf(arrow.FixedSizeListOf(3, i32))), plain, `[]`,
+			"column edges: expected list<fixed_size_list<int32>[2]> or list<list<int32>>, found list"},
+		{columns(arrow.ListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Int64))), plain, `[]`,
+			"column edges: expected list<fixed_size_list<int32>[2]>"},
+		{columns(pairs, arrow.Field{Name: "edge_features", Type: arrow.ListOf(f32)}), named, `[]`,
+			"column edge_features: expected list<fixed_size_list<float32>[1]>"},
+		{columns(pairs), map[string]string{"edge_feature_names": `[]`}, `[]`,
+			"edge_feature_names: expected feature_names, too"},
+		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `null`}, `[]`,
+			"edge_feature_names: expected a JSON list of strings, found \"null\""},
+		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `["w","w"]`}, `[]`,
+			`edge_feature_names: "w" is there twice`},
+		{columns(pairs), plain, row(`[[0,1],[2,1]]`, ""),
+			"row 1, column edges, index 1, source: expected a token from 0 to 1, found 2"},
+		{columns(pairs), plain, row(`[[0,-1]]`, ""),
+			"row 1, column edges, index 0, target: expected a token from 0 to 1, found -1"},
 		{columns(pairs), plain, row(`null`, ""), "row 1, column edges: expected a list of edges, found null"},
 		{columns(pairs), plain, row(`[[0,1],null]`, ""), "row 1, column edges, index 1: expected an edge, found null"},
-		{columns(pairs), plain, row(`[[0,null]]`, ""), "row 1, column edges, index 0, target: expected a finite number, found null"},
+		{columns(pairs), plain, row(`[[0,null]]`, ""),
+			"row 1, column edges, index 0, target: expected a finite number, found null"},
 		{columns(lists), plain, row(`[[0,1],[1]]`, ""), "row 1, column edges, index 1: expected 2 numbers, found 1"},
-		{columns(pairs, numbers), named, row(`[[0,1],[1,1]]`, `,"edge_features":[[0.5]]`), "row 1, column edge_features: expected those of 2 edges, found those of 1"},
-		{columns(pairs, numbers), named, row(`[[0,1]]`, `,"edge_features":[[null]]`), `row 1, column edge_features, index 0, "w": expected a finite number, found null`},
+		{columns(pairs, numbers), named, row(`[[0,1],[1,1]]`, `,"edge_features":[[0.5]]`),
+			"row 1, column edge_features: expected those of 2 edges, found those of 1"},
+		{columns(pairs, numbers), named, row(`[[0,1]]`, `,"edge_features":[[null]]`),
+			`row 1, column edge_features, index 0, "w": expected a finite number, found null`},
 	} {
 		metadata := arrow.MetadataFrom(c.meta)
 		got := ""
@@ -266,7 +292,8 @@ func BenchmarkGraphs(b *testing.B) {
 			e.Features = append(e.Features, []float32{random.Float32(), random.Float32()})
 		}
 		for range 10 * nodes {
-			e.Edges = append(e.Edges, Edge{Source: random.Int32N(nodes), Target: random.Int32N(nodes), Features: []float32{random.Float32()}})
+			e.Edges = append(e.Edges, Edge{Source: random.Int32N(nodes), Target: random.Int32N(nodes),
+				Features: []float32{random.Float32()}})
 		}
 		written = append(written, e)
 	}

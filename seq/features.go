@@ -50,7 +50,8 @@ func (s *Spec) checkFeatureNames() error {
 	case s.Pair():
 		return fmt.Errorf("%s: expected none for task %s, whose sequences are tokens", KeyFeatureNames, s.Task)
 	case s.VocabSize > 0 || s.PadID != nil || s.Tokenizer != nil:
-		return fmt.Errorf("%s: expected neither %s nor %s nor %s beside features, which are in place of tokens", KeyFeatureNames, KeyVocabSize, KeyPadTokenID, KeyTokenizer)
+		return fmt.Errorf("%s: expected neither %s nor %s nor %s beside features, which are in place of tokens",
+			KeyFeatureNames, KeyVocabSize, KeyPadTokenID, KeyTokenizer)
 	}
 	return nil
 }
@@ -60,11 +61,13 @@ func (s *Spec) checkFeaturesColumn(schema *arrow.Schema) error {
 	fields, ok := schema.FieldsByName(ColumnFeatures)
 	switch {
 	case s.FeatureNames == nil && ok:
-		return fmt.Errorf("column %s: expected %s in the schema's metadata, which name each number of a token", ColumnFeatures, KeyFeatureNames)
+		return fmt.Errorf("column %s: expected %s in the schema's metadata, which name each number of a token",
+			ColumnFeatures, KeyFeatureNames)
 	case s.FeatureNames == nil:
 		return nil
 	case !ok:
-		return fmt.Errorf("column %s: expected with %s, found only the columns %s", ColumnFeatures, KeyFeatureNames, columnNames(schema))
+		return fmt.Errorf("column %s: expected with %s, found only the columns %s", ColumnFeatures,
+			KeyFeatureNames, columnNames(schema))
 	case len(fields) > 1:
 		return fmt.Errorf("column %s: expected once, found %d times", ColumnFeatures, len(fields))
 	}
@@ -126,7 +129,8 @@ func (r *Rows) loadFeatures(spec *Spec) (err error) {
 	if spec.FeatureNames == nil {
 		return nil
 	}
-	r.features, err = loadItems(r, itemColumn[float32]{name: ColumnFeatures, kind: tokenItems, parts: quoted(spec.FeatureNames), width: len(spec.FeatureNames)}, 1)
+	r.features, err = loadItems(r, itemColumn[float32]{name: ColumnFeatures, kind: tokenItems,
+		parts: quoted(spec.FeatureNames), width: len(spec.FeatureNames)}, 1)
 	if err != nil {
 		return err
 	}

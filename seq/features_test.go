@@ -17,7 +17,8 @@ import (
 )
 
 func cloudSpec() Spec {
-	return Spec{Task: Classification, LabelNames: []string{"box", "ball"}, FeatureNames: []string{"x", "y", "z", "heat"}}
+	return Spec{Task: Classification, LabelNames: []string{"box", "ball"},
+		FeatureNames: []string{"x", "y", "z", "heat"}}
 }
 
 // clouds are rows of up to so many tokens.
@@ -36,7 +37,8 @@ func clouds(n, longest int) (out []Example) {
 // same compares rows, of which one may have no list where the other has an empty one.
 func same(a, b Example) bool {
 	return len(a.A) == 0 && len(b.A) == 0 && a.Index == b.Index && a.Label == b.Label && a.ID == b.ID &&
-		reflect.DeepEqual(a.Labels, b.Labels) && reflect.DeepEqual(a.Features, b.Features) && reflect.DeepEqual(a.Edges, b.Edges)
+		reflect.DeepEqual(a.Labels, b.Labels) && reflect.DeepEqual(a.Features, b.Features) &&
+		reflect.DeepEqual(a.Edges, b.Edges)
 }
 
 // TestFeatures: features come back as they were written, in both formats, by random access and
@@ -97,11 +99,15 @@ func TestWriteFeatures(t *testing.T) {
 		want   string
 	}{
 		{spec, func(e *Example) { e.Features = nil }, "column features: expected at least one token"},
-		{spec, func(e *Example) { e.Features[0] = []float32{1, 2, 3} }, "column features: index 0: expected 4 numbers, found 3"},
-		{spec, func(e *Example) { e.Features[0] = []float32{1, 2, inf, 4} }, `column features: index 0, "z": expected a finite number, found -Inf`},
+		{spec, func(e *Example) { e.Features[0] = []float32{1, 2, 3} },
+			"column features: index 0: expected 4 numbers, found 3"},
+		{spec, func(e *Example) { e.Features[0] = []float32{1, 2, inf, 4} },
+			`column features: index 0, "z": expected a finite number, found -Inf`},
 		{spec, func(e *Example) { e.A = []int32{1} }, "column tokens: expected none beside features"},
-		{tagged, func(e *Example) { e.Label, e.Labels = NoLabel, make([]int32, 99) }, "expected a label for each of the"},
-		{listopsSpec(), func(e *Example) { e.A = []int32{1} }, "column features: expected none, as the data have tokens"},
+		{tagged, func(e *Example) { e.Label, e.Labels = NoLabel, make([]int32, 99) },
+			"expected a label for each of the"},
+		{listopsSpec(), func(e *Example) { e.A = []int32{1} },
+			"column features: expected none, as the data have tokens"},
 	} {
 		e := good
 		e.Features = append([][]float32(nil), good.Features...)
@@ -138,22 +144,32 @@ func TestForeignFeatures(t *testing.T) {
 		{column(fixed), named, `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]}]`, "[[[1 2]] [[3 4] [5 6]]]"},
 		{column(lists), named, `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]}]`, "[[[1 2]] [[3 4] [5 6]]]"},
 		{column(fixed), nil, `[]`, "column features: expected feature_names in the schema's metadata"},
-		{column(fixed), map[string]string{"feature_names": `["a"]`}, `[]`, "column features: expected list<fixed_size_list<float32>[1]> or list<list<float32>>, found list"},
+		{column(fixed), map[string]string{"feature_names": `["a"]`}, `[]`,
+			"column features: expected list<fixed_size_list<float32>[1]> or list<list<float32>>, found list"},
 		{column(arrow.ListOf(f32)), named, `[]`, "expected list<fixed_size_list<float32>[2]>"},
-		{column(arrow.ListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float64))), named, `[]`, "expected list<fixed_size_list<float32>[2]>"},
+		{column(arrow.ListOf(arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float64))), named, `[]`,
+			"expected list<fixed_size_list<float32>[2]>"},
 		{column(fixed, fixed), named, `[]`, "column features: expected once, found 2 times"},
-		{[]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, named, `[]`, "column features: expected with feature_names"},
-		{append(column(fixed), arrow.Field{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}), named, `[]`, "column tokens: expected none beside features"},
+		{[]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, named, `[]`,
+			"column features: expected with feature_names"},
+		{append(column(fixed), arrow.Field{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}), named,
+			`[]`, "column tokens: expected none beside features"},
 		{column(fixed), map[string]string{"feature_names": `["a","a"]`}, `[]`, `feature_names: "a" is there twice`},
 		{column(fixed), map[string]string{"feature_names": `[]`}, `[]`, `feature_names: expected 1 to`},
 		{column(fixed), with("vocab_size", "5"), `[]`, "feature_names: expected neither vocab_size"},
 		{column(fixed), with("task", "retrieval"), `[]`, "feature_names: expected none for task retrieval"},
-		{column(fixed), named, `[{"features":[[1,2]]},{"features":null}]`, "row 1, column features: expected a sequence, found null"},
-		{column(fixed), named, `[{"features":[[1,2]]},{"features":[]}]`, "row 1, column features: expected at least one token"},
-		{column(fixed), named, `[{"features":[[1,2]]},{"features":[[1,2],null]}]`, "row 1, column features, index 1: expected a token, found null"},
-		{column(fixed), named, `[{"features":[[1,2]]},{"features":[[1,null]]}]`, `row 1, column features, index 0, "b": expected a finite number, found null`},
-		{column(lists), named, `[{"features":[[1,2]]},{"features":[[3,4],[5]]}]`, "row 1, column features, index 1: expected 2 numbers, found 1"},
-		{column(lists), named, `[{"features":[[1,2]]},{"features":[[3,4],null]}]`, "row 1, column features, index 1: expected a token, found null"},
+		{column(fixed), named, `[{"features":[[1,2]]},{"features":null}]`,
+			"row 1, column features: expected a sequence, found null"},
+		{column(fixed), named, `[{"features":[[1,2]]},{"features":[]}]`,
+			"row 1, column features: expected at least one token"},
+		{column(fixed), named, `[{"features":[[1,2]]},{"features":[[1,2],null]}]`,
+			"row 1, column features, index 1: expected a token, found null"},
+		{column(fixed), named, `[{"features":[[1,2]]},{"features":[[1,null]]}]`,
+			`row 1, column features, index 0, "b": expected a finite number, found null`},
+		{column(lists), named, `[{"features":[[1,2]]},{"features":[[3,4],[5]]}]`,
+			"row 1, column features, index 1: expected 2 numbers, found 1"},
+		{column(lists), named, `[{"features":[[1,2]]},{"features":[[3,4],null]}]`,
+			"row 1, column features, index 1: expected a token, found null"},
 	} {
 		metadata := arrow.MetadataFrom(c.meta)
 		got := ""
@@ -178,7 +194,8 @@ func TestForeignFeatures(t *testing.T) {
 func TestSlicedFeatures(t *testing.T) {
 	spec := Spec{Task: Classification, FeatureNames: []string{"a", "b"}}
 	const rows = `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]},{"features":[[7,8]]}]`
-	for _, item := range []arrow.DataType{arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32), arrow.ListOf(arrow.PrimitiveTypes.Float32)} {
+	for _, item := range []arrow.DataType{arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32),
+		arrow.ListOf(arrow.PrimitiveTypes.Float32)} {
 		schema := arrow.NewSchema([]arrow.Field{{Name: "features", Type: arrow.ListOf(item)}}, nil)
 		parse := func(text string) arrow.Record {
 			record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(text)))(t)
@@ -187,7 +204,8 @@ func TestSlicedFeatures(t *testing.T) {
 		whole := parse(rows)
 		tokens := array.NewSlice(whole.Column(0).(*array.List).ListValues(), 1, 4)
 		offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes([]int32{0, 2, 3}))
-		column := array.NewListData(array.NewData(arrow.ListOf(item), 2, []*memory.Buffer{nil, offsets}, []arrow.ArrayData{tokens.Data()}, 0, 0))
+		column := array.NewListData(array.NewData(arrow.ListOf(item), 2, []*memory.Buffer{nil, offsets},
+			[]arrow.ArrayData{tokens.Data()}, 0, 0))
 		for name, record := range map[string]arrow.Record{
 			"rows": whole.NewSlice(1, 3), "tokens": array.NewRecord(schema, []arrow.Array{column}, 2),
 		} {
@@ -209,7 +227,8 @@ func TestPoints(t *testing.T) {
 		want  []int
 	}{
 		{"x y z", []int{0, 1, 2}}, {"heat z y x", []int{3, 2, 1}}, {"x y z nx ny nz", []int{0, 1, 2, 3, 4, 5}},
-		{"nx ny nz x y z", []int{3, 4, 5, 0, 1, 2}}, {"x y z nx ny", []int{0, 1, 2}}, {"x y nx ny nz", nil}, {"heat", nil},
+		{"nx ny nz x y z", []int{3, 4, 5, 0, 1, 2}}, {"x y z nx ny", []int{0, 1, 2}},
+		{"x y nx ny nz", nil}, {"heat", nil},
 	} {
 		if got := Points(strings.Fields(c.names)); !reflect.DeepEqual(got, c.want) {
 			t.Errorf("%s: %v, expected %v", c.names, got, c.want)

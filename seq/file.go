@@ -55,7 +55,8 @@ func openRandom(r *Reader, window, inRow int) (*File, error) {
 	if !ok || !all {
 		return nil, fmt.Errorf("%s: random access needs a file", r.name)
 	}
-	f := &File{name: r.name, file: file, spec: r.spec, batches: records.Places(), window: window, inRow: inRow, cache: newCache(DefaultCache)}
+	f := &File{name: r.name, file: file, spec: r.spec, batches: records.Places(), window: window, inRow: inRow,
+		cache: newCache(DefaultCache)}
 	if err := f.scan(r); err != nil {
 		file.Close()
 		return nil, err

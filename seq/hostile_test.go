@@ -39,7 +39,8 @@ func TestUnreadable(t *testing.T) {
 	for _, format := range []Format{FileFormat, StreamFormat} {
 		data, _ := small(t, format, Classification)
 		for _, n := range []int{0, 4, 8, 100, len(data) / 2, len(data) - 1} {
-			if _, _, err := readAll(bytes.NewReader(data[:n])); err == nil || !strings.HasPrefix(err.Error(), "x.arrow: ") {
+			if _, _, err := readAll(bytes.NewReader(data[:n])); err == nil ||
+				!strings.HasPrefix(err.Error(), "x.arrow: ") {
 				t.Errorf("format %d: cut to %d bytes: %v", format, n, err)
 			}
 		}
@@ -110,45 +111,75 @@ func TestForeignFiles(t *testing.T) {
 		want   string // the error, or the first example
 	}{
 		{[]arrow.Field{tokens}, nil, `[{"tokens":[1,2]}]`, "{0 [1 2] [] -1 [] []  [] []}"},
-		{[]arrow.Field{field("id", arrow.BinaryTypes.String), tokens, field("label", i32)}, nil, `[{"id":"a","tokens":[5],"label":3}]`, "{0 [5] [] 3 [] [] a [] []}"},
-		{[]arrow.Field{field("tokens", arrow.ListOf(i64))}, nil, `[{"tokens":[1]}]`, "column tokens: expected list<uint8>, list<uint16> or list<int32>, found list<item: int64"},
+		{[]arrow.Field{field("id", arrow.BinaryTypes.String), tokens, field("label", i32)}, nil,
+			`[{"id":"a","tokens":[5],"label":3}]`, "{0 [5] [] 3 [] [] a [] []}"},
+		{[]arrow.Field{field("tokens", arrow.ListOf(i64))}, nil, `[{"tokens":[1]}]`,
+			"column tokens: expected list<uint8>, list<uint16> or list<int32>, found list<item: int64"},
 		{[]arrow.Field{field("tokens", arrow.BinaryTypes.String)}, nil, `[{"tokens":"a"}]`, "found utf8"},
 		{[]arrow.Field{field("tokens", arrow.LargeListOf(u8))}, nil, `[{"tokens":[1]}]`, "found large_list"},
-		{[]arrow.Field{tokens, field("label", i64)}, nil, `[{"tokens":[1],"label":1}]`, "column label: expected int32, found int64"},
-		{[]arrow.Field{field("token", arrow.ListOf(i32))}, nil, `[{"token":[1]}]`, `column tokens: expected for task classification, found only the columns "token"`},
-		{[]arrow.Field{field("tokens_a", arrow.ListOf(i32))}, nil, `[{"tokens_a":[1]}]`, "column tokens_b: expected for task retrieval"},
+		{[]arrow.Field{tokens, field("label", i64)}, nil, `[{"tokens":[1],"label":1}]`,
+			"column label: expected int32, found int64"},
+		{[]arrow.Field{field("token", arrow.ListOf(i32))}, nil, `[{"token":[1]}]`,
+			`column tokens: expected for task classification, found only the columns "token"`},
+		{[]arrow.Field{field("tokens_a", arrow.ListOf(i32))}, nil, `[{"tokens_a":[1]}]`,
+			"column tokens_b: expected for task retrieval"},
 		{[]arrow.Field{tokens, tokens}, nil, `[]`, "column tokens: expected once, found 2 times"},
-		{[]arrow.Field{tokens, field("edges", i32)}, nil, `[]`, "column edges: expected edge_feature_names in the schema's metadata"},
+		{[]arrow.Field{tokens, field("edges", i32)}, nil, `[]`,
+			"column edges: expected edge_feature_names in the schema's metadata"},
 		{[]arrow.Field{tokens, field("label_mask", i32)}, nil, `[]`, "column label_mask: the name is reserved"},
-		{[]arrow.Field{tokens}, nil, `[{"tokens":[1]},{"tokens":null}]`, "record batch 0: row 1, column tokens: expected a sequence, found null"},
-		{[]arrow.Field{tokens}, nil, `[{"tokens":[1]},{"tokens":[]}]`, "row 1, column tokens: expected at least one token"},
-		{[]arrow.Field{tokens}, nil, `[{"tokens":[1,2]},{"tokens":[3,null]}]`, "row 1, column tokens, index 1: expected a token, found null"},
-		{[]arrow.Field{tokens}, nil, `[{"tokens":[1,2]},{"tokens":[3,-4]}]`, "row 1, column tokens, index 1: expected a token id from 0 on, found -4"},
-		{[]arrow.Field{tokens}, map[string]string{"vocab_size": "5"}, `[{"tokens":[1,5]}]`, "index 1: expected a token id below the vocabulary's size 5, found 5"},
-		{[]arrow.Field{tokens}, map[string]string{"vocab_size": "5", "pad_token_id": "3"}, `[{"tokens":[3]}]`, "index 0: the pad id 3"},
+		{[]arrow.Field{tokens}, nil, `[{"tokens":[1]},{"tokens":null}]`,
+			"record batch 0: row 1, column tokens: expected a sequence, found null"},
+		{[]arrow.Field{tokens}, nil, `[{"tokens":[1]},{"tokens":[]}]`,
+			"row 1, column tokens: expected at least one token"},
+		{[]arrow.Field{tokens}, nil, `[{"tokens":[1,2]},{"tokens":[3,null]}]`,
+			"row 1, column tokens, index 1: expected a token, found null"},
+		{[]arrow.Field{tokens}, nil, `[{"tokens":[1,2]},{"tokens":[3,-4]}]`,
+			"row 1, column tokens, index 1: expected a token id from 0 on, found -4"},
+		{[]arrow.Field{tokens}, map[string]string{"vocab_size": "5"}, `[{"tokens":[1,5]}]`,
+			"index 1: expected a token id below the vocabulary's size 5, found 5"},
+		{[]arrow.Field{tokens}, map[string]string{"vocab_size": "5", "pad_token_id": "3"}, `[{"tokens":[3]}]`,
+			"index 0: the pad id 3"},
 		{[]arrow.Field{tokens}, map[string]string{"vocab_size": "0"}, `[]`, "vocab_size: expected 1 to"},
-		{[]arrow.Field{tokens}, map[string]string{"vocab_size": "9223372036854775808"}, `[]`, "vocab_size: expected 1 to"},
-		{[]arrow.Field{tokens}, map[string]string{"task": "song"}, `[]`, `task: expected one of classification, retrieval, regression, multi-label, tagging, found "song"`},
+		{[]arrow.Field{tokens}, map[string]string{"vocab_size": "9223372036854775808"}, `[]`,
+			"vocab_size: expected 1 to"},
+		{[]arrow.Field{tokens}, map[string]string{"task": "song"}, `[]`,
+			`task: expected one of classification, retrieval, regression, multi-label, tagging, found "song"`},
 		{[]arrow.Field{tokens}, map[string]string{"task": "retrieval"}, `[]`, "column tokens_a: expected"},
-		{[]arrow.Field{tokens, field("label", i32)}, map[string]string{"task": "tagging"}, `[]`, "column label: expected list<int32> for task tagging, found int32"},
-		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, map[string]string{"task": "tagging"}, `[{"tokens":[1,2],"label":[null,1]}]`, "{0 [1 2] [] -1 [-1 1] []  [] []}"},
-		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, map[string]string{"task": "tagging"}, `[{"tokens":[1,2],"label":[1]}]`, "row 0, column label: expected a label for each of the 2 tokens, found 1 labels"},
-		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, map[string]string{"task": "multi-label"}, `[{"tokens":[1,2],"label":[null]}]`, "row 0, column label: index 0: expected a label from 0 on"},
-		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, nil, `[]`, "column label: expected int32, found list"},
-		{[]arrow.Field{tokens}, map[string]string{"version": "2"}, `[]`, `first_token_id: it is missing, where version is "2"`},
+		{[]arrow.Field{tokens, field("label", i32)}, map[string]string{"task": "tagging"}, `[]`,
+			"column label: expected list<int32> for task tagging, found int32"},
+		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, map[string]string{"task": "tagging"},
+			`[{"tokens":[1,2],"label":[null,1]}]`, "{0 [1 2] [] -1 [-1 1] []  [] []}"},
+		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, map[string]string{"task": "tagging"},
+			`[{"tokens":[1,2],"label":[1]}]`,
+			"row 0, column label: expected a label for each of the 2 tokens, found 1 labels"},
+		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, map[string]string{"task": "multi-label"},
+			`[{"tokens":[1,2],"label":[null]}]`, "row 0, column label: index 0: expected a label from 0 on"},
+		{[]arrow.Field{tokens, field("label", arrow.ListOf(i32))}, nil, `[]`,
+			"column label: expected int32, found list"},
+		{[]arrow.Field{tokens}, map[string]string{"version": "2"}, `[]`,
+			`first_token_id: it is missing, where version is "2"`},
 		{[]arrow.Field{tokens}, map[string]string{"version": "3"}, `[]`, `version: expected "1" or "2", found "3"`},
-		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "1"}, `[{"tokens":[-1,-2]}]`, "index 1: expected a token id from 0 on, found -1"},
-		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "7"}, `[{"tokens":[0,3]}]`, "{0 [7 10] [] -1 [] []  [] []}"},
-		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "1", "vocab_size": "5"}, `[{"tokens":[3,4]}]`, "index 1: expected a token id below the vocabulary's size 5, found 5"},
-		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "1", "vocab_size": "5", "pad_token_id": "3"}, `[{"tokens":[3,2]}]`, "index 1: the pad id 3"},
-		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "2147483647"}, `[{"tokens":[0,1]}]`, "index 1: expected a token id"},
-		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "2147483648"}, `[]`, "first_token_id: expected 0 to"},
+		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "1"}, `[{"tokens":[-1,-2]}]`,
+			"index 1: expected a token id from 0 on, found -1"},
+		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "7"}, `[{"tokens":[0,3]}]`,
+			"{0 [7 10] [] -1 [] []  [] []}"},
+		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "1", "vocab_size": "5"}, `[{"tokens":[3,4]}]`,
+			"index 1: expected a token id below the vocabulary's size 5, found 5"},
+		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "1", "vocab_size": "5", "pad_token_id": "3"},
+			`[{"tokens":[3,2]}]`, "index 1: the pad id 3"},
+		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "2147483647"}, `[{"tokens":[0,1]}]`,
+			"index 1: expected a token id"},
+		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "2147483648"}, `[]`,
+			"first_token_id: expected 0 to"},
 		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "-1"}, `[]`, "first_token_id: expected 0 to"},
-		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "one"}, `[]`, `first_token_id: expected 0 to 2147483647, found "one"`},
+		{[]arrow.Field{tokens}, map[string]string{"first_token_id": "one"}, `[]`,
+			`first_token_id: expected 0 to 2147483647, found "one"`},
 		{[]arrow.Field{tokens}, map[string]string{"label_names": "[1]"}, `[]`, "label_names: expected a JSON list"},
 		{[]arrow.Field{tokens}, map[string]string{"tokenizer": "listops"}, `[]`, "tokenizer: expected a JSON object"},
-		{[]arrow.Field{field("tokens", &arrow.DictionaryType{IndexType: i32, ValueType: u8})}, nil, `[{"tokens":1}]`, "found dictionary"},
-		{[]arrow.Field{tokens, field("word", &arrow.DictionaryType{IndexType: i32, ValueType: u8})}, nil, `[{"tokens":[1],"word":1}]`, "dictionary-encoded columns are not supported"},
+		{[]arrow.Field{field("tokens", &arrow.DictionaryType{IndexType: i32, ValueType: u8})}, nil,
+			`[{"tokens":1}]`, "found dictionary"},
+		{[]arrow.Field{tokens, field("word", &arrow.DictionaryType{IndexType: i32, ValueType: u8})}, nil,
+			`[{"tokens":[1],"word":1}]`, "dictionary-encoded columns are not supported"},
 	} {
 		metadata := arrow.MetadataFrom(c.meta)
 		data := foreign(t, arrow.NewSchema(c.fields, &metadata), c.json)
@@ -164,8 +195,10 @@ func TestForeignFiles(t *testing.T) {
 }
 
 func TestRowsOfSlicedRecord(t *testing.T) {
-	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8), Nullable: true}}, nil)
-	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"tokens":[1]},{"tokens":null},{"tokens":[2,3]},{"tokens":[4]}]`))
+	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens",
+		Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8), Nullable: true}}, nil)
+	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema,
+		strings.NewReader(`[{"tokens":[1]},{"tokens":null},{"tokens":[2,3]},{"tokens":[4]}]`))
 	must.Succeed(t, err)
 	spec := &Spec{Task: Classification}
 	must.Fail(t, "", "a null row passes")(RowsOf(record, spec))

@@ -44,7 +44,8 @@ func (r *Rows) loadIDs() error {
 	for i := range r.Len() {
 		from, to := ids.ValueOffset64(i), ids.ValueOffset64(i+1)
 		if from < 0 || to < from || to > size {
-			return fmt.Errorf("row %d, column %s: offsets %d to %d do not lie within the %d bytes", r.first+int64(i), ColumnID, from, to, size)
+			return fmt.Errorf("row %d, column %s: offsets %d to %d do not lie within the %d bytes", r.first+int64(i),
+				ColumnID, from, to, size)
 		}
 		if ids.IsValid(i) {
 			if err := checkIDText(ids.Value(i)); err != nil {
@@ -105,7 +106,8 @@ func (r *Rows) dropIDs() (size int64) {
 
 // own gives a column memory of its own, of so many bytes.
 func (c *tokenColumn) own() int64 {
-	c.offsets, c.u8, c.u16, c.i32 = slices.Clone(c.offsets), slices.Clone(c.u8), slices.Clone(c.u16), slices.Clone(c.i32)
+	c.offsets, c.u8, c.u16, c.i32 = slices.Clone(c.offsets), slices.Clone(c.u8),
+		slices.Clone(c.u16), slices.Clone(c.i32)
 	return int64(4*len(c.offsets) + len(c.u8) + 2*len(c.u16) + 4*len(c.i32))
 }
 
@@ -125,5 +127,6 @@ func (l *idList) array() arrow.Array {
 	rows := len(l.offsets) - 1
 	valid, missing := validity(rows, func(i int) bool { return l.offsets[i+1] > l.offsets[i] })
 	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(l.offsets))
-	return array.NewStringData(array.NewData(arrow.BinaryTypes.String, rows, []*memory.Buffer{valid, offsets, memory.NewBufferBytes(l.values)}, nil, missing, 0))
+	return array.NewStringData(array.NewData(arrow.BinaryTypes.String, rows,
+		[]*memory.Buffer{valid, offsets, memory.NewBufferBytes(l.values)}, nil, missing, 0))
 }

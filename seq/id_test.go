@@ -93,7 +93,8 @@ func TestForeignIDs(t *testing.T) {
 	} {
 		ids, _ := must.Get2(array.FromJSON(memory.DefaultAllocator, c.kind, strings.NewReader(c.json)))(t)
 		tokens, _ := must.Get2(array.FromJSON(memory.DefaultAllocator, list, strings.NewReader(`[[1],[2],[3]]`)))(t)
-		schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: c.kind, Nullable: true}, {Name: "tokens", Type: list}}, nil)
+		schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: c.kind, Nullable: true},
+			{Name: "tokens", Type: list}}, nil)
 		var out bytes.Buffer
 		w := ipc.NewWriter(&out, ipc.WithSchema(schema))
 		must.Succeed(t, w.Write(array.NewRecord(schema, []arrow.Array{ids, tokens}, 3)))
@@ -109,9 +110,11 @@ func TestForeignIDs(t *testing.T) {
 		if c.kind.ID() != arrow.LARGE_STRING {
 			continue
 		}
-		for from, to := range map[string]string{"abc\xc3\xa9": "abc\xc3\xff", "\x01\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00": "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"} {
+		for from, to := range map[string]string{"abc\xc3\xa9": "abc\xc3\xff",
+			"\x01\x00\x00\x00\x00\x00\x00\x00\x03\x00\x00\x00": "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00"} {
 			bad := bytes.Replace(out.Bytes(), []byte(from), []byte(to), 1)
-			if _, _, err := readAll(bytes.NewReader(bad)); err == nil || !strings.Contains(strings.ReplaceAll(err.Error(), `"`, ""), "column id") {
+			if _, _, err := readAll(bytes.NewReader(bad)); err == nil ||
+				!strings.Contains(strings.ReplaceAll(err.Error(), `"`, ""), "column id") {
 				t.Errorf("%q: error %v", to, err)
 			}
 		}
@@ -122,7 +125,8 @@ func TestForeignIDs(t *testing.T) {
 func TestBadIDs(t *testing.T) {
 	spec := Spec{Task: Classification, VocabSize: 257, PadID: new(int32), IDs: true}
 	b := NewBlock(&spec)
-	for id, want := range map[string]string{"\xff": "column id: expected UTF-8", strings.Repeat("a", maxID+1): "column id: expected at most 1048576 bytes"} {
+	for id, want := range map[string]string{"\xff": "column id: expected UTF-8",
+		strings.Repeat("a", maxID+1): "column id: expected at most 1048576 bytes"} {
 		for _, err := range []error{b.Append(Example{A: []int32{1}, ID: id}), b.AppendBytes("a", "", Example{ID: id})} {
 			must.Fail(t, want, id)(err)
 		}

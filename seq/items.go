@@ -32,7 +32,8 @@ func checkItems(field arrow.Field, number arrow.DataType, width int) error {
 			}
 		}
 	}
-	return fmt.Errorf("column %s: expected list<fixed_size_list<%s>[%d]> or list<list<%s>>, found %s", field.Name, number, width, number, field.Type)
+	return fmt.Errorf("column %s: expected list<fixed_size_list<%s>[%d]> or list<list<%s>>, found %s", field.Name,
+		number, width, number, field.Type)
 }
 
 // itemKind is what items are, as errors say it: token, a token, a sequence.
@@ -103,7 +104,8 @@ func loadItems[T int32 | float32](r *Rows, c itemColumn[T], least int32) (*itemC
 		case list.IsNull(i):
 			return nil, fmt.Errorf("%s: expected %s, found null", c.at(r, i), c.kind.list)
 		case from < 0 || to < from || int(to) > items.Len():
-			return nil, fmt.Errorf("%s: offsets %d to %d do not lie within the %d %ss", c.at(r, i), from, to, items.Len(), c.kind.name)
+			return nil, fmt.Errorf("%s: offsets %d to %d do not lie within the %d %ss", c.at(r, i), from, to,
+				items.Len(), c.kind.name)
 		case to-from < least:
 			return nil, fmt.Errorf("%s: expected at least one %s, found an empty sequence", c.at(r, i), c.kind.name)
 		}
@@ -147,7 +149,8 @@ func (c *itemColumn[T]) load(items arrow.Array) (numbers arrow.Array, begin func
 		}
 		for t := range items.Len() {
 			if from, to := offsets[t], offsets[t+1]; from < 0 || to < from || int(to) > len(values) {
-				return nil, nil, fmt.Errorf("column %s: offsets %d to %d do not lie within the %d numbers", c.name, from, to, len(values))
+				return nil, nil, fmt.Errorf("column %s: offsets %d to %d do not lie within the %d numbers",
+					c.name, from, to, len(values))
 			}
 		}
 		c.values = values[offsets[0]:]
@@ -179,7 +182,8 @@ func (c *itemColumn[T]) checkItem(items, numbers arrow.Array, begin func(t int) 
 		return fmt.Errorf(": expected %d numbers, found %d", c.width, n)
 	}
 	if first, _ := begin(0); from != first+t*c.width {
-		return fmt.Errorf(": expected the numbers of %ss one after another, found those at %d where %d are expected", c.kind.name, from, first+t*c.width)
+		return fmt.Errorf(": expected the numbers of %ss one after another, found those at %d where %d are expected",
+			c.kind.name, from, first+t*c.width)
 	}
 	for j := 0; numbers.NullN() > 0 && j < n; j++ {
 		if numbers.IsNull(from + j) {
@@ -223,7 +227,8 @@ func (l *itemList[T]) array(t *arrow.ListType) arrow.Array {
 	numbers := array.NewData(number, len(l.values), []*memory.Buffer{nil, values}, nil, 0, 0)
 	rows := array.NewData(t.Elem(), items, []*memory.Buffer{nil}, []arrow.ArrayData{numbers}, 0, 0)
 	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(l.offsets))
-	return array.NewListData(array.NewData(t, len(l.offsets)-1, []*memory.Buffer{nil, offsets}, []arrow.ArrayData{rows}, 0, 0))
+	return array.NewListData(array.NewData(t, len(l.offsets)-1, []*memory.Buffer{nil, offsets},
+		[]arrow.ArrayData{rows}, 0, 0))
 }
 
 // bytesOf views numbers as bytes.

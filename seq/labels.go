@@ -56,7 +56,8 @@ func (s *Spec) checkLabels(labels []int32, tokens int) error {
 			return fmt.Errorf("index %d: %w", i, err)
 		}
 		if s.Task == MultiLabel && i > 0 && label <= labels[i-1] {
-			return fmt.Errorf("index %d: expected labels in ascending order, each once, found %d after %d", i, label, labels[i-1])
+			return fmt.Errorf("index %d: expected labels in ascending order, each once, found %d after %d", i, label,
+				labels[i-1])
 		}
 	}
 	return nil
@@ -113,7 +114,8 @@ func (r *Rows) loadLabelLists(spec *Spec, list *array.List) error {
 	for i := range rows {
 		row := r.first + int64(i)
 		if from, to := l.offsets[i], l.offsets[i+1]; from < 0 || to < from || int(to) > len(l.values) {
-			return fmt.Errorf("row %d, column %s: offsets %d to %d do not lie within the %d labels", row, ColumnLabel, from, to, len(l.values))
+			return fmt.Errorf("row %d, column %s: offsets %d to %d do not lie within the %d labels", row,
+				ColumnLabel, from, to, len(l.values))
 		}
 		if err := spec.checkLabels(l.row(i, l.length(i)), r.length(0, i)); err != nil {
 			return fmt.Errorf("row %d, column %s: %w", row, ColumnLabel, err)
@@ -195,7 +197,8 @@ func (l *labelListWriter) array() arrow.Array {
 	valid, missing := validity(rows, func(i int) bool { return l.known[i] })
 	items := labelArray(l.values, l.ignored)
 	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(l.offsets))
-	return array.NewListData(array.NewData(labelsType, rows, []*memory.Buffer{valid, offsets}, []arrow.ArrayData{items.Data()}, missing, 0))
+	return array.NewListData(array.NewData(labelsType, rows, []*memory.Buffer{valid, offsets},
+		[]arrow.ArrayData{items.Data()}, missing, 0))
 }
 
 // relabel gives every label another number. Those of a row that hold are in ascending order again.

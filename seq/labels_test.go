@@ -102,7 +102,8 @@ func TestLabelCounts(t *testing.T) {
 		MultiLabel: {"a": 2, "b": 1, "c": 2, Unlabelled: 1},
 		Tagging:    {"a": 2, "b": 1, Unlabelled: 4},
 	} {
-		rows := []Example{{A: []int32{1, 2}, Labels: []int32{0, 2}}, {A: []int32{1}, Labels: []int32{}}, {A: []int32{1}}, {A: []int32{3}, Labels: []int32{0, 1, 2}}}
+		rows := []Example{{A: []int32{1, 2}, Labels: []int32{0, 2}}, {A: []int32{1}, Labels: []int32{}},
+			{A: []int32{1}}, {A: []int32{3}, Labels: []int32{0, 1, 2}}}
 		if task == Tagging {
 			rows = []Example{{A: []int32{1, 2, 3, 4}, Labels: []int32{0, NoLabel, 0, 1}}, {A: []int32{1, 1, 1}}}
 		}
@@ -134,7 +135,8 @@ func TestRenamedLists(t *testing.T) {
 			must.Succeed(t, block.Append(e))
 		}
 		must.Succeed(t, w.WriteBlock(block))
-		must.Succeed(t, b.RenameLabels(context.Background(), []string{"x", "y", "z"}, func(n int32) int32 { return (n + 2) % 3 }))
+		must.Succeed(t, b.RenameLabels(context.Background(), []string{"x", "y", "z"},
+			func(n int32) int32 { return (n + 2) % 3 }))
 		must.Succeed(t, w.Close())
 		set := must.Get(b.Finish(nil))(t)
 		f := must.Get(set.OpenWindow("train", 0))(t)

@@ -33,7 +33,8 @@ func TestLayout(t *testing.T) {
 			spec := Spec{Task: task, VocabSize: c.vocab, PadID: c.pad}
 			schema := spec.Schema()
 			item := schema.Field(0).Type.(*arrow.ListType).Elem()
-			if version, _ := schema.Metadata().GetValue(KeyVersion); !arrow.TypeEqual(item, c.item) || version != c.version {
+			if version, _ := schema.Metadata().GetValue(KeyVersion); !arrow.TypeEqual(item, c.item) ||
+				version != c.version {
 				t.Errorf("vocabulary %d, pad %v: %v of version %s", c.vocab, c.pad, item, version)
 			}
 			if c.vocab < 2 {
@@ -58,7 +59,8 @@ func TestLayout(t *testing.T) {
 func TestPlainLayout(t *testing.T) {
 	metadata := arrow.MetadataFrom(map[string]string{"version": "1", "vocab_size": "257", "pad_token_id": "0"})
 	tokens := arrow.Field{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint16)}
-	got, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata), `[{"tokens":[1,256,98]}]`)))
+	got, _, err := readAll(bytes.NewReader(foreign(t, arrow.NewSchema([]arrow.Field{tokens}, &metadata),
+		`[{"tokens":[1,256,98]}]`)))
 	if err != nil || !reflect.DeepEqual(got, []Example{{A: []int32{1, 256, 98}, Label: NoLabel}}) {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -73,16 +75,20 @@ func TestNarrowColumns(t *testing.T) {
 		want                    string // the error; "" if there is none
 	}{
 		{arrow.PrimitiveTypes.Uint8, "0", "256", "", `[{"tokens":[0,255]}]`, ""},
-		{arrow.PrimitiveTypes.Uint8, "0", "255", "", `[{"tokens":[254,255]}]`, "index 1: expected a token id below the vocabulary's size 255, found 255"},
+		{arrow.PrimitiveTypes.Uint8, "0", "255", "", `[{"tokens":[254,255]}]`,
+			"index 1: expected a token id below the vocabulary's size 255, found 255"},
 		{arrow.PrimitiveTypes.Uint8, "0", "256", "255", `[{"tokens":[254,255]}]`, "index 1: the pad id 255"},
 		{arrow.PrimitiveTypes.Uint8, "0", "256", "0", `[{"tokens":[1,0]}]`, "index 1: the pad id 0"},
 		{arrow.PrimitiveTypes.Uint8, "1", "257", "0", `[{"tokens":[0,255]}]`, ""},
-		{arrow.PrimitiveTypes.Uint8, "1", "256", "0", `[{"tokens":[254,255]}]`, "index 1: expected a token id below the vocabulary's size 256, found 256"},
+		{arrow.PrimitiveTypes.Uint8, "1", "256", "0", `[{"tokens":[254,255]}]`,
+			"index 1: expected a token id below the vocabulary's size 256, found 256"},
 		{arrow.PrimitiveTypes.Uint8, "1", "257", "256", `[{"tokens":[254,255]}]`, "index 1: the pad id 256"},
 		{arrow.PrimitiveTypes.Uint8, "1", "257", "1", `[{"tokens":[1,0]}]`, "index 1: the pad id 1"},
 		{arrow.PrimitiveTypes.Uint16, "1", "65537", "0", `[{"tokens":[0,65535]}]`, ""},
-		{arrow.PrimitiveTypes.Uint16, "1", "65536", "0", `[{"tokens":[0,65535]}]`, "index 1: expected a token id below the vocabulary's size 65536, found 65536"},
-		{arrow.PrimitiveTypes.Int32, "1", "5", "", `[{"tokens":[-1,4]}]`, "index 1: expected a token id below the vocabulary's size 5, found 5"},
+		{arrow.PrimitiveTypes.Uint16, "1", "65536", "0", `[{"tokens":[0,65535]}]`,
+			"index 1: expected a token id below the vocabulary's size 65536, found 65536"},
+		{arrow.PrimitiveTypes.Int32, "1", "5", "", `[{"tokens":[-1,4]}]`,
+			"index 1: expected a token id below the vocabulary's size 5, found 5"},
 	} {
 		keys := map[string]string{KeyFirstTokenID: c.first, KeyVocabSize: c.vocab}
 		if c.pad != "" {

@@ -17,7 +17,8 @@ import (
 // FuzzManifest: whatever is in a dataset.json, an error names the file, and what is
 // accepted stays in its directory and is written as it was read.
 func FuzzManifest(f *testing.F) {
-	split := `{"file":"train.arrow","bytes":10,"rows":1,"checksum":"xxh128:` + strings.Repeat("0", 32) + `","labels":{"a":1}}`
+	split := `{"file":"train.arrow","bytes":10,"rows":1,"checksum":"xxh128:` + strings.Repeat("0",
+		32) + `","labels":{"a":1}}`
 	whole := `{"version":"2","name":"x","task":"classification","tokenizer":{ "type": "byte" },"vocab_size":257,"pad_token_id":0,"label_names":["a","b"],"splits":{"train":` + split + `},"provenance":{"seed":1}}`
 	for _, text := range []string{
 		whole, whole + "}", strings.Replace(whole, "train.arrow", "/", 1),
@@ -59,7 +60,8 @@ func FuzzManifest(f *testing.F) {
 		if twice, _ := json.Marshal(again); !bytes.Equal(twice, written) {
 			t.Fatalf("%s was read back as %s", written, twice)
 		}
-		if names := m.SplitNames(); !slices.Equal(slices.Sorted(slices.Values(names)), slices.Sorted(maps.Keys(m.Splits))) {
+		if names := m.SplitNames(); !slices.Equal(slices.Sorted(slices.Values(names)),
+			slices.Sorted(maps.Keys(m.Splits))) {
 			t.Fatalf("splits %q of %v", names, m.Splits)
 		}
 	})

@@ -62,7 +62,8 @@ func (s *Spec) checkNumbersColumn(schema *arrow.Schema) error {
 	}
 	list, ok := fields[0].Type.(*arrow.FixedSizeListType)
 	if !ok || list.Elem().ID() != arrow.FLOAT32 || int(list.Len()) != len(s.NumberNames) {
-		return fmt.Errorf("column %s: expected fixed_size_list<float32>[%d], found %s", ColumnNumbers, len(s.NumberNames), fields[0].Type)
+		return fmt.Errorf("column %s: expected fixed_size_list<float32>[%d], found %s", ColumnNumbers,
+			len(s.NumberNames), fields[0].Type)
 	}
 	return nil
 }
@@ -141,7 +142,8 @@ func (c *numberColumn) own(rows int) (*numberColumn, int64) {
 	for i := range unknown {
 		unknown[i] = c.null(i)
 	}
-	return &numberColumn{c.n, slices.Clone(c.values), func(i int) bool { return unknown[i] }}, int64(4*len(c.values) + rows)
+	return &numberColumn{c.n, slices.Clone(c.values), func(i int) bool { return unknown[i] }},
+		int64(4*len(c.values) + rows)
 }
 
 // numberList is a column of numbers that is written.
@@ -171,5 +173,6 @@ func (l *numberList) array(t *arrow.FixedSizeListType) arrow.Array {
 	valid, missing := validity(len(l.known), func(i int) bool { return l.known[i] })
 	items := memory.NewBufferBytes(arrow.Float32Traits.CastToBytes(l.values))
 	values := array.NewData(t.Elem(), len(l.values), []*memory.Buffer{nil, items}, nil, 0, 0)
-	return array.NewFixedSizeListData(array.NewData(t, len(l.known), []*memory.Buffer{valid}, []arrow.ArrayData{values}, missing, 0))
+	return array.NewFixedSizeListData(array.NewData(t, len(l.known), []*memory.Buffer{valid},
+		[]arrow.ArrayData{values}, missing, 0))
 }

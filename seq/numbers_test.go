@@ -58,8 +58,10 @@ func TestNumbers(t *testing.T) {
 			}
 		}
 		n := d.Manifest.Splits["train"].Numbers
-		if len(n) != 2 || n[0].Name != "mass" || n[0].Rows != 2400 || n[0].Min != float64(float32(1)/3) || n[1].Min != -2999 || n[1].Max != -1 ||
-			math.Abs(n[0].Mean-mean) > 1e-9 || math.Abs(n[0].Deviation-math.Sqrt(squares/2400)) > 1e-9 || len(d.Manifest.Splits["train"].Labels) != 0 {
+		if len(n) != 2 || n[0].Name != "mass" || n[0].Rows != 2400 || n[0].Min != float64(float32(1)/3) ||
+			n[1].Min != -2999 || n[1].Max != -1 ||
+			math.Abs(n[0].Mean-mean) > 1e-9 || math.Abs(n[0].Deviation-math.Sqrt(squares/2400)) > 1e-9 ||
+			len(d.Manifest.Splits["train"].Labels) != 0 {
 			t.Errorf("%+v, mean %v, squares %v", d.Manifest.Splits["train"], mean, squares)
 		}
 		r := must.Get(d.Reader("train"))(t)
@@ -76,22 +78,26 @@ func TestNumbers(t *testing.T) {
 func TestBadNumbers(t *testing.T) {
 	spec := numbersSpec()
 	for want, e := range map[string]Example{
-		`number "charge": expected a finite number, found NaN`: {A: []int32{1}, Label: NoLabel, Numbers: []float32{1, float32(math.NaN())}},
-		`number "mass": expected a finite number, found -Inf`:  {A: []int32{1}, Label: NoLabel, Numbers: []float32{float32(math.Inf(-1)), 1}},
-		"expected 2 numbers, found 1":                          {A: []int32{1}, Label: NoLabel, Numbers: []float32{1}},
-		"expected numbers in place of a label":                 {A: []int32{1}, Label: 1},
+		`number "charge": expected a finite number, found NaN`: {A: []int32{1}, Label: NoLabel,
+			Numbers: []float32{1, float32(math.NaN())}},
+		`number "mass": expected a finite number, found -Inf`: {A: []int32{1}, Label: NoLabel,
+			Numbers: []float32{float32(math.Inf(-1)), 1}},
+		"expected 2 numbers, found 1":          {A: []int32{1}, Label: NoLabel, Numbers: []float32{1}},
+		"expected numbers in place of a label": {A: []int32{1}, Label: 1},
 	} {
 		b := NewBlock(&spec)
 		must.Fail(t, want)(b.Append(e))
 		plain := Spec{Task: Classification, VocabSize: 9}
-		must.Fail(t, "expected 0 numbers, found 2", "numbers of a classification")(NewBlock(&plain).Append(Example{A: []int32{1}, Numbers: []float32{1, 2}}))
+		must.Fail(t, "expected 0 numbers, found 2",
+			"numbers of a classification")(NewBlock(&plain).Append(Example{A: []int32{1}, Numbers: []float32{1, 2}}))
 	}
 	for name, c := range map[string]struct {
 		change func(*Spec)
 		want   string
 	}{
-		"labels":         {func(s *Spec) { s.LabelNames = []string{"a"} }, "label_names: expected none"},
-		"too many":       {func(s *Spec) { s.LabelNames = make([]string, MaxLabelNames+1) }, "label_names: expected at most 65536 names, found 65537"},
+		"labels": {func(s *Spec) { s.LabelNames = []string{"a"} }, "label_names: expected none"},
+		"too many": {func(s *Spec) { s.LabelNames = make([]string, MaxLabelNames+1) },
+			"label_names: expected at most 65536 names, found 65537"},
 		"no names":       {func(s *Spec) { s.NumberNames = nil }, "number_names: expected 1 to 1024 names, found 0"},
 		"twice":          {func(s *Spec) { s.NumberNames = []string{"a", "a"} }, `"a" is there twice`},
 		"empty":          {func(s *Spec) { s.NumberNames = []string{""} }, "an empty one"},
@@ -106,7 +112,9 @@ func TestBadNumbers(t *testing.T) {
 	record := func(fill func(b *array.FixedSizeListBuilder, v *array.Float32Builder)) arrow.Record {
 		list := arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)
 		metadata := schema.Metadata()
-		b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema([]arrow.Field{schema.Field(0), {Name: ColumnNumbers, Type: list, Nullable: true}}, &metadata))
+		b := array.NewRecordBuilder(memory.DefaultAllocator,
+			arrow.NewSchema([]arrow.Field{schema.Field(0), {Name: ColumnNumbers, Type: list, Nullable: true}},
+				&metadata))
 		tokens := b.Field(0).(*array.ListBuilder)
 		for range 3 {
 			tokens.Append(true)
@@ -125,7 +133,8 @@ func TestBadNumbers(t *testing.T) {
 	})
 	for from := range int64(3) { // a slice has an offset
 		rows, err := RowsOf(good.NewSlice(from, 3), &spec)
-		if err != nil || !reflect.DeepEqual(rows.Example(int(2-from)).Numbers, []float32{5, 6}) || from < 2 && rows.Example(int(1-from)).Numbers != nil {
+		if err != nil || !reflect.DeepEqual(rows.Example(int(2-from)).Numbers, []float32{5, 6}) || from < 2 &&
+			rows.Example(int(1-from)).Numbers != nil {
 			t.Errorf("from row %d: %v, %v", from, rows, err)
 		}
 	}
@@ -140,7 +149,8 @@ func TestBadNumbers(t *testing.T) {
 			}
 			b.AppendNull()
 		})
-		if _, err := RowsOf(bad, &spec); err == nil || !strings.Contains(err.Error(), "row 1, column numbers: number ") || !strings.Contains(err.Error(), want) {
+		if _, err := RowsOf(bad, &spec); err == nil ||
+			!strings.Contains(err.Error(), "row 1, column numbers: number ") || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v, want %s", err, want)
 		}
 	}

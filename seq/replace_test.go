@@ -75,7 +75,8 @@ func TestReplaceStaged(t *testing.T) {
 	if d, err := next.Finish(nil); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 2 {
 		t.Fatalf("%v", err)
 	}
-	if got := names(t, dir); slices.ContainsFunc(got, func(name string) bool { return strings.HasSuffix(name, ".tmp") }) {
+	if got := names(t, dir); slices.ContainsFunc(got,
+		func(name string) bool { return strings.HasSuffix(name, ".tmp") }) {
 		t.Errorf("%q are left", got)
 	}
 }
@@ -92,7 +93,8 @@ func TestReplaceFails(t *testing.T) {
 	val := filepath.Join(dir, "val.arrow") // which no file can replace
 	must.Succeed(t, errors.Join(os.Remove(val), os.MkdirAll(filepath.Join(val, "x"), 0o777)))
 	must.Fail(t, "val.arrow")(b.Finish(nil))
-	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 || len(d.Manifest.Splits) != 2 {
+	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 ||
+		len(d.Manifest.Splits) != 2 {
 		t.Errorf("%v", err)
 	}
 }

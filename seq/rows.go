@@ -167,7 +167,8 @@ func (r *Rows) Numbers(i int) []float32 { return r.numbers.row(i) }
 
 // Example returns a copy of row i. Index is the row's index in the file.
 func (r *Rows) Example(i int) Example {
-	e := Example{Index: uint32(r.first + int64(i)), A: r.Tokens(i, nil), Label: NoLabel, ID: r.ID(i), Features: r.Features(i), Edges: r.Edges(i)}
+	e := Example{Index: uint32(r.first + int64(i)), A: r.Tokens(i, nil), Label: NoLabel, ID: r.ID(i),
+		Features: r.Features(i), Edges: r.Edges(i)}
 	if r.Pair() {
 		e.B = r.TokensB(i, nil)
 	}
@@ -267,9 +268,11 @@ func (c *tokenColumn) load(list *array.List, first int64) error {
 		from, to := c.offsets[i], c.offsets[i+1]
 		switch {
 		case from < 0 || to < from || int(to) > values:
-			return fmt.Errorf("row %d, column %s: offsets %d to %d do not lie within the %d tokens", first+int64(i), c.name, from, to, values)
+			return fmt.Errorf("row %d, column %s: offsets %d to %d do not lie within the %d tokens", first+int64(i),
+				c.name, from, to, values)
 		case from == to:
-			return fmt.Errorf("row %d, column %s: expected at least one token, found an empty sequence", first+int64(i), c.name)
+			return fmt.Errorf("row %d, column %s: expected at least one token, found an empty sequence", first+int64(i),
+				c.name)
 		}
 	}
 	return c.checkItemNulls(list.ListValues(), first)
@@ -299,7 +302,8 @@ func (c *tokenColumn) checkItemNulls(items arrow.Array, first int64) error {
 	for i := range len(c.offsets) - 1 {
 		for j := c.offsets[i]; j < c.offsets[i+1]; j++ {
 			if items.IsNull(int(j)) {
-				return fmt.Errorf("row %d, column %s, index %d: expected a token, found null", first+int64(i), c.name, j-c.offsets[i])
+				return fmt.Errorf("row %d, column %s, index %d: expected a token, found null",
+					first+int64(i), c.name, j-c.offsets[i])
 			}
 		}
 	}
@@ -327,7 +331,8 @@ func (c *tokenColumn) checkIDs(spec *Spec, first int64) error {
 	for i := range len(c.offsets) - 1 {
 		if at := from + int32(bad); at < c.offsets[i+1] {
 			id := c.appendTo(nil, i, int(at-c.offsets[i])+1)[at-c.offsets[i]]
-			return fmt.Errorf("row %d, column %s, index %d: %w", first+int64(i), c.name, at-c.offsets[i], spec.checkID(id))
+			return fmt.Errorf("row %d, column %s, index %d: %w", first+int64(i), c.name,
+				at-c.offsets[i], spec.checkID(id))
 		}
 	}
 	return nil

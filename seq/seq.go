@@ -17,11 +17,10 @@
 //	numbers  fixed_size_list<float32>       of a regression, in place of a label; may be absent or null
 //	id       utf8                           what a row is called; may be absent or null
 //
-// with the task, tokenizer, vocabulary, names of labels, numbers, features and edges' features, and split in the schema's
-// metadata. An id is what is stored plus first_token_id of the metadata, 0 if that
-// is absent: bytes, whose ids are 1 … 256, are stored as they are. The column
-// label_mask is reserved and refused so far; any other column is ignored, and so is an id that
-// is no text.
+// with the task, tokenizer, vocabulary, names of labels, numbers, features and edges' features, and split in the
+// schema's metadata. An id is what is stored plus first_token_id of the metadata, 0 if that is absent: bytes, whose ids
+// are 1 … 256, are stored as they are. The column label_mask is reserved and refused so far; any other column is
+// ignored, and so is an id that is no text.
 //
 // # Hostile input
 //
@@ -39,11 +38,13 @@ const NoLabel int32 = -1
 
 // An Example is one row: a sequence, or a pair of them, and its label, labels or numbers.
 type Example struct {
-	Index   uint32    // the row's index within its file
-	A       []int32   // tokens, or tokens_a
-	B       []int32   // tokens_b; nil unless the row is a pair
-	Label   int32     // or NoLabel
-	Labels  []int32   // of multi-label those that hold, ascending; of tagging one for each token, or NoLabel; nil where they are not known
+	Index uint32  // the row's index within its file
+	A     []int32 // tokens, or tokens_a
+	B     []int32 // tokens_b; nil unless the row is a pair
+	Label int32   // or NoLabel
+	// of multi-label those that hold, ascending; of tagging one for each token, or NoLabel; nil where they are not
+	// known
+	Labels  []int32
 	Numbers []float32 // of a regression; nil where they are not known
 	ID      string    // what the row is called; "" if nothing, and from a File, which keeps none
 	// Features are in place of A: a row of numbers for each token. They are nil where there are ids.

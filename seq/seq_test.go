@@ -157,7 +157,8 @@ func TestFileWindow(t *testing.T) {
 		f := must.Get(OpenWindow(path, 40))(t)
 		defer f.Close()
 		if row, n := f.Longest(); n != 40 || len(rows[row].A) < 40 && len(rows[row].B) < 40 {
-			t.Errorf("row %d is the longest with %d tokens, %d and %d in the file", row, n, len(rows[row].A), len(rows[row].B))
+			t.Errorf("row %d is the longest with %d tokens, %d and %d in the file", row, n,
+				len(rows[row].A), len(rows[row].B))
 		}
 		for i, want := range rows {
 			want.A, want.B = want.A[:min(40, len(want.A))], want.B[:min(40, len(want.B))]
@@ -211,7 +212,8 @@ func TestConcurrentExamples(t *testing.T) {
 func TestInspect(t *testing.T) {
 	spec := listopsSpec()
 	rows := []Example{
-		{A: []int32{1}, Label: 3}, {A: []int32{1, 2}, Label: 3}, {A: []int32{1, 2, 3}, Label: 0}, {A: make7(), Label: NoLabel},
+		{A: []int32{1}, Label: 3}, {A: []int32{1, 2}, Label: 3}, {A: []int32{1, 2, 3}, Label: 0},
+		{A: make7(), Label: NoLabel},
 	}
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	must.Succeed(t, os.WriteFile(path, encode(t, rows, spec, FileFormat), 0o666))

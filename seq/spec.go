@@ -25,9 +25,10 @@ const (
 	// ColumnEdgeFeatures has float numbers for each edge, in their order: list<fixed_size_list<float32>>.
 	// It is absent where edges have none.
 	ColumnEdgeFeatures = "edge_features"
-	ColumnLabel        = "label"   // int32, or list<int32> of several labels or a label for each token; absent or null where unknown
-	ColumnNumbers      = "numbers" // fixed_size_list<float32>, of a regression; absent or null where unknown
-	ColumnID           = "id"      // utf8, what the row is called; absent or null where nothing is
+	// int32, or list<int32> of several labels or a label for each token; absent or null where unknown
+	ColumnLabel   = "label"
+	ColumnNumbers = "numbers" // fixed_size_list<float32>, of a regression; absent or null where unknown
+	ColumnID      = "id"      // utf8, what the row is called; absent or null where nothing is
 )
 
 // ColumnLabelMask is a reserved name: its meaning is decided (which entries of a list-valued
@@ -124,7 +125,8 @@ func (s *Spec) Validate() error {
 		return fmt.Errorf("%s: expected 1 to %d, found %d", KeyVocabSize, maxVocab, s.VocabSize)
 	}
 	if s.PadID != nil && (*s.PadID < 0 || s.VocabSize > 0 && int(*s.PadID) >= s.VocabSize) {
-		return fmt.Errorf("%s: expected an id below the vocabulary's size %d, found %d", KeyPadTokenID, s.VocabSize, *s.PadID)
+		return fmt.Errorf("%s: expected an id below the vocabulary's size %d, found %d",
+			KeyPadTokenID, s.VocabSize, *s.PadID)
 	}
 	if s.Tokenizer != nil {
 		var object map[string]json.RawMessage
@@ -313,14 +315,16 @@ func (s *Spec) checkColumns(schema *arrow.Schema) error {
 		}
 		fields, ok := schema.FieldsByName(name)
 		if !ok {
-			return fmt.Errorf("column %s: expected for task %s, found only the columns %s", name, s.Task, columnNames(schema))
+			return fmt.Errorf("column %s: expected for task %s, found only the columns %s", name,
+				s.Task, columnNames(schema))
 		}
 		if len(fields) > 1 {
 			return fmt.Errorf("column %s: expected once, found %d times", name, len(fields))
 		}
 		list, ok := fields[0].Type.(*arrow.ListType)
 		if !ok || !isTokenType(list.Elem()) {
-			return fmt.Errorf("column %s: expected list<uint8>, list<uint16> or list<int32>, found %s", name, fields[0].Type)
+			return fmt.Errorf("column %s: expected list<uint8>, list<uint16> or list<int32>, found %s", name,
+				fields[0].Type)
 		}
 	}
 	if err := s.checkLabelColumn(schema); err != nil {

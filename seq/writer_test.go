@@ -18,7 +18,8 @@ func TestWriterRefusesBadRows(t *testing.T) {
 		want string
 	}{
 		{listopsSpec(), Example{}, "row 0, column tokens: expected at least one token"},
-		{listopsSpec(), Example{A: []int32{1, 17}}, "row 0, column tokens, index 1: expected a token id below the vocabulary's size 17, found 17"},
+		{listopsSpec(), Example{A: []int32{1, 17}},
+			"row 0, column tokens, index 1: expected a token id below the vocabulary's size 17, found 17"},
 		{listopsSpec(), Example{A: []int32{1, 2, 0}}, "index 2: the pad id 0 inside"},
 		{listopsSpec(), Example{A: []int32{-1}}, "index 0: expected a token id from 0 on, found -1"},
 		{listopsSpec(), Example{A: []int32{1}, Label: 10}, "column label: expected a label from 0 to 9, found 10"},

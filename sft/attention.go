@@ -100,7 +100,8 @@ func (l *layer) attentionBackward(dy *tensor.Tensor) *tensor.Tensor {
 func (l *layer) productsBackward(do *tensor.Tensor) tensor.AttentionBackward {
 	a := &l.attn
 	back := tensor.AttentionBackward{
-		DQ: l.like(a.forward.Q, l.name+"q.grad"), DK: l.like(a.forward.K, l.name+"k.grad"), DV: l.like(a.forward.V, l.name+"v.grad"),
+		DQ: l.like(a.forward.Q, l.name+"q.grad"), DK: l.like(a.forward.K, l.name+"k.grad"),
+		DV: l.like(a.forward.V, l.name+"v.grad"),
 		DO: do, Forward: a.forward,
 	}
 	if a.leak != nil {

@@ -45,7 +45,8 @@ func TestAugmented(t *testing.T) {
 	before := slices.Clone(e.Features[0])
 	least, most := math.Inf(1), 0.0
 	for step := range 200 {
-		s := Settings{Seed: 5, PointScale: []float64{0.6, 1.4}, PointRotation: []string{"z", "any"}[step%2], PointShift: 0.1}
+		s := Settings{Seed: 5, PointScale: []float64{0.6, 1.4},
+			PointRotation: []string{"z", "any"}[step%2], PointShift: 0.1}
 		got := s.addNoise(c, []seq.Example{{Index: 3, Features: e.Features[:2]}, e}, step, 2)[1].Features
 		if again := s.addNoise(c, []seq.Example{e}, step, 2)[0].Features; !slices.EqualFunc(got, again, slices.Equal) {
 			t.Fatalf("step %d: another batch gives other points", step)
@@ -110,7 +111,8 @@ func TestStretch(t *testing.T) {
 		m := threeOf(c, got[0], "nx", "ny", "nz")
 		edge := minus(threeOf(c, got[1], "x", "y", "z"), threeOf(c, got[0], "x", "y", "z"))
 		if math.Abs(dot(m, edge)) > 1e-5 || math.Abs(dot(m, m)-dot(n, n)) > 1e-5 {
-			t.Errorf("step %d: a normal of length² %g, want %g, has a product of %g with an edge of the surface", step, dot(m, m), dot(n, n), dot(m, edge))
+			t.Errorf("step %d: a normal of length² %g, want %g, has a product of %g with an edge of the surface", step,
+				dot(m, m), dot(n, n), dot(m, edge))
 		}
 		s.PointScale, s.PointStretch = []float64{0.5, 2}, nil
 		if scaled := threeOf(c, s.augmented(c, e, step)[2], "x", "y", "z"); math.Abs(scaled[0]/p[0]-factors[0]) < 1e-6 {
@@ -126,7 +128,8 @@ func TestStretch(t *testing.T) {
 		t.Errorf("factors from %g to %g, want 0.5 to 2", least, most)
 	}
 	zero := make([]float32, len(c.FeatureNames)) // a point without a normal
-	if got := (&Settings{PointStretch: []float64{0.5, 2}}).augmented(c, seq.Example{Features: [][]float32{zero}}, 1)[0]; !slices.Equal(got, zero) {
+	if got := (&Settings{PointStretch: []float64{0.5, 2}}).augmented(c, seq.Example{Features: [][]float32{zero}},
+		1)[0]; !slices.Equal(got, zero) {
 		t.Errorf("a point of zeros becomes %v", got)
 	}
 }
@@ -140,7 +143,8 @@ func TestRotationsAreUniform(t *testing.T) {
 		s := Settings{Seed: 2, PointRotation: by}
 		var mean, square [3]float64
 		for step := range n {
-			v := threeOf(c, s.augmented(c, seq.Example{Index: 1, Features: [][]float32{{1, 0, 0}}}, step)[0], "x", "y", "z")
+			v := threeOf(c, s.augmented(c, seq.Example{Index: 1, Features: [][]float32{{1, 0, 0}}}, step)[0], "x",
+				"y", "z")
 			for i := range v {
 				mean[i] += v[i] / n
 				square[i] += v[i] * v[i] / n
@@ -203,7 +207,8 @@ func TestAugmentationsDiffer(t *testing.T) {
 // TestAugmentationOfOthers: tokens that are no points are refused, and bounds that are none.
 func TestAugmentationOfOthers(t *testing.T) {
 	for name, set := range map[string]func(*Settings){
-		"scale": func(s *Settings) { s.PointScale = []float64{1, 2} }, "rotation": func(s *Settings) { s.PointRotation = "z" }, "shift": func(s *Settings) { s.PointShift = 1 },
+		"scale":    func(s *Settings) { s.PointScale = []float64{1, 2} },
+		"rotation": func(s *Settings) { s.PointRotation = "z" }, "shift": func(s *Settings) { s.PointShift = 1 },
 	} {
 		s := runSettings()
 		s.TokenDeletion, s.TokenReplacement = 0, 0

@@ -30,8 +30,9 @@ type State struct {
 
 	Next seq.Position `json:"next"` // the batch that comes next
 
-	Best         float64  `json:"best"`                // accuracy on the validation split of the model that is kept
-	Selected     float64  `json:"selected,omitempty"`  // what it was selected by, if not by that; by [OneStandardError] the best accuracy so far
+	Best float64 `json:"best"` // accuracy on the validation split of the model that is kept
+	// what it was selected by, if not by that; by [OneStandardError] the best accuracy so far
+	Selected     float64  `json:"selected,omitempty"`
 	BestLoss     float64  `json:"best_loss,omitempty"` // its loss; runs of before have none
 	BestStep     int      `json:"best_step"`           // 0 before the first evaluation
 	SinceBest    int      `json:"since_best"`
@@ -45,10 +46,13 @@ type State struct {
 // validate reports a place that the run cannot be at.
 func (s *State) validate(o *order, c *Config) error {
 	switch {
-	case s.Step < 0 || s.Update < 0 || s.Update > s.Step || s.BestStep < 0 || s.SinceBest < 0 || s.Evaluated < 0 || s.Evaluated > s.Step || s.MetricsBytes < 0:
-		return fmt.Errorf("a state of step %d, update %d, best step %d, evaluated %d: these cannot be", s.Step, s.Update, s.BestStep, s.Evaluated)
+	case s.Step < 0 || s.Update < 0 || s.Update > s.Step || s.BestStep < 0 || s.SinceBest < 0 || s.Evaluated < 0 ||
+		s.Evaluated > s.Step || s.MetricsBytes < 0:
+		return fmt.Errorf("a state of step %d, update %d, best step %d, evaluated %d: these cannot be", s.Step,
+			s.Update, s.BestStep, s.Evaluated)
 	case !s.LossScale.valid():
-		return fmt.Errorf("a loss scale of %v, good for %d steps: expected a power of two from 1, and 0 to %d steps", s.LossScale.Factor, s.LossScale.Good, goodSteps-1)
+		return fmt.Errorf("a loss scale of %v, good for %d steps: expected a power of two from 1, and 0 to %d steps",
+			s.LossScale.Factor, s.LossScale.Good, goodSteps-1)
 	case s.Next.Batch < 0 || s.Next.Batch >= o.all.PerEpoch():
 		return fmt.Errorf("batch %d, expected 0 to %d", s.Next.Batch, o.all.PerEpoch()-1)
 	case len(s.Interval.DeadRows) != 0 && len(s.Interval.DeadRows) != c.NumLayers:
@@ -142,7 +146,8 @@ func (t *Trainer) saveState() error {
 	if name, found := t.model.Parameters.NonFinite(t.model.Weights); found {
 		return &NonFiniteError{Step: t.state.Step, Tensor: name, Loss: float32(math.NaN())}
 	}
-	c := &Checkpoint{Settings: t.settings, Config: t.model.Config, State: t.state, Data: t.options.Data, Kernels: t.engine.device.Kernels(),
+	c := &Checkpoint{Settings: t.settings, Config: t.model.Config, State: t.state, Data: t.options.Data,
+		Kernels: t.engine.device.Kernels(),
 		weights: t.model.Weights}
 	if err := t.optimizer.store(c); err != nil {
 		return err
@@ -205,7 +210,8 @@ func LoadSharedCheckpoint(c Communicator, dir string) (*Checkpoint, error) {
 
 // newCheckpoint checks what is in a checkpoint's file of that many bytes, which only the
 // rank that has read it sees.
-func newCheckpoint(path string, size int64, ts []safetensors.Tensor, meta map[string]string) (_ *Checkpoint, err error) {
+func newCheckpoint(path string, size int64, ts []safetensors.Tensor,
+	meta map[string]string) (_ *Checkpoint, err error) {
 	text, ok := meta[runKey]
 	if !ok {
 		return nil, fmt.Errorf("%s: not a checkpoint: metadata %q is missing", path, runKey)
@@ -225,13 +231,15 @@ func newCheckpoint(path string, size int64, ts []safetensors.Tensor, meta map[st
 	if w := &c.State.Interval; w.Divisor == 0 { // stored before the two were counted apart
 		w.Divisor = w.Examples
 	}
-	for _, check := range []func() error{c.Config.Validate, c.Settings.Validate, func() error { return checkSize(size, c.Config) }} {
+	for _, check := range []func() error{c.Config.Validate, c.Settings.Validate,
+		func() error { return checkSize(size, c.Config) }} {
 		if err := check(); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
 	}
 	params := NewParameters(c.Config)
-	for prefix, words := range map[string]*[]float32{"weights/": &c.weights, "moment1/": &c.moment1, "moment2/": &c.moment2} {
+	for prefix, words := range map[string]*[]float32{"weights/": &c.weights, "moment1/": &c.moment1,
+		"moment2/": &c.moment2} {
 		if *words, err = params.gather(ts, prefix); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}

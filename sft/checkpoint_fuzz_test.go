@@ -17,8 +17,10 @@ import (
 // is accepted is written as it was read and leads to a batch that is there.
 func FuzzCheckpoint(f *testing.F) {
 	config := must.Get(ParseConfig(configText(f, nil)))(f)
-	c := &Checkpoint{Settings: Settings{Epochs: 2, Batch: 3, LearningRate: 0.001, StepSize: 1, DecayRate: 0.5, Warmup: "untuned", LogEvery: 1, Seed: 7},
-		Config: config, State: State{Step: 3, Update: 2, MetricsBytes: 100, Interval: interval{DeadRows: make([]int64, config.NumLayers)}}, Data: "d", Kernels: "k"}
+	c := &Checkpoint{Settings: Settings{Epochs: 2, Batch: 3, LearningRate: 0.001, StepSize: 1, DecayRate: 0.5,
+		Warmup: "untuned", LogEvery: 1, Seed: 7},
+		Config: config, State: State{Step: 3, Update: 2, MetricsBytes: 100,
+			Interval: interval{DeadRows: make([]int64, config.NumLayers)}}, Data: "d", Kernels: "k"}
 	c.State.Next.Batch = 1
 	params := NewParameters(config)
 	weights := make([]float32, params.Words)
@@ -81,7 +83,8 @@ func FuzzCheckpoint(f *testing.F) {
 			c.State.Next = order.next(c.State)
 			c.State.Step++
 		}
-		if rate := c.Settings.learningRate(&c.State, order.steps(&c.Settings)); !(rate >= 0 && rate <= c.Settings.LearningRate) {
+		if rate := c.Settings.learningRate(&c.State, order.steps(&c.Settings)); !(rate >= 0 &&
+			rate <= c.Settings.LearningRate) {
 			t.Fatalf("a learning rate of %v, above %v", rate, c.Settings.LearningRate)
 		}
 	})

@@ -21,7 +21,8 @@ func (classification) sequences() int { return 1 }
 
 func (classification) describe(c *Config, s seq.Spec) error {
 	if has, takes := len(s.TokenColumns()), c.Sequences(); has != takes {
-		return &ConfigError{"task", fmt.Sprintf("%s of %d sequences", c.Task, takes), fmt.Sprintf("one of %d, as the rows of the data have", has)}
+		return &ConfigError{"task", fmt.Sprintf("%s of %d sequences", c.Task, takes),
+			fmt.Sprintf("one of %d, as the rows of the data have", has)}
 	}
 	if s.ListsLabels() && c.Task != s.Task {
 		return &ConfigError{"task", c.Task, s.Task + ", as the rows of the data have lists of labels"}
@@ -52,7 +53,8 @@ func (classification) validate(c *Config) error {
 		return &ConfigError{"mask_targets", SpectrumTargets, "none, as the task is " + c.Task}
 	}
 	if c.TieEmbeddings {
-		return &ConfigError{"tie_embeddings", "true", "false: the output layer of the task " + c.Task + " has no row for each token"}
+		return &ConfigError{"tie_embeddings", "true",
+			"false: the output layer of the task " + c.Task + " has no row for each token"}
 	}
 	return nil
 }

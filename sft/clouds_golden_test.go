@@ -64,7 +64,8 @@ func writeClouds(t *testing.T, dir string, change func(c *Config)) {
 	change(c)
 	// Of these clouds no channel has, in the first step, queries that are all above all keys: what
 	// rounding leaves of that channel's gradient in attn.k, which is 0, AdamW would make a step of.
-	writeGolden(t, dir, c, randomClouds(c, rand.New(rand.NewPCG(10, 1)), 1, 5, 16, 40, 27), reference.classificationLoss)
+	writeGolden(t, dir, c, randomClouds(c, rand.New(rand.NewPCG(10, 1)), 1, 5, 16, 40, 27),
+		reference.classificationLoss)
 }
 
 // classificationLoss is the mean cross-entropy of examples, and their number.
@@ -124,7 +125,8 @@ func (r reference) distanceBias(name string, head, i int, s duplet) (mul, add fl
 }
 
 // movedClouds are clouds with moved points and normals, in another order where that is given.
-func movedClouds(c *Config, clouds []seq.Example, move func(v []float32, direction bool), order func(n int) []int) (out []seq.Example) {
+func movedClouds(c *Config, clouds []seq.Example, move func(v []float32, direction bool),
+	order func(n int) []int) (out []seq.Example) {
 	columns := seq.Points(c.FeatureNames)
 	for _, e := range clouds {
 		var rows [][]float32
@@ -245,8 +247,10 @@ func TestCloudRefusals(t *testing.T) {
 		err  error
 		want string
 	}{
-		{scored, "the record's features are"}, {copied, `there, expected ["z"`}, {deletion, "cannot be left out"}, {replacement, "cannot be left out"},
-		{tinyConfig().CheckExample(seq.Example{A: []int32{1}, Features: [][]float32{{1}}}), "features, but the model reads tokens"},
+		{scored, "the record's features are"}, {copied, `there, expected ["z"`}, {deletion, "cannot be left out"},
+		{replacement, "cannot be left out"},
+		{tinyConfig().CheckExample(seq.Example{A: []int32{1}, Features: [][]float32{{1}}}),
+			"features, but the model reads tokens"},
 	} {
 		if x.err == nil || !strings.Contains(x.err.Error(), x.want) {
 			t.Errorf("error %v, expected %q", x.err, x.want)
@@ -275,12 +279,14 @@ func TestCloudConfig(t *testing.T) {
 	}{
 		{func(c *Config) {}, ""},
 		{func(c *Config) { c.Relative = NoRelation }, ""},
-		{func(c *Config) { c.FeatureNames = []string{"x", "y"} }, "relative: distance, expected another one: x, y, z are not all features"},
+		{func(c *Config) { c.FeatureNames = []string{"x", "y"} },
+			"relative: distance, expected another one: x, y, z are not all features"},
 		{func(c *Config) { c.VocabSize = 5 }, "vocab_size: 5, expected 0"},
 		{func(c *Config) { c.Input = "zeros" }, `input: "zeros", expected features, ones`},
 		{func(c *Config) { c.Task = Retrieval }, `task: "retrieval", expected one of a sequence`},
 		{func(c *Config) { *c = *tinyConfig(); c.Input = OnesInput }, "input: \"ones\", expected none"},
-		{func(c *Config) { *c = *tinyConfig(); c.Relative = DistanceRelation }, "relative: distance, expected another one"},
+		{func(c *Config) { *c = *tinyConfig(); c.Relative = DistanceRelation },
+			"relative: distance, expected another one"},
 	} {
 		c := cloudConfig(tinyConfig())
 		s.change(c)
@@ -294,7 +300,8 @@ func TestCloudConfig(t *testing.T) {
 	}
 	c := tinyConfig()
 	c.Task = ""
-	err := c.DescribeData(seq.Spec{Task: Classification, LabelNames: []string{"a", "b"}, FeatureNames: []string{"x", "y", "z"}})
+	err := c.DescribeData(seq.Spec{Task: Classification, LabelNames: []string{"a", "b"},
+		FeatureNames: []string{"x", "y", "z"}})
 	if err != nil || c.Relative != DistanceRelation || c.VocabSize != 0 || !c.Featured() {
 		t.Errorf("%+v, %v", c, err)
 	}

@@ -48,7 +48,8 @@ func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 		for i := at; i < end; i++ {
 			for _, v := range [][]float32{a[i], b[i]} {
 				if len(v) != e.config.HiddenSize {
-					return nil, fmt.Errorf("pair %d: an embedding of %d, %d was expected", i, len(v), e.config.HiddenSize)
+					return nil, fmt.Errorf("pair %d: an embedding of %d, %d was expected", i,
+						len(v), e.config.HiddenSize)
 				}
 				rows = append(rows, v...)
 			}

@@ -58,25 +58,39 @@ type Config struct {
 	EmbeddingDropout float64         `json:"embedding_dropout,omitempty"`
 	FeedForward      float64         `json:"feed_forward_dropout,omitempty"`
 	ResidualScale    bool            `json:"residual_scale,omitempty"`
-	Convolutions     []Convolution   `json:"convolutions,omitempty"`      // before each layer's attention
-	MaskTokenID      *int32          `json:"mask_token_id,omitempty"`     // the last of the vocabulary; absent: it has none
-	MaskRate         float64         `json:"mask_rate,omitempty"`         // share of the tokens that fill-mask learns to tell
-	MaskSpan         float64         `json:"mask_span,omitempty"`         // mean number of such tokens in a row
-	MaskTargets      *MaskTargets    `json:"mask_targets,omitempty"`      // of fill-mask: what it tells; absent: the tokens
-	TieEmbeddings    bool            `json:"tie_embeddings,omitempty"`    // of fill-mask: its output layer is the embedding
-	Numbers          []Number        `json:"numbers,omitempty"`           // that a regression predicts
-	RegressionLoss   string          `json:"regression_loss,omitempty"`   // smooth_l1 (default), squared
-	Thresholds       []float64       `json:"thresholds,omitempty"`        // of multi-label: the probability from which on each label is answered; 0.5 (default)
-	Temperature      float64         `json:"temperature,omitempty"`       // that logits are divided by, for calibrated probabilities; 1 (default)
-	SpanDecoding     *SpanDecoding   `json:"span_decoding,omitempty"`     // of tagging: how logits become tags; absent: the largest logit of each token
-	AutoMap          json.RawMessage `json:"auto_map,omitempty"`          // of an export: its classes for Hugging Face's libraries
-	FeatureNames     []string        `json:"feature_names,omitempty"`     // of the numbers of each token; absent: tokens have ids
-	FeatureScales    []Number        `json:"feature_scales,omitempty"`    // of the steps of a series, which the input layer reads standardised; absent: as they are
-	EdgeFeatureNames []string        `json:"edge_feature_names,omitzero"` // of the numbers of each edge, maybe none; absent: there are no edges
-	Input            string          `json:"input,omitempty"`             // of tokens with features: features (default), ones
-	Pooling          string          `json:"pooling,omitempty"`           // of a sequence's tokens, for the head: softmax (default), max
-	PoolingSamples   int             `json:"pooling_samples,omitempty"`   // of max: how many tokens are sampled for it; 0 (default): it reads all
-	Extra            json.RawMessage `json:"extra,omitempty"`             // provenance, free
+	Convolutions     []Convolution   `json:"convolutions,omitempty"` // before each layer's attention
+	// the last of the vocabulary; absent: it has none
+	MaskTokenID *int32 `json:"mask_token_id,omitempty"`
+	// share of the tokens that fill-mask learns to tell
+	MaskRate float64 `json:"mask_rate,omitempty"`
+	MaskSpan float64 `json:"mask_span,omitempty"` // mean number of such tokens in a row
+	// of fill-mask: what it tells; absent: the tokens
+	MaskTargets *MaskTargets `json:"mask_targets,omitempty"`
+	// of fill-mask: its output layer is the embedding
+	TieEmbeddings  bool     `json:"tie_embeddings,omitempty"`
+	Numbers        []Number `json:"numbers,omitempty"`         // that a regression predicts
+	RegressionLoss string   `json:"regression_loss,omitempty"` // smooth_l1 (default), squared
+	// of multi-label: the probability from which on each label is answered; 0.5 (default)
+	Thresholds []float64 `json:"thresholds,omitempty"`
+	// that logits are divided by, for calibrated probabilities; 1 (default)
+	Temperature float64 `json:"temperature,omitempty"`
+	// of tagging: how logits become tags; absent: the largest logit of each token
+	SpanDecoding *SpanDecoding `json:"span_decoding,omitempty"`
+	// of an export: its classes for Hugging Face's libraries
+	AutoMap json.RawMessage `json:"auto_map,omitempty"`
+	// of the numbers of each token; absent: tokens have ids
+	FeatureNames []string `json:"feature_names,omitempty"`
+	// of the steps of a series, which the input layer reads standardised; absent: as they are
+	FeatureScales []Number `json:"feature_scales,omitempty"`
+	// of the numbers of each edge, maybe none; absent: there are no edges
+	EdgeFeatureNames []string `json:"edge_feature_names,omitzero"`
+	// of tokens with features: features (default), ones
+	Input string `json:"input,omitempty"`
+	// of a sequence's tokens, for the head: softmax (default), max
+	Pooling string `json:"pooling,omitempty"`
+	// of max: how many tokens are sampled for it; 0 (default): it reads all
+	PoolingSamples int             `json:"pooling_samples,omitempty"`
+	Extra          json.RawMessage `json:"extra,omitempty"` // provenance, free
 }
 
 // InputWindow is what a task reads of a longer input.
@@ -88,7 +102,8 @@ type InputWindow struct {
 var (
 	scores = map[string]tensor.Score{"maxout": tensor.Maxout, "maxout_standardized": tensor.MaxoutStandardized,
 		"lily": tensor.Lily, "dot": tensor.Dot}
-	probabilities = map[string]tensor.Probability{"leaky_relu": tensor.LeakyReLU, "relu": tensor.ReLU, "softmax": tensor.Softmax}
+	probabilities = map[string]tensor.Probability{"leaky_relu": tensor.LeakyReLU, "relu": tensor.ReLU,
+		"softmax": tensor.Softmax}
 )
 
 // mostSize keeps every product of two sizes far from overflow.
@@ -246,7 +261,8 @@ func (c *Config) DescribeData(s seq.Spec) error {
 
 // Validate reports the first value that no model can have.
 func (c *Config) Validate() error {
-	checks := []func() error{c.validateTask, c.validateSizes, c.validateFeatures, c.validateEdges, c.validateRates, c.validateWindow,
+	checks := []func() error{c.validateTask, c.validateSizes, c.validateFeatures, c.validateEdges,
+		c.validateRates, c.validateWindow,
 		func() error { return validateConvolutions(c.Convolutions) }, c.validatePooling, c.validateTemperature,
 		c.validateSpanDecoding, c.validateShapes, c.validateTokens}
 	for _, check := range checks { // each relies on those before it
@@ -293,8 +309,10 @@ func (c *Config) validateSizes() error {
 		v   int
 	}{
 		{"num_labels", c.NumLabels}, {"hidden_size", c.HiddenSize},
-		{"num_hidden_layers", c.NumLayers}, {"num_attention_heads", c.NumHeads}, {"intermediate_size", c.IntermediateSize},
-		{"num_sampled_tokens", c.NumSampledTokens}, {"max_position_embeddings", c.MaxLength}, {"sinusoid_dim", c.SinusoidDim},
+		{"num_hidden_layers", c.NumLayers}, {"num_attention_heads", c.NumHeads},
+		{"intermediate_size", c.IntermediateSize},
+		{"num_sampled_tokens", c.NumSampledTokens}, {"max_position_embeddings", c.MaxLength},
+		{"sinusoid_dim", c.SinusoidDim},
 	} {
 		if s.v < 1 || s.v > mostSize {
 			return bad(s.key, s.v, fmt.Sprintf("1 to %d", mostSize))
@@ -358,11 +376,14 @@ func (c *Config) validateTokens() error {
 	case c.PadTokenID != nil && (*c.PadTokenID < 0 || int(*c.PadTokenID) >= c.VocabSize):
 		return bad("pad_token_id", *c.PadTokenID, fmt.Sprintf("null or an id below vocab_size %d", c.VocabSize))
 	case c.MaskTokenID != nil && (int(*c.MaskTokenID) != c.VocabSize-1 || c.VocabSize == 1):
-		return bad("mask_token_id", *c.MaskTokenID, fmt.Sprintf("the last id of at least two, of vocab_size %d", c.VocabSize))
+		return bad("mask_token_id", *c.MaskTokenID,
+			fmt.Sprintf("the last id of at least two, of vocab_size %d", c.VocabSize))
 	case c.MaskTokenID != nil && c.PadTokenID != nil && (*c.MaskTokenID == *c.PadTokenID || c.VocabSize == 2):
-		return bad("pad_token_id", *c.PadTokenID, fmt.Sprintf("null: beside it and the mask, %d, a token must be left", *c.MaskTokenID))
+		return bad("pad_token_id", *c.PadTokenID,
+			fmt.Sprintf("null: beside it and the mask, %d, a token must be left", *c.MaskTokenID))
 	case len(c.LabelNames) > seq.MaxLabelNames:
-		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)), fmt.Sprintf("at most %d", seq.MaxLabelNames))
+		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)),
+			fmt.Sprintf("at most %d", seq.MaxLabelNames))
 	case c.LabelNames != nil && len(c.LabelNames) != c.NumLabels:
 		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)), fmt.Sprintf("num_labels %d", c.NumLabels))
 	}

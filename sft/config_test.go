@@ -44,7 +44,8 @@ func TestConfigDefaults(t *testing.T) {
 // is optional has no others than the first models had.
 func TestConfigKeys(t *testing.T) {
 	full := fullConfig()
-	full.FeatureNames, full.EdgeFeatureNames, full.Input = []string{"x"}, []string{}, OnesInput // which go with no vocabulary
+	// which go with no vocabulary
+	full.FeatureNames, full.EdgeFeatureNames, full.Input = []string{"x"}, []string{}, OnesInput
 	full.FeatureScales = []Number{{Name: "x", Deviation: 1}}
 	full.MaskTargets = NewMaskTargets(2)              // nor with tied embeddings
 	full.SpanDecoding = &SpanDecoding{}               // nor with features
@@ -84,7 +85,8 @@ func TestConfigMissingKeys(t *testing.T) {
 		must.Fail(t, `"`+key+`" is missing`, "without", key)(ParseConfig(configText(t, map[string]any{key: nil})))
 	}
 	for _, k := range configKeys {
-		if _, err := ParseConfig(configText(t, map[string]any{k.name: json.RawMessage("null")})); !k.nullable && (err == nil || !strings.Contains(err.Error(), k.name+": null")) {
+		if _, err := ParseConfig(configText(t, map[string]any{k.name: json.RawMessage("null")})); !k.nullable &&
+			(err == nil || !strings.Contains(err.Error(), k.name+": null")) {
 			t.Errorf("%s null: error %v", k.name, err)
 		}
 	}
@@ -97,18 +99,27 @@ func TestConfigBadValues(t *testing.T) {
 		value any
 	}{
 		{"colour", 1}, {"Task", "classification"}, {"HIDDEN_SIZE", 6},
-		{"model_type", "bert"}, {"task", "ranking"}, {"task", 3}, {"score", "Maxout"}, {"probability", ""}, {"relative", "rope"},
+		{"model_type", "bert"}, {"task", "ranking"}, {"task", 3}, {"score", "Maxout"},
+		{"probability", ""}, {"relative", "rope"},
 		{"norm_position", "both"}, {"sampler_noise", "never"}, {"sampler_noise", true},
-		{"vocab_size", 0}, {"vocab_size", -1}, {"vocab_size", 1.5}, {"vocab_size", "9"}, {"num_labels", 0}, {"hidden_size", 7},
-		{"hidden_size", 0}, {"num_hidden_layers", 0}, {"num_attention_heads", 0}, {"hidden_size", 5}, {"intermediate_size", 0},
-		{"num_sampled_tokens", 0}, {"max_position_embeddings", 0}, {"sinusoid_dim", 3}, {"sinusoid_dim", 0}, {"sinusoid_base", 1},
-		{"sinusoid_base", -100}, {"sinusoid_base", 1e13}, {"sinusoid_base", json.RawMessage("1e999")}, {"layer_norm_eps", 0}, {"layer_norm_eps", 1},
+		{"vocab_size", 0}, {"vocab_size", -1}, {"vocab_size", 1.5}, {"vocab_size", "9"},
+		{"num_labels", 0}, {"hidden_size", 7},
+		{"hidden_size", 0}, {"num_hidden_layers", 0}, {"num_attention_heads", 0}, {"hidden_size", 5},
+		{"intermediate_size", 0},
+		{"num_sampled_tokens", 0}, {"max_position_embeddings", 0}, {"sinusoid_dim", 3},
+		{"sinusoid_dim", 0}, {"sinusoid_base", 1},
+		{"sinusoid_base", -100}, {"sinusoid_base", 1e13}, {"sinusoid_base", json.RawMessage("1e999")},
+		{"layer_norm_eps", 0}, {"layer_norm_eps", 1},
 		{"sampler_seed", -1}, {"sampler_seed", 0.5}, {"sampler_seed", json.RawMessage("18446744073709551616")},
-		{"pad_token_id", -1}, {"pad_token_id", 9}, {"pad_token_id", 1 << 40}, {"label_names", []string{"a"}}, {"label_names", []string{}}, {"label_names", make([]string, seq.MaxLabelNames+1)}, {"label_names", "a"},
-		{"drop_token", 1}, {"drop_token", -0.1}, {"attention_dropout", 1.5}, {"embedding_dropout", "0"}, {"feed_forward_dropout", 1}, {"residual_scale", 1},
-		{"input_window", window(`{"length":0,"policy":"head"}`)}, {"input_window", window(`{"length":5}`)}, {"input_window", window(`{"length":5,"policy":"tail"}`)},
+		{"pad_token_id", -1}, {"pad_token_id", 9}, {"pad_token_id", 1 << 40}, {"label_names", []string{"a"}},
+		{"label_names", []string{}}, {"label_names", make([]string, seq.MaxLabelNames+1)}, {"label_names", "a"},
+		{"drop_token", 1}, {"drop_token", -0.1}, {"attention_dropout", 1.5}, {"embedding_dropout", "0"},
+		{"feed_forward_dropout", 1}, {"residual_scale", 1},
+		{"input_window", window(`{"length":0,"policy":"head"}`)}, {"input_window", window(`{"length":5}`)},
+		{"input_window", window(`{"length":5,"policy":"tail"}`)},
 		{"input_window", 5},
-		{"vocab_size", math.MaxInt64}, {"num_hidden_layers", 1 << 40}, {"hidden_size", 1 << 62}, {"num_sampled_tokens", 1 << 25},
+		{"vocab_size", math.MaxInt64}, {"num_hidden_layers", 1 << 40}, {"hidden_size", 1 << 62},
+		{"num_sampled_tokens", 1 << 25},
 		{"num_labels", json.RawMessage("99999999999999999999")},
 	} {
 		must.Fail(t, c.key, c.key, c.value)(ParseConfig(configText(t, map[string]any{c.key: c.value})))
@@ -151,7 +162,8 @@ func TestParseConvolutions(t *testing.T) {
 	}
 	for text, want := range map[string]string{
 		"": `""`, "x": `"x"`, "5,": `""`, "5:": `"5:"`, "5:2:3": `"5:2:3"`, "5;7": `"5;7"`, "none,5": `"none"`,
-		"5,4": `"4" has taps 4`, "65": "taps 65", "-1": "taps -1", "5:0": "dilation 0", "5:16777217": "dilation 16777217",
+		"5,4": `"4" has taps 4`, "65": "taps 65", "-1": "taps -1", "5:0": "dilation 0",
+		"5:16777217": "dilation 16777217",
 	} {
 		if _, err := ParseConvolutions(text); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: error %v, expected it to say %q", text, err, want)
@@ -162,7 +174,8 @@ func TestParseConvolutions(t *testing.T) {
 func TestConfigBadText(t *testing.T) {
 	valid := string(configText(t, nil))
 	for name, text := range map[string]string{
-		"empty": "", "space": " \n", "null": "null", "list": "[]", "number": "5", "cut": valid[:len(valid)/2], "two objects": valid + valid,
+		"empty": "", "space": " \n", "null": "null", "list": "[]", "number": "5", "cut": valid[:len(valid)/2],
+		"two objects": valid + valid,
 		"text behind": valid + "x", "not JSON": "task: classification", "empty object": "{}",
 		"unknown key within": strings.Replace(valid, `{`, `{"input_window":{"length":5,"policy":"head","x":1},`, 1),
 		"a key twice":        strings.Replace(valid, `"task":`, `"task":"retrieval","task":`, 1),
@@ -186,7 +199,8 @@ func TestReadConfigNamesTheFile(t *testing.T) {
 // fullConfig has every key set.
 func fullConfig() *Config {
 	c := ofTask(tinyConfig(), FillMask)
-	c.PadTokenID, c.LabelNames, c.InputWindow = new(int32(0)), strings.Split("abcdefgh", ""), &InputWindow{Length: 10, Policy: "head"}
+	c.PadTokenID, c.LabelNames, c.InputWindow = new(int32(0)), strings.Split("abcdefgh", ""),
+		&InputWindow{Length: 10, Policy: "head"}
 	c.Convolutions = []Convolution{{5, 1}, {3, 32}}
 	c.Numbers, c.RegressionLoss = []Number{{"mass", 1, 2}}, Squared // which other tasks do not read
 	c.Thresholds = []float64{0, 0.25, 0.5, 0.75, 1, 0.5, 0.5, 0.5}
@@ -235,7 +249,8 @@ func TestCheckTokens(t *testing.T) {
 		tokens  []int32
 		message string // "" is accepted
 	}{
-		{[]int32{1}, ""}, {[]int32{8, 1, 8}, ""}, {nil, "empty"}, {[]int32{1, 2, 3, 4}, "4 tokens"}, {[]int32{1, 9}, "index 1"},
+		{[]int32{1}, ""}, {[]int32{8, 1, 8}, ""}, {nil, "empty"}, {[]int32{1, 2, 3, 4}, "4 tokens"},
+		{[]int32{1, 9}, "index 1"},
 		{[]int32{-1}, "index 0"}, {[]int32{1, 2, 0}, "index 2"},
 	} {
 		err := c.CheckTokens(s.tokens)

@@ -28,7 +28,8 @@ func validateConvolutions(list []Convolution) error {
 	for i, v := range list {
 		key := fmt.Sprintf("convolutions[%d]", i)
 		if v.KernelSize < 1 || v.KernelSize > maxTaps || v.KernelSize%2 == 0 {
-			return &ConfigError{key + ".kernel_size", strconv.Itoa(v.KernelSize), fmt.Sprintf("an odd number from 1 to %d", maxTaps)}
+			return &ConfigError{key + ".kernel_size", strconv.Itoa(v.KernelSize),
+				fmt.Sprintf("an odd number from 1 to %d", maxTaps)}
 		}
 		if v.Dilation < 1 || v.Dilation > maxDilation {
 			return &ConfigError{key + ".dilation", strconv.Itoa(v.Dilation), fmt.Sprintf("1 to %d", maxDilation)}
@@ -97,7 +98,8 @@ func convolutionParameters(c *Config, name string) (out []Parameter) {
 	for n, v := range c.Convolutions {
 		name := fmt.Sprintf("%sconv.%d.", name, n)
 		out = append(out,
-			Parameter{Name: name + "weight", Shape: []int{v.KernelSize, c.HiddenSize}, Decay: true, Part: PartConvolutions, fresh: uniformBy(v.KernelSize)},
+			Parameter{Name: name + "weight", Shape: []int{v.KernelSize, c.HiddenSize}, Decay: true,
+				Part: PartConvolutions, fresh: uniformBy(v.KernelSize)},
 			Parameter{Name: name + "bias", Shape: []int{c.HiddenSize}, Part: PartConvolutions})
 		out = append(out, normParameters(name+"norm", c.HiddenSize)...)
 	}
@@ -118,7 +120,8 @@ func (l *layer) convolutionBranches(x *tensor.Tensor) *tensor.Tensor {
 		if l.mode.backward() {
 			b.z = l.like(x, b.name+"sum")
 		}
-		l.Launch(tensor.Convolution{Y: y, A: x, X: b.x, Z: b.z, Weight: l.weight(b.name + "weight"), Bias: l.weight(b.name + "bias"),
+		l.Launch(tensor.Convolution{Y: y, A: x, X: b.x, Z: b.z, Weight: l.weight(b.name + "weight"),
+			Bias:  l.weight(b.name + "bias"),
 			Batch: l.batch, Dilation: c.Dilation})
 		if x = y; !l.pre() {
 			x, b.norm = l.norm(b.name+"norm", y)
@@ -137,8 +140,10 @@ func (l *layer) convolutionsBackward(dx *tensor.Tensor) {
 		}
 		dz := b.z // takes its place
 		l.Launch(tensor.GELUBackward{DX: dz, DY: dx, X: b.z})
-		back := tensor.ConvolutionBackward{DX: dx, DWeight: l.gradient(b.name + "weight"), DBias: l.gradient(b.name + "bias"),
-			DZ: dz, X: b.x, Weight: l.weight(b.name + "weight"), Batch: l.batch, Dilation: b.Dilation, Accumulate: true}
+		back := tensor.ConvolutionBackward{DX: dx, DWeight: l.gradient(b.name + "weight"),
+			DBias: l.gradient(b.name + "bias"),
+			DZ:    dz, X: b.x, Weight: l.weight(b.name + "weight"), Batch: l.batch,
+			Dilation: b.Dilation, Accumulate: true}
 		if l.pre() {
 			back.DX, back.Accumulate = l.like(dx, b.name+"grad"), false
 		}

@@ -73,7 +73,8 @@ func TestDamagedRun(t *testing.T) {
 			read("damaged", damaged)
 		}
 		// Files of before have no checksum.
-		before := regexp.MustCompile(`"sftseq.checksum":"xxh128:[0-9a-f]{32}",?`).ReplaceAllFunc(whole, func(b []byte) []byte { return bytes.Repeat([]byte(" "), len(b)) })
+		before := regexp.MustCompile(`"sftseq.checksum":"xxh128:[0-9a-f]{32}",?`).ReplaceAllFunc(whole,
+			func(b []byte) []byte { return bytes.Repeat([]byte(" "), len(b)) })
 		if bytes.Equal(before, whole) {
 			t.Errorf("%s: no checksum was found", path)
 		}

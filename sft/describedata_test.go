@@ -40,9 +40,11 @@ func TestDescribeData(t *testing.T) {
 		m := tinyConfig()
 		m.Task = c.stated
 		switch err := m.DescribeData(c.data); {
-		case err != nil && !strings.Contains(err.Error(), c.want) || errors.Is(err, ErrNoLabels) != (c.data.LabelNames == nil):
+		case err != nil && !strings.Contains(err.Error(), c.want) ||
+			errors.Is(err, ErrNoLabels) != (c.data.LabelNames == nil):
 			t.Errorf("%q, data of %+v: error %v, expected %q", c.stated, c.data, err, c.want)
-		case err == nil && (m.Task != c.want || m.NumLabels != 2 || m.VocabSize != 9 || string(m.Tokenizer) != string(full.Tokenizer)):
+		case err == nil && (m.Task != c.want || m.NumLabels != 2 || m.VocabSize != 9 ||
+			string(m.Tokenizer) != string(full.Tokenizer)):
 			t.Errorf("%q, data of %+v: %+v, expected %q", c.stated, c.data, m, c.want)
 		}
 	}

@@ -27,7 +27,8 @@ import (
 // everything random, and sequences of up to 200 tokens.
 func smallModel() *Model {
 	c := trainingConfig()
-	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.NumLayers, c.NumSampledTokens, c.SinusoidDim = 16, 32, 4, 64, 2, 8, 16
+	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.NumLayers, c.NumSampledTokens,
+		c.SinusoidDim = 16, 32, 4, 64, 2, 8, 16
 	c.ResidualScale = false // or the layers would begin idle
 	return NewModel(c, 1)
 }
@@ -179,7 +180,8 @@ func TestLockStep(t *testing.T) {
 		}
 		must.Get(one.Step(t.Context(), examples))(t)
 	}
-	t.Logf("%d steps: losses within %.2f, gradients within %.2f of the tolerance, but for %d that rounding decided", steps, worst.loss, worst.gradient, decided)
+	t.Logf("%d steps: losses within %.2f, gradients within %.2f of the tolerance, but for %d that rounding decided",
+		steps, worst.loss, worst.gradient, decided)
 	if decided > 2 {
 		t.Errorf("rounding decided %d of %d steps", decided, steps)
 	}
@@ -203,7 +205,8 @@ func TestFreeSteps(t *testing.T) {
 	for step, p := range curves[0] {
 		worst = max(worst, math.Abs(p.Y-curves[1][step].Y))
 	}
-	t.Logf("%d steps: losses from %.3f to %.3f, off by at most %.1e", steps, curves[0][0].Y, curves[0][steps-1].Y, worst)
+	t.Logf("%d steps: losses from %.3f to %.3f, off by at most %.1e", steps, curves[0][0].Y,
+		curves[0][steps-1].Y, worst)
 	if !(worst <= 1e-2) {
 		t.Errorf("losses off by %.1e, at most 1e-2 allowed", worst)
 	}
@@ -220,7 +223,8 @@ func plotDevices(path string, curves [2][]chart.Datum) error {
 		style.Width, style.Dash, style.Shape = []float64{5, 1.2}[i], nil, chart.None
 		c.Series = append(c.Series, chart.Series{Name: name, Style: style, Points: curves[i]})
 	}
-	return atomicfile.Write(path, chart.Figure{Title: "The same training on two devices", Charts: []chart.Chart{c}}.Scene().WriteSVG)
+	return atomicfile.Write(path, chart.Figure{Title: "The same training on two devices",
+		Charts: []chart.Chart{c}}.Scene().WriteSVG)
 }
 
 // TestSameSeedSameBits: a run on Vulkan repeats itself to the bit, with several
@@ -248,16 +252,18 @@ func TestResumeElsewhere(t *testing.T) {
 	must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s, options(straight, nil), cpu.New(2), train, val))
 	want := must.Get(LoadCheckpoint(straight))(t)
 	vulkan := vulkan(t)
-	for name, devices := range map[string][2]tensor.Device{"to Vulkan": {cpu.New(2), vulkan}, "from Vulkan": {vulkan, cpu.New(2)}} {
+	for name, devices := range map[string][2]tensor.Device{"to Vulkan": {cpu.New(2), vulkan},
+		"from Vulkan": {vulkan, cpu.New(2)}} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
-			tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, devices[0], train, val, nil, options(dir, func(event any) {
-				if state, ok := event.(State); ok && state.Step == 4 {
-					cancel()
-				}
-			}))
+			tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, devices[0], train, val, nil,
+				options(dir, func(event any) {
+					if state, ok := event.(State); ok && state.Step == 4 {
+						cancel()
+					}
+				}))
 			must.Succeed(t, err)
 			err = tr.Run(ctx)
 			tr.Close()
@@ -285,7 +291,8 @@ func TestResumeElsewhere(t *testing.T) {
 			change, _ := norms(m.Weights, want.weights)
 			t.Logf("weights changed by %.2e, off by %.1e", change, off)
 			if !warned || got.State.Step != want.State.Step || !(off <= 1e-3*change) {
-				t.Errorf("warned: %v; %d steps of %d, weights off by %.1e after a change of %.1e", warned, got.State.Step, want.State.Step, off, change)
+				t.Errorf("warned: %v; %d steps of %d, weights off by %.1e after a change of %.1e", warned,
+					got.State.Step, want.State.Step, off, change)
 			}
 		})
 	}

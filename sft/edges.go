@@ -32,7 +32,8 @@ func (c *Config) validateEdges() error {
 	case !c.Edged():
 		return nil
 	case !c.Featured():
-		return &ConfigError{"edge_feature_names", fmt.Sprintf("%q", c.EdgeFeatureNames), "none: tokens have no features"}
+		return &ConfigError{"edge_feature_names", fmt.Sprintf("%q", c.EdgeFeatureNames),
+			"none: tokens have no features"}
 	}
 	if err := seq.CheckEdgeFeatureNames(c.EdgeFeatureNames); err != nil {
 		return fmt.Errorf("edge_feature_names: %w", err)
@@ -61,7 +62,8 @@ func (c *Config) CheckEdges(edges []seq.Edge, tokens int) error {
 	width := len(c.EdgeFeatureNames)
 	for i := range edges { // of which there may be millions
 		e := &edges[i]
-		if uint(e.Source) >= uint(tokens) || uint(e.Target) >= uint(tokens) || len(e.Features) != width || !finite(e.Features) {
+		if uint(e.Source) >= uint(tokens) || uint(e.Target) >= uint(tokens) ||
+			len(e.Features) != width || !finite(e.Features) {
 			return c.badEdge(i, e, tokens)
 		}
 	}
@@ -76,7 +78,8 @@ func (c *Config) badEdge(i int, e *seq.Edge, tokens int) error {
 		}
 	}
 	if len(e.Features) != len(c.EdgeFeatureNames) {
-		return fmt.Errorf("edge %d has %d features, expected %d: %s", i, len(e.Features), len(c.EdgeFeatureNames), strings.Join(c.EdgeFeatureNames, ", "))
+		return fmt.Errorf("edge %d has %d features, expected %d: %s", i, len(e.Features), len(c.EdgeFeatureNames),
+			strings.Join(c.EdgeFeatureNames, ", "))
 	}
 	at := slices.IndexFunc(e.Features, func(v float32) bool { return v-v != 0 })
 	return fmt.Errorf("edge %d: %s is %v, a finite number was expected", i, c.EdgeFeatureNames[at], e.Features[at])

@@ -28,7 +28,8 @@ func TestEdgesOfTheSameEnds(t *testing.T) {
 		{Source: 0, Target: 0, Features: []float32{0.25}},
 		{Source: 0, Target: 0, Features: []float32{-2}},
 	}, 2, 1)
-	if want := []float32{-1.25, 3, math.MaxFloat32, 2}; !slices.Equal(p.features, want) || !slices.Equal(p.source, []int32{0, 1}) || !slices.Equal(p.first, []int32{0, 2, 2}) {
+	if want := []float32{-1.25, 3, math.MaxFloat32, 2}; !slices.Equal(p.features, want) ||
+		!slices.Equal(p.source, []int32{0, 1}) || !slices.Equal(p.first, []int32{0, 2, 2}) {
 		t.Errorf("%+v, expected the features %v", p, want)
 	}
 }
@@ -40,7 +41,8 @@ func TestPackedEdges(t *testing.T) {
 	for _, n := range []int{1, 2, 3, 64, 65, 2048, 2049, 70_000, 1 << 22, 1<<22 + 1} {
 		edges := make([]seq.Edge, 3000)
 		for i := range edges {
-			edges[i] = seq.Edge{Source: random.Int32N(int32(n)), Target: random.Int32N(int32(n)), Features: []float32{random.Float32() - 0.5, math.Float32frombits(1 << 31)}}
+			edges[i] = seq.Edge{Source: random.Int32N(int32(n)), Target: random.Int32N(int32(n)),
+				Features: []float32{random.Float32() - 0.5, math.Float32frombits(1 << 31)}}
 			if i%5 == 4 {
 				edges[i].Source, edges[i].Target = edges[i-3].Source, edges[i-3].Target
 			}
@@ -64,7 +66,8 @@ func TestPackedEdges(t *testing.T) {
 		for i := range n {
 			want.first[i+1] += want.first[i]
 		}
-		got, expected := fmt.Sprint(p.first, p.source, p.features), fmt.Sprint(want.first, want.source, want.features) // which shows the sign of a zero
+		// which shows the sign of a zero
+		got, expected := fmt.Sprint(p.first, p.source, p.features), fmt.Sprint(want.first, want.source, want.features)
 		if got != expected {
 			t.Errorf("%d tokens: the edges differ: %d, expected %d", n, len(p.source), len(want.source))
 		}

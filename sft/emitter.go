@@ -139,7 +139,8 @@ type norm struct {
 }
 
 func (m *emitter) norm(name string, x *tensor.Tensor) (*tensor.Tensor, norm) {
-	n := norm{name: name, x: x, mean: m.Temp(name+".mean", x.Rows, x.Shape[0], 1), rstd: m.Temp(name+".rstd", x.Rows, x.Shape[0], 1)}
+	n := norm{name: name, x: x, mean: m.Temp(name+".mean", x.Rows, x.Shape[0], 1),
+		rstd: m.Temp(name+".rstd", x.Rows, x.Shape[0], 1)}
 	y := m.like(x, name)
 	m.Launch(tensor.LayerNorm{Y: y, X: x, Mean: n.mean, RStd: n.rstd, Gain: m.weight(name + ".weight"),
 		Bias: m.weight(name + ".bias"), Eps: float32(m.config.LayerNormEps)})
@@ -148,8 +149,9 @@ func (m *emitter) norm(name string, x *tensor.Tensor) (*tensor.Tensor, norm) {
 
 // normBackward assigns, or adds to, the gradient dx of the norm's input.
 func (m *emitter) normBackward(n norm, dx, dy *tensor.Tensor, accumulate bool) {
-	m.Launch(tensor.LayerNormBackward{DX: dx, DGain: m.gradient(n.name + ".weight"), DBias: m.gradient(n.name + ".bias"),
-		DY: dy, X: n.x, Mean: n.mean, RStd: n.rstd, Gain: m.weight(n.name + ".weight"), Accumulate: accumulate})
+	m.Launch(tensor.LayerNormBackward{DX: dx, DGain: m.gradient(n.name + ".weight"),
+		DBias: m.gradient(n.name + ".bias"),
+		DY:    dy, X: n.x, Mean: n.mean, RStd: n.rstd, Gain: m.weight(n.name + ".weight"), Accumulate: accumulate})
 }
 
 // rowDotParameters are those of a row score.

@@ -21,8 +21,10 @@ type tied struct {
 
 func newTied(random *rand.Rand) *tied {
 	m := &tied{vocab: 7, hidden: 5}
-	weight, bias := Parameter{Name: "embed.weight", Shape: []int{m.vocab, m.hidden}}, Parameter{Name: "embed.bias", Shape: []int{m.vocab}, Offset: alignment}
-	m.params = &Parameters{List: []Parameter{weight, bias}, Words: 2 * alignment, index: map[string]int{weight.Name: 0, bias.Name: 1}}
+	weight, bias := Parameter{Name: "embed.weight", Shape: []int{m.vocab, m.hidden}},
+		Parameter{Name: "embed.bias", Shape: []int{m.vocab}, Offset: alignment}
+	m.params = &Parameters{List: []Parameter{weight, bias}, Words: 2 * alignment,
+		index: map[string]int{weight.Name: 0, bias.Name: 1}}
 	for range 11 {
 		m.tokens = append(m.tokens, int32(random.IntN(m.vocab-1))) // one is no input
 		m.label = append(m.label, int32(random.IntN(m.vocab)))
@@ -72,7 +74,8 @@ func (m *tied) gradient(t *testing.T, device tensor.Device, weights []float32) [
 	loss := func(name string, x *tensor.Tensor) (dlogits, label *tensor.Tensor) {
 		logits := e.linear("embed", x)
 		dlogits, label = e.like(logits, name+".grad"), e.Input(name, tensor.Tokens, n)
-		e.Launch(tensor.CrossEntropy{Loss: e.tokens(name+".loss", 1), DLogits: dlogits, Logits: logits, Label: label, Scale: scale})
+		e.Launch(tensor.CrossEntropy{Loss: e.tokens(name+".loss", 1), DLogits: dlogits, Logits: logits,
+			Label: label, Scale: scale})
 		return dlogits, label
 	}
 	dlogits, label := loss("label", y)
@@ -87,7 +90,8 @@ func (m *tied) gradient(t *testing.T, device tensor.Device, weights []float32) [
 
 	run := must.Get(device.Prepare(p))(t)
 	var mem tensor.Binding
-	for region, words := range map[tensor.Region]int{tensor.Arena: p.Words(tensor.Arena), tensor.Inputs: p.Words(tensor.Inputs),
+	for region, words := range map[tensor.Region]int{tensor.Arena: p.Words(tensor.Arena),
+		tensor.Inputs:  p.Words(tensor.Inputs),
 		tensor.Weights: m.params.Words, tensor.Gradients: m.params.Words} {
 		mem[region] = must.Get(device.Allocate(words))(t)
 		defer mem[region].Free()
@@ -101,8 +105,10 @@ func (m *tied) gradient(t *testing.T, device tensor.Device, weights []float32) [
 	}
 	in := mem[tensor.Inputs]
 	for _, err := range []error{
-		tensor.Upload(in, p.Counts, tensor.Counts{Tokens: int32(n), Sequences: 1, Examples: 1, Longest: int32(n)}.Words()),
-		tensor.Upload(in, e.batch.Tokens, m.tokens), tensor.Upload(in, label, m.label), tensor.Upload(in, other, m.other), tensor.Upload(in, scale, ones),
+		tensor.Upload(in, p.Counts, tensor.Counts{Tokens: int32(n), Sequences: 1, Examples: 1,
+			Longest: int32(n)}.Words()),
+		tensor.Upload(in, e.batch.Tokens, m.tokens), tensor.Upload(in, label, m.label),
+		tensor.Upload(in, other, m.other), tensor.Upload(in, scale, ones),
 		mem[tensor.Weights].Write(0, tensor.Bits(weights)), mem[tensor.Gradients].Write(0, tensor.Bits(garbage)),
 		run.Run(t.Context(), mem, 0, len(p.Segments)),
 	} {
@@ -169,7 +175,8 @@ func TestGradientsAreAssigned(t *testing.T) {
 				case x.Region != tensor.Gradients:
 				case !added[x]:
 					assigned[x.Name]++
-				case assigned[x.Name] == 0 || tensor.Name(k) != "residualscale_backward" && !(c.TieEmbeddings && x.Name == "embed.weight.grad"):
+				case assigned[x.Name] == 0 || tensor.Name(k) != "residualscale_backward" &&
+					!(c.TieEmbeddings && x.Name == "embed.weight.grad"):
 					t.Errorf("%s adds to %v, which was assigned %d times", tensor.Name(k), x, assigned[x.Name])
 				}
 			}
@@ -191,7 +198,8 @@ func TestTermOfAnotherLaunch(t *testing.T) {
 	e.Launch(tensor.Zero{Y: e.gradient("embed.bias")})
 	e.gradient("embed.bias")
 	defer func() {
-		if text, _ := recover().(string); !strings.Contains(text, "embed.bias.grad.term[7], which nothing has written") {
+		if text, _ := recover().(string); !strings.Contains(text,
+			"embed.bias.grad.term[7], which nothing has written") {
 			t.Errorf("panic %q", text)
 		}
 	}()

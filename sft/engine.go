@@ -49,7 +49,8 @@ func newEngine(c *Config, weights []float32, on Device) (*engine, error) {
 		return nil, err
 	}
 	e := &engine{config: c, params: NewParameters(c), device: device,
-		packers: 1, passes: map[passKey]*preparedPass{}, memory: map[tensor.Memory]bool{}, limits: map[passMode]*passLimits{}}
+		packers: 1, passes: map[passKey]*preparedPass{}, memory: map[tensor.Memory]bool{},
+		limits: map[passMode]*passLimits{}}
 	if _, ok := tensor.Capability[tensor.OwnMemory](device); ok {
 		e.packers = runtime.GOMAXPROCS(0)
 	}

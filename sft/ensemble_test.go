@@ -104,12 +104,14 @@ func TestEnsemble(t *testing.T) {
 		}
 		for i, o := range got {
 			probabilities, numbers := meanAnswer(c, []Output{each[0][i], each[1][i], each[2][i]})
-			if reflect.DeepEqual(each[0][i].Logits, each[1][i].Logits) || reflect.DeepEqual(each[0][i].Logits, each[2][i].Logits) {
+			if reflect.DeepEqual(each[0][i].Logits, each[1][i].Logits) ||
+				reflect.DeepEqual(each[0][i].Logits, each[2][i].Logits) {
 				t.Fatalf("%s: the models of the test are the same", folder)
 			}
 			said, _ := meanAnswer(c, []Output{o})
 			if len(o.Logits) != len(each[0][i].Logits) || len(o.Numbers) != len(numbers) || o.Embeddings != nil {
-				t.Fatalf("%s, example %d: %d logits, %d numbers, %d embeddings", folder, i, len(o.Logits), len(o.Numbers), len(o.Embeddings))
+				t.Fatalf("%s, example %d: %d logits, %d numbers, %d embeddings", folder, i, len(o.Logits),
+					len(o.Numbers), len(o.Embeddings))
 			}
 			for j, p := range probabilities {
 				if !(math.Abs(said[j]-p) <= 1e-6*(1+math.Abs(p))) {
@@ -154,7 +156,8 @@ func TestEnsembleExtremes(t *testing.T) {
 		func() []float32 { return meanOfLabels([][]float32{{3000}, {-3000}}) },
 	} {
 		for _, l := range f() {
-			if want := []float64{0, math.Log(0.5)}; math.Abs(float64(l)-want[0]) > 1e-6 && math.Abs(float64(l)-want[1]) > 1e-6 {
+			if want := []float64{0, math.Log(0.5)}; math.Abs(float64(l)-want[0]) > 1e-6 &&
+				math.Abs(float64(l)-want[1]) > 1e-6 {
 				t.Errorf("%v, expected one of %v", l, want)
 			}
 		}
@@ -202,13 +205,19 @@ func TestEnsembleRefuses(t *testing.T) {
 	for want, change := range map[string]func(*Config){
 		"model 2 of the ensemble: its task is regression, and of the first classification": func(c *Config) { c.Task = Regression },
 		"the number of its labels is 3, and of the first 10":                               func(c *Config) { c.NumLabels = 3 },
-		"its labels, or the names":                  func(c *Config) { c.LabelNames = slices.Repeat([]string{"x"}, c.NumLabels) },
-		"another mean or deviation":                 func(c *Config) { c.Numbers = []Number{{Deviation: 3}} },
-		"its vocabulary's size is 5":                func(c *Config) { c.VocabSize = 5 },
-		"its tokenizer":                             func(c *Config) { c.Tokenizer = json.RawMessage(`{"type":"bytes"}`) },
-		"what it reads of each token is [x]":        func(c *Config) { c.FeatureNames = []string{"x"} },
-		"what it reads of each edge is [x]":         func(c *Config) { c.EdgeFeatureNames = []string{"x"} },
-		"its input window is {5 head}":              func(c *Config) { c.InputWindow = &InputWindow{Length: 5, Policy: "head"} },
+		"its labels, or the names": func(c *Config) {
+			c.LabelNames = slices.Repeat([]string{"x"},
+				c.NumLabels)
+		},
+		"another mean or deviation":          func(c *Config) { c.Numbers = []Number{{Deviation: 3}} },
+		"its vocabulary's size is 5":         func(c *Config) { c.VocabSize = 5 },
+		"its tokenizer":                      func(c *Config) { c.Tokenizer = json.RawMessage(`{"type":"bytes"}`) },
+		"what it reads of each token is [x]": func(c *Config) { c.FeatureNames = []string{"x"} },
+		"what it reads of each edge is [x]":  func(c *Config) { c.EdgeFeatureNames = []string{"x"} },
+		"its input window is {5 head}": func(c *Config) {
+			c.InputWindow = &InputWindow{Length: 5,
+				Policy: "head"}
+		},
 		"the longest sequence that it accepts is 7": func(c *Config) { c.MaxLength = 7 },
 	} {
 		first := *models[0].Config
@@ -221,7 +230,8 @@ func TestEnsembleRefuses(t *testing.T) {
 		weights := func(c *Config) *Model {
 			return &Model{Config: c, Parameters: models[0].Parameters, Weights: models[0].Weights}
 		}
-		if _, err := NewEnsemble([]*Model{weights(&first), weights(&c)}, cpu.New(1)); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := NewEnsemble([]*Model{weights(&first), weights(&c)}, cpu.New(1)); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, expected %q in it", err, want)
 		}
 	}

@@ -15,7 +15,8 @@ const evaluationRows = 64
 // evaluate measures the validation split and keeps the model if it is the best
 // so far, in what Settings.Select says; of equal ones that with less loss is better.
 func (t *Trainer) evaluate(ctx context.Context) error {
-	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len(), SelectedBy: t.settings.Select}
+	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len(),
+		SelectedBy: t.settings.Select}
 	began := t.now()
 	v := t.model.Config.objective().measure(t.model.Config, &t.settings)
 	done := 0
@@ -87,7 +88,8 @@ func (t *Trainer) score(ctx context.Context, examples []seq.Example) ([][]float3
 
 // badValidation reports logits or a loss that are not finite.
 func (t *Trainer) badValidation(e seq.Example) error {
-	report := &NonFiniteError{Step: t.state.Step, Examples: []uint32{e.Index}, Tensor: "logits of a validation row", Loss: float32(math.NaN())}
+	report := &NonFiniteError{Step: t.state.Step, Examples: []uint32{e.Index}, Tensor: "logits of a validation row",
+		Loss: float32(math.NaN())}
 	if err := t.download(); err != nil {
 		return err
 	}

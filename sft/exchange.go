@@ -79,7 +79,8 @@ func deal(gs [][]seq.Example, ranks int) (cuts []int) {
 
 // finish has every rank know the sum and the results of all micro-batches, or the error of
 // one that failed or was asked to stop.
-func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, results []*result, step int, err error) error {
+func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, results []*result,
+	step int, err error) error {
 	began := time.Now()
 	defer func() { x.spent += time.Since(began) }()
 	var hash uint64
@@ -157,7 +158,8 @@ func (x *exchange) add(ctx context.Context, t *tree, leaves int, cuts []int) ([]
 
 // gather puts the shares of all ranks together in the tree's root, and their results. A
 // rank that has failed says so in its first word.
-func (x *exchange) gather(t *tree, sum []uint32, gs [][]seq.Example, cuts []int, results []*result, failed error) error {
+func (x *exchange) gather(t *tree, sum []uint32, gs [][]seq.Example, cuts []int,
+	results []*result, failed error) error {
 	c := x.engine.config
 	counts, total := make([]int, x.Size()), 0
 	for r := range counts {
@@ -231,7 +233,8 @@ func (x *exchange) report(training time.Duration) *RanksReport {
 	if x == nil {
 		return nil
 	}
-	r := &RanksReport{Ranks: x.Size(), Busy: float64(x.busy) / float64(max(1, x.steps)), Exchange: x.spent.Seconds() / max(training, 1).Seconds()}
+	r := &RanksReport{Ranks: x.Size(), Busy: float64(x.busy) / float64(max(1, x.steps)),
+		Exchange: x.spent.Seconds() / max(training, 1).Seconds()}
 	x.busy, x.steps, x.spent = 0, 0, 0
 	return r
 }

@@ -122,7 +122,8 @@ func TestRanksDrift(t *testing.T) {
 	r := &ranksRun{train: train, val: val, config: trainingConfig(), settings: s, dir: t.TempDir(), device: onRank1(d)}
 	for rank, err := range r.run(t, 3) {
 		var known *distributed.Error
-		if !errors.As(err, &known) || known.Rank != 1 || !strings.Contains(err.Error(), "rank 1: step 100: its weights are not those of rank 0") {
+		if !errors.As(err, &known) || known.Rank != 1 ||
+			!strings.Contains(err.Error(), "rank 1: step 100: its weights are not those of rank 0") {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 	}
@@ -165,7 +166,8 @@ func TestRanksFailInExchange(t *testing.T) {
 		"writing the shares": func(n *atomic.Int64) watched { return moved(n, true) },
 	} {
 		t.Run(name, func(t *testing.T) {
-			r := &ranksRun{train: train, val: val, config: config, settings: ranksSettings(), dir: t.TempDir(), device: onRank1(d(new(atomic.Int64)))}
+			r := &ranksRun{train: train, val: val, config: config, settings: ranksSettings(), dir: t.TempDir(),
+				device: onRank1(d(new(atomic.Int64)))}
 			for rank, err := range r.run(t, 3) {
 				if err == nil || err.Error() != "rank 1: the device is gone" {
 					t.Errorf("rank %d: %v", rank, err)
@@ -246,7 +248,8 @@ func TestRanksStopUnstored(t *testing.T) {
 		return t.Context()
 	}
 	for rank, err := range r.run(t, 3) {
-		if err == nil || errors.Is(err, context.Canceled) || !strings.Contains(err.Error(), "rank 0: "+filepath.Join(r.dir, CheckpointFile)) {
+		if err == nil || errors.Is(err, context.Canceled) ||
+			!strings.Contains(err.Error(), "rank 0: "+filepath.Join(r.dir, CheckpointFile)) {
 			t.Errorf("rank %d: %v", rank, err)
 		}
 	}

@@ -138,7 +138,8 @@ func (x *explained) read(b *packed, arena tensor.Memory) ([]Explanation, error) 
 	top, partner, count := make([]int32, n), make([]int32, n), make([]int32, len(out))
 	p, received := make([]float32, n), make([]float32, n*x.share.Width())
 	for _, l := range x.layers {
-		err := errors.Join(tensor.Download(arena, l.top, top), tensor.Download(arena, l.partner, partner), tensor.Download(arena, l.count, count),
+		err := errors.Join(tensor.Download(arena, l.top, top), tensor.Download(arena, l.partner, partner),
+			tensor.Download(arena, l.count, count),
 			tensor.Download(arena, l.p, p), tensor.Download(arena, l.received, received))
 		if err != nil {
 			return nil, err

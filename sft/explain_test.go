@@ -94,13 +94,15 @@ func compareExplanation(t *testing.T, got Explanation, want referenceExplanation
 	t.Helper()
 	off := func(x float32, y float64) { worst = max(worst, math.Abs(float64(x)-y)) }
 	if len(got.Layers) != len(want.layers) || len(got.Pooling) != len(want.pooling) {
-		t.Fatalf("%d layers, %d tokens, expected %d, %d", len(got.Layers), len(got.Pooling), len(want.layers), len(want.pooling))
+		t.Fatalf("%d layers, %d tokens, expected %d, %d", len(got.Layers), len(got.Pooling),
+			len(want.layers), len(want.pooling))
 	}
 	for i, a := range want.pooling {
 		off(got.Pooling[i], a)
 	}
 	for l, layer := range got.Layers {
-		if len(layer.Positions) != len(want.layers[l]) || len(layer.Weights) != len(layer.Positions) || len(layer.Mass) != len(layer.Positions) {
+		if len(layer.Positions) != len(want.layers[l]) || len(layer.Weights) != len(layer.Positions) ||
+			len(layer.Mass) != len(layer.Positions) {
 			t.Fatalf("layer %d: %v, expected %v", l, layer, want.layers[l])
 		}
 		for i, position := range layer.Positions {
@@ -171,11 +173,14 @@ func testExplainChangesNoBit(t *testing.T, devices ...tensor.Device) {
 			plain := score(t, s, examples)
 			for e, o := range explain(t, s, examples) {
 				want := alone[e]
-				if !slices.Equal(o.Logits, plain[e].Logits) || !slices.EqualFunc(o.Embeddings, plain[e].Embeddings, slices.Equal) || plain[e].Explanations != nil {
-					t.Errorf("configuration %d, %s, example %d: %v explained, %v otherwise", i, device.Name(), e, o.Logits, plain[e].Logits)
+				if !slices.Equal(o.Logits, plain[e].Logits) ||
+					!slices.EqualFunc(o.Embeddings, plain[e].Embeddings, slices.Equal) || plain[e].Explanations != nil {
+					t.Errorf("configuration %d, %s, example %d: %v explained, %v otherwise", i, device.Name(), e,
+						o.Logits, plain[e].Logits)
 				}
 				if !slices.EqualFunc(o.Explanations, want.Explanations, sameExplanation) {
-					t.Errorf("configuration %d, %s, example %d: %v in a batch, %v alone", i, device.Name(), e, o.Explanations, want.Explanations)
+					t.Errorf("configuration %d, %s, example %d: %v in a batch, %v alone", i, device.Name(), e,
+						o.Explanations, want.Explanations)
 				}
 				for _, x := range o.Explanations {
 					checkSums(t, c, x)
@@ -187,7 +192,8 @@ func testExplainChangesNoBit(t *testing.T, devices ...tensor.Device) {
 
 func sameExplanation(a, b Explanation) bool {
 	return slices.Equal(a.Pooling, b.Pooling) && slices.EqualFunc(a.Layers, b.Layers, func(a, b LayerExplanation) bool {
-		return slices.Equal(a.Positions, b.Positions) && slices.Equal(a.Weights, b.Weights) && slices.Equal(a.Mass, b.Mass)
+		return slices.Equal(a.Positions, b.Positions) && slices.Equal(a.Weights, b.Weights) &&
+			slices.Equal(a.Mass, b.Mass)
 	})
 }
 
@@ -226,7 +232,8 @@ func TestExplainTags(t *testing.T) {
 	m := randomModel(ofTask(tinyConfig(), Tagging), 1)
 	classes := NewModel(tinyConfig(), 2)
 	must.Get(classes.CopyFrom(m))(t)
-	examples := []seq.Example{{A: []int32{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5}}, {A: []int32{3}}, {A: []int32{8, 7, 6}}}
+	examples := []seq.Example{{A: []int32{1, 2, 3, 4, 5, 6, 7, 8, 1, 2, 3, 4, 5}},
+		{A: []int32{3}}, {A: []int32{8, 7, 6}}}
 	tagger := newScorerOf(t, m, cpu.New(1))
 	got, want := explain(t, tagger, examples), explain(t, newScorerOf(t, classes, cpu.New(1)), examples)
 	plain := must.Get(tagger.Examples(t.Context(), examples))(t)
@@ -234,7 +241,8 @@ func TestExplainTags(t *testing.T) {
 		if !slices.Equal(o.Logits, plain[i].Logits) || len(o.Explanations) != 1 || o.Explanations[0].Pooling != nil {
 			t.Errorf("example %d: %+v", i, o)
 		}
-		if e := o.Explanations[0].Layers; !reflect.DeepEqual(e, want[i].Explanations[0].Layers) || len(e) != 2 || len(e[0].Positions) == 0 {
+		if e := o.Explanations[0].Layers; !reflect.DeepEqual(e, want[i].Explanations[0].Layers) || len(e) != 2 ||
+			len(e[0].Positions) == 0 {
 			t.Errorf("example %d: %+v, want %+v", i, e, want[i].Explanations[0].Layers)
 		}
 	}

@@ -51,7 +51,8 @@ func (c *Config) validateFeatures() error {
 		return &ConfigError{key, fmt.Sprint(found), expected}
 	}
 	if c.Relative == DistanceRelation && seq.Points(c.FeatureNames) == nil {
-		return bad("relative", DistanceRelation, "another one: "+strings.Join(seq.PositionNames, ", ")+" are not all features of the tokens")
+		return bad("relative", DistanceRelation, "another one: "+strings.Join(seq.PositionNames,
+			", ")+" are not all features of the tokens")
 	}
 	if !c.Featured() {
 		if c.Input != "" {
@@ -93,7 +94,8 @@ func (c *Config) CheckFeatures(features [][]float32) error {
 	}
 	for i, row := range features {
 		if len(row) != len(c.FeatureNames) {
-			return fmt.Errorf("token %d has %d features, expected %d: %s", i, len(row), len(c.FeatureNames), strings.Join(c.FeatureNames, ", "))
+			return fmt.Errorf("token %d has %d features, expected %d: %s", i, len(row), len(c.FeatureNames),
+				strings.Join(c.FeatureNames, ", "))
 		}
 		for j, v := range row {
 			if v-v != 0 {
@@ -112,7 +114,8 @@ func (c *Config) CheckFeatures(features [][]float32) error {
 func (c *Config) WindowFeatures(features [][]float32) ([][]float32, error) {
 	if w := c.InputWindow; w != nil && len(features) > w.Length {
 		if w.Policy != "head" {
-			return nil, fmt.Errorf("the sequence has %d tokens, the model's input window accepts at most %d", len(features), w.Length)
+			return nil, fmt.Errorf("the sequence has %d tokens, the model's input window accepts at most %d",
+				len(features), w.Length)
 		}
 		features = features[:w.Length]
 	}
@@ -144,7 +147,8 @@ func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
 		m.Launch(tensor.EmbedBackward{DWeight: m.gradient("embed.weight"), DY: dx, Token: m.batch.Tokens})
 		return
 	}
-	m.linearBackward("input", m.Temp("input.grad", tensor.Tokens, m.shape.Tokens, m.config.inputWidth()), dx, pass.Features, false)
+	m.linearBackward("input", m.Temp("input.grad", tensor.Tokens, m.shape.Tokens, m.config.inputWidth()),
+		dx, pass.Features, false)
 }
 
 // addFeatures adds what the input layer and the relation read of examples' tokens, with as many
@@ -159,7 +163,8 @@ func (p *packed) addFeatures(c *Config, examples []seq.Example, threads int) {
 	}
 	tokens := len(p.position)
 	p.features, p.points = resized(p.features, tokens*c.inputWidth()), resized(p.points, tokens*len(columns))
-	inParallel(threads, len(examples), func(_, i int) { p.setFeatures(c, columns, examples[i].Features, int(p.offset[i])) })
+	inParallel(threads, len(examples),
+		func(_, i int) { p.setFeatures(c, columns, examples[i].Features, int(p.offset[i])) })
 	if c.Relative == EdgeRelation {
 		p.edges.pack(examples, p.offset, len(c.EdgeFeatureNames), threads)
 	}
@@ -168,7 +173,8 @@ func (p *packed) addFeatures(c *Config, examples []seq.Example, threads int) {
 // setFeatures sets those of an example, whose tokens begin at one.
 func (p *packed) setFeatures(c *Config, columns []int, features [][]float32, from int) {
 	width := c.inputWidth()
-	inputs, points := p.features[from*width:][:len(features)*width], p.points[from*len(columns):][:len(features)*len(columns)]
+	inputs, points := p.features[from*width:][:len(features)*width],
+		p.points[from*len(columns):][:len(features)*len(columns)]
 	for t, row := range features {
 		if input := inputs[t*width:][:width]; c.Input == OnesInput {
 			input[0] = 1

@@ -99,7 +99,8 @@ func TestFillRefusals(t *testing.T) {
 	labels := newScorerOf(t, randomModel(tinyConfig(), 1), cpu.New(1))
 	must.Fail(t, "task is classification, expected fill-mask")(labels.Fill(t.Context(), [][]int32{{1}}))
 	s := newScorerOf(t, randomModel(ofTask(tinyConfig(), FillMask), 1), cpu.New(1))
-	must.Fail(t, "sequence 1: token 9 at index 0 is outside the vocabulary")(s.Fill(t.Context(), [][]int32{{1, 8}, {9}}))
+	must.Fail(t, "sequence 1: token 9 at index 0 is outside the vocabulary")(s.Fill(t.Context(),
+		[][]int32{{1, 8}, {9}}))
 	if out, err := s.Fill(t.Context(), nil); err != nil || len(out) != 0 {
 		t.Error(out, err)
 	}
@@ -109,10 +110,12 @@ func TestFillRefusals(t *testing.T) {
 // and the mask, and one of masked tokens with all of one of labels but its head.
 func TestCopyFromFillMask(t *testing.T) {
 	pretrained := randomModel(ofTask(tinyConfig(), FillMask), 1)
-	spec := seq.Spec{Task: Classification, Tokenizer: pretrained.Config.Tokenizer, VocabSize: 8, LabelNames: []string{"a", "b", "c"}}
+	spec := seq.Spec{Task: Classification, Tokenizer: pretrained.Config.Tokenizer, VocabSize: 8,
+		LabelNames: []string{"a", "b", "c"}}
 	c := *pretrained.Config
 	c.Task, c.TieEmbeddings = "", true
-	if err := c.DescribeData(spec); err != nil || c.MaskTokenID != nil || c.VocabSize != 8 || c.MaskRate != 0 || c.MaskSpan != 0 || c.TieEmbeddings {
+	if err := c.DescribeData(spec); err != nil || c.MaskTokenID != nil || c.VocabSize != 8 || c.MaskRate != 0 ||
+		c.MaskSpan != 0 || c.TieEmbeddings {
 		t.Fatalf("%+v: %v", c, err)
 	}
 	labels := randomModel(&c, 2)
@@ -137,7 +140,8 @@ func TestCopyFromFillMask(t *testing.T) {
 			}
 		}
 		p, _ := m.Parameters.Lookup("embed.weight")
-		if mask := m.Parameters.Slice(m.Weights, p)[d*tokens:]; !slices.Equal(mask, m.Parameters.Slice(before, p)[d*tokens:]) {
+		if mask := m.Parameters.Slice(m.Weights, p)[d*tokens:]; !slices.Equal(mask,
+			m.Parameters.Slice(before, p)[d*tokens:]) {
 			t.Error("the mask's embedding, which the other model does not have, is not fresh")
 		}
 	}
@@ -146,11 +150,15 @@ func TestCopyFromFillMask(t *testing.T) {
 		t.Errorf("%d parameters are fresh, expected 4: what tells tokens tells no labels; %v", len(fresh), err)
 	}
 	other := tinyConfig()
-	must.Fail(t, "a vocabulary of 8 tokens there, expected 9", "a vocabulary of another token")(NewModel(other, 1).CopyFrom(pretrained))
+	must.Fail(t, "a vocabulary of 8 tokens there, expected 9",
+		"a vocabulary of another token")(NewModel(other, 1).CopyFrom(pretrained))
 	for want, change := range map[string]func(*Config){
-		fmt.Sprintf("hidden_size is %d there, expected %d", c.HiddenSize, 2*c.HiddenSize):     func(c *Config) { c.HiddenSize *= 2 },
-		fmt.Sprintf("num_hidden_layers is %d there, expected %d", c.NumLayers, c.NumLayers+1): func(c *Config) { c.NumLayers++ },
-		fmt.Sprintf("intermediate_size is %d there, expected %d", c.IntermediateSize, 4):      func(c *Config) { c.IntermediateSize = 4 },
+		fmt.Sprintf("hidden_size is %d there, expected %d", c.HiddenSize,
+			2*c.HiddenSize): func(c *Config) { c.HiddenSize *= 2 },
+		fmt.Sprintf("num_hidden_layers is %d there, expected %d", c.NumLayers,
+			c.NumLayers+1): func(c *Config) { c.NumLayers++ },
+		fmt.Sprintf("intermediate_size is %d there, expected %d", c.IntermediateSize,
+			4): func(c *Config) { c.IntermediateSize = 4 },
 	} {
 		wider := c
 		change(&wider)

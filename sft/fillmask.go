@@ -54,19 +54,24 @@ func (fillMask) validate(c *Config) error {
 	case c.MaskTokenID == nil:
 		return &ConfigError{"mask_token_id", "none", "that of the mask, which the task fill-mask needs"}
 	case c.MaskTargets != nil && c.DataVocabSize() != spectra.Levels:
-		return &ConfigError{"mask_targets", SpectrumTargets, fmt.Sprintf("none: tokens are no samples of sound, whose vocabulary has %d and the mask, but %d", spectra.Levels, c.VocabSize)}
+		return &ConfigError{"mask_targets", SpectrumTargets,
+			fmt.Sprintf("none: tokens are no samples of sound, whose vocabulary has %d and the mask, but %d",
+				spectra.Levels, c.VocabSize)}
 	case c.MaskTargets != nil && !c.MaskTargets.Learned():
 		return &ConfigError{"mask_targets", "names of no spectra", "those that were learned from the data"}
 	case c.MaskTargets != nil && c.TieEmbeddings:
 		return &ConfigError{"tie_embeddings", "true", "false: embeddings are of tokens, and the model tells spectra"}
 	case c.MaskTargets != nil && c.NumLabels != c.MaskTargets.Len():
-		return &ConfigError{"num_labels", fmt.Sprint(c.NumLabels), fmt.Sprintf("%d, the names that mask_targets has", c.MaskTargets.Len())}
+		return &ConfigError{"num_labels", fmt.Sprint(c.NumLabels),
+			fmt.Sprintf("%d, the names that mask_targets has", c.MaskTargets.Len())}
 	case c.MaskTargets == nil && c.NumLabels != c.VocabSize-1:
-		return &ConfigError{"num_labels", fmt.Sprint(c.NumLabels), fmt.Sprintf("%d, all tokens but the mask", c.VocabSize-1)}
+		return &ConfigError{"num_labels", fmt.Sprint(c.NumLabels),
+			fmt.Sprintf("%d, all tokens but the mask", c.VocabSize-1)}
 	case !(c.MaskRate >= leastMaskRate && float32(c.MaskRate) < 1): // which is what draws are compared with
 		return &ConfigError{"mask_rate", fmt.Sprint(c.MaskRate), fmt.Sprintf("%v ≤ rate < 1", leastMaskRate)}
 	case !(c.MaskSpan >= 1 && c.MaskSpan <= mostMaskSpan):
-		return &ConfigError{"mask_span", fmt.Sprint(c.MaskSpan), fmt.Sprintf("a mean number of tokens, 1 to %d", mostMaskSpan)}
+		return &ConfigError{"mask_span", fmt.Sprint(c.MaskSpan),
+			fmt.Sprintf("a mean number of tokens, 1 to %d", mostMaskSpan)}
 	}
 	return nil
 }

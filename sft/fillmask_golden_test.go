@@ -17,7 +17,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-var update = flag.Bool("update", false, "write the golden folders of fill-mask, regression, several labels, tagging and clouds anew, from the reference")
+var update = flag.Bool("update", false,
+	"write the golden folders of fill-mask, regression, several labels, tagging and clouds anew, from the reference")
 
 // fillMaskFolders are of models that tell masked tokens: the gradient of one, and training
 // steps of the other.
@@ -64,24 +65,26 @@ func TestGoldenLosses(t *testing.T) {
 			writeMultiLabel(t, filepath.Join(golden, name), change)
 		}
 	}
-	onEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"}, func(t *testing.T, name string, device tensor.Device) {
-		m, examples := loadGolden(t, name)
-		var want struct {
-			Loss  float64 `json:"loss"`
-			Terms int     `json:"terms"`
-		}
-		text, err := os.ReadFile(filepath.Join(golden, name, "expected_loss.json"))
-		if err == nil {
-			err = json.Unmarshal(text, &want)
-		}
-		must.Succeed(t, err)
-		if got := meanLossOn(t, m, device, examples); !(math.Abs(got-want.Loss) <= 1e-5) {
-			t.Errorf("loss %v, expected %v", got, want.Loss)
-		}
-		if n := m.Config.objective().divisor(m.Config, examples, drawing{mode: lossMode, seed: m.Config.SamplerSeed}); n != want.Terms {
-			t.Errorf("a mean of %d terms, expected %d", n, want.Terms)
-		}
-	})
+	onEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"},
+		func(t *testing.T, name string, device tensor.Device) {
+			m, examples := loadGolden(t, name)
+			var want struct {
+				Loss  float64 `json:"loss"`
+				Terms int     `json:"terms"`
+			}
+			text, err := os.ReadFile(filepath.Join(golden, name, "expected_loss.json"))
+			if err == nil {
+				err = json.Unmarshal(text, &want)
+			}
+			must.Succeed(t, err)
+			if got := meanLossOn(t, m, device, examples); !(math.Abs(got-want.Loss) <= 1e-5) {
+				t.Errorf("loss %v, expected %v", got, want.Loss)
+			}
+			if n := m.Config.objective().divisor(m.Config, examples,
+				drawing{mode: lossMode, seed: m.Config.SamplerSeed}); n != want.Terms {
+				t.Errorf("a mean of %d terms, expected %d", n, want.Terms)
+			}
+		})
 }
 
 // writeFillMask writes a golden folder with what the reference computes in float64.
@@ -117,7 +120,8 @@ func goldenSequences() (out []seq.Example) {
 // writeGolden writes a golden folder with what the reference computes in float64: gradients
 // are differences of its loss, which is a mean of so many terms. A folder called train_… has
 // three training steps.
-func writeGolden(t *testing.T, dir string, c *Config, examples []seq.Example, lossOf func(reference, []seq.Example) (float64, int)) {
+func writeGolden(t *testing.T, dir string, c *Config, examples []seq.Example,
+	lossOf func(reference, []seq.Example) (float64, int)) {
 	m := randomModel(c, 5)
 	var inputs, expected bytes.Buffer
 	line := func(to *bytes.Buffer, v any) {
@@ -175,7 +179,8 @@ func writeGolden(t *testing.T, dir string, c *Config, examples []seq.Example, lo
 		return
 	}
 	var x goldenTraining
-	x.Settings.Seed, x.Settings.LearningRate, x.Settings.WeightDecay, x.Settings.MaxGradNorm = 6840124660045547947, 0.003, 0.5, 1
+	x.Settings.Seed, x.Settings.LearningRate, x.Settings.WeightDecay,
+		x.Settings.MaxGradNorm = 6840124660045547947, 0.003, 0.5, 1
 	m1, m2 := map[string][]float64{}, map[string][]float64{}
 	for step := range 3 {
 		r.training = &drawing{trainMode, x.Settings.Seed, uint32(step)}
@@ -229,7 +234,8 @@ func (r reference) step(m *Model, g, m1, m2 map[string][]float64, t int, x *gold
 			if p.Decay {
 				w[i] *= 1 - rate*x.Settings.WeightDecay
 			}
-			w[i] -= rate * a[i] / (1 - math.Pow(beta1, float64(t))) / (math.Sqrt(b[i]/(1-math.Pow(beta2, float64(t)))) + adamEps)
+			w[i] -= rate * a[i] / (1 - math.Pow(beta1,
+				float64(t))) / (math.Sqrt(b[i]/(1-math.Pow(beta2, float64(t)))) + adamEps)
 		}
 	}
 	return norm

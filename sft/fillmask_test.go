@@ -136,12 +136,16 @@ func TestFillMaskAgainstReference(t *testing.T) {
 		for _, want := range expected {
 			c := want.m.Config
 			gradient, loss := must.Get2(want.m.Gradient(t.Context(), devices[0], want.examples))(t)
-			if alone := meanLossOn(t, want.m, devices[0], want.examples); math.Abs(loss-want.loss) > 1e-6 || math.Abs(alone-want.loss) > 1e-6 {
-				t.Errorf("%s, tied %t: loss %v with a backward, %v without, expected %v", c.NormPosition, c.TieEmbeddings, loss, alone, want.loss)
+			if alone := meanLossOn(t, want.m, devices[0], want.examples); math.Abs(loss-want.loss) > 1e-6 ||
+				math.Abs(alone-want.loss) > 1e-6 {
+				t.Errorf("%s, tied %t: loss %v with a backward, %v without, expected %v", c.NormPosition,
+					c.TieEmbeddings, loss, alone, want.loss)
 			}
 			for _, s := range want.slopes {
-				if g := want.m.Parameters.Slice(gradient, s.parameter)[s.index]; math.Abs(s.want-float64(g)) > 1e-5+1e-3*math.Abs(s.want) {
-					t.Errorf("%s, tied %t: %s[%d]: %v, by differences %v", c.NormPosition, c.TieEmbeddings, s.parameter.Name, s.index, g, s.want)
+				if g := want.m.Parameters.Slice(gradient,
+					s.parameter)[s.index]; math.Abs(s.want-float64(g)) > 1e-5+1e-3*math.Abs(s.want) {
+					t.Errorf("%s, tied %t: %s[%d]: %v, by differences %v", c.NormPosition, c.TieEmbeddings,
+						s.parameter.Name, s.index, g, s.want)
 				}
 			}
 		}
@@ -154,7 +158,8 @@ func TestFillMaskAgainstReference(t *testing.T) {
 func TestMaskedShare(t *testing.T) {
 	const length, rows = 50, 4000
 	for _, s := range []struct{ rate, span float64 }{{0.15, 1}, {0.15, 3}, {0.5, 6}} {
-		c := &Config{VocabSize: 101, PadTokenID: new(int32(7)), MaskTokenID: new(int32(100)), MaskRate: s.rate, MaskSpan: s.span}
+		c := &Config{VocabSize: 101, PadTokenID: new(int32(7)), MaskTokenID: new(int32(100)),
+			MaskRate: s.rate, MaskSpan: s.span}
 		var at [length]float64
 		total, goesOn, before, masks, others := 0.0, 0.0, 0.0, 0.0, make([]float64, 101)
 		tokens := slices.Repeat([]int32{3}, length)
@@ -192,10 +197,13 @@ func TestMaskedShare(t *testing.T) {
 		p := s.rate / (s.span - s.rate*(s.span-1))
 		want := 1 - 1/s.span + p/s.span
 		if got := goesOn / before; math.Abs(got-want) > 0.02 {
-			t.Errorf("rate %g, span %g: %.3f of the masked tokens follow another, expected %.3f", s.rate, s.span, got, want)
+			t.Errorf("rate %g, span %g: %.3f of the masked tokens follow another, expected %.3f",
+				s.rate, s.span, got, want)
 		}
-		if math.Abs(masks/total-0.8) > 0.015 || others[7] > 0 || math.Abs(others[3]/total-0.101) > 0.015 || math.Abs(others[42]/total-0.1/99) > 0.001 {
-			t.Errorf("rate %g, span %g: %.3f masks, %.3f as they are, %.4f of another token, %g of padding", s.rate, s.span, masks/total, others[3]/total, others[42]/total, others[7])
+		if math.Abs(masks/total-0.8) > 0.015 || others[7] > 0 || math.Abs(others[3]/total-0.101) > 0.015 ||
+			math.Abs(others[42]/total-0.1/99) > 0.001 {
+			t.Errorf("rate %g, span %g: %.3f masks, %.3f as they are, %.4f of another token, %g of padding", s.rate,
+				s.span, masks/total, others[3]/total, others[42]/total, others[7])
 		}
 	}
 }
@@ -208,7 +216,8 @@ func TestMaskedDraws(t *testing.T) {
 		return c.maskedPositions(400, row, drawing{mode, seed, step})
 	}
 	first := of(trainMode, 1, 2, 3)
-	for name, other := range map[string][]int32{"seed": of(trainMode, 2, 2, 3), "row": of(trainMode, 1, 3, 3), "step": of(trainMode, 1, 2, 4), "evaluation": of(lossMode, 1, 2, 3)} {
+	for name, other := range map[string][]int32{"seed": of(trainMode, 2, 2, 3), "row": of(trainMode, 1, 3, 3),
+		"step": of(trainMode, 1, 2, 4), "evaluation": of(lossMode, 1, 2, 3)} {
 		if slices.Equal(first, other) {
 			t.Errorf("another %s masks the same tokens", name)
 		}
@@ -248,7 +257,8 @@ func testFillMaskBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 	examples := randomExamples(c, rand.New(rand.NewPCG(4, 4)), 50, 1, 70, 4096, 33)
 	gradient, all := gradientOf(t, m, 1, devices[0], examples, trainMode)
 	for i, device := range devices {
-		if other, b := gradientOf(t, m, 1+i, device, examples, trainMode); !slices.Equal(other, gradient) || !slices.Equal(b.loss, all.loss) {
+		if other, b := gradientOf(t, m, 1+i, device, examples, trainMode); !slices.Equal(other, gradient) ||
+			!slices.Equal(b.loss, all.loss) {
 			t.Errorf("%d slots on %s change bits", 1+i, device.Name())
 		}
 	}
@@ -285,7 +295,8 @@ func TestFillMaskCapacity(t *testing.T) {
 	for _, mode := range []passMode{lossMode, trainMode} {
 		words, err := passWords(c, NewParameters(c), nil, mode, 4000, 1, 0)
 		if err != nil || words < 2*room*20000 {
-			t.Errorf("mode %d: memory of %d words, logits and their gradient have %d; error %v", mode, words, 2*room*20000, err)
+			t.Errorf("mode %d: memory of %d words, logits and their gradient have %d; error %v", mode,
+				words, 2*room*20000, err)
 		}
 	}
 	for _, mib := range []int64{400, 1000} { // 256 are reserved
@@ -348,7 +359,8 @@ func TestFillMaskRefusals(t *testing.T) {
 		must.Fail(t, "tells masked tokens", name)(call())
 	}
 	examples[0].A[3] = *c.MaskTokenID
-	must.Fail(t, "token 8 at index 3 is the mask", "a mask among the tokens")(m.Gradient(t.Context(), cpu.New(1), examples))
+	must.Fail(t, "token 8 at index 3 is the mask",
+		"a mask among the tokens")(m.Gradient(t.Context(), cpu.New(1), examples))
 	for want, change := range map[string]func(s *Settings){
 		`select is "auc"`:          func(s *Settings) { s.Select = "auc" },
 		"weights of classes":       func(s *Settings) { s.ClassWeights = []float64{1, 2} },
@@ -386,7 +398,8 @@ func TestTrainFillMask(t *testing.T) {
 	})
 	last := slices.IndexFunc(reports, func(r EvaluationReport) bool { return r.Loss == best.Loss })
 	for i, r := range reports {
-		if r.Accuracy != nil || r.MacroF1 != nil || r.SelectedBy != byLoss || math.Abs(*r.BitsPerToken-r.Loss/math.Log(2)) > 1e-12 || i > last && r.Best {
+		if r.Accuracy != nil || r.MacroF1 != nil || r.SelectedBy != byLoss ||
+			math.Abs(*r.BitsPerToken-r.Loss/math.Log(2)) > 1e-12 || i > last && r.Best {
 			t.Errorf("%+v", r)
 		}
 	}

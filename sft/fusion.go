@@ -73,9 +73,11 @@ func (f *Fusion) validate() error {
 	case n < 2 || n > maxMembers:
 		return bad("members", fmt.Sprintf("%d models", n), fmt.Sprintf("2 to %d", maxMembers))
 	case len(f.Weights) != n:
-		return bad("weights", fmt.Sprintf("%d weights", len(f.Weights)), fmt.Sprintf("one for each of the %d members", n))
+		return bad("weights", fmt.Sprintf("%d weights", len(f.Weights)),
+			fmt.Sprintf("one for each of the %d members", n))
 	case !(f.Temperature >= metrics.MinTemperature && f.Temperature <= metrics.MaxTemperature):
-		return bad("temperature", f.Temperature, fmt.Sprintf("%g to %g", metrics.MinTemperature, metrics.MaxTemperature))
+		return bad("temperature", f.Temperature,
+			fmt.Sprintf("%g to %g", metrics.MinTemperature, metrics.MaxTemperature))
 	}
 	seen := map[string]bool{}
 	for _, name := range f.Members {

@@ -42,9 +42,11 @@ func TestFusion(t *testing.T) {
 // TestFusionFile: what is written is read back, and what no fusion can have is refused with its key.
 func TestFusionFile(t *testing.T) {
 	dir := t.TempDir()
-	f := &Fusion{ModelType: FusionType, Members: []string{"linear", "sft"}, Weights: []float64{0.6, 0.3}, Temperature: 1.5, Losses: []float64{1, 2}, Loss: 0.5}
+	f := &Fusion{ModelType: FusionType, Members: []string{"linear", "sft"}, Weights: []float64{0.6, 0.3},
+		Temperature: 1.5, Losses: []float64{1, 2}, Loss: 0.5}
 	must.Succeed(t, f.Save(dir))
-	if got := must.Get(ReadFusion(dir))(t); got.Weights[1] != 0.3 || got.Members[0] != "linear" || got.Temperature != 1.5 || got.Loss != 0.5 {
+	if got := must.Get(ReadFusion(dir))(t); got.Weights[1] != 0.3 || got.Members[0] != "linear" ||
+		got.Temperature != 1.5 || got.Loss != 0.5 {
 		t.Errorf("%+v", got)
 	}
 	if got := must.Get(ReadFusion(filepath.Join("testdata", "golden", "pre")))(t); got != nil {

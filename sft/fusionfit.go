@@ -28,7 +28,8 @@ type Member struct {
 // passed over. The mean cross-entropy is minimised over weights from 0 on, with a ridge towards 0.6 for a linear model
 // and 0.3 shared by the others, which fewer than 100 rows keep. Done is called with the number of rows scored; nil for
 // none.
-func FitFusion(ctx context.Context, members []Member, rows *seq.File, device Device, done func(int64)) (*Fusion, error) {
+func FitFusion(ctx context.Context, members []Member, rows *seq.File, device Device,
+	done func(int64)) (*Fusion, error) {
 	f := &Fusion{ModelType: FusionType, Weights: make([]float64, len(members)), Temperature: 1}
 	layered := 0
 	for _, m := range members {

@@ -24,7 +24,8 @@ const golden = "testdata/golden"
 // sequence takes minutes under the race detector, where tests run with -short,
 // and has nothing concurrent that the others lack.
 func evaluationFolders() []string {
-	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv", "conv_post"}
+	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval",
+		"vanilla", "conv", "conv_post"}
 	if !testing.Short() {
 		folders = append(folders, "long")
 	}
@@ -65,7 +66,8 @@ func goldenExamples(t *testing.T, dir string) []seq.Example {
 	t.Helper()
 	var out []seq.Example
 	for i, l := range goldenLines(t, filepath.Join(dir, "inputs.jsonl")) {
-		e := seq.Example{Index: uint32(i), A: l.Tokens, Label: l.Label, Numbers: l.Numbers, Labels: l.Labels, Features: l.Features, Edges: l.Edges}
+		e := seq.Example{Index: uint32(i), A: l.Tokens, Label: l.Label, Numbers: l.Numbers, Labels: l.Labels,
+			Features: l.Features, Edges: l.Edges}
 		if l.Tokens == nil {
 			e.A, e.B = l.TokensA, l.TokensB
 		}
@@ -104,7 +106,8 @@ func onEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name str
 }
 
 func TestGoldenLogits(t *testing.T) {
-	onEveryDevice(t, append(evaluationFolders(), "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "regression", "multilabel", "tagging", "clouds", "max_pooling",
+		"graphs"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		s := must.Get(NewScorer(m, device))(t)
 		out := must.Get(s.Examples(context.Background(), examples))(t)
@@ -154,7 +157,8 @@ func compareGradients(t *testing.T, p *Parameters, got []float32, path string) {
 }
 
 func TestGoldenGradients(t *testing.T) {
-	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"), func(t *testing.T, name string, device tensor.Device) {
+	onEveryDevice(t, append(evaluationFolders(), "fill_mask", "regression", "multilabel", "tagging", "clouds",
+		"max_pooling", "graphs"), func(t *testing.T, name string, device tensor.Device) {
 		m, examples := loadGolden(t, name)
 		g, _ := must.Get2(m.Gradient(context.Background(), device, examples))(t)
 		compareGradients(t, m.Parameters, g, filepath.Join(golden, name, "grads.safetensors"))
@@ -164,7 +168,8 @@ func TestGoldenGradients(t *testing.T) {
 // TestGoldenTraining makes three optimizer steps with noise, drop token and
 // every dropout.
 func TestGoldenTraining(t *testing.T) {
-	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression", "train_multilabel", "train_tagging", "train_clouds", "train_max_pooling", "train_graphs"}, testGoldenTraining)
+	onEveryDevice(t, []string{"train", "train_retrieval", "train_conv", "train_fill_mask", "train_regression",
+		"train_multilabel", "train_tagging", "train_clouds", "train_max_pooling", "train_graphs"}, testGoldenTraining)
 }
 
 func testGoldenTraining(t *testing.T, name string, device tensor.Device) {

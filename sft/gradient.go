@@ -11,7 +11,8 @@ import (
 // Gradient returns the gradient of the examples' mean cross-entropy in
 // evaluation mode, as a range with the layout of the model's weights, and that
 // mean. Every label must be below num_labels.
-func (m *Model) Gradient(ctx context.Context, device Device, examples []seq.Example) (gradient []float32, loss float64, err error) {
+func (m *Model) Gradient(ctx context.Context, device Device, examples []seq.Example) (gradient []float32,
+	loss float64, err error) {
 	for i, e := range examples {
 		if err := m.Config.checkLabelled(e); err != nil {
 			return nil, 0, fmt.Errorf("example %d: %w", i, err)

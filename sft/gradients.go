@@ -49,7 +49,8 @@ type NonFiniteError struct {
 }
 
 func (e *NonFiniteError) Error() string {
-	return fmt.Sprintf("step %d: the loss is %v; first bad tensor %q; examples (rows of the training data) %v", e.Step, e.Loss, e.Tensor, e.Examples)
+	return fmt.Sprintf("step %d: the loss is %v; first bad tensor %q; examples (rows of the training data) %v", e.Step,
+		e.Loss, e.Tensor, e.Examples)
 }
 
 // batchGradient is what a batch adds up to.
@@ -126,7 +127,8 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d drawing
 		return nil, err
 	}
 	c := a.engine.config
-	b := &batchGradient{gradient: tree.root, deadRows: make([]int64, len(results[0].deadRows)), divisor: c.objective().divisor(c, examples, d)}
+	b := &batchGradient{gradient: tree.root, deadRows: make([]int64, len(results[0].deadRows)),
+		divisor: c.objective().divisor(c, examples, d)}
 	for _, r := range results {
 		b.loss = append(b.loss, r.loss...)
 		b.logits = append(b.logits, r.logits...)
@@ -146,7 +148,8 @@ func (a *accumulator) together(microBatches int) int {
 
 // microBatches computes micro-batches from number first on together, in a group of slots, and
 // hands their gradients to the tree.
-func (a *accumulator) microBatches(ctx context.Context, group []*slot, t *tree, first int, examples [][]seq.Example, results []*result, factors lossFactors, d drawing) (err error) {
+func (a *accumulator) microBatches(ctx context.Context, group []*slot, t *tree, first int, examples [][]seq.Example,
+	results []*result, factors lossFactors, d drawing) (err error) {
 	group = group[:len(examples)]
 	whole := wholeSum(first, len(group), t.leaves)
 	for i, l := range group {

@@ -68,7 +68,8 @@ func writeGraphs(t *testing.T, dir string, change func(c *Config)) {
 	change(c)
 	// Of these graphs no query has, in a channel, nearly the key's value: the gradient of their maximum,
 	// which goes to one of them, rounding would give to the other.
-	writeGolden(t, dir, c, randomGraphs(c, rand.New(rand.NewPCG(10, 3)), 1, 5, 16, 40, 27), reference.classificationLoss)
+	writeGolden(t, dir, c, randomGraphs(c, rand.New(rand.NewPCG(10, 3)), 1, 5, 16, 40, 27),
+		reference.classificationLoss)
 }
 
 // pairsOf are the features of all pairs of tokens: 0 where there is no edge, and a sum where there
@@ -119,7 +120,10 @@ func TestGraphLogits(t *testing.T) {
 	}{
 		{"features", func(c *Config) {}},
 		// Nodes are alike up to their edges then, and rounding would choose among them: all are sampled.
-		{"no features of edges, ones as input", func(c *Config) { c.EdgeFeatureNames, c.Input, c.NumSampledTokens = []string{}, OnesInput, 160 }},
+		{"no features of edges, ones as input", func(c *Config) {
+			c.EdgeFeatureNames, c.Input,
+				c.NumSampledTokens = []string{}, OnesInput, 160
+		}},
 		{"tags", func(c *Config) { *c = *graphConfig(goldenConfig(Tagging)); c.NumSampledTokens = 20 }},
 		{"softmax of products", func(c *Config) { c.Score, c.Probability, c.NormPosition = "dot", "softmax", "post" }},
 	} {
@@ -259,14 +263,16 @@ func TestGraphRefusals(t *testing.T) {
 		err  error
 		want string
 	}{
-		{scored, `the record: the features of its edges are [], the model's ["order" "length"]`}, {embedded, "the record: the features of its edges"},
+		{scored, `the record: the features of its edges are [], the model's ["order" "length"]`},
+		{embedded, "the record: the features of its edges"},
 		{copied, "the features of its edges are"}, {without, "it has edges, the model knows none"},
 		{check(c, seq.Edge{Target: 2, Features: rows[0]}), "edge 0 is from 0 to 2, of tokens 0 to 1"},
 		{check(c, seq.Edge{Features: rows[0]}, seq.Edge{Source: -1, Features: rows[0]}), "edge 1 is from -1 to 0"},
 		{check(c, seq.Edge{}), "edge 0 has 0 features, expected 2: order, length"},
 		{check(c, seq.Edge{Features: []float32{1, inf}}), "edge 0: length is +Inf"},
 		{check(&none, seq.Edge{}), "edges, but the model knows none"},
-		{tinyConfig().CheckExample(seq.Example{A: []int32{1}, Edges: []seq.Edge{{}}}), "edges, but the model knows none"},
+		{tinyConfig().CheckExample(seq.Example{A: []int32{1}, Edges: []seq.Edge{{}}}),
+			"edges, but the model knows none"},
 	} {
 		if x.err == nil || !strings.Contains(x.err.Error(), x.want) {
 			t.Errorf("error %v, expected %q", x.err, x.want)
@@ -294,7 +300,8 @@ func TestGraphConfig(t *testing.T) {
 		{func(c *Config) { c.EdgeFeatureNames = []string{} }, ""},
 		{func(c *Config) { c.EdgeFeatureNames = nil }, "relative: edges, expected another one: there are no edges"},
 		{func(c *Config) { c.EdgeFeatureNames = []string{"a", "a"} }, `edge_feature_names: "a" is there twice`},
-		{func(c *Config) { *c = *tinyConfig(); c.EdgeFeatureNames = []string{} }, "edge_feature_names: [], expected none: tokens have no features"},
+		{func(c *Config) { *c = *tinyConfig(); c.EdgeFeatureNames = []string{} },
+			"edge_feature_names: [], expected none: tokens have no features"},
 	} {
 		c := graphConfig(tinyConfig())
 		s.change(c)
@@ -305,12 +312,14 @@ func TestGraphConfig(t *testing.T) {
 	for _, names := range [][]string{{}, {"order"}} {
 		c := tinyConfig()
 		c.Task = ""
-		err := c.DescribeData(seq.Spec{Task: Classification, LabelNames: []string{"a", "b"}, FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: names})
+		err := c.DescribeData(seq.Spec{Task: Classification, LabelNames: []string{"a", "b"},
+			FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: names})
 		if err != nil || c.Relative != EdgeRelation || !c.Edged() {
 			t.Errorf("%+v, %v", c, err)
 		}
 		text := must.Get(json.Marshal(c))(t)
-		if again, err := ParseConfig(text); err != nil || !again.Edged() || !slices.Equal(again.EdgeFeatureNames, names) {
+		if again, err := ParseConfig(text); err != nil || !again.Edged() ||
+			!slices.Equal(again.EdgeFeatureNames, names) {
 			t.Errorf("%+v, %v", again, err)
 		}
 	}

@@ -13,27 +13,28 @@ import (
 // TestHiddenStates compares the rows of each layer with the model in float64, cut after that
 // layer, on every device; the logits are those of [Scorer.Examples].
 func TestHiddenStates(t *testing.T) {
-	onEveryDevice(t, []string{"pre", "post", "retrieval", "conv", "odd"}, func(t *testing.T, name string, device tensor.Device) {
-		m, examples := loadGolden(t, name)
-		s := newScorerOf(t, m, device)
-		out := must.Get(s.HiddenStates(context.Background(), examples))(t)
-		plain := must.Get(s.Examples(context.Background(), examples))(t)
-		for i, e := range examples {
-			if !slices.Equal(out[i].Logits, plain[i].Logits) || plain[i].HiddenStates != nil {
-				t.Fatalf("example %d: other logits", i)
+	onEveryDevice(t, []string{"pre", "post", "retrieval", "conv", "odd"},
+		func(t *testing.T, name string, device tensor.Device) {
+			m, examples := loadGolden(t, name)
+			s := newScorerOf(t, m, device)
+			out := must.Get(s.HiddenStates(context.Background(), examples))(t)
+			plain := must.Get(s.Examples(context.Background(), examples))(t)
+			for i, e := range examples {
+				if !slices.Equal(out[i].Logits, plain[i].Logits) || plain[i].HiddenStates != nil {
+					t.Fatalf("example %d: other logits", i)
+				}
+				sequences := [][]int32{e.A}
+				if e.B != nil {
+					sequences = append(sequences, e.B)
+				}
+				if len(out[i].HiddenStates) != len(sequences) {
+					t.Fatalf("example %d: states of %d sequences", i, len(out[i].HiddenStates))
+				}
+				for at, tokens := range sequences {
+					compareHiddenStates(t, m, tokens, out[i].HiddenStates[at])
+				}
 			}
-			sequences := [][]int32{e.A}
-			if e.B != nil {
-				sequences = append(sequences, e.B)
-			}
-			if len(out[i].HiddenStates) != len(sequences) {
-				t.Fatalf("example %d: states of %d sequences", i, len(out[i].HiddenStates))
-			}
-			for at, tokens := range sequences {
-				compareHiddenStates(t, m, tokens, out[i].HiddenStates[at])
-			}
-		}
-	})
+		})
 }
 
 func compareHiddenStates(t *testing.T, m *Model, tokens []int32, states HiddenStates) {

@@ -9,7 +9,8 @@ import "fmt"
 func (c *Config) Window(tokens []int32) ([]int32, error) {
 	if w := c.InputWindow; w != nil && len(tokens) > w.Length {
 		if w.Policy != "head" {
-			return nil, fmt.Errorf("the sequence has %d tokens, the model's input window accepts at most %d", len(tokens), w.Length)
+			return nil, fmt.Errorf("the sequence has %d tokens, the model's input window accepts at most %d",
+				len(tokens), w.Length)
 		}
 		tokens = tokens[:w.Length]
 	}

@@ -32,7 +32,8 @@ type layer struct {
 func layerParameters(c *Config, name string) []Parameter {
 	d := c.HiddenSize
 	out := slices.Concat(convolutionParameters(c, name), attentionParameters(c, name),
-		linearParameters(PartMLP, name+"mlp.fc1", c.IntermediateSize, d), linearParameters(PartMLP, name+"mlp.fc2", d, c.IntermediateSize),
+		linearParameters(PartMLP, name+"mlp.fc1", c.IntermediateSize, d),
+		linearParameters(PartMLP, name+"mlp.fc2", d, c.IntermediateSize),
 		normParameters(name+"norm1", d), normParameters(name+"norm2", d))
 	if c.ResidualScale {
 		out = append(out, Parameter{Name: name + "residual_scale", Shape: []int{1}, Part: PartResidual})

@@ -23,7 +23,8 @@ func TestStepRate(t *testing.T) {
 		epoch, t int
 		want     float64
 	}{
-		{"untuned", 0, 1, 1e-3 * 0.0005}, {"untuned", 0, 1000, 1e-3 * 0.5}, {"untuned", 0, 2000, 1e-3}, {"untuned", 0, 9000, 1e-3},
+		{"untuned", 0, 1, 1e-3 * 0.0005}, {"untuned", 0, 1000, 1e-3 * 0.5}, {"untuned", 0, 2000, 1e-3},
+		{"untuned", 0, 9000, 1e-3},
 		{"10", 0, 1, 1e-4}, {"10", 0, 10, 1e-3}, {"10", 0, 11, 1e-3}, {"0", 0, 1, 1e-3}, {"1", 0, 1, 1e-3},
 		{"0", 19, 5, 1e-3}, {"0", 20, 5, 0.9e-3}, {"0", 39, 5, 0.9e-3}, {"0", 40, 5, 0.81e-3}, {"10", 20, 5, 0.45e-3},
 	} {
@@ -55,10 +56,14 @@ func TestFallingRates(t *testing.T) {
 		step, steps int
 		want        float64 // of a learning rate of 1
 	}{
-		{cosine, 0, "0", 0, 8, 1}, {cosine, 0, "0", 4, 8, 0.5}, {cosine, 0, "0", 2, 8, (2 + math.Sqrt2) / 4}, {cosine, 0, "0", 8, 8, 0},
-		{cosine, 0.1, "0", 0, 8, 1}, {cosine, 0.1, "0", 4, 8, 0.55}, {cosine, 0.1, "0", 8, 8, 0.1}, {cosine, 1, "0", 5, 8, 1},
-		{linear, 0, "0", 0, 8, 1}, {linear, 0, "0", 7, 8, 0.125}, {linear, 0.2, "0", 4, 8, 0.6}, {linear, 0.2, "0", 8, 8, 0.2},
-		{exponential, 0.01, "0", 0, 8, 1}, {exponential, 0.01, "0", 4, 8, 0.1}, {exponential, 0.01, "0", 8, 8, 0.01}, {exponential, 0.01, "0", 9, 8, 0.01},
+		{cosine, 0, "0", 0, 8, 1}, {cosine, 0, "0", 4, 8, 0.5}, {cosine, 0, "0", 2, 8, (2 + math.Sqrt2) / 4},
+		{cosine, 0, "0", 8, 8, 0},
+		{cosine, 0.1, "0", 0, 8, 1}, {cosine, 0.1, "0", 4, 8, 0.55}, {cosine, 0.1, "0", 8, 8, 0.1},
+		{cosine, 1, "0", 5, 8, 1},
+		{linear, 0, "0", 0, 8, 1}, {linear, 0, "0", 7, 8, 0.125}, {linear, 0.2, "0", 4, 8, 0.6},
+		{linear, 0.2, "0", 8, 8, 0.2},
+		{exponential, 0.01, "0", 0, 8, 1}, {exponential, 0.01, "0", 4, 8, 0.1}, {exponential, 0.01, "0", 8, 8, 0.01},
+		{exponential, 0.01, "0", 9, 8, 0.01},
 		{linear, 0, "4", 0, 8, 0.25}, {linear, 0, "4", 3, 8, 0.625}, {linear, 0, "4", 4, 8, 0.5}, // the product of both
 		{linear, 0, "16", 7, 8, 8. / 16 / 8}, {cosine, 0, "untuned", 999, 1998, 0.25}, // a warm-up beyond the end
 		{cosine, 0, "0", 0, 1, 1}, {linear, 0.3, "0", 0, 1, 1}, // one step is at the beginning
@@ -67,7 +72,8 @@ func TestFallingRates(t *testing.T) {
 		s := fallingSettings(c.schedule, c.final, c.warmup)
 		s.LearningRate = 1
 		if got := s.learningRate(&State{Step: c.step, Update: c.step}, c.steps); math.Abs(got-c.want) > 1e-15 {
-			t.Errorf("%s to %g, warmup %s, step %d of %d: %v, expected %v", c.schedule, c.final, c.warmup, c.step, c.steps, got, c.want)
+			t.Errorf("%s to %g, warmup %s, step %d of %d: %v, expected %v", c.schedule, c.final, c.warmup,
+				c.step, c.steps, got, c.want)
 		}
 	}
 	const steps = 1000
@@ -76,11 +82,13 @@ func TestFallingRates(t *testing.T) {
 		for step := range steps {
 			part := float64(step) / steps
 			half := math.Cos(math.Pi * part / 2)
-			for i, want := range []float64{final + (1-final)*half*half, final*part + 1*(1-part)} { // cos²(x/2) = (1 + cos x)/2
+			// cos²(x/2) = (1 + cos x)/2
+			for i, want := range []float64{final + (1-final)*half*half, final*part + 1*(1-part)} {
 				s := fallingSettings([]string{cosine, linear}[i], final, "0")
 				got := s.learningRate(&State{Step: step, Update: step / 2}, steps) / s.LearningRate
 				if math.Abs(got-want) > 1e-14 || !(got < before[i]) {
-					t.Fatalf("%s to %g, step %d: %v after %v, expected %v", s.Schedule, final, step, got, before[i], want)
+					t.Fatalf("%s to %g, step %d: %v after %v, expected %v", s.Schedule, final,
+						step, got, before[i], want)
 				}
 				before[i] = got
 			}
@@ -89,7 +97,8 @@ func TestFallingRates(t *testing.T) {
 }
 
 // rates trains, and returns the learning rate of each step, and what the run warned of.
-func rates(t *testing.T, dir string, s Settings, from *Checkpoint, stopAt int, train, val *seq.File) (rates []float64, warnings []Warning) {
+func rates(t *testing.T, dir string, s Settings, from *Checkpoint, stopAt int, train,
+	val *seq.File) (rates []float64, warnings []Warning) {
 	t.Helper()
 	o := options(dir, func(event any) {
 		switch e := event.(type) {
@@ -115,7 +124,10 @@ func TestRatesOfRun(t *testing.T) {
 		steps  int
 	}{
 		{"epochs", func(s *Settings) {}, 8},
-		{"stages before them", func(s *Settings) { s.Stages = []Stage{{Steps: 2, Length: 4}, {Steps: 3, Length: 8}} }, 13},
+		{"stages before them", func(s *Settings) {
+			s.Stages = []Stage{{Steps: 2, Length: 4},
+				{Steps: 3, Length: 8}}
+		}, 13},
 		{"steps", func(s *Settings) { s.Steps = 5 }, 5},
 		{"steps with stages", func(s *Settings) { s.Steps, s.Stages = 7, []Stage{{Steps: 6, Length: 8}} }, 7},
 	} {
@@ -148,8 +160,10 @@ func TestMovedEnd(t *testing.T) {
 	}{
 		{"later, on the way", linear, 4, func(s *Settings) { s.Epochs = 4 },
 			"the run ends at step 16 and not at 8 any more, and its learning rate falls to that end: after step 4 it goes on with 0.0075, where it would have been 0.005", 16, 4},
-		{"later, from the end", linear, 8, func(s *Settings) { s.Steps = 10 }, "after step 8 it goes on with 0.002, where it would have been 0", 10, 8},
-		{"sooner", cosine, 3, func(s *Settings) { s.Steps = 4 }, "after step 3 it goes on with 0.001464, where it would have been 0.006913", 4, 3},
+		{"later, from the end", linear, 8, func(s *Settings) { s.Steps = 10 },
+			"after step 8 it goes on with 0.002, where it would have been 0", 10, 8},
+		{"sooner", cosine, 3, func(s *Settings) { s.Steps = 4 },
+			"after step 3 it goes on with 0.001464, where it would have been 0.006913", 4, 3},
 		{"the same end in other words", cosine, 3, func(s *Settings) { s.Steps = 8 }, "", 8, 3},
 		{"not moved", cosine, 3, func(s *Settings) {}, "", 8, 3},
 		{"another schedule", "", 3, func(s *Settings) { s.Epochs = 3 }, "", 12, 3},
@@ -166,8 +180,10 @@ func TestMovedEnd(t *testing.T) {
 		from := must.Get(LoadCheckpoint(dir))(t)
 		c.change(&s)
 		got, warnings := rates(t, dir, s, from, 0, train, val)
-		if text := fmt.Sprint(warnings); len(got) != c.steps-c.first || (c.want == "") != (len(warnings) == 0) || !strings.Contains(text, c.want) {
-			t.Errorf("%s: %d steps, expected %d; warnings %s, expected %q", c.name, len(got), c.steps-c.first, text, c.want)
+		if text := fmt.Sprint(warnings); len(got) != c.steps-c.first || (c.want == "") != (len(warnings) == 0) ||
+			!strings.Contains(text, c.want) {
+			t.Errorf("%s: %d steps, expected %d; warnings %s, expected %q", c.name, len(got),
+				c.steps-c.first, text, c.want)
 		}
 		for i, rate := range got {
 			at := State{Step: c.first + i, Update: c.first + i, Next: seq.Position{Epoch: uint32((c.first + i) / 4)}}

@@ -95,7 +95,8 @@ type linearScorer struct {
 }
 
 func newLinearScorer(m *Model) *Scorer {
-	return &Scorer{linear: &linearScorer{config: m.Config, predictors: sync.Pool{New: func() any { return m.linear.NewPredictor() }}}}
+	return &Scorer{linear: &linearScorer{config: m.Config,
+		predictors: sync.Pool{New: func() any { return m.linear.NewPredictor() }}}}
 }
 
 func (s *linearScorer) threads() int { return runtime.GOMAXPROCS(0) }

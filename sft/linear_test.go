@@ -50,7 +50,8 @@ func linearDir(t *testing.T, seed uint64) (string, *linearmodel.Model) {
 	t.Helper()
 	s := &seq.Spec{Task: seq.Classification, VocabSize: 20, PadID: new(int32), LabelNames: []string{"a", "b", "c"}}
 	o := ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 2, Slots: ngram.MinSlots, MinCount: 1}
-	l, _ := must.Get2(linearmodel.Fit(context.Background(), must.Get(linearmodel.NewConfig(s, o))(t), newInMemory(1, 300, 3), nil, linearmodel.Options{Seed: seed}))(t)
+	l, _ := must.Get2(linearmodel.Fit(context.Background(), must.Get(linearmodel.NewConfig(s, o))(t),
+		newInMemory(1, 300, 3), nil, linearmodel.Options{Seed: seed}))(t)
 	dir := t.TempDir()
 	must.Succeed(t, l.Save(dir))
 	return dir, l
@@ -61,7 +62,8 @@ func TestLinear(t *testing.T) {
 	dir, l := linearDir(t, 1)
 	m := must.Get(Load(dir))(t)
 	c := must.Get(ReadModelConfig(dir))(t)
-	if !c.IsLinear() || c.NumLabels != 3 || c.Task != Classification || !slices.Equal(c.LabelNames, []string{"a", "b", "c"}) || *c.PadTokenID != 0 {
+	if !c.IsLinear() || c.NumLabels != 3 || c.Task != Classification ||
+		!slices.Equal(c.LabelNames, []string{"a", "b", "c"}) || *c.PadTokenID != 0 {
 		t.Errorf("%+v", c)
 	}
 	s := must.Get(NewScorer(m, nil))(t)
@@ -87,7 +89,8 @@ func TestLinear(t *testing.T) {
 	if s.Kernels() != LinearType || s.Slots() < 1 || s.PassTokens() < 1 || s.Preemptive() {
 		t.Errorf("%s, %d slots of %d tokens", s.Kernels(), s.Slots(), s.PassTokens())
 	}
-	must.Fail(t, "example 1: token 20 at index 0 is outside the vocabulary of 20")(s.Examples(context.Background(), []seq.Example{rows[0], {A: []int32{20}}}))
+	must.Fail(t, "example 1: token 20 at index 0 is outside the vocabulary of 20")(s.Examples(context.Background(),
+		[]seq.Example{rows[0], {A: []int32{20}}}))
 	ctx, stop := context.WithCancel(context.Background())
 	stop()
 	must.FailWith(t, context.Canceled)(s.Examples(ctx, rows))
@@ -119,10 +122,12 @@ func TestLinearRefuses(t *testing.T) {
 	if len(out) != 20 || both.Members() != 2 || len(out[0].Logits) != 3 {
 		t.Errorf("%d outputs of %d models", len(out), both.Members())
 	}
-	must.Fail(t, "the first")(NewEnsemble([]*Model{models[0], must.Get(Load("testdata/golden/pre"))(t)}, tensor.Device(nil)))
+	must.Fail(t, "the first")(NewEnsemble([]*Model{models[0], must.Get(Load("testdata/golden/pre"))(t)},
+		tensor.Device(nil)))
 	must.Succeed(t, os.Truncate(filepath.Join(dir, weightsFile), 100))
 	must.Fail(t, weightsFile)(Load(dir))
-	must.Succeed(t, os.WriteFile(filepath.Join(dir, configFile), fmt.Appendf(nil, `{"model_type":"linear","ngrams":{"units":"words","min_n":1,"max_n":3,"slots":%d,"min_count":2}}`, 1<<40), 0o666))
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, configFile),
+		fmt.Appendf(nil, `{"model_type":"linear","ngrams":{"units":"words","min_n":1,"max_n":3,"slots":%d,"min_count":2}}`, 1<<40), 0o666))
 	must.Fail(t, configFile)(Load(dir))
 }
 
@@ -141,7 +146,8 @@ func TestWriteWeights(t *testing.T) {
 	m := must.Get(Load("testdata/golden/pre"))(t)
 	var out bytes.Buffer
 	must.Succeed(t, m.WriteWeights(&out))
-	if got := math.Float32frombits(binary.LittleEndian.Uint32(out.Bytes()[4:])); out.Len() != 4*len(m.Weights) || got != m.Weights[1] {
+	if got := math.Float32frombits(binary.LittleEndian.Uint32(out.Bytes()[4:])); out.Len() != 4*len(m.Weights) ||
+		got != m.Weights[1] {
 		t.Errorf("%d bytes of %d weights", out.Len(), len(m.Weights))
 	}
 }

@@ -85,7 +85,8 @@ func TestLossScale(t *testing.T) {
 			t.Errorf("%+v is refused", s)
 		}
 	}
-	for _, s := range []lossScale{{0, 1}, {3, 0}, {0.5, 0}, {-2, 0}, {2, -1}, {2, goodSteps}, {math.Inf(1), 0}, {math.NaN(), 0}} {
+	for _, s := range []lossScale{{0, 1}, {3, 0}, {0.5, 0}, {-2, 0}, {2, -1}, {2, goodSteps},
+		{math.Inf(1), 0}, {math.NaN(), 0}} {
 		if s.valid() {
 			t.Errorf("%+v is taken", s)
 		}
@@ -103,10 +104,12 @@ func TestLossScaleChangesNoBit(t *testing.T) {
 			must.Succeed(t, trainNew(t, randomModel(c, 1), runSettings(), options(dirs[i], nil), d, train, val))
 		}
 		plain, scaled := outcomeOf(t, dirs[0]), outcomeOf(t, dirs[1])
-		if !slices.Equal(scaled.weights, plain.weights) || !slices.Equal(scaled.moment1, plain.moment1) || !slices.Equal(scaled.moment2, plain.moment2) {
+		if !slices.Equal(scaled.weights, plain.weights) || !slices.Equal(scaled.moment1, plain.moment1) ||
+			!slices.Equal(scaled.moment2, plain.moment2) {
 			t.Errorf("%s: weights or moments differ from those without a scale", task)
 		}
-		if strings.Contains(plain.state+plain.metrics, "loss_scale") || !strings.Contains(scaled.state, `"loss_scale":{"factor":32768,"good":8}`) ||
+		if strings.Contains(plain.state+plain.metrics, "loss_scale") ||
+			!strings.Contains(scaled.state, `"loss_scale":{"factor":32768,"good":8}`) ||
 			!strings.Contains(scaled.metrics, `"loss_scale":32768`) {
 			t.Errorf("%s: states %s and %s", task, plain.state, scaled.state)
 		}
@@ -152,7 +155,8 @@ func TestSkippedSteps(t *testing.T) {
 	}
 
 	// The same by hand, without a scale.
-	other, err := NewTrainer(&Model{Config: m.Config, Parameters: m.Parameters, Weights: fresh}, s, cpu.New(1), train, val, nil, options(t.TempDir(), nil))
+	other, err := NewTrainer(&Model{Config: m.Config, Parameters: m.Parameters, Weights: fresh}, s, cpu.New(1), train,
+		val, nil, options(t.TempDir(), nil))
 	must.Succeed(t, err)
 	defer other.Close()
 	for step := range 8 {
@@ -209,7 +213,8 @@ func TestResumeLossScale(t *testing.T) {
 	// begin leaves a run at its beginning, with its scale about to be doubled.
 	begin := func() (string, *Checkpoint) {
 		dir := t.TempDir()
-		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, narrow{cpu.New(1), 1 << 13}, train, val, nil, options(dir, nil))
+		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, narrow{cpu.New(1), 1 << 13}, train,
+			val, nil, options(dir, nil))
 		must.Succeed(t, err)
 		tr.Close()
 		from := must.Get(LoadCheckpoint(dir))(t)
@@ -229,7 +234,8 @@ func TestResumeLossScale(t *testing.T) {
 	want := outcomeOf(t, straight)
 	var state State
 	must.Succeed(t, json.Unmarshal([]byte(want.state), &state))
-	if state.Step != 8 || state.Update != 7 || state.LossScale != (lossScale{1 << 13, 4}) || !strings.Contains(want.metrics, `"kind":"skipped","loss_scale":8192,"step":4`) {
+	if state.Step != 8 || state.Update != 7 || state.LossScale != (lossScale{1 << 13, 4}) ||
+		!strings.Contains(want.metrics, `"kind":"skipped","loss_scale":8192,"step":4`) {
 		t.Errorf("nothing was shown: state %s, metrics\n%s", want.state, want.metrics)
 	}
 

@@ -128,12 +128,14 @@ const targetBands = 24
 // Learn finds the spectra by k-means in sequences: those of the training split, which each
 // gives one by one. It tells of its rounds: how many are done, of how many. There are fewer
 // names where there are fewer spectra.
-func (t *MaskTargets) Learn(ctx context.Context, each func(add func(tokens []int32) error) error, round func(done, all int)) error {
+func (t *MaskTargets) Learn(ctx context.Context, each func(add func(tokens []int32) error) error,
+	round func(done, all int)) error {
 	learner := spectra.NewLearner(t.names, targetBands)
 	err := each(func(tokens []int32) error {
 		for i, token := range tokens {
 			if token < 0 || token >= spectra.Levels {
-				return fmt.Errorf("token %d at index %d, expected a sample as the µ-law has it, 0 to %d", token, i, spectra.Levels-1)
+				return fmt.Errorf("token %d at index %d, expected a sample as the µ-law has it, 0 to %d",
+					token, i, spectra.Levels-1)
 			}
 		}
 		learner.Add(spectraOf(tokens, targetBands))

@@ -69,7 +69,8 @@ func spectrumAt(tokens []int32, frame int) []float64 {
 		for i := range window {
 			if frame*hop+i < len(tokens) {
 				y := float64(tokens[frame*hop+i])/127.5 - 1
-				x := math.Copysign((math.Pow(256, math.Abs(y))-1)/255, y) * math.Pow(math.Sin(math.Pi*(float64(i)+0.5)/window), 2)
+				x := math.Copysign((math.Pow(256, math.Abs(y))-1)/255,
+					y) * math.Pow(math.Sin(math.Pi*(float64(i)+0.5)/window), 2)
 				angle := 2 * math.Pi * float64(k*i) / size
 				re, im = re+x*math.Cos(angle), im-x*math.Sin(angle)
 			}
@@ -112,7 +113,10 @@ func TestMaskTargets(t *testing.T) {
 			seen[got] = true
 			best := 0 // the frame whose middle, 100 samples after its first, is nearest
 			for f := range rows {
-				if distance := func(f int) float64 { return math.Abs(float64(i) - float64(80*f+100)) }; distance(f) <= distance(best) {
+				if distance := func(f int) float64 {
+					return math.Abs(float64(i) - float64(80*f+
+						100))
+				}; distance(f) <= distance(best) {
 					best = f
 				}
 			}
@@ -124,7 +128,8 @@ func TestMaskTargets(t *testing.T) {
 			}
 			for name := range 7 {
 				if distance(name) < distance(int(got))*(1-1e-3)-1e-3 {
-					t.Fatalf("token %d of %d has the target %d, whose distance is %v; that of %d is %v", i, len(e.A), got, distance(int(got)), name, distance(name))
+					t.Fatalf("token %d of %d has the target %d, whose distance is %v; that of %d is %v", i, len(e.A),
+						got, distance(int(got)), name, distance(name))
 				}
 			}
 		}
@@ -173,7 +178,8 @@ func TestMaskTargetsAgainstReference(t *testing.T) {
 	if err != nil || tokens < 50 || math.Abs(loss-want) > 1e-5 {
 		t.Errorf("loss %v of %d masked tokens, expected %v; %v", loss, tokens, want, err)
 	}
-	must.Fail(t, "and fills no masks", "filled")(newScorerOf(t, m, cpu.New(1)).Fill(t.Context(), [][]int32{{1, 2, 256}}))
+	must.Fail(t, "and fills no masks",
+		"filled")(newScorerOf(t, m, cpu.New(1)).Fill(t.Context(), [][]int32{{1, 2, 256}}))
 }
 
 // TestMaskTargetsInConfig: config.json keeps them, and what cannot be is refused.
@@ -183,7 +189,8 @@ func TestMaskTargetsInConfig(t *testing.T) {
 	text, err := json.Marshal(c)
 	must.Succeed(t, err)
 	again := must.Get(ParseConfig(text))(t)
-	if !again.MaskTargets.same(c.MaskTargets) || !again.SameAnswers(c) || !slices.Equal(again.Targets(sounds[0]), c.Targets(sounds[0])) {
+	if !again.MaskTargets.same(c.MaskTargets) || !again.SameAnswers(c) ||
+		!slices.Equal(again.Targets(sounds[0]), c.Targets(sounds[0])) {
 		t.Errorf("read %+v, wrote %+v", again.MaskTargets, c.MaskTargets)
 	}
 	again.MaskTargets.book.Values[0]++
@@ -210,10 +217,12 @@ func TestMaskTargetsInConfig(t *testing.T) {
 	}
 	labelled := *c // a model of labels that begins with this one
 	labelled.Task = Classification
-	if err := labelled.DescribeData(seq.Spec{Task: Classification, VocabSize: spectra.Levels, LabelNames: []string{"a", "b"}, Tokenizer: c.Tokenizer}); err != nil || labelled.MaskTargets != nil {
+	if err := labelled.DescribeData(seq.Spec{Task: Classification, VocabSize: spectra.Levels,
+		LabelNames: []string{"a", "b"}, Tokenizer: c.Tokenizer}); err != nil || labelled.MaskTargets != nil {
 		t.Errorf("a model of labels tells %d spectra, %v", labelled.MaskTargets.Len(), err)
 	}
-	err = NewMaskTargets(4).Learn(t.Context(), func(add func([]int32) error) error { return add([]int32{1, 256}) }, func(int, int) {})
+	err = NewMaskTargets(4).Learn(t.Context(), func(add func([]int32) error) error { return add([]int32{1, 256}) },
+		func(int, int) {})
 	must.Fail(t, "token 256 at index 1", "a token that is no sample")(err)
 	err = NewMaskTargets(4).Learn(t.Context(), func(func([]int32) error) error { return nil }, func(int, int) {})
 	must.FailWith(t, spectra.ErrNothing, "no sequence")(err)

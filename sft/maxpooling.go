@@ -82,7 +82,8 @@ func (p *maxPooling) weights(b *packed, arena tensor.Memory) ([]float32, error) 
 	rows := b.counts.Pooled
 	top, partner, weight := make([]int32, rows), make([]int32, rows), make([]float32, rows)
 	if p.sample != nil {
-		err = errors.Join(err, tensor.Download(arena, p.sample.sample.Top, top), tensor.Download(arena, p.sample.sample.Partner, partner),
+		err = errors.Join(err, tensor.Download(arena, p.sample.sample.Top, top),
+			tensor.Download(arena, p.sample.sample.Partner, partner),
 			tensor.Download(arena, p.sample.duplet.P, weight))
 	}
 	if err != nil {

@@ -22,7 +22,8 @@ func TestMaxPooling(t *testing.T) {
 		for _, n := range []int{0, 1, 3, 11, 1000} {
 			c := ofTask(tinyConfig(), task)
 			c.NormPosition, c.Pooling, c.PoolingSamples = []string{"pre", "post"}[n%2], MaxPooling, n
-			name := task + " " + c.NormPosition + " " + map[int]string{0: "all", 1: "one", 3: "three", 11: "eleven", 1000: "more than there are"}[n]
+			name := task + " " + c.NormPosition + " " + map[int]string{0: "all", 1: "one", 3: "three", 11: "eleven",
+				1000: "more than there are"}[n]
 			names = append(names, name)
 			models[name] = randomModel(c, uint64(n+4))
 		}
@@ -60,7 +61,8 @@ func TestMaxPoolingSample(t *testing.T) {
 			samples = append(samples, s)
 		}
 	}
-	if len(samples) != 2 || samples[0].K != 6 || samples[1].K != 9 || samples[1].Layer != 1 || !samples[1].Noise || samples[1].Top.Rows != tensor.Pooled {
+	if len(samples) != 2 || samples[0].K != 6 || samples[1].K != 9 || samples[1].Layer != 1 || !samples[1].Noise ||
+		samples[1].Top.Rows != tensor.Pooled {
 		t.Errorf("%+v", samples)
 	}
 }
@@ -128,12 +130,17 @@ func TestMaxPoolingConfig(t *testing.T) {
 		{func(c *Config) { c.Pooling = MaxPooling }, ""},
 		{func(c *Config) { c.Pooling, c.PoolingSamples = MaxPooling, 1<<24 }, ""},
 		{func(c *Config) { c.Pooling = "mean" }, `pooling: "mean", expected softmax, max`},
-		{func(c *Config) { c.PoolingSamples = 512 }, "pooling_samples: 512, expected 0: only the pooling max samples tokens"},
+		{func(c *Config) { c.PoolingSamples = 512 },
+			"pooling_samples: 512, expected 0: only the pooling max samples tokens"},
 		{func(c *Config) { c.Pooling, c.PoolingSamples = SoftmaxPooling, 3 }, "pooling_samples: 3, expected 0: only"},
-		{func(c *Config) { c.Pooling, c.PoolingSamples = MaxPooling, -1 }, "pooling_samples: -1, expected 0 to 16777216"},
-		{func(c *Config) { c.Pooling, c.PoolingSamples = MaxPooling, 1<<24+1 }, "pooling_samples: 16777217, expected 0 to 16777216"},
-		{func(c *Config) { *c = *ofTask(c, Tagging); c.Pooling = MaxPooling }, `pooling: "max", expected none: the head of the task tagging`},
-		{func(c *Config) { *c = *ofTask(c, FillMask); c.Pooling = SoftmaxPooling }, `pooling: "softmax", expected none: the head of the task fill-mask`},
+		{func(c *Config) { c.Pooling, c.PoolingSamples = MaxPooling, -1 },
+			"pooling_samples: -1, expected 0 to 16777216"},
+		{func(c *Config) { c.Pooling, c.PoolingSamples = MaxPooling, 1<<24+1 },
+			"pooling_samples: 16777217, expected 0 to 16777216"},
+		{func(c *Config) { *c = *ofTask(c, Tagging); c.Pooling = MaxPooling },
+			`pooling: "max", expected none: the head of the task tagging`},
+		{func(c *Config) { *c = *ofTask(c, FillMask); c.Pooling = SoftmaxPooling },
+			`pooling: "softmax", expected none: the head of the task fill-mask`},
 	} {
 		c := tinyConfig()
 		s.change(c)

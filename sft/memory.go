@@ -46,7 +46,8 @@ func planSlots(e *engine, train, val []int32, batch int, limit int64, sums int) 
 			return 0, 0, err
 		}
 		tokens, sequences = largestPass(cut(val, longest), evaluationRows, limits.size)
-		inferWords, err := passWords(e.config, e.params, e.device, evaluation, tokens, sequences, max(plannedEdges, e.edges)*tokens)
+		inferWords, err := passWords(e.config, e.params, e.device, evaluation, tokens, sequences,
+			max(plannedEdges, e.edges)*tokens)
 		return int64(trainWords)*wordBytes + int64(1+bits.Len(uint(batch)))*blocks, int64(inferWords) * wordBytes, err
 	}
 	var training, evaluating int64
@@ -159,7 +160,8 @@ func largestPass(lengths []int32, count, size int) (tokens, examples int) {
 
 // passWords is the memory of a pass of at most so many tokens, examples and edges, on a
 // device if it has memory of its own.
-func passWords(c *Config, params *Parameters, device tensor.Device, mode passMode, tokens, examples, edges int) (int, error) {
+func passWords(c *Config, params *Parameters, device tensor.Device, mode passMode, tokens, examples,
+	edges int) (int, error) {
 	sequences := examples * c.Sequences()
 	p, err := newPass(c, params, shapeFor(c, tokens, sequences, min(tokens, sequences*c.NumSampledTokens), edges), mode)
 	if err != nil {

@@ -55,7 +55,8 @@ func TestOwnMemory(t *testing.T) {
 		t.Fatalf("error %v", err)
 	}
 	weights := int64(m.Parameters.Words) * wordBytes
-	if full.Limit != d.budget+weights || full.Need <= full.Limit || full.Longest != length || full.Fits < 1 || full.Fits >= length {
+	if full.Limit != d.budget+weights || full.Need <= full.Limit || full.Longest != length ||
+		full.Fits < 1 || full.Fits >= length {
 		t.Errorf("%+v", full)
 	}
 	if want := fmt.Sprintf("; up to %d tokens would fit", full.Fits); !strings.HasSuffix(err.Error(), want) {
@@ -139,7 +140,8 @@ func TestForwardFits(t *testing.T) {
 				return
 			}
 			var full *MemoryError
-			if !errors.As(err, &full) || errors.Is(err, errLimited) != (name == "device") || full.Fits < most || full.Fits >= len(long) {
+			if !errors.As(err, &full) || errors.Is(err, errLimited) != (name == "device") ||
+				full.Fits < most || full.Fits >= len(long) {
 				t.Fatalf("error %v", err)
 			}
 			if _, err := s.Classify(t.Context(), long[:full.Fits]); err != nil {

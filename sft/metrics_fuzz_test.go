@@ -17,8 +17,10 @@ import (
 func FuzzMetrics(f *testing.F) {
 	skip := `{"kind":"skipped","step":2,"loss_scale":1024}` + "\n"
 	for _, text := range []string{
-		"", skip + trainLine(2) + validationLine(2) + trainLine(4), trainLine(2) + trainLine(4)[:40], trainLine(4) + "\x00\x00\n" + trainLine(5),
-		trainLine(2) + validationLine(2) + trainLine(4) + validationLine(2) + skip, `{"kind":"weather"}` + "\r\n \n" + trainLine(1),
+		"", skip + trainLine(2) + validationLine(2) + trainLine(4), trainLine(2) + trainLine(4)[:40],
+		trainLine(4) + "\x00\x00\n" + trainLine(5),
+		trainLine(2) + validationLine(2) + trainLine(4) + validationLine(2) + skip,
+		`{"kind":"weather"}` + "\r\n \n" + trainLine(1),
 	} {
 		f.Add(text)
 	}
@@ -58,7 +60,8 @@ func metricsText(t *testing.T, m *Metrics) (text []byte) {
 	for last := [3]int{}; len(skipped)+len(train)+len(validation) > 0; {
 		step := 1 << 62
 		kind := -1
-		for k, next := range []int{stepOf(skipped, func(r SkipReport) int { return r.Step }), stepOf(train, func(r StepReport) int { return r.Step }),
+		for k, next := range []int{stepOf(skipped, func(r SkipReport) int { return r.Step }),
+			stepOf(train, func(r StepReport) int { return r.Step }),
 			stepOf(validation, func(r EvaluationReport) int { return r.Step })} {
 			if next > 0 && (kind < 0 || next < step) {
 				step, kind = next, k

@@ -127,7 +127,8 @@ type EvaluationReport struct {
 	Step  int     `json:"step"`
 	Epoch float64 `json:"epoch"`
 	Rows  int     `json:"rows"`
-	Loss  float64 `json:"loss"` // mean cross-entropy, whatever weights classes have, or mean loss of a number or a label
+	// mean cross-entropy, whatever weights classes have, or mean loss of a number or a label
+	Loss float64 `json:"loss"`
 	// BitsPerToken is the loss of masked tokens in bits, Accuracy and MacroF1 are of classes;
 	// nil for other tasks.
 	BitsPerToken *float64 `json:"bits_per_token,omitempty"`

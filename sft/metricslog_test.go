@@ -19,16 +19,18 @@ func TestDamagedMetrics(t *testing.T) {
 	train, val := splits(t, Classification)
 	settings := runSettings()
 	straight, dir := t.TempDir(), t.TempDir()
-	must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), settings, options(straight, nil), cpu.New(1), train, val))
+	must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), settings,
+		options(straight, nil), cpu.New(1), train, val))
 	want := outcomeOf(t, straight)
 
 	// The same run as it is stopped after its first evaluation.
 	ctx, cancel := context.WithCancel(t.Context())
-	tr, err := NewTrainer(randomModel(trainingConfig(), 1), settings, cpu.New(1), train, val, nil, options(dir, func(event any) {
-		if r, ok := event.(EvaluationReport); ok && r.Step >= 3 {
-			cancel()
-		}
-	}))
+	tr, err := NewTrainer(randomModel(trainingConfig(), 1), settings, cpu.New(1), train, val, nil,
+		options(dir, func(event any) {
+			if r, ok := event.(EvaluationReport); ok && r.Step >= 3 {
+				cancel()
+			}
+		}))
 	must.Succeed(t, err)
 	if err := tr.Run(ctx); !errors.Is(err, context.Canceled) {
 		t.Fatal(err)
@@ -43,8 +45,10 @@ func TestDamagedMetrics(t *testing.T) {
 
 	random := rand.New(rand.NewPCG(16, 11))
 	cases := map[string]string{
-		"gone": "", "its last line": strings.Join(lines[:len(lines)-2], ""), "its end": log[:len(log)-1], "its first line": strings.Join(lines[1:], ""),
-		"a byte more": log[:5] + "x" + log[5:], "a byte less, with later lines": log[:9] + log[10:] + `{"kind":"train","step":99}` + "\n",
+		"gone": "", "its last line": strings.Join(lines[:len(lines)-2], ""), "its end": log[:len(log)-1],
+		"its first line":                strings.Join(lines[1:], ""),
+		"a byte more":                   log[:5] + "x" + log[5:],
+		"a byte less, with later lines": log[:9] + log[10:] + `{"kind":"train","step":99}` + "\n",
 	}
 	for range 8 {
 		at := random.IntN(len(log))
@@ -83,11 +87,13 @@ func TestDamagedMetrics(t *testing.T) {
 		got := outcomeOf(t, dir)
 		have := strings.Count(got.metrics, "\n")
 		for line := range strings.Lines(got.metrics) {
-			if !strings.Contains(want.metrics, line) && !strings.Contains(name, "without byte") { // a digit may be missing
+			// a digit may be missing
+			if !strings.Contains(want.metrics, line) && !strings.Contains(name, "without byte") {
 				t.Errorf("%s: the line %s", name, line)
 			}
 		}
-		if most := strings.Count(want.metrics, "\n"); have > most || have < most-len(lines) || name != "gone" && have < most-2 {
+		if most := strings.Count(want.metrics, "\n"); have > most || have < most-len(lines) ||
+			name != "gone" && have < most-2 {
 			t.Errorf("%s: %d lines of %d", name, have, most)
 		}
 		got.metrics = want.metrics

@@ -52,9 +52,12 @@ func TestReadMetrics(t *testing.T) {
 		{"without its last end", trainLine(2) + strings.TrimSpace(trainLine(4)), "t2 t4", false},
 		{"torn", trainLine(2) + trainLine(4)[:40], "t2", true},
 		{"torn by zeros", trainLine(2) + "\x00\x00", "t2", true},
-		{"resumed before a line", trainLine(2) + validationLine(2) + trainLine(4) + validationLine(4) + trainLine(4), "t2 t4 v2", false},
-		{"resumed before an evaluation", trainLine(2) + validationLine(2) + trainLine(4) + validationLine(2) + trainLine(4), "t2 t4 v2", false},
-		{"resumed before a skipped step", skip(1) + skip(2) + trainLine(2) + validationLine(2) + skip(2) + trainLine(2), "s1 s2 t2", false},
+		{"resumed before a line", trainLine(2) + validationLine(2) + trainLine(4) + validationLine(4) + trainLine(4),
+			"t2 t4 v2", false},
+		{"resumed before an evaluation",
+			trainLine(2) + validationLine(2) + trainLine(4) + validationLine(2) + trainLine(4), "t2 t4 v2", false},
+		{"resumed before a skipped step", skip(1) + skip(2) + trainLine(2) + validationLine(2) + skip(2) + trainLine(2),
+			"s1 s2 t2", false},
 	} {
 		m, err := readMetricsText(t, c.text)
 		if err != nil {

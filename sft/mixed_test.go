@@ -216,7 +216,8 @@ func TestGivenChoices(t *testing.T) {
 	if got := logits(m, own.Give(cpu.New(1))); !slices.Equal(got, want) || len(own.Flips()) != 0 {
 		t.Error("given its own choices, the model's logits are others")
 	}
-	if got := logits(m, again.Record(others.Give(cpu.New(1)))); slices.Equal(got, want) || len(others.Flips()) == 0 || !again.Equal(&others) {
+	if got := logits(m, again.Record(others.Give(cpu.New(1)))); slices.Equal(got, want) ||
+		len(others.Flips()) == 0 || !again.Equal(&others) {
 		t.Error("given other choices, nothing changes")
 	}
 }

@@ -65,7 +65,8 @@ func ReadModelConfig(dir string) (*Config, error) {
 	path := filepath.Join(dir, weightsFile)
 	if _, err := os.Stat(filepath.Join(dir, CheckpointFile)); err == nil {
 		if _, err := os.Stat(path); errors.Is(err, fs.ErrNotExist) {
-			return nil, fmt.Errorf("%s: a training run that has no model yet: go on with --resume, which writes %s", dir, weightsFile)
+			return nil, fmt.Errorf("%s: a training run that has no model yet: go on with --resume, which writes %s",
+				dir, weightsFile)
 		}
 	}
 	info, err := os.Stat(path)
@@ -114,7 +115,8 @@ func (p *Parameters) checkShapes(tensors []safetensors.Tensor) error {
 // notModel says what was expected where there is no model directory.
 func notModel(dir string, err error) error {
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {
-		return fmt.Errorf("%s: expected a model directory with %s and %s: %w", dir, configFile, weightsFile, atomicfile.Cause(err))
+		return fmt.Errorf("%s: expected a model directory with %s and %s: %w", dir, configFile,
+			weightsFile, atomicfile.Cause(err))
 	}
 	return err
 }
@@ -130,7 +132,8 @@ func checkSize(size int64, c *Config) error {
 		}
 		return n
 	}
-	least := 4 * (words(embedParameters(c)) + float64(c.NumLayers)*words(layerParameters(c, "")) + words(c.objective().parameters(c)))
+	least := 4 * (words(embedParameters(c)) + float64(c.NumLayers)*words(layerParameters(c, "")) +
+		words(c.objective().parameters(c)))
 	if least > float64(size) {
 		return fmt.Errorf("%d bytes, but %s describes a model of at least %.0f", size, configFile, least)
 	}
@@ -190,8 +193,8 @@ func (m *Model) SaveRange(path string, words []float32) error {
 
 // CopyFrom takes the weights of another model as a start: every tensor that both have with one
 // shape, and the embeddings of all tokens but the mask, which one of them may not have. The
-// encoder must match, and the scales of features are the other model's. A head that says something else ([Config.SameAnswers]) stays fresh: its
-// parameters are returned.
+// encoder must match, and the scales of features are the other model's. A head that says something else
+// ([Config.SameAnswers]) stays fresh: its parameters are returned.
 func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 	have, want := source.Config.DataVocabSize(), m.Config.DataVocabSize()
 	if have != want {
@@ -204,11 +207,13 @@ func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 	if err := m.Config.SameEdges(source.Config.EdgeFeatureNames); err != nil {
 		return nil, err
 	}
-	m.Config.FeatureScales = source.Config.FeatureScales // the input layer was trained on features standardised by these
+	// the input layer was trained on features standardised by these
+	m.Config.FeatureScales = source.Config.FeatureScales
 	for _, size := range []struct {
 		name        string
 		there, here int
-	}{{"hidden_size", source.Config.HiddenSize, m.Config.HiddenSize}, {"num_hidden_layers", source.Config.NumLayers, m.Config.NumLayers},
+	}{{"hidden_size", source.Config.HiddenSize, m.Config.HiddenSize},
+		{"num_hidden_layers", source.Config.NumLayers, m.Config.NumLayers},
 		{"intermediate_size", source.Config.IntermediateSize, m.Config.IntermediateSize}} {
 		if size.there != size.here {
 			return nil, fmt.Errorf("%s is %d there, expected %d", size.name, size.there, size.here)
@@ -248,5 +253,6 @@ func (m *Model) CopyFrom(source *Model) (fresh []Parameter, err error) {
 func (c *Config) SameAnswers(other *Config) bool {
 	named := c.LabelNames != nil && other.LabelNames != nil
 	return c.Task == other.Task && c.NumLabels == other.NumLabels &&
-		(!named || slices.Equal(c.LabelNames, other.LabelNames)) && c.MaskTargets.same(other.MaskTargets) && slices.Equal(c.NumberNames(), other.NumberNames())
+		(!named || slices.Equal(c.LabelNames, other.LabelNames)) && c.MaskTargets.same(other.MaskTargets) &&
+		slices.Equal(c.NumberNames(), other.NumberNames())
 }

@@ -60,12 +60,17 @@ func TestTensorsOfTheSpecification(t *testing.T) {
 	c := tinyConfig()
 	c.NumLayers, c.Task, c.ResidualScale = 1, Retrieval, true
 	c.Convolutions = []Convolution{{5, 1}, {3, 32}}
-	want := map[string][]int{"embed.weight": {9, 6}, "final_norm.weight": {6}, "final_norm.bias": {6}, "head.pool.weight": {6}, "head.pool.bias": {1},
+	want := map[string][]int{"embed.weight": {9, 6}, "final_norm.weight": {6}, "final_norm.bias": {6},
+		"head.pool.weight": {6}, "head.pool.bias": {1},
 		"head.hidden.weight": {6, 24}, "head.hidden.bias": {6}, "head.out.weight": {3, 6}, "head.out.bias": {3}}
-	for name, shape := range map[string][]int{"sampler.weight": {6}, "sampler.bias": {1}, "attn.q.weight": {6, 6}, "attn.q.bias": {6}, "attn.k.weight": {6, 6},
-		"attn.k.bias": {6}, "attn.v.weight": {6, 6}, "attn.v.bias": {6}, "attn.o.weight": {6, 6}, "attn.o.bias": {6}, "attn.leak.weight": {2, 6}, "attn.leak.bias": {2},
-		"attn.rel_mul.weight": {2, 4}, "attn.rel_mul.bias": {2}, "attn.rel_add.weight": {2, 4}, "attn.rel_add.bias": {2}, "mlp.fc1.weight": {7, 6}, "mlp.fc1.bias": {7},
-		"mlp.fc2.weight": {6, 7}, "mlp.fc2.bias": {6}, "norm1.weight": {6}, "norm1.bias": {6}, "norm2.weight": {6}, "norm2.bias": {6}, "residual_scale": {1},
+	for name, shape := range map[string][]int{"sampler.weight": {6}, "sampler.bias": {1}, "attn.q.weight": {6, 6},
+		"attn.q.bias": {6}, "attn.k.weight": {6, 6},
+		"attn.k.bias": {6}, "attn.v.weight": {6, 6}, "attn.v.bias": {6}, "attn.o.weight": {6, 6}, "attn.o.bias": {6},
+		"attn.leak.weight": {2, 6}, "attn.leak.bias": {2},
+		"attn.rel_mul.weight": {2, 4}, "attn.rel_mul.bias": {2}, "attn.rel_add.weight": {2, 4},
+		"attn.rel_add.bias": {2}, "mlp.fc1.weight": {7, 6}, "mlp.fc1.bias": {7},
+		"mlp.fc2.weight": {6, 7}, "mlp.fc2.bias": {6}, "norm1.weight": {6}, "norm1.bias": {6}, "norm2.weight": {6},
+		"norm2.bias": {6}, "residual_scale": {1},
 		"conv.0.weight": {5, 6}, "conv.0.bias": {6}, "conv.0.norm.weight": {6}, "conv.0.norm.bias": {6},
 		"conv.1.weight": {3, 6}, "conv.1.bias": {6}, "conv.1.norm.weight": {6}, "conv.1.norm.bias": {6}} {
 		want["layers.0."+name] = shape
@@ -114,7 +119,8 @@ func TestLoadErrors(t *testing.T) {
 		change func(ts []safetensors.Tensor) []safetensors.Tensor
 		parts  []string
 	}{
-		"missing": {func(ts []safetensors.Tensor) []safetensors.Tensor { return ts[1:] }, []string{"embed.weight", "missing", "[9 6]"}},
+		"missing": {func(ts []safetensors.Tensor) []safetensors.Tensor { return ts[1:] },
+			[]string{"embed.weight", "missing", "[9 6]"}},
 		"extra": {func(ts []safetensors.Tensor) []safetensors.Tensor {
 			return append(ts, safetensors.Tensor{Name: "layers.1.sampler.bias", Shape: []int{1}, Data: []float32{0}})
 		}, []string{"layers.1.sampler.bias", "not part"}},
@@ -130,7 +136,8 @@ func TestLoadErrors(t *testing.T) {
 			find(ts, "layers.0.attn.q.weight").Shape = []int{36}
 			return ts
 		}, []string{"layers.0.attn.q.weight", "[36]", "[6 6]"}},
-		"NaN":      {poison("layers.0.norm2.bias", math.NaN(), find), []string{"layers.0.norm2.bias", "NaN", "index 2"}},
+		"NaN": {poison("layers.0.norm2.bias", math.NaN(), find),
+			[]string{"layers.0.norm2.bias", "NaN", "index 2"}},
 		"infinite": {poison("embed.weight", math.Inf(-1), find), []string{"embed.weight", "Inf", "index 2"}},
 	} {
 		dir := t.TempDir()
@@ -151,7 +158,8 @@ func TestLoadErrors(t *testing.T) {
 	}
 }
 
-func poison(name string, v float64, find func([]safetensors.Tensor, string) *safetensors.Tensor) func([]safetensors.Tensor) []safetensors.Tensor {
+func poison(name string, v float64,
+	find func([]safetensors.Tensor, string) *safetensors.Tensor) func([]safetensors.Tensor) []safetensors.Tensor {
 	return func(ts []safetensors.Tensor) []safetensors.Tensor {
 		find(ts, name).Data[2] = float32(v)
 		return ts
@@ -163,15 +171,19 @@ func poison(name string, v float64, find func([]safetensors.Tensor, string) *saf
 func TestLoadHostileSizes(t *testing.T) {
 	const most = 1 << 24
 	for name, change := range map[string]func(c *Config){
-		"vocabulary":   func(c *Config) { c.VocabSize = most },
-		"labels":       func(c *Config) { c.NumLabels = most },
-		"width":        func(c *Config) { c.HiddenSize = most },
-		"layers":       func(c *Config) { c.NumLayers = most },
-		"mlp":          func(c *Config) { c.IntermediateSize = most },
-		"sinusoid":     func(c *Config) { c.SinusoidDim = most },
-		"convolutions": func(c *Config) { c.NumLayers, c.Convolutions = 4096, slices.Repeat([]Convolution{{63, 1}}, 1<<10) },
+		"vocabulary": func(c *Config) { c.VocabSize = most },
+		"labels":     func(c *Config) { c.NumLabels = most },
+		"width":      func(c *Config) { c.HiddenSize = most },
+		"layers":     func(c *Config) { c.NumLayers = most },
+		"mlp":        func(c *Config) { c.IntermediateSize = most },
+		"sinusoid":   func(c *Config) { c.SinusoidDim = most },
+		"convolutions": func(c *Config) {
+			c.NumLayers, c.Convolutions = 4096,
+				slices.Repeat([]Convolution{{63, 1}}, 1<<10)
+		},
 		"everything": func(c *Config) {
-			c.VocabSize, c.NumLabels, c.HiddenSize, c.NumHeads, c.NumLayers, c.IntermediateSize, c.SinusoidDim = most, most, most, most, most, most, most
+			c.VocabSize, c.NumLabels, c.HiddenSize, c.NumHeads, c.NumLayers, c.IntermediateSize, c.SinusoidDim = most,
+				most, most, most, most, most, most
 		},
 	} {
 		dir, m := t.TempDir(), randomModel(tinyConfig(), 1)
@@ -214,7 +226,9 @@ func TestInitialize(t *testing.T) {
 	for _, q := range p.List {
 		x := p.Slice(first, q)
 		constant := strings.Contains(q.Name, "norm") || strings.HasSuffix(q.Name, "residual_scale") ||
-			strings.Contains(q.Name, ".bias") && (strings.Contains(q.Name, "rel_") || strings.Contains(q.Name, "sampler") || strings.Contains(q.Name, "head.pool") || strings.Contains(q.Name, ".conv."))
+			strings.Contains(q.Name, ".bias") &&
+				(strings.Contains(q.Name, "rel_") || strings.Contains(q.Name, "sampler") ||
+					strings.Contains(q.Name, "head.pool") || strings.Contains(q.Name, ".conv."))
 		if slices.Equal(x, p.Slice(second, q)) != constant {
 			t.Errorf("%s: the same for two seeds: %v", q.Name, !constant)
 		}
@@ -222,7 +236,8 @@ func TestInitialize(t *testing.T) {
 			if strings.Contains(q.Name, "rel_mul.bias") && math.Abs(math.Log1p(math.Exp(float64(v)))-1) > 1e-6 {
 				t.Errorf("%s: softplus(%v) is not 1", q.Name, v)
 			}
-			if taps := float64(q.Shape[0]); strings.Contains(q.Name, ".conv.") && strings.HasSuffix(q.Name, ".weight") && !constant && !(math.Abs(float64(v)) <= 1/math.Sqrt(taps)) {
+			if taps := float64(q.Shape[0]); strings.Contains(q.Name, ".conv.") &&
+				strings.HasSuffix(q.Name, ".weight") && !constant && !(math.Abs(float64(v)) <= 1/math.Sqrt(taps)) {
 				t.Errorf("%s: %v at %d is outside of ±1/√%v", q.Name, v, i, taps)
 			}
 			if strings.Contains(q.Name, ".conv.") && strings.HasSuffix(q.Name, ".bias") && v != 0 {
@@ -231,7 +246,8 @@ func TestInitialize(t *testing.T) {
 			if strings.Contains(q.Name, "attn.q") && math.Abs(float64(v)) > 1/math.Sqrt(6) {
 				t.Errorf("%s: %v at %d is outside of ±1/√6", q.Name, v, i)
 			}
-			if strings.Contains(q.Name, "norm") && v != map[bool]float32{true: 0, false: 1}[strings.HasSuffix(q.Name, ".bias")] {
+			if strings.Contains(q.Name, "norm") &&
+				v != map[bool]float32{true: 0, false: 1}[strings.HasSuffix(q.Name, ".bias")] {
 				t.Errorf("%s: %v at %d", q.Name, v, i)
 			}
 		}
@@ -252,7 +268,8 @@ func TestFreshSpread(t *testing.T) {
 		}
 		return p.Slice(words, q)
 	}
-	for name, in := range map[string]float64{"layers.0.conv.0.weight": 5, "layers.0.attn.q.weight": 64, "layers.0.attn.q.bias": 64,
+	for name, in := range map[string]float64{"layers.0.conv.0.weight": 5, "layers.0.attn.q.weight": 64,
+		"layers.0.attn.q.bias":    64,
 		"layers.0.mlp.fc2.weight": 32, "layers.0.mlp.fc2.bias": 32, "head.out.weight": 64} {
 		largest := 0.0
 		for _, v := range of(name) {
@@ -262,7 +279,8 @@ func TestFreshSpread(t *testing.T) {
 			t.Errorf("%s: values up to %v, expected up to %v", name, largest, bound)
 		}
 	}
-	for name, want := range map[string]float64{"embed.weight": 1, "layers.0.sampler.weight": 1.0 / 64, "head.pool.weight": 1.0 / 64,
+	for name, want := range map[string]float64{"embed.weight": 1, "layers.0.sampler.weight": 1.0 / 64,
+		"head.pool.weight":             1.0 / 64,
 		"layers.0.attn.rel_mul.weight": 0.02 * 0.02, "layers.0.attn.rel_add.weight": 0.02 * 0.02} {
 		mean, square := 0.0, 0.0
 		x := of(name)
@@ -270,13 +288,15 @@ func TestFreshSpread(t *testing.T) {
 			mean += float64(v) / float64(len(x))
 			square += float64(v) * float64(v) / float64(len(x))
 		}
-		if sigma := math.Sqrt(2 / float64(len(x))); math.Abs(square/want-1) > 4*sigma || mean*mean > 16*want/float64(len(x)) {
+		if sigma := math.Sqrt(2 / float64(len(x))); math.Abs(square/want-1) > 4*sigma ||
+			mean*mean > 16*want/float64(len(x)) {
 			t.Errorf("%s: mean %v, mean square %v, expected 0 and %v", name, mean, square, want)
 		}
 	}
 	for _, q := range p.List {
 		if q.Decay != (q.Offset < p.Decayed) {
-			t.Errorf("%s decays: %v, but lies at %d, where what decays ends at %d", q.Name, q.Decay, q.Offset, p.Decayed)
+			t.Errorf("%s decays: %v, but lies at %d, where what decays ends at %d", q.Name,
+				q.Decay, q.Offset, p.Decayed)
 		}
 	}
 }
@@ -290,7 +310,8 @@ func TestFourierEmbeddings(t *testing.T) {
 		fresh, m := NewModel(c, 5), NewModel(c, 5)
 		m.FourierEmbeddings()
 		for _, p := range m.Parameters.List {
-			if same := slices.Equal(m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(fresh.Weights, p)); same != (p.Name != "embed.weight") {
+			if same := slices.Equal(m.Parameters.Slice(m.Weights, p),
+				m.Parameters.Slice(fresh.Weights, p)); same != (p.Name != "embed.weight") {
 				t.Errorf("%d levels: %s is as before: %v", levels, p.Name, same)
 			}
 		}
@@ -305,7 +326,8 @@ func TestFourierEmbeddings(t *testing.T) {
 				t.Errorf("%d levels: the mean square of level %d is %v", levels, v, squares/float64(d))
 			}
 			for channel, angle := range map[int]float64{0: level, d - 2: 64 * level} {
-				if sin, cos := math.Sincos(angle); math.Abs(float64(row[channel])-math.Sqrt2*sin) > 1e-6 || math.Abs(float64(row[channel+1])-math.Sqrt2*cos) > 1e-6 {
+				if sin, cos := math.Sincos(angle); math.Abs(float64(row[channel])-math.Sqrt2*sin) > 1e-6 ||
+					math.Abs(float64(row[channel+1])-math.Sqrt2*cos) > 1e-6 {
 					t.Errorf("%d levels: level %d has %v in channels %d and %d, expected √2 times the sine and the cosine of %v", levels, v, row[channel:channel+2], channel, channel+1, angle)
 				}
 			}
@@ -332,7 +354,8 @@ func TestCodebookEmbeddings(t *testing.T) {
 	fresh, m, other := NewModel(c, 5), NewModel(c, 5), NewModel(c, 5)
 	must.Succeed(t, errors.Join(m.CodebookEmbeddings(vectors, 5), other.CodebookEmbeddings(scaled, 5)))
 	for _, p := range m.Parameters.List {
-		if same := slices.Equal(m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(fresh.Weights, p)); same != (p.Name != "embed.weight") {
+		if same := slices.Equal(m.Parameters.Slice(m.Weights, p),
+			m.Parameters.Slice(fresh.Weights, p)); same != (p.Name != "embed.weight") {
 			t.Errorf("%s is as before: %v", p.Name, same)
 		}
 	}
@@ -373,7 +396,8 @@ func TestCodebookEmbeddings(t *testing.T) {
 	for _, bad := range [][]float32{nil, vectors[1:]} {
 		must.Fail(t, "expected a vector for each of 6 tokens", len(bad), "numbers")(m.CodebookEmbeddings(bad, 5))
 	}
-	if err := m.CodebookEmbeddings(slices.Repeat([]float32{0.1}, tokens), 5); err != nil || slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) {
+	if err := m.CodebookEmbeddings(slices.Repeat([]float32{0.1}, tokens), 5); err != nil ||
+		slices.ContainsFunc(x, func(v float32) bool { return v != 0 }) {
 		t.Errorf("equal vectors: %v, or embeddings that are not 0", err)
 	}
 }
@@ -444,7 +468,8 @@ func TestCopyFrom(t *testing.T) {
 	with := tinyConfig()
 	with.Convolutions = []Convolution{{5, 1}}
 	for _, c := range [][2]*Config{{with, tinyConfig()}, {tinyConfig(), with}} {
-		if _, err := NewModel(c[0], 2).CopyFrom(NewModel(c[1], 1)); err == nil || !strings.Contains(err.Error(), "layers.0.conv.0.weight") {
+		if _, err := NewModel(c[0], 2).CopyFrom(NewModel(c[1], 1)); err == nil ||
+			!strings.Contains(err.Error(), "layers.0.conv.0.weight") {
 			t.Errorf("convolutions %v from %v: error %v", c[0].Convolutions, c[1].Convolutions, err)
 		}
 	}

@@ -109,7 +109,8 @@ func (multiLabel) loss(m *emitter, p *recordedPass) *tensor.Tensor {
 	p.Scale = m.Input("loss.scale", tensor.Fixed, n)
 	p.Loss = m.Temp("loss", axis, rows)
 	dlogits := m.like(p.Logits, "logits.grad")
-	m.Launch(tensor.BinaryCrossEntropy{Loss: p.Loss, DLogits: dlogits, Logits: p.Logits, Target: p.Target, Positive: p.Positive, Scale: p.Scale})
+	m.Launch(tensor.BinaryCrossEntropy{Loss: p.Loss, DLogits: dlogits, Logits: p.Logits, Target: p.Target,
+		Positive: p.Positive, Scale: p.Scale})
 	return dlogits
 }
 

@@ -12,7 +12,10 @@ import (
 // multiLabelFolders are of models of several labels: the logits and the gradient of one, and
 // training steps of the other.
 var multiLabelFolders = map[string]func(c *Config){
-	"multilabel":       func(c *Config) { c.NumLayers, c.NumSampledTokens, c.Thresholds = 2, 7, []float64{0.25, 0.5, 0.75} },
+	"multilabel": func(c *Config) {
+		c.NumLayers, c.NumSampledTokens, c.Thresholds = 2, 7,
+			[]float64{0.25, 0.5, 0.75}
+	},
 	"train_multilabel": func(c *Config) { c.NormPosition = "post" },
 }
 

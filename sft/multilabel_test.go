@@ -19,7 +19,8 @@ import (
 // TestMultiLabelConfig: the data name the labels, a model that it starts from leaves no
 // thresholds, and what no model can have is an error.
 func TestMultiLabelConfig(t *testing.T) {
-	spec := seq.Spec{Task: MultiLabel, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`), LabelNames: []string{"a", "b"}}
+	spec := seq.Spec{Task: MultiLabel, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`),
+		LabelNames: []string{"a", "b"}}
 	c := tinyConfig()
 	c.Task, c.Thresholds = "", []float64{0.1, 0.2, 0.3}
 	if err := c.DescribeData(spec); err != nil || c.Task != MultiLabel || c.NumLabels != 2 || c.Thresholds != nil {
@@ -38,9 +39,12 @@ func TestMultiLabelConfig(t *testing.T) {
 	for want, change := range map[string]func(c *Config){
 		"thresholds: 0 thresholds, expected num_labels 3": func(c *Config) { c.Thresholds = []float64{} },
 		"thresholds: 2 thresholds":                        func(c *Config) { c.Thresholds = []float64{0.5, 0.5} },
-		"thresholds[1]: NaN":                              func(c *Config) { c.Thresholds = []float64{0.5, math.NaN(), 0.5} },
-		"thresholds[0]: 1.5":                              func(c *Config) { c.Thresholds = []float64{1.5, 0, 1} },
-		"tie_embeddings: true":                            func(c *Config) { c.TieEmbeddings = true },
+		"thresholds[1]: NaN": func(c *Config) {
+			c.Thresholds = []float64{0.5, math.NaN(),
+				0.5}
+		},
+		"thresholds[0]: 1.5":   func(c *Config) { c.Thresholds = []float64{1.5, 0, 1} },
+		"tie_embeddings: true": func(c *Config) { c.TieEmbeddings = true },
 	} {
 		c := ofTask(tinyConfig(), MultiLabel)
 		change(c)
@@ -71,7 +75,8 @@ func TestTrainMultiLabel(t *testing.T) {
 		var reports []EvaluationReport
 		dir := t.TempDir()
 		config := ofTask(tinyConfig(), MultiLabel)
-		must.Succeed(t, trainNew(t, NewModel(config, 1), settings, options(dir, keeping(&reports)), cpu.New(2), train, val))
+		must.Succeed(t, trainNew(t, NewModel(config, 1), settings,
+			options(dir, keeping(&reports)), cpu.New(2), train, val))
 		if config.Thresholds != nil {
 			t.Error("the caller's configuration was changed")
 		}
@@ -106,7 +111,8 @@ func TestTrainMultiLabel(t *testing.T) {
 			tally.Add(o.Logits, e.Labels)
 		}
 		got, want := tally.Report(m.Config.Thresholds), reports[best]
-		if got.Loss != want.Loss || *got.MicroF1 != *want.MicroF1 || *got.MacroF1 != *want.MacroF1 || *got.MeanAveragePrecision != *want.MAP {
+		if got.Loss != want.Loss || *got.MicroF1 != *want.MicroF1 || *got.MacroF1 != *want.MacroF1 ||
+			*got.MeanAveragePrecision != *want.MAP {
 			t.Errorf("selected by %q: the model has %+v, reported %+v", by, got, want)
 		}
 		if last := reports[len(reports)-1]; by == "" && !(last.Loss < reports[0].Loss && *got.MicroF1 > 0.7) {
@@ -160,7 +166,8 @@ func TestMultiLabelRefusals(t *testing.T) {
 	}
 	settings := runSettings()
 	settings.Select = byMAP
-	must.Fail(t, "does not measure", "average precision of classes")(NewStepper(randomModel(tinyConfig(), 1), settings, cpu.New(1), 10, 0))
+	must.Fail(t, "does not measure", "average precision of classes")(NewStepper(randomModel(tinyConfig(), 1),
+		settings, cpu.New(1), 10, 0))
 	_, val := splits(t, MultiLabel)
 	for _, by := range []string{byLoss, byMacroF1, byMAP} {
 		must.Check(t, checkSelection(&Settings{Select: by}, val), by)
@@ -173,7 +180,8 @@ func TestMultiLabelRefusals(t *testing.T) {
 			t.Errorf("%s of rows that all have one label: %v", by, err)
 		}
 	}
-	for want, labels := range map[string][]int32{"not known": nil, "label 3, expected 0 to 2": {0, 3}, "label -1": {-1}, "label 1 after 1": {1, 1}} {
+	for want, labels := range map[string][]int32{"not known": nil, "label 3, expected 0 to 2": {0, 3}, "label -1": {-1},
+		"label 1 after 1": {1, 1}} {
 		e := randomExamples(m.Config, rand.New(rand.NewPCG(1, 1)), 4)
 		e[0].Labels = labels
 		must.Fail(t, want)(m.Gradient(t.Context(), cpu.New(1), e))

@@ -49,7 +49,8 @@ func TestDivisor(t *testing.T) {
 		t.Fatalf("%d and %d lines", len(one), len(many))
 	}
 	for i, r := range many {
-		if *r.Accuracy != *one[i].Accuracy || r.Loss != one[i].Loss/answersEach || math.Abs(r.GradNorm/one[i].GradNorm*answersEach-1) > 1e-6 {
+		if *r.Accuracy != *one[i].Accuracy || r.Loss != one[i].Loss/answersEach ||
+			math.Abs(r.GradNorm/one[i].GradNorm*answersEach-1) > 1e-6 {
 			t.Errorf("line %d: accuracy %v, loss %v, norm %v; with one answer each %v, %v, %v",
 				i, *r.Accuracy, r.Loss, r.GradNorm, *one[i].Accuracy, one[i].Loss, one[i].GradNorm)
 		}
@@ -63,7 +64,8 @@ func TestOldInterval(t *testing.T) {
 		dir := t.TempDir()
 		config := trainingConfig()
 		m := randomModel(config, 1)
-		c := &Checkpoint{Settings: runSettings(), Config: config, weights: m.Weights, moment1: m.Weights, moment2: m.Weights,
+		c := &Checkpoint{Settings: runSettings(), Config: config, weights: m.Weights,
+			moment1: m.Weights, moment2: m.Weights,
 			State: State{Step: 1, Update: 1, Interval: interval{Examples: 3, Divisor: divisor, Steps: 1}}}
 		must.Succeed(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, CheckpointFile)), 0o777))
 		must.Succeed(t, c.save(dir, m.Parameters))

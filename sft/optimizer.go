@@ -39,7 +39,8 @@ func newStepper(m *Model, s Settings, e *engine, slots int) (stepper, error) {
 // update trains on one batch. Step numbers the random draws, t the update from
 // 1. The result's block of gradients is returned already. A gradient that is not
 // finite is an error where the scale is no reason.
-func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t int, rate float64, scale lossScale) (*batchGradient, error) {
+func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t int, rate float64,
+	scale lossScale) (*batchGradient, error) {
 	s.gradients.scale, s.optimizer.scale = scale.of(), scale.of()
 	b, err := s.gradients.run(ctx, examples, drawing{trainMode, s.settings.Seed, uint32(step)})
 	if err != nil {
@@ -102,7 +103,8 @@ func newOptimizer(e *engine, weightDecay float64) (*optimizer, error) {
 		at := func(s tensor.Region, name string) *tensor.Tensor {
 			return tensor.At(s, part.from, name, part.to-part.from)
 		}
-		p.Launch(tensor.AdamW{W: at(tensor.Weights, "weights"), M: at(tensor.Moment1, "moment1"), V: at(tensor.Moment2, "moment2"),
+		p.Launch(tensor.AdamW{W: at(tensor.Weights, "weights"), M: at(tensor.Moment1, "moment1"),
+			V: at(tensor.Moment2, "moment2"),
 			G: at(tensor.Gradients, "gradients"), SumSquares: o.sumSquares, Step: o.step,
 			Decay: float32(part.decay), Beta1: beta1, Beta2: beta2, Eps: adamEps})
 	}
@@ -124,11 +126,13 @@ func newOptimizer(e *engine, weightDecay float64) (*optimizer, error) {
 // apply updates the weights with the sum of the gradients of that many
 // examples, at update t from 1, and returns the norm of their mean before
 // clipping. Where that is not finite the device changes nothing.
-func (o *optimizer) apply(ctx context.Context, gradients tensor.Memory, examples, t int, learningRate, maxNorm float64) (float64, error) {
+func (o *optimizer) apply(ctx context.Context, gradients tensor.Memory, examples, t int, learningRate,
+	maxNorm float64) (float64, error) {
 	s := tensor.AdamWStep{
-		GradientScale: float32(1 / (float64(examples) * o.scale)), MaxNorm: float32(maxNorm), LearningRate: float32(learningRate),
-		Correction1: float32(1 / (1 - math.Pow(beta1, float64(t)))),
-		Correction2: float32(1 / (1 - math.Pow(beta2, float64(t)))),
+		GradientScale: float32(1 / (float64(examples) * o.scale)), MaxNorm: float32(maxNorm),
+		LearningRate: float32(learningRate),
+		Correction1:  float32(1 / (1 - math.Pow(beta1, float64(t)))),
+		Correction2:  float32(1 / (1 - math.Pow(beta2, float64(t)))),
 	}
 	mem := o.mem
 	mem[tensor.Gradients] = gradients

@@ -76,7 +76,8 @@ func (t *Trainer) Left() (time.Duration, bool) {
 	if n := t.pace.evaluations; n > 0 {
 		evaluation = float64(t.pace.evaluating) / float64(n)
 	}
-	return time.Duration(perToken*t.order.tokens(t.state.Step, t.Steps()) + evaluation*float64(t.evaluationsLeft())), true
+	return time.Duration(perToken*t.order.tokens(t.state.Step,
+		t.Steps()) + evaluation*float64(t.evaluationsLeft())), true
 }
 
 // evaluationsLeft is how many there will be.

@@ -70,26 +70,27 @@ func TestTimeLeft(t *testing.T) {
 	var tr *Trainer
 	var evaluating time.Duration
 	checked := 0
-	tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, val, nil, options(t.TempDir(), func(event any) {
-		switch e := event.(type) {
-		case EvaluationProgress:
-			evaluating += evaluation / 2 // of 70 rows in pieces of 64
-		case State:
-			left, known := tr.Left()
-			if !known {
-				t.Errorf("step %d: the time left is not known", e.Step)
-			}
-			if w, ok := want[e.Step]; ok {
-				checked++
-				if (left - w).Abs() > time.Millisecond {
-					t.Errorf("step %d: %v left, expected %v", e.Step, left, w)
+	tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, val, nil,
+		options(t.TempDir(), func(event any) {
+			switch e := event.(type) {
+			case EvaluationProgress:
+				evaluating += evaluation / 2 // of 70 rows in pieces of 64
+			case State:
+				left, known := tr.Left()
+				if !known {
+					t.Errorf("step %d: the time left is not known", e.Step)
+				}
+				if w, ok := want[e.Step]; ok {
+					checked++
+					if (left - w).Abs() > time.Millisecond {
+						t.Errorf("step %d: %v left, expected %v", e.Step, left, w)
+					}
+				}
+				if e.Step < 4 && left < 2*perEpoch {
+					t.Errorf("step %d: %v left, of epochs of %v", e.Step, left, perEpoch)
 				}
 			}
-			if e.Step < 4 && left < 2*perEpoch {
-				t.Errorf("step %d: %v left, of epochs of %v", e.Step, left, perEpoch)
-			}
-		}
-	}))
+		}))
 	must.Succeed(t, err)
 	start := time.Now()
 	tr.now = func() time.Time { // no line of metrics begins the window anew before the end
@@ -113,17 +114,21 @@ func TestEvaluationsLeft(t *testing.T) {
 		"by epochs":           func(s *Settings) { s.EvalEvery = 0 },
 		"within a stage":      func(s *Settings) { s.Stages, s.EvalEvery = []Stage{{Steps: 3, Length: 8}}, 2 },
 		"epochs after stages": func(s *Settings) { s.Stages, s.EvalEvery = []Stage{{Steps: 3, Length: 8}}, 0 },
-		"a stage is all":      func(s *Settings) { s.Stages, s.EvalEvery, s.Steps = []Stage{{Steps: 3, Length: 8}}, 0, 2 },
+		"a stage is all": func(s *Settings) {
+			s.Stages, s.EvalEvery,
+				s.Steps = []Stage{{Steps: 3, Length: 8}}, 0, 2
+		},
 	} {
 		s := runSettings()
 		change(&s)
 		var left []int
 		var tr *Trainer
-		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(2), train, val, nil, options(t.TempDir(), func(event any) {
-			if _, ok := event.(EvaluationReport); ok {
-				left = append(left, tr.evaluationsLeft())
-			}
-		}))
+		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(2), train, val, nil,
+			options(t.TempDir(), func(event any) {
+				if _, ok := event.(EvaluationReport); ok {
+					left = append(left, tr.evaluationsLeft())
+				}
+			}))
 		must.Succeed(t, err)
 		first := tr.evaluationsLeft()
 		must.Succeed(t, errors.Join(tr.Run(t.Context()), tr.Close()))

@@ -18,11 +18,12 @@ type packed struct {
 	offset, sampleOffset       []int32
 	poolOffset                 []int32 // of what the pooling samples
 	example, tower             []uint32
-	label                      []int32   // of each loss
-	target                     []float32 // of each example, with a loss: standardised numbers of a regression, or which of several labels hold
-	losses                     []int     // where those of an example begin, and their number
-	targetRow, targetOf        []int32   // of tokens to be told: see recordedPass
-	fills                      bool      // those are the masks of the input
+	label                      []int32 // of each loss
+	// of each example, with a loss: standardised numbers of a regression, or which of several labels hold
+	target              []float32
+	losses              []int   // where those of an example begin, and their number
+	targetRow, targetOf []int32 // of tokens to be told: see recordedPass
+	fills               bool    // those are the masks of the input
 }
 
 // reset empties a batch, and keeps its memory for the next one.
@@ -113,7 +114,8 @@ func (p *packed) shape(c *Config) passShape {
 
 func shapeFor(c *Config, tokens, sequences, sampled, edges int) passShape {
 	sequences = max(c.Sequences(), 1<<bits.Len(uint(sequences-1)))
-	return passShape{Tokens: bucket(tokens), Sequences: sequences, Sampled: bucket(sampled), Edges: edgeCapacity(c, edges)}
+	return passShape{Tokens: bucket(tokens), Sequences: sequences, Sampled: bucket(sampled),
+		Edges: edgeCapacity(c, edges)}
 }
 
 // edgeCapacity is the room of a pass for so many edges, none without a relation of them.
@@ -152,7 +154,8 @@ func (p *packed) upload(pass *recordedPass, m tensor.Memory, d drawing) error {
 	for _, input := range []struct {
 		t *tensor.Tensor
 		x []int32
-	}{{pass.Label, p.label}, {pass.TargetRow, p.targetRow}, {pass.TargetOf, p.targetOf}, {pass.PoolOffset, p.poolOffset}} {
+	}{{pass.Label, p.label}, {pass.TargetRow, p.targetRow}, {pass.TargetOf, p.targetOf},
+		{pass.PoolOffset, p.poolOffset}} {
 		if input.t != nil {
 			err = write(err, input.t, input.x)
 		}

@@ -107,7 +107,8 @@ func benchmarkPack(b *testing.B, c *Config, examples, tokens, edges int) {
 		e := &batch[i]
 		e.Features = rows(tokens, len(c.FeatureNames))
 		for _, row := range rows(edges, len(c.EdgeFeatureNames)) {
-			e.Edges = append(e.Edges, seq.Edge{Source: random.Int32N(int32(tokens)), Target: random.Int32N(int32(tokens)), Features: row})
+			e.Edges = append(e.Edges, seq.Edge{Source: random.Int32N(int32(tokens)),
+				Target: random.Int32N(int32(tokens)), Features: row})
 		}
 	}
 	e := must.Get(newEngine(c, Initialize(c, 1), cpu.New(0)))(b)

@@ -58,7 +58,8 @@ func (p *packedEdges) pack(graphs []seq.Example, offset []int32, width, threads 
 			p.put(c, width)
 		}
 	})
-	p.first, p.source, p.features = resized(p.first, int(offset[len(graphs)])+1), resized(p.source, edges), resized(p.features, edges*(width+1))
+	p.first, p.source, p.features = resized(p.first, int(offset[len(graphs)])+1), resized(p.source, edges),
+		resized(p.features, edges*(width+1))
 	p.first[0] = 0
 	for len(p.sorters) < max(1, threads) {
 		p.sorters = append(p.sorters, edgeSorter{})
@@ -80,9 +81,11 @@ func (p *packedEdges) cut(graphs []seq.Example, offset []int32) {
 	counts := 0
 	for i := range graphs {
 		edges, token, tokens := graphs[i].Edges, int(offset[i]), int(offset[i+1]-offset[i])
-		c := edgeChunk{graph: i, block: len(p.blocks), blockBits: bits.Len(uint(max(blockTokens, (tokens+mostBlocks-1)/mostBlocks) - 1))}
+		c := edgeChunk{graph: i, block: len(p.blocks),
+			blockBits: bits.Len(uint(max(blockTokens, (tokens+mostBlocks-1)/mostBlocks) - 1))}
 		for at := 0; at < tokens; at += 1 << c.blockBits {
-			p.blocks = append(p.blocks, edgeBlock{token: token + at, tokens: min(1<<c.blockBits, tokens-at), sourceBits: bits.Len(uint(tokens - 1)), chunk: len(p.chunks)})
+			p.blocks = append(p.blocks, edgeBlock{token: token + at, tokens: min(1<<c.blockBits, tokens-at),
+				sourceBits: bits.Len(uint(tokens - 1)), chunk: len(p.chunks)})
 		}
 		size := max(chunkEdges, (len(edges)+mostChunks-1)/mostChunks)
 		if c.blocks = len(p.blocks) - c.block; c.blocks == 1 {
@@ -152,7 +155,8 @@ func (p *packedEdges) put(c *edgeChunk, width int) {
 // sort sorts a block, and joins edges of the same ends.
 func (p *packedEdges) sort(s *edgeSorter, b *edgeBlock, width int) {
 	s.sort(p.ends[b.from:][:b.n], b.sourceBits+bits.Len(uint(b.tokens-1)))
-	given, ends := p.given[b.from*width:][:b.n*width], p.first[b.token+1:][:b.tokens] // where the edges into a token end
+	// where the edges into a token end
+	given, ends := p.given[b.from*width:][:b.n*width], p.first[b.token+1:][:b.tokens]
 	at, target, sources := b.from, 0, uint64(1)<<b.sourceBits-1
 	for i := 0; i < len(s.sorted); at++ {
 		e := s.sorted[i]

@@ -20,7 +20,8 @@ func TestInParallel(t *testing.T) {
 			})
 			for i := range calls {
 				if got := calls[i].Load(); got != 1 || strange.Load() > 0 {
-					t.Fatalf("%d threads: %d of %d was called %d times; %d calls by no thread", threads, i, n, got, strange.Load())
+					t.Fatalf("%d threads: %d of %d was called %d times; %d calls by no thread", threads,
+						i, n, got, strange.Load())
 				}
 			}
 			want := "<nil>"

@@ -34,7 +34,8 @@ const (
 )
 
 // Parts lists them.
-var Parts = []Part{PartEmbed, PartSampler, PartAttention, PartRelative, PartMLP, PartConvolutions, PartNorms, PartResidual, PartHead}
+var Parts = []Part{PartEmbed, PartSampler, PartAttention, PartRelative, PartMLP, PartConvolutions,
+	PartNorms, PartResidual, PartHead}
 
 // Size is the number of elements.
 func (p Parameter) Size() int {

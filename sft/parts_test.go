@@ -24,7 +24,8 @@ func partsConfig() *Config {
 func partsSplits(t *testing.T) (train, val *seq.File) {
 	t.Helper()
 	c := partsConfig()
-	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: Tagging, Name: "parts", FeatureNames: c.FeatureNames, LabelNames: c.LabelNames}, false)
+	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: Tagging, Name: "parts", FeatureNames: c.FeatureNames,
+		LabelNames: c.LabelNames}, false)
 	must.Succeed(t, err)
 	random := rand.New(rand.NewPCG(3, 8))
 	for _, split := range []string{"train", "val"} {
@@ -65,7 +66,8 @@ func testTrainParts(t *testing.T, devices ...tensor.Device) {
 		}
 	}), devices[0], train, val))
 	if best.SelectedBy != byIoU || best.SpanF1 != nil || *best.InstanceIoU < 0.8 || *best.Accuracy > 0.7 {
-		t.Errorf("selected by %s: accuracy %v among all parts, instance IoU %v", best.SelectedBy, *best.Accuracy, *best.InstanceIoU)
+		t.Errorf("selected by %s: accuracy %v among all parts, instance IoU %v", best.SelectedBy,
+			*best.Accuracy, *best.InstanceIoU)
 	}
 	m := must.Get(Load(dir))(t)
 	s, parts := newScorerOf(t, m, devices[0]), metrics.NewParts(m.Config.LabelNames)
@@ -74,7 +76,8 @@ func testTrainParts(t *testing.T, devices ...tensor.Device) {
 		parts.Add(e.Labels, parts.Among(e.Labels, score(t, s, []seq.Example{e})[0].Logits))
 	}
 	if parts.InstanceIoU() != *best.InstanceIoU || parts.ClassIoU() != *best.ClassIoU {
-		t.Errorf("the kept model has instance IoU %v and class IoU %v, reported was %v and %v", parts.InstanceIoU(), parts.ClassIoU(), *best.InstanceIoU, *best.ClassIoU)
+		t.Errorf("the kept model has instance IoU %v and class IoU %v, reported was %v and %v", parts.InstanceIoU(),
+			parts.ClassIoU(), *best.InstanceIoU, *best.ClassIoU)
 	}
 }
 
@@ -88,8 +91,10 @@ func TestPartsSelection(t *testing.T) {
 		c        *Config
 		by, want string
 	}{
-		{partsConfig(), "", byIoU}, {partsConfig(), byMacroF1, byMacroF1}, {others, "", byMacroF1}, {text, "", byMacroF1},
-		{partsConfig(), bySpanF1, "error: tokens with features have no order"}, {others, byIoU, "error: expected tokens with features"}, {text, byIoU, "error: expected tokens with features"},
+		{partsConfig(), "", byIoU}, {partsConfig(), byMacroF1, byMacroF1},
+		{others, "", byMacroF1}, {text, "", byMacroF1},
+		{partsConfig(), bySpanF1, "error: tokens with features have no order"},
+		{others, byIoU, "error: expected tokens with features"}, {text, byIoU, "error: expected tokens with features"},
 		{tinyConfig(), byIoU, "error: which the task classification does not measure"},
 	} {
 		settings := Settings{Select: s.by}

@@ -36,7 +36,8 @@ type passShape struct {
 
 // with is the shape of a pass that has room for what fits in either.
 func (s passShape) with(o passShape) passShape {
-	return passShape{max(s.Tokens, o.Tokens), max(s.Sequences, o.Sequences), max(s.Sampled, o.Sampled), max(s.Masks, o.Masks), max(s.Edges, o.Edges)}
+	return passShape{max(s.Tokens, o.Tokens), max(s.Sequences, o.Sequences), max(s.Sampled, o.Sampled),
+		max(s.Masks, o.Masks), max(s.Edges, o.Edges)}
 }
 
 // recordedPass is the model recorded as a program for one shape: embed, layers, readout,
@@ -48,9 +49,10 @@ type recordedPass struct {
 	Label   *tensor.Tensor // int32, of each row of Logits; nil without a loss, and where Target is
 	Pooled  *tensor.Tensor // [B, d]; nil where nothing is pooled
 	Logits  *tensor.Tensor // [E, labels], or of masked or all tokens; nil where nothing is answered
-	Target  *tensor.Tensor // [E, numbers] of a regression, [E, labels] of several labels; nil otherwise, and without a loss
-	Loss    *tensor.Tensor // of each row of Logits; nil without a loss
-	Scale   *tensor.Tensor // [labels], of the loss that the gradient is of; nil without a loss
+	// [E, numbers] of a regression, [E, labels] of several labels; nil otherwise, and without a loss
+	Target *tensor.Tensor
+	Loss   *tensor.Tensor // of each row of Logits; nil without a loss
+	Scale  *tensor.Tensor // [labels], of the loss that the gradient is of; nil without a loss
 	// Positive are weights [labels] of the loss of labels that hold; of several labels, with a loss.
 	Positive *tensor.Tensor
 	// Features are what the input layer reads of each token, Points where it is; nil where
@@ -84,7 +86,8 @@ func Record(c *Config, training bool, tokens, sequences int) (Program, error) {
 	if training {
 		mode = trainMode
 	}
-	shape := passShape{Tokens: tokens, Sequences: sequences, Sampled: min(tokens, sequences*c.NumSampledTokens), Edges: edgeCapacity(c, plannedEdges*tokens)}
+	shape := passShape{Tokens: tokens, Sequences: sequences, Sampled: min(tokens, sequences*c.NumSampledTokens),
+		Edges: edgeCapacity(c, plannedEdges*tokens)}
 	p, err := newPass(c, NewParameters(c), shape, mode)
 	if err != nil {
 		return nil, err

@@ -30,7 +30,8 @@ func (s *Scorer) limits(mode passMode) *passLimits {
 		slots := int64(s.Slots())
 		f.room = own.Budget() / max(1, s.shares)
 		bytes, err := e.passBytes(mode, f.size, f.size/leastTokens)
-		for ; (err != nil || slots*bytes > f.room) && f.size > leastTokens; bytes, err = e.passBytes(mode, f.size, f.size/leastTokens) {
+		for ; (err != nil || slots*bytes > f.room) &&
+			f.size > leastTokens; bytes, err = e.passBytes(mode, f.size, f.size/leastTokens) {
 			f.size = max(leastTokens, f.size/2)
 		}
 		if err == nil && slots*bytes <= f.room {

@@ -53,11 +53,13 @@ func (c *Config) validatePooling() error {
 	case c.Pooling != "" && c.Pooling != SoftmaxPooling && c.Pooling != MaxPooling:
 		return &ConfigError{"pooling", fmt.Sprintf("%q", c.Pooling), SoftmaxPooling + ", " + MaxPooling}
 	case c.Pooling != "" && !c.Pools():
-		return &ConfigError{"pooling", fmt.Sprintf("%q", c.Pooling), "none: the head of the task " + c.Task + " reads the rows of tokens"}
+		return &ConfigError{"pooling", fmt.Sprintf("%q", c.Pooling),
+			"none: the head of the task " + c.Task + " reads the rows of tokens"}
 	case c.Pooling != MaxPooling && c.PoolingSamples != 0:
 		return &ConfigError{"pooling_samples", fmt.Sprint(c.PoolingSamples), "0: only the pooling max samples tokens"}
 	case c.PoolingSamples < 0 || c.PoolingSamples > mostSize:
-		return &ConfigError{"pooling_samples", fmt.Sprint(c.PoolingSamples), fmt.Sprintf("0 to %d, where 0 is all tokens", mostSize)}
+		return &ConfigError{"pooling_samples", fmt.Sprint(c.PoolingSamples),
+			fmt.Sprintf("0 to %d, where 0 is all tokens", mostSize)}
 	}
 	return nil
 }
@@ -92,7 +94,8 @@ func (p *pooling) forward(x *tensor.Tensor) *tensor.Tensor {
 	} else {
 		score = p.rowDot("head.pool", x)
 	}
-	p.pool = tensor.Pool{Y: p.Temp("pooled", tensor.Sequences, p.shape.Sequences, p.config.HiddenSize), A: p.tokens("pool.weights", 1),
+	p.pool = tensor.Pool{Y: p.Temp("pooled", tensor.Sequences, p.shape.Sequences, p.config.HiddenSize),
+		A: p.tokens("pool.weights", 1),
 		X: x, Score: score, Batch: p.batch}
 	p.Launch(p.pool)
 	return p.pool.Y

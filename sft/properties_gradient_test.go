@@ -45,7 +45,8 @@ func TestGradientAgainstDifferences(t *testing.T) {
 				f.SetBool(true)
 			}
 			c.NumLayers = 1 // a second layer's sample would jump
-			t.Run(fmt.Sprintf("%s %s %s %s", task, s.score, s.norm, s.pooling), func(t *testing.T) { compareDifferences(t, c) })
+			t.Run(fmt.Sprintf("%s %s %s %s", task, s.score, s.norm, s.pooling),
+				func(t *testing.T) { compareDifferences(t, c) })
 		}
 	}
 }
@@ -152,7 +153,8 @@ func testMoreSamplesThanTokens(t *testing.T, devices ...tensor.Device) {
 		c := tinyConfig()
 		c.NumSampledTokens = k
 		m := randomModel(c, 1)
-		for _, o := range score(t, newScorerOf(t, m, devices[0]), randomExamples(c, rand.New(rand.NewPCG(3, 2)), 1, 2, 7, 12)) {
+		for _, o := range score(t, newScorerOf(t, m, devices[0]),
+			randomExamples(c, rand.New(rand.NewPCG(3, 2)), 1, 2, 7, 12)) {
 			out = append(out, o.Logits)
 		}
 		return out

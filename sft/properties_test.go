@@ -17,8 +17,10 @@ import (
 
 // tinyConfig is the smallest model with every part.
 func tinyConfig() *Config {
-	return &Config{ModelType: "sft", Task: Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 6, NumLayers: 2, NumHeads: 2,
-		IntermediateSize: 7, NumSampledTokens: 5, MaxLength: 1 << 20, SinusoidDim: 4, SinusoidBase: 100, NormPosition: "pre",
+	return &Config{ModelType: "sft", Task: Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 6,
+		NumLayers: 2, NumHeads: 2,
+		IntermediateSize: 7, NumSampledTokens: 5, MaxLength: 1 << 20, SinusoidDim: 4,
+		SinusoidBase: 100, NormPosition: "pre",
 		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 7,
 		SamplerNoise: "train", Tokenizer: json.RawMessage(`{"type":"listops"}`)}
 }
@@ -125,7 +127,8 @@ func randomConfigs() []*Config {
 				c.NumLayers, c.NumSampledTokens = 1+random.IntN(2), 1+random.IntN(60)
 				c.SinusoidDim, c.IntermediateSize = 2*(1+random.IntN(5)), 1+random.IntN(20)
 				c.Convolutions = [][]Convolution{nil, {{3, 1}}, {{5, 2}, {1, 1}}, {{63, 40}}}[len(out)%4]
-				c.Pooling, c.PoolingSamples = []string{"", MaxPooling, MaxPooling}[len(out)%3], []int{0, 0, 7}[len(out)%3]
+				c.Pooling, c.PoolingSamples = []string{"", MaxPooling, MaxPooling}[len(out)%3],
+					[]int{0, 0, 7}[len(out)%3]
 				out = append(out, c)
 			}
 		}
@@ -236,13 +239,15 @@ func comparePairs(t *testing.T, s *Scorer, want []Output) {
 }
 
 // gradientOf returns the sum over the examples, the losses and the dead attention rows.
-func gradientOf(t *testing.T, m *Model, slots int, device tensor.Device, examples []seq.Example, mode passMode) ([]float32, *batchGradient) {
+func gradientOf(t *testing.T, m *Model, slots int, device tensor.Device, examples []seq.Example,
+	mode passMode) ([]float32, *batchGradient) {
 	t.Helper()
 	return weightedGradient(t, m, slots, device, examples, drawing{mode, 11, 3}, nil)
 }
 
 // weightedGradient is gradientOf with the weight of each class or label, and with a given drawing.
-func weightedGradient(t *testing.T, m *Model, slots int, device tensor.Device, examples []seq.Example, d drawing, weight []float64) ([]float32, *batchGradient) {
+func weightedGradient(t *testing.T, m *Model, slots int, device tensor.Device, examples []seq.Example, d drawing,
+	weight []float64) ([]float32, *batchGradient) {
 	t.Helper()
 	e := must.Get(newEngine(m.Config, m.Weights, device))(t)
 	defer e.close()
@@ -257,7 +262,8 @@ func weightedGradient(t *testing.T, m *Model, slots int, device tensor.Device, e
 // trainingConfig has everything random that training has.
 func trainingConfig() *Config {
 	c := tinyConfig()
-	c.NumLayers, c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward, c.ResidualScale = 1, 0.3, 0.1, 0.1, 0.2, true
+	c.NumLayers, c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward,
+		c.ResidualScale = 1, 0.3, 0.1, 0.1, 0.2, true
 	c.Convolutions = []Convolution{{5, 1}, {3, 9}}
 	return c
 }
@@ -296,7 +302,8 @@ func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {
 					t.Errorf("%s, %d slots, %s: %s differs", task, slots, device.Name(), p.Name)
 				}
 			}
-			if !slices.Equal(b.loss, first.loss) || !slices.Equal(b.logits, first.logits) || fmt.Sprint(b.deadRows) != fmt.Sprint(first.deadRows) {
+			if !slices.Equal(b.loss, first.loss) || !slices.Equal(b.logits, first.logits) ||
+				fmt.Sprint(b.deadRows) != fmt.Sprint(first.deadRows) {
 				t.Errorf("%s, %d slots, %s: losses, logits or dead attention rows differ", task, slots, device.Name())
 			}
 		}

@@ -146,7 +146,8 @@ func (e *engine) hash() (uint64, error) {
 func differing(hashes []uint64, step int) error {
 	for r, h := range hashes {
 		if h != hashes[0] {
-			return &distributed.Error{Rank: r, Err: fmt.Errorf("step %d: its weights are not those of rank 0 any more (%016x, %016x): it computes otherwise", step, h, hashes[0])}
+			return &distributed.Error{Rank: r,
+				Err: fmt.Errorf("step %d: its weights are not those of rank 0 any more (%016x, %016x): it computes otherwise", step, h, hashes[0])}
 		}
 	}
 	return nil

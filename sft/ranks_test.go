@@ -115,7 +115,8 @@ func TestRanks(t *testing.T) {
 				settings.TokenReplacement = 0.1
 			}
 			straight := t.TempDir()
-			must.Succeed(t, trainNew(t, randomModel(config, 1), settings, options(straight, nil), cpu.New(2), train, val))
+			must.Succeed(t, trainNew(t, randomModel(config, 1), settings,
+				options(straight, nil), cpu.New(2), train, val))
 			want := outcomeOf(t, straight)
 			for _, ranks := range []int{1, 2, 3, 4, 7} {
 				r := &ranksRun{train: train, val: val, config: config, settings: settings, dir: t.TempDir()}
@@ -145,7 +146,8 @@ func TestRanksEmptyCheckpoint(t *testing.T) {
 	for rank, c := range distributed.NewLocal(2) {
 		wg.Go(func() {
 			_, err := LoadSharedCheckpoint(c, filepath.Dir(filepath.Dir(path)))
-			if err == nil || errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), path+": expected a safetensors file") {
+			if err == nil || errors.Is(err, fs.ErrNotExist) ||
+				!strings.Contains(err.Error(), path+": expected a safetensors file") {
 				t.Errorf("rank %d: %v", rank, err)
 			}
 		})
@@ -239,7 +241,8 @@ func TestRanksFail(t *testing.T) {
 			return failing{cpu.New(1), left}
 		}
 		for rank, err := range r.run(t, 3) {
-			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rank %d: ", bad)) || !strings.Contains(err.Error(), "the device is gone") {
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rank %d: ", bad)) ||
+				!strings.Contains(err.Error(), "the device is gone") {
 				t.Errorf("rank %d fails, rank %d says %v", bad, rank, err)
 			}
 		}
@@ -260,7 +263,8 @@ func TestRanksDiffer(t *testing.T) {
 			}
 		}}
 	for rank, err := range r.run(t, 4) {
-		must.Fail(t, `rank 2 differs from rank 0 in the data (their fingerprint): it has others, rank 0 has tiny`, "rank", rank)(err)
+		must.Fail(t, `rank 2 differs from rank 0 in the data (their fingerprint): it has others, rank 0 has tiny`,
+			"rank", rank)(err)
 	}
 	r.change = func(rank int, o *Options) { o.StopAt = 4 + rank }
 	for rank, err := range r.run(t, 2) {

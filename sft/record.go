@@ -74,19 +74,20 @@ func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, 
 	if len(spec.TokenColumns()) != c.Sequences() {
 		return nil, fmt.Errorf("the record's task is %s, the model's is %s", spec.Task, c.Task)
 	}
-	return s.record(ctx, record, spec, o.columns(c), func(b *array.RecordBuilder, first int, examples []seq.Example) error {
-		outputs, err := s.Examples(ctx, examples)
-		if err != nil {
-			return err
-		}
-		for i, out := range outputs {
-			if !finite(out.Logits) {
-				return &RowError{Row: first + i, Err: errNonFinite}
+	return s.record(ctx, record, spec, o.columns(c),
+		func(b *array.RecordBuilder, first int, examples []seq.Example) error {
+			outputs, err := s.Examples(ctx, examples)
+			if err != nil {
+				return err
 			}
-			o.append(c, b, out.Logits)
-		}
-		return nil
-	})
+			for i, out := range outputs {
+				if !finite(out.Logits) {
+					return &RowError{Row: first + i, Err: errNonFinite}
+				}
+				o.append(c, b, out.Logits)
+			}
+			return nil
+		})
 }
 
 // Embed is like [Scorer.Score] for embeddings: in place of label, logits and
@@ -122,7 +123,8 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 
 // record makes a result for a record of a specification: the columns that fill
 // appends for pieces of it, and the lengths.
-func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec, fields []arrow.Field, fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
+func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec, fields []arrow.Field,
+	fill func(b *array.RecordBuilder, first int, examples []seq.Example) error) (arrow.Record, error) {
 	if want := s.Config().FeatureNames; !slices.Equal(spec.FeatureNames, want) {
 		return nil, fmt.Errorf("the record's features are %q, the model's %q", spec.FeatureNames, want)
 	}

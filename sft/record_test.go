@@ -22,7 +22,8 @@ import (
 func recordOf(pair bool, examples []seq.Example) arrow.Record {
 	fields := []arrow.Field{{Name: seq.ColumnTokens, Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}
 	if pair {
-		fields = []arrow.Field{{Name: seq.ColumnTokensA, Type: fields[0].Type}, {Name: seq.ColumnTokensB, Type: fields[0].Type}}
+		fields = []arrow.Field{{Name: seq.ColumnTokensA, Type: fields[0].Type},
+			{Name: seq.ColumnTokensB, Type: fields[0].Type}}
 	}
 	b := array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(fields, nil))
 	for _, e := range examples {
@@ -87,7 +88,8 @@ func compareRow(t *testing.T, i int, e seq.Example, want Output, scores, embeddi
 	if got := vectorAt(t, scores, "probabilities", i); !reflect.DeepEqual(got, Probabilities(want.Logits)) {
 		t.Errorf("row %d: probabilities %v", i, got)
 	}
-	if intAt(scores, "label", i) != Argmax(want.Logits) || intAt(scores, "length", i) != e.Length() || intAt(embeddings, "length", i) != e.Length() {
+	if intAt(scores, "label", i) != Argmax(want.Logits) || intAt(scores, "length", i) != e.Length() ||
+		intAt(embeddings, "length", i) != e.Length() {
 		t.Errorf("row %d: label or length", i)
 	}
 	names := []string{"embedding"}
@@ -109,12 +111,15 @@ func TestScoreRefuses(t *testing.T) {
 	s, ctx := newTestScorer(t, m), context.Background()
 	_, err := s.Score(ctx, recordOf(false, []seq.Example{{A: []int32{1}}, {A: []int32{1, 99}}}))
 	var row *RowError
-	if !errors.As(err, &row) || row.Row != 1 || !strings.Contains(err.Error(), "row 1: column tokens: token 99 at index 1") {
+	if !errors.As(err, &row) || row.Row != 1 ||
+		!strings.Contains(err.Error(), "row 1: column tokens: token 99 at index 1") {
 		t.Errorf("bad token: %v", err)
 	}
-	must.Fail(t, "task is retrieval", "pair")(s.Score(ctx, recordOf(true, []seq.Example{{A: []int32{1}, B: []int32{1}}})))
+	must.Fail(t, "task is retrieval",
+		"pair")(s.Score(ctx, recordOf(true, []seq.Example{{A: []int32{1}, B: []int32{1}}})))
 	pairs, _ := loadGolden(t, "retrieval")
-	if _, err := newTestScorer(t, pairs).Score(ctx, recordOf(false, []seq.Example{{A: []int32{1}}})); err == nil || err.Error() != "the record's task is classification, the model's is retrieval" {
+	if _, err := newTestScorer(t, pairs).Score(ctx, recordOf(false, []seq.Example{{A: []int32{1}}})); err == nil ||
+		err.Error() != "the record's task is classification, the model's is retrieval" {
 		t.Errorf("single sequence for a model of pairs: %v", err)
 	}
 	must.Fail(t, "row 0", "empty sequence")(s.Score(ctx, recordOf(false, []seq.Example{{}})))
@@ -189,7 +194,8 @@ func TestScoreTags(t *testing.T) {
 	tags, scores := record.Column(0).(*array.List), record.Column(1).(*array.List)
 	for i, o := range want {
 		from, to := tags.ValueOffsets(i)
-		if got := tags.ListValues().(*array.Int32).Int32Values()[from:to]; !reflect.DeepEqual(got, m.Config.TagsOf(o.Logits)) {
+		if got := tags.ListValues().(*array.Int32).Int32Values()[from:to]; !reflect.DeepEqual(got,
+			m.Config.TagsOf(o.Logits)) {
 			t.Errorf("row %d: tags %v, want %v", i, got, m.Config.TagsOf(o.Logits))
 		}
 		got := scores.ListValues().(*array.Float32).Float32Values()[from:to]

@@ -217,7 +217,8 @@ func (r reference) sample(layer, k int, score []float64) []duplet {
 		order = all
 	}
 	slices.SortFunc(order, func(a, b int) int {
-		return cmp.Or(cmp.Compare(score[b], score[a]), cmp.Compare(word(philox.StreamTie, a), word(philox.StreamTie, b)), cmp.Compare(a, b))
+		return cmp.Or(cmp.Compare(score[b], score[a]),
+			cmp.Compare(word(philox.StreamTie, a), word(philox.StreamTie, b)), cmp.Compare(a, b))
 	})
 	k = min(k, len(order))
 	top, rest := order[:k], order[k:]
@@ -321,7 +322,8 @@ func (r reference) relativeBias(name string, head, i int, s duplet) (mul, add fl
 	}
 	linear := func(kind string, j int) float64 {
 		w, b := r.weights[name+"attn."+kind+".weight"], r.weights[name+"attn."+kind+".bias"]
-		return sinusoid.Reference{Base: r.SinusoidBase, Dim: r.SinusoidDim}.Linear(w[head*r.SinusoidDim:][:r.SinusoidDim], b[head], i, j)
+		return sinusoid.Reference{Base: r.SinusoidBase,
+			Dim: r.SinusoidDim}.Linear(w[head*r.SinusoidDim:][:r.SinusoidDim], b[head], i, j)
 	}
 	mul, add = s.p*softplus64(linear("rel_mul", s.top)), s.p*linear("rel_add", s.top)
 	if s.partner >= 0 {

@@ -74,16 +74,19 @@ func (c *Config) DescribeDataset(set *seq.Dataset) error {
 
 func (regression) validate(c *Config) error {
 	if c.TieEmbeddings {
-		return &ConfigError{"tie_embeddings", "true", "false: the output layer of the task " + c.Task + " has no row for each token"}
+		return &ConfigError{"tie_embeddings", "true",
+			"false: the output layer of the task " + c.Task + " has no row for each token"}
 	}
 	if len(c.Numbers) != c.NumLabels {
-		return &ConfigError{"numbers", fmt.Sprintf("%d numbers", len(c.Numbers)), fmt.Sprintf("num_labels %d", c.NumLabels)}
+		return &ConfigError{"numbers", fmt.Sprintf("%d numbers", len(c.Numbers)),
+			fmt.Sprintf("num_labels %d", c.NumLabels)}
 	}
 	var names []string
 	for i, n := range c.Numbers {
 		names = append(names, n.Name)
 		if n.Mean-n.Mean != 0 || !(n.Deviation >= 0) || math.IsInf(n.Deviation, 0) {
-			return &ConfigError{fmt.Sprintf("numbers[%d]", i), fmt.Sprintf("mean %v, deviation %v", n.Mean, n.Deviation), "a finite mean, and a finite deviation from 0 on"}
+			return &ConfigError{fmt.Sprintf("numbers[%d]", i), fmt.Sprintf("mean %v, deviation %v", n.Mean,
+				n.Deviation), "a finite mean, and a finite deviation from 0 on"}
 		}
 	}
 	if err := seq.CheckNumberNames(names); err != nil {
@@ -201,7 +204,8 @@ func (regression) loss(m *emitter, p *recordedPass) *tensor.Tensor {
 	p.Scale = m.Input("loss.scale", tensor.Fixed, n)
 	p.Loss = m.Temp("loss", axis, rows)
 	dlogits := m.like(p.Logits, "logits.grad")
-	m.Launch(tensor.Huber{Loss: p.Loss, DLogits: dlogits, Logits: p.Logits, Target: p.Target, Scale: p.Scale, Delta: float32(m.config.huberDelta())})
+	m.Launch(tensor.Huber{Loss: p.Loss, DLogits: dlogits, Logits: p.Logits, Target: p.Target, Scale: p.Scale,
+		Delta: float32(m.config.huberDelta())})
 	return dlogits
 }
 

@@ -14,10 +14,12 @@ import (
 
 // TestRegressionConfig: the data name the numbers, and what no model can have is an error.
 func TestRegressionConfig(t *testing.T) {
-	spec := seq.Spec{Task: Regression, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`), NumberNames: []string{"a", "b"}}
+	spec := seq.Spec{Task: Regression, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`),
+		NumberNames: []string{"a", "b"}}
 	c := tinyConfig()
 	c.Task, c.LabelNames = "", []string{"x", "y", "z"}
-	if err := c.DescribeData(spec); err != nil || c.Task != Regression || c.NumLabels != 2 || c.LabelNames != nil || c.Numbers[1] != (Number{"b", 0, 1}) {
+	if err := c.DescribeData(spec); err != nil || c.Task != Regression || c.NumLabels != 2 || c.LabelNames != nil ||
+		c.Numbers[1] != (Number{"b", 0, 1}) {
 		t.Errorf("%+v, %v", c, err)
 	}
 	if c.Task != Regression {
@@ -56,7 +58,8 @@ func TestPredictions(t *testing.T) {
 	if got := c.standardised(e); got[0] != 0 || got[1] != 1 {
 		t.Errorf("%v", got)
 	}
-	for want, numbers := range map[string][]float32{"no numbers, expected 2": nil, "1 numbers, expected 2": {1}, `number "mass": 1e+30 is not within the reach`: {1e30, 1}} {
+	for want, numbers := range map[string][]float32{"no numbers, expected 2": nil, "1 numbers, expected 2": {1},
+		`number "mass": 1e+30 is not within the reach`: {1e30, 1}} {
 		c.Numbers[0].Deviation = 1e-30
 		must.Fail(t, want)(c.checkLabelled(seq.Example{A: []int32{1}, Numbers: numbers}))
 	}
@@ -71,11 +74,13 @@ func TestTrainRegression(t *testing.T) {
 		settings.Epochs, settings.LearningRate, settings.Select = 20, 0.01, by
 		var reports []EvaluationReport
 		dir := t.TempDir()
-		must.Succeed(t, trainNew(t, NewModel(ofTask(tinyConfig(), Regression), 1), settings, options(dir, keeping(&reports)), cpu.New(2), train, val))
+		must.Succeed(t, trainNew(t, NewModel(ofTask(tinyConfig(), Regression), 1), settings,
+			options(dir, keeping(&reports)), cpu.New(2), train, val))
 		best := 0
 		for i, r := range reports {
 			better := i == 0 || by == "" && r.Loss < reports[best].Loss || by == byR2 && *r.R2 > *reports[best].R2
-			if r.Best != better || r.Accuracy != nil || len(r.Numbers) != 2 || math.Abs(*r.R2-(*r.Numbers[0].R2+*r.Numbers[1].R2)/2) > 1e-12 {
+			if r.Best != better || r.Accuracy != nil || len(r.Numbers) != 2 ||
+				math.Abs(*r.R2-(*r.Numbers[0].R2+*r.Numbers[1].R2)/2) > 1e-12 {
 				t.Errorf("%d: %+v", i, r)
 			}
 			if better {
@@ -99,7 +104,8 @@ func TestTrainRegression(t *testing.T) {
 			loss += m.Config.RegressionLossOf(o.Logits, examples[i])
 		}
 		n, r := float64(val.Len()), reports[best].Numbers[1]
-		for _, v := range [][2]float64{{r.MAE, absolute / n}, {r.RMSE, math.Sqrt(squares / n)}, {*r.R2, 1 - squares/total}, {reports[best].Loss, loss / (2 * n)}} {
+		for _, v := range [][2]float64{{r.MAE, absolute / n}, {r.RMSE, math.Sqrt(squares / n)},
+			{*r.R2, 1 - squares/total}, {reports[best].Loss, loss / (2 * n)}} {
 			if math.Abs(v[0]-v[1]) > 1e-6 {
 				t.Errorf("selected by %q: %+v, want %v", by, reports[best], v[1])
 			}
@@ -120,7 +126,8 @@ func TestRegressionRefusals(t *testing.T) {
 	}
 	settings := runSettings()
 	settings.Select = byR2
-	must.Fail(t, "does not measure", "R² of classes")(NewStepper(randomModel(tinyConfig(), 1), settings, cpu.New(1), 10, 0))
+	must.Fail(t, "does not measure", "R² of classes")(NewStepper(randomModel(tinyConfig(), 1),
+		settings, cpu.New(1), 10, 0))
 	e := randomExamples(m.Config, rand.New(rand.NewPCG(1, 1)), 4)
 	e[0].Numbers = nil
 	must.Fail(t, "no numbers")(m.Gradient(t.Context(), cpu.New(1), e))

@@ -71,9 +71,11 @@ func relationParameters(c *Config, name string) (out []Parameter) {
 		{"attn.rel_add", nil},
 	} {
 		out = append(out,
-			Parameter{Name: name + relative.name + ".weight", Shape: []int{c.NumHeads, n}, Decay: true, Part: PartRelative,
+			Parameter{Name: name + relative.name + ".weight", Shape: []int{c.NumHeads, n},
+				Decay: true, Part: PartRelative,
 				fresh: func(d draws, e int) float64 { return 0.02 * d.normal(e) }},
-			Parameter{Name: name + relative.name + ".bias", Shape: []int{c.NumHeads}, Part: PartRelative, fresh: relative.bias})
+			Parameter{Name: name + relative.name + ".bias", Shape: []int{c.NumHeads},
+				Part: PartRelative, fresh: relative.bias})
 	}
 	return out
 }
@@ -93,7 +95,8 @@ func (r *sinusoidRelation) forward(l *layer) tensor.RelativeBias {
 	}
 	l.Launch(r.tables)
 	a := &l.attn
-	return tensor.SinusoidBias{F: r.tables.F, G: r.tables.G, E: r.tables.E, P: a.duplet.P, Top: a.sample.Top, Partner: a.sample.Partner}
+	return tensor.SinusoidBias{F: r.tables.F, G: r.tables.G, E: r.tables.E, P: a.duplet.P, Top: a.sample.Top,
+		Partner: a.sample.Partner}
 }
 
 func (r *sinusoidRelation) gradient(l *layer) tensor.RelativeBiasGradient {
@@ -143,5 +146,6 @@ type distanceRelation struct{ pairWeights }
 
 func (r *distanceRelation) forward(l *layer) tensor.RelativeBias {
 	a := &l.attn
-	return tensor.DistanceBias{Points: l.points, W: r.pack(l), P: a.duplet.P, Top: a.sample.Top, Partner: a.sample.Partner}
+	return tensor.DistanceBias{Points: l.points, W: r.pack(l), P: a.duplet.P, Top: a.sample.Top,
+		Partner: a.sample.Partner}
 }

@@ -67,7 +67,8 @@ func outcomeOf(t *testing.T, dir string) outcome {
 		text := must.Get(json.Marshal(fields))(t)
 		metrics.Write(append(text, '\n'))
 	}
-	return outcome{c.weights, c.moment1, c.moment2, string(state), read(t, filepath.Join(dir, weightsFile)), metrics.String(), read(t, filepath.Join(dir, configFile))}
+	return outcome{c.weights, c.moment1, c.moment2, string(state), read(t, filepath.Join(dir, weightsFile)),
+		metrics.String(), read(t, filepath.Join(dir, configFile))}
 }
 
 // TestResume: a run interrupted anywhere, and continued with other threads and
@@ -78,7 +79,10 @@ func TestResume(t *testing.T) {
 		change func(c *Config, s *Settings)
 	}{
 		{"classification", func(c *Config, s *Settings) {}},
-		{"evaluation by epoch", func(c *Config, s *Settings) { s.EvalEvery, c.NormPosition, c.Probability = 0, "post", "relu" }},
+		{"evaluation by epoch", func(c *Config, s *Settings) {
+			s.EvalEvery, c.NormPosition,
+				c.Probability = 0, "post", "relu"
+		}},
 		{"short rows first", func(c *Config, s *Settings) {
 			s.Stages, s.Epochs = []Stage{{Steps: 2, Length: 4}, {Steps: 1, Length: 8}}, 1
 		}},
@@ -86,13 +90,15 @@ func TestResume(t *testing.T) {
 			s.Stages, s.Epochs = []Stage{{Steps: 2, Rows: 3}, {Steps: 1, Length: 8}}, 1
 		}},
 		{"falling rate", func(c *Config, s *Settings) {
-			s.Schedule, s.StepSize, s.DecayRate, s.FinalRate, s.Stages, s.Epochs = cosine, 0, 0, 0.1, []Stage{{Steps: 3, Length: 8}}, 1
+			s.Schedule, s.StepSize, s.DecayRate, s.FinalRate, s.Stages, s.Epochs = cosine, 0, 0, 0.1,
+				[]Stage{{Steps: 3, Length: 8}}, 1
 		}},
 		{"weights and selection", func(c *Config, s *Settings) {
 			s.ClassWeights, s.Select, s.Epochs = []float64{0.3, 2, 0.7}, byMacroF1, 1
 		}},
 		{"noise on tokens", func(c *Config, s *Settings) {
-			c.Task, s.Epochs, s.TokenDeletion, s.TokenReplacement, s.Stages = Retrieval, 1, 0.4, 0.2, []Stage{{Steps: 2, Length: 12}}
+			c.Task, s.Epochs, s.TokenDeletion, s.TokenReplacement, s.Stages = Retrieval, 1, 0.4, 0.2,
+				[]Stage{{Steps: 2, Length: 12}}
 		}},
 		{"masked tokens", func(c *Config, s *Settings) {
 			ofTask(c, FillMask)
@@ -117,7 +123,8 @@ func TestResume(t *testing.T) {
 			c.change(config, &settings)
 			train, val := splits(t, config.Task)
 			straight := t.TempDir()
-			must.Succeed(t, trainNew(t, randomModel(config, 1), settings, options(straight, nil), cpu.New(2), train, val))
+			must.Succeed(t, trainNew(t, randomModel(config, 1), settings,
+				options(straight, nil), cpu.New(2), train, val))
 			want := outcomeOf(t, straight)
 
 			random := rand.New(rand.NewPCG(3, uint64(len(c.name))))
@@ -176,7 +183,8 @@ func compareOutcomes(t *testing.T, got, want outcome) {
 	for _, v := range []struct {
 		name      string
 		got, want []float32
-	}{{"weights", got.weights, want.weights}, {"first moment", got.moment1, want.moment1}, {"second moment", got.moment2, want.moment2}} {
+	}{{"weights", got.weights, want.weights}, {"first moment", got.moment1, want.moment1},
+		{"second moment", got.moment2, want.moment2}} {
 		if !slices.Equal(v.got, v.want) {
 			t.Errorf("%s differ", v.name)
 		}
@@ -197,18 +205,20 @@ func TestInterruptedEvaluation(t *testing.T) {
 	train, val := splits(t, "classification")
 	settings := runSettings()
 	straight, dir := t.TempDir(), t.TempDir()
-	must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), settings, options(straight, nil), cpu.New(1), train, val))
+	must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), settings,
+		options(straight, nil), cpu.New(1), train, val))
 	var from *Checkpoint
 	interrupted := map[int]bool{} // evaluations, by step
 	for {
 		ctx, cancel := context.WithCancel(context.Background())
 		var tr *Trainer
-		tr, err := NewTrainer(randomModel(trainingConfig(), 1), settings, cpu.New(2), train, val, from, options(dir, func(event any) {
-			if p, ok := event.(EvaluationProgress); ok && p.Done < p.Rows && !interrupted[tr.State().Step] {
-				interrupted[tr.State().Step] = true
-				cancel()
-			}
-		}))
+		tr, err := NewTrainer(randomModel(trainingConfig(), 1), settings, cpu.New(2), train, val, from,
+			options(dir, func(event any) {
+				if p, ok := event.(EvaluationProgress); ok && p.Done < p.Rows && !interrupted[tr.State().Step] {
+					interrupted[tr.State().Step] = true
+					cancel()
+				}
+			}))
 		must.Succeed(t, err)
 		err = tr.Run(ctx)
 		cancel()
@@ -253,7 +263,8 @@ func TestRateAfterResume(t *testing.T) {
 	o.Observe = func(event any) {
 		if s, ok := event.(State); ok {
 			if before == 0 || int(second.pace.interval.tokens) != s.Interval.Tokens-before {
-				t.Errorf("%v tokens are counted, of %d in the interval, %d before the stop", second.pace.interval.tokens, s.Interval.Tokens, before)
+				t.Errorf("%v tokens are counted, of %d in the interval, %d before the stop",
+					second.pace.interval.tokens, s.Interval.Tokens, before)
 			}
 			cancel()
 		}
@@ -283,18 +294,19 @@ func TestModelBeforeEvaluation(t *testing.T) {
 		t.Helper()
 		ctx, cancel := context.WithCancel(context.Background())
 		defer cancel()
-		tr, err := NewTrainer(randomModel(trainingConfig(), 1), settings, cpu.New(2), train, val, from, options(dir, func(event any) {
-			switch e := event.(type) {
-			case State:
-				if e.Step == step {
-					cancel()
+		tr, err := NewTrainer(randomModel(trainingConfig(), 1), settings, cpu.New(2), train, val, from,
+			options(dir, func(event any) {
+				switch e := event.(type) {
+				case State:
+					if e.Step == step {
+						cancel()
+					}
+				case EvaluationReport:
+					if e.Step == step {
+						cancel()
+					}
 				}
-			case EvaluationReport:
-				if e.Step == step {
-					cancel()
-				}
-			}
-		}))
+			}))
 		must.Succeed(t, err)
 		begun()
 		if err := errors.Join(tr.Run(ctx), tr.Close()); !errors.Is(err, context.Canceled) {

@@ -44,7 +44,8 @@ func (c *Config) describeScales(set *seq.Dataset) error {
 		}
 	}
 	for j, name := range c.FeatureNames {
-		c.FeatureScales = append(c.FeatureScales, Number{Name: name, Mean: scales[j].mean, Deviation: scales[j].deviation()})
+		c.FeatureScales = append(c.FeatureScales, Number{Name: name, Mean: scales[j].mean,
+			Deviation: scales[j].deviation()})
 	}
 	return nil
 }
@@ -73,14 +74,16 @@ func (c *Config) validateScales() error {
 		return nil
 	}
 	if len(c.FeatureScales) != len(c.FeatureNames) {
-		return bad(fmt.Sprintf("%d of them", len(c.FeatureScales)), fmt.Sprintf("one for each of the %d feature_names", len(c.FeatureNames)))
+		return bad(fmt.Sprintf("%d of them", len(c.FeatureScales)),
+			fmt.Sprintf("one for each of the %d feature_names", len(c.FeatureNames)))
 	}
 	for j, s := range c.FeatureScales {
 		if s.Name != c.FeatureNames[j] {
 			return bad(fmt.Sprintf("%q", s.Name), fmt.Sprintf("%q, in the order of feature_names", c.FeatureNames[j]))
 		}
 		if s.Mean-s.Mean != 0 || !(s.Deviation >= 0 && s.Deviation <= math.MaxFloat64) {
-			return bad(fmt.Sprintf("mean %v, deviation %v", s.Mean, s.Deviation), "finite numbers, the deviation 0 or more")
+			return bad(fmt.Sprintf("mean %v, deviation %v", s.Mean, s.Deviation),
+				"finite numbers, the deviation 0 or more")
 		}
 	}
 	return nil

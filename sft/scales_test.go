@@ -16,7 +16,8 @@ import (
 // seriesSet is a data set of series, whose numbers have names.
 func seriesSet(t *testing.T, names []string, rows ...[][]float32) *seq.Dataset {
 	t.Helper()
-	b := must.Get(seq.CreateDataset(t.TempDir(), seq.Spec{Task: Classification, Name: "series", FeatureNames: names, LabelNames: []string{"a", "b"}}, false))(t)
+	b := must.Get(seq.CreateDataset(t.TempDir(), seq.Spec{Task: Classification, Name: "series", FeatureNames: names,
+		LabelNames: []string{"a", "b"}}, false))(t)
 	for _, split := range []string{"train", "val"} {
 		w := must.Get(b.Split(split))(t)
 		for i, features := range rows {
@@ -49,7 +50,8 @@ func TestFeatureScales(t *testing.T) {
 		t.Errorf("read back %+v", again.FeatureScales)
 	}
 	c.FeatureScales[0].Deviation = 1e-300
-	must.Fail(t, "token 0: v is 1, expected a number within float32 once it is standardised by mean 5000")(struct{}{}, c.CheckFeatures([][]float32{{1, 7}}))
+	must.Fail(t, "token 0: v is 1, expected a number within float32 once it is standardised by mean 5000")(struct{}{},
+		c.CheckFeatures([][]float32{{1, 7}}))
 	for want, change := range map[string]func(*Config){
 		"1 of them, expected one for each of the 2": func(c *Config) { c.FeatureScales = c.FeatureScales[:1] },
 		`"w", expected "v"`:                         func(c *Config) { c.FeatureScales[0].Name = "w" },

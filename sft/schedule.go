@@ -118,13 +118,16 @@ func (s *Settings) Validate() error {
 	case !(s.TokenReplacement >= 0 && float32(s.TokenReplacement) < 1):
 		return bad("token replacement", s.TokenReplacement, "0 ≤ rate < 1")
 	case !factors(s.PointScale):
-		return bad("point scale", s.PointScale, fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/mostPoint, mostPoint))
+		return bad("point scale", s.PointScale,
+			fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/mostPoint, mostPoint))
 	case !factors(s.PointStretch):
-		return bad("point stretch", s.PointStretch, fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/mostPoint, mostPoint))
+		return bad("point stretch", s.PointStretch,
+			fmt.Sprintf("two factors from %g to %g, the least and the largest", 1/mostPoint, mostPoint))
 	case !(s.PointShift >= 0) || s.PointShift > mostPoint:
 		return bad("point shift", s.PointShift, fmt.Sprintf("a number from 0 to %g", mostPoint))
 	case s.EvalEvery < 0 || s.LogEvery < 1 || s.Patience < 0:
-		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience), "numbers of steps that are not negative")
+		return bad("eval-every, log-every, patience", fmt.Sprint(s.EvalEvery, s.LogEvery, s.Patience),
+			"numbers of steps that are not negative")
 	}
 	if s.Select != "" && !slices.Contains(Selections, s.Select) {
 		return bad("select", fmt.Sprintf("%q", s.Select), "one of "+strings.Join(Selections, ", "))
@@ -145,7 +148,8 @@ func (s *Settings) Validate() error {
 		case g.Steps < 1:
 			return bad("the number of steps of a stage", g.Steps, "at least 1")
 		case g.Length != 0 && g.Rows != 0:
-			return bad("a stage", fmt.Sprintf("on rows of at most %d tokens and on the first %d", g.Length, g.Rows), "one of them")
+			return bad("a stage", fmt.Sprintf("on rows of at most %d tokens and on the first %d",
+				g.Length, g.Rows), "one of them")
 		case g.Rows < 0:
 			return bad("a stage", fmt.Sprintf("on the first %d rows", g.Rows), "at least 1")
 		case g.Length < 0:

@@ -8,7 +8,8 @@ import (
 )
 
 func validSettings() Settings {
-	return Settings{Epochs: 3, Batch: 4, LearningRate: 1e-3, WeightDecay: 0.01, StepSize: 20, DecayRate: 0.9, MaxGradNorm: 1, Warmup: "untuned", Seed: 1, LogEvery: 4}
+	return Settings{Epochs: 3, Batch: 4, LearningRate: 1e-3, WeightDecay: 0.01, StepSize: 20, DecayRate: 0.9,
+		MaxGradNorm: 1, Warmup: "untuned", Seed: 1, LogEvery: 4}
 }
 
 func TestSettings(t *testing.T) {
@@ -31,8 +32,14 @@ func TestSettings(t *testing.T) {
 		"final rate is 0.1":   func(s *Settings) { s.FinalRate = 0.1 },
 		"step size is 20":     func(s *Settings) { s.Schedule = cosine },
 		"decay rate is 0.9":   func(s *Settings) { s.Schedule, s.StepSize = linear, 0 },
-		"final rate is 1.5":   func(s *Settings) { s.Schedule, s.StepSize, s.DecayRate, s.FinalRate = cosine, 0, 0, 1.5 },
-		"final rate is NaN":   func(s *Settings) { s.Schedule, s.StepSize, s.DecayRate, s.FinalRate = cosine, 0, 0, nan },
+		"final rate is 1.5": func(s *Settings) {
+			s.Schedule, s.StepSize, s.DecayRate,
+				s.FinalRate = cosine, 0, 0, 1.5
+		},
+		"final rate is NaN": func(s *Settings) {
+			s.Schedule, s.StepSize, s.DecayRate,
+				s.FinalRate = cosine, 0, 0, nan
+		},
 		"max grad norm":       func(s *Settings) { s.MaxGradNorm = inf },
 		"log-every":           func(s *Settings) { s.LogEvery = 0 },
 		"embedding init":      func(s *Settings) { s.EmbeddingInit = "ones" },

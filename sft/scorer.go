@@ -140,7 +140,8 @@ func (s *Scorer) score(ctx context.Context, examples []seq.Example, mode passMod
 
 // results runs passes of a mode and hands the results of each to f, with the index of its
 // first example and their number.
-func (s *Scorer) results(ctx context.Context, examples []seq.Example, mode passMode, f func(at, n int, r *result)) error {
+func (s *Scorer) results(ctx context.Context, examples []seq.Example, mode passMode,
+	f func(at, n int, r *result)) error {
 	err := tryInParallel(s.threads(ctx, 1), len(examples), func(i int) error {
 		if err := s.engine.config.CheckExample(examples[i]); err != nil {
 			return fmt.Errorf("example %d: %w", i, err)
@@ -198,7 +199,8 @@ func (c *Config) logits(e seq.Example) int {
 // eachPass cuts examples into passes of a mode and calls f with each, the index of
 // its first example and a slot of its own, several at once. The first error ends
 // it.
-func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode passMode, f func(ctx context.Context, l *slot, at int, g []seq.Example) error) error {
+func (s *Scorer) eachPass(ctx context.Context, examples []seq.Example, mode passMode,
+	f func(ctx context.Context, l *slot, at int, g []seq.Example) error) error {
 	plan := s.limits(mode)
 	if err := s.admit(plan, mode, examples); err != nil {
 		return err

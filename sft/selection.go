@@ -33,10 +33,13 @@ var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAE, byM
 
 // measures are what they stand for.
 var measures = map[string]string{
-	byAccuracy: "the part that is told right", byLoss: "the mean loss", byMacroF1: "the mean F1 of the classes, labels or tags",
-	byAUC: "the area under the ROC curve", byR2: "the coefficient of determination R²", byMAE: "the mean absolute error",
+	byAccuracy: "the part that is told right", byLoss: "the mean loss",
+	byMacroF1: "the mean F1 of the classes, labels or tags",
+	byAUC:     "the area under the ROC curve", byR2: "the coefficient of determination R²",
+	byMAE:            "the mean absolute error",
 	OneStandardError: "the least loss within one standard error of the best accuracy",
-	byMAP:            "the mean average precision of the labels", bySpanF1: "the F1 of spans", byIoU: "the mean intersection over union of parts",
+	byMAP:            "the mean average precision of the labels", bySpanF1: "the F1 of spans",
+	byIoU: "the mean intersection over union of parts",
 }
 
 // DescribeSelections lists some of [Selections] with what they stand for.
@@ -53,7 +56,8 @@ func measured(c *Config, by string, some ...string) error {
 	if slices.Contains(some, by) {
 		return nil
 	}
-	return fmt.Errorf("select is %q, %s, which the task %s does not measure: expected one of %s", by, measures[by], c.Task, DescribeSelections(some))
+	return fmt.Errorf("select is %q, %s, which the task %s does not measure: expected one of %s", by, measures[by],
+		c.Task, DescribeSelections(some))
 }
 
 // value is the number of an evaluation that a model is selected by.

@@ -24,7 +24,8 @@ func TestSelection(t *testing.T) {
 		s.LearningRate, s.EvalEvery, s.Epochs, s.Select = 0.05, 1, 6, by
 		dir := t.TempDir()
 		var reports []EvaluationReport
-		must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s, options(dir, keeping(&reports)), cpu.New(1), train, val))
+		must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s,
+			options(dir, keeping(&reports)), cpu.New(1), train, val))
 		best := 0
 		value := func(r EvaluationReport) float64 {
 			return map[string]func() float64{
@@ -33,7 +34,8 @@ func TestSelection(t *testing.T) {
 			}[by]()
 		}
 		for i, r := range reports {
-			better := i == 0 || value(r) > value(reports[best]) || value(r) == value(reports[best]) && r.Loss < reports[best].Loss
+			better := i == 0 || value(r) > value(reports[best]) || value(r) == value(reports[best]) &&
+				r.Loss < reports[best].Loss
 			if better {
 				best = i
 			}
@@ -42,7 +44,8 @@ func TestSelection(t *testing.T) {
 			}
 		}
 		c := must.Get(LoadCheckpoint(dir))(t)
-		if c.State.BestStep != reports[best].Step || c.State.Best != *reports[best].Accuracy || by != "" && c.State.Selected != reports[best].value() {
+		if c.State.BestStep != reports[best].Step || c.State.Best != *reports[best].Accuracy || by != "" &&
+			c.State.Selected != reports[best].value() {
 			t.Errorf("%q: state %+v, the best is %+v", by, c.State, reports[best])
 		}
 		kept[c.State.BestStep] = true
@@ -58,7 +61,8 @@ func TestEqualEvaluations(t *testing.T) {
 	area, share := 0.75, 0.75
 	for _, by := range []string{"", byMacroF1, byAUC} {
 		report := func(step int, loss float64) *EvaluationReport {
-			return &EvaluationReport{Step: step, SelectedBy: by, Accuracy: &share, MacroF1: &share, AUC: &area, Loss: loss}
+			return &EvaluationReport{Step: step, SelectedBy: by, Accuracy: &share,
+				MacroF1: &share, AUC: &area, Loss: loss}
 		}
 		var s State
 		for step, loss := range []float64{0.5, 0.6, 0.4, 0.4, 0.7} {
@@ -68,7 +72,8 @@ func TestEqualEvaluations(t *testing.T) {
 			}
 		}
 		if s.BestStep != 3 || s.BestLoss != 0.4 || s.SinceBest != 2 {
-			t.Errorf("%q: step %d with a loss of %g is kept, %d evaluations ago, expected step 3 with 0.4, 2 ago", by, s.BestStep, s.BestLoss, s.SinceBest)
+			t.Errorf("%q: step %d with a loss of %g is kept, %d evaluations ago, expected step 3 with 0.4, 2 ago", by,
+				s.BestStep, s.BestLoss, s.SinceBest)
 		}
 		worse := report(6, 0.1)
 		share, area = 0.7, 0.7
@@ -94,7 +99,8 @@ func TestSelectionNeedsTwoClasses(t *testing.T) {
 	}
 	one := oneClass(t)
 	must.Fail(t, "two classes", "auc of one class")(checkSelection(&s, one))
-	if tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, one, nil, options(t.TempDir(), nil)); err == nil {
+	if tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, one, nil,
+		options(t.TempDir(), nil)); err == nil {
 		t.Error("a trainer was made", tr.Close())
 	}
 	s.Select = "luck"
@@ -116,11 +122,12 @@ func TestSelectionAfterResume(t *testing.T) {
 	stop := bests[len(bests)-1] + 1 // behind the best: what comes is compared with what was stored
 	for from := (*Checkpoint)(nil); ; {
 		ctx, cancel := context.WithCancel(t.Context())
-		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, val, from, options(dir, func(event any) {
-			if r, ok := event.(EvaluationReport); ok && (r.Step == 1 || r.Step == stop) {
-				cancel()
-			}
-		}))
+		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, val, from,
+			options(dir, func(event any) {
+				if r, ok := event.(EvaluationReport); ok && (r.Step == 1 || r.Step == stop) {
+					cancel()
+				}
+			}))
 		must.Succeed(t, err)
 		err = errors.Join(tr.Run(ctx), tr.Close())
 		cancel()
@@ -150,7 +157,8 @@ func TestLeastError(t *testing.T) {
 	}{{0.5, 1, true}, {0.6, 0.5, false}, {0.5, 1, false}, {0.5, 0.9, true}, {0.4, 2, true}, {0.41, 0.1, false}} {
 		r := report(s.BestStep+1, c.mae, c.loss)
 		if r.better(&s) != c.want {
-			t.Errorf("MAE %v with loss %v beside %v with %v: expected better %v", c.mae, c.loss, s.Selected, s.BestLoss, c.want)
+			t.Errorf("MAE %v with loss %v beside %v with %v: expected better %v", c.mae, c.loss,
+				s.Selected, s.BestLoss, c.want)
 		}
 		if c.want {
 			s.keep(r)
@@ -175,9 +183,11 @@ func TestOneStandardError(t *testing.T) {
 		{0.93, 2.00, true}, // of which 0.885 is outside
 		{0.92, 1.90, true},
 	} {
-		r := &EvaluationReport{Step: i + 1, Rows: 100, Accuracy: &c.accuracy, Loss: c.loss, SelectedBy: OneStandardError}
+		r := &EvaluationReport{Step: i + 1, Rows: 100, Accuracy: &c.accuracy, Loss: c.loss,
+			SelectedBy: OneStandardError}
 		if got := r.better(&s); got != c.kept {
-			t.Errorf("evaluation %d, accuracy %g and loss %g: kept %t, expected %t", i+1, c.accuracy, c.loss, got, c.kept)
+			t.Errorf("evaluation %d, accuracy %g and loss %g: kept %t, expected %t", i+1,
+				c.accuracy, c.loss, got, c.kept)
 		}
 		s.see(r)
 		if c.kept {

@@ -69,9 +69,10 @@ func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error)
 
 // SharedEmbeddings is [Scorer.Embeddings] of all ranks together.
 func (s *Scorer) SharedEmbeddings(ctx context.Context, c Communicator, sequences [][]int32) ([][]float32, error) {
-	return shared(ctx, c, slices.Repeat([]int{s.Config().HiddenSize}, len(sequences)), func(from, to int) ([][]float32, error) {
-		return s.Embeddings(ctx, sequences[from:to])
-	})
+	return shared(ctx, c, slices.Repeat([]int{s.Config().HiddenSize}, len(sequences)),
+		func(from, to int) ([][]float32, error) {
+			return s.Embeddings(ctx, sequences[from:to])
+		})
 }
 
 // sizes are how many numbers each example has.
@@ -84,7 +85,8 @@ func sizes(examples []seq.Example, numbers func(seq.Example) int) (out []int) {
 
 // shared has each rank compute a run of rows, of so many numbers each, and returns all rows to
 // all.
-func shared(ctx context.Context, c Communicator, numbers []int, compute func(from, to int) ([][]float32, error)) ([][]float32, error) {
+func shared(ctx context.Context, c Communicator, numbers []int, compute func(from, to int) ([][]float32,
+	error)) ([][]float32, error) {
 	n, total := len(numbers), 0
 	at := func(r int) int { return n * r / c.Size() }
 	mine, err := compute(at(c.Rank()), at(c.Rank()+1))

@@ -93,5 +93,6 @@ func (d SpanDecoding) String() string {
 	if d == (SpanDecoding{}) {
 		return "each token alone"
 	}
-	return fmt.Sprintf("span penalty %.3g, gaps of up to %d tokens joined, spans of less than %d tokens removed", d.SpanPenalty, d.MaxGap, d.MinLength)
+	return fmt.Sprintf("span penalty %.3g, gaps of up to %d tokens joined, spans of less than %d tokens removed",
+		d.SpanPenalty, d.MaxGap, d.MinLength)
 }

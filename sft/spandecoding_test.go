@@ -77,7 +77,8 @@ func TestDecodedSpans(t *testing.T) {
 	if spans := c.Spans(logits); len(spans) != 1 || spans[0].Start != 0 || spans[0].End != 7 || spans[0].Label != "X" {
 		t.Errorf("spans %v", spans)
 	}
-	if got := c.SpanDecoding.String() + (SpanDecoding{}).String(); got != "span penalty 0, gaps of up to 1 tokens joined, spans of less than 2 tokens removedeach token alone" {
+	if got := c.SpanDecoding.String() +
+		(SpanDecoding{}).String(); got != "span penalty 0, gaps of up to 1 tokens joined, spans of less than 2 tokens removedeach token alone" {
 		t.Errorf("%q", got)
 	}
 }
@@ -86,7 +87,8 @@ func TestDecodedSpans(t *testing.T) {
 func TestSpanDecodingIsChecked(t *testing.T) {
 	c := ofTask(trainingConfig(), Tagging)
 	for key, bad := range map[string]SpanDecoding{
-		"span_decoding.span_penalty": {SpanPenalty: -1}, "span_decoding.max_gap": {MaxGap: -1}, "span_decoding.min_length": {MinLength: 1 << 40},
+		"span_decoding.span_penalty": {SpanPenalty: -1}, "span_decoding.max_gap": {MaxGap: -1},
+		"span_decoding.min_length": {MinLength: 1 << 40},
 	} {
 		c.SpanDecoding = &bad
 		must.Fail(t, key+": ")(c.Validate())
@@ -103,7 +105,8 @@ func TestSpanDecodingIsChecked(t *testing.T) {
 	class.SpanDecoding = &SpanDecoding{}
 	must.Fail(t, "none but for tags of a text")(class.Validate())
 	names := slices.Clone(c.LabelNames)
-	must.Succeed(t, c.DescribeData(seq.Spec{Task: Tagging, VocabSize: 9, Tokenizer: []byte(`{"type":"ids","vocab":9}`), LabelNames: append(names, "O")}))
+	must.Succeed(t, c.DescribeData(seq.Spec{Task: Tagging, VocabSize: 9, Tokenizer: []byte(`{"type":"ids","vocab":9}`),
+		LabelNames: append(names, "O")}))
 	if c.SpanDecoding != nil {
 		t.Error("a model that starts from another keeps its decoding")
 	}

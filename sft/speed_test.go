@@ -15,9 +15,12 @@ import (
 func BenchmarkGradient(b *testing.B) {
 	for _, s := range []struct{ d, layers, k int }{{32, 2, 16}, {64, 2, 32}, {128, 6, 256}} {
 		b.Run(fmt.Sprintf("d%d_layers%d_k%d", s.d, s.layers, s.k), func(b *testing.B) {
-			c := &Config{ModelType: "sft", Task: Classification, VocabSize: 17, NumLabels: 10, HiddenSize: s.d, NumLayers: s.layers, NumHeads: 4,
-				IntermediateSize: 4 * s.d, NumSampledTokens: s.k, MaxLength: 1 << 20, SinusoidDim: s.d, SinusoidBase: 10000, NormPosition: "pre",
-				LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerNoise: "train",
+			c := &Config{ModelType: "sft", Task: Classification, VocabSize: 17, NumLabels: 10, HiddenSize: s.d,
+				NumLayers: s.layers, NumHeads: 4,
+				IntermediateSize: 4 * s.d, NumSampledTokens: s.k, MaxLength: 1 << 20, SinusoidDim: s.d,
+				SinusoidBase: 10000, NormPosition: "pre",
+				LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu",
+				Relative: "sinusoid_hadamard", SamplerNoise: "train",
 				Tokenizer: json.RawMessage(`{"type":"listops"}`)}
 			e := must.Get(newEngine(c, Initialize(c, 1), cpu.New(1)))(b)
 			a := must.Get(newAccumulator(e, 1))(b)
@@ -43,9 +46,12 @@ func BenchmarkGradient(b *testing.B) {
 
 // BenchmarkScore scores eight sequences of 2,048 tokens with the ListOps model.
 func BenchmarkScore(b *testing.B) {
-	c := &Config{ModelType: "sft", Task: Classification, VocabSize: 17, NumLabels: 10, HiddenSize: 128, NumLayers: 6, NumHeads: 4,
-		IntermediateSize: 512, NumSampledTokens: 256, MaxLength: 1 << 20, SinusoidDim: 128, SinusoidBase: 10000, NormPosition: "pre",
-		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerNoise: "train",
+	c := &Config{ModelType: "sft", Task: Classification, VocabSize: 17, NumLabels: 10, HiddenSize: 128,
+		NumLayers: 6, NumHeads: 4,
+		IntermediateSize: 512, NumSampledTokens: 256, MaxLength: 1 << 20, SinusoidDim: 128,
+		SinusoidBase: 10000, NormPosition: "pre",
+		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu",
+		Relative: "sinusoid_hadamard", SamplerNoise: "train",
 		Tokenizer: json.RawMessage(`{"type":"listops"}`)}
 	s := must.Get(NewScorer(&Model{Config: c, Weights: Initialize(c, 1)}, cpu.New(1)))(b)
 	var examples []seq.Example

@@ -66,7 +66,8 @@ func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float6
 			return fmt.Errorf("example %d: %d tokens, memory was planned for %d", i, n, s.length)
 		}
 		if n := plannedLength(e); n > s.length {
-			return fmt.Errorf("example %d: %d edges, which take the memory of %d tokens; it was planned for %d", i, len(e.Edges), n, s.length)
+			return fmt.Errorf("example %d: %d edges, which take the memory of %d tokens; it was planned for %d", i,
+				len(e.Edges), n, s.length)
 		}
 		return nil
 	})

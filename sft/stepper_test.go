@@ -19,7 +19,8 @@ func TestStepperIsTrainer(t *testing.T) {
 	s.Steps, s.EvalEvery = 3, 100
 	m := randomModel(trainingConfig(), 1)
 	fresh := slices.Clone(m.Weights)
-	tr, err := NewTrainer(&Model{Config: m.Config, Parameters: m.Parameters, Weights: slices.Clone(m.Weights)}, s, cpu.New(2), train, val, nil, options(t.TempDir(), nil))
+	tr, err := NewTrainer(&Model{Config: m.Config, Parameters: m.Parameters, Weights: slices.Clone(m.Weights)}, s,
+		cpu.New(2), train, val, nil, options(t.TempDir(), nil))
 	must.Succeed(t, err)
 	defer tr.Close()
 	st := must.Get(NewStepper(m, s, cpu.New(1), int(slices.Max(train.Lengths())), 0))(t)
@@ -46,7 +47,8 @@ func TestStepperIsTrainer(t *testing.T) {
 func TestStepperErrors(t *testing.T) {
 	m, s := randomModel(trainingConfig(), 1), runSettings()
 	var full *MemoryError
-	if _, err := NewStepper(m, s, cpu.New(1), 4096, 1<<20); !errors.As(err, &full) || full.Limit != 1<<20 || full.Need <= full.Limit || full.Longest != 4096 {
+	if _, err := NewStepper(m, s, cpu.New(1), 4096, 1<<20); !errors.As(err, &full) || full.Limit != 1<<20 ||
+		full.Need <= full.Limit || full.Longest != 4096 {
 		t.Errorf("%v, %+v", err, full)
 	}
 	st := must.Get(NewStepper(m, s, cpu.New(1), 8, 0))(t)
@@ -69,7 +71,8 @@ func TestStepperRefusesEdges(t *testing.T) {
 		e.Features[i] = make([]float32, len(c.FeatureNames))
 	}
 	for i := range 20 * plannedEdges {
-		e.Edges = append(e.Edges, seq.Edge{Source: int32(i % 20), Target: int32(i / 20 % 20), Features: make([]float32, len(c.EdgeFeatureNames))})
+		e.Edges = append(e.Edges, seq.Edge{Source: int32(i % 20), Target: int32(i / 20 % 20),
+			Features: make([]float32, len(c.EdgeFeatureNames))})
 	}
 	if _, err := st.Step(t.Context(), []seq.Example{e}); err != nil {
 		t.Error(err)
@@ -89,7 +92,8 @@ func TestPlannedBytes(t *testing.T) {
 	if weights := 4 * int64(NewParameters(c).Words); base <= weights {
 		t.Errorf("%d bytes, the weights alone take %d", base, weights)
 	}
-	for _, more := range []int64{planned(true, 2, 256, 1), planned(false, 4, 256, 1), planned(false, 2, 512, 1), planned(false, 2, 256, 2)} {
+	for _, more := range []int64{planned(true, 2, 256, 1), planned(false, 4, 256, 1), planned(false, 2, 512, 1),
+		planned(false, 2, 256, 2)} {
 		if more <= base {
 			t.Errorf("%d bytes, not more than %d", more, base)
 		}

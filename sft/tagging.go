@@ -27,7 +27,8 @@ func (tagging) sequences() int { return 1 }
 func (tagging) describe(c *Config, s seq.Spec) error {
 	switch {
 	case s.Task != Tagging:
-		return fmt.Errorf("the data are of the task %s, expected %s: they have no label for each token", s.Task, Tagging)
+		return fmt.Errorf("the data are of the task %s, expected %s: they have no label for each token", s.Task,
+			Tagging)
 	case len(s.LabelNames) == 0:
 		return ErrNoLabels
 	}
@@ -81,7 +82,8 @@ func (tagging) check(c *Config, e seq.Example) error {
 	}
 	for i, label := range e.Labels {
 		if label != seq.NoLabel && (label < 0 || int(label) >= c.NumLabels) {
-			return fmt.Errorf("label %d of token %d, expected 0 to %d, or %d for none", label, i, c.NumLabels-1, seq.NoLabel)
+			return fmt.Errorf("label %d of token %d, expected 0 to %d, or %d for none", label, i,
+				c.NumLabels-1, seq.NoLabel)
 		}
 	}
 	return nil
@@ -145,7 +147,8 @@ func (tagging) weight(*Settings, seq.Example) float64 { return 1 }
 func (tagging) evaluation() passMode { return inferMode }
 
 func (tagging) measure(c *Config, s *Settings) measurement {
-	m := &tagMeasurement{config: c, tally: metrics.NewTagging(c.LabelNames, c.NumLabels), parts: c.parts(), sample: newLogitSample(s)}
+	m := &tagMeasurement{config: c, tally: metrics.NewTagging(c.LabelNames, c.NumLabels), parts: c.parts(),
+		sample: newLogitSample(s)}
 	if s.SpanDecoding && s.Select == bySpanF1 {
 		m.decoding = metrics.NewDecodingChoice(c.LabelNames, c.NumLabels)
 	}

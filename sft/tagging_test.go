@@ -120,7 +120,8 @@ func TestTrainTagging(t *testing.T) {
 		settings.Epochs, settings.LearningRate, settings.Select = 12, 0.02, by
 		var reports []EvaluationReport
 		dir := t.TempDir()
-		must.Succeed(t, trainNew(t, NewModel(ofTask(tinyConfig(), Tagging), 1), settings, options(dir, keeping(&reports)), cpu.New(2), train, val))
+		must.Succeed(t, trainNew(t, NewModel(ofTask(tinyConfig(), Tagging), 1), settings,
+			options(dir, keeping(&reports)), cpu.New(2), train, val))
 		last := 0
 		for i, r := range reports {
 			if r.Best {
@@ -129,7 +130,8 @@ func TestTrainTagging(t *testing.T) {
 		}
 		best := reports[last]
 		if by == "" && best.SelectedBy != bySpanF1 || *best.SpanF1 < 0.9 || *best.Accuracy < 0.9 {
-			t.Errorf("selected by %s: accuracy %v, macro F1 %v, span F1 %v", best.SelectedBy, *best.Accuracy, *best.MacroF1, *best.SpanF1)
+			t.Errorf("selected by %s: accuracy %v, macro F1 %v, span F1 %v", best.SelectedBy, *best.Accuracy,
+				*best.MacroF1, *best.SpanF1)
 		}
 		m := must.Get(Load(dir))(t)
 		s, tally, loss := newScorerOf(t, m, cpu.New(1)), metrics.NewTagging(m.Config.LabelNames, 3), 0.0
@@ -139,8 +141,10 @@ func TestTrainTagging(t *testing.T) {
 			tally.Add(e.Labels, m.Config.TagsOf(logits))
 			loss += m.Config.TaggingLossOf(logits, e)
 		}
-		if tally.Accuracy() != *best.Accuracy || tally.SpanF1() != *best.SpanF1 || math.Abs(loss/float64(tally.Tokens())-best.Loss) > 1e-9 {
-			t.Errorf("the kept model has accuracy %v and span F1 %v, reported was %+v", tally.Accuracy(), tally.SpanF1(), best)
+		if tally.Accuracy() != *best.Accuracy || tally.SpanF1() != *best.SpanF1 ||
+			math.Abs(loss/float64(tally.Tokens())-best.Loss) > 1e-9 {
+			t.Errorf("the kept model has accuracy %v and span F1 %v, reported was %+v",
+				tally.Accuracy(), tally.SpanF1(), best)
 		}
 	}
 }
@@ -160,7 +164,8 @@ func TestTaggingRefusals(t *testing.T) {
 	for want, s := range map[string]Settings{`F1 of the classes, labels or tags), span-f1 (the F1 of spans)`: {Select: byAUC}, "2 weights of classes": {ClassWeights: []float64{1, 2}}} {
 		must.Fail(t, want)(c.objective().settings(c, &s))
 	}
-	spec := seq.Spec{Task: seq.Classification, VocabSize: 9, Tokenizer: []byte(`{"type":"listops"}`), LabelNames: []string{"a"}}
+	spec := seq.Spec{Task: seq.Classification, VocabSize: 9, Tokenizer: []byte(`{"type":"listops"}`),
+		LabelNames: []string{"a"}}
 	must.Fail(t, "no label for each token")(c.DescribeData(spec))
 	c.Task, spec.Task = Classification, seq.Tagging
 	must.Fail(t, "as the rows of the data have lists of labels")(c.DescribeData(spec))
@@ -170,19 +175,22 @@ func TestTaggingRefusals(t *testing.T) {
 	}
 	train, val := unlabelledTokens(t)
 	for _, f := range [][2]*seq.File{{train, val}, {val, train}} {
-		_, err := NewTrainer(NewModel(ofTask(tinyConfig(), Tagging), 1), runSettings(), cpu.New(1), f[0], f[1], nil, options(t.TempDir(), nil))
+		_, err := NewTrainer(NewModel(ofTask(tinyConfig(), Tagging), 1), runSettings(), cpu.New(1), f[0], f[1], nil,
+			options(t.TempDir(), nil))
 		must.Fail(t, ".arrow: no token has a label in its 3 rows")(err)
 	}
 }
 
 // unlabelledTokens are a split of 3 rows without any label, and one with labels.
 func unlabelledTokens(t *testing.T) (without, with *seq.File) {
-	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: Tagging, Name: "none", VocabSize: 9, LabelNames: []string{"O", "B-X", "I-X"}}, false)
+	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: Tagging, Name: "none", VocabSize: 9,
+		LabelNames: []string{"O", "B-X", "I-X"}}, false)
 	must.Succeed(t, err)
 	for split, labels := range map[string][]int32{"train": {seq.NoLabel, seq.NoLabel}, "val": {1, seq.NoLabel}} {
 		w := must.Get(b.Split(split))(t)
 		for i := range 3 {
-			must.Succeed(t, w.Write(seq.Example{Index: uint32(i), A: []int32{1, 2}, Label: seq.NoLabel, Labels: labels}))
+			must.Succeed(t, w.Write(seq.Example{Index: uint32(i), A: []int32{1, 2},
+				Label: seq.NoLabel, Labels: labels}))
 		}
 		must.Succeed(t, w.Close())
 	}
@@ -251,7 +259,9 @@ func TestTaggingRecord(t *testing.T) {
 	if names, _ := r.Schema().Metadata().GetValue(seq.KeyLabelNames); names != `["O","B-X","I-X"]` {
 		t.Errorf("names %s", names)
 	}
-	if spans := m.Config.Spans(append(slices.Repeat([]float32{0, 5, 0}, 2), 0, 0, 5)); len(spans) != 2 || spans[1].Start != 1 || spans[1].End != 3 || spans[1].Label != "X" || math.Abs(float64(spans[1].Score)-1/(1+2*math.Exp(-5))) > 1e-6 {
+	if spans := m.Config.Spans(append(slices.Repeat([]float32{0, 5, 0}, 2), 0, 0, 5)); len(spans) != 2 ||
+		spans[1].Start != 1 || spans[1].End != 3 || spans[1].Label != "X" ||
+		math.Abs(float64(spans[1].Score)-1/(1+2*math.Exp(-5))) > 1e-6 {
 		t.Errorf("%+v", spans)
 	}
 }

@@ -58,7 +58,8 @@ func (c *Config) LogitDivisor() float64 {
 // validateTemperature reports a temperature that no model can have.
 func (c *Config) validateTemperature() error {
 	if t := c.Temperature; t != 0 && !(t >= metrics.MinTemperature && t <= metrics.MaxTemperature) {
-		return &ConfigError{"temperature", fmt.Sprint(t), fmt.Sprintf("%g to %g", metrics.MinTemperature, metrics.MaxTemperature)}
+		return &ConfigError{"temperature", fmt.Sprint(t),
+			fmt.Sprintf("%g to %g", metrics.MinTemperature, metrics.MaxTemperature)}
 	}
 	return nil
 }

@@ -32,7 +32,8 @@ func TestTemperatureOfKeptModel(t *testing.T) {
 			models = append(models, must.Get(Load(dir))(t))
 		}
 		plain, scaled := models[0], models[1]
-		if !slices.Equal(plain.Weights, scaled.Weights) || plain.Config.Temperature != 0 || scaled.Config.Temperature == 0 {
+		if !slices.Equal(plain.Weights, scaled.Weights) || plain.Config.Temperature != 0 ||
+			scaled.Config.Temperature == 0 {
 			t.Fatalf("%s: temperatures %g and %g", task, plain.Config.Temperature, scaled.Config.Temperature)
 		}
 		var loss [2]float64
@@ -52,7 +53,8 @@ func TestTemperatureOfKeptModel(t *testing.T) {
 		interior := scaled.Config.Temperature < 0.99*metrics.MaxTemperature
 		inside = inside || interior
 		if !(loss[1] < loss[0]) || interior && math.Abs(again.Temperature()-1) > 1e-4 {
-			t.Errorf("%s: loss %g, with temperature %g loss %g; the best of the calibrated logits is %g", task, loss[0], scaled.Config.Temperature, loss[1], again.Temperature())
+			t.Errorf("%s: loss %g, with temperature %g loss %g; the best of the calibrated logits is %g", task, loss[0],
+				scaled.Config.Temperature, loss[1], again.Temperature())
 		}
 	}
 	if !inside {
@@ -112,7 +114,8 @@ func TestTemperatureIsChecked(t *testing.T) {
 	if again := must.Get(ReadConfig(path))(t); again.Temperature != 2 {
 		t.Errorf("temperature %g", again.Temperature)
 	}
-	must.Succeed(t, c.DescribeData(seq.Spec{Task: Classification, VocabSize: 9, Tokenizer: []byte(`{"type":"ids","vocab":9}`), LabelNames: []string{"a", "b"}}))
+	must.Succeed(t, c.DescribeData(seq.Spec{Task: Classification, VocabSize: 9,
+		Tokenizer: []byte(`{"type":"ids","vocab":9}`), LabelNames: []string{"a", "b"}}))
 	if c.Temperature != 0 {
 		t.Errorf("a model that starts from another keeps its temperature %g", c.Temperature)
 	}
@@ -141,7 +144,8 @@ func TestTemperatureOfLabels(t *testing.T) {
 		s := runSettings()
 		s.LearningRate, s.Epochs, s.TemperatureScaling = 0.05, 4, scaling
 		dir := t.TempDir()
-		must.Succeed(t, trainNew(t, randomModel(ofTask(trainingConfig(), MultiLabel), 1), s, options(dir, nil), cpu.New(1), train, val))
+		must.Succeed(t, trainNew(t, randomModel(ofTask(trainingConfig(), MultiLabel), 1), s,
+			options(dir, nil), cpu.New(1), train, val))
 		models = append(models, must.Get(Load(dir))(t))
 	}
 	plain, scaled := models[0], models[1]

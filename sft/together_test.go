@@ -35,7 +35,8 @@ func testTogether(t *testing.T, devices ...tensor.Device) {
 		examples := randomExamples(c, rand.New(rand.NewPCG(2, uint64(n))), lengths...)
 		want, alone := gradientOf(t, m, 1, devices[0], examples, trainMode)
 		b := must.Get(a.run(t.Context(), examples, drawing{trainMode, 11, 3}))(t)
-		if !slices.Equal(words(t, b.gradient), want) || !slices.Equal(b.loss, alone.loss) || !slices.Equal(b.deadRows, alone.deadRows) {
+		if !slices.Equal(words(t, b.gradient), want) || !slices.Equal(b.loss, alone.loss) ||
+			!slices.Equal(b.deadRows, alone.deadRows) {
 			t.Errorf("%d micro-batches: other bits than one by one", n)
 		}
 		a.blocks.release(b.gradient)
@@ -81,7 +82,8 @@ func TestTogetherFails(t *testing.T) {
 				}
 				return nil
 			}
-			d := unreliable{watched{Device: cpu.New(2), run: func(*tensor.Program) error { return left(&run) }}, func() error { return left(&allocation) }}
+			d := unreliable{watched{Device: cpu.New(2), run: func(*tensor.Program) error { return left(&run) }},
+				func() error { return left(&allocation) }}
 			e := must.Get(newEngine(m.Config, m.Weights, d))(t)
 			a := must.Get(newAccumulator(e, 8))(t)
 			fails(&run, &allocation)

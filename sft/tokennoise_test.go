@@ -90,7 +90,8 @@ func TestReplacement(t *testing.T) {
 func TestDeletionOfAll(t *testing.T) {
 	s := Settings{Seed: 1, TokenDeletion: 0.99}
 	for step := range 100 {
-		got := s.addNoise(&Config{Task: Classification, VocabSize: 4}, []seq.Example{{A: []int32{1, 2}, B: []int32{3}}}, step, 2)
+		got := s.addNoise(&Config{Task: Classification, VocabSize: 4},
+			[]seq.Example{{A: []int32{1, 2}, B: []int32{3}}}, step, 2)
 		if a, b := len(got[0].A), len(got[0].B); a == 0 || b == 0 {
 			t.Fatalf("step %d: %d and %d tokens are left", step, a, b)
 		}
@@ -108,7 +109,8 @@ func TestTrainWithNoise(t *testing.T) {
 				n += r.Tokens
 			}
 		}
-		must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s, options(t.TempDir(), observe), cpu.New(2), train, val))
+		must.Succeed(t, trainNew(t, randomModel(trainingConfig(), 1), s,
+			options(t.TempDir(), observe), cpu.New(2), train, val))
 		return n
 	}
 	if whole, rest := tokens(0), tokens(0.5); rest*4 < whole || rest*4 > 3*whole {

@@ -20,9 +20,10 @@ type Options struct {
 	Dir       string // the run directory
 	Memory    int64  // bytes; 0: no limit
 	SaveEvery time.Duration
-	StopAt    int    // Run returns after that step, with all stored, as if it were interrupted; 0: at the end of the run
-	Data      string // fingerprint of the data set, compared on resume
-	Observe   func(event any)
+	// Run returns after that step, with all stored, as if it were interrupted; 0: at the end of the run
+	StopAt  int
+	Data    string // fingerprint of the data set, compared on resume
+	Observe func(event any)
 	// Communicator connects the ranks of a run of several processes; nil for one. All have
 	// the same settings and data and come to the same bits, whatever their number. Rank 0
 	// alone reads and writes the run directory.
@@ -52,7 +53,8 @@ type Trainer struct {
 // NewTrainer prepares a run, or the rest of one. With a checkpoint the model and the place
 // are its own, and m may be nil. The settings are those given: whoever wants what the run
 // began with passes the checkpoint's, perhaps with another end.
-func NewTrainer(m *Model, s Settings, device Device, train, val *seq.File, from *Checkpoint, o Options) (*Trainer, error) {
+func NewTrainer(m *Model, s Settings, device Device, train, val *seq.File, from *Checkpoint,
+	o Options) (*Trainer, error) {
 	t, err := newTrainer(m, s, device, train, val, from, o)
 	if failed := agree(o.Communicator, err); failed != nil {
 		if err == nil {
@@ -80,7 +82,8 @@ func NewTrainer(m *Model, s Settings, device Device, train, val *seq.File, from 
 }
 
 // newTrainer is a trainer that has no files yet.
-func newTrainer(m *Model, s Settings, device Device, train, val *seq.File, from *Checkpoint, o Options) (_ *Trainer, err error) {
+func newTrainer(m *Model, s Settings, device Device, train, val *seq.File, from *Checkpoint,
+	o Options) (_ *Trainer, err error) {
 	if err := s.Validate(); err != nil {
 		return nil, err
 	}
@@ -164,7 +167,8 @@ func sameRun(dir string, from *Checkpoint) error {
 	case from == nil:
 		return fmt.Errorf("%s holds a run already, which another program has just begun: go on with it, or choose another directory", dir)
 	case now.State.Step != from.State.Step || !slices.Equal(now.weights, from.weights):
-		return fmt.Errorf("%s: another program has trained there, from step %d to %d: go on with that", dir, from.State.Step, now.State.Step)
+		return fmt.Errorf("%s: another program has trained there, from step %d to %d: go on with that", dir,
+			from.State.Step, now.State.Step)
 	}
 	return nil
 }
@@ -224,7 +228,8 @@ type LengthError struct {
 }
 
 func (e *LengthError) Error() string {
-	return fmt.Sprintf("%s: row %d has %d tokens in one sequence, the model accepts at most %d (%s)", e.File, e.Row, e.Tokens, e.Longest, e.Key)
+	return fmt.Sprintf("%s: row %d has %d tokens in one sequence, the model accepts at most %d (%s)", e.File, e.Row,
+		e.Tokens, e.Longest, e.Key)
 }
 
 // checkLengths compares the data with the longest sequence that the model
@@ -328,7 +333,8 @@ func (t *Trainer) stopped(ctx context.Context, err error) bool {
 }
 
 func (t *Trainer) done() bool {
-	return t.state.Step >= t.Steps() || t.settings.Patience > 0 && t.state.SinceBest >= t.settings.Patience && t.state.Evaluated == t.state.Step
+	return t.state.Step >= t.Steps() || t.settings.Patience > 0 && t.state.SinceBest >= t.settings.Patience &&
+		t.state.Evaluated == t.state.Step
 }
 
 // Finished reports whether nothing is left to do.
@@ -448,9 +454,12 @@ func (w *interval) add(b *batchGradient, examples []seq.Example, c *Config, s *S
 // log writes the line of an interval.
 func (t *Trainer) log(rate float64) error {
 	w := t.state.Interval
-	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(), Loss: w.Loss / float64(w.Divisor), LearningRate: rate,
-		GradNorm: w.GradNorm / float64(max(1, w.Steps-w.Skipped)), Skipped: w.Skipped, LossScale: t.state.LossScale.Factor,
-		Tokens: w.Tokens, Ranks: t.gradients.ranks.report(t.pace.interval.time), Seconds: t.now().Sub(t.started).Seconds(), TokensPerS: t.pace.interval.perSecond()}
+	r := StepReport{Kind: "train", Step: t.state.Step, Epoch: t.epochs(),
+		Loss: w.Loss / float64(w.Divisor), LearningRate: rate,
+		GradNorm: w.GradNorm / float64(max(1, w.Steps-w.Skipped)), Skipped: w.Skipped,
+		LossScale: t.state.LossScale.Factor,
+		Tokens:    w.Tokens, Ranks: t.gradients.ranks.report(t.pace.interval.time),
+		Seconds: t.now().Sub(t.started).Seconds(), TokensPerS: t.pace.interval.perSecond()}
 	if _, ok := t.model.Config.objective().(labelling); ok {
 		r.Accuracy = new(float64(w.Correct) / float64(w.Examples))
 	}

@@ -35,14 +35,17 @@ func splits(t *testing.T, task string) (train, val *seq.File) {
 
 // writtenSplits writes a data set of rows of such lengths, whose labels are those of their
 // first tokens, and opens it.
-func writtenSplits(t *testing.T, task string, trainRows int, length func(random *rand.Rand, split string, i int) int) (train, val *seq.File) {
+func writtenSplits(t *testing.T, task string, trainRows int, length func(random *rand.Rand, split string,
+	i int) int) (train, val *seq.File) {
 	t.Helper()
 	dir := t.TempDir()
 	of := task
 	if !slices.Contains(seq.Tasks, task) {
 		of = Classification // whose labels are read, or not
 	}
-	b, err := seq.CreateDataset(dir, seq.Spec{Task: of, Name: "tiny", VocabSize: 9, NumberNames: ofTask(tinyConfig(), task).NumberNames(), LabelNames: ofTask(tinyConfig(), task).LabelNames}, false)
+	b, err := seq.CreateDataset(dir, seq.Spec{Task: of, Name: "tiny", VocabSize: 9,
+		NumberNames: ofTask(tinyConfig(), task).NumberNames(), LabelNames: ofTask(tinyConfig(), task).LabelNames},
+		false)
 	must.Succeed(t, err)
 	random := rand.New(rand.NewPCG(1, 7))
 	for _, s := range []struct {
@@ -100,7 +103,8 @@ func keeping(reports *[]EvaluationReport) func(event any) {
 
 // runSettings make a run of 8 steps and several evaluations.
 func runSettings() Settings {
-	return Settings{Epochs: 2, Batch: 4, LearningRate: 0.01, WeightDecay: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3",
+	return Settings{Epochs: 2, Batch: 4, LearningRate: 0.01, WeightDecay: 0.01, StepSize: 1, DecayRate: 0.5,
+		MaxGradNorm: 1, Warmup: "3",
 		Seed: 5, LogEvery: 3, EvalEvery: 3}
 }
 
@@ -157,7 +161,8 @@ func TestBestModel(t *testing.T) {
 	for i, r := range reports {
 		less := *r.Accuracy == best && r.Loss < reports[bestAt].Loss
 		if r.Best != (*r.Accuracy > best || less) {
-			t.Errorf("evaluation %d: accuracy %v and loss %v after %v and %v, best: %v", i, *r.Accuracy, r.Loss, best, reports[bestAt].Loss, r.Best)
+			t.Errorf("evaluation %d: accuracy %v and loss %v after %v and %v, best: %v", i, *r.Accuracy, r.Loss, best,
+				reports[bestAt].Loss, r.Best)
 		}
 		if less {
 			ties++
@@ -175,7 +180,8 @@ func TestBestModel(t *testing.T) {
 		}
 	}
 	if bestAt == 0 || worse == 0 || ties == 0 {
-		t.Errorf("best at evaluation %d of %d, %d worse, %d equal: nothing was shown", bestAt, len(reports), worse, ties)
+		t.Errorf("best at evaluation %d of %d, %d worse, %d equal: nothing was shown", bestAt,
+			len(reports), worse, ties)
 	}
 	m := must.Get(Load(dir))(t)
 	correct := 0
@@ -220,7 +226,8 @@ func TestNonFinite(t *testing.T) {
 			t.Errorf("%s: error %v", name, err)
 			continue
 		}
-		if (e.Step > 0) != c.later || !strings.Contains(e.Tensor, c.tensor) || e.Tensor == "unknown" || len(e.Examples) == 0 || len(e.Examples) > s.Batch {
+		if (e.Step > 0) != c.later || !strings.Contains(e.Tensor, c.tensor) || e.Tensor == "unknown" ||
+			len(e.Examples) == 0 || len(e.Examples) > s.Batch {
 			t.Errorf("%s: step %d, tensor %q, examples %v", name, e.Step, e.Tensor, e.Examples)
 		}
 		for _, part := range []string{fmt.Sprintf("step %d", e.Step), e.Tensor, fmt.Sprint(e.Examples)} {
@@ -249,7 +256,8 @@ func TestLongSequence(t *testing.T) {
 		for most, ok := range map[int]bool{longest: true, longest - 1: false} {
 			c := trainingConfig()
 			c.Task, c.MaxLength = task, most
-			tr, err := NewTrainer(randomModel(c, 1), runSettings(), cpu.New(1), train, val, nil, options(t.TempDir(), nil))
+			tr, err := NewTrainer(randomModel(c, 1), runSettings(), cpu.New(1), train, val, nil,
+				options(t.TempDir(), nil))
 			if err == nil {
 				tr.Close()
 			}
@@ -275,7 +283,8 @@ func TestTrainerRefuses(t *testing.T) {
 	o := options(t.TempDir(), nil)
 	o.Memory = 1 << 20
 	err := new(runSettings(), o, nil)
-	if err == nil || !strings.Contains(err.Error(), "1 MiB of memory allowed") || !strings.Contains(err.Error(), "4200 tokens") {
+	if err == nil || !strings.Contains(err.Error(), "1 MiB of memory allowed") ||
+		!strings.Contains(err.Error(), "4200 tokens") {
 		t.Fatalf("1 MiB of memory: %v", err)
 	}
 	var needed int64

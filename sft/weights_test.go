@@ -108,7 +108,8 @@ func TestClassWeightsRefuses(t *testing.T) {
 	} {
 		s := runSettings()
 		s.ClassWeights = weight
-		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, val, nil, options(t.TempDir(), nil))
+		tr, err := NewTrainer(randomModel(trainingConfig(), 1), s, cpu.New(1), train, val, nil,
+			options(t.TempDir(), nil))
 		if err == nil {
 			tr.Close()
 		}

@@ -24,11 +24,13 @@ func Choose(texts []string) Choice {
 	case sounds*2 > len(texts):
 		reason := "the rows are WAV files"
 		if sounds < len(texts) { // a stray file makes the others neither text nor bytes
-			reason = fmt.Sprintf("%d of the first %d rows are WAV files, and audio-vq leaves the others out", sounds, len(texts))
+			reason = fmt.Sprintf("%d of the first %d rows are WAV files, and audio-vq leaves the others out", sounds,
+				len(texts))
 		}
 		return Choice{"audio-vq", json.RawMessage(`{"type":"audio-vq"}`), reason}
 	case nearlyAll(texts, isSeries):
-		return Choice{"byte", json.RawMessage(`{"type":"byte"}`), "the texts are lists of numbers, which --series reads as numbers, in place of --text"}
+		return Choice{"byte", json.RawMessage(`{"type":"byte"}`),
+			"the texts are lists of numbers, which --series reads as numbers, in place of --text"}
 	case nearlyAll(texts, isDNA):
 		return Choice{"dna", json.RawMessage(`{"type":"dna"}`), "the texts are bases alone"}
 	}
@@ -36,11 +38,13 @@ func Choose(texts []string) Choice {
 	reason := "the texts are not prose"
 	switch series, dna := count(texts, isSeries), count(texts, isDNA); {
 	case sounds > 0:
-		reason = fmt.Sprintf("%d of the first %d rows are WAV files, which audio-vq reads, and the others are not", sounds, len(texts))
+		reason = fmt.Sprintf("%d of the first %d rows are WAV files, which audio-vq reads, and the others are not",
+			sounds, len(texts))
 	case series*2 > len(texts):
 		reason = fmt.Sprintf("%d of the first %d texts are lists of numbers, which --series reads, and the others are not", series, len(texts))
 	case dna*2 > len(texts):
-		reason = fmt.Sprintf("%d of the first %d texts are bases, which dna reads, and the others are not", dna, len(texts))
+		reason = fmt.Sprintf("%d of the first %d texts are bases, which dna reads, and the others are not", dna,
+			len(texts))
 	case nearlyAll(texts, hasBases):
 		reason = fmt.Sprintf("the texts may be DNA, but more than one in a hundred has fewer than %d bases, as words such as tag do; dna reads them", fewestBases)
 	case w.words < fewestWords:
@@ -82,7 +86,8 @@ func IsWAV(text string) bool {
 // may be ids.
 func isSeries(text string) bool {
 	n := 0
-	for word := range strings.FieldsFuncSeq(strings.Trim(text, "[] \r\n"), func(r rune) bool { return strings.ContainsRune(" \t\r\n,;", r) }) {
+	for word := range strings.FieldsFuncSeq(strings.Trim(text, "[] \r\n"),
+		func(r rune) bool { return strings.ContainsRune(" \t\r\n,;", r) }) {
 		if _, err := strconv.ParseFloat(word, 64); err != nil {
 			return false
 		}

@@ -59,23 +59,31 @@ func TestChoose(t *testing.T) {
 		{"a few reviews", "byte", sentences(r, english, 10)},
 		{"nothing", "byte", nil},
 		{"ListOps", "byte", many(func(int) string {
-			return strings.Repeat(fmt.Sprintf("[MAX %d %d [MIN %d %d ] ] ", r.IntN(10), r.IntN(10), r.IntN(10), r.IntN(10)), 5)
+			return strings.Repeat(fmt.Sprintf("[MAX %d %d [MIN %d %d ] ] ", r.IntN(10), r.IntN(10),
+				r.IntN(10), r.IntN(10)), 5)
 		})},
 		{"log lines", "byte", many(func(i int) string {
-			return fmt.Sprintf("2026-11-22T10:%02d:%02d.%03dZ INFO http: 10.0.%d.%d GET /items/%08x 200 %dms", i/60%60, i%60, r.IntN(1000), r.IntN(256), r.IntN(256), r.Uint32(), r.IntN(900))
+			return fmt.Sprintf("2026-11-22T10:%02d:%02d.%03dZ INFO http: 10.0.%d.%d GET /items/%08x 200 %dms", i/60%60,
+				i%60, r.IntN(1000), r.IntN(256), r.IntN(256), r.Uint32(), r.IntN(900))
 		})},
 		{"program", "byte", many(func(i int) string {
-			return fmt.Sprintf("for (int i%d = 0; i%d < %d; i%d++) { a[i%d] += b[%d] * (c - %d); }", i, i, r.IntN(99), i, i, r.IntN(99), r.IntN(99))
+			return fmt.Sprintf("for (int i%d = 0; i%d < %d; i%d++) { a[i%d] += b[%d] * (c - %d); }", i, i, r.IntN(99),
+				i, i, r.IntN(99), r.IntN(99))
 		})},
 		{"a language without spaces", "byte", many(func(int) string { return letters(r, "我们的电影很好看故事音乐演员导演时间人", 60) })},
 		{"proteins", "byte", many(func(int) string { return letters(r, "ACDEFGHIKLMNPQRSTVWY", 80) })},
 		{"DNA", "dna", many(func(int) string { return letters(r, "ACGT", 60) })},
-		{"DNA in lower case with open bases and gaps", "dna", many(func(int) string { return letters(r, "acgtacgtacgtacgtn-", 60) })},
-		{"RNA with a bad row", "dna", append(many(func(int) string { return letters(r, "ACGU", 60) }), "not a sequence")},
-		{"DNA where many rows are bad", "byte", append(many(func(int) string { return letters(r, "ACGT", 60) }), sentences(r, english, 30)...)},
+		{"DNA in lower case with open bases and gaps", "dna",
+			many(func(int) string { return letters(r, "acgtacgtacgtacgtn-", 60) })},
+		{"RNA with a bad row", "dna",
+			append(many(func(int) string { return letters(r, "ACGU", 60) }), "not a sequence")},
+		{"DNA where many rows are bad", "byte", append(many(func(int) string { return letters(r, "ACGT", 60) }),
+			sentences(r, english, 30)...)},
 		{"words of bases", "byte", many(func(int) string { return "tag" })},
 		{"WAV files", "audio-vq", many(func(int) string { return "RIFF\x24\x00\x00\x00WAVEfmt " })},
-		{"WAV files and as many others", "byte", slices.Concat(many(func(int) string { return "RIFF\x24\x00\x00\x00WAVEfmt " }), many(func(int) string { return "x" }))},
+		{"WAV files and as many others", "byte",
+			slices.Concat(many(func(int) string { return "RIFF\x24\x00\x00\x00WAVEfmt " }),
+				many(func(int) string { return "x" }))},
 		{"RIFF files of pictures", "byte", many(func(int) string { return "RIFF\x24\x00\x00\x00WEBPVP8 " })},
 	}
 	for _, c := range cases {
@@ -115,9 +123,13 @@ func TestChooseReason(t *testing.T) {
 		{"words that hardly come again", "there are too few texts to learn words from: only ", rare},
 		{"a few texts", "there is too little text to learn words from", sentences(r, english, 10)},
 		{"proteins", "the texts are not prose", proteins},
-		{"short DNA", "the texts may be DNA, but more than one in a hundred has fewer than 12 bases", slices.Repeat([]string{"ACGTACGTAC", "ACGTACGTACGTAA"}, 500)},
-		{"WAV files and as many others", "1 of the first 2 rows are WAV files, which audio-vq reads, and the others are not", []string{"RIFF\x24\x00\x00\x00WAVEfmt ", "x"}},
-		{"DNA and others", "9 of the first 10 texts are bases, which dna reads, and the others are not", append(slices.Repeat([]string{"ACGTACGTACGTAA"}, 9), "not it")},
+		{"short DNA", "the texts may be DNA, but more than one in a hundred has fewer than 12 bases",
+			slices.Repeat([]string{"ACGTACGTAC", "ACGTACGTACGTAA"}, 500)},
+		{"WAV files and as many others",
+			"1 of the first 2 rows are WAV files, which audio-vq reads, and the others are not",
+			[]string{"RIFF\x24\x00\x00\x00WAVEfmt ", "x"}},
+		{"DNA and others", "9 of the first 10 texts are bases, which dna reads, and the others are not",
+			append(slices.Repeat([]string{"ACGTACGTACGTAA"}, 9), "not it")},
 		{"series and others", "9 of the first 10 texts are lists of numbers, which --series reads, and the others are not", append(slices.Repeat([]string{"0.5 1.5"}, 9), "not it")},
 	} {
 		if choice := Choose(c.texts); choice.Name != "byte" || !strings.HasPrefix(choice.Reason, c.want) {
@@ -128,7 +140,8 @@ func TestChooseReason(t *testing.T) {
 
 // TestChooseSeries: texts that are lists of numbers are distinguished from ids and from bases.
 func TestChooseSeries(t *testing.T) {
-	for text, series := range map[string]bool{"[0.1, 0.2]": true, "1 2.5\t-3e2\n": true, "0,5;1.5": true, "0.5;1": true, "[1, 2, 3]": false, "0.5": false, "a 0.5": false, "": false, "[]": false} {
+	for text, series := range map[string]bool{"[0.1, 0.2]": true, "1 2.5\t-3e2\n": true, "0,5;1.5": true, "0.5;1": true,
+		"[1, 2, 3]": false, "0.5": false, "a 0.5": false, "": false, "[]": false} {
 		if got := strings.Contains(Choose([]string{text, text}).Reason, "--series reads"); got != series {
 			t.Errorf("%q: %v", text, got)
 		}

@@ -49,7 +49,8 @@ func (t IDs) Encode(text string) ([]int32, error) {
 	for word := range strings.FieldsFuncSeq(inner, func(r rune) bool { return r == ',' || unicode.IsSpace(r) }) {
 		id, err := strconv.ParseUint(word, 10, 31)
 		if err != nil || int(id) >= t.Vocab {
-			return nil, fmt.Errorf("number %d: expected a token id from 0 to %d, found %.40q", len(tokens)+1, t.Vocab-1, word)
+			return nil, fmt.Errorf("number %d: expected a token id from 0 to %d, found %.40q",
+				len(tokens)+1, t.Vocab-1, word)
 		}
 		tokens = append(tokens, int32(id))
 	}

@@ -31,12 +31,14 @@ func learned(t *testing.T, spec string, texts ...string) Tokenizer {
 }
 
 func TestWords(t *testing.T) {
-	tok := learned(t, `{"type":"words","vocab":5}`, "The cat, the DOG; the été.", "the cat\nsat on the mat, été", strings.Repeat("x", 65))
+	tok := learned(t, `{"type":"words","vocab":5}`, "The cat, the DOG; the été.",
+		"the cat\nsat on the mat, été", strings.Repeat("x", 65))
 	// the 5, été 2, "," 2, cat 2 and then one of those that are there once
 	want := []int32{2, 4, 3, 1, 5}
 	got, err := tok.Encode("THE cat , bird ÉTÉ")
 	if err != nil || !slices.Equal(got, want) || tok.VocabSize() != 7 || *tok.PadID() != 0 {
-		t.Errorf("%v, %v; want %v; vocabulary %d: %s", got, err, want, tok.VocabSize(), tok.Decode([]int32{0, 1, 2, 3, 4, 5, 6, 7}))
+		t.Errorf("%v, %v; want %v; vocabulary %d: %s", got, err, want, tok.VocabSize(),
+			tok.Decode([]int32{0, 1, 2, 3, 4, 5, 6, 7}))
 	}
 	if back := tok.Decode(got); back != "the cat , <unknown> été" {
 		t.Errorf("Decode = %q", back)
@@ -53,7 +55,8 @@ func TestWords(t *testing.T) {
 	} {
 		must.Fail(t, want, spec)(New(json.RawMessage(spec)))
 	}
-	for _, spec := range []string{`{"type":"words","vocab":0}`, `{"type":"words","vocab":100000}`, `{"type":"words","size":5}`, `{"type":`} {
+	for _, spec := range []string{`{"type":"words","vocab":0}`, `{"type":"words","vocab":100000}`,
+		`{"type":"words","size":5}`, `{"type":`} {
 		must.Fail(t, "", spec, "is accepted")(NewLearner(json.RawMessage(spec)))
 	}
 }
@@ -163,7 +166,8 @@ func TestWordsLearnedAreKeptAlone(t *testing.T) {
 	if stats.HeapAlloc > texts*size/2 {
 		t.Errorf("%d bytes are kept", stats.HeapAlloc)
 	}
-	if spec, err := learner.Learn(t.Context(), func(int, int) {}); err != nil || !strings.Contains(string(spec), `"word49"`) {
+	if spec, err := learner.Learn(t.Context(), func(int, int) {}); err != nil ||
+		!strings.Contains(string(spec), `"word49"`) {
 		t.Errorf("%s, %v", spec, err)
 	}
 }

@@ -29,12 +29,13 @@ func wav(kind, channels, bits int, samples ...any) string {
 func TestMuLaw(t *testing.T) {
 	want := []int32{128, 0, 255, 239}
 	for name, text := range map[string]string{
-		"16 bits":  wav(1, 1, 16, int16(0), int16(math.MinInt16), int16(math.MaxInt16), int16(1<<14)),
-		"8 bits":   wav(1, 1, 8, []byte{128, 0, 255, 192}),
-		"24 bits":  wav(1, 1, 24, []byte{0, 0, 0, 0, 0, 0x80, 0xff, 0xff, 0x7f, 0, 0, 0x40}),
-		"32 bits":  wav(1, 1, 32, int32(0), int32(math.MinInt32), int32(math.MaxInt32), int32(1<<30)),
-		"floats":   wav(3, 1, 32, float32(0), float32(-1.5), float32(1), float32(0.5)),
-		"channels": wav(3, 2, 32, float32(0.25), float32(-0.25), float32(-1), float32(-1), float32(1), float32(1), float32(0), float32(1)),
+		"16 bits": wav(1, 1, 16, int16(0), int16(math.MinInt16), int16(math.MaxInt16), int16(1<<14)),
+		"8 bits":  wav(1, 1, 8, []byte{128, 0, 255, 192}),
+		"24 bits": wav(1, 1, 24, []byte{0, 0, 0, 0, 0, 0x80, 0xff, 0xff, 0x7f, 0, 0, 0x40}),
+		"32 bits": wav(1, 1, 32, int32(0), int32(math.MinInt32), int32(math.MaxInt32), int32(1<<30)),
+		"floats":  wav(3, 1, 32, float32(0), float32(-1.5), float32(1), float32(0.5)),
+		"channels": wav(3, 2, 32, float32(0.25), float32(-0.25), float32(-1), float32(-1), float32(1),
+			float32(1), float32(0), float32(1)),
 	} {
 		got, err := MuLaw{}.Encode(text)
 		if err != nil || !slices.Equal(got, want) {
@@ -54,8 +55,9 @@ func TestMuLaw(t *testing.T) {
 		wav(1, 1, 12, int16(0)):                 "found kind 1 of 12 bits",
 		wav(85, 1, 16, int16(0)):                "found kind 85 of 16 bits",
 		wav(1, 0, 16, int16(0)):                 "0 channels",
-		strings.Replace(one, "\x40\x1f\x00\x00", "\x00\x00\x00\x40", 1): "expected a sampling rate of 1 to 4000000 a second, found 1073741824",
-		wav(3, 1, 32, float32(math.NaN())):                              "sample 0 is no number",
+		strings.Replace(one, "\x40\x1f\x00\x00", "\x00\x00\x00\x40",
+			1): "expected a sampling rate of 1 to 4000000 a second, found 1073741824",
+		wav(3, 1, 32, float32(math.NaN())): "sample 0 is no number",
 	} {
 		must.Fail(t, want, text)((MuLaw{}).Encode(text))
 	}
@@ -76,7 +78,8 @@ func TestStreams(t *testing.T) {
 		behind string
 		want   int
 	}{
-		{6, "", 3}, {4, "", 2}, {0, "", 3}, {0x7FFFF000, "", 3}, {0x7FFFFFFF, "", 3}, {0x80000000, "", 3}, {0xFFFFFFD3, "", 3}, {0xFFFFFFFF, "", 3},
+		{6, "", 3}, {4, "", 2}, {0, "", 3}, {0x7FFFF000, "", 3}, {0x7FFFFFFF, "", 3}, {0x80000000, "", 3},
+		{0xFFFFFFD3, "", 3}, {0xFFFFFFFF, "", 3},
 		{6, "LIST\x02\x00\x00\x00ab", 3}, {0, "LIST\x01\x00\x00\x00a\x00", 0}, {0, "LIST\x01\x00\x00\x00", 4},
 	} {
 		text := []byte(whole + c.behind)
@@ -129,7 +132,8 @@ func TestWAVScale(t *testing.T) {
 		head := "RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x03\x00\x01\x00\x40\x1f\x00\x00\x00\x7d\x00\x00\x04\x00\x20\x00data\x04\x00\x00\x00"
 		return string(binary.LittleEndian.AppendUint32([]byte(head), math.Float32bits(x)))
 	}
-	if _, err := readWAV(file(-30000)); err == nil || err.Error() != "WAV: sample 0 is -30000: expected floats from -1 to 1; divide those that have the scale of integers, such as by 32768" {
+	if _, err := readWAV(file(-30000)); err == nil ||
+		err.Error() != "WAV: sample 0 is -30000: expected floats from -1 to 1; divide those that have the scale of integers, such as by 32768" {
 		t.Errorf("%v", err)
 	}
 	if s, err := readWAV(file(1.25)); err != nil || s.samples[0] != 1 {

@@ -47,7 +47,8 @@ func HasOffsets(t Tokenizer) error {
 	case nil:
 		return errors.New("token ids have no text")
 	}
-	return fmt.Errorf("tokenizer %s: where its tokens stand in a text is not known: expected byte, words or dna:1", t.Type())
+	return fmt.Errorf("tokenizer %s: where its tokens stand in a text is not known: expected byte, words or dna:1",
+		t.Type())
 }
 
 // Characters counts the Unicode characters before places of a text, which it is asked for in

@@ -29,7 +29,8 @@ func TestOffsets(t *testing.T) {
 			t.Errorf("%s of %q: %q of %d tokens, %v, want %q", c.t.Type(), c.text, got, len(tokens), err, c.want)
 		}
 	}
-	for want, x := range map[string]Tokenizer{"dna:4: each of its tokens is 4 bases": DNA{4}, "tokenizer mulaw: where its tokens stand": MuLaw{}, "no text": nil} {
+	for want, x := range map[string]Tokenizer{"dna:4: each of its tokens is 4 bases": DNA{4},
+		"tokenizer mulaw: where its tokens stand": MuLaw{}, "no text": nil} {
 		must.Fail(t, want)(Offsets(x, "A"))
 	}
 	var got []string

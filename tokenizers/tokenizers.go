@@ -98,17 +98,20 @@ func New(spec json.RawMessage) (Tokenizer, error) {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(spec))
 	if err := decoder.Decode(&config); err != nil {
-		return nil, fmt.Errorf("tokenizer %s: expected an object such as {\"type\": \"listops\"}: %w", excerpt(spec), err)
+		return nil, fmt.Errorf("tokenizer %s: expected an object such as {\"type\": \"listops\"}: %w",
+			excerpt(spec), err)
 	}
 	if _, err := decoder.Token(); err != io.EOF {
 		return nil, fmt.Errorf("tokenizer %s: expected one JSON object, found more after it", excerpt(spec))
 	}
 	if config.Type == nil {
-		return nil, fmt.Errorf("tokenizer %s: the key \"type\" is missing; known types: %s", excerpt(spec), strings.Join(Types(), ", "))
+		return nil, fmt.Errorf("tokenizer %s: the key \"type\" is missing; known types: %s", excerpt(spec),
+			strings.Join(Types(), ", "))
 	}
 	newTokenizer, ok := known[*config.Type]
 	if !ok {
-		return nil, fmt.Errorf("tokenizer type %q is not known; known types: %s", *config.Type, strings.Join(Types(), ", "))
+		return nil, fmt.Errorf("tokenizer type %q is not known; known types: %s", *config.Type,
+			strings.Join(Types(), ", "))
 	}
 	return newTokenizer(spec)
 }

@@ -105,13 +105,15 @@ func TestIDs(t *testing.T) {
 	if err != nil || tok.VocabSize() != 1000 || tok.PadID() != nil {
 		t.Fatalf("%v, %v", tok, err)
 	}
-	for text, want := range map[string][]int32{"0 7\t999\n": {0, 7, 999}, " [1, 2,3] ": {1, 2, 3}, "4,5": {4, 5}, "": {}, "[]": {}} {
+	for text, want := range map[string][]int32{"0 7\t999\n": {0, 7, 999}, " [1, 2,3] ": {1, 2, 3},
+		"4,5": {4, 5}, "": {}, "[]": {}} {
 		if got, err := tok.Encode(text); err != nil || !slices.Equal(got, want) {
 			t.Errorf("Encode(%q) = %v, %v", text, got, err)
 		}
 	}
 	for text, want := range map[string]string{
-		"1 1000": `number 2: expected a token id from 0 to 999, found "1000"`, "-1": `number 1`, "1.5": `"1.5"`, "[1, 2": `"[1"`,
+		"1 1000": `number 2: expected a token id from 0 to 999, found "1000"`, "-1": `number 1`,
+		"1.5": `"1.5"`, "[1, 2": `"[1"`,
 		"99999999999": `"99999999999"`, "+1": `"+1"`,
 	} {
 		if got, err := tok.Encode(text); err == nil || !strings.Contains(err.Error(), want) {

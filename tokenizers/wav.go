@@ -16,7 +16,8 @@ type sound struct {
 // checkRate refuses a sound of another rate than that of a tokenizer; 0 is any.
 func (s *sound) checkRate(want int) error {
 	if want != 0 && s.rate != want {
-		return fmt.Errorf("expected %d samples a second, found %d: resample it, such as with sox IN -r %d OUT", want, s.rate, want)
+		return fmt.Errorf("expected %d samples a second, found %d: resample it, such as with sox IN -r %d OUT", want,
+			s.rate, want)
 	}
 	return nil
 }

@@ -182,7 +182,10 @@ func (l *wordsLearner) Learn(context.Context, func(done, all int)) (json.RawMess
 	if len(words) == 0 {
 		return nil, errNothingLearned
 	}
-	slices.SortFunc(words, func(a, b string) int { return cmp.Or(cmp.Compare(*l.counts[b], *l.counts[a]), cmp.Compare(a, b)) })
+	slices.SortFunc(words, func(a,
+		b string) int {
+		return cmp.Or(cmp.Compare(*l.counts[b], *l.counts[a]), cmp.Compare(a, b))
+	})
 	return json.Marshal(struct {
 		Type  string   `json:"type"`
 		Words []string `json:"words"`

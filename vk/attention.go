@@ -54,7 +54,8 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 		a.relation, a.table, a.features = edgeRelation, a.tokens+1, b.PairFeatures()
 		a.tables = []operand{read(b.Features), read(b.W), read(b.Index), read(b.P), read(b.Top), read(b.Partner)}
 		if a.features > maxFeatures {
-			r.err = fmt.Errorf("edges of %d features and a constant one: a Vulkan device takes at most %d", a.features-1, maxFeatures-1)
+			r.err = fmt.Errorf("edges of %d features and a constant one: a Vulkan device takes at most %d",
+				a.features-1, maxFeatures-1)
 		}
 	default:
 		panic("vk: unknown relative position bias")
@@ -71,7 +72,8 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 
 // constants are the specialisation constants of attention.glsl.
 func (a *attentionShape) constants(more ...uint32) []uint32 {
-	return append([]uint32{uint32(a.channels), uint32(a.Score), uint32(a.Probability), a.relation, uint32(a.tile), uint32(a.features)}, more...)
+	return append([]uint32{uint32(a.channels), uint32(a.Score), uint32(a.Probability), a.relation, uint32(a.tile),
+		uint32(a.features)}, more...)
 }
 
 func (a *attentionShape) scale() uint32 {
@@ -133,7 +135,8 @@ func attention(r *recorder, k tensor.Attention) {
 	a.eachTiles(k.Heads, a.work(4, 80), func(w window, tiles int) {
 		r.dispatch(dispatch{shader: "attention", constants: a.sliced(attentionSlices, flag(long)),
 			push: append(a.push(flag(k.DeadRows != nil)), w.place()...), groups: tiles * k.Heads * a.passes(),
-			operands: append([]operand{write(w.of(k.O)), write(w.of(k.Norm)), update(k.DeadRows), read(w.of(k.Q)), read(k.K), read(k.V), read(k.Leak),
+			operands: append([]operand{write(w.of(k.O)), write(w.of(k.Norm)), update(k.DeadRows), read(w.of(k.Q)),
+				read(k.K), read(k.V), read(k.Leak),
 				read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset)}, a.tables...)})
 	})
 }

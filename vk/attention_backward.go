@@ -36,13 +36,15 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	bounds, largest := r.scratch(2*heads), r.scratch(2*heads)
 	r.zero(bounds)
 	r.zero(largest)
-	r.dispatch(dispatch{shader: "attention_backward_keys_bound", constants: a.constants(), push: a.push(), groups: a.tiles(a.rows) * heads,
+	r.dispatch(dispatch{shader: "attention_backward_keys_bound", constants: a.constants(), push: a.push(),
+		groups:   a.tiles(a.rows) * heads,
 		operands: []operand{update(largest), read(f.K), read(f.V), read(f.Count), read(f.Batch.SampleOffset)}})
 	eachBlock(a.tokens, blockRows(a.d, 0), func(first, n int) {
 		of := window{first: first, n: n}.of
 		r.dispatch(dispatch{shader: "attention_backward_bounds", constants: a.constants(),
 			push: a.push(uint32(a.tokens), uint32(first), uint32(n)), groups: blocks(n*heads, 256),
-			operands: []operand{write(of(share)), update(bounds), read(of(k.DO)), read(of(f.O)), read(of(f.Norm)), read(of(f.Q)), read(largest)}})
+			operands: []operand{write(of(share)), update(bounds), read(of(k.DO)), read(of(f.O)), read(of(f.Norm)),
+				read(of(f.Q)), read(largest)}})
 	})
 	if k.DLeak != nil {
 		r.dispatch(dispatch{shader: "attention_backward_leak", push: []uint32{uint32(heads)}, groups: a.batches * heads,
@@ -69,9 +71,11 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 			r.zero(histogram)
 		}
 		a.eachTiles(heads, a.work(8, 400), func(w window, tiles int) {
-			r.dispatch(dispatch{shader: "attention_backward_queries", constants: a.sliced(querySlices, uint32(a.window(r.device.limits.sharedBytes))),
-				push: append(a.push(fixed, uint32(first), uint32(heads)), w.place()...), groups: tiles * heads,
-				operands: append([]operand{write(w.of(k.DQ)), update(histogram), read(w.of(k.DO)), read(w.of(f.Norm)), read(w.of(share)),
+			r.dispatch(dispatch{shader: "attention_backward_queries",
+				constants: a.sliced(querySlices, uint32(a.window(r.device.limits.sharedBytes))),
+				push:      append(a.push(fixed, uint32(first), uint32(heads)), w.place()...), groups: tiles * heads,
+				operands: append([]operand{write(w.of(k.DQ)), update(histogram), read(w.of(k.DO)),
+					read(w.of(f.Norm)), read(w.of(share)),
 					read(bounds), read(w.of(f.Q))}, a.keysAndTables()...)})
 		})
 		if a.relation == sinusoidRelation {
@@ -110,7 +114,8 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 			r.dispatch(dispatch{shader: "attention_backward_keys", constants: a.sliced(keySlices),
 				push:   a.push(uint32(a.rows), uint32(first), uint32(n), uint32(w.first), w.end()),
 				groups: a.tiles(a.rows) * heads * n * a.passes(),
-				operands: append([]operand{write(dk), write(dv), write(dp), read(w.of(k.DO)), read(w.of(f.Norm)), read(w.of(share)),
+				operands: append([]operand{write(dk), write(dv), write(dp), read(w.of(k.DO)),
+					read(w.of(f.Norm)), read(w.of(share)),
 					read(w.of(f.Q))}, a.keysAndTables()...)})
 		})
 		sum := func(y, parts *tensor.Tensor, width int) {
@@ -118,8 +123,10 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 			if first > 0 {
 				sums = update(y)
 			}
-			r.dispatch(dispatch{shader: "attention_backward_sum", push: []uint32{uint32(width), uint32(a.rows), uint32(first), uint32(n)}, groups: a.rows,
-				operands: []operand{sums, read(parts), read(f.Count), read(f.Batch.Offset), read(f.Batch.SampleOffset)}})
+			r.dispatch(dispatch{shader: "attention_backward_sum", push: []uint32{uint32(width), uint32(a.rows),
+				uint32(first), uint32(n)}, groups: a.rows,
+				operands: []operand{sums, read(parts), read(f.Count), read(f.Batch.Offset),
+					read(f.Batch.SampleOffset)}})
 		}
 		sum(k.DK, dk, a.d)
 		sum(k.DV, dv, a.d)
@@ -131,7 +138,8 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 
 // keysAndTables are the operands of both, whole.
 func (a *attentionShape) keysAndTables() []operand {
-	return append([]operand{read(a.K), read(a.V), read(a.Count), read(a.Batch.Offset), read(a.Batch.SampleOffset)}, a.tables...)
+	return append([]operand{read(a.K), read(a.V), read(a.Count), read(a.Batch.Offset), read(a.Batch.SampleOffset)},
+		a.tables...)
 }
 
 // fixedBits is the size of a part of a fixed-point sum: an entry of a table

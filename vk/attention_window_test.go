@@ -40,7 +40,8 @@ func TestAttentionWindow(t *testing.T) {
 	} {
 		a := attentionShape{relation: sinusoidRelation, table: 2 * c.length, most: c.keys, tile: c.tile}
 		if got := a.window(c.shared); got != c.want {
-			t.Errorf("%d keys of %d tokens, tiles of %d, %d bytes: a window of %d, expected %d", c.keys, c.length, c.tile, c.shared, got, c.want)
+			t.Errorf("%d keys of %d tokens, tiles of %d, %d bytes: a window of %d, expected %d", c.keys, c.length,
+				c.tile, c.shared, got, c.want)
 		}
 		for _, a.relation = range []uint32{0, distanceRelation, edgeRelation} {
 			if got := a.window(c.shared); got != 0 {
@@ -114,7 +115,8 @@ func newWindowCase(t *testing.T, equal bool) windowCase {
 		return p.input(tensor.Fixed, values(n, func() float64 { return 0.1 * normal() }), shape...)
 	}
 	s := tensor.Sinusoid{F: table(), G: table(), E: table(), Counts: p.Counts, Frequencies: q,
-		MulWeight: weights(windowHeads, 4), MulBias: weights(windowHeads), AddWeight: weights(windowHeads, 4), AddBias: weights(windowHeads)}
+		MulWeight: weights(windowHeads, 4), MulBias: weights(windowHeads), AddWeight: weights(windowHeads, 4),
+		AddBias: weights(windowHeads)}
 	integers := func(rows tensor.Axis, x []int32) *tensor.Tensor {
 		in := p.input(rows, nil, len(x))
 		p.inputs[in] = tensor.Bits(x)
@@ -126,9 +128,12 @@ func newWindowCase(t *testing.T, equal bool) windowCase {
 	sampled := func(f func() float64) *tensor.Tensor {
 		return p.input(tensor.Sampled, values(p.sampled*width, f), p.sampled, width)
 	}
-	k := tensor.Attention{O: p.output(tensor.Tokens, p.tokens, width), Norm: p.output(tensor.Tokens, p.tokens, windowHeads),
-		Q: tokens(value), K: sampled(value), V: sampled(value), Leak: p.input(tensor.Sequences, values(2*windowHeads, leak), 2, windowHeads),
-		Count: integers(tensor.Sequences, []int32{windowKeys, 100}), Batch: p.Batch, Heads: windowHeads, Most: windowKeys,
+	k := tensor.Attention{O: p.output(tensor.Tokens, p.tokens, width),
+		Norm: p.output(tensor.Tokens, p.tokens, windowHeads),
+		Q:    tokens(value), K: sampled(value), V: sampled(value),
+		Leak:  p.input(tensor.Sequences, values(2*windowHeads, leak), 2, windowHeads),
+		Count: integers(tensor.Sequences, []int32{windowKeys, 100}), Batch: p.Batch,
+		Heads: windowHeads, Most: windowKeys,
 		RelativeBias: tensor.SinusoidBias{F: s.F, G: s.G, E: s.E, P: p.input(tensor.Sampled, w, p.sampled),
 			Top: integers(tensor.Sampled, top), Partner: integers(tensor.Sampled, partner)}}
 	c := windowCase{packed: p, df: table(), dg: table()}

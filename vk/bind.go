@@ -72,7 +72,8 @@ func (b *bound) resolve(steps []step) error {
 		}
 	}
 	if sets > 0 {
-		if err := d.check("create descriptors", C.shim_sets_create(d.shim, C.uint32_t(sets), C.uint32_t(buffers), &b.sets)); err != nil {
+		if err := d.check("create descriptors", C.shim_sets_create(d.shim, C.uint32_t(sets),
+			C.uint32_t(buffers), &b.sets)); err != nil {
 			return err
 		}
 	}
@@ -96,7 +97,8 @@ func (b *bound) resolve(steps []step) error {
 			continue
 		}
 		c.kind, c.pipeline, c.layout = C.SHIM_DISPATCH, s.pipeline.handle, s.pipeline.layout.pipeline
-		if err := d.check("allocate descriptors", C.shim_set_allocate(d.shim, b.sets, s.pipeline.layout.set, &ranges[0], C.uint32_t(len(ranges)), &c.set)); err != nil {
+		if err := d.check("allocate descriptors", C.shim_set_allocate(d.shim, b.sets, s.pipeline.layout.set, &ranges[0],
+			C.uint32_t(len(ranges)), &c.set)); err != nil {
 			return err
 		}
 		x, y := d.grid(s.groups)

@@ -43,11 +43,14 @@ func newPacked(lengths []int, k int) *packed {
 	n := len(lengths)
 	p := &packed{Program: tensor.NewProgram(), tokens: int(offset[n]), sampled: int(sampleOffset[n])}
 	p.Batch = tensor.NewBatch(p.Program, p.tokens, n)
-	counts := tensor.Counts{Tokens: offset[n], Sequences: int32(n), Sampled: sampleOffset[n], Examples: int32(n), Longest: int32(slices.Max(lengths))}
+	counts := tensor.Counts{Tokens: offset[n], Sequences: int32(n), Sampled: sampleOffset[n], Examples: int32(n),
+		Longest: int32(slices.Max(lengths))}
 	p.inputs = map[*tensor.Tensor][]uint32{
-		p.Counts: tensor.Bits(counts.Words()), p.Batch.Position: tensor.Bits(position), p.Batch.Sequence: tensor.Bits(sequence),
-		p.Batch.Offset: tensor.Bits(offset), p.Batch.SampleOffset: tensor.Bits(sampleOffset),
-		p.Batch.Example: example, p.Batch.Tower: tower, p.Batch.Random: {random.Uint32(), random.Uint32(), random.Uint32()},
+		p.Counts: tensor.Bits(counts.Words()), p.Batch.Position: tensor.Bits(position),
+		p.Batch.Sequence: tensor.Bits(sequence),
+		p.Batch.Offset:   tensor.Bits(offset), p.Batch.SampleOffset: tensor.Bits(sampleOffset),
+		p.Batch.Example: example, p.Batch.Tower: tower,
+		p.Batch.Random: {random.Uint32(), random.Uint32(), random.Uint32()},
 	}
 	return p
 }
@@ -109,13 +112,15 @@ func TestPhilox(t *testing.T) {
 			x[i] = 1
 		}
 		y := p.output(tensor.Tokens, p.tokens, width)
-		p.launch(tensor.Dropout{Y: y, X: p.input(tensor.Tokens, x, p.tokens, width), Batch: p.Batch, Layer: layer, Stream: stream, Rate: rate})
+		p.launch(tensor.Dropout{Y: y, X: p.input(tensor.Tokens, x, p.tokens, width), Batch: p.Batch, Layer: layer,
+			Stream: stream, Rate: rate})
 		got := p.run(t, d, y)[0]
 		r := p.inputs[p.Batch.Random]
 		for i := range got {
 			b := p.inputs[p.Batch.Sequence][i/width]
 			n := uint32(i) - p.inputs[p.Batch.Offset][b]*width
-			counter := philox.Counter(n/4, p.inputs[p.Batch.Tower][b], layer, stream, p.inputs[p.Batch.Example][b], r[2])
+			counter := philox.Counter(n/4, p.inputs[p.Batch.Tower][b], layer, stream,
+				p.inputs[p.Batch.Example][b], r[2])
 			u := philox.Uniform(philox.Words(uint64(r[0])|uint64(r[1])<<32, counter)[n%4])
 			if kept := got[i] != 0; kept != (u >= rate) {
 				t.Fatalf("element %d, u = %v, rate %v: kept is %v", i, u, rate, kept)

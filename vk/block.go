@@ -60,18 +60,21 @@ func (h *heap) fill(b *block, host bool) error {
 	d := h.device
 	var need C.uint64_t
 	var types C.uint32_t
-	if err := d.check("create a buffer", C.shim_buffer_create(d.shim, C.uint64_t(b.bytes), &b.buffer, &need, &types)); err != nil {
+	if err := d.check("create a buffer", C.shim_buffer_create(d.shim, C.uint64_t(b.bytes), &b.buffer,
+		&need, &types)); err != nil {
 		return err
 	}
 	wanted, liked := vulkan.MemoryPropertyDeviceLocalBit, vulkan.MemoryPropertyFlagBits(0)
 	if host {
-		wanted, liked = vulkan.MemoryPropertyHostVisibleBit|vulkan.MemoryPropertyHostCoherentBit, vulkan.MemoryPropertyHostCachedBit
+		wanted, liked = vulkan.MemoryPropertyHostVisibleBit|vulkan.MemoryPropertyHostCoherentBit,
+			vulkan.MemoryPropertyHostCachedBit
 	}
 	b.kind = d.physical.memoryType(uint32(types), wanted, liked)
 	if int64(need) > d.physical.heapBytes(b.kind) { // which drivers need not check
 		return errFull
 	}
-	if err := d.check("allocate memory", C.shim_memory_allocate(d.shim, need, C.uint32_t(b.kind), &b.memory)); err != nil {
+	if err := d.check("allocate memory", C.shim_memory_allocate(d.shim, need, C.uint32_t(b.kind),
+		&b.memory)); err != nil {
 		return err
 	}
 	if err := d.check("bind memory", C.shim_buffer_bind(d.shim, b.buffer, b.memory)); err != nil || !host {

@@ -13,5 +13,6 @@ func pieces(n int) int { return min(maxPieces, blocks(n, minPiece)) }
 
 // columns sums columns over pieces of the rows: columns.glsl.
 func (e extent) columns(shader string, pieces int, operands ...operand) dispatch {
-	return dispatch{shader: shader, push: e.push(uint32(pieces)), groups: pieces * blocks(e.width, columns), operands: operands}
+	return dispatch{shader: shader, push: e.push(uint32(pieces)),
+		groups: pieces * blocks(e.width, columns), operands: operands}
 }

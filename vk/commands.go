@@ -51,7 +51,8 @@ func (c *commands) record(steps []C.shim_step, queries C.handle) error {
 	}
 	c.device.queue.Lock()
 	defer c.device.queue.Unlock()
-	return c.device.check("record commands", C.shim_record(c.device.shim, c.buffer, unsafe.SliceData(steps), C.uint32_t(len(steps)), queries))
+	return c.device.check("record commands", C.shim_record(c.device.shim, c.buffer, unsafe.SliceData(steps),
+		C.uint32_t(len(steps)), queries))
 }
 
 // submit hands the command buffer to a queue, behind all that it was handed before. It
@@ -63,7 +64,8 @@ func (c *commands) submit(queue int, wait, signal uint64) error {
 	}
 	c.device.queue.Lock()
 	defer c.device.queue.Unlock()
-	return c.device.check("submit", C.shim_submit(c.device.shim, C.uint32_t(queue), c.buffer, c.fence, C.uint64_t(wait), C.uint64_t(signal)))
+	return c.device.check("submit", C.shim_submit(c.device.shim, C.uint32_t(queue), c.buffer, c.fence,
+		C.uint64_t(wait), C.uint64_t(signal)))
 }
 
 // run records steps, submits them to the first queue and waits for them.

@@ -50,10 +50,12 @@ func convolved(x *tensor.Tensor, count, most, dilation, direction int, f func(e 
 }
 
 // sums is a dispatch of a shader of convolution.glsl: x is read through the taps.
-func (e extent) sums(shader string, t taps, dilation, reach int, result operand, weight *tensor.Tensor, batch *tensor.Batch, more ...operand) dispatch {
+func (e extent) sums(shader string, t taps, dilation, reach int, result operand, weight *tensor.Tensor,
+	batch *tensor.Batch, more ...operand) dispatch {
 	return dispatch{shader: shader, groups: blocks(blocks(e.n, convolutionRows)*e.width, 256),
-		push:     e.push(uint32(dilation), uint32(reach), uint32(t.from), uint32(t.to), uint32(t.begin)),
-		operands: append([]operand{result, read(t.window), read(weight), read(e.of(batch.Sequence)), read(batch.Offset)}, more...)}
+		push: e.push(uint32(dilation), uint32(reach), uint32(t.from), uint32(t.to), uint32(t.begin)),
+		operands: append([]operand{result, read(t.window), read(weight), read(e.of(batch.Sequence)),
+			read(batch.Offset)}, more...)}
 }
 
 func convolution(r *recorder, k tensor.Convolution) {
@@ -66,7 +68,8 @@ func convolution(r *recorder, k tensor.Convolution) {
 		if k.Z != nil {
 			z = write(e.of(k.Z))
 		}
-		r.dispatch(e.sums("convolution", t, k.Dilation, count/2, y, k.Weight, k.Batch, read(k.Bias), read(e.of(k.A)), z).
+		r.dispatch(e.sums("convolution", t, k.Dilation, count/2, y, k.Weight, k.Batch,
+			read(k.Bias), read(e.of(k.A)), z).
 			with(word(t.from == 0), word(t.to == count), word(k.Z != nil)))
 	})
 }

@@ -68,7 +68,8 @@ func chooseMixed(shapes []CooperativeShape, f cooperativeFeatures) (*mixed, erro
 	for _, s := range shapes {
 		c := cooperative{M: uint32(s.M), N: uint32(s.N), K: uint32(s.K), bfloat16: s.A == "bfloat16"}
 		half := s.A == "float16" || c.bfloat16 && f.bfloat16
-		if half && s.B == s.A && s.C == "float32" && s.Result == "float32" && c.fits() && c.size() > best[c.bfloat16].size() {
+		if half && s.B == s.A && s.C == "float32" && s.Result == "float32" && c.fits() &&
+			c.size() > best[c.bfloat16].size() {
 			best[c.bfloat16] = c
 		}
 	}

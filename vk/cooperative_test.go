@@ -23,13 +23,17 @@ func TestChooseMixed(t *testing.T) {
 		return f
 	}
 	nvidia := []CooperativeShape{
-		listed(16, 16, 16, "float16", "float16"), listed(16, 8, 16, "float16", "float16"), listed(16, 8, 8, "float16", "float16"),
-		listed(16, 8, 8, "float16", "float32"), listed(16, 8, 16, "float16", "float32"), listed(16, 16, 16, "float16", "float32"),
+		listed(16, 16, 16, "float16", "float16"), listed(16, 8, 16, "float16", "float16"),
+		listed(16, 8, 8, "float16", "float16"),
+		listed(16, 8, 8, "float16", "float32"), listed(16, 8, 16, "float16", "float32"),
+		listed(16, 16, 16, "float16", "float32"),
 		listed(16, 16, 32, "int8", "int32"), listed(16, 8, 32, "uint8", "uint32"),
 	}
-	newer := append(nvidia, listed(16, 8, 8, "bfloat16", "float32"), listed(16, 8, 16, "bfloat16", "float32"), listed(16, 16, 16, "bfloat16", "float32"))
+	newer := append(nvidia, listed(16, 8, 8, "bfloat16", "float32"), listed(16, 8, 16, "bfloat16", "float32"),
+		listed(16, 16, 16, "bfloat16", "float32"))
 	rdna3 := []CooperativeShape{
-		listed(16, 16, 16, "int8", "int32"), listed(16, 16, 16, "float16", "float16"), listed(16, 16, 16, "float16", "float32"),
+		listed(16, 16, 16, "int8", "int32"), listed(16, 16, 16, "float16", "float16"),
+		listed(16, 16, 16, "float16", "float32"),
 		listed(16, 16, 16, "bfloat16", "bfloat16"), listed(16, 16, 16, "bfloat16", "float32"),
 	}
 	mixedTypes := listed(16, 16, 16, "float16", "float32")
@@ -43,22 +47,28 @@ func TestChooseMixed(t *testing.T) {
 	}{
 		{"NVIDIA", nvidia, all, "mixed float16 16×16×16"},
 		{"NVIDIA, newer", newer, all, "mixed float16 16×16×16, backward bfloat16 16×16×16"},
-		{"NVIDIA, newer, bfloat16 not enabled", newer, without(func(f *cooperativeFeatures) { f.bfloat16 = false }), "mixed float16 16×16×16"},
+		{"NVIDIA, newer, bfloat16 not enabled", newer, without(func(f *cooperativeFeatures) { f.bfloat16 = false }),
+			"mixed float16 16×16×16"},
 		{"NVIDIA, flat matrices alone", nvidia[3:5], all, "mixed float16 16×8×16"},
 		{"RDNA3", rdna3, all, "mixed float16 16×16×16, backward bfloat16 16×16×16"},
 		{"RDNA3, older driver", rdna3[:3], all, "mixed float16 16×16×16"},
-		{"Intel Arc", []CooperativeShape{listed(8, 8, 32, "int8", "int32"), listed(8, 8, 16, "float16", "float32")}, all, "mixed float16 8×8×16"},
-		{"Intel Xe2", []CooperativeShape{listed(8, 16, 16, "float16", "float32"), listed(8, 16, 16, "bfloat16", "float32")}, all, "mixed float16 8×16×16, backward bfloat16 8×16×16"},
+		{"Intel Arc", []CooperativeShape{listed(8, 8, 32, "int8", "int32"), listed(8, 8, 16, "float16", "float32")},
+			all, "mixed float16 8×8×16"},
+		{"Intel Xe2", []CooperativeShape{listed(8, 16, 16, "float16", "float32"),
+			listed(8, 16, 16, "bfloat16", "float32")}, all, "mixed float16 8×16×16, backward bfloat16 8×16×16"},
 		{"bfloat16 alone", rdna3[4:], all, "mixed bfloat16 16×16×16"},
-		{"lavapipe", []CooperativeShape{listed(8, 8, 8, "float16", "float16"), listed(8, 8, 8, "float16", "float32"), listed(8, 8, 8, "int8", "int32")}, all, "mixed float16 8×8×8"},
+		{"lavapipe", []CooperativeShape{listed(8, 8, 8, "float16", "float16"), listed(8, 8, 8, "float16", "float32"),
+			listed(8, 8, 8, "int8", "int32")}, all, "mixed float16 8×8×8"},
 		{"sums of 16 bits", rdna3[1:2], all, none},
 		{"operands of two types", []CooperativeShape{mixedTypes}, all, none},
 		{"larger than tiles", []CooperativeShape{listed(32, 32, 16, "float16", "float32")}, all, none},
 		{"k beyond a step", []CooperativeShape{listed(16, 16, 64, "float16", "float32")}, all, none},
 		{"single rows", []CooperativeShape{listed(1, 16, 16, "float16", "float32")}, all, none},
 		{"nothing listed", nil, all, "of its 0 kinds"},
-		{"no extension", nvidia, without(func(f *cooperativeFeatures) { f.matrices = false }), "VK_KHR_cooperative_matrix"},
-		{"no memory model", nvidia, without(func(f *cooperativeFeatures) { f.memoryModel = false }), "vulkanMemoryModel"},
+		{"no extension", nvidia, without(func(f *cooperativeFeatures) { f.matrices = false }),
+			"VK_KHR_cooperative_matrix"},
+		{"no memory model", nvidia, without(func(f *cooperativeFeatures) { f.memoryModel = false }),
+			"vulkanMemoryModel"},
 		{"no float16", newer, without(func(f *cooperativeFeatures) { f.float16 = false }), "shaderFloat16"},
 	} {
 		got, err := chooseMixed(c.shapes, c.f)

@@ -159,7 +159,8 @@ func (d *gpu) create() error {
 		wanted.subgroup_size_control = p.features.subgroup_size_control
 		wanted.bfloat16 = C.uint32_t(word(d.mixed.bfloat16()))
 	}
-	return d.check("create the logical device", C.shim_open(unsafe.Pointer(d.instance.vk), unsafe.Pointer(p.vk), C.uint32_t(p.api), &wanted, C.uint32_t(p.family), C.uint32_t(p.queues), &d.shim))
+	return d.check("create the logical device", C.shim_open(unsafe.Pointer(d.instance.vk), unsafe.Pointer(p.vk),
+		C.uint32_t(p.api), &wanted, C.uint32_t(p.family), C.uint32_t(p.queues), &d.shim))
 }
 
 // Name describes the device.
@@ -168,7 +169,8 @@ func (d *gpu) Name() string {
 	if d.mixed != nil {
 		precision = d.mixed.String()
 	}
-	return fmt.Sprintf("vulkan:%d (%s, %s, %s)", d.physical.info.Index, d.physical.info.Name, d.physical.info.Driver, precision)
+	return fmt.Sprintf("vulkan:%d (%s, %s, %s)", d.physical.info.Index, d.physical.info.Name,
+		d.physical.info.Driver, precision)
 }
 
 // Kernels names the device and its driver: bits are promised for one.
@@ -295,8 +297,9 @@ func (d *gpu) finish() error {
 }
 
 // objects are those that come and go.
-var objects = [C.SHIM_KINDS]string{C.SHIM_BLOCKS: "blocks of memory", C.SHIM_SETS: "descriptor pools", C.SHIM_COMMANDS: "command buffers",
-	C.SHIM_FENCES: "fences", C.SHIM_QUERIES: "query pools"}
+var objects = [C.SHIM_KINDS]string{C.SHIM_BLOCKS: "blocks of memory", C.SHIM_SETS: "descriptor pools",
+	C.SHIM_COMMANDS: "command buffers",
+	C.SHIM_FENCES:   "fences", C.SHIM_QUERIES: "query pools"}
 
 // live counts the driver's objects that the device has.
 func (d *gpu) live() map[string]int {

@@ -19,7 +19,8 @@ func duplet(r *recorder, k tensor.Duplet) {
 		}
 		r.dispatch(dispatch{shader: "duplet", groups: blocks(rows, dupletRows),
 			push: []uint32{uint32(d), axis(k.Y), uint32(rows), uint32(first), uint32(n)},
-			operands: []operand{y, write(k.P), read(rowsOf(k.X, first, n)), read(k.Noised), read(k.Top), read(k.Partner), read(k.Count),
+			operands: []operand{y, write(k.P), read(rowsOf(k.X, first, n)), read(k.Noised), read(k.Top),
+				read(k.Partner), read(k.Count),
 				read(k.Batch.Offset), read(k.Batch.SampleOffset)}})
 	})
 }
@@ -39,8 +40,11 @@ func dupletBackward(r *recorder, k tensor.DupletBackward) {
 	eachBlock(tokens, size, func(first, n int) {
 		of := window{first: first, n: n}.of
 		r.dispatch(dispatch{shader: "duplet_backward", groups: blocks(rows, dupletRows),
-			push: []uint32{uint32(d), uint32(heads), axis(k.DY), uint32(rows), uint32(first), uint32(n), word(first+n == tokens)},
-			operands: []operand{update(of(k.DX)), update(k.DScore), read(k.DY), read(k.DP), read(k.P), read(of(k.X)), read(k.Noised),
-				read(k.Top), read(k.Partner), read(k.Count), read(k.Batch.Offset), read(k.Batch.SampleOffset), update(differences)}})
+			push: []uint32{uint32(d), uint32(heads), axis(k.DY), uint32(rows), uint32(first), uint32(n),
+				word(first+n == tokens)},
+			operands: []operand{update(of(k.DX)), update(k.DScore), read(k.DY), read(k.DP), read(k.P),
+				read(of(k.X)), read(k.Noised),
+				read(k.Top), read(k.Partner), read(k.Count), read(k.Batch.Offset),
+				read(k.Batch.SampleOffset), update(differences)}})
 	})
 }

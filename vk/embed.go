@@ -22,7 +22,8 @@ func embedBackward(r *recorder, k tensor.EmbedBackward) {
 	n := max(1, min(enoughGroups/ids, maxPieces, blocks(k.DY.Shape[0], minTokens)))
 	r.inParts(k.DWeight, n, func(dw *tensor.Tensor) {
 		eachExtent(k.DY, k.DY.Width(), func(e extent) {
-			d := e.elements("embed_backward", update(dw), read(e.of(k.DY)), read(e.of(k.Token))).with(uint32(ids), uint32(n))
+			d := e.elements("embed_backward", update(dw), read(e.of(k.DY)),
+				read(e.of(k.Token))).with(uint32(ids), uint32(n))
 			d.groups = n * ids * blocks(e.width, columns)
 			r.dispatch(d)
 		})

@@ -158,7 +158,8 @@ func TestEndurance(t *testing.T) {
 			if n := growth(t, c.rounds, round); n > c.limit {
 				t.Errorf("a round costs %d bytes", n)
 			}
-			if after := d.live(); !maps.Equal(after, before) || len(d.recordings) != 0 || len(d.constants) != constants {
+			if after := d.live(); !maps.Equal(after, before) || len(d.recordings) != 0 ||
+				len(d.constants) != constants {
 				t.Errorf("%v and %d recordings are left, at first there were %v", after, len(d.recordings), before)
 			}
 			if n := used(d); n != bytes {

@@ -20,7 +20,8 @@ func (e *LostError) Error() string {
 	if e.Silent {
 		return fmt.Sprintf("the device %s was given up: it has not finished within %v (a kernel log, dmesg, may say why)", e.Device, timeout)
 	}
-	return fmt.Sprintf("the device %s was lost: its driver crashed or reset it (a kernel log, dmesg, may say why)", e.Device)
+	return fmt.Sprintf("the device %s was lost: its driver crashed or reset it (a kernel log, dmesg, may say why)",
+		e.Device)
 }
 
 // MemoryError says that the device has no room.

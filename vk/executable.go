@@ -115,7 +115,8 @@ func (x *executable) RunTogether(ctx context.Context, mems []tensor.Binding, fro
 }
 
 // Inspect runs launch by launch and shows each to visit.
-func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) error {
+func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
+	visit func(tensor.Kernel) error) error {
 	x, err := x.device.prepare(x.program, true)
 	if err != nil {
 		return err

@@ -22,7 +22,8 @@ func (e extent) of(t *tensor.Tensor) *tensor.Tensor { return rowsOf(t, e.first, 
 
 // push begins the push constants.
 func (e extent) push(more ...uint32) []uint32 {
-	return append([]uint32{axis(e.whole), uint32(e.whole.Shape[0]), uint32(e.first), uint32(e.n), uint32(e.width)}, more...)
+	return append([]uint32{axis(e.whole), uint32(e.whole.Shape[0]), uint32(e.first), uint32(e.n),
+		uint32(e.width)}, more...)
 }
 
 // elements does the same to every element: elements.glsl.
@@ -38,7 +39,8 @@ func (e extent) rows(shader string, operands ...operand) dispatch {
 	for lanes < 256 && 4*lanes < e.width {
 		lanes *= 2
 	}
-	return dispatch{shader: shader, constants: []uint32{uint32(lanes)}, push: e.push(), groups: blocks(e.n, 256/lanes), operands: operands}
+	return dispatch{shader: shader, constants: []uint32{uint32(lanes)}, push: e.push(),
+		groups: blocks(e.n, 256/lanes), operands: operands}
 }
 
 // with appends push constants.

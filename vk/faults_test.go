@@ -61,7 +61,8 @@ func TestEveryFailure(t *testing.T) {
 				calls++
 				// A submission that was made cannot be taken for one that was not,
 				// and who frees memory is not told.
-				if calls > n && failed == "" && what != "submit" && what != "finish" && (what != "wait" || result == deviceLost) {
+				if calls > n && failed == "" && what != "submit" && what != "finish" &&
+					(what != "wait" || result == deviceLost) {
 					failed, r = what, result
 				}
 				return r
@@ -92,7 +93,8 @@ func TestEveryFailure(t *testing.T) {
 				}
 			case result == deviceLost && !errors.As(err, &lost), result != deviceLost && errors.As(err, &lost):
 				t.Errorf("%s: %v", failed, err)
-			case result == outOfDeviceMemory && slices.Contains(ofBlocks, failed) && (!errors.As(err, &full) || full.Free <= 0):
+			case result == outOfDeviceMemory && slices.Contains(ofBlocks, failed) &&
+				(!errors.As(err, &full) || full.Free <= 0):
 				t.Errorf("%s: %v", failed, err)
 			case lost == nil && !errors.As(err, &full) && !strings.Contains(err.Error(), failed):
 				t.Errorf("%s is not named: %v", failed, err)
@@ -130,7 +132,8 @@ func TestSilent(t *testing.T) {
 	}
 	for range 2 {
 		var lost *LostError
-		if err := x.Run(context.Background(), mem, 0, 1); !errors.As(err, &lost) || !lost.Silent || !strings.Contains(err.Error(), "10m0s") {
+		if err := x.Run(context.Background(), mem, 0, 1); !errors.As(err, &lost) || !lost.Silent ||
+			!strings.Contains(err.Error(), "10m0s") {
 			t.Fatal(err)
 		}
 	}

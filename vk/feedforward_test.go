@@ -18,10 +18,13 @@ func TestFeedForwardBlocks(t *testing.T) {
 		var results [][]uint32
 		for _, words := range []int{hiddenWords, 128 * d2} {
 			hiddenWords = words
-			results = append(results, runKernel(t, d, rows, func(in, out func(tensor.Axis, ...int) *tensor.Tensor) tensor.Kernel {
-				return tensor.FeedForward{Y: out(tensor.Tokens, room, d1), X: in(tensor.Tokens, room, d1),
-					Weight1: in(tensor.Fixed, d2, d1), Bias1: in(tensor.Fixed, d2), Weight2: in(tensor.Fixed, d1, d2), Bias2: in(tensor.Fixed, d1)}
-			})[0])
+			results = append(results,
+				runKernel(t, d, rows, func(in, out func(tensor.Axis, ...int) *tensor.Tensor) tensor.Kernel {
+					return tensor.FeedForward{Y: out(tensor.Tokens, room, d1), X: in(tensor.Tokens, room, d1),
+						Weight1: in(tensor.Fixed, d2, d1), Bias1: in(tensor.Fixed, d2),
+						Weight2: in(tensor.Fixed, d1, d2),
+						Bias2:   in(tensor.Fixed, d1)}
+				})[0])
 		}
 		if !slices.Equal(results[0], results[1]) {
 			t.Errorf("%d rows: seven blocks differ from one", rows)

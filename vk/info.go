@@ -21,8 +21,10 @@ type Info struct {
 
 	Limits Limits `json:"limits,omitzero"`
 
-	Cooperative []CooperativeShape `json:"cooperative_matrices,omitempty"` // products that the hardware does as one operation
-	Mixed       bool               `json:"mixed"`                          // some of them are what [Options.Mixed] needs
+	// products that the hardware does as one operation
+	Cooperative []CooperativeShape `json:"cooperative_matrices,omitempty"`
+	// some of them are what [Options.Mixed] needs
+	Mixed bool `json:"mixed"`
 
 	// Missing says why Open would refuse the device; empty where it would not.
 	Missing string `json:"missing,omitempty"`

@@ -91,7 +91,8 @@ func TestManyShortInputs(t *testing.T) {
 func TestTrainingIsPlanned(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
-	settings := sft.Settings{Steps: 3, Batch: 2, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3", LogEvery: 1, EvalEvery: 3}
+	settings := sft.Settings{Steps: 3, Batch: 2, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1,
+		Warmup: "3", LogEvery: 1, EvalEvery: 3}
 	for name, limit := range map[string]func(l *limits){
 		"operand": func(l *limits) { l.maxRange = 160 << 10 },
 		"memory":  func(l *limits) { l.maxBlock = 1 << 20 },
@@ -136,7 +137,8 @@ func TestJudge(t *testing.T) {
 	} {
 		p := enough
 		c.change(&p)
-		if p.judge(operations, compute); (p.info.Missing == "") != (c.want == "") || !strings.Contains(p.info.Missing, c.want) {
+		if p.judge(operations, compute); (p.info.Missing == "") != (c.want == "") ||
+			!strings.Contains(p.info.Missing, c.want) {
 			t.Errorf("missing %q, expected %q", p.info.Missing, c.want)
 		}
 	}

@@ -28,7 +28,8 @@ func linearBackward(r *recorder, k tensor.LinearBackward) {
 			dw = r.scratch(n, in*out)
 		}
 		eachWindow(rows, chunkLength(rows), size, func(w window) {
-			r.multiply(product{form: weightGradient, c: dw, a: w.of(k.DY), b: w.of(k.X), rows: k.X, first: w.first, span: w.span,
+			r.multiply(product{form: weightGradient, c: dw, a: w.of(k.DY), b: w.of(k.X), rows: k.X,
+				first: w.first, span: w.span,
 				m: out, n: in, k: w.n, firstPart: firstPart, parts: n})
 		})
 		if parts > 1 {

@@ -15,7 +15,8 @@ import (
 // runKernel runs one launch on random inputs, rows of them in use, and returns
 // the words of its outputs. The launch is built from a function that declares an
 // operand; an output is a tensor of the gradients.
-func runKernel(t *testing.T, d *gpu, rows int, build func(in, out func(axis tensor.Axis, shape ...int) *tensor.Tensor) tensor.Kernel) [][]uint32 {
+func runKernel(t *testing.T, d *gpu, rows int,
+	build func(in, out func(axis tensor.Axis, shape ...int) *tensor.Tensor) tensor.Kernel) [][]uint32 {
 	t.Helper()
 	p := tensor.NewProgram()
 	p.Counts = p.Input("counts", tensor.Fixed, tensor.CountWords)
@@ -78,8 +79,10 @@ func TestRoomChangesNothing(t *testing.T) {
 		var first [][]uint32
 		for _, room := range []int{rows, rows + 300, 40000} {
 			got := runKernel(t, d, rows, func(input, output func(tensor.Axis, ...int) *tensor.Tensor) tensor.Kernel {
-				return tensor.LinearBackward{DX: output(tensor.Tokens, room, in), DWeight: output(tensor.Fixed, out, in),
-					DBias: output(tensor.Fixed, out), DY: input(tensor.Tokens, room, out), X: input(tensor.Tokens, room, in),
+				return tensor.LinearBackward{DX: output(tensor.Tokens, room, in),
+					DWeight: output(tensor.Fixed, out, in),
+					DBias:   output(tensor.Fixed, out), DY: input(tensor.Tokens, room, out),
+					X:      input(tensor.Tokens, room, in),
 					Weight: input(tensor.Fixed, out, in)}
 			})
 			if first == nil {

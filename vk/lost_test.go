@@ -20,8 +20,10 @@ import (
 // trained is a tiny model and its data.
 func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 	t.Helper()
-	c := &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 8, NumLayers: 1, NumHeads: 2,
-		IntermediateSize: 8, NumSampledTokens: 5, MaxLength: 4096, SinusoidDim: 4, SinusoidBase: 100, NormPosition: "pre",
+	c := &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 8,
+		NumLayers: 1, NumHeads: 2,
+		IntermediateSize: 8, NumSampledTokens: 5, MaxLength: 4096, SinusoidDim: 4,
+		SinusoidBase: 100, NormPosition: "pre",
 		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 7,
 		SamplerNoise: "train", Tokenizer: json.RawMessage(`{"type":"listops"}`),
 		Convolutions: []sft.Convolution{{KernelSize: 5, Dilation: 60}, {KernelSize: 3, Dilation: 1}}}
@@ -55,7 +57,8 @@ func TestLost(t *testing.T) {
 	d := open(t, Options{})
 	m, train, val := trained(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	s := sft.Settings{Epochs: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3", Seed: 5,
+	s := sft.Settings{Epochs: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5,
+		MaxGradNorm: 1, Warmup: "3", Seed: 5,
 		LogEvery: 1, EvalEvery: 3}
 	options := sft.Options{Dir: dir, SaveEvery: time.Hour, Data: "tiny", Observe: func(event any) {
 		if r, ok := event.(sft.StepReport); ok && r.Step == 5 {
@@ -99,13 +102,15 @@ func TestLost(t *testing.T) {
 func TestNothingIsLeft(t *testing.T) {
 	d := open(t, Options{})
 	m, train, val := trained(t)
-	s := sft.Settings{Steps: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1, Warmup: "3", Seed: 5,
+	s := sft.Settings{Steps: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5,
+		MaxGradNorm: 1, Warmup: "3", Seed: 5,
 		LogEvery: 1, EvalEvery: 3}
 	round := func() (bytes int64, blocks int) {
 		tr := must.Get(sft.NewTrainer(m, s, d, train, val, nil, sft.Options{Dir: t.TempDir(), SaveEvery: time.Hour}))(t)
 		must.Succeed(t, errors.Join(tr.Run(context.Background()), tr.Close()))
 		var full *sft.MemoryError
-		if _, err := sft.NewTrainer(m, s, d, train, val, nil, sft.Options{Dir: t.TempDir(), Memory: 1 << 10}); !errors.As(err, &full) {
+		if _, err := sft.NewTrainer(m, s, d, train, val, nil,
+			sft.Options{Dir: t.TempDir(), Memory: 1 << 10}); !errors.As(err, &full) {
 			t.Fatalf("error %v", err)
 		}
 		if len(d.recordings) != 0 {

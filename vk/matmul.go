@@ -100,10 +100,12 @@ func (p product) dispatch(shader string, invocations uint32, tile ...uint32) dis
 		c = update(p.c)
 	}
 	return dispatch{
-		shader:    shader,
-		constants: append([]uint32{invocations, word(p.form.a), word(p.form.b), word(p.aligned()), word(p.gelu)}, tile...),
+		shader: shader,
+		constants: append([]uint32{invocations, word(p.form.a), word(p.form.b), word(p.aligned()), word(p.gelu)},
+			tile...),
 		push: []uint32{axis(p.rows), uint32(p.rows.Shape[0]), uint32(p.first),
-			uint32(p.m), uint32(p.n), uint32(p.k), uint32(p.firstPart), uint32(max(1, p.parts)), flags, window{span: p.span}.end()},
+			uint32(p.m), uint32(p.n), uint32(p.k), uint32(p.firstPart), uint32(max(1, p.parts)), flags,
+			window{span: p.span}.end()},
 		operands: []operand{read(p.a), read(p.b), read(p.bias), c},
 	}
 }

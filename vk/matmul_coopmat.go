@@ -27,7 +27,8 @@ func (r *recorder) multiplyMixed(p product, t tile, c cooperative) {
 	shares := t.m / t.rows * (t.n / t.columns)
 	// A workgroup stages whole quads of both tiles.
 	invocations := min(shares*uint32(size), min(t.m, t.n)*t.k/4, 256)
-	d := p.dispatch(shader, invocations, t.m, t.n, t.k, t.rows, t.columns, c.M, c.N, c.K, t.buffers, word(p.form == forward))
+	d := p.dispatch(shader, invocations, t.m, t.n, t.k, t.rows, t.columns, c.M, c.N, c.K,
+		t.buffers, word(p.form == forward))
 	d.groups, d.subgroup = p.groups(t.m, t.n), required
 	r.dispatch(d)
 }

@@ -93,11 +93,14 @@ func TestMixedIsClose(t *testing.T) {
 	kernels := map[string]func(in, out declare) tensor.Kernel{
 		"feedforward": func(input, output declare) tensor.Kernel {
 			return tensor.FeedForward{Y: output(tensor.Tokens, room, n), X: input(tensor.Tokens, room, n),
-				Weight1: input(tensor.Fixed, out, n), Bias1: input(tensor.Fixed, out), Weight2: input(tensor.Fixed, n, out), Bias2: input(tensor.Fixed, n)}
+				Weight1: input(tensor.Fixed, out, n), Bias1: input(tensor.Fixed, out),
+				Weight2: input(tensor.Fixed, n, out), Bias2: input(tensor.Fixed, n)}
 		},
 		"linear backward": func(input, output declare) tensor.Kernel {
-			return tensor.LinearBackward{DX: output(tensor.Tokens, room, n), DWeight: output(tensor.Fixed, out, n), DBias: output(tensor.Fixed, out),
-				DY: input(tensor.Tokens, room, out), X: input(tensor.Tokens, room, n), Weight: input(tensor.Fixed, out, n)}
+			return tensor.LinearBackward{DX: output(tensor.Tokens, room, n), DWeight: output(tensor.Fixed, out, n),
+				DBias: output(tensor.Fixed, out),
+				DY:    input(tensor.Tokens, room, out), X: input(tensor.Tokens, room, n),
+				Weight: input(tensor.Fixed, out, n)}
 		},
 	}
 	mixed, exact := open(t, Options{Mixed: true}), open(t, Options{})

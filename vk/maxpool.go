@@ -28,7 +28,8 @@ func maxPoolBackward(r *recorder, k tensor.MaxPoolBackward) {
 	r.zero(k.DX)
 	eachExtent(k.DY, k.DY.Width(), func(e extent) {
 		eachBlock(k.DX.Shape[0], blockRows(e.width, 0), func(first, n int) {
-			r.dispatch(e.elements("maxpool_backward", update(rowsOf(k.DX, first, n)), read(e.of(k.DY)), read(e.of(k.Arg)), read(k.First)).with(uint32(first), uint32(n)))
+			r.dispatch(e.elements("maxpool_backward", update(rowsOf(k.DX, first, n)), read(e.of(k.DY)),
+				read(e.of(k.Arg)), read(k.First)).with(uint32(first), uint32(n)))
 		})
 	})
 }

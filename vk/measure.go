@@ -20,7 +20,8 @@ func (d *gpu) MeasureCopy() (bytesPerSecond float64, err error) {
 	words := int(bytes / 4)
 	x, y := tensor.At(tensor.Arena, 0, "x", words), tensor.At(tensor.Inputs, 0, "y", words)
 	seconds, err := d.fastest(measuredRuns, words, words, func(r *recorder) {
-		r.dispatch(dispatch{shader: "copy", push: []uint32{uint32(words)}, groups: blocks(words, 1024), operands: []operand{write(y), read(x)}})
+		r.dispatch(dispatch{shader: "copy", push: []uint32{uint32(words)}, groups: blocks(words, 1024),
+			operands: []operand{write(y), read(x)}})
 	})
 	return 8 * float64(words) / seconds, err
 }
@@ -35,7 +36,8 @@ func (d *gpu) MeasureProducts() (flops float64, err error) {
 	y := tensor.At(tensor.Arena, 0, "y", 256*groups)
 	turns, seconds, err := lengthen(func(turns int) (float64, error) {
 		return d.fastest(measuredRuns, 256*groups, 0, func(r *recorder) {
-			r.dispatch(dispatch{shader: "peak", push: []uint32{uint32(turns), math.Float32bits(0.999)}, groups: groups, operands: []operand{write(y)}})
+			r.dispatch(dispatch{shader: "peak", push: []uint32{uint32(turns), math.Float32bits(0.999)}, groups: groups,
+				operands: []operand{write(y)}})
 		})
 	})
 	return 32 * float64(turns) * 256 * float64(groups) / seconds, err

@@ -11,7 +11,8 @@ import (
 // TestMeasure: the rates are those of a machine that exists.
 func TestMeasure(t *testing.T) {
 	d := open(t, Options{})
-	for what, measure := range map[string]func() (float64, error){"copy": d.MeasureCopy, "products": d.MeasureProducts} {
+	for what, measure := range map[string]func() (float64, error){"copy": d.MeasureCopy,
+		"products": d.MeasureProducts} {
 		rate := must.Get(measure())(t)
 		t.Logf("%s: %.2f G/s", what, rate/1e9)
 		if !(rate > 1e7 && rate < 1e16) {
@@ -30,7 +31,8 @@ func TestLengthen(t *testing.T) {
 			return perTurn * float64(turns), nil
 		})
 		if err != nil || seconds != longest || longest > max(0.06, 16*perTurn) || seconds < 0.025 && turns < 1<<17 {
-			t.Errorf("%v s a turn: %d turns in %v s, the longest took %v s; error %v", perTurn, turns, seconds, longest, err)
+			t.Errorf("%v s a turn: %d turns in %v s, the longest took %v s; error %v", perTurn,
+				turns, seconds, longest, err)
 		}
 	}
 }

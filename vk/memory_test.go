@@ -175,7 +175,8 @@ func TestOutOfMemory(t *testing.T) {
 		return r
 	}
 	var full *MemoryError
-	if _, err := d.Allocate(20 << 20); !errors.As(err, &full) || full.Bytes != 80<<20 || full.Free <= 0 || full.Free > heap {
+	if _, err := d.Allocate(20 << 20); !errors.As(err, &full) || full.Bytes != 80<<20 ||
+		full.Free <= 0 || full.Free > heap {
 		t.Errorf("error %v", err)
 	}
 	d.fault = nil

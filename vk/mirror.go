@@ -61,7 +61,8 @@ func (m *memory) mirrorOf() (*mirror, error) {
 func (m *mirror) steps(arena *memory, out []copied) []C.shim_step {
 	var steps []C.shim_step
 	for i, c := range out {
-		s := C.shim_step{kind: C.SHIM_COPY, from: arena.block.buffer, to: m.block.buffer, bytes: C.uint64_t(4 * c.words),
+		s := C.shim_step{kind: C.SHIM_COPY, from: arena.block.buffer, to: m.block.buffer,
+			bytes:       C.uint64_t(4 * c.words),
 			from_offset: C.uint64_t(arena.offset + 4*int64(c.from)), to_offset: C.uint64_t(4 * c.to)}
 		if i == 0 {
 			s.barrier = 1 // the outputs are finished first

@@ -4,7 +4,8 @@ package vk
 
 import "fmt"
 
-var errNoCgo = fmt.Errorf("%w: this program was built without cgo; build it with a C compiler and CGO_ENABLED=1", ErrUnavailable)
+var errNoCgo = fmt.Errorf("%w: this program was built without cgo; build it with a C compiler and CGO_ENABLED=1",
+	ErrUnavailable)
 
 // Built reports whether this program has Vulkan, which needs cgo.
 const Built = false

@@ -112,17 +112,21 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 		maxRange:  int64(l.MaxStorageBufferRange),
 		maxGroups: [2]int{groupCount(l.MaxComputeWorkGroupCount[0]), groupCount(l.MaxComputeWorkGroupCount[1])},
 
-		maxInvocations: int(min(l.MaxComputeWorkGroupInvocations, l.MaxComputeWorkGroupSize[0])), sharedBytes: int(l.MaxComputeSharedMemorySize),
-		alignment: int(l.MinStorageBufferOffsetAlignment), buffers: int(l.MaxPerStageDescriptorStorageBuffers), timestamp: float64(l.TimestampPeriod),
+		maxInvocations: int(min(l.MaxComputeWorkGroupInvocations, l.MaxComputeWorkGroupSize[0])),
+		sharedBytes:    int(l.MaxComputeSharedMemorySize),
+		alignment:      int(l.MinStorageBufferOffsetAlignment), buffers: int(l.MaxPerStageDescriptorStorageBuffers),
+		timestamp:      float64(l.TimestampPeriod),
 		savesRegisters: properties.VendorID == vendorAMD,
 	}
-	p.cache = fmt.Sprintf("%x-%x-%x-%x", properties.VendorID, properties.DeviceID, properties.DriverVersion, properties.PipelineCacheUUID)
+	p.cache = fmt.Sprintf("%x-%x-%x-%x", properties.VendorID, properties.DeviceID, properties.DriverVersion,
+		properties.PipelineCacheUUID)
 	properties.Free()
 
 	var more C.shim_properties
 	C.shim_query_properties(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), &more)
 	p.info.Driver = C.GoString(&more.driver_name[0]) + " " + C.GoString(&more.driver_info[0])
-	p.info.SubgroupSize, p.info.SubgroupMin, p.info.SubgroupMax = int(more.subgroup_size), int(more.subgroup_min), int(more.subgroup_max)
+	p.info.SubgroupSize, p.info.SubgroupMin, p.info.SubgroupMax = int(more.subgroup_size),
+		int(more.subgroup_min), int(more.subgroup_max)
 	p.limits.subgroupMin, p.limits.subgroupMax = p.info.SubgroupMin, p.info.SubgroupMax
 	p.limits.maxBlock = p.maxBlock(uint64(more.max_allocation), uint64(more.max_buffer))
 
@@ -141,7 +145,8 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	p.memory.Free() // what C holds of it
 	p.extensions = lines(C.shim_extensions(unsafe.Pointer(i.vk), unsafe.Pointer(h)))
 	listed := func(extension string) C.int { return C.int(word(slices.Contains(p.extensions, extension))) }
-	C.shim_query_features(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), listed(cooperativeExtension), listed(bfloat16Extension), &p.features)
+	C.shim_query_features(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), listed(cooperativeExtension),
+		listed(bfloat16Extension), &p.features)
 	if more.required_stages&computeStage == 0 {
 		p.features.subgroup_size_control = 0 // which is of use for other stages alone
 	}
@@ -151,7 +156,8 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	_, err := p.mixed()
 	p.info.Mixed = err == nil
 	p.queryQueue(i)
-	p.info.Limits = Limits{SharedBytes: p.limits.sharedBytes, MaxInvocations: p.limits.maxInvocations, MaxBinding: p.limits.maxRange}
+	p.info.Limits = Limits{SharedBytes: p.limits.sharedBytes, MaxInvocations: p.limits.maxInvocations,
+		MaxBinding: p.limits.maxRange}
 	p.judge(uint32(more.subgroup_operations), uint32(more.subgroup_stages))
 	return p
 }
@@ -171,8 +177,10 @@ func (p *physical) maxBlock(allocation, buffer uint64) int64 {
 }
 
 // componentTypes by VkComponentTypeKHR.
-var componentTypes = map[C.uint32_t]string{0: "float16", 1: "float32", 2: "float64", 3: "int8", 4: "int16", 5: "int32", 6: "int64",
-	7: "uint8", 8: "uint16", 9: "uint32", 10: "uint64", 1000141000: "bfloat16", 1000491002: "float8_e4m3", 1000491003: "float8_e5m2"}
+var componentTypes = map[C.uint32_t]string{0: "float16", 1: "float32", 2: "float64", 3: "int8",
+	4: "int16", 5: "int32", 6: "int64",
+	7: "uint8", 8: "uint16", 9: "uint32", 10: "uint64", 1000141000: "bfloat16", 1000491002: "float8_e4m3",
+	1000491003: "float8_e5m2"}
 
 const (
 	subgroupScope = 3
@@ -185,7 +193,8 @@ func (p *physical) queryCooperative(i *instance) {
 	for _, s := range shapes[:n] {
 		if s.scope == subgroupScope {
 			p.info.Cooperative = append(p.info.Cooperative, CooperativeShape{M: int(s.m), N: int(s.n), K: int(s.k),
-				A: componentTypes[s.a], B: componentTypes[s.b], C: componentTypes[s.c], Result: componentTypes[s.result]})
+				A: componentTypes[s.a], B: componentTypes[s.b], C: componentTypes[s.c],
+				Result: componentTypes[s.result]})
 		}
 	}
 }
@@ -193,8 +202,9 @@ func (p *physical) queryCooperative(i *instance) {
 // mixed picks the matrices for mixed precision.
 func (p *physical) mixed() (*mixed, error) {
 	f := p.features
-	return chooseMixed(p.info.Cooperative, cooperativeFeatures{matrices: f.cooperative != 0, memoryModel: f.memory_model != 0,
-		float16: f.float16 != 0, bfloat16: f.bfloat16 != 0})
+	return chooseMixed(p.info.Cooperative, cooperativeFeatures{matrices: f.cooperative != 0,
+		memoryModel: f.memory_model != 0,
+		float16:     f.float16 != 0, bfloat16: f.bfloat16 != 0})
 }
 
 func (p *physical) queryQueue(i *instance) {
@@ -216,7 +226,8 @@ func (p *physical) judge(operations, stages uint32) {
 	case operations&basicAndArithmeticAndBallot != basicAndArithmeticAndBallot || stages&computeStage == 0:
 		p.info.Missing = "its subgroups cannot add"
 	case p.limits.maxInvocations < 256:
-		p.info.Missing = fmt.Sprintf("its workgroups have at most %d invocations, 256 are needed", p.limits.maxInvocations)
+		p.info.Missing = fmt.Sprintf("its workgroups have at most %d invocations, 256 are needed",
+			p.limits.maxInvocations)
 	case p.limits.sharedBytes < 32<<10:
 		p.info.Missing = fmt.Sprintf("its workgroups share %d KiB, 32 are needed", p.limits.sharedBytes>>10)
 	case p.limits.buffers < 19:
@@ -230,7 +241,8 @@ func (p *physical) judge(operations, stages uint32) {
 func (p *physical) memoryType(allowed uint32, wanted, liked vulkan.MemoryPropertyFlagBits) uint32 {
 	for _, flags := range []vulkan.MemoryPropertyFlagBits{wanted | liked, wanted} {
 		for n := range p.memory.MemoryTypeCount {
-			if allowed&(1<<n) != 0 && vulkan.MemoryPropertyFlagBits(p.memory.MemoryTypes[n].PropertyFlags)&flags == flags {
+			if allowed&(1<<n) != 0 &&
+				vulkan.MemoryPropertyFlagBits(p.memory.MemoryTypes[n].PropertyFlags)&flags == flags {
 				return n
 			}
 		}

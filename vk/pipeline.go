@@ -55,7 +55,8 @@ func (p *pipelines) open(d *gpu) error {
 			p.stored = unsealed(file)
 		}
 	}
-	return d.check("create a pipeline cache", C.shim_cache_create(d.shim, unsafe.Pointer(unsafe.SliceData(p.stored)), C.size_t(len(p.stored)), &p.cache))
+	return d.check("create a pipeline cache", C.shim_cache_create(d.shim, unsafe.Pointer(unsafe.SliceData(p.stored)),
+		C.size_t(len(p.stored)), &p.cache))
 }
 
 // sealed puts a checksum before the contents of a file: drivers check whose they

@@ -89,7 +89,8 @@ func TestPipelineFileTogether(t *testing.T) {
 	wg.Wait()
 	d := bare(t)
 	defer d.Close()
-	if entries, err := os.ReadDir(filepath.Dir(d.pipelines.file)); err == nil && (len(entries) != 1 || d.pipelines.stored == nil) {
+	if entries, err := os.ReadDir(filepath.Dir(d.pipelines.file)); err == nil &&
+		(len(entries) != 1 || d.pipelines.stored == nil) {
 		t.Errorf("%v, of them %d bytes were read", entries, len(d.pipelines.stored))
 	}
 }

@@ -17,14 +17,16 @@ func pool(r *recorder, k tensor.Pool) {
 	piece := max(minPiece, blocks(tokens, maxPieces))
 	eachWindow(tokens, piece, blockRows(d, 0), func(w window) {
 		r.dispatch(dispatch{shader: "pool", groups: parts * blocks(d, columns),
-			operands: []operand{write(top), write(sum), write(part), read(w.of(k.X)), read(k.Score), read(k.Batch.Offset)},
+			operands: []operand{write(top), write(sum), write(part), read(w.of(k.X)),
+				read(k.Score), read(k.Batch.Offset)},
 		}.with(push...).with(uint32(parts), uint32(w.first), w.end()))
 	})
 	r.dispatch(dispatch{shader: "pool_total", groups: sequences * blocks(d, columns),
 		operands: []operand{write(total), write(k.Y), read(top), read(sum), read(part), read(k.Batch.Offset)},
 	}.with(push...))
 	eachExtent(k.A, 1, func(e extent) {
-		r.dispatch(e.elements("pool_weights", write(e.of(k.A)), read(e.of(k.Score)), read(e.of(k.Batch.Sequence)), read(total)))
+		r.dispatch(e.elements("pool_weights", write(e.of(k.A)), read(e.of(k.Score)),
+			read(e.of(k.Batch.Sequence)), read(total)))
 	})
 }
 

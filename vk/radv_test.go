@@ -142,7 +142,8 @@ func (r *compiled) add(c *compiler, d dispatch) {
 	}
 	var s pipelineStatistics
 	for name, to := range map[string]*uint64{"VGPRs": &s.VGPRs, "SGPRs": &s.SGPRs, "Spilled VGPRs": &s.SpilledVGPRs,
-		"Spilled SGPRs": &s.SpilledSGPRs, "LDS size": &s.LDS, "Scratch size": &s.Scratch, "Instructions": &s.Instructions} {
+		"Spilled SGPRs": &s.SpilledSGPRs, "LDS size": &s.LDS, "Scratch size": &s.Scratch,
+		"Instructions": &s.Instructions} {
 		value, ok := m[name]
 		if !ok {
 			r.Failures = append(r.Failures, fmt.Sprintf("%s: the compiler reports no %q", key, name))
@@ -166,12 +167,14 @@ func (r *compiled) check(t *testing.T, family string) {
 			t.Errorf("%s: %d bytes of shared memory, the device has %d", key, s.LDS, r.SharedBytes)
 		}
 		if s.SpilledVGPRs+s.SpilledSGPRs+s.Scratch > 0 {
-			spilling[name] = append(spilling[name], fmt.Sprintf("%s: %d vector and %d scalar registers, %d bytes of scratch",
-				key, s.SpilledVGPRs, s.SpilledSGPRs, s.Scratch))
+			spilling[name] = append(spilling[name],
+				fmt.Sprintf("%s: %d vector and %d scalar registers, %d bytes of scratch",
+					key, s.SpilledVGPRs, s.SpilledSGPRs, s.Scratch))
 		}
 	}
 	for name, found := range spilling {
-		t.Errorf("%d pipelines of %s spill registers, expected none:\n\t%s", len(found), name, strings.Join(found, "\n\t"))
+		t.Errorf("%d pipelines of %s spill registers, expected none:\n\t%s", len(found), name,
+			strings.Join(found, "\n\t"))
 	}
 	sources := must.Get(filepath.Glob("../shaders/*.comp"))(t)
 	for _, path := range sources {
@@ -241,7 +244,8 @@ func TestRADVPage(t *testing.T) {
 		for line := range strings.Lines(text) {
 			key, numbers, _ := strings.Cut(line, "\t")
 			var vgprs, sgprs, spilled, spilledSGPRs, lds, scratch, instructions int
-			if n, _ := fmt.Sscan(numbers, &vgprs, &sgprs, &spilled, &spilledSGPRs, &lds, &scratch, &instructions); n != 7 {
+			if n, _ := fmt.Sscan(numbers, &vgprs, &sgprs, &spilled, &spilledSGPRs, &lds,
+				&scratch, &instructions); n != 7 {
 				continue // a header
 			}
 			pipelines++
@@ -254,8 +258,10 @@ func TestRADVPage(t *testing.T) {
 			}
 			*most, shared, spills = max(*most, vgprs), max(shared, lds), spills+spilled+spilledSGPRs
 		}
-		want := fmt.Sprintf(" | %d | %d | %d | %d | %d,%03d | %d |\n", pipelines, backward, forward, others, shared/1000, shared%1000, spills)
-		if _, row, ok := strings.Cut(page, "\n| "+family+" ("); pipelines == 0 || !ok || !strings.Contains(row[:strings.Index(row, "\n")+1], want) {
+		want := fmt.Sprintf(" | %d | %d | %d | %d | %d,%03d | %d |\n", pipelines, backward, forward, others,
+			shared/1000, shared%1000, spills)
+		if _, row, ok := strings.Cut(page, "\n| "+family+" ("); pipelines == 0 || !ok ||
+			!strings.Contains(row[:strings.Index(row, "\n")+1], want) {
 			t.Errorf("docs/performance.md: the row of %s differs, expected%s", family, want)
 		}
 	}

@@ -114,7 +114,8 @@ func (r *recorder) fits() error {
 	for _, m := range []struct {
 		what  string
 		words int
-	}{{"activations", r.program.Words(tensor.Arena)}, {"inputs", r.program.Words(tensor.Inputs)}, {"intermediate sums", r.memory.size}} {
+	}{{"activations", r.program.Words(tensor.Arena)}, {"inputs", r.program.Words(tensor.Inputs)},
+		{"intermediate sums", r.memory.size}} {
 		if bytes := 4 * int64(m.words); bytes > limit {
 			return fmt.Errorf("%s for %s, of which the device %s gives at most %s in one piece",
 				mebibytes(bytes), m.what, r.device.physical.info.Name, mebibytes(limit))
@@ -157,7 +158,8 @@ func (d *gpu) takes(s dispatch) error {
 		}
 	}
 	if _, y := d.grid(s.groups); y > d.limits.maxGroups[1] {
-		return fmt.Errorf("%s needs %d workgroups, more than the device %s launches at once", s.shader, s.groups, d.physical.info.Name)
+		return fmt.Errorf("%s needs %d workgroups, more than the device %s launches at once", s.shader,
+			s.groups, d.physical.info.Name)
 	}
 	return nil
 }
@@ -231,7 +233,8 @@ func (s step) conflicts(with []operand) bool {
 }
 
 func (o operand) conflicts(p operand) bool {
-	return (o.writes || p.writes) && o.Region == p.Region && o.Offset < p.Offset+p.Words() && p.Offset < o.Offset+o.Words()
+	return (o.writes || p.writes) && o.Region == p.Region && o.Offset < p.Offset+p.Words() &&
+		p.Offset < o.Offset+o.Words()
 }
 
 // scratch is memory for the dispatches of the launch that is being recorded,
@@ -266,7 +269,8 @@ func (r *recorder) sumParts(y, parts *tensor.Tensor, n, count, start int) {
 	if start == assign {
 		target = write(y)
 	}
-	r.dispatch(dispatch{shader: "sumparts", push: []uint32{uint32(n), uint32(count), uint32(start)}, groups: blocks(n, 64),
+	r.dispatch(dispatch{shader: "sumparts", push: []uint32{uint32(n), uint32(count),
+		uint32(start)}, groups: blocks(n, 64),
 		operands: []operand{target, read(parts)}, deferred: true})
 }
 

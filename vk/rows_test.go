@@ -35,7 +35,8 @@ func TestSplitGradients(t *testing.T) {
 	small(t, d)
 	got := gradient()
 	for _, p := range m.Parameters.List {
-		if p.Name == "embed.weight" { // its pieces, as long as the input, are cut: the size of blocks is the same on all devices
+		// its pieces, as long as the input, are cut: the size of blocks is the same on all devices
+		if p.Name == "embed.weight" {
 			continue
 		}
 		lo, hi := p.Offset, p.Offset+p.Size()
@@ -94,7 +95,8 @@ func TestAMillionTokens(t *testing.T) {
 
 // TestWindows: every piece, wherever it begins, lies in the window that it begins in.
 func TestWindows(t *testing.T) {
-	for _, c := range [][3]int{{1, 64, 128}, {128, 64, 128}, {129, 64, 128}, {5000, 64, 1024}, {5000, 300, 128}, {4096, 128, 4096}} {
+	for _, c := range [][3]int{{1, 64, 128}, {128, 64, 128}, {129, 64, 128}, {5000, 64, 1024},
+		{5000, 300, 128}, {4096, 128, 4096}} {
 		rows, piece, size := c[0], c[1], c[2]
 		next := 0
 		eachWindow(rows, piece, size, func(w window) {

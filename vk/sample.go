@@ -27,9 +27,11 @@ func sample(r *recorder, k tensor.Sample) {
 	key, mark := r.scratch(tokens), r.scratch(tokens)
 	launch := func(board operand, chunk, groups, first, end int) {
 		r.dispatch(dispatch{shader: "sample", groups: groups,
-			push: []uint32{uint32(k.K), k.Layer, math.Float32bits(k.DropRate), word(k.Noise), uint32(chunk), uint32(sequences), uint32(first), uint32(end)},
+			push: []uint32{uint32(k.K), k.Layer, math.Float32bits(k.DropRate), word(k.Noise), uint32(chunk),
+				uint32(sequences), uint32(first), uint32(end)},
 			operands: []operand{write(k.Noised), write(k.Top), write(k.Partner), write(k.Count), read(k.Score),
-				read(k.Batch.Offset), read(k.Batch.SampleOffset), read(k.Batch.Example), read(k.Batch.Tower), read(k.Batch.Random),
+				read(k.Batch.Offset), read(k.Batch.SampleOffset), read(k.Batch.Example),
+				read(k.Batch.Tower), read(k.Batch.Random),
 				update(key), update(mark), board}})
 	}
 	if tokens <= oneLaunch {

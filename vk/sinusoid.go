@@ -22,7 +22,8 @@ func sinusoidTables(r *recorder, k tensor.Sinusoid) {
 	rows, width := k.F.Shape[0], k.F.Width()
 	r.dispatch(dispatch{shader: "sinusoid", groups: blocks(rows, tableRows) * blocks(width, 256),
 		push: []uint32{uint32(rows), uint32(width), uint32(k.Frequencies.Len())},
-		operands: []operand{write(k.F), write(k.G), write(k.E), read(k.MulWeight), read(k.AddWeight), read(k.MulBias), read(k.AddBias),
+		operands: []operand{write(k.F), write(k.G), write(k.E), read(k.MulWeight), read(k.AddWeight),
+			read(k.MulBias), read(k.AddBias),
 			read(turns(r, k.Frequencies))}})
 }
 
@@ -34,12 +35,14 @@ func sinusoidTablesBackward(r *recorder, k tensor.SinusoidBackward) {
 	most := max(1, min(maxTableChunks, tablePartWords/size))
 	chunks := min(most, blocks(width, minTableChunk))
 	parts := r.scratch(chunks * size)
-	r.dispatch(dispatch{shader: "sinusoid_backward", groups: blocks(half+1, tableFrequencies) * blocks(rows, tableRows) * chunks,
+	r.dispatch(dispatch{shader: "sinusoid_backward",
+		groups:   blocks(half+1, tableFrequencies) * blocks(rows, tableRows) * chunks,
 		push:     []uint32{uint32(rows), uint32(width), uint32(half), uint32(most)},
 		operands: []operand{write(parts), read(k.DF), read(k.DG), read(turns(r, k.Frequencies))}})
 	r.dispatch(dispatch{shader: "sinusoid_backward_sum", groups: blocks(size/2, 256),
-		push:     []uint32{uint32(rows), uint32(half), uint32(most)},
-		operands: []operand{write(k.DMulWeight), write(k.DAddWeight), write(k.DMulBias), write(k.DAddBias), read(parts)}})
+		push: []uint32{uint32(rows), uint32(half), uint32(most)},
+		operands: []operand{write(k.DMulWeight), write(k.DAddWeight), write(k.DMulBias),
+			write(k.DAddBias), read(parts)}})
 }
 
 // turns are the frequencies, low halves first, and behind them one of 0, whose

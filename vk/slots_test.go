@@ -58,7 +58,8 @@ func TestSlots(t *testing.T) {
 				in[i] = float32(1000*l + 100*round + i)
 			}
 			for range 3 {
-				if err := errors.Join(mem[tensor.Inputs].Write(0, tensor.Bits(in)), x.Run(context.Background(), mem, 0, n),
+				if err := errors.Join(mem[tensor.Inputs].Write(0, tensor.Bits(in)),
+					x.Run(context.Background(), mem, 0, n),
 					mem[tensor.Arena].Read(0, tensor.Bits(out))); err != nil {
 					return err
 				}

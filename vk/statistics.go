@@ -55,7 +55,8 @@ func (c *compiler) open(mixed bool) error {
 		wanted.cooperative, wanted.memory_model, wanted.float16 = 1, 1, 1
 		wanted.bfloat16 = C.uint32_t(word(c.mixed.bfloat16()))
 	}
-	r := C.shim_open(unsafe.Pointer(c.instance.vk), unsafe.Pointer(p.vk), C.uint32_t(p.api), &wanted, C.uint32_t(p.family), 1, &c.shim)
+	r := C.shim_open(unsafe.Pointer(c.instance.vk), unsafe.Pointer(p.vk), C.uint32_t(p.api), &wanted,
+		C.uint32_t(p.family), 1, &c.shim)
 	return c.check("create the logical device", r)
 }
 

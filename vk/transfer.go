@@ -78,8 +78,10 @@ func (t *transfers) upload(m *memory, offset int, words []uint32) error {
 		}
 		n := min(len(words), int((stagingBytes-s.used)/4))
 		copy(unsafe.Slice((*uint32)(unsafe.Add(s.block.mapped, s.used)), n), words)
-		s.steps = append(s.steps, C.shim_step{kind: C.SHIM_COPY, barrier: t.overlaps(s, m, offset, n), from: s.block.buffer, to: m.block.buffer,
-			from_offset: C.uint64_t(s.used), to_offset: C.uint64_t(m.offset + 4*int64(offset)), bytes: C.uint64_t(4 * n)})
+		s.steps = append(s.steps, C.shim_step{kind: C.SHIM_COPY, barrier: t.overlaps(s, m, offset, n),
+			from: s.block.buffer, to: m.block.buffer,
+			from_offset: C.uint64_t(s.used), to_offset: C.uint64_t(m.offset + 4*int64(offset)),
+			bytes: C.uint64_t(4 * n)})
 		s.used += 4 * int64(n)
 		words, offset = words[n:], offset+n
 	}

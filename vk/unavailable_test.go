@@ -31,11 +31,15 @@ func TestUnavailable(t *testing.T) {
 	}
 	noDriver := []string{"finds no driver", "apt install mesa-vulkan-drivers"}
 	broken := filepath.Join(t.TempDir(), "icd.json")
-	must.Succeed(t, os.WriteFile(broken, []byte(`{"file_format_version": "1.0.0", "ICD": {"library_path": "/nowhere/driver.so", "api_version": "1.3.0"}}`), 0o666))
+	must.Succeed(t, os.WriteFile(broken,
+		[]byte(`{"file_format_version": "1.0.0", "ICD": {"library_path": "/nowhere/driver.so", "api_version": "1.3.0"}}`), 0o666))
 	drivers := func(path string) []string { return []string{"VK_DRIVER_FILES=" + path, "VK_ICD_FILENAMES=" + path} }
 	for name, c := range map[string]struct{ environment, want []string }{
-		"no loader":           {[]string{"SFTSEQ_VK_LOADER=/nowhere/libvulkan.so.1"}, []string{"libvulkan.so.1 cannot be opened", "No such file", "SFTSEQ_VK_LOADER names it", "apt install libvulkan1"}},
-		"another library":     {[]string{"SFTSEQ_VK_LOADER=libm.so.6"}, []string{"cannot be opened", "vkGetInstanceProcAddr", "apt install libvulkan1"}},
+		"no loader": {[]string{"SFTSEQ_VK_LOADER=/nowhere/libvulkan.so.1"},
+			[]string{"libvulkan.so.1 cannot be opened", "No such file", "SFTSEQ_VK_LOADER names it",
+				"apt install libvulkan1"}},
+		"another library": {[]string{"SFTSEQ_VK_LOADER=libm.so.6"},
+			[]string{"cannot be opened", "vkGetInstanceProcAddr", "apt install libvulkan1"}},
 		"no driver":           {drivers("/nowhere/icd.json"), noDriver},
 		"a driver not there":  {drivers(broken), noDriver},
 		"no hardware for one": {drivers("/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"), noDriver},

@@ -50,17 +50,25 @@ type costPart struct {
 // scores and the mixtures of token pairs, but not the search for the largest scores.
 var costParts = []costPart{
 	{name: "sampling", operations: func(n, k, d, _ float64) float64 { return costSequences * (2*n*d + 3*k*d) },
-		printed: map[float64]float64{1: 0.0037, 0.5: 0.0037, 0.25: 0.0037, 0.125: 0.0037, 0.0625: 0.0037}, seconds: func(p *bench.LayerParts) float64 { return p.Sampling }},
+		printed: map[float64]float64{1: 0.0037, 0.5: 0.0037, 0.25: 0.0037, 0.125: 0.0037, 0.0625: 0.0037},
+		seconds: func(p *bench.LayerParts) float64 { return p.Sampling }},
 	{name: "Q", operations: tokenProjection, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.Q }},
-	{name: "K", operations: sampledProjection, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.K }},
-	{name: "V", operations: sampledProjection, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.V }},
-	{name: "C", operations: func(_, k, d, h float64) float64 { return 4 * k * d * h }, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.C }},
-	{name: "relative", operations: func(n, k, _, h float64) float64 { return 16 * n * k * h }, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.Relative }},
-	{name: "W_cat", operations: tokenProjection, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.Out }},
+	{name: "K", operations: sampledProjection, counted: true,
+		seconds: func(p *bench.LayerParts) float64 { return p.K }},
+	{name: "V", operations: sampledProjection, counted: true,
+		seconds: func(p *bench.LayerParts) float64 { return p.V }},
+	{name: "C", operations: func(_, k, d, h float64) float64 { return 4 * k * d * h }, counted: true,
+		seconds: func(p *bench.LayerParts) float64 { return p.C }},
+	{name: "relative", operations: func(n, k, _, h float64) float64 { return 16 * n * k * h }, counted: true,
+		seconds: func(p *bench.LayerParts) float64 { return p.Relative }},
+	{name: "W_cat", operations: tokenProjection, counted: true,
+		seconds: func(p *bench.LayerParts) float64 { return p.Out }},
 	{name: "remainder", operations: func(n, k, _, h float64) float64 { return costSequences * 4 * n * k * h },
 		printed: map[float64]float64{1: 0.044, 0.5: 0.022, 0.25: 0.009, 0.125: 0.004, 0.0625: 0.002}},
-	{name: "maxout and PV", operations: func(n, k, d, _ float64) float64 { return 2 * 4 * n * k * d }, seconds: func(p *bench.LayerParts) float64 { return p.Pairs }},
-	{name: "MLP", operations: func(n, _, d, _ float64) float64 { return 32 * n * d * d }, counted: true, seconds: func(p *bench.LayerParts) float64 { return p.MLP }},
+	{name: "maxout and PV", operations: func(n, k, d, _ float64) float64 { return 2 * 4 * n * k * d },
+		seconds: func(p *bench.LayerParts) float64 { return p.Pairs }},
+	{name: "MLP", operations: func(n, _, d, _ float64) float64 { return 32 * n * d * d }, counted: true,
+		seconds: func(p *bench.LayerParts) float64 { return p.MLP }},
 }
 
 func tokenProjection(n, _, d, _ float64) float64   { return 4 * n * d * d }
@@ -103,7 +111,8 @@ func (c *costs) report(ctx context.Context, r *report) (err error) {
 	lines := make([][]chart.Datum, len(costParts))
 	progress := r.progress(len(c.sampled), "numbers of sampled tokens")
 	for _, k := range c.sampled {
-		parts, err := bench.Layer{Kind: "sft", K: k, Length: bench.TableLength, LayerShape: shape}.MeasureParts(ctx, d, costSequences, c.reps)
+		parts, err := bench.Layer{Kind: "sft", K: k, Length: bench.TableLength, LayerShape: shape}.MeasureParts(ctx,
+			d, costSequences, c.reps)
 		if err != nil {
 			return err
 		}
@@ -112,7 +121,8 @@ func (c *costs) report(ctx context.Context, r *report) (err error) {
 			size := func(count func(n, k, d, h float64) float64) float64 {
 				return count(float64(bench.TableLength), float64(k), width, float64(shape.Heads))
 			}
-			p := costPoint{Part: part.name, Tokens: bench.TableLength, K: k, Paper: size(part.paper), Full: size(part.operations), Device: d.Name(), Threads: c.threads}
+			p := costPoint{Part: part.name, Tokens: bench.TableLength, K: k, Paper: size(part.paper),
+				Full: size(part.operations), Device: d.Name(), Threads: c.threads}
 			row := []string{part.name, strconv.Itoa(k), "", fmt.Sprintf("%.4f", p.Full/1e9), "", ""}
 			if p.Paper > 0 {
 				row[2] = fmt.Sprintf("%.4f", p.Paper/1e9)
@@ -134,7 +144,8 @@ func (c *costs) report(ctx context.Context, r *report) (err error) {
 		}
 	}
 	r.title, r.charts = "Time of the parts of a layer", []chart.Chart{picture}
-	r.note("%s; threads %d, sequences %d, medians of %d runs. The rate of a part is that of its full count.", d.Name(), c.threads, costSequences, c.reps)
+	r.note("%s; threads %d, sequences %d, medians of %d runs. The rate of a part is that of its full count.", d.Name(),
+		c.threads, costSequences, c.reps)
 	r.note(`The paper (Table 7) prints these counts for 1,024 tokens of 256 channels. They fit two
 sequences, 16 heads and a relation of two numbers a pair; its counts of sampling and of the
 remainder are printed, no formula fits them. It omits the score and the weighted sum.`)

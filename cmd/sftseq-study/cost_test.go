@@ -10,8 +10,10 @@ func TestCost(t *testing.T) {
 	for _, row := range []struct {
 		sampled                int
 		k, c, relative, digits float64 // in 10⁹
-	}{{1024, 0.268, 0.016, 0.268, 1e-3}, {512, 0.134, 0.0084, 0.134, 5e-4}, {256, 0.067, 0.0042, 0.067, 5e-4}, {128, 0.034, 0.0021, 0.034, 5e-4}, {64, 0.017, 0.0011, 0.017, 5e-4}} {
-		printed := map[string]float64{"Q": 0.268, "W_cat": 0.268, "K": row.k, "V": row.k, "C": row.c, "relative": row.relative, "MLP": 2.2}
+	}{{1024, 0.268, 0.016, 0.268, 1e-3}, {512, 0.134, 0.0084, 0.134, 5e-4}, {256, 0.067, 0.0042, 0.067, 5e-4},
+		{128, 0.034, 0.0021, 0.034, 5e-4}, {64, 0.017, 0.0011, 0.017, 5e-4}} {
+		printed := map[string]float64{"Q": 0.268, "W_cat": 0.268, "K": row.k, "V": row.k, "C": row.c,
+			"relative": row.relative, "MLP": 2.2}
 		for _, part := range costParts {
 			want, ok := printed[part.name]
 			if ok != part.counted {
@@ -25,7 +27,8 @@ func TestCost(t *testing.T) {
 				t.Errorf("%d sampled, %s: %v, the paper prints %v", row.sampled, part.name, got, want)
 			}
 			// The score and the weighted sum, 1.07·10⁹ each, are omitted.
-			if got := part.operations(1024, 1024, 256, 16) / 1e9; part.name == "maxout and PV" && math.Abs(got-2*1.0737) > 1e-3 {
+			if got := part.operations(1024, 1024, 256, 16) / 1e9; part.name == "maxout and PV" &&
+				math.Abs(got-2*1.0737) > 1e-3 {
 				t.Errorf("score and weighted sum: %v", got)
 			}
 		}

@@ -73,7 +73,8 @@ type curvePoint struct {
 // in validation, and the curve of validation.
 func (r *report) addCurves(variants []variant, runs []trainedRun) {
 	step, accuracy := chart.Axis{Label: "step", Zero: true}, chart.Axis{Label: "accuracy (%)"}
-	r.charts = []chart.Chart{newChart("Training, running maximum", step, accuracy), newChart("Validation, running maximum", step, accuracy), newChart("Validation", step, accuracy)}
+	r.charts = []chart.Chart{newChart("Training, running maximum", step, accuracy),
+		newChart("Validation, running maximum", step, accuracy), newChart("Validation", step, accuracy)}
 	for n, v := range variants {
 		var drawn [3][]curve
 		var ends [3][]float64

@@ -9,7 +9,8 @@ import (
 // TestCurves: running maxima, and the band of curves at the steps that they share.
 func TestCurves(t *testing.T) {
 	a := curve{[]int{10, 20, 30}, []float64{0.5, 0.25, 0.75}}
-	if m := a.runningMaximum(); !slices.Equal(m.values, []float64{0.5, 0.5, 0.75}) || a.values[1] != 0.25 || m.last() != 0.75 {
+	if m := a.runningMaximum(); !slices.Equal(m.values, []float64{0.5, 0.5, 0.75}) ||
+		a.values[1] != 0.25 || m.last() != 0.75 {
 		t.Errorf("%+v of %+v", m, a)
 	}
 	steps, values := band([]curve{a, {[]int{10, 30, 40}, []float64{0, 0.25, 1}}})

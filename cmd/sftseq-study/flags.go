@@ -58,7 +58,8 @@ func (f *flags) deviceFlags(d *runDevice, threads int) {
 
 // open opens the device in float32.
 func (d *runDevice) open(r *report) (tensor.Device, error) {
-	o := device.Options{Name: d.name, Threads: d.threads, Precision: device.FP32, Notice: func(text string) { fmt.Fprintln(r.log, text) }}
+	o := device.Options{Name: d.name, Threads: d.threads, Precision: device.FP32,
+		Notice: func(text string) { fmt.Fprintln(r.log, text) }}
 	if err := o.Validate(); err != nil {
 		return nil, usagef("--device: %w", err)
 	}
@@ -91,7 +92,8 @@ func (f *flags) list(to *[]int, name string, value []int, low, high int, usage s
 		for word := range strings.SplitSeq(text, ",") {
 			n, err := strconv.Atoi(strings.TrimSpace(word))
 			if err != nil || n < low || n > high || slices.Contains(out, n) {
-				return fmt.Errorf("%q, expected different whole numbers from %d to %d separated by commas", word, low, high)
+				return fmt.Errorf("%q, expected different whole numbers from %d to %d separated by commas", word,
+					low, high)
 			}
 			out = append(out, n)
 		}

@@ -44,7 +44,8 @@ func (g *gradients) report(ctx context.Context, r *report) error {
 		values, queries = append(values, p.Value), append(queries, p.Query)
 	}
 	value, query := slopes(points)
-	picture := newChart("", chart.Axis{Label: "tokens", Logarithmic: true}, chart.Axis{Label: "squared norm", Logarithmic: true})
+	picture := newChart("", chart.Axis{Label: "tokens", Logarithmic: true},
+		chart.Axis{Label: "squared norm", Logarithmic: true})
 	addBand(&picture, 0, fmt.Sprintf("by W_V, slope %.2f", value), g.sizes, values)
 	addBand(&picture, 1, fmt.Sprintf("by W_Q, slope %.2f", query), g.sizes, queries)
 	r.title, r.charts = "Squared norm of the gradient of attention", []chart.Chart{picture}
@@ -109,7 +110,8 @@ func (g *gradients) run(ctx context.Context, progress func(n int)) ([]gradientPo
 func slopes(points []gradientPoint) (value, query float64) {
 	var n, v, q []float64
 	for _, p := range points {
-		n, v, q = append(n, math.Log(float64(p.Tokens))), append(v, math.Log(p.Value.Mean)), append(q, math.Log(p.Query.Mean))
+		n, v, q = append(n, math.Log(float64(p.Tokens))), append(v, math.Log(p.Value.Mean)),
+			append(q, math.Log(p.Query.Mean))
 	}
 	return slope(n, v), slope(n, q)
 }
@@ -143,7 +145,8 @@ type scalarAttention struct {
 }
 
 func newScalarAttention(r draws, n, d int, leak float64) *scalarAttention {
-	a := &scalarAttention{n: n, d: d, leak: leak, x: make([]float64, n*d), wq: make([]float64, d), wk: make([]float64, d), wv: make([]float64, d*d)}
+	a := &scalarAttention{n: n, d: d, leak: leak, x: make([]float64, n*d), wq: make([]float64, d),
+		wk: make([]float64, d), wv: make([]float64, d*d)}
 	r.normals(gradientTokens, a.x, math.Sqrt(1/float64(d)))
 	r.normals(gradientQuery, a.wq, math.Sqrt(2/float64(d)))
 	r.normals(gradientKey, a.wk, math.Sqrt(2/float64(d)))

@@ -85,7 +85,8 @@ func TestGradientSlopes(t *testing.T) {
 			t.Errorf("all draws of %d tokens are the same", p.Tokens)
 		}
 	}
-	again, err := (&gradients{seed: 1, sizes: []int{128}, width: 16, leak: 1, draws: 6, threads: 3}).run(t.Context(), func(int) {})
+	again, err := (&gradients{seed: 1, sizes: []int{128}, width: 16, leak: 1, draws: 6, threads: 3}).run(t.Context(),
+		func(int) {})
 	if err != nil || again[0] != points[1] {
 		t.Errorf("128 tokens alone: %+v, among others %+v (%v)", again, points[1], err)
 	}

@@ -52,7 +52,8 @@ type inferencePoint struct {
 // inferences measures each number of sampled tokens; the points have the settings of p.
 func (m *trainedModel) inferences(ctx context.Context, r *report, sampled []int, p inferencePoint) error {
 	if !task.ComparesAccuracy(m.Config) {
-		return fmt.Errorf("%s: its task is %s, expected a model that predicts a class of each row", m.dir, m.Config.Task)
+		return fmt.Errorf("%s: its task is %s, expected a model that predicts a class of each row", m.dir,
+			m.Config.Task)
 	}
 	p.Rows, p.Batch, p.Device = m.rows.Len(), inferenceBatch, m.device.Name()
 	var times, accuracies []chart.Datum
@@ -61,15 +62,20 @@ func (m *trainedModel) inferences(ctx context.Context, r *report, sampled []int,
 		if err := m.inference(ctx, &p, progress); err != nil {
 			return err
 		}
-		r.add(p, strconv.Itoa(p.K), bench.FormatSeconds(p.Seconds), bench.FormatRate(p.TokensPerSec), percent(p.Accuracy), fmt.Sprintf("%.4f", p.Loss))
-		times, accuracies = append(times, chart.Datum{X: float64(p.K), Y: p.Seconds}), append(accuracies, chart.Datum{X: float64(p.K), Y: 100 * p.Accuracy})
+		r.add(p, strconv.Itoa(p.K), bench.FormatSeconds(p.Seconds), bench.FormatRate(p.TokensPerSec),
+			percent(p.Accuracy), fmt.Sprintf("%.4f", p.Loss))
+		times, accuracies = append(times, chart.Datum{X: float64(p.K), Y: p.Seconds}),
+			append(accuracies, chart.Datum{X: float64(p.K), Y: 100 * p.Accuracy})
 	}
 	r.title = "Reading a split by sampled tokens"
-	r.charts = []chart.Chart{newChart("", sampledAxis(sampled), chart.Axis{Label: "time to read the split (s)", Zero: true}), newChart("", sampledAxis(sampled), chart.Axis{Label: "accuracy (%)"})}
+	r.charts = []chart.Chart{newChart("", sampledAxis(sampled), chart.Axis{Label: "time to read the split (s)",
+		Zero: true}), newChart("", sampledAxis(sampled), chart.Axis{Label: "accuracy (%)"})}
 	addLine(&r.charts[0], 0, "", times)
 	addLine(&r.charts[1], 0, "", accuracies)
-	r.note("The paper (Fig. 5) draws the seconds of batches of %d by the number of sampled points; it has no numbers.", inferenceBatch)
-	r.note("Here: %s, trained with %d sampled tokens; %s, threads %d, medians of %d.", m.describe(), m.Config.NumSampledTokens, p.Device, p.Threads, p.Reps)
+	r.note("The paper (Fig. 5) draws the seconds of batches of %d by the number of sampled points; it has no numbers.",
+		inferenceBatch)
+	r.note("Here: %s, trained with %d sampled tokens; %s, threads %d, medians of %d.", m.describe(),
+		m.Config.NumSampledTokens, p.Device, p.Threads, p.Reps)
 	return nil
 }
 
@@ -100,7 +106,8 @@ func (m *trainedModel) inference(ctx context.Context, p *inferencePoint, progres
 			}
 			for i, e := range examples {
 				if e.Label < 0 || int(e.Label) >= len(out[i].Logits) {
-					return fmt.Errorf("row %d: label %d, expected one of the model's %d classes", at+i, e.Label, len(out[i].Logits))
+					return fmt.Errorf("row %d: label %d, expected one of the model's %d classes", at+i,
+						e.Label, len(out[i].Logits))
 				}
 				tokens += e.Length()
 				loss += metrics.CrossEntropy(out[i].Logits, int(e.Label))
@@ -118,6 +125,7 @@ func (m *trainedModel) inference(ctx context.Context, p *inferencePoint, progres
 	if p.Seconds, err = bench.Seconds(ctx, once, p.Reps, 0); err != nil {
 		return err
 	}
-	p.TokensPerSec, p.Accuracy, p.Loss = float64(tokens)/p.Seconds, float64(correct)/float64(p.Rows), loss/float64(p.Rows)
+	p.TokensPerSec, p.Accuracy, p.Loss = float64(tokens)/p.Seconds,
+		float64(correct)/float64(p.Rows), loss/float64(p.Rows)
 	return nil
 }

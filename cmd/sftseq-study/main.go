@@ -30,7 +30,8 @@ type study struct {
 type measurement func(ctx context.Context, r *report) error
 
 // studies has the order of docs/paper.md.
-var studies = []*study{gradientsStudy, pseudoconvexityStudy, rankStudy, costStudy, convergenceStudy, samplingStudy, similarityStudy, inferenceStudy, relativeStudy}
+var studies = []*study{gradientsStudy, pseudoconvexityStudy, rankStudy, costStudy, convergenceStudy, samplingStudy,
+	similarityStudy, inferenceStudy, relativeStudy}
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -19,7 +19,8 @@ import (
 // measured runs a study into a directory, and returns its table and its points.
 func measured[T any](t *testing.T, dir, name string, args ...string) (table string, points []T) {
 	t.Helper()
-	table = execute(t.Context(), t, 0, "", append([]string{name, "--out", dir, "--threads", "1", "--force"}, args...)...)
+	table = execute(t.Context(), t, 0, "",
+		append([]string{name, "--out", dir, "--threads", "1", "--force"}, args...)...)
 	picture, err := os.ReadFile(filepath.Join(dir, name+".svg"))
 	if err != nil || !strings.Contains(string(picture), "<svg") {
 		t.Errorf("%s: the picture: %v, %.60s", name, err, picture)
@@ -57,21 +58,27 @@ func TestDraws(t *testing.T) {
 	dir := t.TempDir()
 	sizes := []string{"--tokens", "64,256", "--draws", "3"}
 	table, points := measured[gradientPoint](t, dir, "gradients", sizes...)
-	if len(points) != 2 || points[1].Tokens != 256 || points[1].Draws != 3 || points[0].Value.Min > points[0].Value.Mean || !strings.Contains(table, "by W_V ") {
+	if len(points) != 2 || points[1].Tokens != 256 || points[1].Draws != 3 ||
+		points[0].Value.Min > points[0].Value.Mean || !strings.Contains(table, "by W_V ") {
 		t.Errorf("%+v\n%s", points, table)
 	}
-	if _, again := measured[gradientPoint](t, dir, "gradients", append(sizes, "--threads", "3")...); !slices.Equal(again, points) {
+	if _, again := measured[gradientPoint](t, dir, "gradients",
+		append(sizes, "--threads", "3")...); !slices.Equal(again, points) {
 		t.Errorf("three threads: %+v, one: %+v", again, points)
 	}
-	if _, other := measured[gradientPoint](t, dir, "gradients", append(sizes, "--seed", "2")...); slices.Equal(other, points) {
+	if _, other := measured[gradientPoint](t, dir, "gradients",
+		append(sizes, "--seed", "2")...); slices.Equal(other, points) {
 		t.Error("another seed has the same points")
 	}
-	table, ranks := measured[rankPoint](t, t.TempDir(), "rank", "--tokens", "24", "--width", "16", "--layers", "30", "--draws", "1")
-	if len(ranks) != 3*30 || strings.Count(table, "\nsoftmax") != 7 || ranks[0].Probability != leakyReLU || ranks[0].Single.Mean < 2 || ranks[89].Single.Mean != 1 {
+	table, ranks := measured[rankPoint](t, t.TempDir(), "rank", "--tokens", "24", "--width", "16",
+		"--layers", "30", "--draws", "1")
+	if len(ranks) != 3*30 || strings.Count(table, "\nsoftmax") != 7 || ranks[0].Probability != leakyReLU ||
+		ranks[0].Single.Mean < 2 || ranks[89].Single.Mean != 1 {
 		t.Errorf("%d points, %+v\n%s", len(ranks), ranks, table)
 	}
 	table, tests := measured[pseudoconvexityPoint](t, t.TempDir(), "pseudoconvexity", "--tests", "60")
-	if len(tests) != len(pseudoconvexityCases) || tests[0].Inside != 0 || tests[0].Anywhere == 0 || tests[0].Tests != 60 || !strings.Contains(table, "W_Q, W_K  dot, heads 1") {
+	if len(tests) != len(pseudoconvexityCases) || tests[0].Inside != 0 || tests[0].Anywhere == 0 ||
+		tests[0].Tests != 60 || !strings.Contains(table, "W_Q, W_K  dot, heads 1") {
 		t.Errorf("%+v\n%s", tests, table)
 	}
 }
@@ -83,7 +90,8 @@ func TestCosts(t *testing.T) {
 		t.Fatalf("%+v\n%s", parts, table)
 	}
 	for i, p := range parts {
-		if (p.Paper > 0) != costParts[i].counted || p.Full <= 0 || (p.Seconds > 0) == (p.Part == "remainder") && p.Part != "relative" {
+		if (p.Paper > 0) != costParts[i].counted || p.Full <= 0 ||
+			(p.Seconds > 0) == (p.Part == "remainder") && p.Part != "relative" {
 			t.Errorf("%+v", p)
 		}
 	}
@@ -94,7 +102,8 @@ func smallShapes(t *testing.T) string {
 	t.Helper()
 	dir, rule := filepath.Join(t.TempDir(), "shapes"), lra.UsualShapes
 	rule.Points = 20
-	if _, err := lra.Shapes.Generate(t.Context(), dir, lra.GenerateOptions{Train: 24, Val: 12, Test: 6, Rule: &rule}); err != nil {
+	if _, err := lra.Shapes.Generate(t.Context(), dir, lra.GenerateOptions{Train: 24, Val: 12, Test: 6,
+		Rule: &rule}); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -117,12 +126,15 @@ func TestConvergence(t *testing.T) {
 		t.Errorf("%+v\n%s", points, table)
 	}
 	for i, p := range points {
-		if i > 0 && points[i-1].Variant == p.Variant && points[i-1].Split == p.Split && p.Best < points[i-1].Best || p.Accuracy > p.Best {
+		if i > 0 && points[i-1].Variant == p.Variant && points[i-1].Split == p.Split &&
+			p.Best < points[i-1].Best || p.Accuracy > p.Best {
 			t.Errorf("%+v", p)
 		}
 	}
-	for run, want := range map[string][3]string{"leaky": {"maxout", "leaky_relu", sft.DistanceRelation}, "softmax": {"dot", "softmax", sft.DistanceRelation}, "vanilla": {"dot", "softmax", sft.NoRelation}} {
-		if c := configOf(t, dir, run); [3]string{c.Score, c.Probability, c.Relative} != want || c.NumSampledTokens != 20 {
+	for run, want := range map[string][3]string{"leaky": {"maxout", "leaky_relu", sft.DistanceRelation},
+		"softmax": {"dot", "softmax", sft.DistanceRelation}, "vanilla": {"dot", "softmax", sft.NoRelation}} {
+		if c := configOf(t, dir, run); [3]string{c.Score, c.Probability, c.Relative} != want ||
+			c.NumSampledTokens != 20 {
 			t.Errorf("%s: %s, %s, %s, %d sampled", run, c.Score, c.Probability, c.Relative, c.NumSampledTokens)
 		}
 	}
@@ -135,15 +147,19 @@ func TestConvergence(t *testing.T) {
 	if after, err := os.Stat(model); err != nil || !after.ModTime().Equal(before.ModTime()) {
 		t.Errorf("a complete run was trained again (%v)", err)
 	}
-	execute(t.Context(), t, 1, pointsName+" is from an earlier run", append([]string{"convergence", "--out", dir}, short...)...)
-	execute(t.Context(), t, 1, "holds a run of other data, settings or another model", append([]string{"convergence", "--out", dir, "--force"}, append(short, "--steps", "4")...)...)
+	execute(t.Context(), t, 1, pointsName+" is from an earlier run",
+		append([]string{"convergence", "--out", dir}, short...)...)
+	execute(t.Context(), t, 1, "holds a run of other data, settings or another model",
+		append([]string{"convergence", "--out", dir, "--force"}, append(short, "--steps", "4")...)...)
 }
 
 // TestSampling: a model for each number of sampled tokens and each seed.
 func TestSampling(t *testing.T) {
 	dir := t.TempDir()
-	table, points := measured[curvePoint](t, dir, "sampling", "--data", smallShapes(t), "--steps", "3", "--k", "2,20", "--seeds", "1,2", "--device", "cpu")
-	if len(points) != 2*2*2*3 || !strings.Contains(table, "\nk 2 (10%)  ") || configOf(t, dir, "k-2").NumSampledTokens != 2 || configOf(t, dir, "k-20").NumSampledTokens != 20 {
+	table, points := measured[curvePoint](t, dir, "sampling", "--data", smallShapes(t), "--steps", "3", "--k", "2,20",
+		"--seeds", "1,2", "--device", "cpu")
+	if len(points) != 2*2*2*3 || !strings.Contains(table, "\nk 2 (10%)  ") ||
+		configOf(t, dir, "k-2").NumSampledTokens != 2 || configOf(t, dir, "k-20").NumSampledTokens != 20 {
 		t.Errorf("%+v\n%s", points, table)
 	}
 }
@@ -158,7 +174,9 @@ func TestModels(t *testing.T) {
 	execute(stopped, t, 1, "the same command goes on", append([]string{"relative", "--out", dir}, relative...)...)
 	_, points := measured[curvePoint](t, dir, "relative", relative...)
 	both, features, relation := configOf(t, dir, "both"), configOf(t, dir, "features"), configOf(t, dir, "relation")
-	if len(points) != 3*2*3 || both.Relative != sft.DistanceRelation || both.Input == relation.Input || relation.Input != sft.OnesInput || features.Relative != sft.NoRelation || relation.Relative != sft.DistanceRelation {
+	if len(points) != 3*2*3 || both.Relative != sft.DistanceRelation || both.Input == relation.Input ||
+		relation.Input != sft.OnesInput || features.Relative != sft.NoRelation ||
+		relation.Relative != sft.DistanceRelation {
 		t.Errorf("%+v", points)
 	}
 
@@ -169,7 +187,8 @@ func TestModels(t *testing.T) {
 		t.Fatalf("%+v", layers)
 	}
 	// Points without features begin equal, and their distances distinguish them.
-	if first, last := layers[0], layers[3]; math.Abs(first.Cosine.Mean-1) > 1e-6 || first.Rank.Max != 1 || last.Rank.Min < 2 || last.Cosine.Mean >= 1-1e-9 {
+	if first, last := layers[0], layers[3]; math.Abs(first.Cosine.Mean-1) > 1e-6 || first.Rank.Max != 1 ||
+		last.Rank.Min < 2 || last.Cosine.Mean >= 1-1e-9 {
 		t.Errorf("%+v", layers)
 	}
 	metrics, err := sft.ReadMetrics(model)
@@ -181,15 +200,19 @@ func TestModels(t *testing.T) {
 		}
 	}
 	trained := "16" // sampled tokens: the clouds are short
-	_, times := measured[inferencePoint](t, t.TempDir(), "inference", append(read, "--k", "2,"+trained, "--reps", "1")...)
-	if len(times) != 2 || times[0].K != 2 || times[0].Seconds <= 0 || times[1].Rows != 12 || times[1].Accuracy != *best.Accuracy ||
+	_, times := measured[inferencePoint](t, t.TempDir(), "inference",
+		append(read, "--k", "2,"+trained, "--reps", "1")...)
+	if len(times) != 2 || times[0].K != 2 || times[0].Seconds <= 0 || times[1].Rows != 12 ||
+		times[1].Accuracy != *best.Accuracy ||
 		math.Abs(times[1].Loss-best.Loss) > 1e-7 || math.Abs(times[0].Loss-best.Loss) < 1e-6 {
 		t.Errorf("%+v, validation reached %v and the loss %v", times, *best.Accuracy, best.Loss)
 	}
-	if _, test := measured[inferencePoint](t, t.TempDir(), "inference", append(read, "--k", "2", "--reps", "1", "--split", "test")...); test[0].Rows != 6 {
+	if _, test := measured[inferencePoint](t, t.TempDir(), "inference",
+		append(read, "--k", "2", "--reps", "1", "--split", "test")...); test[0].Rows != 6 {
 		t.Errorf("%+v", test)
 	}
-	execute(t.Context(), t, 1, "row 1: label -1, expected one of the model's", "inference", "--model", model, "--data", unlabelled(t, data), "--k", "2", "--device", "cpu", "--out", filepath.Join(t.TempDir(), "out"))
+	execute(t.Context(), t, 1, "row 1: label -1, expected one of the model's", "inference", "--model", model, "--data",
+		unlabelled(t, data), "--k", "2", "--device", "cpu", "--out", filepath.Join(t.TempDir(), "out"))
 }
 
 // unlabelled copies two rows of a data set, the second without its label.
@@ -235,7 +258,8 @@ func TestForeignData(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, name := range []string{"similarity", "inference"} {
-		execute(t.Context(), t, 1, "the model was trained on other data: ", name, "--model", golden("clouds"), "--data", dir, "--out", filepath.Join(t.TempDir(), "out"))
+		execute(t.Context(), t, 1, "the model was trained on other data: ", name, "--model", golden("clouds"), "--data",
+			dir, "--out", filepath.Join(t.TempDir(), "out"))
 	}
 }
 
@@ -289,7 +313,8 @@ func TestHelp(t *testing.T) {
 		if !strings.Contains(list, s.summary) {
 			t.Errorf("%s is not in\n%s", s.name, list)
 		}
-		if out := execute(t.Context(), t, 0, "", s.name, "--help"); !strings.Contains(out, s.help) || !strings.Contains(out, "studies/"+s.name) {
+		if out := execute(t.Context(), t, 0, "", s.name, "--help"); !strings.Contains(out, s.help) ||
+			!strings.Contains(out, "studies/"+s.name) {
 			t.Errorf("%s: %s", s.name, out)
 		}
 	}

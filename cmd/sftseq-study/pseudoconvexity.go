@@ -31,20 +31,23 @@ func (p *pseudoconvexity) report(ctx context.Context, r *report) error {
 	if err != nil {
 		return err
 	}
-	picture := newChart("", chart.Axis{Label: "case, in the order of the table"}, chart.Axis{Label: "tests that contradict (%)", Zero: true})
+	picture := newChart("", chart.Axis{Label: "case, in the order of the table"},
+		chart.Axis{Label: "tests that contradict (%)", Zero: true})
 	picture.Width = 760
 	for n, point := range points {
 		r.add(point, point.Block, point.layer(), percent(point.Inside), percent(point.Anywhere))
 		x := float64(n + 1)
 		picture.X.Places = append(picture.X.Places, chart.Place{At: x, Label: strconv.Itoa(n + 1)})
 		bar := func(from, violated float64, name string, pale bool) {
-			picture.Boxes = append(picture.Boxes, chart.Box{From: from, To: from + 0.35, Value: 100 * violated, Ink: chart.StyleOf(0).Ink, Pale: pale,
+			picture.Boxes = append(picture.Boxes, chart.Box{From: from, To: from + 0.35, Value: 100 * violated,
+				Ink: chart.StyleOf(0).Ink, Pale: pale,
 				Label: percent(violated), Title: fmt.Sprintf("%v: %s", point.pseudoconvexityCase, name)})
 		}
 		bar(x-0.35, point.Inside, "inside", false)
 		bar(x, point.Anywhere, "anywhere", true)
 	}
-	r.title, r.charts = "Tests that contradict pseudoconvexity, inside one orthant and anywhere (pale)", []chart.Chart{picture}
+	r.title, r.charts = "Tests that contradict pseudoconvexity, inside one orthant and anywhere (pale)",
+		[]chart.Chart{picture}
 	r.note(`The paper's theorem says that a layer's output is pseudoconvex in each of these blocks, also
 with GELU. A fraction above 0 inside contradicts it. Few tests may miss rare violations.`)
 	r.note("Tokens %d, width %d, %d tests of each case; the paper has no measurement of this. The theorem's layer has no norm and no sampling, and neither has this.", p.tokens, p.width, p.tests)
@@ -90,7 +93,8 @@ type pseudoconvexityCase struct {
 
 // pseudoconvexityCases are the cases of the paper's theorems, and those that they exclude.
 var pseudoconvexityCases = []pseudoconvexityCase{
-	{blockQueryKey, maxoutScore, 1, false}, {blockQueryKey, dotScore, 1, false}, {blockQueryKey, maxoutScore, 2, false}, {blockQueryKey, maxoutScore, 1, true},
+	{blockQueryKey, maxoutScore, 1, false}, {blockQueryKey, dotScore, 1, false}, {blockQueryKey, maxoutScore, 2, false},
+	{blockQueryKey, maxoutScore, 1, true},
 	{blockAdd, maxoutScore, 1, false}, {blockMul, maxoutScore, 1, false}, {blockLeak, maxoutScore, 1, false},
 }
 
@@ -138,7 +142,8 @@ func (p *pseudoconvexity) run(ctx context.Context, progress func(n int)) ([]pseu
 			}
 		}
 		part := func(n int) float64 { return float64(n) / float64(p.tests) }
-		out = append(out, pseudoconvexityPoint{k, part(violated[0]), part(violated[1]), p.tests, p.tokens, p.width, p.seed})
+		out = append(out, pseudoconvexityPoint{k, part(violated[0]), part(violated[1]), p.tests,
+			p.tokens, p.width, p.seed})
 	}
 	return out, nil
 }
@@ -149,7 +154,8 @@ const pseudoconvexityTolerance = 1e-9
 
 // test draws layers and weights until the product is positive, and reports whether f is
 // smaller at W₂. Example and step address its draws.
-func (p *pseudoconvexity) test(ctx context.Context, k pseudoconvexityCase, step, example uint32, inside bool) (bool, error) {
+func (p *pseudoconvexity) test(ctx context.Context, k pseudoconvexityCase, step, example uint32,
+	inside bool) (bool, error) {
 	for try := uint32(0); ; try++ {
 		if err := ctx.Err(); err != nil {
 			return false, err

@@ -8,7 +8,8 @@ import (
 
 // TestSmallLayer: the derivative along a direction is the one by differences, in every case.
 func TestSmallLayer(t *testing.T) {
-	cases := append(slices.Clone(pseudoconvexityCases), pseudoconvexityCase{blockLeak, dotScore, 2, true}, pseudoconvexityCase{blockMul, maxoutScore, 2, true})
+	cases := append(slices.Clone(pseudoconvexityCases), pseudoconvexityCase{blockLeak, dotScore, 2, true},
+		pseudoconvexityCase{blockMul, maxoutScore, 2, true})
 	for n, k := range cases {
 		for example := range uint32(20) {
 			r := draws{5, example, uint32(n)}
@@ -75,12 +76,14 @@ func TestPseudoconvexity(t *testing.T) {
 		if k.FeedForward || k.Heads > 1 {
 			tests = 3000
 		}
-		points, err := (&pseudoconvexity{seed: 1, tokens: 4, width: 2, tests: tests, cases: []pseudoconvexityCase{k}, threads: 2}).run(t.Context(), func(int) {})
+		points, err := (&pseudoconvexity{seed: 1, tokens: 4, width: 2, tests: tests, cases: []pseudoconvexityCase{k},
+			threads: 2}).run(t.Context(), func(int) {})
 		if err != nil {
 			t.Fatal(err)
 		}
 		p := points[0]
-		holds := k.Block == blockAdd || k.Block == blockQueryKey && k.Score == maxoutScore && k.Heads == 1 && !k.FeedForward
+		holds := k.Block == blockAdd || k.Block == blockQueryKey && k.Score == maxoutScore &&
+			k.Heads == 1 && !k.FeedForward
 		if holds != (p.Inside == 0) {
 			t.Errorf("%v: inside violated by %v of the tests", k, p.Inside)
 		}

@@ -37,14 +37,16 @@ func (r *rankMeasurement) report(ctx context.Context, to *report) error {
 		return err
 	}
 	layer := chart.Axis{Label: "layer"}
-	ranks, entropies := newChart("Rank by the tolerance of float32", layer, chart.Axis{Label: "rank", Zero: true}), newChart("Rank by entropy", layer, chart.Axis{Label: "rank"})
+	ranks, entropies := newChart("Rank by the tolerance of float32", layer, chart.Axis{Label: "rank", Zero: true}),
+		newChart("Rank by entropy", layer, chart.Axis{Label: "rank"})
 	for n := range r.probabilities {
 		var layers []int
 		var rank, entropy []spread
 		for _, p := range points[n*r.layers : (n+1)*r.layers] {
 			var row []string
 			if shownLayer(p.Layer, r.layers) {
-				row = []string{p.Probability, strconv.Itoa(p.Layer), p.Single.text("%.3g"), p.Tenth.text("%.3g"), p.Entropy.text("%.4f")}
+				row = []string{p.Probability, strconv.Itoa(p.Layer), p.Single.text("%.3g"),
+					p.Tenth.text("%.3g"), p.Entropy.text("%.4f")}
 			}
 			to.add(p, row...)
 			layers, rank, entropy = append(layers, p.Layer), append(rank, p.Single), append(entropy, p.Entropy)
@@ -131,10 +133,12 @@ func (r *rankMeasurement) run(ctx context.Context, progress func(n int)) (out []
 		for l, s := range spectra {
 			var single, tenth, entropy []float64
 			for _, s := range s {
-				single, tenth = append(single, float64(s.rank(singlePrecision))), append(tenth, float64(s.rank(singlePrecision/10)))
+				single, tenth = append(single, float64(s.rank(singlePrecision))),
+					append(tenth, float64(s.rank(singlePrecision/10)))
 				entropy = append(entropy, s.entropyRank())
 			}
-			out = append(out, rankPoint{probability, l + 1, spreadOf(single), spreadOf(tenth), spreadOf(entropy), r.draws, r.tokens, r.width, r.seed})
+			out = append(out, rankPoint{probability, l + 1, spreadOf(single), spreadOf(tenth), spreadOf(entropy),
+				r.draws, r.tokens, r.width, r.seed})
 		}
 	}
 	return out, nil

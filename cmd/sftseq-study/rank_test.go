@@ -19,16 +19,20 @@ func TestSpectrum(t *testing.T) {
 	}{
 		{"identity", mat.NewDense(2, 3, []float64{1, 0, 0, 0, 1, 0}), 2, 2, 2},
 		{"one row thrice", mat.NewDense(3, 2, []float64{1, 2, 1, 2, 1, 2}), 1, 1, 1},
-		{"values 4 and 1", mat.NewDense(2, 2, []float64{0, 4, 1, 0}), 2, 2, math.Exp(-0.8*math.Log(0.8) - 0.2*math.Log(0.2))},
-		{"a value below the precision of float32", mat.NewDense(2, 9, []float64{0: 1, 10: 1e-6, 17: 0}), 1, 2, math.Exp(1e-6 - 1e-6*math.Log(1e-6))},
+		{"values 4 and 1", mat.NewDense(2, 2, []float64{0, 4, 1, 0}), 2, 2,
+			math.Exp(-0.8*math.Log(0.8) - 0.2*math.Log(0.2))},
+		{"a value below the precision of float32", mat.NewDense(2, 9, []float64{0: 1, 10: 1e-6, 17: 0}), 1, 2,
+			math.Exp(1e-6 - 1e-6*math.Log(1e-6))},
 		{"a value that is rounding", mat.NewDense(2, 2, []float64{1, 0, 0, 1e-7}), 1, 1, 1},
 	} {
 		s, err := spectrumOf(c.m)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.rank(singlePrecision) != c.rank || s.rank(singlePrecision/10) != c.tenth || math.Abs(s.entropyRank()-c.entropy) > 1e-8 {
-			t.Errorf("%s: ranks %d and %d, entropy rank %v; want %d, %d, %v", c.name, s.rank(singlePrecision), s.rank(singlePrecision/10), s.entropyRank(), c.rank, c.tenth, c.entropy)
+		if s.rank(singlePrecision) != c.rank || s.rank(singlePrecision/10) != c.tenth ||
+			math.Abs(s.entropyRank()-c.entropy) > 1e-8 {
+			t.Errorf("%s: ranks %d and %d, entropy rank %v; want %d, %d, %v", c.name, s.rank(singlePrecision),
+				s.rank(singlePrecision/10), s.entropyRank(), c.rank, c.tenth, c.entropy)
 		}
 	}
 }
@@ -58,7 +62,8 @@ func TestSpectrumOfAlikeRows(t *testing.T) {
 
 // TestRank: the leak alone tells identical tokens apart, and they stay nearly the same.
 func TestRank(t *testing.T) {
-	r := &rankMeasurement{seed: 1, tokens: 96, width: 96, layers: 6, draws: 2, threads: 2, probabilities: []string{leakyReLU, relu, softmax}}
+	r := &rankMeasurement{seed: 1, tokens: 96, width: 96, layers: 6, draws: 2, threads: 2,
+		probabilities: []string{leakyReLU, relu, softmax}}
 	var done atomic.Int64
 	points, err := r.run(t.Context(), func(n int) { done.Add(int64(n)) })
 	if err != nil {
@@ -73,7 +78,8 @@ func TestRank(t *testing.T) {
 			low, high = 2, 24 // of 96
 		}
 		if p.Single.Min < low || p.Single.Max > high || p.Entropy.Max > 1.2 || p.Entropy.Min < 1-1e-9 {
-			t.Errorf("%s, layer %d: rank %+v, entropy rank %+v; expected a rank from %v to %v", p.Probability, p.Layer, p.Single, p.Entropy, low, high)
+			t.Errorf("%s, layer %d: rank %+v, entropy rank %+v; expected a rank from %v to %v", p.Probability, p.Layer,
+				p.Single, p.Entropy, low, high)
 		}
 	}
 }
@@ -87,7 +93,8 @@ func TestNormalise(t *testing.T) {
 	}{
 		{relu, 0, []float64{0.25, 0, 0.75}},
 		{leakyReLU, 4, []float64{0.125, 0, 0.375}},
-		{softmax, 0, []float64{math.E / (math.E + math.Exp(-2) + math.Exp(3)), math.Exp(-2) / (math.E + math.Exp(-2) + math.Exp(3)), math.Exp(3) / (math.E + math.Exp(-2) + math.Exp(3))}},
+		{softmax, 0, []float64{math.E / (math.E + math.Exp(-2) + math.Exp(3)),
+			math.Exp(-2) / (math.E + math.Exp(-2) + math.Exp(3)), math.Exp(3) / (math.E + math.Exp(-2) + math.Exp(3))}},
 	} {
 		row := []float64{1, -2, 3}
 		normalise(row, c.probability, c.leak)

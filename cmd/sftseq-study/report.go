@@ -171,7 +171,8 @@ func addBand(c *chart.Chart, n int, name string, x []int, values []spread) {
 	differ := false
 	for i, s := range values {
 		at := float64(x[i])
-		mean, low, high = append(mean, chart.Datum{X: at, Y: s.Mean}), append(low, chart.Datum{X: at, Y: s.Min}), append(high, chart.Datum{X: at, Y: s.Max})
+		mean, low, high = append(mean, chart.Datum{X: at, Y: s.Mean}), append(low, chart.Datum{X: at, Y: s.Min}),
+			append(high, chart.Datum{X: at, Y: s.Max})
 		differ = differ || s.Min < s.Max
 	}
 	style := chart.StyleOf(n)

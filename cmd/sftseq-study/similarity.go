@@ -24,7 +24,10 @@ the first layer.`,
 	prepare: func(f *flags) measurement {
 		m, rows := f.modelFlags(), 0
 		f.count(&rows, "rows", 32, 1, 1<<20, "rows to measure")
-		return m.measurement(func(ctx context.Context, r *report) error { return m.similarities(ctx, r, min(rows, m.rows.Len())) })
+		return m.measurement(func(ctx context.Context, r *report) error {
+			return m.similarities(ctx, r,
+				min(rows, m.rows.Len()))
+		})
 	},
 }
 
@@ -82,10 +85,12 @@ func (m *trainedModel) similarities(ctx context.Context, r *report, rows int) er
 	for l, values := range found {
 		p := similarityPoint{l, spreadOf(values[0]), spreadOf(values[1]), spreadOf(values[2]), width, len(values[0])}
 		r.add(p, strconv.Itoa(l), p.Cosine.text("%.4f"), p.Rank.text("%.3g"), p.Entropy.text("%.2f"))
-		layers, cosine, rank, entropy = append(layers, l), append(cosine, p.Cosine), append(rank, p.Rank), append(entropy, p.Entropy)
+		layers, cosine, rank, entropy = append(layers, l), append(cosine, p.Cosine), append(rank, p.Rank),
+			append(entropy, p.Entropy)
 	}
 	layer := chart.Axis{Label: "layer"}
-	cosines, ranks := newChart("Mean cosine of two tokens", layer, chart.Axis{Label: "cosine"}), newChart("Rank of the tokens", layer, chart.Axis{Label: "rank", Zero: true})
+	cosines, ranks := newChart("Mean cosine of two tokens", layer, chart.Axis{Label: "cosine"}),
+		newChart("Rank of the tokens", layer, chart.Axis{Label: "rank", Zero: true})
 	addBand(&cosines, 0, "", layers, cosine)
 	addBand(&ranks, 0, "by the tolerance of float32", layers, rank)
 	addBand(&ranks, 1, "by entropy", layers, entropy)

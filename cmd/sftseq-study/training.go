@@ -86,7 +86,8 @@ plot show them; after Ctrl-C the same command goes on.`,
 
 func (f *flags) trainingFlags() *training {
 	t := &training{seeds: []uint64{1}}
-	f.StringVar(&t.data, "data", "", "`directory` of a data set of classes, such as one of sftseq data generate shapes (required)")
+	f.StringVar(&t.data, "data", "",
+		"`directory` of a data set of classes, such as one of sftseq data generate shapes (required)")
 	f.count(&t.steps, "steps", 300, 1, 1<<24, "updates of a run")
 	f.Func("seeds", "train with each seed, `SEED,SEED,…` (default 1)", func(text string) error {
 		t.seeds = nil
@@ -114,7 +115,8 @@ func (t *training) openData() (err error) {
 	t.preset = lra.CustomRun(t.set.Manifest, lra.RunFlags{Schedule: "step"}).Presets[0]
 	t.config, t.settings = t.preset.Config, t.preset.Settings
 	// Early choices of the model and a fitted temperature would hide the differences that a study measures.
-	t.settings.Select, t.settings.TemperatureScaling, t.settings.SpanDecoding, t.settings.Warmup = "", false, false, "100"
+	t.settings.Select, t.settings.TemperatureScaling, t.settings.SpanDecoding,
+		t.settings.Warmup = "", false, false, "100"
 	t.settings.Steps, t.settings.Epochs = t.steps, 1
 	t.settings.EvalEvery = max(1, t.steps/numEvaluations)
 	t.settings.LogEvery, t.settings.Patience, t.settings.EmbeddingInit = t.settings.EvalEvery, 0, ""
@@ -149,7 +151,8 @@ func (t *training) compare(ctx context.Context, r *report, variants []variant) (
 	var runs []trainedRun
 	for _, v := range variants {
 		for _, seed := range t.seeds {
-			run := trainedRun{variant: v.name, seed: seed, dir: filepath.Join(r.dir, "runs", v.dir, fmt.Sprintf("seed-%d", seed))}
+			run := trainedRun{variant: v.name, seed: seed, dir: filepath.Join(r.dir, "runs", v.dir,
+				fmt.Sprintf("seed-%d", seed))}
 			fmt.Fprintf(r.log, "%s, seed %d (run %d of %d)\n", v.name, seed, len(runs)+1, len(variants)*len(t.seeds))
 			if err := t.train(ctx, r, d, v, &run); err != nil {
 				return err
@@ -160,7 +163,9 @@ func (t *training) compare(ctx context.Context, r *report, variants []variant) (
 	r.addCurves(variants, runs)
 	splits := t.set.Manifest.Splits
 	r.note("Here: %s, %d steps of batches of %d, %d rows for training, %d for validation, of at most %d tokens; %d layers of %d channels, %d heads; seeds %s.",
-		t.set.Manifest.Name, t.steps, t.settings.Batch, splits["train"].Rows, splits["val"].Rows, t.longest, t.config.NumLayers, t.config.HiddenSize, t.config.NumHeads, strings.Trim(strings.ReplaceAll(fmt.Sprint(t.seeds), " ", ", "), "[]"))
+		t.set.Manifest.Name, t.steps, t.settings.Batch, splits["train"].Rows, splits["val"].Rows, t.longest,
+		t.config.NumLayers, t.config.HiddenSize, t.config.NumHeads,
+		strings.Trim(strings.ReplaceAll(fmt.Sprint(t.seeds), " ", ", "), "[]"))
 	return nil
 }
 
@@ -186,7 +191,8 @@ func (t *training) train(ctx context.Context, r *report, d tensor.Device, v vari
 			return fmt.Errorf("%s holds a run of other data, settings or another model: choose another --out", run.dir)
 		}
 	}
-	p := provenance.Provenance{Sftseq: version(), Command: r.command, Preset: t.preset.Name, DataDir: provenance.Path(t.set.Dir),
+	p := provenance.Provenance{Sftseq: version(), Command: r.command, Preset: t.preset.Name,
+		DataDir:  provenance.Path(t.set.Dir),
 		DataName: t.set.Manifest.Name, Data: data, Kernels: d.Kernels(), Settings: settings}
 	if err := p.Store(&config); err != nil {
 		return err
@@ -201,12 +207,13 @@ func (t *training) train(ctx context.Context, r *report, d tensor.Device, v vari
 		return err
 	}
 	defer func() { err = errors.Join(err, val.Close()) }()
-	trainer, err := sft.NewTrainer(sft.NewModel(&config, run.seed), settings, d, train, val, from, sft.Options{Dir: run.dir, Memory: trainingMemory, SaveEvery: time.Minute, Data: data,
-		Observe: func(event any) {
-			if e, ok := event.(sft.EvaluationReport); ok {
-				fmt.Fprintf(r.log, "step %d of %d: validation accuracy %s\n", e.Step, t.steps, percent(*e.Accuracy))
-			}
-		}})
+	trainer, err := sft.NewTrainer(sft.NewModel(&config, run.seed), settings, d, train, val, from,
+		sft.Options{Dir: run.dir, Memory: trainingMemory, SaveEvery: time.Minute, Data: data,
+			Observe: func(event any) {
+				if e, ok := event.(sft.EvaluationReport); ok {
+					fmt.Fprintf(r.log, "step %d of %d: validation accuracy %s\n", e.Step, t.steps, percent(*e.Accuracy))
+				}
+			}})
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,8 @@ More tokens learn faster; 50% end no better than 25% in the test; 0.4% is "reaso
 			if k > t.longest {
 				return nil, usagef("--k %d: the longest sequence has %d tokens, expected at most as many", k, t.longest)
 			}
-			out = append(out, variant{fmt.Sprintf("k %d (%.3g%%)", k, 100*float64(k)/float64(t.longest)), fmt.Sprintf("k-%d", k), func(m *sft.Config) { m.NumSampledTokens = k }})
+			out = append(out, variant{fmt.Sprintf("k %d (%.3g%%)", k, 100*float64(k)/float64(t.longest)),
+				fmt.Sprintf("k-%d", k), func(m *sft.Config) { m.NumSampledTokens = k }})
 		}
 		return out, nil
 	})
@@ -53,5 +54,6 @@ Peptides-func, 0.2661 and 0.2655 (an error) on Peptides-struct, 0.20 and 0.22 on
 		if !t.config.Featured() {
 			return []variant{{"relative", "relative", same}, {"none", "none", none}}, nil
 		}
-		return []variant{{"features and relation", "both", same}, {"features", "features", none}, {"relation", "relation", func(m *sft.Config) { m.Input = sft.OnesInput }}}, nil
+		return []variant{{"features and relation", "both", same}, {"features", "features", none},
+			{"relation", "relation", func(m *sft.Config) { m.Input = sft.OnesInput }}}, nil
 	})

@@ -35,13 +35,15 @@ func advice(config *sft.Config, dir string, longest int, improving bool) string 
 		return without + flags + " --out " + shellQuote(filepath.Clean(dir)+suffix)
 	}
 	if improving && p.Settings.Steps > 0 {
-		return "; the last evaluation was the best: train longer first, such as without --steps: " + try("-longer", "", "steps", "epochs")
+		return "; the last evaluation was the best: train longer first, such as without --steps: " +
+			try("-longer", "", "steps", "epochs")
 	}
 	var out []string
 	if n := config.TruncatesAt(); n > 0 && longest > n {
 		out = append(out, try("-window", fmt.Sprintf(" --input-window %d", min(longest, 2*n)), "input-window"))
 	}
-	out = append(out, try("-wide", fmt.Sprintf(" --hidden %d --layers %d --k %d", 2*config.HiddenSize, config.NumLayers+1, 2*config.NumSampledTokens), "hidden", "layers", "k"),
+	out = append(out, try("-wide", fmt.Sprintf(" --hidden %d --layers %d --k %d", 2*config.HiddenSize,
+		config.NumLayers+1, 2*config.NumSampledTokens), "hidden", "layers", "k"),
 		try("-three", " --seeds 1,2,3", "seed"))
 	return "; try: " + strings.Join(out, "; or: ")
 }

@@ -20,9 +20,11 @@ func TestAdviceCommand(t *testing.T) {
 		"'/my runs/it'\\''s-again/seed-1'": "/my runs/it's/seed-1",
 	} {
 		config := &sft.Config{HiddenSize: 8, NumLayers: 2, NumSampledTokens: 16}
-		p := &provenance.Provenance{Command: "sftseq train custom --seed 1 --data d --hidden 8 --out " + out + " --steps 6"}
+		p := &provenance.Provenance{Command: "sftseq train custom --seed 1 --data d --hidden 8 --out " + out +
+			" --steps 6"}
 		must.Succeed(t, p.Store(config))
-		want := "; try: sftseq train custom --seed 1 --data d --steps 6 --hidden 16 --layers 3 --k 32 --out " + shellQuote(dir+"-wide") +
+		want := "; try: sftseq train custom --seed 1 --data d --steps 6 --hidden 16 --layers 3 --k 32 --out " +
+			shellQuote(dir+"-wide") +
 			"; or: sftseq train custom --data d --hidden 8 --steps 6 --seeds 1,2,3 --out " + shellQuote(dir+"-three")
 		if got := advice(config, dir, 0, false); got != want {
 			t.Errorf("%s\nwant %s", got, want)
@@ -42,12 +44,16 @@ func TestAdviceOfEval(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	jsonl, _ := sentences(80)
 	for want, data := range map[string]string{
-		"bag of tokens, ridge regression (R² ": tableData(t, "t.csv", motifRows(80, 24), "--text", "sequence", "--numbers", "length", "--tokenizer", "dna:1", "--split", "0.6,0.2,0.2"),
-		"tag of each token (span F1 ":          tableData(t, "t.jsonl", jsonl, "--text", "text", "--spans", "spans", "--tokenizer", "words:99", "--split", "0.6,0.2,0.2"),
+		"bag of tokens, ridge regression (R² ": tableData(t, "t.csv", motifRows(80, 24), "--text", "sequence",
+			"--numbers", "length", "--tokenizer", "dna:1", "--split", "0.6,0.2,0.2"),
+		"tag of each token (span F1 ": tableData(t, "t.jsonl", jsonl, "--text", "text", "--spans", "spans",
+			"--tokenizer", "words:99", "--split", "0.6,0.2,0.2"),
 	} {
 		run := filepath.Join(t.TempDir(), "run")
 		runCustom(t, data, run, "--steps", "1", "--device", "cpu")
-		said := strings.Split(strings.TrimSpace(printed(t, "", "eval", "--model", run, "--data", data, "--device", "cpu")), "\n")
-		contains(t, said[len(said)-1], want, " is better than the model (", "; try: sftseq train custom --preset quick --seed 1 --data "+data)
+		said := strings.Split(strings.TrimSpace(printed(t, "", "eval", "--model", run, "--data", data,
+			"--device", "cpu")), "\n")
+		contains(t, said[len(said)-1], want, " is better than the model (",
+			"; try: sftseq train custom --preset quick --seed 1 --data "+data)
 	}
 }

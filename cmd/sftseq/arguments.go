@@ -25,7 +25,8 @@ func arranged(app *cli.App, args []string) []string {
 				if !slices.Contains(onlyOnce, name) {
 					continue
 				}
-				fmt.Fprintf(app.ErrWriter, "warning: --%s is given several times, and its last value alone counts\n", name)
+				fmt.Fprintf(app.ErrWriter,
+					"warning: --%s is given several times, and its last value alone counts\n", name)
 			}
 			ahead, arguments = modelArgument(flags, ahead, arguments)
 			return slices.Concat(out, ahead, arguments)
@@ -45,7 +46,8 @@ func arrange(flags []cli.Flag, commands []*cli.Command, args []string) (ahead, a
 		case arg == "--":
 			return ahead, slices.Concat([]string{"--"}, arguments, args[i+1:]), nil
 		case len(arg) < 2 || arg[0] != '-': // - is standard input
-			if at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(arg) }); at >= 0 && arguments == nil {
+			if at := slices.IndexFunc(commands, func(c *cli.Command) bool { return c.HasName(arg) }); at >= 0 &&
+				arguments == nil {
 				return ahead, args[i:], commands[at]
 			}
 			if i == 0 && commands != nil { // a command that there is not, whose flags nobody knows: it is what is wrong
@@ -56,7 +58,8 @@ func arrange(flags []cli.Flag, commands []*cli.Command, args []string) (ahead, a
 		}
 		name, _, attached := strings.Cut(strings.TrimPrefix(strings.TrimPrefix(arg, "-"), "-"), "=")
 		f := flagCalled(flags, name)
-		if f == nil && arg[1] != '-' && takesValue(flagCalled(flags, arg[1:2])) && nearest(longNames(flags), name) == "" {
+		if f == nil && arg[1] != '-' && takesValue(flagCalled(flags, arg[1:2])) &&
+			nearest(longNames(flags), name) == "" {
 			ahead = append(ahead, arg[:2], arg[2:])
 			continue
 		}
@@ -74,7 +77,8 @@ func arrange(flags []cli.Flag, commands []*cli.Command, args []string) (ahead, a
 // modelArgument makes the first argument of a command that reads a model the value of --model, unless that
 // flag names the model. With --verify, which needs no model, the arguments are files.
 func modelArgument(flags []cli.Flag, ahead, arguments []string) (_, _ []string) {
-	if _, ok := flagCalled(flags, "model").(*cli.StringFlag); !ok || len(arguments) == 0 || strings.HasPrefix(arguments[0], "-") {
+	if _, ok := flagCalled(flags, "model").(*cli.StringFlag); !ok || len(arguments) == 0 ||
+		strings.HasPrefix(arguments[0], "-") {
 		return ahead, arguments
 	}
 	for _, arg := range ahead {
@@ -112,7 +116,8 @@ func takesValue(f cli.Flag) bool {
 
 // onlyOnce are the flags whose last value in silence would be another input than meant. Scripts replace others, such as
 // numbers, by a later one.
-var onlyOnce = []string{"model", "data", "input", "text", "tokens", "features", "pair", "label", "tags", "spans", "intervals", "split-column"}
+var onlyOnce = []string{"model", "data", "input", "text", "tokens", "features", "pair", "label", "tags", "spans",
+	"intervals", "split-column"}
 
 // givenAgain returns the flags of one value that are given several times with different values.
 func givenAgain(flags []cli.Flag, ahead []string) (names []string) {

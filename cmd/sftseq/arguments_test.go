@@ -56,15 +56,18 @@ func TestArranged(t *testing.T) {
 // TestFlagsAfterArguments: they are read, for commands of every kind.
 func TestFlagsAfterArguments(t *testing.T) {
 	dir := generated(t)
-	if status, _, errs := program(nil, "data", "info", dir, "--verify"); status != 0 || errs != "the checksums agree\n" {
+	if status, _, errs := program(nil, "data", "info", dir, "--verify"); status != 0 ||
+		errs != "the checksums agree\n" {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	occurs(t, succeed(t, "", "data", "head", dir, "-n1"), "\n", 1)
 	line := writeText(t, filepath.Join(t.TempDir(), "x.jsonl"), `{"tokens":[1,2]}`)
-	if a, b := succeed(t, "", "predict", line, "--model", goldenPath("pre")), succeed(t, "", "predict", "--model", goldenPath("pre"), line); a != b || a == "" {
+	if a, b := succeed(t, "", "predict", line, "--model", goldenPath("pre")),
+		succeed(t, "", "predict", "--model", goldenPath("pre"), line); a != b || a == "" {
 		t.Errorf("%s, want %s", a, b)
 	}
-	refuse(t, exitUsage, "not defined: -verfy. Did you mean --verify?; see sftseq data info --help", "", "data", "info", dir, "--verfy")
+	refuse(t, exitUsage, "not defined: -verfy. Did you mean --verify?; see sftseq data info --help", "",
+		"data", "info", dir, "--verfy")
 	refuse(t, exitUsage, `invalid value "x" for flag -n`, "", "data", "head", dir, "-nx")
 }
 
@@ -84,13 +87,15 @@ func TestModelForms(t *testing.T) {
 	for i := range 40 {
 		rows += fmt.Sprintf("a%d,%c\n", i, "xy"[i%2])
 	}
-	data := tableData(t, "t.csv", rows, "--text", "text", "--label", "label", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	data := tableData(t, "t.csv", rows, "--text", "text", "--label", "label", "--tokenizer", "byte",
+		"--split", "0.6,0.2,0.2")
 	runCustom(t, data, at("run"), "--steps", "1", "--device", "cpu")
 	line := writeText(t, at("lines.jsonl"), `{"text":"a b","label":"x"}`+"\n")
 	forms := map[string][]string{
 		"eval": {"--data", data}, "predict": {line}, "embed": {line}, "serve": {}, "info": {},
-		"grads": {"--input", line, "--output", at("grads")}, "export onnx": {"--output", at("onnx")}, "export pytorch": {"--output", at("pytorch")},
-		"report": {"--data", data, "--out", at("report.html")}, "plot": {"--output", at("curve.svg")},
+		"grads": {"--input", line, "--output", at("grads")}, "export onnx": {"--output", at("onnx")},
+		"export pytorch": {"--output", at("pytorch")},
+		"report":         {"--data", data, "--out", at("report.html")}, "plot": {"--output", at("curve.svg")},
 	}
 	var check func(path []string, commands []*cli.Command)
 	check = func(path []string, commands []*cli.Command) {
@@ -120,9 +125,14 @@ func TestGivenAgain(t *testing.T) {
 	for _, c := range []struct {
 		flags []string
 		want  int
-	}{{[]string{"--text", "a", "--text", "b"}, 1}, {[]string{"--text=a", "--text", "b", "--text=a"}, 1}, {[]string{"--text", "a", "--text=a", "--from", table}, 0}, {[]string{"--text", "--text"}, 0}} {
-		_, _, said := program(strings.NewReader(""), append([]string{"data", "convert", "--from", table, "--to", filepath.Join(dir, "d"), "--force", "--tokenizer", "byte"}, c.flags...)...)
-		if got := strings.Count(said, "warning: --text is given several times, and its last value alone counts\n"); got != c.want || strings.Count(said, "several times") != c.want {
+	}{{[]string{"--text", "a", "--text", "b"}, 1}, {[]string{"--text=a", "--text", "b", "--text=a"}, 1},
+		{[]string{"--text", "a", "--text=a", "--from", table}, 0}, {[]string{"--text", "--text"}, 0}} {
+		_, _, said := program(strings.NewReader(""),
+			append([]string{"data", "convert", "--from", table, "--to", filepath.Join(dir, "d"), "--force",
+				"--tokenizer", "byte"}, c.flags...)...)
+		if got := strings.Count(said,
+			"warning: --text is given several times, and its last value alone counts\n"); got != c.want ||
+			strings.Count(said, "several times") != c.want {
 			t.Errorf("%q: %s", c.flags, said)
 		}
 	}

@@ -79,7 +79,8 @@ func TestArrowStreamWithIDs(t *testing.T) {
 	for i, id := range []string{"x", "y"} {
 		b.Field(0).(*array.StringBuilder).Append(id)
 		b.Field(1).(*array.ListBuilder).Append(true)
-		b.Field(1).(*array.ListBuilder).ValueBuilder().(*array.Uint16Builder).AppendValues([]uint16{3, 4, uint16(16 + i)}, nil)
+		b.Field(1).(*array.ListBuilder).ValueBuilder().(*array.Uint16Builder).AppendValues([]uint16{3, 4,
+			uint16(16 + i)}, nil)
 	}
 	var stream strings.Builder
 	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))
@@ -87,7 +88,8 @@ func TestArrowStreamWithIDs(t *testing.T) {
 	must.Succeed(t, w.Close())
 	out := filepath.Join(t.TempDir(), "out.arrow")
 	// The second row has token 17, which this model does not know.
-	refuse(t, 1, "standard input: row 1: column tokens: token 17 at index 2", stream.String(), "predict", "--model", goldenPath("pre"), "--input", "-", "--output", out)
+	refuse(t, 1, "standard input: row 1: column tokens: token 17 at index 2", stream.String(), "predict", "--model",
+		goldenPath("pre"), "--input", "-", "--output", out)
 	noFile(t, out)
 	wide := strings.Replace(stream.String(), "\x11\x00", "\x10\x00", 1)
 	succeed(t, wide, "predict", "--model", goldenPath("pre"), "--input", "-", "--output", out)
@@ -100,16 +102,21 @@ func TestArrowStreamWithIDs(t *testing.T) {
 func TestArrowRefuses(t *testing.T) {
 	in, _ := sequences(t, 20)
 	out := filepath.Join(t.TempDir(), "out.arrow")
-	refuse(t, 1, "the record's task is classification, the model's is retrieval", "", "predict", "--model", goldenPath("retrieval"), "--input", in, "--output", out)
-	refuse(t, 1, "its vocabulary has 17 tokens, the model's 5", "", "predict", "--model", goldenPath("ties"), "--input", in, "--output", out)
+	refuse(t, 1, "the record's task is classification, the model's is retrieval", "", "predict", "--model",
+		goldenPath("retrieval"), "--input", in, "--output", out)
+	refuse(t, 1, "its vocabulary has 17 tokens, the model's 5", "", "predict", "--model", goldenPath("ties"),
+		"--input", in, "--output", out)
 	whole := readText(t, in)
 	cut := writeText(t, filepath.Join(t.TempDir(), "cut.arrow"), whole[:len(whole)/2])
 	refuse(t, 1, cut, "", "predict", "--model", goldenPath("pre"), "--input", cut, "--output", out)
-	refuse(t, 1, "empty", "", "predict", "--model", goldenPath("pre"), "--input", writeText(t, cut, ""), "--output", out)
+	refuse(t, 1, "empty", "", "predict", "--model", goldenPath("pre"), "--input",
+		writeText(t, cut, ""), "--output", out)
 	noFile(t, out)
 	file := writeText(t, filepath.Join(t.TempDir(), "file"), "")
 	below := filepath.Join(file, "out.arrow")
-	refuse(t, 1, "mkdir "+file+": not a directory", "", "predict", "--model", goldenPath("pre"), "--input", in, "--output", below)
-	done(t, "", "predict", "--model", goldenPath("pre"), "--input", in, "--output", filepath.Join(t.TempDir(), "absent", "out.arrow"))
+	refuse(t, 1, "mkdir "+file+": not a directory", "", "predict", "--model", goldenPath("pre"),
+		"--input", in, "--output", below)
+	done(t, "", "predict", "--model", goldenPath("pre"), "--input", in, "--output",
+		filepath.Join(t.TempDir(), "absent", "out.arrow"))
 	refuse(t, 1, "/dev/full", "", "predict", "--model", goldenPath("pre"), "--input", in, "--output", "/dev/full")
 }

@@ -19,8 +19,9 @@ var (
 	longText   = webRequest{"/classify", httpToken, `{"text":` + jsonText(4096) + "}", 200}
 	largeBody  = webRequest{"/classify", httpToken, `{"tokens":[1` + strings.Repeat(",1", 4<<20) + `,-1]}`, 400}
 	wrongToken = webRequest{"/classify", "another-token-000000", `{"text":"x"}`, 401}
-	vectors    = webRequest{"/embed", httpToken, `{"sequences":[` + strings.Repeat(`{"text":"x"},`, 100) + `{"text":"x"}]}`, 200}
-	broken     = []webRequest{ // cut, too deep, of other types, with ids that no model has, to paths that are not
+	vectors    = webRequest{"/embed", httpToken, `{"sequences":[` + strings.Repeat(`{"text":"x"},`,
+		100) + `{"text":"x"}]}`, 200}
+	broken = []webRequest{ // cut, too deep, of other types, with ids that no model has, to paths that are not
 		{"/classify", httpToken, `{"text":`, 400},
 		{"/v1/embeddings", httpToken, `{"model":` + strings.Repeat("[", 100_000), 400},
 		{"/embed", httpToken, `{"tokens":[-1]}`, 400},
@@ -33,7 +34,8 @@ var (
 func attackersAsk(t *testing.T, server attacked) {
 	t.Helper()
 	for _, r := range append(broken, longText, largeBody, wrongToken, vectors) {
-		if status, answer, err := server.asks(http.DefaultClient, r.path, r.token, r.body); err != nil || status != r.status {
+		if status, answer, err := server.asks(http.DefaultClient, r.path, r.token, r.body); err != nil ||
+			status != r.status {
 			t.Errorf("%s %.60s: %d %.200s, %v, want %d", r.path, r.body, status, answer, err, r.status)
 		}
 	}
@@ -41,7 +43,8 @@ func attackersAsk(t *testing.T, server attacked) {
 
 // post writes a request, with a body that is as long as it says.
 func (a *attacker) post(r webRequest) bool {
-	_, err := fmt.Fprintf(a.out, "POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
+	_, err := fmt.Fprintf(a.out,
+		"POST %s HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		r.path, r.token, len(r.body), r.body)
 	return err == nil && a.out.Flush() == nil
 }
@@ -68,7 +71,8 @@ func (a *attacker) wrongTokens() { a.repeat(wrongToken) }
 // slowSender begins a request and sends a byte now and then.
 func (a *attacker) slowSender() {
 	a.drain()
-	request := "POST /classify HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + httpToken + "\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat(" ", 1000)
+	request := "POST /classify HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer " + httpToken +
+		"\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n" + strings.Repeat(" ", 1000)
 	for i := range len(request) {
 		if _, err := a.conn.Write([]byte{request[i]}); err != nil {
 			return

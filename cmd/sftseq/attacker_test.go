@@ -166,7 +166,8 @@ func (a *attacker) edits() {
 		at := i * 7919 % size
 		fmt.Fprintf(&changes, `,{"range":{"start":%d,"end":%d},"text":"é"}`, at, at+1)
 	}
-	for version := 2; a.notify("sequence/didChange", fmt.Sprintf(`{"uri":"a","version":%d,"changes":[%s]}`, version, changes.String()[1:])); version++ {
+	for version := 2; a.notify("sequence/didChange", fmt.Sprintf(`{"uri":"a","version":%d,"changes":[%s]}`, version,
+		changes.String()[1:])); version++ {
 	}
 }
 
@@ -175,7 +176,9 @@ func (a *attacker) frontEdits() {
 	a.drain()
 	a.request("initialize", "{}")
 	a.notify("sequence/didOpen", fmt.Sprintf(`{"uri":"a","version":1,"text":%s}`, jsonText(10<<20)))
-	for version := 2; a.notify("sequence/didChange", fmt.Sprintf(`{"uri":"a","version":%d,"changes":[{"range":{"start":0,"end":0},"text":"x"}]}`, version)); version++ {
+	for version := 2; a.notify("sequence/didChange",
+		fmt.Sprintf(`{"uri":"a","version":%d,"changes":[{"range":{"start":0,"end":0},"text":"x"}]}`,
+			version)); version++ {
 	}
 }
 

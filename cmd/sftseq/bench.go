@@ -34,7 +34,8 @@ func benchFlags(more ...cli.Flag) []cli.Flag {
 }
 
 func plotFlag(usage string) cli.Flag {
-	return &cli.StringFlag{Name: "plot", Category: outputGroup, Usage: usage + " to `FILE`: .svg, .png or .pdf", TakesFile: true}
+	return &cli.StringFlag{Name: "plot", Category: outputGroup,
+		Usage: usage + " to `FILE`: .svg, .png or .pdf", TakesFile: true}
 }
 
 // openBenchDevice opens --device for --threads.
@@ -74,7 +75,8 @@ func parseCounts(c *cli.Context, name string) ([]int, error) {
 
 // benchChart has lines of points over the same places of a logarithmic axis.
 func benchChart(x, y string, places []int) chart.Chart {
-	c := chart.Chart{X: chart.Axis{Label: x, Logarithmic: true}, Y: chart.Axis{Label: y, Zero: true}, Width: 640, Height: 340}
+	c := chart.Chart{X: chart.Axis{Label: x, Logarithmic: true},
+		Y: chart.Axis{Label: y, Zero: true}, Width: 640, Height: 340}
 	for _, n := range slices.Sorted(slices.Values(places)) {
 		c.X.Places = append(c.X.Places, chart.Place{At: float64(n), Label: strconv.Itoa(n)})
 	}

@@ -30,7 +30,8 @@ func benchKernels(c *cli.Context) error {
 		return err
 	}
 	defer release()
-	kernels := slices.DeleteFunc(bench.Kernels(), func(k bench.Kernel) bool { return !strings.Contains(k.Name, c.String("only")) })
+	kernels := slices.DeleteFunc(bench.Kernels(),
+		func(k bench.Kernel) bool { return !strings.Contains(k.Name, c.String("only")) })
 	if len(kernels) == 0 {
 		return usage(c, "--only %q: no such kernel", c.String("only"))
 	}
@@ -44,7 +45,8 @@ func benchKernels(c *cli.Context) error {
 		if err != nil {
 			return err
 		}
-		return report.note(map[string]any{"ceilings": ceilings, "threads": benchThreads(c), "device": d.Name(), "precision": precisionOf(d)})
+		return report.note(map[string]any{"ceilings": ceilings, "threads": benchThreads(c), "device": d.Name(),
+			"precision": precisionOf(d)})
 	}); err != nil {
 		return err
 	}

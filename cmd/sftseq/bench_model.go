@@ -35,12 +35,17 @@ as a step of training. Prints tokens a second, seconds (medians after a warm-up)
 ceiling (the rate of a loop of float32 multiply-adds) and the peak memory. --profile adds the share of
 each kernel. More: docs/performance.md`,
 		Flags: benchFlags(append(group(modelGroup,
-			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name, Usage: "take the model of `NAME`: TASK[:PRESET], shapes, graphs, a directory or a config.json", TakesFile: true},
+			&cli.StringFlag{Name: "config", Value: lra.ListOps.Name,
+				Usage:     "take the model of `NAME`: TASK[:PRESET], shapes, graphs, a directory or a config.json",
+				TakesFile: true},
 			&cli.IntFlag{Name: "k", Usage: "attend to `N` sampled tokens", DefaultText: "of the configuration"},
-			&cli.StringFlag{Name: "convolutions", Usage: "convolve tokens before attention over `TAPS,…`, or none", DefaultText: "of the configuration"},
-			&cli.StringFlag{Name: "length", Usage: "measure rows of `N,…` tokens", DefaultText: "2048, or the most that the model accepts"},
+			&cli.StringFlag{Name: "convolutions", Usage: "convolve tokens before attention over `TAPS,…`, or none",
+				DefaultText: "of the configuration"},
+			&cli.StringFlag{Name: "length", Usage: "measure rows of `N,…` tokens",
+				DefaultText: "2048, or the most that the model accepts"},
 			&cli.StringFlag{Name: "batch", Value: "8", Usage: "measure batches of `B,…` rows"},
-			&cli.IntFlag{Name: "edges-per-node", Value: bench.UsualEdges, Usage: "draw `N` edges into a node of a graph on average"},
+			&cli.IntFlag{Name: "edges-per-node", Value: bench.UsualEdges,
+				Usage: "draw `N` edges into a node of a graph on average"},
 			&cli.StringFlag{Name: "what", Value: "both", Usage: "measure `PASS`: forward, train or both"},
 			&cli.IntFlag{Name: "reps", Value: 5, Usage: "repeat `N` times"},
 			&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit memory to `SIZE`; larger batches are skipped"},
@@ -78,7 +83,8 @@ func benchModel(c *cli.Context) error {
 		for _, length := range m.lengths {
 			for _, what := range m.what {
 				var r bench.ModelResult
-				err := progress.measure(fmt.Sprintf("%s at length %d, batch %d", what, length, batch), func() (err error) {
+				err := progress.measure(fmt.Sprintf("%s at length %d, batch %d", what, length,
+					batch), func() (err error) {
 					r, err = m.measure(c, what, length, batch)
 					return err
 				})
@@ -91,7 +97,8 @@ func benchModel(c *cli.Context) error {
 				}
 				results = append(results, r)
 				if err := report.add(r, r.What, strconv.Itoa(r.Length), strconv.Itoa(r.Batch), strconv.Itoa(r.K),
-					bench.FormatRate(r.TokensPerSec), bench.FormatSeconds(r.Seconds), bench.FormatPercent(r.Ceiling), bench.FormatBytes(r.PeakBytes)); err != nil {
+					bench.FormatRate(r.TokensPerSec), bench.FormatSeconds(r.Seconds), bench.FormatPercent(r.Ceiling),
+					bench.FormatBytes(r.PeakBytes)); err != nil {
 					return err
 				}
 			}
@@ -100,7 +107,8 @@ func benchModel(c *cli.Context) error {
 	if len(results) == 0 {
 		return errors.New("nothing was measured: everything was skipped")
 	}
-	if err := report.finish(fmt.Sprintf("%s, %s", c.String("config"), results[0].Device), bench.DescribeArithmetic(m.ceilings)); err != nil {
+	if err := report.finish(fmt.Sprintf("%s, %s", c.String("config"), results[0].Device),
+		bench.DescribeArithmetic(m.ceilings)); err != nil {
 		return err
 	}
 	for i := range results {
@@ -150,21 +158,25 @@ func (m *modelBench) measure(c *cli.Context, what string, length, batch int) (be
 }
 
 func (m *modelBench) workload(d tensor.Device, length, batch int) *bench.Workload {
-	w := &bench.Workload{Config: m.config, Settings: m.settings, Length: length, EdgesPerNode: m.edges, Device: d, Memory: m.memory}
+	w := &bench.Workload{Config: m.config, Settings: m.settings, Length: length, EdgesPerNode: m.edges,
+		Device: d, Memory: m.memory}
 	w.Settings.Batch = batch
 	return w
 }
 
 // result describes a measurement.
-func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string, got bench.Measurement) (bench.ModelResult, error) {
+func (m *modelBench) result(c *cli.Context, w *bench.Workload, what string,
+	got bench.Measurement) (bench.ModelResult, error) {
 	operations, err := w.Operations(what)
 	if err != nil {
 		return bench.ModelResult{}, err
 	}
-	r := bench.ModelResult{What: what, Config: c.String("config"), Length: w.Length, Batch: w.Settings.Batch, K: m.config.NumSampledTokens,
+	r := bench.ModelResult{What: what, Config: c.String("config"), Length: w.Length, Batch: w.Settings.Batch,
+		K:       m.config.NumSampledTokens,
 		Threads: benchThreads(c), Device: w.Device.Name(), Precision: precisionOf(w.Device),
-		Seconds: got.Seconds, TokensPerSec: float64(w.Tokens()) / got.Seconds, Operations: operations.Total() / float64(w.Tokens()),
-		PeakBytes: got.Peak, Kernels: bench.KernelShares(got.Kernels, operations, m.ceilings)}
+		Seconds: got.Seconds, TokensPerSec: float64(w.Tokens()) / got.Seconds,
+		Operations: operations.Total() / float64(w.Tokens()),
+		PeakBytes:  got.Peak, Kernels: bench.KernelShares(got.Kernels, operations, m.ceilings)}
 	if m.config.Edged() {
 		r.EdgesPerNode = m.edges
 	}
@@ -248,7 +260,8 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 }
 
 // benchConfig reads a configuration: of a task's preset, the last one, which is the
-// published one where there is one, unless the name has another behind a colon, of data that are generated, or of a file.
+// published one where there is one, unless the name has another behind a colon, of data that are generated, or of a
+// file.
 func benchConfig(name string) (*sft.Config, sft.Settings, error) {
 	if task, spec := lra.Generated(name); task != nil {
 		return presetConfig(task.Presets[0], spec)

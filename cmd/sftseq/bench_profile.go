@@ -25,5 +25,6 @@ func printKernels(c *cli.Context, r *bench.ModelResult) error {
 			return err
 		}
 	}
-	return table.finish(fmt.Sprintf("%s in kernels; %s a run", bench.FormatSeconds(total), bench.FormatSeconds(r.Seconds)))
+	return table.finish(fmt.Sprintf("%s in kernels; %s a run", bench.FormatSeconds(total),
+		bench.FormatSeconds(r.Seconds)))
 }

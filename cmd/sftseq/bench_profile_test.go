@@ -14,7 +14,8 @@ import (
 func TestBenchProfile(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})
-	small := []string{"bench", "model", "--config", tinyConfig(), "--length", "20", "--batch", "1", "--reps", "1", "--profile", "--device"}
+	small := []string{"bench", "model", "--config", tinyConfig(), "--length", "20", "--batch", "1", "--reps",
+		"1", "--profile", "--device"}
 	for _, device := range []string{"cpu", "vulkan"} {
 		t.Run(device, func(t *testing.T) { testProfile(t, device, small) })
 	}
@@ -36,11 +37,13 @@ func testProfile(t *testing.T, device string, small []string) {
 			}
 		}
 		for _, k := range r.Kernels {
-			if arithmetic := slices.Contains(arithmeticKernels[device], k.Kernel); (k.GFLOPS > 0) != arithmetic || (k.Ceiling > 0) != arithmetic {
+			if arithmetic := slices.Contains(arithmeticKernels[device], k.Kernel); (k.GFLOPS > 0) != arithmetic ||
+				(k.Ceiling > 0) != arithmetic {
 				t.Errorf("%+v", k)
 			}
 		}
-		if shares < 0.999 || shares > 1.001 || launches["embed"] != 1 || (launches["adamw"] > 0) != (i == 1) || r.Precision != "fp32" || r.PeakBytes <= 0 {
+		if shares < 0.999 || shares > 1.001 || launches["embed"] != 1 || (launches["adamw"] > 0) != (i == 1) ||
+			r.Precision != "fp32" || r.PeakBytes <= 0 {
 			t.Errorf("%+v", r)
 		}
 	}

@@ -24,7 +24,8 @@ const benchMoment = 2 * time.Second
 func newBenchProgress(out io.Writer, total int) *benchProgress {
 	p := &benchProgress{out: out, total: total}
 	if isTerminal(out) {
-		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(unwrapWriter(out)), progressbar.OptionSetWidth(20),
+		p.bar = progressbar.NewOptions(total, progressbar.OptionSetWriter(unwrapWriter(out)),
+			progressbar.OptionSetWidth(20),
 			progressbar.OptionShowCount(), progressbar.OptionClearOnFinish(), progressbar.OptionUseANSICodes(true))
 	}
 	return p

@@ -26,7 +26,8 @@ the relative encoding and without, and a vanilla layer. Prints medians beside th
 paper's Table 6, whose machine is not known: compare the ratios. More:
 docs/performance.md`, bench.TableBatch, bench.TableLength),
 		Flags: benchFlags(
-			&cli.StringFlag{Name: "shape", Value: "usual", Usage: "measure layers of `SHAPE`: usual (16 heads) or notebook (8 heads, as the authors')"},
+			&cli.StringFlag{Name: "shape", Value: "usual",
+				Usage: "measure layers of `SHAPE`: usual (16 heads) or notebook (8 heads, as the authors')"},
 			&cli.IntFlag{Name: "length", Value: bench.TableLength, Usage: "measure sequences of `N` tokens"},
 			&cli.IntFlag{Name: "reps", Value: 5, Usage: "measure `N` rounds"},
 			plotFlag("draw seconds over k")),
@@ -141,13 +142,18 @@ func (b *runtimeBench) round(ctx context.Context, progress *benchProgress) error
 var runtimeColumns = []string{"layer", "relative", "k", "time", "to vanilla", "paper", "to its transformer"}
 
 // rows hands on the rows of the table, and returns what is to be said below it.
-func (b *runtimeBench) rows(c *cli.Context, d tensor.Device, add func(value any, row ...string) error) (notes []string, err error) {
+func (b *runtimeBench) rows(c *cli.Context, d tensor.Device,
+	add func(value any, row ...string) error) (notes []string, err error) {
 	shape := b.layers[0].LayerShape
-	notes = []string{fmt.Sprintf("%s; threads %d, rounds %d; %d heads, MLP %d", d.Name(), benchThreads(c), len(b.seconds[0]), shape.Heads, shape.Intermediate)}
+	notes = []string{fmt.Sprintf("%s; threads %d, rounds %d; %d heads, MLP %d", d.Name(), benchThreads(c),
+		len(b.seconds[0]), shape.Heads, shape.Intermediate)}
 	for i, l := range b.layers {
-		r := layerResult{Layer: l.Kind, Relative: l.Relative, K: l.K, Length: l.Length, Batch: bench.TableBatch, Heads: l.Heads, MLP: l.Intermediate,
-			Threads: benchThreads(c), Device: d.Name(), Seconds: bench.SpreadOf(b.seconds[i]).Median, Ratio: b.toVanilla(i), PaperSeconds: l.PaperSeconds()}
-		row := []string{l.Kind, strings.TrimSuffix(l.Relative, "_hadamard"), strconv.Itoa(l.K), bench.FormatSeconds(r.Seconds), bench.FormatDigits(r.Ratio), "", ""}
+		r := layerResult{Layer: l.Kind, Relative: l.Relative, K: l.K, Length: l.Length, Batch: bench.TableBatch,
+			Heads: l.Heads, MLP: l.Intermediate,
+			Threads: benchThreads(c), Device: d.Name(), Seconds: bench.SpreadOf(b.seconds[i]).Median,
+			Ratio: b.toVanilla(i), PaperSeconds: l.PaperSeconds()}
+		row := []string{l.Kind, strings.TrimSuffix(l.Relative, "_hadamard"), strconv.Itoa(l.K),
+			bench.FormatSeconds(r.Seconds), bench.FormatDigits(r.Ratio), "", ""}
 		if r.PaperSeconds > 0 {
 			r.PaperRatio = r.PaperSeconds / b.layers[0].PaperSeconds()
 			row[5], row[6] = bench.FormatSeconds(r.PaperSeconds), bench.FormatDigits(r.PaperRatio)
@@ -191,7 +197,8 @@ func (b *runtimeBench) chart() chart.Chart {
 		}
 		names = append(names, "vanilla")
 		for _, k := range places {
-			lines["vanilla"] = append(lines["vanilla"], chart.Datum{X: float64(k), Y: bench.SpreadOf(b.seconds[i]).Median})
+			lines["vanilla"] = append(lines["vanilla"],
+				chart.Datum{X: float64(k), Y: bench.SpreadOf(b.seconds[i]).Median})
 		}
 	}
 	p := benchChart("k", "time of a layer (s)", places)

@@ -52,11 +52,13 @@ func TestBenchKernels(t *testing.T) {
 	if len(results) != 1 {
 		t.Fatalf("%s", rest)
 	}
-	if r := results[0]; r.Kernel != "embed backward" || r.Size == "" || r.Threads != 1 || r.Device == "" || r.Precision != "fp32" || r.Seconds <= 0 || r.GBPS <= 0 || r.GFLOPS != 0 || r.Ceiling <= 0 {
+	if r := results[0]; r.Kernel != "embed backward" || r.Size == "" || r.Threads != 1 || r.Device == "" ||
+		r.Precision != "fp32" || r.Seconds <= 0 || r.GBPS <= 0 || r.GFLOPS != 0 || r.Ceiling <= 0 {
 		t.Errorf("%+v", r)
 	}
 	status, out, _ := program(nil, "bench", "kernels", "--only", "embed")
-	if status != exitOK || !strings.HasPrefix(out, "kernel          size") || !strings.Contains(out, "\nembed backward  17×128") || !strings.Contains(out, "ceilings in float32: ") {
+	if status != exitOK || !strings.HasPrefix(out, "kernel          size") ||
+		!strings.Contains(out, "\nembed backward  17×128") || !strings.Contains(out, "ceilings in float32: ") {
 		t.Errorf("status %d: %s", status, out)
 	}
 	refuse(t, exitUsage, `--only "matmul"`, "", "bench", "kernels", "--only", "matmul")
@@ -64,13 +66,15 @@ func TestBenchKernels(t *testing.T) {
 
 func TestBenchModelJSON(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
-	out := succeed(t, "", "bench", "model", "--config", tinyConfig(), "--length", "64,32", "--batch", "2,1", "--reps", "2", "--k", "5", "--json")
+	out := succeed(t, "", "bench", "model", "--config", tinyConfig(), "--length", "64,32", "--batch", "2,1", "--reps",
+		"2", "--k", "5", "--json")
 	var keys map[string]any
 	first, _, _ := strings.Cut(out, "\n")
 	if err := json.Unmarshal([]byte(first), &keys); err != nil {
 		t.Fatal(err)
 	}
-	for _, k := range []string{"what", "config", "length", "batch", "k", "threads", "device", "precision", "seconds", "tokens_per_s", "operations_per_token", "ceiling_fraction", "peak_bytes"} {
+	for _, k := range []string{"what", "config", "length", "batch", "k", "threads", "device", "precision", "seconds",
+		"tokens_per_s", "operations_per_token", "ceiling_fraction", "peak_bytes"} {
 		if _, ok := keys[k]; !ok {
 			t.Errorf("no key %q in %s", k, first)
 		}
@@ -84,12 +88,15 @@ func TestBenchModelJSON(t *testing.T) {
 		t.Fatalf("%d results, want 8:\n%s", len(results), out)
 	}
 	for i, r := range results {
-		want := bench.ModelResult{What: []string{"forward", "train"}[i%2], Config: tinyConfig(), Length: []int{64, 32}[i/2%2], Batch: []int{2, 1}[i/4],
-			K: 5, Threads: 1, Device: r.Device, Precision: "fp32", Seconds: r.Seconds, TokensPerSec: r.TokensPerSec, Operations: r.Operations, Ceiling: r.Ceiling, PeakBytes: r.PeakBytes}
+		want := bench.ModelResult{What: []string{"forward", "train"}[i%2], Config: tinyConfig(),
+			Length: []int{64, 32}[i/2%2], Batch: []int{2, 1}[i/4],
+			K: 5, Threads: 1, Device: r.Device, Precision: "fp32", Seconds: r.Seconds, TokensPerSec: r.TokensPerSec,
+			Operations: r.Operations, Ceiling: r.Ceiling, PeakBytes: r.PeakBytes}
 		if !reflect.DeepEqual(r, want) {
 			t.Errorf("%+v, want %+v", r, want)
 		}
-		if rate := float64(r.Length*r.Batch) / r.Seconds; r.Seconds <= 0 || rate/r.TokensPerSec > 1.0001 || r.TokensPerSec/rate > 1.0001 || r.PeakBytes <= 0 || r.Device == "" {
+		if rate := float64(r.Length*r.Batch) / r.Seconds; r.Seconds <= 0 || rate/r.TokensPerSec > 1.0001 ||
+			r.TokensPerSec/rate > 1.0001 || r.PeakBytes <= 0 || r.Device == "" {
 			t.Errorf("%+v", r)
 		}
 		if r.Operations <= 0 || r.Ceiling <= 0 || r.Ceiling > 1 {
@@ -101,9 +108,11 @@ func TestBenchModelJSON(t *testing.T) {
 func TestBenchModelTable(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	picture := filepath.Join(t.TempDir(), "speed.svg")
-	out := succeed(t, "", "bench", "model", "--config", goldenPath("pre"), "--length", "16,32", "--batch", "2", "--reps", "1", "--what", "forward", "--plot", picture)
+	out := succeed(t, "", "bench", "model", "--config", goldenPath("pre"), "--length", "16,32", "--batch", "2",
+		"--reps", "1", "--what", "forward", "--plot", picture)
 	rows := strings.Split(out, "\n")
-	if !strings.HasPrefix(rows[0], "what     length  batch") || !strings.HasPrefix(rows[1], "forward      16      2") || !strings.HasPrefix(rows[2], "forward      32      2") {
+	if !strings.HasPrefix(rows[0], "what     length  batch") || !strings.HasPrefix(rows[1], "forward      16      2") ||
+		!strings.HasPrefix(rows[2], "forward      32      2") {
 		t.Errorf("%s", out)
 	}
 	if text := readText(t, picture); !strings.Contains(text, "<svg") {
@@ -126,7 +135,8 @@ func TestBenchModelGenerated(t *testing.T) {
 		{goldenPath("clouds"), []string{"--length", "5000"}, 0},
 		{goldenPath("graphs"), []string{"--length", "5000"}, bench.UsualEdges},
 	} {
-		args := append([]string{"bench", "model", "--config", c.config, "--k", "16", "--batch", "1", "--reps", "1", "--length", "100", "--json"}, c.more...)
+		args := append([]string{"bench", "model", "--config", c.config, "--k", "16", "--batch", "1", "--reps", "1",
+			"--length", "100", "--json"}, c.more...)
 		results := decodeLines[bench.ModelResult](t, succeed(t, "", args...))
 		if len(results) != 2 {
 			t.Fatalf("%v: %+v", args, results)
@@ -142,8 +152,10 @@ func TestBenchModelGenerated(t *testing.T) {
 // TestBenchModelPair: a model of pairs halves the length, and trains.
 func TestBenchModelPair(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
-	out := succeed(t, "", "bench", "model", "--config", goldenPath("retrieval"), "--length", "31", "--batch", "3", "--reps", "1", "--json")
-	if results := decodeLines[bench.ModelResult](t, out); len(results) != 2 || results[1].What != "train" || results[1].Length != 31 {
+	out := succeed(t, "", "bench", "model", "--config", goldenPath("retrieval"), "--length", "31", "--batch",
+		"3", "--reps", "1", "--json")
+	if results := decodeLines[bench.ModelResult](t, out); len(results) != 2 || results[1].What != "train" ||
+		results[1].Length != 31 {
 		t.Errorf("%s", out)
 	}
 }
@@ -152,21 +164,25 @@ func TestBenchModelPair(t *testing.T) {
 // measured.
 func TestBenchModelSkips(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
-	status, out, errs := program(nil, "bench", "model", "--config", tinyConfig(), "--length", "64", "--batch", "1", "--reps", "1", "--memory", "100MiB", "--json")
-	if results := decodeLines[bench.ModelResult](t, out); status != exitOK || len(results) != 1 || results[0].What != "forward" {
+	status, out, errs := program(nil, "bench", "model", "--config", tinyConfig(), "--length", "64", "--batch", "1",
+		"--reps", "1", "--memory", "100MiB", "--json")
+	if results := decodeLines[bench.ModelResult](t, out); status != exitOK || len(results) != 1 ||
+		results[0].What != "forward" {
 		t.Errorf("status %d, %s", status, out)
 	}
 	if !strings.HasPrefix(errs, "train at length 64, batch 1 is skipped: 100 MiB of memory allowed") {
 		t.Errorf("%q", errs)
 	}
-	refuse(t, exitError, "nothing was measured", "", "bench", "model", "--config", tinyConfig(), "--length", "64", "--what", "train", "--memory", "100MiB")
+	refuse(t, exitError, "nothing was measured", "", "bench", "model", "--config", tinyConfig(), "--length", "64",
+		"--what", "train", "--memory", "100MiB")
 }
 
 func TestDoesNotFit(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want bool
-	}{{nil, false}, {errors.New("broken"), false}, {fmt.Errorf("forward: %w", &sft.MemoryError{}), true}, {fmt.Errorf("forward: %w", &vk.MemoryError{}), true}} {
+	}{{nil, false}, {errors.New("broken"), false}, {fmt.Errorf("forward: %w", &sft.MemoryError{}), true},
+		{fmt.Errorf("forward: %w", &vk.MemoryError{}), true}} {
 		if got := doesNotFit(c.err); got != c.want {
 			t.Errorf("%v: %v", c.err, got)
 		}
@@ -194,7 +210,8 @@ func TestBenchModelErrors(t *testing.T) {
 	model(exitUsage, "--plot draws over length", append(tiny, "--plot", "x.svg")...)
 	model(exitUsage, "unknown device", "--device", "abacus")
 	model(exitUsage, `"extra"`, "extra")
-	model(exitError, "known tasks: "+strings.Join(lra.Names(), ", ")+"; and there is no such file", "--config", "nothing")
+	model(exitError, "known tasks: "+strings.Join(lra.Names(), ", ")+"; and there is no such file", "--config",
+		"nothing")
 	model(exitError, "config.json", "--config", t.TempDir())
 	model(exitError, `preset "no" is not known; known presets: quick, hour, paper`, "--config", "text:no")
 }
@@ -204,7 +221,8 @@ func TestBenchConfig(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
 	for name, layers := range map[string]int{"text": 4, "text:paper": 4, "text:quick": 3, "image:quick": 4} {
 		task, preset, _ := strings.Cut(name, ":")
-		if config, _, err := benchConfig(name); err != nil || config.NumLayers != layers || len(config.Convolutions) > 0 != (preset == "quick") {
+		if config, _, err := benchConfig(name); err != nil || config.NumLayers != layers ||
+			len(config.Convolutions) > 0 != (preset == "quick") {
 			t.Errorf("%s, %s: %+v, error %v", task, preset, config, err)
 		}
 	}
@@ -213,8 +231,10 @@ func TestBenchConfig(t *testing.T) {
 // TestBenchRuntime: each layer of a shape is measured, beside the paper's where its sizes are.
 func TestBenchRuntime(t *testing.T) {
 	testenv.NoRace(t, "a benchmark: it measures what TestTrain runs")
-	layers := decodeLines[layerResult](t, succeed(t, "", "bench", "runtime", "--length", "128", "--reps", "1", "--shape", "notebook", "--device", "cpu", "--json"))
-	if len(layers) != 5 || layers[0].Layer != "vanilla" || layers[0].Ratio != 1 || layers[0].Heads != 8 || layers[0].MLP != 2048 || layers[4].K != 64 || layers[4].Seconds <= 0 || layers[4].PaperSeconds != 0 {
+	layers := decodeLines[layerResult](t, succeed(t, "", "bench", "runtime", "--length", "128", "--reps", "1",
+		"--shape", "notebook", "--device", "cpu", "--json"))
+	if len(layers) != 5 || layers[0].Layer != "vanilla" || layers[0].Ratio != 1 || layers[0].Heads != 8 ||
+		layers[0].MLP != 2048 || layers[4].K != 64 || layers[4].Seconds <= 0 || layers[4].PaperSeconds != 0 {
 		t.Errorf("%+v", layers)
 	}
 }
@@ -252,11 +272,13 @@ func TestBenchRuntimeReport(t *testing.T) {
 		t.Fatalf("%d rows, want 11", len(results))
 	}
 	for i, r := range results {
-		if paper := i == 0 || r.Relative != "none"; r.Seconds != 2 || r.Ratio != 1 || (r.PaperSeconds > 0) != paper || (r.PaperRatio > 0) != paper {
+		if paper := i == 0 || r.Relative != "none"; r.Seconds != 2 || r.Ratio != 1 || (r.PaperSeconds > 0) != paper ||
+			(r.PaperRatio > 0) != paper {
 			t.Errorf("row %d: %+v", i, r)
 		}
 	}
-	if table := report("false"); !strings.HasPrefix(table, "layer    relative     k    time") || !strings.Contains(table, "\nsft      sinusoid   512  2.00 s") {
+	if table := report("false"); !strings.HasPrefix(table, "layer    relative     k    time") ||
+		!strings.Contains(table, "\nsft      sinusoid   512  2.00 s") {
 		t.Errorf("%s", table)
 	}
 	if lines := len(b.chart().Series); lines != 3 {

@@ -37,7 +37,8 @@ func TestBrokenModels(t *testing.T) {
 		want []string
 	}{
 		{"empty weights", func(c, w []byte) ([]byte, []byte) { return c, nil }, []string{"model.safetensors"}},
-		{"truncated weights", func(c, w []byte) ([]byte, []byte) { return c, w[:len(w)-100] }, []string{"model.safetensors"}},
+		{"truncated weights", func(c, w []byte) ([]byte, []byte) { return c, w[:len(w)-100] },
+			[]string{"model.safetensors"}},
 		{"header cut", func(c, w []byte) ([]byte, []byte) { return c, w[:20] }, []string{"model.safetensors"}},
 		{"header of 2^63 bytes", func(c, w []byte) ([]byte, []byte) {
 			return c, append(binary.LittleEndian.AppendUint64(nil, 1<<63), w[8:]...)
@@ -77,7 +78,8 @@ func TestBrokenModels(t *testing.T) {
 			refuse(t, 1, c.want[0], "", "info", "--model", model)
 		})
 	}
-	refuse(t, 1, "absent: expected a model directory with config.json and model.safetensors", "", "predict", "--model", "absent")
+	refuse(t, 1, "absent: expected a model directory with config.json and model.safetensors", "",
+		"predict", "--model", "absent")
 }
 
 // TestFlippedBits loads weights with single bits changed: an error or an answer,
@@ -115,7 +117,8 @@ func TestGradsRefuses(t *testing.T) {
 		refuse(t, 1, c.want, "", "grads", "--model", goldenPath("pre"), "--input", input, "--output", output)
 	}
 	absent := filepath.Join(dir, "absent", "grads.safetensors")
-	refuse(t, 1, absent, `{"tokens":[1],"label":1}`, "grads", "--model", goldenPath("pre"), "--input", "-", "--output", absent)
+	refuse(t, 1, absent, `{"tokens":[1],"label":1}`, "grads", "--model", goldenPath("pre"),
+		"--input", "-", "--output", absent)
 	left, err := filepath.Glob(filepath.Join(dir, "*grads*"))
 	if err != nil || len(left) > 0 {
 		t.Errorf("left behind: %v, %v", left, err)

@@ -37,8 +37,10 @@ func openBrowser(t *testing.T) *browser {
 	t.Helper()
 	testenv.NeedPrograms(t, "chromium")
 	profile := must.Get(os.MkdirTemp("", "chromium"))(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute) // the test's own ends before the browser is closed
-	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--remote-debugging-pipe", "--user-data-dir="+profile, "--window-size=1200,900",
+	// the test's own ends before the browser is closed
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--remote-debugging-pipe", "--user-data-dir="+profile,
+		"--window-size=1200,900",
 		"--no-sandbox", // which root has not
 		"--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "about:blank")
 	cmd.WaitDelay = 10 * time.Second
@@ -144,7 +146,8 @@ func (b *browser) evaluate(expression string, value any) {
 		Result           struct{ Value json.RawMessage }
 		ExceptionDetails json.RawMessage
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true}, &result)
+	b.call("Runtime.evaluate", map[string]any{"expression": expression, "returnByValue": true, "awaitPromise": true},
+		&result)
 	if result.ExceptionDetails != nil {
 		b.t.Fatalf("%s: %s", expression, result.ExceptionDetails)
 	}
@@ -156,5 +159,6 @@ func (b *browser) evaluate(expression string, value any) {
 // resize makes the window as wide and high as a screen.
 func (b *browser) resize(width, height int) {
 	b.t.Helper()
-	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height, "deviceScaleFactor": 1, "mobile": false}, nil)
+	b.call("Emulation.setDeviceMetricsOverride", map[string]any{"width": width, "height": height,
+		"deviceScaleFactor": 1, "mobile": false}, nil)
 }

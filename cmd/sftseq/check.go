@@ -27,7 +27,8 @@ precision, and prints the largest error as a fraction of the tolerance. Failures
 table, and the exit status is 1. --golden compares logits, gradients and losses of whole models with
 those of double precision. More: docs/architecture.md`,
 		Flags: append(deviceFlags(device.FP32),
-			&cli.StringFlag{Name: "golden", Usage: "check the models in `DIR`, in place of the kernels", TakesFile: true},
+			&cli.StringFlag{Name: "golden", Usage: "check the models in `DIR`, in place of the kernels",
+				TakesFile: true},
 			&cli.StringFlag{Name: "only", Usage: "check kernels, or models, whose names contain `NAME`"},
 			&cli.BoolFlag{Name: "json", Usage: "print one JSON object a kernel, or a model"},
 		),
@@ -50,7 +51,8 @@ func check(c *cli.Context) error {
 		cases += len(s.Cases)
 	}
 	if cases == 0 {
-		return usage(c, "--only %q: no such kernel, expected a part of %s", c.String("only"), strings.Join(conformance.Kernels(), ", "))
+		return usage(c, "--only %q: no such kernel, expected a part of %s", c.String("only"),
+			strings.Join(conformance.Kernels(), ", "))
 	}
 	d, err := openDevice(c)
 	if err != nil {
@@ -70,7 +72,8 @@ func check(c *cli.Context) error {
 		for _, k := range kernels {
 			failed += k.Failed
 			notes = append(notes, k.Notes()...)
-			if err := report.add(k, k.Kernel, fmt.Sprint(k.Cases), fmt.Sprintf("%.0f%%", 100*k.Worst), k.Verdict()); err != nil {
+			if err := report.add(k, k.Kernel, fmt.Sprint(k.Cases), fmt.Sprintf("%.0f%%", 100*k.Worst),
+				k.Verdict()); err != nil {
 				return err
 			}
 		}
@@ -86,7 +89,8 @@ func check(c *cli.Context) error {
 }
 
 // checkSuite runs a suite and sums up its cases by kernel.
-func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device, progress *progress) (kernels []*conformance.Summary, err error) {
+func checkSuite(ctx context.Context, s conformance.Suite, d tensor.Device,
+	progress *progress) (kernels []*conformance.Summary, err error) {
 	err = s.Check(ctx, d, func(r conformance.Result) {
 		at := slices.IndexFunc(kernels, func(k *conformance.Summary) bool { return k.Kernel == r.Kernel })
 		if at < 0 {

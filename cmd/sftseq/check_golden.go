@@ -25,7 +25,8 @@ func checkGolden(c *cli.Context, root string) error {
 	name, _, _ := strings.Cut(d.Name(), " ")
 	progress := newProgress(int64(len(dirs)), "checking "+name, "models")
 	defer progress.Finish()
-	report := newResults(c, 1, "model", "lines", "logits", "gradient", "its worst tensor", "losses", "of the tolerance", "result")
+	report := newResults(c, 1, "model", "lines", "logits", "gradient", "its worst tensor", "losses",
+		"of the tolerance", "result")
 	notes, failed := []string{whatComputes(d)}, 0
 	exact := func() (tensor.Device, error) {
 		return opened(device.Options{Name: "cpu", Threads: c.Int("threads")})

@@ -24,13 +24,16 @@ func copyGolden(t *testing.T, name string, change map[string]func(text string) s
 }
 
 func TestCheckGolden(t *testing.T) {
-	results := decodeLines[golden.Comparison](t, succeed(t, "", "check", "--golden", goldenDir, "--device", "cpu", "--json", "--only", "r"))
+	results := decodeLines[golden.Comparison](t, succeed(t, "", "check", "--golden", goldenDir, "--device", "cpu",
+		"--json", "--only", "r"))
 	seen := map[string]bool{}
 	for _, r := range results {
 		training := strings.HasPrefix(r.Golden, "train")
 		seen[r.Golden] = true
-		if r.Failed || r.Error != "" || r.Worst <= 0 || r.Worst > 0.5 || r.Lines < 1 || r.Precision != "fp32" || !strings.HasPrefix(r.Device, "cpu") ||
-			(r.Loss != nil) != training || (r.Logit != nil) == training || (r.Gradient != nil) == training || (r.Tensor != nil) == training || (r.Which != "") == training {
+		if r.Failed || r.Error != "" || r.Worst <= 0 || r.Worst > 0.5 || r.Lines < 1 || r.Precision != "fp32" ||
+			!strings.HasPrefix(r.Device, "cpu") ||
+			(r.Loss != nil) != training || (r.Logit != nil) == training || (r.Gradient != nil) == training ||
+			(r.Tensor != nil) == training || (r.Which != "") == training {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -40,12 +43,14 @@ func TestCheckGolden(t *testing.T) {
 		}
 	}
 	// A model of masked tokens has a gradient, and no logits of an example.
-	masked := decodeLines[golden.Comparison](t, succeed(t, "", "check", "--golden", goldenPath("fill_mask"), "--device", "cpu", "--json"))
+	masked := decodeLines[golden.Comparison](t, succeed(t, "", "check", "--golden", goldenPath("fill_mask"),
+		"--device", "cpu", "--json"))
 	if len(masked) != 1 || masked[0].Failed || masked[0].Gradient == nil || masked[0].Logit != nil {
 		t.Errorf("%+v", masked)
 	}
 	rows := strings.Split(succeed(t, "", "check", "--golden", goldenPath("ties"), "--device", "cpu"), "\n")
-	if !strings.HasPrefix(rows[0], "model ") || !strings.HasPrefix(rows[1], "ties ") || !strings.HasSuffix(rows[1], " pass") || !strings.HasPrefix(rows[3], "cpu (") {
+	if !strings.HasPrefix(rows[0], "model ") || !strings.HasPrefix(rows[1], "ties ") ||
+		!strings.HasSuffix(rows[1], " pass") || !strings.HasPrefix(rows[3], "cpu (") {
 		t.Errorf("%q", rows)
 	}
 }
@@ -56,7 +61,8 @@ func TestCheckGoldenVulkan(t *testing.T) {
 	// Two of those that TestGoldenTraining trains there.
 	out := succeed(t, "", "check", "--golden", goldenDir, "--device", "vulkan", "--only", "train_c")
 	folders, err := filepath.Glob(filepath.Join(goldenDir, "train_c*"))
-	if err != nil || len(folders) < 2 || !strings.Contains(out, "\nvulkan:0 (") || strings.Count(out, " pass\n") != len(folders) {
+	if err != nil || len(folders) < 2 || !strings.Contains(out, "\nvulkan:0 (") ||
+		strings.Count(out, " pass\n") != len(folders) {
 		t.Errorf("%s", out)
 	}
 }
@@ -80,22 +86,46 @@ func TestCheckGoldenFails(t *testing.T) {
 		want   string // in the table or below it
 		failed bool   // by its numbers
 	}{
-		{"ties", map[string]func(string) string{"expected.jsonl": func(s string) string { return strings.Replace(s, `"logits": [`, `"logits": [1`, 1) }}, "FAIL", true},
-		{"ties", map[string]func(string) string{"grads.safetensors": func(string) string { return readText(t, goldenPath("ties", "model.safetensors")) }}, "FAIL", true},
-		{"train", map[string]func(string) string{"expected.json": func(s string) string { return strings.Replace(s, `"loss": 1.98`, `"loss": 1.99`, 1) }}, "FAIL", true},
-		{"ties", map[string]func(string) string{"expected.jsonl": func(s string) string { return s[:strings.Index(s, "\n")+1] }}, "expected.jsonl:2: unexpected EOF", false},
-		{"ties", map[string]func(string) string{"expected.jsonl": func(s string) string { return strings.Replace(s, "[", "[0,", 1) }}, "expected.jsonl:1: 3 logits, the model has 2", false},
-		{"ties", map[string]func(string) string{"expected.jsonl": func(s string) string { return "?" + s }}, "expected.jsonl:1: invalid", false},
-		{"ties", map[string]func(string) string{"grads.safetensors": func(string) string { return readText(t, goldenPath("retrieval", "grads.safetensors")) }}, "grads.safetensors: ", false},
-		{"train", map[string]func(string) string{"expected.json": func(s string) string { return s[1:] }}, "expected.json: ", false},
-		{"ties", map[string]func(string) string{"inputs.jsonl": func(s string) string { return strings.Replace(s, "label", "name", 1) }}, "label is missing", false},
+		{"ties", map[string]func(string) string{"expected.jsonl": func(s string) string {
+			return strings.Replace(s,
+				`"logits": [`, `"logits": [1`, 1)
+		}}, "FAIL", true},
+		{"ties", map[string]func(string) string{"grads.safetensors": func(string) string {
+			return readText(t,
+				goldenPath("ties", "model.safetensors"))
+		}}, "FAIL", true},
+		{"train", map[string]func(string) string{"expected.json": func(s string) string {
+			return strings.Replace(s,
+				`"loss": 1.98`, `"loss": 1.99`, 1)
+		}}, "FAIL", true},
+		{"ties", map[string]func(string) string{"expected.jsonl": func(s string) string {
+			return s[:strings.Index(s,
+				"\n")+1]
+		}}, "expected.jsonl:2: unexpected EOF", false},
+		{"ties", map[string]func(string) string{"expected.jsonl": func(s string) string {
+			return strings.Replace(s, "[",
+				"[0,", 1)
+		}}, "expected.jsonl:1: 3 logits, the model has 2", false},
+		{"ties", map[string]func(string) string{"expected.jsonl": func(s string) string { return "?" + s }},
+			"expected.jsonl:1: invalid", false},
+		{"ties", map[string]func(string) string{"grads.safetensors": func(string) string {
+			return readText(t,
+				goldenPath("retrieval", "grads.safetensors"))
+		}}, "grads.safetensors: ", false},
+		{"train", map[string]func(string) string{"expected.json": func(s string) string { return s[1:] }},
+			"expected.json: ", false},
+		{"ties", map[string]func(string) string{"inputs.jsonl": func(s string) string {
+			return strings.Replace(s,
+				"label", "name", 1)
+		}}, "label is missing", false},
 	} {
 		dir := copyGolden(t, c.name, c.change)
 		out, errs := exits(t, exitError, "", "check", "--golden", filepath.Dir(dir), "--device", "cpu")
 		contains(t, out, "FAIL", c.want)
 		contains(t, errs, "1 of 1 models failed")
 		_, out, _ = program(nil, "check", "--golden", dir, "--device", "cpu", "--json")
-		if r := decodeLines[golden.Comparison](t, out); len(r) != 1 || !r[0].Failed || (r[0].Error == "") != c.failed || (r[0].Worst > 1) != c.failed {
+		if r := decodeLines[golden.Comparison](t, out); len(r) != 1 || !r[0].Failed || (r[0].Error == "") != c.failed ||
+			(r[0].Worst > 1) != c.failed {
 			t.Errorf("%s, %q: %s", c.name, c.want, out)
 		}
 	}
@@ -103,7 +133,8 @@ func TestCheckGoldenFails(t *testing.T) {
 	for _, name := range []string{"expected.jsonl", "grads.safetensors"} {
 		must.Succeed(t, os.Remove(filepath.Join(bare, name)))
 	}
-	if status, out, _ := program(nil, "check", "--golden", bare, "--device", "cpu"); status != exitError || !strings.Contains(out, "nothing to compare with") {
+	if status, out, _ := program(nil, "check", "--golden", bare, "--device", "cpu"); status != exitError ||
+		!strings.Contains(out, "nothing to compare with") {
 		t.Errorf("status %d: %s", status, out)
 	}
 	refuse(t, exitError, "expected a model with an inputs.jsonl", "", "check", "--golden", t.TempDir())

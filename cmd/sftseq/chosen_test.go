@@ -16,7 +16,8 @@ import (
 // the flags of the measurement, on data of as many rows and tokens.
 func TestChosenPresets(t *testing.T) {
 	points := func(rows, points int64) seq.SplitInfo {
-		return seq.SplitInfo{Rows: rows, Lengths: seq.Quantiles{Min: points, P25: points, P50: points, P75: points, P95: points, Max: points, Mean: float64(points)}}
+		return seq.SplitInfo{Rows: rows, Lengths: seq.Quantiles{Min: points, P25: points, P50: points, P75: points,
+			P95: points, Max: points, Mean: float64(points)}}
 	}
 	measured := map[string]bool{}
 	for _, c := range []struct {
@@ -31,9 +32,11 @@ func TestChosenPresets(t *testing.T) {
 		preset := must.Get(task.Preset(c.preset))(t)
 		measured[c.task] = true
 		spec := must.Get(task.Spec())(t)
-		m := &seq.Manifest{Task: spec.Task, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames, FeatureNames: spec.FeatureNames, EdgeFeatureNames: spec.EdgeFeatureNames,
+		m := &seq.Manifest{Task: spec.Task, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames,
+			FeatureNames: spec.FeatureNames, EdgeFeatureNames: spec.EdgeFeatureNames,
 			Splits: map[string]seq.SplitInfo{"train": c.train}}
-		config, settings := custom(t, m, append(strings.Fields(c.flags), "--patience", "0", "--temperature-scaling=false")...)
+		config, settings := custom(t, m, append(strings.Fields(c.flags), "--patience", "0",
+			"--temperature-scaling=false")...)
 		settings.Select = selection(settings.Select, task.Kind)
 		equal(t, config, preset.Config, c.task, c.preset)
 		equal(t, settings, preset.Settings, c.task, c.preset)
@@ -56,6 +59,7 @@ func custom(t *testing.T, m *seq.Manifest, flags ...string) (config sft.Config, 
 		config, settings = p.Config, p.Settings
 		return applyTrainFlags(c, &settings, &config)
 	}
-	must.Succeed(t, (&cli.App{Commands: []*cli.Command{command}}).Run(append([]string{"sftseq", command.Name}, flags...)))
+	must.Succeed(t, (&cli.App{Commands: []*cli.Command{command}}).Run(append([]string{"sftseq",
+		command.Name}, flags...)))
 	return config, settings
 }

@@ -49,8 +49,10 @@ func nameWarnings(m *seq.Manifest) (out []string) {
 	for _, name := range used {
 		has[name] = true
 	}
-	if unused := slices.DeleteFunc(slices.Clone(m.LabelNames), func(name string) bool { return has[name] }); len(unused) > 0 {
-		out = append(out, fmt.Sprintf("%d of %d %s have no %s in any split: %s", len(unused), len(m.LabelNames), noun, rows, shortList(unused, maxNamed)))
+	if unused := slices.DeleteFunc(slices.Clone(m.LabelNames),
+		func(name string) bool { return has[name] }); len(unused) > 0 {
+		out = append(out, fmt.Sprintf("%d of %d %s have no %s in any split: %s", len(unused), len(m.LabelNames), noun,
+			rows, shortList(unused, maxNamed)))
 	}
 	if text := singleWarning(m, used); text != "" {
 		out = append(out, text)
@@ -96,7 +98,8 @@ func singleWarning(m *seq.Manifest, used []string) string {
 	case 1:
 		return fmt.Sprintf("1 class has fewer than 2 rows: %s; it is in no validation or test split", single[0])
 	}
-	return fmt.Sprintf("%d classes have fewer than 2 rows: %s; they are in no validation or test split", len(single), shortList(single, maxNamed))
+	return fmt.Sprintf("%d classes have fewer than 2 rows: %s; they are in no validation or test split", len(single),
+		shortList(single, maxNamed))
 }
 
 // usedNames are the classes that have rows.
@@ -133,7 +136,8 @@ func absentWarnings(m *seq.Manifest, splits ...string) (out []string) {
 			if split == "train" {
 				says = "from which models learn"
 			}
-			out = append(out, fmt.Sprintf("%d of %d %s have no %s in %s, %s: %s", len(absent), len(m.LabelNames), noun, rows, split, says, shortList(absent, maxNamed)))
+			out = append(out, fmt.Sprintf("%d of %d %s have no %s in %s, %s: %s", len(absent), len(m.LabelNames), noun,
+				rows, split, says, shortList(absent, maxNamed)))
 		}
 	}
 	return out

@@ -19,8 +19,10 @@ func TestAlikeNames(t *testing.T) {
 		{[]string{"spam", "spam  mail", "Spam mail"}, `["spam  mail" and "Spam mail"]`},
 		{[]string{"caf\u00e9", "cafe\u0301"}, `["caf\u00e9" and "cafe\u0301"]`},
 		{[]string{"STRASSE", "stra\u00dfe"}, `["STRASSE" and "straße"]`},
-		{[]string{"9007199254740993", "9007199254740992", "123456789012345678901", "123456789012345678902", "inf", "infinity"}, `[]`},
-		{[]string{"9007199254740993", "9007199254740993.0", "+1.50e2", "150", "-1", "1"}, `["9007199254740993" and "9007199254740993.0" "+1.50e2" and "150"]`},
+		{[]string{"9007199254740993", "9007199254740992", "123456789012345678901", "123456789012345678902",
+			"inf", "infinity"}, `[]`},
+		{[]string{"9007199254740993", "9007199254740993.0", "+1.50e2", "150", "-1", "1"},
+			`["9007199254740993" and "9007199254740993.0" "+1.50e2" and "150"]`},
 		{[]string{"true", "1", "false", "0.0"}, `["true" and "1" "false" and "0.0"]`},
 		{[]string{"yes", "TRUE", "true", "no"}, `["yes" and "TRUE" and "true"]`},
 		{[]string{"Y", "N", "1", "0"}, `["Y" and "1" "N" and "0"]`},
@@ -32,7 +34,8 @@ func TestAlikeNames(t *testing.T) {
 		{[]string{"b", "b\u200b", "a\x00", "a"}, `["b" and "b\u200b" "a\x00" and "a"]`},
 		{[]string{"'a'", `"a"`, "a", "b"}, `["'a'" and "\"a\"" and "a"]`},
 		{[]string{"caf\u00e9", "caf\u00c3\u00a9", "na\u00efve"}, `["café" and "cafÃ©"]`},
-		{[]string{"non-fiction", "Nonfiction", "5 kg", "5kg", "2024-01-01", "20240101"}, `["non-fiction" and "Nonfiction"]`},
+		{[]string{"non-fiction", "Nonfiction", "5 kg", "5kg", "2024-01-01", "20240101"},
+			`["non-fiction" and "Nonfiction"]`},
 	} {
 		if got := fmt.Sprint(alikeNames(c.names)); got != c.want {
 			t.Errorf("%q: %s, expected %s", c.names, got, c.want)
@@ -53,36 +56,47 @@ func TestClassWarnings(t *testing.T) {
 		flags       []string
 		want        []string
 	}{
-		{"numbers in two forms", rows("train", "0", "1") + rows("val", "0", "1") + rows("test", "0.0", "1.0"), nil, []string{
+		{"numbers in two forms", rows("train", "0", "1") + rows("val", "0", "1") + rows("test",
+			"0.0", "1.0"), nil, []string{
 			`these names look alike and are different classes: "0" and "0.0", "1" and "1.0"; where they mean the same, `,
 			"2 of 4 classes have no row in train, from which models learn: 0.0, 1.0\n"}},
-		{"one class", rows("train", "good") + rows("val", "good") + rows("test", "good"), nil, []string{"all rows are of one class, good, so train has nothing to learn"}},
-		{"a class without rows", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), []string{"--labels", "bad,good,ugly"},
+		{"one class", rows("train", "good") + rows("val", "good") + rows("test", "good"), nil,
+			[]string{"all rows are of one class, good, so train has nothing to learn"}},
+		{"a class without rows", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good",
+			"bad"), []string{"--labels", "bad,good,ugly"},
 			[]string{"1 of 3 classes have no row in any split: ugly\n"}},
-		{"a class that only test has", rows("train", "a", "b") + rows("val", "a", "b") + rows("test", "a", "b", "c"), nil, []string{"1 of 3 classes have no row in train, from which models learn: c\n"}},
-		{"a label of several that only test has", rows("train", "a", "b") + rows("val", "a", "a|b") + rows("test", "a", "b|c"), []string{"--label-separator", "|"},
+		{"a class that only test has", rows("train", "a", "b") + rows("val", "a", "b") + rows("test", "a", "b", "c"),
+			nil, []string{"1 of 3 classes have no row in train, from which models learn: c\n"}},
+		{"a label of several that only test has", rows("train", "a", "b") + rows("val", "a", "a|b") + rows("test", "a",
+			"b|c"), []string{"--label-separator", "|"},
 			[]string{"1 of 3 classes have no row in train, from which models learn: c\n"}},
-		{"a class of one row", rows("train", "a", "b") + "x,rare,train\n" + rows("val", "a", "b") + rows("test", "a", "b"), nil,
+		{"a class of one row", rows("train", "a", "b") + "x,rare,train\n" + rows("val", "a",
+			"b") + rows("test", "a", "b"), nil,
 			[]string{"1 class has fewer than 2 rows: rare; it is in no validation or test split\n"}},
-		{"a class of one row among a thousand", strings.Repeat(rows("train", "a", "b"), 30) + "x,rare,train\n" + rows("val", "a", "b"), nil,
+		{"a class of one row among a thousand",
+			strings.Repeat(rows("train", "a", "b"), 30) + "x,rare,train\n" + rows("val", "a", "b"), nil,
 			[]string{"1 class has fewer than 2 rows: rare; it is in no validation or test split\n"}},
-		{"labels of one row", rows("train", "a", "b") + "x,rare|odd,train\n" + rows("val", "a", "b"), []string{"--label-separator", "|"},
+		{"labels of one row", rows("train", "a", "b") + "x,rare|odd,train\n" + rows("val", "a", "b"),
+			[]string{"--label-separator", "|"},
 			[]string{"2 classes have fewer than 2 rows: odd, rare; they are in no validation or test split\n"}},
 		{"names of missing values", rows("train", "a", "NaN") + rows("val", "a", "NaN") + rows("test", "a", "NaN"), nil,
 			[]string{"of 2 classes these names are what programs write where a value is missing: \"NaN\" (60); "}},
 		{"lost characters", rows("train", "a", "caf\ufffd") + rows("val", "a", "caf\ufffd") + rows("test", "a"), nil,
 			[]string{"the names of classes have U+FFFD, which stands for bytes that a program could not decode: \"caf\ufffd\" (40); "}},
 		{"numbers beside labels", rows("train", "a", "a|3") + rows("val", "a|3"), []string{"--label-separator", "|"},
-			[]string{"1 of 2 labels are numbers, beside names: 3; ", "all 40 rows of train have 1 of 2 labels, of which train has nothing to learn: a\n"}},
+			[]string{"1 of 2 labels are numbers, beside names: 3; ",
+				"all 40 rows of train have 1 of 2 labels, of which train has nothing to learn: a\n"}},
 		{"nothing", rows("train", "good", "bad") + rows("val", "good", "bad") + rows("test", "good", "bad"), nil, nil},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			dir := t.TempDir()
 			data := filepath.Join(dir, "data")
 			table := writeText(t, filepath.Join(dir, "t.csv"), "text,label,split\n"+c.table)
-			_, converted := exits(t, exitOK, "", append([]string{"data", "convert", "--from", table, "--to", data, "--text", "text", "--label", "label",
-				"--split-column", "split", "--tokenizer", "byte", "--no-baselines"}, c.flags...)...)
-			_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"), "--steps", "1", "--hidden", "8", "--k", "4", "--device", "cpu")
+			_, converted := exits(t, exitOK, "",
+				append([]string{"data", "convert", "--from", table, "--to", data, "--text", "text", "--label", "label",
+					"--split-column", "split", "--tokenizer", "byte", "--no-baselines"}, c.flags...)...)
+			_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"),
+				"--steps", "1", "--hidden", "8", "--k", "4", "--device", "cpu")
 			for command, said := range map[string]string{"convert": converted, "train": trained} {
 				for _, want := range c.want {
 					if n := strings.Count(said, "warning: "+want); n != 1 {
@@ -103,10 +117,13 @@ func TestTagWarnings(t *testing.T) {
 	rows := "{\"text\":\"ann sees bob\",\"tag\":\"P V P\",\"split\":\"train\"}\n{\"text\":\"bob sees\",\"tag\":\"P V\",\"split\":\"val\"}\n" +
 		"{\"text\":\"bob sees oslo\",\"tag\":\"P V L\",\"split\":\"test\"}\n"
 	data, from := filepath.Join(dir, "data"), writeText(t, filepath.Join(dir, "t.jsonl"), rows)
-	_, converted := exits(t, exitOK, "", "data", "convert", "--from", from, "--to", data, "--text", "text", "--tags", "tag", "--split-column", "split", "--labels", "L,P,V,X", "--no-baselines")
-	_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"), "--steps", "1", "--hidden", "8", "--k", "4", "--device", "cpu")
+	_, converted := exits(t, exitOK, "", "data", "convert", "--from", from, "--to", data, "--text", "text", "--tags",
+		"tag", "--split-column", "split", "--labels", "L,P,V,X", "--no-baselines")
+	_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"), "--steps",
+		"1", "--hidden", "8", "--k", "4", "--device", "cpu")
 	for _, said := range []string{converted, trained} {
-		contains(t, said, "warning: 1 of 4 tags have no token in any split: X\n", "warning: 1 of 4 tags have no token in train, from which models learn: L\n")
+		contains(t, said, "warning: 1 of 4 tags have no token in any split: X\n",
+			"warning: 1 of 4 tags have no token in train, from which models learn: L\n")
 	}
 }
 
@@ -114,12 +131,15 @@ func TestTagWarnings(t *testing.T) {
 func TestNumberWarnings(t *testing.T) {
 	dir, text := t.TempDir(), "text,n,m,k,split\n"
 	for i := range 30 {
-		text += fmt.Sprintf("a%d,5,%d,17000%05d,train\nb%d,5,%d,1700001000,val\nc%d,5,%d,1700001000,test\n", i, i, 200*i, i, i, i, 1000*i)
+		text += fmt.Sprintf("a%d,5,%d,17000%05d,train\nb%d,5,%d,1700001000,val\nc%d,5,%d,1700001000,test\n", i,
+			i, 200*i, i, i, i, 1000*i)
 	}
 	data := filepath.Join(dir, "data")
-	_, converted := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "t.csv"), text), "--to", data, "--text", "text", "--numbers", "n,m,k",
+	_, converted := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "t.csv"), text),
+		"--to", data, "--text", "text", "--numbers", "n,m,k",
 		"--split-column", "split", "--tokenizer", "byte", "--no-baselines")
-	_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"), "--steps", "1", "--hidden", "8", "--k", "4", "--device", "cpu")
+	_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"), "--steps",
+		"1", "--hidden", "8", "--k", "4", "--device", "cpu")
 	for _, said := range []string{converted, trained} {
 		contains(t, said, "warning: number n is 5 in all 30 rows of train, which has nothing to learn of it\n",
 			"warning: number k is stored as float32, in steps of about 2e+02 at its size, and deviates by ",
@@ -131,9 +151,11 @@ func TestNumberWarnings(t *testing.T) {
 func TestGraphWarnings(t *testing.T) {
 	dir, text := t.TempDir(), ""
 	for i := range 40 {
-		text += fmt.Sprintf(`{"features":[[%d],[1]],"edges":[[0,1],[1,0]],"label":"%s"}`+"\n", i, []string{"a", "A "}[i%2])
+		text += fmt.Sprintf(`{"features":[[%d],[1]],"edges":[[0,1],[1,0]],"label":"%s"}`+"\n", i,
+			[]string{"a", "A "}[i%2])
 	}
-	_, said := exits(t, exitOK, "", "data", "convert", "graph", "--from", writeText(t, filepath.Join(dir, "g.jsonl"), text), "--to", filepath.Join(dir, "data"), "--no-baselines")
+	_, said := exits(t, exitOK, "", "data", "convert", "graph", "--from", writeText(t, filepath.Join(dir, "g.jsonl"),
+		text), "--to", filepath.Join(dir, "data"), "--no-baselines")
 	contains(t, said, `warning: these names look alike and are different classes: "A " and "a"`)
 }
 
@@ -144,7 +166,8 @@ func TestTypeWarning(t *testing.T) {
 		fasta += fmt.Sprintf(">c%d\n%s\n", i, strings.Repeat("ACGT", i+2))
 		bed += fmt.Sprintf("c%d\t1\t5\tgene%d\n", i, i)
 	}
-	_, said := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "g.fa"), fasta), "--intervals", writeText(t, filepath.Join(dir, "b.bed"), bed),
+	_, said := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "g.fa"), fasta),
+		"--intervals", writeText(t, filepath.Join(dir, "b.bed"), bed),
 		"--to", filepath.Join(dir, "data"), "--no-baselines")
 	contains(t, said, "warning: 40 types for 40 spans, such as ")
 }

@@ -17,13 +17,15 @@ func TestPythonClient(t *testing.T) {
 	source := must.Get(filepath.Abs("../../clients/python"))(t)
 	models, session := clientModels(t), sessionOf(t, model, pythonSession)
 	t.Parallel()
-	python := []string{"env", "PYTHONPATH=" + filepath.Join(source, "src"), "PYTHONDONTWRITEBYTECODE=1", "SFTSEQ_PROGRAM=" + path, "SFTSEQ_GOLDEN=" + models, "python3"}
+	python := []string{"env", "PYTHONPATH=" + filepath.Join(source, "src"), "PYTHONDONTWRITEBYTECODE=1",
+		"SFTSEQ_PROGRAM=" + path, "SFTSEQ_GOLDEN=" + models, "python3"}
 	example := append(python[:len(python):len(python)], filepath.Join(source, "example.py"))
 	// A client that the machine holds up between two changes must not be given the first.
 	flags := []string{"--log", "warn", "--debounce", "500ms"}
 
 	t.Run("tests", func(t *testing.T) {
-		_, errs, err := runClient(t, "", python, "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-s", filepath.Join(source, "tests"))
+		_, errs, err := runClient(t, "", python, "-W", "error::ResourceWarning", "-m", "unittest", "discover", "-s",
+			filepath.Join(source, "tests"))
 		if err != nil || !strings.Contains(errs, "\nOK") {
 			t.Errorf("%v\n%s", err, errs)
 		}

@@ -36,7 +36,8 @@ func TestClients(t *testing.T) {
 
 	t.Run("shell", func(t *testing.T) {
 		testenv.NeedPrograms(t, "bash", "jq")
-		lines := readText(t, goldenPath("post", "inputs.jsonl")) + "{\"text\":\"[MAX 2 9 ]\"}\n{\"id\":\"bad\",\"tokens\":[99]}\n"
+		lines := readText(t, goldenPath("post", "inputs.jsonl")) +
+			"{\"text\":\"[MAX 2 9 ]\"}\n{\"id\":\"bad\",\"tokens\":[99]}\n"
 		equal(t, client(t, lines, shell, server...), wantTable(t, model, lines))
 		clientFails(t, shell, path)
 	})
@@ -48,7 +49,8 @@ func TestClients(t *testing.T) {
 	for _, framing := range []string{"lsp", "lines"} {
 		t.Run("vscode-jsonrpc "+framing, func(t *testing.T) {
 			needNode(t)
-			out := client(t, "", []string{"node", filepath.Join(examplesDir, "node/conformance.mjs")}, framing, path, model)
+			out := client(t, "", []string{"node", filepath.Join(examplesDir, "node/conformance.mjs")}, framing, path,
+				model)
 			passed := regexp.MustCompile(`(?m)^\S+ pass (\d+)$`).FindStringSubmatch(out)
 			if passed == nil || passed[1] == "0" {
 				t.Errorf("no test was run\n%s", out)
@@ -72,7 +74,8 @@ func TestLibrary(t *testing.T) {
 	if err != nil {
 		t.Fatalf("%v\n%s%s", err, out, &errs)
 	}
-	for _, want := range []string{`"GET /cart 200 in 12 ms" is fine,`, `"GET /cart 503 in 9000 ms" is failed,`, "cosine of their embeddings: "} {
+	for _, want := range []string{`"GET /cart 200 in 12 ms" is fine,`, `"GET /cart 503 in 9000 ms" is failed,`,
+		"cosine of their embeddings: "} {
 		contains(t, string(out), want)
 	}
 	steps := regexp.MustCompile(`(?m)^step (\d+): ([\d.]+)% of the validation split$`).FindAllStringSubmatch(string(out), -1)
@@ -162,7 +165,8 @@ func untilListening(t *testing.T, c *exec.Cmd) (log string) {
 func wantTable(t *testing.T, model, lines string) string {
 	t.Helper()
 	_, answers, _ := program(strings.NewReader(lines), "predict", "--model", model)
-	want := filepath.Base(model) + ": classification, labels 0 1 2 3 4 5 6 7 8 9, up to 4096 tokens\nid\tlabel\tprobability\tlength\n"
+	want := filepath.Base(model) +
+		": classification, labels 0 1 2 3 4 5 6 7 8 9, up to 4096 tokens\nid\tlabel\tprobability\tlength\n"
 	for _, r := range replyLines(t, answers) {
 		id := strings.Trim(string(r.ID), `"`)
 		if r.Error != nil {

@@ -18,7 +18,8 @@ func TestTypeScriptClient(t *testing.T) {
 	program, models := built(t), clientModels(t)
 	t.Parallel()
 	client(t, "", []string{"node", compiler}, "-p", source)
-	out := client(t, "", []string{"env", "SFTSEQ_PROGRAM=" + program, "SFTSEQ_GOLDEN=" + models, "node", "--test", "--test-reporter=tap"}, filepath.Join(source, "test/client.test.mjs"))
+	out := client(t, "", []string{"env", "SFTSEQ_PROGRAM=" + program, "SFTSEQ_GOLDEN=" + models, "node", "--test",
+		"--test-reporter=tap"}, filepath.Join(source, "test/client.test.mjs"))
 	if passed := regexp.MustCompile(`(?m)^# pass (\d+)$`).FindStringSubmatch(out); passed == nil || passed[1] == "0" {
 		t.Errorf("no test was run\n%s", out)
 	}

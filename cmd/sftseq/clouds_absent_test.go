@@ -16,7 +16,8 @@ func writeClouds(t *testing.T, folder, name string, n int) {
 	t.Helper()
 	must.Succeed(t, os.MkdirAll(folder, 0o777))
 	for i := range n {
-		writeText(t, filepath.Join(folder, fmt.Sprintf("%s_%d.xyz", name, i)), fmt.Sprintf("0 0 0\n1 0 0\n0 2 3\n0 %d 1\n", int(crc32.ChecksumIEEE([]byte(name))%1000)+i))
+		writeText(t, filepath.Join(folder, fmt.Sprintf("%s_%d.xyz", name, i)),
+			fmt.Sprintf("0 0 0\n1 0 0\n0 2 3\n0 %d 1\n", int(crc32.ChecksumIEEE([]byte(name))%1000)+i))
 	}
 }
 
@@ -24,7 +25,9 @@ func writeClouds(t *testing.T, folder, name string, n int) {
 func convertedClouds(t *testing.T, from string, flags ...string) (data, said string) {
 	t.Helper()
 	data = filepath.Join(t.TempDir(), "data")
-	_, errs := exits(t, exitOK, "", append([]string{"data", "convert", "cloud", "--from", from, "--to", data, "--points", "4", "--no-baselines"}, flags...)...)
+	_, errs := exits(t, exitOK, "",
+		append([]string{"data", "convert", "cloud", "--from", from, "--to", data, "--points", "4",
+			"--no-baselines"}, flags...)...)
 	return data, errs
 }
 
@@ -42,24 +45,28 @@ func TestAbsentClasses(t *testing.T) {
 		writeClouds(t, pins, "header", 3)
 		writeText(t, filepath.Join(pins, fmt.Sprintf("header_%d.xyz", i)), "0 0\n")
 		_, said := convertedClouds(t, from)
-		untrained += strings.Count(said, "warning: no row is in train, from which models learn: more files, a smaller --val-part")
+		untrained += strings.Count(said,
+			"warning: no row is in train, from which models learn: more files, a smaller --val-part")
 	}
 	equal(t, untrained, 1)
 	writeClouds(t, pins, "header", 20)
 	if _, said := convertedClouds(t, from, "--val-part", "0", "--test-part", "0"); strings.Contains(said, "warning") {
 		t.Error(said)
 	}
-	if _, said := convertedClouds(t, from, "--val-part", "0", "--test-part", "0.1"); strings.Contains(said, "in val") || strings.Contains(said, "in test") {
+	if _, said := convertedClouds(t, from, "--val-part", "0", "--test-part", "0.1"); strings.Contains(said, "in val") ||
+		strings.Contains(said, "in test") {
 		t.Error(said)
 	}
 	board := filepath.Join(from, "board")
 	writeClouds(t, board, "b", 1)
-	if _, said := convertedClouds(t, from, "--seed", "1"); !strings.Contains(said, "warning: 1 of 2 classes have no row in test, which says nothing of them: board\n") {
+	if _, said := convertedClouds(t, from, "--seed", "1"); !strings.Contains(said,
+		"warning: 1 of 2 classes have no row in test, which says nothing of them: board\n") {
 		t.Error(said)
 	}
 	must.Succeed(t, os.RemoveAll(board))
 	writeClouds(t, filepath.Join(from, "test/board"), "b", 1)
-	if _, said := convertedClouds(t, from); !strings.Contains(said, "warning: 1 of 2 classes have no row in train, from which models learn: board\n") {
+	if _, said := convertedClouds(t, from); !strings.Contains(said,
+		"warning: 1 of 2 classes have no row in train, from which models learn: board\n") {
 		t.Error(said)
 	}
 }

@@ -31,14 +31,19 @@ func TestCloudParts(t *testing.T) {
 	dir := t.TempDir()
 	in := func(name string) string { return filepath.Join(dir, name) }
 	data, model := in("data"), in("model")
-	succeed(t, "", "data", "generate", "shape-parts", "--out", data, "--train", "80", "--val", "12", "--test", "9", "--points", "24")
-	status, out, errs := program(nil, "train", "custom", "--data", data, "--out", model, "--epochs", "3", "--k", "8", "--hidden", "16", "--intermediate", "16", "--device", "cpu")
-	if status != 0 || !strings.Contains(errs, "validation token accuracy") || !strings.Contains(out+errs, "selected by iou") {
+	succeed(t, "", "data", "generate", "shape-parts", "--out", data, "--train", "80", "--val", "12",
+		"--test", "9", "--points", "24")
+	status, out, errs := program(nil, "train", "custom", "--data", data, "--out", model, "--epochs", "3", "--k", "8",
+		"--hidden", "16", "--intermediate", "16", "--device", "cpu")
+	if status != 0 || !strings.Contains(errs, "validation token accuracy") ||
+		!strings.Contains(out+errs, "selected by iou") {
 		t.Fatalf("status %d\n%s\n%s", status, out, errs)
 	}
 	checkSimple(t, out, model, data, simpleTagsLine)
-	val := decode[task.TagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json"))
-	if reached := fmt.Sprintf("instance IoU %.4f, class IoU %.4f over 12 rows, the best so far", val.Parts.InstanceIoU, val.Parts.ClassIoU); !strings.Contains(errs, reached) {
+	val := decode[task.TagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val",
+		"--device", "cpu", "--json"))
+	if reached := fmt.Sprintf("instance IoU %.4f, class IoU %.4f over 12 rows, the best so far", val.Parts.InstanceIoU,
+		val.Parts.ClassIoU); !strings.Contains(errs, reached) {
 		t.Errorf("eval says %s, training\n%s", reached, errs)
 	}
 	type mistake struct {
@@ -48,26 +53,33 @@ func TestCloudParts(t *testing.T) {
 	}
 	var result task.TagsResult
 	wrong := mistakes[mistake](t, model, data, &result)
-	if p := result.Parts; p == nil || p.Shapes != 9 || p.InstanceIoU < 0.3 || p.InstanceIoU > 1 || p.Accuracy < result.Accuracy || result.Spans != nil ||
+	if p := result.Parts; p == nil || p.Shapes != 9 || p.InstanceIoU < 0.3 || p.InstanceIoU > 1 ||
+		p.Accuracy < result.Accuracy || result.Spans != nil ||
 		len(result.Baselines) != 1 || *result.Baselines[0].InstanceIoU < 0.3 || result.Baselines[0].SpanF1 != nil {
 		t.Errorf("%+v, parts %+v", result, p)
 	}
 	equal(t, int64(len(wrong)), result.Tokens-int64(float64(result.Tokens)*result.Accuracy+0.5))
 	checkEvalShards(t, model, data)
-	contains(t, succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu"), "instance IoU", "the most frequent part of the category")
+	contains(t, succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu"), "instance IoU",
+		"the most frequent part of the category")
 	t.Run("vulkan", func(t *testing.T) {
 		testenv.NeedVulkan(t, vk.Open, vk.Options{})
-		other := decode[task.TagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--device", "vulkan", "--json"))
-		if math.Abs(other.Loss-result.Loss) > 1e-3 || math.Abs(other.Parts.InstanceIoU-result.Parts.InstanceIoU) > 0.05 {
-			t.Errorf("loss %v and instance IoU %v, on the processor %v and %v", other.Loss, other.Parts.InstanceIoU, result.Loss, result.Parts.InstanceIoU)
+		other := decode[task.TagsResult](t, succeed(t, "", "eval", "--model", model, "--data", data,
+			"--device", "vulkan", "--json"))
+		if math.Abs(other.Loss-result.Loss) > 1e-3 ||
+			math.Abs(other.Parts.InstanceIoU-result.Parts.InstanceIoU) > 0.05 {
+			t.Errorf("loss %v and instance IoU %v, on the processor %v and %v", other.Loss, other.Parts.InstanceIoU,
+				result.Loss, result.Parts.InstanceIoU)
 		}
 	})
 
 	page := in("report.html")
 	writeReport(t, page, "--examples", "4", model)
 	text := readText(t, page)
-	contains(t, text, fmt.Sprintf("%.4f", result.Parts.InstanceIoU), fmt.Sprintf("%.4f", *result.Baselines[0].ClassIoU), "24 points.", "bolt/head: ", "answered by the model",
-		fmt.Sprintf(`<th scope="row">%s</th><td class="n">%d</td><td class="n">%.4f</td>`, result.Parts.Categories[0].Category, result.Parts.Categories[0].Shapes, result.Parts.Categories[0].IoU))
+	contains(t, text, fmt.Sprintf("%.4f", result.Parts.InstanceIoU), fmt.Sprintf("%.4f", *result.Baselines[0].ClassIoU),
+		"24 points.", "bolt/head: ", "answered by the model",
+		fmt.Sprintf(`<th scope="row">%s</th><td class="n">%d</td><td class="n">%.4f</td>`,
+			result.Parts.Categories[0].Category, result.Parts.Categories[0].Shapes, result.Parts.Categories[0].IoU))
 	checkNodeTags(t, text, model, data)
 	occurs(t, text, `<figcaption>told wrongly`, 4)
 
@@ -75,11 +87,13 @@ func TestCloudParts(t *testing.T) {
 	f := must.Get(set.Open("test"))(t)
 	defer f.Close()
 	lines := writeText(t, in("lines.jsonl"), succeed(t, "", "data", "head", in("data/test.arrow"), "--rows", "9"))
-	replies := strings.Split(strings.TrimSpace(succeed(t, "", "predict", "--model", model, "--device", "cpu", lines)), "\n")
+	replies := strings.Split(strings.TrimSpace(succeed(t, "", "predict", "--model", model,
+		"--device", "cpu", lines)), "\n")
 	found := map[string]bool{} // the mistakes that the replies have
 	for i, line := range replies {
 		var r partsReply
-		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Length != 24 || len(r.Tags) != 24 || len(r.Scores) != 24 {
+		if err := json.Unmarshal([]byte(line), &r); err != nil || r.Length != 24 ||
+			len(r.Tags) != 24 || len(r.Scores) != 24 {
 			t.Fatalf("%s: %v", line, err)
 		}
 		e := must.Get(f.Example(i))(t)
@@ -98,20 +112,25 @@ func TestCloudParts(t *testing.T) {
 		}
 	}
 	names := strings.Join(set.Manifest.LabelNames, ",")
-	done(t, "", "data", "convert", "--from", lines, "--to", in("again"), "--features", "features", "--feature-names", "x,y,z,nx,ny,nz", "--tags", "tags", "--labels", names, "--split", "0,0,1")
+	done(t, "", "data", "convert", "--from", lines, "--to", in("again"), "--features", "features", "--feature-names",
+		"x,y,z,nx,ny,nz", "--tags", "tags", "--labels", names, "--split", "0,0,1")
 	var again task.TagsResult
-	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", in("again"), "--device", "cpu", "--json")), &again); err != nil || !reflect.DeepEqual(again.Parts, result.Parts) || again.Loss != result.Loss {
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", in("again"), "--device", "cpu",
+		"--json")), &again); err != nil || !reflect.DeepEqual(again.Parts, result.Parts) || again.Loss != result.Loss {
 		t.Errorf("of the converted lines: %+v, expected %+v, %v", again.Parts, result.Parts, err)
 	}
 	occurs(t, succeed(t, "", "embed", "--model", model, lines), `"embedding"`, 9)
 	succeed(t, "", "predict", "--model", model, "--input", lines, "--features", "features", "--output", in("o.csv"))
-	if rows := strings.Split(readText(t, in("o.csv")), "\n"); len(rows) != 11 || rows[0] != "id,tags,scores,error" || !strings.Contains(rows[1], `/`) {
+	if rows := strings.Split(readText(t, in("o.csv")), "\n"); len(rows) != 11 || rows[0] != "id,tags,scores,error" ||
+		!strings.Contains(rows[1], `/`) {
 		t.Errorf("%d rows, %q", len(rows), rows[:2])
 	}
 	succeed(t, "", "predict", "--model", model, "--input", in("data/test.arrow"), "--output", in("o.arrow"))
 	for want, args := range map[string][]string{
-		"a model that tags the tokens of a text, found one of the task tagging, whose tokens": {"predict", "--model", model, "--input", lines, "--features", "features", "--output", in("o.bed")},
-		"tokens with features have no order":                                                  {"train", "custom", "--data", data, "--out", in("spans"), "--select", "span-f1"},
+		"a model that tags the tokens of a text, found one of the task tagging, whose tokens": {"predict", "--model",
+			model, "--input", lines, "--features", "features", "--output", in("o.bed")},
+		"tokens with features have no order": {"train", "custom",
+			"--data", data, "--out", in("spans"), "--select", "span-f1"},
 	} {
 		contains(t, failing(t, "", args...), want)
 	}
@@ -124,14 +143,18 @@ func TestConvertParts(t *testing.T) {
 	for i, folder := range []string{"03797390", "03636649"} {
 		must.Succeed(t, os.Mkdir(filepath.Join(from, folder), 0o777))
 		for n := range 8 {
-			writeText(t, filepath.Join(from, folder, fmt.Sprintf("%d.txt", n)), fmt.Sprintf("0 0 0 0 0 1 %d\n1 %d 1 0 1 0 %d\n", 2*i, n, 2*i+1))
+			writeText(t, filepath.Join(from, folder, fmt.Sprintf("%d.txt", n)),
+				fmt.Sprintf("0 0 0 0 0 1 %d\n1 %d 1 0 1 0 %d\n", 2*i, n, 2*i+1))
 		}
 	}
-	out := printed(t, "", "data", "convert", "cloud", "--from", from, "--to", to, "--parts", "--val-part", "0.3", "--seed", "1")
+	out := printed(t, "", "data", "convert", "cloud", "--from", from, "--to", to, "--parts",
+		"--val-part", "0.3", "--seed", "1")
 	contains(t, out, "labels: Lamp/2, Lamp/3, Mug/0, Mug/1")
-	contains(t, succeed(t, "", "data", "head", filepath.Join(to, "train.arrow"), "--rows", "1"), `"tags":["Lamp/2","Lamp/3"]`)
+	contains(t, succeed(t, "", "data", "head", filepath.Join(to, "train.arrow"), "--rows", "1"),
+		`"tags":["Lamp/2","Lamp/3"]`)
 	writeText(t, filepath.Join(from, "03797390", "7.txt"), "0 0 0 0 0 1\n")
-	contains(t, failing(t, "", "data", "convert", "cloud", "--from", from, "--to", to+"2", "--parts", "--strict"), "7.txt: the file cannot be read: line 1: 6 numbers, expected 4 or 7")
+	contains(t, failing(t, "", "data", "convert", "cloud", "--from", from, "--to", to+"2", "--parts", "--strict"),
+		"7.txt: the file cannot be read: line 1: 6 numbers, expected 4 or 7")
 }
 
 // TestPartsExample runs the commands on parts of shapes in docs/data-clouds-graphs.md, on less data.
@@ -140,7 +163,8 @@ func TestPartsExample(t *testing.T) {
 	_, section, _ := strings.Cut(readText(t, "../../docs/data-clouds-graphs.md"), "\n### Parts of shapes\n")
 	_, commands, _ := strings.Cut(section, "```sh\n")
 	commands, _, _ = strings.Cut(commands, "```")
-	less := map[string][]string{"generate": {"--train", "40", "--val", "8", "--test", "4", "--points", "16"}, "shape-parts": {"--epochs", "1", "--device", "cpu"}}
+	less := map[string][]string{"generate": {"--train", "40", "--val", "8", "--test", "4", "--points", "16"},
+		"shape-parts": {"--epochs", "1", "--device", "cpu"}}
 	dir, said := t.TempDir(), ""
 	for line := range strings.Lines(commands) {
 		input := ""

@@ -30,13 +30,18 @@ func TestCloudTables(t *testing.T) {
 	}
 	var lines strings.Builder
 	for i := range 60 {
-		fmt.Fprintf(&lines, `{"key":"cloud %d","points":[[0.%d,0,%d],[0,0.5,%d]],"class":"%s"}`+"\n", i, i+10, i%2, i%2, []string{"low", "high"}[i%2])
+		fmt.Fprintf(&lines, `{"key":"cloud %d","points":[[0.%d,0,%d],[0,0.5,%d]],"class":"%s"}`+"\n", i, i+10, i%2, i%2,
+			[]string{"low", "high"}[i%2])
 	}
 	table := at("clouds.jsonl")
-	must.Succeed(t, os.WriteFile(table, []byte(lines.String()+`{"key":"bad","points":[[0,0,0],[0,null,0]],"class":"low"}`+"\n"), 0o666))
-	_, errs := run("data", "convert", "--from", table, "--to", at("data"), "--features", "points", "--label", "class", "--id", "key", "--split", "0.5,0.25,0.25")
-	contains(t, errs, "1 of 61 rows left out: the row cannot be read\n  "+table+":61: column points: index 1: number 1: expected a number, found null")
-	run("train", "custom", "--data", at("data"), "--out", at("run"), "--epochs", "1", "--k", "2", "--hidden", "16", "--intermediate", "16", "--relative", "none")
+	must.Succeed(t, os.WriteFile(table,
+		[]byte(lines.String()+`{"key":"bad","points":[[0,0,0],[0,null,0]],"class":"low"}`+"\n"), 0o666))
+	_, errs := run("data", "convert", "--from", table, "--to", at("data"), "--features", "points", "--label", "class",
+		"--id", "key", "--split", "0.5,0.25,0.25")
+	contains(t, errs, "1 of 61 rows left out: the row cannot be read\n  "+table+
+		":61: column points: index 1: number 1: expected a number, found null")
+	run("train", "custom", "--data", at("data"), "--out", at("run"), "--epochs", "1", "--k", "2", "--hidden", "16",
+		"--intermediate", "16", "--relative", "none")
 	test := filepath.Join(at("data"), "test.arrow")
 	out, _ := run("data", "info", test)
 	contains(t, out, "features    x, y, z of each token\n", "2 tokens, beginning with\n    [0.")
@@ -45,16 +50,20 @@ func TestCloudTables(t *testing.T) {
 	if err != nil || !strings.HasPrefix(string(scored), "id,label,probability_high,probability_low,error\ncloud ") {
 		t.Errorf("of the data set: %s, %v", scored, err)
 	}
-	run("data", "convert", "--from", table, "--to", at("others"), "--features", "points", "--feature-names", "a,b,c", "--label", "class", "--split", "0.5,0.25,0.25")
+	run("data", "convert", "--from", table, "--to", at("others"), "--features", "points", "--feature-names", "a,b,c",
+		"--label", "class", "--split", "0.5,0.25,0.25")
 	others := filepath.Join(at("others"), "test.arrow")
 	parquetCopy(t, others, at("others.parquet"))
 	parquetCopy(t, test, at("same.parquet"))
 	for name, from := range map[string]string{"a.arrow": test, "b.arrow": others} {
 		data, err := os.ReadFile(from)
-		must.Succeed(t, errors.Join(err, os.MkdirAll(at("mixed"), 0o777), os.WriteFile(filepath.Join(at("mixed"), name), data, 0o666)))
+		must.Succeed(t, errors.Join(err, os.MkdirAll(at("mixed"), 0o777),
+			os.WriteFile(filepath.Join(at("mixed"), name), data, 0o666)))
 	}
-	for _, args := range [][]string{{"predict", "--input", others}, {"embed", "--input", others}, {"predict", "--input", at("others.parquet"), "--features", "features"},
-		{"predict", "--input", others, "--shard", "0/1"}, {"predict", "--input", at("others.parquet"), "--features", "features", "--shard", "0/1"},
+	for _, args := range [][]string{{"predict", "--input", others}, {"embed", "--input", others},
+		{"predict", "--input", at("others.parquet"), "--features", "features"},
+		{"predict", "--input", others, "--shard", "0/1"}, {"predict", "--input", at("others.parquet"), "--features",
+			"features", "--shard", "0/1"},
 		{"predict", "--input", at("mixed"), "--shard", "0/1"}} {
 		output := at("others.csv")
 		if slices.Contains(args, "--shard") {
@@ -63,19 +72,24 @@ func TestCloudTables(t *testing.T) {
 		_, errs := exits(t, exitError, "", append(args, "--model", at("run"), "--output", output)...)
 		contains(t, errs, args[2], `: the features of its tokens are ["a" "b" "c"], the model's ["x" "y" "z"]`)
 	}
-	run("predict", "--model", at("run"), "--input", at("same.parquet"), "--features", "features", "--id", "id", "--output", at("same.csv"))
+	run("predict", "--model", at("run"), "--input", at("same.parquet"), "--features", "features", "--id", "id",
+		"--output", at("same.csv"))
 	if same, err := os.ReadFile(at("same.csv")); err != nil || string(same) != string(scored) {
 		t.Errorf("of Parquet: %s, expected %s, %v", same, scored, err)
 	}
 	run("eval", "--model", at("run"), "--data", at("data"), "--errors", at("wrong.csv"))
-	if wrong, err := os.ReadFile(at("wrong.csv")); err != nil || strings.Count(string(wrong), "\n") > 1 && !strings.Contains(string(wrong), "\ncloud ") {
+	if wrong, err := os.ReadFile(at("wrong.csv")); err != nil || strings.Count(string(wrong), "\n") > 1 &&
+		!strings.Contains(string(wrong), "\ncloud ") {
 		t.Errorf("errors: %s, %v", wrong, err)
 	}
-	_, errs = exits(t, exitError, "", "predict", "--model", at("run"), "--input", table, "--features", "points", "--id", "key", "--keep", "class", "--output", at("b.csv"))
-	contains(t, errs, "1 of 61 rows failed, the first: "+table+":61: column points: index 1: number 1: expected a number, found null")
+	_, errs = exits(t, exitError, "", "predict", "--model", at("run"), "--input", table, "--features", "points", "--id",
+		"key", "--keep", "class", "--output", at("b.csv"))
+	contains(t, errs, "1 of 61 rows failed, the first: "+table+
+		":61: column points: index 1: number 1: expected a number, found null")
 	all, err := os.ReadFile(at("b.csv"))
 	rows := strings.Split(strings.TrimSpace(string(all)), "\n")
-	if err != nil || len(rows) != 62 || !strings.HasPrefix(rows[1], "cloud 0,low,") || !strings.HasPrefix(rows[61], "bad,low,,,,") {
+	if err != nil || len(rows) != 62 || !strings.HasPrefix(rows[1], "cloud 0,low,") ||
+		!strings.HasPrefix(rows[61], "bad,low,,,,") {
 		t.Fatalf("of the table: %s, %v", all, err)
 	}
 	for _, line := range strings.Split(strings.TrimSpace(string(scored)), "\n")[1:] { // the same answers
@@ -87,18 +101,28 @@ func TestCloudTables(t *testing.T) {
 		equal(t, rows[i+1], id+","+[]string{"low", "high"}[i%2]+","+answer)
 	}
 	for want, args := range map[string][]string{
-		"--feature-names needs --features":                       {"data", "convert", "--from", table, "--to", at("x"), "--text", "key", "--feature-names", "a"},
-		"--features and --tokenizer exclude each other":          {"data", "convert", "--from", table, "--to", at("x"), "--features", "points", "--tokenizer", "byte"},
-		"--text and --features exclude each other":               {"data", "convert", "--from", table, "--to", at("x"), "--features", "points", "--text", "key"},
-		"--spans is of text: token ids and features have no pla": {"data", "convert", "--from", table, "--to", at("x"), "--features", "points", "--spans", "key"},
-		"reads features: expected --features COLUMN":             {"predict", "--model", at("run"), "--input", table, "--text", "key"},
-		"--features is missing: which column of":                 {"predict", "--model", at("run"), "--input", table},
-		"--tokens: the tokens of":                                {"data", "head", "--tokens", at("data")},
-		"--relative sinusoid_hadamard: the data have positions":  {"train", "custom", "--data", at("data"), "--out", at("y"), "--relative", "sinusoid_hadamard"},
-		"--sinusoid-dim: the model's relation is distance":       {"train", "custom", "--data", at("data"), "--out", at("y"), "--sinusoid-dim", "8"},
-		"--tokenizer stands before cloud, and is of another":     {"data", "convert", "--tokenizer", "byte", "cloud", "--from", dir, "--to", at("x")},
-		"--split stands before listops, and is of another":       {"data", "convert", "--split", "1,0,0", "listops", "--from", dir, "--to", at("x")},
-		"flag provided but not defined: -text; see sftseq data ": {"data", "convert", "cloud", "--text", "a", "--from", dir, "--to", at("x")},
+		"--feature-names needs --features": {"data", "convert", "--from", table, "--to", at("x"),
+			"--text", "key", "--feature-names", "a"},
+		"--features and --tokenizer exclude each other": {"data", "convert", "--from", table, "--to", at("x"),
+			"--features", "points", "--tokenizer", "byte"},
+		"--text and --features exclude each other": {"data", "convert", "--from", table, "--to", at("x"),
+			"--features", "points", "--text", "key"},
+		"--spans is of text: token ids and features have no pla": {"data", "convert", "--from", table, "--to", at("x"),
+			"--features", "points", "--spans", "key"},
+		"reads features: expected --features COLUMN": {"predict", "--model", at("run"),
+			"--input", table, "--text", "key"},
+		"--features is missing: which column of": {"predict", "--model", at("run"), "--input", table},
+		"--tokens: the tokens of":                {"data", "head", "--tokens", at("data")},
+		"--relative sinusoid_hadamard: the data have positions": {"train", "custom", "--data", at("data"), "--out",
+			at("y"), "--relative", "sinusoid_hadamard"},
+		"--sinusoid-dim: the model's relation is distance": {"train", "custom", "--data", at("data"), "--out",
+			at("y"), "--sinusoid-dim", "8"},
+		"--tokenizer stands before cloud, and is of another": {"data", "convert", "--tokenizer", "byte", "cloud",
+			"--from", dir, "--to", at("x")},
+		"--split stands before listops, and is of another": {"data", "convert", "--split", "1,0,0", "listops",
+			"--from", dir, "--to", at("x")},
+		"flag provided but not defined: -text; see sftseq data ": {"data", "convert", "cloud", "--text", "a",
+			"--from", dir, "--to", at("x")},
 	} {
 		if status, _, errs := program(nil, args...); status != exitUsage || !strings.Contains(errs, want) {
 			t.Errorf("%v: status %d, %s, expected %q", args, status, errs, want)
@@ -114,7 +138,8 @@ func parquetCopy(t *testing.T, from, to string) {
 	r := must.Get(ipc.NewFileReader(in))(t)
 	defer r.Close()
 	out := must.Get(os.Create(to))(t)
-	w := must.Get(pqarrow.NewFileWriter(r.Schema(), out, parquet.NewWriterProperties(), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema())))(t)
+	w := must.Get(pqarrow.NewFileWriter(r.Schema(), out, parquet.NewWriterProperties(),
+		pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema())))(t)
 	for i := range r.NumRecords() {
 		record, err := r.Record(i)
 		if err == nil {
@@ -139,7 +164,8 @@ func rowsOfSplits(t *testing.T, data string) (rows string) {
 func TestConvertCloud(t *testing.T) {
 	from, data := filepath.Join(t.TempDir(), "set"), filepath.Join(t.TempDir(), "data")
 	for i := range 40 {
-		for j, name := range []string{fmt.Sprintf("chair/train/%d.off", i), fmt.Sprintf("desk/test/%d.off", i), fmt.Sprintf("desk/train/%d.off", i)} {
+		for j, name := range []string{fmt.Sprintf("chair/train/%d.off", i), fmt.Sprintf("desk/test/%d.off", i),
+			fmt.Sprintf("desk/train/%d.off", i)} {
 			path := filepath.Join(from, name)
 			must.Succeed(t, os.MkdirAll(filepath.Dir(path), 0o777))
 			text := fmt.Sprintf("OFF\n3 1 0\n0 0 0\n1 0 0\n0 2 %d\n3 0 1 2\n", 3+3*i+j) // no copies
@@ -149,21 +175,26 @@ func TestConvertCloud(t *testing.T) {
 			must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		}
 	}
-	status, out, errs := program(nil, "data", "convert", "cloud", "--from", from, "--to", data, "--points", "4", "--no-baselines")
-	if status != 0 || !strings.Contains(errs, "1 of 120 rows left out: the file cannot be read\n  "+filepath.Join(from, "desk/train/7.off")+": expected 3 points") ||
+	status, out, errs := program(nil, "data", "convert", "cloud", "--from", from, "--to", data,
+		"--points", "4", "--no-baselines")
+	if status != 0 || !strings.Contains(errs, "1 of 120 rows left out: the file cannot be read\n  "+filepath.Join(from,
+		"desk/train/7.off")+": expected 3 points") ||
 		!strings.Contains(out, "val.arrow: ") || !strings.HasSuffix(out, "labels: chair, desk\n") {
 		t.Errorf("status %d, %s, %s", status, out, errs)
 	}
-	if status, out, _ := program(nil, "data", "head", "--rows", "1", data); status != 0 || !strings.HasPrefix(out, `{"id":"chair/train/`) {
+	if status, out, _ := program(nil, "data", "head", "--rows", "1", data); status != 0 ||
+		!strings.HasPrefix(out, `{"id":"chair/train/`) {
 		t.Errorf("head: %s", out)
 	}
 	far := data + "-far"
-	done(t, "", "data", "convert", "cloud", "--from", from, "--to", far, "--points", "4", "--no-baselines", "--farthest")
+	done(t, "", "data", "convert", "cloud", "--from", from, "--to", far, "--points", "4",
+		"--no-baselines", "--farthest")
 	uniform, rows := rowsOfSplits(t, data), rowsOfSplits(t, far)
 	if strings.Count(rows, "\n") != strings.Count(uniform, "\n") || rows == uniform {
 		t.Errorf("the farthest points are %s, uniform ones %s", rows, uniform)
 	}
-	if manifest := readText(t, filepath.Join(far, "dataset.json")); !strings.Contains(manifest, `"farthest": true`) || strings.Contains(readText(t, filepath.Join(data, "dataset.json")), "farthest") {
+	if manifest := readText(t, filepath.Join(far, "dataset.json")); !strings.Contains(manifest, `"farthest": true`) ||
+		strings.Contains(readText(t, filepath.Join(data, "dataset.json")), "farthest") {
 		t.Errorf("%s does not say that its points are the farthest, or the other one does", manifest)
 	}
 	for want, flags := range map[string][]string{
@@ -173,7 +204,9 @@ func TestConvertCloud(t *testing.T) {
 		args := append([]string{"data", "convert", "cloud", "--from", from, "--to", data + "2"}, flags...)
 		contains(t, failing(t, "", args...), want)
 	}
-	if status, _, errs := program(nil, "data", "convert", "--from", from, "--to", data+"3", "--no-baselines"); status != 0 || !strings.Contains(errs, "were read as text: sftseq data convert cloud --from ") {
+	if status, _, errs := program(nil, "data", "convert", "--from", from, "--to", data+"3",
+		"--no-baselines"); status != 0 ||
+		!strings.Contains(errs, "were read as text: sftseq data convert cloud --from ") {
 		t.Errorf("as text: status %d, %s", status, errs)
 	}
 }
@@ -183,12 +216,15 @@ func TestFewFiles(t *testing.T) {
 	from, data := t.TempDir(), filepath.Join(t.TempDir(), "data")
 	writeClouds(t, filepath.Join(from, "pins"), "header", 40)
 	writeClouds(t, filepath.Join(from, "rare"), "rare", 3)
-	convert := []string{"data", "convert", "cloud", "--from", from, "--to", data, "--points", "4", "--no-baselines", "--min-files"}
+	convert := []string{"data", "convert", "cloud", "--from", from, "--to", data, "--points", "4",
+		"--no-baselines", "--min-files"}
 	status, out, errs := program(nil, append(convert, "4")...)
-	if status != 0 || !strings.Contains(errs, "left out, of fewer than 4 files: rare") || !strings.HasSuffix(out, "labels: pins\n") {
+	if status != 0 || !strings.Contains(errs, "left out, of fewer than 4 files: rare") ||
+		!strings.HasSuffix(out, "labels: pins\n") {
 		t.Fatalf("status %d, %s, %s", status, out, errs)
 	}
-	for want, least := range map[string]string{"no class has 50 files": "50", "--min-files 0, expected at least 1": "0"} {
+	for want, least := range map[string]string{"no class has 50 files": "50",
+		"--min-files 0, expected at least 1": "0"} {
 		contains(t, failing(t, "", append(convert, least, "--force")...), want)
 	}
 }
@@ -205,7 +241,8 @@ func TestCloudExample(t *testing.T) {
 	dir := t.TempDir()
 	var lines strings.Builder
 	for i := range 80 {
-		one := strings.NewReplacer("c1", fmt.Sprint("c", i), "0.1", fmt.Sprintf("0.%d", 10+i), "chair", []string{"chair", "desk"}[i%2]).Replace(line)
+		one := strings.NewReplacer("c1", fmt.Sprint("c", i), "0.1", fmt.Sprintf("0.%d", 10+i), "chair",
+			[]string{"chair", "desk"}[i%2]).Replace(line)
 		lines.WriteString(one + "\n")
 	}
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "clouds.jsonl"), []byte(lines.String()), 0o666))
@@ -221,7 +258,8 @@ func TestCloudExample(t *testing.T) {
 		ran++
 	}
 	scored, err := os.ReadFile(filepath.Join(dir, "scored.csv"))
-	if err != nil || ran != 4 || strings.Count(string(scored), "\n") != 81 || !strings.Contains(string(scored), "\nc7,desk,") {
+	if err != nil || ran != 4 || strings.Count(string(scored), "\n") != 81 ||
+		!strings.Contains(string(scored), "\nc7,desk,") {
 		t.Errorf("%d commands, %s, %v", ran, scored, err)
 	}
 }

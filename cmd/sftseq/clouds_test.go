@@ -16,8 +16,10 @@ import (
 // serve take them.
 func TestClouds(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
-	printed(t, "", "data", "generate", "shapes", "--out", data, "--train", "60", "--val", "10", "--test", "6", "--points", "24")
-	printed(t, "", "train", "custom", "--data", data, "--out", dir, "--epochs", "2", "--k", "8", "--hidden", "16", "--intermediate", "16", "--input", "ones")
+	printed(t, "", "data", "generate", "shapes", "--out", data, "--train", "60", "--val", "10",
+		"--test", "6", "--points", "24")
+	printed(t, "", "train", "custom", "--data", data, "--out", dir, "--epochs", "2", "--k", "8", "--hidden", "16",
+		"--intermediate", "16", "--input", "ones")
 	printed(t, "", "eval", "--model", dir, "--data", data, "--split", "test")
 	test := filepath.Join(data, "test.arrow")
 	lines := filepath.Join(t.TempDir(), "lines.jsonl")
@@ -32,7 +34,8 @@ func TestClouds(t *testing.T) {
 			Probabilities []float64 `json:"probabilities"`
 			Length        int       `json:"length"`
 		}
-		if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Label == "" || len(reply.Probabilities) != 9 || reply.Length != 24 {
+		if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Label == "" ||
+			len(reply.Probabilities) != 9 || reply.Length != 24 {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
@@ -43,9 +46,11 @@ func TestClouds(t *testing.T) {
 		t.Error(err)
 	}
 	for want, args := range map[string][]string{
-		"--embedding-init fourier: expected tokens":    {"train", "custom", "--data", data, "--out", dir + "2", "--embedding-init", "fourier"},
+		"--embedding-init fourier: expected tokens": {"train", "custom", "--data", data, "--out", dir + "2",
+			"--embedding-init", "fourier"},
 		"its tokens have features, and pretrain masks": {"pretrain", "--data", data, "--out", dir + "3"},
-		"token_deletion and token_replacement must":    {"train", "custom", "--data", data, "--out", dir + "4", "--token-deletion", "0.1"},
+		"token_deletion and token_replacement must": {"train", "custom", "--data", data, "--out", dir + "4",
+			"--token-deletion", "0.1"},
 	} {
 		contains(t, failing(t, "", args...), want)
 	}
@@ -64,7 +69,8 @@ func servedAsPredicted(t *testing.T, dir, path string) {
 	for line := range strings.Lines(string(text)) {
 		n := strings.Count(requests, "\n")
 		for i, method := range []string{"classify", "embed"} {
-			requests += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/%s","params":%s}`+"\n", 2*n+i, method, unlabelled(t, line))
+			requests += fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/%s","params":%s}`+"\n", 2*n+i,
+				method, unlabelled(t, line))
 		}
 	}
 	answers := strings.Split(strings.TrimSpace(succeed(t, requests, "serve", "--model", dir, "--log", "error")), "\n")
@@ -81,7 +87,8 @@ func servedAsPredicted(t *testing.T, dir, path string) {
 			t.Errorf("line %d: no answer is %s\n%s", i, rest, answers)
 		}
 	}
-	contains(t, failing(t, "", "serve", "--model", dir, "--index", filepath.Join(t.TempDir(), "index")), "expected no --index")
+	contains(t, failing(t, "", "serve", "--model", dir, "--index", filepath.Join(t.TempDir(), "index")),
+		"expected no --index")
 }
 
 // unlabelled is a line without what a request does not know.
@@ -111,10 +118,12 @@ func drawnInReport(t *testing.T, dir, below string) {
 func TestAugmentedClouds(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")
-	done(t, "", "data", "generate", "shapes", "--out", data, "--train", "40", "--val", "9", "--test", "9", "--points", "16", "--no-baselines")
+	done(t, "", "data", "generate", "shapes", "--out", data, "--train", "40", "--val", "9", "--test", "9",
+		"--points", "16", "--no-baselines")
 	weights := func(interrupted bool, more ...string) string {
 		out := filepath.Join(t.TempDir(), "run")
-		args := append([]string{"train", "custom", "--data", data, "--out", out, "--epochs", "2", "--k", "4", "--hidden", "8", "--batch", "8"}, more...)
+		args := append([]string{"train", "custom", "--data", data, "--out", out, "--epochs", "2", "--k", "4",
+			"--hidden", "8", "--batch", "8"}, more...)
 		if interrupted {
 			done(t, "", append(args, "--stop-at", "3")...)
 			args = append(args, "--resume")
@@ -122,7 +131,8 @@ func TestAugmentedClouds(t *testing.T) {
 		done(t, "", args...)
 		return readText(t, filepath.Join(out, "model.safetensors"))
 	}
-	augmented := []string{"--point-scale", "0.6:1.4", "--point-stretch", "0.8:1.25", "--point-rotation", "any", "--point-shift", "0.005"}
+	augmented := []string{"--point-scale", "0.6:1.4", "--point-stretch", "0.8:1.25", "--point-rotation", "any",
+		"--point-shift", "0.005"}
 	whole := weights(false, augmented...)
 	equal(t, weights(true, augmented...), whole)
 	if weights(false) == whole || weights(false, "--point-rotation", "z") == whole {
@@ -136,6 +146,8 @@ func TestAugmentedClouds(t *testing.T) {
 		`--point-rotation "round", expected one of none, z, any`:           {"--point-rotation", "round"},
 		"point shift is -1, expected a number from 0 to 1e+06":             {"--point-shift", "-1"},
 	} {
-		refuse(t, exitUsage, want, "", append([]string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "run")}, flags...)...)
+		refuse(t, exitUsage, want, "",
+			append([]string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "run")},
+				flags...)...)
 	}
 }

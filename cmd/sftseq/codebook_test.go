@@ -39,13 +39,17 @@ func TestTrainSounds(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, os.Mkdir(filepath.Join(dir, "sounds"), 0o777))
 	for n := range 12 {
-		writeText(t, filepath.Join(dir, "sounds", fmt.Sprintf("%s_%d.wav", []string{"up", "down"}[n%2], n)), chirp(float64(300+100*n), float64(300+900*((n+1)%2))))
+		writeText(t, filepath.Join(dir, "sounds", fmt.Sprintf("%s_%d.wav", []string{"up", "down"}[n%2], n)),
+			chirp(float64(300+100*n), float64(300+900*((n+1)%2))))
 	}
 	data := filepath.Join(dir, "data")
-	succeed(t, "", "data", "convert", "--from", filepath.Join(dir, "sounds"), "--to", data, "--tokenizer", "audio-vq:32", "--label", "path", "--label-pattern", "^(up|down)_", "--split", "0.5,0.25,0.25", "--no-baselines")
+	succeed(t, "", "data", "convert", "--from", filepath.Join(dir, "sounds"), "--to", data, "--tokenizer",
+		"audio-vq:32", "--label", "path", "--label-pattern", "^(up|down)_", "--split",
+		"0.5,0.25,0.25", "--no-baselines")
 	embeddings := func(name string, flags ...string) []float32 {
 		run := filepath.Join(dir, name)
-		args := append([]string{"train", "custom", "--data", data, "--out", run, "--steps", "1", "--lr", "1e-30", "--weight-decay", "0", "--seed", "7"}, flags...)
+		args := append([]string{"train", "custom", "--data", data, "--out", run, "--steps", "1", "--lr", "1e-30",
+			"--weight-decay", "0", "--seed", "7"}, flags...)
 		done(t, "", args...)
 		m := must.Get(sft.Load(run))(t)
 		p, _ := m.Parameters.Lookup("embed.weight")

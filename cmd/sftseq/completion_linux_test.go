@@ -22,7 +22,8 @@ func TestCompletionInShells(t *testing.T) {
 	// What is typed, and what it makes the shell show before more is typed.
 	typed := [][2]string{
 		{"sftseq versi\t", "on "}, {"--js\t", "on "}, {"\n", `"kernels": "`},
-		{"sftseq comple\t", "tion "}, {"powers\t", "hell "}, {"\n", "Register-ArgumentCompleter -Native -CommandName sftseq"},
+		{"sftseq comple\t", "tion "}, {"powers\t", "hell "},
+		{"\n", "Register-ArgumentCompleter -Native -CommandName sftseq"},
 		{"exit\n", "exit"},
 	}
 	for shell, c := range map[string]struct {
@@ -30,13 +31,16 @@ func TestCompletionInShells(t *testing.T) {
 		setup string
 	}{
 		"bash": {[]string{"--norc", "--noprofile", "-i"}, "source <(sftseq completion bash)"},
-		"zsh":  {[]string{"-f", "-i"}, "autoload -Uz compinit && compinit -u -d dump && eval \"$(sftseq completion zsh)\""},
+		"zsh": {[]string{"-f", "-i"},
+			"autoload -Uz compinit && compinit -u -d dump && eval \"$(sftseq completion zsh)\""},
 		// The script as a file that zsh finds by itself.
-		"zsh fpath": {[]string{"-f", "-i"}, "mkdir f && sftseq completion zsh >f/_sftseq && fpath=($PWD/f $fpath) && autoload -Uz compinit && compinit -u -d dump"},
+		"zsh fpath": {[]string{"-f", "-i"},
+			"mkdir f && sftseq completion zsh >f/_sftseq && fpath=($PWD/f $fpath) && autoload -Uz compinit && compinit -u -d dump"},
 	} {
 		t.Run(shell, func(t *testing.T) {
 			name, _, _ := strings.Cut(shell, " ")
-			ready := [2]string{c.setup + " && echo rea''dy\n", "ready"} // which stands there twice, as it is typed and as it is printed
+			// which stands there twice, as it is typed and as it is printed
+			ready := [2]string{c.setup + " && echo rea''dy\n", "ready"}
 			typeInto(t, append([][2]string{ready}, typed...), name, c.args...)
 		})
 	}
@@ -102,7 +106,8 @@ func withProgram(t *testing.T, more ...string) []string {
 func TestCompletionInFish(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	testenv.NeedPrograms(t, "fish")
-	for typed, want := range map[string]string{"sftseq versi": "version\t", "sftseq version --js": "--json\t", "sftseq data conv": "convert\t"} {
+	for typed, want := range map[string]string{"sftseq versi": "version\t", "sftseq version --js": "--json\t",
+		"sftseq data conv": "convert\t"} {
 		c := exec.Command("fish", "--no-config", "-c", "sftseq completion fish | source; complete -C '"+typed+"'")
 		c.Env = withProgram(t, "HOME="+t.TempDir())
 		out, err := c.CombinedOutput()

@@ -32,8 +32,10 @@ func trainContext(t testing.TB) (*cli.Context, *flag.FlagSet) {
 // its errors name the file, and are the same each time.
 func FuzzConfig(f *testing.F) {
 	for _, text := range []string{
-		`{"batch": 32, "lr": 0.0005}`, `{"batch":"x","lr":true,"k":1e3,"hidden":-1}`, `{"residual-scale":true,"tensorboard":false,"save-every":"1m"}`,
-		`{"unknown":1,"another":2}`, `{"batch":[1],"lr":null}`, `{"seed":18446744073709551615,"convolutions":"5,5:32"}`, `{"a":{}} x`, `null`, ``,
+		`{"batch": 32, "lr": 0.0005}`, `{"batch":"x","lr":true,"k":1e3,"hidden":-1}`,
+		`{"residual-scale":true,"tensorboard":false,"save-every":"1m"}`,
+		`{"unknown":1,"another":2}`, `{"batch":[1],"lr":null}`, `{"seed":18446744073709551615,"convolutions":"5,5:32"}`,
+		`{"a":{}} x`, `null`, ``,
 	} {
 		f.Add([]byte(text))
 	}

@@ -24,14 +24,17 @@ func TestCustomHF(t *testing.T) {
 	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")
 	writeText(t, from, table)
 	writeText(t, file, readText(t, filepath.Join("..", "..", "internal", "hftokenizer", "testdata", "bert.json")))
-	convert := []string{"data", "convert", "--from", from, "--to", data, "--text", "review", "--label", "mood", "--split", "0.5,0.3,0.2", "--seed", "3", "--tokenizer", "hf:" + file}
+	convert := []string{"data", "convert", "--from", from, "--to", data, "--text", "review", "--label", "mood",
+		"--split", "0.5,0.3,0.2", "--seed", "3", "--tokenizer", "hf:" + file}
 	printed(t, "", convert...)
 	must.Succeed(t, os.Remove(file))
 	contains(t, printed(t, "", "data", "head", data), "film")
-	printed(t, "", "train", "custom", "--data", data, "--out", model, "--steps", "2", "--batch", "4", "--hidden", "8", "--layers", "1", "--eval-every", "2")
+	printed(t, "", "train", "custom", "--data", data, "--out", model, "--steps", "2", "--batch", "4", "--hidden", "8",
+		"--layers", "1", "--eval-every", "2")
 	must.Succeed(t, os.RemoveAll(data))
 	// As tokens: the ids of the library, in its file of samples.
-	text, tokens := printed(t, `{"text":"[CLS] good [SEP]  [MASK] [UNK] [PAD]"}`, "predict", "--model", model), printed(t, `{"tokens":[2,151,3,4,1,0]}`, "predict", "--model", model)
+	text, tokens := printed(t, `{"text":"[CLS] good [SEP]  [MASK] [UNK] [PAD]"}`, "predict", "--model", model),
+		printed(t, `{"tokens":[2,151,3,4,1,0]}`, "predict", "--model", model)
 	if text != tokens || !strings.Contains(text, `"label"`) {
 		t.Errorf("found %s and %s", text, tokens)
 	}
@@ -41,8 +44,10 @@ func TestCustomHF(t *testing.T) {
 	printed(t, "", append(convert[:len(convert)-1:len(convert)-1], "from:"+model)...)
 	printed(t, "", "eval", "--model", model, "--data", data)
 	must.Succeed(t, os.RemoveAll(data))
-	writeText(t, filepath.Join(model, "tokenizer.json"), readText(t, filepath.Join("..", "..", "internal", "hftokenizer", "testdata", "t5.json")))
-	contains(t, failing(t, `{"text":"good"}`, "predict", "--model", model), "expected the tokenizer of SHA-256", "tokenizer.json")
+	writeText(t, filepath.Join(model, "tokenizer.json"),
+		readText(t, filepath.Join("..", "..", "internal", "hftokenizer", "testdata", "t5.json")))
+	contains(t, failing(t, `{"text":"good"}`, "predict", "--model", model),
+		"expected the tokenizer of SHA-256", "tokenizer.json")
 	writeText(t, file, "{")
 	refuse(t, exitError, file+": expected a tokenizer.json of Hugging Face's tokenizers", "", convert...)
 	refuse(t, exitError, "nowhere.json", "", append(convert[:len(convert)-1:len(convert)-1], "hf:nowhere.json")...)

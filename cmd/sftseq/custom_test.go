@@ -34,10 +34,12 @@ func TestCustom(t *testing.T) {
 	table.WriteString("good,\n")
 	path, data, model := filepath.Join(dir, "moods.csv"), filepath.Join(dir, "data"), filepath.Join(dir, "model")
 	must.Succeed(t, os.WriteFile(path, []byte(table.String()), 0o666))
-	out, errs := exits(t, exitOK, "", "data", "convert", "--from", path, "--to", data, "--text", "review", "--label", "mood")
+	out, errs := exits(t, exitOK, "", "data", "convert", "--from", path, "--to", data, "--text",
+		"review", "--label", "mood")
 	contains(t, out, "labels: bad, good\n")
 	contains(t, errs, "1 of 601 rows left out: empty text\n  "+path+":602\n")
-	_, errs = exits(t, exitOK, "", "train", "custom", "--data", data, "--out", model, "--steps", "60", "--batch", "32", "--hidden", "16", "--eval-every", "30")
+	_, errs = exits(t, exitOK, "", "train", "custom", "--data", data, "--out", model, "--steps", "60", "--batch", "32",
+		"--hidden", "16", "--eval-every", "30")
 	contains(t, errs, "half of them up to")
 	in := "{\"text\":\"abcabcabcabca\"}\n{\"text\":\"zzyxxyzzyzzx\"}\n"
 	replies := replyLines(t, printed(t, in, "predict", "--model", model))
@@ -64,16 +66,20 @@ func TestCustomTokens(t *testing.T) {
 	must.Succeed(t, os.WriteFile(path, []byte(table.String()), 0o666))
 	for _, args := range [][]string{
 		{"data", "convert", "--from", path, "--to", data, "--tokens", "ids", "--vocab", "100", "--label", "half"},
-		{"train", "custom", "--data", data, "--out", model, "--steps", "150", "--batch", "32", "--hidden", "16", "--eval-every", "150"},
+		{"train", "custom", "--data", data, "--out", model, "--steps", "150", "--batch", "32", "--hidden",
+			"16", "--eval-every", "150"},
 	} {
 		if status, out, errs := program(nil, args...); status != 0 || strings.Contains(errs, "warning") {
 			t.Fatalf("%q: status %d\n%s\n%s", args, status, out, errs)
 		}
 	}
-	in := `{"tokens": [3, 9, 27, 1, 30, 22]}` + "\n" + `{"text": "80 99 51 64 70"}` + "\n" + `{"text": "[80, 100]"}` + "\n"
+	in := `{"tokens": [3, 9, 27, 1, 30, 22]}` + "\n" + `{"text": "80 99 51 64 70"}` + "\n" +
+		`{"text": "[80, 100]"}` + "\n"
 	status, out, errs := program(strings.NewReader(in), "predict", "--model", model)
 	lines := strings.Split(out, "\n")
-	if status != exitError || len(lines) != 4 || !strings.Contains(lines[0], `"label":"0"`) || !strings.Contains(lines[1], `"label":"1"`) || !strings.Contains(lines[2], `expected a token id from 0 to 99, found \"100\"`) {
+	if status != exitError || len(lines) != 4 || !strings.Contains(lines[0], `"label":"0"`) ||
+		!strings.Contains(lines[1], `"label":"1"`) ||
+		!strings.Contains(lines[2], `expected a token id from 0 to 99, found \"100\"`) {
 		t.Errorf("status %d\n%s\n%s", status, out, errs)
 	}
 }

@@ -21,7 +21,8 @@ Example: sftseq data convert --from reviews.csv --to data/reviews --text review 
          sftseq data info data/reviews`,
 		Description: `A data set is a directory of Arrow files (train.arrow, val.arrow, test.arrow) and dataset.json, which
 is written last: without it the data set is incomplete. More: docs/own-data.md`,
-		Subcommands: []*cli.Command{dataGenerateCommand(), dataConvertCommand(), dataInfoCommand(), dataHeadCommand(), dataStatsCommand(), dataBaselinesCommand()},
+		Subcommands: []*cli.Command{dataGenerateCommand(), dataConvertCommand(), dataInfoCommand(), dataHeadCommand(),
+			dataStatsCommand(), dataBaselinesCommand()},
 	}
 }
 
@@ -38,7 +39,8 @@ func reportDataset(c *cli.Context, d *seq.Dataset, err error) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(c.App.Writer, "%s: %d rows of %d to %d tokens\n", path, split.Rows, split.Lengths.Min, split.Lengths.Max); err != nil {
+		if _, err := fmt.Fprintf(c.App.Writer, "%s: %d rows of %d to %d tokens\n", path, split.Rows, split.Lengths.Min,
+			split.Lengths.Max); err != nil {
 			return err
 		}
 	}

@@ -95,7 +95,8 @@ const leftOut = "no simple models are shown beside the accuracy"
 func storedBaseline(c *cli.Context, set *seq.Dataset, split, otherwise string) *baseline.Result {
 	r, err := baseline.Stored(set, split)
 	if err != nil {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %v; %s (sftseq data baselines --data %s makes the file anew)\n", err, otherwise, shellQuote(set.Dir))
+		fmt.Fprintf(c.App.ErrWriter, "warning: %v; %s (sftseq data baselines --data %s makes the file anew)\n", err,
+			otherwise, shellQuote(set.Dir))
 	}
 	return r
 }

@@ -17,14 +17,16 @@ import (
 func TestConvertBaselines(t *testing.T) {
 	path, dir := proseTable(t, 600), t.TempDir()
 	to := filepath.Join(dir, "data")
-	args := []string{"data", "convert", "--from", path, "--to", to, "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2"}
+	args := []string{"data", "convert", "--from", path, "--to", to, "--text", "review", "--label", "mood",
+		"--split", "0.6,0.2,0.2"}
 	out := succeed(t, "", args...)
 	for _, split := range []string{"val", "test"} {
 		_, line, ok := strings.Cut(out, "baselines of "+split+": largest class (")
 		line, _, _ = strings.Cut(line, "\n")
 		var class string
 		var majority, bag float64
-		if n, err := fmt.Sscanf(line, "%s %f%%, word n-grams, logistic regression %f%%", &class, &majority, &bag); !ok || n != 3 || majority < 30 || majority > 70 || bag < 95 {
+		if n, err := fmt.Sscanf(line, "%s %f%%, word n-grams, logistic regression %f%%", &class, &majority,
+			&bag); !ok || n != 3 || majority < 30 || majority > 70 || bag < 95 {
 			t.Errorf("%s: %q, %v, expected about 50%% and all", split, line, err)
 		}
 	}
@@ -39,7 +41,8 @@ func TestConvertBaselines(t *testing.T) {
 func TestBaselinesBesideModels(t *testing.T) {
 	path, dir := proseTable(t, 600), t.TempDir()
 	data, plain, run := filepath.Join(dir, "data"), filepath.Join(dir, "plain"), filepath.Join(dir, "run")
-	convert := []string{"data", "convert", "--from", path, "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2", "--to"}
+	convert := []string{"data", "convert", "--from", path, "--text", "review", "--label", "mood",
+		"--split", "0.6,0.2,0.2", "--to"}
 	succeed(t, "", append(convert, data)...)
 	succeed(t, "", append(convert, plain, "--no-baselines")...)
 	said := printed(t, "", "train", "custom", "--data", data, "--out", run, "--steps", "3", "--hidden", "16")
@@ -54,10 +57,14 @@ func TestBaselinesBesideModels(t *testing.T) {
 		args  []string
 	}{
 		{leftOut, []string{"eval", "--model", run, "--data", data}},
-		{leftOut, []string{"train", "custom", "--data", data, "--out", filepath.Join(dir, "again"), "--steps", "1", "--hidden", "16"}},
-		{"simple models are measured anew", []string{"report", "--out", filepath.Join(dir, "damaged.html"), "--data", data, run}},
+		{leftOut, []string{"train", "custom", "--data", data, "--out", filepath.Join(dir, "again"),
+			"--steps", "1", "--hidden", "16"}},
+		{"simple models are measured anew",
+			[]string{"report", "--out", filepath.Join(dir, "damaged.html"), "--data", data, run}},
 	} {
-		if _, errs := exits(t, exitOK, "", c.args...); strings.Count(errs, "warning: "+filepath.Join(data, baseline.FileName)+": expected") != 1 || !strings.Contains(errs, "; "+c.means+" (sftseq data baselines --data "+data+" makes the file anew)\n") {
+		if _, errs := exits(t, exitOK, "", c.args...); strings.Count(errs,
+			"warning: "+filepath.Join(data, baseline.FileName)+": expected") != 1 ||
+			!strings.Contains(errs, "; "+c.means+" (sftseq data baselines --data "+data+" makes the file anew)\n") {
 			t.Errorf("%s beside a damaged file: %s", c.args[0], errs)
 		}
 	}
@@ -79,7 +86,8 @@ func TestTaskBaselines(t *testing.T) {
 	with, without := filepath.Join(dir, "with"), filepath.Join(dir, "without")
 	out := mustRunData(t, append([]string{"generate", "listops", "--out", with}, short...)...)
 	contains(t, out, "baselines of val: largest class (", "baselines of test: largest class (", baseline.Root)
-	notContains(t, mustRunData(t, append([]string{"generate", "listops", "--no-baselines", "--out", without}, short...)...), "baselines")
+	notContains(t, mustRunData(t, append([]string{"generate", "listops", "--no-baselines", "--out", without},
+		short...)...), "baselines")
 	equal(t, names(t, with), append([]string{baseline.FileName}, names(t, without)...))
 	for _, name := range names(t, without) {
 		equal(t, readText(t, filepath.Join(with, name)), readText(t, filepath.Join(without, name)), name)
@@ -87,7 +95,8 @@ func TestTaskBaselines(t *testing.T) {
 	if later := mustRunData(t, "baselines", "--data", without); !strings.HasSuffix(out, later) || later == "" {
 		t.Errorf("%q later, expected the end of %q", later, out)
 	}
-	equal(t, readText(t, filepath.Join(with, baseline.FileName)), readText(t, filepath.Join(without, baseline.FileName)))
+	equal(t, readText(t, filepath.Join(with, baseline.FileName)),
+		readText(t, filepath.Join(without, baseline.FileName)))
 
 	from := t.TempDir() // as official files
 	for _, split := range []string{"train", "val", "test"} {
@@ -99,14 +108,17 @@ func TestTaskBaselines(t *testing.T) {
 		writeText(t, filepath.Join(from, "basic_"+split+".tsv"), text.String())
 	}
 	args := []string{"convert", "listops", "--from", from, "--to", filepath.Join(dir, "converted")}
-	if out := mustRunData(t, args...); !strings.HasSuffix(out, "baselines of test: largest class (0) 33.33%, operator at the root alone 33.33%\n") {
+	if out := mustRunData(t, args...); !strings.HasSuffix(out,
+		"baselines of test: largest class (0) 33.33%, operator at the root alone 33.33%\n") {
 		t.Error(out)
 	}
 	notContains(t, mustRunData(t, append(args, "--force", "--no-baselines")...), "baselines")
 
 	alone := filepath.Join(dir, "alone") // there is nothing to train on
-	notContains(t, mustRunData(t, "convert", "listops", "--from", filepath.Join(from, "basic_test.tsv"), "--to", alone), "baselines")
-	refuse(t, exitError, "expected labels, and rows in the split train and in another one", "", "data", "baselines", "--data", alone)
+	notContains(t, mustRunData(t, "convert", "listops", "--from", filepath.Join(from, "basic_test.tsv"),
+		"--to", alone), "baselines")
+	refuse(t, exitError, "expected labels, and rows in the split train and in another one", "", "data",
+		"baselines", "--data", alone)
 }
 
 // TestBaselinesOfNumbers: of numbers data baselines says what simple models reach on each split, as eval
@@ -115,19 +127,25 @@ func TestBaselinesOfNumbers(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
 	csv := writeText(t, filepath.Join(dir, "t.csv"), motifRows(200, 24))
-	mustRunData(t, "convert", "--from", csv, "--to", data, "--text", "sequence", "--numbers", "count,length", "--tokenizer", "dna:1", "--split", "0.6,0.2,0.2")
+	mustRunData(t, "convert", "--from", csv, "--to", data, "--text", "sequence", "--numbers", "count,length",
+		"--tokenizer", "dna:1", "--split", "0.6,0.2,0.2")
 	model := filepath.Join(dir, "model")
 	runCustom(t, data, model, "--hidden", "8", "--layers", "1", "--k", "4", "--steps", "2", "--device", "cpu")
-	result := decode[task.NumbersResult](t, succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json"))
+	result := decode[task.NumbersResult](t, succeed(t, "", "eval", "--model", model, "--data", data,
+		"--device", "cpu", "--json"))
 	said := succeed(t, "", "data", "baselines", "--data", data)
 	for _, n := range result.Numbers {
-		want := fmt.Sprintf("baselines of test: number %s: mean of the training split MAE %.6g, RMSE ", n.Name, n.Mean.MAE)
-		linear := fmt.Sprintf(", ridge regression MAE %.6g, RMSE %.6g, R² %.4f\n", n.Linear.MAE, n.Linear.RMSE, *n.Linear.R2)
+		want := fmt.Sprintf("baselines of test: number %s: mean of the training split MAE %.6g, RMSE ", n.Name,
+			n.Mean.MAE)
+		linear := fmt.Sprintf(", ridge regression MAE %.6g, RMSE %.6g, R² %.4f\n", n.Linear.MAE,
+			n.Linear.RMSE, *n.Linear.R2)
 		contains(t, said, want, linear, "baselines of val: number "+n.Name+": ")
 	}
 	bare := filepath.Join(dir, "bare")
-	mustRunData(t, "convert", "--from", csv, "--to", bare, "--text", "sequence", "--numbers", "count", "--tokenizer", "dna:1", "--split", "1,0,0")
-	refuse(t, exitError, "expected rows with numbers in the split train and in another one", "", "data", "baselines", "--data", bare)
+	mustRunData(t, "convert", "--from", csv, "--to", bare, "--text", "sequence", "--numbers", "count", "--tokenizer",
+		"dna:1", "--split", "1,0,0")
+	refuse(t, exitError, "expected rows with numbers in the split train and in another one", "", "data",
+		"baselines", "--data", bare)
 }
 
 // TestBaselinesOfUnknownNumbers: of a split whose numbers are unknown data baselines says nothing, and
@@ -142,7 +160,8 @@ func TestBaselinesOfUnknownNumbers(t *testing.T) {
 		{"train", exitError, "sftseq: DATA: expected rows with numbers in the split train and in another one, which simple models need\n"},
 	} {
 		data := filepath.Join(t.TempDir(), "data")
-		b := must.Get(seq.CreateDataset(data, seq.Spec{Task: seq.Regression, Name: "rows", VocabSize: 4, NumberNames: []string{"y"}}, false))(t)
+		b := must.Get(seq.CreateDataset(data, seq.Spec{Task: seq.Regression, Name: "rows", VocabSize: 4,
+			NumberNames: []string{"y"}}, false))(t)
 		defer b.Abort()
 		for _, split := range []string{"train", "val", "test"} {
 			w := must.Get(b.Split(split))(t)

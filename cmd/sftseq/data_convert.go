@@ -45,18 +45,23 @@ More: docs/own-data.md`,
 func customFlags() []cli.Flag {
 	return slices.Concat(
 		group(inputGroup,
-			&cli.StringSliceFlag{Name: "from", Usage: "read `FILE` or a folder, as often as given; - is standard input (required)", TakesFile: true},
+			&cli.StringSliceFlag{Name: "from",
+				Usage: "read `FILE` or a folder, as often as given; - is standard input (required)", TakesFile: true},
 			&cli.StringFlag{Name: "text", Usage: "read the text in `COLUMN`"},
 			&cli.StringFlag{Name: "pair", Usage: "read pairs of texts, which are compared, from columns `A,B`"},
 			&cli.StringFlag{Name: "tokens", Usage: "read lists of token ids, below --vocab, from `COLUMN`"},
 			seriesFlag(),
-			&cli.StringFlag{Name: "features", Usage: "read lists of lists of numbers, those of each token, from `COLUMN`"},
-			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`", DefaultText: "name of the record, or FILE:LINE"},
-			&cli.StringFlag{Name: "tokenizer", Value: chooseTokenizer, Usage: "tokenize by `NAME`: " + chooseTokenizer + ", byte, words:20000, hf:FILE, from:DIR or another"}),
+			&cli.StringFlag{Name: "features",
+				Usage: "read lists of lists of numbers, those of each token, from `COLUMN`"},
+			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`",
+				DefaultText: "name of the record, or FILE:LINE"},
+			&cli.StringFlag{Name: "tokenizer", Value: chooseTokenizer,
+				Usage: "tokenize by `NAME`: " + chooseTokenizer + ", byte, words:20000, hf:FILE, from:DIR or another"}),
 		advanced(inputGroup, formatFlags()...),
 		advanced(inputGroup,
 			&cli.IntFlag{Name: "vocab", Usage: "set the number `N` of token ids (--tokens)"},
-			&cli.StringFlag{Name: "feature-names", Usage: "name the numbers of a token `NAME,…`; nx, ny, nz are a normal", DefaultText: "x,y,z"},
+			&cli.StringFlag{Name: "feature-names",
+				Usage: "name the numbers of a token `NAME,…`; nx, ny, nz are a normal", DefaultText: "x,y,z"},
 			&cli.IntFlag{Name: "max-length", Usage: "leave out rows of more than `N` tokens"},
 			&cli.StringFlag{Name: "max-row", Value: "64MiB", Usage: "leave out rows of more than `SIZE`"},
 			&cli.BoolFlag{Name: "strict", Usage: "stop at the first row that cannot be used"}),
@@ -66,15 +71,20 @@ func customFlags() []cli.Flag {
 			&cli.StringFlag{Name: "numbers", Usage: "predict the numbers in `COLUMN,…`"}),
 		tagFlags(),
 		advanced(labelGroup,
-			&cli.StringFlag{Name: "label-separator", Usage: "split the labels of a row, of which any number may hold, at `TEXT`"},
-			&cli.StringFlag{Name: "label-pattern", Usage: "extract the label by `REGEX`; rows without a match are left out"},
-			&cli.StringFlag{Name: "labels", Usage: "take labels `NAME,…` in this order; rows of others are left out", DefaultText: "those found, sorted"}),
+			&cli.StringFlag{Name: "label-separator",
+				Usage: "split the labels of a row, of which any number may hold, at `TEXT`"},
+			&cli.StringFlag{Name: "label-pattern",
+				Usage: "extract the label by `REGEX`; rows without a match are left out"},
+			&cli.StringFlag{Name: "labels", Usage: "take labels `NAME,…` in this order; rows of others are left out",
+				DefaultText: "those found, sorted"}),
 		group(splitGroup,
 			&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "split at random into `TRAIN,VAL,TEST`"},
 			&cli.StringFlag{Name: "split-column", Usage: "take the split of a row from `COLUMN`"},
-			&cli.Float64Flag{Name: "val-part", Usage: "validate on this fraction of the rows for training (--split-column)"}),
+			&cli.Float64Flag{Name: "val-part",
+				Usage: "validate on this fraction of the rows for training (--split-column)"}),
 		advanced(splitGroup,
-			&cli.StringFlag{Name: "split-pattern", Usage: "extract the split by `REGEX`; rows without a match are left out"},
+			&cli.StringFlag{Name: "split-pattern",
+				Usage: "extract the split by `REGEX`; rows without a match are left out"},
 			&cli.Uint64Flag{Name: "seed", Usage: "split by seed `N`"}),
 		toFlags(),
 		advanced(outputGroup,
@@ -86,7 +96,8 @@ func customFlags() []cli.Flag {
 func toFlags() []cli.Flag {
 	return slices.Concat(
 		group(outputGroup,
-			&cli.StringFlag{Name: "to", Aliases: []string{"o"}, Usage: "write the data set to `DIR` (required)", TakesFile: true},
+			&cli.StringFlag{Name: "to", Aliases: []string{"o"},
+				Usage: "write the data set to `DIR` (required)", TakesFile: true},
 			forceFlag(), noBaselinesFlag()))
 }
 
@@ -101,7 +112,8 @@ func convertCustom(c *cli.Context) error {
 		if like := suggestCommand(c.Command.Subcommands, name); like != "" {
 			return usage(c, "unknown task %q. %s", name, like)
 		}
-		return usage(c, "expected a task (%s) or flags only, found %q: --from names the input", namesOf(importedTasks()), name)
+		return usage(c, "expected a task (%s) or flags only, found %q: --from names the input",
+			namesOf(importedTasks()), name)
 	}
 	o, err := customOptions(c)
 	if err != nil {
@@ -169,9 +181,11 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	o = convert.Options{
 		From: c.StringSlice("from"), To: c.String("to"), Format: c.String("format"), Name: c.String("name"),
 		Text: c.String("text"), Tokens: c.String("tokens"), Features: c.String("features"), Label: c.String("label"),
-		LabelSeparator: c.String("label-separator"), ID: c.String("id"), Tokenizer: tokenizer, TokenizerFile: file, Vocab: c.Int("vocab"),
-		SplitColumn: c.String("split-column"), Val: c.Float64("val-part"), Seed: c.Uint64("seed"), MaxLength: c.Int("max-length"),
-		Strict: c.Bool("strict"), Replace: c.Bool("force"), MaxField: int(row),
+		LabelSeparator: c.String("label-separator"), ID: c.String("id"), Tokenizer: tokenizer,
+		TokenizerFile: file, Vocab: c.Int("vocab"),
+		SplitColumn: c.String("split-column"), Val: c.Float64("val-part"), Seed: c.Uint64("seed"),
+		MaxLength: c.Int("max-length"),
+		Strict:    c.Bool("strict"), Replace: c.Bool("force"), MaxField: int(row),
 	}
 	if o.Name == "" {
 		o.Name = filepath.Base(filepath.Clean(o.To))
@@ -185,7 +199,8 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 	for _, names := range []struct {
 		flag string
 		into *[]string
-	}{{"series", &o.Series}, {"feature-names", &o.FeatureNames}, {"labels", &o.Labels}, {"label-columns", &o.LabelColumns}, {"numbers", &o.Numbers}} {
+	}{{"series", &o.Series}, {"feature-names", &o.FeatureNames}, {"labels", &o.Labels},
+		{"label-columns", &o.LabelColumns}, {"numbers", &o.Numbers}} {
 		if err := namesFlag(c, names.flag, names.into); err != nil {
 			return o, err
 		}

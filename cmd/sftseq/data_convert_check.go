@@ -103,7 +103,8 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 			out = append(out, text)
 		}
 	case rows("train") == 0:
-		out = append(out, fmt.Sprintf("no row is in train, from which models learn: the column %q has no such name", o.SplitColumn))
+		out = append(out, fmt.Sprintf("no row is in train, from which models learn: the column %q has no such name",
+			o.SplitColumn))
 	case rows("val") == 0:
 		out = append(out, "no row is in val, by which training judges a model: --val-part takes a part of train, such as 0.1")
 	}
@@ -131,5 +132,6 @@ func emptyWarning(m *seq.Manifest, shares []convert.Share, help string) string {
 	if empty == nil {
 		return ""
 	}
-	return fmt.Sprintf("no row is in %s: chance decides, by what a row has and --seed; %s", strings.Join(empty, " or "), help)
+	return fmt.Sprintf("no row is in %s: chance decides, by what a row has and --seed; %s",
+		strings.Join(empty, " or "), help)
 }

@@ -37,17 +37,21 @@ func TestConvertChooses(t *testing.T) {
 	path := proseTable(t, 400)
 	convert := func(more ...string) (out, info string) {
 		to := filepath.Join(t.TempDir(), "data")
-		out = succeed(t, "", append([]string{"data", "convert", "--to", to, "--text", "review", "--label", "mood", "--no-baselines"}, more...)...)
+		out = succeed(t, "", append([]string{"data", "convert", "--to", to, "--text", "review", "--label", "mood",
+			"--no-baselines"}, more...)...)
 		return out, succeed(t, "", "data", "info", to)
 	}
-	if out, info := convert("--from", path); !strings.Contains(out, "tokenizer words:20000: the texts are prose: ") || !strings.Contains(info, "}, all words in lower case\n") {
+	if out, info := convert("--from", path); !strings.Contains(out, "tokenizer words:20000: the texts are prose: ") ||
+		!strings.Contains(info, "}, all words in lower case\n") {
 		t.Errorf("%s\n%s", out, info)
 	}
-	if out, info := convert("--from", path, "--tokenizer", "byte"); strings.Contains(out, "tokenizer") || !strings.Contains(info, "byte") || strings.Contains(info, "lower case") {
+	if out, info := convert("--from", path, "--tokenizer", "byte"); strings.Contains(out, "tokenizer") ||
+		!strings.Contains(info, "byte") || strings.Contains(info, "lower case") {
 		t.Errorf("%s\n%s", out, info)
 	}
 	nested := writeText(t, filepath.Join(t.TempDir(), "a.jsonl"), `{"doc":{"body":"x"}}`+"\n")
-	if _, out, _ := program(nil, "data", "convert", "--to", t.TempDir(), "--text", "doc.text", "--from", nested); out != "tokenizer byte: none of the first rows can be used (--tokenizer takes another)\n" {
+	if _, out, _ := program(nil, "data", "convert", "--to", t.TempDir(), "--text", "doc.text", "--from",
+		nested); out != "tokenizer byte: none of the first rows can be used (--tokenizer takes another)\n" {
 		t.Errorf("%q", out)
 	}
 	pipe := filepath.Join(t.TempDir(), "reviews.csv")
@@ -55,13 +59,14 @@ func TestConvertChooses(t *testing.T) {
 	go func() {
 		must.Check(t, os.WriteFile(pipe, []byte(readText(t, path)), 0))
 	}()
-	if out, info := convert("--from", pipe); !strings.Contains(out, "tokenizer byte: what comes through a pipe is read once") || !strings.Contains(info, "byte") {
+	if out, info := convert("--from", pipe); !strings.Contains(out,
+		"tokenizer byte: what comes through a pipe is read once") || !strings.Contains(info, "byte") {
 		t.Errorf("%s\n%s", out, info)
 	}
 }
 
-// TestConvertChoosesFromAllFolders: the tokenizer suits the files of all folders, though the first folder has more files
-// than a sample.
+// TestConvertChoosesFromAllFolders: the tokenizer suits the files of all folders, though the first folder has more
+// files than a sample.
 func TestConvertChoosesFromAllFolders(t *testing.T) {
 	from := t.TempDir()
 	for _, class := range []string{"a", "b"} {
@@ -70,8 +75,10 @@ func TestConvertChoosesFromAllFolders(t *testing.T) {
 	for i := range 2100 {
 		bases := strings.NewReplacer("0", "A", "1", "C").Replace(fmt.Sprintf("%012b", i))
 		writeText(t, filepath.Join(from, "a", fmt.Sprint(i)), strings.Repeat("ACGTTGCA", 8)+bases)
-		writeText(t, filepath.Join(from, "b", fmt.Sprint(i)), fmt.Sprintf("the rows of this folder, number %d, are not letters of bases", i))
+		writeText(t, filepath.Join(from, "b", fmt.Sprint(i)),
+			fmt.Sprintf("the rows of this folder, number %d, are not letters of bases", i))
 	}
-	out := succeed(t, "", "data", "convert", "--from", from, "--to", filepath.Join(t.TempDir(), "data"), "--label", "class", "--no-baselines")
+	out := succeed(t, "", "data", "convert", "--from", from, "--to", filepath.Join(t.TempDir(), "data"), "--label",
+		"class", "--no-baselines")
 	contains(t, out, "tokenizer byte: 1", "train.arrow: 3780 rows", "labels: a, b\n")
 }

@@ -104,7 +104,8 @@ func classWarning(m *seq.Manifest, o *convert.Options) string {
 	if len(example) > mostExampleLength {
 		example = strings.ToValidUTF8(example[:mostExampleLength], "") + "…"
 	}
-	found := fmt.Sprintf("--label %s has %d classes for %d rows, %.1f rows a class, such as %q", o.Label, classes, rows, float64(rows)/float64(classes), example)
+	found := fmt.Sprintf("--label %s has %d classes for %d rows, %.1f rows a class, such as %q", o.Label, classes, rows,
+		float64(rows)/float64(classes), example)
 	switch {
 	case numbers == classes && (few || fractions > 0):
 		return found + ": these are numbers, and a model learns classes, not amounts: --numbers in place of --label predicts them, or make ranges of them, such as low and high"
@@ -121,14 +122,16 @@ func joinedWarning(m *seq.Manifest, o *convert.Options) string {
 		return ""
 	}
 	bracketed := slices.DeleteFunc(slices.Clone(m.LabelNames), func(name string) bool {
-		return !(strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") || strings.HasPrefix(name, "{") && strings.HasSuffix(name, "}"))
+		return !(strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") || strings.HasPrefix(name, "{") &&
+			strings.HasSuffix(name, "}"))
 	})
 	if len(bracketed) > 1 && 2*len(bracketed) >= len(m.LabelNames) {
 		for i, name := range bracketed {
 			bracketed[i] = strconv.Quote(name)
 		}
 		return fmt.Sprintf("%d of %d classes look like lists of labels that were written as one text: %s; "+
-			"write lists of JSON, or a text such as a;b, which --label-separator ';' splits", len(bracketed), len(m.LabelNames), shortList(bracketed, maxNamed))
+			"write lists of JSON, or a text such as a;b, which --label-separator ';' splits", len(bracketed),
+			len(m.LabelNames), shortList(bracketed, maxNamed))
 	}
 	for _, separator := range []string{";", "|", ","} {
 		if separator == o.LabelSeparator {

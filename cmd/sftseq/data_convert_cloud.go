@@ -26,17 +26,22 @@ Files that cannot be used are left out and listed by reason.
 More: docs/data-clouds-graphs.md`, strings.Join(cloud.Endings(), ", ")),
 		Flags: slices.Concat(
 			group(inputGroup,
-				&cli.StringFlag{Name: "from", Usage: "read `DIR` with a folder for each class (required)", TakesFile: true},
+				&cli.StringFlag{Name: "from", Usage: "read `DIR` with a folder for each class (required)",
+					TakesFile: true},
 				&cli.IntFlag{Name: "points", Value: 1024, Usage: "sample `N` points of a cloud"}),
 			advanced(inputGroup,
-				&cli.BoolFlag{Name: "farthest", Usage: "sample the farthest points of a surface, too: thin parts get more of them"},
+				&cli.BoolFlag{Name: "farthest",
+					Usage: "sample the farthest points of a surface, too: thin parts get more of them"},
 				&cli.IntFlag{Name: "min-files", Value: 1, Usage: "leave out classes of fewer than `N` files"},
 				&cli.BoolFlag{Name: "strict", Usage: "stop at the first file that cannot be used"}),
 			group(labelGroup,
-				&cli.BoolFlag{Name: "parts", Usage: "predict the part of each point, the last number of its line, in place of classes"}),
+				&cli.BoolFlag{Name: "parts",
+					Usage: "predict the part of each point, the last number of its line, in place of classes"}),
 			group(splitGroup,
-				&cli.Float64Flag{Name: "val-part", Value: 0.1, Usage: "validate on this fraction of the files that no folder assigns to a split"},
-				&cli.Float64Flag{Name: "test-part", Value: 0.1, Usage: "test on this fraction of the files that no folder assigns to a split"},
+				&cli.Float64Flag{Name: "val-part", Value: 0.1,
+					Usage: "validate on this fraction of the files that no folder assigns to a split"},
+				&cli.Float64Flag{Name: "test-part", Value: 0.1,
+					Usage: "test on this fraction of the files that no folder assigns to a split"},
 				&cli.Uint64Flag{Name: "seed", Usage: "draw points and splits from seed `N`"}),
 			toFlags()),
 		Action: convertCloud,
@@ -53,8 +58,10 @@ func convertCloud(c *cli.Context) error {
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err
 	}
-	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"), Farthest: c.Bool("farthest"), Seed: c.Uint64("seed"),
-		ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Strict: c.Bool("strict"), Replace: c.Bool("force")}
+	o := cloud.Options{Points: c.Int("points"), Parts: c.Bool("parts"),
+		Farthest: c.Bool("farthest"), Seed: c.Uint64("seed"),
+		ValPart: c.Float64("val-part"), TestPart: c.Float64("test-part"), Strict: c.Bool("strict"),
+		Replace: c.Bool("force")}
 	if err := o.Validate(); err != nil {
 		return usage(c, "%w", err)
 	}
@@ -107,17 +114,21 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: "+format+"\n", args...)
 	}
 	if m.Task == seq.Classification {
-		unused := slices.DeleteFunc(slices.Clone(folders), func(name string) bool { return slices.Contains(m.LabelNames, name) })
+		unused := slices.DeleteFunc(slices.Clone(folders),
+			func(name string) bool { return slices.Contains(m.LabelNames, name) })
 		if len(unused) > 0 {
-			warn("no file of %d of %d folders has become a row, so they are no classes: %s", len(unused), len(folders), shortList(unused, 20))
+			warn("no file of %d of %d folders has become a row, so they are no classes: %s", len(unused),
+				len(folders), shortList(unused, 20))
 		}
 	}
 	if free && c.Float64("val-part") == 0 && c.Float64("test-part") == 0 {
 		return
 	}
 	filled := slices.DeleteFunc(m.SplitNames(), func(split string) bool { return m.Splits[split].Rows == 0 })
-	if len(m.LabelNames) == 1 && len(folders) == 1 && len(filled) == 1 { // warnClasses warns where several splits have rows
-		warn("there is one class, %s, so train has nothing to learn: expected a folder for each class in %s", m.LabelNames[0], c.String("from"))
+	// warnClasses warns where several splits have rows
+	if len(m.LabelNames) == 1 && len(folders) == 1 && len(filled) == 1 {
+		warn("there is one class, %s, so train has nothing to learn: expected a folder for each class in %s",
+			m.LabelNames[0], c.String("from"))
 	}
 	for _, split := range []string{"train", "val", "test"} {
 		help := "more files, another --" + split + "-part or another --seed help"
@@ -127,7 +138,8 @@ func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 		case split == "train":
 			help = "more files, a smaller --val-part or --test-part, or another --seed help"
 		}
-		needs := map[string]string{"train": "from which models learn", "val": "which train needs", "test": "with which eval measures"}[split]
+		needs := map[string]string{"train": "from which models learn", "val": "which train needs",
+			"test": "with which eval measures"}[split]
 		warn("no row is in %s, %s: %s", split, needs, help)
 	}
 }
@@ -140,7 +152,8 @@ func noFlagsBefore(c *cli.Context) error {
 			continue
 		}
 		if names := above.LocalFlagNames(); len(names) > 0 && above.Command != c.Command {
-			return usage(c, "--%s stands before %s, and is of another command: expected the flags behind it", names[0], c.Command.Name)
+			return usage(c, "--%s stands before %s, and is of another command: expected the flags behind it",
+				names[0], c.Command.Name)
 		}
 	}
 	return nil

@@ -28,16 +28,23 @@ label is a class or a list of labels; tags have a label for each node. Arrow and
 fields as columns. An invalid line ends the conversion. More: docs/data-clouds-graphs.md`,
 		Flags: slices.Concat(
 			group(inputGroup,
-				&cli.StringSliceFlag{Name: "from", Usage: "read `FILE` of JSON lines, Arrow or Parquet, as often as given (required)", TakesFile: true},
+				&cli.StringSliceFlag{Name: "from",
+					Usage:     "read `FILE` of JSON lines, Arrow or Parquet, as often as given (required)",
+					TakesFile: true},
 				randomWalkFlag()),
 			advanced(inputGroup,
-				&cli.StringFlag{Name: "feature-names", Usage: "name the features of nodes `NAME,…`", DefaultText: "of the file, or f0,f1,…"},
-				&cli.StringFlag{Name: "edge-feature-names", Usage: "name the features of edges `NAME,…`", DefaultText: "of the file, or e0,e1,…"}),
+				&cli.StringFlag{Name: "feature-names", Usage: "name the features of nodes `NAME,…`",
+					DefaultText: "of the file, or f0,f1,…"},
+				&cli.StringFlag{Name: "edge-feature-names", Usage: "name the features of edges `NAME,…`",
+					DefaultText: "of the file, or e0,e1,…"}),
 			group(labelGroup,
-				&cli.StringFlag{Name: "label", Value: "label", Usage: "predict the class, or the list of labels, in `FIELD`"},
-				&cli.StringFlag{Name: "tags", Value: "tags", Usage: "predict the label of each node: a list in `FIELD`"},
+				&cli.StringFlag{Name: "label", Value: "label",
+					Usage: "predict the class, or the list of labels, in `FIELD`"},
+				&cli.StringFlag{Name: "tags", Value: "tags",
+					Usage: "predict the label of each node: a list in `FIELD`"},
 				&cli.StringFlag{Name: "numbers", Usage: "predict the numbers in `FIELD,…`"},
-				&cli.StringFlag{Name: "labels", Usage: "take labels `NAME,…` in this order", DefaultText: "those found, sorted"}),
+				&cli.StringFlag{Name: "labels", Usage: "take labels `NAME,…` in this order",
+					DefaultText: "those found, sorted"}),
 			group(splitGroup,
 				&cli.StringFlag{Name: "split", Value: "0.9,0.05,0.05", Usage: "split at random into `TRAIN,VAL,TEST`"},
 				&cli.StringFlag{Name: "split-field", Usage: "take the split of a graph from `FIELD`"},
@@ -54,7 +61,8 @@ func convertGraph(c *cli.Context) error {
 	if err := needFlags(c, "from", "to"); err != nil {
 		return err
 	}
-	o := convert.GraphOptions{From: c.StringSlice("from"), RandomWalk: c.Int("random-walk"), Label: c.String("label"), Tags: c.String("tags"),
+	o := convert.GraphOptions{From: c.StringSlice("from"), RandomWalk: c.Int("random-walk"),
+		Label: c.String("label"), Tags: c.String("tags"),
 		SplitField: c.String("split-field"), Seed: c.Uint64("seed"), Replace: c.Bool("force")}
 	if at := slices.IndexFunc(o.From, table.ReadOnce); at >= 0 {
 		return usage(c, "--from %s: expected a file, which is read several times; standard input and other pipes can be read once only", o.From[at])
@@ -63,7 +71,8 @@ func convertGraph(c *cli.Context) error {
 		return err
 	}
 	var err error
-	for name, list := range map[string]*[]string{"numbers": &o.Numbers, "feature-names": &o.FeatureNames, "edge-feature-names": &o.EdgeFeatureNames} {
+	for name, list := range map[string]*[]string{"numbers": &o.Numbers, "feature-names": &o.FeatureNames,
+		"edge-feature-names": &o.EdgeFeatureNames} {
 		if !c.IsSet(name) {
 			continue
 		}
@@ -119,7 +128,8 @@ func firstEmpty(m *seq.Manifest) string {
 
 // randomWalkFlag adds features to the nodes of graphs.
 func randomWalkFlag() cli.Flag {
-	return &cli.IntFlag{Name: "random-walk", Usage: "add features to nodes: the return probabilities of random walks of 1 to `STEPS`"}
+	return &cli.IntFlag{Name: "random-walk",
+		Usage: "add features to nodes: the return probabilities of random walks of 1 to `STEPS`"}
 }
 
 // checkSteps refuses a random walk without steps, or with too many.

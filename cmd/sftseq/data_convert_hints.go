@@ -31,7 +31,8 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 	}
 	if names := splitFiles(o.From, o.Format); names != nil && !c.IsSet("split") {
 		return fmt.Sprintf("the files %s are named as splits, but their rows are divided anew, as --split says: "+
-			"%s, --split-column COLUMN takes them from a column, and --split says that the division is meant", strings.Join(names, ", "), byName(names, o.Format))
+			"%s, --split-column COLUMN takes them from a column, and --split says that the division is meant",
+			strings.Join(names, ", "), byName(names, o.Format))
 	}
 	for _, path := range o.From {
 		if column, name := firstSplit(c.Context, path, o); name != "" && !c.IsSet("split") {
@@ -102,7 +103,8 @@ func besideTrain(from []string, format string) []string {
 			other := filepath.Join(filepath.Dir(path), entry.Name())
 			_, split, same := splitOfFile(other)
 			found, bad := table.FormatOf(other)
-			if entry.Type().IsRegular() && split != "" && split != "train" && same == rest && (format != "" || err == nil && bad == nil && found == own) {
+			if entry.Type().IsRegular() && split != "" && split != "train" && same == rest &&
+				(format != "" || err == nil && bad == nil && found == own) {
 				names = append(names, other)
 			}
 		}
@@ -120,8 +122,12 @@ func splitOfFile(path string) (word, split, rest string) {
 	for _, ending := range []string{".gz", ".zst", ".zstd"} {
 		base = strings.TrimSuffix(base, ending)
 	}
-	words := strings.FieldsFunc(strings.TrimSuffix(base, filepath.Ext(base)), func(r rune) bool { return strings.ContainsRune("-_. ", r) })
-	words = slices.DeleteFunc(words, func(word string) bool { return word == "of" || strings.Trim(word, "0123456789") == "" })
+	words := strings.FieldsFunc(strings.TrimSuffix(base, filepath.Ext(base)),
+		func(r rune) bool { return strings.ContainsRune("-_. ", r) })
+	words = slices.DeleteFunc(words, func(word string) bool {
+		return word == "of" ||
+			strings.Trim(word, "0123456789") == ""
+	})
 	for _, at := range []int{len(words) - 1, 0} {
 		if at >= 0 && at < len(words) {
 			if split, ok := seq.KnownSplit(words[at]); ok {
@@ -150,7 +156,8 @@ func byName(files []string, format string) string {
 	slices.SortStableFunc(words, func(a, b string) int { return len(b) - len(a) }) // validation before val
 	pattern := fmt.Sprintf("--split-column path --split-pattern '%s'", strings.Join(words, "|"))
 	shards := table.Shards(dir, format)
-	if slices.ContainsFunc(shards, func(path string) bool { _, split, _ := splitOfFile(path); return split == "" }) || len(shards) < len(files) {
+	if slices.ContainsFunc(shards, func(path string) bool { _, split, _ := splitOfFile(path); return split == "" }) ||
+		len(shards) < len(files) {
 		return fmt.Sprintf("%s takes the splits from their names, in a folder of their own that --from names", pattern)
 	}
 	return fmt.Sprintf("--from %s %s takes the splits from their names", shellQuote(dir), pattern)
@@ -165,8 +172,8 @@ const (
 // splitColumns are usual names of columns of splits, for tables whose rows alone have the names of columns.
 var splitColumns = []string{"set", "subset", "partition", "splits", "phase", "usage"}
 
-// firstSplit returns the column of a table that names splits, and what its first row has; "" if there is none. That is the
-// column split if its first row names one, or a column whose values all do, train among several.
+// firstSplit returns the column of a table that names splits, and what its first row has; "" if there is none. That is
+// the column split if its first row names one, or a column whose values all do, train among several.
 func firstSplit(ctx context.Context, path string, o *convert.Options) (column, first string) {
 	if table.ReadOnce(path) || table.Splits(path, o.Format) != nil || table.IsFolder(path, o.Format) {
 		return "", ""
@@ -181,7 +188,8 @@ func firstSplit(ctx context.Context, path string, o *convert.Options) (column, f
 	if len(names) == 1 {
 		names = append(names, splitColumns...)
 	}
-	read := append([]string{o.Text, o.Tokens, o.Features, o.Label, o.ID}, slices.Concat(o.Pair, o.Series, o.Numbers, o.LabelColumns)...)
+	read := append([]string{o.Text, o.Tokens, o.Features, o.Label, o.ID},
+		slices.Concat(o.Pair, o.Series, o.Numbers, o.LabelColumns)...)
 	names = slices.DeleteFunc(names, func(name string) bool { return slices.Contains(read, name) })
 	for i, name := range names[:min(len(names), mostSplitColumns)] {
 		if i > 0 && name == splitColumn {
@@ -195,8 +203,8 @@ func firstSplit(ctx context.Context, path string, o *convert.Options) (column, f
 	return "", ""
 }
 
-// splitsIn returns the text of a column's first row if the column names splits; "" otherwise. The name of one column says
-// so itself: one row is enough.
+// splitsIn returns the text of a column's first row if the column names splits; "" otherwise. The name of one column
+// says so itself: one row is enough.
 func splitsIn(ctx context.Context, path string, o table.Options, named bool) (first string) {
 	t, err := table.Open(ctx, path, o)
 	if err != nil {

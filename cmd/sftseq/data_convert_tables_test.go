@@ -49,13 +49,16 @@ func TestConvertFlatFolder(t *testing.T) {
 			writeText(t, filepath.Join(dir, name), text)
 		}
 	}
-	a, _, errs := converted(t, "--from", flat, "--id", "content", "--label", "path", "--label-pattern", `^([0-9])_`, "--split-column", "path", "--split-pattern", `(?<test>_[0-4]\.wav$)|(?<train>\.wav$)`, "--val-part", "0.2")
+	a, _, errs := converted(t, "--from", flat, "--id", "content", "--label", "path", "--label-pattern", `^([0-9])_`,
+		"--split-column", "path", "--split-pattern", `(?<test>_[0-4]\.wav$)|(?<train>\.wav$)`, "--val-part", "0.2")
 	b, _, _ := converted(t, "--from", folders, "--id", "content", "--split-column", "split", "--val-part", "0.2")
-	if errs != "" || rowCounts(a) != rowCounts(b) || !strings.HasPrefix(rowCounts(a), "train 1") || strings.Join(a.Manifest.LabelNames, "") != "012" || a.Manifest.Splits["test"].Rows != 15 {
+	if errs != "" || rowCounts(a) != rowCounts(b) || !strings.HasPrefix(rowCounts(a), "train 1") ||
+		strings.Join(a.Manifest.LabelNames, "") != "012" || a.Manifest.Splits["test"].Rows != 15 {
 		t.Errorf("%s, labels %q; want %s\n%s", rowCounts(a), a.Manifest.LabelNames, rowCounts(b), errs)
 	}
 	equal(t, a.Fingerprint(), b.Fingerprint())
-	contains(t, warned(t, "--from", folders), "warning: "+folders+" has the splits test, train, but its rows are divided anew, as --split says: --split-column split --val-part 0.1 takes them as they are\n")
+	contains(t, warned(t, "--from", folders),
+		"warning: "+folders+" has the splits test, train, but its rows are divided anew, as --split says: --split-column split --val-part 0.1 takes them as they are\n")
 	equal(t, warned(t, "--from", filepath.Join(folders, "train")), "")
 	want := "and 33 more\nthe class of a file is the folder that it is in: --label path --label-pattern REGEX takes it out of its name\n"
 	_, errs = exits(t, exitError, "", "data", "convert", "--from", flat, "--to", filepath.Join(t.TempDir(), "to"))
@@ -73,11 +76,17 @@ func TestConvertKinds(t *testing.T) {
 	}
 	path("shards/1.csv", "text,label\na b,x\n")
 	path("shards/2.csv", "text,label\nc,y\n\"d, e\",x\n")
-	want, _, _ := converted(t, "--from", path("x.csv", "text,label\na b,x\nc,y\n\"d, e\",x\n"), "--text", "text", "--label", "label", "--id", "text")
+	want, _, _ := converted(t, "--from", path("x.csv", "text,label\na b,x\nc,y\n\"d, e\",x\n"), "--text", "text",
+		"--label", "label", "--id", "text")
 	for _, args := range [][]string{
-		{"--from", path("semi.csv", "text;label\na b;x\nc;y\nd, e;x\n"), "--delimiter", ";", "--text", "text", "--label", "label", "--id", "text"},
-		{"--from", path("tabs.txt", "text\tlabel\na b\tx\nc\ty\nd, e\tx\n"), "--format", "csv", "--delimiter", "tab", "--text", "text", "--label", "label", "--id", "text"},
-		{"--from", path("list.json", `[{"doc":{"body":"a b"},"tags":["x","z"]},`+"\n"+`{"doc":{"body":"c"},"tags":["y"]},{"doc":{"body":"d, e"},"tags":["x"]}]`), "--text", "doc.body", "--label", "tags[0]", "--id", "doc.body"},
+		{"--from", path("semi.csv", "text;label\na b;x\nc;y\nd, e;x\n"), "--delimiter", ";", "--text", "text",
+			"--label", "label", "--id", "text"},
+		{"--from", path("tabs.txt", "text\tlabel\na b\tx\nc\ty\nd, e\tx\n"), "--format", "csv", "--delimiter", "tab",
+			"--text", "text", "--label", "label", "--id", "text"},
+		{"--from", path("list.json",
+			`[{"doc":{"body":"a b"},"tags":["x","z"]},`+"\n"+
+				`{"doc":{"body":"c"},"tags":["y"]},{"doc":{"body":"d, e"},"tags":["x"]}]`), "--text", "doc.body",
+			"--label", "tags[0]", "--id", "doc.body"},
 		{"--from", filepath.Join(dir, "shards"), "--text", "text", "--label", "label", "--id", "text"},
 	} {
 		got, _, _ := converted(t, args...)
@@ -85,7 +94,8 @@ func TestConvertKinds(t *testing.T) {
 	}
 	got, _, _ := converted(t, "--from", path("x.log", "one\n\ntwo\n"), "--split", "1,0,0")
 	equal(t, rowCounts(got), "train 2")
-	refuse(t, exitError, "a delimiter is for CSV", "", "data", "convert", "--from", path("x.jsonl", "{}\n"), "--to", filepath.Join(dir, "to"), "--text", "text", "--delimiter", ";")
+	refuse(t, exitError, "a delimiter is for CSV", "", "data", "convert", "--from", path("x.jsonl", "{}\n"), "--to",
+		filepath.Join(dir, "to"), "--text", "text", "--delimiter", ";")
 }
 
 // TestConvertRareClasses: classes of a few rows among thousands are named.
@@ -93,11 +103,13 @@ func TestConvertRareClasses(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
 	for i := range 1200 {
-		fmt.Fprintf(&text, "row %d,%s\n", i, map[bool]string{true: "readme", false: fmt.Sprint("c", i%2)}[i == 7 || i == 900])
+		fmt.Fprintf(&text, "row %d,%s\n", i, map[bool]string{true: "readme", false: fmt.Sprint("c", i%2)}[i == 7 ||
+			i == 900])
 	}
 	from := writeText(t, filepath.Join(t.TempDir(), "x.csv"), text.String())
 	args := []string{"--from", from, "--text", "text", "--label", "label", "--no-baselines"}
-	contains(t, warned(t, args...), "warning: of 1200 rows only a few are of the classes readme (2): they are not learned")
+	contains(t, warned(t, args...),
+		"warning: of 1200 rows only a few are of the classes readme (2): they are not learned")
 	notContains(t, warned(t, append(args, "--labels", "c0,c1")...), "warning")
 }
 
@@ -116,23 +128,34 @@ func TestConvertManyClasses(t *testing.T) {
 		args  []string
 		want  string // of the warning
 	}{
-		{func(i int) string { return fmt.Sprint(i) }, nil, `--label label has 300 classes for 300 rows, 1.0 rows a class, such as "0": these are numbers`},
-		{func(i int) string { return fmt.Sprint(float64(i%30) / 4) }, nil, `--label label has 30 classes for 300 rows, 10.0 rows a class, such as "0": these are numbers`},
-		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) }, nil, "a class that hardly repeats is not learned; --label-pattern REGEX"},
-		{func(i int) string { return fmt.Sprintf("['a%d' 'b']", i%25) }, nil, "25 of 25 classes look like lists of labels that were written as one text: \"['a0' 'b']\""},
-		{func(i int) string { return []string{`"[""a"", ""b""]"`, `"[""b""]"`}[i%2] }, nil, "2 of 2 classes look like lists of labels that were written as one text: "},
-		{func(i int) string { return []string{`"a, b"`, "a", "b"}[i%3] }, []string{"--label-separator", ";"}, "1 of 3 classes look like lists of labels: \"a, b\"; --label-separator ','"},
-		{func(i int) string { return []string{"sport", "sport;weather", "weather", ""}[i%4] }, nil, "1 of 3 classes look like lists of labels: \"sport;weather\"; --label-separator ';' gives"},
-		{func(i int) string { return []string{`"a, b"`, `"b, c"`, `"a, c"`}[i%3] }, nil, "3 of 3 classes look like lists of labels: \"a, b\", \"a, c\", \"b, c\"; --label-separator ','"},
+		{func(i int) string { return fmt.Sprint(i) }, nil,
+			`--label label has 300 classes for 300 rows, 1.0 rows a class, such as "0": these are numbers`},
+		{func(i int) string { return fmt.Sprint(float64(i%30) / 4) }, nil,
+			`--label label has 30 classes for 300 rows, 10.0 rows a class, such as "0": these are numbers`},
+		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) }, nil,
+			"a class that hardly repeats is not learned; --label-pattern REGEX"},
+		{func(i int) string { return fmt.Sprintf("['a%d' 'b']", i%25) }, nil,
+			"25 of 25 classes look like lists of labels that were written as one text: \"['a0' 'b']\""},
+		{func(i int) string { return []string{`"[""a"", ""b""]"`, `"[""b""]"`}[i%2] }, nil,
+			"2 of 2 classes look like lists of labels that were written as one text: "},
+		{func(i int) string { return []string{`"a, b"`, "a", "b"}[i%3] }, []string{"--label-separator", ";"},
+			"1 of 3 classes look like lists of labels: \"a, b\"; --label-separator ','"},
+		{func(i int) string { return []string{"sport", "sport;weather", "weather", ""}[i%4] }, nil,
+			"1 of 3 classes look like lists of labels: \"sport;weather\"; --label-separator ';' gives"},
+		{func(i int) string { return []string{`"a, b"`, `"b, c"`, `"a, c"`}[i%3] }, nil,
+			"3 of 3 classes look like lists of labels: \"a, b\", \"a, c\", \"b, c\"; --label-separator ','"},
 		{func(i int) string { return []string{"a|b", "a", "b"}[i%3] }, []string{"--label-separator", "|"}, ""},
 		{func(i int) string { return []string{`"rock, pop"`, "jazz", "a;"}[i%3] }, nil, ""},
-		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) }, []string{"--label-pattern", `class=(\w+)`}, ""},
+		{func(i int) string { return fmt.Sprintf("sample %d class=c%d", i, i%3) },
+			[]string{"--label-pattern", `class=(\w+)`}, ""},
 		{func(i int) string { return fmt.Sprint(i % 30) }, nil, ""},
 		{func(i int) string { return fmt.Sprint(min(i/2, 2)) }, nil, ""}, // so few rows may have rare classes
 		{func(i int) string { return fmt.Sprint(float64(i%10) / 2) }, nil, ""},
-		{func(i int) string { return fmt.Sprint(i) }, []string{"--labels", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22"}, ""},
+		{func(i int) string { return fmt.Sprint(i) },
+			[]string{"--labels", "1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16,17,18,19,20,21,22"}, ""},
 	} {
-		errs := warned(t, append([]string{"--from", table(c.label), "--text", "text", "--label", "label", "--split", "1,0,0"}, c.args...)...)
+		errs := warned(t, append([]string{"--from", table(c.label), "--text", "text", "--label", "label",
+			"--split", "1,0,0"}, c.args...)...)
 		contains(t, errs, c.want)
 		equal(t, strings.Contains(errs, "warning: "), c.want != "", errs)
 	}
@@ -150,17 +173,20 @@ func TestConvertSplitColumn(t *testing.T) {
 	dir := t.TempDir()
 	rows := "text,label,split\na,x,train\nb,y,test\nc,x,train\nd,y,dev\n"
 	csv := writeText(t, filepath.Join(dir, "own.csv"), rows)
-	lines := writeText(t, filepath.Join(dir, "own.jsonl"), `{"text":"a","label":"x","split":"validation"}`+"\n"+`{"text":"b","label":"y","split":"train"}`+"\n")
+	lines := writeText(t, filepath.Join(dir, "own.jsonl"),
+		`{"text":"a","label":"x","split":"validation"}`+"\n"+`{"text":"b","label":"y","split":"train"}`+"\n")
 	none := writeText(t, filepath.Join(dir, "none.csv"), "text,label\na,x\nb,y\n")
 	other := writeText(t, filepath.Join(dir, "other.csv"), strings.ReplaceAll(rows, ",train\n", ",0.5\n"))
 	for path, first := range map[string]string{csv: "train", lines: "validation", none: "", other: ""} {
 		want := fmt.Sprintf("warning: %s has a column split (%q in its first row), but its rows are divided anew, as --split says: --split-column split takes them as they are\n", path, first)
-		if _, _, errs := converted(t, "--from", path, "--text", "text", "--label", "label"); strings.Contains(errs, "has a column split") != (first != "") || first != "" && !strings.Contains(errs, want) {
+		if _, _, errs := converted(t, "--from", path, "--text", "text", "--label", "label"); strings.Contains(errs,
+			"has a column split") != (first != "") || first != "" && !strings.Contains(errs, want) {
 			t.Errorf("%s: %q, expected %q", path, errs, want)
 		}
 	}
 	set := writeText(t, filepath.Join(dir, "set.csv"), "text,label,the set\na,x,train\nb,y,\nc,x,Testing\n")
-	phase := writeText(t, filepath.Join(dir, "phase.jsonl"), `{"text":"a","label":"x","phase":"test"}`+"\n"+`{"text":"b","label":"y","phase":"train"}`+"\n")
+	phase := writeText(t, filepath.Join(dir, "phase.jsonl"),
+		`{"text":"a","label":"x","phase":"test"}`+"\n"+`{"text":"b","label":"y","phase":"train"}`+"\n")
 	for path, want := range map[string]string{
 		set: "has a column the set (\"train\" in its first row), but its rows are divided anew, as --split says: --split-column 'the set' takes", phase: "has a column phase (\"test\" in its first row)",
 		writeText(t, filepath.Join(dir, "one.csv"), "text,label,of\na,x,train\nb,y,train\n"):              "",
@@ -171,7 +197,8 @@ func TestConvertSplitColumn(t *testing.T) {
 			t.Errorf("%s: %q, expected %q", path, errs, want)
 		}
 	}
-	for _, flags := range [][]string{{"--label", "label", "--split-column", "split"}, {"--label", "split"}, {"--label", "label", "--split", "0.5,0.25,0.25"}} {
+	for _, flags := range [][]string{{"--label", "label", "--split-column", "split"}, {"--label", "split"},
+		{"--label", "label", "--split", "0.5,0.25,0.25"}} {
 		notContains(t, warned(t, append([]string{"--from", csv, "--text", "text"}, flags...)...), "has a column split")
 	}
 }
@@ -222,10 +249,13 @@ func TestConvertBesideTrain(t *testing.T) {
 		}
 		writeText(t, filepath.Join(dir, name), rows)
 	}
-	train, flags := filepath.Join(dir, "reviews_train.csv"), []string{"--text", "text", "--label", "label", "--no-baselines"}
+	train, flags := filepath.Join(dir, "reviews_train.csv"),
+		[]string{"--text", "text", "--label", "label", "--no-baselines"}
 	const pattern = "validation|train|test"
-	contains(t, warned(t, append(flags, "--from", train)...), "the rows of "+train+" are divided anew, as --split says, and ",
-		filepath.Join(dir, "reviews_test.csv")+", "+filepath.Join(dir, "reviews_validation.csv")+" beside it is not read: ",
+	contains(t, warned(t, append(flags, "--from", train)...),
+		"the rows of "+train+" are divided anew, as --split says, and ",
+		filepath.Join(dir, "reviews_test.csv")+", "+filepath.Join(dir,
+			"reviews_validation.csv")+" beside it is not read: ",
 		"--from "+dir+" --split-column path --split-pattern '")
 	notContains(t, warned(t, append(flags, "--from", train, "--split", "1,0,0")...), "beside it")
 	notContains(t, warned(t, append(flags, "--from", filepath.Join(dir, "reviews_test.csv"))...), "beside it")
@@ -234,7 +264,9 @@ func TestConvertBesideTrain(t *testing.T) {
 	notContains(t, errs, "divided anew")
 
 	folder := warned(t, append(flags, "--from", dir)...)
-	contains(t, folder, "are named as splits, but their rows are divided anew", "--from "+dir+" --split-column path --split-pattern '"+pattern+"' takes the splits from their names")
+	contains(t, folder, "are named as splits, but their rows are divided anew",
+		"--from "+dir+" --split-column path --split-pattern '"+pattern+"' takes the splits from their names")
 	writeText(t, filepath.Join(dir, "other.csv"), "text,label\na,0\n")
-	contains(t, warned(t, append(flags, "--from", train)...), "--split-column path --split-pattern 'validation|train|test' takes the splits from their names, in a folder of their own that --from names")
+	contains(t, warned(t, append(flags, "--from", train)...),
+		"--split-column path --split-pattern 'validation|train|test' takes the splits from their names, in a folder of their own that --from names")
 }

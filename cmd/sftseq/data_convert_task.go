@@ -35,17 +35,24 @@ func convertTaskCommand(task *lra.Task) *cli.Command {
 	}
 	flags := slices.Concat(
 		group(inputGroup, &cli.StringFlag{Name: "from", Usage: read, TakesFile: true}),
-		only(i.Points > 0, group(inputGroup, &cli.IntFlag{Name: "points", Usage: "sample `N` points of a cloud", Value: i.Points})),
-		only(i.Points == 0, group(inputGroup, &cli.StringFlag{Name: "split", Usage: "write split `NAME` from a single file: train, val or test", DefaultText: "test"})),
-		only(i.Verifies, group(inputGroup, &cli.BoolFlag{Name: "no-verify", Usage: "accept labels without checking them"})),
-		only(i.Documents, group(inputGroup, &cli.StringFlag{Name: "docs", Usage: "read the texts of ids from `FILE`, a directory or an archive", DefaultText: "docs.tsv beside the pairs", TakesFile: true})),
+		only(i.Points > 0, group(inputGroup,
+			&cli.IntFlag{Name: "points", Usage: "sample `N` points of a cloud", Value: i.Points})),
+		only(i.Points == 0, group(inputGroup,
+			&cli.StringFlag{Name: "split", Usage: "write split `NAME` from a single file: train, val or test",
+				DefaultText: "test"})),
+		only(i.Verifies, group(inputGroup,
+			&cli.BoolFlag{Name: "no-verify", Usage: "accept labels without checking them"})),
+		only(i.Documents, group(inputGroup,
+			&cli.StringFlag{Name: "docs", Usage: "read the texts of ids from `FILE`, a directory or an archive",
+				DefaultText: "docs.tsv beside the pairs", TakesFile: true})),
 		only(i.Seeded, group(inputGroup, &cli.Uint64Flag{Name: "seed", Usage: "draw points and splits from seed `N`"})),
 		only(i.Walks, group(inputGroup, randomWalkFlag())),
 		toFlags())
 	return &cli.Command{
 		Name: task.Name, Usage: i.Usage, Description: i.Description, Flags: flags,
-		UsageText: fmt.Sprintf("sftseq data convert %s --from %s --to DIR [flags]\n\nExample: %s", task.Name, from, i.Example),
-		Action:    func(c *cli.Context) error { return convertTask(c, task) },
+		UsageText: fmt.Sprintf("sftseq data convert %s --from %s --to DIR [flags]\n\nExample: %s",
+			task.Name, from, i.Example),
+		Action: func(c *cli.Context) error { return convertTask(c, task) },
 	}
 }
 
@@ -77,7 +84,8 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 	var bar *progress
 	left := ""
 	d, err := task.Convert(c.Context, c.String("from"), c.String("to"), lra.ConvertOptions{
-		Split: split, NoVerify: c.Bool("no-verify"), Documents: c.String("docs"), Points: c.Int("points"), Walk: c.Int("random-walk"), Seed: c.Uint64("seed"), Replace: c.Bool("force"),
+		Split: split, NoVerify: c.Bool("no-verify"), Documents: c.String("docs"), Points: c.Int("points"),
+		Walk: c.Int("random-walk"), Seed: c.Uint64("seed"), Replace: c.Bool("force"),
 		Begin:    func(total int64) { bar = newProgress(total, "converting "+task.Name, unit) },
 		Progress: func(done int64) { bar.Add(done) },
 		LeftOut:  func(text string) { left = text },

@@ -23,18 +23,23 @@ func TestConvertWarns(t *testing.T) {
 			table += split + letter + "," + "xy"[i%2:][:1] + "," + split + "\n"
 		}
 	}
-	many, tests := writeText(t, filepath.Join(dir, "many.csv"), table), writeText(t, filepath.Join(dir, "tests.csv"), "text,label,split\na,x,test\n")
+	many, tests := writeText(t, filepath.Join(dir, "many.csv"), table), writeText(t, filepath.Join(dir, "tests.csv"),
+		"text,label,split\na,x,test\n")
 	for _, c := range []struct {
 		args []string
 		want []string // warnings
 	}{
-		{[]string{few, "--label", "label"}, []string{few + " has a column split", "no row is in val or test: chance decides"}},
+		{[]string{few, "--label", "label"},
+			[]string{few + " has a column split", "no row is in val or test: chance decides"}},
 		{[]string{few, "--label", "label", "--split", "1,0,0"}, nil},
-		{[]string{few, "--label", "label", "--split-column", "split"}, []string{"no row is in val, by which training judges a model: --val-part"}},
-		{[]string{tests, "--label", "label", "--split-column", "split"}, []string{`no row is in train, from which models learn: the column "split"`}},
+		{[]string{few, "--label", "label", "--split-column", "split"},
+			[]string{"no row is in val, by which training judges a model: --val-part"}},
+		{[]string{tests, "--label", "label", "--split-column", "split"},
+			[]string{`no row is in train, from which models learn: the column "split"`}},
 		{[]string{many, "--label", "label", "--split", "0.4,0.3,0.3"}, nil},
 		{[]string{many, "--label", "label", "--split-column", "split"}, nil},
-		{[]string{many, "--split-column", "split"}, []string{"the rows have neither labels nor numbers, so train has nothing to learn (--label"}},
+		{[]string{many, "--split-column", "split"},
+			[]string{"the rows have neither labels nor numbers, so train has nothing to learn (--label"}},
 		{[]string{ids, "--tokens", "ids", "--vocab", "5", "--label", "label"}, nil},
 	} {
 		args := append([]string{"data", "convert", "--to", filepath.Join(t.TempDir(), "to"), "--from"}, c.args...)
@@ -53,7 +58,8 @@ func TestConvertWarns(t *testing.T) {
 
 // TestHeadShowsIDs: rows keep what they are called on their way to predict.
 func TestHeadShowsIDs(t *testing.T) {
-	from, to := writeText(t, filepath.Join(t.TempDir(), "a.csv"), "key,text\nk1,one\n,two\n7,three\n"), filepath.Join(t.TempDir(), "to")
+	from, to := writeText(t, filepath.Join(t.TempDir(), "a.csv"), "key,text\nk1,one\n,two\n7,three\n"),
+		filepath.Join(t.TempDir(), "to")
 	mustRunData(t, "convert", "--from", from, "--to", to, "--text", "text", "--id", "key", "--split", "1,0,0")
 	want := `{"id":"k1","text":"one"}
 {"id":"a.csv:3","text":"two"}

@@ -81,15 +81,18 @@ func TestForceKeepsForeignTokenizer(t *testing.T) {
 	dir, to := t.TempDir(), t.TempDir()
 	table := writeText(t, filepath.Join(dir, "x.csv"), "text,label\naba,x\nbab,y\nabb,x\nbba,y\n")
 	tokenizer := func(name, vocab string) string {
-		return writeText(t, filepath.Join(dir, name), `{"version":"1.0","model":{"type":"WordLevel","vocab":`+vocab+`,"unk_token":"u"}}`)
+		return writeText(t, filepath.Join(dir, name),
+			`{"version":"1.0","model":{"type":"WordLevel","vocab":`+vocab+`,"unk_token":"u"}}`)
 	}
 	convert := func(file string) []string {
-		return []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--label", "label", "--split", "0.5,0.25,0.25",
+		return []string{"data", "convert", "--from", table, "--to", to, "--text", "text", "--label", "label",
+			"--split", "0.5,0.25,0.25",
 			"--tokenizer", "hf:" + file, "--force", "--no-baselines"}
 	}
 	first, second := tokenizer("first.json", `{"aba":0,"u":1}`), tokenizer("second.json", `{"u":0,"bab":1}`)
 	there := writeText(t, filepath.Join(to, "tokenizer.json"), "of another program")
-	refuse(t, exitError, "tokenizer.json: this file is another tokenizer and not part of a data set", "", convert(first)...)
+	refuse(t, exitError, "tokenizer.json: this file is another tokenizer and not part of a data set", "",
+		convert(first)...)
 	equal(t, readText(t, there), "of another program")
 	must.Succeed(t, os.Remove(there))
 	exits(t, exitOK, "", convert(first)...)

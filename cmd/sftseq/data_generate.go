@@ -41,8 +41,9 @@ func generateCommand(task *lra.Task) *cli.Command {
 	}
 	return &cli.Command{
 		Name: task.Name, Usage: task.Generator.Usage, Description: task.Generator.Description, Flags: flags,
-		UsageText: fmt.Sprintf("sftseq data generate %s --out DIR [flags]\n\nExample: %s", task.Name, task.Generator.Example),
-		Action:    func(c *cli.Context) error { return generate(c, task) },
+		UsageText: fmt.Sprintf("sftseq data generate %s --out DIR [flags]\n\nExample: %s",
+			task.Name, task.Generator.Example),
+		Action: func(c *cli.Context) error { return generate(c, task) },
 	}
 }
 
@@ -55,7 +56,8 @@ func generateFlags(train, val, test int) []cli.Flag {
 			&cli.IntFlag{Name: "test", Value: test, Usage: "generate `N` rows for testing"},
 			&cli.Uint64Flag{Name: "seed", Usage: "draw rows from seed `N`"}),
 		group(outputGroup,
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Usage: "write the data set to `DIR` (required)", TakesFile: true},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"},
+				Usage: "write the data set to `DIR` (required)", TakesFile: true},
 			forceFlag(), noBaselinesFlag()))
 }
 
@@ -72,7 +74,8 @@ func generate(c *cli.Context, task *lra.Task) error {
 			return usage(c, "--%s: expected 0 or more, found %d", f.Name, c.Int(f.Name))
 		}
 	}
-	options := lra.GenerateOptions{Train: c.Int("train"), Val: c.Int("val"), Test: c.Int("test"), Seed: c.Uint64("seed"),
+	options := lra.GenerateOptions{Train: c.Int("train"), Val: c.Int("val"),
+		Test: c.Int("test"), Seed: c.Uint64("seed"),
 		Rule: task.Generator.Rule(), Replace: c.Bool("force")}
 	var names []string
 	for _, o := range options.Rule.Options() {

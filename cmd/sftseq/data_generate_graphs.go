@@ -17,8 +17,10 @@ like 80% join nodes of one kind, of mixed 50%, of unlike 20%: nodes without edge
 and neither do edges without the kinds of their nodes. The kind is the feature of a node, 1 or
 -1; the feature of an edge, its length, says nothing. The same seed gives the same files.`,
 		Flags: append(generateFlags(usual.Train, usual.Val, usual.Test), group(dataGroup,
-			&cli.IntFlag{Name: "nodes", Value: usual.Nodes, Usage: "draw at most `N` nodes of a graph, and at least half as many"},
-			&cli.IntFlag{Name: "degree", Value: usual.Degree, Usage: "draw `N` edges of a node on average, each in both directions"})...),
+			&cli.IntFlag{Name: "nodes", Value: usual.Nodes,
+				Usage: "draw at most `N` nodes of a graph, and at least half as many"},
+			&cli.IntFlag{Name: "degree", Value: usual.Degree,
+				Usage: "draw `N` edges of a node on average, each in both directions"})...),
 		Action: generateGraphs,
 	}
 }

@@ -167,10 +167,12 @@ func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 	}
 	spec := found.Spec
 	info := &fileInfo{
-		File: path, Format: "arrow stream", Rows: found.Rows, Batches: found.Batches, Lengths: found.Lengths, Labels: found.Labels, PerRow: found.PerRow, Numbers: found.Numbers,
+		File: path, Format: "arrow stream", Rows: found.Rows, Batches: found.Batches, Lengths: found.Lengths,
+		Labels: found.Labels, PerRow: found.PerRow, Numbers: found.Numbers,
 		Schema: schemaInfo{
 			Task: spec.Task, Name: spec.Name, Split: spec.Split, Tokenizer: spec.Tokenizer,
-			VocabSize: spec.VocabSize, PadTokenID: spec.PadID, LabelNames: spec.LabelNames, NumberNames: spec.NumberNames, Features: spec.FeatureNames,
+			VocabSize: spec.VocabSize, PadTokenID: spec.PadID, LabelNames: spec.LabelNames,
+			NumberNames: spec.NumberNames, Features: spec.FeatureNames,
 		},
 	}
 	if info.Schema.FirstToken, err = seq.FirstTokenID(found.Schema); err != nil {
@@ -191,7 +193,8 @@ func inspect(r *seq.Reader, path string) (*fileInfo, error) {
 // describeExample shows the beginning of a row, as text where the tokenizer is
 // known to this version, and its file, if it has one, is there.
 func describeExample(e *seq.Example, spec *seq.Spec, dir string) *exampleInfo {
-	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)], Points: e.Features[:min(len(e.Features), shownPoints)], Numbers: namedNumbers(spec, e)}
+	out := &exampleInfo{Length: e.Length(), Tokens: e.A[:min(len(e.A), shownTokens)],
+		Points: e.Features[:min(len(e.Features), shownPoints)], Numbers: namedNumbers(spec, e)}
 	switch {
 	case spec.Task == seq.MultiLabel:
 		out.Labels = namedLabels(spec, e)
@@ -241,7 +244,8 @@ func (f *fileInfo) write(w io.Writer) error {
 	}
 	out.add("  rows        %d", f.Rows)
 	q := f.Lengths
-	out.add("  lengths     min %d, 25%% %d, 50%% %d, 75%% %d, 95%% %d, max %d, mean %.1f", q.Min, q.P25, q.P50, q.P75, q.P95, q.Max, q.Mean)
+	out.add("  lengths     min %d, 25%% %d, 50%% %d, 75%% %d, 95%% %d, max %d, mean %.1f", q.Min, q.P25, q.P50,
+		q.P75, q.P95, q.Max, q.Mean)
 	for _, n := range f.Numbers {
 		out.add("  number      %s: %s", n.Name, describeNumber(n))
 	}

@@ -75,9 +75,14 @@ func TestConvertNumbers(t *testing.T) {
 		f[2] = cell
 		bad := writeText(t, filepath.Join(dir, "bad.csv"), strings.Replace(text, row, strings.Join(f, ","), 1))
 		to := filepath.Join(dir, "bad")
-		_, errs := exits(t, exitError, "", append([]string{"data", "convert", "--strict", "--from", bad, "--to", to}, args...)...)
+		_, errs := exits(t, exitError, "",
+			append([]string{"data", "convert", "--strict", "--from", bad, "--to", to}, args...)...)
 		contains(t, errs, bad+":8: "+want)
-		if d, _, errs := converted(t, append(args, "--from", bad)...); !strings.Contains(errs, "1 of 60 rows left out: no") && !strings.Contains(errs, "left out: a number beyond") || d.Manifest.Splits["train"].Rows == a.Manifest.Splits["train"].Rows && d.Manifest.Splits["val"].Rows == a.Manifest.Splits["val"].Rows && d.Manifest.Splits["test"].Rows == a.Manifest.Splits["test"].Rows {
+		if d, _, errs := converted(t, append(args, "--from", bad)...); !strings.Contains(errs,
+			"1 of 60 rows left out: no") && !strings.Contains(errs, "left out: a number beyond") ||
+			d.Manifest.Splits["train"].Rows == a.Manifest.Splits["train"].Rows &&
+				d.Manifest.Splits["val"].Rows == a.Manifest.Splits["val"].Rows &&
+				d.Manifest.Splits["test"].Rows == a.Manifest.Splits["test"].Rows {
 			t.Errorf("%q: %s", cell, errs)
 		}
 	}
@@ -86,6 +91,7 @@ func TestConvertNumbers(t *testing.T) {
 		`"count" is there twice`:                {"--text", "sequence", "--numbers", "count,count"},
 		`column "size": expected one of`:        {"--text", "sequence", "--numbers", "size"},
 	} {
-		contains(t, failing(t, "", append([]string{"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no")}, args...)...), want)
+		contains(t, failing(t, "",
+			append([]string{"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no")}, args...)...), want)
 	}
 }

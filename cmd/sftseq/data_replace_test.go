@@ -20,13 +20,15 @@ func TestForceKeepsTheOld(t *testing.T) {
 	dir, from := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	expression := "( ( ( [MAX 4 ) 2 ) ] )"
 	for _, split := range []string{"train", "val", "test"} {
-		writeText(t, filepath.Join(from, "basic_"+split+".tsv"), "Source\tTarget\n"+strings.Repeat(expression+"\t4\n", 3))
+		writeText(t, filepath.Join(from, "basic_"+split+".tsv"),
+			"Source\tTarget\n"+strings.Repeat(expression+"\t4\n", 3))
 	}
 	succeed(t, "", "data", "convert", "listops", "--from", from, "--to", dir)
 	before := must.Get(seq.OpenDataset(dir))(t)
 	writeText(t, filepath.Join(from, "basic_test.tsv"), "Source\tTarget\n"+expression+"\t5\n")
 	refuse(t, exitError, "basic_test.tsv", "", "data", "convert", "listops", "--from", from, "--to", dir, "--force")
-	if now, err := seq.OpenDataset(dir); err != nil || now.Fingerprint() != before.Fingerprint() || now.Verify() != nil {
+	if now, err := seq.OpenDataset(dir); err != nil ||
+		now.Fingerprint() != before.Fingerprint() || now.Verify() != nil {
 		t.Errorf("the old one: %v", err)
 	}
 }
@@ -62,7 +64,8 @@ func TestTwoGenerate(t *testing.T) {
 	if err != nil || set.Verify() != nil || set.Manifest.Splits["train"].Rows != 3000 {
 		t.Errorf("%v", err)
 	}
-	if r, err := baseline.Stored(set, "val"); err != nil || r == nil || len(r.Models) != 1 || r.Models[0].Name != baseline.Root {
+	if r, err := baseline.Stored(set, "val"); err != nil || r == nil || len(r.Models) != 1 ||
+		r.Models[0].Name != baseline.Root {
 		t.Errorf("simple models: %+v, %v", r, err)
 	}
 }

@@ -88,9 +88,11 @@ func writeStats(w io.Writer, all []metrics.Stats) error {
 		name string
 		of   func(seq.Quantiles) int64
 	}{
-		{"shortest", func(q seq.Quantiles) int64 { return q.Min }}, {"25%", func(q seq.Quantiles) int64 { return q.P25 }},
+		{"shortest", func(q seq.Quantiles) int64 { return q.Min }},
+		{"25%", func(q seq.Quantiles) int64 { return q.P25 }},
 		{"50%", func(q seq.Quantiles) int64 { return q.P50 }}, {"75%", func(q seq.Quantiles) int64 { return q.P75 }},
-		{"95%", func(q seq.Quantiles) int64 { return q.P95 }}, {"longest", func(q seq.Quantiles) int64 { return q.Max }},
+		{"95%", func(q seq.Quantiles) int64 { return q.P95 }},
+		{"longest", func(q seq.Quantiles) int64 { return q.Max }},
 	} {
 		row(q.name, func(s *metrics.Stats) string { return fmt.Sprint(q.of(s.Lengths)) })
 	}
@@ -100,8 +102,10 @@ func writeStats(w io.Writer, all []metrics.Stats) error {
 			name string
 			of   func(seq.NumberSummary) float64
 		}{
-			{"least", func(n seq.NumberSummary) float64 { return n.Min }}, {"mean", func(n seq.NumberSummary) float64 { return n.Mean }},
-			{"deviation", func(n seq.NumberSummary) float64 { return n.Deviation }}, {"largest", func(n seq.NumberSummary) float64 { return n.Max }},
+			{"least", func(n seq.NumberSummary) float64 { return n.Min }},
+			{"mean", func(n seq.NumberSummary) float64 { return n.Mean }},
+			{"deviation", func(n seq.NumberSummary) float64 { return n.Deviation }},
+			{"largest", func(n seq.NumberSummary) float64 { return n.Max }},
 		} {
 			row(n.Name+" "+q.name, func(s *metrics.Stats) string { return fmt.Sprintf("%.6g", q.of(s.Numbers[at])) })
 		}
@@ -114,7 +118,8 @@ func writeStats(w io.Writer, all []metrics.Stats) error {
 	}
 	count := func(title, name string) {
 		row(title, func(s *metrics.Stats) string {
-			return fmt.Sprintf("%d (%.1f%%)", s.Labels[name], 100*float64(s.Labels[name])/float64(max(1, s.Rows, s.Tokens)))
+			return fmt.Sprintf("%d (%.1f%%)", s.Labels[name],
+				100*float64(s.Labels[name])/float64(max(1, s.Rows, s.Tokens)))
 		})
 	}
 	for _, name := range labelRows(labels) {
@@ -155,7 +160,8 @@ func labelRows[N any](counts map[string]N) []string {
 // plotLengths draws the part of the rows, in percent, by length on a logarithmic axis:
 // splits of different sizes can be compared.
 func plotLengths(all []metrics.Stats, path string) error {
-	p := chart.Chart{X: chart.Axis{Label: "length (tokens)", Logarithmic: true}, Y: chart.Axis{Label: "rows (%)", Zero: true}, Width: 640, Height: 340}
+	p := chart.Chart{X: chart.Axis{Label: "length (tokens)", Logarithmic: true},
+		Y: chart.Axis{Label: "rows (%)", Zero: true}, Width: 640, Height: 340}
 	for i, s := range all {
 		style := chart.StyleOf(i)
 		style.Shape = chart.None // the outline's corners are no measurements

@@ -15,9 +15,11 @@ import (
 // tagFlags are those of data with a label for each token.
 func tagFlags() []cli.Flag {
 	return append(group(labelGroup,
-		&cli.StringFlag{Name: "tags", Usage: "predict tags of tokens or words: lists in `COLUMN`", DefaultText: "tag, of CoNLL"},
+		&cli.StringFlag{Name: "tags", Usage: "predict tags of tokens or words: lists in `COLUMN`",
+			DefaultText: "tag, of CoNLL"},
 		&cli.StringFlag{Name: "spans", Usage: "predict spans: lists of {start, end, label} in `COLUMN`"},
-		&cli.StringFlag{Name: "intervals", Usage: "predict the intervals of FASTA records in `FILE`: .bed, .gff or .gtf", TakesFile: true}),
+		&cli.StringFlag{Name: "intervals",
+			Usage: "predict the intervals of FASTA records in `FILE`: .bed, .gff or .gtf", TakesFile: true}),
 		advanced(labelGroup,
 			&cli.StringFlag{Name: "types", Usage: "take intervals called `NAME,…`", DefaultText: "all"},
 			&cli.BoolFlag{Name: "strands", Usage: "predict the strand of intervals, too: NAME(+) and NAME(-)"})...)
@@ -25,7 +27,8 @@ func tagFlags() []cli.Flag {
 
 // tagOptions takes those flags, and what data of tags are read as if nothing else is said.
 func tagOptions(c *cli.Context, o *convert.Options) error {
-	o.Tags, o.Spans, o.Intervals, o.Strands = c.String("tags"), c.String("spans"), c.String("intervals"), c.Bool("strands")
+	o.Tags, o.Spans, o.Intervals, o.Strands = c.String("tags"), c.String("spans"),
+		c.String("intervals"), c.Bool("strands")
 	if err := namesFlag(c, "types", &o.IntervalTypes); err != nil {
 		return err
 	}
@@ -36,7 +39,8 @@ func tagOptions(c *cli.Context, o *convert.Options) error {
 		}
 		return false
 	}
-	if o.Format == "conll" || o.Format == "" && len(o.From) > 0 && !slices.ContainsFunc(o.From, func(p string) bool { return !conll(p) }) {
+	if o.Format == "conll" || o.Format == "" && len(o.From) > 0 &&
+		!slices.ContainsFunc(o.From, func(p string) bool { return !conll(p) }) {
 		if o.Text == "" {
 			o.Text = "token"
 		}

@@ -23,7 +23,8 @@ func mustRunData(t *testing.T, args ...string) string {
 func generated(t *testing.T, flags ...string) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "set")
-	args := []string{"generate", "listops", "--out", dir, "--train", "40", "--val", "20", "--test", "10", "--seed", "4", "--min-length", "5", "--max-length", "40"}
+	args := []string{"generate", "listops", "--out", dir, "--train", "40", "--val", "20", "--test", "10", "--seed", "4",
+		"--min-length", "5", "--max-length", "40"}
 	mustRunData(t, append(args, flags...)...)
 	return dir
 }
@@ -31,7 +32,8 @@ func generated(t *testing.T, flags ...string) string {
 // tinyData is a data set of ListOps for runs of a few steps.
 func tinyData(t *testing.T) string {
 	t.Helper()
-	return generated(t, "--train", "20", "--val", "4", "--test", "4", "--seed", "0", "--min-length", "10", "--max-length", "30")
+	return generated(t, "--train", "20", "--val", "4", "--test", "4", "--seed", "0", "--min-length",
+		"10", "--max-length", "30")
 }
 
 func TestDataGenerateAndInfo(t *testing.T) {
@@ -48,7 +50,8 @@ func TestDataGenerateAndInfo(t *testing.T) {
 	for _, rows := range file.Labels {
 		labelled += rows
 	}
-	if file.Rows != 20 || labelled != 20 || !strings.HasPrefix(file.Example.Text, "[") || file.Schema.Columns[0].Name != "tokens" {
+	if file.Rows != 20 || labelled != 20 || !strings.HasPrefix(file.Example.Text, "[") ||
+		file.Schema.Columns[0].Name != "tokens" {
 		t.Errorf("%+v", file)
 	}
 	for _, key := range []string{"min", "p25", "p50", "p75", "p95", "max", "mean"} {
@@ -64,14 +67,17 @@ func TestDataGenerateAndInfo(t *testing.T) {
 	if set.Rows != 70 || set.Splits["train"].Rows != 40 {
 		t.Errorf("%+v", set)
 	}
-	contains(t, mustRunData(t, "info", dir), "tokens: list<item: uint8", "rows        40", "vocabulary  17, pad 0", "first row   label")
+	contains(t, mustRunData(t, "info", dir), "tokens: list<item: uint8", "rows        40",
+		"vocabulary  17, pad 0", "first row   label")
 }
 
 func TestDataGenerateRefuses(t *testing.T) {
 	dir := generated(t)
 	refuse(t, exitError, "--force replaces it", "", "data", "generate", "listops", "--out", dir)
-	mustRunData(t, "generate", "listops", "--out", dir, "--train", "3", "--val", "0", "--test", "0", "--max-length", "600", "--force")
-	mustRunData(t, "generate", "listops", "--out", dir, "--train", "3", "--val", "0", "--test", "0", "--min-length", "0", "--force")
+	mustRunData(t, "generate", "listops", "--out", dir, "--train", "3", "--val", "0", "--test", "0",
+		"--max-length", "600", "--force")
+	mustRunData(t, "generate", "listops", "--out", dir, "--train", "3", "--val", "0", "--test", "0",
+		"--min-length", "0", "--force")
 	for _, args := range [][]string{
 		{"generate", "listops"},
 		{"generate", "listops", "--out", dir, "extra"},
@@ -91,14 +97,16 @@ func TestDataConvert(t *testing.T) {
 	out := mustRunData(t, "convert", "listops", "--from", from, "--to", to)
 	equal(t, out, filepath.Join(to, "test.arrow")+": 1 rows of 3 to 3 tokens\n")
 	mustRunData(t, "convert", "listops", "--from", from, "--to", to, "--split", "val")
-	refuse(t, exitError, "split test: there is a complete data set already (--force", "", "data", "convert", "listops", "--from", from, "--to", to)
+	refuse(t, exitError, "split test: there is a complete data set already (--force", "", "data", "convert", "listops",
+		"--from", from, "--to", to)
 	mustRunData(t, "convert", "listops", "--from", from, "--to", to, "--force")
 	contains(t, mustRunData(t, "info", to), "val.arrow", "test.arrow")
 }
 
 func TestProgressLines(t *testing.T) {
 	var out bytes.Buffer
-	p := &progress{out: &out, what: "counting", unit: "sheep", total: 100, start: time.Now().Add(-10 * time.Second), quiet: true}
+	p := &progress{out: &out, what: "counting", unit: "sheep", total: 100,
+		start: time.Now().Add(-10 * time.Second), quiet: true}
 	p.Add(10)
 	p.Add(10) // too soon for another line
 	p.Finish()
@@ -152,7 +160,8 @@ func TestPhases(t *testing.T) {
 // TestDataHead: what it prints is what predict reads.
 func TestDataHead(t *testing.T) {
 	dir := generated(t)
-	text, tokens := mustRunData(t, "head", "-n", "3", "--split", "test", dir), mustRunData(t, "head", "-n", "3", "--tokens", filepath.Join(dir, "test.arrow"))
+	text, tokens := mustRunData(t, "head", "-n", "3", "--split", "test", dir),
+		mustRunData(t, "head", "-n", "3", "--tokens", filepath.Join(dir, "test.arrow"))
 	if strings.Count(text, "\n") != 3 || strings.Count(tokens, "\n") != 3 {
 		t.Fatalf("%s\n%s", text, tokens)
 	}

@@ -37,8 +37,9 @@ func deviceFlags(precision device.Precision) []cli.Flag {
 var processors = runtime.GOMAXPROCS(0)
 
 func deviceOptions(c *cli.Context) device.Options {
-	o := device.Options{Name: c.String("device"), Threads: cmp.Or(c.Int("threads"), ranksOf(c).threads()), Precision: device.Precision(c.String("precision")),
-		Notice: func(text string) { fmt.Fprintln(c.App.ErrWriter, text) }}
+	o := device.Options{Name: c.String("device"), Threads: cmp.Or(c.Int("threads"), ranksOf(c).threads()),
+		Precision: device.Precision(c.String("precision")),
+		Notice:    func(text string) { fmt.Fprintln(c.App.ErrWriter, text) }}
 	if r := ranksOf(c); r != nil {
 		o.Turn = r.local
 	}
@@ -61,7 +62,8 @@ func openDevice(c *cli.Context) (tensor.Device, error) {
 		return nil, usage(c, "--threads %d, expected 0 (all) to %d", o.Threads, device.MostThreads)
 	}
 	if o.Precision != "" && !slices.Contains(device.Precisions(), string(o.Precision)) {
-		return nil, usage(c, "--precision %q, expected one of: %s", o.Precision, strings.Join(device.Precisions(), ", "))
+		return nil, usage(c, "--precision %q, expected one of: %s", o.Precision,
+			strings.Join(device.Precisions(), ", "))
 	}
 	if err := o.Validate(); err != nil {
 		return nil, usage(c, "--device: %w", fromVariable(o, err))

@@ -33,7 +33,8 @@ func devices(c *cli.Context) error {
 		return usageError{err}
 	}
 	list, unavailable := device.List()
-	report := newResults(c, 5, "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy", "float32 multiply-add", "mixed product")
+	report := newResults(c, 5, "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy",
+		"float32 multiply-add", "mixed product")
 	progress := newBenchProgress(c.App.ErrWriter, len(list))
 	var notes []string
 	for _, i := range list {

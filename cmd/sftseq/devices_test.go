@@ -19,7 +19,8 @@ func TestDevices(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	status, out, _ := program(nil, "devices") // it may say what takes long
 	rows := strings.Split(out, "\n")
-	if status != exitOK || !strings.HasPrefix(rows[0], "device ") || !strings.HasSuffix(rows[0], "  float32 multiply-add  mixed product") {
+	if status != exitOK || !strings.HasPrefix(rows[0], "device ") ||
+		!strings.HasSuffix(rows[0], "  float32 multiply-add  mixed product") {
 		t.Fatalf("status %d: %s", status, out)
 	}
 	list, unavailable := device.List()
@@ -39,7 +40,8 @@ func TestDevicesJSON(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(succeed(t, "", "devices", "--quick", "--json")), "\n")
 	if unavailable != nil {
 		var last struct{ Unavailable string }
-		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil || last.Unavailable != unavailable.Error() {
+		if err := json.Unmarshal([]byte(lines[len(lines)-1]), &last); err != nil ||
+			last.Unavailable != unavailable.Error() {
 			t.Errorf("%v: %s", err, lines[len(lines)-1])
 		}
 		lines = lines[:len(lines)-1]
@@ -49,10 +51,12 @@ func TestDevicesJSON(t *testing.T) {
 		t.Fatalf("%d lines of %d devices", len(results), len(list))
 	}
 	for i, r := range results {
-		if r.Device != list[i].Device || r.Name != list[i].Name || r.Kind == "" || r.Copy != 0 || r.FMA != 0 || r.Product != 0 || r.Failure != "" {
+		if r.Device != list[i].Device || r.Name != list[i].Name || r.Kind == "" || r.Copy != 0 || r.FMA != 0 ||
+			r.Product != 0 || r.Failure != "" {
 			t.Errorf("%+v", r)
 		}
-		if r.Device != "cpu" && (r.API == "" || r.Driver == "" || r.Memory <= 0 || r.SubgroupSize <= 0 || r.Limits.SharedBytes <= 0) {
+		if r.Device != "cpu" && (r.API == "" || r.Driver == "" || r.Memory <= 0 || r.SubgroupSize <= 0 ||
+			r.Limits.SharedBytes <= 0) {
 			t.Errorf("%+v", r)
 		}
 	}
@@ -62,7 +66,8 @@ func TestCheck(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	out := succeed(t, "", "check", "--device", "cpu", "--only", "gelu")
 	rows := strings.Split(out, "\n")
-	if !strings.HasPrefix(rows[0], "kernel ") || !strings.HasPrefix(rows[1], "gelu ") || !strings.HasSuffix(rows[1], " pass") || !strings.HasPrefix(rows[2], "gelu_backward ") ||
+	if !strings.HasPrefix(rows[0], "kernel ") || !strings.HasPrefix(rows[1], "gelu ") ||
+		!strings.HasSuffix(rows[1], " pass") || !strings.HasPrefix(rows[2], "gelu_backward ") ||
 		!strings.HasPrefix(rows[4], "cpu (") || !strings.HasPrefix(rows[5], "sftseq ") {
 		t.Errorf("%s", out)
 	}
@@ -82,10 +87,12 @@ func TestCheck(t *testing.T) {
 		all += len(s.Cases)
 	}
 	equal(t, cases, all)
-	if out := succeed(t, "", "check", "--device", "cpu", "--only", "sumsquares"); strings.Count(out, " pass\n") != 1 || !strings.Contains(out, "\nsumsquares ") {
+	if out := succeed(t, "", "check", "--device", "cpu", "--only", "sumsquares"); strings.Count(out, " pass\n") != 1 ||
+		!strings.Contains(out, "\nsumsquares ") {
 		t.Errorf("%s", out)
 	}
-	refuse(t, exitUsage, `--only "abacus": no such kernel, expected a part of `+strings.Join(conformance.Kernels(), ", ")+"; see", "", "check", "--only", "abacus")
+	refuse(t, exitUsage, `--only "abacus": no such kernel, expected a part of `+strings.Join(conformance.Kernels(),
+		", ")+"; see", "", "check", "--only", "abacus")
 	refuse(t, exitUsage, "unknown device", "", "check", "--device", "abacus")
 }
 
@@ -105,7 +112,8 @@ func TestValidationFails(t *testing.T) {
 	testenv.NoRace(t, "the tests of package vk stress its calls")
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})
 	t.Setenv("VK_LAYER_ENABLES", "VK_VALIDATION_FEATURE_ENABLE_BEST_PRACTICES_EXT")
-	out, errs := exits(t, exitError, `{"tokens":[1,2,3]}`, "predict", "--model", goldenPath("pre"), "--device", "vulkan")
+	out, errs := exits(t, exitError, `{"tokens":[1,2,3]}`, "predict", "--model",
+		goldenPath("pre"), "--device", "vulkan")
 	contains(t, out, `"logits"`)
 	contains(t, errs, "\nvalidation: ", "sftseq: closing vulkan:0 (")
 	if status, _, errs := program(nil, "devices"); status != exitError || !strings.Contains(errs, "validation: ") {
@@ -143,10 +151,12 @@ func TestWithoutVulkan(t *testing.T) {
 	cases := []missing{withoutCgo}
 	_, err := device.List()
 	if err == nil || !strings.Contains(err.Error(), withoutCgo.want[0]) {
-		cases = append(cases, missing{built(t), "SFTSEQ_VK_LOADER=/absent/libvulkan.so.1", []string{"libvulkan.so.1", "apt install libvulkan1"}})
+		cases = append(cases, missing{built(t), "SFTSEQ_VK_LOADER=/absent/libvulkan.so.1",
+			[]string{"libvulkan.so.1", "apt install libvulkan1"}})
 	}
 	if err == nil { // there is a loader
-		cases = append(cases, missing{cases[1].program, "VK_ICD_FILENAMES=/absent.json", []string{"no driver", "apt install mesa-vulkan-drivers"}})
+		cases = append(cases, missing{cases[1].program, "VK_ICD_FILENAMES=/absent.json",
+			[]string{"no driver", "apt install mesa-vulkan-drivers"}})
 	}
 	for _, c := range cases {
 		run := func(args ...string) (string, error) {
@@ -184,22 +194,27 @@ func TestResumeOnAnotherDevice(t *testing.T) {
 	testenv.NeedVulkan(t, vk.Open, vk.Options{})
 	dir := t.TempDir()
 	data, run := filepath.Join(dir, "data"), filepath.Join(dir, "run")
-	succeed(t, "", "data", "generate", "listops", "--out", data, "--train", "20", "--val", "5", "--test", "5", "--min-length", "20", "--max-length", "40")
+	succeed(t, "", "data", "generate", "listops", "--out", data, "--train", "20", "--val", "5", "--test", "5",
+		"--min-length", "20", "--max-length", "40")
 	for i, device := range []string{"cpu", "vulkan", "cpu"} {
-		args := []string{"train", "listops", "--data", data, "--out", run, "--batch", "4", "--hidden", "16", "--layers", "1", "--k", "4",
-			"--eval-every", "100", "--schedule", "step", "--device", device, "--precision", "fp32", "--steps", []string{"2", "4", "6"}[i]}
+		args := []string{"train", "listops", "--data", data, "--out", run, "--batch", "4", "--hidden", "16",
+			"--layers", "1", "--k", "4",
+			"--eval-every", "100", "--schedule", "step", "--device", device, "--precision", "fp32", "--steps",
+			[]string{"2", "4", "6"}[i]}
 		if i > 0 {
 			args = append(args, "--resume")
 		}
 		status, out, errs := program(nil, args...)
-		if status != exitOK || !strings.Contains(out, "validation accuracy") || !strings.Contains(errs, device) || strings.Count(errs, "warning: ") != min(i, 1) {
+		if status != exitOK || !strings.Contains(out, "validation accuracy") || !strings.Contains(errs, device) ||
+			strings.Count(errs, "warning: ") != min(i, 1) {
 			t.Fatalf("%s: status %d: %s%s", device, status, out, errs)
 		}
 	}
 	contains(t, readText(t, filepath.Join(run, "config.json")), `"precision": "fp32"`, "--device cpu --precision fp32")
 	// Nothing is left to do: nothing is computed, and nothing changes.
 	checkpoint := readText(t, filepath.Join(run, "last", "checkpoint.safetensors"))
-	out, errs := exits(t, exitOK, "", "train", "listops", "--data", data, "--out", run, "--resume", "--device", "vulkan")
+	out, errs := exits(t, exitOK, "", "train", "listops", "--data", data, "--out", run,
+		"--resume", "--device", "vulkan")
 	contains(t, out, "validation accuracy")
 	notContains(t, errs, "warning: ")
 	equal(t, readText(t, filepath.Join(run, "last", "checkpoint.safetensors")), checkpoint)

@@ -48,11 +48,13 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 			err = m.Config.SameQuestions(one.Config)
 		}
 		if err != nil {
-			return models{}, fmt.Errorf("%s: expected models that answer together, and %s does not: %w%s", dir, names[i], err, others)
+			return models{}, fmt.Errorf("%s: expected models that answer together, and %s does not: %w%s",
+				dir, names[i], err, others)
 		}
 		hash := serve.Hash(one)
 		if twin, ok := hashes[hash]; ok {
-			return models{}, fmt.Errorf("%s: expected different models, and %s is the same as %s%s", dir, names[i], twin, others)
+			return models{}, fmt.Errorf("%s: expected different models, and %s is the same as %s%s",
+				dir, names[i], twin, others)
 		}
 		hashes[hash] = names[i]
 		if i == 0 {

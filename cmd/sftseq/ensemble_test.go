@@ -18,7 +18,8 @@ import (
 // tables, by shards, to eval and over a server, with the mean of their probabilities.
 func TestEnsemble(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs [x]")
-	said := printed(t, "", "train", "custom", "--data", data, "--out", out, "--seeds", "3,1,2", "--max-length", "64", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
+	said := printed(t, "", "train", "custom", "--data", data, "--out", out, "--seeds", "3,1,2", "--max-length", "64",
+		"--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
 	contains(t, said, "together they usually err less: --model '"+out+"' answers with all of them\n")
 	contains(t, said, "--seed 2 ", " --out '"+filepath.Join(out+"-again", "seed-2")+"'")
 	told := out + ": 3 models, which answer together: seed-1, seed-2, seed-3\n"
@@ -73,7 +74,8 @@ func TestEnsemble(t *testing.T) {
 	contains(t, printed(t, "", shard...), "nothing to do")
 	done(t, "", "predict", "--verify", "--model", out, "--output", parts)
 
-	one := out + ": expected a model, found the folder of 3: name one of them, such as --model '" + filepath.Join(out, "seed-1") + "' (seed-1, seed-2, seed-3)"
+	one := out + ": expected a model, found the folder of 3: name one of them, such as --model '" + filepath.Join(out,
+		"seed-1") + "' (seed-1, seed-2, seed-3)"
 	for _, c := range []refusal{
 		{"embed: " + one, []string{"embed", "--model", out}},
 		{"--explain: " + one, []string{"predict", "--explain", "--model", out}},
@@ -94,10 +96,12 @@ func TestEnsemble(t *testing.T) {
 		must.Succeed(t, os.RemoveAll(member(filepath.Join(names...))))
 	}
 	fourth := filepath.Join(t.TempDir(), "fourth")
-	runCustom(t, data, fourth, "--seed", "4", "--stop-at", "3", "--max-length", "64", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3")
+	runCustom(t, data, fourth, "--seed", "4", "--stop-at", "3", "--max-length", "64", "--hidden", "8", "--steps", "6",
+		"--batch", "16", "--eval-every", "3")
 	copied(fourth, "seed-4")
 	failing(t, "", "predict", "--verify", "--model", out, "--output", parts)
-	hasPrefix(t, printed(t, "", "eval", "--model", out, "--data", data), out+" (4 models together) (training has not ended) on ")
+	hasPrefix(t, printed(t, "", "eval", "--model", out, "--data", data),
+		out+" (4 models together) (training has not ended) on ")
 	removed("seed-4")
 
 	// All of them read the head of a longer sequence.
@@ -122,7 +126,8 @@ func TestEnsemble(t *testing.T) {
 
 	alone := filepath.Join(t.TempDir(), "runs")
 	must.Succeed(t, os.CopyFS(filepath.Join(alone, "seed-1"), os.DirFS(filepath.Join(out, "seed-1"))))
-	if r := predict(alone, alone+": the model seed-1\n", "predict"); len(r) != 2 || r[0].Probabilities[0] != predict(filepath.Join(out, "seed-1"), "", "predict")[0].Probabilities[0] {
+	if r := predict(alone, alone+": the model seed-1\n", "predict"); len(r) != 2 ||
+		r[0].Probabilities[0] != predict(filepath.Join(out, "seed-1"), "", "predict")[0].Probabilities[0] {
 		t.Errorf("%+v", r)
 	}
 }
@@ -136,7 +141,8 @@ func TestEnsembleOfLabels(t *testing.T) {
 	for i := range 120 {
 		table += fmt.Sprintf("%d,%s\n", i, []string{"a", "b", "a b", "c", "b c"}[i*i%5])
 	}
-	succeed(t, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "x.csv"), table), "--to", data, "--text", "text", "--label", "topics", "--label-separator", " ")
+	succeed(t, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "x.csv"), table), "--to", data,
+		"--text", "text", "--label", "topics", "--label-separator", " ")
 	runCustom(t, data, out, "--seeds", "1,2", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3")
 	type answer struct {
 		Labels        []string
@@ -170,7 +176,8 @@ func TestEnsembleOfLabels(t *testing.T) {
 	// One run and the parts of shards have the same report, by the same thresholds.
 	measured := func(args ...string) task.LabelsResult {
 		t.Helper()
-		return decode[task.LabelsResult](t, printed(t, "", append([]string{"eval", "--model", out, "--json"}, args...)...))
+		return decode[task.LabelsResult](t,
+			printed(t, "", append([]string{"eval", "--model", out, "--json"}, args...)...))
 	}
 	parts := filepath.Join(dir, "parts")
 	done(t, "", "eval", "--model", out, "--data", data, "--shard", "0/1", "--output", parts)
@@ -186,12 +193,14 @@ func TestEnsembleOfLabels(t *testing.T) {
 func TestEnsembleOfPairs(t *testing.T) {
 	data, _ := pairFile(t, 20, 8)
 	runs := t.TempDir()
-	for name, from := range map[string]string{"a": goldenPath("retrieval"), "b": withConfig(t, "retrieval", "sampler_seed", 5)} {
+	for name, from := range map[string]string{"a": goldenPath("retrieval"),
+		"b": withConfig(t, "retrieval", "sampler_seed", 5)} {
 		must.Succeed(t, os.CopyFS(filepath.Join(runs, name), os.DirFS(from)))
 	}
 	result := decode[task.ClassesResult](t, printed(t, "", "eval", "--model", runs, "--data", data, "--json"))
 	if result.Models != 2 || result.Report.Rows != 20 || result.Ranking != nil {
 		t.Errorf("%+v", result)
 	}
-	refuse(t, exitError, "found the folder of 2: name one of them", "", "eval", "--model", runs, "--data", data, "--queries", "5")
+	refuse(t, exitError, "found the folder of 2: name one of them", "", "eval", "--model", runs,
+		"--data", data, "--queries", "5")
 }

@@ -32,13 +32,17 @@ More: docs/eval.md, docs/cluster.md`,
 				&cli.StringFlag{Name: "split", Value: "test", Usage: "evaluate on split `NAME` of a data set"}),
 			modelFlags(modelsFlag()),
 			group(outputGroup,
-				&cli.StringFlag{Name: "errors", Usage: "write misclassified rows to `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow", TakesFile: true},
+				&cli.StringFlag{Name: "errors",
+					Usage:     "write misclassified rows to `FILE`: .jsonl, .csv, .tsv, .parquet or .arrow",
+					TakesFile: true},
 				&cli.BoolFlag{Name: "json", Usage: "print one JSON object"}, csvSafeFlag()),
 			advanced(outputGroup,
-				&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the parts of shards to `DIR`", TakesFile: true}),
+				&cli.StringFlag{Name: "output", Aliases: []string{"o"},
+					Usage: "write the parts of shards to `DIR`", TakesFile: true}),
 			shardFlags(),
 			advanced(outputGroup,
-				&cli.IntFlag{Name: "queries", Value: defaultQueries, Usage: "rank the documents of pairs for `N` queries; 0 ranks none"}),
+				&cli.IntFlag{Name: "queries", Value: defaultQueries,
+					Usage: "rank the documents of pairs for `N` queries; 0 ranks none"}),
 			rankFlags()),
 		Action: together(eval),
 	}
@@ -52,10 +56,12 @@ func eval(c *cli.Context) error {
 		return evalShards(c)
 	}
 	if c.String("data") == "" {
-		return usage(c, "--data is missing, an Arrow file or a data set directory was expected%s", recordedHint(c.String("model")))
+		return usage(c, "--data is missing, an Arrow file or a data set directory was expected%s",
+			recordedHint(c.String("model")))
 	}
 	if info, err := os.Stat(c.String("data")); c.IsSet("split") && (err != nil || !info.IsDir()) {
-		return usage(c, "--split %s: expected --data to be a data set directory, found %s", c.String("split"), c.String("data"))
+		return usage(c, "--split %s: expected --data to be a data set directory, found %s",
+			c.String("split"), c.String("data"))
 	}
 	if queries := c.Int("queries"); queries < 0 {
 		return usage(c, "--queries %d, expected 0 or more", queries)

@@ -19,12 +19,14 @@ func TestEvalErrors(t *testing.T) {
 		text += fmt.Sprintf("%s,some text %d,%s\n", key, i, mood[key])
 	}
 	from, set := writeText(t, filepath.Join(dir, "a.csv"), text), filepath.Join(dir, "set")
-	mustRunData(t, "convert", "--from", from, "--to", set, "--text", "t", "--label", "mood", "--labels", "bad,good", "--id", "key", "--split", "0,0,1")
+	mustRunData(t, "convert", "--from", from, "--to", set, "--text", "t", "--label", "mood", "--labels", "bad,good",
+		"--id", "key", "--split", "0,0,1")
 	scored := filepath.Join(dir, "scored.csv")
 	succeed(t, "", "predict", "--model", model, "--input", from, "--text", "t", "--id", "key", "--output", scored)
 	for _, format := range []string{"csv", "jsonl", "parquet"} {
 		to := filepath.Join(dir, "wrong."+format)
-		r := decode[struct{ Confusion [][]int }](t, succeed(t, "", "eval", "--model", model, "--data", set, "--json", "--errors", to))
+		r := decode[struct{ Confusion [][]int }](t, succeed(t, "", "eval", "--model", model, "--data", set,
+			"--json", "--errors", to))
 		wrong := map[string]string{}
 		for _, row := range tableText(t, to, []string{"id", "label", "predicted", "probability_good", "row"}) {
 			f := strings.Split(strings.Trim(row, `["]`), `" "`)
@@ -52,9 +54,12 @@ func TestEvalErrors(t *testing.T) {
 	if rows := csvRows(t, to); len(rows) == 0 || rows[0]["row"] == "" || rows[0]["label"] == rows[0]["predicted"] {
 		t.Errorf("%v", rows)
 	}
-	refuse(t, exitUsage, "--errors -: standard output has the report", "", "eval", "--model", goldenPath("pre"), "--data", in, "--errors", "-")
-	refuse(t, exitUsage, "--errors x.txt: its name does not say what it is to be", "", "eval", "--model", goldenPath("pre"), "--data", in, "--errors", "x.txt")
-	refuse(t, exitError, "--errors would replace --data", "", "eval", "--model", goldenPath("pre"), "--data", in, "--errors", in)
+	refuse(t, exitUsage, "--errors -: standard output has the report", "", "eval", "--model", goldenPath("pre"),
+		"--data", in, "--errors", "-")
+	refuse(t, exitUsage, "--errors x.txt: its name does not say what it is to be", "", "eval", "--model",
+		goldenPath("pre"), "--data", in, "--errors", "x.txt")
+	refuse(t, exitError, "--errors would replace --data", "", "eval", "--model", goldenPath("pre"),
+		"--data", in, "--errors", in)
 	before := readText(t, to)
 	cut := writeText(t, filepath.Join(dir, "cut.arrow"), readText(t, in)[:len(readText(t, in))/2])
 	refuse(t, exitError, cut, "", "eval", "--model", goldenPath("pre"), "--data", cut, "--errors", to)

@@ -27,7 +27,8 @@ func checkEvalShards(t *testing.T, model, data string) {
 	}
 	report := func(args ...string) (out map[string]any) {
 		t.Helper()
-		must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", append([]string{"eval", "--model", model, "--device", "cpu", "--json"}, args...)...)), &out))
+		must.Succeed(t, json.Unmarshal([]byte(succeed(t, "",
+			append([]string{"eval", "--model", model, "--device", "cpu", "--json"}, args...)...)), &out))
 		without(out)
 		return out
 	}
@@ -58,7 +59,8 @@ func without(report map[string]any) {
 func mistakes[M, R any](t *testing.T, model, data string, result *R) (out []M) {
 	t.Helper()
 	to := filepath.Join(t.TempDir(), "wrong.jsonl")
-	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--errors", to, "--device", "cpu", "--json")), result))
+	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--errors", to,
+		"--device", "cpu", "--json")), result))
 	for line := range strings.Lines(readText(t, to)) {
 		m := decode[M](t, line)
 		out = append(out, m)
@@ -88,13 +90,15 @@ func checkLabelErrors(t *testing.T, model, data string) {
 				wrong++
 			}
 		}
-		if wrong != m.Wrong || wrong == 0 || i > 0 && (rows[i-1].Wrong < wrong || rows[i-1].Wrong == wrong && rows[i-1].Loss < m.Loss) {
+		if wrong != m.Wrong || wrong == 0 || i > 0 && (rows[i-1].Wrong < wrong || rows[i-1].Wrong == wrong &&
+			rows[i-1].Loss < m.Loss) {
 			t.Errorf("row %d: %+v after %+v", i, m, rows[max(0, i-1)])
 		}
 	}
 	to := filepath.Join(t.TempDir(), "wrong.csv")
 	succeed(t, "", "eval", "--model", model, "--data", data, "--errors", to, "--device", "cpu")
-	if first := csvRows(t, to)[0]; first["labels"] != strings.Join(rows[0].Labels, ";") || first["probability_a"] == "" {
+	if first := csvRows(t, to)[0]; first["labels"] != strings.Join(rows[0].Labels, ";") ||
+		first["probability_a"] == "" {
 		t.Errorf("%v, want %+v", first, rows[0])
 	}
 }
@@ -112,7 +116,8 @@ func checkNumberErrors(t *testing.T, model, data string, names ...string) {
 	for i, m := range rows {
 		furthest, at := 0.0, ""
 		for n, name := range names {
-			if d := math.Abs(m["predicted_"+name].(float64)-m["actual_"+name].(float64)) / c.Numbers[n].Deviation; d > furthest {
+			if d := math.Abs(m["predicted_"+name].(float64)-m["actual_"+
+				name].(float64)) / c.Numbers[n].Deviation; d > furthest {
 				furthest, at = d, name
 			}
 		}
@@ -140,14 +145,16 @@ func checkSpanErrors(t *testing.T, model, data string) {
 	count := map[string]int64{}
 	for _, m := range rows {
 		e := must.Get(test.Example(m.Row))(t)
-		labelled := slices.Contains(metrics.NewTags(c.LabelNames, c.NumLabels).Spans(e.Labels), metrics.Span{Start: m.Start, End: m.End, Type: m.Label})
+		labelled := slices.Contains(metrics.NewTags(c.LabelNames, c.NumLabels).Spans(e.Labels),
+			metrics.Span{Start: m.Start, End: m.End, Type: m.Label})
 		if labelled != (m.Mistake == "missed") || len(strings.Fields(m.Text)) != m.End-m.Start {
 			t.Errorf("%+v: the labels have it: %v", m, labelled)
 		}
 		count[m.Mistake]++
 	}
 	found := int64(math.Round(result.Spans.Recall * float64(result.Spans.Spans)))
-	if want := fmt.Sprint(result.Spans.Spans-found, result.Spans.Answers-found); fmt.Sprint(count["missed"], count["wrong"]) != want || len(rows) == 0 {
+	if want := fmt.Sprint(result.Spans.Spans-found, result.Spans.Answers-found); fmt.Sprint(count["missed"],
+		count["wrong"]) != want || len(rows) == 0 {
 		t.Errorf("missed and wrong: %v, want %s", count, want)
 	}
 }
@@ -160,7 +167,8 @@ func checkExplain(t *testing.T, model, text string, pools bool) {
 	plain := succeed(t, line, "predict", "--model", model, "--device", "cpu")
 	explained := succeed(t, line, "predict", "--model", model, "--device", "cpu", "--explain")
 	var said struct{ Explain *sft.Explanation }
-	if err := json.Unmarshal([]byte(explained), &said); err != nil || said.Explain == nil || len(said.Explain.Layers) == 0 {
+	if err := json.Unmarshal([]byte(explained), &said); err != nil || said.Explain == nil ||
+		len(said.Explain.Layers) == 0 {
 		t.Fatalf("%s, %v", explained, err)
 	}
 	if before, _, _ := strings.Cut(explained, `,"explain":`); before+"}\n" != plain {

@@ -49,7 +49,8 @@ func evalMasked(c *cli.Context, m models) error {
 	if err := sameTokens(m.Config, &spec); err != nil {
 		return fmt.Errorf("%s does not fit the model %s: %w", dir, c.String("model"), err)
 	}
-	r := &maskedResult{Evaluated: task.Evaluated{Model: c.String("model"), Data: dir, Split: c.String("split"), Trained: trainedIn(c.String("model"))}}
+	r := &maskedResult{Evaluated: task.Evaluated{Model: c.String("model"), Data: dir, Split: c.String("split"),
+		Trained: trainedIn(c.String("model"))}}
 	file, err := m.Config.OpenSplit(set, r.Split)
 	if err != nil {
 		return err
@@ -92,7 +93,8 @@ func evalMasked(c *cli.Context, m models) error {
 	progress.Finish()
 	r.Sequences, r.Loss = file.Len(), r.Loss/float64(r.Masked)
 	r.BitsPerToken = r.Loss / math.Ln2
-	if r.Frequencies, err = baseline.UnigramBits(c.Context, set, r.Split, m.Config.TruncatesAt(), m.Config.NumLabels, m.Config.Targets, m.Config.Masked); err != nil {
+	if r.Frequencies, err = baseline.UnigramBits(c.Context, set, r.Split, m.Config.TruncatesAt(), m.Config.NumLabels,
+		m.Config.Targets, m.Config.Masked); err != nil {
 		return err
 	}
 	return show(c, r, r.write)

@@ -81,7 +81,8 @@ func TestEvalRanking(t *testing.T) {
 	for query, relevant := range related {
 		var lines strings.Builder
 		for _, d := range documents {
-			fmt.Fprintf(&lines, "{\"tokens_a\":%s,\"tokens_b\":%s}\n", strings.ReplaceAll(query, " ", ","), strings.ReplaceAll(d, " ", ","))
+			fmt.Fprintf(&lines, "{\"tokens_a\":%s,\"tokens_b\":%s}\n", strings.ReplaceAll(query, " ", ","),
+				strings.ReplaceAll(d, " ", ","))
 		}
 		score := map[string]float64{}
 		for i, r := range replyLines(t, succeed(t, lines.String(), "predict", "--model", model)) {
@@ -104,9 +105,11 @@ func TestEvalRanking(t *testing.T) {
 			}
 		}
 	}
-	same := got.Queries == want.Queries && got.AllQueries == want.AllQueries && got.Documents == want.Documents && math.Abs(got.MRR-want.MRR) < 1e-12
+	same := got.Queries == want.Queries && got.AllQueries == want.AllQueries && got.Documents == want.Documents &&
+		math.Abs(got.MRR-want.MRR) < 1e-12
 	for i, r := range got.Recall {
-		same = same && r.K == metrics.Cutoffs[i] && math.Abs(r.Recall-recall[i]) < 1e-12 && math.Abs(r.Chance-min(1, float64(r.K)/float64(len(documents)-1))) < 1e-12
+		same = same && r.K == metrics.Cutoffs[i] && math.Abs(r.Recall-recall[i]) < 1e-12 &&
+			math.Abs(r.Chance-min(1, float64(r.K)/float64(len(documents)-1))) < 1e-12
 	}
 	if !same || len(got.Recall) != len(recall) || want.Queries < 15 {
 		t.Errorf("%+v, want %+v with recall %v", got, want, recall)
@@ -140,7 +143,8 @@ func TestEvalRankingChance(t *testing.T) {
 	path, _ := pairFile(t, 1500, 600)
 	got := rankingOf(t, "--model", windowed(t), "--data", path)
 	// A query's reciprocal rank is no larger than 1: its variance is below its mean.
-	if deviation := math.Sqrt(got.ChanceMRR / float64(got.Queries)); got.Queries < 300 || math.Abs(got.MRR-got.ChanceMRR) > 4*deviation {
+	if deviation := math.Sqrt(got.ChanceMRR / float64(got.Queries)); got.Queries < 300 ||
+		math.Abs(got.MRR-got.ChanceMRR) > 4*deviation {
 		t.Errorf("%+v: more than 4·%v from chance", got, deviation)
 	}
 	equal := windowed(t)
@@ -154,7 +158,8 @@ func TestEvalRankingChance(t *testing.T) {
 	must.Succeed(t, safetensors.Write(file, tensors, metadata))
 	got = rankingOf(t, "--model", equal, "--data", path)
 	for _, r := range got.Recall {
-		if got.MRR != got.ChanceMRR || math.Abs(r.Recall-r.Chance) > 1e-12 || math.Abs(r.Chance-float64(r.K)/float64(got.Documents-1)) > 1e-12 {
+		if got.MRR != got.ChanceMRR || math.Abs(r.Recall-r.Chance) > 1e-12 ||
+			math.Abs(r.Chance-float64(r.K)/float64(got.Documents-1)) > 1e-12 {
 			t.Errorf("%+v: equal scores are not chance", got)
 		}
 	}
@@ -166,7 +171,8 @@ func TestEvalRankingSample(t *testing.T) {
 	model := windowed(t)
 	all := rankingOf(t, "--model", model, "--data", path)
 	some := rankingOf(t, "--model", model, "--data", path, "--queries", "20")
-	if some.Queries != 20 || some.AllQueries != all.Queries || some.Documents != all.Documents || some.MRR == all.MRR || all.Queries < 40 {
+	if some.Queries != 20 || some.AllQueries != all.Queries || some.Documents != all.Documents ||
+		some.MRR == all.MRR || all.Queries < 40 {
 		t.Errorf("a sample %+v of %+v", some, all)
 	}
 	f := must.Get(seq.OpenFile(path))(t)
@@ -178,7 +184,8 @@ func TestEvalRankingSample(t *testing.T) {
 	reversed := writeSequences(t, *f.Spec(), rows...)
 	equal(t, rankingOf(t, "--model", model, "--data", reversed, "--queries", "20"), some)
 	table := succeed(t, "", "eval", "--model", model, "--data", path, "--queries", "20")
-	contains(t, table, "MRR", "recall@100", "chance", fmt.Sprintf("20 of %d queries among %d documents, by class 1\n", all.Queries, all.Documents))
+	contains(t, table, "MRR", "recall@100", "chance", fmt.Sprintf("20 of %d queries among %d documents, by class 1\n",
+		all.Queries, all.Documents))
 }
 
 // TestEvalRankingAbsent: where nothing can be ranked, nothing is said, or refused if it
@@ -190,6 +197,8 @@ func TestEvalRankingAbsent(t *testing.T) {
 	equal(t, rankingOf(t, "--model", goldenPath("retrieval"), "--data", path), nil)
 	in, _ := sequences(t, 10)
 	equal(t, rankingOf(t, "--model", goldenPath("pre"), "--data", in), nil)
-	refuse(t, 2, "has the task classification and 10 outputs, expected retrieval with 2 classes", "", "eval", "--model", goldenPath("pre"), "--data", in, "--queries", "5")
-	refuse(t, 2, "--queries -1, expected 0 or more", "", "eval", "--model", goldenPath("retrieval"), "--data", path, "--queries", "-1")
+	refuse(t, 2, "has the task classification and 10 outputs, expected retrieval with 2 classes", "", "eval", "--model",
+		goldenPath("pre"), "--data", in, "--queries", "5")
+	refuse(t, 2, "--queries -1, expected 0 or more", "", "eval", "--model", goldenPath("retrieval"),
+		"--data", path, "--queries", "-1")
 }

@@ -64,7 +64,8 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 // input is what an evaluator may use beside the rows.
 func (r *evalRows) input(c *cli.Context, m models) *task.Input {
 	data := c.String("data")
-	in := &task.Input{Data: data, Path: r.path, Scorer: r.scorer, Score: r.score, Embed: r.embed, Ranking: rankingProgress(),
+	in := &task.Input{Data: data, Path: r.path, Scorer: r.scorer, Score: r.score, Embed: r.embed,
+		Ranking:  rankingProgress(),
 		Baseline: func() *baseline.Result { return testBaseline(c, data, c.String("split")) }}
 	if m.alone() {
 		in.Queries = c.Int("queries")

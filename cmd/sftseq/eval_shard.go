@@ -45,7 +45,8 @@ func evalShards(c *cli.Context) error {
 		return err
 	}
 	if task.Of(m.Config).Evaluator() == nil {
-		return usage(c, "--shard: the model %s was trained without labels, and eval measures it without shards", c.String("model"))
+		return usage(c, "--shard: the model %s was trained without labels, and eval measures it without shards",
+			c.String("model"))
 	}
 	path, err := dataFile(c, m.Config)
 	if err != nil {
@@ -94,9 +95,11 @@ func dataFile(c *cli.Context, config *sft.Config) (string, error) {
 
 // eval writes what is to be known of a shard's rows, all that a report is made of, and
 // returns how many there are.
-func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to io.Writer, key *shard.Key) (count int, err error) {
+func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to io.Writer,
+	key *shard.Key) (count int, err error) {
 	kind := task.Of(scorer.Config()).Evaluator()
-	columns := append([]table.OutputColumn{{Name: "id"}, {Name: task.PartRow, Kind: table.IntColumn}, {Name: task.PartLength, Kind: table.IntColumn}}, kind.Columns()...)
+	columns := append([]table.OutputColumn{{Name: "id"}, {Name: task.PartRow, Kind: table.IntColumn},
+		{Name: task.PartLength, Kind: table.IntColumn}}, kind.Columns()...)
 	if !j.strict {
 		columns = append(columns, table.OutputColumn{Name: shard.ErrorColumn})
 	}
@@ -184,12 +187,14 @@ func reportShards(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	result, err := kind.Report(c.Context, task.Evaluated{Model: c.String("model"), Data: c.String("output"), Trained: trainedIn(c.String("model"))})
+	result, err := kind.Report(c.Context, task.Evaluated{Model: c.String("model"), Data: c.String("output"),
+		Trained: trainedIn(c.String("model"))})
 	if err != nil {
 		return err
 	}
 	if manifest.Failed > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %d of %d rows have an error, and are left out\n", manifest.Failed, manifest.Rows)
+		fmt.Fprintf(c.App.ErrWriter, "warning: %d of %d rows have an error, and are left out\n",
+			manifest.Failed, manifest.Rows)
 	}
 	return show(c, result, result.Write)
 }

@@ -34,7 +34,8 @@ func TestEval(t *testing.T) {
 		Rows             int
 		Model, Data      string
 	}
-	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in, "--json")), &r))
+	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", goldenPath("pre"),
+		"--data", in, "--json")), &r))
 	accuracy, loss := 0.0, 0.0
 	for i, p := range replyLines(t, succeed(t, lines, "predict", "--model", goldenPath("pre"))) {
 		if sft.Argmax(p.Logits) == i%10 {
@@ -43,7 +44,8 @@ func TestEval(t *testing.T) {
 		loss += metrics.CrossEntropy(p.Logits, i%10) / 300
 	}
 	if r.Rows != 300 || math.Abs(r.Accuracy-accuracy) > 1e-9 || math.Abs(r.Loss-loss) > 1e-9 || r.AUC != nil ||
-		r.MacroF1 == nil || r.CalibrationError == nil || len(r.Recall) != 10 || len(r.Confusion) != 10 || r.Data != in || r.Model != goldenPath("pre") {
+		r.MacroF1 == nil || r.CalibrationError == nil || len(r.Recall) != 10 || len(r.Confusion) != 10 ||
+		r.Data != in || r.Model != goldenPath("pre") {
 		t.Errorf("%+v, want accuracy %v, loss %v", r, accuracy, loss)
 	}
 	if len(r.Classes) != 10 || r.MacroAUC == nil {
@@ -60,7 +62,8 @@ func TestEval(t *testing.T) {
 	}
 	equal(t, rows, 300)
 	table := succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", in)
-	contains(t, table, "accuracy", "macro F1", "macro AUC", "calibration error", "length", "precision", "recall", "F1", "→9")
+	contains(t, table, "accuracy", "macro F1", "macro AUC", "calibration error", "length",
+		"precision", "recall", "F1", "→9")
 }
 
 func TestEvalDirectory(t *testing.T) {
@@ -68,22 +71,28 @@ func TestEvalDirectory(t *testing.T) {
 	out := succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", dir)
 	contains(t, out, "10")
 	for split, rows := range map[string]string{"test": "10", "val": "20", "train": "40"} {
-		if out := succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", dir, "--split", split, "--json"); !strings.Contains(out, `"rows": `+rows+",") {
+		if out := succeed(t, "", "eval", "--model", goldenPath("pre"), "--data", dir, "--split", split,
+			"--json"); !strings.Contains(out, `"rows": `+rows+",") {
 			t.Errorf("split %s: %s", split, out)
 		}
 	}
-	refuse(t, 1, "split \"dev\": expected one of train, val, test", "", "eval", "--model", goldenPath("pre"), "--data", dir, "--split", "dev")
-	refuse(t, 2, "--split val: expected --data to be a data set directory, found x.arrow", "", "eval", "--model", goldenPath("pre"), "--data", "x.arrow", "--split", "val")
+	refuse(t, 1, "split \"dev\": expected one of train, val, test", "", "eval", "--model", goldenPath("pre"),
+		"--data", dir, "--split", "dev")
+	refuse(t, 2, "--split val: expected --data to be a data set directory, found x.arrow", "", "eval", "--model",
+		goldenPath("pre"), "--data", "x.arrow", "--split", "val")
 	refuse(t, 1, "its task is classification", "", "eval", "--model", goldenPath("retrieval"), "--data", dir)
-	refuse(t, 1, "its vocabulary has 17 tokens, the model's 5", "", "eval", "--model", goldenPath("ties"), "--data", dir)
+	refuse(t, 1, "its vocabulary has 17 tokens, the model's 5", "", "eval", "--model",
+		goldenPath("ties"), "--data", dir)
 	refuse(t, 1, "incomplete", "", "eval", "--model", goldenPath("pre"), "--data", t.TempDir())
 	refuse(t, 1, "absent.arrow", "", "eval", "--model", goldenPath("pre"), "--data", "absent.arrow")
 }
 
 // TestEvalRefuses expects the row and the column.
 func TestEvalRefuses(t *testing.T) {
-	for label, want := range map[int32]string{seq.NoLabel: "expected a label, found none", 10: "expected 0 to 9, found 10"} {
-		path := writeSequences(t, seq.Spec{Task: seq.Classification, VocabSize: 17}, seq.Example{A: []int32{1}}, seq.Example{A: []int32{1}, Label: label})
+	for label, want := range map[int32]string{seq.NoLabel: "expected a label, found none",
+		10: "expected 0 to 9, found 10"} {
+		path := writeSequences(t, seq.Spec{Task: seq.Classification, VocabSize: 17}, seq.Example{A: []int32{1}},
+			seq.Example{A: []int32{1}, Label: label})
 		refuse(t, 1, path+": row 1: column label: "+want, "", "eval", "--model", goldenPath("pre"), "--data", path)
 	}
 }
@@ -111,8 +120,9 @@ func TestInfo(t *testing.T) {
 	// embed 257·32; two layers of a sampler 33, four linears of 32·33, a leak of
 	// 4·33, two relative ones of 4·33, an MLP of 128·33+32·129, two norms of 64;
 	// the head's pool 33, hidden 32·129 and out 2·33.
-	want := map[string]int{"embed": 257 * 32, "sampler": 66, "attention": 2 * (4*32*33 + 4*33), "relative": 2 * 2 * 4 * 33,
-		"mlp": 2 * (128*33 + 32*129), "norms": 256, "residual": 0, "head": 33 + 32*129 + 66}
+	want := map[string]int{"embed": 257 * 32, "sampler": 66, "attention": 2 * (4*32*33 + 4*33),
+		"relative": 2 * 2 * 4 * 33,
+		"mlp":      2 * (128*33 + 32*129), "norms": 256, "residual": 0, "head": 33 + 32*129 + 66}
 	total := 0
 	for _, p := range r.Parameters[:len(r.Parameters)-1] {
 		equal(t, p.Count, want[p.Name], p.Name)
@@ -121,7 +131,8 @@ func TestInfo(t *testing.T) {
 	if last := r.Parameters[len(r.Parameters)-1]; last.Name != "total" || last.Count != total {
 		t.Errorf("%+v, want a total of %d", last, total)
 	}
-	if len(r.Costs) != 2 || r.Costs[1].Length != 4096 || r.Costs[1].Infer >= r.Costs[1].Train || r.Costs[0].Infer >= r.Costs[1].Infer {
+	if len(r.Costs) != 2 || r.Costs[1].Length != 4096 || r.Costs[1].Infer >= r.Costs[1].Train ||
+		r.Costs[0].Infer >= r.Costs[1].Infer {
 		t.Errorf("costs %+v", r.Costs)
 	}
 	// Five taps, and three at a distance of seven; their norms are among the norms.

@@ -35,7 +35,8 @@ var exampleFiles = map[string]func(t *testing.T, dir string){
 		makeFolder(t, folder)
 		text := "# TPSA\n"
 		for i := range 60 {
-			text += fmt.Sprintf("%s%s%s,%d.50\n", strings.Repeat("C", 1+i%7), strings.Repeat("O", 1+i%3), strings.Repeat("N", i%4), 1+i%3)
+			text += fmt.Sprintf("%s%s%s,%d.50\n", strings.Repeat("C", 1+i%7), strings.Repeat("O", 1+i%3),
+				strings.Repeat("N", i%4), 1+i%3)
 		}
 		writeText(t, filepath.Join(folder, "first_5k.tpsa.csv"), text)
 		writeText(t, filepath.Join(dir, "new.csv"), "CCO\nOCCN\n")
@@ -46,7 +47,8 @@ var exampleFiles = map[string]func(t *testing.T, dir string){
 		image := func(label, level byte) string {
 			return string([]byte{label}) + strings.Repeat(string([]byte{level, level / 2}), 3*512)
 		}
-		for _, name := range []string{"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"} {
+		for _, name := range []string{"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4",
+			"data_batch_5", "test_batch"} {
 			writeText(t, filepath.Join(folder, name+".bin"), strings.Repeat(image(0, 20)+image(1, 120), 8))
 		}
 	},
@@ -57,8 +59,9 @@ func makeFolder(t *testing.T, folder string) {
 	must.Succeed(t, os.MkdirAll(folder, 0o777))
 }
 
-// TestExamples runs the tests of the examples that write tables, and the commands in their READMEs on a few rows: each builds, its table becomes a
-// data set, a model trains on that with the documented flags, and eval measures it beside a baseline.
+// TestExamples runs the tests of the examples that write tables, and the commands in their READMEs on a few rows: each
+// builds, its table becomes a data set, a model trains on that with the documented flags, and eval measures it beside a
+// baseline.
 func TestExamples(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	testenv.Long(t, "builds programs")
@@ -94,7 +97,8 @@ func runExample(t *testing.T, command, dir, example string) string {
 	for part := range strings.SplitSeq(command, " | ") {
 		args := strings.Fields(part)
 		for i, arg := range args {
-			isPath := i > 0 && slices.Contains([]string{"-from", "--from", "--to", "--data", "--out", "--model"}, args[i-1]) || strings.HasSuffix(arg, ".csv")
+			isPath := i > 0 && slices.Contains([]string{"-from", "--from", "--to", "--data", "--out", "--model"},
+				args[i-1]) || strings.HasSuffix(arg, ".csv")
 			if isPath {
 				args[i] = filepath.Join(dir, arg)
 			}
@@ -141,7 +145,9 @@ func TestCollectSources(t *testing.T) {
 		writeText(t, filepath.Join(from, fmt.Sprintf("%d.go", i)), fmt.Sprint(i, long))
 		writeText(t, filepath.Join(from, "b", fmt.Sprintf("%d.go", i)), fmt.Sprint(i, long))
 	}
-	for name, text := range map[string]string{"a.py": "a" + long, "b.py": "a" + long, "c.py": "c" + long, "short.py": "c", "run": "#!/bin/sh\n" + long, "b/env": "#!/usr/bin/env bash\n" + long, "text": long, "x.sh": "x" + long} {
+	for name, text := range map[string]string{"a.py": "a" + long, "b.py": "a" + long, "c.py": "c" + long,
+		"short.py": "c", "run": "#!/bin/sh\n" + long, "b/env": "#!/usr/bin/env bash\n" + long,
+		"text": long, "x.sh": "x" + long} {
 		writeText(t, filepath.Join(from, name), text)
 	}
 	command := exec.Command(sh, must.Get(filepath.Abs("../../examples/sources/collect.sh"))(t), to, "4")
@@ -150,8 +156,9 @@ func TestCollectSources(t *testing.T) {
 	said, err := command.CombinedOutput()
 	must.Succeed(t, err, string(said))
 	for class, want := range map[string][]string{
-		"go": {"my files_0.go", "my files_1.go", "my files_3.go", "my files_5.go"}, "python": {"my files_a.py", "my files_c.py"},
-		"shell": {"my files_b_env", "my files_run", "my files_x.sh"}, "c": nil, "markdown": nil, "javascript": nil,
+		"go":     {"my files_0.go", "my files_1.go", "my files_3.go", "my files_5.go"},
+		"python": {"my files_a.py", "my files_c.py"},
+		"shell":  {"my files_b_env", "my files_run", "my files_x.sh"}, "c": nil, "markdown": nil, "javascript": nil,
 	} {
 		entries := must.Get(os.ReadDir(filepath.Join(to, class)))(t)
 		var got []string

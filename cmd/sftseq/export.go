@@ -36,7 +36,8 @@ Example: sftseq export onnx runs/listops --output listops.onnx`,
 		Description: `Writes one file with the graph (opset 18), the weights and, as metadata, task, tokenizer, label names
 and the longest sequence. It reads one sequence of any length, or a pair: tokens, or features and
 edges; and computes logits, numbers and embeddings as predict and embed do. More: docs/export.md`,
-		Flags:  []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the ONNX `FILE` (required)", TakesFile: true}},
+		Flags: []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"},
+			Usage: "write the ONNX `FILE` (required)", TakesFile: true}},
 		Action: exportONNX,
 	}
 }
@@ -61,7 +62,8 @@ func exportONNX(c *cli.Context) error {
 	if err := atomicfile.WriteBytes(c.String("output"), file); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s: %s of the task %s as ONNX, %s\n", c.String("output"), dir, m.Config.Task, bench.FormatBytes(int64(len(file))))
+	_, err = fmt.Fprintf(c.App.Writer, "%s: %s of the task %s as ONNX, %s\n", c.String("output"), dir, m.Config.Task,
+		bench.FormatBytes(int64(len(file))))
 	return err
 }
 

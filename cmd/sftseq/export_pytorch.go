@@ -22,7 +22,8 @@ Example: sftseq export pytorch runs/listops --output listops-pytorch`,
 		Description: `Writes a folder with config.json, model.safetensors and modeling_sft.py, a module that needs PyTorch
 alone. Hugging Face's transformers load it by AutoModel with trust_remote_code; sftseq import pytorch
 takes its weights back. More: docs/export.md`,
-		Flags:  []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the folder `DIR` (required)", TakesFile: true}},
+		Flags: []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"},
+			Usage: "write the folder `DIR` (required)", TakesFile: true}},
 		Action: exportPyTorch,
 	}
 }
@@ -56,7 +57,8 @@ func importCommand() *cli.Command {
 Example: sftseq import pytorch listops-pytorch --output runs/listops-tuned`,
 			Description: `Reads config.json and model.safetensors as save_weights of modeling_sft.py writes them, checks names,
 shapes and numbers of all tensors, and writes a model directory with the same bits.`,
-			Flags:  []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the model to `DIR` (required)", TakesFile: true}},
+			Flags: []cli.Flag{&cli.StringFlag{Name: "output", Aliases: []string{"o"},
+				Usage: "write the model to `DIR` (required)", TakesFile: true}},
 			Action: importPyTorch,
 		}},
 	}

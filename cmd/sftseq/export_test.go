@@ -24,20 +24,23 @@ func TestExportONNX(t *testing.T) {
 	hasPrefix(t, out, path+": "+goldenPath("tagging")+" of the task tagging as ONNX, ")
 	first := readText(t, path)
 	m := onnxtest.Read(t, []byte(first))
-	if want := []string{"logits", "embedding"}; !slices.Equal(m.Outputs, want) || m.Metadata["label_names"] != `["O","B-X","I-X"]` {
+	if want := []string{"logits", "embedding"}; !slices.Equal(m.Outputs, want) ||
+		m.Metadata["label_names"] != `["O","B-X","I-X"]` {
 		t.Errorf("outputs %v, metadata %v", m.Outputs, m.Metadata)
 	}
 	if succeed(t, "", "export", "onnx", goldenPath("tagging"), "--output", path); readText(t, path) != first {
 		t.Error("the second file differs")
 	}
-	refuse(t, exitUsage, "expected one MODEL, a model directory, found 0 arguments", "", "export", "onnx", "--output", path)
+	refuse(t, exitUsage, "expected one MODEL, a model directory, found 0 arguments", "", "export",
+		"onnx", "--output", path)
 	refuse(t, exitUsage, "--output is missing", "", "export", "onnx", goldenPath("pre"))
 	refuse(t, exitUsage, "expected one of the commands onnx, pytorch, found none", "", "export")
 	refuse(t, exitError, "expected a model directory", "", "export", "onnx", dir, "--output", path)
 	refuse(t, exitError, "cannot be replaced", "", "export", "onnx", goldenPath("pre"), "--output", dir)
 	own := t.TempDir()
 	must.Succeed(t, os.CopyFS(own, os.DirFS(goldenPath("pre"))))
-	refuse(t, exitUsage, "expected a file of its own, found one of the model", "", "export", "onnx", own, "--output", filepath.Join(own, "model.safetensors"))
+	refuse(t, exitUsage, "expected a file of its own, found one of the model", "", "export", "onnx", own, "--output",
+		filepath.Join(own, "model.safetensors"))
 	equal(t, readText(t, path), first)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("%v, %d files are left, want the model alone", err, len(left))
@@ -53,7 +56,8 @@ func TestExportedModel(t *testing.T) {
 	testenv.NeedFile(t, "npm's onnxruntime-node", filepath.Join(examplesDir, "onnx/node_modules/onnxruntime-node"))
 	dir := t.TempDir()
 	data, run, path := tinyData(t), filepath.Join(dir, "run"), filepath.Join(dir, "model.onnx")
-	done(t, "", "train", "listops", "--data", data, "--out", run, "--steps", "30", "--batch", "8", "--hidden", "32", "--stages", "none", "--k", "24")
+	done(t, "", "train", "listops", "--data", data, "--out", run, "--steps", "30", "--batch", "8", "--hidden", "32",
+		"--stages", "none", "--k", "24")
 	succeed(t, "", "export", "onnx", run, "--output", path)
 
 	var lines strings.Builder
@@ -84,7 +88,8 @@ func TestExportedModel(t *testing.T) {
 			apart++
 			t.Logf("line %d of %d tokens: logits are off by %.1e", i, w.Length, off)
 		}
-		equal(t, fmt.Sprint(w.Label), fmt.Sprint(slices.Index(got[i].Logits, slices.Max(got[i].Logits))), i, w.Length, w.Label)
+		equal(t, fmt.Sprint(w.Label), fmt.Sprint(slices.Index(got[i].Logits, slices.Max(got[i].Logits))), i, w.Length,
+			w.Label)
 	}
 	if apart > sequences/200 {
 		t.Errorf("%d of %d sequences are off by more than 1e-4", apart, sequences)
@@ -107,10 +112,15 @@ func TestExportPyTorch(t *testing.T) {
 	if config := readText(t, filepath.Join(back, "config.json")); strings.Contains(config, "auto_map") {
 		t.Error("the model that came back still names the module")
 	}
-	refuse(t, exitError, "expected no model there, found a config.json", "", "import", "pytorch", folder, "--output", back)
-	refuse(t, exitError, "expected a new folder, an empty one or an earlier export, found config.json in it", "", "export", "pytorch", back, "--output", back)
-	refuse(t, exitError, "expected a model directory", "", "import", "pytorch", dir, "--output", filepath.Join(dir, "new"))
+	refuse(t, exitError, "expected no model there, found a config.json", "", "import", "pytorch",
+		folder, "--output", back)
+	refuse(t, exitError, "expected a new folder, an empty one or an earlier export, found config.json in it", "",
+		"export", "pytorch", back, "--output", back)
+	refuse(t, exitError, "expected a model directory", "", "import", "pytorch", dir, "--output",
+		filepath.Join(dir, "new"))
 	refuse(t, exitUsage, "--output is missing", "", "import", "pytorch", folder)
-	refuse(t, exitUsage, "expected one DIR, a folder of export pytorch, found 0 arguments", "", "import", "pytorch", "--output", dir)
-	refuse(t, exitUsage, "expected one MODEL, a model directory, found 2 arguments", "", "export", "pytorch", folder, back, "--output", dir)
+	refuse(t, exitUsage, "expected one DIR, a folder of export pytorch, found 0 arguments", "", "import",
+		"pytorch", "--output", dir)
+	refuse(t, exitUsage, "expected one MODEL, a model directory, found 2 arguments", "", "export", "pytorch",
+		folder, back, "--output", dir)
 }

@@ -20,7 +20,8 @@ func TestBrowserModel(t *testing.T) {
 	testenv.Long(t, "opens a browser")
 	testenv.NeedFile(t, "npm's onnxruntime-web", filepath.Join(examplesDir, "web/node_modules/onnxruntime-web"))
 	c := must.Get(sft.ReadConfig(goldenPath("pre", "config.json")))(t)
-	c.VocabSize, c.NumLabels, c.LabelNames, c.Tokenizer, c.MaxLength = 257, 3, []string{"bad", "gut & <b>", "ü"}, json.RawMessage(`{"type":"byte"}`), 300
+	c.VocabSize, c.NumLabels, c.LabelNames, c.Tokenizer, c.MaxLength = 257, 3, []string{"bad", "gut & <b>", "ü"},
+		json.RawMessage(`{"type":"byte"}`), 300
 	dir := t.TempDir()
 	must.Succeed(t, sft.NewModel(c, 3).Save(dir))
 	succeed(t, "", "export", "onnx", dir, "--output", filepath.Join(dir, "model.onnx"))

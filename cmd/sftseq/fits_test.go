@@ -23,8 +23,10 @@ func TestFits(t *testing.T) {
 	must.Check(t, fits(points, &seq.Spec{Task: seq.Classification, FeatureNames: []string{"x", "y"}}))
 	classes := &seq.Spec{Task: seq.Classification, VocabSize: 5}
 	for want, c := range map[string]*sft.Config{
-		"x: expected a label for each token (task tagging), found task classification": {Task: sft.Tagging, VocabSize: 5, NumLabels: 2},
-		`x: expected the numbers ["size"] to compare with, found none`:                 {Task: sft.Regression, VocabSize: 5, NumLabels: 1, Numbers: []sft.Number{{Name: "size"}}},
+		"x: expected a label for each token (task tagging), found task classification": {Task: sft.Tagging,
+			VocabSize: 5, NumLabels: 2},
+		`x: expected the numbers ["size"] to compare with, found none`: {Task: sft.Regression,
+			VocabSize: 5, NumLabels: 1, Numbers: []sft.Number{{Name: "size"}}},
 	} {
 		must.Check(t, fits(c, classes))
 		if err := task.Of(c).NeedsLabels(classes, "x"); err == nil || err.Error() != want {

@@ -37,7 +37,9 @@ func flagOfPath(c *cli.Context, path string) (name string) {
 	longest := 0
 	for _, f := range c.Command.Flags {
 		for _, value := range pathsOf(c, f) {
-			if within := path == value || strings.HasPrefix(path, filepath.Clean(value)+string(filepath.Separator)); within && len(value) > longest {
+			if within := path == value ||
+				strings.HasPrefix(path, filepath.Clean(value)+string(filepath.Separator)); within &&
+				len(value) > longest {
 				name, longest = f.Names()[0], len(value)
 			}
 		}

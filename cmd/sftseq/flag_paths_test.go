@@ -12,19 +12,28 @@ import (
 // other; of an argument it names none, nor a flag whose value is no file.
 func TestErrorsNameFlags(t *testing.T) {
 	dir := t.TempDir()
-	absent, table, plain := filepath.Join(dir, "absent"), writeText(t, filepath.Join(dir, "t.csv"), "t\na\n"), writeText(t, filepath.Join(dir, "plain"), "")
+	absent, table, plain := filepath.Join(dir, "absent"), writeText(t, filepath.Join(dir, "t.csv"), "t\na\n"),
+		writeText(t, filepath.Join(dir, "plain"), "")
 	refuseAll(t, exitError, nil, []refusal{
-		{"sftseq: --data: stat " + absent + ": no such file", []string{"train", "custom", "--data", absent, "--out", filepath.Join(dir, "run")}},
-		{"sftseq: --data: open " + absent + ".arrow: no such file", []string{"eval", "--model", goldenPath("pre"), "--data", absent + ".arrow"}},
+		{"sftseq: --data: stat " + absent + ": no such file", []string{"train", "custom", "--data", absent, "--out",
+			filepath.Join(dir, "run")}},
+		{"sftseq: --data: open " + absent + ".arrow: no such file", []string{"eval", "--model", goldenPath("pre"),
+			"--data", absent + ".arrow"}},
 		{"sftseq: --data: stat " + absent + ": no such file", []string{"data", "baselines", "--data", absent}},
 		{"sftseq: --model: " + absent + ": expected a model directory", []string{"predict", "--model", absent}},
 		{"sftseq: --model: " + absent + "/: expected a model directory", []string{"predict", "--model", absent + "/"}},
-		{"sftseq: --input: stat " + absent + ".csv: no such file", []string{"predict", "--model", goldenPath("pre"), "--input", absent + ".csv", "--text", "t"}},
-		{"sftseq: --input: open " + absent + ": no such file", []string{"grads", "--model", goldenPath("pre"), "--input", absent, "--output", filepath.Join(dir, "g.safetensors")}},
-		{"sftseq: --from: stat " + absent + ".csv: no such file", []string{"data", "convert", "--from", absent + ".csv", "--to", filepath.Join(dir, "to"), "--text", "t"}},
-		{"sftseq: --from: open " + absent + ".jsonl: no such file", []string{"data", "convert", "graph", "--from", absent + ".jsonl", "--to", filepath.Join(dir, "to")}},
-		{"sftseq: --config: open " + absent + ".json: no such file", []string{"train", "listops", "--config", absent + ".json"}},
-		{"sftseq: mkdir " + plain + ": not a directory", []string{"data", "convert", "--name", dir, "--from", table, "--to", filepath.Join(plain, "to"), "--text", "t", "--tokenizer", "byte"}},
+		{"sftseq: --input: stat " + absent + ".csv: no such file", []string{"predict", "--model", goldenPath("pre"),
+			"--input", absent + ".csv", "--text", "t"}},
+		{"sftseq: --input: open " + absent + ": no such file", []string{"grads", "--model", goldenPath("pre"),
+			"--input", absent, "--output", filepath.Join(dir, "g.safetensors")}},
+		{"sftseq: --from: stat " + absent + ".csv: no such file", []string{"data", "convert", "--from", absent + ".csv",
+			"--to", filepath.Join(dir, "to"), "--text", "t"}},
+		{"sftseq: --from: open " + absent + ".jsonl: no such file", []string{"data", "convert", "graph", "--from",
+			absent + ".jsonl", "--to", filepath.Join(dir, "to")}},
+		{"sftseq: --config: open " + absent + ".json: no such file",
+			[]string{"train", "listops", "--config", absent + ".json"}},
+		{"sftseq: mkdir " + plain + ": not a directory", []string{"data", "convert", "--name", dir, "--from", table,
+			"--to", filepath.Join(plain, "to"), "--text", "t", "--tokenizer", "byte"}},
 		{"sftseq: open " + absent + ": no such file", []string{"data", "info", absent}},
 	})
 }

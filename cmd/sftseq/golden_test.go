@@ -67,7 +67,8 @@ func TestGradsGolden(t *testing.T) {
 	for _, name := range goldenFolders() {
 		t.Run(name, func(t *testing.T) {
 			path := filepath.Join(t.TempDir(), "grads.safetensors")
-			done(t, "", "grads", "--model", goldenPath(name), "--input", goldenPath(name, "inputs.jsonl"), "--output", path)
+			done(t, "", "grads", "--model", goldenPath(name), "--input",
+				goldenPath(name, "inputs.jsonl"), "--output", path)
 			got, _ := must.Get2(safetensors.Read(path))(t)
 			want, _ := must.Get2(safetensors.Read(goldenPath(name, "grads.safetensors")))(t)
 			equal(t, len(got), len(want))
@@ -111,7 +112,8 @@ func TestEmbedGolden(t *testing.T) {
 		t.Fatalf("%d, %d and %d replies", len(pairs), len(a), len(b))
 	}
 	for i, p := range pairs {
-		if len(p.EmbeddingA) != 32 || !reflect.DeepEqual(p.EmbeddingA, a[i].Embedding) || !reflect.DeepEqual(p.EmbeddingB, b[i].Embedding) {
+		if len(p.EmbeddingA) != 32 || !reflect.DeepEqual(p.EmbeddingA, a[i].Embedding) ||
+			!reflect.DeepEqual(p.EmbeddingB, b[i].Embedding) {
 			t.Errorf("line %d: the embeddings of a pair differ from those of its sequences", i+1)
 		}
 		if p.Length != a[i].Length+b[i].Length || *p.LengthB != b[i].Length {

@@ -23,9 +23,11 @@ that hold, or "numbers". Writes the gradient of their mean loss in evaluation mo
 dropout, as tensors of the model. A bad line is an error, and nothing is written.`,
 		Flags: slices.Concat(modelFlags(modelFlag()),
 			group(inputGroup,
-				&cli.StringFlag{Name: "input", Usage: "read labelled JSON lines from `FILE`; - is standard input (required)", TakesFile: true},
+				&cli.StringFlag{Name: "input",
+					Usage: "read labelled JSON lines from `FILE`; - is standard input (required)", TakesFile: true},
 				maxLineFlag()),
-			group(outputGroup, &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write the safetensors `FILE` (required)", TakesFile: true})),
+			group(outputGroup, &cli.StringFlag{Name: "output", Aliases: []string{"o"},
+				Usage: "write the safetensors `FILE` (required)", TakesFile: true})),
 		Action: grads,
 	}
 }
@@ -52,7 +54,8 @@ func grads(c *cli.Context) error {
 		return err
 	}
 	defer in.Close()
-	examples, err := requests.Labelled(in, requests.NewParser(m.Config, c.String("model"), name, m.Config.Sequences()), task.Of(m.Config).ReadLabels, c.Int("max-line"))
+	examples, err := requests.Labelled(in, requests.NewParser(m.Config, c.String("model"), name, m.Config.Sequences()),
+		task.Of(m.Config).ReadLabels, c.Int("max-line"))
 	if err != nil {
 		return err
 	}
@@ -71,6 +74,7 @@ func grads(c *cli.Context) error {
 	if err := m.SaveRange(c.String("output"), gradient); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "loss %v over %d lines, gradient in %s\n", loss, len(examples), c.String("output"))
+	_, err = fmt.Fprintf(c.App.Writer, "loss %v over %d lines, gradient in %s\n", loss,
+		len(examples), c.String("output"))
 	return err
 }

@@ -21,13 +21,17 @@ func TestGraphsOfOneNode(t *testing.T) {
 				if e == "" {
 					e, nodes = "[[0,1,0],[1,0,0]]", fmt.Sprintf("[%d],[%d]", kind, kind)
 				}
-				fmt.Fprintf(&lines, `{"features":[%s],"edges":%s,"label":"%d","split":%q}`+"\n", nodes, e, kind, []string{"train", "val"}[i/64])
+				fmt.Fprintf(&lines, `{"features":[%s],"edges":%s,"label":"%d","split":%q}`+"\n", nodes, e, kind,
+					[]string{"train", "val"}[i/64])
 			}
 			from := writeText(t, in("lines.jsonl"), lines.String())
 			data, model := in("data"), in("model")
-			succeed(t, "", "data", "convert", "graph", "--from", from, "--to", data, "--feature-names", "kind", "--edge-feature-names", "bond", "--random-walk", "2", "--split-field", "split")
-			runCustom(t, data, model, "--epochs", "12", "--lr", "0.01", "--k", "4", "--hidden", "16", "--intermediate", "16", "--layers", "2", "--heads", "2", "--device", "cpu")
-			said := succeed(t, `{"features":[[1,0,0]],"edges":[]}`+"\n"+`{"features":[[-1,0,0]],"edges":[]}`+"\n", "predict", "--model", model, "--device", "cpu")
+			succeed(t, "", "data", "convert", "graph", "--from", from, "--to", data, "--feature-names", "kind",
+				"--edge-feature-names", "bond", "--random-walk", "2", "--split-field", "split")
+			runCustom(t, data, model, "--epochs", "12", "--lr", "0.01", "--k", "4", "--hidden", "16", "--intermediate",
+				"16", "--layers", "2", "--heads", "2", "--device", "cpu")
+			said := succeed(t, `{"features":[[1,0,0]],"edges":[]}`+"\n"+`{"features":[[-1,0,0]],"edges":[]}`+"\n",
+				"predict", "--model", model, "--device", "cpu")
 			for i, line := range strings.Split(strings.TrimSpace(said), "\n") {
 				var reply struct{ Label string }
 				if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Label != []string{"1", "-1"}[i] {

@@ -16,10 +16,13 @@ import (
 // data head prints is converted to the same graphs. The server refuses the model.
 func TestGraphs(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
-	printed(t, "", "data", "generate", "graphs", "--out", data, "--train", "60", "--val", "10", "--test", "6", "--nodes", "16", "--degree", "2")
-	printed(t, "", "train", "custom", "--data", data, "--out", dir, "--epochs", "2", "--k", "8", "--hidden", "16", "--intermediate", "16")
+	printed(t, "", "data", "generate", "graphs", "--out", data, "--train", "60", "--val", "10", "--test", "6",
+		"--nodes", "16", "--degree", "2")
+	printed(t, "", "train", "custom", "--data", data, "--out", dir, "--epochs", "2", "--k", "8", "--hidden",
+		"16", "--intermediate", "16")
 	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
-	if err != nil || !strings.Contains(string(config), `"relative": "edges"`) || !strings.Contains(string(config), `"edge_feature_names"`) {
+	if err != nil || !strings.Contains(string(config), `"relative": "edges"`) ||
+		!strings.Contains(string(config), `"edge_feature_names"`) {
 		t.Errorf("%s, %v", config, err)
 	}
 	printed(t, "", "eval", "--model", dir, "--data", data, "--split", "test")
@@ -37,24 +40,28 @@ func TestGraphs(t *testing.T) {
 			Probabilities []float64 `json:"probabilities"`
 			Length        int       `json:"length"`
 		}
-		if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Label == "" || len(reply.Probabilities) != 3 || reply.Length < 8 {
+		if err := json.Unmarshal([]byte(line), &reply); err != nil || reply.Label == "" ||
+			len(reply.Probabilities) != 3 || reply.Length < 8 {
 			t.Errorf("%s: %v", line, err)
 		}
 	}
 	occurs(t, printed(t, "", "embed", "--model", dir, lines), `"embedding"`, 6)
 	refuse(t, exitError, "a table has no edges: expected lines of JSON", "", "predict", "--model", dir, "--input", test)
 	again := filepath.Join(t.TempDir(), "again")
-	printed(t, "", "data", "convert", "graph", "--from", lines, "--to", again, "--split", "0,0,1", "--labels", "like,mixed,unlike", "--feature-names", "kind", "--edge-feature-names", "length")
+	printed(t, "", "data", "convert", "graph", "--from", lines, "--to", again, "--split", "0,0,1", "--labels",
+		"like,mixed,unlike", "--feature-names", "kind", "--edge-feature-names", "length")
 	printed(t, "", "eval", "--model", dir, "--data", again, "--split", "test")
 	same := filepath.Join(t.TempDir(), "same.jsonl")
-	must.Succeed(t, os.WriteFile(same, []byte(printed(t, "", "data", "head", filepath.Join(again, "test.arrow"))), 0o666))
+	must.Succeed(t, os.WriteFile(same, []byte(printed(t, "", "data", "head", filepath.Join(again, "test.arrow"))),
+		0o666))
 	ids := regexp.MustCompile(`"id":"(\d)"`) // of rows that are called something, which is a text
 	equal(t, ids.ReplaceAllString(printed(t, "", "predict", "--model", dir, same), `"id":$1`), predictions)
 	printed(t, "", "export", "pytorch", dir, "--output", dir+"-pytorch")
 	printed(t, "", "import", "pytorch", dir+"-pytorch", "--output", dir+"-back")
 	equal(t, printed(t, "", "predict", "--model", dir+"-back", lines), predictions)
 	tables := filepath.Join(t.TempDir(), "tables")
-	printed(t, "", "data", "convert", "graph", "--from", filepath.Join(data, "train.arrow"), "--from", test, "--to", tables)
+	printed(t, "", "data", "convert", "graph", "--from", filepath.Join(data, "train.arrow"),
+		"--from", test, "--to", tables)
 	contains(t, printed(t, "", "data", "info", tables), "kind of each token", "unlike ")
 	scored := filepath.Join(t.TempDir(), "scored.arrow")
 	printed(t, "", "predict", "--model", dir, "--input", test, "--output", scored)
@@ -62,11 +69,15 @@ func TestGraphs(t *testing.T) {
 		t.Error(err)
 	}
 	clouds := filepath.Join(t.TempDir(), "clouds")
-	printed(t, "", "data", "generate", "shapes", "--out", clouds, "--train", "0", "--val", "0", "--test", "2", "--points", "4")
+	printed(t, "", "data", "generate", "shapes", "--out", clouds, "--train", "0", "--val", "0",
+		"--test", "2", "--points", "4")
 	for want, args := range map[string][]string{
-		"--relative edges, expected another one: there are no edges": {"train", "custom", "--data", clouds, "--out", dir + "2", "--relative", "edges"},
-		"expected a file, which is read several times":               {"data", "convert", "graph", "--from", "-", "--to", dir + "3"},
-		"expected a degree of 1 to":                                  {"data", "generate", "graphs", "--out", dir + "4", "--degree", "99"},
+		"--relative edges, expected another one: there are no edges": {"train", "custom", "--data", clouds, "--out",
+			dir + "2", "--relative", "edges"},
+		"expected a file, which is read several times": {"data", "convert", "graph",
+			"--from", "-", "--to", dir + "3"},
+		"expected a degree of 1 to": {"data", "generate", "graphs", "--out",
+			dir + "4", "--degree", "99"},
 	} {
 		contains(t, failing(t, "", args...), want)
 	}
@@ -88,16 +99,22 @@ func TestGraphs(t *testing.T) {
 // TestFewGraphs: a conversion says that a split which training needs has no row, and what helps.
 func TestFewGraphs(t *testing.T) {
 	dir := t.TempDir()
-	lines := writeText(t, filepath.Join(dir, "g.jsonl"), `{"features":[[1]],"edges":[[0,0]],"label":"a","part":"train"}`+"\n"+`{"features":[[2]],"edges":[[0,0]],"label":"b","part":"train"}`+"\n")
+	lines := writeText(t, filepath.Join(dir, "g.jsonl"),
+		`{"features":[[1]],"edges":[[0,0]],"label":"a","part":"train"}`+"\n"+
+			`{"features":[[2]],"edges":[[0,0]],"label":"b","part":"train"}`+"\n")
 	for i, c := range []struct {
 		want  string
 		flags []string
 	}{
 		{"warning: no row is in val or test: chance decides, by what a row has and --seed; more rows, another --split or another --seed help\n", []string{"--split", "0.9999,0.00005,0.00005"}},
-		{"warning: no row is in val, which training needs: the field \"part\" has no such name\n", []string{"--split-field", "part"}},
+		{"warning: no row is in val, which training needs: the field \"part\" has no such name\n",
+			[]string{"--split-field", "part"}},
 	} {
-		_, errs := exits(t, exitOK, "", append([]string{"data", "convert", "graph", "--from", lines, "--to", filepath.Join(dir, fmt.Sprint(i))}, c.flags...)...)
+		_, errs := exits(t, exitOK, "",
+			append([]string{"data", "convert", "graph", "--from", lines, "--to", filepath.Join(dir, fmt.Sprint(i))},
+				c.flags...)...)
 		contains(t, errs, c.want)
 	}
-	refuse(t, exitUsage, "--random-walk 257: expected 1 to 256 steps", "", "data", "convert", "graph", "--from", lines, "--to", filepath.Join(dir, "walk"), "--random-walk", "257")
+	refuse(t, exitUsage, "--random-walk 257: expected 1 to 256 steps", "", "data", "convert", "graph", "--from", lines,
+		"--to", filepath.Join(dir, "walk"), "--random-walk", "257")
 }

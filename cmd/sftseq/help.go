@@ -26,7 +26,8 @@ const (
 )
 
 // groups are the headings in their order; flags without one come first.
-var groups = []string{"", dataGroup, inputGroup, labelGroup, splitGroup, trainingGroup, modelGroup, serverGroup, outputGroup, deviceGroup}
+var groups = []string{"", dataGroup, inputGroup, labelGroup, splitGroup, trainingGroup, modelGroup, serverGroup,
+	outputGroup, deviceGroup}
 
 // ofPreset is the default of a flag that replaces a number of a preset. Help leaves it out: the description of
 // the command says so of all.
@@ -88,16 +89,21 @@ func writeHelp(w io.Writer, of any, all bool) {
 	c, ok := of.(*cli.Command)
 	if !ok {
 		app := of.(*cli.App)
-		c = &cli.Command{HelpName: app.Name, Usage: app.Usage, UsageText: app.UsageText, Description: app.Description, Flags: app.Flags, Subcommands: app.Commands}
+		c = &cli.Command{HelpName: app.Name, Usage: app.Usage, UsageText: app.UsageText, Description: app.Description,
+			Flags: app.Flags, Subcommands: app.Commands}
 	}
 	forms, example, _ := strings.Cut(cmp.Or(c.UsageText, c.HelpName+" COMMAND [flags]"), "\n\n")
-	fmt.Fprintf(w, "%s\n\nUsage: %s\n", strings.Join(wrapped(c.HelpName+" - "+c.Usage, helpWidth), "\n"), strings.ReplaceAll(forms, "\n", "\n       "))
+	fmt.Fprintf(w, "%s\n\nUsage: %s\n", strings.Join(wrapped(c.HelpName+" - "+c.Usage, helpWidth), "\n"),
+		strings.ReplaceAll(forms, "\n", "\n       "))
 	for _, text := range []string{continued(example), filled(c.Description)} {
 		if text != "" {
 			fmt.Fprintf(w, "\n%s\n", text)
 		}
 	}
-	if commands := slices.DeleteFunc(slices.Clone(c.Subcommands), func(s *cli.Command) bool { return s.Hidden || s.Name == "help" }); len(commands) > 0 {
+	if commands := slices.DeleteFunc(slices.Clone(c.Subcommands), func(s *cli.Command) bool {
+		return s.Hidden ||
+			s.Name == "help"
+	}); len(commands) > 0 {
 		var rows [][2]string
 		for _, s := range commands {
 			rows = append(rows, [2]string{s.Name, s.Usage})
@@ -146,7 +152,8 @@ func flagRows(flags []cli.Flag) (rows [][2]string) {
 			row[0] += " " + value
 		}
 		row[1] = usage
-		if text := strings.Trim(doc.GetDefaultText(), `"`); !slices.Contains([]string{"", "false", "0", "0s", ofPreset}, text) && !strings.Contains(usage, "(default)") {
+		if text := strings.Trim(doc.GetDefaultText(), `"`); !slices.Contains([]string{"", "false", "0", "0s", ofPreset},
+			text) && !strings.Contains(usage, "(default)") {
 			if minutes, ok := strings.CutSuffix(text, "m0s"); ok {
 				text = minutes + "m"
 			}

@@ -55,7 +55,8 @@ func TestHelp(t *testing.T) {
 			}
 		}
 		lines := strings.Split(strings.TrimSpace(help), "\n")
-		if refers := strings.HasSuffix(lines[len(lines)-1], "advanced flags: sftseq "+name+" --help-all"); refers != (hidden > 0) || (help == whole) == (hidden > 0) {
+		if refers := strings.HasSuffix(lines[len(lines)-1],
+			"advanced flags: sftseq "+name+" --help-all"); refers != (hidden > 0) || (help == whole) == (hidden > 0) {
 			t.Errorf("%s --help leaves out %d flags, and its last line is %q", name, hidden, lines[len(lines)-1])
 		}
 		for _, s := range c.Subcommands {
@@ -65,7 +66,8 @@ func TestHelp(t *testing.T) {
 	for _, c := range newApp().Commands {
 		check(c, c.Name)
 	}
-	if help := succeed(t, "", "--help"); strings.Count(help, "\n") > 40 || help != succeed(t, "") || help != succeed(t, "", "help") {
+	if help := succeed(t, "", "--help"); strings.Count(help, "\n") > 40 || help != succeed(t, "") ||
+		help != succeed(t, "", "help") {
 		t.Errorf("the help of the program: %s", help)
 	}
 	if succeed(t, "", "help", "predict") != succeed(t, "", "predict", "--help") {
@@ -120,7 +122,8 @@ func TestFlagsOfTasks(t *testing.T) {
 				t.Errorf("train %s --help-all shows --%s: %v", task.Name, name, shown)
 			}
 		}
-		if help := succeed(t, "", "train", "custom", "--help-all"); strings.Contains(help, "\n  --"+name+" ") == (name == "mask-rate") {
+		if help := succeed(t, "", "train", "custom", "--help-all"); strings.Contains(help,
+			"\n  --"+name+" ") == (name == "mask-rate") {
 			t.Errorf("train custom --help-all and --%s: %s", name, help)
 		}
 	}
@@ -134,7 +137,8 @@ func TestHelpAllBeforeCommands(t *testing.T) {
 	out := filepath.Join(t.TempDir(), "run")
 	want := succeed(t, "", "train", "listops", "--help-all")
 	for _, args := range [][]string{
-		{"--help-all", "train", "listops", "--out", out}, {"train", "--help-all", "listops", "--out", out}, {"train", "listops", "--help-all", "--out", out},
+		{"--help-all", "train", "listops", "--out", out}, {"train", "--help-all", "listops", "--out", out},
+		{"train", "listops", "--help-all", "--out", out},
 	} {
 		if got := succeed(t, "", args...); got != want {
 			t.Errorf("%q: %s", args, got)

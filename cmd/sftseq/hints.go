@@ -64,9 +64,11 @@ func refuseForLines(path string) error {
 		}
 		return nil
 	case format == "arrow":
-		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --output FILE.arrow reads it", path, format, shellQuote(path))
+		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --output FILE.arrow reads it", path,
+			format, shellQuote(path))
 	case format != "jsonl" && format != "json" && format != "text":
-		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --text COLUMN reads tables", path, format, shellQuote(path))
+		return fmt.Errorf("%s: expected a FILE of JSON lines, found %s: --input %s --text COLUMN reads tables", path,
+			format, shellQuote(path))
 	}
 	return nil
 }

@@ -23,27 +23,42 @@ func TestHints(t *testing.T) {
 	for _, seed := range []string{"seed-1", "seed-2"} {
 		must.Succeed(t, os.CopyFS(filepath.Join(runs, seed), os.DirFS(goldenPath("pre"))))
 	}
-	make := "found a table (csv): make one of it, such as with\n  sftseq data convert --from '" + csv + "' --to 'data/my reviews' --text COLUMN --label COLUMN\n"
+	make := "found a table (csv): make one of it, such as with\n  sftseq data convert --from '" + csv +
+		"' --to 'data/my reviews' --text COLUMN --label COLUMN\n"
 	refuseAll(t, exitError, nil, []refusal{
-		{"--data " + csv + ": expected a data set, " + make, []string{"train", "custom", "--data", csv, "--out", filepath.Join(dir, "out")}},
-		{"--data " + csv + ": expected a data set, " + make, []string{"eval", "--model", goldenPath("pre"), "--data", csv}},
+		{"--data " + csv + ": expected a data set, " + make, []string{"train", "custom", "--data", csv, "--out",
+			filepath.Join(dir, "out")}},
+		{"--data " + csv + ": expected a data set, " + make,
+			[]string{"eval", "--model", goldenPath("pre"), "--data", csv}},
 		{csv + ": expected a data set, " + make, []string{"data", "info", csv}},
 		{csv + ": expected a data set, " + make, []string{"data", "head", csv}},
 		{csv + ": expected a data set, " + make, []string{"data", "stats", csv}},
-		{"found a folder of files: make one of it, such as with\n  sftseq data convert --from " + folder + " --to data/sounds", []string{"train", "custom", "--data", folder, "--out", filepath.Join(dir, "out")}},
+		{"found a folder of files: make one of it, such as with\n  sftseq data convert --from " + folder +
+			" --to data/sounds", []string{"train", "custom", "--data", folder, "--out", filepath.Join(dir, "out")}},
 		{"the data set is incomplete", []string{"eval", "--model", goldenPath("pre"), "--data", t.TempDir()}},
-		{runs + ": expected a model, found the folder of 2: name one of them, such as --model " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"info", "--model", runs}},
-		{runs + ": expected a model, found the folder of 2: name one of them, such as " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"export", "onnx", runs, "--output", filepath.Join(dir, "out")}},
-		{runs + ": expected a model, found the folder of 2: name one of them, such as " + filepath.Join(runs, "seed-1") + " (seed-1, seed-2)", []string{"export", "pytorch", runs, "--output", filepath.Join(dir, "out")}},
-		{folder + ": expected a file, found a directory\n", []string{"grads", "--model", goldenPath("pre"), "--input", folder, "--output", filepath.Join(dir, "out")}},
-		{runs + ": expected a run directory with config.json, as sftseq train makes it: no such file or directory", []string{"report", "--out", filepath.Join(dir, "x.html"), runs}},
-		{"nope: no such file", []string{"data", "convert", "--from", filepath.Join(dir, "nope"), "--to", filepath.Join(dir, "out"), "--text", "text"}},
+		{runs + ": expected a model, found the folder of 2: name one of them, such as --model " + filepath.Join(runs,
+			"seed-1") + " (seed-1, seed-2)", []string{"info", "--model", runs}},
+		{runs + ": expected a model, found the folder of 2: name one of them, such as " + filepath.Join(runs,
+			"seed-1") + " (seed-1, seed-2)", []string{"export", "onnx", runs, "--output", filepath.Join(dir, "out")}},
+		{runs + ": expected a model, found the folder of 2: name one of them, such as " + filepath.Join(runs,
+			"seed-1") + " (seed-1, seed-2)", []string{"export", "pytorch", runs, "--output",
+			filepath.Join(dir, "out")}},
+		{folder + ": expected a file, found a directory\n", []string{"grads", "--model", goldenPath("pre"), "--input",
+			folder, "--output", filepath.Join(dir, "out")}},
+		{runs + ": expected a run directory with config.json, as sftseq train makes it: no such file or directory",
+			[]string{"report", "--out", filepath.Join(dir, "x.html"), runs}},
+		{"nope: no such file", []string{"data", "convert", "--from", filepath.Join(dir, "nope"), "--to",
+			filepath.Join(dir, "out"), "--text", "text"}},
 	})
-	contains(t, failing(t, "", "predict", "--model", goldenPath("pre"), "a.wav"), "a.wav: expected a FILE of JSON lines: a sound is a row of its own: name the folder that it is in")
+	contains(t, failing(t, "", "predict", "--model", goldenPath("pre"), "a.wav"),
+		"a.wav: expected a FILE of JSON lines: a sound is a row of its own: name the folder that it is in")
 	refuseAll(t, exitUsage, nil, []refusal{
-		{"expected a FILE of JSON lines, found csv: --input '" + csv + "' --text COLUMN reads tables", []string{"predict", "--model", goldenPath("pre"), csv}},
-		{"expected a FILE of JSON lines, found arrow: --input x.arrow --output FILE.arrow reads it", []string{"embed", "--model", goldenPath("pre"), "x.arrow"}},
-		{folder + ": expected a FILE of JSON lines, found a directory: --input DIR --text COLUMN reads folders", []string{"predict", "--model", goldenPath("pre"), folder}},
+		{"expected a FILE of JSON lines, found csv: --input '" + csv + "' --text COLUMN reads tables",
+			[]string{"predict", "--model", goldenPath("pre"), csv}},
+		{"expected a FILE of JSON lines, found arrow: --input x.arrow --output FILE.arrow reads it",
+			[]string{"embed", "--model", goldenPath("pre"), "x.arrow"}},
+		{folder + ": expected a FILE of JSON lines, found a directory: --input DIR --text COLUMN reads folders",
+			[]string{"predict", "--model", goldenPath("pre"), folder}},
 	})
 	for lines, want := range map[string]string{
 		"text,label\na,x\n":            "2 of 2 lines failed; its first line looks like that of a CSV table, which --input FILE.csv --text COLUMN reads\n",
@@ -57,7 +72,8 @@ func TestHints(t *testing.T) {
 		"a,b\n{\"tokens\":[1,2]}\n":    "1 of 2 lines failed\n",
 		"{\"tokens\":[1]}\na,b\nc,d\n": "2 of 3 lines failed\n",
 	} {
-		if status, _, errs := program(strings.NewReader(lines), "predict", "--model", goldenPath("pre")); status != exitError || !strings.Contains(errs, want) {
+		if status, _, errs := program(strings.NewReader(lines), "predict", "--model",
+			goldenPath("pre")); status != exitError || !strings.Contains(errs, want) {
 			t.Errorf("%q: status %d, %q, want %q", lines, status, errs, want)
 		}
 	}
@@ -93,25 +109,32 @@ func TestSummary(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
 	for i := range 300 {
-		text.WriteString(strings.Repeat("word"+string(rune('a'+i%26))+string(rune('a'+i/26))+" ", 3) + "," + string(rune('x'+i%2)) + "\n")
+		text.WriteString(strings.Repeat("word"+string(rune('a'+i%26))+string(rune('a'+i/26))+" ",
+			3) + "," + string(rune('x'+i%2)) + "\n")
 	}
-	from, data, run := writeText(t, filepath.Join(dir, "x.csv"), text.String()), filepath.Join(dir, "data"), filepath.Join(dir, "run")
-	done(t, "", "data", "convert", "--from", from, "--to", data, "--text", "text", "--label", "label", "--tokenizer", "words")
+	from, data, run := writeText(t, filepath.Join(dir, "x.csv"), text.String()), filepath.Join(dir, "data"),
+		filepath.Join(dir, "run")
+	done(t, "", "data", "convert", "--from", from, "--to", data, "--text", "text", "--label",
+		"label", "--tokenizer", "words")
 	runCustom(t, data, run, "--steps", "1", "--batch", "4", "--hidden", "8", "--k", "4")
 	const last = "wordzk"
 	for _, args := range [][]string{{"data", "info", data}, {"info", "--model", run}} {
 		out := succeed(t, "", args...)
 		contains(t, out, ", the first word", "words")
 		notContains(t, out, last)
-		if out := succeed(t, "", append(args, "--json")...); !strings.Contains(out, last) && !strings.Contains(out, "wordyk") {
+		if out := succeed(t, "", append(args, "--json")...); !strings.Contains(out, last) &&
+			!strings.Contains(out, "wordyk") {
 			t.Errorf("%q --json lacks words", args)
 		}
 	}
 	for spec, want := range map[string]string{
 		`{"type":"byte"}`: `{"type":"byte"}`,
-		`{"codebook":"` + strings.Repeat("A", 300) + `","rate":8000,"type":"audio-vq"}`:         `{"type":"audio-vq","codebook":"302 bytes","rate":8000}`,
-		`{"type":"x","map":{"a":"` + strings.Repeat("b", 300) + `"},"lower":true}`:              `{"type":"x","lower":true,"map":"1 entries"}`,
-		`{"type":"words","words":["` + strings.Repeat("é", 100) + `","b","c","d"],"odd":[1,2]}`: `{"type":"words","odd":[1,2],"words":"4, the first éééééééééééééééééééé, b, c"}`,
+		`{"codebook":"` + strings.Repeat("A",
+			300) + `","rate":8000,"type":"audio-vq"}`: `{"type":"audio-vq","codebook":"302 bytes","rate":8000}`,
+		`{"type":"x","map":{"a":"` + strings.Repeat("b",
+			300) + `"},"lower":true}`: `{"type":"x","lower":true,"map":"1 entries"}`,
+		`{"type":"words","words":["` + strings.Repeat("é",
+			100) + `","b","c","d"],"odd":[1,2]}`: `{"type":"words","odd":[1,2],"words":"4, the first éééééééééééééééééééé, b, c"}`,
 	} {
 		equal(t, string(summary([]byte(spec))), want)
 	}
@@ -120,21 +143,30 @@ func TestSummary(t *testing.T) {
 // TestMovedData: where the data of a run do not exist, eval and train --resume say which path the run
 // recorded and which flag names another.
 func TestMovedData(t *testing.T) {
-	data := tableData(t, "t.csv", motifRows(60, 24), "--text", "sequence", "--numbers", "length", "--tokenizer", "dna:1", "--split", "0.6,0.2,0.2")
+	data := tableData(t, "t.csv", motifRows(60, 24), "--text", "sequence", "--numbers", "length", "--tokenizer",
+		"dna:1", "--split", "0.6,0.2,0.2")
 	run, moved := filepath.Join(t.TempDir(), "run"), data+"-moved"
 	runCustom(t, data, run, "--steps", "2", "--stop-at", "1", "--device", "cpu")
 	at := filepath.Join(t.TempDir(), "elsewhere")
 	there := "; " + run + " was trained on --data " + data
-	refuse(t, exitUsage, "--data is missing, an Arrow file or a data set directory was expected"+there+"; see", "", "eval", "--model", run)
-	refuse(t, exitError, "--data: open "+at+": no such file or directory"+there+"\n", "", "eval", "--model", run, "--data", at)
+	refuse(t, exitUsage, "--data is missing, an Arrow file or a data set directory was expected"+there+"; see",
+		"", "eval", "--model", run)
+	refuse(t, exitError, "--data: open "+at+": no such file or directory"+there+"\n", "", "eval",
+		"--model", run, "--data", at)
 	must.Succeed(t, os.Rename(data, moved))
-	hint := "; " + run + " was trained on " + data + ", which does not exist now: --data PATH names the data where they are"
-	refuse(t, exitUsage, "--data is missing, an Arrow file or a data set directory was expected"+hint, "", "eval", "--model", run)
+	hint := "; " + run + " was trained on " + data +
+		", which does not exist now: --data PATH names the data where they are"
+	refuse(t, exitUsage, "--data is missing, an Arrow file or a data set directory was expected"+hint,
+		"", "eval", "--model", run)
 	refuseAll(t, exitError, nil, []refusal{
-		{"--data: open " + data + ": no such file or directory" + hint + "\n", []string{"eval", "--model", run, "--data", data}},
-		{"--data: stat " + data + ": no such file or directory" + hint + "\n", []string{"train", "custom", "--out", run, "--resume"}},
-		{"--data: stat " + at + ": no such file or directory" + hint + "\n", []string{"train", "custom", "--out", run, "--resume", "--data", at}},
-		{"--data: stat " + at + ": no such file or directory\n", []string{"train", "custom", "--out", run + "-fresh", "--data", at}},
+		{"--data: open " + data + ": no such file or directory" + hint + "\n",
+			[]string{"eval", "--model", run, "--data", data}},
+		{"--data: stat " + data + ": no such file or directory" + hint + "\n",
+			[]string{"train", "custom", "--out", run, "--resume"}},
+		{"--data: stat " + at + ": no such file or directory" + hint + "\n", []string{"train", "custom", "--out", run,
+			"--resume", "--data", at}},
+		{"--data: stat " + at + ": no such file or directory\n",
+			[]string{"train", "custom", "--out", run + "-fresh", "--data", at}},
 	})
 	done(t, "", "train", "custom", "--out", run, "--resume", "--data", moved, "--device", "cpu")
 	config := must.Get(sft.ReadConfig(filepath.Join(run, "config.json")))(t)
@@ -142,5 +174,6 @@ func TestMovedData(t *testing.T) {
 	p.DataDir = "data/words"
 	must.Succeed(t, p.Store(config))
 	must.Succeed(t, os.WriteFile(filepath.Join(run, "config.json"), must.Get(json.Marshal(config))(t), 0o666))
-	refuse(t, exitError, "was trained on data/words, which does not exist, as seen from this directory: --data PATH", "", "eval", "--model", run, "--data", at)
+	refuse(t, exitError, "was trained on data/words, which does not exist, as seen from this directory: --data PATH",
+		"", "eval", "--model", run, "--data", at)
 }

@@ -24,7 +24,8 @@ Examples: sftseq info --model runs/listops
 		Description: `Shows the configuration, parameters and multiply-adds per token by part, and the memory of a sequence
 (of a pair: of both) in prediction and in training. --cluster measures a few steps here and simulates
 training on 1, 2, 4, … ranks of machines like this one. More: docs/cluster.md`,
-		Flags:  slices.Concat([]cli.Flag{modelFlag()}, group(outputGroup, &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}), clusterFlags()),
+		Flags: slices.Concat([]cli.Flag{modelFlag()},
+			group(outputGroup, &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}), clusterFlags()),
 		Action: info,
 	}
 }
@@ -42,7 +43,8 @@ func info(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	i := &modelInfo{Model: c.String("model"), Config: m.Config, Parameters: parameterParts(m.Parameters), ReceptiveField: receptiveFieldOf(m.Config)}
+	i := &modelInfo{Model: c.String("model"), Config: m.Config, Parameters: parameterParts(m.Parameters),
+		ReceptiveField: receptiveFieldOf(m.Config)}
 	for _, n := range infoLengths {
 		if n > m.Config.MaxLength || m.Config.IsLinear() {
 			continue

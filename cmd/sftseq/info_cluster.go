@@ -30,9 +30,11 @@ const defaultLatency = 50 * time.Microsecond
 // clusterFlags are those of a simulation, beside the model.
 func clusterFlags() []cli.Flag {
 	return append(deviceFlags(device.FP32), advanced(deviceGroup,
-		&cli.StringFlag{Name: "cluster", Usage: fmt.Sprintf("simulate up to `W,BANDWIDTH` ranks (at most %d), such as 64,10Gbit; ,LATENCY may follow (%v)", mostRanks, defaultLatency)},
+		&cli.StringFlag{Name: "cluster",
+			Usage: fmt.Sprintf("simulate up to `W,BANDWIDTH` ranks (at most %d), such as 64,10Gbit; ,LATENCY may follow (%v)", mostRanks, defaultLatency)},
 		&cli.IntFlag{Name: "batch", Usage: "simulate steps of `ROWS`", DefaultText: "batch of the model's training"},
-		&cli.IntFlag{Name: "length", Usage: "simulate rows of `TOKENS`", DefaultText: fmt.Sprintf("%d, or the most that the model accepts", bench.DefaultLength)},
+		&cli.IntFlag{Name: "length", Usage: "simulate rows of `TOKENS`",
+			DefaultText: fmt.Sprintf("%d, or the most that the model accepts", bench.DefaultLength)},
 		&cli.StringFlag{Name: "memory", Value: "4GiB", Usage: "limit the memory of the measurement to `SIZE`"})...)
 }
 
@@ -167,8 +169,9 @@ func simulate(c *cli.Context, m *sft.Model) (*clusterInfo, error) {
 		return nil, err
 	}
 	batch := measurement.Batch()
-	return &clusterInfo{Device: d.Name(), Batch: w.Settings.Batch, Length: w.Length, MicroBatches: len(batch.MicroBatches),
-		Bandwidth: asked.network.Bandwidth, Latency: asked.network.Latency, Measured: found,
+	return &clusterInfo{Device: d.Name(), Batch: w.Settings.Batch, Length: w.Length,
+		MicroBatches: len(batch.MicroBatches),
+		Bandwidth:    asked.network.Bandwidth, Latency: asked.network.Latency, Measured: found,
 		Steps: distributed.PredictSteps(batch, found, asked.network, distributed.Doubling(asked.ranks))}, nil
 }
 
@@ -185,9 +188,12 @@ func figures(ctx context.Context, out io.Writer, m bench.ClusterMeasurement) (f 
 func (i *clusterInfo) write(w io.Writer) error {
 	t := &lines{w: w}
 	t.add("\na step of training on several machines, simulated from one: %s", i.Device)
-	t.add("batch %d of %d tokens, %d micro-batches; each rank sends %s/s, a message takes %s", i.Batch, i.Length, i.MicroBatches,
+	t.add("batch %d of %d tokens, %d micro-batches; each rank sends %s/s, a message takes %s", i.Batch,
+		i.Length, i.MicroBatches,
 		decimalBytes(i.Bandwidth), bench.FormatSeconds(i.Latency))
-	t.add("measured: %s a micro-batch token alone, %s beside others, %s an update\n", bench.FormatSeconds(i.Measured.Alone), bench.FormatSeconds(i.Measured.Together), bench.FormatSeconds(i.Measured.Update))
+	t.add("measured: %s a micro-batch token alone, %s beside others, %s an update\n",
+		bench.FormatSeconds(i.Measured.Alone), bench.FormatSeconds(i.Measured.Together),
+		bench.FormatSeconds(i.Measured.Update))
 	if t.err != nil {
 		return t.err
 	}
@@ -195,7 +201,8 @@ func (i *clusterInfo) write(w io.Writer) error {
 	t = &lines{w: tabs}
 	t.add("ranks\tbusy\tstep\tsent by a rank\texchange\tefficiency\t")
 	for _, s := range i.Steps {
-		t.add("%d\t%d\t%s\t%s\t%.1f%%\t%.1f%%\t", s.Ranks, s.Busy, bench.FormatSeconds(s.Seconds), decimalBytes(s.SentBytes), 100*s.Exchange, 100*s.Efficiency)
+		t.add("%d\t%d\t%s\t%s\t%.1f%%\t%.1f%%\t", s.Ranks, s.Busy, bench.FormatSeconds(s.Seconds),
+			decimalBytes(s.SentBytes), 100*s.Exchange, 100*s.Efficiency)
 	}
 	if t.err != nil {
 		return t.err

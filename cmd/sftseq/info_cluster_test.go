@@ -27,7 +27,9 @@ func TestParseCluster(t *testing.T) {
 		"2,800kbit":          {2, link(1e5, defaultLatency)},
 		"3,25000000000B,1us": {3, link(25e9, time.Microsecond)},
 	} {
-		if got, err := parseCluster(text); err != nil || got.ranks != want.ranks || got.network.Latency != want.network.Latency || relative(got.network.Bandwidth, want.network.Bandwidth) > 1e-12 {
+		if got, err := parseCluster(text); err != nil || got.ranks != want.ranks ||
+			got.network.Latency != want.network.Latency ||
+			relative(got.network.Bandwidth, want.network.Bandwidth) > 1e-12 {
 			t.Errorf("%q: %+v, %v; want %+v", text, got, err, want)
 		}
 	}
@@ -57,16 +59,19 @@ func TestParseCluster(t *testing.T) {
 // TestInfoCluster: what is printed is a simulation of the batch that the flags ask for.
 func TestInfoCluster(t *testing.T) {
 	testenv.NoRace(t, "measures and simulates with what other tests run")
-	args := []string{"info", "--model", goldenPath("pre"), "--cluster", "6,10Gbit,20us", "--batch", "8", "--length", "1024", "--threads", "1", "--device", "cpu"}
+	args := []string{"info", "--model", goldenPath("pre"), "--cluster", "6,10Gbit,20us", "--batch", "8", "--length",
+		"1024", "--threads", "1", "--device", "cpu"}
 	got := decode[modelInfo](t, printed(t, "", append(args, "--json")...))
 	c := got.Cluster
-	if c == nil || c.Batch != 8 || c.Length != 1024 || c.MicroBatches != 2 || c.Bandwidth != 1.25e9 || c.Latency != 20e-6 || len(c.Steps) != 4 {
+	if c == nil || c.Batch != 8 || c.Length != 1024 || c.MicroBatches != 2 || c.Bandwidth != 1.25e9 ||
+		c.Latency != 20e-6 || len(c.Steps) != 4 {
 		t.Fatalf("%+v", c)
 	}
 	parameters := float64(got.Parameters[len(got.Parameters)-1].Count)
 	for i, ranks := range []int{1, 2, 4, 6} {
 		s := c.Steps[i]
-		if s.Ranks != ranks || s.Busy != min(2, ranks) || !(s.Seconds > c.Measured.Update) || (s.SentBytes > 0) != (ranks > 1) || (s.Exchange > 0) != (ranks > 1) {
+		if s.Ranks != ranks || s.Busy != min(2, ranks) || !(s.Seconds > c.Measured.Update) ||
+			(s.SentBytes > 0) != (ranks > 1) || (s.Exchange > 0) != (ranks > 1) {
 			t.Errorf("%+v", s)
 		}
 		// A sum but for its own share, and its share to each other rank. Words are a little more
@@ -79,7 +84,8 @@ func TestInfoCluster(t *testing.T) {
 		t.Errorf("%+v", c.Steps)
 	}
 	text := printed(t, "", args...)
-	contains(t, text, "batch 8 of 1024 tokens, 2 micro-batches; each rank sends 1.25 GB/s, a message takes 20.0 µs", "ranks  busy", "efficiency", "100.0%")
+	contains(t, text, "batch 8 of 1024 tokens, 2 micro-batches; each rank sends 1.25 GB/s, a message takes 20.0 µs",
+		"ranks  busy", "efficiency", "100.0%")
 	notContains(t, printed(t, "", "info", "--model", goldenPath("pre"), "--json"), "cluster")
 }
 
@@ -87,8 +93,10 @@ func TestInfoCluster(t *testing.T) {
 func TestInfoClusterTrained(t *testing.T) {
 	testenv.NoRace(t, "measures and simulates with what other tests run")
 	model := t.TempDir()
-	printed(t, "", "train", "custom", "--data", customData(t, "--label", "mood"), "--out", model, "--hidden", "8", "--batch", "3", "--stop-at", "1", "--device", "cpu")
-	text := printed(t, "", "info", "--model", model, "--cluster", "2,1GB", "--length", "5", "--threads", "1", "--device", "cpu")
+	printed(t, "", "train", "custom", "--data", customData(t, "--label", "mood"), "--out", model, "--hidden", "8",
+		"--batch", "3", "--stop-at", "1", "--device", "cpu")
+	text := printed(t, "", "info", "--model", model, "--cluster", "2,1GB", "--length", "5",
+		"--threads", "1", "--device", "cpu")
 	contains(t, text, "batch 3 of 5 tokens, 1 micro-batches")
 }
 
@@ -98,7 +106,8 @@ func TestInfoClusterRefuses(t *testing.T) {
 		{"--cluster: \"4\", expected W,BANDWIDTH", []string{"--cluster", "4", "--batch", "8"}},
 		{"--batch is missing: the model does not say", []string{"--cluster", "4,1GB"}},
 		{"--batch is 0, expected 1 to", []string{"--cluster", "4,1GB", "--batch", "0"}},
-		{"--length 99999, the model accepts 1 to 4096 tokens", []string{"--cluster", "4,1GB", "--batch", "8", "--length", "99999"}},
+		{"--length 99999, the model accepts 1 to 4096 tokens", []string{"--cluster", "4,1GB", "--batch",
+			"8", "--length", "99999"}},
 		{"--batch belongs to --cluster", []string{"--batch", "8"}},
 		{"--memory \"much\"", []string{"--cluster", "4,1GB", "--batch", "8", "--memory", "much"}},
 	})

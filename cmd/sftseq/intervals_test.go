@@ -22,21 +22,25 @@ func TestBasesOfBED(t *testing.T) {
 	}
 	writeText(t, in("a.fa"), fasta.String())
 	writeText(t, in("a.bed"), bed.String())
-	done(t, "", "data", "convert", "--from", in("a.fa"), "--intervals", in("a.bed"), "--to", in("data"), "--split", "0.6,0.2,0.2", "--no-baselines")
+	done(t, "", "data", "convert", "--from", in("a.fa"), "--intervals", in("a.bed"), "--to", in("data"), "--split",
+		"0.6,0.2,0.2", "--no-baselines")
 	runCustom(t, in("data"), in("model"), "--steps", "2", "--device", "cpu")
 	predicted := func(name, text string) string {
 		t.Helper()
 		writeText(t, in(name), text)
-		done(t, "", "predict", "--model", in("model"), "--input", in(name), "--text", "sequence", "--id", "id", "--output", in(name+".bed"))
+		done(t, "", "predict", "--model", in("model"), "--input", in(name), "--text", "sequence", "--id", "id",
+			"--output", in(name+".bed"))
 		return readText(t, in(name+".bed"))
 	}
 	want := predicted("plain.fa", ">s\nACGTACGTACGTACGTACG\n")
-	if lines := strings.Split(strings.TrimSpace(want), "\n"); !strings.HasPrefix(want, "s\t0\t") || !strings.Contains(lines[len(lines)-1], "\t19\tgene\t") || !strings.HasSuffix(want, "\t.\n") {
+	if lines := strings.Split(strings.TrimSpace(want), "\n"); !strings.HasPrefix(want, "s\t0\t") ||
+		!strings.Contains(lines[len(lines)-1], "\t19\tgene\t") || !strings.HasSuffix(want, "\t.\n") {
 		t.Fatalf("%q", want)
 	}
 	for name, text := range map[string]string{
 		"spaces.fa": ">s x\nACGTACGTAC GTACGTACG\n", "tabs.fa": "\n>s\tx\nACG\tTACGTACG\n TACGTACG\n",
-		"a.csv": "id,sequence\ns,\"ACGTACGTAC GTA\nCGTACG\"\n", "a.jsonl": `{"id":"s","sequence":"ACGT ACGT\tACGTACGTACG"}` + "\n",
+		"a.csv":   "id,sequence\ns,\"ACGTACGTAC GTA\nCGTACG\"\n",
+		"a.jsonl": `{"id":"s","sequence":"ACGT ACGT\tACGTACGTACG"}` + "\n",
 	} {
 		if got := predicted(name, text); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
@@ -48,7 +52,8 @@ func TestBasesOfBED(t *testing.T) {
 func TestMarkedEndsOfData(t *testing.T) {
 	dir := t.TempDir()
 	for name, tags := range map[string][]string{"bioes": {"O", "B-X", "E-X"}, "bio": {"O", "B-X", "I-X"}} {
-		b := must.Get(seq.CreateDataset(filepath.Join(dir, name), seq.Spec{Task: seq.Tagging, Name: name, VocabSize: 9, LabelNames: tags, Tokenizer: []byte(`{"type":"ids","vocab":9}`)}, false))(t)
+		b := must.Get(seq.CreateDataset(filepath.Join(dir, name), seq.Spec{Task: seq.Tagging, Name: name, VocabSize: 9,
+			LabelNames: tags, Tokenizer: []byte(`{"type":"ids","vocab":9}`)}, false))(t)
 		for _, split := range []string{"train", "val"} {
 			w := must.Get(b.Split(split))(t)
 			for range 4 {
@@ -57,7 +62,8 @@ func TestMarkedEndsOfData(t *testing.T) {
 			must.Succeed(t, w.Close())
 		}
 		must.Get(b.Finish(nil))(t)
-		_, said := exits(t, exitOK, "", "train", "custom", "--data", filepath.Join(dir, name), "--out", filepath.Join(dir, name+"-run"), "--steps", "1", "--device", "cpu")
+		_, said := exits(t, exitOK, "", "train", "custom", "--data", filepath.Join(dir, name), "--out",
+			filepath.Join(dir, name+"-run"), "--steps", "1", "--device", "cpu")
 		if strings.Contains(said, "mark the ends of spans (BIOES, BILOU)") != (name == "bioes") {
 			t.Errorf("%s: %s", name, said)
 		}

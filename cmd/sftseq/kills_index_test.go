@@ -79,7 +79,8 @@ func TestKillsOfServing(t *testing.T) {
 		sent := make(chan int)
 		go func() {
 			for n := next; ; n++ {
-				_, err := fmt.Fprintf(s.in, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"retrieval/add\",\"params\":{\"id\":\"%d\",\"text\":%q}}\n", n, n, itemText(n))
+				_, err := fmt.Fprintf(s.in,
+					"{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"retrieval/add\",\"params\":{\"id\":\"%d\",\"text\":%q}}\n", n, n, itemText(n))
 				if err != nil {
 					sent <- n + 1
 					return
@@ -87,7 +88,8 @@ func TestKillsOfServing(t *testing.T) {
 				time.Sleep(100 * time.Microsecond)
 			}
 		}()
-		timer := time.AfterFunc(time.Duration(k.random.Float64()*float64(200*time.Millisecond)), func() { _ = s.command.Process.Kill() })
+		timer := time.AfterFunc(time.Duration(k.random.Float64()*float64(200*time.Millisecond)),
+			func() { _ = s.command.Process.Kill() })
 		for s.out.Scan() {
 			var id int
 			if _, err := fmt.Sscanf(s.out.Text(), `{"jsonrpc":"2.0","id":%d,"result":{"id":`, &id); err == nil {

@@ -61,7 +61,8 @@ func (k *killer) run(t *testing.T, within time.Duration, program string, args ..
 // expectKilled counts a process that has ended by a kill.
 func (k *killer) expectKilled(t *testing.T, c *exec.Cmd, text string) {
 	t.Helper()
-	if status, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() || status.Signal() != syscall.SIGKILL {
+	if status, ok := c.ProcessState.Sys().(syscall.WaitStatus); !ok || !status.Signaled() ||
+		status.Signal() != syscall.SIGKILL {
 		t.Fatalf("%v: %v\n%s", c.Args, c.ProcessState, text)
 	}
 	k.killed++

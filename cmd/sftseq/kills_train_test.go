@@ -36,7 +36,8 @@ func killRuns(t *testing.T, seed uint64, flags func(data, out string) []string) 
 	}
 	runs := 0
 	for try := 0; k.goesOn(t); try++ {
-		if k.run(t, took/2, program, next("--threads", []string{"1", "2", "3"}[try%3], "--memory", []string{"400MiB", "4GiB"}[try%2])...) {
+		if k.run(t, took/2, program, next("--threads", []string{"1", "2", "3"}[try%3], "--memory",
+			[]string{"400MiB", "4GiB"}[try%2])...) {
 			runs++
 			compareRuns(t, whole, torn)
 			must.Succeed(t, os.RemoveAll(torn))

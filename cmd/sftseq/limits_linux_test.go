@@ -77,31 +77,47 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 	writeText(t, filepath.Join(model, "config.json"), config)
 	const n = 4_000_000
 	data := tinyData(t)
-	wave := binary.LittleEndian.AppendUint32([]byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00"), 1<<30)
+	wave := binary.LittleEndian.AppendUint32([]byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00"),
+		1<<30)
 	sound := string(wave) + "\x00\x00\x00\x00\x02\x00\x10\x00data\x00\x10\x00\x00" + strings.Repeat("ab", 1<<11)
-	tokenizer := `{"version":"1.0","model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"` + strings.Repeat(`,"a b"`, n/4) + `]}}`
-	stages := `{"version":"1.0","normalizer":{"type":"Sequence","normalizers":[{"type":"Lowercase"}` + strings.Repeat(`,{"type":"Lowercase"}`, n/4) + `]},"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
+	tokenizer := `{"version":"1.0","model":{"type":"BPE","vocab":{"a":0,"b":1,"ab":2},"merges":["a b"` +
+		strings.Repeat(`,"a b"`, n/4) + `]}}`
+	stages := `{"version":"1.0","normalizer":{"type":"Sequence","normalizers":[{"type":"Lowercase"}` +
+		strings.Repeat(`,{"type":"Lowercase"}`,
+			n/4) + `]},"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
 	rows := file("rows.csv", "text,label\naba,x\nbab,y\nabb,x\n")
 	to := []string{"--to", filepath.Join(dir, "out"), "--force", "--split", "1,0,0", "--no-baselines"}
 	for name, c := range map[string]struct {
 		args []string
 		want string // part of the error message; "" means success
 	}{
-		"a list of tokens": {append([]string{"data", "convert", "--from", file("tokens.jsonl", `{"tokens":[1`+strings.Repeat(",1", n)+`],"label":"a"}`+"\n"),
+		"a list of tokens": {append([]string{"data", "convert", "--from",
+			file("tokens.jsonl", `{"tokens":[1`+strings.Repeat(",1", n)+`],"label":"a"}`+"\n"),
 			"--tokens", "tokens", "--label", "label", "--vocab", "10"}, to...), ""},
-		"a polygon": {[]string{"data", "convert", "cloud", "--from", filepath.Dir(filepath.Dir(file("obj/x/x.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nf"+strings.Repeat(" 1 2 3", n/3)+"\n"))),
-			"--to", filepath.Join(dir, "cloud"), "--points", "8", "--val-part", "0", "--test-part", "0", "--no-baselines"}, "x.obj: line 4: "},
-		"merges": {append([]string{"data", "convert", "--from", rows, "--text", "text", "--label", "label", "--tokenizer", "hf:" + file("merges.json", tokenizer)}, to...), ""},
-		"stages": {append([]string{"data", "convert", "--from", rows, "--text", "text", "--label", "label", "--tokenizer", "hf:" + file("stages.json", stages)}, to...),
+		"a polygon": {[]string{"data", "convert", "cloud", "--from",
+			filepath.Dir(filepath.Dir(file("obj/x/x.obj",
+				"v 0 0 0\nv 1 0 0\nv 0 1 0\nf"+strings.Repeat(" 1 2 3", n/3)+"\n"))),
+			"--to", filepath.Join(dir, "cloud"), "--points", "8", "--val-part", "0", "--test-part", "0",
+			"--no-baselines"}, "x.obj: line 4: "},
+		"merges": {append([]string{"data", "convert", "--from", rows, "--text", "text", "--label", "label",
+			"--tokenizer", "hf:" + file("merges.json", tokenizer)}, to...), ""},
+		"stages": {append([]string{"data", "convert", "--from", rows, "--text", "text", "--label", "label",
+			"--tokenizer", "hf:" + file("stages.json", stages)}, to...),
 			"expected a sequence of at most 1024 stages, found more"},
-		"a sampling rate": {append([]string{"data", "convert", "--from", filepath.Dir(file("wav/x.wav", sound)), "--tokenizer", "audio-vq"}, to...), "x.wav: WAV: expected a sampling rate of 1 to 4000000 a second, found 1073741824"},
-		"--init-from":     {[]string{"train", "custom", "--data", data, "--init-from", model, "--out", filepath.Join(dir, "run")}, "model.safetensors: "},
-		"--model":         {[]string{"eval", "--model", model, "--data", data}, "model.safetensors: "},
-		"report":          {[]string{"report", model, "--data", data, "--out", filepath.Join(dir, "r.html")}, "model.safetensors: "},
-		"export":          {[]string{"export", "onnx", model, "--output", filepath.Join(dir, "x.onnx")}, "model.safetensors: "},
-		"import":          {[]string{"import", "pytorch", model, "--output", filepath.Join(dir, "imported")}, "model.safetensors: "},
-		"serve":           {[]string{"serve", "--model", model}, "model.safetensors: "},
-		"embed":           {[]string{"embed", "--model", model}, "model.safetensors: "},
+		"a sampling rate": {append([]string{"data", "convert", "--from", filepath.Dir(file("wav/x.wav", sound)),
+			"--tokenizer", "audio-vq"}, to...),
+			"x.wav: WAV: expected a sampling rate of 1 to 4000000 a second, found 1073741824"},
+		"--init-from": {[]string{"train", "custom", "--data", data, "--init-from", model, "--out",
+			filepath.Join(dir, "run")}, "model.safetensors: "},
+		"--model": {[]string{"eval", "--model", model, "--data", data}, "model.safetensors: "},
+		"report": {[]string{"report", model, "--data", data, "--out", filepath.Join(dir, "r.html")},
+			"model.safetensors: "},
+		"export": {[]string{"export", "onnx", model, "--output", filepath.Join(dir, "x.onnx")},
+			"model.safetensors: "},
+		"import": {[]string{"import", "pytorch", model, "--output", filepath.Join(dir, "imported")},
+			"model.safetensors: "},
+		"serve": {[]string{"serve", "--model", model}, "model.safetensors: "},
+		"embed": {[]string{"embed", "--model", model}, "model.safetensors: "},
 	} {
 		status, stderr, peak := measured(t, c.args...)
 		if (status == 0) != (c.want == "") || !strings.Contains(stderr, c.want) {

@@ -16,17 +16,21 @@ func TestFarLongerRows(t *testing.T) {
 	for i := range 40 {
 		rows += fmt.Sprintf("%s %02d,%s\n", strings.Repeat("a", 7), i, []string{"x", "y"}[i%2])
 	}
-	data, run := tableData(t, "t.csv", "text,label\n"+rows, "--text", "text", "--label", "label", "--tokenizer", "byte", "--split", "0.6,0.2,0.2"), filepath.Join(dir, "run")
+	data, run := tableData(t, "t.csv", "text,label\n"+rows, "--text", "text", "--label", "label", "--tokenizer", "byte",
+		"--split", "0.6,0.2,0.2"), filepath.Join(dir, "run")
 	runCustom(t, data, run, "--steps", "1", "--device", "cpu")
-	long := writeText(t, filepath.Join(dir, "long.csv"), "text\n"+strings.Repeat("a", 20)+"\n"+strings.Repeat("b", 21)+"\n"+strings.Repeat("c", 50)+"\n")
+	long := writeText(t, filepath.Join(dir, "long.csv"), "text\n"+strings.Repeat("a", 20)+"\n"+strings.Repeat("b",
+		21)+"\n"+strings.Repeat("c", 50)+"\n")
 	const want = "warning: inputs of more than 2 times the length of all rows of training (10 tokens): 2, the longest of 50: "
 	for _, command := range []string{"predict", "embed"} {
 		_, said := exits(t, exitOK, "", command, "--model", run, "--device", "cpu", "--input", long, "--text", "text")
 		contains(t, said, want)
-		_, said = exits(t, exitOK, `{"text":"`+strings.Repeat("a", 21)+`"}`+"\n"+`{"text":"`+strings.Repeat("b", 50)+`"}`+"\n", command, "--model", run, "--device", "cpu")
+		_, said = exits(t, exitOK, `{"text":"`+strings.Repeat("a", 21)+`"}`+"\n"+`{"text":"`+strings.Repeat("b",
+			50)+`"}`+"\n", command, "--model", run, "--device", "cpu")
 		contains(t, said, want)
 	}
-	_, said := exits(t, exitOK, `{"text":"`+strings.Repeat("a", 20)+`"}`+"\n", "predict", "--model", run, "--device", "cpu")
+	_, said := exits(t, exitOK, `{"text":"`+strings.Repeat("a", 20)+`"}`+"\n", "predict",
+		"--model", run, "--device", "cpu")
 	notContains(t, said, "warning")
 }
 
@@ -37,11 +41,14 @@ func TestReportOtherData(t *testing.T) {
 	for i := range 40 {
 		text += fmt.Sprintf("a b %02d,%s\n", i, []string{"x", "y"}[i%2])
 	}
-	data, run := tableData(t, "t.csv", text, "--text", "text", "--label", "label", "--tokenizer", "byte", "--split", "0.6,0.2,0.2"), filepath.Join(dir, "run")
-	other := tableData(t, "o.csv", text, "--text", "text", "--label", "label", "--tokenizer", "words:9", "--split", "0.6,0.2,0.2")
+	data, run := tableData(t, "t.csv", text, "--text", "text", "--label", "label", "--tokenizer", "byte", "--split",
+		"0.6,0.2,0.2"), filepath.Join(dir, "run")
+	other := tableData(t, "o.csv", text, "--text", "text", "--label", "label", "--tokenizer", "words:9",
+		"--split", "0.6,0.2,0.2")
 	runCustom(t, data, run, "--steps", "1", "--device", "cpu")
 	for _, wrong := range []string{filepath.Join(dir, "absent"), other} {
-		_, said := exits(t, exitError, "", "report", run, "--data", wrong, "--out", filepath.Join(dir, "r.html"), "--device", "cpu")
+		_, said := exits(t, exitError, "", "report", run, "--data", wrong, "--out",
+			filepath.Join(dir, "r.html"), "--device", "cpu")
 		contains(t, said, "; "+run+" was trained on --data "+data)
 	}
 }
@@ -53,13 +60,15 @@ func TestPredictFolderOfClouds(t *testing.T) {
 	for i := range 40 {
 		rows += fmt.Sprintf(`{"p":[[%d,0,1],[1,%d,0]],"c":"%s"}`+"\n", i, i, []string{"x", "y"}[i%2])
 	}
-	data, run := tableData(t, "t.jsonl", rows, "--features", "p", "--label", "c", "--split", "0.6,0.2,0.2"), filepath.Join(dir, "run")
+	data, run := tableData(t, "t.jsonl", rows, "--features", "p", "--label", "c", "--split", "0.6,0.2,0.2"),
+		filepath.Join(dir, "run")
 	runCustom(t, data, run, "--steps", "1", "--device", "cpu")
 	folder := filepath.Join(dir, "new")
 	must.Succeed(t, os.MkdirAll(filepath.Join(folder, "a"), 0o777))
 	writeText(t, filepath.Join(folder, "a", "1.xyz"), "0 0 1\n1 0 0\n")
 	_, said := exits(t, exitUsage, "", "predict", "--model", run, "--input", folder, "--device", "cpu")
-	contains(t, said, "sftseq data convert cloud --from "+folder+" --to DIR --val-part 0 --test-part 0 --no-baselines makes clouds of files of points, which --input DIR/train.arrow names")
+	contains(t, said, "sftseq data convert cloud --from "+folder+
+		" --to DIR --val-part 0 --test-part 0 --no-baselines makes clouds of files of points, which --input DIR/train.arrow names")
 }
 
 // TestFarOffNumbers: predict warns once of series in other units than those of training.
@@ -70,9 +79,12 @@ func TestFarOffNumbers(t *testing.T) {
 	}
 	rows += `{"v":[7,2,3],"c":"x"}` + "\n"
 	run := filepath.Join(t.TempDir(), "run")
-	data := tableData(t, "t.jsonl", strings.ReplaceAll(rows, "}\n", `,"s":"train"}`+"\n")+`{"v":[1,2,3],"c":"x","s":"val"}`+"\n"+`{"v":[3,2,3],"c":"y","s":"val"}`+"\n", "--series", "v", "--label", "c", "--split-column", "s")
+	data := tableData(t, "t.jsonl",
+		strings.ReplaceAll(rows, "}\n", `,"s":"train"}`+"\n")+`{"v":[1,2,3],"c":"x","s":"val"}`+"\n"+
+			`{"v":[3,2,3],"c":"y","s":"val"}`+"\n", "--series", "v", "--label", "c", "--split-column", "s")
 	runCustom(t, data, run, "--steps", "1", "--device", "cpu")
-	_, said := exits(t, exitOK, `{"features":[1000,2000,3000]}`+"\n"+`{"features":[1,9,3]}`+"\n"+`{"features":[-1000]}`+"\n", "predict", "--model", run, "--device", "cpu")
+	_, said := exits(t, exitOK, `{"features":[1000,2000,3000]}`+"\n"+`{"features":[1,9,3]}`+"\n"+`{"features":[-1000]}`+
+		"\n", "predict", "--model", run, "--device", "cpu")
 	contains(t, said, "warning: inputs whose numbers are more than 10 deviations off those of training: 2: ")
 	_, said = exits(t, exitOK, `{"features":[1,9,3]}`+"\n", "predict", "--model", run, "--device", "cpu")
 	notContains(t, said, "warning")

@@ -84,9 +84,12 @@ Example: sftseq train listops --out runs/listops
 		// in their names.
 		DisableSliceFlagSeparator: true,
 		HideVersion:               true, // ours says what the command version does
-		Flags:                     []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"}, Usage: "show the version"}, helpAllFlag()},
-		Commands: []*cli.Command{dataCommand(), trainCommand(), pretrainCommand(), evalCommand(), predictCommand(), embedCommand(), serveCommand(),
-			gradsCommand(), exportCommand(), importCommand(), infoCommand(), devicesCommand(), checkCommand(), benchCommand(),
+		Flags: []cli.Flag{&cli.BoolFlag{Name: "version", Aliases: []string{"v"},
+			Usage: "show the version"}, helpAllFlag()},
+		Commands: []*cli.Command{dataCommand(), trainCommand(), pretrainCommand(), evalCommand(), predictCommand(),
+			embedCommand(), serveCommand(),
+			gradsCommand(), exportCommand(), importCommand(), infoCommand(), devicesCommand(),
+			checkCommand(), benchCommand(),
 			plotCommand(), reportCommand(), versionCommand(), completionCommand(), manCommand()},
 		Before:         refuseSeveral,
 		Action:         helping(unknownCommand),

@@ -47,7 +47,8 @@ func flattened(commands []*cli.Command, above string) (out []*cli.Command) {
 		if c.Description != "" {
 			text += "\n\n" + c.Description
 		}
-		out = append(out, &cli.Command{Name: above + c.Name, Usage: c.Usage, UsageText: text, Flags: c.Flags, Hidden: c.Hidden})
+		out = append(out, &cli.Command{Name: above + c.Name, Usage: c.Usage, UsageText: text,
+			Flags: c.Flags, Hidden: c.Hidden})
 		out = append(out, flattened(c.Subcommands, above+c.Name+" ")...)
 	}
 	return out

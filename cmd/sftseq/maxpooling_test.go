@@ -23,7 +23,8 @@ func TestMaxPooling(t *testing.T) {
 	done(t, "", append([]string{"data", "generate", "shapes", "--out", data}, small...)...)
 	done(t, "", append([]string{"data", "generate", "shape-parts", "--out", parts}, small...)...)
 	train := func(data, out string, more ...string) (said string) {
-		return done(t, "", append([]string{"train", "custom", "--data", data, "--out", out, "--steps", "6", "--k", "8", "--hidden", "16", "--intermediate", "16",
+		return done(t, "", append([]string{"train", "custom", "--data", data, "--out", out, "--steps", "6", "--k", "8",
+			"--hidden", "16", "--intermediate", "16",
 			"--device", "cpu"}, more...)...)
 	}
 	train(data, model, "--pooling", "max", "--pooling-samples", "10")
@@ -43,7 +44,8 @@ func TestMaxPooling(t *testing.T) {
 			sum += w
 		}
 		// Of 24 points at most 20 are in the sample.
-		if len(said.Explain.Pooling) != 24 || math.Abs(float64(sum)-1) > 1e-5 || !slices.Contains(said.Explain.Pooling, 0) {
+		if len(said.Explain.Pooling) != 24 || math.Abs(float64(sum)-1) > 1e-5 ||
+			!slices.Contains(said.Explain.Pooling, 0) {
 			t.Errorf("pooling %v", said.Explain.Pooling)
 		}
 	}
@@ -52,15 +54,18 @@ func TestMaxPooling(t *testing.T) {
 	// A head that reads tokens has no pooling, and none of the model that it starts from.
 	tags := filepath.Join(dir, "tags")
 	train(parts, tags, "--init-from", model)
-	if config, err := sft.ReadConfig(filepath.Join(tags, "config.json")); err != nil || config.Pooling != "" || config.PoolingSamples != 0 {
+	if config, err := sft.ReadConfig(filepath.Join(tags, "config.json")); err != nil || config.Pooling != "" ||
+		config.PoolingSamples != 0 {
 		t.Errorf("%+v, %v", config, err)
 	}
-	contains(t, train(data, filepath.Join(dir, "other"), "--init-from", model, "--pooling", "softmax", "--pooling-samples", "0"), "fresh: head.pool.weight, head.pool.bias")
+	contains(t, train(data, filepath.Join(dir, "other"), "--init-from", model, "--pooling", "softmax",
+		"--pooling-samples", "0"), "fresh: head.pool.weight, head.pool.bias")
 	for want, args := range map[string][]string{
 		`--pooling "mean", expected softmax, max`:                      {"--data", data, "--pooling", "mean"},
 		"--pooling-samples 5, expected 0: only the pooling max":        {"--data", data, "--pooling-samples", "5"},
 		`--pooling "max", expected none: the head of the task tagging`: {"--data", parts, "--pooling", "max"},
 	} {
-		contains(t, failing(t, "", append([]string{"train", "custom", "--out", filepath.Join(dir, "no")}, args...)...), want)
+		contains(t, failing(t, "",
+			append([]string{"train", "custom", "--out", filepath.Join(dir, "no")}, args...)...), want)
 	}
 }

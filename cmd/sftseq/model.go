@@ -17,17 +17,21 @@ import (
 )
 
 func modelFlag() cli.Flag {
-	return &cli.StringFlag{Name: "model", Category: modelGroup, Usage: "read the model in `DIR`, also the first argument (required)", TakesFile: true}
+	return &cli.StringFlag{Name: "model", Category: modelGroup,
+		Usage: "read the model in `DIR`, also the first argument (required)", TakesFile: true}
 }
 
 // modelsFlag takes several models that answer together, too.
 func modelsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "model", Category: modelGroup, Usage: "read the model in `DIR`, or the ensemble of a folder of models; also the first argument (required)", TakesFile: true}
+	return &cli.StringFlag{Name: "model", Category: modelGroup,
+		Usage:     "read the model in `DIR`, or the ensemble of a folder of models; also the first argument (required)",
+		TakesFile: true}
 }
 
 // runFlag names runs beside the arguments of a command that reads several.
 func runFlag() cli.Flag {
-	return &cli.StringSliceFlag{Name: "model", Category: modelGroup, Usage: "read the run in `DIR`, as an argument does; may be given several times", TakesFile: true}
+	return &cli.StringSliceFlag{Name: "model", Category: modelGroup,
+		Usage: "read the run in `DIR`, as an argument does; may be given several times", TakesFile: true}
 }
 
 // runsOf returns the directories of the runs that --model and the arguments name.

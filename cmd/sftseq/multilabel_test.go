@@ -49,8 +49,11 @@ func TestMultiLabel(t *testing.T) {
 	dir := t.TempDir()
 	csv := writeText(t, filepath.Join(dir, "t.csv"), labelledRows(400))
 	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")
-	done(t, "", "data", "convert", "--from", csv, "--to", data, "--text", "sequence", "--label", "topics", "--label-separator", "|", "--id", "name", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
-	if said := runCustom(t, data, model, "--steps", "150", "--eval-every", "50", "--select", "macro-f1", "--class-weights", "balanced", "--device", "cpu"); !strings.Contains(said, "validation macro F1 ") || !strings.Contains(said, "selected by macro-f1 ") || strings.Contains(said, "accuracy") {
+	done(t, "", "data", "convert", "--from", csv, "--to", data, "--text", "sequence", "--label", "topics",
+		"--label-separator", "|", "--id", "name", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	if said := runCustom(t, data, model, "--steps", "150", "--eval-every", "50", "--select", "macro-f1",
+		"--class-weights", "balanced", "--device", "cpu"); !strings.Contains(said, "validation macro F1 ") ||
+		!strings.Contains(said, "selected by macro-f1 ") || strings.Contains(said, "accuracy") {
 		t.Errorf("train: %s", said)
 	} else {
 		checkSimple(t, said, model, data, simpleLabelsLine)
@@ -76,25 +79,34 @@ func TestMultiLabel(t *testing.T) {
 		Label         any                `json:"label"`
 	}
 	said := done(t, `{"id":"x","text":"xxxxaxxxc"}`+"\n", "predict", "--model", model)
-	if err := json.Unmarshal([]byte(said), &line); err != nil || line.ID != "x" || len(line.Probabilities) != 3 || line.Length != 9 || line.Label != nil {
+	if err := json.Unmarshal([]byte(said), &line); err != nil || line.ID != "x" || len(line.Probabilities) != 3 ||
+		line.Length != 9 || line.Label != nil {
 		t.Errorf("%s, %v", said, err)
 	}
 	for i, name := range []string{"a", "b", "c"} {
 		equal(t, slices.Contains(line.Labels, name), line.Probabilities[name] >= c.Thresholds[i], name, line.Labels)
 	}
-	done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--id", "name", "--keep", "topics", "--output", filepath.Join(dir, "o.csv"))
-	if first := strings.SplitN(readText(t, filepath.Join(dir, "o.csv")), "\n", 3); first[0] != "id,topics,labels,probability_a,probability_b,probability_c,error" || !strings.HasPrefix(first[1], "s0,") {
+	done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--id", "name", "--keep", "topics",
+		"--output", filepath.Join(dir, "o.csv"))
+	if first := strings.SplitN(readText(t, filepath.Join(dir, "o.csv")), "\n",
+		3); first[0] != "id,topics,labels,probability_a,probability_b,probability_c,error" ||
+		!strings.HasPrefix(first[1], "s0,") {
 		t.Errorf("%s", strings.Join(first[:2], "\n"))
 	}
-	done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--output", filepath.Join(dir, "o.jsonl"))
-	if text := readText(t, filepath.Join(dir, "o.jsonl")); !strings.Contains(strings.SplitN(text, "\n", 2)[0], `"probabilities":{"a":`) {
+	done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--output",
+		filepath.Join(dir, "o.jsonl"))
+	if text := readText(t, filepath.Join(dir, "o.jsonl")); !strings.Contains(strings.SplitN(text, "\n", 2)[0],
+		`"probabilities":{"a":`) {
 		t.Errorf("%s", strings.SplitN(text, "\n", 2)[0])
 	}
-	done(t, "", "predict", "--model", model, "--input", filepath.Join(data, "test.arrow"), "--output", filepath.Join(dir, "o.arrow"))
-	done(t, "", "embed", "--model", model, "--input", csv, "--text", "sequence", "--output", filepath.Join(dir, "e.jsonl"))
+	done(t, "", "predict", "--model", model, "--input", filepath.Join(data, "test.arrow"), "--output",
+		filepath.Join(dir, "o.arrow"))
+	done(t, "", "embed", "--model", model, "--input", csv, "--text", "sequence", "--output",
+		filepath.Join(dir, "e.jsonl"))
 
 	var result task.LabelsResult
-	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", data, "--json")), &result); err != nil || result.Rows < 30 || len(result.Labels) != 3 {
+	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", data, "--json")),
+		&result); err != nil || result.Rows < 30 || len(result.Labels) != 3 {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	test := set.Manifest.Splits["test"]
@@ -102,38 +114,52 @@ func TestMultiLabel(t *testing.T) {
 	for _, name := range []string{"a", "b", "c"} {
 		mean += float64(test.Labels[name]) / float64(3*test.Rows)
 	}
-	if simple := result.Frequencies; math.Abs(*simple.MeanAveragePrecision-mean) > 1e-9 || *result.MeanAveragePrecision < mean+0.2 || *result.MicroF1 <= *simple.MicroF1 {
+	if simple := result.Frequencies; math.Abs(*simple.MeanAveragePrecision-mean) > 1e-9 ||
+		*result.MeanAveragePrecision < mean+0.2 || *result.MicroF1 <= *simple.MicroF1 {
 		t.Errorf("nothing is learned: %+v, by frequencies %+v (%v)", result.MultiLabelReport, simple, mean)
 	}
-	contains(t, done(t, "", "eval", "--model", model, "--data", data), "frequencies of training", "mean average precision")
-	contains(t, runCustom(t, data, filepath.Join(dir, "seeds"), "--seeds", "1,2", "--steps", "2", "--device", "cpu", "--select", "macro-f1"), "validation macro-f1 over 2 seeds: mean 0.")
+	contains(t, done(t, "", "eval", "--model", model, "--data", data), "frequencies of training",
+		"mean average precision")
+	contains(t, runCustom(t, data, filepath.Join(dir, "seeds"), "--seeds", "1,2", "--steps", "2", "--device", "cpu",
+		"--select", "macro-f1"), "validation macro-f1 over 2 seeds: mean 0.")
 	checkExplain(t, model, "xxaxc", true)
 	checkEvalShards(t, model, data)
 	runCustom(t, data, filepath.Join(dir, "poor"), "--steps", "10", "--device", "cpu")
 	checkLabelErrors(t, filepath.Join(dir, "poor"), data)
 	done(t, "", "report", model, "--out", filepath.Join(dir, "report.html"))
 	text := readText(t, filepath.Join(dir, "report.html"))
-	contains(t, text, fmt.Sprintf("%.4f", *result.MacroF1), fmt.Sprintf("%.4f", *result.Labels[1].AveragePrecision), "frequencies of the labels in training", "precision–recall")
-	if said := done(t, "", "data", "head", data); strings.Contains(said, `"tags"`) || !strings.Contains(said, `"labels":[`) {
+	contains(t, text, fmt.Sprintf("%.4f", *result.MacroF1), fmt.Sprintf("%.4f", *result.Labels[1].AveragePrecision),
+		"frequencies of the labels in training", "precision–recall")
+	if said := done(t, "", "data", "head", data); strings.Contains(said, `"tags"`) ||
+		!strings.Contains(said, `"labels":[`) {
 		t.Error(said)
 	}
 	runCustom(t, data, filepath.Join(dir, "more"), "--init-from", model, "--steps", "2", "--device", "cpu")
 	done(t, "", "pretrain", "--data", data, "--out", filepath.Join(dir, "pre"), "--steps", "2", "--device", "cpu")
-	runCustom(t, data, filepath.Join(dir, "on"), "--init-from", filepath.Join(dir, "pre"), "--steps", "2", "--select", "map", "--device", "cpu")
+	runCustom(t, data, filepath.Join(dir, "on"), "--init-from", filepath.Join(dir, "pre"), "--steps", "2", "--select",
+		"map", "--device", "cpu")
 
 	classes := filepath.Join(dir, "classes")
-	done(t, "", "data", "convert", "--from", csv, "--to", classes, "--text", "sequence", "--label", "topics", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
-	weights, zero := writeText(t, filepath.Join(dir, "w.json"), `{"d": 2}`), writeText(t, filepath.Join(dir, "zero.json"), `{"a": 0, "b": 0, "c": 0}`)
+	done(t, "", "data", "convert", "--from", csv, "--to", classes, "--text", "sequence", "--label", "topics",
+		"--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	weights, zero := writeText(t, filepath.Join(dir, "w.json"), `{"d": 2}`),
+		writeText(t, filepath.Join(dir, "zero.json"), `{"a": 0, "b": 0, "c": 0}`)
 	for want, args := range map[string][]string{
 		"expected retrieval with 2 classes":       {"eval", "--model", model, "--data", data, "--queries", "3"},
 		"its task is classification, the model's": {"eval", "--model", model, "--data", classes},
-		`class "d", expected one of a, b`:         {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", weights},
-		"zero.json: all weights are 0":            {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", zero},
-		`select is "accuracy"`:                    {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--select", "accuracy"},
-		`select is "auc"`:                         {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--select", "auc"},
-		"--label-columns excludes":                {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"), "--text", "sequence", "--label", "topics", "--label-columns", "a,b"},
-		"--label-separator":                       {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"), "--text", "sequence", "--label-separator", ";"},
-		"one label of each row":                   {"data", "baselines", "--data", data},
+		`class "d", expected one of a, b`: {"train", "custom", "--data", data, "--out",
+			filepath.Join(dir, "no"), "--class-weights", weights},
+		"zero.json: all weights are 0": {"train", "custom", "--data", data, "--out",
+			filepath.Join(dir, "no"), "--class-weights", zero},
+		`select is "accuracy"`: {"train", "custom", "--data", data, "--out",
+			filepath.Join(dir, "no"), "--select", "accuracy"},
+		`select is "auc"`: {"train", "custom", "--data", data, "--out",
+			filepath.Join(dir, "no"), "--select", "auc"},
+		"--label-columns excludes": {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"),
+			"--text", "sequence", "--label", "topics", "--label-columns", "a,b"},
+		"--label-separator": {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"),
+			"--text", "sequence", "--label-separator", ";"},
+		"one label of each row": {"data", "baselines", "--data", data},
 	} {
 		contains(t, failing(t, "", args...), want)
 	}

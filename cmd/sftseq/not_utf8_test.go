@@ -23,7 +23,8 @@ func TestLatin1Input(t *testing.T) {
 	csv := writeText(t, filepath.Join(dir, "a.csv"), "content\ncaf\xe9 pas\ncafé pas\n")
 	lines := writeText(t, filepath.Join(dir, "a.jsonl"), "{\"content\":\"caf\xe9 pas\"}\n{\"content\":\"café pas\"}\n")
 	for from, want := range map[string]string{
-		files: "1 of 2 rows failed, the first: " + filepath.Join(files, "latin1.txt") + ": column content: not UTF-8: found byte 0xe9 at byte 3: convert the text to UTF-8",
+		files: "1 of 2 rows failed, the first: " + filepath.Join(files,
+			"latin1.txt") + ": column content: not UTF-8: found byte 0xe9 at byte 3: convert the text to UTF-8",
 		csv:   "1 of 2 rows failed, the first: " + csv + ":2: column content: not UTF-8",
 		lines: "1 of 2 rows failed, the first: " + lines + ":1: column 16: not UTF-8",
 	} {
@@ -34,6 +35,9 @@ func TestLatin1Input(t *testing.T) {
 		}
 	}
 	const bytes = "Y2Fm6SBwYXM=" // caf\xe9 pas
-	out, _ := exits(t, exitOK, `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`+"\n"+`{"jsonrpc":"2.0","id":1,"method":"sequence/classify","params":{"bytes":"`+bytes+`"}}`+"\n", "serve", "--model", model)
+	out, _ := exits(t, exitOK,
+		`{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}`+"\n"+
+			`{"jsonrpc":"2.0","id":1,"method":"sequence/classify","params":{"bytes":"`+bytes+`"}}`+"\n",
+		"serve", "--model", model)
 	contains(t, out, "not UTF-8: found byte 0xe9 at byte 3")
 }

@@ -25,7 +25,8 @@ func TestErrorsNamePathsOnce(t *testing.T) {
 	must.Succeed(t, os.Remove(filepath.Join(data, "val.arrow")))
 	good, created := goldenPath("pre"), at("created")
 	from := func(dir string) []string {
-		return []string{"data", "convert", "--from", rows, "--to", created, "--text", "text", "--tokenizer", "from:" + dir}
+		return []string{"data", "convert", "--from", rows, "--to", created, "--text", "text",
+			"--tokenizer", "from:" + dir}
 	}
 	for _, c := range []struct {
 		path string // that is bad, or the folder that it is in

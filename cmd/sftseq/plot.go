@@ -21,7 +21,8 @@ func plotCommand() *cli.Command {
 		UsageText: "sftseq plot [--output FILE] RUN…\n\nExample: sftseq plot --output curve.svg runs/listops/seed-1 runs/listops/seed-2",
 		Description: `Draws loss and accuracy of training and validation over the steps, from metrics.jsonl of each run
 directory. The name of --output decides the format.`,
-		Flags:  []cli.Flag{runFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "curve.svg", Usage: "write the picture to `FILE`: .svg, .png or .pdf", TakesFile: true}},
+		Flags: []cli.Flag{runFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"}, Value: "curve.svg",
+			Usage: "write the picture to `FILE`: .svg, .png or .pdf", TakesFile: true}},
 		Action: plotRuns,
 	}
 }

@@ -40,11 +40,13 @@ writes one part for each task of a Slurm array or a Kubernetes job.
 More: docs/predict.md, docs/cluster.md`,
 		Flags: slices.Concat(lineFlags(modelsFlag()),
 			group(outputGroup,
-				&cli.BoolFlag{Name: "explain", Usage: "add what the model read: sampled positions, their weights, pooling"},
+				&cli.BoolFlag{Name: "explain",
+					Usage: "add what the model read: sampled positions, their weights, pooling"},
 				&cli.BoolFlag{Name: "fill", Usage: "fill the masks of each line, with a model of sftseq pretrain"}),
 			advanced(outputGroup,
 				&cli.StringFlag{Name: "mask", Value: "[MASK]", Usage: "read this `TEXT` as a masked token (--fill)"},
-				&cli.IntFlag{Name: "candidates", Value: 5, Usage: "list the `N` most probable tokens of a mask (--fill)"})),
+				&cli.IntFlag{Name: "candidates", Value: 5,
+					Usage: "list the `N` most probable tokens of a mask (--fill)"})),
 		Action: predict,
 	}
 }
@@ -65,7 +67,10 @@ func predict(c *cli.Context) error {
 	case c.Int("candidates") < 1:
 		return usage(c, "--candidates %d, expected a number from 1", c.Int("candidates"))
 	case !fill:
-		return answerLines(c, func(s *sft.Scorer) *answer.Model { return answer.Predictor(task.Of(s.Config()), s, explain) })
+		return answerLines(c, func(s *sft.Scorer) *answer.Model {
+			return answer.Predictor(task.Of(s.Config()), s,
+				explain)
+		})
 	}
 	return answerLines(c, func(s *sft.Scorer) *answer.Model {
 		tokenizer, err := tokenizers.Open(s.Config().Tokenizer, tokenizerDir(c))
@@ -136,11 +141,13 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	}
 	err = answerWith(c, m.Config, scorer, model, isTable)
 	if model.Far > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "warning: inputs of more than %d times the length of all rows of training (%d tokens): %d, the longest of %d: the model has not learned such lengths\n",
+		fmt.Fprintf(c.App.ErrWriter,
+			"warning: inputs of more than %d times the length of all rows of training (%d tokens): %d, the longest of %d: the model has not learned such lengths\n",
 			answer.FarLonger, model.Longest, model.Far, model.Most)
 	}
 	if model.Off > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "warning: inputs whose numbers are more than %d deviations off those of training: %d: are their units those of training (feature_scales in config.json)?\n",
+		fmt.Fprintf(c.App.ErrWriter,
+			"warning: inputs whose numbers are more than %d deviations off those of training: %d: are their units those of training (feature_scales in config.json)?\n",
 			answer.FarOff, model.Off)
 	}
 	return err
@@ -173,7 +180,8 @@ func taskFor(c *cli.Context, m *sft.Config) error {
 	fills := task.Of(m).Evaluator() == nil
 	switch fill := c.Bool("fill"); {
 	case fill && !fills:
-		return fmt.Errorf("--fill: the model %s is of task %s, expected one of sftseq pretrain", c.String("model"), m.Task)
+		return fmt.Errorf("--fill: the model %s is of task %s, expected one of sftseq pretrain",
+			c.String("model"), m.Task)
 	case fill && m.MaskTargets != nil:
 		return fmt.Errorf("--fill: the model %s tells the spectrum around a masked sample, not the sample, so it fills no masks (pretrain --mask-targets tokens makes one that does)", c.String("model"))
 	case !fill && fills && c.Command.Name == "predict":

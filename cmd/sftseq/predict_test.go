@@ -57,14 +57,18 @@ func TestPredictLines(t *testing.T) {
 		{"pre", `{"id":3,"tokens":[1.5]}`, "3", requests.CodeParams, "found 1.5"},
 		{"pre", `{"id":3,"tokens":[-1]}`, "3", requests.CodeParams, "found -1"},
 		{"pre", `{"id":3,"tokens":[1099511627776]}`, "3", requests.CodeParams, "found 1099511627776"},
-		{"pre", `{"id":3,"tokens":[99999999999999999999999]}`, "3", requests.CodeParams, "found 99999999999999999999999"},
+		{"pre", `{"id":3,"tokens":[99999999999999999999999]}`, "3", requests.CodeParams,
+			"found 99999999999999999999999"},
 		{"pre", `{"id":3,"tokens":[1,[2,3]]}`, "3", requests.CodeParams, "found a list"},
 		{"pre", `{"id":3,"tokens":[1,null]}`, "3", requests.CodeParams, "found null"},
-		{"pre", `{"id":3,"tokens":[1,17]}`, "3", requests.CodeParams, "token 17 at index 1 is outside the vocabulary of 17"},
+		{"pre", `{"id":3,"tokens":[1,17]}`, "3", requests.CodeParams,
+			"token 17 at index 1 is outside the vocabulary of 17"},
 		{"pre", `{"id":3,"tokens":[1,0]}`, "3", requests.CodeParams, "token 0 at index 1 is the padding id"},
-		{"pre", `{"id":3,"tokens":[1` + strings.Repeat(",1", 4096) + `]}`, "3", requests.CodeParams, "has 4097 tokens, the model accepts at most 4096"},
+		{"pre", `{"id":3,"tokens":[1` + strings.Repeat(",1", 4096) + `]}`, "3", requests.CodeParams,
+			"has 4097 tokens, the model accepts at most 4096"},
 		{"pre", `{"id":3,"text":5}`, "3", requests.CodeParams, "expected a string, found 5"},
-		{"ties", `{"id":3,"text":"ACGE"}`, "3", requests.CodeParams, `byte 3: expected a base such as A, C, G, T or N, found 'E'`},
+		{"ties", `{"id":3,"text":"ACGE"}`, "3", requests.CodeParams,
+			`byte 3: expected a base such as A, C, G, T or N, found 'E'`},
 		{"retrieval", `{"id":3,"tokens_a":[1],"tokens_b":[257]}`, "3", requests.CodeParams, "tokens_b: token 257"},
 	} {
 		status, out, errs := program(strings.NewReader(c.line), "predict", "--model", goldenPath(c.model))
@@ -83,7 +87,8 @@ func TestPredictLines(t *testing.T) {
 		if status != 1 || !strings.HasPrefix(errs, "sftseq: 1 of 1 lines failed") {
 			t.Errorf("%.80s: status %d, %q", c.line, status, errs)
 		}
-		if r.Error == nil || r.Error.Code != c.code || !strings.Contains(r.Error.Message, c.message) || !strings.HasPrefix(r.Error.Message, "standard input:1: ") {
+		if r.Error == nil || r.Error.Code != c.code || !strings.Contains(r.Error.Message, c.message) ||
+			!strings.HasPrefix(r.Error.Message, "standard input:1: ") {
 			t.Errorf("%.80s: %s; want code %d, %q", c.line, out, c.code, c.message)
 		}
 	}
@@ -123,7 +128,8 @@ func TestPredictAnswersAtOnce(t *testing.T) {
 	shown, out := io.Pipe()
 	done := make(chan int)
 	go func() {
-		done <- run(context.Background(), []string{"sftseq", "predict", "--model", goldenPath("pre")}, in, out, io.Discard)
+		done <- run(context.Background(), []string{"sftseq", "predict", "--model", goldenPath("pre")}, in, out,
+			io.Discard)
 		out.Close()
 	}()
 	answers := bufio.NewReader(shown)
@@ -169,14 +175,16 @@ func (endless) Read(p []byte) (int, error) {
 }
 
 func TestPredictLongLine(t *testing.T) {
-	in := io.MultiReader(strings.NewReader(`{"tokens":[`), io.LimitReader(endless{}, 300e6), strings.NewReader("]}\n{\"tokens\":[1]}\n"))
+	in := io.MultiReader(strings.NewReader(`{"tokens":[`), io.LimitReader(endless{}, 300e6),
+		strings.NewReader("]}\n{\"tokens\":[1]}\n"))
 	status, out, errs := program(in, "predict", "--model", goldenPath("pre"))
 	r := replyLines(t, out)
 	if status != 1 || len(r) != 2 || r[0].Error == nil || r[0].Error.Code != requests.CodeParse || r[1].Error != nil ||
 		!strings.Contains(r[0].Error.Message, "standard input:1: the line has 300000014 bytes, at most 268435456") {
 		t.Errorf("status %d, %.400s, %s", status, out, errs)
 	}
-	_, out, _ = program(strings.NewReader("{\"tokens\":[1,1,1,1]}\n{\"tokens\":[1]}\n"), "predict", "--model", goldenPath("pre"), "--max-line", "16")
+	_, out, _ = program(strings.NewReader("{\"tokens\":[1,1,1,1]}\n{\"tokens\":[1]}\n"), "predict", "--model",
+		goldenPath("pre"), "--max-line", "16")
 	if r := replyLines(t, out); len(r) != 2 || r[0].Error == nil || r[1].Error != nil {
 		t.Errorf("--max-line 16: %s", out)
 	}
@@ -210,7 +218,8 @@ func TestInputWindow(t *testing.T) {
 		if c.flags == nil {
 			continue
 		}
-		if status, out, _ := program(strings.NewReader(line), args[:3]...); status != 1 || !strings.Contains(out, "has 6 tokens") {
+		if status, out, _ := program(strings.NewReader(line), args[:3]...); status != 1 ||
+			!strings.Contains(out, "has 6 tokens") {
 			t.Errorf("without --truncate: status %d, %s", status, out)
 		}
 	}
@@ -225,10 +234,12 @@ func TestLabelNames(t *testing.T) {
 func TestFullOutput(t *testing.T) {
 	full := must.Get(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
 	defer full.Close()
-	for _, args := range [][]string{{"--help"}, {"version"}, {"info", "--model", goldenPath("pre")}, {"predict", "--model", goldenPath("pre"), goldenPath("pre", "inputs.jsonl")}} {
+	for _, args := range [][]string{{"--help"}, {"version"}, {"info", "--model", goldenPath("pre")},
+		{"predict", "--model", goldenPath("pre"), goldenPath("pre", "inputs.jsonl")}} {
 		var errs strings.Builder
 		status := run(context.Background(), append([]string{"sftseq"}, args...), nil, full, &errs)
-		if status != 1 || strings.Count(errs.String(), "standard output: ") != 1 || !strings.Contains(errs.String(), "no space left") {
+		if status != 1 || strings.Count(errs.String(), "standard output: ") != 1 ||
+			!strings.Contains(errs.String(), "no space left") {
 			t.Errorf("%v: status %d, %q", args, status, errs.String())
 		}
 	}
@@ -237,7 +248,8 @@ func TestFullOutput(t *testing.T) {
 // TestPredictExplain: --explain adds what the model read to the same answer, for
 // each sequence of a line.
 func TestPredictExplain(t *testing.T) {
-	for model, line := range map[string]string{"pre": `{"text":"[MAX 2 9 ]"}`, "retrieval": `{"text_a":"ab","text_b":"abc"}`} {
+	for model, line := range map[string]string{"pre": `{"text":"[MAX 2 9 ]"}`,
+		"retrieval": `{"text_a":"ab","text_b":"abc"}`} {
 		plain := succeed(t, line, "predict", "--model", goldenPath(model))
 		with := decode[prediction](t, succeed(t, line, "predict", "--explain", "--model", goldenPath(model)))
 		lengths := map[*sft.Explanation]int{with.Explain: 4}
@@ -254,5 +266,6 @@ func TestPredictExplain(t *testing.T) {
 			t.Errorf("%s: %s, %v; without --explain %s", model, rest, err, plain)
 		}
 	}
-	refuse(t, exitUsage, "--explain answers lines", "", "predict", "--explain", "--model", goldenPath("pre"), "--input", "x", "--output", "y")
+	refuse(t, exitUsage, "--explain answers lines", "", "predict", "--explain", "--model", goldenPath("pre"),
+		"--input", "x", "--output", "y")
 }

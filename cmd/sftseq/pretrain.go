@@ -39,7 +39,8 @@ predict --fill fills masks. More: docs/pretraining.md, docs/training.md`,
 var maskFlags = []architectureFlag{
 	{"mask-rate", "mask_rate", "mask this fraction of the tokens", trainingGroup, masksKind},
 	{"mask-span", "mask_span", "mask spans of `N` tokens on average", trainingGroup, masksKind},
-	{"tie-embeddings", "tie_embeddings", "predict tokens by their own embeddings, without an output layer", advancedModel, masksKind},
+	{"tie-embeddings", "tie_embeddings", "predict tokens by their own embeddings, without an output layer",
+		advancedModel, masksKind},
 }
 
 // pretrainFlags are those of train that a model without labels can use, and those of masks.
@@ -51,8 +52,9 @@ func pretrainFlags() []cli.Flag {
 
 // maskTargetsFlag chooses what a model that fills masks predicts.
 func maskTargetsFlag() cli.Flag {
-	return &cli.StringFlag{Name: "mask-targets", Category: trainingGroup, DefaultText: fmt.Sprintf("spectra:%d for samples of sound, otherwise tokens", lra.SpectrumNames),
-		Usage: "predict masked tokens, or spectra:N: the nearest of N learned spectra of sound"}
+	return &cli.StringFlag{Name: "mask-targets", Category: trainingGroup,
+		DefaultText: fmt.Sprintf("spectra:%d for samples of sound, otherwise tokens", lra.SpectrumNames),
+		Usage:       "predict masked tokens, or spectra:N: the nearest of N learned spectra of sound"}
 }
 
 func pretrain(c *cli.Context) error {
@@ -88,7 +90,8 @@ func pretrain(c *cli.Context) error {
 // frequencies is what the frequencies of tokens tell of those that a model's validation has
 // it tell, in bits.
 func frequencies(c *cli.Context, config *sft.Config, set *seq.Dataset) (float64, error) {
-	bits, err := baseline.UnigramBits(c.Context, set, "val", config.TruncatesAt(), config.NumLabels, config.Targets, config.Masked)
+	bits, err := baseline.UnigramBits(c.Context, set, "val", config.TruncatesAt(), config.NumLabels,
+		config.Targets, config.Masked)
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", set.Dir, err)
 	}
@@ -151,6 +154,7 @@ func learnMaskTargets(c *cli.Context, config *sft.Config, set *seq.Dataset) erro
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.App.ErrWriter, "a masked sample is told by the spectrum around it: the nearest of %d that were learned\n", targets.Len())
+	fmt.Fprintf(c.App.ErrWriter,
+		"a masked sample is told by the spectrum around it: the nearest of %d that were learned\n", targets.Len())
 	return nil
 }

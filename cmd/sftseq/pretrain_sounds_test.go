@@ -18,9 +18,11 @@ func samples(t *testing.T) string {
 	sounds, data := filepath.Join(dir, "sounds"), filepath.Join(dir, "data")
 	must.Succeed(t, os.Mkdir(sounds, 0o777))
 	for n := range 12 {
-		writeText(t, filepath.Join(sounds, fmt.Sprintf("%s_%d.wav", []string{"up", "down"}[n%2], n)), chirp(float64(300+100*n), float64(300+900*((n+1)%2))))
+		writeText(t, filepath.Join(sounds, fmt.Sprintf("%s_%d.wav", []string{"up", "down"}[n%2], n)),
+			chirp(float64(300+100*n), float64(300+900*((n+1)%2))))
 	}
-	done(t, "", "data", "convert", "--from", sounds, "--to", data, "--tokenizer", "mulaw", "--label", "path", "--label-pattern", "^(up|down)_", "--split", "0.5,0.25,0.25", "--no-baselines")
+	done(t, "", "data", "convert", "--from", sounds, "--to", data, "--tokenizer", "mulaw", "--label", "path",
+		"--label-pattern", "^(up|down)_", "--split", "0.5,0.25,0.25", "--no-baselines")
 	return data
 }
 
@@ -30,13 +32,17 @@ func samples(t *testing.T) string {
 func TestPretrainSounds(t *testing.T) {
 	data, runs := samples(t), t.TempDir()
 	small := func(name string, flags ...string) []string {
-		return smallPretraining(data, filepath.Join(runs, name), append([]string{"--steps", "6", "--eval-every", "3", "--input-window", "500", "--convolutions", "3"}, flags...)...)
+		return smallPretraining(data, filepath.Join(runs, name),
+			append([]string{"--steps", "6", "--eval-every", "3", "--input-window", "500", "--convolutions", "3"},
+				flags...)...)
 	}
 	said := done(t, "", small("whole", "--threads", "1", "--mask-targets", "spectra:9")...)
-	contains(t, said, "the nearest of 9 that were learned", "validation bits per token", "by the tokens' frequencies", "--mask-targets spectra:9")
+	contains(t, said, "the nearest of 9 that were learned", "validation bits per token", "by the tokens' frequencies",
+		"--mask-targets spectra:9")
 	done(t, "", small("torn", "--threads", "2", "--stop-at", "2", "--mask-targets", "spectra:9")...)
 	torn := filepath.Join(runs, "torn")
-	refuse(t, exitError, "--mask-targets tokens: the run was started otherwise (", "", "pretrain", "--out", torn, "--resume", "--mask-targets", "tokens")
+	refuse(t, exitError, "--mask-targets tokens: the run was started otherwise (", "", "pretrain", "--out", torn,
+		"--resume", "--mask-targets", "tokens")
 	done(t, "", "pretrain", "--out", torn, "--resume", "--mask-targets", "spectra:9")
 	whole := filepath.Join(runs, "whole")
 	compareRuns(t, whole, torn)
@@ -49,23 +55,28 @@ func TestPretrainSounds(t *testing.T) {
 		t.Errorf("%d names, %d labels, vocabulary %d", c.MaskTargets.Len(), c.NumLabels, c.VocabSize)
 	}
 	r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", "val"))
-	if told := fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken, r.Frequencies); !strings.Contains(said, told) {
+	if told := fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken,
+		r.Frequencies); !strings.Contains(said, told) {
 		t.Errorf("%+v, after\n%s", r, said)
 	}
 	notContains(t, done(t, "", small("more", "--init-from", whole)...), "fresh", "were learned")
-	contains(t, done(t, "", small("other", "--init-from", whole, "--mask-targets", "spectra:5")...), "fresh: head.out.weight, head.out.bias")
+	contains(t, done(t, "", small("other", "--init-from", whole, "--mask-targets", "spectra:5")...),
+		"fresh: head.out.weight, head.out.bias")
 	notContains(t, done(t, "", small("tokens", "--mask-targets", "tokens")...), "spectr")
 	if c := config("tokens"); c.MaskTargets != nil || c.NumLabels != 256 {
 		t.Errorf("%d labels of tokens", c.NumLabels)
 	}
-	labelled := done(t, "", "train", "custom", "--data", data, "--init-from", whole, "--out", filepath.Join(runs, "labelled"), "--steps", "1", "--input-window", "500")
-	if want := "fresh: head.pool.weight, head.pool.bias, head.out.weight, head.out.bias"; !strings.Contains(labelled, want) || config("labelled").MaskTargets != nil {
+	labelled := done(t, "", "train", "custom", "--data", data, "--init-from", whole, "--out",
+		filepath.Join(runs, "labelled"), "--steps", "1", "--input-window", "500")
+	if want := "fresh: head.pool.weight, head.pool.bias, head.out.weight, head.out.bias"; !strings.Contains(labelled,
+		want) || config("labelled").MaskTargets != nil {
 		t.Errorf("%q is missing in\n%s", want, labelled)
 	}
 	refuse(t, exitError, "it fills no masks", `{"tokens":[1,2,256]}`, "predict", "--fill", "--model", whole)
 	refuseAll(t, exitUsage, nil, []refusal{
 		{"--mask-targets \"pitch\", expected tokens, spectra or spectra:N", small("bad", "--mask-targets", "pitch")},
 		{"--mask-targets \"spectra:1\", expected", small("bad", "--mask-targets", "spectra:1")},
-		{"found the tokenizer listops", smallPretraining(generated(t), filepath.Join(runs, "bad"), "--mask-targets", "spectra")},
+		{"found the tokenizer listops", smallPretraining(generated(t), filepath.Join(runs, "bad"),
+			"--mask-targets", "spectra")},
 	})
 }

@@ -14,7 +14,8 @@ import (
 
 // smallPretraining are the flags of a run of moments.
 func smallPretraining(data, out string, flags ...string) []string {
-	return append([]string{"pretrain", data, "--out", out, "--steps", "24", "--batch", "8", "--hidden", "16", "--layers", "1", "--k", "8",
+	return append([]string{"pretrain", data, "--out", out, "--steps", "24", "--batch", "8", "--hidden", "16",
+		"--layers", "1", "--k", "8",
 		"--eval-every", "8", "--log-every", "5", "--save-every", "1ms", "--seed", "5"}, flags...)
 }
 
@@ -31,9 +32,12 @@ func TestPretrain(t *testing.T) {
 	done(t, "", "pretrain", "--out", torn, "--resume")
 	compareRuns(t, whole, torn)
 
-	refuse(t, exitError, "holds a run of sftseq pretrain, which sftseq train listops cannot go on with", "", "train", "listops", "--out", torn, "--resume")
-	refuse(t, exitUsage, "was trained without labels, and eval measures it without shards", "", "eval", "--model", whole, "--data", data, "--shard", "0/2", "--output", filepath.Join(runs, "parts"))
-	labelled := done(t, "", append(small(data, filepath.Join(runs, "labelled")), "--steps", "2", "--hidden", "16", "--layers", "1", "--init-from", whole)...)
+	refuse(t, exitError, "holds a run of sftseq pretrain, which sftseq train listops cannot go on with", "", "train",
+		"listops", "--out", torn, "--resume")
+	refuse(t, exitUsage, "was trained without labels, and eval measures it without shards", "", "eval", "--model",
+		whole, "--data", data, "--shard", "0/2", "--output", filepath.Join(runs, "parts"))
+	labelled := done(t, "", append(small(data, filepath.Join(runs, "labelled")), "--steps", "2", "--hidden", "16",
+		"--layers", "1", "--init-from", whole)...)
 	contains(t, labelled, fmt.Sprintf(" parameters from %s, fresh: head.pool.weight, head.pool.bias, head.out.weight, head.out.bias", whole))
 	done(t, "", smallPretraining(data, filepath.Join(runs, "more"), "--init-from", whole)...)
 
@@ -50,14 +54,17 @@ func TestPretrain(t *testing.T) {
 			}
 		}
 	}
-	text := succeed(t, `{"id":3,"text":"[MAX 2 _ _"}`+"\n", "predict", "--fill", "--mask", "_", "--candidates", "2", "--model", whole)
+	text := succeed(t, `{"id":3,"text":"[MAX 2 _ _"}`+"\n", "predict", "--fill", "--mask", "_",
+		"--candidates", "2", "--model", whole)
 	must.Succeed(t, json.Unmarshal([]byte(text), &filled))
-	if filled.ID != 3 || len(filled.Tokens) != 4 || len(filled.Masks) != 2 || !strings.HasPrefix(filled.Text, "[MAX 2 ") {
+	if filled.ID != 3 || len(filled.Tokens) != 4 || len(filled.Masks) != 2 ||
+		!strings.HasPrefix(filled.Text, "[MAX 2 ") {
 		t.Errorf("%s", text)
 	}
 	for i, m := range filled.Masks {
 		if m.Position != 2+i || len(m.Candidates) != 2 || m.Candidates[0].Token != filled.Tokens[2+i] ||
-			!(m.Candidates[0].Probability >= m.Candidates[1].Probability) || !strings.HasSuffix(filled.Text, filled.Masks[1].Candidates[0].Text) {
+			!(m.Candidates[0].Probability >= m.Candidates[1].Probability) ||
+			!strings.HasSuffix(filled.Text, filled.Masks[1].Candidates[0].Text) {
 			t.Errorf("mask %d of %s", i, text)
 		}
 	}
@@ -65,10 +72,13 @@ func TestPretrain(t *testing.T) {
 	if text := succeed(t, `{"text":"[MAX 2 3 ]"}`, "embed", "--model", whole); strings.Count(text, ",") < 15 {
 		t.Error(text)
 	}
-	done(t, "", "embed", "--model", whole, "--input", filepath.Join(data, "test.arrow"), "--output", filepath.Join(runs, "vectors.arrow"))
+	done(t, "", "embed", "--model", whole, "--input", filepath.Join(data, "test.arrow"), "--output",
+		filepath.Join(runs, "vectors.arrow"))
 	for _, split := range []string{"val", "test"} {
-		r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", split))
-		equal(t, strings.Contains(said, fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken, r.Frequencies)), split == "val", split, r)
+		r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole,
+			"--data", data, "--split", split))
+		equal(t, strings.Contains(said, fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)",
+			r.BitsPerToken, r.Frequencies)), split == "val", split, r)
 	}
 	page := filepath.Join(runs, "report.html")
 	contains(t, done(t, "", "report", "--out", page, whole), "trained without labels")
@@ -87,9 +97,11 @@ func TestPretrain(t *testing.T) {
 	if text := readText(t, page); !strings.Contains(text, told) {
 		t.Errorf("the report lacks %q", told)
 	}
-	refuse(t, exitError, "expected a data set directory", "", "eval", "--model", whole, "--data", filepath.Join(data, "test.arrow"))
+	refuse(t, exitError, "expected a data set directory", "", "eval", "--model", whole, "--data",
+		filepath.Join(data, "test.arrow"))
 	refuse(t, exitError, "was trained without labels (sftseq pretrain)", `{"text":"1"}`, "predict", "--model", whole)
-	refuse(t, exitError, "expected one of sftseq pretrain", `{"text":"1"}`, "predict", "--fill", "--model", goldenPath("pre"))
+	refuse(t, exitError, "expected one of sftseq pretrain", `{"text":"1"}`, "predict", "--fill",
+		"--model", goldenPath("pre"))
 }
 
 // TestPretrainPairs: the sequences of pairs are read one by one, and what is learned begins a
@@ -101,10 +113,12 @@ func TestPretrainPairs(t *testing.T) {
 	}
 	rows, data := filepath.Join(dir, "rows.jsonl"), filepath.Join(dir, "data")
 	must.Succeed(t, os.WriteFile(rows, []byte(lines), 0o666))
-	done(t, "", "data", "convert", "--from", rows, "--to", data, "--pair", "a,b", "--label", "same", "--tokenizer", "byte", "--no-baselines")
+	done(t, "", "data", "convert", "--from", rows, "--to", data, "--pair", "a,b", "--label", "same", "--tokenizer",
+		"byte", "--no-baselines")
 	out := filepath.Join(dir, "out")
 	done(t, "", smallPretraining(data, out, "--epochs", "2")...)
-	done(t, "", "train", "custom", "--data", data, "--steps", "2", "--init-from", out, "--out", filepath.Join(dir, "pairs"))
+	done(t, "", "train", "custom", "--data", data, "--steps", "2", "--init-from", out, "--out",
+		filepath.Join(dir, "pairs"))
 }
 
 // TestPretrainRefuses: command lines that cannot be trained with are errors that say why.
@@ -120,9 +134,12 @@ func TestPretrainRefuses(t *testing.T) {
 		{"--mask-span 1e+300, expected a mean", smallPretraining(data, out, "--mask-span", "1e300")},
 		{"--mask-rate 0, expected a number above 0", smallPretraining(data, out, "--mask-rate", "0")},
 		{"--mask \"\", expected the text", []string{"predict", "--fill", "--mask", "", "--model", goldenPath("pre")}},
-		{"--mask and --candidates belong to --fill", []string{"predict", "--candidates", "3", "--model", goldenPath("pre")}},
-		{"--fill answers lines, not --input", []string{"predict", "--fill", "--input", "x", "--model", goldenPath("pre")}},
-		{"--candidates 0, expected a number", []string{"predict", "--fill", "--candidates", "0", "--model", goldenPath("pre")}},
+		{"--mask and --candidates belong to --fill", []string{"predict", "--candidates", "3",
+			"--model", goldenPath("pre")}},
+		{"--fill answers lines, not --input", []string{"predict", "--fill", "--input", "x",
+			"--model", goldenPath("pre")}},
+		{"--candidates 0, expected a number", []string{"predict", "--fill", "--candidates", "0",
+			"--model", goldenPath("pre")}},
 	})
 	refuse(t, exitError, "no such file or directory", "", "pretrain", filepath.Join(data, "none"), "--out", out)
 	noFile(t, out)

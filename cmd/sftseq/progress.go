@@ -54,7 +54,8 @@ func newProgress(total int64, what, unit string) *progress {
 		}
 		p.bar = progressbar.NewOptions64(limit,
 			progressbar.OptionSetWriter(p.out), progressbar.OptionSetDescription(what),
-			progressbar.OptionShowCount(), progressbar.OptionShowBytes(unit == unitBytes), progressbar.OptionUseIECUnits(true),
+			progressbar.OptionShowCount(), progressbar.OptionShowBytes(unit == unitBytes),
+			progressbar.OptionUseIECUnits(true),
 			progressbar.OptionSetPredictTime(true), progressbar.OptionThrottle(100*time.Millisecond),
 			progressbar.OptionSetWidth(24), progressbar.OptionClearOnFinish())
 	}

@@ -28,9 +28,11 @@ func modelNet40(t *testing.T) string {
 			for p := range 40 {
 				a, h := float64(p+i), float64(p)/40
 				if class == "bowl" {
-					fmt.Fprintf(&points, "%.6f,%.6f,%.6f,%.6f,%.6f,0.000000\n", math.Cos(a), math.Sin(a), h, math.Cos(a), math.Sin(a))
+					fmt.Fprintf(&points, "%.6f,%.6f,%.6f,%.6f,%.6f,0.000000\n", math.Cos(a), math.Sin(a), h,
+						math.Cos(a), math.Sin(a))
 				} else {
-					fmt.Fprintf(&points, "%.6f,%.6f,0.000000,0.000000,0.000000,1.000000\n", math.Cos(a)*h, math.Sin(a)*h)
+					fmt.Fprintf(&points, "%.6f,%.6f,0.000000,0.000000,0.000000,1.000000\n",
+						math.Cos(a)*h, math.Sin(a)*h)
 				}
 			}
 			name, split := fmt.Sprintf("%s_%04d", class, i+1), "train"
@@ -72,7 +74,8 @@ func shapeNetPartFolder(t *testing.T) string {
 		for i := range 20 {
 			var points strings.Builder
 			for p := range 30 {
-				fmt.Fprintf(&points, "%.5f %.5f %.5f 0.00000 0.00000 1.00000 %d.000000\n", math.Cos(float64(p+i)), math.Sin(float64(p)), float64(p)/30, first+p/15)
+				fmt.Fprintf(&points, "%.5f %.5f %.5f 0.00000 0.00000 1.00000 %d.000000\n", math.Cos(float64(p+i)),
+					math.Sin(float64(p)), float64(p)/30, first+p/15)
 			}
 			name := fmt.Sprintf("%d%s", i, category)
 			writeText(t, filepath.Join(from, folder, name+".txt"), points.String())
@@ -92,12 +95,14 @@ func shapeNetPartFolder(t *testing.T) string {
 }
 
 // tiny are the flags of a run that takes a moment.
-var tiny = []string{"--steps", "12", "--eval-every", "6", "--batch", "8", "--k", "8", "--hidden", "16", "--layers", "1", "--heads", "2", "--device", "cpu"}
+var tiny = []string{"--steps", "12", "--eval-every", "6", "--batch", "8", "--k", "8", "--hidden", "16", "--layers", "1",
+	"--heads", "2", "--device", "cpu"}
 
 // trainPublished trains a moment on a task, and returns what was said.
 func trainPublished(t *testing.T, task, data, out string, more ...string) string {
 	t.Helper()
-	said, errs := exits(t, exitOK, "", append(append([]string{"train", task, "--data", data, "--out", out}, tiny...), more...)...)
+	said, errs := exits(t, exitOK, "",
+		append(append([]string{"train", task, "--data", data, "--out", out}, tiny...), more...)...)
 	notContains(t, errs, "warning: "+data+" holds")
 	return said + errs
 }
@@ -107,15 +112,18 @@ func trainPublished(t *testing.T, task, data, out string, more ...string) string
 func TestModelNet40(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")
-	status, said, errs := program(nil, "data", "convert", "modelnet40", "--from", modelNet40(t), "--to", data, "--points", "24")
+	status, said, errs := program(nil, "data", "convert", "modelnet40", "--from", modelNet40(t),
+		"--to", data, "--points", "24")
 	if status != 0 || !strings.Contains(said, "test.arrow: 10 rows of 24 to 24 tokens") ||
-		!strings.Contains(errs, "warning: train and val: found 50 rows, the task has 9843 there") || !strings.Contains(errs, "warning: test: found 10 rows, the task has 2468") {
+		!strings.Contains(errs, "warning: train and val: found 50 rows, the task has 9843 there") ||
+		!strings.Contains(errs, "warning: test: found 10 rows, the task has 2468") {
 		t.Fatalf("status %d\n%s%s", status, said, errs)
 	}
 	for _, preset := range []string{"quick", "paper", "paper-invariant"} {
 		model := filepath.Join(t.TempDir(), preset)
 		trainPublished(t, "modelnet40", data, model, "--preset", preset)
-		if config := readText(t, filepath.Join(model, "config.json")); strings.Contains(config, `"input": "ones"`) != (preset == "paper-invariant") || !strings.Contains(config, `"relative": "distance"`) {
+		if config := readText(t, filepath.Join(model, "config.json")); strings.Contains(config,
+			`"input": "ones"`) != (preset == "paper-invariant") || !strings.Contains(config, `"relative": "distance"`) {
 			t.Errorf("%s: %s", preset, config)
 		}
 		var result task.ClassesResult
@@ -127,9 +135,12 @@ func TestModelNet40(t *testing.T) {
 			t.Errorf("%s: mean class accuracy %v, expected %v", preset, result.MeanClassAccuracy, a)
 		}
 	}
-	refuse(t, exitError, "modelnet40_shape_names.txt is missing", "", "data", "convert", "modelnet40", "--from", t.TempDir(), "--to", data+"2")
-	refuse(t, exitError, "expected a directory with a folder for each class, found a file", "", "data", "convert", "modelnet40", "--from", filepath.Join(data, "test.arrow"), "--to", data+"2")
-	refuse(t, exitUsage, "--points: expected 1 to", "", "data", "convert", "modelnet40", "--from", data, "--to", data+"2", "--points", "0")
+	refuse(t, exitError, "modelnet40_shape_names.txt is missing", "", "data", "convert", "modelnet40", "--from",
+		t.TempDir(), "--to", data+"2")
+	refuse(t, exitError, "expected a directory with a folder for each class, found a file", "", "data", "convert",
+		"modelnet40", "--from", filepath.Join(data, "test.arrow"), "--to", data+"2")
+	refuse(t, exitUsage, "--points: expected 1 to", "", "data", "convert", "modelnet40", "--from", data, "--to",
+		data+"2", "--points", "0")
 }
 
 // TestShapeNetPart: official files become a data set of all 50 parts, the presets train on it, and the
@@ -137,16 +148,19 @@ func TestModelNet40(t *testing.T) {
 func TestShapeNetPart(t *testing.T) {
 	testenv.NoRace(t, "goes the ways of TestClouds, TestConvertCloud and TestGraphs")
 	data := filepath.Join(t.TempDir(), "data")
-	said, errs := exits(t, exitOK, "", "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t), "--to", data, "--points", "40")
+	said, errs := exits(t, exitOK, "", "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t),
+		"--to", data, "--points", "40")
 	contains(t, said, "train.arrow: 32 rows of 40 to 40 tokens")
 	contains(t, errs, "warning: val: found 4 rows, the task has 1870 there")
 	for _, preset := range []string{"quick", "paper-invariant"} {
 		model := filepath.Join(t.TempDir(), preset)
 		contains(t, trainPublished(t, "shapenetpart", data, model, "--preset", preset), "selected by iou")
 		var result task.TagsResult
-		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")), &result); err != nil || result.Parts == nil || result.Parts.Shapes != 4 {
+		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu",
+			"--json")), &result); err != nil || result.Parts == nil || result.Parts.Shapes != 4 {
 			t.Errorf("%+v, %v", result, err)
 		}
 	}
-	refuse(t, exitError, "expected data of the task modelnet40, classification with", "", "train", "modelnet40", "--data", data, "--out", filepath.Join(t.TempDir(), "run"))
+	refuse(t, exitError, "expected data of the task modelnet40, classification with", "", "train", "modelnet40",
+		"--data", data, "--out", filepath.Join(t.TempDir(), "run"))
 }

@@ -48,7 +48,8 @@ func TestPublishedExample(t *testing.T) {
 	testenv.NeedPrograms(t, "python3")
 	page := readText(t, "../../docs/published-clouds-graphs.md")
 	dir := t.TempDir()
-	for name, folder := range map[string]string{"modelnet40_normal_resampled": modelNet40(t), "shapenetcore_partanno_segmentation_benchmark_v0_normal": shapeNetPartFolder(t)} {
+	for name, folder := range map[string]string{"modelnet40_normal_resampled": modelNet40(t),
+		"shapenetcore_partanno_segmentation_benchmark_v0_normal": shapeNetPartFolder(t)} {
 		must.Succeed(t, os.Rename(folder, filepath.Join(dir, name)))
 	}
 	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "torch_geometric"), 0o777))

@@ -18,7 +18,8 @@ import (
 
 // graphLines writes a folder of graphs as docs/published-clouds-graphs.md exports them: rings of atoms or of regions,
 // each with the answer that a function gives it.
-func graphLines(t *testing.T, node, edge func(graph, i int) []float32, answer func(graph, nodes int) map[string]any) string {
+func graphLines(t *testing.T, node, edge func(graph, i int) []float32,
+	answer func(graph, nodes int) map[string]any) string {
 	t.Helper()
 	from := t.TempDir()
 	for split, graphs := range map[string][2]int{"train": {0, 24}, "val": {24, 32}, "test": {32, 40}} {
@@ -29,7 +30,8 @@ func graphLines(t *testing.T, node, edge func(graph, i int) []float32, answer fu
 			var features, edges [][]float32
 			for i := range nodes {
 				features = append(features, node(g, i))
-				for _, ends := range [][2]float32{{float32(i), float32((i + 1) % nodes)}, {float32((i + 1) % nodes), float32(i)}} {
+				for _, ends := range [][2]float32{{float32(i), float32((i + 1) % nodes)},
+					{float32((i + 1) % nodes), float32(i)}} {
 					edges = append(edges, append(ends[:], edge(g, i)...))
 				}
 			}
@@ -44,7 +46,8 @@ func graphLines(t *testing.T, node, edge func(graph, i int) []float32, answer fu
 
 // atom and bond are the numbers of the Open Graph Benchmark.
 func atom(graph, i int) []float32 {
-	return []float32{float32(5 + (graph+i)%3), 0, float32(2 + i%2), 5, float32(i % 3), 0, float32(1 + i%2), float32(graph % 2), 1}
+	return []float32{float32(5 + (graph+i)%3), 0, float32(2 + i%2), 5, float32(i % 3), 0,
+		float32(1 + i%2), float32(graph % 2), 1}
 }
 
 func bond(graph, i int) []float32 { return []float32{float32(i % 2), 0, float32(graph % 2)} }
@@ -53,8 +56,10 @@ func bond(graph, i int) []float32 { return []float32{float32(i % 2), 0, float32(
 func convertPublished(t *testing.T, task, from string, more ...string) string {
 	t.Helper()
 	data := filepath.Join(t.TempDir(), "data")
-	status, said, errs := program(nil, append([]string{"data", "convert", task, "--from", from, "--to", data}, more...)...)
-	if status != 0 || !strings.Contains(said, "train.arrow: 24 rows of 4 to 6 tokens") || strings.Count(errs, "rows, the task has") != 3 {
+	status, said, errs := program(nil,
+		append([]string{"data", "convert", task, "--from", from, "--to", data}, more...)...)
+	if status != 0 || !strings.Contains(said, "train.arrow: 24 rows of 4 to 6 tokens") ||
+		strings.Count(errs, "rows, the task has") != 3 {
 		t.Fatalf("status %d\n%s%s", status, said, errs)
 	}
 	return data
@@ -70,7 +75,8 @@ func TestPeptidesFunc(t *testing.T) {
 	for preset, walk := range map[string][]string{"quick": nil, "paper": {"--random-walk", "24"}} {
 		data, model := convertPublished(t, "peptides-func", from, walk...), filepath.Join(t.TempDir(), preset)
 		d := must.Get(seq.OpenDataset(data))(t)
-		if names := d.Manifest.FeatureNames; len(names) != 174+12*len(walk) || walk != nil && names[len(names)-1] != "rw24" {
+		if names := d.Manifest.FeatureNames; len(names) != 174+12*len(walk) || walk != nil &&
+			names[len(names)-1] != "rw24" {
 			t.Errorf("%v: %d features, the last of them %s", walk, len(names), names[len(names)-1])
 		}
 		contains(t, trainPublished(t, "peptides-func", data, model, "--preset", preset), "selected by map")
@@ -78,11 +84,13 @@ func TestPeptidesFunc(t *testing.T) {
 			Rows int      `json:"rows"`
 			MAP  *float64 `json:"mean_average_precision"`
 		}
-		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")), &result); err != nil || result.Rows != 8 || result.MAP == nil || *result.MAP < 0.3 {
+		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu",
+			"--json")), &result); err != nil || result.Rows != 8 || result.MAP == nil || *result.MAP < 0.3 {
 			t.Errorf("%+v, %v", result, err)
 		}
 	}
-	head := succeed(t, "", "data", "head", filepath.Join(convertPublished(t, "peptides-func", from), "test.arrow"), "--rows", "1")
+	head := succeed(t, "", "data", "head", filepath.Join(convertPublished(t, "peptides-func", from),
+		"test.arrow"), "--rows", "1")
 	contains(t, head, `"labels":["antifungal","toxic"]`)
 	good := readText(t, filepath.Join(from, "val.jsonl"))
 	first, _, _ := strings.Cut(good, "\n")
@@ -103,7 +111,8 @@ func TestPeptidesFunc(t *testing.T) {
 		refuse(t, exitError, want, "", "data", "convert", "peptides-func", "--from", from, "--to", to)
 		noFile(t, filepath.Join(to, "dataset.json"))
 	}
-	refuse(t, exitUsage, "--random-walk 0: expected 1 to", "", "data", "convert", "peptides-func", "--from", from, "--to", t.TempDir(), "--random-walk", "0")
+	refuse(t, exitUsage, "--random-walk 0: expected 1 to", "", "data", "convert", "peptides-func", "--from", from,
+		"--to", t.TempDir(), "--random-walk", "0")
 }
 
 // TestPeptidesStruct: graphs with eleven numbers are converted, a model trains on them, the kept one has
@@ -122,7 +131,8 @@ func TestPeptidesStruct(t *testing.T) {
 	said := trainPublished(t, "peptides-struct", data, model)
 	contains(t, said, "selected by mae", ", MAE ")
 	var result task.NumbersResult
-	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), &result); err != nil || result.Rows != 8 || len(result.Numbers) != 11 {
+	if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val",
+		"--device", "cpu", "--json")), &result); err != nil || result.Rows != 8 || len(result.Numbers) != 11 {
 		t.Fatalf("%+v, %v", result, err)
 	}
 	mean := 0.0
@@ -132,8 +142,10 @@ func TestPeptidesStruct(t *testing.T) {
 	if math.Abs(result.MAE-mean) > 1e-12 || !strings.Contains(said, fmt.Sprintf("selected by mae %.4f", mean)) {
 		t.Errorf("MAE %v, expected %v, as in\n%s", result.MAE, mean, said)
 	}
-	refuse(t, exitError, "expected data of the task peptides-func, multi-label with the 174 features", "", "train", "peptides-func", "--data", data, "--out", filepath.Join(t.TempDir(), "run"))
-	refuse(t, exitUsage, "peptides-struct has no --class-weights", "", "train", "peptides-struct", "--data", data, "--out", filepath.Join(t.TempDir(), "run"), "--class-weights", "balanced")
+	refuse(t, exitError, "expected data of the task peptides-func, multi-label with the 174 features", "", "train",
+		"peptides-func", "--data", data, "--out", filepath.Join(t.TempDir(), "run"))
+	refuse(t, exitUsage, "peptides-struct has no --class-weights", "", "train", "peptides-struct", "--data", data,
+		"--out", filepath.Join(t.TempDir(), "run"), "--class-weights", "balanced")
 }
 
 // TestPascalVOC: graphs with a class for each node are converted, of which one may be unknown, both
@@ -157,12 +169,14 @@ func TestPascalVOC(t *testing.T) {
 		return map[string]any{"tags": tags}
 	})
 	data := convertPublished(t, "pascalvoc-sp", from)
-	contains(t, succeed(t, "", "data", "head", filepath.Join(data, "train.arrow"), "--rows", "1"), `"tags":[null,"tvmonitor","motorbike","background"]`)
+	contains(t, succeed(t, "", "data", "head", filepath.Join(data, "train.arrow"), "--rows", "1"),
+		`"tags":[null,"tvmonitor","motorbike","background"]`)
 	for _, preset := range []string{"quick", "paper"} {
 		model := filepath.Join(t.TempDir(), preset)
 		contains(t, trainPublished(t, "pascalvoc-sp", data, model, "--preset", preset), "selected by macro-f1")
 		var result task.TagsResult
-		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu", "--json")), &result); err != nil || result.Rows != 8 || result.Parts != nil {
+		if err := json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--device", "cpu",
+			"--json")), &result); err != nil || result.Rows != 8 || result.Parts != nil {
 			t.Errorf("%+v, %v", result, err)
 		}
 	}

@@ -18,7 +18,8 @@ import (
 // sent is how many bytes a host has sent.
 func (n *network) sent(t *testing.T, host int) float64 {
 	t.Helper()
-	out := must.Get(exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", host), "cat", fmt.Sprintf("/sys/class/net/sfteth%d/statistics/tx_bytes", host)).Output())(t)
+	out := must.Get(exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", host), "cat",
+		fmt.Sprintf("/sys/class/net/sfteth%d/statistics/tx_bytes", host)).Output())(t)
 	bytes := must.Get(strconv.ParseFloat(strings.TrimSpace(string(out)), 64))(t)
 	return bytes
 }
@@ -31,15 +32,18 @@ func TestBytesOfRanks(t *testing.T) {
 	net := newNetwork(t, 4)
 	program, data := built(t), filepath.Join(t.TempDir(), "data")
 	// Nine rows of these lengths are a micro-batch. Four of them are dealt without a rest: F is 1.
-	succeed(t, "", "data", "generate", "listops", "--out", data, "--train", "72", "--val", "4", "--test", "4", "--min-length", "460", "--max-length", "510")
+	succeed(t, "", "data", "generate", "listops", "--out", data, "--train", "72", "--val", "4", "--test", "4",
+		"--min-length", "460", "--max-length", "510")
 	run := func(ranks, steps int) (bytes []float64, out string) {
 		out = filepath.Join(t.TempDir(), "out")
 		before := make([]float64, ranks)
 		for r := range before {
 			before[r] = net.sent(t, r+1)
 		}
-		text, err := launched(t, net.mpirun(t, ranks, program, "train", "listops", "--data", data, "--out", out, "--stages", "none", "--steps", strconv.Itoa(steps), "--batch", "36",
-			"--hidden", "64", "--layers", "2", "--k", "8", "--eval-every", "1000", "--log-every", "1000", "--threads", "1"), 3*time.Minute)
+		text, err := launched(t, net.mpirun(t, ranks, program, "train", "listops", "--data", data, "--out", out,
+			"--stages", "none", "--steps", strconv.Itoa(steps), "--batch", "36",
+			"--hidden", "64", "--layers", "2", "--k", "8", "--eval-every", "1000", "--log-every", "1000",
+			"--threads", "1"), 3*time.Minute)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, text)
 		}

@@ -25,8 +25,9 @@ import (
 // one machine. Daemons of Open MPI that share /tmp crash now and then as they write what they
 // know of the machine for each other (hwloc_shmem_topology_write), unless they find no hole for it.
 var launchers = map[string][]string{
-	"mpirun.openmpi": {"--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader,tcp", "--mca", "rtc_hwloc_vmhole", "none"},
-	"mpirun.mpich":   nil,
+	"mpirun.openmpi": {"--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader,tcp", "--mca",
+		"rtc_hwloc_vmhole", "none"},
+	"mpirun.mpich": nil,
 }
 
 // mpirun is a command that starts a program on so many ranks.
@@ -73,7 +74,8 @@ func ranked(data, out string) []string {
 // process, once for all tests.
 var rankRun = sync.OnceValues(func() (output []byte, err error) {
 	data, whole := rankPaths()
-	generate := []string{"data", "generate", "listops", "--out", data, "--train", "120", "--val", "70", "--test", "20", "--min-length", "200", "--max-length", "600"}
+	generate := []string{"data", "generate", "listops", "--out", data, "--train", "120", "--val", "70", "--test", "20",
+		"--min-length", "200", "--max-length", "600"}
 	for _, args := range [][]string{generate, ranked(data, whole)} {
 		if output, err = exec.Command(filepath.Join(builtDir, "sftseq"), args...).CombinedOutput(); err != nil {
 			break
@@ -105,23 +107,28 @@ func TestRanksOfMPI(t *testing.T) {
 	for launcher := range launchers {
 		for _, ranks := range []int{1, 2, 3} {
 			out := filepath.Join(t.TempDir(), "out")
-			text, err := launched(t, mpirun(t, launcher, ranks, append([]string{program}, ranked(data, out)...)...), 2*time.Minute)
+			text, err := launched(t, mpirun(t, launcher, ranks, append([]string{program}, ranked(data, out)...)...),
+				2*time.Minute)
 			if err != nil {
 				t.Fatalf("%s, %d ranks: %v\n%s", launcher, ranks, err, text)
 			}
 			compareRuns(t, whole, out)
 			starts, err := provenance.ReadStarts(out)
 			library := map[string]string{"mpirun.openmpi": "Open MPI ", "mpirun.mpich": "MPICH "}[launcher]
-			if err != nil || len(starts) != 1 || ranks > 1 && (starts[0].Ranks != ranks || !strings.HasPrefix(starts[0].MPI, library)) || ranks == 1 && starts[0].Ranks != 0 {
+			if err != nil || len(starts) != 1 || ranks > 1 &&
+				(starts[0].Ranks != ranks || !strings.HasPrefix(starts[0].MPI, library)) ||
+				ranks == 1 && starts[0].Ranks != 0 {
 				t.Errorf("%s, %d ranks: recorded %+v, error %v", launcher, ranks, starts, err)
-			} else if told := fmt.Sprintf(", %d ranks (%s), 24 steps\n", ranks, starts[0].MPI); strings.Count(text, told) != min(1, ranks-1) {
+			} else if told := fmt.Sprintf(", %d ranks (%s), 24 steps\n", ranks, starts[0].MPI); strings.Count(text,
+				told) != min(1, ranks-1) {
 				t.Errorf("%s, %d ranks: expected %q in\n%s", launcher, ranks, told, text)
 			}
 			equal(t, strings.Count(text, "repeat with: "), 1, launcher, ranks)
 			if ranks > 1 && !strings.Contains(text, fmt.Sprintf("of %d ranks busy", ranks)) {
 				t.Errorf("%s: nothing says how many ranks are busy\n%s", launcher, text)
 			}
-			text, err = launched(t, mpirun(t, launcher, ranks, program, "eval", "--model", whole, "--data", data, "--json"), time.Minute)
+			text, err = launched(t, mpirun(t, launcher, ranks, program, "eval", "--model", whole, "--data",
+				data, "--json"), time.Minute)
 			if err != nil || !strings.HasSuffix(text, want) || strings.Count(text, want) != 1 {
 				t.Errorf("%s, eval of %d ranks: %v\n%s\nexpected\n%s", launcher, ranks, err, text, want)
 			}
@@ -138,7 +145,8 @@ func TestRanksStopAt(t *testing.T) {
 	if want := "stopped at step 3, the checkpoint is stored; go on with (on any number of ranks):\n  sftseq train listops --out " + out + " --resume"; err != nil || strings.Count(text, want) != 1 {
 		t.Errorf("%v\n%s\nexpected once: %s", err, text, want)
 	}
-	failsOnce(t, mpirun(t, "mpirun.openmpi", 2, append(args, "--resume")...), "--stop-at 3: the run is at step 3 already")
+	failsOnce(t, mpirun(t, "mpirun.openmpi", 2, append(args, "--resume")...),
+		"--stop-at 3: the run is at step 3 already")
 }
 
 // processesOf are the processes that run a program's file.
@@ -214,10 +222,14 @@ func TestRanksDiffer(t *testing.T) {
 		second []string
 		want   string
 	}{
-		"data":         {append([]string{"-n", "1", program}, ranked(others, out)...), "rank 2 differs from rank 0 in rows for training and validation"},
-		"settings":     {append(append([]string{"-n", "1", program}, ranked(data, out)...), "--lr", "0.5"), "rank 2 differs from rank 0 in settings"},
-		"instructions": {append([]string{"-n", "1", "env", simd.Variable + "=" + other.Name, program}, ranked(data, out)...), "rank 2 differs from rank 0 in kernels: it has " + other.Name},
-		"missing data": {append([]string{"-n", "1", program}, ranked(filepath.Join(data, "missing"), out)...), "sftseq: rank 2: stat " + filepath.Join(data, "missing")},
+		"data": {append([]string{"-n", "1", program}, ranked(others, out)...),
+			"rank 2 differs from rank 0 in rows for training and validation"},
+		"settings": {append(append([]string{"-n", "1", program}, ranked(data, out)...), "--lr", "0.5"),
+			"rank 2 differs from rank 0 in settings"},
+		"instructions": {append([]string{"-n", "1", "env", simd.Variable + "=" + other.Name, program},
+			ranked(data, out)...), "rank 2 differs from rank 0 in kernels: it has " + other.Name},
+		"missing data": {append([]string{"-n", "1", program}, ranked(filepath.Join(data, "missing"), out)...),
+			"sftseq: rank 2: stat " + filepath.Join(data, "missing")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			testenv.NeedPrograms(t, "mpirun.openmpi")
@@ -237,17 +249,20 @@ func TestRanksDiffer(t *testing.T) {
 		second []string
 		want   string
 	}{
-		"program":      {append([]string{changed}, eval(rows)...), "rank 1 differs from rank 0 in the program"},
-		"instructions": {append([]string{"env", simd.Variable + "=" + other.Name, program}, eval(rows)...), "rank 1 differs from rank 0 in kernels: it has " + other.Name},
-		"data":         {append([]string{program}, eval(others)...), "rank 1 differs from rank 0 in the data"},
+		"program": {append([]string{changed}, eval(rows)...), "rank 1 differs from rank 0 in the program"},
+		"instructions": {append([]string{"env", simd.Variable + "=" + other.Name, program}, eval(rows)...),
+			"rank 1 differs from rank 0 in kernels: it has " + other.Name},
+		"data": {append([]string{program}, eval(others)...), "rank 1 differs from rank 0 in the data"},
 	} {
 		t.Run("eval "+name, func(t *testing.T) {
 			testenv.NeedPrograms(t, "mpirun.openmpi")
-			args := slices.Concat(launchers["mpirun.openmpi"], []string{"-n", "1", program}, eval(rows), []string{":", "-n", "1"}, c.second)
+			args := slices.Concat(launchers["mpirun.openmpi"], []string{"-n", "1", program}, eval(rows),
+				[]string{":", "-n", "1"}, c.second)
 			failsOnce(t, exec.Command("mpirun.openmpi", args...), c.want)
 		})
 	}
-	failsOnce(t, mpirun(t, "mpirun.openmpi", 2, program, "predict", "--model", "none"), "only train, pretrain and eval share their work")
+	failsOnce(t, mpirun(t, "mpirun.openmpi", 2, program, "predict", "--model", "none"),
+		"only train, pretrain and eval share their work")
 }
 
 // TestRanksJoinFails: where a rank cannot say what machine it is on, rank 0 tells of it, and
@@ -262,9 +277,11 @@ func TestRanksJoinFails(t *testing.T) {
 	if out, err := exec.Command(hidden[0], append(hidden[1:], "true")...).CombinedOutput(); err != nil {
 		testenv.Missing(t, "root that may hide /proc", fmt.Errorf("%w: %s", err, out))
 	}
-	args := slices.Concat(launchers["mpirun.openmpi"], []string{"-n", "1"}, eval, []string{":", "-n", "1"}, hidden, eval)
+	args := slices.Concat(launchers["mpirun.openmpi"], []string{"-n", "1"}, eval,
+		[]string{":", "-n", "1"}, hidden, eval)
 	text, err := launched(t, exec.Command("mpirun.openmpi", args...), time.Minute)
-	if err == nil || strings.Count(text, "/proc/self/status") != 1 || !strings.Contains(text, "sftseq: rank 1: open /proc/self/status") {
+	if err == nil || strings.Count(text, "/proc/self/status") != 1 ||
+		!strings.Contains(text, "sftseq: rank 1: open /proc/self/status") {
 		t.Errorf("%v\n%s", err, text)
 	}
 	notContains(t, text, "MPI_Finalize", "finalize")
@@ -296,7 +313,8 @@ func TestRanksFullDisk(t *testing.T) {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	must.Succeed(t, os.Remove(ballast))
-	if text, err := launched(t, mpirun(t, "mpirun.openmpi", 2, append(append([]string{program}, ranked(data, out)...), "--resume")...), time.Minute); err != nil {
+	if text, err := launched(t, mpirun(t, "mpirun.openmpi", 2, append(append([]string{program}, ranked(data, out)...),
+		"--resume")...), time.Minute); err != nil {
 		t.Fatalf("%v\n%s", err, text)
 	}
 	compareRuns(t, whole, out)
@@ -317,7 +335,8 @@ func newNetwork(t *testing.T, hosts int) *network {
 	n.ip(t, "-n sftseq-switch link set bridge up")
 	for i := 1; i <= hosts; i++ {
 		n.ip(t, fmt.Sprintf("netns add sftseq-host%d", i))
-		n.ip(t, fmt.Sprintf("link add sfteth%d netns sftseq-host%d type veth peer name port%d netns sftseq-switch", i, i, i))
+		n.ip(t, fmt.Sprintf("link add sfteth%d netns sftseq-host%d type veth peer name port%d netns sftseq-switch", i,
+			i, i))
 		n.ip(t, fmt.Sprintf("-n sftseq-switch link set port%d master bridge up", i))
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d addr add 10.77.0.%d/24 dev sfteth%d", i, i, i))
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d link set sfteth%d up", i, i))
@@ -325,7 +344,8 @@ func newNetwork(t *testing.T, hosts int) *network {
 		// A daemon that mpirun has told to end gets no probes while that is in flight, so
 		// that mpirun waits for it as long as TCP sends again: some seconds in place of 15
 		// minutes.
-		again := exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", i), "sh", "-c", "echo 4 > /proc/sys/net/ipv4/tcp_retries2")
+		again := exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", i), "sh", "-c",
+			"echo 4 > /proc/sys/net/ipv4/tcp_retries2")
 		if out, err := again.CombinedOutput(); err != nil {
 			t.Fatalf("%v: %v: %s", again, err, out)
 		}
@@ -373,9 +393,13 @@ func (n *network) mpirun(t *testing.T, hosts int, command ...string) *exec.Cmd {
 	for i := 1; i <= hosts; i++ {
 		names = append(names, fmt.Sprintf("10.77.0.%d", i))
 	}
-	args := append([]string{"netns", "exec", "sftseq-host1", "mpirun.openmpi", "--allow-run-as-root", "--oversubscribe", "--bind-to", "none", "--host", strings.Join(names, ","),
-		"-n", strconv.Itoa(hosts), "--mca", "plm_rsh_agent", script, "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "10.77.0.0/24",
-		"--mca", "rtc_hwloc_vmhole", "none", "--mca", "oob_tcp_if_include", "10.77.0.0/24", "--mca", "oob_tcp_keepalive_time", "2", "--mca", "oob_tcp_keepalive_intvl", "1", "--mca", "oob_tcp_keepalive_probes", "3"}, command...)
+	args := append([]string{"netns", "exec", "sftseq-host1", "mpirun.openmpi", "--allow-run-as-root", "--oversubscribe",
+		"--bind-to", "none", "--host", strings.Join(names, ","),
+		"-n", strconv.Itoa(hosts), "--mca", "plm_rsh_agent", script, "--mca", "btl", "self,tcp", "--mca",
+		"btl_tcp_if_include", "10.77.0.0/24",
+		"--mca", "rtc_hwloc_vmhole", "none", "--mca", "oob_tcp_if_include", "10.77.0.0/24", "--mca",
+		"oob_tcp_keepalive_time", "2", "--mca", "oob_tcp_keepalive_intvl", "1", "--mca",
+		"oob_tcp_keepalive_probes", "3"}, command...)
 	return exec.Command("ip", args...)
 }
 
@@ -388,7 +412,8 @@ func TestRanksOfHosts(t *testing.T) {
 	net := newNetwork(t, 3)
 	for hosts := 1; hosts <= 3; hosts++ {
 		out := filepath.Join(t.TempDir(), "out")
-		text, err := launched(t, net.mpirun(t, hosts, append([]string{program}, ranked(data, out)...)...), 2*time.Minute)
+		text, err := launched(t, net.mpirun(t, hosts, append([]string{program}, ranked(data, out)...)...),
+			2*time.Minute)
 		if err != nil {
 			t.Fatalf("%d hosts: %v\n%s", hosts, err, text)
 		}

@@ -22,8 +22,11 @@ func TestRegression(t *testing.T) {
 	dir := t.TempDir()
 	csv := writeText(t, filepath.Join(dir, "t.csv"), motifRows(300, 24))
 	data, model := filepath.Join(dir, "data"), filepath.Join(dir, "model")
-	done(t, "", "data", "convert", "--from", csv, "--to", data, "--text", "sequence", "--numbers", "count,length", "--tokenizer", "dna:1", "--split", "0.6,0.2,0.2")
-	if said := runCustom(t, data, model, "--steps", "60", "--eval-every", "30", "--device", "cpu"); !strings.Contains(said, "validation R² ") || !strings.Contains(said, "validation loss ") || strings.Contains(said, "accuracy") {
+	done(t, "", "data", "convert", "--from", csv, "--to", data, "--text", "sequence", "--numbers", "count,length",
+		"--tokenizer", "dna:1", "--split", "0.6,0.2,0.2")
+	if said := runCustom(t, data, model, "--steps", "60", "--eval-every", "30", "--device",
+		"cpu"); !strings.Contains(said, "validation R² ") || !strings.Contains(said, "validation loss ") ||
+		strings.Contains(said, "accuracy") {
 		t.Errorf("train: %s", said)
 	} else {
 		checkSimple(t, said, model, data, simpleNumbersLine)
@@ -37,15 +40,20 @@ func TestRegression(t *testing.T) {
 		Label   any                `json:"label"`
 	}
 	said := done(t, `{"id":"x","text":"GATTACAGATTACAGATTACA"}`+"\n", "predict", "--model", model)
-	if err := json.Unmarshal([]byte(said), &line); err != nil || line.ID != "x" || len(line.Numbers) != 2 || line.Length != 21 || line.Label != nil || math.Abs(line.Numbers["length"]-21) > 8 {
+	if err := json.Unmarshal([]byte(said), &line); err != nil || line.ID != "x" || len(line.Numbers) != 2 ||
+		line.Length != 21 || line.Label != nil || math.Abs(line.Numbers["length"]-21) > 8 {
 		t.Errorf("%s, %v", said, err)
 	}
-	done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--id", "name", "--keep", "count", "--output", filepath.Join(dir, "o.csv"))
-	if first := strings.SplitN(readText(t, filepath.Join(dir, "o.csv")), "\n", 3); !strings.HasPrefix(first[0], "id,input_count,count,length") || !strings.HasPrefix(first[1], "s0,") {
+	done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--id", "name", "--keep", "count",
+		"--output", filepath.Join(dir, "o.csv"))
+	if first := strings.SplitN(readText(t, filepath.Join(dir, "o.csv")), "\n", 3); !strings.HasPrefix(first[0],
+		"id,input_count,count,length") || !strings.HasPrefix(first[1], "s0,") {
 		t.Errorf("%s", strings.Join(first[:2], "\n"))
 	}
-	jsonl := done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--output", filepath.Join(dir, "o.jsonl")) + "\n"
-	if text := readText(t, filepath.Join(dir, "o.jsonl")); !strings.Contains(strings.SplitN(text, "\n", 2)[0], `"numbers":{"count":`) {
+	jsonl := done(t, "", "predict", "--model", model, "--input", csv, "--text", "sequence", "--output",
+		filepath.Join(dir, "o.jsonl")) + "\n"
+	if text := readText(t, filepath.Join(dir, "o.jsonl")); !strings.Contains(strings.SplitN(text, "\n",
+		2)[0], `"numbers":{"count":`) {
 		t.Errorf("%s%s", jsonl, strings.SplitN(text, "\n", 2)[0])
 	}
 
@@ -59,42 +67,50 @@ func TestRegression(t *testing.T) {
 	}
 
 	var result task.NumbersResult
-	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", data, "--json")), &result); err != nil || result.Rows < 30 || len(result.Numbers) != 2 {
+	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", data, "--json")),
+		&result); err != nil || result.Rows < 30 || len(result.Numbers) != 2 {
 		t.Errorf("%+v, %v", result, err)
 	}
 	set := must.Get(seq.OpenDataset(data))(t)
 	train, test := set.Manifest.Splits["train"].Numbers[1], set.Manifest.Splits["test"].Numbers[1]
-	if want := math.Hypot(test.Deviation, test.Mean-train.Mean); math.Abs(result.Numbers[1].Mean.RMSE-want) > 1e-5*want {
+	if want := math.Hypot(test.Deviation,
+		test.Mean-train.Mean); math.Abs(result.Numbers[1].Mean.RMSE-want) > 1e-5*want {
 		t.Errorf("the mean of training: RMSE %v, want %v", result.Numbers[1].Mean.RMSE, want)
 	}
 	if n := result.Numbers[1]; *n.R2 <= *n.Mean.R2 || n.RMSE >= n.Mean.RMSE {
 		t.Errorf("nothing is learned: %+v", n)
 	}
 	contains(t, done(t, "", "eval", "--model", model, "--data", data), "mean of the training split", "ridge regression")
-	contains(t, runCustom(t, data, filepath.Join(dir, "seeds"), "--seeds", "1,2", "--steps", "2", "--device", "cpu"), "validation loss over 2 seeds: mean ")
+	contains(t, runCustom(t, data, filepath.Join(dir, "seeds"), "--seeds", "1,2", "--steps", "2", "--device", "cpu"),
+		"validation loss over 2 seeds: mean ")
 	checkExplain(t, model, "abcba", true)
 	checkEvalShards(t, model, data)
 	checkNumberErrors(t, model, data, "count", "length")
 	done(t, "", "report", model, "--out", filepath.Join(dir, "report.html"))
 	text := readText(t, filepath.Join(dir, "report.html"))
-	contains(t, text, "ridge regression", "mean of the training split", "predictions of count over what they should be", "predictions of length", ", predicted as ", "in the units of the data", "regression, 2 numbers")
+	contains(t, text, "ridge regression", "mean of the training split", "predictions of count over what they should be",
+		"predictions of length", ", predicted as ", "in the units of the data", "regression, 2 numbers")
 	equal(t, strings.Count(text, ", predicted as "), 2*result.Rows, result.Rows)
 	runCustom(t, data, filepath.Join(dir, "more"), "--init-from", model, "--steps", "2", "--device", "cpu")
 	done(t, "", "pretrain", "--data", data, "--out", filepath.Join(dir, "pre"), "--steps", "2", "--device", "cpu")
-	contains(t, runCustom(t, data, filepath.Join(dir, "on"), "--init-from", filepath.Join(dir, "pre"), "--steps", "2", "--device", "cpu"), "parameters from")
+	contains(t, runCustom(t, data, filepath.Join(dir, "on"), "--init-from", filepath.Join(dir, "pre"), "--steps", "2",
+		"--device", "cpu"), "parameters from")
 
 	squared := filepath.Join(dir, "squared")
 	runCustom(t, data, squared, "--steps", "2", "--device", "cpu", "--regression-loss", "squared")
 	contains(t, readText(t, filepath.Join(squared, "config.json")), `"regression_loss": "squared"`)
 
 	for want, args := range map[string][]string{
-		"--regression-loss \"cubic\", expected smooth_l1, squared": {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--regression-loss", "cubic"},
-		"--class-weights: ":                 {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"), "--class-weights", "balanced"},
+		"--regression-loss \"cubic\", expected smooth_l1, squared": {"train", "custom", "--data", data, "--out",
+			filepath.Join(dir, "no"), "--regression-loss", "cubic"},
+		"--class-weights: ": {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"),
+			"--class-weights", "balanced"},
 		"expected data of the task listops": {"train", "listops", "--data", data, "--out", filepath.Join(dir, "no")},
 	} {
 		contains(t, failing(t, "", args...), want)
 	}
-	if status, _, errs := program(strings.NewReader(""), "eval", "--model", model, "--data", fmt.Sprint(data, "/train.arrow"), "--split", "x"); status == 0 {
+	if status, _, errs := program(strings.NewReader(""), "eval", "--model", model, "--data",
+		fmt.Sprint(data, "/train.arrow"), "--split", "x"); status == 0 {
 		t.Error(errs)
 	}
 }

@@ -31,10 +31,12 @@ confusions of the best model on the test split; rows with the tokens that each l
 or pictures. A run may still be under way. More: docs/reports.md`,
 		Flags: slices.Concat(
 			group(dataGroup,
-				&cli.StringFlag{Name: "data", Usage: "evaluate on `FILE|DIR`", DefaultText: "data set of the run", TakesFile: true},
+				&cli.StringFlag{Name: "data", Usage: "evaluate on `FILE|DIR`",
+					DefaultText: "data set of the run", TakesFile: true},
 				&cli.StringFlag{Name: "split", Value: "test", Usage: "evaluate on split `NAME` of a data set"}),
 			group(outputGroup,
-				&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "report.html", Usage: "write the page to `FILE`", TakesFile: true},
+				&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "report.html",
+					Usage: "write the page to `FILE`", TakesFile: true},
 				&cli.IntFlag{Name: "examples", Value: 6, Usage: "show `N` rows of each run"}),
 			[]cli.Flag{runFlag()}, deviceFlags(device.FP32)),
 		Action: reportRuns,
@@ -68,7 +70,8 @@ func reportRuns(c *cli.Context) error {
 			if cause == err { // of the content, and names config.json
 				return err
 			}
-			return fmt.Errorf("%s: expected a run directory with config.json, as sftseq train makes it: %w", dirs[i], cause)
+			return fmt.Errorf("%s: expected a run directory with config.json, as sftseq train makes it: %w", dirs[i],
+				cause)
 		}
 		if r.Config.IsLinear() {
 			return fmt.Errorf("%s: a linear model has no training curve to report: sftseq eval measures it", dirs[i])
@@ -86,7 +89,8 @@ func reportRuns(c *cli.Context) error {
 				return err
 			}
 		}
-		for _, file := range []string{"config.json", "model.safetensors", "metrics.jsonl", provenance.StartsFile, tokenizers.FileName} {
+		for _, file := range []string{"config.json", "model.safetensors", "metrics.jsonl",
+			provenance.StartsFile, tokenizers.FileName} {
 			if sameFile(c.String("out"), filepath.Join(dirs[i], file)) {
 				return usage(c, "--out %s: expected a file of its own, found one of the run", c.String("out"))
 			}
@@ -104,7 +108,8 @@ func reportRuns(c *cli.Context) error {
 			return err
 		}
 	}
-	if err := report.Write(page, runs, report.Rule{Rows: evaluation.Rule, Tags: evaluation.TagRule, NodeTags: evaluation.NodeTagRule}); err != nil {
+	if err := report.Write(page, runs, report.Rule{Rows: evaluation.Rule, Tags: evaluation.TagRule,
+		NodeTags: evaluation.NodeTagRule}); err != nil {
 		return fmt.Errorf("writing %s: %w", c.String("out"), err)
 	}
 	if err := page.Commit(); err != nil {
@@ -112,7 +117,8 @@ func reportRuns(c *cli.Context) error {
 	}
 	for _, r := range runs {
 		if r.Missing != "" {
-			fmt.Fprintf(c.App.ErrWriter, "warning: %s: no confusion matrix, no accuracy by length and no examples: %s\n", r.Name, r.Missing)
+			fmt.Fprintf(c.App.ErrWriter,
+				"warning: %s: no confusion matrix, no accuracy by length and no examples: %s\n", r.Name, r.Missing)
 		}
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%s: report of %s\n", c.String("out"), shortList(names, 20))

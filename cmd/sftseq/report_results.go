@@ -72,7 +72,8 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 	if err != nil {
 		return err
 	}
-	page := of.Page(task.PageInput{Path: in.path, Name: in.name, Note: in.note, Dir: in.dir, Split: in.split, Rows: in.rows,
+	page := of.Page(task.PageInput{Path: in.path, Name: in.name, Note: in.note, Dir: in.dir,
+		Split: in.split, Rows: in.rows,
 		Examples: c.Int("examples"), Baseline: func() (*baseline.Result, error) { return in.baseline(c) }})
 	return in.score(c, m, dir, func(e *evaluation.Evaluation, rows *seq.Reader, done func(int64)) error {
 		return page.Run(c.Context, e, rows, done, r)
@@ -144,11 +145,13 @@ func splitRows(c *cli.Context, set *seq.Dataset) (*reportRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &reportRows{path: path, name: fmt.Sprintf("%s, split %s", set.Dir, split), rows: set.Manifest.Splits[split].Rows, set: set, dir: set.Dir, split: split}, nil
+	return &reportRows{path: path, name: fmt.Sprintf("%s, split %s", set.Dir, split),
+		rows: set.Manifest.Splits[split].Rows, set: set, dir: set.Dir, split: split}, nil
 }
 
 // score runs a model over the rows.
-func (r *reportRows) score(c *cli.Context, m *sft.Model, dir string, run func(e *evaluation.Evaluation, in *seq.Reader, done func(int64)) error) error {
+func (r *reportRows) score(c *cli.Context, m *sft.Model, dir string, run func(e *evaluation.Evaluation, in *seq.Reader,
+	done func(int64)) error) error {
 	reader, err := r.open()
 	if err != nil {
 		return err

@@ -22,8 +22,10 @@ func began(config *sft.Config) string {
 	told := ""
 	for _, v := range m.Validation {
 		if v.Best && v.BitsPerToken != nil {
-			told = fmt.Sprintf(", which told masked tokens with %.4f bits each in its validation (step %d)", *v.BitsPerToken, v.Step)
+			told = fmt.Sprintf(", which told masked tokens with %.4f bits each in its validation (step %d)",
+				*v.BitsPerToken, v.Step)
 		}
 	}
-	return fmt.Sprintf("The run began from the model in %s%s: sftseq report %s shows how that was trained.", dir, told, shellQuote(dir))
+	return fmt.Sprintf("The run began from the model in %s%s: sftseq report %s shows how that was trained.",
+		dir, told, shellQuote(dir))
 }

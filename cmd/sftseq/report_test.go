@@ -48,11 +48,14 @@ func TestReportInBrowser(t *testing.T) {
 	done(t, "", "plot", "--output", standalone, one, other)
 
 	data = filepath.Join(t.TempDir(), "pathfinder")
-	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "8", "--val", "2", "--test", "4", "--train-shortest", "13")
+	mustRunData(t, "generate", "pathfinder", "--out", data, "--train", "8", "--val", "2", "--test", "4",
+		"--train-shortest", "13")
 	contains(t, readText(t, filepath.Join(data, "dataset.json")), `"train_shortest": 13`)
 	run := filepath.Join(t.TempDir(), "run")
-	if status, _, errs := program(strings.NewReader(""), "train", "pathfinder", "--data", data, "--out", run, "--steps", "3", "--batch", "4",
-		"--hidden", "16", "--layers", "2", "--k", "32", "--stages", "1:first4", "--eval-every", "2", "--log-every", "1"); status != 0 {
+	if status, _, errs := program(strings.NewReader(""), "train", "pathfinder", "--data", data, "--out", run,
+		"--steps", "3", "--batch", "4",
+		"--hidden", "16", "--layers", "2", "--k", "32", "--stages", "1:first4", "--eval-every", "2",
+		"--log-every", "1"); status != 0 {
 		t.Fatalf("train: %s", errs)
 	}
 	pictures := filepath.Join(t.TempDir(), "pictures.html")
@@ -62,8 +65,10 @@ func TestReportInBrowser(t *testing.T) {
 	b := openBrowser(t)
 	for _, width := range []int{1200, 430} {
 		b.resize(width, 900)
-		checkPage(t, b, curves, 0, 5+2+1+2*(2+2)+2*7+8) // charts, legend, lengths; of each run reliability, ROC and PR, their legend; examples
-		checkPage(t, b, pictures, 3*4, 5+1+2+2+2)       // the picture, two layers and the pooling of each; reliability, ROC and PR
+		// charts, legend, lengths; of each run reliability, ROC and PR, their legend; examples
+		checkPage(t, b, curves, 0, 5+2+1+2*(2+2)+2*7+8)
+		// the picture, two layers and the pooling of each; reliability, ROC and PR
+		checkPage(t, b, pictures, 3*4, 5+1+2+2+2)
 		checkPage(t, b, standalone, 0, 1)
 	}
 }
@@ -110,8 +115,10 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 		return {Misplaced: misplaced, Title: document.title, Images: all('img').length, Drawings: all('svg').length, Empty: empty.map(e => e.outerHTML.slice(0, 200)),
 			Width: document.documentElement.scrollWidth, Room: window.innerWidth};
 	})()`, &found)
-	if found.Images != images || found.Drawings != drawings || strings.HasSuffix(page, ".html") && !strings.HasPrefix(found.Title, "Training report: ") {
-		t.Errorf("%q has %d images and %d drawings, want %d and %d", found.Title, found.Images, found.Drawings, images, drawings)
+	if found.Images != images || found.Drawings != drawings || strings.HasSuffix(page, ".html") &&
+		!strings.HasPrefix(found.Title, "Training report: ") {
+		t.Errorf("%q has %d images and %d drawings, want %d and %d", found.Title, found.Images,
+			found.Drawings, images, drawings)
 	}
 	for _, e := range found.Empty {
 		t.Errorf("not drawn: %s", e)
@@ -140,9 +147,12 @@ func TestReport(t *testing.T) {
 	starts := must.Get(provenance.ReadStarts(run))(t)
 	own := show(run)
 	equal(t, told, page+": report of run\n")
-	contains(t, own, fmt.Sprintf(">%.2f%%<", 100*r.Accuracy), fmt.Sprintf(">%.4f<", r.MacroF1), data+", split test", "Examples", "learning_rate",
-		"up to 2k positions", ">num_sampled_tokens<", ">training rows</th><td>40<", ">cpu (", ">"+starts[0].Time.Format("2006-01-02 15:04 MST")+"<",
-		"Reliability", "ROC and precision–recall", fmt.Sprintf("(ECE): %.4f", r.CalibrationError), fmt.Sprintf("macro mean: AUC %.4f", *r.MacroAUC))
+	contains(t, own, fmt.Sprintf(">%.2f%%<", 100*r.Accuracy), fmt.Sprintf(">%.4f<", r.MacroF1), data+", split test",
+		"Examples", "learning_rate",
+		"up to 2k positions", ">num_sampled_tokens<", ">training rows</th><td>40<", ">cpu (",
+		">"+starts[0].Time.Format("2006-01-02 15:04 MST")+"<",
+		"Reliability", "ROC and precision–recall", fmt.Sprintf("(ECE): %.4f", r.CalibrationError),
+		fmt.Sprintf("macro mean: AUC %.4f", *r.MacroAUC))
 	for _, k := range r.Classes {
 		if k.Rows > 0 {
 			contains(t, own, fmt.Sprintf(`<th scope="row">%s</th><td class="n">%d</td>`, k.Name, k.Rows))
@@ -171,7 +181,8 @@ func TestReport(t *testing.T) {
 	// What is wrong leaves the page as it was.
 	before := readText(t, page)
 	writeText(t, metricsPath, strings.Replace(lines, `"loss"`, `"lost"`, 1))
-	refuse(t, exitError, metricsPath+`:1: a line of kind train without the key "loss"`, "", "report", "--out", page, run)
+	refuse(t, exitError, metricsPath+`:1: a line of kind train without the key "loss"`, "",
+		"report", "--out", page, run)
 	refuse(t, exitUsage, "no run directory", "", "report", "--out", page)
 	refuse(t, exitUsage, "--examples -1", "", "report", "--examples", "-1", run)
 	refuse(t, exitUsage, "read twice", "", "report", "--data", "-", run)
@@ -188,7 +199,8 @@ func TestStarts(t *testing.T) {
 	smallRun(t, data, run, "--resume", "--steps", "40")
 	noFile(t, torn)
 	starts := must.Get(provenance.ReadStarts(run))(t)
-	if len(starts) != 2 || starts[0].Step != 0 || starts[1].Step != 20 || starts[1].TrainRows != 40 || starts[1].ValidationRows != 20 || starts[0].Time.After(starts[1].Time) {
+	if len(starts) != 2 || starts[0].Step != 0 || starts[1].Step != 20 || starts[1].TrainRows != 40 ||
+		starts[1].ValidationRows != 20 || starts[0].Time.After(starts[1].Time) {
 		t.Errorf("%+v", starts)
 	}
 	page := filepath.Join(t.TempDir(), "page.html")
@@ -206,7 +218,8 @@ func TestStarts(t *testing.T) {
 // TestStartsAfterPatience: a run that patience has ended is not started again.
 func TestStartsAfterPatience(t *testing.T) {
 	run, data := filepath.Join(t.TempDir(), "run"), unequalData(t)
-	args := []string{"train", "custom", "--data", data, "--out", run, "--hidden", "8", "--steps", "60", "--eval-every", "1", "--lr", "0", "--patience", "1", "--select", "loss"}
+	args := []string{"train", "custom", "--data", data, "--out", run, "--hidden", "8", "--steps", "60", "--eval-every",
+		"1", "--lr", "0", "--patience", "1", "--select", "loss"}
 	for range 2 {
 		done(t, "", args...)
 		args = append(args, "--resume")

@@ -25,7 +25,8 @@ const goldenDir = "../../sft/testdata/golden"
 // takes minutes under the race detector, where the tests run with -short, and
 // has nothing concurrent that the others lack.
 func goldenFolders() []string {
-	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv", "conv_post"}
+	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval",
+		"vanilla", "conv", "conv_post"}
 	if !testing.Short() {
 		folders = append(folders, "long")
 	}
@@ -201,7 +202,8 @@ func writeText(t *testing.T, path, text string) string {
 func editedModel(t *testing.T, name string, edit func(config, weights []byte) ([]byte, []byte)) string {
 	t.Helper()
 	dir := t.TempDir()
-	config, weights := edit([]byte(readText(t, goldenPath(name, "config.json"))), []byte(readText(t, goldenPath(name, "model.safetensors"))))
+	config, weights := edit([]byte(readText(t, goldenPath(name, "config.json"))),
+		[]byte(readText(t, goldenPath(name, "model.safetensors"))))
 	writeText(t, filepath.Join(dir, "config.json"), string(config))
 	writeText(t, filepath.Join(dir, "model.safetensors"), string(weights))
 	return dir

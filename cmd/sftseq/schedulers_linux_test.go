@@ -78,7 +78,8 @@ func TestShardsOfParallel(t *testing.T) {
 	testenv.NeedPrograms(t, "parallel")
 	s := newEightShards(t)
 	parallel := func() *exec.Cmd {
-		c := exec.Command("parallel", slices.Concat([]string{"--jobs", "2"}, s.command, []string{"--shard", "{}/8", ":::"}, strings.Fields("0 1 2 3 4 5 6 7"))...)
+		c := exec.Command("parallel", slices.Concat([]string{"--jobs", "2"}, s.command,
+			[]string{"--shard", "{}/8", ":::"}, strings.Fields("0 1 2 3 4 5 6 7"))...)
 		c.Env = append(os.Environ(), "HOME="+t.TempDir()) // parallel keeps notes there
 		c.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 		return c
@@ -143,8 +144,10 @@ func newSlurm(t *testing.T) *slurm {
 	writeText(t, s.conf, fmt.Sprintf(slurmConf, host, dir, vacantPort(t), vacantPort(t)))
 	key := filepath.Join(dir, "munge.key")
 	must.Succeed(t, os.WriteFile(key, []byte(strings.Repeat("not a secret ", 10)), 0o600))
-	s.daemon(t, "munged", "--foreground", "--force", "--key-file", key, "--socket", filepath.Join(dir, "munge.socket"), "--seed-file", filepath.Join(dir, "seed"), "--pid-file", filepath.Join(dir, "munge.pid"))
-	await(t, 10*time.Second, func() bool { return exists(filepath.Join(dir, "munge.socket")) }, "munged does not listen")
+	s.daemon(t, "munged", "--foreground", "--force", "--key-file", key, "--socket", filepath.Join(dir, "munge.socket"),
+		"--seed-file", filepath.Join(dir, "seed"), "--pid-file", filepath.Join(dir, "munge.pid"))
+	await(t, 10*time.Second, func() bool { return exists(filepath.Join(dir, "munge.socket")) },
+		"munged does not listen")
 	s.daemon(t, "slurmctld", "-D", "-i", "-f", s.conf)
 	s.daemon(t, "slurmd", "-D", "-f", s.conf)
 	await(t, 30*time.Second, func() bool {
@@ -204,12 +207,14 @@ func TestShardsOfSlurm(t *testing.T) {
 	s := newEightShards(t)
 	logs := t.TempDir()
 	submit := func(flags ...string) *exec.Cmd {
-		args := append(flags, "--parsable", "--array=0-7", "--output", filepath.Join(logs, "%a.log"), "--wrap", "exec '"+strings.Join(s.command, "' '")+"/'")
+		args := append(flags, "--parsable", "--array=0-7", "--output", filepath.Join(logs, "%a.log"), "--wrap",
+			"exec '"+strings.Join(s.command, "' '")+"/'")
 		return cluster.command("sbatch", args...)
 	}
 	job := must.Get(submit().Output())(t)
 	s.reach(t, 3)
-	if out, err := cluster.command("scancel", "--signal=KILL", strings.TrimSpace(string(job))).CombinedOutput(); err != nil {
+	if out, err := cluster.command("scancel", "--signal=KILL",
+		strings.TrimSpace(string(job))).CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	_ = cluster.command("scancel", strings.TrimSpace(string(job))).Run() // tasks that wait

@@ -50,28 +50,34 @@ func TestSeries(t *testing.T) {
 		fmt.Fprintf(&text, "r%d,[%s],%s\n", i, strings.Join(values, " "), class)
 		fmt.Fprintf(&steps, "\nr%d,%s,%s", i, class, strings.Join(values, ","))
 	}
-	tables := map[string]string{"value": writeText(t, in("a.jsonl"), lists.String()), "t*": writeText(t, in("b.csv"), steps.String())}
+	tables := map[string]string{"value": writeText(t, in("a.jsonl"), lists.String()),
+		"t*": writeText(t, in("b.csv"), steps.String())}
 	writeText(t, in("c.csv"), text.String())
 	for series, table := range tables {
 		data := in(filepath.Base(table)) + "-data"
-		done(t, "", "data", "convert", "--from", table, "--to", data, "--name", "s", "--series", series, "--label", "class", "--id", "id", "--split", "0.6,0.2,0.2", "--no-baselines")
+		done(t, "", "data", "convert", "--from", table, "--to", data, "--name", "s", "--series", series, "--label",
+			"class", "--id", "id", "--split", "0.6,0.2,0.2", "--no-baselines")
 	}
 	for _, split := range []string{"train", "val", "test"} {
-		a, b := must.Get(os.ReadFile(filepath.Join(in("a.jsonl-data"), split+".arrow")))(t), must.Get(os.ReadFile(filepath.Join(in("b.csv-data"), split+".arrow")))(t)
+		a, b := must.Get(os.ReadFile(filepath.Join(in("a.jsonl-data"), split+".arrow")))(t),
+			must.Get(os.ReadFile(filepath.Join(in("b.csv-data"), split+".arrow")))(t)
 		if string(a) != string(b) {
 			t.Errorf("%s: lists and columns of steps give other files", split)
 		}
 	}
 	model := in("model")
-	if said := runCustom(t, in("a.jsonl-data"), model, "--epochs", "12", "--device", "cpu"); !strings.Contains(said, "convolutions 7") {
+	if said := runCustom(t, in("a.jsonl-data"), model, "--epochs", "12", "--device",
+		"cpu"); !strings.Contains(said, "convolutions 7") {
 		t.Error(said)
 	}
 	var result struct{ Accuracy float64 }
-	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", in("a.jsonl-data"), "--json")), &result); err != nil || result.Accuracy < 0.95 {
+	if err := json.Unmarshal([]byte(done(t, "", "eval", "--model", model, "--data", in("a.jsonl-data"), "--json")),
+		&result); err != nil || result.Accuracy < 0.95 {
 		t.Errorf("%+v, %v", result, err)
 	}
 	var first string
-	for _, c := range [][2]string{{in("a.jsonl"), "value"}, {in("b.csv"), "t*"}, {in("c.csv"), "value"}, {in("a.jsonl-data/test.arrow"), ""}} {
+	for _, c := range [][2]string{{in("a.jsonl"), "value"}, {in("b.csv"), "t*"}, {in("c.csv"), "value"},
+		{in("a.jsonl-data/test.arrow"), ""}} {
 		args := []string{"predict", "--model", model, "--input", c[0], "--output", in("out.csv")}
 		if c[1] != "" {
 			args = append(args, "--series", c[1], "--id", "id")
@@ -88,25 +94,35 @@ func TestSeries(t *testing.T) {
 			t.Errorf("%s: other predictions", c[0])
 		}
 	}
-	done(t, "", "predict", "--model", model, "--input", in("a.jsonl"), "--series", "value", "--keep", "value", "--output", in("kept.jsonl"))
+	done(t, "", "predict", "--model", model, "--input", in("a.jsonl"), "--series", "value", "--keep", "value",
+		"--output", in("kept.jsonl"))
 	var kept struct{ Value, Original []float64 }
 	line, _, _ := strings.Cut(readText(t, in("kept.jsonl")), "\n")
 	original, _, _ := strings.Cut(strings.Replace(lists.String(), "value", "original", 1), "\n")
-	if err := errors.Join(json.Unmarshal([]byte(line), &kept), json.Unmarshal([]byte(original), &kept)); err != nil || len(kept.Value) != 40 || !slices.Equal(kept.Value, kept.Original) {
+	if err := errors.Join(json.Unmarshal([]byte(line), &kept), json.Unmarshal([]byte(original), &kept)); err != nil ||
+		len(kept.Value) != 40 || !slices.Equal(kept.Value, kept.Original) {
 		t.Errorf("%s, %v", line, err)
 	}
 	flat := strings.Join(seriesRow(random, true), ",")
 	nested := "[" + strings.ReplaceAll(flat, ",", "],[") + "]"
-	if a, b := done(t, `{"features":[`+flat+`]}`+"\n", "predict", "--model", model), done(t, `{"features":[`+nested+`]}`+"\n", "predict", "--model", model); a != b || !strings.Contains(a, `"label":"up"`) {
+	if a, b := done(t, `{"features":[`+flat+`]}`+"\n", "predict", "--model", model),
+		done(t, `{"features":[`+nested+`]}`+"\n", "predict", "--model", model); a != b ||
+		!strings.Contains(a, `"label":"up"`) {
 		t.Errorf("%s, and %s", a, b)
 	}
 	for want, args := range map[string][]string{
-		"--series and --tokenizer exclude each other":                   {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "value", "--tokenizer", "byte"},
-		"a list of numbers is a series, which --series reads":           {"data", "convert", "--from", in("a.jsonl"), "--to", in("no"), "--text", "value"},
-		"--text and --series exclude each other":                        {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "value", "--text", "id"},
-		`columns "q*": expected some of ["id" "value" "class"]`:         {"data", "convert", "--from", in("c.csv"), "--to", in("no"), "--series", "q*"},
-		"reads features: expected --features COLUMN or --series COLUMN": {"predict", "--model", model, "--input", in("c.csv"), "--text", "value"},
-		"--series and --features exclude each other":                    {"predict", "--model", model, "--input", in("c.csv"), "--features", "value", "--series", "value"},
+		"--series and --tokenizer exclude each other": {"data", "convert", "--from", in("c.csv"),
+			"--to", in("no"), "--series", "value", "--tokenizer", "byte"},
+		"a list of numbers is a series, which --series reads": {"data", "convert", "--from", in("a.jsonl"),
+			"--to", in("no"), "--text", "value"},
+		"--text and --series exclude each other": {"data", "convert", "--from", in("c.csv"),
+			"--to", in("no"), "--series", "value", "--text", "id"},
+		`columns "q*": expected some of ["id" "value" "class"]`: {"data", "convert", "--from", in("c.csv"),
+			"--to", in("no"), "--series", "q*"},
+		"reads features: expected --features COLUMN or --series COLUMN": {"predict", "--model", model, "--input",
+			in("c.csv"), "--text", "value"},
+		"--series and --features exclude each other": {"predict", "--model", model, "--input",
+			in("c.csv"), "--features", "value", "--series", "value"},
 	} {
 		contains(t, failing(t, "", args...), want)
 	}

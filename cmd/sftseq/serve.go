@@ -48,24 +48,37 @@ Exit status: 0 at the end of the input, after shutdown and exit, and after SIGTE
 without shutdown, and on failure. More: docs/protocol.md, docs/http.md`,
 		Flags: slices.Concat(modelFlags(modelsFlag()), httpFlags(),
 			group(serverGroup,
-				&cli.StringSliceFlag{Name: "listen", Usage: "serve JSON-RPC at `ADDRESS`: unix:PATH or tcp:HOST:PORT (localhost without HOST)"},
-				&cli.StringFlag{Name: "framing", Value: transport.Lines, Usage: "frame messages by `KIND`: lines, or lsp (Content-Length headers)"},
+				&cli.StringSliceFlag{Name: "listen",
+					Usage: "serve JSON-RPC at `ADDRESS`: unix:PATH or tcp:HOST:PORT (localhost without HOST)"},
+				&cli.StringFlag{Name: "framing", Value: transport.Lines,
+					Usage: "frame messages by `KIND`: lines, or lsp (Content-Length headers)"},
 				&cli.StringFlag{Name: "index", Usage: "keep the index of retrieval/add in `FILE`", TakesFile: true},
 				&cli.StringFlag{Name: "metrics", Usage: "serve Prometheus metrics and /healthz at `HOST:PORT`"},
 				&cli.StringFlag{Name: "log", Value: "info", Usage: "log from `LEVEL` on: debug, info, warn or error"},
 				&cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"}),
 			advanced(serverGroup,
 				&cli.BoolFlag{Name: "reembed", Usage: "compute the embeddings of an --index of another model anew"},
-				&cli.IntFlag{Name: "max-batch-tokens", Usage: "compute at most `N` tokens in a batch", DefaultText: "limit of the device"},
-				&cli.DurationFlag{Name: "max-wait", Value: 2 * time.Millisecond, Usage: "wait at most `TIME` for other requests in the batch"},
-				&cli.DurationFlag{Name: "debounce", Value: 200 * time.Millisecond, Usage: "classify a document `TIME` after its last change"},
-				&cli.StringFlag{Name: "max-line", Value: "16MiB", Usage: "refuse messages of more than `SIZE`, at most 1GiB"},
-				&cli.IntFlag{Name: "max-inflight", Value: 512, Usage: "refuse a client's request while `N` others wait"},
-				&cli.IntFlag{Name: "max-clients", Usage: "accept at most `N` connections; the least active one makes room", DefaultText: "as open files allow"},
-				&cli.DurationFlag{Name: "idle-timeout", Usage: "close a connection without requests or open documents after `TIME`", DefaultText: "never; of --http 2m"},
+				&cli.IntFlag{Name: "max-batch-tokens", Usage: "compute at most `N` tokens in a batch",
+					DefaultText: "limit of the device"},
+				&cli.DurationFlag{Name: "max-wait", Value: 2 * time.Millisecond,
+					Usage: "wait at most `TIME` for other requests in the batch"},
+				&cli.DurationFlag{Name: "debounce", Value: 200 * time.Millisecond,
+					Usage: "classify a document `TIME` after its last change"},
+				&cli.StringFlag{Name: "max-line", Value: "16MiB",
+					Usage: "refuse messages of more than `SIZE`, at most 1GiB"},
+				&cli.IntFlag{Name: "max-inflight", Value: 512,
+					Usage: "refuse a client's request while `N` others wait"},
+				&cli.IntFlag{Name: "max-clients",
+					Usage:       "accept at most `N` connections; the least active one makes room",
+					DefaultText: "as open files allow"},
+				&cli.DurationFlag{Name: "idle-timeout",
+					Usage:       "close a connection without requests or open documents after `TIME`",
+					DefaultText: "never; of --http 2m"},
 				&cli.IntFlag{Name: "max-documents", Value: 256, Usage: "let a client open at most `N` documents"},
-				&cli.StringFlag{Name: "max-memory", Value: "1GiB", Usage: "keep at most `SIZE` of requests and documents, at least 1MiB"},
-				&cli.DurationFlag{Name: "drain", Value: 10 * time.Second, Usage: "finish accepted requests for at most `TIME` after SIGTERM"})),
+				&cli.StringFlag{Name: "max-memory", Value: "1GiB",
+					Usage: "keep at most `SIZE` of requests and documents, at least 1MiB"},
+				&cli.DurationFlag{Name: "drain", Value: 10 * time.Second,
+					Usage: "finish accepted requests for at most `TIME` after SIGTERM"})),
 		Action: serveAction,
 	}
 }
@@ -147,8 +160,10 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 		Load:    func() (*serve.Model, error) { return serveModel(c) },
 		Lost:    device.Lost,
 		Framing: c.String("framing"), Processors: processors, MaxLine: int(line), MaxInflight: c.Int("max-inflight"),
-		MaxDocuments: c.Int("max-documents"), MaxClients: clients, IdleTimeout: c.Duration("idle-timeout"), MaxMemory: memory, MaxBatchTokens: c.Int("max-batch-tokens"),
-		MaxWait: c.Duration("max-wait"), Debounce: c.Duration("debounce"), Index: c.String("index"), Reembed: c.Bool("reembed"),
+		MaxDocuments: c.Int("max-documents"), MaxClients: clients, IdleTimeout: c.Duration("idle-timeout"),
+		MaxMemory: memory, MaxBatchTokens: c.Int("max-batch-tokens"),
+		MaxWait: c.Duration("max-wait"), Debounce: c.Duration("debounce"), Index: c.String("index"),
+		Reembed: c.Bool("reembed"),
 		Version: version(), Log: slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: level})),
 	}, nil
 }
@@ -157,7 +172,8 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 func size(c *cli.Context, name string, least, most uint64) (int64, error) {
 	n, err := humanize.ParseBytes(c.String(name))
 	if err != nil || n < least || n > most {
-		return 0, usage(c, "--%s %q, expected %s to %s", name, c.String(name), humanize.IBytes(least), humanize.IBytes(most))
+		return 0, usage(c, "--%s %q, expected %s to %s", name, c.String(name),
+			humanize.IBytes(least), humanize.IBytes(most))
 	}
 	return int64(n), nil
 }
@@ -190,7 +206,8 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 		closeDevice(c, d)
 		return nil, err
 	}
-	return &serve.Model{Scorer: s, Task: task.Of(m.Config), Name: modelName(c.String("model")), Dir: tokenizerDir(c), Device: d.Name(), Hash: serve.Hash(m.all()...), Release: func() { closeDevice(c, d) }}, nil
+	return &serve.Model{Scorer: s, Task: task.Of(m.Config), Name: modelName(c.String("model")), Dir: tokenizerDir(c),
+		Device: d.Name(), Hash: serve.Hash(m.all()...), Release: func() { closeDevice(c, d) }}, nil
 }
 
 // modelName is what clients are told of a model's directory: its last name.
@@ -266,7 +283,8 @@ func (r *serving) run(c *cli.Context) error {
 	for _, l := range listeners {
 		r.log.Info("listening", "address", l.Addr().Network()+":"+l.Addr().String())
 		if transport.Public(l.Addr()) {
-			r.log.Warn("whoever reaches this address may use the server: clients are not asked who they are", "address", l.Addr().String())
+			r.log.Warn("whoever reaches this address may use the server: clients are not asked who they are",
+				"address", l.Addr().String())
 		}
 		r.work.Go(func() {
 			if err := r.server.ServeListener(ctx, l); err != nil {

@@ -114,7 +114,8 @@ const httpToken = "of-honest-clients"
 func attackedServer(tb testing.TB, count int) attacked {
 	tb.Helper()
 	config, _ := must.Get2(benchConfig(lra.Text.Name))(tb)
-	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize, config.NumSampledTokens = 2, 64, 64, 128, 64
+	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize,
+		config.NumSampledTokens = 2, 64, 64, 128, 64
 	config.InputWindow = nil
 	dir := tb.TempDir()
 	must.Succeed(tb, sft.NewModel(config, 1).Save(dir))
@@ -126,7 +127,8 @@ func attackedServer(tb testing.TB, count int) attacked {
 	free := must.Get(net.Listen("tcp", "127.0.0.1:0"))(tb)
 	free.Close()
 	socket, web := filepath.Join(dir, "socket"), free.Addr().String()
-	c := exec.Command(built(tb), "serve", "--model", dir, "--index", items, "--listen", "unix:"+socket, "--http", web, "--http-token", token, "--log", "warn", "--device", "cpu")
+	c := exec.Command(built(tb), "serve", "--model", dir, "--index", items, "--listen", "unix:"+socket, "--http", web,
+		"--http-token", token, "--log", "warn", "--device", "cpu")
 	var logs bytes.Buffer
 	c.Stderr = &logs
 	must.Succeed(tb, c.Start())
@@ -160,7 +162,8 @@ func attackedServer(tb testing.TB, count int) attacked {
 func fillIndex(tb testing.TB, path string, count int, m *sft.Model) {
 	var tokenizer bytes.Buffer
 	must.Succeed(tb, json.Compact(&tokenizer, m.Config.Tokenizer))
-	x := must.Get(index.Open(path, index.Options{Model: serve.Hash(m), Tokenizer: tokenizer.String(), Size: m.Config.HiddenSize}))(tb)
+	x := must.Get(index.Open(path, index.Options{Model: serve.Hash(m), Tokenizer: tokenizer.String(),
+		Size: m.Config.HiddenSize}))(tb)
 	r := rand.New(rand.NewPCG(1, 2))
 	var last func() error
 	for n := range count {
@@ -223,7 +226,8 @@ func honest(tb testing.TB, server attacked, n int) []time.Duration {
 	ask(`{"jsonrpc":"2.0","id":0,"method":"initialize"}`)
 	waits := make([]time.Duration, n)
 	for i := range waits {
-		waits[i] = ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":%q}}`, i+1, shortText))
+		waits[i] = ask(fmt.Sprintf(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":%q}}`, i+1,
+			shortText))
 		time.Sleep(20 * time.Millisecond)
 	}
 	return waits

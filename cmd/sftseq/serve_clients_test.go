@@ -25,7 +25,8 @@ func TestServeSilentClients(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			const files = 64
 			socket := filepath.Join(t.TempDir(), "s")
-			args := append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, files), path, "serve", "--model", goldenPath("pre"), "--listen", "unix:" + socket}, flags...)
+			args := append([]string{"-c", fmt.Sprintf(`ulimit -n %d; exec "$0" "$@"`, files), path, "serve", "--model",
+				goldenPath("pre"), "--listen", "unix:" + socket}, flags...)
 			untilListening(t, exec.Command("sh", args...))
 
 			var silent []net.Conn
@@ -49,7 +50,8 @@ func TestServeSilentClients(t *testing.T) {
 			told := 0
 			for _, conn := range silent {
 				conn.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
-				if line, _ := bufio.NewReader(conn).ReadString('\n'); strings.Contains(line, "-32000") && strings.Contains(line, "retryAfter") {
+				if line, _ := bufio.NewReader(conn).ReadString('\n'); strings.Contains(line, "-32000") &&
+					strings.Contains(line, "retryAfter") {
 					told++
 				}
 			}

@@ -33,11 +33,13 @@ func TestServeHangup(t *testing.T) {
 	var errs lockedBuffer
 	c.Stderr = &errs
 	in, out := pipes(t, c)
-	await(t, time.Minute, func() bool { return lease(unix.F_GETLEASE, 0) != unix.F_WRLCK }, &errs) // the server opens it
+	// the server opens it
+	await(t, time.Minute, func() bool { return lease(unix.F_GETLEASE, 0) != unix.F_WRLCK }, &errs)
 	hangup := func(when int) {
 		t.Helper()
 		c.Process.Signal(syscall.SIGHUP)
-		await(t, 5*time.Second, func() bool { return strings.Count(errs.String(), "SIGHUP is passed over") >= when }, &errs)
+		await(t, 5*time.Second, func() bool { return strings.Count(errs.String(), "SIGHUP is passed over") >= when },
+			&errs)
 	}
 	hangup(1)
 	lease(unix.F_SETLEASE, unix.F_UNLCK)

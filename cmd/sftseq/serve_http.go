@@ -18,8 +18,10 @@ import (
 // httpFlags are those of serve for clients of HTTP.
 func httpFlags() []cli.Flag {
 	return group(serverGroup,
-		&cli.StringFlag{Name: "http", Usage: "serve HTTP at `HOST:PORT` (localhost without HOST), with OpenAI's /v1/embeddings"},
-		&cli.StringFlag{Name: "http-token", Usage: "require the bearer token in `FILE`; addresses beyond localhost need one", TakesFile: true},
+		&cli.StringFlag{Name: "http",
+			Usage: "serve HTTP at `HOST:PORT` (localhost without HOST), with OpenAI's /v1/embeddings"},
+		&cli.StringFlag{Name: "http-token",
+			Usage: "require the bearer token in `FILE`; addresses beyond localhost need one", TakesFile: true},
 	)
 }
 
@@ -65,7 +67,9 @@ func (r *serving) readHTTP(c *cli.Context) error {
 // warnReadable warns of a secret file that other users of the machine can read.
 func warnReadable(c *cli.Context, flag, file string) {
 	if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
-		fmt.Fprintf(c.App.ErrWriter, "warning: --%s %s: other users can read this file (mode %04o): chmod 600 makes it yours alone\n", flag, file, info.Mode().Perm())
+		fmt.Fprintf(c.App.ErrWriter,
+			"warning: --%s %s: other users can read this file (mode %04o): chmod 600 makes it yours alone\n", flag,
+			file, info.Mode().Perm())
 	}
 }
 

@@ -44,7 +44,8 @@ func BenchmarkHTTPMixed(b *testing.B) {
 		path, token, body string
 		status            int
 	}{
-		{"/v1/embeddings", httpToken, `{"model":"another","input":["one","two and three"],"encoding_format":"base64"}`, 404},
+		{"/v1/embeddings", httpToken,
+			`{"model":"another","input":["one","two and three"],"encoding_format":"base64"}`, 404},
 		{"/classify", httpToken, `{"tokens":[1,2,3]}`, 200},
 		{"/search", httpToken, `{"text":"x","k":10}`, 200},
 		{"/classify", httpToken, `{"text":`, 400},
@@ -72,8 +73,10 @@ func BenchmarkHTTPMixed(b *testing.B) {
 						continue
 					}
 					kind := kinds[r.IntN(len(kinds))]
-					if status, answer, err := server.asks(client, kind.path, kind.token, kind.body); err != nil || status != kind.status {
-						b.Errorf("%s %s: %d %.300s, %v, want %d", kind.path, kind.body, status, answer, err, kind.status)
+					if status, answer, err := server.asks(client, kind.path, kind.token, kind.body); err != nil ||
+						status != kind.status {
+						b.Errorf("%s %s: %d %.300s, %v, want %d", kind.path, kind.body, status,
+							answer, err, kind.status)
 					}
 				}
 			})

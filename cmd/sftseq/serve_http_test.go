@@ -51,13 +51,15 @@ func TestServeHTTPAsEmbed(t *testing.T) {
 		}
 		err := json.NewDecoder(r.Body).Decode(&got)
 		r.Body.Close()
-		want := strings.Split(strings.TrimSpace(succeed(t, lines.String(), "embed", "--model", goldenPath(model))), "\n")
+		want := strings.Split(strings.TrimSpace(succeed(t, lines.String(), "embed", "--model",
+			goldenPath(model))), "\n")
 		if err != nil || r.StatusCode != 200 || len(got.Data) != len(want) {
 			t.Fatalf("%s: %s, %d vectors, %v", model, r.Status, len(got.Data), err)
 		}
 		for i, line := range want {
 			var w struct{ Embedding []float32 }
-			if err := json.Unmarshal([]byte(line), &w); err != nil || len(w.Embedding) == 0 || !slices.Equal(w.Embedding, got.Data[i].Embedding) {
+			if err := json.Unmarshal([]byte(line), &w); err != nil || len(w.Embedding) == 0 ||
+				!slices.Equal(w.Embedding, got.Data[i].Embedding) {
 				t.Errorf("%s: sequence %d: %v, want %s", model, i, got.Data[i].Embedding, line)
 			}
 		}
@@ -73,10 +75,12 @@ func TestOpenAIClient(t *testing.T) {
 	url := serveHTTP(t, "--model", model)
 	out := client(t, "", []string{"node", filepath.Join(examplesDir, "node/openai.mjs")}, url+"/v1")
 	lines := strings.Split(out, "\n")
-	want := []string{"model: pre sftseq", "", "", "tokens: 13", "as float: the same", "token lists: 32 32", "at once: 64",
+	want := []string{"model: pre sftseq", "", "", "tokens: 13", "as float: the same",
+		"token lists: 32 32", "at once: 64",
 		"NotFoundError: 404 invalid_request_error model model_not_found: no model \"other\": expected \"pre\"",
 		"BadRequestError: 400 invalid_request_error input[1] null: input[1]: the sequence is empty, at least 1 token was expected", ""}
-	embedded := strings.Split(succeed(t, "{\"text\":\"[MAX 2 9 ]\"}\n{\"text\":\"[SM 5 [MED 1 2 3 ] 8 ]\"}\n", "embed", "--model", model), "\n")
+	embedded := strings.Split(succeed(t, "{\"text\":\"[MAX 2 9 ]\"}\n{\"text\":\"[SM 5 [MED 1 2 3 ] 8 ]\"}\n",
+		"embed", "--model", model), "\n")
 	if len(lines) != len(want) {
 		t.Fatalf("%s", out)
 	}
@@ -89,7 +93,8 @@ func TestOpenAIClient(t *testing.T) {
 		var got []float32
 		var w struct{ Embedding []float32 }
 		text, ok := strings.CutPrefix(line, fmt.Sprintf("embedding %d: ", i))
-		if !ok || json.Unmarshal([]byte(text), &got) != nil || json.Unmarshal([]byte(embedded[i]), &w) != nil || !slices.Equal(got, w.Embedding) {
+		if !ok || json.Unmarshal([]byte(text), &got) != nil || json.Unmarshal([]byte(embedded[i]), &w) != nil ||
+			!slices.Equal(got, w.Embedding) {
 			t.Errorf("%s\nexpected %s", line, embedded[i])
 		}
 	}
@@ -121,15 +126,19 @@ func TestServeHTTPFlags(t *testing.T) {
 	refuseAll(t, exitUsage, serve, []refusal{
 		{`--http "8080": expected HOST:PORT`, []string{"--http", "8080"}},
 		{"--http-token needs --http", []string{"--http-token", token("good", strings.Repeat("a", 16))}},
-		{"--http 0.0.0.0:0: others reach this address: --http-token FILE is missing", []string{"--http", "0.0.0.0:0", "--model", filepath.Join(dir, "none")}},
+		{"--http 0.0.0.0:0: others reach this address: --http-token FILE is missing",
+			[]string{"--http", "0.0.0.0:0", "--model", filepath.Join(dir, "none")}},
 		{"others reach this address", []string{"--http", "[::]:0"}},
 		{`--http "": expected HOST:PORT`, []string{"--http", ""}},
 		{`--http-token "": expected a file`, []string{"--http", ":0", "--http-token", ""}},
 	})
 	refuseAll(t, exitError, serve, []refusal{
-		{"expected a token of 16 to 4096 characters, found 5", []string{"--http", ":0", "--http-token", token("short", "short\n")}},
-		{"expected a token of 16 to 4096 characters, found 0", []string{"--http", ":0", "--http-token", token("empty", "\n")}},
-		{"found another character at byte 3", []string{"--http", ":0", "--http-token", token("lines", "one\ntwo and more than that\n")}},
+		{"expected a token of 16 to 4096 characters, found 5", []string{"--http", ":0", "--http-token",
+			token("short", "short\n")}},
+		{"expected a token of 16 to 4096 characters, found 0",
+			[]string{"--http", ":0", "--http-token", token("empty", "\n")}},
+		{"found another character at byte 3", []string{"--http", ":0", "--http-token",
+			token("lines", "one\ntwo and more than that\n")}},
 		{"--http-token: open ", []string{"--http", ":0", "--http-token", filepath.Join(dir, "none")}},
 	})
 }
@@ -139,8 +148,10 @@ func TestReadableToken(t *testing.T) {
 	file := writeText(t, filepath.Join(t.TempDir(), "token"), strings.Repeat("a", 16))
 	for mode, warned := range map[os.FileMode]bool{0o600: false, 0o640: true, 0o644: true} {
 		must.Succeed(t, os.Chmod(file, mode))
-		status, _, errs := program(nil, "serve", "--http", ":0", "--http-token", file, "--model", filepath.Join(t.TempDir(), "none"))
-		if status == 0 || strings.Contains(errs, "warning: --http-token "+file+": other users can read this file") != warned {
+		status, _, errs := program(nil, "serve", "--http", ":0", "--http-token", file, "--model",
+			filepath.Join(t.TempDir(), "none"))
+		if status == 0 || strings.Contains(errs,
+			"warning: --http-token "+file+": other users can read this file") != warned {
 			t.Errorf("mode %04o: status %d, %s", mode, status, errs)
 		}
 	}

@@ -59,7 +59,8 @@ func TestServeCost(t *testing.T) {
 	bare := cost(lines.String(), "serve")
 	after := cost(lines.String(), "predict")
 	predict := (before + after) / 2
-	t.Logf("of predict's rate: requests %.3f, bare lines %.3f", predict.Seconds()/served.Seconds(), predict.Seconds()/bare.Seconds())
+	t.Logf("of predict's rate: requests %.3f, bare lines %.3f", predict.Seconds()/served.Seconds(),
+		predict.Seconds()/bare.Seconds())
 }
 
 // TestServeLatency measures how long a client waits for the answer to a lone request,

@@ -34,20 +34,24 @@ func TestServeMemory(t *testing.T) {
 		}},
 		{"openings", func(c *editor, _ int) { c.open(length * 3 / 4) }},
 		{"texts", func(c *editor, _ int) { // of requests
-			c.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, c.next(), strings.Repeat("7 ", length/4))
+			c.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, c.next(),
+				strings.Repeat("7 ", length/4))
 		}},
 		{"lines", func(c *editor, _ int) { c.send(`{"text":"%s"}`, strings.Repeat("7 ", length/4)) }},
 		{"damaged", func(c *editor, _ int) {
-			c.send(`{"jsonrpc":"2.0","method":"sequence/classify","params":{"text":"%s"},"id":}`, strings.Repeat("7 ", length/2))
+			c.send(`{"jsonrpc":"2.0","method":"sequence/classify","params":{"text":"%s"},"id":}`,
+				strings.Repeat("7 ", length/2))
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			socket := filepath.Join(t.TempDir(), "s")
-			server := exec.Command(built(t), "serve", "--model", goldenPath("pre"), "--listen", "unix:"+socket, "--max-memory", fmt.Sprint(limit), "--debounce", "20ms")
+			server := exec.Command(built(t), "serve", "--model", goldenPath("pre"), "--listen", "unix:"+socket,
+				"--max-memory", fmt.Sprint(limit), "--debounce", "20ms")
 			untilListening(t, server)
 
 			warm := newEditor(t, socket) // what a model takes when it computes is its own
-			warm.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, warm.next(), strings.Repeat("7 ", 4000))
+			warm.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, warm.next(),
+				strings.Repeat("7 ", 4000))
 			warm.finish()
 			idle := resident(t, server.Process.Pid, "VmRSS")
 			var working sync.WaitGroup
@@ -70,7 +74,8 @@ func TestServeMemory(t *testing.T) {
 			beyond := resident(t, server.Process.Pid, "VmHWM") - idle
 			t.Logf("%d MiB beyond %d MiB; %d answers", beyond>>20, idle>>20, good)
 			if beyond > limit*3/2 {
-				t.Errorf("%d MiB beyond the %d MiB of an idle server, at most %d are allowed", beyond>>20, idle>>20, limit*3/2>>20)
+				t.Errorf("%d MiB beyond the %d MiB of an idle server, at most %d are allowed",
+					beyond>>20, idle>>20, limit*3/2>>20)
 			}
 			if beyond < limit/4 || good < clients*rounds/4 {
 				t.Errorf("%d MiB and %d answers are not the work that was meant", beyond>>20, good)
@@ -123,7 +128,8 @@ func (e *editor) send(format string, args ...any) {
 
 func (e *editor) open(length int) {
 	e.version, e.length = 1, length
-	e.send(`{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":1,"text":"%s"}}`, strings.Repeat("7 ", length/2))
+	e.send(`{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":1,"text":"%s"}}`,
+		strings.Repeat("7 ", length/2))
 }
 
 // change makes changes all over the document; some of them long.
@@ -131,10 +137,12 @@ func (e *editor) change(n int) {
 	var changes strings.Builder
 	for i := range n {
 		at := i * 7919 % e.length
-		fmt.Fprintf(&changes, `,{"range":{"start":%d,"end":%d},"text":"%s"}`, at, min(e.length, at+100), strings.Repeat("7 ", 50))
+		fmt.Fprintf(&changes, `,{"range":{"start":%d,"end":%d},"text":"%s"}`, at, min(e.length, at+100),
+			strings.Repeat("7 ", 50))
 	}
 	e.version++
-	e.send(`{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":%d,"changes":[%s]}}`, e.version, changes.String()[1:])
+	e.send(`{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":%d,"changes":[%s]}}`,
+		e.version, changes.String()[1:])
 	time.Sleep(30 * time.Millisecond) // its class is told
 }
 

@@ -52,7 +52,8 @@ func TestServeDamagedModel(t *testing.T) {
 	damaged[len(damaged)-5] ^= 0x10 // of a weight
 	for round := range 2 {
 		must.Succeed(t, os.WriteFile(weights, damaged, 0o666))
-		if log := hangUp("the model was not loaded again"); !strings.Contains(log, weights) || !strings.Contains(log, "expected the checksum xxh128:") {
+		if log := hangUp("the model was not loaded again"); !strings.Contains(log, weights) ||
+			!strings.Contains(log, "expected the checksum xxh128:") {
 			t.Errorf("round %d: %s", round, log)
 		}
 		equal(t, ask(), want, round)

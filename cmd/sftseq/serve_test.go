@@ -41,7 +41,8 @@ func TestServeAsPredict(t *testing.T) {
 		}
 		_, want, _ := program(strings.NewReader(in.String()), "predict", "--model", goldenPath(model))
 		for _, flags := range [][]string{nil, {"--max-batch-tokens", "100", "--max-wait", "0s"}, {"--threads", "1"}} {
-			status, got, errs := program(strings.NewReader(in.String()), append([]string{"serve", "--log", "error", "--model", goldenPath(model)}, flags...)...)
+			status, got, errs := program(strings.NewReader(in.String()),
+				append([]string{"serve", "--log", "error", "--model", goldenPath(model)}, flags...)...)
 			if status != 0 || errs != "" {
 				t.Errorf("%s %v: status %d, %s", model, flags, status, errs)
 			}
@@ -84,7 +85,8 @@ func TestServeFlags(t *testing.T) {
 func TestServeProcess(t *testing.T) {
 	path := built(t)
 	socket := filepath.Join(t.TempDir(), "s")
-	c := exec.Command(path, "serve", "--model", goldenPath("pre"), "--listen", "unix:"+socket, "--metrics", "127.0.0.1:0")
+	c := exec.Command(path, "serve", "--model", goldenPath("pre"), "--listen", "unix:"+socket,
+		"--metrics", "127.0.0.1:0")
 	log := untilListening(t, c)
 	metrics := regexp.MustCompile(`msg=metrics address=(\S+)`).FindStringSubmatch(log)
 	if metrics == nil {
@@ -100,7 +102,8 @@ func TestServeProcess(t *testing.T) {
 	time.Sleep(100 * time.Millisecond)
 	c.Process.Signal(syscall.SIGHUP)
 	time.Sleep(100 * time.Millisecond)
-	for path, want := range map[string]string{"/healthz": "ok", "/metrics": "sftseq_latency_seconds_count{method=\"sequence/classify\"}"} {
+	for path, want := range map[string]string{"/healthz": "ok",
+		"/metrics": "sftseq_latency_seconds_count{method=\"sequence/classify\"}"} {
 		r := must.Get(http.Get("http://" + metrics[1] + path))(t)
 		body, _ := io.ReadAll(r.Body)
 		r.Body.Close()
@@ -141,7 +144,8 @@ func hammer(t *testing.T, conn net.Conn, accepted func()) {
 	lines.Buffer(nil, 1<<20)
 	for lines.Scan() {
 		var id int
-		if _, err := fmt.Sscanf(lines.Text(), `{"jsonrpc":"2.0","id":%d,`, &id); err != nil || answered[id] || strings.Contains(lines.Text(), `"error"`) {
+		if _, err := fmt.Sscanf(lines.Text(), `{"jsonrpc":"2.0","id":%d,`, &id); err != nil || answered[id] ||
+			strings.Contains(lines.Text(), `"error"`) {
 			t.Errorf("%.300q", lines.Text())
 			continue
 		}

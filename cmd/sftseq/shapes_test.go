@@ -22,13 +22,16 @@ func TestGeneratedClouds(t *testing.T) {
 			contains(t, said, selected)
 			equal(t, strings.Contains(errs, "generating "+task+" in "+data), out == run, errs)
 		}
-		equal(t, readText(t, filepath.Join(run, "model.safetensors")), readText(t, filepath.Join(run+"2", "model.safetensors")), task)
-		if config := readText(t, filepath.Join(run, "config.json")); !strings.Contains(config, `"point_rotation": "any"`) {
+		equal(t, readText(t, filepath.Join(run, "model.safetensors")),
+			readText(t, filepath.Join(run+"2", "model.safetensors")), task)
+		if config := readText(t, filepath.Join(run, "config.json")); !strings.Contains(config,
+			`"point_rotation": "any"`) {
 			t.Errorf("%s: %s", task, config)
 		}
 		contains(t, succeed(t, "", "data", "info", filepath.Join(data, "train.arrow")), "2000", "256")
 		page := filepath.Join(dir, "page.html")
-		if status, said, errs := program(nil, "report", "--out", page, run); status != 0 || !strings.Contains(readText(t, page), data) {
+		if status, said, errs := program(nil, "report", "--out", page, run); status != 0 ||
+			!strings.Contains(readText(t, page), data) {
 			t.Errorf("status %d\n%s%s", status, said, errs)
 		}
 	}

@@ -22,8 +22,11 @@ import (
 
 func shardFlags() []cli.Flag {
 	return advanced(outputGroup,
-		&cli.StringFlag{Name: "shard", Usage: "compute shard `I/N`, I from 0, or auto, or auto/N", DefaultText: "of the Slurm array or Kubernetes job, else 0/1"},
-		&cli.StringFlag{Name: "on-error", Usage: "fail at a row of a shard that cannot be used, or keep it with the error (`column`)", DefaultText: errorFail},
+		&cli.StringFlag{Name: "shard", Usage: "compute shard `I/N`, I from 0, or auto, or auto/N",
+			DefaultText: "of the Slurm array or Kubernetes job, else 0/1"},
+		&cli.StringFlag{Name: "on-error",
+			Usage:       "fail at a row of a shard that cannot be used, or keep it with the error (`column`)",
+			DefaultText: errorFail},
 		&cli.BoolFlag{Name: "verify", Usage: "list missing parts of --output and write its _manifest.json"},
 	)
 }
@@ -193,7 +196,8 @@ func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error 
 		_, err := j.write(c, scorer.Config(), model, from, c.App.Writer, nil, open)
 		return err
 	}
-	key, err := j.key(c, scorer.Kernels(), in, shardOptions{c.Command.Name, from.Sources, from.Tokens, from.ID, from.Keep, c.Bool("truncate"), c.Int("max-line"), !j.strict})
+	key, err := j.key(c, scorer.Kernels(), in, shardOptions{c.Command.Name, from.Sources, from.Tokens, from.ID,
+		from.Keep, c.Bool("truncate"), c.Int("max-line"), !j.strict})
 	if err != nil {
 		return err
 	}
@@ -244,7 +248,8 @@ func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *sh
 
 // write answers rows as Arrow, a file with a key or a stream without one, and returns how
 // many.
-func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model, from *tableInput, to io.Writer, key *shard.Key, open func() (table.Reader, error)) (count int, err error) {
+func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model, from *tableInput, to io.Writer,
+	key *shard.Key, open func() (table.Reader, error)) (count int, err error) {
 	parser := model.Parser(tokenizerDir(c), from.Path)
 	if err := parser.ReadsText(); err != nil && !from.Tokens && !from.Points {
 		return 0, err
@@ -274,7 +279,8 @@ func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model
 	}
 	absent.warn(c.App.ErrWriter)
 	if rows.Failed > 0 {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %d of %d rows have an error, the first: %s\n", rows.Failed, rows.Count, rows.First)
+		fmt.Fprintf(c.App.ErrWriter, "warning: %d of %d rows have an error, the first: %s\n",
+			rows.Failed, rows.Count, rows.First)
 	}
 	return rows.Count, nil
 }
@@ -288,17 +294,20 @@ func verifyShards(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Fprintf(c.App.Writer, "%d of %d parts, %d rows, %d of them with an error: %s\n", m.Shards, m.Shards, m.Rows, m.Failed, shard.ManifestName)
+	fmt.Fprintf(c.App.Writer, "%d of %d parts, %d rows, %d of them with an error: %s\n", m.Shards, m.Shards, m.Rows,
+		m.Failed, shard.ManifestName)
 	return nil
 }
 
 // checkVerify refuses what --verify does not look at: it would seem to be compared. The input
 // is the flag that names what was read.
 func checkVerify(c *cli.Context, input string) error {
-	looksAt := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"} // the environment may set the device
+	// the environment may set the device
+	looksAt := []string{"verify", "output", "o", "shard", "model", input, "format", "split", "json", "device"}
 	for _, name := range c.LocalFlagNames() {
 		if !slices.Contains(looksAt, name) {
-			return usage(c, "--verify compares the parts in --output with --model and --%s alone: expected no --%s", input, name)
+			return usage(c, "--verify compares the parts in --output with --model and --%s alone: expected no --%s",
+				input, name)
 		}
 	}
 	if c.String(input) == "" {

@@ -16,7 +16,8 @@ import (
 func TestShardKey(t *testing.T) {
 	model := moodModel(t)
 	in := writeText(t, filepath.Join(t.TempDir(), "in.jsonl"), `{"text":"aab","key":"a","ids":[1,2]}`)
-	flags := []string{"--model", model, "--input", in, "--id", "key", "--text", "text", "--keep", "text", "--output", filepath.Join(t.TempDir(), "parts") + "/"}
+	flags := []string{"--model", model, "--input", in, "--id", "key", "--text", "text", "--keep", "text", "--output",
+		filepath.Join(t.TempDir(), "parts") + "/"}
 	with := func(name string, value ...string) []string {
 		i := slices.Index(flags, name)
 		if i < 0 {
@@ -39,12 +40,14 @@ func TestShardKey(t *testing.T) {
 	}
 	contains(t, succeed(t, "", append([]string{"predict"}, flags...)...), "nothing to do")
 	writeText(t, filepath.Join(model, "tokenizer.json"), "{}")
-	refuse(t, exitError, "is not what this job makes: model (SHA-256): expected", "", append([]string{"predict"}, flags...)...)
+	refuse(t, exitError, "is not what this job makes: model (SHA-256): expected", "",
+		append([]string{"predict"}, flags...)...)
 }
 
 // TestEvalShardKey: --on-error is one of eval's, too.
 func TestEvalShardKey(t *testing.T) {
-	flags := []string{"eval", "--model", moodModel(t), "--data", customData(t, "--label", "mood"), "--output", filepath.Join(t.TempDir(), "parts")}
+	flags := []string{"eval", "--model", moodModel(t), "--data", customData(t, "--label", "mood"), "--output",
+		filepath.Join(t.TempDir(), "parts")}
 	succeed(t, "", flags...)
 	refuse(t, exitError, "is not what this job makes: options: expected", "", append(flags, "--on-error", "column")...)
 }
@@ -52,11 +55,14 @@ func TestEvalShardKey(t *testing.T) {
 // TestShardTokens: the ids of each file are to be those of the model, not of the first alone.
 func TestShardTokens(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
-	first := writeText(t, filepath.Join(dir, "a.arrow"), readText(t, filepath.Join(customData(t, "--label", "mood"), "train.arrow")))
-	flags := []string{"predict", "--model", model, "--tokens", "tokens", "--output", filepath.Join(t.TempDir(), "parts") + "/"}
+	first := writeText(t, filepath.Join(dir, "a.arrow"),
+		readText(t, filepath.Join(customData(t, "--label", "mood"), "train.arrow")))
+	flags := []string{"predict", "--model", model, "--tokens", "tokens", "--output",
+		filepath.Join(t.TempDir(), "parts") + "/"}
 	succeed(t, "", append(flags, "--input", first)...)
 	flags[len(flags)-1] = filepath.Join(t.TempDir(), "parts") + "/"
-	second := writeText(t, filepath.Join(dir, "b.arrow"), readText(t, filepath.Join(customData(t, "--label", "mood", "--tokenizer", "words"), "train.arrow")))
+	second := writeText(t, filepath.Join(dir, "b.arrow"),
+		readText(t, filepath.Join(customData(t, "--label", "mood", "--tokenizer", "words"), "train.arrow")))
 	refuse(t, exitError, second+": its ", "", append(flags, "--input", dir)...)
 	if entries, err := os.ReadDir(flags[len(flags)-1]); err == nil && len(entries) > 0 {
 		t.Errorf("%v", entries)
@@ -66,7 +72,8 @@ func TestShardTokens(t *testing.T) {
 // TestShardWarns of columns that no row has, as a run without shards does.
 func TestShardWarns(t *testing.T) {
 	in := writeText(t, filepath.Join(t.TempDir(), "in.jsonl"), `{"text":"aab"}`)
-	_, errs := exits(t, exitOK, "", "predict", "--model", moodModel(t), "--input", in, "--text", "text", "--keep", "kex", "--output", filepath.Join(t.TempDir(), "parts")+"/")
+	_, errs := exits(t, exitOK, "", "predict", "--model", moodModel(t), "--input", in, "--text", "text", "--keep",
+		"kex", "--output", filepath.Join(t.TempDir(), "parts")+"/")
 	contains(t, errs, `no row has the column "kex"`)
 }
 

@@ -42,7 +42,8 @@ func recordLines(t *testing.T, texts ...string) (rows, columns []string) {
 			}
 			must.Succeed(t, err)
 			text := must.Get(record.MarshalJSON())(t)
-			for line := range strings.Lines(strings.NewReplacer("},{", "}\n{", "[{", "{", "}\n]", "}").Replace(string(text))) {
+			for line := range strings.Lines(strings.NewReplacer("},{", "}\n{", "[{", "{", "}\n]",
+				"}").Replace(string(text))) {
 				if line = strings.Trim(line, "\n,[]"); line != "" {
 					rows = append(rows, line)
 				}
@@ -103,7 +104,8 @@ func TestShards(t *testing.T) {
 		for _, n := range []int{1, 2, 5} {
 			dir := filepath.Join(t.TempDir(), "parts")
 			args := func(i int) []string {
-				return append(c.args, "--model", model, "--input", in, "--text", "text", "--shard", fmt.Sprintf("%d/%d", i, n), "--output", dir)
+				return append(c.args, "--model", model, "--input", in, "--text", "text", "--shard",
+					fmt.Sprintf("%d/%d", i, n), "--output", dir)
 			}
 			for _, i := range rand.Perm(n) { // in any order
 				succeed(t, "", args(i)...)
@@ -113,22 +115,28 @@ func TestShards(t *testing.T) {
 				one = rows
 			}
 			if len(rows) != total || !slices.Equal(rows, one) || strings.Join(columns, " ") != c.want {
-				t.Errorf("%s: %d shards: %d rows of %d, the same: %v; columns %q", c.args[0], n, len(rows), total, slices.Equal(rows, one), columns)
+				t.Errorf("%s: %d shards: %d rows of %d, the same: %v; columns %q", c.args[0], n, len(rows), total,
+					slices.Equal(rows, one), columns)
 			}
 			before := readText(t, filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n)))
 			if out := succeed(t, "", args(0)...); !regexp.MustCompile(`^part-00000-of-0000\d.arrow is there: \d+ rows, nothing to do\n$`).MatchString(out) {
 				t.Errorf("again: %q", out)
 			}
 			equal(t, readText(t, filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n))), before)
-			verify := []string{c.args[0], "--verify", "--output", dir, "--model", model, "--input", in, "--shard", fmt.Sprintf("auto/%d", n)}
-			equal(t, succeed(t, "", verify...), fmt.Sprintf("%d of %d parts, %d rows, 0 of them with an error: _manifest.json\n", n, n, total))
+			verify := []string{c.args[0], "--verify", "--output", dir, "--model", model, "--input", in, "--shard",
+				fmt.Sprintf("auto/%d", n)}
+			equal(t, succeed(t, "", verify...),
+				fmt.Sprintf("%d of %d parts, %d rows, 0 of them with an error: _manifest.json\n", n, n, total))
 			refuse(t, exitError, "options: expected", "", append(args(0), "--max-line", "1000")...)
-			refuse(t, exitError, fmt.Sprintf("expected parts of %d shards", n+1), "", append(args(0), "--shard", fmt.Sprintf("0/%d", n+1))...)
+			refuse(t, exitError, fmt.Sprintf("expected parts of %d shards", n+1), "",
+				append(args(0), "--shard", fmt.Sprintf("0/%d", n+1))...)
 			other := editedModel(t, "pre", func(config, weights []byte) ([]byte, []byte) { return config, weights })
-			refuse(t, exitError, "not of the job: model (SHA-256): expected", "", "predict", "--verify", "--output", dir, "--model", other)
+			refuse(t, exitError, "not of the job: model (SHA-256): expected", "", "predict", "--verify",
+				"--output", dir, "--model", other)
 			os.Remove(filepath.Join(dir, fmt.Sprintf("part-00000-of-%05d.arrow", n)))
 			if n > 1 {
-				refuse(t, exitError, fmt.Sprintf("1 of %d parts are missing: 0\n", n), "", "predict", "--verify", "--output", dir)
+				refuse(t, exitError, fmt.Sprintf("1 of %d parts are missing: 0\n", n), "", "predict",
+					"--verify", "--output", dir)
 			}
 		}
 	}
@@ -142,7 +150,8 @@ func TestShardStream(t *testing.T) {
 	flags := []string{"predict", "--model", model, "--text", "text", "--id", "key"}
 	var streams []string
 	for i := range 3 {
-		out := succeed(t, "", append(flags, "--input", filepath.Join(in, "*.*"), "--shard", fmt.Sprintf("%d/3", i), "--output", "-")...)
+		out := succeed(t, "", append(flags, "--input", filepath.Join(in, "*.*"), "--shard",
+			fmt.Sprintf("%d/3", i), "--output", "-")...)
 		streams = append(streams, out)
 		if !strings.HasPrefix(out, arrowipc.Continuation) || !strings.HasSuffix(out, arrowipc.EndMarker) {
 			t.Errorf("no stream: %.20q", out)
@@ -170,7 +179,8 @@ func TestShardStream(t *testing.T) {
 // kept with an error at its place.
 func TestShardErrors(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
-	in := writeText(t, filepath.Join(dir, "in.jsonl"), "{\"text\":\"aab\"}\n{\"text\":\"\"}\nbroken\n{\"text\":\"xyz\"}\n")
+	in := writeText(t, filepath.Join(dir, "in.jsonl"),
+		"{\"text\":\"aab\"}\n{\"text\":\"\"}\nbroken\n{\"text\":\"xyz\"}\n")
 	parts := filepath.Join(dir, "parts")
 	flags := []string{"predict", "--model", model, "--input", in, "--text", "text", "--output", parts, "--shard"}
 	refuse(t, exitError, in+"@16: column text: the sequence is empty", "", append(flags, "0/1")...)
@@ -178,18 +188,21 @@ func TestShardErrors(t *testing.T) {
 		t.Errorf("%v, %v", entries, err)
 	}
 	status, out, errs := program(nil, append(flags, "0/1", "--on-error", "column")...)
-	if status != exitOK || out != "part-00000-of-00001.arrow: 4 rows\n" || !strings.Contains(errs, "warning: 2 of 4 rows have an error, the first: in.jsonl@16: ") {
+	if status != exitOK || out != "part-00000-of-00001.arrow: 4 rows\n" ||
+		!strings.Contains(errs, "warning: 2 of 4 rows have an error, the first: in.jsonl@16: ") {
 		t.Errorf("status %d, %s, %s", status, out, errs)
 	}
 	rows, _ := partRows(t, parts)
-	for i, want := range []string{`{"error":null,"id":"in.jsonl@1","label":"`, `{"error":"in.jsonl@16: column text: the sequence is empty, at least 1 token was expected","id":"in.jsonl@16","label":null,`, `{"error":"in.jsonl@28: `, `{"error":null,"id":"in.jsonl@35",`} {
+	for i, want := range []string{`{"error":null,"id":"in.jsonl@1","label":"`,
+		`{"error":"in.jsonl@16: column text: the sequence is empty, at least 1 token was expected","id":"in.jsonl@16","label":null,`, `{"error":"in.jsonl@28: `, `{"error":null,"id":"in.jsonl@35",`} {
 		if i >= len(rows) || !strings.HasPrefix(rows[i], want) {
 			t.Errorf("row %d: expected %s, found %q", i, want, rows)
 		}
 	}
 	contains(t, succeed(t, "", "predict", "--verify", "--output", parts), "4 rows, 2 of them with an error")
 	status, _, errs = program(nil, append(flags, "0/1", "--on-error", "column", "--id", "key", "--output", "-")...)
-	if want := `in.jsonl: no row has the column "key"`; status != exitOK || !strings.Contains(errs, "warning: ") || !strings.Contains(errs, want) || strings.Count(errs, "warning: ") != 2 {
+	if want := `in.jsonl: no row has the column "key"`; status != exitOK || !strings.Contains(errs, "warning: ") ||
+		!strings.Contains(errs, want) || strings.Count(errs, "warning: ") != 2 {
 		t.Errorf("a stream: status %d, %s, want %s", status, errs, want)
 	}
 	stdin := os.Stdin
@@ -199,7 +212,8 @@ func TestShardErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.Stdin.Close()
-	status, _, errs = program(nil, append(flags, "0/1", "--on-error", "column", "--id", "key", "--input", "-", "--format", "jsonl", "--output", "-")...)
+	status, _, errs = program(nil, append(flags, "0/1", "--on-error", "column", "--id", "key", "--input", "-",
+		"--format", "jsonl", "--output", "-")...)
 	if want := `standard input: no row has the column "key"`; status != exitOK || !strings.Contains(errs, want) {
 		t.Errorf("standard input: status %d, %s, want %s", status, errs, want)
 	}
@@ -212,11 +226,13 @@ func TestShardJobs(t *testing.T) {
 	model := moodModel(t)
 	in, _ := shardInput(t)
 	parts := filepath.Join(t.TempDir(), "parts") + "/"
-	flags := []string{"predict", "--model", model, "--input", filepath.Join(in, "a.jsonl"), "--text", "text", "--output", parts}
+	flags := []string{"predict", "--model", model, "--input", filepath.Join(in, "a.jsonl"), "--text",
+		"text", "--output", parts}
 	t.Setenv("JOB_COMPLETION_INDEX", "1")
 	refuse(t, exitUsage, "expected --shard auto/N", "", flags...)
 	hasPrefix(t, succeed(t, "", append(flags, "--shard", "auto/4")...), "part-00001-of-00004.arrow: ")
-	for name, value := range map[string]string{"SLURM_ARRAY_TASK_ID": "13", "SLURM_ARRAY_TASK_COUNT": "4", "SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_MAX": "13"} {
+	for name, value := range map[string]string{"SLURM_ARRAY_TASK_ID": "13", "SLURM_ARRAY_TASK_COUNT": "4",
+		"SLURM_ARRAY_TASK_MIN": "10", "SLURM_ARRAY_TASK_MAX": "13"} {
 		t.Setenv(name, value)
 	}
 	hasPrefix(t, succeed(t, "", flags...), "part-00003-of-00004.arrow: ")
@@ -239,40 +255,56 @@ func TestShardUsage(t *testing.T) {
 	refuseAll(t, exitUsage, []string{"predict", "--model", model}, []refusal{
 		{"--output is missing", []string{"--input", file, "--text", "text", "--shard", "0/2"}},
 		{"I from 0 to N-1", []string{"--input", file, "--text", "text", "--shard", "2/2", "--output", out}},
-		{`--on-error "skip", expected fail or column`, []string{"--input", file, "--text", "text", "--on-error", "skip", "--output", out}},
-		{"expected a directory of parts, found the name of a file", []string{"--input", file, "--text", "text", "--shard", "0/2", "--output", out + ".arrow"}},
-		{"expected a directory of parts, found the name of a file", []string{"--input", file, "--text", "text", "--shard", "0/2", "--output", out + ".json"}},
-		{"expected a directory of parts, found the name of a file", []string{"--input", file, "--text", "text", "--shard", "0/2", "--output", out + ".zip"}},
-		{"its name does not say what it is to be: expected one that ends in .jsonl", []string{"--input", file, "--text", "text", "--shard", "0/1", "--output", out + ".json"}},
-		{`--shard "": expected I/N such as 0/8, auto or auto/N`, []string{"--input", file, "--text", "text", "--shard", "", "--output", out}},
-		{`--shard "": expected I/N such as 0/8, auto or auto/N`, []string{"--input", file, "--text", "text", "--shard", "", "--output", out + ".csv"}},
-		{"expected a directory of parts, found a file", []string{"--input", file, "--text", "text", "--shard", "0/2", "--output", file}},
-		{"standard input cannot be cut", []string{"--input", "-", "--format", "jsonl", "--text", "text", "--shard", "0/2", "--output", "-"}},
-		{"standard input cannot be cut", []string{"--input", "-", "--format", "jsonl", "--text", "text", "--shard", "0/1", "--output", out}},
+		{`--on-error "skip", expected fail or column`, []string{"--input", file, "--text", "text", "--on-error",
+			"skip", "--output", out}},
+		{"expected a directory of parts, found the name of a file", []string{"--input", file, "--text", "text",
+			"--shard", "0/2", "--output", out + ".arrow"}},
+		{"expected a directory of parts, found the name of a file", []string{"--input", file, "--text", "text",
+			"--shard", "0/2", "--output", out + ".json"}},
+		{"expected a directory of parts, found the name of a file", []string{"--input", file, "--text", "text",
+			"--shard", "0/2", "--output", out + ".zip"}},
+		{"its name does not say what it is to be: expected one that ends in .jsonl",
+			[]string{"--input", file, "--text", "text", "--shard", "0/1", "--output", out + ".json"}},
+		{`--shard "": expected I/N such as 0/8, auto or auto/N`, []string{"--input", file, "--text", "text",
+			"--shard", "", "--output", out}},
+		{`--shard "": expected I/N such as 0/8, auto or auto/N`, []string{"--input", file, "--text", "text", "--shard",
+			"", "--output", out + ".csv"}},
+		{"expected a directory of parts, found a file", []string{"--input", file, "--text", "text", "--shard",
+			"0/2", "--output", file}},
+		{"standard input cannot be cut", []string{"--input", "-", "--format", "jsonl", "--text", "text", "--shard",
+			"0/2", "--output", "-"}},
+		{"standard input cannot be cut", []string{"--input", "-", "--format", "jsonl", "--text", "text", "--shard",
+			"0/1", "--output", out}},
 		{"--output needs --input", []string{"--shard", "0/2", "--output", out}},
 		{"need --input", []string{"--shard", "0/2"}},
 		{"--verify needs --output", []string{"--verify"}},
 		{"--text, --tokens or --pair is missing", []string{"--input", file, "--shard", "0/2", "--output", out}},
 	})
-	refuse(t, exitError, "whose files are read: expected another folder", "", "predict", "--model", model, "--input", in, "--text", "text", "--shard", "0/2", "--output", filepath.Join(in, "parts"))
+	refuse(t, exitError, "whose files are read: expected another folder", "", "predict", "--model", model, "--input",
+		in, "--text", "text", "--shard", "0/2", "--output", filepath.Join(in, "parts"))
 	parts := filepath.Join(filepath.Dir(out), "other") + "/"
 	for _, name := range []string{"x.jsonl", "below/x.jsonl"} {
 		os.MkdirAll(filepath.Join(parts, "below"), 0o777)
 		path := writeText(t, filepath.Join(parts, name), `{"text":"aab"}`)
-		refuse(t, exitError, path+": the file would be read, and is in --output", "", "predict", "--model", model, "--input", filepath.Join(filepath.Dir(parts), filepath.Dir(name), "*.jsonl"), "--text", "text", "--output", parts)
+		refuse(t, exitError, path+": the file would be read, and is in --output", "", "predict", "--model", model,
+			"--input", filepath.Join(filepath.Dir(parts), filepath.Dir(name), "*.jsonl"), "--text",
+			"text", "--output", parts)
 	}
-	refuse(t, exitError, "Arrow, Parquet or JSON lines", "", "predict", "--model", model, "--input", filepath.Join(model, "*"), "--text", "text", "--shard", "0/2", "--output", out)
+	refuse(t, exitError, "Arrow, Parquet or JSON lines", "", "predict", "--model", model, "--input",
+		filepath.Join(model, "*"), "--text", "text", "--shard", "0/2", "--output", out)
 	if made, err := filepath.Glob(out + "*"); err != nil || len(made) > 0 {
 		t.Errorf("%q were made", made)
 	}
-	exits(t, exitOK, "", "predict", "--model", model, "--input", file, "--text", "text", "--shard", "0/1", "--output", out+".json/")
+	exits(t, exitOK, "", "predict", "--model", model, "--input", file, "--text", "text", "--shard", "0/1",
+		"--output", out+".json/")
 }
 
 // TestVerifyUsage: what --verify would not look at is refused, as it would seem to be compared.
 func TestVerifyUsage(t *testing.T) {
 	dir := t.TempDir()
 	for _, c := range []refusal{
-		{"--verify compares the parts in --output with --model and --input alone: expected no --text", []string{"predict", "--text", "a"}},
+		{"--verify compares the parts in --output with --model and --input alone: expected no --text",
+			[]string{"predict", "--text", "a"}},
 		{"--model and --input alone: expected no --on-error", []string{"embed", "--on-error", "column"}},
 		{"--model and --data alone: expected no --threads", []string{"eval", "--threads", "1"}},
 		{"--model and --data alone: expected no --on-error", []string{"eval", "--on-error", "fail"}},
@@ -280,15 +312,18 @@ func TestVerifyUsage(t *testing.T) {
 		{"--format needs --input", []string{"predict", "--format", "arrow"}},
 		{"x.jsonl: expected --input before more files", []string{"predict", "x.jsonl"}},
 		{"--split needs --data", []string{"eval", "--split", "val"}},
-		{`--shard "3/8": expected auto/N with the number of shards, all of which --verify looks at`, []string{"predict", "--shard", "3/8"}},
+		{`--shard "3/8": expected auto/N with the number of shards, all of which --verify looks at`,
+			[]string{"predict", "--shard", "3/8"}},
 		{`--shard "8": expected auto/N`, []string{"predict", "--shard", "8"}},
 		{`--shard "": expected auto/N`, []string{"predict", "--shard", ""}},
 	} {
 		refuse(t, exitUsage, c.want, "", append([]string{c.args[0], "--verify", "--output", dir}, c.args[1:]...)...)
 	}
 	t.Setenv(deviceVariable, "cpu") // which a job's environment may have for its workers
-	refuse(t, exitError, "expected parts such as part-00000-of-00008.arrow, found none", "", "predict", "--verify", "--output", dir)
-	refuse(t, exitError, "config.json: no such file", "", "predict", "--verify", "--output", dir, "--model", filepath.Join(dir, "none"))
+	refuse(t, exitError, "expected parts such as part-00000-of-00008.arrow, found none", "", "predict",
+		"--verify", "--output", dir)
+	refuse(t, exitError, "config.json: no such file", "", "predict", "--verify", "--output", dir, "--model",
+		filepath.Join(dir, "none"))
 }
 
 // TestEvalShards: the report on all parts is that of one run; rows that cannot be measured
@@ -300,7 +335,8 @@ func TestEvalShards(t *testing.T) {
 	for _, n := range []int{1, 3, 50} {
 		dir := filepath.Join(t.TempDir(), "parts")
 		for i := range n {
-			succeed(t, "", "eval", "--model", model, "--data", data, "--split", "train", "--shard", fmt.Sprintf("%d/%d", i, n), "--output", dir)
+			succeed(t, "", "eval", "--model", model, "--data", data, "--split", "train", "--shard",
+				fmt.Sprintf("%d/%d", i, n), "--output", dir)
 		}
 		got := succeed(t, "", "eval", "--model", model, "--verify", "--output", dir, "--json")
 		// Of which file it is, and what simple models reach, is not known there.
@@ -313,25 +349,31 @@ func TestEvalShards(t *testing.T) {
 			t.Errorf("%d shards: %s\nexpected %s", n, got, want)
 		}
 		if n == 3 {
-			refuse(t, exitError, "input (fingerprint): expected", "", "eval", "--model", model, "--verify", "--output", dir, "--data", data, "--split", "val")
+			refuse(t, exitError, "input (fingerprint): expected", "", "eval", "--model", model, "--verify", "--output",
+				dir, "--data", data, "--split", "val")
 			os.Remove(filepath.Join(dir, "part-00001-of-00003.arrow"))
-			refuse(t, exitError, "1 of 3 parts are missing: 1", "", "eval", "--model", model, "--verify", "--output", dir)
+			refuse(t, exitError, "1 of 3 parts are missing: 1", "", "eval", "--model", model,
+				"--verify", "--output", dir)
 		}
 	}
-	in := writeText(t, filepath.Join(t.TempDir(), "long.csv"), "review,mood\naab,good\n"+strings.Repeat("long ", 300)+",bad\nxyz,bad\n")
+	in := writeText(t, filepath.Join(t.TempDir(), "long.csv"),
+		"review,mood\naab,good\n"+strings.Repeat("long ", 300)+",bad\nxyz,bad\n")
 	to := filepath.Join(t.TempDir(), "data")
-	succeed(t, "", "data", "convert", "--from", in, "--to", to, "--text", "review", "--label", "mood", "--split", "0,0,1")
+	succeed(t, "", "data", "convert", "--from", in, "--to", to, "--text", "review", "--label",
+		"mood", "--split", "0,0,1")
 	dir := filepath.Join(t.TempDir(), "parts")
 	flags := []string{"eval", "--model", model, "--data", to, "--shard", "0/1", "--output", dir}
 	refuse(t, exitError, "the sequence has", "", flags...)
-	if status, _, errs := program(nil, append(flags, "--on-error", "column")...); status != exitOK || !strings.Contains(errs, "warning: 1 of 3 rows have an error") {
+	if status, _, errs := program(nil, append(flags, "--on-error", "column")...); status != exitOK ||
+		!strings.Contains(errs, "warning: 1 of 3 rows have an error") {
 		t.Errorf("status %d, %s", status, errs)
 	}
 	out, errs := exits(t, exitOK, "", "eval", "--model", model, "--verify", "--output", dir, "--json")
 	contains(t, out, `"rows": 2,`)
 	contains(t, errs, "warning: 1 of 3 rows have an error, and are left out")
 	dir = filepath.Join(t.TempDir(), "one")
-	hasPrefix(t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "train", "--output", dir), "part-00000-of-00001.arrow: ")
+	hasPrefix(t, succeed(t, "", "eval", "--model", model, "--data", data, "--split", "train", "--output", dir),
+		"part-00000-of-00001.arrow: ")
 	refuse(t, exitUsage, "--errors is of a run without shards", "", append(flags, "--errors", "x.csv")...)
 }
 
@@ -364,7 +406,8 @@ func TestEvalShardFullDisk(t *testing.T) {
 	c.Context = ctx
 	j := &shardJob{Shard: shard.Shard{Index: 0, Count: 1}, strict: true}
 	// Whatever is scored after that is an error of the context.
-	if _, err := j.eval(c, scorer, in, &fullDisk{10000, cancel}, nil); err == nil || !errors.Is(err, errFull) || errors.Is(err, context.Canceled) {
+	if _, err := j.eval(c, scorer, in, &fullDisk{10000, cancel}, nil); err == nil || !errors.Is(err, errFull) ||
+		errors.Is(err, context.Canceled) {
 		t.Errorf("%v, expected %v", err, errFull)
 	}
 }
@@ -375,7 +418,8 @@ func TestKillsShards(t *testing.T) {
 	model, binary := moodModel(t), built(t)
 	in, total := shardInput(t)
 	args := func(dir string, i, n int) []string {
-		return []string{"predict", "--model", model, "--input", in, "--text", "text", "--shard", fmt.Sprintf("%d/%d", i, n), "--output", dir}
+		return []string{"predict", "--model", model, "--input", in, "--text", "text", "--shard",
+			fmt.Sprintf("%d/%d", i, n), "--output", dir}
 	}
 	one := filepath.Join(t.TempDir(), "one")
 	took := timed(t, binary, args(one, 0, 1)...)
@@ -388,7 +432,8 @@ func TestKillsShards(t *testing.T) {
 			for i := range n {
 				ended := k.run(t, took*3/2, binary, args(dir, i, n)...)
 				info, err := os.Stat(filepath.Join(dir, fmt.Sprintf("part-%05d-of-%05d.arrow", i, n)))
-				if before, there := made[i]; ended && err != nil || there && (err != nil || !before.Equal(info.ModTime())) {
+				if before, there := made[i]; ended && err != nil || there &&
+					(err != nil || !before.Equal(info.ModTime())) {
 					t.Fatalf("part %d is not there, or was made again: %v", i, err)
 				}
 				if err == nil {

@@ -41,7 +41,8 @@ func TestSpark(t *testing.T) {
 	input := writeText(t, filepath.Join(t.TempDir(), "in.jsonl"), `{"id":"a","text":"[MAX 2 9 ]"}`)
 	types := map[arrow.Type]string{arrow.STRING: "string", arrow.INT64: "bigint", arrow.FLOAT32: "float"}
 	for _, model := range []string{numbers, names("a`b, c"), names("label 0")} {
-		out := succeed(t, "", "predict", "--model", model, "--input", input, "--text", "text", "--id", "id", "--shard", "0/1", "--output", "-")
+		out := succeed(t, "", "predict", "--model", model, "--input", input, "--text", "text", "--id", "id",
+			"--shard", "0/1", "--output", "-")
 		s := must.Get(arrowipc.NewStream(strings.NewReader(out)))(t)
 		var want []string
 		for _, f := range s.Schema().Fields() {

@@ -58,7 +58,9 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 	}
 	absent.warn(c.App.ErrWriter)
 	if rows.NoSpans() {
-		fmt.Fprintf(c.App.ErrWriter, "warning: the model predicts 0 spans in %d rows: sftseq eval compares it with baselines\n", rows.Count-rows.Failed)
+		fmt.Fprintf(c.App.ErrWriter,
+			"warning: the model predicts 0 spans in %d rows: sftseq eval compares it with baselines\n",
+			rows.Count-rows.Failed)
 	}
 	if rows.Failed > 0 {
 		return fmt.Errorf("%d of %d rows failed, the first: %s", rows.Failed, rows.Count, rows.First)
@@ -75,7 +77,8 @@ func createFile(path string) (*atomicfile.File, error) {
 }
 
 // newTableOutput begins --output; file is nil for standard output.
-func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput) (file *atomicfile.File, rows *answer.Rows, err error) {
+func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput) (file *atomicfile.File,
+	rows *answer.Rows, err error) {
 	path := c.String("output")
 	format, err := outputFormat(c, "output")
 	if err != nil {

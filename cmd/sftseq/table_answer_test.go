@@ -21,12 +21,14 @@ import (
 func moodModel(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "model")
-	args := []string{"train", "custom", "--data", customData(t, "--label", "mood"), "--out", dir, "--steps", "2", "--hidden", "8", "--layers", "1", "--k", "2", "--batch", "8"}
+	args := []string{"train", "custom", "--data", customData(t, "--label", "mood"), "--out", dir, "--steps", "2",
+		"--hidden", "8", "--layers", "1", "--k", "2", "--batch", "8"}
 	done(t, "", args...)
 	config := map[string]any{}
 	must.Succeed(t, json.Unmarshal([]byte(readText(t, filepath.Join(dir, "config.json"))), &config))
 	config["max_position_embeddings"] = 1000
-	config["extra"].(map[string]any)["longest_row"] = 1000 // tests of other things read longer rows than those of training
+	// tests of other things read longer rows than those of training
+	config["extra"].(map[string]any)["longest_row"] = 1000
 	writeText(t, filepath.Join(dir, "config.json"), string(must.Get(json.Marshal(config))(t)))
 	return dir
 }
@@ -86,8 +88,10 @@ func TestJoin(t *testing.T) {
 		line += 1 + strings.Count(field, "\n")
 	}
 	from, to := writeText(t, filepath.Join(dir, "big.csv"), text.String()), filepath.Join(dir, "scored.csv")
-	status, out, errs := program(nil, "predict", "--model", model, "--input", from, "--text", "text", "--id", "key", "--keep", "stars", "--output", to)
-	if status != exitError || out != "" || !strings.Contains(errs, fmt.Sprintf("%d of %d rows failed, the first: %s:19: column text: the sequence is empty", len(bad), rows, from)) {
+	status, out, errs := program(nil, "predict", "--model", model, "--input", from, "--text", "text", "--id", "key",
+		"--keep", "stars", "--output", to)
+	if status != exitError || out != "" ||
+		!strings.Contains(errs, fmt.Sprintf("%d of %d rows failed, the first: %s:19: column text: the sequence is empty", len(bad), rows, from)) {
 		t.Fatalf("status %d, %q, %q", status, out, errs)
 	}
 	byID := map[string]map[string]string{}
@@ -112,7 +116,8 @@ func TestJoin(t *testing.T) {
 			t.Fatalf("row %d: id %s is not there, or elsewhere: %v", i, id, scored[i])
 		}
 		if why := bad[i]; why != "" {
-			if !strings.Contains(row["error"], why) || row["label"] != "" || row["probability_good"] != "" || !strings.HasPrefix(row["error"], from+":") {
+			if !strings.Contains(row["error"], why) || row["label"] != "" || row["probability_good"] != "" ||
+				!strings.HasPrefix(row["error"], from+":") {
 				t.Fatalf("row %d: %v, want an error with %q", i, row, why)
 			}
 			if row["stars"] != fmt.Sprint(i%10) { // which stands before the text
@@ -123,7 +128,8 @@ func TestJoin(t *testing.T) {
 		good, err := strconv.ParseFloat(row["probability_good"], 32)
 		worse, err2 := strconv.ParseFloat(row["probability_bad"], 32)
 		want := map[bool]string{true: "good", false: "bad"}[good > worse]
-		if err != nil || err2 != nil || row["label"] != want || row["stars"] != fmt.Sprint(i%10) || row["error"] != "" || good+worse < 0.999 || good+worse > 1.001 {
+		if err != nil || err2 != nil || row["label"] != want || row["stars"] != fmt.Sprint(i%10) ||
+			row["error"] != "" || good+worse < 0.999 || good+worse > 1.001 {
 			t.Fatalf("row %d: %v", i, row)
 		}
 		of := fmt.Sprint(i % 977)
@@ -144,7 +150,8 @@ func TestJoin(t *testing.T) {
 		fmt.Fprintf(&lines, "{\"text\":\"text %d\"}\n", i)
 	}
 	for i, r := range replyLines(t, succeed(t, lines.String(), "predict", "--model", model)) {
-		if got := scored[i]["probability_good"]; got != fmt.Sprint(r.Probabilities[1]) || scored[i]["label"] != r.Label {
+		if got := scored[i]["probability_good"]; got != fmt.Sprint(r.Probabilities[1]) ||
+			scored[i]["label"] != r.Label {
 			t.Errorf("row %d: %v, want %v", i, scored[i], r)
 		}
 	}
@@ -160,7 +167,8 @@ func TestUnevenRows(t *testing.T) {
 		"behind.csv": {"text,key,n\na,b,k1,2\nab,k5,2\n", "[behind.csv:2  k5 2]"},
 	} {
 		from, to := writeText(t, filepath.Join(dir, name), c.text), filepath.Join(dir, "out-"+name+".csv")
-		exits(t, exitError, "", "predict", "--model", model, "--input", from, "--text", "text", "--id", "key", "--keep", "n", "--output", to)
+		exits(t, exitError, "", "predict", "--model", model, "--input", from, "--text", "text", "--id", "key",
+			"--keep", "n", "--output", to)
 		var got []string
 		for _, row := range csvRows(t, to) {
 			got = append(got, row["id"], row["n"])
@@ -172,14 +180,17 @@ func TestUnevenRows(t *testing.T) {
 // TestKeptNested: lists and objects of JSON are copied as they stand.
 func TestKeptNested(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
-	from := writeText(t, filepath.Join(dir, "a.jsonl"), `{"doc":{"t":"aab"},"tags":["x", "y"],"meta":{"a" : [1.5, null]},"n":[1, 2]}`+"\n")
+	from := writeText(t, filepath.Join(dir, "a.jsonl"),
+		`{"doc":{"t":"aab"},"tags":["x", "y"],"meta":{"a" : [1.5, null]},"n":[1, 2]}`+"\n")
 	args := []string{"predict", "--model", model, "--input", from, "--text", "doc.t", "--keep", "tags,meta,n,meta.a"}
 	to := filepath.Join(dir, "out.csv")
 	succeed(t, "", append(args, "--output", to)...)
-	if row := csvRows(t, to)[0]; row["tags"] != `["x","y"]` || row["meta"] != `{"a":[1.5,null]}` || row["n"] != "[1,2]" || row["meta.a"] != "[1.5,null]" || row["label"] == "" {
+	if row := csvRows(t, to)[0]; row["tags"] != `["x","y"]` || row["meta"] != `{"a":[1.5,null]}` ||
+		row["n"] != "[1,2]" || row["meta.a"] != "[1.5,null]" || row["label"] == "" {
 		t.Errorf("%v", row)
 	}
-	contains(t, succeed(t, "", args...), `"tags":["x","y"],"meta":{"a":[1.5,null]},"n":[1,2],"meta.a":[1.5,null],"label":"`)
+	contains(t, succeed(t, "", args...),
+		`"tags":["x","y"],"meta":{"a":[1.5,null]},"n":[1,2],"meta.a":[1.5,null],"label":"`)
 }
 
 // TestTableFormats: the same rows come out of every kind of input, and into every kind of
@@ -195,10 +206,12 @@ func TestTableFormats(t *testing.T) {
 	saved := filepath.Join(dir, "saved", "test")
 	os.MkdirAll(saved, 0o777)
 	writeText(t, filepath.Join(dir, "saved", "dataset_dict.json"), `{"splits":["test"]}`)
-	writeText(t, filepath.Join(saved, "dataset_info.json"), `{"features":{"l":{"_type":"ClassLabel","names":["no","yes"]}}}`)
+	writeText(t, filepath.Join(saved, "dataset_info.json"),
+		`{"features":{"l":{"_type":"ClassLabel","names":["no","yes"]}}}`)
 	writeText(t, filepath.Join(saved, "state.json"), `{"_data_files":[{"filename":"data.arrow"}]}`)
 	var records strings.Builder
-	w := must.Get(table.NewWriter(&records, "arrow", []table.OutputColumn{{Name: "t"}, {Name: "l", Kind: table.IntColumn}}))(t)
+	w := must.Get(table.NewWriter(&records, "arrow",
+		[]table.OutputColumn{{Name: "t"}, {Name: "l", Kind: table.IntColumn}}))(t)
 	must.Succeed(t, errors.Join(w.Write([]any{"aab", int64(1)}), w.Write([]any{"xyz", int64(0)}), w.Close()))
 	writeText(t, filepath.Join(saved, "data.arrow"), records.String())
 	lines := succeed(t, "{\"text\":\"aab\"}\n{\"text\":\"xyz\"}\n", "predict", "--model", model)
@@ -209,15 +222,18 @@ func TestTableFormats(t *testing.T) {
 	}{
 		{[]string{"--input", at("a.csv", "t,n\naab,1\nxyz,2\n"), "--text", "t"}, `["a.csv:2" "a.csv:3"]`},
 		{[]string{"--input", at("a.tsv", "t\tn\naab\t1\nxyz\t2\n"), "--text", "t", "--id", "n"}, `["1" "2"]`},
-		{[]string{"--input", at("a.jsonl", "{\"t\":\"aab\",\"n\":1}\n{\"t\":\"xyz\",\"n\":\"b\"}\n"), "--text", "t", "--id", "n"}, `[1 "b"]`},
+		{[]string{"--input", at("a.jsonl", "{\"t\":\"aab\",\"n\":1}\n{\"t\":\"xyz\",\"n\":\"b\"}\n"), "--text", "t",
+			"--id", "n"}, `[1 "b"]`},
 		{[]string{"--input", at("a.txt", "t\naab\nxyz\n"), "--format", "csv", "--text", "t"}, `["a.txt:2" "a.txt:3"]`},
 		{[]string{"--input", at("a.fa", ">s1 x\naa\nb\n>s2\nxyz\n"), "--text", "sequence"}, `["s1" "s2"]`},
 		{[]string{"--input", at("a.fq", "@s1\naab\n+\n...\n@s2\nxyz\n+\n...\n"), "--text", "sequence"}, `["s1" "s2"]`},
 		{[]string{"--input", folder}, `["c/0.wav" "c/1.wav"]`},
 		{[]string{"--input", filepath.Dir(saved), "--text", "t"}, `["test/data.arrow:1" "test/data.arrow:2"]`},
 		{[]string{"--input", filepath.Dir(saved), "--text", "t", "--id", "l", "--keep", "all"}, `["yes" "no"]`},
-		{[]string{"--input", at("foreign.arrow", records.String()), "--text", "t"}, `["foreign.arrow:1" "foreign.arrow:2"]`},
-		{[]string{"--input", at("b.jsonl", "{\"t\":[98,98,99]}\n{\"t\":[121,122,123]}\n"), "--tokens", "t"}, `["b.jsonl:1" "b.jsonl:2"]`},
+		{[]string{"--input", at("foreign.arrow", records.String()), "--text", "t"},
+			`["foreign.arrow:1" "foreign.arrow:2"]`},
+		{[]string{"--input", at("b.jsonl", "{\"t\":[98,98,99]}\n{\"t\":[121,122,123]}\n"), "--tokens", "t"},
+			`["b.jsonl:1" "b.jsonl:2"]`},
 	} {
 		out := succeed(t, "", append([]string{"predict", "--model", model}, c.args...)...)
 		got := replyLines(t, out)
@@ -236,8 +252,11 @@ func TestTableFormats(t *testing.T) {
 		var first []string
 		for _, format := range []string{"csv", "tsv", "jsonl", "parquet", "arrow"} {
 			to := filepath.Join(dir, command+"."+format)
-			status, out, errs := program(nil, command, "--model", model, "--input", from, "--text", "text", "--id", "key", "--keep", "all", "--output", to)
-			if status != exitError || out != "" || errs != "sftseq: 1 of 3 rows failed, the first: "+from+":3: column text: the sequence is empty, at least 1 token was expected\n" {
+			status, out, errs := program(nil, command, "--model", model, "--input", from, "--text", "text", "--id",
+				"key", "--keep", "all", "--output", to)
+			if status != exitError || out != "" ||
+				errs != "sftseq: 1 of 3 rows failed, the first: "+from+
+					":3: column text: the sequence is empty, at least 1 token was expected\n" {
 				t.Fatalf("%s %s: status %d, %s%s", command, format, status, out, errs)
 			}
 			columns := []string{"id", "key", "label", "text", "error"}
@@ -264,8 +283,10 @@ func TestTableFormats(t *testing.T) {
 	header, _, _ := strings.Cut(readText(t, filepath.Join(dir, "predict.csv")), "\n")
 	equal(t, header, "id,key,input_label,text,label,probability_bad,probability_good,error")
 	own := filepath.Join(dir, "own.csv")
-	succeed(t, "", "predict", "--model", model, "--input", at("own-id.csv", "id,error,input_error,t\na,b,c,aab\n"), "--text", "t", "--id", "id", "--keep", "all", "--output", own)
-	hasPrefix(t, readText(t, own), "id,input_input_error,input_error,t,label,probability_bad,probability_good,error\na,b,c,aab,")
+	succeed(t, "", "predict", "--model", model, "--input", at("own-id.csv", "id,error,input_error,t\na,b,c,aab\n"),
+		"--text", "t", "--id", "id", "--keep", "all", "--output", own)
+	hasPrefix(t, readText(t, own),
+		"id,input_input_error,input_error,t,label,probability_bad,probability_good,error\na,b,c,aab,")
 	header, _, _ = strings.Cut(readText(t, filepath.Join(dir, "embed.csv")), "\n")
 	equal(t, header, "id,key,label,text,embedding_0,embedding_1,embedding_2,embedding_3,embedding_4,embedding_5,embedding_6,embedding_7,error")
 	var reply struct {
@@ -275,7 +296,8 @@ func TestTableFormats(t *testing.T) {
 		}
 		Label *string `json:"input_label"`
 	}
-	if err := json.Unmarshal([]byte(strings.Split(readText(t, filepath.Join(dir, "predict.jsonl")), "\n")[1]), &reply); err != nil || reply.Error.Code != -32602 || reply.Label == nil || *reply.Label != "y,\nz" {
+	if err := json.Unmarshal([]byte(strings.Split(readText(t, filepath.Join(dir, "predict.jsonl")), "\n")[1]),
+		&reply); err != nil || reply.Error.Code != -32602 || reply.Label == nil || *reply.Label != "y,\nz" {
 		t.Errorf("%+v, %v", reply, err)
 	}
 }
@@ -306,9 +328,11 @@ func TestCSVSafe(t *testing.T) {
 		rows += fmt.Sprintf("=id%d,a%d,%s,@x\n", i, i, []string{"+x", "-y"}[i%2])
 	}
 	from := writeText(t, at("t.csv"), rows)
-	data := tableData(t, "t.csv", rows, "--text", "text", "--label", "label", "--id", "id", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	data := tableData(t, "t.csv", rows, "--text", "text", "--label", "label", "--id", "id", "--tokenizer", "byte",
+		"--split", "0.6,0.2,0.2")
 	runCustom(t, data, at("run"), "--steps", "1", "--device", "cpu")
-	predict := []string{"predict", at("run"), "--input", from, "--text", "text", "--id", "id", "--keep", "=note", "--device", "cpu"}
+	predict := []string{"predict", at("run"), "--input", from, "--text", "text", "--id", "id", "--keep",
+		"=note", "--device", "cpu"}
 	done(t, "", append(predict, "--output", at("plain.csv"))...)
 	lines := strings.Split(readText(t, at("plain.csv")), "\n")
 	hasPrefix(t, lines[1], "=id0,@x,")
@@ -320,11 +344,14 @@ func TestCSVSafe(t *testing.T) {
 	done(t, "", append(evaluate, "--errors", at("wrong.csv"))...)
 	hasPrefix(t, strings.Split(readText(t, at("wrong.csv")), "\n")[1], "'=id")
 	refuseAll(t, exitUsage, nil, []refusal{
-		{"--output " + at("x.parquet") + ": --csv-safe: expected a table of text, csv or tsv, found parquet", append(predict, "--output", at("x.parquet"), "--csv-safe")},
-		{"--csv-safe: expected a table of text, csv or tsv, found arrow", []string{"predict", at("run"), "--input", filepath.Join(data, "test.arrow"), "--output", at("x.arrow"), "--csv-safe"}},
+		{"--output " + at("x.parquet") + ": --csv-safe: expected a table of text, csv or tsv, found parquet",
+			append(predict, "--output", at("x.parquet"), "--csv-safe")},
+		{"--csv-safe: expected a table of text, csv or tsv, found arrow", []string{"predict", at("run"), "--input",
+			filepath.Join(data, "test.arrow"), "--output", at("x.arrow"), "--csv-safe"}},
 		{"--csv-safe: the parts of shards are Arrow", append(predict, "--output", at("parts")+"/", "--csv-safe")},
 		{"--csv-safe needs --input FILE", []string{"predict", at("run"), "--csv-safe"}},
 		{"--csv-safe needs --errors FILE", evaluate},
-		{"--errors " + at("x.jsonl") + ": --csv-safe: expected a table of text, csv or tsv, found jsonl", append(evaluate, "--errors", at("x.jsonl"))},
+		{"--errors " + at("x.jsonl") + ": --csv-safe: expected a table of text, csv or tsv, found jsonl",
+			append(evaluate, "--errors", at("x.jsonl"))},
 	})
 }

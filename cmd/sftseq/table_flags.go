@@ -20,16 +20,22 @@ var tableNames = []string{"text", "tokens", "series", "features", "pair", "id", 
 func tableFlags() []cli.Flag {
 	return slices.Concat(
 		group(inputGroup,
-			&cli.StringFlag{Name: "input", Usage: "read a table from `FILE` or a folder, in place of JSON lines; - is standard input", TakesFile: true},
+			&cli.StringFlag{Name: "input",
+				Usage:     "read a table from `FILE` or a folder, in place of JSON lines; - is standard input",
+				TakesFile: true},
 			&cli.StringFlag{Name: "text", Usage: "read the text in `COLUMN`"},
 			&cli.StringFlag{Name: "pair", Usage: "read pairs of texts from columns `A,B`"},
 			&cli.StringFlag{Name: "tokens", Usage: "read lists of token ids from `COLUMN`"},
 			seriesFlag(),
-			&cli.StringFlag{Name: "features", Usage: "read lists of lists of numbers, those of each token, from `COLUMN`"},
-			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`", DefaultText: "name of the record, or FILE:LINE"}),
+			&cli.StringFlag{Name: "features",
+				Usage: "read lists of lists of numbers, those of each token, from `COLUMN`"},
+			&cli.StringFlag{Name: "id", Usage: "take the ids of rows from `COLUMN`",
+				DefaultText: "name of the record, or FILE:LINE"}),
 		advanced(inputGroup, formatFlags()...),
 		group(outputGroup,
-			&cli.StringFlag{Name: "output", Aliases: []string{"o"}, Usage: "write `FILE`: .jsonl, .csv, .tsv, .parquet, .arrow, .bed (spans); or a part into DIR/", TakesFile: true},
+			&cli.StringFlag{Name: "output", Aliases: []string{"o"},
+				Usage:     "write `FILE`: .jsonl, .csv, .tsv, .parquet, .arrow, .bed (spans); or a part into DIR/",
+				TakesFile: true},
 			&cli.StringFlag{Name: "keep", Usage: "copy columns `A,B`, or all, to the output"},
 			csvSafeFlag()),
 	)
@@ -39,7 +45,8 @@ func tableFlags() []cli.Flag {
 const csvSafe = "csv-safe"
 
 func csvSafeFlag() cli.Flag {
-	return &cli.BoolFlag{Name: csvSafe, Usage: "write ' before texts of CSV and TSV that a spreadsheet would compute (= + - @)"}
+	return &cli.BoolFlag{Name: csvSafe,
+		Usage: "write ' before texts of CSV and TSV that a spreadsheet would compute (= + - @)"}
 }
 
 // outputFormat returns the format of the table that a flag names, which --csv-safe makes safe for
@@ -56,14 +63,17 @@ func outputFormat(c *cli.Context, flag string) (string, error) {
 }
 
 func seriesFlag() cli.Flag {
-	return &cli.StringFlag{Name: "series", Usage: "read a series of numbers from `COLUMN` of lists, or 't*', the columns of the steps"}
+	return &cli.StringFlag{Name: "series",
+		Usage: "read a series of numbers from `COLUMN` of lists, or 't*', the columns of the steps"}
 }
 
 // formatFlags say how tables are read whose names do not say it.
 func formatFlags() []cli.Flag {
 	return []cli.Flag{
-		&cli.StringFlag{Name: "format", Usage: "read as `KIND`: " + strings.Join(table.Formats, ", "), DefaultText: "by name"},
-		&cli.StringFlag{Name: "delimiter", Usage: "split fields of CSV at `CHARACTER`: ; or | or another, or tab", DefaultText: "comma"},
+		&cli.StringFlag{Name: "format", Usage: "read as `KIND`: " + strings.Join(table.Formats,
+			", "), DefaultText: "by name"},
+		&cli.StringFlag{Name: "delimiter", Usage: "split fields of CSV at `CHARACTER`: ; or | or another, or tab",
+			DefaultText: "comma"},
 	}
 }
 
@@ -111,7 +121,8 @@ type tableInput struct{ answer.Table }
 
 // newTableInput looks at what is to be read, for a model that takes one sequence, or pairs.
 func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path string) (*tableInput, error) {
-	in := &tableInput{answer.Table{Path: path, ID: c.String("id"), Tokens: c.IsSet("tokens"), Points: config.Featured()}}
+	in := &tableInput{answer.Table{Path: path, ID: c.String("id"), Tokens: c.IsSet("tokens"),
+		Points: config.Featured()}}
 	in.Options = table.Options{Format: c.String("format"), MaxField: table.DefaultMaxField}
 	if c.IsSet("max-line") {
 		in.Options.MaxField = c.Int("max-line")
@@ -127,7 +138,8 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 		if in.Points {
 			what, flags = "features", "--features COLUMN or --series"
 		}
-		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found the column %s", c.String("model"), what, flags, strings.Join(in.Sources, ","))
+		return nil, usage(c, "the model %s reads %s: expected %s COLUMN, found the column %s", c.String("model"), what,
+			flags, strings.Join(in.Sources, ","))
 	}
 	have, err := in.columns(c)
 	if err != nil {
@@ -144,13 +156,17 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 		return nil, usage(c, "--input %s: the model reads features, and found a folder of files: sftseq data convert cloud --from %s --to DIR --val-part 0 --test-part 0 --no-baselines makes clouds of files of points, "+
 			"which --input DIR/train.arrow names", in.Path, shellQuote(in.Path))
 	case len(in.Sources) == 0 && in.Points:
-		return nil, usage(c, "--series or --features is missing: which column of %s is to be read?%s", in.Path, listOf(have))
+		return nil, usage(c, "--series or --features is missing: which column of %s is to be read?%s", in.Path,
+			listOf(have))
 	case len(in.Sources) == 0:
-		return nil, usage(c, "--text, --tokens or --pair is missing: which column of %s is to be read?%s", in.Path, listOf(have))
+		return nil, usage(c, "--text, --tokens or --pair is missing: which column of %s is to be read?%s", in.Path,
+			listOf(have))
 	case len(in.Sources) == 1 && !slices.Contains(sequences, 1):
-		return nil, usage(c, "the model %s compares two sequences: expected --pair A,B, found one column, %s", c.String("model"), in.Sources[0])
+		return nil, usage(c, "the model %s compares two sequences: expected --pair A,B, found one column, %s",
+			c.String("model"), in.Sources[0])
 	case len(in.Sources) == 2 && !slices.Contains(sequences, 2):
-		return nil, usage(c, "the model %s reads one sequence: expected --text COLUMN, found a pair, %s", c.String("model"), strings.Join(in.Sources, ","))
+		return nil, usage(c, "the model %s reads one sequence: expected --text COLUMN, found a pair, %s",
+			c.String("model"), strings.Join(in.Sources, ","))
 	}
 	if in.Keep, err = in.kept(c, have); err != nil {
 		return nil, err

@@ -26,7 +26,8 @@ func TestTableFlags(t *testing.T) {
 		{"--text needs --input FILE", []string{"--text", "t"}},
 		{"--output needs --input FILE", []string{"--output", to}},
 		{"expected one of them", []string{"--input", from, "--text", "t", lines}},
-		{"--output out.xlsx: its name does not say what it is to be", []string{"--input", from, "--text", "t", "--output", "out.xlsx"}},
+		{"--output out.xlsx: its name does not say what it is to be", []string{"--input", from, "--text", "t",
+			"--output", "out.xlsx"}},
 		{`--format "xlsx"`, []string{"--input", from, "--text", "t", "--format", "xlsx"}},
 		{"reads one sequence: expected --text COLUMN, found a pair, t,u", []string{"--input", from, "--pair", "t,u"}},
 		{"--keep all: which columns", []string{"--input", lines, "--text", "t", "--keep", "all"}},
@@ -37,23 +38,27 @@ func TestTableFlags(t *testing.T) {
 		{`--pair "t": expected two columns`, []string{"--input", from, "--pair", "t"}},
 	})
 	refuseAll(t, exitError, predict, []refusal{
-		{`column "key": expected one of ["t" "u"]`, []string{"--input", from, "--text", "t", "--id", "key", "--output", to}},
+		{`column "key": expected one of ["t" "u"]`, []string{"--input", from, "--text", "t",
+			"--id", "key", "--output", to}},
 		{"absent.csv", []string{"--input", "absent.csv", "--text", "t"}},
 		{"--output would replace --input", []string{"--input", from, "--text", "t", "--output", from}},
 	})
 	runes := withConfig(t, "pre", "tokenizer", map[string]any{"type": "runes"})
-	refuse(t, exitError, "text needs a tokenizer, as tokens do not", "", "predict", "--model", runes, "--input", from, "--text", "t")
+	refuse(t, exitError, "text needs a tokenizer, as tokens do not", "", "predict", "--model", runes,
+		"--input", from, "--text", "t")
 	shards := filepath.Join(dir, "shards")
 	must.Succeed(t, os.Mkdir(shards, 0o777))
 	shard := writeText(t, filepath.Join(shards, "a.csv"), "t\nA\n")
 	for _, to := range []string{shard, filepath.Join(shards, "sub", "..", "new.csv")} {
-		refuse(t, exitError, to+": --output would be in the folder --input", "", append(predict[:3:3], "--input", shards, "--text", "t", "--output", to)...)
+		refuse(t, exitError, to+": --output would be in the folder --input", "",
+			append(predict[:3:3], "--input", shards, "--text", "t", "--output", to)...)
 	}
 	equal(t, readText(t, shard), "t\nA\n")
 	noFile(t, to)
 	// A table through a pipe is told from lines that are wrong.
 	for _, lines := range []string{" {\"t\":\"A\"}\n", "{\n", " [1]\nA,B\n"} {
-		if status, _, errs := program(strings.NewReader(lines), predict...); status != exitError || strings.Contains(errs, "a table is read") {
+		if status, _, errs := program(strings.NewReader(lines), predict...); status != exitError ||
+			strings.Contains(errs, "a table is read") {
 			t.Errorf("%q: status %d, %s", lines, status, errs)
 		}
 	}
@@ -66,7 +71,8 @@ func TestTableBreaks(t *testing.T) {
 	dir := t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.csv"), "t,u\n[MAX 2 9 ],B\n\"open,C\nmore,D\n")
 	to := filepath.Join(dir, "out.csv")
-	refuse(t, exitError, from+":3: a field in quotes is not closed", "", "predict", "--model", goldenPath("pre"), "--input", from, "--text", "t", "--output", to)
+	refuse(t, exitError, from+":3: a field in quotes is not closed", "", "predict", "--model", goldenPath("pre"),
+		"--input", from, "--text", "t", "--output", to)
 	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
 		t.Errorf("%v, %v", left, err)
 	}
@@ -75,7 +81,8 @@ func TestTableBreaks(t *testing.T) {
 		t.Errorf("status %d, %s%s", status, out, errs)
 	}
 	below := filepath.Join(from, "x.csv") // no folder
-	refuse(t, exitError, "not a directory", "", "predict", "--model", goldenPath("pre"), "--input", from, "--text", "t", "--output", below)
+	refuse(t, exitError, "not a directory", "", "predict", "--model", goldenPath("pre"), "--input", from,
+		"--text", "t", "--output", below)
 }
 
 // TestTableToFullDisk: an output that cannot be written ends the reading, and is told of
@@ -88,7 +95,8 @@ func TestTableToFullDisk(t *testing.T) {
 		writeText(t, filepath.Join(dir, fmt.Sprintf("%d.csv", i)), "t\n"+strings.Repeat("[MAX 2 9 ]\n", 100))
 	}
 	var errs strings.Builder
-	status := run(t.Context(), []string{"sftseq", "predict", "--model", goldenPath("pre"), "--input", dir, "--text", "t"}, nil, full, &errs)
+	status := run(t.Context(), []string{"sftseq", "predict", "--model", goldenPath("pre"), "--input", dir,
+		"--text", "t"}, nil, full, &errs)
 	if status != exitError || strings.Count(errs.String(), "no space left") != 1 {
 		t.Errorf("status %d, %s", status, errs.String())
 	}
@@ -98,18 +106,24 @@ func TestTableToFullDisk(t *testing.T) {
 func TestTableOfPairs(t *testing.T) {
 	from := writeText(t, filepath.Join(t.TempDir(), "a.csv"), "t,u\nab,cde\nf,g\n")
 	for _, command := range []string{"predict", "embed"} {
-		got := replyLines(t, succeed(t, "", command, "--model", goldenPath("retrieval"), "--input", from, "--pair", "t,u"))
-		want := replyLines(t, succeed(t, "{\"text_a\":\"ab\",\"text_b\":\"cde\"}\n{\"text_a\":\"f\",\"text_b\":\"g\"}\n", command, "--model", goldenPath("retrieval")))
+		got := replyLines(t, succeed(t, "", command, "--model", goldenPath("retrieval"),
+			"--input", from, "--pair", "t,u"))
+		want := replyLines(t, succeed(t,
+			"{\"text_a\":\"ab\",\"text_b\":\"cde\"}\n{\"text_a\":\"f\",\"text_b\":\"g\"}\n", command, "--model",
+			goldenPath("retrieval")))
 		for i := range want {
 			equal(t, string(got[i].ID), fmt.Sprintf(`"a.csv:%d"`, i+2))
 			got[i].ID, want[i].ID = nil, nil
-			if fmt.Sprint(got[i].Logits, got[i].EmbeddingA, got[i].EmbeddingB, got[i].Length, *got[i].LengthA, *got[i].LengthB) !=
-				fmt.Sprint(want[i].Logits, want[i].EmbeddingA, want[i].EmbeddingB, want[i].Length, *want[i].LengthA, *want[i].LengthB) {
+			if fmt.Sprint(got[i].Logits, got[i].EmbeddingA, got[i].EmbeddingB, got[i].Length,
+				*got[i].LengthA, *got[i].LengthB) !=
+				fmt.Sprint(want[i].Logits, want[i].EmbeddingA, want[i].EmbeddingB, want[i].Length,
+					*want[i].LengthA, *want[i].LengthB) {
 				t.Errorf("%s: %+v, want %+v", command, got[i], want[i])
 			}
 		}
 	}
-	occurs(t, succeed(t, "", "embed", "--model", goldenPath("retrieval"), "--input", from, "--text", "u", "--truncate"), `"embedding":[`, 2)
+	occurs(t, succeed(t, "", "embed", "--model", goldenPath("retrieval"), "--input", from, "--text", "u",
+		"--truncate"), `"embedding":[`, 2)
 }
 
 // TestIDsOfDataSets: the ids of a data set come back from predict and embed, of the rows
@@ -117,7 +131,8 @@ func TestTableOfPairs(t *testing.T) {
 func TestIDsOfDataSets(t *testing.T) {
 	model, dir := moodModel(t), t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.csv"), "key,t\nk1,aab\n,xyz\nk3,\nk4,aab\n")
-	mustRunData(t, "convert", "--from", from, "--to", filepath.Join(dir, "set"), "--text", "t", "--id", "key", "--split", "0,0,1")
+	mustRunData(t, "convert", "--from", from, "--to", filepath.Join(dir, "set"), "--text", "t", "--id",
+		"key", "--split", "0,0,1")
 	data := filepath.Join(dir, "set", "test.arrow")
 	want := "[k1 a.csv:3 k4]"
 	for _, command := range []string{"predict", "embed"} {
@@ -136,9 +151,11 @@ func TestIDsOfDataSets(t *testing.T) {
 		}
 		equal(t, fmt.Sprint(ids), want, command, ids)
 	}
-	equal(t, string(replyLines(t, succeed(t, mustRunData(t, "head", "--split", "test", filepath.Join(dir, "set")), "predict", "--model", model))[1].ID), `"a.csv:3"`)
+	equal(t, string(replyLines(t, succeed(t, mustRunData(t, "head", "--split", "test", filepath.Join(dir, "set")),
+		"predict", "--model", model))[1].ID), `"a.csv:3"`)
 	other := writeSequences(t, seq.Spec{Task: seq.Classification, VocabSize: 17}, seq.Example{A: []int32{1}})
-	refuse(t, exitError, "its vocabulary has 17 tokens, the model's 257", "", "predict", "--model", model, "--input", other)
+	refuse(t, exitError, "its vocabulary has 17 tokens, the model's 257", "", "predict",
+		"--model", model, "--input", other)
 }
 
 // TestTableMemory: what is held does not grow with the rows, whatever columns are kept.
@@ -146,7 +163,8 @@ func TestTableMemory(t *testing.T) {
 	testenv.NoRace(t, "reads 150 MB on one thread")
 	model, dir := moodModel(t), t.TempDir()
 	heap := func(rows int) uint64 {
-		from := writeText(t, filepath.Join(dir, "a.csv"), "t,long\n"+strings.Repeat("aab,"+strings.Repeat("long", 25<<10)+"\n", rows))
+		from := writeText(t, filepath.Join(dir, "a.csv"),
+			"t,long\n"+strings.Repeat("aab,"+strings.Repeat("long", 25<<10)+"\n", rows))
 		done, most := make(chan bool), make(chan uint64)
 		go func() {
 			var peak uint64
@@ -163,7 +181,8 @@ func TestTableMemory(t *testing.T) {
 				}
 			}
 		}()
-		succeed(t, "", "predict", "--model", model, "--input", from, "--text", "t", "--keep", "long", "--output", filepath.Join(dir, "out.csv"))
+		succeed(t, "", "predict", "--model", model, "--input", from, "--text", "t", "--keep", "long", "--output",
+			filepath.Join(dir, "out.csv"))
 		done <- true
 		return <-most
 	}

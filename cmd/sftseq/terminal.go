@@ -78,7 +78,8 @@ func escapeControls(text []byte) string {
 // are not UTF-8 become octal escapes.
 func shellQuote(s string) string {
 	plain := func(r rune) bool {
-		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("/._-+=:,@", r))
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' ||
+			strings.ContainsRune("/._-+=:,@", r))
 	}
 	if s != "" && !strings.ContainsFunc(s, plain) {
 		return s

@@ -33,7 +33,8 @@ func TestBriefly(t *testing.T) {
 			equal(t, got, text)
 			continue
 		}
-		if len(got) > maxErrorBytes+60 || !strings.HasPrefix(got, "file: row 7: é") || !strings.HasSuffix(got, "é: the cause") || strings.ContainsRune(got, '\uFFFD') {
+		if len(got) > maxErrorBytes+60 || !strings.HasPrefix(got, "file: row 7: é") ||
+			!strings.HasSuffix(got, "é: the cause") || strings.ContainsRune(got, '\uFFFD') {
 			t.Errorf("%d bytes: %.60q … %q", len(got), got, got[len(got)-60:])
 		}
 	}
@@ -41,7 +42,8 @@ func TestBriefly(t *testing.T) {
 
 // TestQuote: a shell reads what was quoted, and a terminal can show it.
 func TestQuote(t *testing.T) {
-	for _, name := range []string{"\xff\xfe", "a\x1b[2Jb", "it's\xe9", "two\nlines\t", `back\slash'` + "\x80", "größe \u202e", "", "plain", "it's", "$HOME `x` \"y\"", "\x01" + "7"} {
+	for _, name := range []string{"\xff\xfe", "a\x1b[2Jb", "it's\xe9", "two\nlines\t", `back\slash'` + "\x80",
+		"größe \u202e", "", "plain", "it's", "$HOME `x` \"y\"", "\x01" + "7"} {
 		quoted := shellQuote(name)
 		if escapeControls([]byte(quoted)) != quoted || strings.ContainsAny(quoted, "\n\t") {
 			t.Errorf("%q is quoted as %q", name, quoted)

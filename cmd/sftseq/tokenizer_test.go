@@ -22,10 +22,12 @@ func TestTokenizerFrom(t *testing.T) {
 	}
 	a, b := writeText(t, at("a.csv"), first.String()), writeText(t, at("b.csv"), second.String())
 	convert := func(from, to, tokenizer string) []string {
-		return []string{"data", "convert", "--from", from, "--to", at(to), "--text", "text", "--label", "label", "--split", "0.5,0.2,0.3", "--tokenizer", tokenizer}
+		return []string{"data", "convert", "--from", from, "--to", at(to), "--text", "text", "--label", "label",
+			"--split", "0.5,0.2,0.3", "--tokenizer", tokenizer}
 	}
 	train := func(data, out string) []string {
-		return []string{"train", "custom", "--data", at(data), "--out", at(out), "--steps", "2", "--batch", "8", "--hidden", "8", "--k", "4"}
+		return []string{"train", "custom", "--data", at(data), "--out", at(out), "--steps", "2", "--batch", "8",
+			"--hidden", "8", "--k", "4"}
 	}
 	const other = "was learned from other rows"
 	for _, c := range []struct {
@@ -39,7 +41,8 @@ func TestTokenizerFrom(t *testing.T) {
 		{[]string{"eval", "--model", at("model"), "--data", at("b")}, other},
 		{[]string{"predict", "--model", at("model"), "--input", at("b/test.arrow"), "--output", at("x.arrow")}, other},
 		{append(train("b", "tuned"), "--init-from", at("model")), other},
-		{[]string{"report", "--out", at("model/config.json"), at("model")}, "expected a file of its own, found one of the run"},
+		{[]string{"report", "--out", at("model/config.json"), at("model")},
+			"expected a file of its own, found one of the run"},
 		{append(train("a", "none"), "--steps", "0"), "--steps 0, expected at least 1"},
 		{[]string{"report", "--data", at("b"), "--out", at("x.html"), at("model")}, other},
 		{convert(b, "c", "from:"+at("model")), ""},
@@ -48,10 +51,14 @@ func TestTokenizerFrom(t *testing.T) {
 		{append(train("c", "tuned"), "--init-from", at("model")), ""},
 		{convert(b, "d", "from:"+at("a")), ""},
 		{convert(b, "e", "byte"), ""},
-		{[]string{"predict", "--model", at("model"), "--input", at("e/test.arrow"), "--output", at("z.arrow")}, "its vocabulary has 257 tokens, the model's"},
-		{[]string{"eval", "--model", at("model"), "--data", at("e")}, "its tokenizer is byte, the model's is words (data convert --tokenizer from:MODEL reads the rows with the model's tokenizer)\n"},
-		{append(train("e", "none"), "--init-from", at("model")), "its tokenizer is byte, the model's is words (data convert --tokenizer from:MODEL reads"},
-		{convert(b, "none", "mulaw"), "--tokenizer mulaw is mulaw: leave the flag out, which chooses a tokenizer that suits the rows, or give rows of the kind that mulaw reads\n"},
+		{[]string{"predict", "--model", at("model"), "--input", at("e/test.arrow"), "--output", at("z.arrow")},
+			"its vocabulary has 257 tokens, the model's"},
+		{[]string{"eval", "--model", at("model"), "--data", at("e")},
+			"its tokenizer is byte, the model's is words (data convert --tokenizer from:MODEL reads the rows with the model's tokenizer)\n"},
+		{append(train("e", "none"), "--init-from", at("model")),
+			"its tokenizer is byte, the model's is words (data convert --tokenizer from:MODEL reads"},
+		{convert(b, "none", "mulaw"),
+			"--tokenizer mulaw is mulaw: leave the flag out, which chooses a tokenizer that suits the rows, or give rows of the kind that mulaw reads\n"},
 		{convert(b, "f", "from:"+dir), "found neither config.json nor dataset.json"},
 	} {
 		status, out, errs := program(nil, c.args...)
@@ -60,7 +67,8 @@ func TestTokenizerFrom(t *testing.T) {
 		}
 	}
 	// What is not known has no text: predict reads the ids that head prints in its place.
-	if out := mustRunData(t, "head", "-n", "1", at("c")); strings.Contains(out, "text") || !strings.Contains(out, `"tokens":[`) {
+	if out := mustRunData(t, "head", "-n", "1", at("c")); strings.Contains(out, "text") ||
+		!strings.Contains(out, `"tokens":[`) {
 		t.Errorf("head prints %s", out)
 	}
 	contains(t, mustRunData(t, "head", "-n", "1", at("a")), `film number`)

@@ -51,7 +51,8 @@ func trainTasks() []*cli.Command {
 			example += " --data data/" + name
 		}
 		out = append(out, &cli.Command{
-			Name: name, Usage: "predict " + strings.ToLower(task.Description[:1]) + strings.TrimSuffix(task.Description[1:], "."),
+			Name: name, Usage: "predict " + strings.ToLower(task.Description[:1]) +
+				strings.TrimSuffix(task.Description[1:], "."),
 			Description: describePresets(task), Flags: trainFlags(task),
 			UsageText: fmt.Sprintf("sftseq train %s [flags]\n\nExample: %s", name, example),
 			Action:    together(func(c *cli.Context) error { return train(c, task) }),
@@ -79,7 +80,8 @@ func describePresets(task *lra.Task) string {
 	if task.Features != nil {
 		data = "docs/data-clouds-graphs.md"
 	}
-	return "Presets: test accuracy (of a baseline) and time on 2 cores. Flags replace numbers of a preset.\n" + definitions(rows) +
+	return "Presets: test accuracy (of a baseline) and time on 2 cores. Flags replace numbers of a preset.\n" +
+		definitions(rows) +
 		"More: docs/training.md, docs/results.md, " + data
 }
 
@@ -143,7 +145,8 @@ type trainRun struct {
 
 // newTrainRun prepares a run. One that is fresh must have the settings of begun, a run of
 // another seed, unless that is nil.
-func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64, begun *sft.Checkpoint) (_ *trainRun, err error) {
+func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
+	begun *sft.Checkpoint) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)
 	if err != nil {
 		return nil, err
@@ -226,7 +229,8 @@ func checkResumed(c *cli.Context, from *sft.Checkpoint, started *provenance.Prov
 }
 
 // flaggedSettings are those of a preset, changed by flags.
-func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset, seed uint64) (sft.Settings, sft.Config, error) {
+func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
+	seed uint64) (sft.Settings, sft.Config, error) {
 	settings, config := preset.Settings, preset.Config
 	settings.Seed = seed
 	if c.IsSet("data") {
@@ -246,7 +250,8 @@ func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset, seed ui
 }
 
 // freshModel is the model of a run that begins, whose configuration and settings follow from the data, too.
-func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, data *trainData, config *sft.Config, settings *sft.Settings, begun *sft.Checkpoint) (*sft.Model, error) {
+func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, data *trainData, config *sft.Config,
+	settings *sft.Settings, begun *sft.Checkpoint) (*sft.Model, error) {
 	if err := describeRun(c, task, config, settings, data.set); err != nil {
 		return nil, err
 	}
@@ -261,7 +266,8 @@ func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, dat
 	}
 	return startingModel(c, config, provenance.Provenance{Sftseq: version(), Command: r.reproduce, Preset: preset,
 		DataDir: provenance.Path(c.String("data")), DataName: data.set.Manifest.Name, Data: data.fingerprint,
-		InitFrom: provenance.Path(c.String("init-from")), Precision: chosenPrecision(c), Kernels: r.kernels, Longest: data.set.Manifest.Splits["train"].Lengths.Max, Settings: *settings})
+		InitFrom: provenance.Path(c.String("init-from")), Precision: chosenPrecision(c), Kernels: r.kernels,
+		Longest: data.set.Manifest.Splits["train"].Lengths.Max, Settings: *settings})
 }
 
 // describeRun copies what the data decides, where they are the task's.
@@ -287,7 +293,8 @@ func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *s
 }
 
 // open opens the data and prepares the trainer.
-func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, settings sft.Settings, from *sft.Checkpoint, memory int64) error {
+func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, settings sft.Settings,
+	from *sft.Checkpoint, memory int64) error {
 	var config *sft.Config
 	if from != nil {
 		config = from.Config
@@ -313,10 +320,12 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 		}
 	}
 	r.trainer, err = sft.NewTrainer(model, settings, r.device, train, val, from, sft.Options{
-		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"), StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe, Communicator: communicator(c),
+		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"),
+		StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe, Communicator: communicator(c),
 	})
 	if long := (*sft.LengthError)(nil); errors.As(err, &long) {
-		return fmt.Errorf("%w: --max-length %d accepts it, --input-window %d reads the beginning of longer rows", err, long.Tokens, long.Longest)
+		return fmt.Errorf("%w: --max-length %d accepts it, --input-window %d reads the beginning of longer rows", err,
+			long.Tokens, long.Longest)
 	}
 	if err != nil {
 		return err
@@ -346,7 +355,8 @@ func (r *trainRun) recordStart(ranks *ranks, train, val int) error {
 	if r.trainer.Finished() {
 		return nil
 	}
-	start := provenance.Start{Time: time.Now().UTC().Truncate(time.Second), Step: r.trainer.State().Step, Device: r.device.Name(),
+	start := provenance.Start{Time: time.Now().UTC().Truncate(time.Second),
+		Step: r.trainer.State().Step, Device: r.device.Name(),
 		TrainRows: train, ValidationRows: val, Version: version()}
 	if ranks != nil {
 		start.Ranks, start.MPI = ranks.Size(), ranks.library()
@@ -449,7 +459,8 @@ func (r *trainRun) run(c *cli.Context) error {
 	fmt.Fprintln(r.out, describeKernels(r.kernels, r.trainer.Kernels()))
 	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)
 	if better != "" {
-		fmt.Fprintf(r.out, "on the validation split %s%s\n", better, advice(r.config, r.dir, r.longest, s.SinceBest == 0))
+		fmt.Fprintf(r.out, "on the validation split %s%s\n", better,
+			advice(r.config, r.dir, r.longest, s.SinceBest == 0))
 	}
 	return nil
 }
@@ -463,7 +474,8 @@ func describeKernels(first, last string) string {
 		return fmt.Sprintf("computed with %s kernels at first, and with %s at the end: a run with one kind of them has other bits", first, last)
 	}
 	if slices.ContainsFunc(simd.Levels(), func(k *simd.Kernels) bool { return k.Name == last }) {
-		return fmt.Sprintf("computed with %s kernels (%s=%s): another instruction set gives other bits", last, simd.Variable, last)
+		return fmt.Sprintf("computed with %s kernels (%s=%s): another instruction set gives other bits",
+			last, simd.Variable, last)
 	}
 	return fmt.Sprintf("computed with %s kernels: another device or driver gives other bits", last)
 }

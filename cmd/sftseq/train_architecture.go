@@ -35,16 +35,22 @@ var architectureFlags = []architectureFlag{
 	{"norm", "norm_position", "normalise before (pre) or after (post) each branch", advancedModel, ""},
 	{"score", "score", "score tokens by maxout, maxout_standardized, lily or dot", advancedModel, ""},
 	{"probability", "probability", "turn scores into weights by leaky_relu, relu or softmax", advancedModel, ""},
-	{"relative", "relative", "relate tokens by sinusoid_hadamard, distance (points), edges (graphs) or none", advancedModel, ""},
-	{"input", "input", "read the features of tokens, or ones: the distances of points alone", advancedModel, featuresKind},
-	{"pooling", "pooling", "pool tokens by softmax (a learned weighted mean) or max (of each channel)", advancedModel, ""},
+	{"relative", "relative", "relate tokens by sinusoid_hadamard, distance (points), edges (graphs) or none",
+		advancedModel, ""},
+	{"input", "input", "read the features of tokens, or ones: the distances of points alone",
+		advancedModel, featuresKind},
+	{"pooling", "pooling", "pool tokens by softmax (a learned weighted mean) or max (of each channel)",
+		advancedModel, ""},
 	{"pooling-samples", "pooling_samples", "sample `N` tokens for max pooling; 0 is all", advancedModel, ""},
-	{"sampler-noise", "sampler_noise", "sample tokens at random in training (train) or also later (always)", advancedModel, ""},
+	{"sampler-noise", "sampler_noise", "sample tokens at random in training (train) or also later (always)",
+		advancedModel, ""},
 	{"drop-token", "drop_token", "exclude a token from sampling with this probability", advancedModel, ""},
 	{"attention-dropout", "attention_dropout", "set the dropout of Q and K, a probability", advancedModel, ""},
-	{"embedding-dropout", "embedding_dropout", "set the dropout of both branches' outputs, a probability", advancedModel, ""},
+	{"embedding-dropout", "embedding_dropout",
+		"set the dropout of both branches' outputs, a probability", advancedModel, ""},
 	{"feed-forward-dropout", "feed_forward_dropout", "set the dropout after GELU, a probability", advancedModel, ""},
-	{"residual-scale", "residual_scale", "scale the residual branches by a learned number that starts at 0", advancedModel, ""},
+	{"residual-scale", "residual_scale", "scale the residual branches by a learned number that starts at 0",
+		advancedModel, ""},
 }
 
 // configValue points to the value of a key of config.json.
@@ -68,9 +74,11 @@ func newArchitectureFlags(task *lra.Task, of []architectureFlag, unset string) (
 		case *int:
 			flags = append(flags, &cli.IntFlag{Name: f.name, Usage: f.usage, DefaultText: unset, Category: f.heading})
 		case *float64:
-			flags = append(flags, &cli.Float64Flag{Name: f.name, Usage: f.usage, DefaultText: unset, Category: f.heading})
+			flags = append(flags, &cli.Float64Flag{Name: f.name, Usage: f.usage,
+				DefaultText: unset, Category: f.heading})
 		case *string:
-			flags = append(flags, &cli.StringFlag{Name: f.name, Usage: f.usage, DefaultText: unset, Category: f.heading})
+			flags = append(flags, &cli.StringFlag{Name: f.name, Usage: f.usage,
+				DefaultText: unset, Category: f.heading})
 		case *bool:
 			flags = append(flags, &cli.BoolFlag{Name: f.name, Usage: f.usage, Category: f.heading})
 		default:

@@ -16,7 +16,8 @@ func trainCustomCommand() *cli.Command {
 	task := lra.Custom(&seq.Manifest{})
 	return &cli.Command{
 		Name: task.Name, Usage: "train on a data set of your own", Flags: trainFlags(task),
-		UsageText: "sftseq train custom --data DIR [flags]\n\nExample: " + task.Import.Example + "\n         sftseq train custom --data data/reviews --out runs/reviews",
+		UsageText: "sftseq train custom --data DIR [flags]\n\nExample: " + task.Import.Example +
+			"\n         sftseq train custom --data data/reviews --out runs/reviews",
 		Description: `Trains on a data set that sftseq data convert has written. Model, batch and epochs are chosen from
 its rows and their lengths, and printed; a flag replaces each.
 More: docs/training.md, docs/own-data.md`,
@@ -26,7 +27,9 @@ More: docs/training.md, docs/own-data.md`,
 
 // regressionFlags are those of a model that predicts numbers, each for a key of config.json.
 var regressionFlags = []architectureFlag{
-	{"regression-loss", "regression_loss", "set the loss of a standardised deviation d: smooth_l1 (linear beyond 1) or squared", trainingGroup + advancedSuffix, numbersKind},
+	{"regression-loss", "regression_loss",
+		"set the loss of a standardised deviation d: smooth_l1 (linear beyond 1) or squared",
+		trainingGroup + advancedSuffix, numbersKind},
 }
 
 // trainCustom trains on a data set of the user's own.
@@ -54,7 +57,8 @@ func trainCustom(c *cli.Context) error {
 		}
 	}
 	if m.Task == seq.Tagging && convert.MarkEnds(m.LabelNames) {
-		fmt.Fprintf(c.App.ErrWriter, "warning: tags of %s mark the ends of spans (BIOES, BILOU), and spans are read as BIO: convert the data again, which converts the tags\n", c.String("data"))
+		fmt.Fprintf(c.App.ErrWriter,
+			"warning: tags of %s mark the ends of spans (BIOES, BILOU), and spans are read as BIO: convert the data again, which converts the tags\n", c.String("data"))
 	}
 	if err := readConfigFlags(c); err != nil {
 		return err
@@ -69,7 +73,8 @@ func trainCustom(c *cli.Context) error {
 // runFlagsOf are the flags that a run's other settings follow from. A number of the step schedule
 // asks for that schedule.
 func runFlagsOf(c *cli.Context) lra.RunFlags {
-	f := lra.RunFlags{InputWindow: c.Int("input-window"), Batch: c.Int("batch"), Epochs: c.Int("epochs"), Steps: c.Int("steps")}
+	f := lra.RunFlags{InputWindow: c.Int("input-window"), Batch: c.Int("batch"),
+		Epochs: c.Int("epochs"), Steps: c.Int("steps")}
 	switch {
 	case slices.Contains(sft.Schedules, c.String("schedule")):
 		f.Schedule = c.String("schedule")

@@ -21,7 +21,8 @@ func customData(t *testing.T, flags ...string) string {
 	for i := range 60 {
 		table += fmt.Sprintf("%d %s,%s\n", i, []string{"aab", "xyz"}[i%2], []string{"good", "bad"}[i%2])
 	}
-	return tableData(t, "moods.csv", table, append([]string{"--text", "review", "--split", "0.5,0.25,0.25"}, flags...)...)
+	return tableData(t, "moods.csv", table,
+		append([]string{"--text", "review", "--split", "0.5,0.25,0.25"}, flags...)...)
 }
 
 // TestCustomDescribesTheRun: the settings that are shown are those that are used.
@@ -33,10 +34,14 @@ func TestCustomDescribesTheRun(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{"--epochs", "1"}, "hidden 64, layers 2, k 16, convolutions 7, batch 16, epochs 1, dropout 0.2, schedule exponential\n"},
-		{[]string{"--steps", "1", "--hidden", "8", "--batch", "4", "--config", flags}, "hidden 8, layers 2, k 2, convolutions 7, batch 4, steps 1, dropout 0.25, schedule exponential\n"},
+		{[]string{"--epochs", "1"},
+			"hidden 64, layers 2, k 16, convolutions 7, batch 16, epochs 1, dropout 0.2, schedule exponential\n"},
+		{[]string{"--steps", "1", "--hidden", "8", "--batch", "4", "--config", flags},
+			"hidden 8, layers 2, k 2, convolutions 7, batch 4, steps 1, dropout 0.25, schedule exponential\n"},
 	} {
-		status, _, errs := program(nil, append([]string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "run")}, c.args...)...)
+		status, _, errs := program(nil,
+			append([]string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "run")},
+				c.args...)...)
 		if status != 0 || strings.Count(errs, ", half of them up to ") != 1 || !strings.Contains(errs, c.want) {
 			t.Errorf("%q: status %d, expected %q:\n%s", c.args, status, c.want, errs)
 		}
@@ -65,7 +70,8 @@ func TestRepeatCommand(t *testing.T) {
 
 func repeatCommand(t *testing.T, flags ...string) {
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
-	begin := []string{"train", "custom", "--data", data, "--out", dir, "--hidden", "8", "--batch", "8", "--log-every", "1", "--steps", "2"}
+	begin := []string{"train", "custom", "--data", data, "--out", dir, "--hidden", "8", "--batch", "8",
+		"--log-every", "1", "--steps", "2"}
 	begin = append(begin, flags...)
 	for _, c := range []struct {
 		args []string
@@ -82,7 +88,8 @@ func repeatCommand(t *testing.T, flags ...string) {
 	} {
 		status, out, errs := program(nil, c.args...)
 		if c.end == "" {
-			if status != 0 || !strings.HasPrefix(out, "stopped at step "+c.args[len(c.args)-1]+", the checkpoint is stored; go on with:\n  sftseq train custom --out ") || strings.Contains(out, "repeat") {
+			if status != 0 || !strings.HasPrefix(out,
+				"stopped at step "+c.args[len(c.args)-1]+", the checkpoint is stored; go on with:\n  sftseq train custom --out ") || strings.Contains(out, "repeat") {
 				t.Fatalf("%q: status %d, %s\n%s", c.args, status, out, errs)
 			}
 			continue
@@ -110,7 +117,8 @@ func TestSamplerNoise(t *testing.T) {
 		want  string
 	}{{nil, "always"}, {[]string{"--sampler-noise", "train"}, "train"}} {
 		dir := filepath.Join(t.TempDir(), "run")
-		args := append([]string{"train", "custom", "--data", data, "--out", dir, "--steps", "1", "--hidden", "8"}, c.flags...)
+		args := append([]string{"train", "custom", "--data", data, "--out", dir, "--steps", "1",
+			"--hidden", "8"}, c.flags...)
 		done(t, "", args...)
 		config, err := sft.ReadConfig(filepath.Join(dir, "config.json"))
 		if err != nil || config.SamplerNoise != c.want {
@@ -143,7 +151,8 @@ func TestModelFlags(t *testing.T) {
 func TestCustomCalibrates(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
-	said := printed(t, "", "train", "custom", "--data", data, "--out", dir, "--steps", "3", "--hidden", "8", "--batch", "4")
+	said := printed(t, "", "train", "custom", "--data", data, "--out", dir, "--steps", "3",
+		"--hidden", "8", "--batch", "4")
 	contains(t, said, ", the least loss within one standard error of the best, ")
 	path := filepath.Join(dir, "config.json")
 	config := must.Get(sft.ReadConfig(path))(t)
@@ -160,7 +169,8 @@ func TestCustomCalibrates(t *testing.T) {
 		return out.Logits
 	}
 	loss := func() (r struct{ Loss float64 }) {
-		must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", dir, "--data", data, "--split", "val", "--json")), &r))
+		must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", dir, "--data", data,
+			"--split", "val", "--json")), &r))
 		return r
 	}
 	calibrated, lossBy := logits(), loss().Loss
@@ -183,7 +193,8 @@ func TestCustomCalibrates(t *testing.T) {
 func TestBaselineIsBetter(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
-	train := []string{"train", "custom", "--data", data, "--hidden", "8", "--input-window", "3", "--seed", "7", "--device", "cpu"}
+	train := []string{"train", "custom", "--data", data, "--hidden", "8", "--input-window", "3",
+		"--seed", "7", "--device", "cpu"}
 	last := func(text string) string {
 		lines := strings.Split(strings.TrimSpace(text), "\n")
 		return lines[len(lines)-1]
@@ -191,15 +202,18 @@ func TestBaselineIsBetter(t *testing.T) {
 	short := last(printed(t, "", append(train, "--out", dir+"-short", "--steps", "1")...))
 	contains(t, short, "; the last evaluation was the best: train longer first, such as without --steps: sftseq train custom ")
 	line := last(printed(t, "", append(train, "--out", dir, "--epochs", "1")...))
-	contains(t, line, "on the validation split word n-grams, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")
+	contains(t, line, "on the validation split word n-grams, logistic regression (100.00%) is better than the model (",
+		"; try: sftseq train custom ")
 	_, commands, _ := strings.Cut(line, "; try: ")
 	for i, command := range strings.Split(commands, "; or: ") {
 		words := strings.Fields(command)
 		equal(t, words[0], "sftseq")
-		contains(t, command, []string{" --input-window 6", " --hidden 16 --layers 3 --k 32", " --seeds 1,2,3"}[i], " --epochs 1")
+		contains(t, command, []string{" --input-window 6", " --hidden 16 --layers 3 --k 32", " --seeds 1,2,3"}[i],
+			" --epochs 1")
 		done(t, "", words[1:]...)
 	}
-	contains(t, last(succeed(t, "", "eval", "--model", dir, "--data", data, "--split", "val")), "word n-grams, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")
+	contains(t, last(succeed(t, "", "eval", "--model", dir, "--data", data, "--split", "val")),
+		"word n-grams, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")
 	better := filepath.Join(filepath.Dir(dir), "better")
 	said := printed(t, "", "train", "custom", "--data", data, "--out", better, "--lr", "0.01", "--epochs", "30")
 	notContains(t, said, "is better than the model")

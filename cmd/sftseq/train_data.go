@@ -58,10 +58,11 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 // generateOnce makes the data set of a preset, unless it is there.
 func generateOnce(c *cli.Context, task *lra.Task, p *lra.Preset, dir string) error {
 	o := p.Data
-	set, err := makeOnce(c, task.Name, dir, o.Train+o.Val+o.Test, func(progress func(rows int64)) (*seq.Dataset, error) {
-		o.Progress = progress
-		return task.Generate(c.Context, dir, o)
-	})
+	set, err := makeOnce(c, task.Name, dir, o.Train+o.Val+o.Test,
+		func(progress func(rows int64)) (*seq.Dataset, error) {
+			o.Progress = progress
+			return task.Generate(c.Context, dir, o)
+		})
 	if err == nil && set != nil {
 		_, err = storeBaselines(c, set, "")
 	}
@@ -70,7 +71,8 @@ func generateOnce(c *cli.Context, task *lra.Task, p *lra.Preset, dir string) err
 
 // makeOnce makes a data set of so many rows, unless it is there: then there is none to
 // return. Of two programs that find none, one waits for the other.
-func makeOnce(c *cli.Context, name, dir string, rows int, generate func(progress func(rows int64)) (*seq.Dataset, error)) (*seq.Dataset, error) {
+func makeOnce(c *cli.Context, name, dir string, rows int, generate func(progress func(rows int64)) (*seq.Dataset,
+	error)) (*seq.Dataset, error) {
 	for waiting := false; ; {
 		if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
 			return nil, nil
@@ -141,7 +143,9 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 			set.Dir, task.Name, describeSpec(&want), d.Name, describeSpec(&d), shellQuote(set.Dir))
 	}
 	if d.Name != task.Name {
-		fmt.Fprintf(c.App.ErrWriter, "warning: %s holds %q, which has the %s and the classes of %s and is taken for it\n", set.Dir, d.Name, readAs(&d), task.Name)
+		fmt.Fprintf(c.App.ErrWriter,
+			"warning: %s holds %q, which has the %s and the classes of %s and is taken for it\n", set.Dir,
+			d.Name, readAs(&d), task.Name)
 	}
 	return nil
 }
@@ -158,7 +162,8 @@ func describeSpec(s *seq.Spec) string {
 		read = fmt.Sprintf("the %d features %q", len(s.FeatureNames), shortList(s.FeatureNames, 12))
 	}
 	if s.Edged() {
-		read += fmt.Sprintf(", edges with the %d features %q", len(s.EdgeFeatureNames), shortList(s.EdgeFeatureNames, 12))
+		read += fmt.Sprintf(", edges with the %d features %q", len(s.EdgeFeatureNames),
+			shortList(s.EdgeFeatureNames, 12))
 	}
 	if s.NumberNames != nil {
 		return fmt.Sprintf("%s with %s and the numbers %q", s.Task, read, shortList(s.NumberNames, 12))
@@ -191,10 +196,12 @@ func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *sft.Checkpoin
 	}
 	if began, ok := strings.CutPrefix(p.Command, "sftseq "); ok && !strings.HasPrefix(began, commandOf(task)+" ") {
 		command, _, _ := strings.Cut(began, " --")
-		return nil, fmt.Errorf("%s holds a run of sftseq %s, which sftseq %s cannot go on with", dir, command, commandOf(task))
+		return nil, fmt.Errorf("%s holds a run of sftseq %s, which sftseq %s cannot go on with", dir,
+			command, commandOf(task))
 	}
 	if c.IsSet("preset") && c.String("preset") != p.Preset {
-		return nil, fmt.Errorf("--preset %s: the run was started with %s, and a resumed run cannot change it", c.String("preset"), p.Preset)
+		return nil, fmt.Errorf("--preset %s: the run was started with %s, and a resumed run cannot change it",
+			c.String("preset"), p.Preset)
 	}
 	if err := c.Set("preset", p.Preset); err != nil {
 		return nil, err
@@ -248,9 +255,11 @@ func initConfig(c *cli.Context, kind string, config *sft.Config, settings *sft.S
 func relationFlags(c *cli.Context, config *sft.Config) error {
 	switch asked := c.String("relative"); {
 	case c.IsSet("relative") && asked != config.Relative && config.Relative == sft.EdgeRelation:
-		return usage(c, "--relative %s: the data have edges: expected %s or %s, or %s where nodes have positions", asked, sft.EdgeRelation, sft.NoRelation, sft.DistanceRelation)
+		return usage(c, "--relative %s: the data have edges: expected %s or %s, or %s where nodes have positions",
+			asked, sft.EdgeRelation, sft.NoRelation, sft.DistanceRelation)
 	case c.IsSet("relative") && asked != config.Relative:
-		return usage(c, "--relative %s: the data have positions (%s), whose order means nothing: expected %s or %s", asked, strings.Join(seq.PositionNames, ", "), sft.DistanceRelation, sft.NoRelation)
+		return usage(c, "--relative %s: the data have positions (%s), whose order means nothing: expected %s or %s",
+			asked, strings.Join(seq.PositionNames, ", "), sft.DistanceRelation, sft.NoRelation)
 	case c.IsSet("sinusoid-dim") && config.Featured() && config.Relative != sft.SinusoidRelation:
 		return usage(c, "--sinusoid-dim: the model's relation is %s, which has no sinusoids", config.Relative)
 	}
@@ -340,7 +349,8 @@ func headReason(c, source *sft.Config) string {
 		}
 	}
 	if known == len(here) && c.LabelNames != nil {
-		return fmt.Sprintf(" (its %d %s are among the %d there: data converted with --labels %s take the head, too)", known, kind, len(there), shellQuote(joinLabels(there)))
+		return fmt.Sprintf(" (its %d %s are among the %d there: data converted with --labels %s take the head, too)",
+			known, kind, len(there), shellQuote(joinLabels(there)))
 	}
 	return fmt.Sprintf(" (of its %d %s, %d are among the %d there)", len(here), kind, known, len(there))
 }
@@ -361,7 +371,8 @@ func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint
 			return err
 		}
 		if !provenance.Same(s, stored) || !provenance.Same(&m, from.Config) {
-			was := strings.Join(slices.DeleteFunc([]string{provenance.Changed(stored, s), provenance.Changed(from.Config, &m)}, func(text string) bool { return text == "" }), ", ")
+			was := strings.Join(slices.DeleteFunc([]string{provenance.Changed(stored, s),
+				provenance.Changed(from.Config, &m)}, func(text string) bool { return text == "" }), ", ")
 			return fmt.Errorf("--%s %v: the run was started otherwise (%s), and a resumed run cannot change it: leave the flag out, or begin another run with another --out", name, c.Value(name), was)
 		}
 	}
@@ -381,7 +392,8 @@ func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint
 
 // moveEnd records a new end of a resumed run in its provenance, and returns the
 // command that repeats the whole.
-func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *sft.Settings, from *sft.Checkpoint, p *provenance.Provenance) (string, error) {
+func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *sft.Settings, from *sft.Checkpoint,
+	p *provenance.Provenance) (string, error) {
 	if provenance.Same(settings, &from.Settings) {
 		return p.Command, nil
 	}
@@ -394,6 +406,7 @@ func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *sft.Settings,
 			pinned += fmt.Sprintf(" --step-size %d --decay-rate %v", settings.StepSize, settings.DecayRate)
 		}
 	}
-	err := p.MoveEnd(from, settings, fmt.Sprintf("sftseq %s --out %s --resume%s", commandOf(task), again(c, dir), givenFlags(c, "device", "precision")), pinned)
+	err := p.MoveEnd(from, settings, fmt.Sprintf("sftseq %s --out %s --resume%s", commandOf(task), again(c, dir),
+		givenFlags(c, "device", "precision")), pinned)
 	return p.Command, err
 }

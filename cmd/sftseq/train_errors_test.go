@@ -14,7 +14,8 @@ import (
 func TestTrainRefuses(t *testing.T) {
 	data, runs := tinyData(t), t.TempDir()
 	trained := filepath.Join(runs, "done")
-	tiny := []string{"train", "listops", "--data", data, "--steps", "2", "--batch", "4", "--hidden", "8", "--k", "4", "--schedule", "step", "--out"}
+	tiny := []string{"train", "listops", "--data", data, "--steps", "2", "--batch", "4", "--hidden", "8", "--k", "4",
+		"--schedule", "step", "--out"}
 	done(t, "", append(tiny, trained)...)
 	checkpoint := filepath.Join(trained, "last", "checkpoint.safetensors")
 	before := readText(t, checkpoint)
@@ -29,42 +30,59 @@ func TestTrainRefuses(t *testing.T) {
 	}{
 		{append(tiny, trained), 1, "holds a run already"},
 		{append(tiny, foreign), 1, "config.json that is not of a run"},
-		{append(tiny, fresh, "--resume"), 1, "fresh holds no run to resume: expected its last/checkpoint.safetensors, found none (--out is the directory of the run, such as " + trained + "; without --resume one begins there)"},
-		{append(tiny, trained, "--resume", "--k", "5"), 1, "--k 5: the run was started otherwise (num_sampled_tokens was 4)"},
-		{append(tiny, trained, "--resume", "--seed", "9"), 1, "--seed 9: the run was started otherwise (seed was 1), and a resumed run cannot change it: leave the flag out, or begin another run with another --out"},
+		{append(tiny, fresh, "--resume"), 1,
+			"fresh holds no run to resume: expected its last/checkpoint.safetensors, found none (--out is the directory of the run, such as " + trained + "; without --resume one begins there)"},
+		{append(tiny, trained, "--resume", "--k", "5"), 1,
+			"--k 5: the run was started otherwise (num_sampled_tokens was 4)"},
+		{append(tiny, trained, "--resume", "--seed", "9"), 1,
+			"--seed 9: the run was started otherwise (seed was 1), and a resumed run cannot change it: leave the flag out, or begin another run with another --out"},
 		{append(tiny, trained, "--resume", "--select", "loss"), 1, "--select loss: the run was started otherwise ("},
 		{append(tiny, trained, "--resume", "--select", "accuracy"), 0, "repeat with"},
 		{append(tiny, trained, "--resume", "--schedule", "step"), 0, "repeat with"},
-		{append(tiny, trained, "--resume", "--schedule", "linear"), 1, "--schedule linear: the run was started otherwise (decay_rate was 0.9, schedule was not set"},
+		{append(tiny, trained, "--resume", "--schedule", "linear"), 1,
+			"--schedule linear: the run was started otherwise (decay_rate was 0.9, schedule was not set"},
 		{append(tiny, fresh, "--schedule", "cosin"), 2, `--schedule "cosin", expected one of step, cosine, linear`},
-		{append(tiny, fresh, "--schedule", "cosine", "--step-size", "3"), 2, "step size is 3, expected none: the schedule is cosine"},
+		{append(tiny, fresh, "--schedule", "cosine", "--step-size", "3"), 2,
+			"step size is 3, expected none: the schedule is cosine"},
 		{append(tiny, fresh, "--final-rate", "0.1"), 2, "final rate is 0.1, expected none: the schedule is step"},
 		{append(tiny, trained, "--resume", "--embedding-init", "normal"), 0, "repeat with"},
-		{append(tiny, trained, "--resume", "--embedding-init", "fourier"), 1, "--embedding-init fourier: the run was started otherwise ("},
-		{append(tiny, fresh, "--embedding-init", "ones"), 2, `--embedding-init "ones", expected one of normal, fourier`},
-		{append(tiny, fresh, "--init-from", trained, "--embedding-init", "fourier"), 2, "--embedding-init and --init-from exclude each other"},
+		{append(tiny, trained, "--resume", "--embedding-init", "fourier"), 1,
+			"--embedding-init fourier: the run was started otherwise ("},
+		{append(tiny, fresh, "--embedding-init", "ones"), 2,
+			`--embedding-init "ones", expected one of normal, fourier`},
+		{append(tiny, fresh, "--init-from", trained, "--embedding-init", "fourier"), 2,
+			"--embedding-init and --init-from exclude each other"},
 		{append(tiny, fresh, "--token-deletion", "1"), 2, "token deletion is 1, expected 0 ≤ rate < 1"},
-		{append(tiny, fresh, "--schedule", "linear", "--final-rate", "-1"), 2, "final rate is -1, expected 0 ≤ rate ≤ 1"},
+		{append(tiny, fresh, "--schedule", "linear", "--final-rate", "-1"), 2,
+			"final rate is -1, expected 0 ≤ rate ≤ 1"},
 		{append(tiny, fresh, "--stop-at", "0"), 2, "--stop-at 0, expected a step from 1"},
 		{append(tiny, trained, "--resume", "--stop-at", "1"), 2, "--stop-at 1: the run is at step "},
 		{append(tiny, fresh, "--seeds", "1,2", "--stop-at", "1"), 2, "--stop-at and --seeds exclude each other"},
-		{append(tiny, fresh, "--select", "luck"), 2, `--select "luck", expected one of accuracy (the part that is told right), loss (the mean loss), macro-f1 (`},
-		{append(tiny, fresh, "--select", "mae"), 1, `select is "mae", the mean absolute error, which the task classification does not measure: expected one of accuracy (the part that is told right), loss (`},
-		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "a.json"), `{"bach": 3}`)), 1, `unknown flag "bach"`},
-		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "b.json"), `{"lr": null}`)), 1, "expected a string, a number"},
-		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "c.json"), `{"lr": `)), 1, "expected a JSON object"},
+		{append(tiny, fresh, "--select", "luck"), 2,
+			`--select "luck", expected one of accuracy (the part that is told right), loss (the mean loss), macro-f1 (`},
+		{append(tiny, fresh, "--select", "mae"), 1,
+			`select is "mae", the mean absolute error, which the task classification does not measure: expected one of accuracy (the part that is told right), loss (`},
+		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "a.json"), `{"bach": 3}`)),
+			1, `unknown flag "bach"`},
+		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "b.json"), `{"lr": null}`)), 1,
+			"expected a string, a number"},
+		{append(tiny, fresh, "--config", writeText(t, filepath.Join(runs, "c.json"), `{"lr": `)), 1,
+			"expected a JSON object"},
 		{append(tiny, fresh, "--seeds", "1,x"), 2, "--seeds"},
 		{append(tiny, fresh, "--lr", "-1"), 2, "lr is -1"},
 		{append(tiny, fresh, "--device", "tpu"), 2, "tpu"},
 		{append(tiny, fresh, "--memory", "lots"), 2, "--memory"},
 		{append(tiny, fresh, "--memory", "1MiB"), 1, "needs"},
 		{append(tiny, fresh, "--heads", "3"), 2, "multiple of the 3 heads"},
-		{append(tiny, fresh, "--max-length", "12"), 1, "the model accepts at most 12 (max_position_embeddings): --max-length "},
+		{append(tiny, fresh, "--max-length", "12"), 1,
+			"the model accepts at most 12 (max_position_embeddings): --max-length "},
 		{append(tiny, fresh, "--stages", "5:4"), 1, "at most 4 tokens"},
-		{append(tiny, fresh, "--stages", "5:first1000000"), 1, "stage 1 trains on the first 1000000 rows, and the training data has"},
+		{append(tiny, fresh, "--stages", "5:first1000000"), 1,
+			"stage 1 trains on the first 1000000 rows, and the training data has"},
 		{append(tiny, fresh, "--stages", "5:last4"), 2, `"5:last4", expected STEPS:LENGTH or STEPS:firstROWS`},
 		{append(tiny, fresh, "--embedding-init", "codebook"), 1, "found the tokenizer listops"},
-		{append(tiny, fresh, "more"), 2, `expected flags only, found "more": --data names the input; see sftseq train listops --help`},
+		{append(tiny, fresh, "more"), 2,
+			`expected flags only, found "more": --data names the input; see sftseq train listops --help`},
 		{[]string{"train", "listop"}, 2, "listop"},
 	} {
 		out, errs := exits(t, c.code, "", c.args...)
@@ -93,12 +111,16 @@ func openFiles(dir string) (open []string) {
 func TestTrainFlags(t *testing.T) {
 	dir := t.TempDir()
 	out, picture := filepath.Join(dir, "run"), filepath.Join(dir, "curve.svg")
-	config := writeText(t, filepath.Join(dir, "flags.json"), `{"k": 3, "batch": 5, "hidden": 8, "stages": "1:20", "convolutions": "5,3:16"}`)
-	done(t, "", "train", "listops", "--data", tinyData(t), "--out", out, "--steps", "2", "--config", config, "--batch", "4")
+	config := writeText(t, filepath.Join(dir, "flags.json"),
+		`{"k": 3, "batch": 5, "hidden": 8, "stages": "1:20", "convolutions": "5,3:16"}`)
+	done(t, "", "train", "listops", "--data", tinyData(t), "--out", out, "--steps", "2",
+		"--config", config, "--batch", "4")
 	done(t, "", "train", "listops", "--out", out, "--resume", "--steps", "4")
-	contains(t, readText(t, filepath.Join(out, "config.json")), `"num_sampled_tokens": 3`, `"hidden_size": 8`, `"sinusoid_dim": 8`, `"batch": 4`, `"stages"`, `"kernel_size": 5`, `"dilation": 16`)
+	contains(t, readText(t, filepath.Join(out, "config.json")), `"num_sampled_tokens": 3`, `"hidden_size": 8`,
+		`"sinusoid_dim": 8`, `"batch": 4`, `"stages"`, `"kernel_size": 5`, `"dilation": 16`)
 	contains(t, readText(t, filepath.Join(out, "metrics.jsonl")), `"step":4`)
-	if text, errs := exits(t, exitOK, "", "plot", "--output", picture, out); text != "" || errs != picture+": curves of run\n" {
+	if text, errs := exits(t, exitOK, "", "plot", "--output", picture, out); text != "" ||
+		errs != picture+": curves of run\n" {
 		t.Errorf("%s%s", text, errs)
 	}
 	contains(t, readText(t, picture), "<svg")

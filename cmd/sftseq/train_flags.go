@@ -69,15 +69,21 @@ func runFlags(task *lra.Task) []cli.Flag {
 	}
 	return slices.Concat(
 		group(dataGroup,
-			&cli.StringFlag{Name: "data", Usage: "train on the data set in `DIR`", DefaultText: generated, TakesFile: true},
-			&cli.StringFlag{Name: "init-from", Usage: "start from the weights of the model in `DIR`; a fresh head for other labels", TakesFile: true}),
+			&cli.StringFlag{Name: "data", Usage: "train on the data set in `DIR`",
+				DefaultText: generated, TakesFile: true},
+			&cli.StringFlag{Name: "init-from",
+				Usage: "start from the weights of the model in `DIR`; a fresh head for other labels", TakesFile: true}),
 		only(has(task, labelsKind), group(trainingGroup,
-			&cli.StringFlag{Name: "seeds", DefaultText: "--seed alone", Usage: "train a run for each `SEED,…` and report the mean"})),
+			&cli.StringFlag{Name: "seeds", DefaultText: "--seed alone",
+				Usage: "train a run for each `SEED,…` and report the mean"})),
 		group(trainingGroup, membersFlag(task)...),
 		advanced(trainingGroup,
-			&cli.StringFlag{Name: "config", Usage: "read flags from a JSON `FILE` such as {\"batch\": 32}; the command line wins", TakesFile: true}),
+			&cli.StringFlag{Name: "config",
+				Usage:     "read flags from a JSON `FILE` such as {\"batch\": 32}; the command line wins",
+				TakesFile: true}),
 		group(outputGroup,
-			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "runs/" + task.Name, Usage: "write the run to `DIR`", TakesFile: true},
+			&cli.StringFlag{Name: "out", Aliases: []string{"o"}, Value: "runs/" + task.Name,
+				Usage: "write the run to `DIR`", TakesFile: true},
 			&cli.BoolFlag{Name: "resume", Usage: "continue from the checkpoint in --out"},
 			&cli.BoolFlag{Name: "tensorboard", Usage: "write TensorBoard event files to --out"}),
 		advanced(outputGroup,
@@ -85,7 +91,8 @@ func runFlags(task *lra.Task) []cli.Flag {
 			&cli.IntFlag{Name: "stop-at", Usage: "stop after step `STEP`; --resume continues to the same end"}),
 		deviceFlags(device.Fastest),
 		group(deviceGroup,
-			&cli.StringFlag{Name: "memory", Value: "4GiB", DefaultText: "4GiB; of a GPU all", Usage: "limit memory to `SIZE`, with the same result"}),
+			&cli.StringFlag{Name: "memory", Value: "4GiB", DefaultText: "4GiB; of a GPU all",
+				Usage: "limit memory to `SIZE`, with the same result"}),
 		rankFlags(),
 	)
 }
@@ -104,7 +111,8 @@ func selectFlag(task *lra.Task) cli.Flag {
 	names := "accuracy (default), accuracy-1se, loss, macro-f1, auc"
 	switch {
 	case task.Name == lra.CustomName:
-		return &cli.StringFlag{Name: "select", DefaultText: "of the task", Usage: "keep the model best in `METRIC`, as docs/training.md lists them"}
+		return &cli.StringFlag{Name: "select", DefaultText: "of the task",
+			Usage: "keep the model best in `METRIC`, as docs/training.md lists them"}
 	case task.Kind == sft.Regression:
 		names = "loss (default), r2, mae"
 	case task.Kind == sft.MultiLabel:
@@ -151,10 +159,15 @@ func numberFlags(task *lra.Task) []cli.Flag {
 		only(has(task, labelsKind), group(trainingGroup,
 			selectFlag(task))),
 		only(has(task, classesKind), advanced(trainingGroup,
-			&cli.BoolFlag{Name: "span-decoding", Usage: "choose how logits become spans on the validation split, where span-f1 selects", DefaultText: ofPreset},
-			&cli.BoolFlag{Name: "temperature-scaling", Usage: "calibrate probabilities by a temperature fitted on the validation split", DefaultText: ofPreset})),
+			&cli.BoolFlag{Name: "span-decoding",
+				Usage:       "choose how logits become spans on the validation split, where span-f1 selects",
+				DefaultText: ofPreset},
+			&cli.BoolFlag{Name: "temperature-scaling",
+				Usage:       "calibrate probabilities by a temperature fitted on the validation split",
+				DefaultText: ofPreset})),
 		only(has(task, classesKind), group(trainingGroup,
-			&cli.StringFlag{Name: "class-weights", DefaultText: "equal", Usage: "weight the classes: balanced, or by a JSON `FILE` {\"rare\": 5}", TakesFile: true})),
+			&cli.StringFlag{Name: "class-weights", DefaultText: "equal",
+				Usage: "weight the classes: balanced, or by a JSON `FILE` {\"rare\": 5}", TakesFile: true})),
 		only(has(task, tokensKind), advanced(trainingGroup,
 			word("embedding-init", "initialise embeddings: normal, fourier (levels of gray or sound) or codebook (spectra)"),
 			real("token-deletion", "delete a token in training with this probability"))),
@@ -218,8 +231,10 @@ func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) error {
 func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config) (err error) {
 	place := map[string]any{
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
-		"span-decoding": &s.SpanDecoding, "temperature-scaling": &s.TemperatureScaling, "log-every": &s.LogEvery, "patience": &s.Patience, "warmup": &s.Warmup,
-		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "final-rate": &s.FinalRate, "max-grad-norm": &s.MaxGradNorm,
+		"span-decoding": &s.SpanDecoding, "temperature-scaling": &s.TemperatureScaling, "log-every": &s.LogEvery,
+		"patience": &s.Patience, "warmup": &s.Warmup,
+		"lr": &s.LearningRate, "weight-decay": &s.WeightDecay, "decay-rate": &s.DecayRate, "final-rate": &s.FinalRate,
+		"max-grad-norm":  &s.MaxGradNorm,
 		"token-deletion": &s.TokenDeletion, "token-replacement": &s.TokenReplacement, "point-shift": &s.PointShift,
 	}[name]
 	for _, f := range slices.Concat(architectureFlags, maskFlags, regressionFlags) {
@@ -258,14 +273,16 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 		}
 	case name == "point-rotation":
 		if s.PointRotation = c.String(name); !slices.Contains(sft.Rotations, s.PointRotation) {
-			return usage(c, "--point-rotation %q, expected one of %s", s.PointRotation, strings.Join(sft.Rotations, ", "))
+			return usage(c, "--point-rotation %q, expected one of %s", s.PointRotation,
+				strings.Join(sft.Rotations, ", "))
 		}
 		if s.PointRotation == sft.Rotations[0] {
 			s.PointRotation = ""
 		}
 	case name == "embedding-init":
 		if s.EmbeddingInit = c.String(name); !slices.Contains(sft.EmbeddingInits, s.EmbeddingInit) {
-			return usage(c, "--embedding-init %q, expected one of %s", s.EmbeddingInit, strings.Join(sft.EmbeddingInits, ", "))
+			return usage(c, "--embedding-init %q, expected one of %s", s.EmbeddingInit,
+				strings.Join(sft.EmbeddingInits, ", "))
 		}
 		if s.EmbeddingInit == sft.EmbeddingInits[0] {
 			s.EmbeddingInit = "" // as in runs of before
@@ -414,7 +431,8 @@ func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) strin
 			names = append(names, name)
 		}
 	}
-	return fmt.Sprintf("sftseq %s --preset %s --seed %d%s --out %s%s", commandOf(task), c.String("preset"), seed, givenFlags(c, names...), again(c, dir), givenFlags(c, "epochs", "steps"))
+	return fmt.Sprintf("sftseq %s --preset %s --seed %d%s --out %s%s", commandOf(task), c.String("preset"), seed,
+		givenFlags(c, names...), again(c, dir), givenFlags(c, "epochs", "steps"))
 }
 
 // again is where a run is repeated.
@@ -430,9 +448,11 @@ func again(c *cli.Context, dir string) string {
 // all that the others were started with.
 func resumption(c *cli.Context, task *lra.Task, seeds, dir string) string {
 	if seeds != "" {
-		seeds = " --seeds " + shellQuote(seeds) + givenFlags(c, append([]string{"data", "init-from"}, numberNames(c)...)...)
+		seeds = " --seeds " + shellQuote(seeds) + givenFlags(c,
+			append([]string{"data", "init-from"}, numberNames(c)...)...)
 	}
-	return fmt.Sprintf("sftseq %s%s --out %s --resume%s", commandOf(task), seeds, shellQuote(dir), givenFlags(c, "device", "precision", "threads", "memory", "tensorboard"))
+	return fmt.Sprintf("sftseq %s%s --out %s --resume%s", commandOf(task), seeds, shellQuote(dir),
+		givenFlags(c, "device", "precision", "threads", "memory", "tensorboard"))
 }
 
 // givenFlags are those of the flags that were given, as a shell reads them.

@@ -26,7 +26,8 @@ func trainFused(c *cli.Context, m *seq.Manifest, task *lra.Task) error {
 	case ranksOf(c) != nil:
 		return usage(c, "--members %s: expected one process, without --ranks", fusedMembers)
 	case m.Task != "" && m.Task != seq.Classification && m.Task != seq.Retrieval:
-		return usage(c, "--members %s: expected one class for each row, found the task %s: --members %s or %s", fusedMembers, m.Task, sftMember, linearMember)
+		return usage(c, "--members %s: expected one class for each row, found the task %s: --members %s or %s",
+			fusedMembers, m.Task, sftMember, linearMember)
 	}
 	linearDir, layersDir := filepath.Join(out, linearMember), filepath.Join(out, sftMember)
 	if !isRun(linearDir) {
@@ -44,7 +45,8 @@ func trainFused(c *cli.Context, m *seq.Manifest, task *lra.Task) error {
 		if err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(c.App.Writer, "%s: %s, model in %s\n", linearMember, describeLinear(report), linearDir); err != nil {
+		if _, err := fmt.Fprintf(c.App.Writer, "%s: %s, model in %s\n", linearMember,
+			describeLinear(report), linearDir); err != nil {
 			return err
 		}
 	}
@@ -96,7 +98,8 @@ func fuse(c *cli.Context, data, out string) error {
 	for i, name := range f.Members {
 		said = append(said, fmt.Sprintf("%s %.4f (weight %.2f)", name, f.Losses[i], f.Weights[i]))
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "validation loss of the members: %s; of the sum of their logits %.4f, model in %s\nevaluate with: sftseq eval --model %s --data %s\n",
+	_, err = fmt.Fprintf(c.App.Writer,
+		"validation loss of the members: %s; of the sum of their logits %.4f, model in %s\nevaluate with: sftseq eval --model %s --data %s\n",
 		strings.Join(said, ", "), f.Loss, out, shellQuote(out), shellQuote(data))
 	return err
 }

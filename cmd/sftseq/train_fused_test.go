@@ -9,16 +9,20 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestTrainFused: a linear model and one with layers are trained in two folders, and the one above them answers with the
-// weighted sum of their logits: in lines, tables, shards, over a server and in eval.
+// TestTrainFused: a linear model and one with layers are trained in two folders, and the one above them answers with
+// the weighted sum of their logits: in lines, tables, shards, over a server and in eval.
 func TestTrainFused(t *testing.T) {
-	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2")
+	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood",
+		"--split", "0.6,0.2,0.2")
 	out := filepath.Join(t.TempDir(), "fused")
-	said := runCustom(t, data, out, "--members", "linear,sft", "--steps", "20", "--device", "cpu", "--hidden", "8", "--layers", "1", "--stop-at", "10")
-	contains(t, said, "linear: validation accuracy 100.00%", "stopped at step 10", "train custom --members linear,sft --out "+out+" --resume")
+	said := runCustom(t, data, out, "--members", "linear,sft", "--steps", "20", "--device", "cpu", "--hidden", "8",
+		"--layers", "1", "--stop-at", "10")
+	contains(t, said, "linear: validation accuracy 100.00%", "stopped at step 10",
+		"train custom --members linear,sft --out "+out+" --resume")
 	notContains(t, said, "of the sum of their logits")
 	said = printed(t, "", "train", "custom", "--members", "linear,sft", "--out", out, "--resume")
-	contains(t, said, "validation loss of the members: linear 0.", " (weight ", "; of the sum of their logits 0.", ", model in "+out+"\n", "evaluate with: sftseq eval --model "+out)
+	contains(t, said, "validation loss of the members: linear 0.", " (weight ", "; of the sum of their logits 0.",
+		", model in "+out+"\n", "evaluate with: sftseq eval --model "+out)
 	f := must.Get(sft.ReadFusion(out))(t)
 	if f == nil || f.Loss > math.Min(f.Losses[0], f.Losses[1]) {
 		t.Fatalf("%+v", f)
@@ -31,7 +35,9 @@ func TestTrainFused(t *testing.T) {
 	got := decodeLines[prediction](t, answers)
 	var members [][]prediction
 	for _, name := range f.Members {
-		members = append(members, decodeLines[prediction](t, succeed(t, lines, "predict", "--model", filepath.Join(out, name), "--device", "cpu")))
+		members = append(members,
+			decodeLines[prediction](t,
+				succeed(t, lines, "predict", "--model", filepath.Join(out, name), "--device", "cpu")))
 	}
 	for i, p := range got {
 		for c, z := range p.Logits {
@@ -46,7 +52,8 @@ func TestTrainFused(t *testing.T) {
 	}
 	served, _ := exits(t, exitOK, lines, "serve", "--model", out, "--device", "cpu", "--log", "error")
 	equal(t, served, answers)
-	contains(t, printed(t, "", "eval", "--model", out, "--data", data, "--device", "cpu"), out+" (2 models together) on ", "accuracy  100.00%")
+	contains(t, printed(t, "", "eval", "--model", out, "--data", data, "--device", "cpu"),
+		out+" (2 models together) on ", "accuracy  100.00%")
 	parts := filepath.Join(t.TempDir(), "parts")
 	printed(t, "", "eval", "--model", out, "--data", data, "--device", "cpu", "--shard", "0/1", "--output", parts)
 	contains(t, printed(t, "", "eval", "--model", out, "--verify", "--output", parts), "accuracy  100.00%")
@@ -54,11 +61,16 @@ func TestTrainFused(t *testing.T) {
 	refuse(t, exitError, out+": expected a model, found the folder of 2: name one of them, such as ", "", "report", out)
 	refuse(t, exitError, "name one of them, such as", "", "export", "onnx", "--model", out, "--output", "m.onnx")
 	train := []string{"train", "custom", "--members", "linear,sft", "--data", data}
-	refuse(t, exitError, "holds a model or a run, and --members linear,sft trains each in a folder in --out", "", append(train, "--out", out)...)
-	refuse(t, exitUsage, "--seeds and --members linear,sft exclude each other", "", append(train, "--seeds", "1,2", "--out", filepath.Join(t.TempDir(), "o"))...)
-	tags := tableData(t, "tags.csv", "words,tags\na b,X O\nb a,O X\n", "--text", "words", "--tags", "tags", "--split", "0.6,0.2,0.2")
-	refuse(t, exitUsage, "--members linear,sft: expected one class for each row, found the task tagging", "", "train", "custom", "--members", "linear,sft", "--data", tags, "--out", filepath.Join(t.TempDir(), "o"))
-	must.Succeed(t, (&sft.Fusion{ModelType: sft.FusionType, Members: []string{"linear", "gone"}, Weights: []float64{1, 1}, Temperature: 1}).Save(out))
+	refuse(t, exitError, "holds a model or a run, and --members linear,sft trains each in a folder in --out", "",
+		append(train, "--out", out)...)
+	refuse(t, exitUsage, "--seeds and --members linear,sft exclude each other", "",
+		append(train, "--seeds", "1,2", "--out", filepath.Join(t.TempDir(), "o"))...)
+	tags := tableData(t, "tags.csv", "words,tags\na b,X O\nb a,O X\n", "--text", "words", "--tags", "tags",
+		"--split", "0.6,0.2,0.2")
+	refuse(t, exitUsage, "--members linear,sft: expected one class for each row, found the task tagging", "", "train",
+		"custom", "--members", "linear,sft", "--data", tags, "--out", filepath.Join(t.TempDir(), "o"))
+	must.Succeed(t, (&sft.Fusion{ModelType: sft.FusionType, Members: []string{"linear", "gone"},
+		Weights: []float64{1, 1}, Temperature: 1}).Save(out))
 	_, errs = exits(t, exitError, lines, "predict", "--model", out)
 	contains(t, errs, "gone")
 }

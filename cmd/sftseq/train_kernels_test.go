@@ -16,7 +16,8 @@ func TestTrainNamesKernels(t *testing.T) {
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
 	train := func(level string, args ...string) string {
 		t.Helper()
-		command := exec.Command(built(t), append([]string{"train", "custom", "--out", dir, "--device", "cpu"}, args...)...)
+		command := exec.Command(built(t),
+			append([]string{"train", "custom", "--out", dir, "--device", "cpu"}, args...)...)
 		command.Env = append(os.Environ(), simd.Variable+"="+level)
 		out, err := command.CombinedOutput()
 		if err != nil {
@@ -24,7 +25,8 @@ func TestTrainNamesKernels(t *testing.T) {
 		}
 		return string(out)
 	}
-	contains(t, train("go", "--data", data, "--hidden", "8", "--steps", "1"), ", go, ", "computed with go kernels (SFTSEQ_SIMD=go): another")
+	contains(t, train("go", "--data", data, "--hidden", "8", "--steps", "1"), ", go, ",
+		"computed with go kernels (SFTSEQ_SIMD=go): another")
 	contains(t, readText(t, filepath.Join(dir, "config.json")), `"kernels": "go"`)
 	best := simd.Levels()[0].Name
 	// Nothing is computed here, and what was computed stays so.
@@ -33,7 +35,8 @@ func TestTrainNamesKernels(t *testing.T) {
 	if best == "go" { // a processor without assembly goes on with what it began with
 		contains(t, after, "computed with go kernels (SFTSEQ_SIMD=go): another")
 	} else {
-		contains(t, after, "warning: the run was computed with", "computed with go kernels at first, and with "+best+" at the end")
+		contains(t, after, "warning: the run was computed with",
+			"computed with go kernels at first, and with "+best+" at the end")
 	}
 }
 
@@ -44,7 +47,8 @@ func TestResultsNameKernels(t *testing.T) {
 	_, transcript, _ := strings.Cut(text, "    step 14000: ")
 	transcript, _, _ = strings.Cut(transcript, "repeat with: ")
 	for _, k := range []string{"avx2", "avx512"} {
-		line := strings.Replace(describeKernels("go", "go"), "go kernels (SFTSEQ_SIMD=go)", k+" kernels (SFTSEQ_SIMD="+k+")", 1)
+		line := strings.Replace(describeKernels("go", "go"), "go kernels (SFTSEQ_SIMD=go)",
+			k+" kernels (SFTSEQ_SIMD="+k+")", 1)
 		if strings.Contains(transcript, line) {
 			return
 		}

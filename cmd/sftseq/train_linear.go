@@ -45,7 +45,8 @@ func trainLinear(c *cli.Context) error {
 	}
 	for _, f := range c.Command.Flags {
 		if name := f.Names()[0]; c.IsSet(name) && !slices.Contains(linearFlags, name) {
-			return usage(c, "--%s belongs to --members %s: a linear model has no layers and trains in seconds", name, sftMember)
+			return usage(c, "--%s belongs to --members %s: a linear model has no layers and trains in seconds", name,
+				sftMember)
 		}
 	}
 	if err := linearDevice(c); err != nil {
@@ -117,7 +118,8 @@ func fitLinear(c *cli.Context, set *seq.Dataset) (*linear.Model, *linear.Report,
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w (--members %s trains on it)", set.Dir, err, sftMember)
 	}
-	config.Extra, err = json.Marshal(provenance.Provenance{Sftseq: version(), Command: linearCommand(c), DataDir: provenance.Path(c.String("data")),
+	config.Extra, err = json.Marshal(provenance.Provenance{Sftseq: version(), Command: linearCommand(c),
+		DataDir:  provenance.Path(c.String("data")),
 		DataName: set.Manifest.Name, Data: set.Fingerprint(), Settings: sft.Settings{Seed: c.Uint64("seed")}})
 	if err != nil {
 		return nil, nil, err
@@ -136,20 +138,22 @@ func fitLinear(c *cli.Context, set *seq.Dataset) (*linear.Model, *linear.Report,
 		defer val.Close()
 		judge = val
 	} else {
-		fmt.Fprintln(c.App.ErrWriter, "warning: the data have no validation split (data convert --val-part): the last epoch is kept")
+		fmt.Fprintln(c.App.ErrWriter,
+			"warning: the data have no validation split (data convert --val-part): the last epoch is kept")
 	}
 	epochs := 0 // the default
 	if c.String("members") == linearMember {
 		epochs = c.Int("epochs")
 	}
 	var bar *progress
-	m, report, err := linear.Fit(c.Context, config, train, judge, linear.Options{Rate: rate, Epochs: epochs, Seed: c.Uint64("seed"),
-		Threads: c.Int("threads"), Progress: func(rows int) {
-			if bar == nil {
-				bar = newProgress(0, "training a linear model", "rows")
-			}
-			bar.Add(int64(rows))
-		}})
+	m, report, err := linear.Fit(c.Context, config, train, judge,
+		linear.Options{Rate: rate, Epochs: epochs, Seed: c.Uint64("seed"),
+			Threads: c.Int("threads"), Progress: func(rows int) {
+				if bar == nil {
+					bar = newProgress(0, "training a linear model", "rows")
+				}
+				bar.Add(int64(rows))
+			}})
 	if bar != nil {
 		bar.Finish()
 	}
@@ -161,12 +165,14 @@ func fitLinear(c *cli.Context, set *seq.Dataset) (*linear.Model, *linear.Report,
 
 // linearCommand repeats a run.
 func linearCommand(c *cli.Context) string {
-	return fmt.Sprintf("sftseq train custom --members %s --seed %d%s --out %s", linearMember, c.Uint64("seed"), givenFlags(c, "data", "epochs"), again(c, c.String("out")))
+	return fmt.Sprintf("sftseq train custom --members %s --seed %d%s --out %s", linearMember, c.Uint64("seed"),
+		givenFlags(c, "data", "epochs"), again(c, c.String("out")))
 }
 
 // reportLinear prints the result of a run.
 func reportLinear(c *cli.Context, set *seq.Dataset, report *linear.Report, out string) error {
-	_, err := fmt.Fprintf(c.App.Writer, "%s, model in %s\nevaluate with: sftseq eval --model %s --data %s\nrepeat with: %s\n",
+	_, err := fmt.Fprintf(c.App.Writer,
+		"%s, model in %s\nevaluate with: sftseq eval --model %s --data %s\nrepeat with: %s\n",
 		describeLinear(report), out, shellQuote(out), shellQuote(set.Dir), linearCommand(c))
 	return err
 }

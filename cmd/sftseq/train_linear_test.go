@@ -20,15 +20,19 @@ func linearModel(t *testing.T, data string, flags ...string) (dir, printed strin
 // TestTrainLinear: a linear model is trained in seconds, and eval, predict and serve take its directory. A repeated
 // run has the same bytes, on any number of threads.
 func TestTrainLinear(t *testing.T) {
-	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2")
+	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood",
+		"--split", "0.6,0.2,0.2")
 	model, said := linearModel(t, data)
-	contains(t, said, "linear model of 360 rows: ", " n-grams of 1 to 3 tokens", "validation accuracy 100.00%, loss ", "(epoch ",
-		", model in "+model, "repeat with: sftseq train custom --members linear --seed 1 --data "+data+" --out "+model+"-again")
+	contains(t, said, "linear model of 360 rows: ", " n-grams of 1 to 3 tokens",
+		"validation accuracy 100.00%, loss ", "(epoch ",
+		", model in "+model, "repeat with: sftseq train custom --members linear --seed 1 --data "+data+
+			" --out "+model+"-again")
 	out := succeed(t, "", "eval", "--model", model, "--data", data)
 	contains(t, out, "accuracy  100.00%", "word n-grams, logistic regression")
 	notContains(t, out, "better than the model", "as good as the model")
 	again, _ := linearModel(t, data, "--threads", "3", "--device", "cpu")
-	equal(t, readText(t, filepath.Join(again, "model.safetensors")), readText(t, filepath.Join(model, "model.safetensors")))
+	equal(t, readText(t, filepath.Join(again, "model.safetensors")),
+		readText(t, filepath.Join(model, "model.safetensors")))
 
 	lines := `{"id":1,"text":"the film was wonderful"}` + "\n" + `{"id":2,"text":"a boring plot"}` + "\n"
 	answers := succeed(t, lines, "predict", "--model", model)
@@ -37,19 +41,23 @@ func TestTrainLinear(t *testing.T) {
 		t.Errorf("%s", answers)
 	}
 	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), answers)
-	request := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}` + "\n" + `{"jsonrpc":"2.0","id":1,"method":"sequence/classify","params":{"text":"the film was wonderful"}}` + "\n" +
+	request := `{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}` + "\n" +
+		`{"jsonrpc":"2.0","id":1,"method":"sequence/classify","params":{"text":"the film was wonderful"}}` + "\n" +
 		`{"jsonrpc":"2.0","id":2,"method":"sequence/embed","params":{"text":"the film"}}` + "\n" +
 		`{"jsonrpc":"2.0","id":3,"method":"sequence/classify","params":{"text":"the film","explain":true}}` + "\n"
-	contains(t, succeed(t, request, "serve", "--model", model, "--log", "error"), `"label":"good"`, "a linear model has no embeddings and no explanations")
+	contains(t, succeed(t, request, "serve", "--model", model, "--log", "error"), `"label":"good"`,
+		"a linear model has no embeddings and no explanations")
 	table := filepath.Join(t.TempDir(), "out.csv")
-	succeed(t, "", "predict", "--model", model, "--input", writeText(t, filepath.Join(t.TempDir(), "in.csv"), "review\na boring plot\n"), "--text", "review", "--output", table)
+	succeed(t, "", "predict", "--model", model, "--input", writeText(t, filepath.Join(t.TempDir(), "in.csv"),
+		"review\na boring plot\n"), "--text", "review", "--output", table)
 	contains(t, readText(t, table), "bad")
 	contains(t, succeed(t, "", "info", "--model", model), `"model_type": "linear"`, "total")
 }
 
 // TestTrainLinearKinds: several labels, numbers and pairs.
 func TestTrainLinearKinds(t *testing.T) {
-	labels := tableData(t, "t.csv", labelledRows(600), "--text", "sequence", "--label", "topics", "--label-separator", "|", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	labels := tableData(t, "t.csv", labelledRows(600), "--text", "sequence", "--label", "topics", "--label-separator",
+		"|", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
 	model, said := linearModel(t, labels)
 	contains(t, said, "validation loss ", "n-grams of 1 to 6 bytes")
 	report := decode[struct {
@@ -72,7 +80,8 @@ func TestTrainLinearKinds(t *testing.T) {
 		sides[side] += " here"
 		fmt.Fprintf(&pairs, "%s,%s,%d\n", sides[0], sides[1], side)
 	}
-	data := tableData(t, "n.csv", numbers.String(), "--text", "text", "--numbers", "price", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	data := tableData(t, "n.csv", numbers.String(), "--text", "text", "--numbers", "price", "--tokenizer", "byte",
+		"--split", "0.6,0.2,0.2")
 	model, said = linearModel(t, data)
 	contains(t, said, "validation loss ", "(penalty ")
 	result := decode[struct {
@@ -83,7 +92,8 @@ func TestTrainLinearKinds(t *testing.T) {
 	}
 	contains(t, succeed(t, `{"text":"w1 level4 w2"}`, "predict", "--model", model), `{"price":1`)
 
-	data = tableData(t, "p.csv", pairs.String(), "--pair", "left,right", "--label", "side", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	data = tableData(t, "p.csv", pairs.String(), "--pair", "left,right", "--label", "side", "--tokenizer", "byte",
+		"--split", "0.6,0.2,0.2")
 	model, said = linearModel(t, data)
 	contains(t, said, "validation accuracy 100.00%")
 	contains(t, succeed(t, "", "eval", "--model", model, "--data", data), "accuracy  100.00%")
@@ -92,7 +102,8 @@ func TestTrainLinearKinds(t *testing.T) {
 
 // TestTrainLinearRefuses: what a linear model does not have is refused, with the flag or the command.
 func TestTrainLinearRefuses(t *testing.T) {
-	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood", "--tokenizer", "byte", "--split", "0.6,0.2,0.2")
+	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",
+		"--tokenizer", "byte", "--split", "0.6,0.2,0.2")
 	model, _ := linearModel(t, data)
 	train := []string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "out")}
 	refuseAll(t, exitUsage, train, []refusal{
@@ -104,17 +115,22 @@ func TestTrainLinearRefuses(t *testing.T) {
 		{"--epochs 0, expected at least 1", []string{"--members", "linear", "--epochs", "0"}},
 	})
 	refuse(t, exitUsage, "--data is missing", "", "train", "custom", "--members", "linear")
-	refuse(t, exitError, "holds a config.json that is not of a run: choose another --out", "", "train", "custom", "--members", "linear", "--data", data, "--out", model)
-	refuse(t, exitError, "--init-from "+model+": a linear model has no layers to start from", "", append(train, "--init-from", model)...)
-	refuse(t, exitUsage, "--device vulkan: a linear model runs on the CPU", "", "eval", "--model", model, "--data", data, "--device", "vulkan")
+	refuse(t, exitError, "holds a config.json that is not of a run: choose another --out", "", "train", "custom",
+		"--members", "linear", "--data", data, "--out", model)
+	refuse(t, exitError, "--init-from "+model+": a linear model has no layers to start from", "",
+		append(train, "--init-from", model)...)
+	refuse(t, exitUsage, "--device vulkan: a linear model runs on the CPU", "", "eval", "--model", model, "--data",
+		data, "--device", "vulkan")
 	for want, args := range map[string][]string{
-		"--queries: " + sft.ErrLinear.Error():            {"eval", "--model", model, "--data", data, "--queries", "3"},
-		"a linear model is not exported yet":             {"export", "onnx", "--output", "m.onnx", model},
-		"a linear model has no training curve to report": {"report", "--out", filepath.Join(t.TempDir(), "r.html"), model},
-		"--index: " + sft.ErrLinear.Error():              {"serve", "--model", model, "--index", filepath.Join(t.TempDir(), "i")},
-		"--cluster: " + sft.ErrLinear.Error():            {"info", "--model", model, "--cluster", "4,10Gbit"},
-		model + ": " + sft.ErrLinear.Error():             {"grads", "--model", model, "--input", "-", "--output", "g"},
-		"/config.json: " + sft.ErrLinear.Error():         {"bench", "model", "--config", model},
+		"--queries: " + sft.ErrLinear.Error(): {"eval", "--model", model, "--data", data, "--queries", "3"},
+		"a linear model is not exported yet":  {"export", "onnx", "--output", "m.onnx", model},
+		"a linear model has no training curve to report": {"report", "--out",
+			filepath.Join(t.TempDir(), "r.html"), model},
+		"--index: " + sft.ErrLinear.Error(): {"serve", "--model", model, "--index",
+			filepath.Join(t.TempDir(), "i")},
+		"--cluster: " + sft.ErrLinear.Error():    {"info", "--model", model, "--cluster", "4,10Gbit"},
+		model + ": " + sft.ErrLinear.Error():     {"grads", "--model", model, "--input", "-", "--output", "g"},
+		"/config.json: " + sft.ErrLinear.Error(): {"bench", "model", "--config", model},
 	} {
 		refuse(t, exitError, want, "", args...)
 	}
@@ -122,7 +138,8 @@ func TestTrainLinearRefuses(t *testing.T) {
 		_, errs := exits(t, exitError, `{"text":"a film"}`, args...)
 		contains(t, errs, sft.ErrLinear.Error())
 	}
-	tags := tableData(t, "tags.csv", "words,tags\n"+strings.Repeat("a b,X O\n", 30), "--text", "words", "--tags", "tags", "--split", "0.6,0.2,0.2")
+	tags := tableData(t, "tags.csv", "words,tags\n"+strings.Repeat("a b,X O\n", 30), "--text", "words", "--tags",
+		"tags", "--split", "0.6,0.2,0.2")
 	refuse(t, exitError, "a linear model expects the task classification, retrieval, multi-label or regression, found tagging (--members sft trains on it)",
 		"", "train", "custom", "--members", "linear", "--data", tags, "--out", filepath.Join(t.TempDir(), "out"))
 }

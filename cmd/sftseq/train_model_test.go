@@ -18,7 +18,8 @@ func TestPredictWhileTraining(t *testing.T) {
 	var out, errs bytes.Buffer
 	ended := make(chan int)
 	go func() {
-		ended <- run(ctx, strings.Fields("sftseq train custom --data "+data+" --out "+dir+" --hidden 8 --steps 1000000 --eval-every 1000000"), strings.NewReader(""), &out, &errs)
+		ended <- run(ctx, strings.Fields("sftseq train custom --data "+data+" --out "+dir+
+			" --hidden 8 --steps 1000000 --eval-every 1000000"), strings.NewReader(""), &out, &errs)
 	}()
 	model := filepath.Join(dir, "config.json")
 	await(t, time.Minute, func() bool { return exists(model) }, "there is no model")
@@ -26,7 +27,9 @@ func TestPredictWhileTraining(t *testing.T) {
 	if len(replies) != 1 || replies[0].Error != nil || replies[0].Label == nil {
 		t.Errorf("replies %+v", replies)
 	}
-	if text := succeed(t, "", "eval", "--model", dir, "--data", data); !strings.HasPrefix(text, dir) || !strings.Contains(text, " (training has not ended) on "+filepath.Join(data, "test.arrow")+" (split test)\n") || !strings.Contains(text, "accuracy") {
+	if text := succeed(t, "", "eval", "--model", dir, "--data", data); !strings.HasPrefix(text, dir) ||
+		!strings.Contains(text, " (training has not ended) on "+filepath.Join(data, "test.arrow")+" (split test)\n") ||
+		!strings.Contains(text, "accuracy") {
 		t.Errorf("eval says %q", text)
 	}
 	cancel()

@@ -49,7 +49,8 @@ func (p *trainProgress) begin(t *sft.Trainer, on string) {
 // which are not alike.
 func newTrainBar(out io.Writer, steps int) *progressbar.ProgressBar {
 	return progressbar.NewOptions(steps, progressbar.OptionSetWriter(out), progressbar.OptionSetWidth(20),
-		progressbar.OptionSetPredictTime(false), progressbar.OptionShowCount(), progressbar.OptionThrottle(200*time.Millisecond),
+		progressbar.OptionSetPredictTime(false), progressbar.OptionShowCount(),
+		progressbar.OptionThrottle(200*time.Millisecond),
 		progressbar.OptionUseANSICodes(true))
 }
 
@@ -70,7 +71,8 @@ func (p *trainProgress) observe(event any) {
 				reached = "token " + reached
 			}
 		case e.Thresholds != nil:
-			reached = fmt.Sprintf("macro F1 %s, mean average precision %s, ", task.OrNone(e.MacroF1), task.OrNone(e.MAP))
+			reached = fmt.Sprintf("macro F1 %s, mean average precision %s, ",
+				task.OrNone(e.MacroF1), task.OrNone(e.MAP))
 		case e.R2 != nil:
 			reached = fmt.Sprintf("R² %.4f, ", *e.R2)
 		case e.BitsPerToken != nil:
@@ -80,9 +82,11 @@ func (p *trainProgress) observe(event any) {
 		if e.Best {
 			best = ", the best so far"
 		}
-		p.line(fmt.Sprintf("step %d: validation %sloss %.4f%s over %d rows%s", e.Step, reached, e.Loss, judged(e), e.Rows, best))
+		p.line(fmt.Sprintf("step %d: validation %sloss %.4f%s over %d rows%s", e.Step, reached, e.Loss,
+			judged(e), e.Rows, best))
 	case sft.SkipReport:
-		p.line(fmt.Sprintf("step %d: no update, its gradient overflows float16; the loss is scaled by %g from now on", e.Step, e.LossScale))
+		p.line(fmt.Sprintf("step %d: no update, its gradient overflows float16; the loss is scaled by %g from now on",
+			e.Step, e.LossScale))
 	case sft.Warning:
 		p.line("warning: " + string(e))
 	case sft.EvaluationProgress:
@@ -200,7 +204,8 @@ func describeBest(s sft.State, patience, steps int) string {
 	if s.SinceBest < fewestAfterBest || 2*s.BestStep > s.Step {
 		return ""
 	}
-	text := fmt.Sprintf("the model is that of step %d: none of the %d evaluations after it was better", s.BestStep, s.SinceBest)
+	text := fmt.Sprintf("the model is that of step %d: none of the %d evaluations after it was better", s.BestStep,
+		s.SinceBest)
 	if patience == 0 {
 		text += " (--patience N ends a run after N of them)"
 	}

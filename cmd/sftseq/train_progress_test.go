@@ -42,7 +42,8 @@ func TestLongRunIsTold(t *testing.T) {
 		var out strings.Builder
 		p := newTrainProgress(&out)
 		known := false
-		p.steps, p.paper, p.left, p.last = 400, c.paper, func() (time.Duration, bool) { return c.left, known }, time.Now()
+		p.steps, p.paper, p.left, p.last = 400, c.paper,
+			func() (time.Duration, bool) { return c.left, known }, time.Now()
 		p.observe(sft.StepReport{Step: 0})
 		known = true
 		p.observe(sft.StepReport{Step: 1})
@@ -56,7 +57,8 @@ func TestLongRunIsTold(t *testing.T) {
 func TestBestLongAgo(t *testing.T) {
 	data, dir := customData(t, "--label", "mood"), t.TempDir()
 	train := func(name string, flags ...string) (out, errs string) {
-		args := append([]string{"train", "custom", "--data", data, "--out", filepath.Join(dir, name), "--hidden", "8", "--eval-every", "1", "--lr", "1e-30"}, flags...)
+		args := append([]string{"train", "custom", "--data", data, "--out", filepath.Join(dir, name), "--hidden", "8",
+			"--eval-every", "1", "--lr", "1e-30"}, flags...)
 		return exits(t, exitOK, "", args...)
 	}
 	const told = "the model is that of step 1: none of the 5 evaluations after it was better"
@@ -65,8 +67,10 @@ func TestBestLongAgo(t *testing.T) {
 	if !regexp.MustCompile(`validation has only \d+ rows: one of them is \d+\.\d% of its accuracy\n`).MatchString(errs) {
 		t.Error(errs)
 	}
-	hasPrefix(t, succeed(t, "", "eval", "--model", filepath.Join(dir, "long"), "--data", data), filepath.Join(dir, "long")+" at step 1 on "+filepath.Join(data, "test.arrow")+" (split test)\n")
-	if out, _ := train("patient", "--steps", "9", "--patience", "5"); !strings.Contains(out, "stopped early at step 6 of 9: none of the last 5 evaluations was better (--patience 0 ") {
+	hasPrefix(t, succeed(t, "", "eval", "--model", filepath.Join(dir, "long"), "--data", data),
+		filepath.Join(dir, "long")+" at step 1 on "+filepath.Join(data, "test.arrow")+" (split test)\n")
+	if out, _ := train("patient", "--steps", "9", "--patience", "5"); !strings.Contains(out,
+		"stopped early at step 6 of 9: none of the last 5 evaluations was better (--patience 0 ") {
 		t.Error(out)
 	}
 	if out, _ := train("short", "--steps", "3"); strings.Contains(out, "the model is that of step") {

@@ -78,7 +78,8 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	}
 	fmt.Fprintf(c.App.Writer, "validation %s over %d seeds: %s\n", by, len(reached), said)
 	if len(seeds) > 1 {
-		fmt.Fprintf(c.App.Writer, "together they usually err less: --model %s answers with all of them\n", shellQuote(c.String("out")))
+		fmt.Fprintf(c.App.Writer, "together they usually err less: --model %s answers with all of them\n",
+			shellQuote(c.String("out")))
 	}
 	return nil
 }

@@ -20,7 +20,8 @@ import (
 // as the others are, or not at all.
 func TestSeedsResumed(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs")
-	args := []string{"train", "custom", "--data", data, "--out", out, "--seeds", "1,2", "--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--class-weights", "balanced", "--select", "loss"}
+	args := []string{"train", "custom", "--data", data, "--out", out, "--seeds", "1,2", "--hidden", "8", "--steps", "6",
+		"--batch", "16", "--eval-every", "3", "--class-weights", "balanced", "--select", "loss"}
 	seed := func(n string) string { return filepath.Join(out, "seed-"+n) }
 	settings := func(n string) sft.Settings {
 		t.Helper()
@@ -29,11 +30,13 @@ func TestSeedsResumed(t *testing.T) {
 		return c.Settings
 	}
 	done(t, "", args...)
-	refuse(t, exitError, "holds a model or a run, and --seeds trains each seed in a folder in --out", "", "train", "custom", "--data", data, "--out", seed("1"), "--seeds", "1,2")
+	refuse(t, exitError, "holds a model or a run, and --seeds trains each seed in a folder in --out", "", "train",
+		"custom", "--data", data, "--out", seed("1"), "--seeds", "1,2")
 	want := settings("2")
 	must.Succeed(t, os.RemoveAll(seed("2"))) // as if it was stopped before
 	_, errs := exits(t, exitError, "", "train", "custom", "--seeds", "1,2", "--out", out, "--resume")
-	contains(t, errs, "seed 2 has not begun", "--class-weights balanced", "hidden_size 8, not 64; ", "select \"loss\", not nothing; ")
+	contains(t, errs, "seed 2 has not begun", "--class-weights balanced", "hidden_size 8, not 64; ",
+		"select \"loss\", not nothing; ")
 	other := slices.Clone(args)
 	other[slices.Index(args, data)] = unequalData(t, "--seed", "9")
 	other[slices.Index(args, "1,2")] = "2,1" // the one that has not begun before the other
@@ -53,7 +56,9 @@ func TestSeedsResumption(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	var errs bytes.Buffer
-	if status := run(stopped, []string{"sftseq", "train", "custom", "--data", data, "--out", out, "--seeds", "1,2", "--hidden", "8", "--steps", "4", "--class-weights", "balanced", "--lr", "0.5"}, nil, io.Discard, &errs); status != 1 {
+	if status := run(stopped, []string{"sftseq", "train", "custom", "--data", data, "--out", out, "--seeds", "1,2",
+		"--hidden", "8", "--steps", "4", "--class-weights", "balanced", "--lr", "0.5"}, nil,
+		io.Discard, &errs); status != 1 {
 		t.Fatalf("status %d: %s", status, errs.String())
 	}
 	command := regexp.MustCompile(`sftseq (train .*)`).FindStringSubmatch(errs.String())
@@ -68,7 +73,8 @@ func TestSeedsResumption(t *testing.T) {
 		c.Settings.Seed = 0
 		settings = append(settings, c.Settings)
 	}
-	if !provenance.Same(settings[0], settings[1]) || settings[0].LearningRate != 0.5 || settings[0].ClassWeights == nil {
+	if !provenance.Same(settings[0], settings[1]) || settings[0].LearningRate != 0.5 ||
+		settings[0].ClassWeights == nil {
 		t.Errorf("trained with %+v", settings)
 	}
 }

@@ -40,12 +40,14 @@ func (r *trainRun) own() float64 {
 	if err != nil {
 		return math.NaN()
 	}
-	at := slices.IndexFunc(m.Validation, func(e sft.EvaluationReport) bool { return e.Step == r.trainer.State().BestStep })
+	at := slices.IndexFunc(m.Validation,
+		func(e sft.EvaluationReport) bool { return e.Step == r.trainer.State().BestStep })
 	if at < 0 {
 		return math.NaN()
 	}
 	e := &m.Validation[at]
-	for _, v := range []*float64{negative(e.MAE, e.SelectedBy == "mae"), e.R2, e.InstanceIoU, e.SpanF1, e.MAP, e.MacroF1} {
+	for _, v := range []*float64{negative(e.MAE, e.SelectedBy == "mae"), e.R2, e.InstanceIoU,
+		e.SpanF1, e.MAP, e.MacroF1} {
 		if v != nil {
 			return *v
 		}

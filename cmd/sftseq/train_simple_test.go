@@ -18,7 +18,8 @@ import (
 func checkSimple[R any](t *testing.T, said, model, data string, want func(r *R) string) {
 	t.Helper()
 	r := new(R)
-	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val", "--device", "cpu", "--json")), r))
+	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val",
+		"--device", "cpu", "--json")), r))
 	_, line, _ := strings.Cut(said, "simple models reach there: ")
 	line, _, _ = strings.Cut(line, "\n")
 	equal(t, loss.ReplaceAllString(line, ""), want(r))
@@ -79,7 +80,8 @@ func simpleNumbersLine(r *task.NumbersResult) string {
 
 // simpleLabelsLine is that of the frequencies of labels.
 func simpleLabelsLine(r *task.LabelsResult) string {
-	return fmt.Sprintf("frequencies of the labels macro F1 %s mean average precision %s", task.OrNone(r.Frequencies.MacroF1), task.OrNone(r.Frequencies.MeanAveragePrecision))
+	return fmt.Sprintf("frequencies of the labels macro F1 %s mean average precision %s",
+		task.OrNone(r.Frequencies.MacroF1), task.OrNone(r.Frequencies.MeanAveragePrecision))
 }
 
 // simpleTagsLine is that of the most frequent tags.

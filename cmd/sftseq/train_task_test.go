@@ -23,7 +23,8 @@ func TestTrainOfATaskTakesItsData(t *testing.T) {
 	}
 	noFile(t, out)
 	data := tinyData(t)
-	steps := []string{"train", "listops", "--data", data, "--out", out, "--steps", "1", "--batch", "4", "--hidden", "8", "--k", "4"}
+	steps := []string{"train", "listops", "--data", data, "--out", out, "--steps", "1", "--batch", "4",
+		"--hidden", "8", "--k", "4"}
 	manifest := filepath.Join(data, "dataset.json")
 	keys := decode[map[string]any](t, readText(t, manifest))
 	for name, warned := range map[string]bool{"listops": false, "mine": true} {

@@ -50,11 +50,17 @@ func (e *trainEvents) observe(event any) any {
 	case sft.StepReport:
 		scalars := given(tensorboard.Scalar{Tag: "loss/train", Value: r.Loss}, optional{"accuracy/train", r.Accuracy})
 		e.err = e.file.Write(r.Step, append(scalars,
-			tensorboard.Scalar{Tag: "learning_rate", Value: r.LearningRate}, tensorboard.Scalar{Tag: "grad_norm", Value: r.GradNorm},
+			tensorboard.Scalar{Tag: "learning_rate", Value: r.LearningRate},
+			tensorboard.Scalar{Tag: "grad_norm", Value: r.GradNorm},
 			tensorboard.Scalar{Tag: "tokens_per_second", Value: r.TokensPerS})...)
 	case sft.EvaluationReport:
-		e.err = e.file.Write(r.Step, given(tensorboard.Scalar{Tag: "loss/val", Value: r.Loss}, optional{"bits_per_token/val", r.BitsPerToken},
-			optional{"accuracy/val", r.Accuracy}, optional{"macro_f1/val", r.MacroF1}, optional{"micro_f1/val", r.MicroF1}, optional{"mean_average_precision/val", r.MAP}, optional{"auc/val", r.AUC}, optional{"mae/val", r.MAE}, optional{"r2/val", r.R2}, optional{"span_f1/val", r.SpanF1}, optional{"instance_iou/val", r.InstanceIoU}, optional{"class_iou/val", r.ClassIoU})...)
+		e.err = e.file.Write(r.Step, given(tensorboard.Scalar{Tag: "loss/val", Value: r.Loss},
+			optional{"bits_per_token/val", r.BitsPerToken},
+			optional{"accuracy/val", r.Accuracy}, optional{"macro_f1/val", r.MacroF1},
+			optional{"micro_f1/val", r.MicroF1}, optional{"mean_average_precision/val", r.MAP},
+			optional{"auc/val", r.AUC}, optional{"mae/val", r.MAE}, optional{"r2/val", r.R2},
+			optional{"span_f1/val", r.SpanF1}, optional{"instance_iou/val", r.InstanceIoU},
+			optional{"class_iou/val", r.ClassIoU})...)
 	}
 	if e.err != nil {
 		return sft.Warning(fmt.Sprintf("TensorBoard is not told of what follows: %v", e.err))

@@ -14,13 +14,16 @@ import (
 // smallData is a data set that a few seconds of training go through.
 func smallData(t *testing.T) string {
 	t.Helper()
-	return generated(t, "--train", "200", "--val", "20", "--test", "20", "--seed", "0", "--min-length", "20", "--max-length", "60")
+	return generated(t, "--train", "200", "--val", "20", "--test", "20", "--seed", "0", "--min-length",
+		"20", "--max-length", "60")
 }
 
 // small are the flags of a run of a few seconds with every dropout on.
 func small(data, out string) []string {
-	return []string{"train", "listops", "--data", data, "--out", out, "--steps", "60", "--batch", "40", "--hidden", "16", "--layers", "2",
-		"--k", "8", "--eval-every", "20", "--log-every", "7", "--token-deletion", "0.1", "--token-replacement", "0.1", "--drop-token", "0.2", "--attention-dropout", "0.1", "--embedding-dropout", "0.1",
+	return []string{"train", "listops", "--data", data, "--out", out, "--steps", "60", "--batch", "40",
+		"--hidden", "16", "--layers", "2",
+		"--k", "8", "--eval-every", "20", "--log-every", "7", "--token-deletion", "0.1", "--token-replacement", "0.1",
+		"--drop-token", "0.2", "--attention-dropout", "0.1", "--embedding-dropout", "0.1",
 		"--feed-forward-dropout", "0.1", "--save-every", "1ms", "--seed", "5"}
 }
 

@@ -65,14 +65,16 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 		}
 		return weights, nil
 	}
-	return nil, fmt.Errorf("--class-weights %s: the weights of all rows add up to %g, expected a finite number above 0", from, sum)
+	return nil, fmt.Errorf("--class-weights %s: the weights of all rows add up to %g, expected a finite number above 0",
+		from, sum)
 }
 
 // sameWeights refuses other weights than those that a run was started with.
 func sameWeights(c *cli.Context, set *seq.Dataset, from *sft.Checkpoint) error {
 	weights, err := classWeights(c, set)
 	if err == nil && weights != nil && !slices.Equal(weights, from.Settings.ClassWeights) {
-		err = fmt.Errorf("--class-weights %s: the run was started with others, and a resumed run cannot change them", c.String("class-weights"))
+		err = fmt.Errorf("--class-weights %s: the run was started with others, and a resumed run cannot change them",
+			c.String("class-weights"))
 	}
 	return err
 }
@@ -93,7 +95,8 @@ func readWeights(path string, names []string, weights []float64) error {
 		err = errors.New("found null")
 	}
 	if err != nil {
-		return fmt.Errorf("%s:%d: expected a JSON object of classes and their weights, such as {%q: 2.5}: %w", path, lineOf(text, err), names[0], err)
+		return fmt.Errorf("%s:%d: expected a JSON object of classes and their weights, such as {%q: 2.5}: %w", path,
+			lineOf(text, err), names[0], err)
 	}
 	for i := range weights {
 		weights[i] = 1

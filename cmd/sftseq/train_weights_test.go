@@ -23,7 +23,8 @@ func unequalData(t *testing.T, flags ...string) string {
 	for i := range 200 {
 		table += fmt.Sprintf("%d,%s\n", i, []string{"bad", "good", "good", "good"}[random.IntN(4)])
 	}
-	return tableData(t, "moods.csv", table, append([]string{"--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2"}, flags...)...)
+	return tableData(t, "moods.csv", table,
+		append([]string{"--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2"}, flags...)...)
 }
 
 // TestClassWeights: weights have a mean of 1 over the training rows, are a part of the run,
@@ -33,7 +34,8 @@ func TestClassWeights(t *testing.T) {
 	runOf := func(flags ...string) (dir, errs string) {
 		t.Helper()
 		dir = filepath.Join(t.TempDir(), "run")
-		args := append([]string{"train", "custom", "--data", data, "--out", dir, "--hidden", "8", "--steps", "60", "--batch", "16", "--eval-every", "60", "--lr", "0.05", "--warmup", "0"}, flags...)
+		args := append([]string{"train", "custom", "--data", data, "--out", dir, "--hidden", "8", "--steps", "60",
+			"--batch", "16", "--eval-every", "60", "--lr", "0.05", "--warmup", "0"}, flags...)
 		out, errs := exits(t, exitOK, "", args...)
 		if len(flags) > 0 && !strings.Contains(out, " "+strings.Join(flags, " ")) {
 			t.Errorf("%q is not repeated by %s", flags, out)
@@ -76,7 +78,8 @@ func TestClassWeights(t *testing.T) {
 		}
 	}
 	// A run goes on with its weights, and with no others.
-	for flags, want := range map[string]string{"": "", "balanced": "", file: "--class-weights " + file + ": the run was started with others"} {
+	for flags, want := range map[string]string{"": "", "balanced": "",
+		file: "--class-weights " + file + ": the run was started with others"} {
 		args := []string{"train", "custom", "--out", even, "--resume", "--steps", "61"}
 		if flags != "" {
 			args = append(args, "--class-weights", flags)
@@ -107,5 +110,6 @@ func TestClassWeightsRefuses(t *testing.T) {
 		file, out := writeText(t, filepath.Join(t.TempDir(), "weights.json"), text), filepath.Join(t.TempDir(), "run")
 		refuse(t, exitError, want, "", "train", "custom", "--data", data, "--out", out, "--class-weights", file)
 	}
-	refuse(t, exitError, "expected balanced, or a JSON file", "", "train", "custom", "--data", data, "--out", t.TempDir(), "--class-weights", "balance")
+	refuse(t, exitError, "expected balanced, or a JSON file", "", "train", "custom", "--data", data, "--out",
+		t.TempDir(), "--class-weights", "balance")
 }

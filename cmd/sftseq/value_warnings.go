@@ -12,7 +12,8 @@ import (
 )
 
 // missingNames are the texts that other programs write where a value is missing.
-var missingNames = []string{"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL", "None", `\N`, "?", "-", "--"}
+var missingNames = []string{"NA", "N/A", "n/a", "#N/A", "<NA>", "NaN", "nan", "null", "NULL",
+	"None", `\N`, "?", "-", "--"}
 
 // missingWarnings name the classes that other programs write where a value is missing, names with characters that a
 // program has lost, numbers among names, and labels that all rows have.
@@ -83,19 +84,23 @@ func typeWarnings(m *seq.Manifest, used []string) []string {
 // farOff is how many deviations of train the mean of another split is off where its numbers seem to be others.
 const farOff = 5
 
-// numberWarnings name numbers that are the same in all rows of train, and those whose mean in another split is far from it.
+// numberWarnings name numbers that are the same in all rows of train, and those whose mean in another split is far from
+// it.
 func numberWarnings(m *seq.Manifest) (out []string) {
 	for _, n := range m.Splits["train"].Numbers {
 		if n.Rows > 1 && n.Min == n.Max {
-			out = append(out, fmt.Sprintf("number %s is %.6g in all %d rows of train, which has nothing to learn of it", n.Name, n.Min, n.Rows))
+			out = append(out, fmt.Sprintf("number %s is %.6g in all %d rows of train, which has nothing to learn of it",
+				n.Name, n.Min, n.Rows))
 			continue
 		}
-		if step := max(math.Abs(float64(n.Min)), math.Abs(float64(n.Max))) / (1 << 23); 100*step > float64(n.Deviation) && n.Rows > 1 {
+		if step := max(math.Abs(float64(n.Min)),
+			math.Abs(float64(n.Max))) / (1 << 23); 100*step > float64(n.Deviation) && n.Rows > 1 {
 			out = append(out, fmt.Sprintf("number %s is stored as float32, in steps of about %.2g at its size, and deviates by %.6g alone: subtract a constant", n.Name, step, n.Deviation))
 		}
 		for _, split := range m.SplitNames() {
 			for _, other := range m.Splits[split].Numbers {
-				if other.Name == n.Name && n.Rows > 1 && other.Rows > 1 && math.Abs(other.Mean-n.Mean) > farOff*n.Deviation {
+				if other.Name == n.Name && n.Rows > 1 && other.Rows > 1 &&
+					math.Abs(other.Mean-n.Mean) > farOff*n.Deviation {
 					out = append(out, fmt.Sprintf("number %s has the mean %.6g in %s, and %.6g with a deviation of %.6g in train: are its units the same?",
 						n.Name, other.Mean, split, n.Mean, n.Deviation))
 				}

@@ -14,11 +14,13 @@ import (
 func TestVersion(t *testing.T) {
 	kernels := must.Get(simd.Best())(t)
 	info := decode[versionInfo](t, succeed(t, "", "version", "--json"))
-	if info.Kernels != kernels.Name || info.Go != runtime.Version() || len(info.Available) != len(simd.Levels()) || info.Vulkan != device.Vulkan || info.Version == "" {
+	if info.Kernels != kernels.Name || info.Go != runtime.Version() || len(info.Available) != len(simd.Levels()) ||
+		info.Vulkan != device.Vulkan || info.Version == "" {
 		t.Errorf("%+v", info)
 	}
 	text := succeed(t, "", "version")
-	if !strings.HasPrefix(text, "sftseq "+info.String()+"\n") || !strings.Contains(text, "\n"+kernels.Name+" kernels (") || !strings.Contains(text, runtime.Version()) {
+	if !strings.HasPrefix(text, "sftseq "+info.String()+"\n") ||
+		!strings.Contains(text, "\n"+kernels.Name+" kernels (") || !strings.Contains(text, runtime.Version()) {
 		t.Errorf("%q", text)
 	}
 }

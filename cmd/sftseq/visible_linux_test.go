@@ -19,7 +19,8 @@ func terminal(t *testing.T) (program, screen *os.File) {
 	screen = must.Get(os.OpenFile("/dev/ptmx", os.O_RDWR|syscall.O_NOCTTY, 0))(t)
 	t.Cleanup(func() { screen.Close() })
 	ioctl := func(request uintptr, value *int32) {
-		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request, uintptr(unsafe.Pointer(value))); errno != 0 {
+		if _, _, errno := syscall.Syscall(syscall.SYS_IOCTL, screen.Fd(), request,
+			uintptr(unsafe.Pointer(value))); errno != 0 {
 			t.Fatal(errno)
 		}
 	}
@@ -35,7 +36,8 @@ func terminal(t *testing.T) (program, screen *os.File) {
 // a pipe or a file.
 func TestTerminal(t *testing.T) {
 	dir := hostileData(t)
-	for _, args := range [][]string{{"data", "head", dir}, {"data", "info", dir}, {"data", "info", "--json", dir}, {"data", "stats", dir}} {
+	for _, args := range [][]string{{"data", "head", dir}, {"data", "info", dir}, {"data", "info", "--json", dir},
+		{"data", "stats", dir}} {
 		out, screen := terminal(t)
 		done := make(chan string)
 		go func() {

@@ -35,7 +35,8 @@ func hostileData(t *testing.T) (dir string) {
 	}
 	must.Succeed(t, os.WriteFile(from, []byte(rows.String()), 0o666))
 	dir = filepath.Join(root, "set\x1b[31m")
-	_, errs := exits(t, exitOK, "", "data", "convert", "--from", from, "--to", dir, "--text", "text", "--label", "label", "--id", "id", "--split", "0.6,0.2,0.2")
+	_, errs := exits(t, exitOK, "", "data", "convert", "--from", from, "--to", dir, "--text", "text", "--label",
+		"label", "--id", "id", "--split", "0.6,0.2,0.2")
 	if obeyed(errs) {
 		t.Errorf("converting: %q", errs)
 	}
@@ -47,8 +48,10 @@ func hostileData(t *testing.T) (dir string) {
 func TestHostileNames(t *testing.T) {
 	dir := hostileData(t)
 	for _, args := range [][]string{
-		{"data", "info", dir + "/none"}, {"data", "head", "--split", hostileText, dir}, {"data", "info", "--" + hostileText},
-		{"eval", "--model", dir, "--data", dir}, {"train", "custom", "--data", dir, "--out", t.TempDir() + hostileText, "--steps", "1", "--select", hostileText},
+		{"data", "info", dir + "/none"}, {"data", "head", "--split", hostileText, dir},
+		{"data", "info", "--" + hostileText},
+		{"eval", "--model", dir, "--data", dir}, {"train", "custom", "--data", dir, "--out", t.TempDir() + hostileText,
+			"--steps", "1", "--select", hostileText},
 		{hostileText}, {"data", "info", strings.Repeat("long/", 5000)},
 	} {
 		status, _, errs := program(nil, args...)
@@ -66,7 +69,8 @@ func TestOddPaths(t *testing.T) {
 	start, out := filepath.Join(t.TempDir(), "start\xfe"), filepath.Join(t.TempDir(), "run\xe9\n")
 	smallRun(t, data, start, "--steps", "10")
 	smallRun(t, data, out, "--steps", "10", "--init-from", start)
-	shown, _ := exits(t, exitOK, "", "train", "listops", "--out", out, "--resume", "--steps", "20", "--init-from", start)
+	shown, _ := exits(t, exitOK, "", "train", "listops", "--out", out, "--resume", "--steps",
+		"20", "--init-from", start)
 	command := regexp.MustCompile(`(?m)^repeat with: (.*)$`).FindStringSubmatch(shown)
 	if command == nil {
 		t.Fatal(shown)

@@ -46,7 +46,8 @@ type score struct {
 }
 
 func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answer)) error {
-	c := exec.CommandContext(ctx, s.Program, "predict", "--model", s.Model, "--input", file, "--text", s.Column, "--shard", "0/1", "--output", "-")
+	c := exec.CommandContext(ctx, s.Program, "predict", "--model", s.Model, "--input", file, "--text", s.Column,
+		"--shard", "0/1", "--output", "-")
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.StdoutPipe()

@@ -45,10 +45,12 @@ func TestScore(t *testing.T) {
 	}
 	const row = `{"text":"[MAX 2 9 ]"}` + "\n"
 	got, err := answersOf(row + row)
-	if err != nil || len(got) != 2 || got[0].ID != "in.jsonl@1" || got[1].ID != fmt.Sprint("in.jsonl@", len(row)+1) || got[0].Label != got[1].Label || len(got[0].Label) != 1 || !strings.Contains("0123456789", got[0].Label) {
+	if err != nil || len(got) != 2 || got[0].ID != "in.jsonl@1" || got[1].ID != fmt.Sprint("in.jsonl@", len(row)+1) ||
+		got[0].Label != got[1].Label || len(got[0].Label) != 1 || !strings.Contains("0123456789", got[0].Label) {
 		t.Errorf("%v, %v", got, err)
 	}
-	if _, err := answersOf(row + "{}\n"); err == nil || !strings.Contains(err.Error(), "column text: expected a value, found none") {
+	if _, err := answersOf(row + "{}\n"); err == nil ||
+		!strings.Contains(err.Error(), "column text: expected a value, found none") {
 		t.Errorf("%v", err)
 	}
 }

@@ -34,10 +34,12 @@ func TestVRML(t *testing.T) {
 	}
 	pin, none := material{vec{1, 0.7, 0}, "PIN"}, material{color: vec{1, 1, 1}}
 	want := []triangle{{[3]int{0, 1, 2}, pin}, {[3]int{0, 2, 3}, pin}, {[3]int{4, 5, 6}, pin}, {[3]int{9, 8, 7}, none}}
-	if !slices.Equal(s.triangles, want) || len(s.points) != 10 || s.points[9] != (vec{0, 1, 7}) || !s.named || s.colorless {
+	if !slices.Equal(s.triangles, want) || len(s.points) != 10 || s.points[9] != (vec{0, 1, 7}) ||
+		!s.named || s.colorless {
 		t.Errorf("%+v", s)
 	}
-	if s, err := readVRML(strings.Replace(scene, "ccw TRUE", "color Color { color [1 0 0] }", 1)); err != nil || !s.colorless {
+	if s, err := readVRML(strings.Replace(scene, "ccw TRUE", "color Color { color [1 0 0] }", 1)); err != nil ||
+		!s.colorless {
 		t.Errorf("colours of faces: %+v, %v", s, err)
 	}
 	in := &scanner{text: "{ shininess 1 }"}
@@ -49,7 +51,8 @@ func TestVRML(t *testing.T) {
 // TestVRMLRefuses: scenes that are read otherwise than they look, or not at all, are errors.
 func TestVRMLRefuses(t *testing.T) {
 	face := func(points, index string) string {
-		return header + "Shape { geometry IndexedFaceSet { coord Coordinate { point [" + points + "] } coordIndex [" + index + "] } }"
+		return header + "Shape { geometry IndexedFaceSet { coord Coordinate { point [" + points +
+			"] } coordIndex [" + index + "] } }"
 	}
 	for want, text := range map[string]string{
 		"expected a file that begins with": "#VRML V1.0 ascii\n",
@@ -110,7 +113,8 @@ func TestPeriod(t *testing.T) {
 
 // TestPoints: points are uniform on a square, with its normal, have a radius of 1 and a spacing of their density.
 func TestPoints(t *testing.T) {
-	square := &surface{points: []vec{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}, triangles: []triangle{{corners: [3]int{0, 1, 2}}, {corners: [3]int{0, 2, 3}}}}
+	square := &surface{points: []vec{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}},
+		triangles: []triangle{{corners: [3]int{0, 1, 2}}, {corners: [3]int{0, 2, 3}}}}
 	points, err := square.sample(2000, random(1, "square", 1))
 	if err != nil {
 		t.Fatal(err)
@@ -192,8 +196,8 @@ func splits(t *testing.T, from string, seed uint64, most int) (count map[string]
 	return count, of
 }
 
-// TestSplit: of three series of any size one is for the test and one for validation, but never the largest; of one or two only those
-// that are small enough. Parts are of the files that are taken.
+// TestSplit: of three series of any size one is for the test and one for validation, but never the largest; of one or
+// two only those that are small enough. Parts are of the files that are taken.
 func TestSplit(t *testing.T) {
 	for _, c := range []struct {
 		files []int // number of files of each series
@@ -234,7 +238,8 @@ func TestSplit(t *testing.T) {
 // TestSameSeries: series of a class with an identical file are in one split, also by way of a third one.
 func TestSameSeries(t *testing.T) {
 	from := library(t, map[string]int{"a/maker": 2, "a/other": 2, "a/third": 1, "a/own": 2, "b/maker": 1})
-	for to, same := range map[string]string{"a/other_1x05": "a/maker_1x01", "a/third_1x05": "a/other_1x00", "b/copy_1x01": "a/maker_1x01"} {
+	for to, same := range map[string]string{"a/other_1x05": "a/maker_1x01", "a/third_1x05": "a/other_1x00",
+		"b/copy_1x01": "a/maker_1x01"} {
 		data, err := os.ReadFile(filepath.Join(from, same+".wrl"))
 		if err == nil {
 			err = os.WriteFile(filepath.Join(from, to+".wrl"), data, 0o666)
@@ -251,18 +256,21 @@ func TestSameSeries(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for series, want := range map[string]string{"a:a/maker_x": "a:a/maker_x", "a:a/other_x": "a:a/maker_x", "a:a/third_x": "a:a/maker_x", "a:a/own_x": "a:a/own_x", "b:b/copy_x": "b:b/copy_x"} {
+	for series, want := range map[string]string{"a:a/maker_x": "a:a/maker_x", "a:a/other_x": "a:a/maker_x",
+		"a:a/third_x": "a:a/maker_x", "a:a/own_x": "a:a/own_x", "b:b/copy_x": "b:b/copy_x"} {
 		if got := root(series); got != want {
 			t.Errorf("%s is a part of %s, expected %s", series, got, want)
 		}
 	}
 }
 
-// TestConvert: rows of classes of enough files have 512 points of 20 features; of parts, 256 points with tags. Meshes that cannot be
-// used are reported.
+// TestConvert: rows of classes of enough files have 512 points of 20 features; of parts, 256 points with tags. Meshes
+// that cannot be used are reported.
 func TestConvert(t *testing.T) {
 	from := library(t, map[string]int{"pins/a": 3, "pins/b": 2, "rare/c": 1})
-	for name, text := range map[string]string{"pins/bad": "x", "pins/unnamed": header + strings.Replace(scene[len(header):strings.Index(scene, "Transform")], "DEF PIN-01 ", "", 1)} {
+	for name, text := range map[string]string{"pins/bad": "x",
+		"pins/unnamed": header + strings.Replace(scene[len(header):strings.Index(scene, "Transform")], "DEF PIN-01 ",
+			"", 1)} {
 		if err := os.WriteFile(filepath.Join(from, name+".wrl"), []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +290,8 @@ func TestConvert(t *testing.T) {
 		n := 0
 		for lines := json.NewDecoder(strings.NewReader(out.String())); lines.More(); n++ {
 			var r row
-			if err := lines.Decode(&r); err != nil || r.Class == "rare" != c.o.parts && r.Class != "pins" || len(r.Points) != c.points || len(r.Points[0]) != c.numbers || r.Split == "" {
+			if err := lines.Decode(&r); err != nil || r.Class == "rare" != c.o.parts && r.Class != "pins" ||
+				len(r.Points) != c.points || len(r.Points[0]) != c.numbers || r.Split == "" {
 				t.Errorf("%+v, %v", r, err)
 			}
 			if c.o.parts && (len(r.Tags) != c.points || r.Tags[0] != r.Class+"/PIN") {
@@ -293,7 +302,8 @@ func TestConvert(t *testing.T) {
 			t.Errorf("%d rows, expected %d: %s", n, c.rows, &log)
 		}
 	}
-	if err := convert(&options{from: from, minFiles: 9}, &strings.Builder{}, &strings.Builder{}); err == nil || !strings.Contains(err.Error(), "expected folders with .wrl files") {
+	if err := convert(&options{from: from, minFiles: 9}, &strings.Builder{}, &strings.Builder{}); err == nil ||
+		!strings.Contains(err.Error(), "expected folders with .wrl files") {
 		t.Error(err)
 	}
 }

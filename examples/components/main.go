@@ -1,5 +1,5 @@
-// Components reads the meshes of electronic components in Debian's kicad-packages3d and writes tables of point clouds, which sftseq
-// data convert reads: the class of each mesh, or the part that each point is on.
+// Components reads the meshes of electronic components in Debian's kicad-packages3d and writes tables of point clouds,
+// which sftseq data convert reads: the class of each mesh, or the part that each point is on.
 package main
 
 import (
@@ -36,8 +36,10 @@ type row struct {
 
 func main() {
 	var o options
-	flag.StringVar(&o.from, "from", "", "`FOLDER` with a folder of .wrl files for each class, usr/share/kicad/3dmodels of the package")
-	flag.BoolVar(&o.parts, "parts", false, "tag 256 points of each mesh with the names of their materials, in place of 512 points with more features")
+	flag.StringVar(&o.from, "from", "",
+		"`FOLDER` with a folder of .wrl files for each class, usr/share/kicad/3dmodels of the package")
+	flag.BoolVar(&o.parts, "parts", false,
+		"tag 256 points of each mesh with the names of their materials, in place of 512 points with more features")
 	flag.Uint64Var(&o.seed, "seed", 0, "seed of the points and the splits")
 	flag.IntVar(&o.minFiles, "min-files", 40, "leave out classes of fewer than `N` files, without -parts")
 	flag.Parse()
@@ -90,7 +92,8 @@ func find(o *options) (files []*file, err error) {
 	count := map[string]int{}
 	for _, name := range names {
 		class, _, _ := strings.Cut(name, "/")
-		files = append(files, &file{path: filepath.Join(o.from, name), id: strings.TrimSuffix(name, ".wrl"), class: class})
+		files = append(files, &file{path: filepath.Join(o.from, name),
+			id: strings.TrimSuffix(name, ".wrl"), class: class})
 		count[class]++
 	}
 	if !o.parts {

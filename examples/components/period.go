@@ -9,15 +9,16 @@ const (
 	periodPoints = 1 << 16 // drawn from the surface
 	profileBins  = 2048    // along the longest side
 	repetitions  = 4       // along the longest side, at least
-	// minCorrelation is the least part of the profile's square that its correlation with a shifted copy has. Shapes without
-	// repetition, such as boxes and balls, have up to a tenth.
+	// minCorrelation is the least part of the profile's square that its correlation with a shifted copy has. Shapes
+	// without repetition, such as boxes and balls, have up to a tenth.
 	minCorrelation = 0.12
 	nearBest       = 0.88 // fraction of the best correlation; multiples of a period reach about the same
 )
 
-// period returns the distance at which a surface repeats along its longest side, as pins do: the smallest at which the profile, the
-// number of points at each place less their local mean, correlates with itself, and at multiples, too. Strength is the mean of these
-// correlations as a part of the profile's square. Both are 0 if there is no such distance.
+// period returns the distance at which a surface repeats along its longest side, as pins do: the smallest at which the
+// profile, the number of points at each place less their local mean, correlates with itself, and at multiples, too.
+// Strength is the mean of these correlations as a part of the profile's square. Both are 0 if there is no such
+// distance.
 func (s *surface) period(random func() float64) (period, strength float64, err error) {
 	points, err := s.sample(periodPoints, random)
 	if err != nil {
@@ -102,8 +103,8 @@ func smooth(x []float64, reach int) {
 	}
 }
 
-// waves returns strength·cos and strength·sin of 2π·log₂(period)/w for w of 4, 2, 1 and half an octave (Tancik et al., NeurIPS 2020),
-// which are 0 without a period: a model could memorise rows by a length.
+// waves returns strength·cos and strength·sin of 2π·log₂(period)/w for w of 4, 2, 1 and half an octave (Tancik et al.,
+// NeurIPS 2020), which are 0 without a period: a model could memorise rows by a length.
 func waves(period, strength float64) (out []float32) {
 	for _, octaves := range []float64{4, 2, 1, 0.5} {
 		sin, cos := 0.0, 0.0

@@ -85,8 +85,9 @@ func alignment(n vec) float32 {
 	return 0
 }
 
-// spacings returns log(d + 0.001) of each point, where d is the distance to its eighth nearest neighbour: larger at edges and in
-// thin parts, smaller where surfaces are close to each other (Loftsgaarden and Quesenberry, Annals of Mathematical Statistics 36, 1965).
+// spacings returns log(d + 0.001) of each point, where d is the distance to its eighth nearest neighbour: larger at
+// edges and in thin parts, smaller where surfaces are close to each other (Loftsgaarden and Quesenberry, Annals of
+// Mathematical Statistics 36, 1965).
 func spacings(points []point) []float32 {
 	out, squares := make([]float32, len(points)), make([]float64, len(points))
 	for i := range points {

@@ -27,8 +27,8 @@ type material struct {
 	name  string // DEF name without the number at its end, such as PIN of PIN-01; "" if there is none
 }
 
-// readVRML reads the indexed face sets of VRML 2.0 (ISO/IEC 14772-1) in the form that exporters of KiCad's library write: shapes
-// without transforms, whose materials alone are used again. Other scenes are errors.
+// readVRML reads the indexed face sets of VRML 2.0 (ISO/IEC 14772-1) in the form that exporters of KiCad's library
+// write: shapes without transforms, whose materials alone are used again. Other scenes are errors.
 func readVRML(text string) (*surface, error) {
 	if !strings.HasPrefix(text, "#VRML V2.0") {
 		return nil, errors.New("expected a file that begins with #VRML V2.0")
@@ -131,7 +131,8 @@ const (
 	brackets = "{}[]"
 )
 
-// next returns the next word: a bracket, a string with its quotes, or a run of other characters. It returns "" at the end.
+// next returns the next word: a bracket, a string with its quotes, or a run of other characters. It returns "" at the
+// end.
 func (s *scanner) next() string {
 	for {
 		s.text = strings.TrimLeft(s.text, spaces)

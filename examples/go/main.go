@@ -48,7 +48,8 @@ func run(ctx context.Context, dir string) error {
 		return err
 	}
 	config, settings := preset.Config, preset.Settings
-	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize = 1, 32, 32, 64 // an example is small
+	// an example is small
+	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize = 1, 32, 32, 64
 	settings.EvalEvery, settings.LogEvery = steps/2, steps/2
 	if err := config.DescribeData(web.Spec()); err != nil {
 		return err
@@ -77,7 +78,8 @@ func run(ctx context.Context, dir string) error {
 			return err
 		}
 		best := sft.Argmax(answer.Logits)
-		fmt.Printf("%q is %v, with probability %.3f\n", line, model.Config.Label(best), sft.Probabilities(answer.Logits)[best])
+		fmt.Printf("%q is %v, with probability %.3f\n", line, model.Config.Label(best),
+			sft.Probabilities(answer.Logits)[best])
 	}
 
 	// Embed: one vector for each sequence.
@@ -99,7 +101,8 @@ func run(ctx context.Context, dir string) error {
 }
 
 // train trains m and returns the model that is best on the validation split.
-func train(ctx context.Context, dir string, dev device.Device, m *sft.Model, s sft.Settings, data *seq.Dataset) (*sft.Model, error) {
+func train(ctx context.Context, dir string, dev device.Device, m *sft.Model, s sft.Settings,
+	data *seq.Dataset) (*sft.Model, error) {
 	trainSplit, err := data.Open("train")
 	if err != nil {
 		return nil, err
@@ -153,7 +156,8 @@ func makeData(dir string, draw func(*rand.Rand) (line string, label int32)) (*se
 		return nil, err
 	}
 	builder, err := seq.CreateDataset(dir, seq.Spec{
-		Task: seq.Classification, Name: "logs", Tokenizer: byteTokenizer, VocabSize: t.VocabSize(), PadID: t.PadID(), LabelNames: []string{"fine", "failed"},
+		Task: seq.Classification, Name: "logs", Tokenizer: byteTokenizer, VocabSize: t.VocabSize(), PadID: t.PadID(),
+		LabelNames: []string{"fine", "failed"},
 	}, false)
 	if err != nil {
 		return nil, err

@@ -69,7 +69,8 @@ func checkJob(t *testing.T, change func(*batchv1.Job)) field.ErrorList {
 	job.Namespace = metav1.NamespaceDefault
 	job.UID = "1"
 	in := internal[batch.Job](t, &job)
-	generated := map[string]string{batchv1.ControllerUidLabel: "1", "controller-uid": "1", batchv1.JobNameLabel: job.Name, "job-name": job.Name}
+	generated := map[string]string{batchv1.ControllerUidLabel: "1", "controller-uid": "1",
+		batchv1.JobNameLabel: job.Name, "job-name": job.Name}
 	in.Spec.Template.Labels = generated // by the API server
 	in.Spec.Selector = &metav1.LabelSelector{MatchLabels: map[string]string{batchv1.ControllerUidLabel: "1"}}
 	return validation.ValidateJob(in, validation.JobValidationOptions{RequirePrefixedLabels: true})
@@ -78,7 +79,8 @@ func checkJob(t *testing.T, change func(*batchv1.Job)) field.ErrorList {
 func TestTrain(t *testing.T) {
 	errs, pods := checkMPIJob(t, func(*kubeflow.MPIJob) {})
 	report(t, "train.yaml", append(errs, pods...))
-	if errs, _ := checkMPIJob(t, func(j *kubeflow.MPIJob) { delete(j.Spec.MPIReplicaSpecs, kubeflow.MPIReplicaTypeLauncher) }); len(errs) == 0 {
+	if errs, _ := checkMPIJob(t,
+		func(j *kubeflow.MPIJob) { delete(j.Spec.MPIReplicaSpecs, kubeflow.MPIReplicaTypeLauncher) }); len(errs) == 0 {
 		t.Error("an MPIJob without a launcher is accepted")
 	}
 	if _, pods := checkMPIJob(t, func(j *kubeflow.MPIJob) {
@@ -105,7 +107,8 @@ func checkMPIJob(t *testing.T, change func(*kubeflow.MPIJob)) (errs, pods field.
 			template.Template.Spec.RestartPolicy = corev1.RestartPolicy(spec.RestartPolicy)
 		}
 		in := internal[core.PodTemplate](t, &template)
-		pods = append(pods, corevalidation.ValidatePodTemplateSpec(&in.Template, field.NewPath(string(kind)), podutil.GetValidationOptionsFromPodTemplate(&in.Template, nil))...)
+		pods = append(pods, corevalidation.ValidatePodTemplateSpec(&in.Template, field.NewPath(string(kind)),
+			podutil.GetValidationOptionsFromPodTemplate(&in.Template, nil))...)
 	}
 	return mpivalidation.ValidateMPIJob(&job), pods
 }

@@ -18,9 +18,10 @@ var elements = []string{"C", "N", "O", "S", "P", "F", "Cl", "Br", "I", "B", "Si"
 
 // row is a line of the output.
 type row struct {
-	ID       string      `json:"id"`
-	Features [][]int     `json:"features"` // an indicator for each of elements and for others, degree, charge, hydrogens, aromatic, ring, stereo
-	Edges    [][]int     `json:"edges"`    // source, target, an indicator for each order, ring
+	ID string `json:"id"`
+	// an indicator for each of elements and for others, degree, charge, hydrogens, aromatic, ring, stereo
+	Features [][]int     `json:"features"`
+	Edges    [][]int     `json:"edges"` // source, target, an indicator for each order, ring
 	TPSA     json.Number `json:"tpsa,omitempty"`
 }
 
@@ -35,8 +36,8 @@ func main() {
 	}
 }
 
-// convert writes the molecules of a file without a header: SMILES, and their polar surface area if it is known. It reports
-// molecules that it cannot read to log and leaves them out.
+// convert writes the molecules of a file without a header: SMILES, and their polar surface area if it is known. It
+// reports molecules that it cannot read to log and leaves them out.
 func convert(path string, out, log io.Writer) error {
 	file, err := os.Open(path)
 	if err != nil {
@@ -81,7 +82,8 @@ func (m *molecule) graph() (r row) {
 			kind = len(elements)
 		}
 		features[kind] = 1
-		copy(features[degree:], []int{0, a.charge, a.hydrogens, indicator(a.aromatic), indicator(a.ring), indicator(a.stereo)})
+		copy(features[degree:], []int{0, a.charge, a.hydrogens, indicator(a.aromatic),
+			indicator(a.ring), indicator(a.stereo)})
 		r.Features = append(r.Features, features)
 	}
 	r.Edges = [][]int{} // an atom alone has no bonds

@@ -40,8 +40,8 @@ const (
 	aromatic
 )
 
-// token matches one token of OpenSMILES 1.0 (http://opensmiles.org/opensmiles.html): an atom in brackets, another atom, a ring
-// closure, a bond, or ( ) and the dot. Isotopes and atom classes are read and dropped.
+// token matches one token of OpenSMILES 1.0 (http://opensmiles.org/opensmiles.html): an atom in brackets, another atom,
+// a ring closure, a bond, or ( ) and the dot. Isotopes and atom classes are read and dropped.
 var token = regexp.MustCompile(`^(?:\[\d{0,3}(\*|se|as|[bcnops]|[A-Z][a-z]?)(@(?:@|(?:TH|AL|SP|TB|OH)\d\d?)?)?(H\d?)?(\+\+|--|[+-]\d{0,2})?(?::\d+)?\]` +
 	`|(Cl|Br|[BCNOPSFI*bcnops])|(?:%(\d\d)|(\d))|([-=#$:/\\])|[().])`)
 
@@ -49,7 +49,8 @@ const symbols = " * H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V C
 	" Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn" +
 	" Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og "
 
-// follows has the kinds of tokens that may follow a kind: atoms, bonds, ring closures, and the signs themselves. "" is the start.
+// follows has the kinds of tokens that may follow a kind: atoms, bonds, ring closures, and the signs themselves. "" is
+// the start.
 var follows = map[string]string{"": "a", "a": "abr().", "b": "ar", "r": "abr().", "(": "ab.", ")": "ab().", ".": "a"}
 
 // parse reads a molecule in SMILES.
@@ -60,7 +61,8 @@ func parse(text string) (*molecule, error) {
 	for at := 0; at < len(text); {
 		t := token.FindStringSubmatch(text[at:])
 		if t == nil {
-			return nil, fmt.Errorf("character %d: expected an atom, a bond or a ring closure, found %.10q", at+1, text[at:])
+			return nil, fmt.Errorf("character %d: expected an atom, a bond or a ring closure, found %.10q", at+1,
+				text[at:])
 		}
 		kind := t[0]
 		switch {
@@ -213,10 +215,11 @@ func (m *molecule) inRing(i int) bool {
 }
 
 // valences are the normal ones of atoms without brackets.
-var valences = map[string][]int{"B": {3}, "C": {4}, "N": {3, 5}, "O": {2}, "P": {3, 5}, "S": {2, 4, 6}, "F": {1}, "Cl": {1}, "Br": {1}, "I": {1}}
+var valences = map[string][]int{"B": {3}, "C": {4}, "N": {3, 5}, "O": {2}, "P": {3, 5}, "S": {2, 4, 6}, "F": {1},
+	"Cl": {1}, "Br": {1}, "I": {1}}
 
-// implicit returns the hydrogens that fill the lowest normal valence that the bonds leave room in. An aromatic atom shares one
-// more electron with its ring, and has its lowest valence.
+// implicit returns the hydrogens that fill the lowest normal valence that the bonds leave room in. An aromatic atom
+// shares one more electron with its ring, and has its lowest valence.
 func implicit(a *atom, taken int) int {
 	for _, valence := range valences[a.element] {
 		switch {

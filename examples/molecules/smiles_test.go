@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// described is the formula of a molecule with its elements sorted, its charge, its bonds by order, and how many bonds and atoms are in
-// rings.
+// described is the formula of a molecule with its elements sorted, its charge, its bonds by order, and how many bonds
+// and atoms are in rings.
 func described(m *molecule) string {
 	count, charge := map[string]int{}, 0
 	var orders [aromatic]int
@@ -75,8 +75,10 @@ func TestParse(t *testing.T) {
 
 // TestRefused: texts that are no molecules are errors.
 func TestRefused(t *testing.T) {
-	for _, text := range []string{"", "CX", "Cé", "C C", "C=", "C==C", "C=(C)", "C(=)C", "=C", "C.", ".C", "(C)C", "C()C", "C((C))C", "C(C", "C)C", "1CC1", "C(1CC1)",
-		"C(C)1CC1", "C1CC", "C%5C", "C11", "C1C1", "C12CCCCC12", "C=1CCCCC#1", "[C", "[]", "[Qq]", "[1234C]", "[C+++]", "[CH10]", "[C:]", "Cc", "C]", "K"} {
+	for _, text := range []string{"", "CX", "Cé", "C C", "C=", "C==C", "C=(C)", "C(=)C", "=C", "C.", ".C", "(C)C",
+		"C()C", "C((C))C", "C(C", "C)C", "1CC1", "C(1CC1)",
+		"C(C)1CC1", "C1CC", "C%5C", "C11", "C1C1", "C12CCCCC12", "C=1CCCCC#1", "[C", "[]", "[Qq]", "[1234C]", "[C+++]",
+		"[CH10]", "[C:]", "Cc", "C]", "K"} {
 		if m, err := parse(text); err == nil {
 			t.Errorf("%q: %+v, expected an error", text, m)
 		}
@@ -96,7 +98,8 @@ func TestConvert(t *testing.T) {
 	want := `{"id":"a.csv:2","features":[[1,0,0,0,0,0,0,0,0,0,0,0,0,1,0,2,0,0,0],[0,0,1,0,0,0,0,0,0,0,0,0,0,1,1,0,0,0,0]],"edges":[[0,1,0,1,0,0,0,0],[1,0,0,1,0,0,0,0]],"tpsa":1.50}
 {"id":"a.csv:4","features":[[0,0,0,0,0,0,0,0,0,0,0,0,1,0,0,0,0,0,0]],"edges":[]}
 `
-	if out.String() != want || !strings.Contains(log.String(), "a.csv:3: left out: a branch is not closed") || strings.Count(log.String(), "\n") != 1 {
+	if out.String() != want || !strings.Contains(log.String(), "a.csv:3: left out: a branch is not closed") ||
+		strings.Count(log.String(), "\n") != 1 {
 		t.Errorf("%s%s", &out, &log)
 	}
 }

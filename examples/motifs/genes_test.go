@@ -43,8 +43,10 @@ func TestGenes(t *testing.T) {
 			codons = append(codons, string(codon))
 		}
 		stop := slices.IndexFunc(codons, func(c string) bool { return slices.Contains(stopCodons, c) })
-		if n := end - start; n < shortestGene || n > longestGene || n%3 != 0 || codons[0] != "ATG" || stop != len(codons)-1 || start < ends[name] {
-			t.Errorf("%s: %d bases from %q, the first stop codon is number %d", strings.TrimSpace(line), n, codons[0], stop)
+		if n := end - start; n < shortestGene || n > longestGene || n%3 != 0 || codons[0] != "ATG" ||
+			stop != len(codons)-1 || start < ends[name] {
+			t.Errorf("%s: %d bases from %q, the first stop codon is number %d",
+				strings.TrimSpace(line), n, codons[0], stop)
 		}
 		ends[name] = end
 		strands[strand]++

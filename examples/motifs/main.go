@@ -56,7 +56,8 @@ func main() {
 	flag.IntVar(&r.mostOfA, "most", 10, "copies of a motif in a sequence, at most")
 	flag.Float64Var(&r.present, "present", 1, "share of the sequences that get copies of a motif, drawn for each motif")
 	genes := flag.Bool("genes", false, "write genes in place of motifs")
-	flag.Float64Var(&r.codonBias, "codon-bias", 0.8, "of genes: standard deviation of the logarithm of a codon's weight")
+	flag.Float64Var(&r.codonBias, "codon-bias", 0.8,
+		"of genes: standard deviation of the logarithm of a codon's weight")
 	flag.Uint64Var(&r.seed, "seed", 1, "`seed` of all that is drawn")
 	flag.Parse()
 	if err := r.check(); err != nil {

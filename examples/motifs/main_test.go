@@ -11,7 +11,8 @@ import (
 
 // TestDraw: what the files say of a sequence is true of its bases, and the same whenever it is drawn.
 func TestDraw(t *testing.T) {
-	r := rule{sequences: 40, shortest: 60, longest: 200, motifs: 2, motifLength: 8, mismatches: 1, mostOfA: 3, present: 0.7, seed: 3}
+	r := rule{sequences: 40, shortest: 60, longest: 200, motifs: 2, motifLength: 8, mismatches: 1,
+		mostOfA: 3, present: 0.7, seed: 3}
 	draw := func() (motifs [][]byte, fasta, bed, lines string) {
 		var f, b, l bytes.Buffer
 		motifs = r.draw(rand.New(rand.NewPCG(r.seed, 0)), &f, &b, &l)
@@ -56,7 +57,8 @@ func TestDraw(t *testing.T) {
 		}
 		rows++
 		if s.Sequence != texts[s.ID] || s.Count != counts[s.ID] || len(s.Motifs) != len(known[s.ID]) {
-			t.Errorf("%s: %d occurrences of %q, the intervals say %d of %v", s.ID, s.Count, s.Motifs, counts[s.ID], known[s.ID])
+			t.Errorf("%s: %d occurrences of %q, the intervals say %d of %v", s.ID, s.Count, s.Motifs,
+				counts[s.ID], known[s.ID])
 		}
 	}
 	if rows != r.sequences || len(bed) == 0 {

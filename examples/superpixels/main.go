@@ -1,5 +1,5 @@
-// Superpixels reads the images of CIFAR-10, cuts each into superpixels and writes these as graphs, which sftseq data convert graph
-// reads. Superpixels are nodes, and those with a common border have edges in both directions.
+// Superpixels reads the images of CIFAR-10, cuts each into superpixels and writes these as graphs, which sftseq data
+// convert graph reads. Superpixels are nodes, and those with a common border have edges in both directions.
 package main
 
 import (
@@ -25,15 +25,17 @@ const (
 
 // row is a line of the output.
 type row struct {
-	ID       string      `json:"id"`
-	Split    string      `json:"split"`
-	Label    string      `json:"label"`
-	Features [][]float32 `json:"features"` // mean, deviation, minimum and maximum of the light, x and y of the middle, area
-	Edges    [][]float32 `json:"edges"`    // source, target, distance of the middles, length of the border
+	ID    string `json:"id"`
+	Split string `json:"split"`
+	Label string `json:"label"`
+	// mean, deviation, minimum and maximum of the light, x and y of the middle, area
+	Features [][]float32 `json:"features"`
+	Edges    [][]float32 `json:"edges"` // source, target, distance of the middles, length of the border
 }
 
 func main() {
-	from := flag.String("from", "cifar-10-batches-bin", "`FOLDER` of data_batch_1.bin to data_batch_5.bin and test_batch.bin")
+	from := flag.String("from", "cifar-10-batches-bin",
+		"`FOLDER` of data_batch_1.bin to data_batch_5.bin and test_batch.bin")
 	pieces := flag.Int("pieces", 40, "cut an image into about `N`")
 	rows := flag.Int("rows", 10000, "the first `N` images of each split")
 	flag.Parse()
@@ -110,12 +112,13 @@ func read(from string, names []string) (out []image, err error) {
 // gray returns the gray of a pixel as TensorFlow and the Long Range Arena compute it, in float32.
 func gray(r, g, b byte) byte {
 	const scale = float32(1) / 255
-	v := float32(float32(0.2989)*(float32(r)*scale)) + float32(float32(0.5870)*(float32(g)*scale)) + float32(float32(0.1140)*(float32(b)*scale))
+	v := float32(float32(0.2989)*(float32(r)*scale)) + float32(float32(0.5870)*(float32(g)*scale)) +
+		float32(float32(0.1140)*(float32(b)*scale))
 	return byte(float32(v * 255.5))
 }
 
-// graph returns the features of superpixels and of their borders. Light is from 0 to 1, places are from 0 to 1, the area of a usual piece
-// is 1, and distances and borders are divided by the side of a usual piece.
+// graph returns the features of superpixels and of their borders. Light is from 0 to 1, places are from 0 to 1, the
+// area of a usual piece is 1, and distances and borders are divided by the side of a usual piece.
 func graph(c *cut, pixels []byte) (out row) {
 	type sums struct{ n, light, squares, x, y, least, most float64 }
 	const white = 255
@@ -146,15 +149,19 @@ func graph(c *cut, pixels []byte) (out row) {
 	for k, s := range all {
 		x, y := s.x/s.n, s.y/s.n
 		middles[k] = [2]float64{x, y}
-		out.Features = append(out.Features, []float32{float32(s.light / s.n / white), float32(math.Sqrt(s.squares/s.n) / white), float32(s.least / white), float32(s.most / white),
-			float32((x + 0.5) / float64(c.width)), float32((y + 0.5) / float64(c.height)), float32(s.n / float64(c.step*c.step))})
+		out.Features = append(out.Features, []float32{float32(s.light / s.n / white),
+			float32(math.Sqrt(s.squares/s.n) / white), float32(s.least / white), float32(s.most / white),
+			float32((x + 0.5) / float64(c.width)), float32((y + 0.5) / float64(c.height)),
+			float32(s.n / float64(c.step*c.step))})
 	}
 	out.Edges = [][]float32{} // a single piece has no border
 	for pair, n := range lengths {
 		a, b := middles[pair[0]], middles[pair[1]]
 		distance := math.Hypot(a[0]-b[0], a[1]-b[1])
-		out.Edges = append(out.Edges, []float32{float32(pair[0]), float32(pair[1]), float32(distance / c.step), float32(float64(n) / c.step)})
+		out.Edges = append(out.Edges, []float32{float32(pair[0]), float32(pair[1]), float32(distance / c.step),
+			float32(float64(n) / c.step)})
 	}
-	slices.SortFunc(out.Edges, func(a, b []float32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
+	slices.SortFunc(out.Edges,
+		func(a, b []float32) int { return cmp.Or(cmp.Compare(a[0], b[0]), cmp.Compare(a[1], b[1])) })
 	return out
 }

@@ -16,9 +16,9 @@ type centre struct{ light, x, y float64 }
 // compactness weighs distance against light: the light, from 0 to 100, that the distance of two centres is worth.
 const compactness = 10
 
-// slice cuts an image into about so many pieces by SLIC (Achanta, Shaji, Smith, Lucchi, Fua and Süsstrunk, "SLIC Superpixels Compared to
-// State-of-the-Art Superpixel Methods", IEEE Transactions on Pattern Analysis and Machine Intelligence 34, 2012). Of equally near centres
-// the first one counts.
+// slice cuts an image into about so many pieces by SLIC (Achanta, Shaji, Smith, Lucchi, Fua and Süsstrunk, "SLIC
+// Superpixels Compared to State-of-the-Art Superpixel Methods", IEEE Transactions on Pattern Analysis and Machine
+// Intelligence 34, 2012). Of equally near centres the first one counts.
 func slice(pixels []byte, width, pieces int) *cut {
 	c := &cut{width: width, height: len(pixels) / width, piece: make([]int, len(pixels))}
 	c.step = math.Sqrt(float64(len(pixels)) / float64(pieces))
@@ -50,7 +50,8 @@ func slice(pixels []byte, width, pieces int) *cut {
 	return c
 }
 
-// grid places centres at equal distances, each at the one of 9 pixels where light changes least, so that none is on an edge.
+// grid places centres at equal distances, each at the one of 9 pixels where light changes least, so that none is on an
+// edge.
 func (c *cut) grid(light []float64) (out []centre) {
 	columns := max(1, int(math.Round(float64(c.width)/c.step)))
 	rows := max(1, int(math.Round(float64(c.height)/c.step)))
@@ -91,8 +92,8 @@ func (c *cut) move(centres []centre, light []float64) {
 	}
 }
 
-// connect makes each connected part a piece. A part of less than a quarter of the usual size joins the piece to the left of its first
-// pixel, or above it. The very first part is always a piece.
+// connect makes each connected part a piece. A part of less than a quarter of the usual size joins the piece to the
+// left of its first pixel, or above it. The very first part is always a piece.
 func (c *cut) connect() {
 	old := c.piece
 	c.piece = make([]int, len(old))

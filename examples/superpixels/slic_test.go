@@ -37,7 +37,8 @@ func check(t *testing.T, c *cut) {
 	}
 }
 
-// TestEdges: no piece crosses the border between dark and light, whatever its form, and an image of one gray is cut into squares.
+// TestEdges: no piece crosses the border between dark and light, whatever its form, and an image of one gray is cut
+// into squares.
 func TestEdges(t *testing.T) {
 	for name, lit := range map[string]func(x, y int) bool{
 		"gray":   func(_, _ int) bool { return false },
@@ -96,11 +97,12 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestConvert: each split has its first images, the last tenth of the training images is for validation, and labels and gray are those
-// of the records.
+// TestConvert: each split has its first images, the last tenth of the training images is for validation, and labels and
+// gray are those of the records.
 func TestConvert(t *testing.T) {
 	from := t.TempDir()
-	for i, name := range []string{"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4", "data_batch_5", "test_batch"} {
+	for i, name := range []string{"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4",
+		"data_batch_5", "test_batch"} {
 		image := append([]byte{byte(i)}, bytes.Repeat([]byte{255}, 3*width*width)...)
 		if err := os.WriteFile(filepath.Join(from, name+".bin"), bytes.Repeat(image, 4), 0o666); err != nil {
 			t.Fatal(err)
@@ -111,14 +113,18 @@ func TestConvert(t *testing.T) {
 		t.Fatal(err)
 	}
 	lines := strings.Split(out.String(), "\n")
-	if len(lines) != 3+2+3+1 || !strings.HasPrefix(lines[0], `{"id":"data_batch_1.bin:0","split":"train","label":"airplane","features":[[1,0,1,1,`) ||
-		!strings.HasPrefix(lines[4], `{"id":"data_batch_5.bin:3","split":"val","label":"deer",`) || !strings.HasPrefix(lines[5], `{"id":"test_batch.bin:0","split":"test","label":"dog",`) {
+	if len(lines) != 3+2+3+1 ||
+		!strings.HasPrefix(lines[0],
+			`{"id":"data_batch_1.bin:0","split":"train","label":"airplane","features":[[1,0,1,1,`) ||
+		!strings.HasPrefix(lines[4], `{"id":"data_batch_5.bin:3","split":"val","label":"deer",`) ||
+		!strings.HasPrefix(lines[5], `{"id":"test_batch.bin:0","split":"test","label":"dog",`) {
 		t.Errorf("%d lines: %.200q", len(lines), lines)
 	}
 	if err := os.Truncate(filepath.Join(from, "test_batch.bin"), 100); err != nil {
 		t.Fatal(err)
 	}
-	if err := convert(from, 16, 3, &out); err == nil || !strings.Contains(err.Error(), "test_batch.bin: 100 bytes, expected records of 3073") {
+	if err := convert(from, 16, 3, &out); err == nil ||
+		!strings.Contains(err.Error(), "test_batch.bin: 100 bytes, expected records of 3073") {
 		t.Error(err)
 	}
 }

@@ -24,8 +24,8 @@ type Model struct {
 	Sequences []int
 	// Record makes a record of results from an Arrow record of sequences.
 	Record func(context.Context, arrow.Record) (arrow.Record, error)
-	// Longest is the number of tokens of the longest row of training; 0 means unknown. Far counts the requests with more
-	// than [FarLonger] times that number. The longest request has Most.
+	// Longest is the number of tokens of the longest row of training; 0 means unknown. Far counts the requests with
+	// more than [FarLonger] times that number. The longest request has Most.
 	Longest, Far, Most int
 	// Off counts the requests with numbers that are more than [FarOff] deviations off those of training.
 	Off int
@@ -86,7 +86,8 @@ func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 	if explain {
 		score = scorer.Explain
 	}
-	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c, columns: predictionColumns(t), places: t.HasPlaces(),
+	return &Model{Sequences: []int{c.Sequences()}, Record: scorer.Score, config: c,
+		columns: predictionColumns(t), places: t.HasPlaces(),
 		answer: func(ctx context.Context, batch []*requests.Request) ([]any, error) {
 			examples := make([]seq.Example, len(batch))
 			for i, r := range batch {

@@ -23,12 +23,13 @@ import (
 // echo is a model whose reply to a line is its id.
 func echo() (*Model, *requests.Parser) {
 	c := &sft.Config{Task: sft.Classification, VocabSize: 17, NumLabels: 2, MaxLength: 1 << 17}
-	m := &Model{Sequences: []int{1}, config: c, answer: func(_ context.Context, batch []*requests.Request) (replies []any, err error) {
-		for _, r := range batch {
-			replies = append(replies, requests.Reply{ID: r.ID, Answer: struct{}{}})
-		}
-		return replies, nil
-	}}
+	m := &Model{Sequences: []int{1}, config: c,
+		answer: func(_ context.Context, batch []*requests.Request) (replies []any, err error) {
+			for _, r := range batch {
+				replies = append(replies, requests.Reply{ID: r.ID, Answer: struct{}{}})
+			}
+			return replies, nil
+		}}
 	return m, requests.NewParser(c, "", "FILE", 1)
 }
 
@@ -42,7 +43,8 @@ func (n sized) Tokens() int { return int(n) }
 // TestBatches: what waits is one batch up to a limit of rows and of tokens; who reads waits
 // then.
 func TestBatches(t *testing.T) {
-	for row, most := range map[sized]int{1: requests.BatchRows, requests.BatchTokens / 4: 4, 2 * requests.BatchTokens: 1} {
+	for row, most := range map[sized]int{1: requests.BatchRows, requests.BatchTokens / 4: 4,
+		2 * requests.BatchTokens: 1} {
 		var sent atomic.Int64
 		batches := gather(t.Context(), func(to chan<- sized) {
 			for range 2 * most {
@@ -124,8 +126,10 @@ func TestAtOnce(t *testing.T) {
 func TestHint(t *testing.T) {
 	m, parser := echo()
 	hint := func(first []byte) string { return "; not " + string(first) }
-	for in, want := range map[string]string{"a,b\n1,2\n": "2 of 2 lines failed; not a,b", "a,b\n{\"tokens\":[1]}\n": "1 of 2 lines failed", strings.Repeat("a", 99) + "\n": "1 of 1 lines failed"} {
-		if err := m.Lines(t.Context(), parser, 50, hint, strings.NewReader(in), io.Discard); err == nil || err.Error() != want {
+	for in, want := range map[string]string{"a,b\n1,2\n": "2 of 2 lines failed; not a,b",
+		"a,b\n{\"tokens\":[1]}\n": "1 of 2 lines failed", strings.Repeat("a", 99) + "\n": "1 of 1 lines failed"} {
+		if err := m.Lines(t.Context(), parser, 50, hint, strings.NewReader(in), io.Discard); err == nil ||
+			err.Error() != want {
 			t.Errorf("%.20q: error %v, want %s", in, err, want)
 		}
 	}
@@ -143,8 +147,10 @@ func TestStops(t *testing.T) {
 	cancel()
 	must.FailWith(t, context.Canceled)(<-done)
 	typed.Close()
-	broken := io.MultiReader(strings.NewReader("{\"tokens\":[1]}\n{\"tokens\":[2]}\n"), iotest.ErrReader(errors.New("a disk that fails")))
-	if err := m.Lines(t.Context(), parser, 1<<20, noHint, broken, io.Discard); err == nil || err.Error() != "FILE: after line 2: a disk that fails" {
+	broken := io.MultiReader(strings.NewReader("{\"tokens\":[1]}\n{\"tokens\":[2]}\n"),
+		iotest.ErrReader(errors.New("a disk that fails")))
+	if err := m.Lines(t.Context(), parser, 1<<20, noHint, broken, io.Discard); err == nil ||
+		err.Error() != "FILE: after line 2: a disk that fails" {
 		t.Error(err)
 	}
 }
@@ -155,13 +161,15 @@ func TestOwnFailure(t *testing.T) {
 	m.answer = func(_ context.Context, batch []*requests.Request) ([]any, error) {
 		replies := make([]any, len(batch))
 		for i, r := range batch {
-			replies[i] = orFailure(requests.NewReply(task.Of(m.config), m.config, r, sft.Output{Logits: []float32{0, float32(math.Inf(1))}}))
+			replies[i] = orFailure(requests.NewReply(task.Of(m.config), m.config, r,
+				sft.Output{Logits: []float32{0, float32(math.Inf(1))}}))
 		}
 		return replies, nil
 	}
 	var out strings.Builder
 	err := m.Lines(t.Context(), parser, 1<<20, noHint, strings.NewReader(`{"id":"x","tokens":[1]}`), &out)
-	if want := `{"id":"x","error":{"code":-32603,"message":"the model's output is not finite"}}` + "\n"; out.String() != want || err == nil {
+	if want := `{"id":"x","error":{"code":-32603,"message":"the model's output is not finite"}}` +
+		"\n"; out.String() != want || err == nil {
 		t.Errorf("%s, error %v", out.String(), err)
 	}
 }

@@ -58,7 +58,8 @@ func (b *bedWriter) Write(row []any) error {
 			}
 		}
 		label, strand := strandOf(s.Label)
-		if _, err := fmt.Fprintf(b.w, "%s\t%d\t%d\t%s\t%.0f\t%s\n", name, s.Start, s.End, label, 1000*s.Score, strand); err != nil {
+		if _, err := fmt.Fprintf(b.w, "%s\t%d\t%d\t%s\t%.0f\t%s\n", name, s.Start, s.End, label,
+			1000*s.Score, strand); err != nil {
 			return err
 		}
 	}

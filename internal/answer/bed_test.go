@@ -24,26 +24,30 @@ func TestBED(t *testing.T) {
 		return rows.out.Write(rows.row(&tableRow{Request: &requests.Request{}, id: id}, reply))
 	}
 	for _, err := range []error{
-		write("chr1", spans(requests.Characters, sft.Span{Start: 1, End: 3, Label: "gene(-)", Score: 0.9876}, sft.Span{Start: 7, End: 8, Label: "x y", Score: 1}, sft.Span{Start: 8, End: 9, Label: "(+)"})),
+		write("chr1", spans(requests.Characters, sft.Span{Start: 1, End: 3, Label: "gene(-)", Score: 0.9876},
+			sft.Span{Start: 7, End: 8, Label: "x y", Score: 1}, sft.Span{Start: 8, End: 9, Label: "(+)"})),
 		write("chr2", spans(requests.Characters)),
 		write("chr3", requests.Refusal{Error: &requests.Failure{Message: "bad"}}),
 		rows.Close(),
 	} {
 		must.Check(t, err)
 	}
-	if want := "chr1\t1\t3\tgene\t988\t-\nchr1\t7\t8\tx y\t1000\t.\nchr1\t8\t9\t(+)\t0\t.\n"; out.String() != want || rows.Failed != 1 {
+	if want := "chr1\t1\t3\tgene\t988\t-\nchr1\t7\t8\tx y\t1000\t.\nchr1\t8\t9\t(+)\t0\t.\n"; out.String() != want ||
+		rows.Failed != 1 {
 		t.Errorf("%q, want %q, %d failed", out.String(), want, rows.Failed)
 	}
 	classes := &sft.Config{Task: sft.Classification}
 	one := sft.Span{Start: 1, End: 3, Label: "gene"}
 	for want, err := range map[string]error{
-		"a tab":                              write("a\tb", spans(requests.Characters, one)),
-		"that is empty":                      write("a", spans(requests.Characters, sft.Span{End: 1})),
-		"does not say where":                 write("a", spans(requests.Tokens, one)),
-		"--keep":                             second(m.NewRows(&out, "bed", &Table{Keep: []string{"x"}})),
-		"--text, found --tokens":             second(m.NewRows(&out, "bed", &Table{Tokens: true})),
-		"one of the task classification":     second((&Model{config: classes, columns: predictionColumns(task.Of(classes))}).NewRows(&out, "bed", &Table{})),
-		"expected predict, and a model that": second((&Model{config: m.config, columns: embeddingColumns}).NewRows(&out, "bed", &Table{})),
+		"a tab":                  write("a\tb", spans(requests.Characters, one)),
+		"that is empty":          write("a", spans(requests.Characters, sft.Span{End: 1})),
+		"does not say where":     write("a", spans(requests.Tokens, one)),
+		"--keep":                 second(m.NewRows(&out, "bed", &Table{Keep: []string{"x"}})),
+		"--text, found --tokens": second(m.NewRows(&out, "bed", &Table{Tokens: true})),
+		"one of the task classification": second((&Model{config: classes,
+			columns: predictionColumns(task.Of(classes))}).NewRows(&out, "bed", &Table{})),
+		"expected predict, and a model that": second((&Model{config: m.config, columns: embeddingColumns}).NewRows(&out,
+			"bed", &Table{})),
 	} {
 		must.Fail(t, want)(err)
 	}

@@ -29,7 +29,10 @@ func predictionColumns(t Task) func(c *sft.Config, format string, pair bool) rep
 		for _, column := range of.Columns {
 			names = append(names, column.Name)
 		}
-		return lineColumns(c, pair, names, func(reply any) ([]any, requests.Sizes) { return values(reply), reply.(requests.Reply).Sizes })
+		return lineColumns(c, pair, names, func(reply any) ([]any, requests.Sizes) {
+			return values(reply),
+				reply.(requests.Reply).Sizes
+		})
 	}
 }
 
@@ -60,7 +63,8 @@ func embeddingColumns(c *sft.Config, format string, pair bool) replyColumns {
 }
 
 // lineColumns are those of a reply to a line, which ends with the numbers of tokens.
-func lineColumns(c *sft.Config, pair bool, names []string, values func(reply any) ([]any, requests.Sizes)) replyColumns {
+func lineColumns(c *sft.Config, pair bool, names []string,
+	values func(reply any) ([]any, requests.Sizes)) replyColumns {
 	names = append(names, "length")
 	if pair {
 		names = append(names, "length_a", "length_b")

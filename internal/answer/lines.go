@@ -19,7 +19,8 @@ import (
 // It reads ahead while the model runs: a batch is what came in while the one before was
 // answered. So a person at a terminal gets each answer at once, and a file is read in large
 // batches.
-func (m *Model) Lines(ctx context.Context, parser *requests.Parser, maxLine int, hint func(first []byte) string, in io.Reader, out io.Writer) error {
+func (m *Model) Lines(ctx context.Context, parser *requests.Parser, maxLine int, hint func(first []byte) string,
+	in io.Reader, out io.Writer) error {
 	r := lines{parser: parser, in: jsonlines.NewReader(in, maxLine), hint: hint}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()

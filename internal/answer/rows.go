@@ -85,7 +85,8 @@ func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tab
 // request is what a row asks for; one that cannot be read has its place, and what of it
 // can be read.
 func (r *tableReader) request(row *table.Row) *tableRow {
-	out := &tableRow{Request: &requests.Request{}, place: row.Place(), name: r.names.Of(row), kept: make([]any, len(r.Keep))}
+	out := &tableRow{Request: &requests.Request{}, place: row.Place(), name: r.names.Of(row),
+		kept: make([]any, len(r.Keep))}
 	err := row.Err
 	if row.Uneven {
 		r.clearMisplaced(row)

@@ -13,11 +13,13 @@ import (
 // TestRowHead: a row keeps of a long sequence what the model reads, and its spans have places in
 // the text.
 func TestRowHead(t *testing.T) {
-	c := &sft.Config{Task: sft.Tagging, VocabSize: 257, NumLabels: 1, LabelNames: []string{"X"}, MaxLength: 100, PadTokenID: new(int32(0)),
+	c := &sft.Config{Task: sft.Tagging, VocabSize: 257, NumLabels: 1, LabelNames: []string{"X"}, MaxLength: 100,
+		PadTokenID:  new(int32(0)),
 		InputWindow: &sft.InputWindow{Length: 3, Policy: "head"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
 	parser := requests.NewParser(c, "", "f", 1)
 	parser.Places = true
-	r := newTableReader(&Table{Path: "f", Sources: []string{"text"}, Options: table.Options{Columns: []string{"text"}}}, parser, []string{"text"})
+	r := newTableReader(&Table{Path: "f", Sources: []string{"text"}, Options: table.Options{Columns: []string{"text"}}},
+		parser, []string{"text"})
 	row := r.request(&table.Row{File: "f", Line: 1, Values: []table.Value{{Text: "éa" + strings.Repeat("b", 1<<16)}}})
 	if row.Failure != nil {
 		t.Fatal(row.Failure)
@@ -26,17 +28,21 @@ func TestRowHead(t *testing.T) {
 		t.Errorf("%d tokens are kept of %d, %d in a batch", kept, row.Lengths[0], row.Tokens())
 	}
 	s, err := requests.NewSpans(c.Spans([]float32{0, 0, 0}), row.Request)
-	if err != nil || len(s.Spans) != 1 || s.Spans[0].Start != 0 || s.Spans[0].End != 2 || s.Unit != requests.Characters {
+	if err != nil || len(s.Spans) != 1 || s.Spans[0].Start != 0 || s.Spans[0].End != 2 ||
+		s.Unit != requests.Characters {
 		t.Errorf("%+v, %v", s, err)
 	}
 }
 
 // TestFailedRow: of a pair whose second sequence cannot be read nothing is kept of the first.
 func TestFailedRow(t *testing.T) {
-	c := &sft.Config{Task: sft.Retrieval, VocabSize: 257, NumLabels: 2, MaxLength: 100, PadTokenID: new(int32(0)), Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+	c := &sft.Config{Task: sft.Retrieval, VocabSize: 257, NumLabels: 2, MaxLength: 100, PadTokenID: new(int32(0)),
+		Tokenizer: json.RawMessage(`{"type":"byte"}`)}
 	columns := []string{"a", "b"}
-	r := newTableReader(&Table{Path: "f", Sources: columns, Options: table.Options{Columns: columns}}, requests.NewParser(c, "", "f", 1), columns)
-	row := r.request(&table.Row{File: "f", Line: 1, Values: []table.Value{{Text: strings.Repeat("b", 50)}, {Null: true}}})
+	r := newTableReader(&Table{Path: "f", Sources: columns, Options: table.Options{Columns: columns}},
+		requests.NewParser(c, "", "f", 1), columns)
+	row := r.request(&table.Row{File: "f", Line: 1,
+		Values: []table.Value{{Text: strings.Repeat("b", 50)}, {Null: true}}})
 	if row.Failure == nil || row.Failure.Message != "column b: expected a value, found none" || row.Tokens() != 0 {
 		t.Errorf("%d tokens are kept, %+v", row.Tokens(), row.Failure)
 	}

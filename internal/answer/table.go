@@ -66,7 +66,8 @@ func (o *Rows) Answer(ctx context.Context, parser *requests.Parser, t table.Read
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	var readError error // written before the rows end
-	for batch := range gather(ctx, func(to chan<- *tableRow) { readError = errors.Join(r.read(ctx, t, to), t.Close()) }) {
+	for batch := range gather(ctx,
+		func(to chan<- *tableRow) { readError = errors.Join(r.read(ctx, t, to), t.Close()) }) {
 		if err := o.answer(ctx, batch); err != nil {
 			if flush := o.out.Flush(); flush != nil && !errors.Is(err, flush) {
 				err = errors.Join(err, flush)

@@ -154,7 +154,8 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 	for i := range count {
 		offset, length := batch.int64At(start+16*i), batch.int64At(start+16*i+8)
 		if offset < 0 || length < 0 || length > int64(len(body)) || offset > int64(len(body))-length {
-			return 0, fmt.Errorf("buffer %d: offset %d and length %d exceed the body of %d bytes", i, offset, length, len(body))
+			return 0, fmt.Errorf("buffer %d: offset %d and length %d exceed the body of %d bytes", i,
+				offset, length, len(body))
 		}
 		// Buffers that overlap would let a small file stand for a large one.
 		if stored += length; stored > int64(len(body)) {

@@ -77,7 +77,8 @@ func zstdMost(frames []byte, size int64) (most int64, err error) {
 		}
 		holds := head.FrameContentSize
 		if head.WindowSize > maxWindow || head.HasFCS && (holds > uint64(size) || first && holds != uint64(size)) {
-			return 0, fmt.Errorf("states %d bytes after decompression, its frame %d and a window of %d", size, head.FrameContentSize, head.WindowSize)
+			return 0, fmt.Errorf("states %d bytes after decompression, its frame %d and a window of %d", size,
+				head.FrameContentSize, head.WindowSize)
 		}
 		frames = frames[head.HeaderSize:]
 		if head.Skippable {

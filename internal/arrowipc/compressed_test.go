@@ -63,7 +63,8 @@ func TestZSTDBlocks(t *testing.T) {
 		noise[i] = byte(random.Uint32())
 	}
 	skippable := append([]byte("\x50\x2a\x4d\x18"), 3, 0, 0, 0, 1, 2, 3)
-	for name, text := range map[string][]byte{"nothing": nil, "a byte": {7}, "zeros": make([]byte, 1<<20), "noise": noise, "text": []byte(strings.Repeat("a few words, ", 40000))} {
+	for name, text := range map[string][]byte{"nothing": nil, "a byte": {7}, "zeros": make([]byte, 1<<20),
+		"noise": noise, "text": []byte(strings.Repeat("a few words, ", 40000))} {
 		for _, checksum := range []bool{false, true} {
 			w := must.Get(zstd.NewWriter(nil, zstd.WithEncoderCRC(checksum), zstd.WithZeroFrames(true)))(t)
 			frame := w.EncodeAll(text, nil)
@@ -79,7 +80,8 @@ func TestZSTDBlocks(t *testing.T) {
 			if least := int64(len(text)); one < least || one > least+128<<10 {
 				t.Errorf("%s: %d bytes, said to be at most %d", name, least, one)
 			}
-			if several := mostOf(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one || several > 3*one {
+			if several := mostOf(slices.Concat(frame, skippable, frame, frame[:len(frame)-1])); several < 2*one ||
+				several > 3*one {
 				t.Errorf("%s: one frame holds at most %d bytes, three at most %d", name, one, several)
 			}
 			for n := range min(len(frame), 1000) {

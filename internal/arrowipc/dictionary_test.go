@@ -63,15 +63,17 @@ func TestDictionaryLimit(t *testing.T) {
 		messages []*message
 		kept     []int64 // ids; nil: more than the limit
 	}{
-		"the limit":                  {[]*message{of(first, MaxBody)}, []int64{0}},
-		"more":                       {[]*message{of(first, MaxBody+1)}, nil},
-		"two":                        {[]*message{of(first, MaxBody-8), of(other, 8)}, []int64{0, 1}},
-		"two, more":                  {[]*message{of(first, MaxBody-8), of(other, 9)}, nil},
-		"continued":                  {[]*message{of(first, MaxBody-8), of(more, 8)}, []int64{0, 0}},
-		"continued, more":            {[]*message{of(first, MaxBody-8), of(more, 9)}, nil},
-		"replaced":                   {[]*message{of(first, MaxBody), of(first, MaxBody), of(first, MaxBody)}, []int64{0}},
-		"continued, then replaced":   {[]*message{of(first, 8), of(more, MaxBody-8), of(first, MaxBody)}, []int64{0}},
-		"replaced beside others":     {[]*message{of(other, 8), of(first, MaxBody-8), of(first, 8), of(other, MaxBody-8)}, []int64{0, 1}},
+		"the limit":       {[]*message{of(first, MaxBody)}, []int64{0}},
+		"more":            {[]*message{of(first, MaxBody+1)}, nil},
+		"two":             {[]*message{of(first, MaxBody-8), of(other, 8)}, []int64{0, 1}},
+		"two, more":       {[]*message{of(first, MaxBody-8), of(other, 9)}, nil},
+		"continued":       {[]*message{of(first, MaxBody-8), of(more, 8)}, []int64{0, 0}},
+		"continued, more": {[]*message{of(first, MaxBody-8), of(more, 9)}, nil},
+		"replaced": {[]*message{of(first, MaxBody), of(first, MaxBody), of(first, MaxBody)},
+			[]int64{0}},
+		"continued, then replaced": {[]*message{of(first, 8), of(more, MaxBody-8), of(first, MaxBody)}, []int64{0}},
+		"replaced beside others": {[]*message{of(other, 8), of(first, MaxBody-8), of(first, 8),
+			of(other, MaxBody-8)}, []int64{0, 1}},
 		"the other is replaced":      {[]*message{of(other, 8), of(first, MaxBody-8), of(other, 9)}, nil},
 		"smaller, then the old size": {[]*message{of(first, MaxBody), of(first, 8), of(other, MaxBody-7)}, nil},
 	} {

@@ -33,7 +33,8 @@ func sameFields(t *testing.T, table flatTable) {
 			}
 		}
 		if start, count, err := table.vector(slot, 1); err == nil && count > 0 {
-			if at, n := int(theirs.Vector(flatbuffers.UOffsetT(want))), theirs.VectorLen(flatbuffers.UOffsetT(want)); at != start || n != count {
+			if at, n := int(theirs.Vector(flatbuffers.UOffsetT(want))),
+				theirs.VectorLen(flatbuffers.UOffsetT(want)); at != start || n != count {
 				t.Fatalf("slot %d: %d elements at %d, where FlatBuffers finds %d at %d", slot, count, start, n, at)
 			}
 		}

@@ -84,7 +84,8 @@ const fileEnd = 4 + len(magic)
 // are so many.
 func footerSize(end []byte, before int64) (int64, error) {
 	if len(end) < fileEnd || string(end[4:]) != magic {
-		return 0, fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w", magic, io.ErrUnexpectedEOF)
+		return 0, fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w",
+			magic, io.ErrUnexpectedEOF)
 	}
 	size, most := int64(binary.LittleEndian.Uint32(end)), min(before, maxFooter)
 	if size > most {
@@ -162,7 +163,8 @@ func blocksOf(footer []byte, slot int) ([]block, error) {
 		b := block{offset: table.int64At(at), meta: int64(int32(meta)), body: table.int64At(at + 16)}
 		blocks[i] = b
 		if b.offset < last || b.meta < 8 || b.body < 0 || b.body > MaxBody {
-			return nil, fmt.Errorf("block %d: expected it behind byte %d, found offset %d, metadata %d, body %d", i, last, b.offset, b.meta, b.body)
+			return nil, fmt.Errorf("block %d: expected it behind byte %d, found offset %d, metadata %d, body %d", i,
+				last, b.offset, b.meta, b.body)
 		}
 		last = b.end()
 	}

@@ -51,9 +51,18 @@ func TestFooterAgrees(t *testing.T) {
 		"a batch less": {func(data []byte) {
 			binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerBatches), 1)
 		}, "footer: expected 2 record batches as in the file, found 1"},
-		"another offset":          {func(data []byte) { addTo(blocksIn(t, footerIn(t, data), footerBatches)[secondOffset:], 8) }, "footer: record batch 1: expected offset"},
-		"another metadata length": {func(data []byte) { blocksIn(t, footerIn(t, data), footerBatches)[secondMeta] += 8 }, "footer: record batch 1: expected offset"},
-		"another body length":     {func(data []byte) { addTo(blocksIn(t, footerIn(t, data), footerBatches)[secondBody:], 8) }, "footer: record batch 1: expected offset"},
+		"another offset": {func(data []byte) {
+			addTo(blocksIn(t, footerIn(t, data),
+				footerBatches)[secondOffset:], 8)
+		}, "footer: record batch 1: expected offset"},
+		"another metadata length": {func(data []byte) {
+			blocksIn(t, footerIn(t, data),
+				footerBatches)[secondMeta] += 8
+		}, "footer: record batch 1: expected offset"},
+		"another body length": {func(data []byte) {
+			addTo(blocksIn(t, footerIn(t, data),
+				footerBatches)[secondBody:], 8)
+		}, "footer: record batch 1: expected offset"},
 		"a dictionary": {func(data []byte) {
 			binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerDictionaries), 1)
 		}, "footer: dictionary-encoded columns are not supported"},
@@ -88,7 +97,8 @@ func TestFooterLeads(t *testing.T) {
 	} {
 		data := footerOnly(t)
 		damage(blocksIn(t, footerIn(t, data), footerBatches))
-		must.Fail(t, "footer: block 1: expected it behind byte", name)(NewFileOrStream(bytes.NewReader(data), section(data)))
+		must.Fail(t, "footer: block 1: expected it behind byte",
+			name)(NewFileOrStream(bytes.NewReader(data), section(data)))
 	}
 }
 

@@ -111,7 +111,8 @@ func checkOffsets[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, 
 
 // checkViewed expects the texts that do not fit into their row to be in one of the buffers.
 func checkViewed(a array.ViewLike, buffers []*memory.Buffer) error {
-	if b := a.Data().Buffers()[1]; a.Len() > 0 && (b == nil || b.Len()/arrow.ViewHeaderSizeBytes < a.Data().Offset()+a.Len()) {
+	if b := a.Data().Buffers()[1]; a.Len() > 0 &&
+		(b == nil || b.Len()/arrow.ViewHeaderSizeBytes < a.Data().Offset()+a.Len()) {
 		return errors.New("rows are missing")
 	}
 	for i := range a.Len() {
@@ -119,7 +120,8 @@ func checkViewed(a array.ViewLike, buffers []*memory.Buffer) error {
 		if a.IsNull(i) || h.Len() >= 0 && h.IsInline() { // as a negative length is, too
 			continue
 		}
-		if n := h.BufferIndex(); h.Len() < 0 || n < 0 || int(n) >= len(buffers) || buffers[n] == nil || h.BufferOffset() < 0 || int(h.BufferOffset()) > buffers[n].Len()-h.Len() {
+		if n := h.BufferIndex(); h.Len() < 0 || n < 0 || int(n) >= len(buffers) || buffers[n] == nil ||
+			h.BufferOffset() < 0 || int(h.BufferOffset()) > buffers[n].Len()-h.Len() {
 			return fmt.Errorf("row %d: its text is not there", i)
 		}
 	}

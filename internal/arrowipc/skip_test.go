@@ -59,7 +59,8 @@ func TestSkipRefuses(t *testing.T) {
 			read := must.Get(NewFileOrStream(bytes.NewReader(data[:n]), section(data[:n])))(t)
 			_, whole := rest(read)
 			if rows, err := s.Skip(1 << 40); (err == nil) != (whole == nil) {
-				t.Errorf("file %v: cut to %d of %d bytes: %d rows, %v; read: %v", isFile, n, len(data), rows, err, whole)
+				t.Errorf("file %v: cut to %d of %d bytes: %d rows, %v; read: %v", isFile, n,
+					len(data), rows, err, whole)
 			}
 		}
 		s := must.Get(NewFileOrStream(bytes.NewReader(data), nil))(t)
@@ -72,7 +73,8 @@ func TestSkipRefuses(t *testing.T) {
 func TestSkipCounts(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		good, _ := sample(t, isFile)
-		for rows, want := range map[int64]string{-1: "a record batch of -1 rows", math.MinInt64: "a record batch of -9223372036854775808 rows",
+		for rows, want := range map[int64]string{-1: "a record batch of -1 rows",
+			math.MinInt64: "a record batch of -9223372036854775808 rows",
 			math.MaxInt64: "a record batch of 9223372036854775807 rows, behind 3 others", math.MaxInt64 - 3: ""} {
 			data := bytes.Clone(good)
 			s := must.Get(NewFileOrStream(bytes.NewReader(data), section(data)))(t)
@@ -82,7 +84,8 @@ func TestSkipCounts(t *testing.T) {
 			binary.LittleEndian.PutUint64(data[int(m.offset)+8+at:], uint64(rows))
 			s = must.Get(NewFileOrStream(bytes.NewReader(data), section(data)))(t)
 			skipped, err := s.Skip(math.MaxInt64)
-			if want == "" && (err != nil || skipped != math.MaxInt64) || want != "" && (err == nil || !strings.Contains(err.Error(), want)) {
+			if want == "" && (err != nil || skipped != math.MaxInt64) || want != "" &&
+				(err == nil || !strings.Contains(err.Error(), want)) {
 				t.Errorf("file %v, %d rows: %d skipped, %v", isFile, rows, skipped, err)
 			}
 		}

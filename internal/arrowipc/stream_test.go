@@ -93,7 +93,8 @@ func TestFooterOnly(t *testing.T) {
 	if got, err := rest(s); err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
 		t.Errorf("%v, %v", got, err)
 	}
-	must.Fail(t, "the file has its schema at its end only", "through a pipe")(NewFileOrStream(bytes.NewReader(data), nil))
+	must.Fail(t, "the file has its schema at its end only",
+		"through a pipe")(NewFileOrStream(bytes.NewReader(data), nil))
 	for n := len(fileStart); n < len(data); n++ {
 		if s, err := NewFileOrStream(bytes.NewReader(data[:n]), section(data[:n])); err == nil {
 			must.Fail(t, "", "cut to", n, "of", len(data), "bytes")(rest(s))

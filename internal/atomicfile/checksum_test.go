@@ -32,7 +32,8 @@ func TestText(t *testing.T) {
 
 // TestLikeRefuses what is no checksum.
 func TestLikeRefuses(t *testing.T) {
-	for _, bad := range []string{"", "xxh128", "xxh128:", "xxh128:99", "md5:" + strings.Repeat("0", 32), "xxh128:" + strings.Repeat("0", 31) + "g", strings.Repeat("x", 1000)} {
+	for _, bad := range []string{"", "xxh128", "xxh128:", "xxh128:99", "md5:" + strings.Repeat("0", 32),
+		"xxh128:" + strings.Repeat("0", 31) + "g", strings.Repeat("x", 1000)} {
 		if _, _, err := ChecksumLike(bad); err == nil || len(err.Error()) > 300 {
 			t.Errorf("%q: error %v", bad, err)
 		}

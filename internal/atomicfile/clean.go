@@ -15,13 +15,15 @@ func Clean(path string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	return clean(filepath.Dir(path), func(name string) bool { return name == filepath.Base(path) }, func(fs.DirEntry) bool { return true })
+	return clean(filepath.Dir(path), func(name string) bool { return name == filepath.Base(path) },
+		func(fs.DirEntry) bool { return true })
 }
 
 // CleanAll removes what killed programs left of all files in a directory whose names
 // have an ending, but for some. The caller must be the only one to write them.
 func CleanAll(dir, ending string, but ...string) error {
-	return clean(dir, func(name string) bool { return strings.HasSuffix(name, ending) }, func(e fs.DirEntry) bool { return !slices.Contains(but, e.Name()) })
+	return clean(dir, func(name string) bool { return strings.HasSuffix(name, ending) },
+		func(e fs.DirEntry) bool { return !slices.Contains(but, e.Name()) })
 }
 
 // cleanDead removes the temporary files of path that no process has locked: those of killed

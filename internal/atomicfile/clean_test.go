@@ -13,7 +13,8 @@ import (
 func TestCleanRemovesOnlyItsOwn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "[x") // no pattern, though it looks like one
 	must.Succeed(t, os.Mkdir(dir, 0o777))
-	for _, name := range []string{".model.1x9z.tmp", ".model.1x9z.tmp.tmp", ".model.safetensors.1x9z.tmp", ".model.safetensors.1x9z.tmp.tmp", ".other.1x9z.tmp", "model", ".model.tmp"} {
+	for _, name := range []string{".model.1x9z.tmp", ".model.1x9z.tmp.tmp", ".model.safetensors.1x9z.tmp",
+		".model.safetensors.1x9z.tmp.tmp", ".other.1x9z.tmp", "model", ".model.tmp"} {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), nil, 0o666))
 	}
 	must.Succeed(t, Clean(filepath.Join(dir, "model")))
@@ -22,7 +23,8 @@ func TestCleanRemovesOnlyItsOwn(t *testing.T) {
 	for _, e := range entries {
 		left = append(left, e.Name())
 	}
-	want := []string{".model.safetensors.1x9z.tmp", ".model.safetensors.1x9z.tmp.tmp", ".model.tmp", ".other.1x9z.tmp", "model"}
+	want := []string{".model.safetensors.1x9z.tmp", ".model.safetensors.1x9z.tmp.tmp", ".model.tmp",
+		".other.1x9z.tmp", "model"}
 	if !slices.Equal(left, want) {
 		t.Errorf("left %v, expected %v", left, want)
 	}

@@ -40,7 +40,8 @@ func Measure(ctx context.Context, set *seq.Dataset, progress func(rows int64), s
 	return measure(ctx, set, splits, usual, progress)
 }
 
-func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits, progress func(rows int64)) ([]Result, error) {
+func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits,
+	progress func(rows int64)) ([]Result, error) {
 	m := set.Manifest
 	if m.Splits["train"].Rows == 0 {
 		return nil, errors.New("a baseline needs a training split with rows")

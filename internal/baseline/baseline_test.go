@@ -156,7 +156,8 @@ func TestSample(t *testing.T) {
 	var done int64
 	first, err := measure(context.Background(), set, []string{"test"}, few, func(rows int64) { done += rows })
 	if want := int64(7*200 + 100); done != want {
-		t.Errorf("progress of %d rows, expected %d: 200 of training in two passes and 5 epochs, and 100 of the test", done, want)
+		t.Errorf("progress of %d rows, expected %d: 200 of training in two passes and 5 epochs, and 100 of the test",
+			done, want)
 	}
 	must.Succeed(t, err)
 	if m := only(t, first[0], TokenNGrams); m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
@@ -179,11 +180,13 @@ func TestNothingToMeasure(t *testing.T) {
 		return func(r *rand.Rand) seq.Example { return seq.Example{A: noise(r, 3), Label: label} }
 	}
 	plain := seq.Spec{Task: seq.Classification, VocabSize: 50}
-	if _, err := Measure(context.Background(), dataset(t, plain, map[string]int{"train": 3, "test": 3}, draw(seq.NoLabel)), nil, "test"); err == nil {
+	if _, err := Measure(context.Background(), dataset(t, plain, map[string]int{"train": 3, "test": 3},
+		draw(seq.NoLabel)), nil, "test"); err == nil {
 		t.Error("no labels: no error")
 	}
 	one := dataset(t, spec("a"), map[string]int{"train": 3, "test": 3}, draw(0))
-	if out, err := Measure(context.Background(), one, nil, "test"); err != nil || out[0].Models != nil || out[0].Majority != 1 {
+	if out, err := Measure(context.Background(), one, nil, "test"); err != nil ||
+		out[0].Models != nil || out[0].Majority != 1 {
 		t.Errorf("one class: %+v, %v", out, err)
 	}
 	must.Fail(t, "", "no such split")(Measure(context.Background(), one, nil, "val"))

@@ -45,7 +45,8 @@ func TestStore(t *testing.T) {
 	must.Succeed(t, Store(damaged, results))
 	foreign := []byte(`{"baselines": "of another program"}`)
 	must.Succeed(t, os.WriteFile(filepath.Join(damaged.Dir, FileName), foreign, 0o666))
-	must.Fail(t, FileName+": this file is not of sftseq data baselines", "a file of another program")(Store(damaged, results))
+	must.Fail(t, FileName+": this file is not of sftseq data baselines",
+		"a file of another program")(Store(damaged, results))
 }
 
 // Files of before knew one model of a split.

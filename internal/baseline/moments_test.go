@@ -12,7 +12,8 @@ import (
 // their points are from the center, and clouds with random labels are not.
 func TestMoments(t *testing.T) {
 	for _, told := range []bool{true, false} {
-		spec := seq.Spec{Task: seq.Classification, LabelNames: []string{"ball", "shell"}, FeatureNames: seq.PositionNames}
+		spec := seq.Spec{Task: seq.Classification, LabelNames: []string{"ball", "shell"},
+			FeatureNames: seq.PositionNames}
 		row := 0
 		d := dataset(t, spec, map[string]int{"train": 200, "test": 200}, func(random *rand.Rand) seq.Example {
 			e := seq.Example{Label: int32(row % 2)}
@@ -20,7 +21,8 @@ func TestMoments(t *testing.T) {
 				e.Label = random.Int32N(2)
 			}
 			for range 30 {
-				p := []float32{float32(random.NormFloat64()), float32(random.NormFloat64()), float32(random.NormFloat64())}
+				p := []float32{float32(random.NormFloat64()), float32(random.NormFloat64()),
+					float32(random.NormFloat64())}
 				radius := float32(math.Sqrt(float64(p[0]*p[0] + p[1]*p[1] + p[2]*p[2])))
 				for c := range p {
 					if row%2 == 1 {
@@ -40,7 +42,8 @@ func TestMoments(t *testing.T) {
 			t.Errorf("labels told %v: accuracy %v", told, accuracy)
 		}
 	}
-	if m := (summed{points: []int{0, 1, 2}}).of(seq.Example{Features: [][]float32{{1, 2, 3}}}); len(m) != 6+radii || m[6] != 1 {
+	if m := (summed{points: []int{0, 1, 2}}).of(seq.Example{Features: [][]float32{{1, 2, 3}}}); len(m) != 6+radii ||
+		m[6] != 1 {
 		t.Errorf("a single point: %v", m)
 	}
 }

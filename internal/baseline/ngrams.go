@@ -17,8 +17,8 @@ import (
 // usualSlots is the number of slots of n-grams, of which models with many classes have fewer.
 const usualSlots = 1 << 22
 
-// smallVocabulary is the size up to which single tokens say little, so that longer n-grams are counted, as those of bytes
-// or bases.
+// smallVocabulary is the size up to which single tokens say little, so that longer n-grams are counted, as those of
+// bytes or bases.
 const smallVocabulary = 512
 
 // NGrams are the n-grams that suit the rows of a data set, and the learning rate of a linear model of them.
@@ -27,8 +27,8 @@ func NGrams(ctx context.Context, set *seq.Dataset) (o ngram.Options, rate float6
 	return what.nGrams(set.Manifest), what.rate, err
 }
 
-// fewRows is the number of training rows below which n-grams of a single row are used, too. Of 500 film reviews they are
-// worth a point of accuracy, of 2,000 nothing.
+// fewRows is the number of training rows below which n-grams of a single row are used, too. Of 500 film reviews they
+// are worth a point of accuracy, of 2,000 nothing.
 const fewRows = 1000
 
 func (what counted) nGrams(s *seq.Manifest) ngram.Options {
@@ -50,8 +50,8 @@ func nGrams(what counted, set *seq.Dataset, most limits) (*simple, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Of many classes and long n-grams fewer rows are measured, and validation, which only chooses among five epochs, reads
-	// still fewer.
+	// Of many classes and long n-grams fewer rows are measured, and validation, which only chooses among five epochs,
+	// reads still fewer.
 	most.test = min(most.test, 8*most.nGrams*what.tokens/int64(o.Orders()*len(spec.LabelNames)))
 	tokens := map[string]int64{"train": most.train, "val": min(most.train, most.test/8)}
 	var model *linear.Model

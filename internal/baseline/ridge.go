@@ -30,8 +30,8 @@ func RidgeName(m *seq.Manifest) string {
 }
 
 // Ridge measures on a split what a linear model of a bag of tokens and neighbours tells of a
-// regression's numbers, or where tokens have features one of what [moments] sums up. With the counts x of a sequence, less their means m and divided by their
-// standard deviations, and a number y, the weights are those of the least
+// regression's numbers, or where tokens have features one of what [moments] sums up. With the counts x of a sequence,
+// less their means m and divided by their standard deviations, and a number y, the weights are those of the least
 //
 //	Σ (mean(y) + w·(x − m) − y)² + λ n |w|²
 //
@@ -90,7 +90,8 @@ func Ridge(ctx context.Context, set *seq.Dataset, split string, window int) ([]m
 }
 
 // ridgeInputs makes the inputs of rows, which may have so many tokens in all.
-func ridgeInputs(ctx context.Context, set *seq.Dataset) (take func([]seq.Example) [][]feature, tokens int64, err error) {
+func ridgeInputs(ctx context.Context, set *seq.Dataset) (take func([]seq.Example) [][]feature,
+	tokens int64, err error) {
 	if set.Manifest.FeatureNames != nil {
 		sums := summedOf(set.Manifest)
 		return func(rows []seq.Example) (out [][]feature) {

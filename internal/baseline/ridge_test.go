@@ -14,9 +14,11 @@ import (
 // and always 3.
 func numbersSet(t *testing.T, rows int) *seq.Dataset {
 	t.Helper()
-	spec := seq.Spec{Task: seq.Regression, VocabSize: 5, Tokenizer: []byte(`{"type":"ids","vocab":5}`), NumberNames: []string{"pairs", "noise", "three"}}
+	spec := seq.Spec{Task: seq.Regression, VocabSize: 5, Tokenizer: []byte(`{"type":"ids","vocab":5}`),
+		NumberNames: []string{"pairs", "noise", "three"}}
 	return dataset(t, spec, map[string]int{"train": rows, "test": rows / 3}, func(random *rand.Rand) seq.Example {
-		e := seq.Example{Label: seq.NoLabel, A: make([]int32, 20+random.IntN(60)), Numbers: []float32{1000, random.Float32(), 3}}
+		e := seq.Example{Label: seq.NoLabel, A: make([]int32, 20+random.IntN(60)),
+			Numbers: []float32{1000, random.Float32(), 3}}
 		for i := range e.A {
 			e.A[i] = int32(random.IntN(5))
 			if i > 0 && e.A[i] == 1 && e.A[i-1] == 2 {
@@ -74,16 +76,19 @@ func TestConjugateGradients(t *testing.T) {
 // TestRidgeOfGraphs: numbers that are sums over the nodes or edges of a graph are told, also where some
 // graphs have no edge, and what only says which nodes an edge connects is not.
 func TestRidgeOfGraphs(t *testing.T) {
-	spec := seq.Spec{Task: seq.Regression, FeatureNames: []string{"kind"}, EdgeFeatureNames: []string{"length"}, NumberNames: []string{"nodes", "lengths", "like"}}
+	spec := seq.Spec{Task: seq.Regression, FeatureNames: []string{"kind"}, EdgeFeatureNames: []string{"length"},
+		NumberNames: []string{"nodes", "lengths", "like"}}
 	row := 0
 	set := dataset(t, spec, map[string]int{"train": 300, "test": 300}, func(random *rand.Rand) seq.Example {
-		e := seq.Example{Label: seq.NoLabel, Features: make([][]float32, 4+random.IntN(8)), Edges: []seq.Edge{}, Numbers: make([]float32, 3)}
+		e := seq.Example{Label: seq.NoLabel, Features: make([][]float32, 4+random.IntN(8)), Edges: []seq.Edge{},
+			Numbers: make([]float32, 3)}
 		for j := range e.Features {
 			e.Features[j] = []float32{float32(random.IntN(2))}
 			e.Numbers[0] += 2 + 3*e.Features[j][0]
 		}
 		for range 5 * min(1, row%9) {
-			x := seq.Edge{Source: random.Int32N(int32(len(e.Features))), Target: random.Int32N(int32(len(e.Features))), Features: []float32{random.Float32()}}
+			x := seq.Edge{Source: random.Int32N(int32(len(e.Features))), Target: random.Int32N(int32(len(e.Features))),
+				Features: []float32{random.Float32()}}
 			e.Edges = append(e.Edges, x)
 			e.Numbers[1] += x.Features[0]
 			if e.Features[x.Source][0] == e.Features[x.Target][0] {

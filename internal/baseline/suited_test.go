@@ -74,20 +74,21 @@ func TestWordsOfBytes(t *testing.T) {
 // Of pairs of texts a rare word that both have counts, and those that every text has do not,
 // however often they are there.
 func TestWordsOfPairs(t *testing.T) {
-	set := dataset(t, of(seq.Retrieval, `{"type":"byte"}`, 257, "apart", "together"), few, func(r *rand.Rand) seq.Example {
-		label, name := r.IntN(2), r.IntN(100)
-		text := func(name int) []int32 {
-			words := []string{fmt.Sprintf("name%d", name)}
-			for i := range 40 {
-				for range 1 + 20*r.IntN(2) {
-					words = append(words, fmt.Sprintf("w%02d", i))
+	set := dataset(t, of(seq.Retrieval, `{"type":"byte"}`, 257, "apart", "together"), few,
+		func(r *rand.Rand) seq.Example {
+			label, name := r.IntN(2), r.IntN(100)
+			text := func(name int) []int32 {
+				words := []string{fmt.Sprintf("name%d", name)}
+				for i := range 40 {
+					for range 1 + 20*r.IntN(2) {
+						words = append(words, fmt.Sprintf("w%02d", i))
+					}
 				}
+				r.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
+				return bytesOf(strings.Join(words, " "))
 			}
-			r.Shuffle(len(words), func(i, j int) { words[i], words[j] = words[j], words[i] })
-			return bytesOf(strings.Join(words, " "))
-		}
-		return seq.Example{A: text(name), B: text(name + 1 - label), Label: int32(label)}
-	})
+			return seq.Example{A: text(name), B: text(name + 1 - label), Label: int32(label)}
+		})
 	if m := only(t, test(t, set), WordsCosine); m.Accuracy < 0.99 {
 		t.Errorf("%+v, expected nearly all right", m)
 	}
@@ -104,7 +105,8 @@ func TestNearestMean(t *testing.T) {
 		return e
 	}
 	names := func(tokenizer string, length func(r *rand.Rand) int) (names []string, last Model) {
-		set := dataset(t, of(seq.Classification, tokenizer, 256, "left", "right"), few, func(r *rand.Rand) seq.Example { return levels(r, length(r)) })
+		set := dataset(t, of(seq.Classification, tokenizer, 256, "left", "right"), few,
+			func(r *rand.Rand) seq.Example { return levels(r, length(r)) })
 		for _, last = range test(t, set).Models {
 			names = append(names, last.Name)
 		}
@@ -121,7 +123,8 @@ func TestNearestMean(t *testing.T) {
 			t.Errorf("%s: %+v", tokenizer, m)
 		}
 	}
-	if got, _ := names(`{"type":"pixel"}`, func(r *rand.Rand) int { return 31 + r.IntN(2) }); !reflect.DeepEqual(got, []string{TokenNGrams}) {
+	if got, _ := names(`{"type":"pixel"}`, func(r *rand.Rand) int { return 31 + r.IntN(2) }); !reflect.DeepEqual(got,
+		[]string{TokenNGrams}) {
 		t.Errorf("of several lengths: %q", got)
 	}
 	if got, _ := names(`{"type":"dna"}`, same); !reflect.DeepEqual(got, []string{TokenNGrams}) {
@@ -129,8 +132,8 @@ func TestNearestMean(t *testing.T) {
 	}
 }
 
-// TestNGrams: units and lengths of n-grams follow from the rows: words of text, bytes of texts that are single words, ids
-// where others have made them, and n-grams of a single row where there are few rows.
+// TestNGrams: units and lengths of n-grams follow from the rows: words of text, bytes of texts that are single words,
+// ids where others have made them, and n-grams of a single row where there are few rows.
 func TestNGrams(t *testing.T) {
 	bytes := of(seq.Classification, `{"type":"byte"}`, 257, "a", "b")
 	text := func(words int) func(r *rand.Rand) seq.Example {
@@ -149,9 +152,12 @@ func TestNGrams(t *testing.T) {
 		{bytes, 1000, text(9), ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}, 0},
 		{bytes, 999, text(9), ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 1}, 0},
 		{bytes, 1000, text(1), ngram.Options{Units: ngram.Bytes, MinN: 1, MaxN: 6, Slots: 1 << 22, MinCount: 2}, 0},
-		{of(seq.Classification, `{"type":"ids","vocab":50}`, 50, "a", "b"), 1000, ids, ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 6, Slots: 1 << 22, MinCount: 2}, 0},
-		{of(seq.Classification, `{"type":"ids","vocab":600}`, 600, "a", "b"), 1000, ids, ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}, 0},
-		{of(seq.Classification, `{"type":"words","words":["a"]}`, 50, "a", "b"), 1000, ids, ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}, 0.5},
+		{of(seq.Classification, `{"type":"ids","vocab":50}`, 50, "a", "b"), 1000, ids,
+			ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 6, Slots: 1 << 22, MinCount: 2}, 0},
+		{of(seq.Classification, `{"type":"ids","vocab":600}`, 600, "a", "b"), 1000, ids,
+			ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}, 0},
+		{of(seq.Classification, `{"type":"words","words":["a"]}`, 50, "a", "b"), 1000, ids,
+			ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}, 0.5},
 	} {
 		o, rate, err := NGrams(context.Background(), dataset(t, c.spec, map[string]int{"train": c.rows}, c.draw))
 		if err != nil || o != c.want || rate != c.rate {
@@ -179,7 +185,8 @@ func TestRoot(t *testing.T) {
 	const lowest, highest, median = tokenizers.ListOpsMin, tokenizers.ListOpsMax, tokenizers.ListOpsMed
 	rows := func(first int32, labels ...int32) (out []seq.Example) {
 		for _, label := range labels {
-			out = append(out, seq.Example{A: []int32{first, tokenizers.ListOpsDigit + label, tokenizers.ListOpsClose}, Label: label})
+			out = append(out, seq.Example{A: []int32{first, tokenizers.ListOpsDigit + label, tokenizers.ListOpsClose},
+				Label: label})
 		}
 		return out
 	}
@@ -199,7 +206,8 @@ func TestRoot(t *testing.T) {
 // What is known of the rule of the Long Range Arena: 36.7% of its values are the most
 // frequent one of the operator at the root.
 func TestRootOfListOps(t *testing.T) {
-	set, err := lra.ListOps.Generate(context.Background(), t.TempDir(), lra.GenerateOptions{Train: 2000, Test: 2000, Seed: 1})
+	set, err := lra.ListOps.Generate(context.Background(), t.TempDir(),
+		lra.GenerateOptions{Train: 2000, Test: 2000, Seed: 1})
 	must.Succeed(t, err)
 	if m := only(t, test(t, set), Root); m.Accuracy < 0.367-0.043 || m.Accuracy > 0.367+0.043 { // four standard errors
 		t.Errorf("%+v, expected about 36.7%%", m)
@@ -209,7 +217,8 @@ func TestRootOfListOps(t *testing.T) {
 // What the nearest class mean reaches on the real gray images.
 func TestNearestMeanOfImages(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
-	set, err := lra.Image.Convert(context.Background(), testenv.NeedData(t, "cifar10"), t.TempDir(), lra.ConvertOptions{})
+	set, err := lra.Image.Convert(context.Background(), testenv.NeedData(t, "cifar10"),
+		t.TempDir(), lra.ConvertOptions{})
 	must.Succeed(t, err)
 	out := []Result{{Split: "test"}}
 	work := &work{ctx: context.Background(), set: set}

@@ -20,7 +20,8 @@ type Of func(e seq.Example) []int32
 // the training split, which all picks, are v, of a vocabulary of V. Of a sequence the first
 // window tokens are read, all if that is 0. Labels are not read. A model of masked tokens that
 // learns tells them with fewer.
-func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window, vocabulary int, all, told Of) (bits float64, err error) {
+func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window, vocabulary int, all,
+	told Of) (bits float64, err error) {
 	counts := make([]int64, vocabulary)
 	total := int64(0)
 	err = eachExample(ctx, set, "train", window, func(e seq.Example) {

@@ -49,7 +49,8 @@ func TestUnigramBits(t *testing.T) {
 	if got, err := UnigramBits(ctx, set, "val", 0, 1, zero, zero); err != nil || got != 0 {
 		t.Errorf("%v bits of a target that is always the same, %v", got, err)
 	}
-	must.Fail(t, "none in the split val", "nothing to tell")(UnigramBits(ctx, set, "val", 0, 4, tokens, func(seq.Example) []int32 { return nil }))
+	must.Fail(t, "none in the split val", "nothing to tell")(UnigramBits(ctx, set, "val", 0, 4, tokens,
+		func(seq.Example) []int32 { return nil }))
 	ended, cancel := context.WithCancel(ctx)
 	cancel()
 	must.FailWith(t, context.Canceled, "a context that has ended")(UnigramBits(ended, set, "val", 0, 4, tokens, tokens))

@@ -46,10 +46,13 @@ func TestAgainst(t *testing.T) {
 		}
 	}
 	for what, want := range map[string][]string{
-		"model":   {"| forward | 32768 | 16384 | 2.00 | 2.00 | 2.00 |", "| train | 8192 | 8192 | 1.00 | 1.00 | 1.00 |"},
-		"runtime": {"| vanilla | none | 1024 | 500.0 ms | 2.00 | 2.00 | 2.00 |  |", "| sft | sinusoid_hadamard | 64 | 125.0 ms | 0.50 | 0.50 | 0.50 | 750.0 ms |", "transformer takes 250.0 ms"},
+		"model": {"| forward | 32768 | 16384 | 2.00 | 2.00 | 2.00 |", "| train | 8192 | 8192 | 1.00 | 1.00 | 1.00 |"},
+		"runtime": {"| vanilla | none | 1024 | 500.0 ms | 2.00 | 2.00 | 2.00 |  |",
+			"| sft | sinusoid_hadamard | 64 | 125.0 ms | 0.50 | 0.50 | 0.50 | 750.0 ms |",
+			"transformer takes 250.0 ms"},
 	} {
-		c := exec.Command("python3", "against.py", what, filepath.Join(dir, "peer.py"), "--sftseq", filepath.Join(dir, "sftseq"), "--threads", "3", "--pairs", "2")
+		c := exec.Command("python3", "against.py", what, filepath.Join(dir, "peer.py"), "--sftseq",
+			filepath.Join(dir, "sftseq"), "--threads", "3", "--pairs", "2")
 		out, err := c.CombinedOutput()
 		for _, line := range want {
 			if err != nil || !strings.Contains(string(out), line+"\n") && !strings.Contains(string(out), line+".\n") {

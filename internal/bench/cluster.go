@@ -25,7 +25,8 @@ func (m ClusterMeasurement) Batch() distributed.ClusterBatch {
 	for i := range lengths {
 		lengths[i] = m.Length
 	}
-	b := distributed.ClusterBatch{Parameters: sft.NewParameters(m.Config).Words, Results: m.Settings.Batch * (1 + m.Config.NumLabels)}
+	b := distributed.ClusterBatch{Parameters: sft.NewParameters(m.Config).Words,
+		Results: m.Settings.Batch * (1 + m.Config.NumLabels)}
 	from := 0
 	for _, end := range distributed.MicroBatches(lengths, distributed.MicroBatchTokens) {
 		b.MicroBatches = append(b.MicroBatches, (end-from)*m.Length)
@@ -44,7 +45,8 @@ func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterF
 	settings := m.Settings
 	settings.Batch = many
 	sequences := m.Config.Sequences()
-	stepper, err := sft.NewStepper(sft.NewModel(m.Config, 1), settings, m.Device, (m.Length+sequences-1)/sequences, m.Memory)
+	stepper, err := sft.NewStepper(sft.NewModel(m.Config, 1), settings, m.Device,
+		(m.Length+sequences-1)/sequences, m.Memory)
 	if err != nil {
 		return distributed.ClusterFigures{}, err
 	}
@@ -140,6 +142,7 @@ func host(ctx context.Context, d tensor.Device, words int) (copying, adding floa
 	if err != nil {
 		return 0, 0, err
 	}
-	adding, err = Seconds(ctx, func(ctx context.Context) error { return merge.Run(ctx, memory, 0, 1) }, repetitions, atLeast)
+	adding, err = Seconds(ctx, func(ctx context.Context) error { return merge.Run(ctx, memory, 0, 1) }, repetitions,
+		atLeast)
 	return copying / 2 / float64(words), adding / float64(words), err
 }

@@ -37,14 +37,16 @@ func TestMeasurement(t *testing.T) {
 	for _, task := range []*lra.Task{lra.ListOps, lra.Retrieval} {
 		m := ClusterMeasurement{tinyWorkload(t, task)}
 		b := m.Batch()
-		if want := []int{5000, 5000, 5000, 5000}; !slices.Equal(b.MicroBatches, want) || b.Parameters != sft.NewParameters(m.Config).Words || b.Results != 20*(1+m.Config.NumLabels) {
+		if want := []int{5000, 5000, 5000, 5000}; !slices.Equal(b.MicroBatches, want) ||
+			b.Parameters != sft.NewParameters(m.Config).Words || b.Results != 20*(1+m.Config.NumLabels) {
 			t.Errorf("%s: %+v", task.Name, b)
 		}
 		f, err := m.Figures(t.Context())
 		if err != nil {
 			t.Fatalf("%s: %v", task.Name, err)
 		}
-		for name, v := range map[string]float64{"alone": f.Alone, "together": f.Together, "update": f.Update, "copy": f.Copy, "add": f.Add} {
+		for name, v := range map[string]float64{"alone": f.Alone, "together": f.Together, "update": f.Update,
+			"copy": f.Copy, "add": f.Add} {
 			if !(v > 0 && v < 1) {
 				t.Errorf("%s: %s is %v seconds", task.Name, name, v)
 			}

@@ -22,7 +22,8 @@ func generated(t *testing.T, name string, change func(c *sft.Config)) *Workload 
 		t.Fatal(err)
 	}
 	s.Batch = 2
-	return &Workload{Config: &c, Settings: s, Length: 1000, EdgesPerNode: UsualEdges, Device: cpu.New(1), Memory: 4 << 30}
+	return &Workload{Config: &c, Settings: s, Length: 1000, EdgesPerNode: UsualEdges,
+		Device: cpu.New(1), Memory: 4 << 30}
 }
 
 // TestClouds: points lie on the sphere, each with the normal there, and all around; no example is

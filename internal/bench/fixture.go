@@ -33,7 +33,8 @@ type input struct {
 // newFixture is for a batch of sequences of those lengths, of which up to k tokens
 // each are sampled.
 func newFixture(k int, lengths ...int) *fixture {
-	r := &fixture{Program: tensor.NewProgram(), random: rand.New(rand.NewPCG(seed, 1)), offset: []int32{0}, sampled: []int32{0}}
+	r := &fixture{Program: tensor.NewProgram(), random: rand.New(rand.NewPCG(seed, 1)),
+		offset: []int32{0}, sampled: []int32{0}}
 	var position, sequence []int32
 	for b, n := range lengths {
 		for i := range n {
@@ -70,12 +71,14 @@ func (r *fixture) rows(axis tensor.Axis) int { return int(r.counts.Words()[axis]
 // normal fills an input of one row per token, sequence, … with normal numbers
 // of that deviation.
 func (r *fixture) normal(axis tensor.Axis, width int, deviation float64) *tensor.Tensor {
-	return r.floats(r.Input("input", axis, r.rows(axis), width), func() float64 { return deviation * r.random.NormFloat64() })
+	return r.floats(r.Input("input", axis, r.rows(axis), width),
+		func() float64 { return deviation * r.random.NormFloat64() })
 }
 
 // fixed is like normal, of fixed size.
 func (r *fixture) fixed(deviation float64, shape ...int) *tensor.Tensor {
-	return r.floats(r.Input("input", tensor.Fixed, shape...), func() float64 { return deviation * r.random.NormFloat64() })
+	return r.floats(r.Input("input", tensor.Fixed, shape...),
+		func() float64 { return deviation * r.random.NormFloat64() })
 }
 
 func (r *fixture) floats(t *tensor.Tensor, draw func() float64) *tensor.Tensor {
@@ -133,7 +136,8 @@ func (r *fixture) before(k tensor.Kernel) { r.setup = append(r.setup, k) }
 
 // prepare readies the kernel: each run of the result launches it once. Free
 // returns the device's memory.
-func (r *fixture) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel) (run Run, free func(), err error) {
+func (r *fixture) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel) (run Run,
+	free func(), err error) {
 	r.Segment("setup")
 	for _, s := range r.setup {
 		r.Launch(s)
@@ -226,7 +230,8 @@ func (r *fixture) traffic(k tensor.Kernel) traffic {
 
 func (r *fixture) describesBatch(t *tensor.Tensor) bool {
 	b := r.batch
-	return slices.Contains([]*tensor.Tensor{r.Counts, b.Tokens, b.Position, b.Sequence, b.Offset, b.SampleOffset, b.Example, b.Tower, b.Random}, t)
+	return slices.Contains([]*tensor.Tensor{r.Counts, b.Tokens, b.Position, b.Sequence, b.Offset, b.SampleOffset,
+		b.Example, b.Tower, b.Random}, t)
 }
 
 // sigmoid maps to (0, 1).

@@ -22,7 +22,8 @@ type Kernel struct {
 // and what grows with the length alone at greater ones.
 func Kernels() []Kernel {
 	var out []Kernel
-	for _, kernels := range [][]Kernel{linearKernels(), attentionKernels(), relationKernels(), elementKernels(), tokenKernels(), updateKernels()} {
+	for _, kernels := range [][]Kernel{linearKernels(), attentionKernels(), relationKernels(), elementKernels(),
+		tokenKernels(), updateKernels()} {
 		out = append(out, kernels...)
 	}
 	return out

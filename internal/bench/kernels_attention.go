@@ -33,8 +33,10 @@ func attentionKernels() []Kernel {
 			Kernel{"attention backward", size, work{}, func(r *fixture) tensor.Kernel {
 				forward := r.attention(relative)
 				r.before(forward)
-				k := tensor.AttentionBackward{Forward: forward, DO: r.normal(tensor.Tokens, hidden, 1), DQ: r.out(tensor.Tokens, hidden),
-					DK: r.out(tensor.Sampled, hidden), DV: r.out(tensor.Sampled, hidden), DLeak: r.out(tensor.Sequences, heads)}
+				k := tensor.AttentionBackward{Forward: forward, DO: r.normal(tensor.Tokens, hidden, 1),
+					DQ: r.out(tensor.Tokens, hidden),
+					DK: r.out(tensor.Sampled, hidden), DV: r.out(tensor.Sampled, hidden),
+					DLeak: r.out(tensor.Sequences, heads)}
 				if relative {
 					k.Gradient = tensor.SinusoidGradient{DF: r.table(), DG: r.table(), DP: r.out(tensor.Sampled, heads)}
 				}
@@ -46,9 +48,11 @@ func attentionKernels() []Kernel {
 
 // attention declares the operands of an attention over a random choice of keys.
 func (r *fixture) attention(relative bool) tensor.Attention {
-	k := tensor.Attention{O: r.out(tensor.Tokens, hidden), Norm: r.out(tensor.Tokens, heads), Q: r.normal(tensor.Tokens, hidden, 1),
+	k := tensor.Attention{O: r.out(tensor.Tokens, hidden), Norm: r.out(tensor.Tokens, heads),
+		Q: r.normal(tensor.Tokens, hidden, 1),
 		K: r.normal(tensor.Sampled, hidden, 1), V: r.normal(tensor.Sampled, hidden, 1),
-		Leak:  r.floats(r.Input("leak", tensor.Sequences, 1, heads), func() float64 { return sampledKeys * r.random.Float64() }),
+		Leak: r.floats(r.Input("leak", tensor.Sequences, 1, heads),
+			func() float64 { return sampledKeys * r.random.Float64() }),
 		Count: r.fill(r.Input("count", tensor.Sequences, 1), []int32{sampledKeys}),
 		Batch: r.batch, Heads: heads, Score: tensor.Maxout, Probability: tensor.LeakyReLU}
 	if !relative {
@@ -65,7 +69,8 @@ func (r *fixture) attention(relative bool) tensor.Attention {
 	t := r.sinusoidTables()
 	r.before(t)
 	k.RelativeBias = tensor.SinusoidBias{F: t.F, G: t.G, E: t.E, Top: choice(0), Partner: choice(sampledKeys),
-		P: r.floats(r.Input("p", tensor.Sampled, sampledKeys, 1), func() float64 { return sigmoid(r.random.NormFloat64()) })}
+		P: r.floats(r.Input("p", tensor.Sampled, sampledKeys, 1),
+			func() float64 { return sigmoid(r.random.NormFloat64()) })}
 	return k
 }
 
@@ -77,7 +82,8 @@ func (r *fixture) sinusoidTables() tensor.Sinusoid {
 	const deviation = 0.02 // of fresh weights
 	return tensor.Sinusoid{F: r.table(), G: r.table(), E: r.table(),
 		MulWeight: r.parameter(deviation, heads, hidden), AddWeight: r.parameter(deviation, heads, hidden),
-		MulBias: r.parameter(deviation, heads), AddBias: r.parameter(deviation, heads), Counts: r.Counts, Frequencies: frequencies()}
+		MulBias: r.parameter(deviation, heads), AddBias: r.parameter(deviation, heads), Counts: r.Counts,
+		Frequencies: frequencies()}
 }
 
 func frequencies() *sinusoid.Frequencies {
@@ -96,11 +102,13 @@ func relationKernels() []Kernel {
 	batch := func() *fixture { return newFixture(sampledKeys, length) }
 	const product = 2 * (2 * heads) * (hidden / 2) * (length + 2*length - 1)
 	return []Kernel{
-		{"sinusoid tables", size, work{products: product}, func(r *fixture) tensor.Kernel { return r.sinusoidTables() }, batch},
+		{"sinusoid tables", size, work{products: product}, func(r *fixture) tensor.Kernel { return r.sinusoidTables() },
+			batch},
 		{"sinusoid tables backward", size, work{products: product}, func(r *fixture) tensor.Kernel {
 			return tensor.SinusoidBackward{DMulWeight: r.outFixed(heads, hidden), DAddWeight: r.outFixed(heads, hidden),
 				DMulBias: r.outFixed(heads), DAddBias: r.outFixed(heads),
-				DF: r.fixed(1, 2*heads, 2*length), DG: r.fixed(1, 2*heads, 2*length), Counts: r.Counts, Frequencies: frequencies()}
+				DF: r.fixed(1, 2*heads, 2*length), DG: r.fixed(1, 2*heads, 2*length), Counts: r.Counts,
+				Frequencies: frequencies()}
 		}, batch},
 	}
 }

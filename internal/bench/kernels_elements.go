@@ -16,7 +16,8 @@ func elementKernels() []Kernel {
 	wide, narrow := fmt.Sprintf("%d×%d", rows, inner), fmt.Sprintf("%d×%d", rows, hidden)
 	tapped := fmt.Sprintf("%s, %d taps", narrow, taps)
 	norm := func(r *fixture) tensor.LayerNorm {
-		return tensor.LayerNorm{Y: r.out(tensor.Tokens, hidden), X: r.normal(tensor.Tokens, hidden, 1), Mean: r.out(tensor.Tokens, 1),
+		return tensor.LayerNorm{Y: r.out(tensor.Tokens, hidden), X: r.normal(tensor.Tokens, hidden, 1),
+			Mean: r.out(tensor.Tokens, 1),
 			RStd: r.out(tensor.Tokens, 1), Gain: r.parameter(1, hidden), Bias: r.parameter(1, hidden), Eps: 1e-5}
 	}
 	return []Kernel{
@@ -24,7 +25,8 @@ func elementKernels() []Kernel {
 			return tensor.GELU{Y: r.out(tensor.Tokens, inner), X: r.normal(tensor.Tokens, inner, 1)}
 		}, batch},
 		{"gelu backward", wide, work{}, func(r *fixture) tensor.Kernel {
-			return tensor.GELUBackward{DX: r.out(tensor.Tokens, inner), DY: r.normal(tensor.Tokens, inner, 1), X: r.normal(tensor.Tokens, inner, 1)}
+			return tensor.GELUBackward{DX: r.out(tensor.Tokens, inner), DY: r.normal(tensor.Tokens, inner, 1),
+				X: r.normal(tensor.Tokens, inner, 1)}
 		}, batch},
 		{"dropout", wide, work{}, func(r *fixture) tensor.Kernel {
 			return tensor.Dropout{Y: r.out(tensor.Tokens, inner), X: r.normal(tensor.Tokens, inner, 1), Batch: r.batch,
@@ -34,19 +36,25 @@ func elementKernels() []Kernel {
 		{"layernorm backward", narrow, work{}, func(r *fixture) tensor.Kernel {
 			n := norm(r)
 			r.before(n)
-			return tensor.LayerNormBackward{DX: r.out(tensor.Tokens, hidden), DGain: r.outFixed(hidden), DBias: r.outFixed(hidden),
-				DY: r.normal(tensor.Tokens, hidden, 1), X: n.X, Mean: n.Mean, RStd: n.RStd, Gain: n.Gain}
+			return tensor.LayerNormBackward{DX: r.out(tensor.Tokens, hidden), DGain: r.outFixed(hidden),
+				DBias: r.outFixed(hidden),
+				DY:    r.normal(tensor.Tokens, hidden, 1), X: n.X, Mean: n.Mean, RStd: n.RStd, Gain: n.Gain}
 		}, batch},
 		{"convolution", tapped, work{}, func(r *fixture) tensor.Kernel {
-			return tensor.Convolution{Y: r.out(tensor.Tokens, hidden), A: r.normal(tensor.Tokens, hidden, 1), X: r.normal(tensor.Tokens, hidden, 1),
-				Z: r.out(tensor.Tokens, hidden), Weight: r.parameter(1, taps, hidden), Bias: r.parameter(1, hidden), Batch: r.batch, Dilation: 1}
+			return tensor.Convolution{Y: r.out(tensor.Tokens, hidden), A: r.normal(tensor.Tokens, hidden, 1),
+				X: r.normal(tensor.Tokens, hidden, 1),
+				Z: r.out(tensor.Tokens, hidden), Weight: r.parameter(1, taps, hidden), Bias: r.parameter(1, hidden),
+				Batch: r.batch, Dilation: 1}
 		}, batch},
 		{"convolution backward", tapped, work{}, func(r *fixture) tensor.Kernel {
-			return tensor.ConvolutionBackward{DX: r.out(tensor.Tokens, hidden), DWeight: r.outFixed(taps, hidden), DBias: r.outFixed(hidden),
-				DZ: r.normal(tensor.Tokens, hidden, 1), X: r.normal(tensor.Tokens, hidden, 1), Weight: r.parameter(1, taps, hidden), Batch: r.batch, Dilation: 1}
+			return tensor.ConvolutionBackward{DX: r.out(tensor.Tokens, hidden), DWeight: r.outFixed(taps, hidden),
+				DBias: r.outFixed(hidden),
+				DZ:    r.normal(tensor.Tokens, hidden, 1), X: r.normal(tensor.Tokens, hidden, 1),
+				Weight: r.parameter(1, taps, hidden), Batch: r.batch, Dilation: 1}
 		}, batch},
 		{"rowdot", narrow, work{}, func(r *fixture) tensor.Kernel {
-			return tensor.RowDot{Y: r.out(tensor.Tokens, 1), X: r.normal(tensor.Tokens, hidden, 1), Weight: r.parameter(1, hidden), Bias: r.parameter(1, 1)}
+			return tensor.RowDot{Y: r.out(tensor.Tokens, 1), X: r.normal(tensor.Tokens, hidden, 1),
+				Weight: r.parameter(1, hidden), Bias: r.parameter(1, 1)}
 		}, batch},
 	}
 }
@@ -61,8 +69,10 @@ func tokenKernels() []Kernel {
 	)
 	choose := func(noise bool) func(r *fixture) tensor.Kernel {
 		return func(r *fixture) tensor.Kernel {
-			return tensor.Sample{Noised: r.out(tensor.Tokens, 1), Top: r.out(tensor.Sampled, 1), Partner: r.out(tensor.Sampled, 1),
-				Count: r.out(tensor.Sequences, 1), Score: r.normal(tensor.Tokens, 1, 1), Batch: r.batch, K: sampledKeys, Noise: noise}
+			return tensor.Sample{Noised: r.out(tensor.Tokens, 1), Top: r.out(tensor.Sampled, 1),
+				Partner: r.out(tensor.Sampled, 1),
+				Count:   r.out(tensor.Sequences, 1), Score: r.normal(tensor.Tokens, 1, 1), Batch: r.batch,
+				K: sampledKeys, Noise: noise}
 		}
 	}
 	choice := func() *fixture { return newFixture(sampledKeys, long) }
@@ -70,12 +80,16 @@ func tokenKernels() []Kernel {
 	return []Kernel{
 		{"sample", size, work{}, choose(false), choice},
 		{"sample with noise", size, work{}, choose(true), choice},
-		{"embed backward", fmt.Sprintf("%d×%d, %d tokens", vocabulary, hidden, 2*length), work{}, func(r *fixture) tensor.Kernel {
-			return tensor.EmbedBackward{DWeight: r.outFixed(vocabulary, hidden), DY: r.normal(tensor.Tokens, hidden, 1), Token: r.ids(r.batch.Tokens, vocabulary)}
-		}, func() *fixture { return newFixture(0, length, length) }},
+		{"embed backward", fmt.Sprintf("%d×%d, %d tokens", vocabulary, hidden, 2*length), work{},
+			func(r *fixture) tensor.Kernel {
+				return tensor.EmbedBackward{DWeight: r.outFixed(vocabulary, hidden),
+					DY:    r.normal(tensor.Tokens, hidden, 1),
+					Token: r.ids(r.batch.Tokens, vocabulary)}
+			}, func() *fixture { return newFixture(0, length, length) }},
 		{"crossentropy", fmt.Sprintf("%d×%d", examples, labels), work{}, func(r *fixture) tensor.Kernel {
-			return tensor.CrossEntropy{Loss: r.out(tensor.Examples, 1), DLogits: r.out(tensor.Examples, labels), Logits: r.normal(tensor.Examples, labels, 1),
-				Label: r.ids(r.Input("label", tensor.Examples, examples, 1), labels), Scale: r.fixed(1, labels)}
+			return tensor.CrossEntropy{Loss: r.out(tensor.Examples, 1), DLogits: r.out(tensor.Examples, labels),
+				Logits: r.normal(tensor.Examples, labels, 1),
+				Label:  r.ids(r.Input("label", tensor.Examples, examples, 1), labels), Scale: r.fixed(1, labels)}
 		}, func() *fixture { return newFixture(0, slices.Repeat([]int{1}, examples)...) }},
 	}
 }

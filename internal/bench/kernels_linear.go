@@ -21,14 +21,16 @@ func (s product) weight(r *fixture) *tensor.Tensor {
 
 func (s product) linear() Kernel {
 	return Kernel{"linear", s.String(), work{}, func(r *fixture) tensor.Kernel {
-		return tensor.Linear{Y: r.out(tensor.Tokens, s.out), X: r.normal(tensor.Tokens, s.in, 1), Weight: s.weight(r), Bias: r.parameter(1, s.out)}
+		return tensor.Linear{Y: r.out(tensor.Tokens, s.out), X: r.normal(tensor.Tokens, s.in, 1), Weight: s.weight(r),
+			Bias: r.parameter(1, s.out)}
 	}, s.fixture}
 }
 
 func (s product) backward() Kernel {
 	return Kernel{"linear backward", s.String(), work{}, func(r *fixture) tensor.Kernel {
-		return tensor.LinearBackward{DX: r.out(tensor.Tokens, s.in), DWeight: r.outFixed(s.out, s.in), DBias: r.outFixed(s.out),
-			DY: r.normal(tensor.Tokens, s.out, 1), X: r.normal(tensor.Tokens, s.in, 1), Weight: s.weight(r)}
+		return tensor.LinearBackward{DX: r.out(tensor.Tokens, s.in), DWeight: r.outFixed(s.out, s.in),
+			DBias: r.outFixed(s.out),
+			DY:    r.normal(tensor.Tokens, s.out, 1), X: r.normal(tensor.Tokens, s.in, 1), Weight: s.weight(r)}
 	}, s.fixture}
 }
 

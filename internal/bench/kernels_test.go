@@ -42,7 +42,8 @@ func TestTraffic(t *testing.T) {
 		want   traffic
 	}{
 		{tensor.Dropout{Y: r.out(tensor.Tokens, 3), X: x, Batch: r.batch, Rate: 0.5}, traffic{60, 60, 120}},
-		{tensor.Linear{Y: r.out(tensor.Tokens, 2), X: x, Weight: r.parameter(1, 2, 3), Bias: r.parameter(1, 2)}, traffic{60 + 24 + 8, 40, 132}},
+		{tensor.Linear{Y: r.out(tensor.Tokens, 2), X: x, Weight: r.parameter(1, 2, 3), Bias: r.parameter(1, 2)},
+			traffic{60 + 24 + 8, 40, 132}},
 		{tensor.Add{Y: x, A: x, B: r.normal(tensor.Tokens, 3, 1)}, traffic{120, 60, 120}},
 	} {
 		if got := r.traffic(c.kernel); got != c.want {

@@ -27,7 +27,8 @@ func (l Layer) MeasureParts(ctx context.Context, device tensor.Device, sequences
 	for _, part := range []struct {
 		to *float64
 		of product
-	}{{&p.Q, product{rows, tableHidden, tableHidden}}, {&p.K, product{sampled, tableHidden, tableHidden}}, {&p.V, product{sampled, tableHidden, tableHidden}},
+	}{{&p.Q, product{rows, tableHidden, tableHidden}}, {&p.K, product{sampled, tableHidden, tableHidden}},
+		{&p.V, product{sampled, tableHidden, tableHidden}},
 		{&p.C, product{sampled, tableHidden, l.Heads}}, {&p.Out, product{rows, tableHidden, tableHidden}}} {
 		r, err := part.of.linear().Measure(ctx, device, nil)
 		if err != nil {

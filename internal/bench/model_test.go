@@ -36,10 +36,12 @@ func TestTagging(t *testing.T) {
 func TestFillMask(t *testing.T) {
 	config := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	config.Task, config.PadTokenID = sft.FillMask, nil
-	config.VocabSize, config.NumLabels, config.MaskTokenID, config.MaskRate, config.MaskSpan = 4, 3, new(int32(3)), 0.15, 1
+	config.VocabSize, config.NumLabels, config.MaskTokenID, config.MaskRate, config.MaskSpan = 4,
+		3, new(int32(3)), 0.15, 1
 	settings := lra.ListOps.Presets[0].Settings
 	settings.Batch, settings.Select = 2, ""
-	run, err := (&Workload{Config: config, Settings: settings, Length: 80, Device: cpu.New(1), Memory: 1 << 30}).Prepare(Train)
+	run, err := (&Workload{Config: config, Settings: settings, Length: 80, Device: cpu.New(1),
+		Memory: 1 << 30}).Prepare(Train)
 	if err == nil {
 		err = run(t.Context())
 	}

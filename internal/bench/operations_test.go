@@ -62,7 +62,8 @@ func TestOperations(t *testing.T) {
 	}
 	const taps = 5 + 9
 	config.Convolutions = []sft.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 9, Dilation: 3}}
-	for what, want := range map[string]float64{Forward: linear + layers*2*pair + layers*2*tokens*d*taps, Train: 3*linear + layers*7*pair + 3*layers*2*tokens*d*taps} {
+	for what, want := range map[string]float64{Forward: linear + layers*2*pair + layers*2*tokens*d*taps,
+		Train: 3*linear + layers*7*pair + 3*layers*2*tokens*d*taps} {
 		if o, err := w.Operations(what); err != nil || o.Total() != want {
 			t.Errorf("%s with convolutions: %+v, expected %v; error %v", what, o, want, err)
 		} else {

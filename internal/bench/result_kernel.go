@@ -33,7 +33,8 @@ func DescribeCeilings(c *Ceilings, threads int) string {
 		if b.Bytes == 0 { // a device's own memory, whatever the size
 			return text + fmt.Sprintf(", memory %s GB/s", FormatDigits(b.Copy/giga))
 		}
-		text += fmt.Sprintf("\n  %s a thread: read %s GB/s, copied %s GB/s", FormatBytes(int64(b.Bytes/threads)), FormatDigits(b.Read/giga), FormatDigits(b.Copy/giga))
+		text += fmt.Sprintf("\n  %s a thread: read %s GB/s, copied %s GB/s", FormatBytes(int64(b.Bytes/threads)),
+			FormatDigits(b.Read/giga), FormatDigits(b.Copy/giga))
 	}
 	return text
 }
@@ -43,7 +44,8 @@ func DescribeArithmetic(c *Ceilings) string {
 	if c == nil {
 		return "The device has no way to tell its ceilings."
 	}
-	return fmt.Sprintf("ceilings in float32: multiply-add %s GFLOP/s, max-add %s GFLOP/s", FormatDigits(c.FMA/giga), FormatDigits(c.MaxAdd/giga))
+	return fmt.Sprintf("ceilings in float32: multiply-add %s GFLOP/s, max-add %s GFLOP/s", FormatDigits(c.FMA/giga),
+		FormatDigits(c.MaxAdd/giga))
 }
 
 const giga = 1e9

@@ -44,7 +44,8 @@ func (k *KernelShare) Row() []string {
 	if k.GFLOPS > 0 {
 		rate = FormatDigits(k.GFLOPS) + " GFLOP/s"
 	}
-	return []string{k.Kernel, strconv.Itoa(k.Launches), FormatSeconds(k.Seconds), fmt.Sprintf("%.1f%%", 100*k.Share), rate, FormatPercent(k.Ceiling)}
+	return []string{k.Kernel, strconv.Itoa(k.Launches), FormatSeconds(k.Seconds), fmt.Sprintf("%.1f%%", 100*k.Share),
+		rate, FormatPercent(k.Ceiling)}
 }
 
 // ProfileColumns head those rows.

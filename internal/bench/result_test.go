@@ -20,7 +20,8 @@ func TestDevice(t *testing.T) {
 		{"m":1,"n":1,"k":1,"a":"int8","b":"uint8","c":"float32","result":"float16"}]}`), &card); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"vulkan:1", "card", "discrete", "its 1.2", "1.3.1", "1.0 GiB", "32 (8 to 64)", "3000 GB/s", "50000 GFLOP/s", "400000 GFLOP/s"}
+	want := []string{"vulkan:1", "card", "discrete", "its 1.2", "1.3.1", "1.0 GiB", "32 (8 to 64)", "3000 GB/s",
+		"50000 GFLOP/s", "400000 GFLOP/s"}
 	if row := card.Row(); !slices.Equal(row, want) {
 		t.Errorf("%q, expected %q", row, want)
 	}
@@ -52,7 +53,8 @@ func TestCheck(t *testing.T) {
 		t.Errorf("%+v: %s, %q", k, k.Verdict(), k.Notes())
 	}
 	k.Add(conformance.Result{Kernel: "add", Case: "add 3", Errors: []error{errors.New("one"), errors.New("two")}})
-	k.Add(conformance.Result{Kernel: "add", Case: "add 4", Errors: []error{errors.New("three"), errors.New("four"), errors.New("five")}})
+	k.Add(conformance.Result{Kernel: "add", Case: "add 4",
+		Errors: []error{errors.New("three"), errors.New("four"), errors.New("five")}})
 	want := []string{"add 3: one", "add 3: two", "add 4: three", "add: 2 more errors (--json shows them)"}
 	if k.Verdict() != "2 FAIL" || k.Cases != 4 || !slices.Equal(k.Notes(), want) {
 		t.Errorf("%+v: %s, %q", k, k.Verdict(), k.Notes())

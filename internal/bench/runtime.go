@@ -65,7 +65,8 @@ func (l Layer) String() string { return fmt.Sprintf("%s, k %d, %s", l.Kind, l.K,
 // config is a model of such layers.
 func (l Layer) config() *sft.Config {
 	c := &sft.Config{
-		ModelType: "sft", Task: sft.Classification, VocabSize: 256, NumLabels: 2, HiddenSize: tableHidden, NumLayers: tableLayers,
+		ModelType: "sft", Task: sft.Classification, VocabSize: 256, NumLabels: 2,
+		HiddenSize: tableHidden, NumLayers: tableLayers,
 		NumHeads: l.Heads, IntermediateSize: l.Intermediate, NumSampledTokens: l.K, MaxLength: l.Length,
 		SinusoidDim: tableHidden, SinusoidBase: 10000, NormPosition: "post", LayerNormEps: 1e-5,
 		Score: "maxout", Probability: "leaky_relu", Relative: l.Relative, SamplerNoise: "train",

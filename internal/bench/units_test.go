@@ -11,7 +11,8 @@ func TestSeconds(t *testing.T) {
 }
 
 func TestBytes(t *testing.T) {
-	for n, want := range map[int64]string{0: "0.0 KiB", 1536: "1.5 KiB", 1<<20 - 1: "1024.0 KiB", 1 << 20: "1.0 MiB", 5 << 29: "2.5 GiB", 3 << 50: "3072.0 TiB"} {
+	for n, want := range map[int64]string{0: "0.0 KiB", 1536: "1.5 KiB", 1<<20 - 1: "1024.0 KiB", 1 << 20: "1.0 MiB",
+		5 << 29: "2.5 GiB", 3 << 50: "3072.0 TiB"} {
 		if got := FormatBytes(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}

@@ -111,7 +111,8 @@ func (c *Chart) draw(s *Scene, at Point) {
 	for _, l := range c.Series {
 		l.draw(s, f)
 	}
-	s.add(text{Point{(f.left + f.right) / 2, at.Y + c.Height - 6}, fit(c.X.Label, labelSize, f.right-f.left, false), labelSize, Middle, NoteInk, false})
+	s.add(text{Point{(f.left + f.right) / 2, at.Y + c.Height - 6}, fit(c.X.Label, labelSize, f.right-f.left, false),
+		labelSize, Middle, NoteInk, false})
 }
 
 // largest is what an axis can have at most: sums and differences of such values are finite.
@@ -123,7 +124,8 @@ func (c *Chart) dropUndrawable() {
 	drawable := func(v float64) bool { return math.Abs(v) <= largest } // false of NaN, too
 	c.Series = slices.Clone(c.Series)
 	for i := range c.Series {
-		c.Series[i].Points = slices.DeleteFunc(slices.Clone(c.Series[i].Points), func(p Datum) bool { return !drawable(p.X) || !drawable(p.Y) })
+		c.Series[i].Points = slices.DeleteFunc(slices.Clone(c.Series[i].Points),
+			func(p Datum) bool { return !drawable(p.X) || !drawable(p.Y) })
 	}
 }
 

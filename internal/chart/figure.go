@@ -26,7 +26,8 @@ func (f Figure) Scene() *Scene {
 	}
 	at := Point{margin, margin}
 	if f.Title != "" {
-		s.add(text{Point{at.X, at.Y + titleSize}, fit(f.Title, titleSize, s.Width-2*margin, true), titleSize, Start, TextInk, true})
+		s.add(text{Point{at.X, at.Y + titleSize}, fit(f.Title, titleSize, s.Width-2*margin, true),
+			titleSize, Start, TextInk, true})
 		at.Y += titleRoom
 	}
 	at = f.legend(s, at)

@@ -35,18 +35,24 @@ func pictures() map[string]*Scene {
 		out[name+", alone"] = charts[0].Scene()
 	}
 	steps := Axis{Label: "step", Zero: true}
-	add("steps to a round number", Chart{Name: "Loss", X: steps, Y: Axis{Label: "cross-entropy (nats)"}, Series: []Series{line("one", 0, 1, 2.1, 5000, 0.3, 100000, 0.2)}})
+	add("steps to a round number", Chart{Name: "Loss", X: steps, Y: Axis{Label: "cross-entropy (nats)"},
+		Series: []Series{line("one", 0, 1, 2.1, 5000, 0.3, 100000, 0.2)}})
 	add("one point", Chart{X: steps, Y: Axis{Label: "norm"}, Series: []Series{line("one", 0, 7, 3)}})
 	add("nothing", Chart{X: steps, Y: Axis{Label: "norm"}})
-	add("small numbers", Chart{X: steps, Y: Axis{Label: "learning rate"}, Series: []Series{line("one", 0, 1, 1.234e-7, 123456789, 9.87e-8)}})
-	add("narrow labels on the left", Chart{X: Axis{Label: "tokens", Low: 1000000, High: 1999999}, Y: Axis{Label: "%", Low: 0, High: 9}, Series: []Series{line("", 0, 1e6, 1, 1.9e6, 8)}})
-	add("logarithmic", Chart{X: Axis{Label: "length (tokens)", Logarithmic: true}, Y: Axis{Label: "rows (%)", Zero: true}, Series: []Series{line("train", 0, 1, 0, 1000000, 8)}},
-		Chart{X: Axis{Label: "length (tokens)", Logarithmic: true}, Y: Axis{Label: "norm", Logarithmic: true}, Series: []Series{line("val", 1, 500, 1e-3, 640, 1e6)}})
+	add("small numbers", Chart{X: steps, Y: Axis{Label: "learning rate"},
+		Series: []Series{line("one", 0, 1, 1.234e-7, 123456789, 9.87e-8)}})
+	add("narrow labels on the left", Chart{X: Axis{Label: "tokens", Low: 1000000, High: 1999999},
+		Y: Axis{Label: "%", Low: 0, High: 9}, Series: []Series{line("", 0, 1e6, 1, 1.9e6, 8)}})
+	add("logarithmic", Chart{X: Axis{Label: "length (tokens)", Logarithmic: true},
+		Y: Axis{Label: "rows (%)", Zero: true}, Series: []Series{line("train", 0, 1, 0, 1000000, 8)}},
+		Chart{X: Axis{Label: "length (tokens)", Logarithmic: true}, Y: Axis{Label: "norm", Logarithmic: true},
+			Series: []Series{line("val", 1, 500, 1e-3, 640, 1e6)}})
 	var places []Place
 	for _, n := range []int{16, 32, 64, 1000, 1024, 1048576, 1048577, 16777216} {
 		places = append(places, Place{At: float64(n), Label: fmt.Sprint(n)})
 	}
-	add("many places", Chart{X: Axis{Label: "length (tokens)", Logarithmic: true, Places: places}, Y: Axis{Label: "tokens/s", Zero: true}, Series: []Series{line("a", 0, 16, 1, 16777216, 1e6)}})
+	add("many places", Chart{X: Axis{Label: "length (tokens)", Logarithmic: true, Places: places},
+		Y: Axis{Label: "tokens/s", Zero: true}, Series: []Series{line("a", 0, 16, 1, 16777216, 1e6)}})
 	var many []Series
 	for i := range 60 {
 		many = append(many, line(fmt.Sprintf("runs/some/seed-%d, validation", i), i, 0, float64(i), 10, 1))
@@ -56,15 +62,18 @@ func pictures() map[string]*Scene {
 	var boxes []Box
 	places = nil
 	for i := range 5 {
-		places = append(places, Place{At: float64(i) + .5, Label: fmt.Sprintf("%d–%d", i*10000, i*10000+9999), Note: "1234567 rows"})
+		places = append(places, Place{At: float64(i) + .5,
+			Label: fmt.Sprintf("%d–%d", i*10000, i*10000+9999), Note: "1234567 rows"})
 		for j := range 3 {
 			left := float64(i) + float64(j)/3
 			boxes = append(boxes, Box{From: left, To: left + .3, Value: 100, Ink: palette[j], Label: "100.0"})
 		}
 	}
-	add("bars", Chart{Width: 620, Height: 280, X: Axis{Label: "length (tokens)", Low: 0, High: 5, Places: places}, Y: Axis{Label: "accuracy (%)"}, Boxes: boxes})
+	add("bars", Chart{Width: 620, Height: 280, X: Axis{Label: "length (tokens)", Low: 0, High: 5, Places: places},
+		Y: Axis{Label: "accuracy (%)"}, Boxes: boxes})
 	out["strip"] = Strip{Name: "strip", Length: 100001, Rows: []StripRow{
-		{Name: "tokens", Ink: NoteInk, Levels: make([]float64, 100001)}, {Name: "layer 12", Ink: TextInk, Marks: []StripMark{{0, 1}, {100000, 0}}},
+		{Name: "tokens", Ink: NoteInk, Levels: make([]float64, 100001)},
+		{Name: "layer 12", Ink: TextInk, Marks: []StripMark{{0, 1}, {100000, 0}}},
 		{Name: "pooling", Ink: TextInk, Weights: make([]float64, 100001)}}}.Scene()
 	return out
 }
@@ -117,7 +126,8 @@ func TestLabels(t *testing.T) {
 		}
 		for _, shape := range s.shapes {
 			m, ok := shape.(mark)
-			if ok && !(m.at.X >= markRadius && m.at.X <= s.Width-markRadius+1 && m.at.Y >= markRadius && m.at.Y <= s.Height-markRadius) {
+			if ok && !(m.at.X >= markRadius && m.at.X <= s.Width-markRadius+1 && m.at.Y >= markRadius &&
+				m.at.Y <= s.Height-markRadius) {
 				t.Errorf("%s: a mark at %v", name, m.at)
 			}
 		}
@@ -142,7 +152,8 @@ func over(l stroke, b box) bool {
 
 // TestOneLabelAnAxis: a chart has each axis's label once.
 func TestOneLabelAnAxis(t *testing.T) {
-	s := Chart{X: Axis{Label: "step"}, Y: Axis{Label: "norm"}, Width: 300, Height: 200, Series: []Series{{Name: "a", Points: []Datum{{X: 0, Y: 1}, {X: 9, Y: 2}}}}}.Scene()
+	s := Chart{X: Axis{Label: "step"}, Y: Axis{Label: "norm"}, Width: 300, Height: 200,
+		Series: []Series{{Name: "a", Points: []Datum{{X: 0, Y: 1}, {X: 9, Y: 2}}}}}.Scene()
 	found := map[string]int{}
 	for _, v := range texts(s) {
 		found[v.text]++
@@ -160,7 +171,8 @@ func TestOneLabelAnAxis(t *testing.T) {
 // TestPlaces: points lie where the axes say.
 func TestPlaces(t *testing.T) {
 	for _, logarithmic := range []bool{false, true} {
-		c := Chart{X: Axis{Label: "x", Low: 1, High: 100, Logarithmic: logarithmic}, Y: Axis{Label: "y", Low: 0, High: 1}, Width: 400, Height: 300,
+		c := Chart{X: Axis{Label: "x", Low: 1, High: 100, Logarithmic: logarithmic},
+			Y: Axis{Label: "y", Low: 0, High: 1}, Width: 400, Height: 300,
 			Series: []Series{{Style: StyleOf(0), Points: []Datum{{X: 1, Y: 0}, {X: 10, Y: .5}, {X: 100, Y: 1}}}}}
 		f := c.layout(Point{})
 		want := []Point{{f.left, f.bottom}, {f.left + (f.right-f.left)*9/99, (f.top + f.bottom) / 2}, {f.right, f.top}}
@@ -182,8 +194,10 @@ func TestPlaces(t *testing.T) {
 // TestSVG: what is written is well-formed whatever a name has, and by itself on white.
 func TestSVG(t *testing.T) {
 	const hostile = `<script>"&'</script>`
-	s := Figure{Title: hostile, Charts: []Chart{{Name: hostile, X: Axis{Label: hostile}, Y: Axis{Label: hostile}, Width: 400, Height: 300,
-		Series: []Series{{Name: hostile, Style: StyleOf(0), Points: []Datum{{X: 1, Y: 2, Title: hostile}, {X: 2, Y: 3}}}}}}}.Scene()
+	s := Figure{Title: hostile,
+		Charts: []Chart{{Name: hostile, X: Axis{Label: hostile}, Y: Axis{Label: hostile}, Width: 400, Height: 300,
+			Series: []Series{{Name: hostile, Style: StyleOf(0), Points: []Datum{{X: 1, Y: 2, Title: hostile},
+				{X: 2, Y: 3}}}}}}}.Scene()
 	var out bytes.Buffer
 	must.Succeed(t, s.Write(&out, "svg"))
 	text, elements := "", map[string]int{}
@@ -215,7 +229,8 @@ func TestFormats(t *testing.T) {
 		var out bytes.Buffer
 		must.Succeed(t, s.Write(&out, "png"))
 		img := must.Get(png.Decode(&out))(t)
-		if size := img.Bounds().Size(); math.Abs(float64(size.X)-dotsPerPixel*s.Width) > 2 || math.Abs(float64(size.Y)-dotsPerPixel*s.Height) > 2 {
+		if size := img.Bounds().Size(); math.Abs(float64(size.X)-dotsPerPixel*s.Width) > 2 ||
+			math.Abs(float64(size.Y)-dotsPerPixel*s.Height) > 2 {
 			t.Errorf("%s: %v dots for %v × %v pixels", name, size, s.Width, s.Height)
 		}
 		out.Reset()

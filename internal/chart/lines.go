@@ -52,7 +52,8 @@ func (l *Series) draw(s *Scene, f frame) {
 func (c *Chart) drawBoxes(s *Scene, f frame) {
 	for _, b := range c.Boxes {
 		left, right, top := f.x.At(b.From), f.x.At(b.To), f.y.At(b.Value)
-		a := area{lines: [][]Point{{{left, f.bottom}, {left, top}, {right, top}, {right, f.bottom}}}, ink: b.Ink, title: b.Title}
+		a := area{lines: [][]Point{{{left, f.bottom}, {left, top}, {right, top}, {right, f.bottom}}},
+			ink: b.Ink, title: b.Title}
 		if b.Pale {
 			a.opacity = 0.45
 		}

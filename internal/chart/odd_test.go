@@ -13,7 +13,8 @@ import (
 // TestOddValues: whatever values a file has, a chart of them is drawn, and its coordinates
 // are numbers. It does not end where an axis has no ticks.
 func TestOddValues(t *testing.T) {
-	for _, values := range [][]float64{{}, {0}, {-3}, {1e-320}, {-1e-320}, {0, 1e-320}, {1e308}, {1e308, -1e308}, {1e300, 1e299}, {math.NaN()}, {math.Inf(1), 1},
+	for _, values := range [][]float64{{}, {0}, {-3}, {1e-320}, {-1e-320}, {0, 1e-320}, {1e308}, {1e308, -1e308},
+		{1e300, 1e299}, {math.NaN()}, {math.Inf(1), 1},
 		{1, math.NaN(), 2}, {5, 5, 5}, {1e16, 1e16 + 2}, {1e-9, 1}, {0, 1e-300}, {0.1 + 0.2, 0.3}, {1, 1 + 1e-8}} {
 		for mode := range 4 {
 			y := Axis{Label: "y", Logarithmic: mode&1 != 0, Zero: mode&2 != 0}
@@ -22,7 +23,8 @@ func TestOddValues(t *testing.T) {
 				s.Points = append(s.Points, Datum{X: float64(i), Y: v})
 			}
 			var out bytes.Buffer
-			c := Chart{Name: "name", X: Axis{Label: "x", Zero: true}, Y: y, Width: 340, Height: 240, Series: []Series{s}}
+			c := Chart{Name: "name", X: Axis{Label: "x", Zero: true}, Y: y, Width: 340,
+				Height: 240, Series: []Series{s}}
 			must.Check(t, (Figure{Charts: []Chart{c}}).Scene().Write(&out, "svg"))
 			if text := out.String(); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") {
 				t.Errorf("%v on %+v: %s", values, y, text)

@@ -39,7 +39,8 @@ func (s *Scene) Write(w io.Writer, format string) error {
 	case "svg":
 		return s.WriteSVG(w)
 	case "png":
-		c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dotsPerPixel*96), vgimg.UseBackgroundColor(color.White))
+		c := vgimg.NewWith(vgimg.UseWH(width, height), vgimg.UseDPI(dotsPerPixel*96),
+			vgimg.UseBackgroundColor(color.White))
 		s.paint(c)
 		_, err := vgimg.PngCanvas{Canvas: c}.WriteTo(w)
 		return err

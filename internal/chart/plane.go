@@ -59,7 +59,8 @@ func (p Plane) Scene() *Scene {
 		s.add(stroke{lines: pale, ink: FrameInk, width: dot})
 	}
 	for i, of := range dark { // the darkest over the others
-		for _, ink := range slices.SortedFunc(maps.Keys(of), func(a, b Ink) int { return cmp.Compare(a.Class, b.Class) }) {
+		for _, ink := range slices.SortedFunc(maps.Keys(of),
+			func(a, b Ink) int { return cmp.Compare(a.Class, b.Class) }) {
 			s.add(stroke{lines: of[ink], ink: ink, width: dot, opacity: 0.2 + 0.8*float64(i)/(shades-1)})
 		}
 	}

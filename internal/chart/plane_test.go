@@ -8,7 +8,8 @@ import (
 // TestPlane: points keep their distances within the square, one point is in its middle, and
 // what is darker is drawn later.
 func TestPlane(t *testing.T) {
-	p := Plane{Name: "two", Points: []Point{{0, 0}, {10, 5}}, Edges: [][2]int{{0, 1}}, Marks: []float64{1, 0}, Ink: TextInk}
+	p := Plane{Name: "two", Points: []Point{{0, 0}, {10, 5}}, Edges: [][2]int{{0, 1}},
+		Marks: []float64{1, 0}, Ink: TextInk}
 	at := p.within(0, 100)
 	if at[0] != (Point{0, 25}) || at[1] != (Point{100, 75}) {
 		t.Errorf("%v", at)
@@ -31,7 +32,8 @@ func TestTallPlane(t *testing.T) {
 			t.Errorf("a point at %v", q)
 		}
 	}
-	if svg := string(p.Scene().Inline()); strings.Count(svg, ` opacity="0.2"`) != 1 || strings.Count(svg, ` opacity="0.6"`) != 1 || strings.Count(svg, "<path") != 3 {
+	if svg := string(p.Scene().Inline()); strings.Count(svg, ` opacity="0.2"`) != 1 ||
+		strings.Count(svg, ` opacity="0.6"`) != 1 || strings.Count(svg, "<path") != 3 {
 		t.Error(svg)
 	}
 }

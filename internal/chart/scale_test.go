@@ -35,7 +35,8 @@ func TestTicks(t *testing.T) {
 			t.Errorf("%+v: %s, want %s", c.scale, got, c.want)
 		}
 	}
-	for v, want := range map[float64]string{0: "0", 12345: "12.35k", 1.5e6: "1.5M", 2e9: "2G", 9999.6: "10000", 1e-7: "1e-7", 0.25: "0.25"} {
+	for v, want := range map[float64]string{0: "0", 12345: "12.35k", 1.5e6: "1.5M", 2e9: "2G", 9999.6: "10000",
+		1e-7: "1e-7", 0.25: "0.25"} {
 		if got := Short(v); got != want {
 			t.Errorf("%v: %s, want %s", v, got, want)
 		}
@@ -44,7 +45,8 @@ func TestTicks(t *testing.T) {
 
 // TestSpread: an axis is near its values, also where they are one number or nearly one.
 func TestSpread(t *testing.T) {
-	for _, values := range [][]float64{{0.001, 0.001}, {0}, {-3, -3}, {0.1, math.Nextafter(0.1, 1)}, {1e300, 1e300}, {1, 2, 3}} {
+	for _, values := range [][]float64{{0.001, 0.001}, {0}, {-3, -3}, {0.1, math.Nextafter(0.1, 1)},
+		{1e300, 1e300}, {1, 2, 3}} {
 		a := spread(values, 0, 100)
 		low, high := slices.Min(values), slices.Max(values)
 		size := max(math.Abs(low), math.Abs(high))
@@ -69,7 +71,8 @@ func TestThin(t *testing.T) {
 	long[5003].Y, long[7777].Y = 9, -9
 	short := thin(long)
 	if len(short) != mostPoints || !slices.IsSortedFunc(short, func(a, b Datum) int { return int(a.X - b.X) }) ||
-		!slices.Contains(short, long[5003]) || !slices.Contains(short, long[7777]) || short[0] != long[0] || short[len(short)-1] != long[9999] {
+		!slices.Contains(short, long[5003]) || !slices.Contains(short, long[7777]) || short[0] != long[0] ||
+		short[len(short)-1] != long[9999] {
 		t.Errorf("%d points", len(short))
 	}
 	if few := thin(long[:mostPoints]); len(few) != mostPoints || few[1] != long[1] {

@@ -49,7 +49,8 @@ func (t Strip) Scene() *Scene {
 			height = stripTick
 			rows = append(rows, t.marks(r, y)...)
 		}
-		rows = append(rows, text{Point{stripLeft - textGap, y + height/2 + 4}, fit(r.Name, labelSize, stripLeft-textGap, false), labelSize, End, TextInk, false})
+		rows = append(rows, text{Point{stripLeft - textGap, y + height/2 + 4}, fit(r.Name, labelSize, stripLeft-textGap,
+			false), labelSize, End, TextInk, false})
 		y += height + stripGap
 	}
 	y -= stripGap - 4

@@ -36,7 +36,8 @@ func (s *Scene) WriteSVG(to io.Writer) error {
 
 func (s *Scene) write(w *svgWriter, namespace string) {
 	fmt.Fprintf(w, `<svg%s class="chart" viewBox="0 0 %s %s" width="%s" height="%s" role="img" aria-label="%s" font-family="%s">`+"\n",
-		namespace, number(s.Width), number(s.Height), number(s.Width), number(s.Height), html.EscapeString(s.Name), families)
+		namespace, number(s.Width), number(s.Height), number(s.Width), number(s.Height),
+		html.EscapeString(s.Name), families)
 	if namespace != "" {
 		fmt.Fprintf(w, `<rect width="%s" height="%s" fill="#ffffff"/>`+"\n", number(s.Width), number(s.Height))
 	}
@@ -95,7 +96,8 @@ func (w *svgWriter) end(name, title string) {
 }
 
 func (s stroke) svg(w *svgWriter) {
-	fmt.Fprintf(w, `<path %s fill="none" stroke="currentColor" stroke-width="%s" stroke-linejoin="round"`, s.ink.attributes(), number(s.width))
+	fmt.Fprintf(w, `<path %s fill="none" stroke="currentColor" stroke-width="%s" stroke-linejoin="round"`,
+		s.ink.attributes(), number(s.width))
 	if len(s.dash) > 0 {
 		w.WriteString(` stroke-dasharray="`)
 		for i, d := range s.dash {
@@ -120,12 +122,14 @@ func (m mark) svg(w *svgWriter) {
 		area{[][]Point{m.outline()}, m.ink, 0, m.title}.svg(w)
 		return
 	}
-	fmt.Fprintf(w, `<circle %s fill="currentColor" cx="%s" cy="%s" r="%d"`, m.ink.attributes(), number(m.at.X), number(m.at.Y), markRadius)
+	fmt.Fprintf(w, `<circle %s fill="currentColor" cx="%s" cy="%s" r="%d"`, m.ink.attributes(), number(m.at.X),
+		number(m.at.Y), markRadius)
 	w.end("circle", m.title)
 }
 
 func (t text) svg(w *svgWriter) {
-	fmt.Fprintf(w, `<text %s fill="currentColor" x="%s" y="%s" font-size="%s"`, t.ink.attributes(), number(t.at.X), number(t.at.Y), number(t.size))
+	fmt.Fprintf(w, `<text %s fill="currentColor" x="%s" y="%s" font-size="%s"`, t.ink.attributes(), number(t.at.X),
+		number(t.at.Y), number(t.size))
 	if t.anchor != Start {
 		fmt.Fprintf(w, ` text-anchor="%s"`, []string{"start", "middle", "end"}[t.anchor])
 	}

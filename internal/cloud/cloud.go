@@ -32,7 +32,8 @@ var formats = map[string]func(text []byte) (*Shape, error){
 }
 
 // partFormats are the readers of files whose points have parts.
-var partFormats = map[string]func(text []byte) (*Shape, error){".xyz": readParts, ".txt": readParts, ".pts": readPTSParts}
+var partFormats = map[string]func(text []byte) (*Shape, error){".xyz": readParts,
+	".txt": readParts, ".pts": readPTSParts}
 
 // Reads reports whether a file is read, by its name.
 func Reads(path string) bool { return formats[strings.ToLower(filepath.Ext(path))] != nil }
@@ -56,7 +57,8 @@ func Read(path string) (*Shape, error) {
 func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*Shape, error) {
 	parse := readers[strings.ToLower(filepath.Ext(path))]
 	if parse == nil {
-		return nil, fmt.Errorf("expected a name that ends in one of %s", strings.Join(slices.Sorted(maps.Keys(readers)), ", "))
+		return nil, fmt.Errorf("expected a name that ends in one of %s",
+			strings.Join(slices.Sorted(maps.Keys(readers)), ", "))
 	}
 	f, err := openFile(path)
 	if err != nil {

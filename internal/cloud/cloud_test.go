@@ -66,15 +66,19 @@ func TestRead(t *testing.T) {
 		{"c.off", "# c\nOFF # cube\n# more\n\n3 1 0 # counts\n0 0 0 # one\n1 0 0\n0 2 3\n3 0 1 2# face\n", triangle},
 		{"d.off", "\ufeffCOFF\n3 1 0\n0 0 0 255 0 0 255\n1 0 0 255 0 0 255\n0 2 3 1 0 0 255\n3 0 1 2\n", triangle},
 		{"e.off", "STNOFF 3 1 0\n0 0 0 0 0 1 0 0\n1 0 0 0 0 1 0 0\n0 2 3 0 0 1 0 0\n3 0 1 2\n", triangle},
-		{"b.obj", "# a \\\nv 0 0 0 # first\nv 1 \\\n 0 \\\r\n0\nusemtl a,b c;d\nv 0 2 3\nf 1 2 \\ # more\n3\n", triangle},
+		{"b.obj", "# a \\\nv 0 0 0 # first\nv 1 \\\n 0 \\\r\n0\nusemtl a,b c;d\nv 0 2 3\nf 1 2 \\ # more\n3\n",
+			triangle},
 		{"e.ply", "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar float texcoord\nproperty list uchar int vertex_indices\nproperty list uchar double weights\nend_header\n0 0 0\n1 0 0\n0 2 3\n6 0.5 0 1e9 .1 0 1 3 0 1 2 1 0.25\n", triangle},
 		{"a.pts", "2\n0 0 1 0 0 1\n1 2 3 1 0 0\n", pair},
 		{"b.pts", "1\n0 0 1 0 0 1\n1\n1 2 3 1 0 0\n", pair},
 		{"c.xyz", "\ufeff0; 0;1;0; 0;1\n1;2;3;1;0;0 # last\n", pair},
 		{"d.xyz", "0, 0, 1, 0, 0, 1\n1 ,2 ,3 ,1 ,0 ,0\n", pair},
-		{"e.xyz", "0 0 1 9 8 7 0 0 1\n1 2 3 0 200 3 1 0 0 5\n", &Shape{Points: pair.Points, Normals: pair.Normals, ignored: "9 8 7 has the length 13.93"}},
-		{"f.xyz", "0 0 1 9 8 7 0 0 2\n1 2 3 0 200 3 1 0 0\n", &Shape{Points: pair.Points, ignored: "9 8 7 has the length 13.93"}},
-		{"g.xyz", "0 0 1 9 8 7 0 0 1\n1 2 3 0 200 3\n", &Shape{Points: pair.Points, ignored: "9 8 7 has the length 13.93"}},
+		{"e.xyz", "0 0 1 9 8 7 0 0 1\n1 2 3 0 200 3 1 0 0 5\n", &Shape{Points: pair.Points, Normals: pair.Normals,
+			ignored: "9 8 7 has the length 13.93"}},
+		{"f.xyz", "0 0 1 9 8 7 0 0 2\n1 2 3 0 200 3 1 0 0\n",
+			&Shape{Points: pair.Points, ignored: "9 8 7 has the length 13.93"}},
+		{"g.xyz", "0 0 1 9 8 7 0 0 1\n1 2 3 0 200 3\n",
+			&Shape{Points: pair.Points, ignored: "9 8 7 has the length 13.93"}},
 		{"b.TXT", "0,0,1,0,0,1\n\n1,2,3,1,0,0", pair},
 		{"h.xyz", "// X Y Z Nx Ny Nz\n0 0 1 0 0 1\n1 2 3 1 0 0\n", pair},
 		{"c.TXT", "\"x\",\"y\",\"z\",\"nx\",\"ny\",\"nz\"\r\n0,0,1,0,0,1\r\n1,2,3,1,0,0\r\n", pair},
@@ -105,13 +109,17 @@ func TestUnreadable(t *testing.T) {
 		{"a.off", "OFF\n3 1 0\n0 0 0\n1 0 1e200\n0 2 3\n3 0 1 2\n", "expected finite numbers whose squares"},
 		{"a.obj", "v 0 0 0\nf 1 2 3\n", `line 2: corner "2", expected 1 to 1`},
 		{"a.obj", "v 0 0\n", "line 1: 2 numbers, expected 3"},
-		{"a.xyz", "# z y x\n0 0 1\n", `line 1: the columns are called ["z" "y" "x"]: expected x, y and z in columns 1 to 3`},
-		{"a.txt", "id,x,y,z\n0,0,0,1\n", `line 1: the columns are called ["id" "x" "y" "z"]: expected x, y and z in columns 1 to 3`},
-		{"b.xyz", numbered(1, "0.5 2 %d.25"), "column 1 counts the lines, from 1 to 9, and column 4 has fractions: expected x y z in columns 1 to 3"},
+		{"a.xyz", "# z y x\n0 0 1\n",
+			`line 1: the columns are called ["z" "y" "x"]: expected x, y and z in columns 1 to 3`},
+		{"a.txt", "id,x,y,z\n0,0,0,1\n",
+			`line 1: the columns are called ["id" "x" "y" "z"]: expected x, y and z in columns 1 to 3`},
+		{"b.xyz", numbered(1, "0.5 2 %d.25"),
+			"column 1 counts the lines, from 1 to 9, and column 4 has fractions: expected x y z in columns 1 to 3"},
 		{"b.pts", "9\n" + numbered(0, "0.5 2 %d.25 7 8 9"), "column 1 counts the lines, from 0 to 8"},
 		{"a.obj", "g nothing\n", "expected points, found none"},
 		{"a.xyz", "0 0 1\n1 2 3 1 0 0\n", "line 2: 6 numbers, where the lines before"},
-		{"a.xyz", "0,134;0,847;0,764\n", `line 1: "0,134", expected a number with a decimal point, and one kind of separator`},
+		{"a.xyz", "0,134;0,847;0,764\n",
+			`line 1: "0,134", expected a number with a decimal point, and one kind of separator`},
 		{"a.xyz", "0 0 0\n0,134 0,847 0,764\n", `line 2: "0,134", expected a number with a decimal point`},
 		{"a.txt", "1,5\t2,5\t3\n", `line 1: "1,5", expected a number with a decimal point`},
 		{"a.pts", "3\n0 0 0\n1 1 1\n", "expected 3 points, as the line before them states, found 2"},
@@ -122,13 +130,16 @@ func TestUnreadable(t *testing.T) {
 		{"a.off", "BOFF\n", `"BOFF", expected OFF`},
 		{"a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar float vertex_index\nend_header\n0 0 0\n1 0.5\n", "face 0: 0.5, expected a whole number"},
 		{"a.ply", "plx\n", "line 1: \"plx\", expected ply"},
-		{"a.ply", "ply\nformat ascii 1.0\nelement vertex 999999999\n", "line 3: \"element vertex 999999999\", expected a number of elements that the file has room for"},
-		{"a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n1 ", "expected the properties x, y and z"},
+		{"a.ply", "ply\nformat ascii 1.0\nelement vertex 999999999\n",
+			"line 3: \"element vertex 999999999\", expected a number of elements that the file has room for"},
+		{"a.ply", "ply\nformat ascii 1.0\nelement vertex 1\nproperty float x\nend_header\n1 ",
+			"expected the properties x, y and z"},
 		{"b.ply", cut, "face 0: expected more numbers, found the end"},
 		{"a.stl", "", "expected a name that ends in one of"},
 	} {
 		path := write(t, filepath.Join(t.TempDir(), c.name), c.text)
-		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), path) {
+		if _, err := Read(path); err == nil || !strings.Contains(err.Error(), c.want) ||
+			!strings.Contains(err.Error(), path) {
 			t.Errorf("%s %.30q: %v, expected %q", c.name, c.text, err, c.want)
 		}
 	}
@@ -153,7 +164,8 @@ func TestColours(t *testing.T) {
 		}
 	}
 	path := write(t, filepath.Join(t.TempDir(), "a.xyz"), "0 0 0 255 0 9 1\n")
-	if _, err := read(path, partFormats); err == nil || !strings.Contains(err.Error(), "columns 4 to 6, expected normals of length 1: 255 0 9 has the length") {
+	if _, err := read(path, partFormats); err == nil ||
+		!strings.Contains(err.Error(), "columns 4 to 6, expected normals of length 1: 255 0 9 has the length") {
 		t.Errorf("parts: %v", err)
 	}
 }
@@ -228,7 +240,8 @@ func TestSample(t *testing.T) {
 			t.Errorf("taken %v", taken)
 		}
 	}
-	if got := farthest(t, &Shape{Points: make([]Vec, 4)}, 3, random); len(got) != 3 || got[0] == got[1] || got[0] == got[2] || got[1] == got[2] {
+	if got := farthest(t, &Shape{Points: make([]Vec, 4)}, 3, random); len(got) != 3 || got[0] == got[1] ||
+		got[0] == got[2] || got[1] == got[2] {
 		t.Errorf("%v of points at one place, expected three", got)
 	}
 	if got := farthest(t, s, 7, random); len(got) != 7 {

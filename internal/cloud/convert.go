@@ -22,17 +22,23 @@ import (
 
 // Options say how Convert makes a data set.
 type Options struct {
-	Points            int  // of a cloud
-	Parts             bool // each point has a tag, CATEGORY/PART: its class and the last number of its line
-	Seed              uint64
-	ValPart, TestPart float64           // of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for validation
-	Drawn             bool              // of a file's points as many are drawn at random, each maybe several times, in place of the farthest
-	Farthest          bool              // also of a surface the farthest points of more are taken, in place of some that are uniform on it
-	Spec              *seq.Spec         // what the rows are, where that is known before; nil: what the files have. Classes and parts that it has not are none
-	Strict            bool              // a file that cannot be used is an error
-	Replace           bool              // a complete data set that is there already
-	Begin             func(files int64) // called with the number of files that are read, before any is; may be nil
-	Progress          func(files int64) // called with the files that were read since; may be nil
+	Points int  // of a cloud
+	Parts  bool // each point has a tag, CATEGORY/PART: its class and the last number of its line
+	Seed   uint64
+	// of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for
+	// validation
+	ValPart, TestPart float64
+	// of a file's points as many are drawn at random, each maybe several times, in place of the farthest
+	Drawn bool
+	// also of a surface the farthest points of more are taken, in place of some that are uniform on it
+	Farthest bool
+	// what the rows are, where that is known before; nil: what the files have. Classes and parts that it has not are
+	// none
+	Spec     *seq.Spec
+	Strict   bool              // a file that cannot be used is an error
+	Replace  bool              // a complete data set that is there already
+	Begin    func(files int64) // called with the number of files that are read, before any is; may be nil
+	Progress func(files int64) // called with the files that were read since; may be nil
 }
 
 // MaxPoints bounds a cloud to what a row of a file takes.
@@ -96,8 +102,10 @@ type converter struct {
 // divided by its radius. All rows have normals if the first that can be used has: those with
 // faces do. What it returns of the files that were left out is there also with an error.
 func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *source.Skipped, error) {
-	c := &converter{Options: o, files: files, dir: dir, left: source.NewSkipped(), splits: map[string]*seq.SplitWriter{},
-		written: map[uint64]*file{}, used: map[string]bool{}, ids: map[string]bool{}, reading: semaphore.NewWeighted(maxBytes)}
+	c := &converter{Options: o, files: files, dir: dir, left: source.NewSkipped(),
+		splits:  map[string]*seq.SplitWriter{},
+		written: map[uint64]*file{}, used: map[string]bool{}, ids: map[string]bool{},
+		reading: semaphore.NewWeighted(maxBytes)}
 	defer func() {
 		if c.builder != nil {
 			c.builder.Abort()
@@ -237,7 +245,8 @@ func (c *converter) begin(normals bool) (err error) {
 		c.builder, err = seq.CreateDataset(c.dir, spec, c.Replace)
 		return err
 	}
-	spec := seq.Spec{Task: seq.Classification, Name: filepath.Base(filepath.Clean(c.files.from)), LabelNames: c.files.Classes, FeatureNames: seq.PositionNames, IDs: true}
+	spec := seq.Spec{Task: seq.Classification, Name: filepath.Base(filepath.Clean(c.files.from)),
+		LabelNames: c.files.Classes, FeatureNames: seq.PositionNames, IDs: true}
 	if c.Parts { // which become known with the rows
 		spec.Task, spec.LabelNames = seq.Tagging, nil
 	}
@@ -265,7 +274,8 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 			}
 		}
 	}
-	provenance := map[string]any{"source": c.files.from, "points": c.Points, "seed": c.Seed, "val_part": c.ValPart, "test_part": c.TestPart,
+	provenance := map[string]any{"source": c.files.from, "points": c.Points, "seed": c.Seed,
+		"val_part": c.ValPart, "test_part": c.TestPart,
 		"rows": c.left.Read, "left_out": c.left.Counts()}
 	if c.Parts {
 		provenance["parts"] = true
@@ -346,7 +356,8 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		if out.normals {
 			unit, ok := directions[i].Unit()
 			if !ok {
-				out.why = source.Skip("a normal without a direction", fmt.Errorf("point %d: a length of %v", i, directions[i].Norm()))
+				out.why = source.Skip("a normal without a direction",
+					fmt.Errorf("point %d: a length of %v", i, directions[i].Norm()))
 				return out
 			}
 			row = append(row, unit.float32()...)
@@ -356,7 +367,8 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	return out
 }
 
-// Nine tenths of the points of a cloud are within 1/farTimes of its radius where a few points far from them set the radius.
+// Nine tenths of the points of a cloud are within 1/farTimes of its radius where a few points far from them set the
+// radius.
 const (
 	farTimes   = 100
 	leastOfFar = 10 // points

@@ -86,7 +86,8 @@ func TestConvert(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	for split, want := range map[string]map[string]string{
-		"train": {"chair/train/1": "chair", "desk/train/3": "desk", "desk/train/4.v2": "desk"}, "val": {}, "test": {"chair/test/2": "chair"},
+		"train": {"chair/train/1": "chair", "desk/train/3": "desk", "desk/train/4.v2": "desk"}, "val": {},
+		"test": {"chair/test/2": "chair"},
 	} {
 		if got := ids(t, d, split); !maps.Equal(got, want) {
 			t.Errorf("%s: %v, expected %v", split, got, want)
@@ -100,7 +101,8 @@ func TestConvert(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m := above.Manifest; m.Splits["train"].Rows != 2 || m.Splits["val"].Rows != 1 || !reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) {
+	if m := above.Manifest; m.Splits["train"].Rows != 2 || m.Splits["val"].Rows != 1 ||
+		!reflect.DeepEqual(m.LabelNames, []string{"chair", "desk"}) {
 		t.Errorf("splits above classes: %+v", m)
 	}
 }
@@ -132,13 +134,15 @@ func TestValidation(t *testing.T) {
 			t.Errorf("%s is for validation of some of the files alone", id)
 		}
 	}
-	if d, _, err := convert(t, folder(t, append(official, "chair/val/0.off")...), o); err != nil || count(d, "val") != 1 {
+	if d, _, err := convert(t, folder(t, append(official, "chair/val/0.off")...), o); err != nil ||
+		count(d, "val") != 1 {
 		t.Errorf("with a folder for validation: %+v, %v", d.Manifest.Splits, err)
 	}
 	if d, _, err = convert(t, folder(t, free...), o); err != nil {
 		t.Fatal(err)
 	}
-	if val, test := count(d, "val"), count(d, "test"); val < 30 || val > 90 || test < 60 || test > 120 || count(d, "train") != 300-val-test {
+	if val, test := count(d, "val"), count(d, "test"); val < 30 || val > 90 || test < 60 || test > 120 ||
+		count(d, "train") != 300-val-test {
 		t.Errorf("of no split: %+v", d.Manifest.Splits)
 	}
 }
@@ -175,10 +179,12 @@ func TestLeftOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got := d.Manifest.LabelNames; !reflect.DeepEqual(got, []string{"chair", "desk"}) || d.Manifest.Splits["train"].Rows != 4 {
+	if got := d.Manifest.LabelNames; !reflect.DeepEqual(got, []string{"chair", "desk"}) ||
+		d.Manifest.Splits["train"].Rows != 4 {
 		t.Errorf("%v, %+v", got, d.Manifest.Splits)
 	}
-	if got, want := ids(t, d, "train"), map[string]string{"chair/1": "chair", "desk/2": "desk", "desk/3": "desk"}; !maps.Equal(got, want) {
+	if got, want := ids(t, d, "train"), map[string]string{"chair/1": "chair", "desk/2": "desk",
+		"desk/3": "desk"}; !maps.Equal(got, want) {
 		t.Errorf("%v, expected %v", got, want)
 	}
 	report := strings.ReplaceAll(left.String(), from+"/", "")
@@ -200,10 +206,13 @@ func TestLeftOut(t *testing.T) {
 	if report != want {
 		t.Errorf("found\n%s\nexpected\n%s", report, want)
 	}
-	if _, _, err := convert(t, from, Options{Points: 5, Strict: true}); err == nil || !strings.Contains(err.Error(), "bed/4.off: the file cannot be read: line 4") {
+	if _, _, err := convert(t, from, Options{Points: 5, Strict: true}); err == nil ||
+		!strings.Contains(err.Error(), "bed/4.off: the file cannot be read: line 4") {
 		t.Errorf("strict: %v", err)
 	}
-	if _, _, err := convert(t, filepath.Dir(filepath.Dir(write(t, filepath.Join(t.TempDir(), "chair/0.off"), "x"))), Options{Points: 5}); err == nil || !strings.Contains(err.Error(), "no row of 1 can be used\n1 of 1 rows left out: the file cannot be read") {
+	if _, _, err := convert(t, filepath.Dir(filepath.Dir(write(t, filepath.Join(t.TempDir(), "chair/0.off"), "x"))),
+		Options{Points: 5}); err == nil ||
+		!strings.Contains(err.Error(), "no row of 1 can be used\n1 of 1 rows left out: the file cannot be read") {
 		t.Errorf("nothing left: %v", err)
 	}
 	if _, err := Read(bad); err == nil || !strings.HasPrefix(err.Error(), bad+": ") {
@@ -216,7 +225,8 @@ func TestPlace(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/train/pair.xyz"), "1 1 1\n1 1 9\n")
 	write(t, filepath.Join(from, "b/train/place.xyz"), "1 1 1\n1 1 1\n")
-	if _, left, err := convert(t, from, Options{Points: 2}); err != nil || !strings.Contains(left.String(), "a cloud without a size") || left.Left() != 1 {
+	if _, left, err := convert(t, from, Options{Points: 2}); err != nil ||
+		!strings.Contains(left.String(), "a cloud without a size") || left.Left() != 1 {
 		t.Fatal(err, left)
 	}
 	if _, left, err := convert(t, from, Options{Points: 1}); err != nil || left.Left() != 0 {
@@ -244,8 +254,9 @@ func TestIgnoredColours(t *testing.T) {
 // TestNormals: normals of any length become normals of length 1, where the file names them.
 func TestNormals(t *testing.T) {
 	from := t.TempDir()
-	write(t, filepath.Join(from, "a/train/points.ply"), "ply\nformat ascii 1.0\nelement vertex 5\nproperty float x\nproperty float y\nproperty float z\n"+
-		"property double nx\nproperty double ny\nproperty double nz\nend_header\n0 0 0 0 0 -2\n1 0 0 0 -1 0\n2 0 0 -10 0 1.42\n5 0 0 0 0 3e-162\n6 0 0 -1e153 0 0\n")
+	write(t, filepath.Join(from, "a/train/points.ply"),
+		"ply\nformat ascii 1.0\nelement vertex 5\nproperty float x\nproperty float y\nproperty float z\n"+
+			"property double nx\nproperty double ny\nproperty double nz\nend_header\n0 0 0 0 0 -2\n1 0 0 0 -1 0\n2 0 0 -10 0 1.42\n5 0 0 0 0 3e-162\n6 0 0 -1e153 0 0\n")
 	d, left, err := convert(t, from, Options{Points: 5})
 	if err != nil || left.Left() != 0 {
 		t.Fatal(err, left)
@@ -256,7 +267,8 @@ func TestNormals(t *testing.T) {
 		found = append(found, fmt.Sprintf("%.3f", p[3:]))
 	}
 	slices.Sort(found)
-	if want := []string{"[-0.990 0.000 0.141]", "[-1.000 0.000 0.000]", "[0.000 -1.000 0.000]", "[0.000 0.000 -1.000]", "[0.000 0.000 1.000]"}; !slices.Equal(found, want) {
+	if want := []string{"[-0.990 0.000 0.141]", "[-1.000 0.000 0.000]", "[0.000 -1.000 0.000]", "[0.000 0.000 -1.000]",
+		"[0.000 0.000 1.000]"}; !slices.Equal(found, want) {
 		t.Errorf("found %v, expected %v", found, want)
 	}
 }
@@ -265,10 +277,12 @@ func TestNormals(t *testing.T) {
 func TestAtLeast(t *testing.T) {
 	files := &Files{Classes: []string{"chair", "desk"}}
 	for i := range 3 {
-		files.list = append(files.list, file{relative: fmt.Sprintf("chair/%d.off", i), class: "chair"}, file{relative: fmt.Sprintf("desk/%d.off", i), class: "desk"})
+		files.list = append(files.list, file{relative: fmt.Sprintf("chair/%d.off", i), class: "chair"},
+			file{relative: fmt.Sprintf("desk/%d.off", i), class: "desk"})
 	}
 	files.list[1].left = source.Skip("no file", nil)
-	if left := files.AtLeast(3); !slices.Equal(left, []string{"desk"}) || !slices.Equal(files.Classes, []string{"chair"}) || files.Len() != 3 {
+	if left := files.AtLeast(3); !slices.Equal(left, []string{"desk"}) ||
+		!slices.Equal(files.Classes, []string{"chair"}) || files.Len() != 3 {
 		t.Errorf("left out %v, %v and %d files stay", left, files.Classes, files.Len())
 	}
 }
@@ -283,7 +297,8 @@ func TestBounds(t *testing.T) {
 		names = append(names, write(t, filepath.Join(from, fmt.Sprintf("a/%d.xyz", i)), "0 0 0\n1 2 3\n"))
 	}
 	var chunks []int64
-	if _, _, err := convert(t, from, Options{Points: MaxPoints, Progress: func(n int64) { chunks = append(chunks, n) }}); err != nil {
+	if _, _, err := convert(t, from,
+		Options{Points: MaxPoints, Progress: func(n int64) { chunks = append(chunks, n) }}); err != nil {
 		t.Fatal(err)
 	}
 	if want := []int64{2, 2, 2, 2, 1}; !slices.Equal(chunks, want) {
@@ -310,7 +325,8 @@ func TestBounds(t *testing.T) {
 	cancel()
 	<-read
 	c.reading.Release(12)
-	if r := c.read(t.Context(), &files.list[at]); r.why != nil || len(r.example.Features) != 2 || !c.reading.TryAcquire(20) {
+	if r := c.read(t.Context(), &files.list[at]); r.why != nil || len(r.example.Features) != 2 ||
+		!c.reading.TryAcquire(20) {
 		t.Errorf("%+v, %v", r, r.why)
 	}
 	c.reading.Release(20)
@@ -325,7 +341,8 @@ func TestBounds(t *testing.T) {
 	if _, err := many.Sample(ctx, 10, func() float64 { return 0 }); err != context.Canceled {
 		t.Errorf("a conversion that ends still takes points: %v", err)
 	}
-	if _, _, err := Convert(ctx, files, filepath.Join(t.TempDir(), "data"), Options{Points: 2, Parts: true}); err != context.Canceled {
+	if _, _, err := Convert(ctx, files, filepath.Join(t.TempDir(), "data"),
+		Options{Points: 2, Parts: true}); err != context.Canceled {
 		t.Errorf("a conversion that ends: %v", err)
 	}
 }
@@ -351,7 +368,8 @@ func TestTooLarge(t *testing.T) {
 // named that have no others. Hidden files, lists beside the classes and links to folders are not.
 func TestOtherFiles(t *testing.T) {
 	from := t.TempDir()
-	for i, name := range []string{"a/1.xyz", "a/2.xyz", "a/2.step", "a/more/3.STEP", "a/README", "a/dot.", "a/.hidden.png", "train/a/4.step", "b/1.xyz", "b/1.stl",
+	for i, name := range []string{"a/1.xyz", "a/2.xyz", "a/2.step", "a/more/3.STEP", "a/README", "a/dot.",
+		"a/.hidden.png", "train/a/4.step", "b/1.xyz", "b/1.stl",
 		"c/1.stl", "val/d/1.png", "top.png", "lists/names.json"} {
 		write(t, filepath.Join(from, name), fmt.Sprintf("0 0 0\n1 2 %d\n", 3+i))
 	}
@@ -367,7 +385,9 @@ func TestOtherFiles(t *testing.T) {
 		write(t, filepath.Join(many, fmt.Sprintf("f%02d/scan.%03d", i, i)), "0 0 0\n")
 	}
 	_, err = Find(many)
-	if want := "found files of other kinds: 1 .000, "; err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "1 .009, 10 other endings; such files alone are in f00, ") || !strings.HasSuffix(err.Error(), "f09, 10 more folders") {
+	if want := "found files of other kinds: 1 .000, "; err == nil || !strings.Contains(err.Error(), want) ||
+		!strings.Contains(err.Error(), "1 .009, 10 other endings; such files alone are in f00, ") ||
+		!strings.HasSuffix(err.Error(), "f09, 10 more folders") {
 		t.Errorf("%v, expected %q", err, want)
 	}
 }

@@ -59,8 +59,8 @@ func hashOf(path string) (hash [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
-// hashOfPoints returns a hash of a shape's points in any order, so that a copy in another format, with other digits of the
-// same numbers or another order of lines has the same.
+// hashOfPoints returns a hash of a shape's points in any order, so that a copy in another format, with other digits of
+// the same numbers or another order of lines has the same.
 func (s *Shape) hashOfPoints() (sum uint64) {
 	h := fnv.New64a()
 	var bytes [12]byte

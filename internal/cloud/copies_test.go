@@ -29,7 +29,8 @@ func TestCopies(t *testing.T) {
 	write("train/ball/copy.xyz", 1)
 	write("test/ball/copy.xyz", 1)
 	files := must.Get(Find(dir))(t)
-	d, left, err := Convert(t.Context(), files, filepath.Join(t.TempDir(), "set"), Options{Points: 3, ValPart: 0.3, TestPart: 0.3})
+	d, left, err := Convert(t.Context(), files, filepath.Join(t.TempDir(), "set"),
+		Options{Points: 3, ValPart: 0.3, TestPart: 0.3})
 	must.Succeed(t, err)
 	splits := map[string]string{}
 	for _, split := range d.Manifest.SplitNames() {
@@ -46,20 +47,25 @@ func TestCopies(t *testing.T) {
 		t.Errorf("the copy in another class is in %s, expected %s", splits["cube/copy"], splits["ball/0"])
 	}
 	if left.Repeated.Rows != 13 || left.OtherLabel != 1 || left.OtherSplit.Rows == 0 || len(splits) != 93 {
-		t.Errorf("%d copies, %d of another class, %d in another split, %d rows\n%s", left.Repeated.Rows, left.OtherLabel, left.OtherSplit.Rows, len(splits), left)
+		t.Errorf("%d copies, %d of another class, %d in another split, %d rows\n%s", left.Repeated.Rows,
+			left.OtherLabel, left.OtherSplit.Rows, len(splits), left)
 	}
 }
 
-// TestCopiesOfPoints: a copy in another format, with other digits or another order of lines, is in the split of the first file.
+// TestCopiesOfPoints: a copy in another format, with other digits or another order of lines, is in the split of the
+// first file.
 func TestCopiesOfPoints(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 40 {
 		write(t, filepath.Join(dir, fmt.Sprintf("ball/a%d.xyz", i)), fmt.Sprintf("0 0 %d\n1 0 0.5\n0 1 0\n", 10+i))
-		write(t, filepath.Join(dir, fmt.Sprintf("ball/b%d.txt", i)), fmt.Sprintf("-0.0,1.00,0e0\n0,0,%d.000\n1,0,5e-1\n", 10+i))
-		write(t, filepath.Join(dir, fmt.Sprintf("cube/c%d.ply", i)), fmt.Sprintf("ply\nformat ascii 1.0\nelement vertex 3\n"+
-			"property float z\nproperty double x\nproperty float y\nend_header\n%d 0 0\n0.5 1 0\n0 0 1\n", 10+i))
+		write(t, filepath.Join(dir, fmt.Sprintf("ball/b%d.txt", i)),
+			fmt.Sprintf("-0.0,1.00,0e0\n0,0,%d.000\n1,0,5e-1\n", 10+i))
+		write(t, filepath.Join(dir, fmt.Sprintf("cube/c%d.ply", i)),
+			fmt.Sprintf("ply\nformat ascii 1.0\nelement vertex 3\n"+
+				"property float z\nproperty double x\nproperty float y\nend_header\n%d 0 0\n0.5 1 0\n0 0 1\n", 10+i))
 	}
-	d, left, err := Convert(t.Context(), must.Get(Find(dir))(t), filepath.Join(t.TempDir(), "set"), Options{Points: 3, ValPart: 0.3, TestPart: 0.3})
+	d, left, err := Convert(t.Context(), must.Get(Find(dir))(t), filepath.Join(t.TempDir(), "set"),
+		Options{Points: 3, ValPart: 0.3, TestPart: 0.3})
 	must.Succeed(t, err)
 	for _, split := range []string{"train", "val", "test"} {
 		in := ids(t, d, split)
@@ -72,6 +78,7 @@ func TestCopiesOfPoints(t *testing.T) {
 		}
 	}
 	if left.Repeated.Rows != 80 || left.OtherLabel != 40 || left.OtherSplit.Rows != 0 {
-		t.Errorf("%d copies, %d of another class, %d in another split", left.Repeated.Rows, left.OtherLabel, left.OtherSplit.Rows)
+		t.Errorf("%d copies, %d of another class, %d in another split", left.Repeated.Rows,
+			left.OtherLabel, left.OtherSplit.Rows)
 	}
 }

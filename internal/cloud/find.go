@@ -91,8 +91,9 @@ func Find(from string) (*Files, error) {
 			}
 		}
 		if !Reads(path) {
-			ending := strings.TrimSuffix(strings.ToLower(filepath.Ext(path)), ".") // "" of a name that ends in a dot, too
-			if f.class != "" && d.Type().IsRegular() && ending != ".json" {        // lists of ShapeNetPart
+			// "" of a name that ends in a dot, too
+			ending := strings.TrimSuffix(strings.ToLower(filepath.Ext(path)), ".")
+			if f.class != "" && d.Type().IsRegular() && ending != ".json" { // lists of ShapeNetPart
 				out.others[ending]++
 				other[f.class] = true
 			}
@@ -162,7 +163,8 @@ func (f *Files) Others() string {
 
 // Surfaces reports whether a file is one of points or a surface for sure: text may be anything.
 func (f *Files) Surfaces() bool {
-	return slices.ContainsFunc(f.list, func(file file) bool { return !strings.EqualFold(filepath.Ext(file.path), ".txt") })
+	return slices.ContainsFunc(f.list,
+		func(file file) bool { return !strings.EqualFold(filepath.Ext(file.path), ".txt") })
 }
 
 // Divided reports whether a split that a folder does not say is needed: whether there are files
@@ -215,7 +217,8 @@ func (c *converter) divide() {
 			strata.Add(f.class, keyOf(c.chance(f)))
 		}
 	}
-	c.divided = strata.Assign([]stratify.Share{{Split: "train", Part: 1 - c.ValPart - c.TestPart}, {Split: "val", Part: c.ValPart}, {Split: "test", Part: c.TestPart}}, 0)
+	c.divided = strata.Assign([]stratify.Share{{Split: "train", Part: 1 - c.ValPart - c.TestPart},
+		{Split: "val", Part: c.ValPart}, {Split: "test", Part: c.TestPart}}, 0)
 }
 
 // NoClass is the reason of a file that is in the folder of no class.

@@ -14,9 +14,11 @@ import (
 // of which a cloud can be taken, with finite numbers.
 func FuzzFormats(f *testing.F) {
 	for _, text := range []string{
-		surface, "OFF3 1 0\r\n0 0 0\r\n1 0 0\r\n0 2 3\r\n3 0 1 2\r\n", "o t\nv 0 0 0\nv 1 0 0\nv 0 2 3\nf 1/1/1 2/2/1 -1//1\n", "0 0 1 0 0 1\n1,2,3,1,0,0",
+		surface, "OFF3 1 0\r\n0 0 0\r\n1 0 0\r\n0 2 3\r\n3 0 1 2\r\n",
+		"o t\nv 0 0 0\nv 1 0 0\nv 0 2 3\nf 1/1/1 2/2/1 -1//1\n", "0 0 1 0 0 1\n1,2,3,1,0,0",
 		"ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\nelement face 1\nproperty list uchar int vertex_index\nend_header\n0 0 0\n1 0 0\n0 2 3\n3 0 1 2\n",
-		binaryPLY(binary.LittleEndian, "binary_little_endian"), binaryPLY(binary.BigEndian, "binary_big_endian"), "1e999 0 0\n", "OFF\n1e300 NaN 0\n",
+		binaryPLY(binary.LittleEndian, "binary_little_endian"), binaryPLY(binary.BigEndian, "binary_big_endian"),
+		"1e999 0 0\n", "OFF\n1e300 NaN 0\n",
 	} {
 		for _, ending := range Endings() {
 			f.Add([]byte(text), ending)
@@ -55,7 +57,8 @@ func FuzzFormats(f *testing.F) {
 // FuzzParts reads any bytes as points with parts: what comes of them is an error, or as many parts as
 // points, of which a cloud keeps its own.
 func FuzzParts(f *testing.F) {
-	for _, text := range []string{"0 0 1 0 0 1 3\n1 2 3 1 0 0 4.000\n", "0,0,1,7\n", "0 0 1 1e9\n", "0 0 1 NaN\n", "0 0 1 -1\n# 5\n", "0 0 1 0 0 1\n"} {
+	for _, text := range []string{"0 0 1 0 0 1 3\n1 2 3 1 0 0 4.000\n", "0,0,1,7\n", "0 0 1 1e9\n", "0 0 1 NaN\n",
+		"0 0 1 -1\n# 5\n", "0 0 1 0 0 1\n"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -87,7 +90,8 @@ func FuzzParts(f *testing.F) {
 
 // FuzzShapeNet reads any bytes as the lists of ShapeNetPart: no name leads out of the folder.
 func FuzzShapeNet(f *testing.F) {
-	for _, text := range []string{"Mug\t03797390\nAirplane\t02691156\n", `["shape_data/02691156/a1", "b/c"]`, `["../x"]`, `["/"]`, `[null]`, "Mug\n"} {
+	for _, text := range []string{"Mug\t03797390\nAirplane\t02691156\n", `["shape_data/02691156/a1", "b/c"]`,
+		`["../x"]`, `["/"]`, `[null]`, "Mug\n"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -125,7 +129,8 @@ func FuzzModelNet(f *testing.F) {
 		}
 		for key, split := range splits {
 			folder, name, ok := strings.Cut(key, "/")
-			if !filepath.IsLocal(key) || !ok || classes[folder] != folder || !strings.HasPrefix(name, folder+"_") || split != "train" {
+			if !filepath.IsLocal(key) || !ok || classes[folder] != folder ||
+				!strings.HasPrefix(name, folder+"_") || split != "train" {
 				t.Fatalf("%q of %q: %s", key, folder, split)
 			}
 		}

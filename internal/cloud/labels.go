@@ -21,7 +21,8 @@ func (c *converter) label(r *row) *source.SkipReason {
 	case !c.Parts:
 		number := slices.Index(names, r.file.class)
 		if r.example.Label = int32(number); number < 0 {
-			return source.Skip("no class of the task", fmt.Errorf("%q, expected one of %s", r.file.class, strings.Join(names, ", ")))
+			return source.Skip("no class of the task", fmt.Errorf("%q, expected one of %s", r.file.class,
+				strings.Join(names, ", ")))
 		}
 		return nil
 	case c.Spec == nil:
@@ -63,5 +64,6 @@ func (c *converter) renameLabels(ctx context.Context) error {
 	if len(classes) == len(c.files.Classes) {
 		return nil
 	}
-	return c.builder.RenameLabels(ctx, classes, func(label int32) int32 { return int32(slices.Index(classes, c.files.Classes[label])) })
+	return c.builder.RenameLabels(ctx, classes,
+		func(label int32) int32 { return int32(slices.Index(classes, c.files.Classes[label])) })
 }

@@ -13,7 +13,8 @@ import (
 func TestFaceOfManyCorners(t *testing.T) {
 	points, corners := "0 0 0\n1 0 0\n0 1 0\n", strings.Repeat("1 2 0 ", maxCorners/3+1)
 	for name, text := range map[string]string{
-		"x.obj": "v " + strings.ReplaceAll(strings.TrimSpace(points), "\n", "\nv ") + "\nf " + strings.Repeat("1 2 3 ", maxCorners/3+1) + "\n",
+		"x.obj": "v " + strings.ReplaceAll(strings.TrimSpace(points), "\n",
+			"\nv ") + "\nf " + strings.Repeat("1 2 3 ", maxCorners/3+1) + "\n",
 		"x.off": "OFF\n3 1 0\n" + points + "65538 " + corners + "\n",
 		"x.ply": "ply\nformat ascii 1.0\nelement vertex 3\nproperty float x\nproperty float y\nproperty float z\n" +
 			"element face 1\nproperty list int int vertex_indices\nend_header\n" + points + "65538 " + corners + "\n",

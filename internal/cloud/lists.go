@@ -39,7 +39,8 @@ func (f *Files) arrange(categories map[string]string, named string, splits map[s
 	for key, split := range splits {
 		if !there[key] {
 			folder, _, _ := strings.Cut(key, "/")
-			f.list = append(f.list, file{path: filepath.Join(f.from, filepath.FromSlash(key)) + ".txt", relative: key + ".txt", class: categories[folder], split: split,
+			f.list = append(f.list, file{path: filepath.Join(f.from, filepath.FromSlash(key)) + ".txt",
+				relative: key + ".txt", class: categories[folder], split: split,
 				left: source.Skip("no file", fmt.Errorf("expected one, as %s has it", lists))})
 		}
 	}

@@ -35,7 +35,8 @@ func TestMissingFiles(t *testing.T) {
 		t.Errorf("%v", missing)
 	}
 	// Of mugs m2 and m3 are there, m1 is in no list; of airplanes a1, and a2 is in no list.
-	if left := files.AtLeast(2); !slices.Equal(left, []string{"Airplane"}) || !slices.Equal(files.Classes, []string{"Mug"}) {
+	if left := files.AtLeast(2); !slices.Equal(left, []string{"Airplane"}) ||
+		!slices.Equal(files.Classes, []string{"Mug"}) {
 		t.Errorf("%v is left out, %v stays", left, files.Classes)
 	}
 	if left := files.AtLeast(3); !slices.Equal(left, []string{"Mug"}) || len(files.Classes) != 0 {

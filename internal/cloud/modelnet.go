@@ -35,7 +35,8 @@ func (f *Files) modelNet() error {
 		name := fmt.Sprintf(modelNetLists, split)
 		text, there, err := readList(f.from, name)
 		if err == nil && !there {
-			err = fmt.Errorf("%s: %s is missing, which says with %s which cloud is in which split", f.from, name, ModelNetClasses)
+			err = fmt.Errorf("%s: %s is missing, which says with %s which cloud is in which split",
+				f.from, name, ModelNetClasses)
 		}
 		if err != nil {
 			return err
@@ -44,7 +45,8 @@ func (f *Files) modelNet() error {
 			return fmt.Errorf("%s: %w", filepath.Join(f.from, name), err)
 		}
 	}
-	f.arrange(classes, ModelNetClasses, splits, fmt.Sprintf(modelNetLists, "train")+" or "+fmt.Sprintf(modelNetLists, "test"))
+	f.arrange(classes, ModelNetClasses, splits,
+		fmt.Sprintf(modelNetLists, "train")+" or "+fmt.Sprintf(modelNetLists, "test"))
 	return nil
 }
 
@@ -73,7 +75,8 @@ func parseModels(text []byte, split string, classes, splits map[string]string) e
 	return lines(text, func(words []string) error {
 		class := words[0][:max(0, strings.LastIndexByte(words[0], '_'))]
 		if len(words) != 1 || classes[class] == "" || !folderName(words[0]) {
-			return fmt.Errorf("%.60q, expected CLASS_NUMBER, with a class that %s has", strings.Join(words, " "), ModelNetClasses)
+			return fmt.Errorf("%.60q, expected CLASS_NUMBER, with a class that %s has",
+				strings.Join(words, " "), ModelNetClasses)
 		}
 		key := class + "/" + words[0]
 		if other := splits[key]; other != "" {
@@ -87,5 +90,6 @@ func parseModels(text []byte, split string, classes, splits map[string]string) e
 // folderName reports whether a word of a list can be a folder or a file in the folder of a class, and
 // leads nowhere else. It is UTF-8, as the names of labels and the ids of rows are.
 func folderName(word string) bool {
-	return !slices.Contains([]string{"", ".", ".."}, word) && !strings.ContainsAny(word, "/\\\x00") && utf8.ValidString(word)
+	return !slices.Contains([]string{"", ".", ".."}, word) &&
+		!strings.ContainsAny(word, "/\\\x00") && utf8.ValidString(word)
 }

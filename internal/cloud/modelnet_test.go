@@ -35,13 +35,15 @@ func TestModelNet(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 	for split, want := range map[string]map[string]string{
-		"train": {"flower_pot/flower_pot_0001": "flower_pot"}, "val": {}, "test": {"flower_pot/flower_pot_0150": "flower_pot", "bed/bed_0002": "bed"},
+		"train": {"flower_pot/flower_pot_0001": "flower_pot"}, "val": {},
+		"test": {"flower_pot/flower_pot_0150": "flower_pot", "bed/bed_0002": "bed"},
 	} {
 		if got := ids(t, d, split); !maps.Equal(got, want) {
 			t.Errorf("%s: %v, expected %v", split, got, want)
 		}
 	}
-	if _, features := rowsOf(t, d, "test"); !reflect.DeepEqual(features["bed/bed_0002"], [][]float32{{1, 0, 0, 0, 0.6, 0.8}, {-1, 0, 0, 1, 0, 0}}) {
+	if _, features := rowsOf(t, d, "test"); !reflect.DeepEqual(features["bed/bed_0002"],
+		[][]float32{{1, 0, 0, 0, 0.6, 0.8}, {-1, 0, 0, 1, 0, 0}}) {
 		t.Errorf("the bed: %v", features["bed/bed_0002"])
 	}
 	d, _, err = convert(t, from, Options{Points: 9, ValPart: 0.999})
@@ -75,12 +77,14 @@ func TestModelNetLeftOut(t *testing.T) {
 		t.Errorf("found\n%s\nexpected\n%s, %v", report, want, err)
 	}
 	for _, c := range []struct{ file, text, want string }{
-		{ModelNetClasses, "bed\nflower pot\n", `modelnet40_shape_names.txt: line 2: "flower pot", expected the name of a class`},
+		{ModelNetClasses, "bed\nflower pot\n",
+			`modelnet40_shape_names.txt: line 2: "flower pot", expected the name of a class`},
 		{ModelNetClasses, "bed\n../bed\n", `line 2: "../bed", expected the name of a class`},
 		{ModelNetClasses, "bed\nbed\n", `line 2: "bed" is there already`},
 		{ModelNetClasses, "\n", "expected the names of classes, found none"},
 		{"modelnet40_train.txt", "bed_0002\nsofa\n", `modelnet40_train.txt: line 2: "sofa", expected CLASS_NUMBER`},
-		{"modelnet40_train.txt", "lamp_0001\n", `line 1: "lamp_0001", expected CLASS_NUMBER, with a class that modelnet40_shape_names.txt has`},
+		{"modelnet40_train.txt", "lamp_0001\n",
+			`line 1: "lamp_0001", expected CLASS_NUMBER, with a class that modelnet40_shape_names.txt has`},
 		{"modelnet40_train.txt", "bed_/../1\n", `line 1: "bed_/../1", expected CLASS_NUMBER`},
 		{"modelnet40_test.txt", "flower_pot_0001\n", "flower_pot_0001 is listed for train already"},
 	} {
@@ -103,28 +107,35 @@ func TestModelNetLeftOut(t *testing.T) {
 func TestKnownLabels(t *testing.T) {
 	features := append(append([]string{}, seq.PositionNames...), seq.NormalNames...)
 	from := modelNet(t)
-	spec := seq.Spec{Task: seq.Classification, Name: "known", LabelNames: []string{"sofa", "flower_pot", "desk"}, FeatureNames: features}
+	spec := seq.Spec{Task: seq.Classification, Name: "known", LabelNames: []string{"sofa", "flower_pot",
+		"desk"}, FeatureNames: features}
 	d, left, err := convert(t, from, Options{Points: 5, Spec: &spec})
-	if err != nil || !reflect.DeepEqual(d.Manifest.LabelNames, spec.LabelNames) || d.Manifest.Name != "known" || !strings.Contains(left.String(), `bed_0002.txt: "bed", expected one of sofa, flower_pot, desk`) {
+	if err != nil || !reflect.DeepEqual(d.Manifest.LabelNames, spec.LabelNames) || d.Manifest.Name != "known" ||
+		!strings.Contains(left.String(), `bed_0002.txt: "bed", expected one of sofa, flower_pot, desk`) {
 		t.Fatalf("%+v, %v, %v", d.Manifest, left, err)
 	}
 	if got := ids(t, d, "test"); !maps.Equal(got, map[string]string{"flower_pot/flower_pot_0150": "flower_pot"}) {
 		t.Error(got)
 	}
 	write(t, filepath.Join(from, "flower_pot/flower_pot_0001.txt"), "0,0,0\n1,1,1\n")
-	if _, left, err = convert(t, from, Options{Points: 5, Spec: &spec}); err != nil || !strings.Contains(left.String(), "no normals, expected some\n") {
+	if _, left, err = convert(t, from, Options{Points: 5, Spec: &spec}); err != nil ||
+		!strings.Contains(left.String(), "no normals, expected some\n") {
 		t.Error(left, err)
 	}
 	spec.LabelNames = []string{"desk"}
-	if _, _, err = convert(t, from, Options{Points: 5, Spec: &spec}); err == nil || !strings.Contains(err.Error(), "no row of 3 can be used") {
+	if _, _, err = convert(t, from, Options{Points: 5, Spec: &spec}); err == nil ||
+		!strings.Contains(err.Error(), "no row of 3 can be used") {
 		t.Error(err)
 	}
-	parts := seq.Spec{Task: seq.Tagging, Name: "parts", LabelNames: []string{"Mug/36", "Cap/6", "Mug/37", "Airplane/0", "Airplane/2"}, FeatureNames: features}
+	parts := seq.Spec{Task: seq.Tagging, Name: "parts", LabelNames: []string{"Mug/36", "Cap/6", "Mug/37", "Airplane/0",
+		"Airplane/2"}, FeatureNames: features}
 	d, left, err = convert(t, shapeNetPart(t), Options{Points: 5, Parts: true, Spec: &parts})
-	if err != nil || !reflect.DeepEqual(d.Manifest.LabelNames, parts.LabelNames) || !strings.Contains(left.String(), "a2.txt: \"Airplane/1\", expected one of Airplane/0, Airplane/2\n") {
+	if err != nil || !reflect.DeepEqual(d.Manifest.LabelNames, parts.LabelNames) ||
+		!strings.Contains(left.String(), "a2.txt: \"Airplane/1\", expected one of Airplane/0, Airplane/2\n") {
 		t.Fatalf("%+v, %v, %v", d.Manifest, left, err)
 	}
-	if got, _ := rowsOf(t, d, "train"); !maps.Equal(got, map[string]string{"02691156/a1": "Airplane/2 Airplane/0 Airplane/0", "03797390/m1": "Mug/37 Mug/36"}) {
+	if got, _ := rowsOf(t, d, "train"); !maps.Equal(got,
+		map[string]string{"02691156/a1": "Airplane/2 Airplane/0 Airplane/0", "03797390/m1": "Mug/37 Mug/36"}) {
 		t.Error(got)
 	}
 }

@@ -28,7 +28,8 @@ func TestPipes(t *testing.T) {
 		t.Fatal(err)
 	}
 	pipe(ModelNetClasses)
-	if _, err := Find(from); err == nil || !strings.HasSuffix(err.Error(), ModelNetClasses+": expected a file, found a pipe or a device") {
+	if _, err := Find(from); err == nil ||
+		!strings.HasSuffix(err.Error(), ModelNetClasses+": expected a file, found a pipe or a device") {
 		t.Error(err)
 	}
 }

@@ -23,7 +23,8 @@ type plyProperty struct {
 }
 
 // plySizes are the bytes of a number.
-var plySizes = map[string]int{"char": 1, "uchar": 1, "int8": 1, "uint8": 1, "short": 2, "ushort": 2, "int16": 2, "uint16": 2,
+var plySizes = map[string]int{"char": 1, "uchar": 1, "int8": 1, "uint8": 1, "short": 2,
+	"ushort": 2, "int16": 2, "uint16": 2,
 	"int": 4, "uint": 4, "int32": 4, "uint32": 4, "float": 4, "float32": 4, "double": 8, "float64": 8}
 
 // plyBody gives one number of a type after the other.
@@ -192,10 +193,12 @@ func plyHeader(text []byte) (elements []plyElement, body *plyBody, err error) {
 			e := &elements[len(elements)-1]
 			e.properties = append(e.properties, p)
 		case words[0] == "end_header":
-			orders := map[string]binary.ByteOrder{"ascii": nil, "binary_little_endian": binary.LittleEndian, "binary_big_endian": binary.BigEndian}
+			orders := map[string]binary.ByteOrder{"ascii": nil, "binary_little_endian": binary.LittleEndian,
+				"binary_big_endian": binary.BigEndian}
 			order, known := orders[format]
 			if !known {
-				return nil, nil, fmt.Errorf("format %.40q, expected ascii, binary_little_endian or binary_big_endian", format)
+				return nil, nil, fmt.Errorf("format %.40q, expected ascii, binary_little_endian or binary_big_endian",
+					format)
 			}
 			for _, e := range elements {
 				if len(e.properties) == 0 && e.count > 0 {

@@ -11,7 +11,8 @@ import (
 // TestFarthest: of a plate with a pin that has a hundredth of its area, points are farther from
 // each other than uniform ones, and the pin has more of them; each keeps the normal of its face.
 func TestFarthest(t *testing.T) {
-	s := &Shape{Points: []Vec{{0, 0, 0}, {10, 0, 0}, {10, 10, 0}, {0, 10, 0}, {5, 5, -10}, {5.1, 5, -10}, {5.1, 5, 0}, {5, 5, 0}}}
+	s := &Shape{Points: []Vec{{0, 0, 0}, {10, 0, 0}, {10, 10, 0}, {0, 10, 0}, {5, 5, -10},
+		{5.1, 5, -10}, {5.1, 5, 0}, {5, 5, 0}}}
 	s.fan([]int{0, 1, 2, 3})
 	s.fan([]int{4, 5, 6, 7})
 	const n = 128

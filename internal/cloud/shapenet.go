@@ -58,7 +58,8 @@ func (f *Files) shapeNetSplits() (map[string]string, error) {
 		}
 		for i, cloud := range clouds {
 			if other := splits[cloud]; other != "" {
-				return nil, fmt.Errorf("%s: entry %d: %s is listed for %s already", filepath.Join(f.from, name), i, cloud, other)
+				return nil, fmt.Errorf("%s: entry %d: %s is listed for %s already",
+					filepath.Join(f.from, name), i, cloud, other)
 			}
 			splits[cloud] = split
 		}

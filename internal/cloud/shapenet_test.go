@@ -20,11 +20,13 @@ func shapeNetPart(t *testing.T) string {
 	from := t.TempDir()
 	write(t, filepath.Join(from, ShapeNetCategories), "Mug\t03797390\nAirplane\t02691156\n")
 	for split, clouds := range map[string]string{
-		"train": `["shape_data/02691156/a1", "shape_data/03797390/m1", "shape_data/02691156/a2"]`, "val": `["shape_data/03797390/m2"]`, "test": `["shape_data/03797390/m3"]`,
+		"train": `["shape_data/02691156/a1", "shape_data/03797390/m1", "shape_data/02691156/a2"]`,
+		"val":   `["shape_data/03797390/m2"]`, "test": `["shape_data/03797390/m3"]`,
 	} {
 		write(t, filepath.Join(from, fmt.Sprintf(ShapeNetLists, split)), clouds)
 	}
-	write(t, filepath.Join(from, "02691156/a1.txt"), "0.0 0.0 0.5 0.0 0.0 1.0 2.000000\n0.5 0.0 0.0 1.0 0.0 0.0 0.000000\n-0.5 0.0 0.0 -1.0 0.0 0.0 0.000000\n")
+	write(t, filepath.Join(from, "02691156/a1.txt"),
+		"0.0 0.0 0.5 0.0 0.0 1.0 2.000000\n0.5 0.0 0.0 1.0 0.0 0.0 0.000000\n-0.5 0.0 0.0 -1.0 0.0 0.0 0.000000\n")
 	write(t, filepath.Join(from, "02691156/a2.txt"), "0 0 0 0 0 1 1\n1 0 0 0 0 1 1\n")
 	for _, name := range []string{"m1", "m2", "m3"} {
 		write(t, filepath.Join(from, "03797390", name+".txt"), "0 0 0 0 0 1 37\n1 1 1 0 1 0 36\n")
@@ -73,19 +75,23 @@ func TestShapeNetPart(t *testing.T) {
 	if err != nil || left.Read != 5 || left.Left() != 0 {
 		t.Fatal(left, err)
 	}
-	if m := d.Manifest; m.Task != seq.Tagging || !reflect.DeepEqual(m.LabelNames, []string{"Airplane/0", "Airplane/1", "Airplane/2", "Mug/36", "Mug/37"}) || len(m.FeatureNames) != 6 {
+	if m := d.Manifest; m.Task != seq.Tagging ||
+		!reflect.DeepEqual(m.LabelNames, []string{"Airplane/0", "Airplane/1", "Airplane/2", "Mug/36", "Mug/37"}) ||
+		len(m.FeatureNames) != 6 {
 		t.Errorf("%+v", m)
 	}
 	for split, want := range map[string]map[string]string{
-		"train": {"02691156/a1": "Airplane/2 Airplane/0 Airplane/0", "02691156/a2": "Airplane/1 Airplane/1", "03797390/m1": "Mug/37 Mug/36"},
-		"val":   {"03797390/m2": "Mug/37 Mug/36"}, "test": {"03797390/m3": "Mug/37 Mug/36"},
+		"train": {"02691156/a1": "Airplane/2 Airplane/0 Airplane/0", "02691156/a2": "Airplane/1 Airplane/1",
+			"03797390/m1": "Mug/37 Mug/36"},
+		"val": {"03797390/m2": "Mug/37 Mug/36"}, "test": {"03797390/m3": "Mug/37 Mug/36"},
 	} {
 		if got, _ := rowsOf(t, d, split); !maps.Equal(got, want) {
 			t.Errorf("%s: %v, expected %v", split, got, want)
 		}
 	}
 	_, features := rowsOf(t, d, "train")
-	if a := features["02691156/a1"]; len(a) != 3 || a[0][2] <= 0 || a[0][5] != 1 || a[1][0] <= 0 || a[1][3] != 1 || a[2][3] != -1 {
+	if a := features["02691156/a1"]; len(a) != 3 || a[0][2] <= 0 || a[0][5] != 1 || a[1][0] <= 0 ||
+		a[1][3] != 1 || a[2][3] != -1 {
 		t.Errorf("the airplane %v", a)
 	}
 	again, _, err := convert(t, from, o)
@@ -93,7 +99,8 @@ func TestShapeNetPart(t *testing.T) {
 		t.Errorf("another data set: %v", err)
 	}
 	o.Parts = false
-	if d, _, err = convert(t, from, o); err != nil || d.Manifest.Task != seq.Classification || !reflect.DeepEqual(d.Manifest.LabelNames, []string{"Airplane", "Mug"}) || d.Manifest.Splits["train"].Rows != 3 {
+	if d, _, err = convert(t, from, o); err != nil || d.Manifest.Task != seq.Classification ||
+		!reflect.DeepEqual(d.Manifest.LabelNames, []string{"Airplane", "Mug"}) || d.Manifest.Splits["train"].Rows != 3 {
 		t.Errorf("without parts: %+v, %v", d.Manifest, err)
 	}
 }
@@ -162,9 +169,11 @@ func TestShapeNetLeftOut(t *testing.T) {
 		{ShapeNetCategories, "Mug 1 2\n", "synsetoffset2category.txt: line 1: 3 words"},
 		{ShapeNetCategories, "Mug 1\nCup 1\n", `line 2: folder "1" is that of "Mug" already`},
 		{ShapeNetCategories, "\n", "found none"},
-		{"train_test_split/shuffled_val_file_list.json", `["shape_data/03797390/m1"]`, "shuffled_val_file_list.json: entry 0: 03797390/m1 is listed for train already"},
+		{"train_test_split/shuffled_val_file_list.json", `["shape_data/03797390/m1"]`,
+			"shuffled_val_file_list.json: entry 0: 03797390/m1 is listed for train already"},
 		{"train_test_split/shuffled_val_file_list.json", `["m1"]`, `entry 0: "m1", expected shape_data/FOLDER/NAME`},
-		{"train_test_split/shuffled_val_file_list.json", `["a/../x"]`, `entry 0: "a/../x", expected shape_data/FOLDER/NAME`},
+		{"train_test_split/shuffled_val_file_list.json", `["a/../x"]`,
+			`entry 0: "a/../x", expected shape_data/FOLDER/NAME`},
 		{"train_test_split/shuffled_test_file_list.json", `{}`, "expected a JSON list of strings"},
 	} {
 		from := shapeNetPart(t)

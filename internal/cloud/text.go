@@ -103,7 +103,8 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 		return nil
 	}
 	err = lines(text, func(words []string) error {
-		if n, err := strconv.Atoi(words[0]); counted && len(words) == 1 && err == nil && n >= 0 && (count >= 0 || len(s.Points) == 0) {
+		if n, err := strconv.Atoi(words[0]); counted && len(words) == 1 && err == nil && n >= 0 &&
+			(count >= 0 || len(s.Points) == 0) {
 			err := check() // of the scan before
 			count, last = n, len(s.Points)
 			return err
@@ -167,14 +168,15 @@ const leastCounted = 8
 
 func (c *counting) counts() bool { return !c.no && c.fractions && c.lines >= leastCounted }
 
-// withoutNames blanks the first line of a text where it names the columns, behind # or // or plainly, so that its lines keep
-// their numbers. The names x, y and z have to be those of the first three columns.
+// withoutNames blanks the first line of a text where it names the columns, behind # or // or plainly, so that its lines
+// keep their numbers. The names x, y and z have to be those of the first three columns.
 func withoutNames(text []byte) ([]byte, error) {
 	line := text
 	if end := bytes.IndexByte(text, '\n'); end >= 0 {
 		line = text[:end]
 	}
-	names := source.NumberWords(strings.ToLower(strings.Trim(strings.TrimSpace(string(line[:min(len(line), maxNames)])), "#/")))
+	names := source.NumberWords(strings.ToLower(strings.Trim(strings.TrimSpace(string(line[:min(len(line), maxNames)])),
+		"#/")))
 	for i := range names {
 		names[i] = strings.Trim(names[i], `"'`)
 	}
@@ -247,7 +249,8 @@ func partsOf(text []byte, counted bool) (*Shape, error) {
 		want = 7
 	}
 	err = lines(text, func(words []string) error {
-		if counted && len(words) == 1 || len(words) > 0 && slices.Contains(words, "x") { // a number of points, the names of columns
+		// a number of points, the names of columns
+		if counted && len(words) == 1 || len(words) > 0 && slices.Contains(words, "x") {
 			return nil
 		}
 		if len(words) != want {
@@ -310,7 +313,8 @@ func readOFF(text []byte) (*Shape, error) {
 		return nil
 	})
 	if err == nil && (points < 0 || len(s.Points) < points || faces > 0) {
-		err = fmt.Errorf("expected %d points and %d more faces, found the end after %d points", max(points, 0), faces, len(s.Points))
+		err = fmt.Errorf("expected %d points and %d more faces, found the end after %d points",
+			max(points, 0), faces, len(s.Points))
 	}
 	return s, err
 }

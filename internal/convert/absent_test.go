@@ -13,21 +13,24 @@ import (
 // has is told of with those that there are, once for each file.
 func TestAbsentColumns(t *testing.T) {
 	typed := file(t, "typed.jsonl", "{\"text\":\"one\",\"Label\":\"a\"}\n{\"text\":\"two\",\"id\":7,\"Label\":\"b\"}\n")
-	whole := file(t, "whole.jsonl", strings.Repeat("{\"id\":1}\n", 20)+"{\"text\":\"three\",\"label\":null}\n{\"text\":\"four\",\"label\":\"c\"}\n")
+	whole := file(t, "whole.jsonl",
+		strings.Repeat("{\"id\":1}\n", 20)+"{\"text\":\"three\",\"label\":null}\n{\"text\":\"four\",\"label\":\"c\"}\n")
 	broken := file(t, "broken.jsonl", "{\"body\":\n[]\n")
 	note := fmt.Sprintf("%s: no row has the column \"label\"; the first ones have [\"Label\" \"id\" \"text\"]\n", typed)
 
 	o := options(t, typed, whole, broken)
 	o.Tokenizer = []byte(`{"type":"words","vocab":10}`) // the files are read twice
 	_, skipped := mustConvert(t, o)
-	if report := skipped.String(); !strings.HasSuffix(report, "broken.jsonl:2: expected a JSON object, found a list\n"+note) || strings.Count(report, "no row has") != 1 {
+	if report := skipped.String(); !strings.HasSuffix(report,
+		"broken.jsonl:2: expected a JSON object, found a list\n"+note) || strings.Count(report, "no row has") != 1 {
 		t.Errorf("found %s", report)
 	}
 	o = options(t, typed)
 	o.Text, o.Tokenizer = "txt", []byte(`{"type":"words","vocab":10}`)
 	must.Fail(t, `no row has the column "txt"`)(Convert(context.Background(), o))
 	_, _, err := Convert(context.Background(), options(t, typed))
-	if want := "no row of 2 can be used\n2 of 2 rows left out: no label\n"; err == nil || !strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), strings.TrimSpace(note)) {
+	if want := "no row of 2 can be used\n2 of 2 rows left out: no label\n"; err == nil ||
+		!strings.HasPrefix(err.Error(), want) || !strings.HasSuffix(err.Error(), strings.TrimSpace(note)) {
 		t.Errorf("found %v", err)
 	}
 }

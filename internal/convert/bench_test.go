@@ -22,7 +22,8 @@ import (
 func BenchmarkCSV(b *testing.B) {
 	for name, row := range map[string]func(i int) string{
 		"six-columns": func(i int) string {
-			return fmt.Sprintf("%d,2026-11-%02d,user%d,%s,%d.%02d,%d\n", i, i%28+1, i*31%99991, words(i, 50), i%100, i%89, i%10)
+			return fmt.Sprintf("%d,2026-11-%02d,user%d,%s,%d.%02d,%d\n", i, i%28+1, i*31%99991,
+				words(i, 50), i%100, i%89, i%10)
 		},
 		"short":   func(i int) string { return fmt.Sprintf("row %d,%q,%d\n", i, words(i, 30), i%10) },
 		"reviews": func(i int) string { return fmt.Sprintf("row %d,%q,%d\n", i, words(i, 1300), i%10) },

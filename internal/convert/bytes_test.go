@@ -15,10 +15,12 @@ import (
 
 // TestBinaryColumns: of columns of bytes, a label, and a text of words, that is not UTF-8 leaves its row out, counted.
 func TestBinaryColumns(t *testing.T) {
-	s := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.Binary}, {Name: "label", Type: arrow.BinaryTypes.Binary}}, nil)
+	s := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.Binary},
+		{Name: "label", Type: arrow.BinaryTypes.Binary}}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, s)
 	defer b.Release()
-	for i, row := range [][2]string{{"a", "caf\xe9"}, {"b", "caf\xe8"}, {"caf\xe9 pas", "x"}, {"d", "café"}, {"e", "\xff\xfec\x00"}} {
+	for i, row := range [][2]string{{"a", "caf\xe9"}, {"b", "caf\xe8"}, {"caf\xe9 pas", "x"}, {"d", "café"},
+		{"e", "\xff\xfec\x00"}} {
 		b.Field(0).(*array.BinaryBuilder).AppendString(row[0] + fmt.Sprint(" ", i))
 		b.Field(1).(*array.BinaryBuilder).AppendString(row[1])
 	}
@@ -34,7 +36,8 @@ func TestBinaryColumns(t *testing.T) {
 		o := options(t, path)
 		o.Tokenizer = []byte(c.tokenizer)
 		if _, skipped := mustConvert(t, o); skipped.Read != 5 || skipped.Left() != c.left {
-			t.Errorf("%s: %d of %d rows left out, want %d of 5: %v", c.tokenizer, skipped.Left(), skipped.Read, c.left, skipped)
+			t.Errorf("%s: %d of %d rows left out, want %d of 5: %v", c.tokenizer, skipped.Left(),
+				skipped.Read, c.left, skipped)
 		}
 	}
 }

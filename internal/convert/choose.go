@@ -17,7 +17,8 @@ const (
 
 // chooseTokenizer takes what suits the texts.
 func (c *converter) chooseTokenizer(ctx context.Context) error {
-	choice := tokenizers.Choice{Name: "byte", Spec: []byte(`{"type":"byte"}`), Reason: "what comes through a pipe is read once, so nothing can be learned from it"}
+	choice := tokenizers.Choice{Name: "byte", Spec: []byte(`{"type":"byte"}`),
+		Reason: "what comes through a pipe is read once, so nothing can be learned from it"}
 	if path := c.options.From[0]; !table.ReadOnce(path) {
 		texts, err := c.sample(ctx, path)
 		if err != nil {

@@ -3,8 +3,8 @@
 // order, so that the same input gives the same files.
 //
 // Which split a row is in is decided by a hash of its text, whatever its tokens are, and in small
-// data sets by the classes of all rows, too: the same text is never in two splits. Rows that cannot be used are counted by
-// reason, with the first few places of each.
+// data sets by the classes of all rows, too: the same text is never in two splits. Rows that cannot be used are counted
+// by reason, with the first few places of each.
 package convert
 
 import (
@@ -32,11 +32,13 @@ type Options struct {
 
 	Delimiter byte // between the fields of CSV; 0 is a comma
 
-	Name          string   // of the data set
-	Text          string   // column with text, or
-	Tokens        string   // column with lists of token ids, or
-	Features      string   // column with lists of numbers for each token, or
-	Series        []string // columns of a series: of a list of numbers, or of a number for each step; Features and FeatureNames are set by them
+	Name     string // of the data set
+	Text     string // column with text, or
+	Tokens   string // column with lists of token ids, or
+	Features string // column with lists of numbers for each token, or
+	// columns of a series: of a list of numbers, or of a number for each step; Features and FeatureNames are set by
+	// them
+	Series        []string
 	Pair          []string // the two columns of a pair
 	Label         string   // column; "" if there are no labels
 	Numbers       []string // columns of a regression, in place of Label
@@ -54,7 +56,8 @@ type Options struct {
 
 	LabelPattern *regexp.Regexp // takes the class out of the label; nil takes all of it
 
-	Tokenizer     []byte                  // JSON, of text; one that is learned reads the files twice; nil for what suits the texts
+	// JSON, of text; one that is learned reads the files twice; nil for what suits the texts
+	Tokenizer     []byte
 	TokenizerFile string                  // a tokenizer.json in its place, which is stored with the data
 	Chosen        func(tokenizers.Choice) // is told what suits them; may be nil
 	Vocab         int                     // of tokens
@@ -143,8 +146,10 @@ type converter struct {
 	marksDecided bool
 	skipped      *source.Skipped
 	divided      map[uint64]string // splits by the hash of a text; nil where shares alone decide
-	unread       error             // why the first row cannot be read that a tokenizer would be learned from; nil: all can
-	unlearned    error             // why the first text that a tokenizer cannot be learned from is passed over; nil: none is
+	// why the first row cannot be read that a tokenizer would be learned from; nil: all can
+	unread error
+	// why the first text that a tokenizer cannot be learned from is passed over; nil: none is
+	unlearned error
 }
 
 // Which of the columns is what.
@@ -159,7 +164,8 @@ func (c *converter) nameSeries(ctx context.Context) error {
 	if o.Features != "" || len(o.From) == 0 {
 		return errors.New("a series, expected from files and without other features")
 	}
-	names, err := table.SeriesNames(ctx, o.From[0], table.Options{Series: o.Series, NotSeries: o.targets(), Note: c.skipped.Note, Format: o.Format, Delimiter: o.Delimiter, MaxField: o.MaxField})
+	names, err := table.SeriesNames(ctx, o.From[0], table.Options{Series: o.Series, NotSeries: o.targets(),
+		Note: c.skipped.Note, Format: o.Format, Delimiter: o.Delimiter, MaxField: o.MaxField})
 	o.Features, o.FeatureNames = table.SeriesName(o.Series), names
 	return err
 }
@@ -177,8 +183,10 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 	if c.options.Features != "" && c.options.Series == nil {
 		features = []string{c.options.Features}
 	}
-	return table.Options{Columns: c.columns, Series: c.options.Series, NotSeries: c.options.targets(), Copied: copied, Features: features, Lists: c.options.lists(), Format: c.options.Format,
-		Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress, Absent: c.noteAbsent, Note: c.skipped.Note}
+	return table.Options{Columns: c.columns, Series: c.options.Series, NotSeries: c.options.targets(), Copied: copied,
+		Features: features, Lists: c.options.lists(), Format: c.options.Format,
+		Delimiter: c.options.Delimiter, MaxField: c.options.MaxField, Progress: progress,
+		Absent: c.noteAbsent, Note: c.skipped.Note}
 }
 
 // noteAbsent takes a column that no row of a file has, and what the first rows have.

@@ -69,9 +69,11 @@ func mustConvert(t testing.TB, o Options) (*seq.Dataset, *source.Skipped) {
 // sorted; what cannot be used is counted with its place, and leaves no label.
 func TestConvert(t *testing.T) {
 	csv := file(t, "a.csv", "label,text\npear,one\napple,two\nfig,\n,three\npear,\"mul\nti\"\nbroken\n")
-	json := file(t, "b.jsonl", "{\"text\":\"four\",\"label\":\"quince\"}\n{\"label\":\"grape\"}\n{\"text\":[1],\"label\":\"grape\"}\n{\"text\":\"five\",\"label\":\"apple\"}\n")
+	json := file(t, "b.jsonl",
+		"{\"text\":\"four\",\"label\":\"quince\"}\n{\"label\":\"grape\"}\n{\"text\":[1],\"label\":\"grape\"}\n{\"text\":\"five\",\"label\":\"apple\"}\n")
 	d, skipped := mustConvert(t, options(t, csv, json))
-	want := []string{"train: one (pear)", "train: two (apple)", "train: mul\nti (pear)", "train: four (quince)", "train: five (apple)"}
+	want := []string{"train: one (pear)", "train: two (apple)", "train: mul\nti (pear)",
+		"train: four (quince)", "train: five (apple)"}
 	if got := contents(t, d); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
@@ -105,10 +107,12 @@ func TestLabels(t *testing.T) {
 	o := options(t, from)
 	o.Labels = []string{"10", "9", "8"}
 	d, skipped := mustConvert(t, o)
-	if got := contents(t, d); !slices.Equal(got, []string{"train: a (10)", "train: b (9)", "train: d (10)"}) || !slices.Equal(d.Manifest.LabelNames, o.Labels) {
+	if got := contents(t, d); !slices.Equal(got, []string{"train: a (10)", "train: b (9)", "train: d (10)"}) ||
+		!slices.Equal(d.Manifest.LabelNames, o.Labels) {
 		t.Errorf("%q, labels %q", got, d.Manifest.LabelNames)
 	}
-	if k := skipped.Reasons["an unknown label"]; k == nil || k.Rows != 1 || !strings.HasSuffix(k.Places[0], `a.csv:4: found "-1"`) {
+	if k := skipped.Reasons["an unknown label"]; k == nil || k.Rows != 1 ||
+		!strings.HasSuffix(k.Places[0], `a.csv:4: found "-1"`) {
 		t.Errorf("%v", skipped)
 	}
 	o = options(t, from)
@@ -145,7 +149,8 @@ func TestShares(t *testing.T) {
 		for _, split := range splits {
 			count[split]++
 		}
-		if len(splits) != 3000 || count["train"] < 2600 || count["train"] > 2800 || count["val"] < 100 || count["val"] > 200 || count["test"] < 100 {
+		if len(splits) != 3000 || count["train"] < 2600 || count["train"] > 2800 || count["val"] < 100 ||
+			count["val"] > 200 || count["test"] < 100 {
 			t.Errorf("%v", count)
 		}
 		all = append(all, fmt.Sprint(slices.Sorted(maps.Keys(count)), d.Manifest.Splits["val"].Checksum))
@@ -217,11 +222,13 @@ func TestFailureKeepsTheOld(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	o.Strict = false
-	out := output{converter: &converter{options: o, skipped: source.NewSkipped(), labels: newLabels(nil)}, splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}, seen: newRepeats()}
+	out := output{converter: &converter{options: o, skipped: source.NewSkipped(), labels: newLabels(nil)},
+		splits: map[string]*seq.SplitWriter{}, found: map[string]bool{}, seen: newRepeats()}
 	out.spec = seq.Spec{Task: seq.Classification, VocabSize: 257}
 	block := seq.NewBlock(&out.spec)
 	must.Succeed(t, block.Append(seq.Example{A: []int32{1}, Label: seq.NoLabel}))
-	must.Succeed(t, out.write(&chunk{out: &converted{rows: 1, splits: []string{"train"}, blocks: map[string]*seq.Block{"train": block}}}))
+	must.Succeed(t, out.write(&chunk{out: &converted{rows: 1, splits: []string{"train"},
+		blocks: map[string]*seq.Block{"train": block}}}))
 	if _, err := out.finish(ctx); !errors.Is(err, context.Canceled) { // at its end
 		t.Errorf("error %v", err)
 	}
@@ -238,7 +245,8 @@ func TestReadErrorIsLast(t *testing.T) {
 	from := file(t, "a.csv", "text,label\n,1\n"+strings.Repeat("a,1\n", 3*chunkRows)+"\"open,2\nb,1\n")
 	for range 3 {
 		o := options(t, from)
-		if _, skipped, err := Convert(context.Background(), o); err == nil || !strings.Contains(err.Error(), "is not closed") || skipped.Read != 3*chunkRows+1 || skipped.Left() != 1 {
+		if _, skipped, err := Convert(context.Background(), o); err == nil ||
+			!strings.Contains(err.Error(), "is not closed") || skipped.Read != 3*chunkRows+1 || skipped.Left() != 1 {
 			t.Errorf("%d rows, %v", skipped.Read, err)
 		}
 		o.Strict = true
@@ -282,7 +290,9 @@ func TestRepeated(t *testing.T) {
 	if skipped.Repeated.Rows != 4 || !slices.Equal(skipped.Repeated.Places, want) || len(contents(t, d)) != 8 {
 		t.Errorf("%+v of %d rows", skipped.Repeated, len(contents(t, d)))
 	}
-	if text := skipped.String(); !strings.Contains(text, "4 of 10 rows have the text of an earlier one, 2 of them with another label, and are kept\n  "+from+":4\n") || !strings.Contains(text, "and 1 more") {
+	if text := skipped.String(); !strings.Contains(text,
+		"4 of 10 rows have the text of an earlier one, 2 of them with another label, and are kept\n  "+from+":4\n") ||
+		!strings.Contains(text, "and 1 more") {
 		t.Error(text)
 	}
 	o := options(t, file(t, "a.csv", "q,a,label\nx,y,1\nx,z,1\nx,y,2\n"))
@@ -293,7 +303,8 @@ func TestRepeated(t *testing.T) {
 	// Rows whose split is said have no digest, which is not that of a row before.
 	o = options(t, file(t, "a.csv", "text,label,part\na,1,train\nb,1,test\nc,1,test\nb,2,train\n"))
 	o.SplitColumn = "part"
-	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 || !strings.HasSuffix(skipped.Repeated.Places[0], "a.csv:5") {
+	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 ||
+		!strings.HasSuffix(skipped.Repeated.Places[0], "a.csv:5") {
 		t.Errorf("with a column of splits: %+v", skipped.Repeated)
 	}
 }
@@ -344,11 +355,13 @@ func TestRepeatedLabels(t *testing.T) {
 		with  func(*Options)
 		want  int64
 	}{
-		"classes":           {"text,label\na,1\na,2\na,1\nb,2\nb,2\n", label, 1},
-		"a class often":     {"text,label\na,1\n" + strings.Repeat("a,1\na,2\n", 30), label, 30},
-		"three classes":     {"text,label\na,1\na,2\na,3\n", label, 2},
-		"label sets":        {"text,label\na,x;y\na,y;x\na,x\nb,\nb,x\n", func(o *Options) { o.LabelSeparator = ";" }, 2},
-		"numbers":           {"text,label\na,1\na,1.0\na,2\n", func(o *Options) { o.Label, o.Numbers = "", []string{"label"} }, 1},
+		"classes":       {"text,label\na,1\na,2\na,1\nb,2\nb,2\n", label, 1},
+		"a class often": {"text,label\na,1\n" + strings.Repeat("a,1\na,2\n", 30), label, 30},
+		"three classes": {"text,label\na,1\na,2\na,3\n", label, 2},
+		"label sets": {"text,label\na,x;y\na,y;x\na,x\nb,\nb,x\n",
+			func(o *Options) { o.LabelSeparator = ";" }, 2},
+		"numbers": {"text,label\na,1\na,1.0\na,2\n",
+			func(o *Options) { o.Label, o.Numbers = "", []string{"label"} }, 1},
 		"no labels":         {"text,label\na,1\na,2\n", func(o *Options) { o.Label = "" }, 0},
 		"a column of split": {"text,label,part\na,1,train\na,2,test\n", func(o *Options) { o.SplitColumn = "part" }, 1},
 	} {
@@ -358,7 +371,8 @@ func TestRepeatedLabels(t *testing.T) {
 			t.Errorf("%s: %d rows with another label, expected %d", name, skipped.OtherLabel, c.want)
 		}
 	}
-	o := options(t, file(t, "a.jsonl", strings.Repeat(`{"text":["a","b"],"tags":["B-X","O"]}`+"\n", 2)+`{"text":["a","b"],"tags":["B-X","B-X"]}`))
+	o := options(t, file(t, "a.jsonl", strings.Repeat(`{"text":["a","b"],"tags":["B-X","O"]}`+"\n",
+		2)+`{"text":["a","b"],"tags":["B-X","B-X"]}`))
 	o.Label, o.Tags = "", "tags"
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 2 || skipped.OtherLabel != 1 {
 		t.Errorf("tags: %d rows with another label of %d, expected 1 of 2", skipped.OtherLabel, skipped.Repeated.Rows)
@@ -374,7 +388,8 @@ func TestRepeatedLabels(t *testing.T) {
 // TestSortNames: numbers of every kind are sorted as numbers, everything else as text.
 func TestSortNames(t *testing.T) {
 	for _, want := range [][]string{
-		{"-20", "-1", "0.5", "1", "2.5", "10"}, {"1", "1.0", "1e1", "11"}, {"-inf", "0", "inf"}, {"1", "10", "2", "x"}, {"1", "NaN", "nan"},
+		{"-20", "-1", "0.5", "1", "2.5", "10"}, {"1", "1.0", "1e1", "11"}, {"-inf", "0", "inf"},
+		{"1", "10", "2", "x"}, {"1", "NaN", "nan"},
 	} {
 		got := slices.Clone(want)
 		slices.Reverse(got)
@@ -386,7 +401,8 @@ func TestSortNames(t *testing.T) {
 
 // TestSplitNames: splits are known by any of their usual names.
 func TestSplitNames(t *testing.T) {
-	for name, want := range map[string]string{"Train": "train", "training": "train", "DEV": "val", "Validation": "val", "TEST": "test", "testing": "test", "fold-3": "fold-3"} {
+	for name, want := range map[string]string{"Train": "train", "training": "train", "DEV": "val", "Validation": "val",
+		"TEST": "test", "testing": "test", "fold-3": "fold-3"} {
 		if got := splitOf(name); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}
@@ -400,15 +416,18 @@ func TestTooManyLabels(t *testing.T) {
 	for i := range seq.MaxLabelNames + 1 {
 		fmt.Fprintf(&text, "a,%d\n", i)
 	}
-	must.Fail(t, "too many labels: more than 65536: is the column one of classes?")(Convert(context.Background(), options(t, file(t, "a.csv", text.String()))))
+	must.Fail(t, "too many labels: more than 65536: is the column one of classes?")(Convert(context.Background(),
+		options(t, file(t, "a.csv", text.String()))))
 }
 
 // TestKinds: pairs, lists of tokens, and what the table says of splits.
 func TestKinds(t *testing.T) {
-	o := options(t, file(t, "a.csv", "q,a,label,part\nx,y,1,train\nx,z,0,validation\nu,v,1,test\nu,,1,test\nw,w,1,no such/split\n"))
+	o := options(t, file(t, "a.csv",
+		"q,a,label,part\nx,y,1,train\nx,z,0,validation\nu,v,1,test\nu,,1,test\nw,w,1,no such/split\n"))
 	o.Text, o.Pair, o.SplitColumn = "", []string{"q", "a"}, "part"
 	d, skipped := mustConvert(t, o)
-	if got := contents(t, d); !slices.Equal(got, []string{"train: x | y (1)", "val: x | z (0)", "test: u | v (1)"}) || d.Manifest.Task != seq.Retrieval {
+	if got := contents(t, d); !slices.Equal(got, []string{"train: x | y (1)", "val: x | z (0)", "test: u | v (1)"}) ||
+		d.Manifest.Task != seq.Retrieval {
 		t.Errorf("%q", got)
 	}
 	if skipped.Reasons["no split"] == nil || skipped.Reasons["empty text"] == nil {
@@ -418,7 +437,8 @@ func TestKinds(t *testing.T) {
 	if d, _ = mustConvert(t, o); d.Manifest.Splits["val"].Rows < 1 || d.Manifest.Splits["test"].Rows != 1 {
 		t.Errorf("half of the training rows for validation: %q", contents(t, d))
 	}
-	o = options(t, file(t, "a.jsonl", "{\"ids\":[98,99],\"label\":true}\n{\"ids\":[300],\"label\":false}\n{\"ids\":\"b\",\"label\":true}\n{\"ids\":[98,99,100],\"label\":false}\n"))
+	o = options(t, file(t, "a.jsonl",
+		"{\"ids\":[98,99],\"label\":true}\n{\"ids\":[300],\"label\":false}\n{\"ids\":\"b\",\"label\":true}\n{\"ids\":[98,99,100],\"label\":false}\n"))
 	o.Text, o.Tokens, o.Vocab, o.MaxLength = "", "ids", 257, 2
 	d, skipped = mustConvert(t, o)
 	if got := contents(t, d); !slices.Equal(got, []string{"train: ab (true)"}) || d.Manifest.VocabSize != 257 {
@@ -427,72 +447,6 @@ func TestKinds(t *testing.T) {
 	for _, kind := range []string{"a token outside the vocabulary", "no list of tokens", "more than 2 tokens"} {
 		if skipped.Reasons[kind] == nil {
 			t.Errorf("%v\nlacks %s", skipped, kind)
-		}
-	}
-}
-
-// TestRefuses: what makes no sense is an error before anything is read or written.
-func TestRefuses(t *testing.T) {
-	from := file(t, "a.csv", "text,label\na,1\n,2\n")
-	for want, change := range map[string]func(*Options){
-		"there is nothing to read":                       func(o *Options) { o.From = nil },
-		"expected one of a column of text":               func(o *Options) { o.Text = "" },
-		"expected two columns":                           func(o *Options) { o.Text, o.Pair = "", []string{"text"} },
-		"tokens need the size":                           func(o *Options) { o.Text, o.Tokens = "", "text" },
-		`column "txt": expected one of ["text" "label"]`: func(o *Options) { o.Text = "txt" },
-		"no/file.csv":                                    func(o *Options) { o.From = append(o.From, "no/file.csv") },
-		"known types":                                    func(o *Options) { o.Tokenizer = []byte(`{"type":"x"}`) },
-		"expected a sum of 1, found 0.5":                 func(o *Options) { o.Shares = []Share{{Split: "train", Part: 0.5}} },
-		"part for validation":                            func(o *Options) { o.Val = 1 },
-		"expected a name and a part":                     func(o *Options) { o.Shares = []Share{{Split: "../x", Part: 1}} },
-		"a.csv:3: empty text":                            func(o *Options) { o.Strict = true },
-		`"1" is there twice`:                             func(o *Options) { o.Labels = []string{"1", "2", "1"} },
-		"found an empty one":                             func(o *Options) { o.Labels = []string{"1", ""} },
-		"no row of 2 can be used\n1 of 2 rows left out":  func(o *Options) { o.Labels = []string{"3"} },
-	} {
-		o := options(t, from)
-		change(&o)
-		must.Fail(t, want)(Convert(context.Background(), o))
-		must.Fail(t, "", want, "a directory is left")(os.Stat(o.To))
-	}
-	o := options(t, from)
-	mustConvert(t, o)
-	must.FailWith(t, seq.ErrExists)(Convert(context.Background(), o))
-	o.Replace = true
-	mustConvert(t, o)
-	ctx, cancel := context.WithCancel(context.Background())
-	cancel()
-	o.To = t.TempDir()
-	must.FailWith(t, context.Canceled)(Convert(ctx, o))
-	if left, _ := os.ReadDir(o.To); len(left) != 0 {
-		t.Errorf("%v is left", left)
-	}
-}
-
-// TestNoRows: a file without rows is named.
-func TestNoRows(t *testing.T) {
-	for name, text := range map[string]string{"h.csv": "text,label\n", "e.jsonl": "", "e.conll": ""} {
-		path := file(t, name, text)
-		o := options(t, path)
-		if name == "e.conll" {
-			o.Text, o.Label, o.Tags, o.Tokenizer = "token", "", "tag", []byte(`{"type":"words"}`)
-		}
-		_, _, err := Convert(t.Context(), o)
-		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "rows") {
-			t.Errorf("%s: %v", name, err)
-		}
-	}
-}
-
-// TestOtherEncoding: rows in another encoding are left out, with a note that says what to do.
-func TestOtherEncoding(t *testing.T) {
-	for name, text := range map[string]string{
-		"a.csv": "text,label\ncaf\xe9,x\ncafe,y\n", "a.jsonl": "{\"text\":\"caf\xe9\",\"label\":\"x\"}\n{\"text\":\"cafe\",\"label\":\"y\"}\n",
-		"b.csv": "text,label\ncafe,x\ncafe,y\n",
-	} {
-		_, skipped := mustConvert(t, options(t, file(t, name, text)))
-		if got := strings.Contains(skipped.String(), "iconv -f latin1 -t utf-8"); got != (name != "b.csv") {
-			t.Errorf("%s: %s", name, skipped)
 		}
 	}
 }

@@ -22,9 +22,12 @@ func TestDivide(t *testing.T) {
 		{500, nil, 0, "400 50 50, b 80 10 10"},
 		{2000, nil, 0, "1800 100 100, b 360 20 20"},
 		{10, nil, 0, "8 1 1, b 2 0 0"},
-		{80, []Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0.25}, {Split: "test", Part: 0.25}}, 0, "40 20 20, b 8 4 4"},
-		{80, []Share{{Split: "train", Part: 0.9}, {Split: "val", Part: 0.1}, {Split: "test", Part: 0}}, 0, "72 8 0, b 14 2 0"},
-		{80, []Share{{Split: "train", Part: 0}, {Split: "val", Part: 0.5}, {Split: "test", Part: 0.5}}, 0, "0 40 40, b 0 8 8"},
+		{80, []Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0.25}, {Split: "test", Part: 0.25}}, 0,
+			"40 20 20, b 8 4 4"},
+		{80, []Share{{Split: "train", Part: 0.9}, {Split: "val", Part: 0.1}, {Split: "test", Part: 0}}, 0,
+			"72 8 0, b 14 2 0"},
+		{80, []Share{{Split: "train", Part: 0}, {Split: "val", Part: 0.5}, {Split: "test", Part: 0.5}}, 0,
+			"0 40 40, b 0 8 8"},
 		{3, []Share{{Split: "train", Part: 0}, {Split: "val", Part: 0}, {Split: "test", Part: 1}}, 0, "0 0 3, b 0 0 0"},
 		{80, nil, 0.25, "60 20 0, b 12 4 0"},
 	} {
@@ -41,7 +44,8 @@ func TestDivide(t *testing.T) {
 		d, _, err := Convert(context.Background(), o)
 		must.Succeed(t, err, c)
 		s := d.Manifest.Splits
-		got := fmt.Sprintf("%d %d %d, b %d %d %d", s["train"].Rows, s["val"].Rows, s["test"].Rows, s["train"].Labels["b"], s["val"].Labels["b"], s["test"].Labels["b"])
+		got := fmt.Sprintf("%d %d %d, b %d %d %d", s["train"].Rows, s["val"].Rows, s["test"].Rows,
+			s["train"].Labels["b"], s["val"].Labels["b"], s["test"].Labels["b"])
 		if got != c.want {
 			t.Errorf("%+v: %s", c, got)
 		}

@@ -23,9 +23,11 @@ func TestFeatures(t *testing.T) {
 {"key":"y","points":[[1,1,1],[2,2,2],[3,3,3]],"class":"pear"}
 `)
 	o := options(t, path)
-	o.Text, o.Tokenizer, o.Features, o.FeatureNames, o.Label, o.ID, o.MaxLength = "", nil, "points", []string{"x", "y", "z"}, "class", "key", 2
+	o.Text, o.Tokenizer, o.Features, o.FeatureNames, o.Label, o.ID, o.MaxLength = "", nil, "points",
+		[]string{"x", "y", "z"}, "class", "key", 2
 	d, left := mustConvert(t, o)
-	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"apple", "pear"}) || !reflect.DeepEqual(m.FeatureNames, o.FeatureNames) || m.VocabSize != 0 {
+	if m := d.Manifest; !reflect.DeepEqual(m.LabelNames, []string{"apple", "pear"}) ||
+		!reflect.DeepEqual(m.FeatureNames, o.FeatureNames) || m.VocabSize != 0 {
 		t.Errorf("%+v", m)
 	}
 	r := must.Get(d.Reader("train"))(t)
@@ -34,7 +36,8 @@ func TestFeatures(t *testing.T) {
 	if err != nil || rows.Len() != 3 {
 		t.Fatal(rows, err)
 	}
-	if e := rows.Example(0); e.ID != "p" || e.Label != 1 || !reflect.DeepEqual(e.Features, [][]float32{{0, 0, 1}, {1, 2, 3}}) {
+	if e := rows.Example(0); e.ID != "p" || e.Label != 1 ||
+		!reflect.DeepEqual(e.Features, [][]float32{{0, 0, 1}, {1, 2, 3}}) {
 		t.Errorf("%+v", e)
 	}
 	if e := rows.Example(2); e.ID != "x" || e.Label != 1 {
@@ -63,10 +66,12 @@ func TestFeatures(t *testing.T) {
 	}
 	var lines []string
 	for i := range 200 {
-		lines = append(lines, `{"points":[[`+strings.Repeat("1", i%9+1)+`,`+strings.Repeat("2", i%13+1)+`,3]],"class":"a"}`)
+		lines = append(lines, `{"points":[[`+strings.Repeat("1", i%9+1)+`,`+strings.Repeat("2",
+			i%13+1)+`,3]],"class":"a"}`)
 	}
 	o = options(t, file(t, "b.jsonl", strings.Join(lines, "\n")))
-	o.Text, o.Tokenizer, o.Features, o.FeatureNames, o.Label, o.Shares = "", nil, "points", []string{"x", "y", "z"}, "class", []Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0.5}}
+	o.Text, o.Tokenizer, o.Features, o.FeatureNames, o.Label, o.Shares = "", nil, "points", []string{"x", "y", "z"},
+		"class", []Share{{Split: "train", Part: 0.5}, {Split: "val", Part: 0.5}}
 	if d, _ := mustConvert(t, o); d.Manifest.Splits["val"].Rows < 50 || d.Manifest.Splits["train"].Rows < 50 {
 		t.Errorf("%+v", d.Manifest.Splits)
 	}

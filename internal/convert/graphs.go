@@ -317,7 +317,10 @@ func (s *surveyed) splits() (names []string) {
 	for name := range s.rows {
 		names = append(names, name)
 	}
-	slices.SortFunc(names, func(a, b string) int { return cmp.Or(cmp.Compare(order(b), order(a)), strings.Compare(a, b)) })
+	slices.SortFunc(names, func(a, b string) int {
+		return cmp.Or(cmp.Compare(order(b), order(a)),
+			strings.Compare(a, b))
+	})
 	return names
 }
 

@@ -28,7 +28,8 @@ func (f files) Each(ctx context.Context, take func(*graphlines.Row) error) error
 			}
 			continue
 		}
-		lines := graphlines.Reader{From: []string{path}, Label: o.Label, Tags: o.Tags, Numbers: o.Numbers, SplitField: o.SplitField}
+		lines := graphlines.Reader{From: []string{path}, Label: o.Label, Tags: o.Tags, Numbers: o.Numbers,
+			SplitField: o.SplitField}
 		if err := lines.Each(ctx, take); err != nil {
 			return err
 		}
@@ -63,8 +64,10 @@ func (f files) table(ctx context.Context, path string, take func(*graphlines.Row
 			columns = append(columns, name)
 		}
 	}
-	t, err := table.Open(ctx, path, table.Options{Columns: columns, Features: []string{seq.ColumnFeatures, seq.ColumnEdgeFeatures}, Edges: []string{seq.ColumnEdges},
-		Lists: []string{o.Label, o.Tags}, Gaps: []string{o.Tags}})
+	t, err := table.Open(ctx, path,
+		table.Options{Columns: columns, Features: []string{seq.ColumnFeatures, seq.ColumnEdgeFeatures},
+			Edges: []string{seq.ColumnEdges},
+			Lists: []string{o.Label, o.Tags}, Gaps: []string{o.Tags}})
 	if err != nil {
 		return err
 	}
@@ -132,14 +135,16 @@ func (r *tableRow) graph() (*graphlines.Row, error) {
 	if !ok {
 		return nil, errors.New("expected edges, a list of source and target for each")
 	}
-	x := &graphlines.Row{Example: seq.Example{Label: seq.NoLabel, Features: features.Features, Edges: make([]seq.Edge, len(edges.Edges))}}
+	x := &graphlines.Row{Example: seq.Example{Label: seq.NoLabel, Features: features.Features,
+		Edges: make([]seq.Edge, len(edges.Edges))}}
 	for i, ends := range edges.Edges {
 		x.Edges[i] = seq.Edge{Source: ends[0], Target: ends[1]}
 	}
 	if slices.Contains(r.columns, seq.ColumnEdgeFeatures) {
 		numbers, _ := r.value(seq.ColumnEdgeFeatures)
 		if len(numbers.Features) != len(x.Edges) {
-			return nil, fmt.Errorf("%s: expected those of %d edges, found those of %d", seq.ColumnEdgeFeatures, len(x.Edges), len(numbers.Features))
+			return nil, fmt.Errorf("%s: expected those of %d edges, found those of %d", seq.ColumnEdgeFeatures,
+				len(x.Edges), len(numbers.Features))
 		}
 		for i, v := range numbers.Features {
 			if len(v) > 0 {
@@ -188,7 +193,8 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 		case name == o.Tags && !x.List:
 			return fmt.Errorf("%s: expected a list, found %.40s", name, v.Text)
 		case name == o.Tags && len(v.Items) != len(x.Features):
-			return fmt.Errorf("%s: expected one for each of the %d nodes, found %d", name, len(x.Features), len(v.Items))
+			return fmt.Errorf("%s: expected one for each of the %d nodes, found %d", name,
+				len(x.Features), len(v.Items))
 		}
 		names := v.Items
 		if !x.List {
@@ -210,7 +216,8 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 		}
 	}
 	if x.Field == "" {
-		return fmt.Errorf("expected %s, a class or a list of labels, or %s, a list of a label for each node", o.Label, o.Tags)
+		return fmt.Errorf("expected %s, a class or a list of labels, or %s, a list of a label for each node", o.Label,
+			o.Tags)
 	}
 	return nil
 }
@@ -221,7 +228,8 @@ func (r *tableRow) named(label string, missing, number bool) (string, error) {
 		return strings.Clone(label), nil // it shares the memory of its row
 	}
 	if !number {
-		return "", fmt.Errorf("found %.40q, expected one of %q, as %s of the metadata has", label, r.labels, seq.KeyLabelNames)
+		return "", fmt.Errorf("found %.40q, expected one of %q, as %s of the metadata has", label,
+			r.labels, seq.KeyLabelNames)
 	}
 	place, err := strconv.Atoi(label)
 	if err != nil || place < 0 || place >= len(r.labels) {
@@ -265,7 +273,8 @@ type keyed struct {
 }
 
 func (o *GraphOptions) named() []keyed {
-	return []keyed{{seq.KeyFeatureNames, &o.FeatureNames}, {seq.KeyEdgeFeatureNames, &o.EdgeFeatureNames}, {seq.KeyLabelNames, &o.Labels}}
+	return []keyed{{seq.KeyFeatureNames, &o.FeatureNames}, {seq.KeyEdgeFeatureNames, &o.EdgeFeatureNames},
+		{seq.KeyLabelNames, &o.Labels}}
 }
 
 // sameNames reports features that a table names otherwise than the first one, which says their names: a number

@@ -51,7 +51,8 @@ func tables(t testing.TB, schema *arrow.Schema, rows string) (paths []string) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
-	paths = []string{filepath.Join(dir, "graphs.arrow"), filepath.Join(dir, "stream.arrow"), filepath.Join(dir, "graphs.parquet")}
+	paths = []string{filepath.Join(dir, "graphs.arrow"), filepath.Join(dir, "stream.arrow"),
+		filepath.Join(dir, "graphs.parquet")}
 	if err := os.WriteFile(paths[1], stream.Bytes(), 0o666); err != nil {
 		t.Fatal(err)
 	}
@@ -96,11 +97,13 @@ func TestTables(t *testing.T) {
 {"id":"h","features":[[2,1],[3,1]],"edges":[],"label":"a"}`,
 			`{"id":"g","features":[[1,0.5]],"edges":[[0,0]],"edge_features":[[0.5]],"label":"b","other":"x"},
 {"id":"h","features":[[2,1],[3,1]],"edges":[],"edge_features":[],"label":"a"}`,
-			columns("id", text, "features", singles, "edges", endPairs, "edge_features", singles, "label", text, "other", text), func(*GraphOptions) {}},
+			columns("id", text, "features", singles, "edges", endPairs, "edge_features", singles, "label", text,
+				"other", text), func(*GraphOptions) {}},
 		{`{"features":[[1],[7]],"edges":[[0,1],[1,0]],"label":10,"part":"test"}
 {"features":[[2]],"edges":[],"label":9,"part":"train"}`,
 			`{"features":[[1],[7]],"edges":[[0,1],[1,0]],"label":10,"part":"test"}, {"features":[[2]],"edges":[],"label":9,"part":"train"}`,
-			columns("features", integers, "edges", integers, "label", arrow.PrimitiveTypes.Int64, "part", text), func(o *GraphOptions) { o.SplitField = "part" }},
+			columns("features", integers, "edges", integers, "label", arrow.PrimitiveTypes.Int64, "part", text),
+			func(o *GraphOptions) { o.SplitField = "part" }},
 		{`{"features":[[1]],"edges":[[0,0]],"label":["b","a","b"]}
 {"features":[[2]],"edges":[],"label":[]}`,
 			`{"features":[[1]],"edges":[[0,0]],"label":["b","a","b"],"tags":null}, {"features":[[2]],"edges":[],"label":[]}`,
@@ -108,11 +111,13 @@ func TestTables(t *testing.T) {
 		{`{"features":[[1],[2]],"edges":[[0,1]],"kinds":["C",null],"label":null}
 {"features":[[3]],"edges":[],"kinds":["N"]}`,
 			`{"features":[[1],[2]],"edges":[[0,1]],"kinds":["C",null],"label":null}, {"features":[[3]],"edges":[],"kinds":["N"]}`,
-			columns("features", singles, "edges", endPairs, "kinds", texts, "label", text), func(o *GraphOptions) { o.Tags = "kinds" }},
+			columns("features", singles, "edges", endPairs, "kinds", texts, "label", text),
+			func(o *GraphOptions) { o.Tags = "kinds" }},
 		{`{"features":[[1]],"edges":[],"b":2.5,"a":-1}
 {"features":[[1],[0]],"edges":[[1,0],[0,1]],"b":2.5,"a":-1}`,
 			`{"features":[[1]],"edges":[],"b":2.5,"a":-1}, {"features":[[1],[0]],"edges":[[1,0],[0,1]],"b":2.5,"a":-1}`,
-			columns("features", singles, "edges", endPairs, "a", arrow.PrimitiveTypes.Int32, "b", arrow.PrimitiveTypes.Float64),
+			columns("features", singles, "edges", endPairs, "a", arrow.PrimitiveTypes.Int32, "b",
+				arrow.PrimitiveTypes.Float64),
 			func(o *GraphOptions) { o.Numbers, o.RandomWalk, o.EdgeFeatureNames = []string{"a", "b"}, 2, []string{} }},
 	} {
 		convert := func(path string) *seq.Dataset {
@@ -167,7 +172,8 @@ func withIDs(t *testing.T, d *seq.Dataset, split string) string {
 // TestTableNames: features are called as the metadata of the first table say, unless the options do.
 func TestTableNames(t *testing.T) {
 	said := arrow.NewMetadata([]string{seq.KeyFeatureNames, seq.KeyEdgeFeatureNames}, []string{`["mass"]`, `["order"]`})
-	schema := arrow.NewSchema(columns("features", singles, "edges", endPairs, "edge_features", singles, "label", text), &said)
+	schema := arrow.NewSchema(columns("features", singles, "edges", endPairs, "edge_features", singles, "label", text),
+		&said)
 	for _, path := range tables(t, schema, `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`) {
 		for _, names := range [][]string{nil, {"x"}} {
 			o := usual(path)
@@ -186,7 +192,8 @@ func TestTableNames(t *testing.T) {
 		}
 	}
 	labelled := arrow.NewMetadata([]string{seq.KeyLabelNames}, []string{`["z","y"]`})
-	numbered := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", arrow.PrimitiveTypes.Int32), &labelled)
+	numbered := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", arrow.PrimitiveTypes.Int32),
+		&labelled)
 	for _, path := range tables(t, numbered, `{"features":[[1]],"edges":[],"label":1}`) {
 		d, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path))
 		if err != nil {
@@ -196,60 +203,92 @@ func TestTableNames(t *testing.T) {
 			t.Errorf("labels that are called in the metadata: %s", got)
 		}
 	}
-	for _, path := range tables(t, numbered, `{"features":[[1]],"edges":[],"label":0}, {"features":[[1]],"edges":[],"label":2}`) {
-		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), `:2: label: found 2, expected a number from 0 to 1, the place of one of ["z" "y"], as label_names of the metadata has`) {
+	for _, path := range tables(t, numbered,
+		`{"features":[[1]],"edges":[],"label":0}, {"features":[[1]],"edges":[],"label":2}`) {
+		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil ||
+			!strings.Contains(err.Error(),
+				`:2: label: found 2, expected a number from 0 to 1, the place of one of ["z" "y"], as label_names of the metadata has`) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
 	bare := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", text), nil)
-	for _, path := range tables(t, bare, `{"features":[[1]],"edges":[],"label":"a"}, {"features":[[1],[2]],"edges":[[0,1]],"label":"b"}`) {
+	for _, path := range tables(t, bare,
+		`{"features":[[1]],"edges":[],"label":"a"}, {"features":[[1],[2]],"edges":[[0,1]],"label":"b"}`) {
 		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err != nil {
 			t.Errorf("edges without features, of which the first graph has none: %v", err)
 		}
 	}
 	broken := arrow.NewMetadata([]string{seq.KeyFeatureNames}, []string{`{}`})
-	path := tables(t, arrow.NewSchema(schema.Fields(), &broken), `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`)[0]
-	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil || !strings.Contains(err.Error(), "graphs.arrow: feature_names: expected a JSON list of strings, found \"{}\"") {
+	path := tables(t, arrow.NewSchema(schema.Fields(), &broken),
+		`{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`)[0]
+	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil ||
+		!strings.Contains(err.Error(), "graphs.arrow: feature_names: expected a JSON list of strings, found \"{}\"") {
 		t.Error(err)
 	}
 }
 
 // TestTablesRefused: what is wrong is named with its file and row, as in JSON lines, and no data set is left.
 func TestTablesRefused(t *testing.T) {
-	usualColumns := columns("features", doubles, "edges", integers, "edge_features", doubles, "label", text, "tags", texts)
+	usualColumns := columns("features", doubles, "edges", integers, "edge_features", doubles,
+		"label", text, "tags", texts)
 	listed := columns("features", doubles, "edges", integers, "edge_features", doubles, "label", texts)
 	const good = `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[[3]],"label":"a"}, `
 	for _, c := range []struct {
 		columns   []arrow.Field
 		row, want string
 	}{
-		{usualColumns, `{"features":[[1,2]],"edges":[[0,1]],"edge_features":[[3]],"label":"a"}`, ":2: column edges: index 0, target: expected a token from 0 to 0, found 1"},
-		{usualColumns, `{"features":[[1,2]],"edges":[[0,-1]],"edge_features":[[3]],"label":"a"}`, ":2: column edges: index 0, target: expected a token from 0 to 0, found -1"},
-		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[[]],"label":"a"}`, ":2: column edges: index 0: expected 1 features of the edge, found 0"},
-		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[],"label":"a"}`, ":2: edge_features: expected those of 1 edges, found those of 0"},
-		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"label":"a"}`, ":2: edge_features: expected those of 1 edges, found those of 0"},
-		{usualColumns, `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`, ":2: column features: index 0: expected 2 numbers, found 1"},
-		{usualColumns, `{"features":[],"edges":[],"edge_features":[],"label":"a"}`, ":2: column features: expected at least one token"},
-		{usualColumns, `{"features":[[1,null]],"edges":[],"edge_features":[],"label":"a"}`, ":2: column features: index 0: number 1: expected a number, found null"},
-		{usualColumns, `{"features":[[1,1e99]],"edges":[],"edge_features":[],"label":"a"}`, ":2: column features: index 0: number 1: expected a finite one within float32"},
-		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[[1e99]],"label":"a"}`, ":2: column edge_features: index 0: number 0: expected a finite one within float32"},
-		{usualColumns, `{"features":[[1,2]],"edges":[[0,5000000000]],"edge_features":[[1]],"label":"a"}`, ":2: column edges: edge 0: target: expected a token's place, a number from 0, found 5000000000"},
-		{usualColumns, `{"features":[[1,2]],"edges":[[null,0]],"edge_features":[[1]],"label":"a"}`, ":2: column edges: edge 0: source: expected a token's place, a number from 0, found (null)"},
-		{usualColumns, `{"features":[[1,2]],"edges":[[0,0],[0]],"edge_features":[[1],[1]],"label":"a"}`, ":2: column edges: edge 1: expected a list of source and target, found one of length 1"},
-		{usualColumns, `{"features":[[1,2]],"edges":[[0,0],null],"edge_features":[[1],[1]],"label":"a"}`, ":2: column edges: edge 1: expected a list of source and target, found null"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,1]],"edge_features":[[3]],"label":"a"}`,
+			":2: column edges: index 0, target: expected a token from 0 to 0, found 1"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,-1]],"edge_features":[[3]],"label":"a"}`,
+			":2: column edges: index 0, target: expected a token from 0 to 0, found -1"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[[]],"label":"a"}`,
+			":2: column edges: index 0: expected 1 features of the edge, found 0"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[],"label":"a"}`,
+			":2: edge_features: expected those of 1 edges, found those of 0"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"label":"a"}`,
+			":2: edge_features: expected those of 1 edges, found those of 0"},
+		{usualColumns, `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`,
+			":2: column features: index 0: expected 2 numbers, found 1"},
+		{usualColumns, `{"features":[],"edges":[],"edge_features":[],"label":"a"}`,
+			":2: column features: expected at least one token"},
+		{usualColumns, `{"features":[[1,null]],"edges":[],"edge_features":[],"label":"a"}`,
+			":2: column features: index 0: number 1: expected a number, found null"},
+		{usualColumns, `{"features":[[1,1e99]],"edges":[],"edge_features":[],"label":"a"}`,
+			":2: column features: index 0: number 1: expected a finite one within float32"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[[1e99]],"label":"a"}`,
+			":2: column edge_features: index 0: number 0: expected a finite one within float32"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,5000000000]],"edge_features":[[1]],"label":"a"}`,
+			":2: column edges: edge 0: target: expected a token's place, a number from 0, found 5000000000"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[null,0]],"edge_features":[[1]],"label":"a"}`,
+			":2: column edges: edge 0: source: expected a token's place, a number from 0, found (null)"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,0],[0]],"edge_features":[[1],[1]],"label":"a"}`,
+			":2: column edges: edge 1: expected a list of source and target, found one of length 1"},
+		{usualColumns, `{"features":[[1,2]],"edges":[[0,0],null],"edge_features":[[1],[1]],"label":"a"}`,
+			":2: column edges: edge 1: expected a list of source and target, found null"},
 		{usualColumns, `{"features":[[1,2]],"label":"a"}`, ":2: expected edges"},
 		{usualColumns, `{"edges":[],"label":"a"}`, ":2: expected features"},
-		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[]}`, ":2: expected label, a class or a list of labels, or tags"},
-		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":""}`, ":2: label: expected a text or a number, found an empty text"},
-		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"tags":["a"]}`, ":2: tags: expected label as in the first graph"},
-		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"tags":["a","b"]}`, ":2: tags: expected one for each of the 1 nodes, found 2"},
-		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":"a","tags":["a"]}`, ":2: both label and tags"},
-		{listed, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":["a",null]}`, ":2: column label: index 1: expected a value, found null"},
-		{columns("features", doubles, "edges", integers, "tags", text), `{"features":[[1,2]],"edges":[],"tags":"a"}`, ":1: tags: expected a list, found a"},
-		{columns("features", doubles, "edges", doubles, "label", text), `{"features":[[1,2]],"edges":[],"label":"a"}`, `: column "edges": expected lists of lists of whole numbers, the source and the target of an edge each, found list<`},
-		{columns("features", text, "edges", integers, "label", text), `{"features":"1","edges":[],"label":"a"}`, `: column "features": expected lists of lists of numbers, those of a token each, found utf8`},
-		{columns("features", doubles, "label", text), `{"features":[[1,2]],"label":"a"}`, `: column "edges": expected one of ["features" "label"]`},
-		{columns("features", doubles, "edges", integers), `{"features":[[1,2]],"edges":[]}`, ":1: expected label, a class or a list of labels, or tags"},
+		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[]}`,
+			":2: expected label, a class or a list of labels, or tags"},
+		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":""}`,
+			":2: label: expected a text or a number, found an empty text"},
+		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"tags":["a"]}`,
+			":2: tags: expected label as in the first graph"},
+		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"tags":["a","b"]}`,
+			":2: tags: expected one for each of the 1 nodes, found 2"},
+		{usualColumns, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":"a","tags":["a"]}`,
+			":2: both label and tags"},
+		{listed, `{"features":[[1,2]],"edges":[],"edge_features":[],"label":["a",null]}`,
+			":2: column label: index 1: expected a value, found null"},
+		{columns("features", doubles, "edges", integers, "tags", text), `{"features":[[1,2]],"edges":[],"tags":"a"}`,
+			":1: tags: expected a list, found a"},
+		{columns("features", doubles, "edges", doubles, "label", text), `{"features":[[1,2]],"edges":[],"label":"a"}`,
+			`: column "edges": expected lists of lists of whole numbers, the source and the target of an edge each, found list<`},
+		{columns("features", text, "edges", integers, "label", text), `{"features":"1","edges":[],"label":"a"}`,
+			`: column "features": expected lists of lists of numbers, those of a token each, found utf8`},
+		{columns("features", doubles, "label", text), `{"features":[[1,2]],"label":"a"}`,
+			`: column "edges": expected one of ["features" "label"]`},
+		{columns("features", doubles, "edges", integers), `{"features":[[1,2]],"edges":[]}`,
+			":1: expected label, a class or a list of labels, or tags"},
 	} {
 		rows := c.row
 		if strings.HasPrefix(c.want, ":2") {
@@ -269,9 +308,11 @@ func TestTablesRefused(t *testing.T) {
 			}
 		}
 	}
-	o := usual(tables(t, arrow.NewSchema(columns("features", doubles, "edges", integers, "a", text), nil), `{"features":[[1,2]],"edges":[],"a":"much"}`)...)
+	o := usual(tables(t, arrow.NewSchema(columns("features", doubles, "edges", integers, "a", text), nil),
+		`{"features":[[1,2]],"edges":[],"a":"much"}`)...)
 	o.Numbers = []string{"a"}
-	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil || !strings.Contains(err.Error(), `graphs.arrow:1: no finite number: column a: found "much"`) {
+	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil ||
+		!strings.Contains(err.Error(), `graphs.arrow:1: no finite number: column a: found "much"`) {
 		t.Error(err)
 	}
 }
@@ -303,7 +344,8 @@ func TestTableOfDataSet(t *testing.T) {
 	}{
 		{`{"features":[[1]],"edges":[[0,0]],"label":1} {"features":[[2]],"edges":[],"label":2} {"features":[[3]],"edges":[],"label":3}`, "tags"},
 		{`{"features":[[1]],"edges":[[0,0]],"label":[1,3]} {"features":[[2]],"edges":[],"label":[2]}`, "tags"},
-		{`{"features":[[1],[2]],"edges":[[0,1]],"tags":["2",null]} {"features":[[3]],"edges":[],"tags":["1"]}`, seq.ColumnLabel},
+		{`{"features":[[1],[2]],"edges":[[0,1]],"tags":["2",null]} {"features":[[3]],"edges":[],"tags":["1"]}`,
+			seq.ColumnLabel},
 	} {
 		path := filepath.Join(t.TempDir(), "graphs.jsonl")
 		if err := os.WriteFile(path, []byte(strings.ReplaceAll(c.lines, "} {", "}\n{")), 0o666); err != nil {

@@ -66,7 +66,11 @@ func TestConvertGraphs(t *testing.T) {
 		{`{"features":[[1],[2]],"edges":[[0,1]],"kinds":["C",null],"label":null}
 {"features":[[3]],"edges":[],"kinds":["N"]}`, func(o *GraphOptions) { o.Tags = "kinds" }, seq.Tagging, "[C N]",
 			[]string{"[[1] [2]] [{0 1 []}] -1 [0 -1] []", "[[3]] [] -1 [1] []"}},
-		{`{"features":[[1]],"edges":[],"b":2.5,"a":-1}`, func(o *GraphOptions) { o.Numbers, o.EdgeFeatureNames = []string{"a", "b"}, []string{} }, seq.Regression, "[]",
+		{`{"features":[[1]],"edges":[],"b":2.5,"a":-1}`,
+			func(o *GraphOptions) {
+				o.Numbers, o.EdgeFeatureNames = []string{"a", "b"},
+					[]string{}
+			}, seq.Regression, "[]",
 			[]string{"[[1]] [] -1 [] [-1 2.5]"}},
 	} {
 		o := usual(write(t, c.lines))
@@ -76,7 +80,8 @@ func TestConvertGraphs(t *testing.T) {
 			t.Errorf("%s: %v", c.lines, err)
 			continue
 		}
-		if got := written(t, d, "train"); d.Manifest.Task != c.task || fmt.Sprint(d.Manifest.LabelNames) != c.labels || strings.Join(got, "\n") != strings.Join(c.want, "\n") {
+		if got := written(t, d, "train"); d.Manifest.Task != c.task || fmt.Sprint(d.Manifest.LabelNames) != c.labels ||
+			strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s: %s %v\n%s", c.lines, d.Manifest.Task, d.Manifest.LabelNames, strings.Join(got, "\n"))
 		}
 	}
@@ -108,7 +113,8 @@ func TestSplits(t *testing.T) {
 		t.Errorf("%d of 400 graphs are in train", n)
 	}
 	o.Seed++
-	if other, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil || other.Fingerprint() == d.Fingerprint() {
+	if other, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err != nil ||
+		other.Fingerprint() == d.Fingerprint() {
 		t.Errorf("another seed has the same splits: %v", err)
 	}
 }
@@ -133,23 +139,33 @@ func TestStratifiedGraphs(t *testing.T) {
 func TestRefused(t *testing.T) {
 	const good = `{"features":[[1,2]],"edges":[[0,0,3]],"label":"a"}` + "\n"
 	for _, c := range []struct{ line, want string }{
-		{`{"features":[[1,2]],"edges":[[0,1,3]],"label":"a"}`, "lines.jsonl:2: column edges: index 0, target: expected a token from 0 to 0, found 1"},
-		{`{"features":[[1,2]],"edges":[[0,0]],"label":"a"}`, "lines.jsonl:2: column edges: index 0: expected 1 features of the edge, found 0"},
-		{`{"features":[[1]],"edges":[],"label":"a"}`, "lines.jsonl:2: column features: index 0: expected 2 numbers, found 1"},
+		{`{"features":[[1,2]],"edges":[[0,1,3]],"label":"a"}`,
+			"lines.jsonl:2: column edges: index 0, target: expected a token from 0 to 0, found 1"},
+		{`{"features":[[1,2]],"edges":[[0,0]],"label":"a"}`,
+			"lines.jsonl:2: column edges: index 0: expected 1 features of the edge, found 0"},
+		{`{"features":[[1]],"edges":[],"label":"a"}`,
+			"lines.jsonl:2: column features: index 0: expected 2 numbers, found 1"},
 		{`{"features":[],"edges":[],"label":"a"}`, "lines.jsonl:2: column features: expected at least one token"},
-		{`{"features":[[1,"x"]],"edges":[],"label":"a"}`, "lines.jsonl:2: features: index 0: number 1: expected a number, found"},
-		{`{"features":[[1,null]],"edges":[],"label":"a"}`, "lines.jsonl:2: features: index 0: number 1: expected a number, found"},
-		{`{"features":[[1,1e99]],"edges":[],"label":"a"}`, "lines.jsonl:2: features: index 0: number 1: expected one within float32"},
-		{`{"features":[[1,2]],"edges":[[0,0,1e99]],"label":"a"}`, "lines.jsonl:2: edges: edge 0: feature 0: expected a number within float32, found 1e99"},
-		{`{"features":[[1,2]],"edges":[[0.5,0,1]],"label":"a"}`, "lines.jsonl:2: edges: edge 0: source: expected a token's place"},
-		{`{"features":[[1,2]],"edges":[[0,0,1],[0]],"label":"a"}`, "lines.jsonl:2: edges: edge 1: expected a list of source, target and features, found [0]"},
+		{`{"features":[[1,"x"]],"edges":[],"label":"a"}`,
+			"lines.jsonl:2: features: index 0: number 1: expected a number, found"},
+		{`{"features":[[1,null]],"edges":[],"label":"a"}`,
+			"lines.jsonl:2: features: index 0: number 1: expected a number, found"},
+		{`{"features":[[1,1e99]],"edges":[],"label":"a"}`,
+			"lines.jsonl:2: features: index 0: number 1: expected one within float32"},
+		{`{"features":[[1,2]],"edges":[[0,0,1e99]],"label":"a"}`,
+			"lines.jsonl:2: edges: edge 0: feature 0: expected a number within float32, found 1e99"},
+		{`{"features":[[1,2]],"edges":[[0.5,0,1]],"label":"a"}`,
+			"lines.jsonl:2: edges: edge 0: source: expected a token's place"},
+		{`{"features":[[1,2]],"edges":[[0,0,1],[0]],"label":"a"}`,
+			"lines.jsonl:2: edges: edge 1: expected a list of source, target and features, found [0]"},
 		{`{"features":[[1,2]],"edges":{"a":1},"label":"a"}`, "lines.jsonl:2: edges: expected a list of edges"},
 		{`{"features":[[1,2]],"label":"a"}`, "lines.jsonl:2: expected edges"},
 		{`{"edges":[],"label":"a"}`, "lines.jsonl:2: expected features"},
 		{`{"features":[[1,2]],"edges":[]}`, "lines.jsonl:2: expected label, a class or a list of labels, or tags"},
 		{`{"features":[[1,2]],"edges":[],"label":["a"]}`, "lines.jsonl:2: label: expected label as in the first graph"},
 		{`{"features":[[1,2]],"edges":[],"tags":["a"]}`, "lines.jsonl:2: tags: expected label as in the first graph"},
-		{`{"features":[[1,2]],"edges":[],"tags":["a","b"]}`, "lines.jsonl:2: tags: expected one for each of the 1 nodes, found 2"},
+		{`{"features":[[1,2]],"edges":[],"tags":["a","b"]}`,
+			"lines.jsonl:2: tags: expected one for each of the 1 nodes, found 2"},
 		{`{"features":[[1,2]],"edges":[],"tags":"a"}`, "lines.jsonl:2: tags: expected a list"},
 		{`{"features":[[1,2]],"edges":[],"label":"a","tags":["a"]}`, "lines.jsonl:2: both label and tags"},
 		{`{"features":[[1,2]],"edges":[],"label":{}}`, "lines.jsonl:2: label: expected a text or a number, found {}"},
@@ -165,17 +181,20 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: a data set is there", c.line)
 		}
 	}
-	if _, err := ConvertGraphs(t.Context(), t.TempDir(), usual(write(t, ""))); err == nil || !strings.Contains(err.Error(), "found none") {
+	if _, err := ConvertGraphs(t.Context(), t.TempDir(), usual(write(t, ""))); err == nil ||
+		!strings.Contains(err.Error(), "found none") {
 		t.Errorf("an empty file: %v", err)
 	}
 	o := usual(write(t, good))
 	o.Labels = []string{"b"}
-	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
+	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil ||
+		!strings.Contains(err.Error(), `lines.jsonl:1: label: expected one of ["b"], found "a"`) {
 		t.Errorf("a label that is not listed: %v", err)
 	}
 	o = usual(write(t, `{"features":[[1,2]],"edges":[],"n":"x"}`))
 	o.Numbers, o.EdgeFeatureNames = []string{"n"}, []string{}
-	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil || !strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
+	if _, err := ConvertGraphs(t.Context(), t.TempDir(), o); err == nil ||
+		!strings.Contains(err.Error(), "lines.jsonl:1: n: expected a number") {
 		t.Errorf("a text in place of a number: %v", err)
 	}
 }
@@ -183,7 +202,8 @@ func TestRefused(t *testing.T) {
 // TestHash: graphs that differ in anything but how they are written are told apart.
 func TestHash(t *testing.T) {
 	graph := func() *graphlines.Row {
-		return &graphlines.Row{Example: seq.Example{Features: [][]float32{{1, 2}, {3, 4}}, Edges: []seq.Edge{{Source: 0, Target: 1, Features: []float32{5}}}}}
+		return &graphlines.Row{Example: seq.Example{Features: [][]float32{{1, 2}, {3, 4}},
+			Edges: []seq.Edge{{Source: 0, Target: 1, Features: []float32{5}}}}}
 	}
 	seen := map[uint64]string{hashOf(graph()): "none"}
 	for name, change := range map[string]func(x *graphlines.Row){
@@ -262,11 +282,13 @@ func fuzzConvert(f *testing.F, name string) {
 func TestGraphSigns(t *testing.T) {
 	const nodes = `"features":[[1],[2],[3],[4]],"label":"a"`
 	for _, c := range []struct{ name, lines, want string }{
-		{"edge_index", `{` + nodes + `,"edges":[[0,1,1,2,2,3],[1,0,2,1,3,2]]}` + "\n" + `{` + nodes + `,"edges":[[0,1,0,2,0,3],[1,0,2,0,3,0]]}`,
+		{"edge_index", `{` + nodes + `,"edges":[[0,1,1,2,2,3],[1,0,2,1,3,2]]}` + "\n" + `{` + nodes +
+			`,"edges":[[0,1,0,2,0,3],[1,0,2,0,3,0]]}`,
 			"edges of all 2 graphs with edges look like a list of sources and a list of targets"},
 		{"two edges with features", `{` + nodes + `,"edges":[[0,1,0.5],[1,0,0.5]]}`, ""},
 		{"two edges with a kind", `{` + nodes + `,"edges":[[0,1,7],[1,0,7]]}`, ""},
-		{"written once", `{` + nodes + `,"edges":[[0,1],[1,2]]}` + "\n" + `{` + nodes + `,"edges":[[2,3],[0,0]]}`, "no edge of 2 graphs has its reverse"},
+		{"written once", `{` + nodes + `,"edges":[[0,1],[1,2]]}` + "\n" + `{` + nodes + `,"edges":[[2,3],[0,0]]}`,
+			"no edge of 2 graphs has its reverse"},
 		{"written twice", `{` + nodes + `,"edges":[[0,1],[1,2],[2,1]]}` + "\n" + `{` + nodes + `,"edges":[[2,3]]}`, ""},
 		{"without edges", `{` + nodes + `,"edges":[[0,0]]}` + "\n" + `{` + nodes + `,"edges":[]}`, ""},
 	} {

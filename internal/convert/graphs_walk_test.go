@@ -20,7 +20,8 @@ func TestWalkOption(t *testing.T) {
 	}
 	o.RandomWalk = 2
 	with, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o)
-	if err != nil || fmt.Sprint(with.Manifest.FeatureNames) != "[f0 rw1 rw2]" || with.Manifest.Splits["test"].Rows != without.Manifest.Splits["test"].Rows {
+	if err != nil || fmt.Sprint(with.Manifest.FeatureNames) != "[f0 rw1 rw2]" ||
+		with.Manifest.Splits["test"].Rows != without.Manifest.Splits["test"].Rows {
 		t.Fatalf("%+v, %v", with, err)
 	}
 	a, b := written(t, without, "test"), written(t, with, "test")

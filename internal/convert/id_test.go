@@ -50,17 +50,28 @@ func TestIDs(t *testing.T) {
 		from []string
 		want []string
 	}{
-		{"places", func(*Options) {}, []string{csv, other}, []string{"a.csv:2", "a.csv:4", "a.csv:6", "b.jsonl:1", "b.jsonl:2"}},
-		{"a column", func(o *Options) { o.ID = "key" }, []string{csv, other}, []string{"k1", "a.csv:4", "k4", "7", "b.jsonl:2"}},
+		{"places", func(*Options) {}, []string{csv, other}, []string{"a.csv:2", "a.csv:4", "a.csv:6",
+			"b.jsonl:1", "b.jsonl:2"}},
+		{"a column", func(o *Options) { o.ID = "key" }, []string{csv, other},
+			[]string{"k1", "a.csv:4", "k4", "7", "b.jsonl:2"}},
 		{"the label", func(o *Options) { o.ID = "label" }, []string{csv}, []string{"x", "y", "x"}},
-		{"with a column of splits", func(o *Options) { o.ID, o.SplitColumn, o.Label = "key", "label", "" }, []string{other}, []string{"7", "b.jsonl:2"}},
-		{"of a pair", func(o *Options) { o.ID, o.Pair, o.Text = "key", []string{"text", "text"}, "" }, []string{csv}, []string{"k1", "a.csv:4", "k4"}},
-		{"the same file twice", func(*Options) {}, []string{other, other}, []string{other + ":1", other + ":2", other + ":1", other + ":2"}},
-		{"FASTA", func(o *Options) { o.Text, o.Label = "sequence", "" }, []string{fasta}, []string{"s1", "s2", "c.fa:5"}},
-		{"Parquet", func(o *Options) { o.Label, o.MaxLength = "", 5 }, []string{"../table/testdata/others/polars-zstd.parquet"}, []string{"polars-zstd.parquet:1", "polars-zstd.parquet:9", "polars-zstd.parquet:17"}},
-		{"a folder", func(o *Options) { o.Text, o.Label = "content", "class" }, []string{sounds}, []string{"cat/1.wav", "cat/2\uFFFD.wav", "dog/1.wav"}},
-		{"folders within each other", func(o *Options) { o.Text, o.Label = "content", "" }, []string{sounds, sounds + "/cat", sounds + "/dog"}, append(within, within...)},
-		{"two folders", func(o *Options) { o.Text, o.Label = "content", "" }, []string{sounds + "/cat", sounds + "/dog"}, []string{"cat/1.wav", "cat/2\uFFFD.wav", "dog/1.wav"}},
+		{"with a column of splits", func(o *Options) { o.ID, o.SplitColumn, o.Label = "key", "label", "" },
+			[]string{other}, []string{"7", "b.jsonl:2"}},
+		{"of a pair", func(o *Options) { o.ID, o.Pair, o.Text = "key", []string{"text", "text"}, "" }, []string{csv},
+			[]string{"k1", "a.csv:4", "k4"}},
+		{"the same file twice", func(*Options) {}, []string{other, other},
+			[]string{other + ":1", other + ":2", other + ":1", other + ":2"}},
+		{"FASTA", func(o *Options) { o.Text, o.Label = "sequence", "" }, []string{fasta},
+			[]string{"s1", "s2", "c.fa:5"}},
+		{"Parquet", func(o *Options) { o.Label, o.MaxLength = "", 5 },
+			[]string{"../table/testdata/others/polars-zstd.parquet"},
+			[]string{"polars-zstd.parquet:1", "polars-zstd.parquet:9", "polars-zstd.parquet:17"}},
+		{"a folder", func(o *Options) { o.Text, o.Label = "content", "class" }, []string{sounds},
+			[]string{"cat/1.wav", "cat/2\uFFFD.wav", "dog/1.wav"}},
+		{"folders within each other", func(o *Options) { o.Text, o.Label = "content", "" },
+			[]string{sounds, sounds + "/cat", sounds + "/dog"}, append(within, within...)},
+		{"two folders", func(o *Options) { o.Text, o.Label = "content", "" },
+			[]string{sounds + "/cat", sounds + "/dog"}, []string{"cat/1.wav", "cat/2\uFFFD.wav", "dog/1.wav"}},
 	} {
 		o := options(t, c.from...)
 		c.set(&o)
@@ -87,7 +98,8 @@ func TestIDsOfLateLabels(t *testing.T) {
 	o := options(t, file(t, "a.csv", text.String()))
 	o.ID, o.head = "key", 1
 	d, skipped := mustConvert(t, o)
-	if got := idsOf(t, d, "train"); !slices.Equal(got, want) || !slices.Equal(d.Manifest.LabelNames, []string{"99", "100"}) {
+	if got := idsOf(t, d, "train"); !slices.Equal(got, want) ||
+		!slices.Equal(d.Manifest.LabelNames, []string{"99", "100"}) {
 		t.Errorf("%d ids, labels %q", len(got), d.Manifest.LabelNames)
 	}
 	if skipped.SameID.Rows != 0 {
@@ -101,7 +113,8 @@ func TestSameIDs(t *testing.T) {
 	o := options(t, from)
 	o.ID = "key"
 	d, skipped := mustConvert(t, o)
-	want := "2 of 7 rows have the id of an earlier one, and are kept: it does not tell them apart\n  " + from + ":4\n  " + from + ":8\n"
+	want := "2 of 7 rows have the id of an earlier one, and are kept: it does not tell them apart\n  " +
+		from + ":4\n  " + from + ":8\n"
 	if got := skipped.String(); !strings.Contains(got, want) {
 		t.Errorf("%s\nlacks %s", got, want)
 	}

@@ -107,7 +107,8 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 				out.stranded++
 			}
 		}
-		if fields := strings.Split(text, "\t"); bed && len(fields) == bedBlocks && fields[blockCount] != "1" && fields[blockCount] != "0" {
+		if fields := strings.Split(text, "\t"); bed && len(fields) == bedBlocks && fields[blockCount] != "1" &&
+			fields[blockCount] != "0" {
 			out.blocks++
 		}
 		x.line, x.kind, sequence = line, own(x.kind), own(sequence)
@@ -123,7 +124,8 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 		return nil, fmt.Errorf("%s: expected intervals, found none in %d lines%s", path, line, ofTypes(types))
 	}
 	if strands && out.stranded == 0 {
-		return nil, fmt.Errorf("%s: --strands: none of its %d intervals has a strand, + or - in column %d", path, out.unstranded, strandColumn(bed)+1)
+		return nil, fmt.Errorf("%s: --strands: none of its %d intervals has a strand, + or - in column %d", path,
+			out.unstranded, strandColumn(bed)+1)
 	}
 	return out, out.sort()
 }
@@ -133,7 +135,8 @@ func (v *intervals) strandNote() string {
 	if v.unstranded == 0 {
 		return ""
 	}
-	return fmt.Sprintf("%s: intervals without a strand, whose labels have none: %d of %d", v.path, v.unstranded, v.stranded+v.unstranded)
+	return fmt.Sprintf("%s: intervals without a strand, whose labels have none: %d of %d", v.path,
+		v.unstranded, v.stranded+v.unstranded)
 }
 
 // A line of BED with blocks has so many columns, of which one is the number of its blocks.
@@ -181,7 +184,8 @@ func parseInterval(line string, bed bool) (sequence string, x interval, err erro
 		names, start, end = []string{"seqid", "source", "type", "start", "end"}, 3, 4
 	}
 	if len(fields) < len(names) {
-		return "", x, fmt.Errorf("expected the columns %s separated by tabs, found %d", strings.Join(names, ", "), len(fields))
+		return "", x, fmt.Errorf("expected the columns %s separated by tabs, found %d",
+			strings.Join(names, ", "), len(fields))
 	}
 	if x.kind = fields[2]; bed {
 		x.kind = fields[3]
@@ -193,7 +197,8 @@ func parseInterval(line string, bed bool) (sequence string, x interval, err erro
 		x.start--
 	}
 	if first != nil || second != nil || x.start < 0 || x.start > x.end || !bed && x.start == x.end || x.kind == "" {
-		return "", x, fmt.Errorf("expected a start, an end behind it and a name, found %q, %q and %q", fields[start], fields[end], x.kind)
+		return "", x, fmt.Errorf("expected a start, an end behind it and a name, found %q, %q and %q",
+			fields[start], fields[end], x.kind)
 	}
 	return fields[0], x, nil
 }
@@ -258,5 +263,6 @@ func (v *intervals) check() error {
 	case places == nil:
 		return fmt.Errorf("%s: no sequence is called %.80q", bad.place(v.path), name)
 	}
-	return fmt.Errorf("%s: %d sequences are called %.80q, at %s", bad.place(v.path), len(places), name, strings.Join(places[:min(len(places), 3)], ", "))
+	return fmt.Errorf("%s: %d sequences are called %.80q, at %s", bad.place(v.path), len(places), name,
+		strings.Join(places[:min(len(places), 3)], ", "))
 }

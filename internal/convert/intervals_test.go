@@ -61,11 +61,13 @@ func TestStrands(t *testing.T) {
 // TestStrandsOfNone: a file without any strand is refused, and one where some lack it gets a note.
 func TestStrandsOfNone(t *testing.T) {
 	_, err := readIntervals(file(t, "x.bed", "s\t0\t2\tgene\t0\ns\t2\t4\tgene\t+\n"), nil, true)
-	if err == nil || !strings.Contains(err.Error(), "x.bed: --strands: none of its 2 intervals has a strand, + or - in column 6") {
+	if err == nil || !strings.Contains(err.Error(),
+		"x.bed: --strands: none of its 2 intervals has a strand, + or - in column 6") {
 		t.Error(err)
 	}
 	v, err := readIntervals(file(t, "x.bed", "s\t0\t2\tgene\t0\t.\ns\t2\t4\tgene\t0\t+\n"), nil, true)
-	if err != nil || !strings.HasSuffix(v.strandNote(), "x.bed: intervals without a strand, whose labels have none: 1 of 2") {
+	if err != nil || !strings.HasSuffix(v.strandNote(),
+		"x.bed: intervals without a strand, whose labels have none: 1 of 2") {
 		t.Errorf("%v, %s", err, v.strandNote())
 	}
 }
@@ -79,7 +81,8 @@ func TestSequencesOfOneName(t *testing.T) {
 		})
 	}
 	_, _, err := Convert(t.Context(), set("chr2\t0\t2\tg\nchr1\t1\t4\tg\n"))
-	if err == nil || !strings.Contains(err.Error(), `x.bed:2: 2 sequences are called "chr1", at `+fasta+":1, "+fasta+":5") {
+	if err == nil || !strings.Contains(err.Error(),
+		`x.bed:2: 2 sequences are called "chr1", at `+fasta+":1, "+fasta+":5") {
 		t.Error(err)
 	}
 	mustConvert(t, set("chr2\t0\t2\tg\n"))

@@ -49,7 +49,8 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 		return n, nil
 	}
 	if len(l.numbers) == seq.MaxLabelNames {
-		return 0, &source.SkipReason{Kind: "too many labels", Detail: fmt.Errorf("more than %d: is the column one of classes? --label-pattern takes the class out of a longer text", seq.MaxLabelNames), Fatal: true}
+		return 0, &source.SkipReason{Kind: "too many labels",
+			Detail: fmt.Errorf("more than %d: is the column one of classes? --label-pattern takes the class out of a longer text", seq.MaxLabelNames), Fatal: true}
 	}
 	n = int32(len(l.numbers))
 	l.numbers[strings.Clone(name)] = n // it shares the memory of its row

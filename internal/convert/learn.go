@@ -57,7 +57,8 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 		if c.unlearned != nil {
 			missing += "\nnothing is learned from " + c.unlearned.Error()
 		}
-		return fmt.Errorf("tokenizer: %w: of %d rows of %s, %d are for training%s", err, read, strings.Join(c.options.From, ", "), trained, missing)
+		return fmt.Errorf("tokenizer: %w: of %d rows of %s, %d are for training%s", err, read,
+			strings.Join(c.options.From, ", "), trained, missing)
 	}
 	c.options.Tokenizer = spec
 	return nil
@@ -103,7 +104,8 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 func (c *converter) checkTokens(tokens []int32) *source.SkipReason {
 	for i, id := range tokens {
 		if id < 0 || int(id) >= c.spec.VocabSize {
-			return source.Skip("a token outside the vocabulary", fmt.Errorf("%d at index %d, of %d", id, i, c.spec.VocabSize))
+			return source.Skip("a token outside the vocabulary",
+				fmt.Errorf("%d at index %d, of %d", id, i, c.spec.VocabSize))
 		}
 	}
 	return nil

@@ -39,8 +39,9 @@ func TestLearningIsShown(t *testing.T) {
 		size += int64(len(sound))
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, fmt.Sprintf("%d_%d.wav", i%2, i)), sound, 0o666))
 	}
-	o := Options{From: []string{dir}, To: t.TempDir(), Text: "content", Label: "path", LabelPattern: regexp.MustCompile("[01]"),
-		Shares: []Share{{Split: "train", Part: 1}}, Tokenizer: []byte(`{"type":"audio-vq","vocab":4}`)}
+	o := Options{From: []string{dir}, To: t.TempDir(), Text: "content", Label: "path",
+		LabelPattern: regexp.MustCompile("[01]"),
+		Shares:       []Share{{Split: "train", Part: 1}}, Tokenizer: []byte(`{"type":"audio-vq","vocab":4}`)}
 	mustConvert(t, o)
 	var read, converted int64
 	var rounds, all []int
@@ -69,7 +70,8 @@ func wave(i int) []byte {
 // TestStrayFilesBesideWAV: a folder of WAV files is audio whatever else is in it, and the other files are left out
 // and listed.
 func TestStrayFilesBesideWAV(t *testing.T) {
-	for name, content := range map[string]string{"low/readme.txt": "Recorded at night.", "README": "See low.", "low/cut.wav": string(wave(1)[:20]), "low/x.wav": "RIFF",
+	for name, content := range map[string]string{"low/readme.txt": "Recorded at night.", "README": "See low.",
+		"low/cut.wav": string(wave(1)[:20]), "low/x.wav": "RIFF",
 		"low/empty.wav": "", "low/text.wav": "some text", "low/big.txt": string(make([]byte, sampleBytes))} {
 		dir := t.TempDir()
 		for i := range 20 {
@@ -79,7 +81,8 @@ func TestStrayFilesBesideWAV(t *testing.T) {
 		}
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte(content), 0o666))
 		chosen := tokenizers.Choice{}
-		o := Options{From: []string{dir}, To: t.TempDir(), Text: "content", Label: "class", Chosen: func(c tokenizers.Choice) { chosen = c }}
+		o := Options{From: []string{dir}, To: t.TempDir(), Text: "content", Label: "class",
+			Chosen: func(c tokenizers.Choice) { chosen = c }}
 		_, left := mustConvert(t, o)
 		if chosen.Name != "audio-vq" || left.Left() != 1 || left.Read != 21 {
 			t.Errorf("%s: %s (%s), %d of %d rows left out", name, chosen.Name, chosen.Reason, left.Left(), left.Read)
@@ -87,12 +90,16 @@ func TestStrayFilesBesideWAV(t *testing.T) {
 	}
 }
 
-// TestLearnUnread: where no row can be read, the error of a learned tokenizer has the place and the reason of the first.
+// TestLearnUnread: where no row can be read, the error of a learned tokenizer has the place and the reason of the
+// first.
 func TestLearnUnread(t *testing.T) {
 	from := file(t, "a.conll", "New York\tB-LOC\nis\tO\n")
-	_, _, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"), Text: "token", Tags: "tag",
+	_, _, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
+		Text: "token", Tags: "tag",
 		Tokenizer: []byte(`{"type":"words","vocab":100}`), Shares: []Share{{Split: "train", Part: 1}}})
-	if err == nil || !strings.Contains(err.Error(), "the first row that cannot be read is "+from+":1: line 1: column 1: expected a token without a space, found \"New York\"") {
+	if err == nil || !strings.Contains(err.Error(),
+		"the first row that cannot be read is "+from+
+			":1: line 1: column 1: expected a token without a space, found \"New York\"") {
 		t.Errorf("%v", err)
 	}
 }

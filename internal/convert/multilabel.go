@@ -22,7 +22,8 @@ const firstLabels = 1000
 // checkSeveral looks at what was asked for of several labels.
 func (o *Options) checkSeveral() error {
 	switch {
-	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil || o.LabelPattern != nil || o.LabelSeparator != ""):
+	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil ||
+		o.LabelPattern != nil || o.LabelSeparator != ""):
 		return errors.New("columns of labels, expected without another label and without numbers")
 	case o.LabelSeparator != "" && o.Label == "":
 		return errors.New("a separator of labels needs their column")
@@ -118,7 +119,8 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReaso
 	}
 	for i, item := range items {
 		if strings.TrimSpace(item) == "" && v.Items != nil {
-			return nil, source.Skip("an empty label in a list", fmt.Errorf("column %s: index %d: expected a name, found %q", w.options.Label, i, item))
+			return nil, source.Skip("an empty label in a list",
+				fmt.Errorf("column %s: index %d: expected a name, found %q", w.options.Label, i, item))
 		}
 		if strings.TrimSpace(item) == "" {
 			continue // "a;;b" and "" have no label there
@@ -133,8 +135,9 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReaso
 	w.holding = slices.Compact(w.holding)
 	isFlag := func(item string) bool { _, why := holdsIn(table.Value{Text: item}, ""); return why == nil }
 	if len(w.holding) < len(v.Items) && !slices.ContainsFunc(v.Items, func(item string) bool { return !isFlag(item) }) {
-		return nil, source.Skip("a list of 0 or 1 for each label", fmt.Errorf("column %s: expected the names of the labels that the row has, found %.60q: "+
-			"write names, or a column for each label, which --label-columns reads", w.options.Label, v.Items))
+		return nil, source.Skip("a list of 0 or 1 for each label",
+			fmt.Errorf("column %s: expected the names of the labels that the row has, found %.60q: "+
+				"write names, or a column for each label, which --label-columns reads", w.options.Label, v.Items))
 	}
 	return w.holding, nil
 }
@@ -153,7 +156,8 @@ func holdsIn(v table.Value, column string) (bool, *source.SkipReason) {
 	}
 	x, err := parseNumber(text, 64)
 	if v.Tokens != nil || err != nil || x != 0 && x != 1 {
-		return false, source.Skip("neither 0 nor 1", fmt.Errorf("column %s: expected 0, 1, true or false, found %.40q", column, text))
+		return false, source.Skip("neither 0 nor 1",
+			fmt.Errorf("column %s: expected 0, 1, true or false, found %.40q", column, text))
 	}
 	return x == 1, nil
 }

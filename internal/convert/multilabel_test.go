@@ -41,7 +41,8 @@ func holdings(t *testing.T, d *seq.Dataset) (rows []string) {
 // listsOf writes a table of texts and lists of labels, as Arrow and as Parquet.
 func listsOf(t *testing.T) (asArrow, asParquet string) {
 	t.Helper()
-	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String}, {Name: "label", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}}, nil)
+	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String},
+		{Name: "label", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
 	list := b.Field(1).(*array.ListBuilder)
@@ -76,11 +77,16 @@ func TestManyLabels(t *testing.T) {
 		change func(o *Options)
 		left   string
 	}{
-		"JSON":      {file(t, "x.jsonl", `{"text":"a"}`+"\n"+`{"text":"b","label":["y","x","y"]}`+"\n"+`{"text":"c","label":[]}`+"\n"+`{"text":"d","label":null}`+"\n"+`{"text":"e","label":"z"}`+"\n"), nil, "2 of 5 rows left out: no label"},
-		"Arrow":     {asArrow, nil, "1 of 4 rows left out: no label"},
-		"Parquet":   {asParquet, nil, "1 of 4 rows left out: no label"},
-		"separator": {file(t, "x.csv", "text,label\na,y; x;\nb,\nc,z\n"), func(o *Options) { o.LabelSeparator = ";" }, ""},
-		"columns": {file(t, "y.csv", "text,x,y,z\na,1,True,0\nb,0,0.0,false\nc,,1,1\nd,0,0,1\ne,0,2,0\n"), func(o *Options) { o.Label, o.LabelColumns = "", []string{"x", "y", "z"} },
+		"JSON": {file(t, "x.jsonl",
+			`{"text":"a"}`+"\n"+`{"text":"b","label":["y","x","y"]}`+"\n"+`{"text":"c","label":[]}`+"\n"+
+				`{"text":"d","label":null}`+"\n"+`{"text":"e","label":"z"}`+"\n"), nil,
+			"2 of 5 rows left out: no label"},
+		"Arrow":   {asArrow, nil, "1 of 4 rows left out: no label"},
+		"Parquet": {asParquet, nil, "1 of 4 rows left out: no label"},
+		"separator": {file(t, "x.csv", "text,label\na,y; x;\nb,\nc,z\n"),
+			func(o *Options) { o.LabelSeparator = ";" }, ""},
+		"columns": {file(t, "y.csv", "text,x,y,z\na,1,True,0\nb,0,0.0,false\nc,,1,1\nd,0,0,1\ne,0,2,0\n"),
+			func(o *Options) { o.Label, o.LabelColumns = "", []string{"x", "y", "z"} },
 			"1 of 5 rows left out: neither 0 nor 1"},
 	} {
 		o := options(t, set.from)
@@ -103,8 +109,10 @@ func TestManyLabels(t *testing.T) {
 	o.LabelSeparator, o.Labels, o.Strict = ";", []string{"x", "y"}, true
 	must.Fail(t, `x.csv:2: an unknown label: found "w"`)(Convert(context.Background(), o))
 	for _, list := range []string{`["x",null]`, `[["x"]]`, `[{"x":1}]`} {
-		_, skipped := mustConvert(t, options(t, file(t, "x.jsonl", `{"text":"a","label":["x"]}`+"\n"+`{"text":"b","label":`+list+"}\n")))
-		if !strings.Contains(skipped.String(), "1 of 2 rows left out: the row cannot be read") || !strings.Contains(skipped.String(), "x.jsonl:2") {
+		_, skipped := mustConvert(t,
+			options(t, file(t, "x.jsonl", `{"text":"a","label":["x"]}`+"\n"+`{"text":"b","label":`+list+"}\n")))
+		if !strings.Contains(skipped.String(), "1 of 2 rows left out: the row cannot be read") ||
+			!strings.Contains(skipped.String(), "x.jsonl:2") {
 			t.Errorf("%s: %s", list, skipped)
 		}
 	}
@@ -119,10 +127,12 @@ func TestListsThatAreNoLabels(t *testing.T) {
 		`[true,false,false]`: `a list of 0 or 1 for each label`,
 	} {
 		from := write(t, `{"text":"a","label":["x","y"]}`+"\n"+`{"text":"b","label":`+list+"}\n")
-		_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"), Text: "text", Label: "label",
+		_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
+			Text: "text", Label: "label",
 			Tokenizer: []byte(`{"type":"byte"}`), Shares: []Share{{Split: "train", Part: 1}}})
 		must.Succeed(t, err)
-		if k := left.Reasons[want]; k == nil || k.Rows != 1 || !strings.HasPrefix(k.Places[0], from+":2: column label: ") {
+		if k := left.Reasons[want]; k == nil || k.Rows != 1 ||
+			!strings.HasPrefix(k.Places[0], from+":2: column label: ") {
 			t.Errorf("%s: %s, expected %s", list, left, want)
 		}
 	}

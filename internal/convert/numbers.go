@@ -31,7 +31,9 @@ func Number(column string, v table.Value) (float32, *source.SkipReason) {
 	text := strings.TrimSpace(v.Text)
 	switch {
 	case v.Tokens != nil:
-		return 0, source.Skip("a list of numbers", fmt.Errorf("column %s: a row has one number a column: write one, such as --numbers '%s[0]' of JSON", column, column))
+		return 0, source.Skip("a list of numbers",
+			fmt.Errorf("column %s: a row has one number a column: write one, such as --numbers '%s[0]' of JSON", column,
+				column))
 	case v.Null || text == "":
 		return 0, source.Skip(NoNumber, fmt.Errorf("column %s: found nothing", column))
 	}

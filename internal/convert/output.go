@@ -106,8 +106,8 @@ const (
 	otherLabel
 )
 
-// isOtherLabel remembers the hash of a text with its label, and reports whether the label differs from that of the first row
-// with the text. It reports false once no more can be remembered.
+// isOtherLabel remembers the hash of a text with its label, and reports whether the label differs from that of the
+// first row with the text. It reports false once no more can be remembered.
 func (o *output) isOtherLabel(hash uint64, tag int) bool {
 	if o.labelled.slots == nil {
 		o.labelled = newRepeats()
@@ -117,7 +117,8 @@ func (o *output) isOtherLabel(hash uint64, tag int) bool {
 	return first == otherLabel && (before || !full)
 }
 
-// seeTokens counts a row of a new text if an earlier row has the same tokens, and one of them is in train and the other is not.
+// seeTokens counts a row of a new text if an earlier row has the same tokens, and one of them is in train and the other
+// is not.
 func (o *output) seeTokens(k *kept, place func() string) {
 	if k.read == 0 {
 		return
@@ -125,7 +126,8 @@ func (o *output) seeTokens(k *kept, place func() string) {
 	if o.read.slots == nil {
 		o.read = newRepeats()
 	}
-	if before, first := o.read.add(k.read, o.splitTag(k.split)); before && o.tags[first] != k.split && (o.tags[first] == "train" || k.split == "train") {
+	if before, first := o.read.add(k.read, o.splitTag(k.split)); before && o.tags[first] != k.split &&
+		(o.tags[first] == "train" || k.split == "train") {
 		o.skipped.OtherTokens.Add(place)
 	}
 }
@@ -265,7 +267,8 @@ func (o *output) renameLabels(ctx context.Context) error {
 
 // provenance says how to get the same data again.
 func (o *output) provenance() map[string]any {
-	p := map[string]any{"source": o.options.From, "columns": o.columns, "rows": o.skipped.Read, "left_out": o.skipped.Counts()}
+	p := map[string]any{"source": o.options.From, "columns": o.columns, "rows": o.skipped.Read,
+		"left_out": o.skipped.Counts()}
 	if pattern := o.options.LabelPattern; pattern != nil {
 		p["label_pattern"] = pattern.String()
 	}

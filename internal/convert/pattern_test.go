@@ -43,7 +43,8 @@ func TestTaken(t *testing.T) {
 func TestPatterns(t *testing.T) {
 	from := file(t, "x.csv", "text,label\na,0_a_1.wav\nb,1_a_12.wav\nc,2_b_4.wav\nd,readme\ne,_a_9.wav\nf,1_c_x.wav\n")
 	o := options(t, from)
-	o.SplitColumn, o.LabelPattern, o.SplitPattern = "label", regexp.MustCompile(`^([0-9]*)_`), regexp.MustCompile(`(?<test>_[0-4]\.wav$)|(?<train>_\d+\.wav$)`)
+	o.SplitColumn, o.LabelPattern, o.SplitPattern = "label", regexp.MustCompile(`^([0-9]*)_`),
+		regexp.MustCompile(`(?<test>_[0-4]\.wav$)|(?<train>_\d+\.wav$)`)
 	d, skipped := mustConvert(t, o)
 	want := "1 of 6 rows left out: no label\n  FROM:6\n" +
 		"2 of 6 rows left out: the split does not match (?<test>_[0-4]\\.wav$)|(?<train>_\\d+\\.wav$)\n  FROM:5: found \"readme\"\n  FROM:7: found \"1_c_x.wav\"\n"
@@ -82,8 +83,10 @@ func TestKnownLabels(t *testing.T) {
 // it is, whatever they are.
 func TestListsAsLabels(t *testing.T) {
 	for _, list := range []string{`["x","y"]`, `[1,2]`, `[]`} {
-		_, skipped := mustConvert(t, options(t, file(t, "x.jsonl", `{"text":"b","label":"x"}`+"\n"+`{"text":"a","label":`+list+"}\n")))
-		if !strings.Contains(skipped.String(), "1 of 2 rows left out: a list of labels among rows of one class each") || !strings.Contains(skipped.String(), "--label 'label[0]' of JSON") {
+		_, skipped := mustConvert(t,
+			options(t, file(t, "x.jsonl", `{"text":"b","label":"x"}`+"\n"+`{"text":"a","label":`+list+"}\n")))
+		if !strings.Contains(skipped.String(), "1 of 2 rows left out: a list of labels among rows of one class each") ||
+			!strings.Contains(skipped.String(), "--label 'label[0]' of JSON") {
 			t.Errorf("%s: %s", list, skipped)
 		}
 	}

@@ -309,8 +309,8 @@ func (w *worker) hashLabel(text uint64, e *seq.Example) uint64 {
 	return maphash.Bytes(textSeed, w.text)
 }
 
-// hashTokens returns the hash of a text's tokens, and of a pair the same in both orders; 0 where a text and its tokens are
-// the same.
+// hashTokens returns the hash of a text's tokens, and of a pair the same in both orders; 0 where a text and its tokens
+// are the same.
 func (w *worker) hashTokens(row *table.Row, e *seq.Example) (sum uint64) {
 	texts := w.texts(row)
 	switch {
@@ -327,8 +327,8 @@ func (w *worker) hashTokens(row *table.Row, e *seq.Example) (sum uint64) {
 	return w.hashOf(e.A)
 }
 
-// hashOf returns a hash of tokens, two in each step: maphash would need a copy of them as bytes, which costs more than a
-// simple tokenizer.
+// hashOf returns a hash of tokens, two in each step: maphash would need a copy of them as bytes, which costs more than
+// a simple tokenizer.
 func (w *worker) hashOf(tokens []int32) uint64 {
 	const odd = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
 	hash := uint64(len(tokens))

@@ -60,7 +60,8 @@ func (o *Options) check() error {
 		return fmt.Errorf("longest row: expected 0 or more tokens, found %d", o.MaxLength)
 	}
 	for _, column := range slices.Concat([]string{o.Text, o.Tokens, o.Features}, o.Pair, o.Series) {
-		if column != "" && slices.Contains(slices.Concat([]string{o.Label, o.Tags, o.Spans}, o.Numbers, o.LabelColumns), column) {
+		if column != "" && slices.Contains(slices.Concat([]string{o.Label, o.Tags, o.Spans}, o.Numbers,
+			o.LabelColumns), column) {
 			return fmt.Errorf("column %q: expected to be read or to be predicted, found both", column)
 		}
 	}

@@ -161,7 +161,8 @@ func (c *converter) checkMarks(names []string) error {
 	case marked > 0 && plain != nil:
 		return fmt.Errorf("column %s: %s: the tag %q is neither %s nor of a span, such as B-X and I-X, as %d others are: correct it, or name all tags (--labels), each of which then stands for itself",
 			c.options.Tags, c.tagPlaces.first(plain[0]), plain[0], outside, marked)
-	case marked == 0 && len(plain) > 1 && !slices.ContainsFunc(plain, func(name string) bool { return !almostBIO.MatchString(name) && name != "o" }):
+	case marked == 0 && len(plain) > 1 &&
+		!slices.ContainsFunc(plain, func(name string) bool { return !almostBIO.MatchString(name) && name != "o" }):
 		c.skipped.Note(fmt.Sprintf("column %s: tags such as %s look like BIO in another spelling, and make no spans: expected B-X and I-X", c.options.Tags, plain[0]))
 	}
 	return nil

@@ -59,7 +59,8 @@ func (c *signCounts) note(left *source.Skipped, padded bool) {
 	for kind := range c.kinds {
 		k := &c.kinds[kind]
 		most := 2*k.Rows > left.Read-left.Left()
-		if said := k.Rows > 0 && (1<<kind != signPadded || padded) && (1<<kind&(signPath|signBytes) == 0 || most); said {
+		if said := k.Rows > 0 && (1<<kind != signPadded || padded) &&
+			(1<<kind&(signPath|signBytes) == 0 || most); said {
 			left.Note(fmt.Sprintf("%d of %d rows %s; the first is %s", k.Rows, left.Read, signTexts[kind], k.Places[0]))
 		}
 	}
@@ -68,7 +69,8 @@ func (c *signCounts) note(left *source.Skipped, padded bool) {
 // normalAt is the place of a normal among features, -1 without one.
 func normalAt(names []string) int {
 	at := slices.Index(names, seq.NormalNames[0])
-	if at < 0 || at+len(seq.NormalNames) > len(names) || !slices.Equal(names[at:at+len(seq.NormalNames)], seq.NormalNames) {
+	if at < 0 || at+len(seq.NormalNames) > len(names) ||
+		!slices.Equal(names[at:at+len(seq.NormalNames)], seq.NormalNames) {
 		return -1
 	}
 	return at
@@ -76,12 +78,14 @@ func normalAt(names []string) int {
 
 // look finds the signs of a row that has become an example.
 func (w *worker) look(row *table.Row, e *seq.Example) {
-	if slices.ContainsFunc(e.Numbers, isMissing) || slices.ContainsFunc(e.Features, func(f []float32) bool { return slices.ContainsFunc(f, isMissing) }) {
+	if slices.ContainsFunc(e.Numbers, isMissing) ||
+		slices.ContainsFunc(e.Features, func(f []float32) bool { return slices.ContainsFunc(f, isMissing) }) {
 		w.signs |= signMissing
 	}
 	switch {
 	case w.options.Features != "":
-		if at := normalAt(w.options.FeatureNames); at >= 0 && slices.ContainsFunc(e.Features, func(f []float32) bool { return !unitOrZero(f[at : at+3]) }) {
+		if at := normalAt(w.options.FeatureNames); at >= 0 &&
+			slices.ContainsFunc(e.Features, func(f []float32) bool { return !unitOrZero(f[at : at+3]) }) {
 			w.signs |= signNormal
 		}
 		if isRounded(e.Features) {
@@ -99,7 +103,10 @@ func (w *worker) look(row *table.Row, e *seq.Example) {
 		if len(text) > 2 && text[0] == 'b' && (text[1] == '\'' || text[1] == '"') && text[len(text)-1] == text[1] {
 			w.signs |= signBytes
 		}
-		if slices.ContainsFunc(w.texts(row), func(v table.Value) bool { return strings.Contains(v.Text, "\uFFFD") && utf8.ValidString(v.Text) }) {
+		if slices.ContainsFunc(w.texts(row), func(v table.Value) bool {
+			return strings.Contains(v.Text, "\uFFFD") &&
+				utf8.ValidString(v.Text)
+		}) {
 			w.signs |= signLost
 		}
 	}
@@ -139,7 +146,8 @@ func isRounded(features [][]float32) bool {
 
 // isMissing reports whether a number is one that programs write where one is missing.
 func isMissing(x float32) bool {
-	return x <= -999 && (x == -999 || x == -9999 || x == -99999 || x == -999999) || x >= 1e20 && (x == 1e20 || x == 1e30 || x == 9.96921e36) || x == -1e30
+	return x <= -999 && (x == -999 || x == -9999 || x == -99999 || x == -999999) || x >= 1e20 &&
+		(x == 1e20 || x == 1e30 || x == 9.96921e36) || x == -1e30
 }
 
 // isPadded reports whether a list of tokens ends in a token that is repeated.

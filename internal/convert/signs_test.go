@@ -19,44 +19,56 @@ func TestSigns(t *testing.T) {
 	}
 	series := func(o *Options) { o.Text, o.Label, o.Tokenizer, o.Series = "", "", nil, []string{"v"} }
 	normals := func(o *Options) {
-		o.Text, o.Label, o.Tokenizer, o.Features, o.FeatureNames = "", "", nil, "p", []string{"x", "y", "z", "nx", "ny", "nz"}
+		o.Text, o.Label, o.Tokenizer, o.Features, o.FeatureNames = "", "", nil, "p",
+			[]string{"x", "y", "z", "nx", "ny", "nz"}
 	}
 	for _, c := range []struct {
 		name, rows string
 		change     func(o *Options)
 		want       string // "" means no note
 	}{
-		{"ends that are included", `{"text":"Ann met Bob","s":[{"start":0,"end":2,"label":"P"}]}`, spans, "1 of 1 rows have a span that begins or ends within a word"},
-		{"places from 1", `{"text":"Ann met Bob","s":[{"start":1,"end":3,"label":"P"}]}`, spans, "have a span that begins or ends within a word"},
-		{"white space", `{"text":"Ann met Bob","s":[{"start":3,"end":8,"label":"P"}]}`, spans, "have a span that begins or ends within a word"},
-		{"bytes", `{"text":"Zoë met Bob x","s":[{"start":9,"end":12,"label":"P"}]}`, spans, "have a span that begins or ends within a word"},
+		{"ends that are included", `{"text":"Ann met Bob","s":[{"start":0,"end":2,"label":"P"}]}`, spans,
+			"1 of 1 rows have a span that begins or ends within a word"},
+		{"places from 1", `{"text":"Ann met Bob","s":[{"start":1,"end":3,"label":"P"}]}`, spans,
+			"have a span that begins or ends within a word"},
+		{"white space", `{"text":"Ann met Bob","s":[{"start":3,"end":8,"label":"P"}]}`, spans,
+			"have a span that begins or ends within a word"},
+		{"bytes", `{"text":"Zoë met Bob x","s":[{"start":9,"end":12,"label":"P"}]}`, spans,
+			"have a span that begins or ends within a word"},
 		{"whole words", `{"text":"Ann met Bob, 5kg","s":[{"start":8,"end":11,"label":"P"},{"start":14,"end":16,"label":"U"}]}`, spans, ""},
 		{"a script without spaces", `{"text":"東京都は","s":[{"start":0,"end":2,"label":"P"}]}`, spans, ""},
 		{"the same text", `{"text":"Ann  met Bob","s":[{"start":0,"end":8,"label":"P","text":"Ann met"}]}`, spans, ""},
 		{"lost characters", `{"text":"caf�","label":"a"}`, nil, "1 of 1 rows have U+FFFD in their text"},
-		{"names of files", `{"text":"img/a 1.png","label":"a"}` + "\n" + `{"text":"a/2.png","label":"a"}` + "\n" + `{"text":"a/3.PNG","label":"b"}`, nil, "2 of 3 rows have the name of a file as their text"},
+		{"names of files", `{"text":"img/a 1.png","label":"a"}` + "\n" + `{"text":"a/2.png","label":"a"}` + "\n" +
+			`{"text":"a/3.PNG","label":"b"}`, nil, "2 of 3 rows have the name of a file as their text"},
 		{"a sentence", `{"text":"see a.png","label":"a"}` + "\n" + `{"text":"b.png","label":"a"}`, nil, ""},
 		{"bytes of Python", `{"text":"b'caf\\xc3'","label":"a"}`, nil, "1 of 1 rows have a text such as b'x'"},
-		{"padding", `{"t":[101,7,8,102,0,0,0]}` + "\n" + `{"t":[101,7,102,0,0,0,0]}`, lists, "2 of 2 rows of tokens end in one token that is repeated, and all have the same length"},
+		{"padding", `{"t":[101,7,8,102,0,0,0]}` + "\n" + `{"t":[101,7,102,0,0,0,0]}`, lists,
+			"2 of 2 rows of tokens end in one token that is repeated, and all have the same length"},
 		{"a run at the end", `{"t":[101,7,8,102,0,0,0]}` + "\n" + `{"t":[101,7,102]}`, lists, ""},
-		{"times of a clock", `{"v":[1700000000,1700000001,1700000002]}`, series, "1 of 1 rows have numbers that are large beside their differences"},
+		{"times of a clock", `{"v":[1700000000,1700000001,1700000002]}`, series,
+			"1 of 1 rows have numbers that are large beside their differences"},
 		{"small steps", `{"v":[101325.01,101325.02]}`, series, "have numbers that are large beside their differences"},
 		{"a constant", `{"v":[5,5,5]}`, series, ""},
 		{"usual numbers", `{"v":[101325,101425,99000.5]}`, series, ""},
-		{"a missing number", `{"v":[1,2,-9999]}`, series, "1 of 1 rows have numbers that programs write where one is missing"},
+		{"a missing number", `{"v":[1,2,-9999]}`, series,
+			"1 of 1 rows have numbers that programs write where one is missing"},
 		{"a large number", `{"v":[1,2,-9998]}`, series, ""},
-		{"colours as normals", `{"p":[[1,2,3,10,20,30],[1,0,3,0,0,0]]}`, normals, "1 of 1 rows have normals (nx, ny, nz) whose length is not 1"},
+		{"colours as normals", `{"p":[[1,2,3,10,20,30],[1,0,3,0,0,0]]}`, normals,
+			"1 of 1 rows have normals (nx, ny, nz) whose length is not 1"},
 		{"normals", `{"p":[[1,2,3,1,0,0],[1,0,3,0,0,0]]}`, normals, ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			o := Options{From: []string{write(t, c.rows+"\n")}, To: filepath.Join(t.TempDir(), "d"), Text: "text", Label: "label",
+			o := Options{From: []string{write(t, c.rows+"\n")}, To: filepath.Join(t.TempDir(), "d"),
+				Text: "text", Label: "label",
 				Tokenizer: []byte(`{"type":"byte"}`), Shares: []Share{{Split: "train", Part: 1}}}
 			if c.change != nil {
 				c.change(&o)
 			}
 			_, left, err := Convert(t.Context(), o)
 			must.Succeed(t, err)
-			if got := left.String(); !strings.Contains(got, c.want) || (c.want == "") != (got == "") || c.want != "" && !strings.Contains(got, "; the first is "+o.From[0]+":") {
+			if got := left.String(); !strings.Contains(got, c.want) || (c.want == "") != (got == "") || c.want != "" &&
+				!strings.Contains(got, "; the first is "+o.From[0]+":") {
 				t.Errorf("%q, expected %q", got, c.want)
 			}
 		})
@@ -65,12 +77,15 @@ func TestSigns(t *testing.T) {
 
 // TestSpanText: a span that repeats its text is left out where the places are those of another text.
 func TestSpanText(t *testing.T) {
-	from := write(t, `{"text":"Ann met Bob","s":[{"start":0,"end":3,"label":"P","text":"Bob"}]}`+"\n"+`{"text":"Ann met Bob","s":[{"start":8,"end":11,"label":"P","text":"Bob"}]}`+"\n")
-	_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"), Text: "text", Spans: "s", Tokenizer: []byte(`{"type":"byte"}`),
+	from := write(t, `{"text":"Ann met Bob","s":[{"start":0,"end":3,"label":"P","text":"Bob"}]}`+"\n"+
+		`{"text":"Ann met Bob","s":[{"start":8,"end":11,"label":"P","text":"Bob"}]}`+"\n")
+	_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
+		Text: "text", Spans: "s", Tokenizer: []byte(`{"type":"byte"}`),
 		Shares: []Share{{Split: "train", Part: 1}}})
 	must.Succeed(t, err)
 	var kind *source.SkippedKind
-	if kind = left.Reasons["a span whose text is another"]; kind == nil || kind.Rows != 1 || !strings.Contains(kind.Places[0], from+`:1: column s: 0 to 3 is "Ann", its text says "Bob"`) {
+	if kind = left.Reasons["a span whose text is another"]; kind == nil || kind.Rows != 1 ||
+		!strings.Contains(kind.Places[0], from+`:1: column s: 0 to 3 is "Ann", its text says "Bob"`) {
 		t.Errorf("%s", left)
 	}
 }
@@ -80,9 +95,11 @@ func TestIntervalBlocks(t *testing.T) {
 	dir := t.TempDir()
 	fasta, bed := filepath.Join(dir, "g.fa"), filepath.Join(dir, "b.bed")
 	must.Succeed(t, os.WriteFile(fasta, []byte(">a\nACGTACGTACGTACGT\n"), 0o666))
-	for blocks, want := range map[string]string{"2\t2,2\t0,8": bed + ": intervals with several blocks (columns 10 to 12): 1: ", "1\t10\t0": ""} {
+	for blocks, want := range map[string]string{"2\t2,2\t0,8": bed +
+		": intervals with several blocks (columns 10 to 12): 1: ", "1\t10\t0": ""} {
 		must.Succeed(t, os.WriteFile(bed, fmt.Appendf(nil, "a\t0\t10\tg\t0\t+\t0\t10\t0\t%s\n", blocks), 0o666))
-		_, left, err := Convert(t.Context(), Options{From: []string{fasta}, To: filepath.Join(dir, "d"), Text: "sequence", Intervals: bed, Tokenizer: []byte(`{"type":"dna"}`),
+		_, left, err := Convert(t.Context(), Options{From: []string{fasta}, To: filepath.Join(dir, "d"),
+			Text: "sequence", Intervals: bed, Tokenizer: []byte(`{"type":"dna"}`),
 			Shares: []Share{{Split: "train", Part: 1}}, Replace: true})
 		must.Succeed(t, err)
 		if got := left.String(); !strings.HasPrefix(got, want) || (want == "") != (got == "") {
@@ -93,12 +110,16 @@ func TestIntervalBlocks(t *testing.T) {
 
 // TestOtherTokens: texts of one split whose tokens another split has are counted, as in another case.
 func TestOtherTokens(t *testing.T) {
-	rows := `{"text":"A","split":"val"}` + "\n" + `{"text":"a","split":"test"}` + "\n" + `{"text":"Good film","split":"train"}` + "\n" + `{"text":"good  FILM","split":"test"}` + "\n" + `{"text":"bad film","split":"train"}` + "\n" + `{"text":"BAD film","split":"train"}` + "\n"
+	rows := `{"text":"A","split":"val"}` + "\n" + `{"text":"a","split":"test"}` + "\n" +
+		`{"text":"Good film","split":"train"}` + "\n" + `{"text":"good  FILM","split":"test"}` + "\n" +
+		`{"text":"bad film","split":"train"}` + "\n" + `{"text":"BAD film","split":"train"}` + "\n"
 	for tokenizer, want := range map[string]int64{`{"type":"words","vocab":9}`: 1, `{"type":"byte"}`: 0} {
 		from := write(t, strings.ReplaceAll(rows, "  ", " "))
-		_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"), Text: "text", SplitColumn: "split", Tokenizer: []byte(tokenizer)})
+		_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
+			Text: "text", SplitColumn: "split", Tokenizer: []byte(tokenizer)})
 		must.Succeed(t, err)
-		if left.OtherTokens.Rows != want || want > 0 && (left.OtherTokens.Places[0] != from+":4" || !strings.Contains(left.String(), "1 of 6 rows have the tokens of a row in another split")) {
+		if left.OtherTokens.Rows != want || want > 0 && (left.OtherTokens.Places[0] != from+":4" ||
+			!strings.Contains(left.String(), "1 of 6 rows have the tokens of a row in another split")) {
 			t.Errorf("%s: %s", tokenizer, left)
 		}
 	}
@@ -106,8 +127,10 @@ func TestOtherTokens(t *testing.T) {
 
 // TestOtherOrder: pairs of one split that another split has in the other order are counted.
 func TestOtherOrder(t *testing.T) {
-	from := write(t, `{"a":"x","b":"y","l":0,"split":"train"}`+"\n"+`{"a":"y","b":"x","l":0,"split":"test"}`+"\n"+`{"a":"y","b":"z","l":1,"split":"test"}`+"\n")
-	_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"), Pair: []string{"a", "b"}, Label: "l", SplitColumn: "split", Tokenizer: []byte(`{"type":"byte"}`)})
+	from := write(t, `{"a":"x","b":"y","l":0,"split":"train"}`+"\n"+`{"a":"y","b":"x","l":0,"split":"test"}`+"\n"+
+		`{"a":"y","b":"z","l":1,"split":"test"}`+"\n")
+	_, left, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),
+		Pair: []string{"a", "b"}, Label: "l", SplitColumn: "split", Tokenizer: []byte(`{"type":"byte"}`)})
 	must.Succeed(t, err)
 	if left.OtherTokens.Rows != 1 || left.OtherTokens.Places[0] != from+":2" {
 		t.Errorf("%s", left)

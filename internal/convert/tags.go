@@ -105,7 +105,8 @@ func (c *converter) words(row *table.Row) {
 	}
 	for i, word := range words {
 		if word == "" || strings.ContainsRune(word, ' ') {
-			row.Err = fmt.Errorf("column %s: word %d: expected a word without a space, found %.40q", c.options.Text, i, word)
+			row.Err = fmt.Errorf("column %s: word %d: expected a word without a space, found %.40q", c.options.Text,
+				i, word)
 			return
 		}
 	}
@@ -131,7 +132,8 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 		for _, x := range found {
 			if x.end > len(text.Text) {
 				return nil, &source.SkipReason{Kind: "an interval beyond its sequence", Fatal: true,
-					Detail: fmt.Errorf("%s: bases %d to %d, and %s has %d", x.place(w.intervals.path), x.start+1, x.end, w.called(row), len(text.Text))}
+					Detail: fmt.Errorf("%s: bases %d to %d, and %s has %d", x.place(w.intervals.path), x.start+1, x.end,
+						w.called(row), len(text.Text))}
 			}
 			parts = append(parts, spanOf(x.start, x.end, x.kind))
 		}
@@ -162,7 +164,8 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 	}
 	if !text.Words {
 		if len(tags) != tokens {
-			return nil, source.Skip("tags and tokens differ in number", fmt.Errorf("%d tags, %d tokens", len(tags), tokens))
+			return nil, source.Skip("tags and tokens differ in number",
+				fmt.Errorf("%d tags, %d tokens", len(tags), tokens))
 		}
 		w.labelled = w.labelled[:0]
 		for _, tag := range tags {
@@ -174,7 +177,8 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 	}
 	words := strings.Split(text.Text, " ")
 	if len(words) != len(tags) {
-		return nil, source.Skip("tags and words differ in number", fmt.Errorf("%d tags, %d words", len(tags), len(words)))
+		return nil, source.Skip("tags and words differ in number",
+			fmt.Errorf("%d tags, %d words", len(tags), len(words)))
 	}
 	parts, at, between := make([]part, len(words)), 0, outside
 	for i, word := range words {
@@ -193,7 +197,8 @@ func spanOf(start, end int, kind string) part { return part{start, end, "B-" + k
 // tagParts tags the tokens of a text by its parts, which are in their order. What is between
 // words goes on with a span if the words on both sides are of it; otherwise what is between has a
 // tag of its own.
-func (w *worker) tagParts(text string, tokens int, parts []part, between string, words bool) ([]int32, *source.SkipReason) {
+func (w *worker) tagParts(text string, tokens int, parts []part, between string,
+	words bool) ([]int32, *source.SkipReason) {
 	offsets, err := tokenizers.Offsets(w.tokenizer, text)
 	if err == nil && len(offsets) != tokens {
 		err = fmt.Errorf("%d places of %d tokens", len(offsets), tokens)
@@ -206,7 +211,8 @@ func (w *worker) tagParts(text string, tokens int, parts []part, between string,
 	for _, t := range offsets {
 		for at < len(parts) && parts[at].end <= t.Start {
 			if !begun && !words {
-				return nil, source.Skip("a span without a token", fmt.Errorf("bytes %d to %d", parts[at].start, parts[at].end))
+				return nil, source.Skip("a span without a token",
+					fmt.Errorf("bytes %d to %d", parts[at].start, parts[at].end))
 			}
 			at, begun = at+1, false
 		}
@@ -215,7 +221,8 @@ func (w *worker) tagParts(text string, tokens int, parts []part, between string,
 		case at < len(parts) && t.End > parts[at].start:
 			p := parts[at]
 			if t.Start < p.start || t.End > p.end {
-				return nil, source.Skip("a span that begins or ends within a token", fmt.Errorf("bytes %d to %d, the token %q", p.start, p.end, text[t.Start:t.End]))
+				return nil, source.Skip("a span that begins or ends within a token",
+					fmt.Errorf("bytes %d to %d, the token %q", p.start, p.end, text[t.Start:t.End]))
 			}
 			if tag = p.tag; begun {
 				tag = p.inner
@@ -288,7 +295,9 @@ func (c *converter) writtenTags(v table.Value) (tags []string, why *source.SkipR
 			case json.Number:
 				tags = append(tags, x.String())
 			default:
-				return nil, source.Skip("no list of tags", fmt.Errorf("column %s, index %d: expected a name, a number or null, found %.40v", c.options.Tags, i, x))
+				return nil, source.Skip("no list of tags",
+					fmt.Errorf("column %s, index %d: expected a name, a number or null, found %.40v", c.options.Tags,
+						i, x))
 			}
 		}
 	case v.Words:
@@ -335,7 +344,8 @@ func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 	}
 	for i, s := range spans {
 		if s.Start == nil || s.End == nil || s.Label == "" || *s.Start < 0 || *s.Start >= *s.End {
-			return nil, bad("no list of spans", "span %d: expected start, a larger end and a label, found %.80s", i, list)
+			return nil, bad("no list of spans", "span %d: expected start, a larger end and a label, found %.80s",
+				i, list)
 		}
 	}
 	slices.SortStableFunc(spans, func(a, b struct {
@@ -349,15 +359,19 @@ func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 	place := tokenizers.NewCharacters(text)
 	for i, s := range spans {
 		if i > 0 && *s.Start < *spans[i-1].End {
-			return nil, bad("spans overlap", "%d to %d and %d to %d: a token has one tag", *spans[i-1].Start, *spans[i-1].End, *s.Start, *s.End)
+			return nil, bad("spans overlap", "%d to %d and %d to %d: a token has one tag", *spans[i-1].Start,
+				*spans[i-1].End, *s.Start, *s.End)
 		}
 		start, _ := place.Byte(*s.Start)
 		end, ok := place.Byte(*s.End)
 		if !ok {
-			return nil, bad("a span beyond its text", "%d to %d, the text has %d characters", *s.Start, *s.End, utf8.RuneCountInString(text))
+			return nil, bad("a span beyond its text", "%d to %d, the text has %d characters", *s.Start, *s.End,
+				utf8.RuneCountInString(text))
 		}
 		if s.Text != nil && !sameWords(*s.Text, text[start:end]) {
-			return nil, bad("a span whose text is another", "%d to %d is %.40q, its text says %.40q: expected characters from 0, the end not included", *s.Start, *s.End, text[start:end], *s.Text)
+			return nil, bad("a span whose text is another",
+				"%d to %d is %.40q, its text says %.40q: expected characters from 0, the end not included", *s.Start,
+				*s.End, text[start:end], *s.Text)
 		}
 		out = append(out, spanOf(start, end, s.Label))
 	}

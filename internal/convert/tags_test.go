@@ -23,7 +23,8 @@ import (
 
 // tagOptions are those of a table of tags, whose rows are all in one split.
 func tagOptions(t *testing.T, from string, change func(*Options)) Options {
-	o := Options{From: []string{from}, To: filepath.Join(t.TempDir(), "set"), Name: "own", Text: "text", Shares: []Share{{Split: "train", Part: 1}}}
+	o := Options{From: []string{from}, To: filepath.Join(t.TempDir(), "set"), Name: "own", Text: "text",
+		Shares: []Share{{Split: "train", Part: 1}}}
 	change(&o)
 	return o
 }
@@ -64,42 +65,76 @@ func TestTags(t *testing.T) {
 		change     func(*Options)
 		want       string
 	}{
-		{"a.conll", "-DOCSTART- -X- O\n\nU.S. NNP B-LOC\r\nwins VB O\n\n\n# 1 a comment\nNew NN B-LOC\nYork NN I-LOC", func(o *Options) { words(o); o.Text, o.Tags = "token", "tag" },
+		{"a.conll", "-DOCSTART- -X- O\n\nU.S. NNP B-LOC\r\nwins VB O\n\n\n# 1 a comment\nNew NN B-LOC\nYork NN I-LOC",
+			func(o *Options) { words(o); o.Text, o.Tags = "token", "tag" },
 			"u/B-LOC ./I-LOC s/I-LOC ./I-LOC wins/O|new/B-LOC york/I-LOC"},
-		{"a.conll", "is\tVB\tO\nall\tDT\tO\n", func(o *Options) { words(o); o.Text, o.Tags = "1", "2" }, "is/VB all/DT"},
-		{"a.jsonl", `{"text":["Jo","O'Neil"],"tags":["B-P","I-P"]}` + "\n" + `{"text":["a","b"],"tags":[null,-100]}`, words, "jo/B-P o/I-P '/I-P neil/I-P|a/- b/-"},
-		{"a.jsonl", `{"text":["a","b"],"tags":[1,0]}`, func(o *Options) { words(o); o.Labels = []string{"O", "B-X"} }, "a/B-X b/O"},
-		{"a.jsonl", `{"text":["a","bc","d"],"tags":["B-X","I-X","O"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) },
+		{"a.conll", "is\tVB\tO\nall\tDT\tO\n",
+			func(o *Options) { words(o); o.Text, o.Tags = "1", "2" }, "is/VB all/DT"},
+		{"a.jsonl", `{"text":["Jo","O'Neil"],"tags":["B-P","I-P"]}` + "\n" + `{"text":["a","b"],"tags":[null,-100]}`,
+			words, "jo/B-P o/I-P '/I-P neil/I-P|a/- b/-"},
+		{"a.jsonl", `{"text":["a","b"],"tags":[1,0]}`, func(o *Options) { words(o); o.Labels = []string{"O", "B-X"} },
+			"a/B-X b/O"},
+		{"a.jsonl", `{"text":["a","bc","d"],"tags":["B-X","I-X","O"]}`, func(o *Options) {
+			o.Tags, o.Tokenizer = "tags",
+				[]byte(`{"type":"byte"}`)
+		},
 			"a/B-X  /I-X b/I-X c/I-X  /O d/O"},
-		{"a.iob", "to O\nEk I-PER\nde I-PER\nX B-PER\n", func(o *Options) { o.Text, o.Tags, o.Tokenizer = "token", "tag", []byte(`{"type":"byte"}`) },
+		{"a.iob", "to O\nEk I-PER\nde I-PER\nX B-PER\n", func(o *Options) {
+			o.Text, o.Tags, o.Tokenizer = "token",
+				"tag", []byte(`{"type":"byte"}`)
+		},
 			"t/O o/O  /O E/I-PER k/I-PER  /I-PER d/I-PER e/I-PER  /O X/B-PER"},
-		{"a.jsonl", `{"text":["a","b"],"tags":["B-ORG","I-LOC"]}` + "\n" + `{"text":["a","b"],"tags":[null,"I-LOC"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) },
+		{"a.jsonl", `{"text":["a","b"],"tags":["B-ORG","I-LOC"]}` + "\n" + `{"text":["a","b"],"tags":[null,"I-LOC"]}`,
+			func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) },
 			"a/B-ORG  /O b/I-LOC|a/-  /- b/I-LOC"},
-		{"a.jsonl", `{"text":["a","b"],"tags":["noun","verb"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) }, "a/noun  /- b/verb"},
-		{"a.jsonl", `{"text":"ACG","tags":["x","x","y"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"dna"}`) }, "A/x C/x G/y"},
-		{"a.jsonl", `{"text":[1,2],"tags":["x","y"]}`, func(o *Options) { o.Text, o.Tokens, o.Vocab, o.Tags = "", "text", 5, "tags" }, "1/x 2/y"},
+		{"a.jsonl", `{"text":["a","b"],"tags":["noun","verb"]}`, func(o *Options) {
+			o.Tags, o.Tokenizer = "tags",
+				[]byte(`{"type":"byte"}`)
+		}, "a/noun  /- b/verb"},
+		{"a.jsonl", `{"text":"ACG","tags":["x","x","y"]}`, func(o *Options) {
+			o.Tags, o.Tokenizer = "tags",
+				[]byte(`{"type":"dna"}`)
+		}, "A/x C/x G/y"},
+		{"a.jsonl", `{"text":[1,2],"tags":["x","y"]}`, func(o *Options) {
+			o.Text, o.Tokens, o.Vocab, o.Tags = "",
+				"text", 5, "tags"
+		}, "1/x 2/y"},
 		{"a.jsonl", `{"text":"Zoë met Ann Lee.","spans":[{"start":8,"end":15,"label":"PER"},{"start":0,"end":3,"label":"PER"}]}` + "\n" + `{"text":"no one","spans":[]}`, spans,
 			"zoë/B-PER met/O ann/B-PER lee/I-PER ./O|no/O one/O"},
-		{"a.csv", "text,spans\nab,\"[{\"\"start\"\":1,\"\"end\"\":2,\"\"label\"\":\"\"X\"\"}]\"\n", func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"byte"}`) }, "a/O b/B-X"},
+		{"a.csv", "text,spans\nab,\"[{\"\"start\"\":1,\"\"end\"\":2,\"\"label\"\":\"\"X\"\"}]\"\n",
+			func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"byte"}`) }, "a/O b/B-X"},
 		{"a.csv", "text,tags\na b,X null\nc d,null Y\n", words, "a/X b/-|c/- d/Y"},
-		{"a.fa", ">s\nAC\nGT\n>u\nAA\n", intervals("x.bed", "track x\ns\t1\t3\tgene\n"), "A/O C/B-gene G/I-gene T/O|A/O A/O"},
-		{"a.fa", ">track_3\nACGT\n>browser\nAA\n", intervals("x.bed", "browser position chr1:1-9\ntrack\tname=\"x\"\ntrack\ntrack_3\t1\t4\tg\nbrowser\t0\t1\tg\n"),
+		{"a.fa", ">s\nAC\nGT\n>u\nAA\n", intervals("x.bed", "track x\ns\t1\t3\tgene\n"),
+			"A/O C/B-gene G/I-gene T/O|A/O A/O"},
+		{"a.fa", ">track_3\nACGT\n>browser\nAA\n",
+			intervals("x.bed", "browser position chr1:1-9\ntrack\tname=\"x\"\ntrack\ntrack_3\t1\t4\tg\nbrowser\t0\t1\tg\n"),
 			"A/O C/B-g G/I-g T/I-g|A/B-g A/O"},
-		{"a.fa", ">s\nACGT\n", intervals("x.bed", "s\t0\t2\tgene\ns\t1\t1\tcut\ns\t4\t4\tcut\n"), "A/B-gene C/I-gene G/O T/O"},
-		{"a.fa", ">s\nACGT\n", intervals("x.gff3", "##gff-version 3\ns\t.\tgene\t1\t2\t.\t+\t.\t.\ns\t.\texon\t3\t3\t.\t+\t.\t.\n"), "A/B-gene C/I-gene G/B-exon T/O"},
-		{"a.conll", "New B-LOC\nYork I-LOC\nCity E-LOC\nsaw O\nBob S-PER\nBill S-PER\n", func(o *Options) { words(o); o.Text, o.Tags = "token", "tag" },
+		{"a.fa", ">s\nACGT\n", intervals("x.bed", "s\t0\t2\tgene\ns\t1\t1\tcut\ns\t4\t4\tcut\n"),
+			"A/B-gene C/I-gene G/O T/O"},
+		{"a.fa", ">s\nACGT\n", intervals("x.gff3",
+			"##gff-version 3\ns\t.\tgene\t1\t2\t.\t+\t.\t.\ns\t.\texon\t3\t3\t.\t+\t.\t.\n"),
+			"A/B-gene C/I-gene G/B-exon T/O"},
+		{"a.conll", "New B-LOC\nYork I-LOC\nCity E-LOC\nsaw O\nBob S-PER\nBill S-PER\n",
+			func(o *Options) { words(o); o.Text, o.Tags = "token", "tag" },
 			"new/B-LOC york/I-LOC city/I-LOC saw/O bob/B-PER bill/B-PER"},
-		{"a.bio", "Bob U-PER\nBill L-PER\nNew B-LOC\nYork L-LOC\nOslo I-LOC\n", func(o *Options) { o.Text, o.Tags, o.Tokenizer = "token", "tag", []byte(`{"type":"byte"}`) },
+		{"a.bio", "Bob U-PER\nBill L-PER\nNew B-LOC\nYork L-LOC\nOslo I-LOC\n",
+			func(o *Options) { o.Text, o.Tags, o.Tokenizer = "token", "tag", []byte(`{"type":"byte"}`) },
 			"B/B-PER o/I-PER b/I-PER  /O B/B-PER i/I-PER l/I-PER l/I-PER  /O N/B-LOC e/I-LOC w/I-LOC  /I-LOC Y/I-LOC o/I-LOC r/I-LOC k/I-LOC  /O O/B-LOC s/I-LOC l/I-LOC o/I-LOC"},
 		{"a.jsonl", `{"text":["a","b","c","d"],"tags":["B-X","M-X","E-X","W-X"]}`, words, "a/B-X b/I-X c/I-X d/B-X"},
-		{"a.jsonl", `{"text":["a","b","c"],"tags":["S-X",null,"S-Y"]}` + "\n" + `{"text":["a","b"],"tags":["S-X","O"]}`, words, "a/B-X b/- c/B-Y|a/B-X b/O"},
-		{"a.jsonl", `{"text":["a","b","c","d"],"tags":[2,4,3,0]}`, func(o *Options) { words(o); o.Labels = []string{"O", "B-X", "U-X", "L-X", "I-X"} }, "a/B-X b/B-X c/I-X d/O"},
+		{"a.jsonl", `{"text":["a","b","c"],"tags":["S-X",null,"S-Y"]}` + "\n" + `{"text":["a","b"],"tags":["S-X","O"]}`,
+			words, "a/B-X b/- c/B-Y|a/B-X b/O"},
+		{"a.jsonl", `{"text":["a","b","c","d"],"tags":[2,4,3,0]}`,
+			func(o *Options) { words(o); o.Labels = []string{"O", "B-X", "U-X", "L-X", "I-X"} },
+			"a/B-X b/B-X c/I-X d/O"},
 		{"a.csv", "text,tags\na b c,S-PER S-PER O\n", words, "a/B-PER b/B-PER c/O"},
 		{"a.jsonl", `{"text":["a","b","c"],"tags":["B-X","E-mail","S-bahn"]}`, words, "a/B-X b/E-mail c/S-bahn"},
-		{"a.jsonl", `{"text":["a","b","c"],"tags":["S-shirt","M-shirt","L-shirt"]}`, words, "a/S-shirt b/M-shirt c/L-shirt"},
+		{"a.jsonl", `{"text":["a","b","c"],"tags":["S-shirt","M-shirt","L-shirt"]}`, words,
+			"a/S-shirt b/M-shirt c/L-shirt"},
 		{"a.fa", ">s1 x\nACG TAC\n>s2\nA\tA A\n", intervals("x.bed", "\ufeffs1\t3\t5\tgene\ns2\t1\t3\trep\n"),
 			"A/O C/O G/O T/B-gene A/I-gene C/O|A/O A/B-rep A/I-rep"},
-		{"a.fa", ">s1\tx\nACG\n", intervals("x.GTF", "\ufeff#!genome\n \ns1\tsrc\tgene\t1\t2\t.\t-\t.\tgene_id \"g1\";\n"), "A/B-gene C/I-gene G/O"},
+		{"a.fa", ">s1\tx\nACG\n",
+			intervals("x.GTF", "\ufeff#!genome\n \ns1\tsrc\tgene\t1\t2\t.\t-\t.\tgene_id \"g1\";\n"),
+			"A/B-gene C/I-gene G/O"},
 		{"a.jsonl", `{"sequence":"AC GT\nA","id":"s"}`, func(o *Options) {
 			intervals("x.gff2", "s\t.\tgene\t3\t5\t.\t+\t.\t.\n")(o)
 			o.ID = "id"
@@ -126,12 +161,14 @@ func TestMarkedEnds(t *testing.T) {
 	}
 	words := func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"words"}`) }
 	d, skipped := mustConvert(t, tagOptions(t, file(t, "a.jsonl", bioes.String()), words))
-	if got := skipped.String(); !slices.Equal(d.Manifest.LabelNames, []string{"B-X"}) || strings.Count(got, "the tags mark the ends of spans (BIOES, BILOU)") != 1 {
+	if got := skipped.String(); !slices.Equal(d.Manifest.LabelNames, []string{"B-X"}) ||
+		strings.Count(got, "the tags mark the ends of spans (BIOES, BILOU)") != 1 {
 		t.Errorf("%q, %s", d.Manifest.LabelNames, got)
 	}
 	path := file(t, "a.jsonl", late.String())
 	_, _, err := Convert(t.Context(), tagOptions(t, path, words))
-	if err == nil || !strings.Contains(err.Error(), "the first rows have tags in BIO, later ones also mark the ends of spans") {
+	if err == nil || !strings.Contains(err.Error(),
+		"the first rows have tags in BIO, later ones also mark the ends of spans") {
 		t.Error(err)
 	}
 	d, _ = mustConvert(t, tagOptions(t, path, func(o *Options) { words(o); o.Labels = []string{"O", "B-X", "S-X"} }))
@@ -150,22 +187,44 @@ func TestTagRefusals(t *testing.T) {
 		change     func(*Options)
 		want       string
 	}{
-		{"a.jsonl", `{"text":"ab","spans":[{"start":1,"end":3,"label":"X"}]}`, byteSpans, "a span beyond its text\n  a.jsonl:2: column spans: 1 to 3, the text has 2 characters"},
-		{"a.jsonl", `{"text":"abc","spans":[{"start":0,"end":2,"label":"X"},{"start":1,"end":3,"label":"Y"}]}`, byteSpans, "spans overlap\n  a.jsonl:2: column spans: 0 to 2 and 1 to 3"},
-		{"a.jsonl", `{"text":"abc","spans":[{"start":2,"end":2,"label":"X"}]}`, byteSpans, "no list of spans\n  a.jsonl:2: column spans: span 0: expected start, a larger end and a label"},
+		{"a.jsonl", `{"text":"ab","spans":[{"start":1,"end":3,"label":"X"}]}`, byteSpans,
+			"a span beyond its text\n  a.jsonl:2: column spans: 1 to 3, the text has 2 characters"},
+		{"a.jsonl", `{"text":"abc","spans":[{"start":0,"end":2,"label":"X"},{"start":1,"end":3,"label":"Y"}]}`,
+			byteSpans, "spans overlap\n  a.jsonl:2: column spans: 0 to 2 and 1 to 3"},
+		{"a.jsonl", `{"text":"abc","spans":[{"start":2,"end":2,"label":"X"}]}`, byteSpans,
+			"no list of spans\n  a.jsonl:2: column spans: span 0: expected start, a larger end and a label"},
 		{"a.jsonl", `{"text":"abc","spans":7}`, byteSpans, `no list of spans`},
 		{"a.jsonl", `{"text":"abc"}`, byteSpans, "no tags\n  a.jsonl:2: column spans: found nothing"},
 		{"a.csv", "text,spans\nok,[]\nab,null\n", byteSpans, "no tags\n  a.csv:3: column spans: found nothing"},
-		{"a.csv", "text,tags\na b,X Y\nc,null\n", func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"words"}`) }, "no tags\n  a.csv:3: column tags: found nothing"},
-		{"a.jsonl", `{"text":"abc d","spans":[{"start":1,"end":3,"label":"X"}]}`, func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words","words":["abc"]}`) }, "begins or ends within a token"},
-		{"a.jsonl", `{"text":"a  b","spans":[{"start":1,"end":2,"label":"X"}]}`, func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words","words":["abc"]}`) }, "a span without a token"},
-		{"a.jsonl", `{"text":["a","b"],"tags":["O"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) }, "tags and words differ in number\n  a.jsonl:2: 1 tags, 2 words"},
-		{"a.jsonl", `{"text":"ab","tags":["O"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) }, "tags and tokens differ in number\n  a.jsonl:2: 1 tags, 2 tokens"},
-		{"a.jsonl", `{"text":["a b"],"tags":["O"]}`, func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"byte"}`) }, `word 0: expected a word without a space, found "a b"`},
+		{"a.csv", "text,tags\na b,X Y\nc,null\n", func(o *Options) {
+			o.Tags, o.Tokenizer = "tags",
+				[]byte(`{"type":"words"}`)
+		}, "no tags\n  a.csv:3: column tags: found nothing"},
+		{"a.jsonl", `{"text":"abc d","spans":[{"start":1,"end":3,"label":"X"}]}`,
+			func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words","words":["abc"]}`) },
+			"begins or ends within a token"},
+		{"a.jsonl", `{"text":"a  b","spans":[{"start":1,"end":2,"label":"X"}]}`,
+			func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words","words":["abc"]}`) },
+			"a span without a token"},
+		{"a.jsonl", `{"text":["a","b"],"tags":["O"]}`, func(o *Options) {
+			o.Tags, o.Tokenizer = "tags",
+				[]byte(`{"type":"byte"}`)
+		}, "tags and words differ in number\n  a.jsonl:2: 1 tags, 2 words"},
+		{"a.jsonl", `{"text":"ab","tags":["O"]}`, func(o *Options) {
+			o.Tags, o.Tokenizer = "tags",
+				[]byte(`{"type":"byte"}`)
+		}, "tags and tokens differ in number\n  a.jsonl:2: 1 tags, 2 tokens"},
+		{"a.jsonl", `{"text":["a b"],"tags":["O"]}`, func(o *Options) {
+			o.Tags, o.Tokenizer = "tags",
+				[]byte(`{"type":"byte"}`)
+		}, `word 0: expected a word without a space, found "a b"`},
 		{"a.jsonl", `{"text":"ab","tags":["x","z"]}`, func(o *Options) {
 			o.Tags, o.Tokenizer, o.Labels = "tags", []byte(`{"type":"byte"}`), []string{"x", "y"}
 		}, "an unknown label\n  a.jsonl:2: found \"z\""},
-		{"a.conll", "a O\nb O\n\nc X O\n", func(o *Options) { o.Text, o.Tags, o.Tokenizer = "token", "tag", []byte(`{"type":"byte"}`) }, "line 4: expected 2 columns as in the first sentence, found 3"},
+		{"a.conll", "a O\nb O\n\nc X O\n", func(o *Options) {
+			o.Text, o.Tags, o.Tokenizer = "token", "tag",
+				[]byte(`{"type":"byte"}`)
+		}, "line 4: expected 2 columns as in the first sentence, found 3"},
 	} {
 		path, text := file(t, c.name, c.text), c.text
 		if c.name == "a.jsonl" {
@@ -191,7 +250,8 @@ func TestTagRefusals(t *testing.T) {
 		{"x.bed", "s\t1\t2\tgene\n", "3", "tokenizer dna:3: each of its tokens is 3 bases, which overlap"},
 	} {
 		o := tagOptions(t, file(t, "a.fa", ">s\nACGT\n"), func(o *Options) {
-			o.Text, o.Tokenizer, o.Intervals = "sequence", []byte(`{"type":"dna","k":`+c.k+`}`), file(t, c.intervals, c.text)
+			o.Text, o.Tokenizer, o.Intervals = "sequence", []byte(`{"type":"dna","k":`+c.k+`}`),
+				file(t, c.intervals, c.text)
 		})
 		must.Fail(t, c.want, c.text)(Convert(context.Background(), o))
 		must.Fail(t, "", c.text, "something was written")(os.Stat(o.To))
@@ -200,8 +260,10 @@ func TestTagRefusals(t *testing.T) {
 
 // TestHuggingFaceTags: tags that Hugging Face's library has saved are called as it says.
 func TestHuggingFaceTags(t *testing.T) {
-	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.BinaryTypes.String)}, {Name: "ner_tags", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64)}}, nil)
-	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"tokens":["Jo","Lee","ran"],"ner_tags":[1,2,0]},{"tokens":["a","b"],"ner_tags":[-1,0]}]`))
+	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.BinaryTypes.String)},
+		{Name: "ner_tags", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64)}}, nil)
+	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema,
+		strings.NewReader(`[{"tokens":["Jo","Lee","ran"],"ner_tags":[1,2,0]},{"tokens":["a","b"],"ner_tags":[-1,0]}]`))
 	must.Succeed(t, err)
 	defer record.Release()
 	var stream bytes.Buffer
@@ -216,8 +278,13 @@ func TestHuggingFaceTags(t *testing.T) {
 	} {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
-	d, skipped := mustConvert(t, tagOptions(t, dir, func(o *Options) { o.Text, o.Tags, o.Tokenizer = "tokens", "ner_tags", []byte(`{"type":"words"}`) }))
-	if got, want := strings.Join(tagRows(t, d), "|"), "jo/B-PER lee/I-PER ran/O|a/- b/O"; got != want || skipped.Left() != 0 {
+	d, skipped := mustConvert(t,
+		tagOptions(t, dir, func(o *Options) {
+			o.Text, o.Tags, o.Tokenizer = "tokens", "ner_tags",
+				[]byte(`{"type":"words"}`)
+		}))
+	if got, want := strings.Join(tagRows(t, d), "|"), "jo/B-PER lee/I-PER ran/O|a/- b/O"; got != want ||
+		skipped.Left() != 0 {
 		t.Errorf("%s, want %s\n%s", got, want, skipped)
 	}
 }
@@ -228,9 +295,10 @@ func TestMixedTags(t *testing.T) {
 	conll := func(o *Options) { o.Text, o.Tags, o.Tokenizer = "token", "tag", []byte(`{"type":"words"}`) }
 	good := "Ann S-PER\nsaw O\nNew B-LOC\nYork E-LOC\n\n"
 	for name, text := range map[string]string{
-		`x.conll:6: the tag "s-per" is neither O nor of a span, such as B-X and I-X, as 3 others are`: good + "Bob s-per\nran O\n\n",
-		`x.conll:1: the tag "tag" is neither O nor of a span`:                                         "word tag\n" + good,
-		`x.conll:1: the tag "PER" is neither`:                                                         "Ann PER\n\nBob B-PER\nLee I-PER\n\n",
+		`x.conll:6: the tag "s-per" is neither O nor of a span, such as B-X and I-X, as 3 others are`: good +
+			"Bob s-per\nran O\n\n",
+		`x.conll:1: the tag "tag" is neither O nor of a span`: "word tag\n" + good,
+		`x.conll:1: the tag "PER" is neither`:                 "Ann PER\n\nBob B-PER\nLee I-PER\n\n",
 	} {
 		_, _, err := Convert(t.Context(), tagOptions(t, file(t, "x.conll", text), conll))
 		if err == nil || !strings.Contains(err.Error(), name) {
@@ -240,13 +308,14 @@ func TestMixedTags(t *testing.T) {
 	named := func(o *Options) { conll(o); o.Labels = []string{"O", "PER", "B-PER", "I-PER"} }
 	mustConvert(t, tagOptions(t, file(t, "x.conll", "Ann PER\n\nBob B-PER\nLee I-PER\n\n"), named))
 	for text, want := range map[string]string{
-		"Ann b-per\nLee i-per\nran O\n\n":             "tags such as b-per look like BIO in another spelling",
-		"Ann PER-B\nLee PER-I\nran O\n\n":             "tags such as PER-B look like BIO",
-		"Ann b-per\nLee i-per\nran o\n\n":             "tags such as b-per look like BIO",
-		"Ann B_PER\nLee I_PER\n\n":                    "tags such as B_PER look like BIO",
-		"the DT\ncat NN\n\n":                          "",
-		good:                                          "",
-		"Ann B-PER\nLee E-LOC\n\n" + good:             "rows in which a span begins or ends without its mark: 1, the first at ",
+		"Ann b-per\nLee i-per\nran O\n\n": "tags such as b-per look like BIO in another spelling",
+		"Ann PER-B\nLee PER-I\nran O\n\n": "tags such as PER-B look like BIO",
+		"Ann b-per\nLee i-per\nran o\n\n": "tags such as b-per look like BIO",
+		"Ann B_PER\nLee I_PER\n\n":        "tags such as B_PER look like BIO",
+		"the DT\ncat NN\n\n":              "",
+		good:                              "",
+		"Ann B-PER\nLee E-LOC\n\n" +
+			good: "rows in which a span begins or ends without its mark: 1, the first at ",
 		good + "Lee E-LOC\n\nran O\n\nLee E-LOC\n\n":  "without its mark: 2, the first at ",
 		good + "Ann B-PER\nsaw O\n\n":                 "without its mark: 1",
 		good + "Ann B-PER\n\n":                        "without its mark: 1",
@@ -255,7 +324,8 @@ func TestMixedTags(t *testing.T) {
 		good + "New B-LOC\nYork E-LOC\nLee I-PER\n\n": "without its mark: 1, the first at ",
 	} {
 		_, skipped := mustConvert(t, tagOptions(t, file(t, "x.conll", text), conll))
-		notes := strings.ReplaceAll(skipped.String(), "column tag: the tags mark the ends of spans (BIOES, BILOU): E-X, L-X and M-X become I-X; S-X, U-X and W-X become B-X", "")
+		notes := strings.ReplaceAll(skipped.String(),
+			"column tag: the tags mark the ends of spans (BIOES, BILOU): E-X, L-X and M-X become I-X; S-X, U-X and W-X become B-X", "")
 		if want == "" && strings.Contains(notes, "column tag") || !strings.Contains(notes, want) {
 			t.Errorf("%q: %s, want %q", text, notes, want)
 		}
@@ -266,11 +336,13 @@ func TestMixedTags(t *testing.T) {
 // none to learn from says so.
 func TestOneLongSentence(t *testing.T) {
 	o := tagOptions(t, file(t, "x.conll", strings.Repeat("Ann B-PER\nsaw O\n", 300)), func(o *Options) {
-		o.Text, o.Tags, o.Tokenizer, o.Shares = "token", "tag", []byte(`{"type":"words"}`), []Share{{Split: "train", Part: 0}, {Split: "val", Part: 1}}
+		o.Text, o.Tags, o.Tokenizer, o.Shares = "token", "tag", []byte(`{"type":"words"}`),
+			[]Share{{Split: "train", Part: 0}, {Split: "val", Part: 1}}
 	})
 	_, _, err := Convert(t.Context(), o)
 	if err == nil || !strings.Contains(err.Error(), "of 1 rows of "+o.From[0]+", 0 are for training") ||
-		!strings.Contains(err.Error(), "x.conll: one sentence of 600 tokens: expected an empty line behind each sentence") {
+		!strings.Contains(err.Error(),
+			"x.conll: one sentence of 600 tokens: expected an empty line behind each sentence") {
 		t.Error(err)
 	}
 }

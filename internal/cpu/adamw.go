@@ -32,7 +32,8 @@ func adamW(r *run, k tensor.AdamW) {
 	}
 	w, m, v, g := r.floats(k.W), r.floats(k.M), r.floats(k.V), r.floats(k.G)
 	s := r.floats(k.Step)
-	step := tensor.AdamWStep{GradientScale: s[0], MaxNorm: s[1], LearningRate: s[2], Correction1: s[3], Correction2: s[4]}
+	step := tensor.AdamWStep{GradientScale: s[0], MaxNorm: s[1], LearningRate: s[2],
+		Correction1: s[3], Correction2: s[4]}
 	scale := step.GradientScale
 	if step.MaxNorm > 0 {
 		norm := float32(math.Sqrt(float64(squares))) * scale

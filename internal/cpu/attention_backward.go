@@ -14,7 +14,8 @@ func init() { register(whole(attentionBackward)) }
 // order without a reduction.
 func attentionBackward(r *run, k tensor.AttentionBackward) {
 	a := newAttentionRun(r, k.Forward, k.Gradient)
-	g := &attentionGradient{attentionRun: a, dq: r.floats(k.DQ), dk: r.floats(k.DK), dv: r.floats(k.DV), do: r.floats(k.DO)}
+	g := &attentionGradient{attentionRun: a, dq: r.floats(k.DQ), dk: r.floats(k.DK),
+		dv: r.floats(k.DV), do: r.floats(k.DO)}
 	g.channels = roundUp(a.dh, r.device.simd.Width)
 	g.columns = r.device.simd.Columns(a.dh)
 	sampledRows := r.rows(k.DK) * a.d
@@ -63,7 +64,8 @@ func (g *attentionGradient) kept(keys int) int { return keys * (2*g.channels + g
 
 func (g *attentionGradient) newHead(memory []float32, keys int) headScratch {
 	next := cut(memory)
-	return headScratch{k: next(keys * g.channels), v: next(keys * g.dh), dk: next(keys * g.channels), dv: next(keys * g.columns)}
+	return headScratch{k: next(keys * g.channels), v: next(keys * g.dh), dk: next(keys * g.channels),
+		dv: next(keys * g.columns)}
 }
 
 // cut returns what gives the next so many floats of memory.
@@ -108,9 +110,11 @@ func (g *attentionGradient) shared() int {
 func (g *attentionGradient) newScratch(memory []float32) backwardScratch {
 	c, next := g.channels, cut(memory)
 	b := backwardScratch{
-		s: next(keyTile * widest), d: next(keyTile * widest), qt: next(g.dh * widest), dot: next(g.dh * widest), ot: next(g.dh * widest),
+		s: next(keyTile * widest), d: next(keyTile * widest), qt: next(g.dh * widest),
+		dot: next(g.dh * widest), ot: next(g.dh * widest),
 		q: next(widest * c), do: next(widest * g.columns), dq: next(widest * c), part: next(widest * c),
-		inverse: next(widest), delta: next(widest), total: next(keyTile), dkPart: next(keyTile * c), pack: next(g.packed()), unused: next(widest), ones: next(c),
+		inverse: next(widest), delta: next(widest), total: next(keyTile), dkPart: next(keyTile * c),
+		pack: next(g.packed()), unused: next(widest), ones: next(c),
 	}
 	for i := range b.ones {
 		b.ones[i] = 1
@@ -248,7 +252,8 @@ func (g *attentionGradient) tile(x *backwardScratch, t queries, lo, keys int) (d
 // weightGradients computes d[j][r] = dO_r·v_j + delta_r for n keys from at on.
 func (g *attentionGradient) weightGradients(x *backwardScratch, t queries, at, n int) {
 	p := &g.run.device.simd.Products
-	p.Mul(simd.Rows(x.d, t.stride), simd.Rows(x.v[at*g.dh:], g.dh), p.View(x.dot, t.stride, g.dh, t.n), simd.Rows(x.delta, 0), n)
+	p.Mul(simd.Rows(x.d, t.stride), simd.Rows(x.v[at*g.dh:], g.dh), p.View(x.dot, t.stride, g.dh, t.n),
+		simd.Rows(x.delta, 0), n)
 }
 
 // valueGradients adds Σ_r weight[j][r]·dO_r to dv.

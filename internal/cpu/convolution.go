@@ -20,7 +20,8 @@ func convolution(r *run, k tensor.Convolution) rowwise {
 	}
 	return rowwise{n: r.rows(k.X), block: func(_ *worker, lo, hi int) {
 		s.eachRun(lo, hi, reach, k.Dilation, func(lo, hi, before, after int) {
-			r.device.simd.Convolution(z[lo*d:hi*d], x[(lo-before*k.Dilation)*d:], weight[(reach-before)*d:(reach+after+1)*d], bias, k.Dilation*d)
+			r.device.simd.Convolution(z[lo*d:hi*d], x[(lo-before*k.Dilation)*d:],
+				weight[(reach-before)*d:(reach+after+1)*d], bias, k.Dilation*d)
 		})
 		r.device.simd.GELU(y[lo*d:hi*d], z[lo*d:hi*d])
 		r.device.simd.Add(y[lo*d:hi*d], y[lo*d:hi*d], a[lo*d:hi*d])
@@ -47,7 +48,8 @@ func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
 		}
 		s.eachRun(lo, hi, reach, k.Dilation, func(lo, hi, before, after int) { // the taps run the other way
 			from, to := (reach-after)*d, (reach+before+1)*d
-			r.device.simd.ConvolutionBackward(dx[lo*d:hi*d], dweight[from:to], dz[(lo-before*k.Dilation)*d:], x[lo*d:hi*d], weight[from:to], d, k.Dilation*d)
+			r.device.simd.ConvolutionBackward(dx[lo*d:hi*d], dweight[from:to], dz[(lo-before*k.Dilation)*d:],
+				x[lo*d:hi*d], weight[from:to], d, k.Dilation*d)
 		})
 		r.device.simd.WeightedSum(dbias, ones[:hi-lo], dz[lo*d:hi*d])
 	}, finish: func() { r.sumParts(parts, r.floats(k.DWeight), r.floats(k.DBias)) }}

@@ -110,7 +110,8 @@ func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	x := &executable{device: d, program: p, launches: make([]launch, len(p.Launches))}
 	for i, k := range p.Launches {
 		l := &x.launches[i]
-		l.updates = slices.ContainsFunc(tensor.Writes(k), func(t *tensor.Tensor) bool { return t.Region == tensor.Weights })
+		l.updates = slices.ContainsFunc(tensor.Writes(k),
+			func(t *tensor.Tensor) bool { return t.Region == tensor.Weights })
 		switch f := implementationOf(k); {
 		case f.byRows != nil:
 			l.rowwise = func(r *run) rowwise { return f.byRows(r, k) }
@@ -134,7 +135,8 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 }
 
 // Inspect runs segments and shows each launch to visit.
-func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) (err error) {
+func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
+	visit func(tensor.Kernel) error) (err error) {
 	r := &run{device: x.device, profile: x.device.profile.Load()}
 	defer r.left(ctx, &err)
 	for s, m := range mem {

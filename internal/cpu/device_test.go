@@ -105,7 +105,8 @@ func TestCancelBetweenSegments(t *testing.T) {
 func TestVisitEndsARun(t *testing.T) {
 	x, mem, sum := counting(t, New(1))
 	stop := errors.New("stop")
-	if err := x.Inspect(context.Background(), mem, 0, 3, func(tensor.Kernel) error { return stop }); err != stop || sum() != 1 {
+	if err := x.Inspect(context.Background(), mem, 0, 3, func(tensor.Kernel) error { return stop }); err != stop ||
+		sum() != 1 {
 		t.Errorf("%v after %v launches", err, sum())
 	}
 }

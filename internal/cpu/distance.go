@@ -10,7 +10,8 @@ type distanceBias struct {
 }
 
 func newDistanceBias(a *attentionRun, rel tensor.DistanceBias, grad tensor.RelativeBiasGradient) *distanceBias {
-	return &distanceBias{newPairBias(a, rel.W, rel.P, rel.Top, rel.Partner, rel.PairFeatures(), grad), a.run.floats(rel.Points)}
+	return &distanceBias{newPairBias(a, rel.W, rel.P, rel.Top, rel.Partner, rel.PairFeatures(), grad),
+		a.run.floats(rel.Points)}
 }
 
 // distanceScratch is a worker's memory for one key and a tile of queries.
@@ -64,7 +65,8 @@ func (d *distanceBias) weights(head int) (mul, add []float32) {
 }
 
 // token computes what a token at a position and each query have.
-func (d *distanceBias) token(t queries, w *distanceScratch, x *pairRows, position int32, weight float32, mul []float32, backward bool) {
+func (d *distanceBias) token(t queries, w *distanceScratch, x *pairRows, position int32, weight float32,
+	mul []float32, backward bool) {
 	width := 3 * d.pair
 	point := d.points[(int(d.offset[t.b])+int(position))*width:][:width]
 	x.weight = weight

@@ -54,7 +54,8 @@ func (e *edgeBias) rows(t queries) *edgeScratch {
 	row := func() []float32 { return next(t.n) }
 	w.terms, w.one = pairTerms{mul: row(), add: row(), dmul: row(), dadd: row()}, row()
 	weights := e.w[t.head*2*(e.pair+1):][:2*(e.pair+1)]
-	w.mul, w.bias, w.add, w.without = weights[:e.pair], weights[e.pair], weights[e.pair+1:2*e.pair+1], weights[2*e.pair+1]
+	w.mul, w.bias, w.add, w.without = weights[:e.pair], weights[e.pair],
+		weights[e.pair+1:2*e.pair+1], weights[2*e.pair+1]
 	w.soft, w.slope = fmath.SoftplusSigmoid(w.bias)
 	for i := range t.n {
 		w.terms.mul[i], w.terms.add[i], w.one[i] = w.soft, w.without, 1
@@ -82,7 +83,8 @@ func (e *edgeBias) token(t queries, w *edgeScratch, position int32, weight, sign
 	at, end := int(e.first[row]), int(e.first[row+1])
 	begin, _ := slices.BinarySearch(e.source[at:end], int32(t.position))
 	for at += begin; at < end && int(e.source[at]) < t.position+t.n; at++ {
-		h := hit{query: int(e.source[at]) - t.position, features: e.features[at*e.pair:][:e.pair], weight: weight, sign: sign}
+		h := hit{query: int(e.source[at]) - t.position, features: e.features[at*e.pair:][:e.pair],
+			weight: weight, sign: sign}
 		z := w.bias
 		for c, a := range h.features {
 			z += float32(w.mul[c] * a)

@@ -6,7 +6,8 @@ func init() { register(byRows(huber)) }
 
 func huber(r *run, k tensor.Huber) rowwise {
 	n := k.Logits.Width()
-	loss, dlogits, logits, target, scale := r.floats(k.Loss), r.floats(k.DLogits), r.floats(k.Logits), r.floats(k.Target), r.floats(k.Scale)
+	loss, dlogits, logits, target, scale := r.floats(k.Loss), r.floats(k.DLogits), r.floats(k.Logits),
+		r.floats(k.Target), r.floats(k.Scale)
 	return rowwise{n: r.rows(k.Logits), block: func(_ *worker, lo, hi int) {
 		for e := lo; e < hi; e++ {
 			var sum float32

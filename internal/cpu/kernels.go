@@ -23,7 +23,8 @@ func whole[K tensor.Kernel](f func(*run, K)) implementation {
 }
 
 func byRows[K tensor.Kernel](f func(*run, K) rowwise) implementation {
-	return implementation{of: reflect.TypeFor[K](), byRows: func(r *run, k tensor.Kernel) rowwise { return f(r, k.(K)) }}
+	return implementation{of: reflect.TypeFor[K](),
+		byRows: func(r *run, k tensor.Kernel) rowwise { return f(r, k.(K)) }}
 }
 
 func register(all ...implementation) {

@@ -11,7 +11,8 @@ import (
 func TestRegisterTwice(t *testing.T) {
 	before := len(kernels)
 	defer func() {
-		if r, _ := recover().(string); !strings.Contains(r, "tensor.Add has two implementations") || len(kernels) != before {
+		if r, _ := recover().(string); !strings.Contains(r, "tensor.Add has two implementations") ||
+			len(kernels) != before {
 			t.Errorf("%q, %d kernels of %d", r, len(kernels), before)
 		}
 	}()

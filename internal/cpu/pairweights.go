@@ -27,7 +27,8 @@ type pairBias struct {
 }
 
 // newPairBias takes the operands of a relation, and those of its gradient unless that is nil.
-func newPairBias(a *attentionRun, w, p, top, partner *tensor.Tensor, pair int, grad tensor.RelativeBiasGradient) pairBias {
+func newPairBias(a *attentionRun, w, p, top, partner *tensor.Tensor, pair int,
+	grad tensor.RelativeBiasGradient) pairBias {
 	r := a.run
 	b := pairBias{w: r.floats(w), p: r.floats(p), top: r.ints(top), partner: r.ints(partner),
 		heads: a.Heads, pair: pair, scale: a.scale, offset: a.offset}

@@ -46,7 +46,8 @@ func poolBackward(r *run, k tensor.PoolBackward) {
 			b := int(sequence[lo])
 			_, end := s.tokens(b)
 			end = min(end, hi)
-			r.device.simd.PoolBackward(dx[lo*d:end*d], dscore[lo:end], a[lo:end], x[lo*d:end*d], dy[b*d:(b+1)*d], y[b*d:(b+1)*d])
+			r.device.simd.PoolBackward(dx[lo*d:end*d], dscore[lo:end], a[lo:end], x[lo*d:end*d],
+				dy[b*d:(b+1)*d], y[b*d:(b+1)*d])
 			lo = end
 		}
 	})

@@ -86,7 +86,8 @@ func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool 
 	for _, k := range before {
 		reads := tensor.Reads(k)
 		for _, w := range tensor.Writes(k) {
-			if conflict(w, nextReads, axis) || conflict(w, nextWrites, axis) || conflict(w, around(next), tensor.Fixed) {
+			if conflict(w, nextReads, axis) || conflict(w, nextWrites, axis) ||
+				conflict(w, around(next), tensor.Fixed) {
 				return false
 			}
 		}

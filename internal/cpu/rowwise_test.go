@@ -49,11 +49,15 @@ func TestTogether(t *testing.T) {
 	p.Keep(score)
 	p.Segment("backward")
 	dhidden, dx := temp("dhidden", wide), temp("dx", d)
-	p.Launch(tensor.LinearBackward{DX: dhidden, DWeight: gradient(w2), DBias: gradient(weight(d)), DY: sum, X: activated, Weight: w2})
+	p.Launch(tensor.LinearBackward{DX: dhidden, DWeight: gradient(w2), DBias: gradient(weight(d)), DY: sum,
+		X: activated, Weight: w2})
 	p.Launch(tensor.GELUBackward{DX: dhidden, DY: dhidden, X: hidden})
-	p.Launch(tensor.LinearBackward{DX: dx, DWeight: gradient(w1), DBias: gradient(weight(wide)), DY: dhidden, X: normed, Weight: w1})
-	p.Launch(tensor.RowDotBackward{DX: dx, DWeight: gradient(scorer), DBias: gradient(weight(1)), DY: score, X: sum, Weight: scorer})
-	p.Launch(tensor.LayerNormBackward{DX: dx, DGain: gradient(gain), DBias: gradient(weight(d)), DY: dx, X: x, Mean: mean, RStd: rstd, Gain: gain})
+	p.Launch(tensor.LinearBackward{DX: dx, DWeight: gradient(w1), DBias: gradient(weight(wide)),
+		DY: dhidden, X: normed, Weight: w1})
+	p.Launch(tensor.RowDotBackward{DX: dx, DWeight: gradient(scorer), DBias: gradient(weight(1)),
+		DY: score, X: sum, Weight: scorer})
+	p.Launch(tensor.LayerNormBackward{DX: dx, DGain: gradient(gain), DBias: gradient(weight(d)), DY: dx, X: x,
+		Mean: mean, RStd: rstd, Gain: gain})
 	p.Launch(tensor.Add{Y: sum, A: sum, B: dx})
 	p.Keep(sum)
 	p.Finish()
@@ -71,7 +75,8 @@ func TestTogether(t *testing.T) {
 		t.Helper()
 		e := must.Get(dev.Prepare(p))(t)
 		var mem tensor.Binding
-		for s, n := range map[tensor.Region]int{tensor.Arena: p.Words(tensor.Arena), tensor.Inputs: p.Words(tensor.Inputs), tensor.Weights: words, tensor.Gradients: words} {
+		for s, n := range map[tensor.Region]int{tensor.Arena: p.Words(tensor.Arena),
+			tensor.Inputs: p.Words(tensor.Inputs), tensor.Weights: words, tensor.Gradients: words} {
 			mem[s] = must.Get(dev.Allocate(n))(t)
 		}
 		write := func(s tensor.Region, at int, v []uint32) {
@@ -88,7 +93,8 @@ func TestTogether(t *testing.T) {
 			region tensor.Region
 			offset int
 			to     []uint32
-		}{{tensor.Arena, score.Offset, out[:rows]}, {tensor.Arena, sum.Offset, out[rows:][:rows*d]}, {tensor.Gradients, 0, out[rows*(1+d):]}} {
+		}{{tensor.Arena, score.Offset, out[:rows]}, {tensor.Arena, sum.Offset, out[rows:][:rows*d]},
+			{tensor.Gradients, 0, out[rows*(1+d):]}} {
 			must.Succeed(t, mem[r.region].Read(r.offset, r.to))
 		}
 		return out
@@ -148,12 +154,14 @@ func TestMayRunTogether(t *testing.T) {
 	other := func(x *tensor.Tensor) *tensor.Tensor { x.Rows = tensor.Sampled; return x }
 	gelu := func(y, x *tensor.Tensor) tensor.Kernel { return tensor.GELU{Y: y, X: x} }
 	weight := tensor.At(tensor.Weights, 0, "weight", 4, 4)
-	back := tensor.LinearBackward{DX: at(0, 4), DY: at(100, 4), X: at(200, 4), Weight: weight, DWeight: weight, DBias: weight}
+	back := tensor.LinearBackward{DX: at(0, 4), DY: at(100, 4), X: at(200, 4), Weight: weight,
+		DWeight: weight, DBias: weight}
 	batch := tensor.NewBatch(tensor.NewProgram(), 10, 2)
 	convolution := func(y, a, x *tensor.Tensor) tensor.Kernel {
 		return tensor.Convolution{Y: y, A: a, X: x, Weight: weight, Bias: weight, Batch: batch, Dilation: 1}
 	}
-	convolutionBack := tensor.ConvolutionBackward{DX: at(0, 4), DZ: at(100, 4), X: at(200, 4), Weight: weight, DWeight: weight, DBias: weight, Batch: batch, Dilation: 1}
+	convolutionBack := tensor.ConvolutionBackward{DX: at(0, 4), DZ: at(100, 4), X: at(200, 4), Weight: weight,
+		DWeight: weight, DBias: weight, Batch: batch, Dilation: 1}
 	for _, c := range []struct {
 		name   string
 		before []tensor.Kernel
@@ -162,28 +170,41 @@ func TestMayRunTogether(t *testing.T) {
 	}{
 		{"reads what was written", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(200, 4), at(0, 4)), true},
 		{"writes over what was read", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(100, 4), at(0, 4)), true},
-		{"writes over rows of another width", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(100, 2), at(200, 2)), false},
-		{"writes over a part of what was read", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(104, 4), at(0, 4)), false},
-		{"reads a part of what was written", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(200, 2), at(0, 2)), false},
-		{"writes over a part of what was written", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(20, 4), at(200, 4)), false},
-		{"looks beyond the launch before", []tensor.Kernel{gelu(at(0, 4), at(100, 4)), gelu(at(200, 4), at(300, 4))}, gelu(at(400, 2), at(0, 2)), false},
+		{"writes over rows of another width", []tensor.Kernel{gelu(at(0, 4), at(100, 4))},
+			gelu(at(100, 2), at(200, 2)), false},
+		{"writes over a part of what was read", []tensor.Kernel{gelu(at(0, 4), at(100, 4))},
+			gelu(at(104, 4), at(0, 4)), false},
+		{"reads a part of what was written", []tensor.Kernel{gelu(at(0, 4), at(100, 4))},
+			gelu(at(200, 2), at(0, 2)), false},
+		{"writes over a part of what was written", []tensor.Kernel{gelu(at(0, 4), at(100, 4))},
+			gelu(at(20, 4), at(200, 4)), false},
+		{"looks beyond the launch before", []tensor.Kernel{gelu(at(0, 4), at(100, 4)), gelu(at(200, 4), at(300, 4))},
+			gelu(at(400, 2), at(0, 2)), false},
 		{"rows of another axis", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, gelu(at(200, 4), other(at(0, 4))), false},
 		{"after a sum over all rows", []tensor.Kernel{back}, gelu(at(300, 4), at(0, 4)), true},
 		{"overwrites what a sum over all rows reads", []tensor.Kernel{back}, gelu(at(200, 4), at(0, 4)), false},
-		{"reads what was written around a block", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, convolution(at(200, 4), at(300, 4), at(0, 4)), false},
-		{"reads the rows that were written", []tensor.Kernel{gelu(at(0, 4), at(100, 4))}, convolution(at(200, 4), at(0, 4), at(300, 4)), true},
-		{"overwrites what is read around a block", []tensor.Kernel{convolution(at(200, 4), at(300, 4), at(0, 4))}, gelu(at(0, 4), at(200, 4)), false},
-		{"overwrites the rows that were read", []tensor.Kernel{convolution(at(200, 4), at(300, 4), at(0, 4))}, gelu(at(300, 4), at(200, 4)), true},
-		{"reads a gradient that was written around a block", []tensor.Kernel{gelu(at(100, 4), at(300, 4))}, convolutionBack, false},
-		{"overwrites a gradient that is read around a block", []tensor.Kernel{convolutionBack}, gelu(at(100, 4), at(0, 4)), false},
-		{"overwrites the input whose gradient is there", []tensor.Kernel{convolutionBack}, gelu(at(200, 4), at(0, 4)), true},
+		{"reads what was written around a block", []tensor.Kernel{gelu(at(0, 4), at(100, 4))},
+			convolution(at(200, 4), at(300, 4), at(0, 4)), false},
+		{"reads the rows that were written", []tensor.Kernel{gelu(at(0, 4), at(100, 4))},
+			convolution(at(200, 4), at(0, 4), at(300, 4)), true},
+		{"overwrites what is read around a block", []tensor.Kernel{convolution(at(200, 4), at(300, 4), at(0, 4))},
+			gelu(at(0, 4), at(200, 4)), false},
+		{"overwrites the rows that were read", []tensor.Kernel{convolution(at(200, 4), at(300, 4), at(0, 4))},
+			gelu(at(300, 4), at(200, 4)), true},
+		{"reads a gradient that was written around a block",
+			[]tensor.Kernel{gelu(at(100, 4), at(300, 4))}, convolutionBack, false},
+		{"overwrites a gradient that is read around a block", []tensor.Kernel{convolutionBack},
+			gelu(at(100, 4), at(0, 4)), false},
+		{"overwrites the input whose gradient is there", []tensor.Kernel{convolutionBack},
+			gelu(at(200, 4), at(0, 4)), true},
 	} {
 		if got := mayJoin(c.before, c.next, tensor.Tokens); got != c.want {
 			t.Errorf("%s: %t", c.name, got)
 		}
 	}
 	sampled := gelu(other(at(200, 4)), other(at(300, 4)))
-	for _, launches := range [][]tensor.Kernel{{gelu(at(0, 4), at(100, 4)), sampled}, {sampled, gelu(at(0, 4), at(100, 4))}, {tensor.Zero{Y: weight}, sampled}} {
+	for _, launches := range [][]tensor.Kernel{{gelu(at(0, 4), at(100, 4)), sampled},
+		{sampled, gelu(at(0, 4), at(100, 4))}, {tensor.Zero{Y: weight}, sampled}} {
 		if n := longest(launches); n != 1 {
 			t.Errorf("%d launches over different rows run together", n)
 		}

@@ -35,8 +35,9 @@ func sample(r *run, k tensor.Sample) {
 	// The pieces share the run's own scratch, and take none of their worker's.
 	scratch := tensor.Bits(r.self.floats(3*n + s.n))
 	x := sampler{
-		Sample: k, sequences: s, kernels: r.device.simd, position: r.ints(k.Batch.Position), sequence: r.ints(k.Batch.Sequence),
-		score: r.floats(k.Score), noised: r.floats(k.Noised),
+		Sample: k, sequences: s, kernels: r.device.simd, position: r.ints(k.Batch.Position),
+		sequence: r.ints(k.Batch.Sequence),
+		score:    r.floats(k.Score), noised: r.floats(k.Noised),
 		top: r.ints(k.Top), partner: r.ints(k.Partner), count: r.ints(k.Count),
 		token: tensor.As[int32](scratch[:n]), key: scratch[n : 2*n], ties: scratch[2*n : 3*n], rest: scratch[3*n:],
 	}

@@ -240,7 +240,8 @@ func BenchmarkSample(b *testing.B) {
 		lengths []int
 		kind    int
 		noise   bool
-	}{{[]int{2048}, 0, false}, {[]int{2048, 2048}, 0, true}, {[]int{2048}, 3, false}, {[]int{1 << 20}, 0, false}, {[]int{1 << 20}, 0, true}, {[]int{1 << 20}, 3, false}} {
+	}{{[]int{2048}, 0, false}, {[]int{2048, 2048}, 0, true}, {[]int{2048}, 3, false}, {[]int{1 << 20}, 0, false},
+		{[]int{1 << 20}, 0, true}, {[]int{1 << 20}, 3, false}} {
 		random := rand.New(rand.NewPCG(5, 6))
 		var scores [][]float32
 		tokens := 0
@@ -253,7 +254,8 @@ func BenchmarkSample(b *testing.B) {
 		}
 		for _, threads := range []int{1, 2} {
 			s := newSampleRun(b, New(threads), random, tensor.Sample{K: 256, Noise: bench.noise}, scores)
-			b.Run(fmt.Sprintf("%dx%d/%s/noise=%v/threads=%d", len(scores), bench.lengths[0], scoreKinds[bench.kind].name, bench.noise, threads), func(b *testing.B) {
+			b.Run(fmt.Sprintf("%dx%d/%s/noise=%v/threads=%d", len(scores), bench.lengths[0],
+				scoreKinds[bench.kind].name, bench.noise, threads), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					s.run(b)

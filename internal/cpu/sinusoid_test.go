@@ -30,10 +30,12 @@ func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Exec
 	}
 	p.Segment("forward")
 	p.Launch(tensor.Sinusoid{F: out(2*heads, 2*longest), G: out(2*heads, 2*longest), E: out(2*heads, 2*longest),
-		MulWeight: in(heads, dim), AddWeight: in(heads, dim), MulBias: in(heads), AddBias: in(heads), Counts: p.Counts, Frequencies: q})
+		MulWeight: in(heads, dim), AddWeight: in(heads, dim), MulBias: in(heads), AddBias: in(heads),
+		Counts: p.Counts, Frequencies: q})
 	p.Segment("backward")
 	p.Launch(tensor.SinusoidBackward{DF: in(2*heads, 2*longest), DG: in(2*heads, 2*longest),
-		DMulWeight: out(heads, dim), DAddWeight: out(heads, dim), DMulBias: out(heads), DAddBias: out(heads), Counts: p.Counts, Frequencies: q})
+		DMulWeight: out(heads, dim), DAddWeight: out(heads, dim), DMulBias: out(heads), DAddBias: out(heads),
+		Counts: p.Counts, Frequencies: q})
 	x := must.Get(d.Prepare(p.Finish()))(t)
 	var mem tensor.Binding
 	for _, region := range []tensor.Region{tensor.Arena, tensor.Inputs} {

@@ -43,7 +43,8 @@ func TestReserve(t *testing.T) {
 		}
 		runs.Wait()
 		if done.Load() != 3*pieces || highest.Load() > int64(most) {
-			t.Errorf("%d reserved of %d: %d pieces by %d workers at once, want %d by at most %d", reserved, threads, done.Load(), highest.Load(), 3*pieces, most)
+			t.Errorf("%d reserved of %d: %d pieces by %d workers at once, want %d by at most %d", reserved, threads,
+				done.Load(), highest.Load(), 3*pieces, most)
 		}
 		if len(d.idle) != threads || len(d.way.waiting) != 0 {
 			t.Errorf("%d workers are idle, %d stopped", len(d.idle), len(d.way.waiting))
@@ -140,7 +141,8 @@ func TestWaitingRunEnds(t *testing.T) {
 	}{
 		"before a kernel": {func(ctx context.Context) error { d.hurry(true); return x.Run(ctx, mem, 0, 1) }, false},
 		"within one":      {within, false},
-		"writing weights": {func(ctx context.Context) error { d.hurry(true); return updating.Run(ctx, weights, 0, 1) }, true},
+		"writing weights": {func(ctx context.Context) error { d.hurry(true); return updating.Run(ctx, weights, 0, 1) },
+			true},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)

@@ -25,7 +25,8 @@ func tarred(files []file, at time.Time) ([]byte, error) {
 	}
 	archive := tar.NewWriter(compressed)
 	for _, f := range files {
-		header := &tar.Header{Typeflag: tar.TypeReg, Name: f.name, Size: int64(len(f.content)), Mode: int64(f.mode), ModTime: at.UTC()}
+		header := &tar.Header{Typeflag: tar.TypeReg, Name: f.name, Size: int64(len(f.content)),
+			Mode: int64(f.mode), ModTime: at.UTC()}
 		if err := archive.WriteHeader(header); err != nil {
 			return nil, err
 		}

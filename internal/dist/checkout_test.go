@@ -18,7 +18,8 @@ const root = "../.."
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	for name := range strings.SplitSeq(command(t, root, "git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"), "\x00") {
+	for name := range strings.SplitSeq(command(t, root, "git", "ls-files", "-z", "--cached", "--others",
+		"--exclude-standard"), "\x00") {
 		info, err := os.Lstat(filepath.Join(root, name))
 		if name == "" || err != nil || !info.Mode().IsRegular() { // links are a developer's own
 			continue
@@ -40,7 +41,8 @@ func command(t *testing.T, dir, name string, args ...string) string {
 	c := exec.CommandContext(t.Context(), name, args...)
 	c.Dir = dir
 	const at = "2030-01-02T03:04:05Z"
-	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a",
+	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a",
 		"GIT_AUTHOR_DATE="+at, "GIT_COMMITTER_DATE="+at)
 	var errs bytes.Buffer
 	c.Stderr = &errs

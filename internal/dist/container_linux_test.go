@@ -37,11 +37,14 @@ func TestDockerfile(t *testing.T) {
 	release := regexp.MustCompile(`(?m)^go (\S+)$`).FindSubmatch(read(t, filepath.Join(dir, "go.mod")))
 	golang := strings.Replace(goImage, "%s", string(release[1]), 1)
 	var from []string
-	for _, m := range regexp.MustCompile(`(?m)^FROM (\S+:\S+)`).FindAllSubmatch(read(t, filepath.Join(dir, "Dockerfile")), -1) {
+	for _, m := range regexp.MustCompile(`(?m)^FROM (\S+:\S+)`).FindAllSubmatch(read(t,
+		filepath.Join(dir, "Dockerfile")), -1) {
 		from = append(from, string(m[1]))
 	}
-	if want := []string{golang, debianImage}; !slices.Equal(from, want) || "go"+string(release[1]) != runtime.Version() {
-		t.Fatalf("the images begin with %q, expected %q: the Go of go.mod; this one is %s", from, want, runtime.Version())
+	if want := []string{golang, debianImage}; !slices.Equal(from, want) ||
+		"go"+string(release[1]) != runtime.Version() {
+		t.Fatalf("the images begin with %q, expected %q: the Go of go.mod; this one is %s",
+			from, want, runtime.Version())
 	}
 
 	b := newBuilder(t)
@@ -49,7 +52,8 @@ func TestDockerfile(t *testing.T) {
 	compiler := t.TempDir()
 	must.Succeed(t, os.WriteFile(filepath.Join(compiler, "Dockerfile"), []byte(compilerImage), 0o666))
 	b.build(t, compiler, golang)
-	mounts := []string{"--volume", goVariable(t, "GOROOT") + ":/usr/local/go:ro", "--volume", goVariable(t, "GOMODCACHE") + ":/go/pkg/mod",
+	mounts := []string{"--volume", goVariable(t, "GOROOT") + ":/usr/local/go:ro", "--volume",
+		goVariable(t, "GOMODCACHE") + ":/go/pkg/mod",
 		"--volume", goVariable(t, "GOCACHE") + ":/go/cache"}
 	revision := strings.TrimSpace(command(t, dir, "git", "rev-parse", "HEAD"))
 
@@ -84,7 +88,8 @@ func newBuilder(t *testing.T) *builder {
 	must.Succeed(t, err)
 	b := &builder{[]string{"--root", dir + "/images", "--runroot", dir + "/run", "--storage-driver", "overlay"}}
 	t.Cleanup(func() {
-		if out, err := exec.Command("buildah", append(slices.Clip(b.flags), "rm", "--all")...).CombinedOutput(); err != nil {
+		if out, err := exec.Command("buildah",
+			append(slices.Clip(b.flags), "rm", "--all")...).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
 		// The driver has mounted its folder on itself; if it has not, there is nothing to undo.
@@ -115,7 +120,8 @@ func (b *builder) build(t *testing.T, dir, name string, more ...string) {
 	if strings.HasPrefix(name, "golang:") {
 		name = "docker.io/library/" + name
 	}
-	b.buildah(t, slices.Concat([]string{"build", "--isolation", "chroot", "--pull-never", "--layers", "--tag", name}, more, []string{dir})...)
+	b.buildah(t, slices.Concat([]string{"build", "--isolation", "chroot", "--pull-never", "--layers", "--tag",
+		name}, more, []string{dir})...)
 }
 
 // container is one of an image.
@@ -127,7 +133,8 @@ func (b *builder) container(t *testing.T, image string) string {
 func (b *builder) run(t *testing.T, container string, args ...string) string {
 	t.Helper()
 	entry := strings.Trim(b.buildah(t, "inspect", "--format", "{{.OCIv1.Config.Entrypoint}}", container), "[]")
-	c := exec.CommandContext(t.Context(), "buildah", slices.Concat(b.flags, []string{"run", "--isolation", "chroot", container, "--", entry}, args)...)
+	c := exec.CommandContext(t.Context(), "buildah",
+		slices.Concat(b.flags, []string{"run", "--isolation", "chroot", container, "--", entry}, args)...)
 	var out, errs bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errs
 	if err := c.Run(); err != nil {

@@ -25,12 +25,14 @@ import (
 )
 
 func TestParseTarget(t *testing.T) {
-	for name, want := range map[string]string{"linux/amd64": "linux-amd64", "darwin/arm64": "darwin-arm64", "windows/amd64": "windows-amd64"} {
+	for name, want := range map[string]string{"linux/amd64": "linux-amd64", "darwin/arm64": "darwin-arm64",
+		"windows/amd64": "windows-amd64"} {
 		if got, err := parseTarget(name); err != nil || got.suffix() != want {
 			t.Errorf("%s: %v, %v", name, got, err)
 		}
 	}
-	for _, name := range []string{"", "linux", "linux/386", "plan9/amd64", "linux/amd64/cuda", "windows/amd64/vulkan", "linux/amd64 "} {
+	for _, name := range []string{"", "linux", "linux/386", "plan9/amd64", "linux/amd64/cuda",
+		"windows/amd64/vulkan", "linux/amd64 "} {
 		if got, err := parseTarget(name); err == nil {
 			t.Errorf("%q: %v", name, got)
 		}
@@ -46,11 +48,13 @@ func TestParseTarget(t *testing.T) {
 // go env -w has written.
 func TestEnvironment(t *testing.T) {
 	defaults := filepath.Join(t.TempDir(), "env")
-	must.Succeed(t, os.WriteFile(defaults, []byte("GOFLAGS=-tags=other\nCGO_CFLAGS=-O0\nGOEXPERIMENT=synctest\n"), 0o666))
+	must.Succeed(t, os.WriteFile(defaults, []byte("GOFLAGS=-tags=other\nCGO_CFLAGS=-O0\nGOEXPERIMENT=synctest\n"),
+		0o666))
 	t.Setenv("GOENV", defaults)
 	t.Setenv("GOAMD64", "v3")
 	names := []string{"GOFLAGS", "CGO_CFLAGS", "GOEXPERIMENT", "GOAMD64"}
-	out, err := target{system: "linux", processor: "amd64"}.goCommand(t.Context(), t.TempDir(), append([]string{"env"}, names...)...)
+	out, err := target{system: "linux", processor: "amd64"}.goCommand(t.Context(), t.TempDir(),
+		append([]string{"env"}, names...)...)
 	if want := "\n-O2 -g\n\nv1\n"; err != nil || string(out) != want { // -O2 -g is what Go has by itself
 		t.Errorf("%q, %v, expected %q", out, err, want)
 	}
@@ -68,7 +72,8 @@ func needSwitch(t *testing.T) {
 func TestArchives(t *testing.T) {
 	needSwitch(t)
 	here := host()
-	a, b := release{root: checkout(t), out: t.TempDir(), scratch: t.TempDir()}, release{root: checkout(t), out: t.TempDir(), scratch: t.TempDir()}
+	a, b := release{root: checkout(t), out: t.TempDir(), scratch: t.TempDir()},
+		release{root: checkout(t), out: t.TempDir(), scratch: t.TempDir()}
 	windows := target{system: "windows", processor: "amd64"}
 	must.Succeed(t, a.build(t.Context(), []target{here, windows}))
 	must.Succeed(t, b.build(t.Context(), []target{here}))
@@ -94,7 +99,8 @@ func TestArchives(t *testing.T) {
 		Modified, Vulkan             bool
 	}
 	must.Succeed(t, json.Unmarshal([]byte(command(t, t.TempDir(), path, "version", "--json")), &info))
-	if info.Version != version || info.Revision != revision || info.Committed != "2030-01-02T03:04:05Z" || info.Modified || info.Vulkan {
+	if info.Version != version || info.Revision != revision || info.Committed != "2030-01-02T03:04:05Z" ||
+		info.Modified || info.Vulkan {
 		t.Errorf("expected %s of %s, found %+v", version, revision, info)
 	}
 	checkArchive(t, unzip(t, read(t, filepath.Join(a.out, "sftseq-"+version+"-windows-amd64.zip"))), windows)
@@ -117,7 +123,8 @@ func checkInstallation(t *testing.T, archives, version string) {
 	}
 	home := t.TempDir()
 	command(t, archives, "env", "HOME="+home, "sh", "-e", "-c", string(blocks[0][1]))
-	if out := command(t, home, filepath.Join(home, ".local/bin/sftseq"), "version"); !strings.HasPrefix(out, "sftseq "+version+" ") {
+	if out := command(t, home, filepath.Join(home, ".local/bin/sftseq"),
+		"version"); !strings.HasPrefix(out, "sftseq "+version+" ") {
 		t.Errorf("installed is %s, expected %s", out, version)
 	}
 	for _, name := range []string{"share/man/man1/sftseq.1", "share/bash-completion/completions/sftseq"} {
@@ -143,7 +150,8 @@ func TestUnit(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "sftseq.service")
 	unit := bytes.ReplaceAll(blocks[0][1], []byte("/usr/local/bin/sftseq"), []byte("/bin/true"))
 	must.Succeed(t, os.WriteFile(path, unit, 0o666))
-	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil || len(out) > 0 {
+	if out, err := exec.Command("systemd-analyze", "verify", "--man=no", path).CombinedOutput(); err != nil ||
+		len(out) > 0 {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -161,7 +169,8 @@ func TestNoCommit(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "go.mod"), []byte("module example.org/x\n"), 0o666))
 	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "cmd/sftseq"), 0o777))
-	must.Succeed(t, os.WriteFile(filepath.Join(dir, "cmd/sftseq/main.go"), []byte("package main\n\nfunc main() {}\n"), 0o666))
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "cmd/sftseq/main.go"),
+		[]byte("package main\n\nfunc main() {}\n"), 0o666))
 	r := release{root: dir, out: filepath.Join(dir, "out"), scratch: t.TempDir()}
 	must.Fail(t, "checkout by git")(r.build(t.Context(), []target{host()}))
 	if left, err := os.ReadDir(r.out); err != nil || len(left) > 0 {
@@ -173,7 +182,8 @@ func TestNoCommit(t *testing.T) {
 func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
 	t.Helper()
 	program := of.executable("sftseq")
-	want := []string{program, "LICENSE", "NOTICE", "README.md", "man/man1/sftseq.1", "completions/sftseq.bash", "completions/_sftseq", "completions/sftseq.fish", "completions/sftseq.ps1"}
+	want := []string{program, "LICENSE", "NOTICE", "README.md", "man/man1/sftseq.1", "completions/sftseq.bash",
+		"completions/_sftseq", "completions/sftseq.fish", "completions/sftseq.ps1"}
 	if len(files) != len(want) {
 		t.Errorf("%s has %d files, expected %d", of.suffix(), len(files), len(want))
 	}

@@ -32,7 +32,8 @@ func main() {
 
 func run(ctx context.Context) (err error) {
 	out := flag.String("out", "dist", "folder for the archives and SHA256SUMS")
-	list := flag.String("targets", strings.Join(usual(), ","), "what to build for: OS/ARCH or linux/ARCH/vulkan, with commas between")
+	list := flag.String("targets", strings.Join(usual(), ","),
+		"what to build for: OS/ARCH or linux/ARCH/vulkan, with commas between")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("expected flags only, found %q", flag.Arg(0))

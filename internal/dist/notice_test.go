@@ -19,7 +19,8 @@ func TestNotice(t *testing.T) {
 			`(?m)^github.com/JohnCGriffin/overflow v\S+, README.md$`,              // which has no other file for it
 			`(?m)^github.com/klauspost/compress v\S+, internal/snapref, LICENSE$`, // code from elsewhere in a module
 			`(?m)^codeberg.org/go-fonts/liberation v\S+, LICENSE-SIL$`,
-			"Copyright .c. 2017 John C. Griffin", "SIL OPEN FONT LICENSE", "Redistribution and use in source and binary forms",
+			"Copyright .c. 2017 John C. Griffin", "SIL OPEN FONT LICENSE",
+			"Redistribution and use in source and binary forms",
 		} {
 			if !regexp.MustCompile(want).Match(text) {
 				t.Errorf("%s: NOTICE lacks %q", of.suffix(), want)

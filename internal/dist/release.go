@@ -80,7 +80,8 @@ func (r *release) common(ctx context.Context) (map[string][]byte, error) {
 }
 
 // archive is that of a target, with its name.
-func (r *release) archive(ctx context.Context, t target, common map[string][]byte) (name string, content []byte, err error) {
+func (r *release) archive(ctx context.Context, t target, common map[string][]byte) (name string,
+	content []byte, err error) {
 	program, from, err := r.program(ctx, t)
 	if err != nil {
 		return "", nil, err
@@ -117,7 +118,8 @@ type commit struct {
 // leave no trace in it.
 func (r *release) program(ctx context.Context, t target) (path string, from commit, err error) {
 	path = filepath.Join(r.scratch, t.executable("sftseq-"+t.suffix()))
-	if _, err := t.goCommand(ctx, r.root, "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", path, "./cmd/sftseq"); err != nil {
+	if _, err := t.goCommand(ctx, r.root, "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", path,
+		"./cmd/sftseq"); err != nil {
 		return "", commit{}, err
 	}
 	info, err := buildinfo.ReadFile(path)

@@ -72,7 +72,8 @@ func (t target) goCommand(ctx context.Context, dir string, args ...string) ([]by
 	c.Stderr = &errs
 	out, err := c.Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: go %s: %w\n%s", t.suffix(), strings.Join(args, " "), err, bytes.TrimSpace(errs.Bytes()))
+		return nil, fmt.Errorf("%s: go %s: %w\n%s", t.suffix(), strings.Join(args, " "), err,
+			bytes.TrimSpace(errs.Bytes()))
 	}
 	return out, nil
 }

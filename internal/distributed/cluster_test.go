@@ -8,7 +8,8 @@ import (
 
 // batchOf has micro-batches of as many tokens each.
 func batchOf(microBatches, tokens, parameters, results int) ClusterBatch {
-	return ClusterBatch{MicroBatches: slices.Repeat([]int{tokens}, microBatches), Parameters: parameters, Results: results}
+	return ClusterBatch{MicroBatches: slices.Repeat([]int{tokens}, microBatches),
+		Parameters: parameters, Results: results}
 }
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*max(math.Abs(want), 1e-6) }
@@ -21,7 +22,8 @@ func TestOneRank(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 	// A single micro-batch has nothing beside it.
-	if s = PredictSteps(batchOf(1, 5000, 1000, 10), f, Network{Bandwidth: 1}, []int{1})[0]; !near(s.Seconds, 5000*2e-6+0.5) {
+	if s = PredictSteps(batchOf(1, 5000, 1000, 10), f, Network{Bandwidth: 1},
+		[]int{1})[0]; !near(s.Seconds, 5000*2e-6+0.5) {
 		t.Errorf("%+v", s)
 	}
 }
@@ -31,10 +33,12 @@ func TestOneRank(t *testing.T) {
 func TestFreeExchange(t *testing.T) {
 	f := ClusterFigures{Alone: 1e-6, Together: 1e-6, Update: 0.001}
 	free := Network{Bandwidth: math.Inf(1)}
-	for _, c := range []struct{ microBatches, ranks, most, busy int }{{8, 2, 4, 2}, {8, 4, 2, 4}, {8, 8, 1, 8}, {6, 4, 2, 4}, {3, 16, 1, 3}} {
+	for _, c := range []struct{ microBatches, ranks, most, busy int }{{8, 2, 4, 2}, {8, 4, 2, 4}, {8, 8, 1, 8},
+		{6, 4, 2, 4}, {3, 16, 1, 3}} {
 		s := PredictSteps(batchOf(c.microBatches, 4096, 1000, 10), f, free, []int{c.ranks})[0]
 		want := float64(c.most)*4096*1e-6 + 0.001
-		if efficiency := (float64(c.microBatches)*4096*1e-6 + 0.001) / want / float64(c.ranks); s.Busy != c.busy || !near(s.Seconds, want) || s.Exchange != 0 || !near(s.Efficiency, efficiency) {
+		if efficiency := (float64(c.microBatches)*4096*1e-6 + 0.001) / want / float64(c.ranks); s.Busy != c.busy ||
+			!near(s.Seconds, want) || s.Exchange != 0 || !near(s.Efficiency, efficiency) {
 			t.Errorf("%+v: %+v, want %v seconds", c, s, want)
 		}
 	}
@@ -87,7 +91,8 @@ func TestFrontiersAreSent(t *testing.T) {
 // largest micro-batch with the update.
 func TestEfficiencyFalls(t *testing.T) {
 	f := ClusterFigures{Alone: 2e-6, Together: 1e-6, Update: 0.01, Copy: 1e-9, Add: 1e-9}
-	steps := PredictSteps(batchOf(512, 4096, 1_000_000, 5000), f, Network{Bandwidth: 1e9, Latency: 5e-5}, Doubling(1024))
+	steps := PredictSteps(batchOf(512, 4096, 1_000_000, 5000), f,
+		Network{Bandwidth: 1e9, Latency: 5e-5}, Doubling(1024))
 	for i, s := range steps {
 		if i > 0 && s.Efficiency >= steps[i-1].Efficiency || s.Seconds < 2e-6*4096+0.01 || s.Busy != min(s.Ranks, 512) {
 			t.Errorf("%+v after %+v", s, steps[max(0, i-1)])

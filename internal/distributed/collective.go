@@ -127,7 +127,8 @@ func Compare(c Communicator, mine map[string]string, err error) error {
 		}
 		for _, what := range slices.Sorted(maps.Keys(want)) {
 			if has[what] != want[what] {
-				return fmt.Errorf("rank %d differs from rank 0 in %s: it has %s, rank 0 has %s", r, what, has[what], want[what])
+				return fmt.Errorf("rank %d differs from rank 0 in %s: it has %s, rank 0 has %s", r,
+					what, has[what], want[what])
 			}
 		}
 	}

@@ -77,7 +77,8 @@ func (c *Local) AllGather(send, receive []uint32, counts []int) error {
 	return c.exchange(localMessage{"AllGather", send, counts}, func(sent []localMessage) error {
 		for r, m := range sent {
 			if m.call != "AllGather" || len(m.words) != counts[r] || !slices.Equal(m.counts, counts) {
-				return fmt.Errorf("rank %d is in AllGather with counts %v, rank %d in %s with %d words and counts %v", c.rank, counts, r, m.call, len(m.words), m.counts)
+				return fmt.Errorf("rank %d is in AllGather with counts %v, rank %d in %s with %d words and counts %v",
+					c.rank, counts, r, m.call, len(m.words), m.counts)
 			}
 			receive = receive[copy(receive[:counts[r]], m.words):]
 		}

@@ -69,7 +69,8 @@ func mpiLibraries() []string {
 
 // knownMPI are the beginnings of the version strings of libraries that have the binary interface which
 // this package calls.
-var knownMPI = []string{"Open MPI v4.", "Open MPI v5.", "MPICH Version:", "Intel(R) MPI Library", "MVAPICH", "CRAY MPICH"}
+var knownMPI = []string{"Open MPI v4.", "Open MPI v5.", "MPICH Version:",
+	"Intel(R) MPI Library", "MVAPICH", "CRAY MPICH"}
 
 // sizeError reports a launcher whose processes do not find each other.
 func sizeError(launched, size int, version string) error {

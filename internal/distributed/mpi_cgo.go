@@ -212,8 +212,10 @@ func (w *World) open() error {
 	C.mpi_version(&text[0], &n)
 	w.version, _, _ = strings.Cut(strings.TrimSpace(C.GoStringN(&text[0], n)), ",")
 	w.version = strings.Join(strings.Fields(strings.SplitN(w.version, "\n", 2)[0]), " ")
-	if !slices.ContainsFunc(knownMPI, func(k string) bool { return strings.HasPrefix(w.version, strings.TrimSuffix(k, ":")) }) {
-		return fmt.Errorf("an MPI that is not known: expected one that calls itself %s; found %q", strings.Join(knownMPI, ", "), w.version)
+	if !slices.ContainsFunc(knownMPI,
+		func(k string) bool { return strings.HasPrefix(w.version, strings.TrimSuffix(k, ":")) }) {
+		return fmt.Errorf("an MPI that is not known: expected one that calls itself %s; found %q",
+			strings.Join(knownMPI, ", "), w.version)
 	}
 	C.mpi_prepare()
 	var rank, size C.int
@@ -239,7 +241,8 @@ func loadMPI() error {
 		}
 		errs = append(errs, fmt.Errorf("%s: %s", name, C.GoString(e)))
 	}
-	return fmt.Errorf("no MPI was found: install the launcher's library, or name it in %s: %w", MPIVariable, errors.Join(errs...))
+	return fmt.Errorf("no MPI was found: install the launcher's library, or name it in %s: %w",
+		MPIVariable, errors.Join(errs...))
 }
 
 // serve makes the calls, and keeps the pulse going between them.
@@ -271,7 +274,8 @@ func (w *World) state() error {
 // failure describes what a call returned.
 func (w *World) failure(call string, e C.int) error {
 	if e == C.SILENT {
-		return fmt.Errorf("a rank has given no sign of life for %v: it has died, hangs, or cannot be reached", w.timeout)
+		return fmt.Errorf("a rank has given no sign of life for %v: it has died, hangs, or cannot be reached",
+			w.timeout)
 	}
 	var text [8192]C.char
 	var n C.int

@@ -64,8 +64,9 @@ func worker(work func(*World) error) error {
 
 // launchers are those of Debian, with what has them start several processes on this machine.
 var launchers = map[string][]string{
-	"mpirun.openmpi": {"--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader,tcp", "--mca", "rtc_hwloc_vmhole", "none"},
-	"mpirun.mpich":   nil,
+	"mpirun.openmpi": {"--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader,tcp", "--mca",
+		"rtc_hwloc_vmhole", "none"},
+	"mpirun.mpich": nil,
 }
 
 // launch runs workers and returns what they print.
@@ -75,7 +76,8 @@ func launch(t *testing.T, launcher string, ranks int, worker string, environment
 	testenv.NeedPrograms(t, launcher)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	c := exec.CommandContext(ctx, launcher, slices.Concat(launchers[launcher], []string{"-n", strconv.Itoa(ranks), os.Args[0]})...)
+	c := exec.CommandContext(ctx, launcher,
+		slices.Concat(launchers[launcher], []string{"-n", strconv.Itoa(ranks), os.Args[0]})...)
 	c.Env = append(os.Environ(), workerVariable+"="+worker)
 	c.Env = append(c.Env, environment...)
 	c.WaitDelay = time.Second
@@ -141,7 +143,8 @@ func exchange(w *World) error {
 			}
 		}
 		got, all := make([]uint32, len(want)), make([]uint32, len(wantAll))
-		if err := errors.Join(w.AllToAll(send, sizes[w.Rank()], got, received), w.AllGather(send, all, gathered)); err != nil {
+		if err := errors.Join(w.AllToAll(send, sizes[w.Rank()], got, received),
+			w.AllGather(send, all, gathered)); err != nil {
 			return err
 		}
 		if !slices.Equal(got, want) || !slices.Equal(all, wantAll) {
@@ -164,7 +167,8 @@ func TestSilent(t *testing.T) {
 		for _, when := range []string{"call", "between", "closing", "finalizing"} {
 			began := time.Now()
 			out, err := launch(t, launcher, 3, "silent", "TIMEOUT=2s", "WHEN="+when)
-			if err == nil || strings.Contains(out, "well") || !strings.Contains(out, "error: a rank has given no sign of life for 2s") {
+			if err == nil || strings.Contains(out, "well") ||
+				!strings.Contains(out, "error: a rank has given no sign of life for 2s") {
 				t.Errorf("%s: %v\n%s", when, err, out)
 			}
 			if took := time.Since(began); took > 20*time.Second {
@@ -241,13 +245,15 @@ func TestRefuses(t *testing.T) {
 			}
 		}
 	})
-	if out, err := launch(t, "mpirun.openmpi", 2, "leave", MPIVariable+"=libmpich.so.12"); err == nil || !strings.Contains(out, "started 2 processes, but MPICH Version: ") {
+	if out, err := launch(t, "mpirun.openmpi", 2, "leave", MPIVariable+"=libmpich.so.12"); err == nil ||
+		!strings.Contains(out, "started 2 processes, but MPICH Version: ") {
 		t.Errorf("MPICH under Open MPI's launcher: %v\n%s", err, out)
 	}
 }
 
 func TestLaunched(t *testing.T) {
-	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS", "OMPI_COMM_WORLD_RANK", "PMI_RANK", MPIVariable} {
+	for _, name := range []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK", "SLURM_STEP_NUM_TASKS",
+		"OMPI_COMM_WORLD_RANK", "PMI_RANK", MPIVariable} {
 		t.Setenv(name, "")
 	}
 	if Launched() != 1 || LaunchedRank() != 0 {
@@ -268,7 +274,8 @@ func TestLaunched(t *testing.T) {
 	if got := mpiLibraries()[0]; got != "libmpi.so.12" {
 		t.Error(got)
 	}
-	if !slices.ContainsFunc(knownMPI, func(k string) bool { return bytes.HasPrefix([]byte("Open MPI v5.0.3"), []byte(k)) }) {
+	if !slices.ContainsFunc(knownMPI,
+		func(k string) bool { return bytes.HasPrefix([]byte("Open MPI v5.0.3"), []byte(k)) }) {
 		t.Error("Open MPI 5 is not known")
 	}
 }

@@ -51,9 +51,11 @@ func TestFrontier(t *testing.T) {
 			for r := range ranks {
 				n := len(Frontier(len(tokens), cuts[r], cuts[r+1]))
 				if most = max(most, n); n > MostSums(len(tokens), largest) {
-					t.Errorf("%d micro-batches of up to %d tokens on %d ranks, %d to %d: %d sums", len(tokens), largest, ranks, cuts[r], cuts[r+1], n)
+					t.Errorf("%d micro-batches of up to %d tokens on %d ranks, %d to %d: %d sums", len(tokens), largest,
+						ranks, cuts[r], cuts[r+1], n)
 				}
-				if got, mean := cuts[r+1]-cuts[r], float64(len(tokens))/float64(ranks); !unlike && float64(got) > 1.3*mean+1 {
+				if got, mean := cuts[r+1]-cuts[r], float64(len(tokens))/float64(ranks); !unlike &&
+					float64(got) > 1.3*mean+1 {
 					t.Errorf("%d micro-batches on %d ranks: rank %d has %d", len(tokens), ranks, r, got)
 				}
 			}

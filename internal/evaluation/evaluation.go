@@ -54,7 +54,8 @@ func (e *Evaluation) piece(ctx context.Context, rows *seq.Rows, at int) (int, er
 	var examples []seq.Example
 	var lengths, cut []int
 batch:
-	for tokens := 0; at+len(examples) < rows.Len() && len(examples) < requests.BatchRows && tokens < requests.BatchTokens; {
+	for tokens := 0; at+len(examples) < rows.Len() && len(examples) < requests.BatchRows &&
+		tokens < requests.BatchTokens; {
 		x := rows.Example(at + len(examples))
 		length := x.Length()
 		if err := e.check(&x); err != nil {

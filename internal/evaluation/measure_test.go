@@ -20,7 +20,8 @@ func TestCutTags(t *testing.T) {
 	scorer := goldenScorer(t, "tagging", &sft.InputWindow{Length: 4, Policy: "head"})
 	config := scorer.Config()
 	var data bytes.Buffer
-	w, err := seq.NewWriter(&data, seq.Spec{Task: seq.Tagging, VocabSize: config.VocabSize, LabelNames: config.LabelNames}, seq.FileFormat)
+	w, err := seq.NewWriter(&data, seq.Spec{Task: seq.Tagging, VocabSize: config.VocabSize,
+		LabelNames: config.LabelNames}, seq.FileFormat)
 	must.Succeed(t, err)
 	for _, labels := range [][]int32{{0, 1, 2}, {0, 0, -1, 0, 1, -1, 2}, nil, {1, 1, 1, 1, 1}} {
 		x := seq.Example{A: slices.Repeat([]int32{7}, max(1, len(labels))), Label: seq.NoLabel, Labels: labels}
@@ -30,9 +31,10 @@ func TestCutTags(t *testing.T) {
 	r := must.Get(seq.NewReader(bytes.NewReader(data.Bytes()), "x"))(t)
 	tags := &Tags{Tagging: metrics.NewTagging(config.LabelNames, config.NumLabels)}
 	seen, refused := 0, ""
-	e := &Evaluation{Name: "x", Scorer: scorer, Score: func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
-		return scorer.Examples(ctx, examples)
-	}, Measure: tags,
+	e := &Evaluation{Name: "x", Scorer: scorer,
+		Score: func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
+			return scorer.Examples(ctx, examples)
+		}, Measure: tags,
 		Seen: func(x *seq.Example, length int, logits []float32) {
 			seen += length
 			if len(x.Labels) != len(x.A) || len(logits) != len(x.A)*config.NumLabels {
@@ -41,8 +43,10 @@ func TestCutTags(t *testing.T) {
 		},
 		Refused: func(_ *seq.Example, _ int, err error) { refused += err.Error() }}
 	must.Succeed(t, e.Run(t.Context(), r, func(int64) {}))
-	if e.CutTags != 3 || tags.Tokens() != 3+3+4 || tags.Rows != 3 || seen != 3+7+5 || !strings.Contains(refused, "column label: expected a label for each token, found none") {
-		t.Errorf("%d labels cut, %d measured in %d rows of %d tokens; refused: %s", e.CutTags, tags.Tokens(), tags.Rows, seen, refused)
+	if e.CutTags != 3 || tags.Tokens() != 3+3+4 || tags.Rows != 3 || seen != 3+7+5 ||
+		!strings.Contains(refused, "column label: expected a label for each token, found none") {
+		t.Errorf("%d labels cut, %d measured in %d rows of %d tokens; refused: %s", e.CutTags, tags.Tokens(),
+			tags.Rows, seen, refused)
 	}
 }
 
@@ -56,13 +60,19 @@ func TestMeasures(t *testing.T) {
 		spoil   func(x *seq.Example)
 		want    string
 	}{
-		{Classes{metrics.NewTally(2)}, func(x *seq.Example) { x.Label = seq.NoLabel }, "column label: expected a label, found none"},
+		{Classes{metrics.NewTally(2)}, func(x *seq.Example) { x.Label = seq.NoLabel },
+			"column label: expected a label, found none"},
 		{Classes{metrics.NewTally(2)}, func(x *seq.Example) { x.Label = 2 }, "column label: expected 0 to 1, found 2"},
-		{Labels{metrics.NewMultiLabel(2)}, func(x *seq.Example) { x.Labels = nil }, "column label: the labels are not known"},
-		{Labels{metrics.NewMultiLabel(2)}, func(x *seq.Example) { x.Labels = []int32{2} }, "column label: label 2, expected 0 to 1"},
-		{&Numbers{Regression: metrics.NewRegression(2)}, func(x *seq.Example) { x.Numbers = nil }, "column numbers: expected numbers, found none"},
-		{&Tags{Tagging: metrics.NewTagging(nil, 2)}, func(x *seq.Example) { x.Labels = nil }, "column label: expected a label for each token, found none"},
-		{&Tags{Tagging: metrics.NewTagging(nil, 2)}, func(x *seq.Example) { x.Labels = []int32{-1, 2} }, "label 2 of token 1, the model has 2"},
+		{Labels{metrics.NewMultiLabel(2)}, func(x *seq.Example) { x.Labels = nil },
+			"column label: the labels are not known"},
+		{Labels{metrics.NewMultiLabel(2)}, func(x *seq.Example) { x.Labels = []int32{2} },
+			"column label: label 2, expected 0 to 1"},
+		{&Numbers{Regression: metrics.NewRegression(2)}, func(x *seq.Example) { x.Numbers = nil },
+			"column numbers: expected numbers, found none"},
+		{&Tags{Tagging: metrics.NewTagging(nil, 2)}, func(x *seq.Example) { x.Labels = nil },
+			"column label: expected a label for each token, found none"},
+		{&Tags{Tagging: metrics.NewTagging(nil, 2)}, func(x *seq.Example) { x.Labels = []int32{-1, 2} },
+			"label 2 of token 1, the model has 2"},
 	} {
 		x := row
 		if err := test.measure.check(c, &x); err != nil {

@@ -23,7 +23,8 @@ type NodeTagPicker struct {
 
 // NewNodeTagPicker picks so many rows at most.
 func NewNodeTagPicker(c *sft.Config, want int) *NodeTagPicker {
-	return &NodeTagPicker{config: c, parts: metrics.NewParts(c.LabelNames), want: want, found: map[string][]report.NodeTagExample{}}
+	return &NodeTagPicker{config: c, parts: metrics.NewParts(c.LabelNames), want: want,
+		found: map[string][]report.NodeTagExample{}}
 }
 
 // See is told of a row and of what the model says of it.

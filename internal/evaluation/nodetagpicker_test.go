@@ -12,9 +12,11 @@ import (
 // of other tags the first rows, with all tags as answers. Rows without a label are left out.
 func TestNodeTagPicker(t *testing.T) {
 	pick := func(names []string) (got string) {
-		p := NewNodeTagPicker(&sft.Config{Task: sft.Tagging, NumLabels: 3, LabelNames: names, FeatureNames: []string{"x", "y", "z"}}, 3)
+		p := NewNodeTagPicker(&sft.Config{Task: sft.Tagging, NumLabels: 3, LabelNames: names,
+			FeatureNames: []string{"x", "y", "z"}}, 3)
 		for row, labels := range [][]int32{{-1}, {0}, {1}, {0}, {2}, {0}, {0}} {
-			p.See(&seq.Example{Index: uint32(row), Features: make([][]float32, 1), Labels: labels}, 1, []float32{1, 2, 3})
+			p.See(&seq.Example{Index: uint32(row), Features: make([][]float32, 1),
+				Labels: labels}, 1, []float32{1, 2, 3})
 		}
 		for category, rows := range p.found {
 			if len(rows) > 3 {

@@ -79,7 +79,8 @@ func (p *Picker) Explain(ctx context.Context, scorer *sft.Scorer, path string) (
 		if err != nil {
 			return nil, fmt.Errorf("%s: row %d: %w", path, row.row, err)
 		}
-		e := report.Example{Row: row.row, ID: row.id, Label: x.Label, Tokens: [][]int32{x.A}, Features: x.Features, Edges: x.Edges, Output: outputs[0]}
+		e := report.Example{Row: row.row, ID: row.id, Label: x.Label, Tokens: [][]int32{x.A}, Features: x.Features,
+			Edges: x.Edges, Output: outputs[0]}
 		if x.B != nil {
 			e.Tokens = append(e.Tokens, x.B)
 		}

@@ -19,7 +19,8 @@ func CanRank(c *sft.Config) bool { return c.Sequences() == 2 && c.NumLabels == 2
 // (query, document): the order of the scores of serve, before rounding. Every first document of a pair
 // of class 1 is a query; without any the result is nil. Rank calls start with the number of queries and
 // done after each.
-func (d *Documents) Rank(ctx context.Context, limit int, start func(queries int) (done func())) (*metrics.Ranking, error) {
+func (d *Documents) Rank(ctx context.Context, limit int,
+	start func(queries int) (done func())) (*metrics.Ranking, error) {
 	queries, all := d.queries(limit)
 	if len(queries) == 0 {
 		return nil, nil

@@ -24,5 +24,6 @@ func TestRankNonFinite(t *testing.T) {
 		d.all = append(d.all, document{fingerprint: fingerprint{byte(i)}, row: uint32(10 * i), vector: v})
 	}
 	d.all[2].related = []int{0}
-	must.Fail(t, "a document of row 20 with one of row 30: logits [")(d.Rank(t.Context(), 10, func(int) func() { return func() {} }))
+	must.Fail(t, "a document of row 20 with one of row 30: logits [")(d.Rank(t.Context(), 10,
+		func(int) func() { return func() {} }))
 }

@@ -37,7 +37,8 @@ func (p *TagPicker) See(x *seq.Example, _ int, logits []float32) {
 		kind = 1
 	}
 	if len(p.found[kind]) < p.want {
-		p.found[kind] = append(p.found[kind], report.TagExample{Row: x.Index, ID: x.ID, Tokens: slices.Clone(x.A), Labels: labels, Answers: answers})
+		p.found[kind] = append(p.found[kind], report.TagExample{Row: x.Index, ID: x.ID, Tokens: slices.Clone(x.A),
+			Labels: labels, Answers: answers})
 	}
 }
 

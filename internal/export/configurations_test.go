@@ -33,30 +33,39 @@ var variants = map[string]func(*sft.Config){
 		c.Task, c.InputWindow = sft.Tagging, &sft.InputWindow{Length: 40, Policy: "head"}
 	},
 	"numbers": func(c *sft.Config) {
-		c.Task, c.NumLabels, c.Numbers = sft.Regression, 4, []sft.Number{{Name: "a", Mean: 1e6, Deviation: 3}, {Name: "b", Deviation: 0}, {Name: "c", Deviation: 1e-6}, {Name: "beyond float32", Mean: 1e39}}
+		c.Task, c.NumLabels, c.Numbers = sft.Regression, 4, []sft.Number{{Name: "a", Mean: 1e6, Deviation: 3},
+			{Name: "b", Deviation: 0}, {Name: "c", Deviation: 1e-6}, {Name: "beyond float32", Mean: 1e39}}
 	},
 	"pairs": func(c *sft.Config) {
 		c.Task, c.InputWindow = sft.Retrieval, &sft.InputWindow{Length: 40, Policy: "head"}
 	},
-	"maximum of all":      func(c *sft.Config) { c.Pooling = sft.MaxPooling },
-	"maximum of a sample": func(c *sft.Config) { c.Pooling, c.PoolingSamples, c.SamplerNoise = sft.MaxPooling, 5, "always" },
-	"pairs of maxima":     func(c *sft.Config) { c.Task, c.Pooling, c.PoolingSamples = sft.Retrieval, sft.MaxPooling, 40 },
-	"positions":           func(c *sft.Config) { points(c, "x", "heat", "z", "y") },
-	"normals, ones":       func(c *sft.Config) { points(c, "nz", "ny", "nx", "z", "y", "x"); c.Input = sft.OnesInput },
+	"maximum of all": func(c *sft.Config) { c.Pooling = sft.MaxPooling },
+	"maximum of a sample": func(c *sft.Config) {
+		c.Pooling, c.PoolingSamples,
+			c.SamplerNoise = sft.MaxPooling, 5, "always"
+	},
+	"pairs of maxima": func(c *sft.Config) {
+		c.Task, c.Pooling,
+			c.PoolingSamples = sft.Retrieval, sft.MaxPooling, 40
+	},
+	"positions":     func(c *sft.Config) { points(c, "x", "heat", "z", "y") },
+	"normals, ones": func(c *sft.Config) { points(c, "nz", "ny", "nx", "z", "y", "x"); c.Input = sft.OnesInput },
 	"tags of points": func(c *sft.Config) {
 		points(c, "x", "y", "z", "nx")
 		c.Task, c.InputWindow, c.NormPosition = sft.Tagging, &sft.InputWindow{Length: 40, Policy: "head"}, "post"
 	},
 	"numbers of points": func(c *sft.Config) {
 		points(c, "x", "y", "z")
-		c.Task, c.NumLabels, c.Numbers = sft.Regression, 2, []sft.Number{{Name: "a", Mean: 5, Deviation: 3}, {Name: "b", Deviation: 1}}
+		c.Task, c.NumLabels, c.Numbers = sft.Regression, 2, []sft.Number{{Name: "a", Mean: 5, Deviation: 3},
+			{Name: "b", Deviation: 1}}
 		c.Pooling, c.PoolingSamples = sft.MaxPooling, 7
 	},
 	"places of features": func(c *sft.Config) { points(c, "x", "heat"); c.Relative = sft.SinusoidRelation },
 	"series": func(c *sft.Config) {
 		points(c, "volts", "hectopascals", "constant")
 		c.Relative, c.Convolutions = sft.SinusoidRelation, []sft.Convolution{{KernelSize: 3, Dilation: 2}}
-		c.FeatureScales = []sft.Number{{Name: "volts", Mean: 0.25, Deviation: 0.01}, {Name: "hectopascals", Mean: 1013, Deviation: 250}, {Name: "constant", Mean: 1}}
+		c.FeatureScales = []sft.Number{{Name: "volts", Mean: 0.25, Deviation: 0.01},
+			{Name: "hectopascals", Mean: 1013, Deviation: 250}, {Name: "constant", Mean: 1}}
 	},
 	"no relation of features": func(c *sft.Config) {
 		points(c, "x", "y", "z")
@@ -86,9 +95,12 @@ func mask(c *sft.Config) {
 
 // small is a configuration with odd sizes and few tokens, so that scores tie.
 func small() *sft.Config {
-	return &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 5, NumLabels: 3, HiddenSize: 21, NumLayers: 2, NumHeads: 3,
-		IntermediateSize: 29, NumSampledTokens: 11, MaxLength: 1 << 20, SinusoidDim: 10, SinusoidBase: 10000, NormPosition: "pre", LayerNormEps: 1e-5,
-		Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 1 << 40, SamplerNoise: "train",
+	return &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 5, NumLabels: 3, HiddenSize: 21,
+		NumLayers: 2, NumHeads: 3,
+		IntermediateSize: 29, NumSampledTokens: 11, MaxLength: 1 << 20, SinusoidDim: 10, SinusoidBase: 10000,
+		NormPosition: "pre", LayerNormEps: 1e-5,
+		Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard",
+		SamplerSeed: 1 << 40, SamplerNoise: "train",
 		Tokenizer: json.RawMessage(`{"type":"dna"}`)}
 }
 
@@ -110,7 +122,8 @@ func fresh(t *testing.T, change func(*sft.Config)) *sft.Model {
 
 // points makes a model of points.
 func points(c *sft.Config, names ...string) {
-	c.VocabSize, c.Tokenizer, c.FeatureNames, c.Relative = 0, json.RawMessage(`{"type":"none"}`), names, sft.DistanceRelation
+	c.VocabSize, c.Tokenizer, c.FeatureNames, c.Relative = 0, json.RawMessage(`{"type":"none"}`),
+		names, sft.DistanceRelation
 }
 
 // nodes makes a model of graphs, whose edges have features of these names.

@@ -26,8 +26,10 @@ var covered = map[string][]string{
 	"vocab_size": nil, "num_labels": nil, "pad_token_id": nil, "hidden_size": nil, "num_hidden_layers": nil,
 	"num_attention_heads": nil, "intermediate_size": nil, "num_sampled_tokens": nil, "max_position_embeddings": nil,
 	"sinusoid_dim": nil, "sinusoid_base": nil, "layer_norm_eps": nil, "sampler_seed": nil, "tokenizer": nil,
-	"pooling_samples": nil, "input_window": nil, "label_names": nil, "residual_scale": nil, "convolutions": nil, "mask_token_id": nil,
-	"tie_embeddings": nil, "numbers": nil, "thresholds": nil, "temperature": nil, "span_decoding": nil, "feature_names": nil, "feature_scales": nil, "edge_feature_names": nil,
+	"pooling_samples": nil, "input_window": nil, "label_names": nil, "residual_scale": nil,
+	"convolutions": nil, "mask_token_id": nil,
+	"tie_embeddings": nil, "numbers": nil, "thresholds": nil, "temperature": nil, "span_decoding": nil,
+	"feature_names": nil, "feature_scales": nil, "edge_feature_names": nil,
 
 	"drop_token": nil, "attention_dropout": nil, "embedding_dropout": nil, "feed_forward_dropout": nil,
 	"mask_rate": nil, "mask_span": nil, "regression_loss": nil, "auto_map": nil, "extra": nil,
@@ -45,7 +47,8 @@ func checkCovered(c *sft.Config) error {
 		return err
 	}
 	if _, ok := exportedTasks[c.Task]; !ok {
-		refused = append(refused, fmt.Sprintf("task: %q, expected one of %q", c.Task, slices.Sorted(maps.Keys(exportedTasks))))
+		refused = append(refused, fmt.Sprintf("task: %q, expected one of %q", c.Task,
+			slices.Sorted(maps.Keys(exportedTasks))))
 	}
 	if w := c.InputWindow; w != nil && !slices.Contains([]string{"error", "head"}, w.Policy) {
 		refused = append(refused, fmt.Sprintf("input_window: %q, expected error, head", w.Policy))

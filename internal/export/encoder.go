@@ -82,7 +82,8 @@ func (s *sequence) within(scope string, f func() onnx.Tensor) onnx.Tensor {
 func (s *sequence) measure(x onnx.Tensor) {
 	length := s.Slice(s.Shape(x), s.Ints(0), s.Ints(1))
 	refused := s.Or(s.Less(length, s.Int(1)), s.Less(s.Int(int64(longest(s.config))), length))
-	s.length = s.within("length_is_accepted/", func() onnx.Tensor { return s.Gather(length, s.Cast(refused, onnx.Int64)) })
+	s.length = s.within("length_is_accepted/",
+		func() onnx.Tensor { return s.Gather(length, s.Cast(refused, onnx.Int64)) })
 	s.position = s.Range(s.Int(0), s.Squeeze(s.length, 0))
 }
 
@@ -137,6 +138,7 @@ func (s *sequence) layer(x onnx.Tensor, l int) onnx.Tensor {
 func (s *sequence) convolution(name string, x onnx.Tensor, n int) onnx.Tensor {
 	c := s.config.Convolutions[n]
 	weight := s.Unsqueeze(s.Transpose(s.weight(name+"weight"), 1, 0), 1) // [hidden, 1, taps]
-	y := s.Conv(s.Unsqueeze(s.Transpose(x, 1, 0), 0), weight, s.weight(name+"bias"), s.config.HiddenSize, c.KernelSize, c.Dilation)
+	y := s.Conv(s.Unsqueeze(s.Transpose(x, 1, 0), 0), weight, s.weight(name+"bias"), s.config.HiddenSize,
+		c.KernelSize, c.Dilation)
 	return s.Transpose(s.Squeeze(y, 0), 1, 0)
 }

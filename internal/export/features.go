@@ -15,7 +15,8 @@ import (
 // featured reads features and, where they are the relation, edges: the rows of tokens, [length, hidden].
 func (s *sequence) featured() onnx.Tensor {
 	c := s.config
-	all := s.Input(inputFeatures, onnx.Float32, "Of each token: "+strings.Join(c.FeatureNames, ", ")+".", onnx.Named(dimLength), onnx.Size(len(c.FeatureNames)))
+	all := s.Input(inputFeatures, onnx.Float32, "Of each token: "+strings.Join(c.FeatureNames, ", ")+".",
+		onnx.Named(dimLength), onnx.Size(len(c.FeatureNames)))
 	x := s.head(all)
 	s.measure(x)
 	x = s.finite("token_is_accepted/", x, s.length, len(c.FeatureNames))
@@ -72,7 +73,8 @@ type edges struct {
 // index out of bounds.
 func (s *sequence) edges(tokens onnx.Tensor) edges {
 	names := s.config.EdgeFeatureNames
-	ends := s.Input(inputEdges, onnx.Int64, "Of each edge the positions of its source and of its target.", onnx.Named(dimEdges), onnx.Size(2))
+	ends := s.Input(inputEdges, onnx.Int64, "Of each edge the positions of its source and of its target.",
+		onnx.Named(dimEdges), onnx.Size(2))
 	const scope = "edge_is_accepted/"
 	negative := s.Less(ends, s.Int(0)) // which would count from the end
 	ends = s.within(scope, func() onnx.Tensor {
@@ -81,7 +83,8 @@ func (s *sequence) edges(tokens onnx.Tensor) edges {
 	count := s.Slice(s.Shape(ends), s.Ints(0), s.Ints(1))
 	features := s.Expand(s.Doubles(1), s.Concat(0, count, s.Ints(1)))
 	if n := len(names); n > 0 {
-		given := s.Input(inputEdgeFeatures, onnx.Float32, fmt.Sprintf("Of each edge: %s.", strings.Join(names, ", ")), onnx.Named(dimEdges), onnx.Size(n))
+		given := s.Input(inputEdgeFeatures, onnx.Float32, fmt.Sprintf("Of each edge: %s.", strings.Join(names, ", ")),
+			onnx.Named(dimEdges), onnx.Size(n))
 		features = s.Concat(1, s.Cast(s.finite(scope, given, count, n), onnx.Float64), features)
 	}
 	parts := s.Split(ends, 1, 1, 1)
@@ -110,7 +113,8 @@ func (r edges) among(sample sampled) func(onnx.Tensor) func(string) (top, partne
 			return r.ReduceSum(r.Cast(r.Less(r.source, position), onnx.Int64), 0)
 		}
 		from, to := before(first), before(behind)
-		source, target, features := r.Slice(r.source, from, to), r.Slice(r.target, from, to), r.Slice(r.features, from, to)
+		source, target, features := r.Slice(r.source, from, to), r.Slice(r.target, from, to),
+			r.Slice(r.features, from, to)
 		row := r.Mul(r.Sub(source, first), sample.keys)
 		count := r.Mul(r.Shape(positions), sample.keys)
 		width := r.Ints(int64(len(r.config.EdgeFeatureNames) + 1))
@@ -119,7 +123,8 @@ func (r edges) among(sample sampled) func(onnx.Tensor) func(string) (top, partne
 			key := r.Gather(place, target)
 			at := r.Where(r.Less(key, sample.keys), r.Add(row, key), count) // behind all pairs
 			sums := r.ScatterSums(zeros, r.Expand(r.Unsqueeze(at, 1), r.Shape(features)), features)
-			sums = r.Min(r.Max(r.Slice(sums, r.Ints(0), count), r.Doubles(-math.MaxFloat32)), r.Doubles(math.MaxFloat32))
+			sums = r.Min(r.Max(r.Slice(sums, r.Ints(0), count), r.Doubles(-math.MaxFloat32)),
+				r.Doubles(math.MaxFloat32))
 			return r.Transpose(r.Cast(sums, onnx.Float32), 1, 0)
 		}
 		return r.weighed(sample, positions, pairs(top), pairs(partner))

@@ -20,11 +20,14 @@ var exportedTasks map[string]exportedTask
 func init() {
 	exportedTasks = map[string]exportedTask{
 		sft.Classification: {"Of each label; their softmax is the probabilities.", (*emitter).rowHead, nil},
-		sft.Retrieval:      {"Of each label of the pair; their softmax is the probabilities.", (*emitter).pairHead, nil},
-		sft.MultiLabel:     {"Of each label; the sigmoid of one is the probability that it holds.", (*emitter).rowHead, listThresholds},
-		sft.Regression:     {"The standardised predictions.", (*emitter).numbersHead, listNumbers},
-		sft.Tagging:        {"Of each label of each token; the softmax of a row is the probabilities.", (*emitter).tokensHead, nil},
-		sft.FillMask:       {"Of each token of the vocabulary but the mask, a row for each mask; the softmax of a row is the probabilities.", (*emitter).masksHead, nil},
+		sft.Retrieval: {"Of each label of the pair; their softmax is the probabilities.",
+			(*emitter).pairHead, nil},
+		sft.MultiLabel: {"Of each label; the sigmoid of one is the probability that it holds.",
+			(*emitter).rowHead, listThresholds},
+		sft.Regression: {"The standardised predictions.", (*emitter).numbersHead, listNumbers},
+		sft.Tagging: {"Of each label of each token; the softmax of a row is the probabilities.",
+			(*emitter).tokensHead, nil},
+		sft.FillMask: {"Of each token of the vocabulary but the mask, a row for each mask; the softmax of a row is the probabilities.", (*emitter).masksHead, nil},
 	}
 }
 
@@ -48,7 +51,8 @@ func (e *emitter) logits(x onnx.Tensor, shape ...onnx.Dim) {
 
 func (e *emitter) embedding(name string, x onnx.Tensor) {
 	hidden := onnx.Size(e.config.HiddenSize)
-	e.Output(name, e.Reshape(x, int64(e.config.HiddenSize)), onnx.Float32, "The sequence as a vector, compared by cosine.", hidden)
+	e.Output(name, e.Reshape(x, int64(e.config.HiddenSize)), onnx.Float32,
+		"The sequence as a vector, compared by cosine.", hidden)
 }
 
 // labels is the dimension of the logits.

@@ -60,7 +60,8 @@ func TestStructure(t *testing.T) {
 					continue
 				}
 				want := must.Get(binary.Append(nil, binary.LittleEndian, m.Parameters.Slice(m.Weights, p)))(t)
-				if !bytes.Equal(x.Data, want) || !slices.EqualFunc(x.Shape, p.Shape, func(a uint64, b int) bool { return a == uint64(b) }) {
+				if !bytes.Equal(x.Data, want) ||
+					!slices.EqualFunc(x.Shape, p.Shape, func(a uint64, b int) bool { return a == uint64(b) }) {
 					t.Errorf("%s has shape %v, want shape %v, or other elements", p.Name, x.Shape, p.Shape)
 				}
 			}
@@ -78,14 +79,16 @@ func TestMetadata(t *testing.T) {
 		c.InputWindow, c.PadTokenID = &sft.InputWindow{Length: 40, Policy: "head"}, new(int32(0))
 	})
 	file := must.Get(ONNX(m))(t)
-	want := map[string]string{"task": "multi-label", "vocab_size": "5", "max_length": "40", "input_window": "40", "pad_token_id": "0",
+	want := map[string]string{"task": "multi-label", "vocab_size": "5", "max_length": "40",
+		"input_window": "40", "pad_token_id": "0",
 		"label_names": `["a","b,\"","ü"]`, "thresholds": "[0.1,0.5,1]", "tokenizer": `{"type":"dna"}`}
 	if got := onnxtest.Read(t, file).Metadata; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	file = must.Get(ONNX(fresh(t, func(c *sft.Config) { nodes(c, "order") })))(t)
-	want = map[string]string{"task": "classification", "feature_names": `["mass","charge","ring"]`, "edge_feature_names": `["order"]`,
-		"max_length": "1048576", "tokenizer": `{"type":"none"}`}
+	want = map[string]string{"task": "classification", "feature_names": `["mass","charge","ring"]`,
+		"edge_feature_names": `["order"]`,
+		"max_length":         "1048576", "tokenizer": `{"type":"none"}`}
 	if got := onnxtest.Read(t, file).Metadata; !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)
 	}

@@ -48,10 +48,12 @@ func PyTorch(m *sft.Model, dir string) error {
 	}
 	var tensors []safetensors.Tensor
 	for _, p := range m.Parameters.List {
-		tensors = append(tensors, safetensors.Tensor{Name: p.Name, Shape: p.Shape, Data: m.Parameters.Slice(m.Weights, p)})
+		tensors = append(tensors, safetensors.Tensor{Name: p.Name, Shape: p.Shape,
+			Data: m.Parameters.Slice(m.Weights, p)})
 	}
 	// Hugging Face's libraries read no file that does not say so.
-	if err := safetensors.Write(filepath.Join(dir, weightsFile), tensors, map[string]string{"format": "pt"}); err != nil {
+	if err := safetensors.Write(filepath.Join(dir, weightsFile), tensors,
+		map[string]string{"format": "pt"}); err != nil {
 		return err
 	}
 	c := *m.Config
@@ -75,7 +77,8 @@ func checkFolder(dir string) error {
 			continue
 		}
 		if !exported || !slices.Contains(append(files, "__pycache__"), e.Name()) {
-			return fmt.Errorf("%s: expected a new folder, an empty one or an earlier export, found %s in it", dir, e.Name())
+			return fmt.Errorf("%s: expected a new folder, an empty one or an earlier export, found %s in it", dir,
+				e.Name())
 		}
 	}
 	path := filepath.Join(dir, weightsFile)

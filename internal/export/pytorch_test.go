@@ -30,7 +30,8 @@ func TestPyTorch(t *testing.T) {
 		must.Succeed(t, PyTorch(m, to))
 		names, folders, args = append(names, name), append(folders, to), append(args, to, expected)
 	}
-	for _, name := range []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv", "conv_post", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"} {
+	for _, name := range []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv",
+		"conv_post", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"} {
 		expected := filepath.Join(goldens, name)
 		m := must.Get(sft.Load(expected))(t)
 		folder(name, m, expected)

@@ -50,7 +50,8 @@ func (s *sequence) sinusoid() sinusoid {
 
 func (r sinusoid) among(sample sampled) func(onnx.Tensor) func(string) (top, partner onnx.Tensor) {
 	heads, dim := int64(r.config.NumHeads), int64(r.config.SinusoidDim)
-	top, partner := r.Transpose(r.Gather(r.sines, sample.top), 1, 0), r.Transpose(r.Gather(r.sines, sample.partner), 1, 0)
+	top, partner := r.Transpose(r.Gather(r.sines, sample.top), 1, 0),
+		r.Transpose(r.Gather(r.sines, sample.partner), 1, 0)
 	return func(positions onnx.Tensor) func(string) (_, _ onnx.Tensor) {
 		sines := r.Gather(r.sines, positions)
 		return func(name string) (_, _ onnx.Tensor) {
@@ -67,7 +68,8 @@ func (s *sequence) weighed(sample sampled, positions, top, partner onnx.Tensor) 
 	shape := s.Concat(0, s.Ints(int64(s.config.NumHeads)), s.Shape(positions), sample.keys)
 	return func(name string) (_, _ onnx.Tensor) {
 		form := func(pairs onnx.Tensor) onnx.Tensor {
-			return s.ReshapeTo(s.Add(s.MatMul(s.weight(name+".weight"), pairs), s.Unsqueeze(s.weight(name+".bias"), 1)), shape)
+			return s.ReshapeTo(s.Add(s.MatMul(s.weight(name+".weight"), pairs), s.Unsqueeze(s.weight(name+".bias"), 1)),
+				shape)
 		}
 		return form(top), form(partner)
 	}

@@ -119,8 +119,10 @@ func TestRefusedInputs(t *testing.T) {
 		c.PadTokenID, c.InputWindow = new(int32(2)), &sft.InputWindow{Length: 20, Policy: "error"}
 	})
 	long := slices.Repeat([]int32{1}, 21)
-	lines := []line{{Tokens: []int32{1, 5}}, {Tokens: []int32{-1, 1}}, {Tokens: []int32{1, 2}}, {Tokens: []int32{}}, {Tokens: long}, {Tokens: long[:20]}}
-	wants := []string{"token_is_accepted", "token_is_accepted", "token_is_accepted", "length_is_accepted", "length_is_accepted", ""}
+	lines := []line{{Tokens: []int32{1, 5}}, {Tokens: []int32{-1, 1}}, {Tokens: []int32{1, 2}}, {Tokens: []int32{}},
+		{Tokens: long}, {Tokens: long[:20]}}
+	wants := []string{"token_is_accepted", "token_is_accepted", "token_is_accepted", "length_is_accepted",
+		"length_is_accepted", ""}
 	for i, a := range onRuntime(t, m, lines) {
 		if !strings.Contains(a.Error, wants[i]) || (a.Error == "") != (wants[i] == "") {
 			t.Errorf("line %d: %q, want %q", i, a.Error, wants[i])

@@ -30,9 +30,9 @@ func (s *sequence) sampled(name string, x onnx.Tensor, most, layer int) sampled 
 	return out
 }
 
-// sample chooses at most so many tokens by the scores [length] as package tensor's Sample does: S1 by falling score, then
-// tie key, then position; S2 of the rest by partner key, then position. All orders are those of
-// TopK, which takes the first of equals.
+// sample chooses at most so many tokens by the scores [length] as package tensor's Sample does: S1 by falling score,
+// then tie key, then position; S2 of the rest by partner key, then position. All orders are those of TopK, which takes
+// the first of equals.
 func (s *sequence) sample(score onnx.Tensor, most, layer int) (out sampled) {
 	keys := s.Min(s.length, s.Int(int64(most)))
 	pairs := s.Min(keys, s.Sub(s.length, keys)) // those that have a partner

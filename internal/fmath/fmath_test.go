@@ -79,14 +79,16 @@ func TestErrors(t *testing.T) {
 				if !(err <= worst) {
 					worst, at = err, x
 				}
-				if slack := 2 * c.atMost * c.scale(float64(x), want); c.monotone && float64(got) < float64(previous)-slack {
+				if slack := 2 * c.atMost * c.scale(float64(x), want); c.monotone &&
+					float64(got) < float64(previous)-slack {
 					t.Errorf("%s(%v) = %v, after %v: falls", c.name, x, got, previous)
 				}
 				previous = got
 			})
 			t.Logf("worst error %.3g at %v", worst, at)
 			if !(worst <= c.atMost) {
-				t.Errorf("error %.3g at %v: got %v, want %v within %.3g", worst, at, c.got(at), c.want(float64(at)), c.atMost)
+				t.Errorf("error %.3g at %v: got %v, want %v within %.3g", worst, at, c.got(at),
+					c.want(float64(at)), c.atMost)
 			}
 		})
 	}

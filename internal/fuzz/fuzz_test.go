@@ -45,7 +45,8 @@ func TestTargets(t *testing.T) {
 	if err != nil || len(found) == 0 || !slices.Equal(listed, found) {
 		t.Errorf("%v: listed are\n%v, expected\n%v", err, listed, found)
 	}
-	if some, err := targets(root, regexp.MustCompile(`/seq\.FuzzFile$`)); err != nil || len(some) != 1 || some[0] != (target{"github.com/sftseq/sftseq/seq", "FuzzFile"}) {
+	if some, err := targets(root, regexp.MustCompile(`/seq\.FuzzFile$`)); err != nil || len(some) != 1 ||
+		some[0] != (target{"github.com/sftseq/sftseq/seq", "FuzzFile"}) {
 		t.Errorf("%v, %v", some, err)
 	}
 }
@@ -70,7 +71,8 @@ func checkLimits(t *testing.T, path string) {
 			return true
 		})
 		if begun != limits {
-			t.Errorf("%s: %s begins fuzzing %d times and sets testenv.FuzzLimits %d times", path, d.(*ast.FuncDecl).Name.Name, begun, limits)
+			t.Errorf("%s: %s begins fuzzing %d times and sets testenv.FuzzLimits %d times", path,
+				d.(*ast.FuncDecl).Name.Name, begun, limits)
 		}
 	}
 }
@@ -108,7 +110,9 @@ func TestTimeIsOver(t *testing.T) {
 // TestCounted: the packages that guide the fuzzer are ours and parsers, not all of a program.
 func TestCounted(t *testing.T) {
 	for name, want := range map[string]bool{
-		"github.com/sftseq/sftseq": true, "github.com/sftseq/sftseq/seq": true, "github.com/sftseq/sftseq/seq_test": true, "archive/tar": true, "github.com/apache/arrow/go/v15/arrow/ipc": true,
+		"github.com/sftseq/sftseq": true, "github.com/sftseq/sftseq/seq": true,
+		"github.com/sftseq/sftseq/seq_test": true, "archive/tar": true,
+		"github.com/apache/arrow/go/v15/arrow/ipc": true,
 		"main": false, "sftseqs": false, "net/http": false, "github.com/apache/arrow/go/v15/arrow/compute": false,
 	} {
 		if counted.MatchString(name) != want {
@@ -121,12 +125,14 @@ func TestCounted(t *testing.T) {
 func TestTool(t *testing.T) {
 	const variable = "SFTSEQ_TEST_TOOL"
 	if os.Getenv(variable) != "" {
-		must.Succeed(t, tool([]string{os.Getenv(variable), "-p", os.Getenv("SFTSEQ_TEST_PACKAGE"), "-d=libfuzzer", "-o", "x"}))
+		must.Succeed(t, tool([]string{os.Getenv(variable), "-p", os.Getenv("SFTSEQ_TEST_PACKAGE"),
+			"-d=libfuzzer", "-o", "x"}))
 		return
 	}
 	compiler := filepath.Join(t.TempDir(), "compile")
 	must.Succeed(t, os.WriteFile(compiler, []byte("#!/bin/sh\necho \"args: $*\"\n"), 0o777))
-	for name, want := range map[string]string{"net/http": "args: -p net/http -o x\n", "github.com/sftseq/sftseq/seq": "args: -p github.com/sftseq/sftseq/seq -d=libfuzzer -o x\n"} {
+	for name, want := range map[string]string{"net/http": "args: -p net/http -o x\n",
+		"github.com/sftseq/sftseq/seq": "args: -p github.com/sftseq/sftseq/seq -d=libfuzzer -o x\n"} {
 		c := exec.Command(os.Args[0], "-test.run=^TestTool$")
 		c.Env = append(os.Environ(), variable+"="+compiler, "SFTSEQ_TEST_PACKAGE="+name)
 		if out, err := c.CombinedOutput(); err != nil || !strings.Contains(string(out), want) {

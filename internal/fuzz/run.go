@@ -34,7 +34,8 @@ type runner struct {
 func (r *runner) run(ctx context.Context, t target) (result, error) {
 	// Of the test alone, not of the compiler: what testing.T.TempDir is in, and the limit.
 	limited := fmt.Sprintf(`env TMPDIR=%[1]s GOTMPDIR=%[1]s GOMEMLIMIT=%[2]d sh -c 'ulimit -v %[3]d 2>/dev/null; exec "$0" "$@"'`, r.scratch, r.memory/2, r.memory>>10)
-	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", r.time, "-fuzzminimizetime", "0x",
+	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", r.time,
+		"-fuzzminimizetime", "0x",
 		"-toolexec", fmt.Sprintf("'%s' %s", r.self, toolArgument), "-exec", limited, t.pkg)
 	c.Cancel = func() error { return c.Process.Signal(os.Interrupt) }
 	c.WaitDelay = 10 * time.Second

@@ -51,7 +51,8 @@ func targets(dir string, match *regexp.Regexp) (out []target, err error) {
 			}
 		}
 		for _, file := range p.IgnoredGoFiles { // built elsewhere: it would be forgotten here
-			if names, err := declared(filepath.Join(p.Dir, file)); err != nil || len(names) > 0 && strings.HasSuffix(file, "_test.go") {
+			if names, err := declared(filepath.Join(p.Dir, file)); err != nil || len(names) > 0 &&
+				strings.HasSuffix(file, "_test.go") {
 				return nil, fmt.Errorf("%s: %v is not built here: expected fuzz targets in files that are built everywhere (%v)", filepath.Join(p.Dir, file), names, err)
 			}
 		}

@@ -29,7 +29,8 @@ const toolVersion = " branches-counted-1"
 func tool(command []string) error {
 	name, args := command[0], command[1:]
 	version := slices.Contains(args, "-V=full")
-	if at := slices.Index(args, "-p"); strings.TrimSuffix(filepath.Base(name), ".exe") == "compile" && at >= 0 && at+1 < len(args) && !counted.MatchString(args[at+1]) {
+	if at := slices.Index(args, "-p"); strings.TrimSuffix(filepath.Base(name), ".exe") == "compile" && at >= 0 &&
+		at+1 < len(args) && !counted.MatchString(args[at+1]) {
 		args = slices.DeleteFunc(slices.Clone(args), func(arg string) bool { return arg == "-d=libfuzzer" })
 	}
 	c := exec.Command(name, args...)

@@ -96,7 +96,8 @@ func Folders(root, only string) ([]string, error) {
 // Compare computes what the folder has expectations of. In mixed precision the tokens are
 // those that the device of exact samples. The error says why nothing was compared, and is
 // in the comparison, too.
-func Compare(ctx context.Context, dir string, d tensor.Device, precision device.Precision, exact func() (tensor.Device, error)) (*Comparison, error) {
+func Compare(ctx context.Context, dir string, d tensor.Device, precision device.Precision,
+	exact func() (tensor.Device, error)) (*Comparison, error) {
 	g := &Comparison{Golden: filepath.Base(dir), Device: d.Name(), Precision: precision}
 	err := g.compare(ctx, dir, d, exact)
 	if err != nil {
@@ -106,7 +107,8 @@ func Compare(ctx context.Context, dir string, d tensor.Device, precision device.
 	return g, err
 }
 
-func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device, exact func() (tensor.Device, error)) error {
+func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device,
+	exact func() (tensor.Device, error)) error {
 	m, err := sft.Load(dir)
 	if err != nil {
 		return err
@@ -117,7 +119,8 @@ func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device, e
 		return err
 	}
 	defer f.Close()
-	examples, err := requests.Labelled(f, requests.NewParser(m.Config, dir, path, m.Config.Sequences()), task.Of(m.Config).ReadLabels, jsonlines.MaxLine)
+	examples, err := requests.Labelled(f, requests.NewParser(m.Config, dir, path, m.Config.Sequences()),
+		task.Of(m.Config).ReadLabels, jsonlines.MaxLine)
 	if err != nil {
 		return err
 	}
@@ -129,7 +132,8 @@ func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device, e
 	for _, expected := range []struct {
 		file    string
 		compare compareFunc
-	}{{logitsFile, (*Comparison).logits}, {gradientsFile, (*Comparison).gradients}, {trainingFile, (*Comparison).training}} {
+	}{{logitsFile, (*Comparison).logits}, {gradientsFile, (*Comparison).gradients},
+		{trainingFile, (*Comparison).training}} {
 		path := filepath.Join(dir, expected.file)
 		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
 			continue
@@ -140,16 +144,19 @@ func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device, e
 		found = true
 	}
 	if !found {
-		return fmt.Errorf("%s: neither %s nor %s nor %s, so nothing to compare with", dir, logitsFile, gradientsFile, trainingFile)
+		return fmt.Errorf("%s: neither %s nor %s nor %s, so nothing to compare with", dir, logitsFile,
+			gradientsFile, trainingFile)
 	}
 	return nil
 }
 
 // compareFunc compares with one of a folder's files.
-type compareFunc func(g *Comparison, ctx context.Context, path string, m *sft.Model, examples []seq.Example, d tensor.Device) error
+type compareFunc func(g *Comparison, ctx context.Context, path string, m *sft.Model,
+	examples []seq.Example, d tensor.Device) error
 
 // compareGiven compares; in mixed precision on the tokens that the CPU samples.
-func (g *Comparison) compareGiven(ctx context.Context, compare compareFunc, path string, m *sft.Model, examples []seq.Example, d tensor.Device, open func() (tensor.Device, error)) (err error) {
+func (g *Comparison) compareGiven(ctx context.Context, compare compareFunc, path string, m *sft.Model,
+	examples []seq.Example, d tensor.Device, open func() (tensor.Device, error)) (err error) {
 	if g.Precision == device.FP32 {
 		return compare(g, ctx, path, m, examples, d)
 	}
@@ -181,7 +188,8 @@ func (g *Comparison) note(worst **float64, err, fraction float64) (largest bool)
 	return true
 }
 
-func (g *Comparison) logits(ctx context.Context, path string, m *sft.Model, examples []seq.Example, d tensor.Device) error {
+func (g *Comparison) logits(ctx context.Context, path string, m *sft.Model,
+	examples []seq.Example, d tensor.Device) error {
 	f, err := os.Open(path)
 	if err != nil {
 		return err
@@ -225,7 +233,8 @@ func noEOF(err error) error {
 	return err
 }
 
-func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model, examples []seq.Example, d tensor.Device) error {
+func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
+	examples []seq.Example, d tensor.Device) error {
 	want, _, err := safetensors.Read(path)
 	if err != nil {
 		return err
@@ -274,7 +283,8 @@ func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model, e
 
 // training makes the steps of a training run, with noise and dropout, and
 // compares their losses: each but the first depends on the updates before it.
-func (g *Comparison) training(ctx context.Context, path string, m *sft.Model, examples []seq.Example, d tensor.Device) error {
+func (g *Comparison) training(ctx context.Context, path string, m *sft.Model,
+	examples []seq.Example, d tensor.Device) error {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return err
@@ -321,5 +331,6 @@ func (g *Comparison) Row() []string {
 	if g.Failed {
 		result = "FAIL"
 	}
-	return []string{g.Golden, fmt.Sprint(g.Lines), size(g.Logit), size(g.Gradient), size(g.Tensor), size(g.Loss), fmt.Sprintf("%.0f%%", 100*g.Worst), result}
+	return []string{g.Golden, fmt.Sprint(g.Lines), size(g.Logit), size(g.Gradient), size(g.Tensor), size(g.Loss),
+		fmt.Sprintf("%.0f%%", 100*g.Worst), result}
 }

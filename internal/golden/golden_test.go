@@ -57,7 +57,8 @@ func (m countedMemory) Free() {
 func TestFrees(t *testing.T) {
 	for _, name := range []string{"ties", "train"} {
 		d := counted{cpu.New(1), new(int)}
-		if _, err := Compare(t.Context(), filepath.Join(folders, name), d, device.FP32, nil); err != nil || *d.held != 0 {
+		if _, err := Compare(t.Context(), filepath.Join(folders, name), d, device.FP32, nil); err != nil ||
+			*d.held != 0 {
 			t.Errorf("%s: %d memories were not freed; error %v", name, *d.held, err)
 		}
 	}

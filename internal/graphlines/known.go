@@ -83,7 +83,8 @@ func (k *Known) answers(labels map[string]int32, x *Row) error {
 	}
 	for i, name := range x.Names {
 		if _, ok := labels[name]; !ok && (x.Named == nil || x.Named[i]) {
-			return fmt.Errorf("%s: found %.40q, expected a number from 0 to %d, or one of %q", x.Field, name, len(k.Spec.LabelNames)-1, k.Spec.LabelNames)
+			return fmt.Errorf("%s: found %.40q, expected a number from 0 to %d, or one of %q", x.Field, name,
+				len(k.Spec.LabelNames)-1, k.Spec.LabelNames)
 		}
 	}
 	return nil

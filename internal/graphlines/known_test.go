@@ -42,18 +42,21 @@ func knownSpec(task string) *Known {
 // places, names first.
 func TestKnown(t *testing.T) {
 	const graph = `"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1], [1, 0, 0]]`
-	if names := Indicators(knownSpec(seq.MultiLabel).Nodes); !reflect.DeepEqual(names, []string{"kind_0", "kind_1", "kind_2", "ring_0", "ring_1"}) {
+	if names := Indicators(knownSpec(seq.MultiLabel).Nodes); !reflect.DeepEqual(names,
+		[]string{"kind_0", "kind_1", "kind_2", "ring_0", "ring_1"}) {
 		t.Errorf("%q", names)
 	}
 	features := [][]float32{{0, 0, 1, 0, 1}, {1, 0, 0, 1, 0}}
-	edges := []seq.Edge{{Source: 0, Target: 1, Features: []float32{0, 1}}, {Source: 1, Target: 0, Features: []float32{1, 0}}}
+	edges := []seq.Edge{{Source: 0, Target: 1, Features: []float32{0, 1}},
+		{Source: 1, Target: 0, Features: []float32{1, 0}}}
 	for task, want := range map[string]seq.Example{
 		seq.Classification: {Label: 1},
 		seq.MultiLabel:     {Label: seq.NoLabel, Labels: []int32{0, 2}},
 		seq.Tagging:        {Label: seq.NoLabel, Labels: []int32{seq.NoLabel, 2}},
 		seq.Regression:     {Label: seq.NoLabel, Numbers: []float32{0.5, -1}},
 	} {
-		answer := map[string]string{seq.Classification: `"label": "y"`, seq.MultiLabel: `"label": [1, "x"]`, seq.Tagging: `"tags": [null, 2]`, seq.Regression: `"b": -1, "a": 0.5`}[task]
+		answer := map[string]string{seq.Classification: `"label": "y"`, seq.MultiLabel: `"label": [1, "x"]`,
+			seq.Tagging: `"tags": [null, 2]`, seq.Regression: `"b": -1, "a": 0.5`}[task]
 		want.Features, want.Edges = features, edges
 		got, err := readKnown(t, knownSpec(task), "{"+graph+", "+answer+"}\n")
 		if err != nil || len(got) != 1 || !reflect.DeepEqual(got[0], want) {
@@ -66,7 +69,8 @@ func TestKnown(t *testing.T) {
 	if err != nil || !reflect.DeepEqual(got[0].Features, [][]float32{{0, 0, 1, 0, 1, 0, 1}, {1, 0, 0, 1, 0, 0, 1}}) {
 		t.Errorf("with a random walk: %+v, %v", got, err)
 	}
-	plain := &Known{Spec: seq.Spec{Task: seq.Classification, LabelNames: []string{"x", "y"}, FeatureNames: []string{"u", "v"}, EdgeFeatureNames: []string{}}}
+	plain := &Known{Spec: seq.Spec{Task: seq.Classification, LabelNames: []string{"x", "y"},
+		FeatureNames: []string{"u", "v"}, EdgeFeatureNames: []string{}}}
 	got, err = readKnown(t, plain, `{"features": [[2.5, 1]], "edges": [], "label": 1}`)
 	if err != nil || got[0].Label != 1 || !reflect.DeepEqual(got[0].Features, [][]float32{{2.5, 1}}) {
 		t.Errorf("without categories: %+v, %v", got, err)
@@ -77,19 +81,26 @@ func TestKnown(t *testing.T) {
 func TestKnownRefuses(t *testing.T) {
 	const good = `{"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1]], "label": ["x"]}`
 	for _, c := range []struct{ task, line, want string }{
-		{seq.MultiLabel, strings.Replace(good, "[2, 1]", "[3, 1]", 1), "features: node 0: kind: found 3, expected a whole number from 0 to 2"},
-		{seq.MultiLabel, strings.Replace(good, "[0, 0]", "[0, -1]", 1), "features: node 1: ring: found -1, expected a whole number from 0 to 1"},
+		{seq.MultiLabel, strings.Replace(good, "[2, 1]", "[3, 1]", 1),
+			"features: node 0: kind: found 3, expected a whole number from 0 to 2"},
+		{seq.MultiLabel, strings.Replace(good, "[0, 0]", "[0, -1]", 1),
+			"features: node 1: ring: found -1, expected a whole number from 0 to 1"},
 		{seq.MultiLabel, strings.Replace(good, "[2, 1]", "[1.5, 1]", 1), "kind: found 1.5, expected a whole number"},
 		{seq.MultiLabel, strings.Replace(good, "[2, 1]", "[2]", 1), "features: node 0: found 1 numbers, expected 2"},
 		{seq.MultiLabel, strings.Replace(good, "[0, 1, 1]", "[0, 1]", 1), "edges: edge 0: found 0 numbers, expected 1"},
-		{seq.MultiLabel, strings.Replace(good, "[0, 1, 1]", "[0, 2, 1]", 1), "edges: index 0, target: expected a token from 0 to 1, found 2"},
-		{seq.MultiLabel, strings.Replace(good, `["x"]`, `["z"]`, 1), `label: found "z", expected a number from 0 to 2, or one of ["x" "y" "1"]`},
+		{seq.MultiLabel, strings.Replace(good, "[0, 1, 1]", "[0, 2, 1]", 1),
+			"edges: index 0, target: expected a token from 0 to 1, found 2"},
+		{seq.MultiLabel, strings.Replace(good, `["x"]`, `["z"]`, 1),
+			`label: found "z", expected a number from 0 to 2, or one of ["x" "y" "1"]`},
 		{seq.MultiLabel, strings.Replace(good, `["x"]`, `[0, 0, 2]`, 1), "expected each label that holds, once"},
-		{seq.MultiLabel, strings.Replace(good, `["x"]`, `"x"`, 1), "found label, a class, expected label, a list of labels"},
-		{seq.MultiLabel, strings.Replace(good, `"label": ["x"]`, `"tags": ["x", "x"]`, 1), "found tags, a list of a label for each node, expected label, a list of labels"},
+		{seq.MultiLabel, strings.Replace(good, `["x"]`, `"x"`, 1),
+			"found label, a class, expected label, a list of labels"},
+		{seq.MultiLabel, strings.Replace(good, `"label": ["x"]`, `"tags": ["x", "x"]`, 1),
+			"found tags, a list of a label for each node, expected label, a list of labels"},
 		{seq.Classification, good, "found label, a list of labels, expected label, a class"},
 		{seq.Tagging, good, "found label, a list of labels, expected tags"},
-		{seq.Tagging, strings.Replace(good, `"label": ["x"]`, `"tags": ["x"]`, 1), "expected one for each of the 2 nodes, found 1"},
+		{seq.Tagging, strings.Replace(good, `"label": ["x"]`, `"tags": ["x"]`, 1),
+			"expected one for each of the 2 nodes, found 1"},
 		{seq.Regression, good, "a: expected a number, found nothing"},
 		{seq.MultiLabel, strings.Replace(good, "[[2, 1], [0, 0]]", "[]", 1), ""},
 	} {
@@ -108,11 +119,14 @@ func TestKnownRefuses(t *testing.T) {
 // are made, which would take far more memory than the line.
 func TestKnownSize(t *testing.T) {
 	k := &Known{Nodes: []Category{{"kind", 1 << 12}}, Edges: []Category{{"bond", 1 << 12}}}
-	k.Spec = seq.Spec{Task: seq.Regression, FeatureNames: Indicators(k.Nodes), EdgeFeatureNames: Indicators(k.Edges), NumberNames: []string{"a"}}
+	k.Spec = seq.Spec{Task: seq.Regression, FeatureNames: Indicators(k.Nodes), EdgeFeatureNames: Indicators(k.Edges),
+		NumberNames: []string{"a"}}
 	nodes := func(n int) string { return "[0]" + strings.Repeat(",[0]", n-1) }
 	for want, line := range map[string]string{
-		"features: expected at most 16384 tokens, found 16385": `{"features": [` + nodes(16385) + `], "edges": [], "a": 1}`,
-		"edges: expected at most 16376 edges, found 16385":     `{"features": [[0]], "edges": [[0,0,0]` + strings.Repeat(",[0,0,0]", 16384) + `], "a": 1}`,
+		"features: expected at most 16384 tokens, found 16385": `{"features": [` + nodes(16385) +
+			`], "edges": [], "a": 1}`,
+		"edges: expected at most 16376 edges, found 16385": `{"features": [[0]], "edges": [[0,0,0]` +
+			strings.Repeat(",[0,0,0]", 16384) + `], "a": 1}`,
 	} {
 		before, after := new(runtime.MemStats), new(runtime.MemStats)
 		runtime.ReadMemStats(before)
@@ -130,7 +144,8 @@ func TestKnownSize(t *testing.T) {
 // and labels that are known.
 func FuzzKnown(f *testing.F) {
 	f.Add(`{"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1]], "label": ["x", 1]}`)
-	f.Add(`{"features": [[2, 1]], "edges": [], "label": []}` + "\n" + `{"features": [[1e40, 1]], "edges": [], "label": []}`)
+	f.Add(`{"features": [[2, 1]], "edges": [], "label": []}` + "\n" +
+		`{"features": [[1e40, 1]], "edges": [], "label": []}`)
 	f.Add(`{"features": [[-0.0, 1]], "edges": [[0, 0, 2]], "label": ["1", "2"]}`)
 	f.Fuzz(func(t *testing.T, lines string) {
 		defer testenv.FuzzLimits(t, 16<<20+2000*len(lines))()

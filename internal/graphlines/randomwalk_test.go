@@ -26,8 +26,10 @@ func TestWalk(t *testing.T) {
 	triangle := undirected(3, [2]int32{0, 1}, [2]int32{1, 2}, [2]int32{2, 0})
 	square := undirected(4, [2]int32{0, 1}, [2]int32{1, 2}, [2]int32{2, 3}, [2]int32{3, 0})
 	star := undirected(4, [2]int32{0, 1}, [2]int32{0, 2}, [2]int32{0, 3})
-	directed := &seq.Example{Features: make([][]float32, 4), Edges: []seq.Edge{{Source: 0, Target: 1}, {Source: 1, Target: 2}, {Source: 2, Target: 0}, {Source: 3, Target: 3}, {Source: 3, Target: 0}}}
-	twice := &seq.Example{Features: make([][]float32, 3), Edges: []seq.Edge{{Source: 0, Target: 1}, {Source: 0, Target: 1}, {Source: 0, Target: 2}, {Source: 1, Target: 0}}}
+	directed := &seq.Example{Features: make([][]float32, 4), Edges: []seq.Edge{{Source: 0, Target: 1},
+		{Source: 1, Target: 2}, {Source: 2, Target: 0}, {Source: 3, Target: 3}, {Source: 3, Target: 0}}}
+	twice := &seq.Example{Features: make([][]float32, 3), Edges: []seq.Edge{{Source: 0, Target: 1},
+		{Source: 0, Target: 1}, {Source: 0, Target: 2}, {Source: 1, Target: 0}}}
 	for _, c := range []struct {
 		name string
 		x    *seq.Example
@@ -41,7 +43,8 @@ func TestWalk(t *testing.T) {
 		{"an edge twice, and a dead end", twice, "[[0 0.6666667 0 0.44444445] [0 0.6666667 0 0.44444445] [0 0 0 0]]"},
 		{"no edges", undirected(2), "[[0 0 0 0] [0 0 0 0]]"},
 	} {
-		if err := AppendWalk(t.Context(), c.x.Features, c.x.Edges, 4); err != nil || fmt.Sprint(c.x.Features) != c.want {
+		if err := AppendWalk(t.Context(), c.x.Features, c.x.Edges, 4); err != nil ||
+			fmt.Sprint(c.x.Features) != c.want {
 			t.Errorf("%s: %v, %v, expected %s", c.name, c.x.Features, err, c.want)
 		}
 	}
@@ -59,7 +62,8 @@ func TestWalkStar(t *testing.T) {
 	defer cancel()
 	must.Succeed(t, AppendWalk(ctx, x.Features, x.Edges, 4))
 	for i, want := range map[int]float32{0: 1, 1: 1. / leaves, leaves: 1. / leaves} {
-		if got := x.Features[i]; len(got) != 4 || got[0] != 0 || got[1] != want || got[2] != 0 || math.Abs(float64(got[3]/want-1)) > 1e-6 {
+		if got := x.Features[i]; len(got) != 4 || got[0] != 0 || got[1] != want || got[2] != 0 ||
+			math.Abs(float64(got[3]/want-1)) > 1e-6 {
 			t.Errorf("node %d: %v, expected 0 %g 0 %g", i, got, want, want)
 		}
 	}
@@ -70,7 +74,8 @@ func TestWalkTooLong(t *testing.T) {
 	defer func(before int64) { maxAdditions = before }(maxAdditions)
 	maxAdditions = 10
 	x := undirected(4, [2]int32{0, 1}, [2]int32{1, 2}, [2]int32{2, 3}, [2]int32{3, 0})
-	must.Fail(t, "a graph of 4 nodes and 8 edges takes more than 10 additions")(AppendWalk(t.Context(), x.Features, x.Edges, 4))
+	must.Fail(t, "a graph of 4 nodes and 8 edges takes more than 10 additions")(AppendWalk(t.Context(), x.Features,
+		x.Edges, 4))
 }
 
 // TestWalkDense: what goes along the edges is the diagonal of powers of the dense matrix.

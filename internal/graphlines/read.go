@@ -183,7 +183,8 @@ func (r *Reader) answers(x *Row, fields map[string]json.RawMessage) (err error) 
 		}
 	}
 	if x.Field == "" {
-		return fmt.Errorf("expected %s, a class or a list of labels, or %s, a list of a label for each node", r.Label, r.Tags)
+		return fmt.Errorf("expected %s, a class or a list of labels, or %s, a list of a label for each node", r.Label,
+			r.Tags)
 	}
 	return nil
 }

@@ -108,7 +108,8 @@ func (t *Tokenizer) name(token string, id int64) error {
 }
 
 // stage reads a stage by its kind, the key "type".
-func stage[T any](r *reader, text json.RawMessage, read func(kind string, text json.RawMessage) (T, error)) (t T, kind string, err error) {
+func stage[T any](r *reader, text json.RawMessage, read func(kind string, text json.RawMessage) (T, error)) (t T,
+	kind string, err error) {
 	if r.depth++; r.depth > deepest {
 		return t, "", fmt.Errorf("sequences are more than %d deep", deepest)
 	}

@@ -50,7 +50,8 @@ func modelKind(text json.RawMessage) (string, error) {
 		var name string
 		return name, json.Unmarshal(k, &name)
 	}
-	for _, known := range []struct{ key, model string }{{"merges", "BPE"}, {"max_input_chars_per_word", "WordPiece"}, {"unk_id", "Unigram"}} {
+	for _, known := range []struct{ key, model string }{{"merges", "BPE"},
+		{"max_input_chars_per_word", "WordPiece"}, {"unk_id", "Unigram"}} {
 		if _, ok := keys[known.key]; ok {
 			return known.model, nil
 		}

@@ -25,7 +25,8 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 	removed, isolated := behaviours["Removed"], behaviours["Isolated"]
 	switch kind {
 	case "BertPreTokenizer":
-		return splitters{cut{find: signsThat(unicode.IsSpace), behaviour: removed}, cut{find: signsThat(isPunctuation), behaviour: isolated}}, strict(text, &bare)
+		return splitters{cut{find: signsThat(unicode.IsSpace), behaviour: removed},
+			cut{find: signsThat(isPunctuation), behaviour: isolated}}, strict(text, &bare)
 	case "WhitespaceSplit":
 		return cut{find: signsThat(unicode.IsSpace), behaviour: removed}, strict(text, &bare)
 	case "Whitespace":

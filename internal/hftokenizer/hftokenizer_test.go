@@ -109,7 +109,8 @@ func TestAddedTokens(t *testing.T) {
 		{"id":3,"content":"<m>","lstrip":true},{"id":4,"content":"<r>","rstrip":true},{"id":5,"content":"AB","normalized":true},{"id":6,"content":"<m>>"}]}`
 	tokenizer := must.Get(Parse([]byte(text)))(t)
 	// The ids of tokenizers 0.23.2.
-	for text, want := range map[string][]int32{"a  <m> b": {1, 3, 2}, "a<m>>b": {1, 6, 2}, "aB a b": {5, 1, 2}, "<r>  a x": {4, 1, 0}, "<M>": {0}} {
+	for text, want := range map[string][]int32{"a  <m> b": {1, 3, 2}, "a<m>>b": {1, 6, 2}, "aB a b": {5, 1, 2},
+		"<r>  a x": {4, 1, 0}, "<M>": {0}} {
 		if ids, err := tokenizer.Encode(text); err != nil || !slices.Equal(ids, want) {
 			t.Errorf("%q: expected %v, found %v, %v", text, want, ids, err)
 		}
@@ -135,17 +136,18 @@ func TestRefuses(t *testing.T) {
 		`{"version":"2.0"}`:                  `expected "1.0"`,
 		`{"version":"1.0","what":1}`:         `unknown field "what"`,
 		word(`"normalizer":{"type":"Nmt"},`): `normalizer: "Nmt": is not supported`,
-		word(`"normalizer":{"type":"NFC","x":1},`):                                                                             "unknown field",
-		word(`"normalizer":{"type":"Replace","pattern":{"Regex":"a+"},"content":""},`):                                         "pattern",
-		word(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"AAAA"},`):                                             "found too little",
-		word(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"/////wAAAAA="},`):                                     "expected a table",
-		word(`"pre_tokenizer":{"type":"UnicodeScripts"},`):                                                                     `pre_tokenizer: "UnicodeScripts": is not supported`,
-		word(`"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(a+)+$"},"behavior":"Isolated"},`):                           `the expression "(a+)+$" is not supported`,
-		word(`"pre_tokenizer":{"type":"Split","pattern":{"String":"a"},"behavior":"isolated"},`):                               "behavior",
-		word(`"pre_tokenizer":` + strings.Repeat(`{"type":"Sequence","pretokenizers":[`, 99) + strings.Repeat("]}", 99) + ","): "deep",
-		word(`"added_tokens":[{"id":7,"content":"x"}],`):                                                                       "expected the id 1",
-		word(`"added_tokens":[{"id":1,"content":"x","single_word":true}],`):                                                    "single_word",
-		word(`"added_tokens":[{"id":1,"content":""}],`):                                                                        "expected 1 to 1024 bytes",
+		word(`"normalizer":{"type":"NFC","x":1},`):                                                   "unknown field",
+		word(`"normalizer":{"type":"Replace","pattern":{"Regex":"a+"},"content":""},`):               "pattern",
+		word(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"AAAA"},`):                   "found too little",
+		word(`"normalizer":{"type":"Precompiled","precompiled_charsmap":"/////wAAAAA="},`):           "expected a table",
+		word(`"pre_tokenizer":{"type":"UnicodeScripts"},`):                                           `pre_tokenizer: "UnicodeScripts": is not supported`,
+		word(`"pre_tokenizer":{"type":"Split","pattern":{"Regex":"(a+)+$"},"behavior":"Isolated"},`): `the expression "(a+)+$" is not supported`,
+		word(`"pre_tokenizer":{"type":"Split","pattern":{"String":"a"},"behavior":"isolated"},`):     "behavior",
+		word(`"pre_tokenizer":` + strings.Repeat(`{"type":"Sequence","pretokenizers":[`,
+			99) + strings.Repeat("]}", 99) + ","): "deep",
+		word(`"added_tokens":[{"id":7,"content":"x"}],`):                    "expected the id 1",
+		word(`"added_tokens":[{"id":1,"content":"x","single_word":true}],`): "single_word",
+		word(`"added_tokens":[{"id":1,"content":""}],`):                     "expected 1 to 1024 bytes",
 		bpe(`"dropout":0.1,`):               "dropout",
 		bpe(`"end_of_word_suffix":"</w>",`): "end_of_word_suffix",
 		bpe(`"unk_token":"?",`):             "unk_token",
@@ -170,7 +172,8 @@ func TestRefuses(t *testing.T) {
 // TestGrowth: replacements that would fill the memory are an error.
 func TestGrowth(t *testing.T) {
 	doubled := strings.Repeat(`{"type":"Replace","pattern":{"String":"a"},"content":"aa"},`, 60)
-	text := `{"version":"1.0","normalizer":{"type":"Sequence","normalizers":[` + strings.TrimSuffix(doubled, ",") + `]},"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
+	text := `{"version":"1.0","normalizer":{"type":"Sequence","normalizers":[` + strings.TrimSuffix(doubled,
+		",") + `]},"model":{"type":"WordLevel","vocab":{"a":0},"unk_token":"a"}}`
 	tokenizer := must.Get(Parse([]byte(text)))(t)
 	must.Fail(t, "too much")(tokenizer.Encode("a"))
 }

@@ -132,7 +132,8 @@ func (m *unigram) encode(ids []int32, text string) ([]int32, error) {
 	var cuts [][2]int
 	for end := len(text); end > 0; {
 		start := ends[end].start
-		if n := len(cuts); n > 0 && end < len(text) && m.unknown >= 0 && ends[end].id == m.unknown && ends[cuts[n-1][1]].id == m.unknown {
+		if n := len(cuts); n > 0 && end < len(text) && m.unknown >= 0 && ends[end].id == m.unknown &&
+			ends[cuts[n-1][1]].id == m.unknown {
 			cuts[n-1][0] = start
 		} else {
 			cuts = append(cuts, [2]int{start, end})

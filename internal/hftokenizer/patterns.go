@@ -35,12 +35,17 @@ const (
 var patterns = map[string]string{
 	gpt2: gpt2,
 	// cl100k and Llama 3; Qwen 2 and 3
-	contraction + `|` + wordsOfLetters + `|\p{N}{1,3}|` + signsAndLines + `|` + lines: contractionHere + `|` + wordsOfLetters + `|\p{N}{1,3}|` + signsAndLines + `|` + lines,
-	contraction + `|` + wordsOfLetters + `|\p{N}|` + signsAndLines + `|` + lines:      contractionHere + `|` + wordsOfLetters + `|\p{N}|` + signsAndLines + `|` + lines,
+	contraction + `|` + wordsOfLetters + `|\p{N}{1,3}|` + signsAndLines + `|` + lines: contractionHere + `|` +
+		wordsOfLetters + `|\p{N}{1,3}|` + signsAndLines + `|` + lines,
+	contraction + `|` + wordsOfLetters + `|\p{N}|` + signsAndLines + `|` + lines: contractionHere + `|` +
+		wordsOfLetters + `|\p{N}|` + signsAndLines + `|` + lines,
 	// o200k
-	upperThenLower + contraction + `?|` + upperOnly + contraction + `?|\p{N}{1,3}|` + signsAndPaths + `|` + lines: upperThenLower + contractionHere + `?|` + upperOnly + contractionHere + `?|\p{N}{1,3}|` + signsAndPaths + `|` + lines,
+	upperThenLower + contraction + `?|` + upperOnly + contraction + `?|\p{N}{1,3}|` + signsAndPaths + `|` +
+		lines: upperThenLower + contractionHere + `?|` + upperOnly + contractionHere + `?|\p{N}{1,3}|` +
+		signsAndPaths + `|` + lines,
 	// Mistral's Tekken
-	upperThenLower + `|` + upperOnly + `|\p{N}|` + signsAndPaths + `|` + lines: upperThenLower + `|` + upperOnly + `|\p{N}|` + signsAndPaths + `|` + lines,
+	upperThenLower + `|` + upperOnly + `|\p{N}|` + signsAndPaths + `|` + lines: upperThenLower + `|` + upperOnly +
+		`|\p{N}|` + signsAndPaths + `|` + lines,
 	// DeepSeek V3
 	`\p{N}{1,3}`:   `\p{N}{1,3}`,
 	`[一-龥぀-ゟ゠-ヿ]+`: `[一-龥぀-ゟ゠-ヿ]+`,

@@ -176,7 +176,8 @@ func words(text string) (spans []span, err error) {
 		switch {
 		case unicode.IsSpace(r):
 			return 0
-		case unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc, unicode.Other_Alphabetic, unicode.Join_Control):
+		case unicode.In(r, unicode.L, unicode.M, unicode.Nd, unicode.Nl, unicode.Pc,
+			unicode.Other_Alphabetic, unicode.Join_Control):
 			return 1
 		}
 		return 2
@@ -196,7 +197,8 @@ func words(text string) (spans []span, err error) {
 
 // isPunctuation takes all of ASCII's signs that are no letters, digits or space.
 func isPunctuation(r rune) bool {
-	return r > ' ' && r < 0x7F && !unicode.IsLetter(r) && !unicode.IsDigit(r) || oldIn(r, unicode.P) || r == 0x111C9 // which has become a mark since
+	// which has become a mark since
+	return r > ' ' && r < 0x7F && !unicode.IsLetter(r) && !unicode.IsDigit(r) || oldIn(r, unicode.P) || r == 0x111C9
 }
 
 // byteLevel writes each byte as a sign, after cutting as GPT-2 does.

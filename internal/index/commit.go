@@ -91,7 +91,8 @@ func (x *Index) write(group []*op) error {
 	if len(rows) == 0 {
 		return nil
 	}
-	var batches [][]byte // all are made before one is written: what cannot be encoded leaves nothing; a power cut, perhaps the first ones
+	// all are made before one is written: what cannot be encoded leaves nothing; a power cut, perhaps the first ones
+	var batches [][]byte
 	for batch := range slices.Chunk(rows, maxBatch) {
 		_, text, err := encode(x.options, batch)
 		if err != nil {

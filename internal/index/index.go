@@ -80,7 +80,8 @@ func Open(path string, o Options) (*Index, error) {
 	if err != nil {
 		return nil, err
 	}
-	x := &Index{path: path, options: o, lock: flock.New(path + ".lock"), items: newTable(o.Size), wake: make(chan struct{}, 1), done: make(chan struct{})}
+	x := &Index{path: path, options: o, lock: flock.New(path + ".lock"), items: newTable(o.Size),
+		wake: make(chan struct{}, 1), done: make(chan struct{})}
 	ok, err := x.lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)

@@ -207,7 +207,8 @@ func TestTornTail(t *testing.T) {
 		must.Succeed(t, err, name)
 		defer x.Close()
 		if x.Len() != whole || dropped(x) != int64(len(data))-ends[whole] {
-			t.Fatalf("%s: %d items, %d bytes dropped; want %d, %d", name, x.Len(), dropped(x), whole, int64(len(data))-ends[whole])
+			t.Fatalf("%s: %d items, %d bytes dropped; want %d, %d", name, x.Len(), dropped(x), whole,
+				int64(len(data))-ends[whole])
 		}
 		must.Succeed(t, x.Add(itemOf(9))(), name)
 		x.Close()
@@ -270,12 +271,15 @@ func TestOtherModel(t *testing.T) {
 	items := x.Len()
 	must.Fail(t, "another model")(Open(path, Options{Model: "n", Size: 2}))
 	broken := errors.New("broken")
-	for _, other := range []Options{{Model: "n", Tokenizer: "t", Size: 2}, {Model: "n", Tokenizer: "t", Size: 2, Embed: func([][]int32) ([][]float32, error) { return nil, nil }}} {
-		if _, err := Open(path, other); err == nil || !strings.Contains(err.Error(), "whose tokenizer is") || strings.Contains(err.Error(), "--reembed") {
+	for _, other := range []Options{{Model: "n", Tokenizer: "t", Size: 2},
+		{Model: "n", Tokenizer: "t", Size: 2, Embed: func([][]int32) ([][]float32, error) { return nil, nil }}} {
+		if _, err := Open(path, other); err == nil || !strings.Contains(err.Error(), "whose tokenizer is") ||
+			strings.Contains(err.Error(), "--reembed") {
 			t.Error(err)
 		}
 	}
-	must.FailWith(t, broken)(Open(path, Options{Model: "n", Size: 2, Embed: func([][]int32) ([][]float32, error) { return nil, broken }}))
+	must.FailWith(t, broken)(Open(path,
+		Options{Model: "n", Size: 2, Embed: func([][]int32) ([][]float32, error) { return nil, broken }}))
 	o := Options{Model: "n", Size: 2, Embed: func(tokens [][]int32) (out [][]float32, err error) {
 		for _, s := range tokens {
 			out = append(out, []float32{1, float32(len(s))})
@@ -361,7 +365,8 @@ func addForever(path string) {
 // FuzzOpen reads any file: an error or an index, never a panic, and an index can be
 // added to and read again.
 func FuzzOpen(f *testing.F) {
-	head, batch, err := encode(Options{Model: "m", Size: size}, []row{{Item: itemOf(1)}, {Item: Item{ID: "x", Vector: make([]float32, size)}, removed: true}})
+	head, batch, err := encode(Options{Model: "m", Size: size},
+		[]row{{Item: itemOf(1)}, {Item: Item{ID: "x", Vector: make([]float32, size)}, removed: true}})
 	must.Succeed(f, err)
 	f.Add([]byte{})
 	f.Add(head)

@@ -17,7 +17,8 @@ func TestLinks(t *testing.T) {
 	must.Succeed(t, os.MkdirAll(filepath.Join(dir, "far", "away"), 0o777))
 	path := filepath.Join(dir, "far", "away", "x.arrow")
 	names := []string{path}
-	for name, to := range map[string]string{"absolute": path, "relative": filepath.Join("far", "away", "x.arrow"), "chain": "relative", "folder": filepath.Join("far", "away")} {
+	for name, to := range map[string]string{"absolute": path, "relative": filepath.Join("far", "away", "x.arrow"),
+		"chain": "relative", "folder": filepath.Join("far", "away")} {
 		must.Succeed(t, os.Symlink(to, filepath.Join(dir, name)))
 		names = append(names, filepath.Join(dir, name))
 	}
@@ -33,7 +34,8 @@ func TestLinks(t *testing.T) {
 			}
 			x := open(t, name)
 			for _, other := range names {
-				must.Fail(t, "another program", other, "while", name, "is open")(Open(other, Options{Model: "m", Size: size}))
+				must.Fail(t, "another program", other, "while", name,
+					"is open")(Open(other, Options{Model: "m", Size: size}))
 			}
 			var wait func() error
 			for range compactFrom + 10 {
@@ -63,7 +65,8 @@ func TestLinks(t *testing.T) {
 // TestFailed: what the disk refuses is told once, and by every change after it.
 func TestFailed(t *testing.T) {
 	var told []error
-	x, err := Open(filepath.Join(t.TempDir(), "x.arrow"), Options{Model: "m", Size: size, Failed: func(err error) { told = append(told, err) }})
+	x, err := Open(filepath.Join(t.TempDir(), "x.arrow"),
+		Options{Model: "m", Size: size, Failed: func(err error) { told = append(told, err) }})
 	must.Succeed(t, err)
 	if err := x.Add(itemOf(1))(); err != nil || x.Failure() != nil {
 		t.Fatal(err)

@@ -32,7 +32,8 @@ type row struct {
 }
 
 func schema(o Options) *arrow.Schema {
-	metadata := arrow.NewMetadata([]string{keyFormat, keyModel, keyTokenizer, keySize}, []string{format, o.Model, o.Tokenizer, strconv.Itoa(o.Size)})
+	metadata := arrow.NewMetadata([]string{keyFormat, keyModel, keyTokenizer, keySize},
+		[]string{format, o.Model, o.Tokenizer, strconv.Itoa(o.Size)})
 	return arrow.NewSchema([]arrow.Field{
 		{Name: "id", Type: arrow.BinaryTypes.String},
 		{Name: "removed", Type: arrow.FixedWidthTypes.Boolean},

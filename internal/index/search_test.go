@@ -14,7 +14,8 @@ import (
 
 func TestSearch(t *testing.T) {
 	x := open(t, filepath.Join(t.TempDir(), "x.arrow"))
-	for id, v := range map[string][]float32{"b": {2, 0, 0, 0}, "a": {1, 0, 0, 0}, "c": {1, 1, 0, 0}, "d": {-1, 0, 0, 0}, "zero": {0, 0, 0, 0}} {
+	for id, v := range map[string][]float32{"b": {2, 0, 0, 0}, "a": {1, 0, 0, 0}, "c": {1, 1, 0, 0},
+		"d": {-1, 0, 0, 0}, "zero": {0, 0, 0, 0}} {
 		must.Succeed(t, x.Add(Item{ID: id, Vector: v})())
 	}
 	var got []string
@@ -48,7 +49,8 @@ func TestSearchKeepsTheBest(t *testing.T) {
 	}
 	for range 20 {
 		query := vector()
-		if got, all := found(t, x, query, 16), found(t, x, query, 1000); len(all) != 200 || !slices.IsSortedFunc(all, Hit.compare) || !reflect.DeepEqual(got, all[:16]) {
+		if got, all := found(t, x, query, 16), found(t, x, query, 1000); len(all) != 200 ||
+			!slices.IsSortedFunc(all, Hit.compare) || !reflect.DeepEqual(got, all[:16]) {
 			t.Errorf("%v, want the first of %v", got, all)
 		}
 	}

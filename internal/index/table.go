@@ -44,7 +44,8 @@ func (b *block) vector(i, size int) []float32 { return b.vectors[i*size : (i+1)*
 func (t *table) own(n int) (*block, int) {
 	b, i := t.place(n)
 	if b.made < t.changes {
-		b = &block{t.changes, slices.Clone(b.ids), slices.Clone(b.tokens), slices.Clone(b.norms), slices.Clone(b.vectors)}
+		b = &block{t.changes, slices.Clone(b.ids), slices.Clone(b.tokens),
+			slices.Clone(b.norms), slices.Clone(b.vectors)}
 		t.blocks[n/blockItems] = b
 	}
 	return b, i

@@ -62,7 +62,8 @@ func Tokens(value json.RawMessage) ([]int32, error) {
 		item = bytes.TrimSpace(item)
 		id, err := strconv.ParseInt(string(item), 10, 64)
 		if err != nil || id < 0 || id > math.MaxInt32 {
-			return nil, fmt.Errorf("index %d: expected a token id (a plain integer from 0 to %d), found %s", len(tokens), math.MaxInt32, Kind(item))
+			return nil, fmt.Errorf("index %d: expected a token id (a plain integer from 0 to %d), found %s",
+				len(tokens), math.MaxInt32, Kind(item))
 		}
 		tokens = append(tokens, int32(id))
 	}

@@ -30,14 +30,16 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("%s: %v, %v, expected %s", value, got, err, want)
 		}
 	}
-	if got, err := Numbers(json.RawMessage(`[1,null]`)); err == nil || !strings.HasPrefix(err.Error(), "number 1: expected a number") {
+	if got, err := Numbers(json.RawMessage(`[1,null]`)); err == nil ||
+		!strings.HasPrefix(err.Error(), "number 1: expected a number") {
 		t.Errorf("numbers: %v, %v", got, err)
 	}
 }
 
 // FuzzFeatures: features are what encoding/json reads, but for null.
 func FuzzFeatures(f *testing.F) {
-	for _, text := range []string{`[[1,2],[3,4]]`, ` [[ -1e5 ],[ ]]`, `[]`, `[[null]]`, `[null]`, `null`, `[[1e39]]`, `[[[]]]`, `[{}]`, `[["1"]]`} {
+	for _, text := range []string{`[[1,2],[3,4]]`, ` [[ -1e5 ],[ ]]`, `[]`, `[[null]]`, `[null]`, `null`, `[[1e39]]`,
+		`[[[]]]`, `[{}]`, `[["1"]]`} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -141,7 +141,8 @@ func TestRoom(t *testing.T) {
 	}
 	r.Detach()
 	var none *NoRoom
-	if _, err = r.Next(); !errors.As(err, &none) || none.Bytes != int64(len(long))+1 || len(none.Head) != HeadBytes || r.buf != nil {
+	if _, err = r.Next(); !errors.As(err, &none) || none.Bytes != int64(len(long))+1 ||
+		len(none.Head) != HeadBytes || r.buf != nil {
 		t.Errorf("%v; %d bytes are kept", err, cap(r.buf))
 	}
 	var tooLong *TooLong // whatever room there is
@@ -166,7 +167,8 @@ func TestRoomOfBlankLines(t *testing.T) {
 
 // FuzzReader compares with splitting the whole text.
 func FuzzReader(f *testing.F) {
-	for _, text := range []string{"", "a\nb", "\r\n\r\n", "a\r\n\n123456789\nb", "\xef\xbb\xbf{}\n", "\x00\n\xff\n", "1234567890123\r\n8\r\r\n"} {
+	for _, text := range []string{"", "a\nb", "\r\n\r\n", "a\r\n\n123456789\nb", "\xef\xbb\xbf{}\n", "\x00\n\xff\n",
+		"1234567890123\r\n8\r\r\n"} {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {

@@ -33,7 +33,8 @@ func Text(value json.RawMessage) (string, error) {
 // Lone is the error of the half of a pair at a place in a text, before which there are
 // so many bytes.
 func Lone(text []byte, at, before int) error {
-	return fmt.Errorf(`expected text, found \u%04x at byte %d, half of a surrogate pair without the other`, rope.Surrogate(text[at:]), before+at)
+	return fmt.Errorf(`expected text, found \u%04x at byte %d, half of a surrogate pair without the other`,
+		rope.Surrogate(text[at:]), before+at)
 }
 
 // AppendText appends what a string of valid JSON says, in WTF-8. It is no longer than the

@@ -34,7 +34,8 @@ func TestText(t *testing.T) {
 			t.Errorf("%s: %q, %v; want %q, %s", c.value, text, err, c.text, c.why)
 		}
 	}
-	if text := AppendText([]byte("x"), json.RawMessage(`"\ud83d\ud83d\ude42\ude42"`)); string(text) != "x\xed\xa0\xbd🙂\xed\xb9\x82" {
+	if text := AppendText([]byte("x"),
+		json.RawMessage(`"\ud83d\ud83d\ude42\ude42"`)); string(text) != "x\xed\xa0\xbd🙂\xed\xb9\x82" {
 		t.Errorf("%q", text)
 	}
 }
@@ -42,7 +43,8 @@ func TestText(t *testing.T) {
 // FuzzJSON: objects, lists and strings are what encoding/json reads, whole and in pieces.
 func FuzzJSON(f *testing.F) {
 	for _, text := range []string{
-		`{"a":1,"b":[1,"2",{"c":null}],"\u0061":true}`, ` { "a" : "x\"]" , "b" : [ ] } `, `["a\\","\ud83d\ude42",-1e5,{}]`, `"é\n\u00e9🙂"`,
+		`{"a":1,"b":[1,"2",{"c":null}],"\u0061":true}`, ` { "a" : "x\"]" , "b" : [ ] } `,
+		`["a\\","\ud83d\ude42",-1e5,{}]`, `"é\n\u00e9🙂"`,
 		`"\ud800"`, `{"a":1}x`, `[1 2]`, `{"a" 1}`, `{"":{}}`, `[[[]],[],""]`, `{`, `"`, `"\`, `{"a":tru,"b":1}`,
 	} {
 		f.Add([]byte(text), 5)
@@ -103,7 +105,8 @@ func FuzzJSON(f *testing.F) {
 			if !bytes.Equal(joined, whole) {
 				t.Fatalf("%q, want %q", joined, whole)
 			}
-			if got := strings.ToValidUTF8(string(whole), ""); got != strings.ReplaceAll(want, "\ufffd", "") && !strings.Contains(got, "\ufffd") {
+			if got := strings.ToValidUTF8(string(whole), ""); got != strings.ReplaceAll(want, "\ufffd", "") &&
+				!strings.Contains(got, "\ufffd") {
 				t.Fatalf("%q, want %q", got, want)
 			}
 		}

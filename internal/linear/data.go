@@ -289,11 +289,11 @@ type Options struct {
 	Epochs  int     // 0 is 5
 	Seed    uint64  // of the rows' order
 	Threads int     // 0 is GOMAXPROCS; the model does not depend on it
-	// Updates bounds the weights that an epoch updates, those of several columns apart: it sees a part of the rows, other
-	// ones in each epoch. Classes are counted over all rows. 0 is no bound.
+	// Updates bounds the weights that an epoch updates, those of several columns apart: it sees a part of the rows,
+	// other ones in each epoch. Classes are counted over all rows. 0 is no bound.
 	Updates int64
-	// Progress is called with the rows that were read since the last call, in each pass: two that index n-grams, and the
-	// epochs.
+	// Progress is called with the rows that were read since the last call, in each pass: two that index n-grams, and
+	// the epochs.
 	Progress func(rows int)
 	bounds   *bounds // of tests; nil is the usual ones
 }

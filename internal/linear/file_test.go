@@ -36,13 +36,16 @@ func TestFile(t *testing.T) {
 		}
 		must.Succeed(t, loaded.Save(again))
 		for _, name := range []string{configFile, weightsFile} {
-			if !bytes.Equal(must.Get(os.ReadFile(filepath.Join(dir, name)))(t), must.Get(os.ReadFile(filepath.Join(again, name)))(t)) {
+			if !bytes.Equal(must.Get(os.ReadFile(filepath.Join(dir, name)))(t),
+				must.Get(os.ReadFile(filepath.Join(again, name)))(t)) {
 				t.Errorf("%s is written in other bytes", name)
 			}
 		}
 	}
-	numbers := &seq.Spec{Task: seq.Regression, VocabSize: 257, Tokenizer: []byte(`{"type":"byte"}`), NumberNames: []string{"y"}}
-	m, _ := fitted(t, numbers, tiny, made{{A: ids("a b"), Numbers: []float32{1}}, {A: ids("c"), Numbers: []float32{2}}}, nil, Options{})
+	numbers := &seq.Spec{Task: seq.Regression, VocabSize: 257, Tokenizer: []byte(`{"type":"byte"}`),
+		NumberNames: []string{"y"}}
+	m, _ := fitted(t, numbers, tiny, made{{A: ids("a b"), Numbers: []float32{1}}, {A: ids("c"), Numbers: []float32{2}}},
+		nil, Options{})
 	dir := t.TempDir()
 	must.Succeed(t, m.Save(dir))
 	if got := must.Get(Load(dir))(t); !reflect.DeepEqual(got.Config.Numbers, []Number{{"y", 1.5, 0.5}}) {
@@ -60,14 +63,17 @@ func TestHostileConfig(t *testing.T) {
 	text := string(must.Get(os.ReadFile(path))(t))
 	defer testenv.FuzzLimits(t, 32<<20)()
 	for _, c := range []struct{ from, to, says string }{
-		{`"slots": 1024`, `"slots": 1099511627776`, "ngrams: slots: expected a power of two from 1024 to 16777216, found 1099511627776"},
-		{`"slots": 1024`, `"slots": 2048`, `tensor "used_slots": expected the shape [64] as config.json says, found [32]`},
+		{`"slots": 1024`, `"slots": 1099511627776`,
+			"ngrams: slots: expected a power of two from 1024 to 16777216, found 1099511627776"},
+		{`"slots": 1024`, `"slots": 2048`,
+			`tensor "used_slots": expected the shape [64] as config.json says, found [32]`},
 		{`"slots": 1024`, `"slots": 1000`, "ngrams: slots: expected a power of two"},
 		{`"max_n": 2`, `"max_n": 9`, "ngrams: max_n: expected min_n, which is 1, to 8, found 9"},
 		{`"min_count": 1`, `"min_count": 2`, `tensor "kept_cells" is missing`},
 		{`"units": "words"`, `"units": "letters"`, "ngrams: units: expected words, bytes or tokens"},
 		{`"model_type": "linear"`, `"model_type": "sft"`, `model_type: expected linear, found "sft"`},
-		{`"task": "classification"`, `"task": "tagging"`, `task: expected classification, retrieval, multi-label or regression, found "tagging"`},
+		{`"task": "classification"`, `"task": "tagging"`,
+			`task: expected classification, retrieval, multi-label or regression, found "tagging"`},
 		{`"task": "classification"`, `"task": "regression"`, "numbers: expected 1 to 256, found 0"},
 		{`    "c2"`, `    "c2", "c3"`, `tensor "weights": expected the shape`},
 		{`    "c1",` + "\n" + `    "c2"`, `    "c1"`, `tensor "weights": expected the shape`},
@@ -121,7 +127,8 @@ func TestHostileTensors(t *testing.T) {
 			return ts
 		},
 		`tensor "kept_cells": a linear model has none of this name`: func(ts []safetensors.Tensor) []safetensors.Tensor {
-			return append(ts, safetensors.Tensor{Name: keptTensor, Type: safetensors.I32, Shape: []int{1}, Ints: []int32{1}})
+			return append(ts, safetensors.Tensor{Name: keptTensor, Type: safetensors.I32,
+				Shape: []int{1}, Ints: []int32{1}})
 		},
 	} {
 		var changed []safetensors.Tensor

@@ -12,9 +12,10 @@ import (
 
 // Report is what training measured.
 type Report struct {
-	Rows   int       // labelled rows of the training split
-	Losses []float64 // validation loss of each epoch, or of each penalty of a ridge regression; empty without validation
-	Kept   int       // index in Losses that the model is of; -1 without validation
+	Rows int // labelled rows of the training split
+	// validation loss of each epoch, or of each penalty of a ridge regression; empty without validation
+	Losses []float64
+	Kept   int // index in Losses that the model is of; -1 without validation
 	// Accuracy is the share of right classes among the measured validation rows, of a model of classes.
 	Accuracy float64
 	Measured int

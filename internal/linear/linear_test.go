@@ -19,11 +19,13 @@ import (
 // TestClasses: two classes and several, whose rows differ in the order of words alone.
 func TestClasses(t *testing.T) {
 	for _, classes := range []int{2, 5} {
-		m, report := fitted(t, classSpec(classes), wordOptions, moods(1, 3000, classes), moods(2, 500, classes), Options{})
+		m, report := fitted(t, classSpec(classes), wordOptions, moods(1, 3000, classes),
+			moods(2, 500, classes), Options{})
 		if got := accuracy(m, moods(3, 1000, classes)); got < 0.92 { // a twentieth has another label
 			t.Errorf("%d classes: accuracy %v", classes, got)
 		}
-		if report.Rows != 2940 || len(report.Losses) != 5 || report.Losses[report.Kept] != slices.Min(report.Losses) || report.Losses[report.Kept] > 0.4*math.Log(float64(classes)) {
+		if report.Rows != 2940 || len(report.Losses) != 5 || report.Losses[report.Kept] != slices.Min(report.Losses) ||
+			report.Losses[report.Kept] > 0.4*math.Log(float64(classes)) {
 			t.Errorf("%d classes: %+v", classes, report)
 		}
 		if got := len(m.NewPredictor().Logits(&seq.Example{A: ids("of no word that is known")})); got != classes {
@@ -77,7 +79,8 @@ func TestPairs(t *testing.T) {
 			sides := [2][]string{prose(r, 10), prose(r, 10)}
 			label := r.IntN(2)
 			sides[label][r.IntN(10)] = "here"
-			out = append(out, seq.Example{A: ids(strings.Join(sides[0], " ")), B: ids(strings.Join(sides[1], " ")), Label: int32(label)})
+			out = append(out, seq.Example{A: ids(strings.Join(sides[0], " ")),
+				B: ids(strings.Join(sides[1], " ")), Label: int32(label)})
 		}
 		return out
 	}
@@ -89,13 +92,15 @@ func TestPairs(t *testing.T) {
 
 // TestNumbers: a number that depends on words is predicted; one that is always the same exactly.
 func TestNumbers(t *testing.T) {
-	s := &seq.Spec{Task: seq.Regression, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257, NumberNames: []string{"price", "three"}}
+	s := &seq.Spec{Task: seq.Regression, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257,
+		NumberNames: []string{"price", "three"}}
 	rows := func(seed uint64, n int) (out made) {
 		r := rand.New(rand.NewPCG(seed, 4))
 		for range n {
 			words, level := prose(r, 12), r.IntN(5)
 			words[0] = fmt.Sprint("level", level)
-			out = append(out, seq.Example{A: ids(strings.Join(words, " ")), Label: seq.NoLabel, Numbers: []float32{float32(1000 + 10*level), 3}})
+			out = append(out, seq.Example{A: ids(strings.Join(words, " ")), Label: seq.NoLabel,
+				Numbers: []float32{float32(1000 + 10*level), 3}})
 		}
 		return out
 	}
@@ -127,7 +132,8 @@ func TestConjugateGradients(t *testing.T) {
 	r := rand.New(rand.NewPCG(6, 6))
 	var rows made
 	for range 40 {
-		rows = append(rows, seq.Example{A: ids(strings.Join(prose(r, 6), " ")), Numbers: []float32{r.Float32(), 5 * r.Float32()}})
+		rows = append(rows, seq.Example{A: ids(strings.Join(prose(r, 6), " ")),
+			Numbers: []float32{r.Float32(), 5 * r.Float32()}})
 	}
 	s := &seq.Spec{Task: seq.Regression, VocabSize: 257, NumberNames: []string{"a", "b"}}
 	o := Options{}
@@ -170,7 +176,8 @@ func TestConjugateGradients(t *testing.T) {
 func TestThreads(t *testing.T) {
 	train, val := moods(1, 1200, 3), moods(2, 300, 3)
 	small := bounds{tokens: 5000, rows: 100, group: 40000, cached: 1 << 27}
-	for _, s := range []*seq.Spec{classSpec(3), {Task: seq.Regression, VocabSize: 257, NumberNames: []string{"label"}}} {
+	for _, s := range []*seq.Spec{classSpec(3),
+		{Task: seq.Regression, VocabSize: 257, NumberNames: []string{"label"}}} {
 		if s.Task == seq.Regression {
 			for _, rows := range []made{train, val} {
 				for i := range rows {
@@ -179,7 +186,8 @@ func TestThreads(t *testing.T) {
 			}
 		}
 		first, report := fitted(t, s, wordOptions, train, val, Options{Seed: 3, Threads: 1, bounds: &small})
-		if n := newData(train, &first.Config, &Options{bounds: &small}); len(n.groups(slices.Collect(func(yield func(int) bool) {
+		if n := newData(train, &first.Config,
+			&Options{bounds: &small}); len(n.groups(slices.Collect(func(yield func(int) bool) {
 			for b := range n.blocks {
 				yield(b)
 			}
@@ -192,7 +200,8 @@ func TestThreads(t *testing.T) {
 				b.cached = cached
 				again, found := fitted(t, s, wordOptions, train, val, Options{Seed: 3, Threads: threads, bounds: &b})
 				if !reflect.DeepEqual(again, first) || !reflect.DeepEqual(found, report) {
-					t.Errorf("task %s, %d threads, %d cached features: another model, %+v, expected %+v", s.Task, threads, cached, found, report)
+					t.Errorf("task %s, %d threads, %d cached features: another model, %+v, expected %+v", s.Task,
+						threads, cached, found, report)
 				}
 			}
 		}
@@ -203,14 +212,15 @@ func TestThreads(t *testing.T) {
 	}
 }
 
-// TestUpdates: an epoch of bounded updates sees a part of the rows, other ones in each epoch, and classes are counted over
-// all of them.
+// TestUpdates: an epoch of bounded updates sees a part of the rows, other ones in each epoch, and classes are counted
+// over all of them.
 func TestUpdates(t *testing.T) {
 	var seen []int
 	train := moods(1, 1200, 2)
 	o := Options{Progress: func(rows int) { seen = append(seen, rows) }}
 	whole, report := fitted(t, classSpec(2), wordOptions, train, nil, o)
-	if !slices.Equal(seen, []int{1200, 1200, 1024, 152, 1024, 152, 1024, 152, 1024, 152, 1024, 152}) || report.Rows != 1176 {
+	if !slices.Equal(seen, []int{1200, 1200, 1024, 152, 1024, 152, 1024, 152, 1024, 152, 1024, 152}) ||
+		report.Rows != 1176 {
 		t.Fatalf("%d rows, %v", report.Rows, seen)
 	}
 	seen, o.Updates = nil, 20000
@@ -263,10 +273,13 @@ func TestDocument(t *testing.T) {
 // TestSuited: data of other kinds are refused, and many columns have fewer slots.
 func TestSuited(t *testing.T) {
 	for says, s := range map[string]*seq.Spec{
-		"reads tokens, found rows of features":                                                 {Task: seq.Classification, FeatureNames: []string{"x"}, LabelNames: []string{"a", "b"}},
-		"expects the task classification, retrieval, multi-label or regression, found tagging": {Task: seq.Tagging, LabelNames: []string{"a", "b"}},
-		"expects 2 to 256 labels, found 1":                                                     {Task: seq.Classification, LabelNames: []string{"a"}},
-		"at most 256 numbers, found 300":                                                       {Task: seq.Regression, NumberNames: make([]string, 300)},
+		"reads tokens, found rows of features": {Task: seq.Classification, FeatureNames: []string{"x"},
+			LabelNames: []string{"a", "b"}},
+		"expects the task classification, retrieval, multi-label or regression, found tagging": {Task: seq.Tagging,
+			LabelNames: []string{"a", "b"}},
+		"expects 2 to 256 labels, found 1": {Task: seq.Classification, LabelNames: []string{"a"}},
+		"at most 256 numbers, found 300": {Task: seq.Regression,
+			NumberNames: make([]string, 300)},
 	} {
 		must.Fail(t, says)(NewConfig(s, wordOptions))
 	}
@@ -283,10 +296,13 @@ func TestSuited(t *testing.T) {
 // TestNothingToLearn: rows without labels, and a context that has ended.
 func TestNothingToLearn(t *testing.T) {
 	c := must.Get(NewConfig(classSpec(2), wordOptions))(t)
-	must.FailWith(t, ErrNothingToLearn)(Fit(context.Background(), c, made{{A: ids("a"), Label: seq.NoLabel}}, nil, Options{}))
+	must.FailWith(t, ErrNothingToLearn)(Fit(context.Background(), c,
+		made{{A: ids("a"), Label: seq.NoLabel}}, nil, Options{}))
 	must.FailWith(t, ErrNothingToLearn)(Fit(context.Background(), c, made{}, nil, Options{}))
-	numbers := must.Get(NewConfig(&seq.Spec{Task: seq.Regression, VocabSize: 257, NumberNames: []string{"y"}}, wordOptions))(t)
-	must.FailWith(t, ErrNothingToLearn)(Fit(context.Background(), numbers, made{{A: ids("a"), Label: seq.NoLabel}}, nil, Options{}))
+	numbers := must.Get(NewConfig(&seq.Spec{Task: seq.Regression, VocabSize: 257, NumberNames: []string{"y"}},
+		wordOptions))(t)
+	must.FailWith(t, ErrNothingToLearn)(Fit(context.Background(), numbers,
+		made{{A: ids("a"), Label: seq.NoLabel}}, nil, Options{}))
 	ctx, stop := context.WithCancelCause(context.Background())
 	stop(errors.New("ended"))
 	must.FailWith(t, context.Canceled)(Fit(ctx, c, moods(1, 100, 2), nil, Options{}))

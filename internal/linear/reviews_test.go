@@ -25,7 +25,8 @@ func TestReviews(t *testing.T) {
 	open := func(split string) *seq.File { return must.Get(set.Open(split))(t) }
 	words := ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}
 	config := must.Get(linear.NewConfig(&spec, words))(t)
-	m, report := must.Get2(linear.Fit(context.Background(), config, open("train"), open("val"), linear.Options{Seed: 1}))(t)
+	m, report := must.Get2(linear.Fit(context.Background(), config, open("train"), open("val"),
+		linear.Options{Seed: 1}))(t)
 	took := time.Since(start)
 	test, rows := open("test"), []seq.Example{}
 	for i := range test.Len() {

@@ -31,7 +31,8 @@ func TestCurve(t *testing.T) {
 		auc, ap float64
 	}{
 		{"four rows", []int{0, 0, 1, 1}, []float32{.1, .4, .35, .8}, "[{0 0} {0 0.5} {0.5 0.5} {0.5 1} {1 1}]",
-			"[{0 1} {0.5 1} {0.5 0.5} {0.5 0.5} {0.5 0.6666666666666666} {1 0.6666666666666666} {1 0.5} {1 0.5}]", .75, .5 + .5*2/3},
+			"[{0 1} {0.5 1} {0.5 0.5} {0.5 0.5} {0.5 0.6666666666666666} {1 0.6666666666666666} {1 0.5} {1 0.5}]", .75,
+			.5 + .5*2/3},
 		{"in order", []int{0, 1, 1}, []float32{-1, 1, 2}, "[{0 0} {0 0.5} {0 1} {1 1}]",
 			"[{0 1} {0.5 1} {0.5 1} {1 1} {1 0.6666666666666666} {1 0.6666666666666666}]", 1, 1},
 		{"all equal", []int{1, 0, 0, 1, 0}, []float32{3, 3, 3, 3, 3}, "[{0 0} {1 1}]", "[{0 0.4} {1 0.4}]", .5, .4},
@@ -43,7 +44,8 @@ func TestCurve(t *testing.T) {
 			t.Fatalf("%s: %d curves", c.name, len(curves))
 		}
 		got := curves[1]
-		if fmt.Sprint(got.ROC) != c.roc || fmt.Sprint(got.PR) != c.pr || !near(got.AUC, c.auc) || !near(got.AveragePrecision, c.ap) {
+		if fmt.Sprint(got.ROC) != c.roc || fmt.Sprint(got.PR) != c.pr || !near(got.AUC, c.auc) ||
+			!near(got.AveragePrecision, c.ap) {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c)
 		}
 		if !near(curves[0].AUC, c.auc) {
@@ -78,7 +80,8 @@ func TestCurvesByDefinition(t *testing.T) {
 		r := y.Report()
 		for c, k := range r.Classes {
 			i := slices.IndexFunc(curves, func(v Curve) bool { return v.Class == c })
-			if (k.AUC == nil) != (i < 0) || i >= 0 && (*k.AUC != curves[i].AUC || *k.AveragePrecision != curves[i].AveragePrecision) {
+			if (k.AUC == nil) != (i < 0) || i >= 0 &&
+				(*k.AUC != curves[i].AUC || *k.AveragePrecision != curves[i].AveragePrecision) {
 				t.Errorf("round %d, class %d: %+v, curves %+v", round, c, k, curves)
 			}
 		}
@@ -87,7 +90,8 @@ func TestCurvesByDefinition(t *testing.T) {
 			for _, a := range areas {
 				sum += a
 			}
-			if r.AUC != nil || !near(*r.MacroAUC, sum/float64(len(areas))) || !near(MeanCurve(curves).AUC, *r.MacroAUC) {
+			if r.AUC != nil || !near(*r.MacroAUC, sum/float64(len(areas))) ||
+				!near(MeanCurve(curves).AUC, *r.MacroAUC) {
 				t.Errorf("round %d: macro %v of %v", round, *r.MacroAUC, areas)
 			}
 		}
@@ -148,7 +152,8 @@ func checkCurve(t *testing.T, c Curve, labels []int, p [][]float64) {
 		before = recall
 	}
 	if !near(c.AveragePrecision, ap) || !near(area, c.AUC) {
-		t.Errorf("average precision %v, want %v; the area under the points %v, AUC %v", c.AveragePrecision, ap, area, c.AUC)
+		t.Errorf("average precision %v, want %v; the area under the points %v, AUC %v",
+			c.AveragePrecision, ap, area, c.AUC)
 	}
 }
 
@@ -163,7 +168,8 @@ func TestLongCurve(t *testing.T) {
 		classes, margins = append(classes, class), append(margins, float32(random.NormFloat64())+float32(class))
 	}
 	c := tallyOf(t, classes, margins...).Curves()[1]
-	if len(c.ROC) > 2*mostPoints+2 || len(c.PR) != 2*(len(c.ROC)-1) || c.ROC[len(c.ROC)-1] != (CurvePoint{1, 1}) || c.PR[len(c.PR)-1].X != 1 {
+	if len(c.ROC) > 2*mostPoints+2 || len(c.PR) != 2*(len(c.ROC)-1) || c.ROC[len(c.ROC)-1] != (CurvePoint{1, 1}) ||
+		c.PR[len(c.PR)-1].X != 1 {
 		t.Errorf("%d and %d points", len(c.ROC), len(c.PR))
 	}
 	area, ap := 0.0, 0.0
@@ -172,14 +178,17 @@ func TestLongCurve(t *testing.T) {
 		ap += (c.PR[2*i+1].X - c.PR[2*i].X) * c.PR[2*i].Y
 	}
 	// Normal classes whose means are a deviation apart: Φ(1/√2).
-	if want := 0.7602; math.Abs(c.AUC-want) > 0.01 || math.Abs(area-c.AUC) > 1e-4 || math.Abs(ap-c.AveragePrecision) > 1e-3 {
-		t.Errorf("AUC %v, of the points %v; average precision %v, of the points %v", c.AUC, area, c.AveragePrecision, ap)
+	if want := 0.7602; math.Abs(c.AUC-want) > 0.01 || math.Abs(area-c.AUC) > 1e-4 ||
+		math.Abs(ap-c.AveragePrecision) > 1e-3 {
+		t.Errorf("AUC %v, of the points %v; average precision %v, of the points %v", c.AUC,
+			area, c.AveragePrecision, ap)
 	}
 }
 
 // TestMeanCurve: of one curve it is that one, of two the middle between them.
 func TestMeanCurve(t *testing.T) {
-	a := Curve{ROC: []CurvePoint{{0, 0}, {0, .5}, {1, 1}}, PR: []CurvePoint{{0, 1}, {.5, 1}, {.5, .5}, {1, .5}}, AUC: .75, AveragePrecision: .75}
+	a := Curve{ROC: []CurvePoint{{0, 0}, {0, .5}, {1, 1}}, PR: []CurvePoint{{0, 1}, {.5, 1}, {.5, .5}, {1, .5}},
+		AUC: .75, AveragePrecision: .75}
 	b := Curve{ROC: []CurvePoint{{0, 0}, {1, 1}}, PR: []CurvePoint{{0, .25}, {1, .25}}, AUC: .5, AveragePrecision: .25}
 	one, both := MeanCurve([]Curve{a}), MeanCurve([]Curve{a, b})
 	for _, c := range []struct {
@@ -187,8 +196,10 @@ func TestMeanCurve(t *testing.T) {
 		want CurvePoint
 	}{
 		{one.ROC[1], CurvePoint{0, .5}}, {one.ROC[1+100], CurvePoint{.5, .75}}, {one.ROC[1+200], CurvePoint{1, 1}},
-		{one.PR[0], CurvePoint{0, 1}}, {one.PR[100], CurvePoint{.5, 1}}, {one.PR[101], CurvePoint{.505, .5}}, {one.PR[200], CurvePoint{1, .5}},
-		{both.ROC[1], CurvePoint{0, .25}}, {both.ROC[1+100], CurvePoint{.5, .625}}, {both.PR[0], CurvePoint{0, .625}}, {both.PR[200], CurvePoint{1, .375}},
+		{one.PR[0], CurvePoint{0, 1}}, {one.PR[100], CurvePoint{.5, 1}}, {one.PR[101], CurvePoint{.505, .5}},
+		{one.PR[200], CurvePoint{1, .5}},
+		{both.ROC[1], CurvePoint{0, .25}}, {both.ROC[1+100], CurvePoint{.5, .625}}, {both.PR[0], CurvePoint{0, .625}},
+		{both.PR[200], CurvePoint{1, .375}},
 	} {
 		if !near(c.got.X, c.want.X) || !near(c.got.Y, c.want.Y) {
 			t.Errorf("%v, want %v", c.got, c.want)
@@ -227,7 +238,8 @@ func TestManyClasses(t *testing.T) {
 		logits[i%7] = 1
 		must.Succeed(t, y.Add(i%5, logits, 1))
 	}
-	if r := y.Report(); y.odds != nil || y.Curves() != nil || r.MacroAUC != nil || r.Classes[0].AUC != nil || r.Classes[0].F1 == nil {
+	if r := y.Report(); y.odds != nil || y.Curves() != nil || r.MacroAUC != nil ||
+		r.Classes[0].AUC != nil || r.Classes[0].F1 == nil {
 		t.Errorf("%d odds, %+v", len(y.odds), r)
 	}
 }
@@ -255,7 +267,8 @@ func TestClasses(t *testing.T) {
 		t.Errorf("\n%swant\n%s", text, want)
 	}
 	// Probabilities of 9 against three zeros are all in one interval of confidence.
-	if len(r.Calibration) != 1 || r.Calibration[0].Rows != 5 || !near(r.Calibration[0].Accuracy, .6) || !near(r.CalibrationError, r.Calibration[0].Confidence-.6) ||
+	if len(r.Calibration) != 1 || r.Calibration[0].Rows != 5 || !near(r.Calibration[0].Accuracy, .6) ||
+		!near(r.CalibrationError, r.Calibration[0].Confidence-.6) ||
 		!(r.Calibration[0].From <= r.Calibration[0].Confidence && r.Calibration[0].Confidence <= r.Calibration[0].To) {
 		t.Errorf("%+v", r.Calibration)
 	}

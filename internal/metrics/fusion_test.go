@@ -57,7 +57,8 @@ func TestFusionDerivatives(t *testing.T) {
 			}
 			for k := range w {
 				if want := (above[k] - below[k]) / (2 * step); math.Abs(hessian.At(m, k)-want) > 1e-8 {
-					t.Errorf("labels %v: second derivative %d, %d is %v, by differences %v", labels, m, k, hessian.At(m, k), want)
+					t.Errorf("labels %v: second derivative %d, %d is %v, by differences %v", labels, m,
+						k, hessian.At(m, k), want)
 				}
 			}
 		}

@@ -125,7 +125,8 @@ func TestSparseConfusion(t *testing.T) {
 		logits[row.answer] = 0
 	}
 	r := tally.Report()
-	if want := []Confused{{3, 3, 1}, {3, 15_999, 2}, {7, 2, 1}}; r.Confusion != nil || !reflect.DeepEqual(r.Counts, want) {
+	if want := []Confused{{3, 3, 1}, {3, 15_999, 2}, {7, 2, 1}}; r.Confusion != nil ||
+		!reflect.DeepEqual(r.Counts, want) {
 		t.Errorf("found %v and a matrix of %d rows, expected %v and none", r.Counts, len(r.Confusion), want)
 	}
 	if want := []Confused{{3, 15_999, 2}, {7, 2, 1}}; !reflect.DeepEqual(r.Mistakes(), want) {

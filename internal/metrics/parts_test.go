@@ -40,7 +40,8 @@ func TestPartIoU(t *testing.T) {
 	// A scene of both: five parts, of which the nut is absent, and one shape of each category.
 	scene := NewParts(partsOfTest)
 	scene.Add([]int32{0, 3, 1, 2}, []int32{0, 3, 2, 2})
-	if got, want := scene.InstanceIoU(), (1+1+0+0.5+1)/5; math.Abs(got-want) > 1e-15 || scene.Shapes() != 1 || len(scene.Categories()) != 2 {
+	if got, want := scene.InstanceIoU(), (1+1+0+0.5+1)/5; math.Abs(got-want) > 1e-15 || scene.Shapes() != 1 ||
+		len(scene.Categories()) != 2 {
 		t.Errorf("a scene: instance IoU %v over %d shapes, expected %v", got, scene.Shapes(), want)
 	}
 	if empty := NewParts(partsOfTest); empty.InstanceIoU() != 0 || empty.ClassIoU() != 0 || empty.Accuracy() != 0 {

@@ -28,7 +28,8 @@ func TestRank(t *testing.T) {
 		// Of equal ones, either order: (1 + 1/2)/2.
 		{"one of two equal", []float64{7, 7, 0}, []int{1}, .75, [4]float64{.5, 1, 1, 1}},
 		// Rank 2, 3 or 4 for the only relevant one.
-		{"one of three equal behind one", []float64{1, 9, 1, 1}, []int{2}, (1./2 + 1./3 + 1./4) / 3, [4]float64{0, 1, 1, 1}},
+		{"one of three equal behind one", []float64{1, 9, 1, 1}, []int{2},
+			(1./2 + 1./3 + 1./4) / 3, [4]float64{0, 1, 1, 1}},
 		// Two relevant ones of three: the first is at rank 1 in two of three orders.
 		{"two of three equal", []float64{1, 1, 1}, []int{0, 2}, (1 + 1 + 1./2) / 3, [4]float64{1. / 3, 1, 1, 1}},
 		// Ranks 4 to 7 have one of the relevant ones, 1 has the other.
@@ -120,7 +121,8 @@ func TestChance(t *testing.T) {
 		t.Errorf("%+v, with equal scores %+v", got, want)
 	}
 	r := NewRanking([]Ranked{{1, [4]float64{1, 1, 1, 1}}, {.5, [4]float64{0, 1, 1, 1}}}, []Ranked{one, one})
-	if r.Queries != 2 || !near(r.MRR, .75) || !near(r.Recall[0].Recall, .5) || r.Recall[3].K != 100 || !near(r.ChanceMRR, one.ReciprocalRank) || !near(r.Recall[2].Chance, .01) {
+	if r.Queries != 2 || !near(r.MRR, .75) || !near(r.Recall[0].Recall, .5) || r.Recall[3].K != 100 ||
+		!near(r.ChanceMRR, one.ReciprocalRank) || !near(r.Recall[2].Chance, .01) {
 		t.Errorf("%+v", r)
 	}
 }

@@ -119,7 +119,8 @@ func (t *Tally) Report() *Report {
 		gap := b.confidence - float64(b.correct)
 		r.CalibrationError += max(gap, -gap) / float64(n)
 		if b.rows > 0 {
-			r.Calibration = append(r.Calibration, CalibrationBin{float64(i) / calibrationBins, float64(i+1) / calibrationBins, b.rows,
+			r.Calibration = append(r.Calibration, CalibrationBin{float64(i) / calibrationBins,
+				float64(i+1) / calibrationBins, b.rows,
 				b.confidence / float64(b.rows), float64(b.correct) / float64(b.rows)})
 		}
 	}

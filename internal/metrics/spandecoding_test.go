@@ -12,7 +12,8 @@ import (
 func TestViterbi(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, names := range [][]string{
-		{"O", "B-X", "I-X", "B-Y", "I-Y"}, {"O", "B-X"}, {"I-X", "O"}, {"exon", "intron", "O"}, {"noun", "verb", "B-X"}, {"O"},
+		{"O", "B-X", "I-X", "B-Y", "I-Y"}, {"O", "B-X"}, {"I-X", "O"}, {"exon", "intron", "O"},
+		{"noun", "verb", "B-X"}, {"O"},
 	} {
 		tags, n := NewTags(names, len(names)), len(names)
 		for trial := range 200 {
@@ -36,8 +37,10 @@ func TestViterbi(t *testing.T) {
 				}
 				best = max(best, value(y))
 			}
-			if got := tags.Decode(SpanDecoding{SpanPenalty: penalty}, logits); value(got) != best || len(got) != tokens {
-				t.Fatalf("%q, penalty %g, logits %v: tags %v have %g, the best have %g", names, penalty, logits, got, value(got), best)
+			if got := tags.Decode(SpanDecoding{SpanPenalty: penalty}, logits); value(got) != best ||
+				len(got) != tokens {
+				t.Fatalf("%q, penalty %g, logits %v: tags %v have %g, the best have %g", names, penalty,
+					logits, got, value(got), best)
 			}
 		}
 	}

@@ -11,11 +11,12 @@ import (
 
 // Stats describes the rows of a split: lengths, labels and numbers.
 type Stats struct {
-	Name      string              `json:"split"`
-	Rows      int64               `json:"rows"`
-	Lengths   seq.Quantiles       `json:"lengths"`
-	Labels    map[string]int64    `json:"labels"`
-	Tokens    int64               `json:"tokens,omitempty"`         // tagging: number of labelled and unlabelled tokens; Labels counts these
+	Name    string           `json:"split"`
+	Rows    int64            `json:"rows"`
+	Lengths seq.Quantiles    `json:"lengths"`
+	Labels  map[string]int64 `json:"labels"`
+	// tagging: number of labelled and unlabelled tokens; Labels counts these
+	Tokens    int64               `json:"tokens,omitempty"`
 	PerRow    []int64             `json:"labels_per_row,omitempty"` // multi-label: rows by number of labels
 	Numbers   []seq.NumberSummary `json:"numbers,omitempty"`        // regression
 	Histogram []Bin               `json:"histogram"`
@@ -45,7 +46,8 @@ func SplitStats(name string, r *seq.Reader) (Stats, error) {
 			counts[binOf(int64(rows.Length(i)))]++
 		}
 	}
-	s := Stats{Name: name, Rows: summary.Rows(), Lengths: summary.Lengths(), Labels: summary.Labels(r.Spec().LabelNames), PerRow: summary.LabelsPerRow(), Numbers: summary.Numbers()}
+	s := Stats{Name: name, Rows: summary.Rows(), Lengths: summary.Lengths(),
+		Labels: summary.Labels(r.Spec().LabelNames), PerRow: summary.LabelsPerRow(), Numbers: summary.Numbers()}
 	if r.Spec().Task == seq.Tagging {
 		for _, n := range s.Labels {
 			s.Tokens += n

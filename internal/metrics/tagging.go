@@ -122,7 +122,8 @@ type spanCounts struct {
 
 // NewTagging begins to measure so many tags.
 func NewTagging(names []string, n int) *Tagging {
-	return &Tagging{tags: NewTags(names, n), hits: make([]int64, n), labels: make([]int64, n), answers: make([]int64, n), spans: map[string]*spanCounts{}}
+	return &Tagging{tags: NewTags(names, n), hits: make([]int64, n), labels: make([]int64, n),
+		answers: make([]int64, n), spans: map[string]*spanCounts{}}
 }
 
 // Add counts a sequence: the label of each token, negative where it has none, and what a model
@@ -261,7 +262,8 @@ func (t *Tagging) AllSpans() SpanScore {
 	for _, c := range t.spans {
 		sum.both, sum.overlap = sum.both+c.both, sum.overlap+c.overlap
 		sum.labels, sum.answers = sum.labels+c.labels, sum.answers+c.answers
-		sum.tokensBoth, sum.tokenLabels, sum.tokenAnswers = sum.tokensBoth+c.tokensBoth, sum.tokenLabels+c.tokenLabels, sum.tokenAnswers+c.tokenAnswers
+		sum.tokensBoth, sum.tokenLabels, sum.tokenAnswers = sum.tokensBoth+c.tokensBoth, sum.tokenLabels+c.tokenLabels,
+			sum.tokenAnswers+c.tokenAnswers
 	}
 	return sum.score("")
 }

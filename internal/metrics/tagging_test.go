@@ -30,10 +30,12 @@ func TestTagSpans(t *testing.T) {
 	}
 	// Tokens without a label are no part of the order, but of the places.
 	labels := []int32{-1, 1, -1, 2, 0, 3, -1, 1}
-	if got, want := fmt.Sprint(NewTags(bio, 5).SpansAmong(labels, labels)), "[{1 4 PER} {5 6 LOC} {7 8 PER}]"; got != want {
+	if got, want := fmt.Sprint(NewTags(bio, 5).SpansAmong(labels, labels)),
+		"[{1 4 PER} {5 6 LOC} {7 8 PER}]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := fmt.Sprint(NewTags(bio, 5).SpansAmong(labels, []int32{3, 0, 3, 3, 4, 0, 3, 0})), "[{3 5 LOC}]"; got != want {
+	if got, want := fmt.Sprint(NewTags(bio, 5).SpansAmong(labels, []int32{3, 0, 3, 3, 4, 0, 3, 0})),
+		"[{3 5 LOC}]"; got != want {
 		t.Errorf("of answers: %s, want %s", got, want)
 	}
 	if !NewTags(bio, 5).BIO() || NewTags([]string{"O"}, 1).BIO() || NewTags([]string{"O", "noun"}, 2).BIO() {
@@ -60,13 +62,16 @@ func TestTagging(t *testing.T) {
 	}
 	if got, want := fmt.Sprint(x.Spans()), fmt.Sprint([]SpanScore{
 		{"LOC", F1Score{}, 1, 0, F1Score{}, F1Score{}},
-		{"PER", F1Score{0.5, 2.0 / 3, 4.0 / 7}, 3, 4, F1Score{0.75, 1, 6.0 / 7}, F1Score{5.0 / 6, 5.0 / 6, 5.0 / 6}}}); got != want {
+		{"PER", F1Score{0.5, 2.0 / 3, 4.0 / 7}, 3, 4, F1Score{0.75, 1, 6.0 / 7},
+			F1Score{5.0 / 6, 5.0 / 6, 5.0 / 6}}}); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if all := x.AllSpans(); all != (SpanScore{"", F1Score{0.5, 0.5, 0.5}, 4, 4, F1Score{0.75, 0.75, 0.75}, F1Score{5.0 / 6, 5.0 / 7, 10.0 / 13}}) || x.SpanF1() != 0.5 {
+	if all := x.AllSpans(); all != (SpanScore{"", F1Score{0.5, 0.5, 0.5}, 4, 4, F1Score{0.75, 0.75, 0.75},
+		F1Score{5.0 / 6, 5.0 / 7, 10.0 / 13}}) || x.SpanF1() != 0.5 {
 		t.Errorf("all: %+v", all)
 	}
-	if tags := x.Tags(names); len(tags) != 4 || tags[3] != (TagScore{3, "B-LOC", 0, 1}) || tags[1] != (TagScore{1, "B-PER", 6.0 / 7, 3}) {
+	if tags := x.Tags(names); len(tags) != 4 || tags[3] != (TagScore{3, "B-LOC", 0, 1}) ||
+		tags[1] != (TagScore{1, "B-PER", 6.0 / 7, 3}) {
 		t.Errorf("%+v", tags)
 	}
 	if empty := NewTagging(names, 4); empty.SpanF1() != 0 {

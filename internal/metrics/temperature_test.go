@@ -28,7 +28,8 @@ func TestLeastTemperature(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	var s LogitSample
 	for range 500 {
-		z := []float32{float32(5 * random.NormFloat64()), float32(5 * random.NormFloat64()), float32(5 * random.NormFloat64())}
+		z := []float32{float32(5 * random.NormFloat64()), float32(5 * random.NormFloat64()),
+			float32(5 * random.NormFloat64())}
 		class := random.IntN(3)
 		if random.IntN(4) > 0 { // mostly that of the largest logit
 			for c := range z {
@@ -51,7 +52,8 @@ func TestLeastTemperature(t *testing.T) {
 	}
 	at := s.Temperature()
 	if !(loss(at) < loss(1.02*at) && loss(at) < loss(at/1.02) && loss(at) < loss(1)) {
-		t.Errorf("temperature %g: loss %g, near it %g and %g, without %g", at, loss(at), loss(at/1.02), loss(1.02*at), loss(1))
+		t.Errorf("temperature %g: loss %g, near it %g and %g, without %g", at, loss(at),
+			loss(at/1.02), loss(1.02*at), loss(1))
 	}
 }
 

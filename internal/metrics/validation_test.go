@@ -27,8 +27,10 @@ func TestValidationIsTally(t *testing.T) {
 		}
 		r := y.Report()
 		auc, ok := v.AUC()
-		if !near(v.Accuracy(), r.Accuracy) || !near(v.MacroF1(), r.MacroF1) || ok != (r.AUC != nil) || ok && !near(auc, *r.AUC) {
-			t.Errorf("%d classes: accuracy %v, macro F1 %v, AUC %v %v; the tally has %+v", classes, v.Accuracy(), v.MacroF1(), auc, ok, r)
+		if !near(v.Accuracy(), r.Accuracy) || !near(v.MacroF1(), r.MacroF1) || ok != (r.AUC != nil) ||
+			ok && !near(auc, *r.AUC) {
+			t.Errorf("%d classes: accuracy %v, macro F1 %v, AUC %v %v; the tally has %+v", classes,
+				v.Accuracy(), v.MacroF1(), auc, ok, r)
 		}
 	}
 }

@@ -39,9 +39,11 @@ func TestAssertions(t *testing.T) {
 		}, broken.Error(), "", ""},
 		"Fail of its text": {func(t testing.TB, err error) { Fail(t, "disk full")("value", err) }, "", "",
 			`found the error <nil>, expected one that contains "disk full"`},
-		"Fail of any text": {func(t testing.TB, err error) { Fail(t, "")(err) }, "", "", `found the error <nil>, expected one that contains ""`},
+		"Fail of any text": {func(t testing.TB, err error) { Fail(t, "")(err) }, "", "",
+			`found the error <nil>, expected one that contains ""`},
 		"Fail of another text": {func(t testing.TB, err error) { Fail(t, "denied", "case")(err) }, "",
-			`casefound the error disk full: short write, expected one that contains "denied"`, `casefound the error <nil>, expected one that contains "denied"`},
+			`casefound the error disk full: short write, expected one that contains "denied"`,
+			`casefound the error <nil>, expected one that contains "denied"`},
 		"FailWith what it wraps": {func(t testing.TB, err error) { FailWith(t, io.ErrShortWrite)(0, err) }, "", "",
 			"found the error <nil>, expected short write"},
 		"FailWith another": {func(t testing.TB, err error) { FailWith(t, io.EOF)(err) }, "",
@@ -51,7 +53,8 @@ func TestAssertions(t *testing.T) {
 		c.assert(r, broken)
 		c.assert(ofNil, error(nil))
 		if r.ended != c.ended || r.failed != c.failed || ofNil.ended != "" || ofNil.failed != c.ofNil {
-			t.Error(name, errors.Join(errors.New(r.ended), errors.New(r.failed), errors.New(ofNil.ended), errors.New(ofNil.failed)))
+			t.Error(name, errors.Join(errors.New(r.ended), errors.New(r.failed), errors.New(ofNil.ended),
+				errors.New(ofNil.failed)))
 		}
 	}
 }

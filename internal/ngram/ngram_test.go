@@ -27,7 +27,8 @@ func ids(text string) (out []int32) {
 // TestHashes compares with test vectors, and these with the definition: the hashes of the units are
 // XXH3-64 of their bytes, of which xxHash's own documentation has some.
 func TestHashes(t *testing.T) {
-	for text, want := range map[string]uint64{"": 0x2D06800538D394C2, "a": 0xE6C632B61E964E1F, "abc": 0x78AF5F94892F3950} {
+	for text, want := range map[string]uint64{"": 0x2D06800538D394C2, "a": 0xE6C632B61E964E1F,
+		"abc": 0x78AF5F94892F3950} {
 		if got := xxh3.HashString(text); got != want {
 			t.Errorf("XXH3-64 of %q: %#x, expected %#x", text, got, want)
 		}

@@ -43,10 +43,12 @@ func TestGraph(t *testing.T) {
 	if len(m.Initializers) != 2 {
 		t.Errorf("%d tensors, want the weight and one constant", len(m.Initializers))
 	}
-	if a := m.Initializers["a"]; !bytes.Equal(a.Data, []byte{0, 0, 64, 64, 0, 0, 128, 191}) || !slices.Equal(a.Shape, []uint64{2}) {
+	if a := m.Initializers["a"]; !bytes.Equal(a.Data, []byte{0, 0, 64, 64, 0, 0, 128, 191}) ||
+		!slices.Equal(a.Shape, []uint64{2}) {
 		t.Errorf("a has shape %v and bytes %v", a.Shape, a.Data)
 	}
-	if m.Opset != onnx.OpsetVersion || m.IRVersion == 0 || m.Metadata["key"] != "value" || !slices.Equal(m.Inputs, []string{"x"}) || !slices.Equal(m.Outputs, []string{"y"}) {
+	if m.Opset != onnx.OpsetVersion || m.IRVersion == 0 || m.Metadata["key"] != "value" ||
+		!slices.Equal(m.Inputs, []string{"x"}) || !slices.Equal(m.Outputs, []string{"y"}) {
 		t.Errorf("%+v", m)
 	}
 }
@@ -55,7 +57,8 @@ func TestGraph(t *testing.T) {
 func TestConstants(t *testing.T) {
 	g := &onnx.Graph{}
 	seen := map[onnx.Tensor]bool{}
-	for _, x := range []onnx.Tensor{g.Int(0), g.Ints(0), g.Ints(0, 0), g.Ints(), g.Float(0), g.Float(math.Copysign(0, -1)), g.Doubles(0), g.Doubles(1)} {
+	for _, x := range []onnx.Tensor{g.Int(0), g.Ints(0), g.Ints(0, 0), g.Ints(), g.Float(0),
+		g.Float(math.Copysign(0, -1)), g.Doubles(0), g.Doubles(1)} {
 		if seen[x] {
 			t.Errorf("%s is there twice", x)
 		}
@@ -70,7 +73,8 @@ func TestMemory(t *testing.T) {
 	runtime.ReadMemStats(&before)
 	g := &onnx.Graph{}
 	for i := range 8 {
-		g.Output(fmt.Sprint("y", i), g.Weight(fmt.Sprint("w", i), []int{len(data)}, data), onnx.Float32, "", onnx.Size(len(data)))
+		g.Output(fmt.Sprint("y", i), g.Weight(fmt.Sprint("w", i), []int{len(data)}, data), onnx.Float32,
+			"", onnx.Size(len(data)))
 	}
 	file, err := g.Model("weights", "", nil)
 	runtime.ReadMemStats(&after)

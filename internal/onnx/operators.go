@@ -72,7 +72,8 @@ func (g *Graph) Softmax(x Tensor, axis int) Tensor {
 
 // LayerNormalization is (x − mean)/√(variance + epsilon)·scale + bias, along the last axis.
 func (g *Graph) LayerNormalization(x, scale, bias Tensor, epsilon float64) Tensor {
-	return g.op("LayerNormalization", []Tensor{x, scale, bias}, attribute{"axis", -1}, attribute{"epsilon", float32(epsilon)})
+	return g.op("LayerNormalization", []Tensor{x, scale, bias}, attribute{"axis", -1},
+		attribute{"epsilon", float32(epsilon)})
 }
 
 // MatMul is the product of matrices, of the last two axes.
@@ -87,7 +88,8 @@ func (g *Graph) Gemm(x, weight, bias Tensor) Tensor {
 // of its own, with as many zeros on both sides as keep the length.
 func (g *Graph) Conv(x, weight, bias Tensor, channels, taps, dilation int) Tensor {
 	pad := taps / 2 * dilation
-	return g.op("Conv", []Tensor{x, weight, bias}, attribute{"dilations", []int{dilation}}, attribute{"group", channels},
+	return g.op("Conv", []Tensor{x, weight, bias}, attribute{"dilations", []int{dilation}},
+		attribute{"group", channels},
 		attribute{"kernel_shape", []int{taps}}, attribute{"pads", []int{pad, pad}})
 }
 

@@ -20,10 +20,15 @@ const (
 	StreamShuffle  uint32 = 10 // order of the examples in an epoch
 	StreamGenerate uint32 = 11 // synthetic data sets
 	StreamSplit    uint32 = 12 // train, validation and test splits
-	StreamNoise    uint32 = 13 // tokens of training: e = position; first word, left out if u < rate; second, replaced; third, by which; of a point cloud e = draw: the first has scale and shift, others the rotation
+	// tokens of training: e = position; first word, left out if u < rate; second, replaced; third, by which; of a point
+	// cloud e = draw: the first has scale and shift, others the rotation
+	StreamNoise uint32 = 13
 
-	StreamMask           uint32 = 14 // tokens to be told, in training: e = position; first word, a span goes on if u < 1 − 1/mean; second, one begins; third, what is read; fourth, which token instead
+	// tokens to be told, in training: e = position; first word, a span goes on if u < 1 − 1/mean; second, one begins;
+	// third, what is read; fourth, which token instead
+	StreamMask           uint32 = 14
 	StreamMaskEvaluation uint32 = 15 // the same in evaluation, of step 0
 
-	StreamStudy uint32 = 16 // weights and tokens of the studies: what is drawn in place of the layer, the draw in place of the example
+	// weights and tokens of the studies: what is drawn in place of the layer, the draw in place of the example
+	StreamStudy uint32 = 16
 )

@@ -45,22 +45,33 @@ func TestMoveEnd(t *testing.T) {
 		want     string
 		pinned   string
 	}{
-		{"on the way", "train --lr 1 --steps 10", at(5, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20}, "train --lr 1 --steps 20", ""},
-		{"epochs in place of steps", "train --epochs=3 --steps 10", at(5, 0), sft.Settings{Steps: 10}, sft.Settings{Epochs: 4}, "train --epochs 4", ""},
-		{"a number elsewhere", "train --steps 5 --lr 1", at(5, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20}, "train --steps 5 --lr 1 --steps 20", ""},
-		{"chosen by the length", "train --eval-every 3 --steps 10", at(5, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20}, "train --eval-every 3 --step-size 2 --eval-every 3 --steps 20", " --step-size 2 --eval-every 3"},
-		{"chosen by the length, moved again", "train --step-size 2 --steps 10", at(5, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20}, "train --step-size 2 --steps 20", " --step-size 2"},
-		{"at its end, in steps", "train --steps 10", at(10, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20}, "train --steps 10 && " + goOn + " --steps 20", ""},
-		{"at its end, in epochs", "train", at(10, 2), sft.Settings{Epochs: 2}, sft.Settings{Epochs: 3}, "train && " + goOn + " --epochs 3", ""},
-		{"the rate follows the end", "train --steps 10", at(5, 0), sft.Settings{Steps: 10, Schedule: "cosine"}, sft.Settings{Steps: 20}, "train --steps 10 --stop-at 5 && " + goOn + " --steps 20", ""},
-		{"the rate follows the end, before the first step", "train --steps 10", at(0, 0), sft.Settings{Steps: 10, Schedule: "cosine"}, sft.Settings{Steps: 20}, "train --steps 20", ""},
+		{"on the way", "train --lr 1 --steps 10", at(5, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20},
+			"train --lr 1 --steps 20", ""},
+		{"epochs in place of steps", "train --epochs=3 --steps 10", at(5, 0), sft.Settings{Steps: 10},
+			sft.Settings{Epochs: 4}, "train --epochs 4", ""},
+		{"a number elsewhere", "train --steps 5 --lr 1", at(5, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20},
+			"train --steps 5 --lr 1 --steps 20", ""},
+		{"chosen by the length", "train --eval-every 3 --steps 10", at(5, 0), sft.Settings{Steps: 10},
+			sft.Settings{Steps: 20}, "train --eval-every 3 --step-size 2 --eval-every 3 --steps 20",
+			" --step-size 2 --eval-every 3"},
+		{"chosen by the length, moved again", "train --step-size 2 --steps 10", at(5, 0), sft.Settings{Steps: 10},
+			sft.Settings{Steps: 20}, "train --step-size 2 --steps 20", " --step-size 2"},
+		{"at its end, in steps", "train --steps 10", at(10, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20},
+			"train --steps 10 && " + goOn + " --steps 20", ""},
+		{"at its end, in epochs", "train", at(10, 2), sft.Settings{Epochs: 2}, sft.Settings{Epochs: 3},
+			"train && " + goOn + " --epochs 3", ""},
+		{"the rate follows the end", "train --steps 10", at(5, 0), sft.Settings{Steps: 10, Schedule: "cosine"},
+			sft.Settings{Steps: 20}, "train --steps 10 --stop-at 5 && " + goOn + " --steps 20", ""},
+		{"the rate follows the end, before the first step", "train --steps 10", at(0, 0),
+			sft.Settings{Steps: 10, Schedule: "cosine"}, sft.Settings{Steps: 20}, "train --steps 20", ""},
 	} {
 		from := &sft.Checkpoint{Config: &sft.Config{}, State: c.state, Settings: c.old}
 		p := Provenance{Command: c.command, Settings: c.old}
 		must.Succeed(t, p.MoveEnd(from, &c.new, goOn, c.pinned))
 		stored, err := Of(from.Config)
 		if err != nil || stored.Command != c.want || p.Command != c.want || !Same(stored.Settings, c.new) {
-			t.Errorf("%s: %q, stored %q with %+v, want %q; error %v", c.name, p.Command, stored.Command, stored.Settings, c.want, err)
+			t.Errorf("%s: %q, stored %q with %+v, want %q; error %v", c.name, p.Command, stored.Command,
+				stored.Settings, c.want, err)
 		}
 	}
 }
@@ -110,8 +121,10 @@ func TestFound(t *testing.T) {
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "metrics.jsonl"), nil, 0o666))
 	must.Fail(t, "holds a metrics.jsonl that is not of a run", "a file of something else")(find(false, true))
 	broken := filepath.Join(dir, "last", "checkpoint.safetensors")
-	must.Succeed(t, errors.Join(os.Mkdir(filepath.Dir(broken), 0o777), os.WriteFile(broken, []byte("a file of another program"), 0o666)))
-	if _, err := find(false, true); err == nil || !strings.HasPrefix(err.Error(), dir+" holds something else: "+broken+": ") {
+	must.Succeed(t, errors.Join(os.Mkdir(filepath.Dir(broken), 0o777),
+		os.WriteFile(broken, []byte("a file of another program"), 0o666)))
+	if _, err := find(false, true); err == nil ||
+		!strings.HasPrefix(err.Error(), dir+" holds something else: "+broken+": ") {
 		t.Errorf("a checkpoint that is none: %v", err)
 	}
 	if _, err := find(true, true); err == nil || !strings.HasPrefix(err.Error(), broken+": ") {

@@ -104,7 +104,8 @@ func madeAllSteps(at *sft.State, settings *sft.Settings) bool {
 func Differences(begun *sft.Checkpoint, was, settings sft.Settings, config sft.Config, data, initFrom string) []string {
 	its := *begun.Config
 	its.Extra, config.Extra = nil, nil
-	its.Thresholds, its.Temperature, its.SpanDecoding = config.Thresholds, config.Temperature, config.SpanDecoding // fitted to the weights
+	// fitted to the weights
+	its.Thresholds, its.Temperature, its.SpanDecoding = config.Thresholds, config.Temperature, config.SpanDecoding
 	was.Seed = settings.Seed
 	out := append(differences(&was, &settings), differences(&its, &config)...)
 	if data != begun.Data {
@@ -121,7 +122,8 @@ func differences(a, b any) (out []string) {
 	mine, other := fields(a), fields(b)
 	for _, key := range slices.Sorted(maps.Keys(union(mine, other))) {
 		if x, y := mine[key], other[key]; !bytes.Equal(x, y) {
-			out = append(out, fmt.Sprintf("%s %s, not %s", key, cmp.Or(string(x), "nothing"), cmp.Or(string(y), "nothing")))
+			out = append(out, fmt.Sprintf("%s %s, not %s", key, cmp.Or(string(x), "nothing"),
+				cmp.Or(string(y), "nothing")))
 		}
 	}
 	return out

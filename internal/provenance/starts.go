@@ -37,7 +37,8 @@ func AddStart(dir string, s Start) error {
 	var text []byte
 	if s.Step > 0 {
 		var err error
-		if text, err = atomicfile.ReadRegular(filepath.Join(dir, StartsFile), maxStarts); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		if text, err = atomicfile.ReadRegular(filepath.Join(dir, StartsFile), maxStarts); err != nil &&
+			!errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
 	}
@@ -68,7 +69,8 @@ func ReadStarts(dir string) (out []Start, err error) {
 		n++
 		var s Start
 		if err := json.Unmarshal(line, &s); err != nil {
-			return nil, fmt.Errorf("%s:%d: expected a JSON object with the time, step and device of a start: %w", path, n, err)
+			return nil, fmt.Errorf("%s:%d: expected a JSON object with the time, step and device of a start: %w", path,
+				n, err)
 		}
 		out = append(out, s)
 	}

@@ -92,7 +92,8 @@ func numbersOf(name string, k *metrics.Class) classNumbers {
 		}
 		return fmt.Sprintf(format, factor**v)
 	}
-	return classNumbers{Name: name, Precision: show("%.1f%%", 100, k.Precision), Recall: show("%.1f%%", 100, k.Recall), F1: show("%.4f", 1, k.F1),
+	return classNumbers{Name: name, Precision: show("%.1f%%", 100, k.Precision), Recall: show("%.1f%%", 100, k.Recall),
+		F1:  show("%.4f", 1, k.F1),
 		AUC: show("%.4f", 1, k.AUC), AveragePrecision: show("%.4f", 1, k.AveragePrecision), Rows: k.Rows}
 }
 
@@ -108,8 +109,10 @@ func reliability(bins []metrics.CalibrationBin, rows int, style chart.Style) (di
 	for _, b := range bins {
 		part := 100 * float64(b.Rows) / float64(rows)
 		title := fmt.Sprintf("confidence %.1f%%: accuracy %.1f%% of %d rows", 100*b.Confidence, 100*b.Accuracy, b.Rows)
-		c.Boxes = append(c.Boxes, chart.Box{From: 100*b.From + .3, To: 100*b.To - .3, Value: 100 * b.Accuracy, Ink: style.Ink, Pale: true, Title: title})
-		n.Boxes = append(n.Boxes, chart.Box{From: 100*b.From + .3, To: 100*b.To - .3, Value: part, Ink: style.Ink, Title: fmt.Sprintf("%d rows (%.1f%%)", b.Rows, part)})
+		c.Boxes = append(c.Boxes, chart.Box{From: 100*b.From + .3, To: 100*b.To - .3, Value: 100 * b.Accuracy,
+			Ink: style.Ink, Pale: true, Title: title})
+		n.Boxes = append(n.Boxes, chart.Box{From: 100*b.From + .3, To: 100*b.To - .3, Value: part, Ink: style.Ink,
+			Title: fmt.Sprintf("%d rows (%.1f%%)", b.Rows, part)})
 		line.Points = append(line.Points, chart.Datum{X: 100 * b.Confidence, Y: 100 * b.Accuracy, Title: title})
 	}
 	c.Series = []chart.Series{{Style: reference, Points: []chart.Datum{{X: 0, Y: 0}, {X: 100, Y: 100}}}, line}
@@ -133,7 +136,8 @@ func newCurvesView(curves []metrics.Curve, classes int, name func(int) string) *
 		shown = append(worst[:min(len(worst), mostCurves)], metrics.MeanCurve(curves))
 		v.Note = "Each class's probability against every threshold, the class against the rest; the macro mean weighs all classes the same."
 		if left := len(curves) - mostCurves; left > 0 {
-			v.Note += fmt.Sprintf(" Shown are the %d classes with the least area under ROC, %d are not.", mostCurves, left)
+			v.Note += fmt.Sprintf(" Shown are the %d classes with the least area under ROC, %d are not.",
+				mostCurves, left)
 		}
 	}
 	for i := range shown {
@@ -149,7 +153,8 @@ func newCurvesView(curves []metrics.Curve, classes int, name func(int) string) *
 		Series: []chart.Series{{Style: reference, Points: []chart.Datum{{X: 0, Y: 0}, {X: 100, Y: 100}}}}}
 	pr := chart.Chart{X: percent("recall"), Y: percent("precision"), Width: 420, Height: 340}
 	if part := 100 * shown[0].Part; classes == 2 { // of more classes each has its own
-		pr.Series = append(pr.Series, chart.Series{Style: reference, Points: []chart.Datum{{X: 0, Y: part}, {X: 100, Y: part}}})
+		pr.Series = append(pr.Series,
+			chart.Series{Style: reference, Points: []chart.Datum{{X: 0, Y: part}, {X: 100, Y: part}}})
 	}
 	for i, c := range shown {
 		title := "macro mean"

@@ -37,8 +37,10 @@ var quantities = []struct {
 	{"Loss", "loss", "Mean over the rows of an interval in training, and over the validation split.", true, false,
 		func(r sft.StepReport) float64 { return r.Loss }, func(r sft.EvaluationReport) float64 { return r.Loss }, nil},
 	{"Accuracy", "accuracy (%)", "Part of the rows, or tokens, whose class is answered.", true, false,
-		func(r sft.StepReport) float64 { return percent(r.Accuracy) }, func(r sft.EvaluationReport) float64 { return percent(r.Accuracy) }, baselineAccuracy},
-	{"Macro F1", "macro F1 (%)", "Mean of the labels, with the thresholds that are best on the validation split at that step.", true, false,
+		func(r sft.StepReport) float64 { return percent(r.Accuracy) },
+		func(r sft.EvaluationReport) float64 { return percent(r.Accuracy) }, baselineAccuracy},
+	{"Macro F1", "macro F1 (%)",
+		"Mean of the labels, with the thresholds that are best on the validation split at that step.", true, false,
 		nothing, func(r sft.EvaluationReport) float64 {
 			if r.Thresholds == nil { // of classes accuracy is shown
 				return math.NaN()
@@ -79,8 +81,9 @@ const (
 // Curves are all quantities of which there is something, of training and of validation.
 func Curves(runs []Run) (out []Curve) {
 	for _, q := range quantities {
-		c := Curve{Caption: q.caption, Wide: q.wide, Chart: chart.Chart{Name: q.name, X: chart.Axis{Label: "step", Zero: true}, Y: chart.Axis{Label: q.unit},
-			Width: narrowWidth, Height: narrowHeight}}
+		c := Curve{Caption: q.caption, Wide: q.wide,
+			Chart: chart.Chart{Name: q.name, X: chart.Axis{Label: "step", Zero: true}, Y: chart.Axis{Label: q.unit},
+				Width: narrowWidth, Height: narrowHeight}}
 		if q.wide {
 			c.Width, c.Height = wideWidth, wideHeight
 		}

@@ -17,7 +17,8 @@ func TestCurves(t *testing.T) {
 			m.Train = append(m.Train, sft.StepReport{Step: 10 * (i + 1), GradNorm: v, Loss: v, Accuracy: new(0.25)})
 		}
 		curves := Curves([]Run{{Name: "r", Metrics: m}})
-		if len(curves) != 5 || curves[0].Name != "Loss" || curves[1].Name != "Accuracy" || len(curves[1].Series) != 2 || curves[1].Series[1].Points[0].Y != 50 {
+		if len(curves) != 5 || curves[0].Name != "Loss" || curves[1].Name != "Accuracy" || len(curves[1].Series) != 2 ||
+			curves[1].Series[1].Points[0].Y != 50 {
 			t.Errorf("%+v", curves)
 		}
 		for _, c := range curves {
@@ -26,7 +27,8 @@ func TestCurves(t *testing.T) {
 					t.Errorf("%s of %v: point %v", c.Name, values, p)
 				}
 			}
-			if logarithmic := strings.Contains(c.Y.Label, "logarithmic"); logarithmic != (c.Name == "Gradient norm" && slices.Max(values) == 1e6) || logarithmic != c.Y.Logarithmic {
+			if logarithmic := strings.Contains(c.Y.Label, "logarithmic"); logarithmic != (c.Name == "Gradient norm" &&
+				slices.Max(values) == 1e6) || logarithmic != c.Y.Logarithmic {
 				t.Errorf("%s of %v: logarithmic %v", c.Name, values, logarithmic)
 			}
 			if picture := string(c.Picture()); !strings.Contains(picture, `aria-label="`+c.Name+` over steps"`) {
@@ -40,7 +42,8 @@ func TestCurves(t *testing.T) {
 // loss of its best evaluation is what it has reached.
 func TestCurvesOfMaskedTokens(t *testing.T) {
 	m := &sft.Metrics{Train: []sft.StepReport{{Step: 10, Loss: 2}}, Validation: []sft.EvaluationReport{
-		{Step: 5, Loss: 2.5, Best: true, SelectedBy: "loss"}, {Step: 10, Loss: 1.5, Best: true, SelectedBy: "loss"}, {Step: 15, Loss: 3, SelectedBy: "loss"}}}
+		{Step: 5, Loss: 2.5, Best: true, SelectedBy: "loss"}, {Step: 10, Loss: 1.5, Best: true, SelectedBy: "loss"},
+		{Step: 15, Loss: 3, SelectedBy: "loss"}}}
 	curves := Curves([]Run{{Name: "r", Metrics: m}})
 	if len(curves) != 4 || slices.ContainsFunc(curves, func(c Curve) bool { return c.Name == "Accuracy" }) {
 		t.Errorf("%d charts", len(curves))

@@ -58,7 +58,8 @@ func exampleViews(c *sft.Config, d tokenizers.Tokenizer, examples []Example) ([]
 	var out []exampleView
 	for _, e := range examples {
 		answer := sft.Argmax(e.Output.Logits)
-		v := exampleView{Row: e.Row, ID: e.ID, Label: fmt.Sprint(c.Label(int(e.Label))), Answer: fmt.Sprint(c.Label(answer)), Right: answer == int(e.Label)}
+		v := exampleView{Row: e.Row, ID: e.ID, Label: fmt.Sprint(c.Label(int(e.Label))),
+			Answer: fmt.Sprint(c.Label(answer)), Right: answer == int(e.Label)}
 		for i, p := range metrics.Softmax(e.Output.Logits) {
 			v.Likely = append(v.Likely, likely{fmt.Sprint(c.Label(i)), p})
 		}
@@ -134,7 +135,8 @@ func newStrip(length int, e *sft.Explanation, levels []int32) *chart.Strip {
 
 // poolingScale is that of a row's pooling.
 func poolingScale(e *sft.Explanation) scale {
-	return scale{Least: float64(slices.Min(e.Pooling)), Largest: float64(slices.Max(e.Pooling)), Equal: 1 / float64(len(e.Pooling))}
+	return scale{Least: float64(slices.Min(e.Pooling)), Largest: float64(slices.Max(e.Pooling)),
+		Equal: 1 / float64(len(e.Pooling))}
 }
 
 // of is where a weight is between the least and the largest, from 0 to 1.

@@ -21,7 +21,8 @@ func explanation(n, heavy int) *sft.Explanation {
 		e.Pooling[i] = 1
 	}
 	e.Pooling[heavy] = 3
-	e.Layers = []sft.LayerExplanation{{Positions: []int32{0, int32(n - 1)}, Weights: []float32{1, 1}, Mass: []float32{0.5, 0.1}}}
+	e.Layers = []sft.LayerExplanation{{Positions: []int32{0, int32(n - 1)}, Weights: []float32{1, 1},
+		Mass: []float32{0.5, 0.1}}}
 	return e
 }
 
@@ -75,7 +76,8 @@ func TestLongText(t *testing.T) {
 	shown, out, found := 0, 0, false
 	for _, p := range v.Text {
 		shown, out = shown+len(p.Text), out+p.LeftOut
-		found = found || p.Text == "X" && strings.Contains(p.Title, "position 50000, pooling 3") && strings.Contains(string(p.Style), "0.75")
+		found = found || p.Text == "X" && strings.Contains(p.Title, "position 50000, pooling 3") &&
+			strings.Contains(string(p.Style), "0.75")
 	}
 	if shown+out != n || shown > heaviest*2*around || !found || !v.Part {
 		t.Errorf("%d shown, %d left out, found %v, part %v", shown, out, found, v.Part)
@@ -114,7 +116,8 @@ func TestPicture(t *testing.T) {
 	if r, _, b := colorAt(1, 1); r != b {
 		t.Errorf("pixel 1, which was not sampled, has red %d, blue %d", r, b)
 	}
-	if r, g, b := colorAt(2, 77); r != uint32(poolingColor.R) || g != uint32(poolingColor.G) || b != uint32(poolingColor.B) {
+	if r, g, b := colorAt(2, 77); r != uint32(poolingColor.R) || g != uint32(poolingColor.G) ||
+		b != uint32(poolingColor.B) {
 		t.Errorf("the heaviest pixel is %d %d %d", r, g, b)
 	}
 	// A row of pixels that is no square, and sound, are drawn as levels.
@@ -130,7 +133,8 @@ func TestPicture(t *testing.T) {
 func TestShortSequences(t *testing.T) {
 	for n := 1; n < 4; n++ {
 		s := newStrip(n, explanation(n, 0), make([]int32, n))
-		if text := string(s.Scene().Inline()); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") || !strings.Contains(text, ">layer 1</text>") || !strings.Contains(text, ">0</text>") {
+		if text := string(s.Scene().Inline()); strings.Contains(text, "NaN") || strings.Contains(text, "Inf") ||
+			!strings.Contains(text, ">layer 1</text>") || !strings.Contains(text, ">0</text>") {
 			t.Errorf("%d tokens: %s", n, text)
 		}
 	}

@@ -21,7 +21,8 @@ func TestLayouts(t *testing.T) {
 	graphs := map[string]func(n int) []seq.Edge{
 		"ring": func(n int) (out []seq.Edge) {
 			for i := range n {
-				out = append(out, seq.Edge{Source: int32(i), Target: int32((i + 1) % n)}, seq.Edge{Source: int32(i), Target: int32(i)})
+				out = append(out, seq.Edge{Source: int32(i), Target: int32((i + 1) % n)},
+					seq.Edge{Source: int32(i), Target: int32(i)})
 			}
 			return out
 		},
@@ -84,7 +85,8 @@ func TestLayouts(t *testing.T) {
 				slices.Sort(near)
 				slices.Sort(all)
 				if name != "star" && near[len(near)/2] >= all[len(all)/2] {
-					t.Errorf("half of the edges are shorter than %.3f, half of the pairs than %.3f", near[len(near)/2], all[len(all)/2])
+					t.Errorf("half of the edges are shorter than %.3f, half of the pairs than %.3f",
+						near[len(near)/2], all[len(all)/2])
 				}
 				if all[0] < 1e-3 {
 					t.Errorf("two nodes are at a distance of %g", all[0])

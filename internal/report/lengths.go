@@ -26,9 +26,10 @@ func lengthCharts(runs []Run) (out []lengthChart) {
 			continue
 		}
 		at := slices.IndexFunc(groups, func(g []int) bool {
-			return slices.EqualFunc(runs[g[0]].Results.Report.ByLength, r.Results.Report.ByLength, func(a, b metrics.LengthBin) bool {
-				return a.From == b.From && a.To == b.To && a.Rows == b.Rows
-			})
+			return slices.EqualFunc(runs[g[0]].Results.Report.ByLength, r.Results.Report.ByLength,
+				func(a, b metrics.LengthBin) bool {
+					return a.From == b.From && a.To == b.To && a.Rows == b.Rows
+				})
 		})
 		if at < 0 {
 			groups, at = append(groups, nil), len(groups)
@@ -52,7 +53,8 @@ func newLengthChart(runs []Run, group []int) lengthChart {
 		c.One = &bins[0]
 		return c
 	}
-	picture := chart.Chart{X: chart.Axis{Label: "length (tokens)", Low: 0, High: float64(len(bins))}, Y: chart.Axis{Label: "accuracy (%)", Zero: true}, Width: 540, Height: 270}
+	picture := chart.Chart{X: chart.Axis{Label: "length (tokens)", Low: 0, High: float64(len(bins))},
+		Y: chart.Axis{Label: "accuracy (%)", Zero: true}, Width: 540, Height: 270}
 	width := min(0.8/float64(len(group)), 0.4)
 	for b, bin := range bins {
 		name := fmt.Sprintf("%d–%d", bin.From, bin.To)
@@ -60,12 +62,15 @@ func newLengthChart(runs []Run, group []int) lengthChart {
 			name = fmt.Sprint(bin.From)
 		}
 		middle := float64(b) + 0.5
-		picture.X.Places = append(picture.X.Places, chart.Place{At: middle, Label: name, Note: fmt.Sprintf("%d rows", bin.Rows)})
+		picture.X.Places = append(picture.X.Places,
+			chart.Place{At: middle, Label: name, Note: fmt.Sprintf("%d rows", bin.Rows)})
 		for n, i := range group {
 			accuracy := 100 * runs[i].Results.Report.ByLength[b].Accuracy
 			left := middle + (float64(n)-float64(len(group))/2)*width
-			picture.Boxes = append(picture.Boxes, chart.Box{From: left, To: left + 0.94*width, Value: accuracy, Ink: chart.StyleOf(i).Ink,
-				Label: fmt.Sprintf("%.1f", accuracy), Title: fmt.Sprintf("%s, %s tokens: %.2f%%", runs[i].Name, name, accuracy)})
+			picture.Boxes = append(picture.Boxes, chart.Box{From: left, To: left + 0.94*width, Value: accuracy,
+				Ink:   chart.StyleOf(i).Ink,
+				Label: fmt.Sprintf("%.1f", accuracy), Title: fmt.Sprintf("%s, %s tokens: %.2f%%",
+					runs[i].Name, name, accuracy)})
 		}
 	}
 	c.Picture = picture.Scene().Inline()

@@ -16,7 +16,8 @@ import (
 func TestMeasured(t *testing.T) {
 	r := testRun(t, "run", 16)
 	r.Results.Data = "rows.arrow"
-	r.Results.Baseline = &baseline.Result{Class: "a", Majority: 0.5, Models: []baseline.Model{{Name: "weak", Accuracy: 0.25}, {Name: "strong", Accuracy: 0.75}}}
+	r.Results.Baseline = &baseline.Result{Class: "a", Majority: 0.5,
+		Models: []baseline.Model{{Name: "weak", Accuracy: 0.25}, {Name: "strong", Accuracy: 0.75}}}
 	page := write(t, r)
 	first := page[:strings.Index(page, "</table>")]
 	for _, want := range []string{"accuracy 40.00% (rows.arrow)", "accuracy 75.00% (strong)"} {
@@ -55,7 +56,8 @@ func TestWideConfusion(t *testing.T) {
 		}
 		r.Results.Report, r.Results.Examples = tally.Report(), nil
 		page := write(t, r)
-		if got := strings.Contains(page, `class="pair uneven stacked"`) && strings.Contains(page, `class="confusion many"`); got != wide {
+		if got := strings.Contains(page, `class="pair uneven stacked"`) &&
+			strings.Contains(page, `class="confusion many"`); got != wide {
 			t.Errorf("%d classes: the matrix takes the width of the page: %v, expected %v", classes, got, wide)
 		}
 	}

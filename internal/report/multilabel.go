@@ -46,13 +46,16 @@ func newLabelsView(r Run) *labelsView {
 		order[i] = i
 	}
 	if v.Hidden = max(0, len(order)-mostClasses); v.Hidden > 0 {
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(report.Labels[b].Rows, report.Labels[a].Rows) })
+		slices.SortStableFunc(order,
+			func(a, b int) int { return cmp.Compare(report.Labels[b].Rows, report.Labels[a].Rows) })
 		order = order[:mostClasses]
 	}
 	for _, i := range order {
 		k := &report.Labels[i]
-		n := numbersOf(name(i), &metrics.Class{Rows: k.Rows, Precision: k.Precision, Recall: k.Recall, F1: k.F1, AveragePrecision: k.AveragePrecision})
-		v.Numbers = append(v.Numbers, labelNumbers{Name: n.Name, Rows: k.Rows, Answered: k.Answered, Threshold: fmt.Sprintf("%.4f", k.Threshold),
+		n := numbersOf(name(i), &metrics.Class{Rows: k.Rows, Precision: k.Precision, Recall: k.Recall, F1: k.F1,
+			AveragePrecision: k.AveragePrecision})
+		v.Numbers = append(v.Numbers, labelNumbers{Name: n.Name, Rows: k.Rows, Answered: k.Answered,
+			Threshold: fmt.Sprintf("%.4f", k.Threshold),
 			Precision: n.Precision, Recall: n.Recall, F1: n.F1, AveragePrecision: n.AveragePrecision})
 	}
 	if len(r.Labels.Curves) > 0 {

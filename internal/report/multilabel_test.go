@@ -30,8 +30,10 @@ func TestLabels(t *testing.T) {
 	thresholds[1] = 0.625
 	report := tally.Report(thresholds)
 	r.Outputs = "27 labels"
-	r.Results, r.Labels = nil, &Labels{Data: hostile, Note: hostile, Report: report, Curves: []metrics.Curve{*tally.Curve(0), *tally.Curve(1)}, Frequencies: report}
-	r.Metrics.Validation = []sft.EvaluationReport{{Step: 20, Loss: 0.8, MacroF1: new(0.25), MAP: new(0.5), Thresholds: thresholds, Best: true, SelectedBy: "map"}}
+	r.Results, r.Labels = nil, &Labels{Data: hostile, Note: hostile, Report: report,
+		Curves: []metrics.Curve{*tally.Curve(0), *tally.Curve(1)}, Frequencies: report}
+	r.Metrics.Validation = []sft.EvaluationReport{{Step: 20, Loss: 0.8, MacroF1: new(0.25), MAP: new(0.5),
+		Thresholds: thresholds, Best: true, SelectedBy: "map"}}
 	var scripts int
 	text := elements(t, write(t, r), func(n *html.Node) {
 		if n.Data == "script" || n.Data == "img" {
@@ -42,8 +44,10 @@ func TestLabels(t *testing.T) {
 		t.Errorf("%d scripts or pictures from a run's text", scripts)
 	}
 	for _, want := range []string{
-		"27 labels", "macro F1 0.2500, mean average precision 0.5000 (step 20, the best in map)", "0.6250", "label 5", "3 labels of fewer rows are not shown",
-		fmt.Sprintf("%.4f", *report.MicroF1), fmt.Sprintf("average precision %.4f", *report.Labels[0].AveragePrecision), hostile,
+		"27 labels", "macro F1 0.2500, mean average precision 0.5000 (step 20, the best in map)", "0.6250", "label 5",
+		"3 labels of fewer rows are not shown",
+		fmt.Sprintf("%.4f", *report.MicroF1), fmt.Sprintf("average precision %.4f", *report.Labels[0].AveragePrecision),
+		hostile,
 	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("the page lacks %q", want)

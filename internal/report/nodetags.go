@@ -180,6 +180,9 @@ func newNodeTagExampleView(c *sft.Config, e *NodeTagExample) nodeTagExampleView 
 	}
 	add("labels", func(i int) (chart.Ink, bool) { return inks[e.Labels[i]], e.Labels[i] >= 0 })
 	add("answered by the model", func(i int) (chart.Ink, bool) { return inks[e.Answers[i]], e.Labels[i] >= 0 })
-	add("told wrongly", func(i int) (chart.Ink, bool) { return wrongInk, e.Labels[i] >= 0 && e.Labels[i] != e.Answers[i] })
+	add("told wrongly", func(i int) (chart.Ink, bool) {
+		return wrongInk, e.Labels[i] >= 0 &&
+			e.Labels[i] != e.Answers[i]
+	})
 	return v
 }

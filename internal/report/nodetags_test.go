@@ -13,14 +13,18 @@ import (
 // TestNodeTagExample: a row is there with its labels, the answers, and what is told wrongly;
 // colours are those of its tags, and what has no label is pale.
 func TestNodeTagExample(t *testing.T) {
-	c := &sft.Config{FeatureNames: []string{"x", "y", "z"}, Task: sft.Tagging, NumLabels: 3, LabelNames: []string{"a/1", "a/2", "a/3"}}
-	x := &seq.Example{Index: 7, Features: [][]float32{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}, Labels: []int32{2, 0, 2, -1}}
+	c := &sft.Config{FeatureNames: []string{"x", "y", "z"}, Task: sft.Tagging, NumLabels: 3,
+		LabelNames: []string{"a/1", "a/2", "a/3"}}
+	x := &seq.Example{Index: 7, Features: [][]float32{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
+		Labels: []int32{2, 0, 2, -1}}
 	e := NewNodeTagExample(x, "mug", []int32{2, 2, 2, 0})
-	if want := []TagCounts{{0, 1, 0, 0}, {2, 2, 3, 2}}; !slices.Equal(e.Tags, want) || e.Length != 4 || e.ID != "mug" || e.Row != 7 {
+	if want := []TagCounts{{0, 1, 0, 0}, {2, 2, 3, 2}}; !slices.Equal(e.Tags, want) || e.Length != 4 ||
+		e.ID != "mug" || e.Row != 7 {
 		t.Fatalf("%+v", e)
 	}
 	v := newNodeTagExampleView(c, &e)
-	if v.Right != 2 || v.Tagged != 3 || v.Shown != 0 || v.What != "points" || len(v.Panels) != 3 || v.Tags[1].Name != "a/3" {
+	if v.Right != 2 || v.Tagged != 3 || v.Shown != 0 || v.What != "points" || len(v.Panels) != 3 ||
+		v.Tags[1].Name != "a/3" {
 		t.Fatalf("%+v", v)
 	}
 	// dots is how many points a picture has in the colour of a class.
@@ -38,7 +42,8 @@ func TestNodeTagExample(t *testing.T) {
 		dots  int
 	}{{0, "c0", 1}, {0, "c1", 2}, {0, "frame", 1}, {1, "c0", 0}, {1, "c1", 3}, {2, "no", 1}, {2, "frame", 3}} {
 		if n := dots(want.panel, want.class); n != want.dots {
-			t.Errorf("%s: %d points of %s, want %d\n%s", v.Panels[want.panel].Name, n, want.class, want.dots, v.Panels[want.panel].Scene.Inline())
+			t.Errorf("%s: %d points of %s, want %d\n%s", v.Panels[want.panel].Name, n, want.class, want.dots,
+				v.Panels[want.panel].Scene.Inline())
 		}
 	}
 }
@@ -47,28 +52,35 @@ func TestNodeTagExample(t *testing.T) {
 // is no picture, and the page says so. Of many tags the page has those of the most tokens.
 func TestManyNodeTags(t *testing.T) {
 	const n = 3 * mostPoints
-	points := &sft.Config{FeatureNames: []string{"x", "y", "z"}, Task: sft.Tagging, NumLabels: 1, LabelNames: []string{"a"}}
+	points := &sft.Config{FeatureNames: []string{"x", "y", "z"}, Task: sft.Tagging, NumLabels: 1,
+		LabelNames: []string{"a"}}
 	x := &seq.Example{Features: slices.Repeat([][]float32{{1, 2, 3}}, n), Labels: make([]int32, n)}
 	e := NewNodeTagExample(x, "", make([]int32, n))
-	if v := newNodeTagExampleView(points, &e); len(e.Features) != mostPoints || v.Shown != mostPoints || v.Length != n || v.Right != n {
+	if v := newNodeTagExampleView(points, &e); len(e.Features) != mostPoints || v.Shown != mostPoints ||
+		v.Length != n || v.Right != n {
 		t.Errorf("%d points are kept, %d shown of %d, %d right", len(e.Features), v.Shown, v.Length, v.Right)
 	}
 	if &e.Features[0][0] == &x.Features[0][0] {
 		t.Error("the points that are kept share memory with all others")
 	}
-	graph := &sft.Config{FeatureNames: []string{"mass"}, EdgeFeatureNames: []string{}, Task: sft.Tagging, NumLabels: 1, LabelNames: []string{"a"}}
+	graph := &sft.Config{FeatureNames: []string{"mass"}, EdgeFeatureNames: []string{}, Task: sft.Tagging, NumLabels: 1,
+		LabelNames: []string{"a"}}
 	x.Edges = []seq.Edge{{Source: 0, Target: n - 1}}
-	run := Run{Name: "g", Config: graph, Metrics: &sft.Metrics{}, NodeTags: &NodeTags{Lines: []NodeTagLine{{Of: "the model"}}, Examples: []NodeTagExample{NewNodeTagExample(x, "", make([]int32, n))}}}
+	run := Run{Name: "g", Config: graph, Metrics: &sft.Metrics{},
+		NodeTags: &NodeTags{Lines: []NodeTagLine{{Of: "the model"}},
+			Examples: []NodeTagExample{NewNodeTagExample(x, "", make([]int32, n))}}}
 	for i := range mostClasses + 2 {
 		run.NodeTags.Tags = append(run.NodeTags.Tags, TagRow{Name: "tag", Count: int64(i), Scores: []float64{0.5}})
 	}
 	v := newNodeTagsView(run)
-	if v.HiddenTags != 2 || len(v.Tags) != mostClasses || v.Tags[0].Count != mostClasses+1 || len(v.Rows[0].Panels) != 0 {
+	if v.HiddenTags != 2 || len(v.Tags) != mostClasses || v.Tags[0].Count != mostClasses+1 ||
+		len(v.Rows[0].Panels) != 0 {
 		t.Errorf("%d hidden tags, %d panels", v.HiddenTags, len(v.Rows[0].Panels))
 	}
 	var page strings.Builder
 	must.Succeed(t, Write(&page, []Run{run}, Rule{}))
-	for _, want := range []string{"there is no picture of", "2 tags of fewer tokens are not shown", "macro F1 of tags"} {
+	for _, want := range []string{"there is no picture of",
+		"2 tags of fewer tokens are not shown", "macro F1 of tags"} {
 		if !strings.Contains(page.String(), want) {
 			t.Errorf("the page lacks %q", want)
 		}

@@ -62,11 +62,14 @@ func scatters(r Run, run int) (out []scatter) {
 		for _, p := range n.Points {
 			x, y := float64(p.Number), float64(p.Predicted)
 			low, high = min(low, x), max(high, x)
-			rows.Points = append(rows.Points, chart.Datum{X: x, Y: y, Title: fmt.Sprintf("%s, predicted as %s", chart.Short(x), chart.Short(y))})
+			rows.Points = append(rows.Points,
+				chart.Datum{X: x, Y: y, Title: fmt.Sprintf("%s, predicted as %s", chart.Short(x), chart.Short(y))})
 		}
-		right := chart.Series{Style: chart.Style{Ink: chart.FrameInk, Dash: []float64{5, 4}, Width: 1.2}, Points: []chart.Datum{{X: low, Y: low}, {X: high, Y: high}}}
+		right := chart.Series{Style: chart.Style{Ink: chart.FrameInk, Dash: []float64{5, 4}, Width: 1.2},
+			Points: []chart.Datum{{X: low, Y: low}, {X: high, Y: high}}}
 		s := scatter{Caption: "Each mark is a row; on the dashed line the prediction is right.",
-			Chart: chart.Chart{Name: n.Name, X: chart.Axis{Label: n.Name}, Y: chart.Axis{Label: "predicted"}, Series: []chart.Series{right, rows}, Width: wideWidth, Height: wideHeight}}
+			Chart: chart.Chart{Name: n.Name, X: chart.Axis{Label: n.Name}, Y: chart.Axis{Label: "predicted"},
+				Series: []chart.Series{right, rows}, Width: wideWidth, Height: wideHeight}}
 		if len(n.Points) < r.Numbers.Rows {
 			s.Caption = fmt.Sprintf("Each mark is one of %d of the %d rows; on the dashed line the prediction is right.", len(n.Points), r.Numbers.Rows)
 		}

@@ -12,7 +12,8 @@ import (
 // TestDrawings: a cloud is seen from one side, nearer points darker; tokens that have no place are
 // shown by their positions.
 func TestDrawings(t *testing.T) {
-	cloud := &Example{Features: [][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}}, Output: sft.Output{Explanations: []sft.Explanation{*explanation(4, 1)}}}
+	cloud := &Example{Features: [][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}},
+		Output: sft.Output{Explanations: []sft.Explanation{*explanation(4, 1)}}}
 	view := newFeaturedView(&sft.Config{FeatureNames: []string{"z", "y", "x"}}, cloud)
 	if view.Drawing == nil || view.Strip != nil || view.Length != 4 || view.Drawing.What != "points" {
 		t.Fatalf("%+v", view)
@@ -39,7 +40,8 @@ func TestDrawings(t *testing.T) {
 	}
 
 	other := newFeaturedView(&sft.Config{FeatureNames: []string{"mass"}}, cloud)
-	if other.Drawing != nil || other.Strip == nil || strings.Contains(string(other.Strip.Scene().Inline()), "tokens</text>") {
+	if other.Drawing != nil || other.Strip == nil ||
+		strings.Contains(string(other.Strip.Scene().Inline()), "tokens</text>") {
 		t.Errorf("%+v", other)
 	}
 }
@@ -52,13 +54,16 @@ func TestManyPoints(t *testing.T) {
 	x := explanation(n, 5)
 	x.Layers[0].Positions[0] = 7
 	shown := shownPoints(n, x)
-	if len(shown) < mostPoints || len(shown) > mostPoints+2 || !slices.Contains(shown, 7) || !slices.Contains(shown, n-1) {
+	if len(shown) < mostPoints || len(shown) > mostPoints+2 || !slices.Contains(shown, 7) ||
+		!slices.Contains(shown, n-1) {
 		t.Errorf("%d points are shown", len(shown))
 	}
 	row := func(n int) *Example {
-		return &Example{Features: slices.Repeat([][]float32{{1, 2, 3}}, n), Output: sft.Output{Explanations: []sft.Explanation{*explanation(n, 1)}}}
+		return &Example{Features: slices.Repeat([][]float32{{1, 2, 3}}, n),
+			Output: sft.Output{Explanations: []sft.Explanation{*explanation(n, 1)}}}
 	}
-	points, masses := &sft.Config{FeatureNames: []string{"x", "y", "z"}}, &sft.Config{FeatureNames: []string{"a", "b", "c"}, EdgeFeatureNames: []string{}}
+	points, masses := &sft.Config{FeatureNames: []string{"x", "y", "z"}},
+		&sft.Config{FeatureNames: []string{"a", "b", "c"}, EdgeFeatureNames: []string{}}
 	if d := newFeaturedView(points, row(n)).Drawing; d == nil || d.Shown < mostPoints || d.Shown > mostPoints+2 {
 		t.Errorf("%+v", d)
 	}
@@ -71,7 +76,8 @@ func TestManyPoints(t *testing.T) {
 	if plane, what, _ := planeOf(space, e.Features, e.Edges); plane == nil || what != "nodes" || len(plane.Edges) != 1 {
 		t.Errorf("%+v of %s", plane, what)
 	}
-	if newFeaturedView(masses, row(mostNodes)).Drawing == nil || newFeaturedView(masses, row(mostNodes+1)).Strip == nil {
+	if newFeaturedView(masses, row(mostNodes)).Drawing == nil ||
+		newFeaturedView(masses, row(mostNodes+1)).Strip == nil {
 		t.Error("nodes beyond the limit are drawn, or those within it are not")
 	}
 	e.Edges = slices.Repeat(e.Edges[:1], mostEdges+1)

@@ -116,7 +116,8 @@ type Rule struct{ Rows, Tags, NodeTags string }
 
 // Write writes the page.
 func Write(w io.Writer, runs []Run, rule Rule) error {
-	v := view{Style: template.CSS(strings.Replace(style, "/* charts */", chart.DarkStyle(), 1)), Several: len(runs) > 1, Charts: Curves(runs), Rule: rule, Lengths: lengthCharts(runs)}
+	v := view{Style: template.CSS(strings.Replace(style, "/* charts */", chart.DarkStyle(), 1)), Several: len(runs) > 1,
+		Charts: Curves(runs), Rule: rule, Lengths: lengthCharts(runs)}
 	var err error
 	if v.Config, err = newConfigTable(runs); err != nil {
 		return err
@@ -124,7 +125,8 @@ func Write(w io.Writer, runs []Run, rule Rule) error {
 	var names []string
 	for i, r := range runs {
 		names = append(names, r.Name)
-		rv := runView{Run: r, Swatch: chart.Swatch(chart.StyleOf(i), "colour of "+r.Name).Inline(), Summary: summarize(r)}
+		rv := runView{Run: r, Swatch: chart.Swatch(chart.StyleOf(i), "colour of "+r.Name).Inline(),
+			Summary: summarize(r)}
 		if r.Labels != nil {
 			rv.Several = newLabelsView(r)
 		}
@@ -164,7 +166,8 @@ type summary struct {
 const none = "–"
 
 func summarize(r Run) summary {
-	s := summary{Rows: none, Date: none, Duration: none, Device: none, Step: none, Epoch: none, TrainLoss: none, Best: none, Tokens: none, Speed: none}
+	s := summary{Rows: none, Date: none, Duration: none, Device: none, Step: none, Epoch: none, TrainLoss: none,
+		Best: none, Tokens: none, Speed: none}
 	s.Measured, s.Baseline = measured(r)
 	m := r.Metrics
 	if r.Began != "" {
@@ -176,7 +179,8 @@ func summarize(r Run) summary {
 	if n := len(m.Train); n > 0 {
 		s.Duration = inWords(trainingTime(m, r.Starts))
 		last := m.Train[n-1]
-		s.Step, s.Epoch, s.TrainLoss = fmt.Sprint(last.Step), fmt.Sprintf("%.2f", last.Epoch), fmt.Sprintf("%.4f", last.Loss)
+		s.Step, s.Epoch, s.TrainLoss = fmt.Sprint(last.Step), fmt.Sprintf("%.2f", last.Epoch),
+			fmt.Sprintf("%.4f", last.Loss)
 		tokens := 0
 		var speeds []float64
 		for _, l := range m.Train {
@@ -217,7 +221,8 @@ func summarize(r Run) summary {
 		s.Notes = append(s.Notes, "The validation split has not been measured yet.")
 	}
 	if m.Torn {
-		s.Notes = append(s.Notes, "The last line of metrics.jsonl is not complete and is left out: the run is still writing it, or was killed.")
+		s.Notes = append(s.Notes,
+			"The last line of metrics.jsonl is not complete and is left out: the run is still writing it, or was killed.")
 	}
 	if n := len(m.Skipped); n > 0 {
 		s.Notes = append(s.Notes, fmt.Sprintf("%d steps made no update, as their gradient overflowed float16.", n))

@@ -21,13 +21,16 @@ const hostile = `<script>alert('"&</script><img src=http://x/y>`
 // testRun is a run of bytes whose every text is hostile.
 func testRun(t *testing.T, name string, hidden int) Run {
 	t.Helper()
-	c := &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 257, NumLabels: 2, HiddenSize: hidden, NumLayers: 1,
+	c := &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 257, NumLabels: 2,
+		HiddenSize: hidden, NumLayers: 1,
 		LabelNames: []string{hostile, "plain"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
 	extra := must.Get(json.Marshal(map[string]any{"command": hostile, "settings": map[string]any{"batch": 8}}))(t)
 	c.Extra = extra
-	m := &sft.Metrics{Torn: true, Validation: []sft.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.4)}, {Step: 40, Loss: 0.7, Accuracy: new(0.5)}}}
+	m := &sft.Metrics{Torn: true, Validation: []sft.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.4)},
+		{Step: 40, Loss: 0.7, Accuracy: new(0.5)}}}
 	for step := 10; step <= 40; step += 10 {
-		m.Train = append(m.Train, sft.StepReport{Step: step, Loss: 1 / float64(step), Accuracy: new(0.5), LearningRate: 1e-3, GradNorm: 1, Tokens: 100, TokensPerS: 5000})
+		m.Train = append(m.Train, sft.StepReport{Step: step, Loss: 1 / float64(step), Accuracy: new(0.5),
+			LearningRate: 1e-3, GradNorm: 1, Tokens: 100, TokensPerS: 5000})
 	}
 	tally := metrics.NewTally(2)
 	for i := range 10 {
@@ -39,9 +42,13 @@ func testRun(t *testing.T, name string, hidden int) Run {
 		tokens[i], pooling[i] = int32(hostile[i])+1, 1/float32(len(tokens))
 	}
 	pooling[3] *= 2
-	e := sft.Explanation{Pooling: pooling, Layers: []sft.LayerExplanation{{Positions: []int32{1, 3}, Weights: []float32{1, 1}, Mass: []float32{0.25, 0.75}}}}
-	return Run{Name: name, Config: c, Metrics: m, Tokenizer: tokenizers.Byte{}, Results: &Results{Data: hostile, Note: hostile, Report: tally.Report(),
-		Examples: []Example{{Row: 7, ID: "a<b>.wav", Label: 1, Tokens: [][]int32{tokens}, Output: sft.Output{Logits: []float32{2, 1}, Explanations: []sft.Explanation{e}}}}}}
+	e := sft.Explanation{Pooling: pooling,
+		Layers: []sft.LayerExplanation{{Positions: []int32{1, 3}, Weights: []float32{1, 1},
+			Mass: []float32{0.25, 0.75}}}}
+	return Run{Name: name, Config: c, Metrics: m, Tokenizer: tokenizers.Byte{},
+		Results: &Results{Data: hostile, Note: hostile, Report: tally.Report(),
+			Examples: []Example{{Row: 7, ID: "a<b>.wav", Label: 1, Tokens: [][]int32{tokens},
+				Output: sft.Output{Logits: []float32{2, 1}, Explanations: []sft.Explanation{e}}}}}}
 }
 
 func write(t *testing.T, runs ...Run) string {
@@ -74,7 +81,8 @@ func TestNothingFromOutside(t *testing.T) {
 			t.Errorf("an element %s", n.Data)
 		}
 		for _, a := range n.Attr {
-			if (a.Key == "src" || a.Key == "href" || a.Key == "srcset" || a.Key == "action") && !strings.HasPrefix(a.Val, "data:") {
+			if (a.Key == "src" || a.Key == "href" || a.Key == "srcset" || a.Key == "action") &&
+				!strings.HasPrefix(a.Val, "data:") {
 				t.Errorf("%s %s=%q", n.Data, a.Key, a.Val)
 			}
 			if strings.HasPrefix(a.Key, "on") || strings.Contains(a.Val, "ZgotmplZ") {
@@ -96,7 +104,8 @@ func TestNothingFromOutside(t *testing.T) {
 		t.Error("the page does not say what is missing")
 	}
 	// Each byte of the example is a span of its own; side by side they are the text.
-	if i := strings.Index(page, `<div class="text mono">`); i < 0 || elements(t, page[i:i+strings.Index(page[i:], "</div>")], func(*html.Node) {}) != hostile {
+	if i := strings.Index(page, `<div class="text mono">`); i < 0 ||
+		elements(t, page[i:i+strings.Index(page[i:], "</div>")], func(*html.Node) {}) != hostile {
 		t.Error("the example's text differs")
 	}
 }
@@ -111,7 +120,8 @@ func TestOverlay(t *testing.T) {
 		if attributeOf(n, "aria-label") == "Loss over steps" {
 			charts++
 			for c := range n.Descendants() {
-				if class := attributeOf(c, "class"); c.Data == "path" && attributeOf(c, "fill") == "none" && strings.HasPrefix(class, "c") {
+				if class := attributeOf(c, "class"); c.Data == "path" && attributeOf(c, "fill") == "none" &&
+					strings.HasPrefix(class, "c") {
 					lines[class]++
 				}
 			}
@@ -149,7 +159,8 @@ func attributeOf(n *html.Node, key string) string {
 // TestBeginning: a run without a line of metrics has a page.
 func TestBeginning(t *testing.T) {
 	r := testRun(t, "new", 16)
-	text := elements(t, write(t, Run{Name: "new", Config: r.Config, Metrics: &sft.Metrics{}, Missing: "none"}), func(*html.Node) {})
+	text := elements(t, write(t, Run{Name: "new", Config: r.Config, Metrics: &sft.Metrics{}, Missing: "none"}),
+		func(*html.Node) {})
 	if !strings.Contains(text, "no line of training or validation yet") {
 		t.Error("the page does not say that there is nothing to draw")
 	}
@@ -164,7 +175,8 @@ func TestManyClasses(t *testing.T) {
 		must.Succeed(t, tally.Add(i%30, logits, 5))
 	}
 	c := newClasses(&sft.Config{NumLabels: 30}, tally.Report())
-	if c.Rows != nil || len(c.Mistakes) != 9 || c.Mistakes[0] != (mistake{"21", "20", 2}) || c.Mistakes[8] != (mistake{"29", "20", 1}) {
+	if c.Rows != nil || len(c.Mistakes) != 9 || c.Mistakes[0] != (mistake{"21", "20", 2}) ||
+		c.Mistakes[8] != (mistake{"29", "20", 1}) {
 		t.Errorf("%d rows, mistakes %v", len(c.Rows), c.Mistakes)
 	}
 }
@@ -173,7 +185,8 @@ func TestManyClasses(t *testing.T) {
 func TestConfigTable(t *testing.T) {
 	config := func(text string) *sft.Config { return &sft.Config{Extra: json.RawMessage(text)} }
 	table := must.Get(newConfigTable([]Run{
-		{Config: config(`{"b":"","a":null,"settings":{"rate":0.001,"stages":[{"steps":2},3]},"long":"` + strings.Repeat("ä", 500) + `"}`)},
+		{Config: config(`{"b":"","a":null,"settings":{"rate":0.001,"stages":[{"steps":2},3]},"long":"` +
+			strings.Repeat("ä", 500) + `"}`)},
 		{Config: config(`{"b":"","settings":{"rate":0.001,"stages":[{"steps":2},4],"new":"x"}}`)}}))(t)
 	got := ""
 	for _, i := range []int{0, 2} {

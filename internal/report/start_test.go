@@ -31,7 +31,8 @@ func TestTrainingTime(t *testing.T) {
 		{"no record of starts", metrics(5, 10, 3, 8), nil, 10 + 9},
 		{"resumed", metrics(5, 10, 3, 8), []provenance.Start{{}, {Step: 23}}, 10 + 9},
 		{"resumed, and slower than before", metrics(5, 6, 20), []provenance.Start{{}, {Step: 20}}, 6 + 21},
-		{"resumed twice without a line between", metrics(5, 6, 7), []provenance.Start{{}, {Step: 20}, {Step: 20}}, 6 + 8},
+		{"resumed twice without a line between", metrics(5, 6, 7),
+			[]provenance.Start{{}, {Step: 20}, {Step: 20}}, 6 + 8},
 		{"begun by an earlier version", metrics(5, 6, 20), []provenance.Start{{Step: 20}}, 6 + 21},
 		{"resumed after the last line", metrics(5, 6), []provenance.Start{{}, {Step: 25}}, 7},
 	} {
@@ -39,7 +40,8 @@ func TestTrainingTime(t *testing.T) {
 			t.Errorf("%s: %v s, want %v", c.name, got, c.want)
 		}
 	}
-	for d, want := range map[time.Duration]string{0: "0.0 s", 59500 * time.Millisecond: "59.5 s", 61 * time.Second: "1 min 1 s", 125 * time.Minute: "2 h 5 min", 50 * time.Hour: "2 d 2 h"} {
+	for d, want := range map[time.Duration]string{0: "0.0 s", 59500 * time.Millisecond: "59.5 s",
+		61 * time.Second: "1 min 1 s", 125 * time.Minute: "2 h 5 min", 50 * time.Hour: "2 d 2 h"} {
 		if got := inWords(d); got != want {
 			t.Errorf("%v: %s, want %s", d, got, want)
 		}
@@ -47,8 +49,9 @@ func TestTrainingTime(t *testing.T) {
 	day := time.Date(2026, 3, 4, 5, 6, 0, 0, time.UTC)
 	for want, starts := range map[string][]provenance.Start{
 		"2026-03-04 05:06 UTC": {{Time: day}},
-		"2026-03-04 05:06 UTC, resumed 1× until 2026-03-05 05:06 UTC": {{Time: day}, {Time: day.AddDate(0, 0, 1), Step: 9}},
-		"not recorded, resumed 1× until 2026-03-04 05:06 UTC":         {{Time: day, Step: 9}},
+		"2026-03-04 05:06 UTC, resumed 1× until 2026-03-05 05:06 UTC": {{Time: day},
+			{Time: day.AddDate(0, 0, 1), Step: 9}},
+		"not recorded, resumed 1× until 2026-03-04 05:06 UTC": {{Time: day, Step: 9}},
 	} {
 		if got := dates(starts); got != want {
 			t.Errorf("%s, want %s", got, want)

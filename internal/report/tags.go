@@ -128,7 +128,8 @@ func shownSpans(n int, labels, answers []metrics.Span) []bool {
 }
 
 // segments cuts a text at its spans. One that is among the others has the first outcome.
-func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metrics.Span, others map[metrics.Span]bool, yes, no string) (out []segment) {
+func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metrics.Span, others map[metrics.Span]bool,
+	yes, no string) (out []segment) {
 	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])
 	add := func(from, to int, mark *spanMark) {
 		s := segment{Space: separate && from > 0, Span: mark}
@@ -155,7 +156,8 @@ func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metr
 	}
 	at := 0
 	for _, span := range spans {
-		mark := &spanMark{Type: span.Type, Outcome: no, Class: "no-span", Title: fmt.Sprintf("%s, tokens %d to %d", span.Type, span.Start, span.End-1)}
+		mark := &spanMark{Type: span.Type, Outcome: no, Class: "no-span", Title: fmt.Sprintf("%s, tokens %d to %d",
+			span.Type, span.Start, span.End-1)}
 		if others[span] {
 			mark.Outcome, mark.Class = yes, "yes-span"
 		}

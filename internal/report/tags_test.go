@@ -41,8 +41,10 @@ func drawn(segments []segment) string {
 func TestTagExample(t *testing.T) {
 	const text = "Zoë saw Oslo"
 	bytes := must.Get(tokenizer(t, `{"type":"byte"}`).Encode(text))(t)
-	labels, answers := []metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 9, End: 13, Type: "LOC"}}, []metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 5, End: 13, Type: "LOC"}}
-	v := newTagExampleView(tokenizer(t, `{"type":"byte"}`), &TagExample{Row: 3, Tokens: bytes, Labels: labels, Answers: answers})
+	labels, answers := []metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 9, End: 13, Type: "LOC"}},
+		[]metrics.Span{{Start: 0, End: 4, Type: "PER"}, {Start: 5, End: 13, Type: "LOC"}}
+	v := newTagExampleView(tokenizer(t, `{"type":"byte"}`),
+		&TagExample{Row: 3, Tokens: bytes, Labels: labels, Answers: answers})
 	if got, want := drawn(v.Labels), "[Zoë|PER found] saw [Oslo|LOC missed]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
@@ -61,11 +63,14 @@ func TestTagExample(t *testing.T) {
 
 	const n, far = 100_000, 50_000
 	long := slices.Repeat([]int32{'a' + 1}, n)
-	v = newTagExampleView(tokenizer(t, `{"type":"byte"}`), &TagExample{Tokens: long, Labels: []metrics.Span{{Start: 100, End: far, Type: "x"}}})
-	if got, want := drawn(v.Labels), fmt.Sprintf("…60…%s[%s…%d…%s|x missed]%s…%d…", a(around), a(around), far-100-2*around, a(around), a(around), n-far-around); got != want || !v.Part {
+	v = newTagExampleView(tokenizer(t, `{"type":"byte"}`),
+		&TagExample{Tokens: long, Labels: []metrics.Span{{Start: 100, End: far, Type: "x"}}})
+	if got, want := drawn(v.Labels), fmt.Sprintf("…60…%s[%s…%d…%s|x missed]%s…%d…", a(around), a(around),
+		far-100-2*around, a(around), a(around), n-far-around); got != want || !v.Part {
 		t.Errorf("%s, want %s", got, want)
 	}
-	if got, want := drawn(v.Answers), fmt.Sprintf("…60…%s…%d…%s…%d…", a(2*around), far-100-2*around, a(2*around), n-far-around); got != want {
+	if got, want := drawn(v.Answers), fmt.Sprintf("…60…%s…%d…%s…%d…", a(2*around), far-100-2*around, a(2*around),
+		n-far-around); got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 	both := TagExample{Tokens: long}
@@ -73,7 +78,8 @@ func TestTagExample(t *testing.T) {
 		both.Labels = append(both.Labels, metrics.Span{Start: i * 1000, End: i*1000 + 5, Type: "x"})
 	}
 	both.Answers = both.Labels
-	if got := drawn(newTagExampleView(tokenizer(t, `{"type":"byte"}`), &both).Answers); strings.Count(got, "x right") != mostSpans {
+	if got := drawn(newTagExampleView(tokenizer(t, `{"type":"byte"}`), &both).Answers); strings.Count(got,
+		"x right") != mostSpans {
 		t.Errorf("of spans that are found: %s", got)
 	}
 	many := TagExample{Tokens: long}
@@ -81,7 +87,8 @@ func TestTagExample(t *testing.T) {
 		many.Answers = append(many.Answers, metrics.Span{Start: i * 1000, End: i*1000 + 5, Type: "x"})
 	}
 	v = newTagExampleView(tokenizer(t, `{"type":"byte"}`), &many)
-	if got := drawn(v.Answers); strings.Count(got, "x wrong") != mostSpans || len(got) > 3*mostSpans*around || v.Invented != 100 {
+	if got := drawn(v.Answers); strings.Count(got, "x wrong") != mostSpans ||
+		len(got) > 3*mostSpans*around || v.Invented != 100 {
 		t.Errorf("%d characters, %d invented: %s", len(got), v.Invented, got)
 	}
 }
@@ -91,14 +98,18 @@ func a(n int) string { return strings.Repeat("a", n) }
 // TestTags: the page has scores beside those of simple models, and tagged text as text.
 func TestTags(t *testing.T) {
 	r := testRun(t, "run", 16)
-	r.Config.Task, r.Config.NumLabels, r.Config.LabelNames = sft.Tagging, 3, []string{"O", "B-" + hostile, "I-" + hostile}
+	r.Config.Task, r.Config.NumLabels, r.Config.LabelNames = sft.Tagging, 3,
+		[]string{"O", "B-" + hostile, "I-" + hostile}
 	tally := metrics.NewTagging(r.Config.LabelNames, 3)
 	tally.Add([]int32{1, 2, 0, 1}, []int32{1, 2, 0, 0})
-	r.Results, r.Tags = nil, &Tags{Data: hostile, Note: hostile, Rows: 1, Tokens: tally.Tokens(), CutTags: 17, Loss: 0.125, Spans: tally.AllSpans(), ByType: tally.Spans(),
-		Lines:    []TagLine{{"the model", 0.75, 0.5, 2.0 / 3}, {"the most frequent tag", 0.25, 0.125, 0}},
-		Examples: []TagExample{{Row: 7, ID: hostile, Tokens: []int32{1, 2, 3, 4}, Labels: []metrics.Span{{Start: 0, End: 2, Type: hostile}}}}}
+	r.Results, r.Tags = nil, &Tags{Data: hostile, Note: hostile, Rows: 1, Tokens: tally.Tokens(), CutTags: 17,
+		Loss: 0.125, Spans: tally.AllSpans(), ByType: tally.Spans(),
+		Lines: []TagLine{{"the model", 0.75, 0.5, 2.0 / 3}, {"the most frequent tag", 0.25, 0.125, 0}},
+		Examples: []TagExample{{Row: 7, ID: hostile, Tokens: []int32{1, 2, 3, 4},
+			Labels: []metrics.Span{{Start: 0, End: 2, Type: hostile}}}}}
 	r.Outputs = "3 tags"
-	r.Metrics.Validation = []sft.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.5), MacroF1: new(0.25), SpanF1: new(0.375), Best: true, SelectedBy: "span-f1"}}
+	r.Metrics.Validation = []sft.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.5), MacroF1: new(0.25),
+		SpanF1: new(0.375), Best: true, SelectedBy: "span-f1"}}
 	var scripts, marks int
 	text := elements(t, write(t, r), func(n *html.Node) {
 		switch n.Data {
@@ -112,7 +123,8 @@ func TestTags(t *testing.T) {
 		t.Errorf("%d scripts or pictures from a run's text, %d marks", scripts, marks)
 	}
 	for _, want := range []string{
-		"3 tags", "50.00% of the tokens, span F1 0.3750 (step 20, the best in span-f1)", "By another rule.", "the most frequent tag", "0.6667", "17 labels more",
+		"3 tags", "50.00% of the tokens, span F1 0.3750 (step 20, the best in span-f1)", "By another rule.",
+		"the most frequent tag", "0.6667", "17 labels more",
 		"Row 7, " + hostile + ": 0 spans found, 1 missed, 0 wrong", hostile + ", missed", "all spans",
 	} {
 		if !strings.Contains(text, want) {
@@ -132,7 +144,8 @@ func TestTypes(t *testing.T) {
 		r.Tags.ByType = append(r.Tags.ByType, metrics.SpanScore{Type: fmt.Sprint(i), Spans: int64(i)})
 	}
 	v := newTagsView(r)
-	if len(v.Types) != 1+mostClasses || v.Hidden != 2 || v.Types[0].Type != "all spans" || v.Types[1].Spans != mostClasses+1 || v.Types[mostClasses].Spans != 2 {
+	if len(v.Types) != 1+mostClasses || v.Hidden != 2 || v.Types[0].Type != "all spans" ||
+		v.Types[1].Spans != mostClasses+1 || v.Types[mostClasses].Spans != 2 {
 		t.Errorf("%d hidden, %+v", v.Hidden, v.Types)
 	}
 	if r.Tags.ByType[0].Type != "0" {

@@ -50,7 +50,8 @@ func (p *Parser) FeatureList() string {
 
 // EdgeList says what stands in a list of edges.
 func (p *Parser) EdgeList() string {
-	return fmt.Sprintf("a list of %s for each", strings.Join(append([]string{"source", "target"}, p.Config.EdgeFeatureNames...), ", "))
+	return fmt.Sprintf("a list of %s for each",
+		strings.Join(append([]string{"source", "target"}, p.Config.EdgeFeatureNames...), ", "))
 }
 
 // ReadGraph makes the values of the fields features and edges the sequence of a request; of

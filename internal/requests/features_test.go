@@ -25,7 +25,8 @@ func TestFeaturesOfLines(t *testing.T) {
 	one[1] = "null"
 	null := "[" + strings.Join(one, ",") + "]"
 	p := NewParser(config, "", "f", 1)
-	if r := p.Parse([]byte(`{"features":[`+good+","+good+`]}`), 1, nil); r.Failure != nil || len(r.Features) != 2 || r.Features[1][2] != 2 {
+	if r := p.Parse([]byte(`{"features":[`+good+","+good+`]}`), 1, nil); r.Failure != nil ||
+		len(r.Features) != 2 || r.Features[1][2] != 2 {
 		t.Errorf("%+v, %+v", r, r.Failure)
 	}
 	for line, want := range map[string]string{
@@ -36,12 +37,14 @@ func TestFeaturesOfLines(t *testing.T) {
 		`{"features":null}`:                        "f:3: expected features, a list of",
 		`{"features":[` + good + `],"text":"a"}`:   "f:3: both features and text, expected one of them",
 	} {
-		if r := p.Parse([]byte(line), 3, nil); r.Failure == nil || !strings.HasPrefix(r.Failure.Message, want) || r.Features != nil {
+		if r := p.Parse([]byte(line), 3, nil); r.Failure == nil ||
+			!strings.HasPrefix(r.Failure.Message, want) || r.Features != nil {
 			t.Errorf("%s: %+v, expected %q", line, r.Failure, want)
 		}
 	}
 	config.InputWindow = &sft.InputWindow{Length: 1, Policy: "head"}
-	if r := p.Parse([]byte(`{"features":[`+good+","+good+`]}`), 1, nil); r.Failure != nil || len(r.Features) != 1 || r.Lengths[0] != 2 {
+	if r := p.Parse([]byte(`{"features":[`+good+","+good+`]}`), 1, nil); r.Failure != nil ||
+		len(r.Features) != 1 || r.Lengths[0] != 2 {
 		t.Errorf("%+v, %+v", r, r.Failure)
 	}
 }
@@ -83,7 +86,8 @@ func TestMemoryOfGraphs(t *testing.T) {
 		if taken := int64(after.TotalAlloc - before.TotalAlloc); taken > counted+counted/4+1<<16 {
 			t.Errorf("%s: %d bytes are taken, %d counted (%v)", name, taken, counted, err)
 		}
-		if name == "a graph" && (err != nil || request.Bytes() != n*(rowBytes+2*tokenBytes)+3*n*(edgeBytes+2*tokenBytes)) {
+		if name == "a graph" && (err != nil ||
+			request.Bytes() != n*(rowBytes+2*tokenBytes)+3*n*(edgeBytes+2*tokenBytes)) {
 			t.Errorf("%d bytes are kept, %v", request.Bytes(), err)
 		}
 	}
@@ -91,7 +95,8 @@ func TestMemoryOfGraphs(t *testing.T) {
 
 // TestWindowOfTokens: of a sequence that is cut, what is read is kept, in memory of its own.
 func TestWindowOfTokens(t *testing.T) {
-	c := &sft.Config{Task: sft.Classification, VocabSize: 257, NumLabels: 2, MaxLength: 1 << 20, PadTokenID: new(int32(0)),
+	c := &sft.Config{Task: sft.Classification, VocabSize: 257, NumLabels: 2, MaxLength: 1 << 20,
+		PadTokenID:  new(int32(0)),
 		InputWindow: &sft.InputWindow{Length: 3, Policy: "head"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
 	r := NewParser(c, "", "f", 1).Parse([]byte(`{"text":"`+strings.Repeat("b", 1<<16)+`"}`), 1, nil)
 	if r.Failure != nil {
@@ -107,16 +112,21 @@ func TestWindowOfTokens(t *testing.T) {
 func TestWindowOfGraph(t *testing.T) {
 	p, config := graphParser(t)
 	config.InputWindow = &sft.InputWindow{Length: 2, Policy: "head"}
-	features, edges := [][]float32{{1, 2}, {3, 4}, {5, 6}}, []seq.Edge{{Source: 0, Target: 1, Features: []float32{1, 0.5}}, {Source: 1, Target: 2, Features: []float32{1, 0.5}}}
+	features, edges := [][]float32{{1, 2}, {3, 4}, {5, 6}},
+		[]seq.Edge{{Source: 0, Target: 1, Features: []float32{1, 0.5}},
+			{Source: 1, Target: 2, Features: []float32{1, 0.5}}}
 	kept := &Request{}
 	if field, err := p.setGraph(kept, features, edges); err != nil {
 		t.Fatal(field, err)
 	}
-	if cap(kept.Features) > 2 || &kept.Features[0][0] == &features[0][0] || cap(kept.Edges) > 1 || &kept.Edges[0].Features[0] == &edges[0].Features[0] {
+	if cap(kept.Features) > 2 || &kept.Features[0][0] == &features[0][0] || cap(kept.Edges) > 1 ||
+		&kept.Edges[0].Features[0] == &edges[0].Features[0] {
 		t.Error("what is read shares memory with what is not")
 	}
-	r := p.Parse([]byte(`{"features":[[1,2],[3,4],[5,6]],"edges":[[0,1,1,0.5],[1,2,1,0.5],[2,0,1,0.5],[1,1,1,0.5]]}`), 1, nil)
-	if r.Failure != nil || len(r.Features) != 2 || len(r.Edges) != 2 || r.Edges[1].Source != 1 || r.Edges[1].Target != 1 || r.Lengths[0] != 3 {
+	r := p.Parse([]byte(`{"features":[[1,2],[3,4],[5,6]],"edges":[[0,1,1,0.5],[1,2,1,0.5],[2,0,1,0.5],[1,1,1,0.5]]}`),
+		1, nil)
+	if r.Failure != nil || len(r.Features) != 2 || len(r.Edges) != 2 || r.Edges[1].Source != 1 ||
+		r.Edges[1].Target != 1 || r.Lengths[0] != 3 {
 		t.Errorf("%+v, %+v", r, r.Failure)
 	}
 }

@@ -32,9 +32,10 @@ type Candidate struct {
 }
 
 // NewFilling says what a model made of the masks of a request, with the given number of the
-// most probable tokens for each, of which the padding is none. The tokenizer is nil where there is none. Output that JSON
-// cannot hold is a [*Failure].
-func NewFilling(c *sft.Config, tokenizer tokenizers.Tokenizer, r *Request, logits [][]float32, candidates int) (Filling, error) {
+// most probable tokens for each, of which the padding is none. The tokenizer is nil where there is none. Output that
+// JSON cannot hold is a [*Failure].
+func NewFilling(c *sft.Config, tokenizer tokenizers.Tokenizer, r *Request, logits [][]float32,
+	candidates int) (Filling, error) {
 	decode := func(tokens ...int32) *string {
 		if tokenizer == nil {
 			return nil

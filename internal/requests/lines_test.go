@@ -51,7 +51,8 @@ func TestMemoryOfLines(t *testing.T) {
 		{words, `{"text":"` + strings.Repeat("1 ", n) + `"}`},
 		{words, `{"\u0074ext":"` + strings.Repeat("1 ", n) + `"}`},
 		{words, `{"tokens":[` + digits + `]}`},
-		{graphs, `{"features":[` + strings.Repeat("[1,2],", n) + `[1,2]],"edges":[` + strings.Repeat("[0,1,1,0.5],", n) + `[1,0,1,1]]}`},
+		{graphs, `{"features":[` + strings.Repeat("[1,2],",
+			n) + `[1,2]],"edges":[` + strings.Repeat("[0,1,1,0.5],", n) + `[1,0,1,1]]}`},
 	} {
 		name := fmt.Sprintf("%.20s…", c.line)
 		var before, after runtime.MemStats

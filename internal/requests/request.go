@@ -134,7 +134,8 @@ func (p *Parser) fill(r *Request, line []byte) error {
 	if id, ok := fields["id"]; ok {
 		r.ID = bytes.Clone(id) // it may outlive the line
 	}
-	r.Label, r.Numbers, r.Labels = bytes.Clone(fields["label"]), bytes.Clone(fields["numbers"]), bytes.Clone(fields["labels"])
+	r.Label, r.Numbers, r.Labels = bytes.Clone(fields["label"]), bytes.Clone(fields["numbers"]),
+		bytes.Clone(fields["labels"])
 	if p.Config.Featured() || fields["features"] != nil {
 		return p.fillFeatures(r, fields)
 	}
@@ -209,9 +210,11 @@ func (p *Parser) sources(fields map[string]json.RawMessage, line []byte) ([]stri
 	case a != "" && b != "" && p.takes(2):
 		return []string{a, b}, nil
 	case p.takes(1) && p.takes(2):
-		return nil, Fail(CodeRequest, "expected tokens or text, or both of a pair (tokens_a or text_a, tokens_b or text_b)")
+		return nil, Fail(CodeRequest,
+			"expected tokens or text, or both of a pair (tokens_a or text_a, tokens_b or text_b)")
 	case p.takes(2):
-		return nil, Fail(CodeRequest, "expected a pair (tokens_a or text_a, and tokens_b or text_b), found %s", foundOf(line, single, a, b))
+		return nil, Fail(CodeRequest, "expected a pair (tokens_a or text_a, and tokens_b or text_b), found %s",
+			foundOf(line, single, a, b))
 	}
 	return nil, Fail(CodeRequest, "expected tokens or text, found %s", foundOf(line, a, b))
 }

@@ -15,11 +15,15 @@ import (
 // model's bounds, or a failure with a code, a place and a message of one line.
 func FuzzRequest(f *testing.F) {
 	for _, line := range []string{
-		`{"id":7,"tokens":[12,3,10,15]}`, `{"id":"b","text":"[MAX 2 9 ]","x":[{}]}`, `{"tokens":[1,1e3]}`, `{"tokens":[ 1 , 2 ]}`,
-		`{"tokens":[]}`, `{"tokens":[1,"2,3"]}`, `{"tokens":[[1,2]]}`, `{"tokens":[-0]}`, `{"tokens":[4294967297]}`, `{"tokens":null,"text":"1"}`,
-		`{"tokens":[1],"tokens":[2]}`, `{"tokens_a":[1],"tokens_b":[2]}`, `{"id":{"a":[1]},"tokens":[1]}`, `[`, `{`, `null`, "\xff", "{\"text\":\"\\ud800\"}",
+		`{"id":7,"tokens":[12,3,10,15]}`, `{"id":"b","text":"[MAX 2 9 ]","x":[{}]}`,
+		`{"tokens":[1,1e3]}`, `{"tokens":[ 1 , 2 ]}`,
+		`{"tokens":[]}`, `{"tokens":[1,"2,3"]}`, `{"tokens":[[1,2]]}`, `{"tokens":[-0]}`, `{"tokens":[4294967297]}`,
+		`{"tokens":null,"text":"1"}`,
+		`{"tokens":[1],"tokens":[2]}`, `{"tokens_a":[1],"tokens_b":[2]}`, `{"id":{"a":[1]},"tokens":[1]}`, `[`, `{`,
+		`null`, "\xff", "{\"text\":\"\\ud800\"}",
 		"{\"tokens\":[1]}\x00", `{"tokens":[0]}`, `{"label":1.5,"tokens":[1]}`,
-		`{"features":[[1.5,0],[2,-1e3]],"edges":[[0,1,1,0.5],[1,1,0,0]]}`, `{"features":[[1,2]],"edges":[]}`, `{"features":[[1,null]],"edges":[[0,7,1,1]]}`,
+		`{"features":[[1.5,0],[2,-1e3]],"edges":[[0,1,1,0.5],[1,1,0,0]]}`, `{"features":[[1,2]],"edges":[]}`,
+		`{"features":[[1,null]],"edges":[[0,7,1,1]]}`,
 	} {
 		f.Add([]byte(line))
 	}
@@ -44,7 +48,8 @@ func FuzzRequest(f *testing.F) {
 			t.Fatalf("id %q", r.ID)
 		}
 		if r.Failure != nil {
-			if r.Sequences != nil || !strings.HasPrefix(r.Failure.Message, "f:5: ") || !slices.Contains([]int{CodeParse, CodeRequest, CodeParams}, r.Failure.Code) {
+			if r.Sequences != nil || !strings.HasPrefix(r.Failure.Message, "f:5: ") ||
+				!slices.Contains([]int{CodeParse, CodeRequest, CodeParams}, r.Failure.Code) {
 				t.Fatalf("%+v, %+v", r, r.Failure)
 			}
 			return

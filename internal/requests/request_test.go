@@ -15,7 +15,8 @@ func TestUnknownTokenizer(t *testing.T) {
 	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/pre/config.json"))(t)
 	config.Tokenizer = json.RawMessage(`{"type":"runes"}`)
 	p := NewParser(config, "", "f", 1)
-	if r := p.Parse([]byte(`{"text":"1"}`), 1, nil); r.Failure == nil || r.Failure.Code != CodeParams || !strings.Contains(r.Failure.Message, `tokenizer type "runes" is not known`) {
+	if r := p.Parse([]byte(`{"text":"1"}`), 1, nil); r.Failure == nil || r.Failure.Code != CodeParams ||
+		!strings.Contains(r.Failure.Message, `tokenizer type "runes" is not known`) {
 		t.Errorf("%+v", r.Failure)
 	}
 	if r := p.Parse([]byte(`{"tokens":[1]}`), 1, nil); r.Failure != nil {
@@ -29,7 +30,9 @@ func TestHalfCharacters(t *testing.T) {
 	config.LabelNames = []string{"\ufffd", "1", "2", "3", "4", "5", "6", "7", "8", "9"}
 	p := NewParser(config, "", "f", 1)
 	r := p.Parse([]byte(`{"id":"\ud800","text":"1 \ud83d"}`), 1, nil)
-	if r.Failure == nil || r.Failure.Code != CodeParams || string(r.ID) != `"\ud800"` || !strings.Contains(r.Failure.Message, `text: expected text, found \ud83d at byte 2, half of a surrogate pair without the other`) {
+	if r.Failure == nil || r.Failure.Code != CodeParams || string(r.ID) != `"\ud800"` ||
+		!strings.Contains(r.Failure.Message,
+			`text: expected text, found \ud83d at byte 2, half of a surrogate pair without the other`) {
 		t.Errorf("%s: %+v", r.ID, r.Failure)
 	}
 	if r := p.Parse([]byte(`{"text":"1 \ud83d\ude42"}`), 1, nil); r.Failure != nil || len(r.Sequences[0]) != 2 {
@@ -59,13 +62,15 @@ func TestFieldsOfMethods(t *testing.T) {
 	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/pre/config.json"))(t)
 	p := NewParser(config, "", "f", 1)
 	const expected = "f:1: expected tokens or text, found bytes, which only the methods of sftseq serve take"
-	if r := p.Parse([]byte(`{"id":3,"bytes":"W01BWCAyIDkgXQ=="}`), 1, nil); r.Failure == nil || r.Failure.Message != expected || string(r.ID) != "3" {
+	if r := p.Parse([]byte(`{"id":3,"bytes":"W01BWCAyIDkgXQ=="}`), 1, nil); r.Failure == nil ||
+		r.Failure.Message != expected || string(r.ID) != "3" {
 		t.Errorf("%s: %+v", r.ID, r.Failure)
 	}
 	if r := p.Parse([]byte(`{"uri":"a","text":"1"}`), 1, nil); r.Failure != nil {
 		t.Errorf("%+v", r.Failure)
 	}
-	if r := p.Parse([]byte(`{"bytes":"a","text_a":"1"}`), 1, nil); r.Failure == nil || r.Failure.Message != "f:1: expected tokens or text, found only text_a" {
+	if r := p.Parse([]byte(`{"bytes":"a","text_a":"1"}`), 1, nil); r.Failure == nil ||
+		r.Failure.Message != "f:1: expected tokens or text, found only text_a" {
 		t.Errorf("%+v", r.Failure)
 	}
 }

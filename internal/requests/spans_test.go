@@ -25,7 +25,8 @@ func tag(tags ...int) (o sft.Output) {
 
 // byteTags tags bytes.
 func byteTags() *sft.Config {
-	return &sft.Config{Task: sft.Tagging, VocabSize: 257, NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}, MaxLength: 100,
+	return &sft.Config{Task: sft.Tagging, VocabSize: 257, NumLabels: 3,
+		LabelNames: []string{"O", "B-X", "I-X"}, MaxLength: 100,
 		PadTokenID: new(int32(0)), Tokenizer: json.RawMessage(`{"type":"byte"}`)}
 }
 
@@ -71,8 +72,10 @@ func located(t *testing.T) (out []tokenizers.Tokenizer) {
 // TestOffsetsOfHead: the first tokens have the same places as among all, wherever a chunk ends.
 func TestOffsetsOfHead(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
-	pieces := []string{"a", "É", "€", "😀", " ", "-", "\x80", "\xe2\x82", "\xff", "\u0301", strings.Repeat("é", 700), strings.Repeat(" ", 900), strings.Repeat("\x80", 9)}
-	texts := []string{"", " ", strings.Repeat("a", 3*chunkBytes), strings.Repeat("€", 2*chunkBytes), strings.Repeat(" ", 3*chunkBytes) + "a"}
+	pieces := []string{"a", "É", "€", "😀", " ", "-", "\x80", "\xe2\x82", "\xff", "\u0301", strings.Repeat("é", 700),
+		strings.Repeat(" ", 900), strings.Repeat("\x80", 9)}
+	texts := []string{"", " ", strings.Repeat("a", 3*chunkBytes), strings.Repeat("€", 2*chunkBytes),
+		strings.Repeat(" ", 3*chunkBytes) + "a"}
 	for range 30 {
 		var text strings.Builder
 		for text.Len() < 3*chunkBytes {
@@ -83,7 +86,8 @@ func TestOffsetsOfHead(t *testing.T) {
 	for _, x := range located(t) {
 		for _, text := range texts {
 			all := must.Get(tokenizers.Offsets(x, text))(t)
-			for _, n := range []int{0, 1, 2, len(all) / 2, len(all) - 1, len(all), len(all) + 1, random.IntN(len(all) + 1)} {
+			for _, n := range []int{0, 1, 2, len(all) / 2, len(all) - 1, len(all), len(all) + 1,
+				random.IntN(len(all) + 1)} {
 				n = max(n, 0)
 				if got := offsets(x, text, n); !slices.Equal(got, all[:min(n, len(all))]) {
 					t.Fatalf("%s of %.40q: the first %d of %d places differ", x.Type(), text, n, len(all))
@@ -97,7 +101,8 @@ func TestOffsetsOfHead(t *testing.T) {
 // nothing kept.
 func TestLocateLittle(t *testing.T) {
 	const size = 8 << 20
-	for _, text := range []string{strings.Repeat("ab ", size/3), strings.Repeat("a", size/2) + strings.Repeat("-", size/2), strings.Repeat("-", size)} {
+	for _, text := range []string{strings.Repeat("ab ", size/3), strings.Repeat("a", size/2) + strings.Repeat("-",
+		size/2), strings.Repeat("-", size)} {
 		for _, x := range located(t) {
 			p := &Parser{Config: byteTags(), Places: true, tokenizer: x}
 			r := &Request{Sequences: [][]int32{{1, 2, 3, 4}}, Lengths: []int{size}}

@@ -15,7 +15,8 @@ import (
 func check(t *testing.T, r *Rope, want []uint16) {
 	t.Helper()
 	if text := encode(want); r.String() != string(text) || r.Len() != len(text) || r.Units() != len(want) {
-		t.Fatalf("%d bytes, %d units: %.100q; want %d, %d: %.100q", r.Len(), r.Units(), r.String(), len(text), len(want), text)
+		t.Fatalf("%d bytes, %d units: %.100q; want %d, %d: %.100q", r.Len(), r.Units(), r.String(),
+			len(text), len(want), text)
 	}
 	if r.root == nil {
 		return
@@ -40,10 +41,12 @@ func check(t *testing.T, r *Rope, want []uint16) {
 		if n.left != nil {
 			room += walk(n.left) + walk(n.right)
 			s = n.left.plus(n.right.size)
-			if d := n.left.height - n.right.height; d < -1 || d > 1 || n.height != 1+max(n.left.height, n.right.height) || n.text != nil {
+			if d := n.left.height - n.right.height; d < -1 || d > 1 ||
+				n.height != 1+max(n.left.height, n.right.height) || n.text != nil {
 				t.Fatalf("heights %d of %d, %d", n.height, n.left.height, n.right.height)
 			}
-		} else if length := len(n.text); n != r.root && length < leastLeaf || length == 0 || length > mostLeaf || cap(n.text) > mostLeaf || !utf8.RuneStart(n.text[0]) {
+		} else if length := len(n.text); n != r.root && length < leastLeaf || length == 0 || length > mostLeaf ||
+			cap(n.text) > mostLeaf || !utf8.RuneStart(n.text[0]) {
 			t.Fatalf("a leaf of %d bytes, room for %d: %.10q", length, cap(n.text), n.text)
 		}
 		if n.size != s || n.room != room {
@@ -155,8 +158,10 @@ func TestReplaceUnits(t *testing.T) {
 // FuzzDocument makes changes, of which a fuzzer chooses the places and the texts, and
 // compares with strings: in bytes, and in UTF-16 code units.
 func FuzzDocument(f *testing.F) {
-	f.Add(strings.Repeat("aé漢🙂", 1000), []byte("\x00\x10\x20\x30\x40\x50\x60\x70\x80\x90\xa0\xb0\xc0\xd0\xe0\xf0"), "🙂", false)
-	f.Add(strings.Repeat("🙂", 2000), []byte("\x01\x11\x21\x31\x41\x51\x61\x71\x81\x91\xa1\xb1\xc1\xd1\xe1\xf1"), "\xed\xa0\xbd", true)
+	f.Add(strings.Repeat("aé漢🙂", 1000), []byte("\x00\x10\x20\x30\x40\x50\x60\x70\x80\x90\xa0\xb0\xc0\xd0\xe0\xf0"), "🙂",
+		false)
+	f.Add(strings.Repeat("🙂", 2000), []byte("\x01\x11\x21\x31\x41\x51\x61\x71\x81\x91\xa1\xb1\xc1\xd1\xe1\xf1"),
+		"\xed\xa0\xbd", true)
 	f.Add("", []byte("\x00\x00\x00\x00\x10\x00\x00\x00"), strings.Repeat("b", 5000), true)
 	f.Fuzz(func(t *testing.T, text string, places []byte, insert string, wide bool) {
 		defer testenv.FuzzLimits(t, 1<<20+100*(1+len(places))*(len(text)+len(places)*len(insert)))()

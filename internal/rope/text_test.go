@@ -21,7 +21,8 @@ func TestText(t *testing.T) {
 			t.Errorf("%q, behind it %d", x.String(), at)
 		}
 		middle := (c.start + c.end) / 2
-		if err := x.Within(middle, c.end); c.cut == "" && err != nil || c.cut != "" && (err == nil || err.Error() != c.cut) {
+		if err := x.Within(middle, c.end); c.cut == "" && err != nil || c.cut != "" &&
+			(err == nil || err.Error() != c.cut) {
 			t.Errorf("UTF-16 %v: a cut at %d: %v", c.utf16, middle, err)
 		}
 		for _, bad := range [][2]int{{-1, 0}, {2, 1}, {0, x.Length() + 1}} {

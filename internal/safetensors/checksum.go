@@ -35,7 +35,8 @@ func statedBy(start []byte, metadata map[string]string) (*stated, error) {
 	}
 	digits := []byte(text[len(kind)+1:])
 	if n := bytes.Count(start, digits); n != 1 {
-		return nil, fmt.Errorf("%s: %s: expected %s once in the header, found it %d times", metadataKey, checksumKey, digits, n)
+		return nil, fmt.Errorf("%s: %s: expected %s once in the header, found it %d times",
+			metadataKey, checksumKey, digits, n)
 	}
 	hash.Write(bytes.Replace(start, digits, bytes.Repeat([]byte("0"), len(digits)), 1))
 	return &stated{text, kind, hash}, nil

@@ -77,10 +77,12 @@ func checkOffsets(entries []entry, dataSize int64) error {
 			return fmt.Errorf("tensor %q: %w", e.name, err)
 		}
 		if e.end < e.begin || e.end > dataSize {
-			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected a range within the %d bytes of data", e.name, e.begin, e.end, dataSize)
+			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected a range within the %d bytes of data", e.name,
+				e.begin, e.end, dataSize)
 		}
 		if e.end-e.begin != 4*n {
-			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected %d bytes for shape %v of %s, found %d", e.name, e.begin, e.end, 4*n, e.shape, e.kind, e.end-e.begin)
+			return fmt.Errorf("tensor %q: data_offsets [%d, %d]: expected %d bytes for shape %v of %s, found %d",
+				e.name, e.begin, e.end, 4*n, e.shape, e.kind, e.end-e.begin)
 		}
 		if e.begin != next {
 			kind := "a gap"

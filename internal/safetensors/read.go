@@ -125,7 +125,8 @@ func read(r io.ReaderAt, size int64, kinds ...string) ([]Tensor, map[string]stri
 		var err error
 		if e.kind == I32 {
 			t.Ints = make([]int32, n)
-			err = readNumbers(r, t.Ints, func(bits uint32) int32 { return int32(bits) }, dataStart+e.begin, buffer, stated)
+			err = readNumbers(r, t.Ints, func(bits uint32) int32 { return int32(bits) },
+				dataStart+e.begin, buffer, stated)
 		} else {
 			t.Data = make([]float32, n)
 			err = readNumbers(r, t.Data, math.Float32frombits, dataStart+e.begin, buffer, stated)

@@ -76,7 +76,8 @@ func CheckFinite(tensors []Tensor) error {
 	for _, t := range tensors {
 		for i, x := range t.Data {
 			if math.Float32bits(x)&0x7f800000 == 0x7f800000 {
-				return fmt.Errorf("tensor %q: expected finite numbers, found %v at index %d of shape %v", t.Name, x, i, t.Shape)
+				return fmt.Errorf("tensor %q: expected finite numbers, found %v at index %d of shape %v", t.Name, x, i,
+					t.Shape)
 			}
 		}
 	}

@@ -15,7 +15,8 @@ func TestSparseFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.safetensors")
 	const size = 64 << 30
 	header := fmt.Sprintf(`{"a":{"dtype":"F32","shape":[%d],"data_offsets":[0,%d]}}`, size/4, size)
-	must.Succeed(t, os.WriteFile(path, append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...), 0o666))
+	must.Succeed(t, os.WriteFile(path, append(binary.LittleEndian.AppendUint64(nil, uint64(len(header))), header...),
+		0o666))
 	must.Succeed(t, os.Truncate(path, int64(8+len(header)+size)))
 	want := fmt.Sprintf("%s: %d bytes, of which ", path, 8+len(header)+size)
 	_, _, err := Read(path)
@@ -23,6 +24,7 @@ func TestSparseFile(t *testing.T) {
 	must.Fail(t, "the file is incomplete, copy or download it again")(ReadShapes(path))
 
 	whole := filepath.Join(t.TempDir(), "b.safetensors")
-	must.Succeed(t, Write(whole, []Tensor{{Name: "a", Shape: []int{sparseBytes / 4}, Data: make([]float32, sparseBytes/4)}}, nil))
+	must.Succeed(t, Write(whole,
+		[]Tensor{{Name: "a", Shape: []int{sparseBytes / 4}, Data: make([]float32, sparseBytes/4)}}, nil))
 	must.Get(ReadShapes(whole))(t)
 }

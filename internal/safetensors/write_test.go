@@ -73,7 +73,8 @@ func TestLargerThanTheBuffers(t *testing.T) {
 	for i := range data {
 		data[i] = math.Float32frombits(uint32(i) * 2654435761)
 	}
-	want := []Tensor{{Name: "x", Shape: []int{200_001}, Data: data}, {Name: "empty", Shape: []int{3, 0}}, {Name: "y", Shape: []int{1, 3}, Data: data[:3]}}
+	want := []Tensor{{Name: "x", Shape: []int{200_001}, Data: data}, {Name: "empty", Shape: []int{3, 0}},
+		{Name: "y", Shape: []int{1, 3}, Data: data[:3]}}
 	path := filepath.Join(t.TempDir(), "model")
 	must.Succeed(t, Write(path, want, nil))
 	got, metadata := must.Get2(Read(path))(t)

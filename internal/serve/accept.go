@@ -22,7 +22,8 @@ func (s *session) accept(m *message) *call {
 		s.unread(headOf(m.Head), s.whyUnread(m))
 		return nil
 	case bytes.HasPrefix(bytes.TrimSpace(m.Body), []byte("[")) && !s.bareStream():
-		s.unread(envelope{}, fail(codeInvalidRequest, place{Line: m.Line}, "expected one message, found a list: there are no batches"))
+		s.unread(envelope{}, fail(codeInvalidRequest, place{Line: m.Line},
+			"expected one message, found a list: there are no batches"))
 		return nil
 	case !bytes.Contains(m.Body, []byte(`"jsonrpc"`)) && s.acceptBare(m):
 		return nil
@@ -56,7 +57,8 @@ func (s *session) whyUnread(m *message) *Error {
 	if errors.As(m.Err, &none) {
 		return s.server.noRoom(none.Bytes)
 	}
-	return fail(codeParse, place{Line: m.Line}, "the message is longer than the %d bytes of --max-line", s.server.options.MaxLine)
+	return fail(codeParse, place{Line: m.Line}, "the message is longer than the %d bytes of --max-line",
+		s.server.options.MaxLine)
 }
 
 // unread refuses a message that could not be read, or only as far as e has it. If
@@ -113,7 +115,8 @@ func (s *session) requested(e envelope, m *message) *call {
 		s.refuse(e.id, fail(codeNotInitialized, place{Found: e.method}, "%s: initialize comes first", e.method))
 		return nil
 	case shutDown:
-		s.refuse(e.id, fail(codeInvalidRequest, place{Found: e.method}, "%s: after shutdown only exit is expected", e.method))
+		s.refuse(e.id, fail(codeInvalidRequest, place{Found: e.method},
+			"%s: after shutdown only exit is expected", e.method))
 		return nil
 	}
 	s.mu.Lock()
@@ -121,14 +124,17 @@ func (s *session) requested(e envelope, m *message) *call {
 	inflight, used := len(s.ids), s.ids[key] != nil // what is being written is answered: the client may have it
 	s.mu.Unlock()
 	if used {
-		s.refuse(e.id, fail(codeInvalidRequest, place{Field: "id", Found: jsonlines.Kind(e.id)}, "id: a request with the same one is not answered yet"))
+		s.refuse(e.id, fail(codeInvalidRequest, place{Field: "id", Found: jsonlines.Kind(e.id)},
+			"id: a request with the same one is not answered yet"))
 		return nil
 	}
 	if limit := s.server.options.MaxInflight; inflight >= limit {
-		s.refuse(e.id, fail(codeBusy, retry{s.server.retryAfter()}, "%d requests wait for an answer, at most %d may", inflight, limit))
+		s.refuse(e.id, fail(codeBusy, retry{s.server.retryAfter()},
+			"%d requests wait for an answer, at most %d may", inflight, limit))
 		return nil
 	}
-	c := &call{session: s, id: e.id, key: key, method: e.method, params: e.params, edits: s.edits, received: m.received, bytes: m.Room}
+	c := &call{session: s, id: e.id, key: key, method: e.method, params: e.params, edits: s.edits,
+		received: m.received, bytes: m.Room}
 	if err := c.reserve(int64(len(m.Body)) - m.Room); err != nil {
 		s.refuse(e.id, asError(err))
 		return nil

@@ -114,7 +114,8 @@ func (x *addition) begin(c *call) (wait func() error, err error) {
 	if _, err := requests.NewEmbedding(c.model.config, x.request, out.Embeddings); err != nil {
 		return nil, err
 	}
-	written := c.session.server.index.Add(index.Item{ID: x.id, Tokens: x.request.Sequences[0], Vector: out.Embeddings[0]})
+	written := c.session.server.index.Add(index.Item{ID: x.id, Tokens: x.request.Sequences[0],
+		Vector: out.Embeddings[0]})
 	return func() error {
 		if err := written(); err != nil {
 			return indexFailed(err)

@@ -28,10 +28,13 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 			return []any{of["labels"], of["probabilities"]}
 		}
 		tail := ask(1, map[string]any{"tokens": tokens, "window": map[string]any{"policy": "tail", "length": 4}})
-		if want := ask(2, map[string]any{"tokens": tokens[1:]}); !reflect.DeepEqual(answer(tail), answer(want)) || tail["length"] != 5.0 || !reflect.DeepEqual(tail["window"], map[string]any{"policy": "tail", "start": 1.0, "end": 5.0, "count": 1.0}) || tail["windows"] != nil {
+		if want := ask(2, map[string]any{"tokens": tokens[1:]}); !reflect.DeepEqual(answer(tail), answer(want)) ||
+			tail["length"] != 5.0 || !reflect.DeepEqual(tail["window"], map[string]any{"policy": "tail", "start": 1.0,
+			"end": 5.0, "count": 1.0}) || tail["windows"] != nil {
 			t.Errorf("%s: the tail: %v, want %v", folder, tail, want)
 		}
-		sliding := ask(3, map[string]any{"tokens": tokens, "window": map[string]any{"policy": "sliding", "length": 4, "stride": 1}})
+		sliding := ask(3, map[string]any{"tokens": tokens, "window": map[string]any{"policy": "sliding",
+			"length": 4, "stride": 1}})
 		windows, _ := sliding["windows"].([]any)
 		if len(windows) != 2 {
 			t.Fatalf("%s: %v", folder, sliding)
@@ -39,15 +42,18 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 		logits := []float64{}
 		for i, w := range windows {
 			w := w.(map[string]any)
-			if want := ask(4+i, map[string]any{"tokens": tokens[i : i+4]}); !reflect.DeepEqual(answer(w), answer(want)) || w["start"] != float64(i) || w["end"] != float64(i+4) {
+			if want := ask(4+i, map[string]any{"tokens": tokens[i : i+4]}); !reflect.DeepEqual(answer(w),
+				answer(want)) || w["start"] != float64(i) || w["end"] != float64(i+4) {
 				t.Errorf("%s: window %d: %v, want %v", folder, i, w, want)
 			}
 			logits = append(logits, logitOf(s.current().config, w))
 		}
-		if got, want := logitOf(s.current().config, sliding), (logits[0]+logits[1])/2; math.Abs(got-want) > 1e-5*math.Max(1, math.Abs(want)) {
+		if got, want := logitOf(s.current().config, sliding),
+			(logits[0]+logits[1])/2; math.Abs(got-want) > 1e-5*math.Max(1, math.Abs(want)) {
 			t.Errorf("%s: the whole has the logit %v, the mean of the windows is %v", folder, got, want)
 		}
-		c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": "[MAX 2 9 1 0", "window": json.RawMessage(`{"policy":"head","length":2}`)})
+		c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": "[MAX 2 9 1 0",
+			"window": json.RawMessage(`{"policy":"head","length":2}`)})
 		if of := ask(9, map[string]any{"uri": "a"}); of["window"].(map[string]any)["end"] != 2.0 || of["uri"] != "a" {
 			t.Errorf("%s: %v", folder, of)
 		}
@@ -58,9 +64,11 @@ func TestWindowsOfNumbersAndLabels(t *testing.T) {
 func TestUsedOfWindows(t *testing.T) {
 	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels"} {
 		c := dial(t, start(t, truncating(t, folder))).initialize(nil)
-		for window, used := range map[string]int{`{"policy":"tail","length":3}`: 3, `{"policy":"sliding","length":3}`: 5, "null": 5} {
+		for window, used := range map[string]int{`{"policy":"tail","length":3}`: 3,
+			`{"policy":"sliding","length":3}`: 5, "null": 5} {
 			var got struct{ Length, Used int }
-			c.call(window, method, map[string]any{"tokens": []int{12, 3, 10, 15, 7}, "window": json.RawMessage(window)}, &got)
+			c.call(window, method, map[string]any{"tokens": []int{12, 3, 10, 15, 7},
+				"window": json.RawMessage(window)}, &got)
 			if got.Length != 5 || got.Used != used {
 				t.Errorf("%s of %s: %+v, want %d", window, folder, got, used)
 			}
@@ -92,5 +100,6 @@ func TestWindowsThatDoNotApply(t *testing.T) {
 		c.refuse(1, "sequence/embed", map[string]any{"uri": "u"}, -32602, "no document")
 	}
 	c := dial(t, start(t, testOptions(t, "tagging"))).initialize(nil)
-	c.refuse(1, "sequence/tag", map[string]any{"text": "Ann", "window": w}, -32602, "window: the answers of the task tagging to windows make no answer")
+	c.refuse(1, "sequence/tag", map[string]any{"text": "Ann", "window": w}, -32602,
+		"window: the answers of the task tagging to windows make no answer")
 }

@@ -86,7 +86,8 @@ func (s *session) acceptBare(m *message) bool {
 	case model.task.Method() == embedMethod:
 		r.Failure = &requests.Failure{Code: requests.CodeRequest, Message: model.refuses(bareMethod)}
 	}
-	size := int64(len(r.ID)+len(r.Label)) + r.Bytes() + jobBytes + numberBytes*int64(model.task.AnswerNumbers(r.Tokens()))
+	size := int64(len(r.ID)+len(r.Label)) + r.Bytes() + jobBytes +
+		numberBytes*int64(model.task.AnswerNumbers(r.Tokens()))
 	s.queueBare(&bareLine{request: r, model: model, bytes: size, received: m.received})
 	return true
 }
@@ -151,7 +152,8 @@ func (s *session) queueBare(l *bareLine) {
 		}
 	}
 	if l.request.Failure == nil {
-		l.job = s.server.batcher.Submit(s.bare.ctx, &s.account, &l.model.Model, batching.Classify, l.request.Example())[0]
+		l.job = s.server.batcher.Submit(s.bare.ctx, &s.account, &l.model.Model,
+			batching.Classify, l.request.Example())[0]
 	}
 	s.bare.queue <- l // has room for all that may be pending
 }

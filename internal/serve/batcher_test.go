@@ -137,7 +137,8 @@ func TestCancelStopsBatch(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	hold(s) // for ever: only its context ends a batch
 	c := dial(t, s).initialize(struct{}{})
-	c.request(1, "sequence/classify", map[string]any{"sequences": []any{map[string]any{"tokens": []int{1}}, map[string]any{"tokens": []int{2}}}})
+	c.request(1, "sequence/classify",
+		map[string]any{"sequences": []any{map[string]any{"tokens": []int{1}}, map[string]any{"tokens": []int{2}}}})
 	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running > 0 })
 	c.notify("$/cancelRequest", map[string]any{"id": 1})
 	if m := c.answer(1); m.Error == nil || m.Error.Code != -32800 {

@@ -120,9 +120,12 @@ func (d *document) breaks(why error) error {
 	d.renew(d.version)
 	d.quiet()
 	d.drop()
-	d.broken = fail(codeFailed, edited{"uri", d.uri, &d.version}, "%s at version %d: %s; send the whole text, of a version above the last", d.uri, d.version, asError(why).Message)
+	d.broken = fail(codeFailed, edited{"uri", d.uri, &d.version},
+		"%s at version %d: %s; send the whole text, of a version above the last", d.uri,
+		d.version, asError(why).Message)
 	if d.session.publishes() {
-		d.session.notify(d.session.server.current().task.Notification(), publication{URI: d.uri, Version: d.version, read: publishedRead{Error: asError(d.broken)}})
+		d.session.notify(d.session.server.current().task.Notification(), publication{URI: d.uri, Version: d.version,
+			read: publishedRead{Error: asError(d.broken)}})
 	}
 	return d.broken
 }

@@ -16,30 +16,45 @@ func TestLostChanges(t *testing.T) {
 	}
 	for _, c := range []struct{ name, message, why string }{
 		{"a position of lines", change(`{"uri":"u","version":2,"changes":[{"text":"7"},{"range":{"start":{"line":0,"character":5},"end":6},"text":"7"}]}`), "changes[1].range.start: expected a whole number, found an object"},
-		{"a number in quotes", change(`{"uri":"u","version":"2","changes":[]}`), `version: expected a whole number, found "2"`},
-		{"a version of a fraction", change(`{"uri":"u","version":2.5,"changes":[]}`), "version: expected a whole number, found 2.5"},
+		{"a number in quotes", change(`{"uri":"u","version":"2","changes":[]}`),
+			`version: expected a whole number, found "2"`},
+		{"a version of a fraction", change(`{"uri":"u","version":2.5,"changes":[]}`),
+			"version: expected a whole number, found 2.5"},
 		{"no version", change(`{"uri":"u","changes":[]}`), "version: it is missing"},
-		{"an old version", change(`{"uri":"u","version":1,"changes":[{"text":"7"}]}`), "version: expected one above 1, found 1"},
-		{"no end", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5},"text":"7"}]}`), "changes[0].range: expected start and end"},
-		{"no text", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5,"end":5}}]}`), "changes[0].text: it is missing"},
+		{"an old version", change(`{"uri":"u","version":1,"changes":[{"text":"7"}]}`),
+			"version: expected one above 1, found 1"},
+		{"no end", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5},"text":"7"}]}`),
+			"changes[0].range: expected start and end"},
+		{"no text", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5,"end":5}}]}`),
+			"changes[0].text: it is missing"},
 		{"no changes", change(`{"uri":"u","version":2}`), "changes: it is missing"},
 		{"changes of nothing", change(`{"uri":"u","version":2,"changes":null}`), "changes: it is missing"},
-		{"changes as in LSP", change(`{"uri":"u","version":2,"contentChanges":[{"text":"7"}]}`), "changes: it is missing"},
-		{"a change in words", change(`{"uri":"u","version":2,"changes":["7"]}`), "changes[0]: expected an object, found \"7\""},
-		{"a name mistaken", change(`{"uri":"u","version":2,"changes":[{"rnage":{"start":0,"end":1},"text":"7"}]}`), `changes[0]: expected range, text, found "rnage"`},
-		{"a range beyond the end", change(`{"uri":"u","version":2,"changes":[{"range":{"start":5,"end":500},"text":"7"}]}`), "changes[0].range: expected a range within 10 bytes, found 5 to 500"},
+		{"changes as in LSP", change(`{"uri":"u","version":2,"contentChanges":[{"text":"7"}]}`),
+			"changes: it is missing"},
+		{"a change in words", change(`{"uri":"u","version":2,"changes":["7"]}`),
+			"changes[0]: expected an object, found \"7\""},
+		{"a name mistaken", change(`{"uri":"u","version":2,"changes":[{"rnage":{"start":0,"end":1},"text":"7"}]}`),
+			`changes[0]: expected range, text, found "rnage"`},
+		{"a range beyond the end",
+			change(`{"uri":"u","version":2,"changes":[{"range":{"start":5,"end":500},"text":"7"}]}`),
+			"changes[0].range: expected a range within 10 bytes, found 5 to 500"},
 		{"no uri", change(`{"uri":5,"version":2,"changes":[{"text":"7"}]}`), "uri: expected a string, found 5"},
-		{"an empty uri", change(`{"uri":"","version":2,"changes":[{"text":"7"}]}`), "uri: expected a name, found an empty one"},
+		{"an empty uri", change(`{"uri":"","version":2,"changes":[{"text":"7"}]}`),
+			"uri: expected a name, found an empty one"},
 		{"no name of a document", change(`{"version":2,"changes":[{"text":"7"}]}`), "uri: it is missing"},
 		{"a uri mistaken", change(`{"Uri":"u","version":2,"changes":[{"text":"7"}]}`), "uri: it is missing"},
-		{"changes twice", change(`{"uri":"u","version":2,"changes":[{"text":"7"}],"changes":[]}`), "the field changes occurs twice"},
-		{"what another method has", change(`{"uri":"u","version":2,"changes":[{"text":"7"}],"text":"7"}`), "text: it has no meaning here"},
+		{"changes twice", change(`{"uri":"u","version":2,"changes":[{"text":"7"}],"changes":[]}`),
+			"the field changes occurs twice"},
+		{"what another method has", change(`{"uri":"u","version":2,"changes":[{"text":"7"}],"text":"7"}`),
+			"text: it has no meaning here"},
 		{"no parameters", change(`[]`), "expected a JSON object, found a list"},
-		{"an opening of nothing", `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"version":1,"text":"7"}}`, "uri: it is missing"},
+		{"an opening of nothing", `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"version":1,"text":"7"}}`,
+			"uri: it is missing"},
 		{"an opening of two", `{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","uri":"v","version":1,"text":"7"}}`, "the field uri occurs twice"},
 		{"no JSON", `{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u"`, "not JSON"},
 		{"a list", `[{"jsonrpc":"2.0","method":"sequence/didChange","params":{}}]`, "there are no batches"},
-		{"a long one", change(`{"uri":"u","version":2,"changes":[{"text":"` + strings.Repeat("1", 2000) + `"}]}`), "--max-line"},
+		{"a long one", change(`{"uri":"u","version":2,"changes":[{"text":"` + strings.Repeat("1", 2000) + `"}]}`),
+			"--max-line"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			o := testOptions(t, "pre")
@@ -50,7 +65,8 @@ func TestLostChanges(t *testing.T) {
 			x.message() // the class
 			x.send(c.message)
 			var p published
-			if decode(t, x.message().Params, &p); p.Error == nil || p.Label != nil || !strings.Contains(p.Error.Message, c.why) {
+			if decode(t, x.message().Params, &p); p.Error == nil || p.Label != nil ||
+				!strings.Contains(p.Error.Message, c.why) {
 				t.Errorf("pushed %+v, want %q", p, c.why)
 			}
 			var told struct{ Message string }
@@ -63,14 +79,17 @@ func TestLostChanges(t *testing.T) {
 				t.Errorf("told %q, want %q", told.Message, c.why)
 			}
 			for version := 3; version < 9; version++ {
-				x.notify("sequence/didChange", map[string]any{"uri": "u", "version": version, "changes": []any{map[string]any{"range": map[string]any{"start": 0, "end": 0}, "text": " "}}})
+				x.notify("sequence/didChange", map[string]any{"uri": "u", "version": version,
+					"changes": []any{map[string]any{"range": map[string]any{"start": 0, "end": 0}, "text": " "}}})
 			}
 			x.request(1, "sequence/classify", map[string]any{"uri": "u"})
-			if m := x.message(); m.Error == nil || m.Error.Code != -32803 || !strings.Contains(m.Error.Message, c.why) || len(m.Error.Message) > 200 {
+			if m := x.message(); m.Error == nil || m.Error.Code != -32803 ||
+				!strings.Contains(m.Error.Message, c.why) || len(m.Error.Message) > 200 {
 				t.Errorf("%s: %s, %+v; want %q", m.Method, m.Params, m.Error, c.why)
 			}
 			x.notify("sequence/didChange", map[string]any{"uri": "u", "version": 9, "changes": []any{
-				map[string]any{"range": map[string]any{"start": 3, "end": 2}, "text": "passed over"}, map[string]any{"text": "[MIN 2 9 ]"}}})
+				map[string]any{"range": map[string]any{"start": 3, "end": 2}, "text": "passed over"},
+				map[string]any{"text": "[MIN 2 9 ]"}}})
 			x.request(2, "sequence/classify", map[string]any{"uri": "u"})
 			p = published{}
 			for range 2 { // the answer and the push, in either order
@@ -123,7 +142,8 @@ func TestWholeTextAgain(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 5, "text": "[MAX 2 9 ]"})
 	c.message() // the class
-	whole, edit := map[string]any{"text": strings.Repeat("7 ", 4000)}, map[string]any{"range": map[string]any{"start": 0, "end": 0}, "text": "7 "}
+	whole, edit := map[string]any{"text": strings.Repeat("7 ", 4000)},
+		map[string]any{"range": map[string]any{"start": 0, "end": 0}, "text": "7 "}
 	for _, x := range []struct {
 		version int
 		change  any
@@ -143,7 +163,8 @@ func TestWholeTextAgain(t *testing.T) {
 		}
 		c.notify("sequence/didChange", map[string]any{"uri": "u", "version": x.version, "changes": []any{x.change}})
 		for n := 0; x.why != "" && n < 2; n++ {
-			if m := c.message(); !strings.Contains(string(m.Params), x.why+"; send the whole text, of a version above the last") {
+			if m := c.message(); !strings.Contains(string(m.Params),
+				x.why+"; send the whole text, of a version above the last") {
 				t.Errorf("version %d: %s, want %s", x.version, m.Params, x.why)
 			}
 		}
@@ -164,7 +185,8 @@ func TestChangeBehindClose(t *testing.T) {
 	s := start(t, o)
 	c := dial(t, s).initialize(map[string]any{"capabilities": map[string]any{"general": map[string]any{"positionEncodings": []string{utf16Positions}}}})
 	change := func(version int) {
-		c.notify("sequence/didChange", map[string]any{"uri": "u", "version": version, "changes": []any{map[string]any{"range": map[string]int{"start": 8, "end": 8}, "text": " 1"}}})
+		c.notify("sequence/didChange", map[string]any{"uri": "u", "version": version,
+			"changes": []any{map[string]any{"range": map[string]int{"start": 8, "end": 8}, "text": " 1"}}})
 	}
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "[MAX 2 9 ]"})
 	change(2)

@@ -196,7 +196,8 @@ func (q *sequence) expect(path string, version json.RawMessage) error {
 		return err
 	}
 	if uri := q.document.uri; wanted != q.version {
-		return fail(codeModified, edited{q.field, uri, &q.version}, "%s: expected version %d of %s, found %d", path, wanted, uri, q.version)
+		return fail(codeModified, edited{q.field, uri, &q.version}, "%s: expected version %d of %s, found %d",
+			path, wanted, uri, q.version)
 	}
 	return nil
 }

@@ -106,7 +106,8 @@ func TestEdits(t *testing.T) {
 						end = start
 					}
 					insert := pieces[r.IntN(len(pieces))]
-					changes = append(changes, map[string]any{"range": map[string]any{"start": start, "end": end}, "text": insert})
+					changes = append(changes,
+						map[string]any{"range": map[string]any{"start": start, "end": end}, "text": insert})
 					text.replace(start, end, insert)
 				}
 				c.notify("sequence/didChange", map[string]any{"uri": uri, "version": version, "changes": changes})
@@ -137,7 +138,8 @@ func TestEdits(t *testing.T) {
 			}
 			var final anyClassification
 			c.call("final", "sequence/classify", map[string]any{"text": text.String()}, &final)
-			if !slices.Equal(pushed.Logits, final.Logits) || !slices.Equal(info.Logits, final.Logits) || fmt.Sprint(pushed.Label) != fmt.Sprint(final.Label) {
+			if !slices.Equal(pushed.Logits, final.Logits) || !slices.Equal(info.Logits, final.Logits) ||
+				fmt.Sprint(pushed.Label) != fmt.Sprint(final.Label) {
 				t.Errorf("pushed %v, by its name %v, want %v", pushed.Logits, info.Logits, final.Logits)
 			}
 			c.notify("sequence/didClose", map[string]any{"uri": uri})
@@ -174,7 +176,8 @@ func TestDocumentChangesMeanwhile(t *testing.T) {
 	c.request(2, "sequence/classify", map[string]any{"uri": "u"}) // maybe not yet looked at
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": []any{}})
 	for range 2 {
-		if m := c.message(); m.Error == nil || m.Error.Code != -32801 || string(m.Error.Data) != `{"field":"uri","uri":"u","version":2}` {
+		if m := c.message(); m.Error == nil || m.Error.Code != -32801 ||
+			string(m.Error.Data) != `{"field":"uri","uri":"u","version":2}` {
 			t.Errorf("%s: %s, %+v", m.ID, m.Result, m.Error)
 		}
 	}
@@ -190,13 +193,16 @@ func TestLongDocument(t *testing.T) {
 	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": text})
 	var p published
 	decode(t, c.message().Params, &p)
-	if p.Error == nil || p.Error.Code != -32602 || p.Length != 6000 || p.Label != nil || !strings.Contains(string(p.Error.Data), `"longest":4096`) {
+	if p.Error == nil || p.Error.Code != -32602 || p.Length != 6000 || p.Label != nil ||
+		!strings.Contains(string(p.Error.Data), `"longest":4096`) {
 		t.Errorf("%+v", p)
 	}
-	c.notify("sequence/didOpen", map[string]any{"uri": "b", "version": 1, "text": text, "window": map[string]any{"policy": "sliding", "length": 4000, "stride": 1500}})
+	c.notify("sequence/didOpen", map[string]any{"uri": "b", "version": 1, "text": text,
+		"window": map[string]any{"policy": "sliding", "length": 4000, "stride": 1500}})
 	p = published{}
 	decode(t, c.message().Params, &p)
-	if p.Error != nil || len(p.Windows) != 3 || p.Window.End != 6000 || p.Windows[2].(map[string]any)["start"] != 2000.0 {
+	if p.Error != nil || len(p.Windows) != 3 || p.Window.End != 6000 ||
+		p.Windows[2].(map[string]any)["start"] != 2000.0 {
 		t.Errorf("%+v", p)
 	}
 }
@@ -236,13 +242,17 @@ func TestVersionWanted(t *testing.T) {
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 3, "text": "1 2"})
 	c.call(1, "sequence/classify", map[string]any{"uri": "u", "version": 3}, nil)
 	var out added
-	if c.call(2, "retrieval/add", map[string]any{"id": "a", "uri": "u", "version": 3}, &out); out.Version == nil || *out.Version != 3 || out.URI != "u" {
+	if c.call(2, "retrieval/add", map[string]any{"id": "a", "uri": "u", "version": 3}, &out); out.Version == nil ||
+		*out.Version != 3 || out.URI != "u" {
 		t.Errorf("%+v", out)
 	}
 	for _, method := range []string{"sequence/classify", "sequence/embed", "retrieval/search"} {
-		c.refuse(3, method, map[string]any{"uri": "u", "version": 4}, -32801, "version: expected version 4 of u, found 3")
-		c.refuse(4, method, map[string]any{"text": "1", "version": 3}, -32602, "version: expected uri beside it, found text")
-		c.refuse(5, method, map[string]any{"uri": "u", "version": "3"}, -32602, `version: expected a whole number, found "3"`)
+		c.refuse(3, method, map[string]any{"uri": "u", "version": 4}, -32801,
+			"version: expected version 4 of u, found 3")
+		c.refuse(4, method, map[string]any{"text": "1", "version": 3}, -32602,
+			"version: expected uri beside it, found text")
+		c.refuse(5, method, map[string]any{"uri": "u", "version": "3"}, -32602,
+			`version: expected a whole number, found "3"`)
 	}
 }
 
@@ -304,7 +314,8 @@ func TestClassWaitsForMemory(t *testing.T) {
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 1000)})
 		c.call(1, "model/info", nil, nil)
 		d, taken := scheduled(t, s, "u"), int64(0)
-		eventually(t, "the answer is kept", func() bool { taken = s.memory.limit - s.memory.used.Load(); return s.memory.used.Load() == held(d) })
+		eventually(t, "the answer is kept",
+			func() bool { taken = s.memory.limit - s.memory.used.Load(); return s.memory.used.Load() == held(d) })
 		taken -= 1000
 		s.memory.take(taken)
 		time.Sleep(4 * o.Debounce)
@@ -338,7 +349,8 @@ func TestClassOfCutText(t *testing.T) {
 		t.Errorf("%+v", p)
 	}
 	for policy, used := range map[string]int{"tail": 100, "sliding": 5000} {
-		c.call(policy, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 5000), "window": map[string]any{"policy": policy, "length": 100}}, &p)
+		c.call(policy, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 5000),
+			"window": map[string]any{"policy": policy, "length": 100}}, &p)
 		if p.Length != 5000 || p.Used != used {
 			t.Errorf("%s: %+v", policy, p)
 		}
@@ -352,7 +364,8 @@ func TestDocumentGivesBack(t *testing.T) {
 	s := start(t, o)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1", 1<<20)})
-	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": []any{map[string]any{"range": map[string]any{"start": 10, "end": 1 << 20}, "text": ""}}})
+	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2,
+		"changes": []any{map[string]any{"range": map[string]any{"start": 10, "end": 1 << 20}, "text": ""}}})
 	c.call(1, "model/info", nil, nil)
 	if text := documentText(s, "u"); text != "1111111111" {
 		t.Fatalf("%.30q", text)

@@ -28,10 +28,11 @@ func (c *call) embedOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	return &item{work: batching.Embed, examples: []seq.Example{r.Example()}, read: []*sequence{q}, numbers: c.model.config.HiddenSize + idNumbers(q.id), result: func(outputs []sft.Output) (any, error) {
-		out := embedded{origin: q.origin()}
-		var err error
-		out.Embedding, err = requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings)
-		return out, err
-	}}
+	return &item{work: batching.Embed, examples: []seq.Example{r.Example()}, read: []*sequence{q},
+		numbers: c.model.config.HiddenSize + idNumbers(q.id), result: func(outputs []sft.Output) (any, error) {
+			out := embedded{origin: q.origin()}
+			var err error
+			out.Embedding, err = requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings)
+			return out, err
+		}}
 }

@@ -19,7 +19,8 @@ type envelope struct {
 	other    bool            // no JSON-RPC at all: jsonrpc is missing
 }
 
-var envelopeFields = map[string]bool{"jsonrpc": true, "id": true, "method": true, "params": true, "result": true, "error": true}
+var envelopeFields = map[string]bool{"jsonrpc": true, "id": true, "method": true, "params": true,
+	"result": true, "error": true}
 
 // maxID is the most bytes that an id may have.
 const maxID = 256
@@ -53,7 +54,8 @@ func parseEnvelope(m transport.Message) (envelope, *Error) {
 	e.method = method
 	if id := fields["id"]; id != nil {
 		if !isID(id) {
-			return bad(codeInvalidRequest, "id: expected a string or a number of at most %d bytes, found %s", maxID, jsonlines.Kind(id))
+			return bad(codeInvalidRequest, "id: expected a string or a number of at most %d bytes, found %s",
+				maxID, jsonlines.Kind(id))
 		}
 		e.id = id
 	}
@@ -72,7 +74,8 @@ func parseEnvelope(m transport.Message) (envelope, *Error) {
 		return bad(codeInvalidRequest, "method: expected a name, found %s", jsonlines.Kind(fields["method"]))
 	}
 	if p := fields["params"]; string(p) != "null" {
-		e.params = p // what is no object is the method's to refuse: the lifecycle comes first, and a notification has no answer
+		// what is no object is the method's to refuse: the lifecycle comes first, and a notification has no answer
+		e.params = p
 	}
 	return e, nil
 }
@@ -105,7 +108,8 @@ func isID(id json.RawMessage) bool {
 }
 
 // bareFields are those that make an object without jsonrpc a bare line.
-var bareFields = map[string]bool{"text": true, "tokens": true, "text_a": true, "tokens_a": true, "text_b": true, "tokens_b": true, featuresField: true}
+var bareFields = map[string]bool{"text": true, "tokens": true, "text_a": true, "tokens_a": true, "text_b": true,
+	"tokens_b": true, featuresField: true}
 
 // hasSequence reports whether a line is an object with a sequence.
 func hasSequence(line []byte) bool {

@@ -34,7 +34,8 @@ func TestCancelWithoutID(t *testing.T) {
 	c := dial(t, start(t, testOptions(t, "pre"))).initialize(struct{}{})
 	for _, params := range []string{`{}`, `{"md":2}`} {
 		c.send(`{"jsonrpc":"2.0","method":"$/cancelRequest","params":` + params + `}`)
-		if m := c.message(); m.Method != "window/logMessage" || !strings.Contains(string(m.Params), "id: expected that of a request") {
+		if m := c.message(); m.Method != "window/logMessage" ||
+			!strings.Contains(string(m.Params), "id: expected that of a request") {
 			t.Errorf("%s: %s %s", params, m.Method, m.Params)
 		}
 	}

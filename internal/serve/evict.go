@@ -93,7 +93,8 @@ func (s *Server) makeRoom() bool {
 	if x == nil {
 		return false
 	}
-	x.dismiss(fail(codeBusy, retry{s.retryAfter()}, "the server has as many files open as it may: this connection makes room"))
+	x.dismiss(fail(codeBusy, retry{s.retryAfter()},
+		"the server has as many files open as it may: this connection makes room"))
 	<-x.gone
 	return true
 }
@@ -117,7 +118,8 @@ func (s *session) endWhenIdle(after time.Duration) {
 		select {
 		case <-look.C:
 			if u, _ := s.useAt(time.Now(), allowances{silent: after, unread: forever, idle: after}); u != useful {
-				s.dismiss(fail(codeBusy, retry{s.server.retryAfter()}, "nothing was asked for in %v, which --idle-timeout allows", after))
+				s.dismiss(fail(codeBusy, retry{s.server.retryAfter()},
+					"nothing was asked for in %v, which --idle-timeout allows", after))
 				return
 			}
 		case <-s.ctx.Done():

@@ -19,7 +19,8 @@ func (c *client) expectDismissed(why string) {
 	if err == nil || !strings.Contains(err.Error(), why) {
 		c.t.Errorf("it ended with %v, want %q", err, why)
 	}
-	if n := len(rest); n == 0 || !strings.Contains(rest[n-1], why) || !strings.Contains(rest[n-1], "-32000") || !strings.Contains(rest[n-1], "retryAfter") {
+	if n := len(rest); n == 0 || !strings.Contains(rest[n-1], why) || !strings.Contains(rest[n-1], "-32000") ||
+		!strings.Contains(rest[n-1], "retryAfter") {
 		c.t.Errorf("it was told %q", rest)
 	}
 }
@@ -198,7 +199,8 @@ func TestFairMemory(t *testing.T) {
 	greedy := dial(t, s).initialize(struct{}{})
 	open := func(c *client, from, to int) {
 		for n := from; n < to; n++ {
-			c.notify("sequence/didOpen", map[string]any{"uri": fmt.Sprint(n), "version": 1, "text": strings.Repeat("1 ", 1<<18)})
+			c.notify("sequence/didOpen", map[string]any{"uri": fmt.Sprint(n), "version": 1,
+				"text": strings.Repeat("1 ", 1<<18)})
 		}
 		c.serves()
 	}

@@ -58,7 +58,8 @@ func TestExplain(t *testing.T) {
 	for i := range tokens {
 		tokens[i] = randomTokens(random, 1+random.IntN(200))
 		c.request(fmt.Sprint("plain ", i), "sequence/classify", map[string]any{"tokens": tokens[i], "explain": false})
-		c.request(fmt.Sprint("explained ", i), "sequence/classify", map[string]any{"tokens": tokens[i], "explain": true})
+		c.request(fmt.Sprint("explained ", i), "sequence/classify",
+			map[string]any{"tokens": tokens[i], "explain": true})
 	}
 	plain, explained := make([]explainedAnswer, n), make([]explainedAnswer, n)
 	for range 2 * n {
@@ -91,7 +92,9 @@ func TestExplain(t *testing.T) {
 	var many struct {
 		Results []struct{ Result explainedAnswer }
 	}
-	c.call("many", "sequence/classify", map[string]any{"sequences": []any{map[string]any{"text": "[MAX 2 9 ]"}, map[string]any{"text": "[MAX 2 9 ]", "explain": true}}}, &many)
+	c.call("many", "sequence/classify",
+		map[string]any{"sequences": []any{map[string]any{"text": "[MAX 2 9 ]"},
+			map[string]any{"text": "[MAX 2 9 ]", "explain": true}}}, &many)
 	if expectExplanation(t, "many", many.Results[1].Result.Explain, want); many.Results[0].Result.Explain != nil {
 		t.Error("explained without being asked")
 	}
@@ -104,16 +107,19 @@ func TestExplainWindows(t *testing.T) {
 	tokens := randomTokens(rand.New(rand.NewPCG(3, 4)), 100)
 	for policy, from := range map[string]int{"head": 0, "tail": 70} {
 		var x explainedAnswer
-		c.call(policy, "sequence/classify", map[string]any{"tokens": tokens, "explain": true, "window": map[string]any{"policy": policy, "length": 30}}, &x)
+		c.call(policy, "sequence/classify", map[string]any{"tokens": tokens, "explain": true,
+			"window": map[string]any{"policy": policy, "length": 30}}, &x)
 		expectExplanation(t, policy, x.Explain, explanations(t, s, from, seq.Example{A: tokens[from : from+30]})[0])
 	}
 	var x explainedAnswer
-	c.call("sliding", "sequence/classify", map[string]any{"tokens": tokens, "explain": true, "window": map[string]any{"policy": "sliding", "length": 30, "stride": 20}}, &x)
+	c.call("sliding", "sequence/classify", map[string]any{"tokens": tokens, "explain": true,
+		"window": map[string]any{"policy": "sliding", "length": 30, "stride": 20}}, &x)
 	if x.Explain != nil || len(x.Windows) != 5 {
 		t.Fatalf("%d windows, all explained by %+v", len(x.Windows), x.Explain)
 	}
 	for _, w := range x.Windows {
-		expectExplanation(t, fmt.Sprint(w.Start), w.Explain, explanations(t, s, w.Start, seq.Example{A: tokens[w.Start:w.End]})[0])
+		expectExplanation(t, fmt.Sprint(w.Start), w.Explain,
+			explanations(t, s, w.Start, seq.Example{A: tokens[w.Start:w.End]})[0])
 		if last := w.Explain.Layers[0].Positions; int(last[0]) < w.Start || int(last[len(last)-1]) >= w.End {
 			t.Errorf("positions %v in the window from %d to %d", last, w.Start, w.End)
 		}
@@ -147,12 +153,15 @@ func TestExplainRefused(t *testing.T) {
 	o.MaxMemory = 1 << 20
 	s := start(t, o)
 	c := dial(t, s).initialize(struct{}{})
-	c.refuse(1, "sequence/classify", map[string]any{"tokens": []int{1}, "explain": "yes"}, -32602, `explain: expected true or false, found "yes"`)
+	c.refuse(1, "sequence/classify", map[string]any{"tokens": []int{1}, "explain": "yes"}, -32602,
+		`explain: expected true or false, found "yes"`)
 	var many struct {
 		Results []struct{ Error *struct{ Message string } }
 	}
-	c.call(2, "sequence/classify", map[string]any{"sequences": []any{map[string]any{"tokens": []int{1}, "explain": 1}}}, &many)
-	if e := many.Results[0].Error; e == nil || !strings.HasPrefix(e.Message, "sequences[0].explain: expected true or false") {
+	c.call(2, "sequence/classify", map[string]any{"sequences": []any{map[string]any{"tokens": []int{1}, "explain": 1}}},
+		&many)
+	if e := many.Results[0].Error; e == nil ||
+		!strings.HasPrefix(e.Message, "sequences[0].explain: expected true or false") {
 		t.Errorf("%+v", e)
 	}
 	c.refuse(3, "sequence/classify", map[string]any{"text": strings.Repeat("1 ", 5000), "explain": true,
@@ -167,12 +176,14 @@ func TestExplainRefused(t *testing.T) {
 	eventually(t, "the batch goes on", func() bool { jobs, _, running := waiting(s); return running+jobs == 0 })
 	close(release)
 	pairs := dial(t, start(t, testOptions(t, "retrieval"))).initialize(struct{}{})
-	pairs.refuse(1, "retrieval/score", map[string]any{"text_a": "a", "text_b": "b", "explain": []int{}}, -32602, "explain: expected true or false, found a list")
+	pairs.refuse(1, "retrieval/score", map[string]any{"text_a": "a", "text_b": "b", "explain": []int{}}, -32602,
+		"explain: expected true or false, found a list")
 }
 
 // TestExplainOtherTasks: every method that answers a sequence explains it when asked.
 func TestExplainOtherTasks(t *testing.T) {
-	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels", "tagging": "sequence/tag"} {
+	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels",
+		"tagging": "sequence/tag"} {
 		s := start(t, testOptions(t, folder))
 		c := dial(t, s).initialize(nil)
 		tokens := []int32{12, 3, 10, 15}

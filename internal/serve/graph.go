@@ -33,7 +33,8 @@ func (c *call) graph(path string, fields map[string]json.RawMessage, suffix stri
 	}
 	var field string
 	var bad error
-	if stopped := c.do(len(features)+len(edges), func() { field, bad = parser.ReadGraph(q.graph, features, edges) }); stopped != nil {
+	if stopped := c.do(len(features)+len(edges),
+		func() { field, bad = parser.ReadGraph(q.graph, features, edges) }); stopped != nil {
 		c.free(most)
 		return nil, stopped
 	}

@@ -40,8 +40,10 @@ func TestGraph(t *testing.T) {
 		{map[string]any{"features": [][]float64{row, row[1:]}}, "features: token 1 has 6 features, expected 7"},
 		{map[string]any{"features": [][]float64{row}, "edges": []int{}}, "edges: the model knows no edges"},
 		{map[string]any{"features": [][]float64{row}, "text": "1"}, "text: the tokens of the model have features"},
-		{map[string]any{"features": [][]float64{row}, "window": map[string]any{"policy": "head"}}, "window: the tokens of the model have features"},
-		{map[string]any{"features": [][]float64{row}, "window": map[string]any{}}, "window: the tokens of the model have features"},
+		{map[string]any{"features": [][]float64{row}, "window": map[string]any{"policy": "head"}},
+			"window: the tokens of the model have features"},
+		{map[string]any{"features": [][]float64{row}, "window": map[string]any{}},
+			"window: the tokens of the model have features"},
 		{map[string]any{"features": [][]float64{row}, "version": 1}, "version: the tokens of the model have features"},
 		{map[string]any{"uri": "a"}, "uri: the tokens of the model have features"},
 	} {
@@ -53,11 +55,14 @@ func TestGraph(t *testing.T) {
 	}
 	tokens := dial(t, start(t, testOptions(t, "pre"))).initialize(nil)
 	tokens.refuse(1, "sequence/classify", cloud, codeParams, "features: the model reads tokens")
-	tokens.refuse(2, "sequence/classify", map[string]any{"text": "1", "edges": []int{}}, codeParams, "edges: the model reads tokens")
+	tokens.refuse(2, "sequence/classify", map[string]any{"text": "1", "edges": []int{}}, codeParams,
+		"edges: the model reads tokens")
 	s.memory.limit = 100_000
-	c.refuse(30, "sequence/classify", map[string]any{"features": slices.Repeat([][]float64{row}, 5000)}, codeParams, "the request takes more than the 100000 bytes of --max-memory")
+	c.refuse(30, "sequence/classify", map[string]any{"features": slices.Repeat([][]float64{row}, 5000)}, codeParams,
+		"the request takes more than the 100000 bytes of --max-memory")
 	graphs := dial(t, start(t, testOptions(t, "graphs"))).initialize(nil)
-	graphs.refuse(1, "sequence/classify", map[string]any{"features": []int{}}, codeParams, "edges: it is missing: expected a list of source, target, ")
+	graphs.refuse(1, "sequence/classify", map[string]any{"features": []int{}}, codeParams,
+		"edges: it is missing: expected a list of source, target, ")
 	eventually(t, "memory is still counted", func() bool { return s.memory.used.Load() == 0 })
 }
 
@@ -80,8 +85,10 @@ func TestTagsOfPoints(t *testing.T) {
 		Spans  any
 		Length int
 	}
-	c.call(1, "sequence/tag", map[string]any{"features": [][]float64{{1, 0, 0, 1, 2, 3, 4}, {1, 0, 1, 0, -2, 3, 4}}}, &out)
-	if len(out.Tags) != 2 || !strings.HasPrefix(out.Tags[0], "mug/") || len(out.Scores) != 2 || out.Scores[0] < 0.5 || out.Spans != nil || out.Length != 2 {
+	c.call(1, "sequence/tag",
+		map[string]any{"features": [][]float64{{1, 0, 0, 1, 2, 3, 4}, {1, 0, 1, 0, -2, 3, 4}}}, &out)
+	if len(out.Tags) != 2 || !strings.HasPrefix(out.Tags[0], "mug/") || len(out.Scores) != 2 || out.Scores[0] < 0.5 ||
+		out.Spans != nil || out.Length != 2 {
 		t.Errorf("%+v", out)
 	}
 }
@@ -93,7 +100,8 @@ func TestGraphOverHTTP(t *testing.T) {
 	if answer := w.post("/classify", graph); !strings.Contains(answer, `"length":2`) {
 		t.Error(answer)
 	}
-	if r, answer := w.send("POST", "/v1/embeddings", `{"model":"graphs","input":"1"}`); r.StatusCode != 400 || !strings.Contains(answer, "expected features") {
+	if r, answer := w.send("POST", "/v1/embeddings", `{"model":"graphs","input":"1"}`); r.StatusCode != 400 ||
+		!strings.Contains(answer, "expected features") {
 		t.Errorf("%s %s", r.Status, answer)
 	}
 }
@@ -103,7 +111,8 @@ func TestGraphInitialize(t *testing.T) {
 	for model, want := range map[string]struct {
 		documents bool
 		windows   int
-	}{"clouds": {false, 0}, "graphs": {false, 0}, "pre": {true, 3}, "regression": {true, 3}, "multilabel": {true, 3}, "tagging": {true, 0}, "retrieval": {true, 0}, "fill_mask": {true, 0}} {
+	}{"clouds": {false, 0}, "graphs": {false, 0}, "pre": {true, 3}, "regression": {true, 3}, "multilabel": {true, 3},
+		"tagging": {true, 0}, "retrieval": {true, 0}, "fill_mask": {true, 0}} {
 		var r initializeResult
 		dial(t, start(t, testOptions(t, model))).call(1, "initialize", struct{}{}, &r)
 		if c := r.Capabilities; c.Documents != want.documents || len(c.WindowPolicies) != want.windows {
@@ -119,7 +128,8 @@ func TestGraphMemory(t *testing.T) {
 	release := hold(s)
 	c := dial(t, s).initialize(struct{}{})
 	const nodes = 2000
-	graph := map[string]any{"features": slices.Repeat([][]float64{{1, 2}}, nodes), "edges": slices.Repeat([][]float64{{0, 1, 1, 0.5}}, nodes)}
+	graph := map[string]any{"features": slices.Repeat([][]float64{{1, 2}}, nodes),
+		"edges": slices.Repeat([][]float64{{0, 1, 1, 0.5}}, nodes)}
 	c.request(1, "sequence/classify", graph)
 	eventually(t, "nothing runs", func() bool { _, _, running := waiting(s); return running > 0 })
 	kept := (&requests.Request{Features: make([][]float32, 1), Edges: make([]seq.Edge, 1)}).Bytes() * nodes
@@ -138,7 +148,8 @@ func TestGraphMemory(t *testing.T) {
 		t.Error(text)
 	}
 	for _, x := range []struct{ nodes, edges, want int }{{20, 0, 20}, {20, 160, 20}, {20, 1600, 200}} {
-		if n := batching.Tokens(&seq.Example{Features: make([][]float32, x.nodes), Edges: make([]seq.Edge, x.edges)}); n != x.want {
+		if n := batching.Tokens(&seq.Example{Features: make([][]float32, x.nodes),
+			Edges: make([]seq.Edge, x.edges)}); n != x.want {
 			t.Errorf("%d nodes with %d edges count as %d tokens, want %d", x.nodes, x.edges, n, x.want)
 		}
 	}
@@ -156,7 +167,8 @@ func TestReloadToGraphs(t *testing.T) {
 	s := start(t, o)
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2"})
-	for _, want := range []string{`"label":`, "text: the tokens of the model have features, and no ids: expected no document", `"label":`} {
+	for _, want := range []string{`"label":`,
+		"text: the tokens of the model have features, and no ids: expected no document", `"label":`} {
 		if m := c.message(); m.Method != publishClass || !strings.Contains(string(m.Params), want) {
 			t.Errorf("%s %s, expected %s", m.Method, m.Params, want)
 		}

@@ -55,7 +55,8 @@ const (
 
 var heapMetrics = []string{
 	"/gc/heap/live:bytes", // when garbage was collected last
-	"/memory/classes/total:bytes", "/memory/classes/heap/released:bytes", "/memory/classes/heap/free:bytes", "/memory/classes/heap/objects:bytes",
+	"/memory/classes/total:bytes", "/memory/classes/heap/released:bytes", "/memory/classes/heap/free:bytes",
+	"/memory/classes/heap/objects:bytes",
 }
 
 // adjust sets the limit: what is in use and not counted, all that may be counted, and a

@@ -42,25 +42,38 @@ func TestHostileStreams(t *testing.T) {
 		in            io.Reader
 		want          string // within the answers
 	}{
-		{"a line of 1 GiB", transport.Lines, io.MultiReader(io.LimitReader(endless{}, huge), strings.NewReader("\n{\"tokens\":[1]}\n")), `"label"`},
-		{"nested a million deep", transport.Lines, io.MultiReader(io.LimitReader(endless{}, 1e6), strings.NewReader("\n{\"tokens\":[1]}\n")), "-32600"},
-		{"an object nested deep", transport.Lines, strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":` + strings.Repeat(`{"a":`, 1e6) + "\n"), "-32700"},
-		{"huge numbers", transport.Lines, strings.NewReader(`{"jsonrpc":"2.0","id":` + strings.Repeat("9", 1e6) + `,"method":"initialize"}` + "\n"), "-32600"},
+		{"a line of 1 GiB", transport.Lines, io.MultiReader(io.LimitReader(endless{}, huge),
+			strings.NewReader("\n{\"tokens\":[1]}\n")), `"label"`},
+		{"nested a million deep", transport.Lines, io.MultiReader(io.LimitReader(endless{}, 1e6),
+			strings.NewReader("\n{\"tokens\":[1]}\n")), "-32600"},
+		{"an object nested deep", transport.Lines,
+			strings.NewReader(`{"jsonrpc":"2.0","id":1,"method":"initialize","params":` + strings.Repeat(`{"a":`,
+				1e6) + "\n"), "-32700"},
+		{"huge numbers", transport.Lines,
+			strings.NewReader(`{"jsonrpc":"2.0","id":` + strings.Repeat("9", 1e6) + `,"method":"initialize"}` + "\n"),
+			"-32600"},
 		{"a huge exponent", transport.Lines, strings.NewReader(`{"tokens":[1e999999999]}` + "\n"), "-32602"},
 		{"broken UTF-8", transport.Lines, strings.NewReader("{\"text\":\"\xff\"}\n"), "-32700"},
 		{"an end in mid-line", transport.Lines, strings.NewReader(`{"jsonrpc":"2.0","id":1,"meth`), "-32700"},
 		{"a header that lies", transport.LSP, strings.NewReader("Content-Length: 1000000000\r\n\r\n{}"), "-32700"},
 		{"a header without a number", transport.LSP, strings.NewReader("Content-Length: -1\r\n\r\n{}"), "-32700"},
 		{"two lengths", transport.LSP, strings.NewReader("Content-Length: 2\r\nContent-Length: 2\r\n\r\n{}"), "-32700"},
-		{"a body of 1 GiB", transport.LSP, io.MultiReader(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n", huge)), io.LimitReader(endless{}, huge), strings.NewReader("Content-Length: 14\r\n\r\n{\"tokens\":[1]}")), `"label"`},
+		{"a body of 1 GiB", transport.LSP,
+			io.MultiReader(strings.NewReader(fmt.Sprintf("Content-Length: %d\r\n\r\n", huge)),
+				io.LimitReader(endless{}, huge), strings.NewReader("Content-Length: 14\r\n\r\n{\"tokens\":[1]}")),
+			`"label"`},
 		{"a header without an end", transport.LSP, io.LimitReader(endless{}, 1e8), "-32700"},
 		{"headers without an end", transport.LSP, strings.NewReader(strings.Repeat("a: b\r\n", 1e5)), "-32700"},
 		{"lines where headers are expected", transport.LSP, strings.NewReader("{\"tokens\":[1]}\n"), "--framing lines"},
-		{"headers where lines are expected", transport.Lines, strings.NewReader("content-length: 14\r\n\r\n{\"tokens\":[1]}"), "--framing lsp"},
-		{"another header", transport.LSP, strings.NewReader("Content-Lenght: 2\r\n\r\n{}"), "found [\\\"Content-Lenght\\\"]"},
+		{"headers where lines are expected", transport.Lines,
+			strings.NewReader("content-length: 14\r\n\r\n{\"tokens\":[1]}"), "--framing lsp"},
+		{"another header", transport.LSP, strings.NewReader("Content-Lenght: 2\r\n\r\n{}"),
+			"found [\\\"Content-Lenght\\\"]"},
 		{"a signed length", transport.LSP, strings.NewReader("Content-Length: +2\r\n\r\n{}"), "one plain number"},
-		{"another charset", transport.LSP, strings.NewReader("Content-Type: application/vscode-jsonrpc; charset=utf-16\r\nContent-Length: 2\r\n\r\n{}"), "expected the charset utf-8"},
-		{"the old name of UTF-8", transport.LSP, strings.NewReader("Content-Type: application/vscode-jsonrpc; charset=utf8\r\nContent-Length: 14\r\n\r\n{\"tokens\":[1]}"), `"label"`},
+		{"another charset", transport.LSP,
+			strings.NewReader("Content-Type: application/vscode-jsonrpc; charset=utf-16\r\nContent-Length: 2\r\n\r\n{}"), "expected the charset utf-8"},
+		{"the old name of UTF-8", transport.LSP,
+			strings.NewReader("Content-Type: application/vscode-jsonrpc; charset=utf8\r\nContent-Length: 14\r\n\r\n{\"tokens\":[1]}"), `"label"`},
 		{"an empty body", transport.LSP, strings.NewReader("Content-Length: 0\r\n\r\n"), "-32700"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -120,7 +133,8 @@ func TestHTTP(t *testing.T) {
 		text := "POST " + c.path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 15\r\n\r\n{\"tokens\":[1]}\n"
 		var out bytes.Buffer
 		err := start(t, o).Serve("browser", strings.NewReader(text), &out, false)
-		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(out.String(), c.want) || strings.Contains(out.String(), "label") || strings.Count(out.String(), "\n") > 3 {
+		if err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(out.String(), c.want) ||
+			strings.Contains(out.String(), "label") || strings.Count(out.String(), "\n") > 3 {
 			t.Errorf("%s, %.20s, %d: %v, %s", c.framing, c.path, c.maxLine, err, out.String())
 		}
 	}
@@ -141,8 +155,10 @@ func TestOtherFraming(t *testing.T) {
 // session ends, every request has one answer, nothing panics or is left.
 func FuzzStream(f *testing.F) {
 	for _, text := range []string{
-		"{\"tokens\":[1]}\n", "[]\n[[[[\n", "{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1]}}\n",
-		"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":1}\n", "Content-Length: 2\r\n\r\n{}", "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}\n", "\xff\xfe\n\x00\n",
+		"{\"tokens\":[1]}\n", "[]\n[[[[\n",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[1]}}\n",
+		"{\"jsonrpc\":\"2.0\",\"id\":1,\"id\":1}\n", "Content-Length: 2\r\n\r\n{}",
+		"{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}\n", "\xff\xfe\n\x00\n",
 		"{\"jsonrpc\":\"2.0\",\"method\":\"sequence/didOpen\",\"params\":{\"uri\":\"a\",\"version\":1,\"text\":\"é\"}}\n{\"jsonrpc\":\"2.0\",\"method\":\"sequence/didChange\",\"params\":{\"uri\":\"a\",\"version\":2,\"changes\":[{\"range\":{\"start\":0,\"end\":1},\"text\":\"b\"},{\"text\":\"\"}]}}\n",
 		"{\"jsonrpc\":\"2.0\",\"id\":2,\"method\":\"sequence/classify\",\"params\":{\"sequences\":[{\"tokens\":[1]},{\"bytes\":\"MQ==\",\"window\":{\"policy\":\"sliding\",\"length\":1}}],\"partialResultToken\":1}}\n{\"jsonrpc\":\"2.0\",\"method\":\"$/cancelRequest\",\"params\":{\"id\":2}}\n",
 	} {
@@ -160,10 +176,13 @@ func FuzzStream(f *testing.F) {
 		}
 		if begun {
 			var head bytes.Buffer
-			transport.NewFrames(framing, nil, &head, 0, nil).Write([]byte(`{"jsonrpc":"2.0","id":"initialize","method":"initialize"}`))
+			transport.NewFrames(framing, nil, &head, 0,
+				nil).Write([]byte(`{"jsonrpc":"2.0","id":"initialize","method":"initialize"}`))
 			text = append(head.Bytes(), text...)
 		}
-		server := &Server{options: s.options, log: s.log, memory: memory{limit: 1 << 30}, reading: memory{limit: 1 << 29}, metrics: s.metrics, batcher: s.batcher, turns: s.turns, model: s.model, sessions: map[*session]struct{}{}, grace: time.Minute}
+		server := &Server{options: s.options, log: s.log, memory: memory{limit: 1 << 30},
+			reading: memory{limit: 1 << 29}, metrics: s.metrics, batcher: s.batcher, turns: s.turns, model: s.model,
+			sessions: map[*session]struct{}{}, grace: time.Minute}
 		server.options.Framing = framing
 		var out bytes.Buffer
 		server.Serve("f", bytes.NewReader(text), &out, false)
@@ -236,12 +255,15 @@ func TestEndsEarly(t *testing.T) {
 	must.Succeed(t, gone.Run())
 	in, typed := io.Pipe()
 	defer typed.Close()
-	go fmt.Fprintf(typed, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"processId\":%d}}\n", gone.Process.Pid)
-	must.Fail(t, fmt.Sprintf("process %d is gone", gone.Process.Pid))(s.Serve("its process is gone", in, io.Discard, true))
+	go fmt.Fprintf(typed, "{\"jsonrpc\":\"2.0\",\"id\":0,\"method\":\"initialize\",\"params\":{\"processId\":%d}}\n",
+		gone.Process.Pid)
+	must.Fail(t, fmt.Sprintf("process %d is gone", gone.Process.Pid))(s.Serve("its process is gone", in, io.Discard,
+		true))
 	_, closed := io.Pipe()
 	closed.Close()
 	for _, line := range []string{`{"tokens":[1]}`, `{"jsonrpc":"2.0","id":0,"method":"initialize"}`} {
-		must.Fail(t, "writing: io: read/write on closed pipe", line)(s.Serve("reads no more", strings.NewReader(line+"\n"), closed, true))
+		must.Fail(t, "writing: io: read/write on closed pipe",
+			line)(s.Serve("reads no more", strings.NewReader(line+"\n"), closed, true))
 	}
 }
 
@@ -344,9 +366,11 @@ func TestMemoryLimit(t *testing.T) {
 	c := dial(t, s).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": strings.Repeat("1", 8000)})
 	c.refuse(1, "sequence/classify", map[string]any{"text": strings.Repeat("1", 300)}, -32000, "--max-memory")
-	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 2, "changes": []any{map[string]any{"text": strings.Repeat("1", 20000)}}})
+	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 2,
+		"changes": []any{map[string]any{"text": strings.Repeat("1", 20000)}}})
 	c.refuse(2, "sequence/classify", map[string]any{"uri": "a"}, -32803, "--max-memory")
 	c.notify("sequence/didClose", map[string]any{"uri": "a"})
 	c.call(3, "sequence/classify", map[string]any{"text": strings.Repeat("1", 300)}, nil)
-	c.refuse(4, "sequence/classify", map[string]any{"text": strings.Repeat("1", 20000)}, -32602, "--max-memory") // trying again is of no use
+	// trying again is of no use
+	c.refuse(4, "sequence/classify", map[string]any{"text": strings.Repeat("1", 20000)}, -32602, "--max-memory")
 }

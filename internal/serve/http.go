@@ -53,10 +53,14 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 	o.Patience, o.Pace = cmp.Or(o.Patience, usualPatience), cmp.Or(o.Pace, usualPace)
 	g := &gateway{server: s, options: o}
 	g.endpoint = g.endpoints()
-	h := &http.Server{Handler: g, ReadHeaderTimeout: o.Patience, ReadTimeout: o.Patience, WriteTimeout: o.Patience, IdleTimeout: cmp.Or(s.options.IdleTimeout, httpIdle), MaxHeaderBytes: maxHTTPHeader,
+	h := &http.Server{Handler: g, ReadHeaderTimeout: o.Patience, ReadTimeout: o.Patience, WriteTimeout: o.Patience,
+		IdleTimeout: cmp.Or(s.options.IdleTimeout, httpIdle), MaxHeaderBytes: maxHTTPHeader,
 		DisableGeneralOptionsHandler: true,
-		ConnContext:                  func(ctx context.Context, c net.Conn) context.Context { return context.WithValue(ctx, webConnKey{}, c) },
-		ErrorLog:                     slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
+		ConnContext: func(ctx context.Context,
+			c net.Conn) context.Context {
+			return context.WithValue(ctx, webConnKey{}, c)
+		},
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelDebug)}
 	closed := make(chan struct{})
 	stop := context.AfterFunc(ctx, func() {
 		defer close(closed)
@@ -73,7 +77,8 @@ func (s *Server) ServeHTTP(ctx context.Context, l net.Listener, o HTTPOptions) e
 
 // ServeHTTP answers one request.
 func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{gateway: g, conn: r.Context().Value(webConnKey{}).(*webConn), w: w, r: r, control: http.NewResponseController(w), received: time.Now()}
+	x := &exchange{gateway: g, conn: r.Context().Value(webConnKey{}).(*webConn), w: w, r: r,
+		control: http.NewResponseController(w), received: time.Now()}
 	x.conn.begin(w)
 	defer x.conn.end()
 	if refused := g.refuses(r); refused != nil {
@@ -112,11 +117,13 @@ func (g *gateway) refuses(r *http.Request) *webError {
 	switch {
 	case g.options.Token == "" && !ownName(r.Host):
 		// A page can give this machine's address a name of its own, and so be taken for its origin.
-		return webFailure(http.StatusMisdirectedRequest, "", "", "Host %q: expected localhost or an address; other names need a server with --http-token", short(r.Host))
+		return webFailure(http.StatusMisdirectedRequest, "", "",
+			"Host %q: expected localhost or an address; other names need a server with --http-token", short(r.Host))
 	case g.trusts(r) || r.URL.Path == healthPath:
 		return nil
 	}
-	e := webFailure(http.StatusUnauthorized, "", "invalid_api_key", "expected the header Authorization: Bearer with the token of --http-token")
+	e := webFailure(http.StatusUnauthorized, "", "invalid_api_key",
+		"expected the header Authorization: Bearer with the token of --http-token")
 	e.challenge = true
 	return e
 }

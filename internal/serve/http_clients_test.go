@@ -192,7 +192,10 @@ func TestHTTPUnread(t *testing.T) {
 	conn.(*net.TCPConn).SetReadBuffer(4096)
 	fmt.Fprint(conn, rawPost("/v1/embeddings", `{"model":"pre","input":[`+strings.Repeat("[1],", 15999)+"[1]]}"))
 	eventually(t, "it is not answered", func() bool { return w.server.blocked() == 1 })
-	eventually(t, "the connection is not cut", func() bool { return w.server.stats().Sessions == 0 && w.server.memory.used.Load() == 0 })
+	eventually(t, "the connection is not cut", func() bool {
+		return w.server.stats().Sessions == 0 &&
+			w.server.memory.used.Load() == 0
+	})
 }
 
 // TestHTTPUnreadSmall: so is who does not read many small ones, of whatever kind.
@@ -239,21 +242,25 @@ func TestHTTPHostile(t *testing.T) {
 	}()
 	head := "POST /classify HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n"
 	for name, c := range map[string]struct{ text, want string }{
-		"JSON-RPC":                {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n", "400"},
-		"bytes":                   {"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", "400"},
-		"headers without an end":  {head + strings.Repeat("A: b\r\n", 1e5) + "\r\n", "431"},
-		"a long header":           {head + "A: " + strings.Repeat("b", 1e6) + "\r\n\r\n", "431"},
-		"two lengths":             {head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "400"},
-		"a length and chunks":     {head + "Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", " 400 "},
-		"a negative length":       {head + "Content-Length: -2\r\n\r\n{}", "400"},
-		"a length of no end":      {head + "Content-Length: 99999999999999999999\r\n\r\n{}", "400"},
-		"a length that lies":      {head + "Content-Length: 1000000000\r\n\r\n{}", "408"},
-		"a body not sent yet":     {head + "Expect: 100-continue\r\nContent-Length: 100000000\r\n\r\n", "HTTP/1.1 413 "},
-		"bad chunks":              {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n", "400"},
-		"chunks without an end":   {head + "Transfer-Encoding: chunked\r\n\r\n" + strings.Repeat("10000\r\n"+strings.Repeat("[", 1<<16)+"\r\n", 80) + "0\r\n\r\n", "413"},
-		"a body beyond memory":    {rawPost("/classify", `{"text":"`+strings.Repeat("1 ", 3<<20)+`"}`), "413"},
-		"nested deep":             {rawPost("/classify", strings.Repeat(`{"a":`, 7e5)), "400"},
-		"many short sequences":    {rawPost("/v1/embeddings", `{"model":"pre","input":[`+strings.Repeat("[1],", 5e5)+"[1]]}"), "input: expected at most 16384"},
+		"JSON-RPC":               {"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\"}\n", "400"},
+		"bytes":                  {"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n", "400"},
+		"headers without an end": {head + strings.Repeat("A: b\r\n", 1e5) + "\r\n", "431"},
+		"a long header":          {head + "A: " + strings.Repeat("b", 1e6) + "\r\n\r\n", "431"},
+		"two lengths":            {head + "Content-Length: 2\r\nContent-Length: 3\r\n\r\n{}", "400"},
+		"a length and chunks": {head +
+			"Content-Length: 2\r\nTransfer-Encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n\r\n", " 400 "},
+		"a negative length":  {head + "Content-Length: -2\r\n\r\n{}", "400"},
+		"a length of no end": {head + "Content-Length: 99999999999999999999\r\n\r\n{}", "400"},
+		"a length that lies": {head + "Content-Length: 1000000000\r\n\r\n{}", "408"},
+		"a body not sent yet": {head + "Expect: 100-continue\r\nContent-Length: 100000000\r\n\r\n",
+			"HTTP/1.1 413 "},
+		"bad chunks": {head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n{}\r\n", "400"},
+		"chunks without an end": {head + "Transfer-Encoding: chunked\r\n\r\n" +
+			strings.Repeat("10000\r\n"+strings.Repeat("[", 1<<16)+"\r\n", 80) + "0\r\n\r\n", "413"},
+		"a body beyond memory": {rawPost("/classify", `{"text":"`+strings.Repeat("1 ", 3<<20)+`"}`), "413"},
+		"nested deep":          {rawPost("/classify", strings.Repeat(`{"a":`, 7e5)), "400"},
+		"many short sequences": {rawPost("/v1/embeddings", `{"model":"pre","input":[`+strings.Repeat("[1],",
+			5e5)+"[1]]}"), "input: expected at most 16384"},
 		"a huge exponent":         {rawPost("/classify", `{"tokens":[1e999999999]}`), "400"},
 		"HTTP/2 before knowledge": {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", ""},
 		"a tunnel":                {"CONNECT example.com:443 HTTP/1.1\r\nHost: example.com:443\r\nConnection: close\r\n\r\n", "421"},
@@ -266,7 +273,8 @@ func TestHTTPHostile(t *testing.T) {
 		"all that it has":         {"OPTIONS * HTTP/1.1\r\nHost: localhost\r\n\r\n", `"unknown_url"`},
 	} {
 		t.Run(name, func(t *testing.T) {
-			answer := w.raw(strings.Replace(c.text, "Host: localhost\r\n", "Host: localhost\r\nConnection: close\r\n", 1))
+			answer := w.raw(strings.Replace(c.text, "Host: localhost\r\n",
+				"Host: localhost\r\nConnection: close\r\n", 1))
 			if !strings.Contains(answer, c.want) || strings.Contains(answer, "200 OK") {
 				t.Errorf("%.300q; want %s", answer, c.want)
 			}
@@ -343,14 +351,16 @@ func TestHTTPCrowded(t *testing.T) {
 	if n := w.server.stats().Errors["-32000"]; n != 1 {
 		t.Errorf("%d errors of −32000 are counted, want 1", n)
 	}
-	for _, header := range []string{"Retry-After: 1", "Retry-After-Ms: ", "Cache-Control: no-store", "Connection: close", "Content-Type: application/json", "Date: "} {
+	for _, header := range []string{"Retry-After: 1", "Retry-After-Ms: ", "Cache-Control: no-store",
+		"Connection: close", "Content-Type: application/json", "Date: "} {
 		if !strings.Contains(answer, "\r\n"+header) {
 			t.Errorf("%q, want %s", answer, header)
 		}
 	}
 	time.Sleep(usualAllowances.silent)
 	w.post("/classify", `{"tokens":[1]}`) // a silent one made room
-	if _, page := w.send("GET", "/metrics", ""); !strings.Contains(page, `sftseq_http_responses_total{status="429"} 1`) {
+	if _, page := w.send("GET", "/metrics", ""); !strings.Contains(page,
+		`sftseq_http_responses_total{status="429"} 1`) {
 		t.Error("who was sent away is not counted")
 	}
 	closed := 0
@@ -376,11 +386,15 @@ func TestHTTPBusy(t *testing.T) {
 		m.take(taken)
 		r, answer := w.send("POST", "/classify", body)
 		m.give(taken)
-		expectWebError(t, fmt.Sprintf("with memory for %d bytes", left), r, answer, 429, "as much as --max-memory allows", "", "rate_limit_exceeded")
+		expectWebError(t, fmt.Sprintf("with memory for %d bytes", left), r, answer, 429,
+			"as much as --max-memory allows", "", "rate_limit_exceeded")
 		if r.Header.Get("Retry-After") != "1" || r.Header.Get("Retry-After-Ms") == "" {
 			t.Errorf("%v", r.Header)
 		}
-		eventually(t, "memory is still counted", func() bool { return m.used.Load() == 0 && w.server.reading.used.Load() == 0 })
+		eventually(t, "memory is still counted", func() bool {
+			return m.used.Load() == 0 &&
+				w.server.reading.used.Load() == 0
+		})
 	}
 	w.post("/classify", `{"tokens":[1]}`)
 }
@@ -401,7 +415,8 @@ func TestHTTPIdle(t *testing.T) {
 	w := startHTTP(t, o, HTTPOptions{})
 	began := time.Now()
 	answer := w.raw(rawPost("/classify", `{"tokens":[1]}`))
-	if took := time.Since(began); !strings.HasPrefix(answer, "HTTP/1.1 200 ") || took < o.IdleTimeout || took > 10*time.Second {
+	if took := time.Since(began); !strings.HasPrefix(answer, "HTTP/1.1 200 ") ||
+		took < o.IdleTimeout || took > 10*time.Second {
 		t.Errorf("%q after %v", answer, took)
 	}
 }

@@ -115,7 +115,8 @@ func (c *webConn) stops() bool {
 func (c *webConn) end() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.stopping && c.response.Header().Get("Connection") != "close" { // else net/http closes it when the client has all
+	// else net/http closes it when the client has all
+	if c.stopping && c.response.Header().Get("Connection") != "close" {
 		c.session.end(errStopped)
 	}
 	c.phase, c.response = waits, nil

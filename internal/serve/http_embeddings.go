@@ -110,10 +110,12 @@ func (r *embeddingsRequest) read(input json.RawMessage) error {
 		case first && kind == '"':
 			r.single = false
 		case first:
-			return badParam("input[0]", "expected a string, a token id or a list of token ids, found %s", jsonlines.Kind(element))
+			return badParam("input[0]", "expected a string, a token id or a list of token ids, found %s",
+				jsonlines.Kind(element))
 		}
 		if want := map[string]byte{"text": '"', "tokens": '['}[r.field]; kind != want {
-			return badParam(fmt.Sprintf("input[%d]", n), "expected %s, as the first, found %s", map[byte]string{'"': "a string", '[': "a list of token ids"}[want], jsonlines.Kind(element))
+			return badParam(fmt.Sprintf("input[%d]", n), "expected %s, as the first, found %s",
+				map[byte]string{'"': "a string", '[': "a list of token ids"}[want], jsonlines.Kind(element))
 		}
 		if n == maxMany {
 			return badParam("input", "expected at most %d sequences, found more", maxMany)

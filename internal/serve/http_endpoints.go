@@ -26,7 +26,8 @@ func (g *gateway) endpoints() *http.ServeMux {
 			allow = "GET, HEAD"
 		}
 		mux.HandleFunc(pattern, g.of(func(x *exchange) { // any other verb
-			e := webFailure(http.StatusMethodNotAllowed, "", "method_not_allowed", "%s: expected %s, found %s", short(x.r.URL.Path), verb, short(x.r.Method))
+			e := webFailure(http.StatusMethodNotAllowed, "", "method_not_allowed", "%s: expected %s, found %s",
+				short(x.r.URL.Path), verb, short(x.r.Method))
 			e.allow = allow
 			x.refuse(e)
 		}))
@@ -54,7 +55,8 @@ func (g *gateway) endpoints() *http.ServeMux {
 
 // unknown refuses a path that there is not.
 func (x *exchange) unknown() {
-	x.refuse(webFailure(http.StatusNotFound, "", "unknown_url", "no path %q, expected one of %s", short(x.r.URL.Path), strings.Join(paths(), ", ")))
+	x.refuse(webFailure(http.StatusNotFound, "", "unknown_url", "no path %q, expected one of %s", short(x.r.URL.Path),
+		strings.Join(paths(), ", ")))
 }
 
 // paths are those that there are.

@@ -122,7 +122,8 @@ func (e *webError) setHeaders(h http.Header) {
 // response is the error as a whole answer, of a connection that is closed after it.
 func (e *webError) response() []byte {
 	body := e.body()
-	r := http.Response{StatusCode: e.status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Close: true, ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body))}
+	r := http.Response{StatusCode: e.status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Close: true,
+		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body))}
 	e.setHeaders(r.Header)
 	r.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	var out bytes.Buffer

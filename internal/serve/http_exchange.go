@@ -118,9 +118,11 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 		return m, x.accepted(m)
 	case !isJSON(x.r.Header.Get("Content-Type")):
 		// A page of any site may send the other types without being asked whether it may.
-		return m, webFailure(http.StatusUnsupportedMediaType, "", "", "Content-Type: expected application/json, found %q", short(x.r.Header.Get("Content-Type")))
+		return m, webFailure(http.StatusUnsupportedMediaType, "", "",
+			"Content-Type: expected application/json, found %q", short(x.r.Header.Get("Content-Type")))
 	case !strings.EqualFold(cmp.Or(x.r.Header.Get("Content-Encoding"), identity), identity):
-		return m, webFailure(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: expected none, found %q", short(x.r.Header.Get("Content-Encoding")))
+		return m, webFailure(http.StatusUnsupportedMediaType, "", "", "Content-Encoding: expected none, found %q",
+			short(x.r.Header.Get("Content-Encoding")))
 	case x.r.ContentLength > int64(limit) && x.r.Header.Get("Expect") != "":
 		return m, x.tooLong(limit) // the client waits before it sends
 	}
@@ -146,7 +148,8 @@ func (x *exchange) read() (m transport.Message, refused *webError) {
 		x.conn.session.TakeBack(m.Room)
 		return m, asWebError(errStopped)
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return m, webFailure(http.StatusRequestTimeout, "", "", "the body came too slowly: expected %d bytes a second", x.gateway.options.Pace)
+		return m, webFailure(http.StatusRequestTimeout, "", "",
+			"the body came too slowly: expected %d bytes a second", x.gateway.options.Pace)
 	case err != nil:
 		return m, webFailure(http.StatusBadRequest, "", "", "the body could not be read: %v", err)
 	case len(m.Body) == 0:
@@ -176,7 +179,8 @@ func (x *exchange) accepted(m transport.Message) *webError {
 }
 
 func (x *exchange) tooLong(limit int) *webError {
-	return webFailure(http.StatusRequestEntityTooLarge, "", "", "the body is longer than the %d bytes of --max-line", limit)
+	return webFailure(http.StatusRequestEntityTooLarge, "", "",
+		"the body is longer than the %d bytes of --max-line", limit)
 }
 
 // isJSON reports whether a type of content is JSON.

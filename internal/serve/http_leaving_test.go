@@ -67,7 +67,8 @@ func TestHTTPDrain(t *testing.T) {
 	}
 	close(release)
 	answer, err := io.ReadAll(accepted)
-	if err != nil || !strings.Contains(string(answer), "200 OK") || !strings.Contains(string(answer), "Connection: close") || !strings.Contains(string(answer), `"label"`) {
+	if err != nil || !strings.Contains(string(answer), "200 OK") ||
+		!strings.Contains(string(answer), "Connection: close") || !strings.Contains(string(answer), `"label"`) {
 		t.Errorf("%q, %v", answer, err)
 	}
 	must.Check(t, <-drained)

@@ -45,7 +45,8 @@ func TestHTTPStrangers(t *testing.T) {
 					time.Sleep(5 * time.Millisecond)
 				}
 			}()
-			if got := <-told; !strings.HasPrefix(got, c.want) || strings.HasSuffix(got, "true") == strings.Contains(c.want, "200") {
+			if got := <-told; !strings.HasPrefix(got, c.want) ||
+				strings.HasSuffix(got, "true") == strings.Contains(c.want, "200") {
 				t.Errorf("%q, want %q, and the end of the connection if that is an error", got, c.want)
 			}
 			time.Sleep(time.Until(from.Add(300 * time.Millisecond)))

@@ -42,7 +42,8 @@ func overHTTP(t testing.TB, s *Server, h HTTPOptions) *web {
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- s.ServeHTTP(ctx, l, h) }()
-	w := &web{t: t, server: s, addr: l.Addr().String(), token: h.Token, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: time.Minute}}
+	w := &web{t: t, server: s, addr: l.Addr().String(), token: h.Token,
+		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: time.Minute}}
 	t.Cleanup(func() {
 		w.client.CloseIdleConnections()
 		cancel()
@@ -179,11 +180,13 @@ func TestEmbeddings(t *testing.T) {
 			for _, sequence := range c.want {
 				n += len(sequence)
 			}
-			if got.Object != "list" || got.Model != "pre" || len(got.Data) != len(want) || got.Usage["prompt_tokens"] != n || got.Usage["total_tokens"] != n {
+			if got.Object != "list" || got.Model != "pre" || len(got.Data) != len(want) ||
+				got.Usage["prompt_tokens"] != n || got.Usage["total_tokens"] != n {
 				t.Fatalf("%s: %+v", body, got)
 			}
 			for i, x := range got.Data {
-				if v := vector(t, format, x.Embedding); x.Object != "embedding" || x.Index != i || !slices.Equal(v, want[i]) {
+				if v := vector(t, format, x.Embedding); x.Object != "embedding" || x.Index != i ||
+					!slices.Equal(v, want[i]) {
 					t.Errorf("%s: %d: %v, want %v", body, i, v, want[i])
 				}
 			}
@@ -211,7 +214,8 @@ func vector(t testing.TB, format string, value json.RawMessage) (v []float32) {
 func TestEmbeddingsOfAPart(t *testing.T) {
 	w := startHTTP(t, truncating(t, "pre"), HTTPOptions{})
 	body, _ := json.Marshal(map[string]any{"model": "pre", "input": ones(5000)})
-	if got := w.post("/v1/embeddings", string(body)); !strings.HasSuffix(got, `"usage":{"prompt_tokens":4096,"total_tokens":4096}}`) {
+	if got := w.post("/v1/embeddings", string(body)); !strings.HasSuffix(got,
+		`"usage":{"prompt_tokens":4096,"total_tokens":4096}}`) {
 		t.Errorf("…%s", got[max(0, len(got)-100):])
 	}
 }
@@ -236,17 +240,25 @@ func TestHTTPErrors(t *testing.T) {
 		{"POST", embeddings, `{"model":"gpt","input":"1"}`, 404, `no model "gpt"`, "model", "model_not_found"},
 		{"POST", embeddings, `{"model":"pre","input":[]}`, 400, "found an empty list", "input", ""},
 		{"POST", embeddings, `{"model":"pre","input":{}}`, 400, "found an object", "input", ""},
-		{"POST", embeddings, `{"model":"pre","input":[true]}`, 400, "input[0]: expected a string, a token id", "input[0]", ""},
-		{"POST", embeddings, `{"model":"pre","input":["1",2]}`, 400, "input[1]: expected a string, as the first, found 2", "input[1]", ""},
-		{"POST", embeddings, `{"model":"pre","input":[[1],"2"]}`, 400, "input[1]: expected a list of token ids", "input[1]", ""},
-		{"POST", embeddings, `{"model":"pre","input":[1,"2"]}`, 400, "input: index 1: expected a token id", "input", ""},
+		{"POST", embeddings, `{"model":"pre","input":[true]}`, 400,
+			"input[0]: expected a string, a token id", "input[0]", ""},
+		{"POST", embeddings, `{"model":"pre","input":["1",2]}`, 400,
+			"input[1]: expected a string, as the first, found 2", "input[1]", ""},
+		{"POST", embeddings, `{"model":"pre","input":[[1],"2"]}`, 400,
+			"input[1]: expected a list of token ids", "input[1]", ""},
+		{"POST", embeddings, `{"model":"pre","input":[1,"2"]}`, 400,
+			"input: index 1: expected a token id", "input", ""},
 		{"POST", embeddings, `{"model":"pre","input":""}`, 400, "input: the sequence is empty", "input", ""},
-		{"POST", embeddings, `{"model":"pre","input":["1",""]}`, 400, "input[1]: the sequence is empty", "input[1]", ""},
+		{"POST", embeddings, `{"model":"pre","input":["1",""]}`, 400,
+			"input[1]: the sequence is empty", "input[1]", ""},
 		{"POST", embeddings, `{"model":"pre","input":[[99]]}`, 400, "input[0]: token 99", "input[0]", ""},
 		{"POST", embeddings, string(long), 400, "input[1]: ", "input[1]", "context_length_exceeded"},
-		{"POST", embeddings, `{"model":"pre","input":"1","encoding_format":"int8"}`, 400, `encoding_format: expected "float" or "base64"`, "encoding_format", ""},
-		{"POST", embeddings, `{"model":"pre","input":"1","dimensions":8}`, 400, "dimensions: the model's vectors have 32, found 8", "dimensions", ""},
-		{"POST", embeddings, `{"model":"pre","input":"1","dimensions":"8"}`, 400, "dimensions: expected a whole number", "dimensions", ""},
+		{"POST", embeddings, `{"model":"pre","input":"1","encoding_format":"int8"}`, 400,
+			`encoding_format: expected "float" or "base64"`, "encoding_format", ""},
+		{"POST", embeddings, `{"model":"pre","input":"1","dimensions":8}`, 400,
+			"dimensions: the model's vectors have 32, found 8", "dimensions", ""},
+		{"POST", embeddings, `{"model":"pre","input":"1","dimensions":"8"}`, 400,
+			"dimensions: expected a whole number", "dimensions", ""},
 		{"POST", embeddings, `{"model":"pre","input":"1","input":"2"}`, 400, "input occurs twice", "", ""},
 		{"POST", embeddings, `{"model":"pre","input":"\ud83d"}`, 400, "input: ", "input", ""},
 		{"POST", embeddings, `{"model":`, 400, "not JSON", "", ""},
@@ -255,11 +267,13 @@ func TestHTTPErrors(t *testing.T) {
 		{"POST", embeddings, `{"input":` + strings.Repeat(`{"a":`, 12000), 400, "not JSON", "", ""},
 		{"POST", embeddings, `[]`, 400, "expected a JSON object", "", ""},
 		{"POST", embeddings, " ", 400, "not JSON", "", ""},
-		{"POST", "/classify", `{"text":"` + strings.Repeat("1 ", 1<<16) + `"}`, 413, "longer than the 65536 bytes of --max-line", "", ""},
+		{"POST", "/classify", `{"text":"` + strings.Repeat("1 ", 1<<16) + `"}`, 413,
+			"longer than the 65536 bytes of --max-line", "", ""},
 		{"POST", "/classify", `{"uri":"file:///x"}`, 400, "uri", "uri", ""},
 		{"POST", "/classify", `{"text":5}`, 400, "text: ", "text", ""},
 		{"POST", "/classify", `{}`, 400, "expected text, tokens", "text", ""},
-		{"POST", "/classify", `{"sequences":[{"text":"1"}],"partialResultToken":1}`, 400, "partialResultToken: HTTP has one answer", "partialResultToken", ""},
+		{"POST", "/classify", `{"sequences":[{"text":"1"}],"partialResultToken":1}`, 400,
+			"partialResultToken: HTTP has one answer", "partialResultToken", ""},
 		{"POST", "/score", `{"text_a":"1","text_b":"2"}`, 404, "use sequence/classify", "", ""},
 		{"POST", "/predict", `{"text":"1"}`, 404, "use sequence/classify", "", ""},
 		{"POST", "/search", `{"text":"1"}`, 404, "there is no index", "", ""},
@@ -270,10 +284,12 @@ func TestHTTPErrors(t *testing.T) {
 		{"GET", "/v1/models/", "", 404, "no path \"/v1/models/\"", "", "unknown_url"},
 		{"GET", "/info/", "", 404, "no path \"/info/\"", "", "unknown_url"},
 		{"GET", "/info", "{}", 400, "expected no body", "", ""},
-		{"GET", "/v1/models/" + strings.Repeat("x", 200), "{}", 400, "/v1/models/" + strings.Repeat("x", 69) + ": expected no body", "", ""},
+		{"GET", "/v1/models/" + strings.Repeat("x", 200), "{}", 400,
+			"/v1/models/" + strings.Repeat("x", 69) + ": expected no body", "", ""},
 	} {
 		r, answer := w.send(c.verb, c.path, c.body)
-		expectWebError(t, fmt.Sprintf("%s %s %.60s", c.verb, c.path, c.body), r, answer, c.status, c.message, c.param, c.code)
+		expectWebError(t, fmt.Sprintf("%s %s %.60s", c.verb, c.path, c.body), r, answer, c.status,
+			c.message, c.param, c.code)
 	}
 	eventually(t, "expected two errors of −32001", func() bool { return w.server.stats().Errors["-32001"] == 2 })
 	for header, want := range map[[2]string]int{
@@ -293,7 +309,8 @@ func TestHTTPErrors(t *testing.T) {
 	}
 }
 
-func expectWebError(t testing.TB, what string, r *http.Response, answer string, status int, message, param, code string) {
+func expectWebError(t testing.TB, what string, r *http.Response, answer string, status int,
+	message, param, code string) {
 	t.Helper()
 	var e struct {
 		Error *struct {
@@ -311,7 +328,8 @@ func expectWebError(t testing.TB, what string, r *http.Response, answer string, 
 		}
 		return *s
 	}
-	if r.StatusCode != status || !strings.Contains(e.Error.Message, message) || text(e.Error.Param) != param || text(e.Error.Code) != code ||
+	if r.StatusCode != status || !strings.Contains(e.Error.Message, message) || text(e.Error.Param) != param ||
+		text(e.Error.Code) != code ||
 		(e.Error.Type == kindRequest) != (status < 500 && status != 429) {
 		t.Errorf("%s: %d %s; want %d, %q of %q, %q", what, r.StatusCode, answer, status, message, param, code)
 	}
@@ -321,8 +339,10 @@ func expectWebError(t testing.TB, what string, r *http.Response, answer string, 
 func TestHTTPToken(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Token: "0123456789abcdef"})
 	for header, want := range map[string]int{
-		"": 401, "Bearer": 401, "Bearer ": 401, "Bearer 0123456789abcde": 401, "Bearer 0123456789abcdef0": 401, "Basic 0123456789abcdef": 401,
-		"0123456789abcdef": 401, "Bearer 0123456789ABCDEF": 401, "Bearer 0123456789abcdef": 200, "bearer  0123456789abcdef ": 200,
+		"": 401, "Bearer": 401, "Bearer ": 401, "Bearer 0123456789abcde": 401, "Bearer 0123456789abcdef0": 401,
+		"Basic 0123456789abcdef": 401,
+		"0123456789abcdef":       401, "Bearer 0123456789ABCDEF": 401, "Bearer 0123456789abcdef": 200,
+		"bearer  0123456789abcdef ": 200,
 	} {
 		r, answer := w.send("POST", "/classify", `{"tokens":[1]}`, "Authorization", header, "Host", "model.example")
 		if r.StatusCode != want {
@@ -350,7 +370,8 @@ func TestHTTPWatched(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	w.post("/classify", `{"tokens":[1]}`)
 	for path, want := range map[string]string{
-		"/v1/models": `"id":"pre","object":"model"`, "/v1/models/pre": `"object":"model"`, "/info": `"longestLength":4096`, "/stats": `"sequence/classify":1`,
+		"/v1/models": `"id":"pre","object":"model"`, "/v1/models/pre": `"object":"model"`,
+		"/info": `"longestLength":4096`, "/stats": `"sequence/classify":1`,
 		"/healthz": "ok\n", "/metrics": `sftseq_http_responses_total{status="200"}`,
 	} {
 		r, answer := w.send("GET", path, "")
@@ -367,8 +388,10 @@ func TestHTTPWatched(t *testing.T) {
 // sequence/embed that hold its sequences, in their order.
 func FuzzEmbeddings(f *testing.F) {
 	for _, body := range []string{
-		`{"model":"pre","input":"a"}`, `{"input":["a","b"],"encoding_format":"base64"}`, `{"input":[1,2,3]}`, `{"input":[[1],[2,3]],"dimensions":32}`,
-		`{"input":[]}`, `{"input":[[],[]]}`, `{"input":["a",1]}`, `{"input":[-1,"x"]}`, `{"input":null}`, `{"in\u0070ut":"\ud83d"}`, `{"input":"a","input":1}`, `[`, `{"input":{"a":[1]}}`,
+		`{"model":"pre","input":"a"}`, `{"input":["a","b"],"encoding_format":"base64"}`, `{"input":[1,2,3]}`,
+		`{"input":[[1],[2,3]],"dimensions":32}`,
+		`{"input":[]}`, `{"input":[[],[]]}`, `{"input":["a",1]}`, `{"input":[-1,"x"]}`, `{"input":null}`,
+		`{"in\u0070ut":"\ud83d"}`, `{"input":"a","input":1}`, `[`, `{"input":{"a":[1]}}`,
 	} {
 		f.Add([]byte(body))
 	}

@@ -36,7 +36,8 @@ func TestIDsOfSequences(t *testing.T) {
 				Results []struct{ Result struct{ ID json.RawMessage } }
 			}
 			c.call(2*i+1, x.method, json.RawMessage(fmt.Sprintf(`{%q:[%s]}`, x.many, params)), &many)
-			if string(one.ID) != id || string(many.Results[0].Result.ID) != id || strings.Contains(x.fields, "window") != (one.Windows != nil) {
+			if string(one.ID) != id || string(many.Results[0].Result.ID) != id ||
+				strings.Contains(x.fields, "window") != (one.Windows != nil) {
 				t.Errorf("%s of %s, %s: %s, of many %s", x.method, x.folder, id, one.ID, many.Results[0].Result.ID)
 			}
 			for _, w := range one.Windows {
@@ -45,18 +46,21 @@ func TestIDsOfSequences(t *testing.T) {
 				}
 			}
 		}
-		c.refuse(9, x.method, json.RawMessage(fmt.Sprintf(`{"id":1,%q:[]}`, x.many)), codeParams, "id: it belongs into each of "+x.many)
+		c.refuse(9, x.method, json.RawMessage(fmt.Sprintf(`{"id":1,%q:[]}`, x.many)), codeParams,
+			"id: it belongs into each of "+x.many)
 	}
 }
 
 // TestMemoryOfIDs: a long id counts against the memory of the server as often as it is there.
 func TestMemoryOfIDs(t *testing.T) {
 	for folder, x := range map[string][2]string{
-		"pre": {"sequence/embed", `"tokens":[7]`}, "regression": {"sequence/predict", `"tokens":[7]`}, "tagging": {"sequence/tag", `"tokens":[7]`}, "retrieval": {"retrieval/score", `"tokens_a":[7],"tokens_b":[8]`},
+		"pre": {"sequence/embed", `"tokens":[7]`}, "regression": {"sequence/predict", `"tokens":[7]`},
+		"tagging": {"sequence/tag", `"tokens":[7]`}, "retrieval": {"retrieval/score", `"tokens_a":[7],"tokens_b":[8]`},
 	} {
 		o := testOptions(t, folder)
 		o.MaxMemory = 150_000
 		c := dial(t, start(t, o)).initialize(nil)
-		c.refuse(1, x[0], json.RawMessage(fmt.Sprintf(`{"id":%q,%s}`, strings.Repeat("x", 100_000), x[1])), codeParams, "the request takes more than the 150000 bytes of --max-memory")
+		c.refuse(1, x[0], json.RawMessage(fmt.Sprintf(`{"id":%q,%s}`, strings.Repeat("x", 100_000), x[1])), codeParams,
+			"the request takes more than the 150000 bytes of --max-memory")
 	}
 }

@@ -28,7 +28,8 @@ func (s *Server) openIndex(ctx context.Context) error {
 		o.Embed = func(tokens [][]int32) ([][]float32, error) { return m.Scorer.Embeddings(ctx, tokens) }
 	}
 	o.Failed = func(err error) {
-		s.log.Error("the index has failed: it can be searched, but takes no change until the server is started again", "error", err)
+		s.log.Error("the index has failed: it can be searched, but takes no change until the server is started again",
+			"error", err)
 	}
 	var err error
 	if s.index, err = index.Open(s.options.Index, o); err != nil {

@@ -100,7 +100,8 @@ func TestAddCancelledMidway(t *testing.T) {
 		if added < n {
 			some++
 		}
-		c.call("search", "retrieval/add", map[string]any{"id": "x", "tokens": []int{1}}, nil) // goes into the index behind the others
+		// goes into the index behind the others
+		c.call("search", "retrieval/add", map[string]any{"id": "x", "tokens": []int{1}}, nil)
 		c.call("search", "retrieval/remove", map[string]any{"id": "x"}, nil)
 		if now := s.index.Len() - before; now != added {
 			t.Fatalf("round %d: %d items at the answer, %d later", round, added, now)
@@ -204,7 +205,8 @@ func TestHalfCharacters(t *testing.T) {
 		t.Helper()
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"%s","params":%s}`, id, method, params))
 		m := c.message()
-		if m.Error == nil || m.Error.Code != -32602 || !strings.Contains(m.Error.Message, want+", half of a surrogate pair without the other") {
+		if m.Error == nil || m.Error.Code != -32602 ||
+			!strings.Contains(m.Error.Message, want+", half of a surrogate pair without the other") {
 			t.Errorf("%s %s: %+v", method, params, m.Error)
 		}
 	}
@@ -213,7 +215,8 @@ func TestHalfCharacters(t *testing.T) {
 	ask("3", "sequence/classify", `{"text":"1 \ud83d 2"}`, `text: expected text, found \ud83d at byte 2`)
 	ask("4", "sequence/classify", `{"uri":"\ud83d"}`, `uri: expected text, found \ud83d at byte 0`)
 	c.send(`{"jsonrpc":"2.0","method":"sequence/didOpen","params":{"uri":"u","version":1,"text":"1\ude42"}}`)
-	if m := c.message(); m.Method != "window/logMessage" || !strings.Contains(string(m.Params), "text: expected text, found \\\\ude42 at byte 1") {
+	if m := c.message(); m.Method != "window/logMessage" ||
+		!strings.Contains(string(m.Params), "text: expected text, found \\\\ude42 at byte 1") {
 		t.Errorf("%s %s", m.Method, m.Params)
 	}
 	for _, id := range []string{`"\ud800"`, `"\udfff"`} { // of a request: whatever the client likes

@@ -56,8 +56,10 @@ func compact(text json.RawMessage) []byte {
 
 func infoOf(m *served) modelInfo {
 	c := m.config
-	i := modelInfo{Name: m.about.Name, Task: c.Task, Labels: []any{}, Tokenizer: tokenizerOf(c), VocabSize: c.VocabSize, LongestLength: longest(c),
-		HiddenSize: c.HiddenSize, Layers: c.NumLayers, Device: m.about.Device, Hash: m.about.Hash, Numbers: c.NumberNames()}
+	i := modelInfo{Name: m.about.Name, Task: c.Task, Labels: []any{}, Tokenizer: tokenizerOf(c), VocabSize: c.VocabSize,
+		LongestLength: longest(c),
+		HiddenSize:    c.HiddenSize, Layers: c.NumLayers, Device: m.about.Device, Hash: m.about.Hash,
+		Numbers: c.NumberNames()}
 	if i.Features = c.FeatureNames; c.Edged() {
 		i.EdgeFeatures = &c.EdgeFeatureNames
 	}

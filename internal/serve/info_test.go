@@ -24,7 +24,8 @@ func TestInfoWithoutVocabulary(t *testing.T) {
 	}
 	info := func(spec json.RawMessage) *tokenizerInfo {
 		config := &sft.Config{Task: sft.Classification, Tokenizer: spec}
-		reply, err := json.Marshal(infoOf(&served{Model: batching.Model{Scorer: &sft.Scorer{}}, about: &Model{}, task: task.Of(config), config: config}))
+		reply, err := json.Marshal(infoOf(&served{Model: batching.Model{Scorer: &sft.Scorer{}}, about: &Model{},
+			task: task.Of(config), config: config}))
 		if err != nil || len(reply) > 500 {
 			t.Fatalf("%d bytes, %v: %.600s", len(reply), err, reply)
 		}

@@ -83,7 +83,8 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	encodings := p.Capabilities.General.PositionEncodings
 	at := slices.IndexFunc(encodings, func(e string) bool { return e == utf8Positions || e == utf16Positions })
 	if len(encodings) > 0 && at < 0 {
-		return nil, badParam("capabilities.general.positionEncodings", "expected %q or %q among them", utf8Positions, utf16Positions)
+		return nil, badParam("capabilities.general.positionEncodings", "expected %q or %q among them",
+			utf8Positions, utf16Positions)
 	}
 	s.utf16 = at >= 0 && encodings[at] == utf16Positions
 	s.life = running
@@ -95,7 +96,8 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 	defer model.Done()
 	var r initializeResult
 	r.ServerInfo.Name, r.ServerInfo.Version = "sftseq", s.server.options.Version
-	r.Capabilities = capabilities{PositionEncoding: utf8Positions, Documents: !model.config.Featured(), WindowPolicies: windowPolicies}
+	r.Capabilities = capabilities{PositionEncoding: utf8Positions, Documents: !model.config.Featured(),
+		WindowPolicies: windowPolicies}
 	if !model.task.HasWindows() {
 		r.Capabilities.WindowPolicies = []string{}
 	}

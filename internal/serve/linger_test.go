@@ -99,7 +99,8 @@ func TestDrainWaitsForNobody(t *testing.T) {
 			defer cancel()
 			began := time.Now()
 			must.Check(t, s.Drain(ctx))
-			if took := time.Since(began); took > c.deadline+5*time.Second || c.deadline == patience && ctx.Err() != nil {
+			if took := time.Since(began); took > c.deadline+5*time.Second ||
+				c.deadline == patience && ctx.Err() != nil {
 				t.Errorf("it took %v", took)
 			}
 		})
@@ -126,7 +127,8 @@ func TestBadHeaderLosesNothing(t *testing.T) {
 	io.WriteString(conn, "Content-Lenght: 10\r\n\r\n"+strings.Repeat("y", 200000))
 	time.Sleep(300 * time.Millisecond)
 	all, err := io.ReadAll(conn)
-	if got := strings.Count(string(all), `"embedding"`); err != nil || got != n || !strings.Contains(string(all), "-32700") {
+	if got := strings.Count(string(all), `"embedding"`); err != nil || got != n ||
+		!strings.Contains(string(all), "-32700") {
 		t.Errorf("%d answers of %d, %v", got, n, err)
 	}
 }

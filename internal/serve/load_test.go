@@ -50,7 +50,8 @@ func TestLoad(t *testing.T) {
 	}
 	var loaders []*loader
 	for k := range clients {
-		loaders = append(loaders, &loader{client: dial(t, s).initialize(struct{}{}), r: rand.New(rand.NewPCG(uint64(k), 9))})
+		loaders = append(loaders, &loader{client: dial(t, s).initialize(struct{}{}),
+			r: rand.New(rand.NewPCG(uint64(k), 9))})
 	}
 	var counts [4]atomic.Int64 // results, cancelled, invalid, others
 	var heaps []uint64         // when nothing waits after 20, 60 and 100% of the requests
@@ -111,7 +112,8 @@ func TestLoad(t *testing.T) {
 		heaps = append(heaps, m.HeapAlloc)
 	}
 	x := s.stats()
-	t.Logf("%d results, %d cancelled, %d invalid; %d batches of %d sequences, %d tokens in %.1f s; %+v; heaps %v", counts[0].Load(), counts[1].Load(), counts[2].Load(),
+	t.Logf("%d results, %d cancelled, %d invalid; %d batches of %d sequences, %d tokens in %.1f s; %+v; heaps %v",
+		counts[0].Load(), counts[1].Load(), counts[2].Load(),
 		x.Batches, x.Sequences, x.Computed, x.Uptime, x.Recent, heaps)
 	if long == 0 {
 		return

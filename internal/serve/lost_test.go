@@ -50,7 +50,8 @@ func (e fragileExecutable) Run(ctx context.Context, mem tensor.Binding, from, to
 func onFragile(m *sft.Model) (*Model, *fragile, error) {
 	d := &fragile{Device: cpu.New(2)}
 	s, err := sft.NewScorer(m, d)
-	return &Model{Scorer: s, Task: task.Of(s.Config()), Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }}, d, err
+	return &Model{Scorer: s, Task: task.Of(s.Config()), Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }},
+		d, err
 }
 
 // TestLostDevice: who asked is told to come back, the model is put on a new device,
@@ -86,7 +87,8 @@ func TestLostDevice(t *testing.T) {
 		return r.StatusCode
 	}
 	c := dial(t, s).initialize(struct{}{})
-	params := map[string]any{"sequences": []any{map[string]any{"tokens": []int{5, 2}}, map[string]any{"tokens": []int{3, 4}}}}
+	params := map[string]any{"sequences": []any{map[string]any{"tokens": []int{5, 2}},
+		map[string]any{"tokens": []int{3, 4}}}}
 	var before, after struct {
 		Results []struct{ Result anyClassification }
 	}
@@ -94,14 +96,16 @@ func TestLostDevice(t *testing.T) {
 	old := s.current()
 	devices[0].lost.Store(true)
 	c.request(2, "sequence/classify", params)
-	if m := c.answer(2); strings.Count(string(m.Result), `"code":-32000`) != 2 || !strings.Contains(string(m.Result), "retryAfter") {
+	if m := c.answer(2); strings.Count(string(m.Result), `"code":-32000`) != 2 ||
+		!strings.Contains(string(m.Result), "retryAfter") {
 		t.Errorf("%s, %+v", m.Result, m.Error)
 	}
 	eventually(t, "it is not loaded again", func() bool { return s.current() != old })
 	s.recovering.Wait() // it has been tried
 	c.call(3, "sequence/classify", params, &after)
 	for n := range before.Results {
-		if got, want := after.Results[n].Result.Logits, before.Results[n].Result.Logits; len(want) == 0 || !slices.Equal(got, want) {
+		if got, want := after.Results[n].Result.Logits, before.Results[n].Result.Logits; len(want) == 0 ||
+			!slices.Equal(got, want) {
 			t.Errorf("%v, want %v", got, want)
 		}
 	}
@@ -129,7 +133,8 @@ func TestLostWhileTriedAlone(t *testing.T) {
 			return nil, err
 		}
 		s, err := sft.NewScorer(m, d)
-		return &Model{Scorer: s, Task: task.Of(s.Config()), Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }}, err
+		return &Model{Scorer: s, Task: task.Of(s.Config()), Device: d.Name(), Hash: Hash(m),
+			Release: func() { d.Close() }}, err
 	}
 	s := start(t, o)
 	s.options.Load = load(t, "pre")
@@ -142,7 +147,8 @@ func TestLostWhileTriedAlone(t *testing.T) {
 		<-release
 	}
 	submit := func(tokens ...int32) *batching.Job {
-		return s.batcher.Submit(context.Background(), &bareSession(s).account, &m.Model, batching.Classify, seq.Example{A: tokens})[0]
+		return s.batcher.Submit(context.Background(), &bareSession(s).account, &m.Model, batching.Classify,
+			seq.Example{A: tokens})[0]
 	}
 	for n := range slots { // so that the next three come together
 		submit(1)

@@ -34,7 +34,8 @@ type results struct {
 var manyFields = []string{"workDoneToken", "partialResultToken"}
 
 // runMany answers each of a list, in its order.
-func (c *call) runMany(name string, list json.RawMessage, report *progress, plan func(path string, text json.RawMessage) *item) (any, error) {
+func (c *call) runMany(name string, list json.RawMessage, report *progress,
+	plan func(path string, text json.RawMessage) *item) (any, error) {
 	var texts []json.RawMessage
 	var err error
 	if stopped := c.do(len(list), func() {
@@ -58,7 +59,8 @@ func (c *call) runMany(name string, list json.RawMessage, report *progress, plan
 	}()
 	out := results{Results: []indexed{}}
 	for n, next, jobs, tokens := 0, 0, 0, 0; n < len(texts); n++ {
-		for c.ctx.Err() == nil && next < len(texts) && (len(ahead) == 0 || jobs < maxAheadJobs && tokens < maxAheadTokens) {
+		for c.ctx.Err() == nil && next < len(texts) && (len(ahead) == 0 || jobs < maxAheadJobs &&
+			tokens < maxAheadTokens) {
 			i := plan(fmt.Sprintf("%s[%d]", name, next), texts[next])
 			c.start(i)
 			if errors.Is(i.err, errMemory) && len(ahead) > 0 {

@@ -42,22 +42,25 @@ func TestCancelWhilePlanning(t *testing.T) {
 // others, and one that waits keeps those behind it waiting.
 func TestErrorsAreAhead(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
-	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current(), ctx: context.Background()}
+	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: s.current(),
+		ctx: context.Background()}
 	list, planned := "[1"+strings.Repeat(",1", maxMany-1)+"]", 0
-	out, err := c.runMany("sequences", json.RawMessage(list), &progress{call: c}, func(path string, _ json.RawMessage) *item {
-		planned++
-		if planned > 1 {
-			return &item{err: errors.New(path)}
-		}
-		return &item{result: func([]sft.Output) (any, error) {
-			if planned > maxAheadJobs {
-				t.Errorf("%d are looked at", planned)
+	out, err := c.runMany("sequences", json.RawMessage(list), &progress{call: c},
+		func(path string, _ json.RawMessage) *item {
+			planned++
+			if planned > 1 {
+				return &item{err: errors.New(path)}
 			}
-			return 1, nil
-		}}
-	})
+			return &item{result: func([]sft.Output) (any, error) {
+				if planned > maxAheadJobs {
+					t.Errorf("%d are looked at", planned)
+				}
+				return 1, nil
+			}}
+		})
 	c.free(c.bytes)
-	if r, ok := out.(results); err != nil || !ok || len(r.Results) != maxMany || r.Results[maxMany-1].Error.Message != "sequences[16383]" {
+	if r, ok := out.(results); err != nil || !ok || len(r.Results) != maxMany ||
+		r.Results[maxMany-1].Error.Message != "sequences[16383]" {
 		t.Errorf("%v, %v", err, out)
 	}
 }
@@ -99,8 +102,10 @@ func TestLongLists(t *testing.T) {
 	list := func(n int, of string) json.RawMessage {
 		return json.RawMessage("[" + strings.Repeat(of+",", n-1) + of + "]")
 	}
-	for n, x := range []struct{ method, field string }{{"sequence/classify", "sequences"}, {"retrieval/add", "items"}, {"retrieval/remove", "ids"}} {
-		c.refuse(n, x.method, map[string]any{x.field: list(maxMany+1, "1")}, -32602, x.field+": expected at most 16384, found more")
+	for n, x := range []struct{ method, field string }{{"sequence/classify", "sequences"}, {"retrieval/add", "items"},
+		{"retrieval/remove", "ids"}} {
+		c.refuse(n, x.method, map[string]any{x.field: list(maxMany+1, "1")}, -32602,
+			x.field+": expected at most 16384, found more")
 	}
 	var out removed
 	c.call("all", "retrieval/remove", map[string]any{"ids": list(maxMany, "1")}, &out)
@@ -110,9 +115,11 @@ func TestLongLists(t *testing.T) {
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": ""})
 	change := `{"range":{"start":0,"end":0},"text":"1"}`
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 2, "changes": list(maxMany, change)})
-	c.call("whole", "sequence/classify", map[string]any{"uri": "u", "window": map[string]any{"policy": "head", "length": 1}}, nil)
+	c.call("whole", "sequence/classify",
+		map[string]any{"uri": "u", "window": map[string]any{"policy": "head", "length": 1}}, nil)
 	c.notify("sequence/didChange", map[string]any{"uri": "u", "version": 3, "changes": list(maxMany+1, change)})
-	c.refuse("broken", "sequence/classify", map[string]any{"uri": "u"}, -32803, "changes: expected at most 16384, found more")
+	c.refuse("broken", "sequence/classify", map[string]any{"uri": "u"}, -32803,
+		"changes: expected at most 16384, found more")
 }
 
 // TestMemoryOfLists: what a list takes is counted, and it takes no more before it is.

@@ -128,7 +128,8 @@ func (s *session) TakeBack(n int64) {
 // never is.
 func (s *Server) noRoom(bytes int64) *Error {
 	if most := s.reading.limit; bytes > most {
-		return fail(codeParams, nil, "the message has %d bytes, at most %d are accepted: half of --max-memory", bytes, most)
+		return fail(codeParams, nil, "the message has %d bytes, at most %d are accepted: half of --max-memory",
+			bytes, most)
 	}
 	return s.full()
 }
@@ -146,7 +147,8 @@ var errMemory = errors.New("there is no memory")
 func (c *call) reserve(n int64) error {
 	s := c.session.server
 	if c.bytes+n > s.memory.limit {
-		return errors.Join(errMemory, fail(codeParams, place{Field: wholeParams}, "the request takes more than the %d bytes of --max-memory", s.memory.limit))
+		return errors.Join(errMemory, fail(codeParams, place{Field: wholeParams},
+			"the request takes more than the %d bytes of --max-memory", s.memory.limit))
 	}
 	if !c.session.reserve(n) {
 		return errors.Join(errMemory, s.full())

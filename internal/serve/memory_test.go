@@ -38,7 +38,8 @@ func TestMemoryOfDocuments(t *testing.T) {
 		c.request(i, "sequence/classify", ask)
 	}
 	for range n - 8 { // its text takes 128 KiB, its tokens 256
-		if m := c.message(); m.Error == nil || m.Error.Code != -32000 || !strings.Contains(string(m.Error.Data), "retryAfter") {
+		if m := c.message(); m.Error == nil || m.Error.Code != -32000 ||
+			!strings.Contains(string(m.Error.Data), "retryAfter") {
 			t.Fatalf("%s: %+v", m.ID, m.Error)
 		}
 	}
@@ -185,7 +186,11 @@ func TestNewcomerAtServer(t *testing.T) {
 	a.request("many", "sequence/classify", map[string]any{"sequences": slices.Repeat([]any{long}, 200)})
 	eventually(t, "not all wait", func() bool { jobs, _, _ := waiting(s); return jobs > 190 })
 	b.request(1, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3}})
-	eventually(t, "the newcomer does not wait", func() bool { jobs, _, _ := waiting(s); return jobs > 190 && s.inflight() == 2 })
+	eventually(t, "the newcomer does not wait", func() bool {
+		jobs, _, _ := waiting(s)
+		return jobs > 190 &&
+			s.inflight() == 2
+	})
 	// The batches that hold jobs already are computed first. The other ones stay held, so that no
 	// pause of the machine lets them pass.
 	_, _, running := waiting(s)

@@ -38,7 +38,8 @@ func edits(version, n int, with string, places ...int) map[string]json.RawMessag
 		at := places[i%len(places)]
 		fmt.Fprintf(&changes, `,{"range":{"start":%d,"end":%d},"text":"%s"}`, at, at+1, with)
 	}
-	return map[string]json.RawMessage{"version": json.RawMessage(fmt.Sprint(version)), "changes": json.RawMessage("[" + changes.String()[1:] + "]")}
+	return map[string]json.RawMessage{"version": json.RawMessage(fmt.Sprint(version)),
+		"changes": json.RawMessage("[" + changes.String()[1:] + "]")}
 }
 
 // TestManyChanges: a message of as many changes as may be takes little time, however
@@ -51,7 +52,8 @@ func TestManyChanges(t *testing.T) {
 			text = "e"
 		}
 		d := editedDocument(t, strings.Repeat(text, length), utf16)
-		for version, places := range [][]int{{0}, {length / 3}, {length - 1}, {0, length - 1}, {length / 2, 7, length / 5, length - 9}} {
+		for version, places := range [][]int{{0}, {length / 3}, {length - 1}, {0, length - 1},
+			{length / 2, 7, length / 5, length - 9}} {
 			began := time.Now()
 			must.Succeed(t, d.change(edits(version+1, n, "aa", places...)))
 			if took := time.Since(began); took > 2*time.Second {

@@ -69,7 +69,8 @@ func (p *progress) add(tokens int) {
 	p.last = time.Now()
 	// The percentage is of elements: it must not fall when more tokens are found.
 	done, total, percentage := p.done, p.total, 100*p.elements/p.of
-	p.send(p.work, workDone{Kind: "report", Message: fmt.Sprintf("%d of %d tokens", done, total), Percentage: &percentage, Done: &done, Total: &total})
+	p.send(p.work, workDone{Kind: "report", Message: fmt.Sprintf("%d of %d tokens", done, total),
+		Percentage: &percentage, Done: &done, Total: &total})
 }
 
 func (p *progress) end() {

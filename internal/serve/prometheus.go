@@ -71,28 +71,41 @@ type value struct {
 }
 
 var values = []value{
-	{"sessions", "Sessions that are open.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Sessions) }},
-	{"queue_sequences", "Sequences that wait for a batch.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Waiting) }},
-	{"queue_tokens", "Tokens that wait for a batch.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Tokens) }},
-	{"batches_running", "Batches that run.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Running) }},
-	{"memory_bytes", "Bytes kept for requests and documents.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Memory) }},
-	{"batches_total", "Batches computed.", prometheus.CounterValue, func(x *stats) float64 { return float64(x.Batches) }},
-	{"sequences_total", "Sequences computed.", prometheus.CounterValue, func(x *stats) float64 { return float64(x.Sequences) }},
-	{"tokens_total", "Tokens computed.", prometheus.CounterValue, func(x *stats) float64 { return float64(x.Computed) }},
-	{"computing_seconds_total", "Time that batches took, together.", prometheus.CounterValue, func(x *stats) float64 { return x.Computing }},
-	{"cancelled_total", "Sequences that nobody wanted any more.", prometheus.CounterValue, func(x *stats) float64 { return float64(x.Cancelled) }},
+	{"sessions", "Sessions that are open.", prometheus.GaugeValue,
+		func(x *stats) float64 { return float64(x.Sessions) }},
+	{"queue_sequences", "Sequences that wait for a batch.", prometheus.GaugeValue,
+		func(x *stats) float64 { return float64(x.Waiting) }},
+	{"queue_tokens", "Tokens that wait for a batch.", prometheus.GaugeValue,
+		func(x *stats) float64 { return float64(x.Tokens) }},
+	{"batches_running", "Batches that run.", prometheus.GaugeValue,
+		func(x *stats) float64 { return float64(x.Running) }},
+	{"memory_bytes", "Bytes kept for requests and documents.", prometheus.GaugeValue,
+		func(x *stats) float64 { return float64(x.Memory) }},
+	{"batches_total", "Batches computed.", prometheus.CounterValue,
+		func(x *stats) float64 { return float64(x.Batches) }},
+	{"sequences_total", "Sequences computed.", prometheus.CounterValue,
+		func(x *stats) float64 { return float64(x.Sequences) }},
+	{"tokens_total", "Tokens computed.", prometheus.CounterValue,
+		func(x *stats) float64 { return float64(x.Computed) }},
+	{"computing_seconds_total", "Time that batches took, together.", prometheus.CounterValue,
+		func(x *stats) float64 { return x.Computing }},
+	{"cancelled_total", "Sequences that nobody wanted any more.", prometheus.CounterValue,
+		func(x *stats) float64 { return float64(x.Cancelled) }},
 }
 
 // indexValues are those of an index, if there is one.
 var indexValues = []value{
-	{"index_items", "Items of the index.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Index.Items) }},
-	{"index_bytes", "Bytes of the index on the disk.", prometheus.GaugeValue, func(x *stats) float64 { return float64(x.Index.Bytes) }},
-	{"index_failed", "1 if the index takes no change until the server is started again.", prometheus.GaugeValue, func(x *stats) float64 {
-		if x.Index.Failed {
-			return 1
-		}
-		return 0
-	}},
+	{"index_items", "Items of the index.", prometheus.GaugeValue,
+		func(x *stats) float64 { return float64(x.Index.Items) }},
+	{"index_bytes", "Bytes of the index on the disk.", prometheus.GaugeValue,
+		func(x *stats) float64 { return float64(x.Index.Bytes) }},
+	{"index_failed", "1 if the index takes no change until the server is started again.",
+		prometheus.GaugeValue, func(x *stats) float64 {
+			if x.Index.Failed {
+				return 1
+			}
+			return 0
+		}},
 }
 
 // values are those that the server has.

@@ -9,7 +9,8 @@ import (
 // TestPublishedNumbersAndLabels: of a document what a request for it answers is pushed, also of windows,
 // and why there is nothing where a change cannot be applied.
 func TestPublishedNumbersAndLabels(t *testing.T) {
-	for folder, methods := range map[string][2]string{"regression": {"sequence/predict", "sequence/publishNumbers"}, "multilabel": {"sequence/labels", "sequence/publishLabels"}} {
+	for folder, methods := range map[string][2]string{"regression": {"sequence/predict", "sequence/publishNumbers"},
+		"multilabel": {"sequence/labels", "sequence/publishLabels"}} {
 		o := testOptions(t, folder)
 		o.Debounce = time.Millisecond
 		c := dial(t, start(t, o)).initialize(nil)
@@ -21,12 +22,15 @@ func TestPublishedNumbersAndLabels(t *testing.T) {
 			}
 			return out
 		}
-		for version, window := range []any{nil, map[string]any{"policy": "tail", "length": 2}, map[string]any{"policy": "sliding", "length": 2, "stride": 1}} {
-			c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": version, "text": "[MAX 2 9 ]", "window": window})
+		for version, window := range []any{nil, map[string]any{"policy": "tail", "length": 2},
+			map[string]any{"policy": "sliding", "length": 2, "stride": 1}} {
+			c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": version,
+				"text": "[MAX 2 9 ]", "window": window})
 			told := next()
 			var want map[string]any
 			c.call(version, methods[0], map[string]any{"uri": "a"}, &want)
-			if !reflect.DeepEqual(told, want) || told["uri"] != "a" || told["version"] != float64(version) || (told["window"] != nil) != (window != nil) {
+			if !reflect.DeepEqual(told, want) || told["uri"] != "a" || told["version"] != float64(version) ||
+				(told["window"] != nil) != (window != nil) {
 				t.Errorf("%s: %v was pushed, expected %v", folder, told, want)
 			}
 		}
@@ -34,7 +38,8 @@ func TestPublishedNumbersAndLabels(t *testing.T) {
 		if told := next(); told["error"] == nil || told["numbers"] != nil || told["labels"] != nil {
 			t.Errorf("%s: %v", folder, told)
 		}
-		c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 9, "changes": []any{map[string]any{"text": "old"}}})
+		c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 9,
+			"changes": []any{map[string]any{"text": "old"}}})
 		for _, method := range []string{methods[1], "window/logMessage"} {
 			if m := c.message(); m.Method != method {
 				t.Errorf("%s: %s, expected %s", folder, m.Method, method)

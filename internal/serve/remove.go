@@ -36,7 +36,8 @@ func (c *call) remove() (any, error) {
 		return c.reserve(int64(len(value)) + removedBytes + tokenBytes*int64(c.model.config.HiddenSize))
 	}
 	if list := fields["ids"]; list != nil {
-		err = elements("ids", list, func(n int, value json.RawMessage) error { return add(fmt.Sprintf("ids[%d]", n), value) })
+		err = elements("ids", list,
+			func(n int, value json.RawMessage) error { return add(fmt.Sprintf("ids[%d]", n), value) })
 	} else {
 		err = add("id", fields["id"])
 	}

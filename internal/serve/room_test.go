@@ -21,7 +21,8 @@ func TestMemoryOfReading(t *testing.T) {
 			const n = 8
 			o.Framing, o.MaxMemory = framing, 6<<20
 			s := start(t, o)
-			text := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x","method":"model/info","params":{"text":"%s"}}`, strings.Repeat("a", 1<<20))
+			text := fmt.Sprintf(`{"jsonrpc":"2.0","id":"x","method":"model/info","params":{"text":"%s"}}`,
+				strings.Repeat("a", 1<<20))
 			var clients []*client
 			for range n {
 				clients = append(clients, dial(t, s).initialize(struct{}{}))
@@ -65,7 +66,8 @@ func TestMemoryOfReading(t *testing.T) {
 				t.Errorf("%d of %d are refused", refused, n)
 			}
 			other.request("alone", "model/info", map[string]any{"text": strings.Repeat("a", 8<<20)})
-			if m := other.message(); m.Error == nil || m.Error.Code != -32602 || !strings.Contains(m.Error.Message, "--max-memory") {
+			if m := other.message(); m.Error == nil || m.Error.Code != -32602 ||
+				!strings.Contains(m.Error.Message, "--max-memory") {
 				t.Errorf("it will never fit: %+v", m.Error)
 			}
 		})
@@ -116,7 +118,8 @@ func TestBareLineOfAllMemory(t *testing.T) {
 		c.closeWrite()
 	}()
 	replies, err := c.end()
-	if len(replies) != 1 || err != nil || !strings.Contains(replies[0], "-32602") || !strings.Contains(replies[0], "--max-memory") || time.Since(began) > bareWait/2 {
+	if len(replies) != 1 || err != nil || !strings.Contains(replies[0], "-32602") ||
+		!strings.Contains(replies[0], "--max-memory") || time.Since(began) > bareWait/2 {
 		t.Errorf("after %v: %q, %v", time.Since(began), replies, err)
 	}
 }

@@ -34,7 +34,8 @@ func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	if what == batching.Explain {
 		numbers += explanationNumbers(config, len(r.Sequences[0]), len(r.Sequences[1]))
 	}
-	return &item{work: what, examples: []seq.Example{r.Example()}, read: []*sequence{a, b}, numbers: numbers, result: func(outputs []sft.Output) (any, error) {
-		return model.reply(r, outputs[0])
-	}}
+	return &item{work: what, examples: []seq.Example{r.Example()}, read: []*sequence{a, b}, numbers: numbers,
+		result: func(outputs []sft.Output) (any, error) {
+			return model.reply(r, outputs[0])
+		}}
 }

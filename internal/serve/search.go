@@ -54,12 +54,14 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 		return &item{err: err}
 	}
 	x := c.session.server.index
-	i := &item{work: batching.Embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q}, numbers: hitNumbers * min(max(k, again), x.Len())}
+	i := &item{work: batching.Embed, examples: []seq.Example{{A: r.Sequences[0]}}, read: []*sequence{q},
+		numbers: hitNumbers * min(max(k, again), x.Len())}
 	i.result = func(outputs []sft.Output) (any, error) {
 		if _, err := requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings); err != nil {
 			return nil, err
 		}
-		hits, err := x.Search(outputs[0].Embeddings[0], max(k, again), func(piece func()) error { return c.do(0, piece) })
+		hits, err := x.Search(outputs[0].Embeddings[0], max(k, again),
+			func(piece func()) error { return c.do(0, piece) })
 		if err != nil {
 			return nil, err
 		}
@@ -71,7 +73,8 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 		if err := c.rescore(out.Items, q, r.Sequences[0], first); err != nil {
 			return nil, err
 		}
-		slices.SortStableFunc(out.Items[:len(first)], func(a, b foundItem) int { return cmp.Compare(*b.Score, *a.Score) })
+		slices.SortStableFunc(out.Items[:len(first)],
+			func(a, b foundItem) int { return cmp.Compare(*b.Score, *a.Score) })
 		out.Items = out.Items[:min(k, len(out.Items))]
 		return out, nil
 	}

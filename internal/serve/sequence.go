@@ -106,7 +106,8 @@ func object(path string, text json.RawMessage, known map[string]bool) (map[strin
 }
 
 // object is the function in a turn of the session's.
-func (c *call) object(path string, text json.RawMessage, known map[string]bool) (fields map[string]json.RawMessage, err error) {
+func (c *call) object(path string, text json.RawMessage,
+	known map[string]bool) (fields map[string]json.RawMessage, err error) {
 	if stopped := c.do(len(text), func() { fields, err = object(path, text, known) }); stopped != nil {
 		return nil, stopped
 	}
@@ -144,7 +145,8 @@ func (c *call) sequence(path string, fields map[string]json.RawMessage, suffix s
 		found = name
 	}
 	if found == "" {
-		return nil, badParam(path+"text"+suffix, "expected text%[1]s, tokens%[1]s, bytes%[1]s or uri%[1]s, found none", suffix)
+		return nil, badParam(path+"text"+suffix, "expected text%[1]s, tokens%[1]s, bytes%[1]s or uri%[1]s, found none",
+			suffix)
 	}
 	value, q := fields[found], &sequence{field: path + found}
 	version, versionPath := fields["version"+suffix], path+"version"+suffix

@@ -40,7 +40,8 @@ func load(t testing.TB, name string) func() (*Model, error) {
 func onProcessor(m *sft.Model, name string) (*Model, error) {
 	d := cpu.New(2)
 	s, err := sft.NewScorer(m, d)
-	return &Model{Scorer: s, Task: task.Of(s.Config()), Name: name, Device: d.Name(), Hash: Hash(m), Release: func() { d.Close() }}, err
+	return &Model{Scorer: s, Task: task.Of(s.Config()), Name: name, Device: d.Name(), Hash: Hash(m),
+		Release: func() { d.Close() }}, err
 }
 
 func testOptions(t testing.TB, model string) Options {
@@ -48,8 +49,10 @@ func testOptions(t testing.TB, model string) Options {
 	if testing.Verbose() {
 		log = os.Stderr
 	}
-	return Options{Load: load(t, model), Framing: transport.Lines, MaxLine: 16 << 20, MaxInflight: 512, MaxDocuments: 16, MaxMemory: 1 << 30,
-		MaxWait: time.Millisecond, Debounce: 10 * time.Millisecond, Version: "test", Log: slog.New(slog.NewTextHandler(log, nil))}
+	return Options{Load: load(t, model), Framing: transport.Lines, MaxLine: 16 << 20, MaxInflight: 512,
+		MaxDocuments: 16, MaxMemory: 1 << 30,
+		MaxWait: time.Millisecond, Debounce: 10 * time.Millisecond, Version: "test",
+		Log: slog.New(slog.NewTextHandler(log, nil))}
 }
 
 // truncating has the model read the head of a sequence that is too long.
@@ -101,7 +104,8 @@ type client struct {
 func dial(t testing.TB, s *Server) *client {
 	t.Helper()
 	ours, theirs := socketPair(t)
-	c := &client{t: t, conn: ours, frames: transport.NewFrames(s.options.Framing, ours, ours, 64<<20, nil), in: make(chan string, 4096), ended: make(chan error, 1)}
+	c := &client{t: t, conn: ours, frames: transport.NewFrames(s.options.Framing, ours, ours, 64<<20, nil),
+		in: make(chan string, 4096), ended: make(chan error, 1)}
 	go func() {
 		c.ended <- s.Serve("standard input", theirs, theirs, false)
 		theirs.Close()
@@ -317,7 +321,8 @@ func TestBareLines(t *testing.T) {
 		case 9:
 			id, code = `"x"`, -32602
 		}
-		if string(m.ID) != id || (m.Error != nil) != (code != 0) || code != 0 && m.Error.Code != code || code == 0 && x.Length != 1+i%97 {
+		if string(m.ID) != id || (m.Error != nil) != (code != 0) || code != 0 && m.Error.Code != code ||
+			code == 0 && x.Length != 1+i%97 {
 			t.Fatalf("line %d: %s", i+1, r)
 		}
 	}

@@ -79,7 +79,8 @@ func New(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2},
-		metrics: newMetrics(), sessions: map[*session]struct{}{}, grace: time.Second, allowances: usualAllowances, failed: make(chan error, 1)}
+		metrics: newMetrics(), sessions: map[*session]struct{}{}, grace: time.Second, allowances: usualAllowances,
+		failed: make(chan error, 1)}
 	s.turns = fair.New(cmp.Or(o.Processors, runtime.NumCPU()), func(n int) { s.reserving.Load().Scorer.Reserve(n) })
 	s.reserving.Store(m)
 	s.batcher = batching.New(batching.Options{Tokens: o.MaxBatchTokens, MaxWait: o.MaxWait, Sizes: s.metrics.sizes})
@@ -179,7 +180,8 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error 
 
 // newSession is a session without a way to its client.
 func (s *Server) newSession(name string, r io.Reader, stdio bool) *session {
-	x := &session{server: s, share: s.turns.Share(), account: batching.Account{Log: s.log}, input: r, name: name, stdio: stdio, log: s.log.With("session", name),
+	x := &session{server: s, share: s.turns.Share(), account: batching.Account{Log: s.log}, input: r, name: name,
+		stdio: stdio, log: s.log.With("session", name),
 		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
 		calls: map[*call]struct{}{}, ids: map[string]*call{}, gone: make(chan struct{})}
 	x.activity.note()
@@ -202,7 +204,8 @@ func (s *Server) admit(x *session) (admitted bool, crowded string) {
 		if evicted == nil {
 			return false, crowded
 		}
-		go evicted.dismiss(fail(codeBusy, retry{s.retryAfter()}, "there are as many connections as %s allows: this one makes room", crowded))
+		go evicted.dismiss(fail(codeBusy, retry{s.retryAfter()},
+			"there are as many connections as %s allows: this one makes room", crowded))
 	}
 	s.add(x)
 	return true, ""

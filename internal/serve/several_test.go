@@ -33,7 +33,8 @@ func TestSeveral(t *testing.T) {
 		}
 		d := cpu.New(2)
 		s, err := sft.NewEnsemble([]*sft.Model{a, b}, d)
-		return &Model{Scorer: s, Task: task.Of(s.Config()), Name: "several", Device: d.Name(), Hash: Hash(a, b), Release: func() { d.Close() }}, err
+		return &Model{Scorer: s, Task: task.Of(s.Config()), Name: "several", Device: d.Name(), Hash: Hash(a, b),
+			Release: func() { d.Close() }}, err
 	}
 	s := start(t, o)
 	c := dial(t, s).initialize(nil)
@@ -54,7 +55,8 @@ func TestSeveral(t *testing.T) {
 	}
 	must.Check(t, s.reopen())
 	w := startHTTP(t, o, HTTPOptions{})
-	if r, answer := w.send("POST", "/v1/embeddings", `{"model":"several","input":"1"}`); r.StatusCode/100 != 4 || !strings.Contains(answer, several) {
+	if r, answer := w.send("POST", "/v1/embeddings", `{"model":"several","input":"1"}`); r.StatusCode/100 != 4 ||
+		!strings.Contains(answer, several) {
 		t.Errorf("status %d, %s", r.StatusCode, answer)
 	}
 }

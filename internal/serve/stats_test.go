@@ -77,7 +77,8 @@ func TestIndexFails(t *testing.T) {
 	}
 	c := dial(t, s).initialize(struct{}{})
 	c.call(1, "retrieval/add", map[string]any{"id": "a", "tokens": []int{1, 2}}, nil)
-	if text := get("/metrics"); !strings.Contains(text, "\nsftseq_index_failed 0\n") || !strings.Contains(text, "\nsftseq_index_items 1\n") || !strings.Contains(text, "\nsftseq_index_bytes ") {
+	if text := get("/metrics"); !strings.Contains(text, "\nsftseq_index_failed 0\n") ||
+		!strings.Contains(text, "\nsftseq_index_items 1\n") || !strings.Contains(text, "\nsftseq_index_bytes ") {
 		t.Errorf("%s", text)
 	}
 	if err := os.Rename(dir, dir+" no more"); err != nil { // it cannot be written anew
@@ -89,7 +90,8 @@ func TestIndexFails(t *testing.T) {
 	}
 	eventually(t, "the index does not fail", func() bool { return s.index.Failure() != nil })
 	for n := range 3 {
-		c.refuse(n, "retrieval/add", map[string]any{"id": "c", "tokens": []int{1}}, -32803, "nothing can be changed any more before a restart")
+		c.refuse(n, "retrieval/add", map[string]any{"id": "c", "tokens": []int{1}}, -32803,
+			"nothing can be changed any more before a restart")
 	}
 	c.call(4, "retrieval/search", map[string]any{"tokens": []int{1, 2}}, nil)
 	var x struct{ Index indexStats }
@@ -104,7 +106,8 @@ func TestIndexFails(t *testing.T) {
 	}
 	mu.Lock()
 	defer mu.Unlock()
-	if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "the index has failed") {
+	if n := strings.Count(log.String(), "level=ERROR"); n != 1 ||
+		!strings.Contains(log.String(), "the index has failed") {
 		t.Errorf("%d errors: %s", n, log.String())
 	}
 }
@@ -153,7 +156,8 @@ func TestMetricsBesideSlowClients(t *testing.T) {
 	for n := range 500 {
 		conn := must.Get(net.Dial("tcp", l.Addr().String()))(t)
 		t.Cleanup(func() { conn.Close() })
-		io.WriteString(conn, []string{"", "GET /met", "GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"}[n%3])
+		io.WriteString(conn, []string{"", "GET /met",
+			"GET /metrics HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\n"}[n%3])
 	}
 	client := &http.Client{Timeout: time.Second}
 	for _, path := range []string{"/healthz", "/metrics"} {

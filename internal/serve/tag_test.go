@@ -36,10 +36,12 @@ func TestTagged(t *testing.T) {
 			t.Errorf("%+v, want %+v", r, of)
 		}
 	}
-	if last := of.Spans[len(of.Spans)-1]; last.End > len([]rune(text)) || document.Version != 7 || tokens.Unit != "tokens" {
+	if last := of.Spans[len(of.Spans)-1]; last.End > len([]rune(text)) || document.Version != 7 ||
+		tokens.Unit != "tokens" {
 		t.Errorf("%+v, %+v, %+v", of, document, tokens)
 	}
-	c.refuse(5, "sequence/classify", map[string]any{"text": "sea"}, -32601, "the task of the model is tagging: use sequence/tag")
+	c.refuse(5, "sequence/classify", map[string]any{"text": "sea"}, -32601,
+		"the task of the model is tagging: use sequence/tag")
 	c.refuse(6, "sequence/predict", map[string]any{"text": "sea"}, -32601, "use sequence/tag")
 	bare := dial(t, s)
 	bare.send(`{"id":7,"text":"sea"}`)
@@ -50,7 +52,8 @@ func TestTagged(t *testing.T) {
 		t.Errorf("a bare line: %+v, want %+v", line, of)
 	}
 	// The document's spans are pushed, those of its last version.
-	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8, "changes": []any{map[string]any{"text": "met Zoë"}}})
+	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8,
+		"changes": []any{map[string]any{"text": "met Zoë"}}})
 	var pushed struct {
 		reply
 		URI    string
@@ -64,10 +67,12 @@ func TestTagged(t *testing.T) {
 		must.Succeed(t, json.Unmarshal(m.Params, &pushed))
 	}
 	c.call(7, "sequence/tag", map[string]any{"uri": "a"}, &document)
-	if pushed.URI != "a" || pushed.Length != 2 || pushed.Unit != "characters" || !slices.Equal(pushed.Spans, document.Spans) {
+	if pushed.URI != "a" || pushed.Length != 2 || pushed.Unit != "characters" ||
+		!slices.Equal(pushed.Spans, document.Spans) {
 		t.Errorf("%+v, want %+v", pushed, document)
 	}
-	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8, "changes": []any{map[string]any{"text": "old"}}})
+	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8,
+		"changes": []any{map[string]any{"text": "old"}}})
 	for told := ""; !strings.Contains(told, `"error":{"code":`); {
 		m := c.message()
 		if told = string(m.Params); m.Method == publishClass || m.ID != nil {
@@ -75,7 +80,8 @@ func TestTagged(t *testing.T) {
 		}
 	}
 	other := dial(t, start(t, testOptions(t, "pre"))).initialize(nil)
-	other.refuse(1, "sequence/tag", map[string]any{"tokens": []int{12}}, -32601, "the task of the model is classification: use sequence/classify")
+	other.refuse(1, "sequence/tag", map[string]any{"tokens": []int{12}}, -32601,
+		"the task of the model is classification: use sequence/classify")
 }
 
 // TestMemoryOfTags: a text whose head is tagged, or that is embedded, takes no more while it

@@ -52,7 +52,8 @@ func (d *document) drop() {
 // The caller holds d.mu.
 func (d *document) read(c *call, field string) (text string, err error) {
 	if at := d.text.LoneHalf(); at >= 0 {
-		return "", badParam(field, "the UTF-16 code unit at offset %d is half of a surrogate pair without the other", at)
+		return "", badParam(field,
+			"the UTF-16 code unit at offset %d is half of a surrogate pair without the other", at)
 	}
 	if err := c.reserve(int64(d.text.Len())); err != nil {
 		return "", err

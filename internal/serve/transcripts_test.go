@@ -154,7 +154,8 @@ func replay(t *testing.T, framing string, words, block []string, masked map[stri
 }
 
 // varying is what differs from run to run or from machine to machine.
-var varying = map[string]bool{"hash": true, "device": true, "uptimeSeconds": true, "computingSeconds": true, "recent": true, "memoryBytes": true, "bytes": true}
+var varying = map[string]bool{"hash": true, "device": true, "uptimeSeconds": true, "computingSeconds": true,
+	"recent": true, "memoryBytes": true, "bytes": true}
 
 // mask shortens numbers and replaces the values of masked fields.
 func mask(t *testing.T, message string, masked map[string]bool) string {
@@ -215,7 +216,8 @@ func compareBlocks(t *testing.T, got, want []string) {
 			continue
 		}
 		var x, y any
-		if len(g) < 2 || len(w) < 2 || json.Unmarshal([]byte(g[2:]), &x) != nil || json.Unmarshal([]byte(w[2:]), &y) != nil || !alike(x, y) {
+		if len(g) < 2 || len(w) < 2 || json.Unmarshal([]byte(g[2:]), &x) != nil ||
+			json.Unmarshal([]byte(w[2:]), &y) != nil || !alike(x, y) {
 			t.Errorf("message %d:\n%s\nexpected\n%s", i, g, w)
 			return
 		}

@@ -86,7 +86,8 @@ func TestEditBesideLargeTurns(t *testing.T) {
 	o.Load, o.Debounce = longModel(t), time.Hour
 	s := start(t, o)
 	c := dial(t, s).initialize(struct{}{})
-	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", fair.LargeBytes)})
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1,
+		"text": strings.Repeat("1 ", fair.LargeBytes)})
 	c.serves() // it is open
 	end := holdLarge(t, s)
 	defer end()
@@ -146,7 +147,8 @@ func TestReloadMovesTurns(t *testing.T) {
 		d := &counted{Device: cpu.New(2)}
 		devices = append(devices, d)
 		scorer, err := sft.NewScorer(m, d)
-		return &Model{Scorer: scorer, Task: task.Of(scorer.Config()), Name: "counted", Device: d.Name(), Hash: Hash(m), Release: func() {}}, err
+		return &Model{Scorer: scorer, Task: task.Of(scorer.Config()), Name: "counted", Device: d.Name(),
+			Hash: Hash(m), Release: func() {}}, err
 	}
 	s := start(t, o)
 	turn := must.Get(s.turns.Share().Begin(t.Context(), fair.Small))(t)

@@ -10,8 +10,10 @@ import (
 func TestUnlabelled(t *testing.T) {
 	s := start(t, testOptions(t, "fill_mask"))
 	c := dial(t, s).initialize(nil)
-	c.refuse(1, "sequence/classify", map[string]any{"text": "1"}, -32601, "the task of the model is fill-mask: use sequence/embed")
-	c.refuse(3, "retrieval/score", map[string]any{"text_a": "1", "text_b": "2"}, -32601, "the task of the model is fill-mask: use sequence/embed")
+	c.refuse(1, "sequence/classify", map[string]any{"text": "1"}, -32601,
+		"the task of the model is fill-mask: use sequence/embed")
+	c.refuse(3, "retrieval/score", map[string]any{"text_a": "1", "text_b": "2"}, -32601,
+		"the task of the model is fill-mask: use sequence/embed")
 	var info struct{ Labels []any }
 	if c.call(4, "model/info", map[string]any{}, &info); info.Labels == nil || len(info.Labels) != 0 {
 		t.Errorf("labels %v, expected an empty list", info.Labels)
@@ -23,7 +25,8 @@ func TestUnlabelled(t *testing.T) {
 	}
 	bare := dial(t, s)
 	bare.send(`{"id":7,"text":"1"}`)
-	if text := bare.receive(); !strings.Contains(text, `"id":7`) || !strings.Contains(text, "the task of the model is fill-mask: use sequence/embed") {
+	if text := bare.receive(); !strings.Contains(text, `"id":7`) ||
+		!strings.Contains(text, "the task of the model is fill-mask: use sequence/embed") {
 		t.Error(text)
 	}
 	if (&session{server: s}).publishes() {

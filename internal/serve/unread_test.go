@@ -93,7 +93,8 @@ func TestUnread(t *testing.T) {
 	sent := 0
 	for ; sent < 20; sent++ {
 		ours.SetWriteDeadline(time.Now().Add(200 * time.Millisecond))
-		if _, err := fmt.Fprintf(ours, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"model/info\"}\n", sent); err != nil {
+		if _, err := fmt.Fprintf(ours, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"model/info\"}\n",
+			sent); err != nil {
 			break
 		}
 	}

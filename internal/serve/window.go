@@ -30,7 +30,8 @@ type windowParams struct {
 
 // noWindows is why a window is refused.
 func (m *served) noWindows() string {
-	return fmt.Sprintf("the answers of the task %s to windows make no answer to a sequence: expected no window", m.config.Task)
+	return fmt.Sprintf("the answers of the task %s to windows make no answer to a sequence: expected no window",
+		m.config.Task)
 }
 
 // maxWindows is how many windows a sequence may have.
@@ -120,14 +121,16 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 		length = longest(c)
 	}
 	if length > longest(c) {
-		return nil, badParam("window.length", "expected at most the %d tokens that the model accepts, found %d", longest(c), length)
+		return nil, badParam("window.length", "expected at most the %d tokens that the model accepts, found %d",
+			longest(c), length)
 	}
 	stride := w.Stride
 	if stride == 0 {
 		stride = max(1, length/2)
 	}
 	if stride > length {
-		return nil, badParam("window.stride", "expected at most the %d tokens of a window, or some were left out, found %d", length, stride)
+		return nil, badParam("window.stride",
+			"expected at most the %d tokens of a window, or some were left out, found %d", length, stride)
 	}
 	n := len(tokens)
 	var cuts []cut
@@ -140,7 +143,8 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 		cuts = []cut{tokensCut(n-length, tokens[n-length:])}
 	default:
 		if count := (n-length-1)/stride + 2; count > maxWindows {
-			return nil, badParam("window.stride", "%d tokens make %d windows, at most %d are allowed", n, count, maxWindows)
+			return nil, badParam("window.stride", "%d tokens make %d windows, at most %d are allowed", n, count,
+				maxWindows)
 		}
 		for at := 0; at+length < n; at += stride {
 			cuts = append(cuts, tokensCut(at, tokens[at:at+length]))

@@ -37,7 +37,8 @@ func TestWindowCuts(t *testing.T) {
 		must.Succeed(t, err)
 		for i, x := range cuts {
 			if i > 0 && (x.start <= cuts[i-1].start || w.Stride > 0 && x.start-cuts[i-1].start > w.Stride) {
-				t.Fatalf("%+v: window %d of %d tokens begins at %d, the one before at %d", w, i, n, x.start, cuts[i-1].start)
+				t.Fatalf("%+v: window %d of %d tokens begins at %d, the one before at %d", w, i, n,
+					x.start, cuts[i-1].start)
 			}
 		}
 		if last := cuts[len(cuts)-1]; w.Policy != "head" && last.start+last.First() != n {
@@ -64,7 +65,8 @@ func TestBadWindows(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
 	for n, x := range []struct{ window, why string }{
-		{`{"policy":"sliding","length":4,"stride":9223372036854775807}`, "window.stride: expected at most the 4 tokens"},
+		{`{"policy":"sliding","length":4,"stride":9223372036854775807}`,
+			"window.stride: expected at most the 4 tokens"},
 		{`{"policy":"sliding","length":4,"stride":5}`, "window.stride: expected at most the 4 tokens"},
 		{`{"policy":"sliding","stride":5000}`, "window.stride: expected at most the 4096 tokens"},
 		{`{"policy":"sliding","length":4,"stride":0}`, "window.stride: expected at least 1 token, found 0"},
@@ -78,7 +80,8 @@ func TestBadWindows(t *testing.T) {
 		{`"head"`, `window: expected an object, found "head"`},
 	} {
 		w := json.RawMessage(x.window)
-		c.refuse(n, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3, 4, 5, 6, 7, 8}, "window": w}, -32602, x.why)
+		c.refuse(n, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3, 4, 5, 6, 7, 8}, "window": w}, -32602,
+			x.why)
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2 3 4 5 6 7 8", "window": w})
 		var told struct {
 			Message string
@@ -111,7 +114,8 @@ func TestMemoryOfWindows(t *testing.T) {
 func TestPushSurvives(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, model: &served{}, method: "a push"}
-	if _, err := c.answerText(&sequence{field: "text", document: &document{}}, "1"); err == nil || asError(err).Code != codeInternal {
+	if _, err := c.answerText(&sequence{field: "text", document: &document{}}, "1"); err == nil ||
+		asError(err).Code != codeInternal {
 		t.Error(err)
 	}
 	c.free(c.bytes)

@@ -180,7 +180,8 @@ func TestPlaces(t *testing.T) {
 		found := false
 		for i := range 4 {
 			for _, row := range rowsOf(t, in.Cut(Shard{i, 4})) {
-				found = found || strings.HasPrefix(row, fmt.Sprintf("%s@%d ", path, at)) && strings.Contains(line, `"`+row[strings.LastIndex(row, " ")+1:]+`"`)
+				found = found || strings.HasPrefix(row, fmt.Sprintf("%s@%d ", path, at)) &&
+					strings.Contains(line, `"`+row[strings.LastIndex(row, " ")+1:]+`"`)
 			}
 		}
 		if !found {
@@ -190,7 +191,8 @@ func TestPlaces(t *testing.T) {
 	}
 	path = write(t, filepath.Join(t.TempDir(), "a.arrow"), batches(t, "file", "r", 3, 3))
 	in = must.Get(Find(t.Context(), []string{path}, ""))(t)
-	if got := rowsOf(t, in.Cut(Shard{1, 2})); !slices.Equal(got, []string{path + ":4 r3", path + ":5 r4", path + ":6 r5"}) {
+	if got := rowsOf(t, in.Cut(Shard{1, 2})); !slices.Equal(got,
+		[]string{path + ":4 r3", path + ":5 r4", path + ":6 r5"}) {
 		t.Errorf("%q", got)
 	}
 }
@@ -201,7 +203,8 @@ func TestHugeFiles(t *testing.T) {
 	for range 2000 {
 		in := &Input{}
 		for range 1 + random.IntN(4) {
-			e := table.Extent{Bytes: 1 + random.Int64N(1<<uint(1+random.IntN(60))), Rows: random.Int64N(1 << uint(1+random.IntN(60)))}
+			e := table.Extent{Bytes: 1 + random.Int64N(1<<uint(1+random.IntN(60))),
+				Rows: random.Int64N(1 << uint(1+random.IntN(60)))}
 			if random.IntN(3) == 0 {
 				e.Rows = -1
 			}
@@ -231,9 +234,12 @@ func TestHugeFiles(t *testing.T) {
 // TestChanged: a file that has fewer rows than when it was looked at is an error, not a
 // shorter part.
 func TestChanged(t *testing.T) {
-	for name, now := range map[string]string{"x.arrow": batches(t, "file", "x", 3), "x.parquet": batches(t, "parquet", "x", 3)} {
+	for name, now := range map[string]string{"x.arrow": batches(t, "file", "x", 3),
+		"x.parquet": batches(t, "parquet", "x", 3)} {
 		path := write(t, filepath.Join(t.TempDir(), name), now)
-		r, err := table.OpenPart(context.Background(), table.Part{Path: path, Format: strings.TrimPrefix(filepath.Ext(name), "."), From: 2, To: 5}, table.Options{Columns: []string{"text"}})
+		r, err := table.OpenPart(context.Background(),
+			table.Part{Path: path, Format: strings.TrimPrefix(filepath.Ext(name), "."), From: 2, To: 5},
+			table.Options{Columns: []string{"text"}})
 		must.Succeed(t, err)
 		var row table.Row
 		if err := r.Next(&row); err != nil || row.Values[0].Text != "x2" {
@@ -246,13 +252,15 @@ func TestChanged(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "x.jsonl"), text)
 	for _, from := range []int{0, 20, len(text) - 1, len(text), len(text) + 10} {
 		for _, to := range []int{len(text) + 1, len(text) + 50} {
-			r, err := table.OpenPart(context.Background(), table.Part{Path: path, Format: "jsonl", From: int64(from), To: int64(to)}, table.Options{Columns: []string{"text"}})
+			r, err := table.OpenPart(context.Background(), table.Part{Path: path, Format: "jsonl", From: int64(from),
+				To: int64(to)}, table.Options{Columns: []string{"text"}})
 			must.Succeed(t, err)
 			var row table.Row
 			for err == nil {
 				err = r.Next(&row)
 			}
-			if want := fmt.Sprintf("expected %d bytes or more, found %d: was the file changed?", to, len(text)); !strings.Contains(err.Error(), want) {
+			if want := fmt.Sprintf("expected %d bytes or more, found %d: was the file changed?", to,
+				len(text)); !strings.Contains(err.Error(), want) {
 				t.Errorf("%d to %d: %v, expected %s", from, to, err, want)
 			}
 			r.Close()

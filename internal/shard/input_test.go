@@ -18,7 +18,8 @@ import (
 // once.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"b/2.jsonl", "b/1.jsonl", "b.jsonl", "a.jsonl", "c/[x].jsonl", "_SUCCESS", ".hidden.jsonl", "_tmp/3.jsonl"} {
+	for _, name := range []string{"b/2.jsonl", "b/1.jsonl", "b.jsonl", "a.jsonl", "c/[x].jsonl", "_SUCCESS",
+		".hidden.jsonl", "_tmp/3.jsonl"} {
 		write(t, filepath.Join(dir, name), lines("x", "\n", 1))
 	}
 	must.Succeed(t, os.Symlink(filepath.Join(dir, "_SUCCESS"), filepath.Join(dir, "c", "link.jsonl")))
@@ -62,7 +63,8 @@ func TestLinkedFolders(t *testing.T) {
 			t.Errorf("%s: %v, %v", name, in, err)
 		}
 	}
-	if in, err := Find(t.Context(), []string{dir}, ""); err == nil || !strings.Contains(err.Error(), link+": a link to a folder: name it itself") {
+	if in, err := Find(t.Context(), []string{dir}, ""); err == nil ||
+		!strings.Contains(err.Error(), link+": a link to a folder: name it itself") {
 		t.Errorf("%v, %v", in, err)
 	}
 	must.Succeed(t, os.Rename(link, filepath.Join(dir, "_link")))
@@ -75,18 +77,24 @@ func TestLinkedFolders(t *testing.T) {
 func TestFindRefuses(t *testing.T) {
 	dir := t.TempDir()
 	os.Mkdir(filepath.Join(dir, "empty"), 0o777)
-	for name, text := range map[string]string{"x.csv": "a\n", "data": "{}\n", "x.arrow.gz": zipped(batches(t, "file", "x", 1)), "text.arrow": "text", "text.parquet": "text", "cut.arrow": batches(t, "file", "x", 9)[:300], "wide.jsonl": "\xff\xfe{\x00"} {
+	for name, text := range map[string]string{"x.csv": "a\n", "data": "{}\n",
+		"x.arrow.gz": zipped(batches(t, "file", "x", 1)), "text.arrow": "text", "text.parquet": "text",
+		"cut.arrow": batches(t, "file", "x", 9)[:300], "wide.jsonl": "\xff\xfe{\x00"} {
 		write(t, filepath.Join(dir, name), text)
 	}
 	for name, want := range map[string]string{
-		"empty": "expected files, found none", "none.jsonl": "no such file", "*.json": "expected files that match, found none", "[": "no such file",
-		"x.csv": "expected Arrow, Parquet or JSON lines", "data": "expected Arrow, Parquet or JSON lines", "x.arrow.gz": "expected Arrow that is not compressed as a whole",
-		"text.arrow": "text.arrow", "text.parquet": "expected a Parquet file", "cut.arrow": "cut.arrow", "wide.jsonl": "found UTF-16",
+		"empty": "expected files, found none", "none.jsonl": "no such file",
+		"*.json": "expected files that match, found none", "[": "no such file",
+		"x.csv": "expected Arrow, Parquet or JSON lines", "data": "expected Arrow, Parquet or JSON lines",
+		"x.arrow.gz": "expected Arrow that is not compressed as a whole",
+		"text.arrow": "text.arrow", "text.parquet": "expected a Parquet file", "cut.arrow": "cut.arrow",
+		"wide.jsonl": "found UTF-16",
 	} {
 		if name == "[" {
 			want = "syntax error in pattern"
 		}
-		if in, err := Find(t.Context(), []string{filepath.Join(dir, name)}, ""); err == nil || !strings.Contains(err.Error(), want) {
+		if in, err := Find(t.Context(), []string{filepath.Join(dir, name)}, ""); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v, expected %s", name, in, err, want)
 		}
 	}
@@ -112,13 +120,14 @@ func TestFingerprint(t *testing.T) {
 		t.Error("the same files elsewhere have another fingerprint")
 	}
 	for name, files := range map[string]map[string]string{
-		"another name":     {"c.jsonl": "{}\n", "b.jsonl": long},
-		"another content":  {"a.jsonl": "[]\n", "b.jsonl": long},
-		"one file more":    {"a.jsonl": "{}\n", "b.jsonl": long, "c.jsonl": ""},
-		"another head":     {"a.jsonl": "{}\n", "b.jsonl": "[" + long[1:]},
-		"another end":      {"a.jsonl": "{}\n", "b.jsonl": long[:len(long)-2] + "]\n"},
-		"longer":           {"a.jsonl": "{}\n", "b.jsonl": long + "\n"},
-		"a tenth replaced": {"a.jsonl": "{}\n", "b.jsonl": long[:len(long)/2] + strings.ToUpper(long[len(long)/2:len(long)*6/10]) + long[len(long)*6/10:]},
+		"another name":    {"c.jsonl": "{}\n", "b.jsonl": long},
+		"another content": {"a.jsonl": "[]\n", "b.jsonl": long},
+		"one file more":   {"a.jsonl": "{}\n", "b.jsonl": long, "c.jsonl": ""},
+		"another head":    {"a.jsonl": "{}\n", "b.jsonl": "[" + long[1:]},
+		"another end":     {"a.jsonl": "{}\n", "b.jsonl": long[:len(long)-2] + "]\n"},
+		"longer":          {"a.jsonl": "{}\n", "b.jsonl": long + "\n"},
+		"a tenth replaced": {"a.jsonl": "{}\n",
+			"b.jsonl": long[:len(long)/2] + strings.ToUpper(long[len(long)/2:len(long)*6/10]) + long[len(long)*6/10:]},
 	} {
 		if of(files) == first {
 			t.Errorf("%s: the same fingerprint", name)
@@ -135,7 +144,9 @@ func TestChangedFiles(t *testing.T) {
 			t.Error(err)
 		}
 		write(t, path, text[1:])
-		if _, err := in.Fingerprint(); err == nil || err.Error() != fmt.Sprintf("%s: expected %d bytes as before, found fewer: the file was changed", path, len(text)) {
+		if _, err := in.Fingerprint(); err == nil ||
+			err.Error() != fmt.Sprintf("%s: expected %d bytes as before, found fewer: the file was changed", path,
+				len(text)) {
 			t.Errorf("%d bytes: %v", len(text), err)
 		}
 	}
@@ -148,7 +159,8 @@ func TestIrregularInput(t *testing.T) {
 	for _, name := range []string{"a.jsonl", "a.arrow", "a.parquet"} {
 		path := filepath.Join(dir, name)
 		must.Succeed(t, syscall.Mkfifo(path, 0o666))
-		if _, err := Find(t.Context(), []string{path}, ""); err == nil || !strings.HasPrefix(err.Error(), path+": expected a file, found p") {
+		if _, err := Find(t.Context(), []string{path}, ""); err == nil ||
+			!strings.HasPrefix(err.Error(), path+": expected a file, found p") {
 			t.Errorf("%v", err)
 		}
 	}
@@ -156,7 +168,8 @@ func TestIrregularInput(t *testing.T) {
 	if in, err := Find(t.Context(), []string{dir}, ""); err != nil || len(in.Files) != 1 {
 		t.Errorf("%v, %v", in, err)
 	}
-	if _, err := table.ExtentOf(t.Context(), dir, "jsonl"); err == nil || !strings.HasPrefix(err.Error(), dir+": expected a file, found d") {
+	if _, err := table.ExtentOf(t.Context(), dir, "jsonl"); err == nil ||
+		!strings.HasPrefix(err.Error(), dir+": expected a file, found d") {
 		t.Errorf("a directory: %v", err)
 	}
 }

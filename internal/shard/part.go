@@ -56,7 +56,8 @@ func there(path string, key *Key) (rows int64, err error) {
 		return 0, err
 	}
 	if d := found.Differences(key); d != "" {
-		return 0, fmt.Errorf("%s is there, and is not what this job makes: %s: remove it, or give another directory", path, d)
+		return 0, fmt.Errorf("%s is there, and is not what this job makes: %s: remove it, or give another directory",
+			path, d)
 	}
 	return rows, nil
 }

@@ -79,28 +79,34 @@ func TestBegin(t *testing.T) {
 			t.Errorf("expected %s, found %v", want, err)
 		}
 	}
-	for name, text := range map[string]string{"cut off": string(before[:len(before)-20]), "no Arrow": "text", "no part": batches(t, "file", "x", 2)} {
+	for name, text := range map[string]string{"cut off": string(before[:len(before)-20]), "no Arrow": "text",
+		"no part": batches(t, "file", "x", 2)} {
 		write(t, path, text)
-		if part, _, err := Begin(dir, k); part != nil || err == nil || !strings.HasPrefix(err.Error(), path+": ") || !strings.HasSuffix(err.Error(), ": remove it, and run shard 3/8 again") {
+		if part, _, err := Begin(dir, k); part != nil || err == nil || !strings.HasPrefix(err.Error(), path+": ") ||
+			!strings.HasSuffix(err.Error(), ": remove it, and run shard 3/8 again") {
 			t.Errorf("%s: %v, %v", name, part, err)
 		}
 	}
 	for _, shard := range []string{"", "3", "3/8/8", "3/8x", "8/8", "x/8"} {
 		var out strings.Builder
-		metadata := arrow.NewMetadata([]string{keyModel, keyInput, keyOptions, keyKernels, keyShard}, []string{k.Model, k.Input, k.Options, k.Kernels, shard})
+		metadata := arrow.NewMetadata([]string{keyModel, keyInput, keyOptions, keyKernels, keyShard},
+			[]string{k.Model, k.Input, k.Options, k.Kernels, shard})
 		w, err := table.NewArrowWriter(&out, []table.OutputColumn{{Name: "id"}}, &metadata, false)
 		if err == nil {
 			err = w.Close()
 		}
 		must.Succeed(t, err)
 		write(t, path, out.String())
-		if part, _, err := Begin(dir, k); part != nil || err == nil || !strings.Contains(err.Error(), fmt.Sprintf("schema metadata: sftseq.shard: expected I/N, found %q: remove it", shard)) {
+		if part, _, err := Begin(dir, k); part != nil || err == nil ||
+			!strings.Contains(err.Error(),
+				fmt.Sprintf("schema metadata: sftseq.shard: expected I/N, found %q: remove it", shard)) {
 			t.Errorf("shard %q: %v, %v", shard, part, err)
 		}
 	}
 	moved := filepath.Join(dir, "part-00004-of-00008.arrow")
 	write(t, moved, string(before))
-	if part, _, err := Begin(dir, key(Shard{4, 8})); part != nil || err == nil || !strings.Contains(err.Error(), "shard: expected 4/8, found 3/8") {
+	if part, _, err := Begin(dir, key(Shard{4, 8})); part != nil || err == nil ||
+		!strings.Contains(err.Error(), "shard: expected 4/8, found 3/8") {
 		t.Errorf("the part of another shard: %v, %v", part, err)
 	}
 }
@@ -157,9 +163,13 @@ func TestVerify(t *testing.T) {
 		fill(t, begin(t, dir, k), k, i*2)
 	}
 	var seen int64
-	m, err := Verify(dir, 0, Key{Model: "m", Input: "i"}, func(r arrow.Record) error { seen += r.NumRows(); return nil })
-	want := &Manifest{Shards: 4, Rows: 12, Failed: 1 + 2 + 2, Model: "m", Input: "i", Kernels: "k", Options: json.RawMessage(`{"command":"test"}`), Parts: []ManifestPart{
-		{"part-00000-of-00004.arrow", 0, 0}, {"part-00001-of-00004.arrow", 2, 1}, {"part-00002-of-00004.arrow", 4, 2}, {"part-00003-of-00004.arrow", 6, 2}}}
+	m, err := Verify(dir, 0, Key{Model: "m", Input: "i"},
+		func(r arrow.Record) error { seen += r.NumRows(); return nil })
+	want := &Manifest{Shards: 4, Rows: 12, Failed: 1 + 2 + 2, Model: "m", Input: "i", Kernels: "k",
+		Options: json.RawMessage(`{"command":"test"}`), Parts: []ManifestPart{
+			{"part-00000-of-00004.arrow", 0, 0}, {"part-00001-of-00004.arrow", 2, 1},
+			{"part-00002-of-00004.arrow", 4, 2},
+			{"part-00003-of-00004.arrow", 6, 2}}}
 	if err != nil || !reflect.DeepEqual(m, want) || seen != 12 {
 		t.Errorf("%+v, %d rows seen, %v", m, seen, err)
 	}
@@ -171,7 +181,8 @@ func TestVerify(t *testing.T) {
 	if err != nil || stored.Rows != 12 || len(stored.Parts) != 4 || stored.Parts[3] != want.Parts[3] {
 		t.Errorf("%s, %v", text, err)
 	}
-	for want, expected := range map[string]Key{"model (SHA-256): expected x, found m": {Model: "x"}, "input (fingerprint): expected x, found i": {Input: "x"}} {
+	for want, expected := range map[string]Key{"model (SHA-256): expected x, found m": {Model: "x"},
+		"input (fingerprint): expected x, found i": {Input: "x"}} {
 		if _, err := Verify(dir, 0, expected, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("expected %s, found %v", want, err)
 		}
@@ -184,7 +195,8 @@ func TestVerify(t *testing.T) {
 	for name, text := range map[string][]byte{"cut off": whole[:len(whole)-1], "half": whole[:len(whole)/2]} {
 		write(t, path, string(text))
 		write(t, filepath.Join(dir, ManifestName), "")
-		if _, err := Verify(dir, 0, Key{}, nil); err == nil || !strings.HasPrefix(err.Error(), path) || !strings.HasSuffix(err.Error(), ": remove it, and run shard 2/4 again") {
+		if _, err := Verify(dir, 0, Key{}, nil); err == nil || !strings.HasPrefix(err.Error(), path) ||
+			!strings.HasSuffix(err.Error(), ": remove it, and run shard 2/4 again") {
 			t.Errorf("%s: %v", name, err)
 		}
 		if slices.Contains(names(t, dir), ManifestName) {
@@ -192,14 +204,16 @@ func TestVerify(t *testing.T) {
 		}
 	}
 	write(t, path, string(whole))
-	if _, err := Verify(dir, 0, Key{}, func(arrow.Record) error { return errors.New("no good") }); err == nil || !strings.HasSuffix(err.Error(), "part-00001-of-00004.arrow: no good") {
+	if _, err := Verify(dir, 0, Key{}, func(arrow.Record) error { return errors.New("no good") }); err == nil ||
+		!strings.HasSuffix(err.Error(), "part-00001-of-00004.arrow: no good") {
 		t.Errorf("%v", err)
 	}
 	os.Remove(path)
 	k := key(Shard{2, 4})
 	k.Kernels = "other"
 	fill(t, begin(t, dir, k), k, 4)
-	must.Fail(t, "part-00002-of-00004.arrow: not of the job: kernels: expected k, found other", "other kernels")(Verify(dir, 0, Key{}, nil))
+	must.Fail(t, "part-00002-of-00004.arrow: not of the job: kernels: expected k, found other",
+		"other kernels")(Verify(dir, 0, Key{}, nil))
 	os.Remove(path)
 	_, err = Verify(dir, 0, Key{}, nil)
 	if err == nil || !strings.HasSuffix(err.Error(), "1 of 4 parts are missing: 2") {
@@ -222,7 +236,8 @@ func TestIrregularParts(t *testing.T) {
 		_, wrong := Verify(dir, 0, Key{}, nil)
 		_, _, also := Begin(dir, k)
 		for _, err := range []error{wrong, also} {
-			if err == nil || !strings.HasPrefix(err.Error(), path+": expected a file, found ") || !strings.HasSuffix(err.Error(), ": remove it, and run shard 0/1 again") {
+			if err == nil || !strings.HasPrefix(err.Error(), path+": expected a file, found ") ||
+				!strings.HasSuffix(err.Error(), ": remove it, and run shard 0/1 again") {
 				t.Errorf("%v", err)
 			}
 		}

@@ -77,7 +77,8 @@ func Parse(text string, environment func(string) string) (Shard, error) {
 			return Shard{}, errNoJob
 		}
 		if s.Index = job.index; s.check() != nil {
-			return Shard{}, fmt.Errorf("%s is %d: expected 0 to %d, as there are %d shards", job.variable, job.index, n-1, n)
+			return Shard{}, fmt.Errorf("%s is %d: expected 0 to %d, as there are %d shards",
+				job.variable, job.index, n-1, n)
 		}
 	} else if s.Index, err = strconv.Atoi(index); err != nil {
 		return Shard{}, fmt.Errorf("%q: expected I/N such as 0/8, auto or auto/N", text)
@@ -127,10 +128,12 @@ func jobOf(environment func(string) string) (*job, error) {
 	const none = -1
 	j := &job{}
 	if j.variable, j.index = slurmID, get(slurmID, none); j.index != none {
-		count, first, last, step := get("SLURM_ARRAY_TASK_COUNT", none), get("SLURM_ARRAY_TASK_MIN", 0), get("SLURM_ARRAY_TASK_MAX", none), max(1, get("SLURM_ARRAY_TASK_STEP", 1))
+		count, first, last, step := get("SLURM_ARRAY_TASK_COUNT", none), get("SLURM_ARRAY_TASK_MIN", 0),
+			get("SLURM_ARRAY_TASK_MAX", none), max(1, get("SLURM_ARRAY_TASK_STEP", 1))
 		j.shard = func() (Shard, error) {
 			if count == none {
-				return Shard{}, fmt.Errorf("%s is there, SLURM_ARRAY_TASK_COUNT is not: expected --shard auto/N", slurmID)
+				return Shard{}, fmt.Errorf("%s is there, SLURM_ARRAY_TASK_COUNT is not: expected --shard auto/N",
+					slurmID)
 			}
 			if last != none && (last-first)/step+1 != count || (j.index-first)%step != 0 {
 				return Shard{}, fmt.Errorf("the array has %d tasks from %d to %d, some between are missing: expected --shard auto/N, with the number of shards", count, first, last)

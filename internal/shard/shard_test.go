@@ -8,7 +8,8 @@ import (
 // TestParse: what --shard says, and what the environment says of jobs.
 func TestParse(t *testing.T) {
 	slurm := func(id, count, first, last, step string) map[string]string {
-		return map[string]string{"SLURM_ARRAY_TASK_ID": id, "SLURM_ARRAY_TASK_COUNT": count, "SLURM_ARRAY_TASK_MIN": first, "SLURM_ARRAY_TASK_MAX": last, "SLURM_ARRAY_TASK_STEP": step}
+		return map[string]string{"SLURM_ARRAY_TASK_ID": id, "SLURM_ARRAY_TASK_COUNT": count,
+			"SLURM_ARRAY_TASK_MIN": first, "SLURM_ARRAY_TASK_MAX": last, "SLURM_ARRAY_TASK_STEP": step}
 	}
 	kubernetes := map[string]string{"JOB_COMPLETION_INDEX": "3"}
 	for _, c := range []struct {
@@ -24,7 +25,8 @@ func TestParse(t *testing.T) {
 		{"auto", slurm("8", "8", "1", "8", "1"), "7/8"},
 		{"", slurm("14", "3", "10", "14", "2"), "2/3"},
 		{"", slurm("14", "3", "10", "15", "2"), "2/3"}, // --array=10-15:2
-		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "4", "SLURM_ARRAY_TASK_COUNT": "4", "SLURM_ARRAY_TASK_MIN": "1"}, "3/4"},
+		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "4", "SLURM_ARRAY_TASK_COUNT": "4", "SLURM_ARRAY_TASK_MIN": "1"},
+			"3/4"},
 		{"auto/8", slurm("5", "2", "3", "5", "1"), "5/8"}, // --array=3,5, run again
 		{"auto/8", slurm("8", "8", "1", "8", "1"), "SLURM_ARRAY_TASK_ID is 8: expected 0 to 7"},
 		{"", slurm("5", "2", "3", "5", "1"), "some between are missing: expected --shard auto/N"},
@@ -54,7 +56,8 @@ func TestParse(t *testing.T) {
 
 // TestFile: the name of a part says which shard it is of.
 func TestFile(t *testing.T) {
-	for want, s := range map[string]Shard{"part-00003-of-00008.arrow": {3, 8}, "part-99999-of-100000.arrow": {99999, 100000}} {
+	for want, s := range map[string]Shard{"part-00003-of-00008.arrow": {3, 8},
+		"part-99999-of-100000.arrow": {99999, 100000}} {
 		if got := s.File(); got != want {
 			t.Errorf("%v: %s", s, got)
 		}
@@ -62,7 +65,8 @@ func TestFile(t *testing.T) {
 			t.Errorf("%s: %v, %v", want, got, ok)
 		}
 	}
-	for _, name := range []string{"part-00008-of-00008.arrow", "part-00000-of-00000.arrow", ".part-00003-of-00008.arrow.3k.tmp", "part-3-of-8.arrow", "part-00003-of-000008.arrow", "_manifest.json"} {
+	for _, name := range []string{"part-00008-of-00008.arrow", "part-00000-of-00000.arrow",
+		".part-00003-of-00008.arrow.3k.tmp", "part-3-of-8.arrow", "part-00003-of-000008.arrow", "_manifest.json"} {
 		if s, ok := ofFile(name); ok {
 			t.Errorf("%s: %v", name, s)
 		}

@@ -114,7 +114,8 @@ func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) 
 		m.Rows += part.Rows
 		m.Failed += part.Failed
 	}
-	m.Model, m.Input, m.Kernels, m.Options = expected.Model, expected.Input, expected.Kernels, json.RawMessage(expected.Options)
+	m.Model, m.Input, m.Kernels, m.Options = expected.Model, expected.Input, expected.Kernels,
+		json.RawMessage(expected.Options)
 	if err := atomicfile.CleanAll(dir, partEnding); err != nil {
 		return nil, err
 	}

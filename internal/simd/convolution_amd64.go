@@ -2,7 +2,8 @@ package simd
 
 // checkedConvolution gives the assembly, which checks nothing, only rows that are
 // there, and the step in bytes.
-func checkedConvolution(f func(y, x, weight, bias []float32, rows, taps, step int)) func(y, x, weight, bias []float32, step int) {
+func checkedConvolution(f func(y, x, weight, bias []float32, rows, taps, step int)) func(y, x, weight,
+	bias []float32, step int) {
 	return func(y, x, weight, bias []float32, step int) {
 		d := len(bias)
 		if d == 0 || len(y) < d {
@@ -14,7 +15,8 @@ func checkedConvolution(f func(y, x, weight, bias []float32, rows, taps, step in
 	}
 }
 
-func checkedConvolutionBackward(f func(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)) func(dx, dweight, dy, x, weight []float32, d, step int) {
+func checkedConvolutionBackward(f func(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)) func(dx, dweight,
+	dy, x, weight []float32, d, step int) {
 	return func(dx, dweight, dy, x, weight []float32, d, step int) {
 		if d == 0 || len(x) < d {
 			return

@@ -61,7 +61,8 @@ var (
 
 // checkedAddRows panics on a row that is not there: the rows come from data, and
 // the assembly checks nothing.
-func checkedAddRows(f func(y, x []float32, at []int32, width, stride int)) func(y, x []float32, at []int32, width, stride int) {
+func checkedAddRows(f func(y, x []float32, at []int32, width, stride int)) func(y, x []float32,
+	at []int32, width, stride int) {
 	return func(y, x []float32, at []int32, width, stride int) {
 		if len(at) == 0 || width == 0 {
 			return
@@ -77,7 +78,8 @@ func checkedAddRows(f func(y, x []float32, at []int32, width, stride int)) func(
 }
 
 // wholeDraw draws what is left of whole vectors, too.
-func wholeDraw(f func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int) func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) {
+func wholeDraw(f func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int) func(words []uint32,
+	counter *[4]uint32, key *[2]uint32, at []int32) {
 	return func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) {
 		at = at[:len(words)]
 		n := f(words, counter, key, at)

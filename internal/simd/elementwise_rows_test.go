@@ -60,29 +60,32 @@ var rowCases = []kernelCase{
 	{"LayerNormBackwardAdd", matrix("mrrmmccr"), 3, func(k *Kernels, x [][]float32) {
 		k.LayerNormBackwardAdd(x[0], x[1], x[2], x[3], x[4], x[5], x[6], x[7])
 	}, refNormBackward, 1e-5, smallNorm},
-	{"RowDot", matrix("cmr"), 1, func(k *Kernels, x [][]float32) { k.RowDot(x[0], x[1], x[2], 0.5) }, func(x [][]float64) {
-		for i := range x[0] {
-			x[0][i] = 0.5
-			for c, w := range x[2] {
-				x[0][i] += x[1][i*len(x[2])+c] * w
+	{"RowDot", matrix("cmr"), 1, func(k *Kernels, x [][]float32) { k.RowDot(x[0], x[1], x[2], 0.5) },
+		func(x [][]float64) {
+			for i := range x[0] {
+				x[0][i] = 0.5
+				for c, w := range x[2] {
+					x[0][i] += x[1][i*len(x[2])+c] * w
+				}
 			}
-		}
-	}, 2e-5, nil},
-	{"AddOuter", matrix("mcr"), 1, func(k *Kernels, x [][]float32) { k.AddOuter(x[0], x[1], x[2]) }, func(x [][]float64) {
-		for i, a := range x[1] {
-			for c, w := range x[2] {
-				x[0][i*len(x[2])+c] += a * w
+		}, 2e-5, nil},
+	{"AddOuter", matrix("mcr"), 1, func(k *Kernels, x [][]float32) { k.AddOuter(x[0], x[1], x[2]) },
+		func(x [][]float64) {
+			for i, a := range x[1] {
+				for c, w := range x[2] {
+					x[0][i*len(x[2])+c] += a * w
+				}
 			}
-		}
-	}, 1e-6, nil},
-	{"WeightedSum", matrix("rcm"), 1, func(k *Kernels, x [][]float32) { k.WeightedSum(x[0], x[1], x[2]) }, func(x [][]float64) {
-		clear(x[0])
-		for i, a := range x[1] {
-			for c := range x[0] {
-				x[0][c] += a * x[2][i*len(x[0])+c]
+		}, 1e-6, nil},
+	{"WeightedSum", matrix("rcm"), 1, func(k *Kernels, x [][]float32) { k.WeightedSum(x[0], x[1], x[2]) },
+		func(x [][]float64) {
+			clear(x[0])
+			for i, a := range x[1] {
+				for c := range x[0] {
+					x[0][c] += a * x[2][i*len(x[0])+c]
+				}
 			}
-		}
-	}, 3e-6, nil},
+		}, 3e-6, nil},
 	{"AddRows", matrix("mm"), 1, func(k *Kernels, x [][]float32) {
 		n := len(x[0]) / testRows
 		k.AddRows(x[0], x[1], []int32{3, 0, 3, 4, 3}, n, n)
@@ -142,7 +145,8 @@ func convolved(shape ...string) func(n int) []int {
 	return func(n int) []int {
 		var lengths []int
 		for _, s := range shape {
-			rows := map[string]int{"y": convolutionRows, "x": convolutionRows + (testTaps-1)*testStep, "w": testTaps, "b": 1}[s]
+			rows := map[string]int{"y": convolutionRows, "x": convolutionRows + (testTaps-1)*testStep,
+				"w": testTaps, "b": 1}[s]
 			lengths = append(lengths, rows*n)
 		}
 		return lengths

@@ -50,14 +50,16 @@ func refGELUGrad(x float64) float64 {
 
 var kernelCases = []kernelCase{
 	{"Exp", same(2), 1, func(k *Kernels, x [][]float32) { k.Exp(x[0], x[1]) }, eachOf(math.Exp), 2e-7, nil},
-	{"Softplus", same(2), 1, func(k *Kernels, x [][]float32) { k.Softplus(x[0], x[1]) }, eachOf(refSoftplus), 3e-7, nil},
+	{"Softplus", same(2), 1, func(k *Kernels, x [][]float32) { k.Softplus(x[0], x[1]) },
+		eachOf(refSoftplus), 3e-7, nil},
 	{"Sigmoid", same(2), 1, func(k *Kernels, x [][]float32) { k.Sigmoid(x[0], x[1]) }, eachOf(refSigmoid), 2e-7, nil},
 	{"GELU", same(2), 1, func(k *Kernels, x [][]float32) { k.GELU(x[0], x[1]) }, eachOf(refGELU), 3e-7, nil},
-	{"GELUBackward", same(3), 1, func(k *Kernels, x [][]float32) { k.GELUBackward(x[0], x[1], x[2]) }, func(x [][]float64) {
-		for i, v := range x[2] {
-			x[0][i] = x[1][i] * refGELUGrad(v)
-		}
-	}, 2e-6, nil},
+	{"GELUBackward", same(3), 1, func(k *Kernels, x [][]float32) { k.GELUBackward(x[0], x[1], x[2]) },
+		func(x [][]float64) {
+			for i, v := range x[2] {
+				x[0][i] = x[1][i] * refGELUGrad(v)
+			}
+		}, 2e-6, nil},
 	{"Add", same(3), 1, func(k *Kernels, x [][]float32) { k.Add(x[0], x[1], x[2]) }, func(x [][]float64) {
 		for i := range x[0] {
 			x[0][i] = x[1][i] + x[2][i]
@@ -68,11 +70,12 @@ var kernelCases = []kernelCase{
 			x[0][i] += x[1][i]
 		}
 	}, 1e-7, nil},
-	{"AddScaled", same(3), 1, func(k *Kernels, x [][]float32) { k.AddScaled(x[0], x[1], x[2], 0.75) }, func(x [][]float64) {
-		for i := range x[0] {
-			x[0][i] = x[1][i] + 0.75*x[2][i]
-		}
-	}, 3e-7, nil},
+	{"AddScaled", same(3), 1, func(k *Kernels, x [][]float32) { k.AddScaled(x[0], x[1], x[2], 0.75) },
+		func(x [][]float64) {
+			for i := range x[0] {
+				x[0][i] = x[1][i] + 0.75*x[2][i]
+			}
+		}, 3e-7, nil},
 	{"Scale", same(2), 1, func(k *Kernels, x [][]float32) { k.Scale(x[0], x[1], 0.75) }, func(x [][]float64) {
 		for i := range x[0] {
 			x[0][i] = 0.75 * x[1][i]
@@ -244,10 +247,14 @@ var mapped = []struct {
 	scale     func(x, want float64) float64
 	atMost    float64
 }{
-	{"Exp", func(k *Kernels) func(y, x []float32) { return k.Exp }, fmath.Exp, math.Exp, -87.33654, 88.72283, relative, 1.1e-7},
-	{"Softplus", func(k *Kernels) func(y, x []float32) { return k.Softplus }, fmath.Softplus, refSoftplus, -87.33654, math.MaxFloat32, relative, 2.5e-7},
-	{"Sigmoid", func(k *Kernels) func(y, x []float32) { return k.Sigmoid }, fmath.Sigmoid, refSigmoid, -87.33654, math.MaxFloat32, relative, 2e-7},
-	{"GELU", func(k *Kernels) func(y, x []float32) { return k.GELU }, fmath.GELU, refGELU, -math.MaxFloat32, math.MaxFloat32, argument, 2e-7},
+	{"Exp", func(k *Kernels) func(y, x []float32) { return k.Exp }, fmath.Exp, math.Exp, -87.33654,
+		88.72283, relative, 1.1e-7},
+	{"Softplus", func(k *Kernels) func(y, x []float32) { return k.Softplus }, fmath.Softplus, refSoftplus, -87.33654,
+		math.MaxFloat32, relative, 2.5e-7},
+	{"Sigmoid", func(k *Kernels) func(y, x []float32) { return k.Sigmoid }, fmath.Sigmoid, refSigmoid, -87.33654,
+		math.MaxFloat32, relative, 2e-7},
+	{"GELU", func(k *Kernels) func(y, x []float32) { return k.GELU }, fmath.GELU, refGELU, -math.MaxFloat32,
+		math.MaxFloat32, argument, 2e-7},
 	{"GELUGrad", geluGrad, fmath.GELUGrad, refGELUGrad, -math.MaxFloat32, math.MaxFloat32, absolute, 3e-7},
 }
 
@@ -309,8 +316,10 @@ func TestErrors(t *testing.T) {
 func TestSpecialValues(t *testing.T) {
 	inf := float32(math.Inf(1))
 	x := []float32{0, float32(math.Copysign(0, -1)), inf, -inf, 1e-45, -1e-45, 1e-39, -1e-39, 1e-30, -1e-30,
-		1e30, -1e30, math.MaxFloat32, -math.MaxFloat32, 88.72283, 88.7229, 89, 200, -87.33654, -87.3366, -87.6, -88, -104, -150, -200,
-		math.Float32frombits(0x7fc00001), math.Float32frombits(0xffc00001), math.Float32frombits(0x7f800001), math.Float32frombits(0xffffffff)}
+		1e30, -1e30, math.MaxFloat32, -math.MaxFloat32, 88.72283, 88.7229, 89, 200, -87.33654, -87.3366,
+		-87.6, -88, -104, -150, -200,
+		math.Float32frombits(0x7fc00001), math.Float32frombits(0xffc00001), math.Float32frombits(0x7f800001),
+		math.Float32frombits(0xffffffff)}
 	for _, k := range Levels() {
 		for _, c := range mapped {
 			y := make([]float32, len(x))
@@ -320,7 +329,8 @@ func TestSpecialValues(t *testing.T) {
 				if c.name == "GELUGrad" && math.IsInf(float64(x[i]), 0) && got == max(0, min(1, x[i])) {
 					continue
 				}
-				near := math.Abs(float64(got)-float64(want)) <= max(4*c.atMost*math.Abs(float64(want)), math.SmallestNonzeroFloat32)
+				near := math.Abs(float64(got)-float64(want)) <= max(4*c.atMost*math.Abs(float64(want)),
+					math.SmallestNonzeroFloat32)
 				if got != want && !near && !(got != got && want != want) {
 					t.Errorf("%s: %s(%v) = %v, want %v", k.Name, c.name, x[i], got, want)
 				}

@@ -8,7 +8,9 @@ var (
 		gemm1AVX512, gemm2AVX512, gemm3AVX512, gemm4AVX512, gemm5AVX512, gemm6AVX512, gemm7AVX512,
 		gemm8AVX512, gemm9AVX512, gemm10AVX512, gemm11AVX512, gemm12AVX512, gemm13AVX512, gemm14AVX512,
 	}, []tile{
-		gemmNarrow1AVX512, gemmNarrow2AVX512, gemmNarrow3AVX512, gemmNarrow4AVX512, gemmNarrow5AVX512, gemmNarrow6AVX512, gemmNarrow7AVX512,
-		gemmNarrow8AVX512, gemmNarrow9AVX512, gemmNarrow10AVX512, gemmNarrow11AVX512, gemmNarrow12AVX512, gemmNarrow13AVX512, gemmNarrow14AVX512,
+		gemmNarrow1AVX512, gemmNarrow2AVX512, gemmNarrow3AVX512, gemmNarrow4AVX512, gemmNarrow5AVX512,
+		gemmNarrow6AVX512, gemmNarrow7AVX512,
+		gemmNarrow8AVX512, gemmNarrow9AVX512, gemmNarrow10AVX512, gemmNarrow11AVX512, gemmNarrow12AVX512,
+		gemmNarrow13AVX512, gemmNarrow14AVX512,
 	}, packRowsAVX512, packColumnsAVX512}
 )

@@ -14,7 +14,8 @@ func TestMul(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, level := range Levels() {
 		t.Run(level.Name, func(t *testing.T) {
-			for _, size := range [][3]int{{1, 1, 1}, {2, 3, 5}, {7, 16, 1}, {13, 33, 17}, {14, 32, 64}, {29, 31, 300}, {64, 48, 257}, {5, 100, 512}} {
+			for _, size := range [][3]int{{1, 1, 1}, {2, 3, 5}, {7, 16, 1}, {13, 33, 17}, {14, 32, 64}, {29, 31, 300},
+				{64, 48, 257}, {5, 100, 512}} {
 				for variant := range 8 {
 					mulCase(t, &level.Products, rng, size[0], size[1], size[2], variant)
 				}
@@ -112,7 +113,8 @@ func TestView(t *testing.T) {
 			copy(b, random(rng, len(b)))
 			a := random(rng, m*k)
 			want, got := make([]float32, m*n), make([]float32, m*n)
-			p.Mul(Rows(want, n), Rows(a, k), p.Pack(make([]float32, p.PackedSize(k, n)), Rows(b, stride), k, n), Matrix{}, m)
+			p.Mul(Rows(want, n), Rows(a, k), p.Pack(make([]float32, p.PackedSize(k, n)), Rows(b, stride), k, n),
+				Matrix{}, m)
 			p.Mul(Rows(got, n), Rows(a, k), p.View(b, stride, k, n), Matrix{}, m)
 			if !slices.Equal(got, want) {
 				t.Errorf("%s: %d columns: a view gives other bits", level.Name, n)
@@ -180,7 +182,8 @@ func TestPackColumns(t *testing.T) {
 func BenchmarkMul(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, level := range Levels() {
-		for _, s := range [][3]int{{1024, 256, 256}, {8192, 512, 128}, {8192, 128, 512}, {8192, 128, 128}, {1024, 64, 64}} {
+		for _, s := range [][3]int{{1024, 256, 256}, {8192, 512, 128}, {8192, 128, 512},
+			{8192, 128, 128}, {1024, 64, 64}} {
 			m, n, k := s[0], s[1], s[2]
 			b.Run(fmt.Sprintf("%s/%dx%dx%d", level.Name, m, k, n), func(b *testing.B) {
 				x, w, y := random(rng, m*k), random(rng, n*k), make([]float32, m*n)

@@ -7,8 +7,10 @@ import (
 
 var (
 	scoresAVX2 = Scores{
-		Maxout:           assembledScore(8, []scoreRows{{5, maxout5AVX2}, {2, maxout2AVX2}, {1, maxout1AVX2}}, maxoutBackward4AVX2, maxoutBackward1AVX2),
-		Lily:             assembledScore(8, []scoreRows{{5, lily5AVX2}, {2, lily2AVX2}, {1, lily1AVX2}}, lilyBackward4AVX2, lilyBackward1AVX2),
+		Maxout: assembledScore(8, []scoreRows{{5, maxout5AVX2}, {2, maxout2AVX2}, {1, maxout1AVX2}},
+			maxoutBackward4AVX2, maxoutBackward1AVX2),
+		Lily: assembledScore(8, []scoreRows{{5, lily5AVX2}, {2, lily2AVX2}, {1, lily1AVX2}},
+			lilyBackward4AVX2, lilyBackward1AVX2),
 		ScaleTile:        assembledScaleTile(8, scaleTileAVX2),
 		ScaleRows:        assembledScaleRows(8, scaleRowsAVX2),
 		DotColumns:       assembledDotColumns(8, dotColumnsAVX2),
@@ -19,8 +21,10 @@ var (
 		prefetch:         prefetchAVX2,
 	}
 	scoresAVX512 = Scores{
-		Maxout:           assembledScore(16, []scoreRows{{8, maxout8AVX512}, {2, maxout2AVX512}, {1, maxout1AVX512}}, maxoutBackward4AVX512, maxoutBackward1AVX512),
-		Lily:             assembledScore(16, []scoreRows{{8, lily8AVX512}, {2, lily2AVX512}, {1, lily1AVX512}}, lilyBackward4AVX512, lilyBackward1AVX512),
+		Maxout: assembledScore(16, []scoreRows{{8, maxout8AVX512}, {2, maxout2AVX512}, {1, maxout1AVX512}},
+			maxoutBackward4AVX512, maxoutBackward1AVX512),
+		Lily: assembledScore(16, []scoreRows{{8, lily8AVX512}, {2, lily2AVX512}, {1, lily1AVX512}},
+			lilyBackward4AVX512, lilyBackward1AVX512),
 		ScaleTile:        assembledScaleTile(16, scaleTileAVX512),
 		ScaleRows:        assembledScaleRows(16, scaleRowsAVX512),
 		DotColumns:       assembledDotColumns(16, dotColumnsAVX512),
@@ -82,7 +86,8 @@ func assembledScore(width int, blocks []scoreRows,
 	}
 }
 
-func assembledScaleTile(width int, f func(keys, n int, s *float32, stride int, scale, floor float32, sum *float32)) func(s []float32, stride, keys, n int, scale, floor float32, sum []float32) {
+func assembledScaleTile(width int, f func(keys, n int, s *float32, stride int, scale, floor float32,
+	sum *float32)) func(s []float32, stride, keys, n int, scale, floor float32, sum []float32) {
 	return func(s []float32, stride, keys, n int, scale, floor float32, sum []float32) {
 		whole(n, width)
 		_, _ = s[(keys-1)*stride+n-1], sum[n-1]
@@ -90,7 +95,8 @@ func assembledScaleTile(width int, f func(keys, n int, s *float32, stride int, s
 	}
 }
 
-func assembledScaleRows(width int, f func(rows, n int, y *float32, stride int, x *float32)) func(y []float32, stride, rows, n int, x []float32) {
+func assembledScaleRows(width int, f func(rows, n int, y *float32, stride int, x *float32)) func(y []float32, stride,
+	rows, n int, x []float32) {
 	return func(y []float32, stride, rows, n int, x []float32) {
 		whole(n, width)
 		_, _ = y[(rows-1)*stride+n-1], x[n-1]
@@ -98,7 +104,8 @@ func assembledScaleRows(width int, f func(rows, n int, y *float32, stride int, x
 	}
 }
 
-func assembledDotColumns(width int, f func(rows, n int, y, a, b *float32, stride int)) func(y, a, b []float32, stride, rows, n int) {
+func assembledDotColumns(width int, f func(rows, n int, y, a, b *float32, stride int)) func(y, a,
+	b []float32, stride, rows, n int) {
 	return func(y, a, b []float32, stride, rows, n int) {
 		whole(n, width)
 		_, _, _ = y[n-1], a[(rows-1)*stride+n-1], b[(rows-1)*stride+n-1]

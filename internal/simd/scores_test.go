@@ -33,7 +33,8 @@ func guarded(t *testing.T, rng *rand.Rand, n int) (x []float32, intact func(name
 func closeTo(t *testing.T, name string, got, want []float32, tolerance float64) {
 	t.Helper()
 	for i, w := range want {
-		if g := got[i]; !(math.Abs(float64(g)-float64(w)) <= tolerance*(1+math.Abs(float64(w)))) && !(g != g && w != w) && g != w {
+		if g := got[i]; !(math.Abs(float64(g)-float64(w)) <= tolerance*(1+math.Abs(float64(w)))) &&
+			!(g != g && w != w) && g != w {
 			t.Fatalf("%s: element %d is %g, the twin in Go has %g", name, i, g, w)
 		}
 	}
@@ -49,7 +50,8 @@ func TestScores(t *testing.T) {
 		for _, size := range [][3]int{{1, 1, 1}, {3, 1, 5}, {4, 2, 8}, {9, 3, 32}, {64, 4, 16}, {17, 8, 33}} {
 			keys, n, c := size[0], size[1]*lanes, size[2]
 			stride := n + lanes
-			for name, score := range map[string][2]Score{"maxout": {level.Maxout, scoresGo.Maxout}, "lily": {level.Lily, scoresGo.Lily}} {
+			for name, score := range map[string][2]Score{"maxout": {level.Maxout, scoresGo.Maxout},
+				"lily": {level.Lily, scoresGo.Lily}} {
 				label := fmt.Sprintf("%s %s, %d keys × %d queries × %d", level.Name, name, keys, n, c)
 				q, _ := guarded(t, rng, c*stride)
 				k, _ := guarded(t, rng, keys*(c+3))
@@ -121,7 +123,8 @@ func TestTileHelpers(t *testing.T) {
 
 // sinusoidCase is a tile over tables of the given spread.
 func sinusoidCase(rng *rand.Rand, keys, n, length int, spread float32) *SinusoidTile {
-	tile := &SinusoidTile{Keys: keys, N: n, Stride: n + 16, Scale: 0.25, FOrigin: length - 1 + length/3, GOrigin: length / 3}
+	tile := &SinusoidTile{Keys: keys, N: n, Stride: n + 16, Scale: 0.25,
+		FOrigin: length - 1 + length/3, GOrigin: length / 3}
 	table := func(spread float32) []float32 {
 		x := random(rng, 2*length+n)
 		for i := range x {
@@ -143,10 +146,12 @@ func sinusoidCase(rng *rand.Rand, keys, n, length int, spread float32) *Sinusoid
 	}
 	tile.Scratch = make([]float32, 4*n)
 	tile.S, tile.D = random(rng, keys*tile.Stride), random(rng, keys*tile.Stride)
-	tile.Sum, tile.P, tile.DP, tile.Total = random(rng, n), make([]float32, keys), random(rng, keys), make([]float32, keys)
+	tile.Sum, tile.P, tile.DP, tile.Total = random(rng, n), make([]float32, keys),
+		random(rng, keys), make([]float32, keys)
 	for j := range keys {
 		tile.P[j] = rng.Float32()
-		tile.Top, tile.Partner = append(tile.Top, int32(rng.IntN(length))), append(tile.Partner, int32(rng.IntN(length)))
+		tile.Top, tile.Partner = append(tile.Top, int32(rng.IntN(length))),
+			append(tile.Partner, int32(rng.IntN(length)))
 		if rng.IntN(5) == 0 {
 			tile.Partner[j], tile.P[j] = -1, 1
 		}

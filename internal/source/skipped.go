@@ -137,7 +137,8 @@ func (s *Skipped) String() string {
 		write(&s.Repeated, "have the "+content+" of an earlier one"+other+", and are kept")
 	}
 	if s.OtherSplit.Rows > 0 {
-		write(&s.OtherSplit, "have the "+content+" of a row in another split: a model that is measured with them has seen their "+content+" in training")
+		write(&s.OtherSplit, "have the "+content+
+			" of a row in another split: a model that is measured with them has seen their "+content+" in training")
 	}
 	if s.OtherTokens.Rows > 0 {
 		write(&s.OtherTokens, "have the tokens of a row in another split, and another text, such as in upper case, or a pair in the other order: a model that is measured with them has seen their tokens in training")

@@ -36,7 +36,8 @@ a note
 	if got := s.String(); got != want {
 		t.Errorf("found\n%s\nexpected\n%s", got, want)
 	}
-	if s.Left() != 6 || s.Counts()["no label"] != 5 || s.Nothing().Error() != "no row of 6 can be used\n"+want[:len(want)-1] {
+	if s.Left() != 6 || s.Counts()["no label"] != 5 ||
+		s.Nothing().Error() != "no row of 6 can be used\n"+want[:len(want)-1] {
 		t.Errorf("%d, %v, %v", s.Left(), s.Counts(), s.Nothing())
 	}
 }

@@ -96,7 +96,8 @@ func decompress(r io.Reader) (plain *bufio.Reader, format string, err error) {
 		inner, err = gzip.NewReader(buffer)
 	case string(head) == zstdMagic:
 		format = "Zstandard"
-		inner, err = zstd.NewReader(buffer, zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderConcurrency(1)) // which has nothing to close
+		// which has nothing to close
+		inner, err = zstd.NewReader(buffer, zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderConcurrency(1))
 	default:
 		return buffer, "", nil
 	}

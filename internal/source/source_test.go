@@ -34,7 +34,8 @@ func TestOpen(t *testing.T) {
 	text := strings.Repeat("a line of text\n", 20000)
 	path := filepath.Join(t.TempDir(), "x")
 	for name, file := range map[string]string{
-		"plain": text, "short": "a", "empty": "", "gzip": gzipped(t, text), "Zstandard": zstandard(t, text), "of parts": gzipped(t, text[:100]) + gzipped(t, text[100:]),
+		"plain": text, "short": "a", "empty": "", "gzip": gzipped(t, text), "Zstandard": zstandard(t, text),
+		"of parts": gzipped(t, text[:100]) + gzipped(t, text[100:]),
 	} {
 		must.Succeed(t, os.WriteFile(path, []byte(file), 0o666))
 		var told int64

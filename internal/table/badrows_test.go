@@ -23,12 +23,16 @@ func TestBadRows(t *testing.T) {
 	}{
 		{"line-ends.csv", "a,b\r\n1,2\n3,4\r\n\"5\r\n6\",7\n", []string{"2: 1|2", "3: 3|4", "4: 5\n6|7"}, ""},
 		{"line-ends.tsv", "a\tb\r\n1\t2\n3\t4\r\n", []string{"2: 1|2", "3: 3|4"}, ""},
-		{"line-ends.jsonl", "{\"a\":1,\"b\":2}\r\n{\"a\":3,\"b\":4}\n\r\n{\"a\":5,\"b\":6}", []string{"1: 1|2", "2: 3|4", "4: 5|6"}, ""},
+		{"line-ends.jsonl", "{\"a\":1,\"b\":2}\r\n{\"a\":3,\"b\":4}\n\r\n{\"a\":5,\"b\":6}",
+			[]string{"1: 1|2", "2: 3|4", "4: 5|6"}, ""},
 		{"header.csv", "a,b\n", nil, ""},
 		{"empty.csv", "a,b\n\"\",\n", []string{"2: |"}, ""},
-		{"counts.tsv", "a\tb\n1\n1\t2\t3\n4\t5\n", []string{"2! expected 2 columns, found 1", "3! expected 2 columns, found 3", "4: 4|5"}, ""},
+		{"counts.tsv", "a\tb\n1\n1\t2\t3\n4\t5\n", []string{"2! expected 2 columns, found 1",
+			"3! expected 2 columns, found 3", "4: 4|5"}, ""},
 		{"bytes.tsv", "a\tb\n\xc3(\t1\n2\t\x00\n", []string{"2! column a: not UTF-8", "3: 2|\x00"}, ""},
-		{"bytes.jsonl", "{\"a\":\"\xff\",\"b\":1}\n{\"a\":\"\\u0000\",\"b\":1}\n{\"a\":\"\x00\",\"b\":1}\n", []string{"1! column 7: not UTF-8", "2: \x00|1", `3! column 7: not JSON: invalid character '\x00' in string literal`}, ""},
+		{"bytes.jsonl", "{\"a\":\"\xff\",\"b\":1}\n{\"a\":\"\\u0000\",\"b\":1}\n{\"a\":\"\x00\",\"b\":1}\n",
+			[]string{"1! column 7: not UTF-8", "2: \x00|1",
+				`3! column 7: not JSON: invalid character '\x00' in string literal`}, ""},
 		{"empty.jsonl", "", nil, ""},
 		{"lists.jsonl", "{\"a\":[],\"b\":[1e3]}\n{\"a\":[],\"b\":[99999999999999999999]}\n{\"a\":[],\"b\":[-1]}\n{\"a\":[],\"b\":[[1]]}\n{\"a\":[],\"b\":[2147483647]}\n", []string{
 			"1! column b: index 0: expected a token id (a plain integer from 0 to 2147483647), found 1e3",
@@ -36,15 +40,21 @@ func TestBadRows(t *testing.T) {
 			"3! column b: index 0: expected a token id (a plain integer from 0 to 2147483647), found -1",
 			"4! column b: index 0: expected a token id (a plain integer from 0 to 2147483647), found a list",
 			"5: []|[2147483647]"}, ""},
-		{"numbers.jsonl", "{\"a\":1e999,\"b\":123456789012345678901234567890}\n{\"a\":01,\"b\":NaN}\n", []string{"1: 1e999|123456789012345678901234567890", "2! column 7: not JSON: invalid character '1' after object key:value pair"}, ""},
+		{"numbers.jsonl", "{\"a\":1e999,\"b\":123456789012345678901234567890}\n{\"a\":01,\"b\":NaN}\n",
+			[]string{"1: 1e999|123456789012345678901234567890",
+				"2! column 7: not JSON: invalid character '1' after object key:value pair"}, ""},
 		{"objects.jsonl", "{\"a\":{\"a\":1},\"b\":1}\n{\"c\":{\"a\":1},\"b\":1}\n{\"a\":1,\"b\":2,\"c\":1,\"c\":2}\n\"a\"\n", []string{"1! column a: expected a string, a number or a list of numbers, found an object", "2: ∅|1", "3: 1|2", "4! expected a JSON object, found \"a\""}, ""},
-		{"deep.jsonl", strings.Repeat("[", 20000) + "\n{\"a\":1,\"b\":2}\n", []string{"1! column 10001: not JSON: invalid character '[' exceeded max depth", "2: 1|2"}, ""},
-		{"long.jsonl", "{\"a\":\"" + long + "\"}\n{\"a\":1,\"b\":2}\n", []string{"1! the line has 1048585 bytes, at most 65536 are accepted", "2: 1|2"}, ""},
+		{"deep.jsonl", strings.Repeat("[", 20000) + "\n{\"a\":1,\"b\":2}\n",
+			[]string{"1! column 10001: not JSON: invalid character '[' exceeded max depth", "2: 1|2"}, ""},
+		{"long.jsonl", "{\"a\":\"" + long + "\"}\n{\"a\":1,\"b\":2}\n",
+			[]string{"1! the line has 1048585 bytes, at most 65536 are accepted", "2: 1|2"}, ""},
 		{"letters.fa", ">x\nAC\xffT\n>y\nAC\n", []string{"1! its letters are not UTF-8", "3: y|AC"}, ""},
 		{"letters.fq", "@x\nAC\n+\n!\xff\n@y\nA\n+\n!\n", []string{"1! its letters are not UTF-8", "5: y|A"}, ""},
 		{"headless.fa", "ACGT\nAC\n", nil, "headless.fa: line 1: expected a record that begins with >"},
-		{"long.csv", "a,b\n1,2\n" + long + ",1\n", []string{"2: 1|2"}, "long.csv: behind line 2: a row has more than 65536 bytes"},
-		{"wide.csv", "\xff\xfea\x00,\x00b\x00\n\x00", nil, "wide.csv: expected UTF-8, found UTF-16: write it as UTF-8, such as with iconv"},
+		{"long.csv", "a,b\n1,2\n" + long + ",1\n", []string{"2: 1|2"},
+			"long.csv: behind line 2: a row has more than 65536 bytes"},
+		{"wide.csv", "\xff\xfea\x00,\x00b\x00\n\x00", nil,
+			"wide.csv: expected UTF-8, found UTF-16: write it as UTF-8, such as with iconv"},
 		{"wide.jsonl", "\xfe\xff\x00{\x00}", nil, "wide.jsonl: expected UTF-8, found UTF-16"},
 		{"empty.arrow", "", nil, "empty.arrow: expected an Arrow IPC stream"},
 		{"text.arrow", "a,b\n1,2\n", nil, "text.arrow: expected an Arrow IPC stream"},
@@ -68,13 +78,15 @@ func TestBadRows(t *testing.T) {
 func TestLongFields(t *testing.T) {
 	testenv.Long(t, "reads 200 MB")
 	long := strings.Repeat("ACGT", 50<<20/4)
-	for name, text := range map[string]string{"x.csv": "a,b\n" + long + ",1\n", "x.tsv": "a\tb\n" + long + "\t1\n", "x.jsonl": `{"a":"` + long + `","b":1}`, "x.fa": ">1\n" + long + "\n"} {
+	for name, text := range map[string]string{"x.csv": "a,b\n" + long + ",1\n", "x.tsv": "a\tb\n" + long + "\t1\n",
+		"x.jsonl": `{"a":"` + long + `","b":1}`, "x.fa": ">1\n" + long + "\n"} {
 		columns := []string{"a", "b"}
 		if name == "x.fa" {
 			columns = []string{"sequence", "id"}
 		}
 		rows, err := readRows(file(t, name, text), Options{Columns: columns})
-		if err != nil || len(rows) != 1 || rows[0].Err != nil || rows[0].Values[0].Text != long || rows[0].Values[1].Text != "1" {
+		if err != nil || len(rows) != 1 || rows[0].Err != nil || rows[0].Values[0].Text != long ||
+			rows[0].Values[1].Text != "1" {
 			t.Errorf("%s: %d rows, %v", name, len(rows), err)
 		}
 	}
@@ -88,7 +100,8 @@ func TestTruncated(t *testing.T) {
 	for i := range 300 {
 		fmt.Fprintf(&text, "row %d,%d\n", i, i*i)
 	}
-	for name, whole := range map[string]string{"x.csv.gz": gzipped(text.String()), "x.csv.zst": zstandard(t, text.String())} {
+	for name, whole := range map[string]string{"x.csv.gz": gzipped(text.String()),
+		"x.csv.zst": zstandard(t, text.String())} {
 		for n := 4; n < len(whole); n += 7 {
 			rows, err := readRows(file(t, name, whole[:n]), Options{Columns: []string{"a"}})
 			if err == nil || err == io.EOF || !strings.Contains(err.Error(), name) {
@@ -97,14 +110,17 @@ func TestTruncated(t *testing.T) {
 		}
 		damaged := []byte(whole)
 		damaged[len(damaged)-2] ^= 1 // of its checksum, or its length
-		if rows, err := readRows(file(t, name, string(damaged)), Options{Columns: []string{"a"}}); err == nil || !strings.Contains(err.Error(), name) {
+		if rows, err := readRows(file(t, name, string(damaged)), Options{Columns: []string{"a"}}); err == nil ||
+			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %d rows with a wrong checksum, %v", name, len(rows), err)
 		}
 	}
-	for _, name := range []string{"polars-newest.arrow", "javascript-large.arrow", "polars-uncompressed.arrow", "duckdb-gzip.parquet"} {
+	for _, name := range []string{"polars-newest.arrow", "javascript-large.arrow",
+		"polars-uncompressed.arrow", "duckdb-gzip.parquet"} {
 		whole := must.Get(os.ReadFile(filepath.Join("testdata", "others", name)))(t)
 		for n := 0; n < len(whole); n += 1 + len(whole)/100 {
-			if rows, err := readRows(file(t, name, string(whole[:n])), Options{Columns: []string{"whole"}}); err == nil || !strings.Contains(err.Error(), name) {
+			if rows, err := readRows(file(t, name, string(whole[:n])),
+				Options{Columns: []string{"whole"}}); err == nil || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s, %d of %d bytes: %d rows, %v", name, n, len(whole), len(rows), err)
 			}
 		}

@@ -44,7 +44,8 @@ type conllReader struct {
 const longSentence = 400
 
 func newCoNLL(in *source.Source, o Options) (*conllReader, error) {
-	r := &conllReader{in: in, window: newWindow(in), limit: o.MaxField, universal: strings.Contains(strings.ToLower(in.Name), ".conllu"), note: o.Note}
+	r := &conllReader{in: in, window: newWindow(in), limit: o.MaxField,
+		universal: strings.Contains(strings.ToLower(in.Name), ".conllu"), note: o.Note}
 	for _, name := range o.Columns {
 		at, err := strconv.Atoi(name)
 		switch {
@@ -57,7 +58,8 @@ func newCoNLL(in *source.Source, o Options) (*conllReader, error) {
 		case name == conllTag:
 			at = 0
 		case err != nil || at < 1:
-			return nil, fmt.Errorf("column %q: expected %s (the first), %s (the last) or the place of one, such as 2", name, conllToken, conllTag)
+			return nil, fmt.Errorf("column %q: expected %s (the first), %s (the last) or the place of one, such as 2",
+				name, conllToken, conllTag)
 		}
 		r.wanted = append(r.wanted, at-1)
 	}
@@ -220,7 +222,8 @@ func (r *conllReader) Next(row *Row) error {
 // noteOneSentence remarks on a file whose empty lines seem lost.
 func (r *conllReader) noteOneSentence() {
 	if r.sentences == 1 && r.tokens >= longSentence && r.note != nil {
-		r.note(fmt.Sprintf("%s: one sentence of %d tokens: expected an empty line behind each sentence", r.in.Name, r.tokens))
+		r.note(fmt.Sprintf("%s: one sentence of %d tokens: expected an empty line behind each sentence", r.in.Name,
+			r.tokens))
 	}
 }
 
@@ -259,7 +262,11 @@ func (r *conllReader) comment(line string, fields []string) (bool, error) {
 	}
 	tag := fields[len(fields)-1]
 	switch shape := shapeOf(line, fields); {
-	case r.ahead.fields > 0 && shape != r.ahead, shape.fields < 2, slices.ContainsFunc(fields, func(f string) bool { return f == "" || strings.ContainsRune(f, ' ') }):
+	case r.ahead.fields > 0 &&
+		shape != r.ahead, shape.fields < 2, slices.ContainsFunc(fields, func(f string) bool {
+		return f == "" ||
+			strings.ContainsRune(f, ' ')
+	}):
 		return true, nil
 	case r.last[tag], likeBIO(tag):
 		return false, nil
@@ -318,7 +325,8 @@ func fieldsOf(line string) []string {
 	if strings.ContainsRune(line, '\t') {
 		return strings.Split(line, "\t")
 	}
-	return strings.FieldsFunc(line, func(r rune) bool { return r == ' ' }) // other white space, such as U+00A0, is part of a token
+	// other white space, such as U+00A0, is part of a token
+	return strings.FieldsFunc(line, func(r rune) bool { return r == ' ' })
 }
 
 // Close closes the file.

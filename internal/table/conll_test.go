@@ -11,7 +11,8 @@ import (
 // TestCoNLL: a sentence is a row, with the place of its first token; what is wrong with one is
 // told with its line, and the next is read.
 func TestCoNLL(t *testing.T) {
-	path := file(t, "a.conll", "\ufeff-DOCSTART- -X- O\n\n# text = a b\n\na X O\r\nb\tY\tB-P\n   \n\n# Z O\n\nc X\n\n"+strings.Repeat("x", 99)+"\n\nd X O\n\n\xff X O\n\n\tX\tO\n\nlast X I-P")
+	path := file(t, "a.conll", "\ufeff-DOCSTART- -X- O\n\n# text = a b\n\na X O\r\nb\tY\tB-P\n   \n\n# Z O\n\nc X\n\n"+
+		strings.Repeat("x", 99)+"\n\nd X O\n\n\xff X O\n\n\tX\tO\n\nlast X I-P")
 	r := must.Get(Open(t.Context(), path, Options{Columns: []string{"token", "tag", "2"}, MaxField: 50}))(t)
 	defer r.Close()
 	var row Row
@@ -19,7 +20,8 @@ func TestCoNLL(t *testing.T) {
 		line int64
 		text string // of the columns, or an error
 	}{
-		{5, "a b|O B-P|X Y"}, {9, "#|O|Z"}, {11, "line 11: expected 3 columns as in the first sentence, found 2"}, {13, "line 13: a sentence of more than 50 bytes"},
+		{5, "a b|O B-P|X Y"}, {9, "#|O|Z"}, {11, "line 11: expected 3 columns as in the first sentence, found 2"},
+		{13, "line 13: a sentence of more than 50 bytes"},
 		{15, "d|O|X"}, {17, "line 17: not UTF-8"}, {19, "line 19: column 1 is empty"}, {21, "last|I-P|X"},
 	} {
 		must.Succeed(t, r.Next(&row))
@@ -36,17 +38,20 @@ func TestCoNLL(t *testing.T) {
 	if err := r.Next(&row); err != io.EOF {
 		t.Errorf("%v at the end", err)
 	}
-	must.Fail(t, `column "word": expected token (the first), tag (the last)`)(Open(t.Context(), path, Options{Columns: []string{"word"}}))
+	must.Fail(t, `column "word": expected token (the first), tag (the last)`)(Open(t.Context(), path,
+		Options{Columns: []string{"word"}}))
 }
 
 // TestCoNLLU: of CoNLL-U the words are read, without ranges of them and empty nodes, by their
 // forms and parts of speech.
 func TestCoNLLU(t *testing.T) {
-	path := file(t, "a.conllu", "# text = one two three four five six seven eight\n1-2\tvamos\t_\t_\n1\tvamo\tir\tVERB\n2\ts\tnos\tPRON\n2.1\tno\tno\tADV\n# in between\n3\t#\t#\tSYM\n")
+	path := file(t, "a.conllu",
+		"# text = one two three four five six seven eight\n1-2\tvamos\t_\t_\n1\tvamo\tir\tVERB\n2\ts\tnos\tPRON\n2.1\tno\tno\tADV\n# in between\n3\t#\t#\tSYM\n")
 	r := must.Get(Open(t.Context(), path, Options{Columns: []string{"token", "tag"}}))(t)
 	defer r.Close()
 	var row Row
-	if err := r.Next(&row); err != nil || row.Err != nil || row.Values[0].Text != "vamo s #" || row.Values[1].Text != "VERB PRON SYM" {
+	if err := r.Next(&row); err != nil || row.Err != nil || row.Values[0].Text != "vamo s #" ||
+		row.Values[1].Text != "VERB PRON SYM" {
 		t.Errorf("%+v, %v", row, err)
 	}
 }
@@ -68,10 +73,12 @@ func TestCoNLLColumns(t *testing.T) {
 
 // TestCoNLLAmbiguous: a line that may be a token or a comment leaves its sentence out, with its place.
 func TestCoNLLAmbiguous(t *testing.T) {
-	r := must.Get(Open(t.Context(), file(t, "a.conll", "go VB\n\n#sentence 2\nnow RB\n\nstop VB\n"), Options{Columns: []string{"token", "tag"}}))(t)
+	r := must.Get(Open(t.Context(), file(t, "a.conll", "go VB\n\n#sentence 2\nnow RB\n\nstop VB\n"),
+		Options{Columns: []string{"token", "tag"}}))(t)
 	defer r.Close()
 	var row Row
-	for i, want := range []string{"", `line 3: found "#sentence 2", which begins with # as a comment does and has the columns of a token, but the tag "2" of no line`, ""} {
+	for i, want := range []string{"",
+		`line 3: found "#sentence 2", which begins with # as a comment does and has the columns of a token, but the tag "2" of no line`, ""} {
 		must.Succeed(t, r.Next(&row))
 		if (row.Err == nil) != (want == "") || want != "" && !strings.Contains(row.Err.Error(), want) {
 			t.Errorf("row %d: %v, want %q", i, row.Err, want)
@@ -82,7 +89,8 @@ func TestCoNLLAmbiguous(t *testing.T) {
 // TestCoNLLNumbers: a first column that numbers the words is not read as the words.
 func TestCoNLLNumbers(t *testing.T) {
 	path := file(t, "a.conll", "1\tgo\tVB\n2\tnow\tRB\n\n1\tstop\tVB\n")
-	must.Fail(t, "expected words in column 1, found their numbers 1, 2 and so on in each sentence")(Open(t.Context(), path, Options{Columns: []string{"token", "tag"}}))
+	must.Fail(t, "expected words in column 1, found their numbers 1, 2 and so on in each sentence")(Open(t.Context(),
+		path, Options{Columns: []string{"token", "tag"}}))
 	must.Get(Open(t.Context(), path, Options{Columns: []string{"2", "3"}}))(t).Close()
 	for _, text := range []string{"1 X\n2 X\n\n7 X\n", "1 X\n\n1 X\n"} {
 		must.Get(Open(t.Context(), file(t, "a.conll", text), Options{Columns: []string{"token", "tag"}}))(t).Close()
@@ -92,12 +100,14 @@ func TestCoNLLNumbers(t *testing.T) {
 // TestCoNLLComments: before a sentence a line that begins with # is a token only if it looks like one.
 func TestCoNLLComments(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
-		"tabs":          {"# id = 1\na\tN\tX\tO\n\n# id = 2\nb\tN\tX\tO\n\n#\tN\tX\tO\n", "a|b|#"},
-		"hashtag":       {"#Liverpool\tB-team\nwon\tO\n\n#MUFC\tB-club\nlost\tO\n\n#Liverpool\tB-team\nagain\tO\n", "#Liverpool won|#MUFC lost|#Liverpool again"},
+		"tabs": {"# id = 1\na\tN\tX\tO\n\n# id = 2\nb\tN\tX\tO\n\n#\tN\tX\tO\n", "a|b|#"},
+		"hashtag": {"#Liverpool\tB-team\nwon\tO\n\n#MUFC\tB-club\nlost\tO\n\n#Liverpool\tB-team\nagain\tO\n",
+			"#Liverpool won|#MUFC lost|#Liverpool again"},
 		"first of file": {"#MUFC B-club\nlost O\n\n# text = #MUFC B-club\n#newdoc\n#a B-other\n", "#MUFC lost|#a"},
-		"parts":         {"# global.columns = word tag\n#go VB\n# go\nnow RB\n\n# newdoc id\n#go RB\ngo VB\n\n#\tRB\n", "#go # now|#go go"},
-		"four columns":  {"#tag\tNN\tI-NP\tS-PER\nis\tVB\tI-VP\tO\n\n# a\tb\tc\td e\n#x\t\tI-NP\tO\nit\tNN\tI-NP\tB-PER\n", "#tag is|it"},
-		"spaces":        {"# newdoc\na O\n\n# newdoc\nb O\n\n# O\nc O\n", "a|b|# c"},
+		"parts": {"# global.columns = word tag\n#go VB\n# go\nnow RB\n\n# newdoc id\n#go RB\ngo VB\n\n#\tRB\n",
+			"#go # now|#go go"},
+		"four columns": {"#tag\tNN\tI-NP\tS-PER\nis\tVB\tI-VP\tO\n\n# a\tb\tc\td e\n#x\t\tI-NP\tO\nit\tNN\tI-NP\tB-PER\n", "#tag is|it"},
+		"spaces":       {"# newdoc\na O\n\n# newdoc\nb O\n\n# O\nc O\n", "a|b|# c"},
 	} {
 		r, err := Open(t.Context(), file(t, "a.conll", c.text), Options{Columns: []string{"token", "tag"}})
 		must.Succeed(t, err)
@@ -147,7 +157,8 @@ func TestCoNLLTagColumn(t *testing.T) {
 
 // TestCoNLLWhiteSpace: white space other than spaces and tabs is part of a token.
 func TestCoNLLWhiteSpace(t *testing.T) {
-	r := must.Get(Open(t.Context(), file(t, "a.conll", "5\u00a0000 B-NUM\nkm\u3000x  O\n"), Options{Columns: []string{"token", "tag"}}))(t)
+	r := must.Get(Open(t.Context(), file(t, "a.conll", "5\u00a0000 B-NUM\nkm\u3000x  O\n"),
+		Options{Columns: []string{"token", "tag"}}))(t)
 	defer r.Close()
 	var row Row
 	must.Succeed(t, r.Next(&row))

@@ -11,8 +11,8 @@ import (
 )
 
 // csvReader reads rows of fields between commas, or between other signs that [Options]
-// name, of which the first names the columns. A field in double quotes may have anything (RFC 4180). Rows and errors are those of
-// encoding/csv, whose strings for each row cost more than all else of a conversion.
+// name, of which the first names the columns. A field in double quotes may have anything (RFC 4180). Rows and errors
+// are those of encoding/csv, whose strings for each row cost more than all else of a conversion.
 type csvReader struct {
 	delimited
 	comma  byte     // is between two fields
@@ -80,7 +80,8 @@ func (r *csvReader) read(most int) (s csvSplitter, size int, err error) {
 		r.fields = s.fields
 		switch {
 		case len(strings.TrimSuffix(strings.TrimSuffix(s.text[:size], "\n"), "\r")) > r.limit:
-			return s, 0, fmt.Errorf("behind line %d: a row has more than %d bytes: is a quote not closed?", r.last, r.limit)
+			return s, 0, fmt.Errorf("behind line %d: a row has more than %d bytes: is a quote not closed?", r.last,
+				r.limit)
 		case err == errIncomplete && r.window.err == nil:
 			r.window.more()
 			continue

@@ -17,7 +17,9 @@ import (
 // csvRows are the rows of a text, and how it ends: those of this package, read in blocks
 // of so many bytes at least.
 func csvRows(text string, comma byte, block int) (rows []string) {
-	r := &csvReader{comma: comma, delimited: delimited{window: &window{in: strings.NewReader(text), block: block, piece: make([]byte, 7)}, limit: 1 << 20}, line: 1}
+	r := &csvReader{comma: comma,
+		delimited: delimited{window: &window{in: strings.NewReader(text), block: block, piece: make([]byte, 7)},
+			limit: 1 << 20}, line: 1}
 	for {
 		s, _, err := r.read(1 << 20)
 		var bad *csvError
@@ -56,9 +58,12 @@ func theirRows(text string, comma byte) (rows []string) {
 // of encoding/csv, wherever blocks end.
 func FuzzCSV(f *testing.F) {
 	for _, text := range []string{
-		"", "\n", "\r", "\r\n", "a", "a,b\n1,2\n", "a,b\r\n1,2\r\n\r\n3,4", "a,\n,\n,b", "a\r", "a\r\r\n\r\r\n", "a\rb,c\n", "\"a\r", "\"\n\r", "\"a\r\r", "\"a\r\n",
-		"\"a\"", "\"a\"\r", "\"a\"\r\n", "\"a\",\"b\"\n", "\"a\"\"b\"\n", "\"\"\"\"", "\"\"", "\"\",\"\"\n", "\"a\nb\",c\nd\n", "\"a\r\nb\r\n\",c\r\nd",
-		"a\"b,c\n1,2\n", "\"a\"b,c\n1,2\n", "\"a\nb\"c\n1,2\n", "\"a\nb\",c\"d\n1,2\n", "a,\"b", "a,\"b\n", "a,\"b\nc\n", "\"a\"\r\r\n", "\"a\" ,b\n",
+		"", "\n", "\r", "\r\n", "a", "a,b\n1,2\n", "a,b\r\n1,2\r\n\r\n3,4", "a,\n,\n,b", "a\r", "a\r\r\n\r\r\n",
+		"a\rb,c\n", "\"a\r", "\"\n\r", "\"a\r\r", "\"a\r\n",
+		"\"a\"", "\"a\"\r", "\"a\"\r\n", "\"a\",\"b\"\n", "\"a\"\"b\"\n", "\"\"\"\"", "\"\"", "\"\",\"\"\n",
+		"\"a\nb\",c\nd\n", "\"a\r\nb\r\n\",c\r\nd",
+		"a\"b,c\n1,2\n", "\"a\"b,c\n1,2\n", "\"a\nb\"c\n1,2\n", "\"a\nb\",c\"d\n1,2\n", "a,\"b", "a,\"b\n",
+		"a,\"b\nc\n", "\"a\"\r\r\n", "\"a\" ,b\n",
 		"a, \"b\"\n", "\"a\nb\"\"\n\"\n", "\x00,\xff\n", "a,b\n\"" + strings.Repeat("long,\n", 20) + "\"\n1,2",
 	} {
 		f.Add(text, byte(','))
@@ -93,11 +98,13 @@ func TestCSVBounds(t *testing.T) {
 	} {
 		path := file(t, c.name, c.text)
 		rows, err := read(path, Options{Columns: []string{"a", "b"}, MaxField: 100})
-		if told := fmt.Sprint(err, rows); !strings.Contains(told, c.want) || c.want == "<nil>" && strings.Contains(told, "!") {
+		if told := fmt.Sprint(err, rows); !strings.Contains(told, c.want) || c.want == "<nil>" &&
+			strings.Contains(told, "!") {
 			t.Errorf("%q: %s, expected %q", c.text, told, c.want)
 		}
 	}
-	torn := &window{in: io.MultiReader(strings.NewReader("a,b\n1,2\n3"), iotest.ErrReader(io.ErrUnexpectedEOF)), block: blockBytes, piece: make([]byte, 64)}
+	torn := &window{in: io.MultiReader(strings.NewReader("a,b\n1,2\n3"), iotest.ErrReader(io.ErrUnexpectedEOF)),
+		block: blockBytes, piece: make([]byte, 64)}
 	r := &csvReader{comma: ',', delimited: delimited{window: torn, limit: 100}, line: 1}
 	for n := 0; ; n++ {
 		if s, _, err := r.read(2); err != nil {
@@ -115,7 +122,8 @@ func TestCSVBounds(t *testing.T) {
 	if took := allocated() - before; took > 120<<20 {
 		t.Errorf("%d bytes for a row of %d", took, 10<<20)
 	}
-	must.Fail(t, "names of at most 65536 columns, found 131073")(read(file(t, "x.csv", strings.Repeat(",", 1<<17)+"\n"), Options{}))
+	must.Fail(t, "names of at most 65536 columns, found 131073")(read(file(t, "x.csv", strings.Repeat(",", 1<<17)+"\n"),
+		Options{}))
 }
 
 // TestRepeatedHeader: a row with the names of the columns, of files that were joined, is none of the rows.
@@ -127,7 +135,8 @@ func TestRepeatedHeader(t *testing.T) {
 		{"x.csv", "text\ntext\n", "<nil>"},
 	} {
 		rows, err := read(file(t, c.name, c.text), Options{Columns: []string{"text"}})
-		if told := fmt.Sprint(err, rows); !strings.Contains(told, c.want) || c.want == "<nil>" && strings.Contains(told, "!") {
+		if told := fmt.Sprint(err, rows); !strings.Contains(told, c.want) || c.want == "<nil>" &&
+			strings.Contains(told, "!") {
 			t.Errorf("%q: %s, expected %q", c.text, told, c.want)
 		}
 	}

@@ -51,7 +51,8 @@ func TestDamagedArrow(t *testing.T) {
 				continue
 			}
 			refused++
-			if text := err.Error(); strings.Contains(text, "runtime error") || strings.Contains(text, "out of range") || !strings.Contains(text, path) {
+			if text := err.Error(); strings.Contains(text, "runtime error") || strings.Contains(text, "out of range") ||
+				!strings.Contains(text, path) {
 				t.Errorf("%s: byte %d xor %#x: %v", filepath.Base(name), at, flip, err)
 			}
 		}
@@ -66,7 +67,8 @@ func TestDamagedArrow(t *testing.T) {
 func TestDamagedParquet(t *testing.T) {
 	var whole []byte
 	for _, name := range others(t) {
-		if content := must.Get(os.ReadFile(name))(t); filepath.Ext(name) == ".parquet" && (whole == nil || len(content) < len(whole)) {
+		if content := must.Get(os.ReadFile(name))(t); filepath.Ext(name) == ".parquet" &&
+			(whole == nil || len(content) < len(whole)) {
 			whole = content
 		}
 	}
@@ -90,7 +92,8 @@ func TestDamagedParquet(t *testing.T) {
 			continue
 		}
 		refused++
-		if text := err.Error(); strings.Contains(text, "runtime error") || strings.Contains(text, "out of range") || !strings.Contains(text, path) {
+		if text := err.Error(); strings.Contains(text, "runtime error") || strings.Contains(text, "out of range") ||
+			!strings.Contains(text, path) {
 			t.Fatalf("bit %d of %d: %v", bit, 8*len(whole), err)
 		}
 	}

@@ -81,7 +81,8 @@ func ParseDelimiter(text string) (byte, error) {
 		return b, nil
 	}
 	if len(text) != 1 || text[0] >= utf8.RuneSelf || strings.Contains("\"\r\n\x00", text) {
-		return 0, fmt.Errorf("expected one sign, such as ; or |, or one of %s, found %q", strings.Join(slices.Sorted(maps.Keys(Delimiters)), ", "), text)
+		return 0, fmt.Errorf("expected one sign, such as ; or |, or one of %s, found %q",
+			strings.Join(slices.Sorted(maps.Keys(Delimiters)), ", "), text)
 	}
 	return text[0], nil
 }
@@ -105,7 +106,8 @@ func otherDelimiter(columns, wanted []string, between byte) string {
 		if other == '\t' {
 			name = "tab"
 		}
-		return fmt.Sprintf("; its columns seem to be separated by %q, which --format csv --delimiter '%s' reads", other, name)
+		return fmt.Sprintf("; its columns seem to be separated by %q, which --format csv --delimiter '%s' reads",
+			other, name)
 	}
 	return ""
 }

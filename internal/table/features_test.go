@@ -79,8 +79,10 @@ func TestFeatures(t *testing.T) {
 	path := filepath.Join(dir, "a.jsonl")
 	must.Succeed(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o666))
 	check(path)
-	schema := arrow.NewSchema([]arrow.Field{{Name: "points", Type: arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Float64)), Nullable: true}}, nil)
-	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader("["+strings.Join(lines, ",")+"]"))
+	schema := arrow.NewSchema([]arrow.Field{{Name: "points",
+		Type: arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Float64)), Nullable: true}}, nil)
+	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema,
+		strings.NewReader("["+strings.Join(lines, ",")+"]"))
 	must.Succeed(t, err)
 	create := func(name string) *os.File {
 		return must.Get(os.Create(filepath.Join(dir, name)))(t)
@@ -97,14 +99,17 @@ func TestFeatures(t *testing.T) {
 	must.Succeed(t, out.Write(record))
 	must.Succeed(t, out.Close())
 	check(p.Name())
-	limited, err := Open(context.Background(), f.Name(), Options{Columns: []string{"points"}, Features: []string{"points"}, MaxField: 40})
+	limited, err := Open(context.Background(), f.Name(),
+		Options{Columns: []string{"points"}, Features: []string{"points"}, MaxField: 40})
 	must.Succeed(t, err)
 	defer limited.Close()
 	var row Row
-	if err := limited.Next(&row); err != nil || row.Err == nil || !strings.Contains(row.Err.Error(), "more bytes than a row may have") {
+	if err := limited.Next(&row); err != nil || row.Err == nil ||
+		!strings.Contains(row.Err.Error(), "more bytes than a row may have") {
 		t.Errorf("a long row: %v, %v", row.Err, err)
 	}
-	if got := (&Row{Values: []Value{{Features: [][]float32{{1, 2}, {3}}}}}).Size(); !reflect.DeepEqual(got, 2*tokenBytes+12) {
+	if got := (&Row{Values: []Value{{Features: [][]float32{{1, 2}, {3}}}}}).Size(); !reflect.DeepEqual(got,
+		2*tokenBytes+12) {
 		t.Errorf("a size of %d", got)
 	}
 }
@@ -112,9 +117,11 @@ func TestFeatures(t *testing.T) {
 // FuzzFeatures: Arrow of lists of lists of numbers, whatever is wrong with it, gives rows of
 // finite numbers, or errors.
 func FuzzFeatures(f *testing.F) {
-	for _, item := range []arrow.DataType{arrow.ListOf(arrow.PrimitiveTypes.Float64), arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)} {
+	for _, item := range []arrow.DataType{arrow.ListOf(arrow.PrimitiveTypes.Float64),
+		arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Float32)} {
 		schema := arrow.NewSchema([]arrow.Field{{Name: "points", Type: arrow.ListOf(item), Nullable: true}}, nil)
-		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"points":[[1,2],[3,4]]},{"points":null},{"points":[[1,2],null]},{"points":[[5,null]]}]`))
+		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema,
+			strings.NewReader(`[{"points":[[1,2],[3,4]]},{"points":null},{"points":[[1,2],null]},{"points":[[5,null]]}]`))
 		must.Succeed(f, err)
 		var out strings.Builder
 		w := ipc.NewWriter(&out, ipc.WithSchema(schema))
@@ -125,7 +132,8 @@ func FuzzFeatures(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text []byte) {
 		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
 		must.Succeed(t, os.WriteFile(path, text, 0o666))
-		r, err := Open(context.Background(), path, Options{Columns: []string{"points"}, Features: []string{"points"}, Format: "arrow", MaxField: 1 << 16})
+		r, err := Open(context.Background(), path, Options{Columns: []string{"points"}, Features: []string{"points"},
+			Format: "arrow", MaxField: 1 << 16})
 		if err != nil {
 			return
 		}

@@ -39,7 +39,8 @@ type folderReader struct {
 
 // markedAs returns the encoding whose byte-order mark some bytes begin with; "" without one.
 func markedAs(content []byte) string {
-	for _, m := range []struct{ bytes, encoding string }{{"\xef\xbb\xbf", "UTF-8"}, {"\xff\xfe", "UTF-16"}, {"\xfe\xff", "UTF-16"}} {
+	for _, m := range []struct{ bytes, encoding string }{{"\xef\xbb\xbf", "UTF-8"}, {"\xff\xfe", "UTF-16"},
+		{"\xfe\xff", "UTF-16"}} {
 		if strings.HasPrefix(string(content[:min(len(content), 3)]), m.bytes) {
 			return m.encoding
 		}
@@ -75,8 +76,10 @@ func (r *folderReader) look(path string, content []byte) {
 
 // magics are the first bytes of compressed files and archives.
 var magics = []struct{ bytes, kind string }{
-	{"\x1f\x8b\x08", "gzip"}, {"\x28\xb5\x2f\xfd", "Zstandard"}, {"\xfd7zXZ\x00", "xz"}, {"BZh", "bzip2"}, {"\x04\x22\x4d\x18", "LZ4"},
-	{"%PDF-", "PDF"}, {"\xff\xd8\xff", "JPEG"}, {"\x89PNG\r\n", "PNG"}, {"GIF8", "GIF"}, {"OggS", "Ogg"}, {"fLaC", "FLAC"}, {"ID3", "MP3"},
+	{"\x1f\x8b\x08", "gzip"}, {"\x28\xb5\x2f\xfd", "Zstandard"}, {"\xfd7zXZ\x00", "xz"}, {"BZh", "bzip2"},
+	{"\x04\x22\x4d\x18", "LZ4"},
+	{"%PDF-", "PDF"}, {"\xff\xd8\xff", "JPEG"}, {"\x89PNG\r\n", "PNG"}, {"GIF8", "GIF"}, {"OggS", "Ogg"},
+	{"fLaC", "FLAC"}, {"ID3", "MP3"},
 	{"PK\x03\x04", "ZIP"}, {"7z\xbc\xaf\x27\x1c", "7z"}, {"Rar!\x1a\x07", "RAR"},
 }
 
@@ -85,7 +88,8 @@ func packedKind(content []byte) string {
 	const bzip2Block, tarMagic = 4, 257
 	text := string(content[:min(len(content), tarMagic+5)])
 	for _, m := range magics {
-		if strings.HasPrefix(text, m.bytes) && (m.kind != "bzip2" || len(text) > bzip2Block && strings.HasPrefix(text[bzip2Block:], "1AY&SY")) {
+		if strings.HasPrefix(text, m.bytes) && (m.kind != "bzip2" || len(text) > bzip2Block &&
+			strings.HasPrefix(text[bzip2Block:], "1AY&SY")) {
 			return m.kind
 		}
 	}
@@ -100,7 +104,8 @@ func (r *folderReader) noteAll() {
 	if r.marked > 0 && r.note != nil {
 		r.note(fmt.Sprintf("%s: files that begin with a byte-order mark, which is read as bytes of the row: %d (%s): write all files as UTF-8 without one, such as with iconv", r.dir, r.marked, r.firstMarked))
 	}
-	if class := r.depths[1] != "" && r.note != nil && slices.ContainsFunc(r.wanted, func(at int) bool { return at == 1 || at == 2 }); class {
+	if class := r.depths[1] != "" && r.note != nil &&
+		slices.ContainsFunc(r.wanted, func(at int) bool { return at == 1 || at == 2 }); class {
 		r.note(fmt.Sprintf("%s: files lie in folders of different depths, such as %s and %s: the class of a row is the folder that the file is in, and its split the folder above", r.dir, r.depths[0], r.depths[1]))
 	}
 	r.marked, r.depths = 0, [2]string{}

@@ -14,8 +14,10 @@ import (
 var Formats = []string{"csv", "tsv", "jsonl", "parquet", "arrow", "fasta", "fastq", "json", "text", "conll"}
 
 // extensions say what is in a file.
-var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "json",
-	".txt": "text", ".log": "text", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".arrows": "arrow", ".feather": "arrow", ".ipc": "arrow",
+var extensions = map[string]string{".csv": "csv", ".tsv": "tsv", ".tab": "tsv", ".jsonl": "jsonl",
+	".ndjson": "jsonl", ".json": "json",
+	".txt": "text", ".log": "text", ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".arrows": "arrow",
+	".feather": "arrow", ".ipc": "arrow",
 	".fasta": "fasta", ".fa": "fasta", ".fna": "fasta", ".fastq": "fastq", ".fq": "fastq",
 	".conll": "conll", ".conllu": "conll", ".bio": "conll", ".iob": "conll"}
 
@@ -71,7 +73,8 @@ func FormatOf(path string) (string, error) {
 		return format, nil
 	}
 	if path == StandardInput {
-		return "", fmt.Errorf("standard input has no name that says what it is: expected --format (%s)", strings.Join(Formats, ", "))
+		return "", fmt.Errorf("standard input has no name that says what it is: expected --format (%s)",
+			strings.Join(Formats, ", "))
 	}
 	if do := Stranger(path); do != "" {
 		return "", fmt.Errorf("%s: %s", path, do)

@@ -72,7 +72,8 @@ func FuzzArrow(f *testing.F) { fuzzOthers(f, "arrow", ".arrow", ".arrows") }
 // FuzzCompressed: whatever is wrong with what is compressed is an error.
 func FuzzCompressed(f *testing.F) {
 	text := "a,b\n" + strings.Repeat("1,two\n", 50)
-	for _, seed := range []string{gzipped(text), zstandard(f, text), gzipped(text) + gzipped("3,4\n"), zstandard(f, text) + zstandard(f, "3,4\n"), gzipped(text)[:30], zstandard(f, text)[:15]} {
+	for _, seed := range []string{gzipped(text), zstandard(f, text), gzipped(text) + gzipped("3,4\n"),
+		zstandard(f, text) + zstandard(f, "3,4\n"), gzipped(text)[:30], zstandard(f, text)[:15]} {
 		f.Add(seed, uint8(0))
 		f.Add(seed, uint8(2))
 	}
@@ -80,6 +81,7 @@ func FuzzCompressed(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, format uint8) {
 		defer testenv.FuzzLimits(t, mostAllocated+200*len(text))()
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
-		walk(t, path, Options{Columns: []string{"a", "b"}, Format: []string{"csv", "tsv", "jsonl"}[format%3], MaxField: 1 << 16})
+		walk(t, path, Options{Columns: []string{"a", "b"},
+			Format: []string{"csv", "tsv", "jsonl"}[format%3], MaxField: 1 << 16})
 	})
 }

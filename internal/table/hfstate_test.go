@@ -49,7 +49,8 @@ func TestHuggingFaceShortFeatures(t *testing.T) {
 		`{"names":["O","B-PER"]}`:                                                     false,
 	} {
 		dir := t.TempDir()
-		must.Succeed(t, os.WriteFile(filepath.Join(dir, hfState), []byte(`{"_data_files":[{"filename":"a.arrow"}]}`), 0o666))
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, hfState),
+			[]byte(`{"_data_files":[{"filename":"a.arrow"}]}`), 0o666))
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, hfFeatures), []byte(`{"features":{"x":`+text+`}}`), 0o666))
 		part := must.Get(hfParts(dir))(t)[0]
 		if got := part.items["x"]; list != slices.Equal(got, names) {
@@ -90,7 +91,8 @@ func TestFolderOfCompressedFiles(t *testing.T) {
 		t.Errorf("%q", notes)
 	}
 	write("b/4.xz", []byte("\xfd7zXZ"))
-	if _, err := Open(context.Background(), dir, how); err == nil || !strings.Contains(err.Error(), "b/4.xz: it is compressed") {
+	if _, err := Open(context.Background(), dir, how); err == nil ||
+		!strings.Contains(err.Error(), "b/4.xz: it is compressed") {
 		t.Error(err)
 	}
 }
@@ -101,14 +103,16 @@ func TestFolderOfArchives(t *testing.T) {
 	must.Succeed(t, os.Mkdir(filepath.Join(dir, "a"), 0o777))
 	tar := strings.Repeat("\x00", 257) + "ustar\x0000"
 	for name, text := range map[string]string{
-		"gzip": "\x1f\x8b\x08\x00", "zstd": "\x28\xb5\x2f\xfd\x04", "xz": "\xfd7zXZ\x00\x00", "bzip2": "BZh91AY&SY", "zip": "PK\x03\x04", "7z": "7z\xbc\xaf\x27\x1c",
+		"gzip": "\x1f\x8b\x08\x00", "zstd": "\x28\xb5\x2f\xfd\x04", "xz": "\xfd7zXZ\x00\x00", "bzip2": "BZh91AY&SY",
+		"zip": "PK\x03\x04", "7z": "7z\xbc\xaf\x27\x1c",
 		"rar": "Rar!\x1a\x07\x00", "lz4": "\x04\x22\x4d\x18", "x.tar": tar, "y.tar.gz": gzipped(tar),
 		"text.txt": "BZh is a name", "bare.txt": "PK", "good.txt.gz": gzipped("text"),
 	} {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, "a", name), []byte(text), 0o666))
 	}
 	var notes []string
-	r := must.Get(Open(t.Context(), dir, Options{Columns: []string{"content"}, Note: func(line string) { notes = append(notes, line) }}))(t)
+	r := must.Get(Open(t.Context(), dir,
+		Options{Columns: []string{"content"}, Note: func(line string) { notes = append(notes, line) }}))(t)
 	defer r.Close()
 	var row Row
 	for range 13 {
@@ -120,7 +124,8 @@ func TestFolderOfArchives(t *testing.T) {
 			t.Errorf("behind the last file: %v", err)
 		}
 	}
-	if len(notes) != 1 || !strings.Contains(notes[0], "compressed files and archives whose bytes are read as they are: 10 (a/7z: 7z): decompress or unpack them") {
+	if len(notes) != 1 || !strings.Contains(notes[0],
+		"compressed files and archives whose bytes are read as they are: 10 (a/7z: 7z): decompress or unpack them") {
 		t.Errorf("found %q", notes)
 	}
 }
@@ -140,11 +145,13 @@ func TestFolderSigns(t *testing.T) {
 	put("README", "beside the classes")
 	for columns, want := range map[string][]string{
 		"content class": {"files that begin with a byte-order mark, which is read as bytes of the row: 2 (a/1.txt: UTF-16): ",
-			"files lie in folders of different depths, such as a/1.txt and a/sub/2.txt: ", "compressed files and archives whose bytes are read as they are: 1 (b/4.txt: PDF)"},
+			"files lie in folders of different depths, such as a/1.txt and a/sub/2.txt: ",
+			"compressed files and archives whose bytes are read as they are: 1 (b/4.txt: PDF)"},
 		"content path": {"byte-order mark", "compressed files"},
 	} {
 		var notes []string
-		r := must.Get(Open(t.Context(), dir, Options{Columns: strings.Fields(columns), MaxField: 1 << 20, Note: func(line string) { notes = append(notes, line) }}))(t)
+		r := must.Get(Open(t.Context(), dir, Options{Columns: strings.Fields(columns), MaxField: 1 << 20,
+			Note: func(line string) { notes = append(notes, line) }}))(t)
 		var row Row
 		failed := 0
 		for r.Next(&row) == nil {
@@ -166,7 +173,8 @@ func TestFolderSigns(t *testing.T) {
 		r.Close()
 	}
 	put("p.csv", lfsPointer+"v1\noid sha256:0\n")
-	must.Fail(t, "the file is a pointer of Git LFS: git lfs pull gets its content")(Open(t.Context(), filepath.Join(dir, "p.csv"), Options{Columns: []string{"text"}, MaxField: 1 << 20}))
+	must.Fail(t, "the file is a pointer of Git LFS: git lfs pull gets its content")(Open(t.Context(),
+		filepath.Join(dir, "p.csv"), Options{Columns: []string{"text"}, MaxField: 1 << 20}))
 }
 
 // TestTablesBeside: the error of a folder of tables and another file names that file.

@@ -150,7 +150,8 @@ func (r *hfReader) next() (Reader, error) {
 		return nil, nil
 	}
 	r.part, r.parts = r.parts[0], r.parts[1:]
-	if info, err := os.Stat(r.part.path); err == nil && info.IsDir() { // which would be read as this one is, without an end
+	// which would be read as this one is, without an end
+	if info, err := os.Stat(r.part.path); err == nil && info.IsDir() {
 		return nil, fmt.Errorf("%s: expected an Arrow file, found a directory", r.part.path)
 	}
 	o := r.options

@@ -30,12 +30,15 @@ func FuzzHuggingFace(f *testing.F) {
 	const splits = `{"splits":["train","train"]}`
 	f.Add(info, state, splits)
 	f.Add(info, state, "")
-	f.Add(`{"features":{"label":{"names":[],"_type":"ClassLabel"}}}`, `{"_data_files":[{"filename":"../a.arrow"}]}`, `{"splits":[]}`)
+	f.Add(`{"features":{"label":{"names":[],"_type":"ClassLabel"}}}`,
+		`{"_data_files":[{"filename":"../a.arrow"}]}`, `{"splits":[]}`)
 	f.Add(info, `{"_data_files":[{"filename":"."}]}`, "")
 	f.Add(info, state, `{"splits":["."]}`)
 	f.Add(`{`, `[]`, `null`)
-	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String}, {Name: "label", Type: arrow.PrimitiveTypes.Int64}}, nil)
-	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"text":"0","label":0},{"text":"1","label":1},{"text":"-1","label":-1},{"text":"7","label":7},{"text":"","label":null}]`))
+	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String},
+		{Name: "label", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema,
+		strings.NewReader(`[{"text":"0","label":0},{"text":"1","label":1},{"text":"-1","label":-1},{"text":"7","label":7},{"text":"","label":null}]`))
 	must.Succeed(f, err)
 	var stream bytes.Buffer
 	w := ipc.NewWriter(&stream, ipc.WithSchema(schema))

@@ -55,9 +55,11 @@ func TestItems(t *testing.T) {
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 		return path
 	}
-	lines := `{"label":["a","b c"]}` + "\n" + `{"label":[1,true]}` + "\n" + `{"label":[]}` + "\n" + `{"label":"x"}` + "\n" + `{"label":null}` + "\n" + `{"label":[null]}` + "\n" + `{"label":[["a"]]}` + "\n"
+	lines := `{"label":["a","b c"]}` + "\n" + `{"label":[1,true]}` + "\n" + `{"label":[]}` + "\n" + `{"label":"x"}` +
+		"\n" + `{"label":null}` + "\n" + `{"label":[null]}` + "\n" + `{"label":[["a"]]}` + "\n"
 	want := []string{`["a" "b c"]`, `["1" "true"]`, "[]", "x", "none",
-		"column label: index 0: expected a string, a number, true or false, found null", `column label: index 0: expected a string, a number, true or false, found ["a"]`}
+		"column label: index 0: expected a string, a number, true or false, found null",
+		`column label: index 0: expected a string, a number, true or false, found ["a"]`}
 	got := itemsIn(t, write("x.jsonl", lines))
 	for i, w := range want {
 		if len(got) != len(want) || got[i] != w {
@@ -76,14 +78,16 @@ func TestItems(t *testing.T) {
 		return out.String()
 	}
 	texts := stream(arrow.BinaryTypes.String, `[{"label":["a","b"]},{"label":[]},{"label":null},{"label":["a",null]}]`)
-	if got := itemsIn(t, write("x.arrow", texts)); !slices.Equal(got, []string{`["a" "b"]`, "[]", "none", "column label: index 1: expected a value, found null"}) {
+	if got := itemsIn(t, write("x.arrow", texts)); !slices.Equal(got,
+		[]string{`["a" "b"]`, "[]", "none", "column label: index 1: expected a value, found null"}) {
 		t.Errorf("%q", got)
 	}
 	numbers := stream(arrow.PrimitiveTypes.Int64, `[{"label":[1,0]},{"label":[]},{"label":[7]}]`)
 	if got := itemsIn(t, write("y.arrow", numbers)); !slices.Equal(got, []string{`["1" "0"]`, "[]", `["7"]`}) {
 		t.Errorf("%q", got)
 	}
-	write("hf/dataset_info.json", `{"features":{"label":{"feature":{"names":["neg","pos"],"_type":"ClassLabel"},"length":-1,"_type":"Sequence"}}}`)
+	write("hf/dataset_info.json",
+		`{"features":{"label":{"feature":{"names":["neg","pos"],"_type":"ClassLabel"},"length":-1,"_type":"Sequence"}}}`)
 	write("hf/state.json", `{"_data_files":[{"filename":"a.arrow"}],"_split":"train"}`)
 	write("hf/a.arrow", numbers)
 	if got := itemsIn(t, filepath.Join(dir, "hf")); !slices.Equal(got, []string{`["pos" "neg"]`, "[]", "none"}) {
@@ -91,12 +95,14 @@ func TestItems(t *testing.T) {
 	}
 
 	// A column that is only copied, as tags are, has a name for each.
-	write("hf/a.arrow", stream(arrow.PrimitiveTypes.Int64, `[{"label":[1,0,-1]},{"label":[]},{"label":null},{"label":[-100,7]}]`))
+	write("hf/a.arrow", stream(arrow.PrimitiveTypes.Int64,
+		`[{"label":[1,0,-1]},{"label":[]},{"label":null},{"label":[-100,7]}]`))
 	for _, c := range []struct {
 		options Options
 		want    []string
 	}{
-		{Options{Columns: []string{"label"}, Copied: []string{"label"}}, []string{`["pos","neg",null] true`, "[] true", "∅", "[null,null] true"}},
+		{Options{Columns: []string{"label"}, Copied: []string{"label"}}, []string{`["pos","neg",null] true`, "[] true",
+			"∅", "[null,null] true"}},
 		{Options{Columns: []string{"label"}}, []string{"", "[] false", "∅", ""}},
 	} {
 		r := must.Get(Open(context.Background(), filepath.Join(dir, "hf"), c.options))(t)
@@ -132,7 +138,8 @@ func TestItemsShareText(t *testing.T) {
 	kind := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}
 	values := array.NewDictionaryArray(kind, indices.NewArray(), words.NewArray())
 	offsets := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes([]int32{0, items}))
-	list := array.NewListData(array.NewData(arrow.ListOf(kind), 1, []*memory.Buffer{nil, offsets}, []arrow.ArrayData{values.Data()}, 0, 0))
+	list := array.NewListData(array.NewData(arrow.ListOf(kind), 1, []*memory.Buffer{nil, offsets},
+		[]arrow.ArrayData{values.Data()}, 0, 0))
 	for limit, refused := range map[int]bool{items*(itemBytes+1<<10) - 1: true, items * (itemBytes + 1<<10): false} {
 		v, err := itemsAt(list, 0, limit, false)
 		if refused != (err != nil) || refused != (v.Items == nil) {
@@ -151,12 +158,13 @@ func TestWholeFeatures(t *testing.T) {
 	}
 }
 
-// TestEdgesOfARow: a list of more edges than a row may have bytes of is refused, and so are lists of a damaged file that
-// lead beyond their values.
+// TestEdgesOfARow: a list of more edges than a row may have bytes of is refused, and so are lists of a damaged file
+// that lead beyond their values.
 func TestEdgesOfARow(t *testing.T) {
 	lists := func(values arrow.Array, offsets ...int32) arrow.Array {
 		buffer := memory.NewBufferBytes(arrow.Int32Traits.CastToBytes(offsets))
-		return array.NewListData(array.NewData(arrow.ListOf(values.DataType()), len(offsets)-1, []*memory.Buffer{nil, buffer}, []arrow.ArrayData{values.Data()}, 0, 0))
+		return array.NewListData(array.NewData(arrow.ListOf(values.DataType()), len(offsets)-1,
+			[]*memory.Buffer{nil, buffer}, []arrow.ArrayData{values.Data()}, 0, 0))
 	}
 	numbers := array.NewInt32Builder(memory.DefaultAllocator)
 	numbers.AppendValues([]int32{0, 1, 2, 0}, nil)

@@ -33,13 +33,16 @@ func TestJSONLists(t *testing.T) {
 		{"\xef\xbb\xbf[\n  {\"a\": \"}],{\\\"\",\n   \"b\": \"\\\\\"},\r\n  {\"a\": {\"c\": [1]}, \"b\": 2},\n 7, \"a\", {\"a\":1 \"b\"},\n {\"a\":3,\"b\":4}\n]\n",
 			[]string{`1: }],{"|\`, "2! line 4: column a: expected a string, a number or a list of numbers, found an object", "3! line 5: expected a JSON object, found 7", `4! line 5: expected a JSON object, found "a"`,
 				`5! line 5: column 8: not JSON: invalid character '"' after object key:value pair`, "6: 3|4"}, ""},
-		{`[{"a":"` + long + `"},{"a":1,"b":2}]`, []string{"1! line 1: the value has 308 bytes, at most 200 are accepted", "2: 1|2"}, ""},
+		{`[{"a":"` + long + `"},{"a":1,"b":2}]`,
+			[]string{"1! line 1: the value has 308 bytes, at most 200 are accepted", "2: 1|2"}, ""},
 		{"{\n \"a\": 1,\n \"b\": 2\n}\n{\"a\": 3,\n \"b\": 4}\n", []string{"1: 1|2", "2: 3|4"}, ""},
-		{"{\"a\":1,\"b\":2}\n{\"a\":3,\n\n{\"a\":5,\"b\":6}\n", []string{"1: 1|2", "2! column 7: not JSON: unexpected end of JSON input", "4: 5|6"}, ""},
+		{"{\"a\":1,\"b\":2}\n{\"a\":3,\n\n{\"a\":5,\"b\":6}\n",
+			[]string{"1: 1|2", "2! column 7: not JSON: unexpected end of JSON input", "4: 5|6"}, ""},
 		{`{"a":1,"b":2}`, []string{"1: 1|2"}, ""},
 		{"", nil, "x.json: expected a JSON list of objects, found an empty file"},
 		{"\na,b\n", nil, `x.json: line 2: expected a JSON list of objects, or objects, found 'a'`},
-		{"[{\"a\":1,\"b\":2},\n{\"a\":3", []string{"1: 1|2"}, "x.json: line 2: the file ends within a value that begins in line 2"},
+		{"[{\"a\":1,\"b\":2},\n{\"a\":3", []string{"1: 1|2"},
+			"x.json: line 2: the file ends within a value that begins in line 2"},
 		{"[{\"a\":1,\"b\":2}\n", []string{"1: 1|2"}, "x.json: line 2: the file ends within a list"},
 		{"[{\"a\":1,\"b\":2},\n", []string{"1: 1|2"}, "x.json: line 2: the file ends within a list"},
 		{"[{\"a\":1,\"b\":2},\n]", nil, "line 2: expected a value behind the comma, found the end of the list"},
@@ -63,7 +66,8 @@ func TestJSONLists(t *testing.T) {
 		}
 	}
 	for _, line := range []string{"[", `[{"a":1},`} {
-		if got, err := read(file(t, "x.jsonl", line+"\n{\"a\":1}\n"), Options{Columns: []string{"a"}}); err != nil || len(got) != 2 || !strings.HasSuffix(got[0], "a file that is one JSON list is read with --format json") {
+		if got, err := read(file(t, "x.jsonl", line+"\n{\"a\":1}\n"), Options{Columns: []string{"a"}}); err != nil ||
+			len(got) != 2 || !strings.HasSuffix(got[0], "a file that is one JSON list is read with --format json") {
 			t.Errorf("%q: %q, %v", line, got, err)
 		}
 	}
@@ -97,8 +101,10 @@ func TestJSONListMemory(t *testing.T) {
 		rows int
 		most uint64 // bytes that are allocated
 	}{
-		{"a long value", io.MultiReader(strings.NewReader(`[{"a":"`), &blocks{n: 1000, text: strings.Repeat("x", 50000)}, strings.NewReader(`"},{"a":"x"}]`)), 2, 4 << 20},
-		{"many values", io.MultiReader(strings.NewReader("["), &blocks{n: 2000, text: strings.Repeat("12,", 10)}, strings.NewReader("{}]")), 20001, 64 << 20},
+		{"a long value", io.MultiReader(strings.NewReader(`[{"a":"`),
+			&blocks{n: 1000, text: strings.Repeat("x", 50000)}, strings.NewReader(`"},{"a":"x"}]`)), 2, 4 << 20},
+		{"many values", io.MultiReader(strings.NewReader("["), &blocks{n: 2000, text: strings.Repeat("12,", 10)},
+			strings.NewReader("{}]")), 20001, 64 << 20},
 	} {
 		in := must.Get(source.Decompress(c.text))(t)
 		before, rows := allocated(), 0
@@ -118,8 +124,11 @@ func TestJSONListMemory(t *testing.T) {
 func TestJSONPaths(t *testing.T) {
 	const object = `{"doc":{"body":"text","n":{"deep":[[1,2],[3]]}},"messages":[{"role":"user","content":"hello"},{"role":"bot","content":"bye"}],"a.b":"key","a":{"b":"path","c.d":"inner","c":{"d":"no"}},"x":null,"empty":[],"[0]":"bracket"}`
 	for path, want := range map[string]string{
-		"doc.body": "text", "messages[0].content": "hello", "messages.1.content": "bye", "messages[-1].role": "bot", "doc.n.deep[0]": "[1 2]", "doc.n.deep.1": "[3]", "doc.n.deep[1][0]": "3",
-		"a.b": "key", "a.c.d": "inner", "[0]": "bracket", "x": "∅", "x.y": "∅", "doc.body.more": "∅", "messages[2].content": "∅", "messages[x]": "∅", "messages.": "∅", "a.": "∅", ".": "∅", "[": "∅", "": "∅", "empty[0]": "∅",
+		"doc.body": "text", "messages[0].content": "hello", "messages.1.content": "bye", "messages[-1].role": "bot",
+		"doc.n.deep[0]": "[1 2]", "doc.n.deep.1": "[3]", "doc.n.deep[1][0]": "3",
+		"a.b": "key", "a.c.d": "inner", "[0]": "bracket", "x": "∅", "x.y": "∅", "doc.body.more": "∅",
+		"messages[2].content": "∅", "messages[x]": "∅", "messages.": "∅", "a.": "∅", ".": "∅", "[": "∅",
+		"": "∅", "empty[0]": "∅",
 		"doc[body]": "∅",
 	} {
 		for name, text := range map[string]string{"x.jsonl": object + "\n", "x.json": "[" + object + "]"} {
@@ -132,7 +141,8 @@ func TestJSONPaths(t *testing.T) {
 	var found []string
 	absent := func(_, column string, columns []string) { found = append(columns, column) }
 	must.Get(read(file(t, "x.json", "["+object+"]"), Options{Columns: []string{"doc.body", "body"}, Absent: absent}))(t)
-	if want := []string{"[0]", "a.b", "a.b", "a.c.d", "a.c.d", "doc.body", "doc.n.deep", "empty", "messages[0].content", "messages[0].role", "x", "body"}; !slices.Equal(found, slices.Compact(want)) {
+	if want := []string{"[0]", "a.b", "a.b", "a.c.d", "a.c.d", "doc.body", "doc.n.deep", "empty", "messages[0].content",
+		"messages[0].role", "x", "body"}; !slices.Equal(found, slices.Compact(want)) {
 		t.Errorf("found %q, want %q", found, want)
 	}
 	var list *ColumnError
@@ -189,7 +199,8 @@ func FuzzJSONPath(f *testing.F) {
 		var whole map[string]any
 		d := json.NewDecoder(strings.NewReader(object))
 		d.UseNumber()
-		if strings.ContainsAny(path, "[]") || strings.Contains(path, "..") || strings.HasPrefix(path, ".") || strings.HasSuffix(path, ".") || d.Decode(&whole) != nil || row.Err != nil {
+		if strings.ContainsAny(path, "[]") || strings.Contains(path, "..") || strings.HasPrefix(path, ".") ||
+			strings.HasSuffix(path, ".") || d.Decode(&whole) != nil || row.Err != nil {
 			return
 		}
 		fields := map[string]json.RawMessage{}
@@ -215,7 +226,8 @@ func FuzzJSONPath(f *testing.F) {
 // FuzzJSONList: what encoding/json reads as a list of objects has the same values here, and
 // whatever the text, reading ends without a panic.
 func FuzzJSONList(f *testing.F) {
-	for _, text := range []string{`[]`, `[{"a":1}]`, "[ {\"a\":\"x\\\"]\"} ,\n{\"a\":[1,2]},3,\"s\",null,true ]", `[{"a":{"b":"}"}}]x`, "{\n\"a\":1}{\n\"a\":2}", "{\"a\":1}\n{\"a\":2}", `["\u005d",{}]`, `[1,,2]`, `[[[[]]]]`} {
+	for _, text := range []string{`[]`, `[{"a":1}]`, "[ {\"a\":\"x\\\"]\"} ,\n{\"a\":[1,2]},3,\"s\",null,true ]",
+		`[{"a":{"b":"}"}}]x`, "{\n\"a\":1}{\n\"a\":2}", "{\"a\":1}\n{\"a\":2}", `["\u005d",{}]`, `[1,,2]`, `[[[[]]]]`} {
 		f.Add(text)
 	}
 	path := file(f, "x.json", "")

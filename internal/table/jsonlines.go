@@ -23,7 +23,8 @@ type jsonReader struct {
 }
 
 func newJSONLines(in *source.Source, o Options) (*jsonReader, error) {
-	r := &jsonReader{in: in, lines: jsonlines.NewReader(in, o.MaxField), part: o.part, columns: newJSONColumns(in.Name, o)}
+	r := &jsonReader{in: in, lines: jsonlines.NewReader(in, o.MaxField), part: o.part,
+		columns: newJSONColumns(in.Name, o)}
 	if o.part == nil || o.part.From == 0 {
 		return r, nil
 	}
@@ -65,7 +66,8 @@ func (r *jsonReader) Next(row *Row) error {
 		case start >= r.part.To:
 			err = io.EOF
 		case err == io.EOF && r.part.To != math.MaxInt64:
-			return fmt.Errorf("%s: expected %d bytes or more, found %d: was the file changed?", r.in.Name, r.part.To, start)
+			return fmt.Errorf("%s: expected %d bytes or more, found %d: was the file changed?",
+				r.in.Name, r.part.To, start)
 		}
 	}
 	var long *jsonlines.TooLong
@@ -116,7 +118,8 @@ type jsonColumns struct {
 const firstRows = 10
 
 func newJSONColumns(file string, o Options) *jsonColumns {
-	c := &jsonColumns{file: file, columns: slices.Clone(o.Columns), copied: o.Copied, lists: o.Lists, points: o.Features, series: o.series, known: map[string]bool{}, absent: o.Absent, missing: map[string]bool{}}
+	c := &jsonColumns{file: file, columns: slices.Clone(o.Columns), copied: o.Copied, lists: o.Lists,
+		points: o.Features, series: o.series, known: map[string]bool{}, absent: o.Absent, missing: map[string]bool{}}
 	for _, name := range o.Columns {
 		c.missing[name] = true
 		for _, key := range pathKeys(name) {
@@ -142,7 +145,8 @@ func (c *jsonColumns) read(row *Row, object []byte) {
 		var v Value
 		if err == nil && len(field) > 0 && field[0] == '[' && slices.Contains(c.series, name) {
 			v, err = seriesOf(field)
-		} else if err == nil && len(field) > 0 && (field[0] == '[' || field[0] == '{') && slices.Contains(c.copied, name) {
+		} else if err == nil && len(field) > 0 && (field[0] == '[' || field[0] == '{') &&
+			slices.Contains(c.copied, name) {
 			v, err = asItStands(field)
 		} else if err == nil && len(field) > 0 && field[0] == '[' && slices.Contains(c.lists, name) {
 			v, err = itemsOf(field)
@@ -195,7 +199,8 @@ const mostColumns = 20
 
 // AbsentText tells of what [Options.Absent] is called with.
 func AbsentText(file, column string, found []string) string {
-	return fmt.Sprintf("%s: no row has the column %q; the first ones have %.100q", file, column, found[:min(len(found), mostColumns)])
+	return fmt.Sprintf("%s: no row has the column %q; the first ones have %.100q", file, column,
+		found[:min(len(found), mostColumns)])
 }
 
 // valueOf is the value of a field, which is missing where it is nil or null.

@@ -159,7 +159,8 @@ func readRows(path string, o Options) (rows []*Row, err error) {
 func TestFooterOnly(t *testing.T) {
 	for _, name := range []string{"polars-newest.arrow", "javascript-utf8.arrow"} {
 		text := must.Get(os.ReadFile(filepath.Join("testdata", "others", name)))(t)
-		must.Fail(t, "schema at its end only: expected a file that can be read here and there", name)(read(file(t, "x.arrow.gz", gzipped(string(text))), Options{Columns: []string{"text"}}))
+		must.Fail(t, "schema at its end only: expected a file that can be read here and there",
+			name)(read(file(t, "x.arrow.gz", gzipped(string(text))), Options{Columns: []string{"text"}}))
 	}
 }
 

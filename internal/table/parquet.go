@@ -64,8 +64,9 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	}
 	for _, name := range o.Columns {
 		if found := g.unknown[name]; found != "" {
-			return nil, &ColumnError{name, false, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, "+
-				"found %s of Parquet: write it as text", name, found)}
+			return nil, &ColumnError{name, false,
+				fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, "+
+					"found %s of Parquet: write it as text", name, found)}
 		}
 	}
 	rows, err := newRecords(path, arrow.NewSchema(g.typed(schema.Fields()), &g.kept), o)
@@ -135,7 +136,8 @@ func (g *groups) open() error {
 	for _, kv := range g.metadata.FileMetaData.KeyValueMetadata {
 		switch {
 		case kv == nil || kv.Value == nil:
-		case slices.Contains([]string{seq.KeyFirstTokenID, seq.KeyFeatureNames, seq.KeyEdgeFeatureNames, seq.KeyLabelNames}, kv.Key) && !slices.Contains(keys, kv.Key):
+		case slices.Contains([]string{seq.KeyFirstTokenID, seq.KeyFeatureNames, seq.KeyEdgeFeatureNames,
+			seq.KeyLabelNames}, kv.Key) && !slices.Contains(keys, kv.Key):
 			keys, texts = append(keys, kv.Key), append(texts, *kv.Value)
 		case kv.Key == "ARROW:schema":
 			schema, _ := base64.StdEncoding.DecodeString(*kv.Value)
@@ -144,7 +146,8 @@ func (g *groups) open() error {
 	}
 	g.kept = arrow.NewMetadata(keys, texts)
 	if hidden && g.kept.FindKey(seq.KeyFirstTokenID) < 0 {
-		return fmt.Errorf("only ARROW:schema has %s, which token ids need: write it as metadata of the file, too", seq.KeyFirstTokenID)
+		return fmt.Errorf("only ARROW:schema has %s, which token ids need: write it as metadata of the file, too",
+			seq.KeyFirstTokenID)
 	}
 	g.metadata.FileMetaData.KeyValueMetadata = nil
 	properties := parquet.NewReaderProperties(g.memory)
@@ -183,7 +186,8 @@ func (g *groups) prepare() error {
 	columns := g.metadata.Schema.NumColumns()
 	for n, group := range g.metadata.RowGroups {
 		if len(group.Columns) != columns || group.NumRows < 0 {
-			return fmt.Errorf("row group %d: expected %d columns, found %d, of %d rows", n, columns, len(group.Columns), group.NumRows)
+			return fmt.Errorf("row group %d: expected %d columns, found %d, of %d rows", n, columns,
+				len(group.Columns), group.NumRows)
 		}
 		var chunks []chunkPlace
 		for _, i := range g.leaves {
@@ -194,11 +198,15 @@ func (g *groups) prepare() error {
 			case m == nil || found.CryptoMetadata != nil:
 				return fmt.Errorf("row group %d: column %q is encrypted: expected one that is not", n, name)
 			case found.GetFilePath() != "":
-				return fmt.Errorf("row group %d: column %q is in the file %q: expected it in this one", n, name, found.GetFilePath())
+				return fmt.Errorf("row group %d: column %q is in the file %q: expected it in this one", n,
+					name, found.GetFilePath())
 			case parquet.Type(m.Type) != column.PhysicalType():
-				return fmt.Errorf("row group %d: column %q: expected %s as in the schema, found %s", n, name, column.PhysicalType(), parquet.Type(m.Type))
-			case m.NumValues < 0 || (column.MaxRepetitionLevel() == 0 || group.NumRows == 0) && m.NumValues != group.NumRows:
-				return fmt.Errorf("row group %d: column %q: expected %d values, found %d", n, name, group.NumRows, m.NumValues)
+				return fmt.Errorf("row group %d: column %q: expected %s as in the schema, found %s", n, name,
+					column.PhysicalType(), parquet.Type(m.Type))
+			case m.NumValues < 0 || (column.MaxRepetitionLevel() == 0 || group.NumRows == 0) &&
+				m.NumValues != group.NumRows:
+				return fmt.Errorf("row group %d: column %q: expected %d values, found %d", n, name,
+					group.NumRows, m.NumValues)
 			case group.NumRows == 0: // it need not have pages
 				continue
 			}
@@ -212,11 +220,15 @@ func (g *groups) prepare() error {
 				start = *d
 			}
 			if start < int64(len(parquetMagic)) || start > g.plain.end {
-				return fmt.Errorf("row group %d: column %q: expected it before byte %d, found it at %d", n, name, g.plain.end, start)
+				return fmt.Errorf("row group %d: column %q: expected it before byte %d, found it at %d", n,
+					name, g.plain.end, start)
 			}
-			chunks = append(chunks, chunkPlace{leaf: i, start: start, chunk: chunk{name: name, codec: int(m.Codec), kind: column.PhysicalType(), width: widthOf(column.PhysicalType(), column.TypeLength()),
-				definitions: int(column.MaxDefinitionLevel()), repetitions: int(column.MaxRepetitionLevel()), values: m.NumValues, dictionary: -1}})
-			m.Codec, m.DictionaryPageOffset, m.DataPageOffset, m.TotalCompressedSize = codecNone, nil, int64(i)<<chunkBits, 1<<chunkBits-1
+			chunks = append(chunks, chunkPlace{leaf: i, start: start, chunk: chunk{name: name, codec: int(m.Codec),
+				kind: column.PhysicalType(), width: widthOf(column.PhysicalType(), column.TypeLength()),
+				definitions: int(column.MaxDefinitionLevel()), repetitions: int(column.MaxRepetitionLevel()),
+				values: m.NumValues, dictionary: -1}})
+			m.Codec, m.DictionaryPageOffset, m.DataPageOffset, m.TotalCompressedSize = codecNone, nil,
+				int64(i)<<chunkBits, 1<<chunkBits-1
 		}
 		g.plain.groups = append(g.plain.groups, chunks)
 	}
@@ -406,12 +418,14 @@ func (p *plainFile) footer() ([]byte, error) {
 	p.size = info.Size()
 	tail := make([]byte, 4+len(parquetMagic))
 	at := info.Size() - int64(len(tail))
-	if _, err := p.file.ReadAt(tail, at); at < int64(len(parquetMagic)) || err != nil || string(tail[4:]) != parquetMagic {
+	if _, err := p.file.ReadAt(tail, at); at < int64(len(parquetMagic)) || err != nil ||
+		string(tail[4:]) != parquetMagic {
 		return nil, fmt.Errorf("expected a Parquet file, which ends with %s, found %q", parquetMagic, tail[4:])
 	}
 	size := int64(binary.LittleEndian.Uint32(tail))
 	if p.end = at - size; p.end < int64(len(parquetMagic)) || size > maxParquetFooter {
-		return nil, fmt.Errorf("metadata: expected at most %d bytes, found a length of %d", min(at, maxParquetFooter), size)
+		return nil, fmt.Errorf("metadata: expected at most %d bytes, found a length of %d",
+			min(at, maxParquetFooter), size)
 	}
 	footer := make([]byte, size)
 	_, err = p.file.ReadAt(footer, p.end)

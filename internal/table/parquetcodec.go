@@ -81,7 +81,8 @@ func (f *inflater) inflate(codec int, src []byte, size int) ([]byte, error) {
 		r = brotli.NewReader(bytes.NewReader(src))
 	case codecZstd:
 		if f.zstd == nil {
-			f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderMaxWindow(source.MaxWindow), zstd.WithDecoderConcurrency(1))
+			f.zstd, err = zstd.NewReader(nil, zstd.WithDecoderMaxWindow(source.MaxWindow),
+				zstd.WithDecoderConcurrency(1))
 		}
 		if err == nil {
 			err = f.zstd.Reset(bytes.NewReader(src))

@@ -23,8 +23,10 @@ func checkDelta(data []byte, most int) (size int, err error) {
 		size += n
 	}
 	block, minis, total := head[0], head[1], head[2]
-	if block == 0 || block > maxDeltaBlock || minis == 0 || minis > block || block%minis != 0 || block/minis%8 != 0 || total > uint64(most) {
-		return 0, fmt.Errorf("packed numbers: blocks of %d in %d parts, %d of them where the page has %d", block, minis, total, most)
+	if block == 0 || block > maxDeltaBlock || minis == 0 || minis > block || block%minis != 0 ||
+		block/minis%8 != 0 || total > uint64(most) {
+		return 0, fmt.Errorf("packed numbers: blocks of %d in %d parts, %d of them where the page has %d",
+			block, minis, total, most)
 	}
 	for left := int(total) - 1; left > 0; {
 		_, n := binary.Uvarint(data[size:])

@@ -150,7 +150,8 @@ func checkFooter(footer []byte) (unknown map[string]string, err error) {
 				open[len(open)-1]--
 			}
 			if children < 0 || len(open) == 0 && i > 0 || len(open) == maxColumnDepth {
-				return true, fmt.Errorf("schema: element %d: expected columns nested at most %d deep", i, maxColumnDepth)
+				return true, fmt.Errorf("schema: element %d: expected columns nested at most %d deep", i,
+					maxColumnDepth)
 			}
 			if len(open) == 1 {
 				column = name

@@ -94,7 +94,8 @@ func (c *chunk) next() error {
 		}
 	}
 	data := raw
-	empty := h.kind == pageDataV2 && int(h.uncompressed) == levels // of nulls alone: not every program compresses nothing
+	// of nulls alone: not every program compresses nothing
+	empty := h.kind == pageDataV2 && int(h.uncompressed) == levels
 	if !(h.kind == pageDataV2 && h.plain) && c.codec != codecNone && !empty {
 		data, err = c.inflater.inflate(c.codec, raw[levels:], int(h.uncompressed)-levels)
 		if levels > 0 {
@@ -129,7 +130,8 @@ func (c *chunk) check(h *pageHeader) error {
 	case h.values < 0 || h.kind != pageDictionary && int64(h.values) > c.values:
 		return fmt.Errorf("expected at most the %d values of the row group, found %d", c.values, h.values)
 	case h.kind == pageDictionary && (c.page > 0 || h.values > h.uncompressed):
-		return fmt.Errorf("expected a dictionary as the first page, of at most %d values, found %d", h.uncompressed, h.values)
+		return fmt.Errorf("expected a dictionary as the first page, of at most %d values, found %d",
+			h.uncompressed, h.values)
 	case h.kind == pageDictionary:
 		if h.encoding != encodingPlain && h.encoding != encodingPlainDictionary {
 			return fmt.Errorf("a dictionary encoded by %s: expected PLAIN", nameOf(encodingNames, h.encoding))
@@ -138,11 +140,14 @@ func (c *chunk) check(h *pageHeader) error {
 		return nil
 	case h.kind == pageDataV2:
 		levels := int64(h.definitions) + int64(h.repetitions)
-		if h.definitions < 0 || h.repetitions < 0 || levels > int64(h.uncompressed) || levels > int64(h.compressed) || h.nulls < 0 || h.nulls > h.values || h.rows < 0 {
-			return fmt.Errorf("impossible: levels of %d and %d bytes of %d, %d nulls in %d values", h.definitions, h.repetitions, h.compressed, h.nulls, h.values)
+		if h.definitions < 0 || h.repetitions < 0 || levels > int64(h.uncompressed) || levels > int64(h.compressed) ||
+			h.nulls < 0 || h.nulls > h.values || h.rows < 0 {
+			return fmt.Errorf("impossible: levels of %d and %d bytes of %d, %d nulls in %d values", h.definitions,
+				h.repetitions, h.compressed, h.nulls, h.values)
 		}
 	case c.definitions > 0 && h.definitions != encodingRLE || c.repetitions > 0 && h.repetitions != encodingRLE:
-		return fmt.Errorf("levels encoded by %s and %s: expected RLE", nameOf(encodingNames, h.definitions), nameOf(encodingNames, h.repetitions))
+		return fmt.Errorf("levels encoded by %s and %s: expected RLE", nameOf(encodingNames, h.definitions),
+			nameOf(encodingNames, h.repetitions))
 	}
 	c.values -= int64(h.values)
 	return nil

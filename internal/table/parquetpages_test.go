@@ -37,7 +37,8 @@ func pageOf(kind, uncompressed, compressed int32, part byte, numbers []int32, da
 
 // dataPage is one of version 1, which is not compressed.
 func dataPage(values, encoding int32, data string) string {
-	return pageOf(pageData, int32(len(data)), int32(len(data)), 5, []int32{values, encoding, encodingRLE, encodingRLE}, data)
+	return pageOf(pageData, int32(len(data)), int32(len(data)), 5,
+		[]int32{values, encoding, encodingRLE, encodingRLE}, data)
 }
 
 func uvarints(values ...uint64) (out string) {
@@ -63,40 +64,60 @@ func TestBadPages(t *testing.T) {
 	}{
 		{"as it should be", nil, dataPage(4, encodingPlain, four), ""},
 		{"of an index", nil, pageOf(1, 4, 4, 6, nil, four), "kind 1: expected data or a dictionary"},
-		{"without a header of its kind", nil, string((&thriftWriter{out: []byte{0x15, 0, 0x15, 8, 0x15, 8, 0}}).out), "kind 0"},
+		{"without a header of its kind", nil, string((&thriftWriter{out: []byte{0x15, 0, 0x15, 8, 0x15, 8, 0}}).out),
+			"kind 0"},
 		{"of headers of two kinds", nil, string(both.out) + "\x00" + four, "kind 0: expected data or a dictionary"},
-		{"longer than the file", nil, pageOf(pageData, 16, 1000, 5, []int32{4, 0, 3, 3}, four), "expected at most the 16 bytes that the file has, found a length of 1000"},
+		{"longer than the file", nil, pageOf(pageData, 16, 1000, 5, []int32{4, 0, 3, 3}, four),
+			"expected at most the 16 bytes that the file has, found a length of 1000"},
 		{"of a negative length", nil, pageOf(pageData, 16, -1, 5, []int32{4, 0, 3, 3}, four), "found a length of -1"},
-		{"that is a bomb", nil, pageOf(pageData, 1<<30, 16, 5, []int32{4, 0, 3, 3}, four), "expected at most 268435456 bytes, found 1073741824"},
-		{"of a size that is not its", nil, pageOf(pageData, 20, 16, 5, []int32{4, 0, 3, 3}, four), "expected 20 bytes, found 16"},
-		{"of too many values", nil, dataPage(5, encodingPlain, four), "expected at most the 4 values of the row group, found 5"},
+		{"that is a bomb", nil, pageOf(pageData, 1<<30, 16, 5, []int32{4, 0, 3, 3}, four),
+			"expected at most 268435456 bytes, found 1073741824"},
+		{"of a size that is not its", nil, pageOf(pageData, 20, 16, 5, []int32{4, 0, 3, 3}, four),
+			"expected 20 bytes, found 16"},
+		{"of too many values", nil, dataPage(5, encodingPlain, four),
+			"expected at most the 4 values of the row group, found 5"},
 		{"of negative values", nil, dataPage(-5, encodingPlain, four), "found -5"},
-		{"of a dictionary of too many values", nil, pageOf(pageDictionary, 4, 4, 7, []int32{5, 0}, four[:4]), "of at most 4 values, found 5"},
+		{"of a dictionary of too many values", nil, pageOf(pageDictionary, 4, 4, 7, []int32{5, 0}, four[:4]),
+			"of at most 4 values, found 5"},
 		{"of a second dictionary", nil, packed + packed, "page 1: expected a dictionary as the first page"},
-		{"of a dictionary that is packed", nil, pageOf(pageDictionary, 4, 4, 7, []int32{1, 8}, four[:4]), "a dictionary encoded by RLE_DICTIONARY: expected PLAIN"},
+		{"of a dictionary that is packed", nil, pageOf(pageDictionary, 4, 4, 7, []int32{1, 8}, four[:4]),
+			"a dictionary encoded by RLE_DICTIONARY: expected PLAIN"},
 		{"without a dictionary", nil, dataPage(4, encodingDictionary, "\x01\x08\x00"), "its dictionary is missing"},
-		{"of wide numbers", nil, packed + dataPage(4, encodingDictionary, "\x20\x08\xff\xff\xff\x7f"), "numbers of 32 bits for a dictionary of 1 values"},
-		{"of text in numbers", nil, dataPage(4, encodingDeltaText, four), "encoded by DELTA_BYTE_ARRAY, which is not known of INT32"},
+		{"of wide numbers", nil, packed + dataPage(4, encodingDictionary, "\x20\x08\xff\xff\xff\x7f"),
+			"numbers of 32 bits for a dictionary of 1 values"},
+		{"of text in numbers", nil, dataPage(4, encodingDeltaText, four),
+			"encoded by DELTA_BYTE_ARRAY, which is not known of INT32"},
 		{"of an encoding to come", nil, dataPage(4, 77, four), "encoded by number 77"},
 		{"of packed numbers", nil, delta(128, 4, 1, 2), ""},
-		{"of more packed numbers than values", nil, delta(128, 4, 1<<40, 0), "128 in 4 parts, 1099511627776 of them where the page has 4"},
+		{"of more packed numbers than values", nil, delta(128, 4, 1<<40, 0),
+			"128 in 4 parts, 1099511627776 of them where the page has 4"},
 		{"of a packed block that is a bomb", nil, delta(1<<40, 4, 4, 0), "blocks of 1099511627776"},
 		{"of packed parts that do not fit", nil, delta(128, 0, 4, 0), "blocks of 128 in 0 parts"},
 		{"that ends within packed numbers", nil, delta(128, 4, 4, 0), "the page ends within them"},
 		{"of streams that are torn", nil, dataPage(4, encodingByteStreamSplit, four[:7]), "7 bytes are no values of 4"},
-		{"of levels that are too long", func(c *chunk) { c.definitions = 1 }, dataPage(4, encodingPlain, "\x64\x00\x00\x00\x08\x01"), "levels of 100 bytes, where 2 are left"},
-		{"that ends within levels", func(c *chunk) { c.repetitions = 1 }, dataPage(4, encodingPlain, "\x02"), "it ends within its levels"},
-		{"of levels that are packed", func(c *chunk) { c.definitions = 1 }, pageOf(pageData, 4, 4, 5, []int32{4, 0, 4, 3}, four[:4]), "levels encoded by BIT_PACKED and RLE"},
-		{"of version 2 whose levels are too long", nil, pageOf(pageDataV2, 4, 4, 8, []int32{4, 0, 4, 0, 3, 2}, four[:4]), "levels of 3 and 2 bytes of 4"},
-		{"of a long snappy", func(c *chunk) { c.codec = codecSnappy }, pageOf(pageData, 16, 4, 5, []int32{4, 0, 3, 3}, "\xff\xff\xff\x0f"), "expected 16 bytes, found 33554431"},
-		{"of a long LZ4", func(c *chunk) { c.codec = codecLZ4Raw }, pageOf(pageData, 1<<20, 4, 5, []int32{4, 0, 3, 3}, "\xff\xff\xff\x0f"), "4 bytes cannot stand for 1048576"},
-		{"of a long zstd", func(c *chunk) { c.codec = codecZstd }, compressedPage(16, zstandard(t, four+"x")), "expected 16 bytes, found 1 more"},
-		{"of a short zstd", func(c *chunk) { c.codec = codecZstd }, compressedPage(17, zstandard(t, four)), "16 bytes of 17: unexpected EOF"},
-		{"of a long gzip", func(c *chunk) { c.codec = codecGzip }, compressedPage(15, gzipped(four)), "expected 15 bytes, found 1 more"},
+		{"of levels that are too long", func(c *chunk) { c.definitions = 1 },
+			dataPage(4, encodingPlain, "\x64\x00\x00\x00\x08\x01"), "levels of 100 bytes, where 2 are left"},
+		{"that ends within levels", func(c *chunk) { c.repetitions = 1 }, dataPage(4, encodingPlain, "\x02"),
+			"it ends within its levels"},
+		{"of levels that are packed", func(c *chunk) { c.definitions = 1 },
+			pageOf(pageData, 4, 4, 5, []int32{4, 0, 4, 3}, four[:4]), "levels encoded by BIT_PACKED and RLE"},
+		{"of version 2 whose levels are too long", nil, pageOf(pageDataV2, 4, 4, 8, []int32{4, 0, 4, 0, 3, 2},
+			four[:4]), "levels of 3 and 2 bytes of 4"},
+		{"of a long snappy", func(c *chunk) { c.codec = codecSnappy }, pageOf(pageData, 16, 4, 5, []int32{4, 0, 3, 3},
+			"\xff\xff\xff\x0f"), "expected 16 bytes, found 33554431"},
+		{"of a long LZ4", func(c *chunk) { c.codec = codecLZ4Raw }, pageOf(pageData, 1<<20, 4, 5, []int32{4, 0, 3, 3},
+			"\xff\xff\xff\x0f"), "4 bytes cannot stand for 1048576"},
+		{"of a long zstd", func(c *chunk) { c.codec = codecZstd }, compressedPage(16, zstandard(t, four+"x")),
+			"expected 16 bytes, found 1 more"},
+		{"of a short zstd", func(c *chunk) { c.codec = codecZstd }, compressedPage(17, zstandard(t, four)),
+			"16 bytes of 17: unexpected EOF"},
+		{"of a long gzip", func(c *chunk) { c.codec = codecGzip }, compressedPage(15, gzipped(four)),
+			"expected 15 bytes, found 1 more"},
 		{"of no gzip", func(c *chunk) { c.codec = codecGzip }, compressedPage(16, four), "invalid header"},
 		{"of no brotli", func(c *chunk) { c.codec = codecBrotli }, compressedPage(16, "\xff\xff\xff"), "brotli"},
 	} {
-		r := &chunk{name: "a", kind: parquet.Types.Int32, width: 4, values: 4, dictionary: -1, left: int64(len(c.text)), r: bufio.NewReader(strings.NewReader(c.text))}
+		r := &chunk{name: "a", kind: parquet.Types.Int32, width: 4, values: 4, dictionary: -1, left: int64(len(c.text)),
+			r: bufio.NewReader(strings.NewReader(c.text))}
 		if c.change != nil {
 			c.change(r)
 		}
@@ -108,7 +129,8 @@ func TestBadPages(t *testing.T) {
 		if c.want == "" && err == nil {
 			continue
 		}
-		if err == nil || c.want == "" || !strings.Contains(err.Error(), c.want) || !strings.HasPrefix(err.Error(), `column "a": page `) {
+		if err == nil || c.want == "" || !strings.Contains(err.Error(), c.want) ||
+			!strings.HasPrefix(err.Error(), `column "a": page `) {
 			t.Errorf("a page %s: %v, want %q", c.what, err, c.want)
 		}
 	}
@@ -129,7 +151,8 @@ func TestPageChecksum(t *testing.T) {
 		w.int32(4, int32(sum))
 		w.structure(5, 4, encodingPlain, encodingRLE, encodingRLE)
 		text := string(w.out) + "\x00" + four
-		_, err := io.ReadAll(&chunk{kind: parquet.Types.Int32, values: 4, left: int64(len(text)), r: bufio.NewReader(strings.NewReader(text))})
+		_, err := io.ReadAll(&chunk{kind: parquet.Types.Int32, values: 4, left: int64(len(text)),
+			r: bufio.NewReader(strings.NewReader(text))})
 		if (want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%08x: %v, want %q", sum, err, want)
 		}
@@ -180,11 +203,14 @@ func listFileAnd(n int64, groups ...emptyGroup) string {
 		return string(binary.LittleEndian.AppendUint32(nil, uint32(len(runs)))) + runs
 	}
 	pages := pageOf(pageDictionary, 4, 4, 7, []int32{1, encodingPlain}, "\x07\x00\x00\x00") +
-		dataPage(int32(n), encodingDictionary, levels(run(1, "\x00")+run(n-1, "\x01"))+levels(run(n, "\x01"))+"\x01"+run(n, "\x00"))
-	column := thriftOf(nil, int64(4), thriftOf(int32(parquet.Types.Int32), []string{}, []string{"ids"}, int32(codecNone), n, int64(len(pages)), int64(len(pages)), nil, int64(4)))
+		dataPage(int32(n), encodingDictionary,
+			levels(run(1, "\x00")+run(n-1, "\x01"))+levels(run(n, "\x01"))+"\x01"+run(n, "\x00"))
+	column := thriftOf(nil, int64(4), thriftOf(int32(parquet.Types.Int32), []string{}, []string{"ids"},
+		int32(codecNone), n, int64(len(pages)), int64(len(pages)), nil, int64(4)))
 	rowGroups, rows := [][]byte{thriftOf([][]byte{column}, int64(len(pages)), int64(1))}, int64(1)
 	for _, g := range groups {
-		empty := thriftOf(nil, int64(0), thriftOf(int32(parquet.Types.Int32), []string{}, []string{"ids"}, int32(codecNone), g.values, int64(0), int64(0), nil, int64(0)))
+		empty := thriftOf(nil, int64(0), thriftOf(int32(parquet.Types.Int32), []string{}, []string{"ids"},
+			int32(codecNone), g.values, int64(0), int64(0), nil, int64(0)))
 		rowGroups = append(rowGroups, thriftOf([][]byte{empty}, int64(0), g.rows))
 		rows += g.rows
 	}
@@ -192,7 +218,8 @@ func listFileAnd(n int64, groups ...emptyGroup) string {
 		thriftOf(nil, nil, nil, "schema", int32(1)),
 		thriftOf(int32(parquet.Types.Int32), nil, int32(2), "ids"), // repeated
 	}, rows, rowGroups)
-	return parquetMagic + pages + string(footer) + string(binary.LittleEndian.AppendUint32(nil, uint32(len(footer)))) + parquetMagic
+	return parquetMagic + pages + string(footer) + string(binary.LittleEndian.AppendUint32(nil,
+		uint32(len(footer)))) + parquetMagic
 }
 
 // emptyGroup is a row group without pages.
@@ -216,11 +243,13 @@ func TestEmptyGroups(t *testing.T) {
 	} {
 		path := file(t, "x.parquet", listFileAnd(5, c.groups...))
 		e, err := ExtentOf(t.Context(), path, "parquet")
-		if c.of == "" && (err != nil || e.Rows != c.rows) || c.of != "" && (err == nil || !strings.Contains(err.Error(), path+": "+c.of)) {
+		if c.of == "" && (err != nil || e.Rows != c.rows) || c.of != "" &&
+			(err == nil || !strings.Contains(err.Error(), path+": "+c.of)) {
 			t.Errorf("%v: %d rows, %v", c.groups, e.Rows, err)
 		}
 		got, err := read(path, Options{Columns: []string{"ids"}})
-		if c.read == "" && (err != nil || len(got) != 1 || got[0] != "1: [7 7 7 7 7]") || c.read != "" && (err == nil || !strings.Contains(err.Error(), c.read)) {
+		if c.read == "" && (err != nil || len(got) != 1 || got[0] != "1: [7 7 7 7 7]") || c.read != "" &&
+			(err == nil || !strings.Contains(err.Error(), c.read)) {
 			t.Errorf("%v: %q, %v", c.groups, got, err)
 		}
 	}
@@ -229,7 +258,8 @@ func TestEmptyGroups(t *testing.T) {
 // TestListBomb: a few bytes may stand for a list of any length, which is refused before
 // it takes the memory.
 func TestListBomb(t *testing.T) {
-	if got, err := read(file(t, "x.parquet", listFile(5)), Options{Columns: []string{"ids"}}); err != nil || len(got) != 1 || got[0] != "1: [7 7 7 7 7]" {
+	if got, err := read(file(t, "x.parquet", listFile(5)), Options{Columns: []string{"ids"}}); err != nil ||
+		len(got) != 1 || got[0] != "1: [7 7 7 7 7]" {
 		t.Fatalf("%q, %v", got, err)
 	}
 	for n, want := range map[int64]string{100_000: "1! column ids: the row has more than 65536 bytes", 1 << 30: ""} {
@@ -242,7 +272,8 @@ func TestListBomb(t *testing.T) {
 		if took := allocated() - before; took > 2<<30 {
 			t.Errorf("%d numbers: %d bytes are allocated", n, took)
 		}
-		if want != "" && (err != nil || len(got) != 1 || got[0] != want) || want == "" && (err == nil || !strings.Contains(err.Error(), "x.parquet: row group 0: it asks for")) {
+		if want != "" && (err != nil || len(got) != 1 || got[0] != want) || want == "" &&
+			(err == nil || !strings.Contains(err.Error(), "x.parquet: row group 0: it asks for")) {
 			t.Errorf("%d numbers: %.100q, %v; want %q", n, got, err, want)
 		}
 	}
@@ -253,8 +284,10 @@ func TestLongValues(t *testing.T) {
 	testenv.Long(t, "reads 360 MB")
 	path := filepath.Join(t.TempDir(), "x.parquet")
 	f := must.Get(os.Create(path))(t)
-	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int32}, {Name: "text", Type: arrow.BinaryTypes.String}}, nil)
-	w, err := pqarrow.NewFileWriter(schema, f, parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy)), pqarrow.DefaultWriterProps())
+	schema := arrow.NewSchema([]arrow.Field{{Name: "n", Type: arrow.PrimitiveTypes.Int32},
+		{Name: "text", Type: arrow.BinaryTypes.String}}, nil)
+	w, err := pqarrow.NewFileWriter(schema, f,
+		parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy)), pqarrow.DefaultWriterProps())
 	must.Succeed(t, err)
 	const rows, short = 600, 300 // the dictionary has the long text once
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
@@ -273,7 +306,8 @@ func TestLongValues(t *testing.T) {
 	defer r.Close()
 	var row Row
 	for i := range rows {
-		if err := r.Next(&row); err != nil || row.Err != nil || row.Values[0].Text != fmt.Sprint(i) || row.Values[2].Text != fmt.Sprint(i) || (len(row.Values[1].Text) == len(long)) != (i >= short) {
+		if err := r.Next(&row); err != nil || row.Err != nil || row.Values[0].Text != fmt.Sprint(i) ||
+			row.Values[2].Text != fmt.Sprint(i) || (len(row.Values[1].Text) == len(long)) != (i >= short) {
 			t.Fatalf("row %d: %v, %v", i, err, row.Err)
 		}
 	}
@@ -286,7 +320,8 @@ func TestLongValues(t *testing.T) {
 // wherever it ends there.
 func TestPageSizes(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)
-	for _, c := range []struct{ rows, length int }{{300, 100}, {300, 150}, {600, 50}, {900, 30}, {1000, 50}, {2000, 10}} {
+	for _, c := range []struct{ rows, length int }{{300, 100}, {300, 150}, {600, 50}, {900, 30},
+		{1000, 50}, {2000, 10}} {
 		for _, dictionary := range []bool{true, false} {
 			b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 			var want []string
@@ -295,7 +330,9 @@ func TestPageSizes(t *testing.T) {
 				b.Field(0).(*array.StringBuilder).Append(want[i])
 			}
 			var out bytes.Buffer
-			w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDictionaryDefault(dictionary)), pqarrow.DefaultWriterProps())
+			w, err := pqarrow.NewFileWriter(schema, &out,
+				parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy),
+					parquet.WithDictionaryDefault(dictionary)), pqarrow.DefaultWriterProps())
 			must.Succeed(t, err)
 			must.Succeed(t, errors.Join(w.Write(b.NewRecord()), w.Close()))
 			rows, err := readRows(file(t, "x.parquet", out.String()), Options{Columns: []string{"text"}})
@@ -305,7 +342,8 @@ func TestPageSizes(t *testing.T) {
 			}
 			for i, row := range rows {
 				if row.Values[0].Text != want[i] {
-					t.Errorf("%v, dictionary %v: row %d: %q, expected %q", c, dictionary, i, row.Values[0].Text, want[i])
+					t.Errorf("%v, dictionary %v: row %d: %q, expected %q", c, dictionary, i,
+						row.Values[0].Text, want[i])
 					break
 				}
 			}
@@ -339,7 +377,8 @@ func TestBadFooters(t *testing.T) {
 		"no root":                {thriftOf(int32(1), [][]byte{thriftOf(nil, nil, nil, "a"), element}), "element 1"},
 		"deep columns":           {thriftOf(int32(1), deep), ""},
 	} {
-		if _, err := checkFooter(c.footer); (c.want == "") != (err == nil) || err != nil && !strings.Contains(err.Error(), c.want) {
+		if _, err := checkFooter(c.footer); (c.want == "") != (err == nil) || err != nil &&
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%s: %v, want %q", what, err, c.want)
 		}
 	}
@@ -363,7 +402,9 @@ func TestDamagedOthers(t *testing.T) {
 	if testing.Short() {
 		places = 15
 	}
-	for _, name := range []string{"duckdb-v2.parquet", "duckdb-snappy.parquet", "polars-lz4.parquet", "rust-split.parquet", "rust-prefixes.parquet", "rust-v2.parquet", "polars-zstd.arrow", "javascript-utf8.arrow", "polars-lz4.arrows"} {
+	for _, name := range []string{"duckdb-v2.parquet", "duckdb-snappy.parquet", "polars-lz4.parquet",
+		"rust-split.parquet", "rust-prefixes.parquet", "rust-v2.parquet", "polars-zstd.arrow",
+		"javascript-utf8.arrow", "polars-lz4.arrows"} {
 		from := filepath.Join("testdata", "others", name)
 		text := must.Get(os.ReadFile(from))(t)
 		rows, columns := len(expected(t, name)), columnsOf(t, from)
@@ -381,7 +422,8 @@ func TestDamagedOthers(t *testing.T) {
 			if err != nil {
 				failed++
 			}
-			if err == nil && len(got) != rows || err != nil && (errors.Is(err, io.EOF) || !strings.Contains(err.Error(), name)) {
+			if err == nil && len(got) != rows || err != nil &&
+				(errors.Is(err, io.EOF) || !strings.Contains(err.Error(), name)) {
 				t.Errorf("%s, byte %d: %d rows of %d, %v", name, at, len(got), rows, err)
 			}
 		}

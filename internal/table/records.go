@@ -27,18 +27,19 @@ type records struct {
 	points   []string // of features
 	series   []string // of numbers
 	edges    []string
-	gaps     []string                       // of lists
-	forms    map[string]func(string) string // of a column's values, where the type alone does not say how they are written
-	limit    int                            // bytes of a row
-	next     func() (arrow.Record, error)   // io.EOF after the last
-	record   arrow.Record                   // nil before the first and when it is read
-	first    int32                          // id that a stored 0 stands for, in columns of tokens
-	at       int                            // row of it
-	row      int64
-	part     *Part // nil for all rows
-	left     int64 // rows that are read at most
-	drop     int64 // rows that are passed over first
-	close    func() error
+	gaps     []string // of lists
+	// of a column's values, where the type alone does not say how they are written
+	forms  map[string]func(string) string
+	limit  int                          // bytes of a row
+	next   func() (arrow.Record, error) // io.EOF after the last
+	record arrow.Record                 // nil before the first and when it is read
+	first  int32                        // id that a stored 0 stands for, in columns of tokens
+	at     int                          // row of it
+	row    int64
+	part   *Part // nil for all rows
+	left   int64 // rows that are read at most
+	drop   int64 // rows that are passed over first
+	close  func() error
 }
 
 // newRecords has the wanted columns of records with a schema; next and close are to be set.
@@ -53,12 +54,14 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 	}
 	for _, column := range o.Columns {
 		field, _ := schema.FieldsByName(column)
-		if _, list := field[0].Type.(arrow.ListLikeType); list && first > 0 && !slices.Contains(o.Edges, column) && !seq.IsTokenColumn(column) && !slices.Contains(o.Lists, column) {
+		if _, list := field[0].Type.(arrow.ListLikeType); list && first > 0 && !slices.Contains(o.Edges, column) &&
+			!seq.IsTokenColumn(column) && !slices.Contains(o.Lists, column) {
 			return nil, fmt.Errorf("column %q: of a file that stores ids minus %d (%s), expected lists named %s, %s or %s only",
 				column, first, seq.KeyFirstTokenID, seq.ColumnTokens, seq.ColumnTokensA, seq.ColumnTokensB)
 		}
 	}
-	r := &records{name: name, columns: columns, metadata: schema.Metadata(), wanted: o.Columns, lists: o.Lists, points: o.Features, series: o.series,
+	r := &records{name: name, columns: columns, metadata: schema.Metadata(), wanted: o.Columns, lists: o.Lists,
+		points: o.Features, series: o.series,
 		edges: o.Edges, gaps: o.Gaps, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64,
 		forms: map[string]func(string) string{}}
 	for _, field := range schema.Fields() {
@@ -118,7 +121,8 @@ func (r *records) Next(row *Row) (err error) {
 		}
 		if r.record, err = r.next(); err != nil {
 			if err == io.EOF && r.part != nil {
-				err = fmt.Errorf("%s: expected %d rows or more, found %d: was the file changed?", r.name, r.part.To, r.row)
+				err = fmt.Errorf("%s: expected %d rows or more, found %d: was the file changed?",
+					r.name, r.part.To, r.row)
 			}
 			return err
 		}
@@ -160,7 +164,8 @@ func (r *records) Next(row *Row) (err error) {
 		for _, item := range v.Items {
 			size += itemBytes + len(item)
 		}
-		if size += len(v.Text) + 4*len(v.Tokens) + featureBytes(v.Features) + edgeBytes*len(v.Edges); err == nil && size > r.limit {
+		if size += len(v.Text) + 4*len(v.Tokens) + featureBytes(v.Features) + edgeBytes*len(v.Edges); err == nil &&
+			size > r.limit {
 			err = fmt.Errorf("the row has more than %d bytes", r.limit)
 		}
 		if err != nil {
@@ -184,7 +189,8 @@ func readable(t arrow.DataType) bool {
 		return arrow.IsInteger(t.(arrow.ListLikeType).Elem().ID())
 	}
 	switch t.ID() {
-	case arrow.STRING, arrow.LARGE_STRING, arrow.BINARY, arrow.LARGE_BINARY, arrow.FIXED_SIZE_BINARY, arrow.STRING_VIEW, arrow.BINARY_VIEW, arrow.BOOL, arrow.NULL:
+	case arrow.STRING, arrow.LARGE_STRING, arrow.BINARY, arrow.LARGE_BINARY, arrow.FIXED_SIZE_BINARY, arrow.STRING_VIEW,
+		arrow.BINARY_VIEW, arrow.BOOL, arrow.NULL:
 		return true
 	}
 	return arrow.IsInteger(t.ID()) || arrow.IsFloating(t.ID()) || arrow.IsDecimal(t.ID())
@@ -242,21 +248,29 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 				if ofNumbers(f.Type) {
 					hint = ", a series, which --series reads"
 				}
-				return nil, &ColumnError{f.Name, false, fmt.Errorf("column %q: expected lists of lists of numbers, those of a token each, found %s%s", f.Name, f.Type, hint)}
+				return nil, &ColumnError{f.Name, false,
+					fmt.Errorf("column %q: expected lists of lists of numbers, those of a token each, found %s%s",
+						f.Name, f.Type, hint)}
 			}
 		} else if slices.Contains(o.Edges, f.Name) {
 			if !ofEdges(f.Type) {
-				return nil, &ColumnError{f.Name, false, fmt.Errorf("column %q: expected lists of lists of whole numbers, the source and the target of an edge each, found %s", f.Name, f.Type)}
+				return nil, &ColumnError{f.Name, false,
+					fmt.Errorf("column %q: expected lists of lists of whole numbers, the source and the target of an edge each, found %s", f.Name, f.Type)}
 			}
-		} else if !readable(f.Type) && !((isTime(f.Type) || isTexts(f.Type)) && slices.Contains(o.Copied, f.Name)) && !(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
+		} else if !readable(f.Type) && !((isTime(f.Type) || isTexts(f.Type)) && slices.Contains(o.Copied, f.Name)) &&
+			!(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
 			_, list := f.Type.(arrow.ListLikeType)
 			if ofFeatures(f.Type) {
-				return nil, &ColumnError{f.Name, list, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found features (%s), which --features reads", f.Name, f.Type)}
+				return nil, &ColumnError{f.Name, list,
+					fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found features (%s), which --features reads", f.Name, f.Type)}
 			}
 			if ofNumbers(f.Type) {
-				return nil, &ColumnError{f.Name, list, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found a series (%s), which --series reads", f.Name, f.Type)}
+				return nil, &ColumnError{f.Name, list,
+					fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found a series (%s), which --series reads", f.Name, f.Type)}
 			}
-			return nil, &ColumnError{f.Name, list, fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s: write it as text", f.Name, f.Type)}
+			return nil, &ColumnError{f.Name, list,
+				fmt.Errorf("column %q: expected text, numbers or lists of whole numbers, found %s: write it as text",
+					f.Name, f.Type)}
 		}
 	}
 	return columns, nil
@@ -294,7 +308,8 @@ func valueAt(a arrow.Array, i int) (v Value, err error) {
 func (v *Value) shift(first int32) error {
 	for i := range v.Tokens {
 		if v.Tokens[i] > math.MaxInt32-first {
-			return fmt.Errorf("index %d: expected a token id up to %d, found %d more than %d", i, math.MaxInt32, first, v.Tokens[i])
+			return fmt.Errorf("index %d: expected a token id up to %d, found %d more than %d", i,
+				math.MaxInt32, first, v.Tokens[i])
 		}
 		v.Tokens[i] += first
 	}
@@ -310,7 +325,8 @@ func wholeNumbers(a arrow.Array, from, to int64) ([]int32, error) {
 	for i := int(from); i < int(to); i++ {
 		n, ok := wholeNumber(a, i)
 		if !ok || n < 0 || n > math.MaxInt32 {
-			return nil, fmt.Errorf("index %d: expected a token id from 0 to %d, found %s", i-int(from), math.MaxInt32, a.ValueStr(i))
+			return nil, fmt.Errorf("index %d: expected a token id from 0 to %d, found %s", i-int(from),
+				math.MaxInt32, a.ValueStr(i))
 		}
 		out = append(out, int32(n))
 	}

@@ -29,13 +29,15 @@ func kinds(t testing.TB) arrow.Record {
 		{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true},
 		{Name: "large", Type: arrow.BinaryTypes.LargeString, Nullable: true},
 		{Name: "bytes", Type: arrow.BinaryTypes.Binary, Nullable: true},
-		{Name: "word", Type: &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8, ValueType: arrow.BinaryTypes.String}, Nullable: true},
+		{Name: "word", Type: &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8,
+			ValueType: arrow.BinaryTypes.String}, Nullable: true},
 		{Name: "whole", Type: arrow.PrimitiveTypes.Int64, Nullable: true},
 		{Name: "real", Type: arrow.PrimitiveTypes.Float64, Nullable: true},
 		{Name: "yes", Type: arrow.FixedWidthTypes.Boolean, Nullable: true},
 		{Name: "ids", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64), Nullable: true},
 		{Name: "pixels", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8), Nullable: true},
-		{Name: "object", Type: arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int32, Nullable: true}), Nullable: true},
+		{Name: "object", Type: arrow.StructOf(arrow.Field{Name: "a", Type: arrow.PrimitiveTypes.Int32, Nullable: true}),
+			Nullable: true},
 	}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	defer b.Release()
@@ -104,7 +106,8 @@ func parquetText(t testing.TB, batches int, codec compress.Compression, dictiona
 	record := kinds(t)
 	defer record.Release()
 	var out bytes.Buffer
-	w, err := pqarrow.NewFileWriter(record.Schema(), &out, parquet.NewWriterProperties(parquet.WithCompression(codec), parquet.WithDictionaryDefault(dictionary)), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+	w, err := pqarrow.NewFileWriter(record.Schema(), &out, parquet.NewWriterProperties(parquet.WithCompression(codec),
+		parquet.WithDictionaryDefault(dictionary)), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
 	must.Succeed(t, err)
 	for range batches {
 		must.Succeed(t, w.Write(record))
@@ -116,16 +119,20 @@ func parquetText(t testing.TB, batches int, codec compress.Compression, dictiona
 // TestRecords: every kind of column, compression and layout gives the same rows.
 func TestRecords(t *testing.T) {
 	columns := []string{"text", "large", "bytes", "word", "whole", "real", "yes", "ids", "pixels"}
-	one := []string{"é 0|long\n\x00|\xff\x00|cat|-9223372036854775808|1.5|false|[]|[]", "∅|∅|∅|∅|∅|∅|∅|∅|∅", "é 2|long\n\x00|\xff\x02|dog|-9223372036854775806|1.5|true|[1000 2000]|[255 254]"}
+	one := []string{"é 0|long\n\x00|\xff\x00|cat|-9223372036854775808|1.5|false|[]|[]", "∅|∅|∅|∅|∅|∅|∅|∅|∅",
+		"é 2|long\n\x00|\xff\x02|dog|-9223372036854775806|1.5|true|[1000 2000]|[255 254]"}
 	var want []string
 	for n, row := range append(append(one, one...), one...) {
 		want = append(want, fmt.Sprintf("%d: %s", n+1, row))
 	}
 	files := map[string]string{
-		"stream.arrow": arrowText(t, true, 3), "file.arrow": arrowText(t, false, 3), "lz4.feather": arrowText(t, false, 3, ipc.WithLZ4()),
-		"zstd.arrow": arrowText(t, true, 3, ipc.WithZstd()), "gzip.arrow.gz": gzipped(arrowText(t, true, 3)),
+		"stream.arrow": arrowText(t, true, 3), "file.arrow": arrowText(t, false, 3),
+		"lz4.feather": arrowText(t, false, 3, ipc.WithLZ4()),
+		"zstd.arrow":  arrowText(t, true, 3, ipc.WithZstd()), "gzip.arrow.gz": gzipped(arrowText(t, true, 3)),
 	}
-	for name, codec := range map[string]compress.Compression{"plain": compress.Codecs.Uncompressed, "snappy": compress.Codecs.Snappy, "gzip": compress.Codecs.Gzip, "zstd": compress.Codecs.Zstd, "brotli": compress.Codecs.Brotli} {
+	for name, codec := range map[string]compress.Compression{"plain": compress.Codecs.Uncompressed,
+		"snappy": compress.Codecs.Snappy, "gzip": compress.Codecs.Gzip, "zstd": compress.Codecs.Zstd,
+		"brotli": compress.Codecs.Brotli} {
 		for _, dictionary := range []bool{false, true} {
 			files[fmt.Sprint(name, dictionary, ".parquet")] = parquetText(t, 3, codec, dictionary)
 		}
@@ -136,11 +143,17 @@ func TestRecords(t *testing.T) {
 		if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
 			t.Errorf("%s: %v\n%q, want\n%q", name, err, got, want)
 		}
-		if got, err := read(path, Options{Columns: []string{"word", "text"}}); err != nil || len(got) != 9 || got[2] != "3: dog|é 2" {
+		if got, err := read(path, Options{Columns: []string{"word", "text"}}); err != nil || len(got) != 9 ||
+			got[2] != "3: dog|é 2" {
 			t.Errorf("%s: %q, %v", name, got, err)
 		}
-		for _, c := range []struct{ column, want string }{{"object", `column "object": expected text, numbers or lists`}, {"no", `column "no": expected one of ["text"`}} {
-			if _, err := read(path, Options{Columns: []string{c.column}}); err == nil || !strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
+		for _, c := range []struct {
+			column,
+			want string
+		}{{"object", `column "object": expected text, numbers or lists`},
+			{"no", `column "no": expected one of ["text"`}} {
+			if _, err := read(path, Options{Columns: []string{c.column}}); err == nil ||
+				!strings.Contains(err.Error(), c.want) || !strings.Contains(err.Error(), name) {
 				t.Errorf("%s: %v, want %q", name, err, c.want)
 			}
 		}
@@ -151,7 +164,8 @@ func TestRecords(t *testing.T) {
 // panic.
 func TestDamagedRecords(t *testing.T) {
 	columns := []string{"text", "word", "ids"}
-	for name, text := range map[string]string{"x.arrow": arrowText(t, true, 2), "y.arrow": arrowText(t, false, 2), "x.parquet": parquetText(t, 2, compress.Codecs.Snappy, true)} {
+	for name, text := range map[string]string{"x.arrow": arrowText(t, true, 2), "y.arrow": arrowText(t, false, 2),
+		"x.parquet": parquetText(t, 2, compress.Codecs.Snappy, true)} {
 		failed := 0
 		for at := 0; at < len(text); at += 1 + len(text)/300 {
 			damaged := []byte(text)
@@ -168,7 +182,8 @@ func TestDamagedRecords(t *testing.T) {
 			t.Errorf("%s: no damage is found", name)
 		}
 		for _, length := range []int{0, 5, 20, len(text) / 2, len(text) * 9 / 10} {
-			if rows, err := read(file(t, name, text[:length]), Options{Columns: columns}); err == nil && len(rows) == 6 && length < len(text)/2 {
+			if rows, err := read(file(t, name, text[:length]), Options{Columns: columns}); err == nil &&
+				len(rows) == 6 && length < len(text)/2 {
 				t.Errorf("%s: %d bytes give %q", name, length, rows)
 			}
 		}
@@ -185,7 +200,8 @@ func TestHuggingFace(t *testing.T) {
 		os.MkdirAll(filepath.Dir(path), 0o777)
 		must.Succeed(t, os.WriteFile(path, []byte(text), 0o666))
 	}
-	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String}, {Name: "label", Type: arrow.PrimitiveTypes.Int64}}, nil)
+	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String},
+		{Name: "label", Type: arrow.PrimitiveTypes.Int64}}, nil)
 	stream := func(rows string) string {
 		record, _ := must.Get2(array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(rows)))(t)
 		var out bytes.Buffer
@@ -204,7 +220,8 @@ func TestHuggingFace(t *testing.T) {
 	write("test/state.json", `{"_data_files":[{"filename":"c.arrow"}]}`)
 	write("test/c.arrow", stream(`[{"text":"fourth","label":1}]`))
 	got, err := read(dir, Options{Columns: []string{"split", "text", "label", "split"}})
-	want := []string{"1: train|first|pos|train", "2: train|second|∅|train", "1: train|third|neg|train", "1: test|fourth|pos|test"}
+	want := []string{"1: train|first|pos|train", "2: train|second|∅|train", "1: train|third|neg|train",
+		"1: test|fourth|pos|test"}
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%q, %v; want %q", got, err, want)
 	}

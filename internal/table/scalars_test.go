@@ -23,8 +23,10 @@ func TestScalars(t *testing.T) {
 	uuid := arrow.NewMetadata([]string{ipc.ExtensionTypeKeyName}, []string{extensionUUID})
 	s := arrow.NewSchema([]arrow.Field{
 		{Name: "f64", Type: arrow.PrimitiveTypes.Float64}, {Name: "f32", Type: arrow.PrimitiveTypes.Float32},
-		{Name: "f16", Type: arrow.FixedWidthTypes.Float16}, {Name: "d128", Type: &arrow.Decimal128Type{Precision: 38, Scale: 20}},
-		{Name: "d256", Type: &arrow.Decimal256Type{Precision: 60, Scale: 2}}, {Name: "thousands", Type: &arrow.Decimal128Type{Precision: 5, Scale: -3}},
+		{Name: "f16", Type: arrow.FixedWidthTypes.Float16},
+		{Name: "d128", Type: &arrow.Decimal128Type{Precision: 38, Scale: 20}},
+		{Name: "d256", Type: &arrow.Decimal256Type{Precision: 60, Scale: 2}},
+		{Name: "thousands", Type: &arrow.Decimal128Type{Precision: 5, Scale: -3}},
 		{Name: "uuid", Type: &arrow.FixedSizeBinaryType{ByteWidth: 16}, Metadata: uuid},
 		{Name: "naive", Type: &arrow.TimestampType{Unit: arrow.Millisecond}},
 		{Name: "utc", Type: &arrow.TimestampType{Unit: arrow.Millisecond, TimeZone: "UTC"}},
@@ -36,7 +38,8 @@ func TestScalars(t *testing.T) {
 		b.Field(0).(*array.Float64Builder).Append(v)
 		b.Field(1).(*array.Float32Builder).Append([]float32{1000000, 0.1, -16777216}[i])
 		b.Field(2).(*array.Float16Builder).Append(float16.New([]float32{1024, 0.5, -2}[i]))
-		b.Field(3).(*array.Decimal128Builder).Append([]decimal128.Num{decimal128.FromI64(-1), decimal128.FromU64(9900000000000000000), decimal128.FromI64(0)}[i])
+		b.Field(3).(*array.Decimal128Builder).Append([]decimal128.Num{decimal128.FromI64(-1),
+			decimal128.FromU64(9900000000000000000), decimal128.FromI64(0)}[i])
 		b.Field(4).(*array.Decimal256Builder).Append(decimal256.FromI64([]int64{1250, -5, 100}[i]))
 		b.Field(5).(*array.Decimal128Builder).Append(decimal128.FromI64([]int64{7, 0, -12}[i]))
 		b.Field(6).(*array.FixedSizeBinaryBuilder).Append([]byte("\x00\x00\x00\x00\x00\x00\x40\x00\x80\x00\xff\x00\x00\x00\x00" + string(rune(i))))
@@ -49,7 +52,8 @@ func TestScalars(t *testing.T) {
 	must.Succeed(t, w.Write(b.NewRecord()))
 	must.Succeed(t, w.Close())
 	got := must.Get(read(file(t, "x.arrows", out.String()), Options{
-		Columns: []string{"f64", "f32", "f16", "d128", "d256", "thousands", "uuid", "naive", "utc", "zone"}, Copied: []string{"naive", "utc", "zone"}}))(t)
+		Columns: []string{"f64", "f32", "f16", "d128", "d256", "thousands", "uuid", "naive", "utc", "zone"},
+		Copied:  []string{"naive", "utc", "zone"}}))(t)
 	times := "2024-01-02 03:04:05.678|2024-01-02 03:04:05.678Z|2024-01-02 05:04:05+0200"
 	if want := strings.Join([]string{
 		"1: 1234561|1000000|1024|-0.00000000000000000001|12.50|7000|00000000-0000-4000-8000-ff0000000000|" + times,
@@ -74,7 +78,8 @@ func typedFile(logical string) string {
 		typed(thriftOf(int32(parquet.Types.ByteArray), nil, int32(0), "inner")),
 	}
 	footer := thriftOf(int32(1), elements, int64(0), [][]byte{})
-	return parquetMagic + string(footer) + string(binary.LittleEndian.AppendUint32(nil, uint32(len(footer)))) + parquetMagic
+	return parquetMagic + string(footer) + string(binary.LittleEndian.AppendUint32(nil,
+		uint32(len(footer)))) + parquetMagic
 }
 
 // TestUnknownTypes: a column of a logical type that is not known is an error, with its name and type, only where it
@@ -93,7 +98,8 @@ func TestUnknownTypes(t *testing.T) {
 			t.Errorf("%s: %q, %v", c.want, rows, err)
 		}
 		for _, name := range []string{"bytes", "group"} {
-			must.Fail(t, `column "`+name+`": expected text, numbers or lists of whole numbers, found `+c.want)(read(path, Options{Columns: []string{name}}))
+			must.Fail(t, `column "`+name+`": expected text, numbers or lists of whole numbers, found `+
+				c.want)(read(path, Options{Columns: []string{name}}))
 		}
 	}
 }
@@ -115,7 +121,8 @@ func TestParquetTypes(t *testing.T) {
 			t.Errorf("%q, want %q", rows[0], want)
 		}
 	}
-	rows := must.Get(read("testdata/naive-timestamp.parquet", Options{Columns: []string{"ts", "tz"}, Copied: []string{"ts", "tz"}}))(t)
+	rows := must.Get(read("testdata/naive-timestamp.parquet",
+		Options{Columns: []string{"ts", "tz"}, Copied: []string{"ts", "tz"}}))(t)
 	if ts, tz, _ := strings.Cut(rows[0], "|"); ts != "1: 2024-01-02 03:04:05.678" || !strings.HasSuffix(tz, "Z") {
 		t.Errorf("%q", rows[0])
 	}

@@ -196,7 +196,8 @@ func (r *seriesReader) features(values []Value) ([][]float32, error) {
 			}
 			continue
 		case missing != "": // steps may be missing at the end alone
-			return nil, fmt.Errorf("column %s: expected a number before that of column %s, found nothing", missing, r.columns[i])
+			return nil, fmt.Errorf("column %s: expected a number before that of column %s, found nothing", missing,
+				r.columns[i])
 		case list:
 			channels = append(channels, numbers)
 		default:
@@ -208,7 +209,8 @@ func (r *seriesReader) features(values []Value) ([][]float32, error) {
 		case channels != nil && steps != nil:
 			return nil, fmt.Errorf("column %s: expected lists of numbers in all columns of the series, or a number in each, found both", r.columns[i])
 		case list && len(numbers) != len(channels[0]):
-			return nil, fmt.Errorf("column %s: expected %d numbers, as in column %s, found %d", r.columns[i], len(channels[0]), r.columns[0], len(numbers))
+			return nil, fmt.Errorf("column %s: expected %d numbers, as in column %s, found %d", r.columns[i],
+				len(channels[0]), r.columns[0], len(numbers))
 		}
 	}
 	if channels == nil && steps == nil {
@@ -315,7 +317,8 @@ func seriesOf(list []byte) (v Value, err error) {
 // ofNumbers reports whether values of a type are lists of numbers.
 func ofNumbers(t arrow.DataType) bool {
 	list, ok := t.(arrow.ListLikeType)
-	return ok && (arrow.IsInteger(list.Elem().ID()) || list.Elem().ID() == arrow.FLOAT32 || list.Elem().ID() == arrow.FLOAT64)
+	return ok && (arrow.IsInteger(list.Elem().ID()) || list.Elem().ID() == arrow.FLOAT32 ||
+		list.Elem().ID() == arrow.FLOAT64)
 }
 
 // seriesAt is row i of a column of lists of numbers, which may take so many bytes, or of numbers.

@@ -46,7 +46,8 @@ func seriesRows(t *testing.T, path string, o Options) (rows []string) {
 // every format; other values are errors that name the column.
 func TestSeries(t *testing.T) {
 	for _, c := range []struct{ name, text, series, want string }{
-		{"a.jsonl", `{"v":[0.1,-2,3e1],"id":"a"}` + "\n" + `{"id":"b"}` + "\n" + `{"v":[],"id":"c"}` + "\n" + `{"v":"0.5 1,5","id":"d"}` + "\n" + `{"v":"[1, 2]","id":"e"}` + "\n" + `{"v":[1,null],"id":"f"}`, "v",
+		{"a.jsonl", `{"v":[0.1,-2,3e1],"id":"a"}` + "\n" + `{"id":"b"}` + "\n" + `{"v":[],"id":"c"}` + "\n" +
+			`{"v":"0.5 1,5","id":"d"}` + "\n" + `{"v":"[1, 2]","id":"e"}` + "\n" + `{"v":[1,null],"id":"f"}`, "v",
 			`[[0.1] [-2] [30]] a|null b|[] c|! column v: number 1: expected a number with a decimal point, and one kind of separator between numbers, found "1,5"|[[1] [2]] e|! column v: number 1: expected a number, found null`},
 		{"a.csv", "v,id\n\"[0.1, 0.2]\",a\n[1 2\t3],b\n0.5;1;2,c\n\"0,5;1,5\",d\n\"[1, x]\",e\n7,f\n,g\n\"[1 ... 2]\",h\n\"[1, nan]\",i\n", "v",
 			`[[0.1] [0.2]] a|[[1] [2] [3]] b|[[0.5] [1] [2]] c|! column v: number 0: expected a number with a decimal point, and one kind of separator between numbers, found "0,5"|` +
@@ -58,21 +59,26 @@ func TestSeries(t *testing.T) {
 			`[[1 3] [2 4]] a|! column y: expected lists of numbers in all columns of the series, or a number in each, found both|! column y: expected 2 numbers, as in column x, found 3|! column y: expected a list of numbers, found nothing`},
 		{"a.json", `[{"x":{"l":[1,2]},"id":"a"}]`, "x.l", "[[1] [2]] a"},
 	} {
-		if got := strings.Join(seriesRows(t, file(t, c.name, c.text), Options{Series: strings.Split(c.series, ",")}), "|"); got != c.want {
+		if got := strings.Join(seriesRows(t, file(t, c.name, c.text), Options{Series: strings.Split(c.series, ",")}),
+			"|"); got != c.want {
 			t.Errorf("%s %q:\n%s, want\n%s", c.name, c.text, got, c.want)
 		}
 	}
-	for want, series := range map[string]string{`columns "q*": expected some of ["t1" "id" "t2"]`: "q*", "expected names, each once": "t1,t*", `column "v": expected one of`: "v"} {
-		must.Fail(t, want)(Open(t.Context(), file(t, "a.csv", "t1,id,t2\n1,a,2\n"), Options{Series: strings.Split(series, ","), Columns: []string{series, "id"}}))
+	for want, series := range map[string]string{`columns "q*": expected some of ["t1" "id" "t2"]`: "q*",
+		"expected names, each once": "t1,t*", `column "v": expected one of`: "v"} {
+		must.Fail(t, want)(Open(t.Context(), file(t, "a.csv", "t1,id,t2\n1,a,2\n"),
+			Options{Series: strings.Split(series, ","), Columns: []string{series, "id"}}))
 	}
 }
 
 // TestSeriesNames: several columns are channels if they have lists, and steps otherwise.
 func TestSeriesNames(t *testing.T) {
 	for _, c := range []struct{ text, series, want string }{
-		{"v,w\n1 2,3 4\n", "v", "v"}, {"v,w\n,\n1 2,3 4\n", "v,w", "v w"}, {"v,w\n1,2\n", "w,v", "value"}, {"t1,t2\n1,2\n", "t*", "value"}, {"ax,ay\n1 2,3 4\n", "a*", "ax ay"}, {"v,w\n", "v,w", "value"},
+		{"v,w\n1 2,3 4\n", "v", "v"}, {"v,w\n,\n1 2,3 4\n", "v,w", "v w"}, {"v,w\n1,2\n", "w,v", "value"},
+		{"t1,t2\n1,2\n", "t*", "value"}, {"ax,ay\n1 2,3 4\n", "a*", "ax ay"}, {"v,w\n", "v,w", "value"},
 	} {
-		got := must.Get(SeriesNames(t.Context(), file(t, "a.csv", c.text), Options{Series: strings.Split(c.series, ",")}))(t)
+		got := must.Get(SeriesNames(t.Context(), file(t, "a.csv", c.text),
+			Options{Series: strings.Split(c.series, ",")}))(t)
 		if strings.Join(got, " ") != c.want {
 			t.Errorf("%q, %s: %q, want %q", c.text, c.series, got, c.want)
 		}
@@ -82,18 +88,21 @@ func TestSeriesNames(t *testing.T) {
 // TestSeriesLimit: a row is bounded by what its series takes, not by its text.
 func TestSeriesLimit(t *testing.T) {
 	path := file(t, "a.csv", "v,id\n"+strings.Repeat("1 ", 100)+",a\n1 2,b\n")
-	if got := seriesRows(t, path, Options{Series: []string{"v"}, MaxField: 1000}); len(got) != 2 || !strings.Contains(got[0], "takes more than 1000 bytes") || got[1] != "[[1] [2]] b" {
+	if got := seriesRows(t, path, Options{Series: []string{"v"}, MaxField: 1000}); len(got) != 2 ||
+		!strings.Contains(got[0], "takes more than 1000 bytes") || got[1] != "[[1] [2]] b" {
 		t.Errorf("%q", got)
 	}
 }
 
 // TestSeriesKept: a column of a series that is also read by itself is a list of JSON there.
 func TestSeriesKept(t *testing.T) {
-	r := must.Get(Open(t.Context(), file(t, "a.jsonl", `{"v":[1,2.5]}`), Options{Series: []string{"v", "w"}, Columns: []string{"w", "v,w", "v"}}))(t)
+	r := must.Get(Open(t.Context(), file(t, "a.jsonl", `{"v":[1,2.5]}`),
+		Options{Series: []string{"v", "w"}, Columns: []string{"w", "v,w", "v"}}))(t)
 	defer r.Close()
 	var row Row
 	must.Succeed(t, r.Next(&row))
-	if row.Err == nil || !strings.Contains(row.Err.Error(), "column w: expected a list of numbers, found nothing") || len(row.Values) != 3 || row.Values[2].Text != "[1,2.5]" || !row.Values[2].JSON {
+	if row.Err == nil || !strings.Contains(row.Err.Error(), "column w: expected a list of numbers, found nothing") ||
+		len(row.Values) != 3 || row.Values[2].Text != "[1,2.5]" || !row.Values[2].JSON {
 		t.Errorf("%+v", row)
 	}
 }
@@ -102,26 +111,34 @@ func TestSeriesKept(t *testing.T) {
 // reads them.
 func TestSeriesHint(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "v", Type: arrow.ListOf(arrow.PrimitiveTypes.Float32)}}, nil)
-	must.Fail(t, "found a series (list<item: float32, nullable>), which --series reads")(checkColumns(schema, Options{Columns: []string{"v"}}))
-	must.Fail(t, "found list<item: float32, nullable>, a series, which --series reads")(checkColumns(schema, Options{Columns: []string{"v"}, Features: []string{"v"}}))
+	must.Fail(t, "found a series (list<item: float32, nullable>), which --series reads")(checkColumns(schema,
+		Options{Columns: []string{"v"}}))
+	must.Fail(t, "found list<item: float32, nullable>, a series, which --series reads")(checkColumns(schema,
+		Options{Columns: []string{"v"}, Features: []string{"v"}}))
 }
 
 // TestSeriesArrow: lists of numbers of Arrow and Parquet are series, of every type of numbers.
 func TestSeriesArrow(t *testing.T) {
-	for _, kind := range []arrow.DataType{arrow.ListOf(arrow.PrimitiveTypes.Float32), arrow.ListOf(arrow.PrimitiveTypes.Float64), arrow.ListOf(arrow.PrimitiveTypes.Int16), arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Uint8)} {
-		schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String}, {Name: "v", Type: kind, Nullable: true}}, nil)
-		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader(`[{"id":"a","v":[1,2]},{"id":"b","v":null}]`))
+	for _, kind := range []arrow.DataType{arrow.ListOf(arrow.PrimitiveTypes.Float32),
+		arrow.ListOf(arrow.PrimitiveTypes.Float64), arrow.ListOf(arrow.PrimitiveTypes.Int16),
+		arrow.FixedSizeListOf(2, arrow.PrimitiveTypes.Uint8)} {
+		schema := arrow.NewSchema([]arrow.Field{{Name: "id", Type: arrow.BinaryTypes.String},
+			{Name: "v", Type: kind, Nullable: true}}, nil)
+		record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema,
+			strings.NewReader(`[{"id":"a","v":[1,2]},{"id":"b","v":null}]`))
 		must.Succeed(t, err)
 		f := must.Get(os.Create(filepath.Join(t.TempDir(), "a.arrow")))(t)
 		w := must.Get(ipc.NewFileWriter(f, ipc.WithSchema(schema)))(t)
 		must.Succeed(t, w.Write(record))
 		must.Succeed(t, w.Close())
 		p := must.Get(os.Create(filepath.Join(t.TempDir(), "a.parquet")))(t)
-		out := must.Get(pqarrow.NewFileWriter(schema, p, parquet.NewWriterProperties(), pqarrow.DefaultWriterProps()))(t)
+		out := must.Get(pqarrow.NewFileWriter(schema, p, parquet.NewWriterProperties(),
+			pqarrow.DefaultWriterProps()))(t)
 		must.Succeed(t, out.Write(record))
 		must.Succeed(t, out.Close())
 		for _, path := range []string{f.Name(), p.Name()} {
-			if got := strings.Join(seriesRows(t, path, Options{Series: []string{"v"}}), "|"); got != "[[1] [2]] a|null b" {
+			if got := strings.Join(seriesRows(t, path, Options{Series: []string{"v"}}),
+				"|"); got != "[[1] [2]] a|null b" {
 				t.Errorf("%s: %s: %s", path, kind, got)
 			}
 		}

@@ -34,25 +34,42 @@ func TestShards(t *testing.T) {
 		want         []string
 		err          string
 	}{
-		{"CSV", "", map[string]string{"b.csv": "b,a\n3,4\n", "a.csv": "a,b\n1,2\n", "c.csv.gz": gzipped("a,b\n5,6\n"), ".hidden": "x", "_SUCCESS": ""}, []string{"a", "b"}, []string{"2: 1|2", "2: 4|3", "2: 5|6"}, ""},
-		{"the shard's name", "", map[string]string{"train-0.csv": "a\n1\n", "test-0.csv": "a\n2\n"}, []string{"path", "a"}, []string{"2: test-0.csv|2", "2: train-0.csv|1"}, ""},
-		{"the shard's name twice", "", map[string]string{"a.csv": "a\n1\n"}, []string{"path", "a", "path"}, []string{"2: a.csv|1|a.csv"}, ""},
-		{"a column called path", "", map[string]string{"0.csv": "a,path\n1,x\n"}, []string{"path"}, []string{"2: x"}, ""},
-		{"JSON lines", "", map[string]string{"1.jsonl": `{"a":1,"path":"own"}`, "2.ndjson": `{"a":2}`}, []string{"a", "path"}, []string{"1: 1|own", "1: 2|∅"}, ""},
-		{"JSON", "", map[string]string{"1.json": `[{"a":1}]`, "2.json": `{"a":2}`}, []string{"a"}, []string{"1: 1", "1: 2"}, ""},
-		{"Parquet", "", map[string]string{"x=1/0.parquet": string(parquet), "x=2/0.parquet": string(parquet)}, []string{"text"}, append(whole[:len(whole):len(whole)], whole...), ""},
-		{"no endings", "csv", map[string]string{"part-0": "a\n1\n", "part-1": "a\n2\n"}, []string{"a"}, []string{"2: 1", "2: 2"}, ""},
-		{"text", "text", map[string]string{"a.txt": "one\n", "b.txt": "two\n"}, []string{"text", "file", "path"}, []string{"1: one|a.txt|a.txt", "1: two|b.txt|b.txt"}, ""},
+		{"CSV", "", map[string]string{"b.csv": "b,a\n3,4\n", "a.csv": "a,b\n1,2\n", "c.csv.gz": gzipped("a,b\n5,6\n"),
+			".hidden": "x", "_SUCCESS": ""}, []string{"a", "b"}, []string{"2: 1|2", "2: 4|3", "2: 5|6"}, ""},
+		{"the shard's name", "", map[string]string{"train-0.csv": "a\n1\n", "test-0.csv": "a\n2\n"},
+			[]string{"path", "a"}, []string{"2: test-0.csv|2", "2: train-0.csv|1"}, ""},
+		{"the shard's name twice", "", map[string]string{"a.csv": "a\n1\n"}, []string{"path", "a", "path"},
+			[]string{"2: a.csv|1|a.csv"}, ""},
+		{"a column called path", "", map[string]string{"0.csv": "a,path\n1,x\n"},
+			[]string{"path"}, []string{"2: x"}, ""},
+		{"JSON lines", "", map[string]string{"1.jsonl": `{"a":1,"path":"own"}`, "2.ndjson": `{"a":2}`},
+			[]string{"a", "path"}, []string{"1: 1|own", "1: 2|∅"}, ""},
+		{"JSON", "", map[string]string{"1.json": `[{"a":1}]`, "2.json": `{"a":2}`}, []string{"a"},
+			[]string{"1: 1", "1: 2"}, ""},
+		{"Parquet", "", map[string]string{"x=1/0.parquet": string(parquet), "x=2/0.parquet": string(parquet)},
+			[]string{"text"}, append(whole[:len(whole):len(whole)], whole...), ""},
+		{"no endings", "csv", map[string]string{"part-0": "a\n1\n", "part-1": "a\n2\n"}, []string{"a"},
+			[]string{"2: 1", "2: 2"}, ""},
+		{"text", "text", map[string]string{"a.txt": "one\n", "b.txt": "two\n"}, []string{"text", "file", "path"},
+			[]string{"1: one|a.txt|a.txt", "1: two|b.txt|b.txt"}, ""},
 
-		{"documents", "", map[string]string{"dog/a.txt": "woof", "cat/b.txt": "meow"}, []string{"content", "class"}, []string{"0: meow|cat", "0: woof|dog"}, ""},
-		{"flat documents", "", map[string]string{"a.txt": "woof"}, []string{"content", "path"}, []string{"0: woof|a.txt"}, ""},
-		{"tables by class", "", map[string]string{"run/1.csv": "1", "walk/1.csv": "2"}, []string{"content", "class"}, []string{"0: 1|run", "0: 2|walk"}, ""},
-		{"several kinds", "", map[string]string{"1.csv": "1", "2.tsv": "2"}, []string{"content"}, []string{"0: 1", "0: 2"}, ""},
+		{"documents", "", map[string]string{"dog/a.txt": "woof", "cat/b.txt": "meow"}, []string{"content", "class"},
+			[]string{"0: meow|cat", "0: woof|dog"}, ""},
+		{"flat documents", "", map[string]string{"a.txt": "woof"}, []string{"content", "path"},
+			[]string{"0: woof|a.txt"}, ""},
+		{"tables by class", "", map[string]string{"run/1.csv": "1", "walk/1.csv": "2"}, []string{"content", "class"},
+			[]string{"0: 1|run", "0: 2|walk"}, ""},
+		{"several kinds", "", map[string]string{"1.csv": "1", "2.tsv": "2"}, []string{"content"},
+			[]string{"0: 1", "0: 2"}, ""},
 
-		{"others beside", "", map[string]string{"README.md": "x", "data/0.parquet": string(parquet)}, []string{"text"}, nil, "DIR: expected tables of one kind, found data/0.parquet and README.md: name files one by one"},
-		{"a column that a shard lacks", "", map[string]string{"1.csv": "a\n1\n", "2.csv": "b\n1\n"}, []string{"a"}, []string{"2: 1"}, "DIR/2.csv: column \"a\": expected one of"},
-		{"a column that none has", "", map[string]string{"1.csv": "a\n1\n"}, []string{"b"}, nil, "DIR/1.csv: column \"b\": expected one of"},
-		{"a shard that is none", "", map[string]string{"1.parquet": string(parquet), "2.parquet": "PAR1"}, []string{"text"}, whole, "DIR/2.parquet: expected a Parquet file"},
+		{"others beside", "", map[string]string{"README.md": "x", "data/0.parquet": string(parquet)}, []string{"text"},
+			nil, "DIR: expected tables of one kind, found data/0.parquet and README.md: name files one by one"},
+		{"a column that a shard lacks", "", map[string]string{"1.csv": "a\n1\n", "2.csv": "b\n1\n"}, []string{"a"},
+			[]string{"2: 1"}, "DIR/2.csv: column \"a\": expected one of"},
+		{"a column that none has", "", map[string]string{"1.csv": "a\n1\n"}, []string{"b"}, nil,
+			"DIR/1.csv: column \"b\": expected one of"},
+		{"a shard that is none", "", map[string]string{"1.parquet": string(parquet), "2.parquet": "PAR1"},
+			[]string{"text"}, whole, "DIR/2.parquet: expected a Parquet file"},
 		{"nothing", "csv", map[string]string{".x": ""}, []string{"a"}, nil, "DIR: expected tables, found no file"},
 	} {
 		dir := folder(t, c.files)
@@ -60,7 +77,8 @@ func TestShards(t *testing.T) {
 		if strings.Join(got, "\n") != strings.Join(c.want, "\n") {
 			t.Errorf("%s: %q, want %q", c.name, got, c.want)
 		}
-		if (err == nil) != (c.err == "") || err != nil && !strings.HasPrefix(err.Error(), strings.ReplaceAll(c.err, "DIR", dir)) {
+		if (err == nil) != (c.err == "") || err != nil &&
+			!strings.HasPrefix(err.Error(), strings.ReplaceAll(c.err, "DIR", dir)) {
 			t.Errorf("%s: %v, want %q", c.name, err, c.err)
 		}
 		if err != nil && strings.Count(err.Error(), dir) != 1 {
@@ -77,7 +95,9 @@ func TestShards(t *testing.T) {
 func TestProgressOfBytes(t *testing.T) {
 	const others = "testdata/others/"
 	list := "[" + strings.Repeat("{\"text\":\"x\"},\n", 50000) + "{}]"
-	for _, path := range []string{others + "duckdb-many.parquet", others + "polars-many.parquet", others + "duckdb-zstd.parquet", file(t, "x.json", list), file(t, "x.json.gz", gzipped(list)), file(t, "x.txt", list)} {
+	for _, path := range []string{others + "duckdb-many.parquet", others + "polars-many.parquet",
+		others + "duckdb-zstd.parquet", file(t, "x.json", list), file(t, "x.json.gz", gzipped(list)),
+		file(t, "x.txt", list)} {
 		info := must.Get(os.Stat(path))(t)
 		var told, calls int64
 		rows, err := readRows(path, Options{Columns: []string{"text"}, Progress: func(n int64) {
@@ -100,10 +120,12 @@ func TestBadRowsOfShards(t *testing.T) {
 	if err != nil || len(rows) != 2 {
 		t.Fatal(rows, err)
 	}
-	if got := rows[0].Values; rows[0].Err == nil || len(got) != 3 || got[0].Text != "a.csv" || !got[1].Null || got[2].Text != "1" {
+	if got := rows[0].Values; rows[0].Err == nil || len(got) != 3 || got[0].Text != "a.csv" ||
+		!got[1].Null || got[2].Text != "1" {
 		t.Errorf("%+v", rows[0])
 	}
-	if got := rows[1].Values; rows[1].Err == nil || !rows[1].Uneven || len(got) != 3 || got[0].Text != "a.csv" || !got[1].Null || got[2].Text != "2" {
+	if got := rows[1].Values; rows[1].Err == nil || !rows[1].Uneven || len(got) != 3 || got[0].Text != "a.csv" ||
+		!got[1].Null || got[2].Text != "2" {
 		t.Errorf("%+v", rows[1])
 	}
 }

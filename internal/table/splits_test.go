@@ -27,7 +27,8 @@ func TestSplits(t *testing.T) {
 	write("files/readme/1.txt", "c")
 	write("files/0.txt", "d")
 	write("tables/train/0.parquet", "")
-	for name, want := range map[string]string{"hf": "[train validation]", "files": "[test train]", "files/train": "[]", "tables": "[]", "absent": "[]"} {
+	for name, want := range map[string]string{"hf": "[train validation]", "files": "[test train]", "files/train": "[]",
+		"tables": "[]", "absent": "[]"} {
 		if got := fmt.Sprint(Splits(filepath.Join(dir, name), "")); got != want {
 			t.Errorf("%s: %s, want %s", name, got, want)
 		}

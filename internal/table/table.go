@@ -99,7 +99,8 @@ type Value struct {
 	Gaps     []bool     // of Items in a column of [Options].Gaps, those that are missing
 	Null     bool       // it is missing
 	Words    bool       // the text is words with a space between them, each of which may have a tag
-	JSON     bool       // the text is a number, true or false, as JSON has it, or what [Options].Copied has taken; so are Items
+	// the text is a number, true or false, as JSON has it, or what [Options].Copied has taken; so are Items
+	JSON bool
 }
 
 // ColumnError is what is wrong with a row's value of a column, or with all of them.
@@ -126,14 +127,17 @@ type Reader interface {
 
 // Options say how a table is read.
 type Options struct {
-	Columns   []string          // to be read
-	Format    string            // of [Formats]; "" is what the file's name says
-	Copied    []string          // of Columns, those that are only copied: lists and objects of JSON are taken as they stand, dates and times of Arrow as text
-	Lists     []string          // of Columns, those whose lists are of texts, and not of token ids
-	Features  []string          // of Columns, those whose lists are of lists of numbers, those of a token each
-	Series    []string          // columns of a series of numbers, which are called SeriesName in Columns
-	NotSeries []string          // columns that a name with * in Series leaves out
-	Edges     []string          // of Columns of Arrow and Parquet, those whose lists are of pairs of numbers, the source and the target of an edge
+	Columns []string // to be read
+	Format  string   // of [Formats]; "" is what the file's name says
+	// of Columns, those that are only copied: lists and objects of JSON are taken as they stand, dates and times of
+	// Arrow as text
+	Copied    []string
+	Lists     []string // of Columns, those whose lists are of texts, and not of token ids
+	Features  []string // of Columns, those whose lists are of lists of numbers, those of a token each
+	Series    []string // columns of a series of numbers, which are called SeriesName in Columns
+	NotSeries []string // columns that a name with * in Series leaves out
+	// of Columns of Arrow and Parquet, those whose lists are of pairs of numbers, the source and the target of an edge
+	Edges     []string
 	Gaps      []string          // of Lists in Arrow and Parquet, those whose lists may have nulls among their items
 	Delimiter byte              // between the fields of CSV; 0 is a comma
 	MaxField  int               // bytes of a row that are accepted at most
@@ -177,7 +181,8 @@ func Open(ctx context.Context, path string, o Options) (Reader, error) {
 		}
 	}
 	if o.Delimiter != 0 && format != "csv" {
-		return nil, fmt.Errorf("%s: a delimiter is for CSV, the file is read as %s: expected --format csv with it", path, format)
+		return nil, fmt.Errorf("%s: a delimiter is for CSV, the file is read as %s: expected --format csv with it",
+			path, format)
 	}
 	if format == "parquet" {
 		r, err := newParquet(path, o)

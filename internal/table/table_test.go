@@ -70,14 +70,21 @@ func TestFormats(t *testing.T) {
 		{"x.csv", "b,a,c\n2,1,3\n", []string{"2: 1|2"}},
 		{"x.csv", "\xef\xbb\xbfa,b\r\n1,2\r\n\r\n3,4", []string{"2: 1|2", "4: 3|4"}},
 		{"x.csv", "a,b\n\"x\"\"y\",\"multi\nline, comma\"\n1,2\n", []string{"2: x\"y|multi\nline, comma", "4: 1|2"}},
-		{"x.csv", "a,b\nno\"quote,1\n1,2,3\n\"open\"x,1\n4,5\n", []string{`2! column 3: bare " in non-quoted-field`, "3! expected 2 columns, found 3", `4! column 6: extraneous or missing " in quoted-field`, "5: 4|5"}},
+		{"x.csv", "a,b\nno\"quote,1\n1,2,3\n\"open\"x,1\n4,5\n", []string{`2! column 3: bare " in non-quoted-field`,
+			"3! expected 2 columns, found 3", `4! column 6: extraneous or missing " in quoted-field`, "5: 4|5"}},
 		{"x.csv", "a,b\n\xff,1\n1,\x00\n", []string{"2! column a: not UTF-8", "3: 1|\x00"}},
 		{"x.tsv", "b\ta\n2\t1\nfive \"quoted\" words\ta, b\n", []string{"2: 1|2", `3: a, b|five "quoted" words`}},
 		{"x.tsv", "\xef\xbb\xbf\"a\"\tb\r\n\"Great\" film\t1\r\n\n\"open\t2\nends in \"it\"\t\"3\"\n\"a \"\"b\"\" c\"\t\"\"\n1\t2\t3\n\xff\t1\nlast\t4",
-			[]string{`2: "Great" film|1`, `4: "open|2`, `5: ends in "it"|3`, `6: a "b" c|`, "7! expected 2 columns, found 3", "8! column a: not UTF-8", "9: last|4"}},
-		{"x.jsonl", `{"a":"é","b":1.50,"c":{}}` + "\n\n" + `{"b":null,"a":[1,2]}` + "\n", []string{"1: é|1.50", "3: [1 2]|∅"}},
+			[]string{`2: "Great" film|1`, `4: "open|2`, `5: ends in "it"|3`, `6: a "b" c|`,
+				"7! expected 2 columns, found 3", "8! column a: not UTF-8", "9: last|4"}},
+		{"x.jsonl", `{"a":"é","b":1.50,"c":{}}` + "\n\n" + `{"b":null,"a":[1,2]}` + "\n",
+			[]string{"1: é|1.50", "3: [1 2]|∅"}},
 		{"x.ndjson", "{\"a\":1\n[]\n{\"a\":{},\"b\":1}\n{\"a\":1,\"a\":2}\n{\"a\":true,\"b\":[1.5]}\n{\"a\":\"x\",\"b\":\"y\"}\n",
-			[]string{"1! column 6: not JSON: unexpected end of JSON input", "2! expected a JSON object, found a list", "3! column a: expected a string, a number or a list of numbers, found an object", "4! the field a occurs twice", "5! column b: index 0: expected a token id (a plain integer from 0 to 2147483647), found 1.5", "6: x|y"}},
+			[]string{"1! column 6: not JSON: unexpected end of JSON input", "2! expected a JSON object, found a list",
+				"3! column a: expected a string, a number or a list of numbers, found an object",
+				"4! the field a occurs twice",
+				"5! column b: index 0: expected a token id (a plain integer from 0 to 2147483647), found 1.5",
+				"6: x|y"}},
 	} {
 		for ending, text := range map[string]string{"": c.text, ".gz": gzipped(c.text), ".zst": zstandard(t, c.text)} {
 			got, err := read(file(t, c.name+ending, text), Options{Columns: []string{"a", "b"}})
@@ -94,15 +101,19 @@ func TestFASTA(t *testing.T) {
 		columns    []string
 		want       []string
 	}{
-		{"x.fa", ">one first of all\nACGT\n\nAC \n; a comment\n>two\r\nGG\r\n>\n>four\nT", []string{"sequence", "id", "description"},
+		{"x.fa", ">one first of all\nACGT\n\nAC \n; a comment\n>two\r\nGG\r\n>\n>four\nT",
+			[]string{"sequence", "id", "description"},
 			[]string{"1: ACGTAC|one|first of all", "6: GG|two|", "8: ||", "9: T|four|"}},
-		{"x.fastq", "@r1 x y\nACGT\n+\n!!!!\n\n@r2\nAC\n+r2\n@@\n@r3\nACG\n+\n!!\n", []string{"id", "sequence", "quality"},
+		{"x.fastq", "@r1 x y\nACGT\n+\n!!!!\n\n@r2\nAC\n+r2\n@@\n@r3\nACG\n+\n!!\n",
+			[]string{"id", "sequence", "quality"},
 			[]string{"1: r1|ACGT|!!!!", "6: r2|AC|@@", "10! 3 letters have 2 of quality"}},
 		{"x.fasta", ">long\n" + strings.Repeat("ACGTACGTAC\n", 30) + ">short\nAC\n", []string{"id", "sequence"},
 			[]string{"1! the record has more than 200 bytes", "32: short|AC"}},
-		{"x.fa", "\ufeff\n \t\n>s1\tfirst desc\nACGT AC\tGT\vA\n>s2 \tsecond\nAAAAAAAAAA CCCCCCCCCC\n", []string{"id", "description", "sequence"},
+		{"x.fa", "\ufeff\n \t\n>s1\tfirst desc\nACGT AC\tGT\vA\n>s2 \tsecond\nAAAAAAAAAA CCCCCCCCCC\n",
+			[]string{"id", "description", "sequence"},
 			[]string{"3: s1|first desc|ACGTACGTA", "5: s2|second|AAAAAAAAAACCCCCCCCCC"}},
-		{"x.fq", "\ufeff\n@r1\tx y\nAC GT\t\n+\n!! !!\n \n@r2\u00a0z\nAC\n+\n!!\n", []string{"id", "description", "sequence", "quality"},
+		{"x.fq", "\ufeff\n@r1\tx y\nAC GT\t\n+\n!! !!\n \n@r2\u00a0z\nAC\n+\n!!\n",
+			[]string{"id", "description", "sequence", "quality"},
 			[]string{"2: r1|x y|ACGT|!!!!", "7: r2|z|AC|!!"}},
 		{"x.fna", ">\xff\nAC\n>b\nC\n", []string{"id"}, []string{"1! its first line is not UTF-8", "3: b"}},
 	} {
@@ -123,13 +134,15 @@ func TestFASTA(t *testing.T) {
 		{"x.fq", "@a\nAC\nAC\n!!\n", `line 4: expected a line that begins with +, found "AC"`},
 		{"x.fq", "@a\nAC\n+\n!!\nAC\n", `line 5: expected a record that begins with @, found "AC"`},
 	} {
-		must.Fail(t, c.want, c.name, c.text)(read(file(t, c.name, c.text), Options{Columns: []string{"sequence"}, MaxField: 200}))
+		must.Fail(t, c.want, c.name,
+			c.text)(read(file(t, c.name, c.text), Options{Columns: []string{"sequence"}, MaxField: 200}))
 	}
 }
 
 func TestFolder(t *testing.T) {
 	dir := t.TempDir()
-	for name, text := range map[string]string{"train/dog/b.txt": "woof\xff", "train/dog/a.txt": "wuff", "test/cat/a.txt": "", "cat.txt": "alone", ".hidden/x": "x", "test/cat/.x": "x",
+	for name, text := range map[string]string{"train/dog/b.txt": "woof\xff", "train/dog/a.txt": "wuff",
+		"test/cat/a.txt": "", "cat.txt": "alone", ".hidden/x": "x", "test/cat/.x": "x",
 		"test/cat/long.txt": strings.Repeat("x", 300)} {
 		path := filepath.Join(dir, filepath.FromSlash(name))
 		os.MkdirAll(filepath.Dir(path), 0o777)
@@ -137,7 +150,8 @@ func TestFolder(t *testing.T) {
 	}
 	total := int64(0)
 	got, err := read(dir, Options{Columns: FolderColumns, MaxField: 200, Progress: func(n int64) { total += n }})
-	want := []string{"0: alone|||cat.txt", "0: |cat|test|test/cat/a.txt", "0! the file has more than 200 bytes", "0: wuff|dog|train|train/dog/a.txt", "0: woof\xff|dog|train|train/dog/b.txt"}
+	want := []string{"0: alone|||cat.txt", "0: |cat|test|test/cat/a.txt", "0! the file has more than 200 bytes",
+		"0: wuff|dog|train|train/dog/a.txt", "0: woof\xff|dog|train|train/dog/b.txt"}
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") || total != 5+4+5+201 {
 		t.Errorf("%q, %v, %d bytes; want %q", got, err, total, want)
 	}
@@ -150,28 +164,37 @@ func TestBadTables(t *testing.T) {
 		{"x.csv", "", "x.csv: expected a row with the names of the columns, found an empty file"},
 		{"x.csv", "a,c\n1,2\n", `x.csv: column "b": expected one of ["a" "c"]`},
 		{"x.csv", "a,b,a\n1,2,3\n", `x.csv: column "a" is there 2 times`},
-		{"x.csv", "a,b\n1,2\n3,\"" + strings.Repeat("open\n", 5000), "x.csv: behind line 2: a row has more than 200 bytes: is a quote not closed?"},
+		{"x.csv", "a,b\n1,2\n3,\"" + strings.Repeat("open\n", 5000),
+			"x.csv: behind line 2: a row has more than 200 bytes: is a quote not closed?"},
 		{"x.csv", "a,b\n1,2\n3,\"open\n5,6\n7,8\n", "x.csv:3: a field in quotes is not closed, or not before line 5"},
-		{"x.csv", "a,b\n1,2\n\"open,3\n5,6\n\"7\",8\n9,10\n", "x.csv:3: a field in quotes is not closed, or not before line 5"},
+		{"x.csv", "a,b\n1,2\n\"open,3\n5,6\n\"7\",8\n9,10\n",
+			"x.csv:3: a field in quotes is not closed, or not before line 5"},
 		{"x.tsv", "", "x.tsv: expected a row with the names of the columns, found an empty file"},
 		{"x.tsv", "a\tc\n1\t2\n", `x.tsv: column "b": expected one of ["a" "c"]`},
 		{"x.tsv", "a\tb" + long + "\n", "x.tsv: the names of the columns have more than 200 bytes"},
 		{"x.csv", gzipped("a,b\n1,2\n")[:25], "the gzip data end too early: the file is incomplete"},
 		{"x.csv", "\x1f\x8b", "x.csv"},
-		{"x.csv", zstandard(t, strings.Repeat("a,b\n1,2\n", 100))[:30], "the Zstandard data end too early: the file is incomplete"},
+		{"x.csv", zstandard(t, strings.Repeat("a,b\n1,2\n", 100))[:30],
+			"the Zstandard data end too early: the file is incomplete"},
 		{"x.jsonl", gzipped("{}\n")[:14], "x.jsonl: "},
 		{"x.doc", "", "its name does not say what it is"},
 		{"x", "", "expected an ending such as .csv"},
 	} {
-		must.Fail(t, c.want, c.name, c.text)(read(file(t, c.name, c.text), Options{Columns: []string{"a", "b"}, MaxField: 200}))
+		must.Fail(t, c.want, c.name,
+			c.text)(read(file(t, c.name, c.text), Options{Columns: []string{"a", "b"}, MaxField: 200}))
 	}
-	if got, err := read(file(t, "x.jsonl", `{"a":"`+long+"\"}\n{\"a\":1,\"b\":2}\n"), Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil || len(got) != 2 || !strings.Contains(got[0], "the line has 309 bytes, at most 200") || got[1] != "2: 1|2" {
+	if got, err := read(file(t, "x.jsonl", `{"a":"`+long+"\"}\n{\"a\":1,\"b\":2}\n"),
+		Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil || len(got) != 2 ||
+		!strings.Contains(got[0], "the line has 309 bytes, at most 200") || got[1] != "2: 1|2" {
 		t.Errorf("%q, %v", got, err)
 	}
-	if got, err := read(file(t, "x.tsv", "a\tb\n1\t2\n"+long+"\t"+long+"\n3\t4"), Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil || !slices.Equal(got, []string{"2: 1|2", "3! the row has more than 200 bytes", "4: 3|4"}) {
+	if got, err := read(file(t, "x.tsv", "a\tb\n1\t2\n"+long+"\t"+long+"\n3\t4"),
+		Options{Columns: []string{"a", "b"}, MaxField: 200}); err != nil ||
+		!slices.Equal(got, []string{"2: 1|2", "3! the row has more than 200 bytes", "4: 3|4"}) {
 		t.Errorf("%q, %v", got, err)
 	}
-	must.Fail(t, `format "xml": expected one of csv, tsv, jsonl, parquet, arrow, fasta, fastq`)(read(file(t, "x", "a\n"), Options{Format: "xml"}))
+	must.Fail(t, `format "xml": expected one of csv, tsv, jsonl, parquet, arrow, fasta, fastq`)(read(file(t, "x",
+		"a\n"), Options{Format: "xml"}))
 	must.Fail(t, "standard input has no name that says what it is")(read(StandardInput, Options{}))
 	must.Fail(t, "", "a file that is not there is read")(read("no/file.csv", Options{}))
 }

@@ -24,7 +24,8 @@ type textReader struct {
 // firstLines is how many lines decide whether a text is of another format.
 const firstLines = 100
 
-// see looks whether a line is of another format, and says so of the file once: at the last of the first lines, or the end.
+// see looks whether a line is of another format, and says so of the file once: at the last of the first lines, or the
+// end.
 func (r *textReader) see(line string, last bool) {
 	if r.note == nil || r.lines > firstLines {
 		return
@@ -43,7 +44,8 @@ func (r *textReader) see(line string, last bool) {
 	}
 	switch {
 	case r.objects == r.lines:
-		r.note(fmt.Sprintf("%s: each line is a JSON object, and is read as text: --format jsonl reads their fields", r.in.Name))
+		r.note(fmt.Sprintf("%s: each line is a JSON object, and is read as text: --format jsonl reads their fields",
+			r.in.Name))
 	case r.labelled == r.lines:
 		r.note(fmt.Sprintf("%s: lines begin with %s, as those of fastText: the text has the label; write a table with a column for each", r.in.Name, fastTextLabel))
 	}

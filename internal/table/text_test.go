@@ -10,12 +10,14 @@ import (
 // TestText: a line that is not empty is a row.
 func TestText(t *testing.T) {
 	text := "\xef\xbb\xbffirst, \"line\"\r\n\n \xff\n" + strings.Repeat("x", 300) + "\n\n\nlast\tone"
-	want := []string{"1: x.log|first, \"line\"|1", "3! not UTF-8", "4! the line has more than 200 bytes", "7: x.log|last\tone|7"}
+	want := []string{"1: x.log|first, \"line\"|1", "3! not UTF-8",
+		"4! the line has more than 200 bytes", "7: x.log|last\tone|7"}
 	got, err := read(file(t, "x.log", text), Options{Columns: []string{"file", "text", "line"}, MaxField: 200})
 	if err != nil || strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("%q, %v, want %q", got, err, want)
 	}
-	if got, err := read(file(t, "x.txt.gz", gzipped(text)[:40]), Options{Columns: []string{"text"}}); err == nil || !strings.Contains(err.Error(), "x.txt.gz: behind line 5: the gzip data end too early") {
+	if got, err := read(file(t, "x.txt.gz", gzipped(text)[:40]), Options{Columns: []string{"text"}}); err == nil ||
+		!strings.Contains(err.Error(), "x.txt.gz: behind line 5: the gzip data end too early") {
 		t.Errorf("%q, %v", got, err)
 	}
 	if got, err := read(file(t, "x.txt", "\n\n"), Options{Columns: []string{"text"}}); err != nil || len(got) > 0 {
@@ -33,22 +35,28 @@ func TestDelimiters(t *testing.T) {
 	}{
 		{"x.csv", "a;b\n\"1;\"\"2\";3\n", ';', "2: 1;\"2|3", ""},
 		{"x.csv", "a\tb\n\"1\n\t\"\t3\n", '\t', "2: 1\n\t|3", ""},
-		{"x.csv", "a;b\n1;2\n", 0, "", `x.csv: column "a": expected one of ["a;b"]; its columns seem to be separated by ';', which --format csv --delimiter ';' reads`},
-		{"x.csv", "x;\"a\";b,c\n1;2\n", 0, "", `x.csv: line 1: column 3: bare " in non-quoted-field; its columns seem to be separated by ';', which --format csv --delimiter ';' reads`},
-		{"x.csv", "\n\"a\";\"b\"\n1;2\n", 0, "", `x.csv: line 2: column 3: extraneous or missing " in quoted-field; its columns seem to be separated by ';', which --format csv --delimiter ';' reads`},
+		{"x.csv", "a;b\n1;2\n", 0, "",
+			`x.csv: column "a": expected one of ["a;b"]; its columns seem to be separated by ';', which --format csv --delimiter ';' reads`},
+		{"x.csv", "x;\"a\";b,c\n1;2\n", 0, "",
+			`x.csv: line 1: column 3: bare " in non-quoted-field; its columns seem to be separated by ';', which --format csv --delimiter ';' reads`},
+		{"x.csv", "\n\"a\";\"b\"\n1;2\n", 0, "",
+			`x.csv: line 2: column 3: extraneous or missing " in quoted-field; its columns seem to be separated by ';', which --format csv --delimiter ';' reads`},
 		{"x.csv", "one|two\n1;2\n", 0, "", `separated by '|', which --format csv --delimiter '|' reads`},
 		{"x.csv", "a\tb\n1;2\n", 0, "", `--delimiter 'tab' reads`},
 		{"x.csv", "a,b\n1,2\n", ';', "", `--delimiter ',' reads`},
 		{"x.tsv", "a,b\n1,2\n", 0, "", `--delimiter ',' reads`},
 		{"x.csv", "c,d;e\n", 0, "", `["c" "d;e"]`},
-		{"x.tsv", "a\tb\n", ';', "", "x.tsv: a delimiter is for CSV, the file is read as tsv: expected --format csv with it"},
+		{"x.tsv", "a\tb\n", ';', "",
+			"x.tsv: a delimiter is for CSV, the file is read as tsv: expected --format csv with it"},
 	} {
 		got, err := read(file(t, c.name, c.text), Options{Columns: []string{"a", "b"}, Delimiter: c.delimiter})
-		if strings.Join(got, "\n") != c.want || (err == nil) != (c.err == "") || err != nil && !strings.HasSuffix(err.Error(), c.err) {
+		if strings.Join(got, "\n") != c.want || (err == nil) != (c.err == "") || err != nil &&
+			!strings.HasSuffix(err.Error(), c.err) {
 			t.Errorf("%q: %q, %v, want %q, %q", c.text, got, err, c.want, c.err)
 		}
 	}
-	for text, want := range map[string]byte{";": ';', "tab": '\t', `\t`: '\t', "\t": '\t', "pipe": '|', "space": ' ', "": 0, ";;": 0, "\"": 0, "\n": 0, "é": 0, "\x00": 0} {
+	for text, want := range map[string]byte{";": ';', "tab": '\t', `\t`: '\t', "\t": '\t', "pipe": '|', "space": ' ',
+		"": 0, ";;": 0, "\"": 0, "\n": 0, "é": 0, "\x00": 0} {
 		if got, err := ParseDelimiter(text); got != want || (err == nil) != (want != 0) {
 			t.Errorf("%q: %q, %v, want %q", text, got, err, want)
 		}
@@ -57,8 +65,11 @@ func TestDelimiters(t *testing.T) {
 
 // TestStrangers: what cannot be read is told with what to do.
 func TestStrangers(t *testing.T) {
-	for name, want := range map[string]string{"x.tar.gz": "an archive is not read: unpack it", "x.zip": "an archive", "x.wav": "name the folder that it is in", "x.mp3": "convert it", "x.xlsx": "save it as CSV", "x.csv.bz2": "expected gzip or Zstandard"} {
-		if _, err := read(file(t, name, "x"), Options{}); err == nil || !strings.Contains(err.Error(), name+": ") || !strings.Contains(err.Error(), want) {
+	for name, want := range map[string]string{"x.tar.gz": "an archive is not read: unpack it", "x.zip": "an archive",
+		"x.wav": "name the folder that it is in", "x.mp3": "convert it", "x.xlsx": "save it as CSV",
+		"x.csv.bz2": "expected gzip or Zstandard"} {
+		if _, err := read(file(t, name, "x"), Options{}); err == nil || !strings.Contains(err.Error(), name+": ") ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", name, err, want)
 		}
 	}
@@ -77,12 +88,14 @@ func TestTextOfOtherFormat(t *testing.T) {
 	} {
 		var notes []string
 		path := file(t, "a.txt", text)
-		r := must.Get(Open(t.Context(), path, Options{Columns: []string{"text"}, MaxField: 1 << 20, Note: func(line string) { notes = append(notes, line) }}))(t)
+		r := must.Get(Open(t.Context(), path, Options{Columns: []string{"text"}, MaxField: 1 << 20,
+			Note: func(line string) { notes = append(notes, line) }}))(t)
 		var row Row
 		for r.Next(&row) == nil {
 		}
 		r.Close()
-		if (want == "") != (len(notes) == 0) || len(notes) > 1 || want != "" && !strings.HasPrefix(notes[0], path+": "+want) {
+		if (want == "") != (len(notes) == 0) || len(notes) > 1 || want != "" &&
+			!strings.HasPrefix(notes[0], path+": "+want) {
 			t.Errorf("%.40q: %q, expected %q", text, notes, want)
 		}
 	}

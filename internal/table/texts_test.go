@@ -19,7 +19,8 @@ import (
 // TestListsOfTexts: Arrow and Parquet have lists of texts where they are copied, as JSON; elsewhere
 // they are refused.
 func TestListsOfTexts(t *testing.T) {
-	schema := arrow.NewSchema([]arrow.Field{{Name: "words", Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}}, nil)
+	schema := arrow.NewSchema([]arrow.Field{{Name: "words",
+		Type: arrow.ListOf(arrow.BinaryTypes.String), Nullable: true}}, nil)
 	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
 	list := b.Field(0).(*array.ListBuilder)
 	text := list.ValueBuilder().(*array.StringBuilder)
@@ -43,16 +44,19 @@ func TestListsOfTexts(t *testing.T) {
 		path := filepath.Join(t.TempDir(), name)
 		must.Succeed(t, os.WriteFile(path, data, 0o666))
 		r := must.Get(Open(t.Context(), path, Options{Columns: []string{"words"}, Copied: []string{"words"}}))(t)
-		for i, want := range []Value{{Text: `["a\"ë","b"]`, JSON: true}, {Null: true}, {Text: "[]", JSON: true}, {Text: `[null,"c"]`, JSON: true}} {
+		for i, want := range []Value{{Text: `["a\"ë","b"]`, JSON: true}, {Null: true}, {Text: "[]", JSON: true},
+			{Text: `[null,"c"]`, JSON: true}} {
 			var row Row
 			if err := r.Next(&row); err != nil || row.Err != nil {
 				t.Fatalf("%s: row %d: %v, %v", name, i, err, row.Err)
 			}
-			if v := row.Values[0]; v.Text != want.Text || v.JSON != want.JSON || v.Null != want.Null || v.Tokens != nil {
+			if v := row.Values[0]; v.Text != want.Text || v.JSON != want.JSON ||
+				v.Null != want.Null || v.Tokens != nil {
 				t.Errorf("%s: row %d: %+v, want %+v", name, i, v, want)
 			}
 		}
 		r.Close()
-		must.Fail(t, "expected text, numbers or lists of whole numbers", name)(Open(t.Context(), path, Options{Columns: []string{"words"}}))
+		must.Fail(t, "expected text, numbers or lists of whole numbers",
+			name)(Open(t.Context(), path, Options{Columns: []string{"words"}}))
 	}
 }

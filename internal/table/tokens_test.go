@@ -31,8 +31,10 @@ func TestTokensOfDataSets(t *testing.T) {
 		{"tokens", "2147483647", "2", "1! column tokens: index 1: expected a token id up to", ""},
 	} {
 		metadata := arrow.NewMetadata([]string{seq.KeyVersion, seq.KeyFirstTokenID}, []string{c.version, c.first})
-		schema := arrow.NewSchema([]arrow.Field{{Name: c.column, Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8)}}, &metadata)
-		for name, text := range map[string]string{"train.arrow": arrowTokens(t, schema), "train.parquet": parquetTokens(t, schema)} {
+		schema := arrow.NewSchema([]arrow.Field{{Name: c.column, Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8)}},
+			&metadata)
+		for name, text := range map[string]string{"train.arrow": arrowTokens(t, schema),
+			"train.parquet": parquetTokens(t, schema)} {
 			got, err := read(file(t, name, text), Options{Columns: []string{c.column}})
 			if c.problem != "" {
 				if err == nil || !strings.Contains(err.Error(), c.problem) {
@@ -49,14 +51,16 @@ func TestTokensOfDataSets(t *testing.T) {
 // Arrow are found out.
 func TestHiddenFirstToken(t *testing.T) {
 	metadata := arrow.NewMetadata([]string{seq.KeyFirstTokenID}, []string{"1"})
-	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8)}}, &metadata)
+	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Uint8)}},
+		&metadata)
 	text := parquetTokens(t, schema)
 	plain := strings.Index(text, seq.KeyFirstTokenID) // in ARROW:schema it is in base64
 	if plain < 0 {
 		t.Fatal("the file's metadata does not have it")
 	}
 	text = text[:plain] + strings.Repeat("x", len(seq.KeyFirstTokenID)) + text[plain+len(seq.KeyFirstTokenID):]
-	if got, err := read(file(t, "a.parquet", text), Options{Columns: []string{"tokens"}}); err == nil || !strings.Contains(err.Error(), "only ARROW:schema has first_token_id") {
+	if got, err := read(file(t, "a.parquet", text), Options{Columns: []string{"tokens"}}); err == nil ||
+		!strings.Contains(err.Error(), "only ARROW:schema has first_token_id") {
 		t.Errorf("%q, %v", got, err)
 	}
 }
@@ -82,7 +86,8 @@ func arrowTokens(t *testing.T, schema *arrow.Schema) string {
 func parquetTokens(t *testing.T, schema *arrow.Schema) string {
 	t.Helper()
 	var out bytes.Buffer
-	w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(), pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
+	w, err := pqarrow.NewFileWriter(schema, &out, parquet.NewWriterProperties(),
+		pqarrow.NewArrowWriterProperties(pqarrow.WithStoreSchema()))
 	if err == nil {
 		err = errors.Join(w.Write(tokenRecord(schema)), w.Close())
 	}

@@ -20,7 +20,8 @@ func (r *tsvReader) quoted(line string, count int) (bytes, lines int, ok bool) {
 		if size, ok = r.closing(size); !ok {
 			return 0, 0, false
 		}
-		for end = strings.IndexByte(r.window.text[size:], '\n'); end < 0; end = strings.IndexByte(r.window.text[size:], '\n') {
+		for end = strings.IndexByte(r.window.text[size:], '\n'); end < 0; end = strings.IndexByte(r.window.text[size:],
+			'\n') {
 			if r.window.last() {
 				end = len(r.window.text) - size
 				break
@@ -41,7 +42,8 @@ func (r *tsvReader) quoted(line string, count int) (bytes, lines int, ok bool) {
 		lines++
 	}
 	text += strings.TrimSuffix(strings.ReplaceAll(r.window.text[:end], "\r\n", "\n"), "\r")
-	if r.joined, open = quotedFields(text, r.joined[:0]); even || open || len(r.joined) != len(r.columns) || len(text) > r.limit {
+	if r.joined, open = quotedFields(text, r.joined[:0]); even || open ||
+		len(r.joined) != len(r.columns) || len(text) > r.limit {
 		return 0, 0, false
 	}
 	r.window.skip(size)
@@ -65,7 +67,8 @@ func (r *tsvReader) closing(at int) (behind int, ok bool) {
 		switch at += i + 1; {
 		case strings.HasPrefix(w.text[at:], `"`):
 			at++
-		case at == len(w.text) || strings.IndexByte("\t\n", w.text[at]) >= 0 || w.text[at:] == "\r" || strings.HasPrefix(w.text[at:], "\r\n"):
+		case at == len(w.text) || strings.IndexByte("\t\n", w.text[at]) >= 0 || w.text[at:] == "\r" ||
+			strings.HasPrefix(w.text[at:], "\r\n"):
 			return at, true
 		default:
 			return 0, false

@@ -19,7 +19,8 @@ func TestTSVQuotes(t *testing.T) {
 		want []string
 	}{
 		{"b\ta\n\"1\tx\"\ty\n2\tz\n", []string{"2: y|1\tx", "3: z|2"}},
-		{"b\ta\nx\t\"first line\"\nsecond\t\"first\nsecond\"\nb\tplain\n", []string{"2: first line|x", "3: first\nsecond|second", "5: plain|b"}},
+		{"b\ta\nx\t\"first line\"\nsecond\t\"first\nsecond\"\nb\tplain\n",
+			[]string{"2: first line|x", "3: first\nsecond|second", "5: plain|b"}},
 		{"b\ta\tn\nx\t\"one\n\nthree\tfour\"\t1\ny\tplain\t2\n", []string{"2: one\n\nthree\tfour|x", "5: plain|y"}},
 		{"b\ta\r\n\"one\r\ntwo\"\t\"three\r\nfour\"\r\nx\ty", []string{"2: three\nfour|one\ntwo", "5: y|x"}},
 		{"b\ta\nx\t\"say \"\"a\tb\"\"\nthen \"\"c\"\"\"", []string{"2: say \"a\tb\"\nthen \"c\"|x"}},

@@ -51,7 +51,8 @@ var OutputFormats = []string{"jsonl", "csv", "tsv", "parquet", "arrow"}
 const BED = "bed"
 
 // outputExtensions are the formats by file name extension.
-var outputExtensions = map[string]string{".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv",
+var outputExtensions = map[string]string{".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv",
+	".tsv": "tsv", ".tab": "tsv",
 	".bed": BED, ".parquet": "parquet", ".pq": "parquet", ".arrow": "arrow", ".feather": "arrow", ".ipc": "arrow"}
 
 // OutputFormat returns the format of a file by its name. No name and "-" mean JSON lines.
@@ -73,7 +74,8 @@ const safeSuffix = "-safe"
 // text that a spreadsheet would take for a formula begins with an apostrophe.
 func SafeFormat(format string) (string, error) {
 	if format != "csv" && format != "tsv" {
-		return "", fmt.Errorf("expected a table of text, csv or tsv, found %s, whose texts no spreadsheet computes", format)
+		return "", fmt.Errorf("expected a table of text, csv or tsv, found %s, whose texts no spreadsheet computes",
+			format)
 	}
 	return format + safeSuffix, nil
 }

@@ -57,21 +57,25 @@ func (w *watched) Write(p []byte) (int, error) {
 }
 
 // arrowFile is an Arrow IPC file, whose batches are read one by one.
-var arrowFile = recordFormat{fixed: true, rows: 4096, size: 1 << 20, open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
-	return arrowipc.NewFileWriter(w, schema)
-}}
+var arrowFile = recordFormat{fixed: true, rows: 4096, size: 1 << 20,
+	open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
+		return arrowipc.NewFileWriter(w, schema)
+	}}
 
 // arrowStream is an Arrow IPC stream.
-var arrowStream = recordFormat{fixed: true, rows: 4096, size: 1 << 20, flush: true, open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
-	return ipc.NewWriter(w, ipc.WithSchema(schema)), nil
-}}
+var arrowStream = recordFormat{fixed: true, rows: 4096, size: 1 << 20, flush: true,
+	open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
+		return ipc.NewWriter(w, ipc.WithSchema(schema)), nil
+	}}
 
 // parquetFile is a Parquet file, whose batches are row groups: other programs are slow
 // with many of them.
-var parquetFile = recordFormat{rows: 1 << 16, size: 16 << 20, open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
-	properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy), parquet.WithDictionaryDefault(false))
-	return pqarrow.NewFileWriter(schema, w, properties, pqarrow.DefaultWriterProps())
-}}
+var parquetFile = recordFormat{rows: 1 << 16, size: 16 << 20,
+	open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
+		properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy),
+			parquet.WithDictionaryDefault(false))
+		return pqarrow.NewFileWriter(schema, w, properties, pqarrow.DefaultWriterProps())
+	}}
 
 // NewArrowWriter returns a writer of an Arrow IPC file, or of a stream, whose schema has metadata;
 // nil is none.
@@ -83,7 +87,8 @@ func NewArrowWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metadat
 	return newRecordWriter(w, slices.Clone(columns), metadata, format)
 }
 
-func newRecordWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metadata, format recordFormat) (*recordWriter, error) {
+func newRecordWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metadata,
+	format recordFormat) (*recordWriter, error) {
 	var fields []arrow.Field
 	for i := range columns {
 		kind, err := columns[i].arrowType(format.fixed)
@@ -93,7 +98,8 @@ func newRecordWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metada
 		fields = append(fields, arrow.Field{Name: columns[i].Name, Type: kind, Nullable: true})
 	}
 	schema := arrow.NewSchema(fields, metadata)
-	r := &recordWriter{columns: columns, builder: array.NewRecordBuilder(memory.DefaultAllocator, schema), format: format, to: &watched{Writer: w}}
+	r := &recordWriter{columns: columns, builder: array.NewRecordBuilder(memory.DefaultAllocator, schema),
+		format: format, to: &watched{Writer: w}}
 	return r, r.contain(func() (err error) {
 		r.out, err = format.open(r.to, schema)
 		return err

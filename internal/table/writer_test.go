@@ -22,7 +22,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-var columns = []OutputColumn{{Name: "id"}, {Name: "a \"name\"", Kind: IntColumn}, {Name: "p", Kind: FloatColumn}, {Name: "v", Kind: VectorColumn, Width: 2}, {Name: "error", Omit: true}}
+var columns = []OutputColumn{{Name: "id"}, {Name: "a \"name\"", Kind: IntColumn}, {Name: "p", Kind: FloatColumn},
+	{Name: "v", Kind: VectorColumn, Width: 2}, {Name: "error", Omit: true}}
 
 var rows = [][]any{
 	{"k1", int64(-7), float32(0.1), []float32{1e-20, 2}, nil},
@@ -194,7 +195,8 @@ func TestErrors(t *testing.T) {
 }
 
 func TestFormatOf(t *testing.T) {
-	for path, want := range map[string]string{"": "jsonl", "-": "jsonl", "a.CSV": "csv", "b/c.tab": "tsv", "x.pq": "parquet", "x.feather": "arrow", "x.ndjson": "jsonl", "x": "", "x.csv.gz": ""} {
+	for path, want := range map[string]string{"": "jsonl", "-": "jsonl", "a.CSV": "csv", "b/c.tab": "tsv",
+		"x.pq": "parquet", "x.feather": "arrow", "x.ndjson": "jsonl", "x": "", "x.csv.gz": ""} {
 		if got, err := OutputFormat(path); got != want || (err == nil) != (want != "") {
 			t.Errorf("%q: %q, %v", path, got, err)
 		}
@@ -243,7 +245,8 @@ func TestLists(t *testing.T) {
 	for _, format := range []string{"csv", "tsv"} {
 		must.Fail(t, "column l: a row of text has no place for a list", format)(NewWriter(io.Discard, format, lists))
 	}
-	r, err := ipc.NewFileReader(bytes.NewReader(written(t, "arrow", lists, [][]any{{"a", []int32{1, -2, 3}}, {"b", []int32{}}, {"c", nil}})))
+	r, err := ipc.NewFileReader(bytes.NewReader(written(t, "arrow", lists,
+		[][]any{{"a", []int32{1, -2, 3}}, {"b", []int32{}}, {"c", nil}})))
 	must.Succeed(t, err)
 	defer r.Close()
 	record := must.Get(r.Record(0))(t)
@@ -261,7 +264,8 @@ func TestLists(t *testing.T) {
 // TestSafeFormat: texts and names that a spreadsheet would compute get an apostrophe in a safe table; numbers
 // and other texts do not, and no text does otherwise.
 func TestSafeFormat(t *testing.T) {
-	columns := []OutputColumn{{Name: "=a"}, {Name: "b"}, {Name: "c", Kind: IntColumn}, {Name: "+d", Kind: VectorColumn, Width: 2}, {Name: "e", Kind: FloatColumn}}
+	columns := []OutputColumn{{Name: "=a"}, {Name: "b"}, {Name: "c", Kind: IntColumn},
+		{Name: "+d", Kind: VectorColumn, Width: 2}, {Name: "e", Kind: FloatColumn}}
 	rows := [][]any{
 		{"=1+1", "@SUM(A1)", int64(-3), []float32{-1, 2}, float32(-0.5)},
 		{"+1", "-1", nil, nil, nil},
@@ -284,7 +288,8 @@ func TestSafeFormat(t *testing.T) {
 	if got := write(safe); got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
-	if got := write("csv"); !strings.HasPrefix(got, "=a,b,c,+d_0,+d_1,e\n=1+1,@SUM(A1),") || strings.Count(got, "'") != 1 {
+	if got := write("csv"); !strings.HasPrefix(got, "=a,b,c,+d_0,+d_1,e\n=1+1,@SUM(A1),") ||
+		strings.Count(got, "'") != 1 {
 		t.Errorf("%q", got)
 	}
 	rows = rows[:2]

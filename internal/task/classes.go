@@ -88,7 +88,8 @@ type wrongClasses struct {
 }
 
 func (t classes) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
-	columns := append([]table.OutputColumn{labelColumn(t.config, "label"), labelColumn(t.config, "predicted")}, probabilityColumns(t.config)...)
+	columns := append([]table.OutputColumn{labelColumn(t.config, "label"), labelColumn(t.config, "predicted")},
+		probabilityColumns(t.config)...)
 	return columns, func(w mistakeWriter) Mistakes { return &wrongClasses{w, t.config} }
 }
 

@@ -74,7 +74,8 @@ func (t classes) Evaluator() Evaluator { return newClassEvaluator(t.config) }
 // Page measures classes for a report, and explains some rows.
 func (t classes) Page(in PageInput) *Page {
 	k, pick := newClassEvaluator(t.config), evaluation.NewPicker(t.config.NumLabels, in.Examples)
-	return &Page{Evaluator: k, Seen: pick.See, Fill: func(ctx context.Context, scorer *sft.Scorer, run *report.Run) (err error) {
+	return &Page{Evaluator: k, Seen: pick.See, Fill: func(ctx context.Context, scorer *sft.Scorer,
+		run *report.Run) (err error) {
 		out := &report.Results{Data: in.Name, Note: in.Note, Report: k.tally.Report(), Curves: k.tally.Curves()}
 		if out.Report == nil {
 			return fmt.Errorf("%s: no rows, at least 1 was expected", in.Path)

@@ -31,7 +31,8 @@ func TestEvalManyClasses(t *testing.T) {
 	must.Succeed(t, newClassesResult(Evaluated{Model: "m", Data: "d"}, y.Report(), names).Write(&out))
 	text := out.String()
 	worst, frequent, found := strings.Cut(text, "the classes with the most rows:")
-	if !found || !strings.Contains(frequent, "30 of 50 classes are not shown; --json has all") || strings.Contains(text, "→") {
+	if !found || !strings.Contains(frequent, "30 of 50 classes are not shown; --json has all") ||
+		strings.Contains(text, "→") {
 		t.Error(text)
 	}
 	for c := range classes {
@@ -52,14 +53,17 @@ func TestAdviceOfResults(t *testing.T) {
 	of := Evaluated{Model: "m", Data: "d", Advice: "; try: x"}
 	numbers := func(own, mean, linear float64) *NumbersResult {
 		return &NumbersResult{Evaluated: of, R2: &own, linear: "a linear model",
-			Numbers: []NumberResult{{R2: &own, Mean: NumberBaseline{R2: &mean}, Linear: &NumberBaseline{R2: &linear}}, {}}}
+			Numbers: []NumberResult{{R2: &own, Mean: NumberBaseline{R2: &mean},
+				Linear: &NumberBaseline{R2: &linear}}, {}}}
 	}
 	labels := func(own, precision *float64) *LabelsResult {
-		return &LabelsResult{Evaluated: of, MultiLabelReport: &metrics.MultiLabelReport{MeanAveragePrecision: own, MacroF1: score(0.5)},
-			Frequencies: &LabelsBaseline{MeanAveragePrecision: precision, MacroF1: score(0.6)}}
+		return &LabelsResult{Evaluated: of,
+			MultiLabelReport: &metrics.MultiLabelReport{MeanAveragePrecision: own, MacroF1: score(0.5)},
+			Frequencies:      &LabelsBaseline{MeanAveragePrecision: precision, MacroF1: score(0.6)}}
 	}
 	tags := func(own float64) *TagsResult {
-		return &TagsResult{Evaluated: of, TagScores: TagScores{Spans: &metrics.SpanScore{F1Score: metrics.F1Score{F1: own}}},
+		return &TagsResult{Evaluated: of,
+			TagScores: TagScores{Spans: &metrics.SpanScore{F1Score: metrics.F1Score{F1: own}}},
 			Baselines: []TagBaseline{{Name: "often", SpanF1: score(0.2)}, {Name: "each", SpanF1: score(0.4)}}}
 	}
 	parts := &TagsResult{Evaluated: of, TagScores: TagScores{Parts: &PartScores{InstanceIoU: 0.3}},
@@ -71,7 +75,8 @@ func TestAdviceOfResults(t *testing.T) {
 		{numbers(0.5, 0, 0.75), "a linear model (R² 0.7500) is better than the model (R² 0.5000); try: x"},
 		{numbers(-1, 0, -2), "mean of the training split (R² 0.0000) is better than the model (R² -1.0000); try: x"},
 		{numbers(0.8, 0, 0.75), ""},
-		{labels(score(0.3), score(0.4)), "the frequencies of the labels (mean average precision 0.4000) is better than the model (mean average precision 0.3000); try: x"},
+		{labels(score(0.3), score(0.4)),
+			"the frequencies of the labels (mean average precision 0.4000) is better than the model (mean average precision 0.3000); try: x"},
 		{labels(score(0.5), score(0.4)), ""},
 		{labels(nil, nil), "the frequencies of the labels (macro F1 0.6000) is better than the model (macro F1 0.5000); try: x"},
 		{tags(0.3), "each (span F1 0.4000) is better than the model (span F1 0.3000); try: x"},

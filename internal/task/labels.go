@@ -146,7 +146,8 @@ func (f labelsForm) join(names []any) any {
 // mistakes ranks rows by the number of wrong labels, then by their mean loss.
 func (t labels) mistakes(format string, _ tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
 	c, form := t.config, labelsFormIn(t.config, format)
-	columns := []table.OutputColumn{form.column("labels"), form.column("predicted"), {Name: "wrong", Kind: table.IntColumn}, {Name: "loss", Kind: table.FloatColumn}}
+	columns := []table.OutputColumn{form.column("labels"), form.column("predicted"),
+		{Name: "wrong", Kind: table.IntColumn}, {Name: "loss", Kind: table.FloatColumn}}
 	rank := func(x *seq.Example, logits []float32) [2]float64 {
 		holding, _ := c.Holding(logits)
 		wrong := 0
@@ -159,7 +160,8 @@ func (t labels) mistakes(format string, _ tokenizers.Tokenizer) ([]table.OutputC
 	}
 	values := func(r *worstRow) []any {
 		holding, probabilities := c.Holding(r.logits)
-		return append([]any{form.of(c, r.labels), form.of(c, holding), int64(r.rank[0]), float32(r.rank[1])}, asColumns(probabilities)...)
+		return append([]any{form.of(c, r.labels), form.of(c, holding), int64(r.rank[0]), float32(r.rank[1])},
+			asColumns(probabilities)...)
 	}
 	return append(columns, probabilityColumns(c)...), func(w mistakeWriter) Mistakes {
 		return &worstRows{mistakeWriter: w, rank: rank, values: values}

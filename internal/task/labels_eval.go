@@ -23,7 +23,8 @@ type labelEvaluator struct {
 }
 
 func newLabelEvaluator(c *sft.Config) *labelEvaluator {
-	return &labelEvaluator{config: c, tally: metrics.NewMultiLabel(c.NumLabels), simple: metrics.NewMultiLabel(c.NumLabels)}
+	return &labelEvaluator{config: c, tally: metrics.NewMultiLabel(c.NumLabels),
+		simple: metrics.NewMultiLabel(c.NumLabels)}
 }
 
 func (k *labelEvaluator) Begin(in *Input) error {
@@ -56,7 +57,8 @@ func (k *labelEvaluator) result(of Evaluated) (*LabelsResult, error) {
 	}
 	if k.frequent != nil {
 		r.simple = k.simple.Report(halves(k.config.NumLabels))
-		r.Frequencies = &LabelsBaseline{r.simple.MicroF1, r.simple.MacroF1, r.simple.MeanAveragePrecision, r.simple.ExactMatch}
+		r.Frequencies = &LabelsBaseline{r.simple.MicroF1, r.simple.MacroF1,
+			r.simple.MeanAveragePrecision, r.simple.ExactMatch}
 	}
 	return r, nil
 }

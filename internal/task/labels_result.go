@@ -40,7 +40,8 @@ func (r *LabelsResult) Write(w io.Writer) error {
 	}
 	out.add("%s", head)
 	row := func(name string, of func(b *LabelsBaseline) string) {
-		line := fmt.Sprintf("%-24s  %10s", name, of(&LabelsBaseline{r.MicroF1, r.MacroF1, r.MeanAveragePrecision, r.ExactMatch}))
+		line := fmt.Sprintf("%-24s  %10s", name,
+			of(&LabelsBaseline{r.MicroF1, r.MacroF1, r.MeanAveragePrecision, r.ExactMatch}))
 		if r.Frequencies != nil {
 			line += fmt.Sprintf("  %23s", of(r.Frequencies))
 		}
@@ -50,10 +51,13 @@ func (r *LabelsResult) Write(w io.Writer) error {
 	row("macro F1", func(b *LabelsBaseline) string { return OrNone(b.MacroF1) })
 	row("mean average precision", func(b *LabelsBaseline) string { return OrNone(b.MeanAveragePrecision) })
 	row("all labels right", func(b *LabelsBaseline) string { return fmt.Sprintf("%.2f%%", 100*b.ExactMatch) })
-	out.add("%-20s  %8s  %8s  %9s  %9s  %9s  %8s  %17s", "label", "rows", "answered", "threshold", "precision", "recall", "F1", "average precision")
-	shown := slices.SortedStableFunc(slices.Values(r.Labels), func(a, b metrics.LabelReport) int { return cmp.Compare(b.Rows, a.Rows) })
+	out.add("%-20s  %8s  %8s  %9s  %9s  %9s  %8s  %17s", "label", "rows", "answered", "threshold", "precision",
+		"recall", "F1", "average precision")
+	shown := slices.SortedStableFunc(slices.Values(r.Labels),
+		func(a, b metrics.LabelReport) int { return cmp.Compare(b.Rows, a.Rows) })
 	for _, k := range shown[:min(len(shown), mostLabels)] {
-		out.add("%-20s  %8d  %8d  %9.4f  %9s  %9s  %8s  %17s", k.Name, k.Rows, k.Answered, k.Threshold, OrNone(k.Precision), OrNone(k.Recall), OrNone(k.F1), OrNone(k.AveragePrecision))
+		out.add("%-20s  %8d  %8d  %9.4f  %9s  %9s  %8s  %17s", k.Name, k.Rows, k.Answered, k.Threshold,
+			OrNone(k.Precision), OrNone(k.Recall), OrNone(k.F1), OrNone(k.AveragePrecision))
 	}
 	if more := len(shown) - mostLabels; more > 0 {
 		out.add("and %d labels of fewer rows (--json has all)", more)
@@ -63,9 +67,11 @@ func (r *LabelsResult) Write(w io.Writer) error {
 	case err != nil || b == nil:
 		return err
 	case r.MeanAveragePrecision != nil:
-		return r.advise(w, []Score{{Name: frequenciesName, Value: OrNaN(b.MeanAveragePrecision)}}, *r.MeanAveragePrecision, Named("mean average precision"))
+		return r.advise(w, []Score{{Name: frequenciesName, Value: OrNaN(b.MeanAveragePrecision)}},
+			*r.MeanAveragePrecision, Named("mean average precision"))
 	default:
-		return r.advise(w, []Score{{Name: frequenciesName, Value: OrNaN(b.MacroF1)}}, OrNaN(r.MacroF1), Named("macro F1"))
+		return r.advise(w, []Score{{Name: frequenciesName, Value: OrNaN(b.MacroF1)}},
+			OrNaN(r.MacroF1), Named("macro F1"))
 	}
 }
 

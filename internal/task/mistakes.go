@@ -5,7 +5,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Mistakes writes the rows of a data set that a model predicts wrongly, each with its id, if it has one, and its number:
+// Mistakes writes the rows of a data set that a model predicts wrongly, each with its id, if it has one, and its
+// number:
 //   - classification: a row with its class, the predicted class and all probabilities;
 //   - spans: a span that is missed or predicted wrongly, in tokens and as text; points and nodes: a token with its tag
 //     and the predicted tag;

@@ -25,7 +25,8 @@ func TestWorstRows(t *testing.T) {
 	}
 	must.Succeed(t, m.Close())
 	lines := strings.Split(strings.TrimSpace(out.String()), "\n")
-	if lines[0] != "id,row,deviations,number,actual_n,predicted_n" || len(lines) != MaxWorst+1 || m.Left() != rows-2-MaxWorst {
+	if lines[0] != "id,row,deviations,number,actual_n,predicted_n" || len(lines) != MaxWorst+1 ||
+		m.Left() != rows-2-MaxWorst {
 		t.Fatalf("%q, %d lines, %d left", lines[0], len(lines), m.Left())
 	}
 	before := -1
@@ -78,7 +79,8 @@ func TestSpanMistakes(t *testing.T) {
 	see("right", []int32{1, -1, 2, 0, -1}, []int32{1, 0, 2, 0, 1})
 	see("short", []int32{0, 1, 2, 2}, []int32{0, 1, 2, 0})
 	must.Succeed(t, m.Close())
-	if got, want := out.String(), "id,row,mistake,label,start,end,text\nshort,0,missed,X,1,4,\nshort,0,wrong,X,1,3,\n"; got != want {
+	if got, want := out.String(),
+		"id,row,mistake,label,start,end,text\nshort,0,missed,X,1,4,\nshort,0,wrong,X,1,3,\n"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
 }

@@ -44,10 +44,11 @@ func (t nodeTags) Columns(format string) requests.Columns {
 			return []any{a.Tags, a.Scores}
 		}, names...)
 	}
-	return requests.Columns{Columns: []table.OutputColumn{{Name: names[0]}, {Name: names[1]}}, Values: func(answer any) []any {
-		a := answer.(predictedTags)
-		return []any{asJSON(a.Tags), asJSON(a.Scores)}
-	}}
+	return requests.Columns{Columns: []table.OutputColumn{{Name: names[0]}, {Name: names[1]}},
+		Values: func(answer any) []any {
+			a := answer.(predictedTags)
+			return []any{asJSON(a.Tags), asJSON(a.Scores)}
+		}}
 }
 
 func (nodeTags) HasPlaces() bool { return false }
@@ -69,14 +70,16 @@ type tagMistakes struct {
 }
 
 func (t nodeTags) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
-	columns := []table.OutputColumn{{Name: "token", Kind: table.IntColumn}, labelColumn(t.config, "label"), labelColumn(t.config, "predicted")}
+	columns := []table.OutputColumn{{Name: "token", Kind: table.IntColumn}, labelColumn(t.config, "label"),
+		labelColumn(t.config, "predicted")}
 	return columns, func(w mistakeWriter) Mistakes { return &tagMistakes{w, t.config} }
 }
 
 func (m *tagMistakes) See(x *seq.Example, _ int, logits []float32) {
 	for i, tag := range m.config.TagsOf(logits) {
 		if label := x.Labels[i]; label != seq.NoLabel && label != tag {
-			m.write(x.ID, x.Index, int64(i), columnValue(m.config.Label(int(label))), columnValue(m.config.Label(int(tag))))
+			m.write(x.ID, x.Index, int64(i), columnValue(m.config.Label(int(label))),
+				columnValue(m.config.Label(int(tag))))
 		}
 	}
 }

@@ -23,47 +23,50 @@ func (t nodeTags) Page(in PageInput) *Page {
 			among.Add(x.Labels, parts.Among(x.Labels, logits))
 		}
 	}
-	return &Page{Evaluator: k, Seen: see, begin: func() error { return k.compare(in.Dir) }, Fill: func(_ context.Context, _ *sft.Scorer, run *report.Run) error {
-		r, err := k.result(in.evaluated())
-		if err != nil {
-			return err
-		}
-		if parts != nil { // as the simple models, which know the category
-			r.ByTag = among.Tags(t.config.LabelNames)
-		}
-		out := &report.NodeTags{Data: in.Name, Note: in.Note, Rows: r.Rows, Tokens: r.Tokens, CutTags: r.CutTags, Loss: r.Loss, Examples: pick.Rows()}
-		run.NodeTags = out
-		line := report.NodeTagLine{Of: "the model", Accuracy: r.Accuracy, MacroF1: r.MacroF1}
-		if p := r.Parts; p != nil {
-			line.Accuracy, line.InstanceIoU, line.ClassIoU = p.Accuracy, &p.InstanceIoU, &p.ClassIoU
-		}
-		out.Lines = append(out.Lines, line)
-		for _, b := range r.Baselines {
-			out.Lines = append(out.Lines, report.NodeTagLine{Of: b.Name, Accuracy: b.Accuracy, MacroF1: b.MacroF1, InstanceIoU: b.InstanceIoU, ClassIoU: b.ClassIoU})
-		}
-		simpleScores := make([]TagScores, len(k.simple))
-		for i, s := range k.simple {
-			simpleScores[i] = scoresOf(t.config, s.tally)
-		}
-		for _, t := range r.ByTag {
-			row := report.TagRow{Name: t.Name, Count: t.Tokens, Scores: []float64{t.F1}}
-			for _, s := range simpleScores {
-				row.Scores = append(row.Scores, s.f1(t.Tag))
+	return &Page{Evaluator: k, Seen: see, begin: func() error { return k.compare(in.Dir) },
+		Fill: func(_ context.Context, _ *sft.Scorer, run *report.Run) error {
+			r, err := k.result(in.evaluated())
+			if err != nil {
+				return err
 			}
-			out.Tags = append(out.Tags, row)
-		}
-		if r.Parts == nil {
+			if parts != nil { // as the simple models, which know the category
+				r.ByTag = among.Tags(t.config.LabelNames)
+			}
+			out := &report.NodeTags{Data: in.Name, Note: in.Note, Rows: r.Rows, Tokens: r.Tokens, CutTags: r.CutTags,
+				Loss: r.Loss, Examples: pick.Rows()}
+			run.NodeTags = out
+			line := report.NodeTagLine{Of: "the model", Accuracy: r.Accuracy, MacroF1: r.MacroF1}
+			if p := r.Parts; p != nil {
+				line.Accuracy, line.InstanceIoU, line.ClassIoU = p.Accuracy, &p.InstanceIoU, &p.ClassIoU
+			}
+			out.Lines = append(out.Lines, line)
+			for _, b := range r.Baselines {
+				out.Lines = append(out.Lines, report.NodeTagLine{Of: b.Name, Accuracy: b.Accuracy, MacroF1: b.MacroF1,
+					InstanceIoU: b.InstanceIoU, ClassIoU: b.ClassIoU})
+			}
+			simpleScores := make([]TagScores, len(k.simple))
+			for i, s := range k.simple {
+				simpleScores[i] = scoresOf(t.config, s.tally)
+			}
+			for _, t := range r.ByTag {
+				row := report.TagRow{Name: t.Name, Count: t.Tokens, Scores: []float64{t.F1}}
+				for _, s := range simpleScores {
+					row.Scores = append(row.Scores, s.f1(t.Tag))
+				}
+				out.Tags = append(out.Tags, row)
+			}
+			if r.Parts == nil {
+				return nil
+			}
+			for i, category := range r.Parts.Categories {
+				row := report.TagRow{Name: category.Category, Count: category.Shapes, Scores: []float64{category.IoU}}
+				for _, s := range simpleScores {
+					row.Scores = append(row.Scores, s.Parts.Categories[i].IoU) // the labels say which there are
+				}
+				out.Categories = append(out.Categories, row)
+			}
 			return nil
-		}
-		for i, category := range r.Parts.Categories {
-			row := report.TagRow{Name: category.Category, Count: category.Shapes, Scores: []float64{category.IoU}}
-			for _, s := range simpleScores {
-				row.Scores = append(row.Scores, s.Parts.Categories[i].IoU) // the labels say which there are
-			}
-			out.Categories = append(out.Categories, row)
-		}
-		return nil
-	}}
+		}}
 }
 
 // f1 is that of a tag, 0 where it is neither label nor answer.

@@ -73,7 +73,8 @@ func listOf(names []string, object json.RawMessage) (json.RawMessage, error) {
 }
 
 func (t numbers) Answer(_ *requests.Request, o sft.Output) (any, error) {
-	return predictedNumbers{requests.NamedNumbers{Names: t.config.NumberNames(), Values: t.config.Predictions(o.Logits)}}, nil
+	return predictedNumbers{requests.NamedNumbers{Names: t.config.NumberNames(),
+		Values: t.config.Predictions(o.Logits)}}, nil
 }
 
 func (t numbers) AnswerNumbers(int) int { return logitNumbers(t.config) }
@@ -81,7 +82,8 @@ func (t numbers) AnswerNumbers(int) int { return logitNumbers(t.config) }
 // Columns have the names of the numbers.
 func (t numbers) Columns(format string) requests.Columns {
 	if format == "jsonl" {
-		return requests.JSONColumns(func(answer any) []any { return []any{answer.(predictedNumbers).Numbers} }, "numbers")
+		return requests.JSONColumns(func(answer any) []any { return []any{answer.(predictedNumbers).Numbers} },
+			"numbers")
 	}
 	out := requests.Columns{Values: func(answer any) []any { return asColumns(answer.(predictedNumbers).Numbers.Values) }}
 	for _, name := range t.config.NumberNames() {
@@ -107,7 +109,8 @@ func (t numbers) mistakes(string, tokenizers.Tokenizer) ([]table.OutputColumn, f
 	c := t.config
 	columns := []table.OutputColumn{{Name: "deviations", Kind: table.FloatColumn}, {Name: "number"}}
 	for _, name := range c.NumberNames() {
-		columns = append(columns, table.OutputColumn{Name: "actual_" + name, Kind: table.FloatColumn}, table.OutputColumn{Name: "predicted_" + name, Kind: table.FloatColumn})
+		columns = append(columns, table.OutputColumn{Name: "actual_" + name, Kind: table.FloatColumn},
+			table.OutputColumn{Name: "predicted_" + name, Kind: table.FloatColumn})
 	}
 	furthest := func(numbers, logits []float32) (at int, distance float64) {
 		for i, d := range c.Deviations(logits, numbers) {

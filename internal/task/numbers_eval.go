@@ -49,7 +49,8 @@ func (k *numberEvaluator) result(ctx context.Context, of Evaluated) (*NumbersRes
 	}
 	simple := k.mean.Numbers()
 	for i, n := range k.tally.Numbers() {
-		x := NumberResult{Name: k.config.Numbers[i].Name, MAE: n.MAE, RMSE: n.RMSE, Mean: NumberBaseline{MAE: simple[i].MAE, RMSE: simple[i].RMSE}}
+		x := NumberResult{Name: k.config.Numbers[i].Name, MAE: n.MAE, RMSE: n.RMSE,
+			Mean: NumberBaseline{MAE: simple[i].MAE, RMSE: simple[i].RMSE}}
 		if n.Defined {
 			x.R2, x.Mean.R2 = &n.R2, &simple[i].R2
 		}
@@ -62,7 +63,8 @@ func (k *numberEvaluator) result(ctx context.Context, of Evaluated) (*NumbersRes
 }
 
 func (k *numberEvaluator) Columns() []table.OutputColumn {
-	return []table.OutputColumn{{Name: partNumbers, Kind: table.VectorColumn, Width: k.config.NumLabels}, logitColumn(k.config)}
+	return []table.OutputColumn{{Name: partNumbers, Kind: table.VectorColumn, Width: k.config.NumLabels},
+		logitColumn(k.config)}
 }
 
 func (k *numberEvaluator) Values(x *seq.Example, logits []float32, _ int64) []any {
@@ -104,7 +106,8 @@ func (t numbers) Page(in PageInput) *Page {
 				lines = append(lines, report.NumberLine{Of: r.linear, MAE: l.MAE, RMSE: l.RMSE, R2: l.R2})
 			}
 			out.Numbers[i].Name = n.Name
-			out.Numbers[i].Lines = append(lines, report.NumberLine{Of: TrainingMean, MAE: n.Mean.MAE, RMSE: n.Mean.RMSE, R2: n.Mean.R2})
+			out.Numbers[i].Lines = append(lines, report.NumberLine{Of: TrainingMean, MAE: n.Mean.MAE,
+				RMSE: n.Mean.RMSE, R2: n.Mean.R2})
 		}
 		run.Numbers = out
 		return nil
@@ -143,7 +146,8 @@ func (t numbers) Baselines(ctx context.Context, set *seq.Dataset, by string) ([]
 		return math.NaN()
 	}
 	r2, defined := mean.R2()
-	said := []Score{{TrainingMean, fmt.Sprintf("%s loss %.4f%s", TrainingMean, mean.Loss/float64(mean.Rows()*config.NumLabels), reached(mean.MAE(), r2, defined)),
+	said := []Score{{TrainingMean, fmt.Sprintf("%s loss %.4f%s", TrainingMean,
+		mean.Loss/float64(mean.Rows()*config.NumLabels), reached(mean.MAE(), r2, defined)),
 		value(mean.MAE(), r2, defined)}}
 	linear, err := baseline.Ridge(ctx, set, "val", config.TruncatesAt())
 	if err != nil || linear == nil {

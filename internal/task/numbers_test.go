@@ -14,18 +14,24 @@ import (
 func TestNumbersOfLines(t *testing.T) {
 	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/regression/config.json"))(t)
 	p := requests.NewParser(config, "", "f", 1)
-	examples, err := requests.Labelled(strings.NewReader(`{"tokens":[1],"numbers":[0.5,-2]}`), p, Of(config).ReadLabels, 1<<10)
+	examples, err := requests.Labelled(strings.NewReader(`{"tokens":[1],"numbers":[0.5,-2]}`), p,
+		Of(config).ReadLabels, 1<<10)
 	if err != nil || len(examples) != 1 || len(examples[0].Numbers) != 2 || examples[0].Numbers[1] != -2 {
 		t.Errorf("%+v, %v", examples, err)
 	}
-	named, err := requests.Labelled(strings.NewReader(`{"tokens":[1],"numbers":{"charge":-2,"other":null,"mass":0.5}}`), p, Of(config).ReadLabels, 1<<10)
+	named, err := requests.Labelled(strings.NewReader(`{"tokens":[1],"numbers":{"charge":-2,"other":null,"mass":0.5}}`),
+		p, Of(config).ReadLabels, 1<<10)
 	if err != nil || !reflect.DeepEqual(named, examples) {
 		t.Errorf("%+v, want %+v, %v", named, examples, err)
 	}
-	for line, want := range map[string]string{`{"tokens":[1],"label":1}`: "f:1: numbers are missing", `{"tokens":[1],"numbers":[1]}`: "f:1: numbers: expected a list or an object of",
+	for line, want := range map[string]string{`{"tokens":[1],"label":1}`: "f:1: numbers are missing",
+		`{"tokens":[1],"numbers":[1]}`:        "f:1: numbers: expected a list or an object of",
 		`{"tokens":[1],"numbers":{"mass":1}}`: `f:1: numbers: expected a list or an object of ["mass" "charge"]: "charge" is missing`, `{"tokens":[1],"numbers":{"mass":1,"charge":"x"}}`: "number 1: expected a number, found \"x\"",
-		`{"tokens":[1],"numbers":{"mass":1,"charge":2,"mass":3}}`: "the field mass occurs twice", `{"tokens":[1],"numbers":{"mass":1,"charge":[2,3]}}`: "number 1: expected a number",
-		`{"tokens":[1],"numbers":"x"}`: "found \"x\"", `{"tokens":[1],"numbers":[1,1e99]}`: "f:1: numbers: expected", `{"tokens":[1],"numbers":[1,null]}`: "number 1: expected a number, found null"} {
+		`{"tokens":[1],"numbers":{"mass":1,"charge":2,"mass":3}}`: "the field mass occurs twice",
+		`{"tokens":[1],"numbers":{"mass":1,"charge":[2,3]}}`:      "number 1: expected a number",
+		`{"tokens":[1],"numbers":"x"}`:                            "found \"x\"",
+		`{"tokens":[1],"numbers":[1,1e99]}`:                       "f:1: numbers: expected",
+		`{"tokens":[1],"numbers":[1,null]}`:                       "number 1: expected a number, found null"} {
 		must.Fail(t, want, line)(requests.Labelled(strings.NewReader(line), p, Of(config).ReadLabels, 1<<10))
 	}
 }

@@ -37,7 +37,8 @@ func (in PageInput) evaluated() Evaluated {
 }
 
 // Run measures the rows, and adds the section to a run of the report.
-func (p *Page) Run(ctx context.Context, e *evaluation.Evaluation, rows *seq.Reader, done func(int64), run *report.Run) error {
+func (p *Page) Run(ctx context.Context, e *evaluation.Evaluation, rows *seq.Reader,
+	done func(int64), run *report.Run) error {
 	if p.begin != nil {
 		if err := p.begin(); err != nil {
 			return err

@@ -53,7 +53,8 @@ func newPartColumns(record arrow.Record, columns []table.OutputColumn) (*PartCol
 		}
 		at := record.Schema().FieldIndices(c.Name)
 		if len(at) != 1 || !arrow.TypeEqual(record.Column(at[0]).DataType(), want) {
-			return nil, fmt.Errorf("expected a part of eval, with the column %s of %s, found %v", c.Name, want, record.Schema().Fields())
+			return nil, fmt.Errorf("expected a part of eval, with the column %s of %s, found %v", c.Name, want,
+				record.Schema().Fields())
 		}
 		p.columns[c.Name] = record.Column(at[0])
 	}

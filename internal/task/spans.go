@@ -63,17 +63,19 @@ func tagNumbers(c *sft.Config, tokens int) int {
 func (t spans) Columns(format string) requests.Columns {
 	switch format {
 	case table.BED:
-		return requests.Columns{Columns: []table.OutputColumn{{Name: "spans"}}, Values: func(answer any) []any { return []any{answer} }}
+		return requests.Columns{Columns: []table.OutputColumn{{Name: "spans"}},
+			Values: func(answer any) []any { return []any{answer} }}
 	case "jsonl":
 		return requests.JSONColumns(func(answer any) []any {
 			s := answer.(requests.Spans)
 			return []any{s.Spans, s.Unit}
 		}, "spans", "unit")
 	}
-	return requests.Columns{Columns: []table.OutputColumn{{Name: "spans"}, {Name: "unit"}}, Values: func(answer any) []any {
-		s := answer.(requests.Spans)
-		return []any{asJSON(s.Spans), s.Unit}
-	}}
+	return requests.Columns{Columns: []table.OutputColumn{{Name: "spans"}, {Name: "unit"}},
+		Values: func(answer any) []any {
+			s := answer.(requests.Spans)
+			return []any{asJSON(s.Spans), s.Unit}
+		}}
 }
 
 func (spans) HasPlaces() bool { return true }
@@ -97,7 +99,8 @@ type spanMistakes struct {
 }
 
 func (t spans) mistakes(_ string, tokenizer tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes) {
-	columns := []table.OutputColumn{{Name: "mistake"}, {Name: "label"}, {Name: "start", Kind: table.IntColumn}, {Name: "end", Kind: table.IntColumn}, {Name: "text"}}
+	columns := []table.OutputColumn{{Name: "mistake"}, {Name: "label"}, {Name: "start", Kind: table.IntColumn},
+		{Name: "end", Kind: table.IntColumn}, {Name: "text"}}
 	return columns, func(w mistakeWriter) Mistakes {
 		return &spanMistakes{w, t.config, metrics.NewTags(t.config.LabelNames, t.config.NumLabels), tokenizer}
 	}

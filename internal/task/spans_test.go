@@ -23,7 +23,8 @@ func tag(tags ...int) (o sft.Output) {
 
 // byteTags tags bytes.
 func byteTags() *sft.Config {
-	return &sft.Config{Task: sft.Tagging, VocabSize: 257, NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}, MaxLength: 100,
+	return &sft.Config{Task: sft.Tagging, VocabSize: 257, NumLabels: 3,
+		LabelNames: []string{"O", "B-X", "I-X"}, MaxLength: 100,
 		PadTokenID: new(int32(0)), Tokenizer: json.RawMessage(`{"type":"byte"}`)}
 }
 
@@ -37,11 +38,14 @@ func TestSpans(t *testing.T) {
 		tags []int
 		want string
 	}{
-		{`{"id":1,"text":"aëb€"}`, []int{0, 1, 2, 1, 2, 2, 2}, `{"id":1,"spans":[{"start":1,"end":2,"label":"X","score":1},{"start":2,"end":4,"label":"X","score":1}],"unit":"characters","length":7}`},
+		{`{"id":1,"text":"aëb€"}`, []int{0, 1, 2, 1, 2, 2, 2},
+			`{"id":1,"spans":[{"start":1,"end":2,"label":"X","score":1},{"start":2,"end":4,"label":"X","score":1}],"unit":"characters","length":7}`},
 		{`{"id":1,"text":"aë"}`, []int{0, 0, 1}, `{"id":1,"spans":[{"start":1,"end":2,"label":"X","score":1}],"unit":"characters","length":3}`}, // half a character
-		{`{"id":1,"text":"éa"}`, []int{1, 1, 2}, `{"id":1,"spans":[{"start":0,"end":1,"label":"X","score":1},{"start":1,"end":2,"label":"X","score":1}],"unit":"characters","length":3}`},
+		{`{"id":1,"text":"éa"}`, []int{1, 1, 2},
+			`{"id":1,"spans":[{"start":0,"end":1,"label":"X","score":1},{"start":1,"end":2,"label":"X","score":1}],"unit":"characters","length":3}`},
 		{`{"id":1,"text":"é"}`, []int{1, 1}, `{"id":1,"spans":[{"start":0,"end":1,"label":"X","score":1}],"unit":"characters","length":2}`}, // two of one character
-		{`{"tokens":[5,6]}`, []int{0, 2}, `{"id":3,"spans":[{"start":1,"end":2,"label":"X","score":1}],"unit":"tokens","length":2}`},
+		{`{"tokens":[5,6]}`, []int{0, 2},
+			`{"id":3,"spans":[{"start":1,"end":2,"label":"X","score":1}],"unit":"tokens","length":2}`},
 		{`{"text":"a"}`, []int{0}, `{"id":3,"spans":[],"unit":"characters","length":1}`},
 	} {
 		r := p.Parse([]byte(x.line), 3, nil)
@@ -58,7 +62,8 @@ func TestSpans(t *testing.T) {
 	if err != nil || !slices.Equal(tags, []int32{-1, 2, 0, -1}) {
 		t.Errorf("%v, %v", tags, err)
 	}
-	for want, value := range map[string]string{"one for each of the 2 tokens, found [1]": `[1]`, "index 1: label: expected 0 to 2": `[1,3]`, "found 7": `7`} {
+	for want, value := range map[string]string{"one for each of the 2 tokens, found [1]": `[1]`,
+		"index 1: label: expected 0 to 2": `[1,3]`, "found 7": `7`} {
 		must.Fail(t, want, value)(parseTags(c, json.RawMessage(value), 2))
 	}
 	o := tag(0)

@@ -105,7 +105,8 @@ func newConstantTags(path string, config *sft.Config) ([]*constantTags, error) {
 			most.frequent = append(most.frequent, float32(n))
 		}
 	case !config.Featured():
-		each := &constantTags{name: "the most frequent tag of each token", most: most.most, of: map[int32]int32{}, tally: evaluation.NewTags(config)}
+		each := &constantTags{name: "the most frequent tag of each token", most: most.most, of: map[int32]int32{},
+			tally: evaluation.NewTags(config)}
 		for token, counts := range by {
 			each.of[token] = mostFrequent(counts)
 		}

@@ -33,7 +33,8 @@ type TagScores struct {
 }
 
 func scoresOf(config *sft.Config, t *evaluation.Tags) TagScores {
-	out := TagScores{Tokens: t.Tokens(), Accuracy: t.Accuracy(), MacroF1: t.MacroF1(), ByTag: t.Tags(config.LabelNames), Parts: partScoresOf(t.Parts)}
+	out := TagScores{Tokens: t.Tokens(), Accuracy: t.Accuracy(), MacroF1: t.MacroF1(), ByTag: t.Tags(config.LabelNames),
+		Parts: partScoresOf(t.Parts)}
 	if !config.Featured() {
 		out.Spans, out.ByType = new(t.AllSpans()), t.Spans()
 	}
@@ -79,7 +80,8 @@ func (r *TagsResult) writeAdvice(w io.Writer) error {
 	of := func(b *TagBaseline) float64 { return b.MacroF1 }
 	switch {
 	case r.Parts != nil:
-		measure, own, of = "instance IoU", r.Parts.InstanceIoU, func(b *TagBaseline) float64 { return OrNaN(b.InstanceIoU) }
+		measure, own, of = "instance IoU", r.Parts.InstanceIoU,
+			func(b *TagBaseline) float64 { return OrNaN(b.InstanceIoU) }
 	case r.Spans != nil:
 		measure, own, of = "span F1", r.Spans.F1, func(b *TagBaseline) float64 { return OrNaN(b.SpanF1) }
 	}
@@ -97,12 +99,14 @@ func (r *TagsResult) writeSpans(out *text) {
 	for _, b := range r.Baselines {
 		out.add("%-40s  %7.2f%%  %8.4f  %8.4f", b.Name, 100*b.Accuracy, b.MacroF1, *b.SpanF1)
 	}
-	out.add("%-20s  %9s  %9s  %9s  %9s  %9s  %10s  %9s", "spans", "precision", "recall", "F1", "labels", "answers", "F1 IoU≥0.5", "token F1")
+	out.add("%-20s  %9s  %9s  %9s  %9s  %9s  %10s  %9s", "spans", "precision", "recall", "F1", "labels", "answers",
+		"F1 IoU≥0.5", "token F1")
 	for _, s := range append([]metrics.SpanScore{*r.Spans}, r.ByType[:min(len(r.ByType), mostTypes)]...) {
 		if s.Type == "" {
 			s.Type = "all"
 		}
-		out.add("%-20s  %9.4f  %9.4f  %9.4f  %9d  %9d  %10.4f  %9.4f", s.Type, s.Precision, s.Recall, s.F1, s.Spans, s.Answers, s.Overlap.F1, s.Tokens.F1)
+		out.add("%-20s  %9.4f  %9.4f  %9.4f  %9d  %9d  %10.4f  %9.4f", s.Type, s.Precision, s.Recall, s.F1, s.Spans,
+			s.Answers, s.Overlap.F1, s.Tokens.F1)
 	}
 	if more := len(r.ByType) - mostTypes; more > 0 {
 		out.add("and %d more types (--json has all)", more)

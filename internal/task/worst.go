@@ -33,7 +33,8 @@ type worstRow struct {
 
 // worse orders rows from the worst to the best; of equal ones the first of the file comes first.
 func (r *worstRow) worse(other *worstRow) int {
-	return cmp.Or(cmp.Compare(other.rank[0], r.rank[0]), cmp.Compare(other.rank[1], r.rank[1]), cmp.Compare(r.row, other.row))
+	return cmp.Or(cmp.Compare(other.rank[0], r.rank[0]), cmp.Compare(other.rank[1], r.rank[1]),
+		cmp.Compare(r.row, other.row))
 }
 
 // worstHeap has the best of the worst rows in front.
@@ -60,7 +61,8 @@ func (w *worstRows) See(x *seq.Example, _ int, logits []float32) {
 		}
 		heap.Pop(&w.rows)
 	}
-	r.id, r.labels, r.number, r.logits = strings.Clone(x.ID), slices.Clone(x.Labels), slices.Clone(x.Numbers), slices.Clone(logits)
+	r.id, r.labels, r.number, r.logits = strings.Clone(x.ID), slices.Clone(x.Labels),
+		slices.Clone(x.Numbers), slices.Clone(logits)
 	heap.Push(&w.rows, r)
 }
 

@@ -71,7 +71,8 @@ func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
 func TestNarrowTensorsLieApart(t *testing.T) {
 	p := NewProgram()
 	p.Segment("only")
-	wide, other, narrow := p.Temp("wide", Tokens, 100, 8), p.Temp("other", Tokens, 100, 8), p.Temp("narrow", Tokens, 100, 1)
+	wide, other, narrow := p.Temp("wide", Tokens, 100, 8), p.Temp("other", Tokens, 100, 8),
+		p.Temp("narrow", Tokens, 100, 1)
 	p.Launch(touch{C: wide})
 	p.Launch(touch{A: wide, C: other})
 	p.Launch(touch{A: other, C: narrow})

@@ -15,8 +15,10 @@ func TestOperands(t *testing.T) {
 	batch := "tokens position sequence offset sample_offset example tower random"
 	of := func(name string) *Tensor { return &Tensor{Name: name} }
 	relativeBias := SinusoidBias{F: of("f"), G: of("g"), E: of("e"), P: of("p"), Top: of("top"), Partner: of("partner")}
-	attention := Attention{O: of("o"), Norm: of("norm"), Q: of("q"), K: of("k"), V: of("v"), Count: of("count"), Batch: b, RelativeBias: relativeBias}
-	linear := LinearBackward{DX: of("dx"), DWeight: of("dw"), DBias: of("db"), DY: of("dy"), X: of("x"), Weight: of("w")}
+	attention := Attention{O: of("o"), Norm: of("norm"), Q: of("q"), K: of("k"), V: of("v"), Count: of("count"),
+		Batch: b, RelativeBias: relativeBias}
+	linear := LinearBackward{DX: of("dx"), DWeight: of("dw"), DBias: of("db"), DY: of("dy"),
+		X: of("x"), Weight: of("w")}
 	added := linear
 	added.Accumulate = true
 	for _, c := range []struct {
@@ -27,10 +29,12 @@ func TestOperands(t *testing.T) {
 		{Add{Y: of("y"), A: of("a"), B: of("b")}, "a b", "y"},
 		{linear, "dy x w", "dx dw db"},
 		{added, "dx dy x w", "dx dw db"},
-		{RowDotBackward{DX: of("dx"), DWeight: of("dw"), DBias: of("db"), DY: of("dy"), X: of("x"), Weight: of("w")}, "dx dy x w", "dx dw db"},
+		{RowDotBackward{DX: of("dx"), DWeight: of("dw"), DBias: of("db"), DY: of("dy"), X: of("x"), Weight: of("w")},
+			"dx dy x w", "dx dw db"},
 		{Leak{Y: of("y"), C: of("c"), Count: of("count"), Batch: b}, "c count " + batch, "y"},
 		{attention, "q k v count " + batch + " f g e p top partner", "o norm"},
-		{AttentionBackward{DQ: of("dq"), DK: of("dk"), DV: of("dv"), DO: of("do"), Forward: attention, Gradient: SinusoidGradient{DF: of("df"), DG: of("dg"), DP: of("dp")}},
+		{AttentionBackward{DQ: of("dq"), DK: of("dk"), DV: of("dv"), DO: of("do"), Forward: attention,
+			Gradient: SinusoidGradient{DF: of("df"), DG: of("dg"), DP: of("dp")}},
 			"do o norm q k v count " + batch + " f g e p top partner", "dq dk dv df dg dp"},
 	} {
 		for what, found := range map[string][]*Tensor{c.reads: Reads(c.kernel), c.writes: Writes(c.kernel)} {
@@ -63,14 +67,16 @@ func TestWrongDeclarations(t *testing.T) {
 		Heads int `op:"add"`
 	}
 	for want, kernel := range map[string]any{
-		"tensor.tag.Y": tag{}, "tensor.accumulates.Y": accumulates{}, "tensor.slice.Y": slice{}, "tensor.pointer.Y": pointer{},
+		"tensor.tag.Y": tag{}, "tensor.accumulates.Y": accumulates{}, "tensor.slice.Y": slice{},
+		"tensor.pointer.Y":   pointer{},
 		"tensor.batch.Batch": batch{}, "tensor.number.Heads": number{},
 	} {
 		if got := panics(func() { declaration(reflect.TypeOf(kernel)) }); !strings.Contains(got, want) {
 			t.Errorf("%T: panic %q", kernel, got)
 		}
 	}
-	if d := declaration(reflect.TypeFor[LayerNorm]()); len(d) != 6 || slices.ContainsFunc(d, func(o operand) bool { return o.within }) {
+	if d := declaration(reflect.TypeFor[LayerNorm]()); len(d) != 6 ||
+		slices.ContainsFunc(d, func(o operand) bool { return o.within }) {
 		t.Errorf("%+v", d)
 	}
 }

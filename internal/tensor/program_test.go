@@ -35,7 +35,8 @@ func TestLaunchPanics(t *testing.T) {
 		}},
 		{"adds to what nothing wrote", "nothing has written", func(p *Program) {
 			scale, dy := p.Input("scale", Fixed, 1), p.Input("dy", Tokens, 4, 2)
-			p.Launch(ResidualScaleBackward{DB: p.Temp("db", Tokens, 4, 2), DScale: p.Temp("d", Fixed, 1), DY: dy, B: dy, Scale: scale, Accumulate: true})
+			p.Launch(ResidualScaleBackward{DB: p.Temp("db", Tokens, 4, 2), DScale: p.Temp("d", Fixed, 1), DY: dy, B: dy,
+				Scale: scale, Accumulate: true})
 		}},
 		{"shapes", "gelu: x[4 2]: 2 where n is expected, with map[R:4 n:3]", func(p *Program) {
 			p.Launch(GELU{Y: p.Temp("y", Tokens, 4, 3), X: p.Input("x", Tokens, 4, 2)})
@@ -44,29 +45,44 @@ func TestLaunchPanics(t *testing.T) {
 			p.Launch(GELU{Y: p.Temp("y", Sampled, 4, 2), X: p.Input("x", Tokens, 4, 2)})
 		}},
 		{"width", "w[5 3]: 3 where in is expected", func(p *Program) {
-			p.Launch(Linear{Y: p.Temp("y", Tokens, 4, 5), X: p.Input("x", Tokens, 4, 2), Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 5)})
+			p.Launch(Linear{Y: p.Temp("y", Tokens, 4, 5), X: p.Input("x", Tokens, 4, 2),
+				Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 5)})
 		}},
-		{"rows of another kind of a linear layer", "x[4 3]: rows of another kind where R is expected", func(p *Program) {
-			p.Launch(Linear{Y: p.Temp("y", Sampled, 4, 5), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 5)})
-		}},
+		{"rows of another kind of a linear layer",
+			"x[4 3]: rows of another kind where R is expected", func(p *Program) {
+				p.Launch(Linear{Y: p.Temp("y", Sampled, 4, 5), X: p.Input("x", Tokens, 4, 3),
+					Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 5)})
+			}},
 		{"fewer rows of a linear layer", "x[4 3]: 4 where R is expected", func(p *Program) {
-			p.Launch(Linear{Y: p.Temp("y", Tokens, 3, 5), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 5)})
+			p.Launch(Linear{Y: p.Temp("y", Tokens, 3, 5), X: p.Input("x", Tokens, 4, 3),
+				Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 5)})
 		}},
-		{"rows of another kind of a linear layer's backward", "dy[4 5]: rows of another kind", func(p *Program) { p.Launch(linearBackwardOf(p, Sampled, 4)) }},
-		{"fewer rows of a linear layer's backward", "3 where R is expected, with map[R:4", func(p *Program) { p.Launch(linearBackwardOf(p, Tokens, 3)) }},
-		{"rows of another kind of a row score's backward", "dy[4 1]: rows of another kind", func(p *Program) { p.Launch(rowDotBackwardOf(p, Sampled, 4, 1)) }},
-		{"fewer rows of a row score's backward", "3 where R is expected, with map[R:4", func(p *Program) { p.Launch(rowDotBackwardOf(p, Tokens, 3, 1)) }},
-		{"bias of a row score's backward", "db[2]: 2 where 1 is expected", func(p *Program) { p.Launch(rowDotBackwardOf(p, Tokens, 4, 2)) }},
-		{"losses of other rows", "dlogits[4 3]: rows of another kind where E is expected", func(p *Program) { p.Launch(crossEntropyOf(p, Sequences, Examples, 1, 1)) }},
-		{"labels of other rows", "label[4 1]: rows of another kind where E is expected", func(p *Program) { p.Launch(crossEntropyOf(p, Examples, Sequences, 1, 1)) }},
-		{"several losses", "dlogits[4 3]: 4 where E is expected, with map[E:8]", func(p *Program) { p.Launch(crossEntropyOf(p, Examples, Examples, 2, 1)) }},
-		{"several labels", "label[4 2]: 8 where E is expected", func(p *Program) { p.Launch(crossEntropyOf(p, Examples, Examples, 1, 2)) }},
+		{"rows of another kind of a linear layer's backward", "dy[4 5]: rows of another kind",
+			func(p *Program) { p.Launch(linearBackwardOf(p, Sampled, 4)) }},
+		{"fewer rows of a linear layer's backward", "3 where R is expected, with map[R:4",
+			func(p *Program) { p.Launch(linearBackwardOf(p, Tokens, 3)) }},
+		{"rows of another kind of a row score's backward", "dy[4 1]: rows of another kind",
+			func(p *Program) { p.Launch(rowDotBackwardOf(p, Sampled, 4, 1)) }},
+		{"fewer rows of a row score's backward", "3 where R is expected, with map[R:4",
+			func(p *Program) { p.Launch(rowDotBackwardOf(p, Tokens, 3, 1)) }},
+		{"bias of a row score's backward", "db[2]: 2 where 1 is expected",
+			func(p *Program) { p.Launch(rowDotBackwardOf(p, Tokens, 4, 2)) }},
+		{"losses of other rows", "dlogits[4 3]: rows of another kind where E is expected",
+			func(p *Program) { p.Launch(crossEntropyOf(p, Sequences, Examples, 1, 1)) }},
+		{"labels of other rows", "label[4 1]: rows of another kind where E is expected",
+			func(p *Program) { p.Launch(crossEntropyOf(p, Examples, Sequences, 1, 1)) }},
+		{"several losses", "dlogits[4 3]: 4 where E is expected, with map[E:8]",
+			func(p *Program) { p.Launch(crossEntropyOf(p, Examples, Examples, 2, 1)) }},
+		{"several labels", "label[4 2]: 8 where E is expected",
+			func(p *Program) { p.Launch(crossEntropyOf(p, Examples, Examples, 1, 2)) }},
 		{"bias", "b[4]: 4 where out is expected", func(p *Program) {
-			p.Launch(Linear{Y: p.Temp("y", Tokens, 4, 5), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 4)})
+			p.Launch(Linear{Y: p.Temp("y", Tokens, 4, 5), X: p.Input("x", Tokens, 4, 3),
+				Weight: p.Input("w", Fixed, 5, 3), Bias: p.Input("b", Fixed, 4)})
 		}},
 		{"heads", "3 channels in 2 heads", func(p *Program) { p.Launch(attentionOf(p, 3, ReLU, false)) }},
 		{"leak without leaky_relu", "the leak belongs", func(p *Program) { p.Launch(attentionOf(p, 4, ReLU, true)) }},
-		{"leaky_relu without leak", "the leak belongs", func(p *Program) { p.Launch(attentionOf(p, 4, LeakyReLU, false)) }},
+		{"leaky_relu without leak", "the leak belongs",
+			func(p *Program) { p.Launch(attentionOf(p, 4, LeakyReLU, false)) }},
 		{"no such segment", "no segment", func(p *Program) { p.SegmentIndex("other") }},
 	} {
 		p := NewProgram()
@@ -79,21 +95,24 @@ func TestLaunchPanics(t *testing.T) {
 
 // linearBackwardOf is one of 4 tokens, whose DY has other rows.
 func linearBackwardOf(p *Program, axis Axis, n int) LinearBackward {
-	return LinearBackward{DX: p.Temp("dx", Tokens, 4, 3), DWeight: p.Temp("dw", Fixed, 5, 3), DBias: p.Temp("db", Fixed, 5),
-		DY: p.Input("dy", axis, n, 5), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 5, 3)}
+	return LinearBackward{DX: p.Temp("dx", Tokens, 4, 3), DWeight: p.Temp("dw", Fixed, 5, 3),
+		DBias: p.Temp("db", Fixed, 5),
+		DY:    p.Input("dy", axis, n, 5), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 5, 3)}
 }
 
 // rowDotBackwardOf is one of 4 tokens, whose DY has other rows, and a bias of some words.
 func rowDotBackwardOf(p *Program, axis Axis, n, bias int) RowDotBackward {
-	return RowDotBackward{DX: p.Input("dx", Tokens, 4, 3), DWeight: p.Temp("dw", Fixed, 3), DBias: p.Temp("db", Fixed, bias),
-		DY: p.Input("dy", axis, n, 1), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 3)}
+	return RowDotBackward{DX: p.Input("dx", Tokens, 4, 3), DWeight: p.Temp("dw", Fixed, 3),
+		DBias: p.Temp("db", Fixed, bias),
+		DY:    p.Input("dy", axis, n, 1), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 3)}
 }
 
 // crossEntropyOf is one of 4 examples, whose losses and labels are on an axis and as wide
 // as that.
 func crossEntropyOf(p *Program, loss, label Axis, losses, labels int) CrossEntropy {
 	return CrossEntropy{Loss: p.Temp("loss", loss, 4, losses), DLogits: p.Temp("dlogits", Examples, 4, 3),
-		Logits: p.Input("logits", Examples, 4, 3), Label: p.Input("label", label, 4, labels), Scale: p.Input("scale", Fixed, 3)}
+		Logits: p.Input("logits", Examples, 4, 3), Label: p.Input("label", label, 4, labels),
+		Scale: p.Input("scale", Fixed, 3)}
 }
 
 func attentionOf(p *Program, d int, probability Probability, leak bool) Attention {
@@ -131,7 +150,8 @@ func TestCountsFollowTheAxes(t *testing.T) {
 	if len(w) != CountWords {
 		t.Fatalf("%d words, expected %d", len(w), CountWords)
 	}
-	for axis, want := range map[int]int32{int(Tokens): 5, int(Sequences): 4, int(Sampled): 3, int(Examples): 2, CountLongest: 1} {
+	for axis, want := range map[int]int32{int(Tokens): 5, int(Sequences): 4, int(Sampled): 3,
+		int(Examples): 2, CountLongest: 1} {
 		if w[axis] != want {
 			t.Errorf("word %d is %d, expected %d", axis, w[axis], want)
 		}

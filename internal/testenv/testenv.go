@@ -145,7 +145,8 @@ func NeedMixed[Options any, Device VulkanDevice](t testing.TB, open func(Options
 	return openVulkan(t, open, o, func(err error) { Unavailable(t, "a GPU with cooperative matrices", err) })
 }
 
-func openVulkan[Options any, Device VulkanDevice](t testing.TB, open func(Options) (Device, error), o Options, leaveOut func(error)) Device {
+func openVulkan[Options any, Device VulkanDevice](t testing.TB, open func(Options) (Device, error), o Options,
+	leaveOut func(error)) Device {
 	t.Helper()
 	t.Setenv("SFTSEQ_VK_VALIDATE", "1")
 	d, err := open(o)

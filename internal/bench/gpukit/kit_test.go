@@ -36,9 +36,12 @@ func TestConfigs(t *testing.T) {
 			t.Error(err)
 			continue
 		}
-		if c.VocabSize != want.vocabulary || c.NumLabels != want.labels || c.NumLayers != want.layers || c.NormPosition != want.norm || (c.Sequences() == 2) != want.pair ||
-			c.DropToken != want.drop || c.AttentionDropout != want.attention || c.EmbeddingDropout != want.embedding || c.FeedForward != want.inner ||
-			c.HiddenSize != 128 || c.NumHeads != 4 || c.IntermediateSize != 512 || c.NumSampledTokens != 256 || c.SinusoidDim != 128 {
+		if c.VocabSize != want.vocabulary || c.NumLabels != want.labels || c.NumLayers != want.layers ||
+			c.NormPosition != want.norm || (c.Sequences() == 2) != want.pair ||
+			c.DropToken != want.drop || c.AttentionDropout != want.attention || c.EmbeddingDropout != want.embedding ||
+			c.FeedForward != want.inner ||
+			c.HiddenSize != 128 || c.NumHeads != 4 || c.IntermediateSize != 512 ||
+			c.NumSampledTokens != 256 || c.SinusoidDim != 128 {
 			t.Errorf("%s: %+v", name, c)
 		}
 	}
@@ -197,7 +200,8 @@ func nothingHangs(t *testing.T, dir string, want int) {
 	}
 	for _, pid := range pids {
 		// One that ended may stay as a zombie, where nobody asks for it.
-		if stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat")); err == nil && !strings.Contains(string(stat), ") Z ") {
+		if stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat")); err == nil &&
+			!strings.Contains(string(stat), ") Z ") {
 			t.Errorf("still there: %s", stat)
 		}
 	}
@@ -242,17 +246,21 @@ func TestRun(t *testing.T) {
 	results := filepath.Join(dir, "results")
 	env := []string{"OUT=" + results, "PYTHON=" + filepath.Join(dir, "python")}
 	out, status := kit(t, dir, env)
-	if status != 1 || !strings.Contains(out, "a report of ") || !strings.Contains(out, "planned: incomplete\n") || !strings.Contains(out, "Not everything of sftseq succeeded") {
+	if status != 1 || !strings.Contains(out, "a report of ") || !strings.Contains(out, "planned: incomplete\n") ||
+		!strings.Contains(out, "Not everything of sftseq succeeded") {
 		t.Errorf("%d: %s", status, out)
 	}
 	nothingHangs(t, dir, 4)
 	lines, parts, torn := resultsOf(t, results)
-	for part, want := range map[string]int{"kit": 1, "python": 1, "devices": 1, "check": 1, "golden": 2, "loss": 2, "listops": 2, "profile": 2, "presets": 8, "lengths": 4, "kernels": 2, "peer": 6, "peers": 4} {
+	for part, want := range map[string]int{"kit": 1, "python": 1, "devices": 1, "check": 1, "golden": 2, "loss": 2,
+		"listops": 2, "profile": 2, "presets": 8, "lengths": 4, "kernels": 2, "peer": 6, "peers": 4} {
 		if got := len(lines[part]); got != want {
 			t.Errorf("%s: %d lines, expected %d", part, got, want)
 		}
 	}
-	for part, want := range map[string]string{"info": "ok", "check": "ok", "golden": "incomplete", "loss": "ok", "listops": "ok", "profile": "ok", "kernels": "incomplete", "presets": "ok", "lengths": "ok", "peer": "ok", "peers": "ok", "(PyTorch compiles)": "ok"} {
+	for part, want := range map[string]string{"info": "ok", "check": "ok", "golden": "incomplete", "loss": "ok",
+		"listops": "ok", "profile": "ok", "kernels": "incomplete", "presets": "ok", "lengths": "ok", "peer": "ok",
+		"peers": "ok", "(PyTorch compiles)": "ok"} {
 		if got := parts[part]; len(got) != 1 || got[0].Result != want {
 			t.Errorf("%s: %+v, expected %q", part, got, want)
 		}
@@ -260,7 +268,8 @@ func TestRun(t *testing.T) {
 	if t.Failed() || torn != 2 {
 		t.Fatalf("%s\n%+v\n%+v\n%d torn", out, lines, parts, torn)
 	}
-	if l := lines["golden"][0]; l.Status != 3 || l.Error != `Error: "no" \ luck` || !strings.HasPrefix(l.Command, "sftseq check --golden") {
+	if l := lines["golden"][0]; l.Status != 3 || l.Error != `Error: "no" \ luck` ||
+		!strings.HasPrefix(l.Command, "sftseq check --golden") {
 		t.Errorf("%+v", l)
 	}
 	if lines["loss"][0].Loss != 2 || lines["kit"][0].Version != "sftseq 1.2" {
@@ -276,15 +285,19 @@ func TestRun(t *testing.T) {
 	}
 
 	// A program that computes kernels after all.
-	write(t, filepath.Join(dir, "sftseq"), strings.Replace(fakeProgram, `printf '{"ceilings"'; exit 1`, `echo '{"kernel":"gelu"}'`, 1))
-	if out, status := kit(t, dir, env, "--quick", "--part", "kernels"); status != 0 || !strings.Contains(out, "a report of ") {
+	write(t, filepath.Join(dir, "sftseq"), strings.Replace(fakeProgram, `printf '{"ceilings"'; exit 1`,
+		`echo '{"kernel":"gelu"}'`, 1))
+	if out, status := kit(t, dir, env, "--quick", "--part", "kernels"); status != 0 ||
+		!strings.Contains(out, "a report of ") {
 		t.Errorf("%d: %s", status, out)
 	}
 	again, parts, torn := resultsOf(t, results)
 	if torn != 0 || len(again["kernels"]) != 2 || again["kernels"][0].Kernel != "gelu" {
 		t.Errorf("%d torn, %+v", torn, again["kernels"])
 	}
-	if p := parts["kernels"]; len(p) != 1 || p[0].Result != "ok" || !strings.HasPrefix(p[0].Note, "run alone on vulkan, 20") || !strings.HasSuffix(p[0].Note, "at a reduced size; gelu alone") {
+	if p := parts["kernels"]; len(p) != 1 || p[0].Result != "ok" ||
+		!strings.HasPrefix(p[0].Note, "run alone on vulkan, 20") ||
+		!strings.HasSuffix(p[0].Note, "at a reduced size; gelu alone") {
 		t.Errorf("%+v", p)
 	}
 	delete(lines, "kernels")
@@ -293,7 +306,8 @@ func TestRun(t *testing.T) {
 		t.Errorf("%+v\nand with a part repeated\n%+v\n%+v", lines, again, parts)
 	}
 	kit(t, dir, env, "--part", "info")
-	if lines, _, _ := resultsOf(t, results); len(lines["kit"]) != 1 || len(lines["devices"]) != 1 || len(lines["python"]) != 1 {
+	if lines, _, _ := resultsOf(t, results); len(lines["kit"]) != 1 || len(lines["devices"]) != 1 ||
+		len(lines["python"]) != 1 {
 		t.Errorf("%+v", lines)
 	}
 
@@ -355,7 +369,8 @@ func TestPyTorch(t *testing.T) {
 		t.Helper()
 		write(t, python, "#!/bin/sh\n"+program)
 		for _, part := range []string{"info", "peers"} {
-			if out, status := kit(t, dir, []string{"OUT=" + results, "PYTHON=" + python}, "--quick", "--part", part); status != 0 {
+			if out, status := kit(t, dir, []string{"OUT=" + results, "PYTHON=" + python}, "--quick",
+				"--part", part); status != 0 {
 				t.Errorf("%d: %s", status, out)
 			}
 		}
@@ -364,7 +379,8 @@ func TestPyTorch(t *testing.T) {
 	}
 
 	says, lines, parts := run(`echo "ModuleNotFoundError: No module named 'torch'" >&2; exit 1`)
-	if want := "no PyTorch in " + python + " (ModuleNotFoundError: No module named 'torch'): PYTHON=path/to/python3 names another"; says != want {
+	if want := "no PyTorch in " + python +
+		" (ModuleNotFoundError: No module named 'torch'): PYTHON=path/to/python3 names another"; says != want {
 		t.Errorf("%q, expected %q", says, want)
 	}
 	if p := parts["peers"][0]; p.Result != "skipped" || !strings.HasSuffix(p.Note, says) || len(lines["peers"]) != 0 {
@@ -376,7 +392,8 @@ func TestPyTorch(t *testing.T) {
 	if says != "PyTorch 9 of "+python {
 		t.Errorf("%q", says)
 	}
-	if p := parts["peers"][0]; p.Result != "incomplete" || len(lines["peers"]) != 1 || lines["peers"][0].Error != "OutOfMemoryError: too large" {
+	if p := parts["peers"][0]; p.Result != "incomplete" || len(lines["peers"]) != 1 ||
+		lines["peers"][0].Error != "OutOfMemoryError: too large" {
 		t.Errorf("%+v, %+v", p, lines["peers"])
 	}
 
@@ -384,7 +401,8 @@ func TestPyTorch(t *testing.T) {
 		t.Fatal(err)
 	}
 	says, lines, parts = run("")
-	if p := parts["peers"][0]; p.Result != "skipped" || !strings.HasSuffix(p.Note, says) || !strings.Contains(says, "make bench-gpu-kit PEER=path/to/sft_torch_gpu.py") || len(lines["peers"]) != 0 {
+	if p := parts["peers"][0]; p.Result != "skipped" || !strings.HasSuffix(p.Note, says) ||
+		!strings.Contains(says, "make bench-gpu-kit PEER=path/to/sft_torch_gpu.py") || len(lines["peers"]) != 0 {
 		t.Errorf("%q, %+v, %+v", says, p, lines["peers"])
 	}
 }
@@ -397,7 +415,8 @@ func TestHang(t *testing.T) {
 	write(t, filepath.Join(dir, "hang"), "")
 	results := filepath.Join(dir, "results")
 	out, status := kit(t, dir, []string{"OUT=" + results, "TIME=10"}, "--part", "profile")
-	if status != 1 || !strings.Contains(out, "planned: out of time, run alone") || !strings.Contains(out, "a report of ") {
+	if status != 1 || !strings.Contains(out, "planned: out of time, run alone") ||
+		!strings.Contains(out, "a report of ") {
 		t.Errorf("%d: %s", status, out)
 	}
 	nothingHangs(t, dir, 2)
@@ -405,8 +424,10 @@ func TestHang(t *testing.T) {
 	if p := parts["profile"]; len(p) != 1 || p[0].Result != "out of time" {
 		t.Errorf("%+v", p)
 	}
-	if l := lines["profile"]; len(l) != 3 || l[0].Command != "" || l[1].Status != 124 || !strings.HasPrefix(l[1].Error, "out of time after ") ||
-		!strings.HasPrefix(l[1].Command, "sftseq bench model --device vulkan --precision fp32") || l[2].Error != "no time was left" {
+	if l := lines["profile"]; len(l) != 3 || l[0].Command != "" || l[1].Status != 124 ||
+		!strings.HasPrefix(l[1].Error, "out of time after ") ||
+		!strings.HasPrefix(l[1].Command, "sftseq bench model --device vulkan --precision fp32") ||
+		l[2].Error != "no time was left" {
 		t.Errorf("%+v", l)
 	}
 }

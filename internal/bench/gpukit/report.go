@@ -126,9 +126,11 @@ func (r *results) line(line []byte) error {
 	}
 	about := to(&r.about)
 	keep, ok := map[string]func([]byte) error{
-		"kit": about, "driver": about, "python": about, "devices": to(&r.devices), "check": to(&r.checks), "golden": to(&r.golden),
+		"kit": about, "driver": about, "python": about, "devices": to(&r.devices),
+		"check": to(&r.checks), "golden": to(&r.golden),
 		"listops": to(&r.listops), "profile": to(&r.profiles), "presets": to(&r.presets), "lengths": to(&r.lengths),
-		"peer": to(&r.torch), "peers": to(&r.torches), "kernels": to(&r.kernels), "loss": to(&r.losses), "parts": to(&r.parts),
+		"peer": to(&r.torch), "peers": to(&r.torches), "kernels": to(&r.kernels),
+		"loss": to(&r.losses), "parts": to(&r.parts),
 	}[kind.Part]
 	if !ok {
 		return fmt.Errorf("%q is no part", kind.Part)

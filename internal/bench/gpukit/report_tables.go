@@ -78,7 +78,8 @@ func (r *results) failuresTable() *mdTable {
 }
 
 func (r *results) devicesTable() *mdTable {
-	t := newMDTable("Devices", "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy", "float32 multiply-add", "mixed product")
+	t := newMDTable("Devices", "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy",
+		"float32 multiply-add", "mixed product")
 	for _, x := range r.devices {
 		if x.Device == "" { // why there is none
 			continue
@@ -111,7 +112,8 @@ func (r *results) checkTable() *mdTable {
 }
 
 func (r *results) goldenTable() *mdTable {
-	t := newMDTable("Models beside double precision", "precision", "model", "lines", "logits", "gradient", "its worst tensor", "losses", "of the tolerance", "result")
+	t := newMDTable("Models beside double precision", "precision", "model", "lines", "logits", "gradient",
+		"its worst tensor", "losses", "of the tolerance", "result")
 	flips := 0
 	for _, g := range r.golden {
 		t.add(append([]string{string(g.Precision)}, g.Row()...)...)
@@ -121,7 +123,9 @@ func (r *results) goldenTable() *mdTable {
 		flips += g.Flips
 	}
 	if flips > 0 {
-		t.notes = append(t.notes, fmt.Sprintf("In mixed precision the tokens that the CPU samples were given; %d would have been others.", flips))
+		t.notes = append(t.notes,
+			fmt.Sprintf("In mixed precision the tokens that the CPU samples were given; %d would have been others.",
+				flips))
 	}
 	return t
 }
@@ -152,24 +156,28 @@ func (x *torchResult) program() string {
 
 // listOpsTable has our figures beside PyTorch's.
 func (r *results) listOpsTable() *mdTable {
-	t := newMDTable("The preset of ListOps", "what", "program", "precision", "tokens/s", "time", "memory", "sftseq fp32 is", "sftseq mixed is")
+	t := newMDTable("The preset of ListOps", "what", "program", "precision", "tokens/s", "time", "memory",
+		"sftseq fp32 is", "sftseq mixed is")
 	for _, what := range []string{bench.Train, bench.Forward} {
 		ours := map[device.Precision]float64{}
 		for _, m := range r.listops {
 			if m.What == what {
 				ours[m.Precision] = m.TokensPerSec
-				t.add(what, "sftseq", string(m.Precision), bench.FormatRate(m.TokensPerSec), bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes), "", "")
+				t.add(what, "sftseq", string(m.Precision), bench.FormatRate(m.TokensPerSec),
+					bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes), "", "")
 			}
 		}
 		for _, x := range r.torch {
 			if x.what() == what {
-				t.add(what, x.program(), x.Type, bench.FormatRate(x.TokensPerSec), bench.FormatSeconds(x.Seconds), x.peak(),
+				t.add(what, x.program(), x.Type, bench.FormatRate(x.TokensPerSec),
+					bench.FormatSeconds(x.Seconds), x.peak(),
 					ratio(ours[device.FP32], x.TokensPerSec), ratio(ours[device.Mixed], x.TokensPerSec))
 			}
 		}
 	}
 	for _, m := range r.listops[:min(1, len(r.listops))] {
-		t.notes = append(t.notes, fmt.Sprintf("Batches of %d sequences of %d tokens. The last columns: 2× in a row of PyTorch means that sftseq computes twice as many tokens a second.", m.Batch, m.Length))
+		t.notes = append(t.notes,
+			fmt.Sprintf("Batches of %d sequences of %d tokens. The last columns: 2× in a row of PyTorch means that sftseq computes twice as many tokens a second.", m.Batch, m.Length))
 	}
 	return t
 }
@@ -211,19 +219,23 @@ func (r *results) presetsTable() *mdTable {
 		if x.TokensPerSec == 0 {
 			return none
 		}
-		return fmt.Sprintf("%s (%s, %s)", bench.FormatRate(x.TokensPerSec), strings.TrimPrefix(x.program(), "PyTorch, "), x.Type)
+		return fmt.Sprintf("%s (%s, %s)", bench.FormatRate(x.TokensPerSec),
+			strings.TrimPrefix(x.program(), "PyTorch, "), x.Type)
 	}
-	t := newMDTable("The presets of the Long Range Arena", "task", "what", "precision", "length", "batch", "tokens/s", "time", "memory", "PyTorch tokens/s", "sftseq is")
+	t := newMDTable("The presets of the Long Range Arena", "task", "what", "precision", "length", "batch", "tokens/s",
+		"time", "memory", "PyTorch tokens/s", "sftseq is")
 	ours := map[measurement]bool{}
 	for _, m := range slices.Concat(r.listops, r.presets) {
 		of := measurement{strings.TrimSuffix(filepath.Base(m.Config), ".json"), m.What}
 		ours[of] = true
-		t.add(of.task, of.what, string(m.Precision), strconv.Itoa(m.Length), strconv.Itoa(m.Batch), bench.FormatRate(m.TokensPerSec), bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes),
+		t.add(of.task, of.what, string(m.Precision), strconv.Itoa(m.Length), strconv.Itoa(m.Batch),
+			bench.FormatRate(m.TokensPerSec), bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes),
 			figure(best[of]), ratio(m.TokensPerSec, best[of].TokensPerSec))
 	}
 	for _, of := range tasks {
 		if x := best[of]; !ours[of] {
-			t.add(of.task, of.what, none, strconv.Itoa(x.Length), strconv.Itoa(x.Batch), none, none, none, figure(x), none)
+			t.add(of.task, of.what, none, strconv.Itoa(x.Length), strconv.Itoa(x.Batch), none,
+				none, none, figure(x), none)
 		}
 	}
 	return t
@@ -232,7 +244,8 @@ func (r *results) presetsTable() *mdTable {
 func (r *results) lengthsTable() *mdTable {
 	t := newMDTable("Over length, one sequence at a time", "what", "precision", "length", "tokens/s", "time", "memory")
 	for _, m := range r.lengths {
-		t.add(m.What, string(m.Precision), strconv.Itoa(m.Length), bench.FormatRate(m.TokensPerSec), bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes))
+		t.add(m.What, string(m.Precision), strconv.Itoa(m.Length), bench.FormatRate(m.TokensPerSec),
+			bench.FormatSeconds(m.Seconds), bench.FormatBytes(m.PeakBytes))
 	}
 	return t
 }
@@ -245,7 +258,8 @@ func profileTable(m *bench.ModelResult) *mdTable {
 	for _, k := range m.Kernels {
 		total += k.Seconds
 		if k.Share < shownShare {
-			rest.Launches, rest.Seconds, rest.Share = rest.Launches+k.Launches, rest.Seconds+k.Seconds, rest.Share+k.Share
+			rest.Launches, rest.Seconds, rest.Share = rest.Launches+k.Launches,
+				rest.Seconds+k.Seconds, rest.Share+k.Share
 			others++
 			continue
 		}
@@ -255,7 +269,8 @@ func profileTable(m *bench.ModelResult) *mdTable {
 		rest.Kernel = fmt.Sprintf("%d others", others)
 		t.add(rest.Row()...)
 	}
-	t.notes = append(t.notes, fmt.Sprintf("%s in kernels, one at a time; %s a run of batch %d, length %d.", bench.FormatSeconds(total), bench.FormatSeconds(m.Seconds), m.Batch, m.Length))
+	t.notes = append(t.notes, fmt.Sprintf("%s in kernels, one at a time; %s a run of batch %d, length %d.",
+		bench.FormatSeconds(total), bench.FormatSeconds(m.Seconds), m.Batch, m.Length))
 	return t
 }
 
@@ -265,13 +280,15 @@ func (r *results) kernelsTable() *mdTable {
 		t.add(append([]string{string(k.Precision)}, k.Row()...)...)
 	}
 	for _, c := range r.ceilings {
-		t.notes = append(t.notes, fmt.Sprintf("Beside the kernels in %s, %s", c.Precision, bench.DescribeCeilings(c.Ceilings, 1)))
+		t.notes = append(t.notes, fmt.Sprintf("Beside the kernels in %s, %s", c.Precision,
+			bench.DescribeCeilings(c.Ceilings, 1)))
 	}
 	return t
 }
 
 func (r *results) lossTable() *mdTable {
-	t := newMDTable("Training on ListOps", "precision", "batch", "steps", "seconds", "mean loss at the end", "difference from fp32")
+	t := newMDTable("Training on ListOps", "precision", "batch", "steps", "seconds",
+		"mean loss at the end", "difference from fp32")
 	exact := 0.0
 	for _, l := range r.losses {
 		if l.Precision == device.FP32 {
@@ -283,7 +300,8 @@ func (r *results) lossTable() *mdTable {
 		if l.Precision != device.FP32 && exact > 0 {
 			difference = fmt.Sprintf("%+.2f%%", 100*(l.Loss/exact-1))
 		}
-		t.add(string(l.Precision), strconv.Itoa(l.Batch), strconv.Itoa(l.Steps), bench.FormatDigits(l.Seconds), fmt.Sprintf("%.4f over %d steps", l.Loss, l.Last), difference)
+		t.add(string(l.Precision), strconv.Itoa(l.Batch), strconv.Itoa(l.Steps), bench.FormatDigits(l.Seconds),
+			fmt.Sprintf("%.4f over %d steps", l.Loss, l.Last), difference)
 	}
 	return t
 }

@@ -54,18 +54,24 @@ func TestReport(t *testing.T) {
 	spaces := regexp.MustCompile(" +")
 	out := spaces.ReplaceAllString(reportOf(t, kitLines), " ")
 	for _, want := range []string{
-		"2030-01-02T03:04Z, sftseq 1, Linux", "card, 123", "its figures mean nothing", "card (mixed)", "could not be read: 2",
+		"2030-01-02T03:04Z, sftseq 1, Linux", "card, 123", "its figures mean nothing",
+		"card (mixed)", "could not be read: 2",
 		"| check | out of time |", "| peer | incomplete |", "| loss | ok | 60 | 25 | 60 | without / this |",
 		"| peer | `sft_torch_gpu.py --dtype fp32` | 1      | out of memory |",
-		"| vulkan:0 | card | discrete |", "| gelu   | 2     | 50% ", "| all 2  | 5     | 50%              | 1 FAIL |", "gelu 3: off | by 2",
+		"| vulkan:0 | card | discrete |", "| gelu   | 2     | 50% ",
+		"| all 2  | 5     | 50%              | 1 FAIL |", "gelu 3: off | by 2",
 		"| mixed     | pre   | 8     | 1.0e-03 |", "post: cannot be read",
 		"| train   | sftseq                         | mixed     | 1048576  | 125 ms |",
 		"| train   | PyTorch, compiled              | bf16      | 524288   | 250 ms | 2.0 GiB | 1.00×       | 2.00×        |",
 		"| forward | PyTorch, full attention, eager, on the processor | fp32      | 262144   | 500 ms | –       | –          | –           |",
-		"sftseq fp32 is | sftseq mixed is |", "Batches of 64 sequences of 2048 tokens. The last columns: 2×", "## Kernels of train, mixed", "| matmul   | 5        | 100 ms | 99.6% |", "| 2 others | 3        | 400 µs | 0.4%  |",
-		"| mixed     | linear | 4096×128→128 | 10.0 µs | 30000 GFLOP/s | 60% ", "Beside the kernels in mixed, ceilings in float32: multiply-add 50000 GFLOP/s",
+		"sftseq fp32 is | sftseq mixed is |", "Batches of 64 sequences of 2048 tokens. The last columns: 2×",
+		"## Kernels of train, mixed", "| matmul   | 5        | 100 ms | 99.6% |",
+		"| 2 others | 3        | 400 µs | 0.4%  |",
+		"| mixed     | linear | 4096×128→128 | 10.0 µs | 30000 GFLOP/s | 60% ",
+		"Beside the kernels in mixed, ceilings in float32: multiply-add 50000 GFLOP/s",
 		"| 65536    | 1.00 s |", "| 32768 (eager, bf16)     | 2.00× ", "| 524288 (compiled, bf16) | 2.00× ",
-		"| forward | fp32      | 1048576 | 524288   |", "| mixed     | 16    | 1000  | 30.0    | 2.0100 over 100 steps | +0.50% |",
+		"| forward | fp32      | 1048576 | 524288   |",
+		"| mixed     | 16    | 1000  | 30.0    | 2.0100 over 100 steps | +0.50% |",
 	} {
 		if want = spaces.ReplaceAllString(want, " "); !strings.Contains(out, want) {
 			t.Errorf("no %q", want)
@@ -76,7 +82,8 @@ func TestReport(t *testing.T) {
 	}
 	// The lines of one part alone are a report, too.
 	for line := range strings.Lines(kitLines) {
-		if strings.Contains(line, "abacus") || strings.Contains(line, "unavailable") || !strings.HasSuffix(line, "}\n") {
+		if strings.Contains(line, "abacus") || strings.Contains(line, "unavailable") ||
+			!strings.HasSuffix(line, "}\n") {
 			continue
 		}
 		if few := reportOf(t, line); few == "" {

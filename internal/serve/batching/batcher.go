@@ -190,7 +190,8 @@ const urgentTokens = 512
 // holds b.mu.
 func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
 	ctx, cancel := context.WithCancel(context.Background())
-	r := &batch{jobs: jobs, wanted: len(jobs), cancel: cancel, prioritized: func(ctx context.Context) context.Context { return ctx }}
+	r := &batch{jobs: jobs, wanted: len(jobs), cancel: cancel,
+		prioritized: func(ctx context.Context) context.Context { return ctx }}
 	switch {
 	case urgent:
 		r.prioritized = sft.Urgent

@@ -32,7 +32,8 @@ func occupy(t *testing.T, b *Batcher, m *Model, greedy *Account, tokens int) []*
 // less than its share is computed at once, and a second one is not ahead of those of its
 // own session; with the same bits.
 func TestUrgentBatch(t *testing.T) {
-	for name, tokens := range map[string]int{"beside long batches": urgentTokens + 1, "beside small ones": urgentTokens / 4} {
+	for name, tokens := range map[string]int{"beside long batches": urgentTokens + 1,
+		"beside small ones": urgentTokens / 4} {
 		t.Run(name, func(t *testing.T) { testUrgentBatch(t, tokens) })
 	}
 }

@@ -159,7 +159,8 @@ func (t *Turns) next(kind Kind) {
 		t.reserveNow()
 		return
 	}
-	s := slices.MinFunc(p.waiting, func(a, b *Share) int { return cmp.Compare(t.meter.of(&a.took), t.meter.of(&b.took)) })
+	s := slices.MinFunc(p.waiting,
+		func(a, b *Share) int { return cmp.Compare(t.meter.of(&a.took), t.meter.of(&b.took)) })
 	begun := s.queues[kind][0]
 	s.leave(kind, 0)
 	close(begun)

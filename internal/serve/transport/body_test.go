@@ -25,7 +25,9 @@ func TestReadBody(t *testing.T) {
 	for _, size := range []int{1, 4095, 4096, 4097, 9999, 1 << 16, 1<<16 + 1, 200_001, 1 << 20} {
 		text := bytes.Repeat([]byte{'x'}, size)
 		for _, length := range []int64{-1, int64(size)} {
-			for name, r := range map[string]io.Reader{"whole": bytes.NewReader(text), "halves": iotest.HalfReader(bytes.NewReader(text)), "end with the last": iotest.DataErrReader(bytes.NewReader(text))} {
+			for name, r := range map[string]io.Reader{"whole": bytes.NewReader(text),
+				"halves":            iotest.HalfReader(bytes.NewReader(text)),
+				"end with the last": iotest.DataErrReader(bytes.NewReader(text))} {
 				var from counting
 				m, whole, err := ReadBody(r, length, 1<<20, 1, &from)
 				if err != nil || m.Err != nil || !whole || !bytes.Equal(m.Body, text) {
@@ -35,7 +37,8 @@ func TestReadBody(t *testing.T) {
 					t.Errorf("%d of %d, %s: a buffer of %d", size, length, name, cap(m.Body))
 				}
 				if from.lent != m.Room || m.Room != int64(max(0, cap(m.Body)-jsonlines.Free)) {
-					t.Errorf("%d of %d, %s: lent %d, told %d, a buffer of %d", size, length, name, from.lent, m.Room, cap(m.Body))
+					t.Errorf("%d of %d, %s: lent %d, told %d, a buffer of %d", size, length, name,
+						from.lent, m.Room, cap(m.Body))
 				}
 			}
 		}

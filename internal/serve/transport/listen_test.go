@@ -70,7 +70,8 @@ func TestParseAddress(t *testing.T) {
 			t.Errorf("%q: %v, %v", text, a, err)
 		}
 	}
-	for address, want := range map[string]bool{"127.0.0.1": false, "::1": false, "0.0.0.0": true, "::": true, "10.0.0.1": true} {
+	for address, want := range map[string]bool{"127.0.0.1": false, "::1": false, "0.0.0.0": true,
+		"::": true, "10.0.0.1": true} {
 		if got := Public(&net.TCPAddr{IP: net.ParseIP(address)}); got != want {
 			t.Errorf("%s: %v", address, got)
 		}

@@ -183,11 +183,13 @@ func scoreBackward(v isa, name string, step func(v isa, j int, q, k Op, g Mem, d
 		MOVQ(c, left)
 		stride3 := GP64()
 		LEAQ(Mem{Base: stride, Index: stride, Scale: 2}, stride3)
-		weight := []Mem{{Base: g}, {Base: g, Index: stride, Scale: 1}, {Base: g, Index: stride, Scale: 2}, {Base: g, Index: stride3, Scale: 1}}
+		weight := []Mem{{Base: g}, {Base: g, Index: stride, Scale: 1}, {Base: g, Index: stride, Scale: 2},
+			{Base: g, Index: stride3, Scale: 1}}
 		c3 := GP64()
 		LEAQ(Mem{Base: c, Index: c, Scale: 2}, c3)
 		row := func(base Register) []Mem {
-			return []Mem{{Base: base}, {Base: base, Index: c, Scale: 1}, {Base: base, Index: c, Scale: 2}, {Base: base, Index: c3, Scale: 1}}
+			return []Mem{{Base: base}, {Base: base, Index: c, Scale: 1}, {Base: base, Index: c, Scale: 2},
+				{Base: base, Index: c3, Scale: 1}}
 		}
 
 		one := v.splat(1)
@@ -379,8 +381,10 @@ func transpose(v isa) {
 	LEAQ(Mem{Base: lds, Index: lds, Scale: 2}, lds3)
 	LEAQ(Mem{Base: ldd, Index: ldd, Scale: 2}, ldd3)
 	row := func(base, ld, ld3 Register, low, high Register) []Mem {
-		return []Mem{{Base: low}, {Base: low, Index: ld, Scale: 1}, {Base: low, Index: ld, Scale: 2}, {Base: low, Index: ld3, Scale: 1},
-			{Base: high}, {Base: high, Index: ld, Scale: 1}, {Base: high, Index: ld, Scale: 2}, {Base: high, Index: ld3, Scale: 1}}
+		return []Mem{{Base: low}, {Base: low, Index: ld, Scale: 1}, {Base: low, Index: ld, Scale: 2},
+			{Base: low, Index: ld3, Scale: 1},
+			{Base: high}, {Base: high, Index: ld, Scale: 1}, {Base: high, Index: ld, Scale: 2},
+			{Base: high, Index: ld3, Scale: 1}}
 	}
 	srcHigh, dstHigh := GP64(), GP64()
 	LEAQ(Mem{Base: src, Index: lds, Scale: 4}, srcHigh)

@@ -226,7 +226,8 @@ func (v isa) normal(load func() []VecVirtual) (cdf, e []VecVirtual) {
 	}
 	e = v.expNegative(x)
 	p := v.linear(t, 0x1.27358ap-5, -0x1.450b96p-3)
-	v.pairs(p, t, v.times(t, t), 0x1.abf58ap-3, -0x1.cb8950p-5, 0x1.09eb50p-3, 0x1.97a584p-4, 0x1.eeddb0p-4, 0x1.e9fc14p-4)
+	v.pairs(p, t, v.times(t, t), 0x1.abf58ap-3, -0x1.cb8950p-5, 0x1.09eb50p-3, 0x1.97a584p-4,
+		0x1.eeddb0p-4, 0x1.e9fc14p-4)
 	cdf = make([]VecVirtual, len(x))
 	x = load()
 	for j := range x {

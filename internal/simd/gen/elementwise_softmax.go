@@ -15,7 +15,8 @@ func softmax(v isa) {
 }
 
 func greatest(v isa) {
-	v.text("max", "func(x []float32) float32", "max returns the greatest element, −Inf if there is none. It passes over NaNs.")
+	v.text("max", "func(x []float32) float32",
+		"max returns the greatest element, −Inf if there is none. It passes over NaNs.")
 	x := slice("x")
 	top := make([]VecVirtual, 4)
 	for j := range top {
@@ -48,7 +49,8 @@ func (v isa) loaded(m Mem) VecVirtual {
 }
 
 func expSum(v isa) {
-	v.text("expSum", "func(y, x []float32, top float32) float32", "expSum is y = e^(x − top) for x ≤ top, and returns Σ y.")
+	v.text("expSum", "func(y, x []float32, top float32) float32",
+		"expSum is y = e^(x − top) for x ≤ top, and returns Σ y.")
 	y, x := slice("y"), slice("x")
 	top := v.broadcast(argument("top"))
 	part := v.zeros(2)

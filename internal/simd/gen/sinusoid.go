@@ -104,7 +104,8 @@ func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
 
 // softplusRow emits a loop over a row's queries that gives y = eᶠ·eᵍ and log(1+y)
 // of some vectors, and where they lie in a row.
-func softplusRow(v isa, tile Register, label string, f, g Register, ahead *windows, before, after func(x []VecVirtual, at Register)) {
+func softplusRow(v isa, tile Register, label string, f, g Register, ahead *windows, before,
+	after func(x []VecVirtual, at Register)) {
 	ef, eg, end, at := window(tile, tileEF, f), window(tile, tileEG, g), bytesOf(tile, tileN), GP64()
 	XORQ(at, at)
 	one := v.splat(1)
@@ -281,7 +282,8 @@ func nextKey(tile, s, jb Register) {
 // bare scores in S and dA's value in D: it leaves dm in S and ReLU(A) in D, adds
 // to the gradients of the tables and of p, and writes Σ_r dm.
 func sinusoidBackward(v isa) {
-	v.text("sinusoidBackward", "func(tile *byte)", "sinusoidBackward is the backward pass of a SinusoidTile, which tile points to.")
+	v.text("sinusoidBackward", "func(tile *byte)",
+		"sinusoidBackward is the backward pass of a SinusoidTile, which tile points to.")
 	tile := Load(Param("tile"), GP64())
 	s, jb := field(tile, tileS), GP64()
 	XORQ(jb, jb)

@@ -33,16 +33,19 @@ func adamWCases(add func(...Case)) {
 			x := r.fixed(n)
 			return tensor.SumSquares{Y: r.want(r.outFixed(1), []float64{product(x.x, x.x)}, 2e-7).Tensor, X: x.Tensor}
 		}})
-		for _, s := range []struct{ decay, maxNorm, eps float32 }{{0, 0, 1e-8}, {0.01, 1e6, 1e-8}, {0.1, 0.5, 1e-8}, {0, 0.01, 0.5}} {
+		for _, s := range []struct{ decay, maxNorm, eps float32 }{{0, 0, 1e-8}, {0.01, 1e6, 1e-8},
+			{0.1, 0.5, 1e-8}, {0, 0.01, 0.5}} {
 			name := fmt.Sprintf("adamw of %d, decay %g, max norm %g, eps %g", n, s.decay, s.maxNorm, s.eps)
 			add(Case{name, rows(1), func(r *fixture) tensor.Kernel {
 				w, m, v, g := r.inOutFixed(n), r.inOutFixed(n), r.inOutFixed(n), r.fixed(n)
 				v.set(func(i int) float64 { return v.x[i] * v.x[i] })
 				squares, step := r.fixed(1), r.fixed(tensor.AdamWStepWords)
 				squares.set(func(int) float64 { return product(g.x, g.x) })
-				numbers := tensor.AdamWStep{GradientScale: 0.25, MaxNorm: s.maxNorm, LearningRate: 0.3, Correction1: 2.5, Correction2: 7}
+				numbers := tensor.AdamWStep{GradientScale: 0.25, MaxNorm: s.maxNorm, LearningRate: 0.3,
+					Correction1: 2.5, Correction2: 7}
 				step.set(func(i int) float64 { return float64(numbers.Words()[i]) })
-				k := tensor.AdamW{W: w.Tensor, M: m.Tensor, V: v.Tensor, G: g.Tensor, SumSquares: squares.Tensor, Step: step.Tensor,
+				k := tensor.AdamW{W: w.Tensor, M: m.Tensor, V: v.Tensor, G: g.Tensor,
+					SumSquares: squares.Tensor, Step: step.Tensor,
 					Decay: s.decay, Beta1: 0.9, Beta2: 0.999, Eps: s.eps}
 				w2, m2, v2 := adamW64(k, numbers, squares.x[0], w.x, m.x, v.x, g.x)
 				r.want(w, w2, 5e-7)
@@ -61,12 +64,14 @@ func adamWCases(add func(...Case)) {
 				g.x[n/2] = bad
 				squares, step := r.fixed(1), r.fixed(tensor.AdamWStepWords)
 				squares.x[0] = bad
-				numbers := tensor.AdamWStep{GradientScale: 0.25, MaxNorm: maxNorm, LearningRate: 0.3, Correction1: 2.5, Correction2: 7}
+				numbers := tensor.AdamWStep{GradientScale: 0.25, MaxNorm: maxNorm, LearningRate: 0.3,
+					Correction1: 2.5, Correction2: 7}
 				step.set(func(i int) float64 { return float64(numbers.Words()[i]) })
 				for _, o := range []*operand{w, m, v} {
 					r.want(o, slices.Clone(o.x), 0)
 				}
-				return tensor.AdamW{W: w.Tensor, M: m.Tensor, V: v.Tensor, G: g.Tensor, SumSquares: squares.Tensor, Step: step.Tensor,
+				return tensor.AdamW{W: w.Tensor, M: m.Tensor, V: v.Tensor, G: g.Tensor,
+					SumSquares: squares.Tensor, Step: step.Tensor,
 					Decay: 0.1, Beta1: 0.9, Beta2: 0.999, Eps: 1e-8}
 			}})
 		}

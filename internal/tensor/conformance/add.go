@@ -13,7 +13,8 @@ func addCases(add func(...Case)) {
 		name := fmt.Sprintf("%d rows of %d", s.rows, s.n)
 		add(Case{"add " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			a, b := r.in(tensor.Tokens, s.n), r.in(tensor.Tokens, s.n)
-			return tensor.Add{Y: r.want(r.out(tensor.Tokens, s.n), sum(a.x, b.x), 1e-7).Tensor, A: a.Tensor, B: b.Tensor}
+			return tensor.Add{Y: r.want(r.out(tensor.Tokens, s.n), sum(a.x, b.x), 1e-7).Tensor,
+				A: a.Tensor, B: b.Tensor}
 		}}, Case{"add in place " + name, rows(s.rows), func(r *fixture) tensor.Kernel {
 			y, b := r.inOut(tensor.Tokens, s.n), r.in(tensor.Tokens, s.n)
 			r.want(y, sum(y.x, b.x), 1e-7)

@@ -53,7 +53,8 @@ func attentionCases(add func(...Case)) {
 		// Heads that two or three threads share unequally, and a last tile that begins early.
 		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.LeakyReLU, relation: sinusoids},
 		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: distances},
-		{at: shape{[]int{300, 1, 32}, 400}, heads: 3, dh: 3, probability: tensor.Softmax, relation: distancesAndNormals},
+		{at: shape{[]int{300, 1, 32}, 400}, heads: 3, dh: 3, probability: tensor.Softmax,
+			relation: distancesAndNormals},
 		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.ReLU, relation: distancesAndNormals},
 		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: edges},
 		{at: shape{[]int{300, 1, 32}, 400}, heads: 3, dh: 3, probability: tensor.Softmax, relation: edges},
@@ -85,7 +86,8 @@ func (s attentionSetup) operands(r *fixture) (tensor.Attention, *attention64) {
 	top, partner := r.list(tensor.Sampled, sel.top), r.list(tensor.Sampled, sel.partner)
 	launch := tensor.Attention{Q: q.Tensor, K: k.Tensor, V: v.Tensor, Count: r.list(tensor.Sequences, sel.count).Tensor,
 		Batch: r.batch, Heads: s.heads, Score: s.score, Probability: s.probability}
-	a := &attention64{fixture: r, sel: sel, heads: s.heads, dh: s.dh, score: s.score, probability: s.probability, q: q.x, k: k.x, v: v.x}
+	a := &attention64{fixture: r, sel: sel, heads: s.heads, dh: s.dh, score: s.score,
+		probability: s.probability, q: q.x, k: k.x, v: v.x}
 	if s.probability == tensor.LeakyReLU {
 		leak := r.in(tensor.Sequences, s.heads)
 		leak.set(func(i int) float64 { return 0.1 + math.Abs(leak.x[i]) })

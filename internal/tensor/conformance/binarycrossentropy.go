@@ -39,7 +39,8 @@ func binaryCrossEntropyCases(add func(...Case)) {
 		at := shape{lengths: slices.Repeat([]int{1}, 2*s.rows), k: 1}
 		name := fmt.Sprintf("binarycrossentropy %d examples, %d labels, logits of size %g, scale %g, positive weight %g", s.rows, s.labels, s.size, s.scale, s.positive)
 		add(Case{name, at, func(r *fixture) tensor.Kernel {
-			z, target, positive, scale := r.in(tensor.Examples, s.labels), r.in(tensor.Examples, s.labels), r.fixed(s.labels), r.fixed(s.labels)
+			z, target, positive, scale := r.in(tensor.Examples, s.labels), r.in(tensor.Examples, s.labels),
+				r.fixed(s.labels), r.fixed(s.labels)
 			z.set(func(i int) float64 { return s.size * z.x[i] })
 			target.set(func(i int) float64 {
 				if target.x[i] > 0.3 {
@@ -62,8 +63,9 @@ func binaryCrossEntropyCases(add func(...Case)) {
 				}
 				return sum
 			}, pair{z.x, dz})
-			return tensor.BinaryCrossEntropy{Loss: r.want(r.out(tensor.Examples, 1), loss, 1e-6).Tensor, DLogits: r.want(r.out(tensor.Examples, s.labels), dz, 1e-6).Tensor,
-				Logits: z.Tensor, Target: target.Tensor, Positive: positive.Tensor, Scale: scale.Tensor}
+			return tensor.BinaryCrossEntropy{Loss: r.want(r.out(tensor.Examples, 1), loss, 1e-6).Tensor,
+				DLogits: r.want(r.out(tensor.Examples, s.labels), dz, 1e-6).Tensor,
+				Logits:  z.Tensor, Target: target.Tensor, Positive: positive.Tensor, Scale: scale.Tensor}
 		}})
 	}
 }

@@ -68,11 +68,13 @@ func TestCheck(t *testing.T) {
 // with others.
 func TestSelect(t *testing.T) {
 	for only, want := range map[string][]string{
-		"gelu": {"gelu", "gelu_backward"}, "gelu_backward": {"gelu_backward"}, "sumsquares": {"sumsquares"}, "abacus": {},
+		"gelu": {"gelu", "gelu_backward"}, "gelu_backward": {"gelu_backward"},
+		"sumsquares": {"sumsquares"}, "abacus": {},
 	} {
 		kernels := map[string]int{}
 		cases, err := check(t.Context(), cpu.New(1), only, func(r Result) { kernels[r.Kernel]++ })
-		if names := slices.Sorted(maps.Keys(kernels)); err != nil || !slices.Equal(names, want) || (cases == 0) != (len(want) == 0) {
+		if names := slices.Sorted(maps.Keys(kernels)); err != nil || !slices.Equal(names, want) ||
+			(cases == 0) != (len(want) == 0) {
 			t.Errorf("%s: %v, error %v", only, kernels, err)
 		}
 	}

@@ -56,7 +56,8 @@ func (r *fixture) compare(o *operand) error {
 	for i, want := range o.want {
 		diff, bound := math.Abs(o.got[i]-want), o.tolerance*(math.Abs(want)+rms)
 		if !(diff <= bound) {
-			return fmt.Errorf("row %d, column %d: %v, expected %v ± %.1e", i/o.columns, i%o.columns, o.got[i], want, bound)
+			return fmt.Errorf("row %d, column %d: %v, expected %v ± %.1e", i/o.columns,
+				i%o.columns, o.got[i], want, bound)
 		}
 		if bound > 0 {
 			r.worst = max(r.worst, diff/bound)

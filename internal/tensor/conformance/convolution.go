@@ -76,7 +76,8 @@ func convolutionCases(add func(...Case)) {
 				z := convolutionSum64(r, x.x, weight.x, bias.x, s.dilation)
 				if mode == "" || mode == " without z" {
 					a := r.in(tensor.Tokens, s.d)
-					k := tensor.Convolution{Y: r.want(r.out(tensor.Tokens, s.d), sum(a.x, gelu64(z)), 2e-6).Tensor, A: a.Tensor, X: x.Tensor,
+					k := tensor.Convolution{Y: r.want(r.out(tensor.Tokens, s.d), sum(a.x, gelu64(z)), 2e-6).Tensor,
+						A: a.Tensor, X: x.Tensor,
 						Weight: weight.Tensor, Bias: bias.Tensor, Batch: r.batch, Dilation: s.dilation}
 					if mode == "" {
 						k.Z = r.want(r.out(tensor.Tokens, s.d), z, 2e-6).Tensor
@@ -85,12 +86,17 @@ func convolutionCases(add func(...Case)) {
 				}
 				dz := r.in(tensor.Tokens, s.d)
 				dx, dweight, dbias := convolutionBackward64(r, dz.x, x.x, weight.x, s.d, s.dilation)
-				r.derivative(func() float64 { return product(dz.x, convolutionSum64(r, x.x, weight.x, bias.x, s.dilation)) },
+				r.derivative(func() float64 {
+					return product(dz.x,
+						convolutionSum64(r, x.x, weight.x, bias.x, s.dilation))
+				},
 					pair{x.x, dx}, pair{weight.x, dweight}, pair{bias.x, dbias})
 				add := mode == "_backward accumulate"
 				return tensor.ConvolutionBackward{DX: r.target(add, tensor.Tokens, s.d, dx, 3e-6).Tensor,
-					DWeight: r.want(r.outFixed(s.taps, s.d), dweight, 3e-6).Tensor, DBias: r.want(r.outFixed(s.d), dbias, 3e-6).Tensor,
-					DZ: dz.Tensor, X: x.Tensor, Weight: weight.Tensor, Batch: r.batch, Dilation: s.dilation, Accumulate: add}
+					DWeight: r.want(r.outFixed(s.taps, s.d), dweight, 3e-6).Tensor,
+					DBias:   r.want(r.outFixed(s.d), dbias, 3e-6).Tensor,
+					DZ:      dz.Tensor, X: x.Tensor, Weight: weight.Tensor, Batch: r.batch,
+					Dilation: s.dilation, Accumulate: add}
 			}})
 		}
 	}

@@ -34,7 +34,8 @@ func crossEntropyCases(add func(...Case)) {
 	for _, s := range []struct {
 		rows, labels int
 		size, scale  float64
-	}{{1, 1, 1, 1}, {1, 2, 1, 1}, {3, 5, 10, 2.5}, {33, 10, 1, 1 << 15}, {20, 33, 200, 3e-5}, {5, 64, 10, 1}, {3, 1003, 30, 1 << 15}} {
+	}{{1, 1, 1, 1}, {1, 2, 1, 1}, {3, 5, 10, 2.5}, {33, 10, 1, 1 << 15}, {20, 33, 200, 3e-5}, {5, 64, 10, 1},
+		{3, 1003, 30, 1 << 15}} {
 		// There are half as many examples as sequences, so that a batch of one axis has
 		// other numbers of rows on the other.
 		for _, on := range []struct {
@@ -43,7 +44,8 @@ func crossEntropyCases(add func(...Case)) {
 			sequences int
 		}{{tensor.Examples, "examples", 2 * s.rows}, {tensor.Sequences, "sequences", s.rows}} {
 			at := shape{lengths: slices.Repeat([]int{1}, on.sequences), k: 1}
-			name := fmt.Sprintf("crossentropy %d %s, %d labels, logits of size %g, scale %g", s.rows, on.name, s.labels, s.size, s.scale)
+			name := fmt.Sprintf("crossentropy %d %s, %d labels, logits of size %g, scale %g", s.rows, on.name,
+				s.labels, s.size, s.scale)
 			add(Case{name, at, func(r *fixture) tensor.Kernel {
 				z := r.in(on.axis, s.labels)
 				z.set(func(i int) float64 { return s.size * z.x[i] })
@@ -66,7 +68,8 @@ func crossEntropyCases(add func(...Case)) {
 					return sum
 				}, pair{z.x, dz})
 				return tensor.CrossEntropy{Loss: r.want(r.out(on.axis, 1), loss, 1e-6).Tensor,
-					DLogits: r.want(r.out(on.axis, s.labels), dz, 1e-6).Tensor, Logits: z.Tensor, Label: r.list(on.axis, label).Tensor, Scale: scale.Tensor}
+					DLogits: r.want(r.out(on.axis, s.labels), dz, 1e-6).Tensor, Logits: z.Tensor,
+					Label: r.list(on.axis, label).Tensor, Scale: scale.Tensor}
 			}})
 		}
 	}

@@ -68,11 +68,13 @@ func (d *distance64) gradient(r *fixture, tolerance float64) (tensor.RelativeBia
 			dp[i/width/d.heads] += v
 		}
 	}
-	return tensor.PairGradient{D: r.want(r.out(tensor.Sampled, d.heads*width), d.ds, tolerance).Tensor}, []pair{{d.w, d.dw}, {d.p, dp}}
+	return tensor.PairGradient{D: r.want(r.out(tensor.Sampled, d.heads*width), d.ds, tolerance).Tensor},
+		[]pair{{d.w, d.dw}, {d.p, dp}}
 }
 
 // distance declares the operands of the relation of points, of which a cloud has a radius of about 1.
-func (r *fixture) distance(features int, sel selection, top, partner *operand, heads int) (tensor.RelativeBias, relation64) {
+func (r *fixture) distance(features int, sel selection, top, partner *operand,
+	heads int) (tensor.RelativeBias, relation64) {
 	points, w, p := r.in(tensor.Tokens, 3*features), r.fixed(heads, 2*features+2), r.weights(sel)
 	points.set(func(i int) float64 { return points.x[i] / 2 })
 	w.set(func(i int) float64 { // Rmul of about 1: where it is about 0, a sum of ReLU is small whatever the query is
@@ -81,7 +83,8 @@ func (r *fixture) distance(features int, sel selection, top, partner *operand, h
 		}
 		return 0.4 * w.x[i]
 	})
-	return tensor.DistanceBias{Points: points.Tensor, W: w.Tensor, P: p.Tensor, Top: top.Tensor, Partner: partner.Tensor},
+	return tensor.DistanceBias{Points: points.Tensor, W: w.Tensor, P: p.Tensor, Top: top.Tensor,
+			Partner: partner.Tensor},
 		&distance64{fixture: r, sel: sel, heads: heads, features: features, points: points.x, w: w.x, p: p.x,
 			dw: zeros(len(w.x)), ds: zeros(len(sel.top) * heads * (2*features + 3))}
 }

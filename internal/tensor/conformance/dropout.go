@@ -32,7 +32,8 @@ func dropoutCases(add func(...Case)) {
 		width int
 		rate  float32
 	}{
-		{tensor.Tokens, 1, 0.5}, {tensor.Tokens, 3, 0.1}, {tensor.Tokens, 5, 0.9}, {tensor.Tokens, 20, 0.1}, {tensor.Tokens, 33, 0.2},
+		{tensor.Tokens, 1, 0.5}, {tensor.Tokens, 3, 0.1}, {tensor.Tokens, 5, 0.9}, {tensor.Tokens, 20, 0.1},
+		{tensor.Tokens, 33, 0.2},
 		{tensor.Sampled, 1, 0.5}, {tensor.Sampled, 5, 0.1}, {tensor.Sampled, 48, 0.3},
 	} {
 		for _, inPlace := range []bool{false, true} {
@@ -52,7 +53,8 @@ func dropoutCases(add func(...Case)) {
 					first = r.sampled
 				}
 				r.want(y, dropout64(r, x.x, first, s.width, layer, stream, float64(s.rate)), 2e-7)
-				return tensor.Dropout{Y: y.Tensor, X: x.Tensor, Batch: r.batch, Layer: layer, Stream: stream, Rate: s.rate}
+				return tensor.Dropout{Y: y.Tensor, X: x.Tensor, Batch: r.batch, Layer: layer,
+					Stream: stream, Rate: s.rate}
 			}})
 		}
 	}

@@ -91,7 +91,8 @@ func dupletCases(add func(...Case)) {
 				out := r.want(r.out(tensor.Sampled, 1), p, 1e-6)
 				return tensor.Duplet{Y: r.want(r.out(tensor.Sampled, s.d), y, 1e-6).Tensor, P: out.Tensor,
 					X: x.Tensor, Noised: score.Tensor, Top: r.list(tensor.Sampled, sel.top).Tensor,
-					Partner: r.list(tensor.Sampled, sel.partner).Tensor, Count: r.list(tensor.Sequences, sel.count).Tensor, Batch: r.batch}
+					Partner: r.list(tensor.Sampled, sel.partner).Tensor,
+					Count:   r.list(tensor.Sequences, sel.count).Tensor, Batch: r.batch}
 			}}, Case{"duplet_backward " + name, shape{lengths, s.k}, func(r *fixture) tensor.Kernel {
 				return dupletBackwardCase(r, s.d, s.heads, scale)
 			}})

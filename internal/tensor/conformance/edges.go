@@ -59,7 +59,8 @@ func (e *edges64) gradient(r *fixture, tolerance float64) (tensor.RelativeBiasGr
 			dp[i/width/e.heads] += v
 		}
 	}
-	return tensor.PairGradient{D: r.want(r.out(tensor.Sampled, e.heads*width), e.ds, tolerance).Tensor}, []pair{{e.w, e.dw}, {e.p, dp}}
+	return tensor.PairGradient{D: r.want(r.out(tensor.Sampled, e.heads*width), e.ds, tolerance).Tensor},
+		[]pair{{e.w, e.dw}, {e.p, dp}}
 }
 
 // edges declares the operands of the relation of graphs. Of the tokens a third have no edges,
@@ -81,7 +82,8 @@ func (r *fixture) edges(sel selection, top, partner *operand, heads int) (tensor
 			first = append(first, len(source))
 		}
 	}
-	features := r.operand(r.program.Input("features", tensor.Fixed, len(source)+spare, edgeFeatures), len(source), edgeFeatures)
+	features := r.operand(r.program.Input("features", tensor.Fixed, len(source)+spare, edgeFeatures),
+		len(source), edgeFeatures)
 	features.set(func(i int) float64 {
 		if i%edgeFeatures == edgeFeatures-1 {
 			return float64(1 + r.random.IntN(8)/7) // some are two edges

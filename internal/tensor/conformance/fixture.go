@@ -205,9 +205,11 @@ func (r *fixture) launch(k tensor.Kernel) {
 	for _, o := range r.operands {
 		switch {
 		case o.written != slices.Contains(writes, o.Tensor):
-			panic(fmt.Sprintf("conformance: %s: %v is written: %v, but the kernel says %v", tensor.Name(k), o.Tensor, o.written, !o.written))
+			panic(fmt.Sprintf("conformance: %s: %v is written: %v, but the kernel says %v", tensor.Name(k),
+				o.Tensor, o.written, !o.written))
 		case o.written && o.Region == tensor.Gradients && !slices.Contains(reads, o.Tensor):
-			panic(fmt.Sprintf("conformance: %s: %v is read and written, but the kernel does not say that it is read", tensor.Name(k), o.Tensor))
+			panic(fmt.Sprintf("conformance: %s: %v is read and written, but the kernel does not say that it is read",
+				tensor.Name(k), o.Tensor))
 		}
 	}
 	r.program.Segment("case")

@@ -35,7 +35,8 @@ func gatherCases(add func(...Case)) {
 		lengths []int
 		share   float64 // of the rows of a sequence that are picked; of every second one none
 		n       int
-	}{{[]int{1}, 1, 1}, {[]int{3, 5}, 1, 3}, {[]int{40, 7, 33}, 0.3, 5}, {[]int{100, 1, 90, 1}, 0.15, 48}, {[]int{257}, 1, 33}} {
+	}{{[]int{1}, 1, 1}, {[]int{3, 5}, 1, 3}, {[]int{40, 7, 33}, 0.3, 5},
+		{[]int{100, 1, 90, 1}, 0.15, 48}, {[]int{257}, 1, 33}} {
 		for _, mode := range []string{"", " backward"} {
 			name := fmt.Sprintf("gather%s of %d sequences, %g of their rows of %d", mode, len(s.lengths), s.share, s.n)
 			add(Case{name, shape{lengths: s.lengths, k: 1}, func(r *fixture) tensor.Kernel {

@@ -35,7 +35,8 @@ func huberCases(add func(...Case)) {
 	}{{1, 1, 1, 1, 1}, {3, 5, 10, 2.5, 1}, {33, 2, 0.3, 1 << 15, 0.25}, {20, 40, 3, 3e-5, math.MaxFloat32}} {
 		// Half as many examples as sequences, so that one axis taken for the other shows.
 		at := shape{lengths: slices.Repeat([]int{1}, 2*s.rows), k: 1}
-		name := fmt.Sprintf("huber %d examples, %d numbers of size %g, scale %g, delta %g", s.rows, s.numbers, s.size, s.scale, s.delta)
+		name := fmt.Sprintf("huber %d examples, %d numbers of size %g, scale %g, delta %g", s.rows, s.numbers,
+			s.size, s.scale, s.delta)
 		add(Case{name, at, func(r *fixture) tensor.Kernel {
 			z, target, scale := r.in(tensor.Examples, s.numbers), r.in(tensor.Examples, s.numbers), r.fixed(s.numbers)
 			z.set(func(i int) float64 { return s.size * z.x[i] })
@@ -52,8 +53,9 @@ func huberCases(add func(...Case)) {
 				}
 				return sum
 			}, pair{z.x, dz})
-			return tensor.Huber{Loss: r.want(r.out(tensor.Examples, 1), loss, 1e-6).Tensor, DLogits: r.want(r.out(tensor.Examples, s.numbers), dz, 1e-6).Tensor,
-				Logits: z.Tensor, Target: target.Tensor, Scale: scale.Tensor, Delta: float32(s.delta)}
+			return tensor.Huber{Loss: r.want(r.out(tensor.Examples, 1), loss, 1e-6).Tensor,
+				DLogits: r.want(r.out(tensor.Examples, s.numbers), dz, 1e-6).Tensor,
+				Logits:  z.Tensor, Target: target.Tensor, Scale: scale.Tensor, Delta: float32(s.delta)}
 		}})
 	}
 }

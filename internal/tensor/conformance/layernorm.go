@@ -72,7 +72,8 @@ func layerNormCases(add func(...Case)) {
 	}
 }
 
-func layerNormBackwardCase(r *fixture, mode string, x, gain, bias *operand, mean, rstd []float64, eps float64) tensor.Kernel {
+func layerNormBackwardCase(r *fixture, mode string, x, gain, bias *operand, mean, rstd []float64,
+	eps float64) tensor.Kernel {
 	d := x.columns
 	saved := func(v []float64) *operand {
 		o := r.in(tensor.Tokens, 1)

@@ -59,7 +59,8 @@ func maxPoolCases(add func(...Case)) {
 			y, arg := maxPool64(p.first, p.count, x.x, s.d)
 			out := r.want(r.out(tensor.Sequences, s.d), floats(arg), 0)
 			out.ints, out.Int = true, true
-			return tensor.MaxPool{Y: r.want(r.out(tensor.Sequences, s.d), y, 0).Tensor, Arg: out.Tensor, X: x.Tensor, First: p.offset, Count: p.counts}
+			return tensor.MaxPool{Y: r.want(r.out(tensor.Sequences, s.d), y, 0).Tensor, Arg: out.Tensor, X: x.Tensor,
+				First: p.offset, Count: p.counts}
 		}}, Case{"maxpool_backward " + name, at, func(r *fixture) tensor.Kernel {
 			p := newMaxPool(r, s.k)
 			x := make([]float64, p.first[len(lengths)]*s.d)
@@ -75,7 +76,8 @@ func maxPoolCases(add func(...Case)) {
 				y, _ := maxPool64(p.first, p.count, x, s.d)
 				return product(dy.x, y)
 			}, pair{x, dx})
-			return tensor.MaxPoolBackward{DX: r.want(r.out(p.rows, s.d), dx, 0).Tensor, DY: dy.Tensor, Arg: from.Tensor, First: p.offset}
+			return tensor.MaxPoolBackward{DX: r.want(r.out(p.rows, s.d), dx, 0).Tensor, DY: dy.Tensor,
+				Arg: from.Tensor, First: p.offset}
 		}})
 	}
 	add(Case{"maxpool of numbers and NaN", shape{lengths, 1}, func(r *fixture) tensor.Kernel {
@@ -118,7 +120,8 @@ func newMaxPool(r *fixture, k int) maxPool {
 		return maxPool{rows: tensor.Tokens, first: r.offset, count: r.shape.lengths, offset: r.batch.Offset}
 	}
 	sel := r.selection()
-	return maxPool{tensor.Sampled, r.sampled, sel.count, r.batch.SampleOffset, r.list(tensor.Sequences, sel.count).Tensor, sel}
+	return maxPool{tensor.Sampled, r.sampled, sel.count, r.batch.SampleOffset,
+		r.list(tensor.Sequences, sel.count).Tensor, sel}
 }
 
 // input is X: NaN in rows that are not in use.

@@ -46,12 +46,14 @@ func pairFeaturesCases(add func(...Case)) {
 		name := fmt.Sprintf("%d pairs of %d", s.examples, s.d)
 		add(Case{"pairfeatures " + name, at, func(r *fixture) tensor.Kernel {
 			x := r.in(tensor.Sequences, s.d)
-			return tensor.PairFeatures{Y: r.want(r.out(tensor.Examples, 4*s.d), pair64(x.x, s.d), 1e-7).Tensor, X: x.Tensor}
+			return tensor.PairFeatures{Y: r.want(r.out(tensor.Examples, 4*s.d), pair64(x.x, s.d),
+				1e-7).Tensor, X: x.Tensor}
 		}}, Case{"pairfeatures_backward " + name, at, func(r *fixture) tensor.Kernel {
 			x, dy := r.in(tensor.Sequences, s.d), r.in(tensor.Examples, 4*s.d)
 			dx := pairBackward64(dy.x, x.x, s.d)
 			r.derivative(func() float64 { return product(dy.x, pair64(x.x, s.d)) }, pair{x.x, dx})
-			return tensor.PairFeaturesBackward{DX: r.want(r.out(tensor.Sequences, s.d), dx, 5e-7).Tensor, DY: dy.Tensor, X: x.Tensor}
+			return tensor.PairFeaturesBackward{DX: r.want(r.out(tensor.Sequences, s.d), dx, 5e-7).Tensor,
+				DY: dy.Tensor, X: x.Tensor}
 		}})
 	}
 }

@@ -40,9 +40,11 @@ func pairWeightsCases(add func(...Case)) {
 			}
 			n := s.features
 			return tensor.PairWeightsBackward{
-				DMulWeight: r.want(r.outFixed(s.heads, n), part(0, n), 3e-6).Tensor, DMulBias: r.want(r.outFixed(s.heads), part(n, 1), 3e-6).Tensor,
-				DAddWeight: r.want(r.outFixed(s.heads, n), part(n+1, n), 3e-6).Tensor, DAddBias: r.want(r.outFixed(s.heads), part(2*n+1, 1), 3e-6).Tensor,
-				DP: r.want(r.out(tensor.Sampled, s.heads), dp, 0).Tensor, D: d.Tensor}
+				DMulWeight: r.want(r.outFixed(s.heads, n), part(0, n), 3e-6).Tensor,
+				DMulBias:   r.want(r.outFixed(s.heads), part(n, 1), 3e-6).Tensor,
+				DAddWeight: r.want(r.outFixed(s.heads, n), part(n+1, n), 3e-6).Tensor,
+				DAddBias:   r.want(r.outFixed(s.heads), part(2*n+1, 1), 3e-6).Tensor,
+				DP:         r.want(r.out(tensor.Sampled, s.heads), dp, 0).Tensor, D: d.Tensor}
 		}})
 	}
 }

@@ -56,7 +56,8 @@ func poolCases(add func(...Case)) {
 		add(Case{"pool " + name, at, func(r *fixture) tensor.Kernel {
 			x, score := inputs(r)
 			y, a := pool64(r, x.x, score.x, s.d)
-			return tensor.Pool{Y: r.want(r.out(tensor.Sequences, s.d), y, 2e-6).Tensor, A: r.want(r.out(tensor.Tokens, 1), a, 1e-6).Tensor,
+			return tensor.Pool{Y: r.want(r.out(tensor.Sequences, s.d), y, 2e-6).Tensor,
+				A: r.want(r.out(tensor.Tokens, 1), a, 1e-6).Tensor,
 				X: x.Tensor, Score: score.Tensor, Batch: r.batch}
 		}}, Case{"pool_backward " + name, at, func(r *fixture) tensor.Kernel {
 			x, score := inputs(r)
@@ -69,8 +70,9 @@ func poolCases(add func(...Case)) {
 				y, _ := pool64(r, x.x, score.x, s.d)
 				return product(dy.x, y)
 			}, pair{x.x, dx}, pair{score.x, dscore})
-			return tensor.PoolBackward{DX: r.want(r.out(tensor.Tokens, s.d), dx, 3e-7).Tensor, DScore: r.want(r.out(tensor.Tokens, 1), dscore, 3e-6).Tensor,
-				DY: dy.Tensor, Y: pooled.Tensor, A: saved.Tensor, X: x.Tensor, Batch: r.batch}
+			return tensor.PoolBackward{DX: r.want(r.out(tensor.Tokens, s.d), dx, 3e-7).Tensor,
+				DScore: r.want(r.out(tensor.Tokens, 1), dscore, 3e-6).Tensor,
+				DY:     dy.Tensor, Y: pooled.Tensor, A: saved.Tensor, X: x.Tensor, Batch: r.batch}
 		}})
 	}
 }

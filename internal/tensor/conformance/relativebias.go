@@ -31,7 +31,8 @@ type relation64 interface {
 }
 
 // relation declares the operands of a relation.
-func (r *fixture) relation(kind relation, sel selection, top, partner *operand, heads int) (tensor.RelativeBias, relation64) {
+func (r *fixture) relation(kind relation, sel selection, top, partner *operand,
+	heads int) (tensor.RelativeBias, relation64) {
 	switch kind {
 	case sinusoids:
 		return r.relativeBias(sel, top, partner, heads)
@@ -120,7 +121,8 @@ func (r *fixture) relativeBias(sel selection, top, partner *operand, heads int) 
 	f, g, e := table(), table(), table()
 	e.set(func(i int) float64 { return exp64(f.x, g.x, i) })
 	p := r.weights(sel)
-	return tensor.SinusoidBias{F: f.Tensor, G: g.Tensor, E: e.Tensor, P: p.Tensor, Top: top.Tensor, Partner: partner.Tensor},
+	return tensor.SinusoidBias{F: f.Tensor, G: g.Tensor, E: e.Tensor, P: p.Tensor, Top: top.Tensor,
+			Partner: partner.Tensor},
 		&relativeBias64{sel: sel, heads: heads, n: n, f: f.x, g: g.x, p: p.x,
 			df: zeros(len(f.x)), dg: zeros(len(g.x)), dp: zeros(len(sel.top) * heads)}
 }

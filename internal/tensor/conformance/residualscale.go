@@ -38,7 +38,8 @@ func residualScaleCases(add func(...Case)) {
 				}
 				dy := r.in(tensor.Tokens, s.n)
 				db, dscale := residualBackward64(dy.x, b.x, scale.x)
-				r.derivative(func() float64 { return product(dy.x, residual64(a.x, b.x, scale.x)) }, pair{a.x, dy.x}, pair{b.x, db}, pair{scale.x, dscale})
+				r.derivative(func() float64 { return product(dy.x, residual64(a.x, b.x, scale.x)) }, pair{a.x, dy.x},
+					pair{b.x, db}, pair{scale.x, dscale})
 				k := tensor.ResidualScaleBackward{DB: r.want(r.out(tensor.Tokens, s.n), db, 2e-7).Tensor,
 					DY: dy.Tensor, B: b.Tensor, Scale: scale.Tensor, Accumulate: mode == "_backward accumulate"}
 				size := math.Sqrt(float64(len(dy.x))) // of a sum of so many terms

@@ -51,7 +51,10 @@ var scoreKinds = []struct {
 	f    func(normal float64) float64
 }{
 	{"random scores", func(v float64) float64 { return v }},
-	{"three scores", func(v float64) float64 { return []float64{0, math.Copysign(0, -1), -1, 2}[int(math.Abs(v)*1e3)%4] }},
+	{"three scores", func(v float64) float64 {
+		return []float64{0, math.Copysign(0, -1), -1,
+			2}[int(math.Abs(v)*1e3)%4]
+	}},
 	{"equal scores", func(float64) float64 { return -0.5 }},
 	{"large scores", func(v float64) float64 { return 1e30 * v * v * v }},
 }
@@ -74,7 +77,8 @@ func sampleCases(add func(...Case)) {
 					add(Case{name, shape{lengths, k}, func(r *fixture) tensor.Kernel {
 						score := r.in(tensor.Tokens, 1)
 						score.set(func(i int) float64 { return scores.f(score.x[i]) })
-						return sampleCase(r, tensor.Sample{Score: score.Tensor, Batch: r.batch, K: k, Layer: layer, Noise: noise, DropRate: drop}, score)
+						return sampleCase(r, tensor.Sample{Score: score.Tensor, Batch: r.batch, K: k, Layer: layer,
+							Noise: noise, DropRate: drop}, score)
 					}})
 				}
 			}
@@ -109,7 +113,8 @@ func sampleCase(r *fixture, k tensor.Sample, score *operand) tensor.Kernel {
 			}
 			drop := key(philox.StreamDrop)
 			dropped := func(i int) bool { return uniform64(drop(i)) < float64(k.DropRate) }
-			s1, s2 := sample64(out.got[r.offset[b]:r.offset[b+1]], k.K, dropped, key(philox.StreamTie), key(philox.StreamPartner))
+			s1, s2 := sample64(out.got[r.offset[b]:r.offset[b+1]], k.K, dropped, key(philox.StreamTie),
+				key(philox.StreamPartner))
 			if int(count.got[b]) != len(s1) {
 				return fmt.Errorf("sequence %d: %v tokens in S1, expected %d", b, count.got[b], len(s1))
 			}
@@ -119,7 +124,8 @@ func sampleCase(r *fixture, k tensor.Sample, score *operand) tensor.Kernel {
 					p = s2[i]
 				}
 				if int(top.got[j]) != want || int(partner.got[j]) != p {
-					return fmt.Errorf("sequence %d: duplet %d is %v, %v, expected %d, %d", b, i, top.got[j], partner.got[j], want, p)
+					return fmt.Errorf("sequence %d: duplet %d is %v, %v, expected %d, %d", b, i,
+						top.got[j], partner.got[j], want, p)
 				}
 			}
 		}

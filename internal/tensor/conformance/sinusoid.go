@@ -71,7 +71,8 @@ func sinusoidCases(add func(...Case)) {
 		width, used := 2*(s.longest+spare), 2*s.longest-1
 		lengths := shape{lengths: []int{1, s.longest}, k: 1}
 		add(Case{"sinusoid " + name, lengths, func(r *fixture) tensor.Kernel {
-			mul, add, mulBias, addBias := r.fixed(s.heads, s.ds), r.fixed(s.heads, s.ds), r.fixed(s.heads), r.fixed(s.heads)
+			mul, add, mulBias, addBias := r.fixed(s.heads, s.ds), r.fixed(s.heads, s.ds),
+				r.fixed(s.heads), r.fixed(s.heads)
 			f, g := tables64(mul.x, mulBias.x, s.base, s.ds, s.longest)
 			fa, ga := tables64(add.x, addBias.x, s.base, s.ds, s.longest)
 			f, g = append(f, fa...), append(g, ga...)
@@ -97,9 +98,11 @@ func sinusoidCases(add func(...Case)) {
 				return product(f, df.x[:half]) + product(g, dg.x[:half])
 			}, pair{w.x, dmul}, pair{b.x, dmulBias})
 			return tensor.SinusoidBackward{
-				DMulWeight: r.want(r.outFixed(s.heads, s.ds), dmul, 3e-6).Tensor, DMulBias: r.want(r.outFixed(s.heads), dmulBias, 2e-6).Tensor,
-				DAddWeight: r.want(r.outFixed(s.heads, s.ds), dadd, 3e-6).Tensor, DAddBias: r.want(r.outFixed(s.heads), daddBias, 2e-6).Tensor,
-				DF: df.Tensor, DG: dg.Tensor, Counts: r.program.Counts, Frequencies: q}
+				DMulWeight: r.want(r.outFixed(s.heads, s.ds), dmul, 3e-6).Tensor,
+				DMulBias:   r.want(r.outFixed(s.heads), dmulBias, 2e-6).Tensor,
+				DAddWeight: r.want(r.outFixed(s.heads, s.ds), dadd, 3e-6).Tensor,
+				DAddBias:   r.want(r.outFixed(s.heads), daddBias, 2e-6).Tensor,
+				DF:         df.Tensor, DG: dg.Tensor, Counts: r.program.Counts, Frequencies: q}
 		}})
 	}
 }

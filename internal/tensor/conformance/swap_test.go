@@ -77,7 +77,8 @@ func swap(k tensor.Kernel, i int) (string, tensor.Kernel) {
 	for a, x := range fields {
 		for _, y := range fields[a+1:] {
 			s, u := x.value.Interface().(*tensor.Tensor), y.value.Interface().(*tensor.Tensor)
-			if s == u || s.Rows != u.Rows || s.Width() != u.Width() || s.Words() != u.Words() || (s.Region == tensor.Arena) != (u.Region == tensor.Arena) {
+			if s == u || s.Rows != u.Rows || s.Width() != u.Width() || s.Words() != u.Words() ||
+				(s.Region == tensor.Arena) != (u.Region == tensor.Arena) {
 				continue
 			}
 			if i--; i >= 0 {

@@ -26,7 +26,8 @@ type Flip struct {
 func (f Flip) Rounding() bool { return f.Gap < edge }
 
 func (f Flip) String() string {
-	return fmt.Sprintf("layer %d, sequence %d: other tokens sampled at positions %v, whose scores differ by %.1e", f.Layer, f.Sequence, f.Swapped, f.Gap)
+	return fmt.Sprintf("layer %d, sequence %d: other tokens sampled at positions %v, whose scores differ by %.1e",
+		f.Layer, f.Sequence, f.Swapped, f.Gap)
 }
 
 // Choice is what a sampler chose, by sequence.

@@ -49,7 +49,8 @@ func (x *executable) compare(segment string, i int, first, second tensor.Binding
 		return err
 	}
 	report := func(t *tensor.Tensor, what string) error {
-		return &Difference{[2]string{x.device.first.Name(), x.device.second.Name()}, segment, i, tensor.Name(k), t, what}
+		return &Difference{[2]string{x.device.first.Name(), x.device.second.Name()}, segment,
+			i, tensor.Name(k), t, what}
 	}
 	sample, sampler := k.(tensor.Sample)
 	worst := 0.0
@@ -146,7 +147,8 @@ func (r *results) compare(t *tensor.Tensor) (worst float64, what string) {
 		off := math.Abs(a - b)
 		worst = max(worst, off/bound)
 		if !(off <= bound) {
-			what = fmt.Sprintf("row %d, column %d: %v and %v, off by %.1e, tolerated are %.1e", at/t.Width(), at%t.Width(), a, b, off, bound)
+			what = fmt.Sprintf("row %d, column %d: %v and %v, off by %.1e, tolerated are %.1e", at/t.Width(),
+				at%t.Width(), a, b, off, bound)
 		}
 	})
 	return worst, what

@@ -121,7 +121,8 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 }
 
 // Inspect is Run that shows each launch to visit.
-func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) error {
+func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
+	visit func(tensor.Kernel) error) error {
 	var first, second tensor.Binding
 	for s, m := range mem {
 		if m != nil {

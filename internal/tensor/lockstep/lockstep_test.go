@@ -76,8 +76,10 @@ func (c choosing) run(t *testing.T, d *Device) ([]int32, error) {
 		mem[s] = must.Get(d.Allocate(c.Words(s)))(t)
 	}
 	b := c.sample.Batch
-	for in, words := range map[*tensor.Tensor][]int32{c.Counts: choosingCounts.Words(), b.Offset: {0, 3, 7}, b.SampleOffset: {0, 2, 4},
-		b.Position: {0, 1, 2, 0, 1, 2, 3}, b.Sequence: {0, 0, 0, 1, 1, 1, 1}, c.sample.Score: tensor.As[int32](tensor.Bits(choosingScores))} {
+	for in, words := range map[*tensor.Tensor][]int32{c.Counts: choosingCounts.Words(), b.Offset: {0, 3, 7},
+		b.SampleOffset: {0, 2, 4},
+		b.Position:     {0, 1, 2, 0, 1, 2, 3}, b.Sequence: {0, 0, 0, 1, 1, 1, 1},
+		c.sample.Score: tensor.As[int32](tensor.Bits(choosingScores))} {
 		must.Succeed(t, tensor.Upload(mem[tensor.Inputs], in, words))
 	}
 	if err := x.Run(t.Context(), mem, 0, 1); err != nil {
@@ -85,7 +87,8 @@ func (c choosing) run(t *testing.T, d *Device) ([]int32, error) {
 	}
 	both, seconds := make([]int32, 4), make([]int32, 4)
 	must.Succeed(t, tensor.Download(mem[tensor.Arena], c.sample.Top, both))
-	if err := tensor.Download(mem[tensor.Arena].(memory).second, c.sample.Top, seconds); err != nil || !slices.Equal(both, seconds) {
+	if err := tensor.Download(mem[tensor.Arena].(memory).second, c.sample.Top, seconds); err != nil ||
+		!slices.Equal(both, seconds) {
 		t.Errorf("the second device goes on with tokens %v, not with %v; error %v", seconds, both, err)
 	}
 	return both, nil
@@ -105,7 +108,8 @@ func TestFlip(t *testing.T) {
 		t.Fatalf("%d choices differ: %v", len(flips), flips)
 	}
 	f := flips[0]
-	if f.Layer != 5 || f.Sequence != 1 || !slices.Equal(f.Swapped, []int32{1, 3}) || math.Abs(f.Gap-1e-6) > 1e-7 || !f.Rounding() {
+	if f.Layer != 5 || f.Sequence != 1 || !slices.Equal(f.Swapped, []int32{1, 3}) ||
+		math.Abs(f.Gap-1e-6) > 1e-7 || !f.Rounding() {
 		t.Errorf("%+v", f)
 	}
 }
@@ -116,7 +120,8 @@ func TestOtherScores(t *testing.T) {
 	c := newChoosing()
 	_, err := c.run(t, New(cpu.New(1), nudged{cpu.New(1), c.sample.Score, 6, 0.1}))
 	var e *Difference
-	if !errors.As(err, &e) || e.Tensor != c.sample.Noised || e.Segment != "choose" || e.Kernel != "sample" || e.Launch != 0 {
+	if !errors.As(err, &e) || e.Tensor != c.sample.Noised || e.Segment != "choose" ||
+		e.Kernel != "sample" || e.Launch != 0 {
 		t.Fatalf("error %v", err)
 	}
 	for _, part := range []string{"choose", "sample", "noised", "row 6", "column 0", "cpu"} {

@@ -161,6 +161,7 @@ func (x *choosingExecutable) Run(ctx context.Context, mem tensor.Binding, from, 
 }
 
 // Inspect lets the device choose for itself.
-func (x *choosingExecutable) Inspect(ctx context.Context, mem tensor.Binding, from, to int, visit func(tensor.Kernel) error) error {
+func (x *choosingExecutable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
+	visit func(tensor.Kernel) error) error {
 	return x.Executable.Inspect(ctx, mem, x.first[from], x.first[to], visit)
 }

@@ -110,7 +110,8 @@ func (m *maker) compile(s source.Shader) ([]byte, error) {
 	if err := temporary.Close(); err != nil {
 		return nil, err
 	}
-	if err := command(tools.compiler, source.CompilerArguments(m.dir, filepath.Join(m.dir, s.Name+".comp"), path)...); err != nil {
+	if err := command(tools.compiler,
+		source.CompilerArguments(m.dir, filepath.Join(m.dir, s.Name+".comp"), path)...); err != nil {
 		return nil, err
 	}
 	if tools.validator != "" {

@@ -26,7 +26,8 @@ func TestClosure(t *testing.T) {
 		"include/y.glsl", "#include \"x.glsl\"\n#extension GL_KHR_cooperative_matrix : require\n", // a circle
 		"include/z.glsl", "#error")
 	before := must.Get(Shaders(tree))(t)
-	for file, changed := range map[string]string{"a.comp": "a", "b.comp": "b", "include/x.glsl": "ac", "include/y.glsl": "ac", "include/z.glsl": ""} {
+	for file, changed := range map[string]string{"a.comp": "a", "b.comp": "b", "include/x.glsl": "ac",
+		"include/y.glsl": "ac", "include/z.glsl": ""} {
 		kept := tree[file]
 		tree[file] = &fstest.MapFile{Data: append([]byte("// more\n"), kept.Data...)}
 		after := must.Get(Shaders(tree))(t)
@@ -44,7 +45,8 @@ func TestClosure(t *testing.T) {
 			t.Errorf("%s changed: other sums of %q, expected of %q", file, got, changed)
 		}
 	}
-	must.Fail(t, "a.comp includes none.glsl", "a file that is not there")(Shaders(files("a.comp", `#include "none.glsl"`)))
+	must.Fail(t, "a.comp includes none.glsl",
+		"a file that is not there")(Shaders(files("a.comp", `#include "none.glsl"`)))
 }
 
 func TestSums(t *testing.T) {

@@ -1,0 +1,84 @@
+package convert
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// TestRefuses: what makes no sense is an error before anything is read or written.
+func TestRefuses(t *testing.T) {
+	from := file(t, "a.csv", "text,label\na,1\n,2\n")
+	for want, change := range map[string]func(*Options){
+		"there is nothing to read":                       func(o *Options) { o.From = nil },
+		"expected one of a column of text":               func(o *Options) { o.Text = "" },
+		"expected two columns":                           func(o *Options) { o.Text, o.Pair = "", []string{"text"} },
+		"tokens need the size":                           func(o *Options) { o.Text, o.Tokens = "", "text" },
+		`column "txt": expected one of ["text" "label"]`: func(o *Options) { o.Text = "txt" },
+		"no/file.csv":                                    func(o *Options) { o.From = append(o.From, "no/file.csv") },
+		"known types":                                    func(o *Options) { o.Tokenizer = []byte(`{"type":"x"}`) },
+		"expected a sum of 1, found 0.5": func(o *Options) {
+			o.Shares = []Share{{Split: "train",
+				Part: 0.5}}
+		},
+		"part for validation": func(o *Options) { o.Val = 1 },
+		"expected a name and a part": func(o *Options) {
+			o.Shares = []Share{{Split: "../x",
+				Part: 1}}
+		},
+		"a.csv:3: empty text":                           func(o *Options) { o.Strict = true },
+		`"1" is there twice`:                            func(o *Options) { o.Labels = []string{"1", "2", "1"} },
+		"found an empty one":                            func(o *Options) { o.Labels = []string{"1", ""} },
+		"no row of 2 can be used\n1 of 2 rows left out": func(o *Options) { o.Labels = []string{"3"} },
+	} {
+		o := options(t, from)
+		change(&o)
+		must.Fail(t, want)(Convert(context.Background(), o))
+		must.Fail(t, "", want, "a directory is left")(os.Stat(o.To))
+	}
+	o := options(t, from)
+	mustConvert(t, o)
+	must.FailWith(t, seq.ErrExists)(Convert(context.Background(), o))
+	o.Replace = true
+	mustConvert(t, o)
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	o.To = t.TempDir()
+	must.FailWith(t, context.Canceled)(Convert(ctx, o))
+	if left, _ := os.ReadDir(o.To); len(left) != 0 {
+		t.Errorf("%v is left", left)
+	}
+}
+
+// TestNoRows: a file without rows is named.
+func TestNoRows(t *testing.T) {
+	for name, text := range map[string]string{"h.csv": "text,label\n", "e.jsonl": "", "e.conll": ""} {
+		path := file(t, name, text)
+		o := options(t, path)
+		if name == "e.conll" {
+			o.Text, o.Label, o.Tags, o.Tokenizer = "token", "", "tag", []byte(`{"type":"words"}`)
+		}
+		_, _, err := Convert(t.Context(), o)
+		if err == nil || !strings.Contains(err.Error(), path) || !strings.Contains(err.Error(), "rows") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+// TestOtherEncoding: rows in another encoding are left out, with a note that says what to do.
+func TestOtherEncoding(t *testing.T) {
+	for name, text := range map[string]string{
+		"a.csv":   "text,label\ncaf\xe9,x\ncafe,y\n",
+		"a.jsonl": "{\"text\":\"caf\xe9\",\"label\":\"x\"}\n{\"text\":\"cafe\",\"label\":\"y\"}\n",
+		"b.csv":   "text,label\ncafe,x\ncafe,y\n",
+	} {
+		_, skipped := mustConvert(t, options(t, file(t, name, text)))
+		if got := strings.Contains(skipped.String(), "iconv -f latin1 -t utf-8"); got != (name != "b.csv") {
+			t.Errorf("%s: %s", name, skipped)
+		}
+	}
+}
