@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io/fs"
 	"math"
-	"os"
 	"path/filepath"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
@@ -42,7 +41,7 @@ const (
 // ReadFusion reads the fusion of a folder; nil if its config.json is that of a model, or missing.
 func ReadFusion(dir string) (*Fusion, error) {
 	path := filepath.Join(dir, "config.json")
-	text, err := os.ReadFile(path)
+	text, err := atomicfile.ReadRegular(path, maxConfigBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}

@@ -70,7 +70,7 @@ func checkLimits(t *testing.T, path string) {
 			}
 			return true
 		})
-		if begun != limits {
+		if begun > limits { // other tests may bound their memory, too
 			t.Errorf("%s: %s begins fuzzing %d times and sets testenv.FuzzLimits %d times", path,
 				d.(*ast.FuncDecl).Name.Name, begun, limits)
 		}
