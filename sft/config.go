@@ -134,8 +134,11 @@ func ParseConfig(text []byte) (*Config, error) {
 	if err := json.Unmarshal(text, &keys); err != nil {
 		return nil, fmt.Errorf("not a JSON object: %w", err)
 	}
-	if string(keys["model_type"]) == `"`+LinearType+`"` {
+	switch string(keys["model_type"]) {
+	case `"` + LinearType + `"`:
 		return linearConfig(text)
+	case `"` + FusionType + `"`:
+		return nil, errors.New("it is of several models, whose logits are summed: expected one of them")
 	}
 	found := topKeys(text)
 	for i, k := range found {

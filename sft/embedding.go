@@ -48,10 +48,11 @@ func (s *Scorer) EmbedExamples(ctx context.Context, examples []seq.Example) ([][
 // Probe computes the shortest sequence that the model, or the first of several, reads: an error says
 // that the device computes no more.
 func (s *Scorer) Probe(ctx context.Context) error {
-	if s.linear != nil { // there is no device that could fail
+	l := s.withLayers()
+	if l == nil { // there is no device that could fail
 		return nil
 	}
-	_, err := s.embedded(ctx, []seq.Example{s.engine.config.shortest()})
+	_, err := l.embedded(ctx, []seq.Example{l.engine.config.shortest()})
 	return err
 }
 

@@ -1,11 +1,11 @@
 package sft
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
-	"math"
 	"path/filepath"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
@@ -16,15 +16,15 @@ import (
 // FusionType is the model_type of a [Fusion].
 const FusionType = "fusion"
 
-// Fusion is the config.json of a folder of models that answer together: the logits are
+// Fusion is the config.json of an ensemble whose logits are summed with fitted weights:
 //
 //	z = Σ_m w_m z_m / T
 //
-// with z_m the logits of model m, the weights w_m ≥ 0 and the temperature T, both fitted on the validation split. Each
-// model reads what its own input window leaves of a sequence.
+// with z_m the logits of model m, and the weights w_m ≥ 0 and the temperature T, which are fitted on the validation
+// split. Each model reads what its own input window leaves of a sequence.
 type Fusion struct {
 	ModelType   string    `json:"model_type"`
-	Members     []string  `json:"members"` // folders of the models, the one that reads most first
+	Members     []string  `json:"members"` // folders of the models, the one with the longest input first
 	Weights     []float64 `json:"weights"`
 	Temperature float64   `json:"temperature"`
 	// Losses are the mean cross-entropies of the members on the validation split, and Loss that of the sum.
@@ -36,6 +36,7 @@ type Fusion struct {
 const (
 	maxFusionBytes = 1 << 16
 	maxMembers     = 64
+	maxWeight      = 1e6
 )
 
 // ReadFusion reads the fusion of a folder; nil if its config.json is that of a model, or missing.
@@ -58,7 +59,9 @@ func ReadFusion(dir string) (*Fusion, error) {
 	if len(text) > maxFusionBytes {
 		return nil, fmt.Errorf("%s: %d bytes, at most %d are allowed", path, len(text), maxFusionBytes)
 	}
-	if err := json.Unmarshal(text, f); err != nil {
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(f); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	if err := f.validate(); err != nil {
@@ -87,8 +90,8 @@ func (f *Fusion) validate() error {
 	}
 	sum := 0.0
 	for i, w := range f.Weights {
-		if !(w >= 0) || math.IsInf(w, 0) {
-			return bad(fmt.Sprintf("weights[%d]", i), w, "a finite number from 0 on")
+		if !(w >= 0 && w <= maxWeight) {
+			return bad(fmt.Sprintf("weights[%d]", i), w, fmt.Sprintf("0 to %g", maxWeight))
 		}
 		sum += w
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/seq"
@@ -24,10 +25,10 @@ type Member struct {
 	Model *Model
 }
 
-// FitFusion fits the weights and the temperature of a fusion on validation rows, of which those without a class are
-// passed over. The mean cross-entropy is minimised over weights from 0 on, with a ridge towards 0.6 for a linear model
-// and 0.3 shared by the others, which fewer than 100 rows keep. Done is called with the number of rows scored; nil for
-// none.
+// FitFusion fits the weights and the temperature of a fusion on validation rows. Rows without a label are skipped. The
+// weights, which are not negative, minimise the mean cross-entropy plus a ridge penalty towards 0.6 for a linear model
+// and 0.3 shared by the others; fewer than 100 rows keep these. Done receives the number of rows scored; nil disables
+// it.
 func FitFusion(ctx context.Context, members []Member, rows *seq.File, device Device,
 	done func(int64)) (*Fusion, error) {
 	f := &Fusion{ModelType: FusionType, Weights: make([]float64, len(members)), Temperature: 1}
@@ -83,9 +84,13 @@ func FitFusion(ctx context.Context, members []Member, rows *seq.File, device Dev
 		}
 	}
 	if len(classes) == 0 {
-		return nil, errors.New("no validation row has a class, which the weights of a fusion need")
+		return nil, errors.New("no validation row has a label: expected at least one, to fit the weights of the models")
 	}
-	f.Weights = fit.Weights(f.Weights)
+	prior := f.Weights
+	// every model misleads: the temperature flattens them
+	if f.Weights = fit.Weights(prior); slices.Max(f.Weights) == 0 {
+		f.Weights = prior
+	}
 	f.measure(logits, classes)
 	return f, nil
 }

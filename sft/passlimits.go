@@ -77,17 +77,17 @@ func (e *engine) passBytes(mode passMode, tokens, examples int) (int64, error) {
 
 // Slots is how many passes run at once.
 func (s *Scorer) Slots() int {
-	if s.linear != nil {
-		return s.linear.threads()
+	if l := s.withLayers(); l != nil {
+		return cap(l.slots)
 	}
-	return cap(s.slots)
+	return s.linear.threads()
 }
 
 // PassTokens is how many tokens share a pass: sequences of no more in all are
 // computed together, if none is very short.
 func (s *Scorer) PassTokens() int {
-	if s.linear != nil {
-		return linearTokens
+	if l := s.withLayers(); l != nil {
+		return l.limits(inferMode).size
 	}
-	return s.limits(inferMode).size
+	return linearTokens
 }

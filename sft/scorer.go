@@ -84,23 +84,37 @@ func (s *Scorer) Config() *Config {
 
 // Kernels names what computes: the same bits are promised for one kind.
 func (s *Scorer) Kernels() string {
-	if s.linear != nil {
-		return LinearType
+	if l := s.withLayers(); l != nil {
+		return l.engine.device.Kernels()
 	}
-	return s.engine.device.Kernels()
+	return LinearType
 }
 
 // Preemptive reports whether the device computes urgent passes at once: a context of
 // [Urgent] makes a call's passes such.
-func (s *Scorer) Preemptive() bool { return s.urgent != nil }
+func (s *Scorer) Preemptive() bool {
+	l := s.withLayers()
+	return l != nil && l.urgent != nil
+}
+
+// withLayers is the first model that has layers, and so a device; nil if all are linear.
+func (s *Scorer) withLayers() *Scorer {
+	for _, one := range append([]*Scorer{s}, s.others...) {
+		if one.engine != nil {
+			return one
+		}
+	}
+	return nil
+}
 
 // Reserve has the device leave n processors to the rest of the program, if it shares
 // them and has more than one.
 func (s *Scorer) Reserve(n int) {
-	if s.linear != nil {
+	l := s.withLayers()
+	if l == nil {
 		return
 	}
-	if p, ok := tensor.Capability[tensor.Preemptive](s.engine.device); ok {
+	if p, ok := tensor.Capability[tensor.Preemptive](l.engine.device); ok {
 		p.Reserve(n)
 	}
 }

@@ -1,6 +1,8 @@
 package main
 
 import (
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,11 +34,11 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 	if single != "" && len(members) > 1 {
 		return m, fmt.Errorf("%s: %s", single, runsIn(dir, "--model "))
 	}
-	if dir == "" || len(members) == 1 && members[0] == dir {
-		m.Model, err = loadModel(c)
+	if m.fusion, err = sft.ReadFusion(dir); dir != "" && err != nil {
 		return m, err
 	}
-	if m.fusion, err = sft.ReadFusion(dir); err != nil {
+	if dir == "" || len(members) == 1 && members[0] == dir {
+		m.Model, err = loadModel(c)
 		return m, err
 	}
 	names := bases(members)
@@ -45,7 +47,10 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 	for i, member := range members {
 		one, err := load(c.Context, member)
 		if err == nil && i > 0 && m.fusion == nil {
-			err = m.Config.SameQuestions(one.Config)
+			if err = m.Config.SameQuestions(one.Config); m.Config.IsLinear() != one.Config.IsLinear() {
+				err = fmt.Errorf("it is summed with a linear model, and %s has no config.json with their weights: "+
+					"train custom --members %s --resume fits them", dir, fusedMembers)
+			}
 		}
 		if err != nil {
 			return models{}, fmt.Errorf("%s: expected models that answer together, and %s does not: %w%s",
@@ -79,6 +84,16 @@ func (m models) scorer(d sft.Device) (*sft.Scorer, error) {
 	return sft.NewEnsemble(m.all(), d)
 }
 
+// hash names the models and how their logits are combined.
+func (m models) hash() string {
+	hash := serve.Hash(m.all()...)
+	if m.fusion == nil {
+		return hash
+	}
+	sum := sha256.Sum256(fmt.Appendf(nil, "%s %v %v", hash, m.fusion.Weights, m.fusion.Temperature))
+	return hex.EncodeToString(sum[:])
+}
+
 // isLinear reports whether no model has layers.
 func (m models) isLinear() bool {
 	return !slices.ContainsFunc(m.all(), func(one *sft.Model) bool { return !one.Config.IsLinear() })
@@ -105,9 +120,8 @@ func (m models) truncate() {
 	}
 }
 
-// membersOf are the directories of the models that answer together: those in a folder that is no
-// model itself, or that one directory. A run that has no weights yet is one of them, so that it is
-// not passed over.
+// membersOf returns the directories of the models of an ensemble, or the directory itself. Runs without weights are
+// included.
 func membersOf(dir string) (members []string) {
 	if f, err := sft.ReadFusion(dir); dir != "" && err == nil && f != nil {
 		for _, name := range f.Members {

@@ -23,6 +23,7 @@ type evalRows struct {
 	embed       evaluation.Embed
 	wrong       *evalErrors // nil without --errors
 	release     func()
+	linear      bool // no model has layers
 }
 
 // openEvalRows opens them, and begins --errors.
@@ -42,7 +43,7 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 	if err != nil {
 		return nil, errors.Join(err, in.Close())
 	}
-	r := &evalRows{Reader: in, path: path, total: total, scorer: scorer, release: release}
+	r := &evalRows{Reader: in, path: path, total: total, scorer: scorer, release: release, linear: m.isLinear()}
 	if path != c.String("data") {
 		r.split = c.String("split")
 	}
@@ -101,7 +102,7 @@ func (r *evalRows) measure(c *cli.Context, kind task.Evaluator, in *task.Input) 
 func (r *evalRows) evaluated(c *cli.Context) task.Evaluated {
 	dir := c.String("model")
 	return task.Evaluated{Model: dir, Data: c.String("data"), Split: r.split, Trained: trainedIn(dir), File: r.path,
-		Advice: advice(r.scorer.Config(), dir, 0, false), Linear: r.scorer.Config().IsLinear()}
+		Advice: advice(r.scorer.Config(), dir, 0, false), Linear: r.linear}
 }
 
 func (r *evalRows) close() {

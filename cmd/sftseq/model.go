@@ -60,6 +60,9 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 // readModel reads a model directory. Where there are runs in its place, it names them, as they are named
 // behind flag.
 func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
+	if _, err := sft.ReadFusion(dir); err != nil {
+		return nil, err
+	}
 	if members := membersOf(dir); len(members) == 1 {
 		dir = members[0]
 	}

@@ -61,8 +61,8 @@ func reportRuns(c *cli.Context) error {
 	names := runNames(dirs)
 	for i, name := range names {
 		r := report.Run{Name: name}
-		if runs := runsIn(dirs[i], ""); runs != "" {
-			return errors.New(runs)
+		if f, _ := sft.ReadFusion(dirs[i]); f != nil {
+			return errors.New(runsIn(dirs[i], ""))
 		}
 		var err error
 		if r.Config, err = sft.ReadConfig(filepath.Join(dirs[i], "config.json")); err != nil {

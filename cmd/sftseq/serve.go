@@ -207,7 +207,7 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 		return nil, err
 	}
 	return &serve.Model{Scorer: s, Task: task.Of(m.Config), Name: modelName(c.String("model")), Dir: tokenizerDir(c),
-		Device: d.Name(), Hash: serve.Hash(m.all()...), Release: func() { closeDevice(c, d) }}, nil
+		Device: d.Name(), Hash: m.hash(), Release: func() { closeDevice(c, d) }}, nil
 }
 
 // modelName is what clients are told of a model's directory: its last name.

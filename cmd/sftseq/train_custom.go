@@ -34,12 +34,12 @@ var regressionFlags = []architectureFlag{
 
 // trainCustom trains on a data set of the user's own.
 func trainCustom(c *cli.Context) error {
+	if err := readConfigFlags(c); err != nil { // --members may be in the file
+		return err
+	}
 	switch kind := c.String("members"); kind {
 	case sftMember, fusedMembers:
 	case linearMember:
-		if err := readConfigFlags(c); err != nil {
-			return err
-		}
 		return trainLinear(c)
 	default:
 		return usage(c, "--members %q, expected %s, %s or %s", kind, sftMember, linearMember, fusedMembers)
@@ -59,9 +59,6 @@ func trainCustom(c *cli.Context) error {
 	if m.Task == seq.Tagging && convert.MarkEnds(m.LabelNames) {
 		fmt.Fprintf(c.App.ErrWriter,
 			"warning: tags of %s mark the ends of spans (BIOES, BILOU), and spans are read as BIO: convert the data again, which converts the tags\n", c.String("data"))
-	}
-	if err := readConfigFlags(c); err != nil {
-		return err
 	}
 	warnClasses(c, m, "train")
 	if c.String("members") == fusedMembers {

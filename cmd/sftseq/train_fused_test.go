@@ -2,7 +2,9 @@ package main
 
 import (
 	"math"
+	"os"
 	"path/filepath"
+	"slices"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
@@ -61,7 +63,7 @@ func TestTrainFused(t *testing.T) {
 	refuse(t, exitError, out+": expected a model, found the folder of 2: name one of them, such as ", "", "report", out)
 	refuse(t, exitError, "name one of them, such as", "", "export", "onnx", "--model", out, "--output", "m.onnx")
 	train := []string{"train", "custom", "--members", "linear,sft", "--data", data}
-	refuse(t, exitError, "holds a model or a run, and --members linear,sft trains each in a folder in --out", "",
+	refuse(t, exitError, "already holds a model or a run: choose another --out for --members linear,sft", "",
 		append(train, "--out", out)...)
 	refuse(t, exitUsage, "--seeds and --members linear,sft exclude each other", "",
 		append(train, "--seeds", "1,2", "--out", filepath.Join(t.TempDir(), "o"))...)
@@ -73,4 +75,52 @@ func TestTrainFused(t *testing.T) {
 		Weights: []float64{1, 1}, Temperature: 1}).Save(out))
 	_, errs = exits(t, exitError, lines, "predict", "--model", out)
 	contains(t, errs, "gone")
+}
+
+// TestTrainFusedStops: a run that was stopped after the linear model, or before the weights, goes on with --resume; one
+// in a folder with a run, or of other data, is refused and leaves the folder unchanged; what is wrong with the flags is
+// found before anything is written.
+func TestTrainFusedStops(t *testing.T) {
+	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 200)), "--text", "review", "--label", "mood",
+		"--split", "0.6,0.2,0.2")
+	other := tableData(t, "others.csv", readText(t, proseTable(t, 190)), "--text", "review", "--label", "mood",
+		"--split", "0.6,0.2,0.2")
+	out := filepath.Join(t.TempDir(), "fused")
+	flags := []string{"--members", "linear,sft", "--steps", "4", "--device", "cpu", "--hidden", "8", "--layers", "1"}
+	train := func(data string, more ...string) []string {
+		return slices.Concat([]string{"train", "custom", "--data", data, "--out", out}, flags, more)
+	}
+	for want, args := range map[string][]string{"--stop-at -3, expected a step from 1": {"--stop-at", "-3"},
+		`found "extra"`: {"extra"}} {
+		_, errs := exits(t, exitUsage, "", train(data, args...)...)
+		contains(t, errs, want)
+	}
+	if _, err := os.Stat(out); err == nil {
+		t.Error("a refused run made its folder")
+	}
+	said := runCustom(t, data, out, flags...)
+	contains(t, said, "repeat with: sftseq train custom --members linear,sft --preset quick --seed 1 --data "+data)
+	first := readText(t, filepath.Join(out, "config.json"))
+	for _, gone := range [][]string{{"config.json"}, {"config.json", "sft"}} {
+		for _, name := range gone {
+			must.Succeed(t, os.RemoveAll(filepath.Join(out, name)))
+		}
+		refuse(t, exitError, "already holds a run of --members linear,sft: --resume continues it", "", train(data)...)
+		refuse(t, exitError, "was trained on other data than "+other, "", train(other, "--resume")...)
+		printed(t, "", train(data, "--resume")...)
+		equal(t, readText(t, filepath.Join(out, "config.json")), first)
+	}
+	plain := filepath.Join(t.TempDir(), "plain")
+	runCustom(t, data, plain, flags[2:]...)
+	refuse(t, exitError, "already holds a model or a run", "",
+		slices.Concat([]string{"train", "custom", "--data", data, "--out", plain, "--resume"}, flags)...)
+	if _, err := os.Stat(filepath.Join(plain, "linear")); err == nil {
+		t.Error("a refused run left a linear model")
+	}
+	must.Succeed(t, os.WriteFile(filepath.Join(out, "config.json"),
+		[]byte(`{"model_type":"fusion","members":["linear","sft"],"weights":[1],"temperature":1}`), 0o666))
+	for _, args := range [][]string{{"predict", "--model", out}, {"export", "onnx", "--model", out, "--output", "m"}} {
+		_, errs := exits(t, exitError, "", args...)
+		contains(t, errs, "weights: 1 weights, expected one for each of the 2 members")
+	}
 }

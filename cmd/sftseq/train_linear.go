@@ -32,7 +32,7 @@ func membersFlag(task *lra.Task) []cli.Flag {
 		return nil
 	}
 	return []cli.Flag{&cli.StringFlag{Name: "members", Value: sftMember,
-		Usage: "train `KIND`: sft; linear, a model of n-grams that takes seconds; or linear,sft, both and the sum of their logits"}}
+		Usage: "train `KIND`: sft; linear (n-grams, seconds); or linear,sft (both, and the weighted sum of their logits)"}}
 }
 
 // linearFlags are those of train custom that a linear model has, too.
@@ -78,7 +78,7 @@ func trainLinear(c *cli.Context) error {
 // saveLinear trains a linear model and writes its directory.
 func saveLinear(c *cli.Context, set *seq.Dataset, out string) (*linear.Report, error) {
 	begun := time.Now()
-	m, report, err := fitLinear(c, set)
+	m, report, err := fitLinear(c, set, out)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +108,7 @@ func linearDevice(c *cli.Context) error {
 }
 
 // fitLinear trains on the training split and chooses the epoch on the validation split.
-func fitLinear(c *cli.Context, set *seq.Dataset) (*linear.Model, *linear.Report, error) {
+func fitLinear(c *cli.Context, set *seq.Dataset, out string) (*linear.Model, *linear.Report, error) {
 	spec := set.Spec()
 	nGrams, rate, err := baseline.NGrams(c.Context, set)
 	if err != nil {
@@ -118,7 +118,7 @@ func fitLinear(c *cli.Context, set *seq.Dataset) (*linear.Model, *linear.Report,
 	if err != nil {
 		return nil, nil, fmt.Errorf("%s: %w (--members %s trains on it)", set.Dir, err, sftMember)
 	}
-	config.Extra, err = json.Marshal(provenance.Provenance{Sftseq: version(), Command: linearCommand(c),
+	config.Extra, err = json.Marshal(provenance.Provenance{Sftseq: version(), Command: linearCommand(c, out),
 		DataDir:  provenance.Path(c.String("data")),
 		DataName: set.Manifest.Name, Data: set.Fingerprint(), Settings: sft.Settings{Seed: c.Uint64("seed")}})
 	if err != nil {
@@ -163,21 +163,25 @@ func fitLinear(c *cli.Context, set *seq.Dataset) (*linear.Model, *linear.Report,
 	return m, report, err
 }
 
-// linearCommand repeats a run.
-func linearCommand(c *cli.Context) string {
+// linearCommand returns the command that repeats the training of a linear model in out.
+func linearCommand(c *cli.Context, out string) string {
+	names := []string{"data"}
+	if c.String("members") == linearMember {
+		names = append(names, "epochs")
+	}
 	return fmt.Sprintf("sftseq train custom --members %s --seed %d%s --out %s", linearMember, c.Uint64("seed"),
-		givenFlags(c, "data", "epochs"), again(c, c.String("out")))
+		givenFlags(c, names...), again(c, out))
 }
 
 // reportLinear prints the result of a run.
 func reportLinear(c *cli.Context, set *seq.Dataset, report *linear.Report, out string) error {
 	_, err := fmt.Fprintf(c.App.Writer,
 		"%s, model in %s\nevaluate with: sftseq eval --model %s --data %s\nrepeat with: %s\n",
-		describeLinear(report), out, shellQuote(out), shellQuote(set.Dir), linearCommand(c))
+		describeLinear(report), out, shellQuote(out), shellQuote(set.Dir), linearCommand(c, out))
 	return err
 }
 
-// describeLinear is the result of a run.
+// describeLinear formats the validation result.
 func describeLinear(report *linear.Report) string {
 	said := "no validation"
 	if report.Kept >= 0 {

@@ -153,7 +153,6 @@ func newSizes(c *sft.Config, r *Request) Sizes {
 	return z
 }
 
-// errNonFinite is for what JSON cannot hold.
 // CheckFinite refuses an output whose logits JSON cannot represent.
 func CheckFinite(o sft.Output) error {
 	if !finite(o.Logits) {
@@ -162,6 +161,7 @@ func CheckFinite(o sft.Output) error {
 	return nil
 }
 
+// errNonFinite is the error for numbers that JSON cannot represent.
 func errNonFinite() error { return Fail(CodeInternal, "the model's output is not finite") }
 
 func finite(x []float32) bool {

@@ -132,10 +132,19 @@ func (c *call) wholeSequence(path string, fields map[string]json.RawMessage) (*s
 	if err != nil {
 		return nil, nil, err
 	}
-	if w == nil && q.document != nil {
-		w = q.document.window
+	if w == nil {
+		w = c.documentWindow(q)
 	}
 	return q, w, nil
+}
+
+// documentWindow is the window that the document of a sequence was opened with; nil for none, and for a task without
+// windows, which the model may have since a reload.
+func (c *call) documentWindow(q *sequence) *window {
+	if q.document == nil || !c.model.task.HasWindows() {
+		return nil
+	}
+	return q.document.window
 }
 
 // wholeItem has the model read a sequence, or its windows, which are the cuts. Work is classify or explain. The caller

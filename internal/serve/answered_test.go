@@ -101,5 +101,5 @@ func TestWindowsThatDoNotApply(t *testing.T) {
 	}
 	c := dial(t, start(t, testOptions(t, "tagging"))).initialize(nil)
 	c.refuse(1, "sequence/tag", map[string]any{"text": "Ann", "window": w}, -32602,
-		"window: the answers of the task tagging to windows make no answer")
+		"window: the task tagging does not support windows")
 }

@@ -61,7 +61,7 @@ func (c *call) answerText(q *sequence, text string) (a answered, err error) {
 	if c.needsText() {
 		q.text = &text
 	}
-	i := c.answerSequence(batching.Classify, q, q.document.window)
+	i := c.answerSequence(batching.Classify, q, c.documentWindow(q))
 	c.start(i)
 	defer c.close(i)
 	result, err := c.wait(i)

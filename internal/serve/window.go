@@ -30,7 +30,7 @@ type windowParams struct {
 
 // noWindows is why a window is refused.
 func (m *served) noWindows() string {
-	return fmt.Sprintf("the answers of the task %s to windows make no answer to a sequence: expected no window",
+	return fmt.Sprintf("the task %s does not support windows: expected no window",
 		m.config.Task)
 }
 
