@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
 
@@ -79,10 +80,10 @@ func rankingProgress() func(n int) (done func()) {
 	var p *progress
 	return func(n int) func() {
 		p = newProgress(int64(n), "ranking", "queries")
-		ranked := 0
+		var ranked atomic.Int64 // queries are ranked side by side
 		return func() {
 			p.Add(1)
-			if ranked++; ranked == n {
+			if ranked.Add(1) == int64(n) {
 				p.Finish()
 			}
 		}
