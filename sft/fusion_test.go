@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 )
@@ -64,4 +65,35 @@ func TestFusionFile(t *testing.T) {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o666))
 		must.Fail(t, key, text)(ReadFusion(dir))
 	}
+}
+
+// TestFusionKeepsPrior: models that all mislead keep the prior weights, which the temperature flattens.
+func TestFusionKeepsPrior(t *testing.T) {
+	f := &Fusion{Weights: []float64{0.6, 0.3}}
+	fit := metrics.NewFusion(2, 2, false)
+	for range 2 * 100 {
+		fit.Add([][]float32{{3, -3}, {2, -2}}, []int32{1})
+	}
+	f.setWeights(fit)
+	if f.Weights[0] != 0.6 || f.Weights[1] != 0.3 {
+		t.Errorf("weights %v", f.Weights)
+	}
+}
+
+// TestFusionDevice: a linear model beside one with layers leaves what the scorer says of its device to the other.
+func TestFusionDevice(t *testing.T) {
+	dir, _ := linearDir(t, 1)
+	linear := must.Get(Load(dir))(t)
+	c := tinyConfig()
+	c.VocabSize, c.PadTokenID, c.Tokenizer = linear.Config.VocabSize, linear.Config.PadTokenID, linear.Config.Tokenizer
+	c.LabelNames, c.NumLabels = linear.Config.LabelNames, linear.Config.NumLabels
+	layers, f := randomModel(c, 1), &Fusion{Weights: []float64{1, 1}, Temperature: 1}
+	d := cpu.New(2)
+	s := must.Get(NewFusion([]*Model{linear, layers}, f, d))(t)
+	defer s.Close()
+	alone := newScorerOf(t, layers, d)
+	if s.Kernels() != d.Kernels() || s.PassTokens() != alone.PassTokens() || s.Preemptive() != alone.Preemptive() {
+		t.Errorf("kernels %s, %d tokens in a pass", s.Kernels(), s.PassTokens())
+	}
+	must.Succeed(t, s.Probe(t.Context()))
 }

@@ -86,13 +86,17 @@ func FitFusion(ctx context.Context, members []Member, rows *seq.File, device Dev
 	if len(classes) == 0 {
 		return nil, errors.New("no validation row has a label: expected at least one, to fit the weights of the models")
 	}
-	prior := f.Weights
-	// every model misleads: the temperature flattens them
-	if f.Weights = fit.Weights(prior); slices.Max(f.Weights) == 0 {
-		f.Weights = prior
-	}
+	f.setWeights(fit)
 	f.measure(logits, classes)
 	return f, nil
+}
+
+// setWeights fits the weights, with the present ones as the prior. Where every model misleads all would be 0: the prior
+// stays, and the temperature flattens the sum.
+func (f *Fusion) setWeights(fit *metrics.Fusion) {
+	if weights := fit.Weights(f.Weights); slices.Max(weights) > 0 {
+		f.Weights = weights
+	}
 }
 
 // measure sets the temperature and the losses.

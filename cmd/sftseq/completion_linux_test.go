@@ -39,7 +39,7 @@ func TestCompletionInShells(t *testing.T) {
 	} {
 		t.Run(shell, func(t *testing.T) {
 			name, _, _ := strings.Cut(shell, " ")
-			// which stands there twice, as it is typed and as it is printed
+			// the terminal shows the typed command and its output: the quotes distinguish them
 			ready := [2]string{c.setup + " && echo rea''dy\n", "ready"}
 			typeInto(t, append([][2]string{ready}, typed...), name, c.args...)
 		})

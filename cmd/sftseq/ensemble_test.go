@@ -22,12 +22,12 @@ func TestEnsemble(t *testing.T) {
 		"--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
 	contains(t, said, "together they usually err less: --model '"+out+"' answers with all of them\n")
 	contains(t, said, "--seed 2 ", " --out '"+filepath.Join(out+"-again", "seed-2")+"'")
-	told := out + ": 3 models, which answer together: seed-1, seed-2, seed-3\n"
-	predict := func(model, told string, args ...string) []prediction {
+	together := out + ": 3 models, which answer together: seed-1, seed-2, seed-3\n"
+	predict := func(model, warned string, args ...string) []prediction {
 		t.Helper()
 		lines := `{"text":"7"}` + "\n" + `{"text":"123"}` + "\n"
 		said, errs := exits(t, exitOK, lines, append(args, "--model", model)...)
-		if compiling.ReplaceAllString(errs, "") != told {
+		if compiling.ReplaceAllString(errs, "") != warned {
 			t.Fatal(errs)
 		}
 		var replies []prediction
@@ -37,7 +37,7 @@ func TestEnsemble(t *testing.T) {
 		}
 		return replies
 	}
-	got := predict(out, told, "predict")
+	got := predict(out, together, "predict")
 	mean := make([][2]float64, len(got))
 	for _, seed := range []string{"seed-1", "seed-2", "seed-3"} {
 		for i, r := range predict(filepath.Join(out, seed), "", "predict") {
@@ -53,7 +53,7 @@ func TestEnsemble(t *testing.T) {
 			}
 		}
 	}
-	served := predict(out, told, "serve", "--log", "error")
+	served := predict(out, together, "serve", "--log", "error")
 	for i := range got {
 		if served[i].Label != got[i].Label || served[i].Probabilities[0] != got[i].Probabilities[0] {
 			t.Errorf("line %d: a server says %+v, predict %+v", i, served[i], got[i])

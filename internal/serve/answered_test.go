@@ -6,6 +6,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
 )
 
@@ -102,4 +103,36 @@ func TestWindowsThatDoNotApply(t *testing.T) {
 	c := dial(t, start(t, testOptions(t, "tagging"))).initialize(nil)
 	c.refuse(1, "sequence/tag", map[string]any{"text": "Ann", "window": w}, -32602,
 		"window: the task tagging does not support windows")
+}
+
+// TestWindowAfterReload: a document that was opened with a window is tagged as a whole by a model of tags that takes
+// the place of another.
+func TestWindowAfterReload(t *testing.T) {
+	o := testOptions(t, "pre")
+	names := []string{"pre", "tagging"}
+	o.Load = func() (*Model, error) {
+		m, err := load(t, names[0])()
+		names = names[1:]
+		return m, err
+	}
+	s := start(t, o)
+	c := dial(t, s).initialize(nil)
+	text := "Ann Lee met Zoë in New York." // an error of the first model
+	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": text,
+		"window": map[string]any{"policy": "tail", "length": 2}})
+	c.message()
+	must.Succeed(t, s.Reload())
+	var pushed, whole struct{ Spans []sft.Span }
+	must.Succeed(t, json.Unmarshal(c.message().Params, &pushed))
+	c.call(1, "sequence/tag", map[string]any{"text": text}, &whole)
+	var document struct {
+		Spans  []sft.Span
+		Window any
+	}
+	c.call(2, "sequence/tag", map[string]any{"uri": "u"}, &document)
+	if len(whole.Spans) == 0 || document.Window != nil || !reflect.DeepEqual(document.Spans, whole.Spans) ||
+		!reflect.DeepEqual(pushed.Spans, whole.Spans) {
+		t.Errorf("pushed %v, of the document %v with the window %v, want %v", pushed.Spans, document.Spans,
+			document.Window, whole.Spans)
+	}
 }

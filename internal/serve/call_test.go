@@ -1,6 +1,8 @@
 package serve
 
 import (
+	"context"
+	"errors"
 	"sync"
 	"testing"
 	"time"
@@ -93,4 +95,15 @@ func TestSessionGoesOnBesideRelease(t *testing.T) {
 	close(release)
 	<-closing
 	c.call(2, "model/info", nil, nil)
+}
+
+// TestCancelledCallTakesNoTurn: a cancelled call computes nothing more, though a turn is free.
+func TestCancelledCallTakesNoTurn(t *testing.T) {
+	s := start(t, testOptions(t, "pre"))
+	ctx, cancel := context.WithCancelCause(t.Context())
+	c := &call{session: &session{server: s, share: s.turns.Share(), log: s.log}, ctx: ctx}
+	cancel(errCancelled)
+	if err := c.do(0, func() { t.Error("it computes") }); !errors.Is(err, errCancelled) {
+		t.Error(err)
+	}
 }

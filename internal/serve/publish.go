@@ -18,8 +18,7 @@ func (d *document) schedule(after time.Duration) {
 	})
 }
 
-// publishes reports whether something is told of documents: a model of pairs says nothing of one
-// sequence, and neither does one without labels.
+// publishes reports whether the server pushes answers to documents: a model of pairs and one without labels have none.
 func (s *session) publishes() bool {
 	return s.server.current().task.Notification() != ""
 }
