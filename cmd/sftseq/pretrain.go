@@ -155,6 +155,7 @@ func learnMaskTargets(c *cli.Context, config *sft.Config, set *seq.Dataset) erro
 		return err
 	}
 	fmt.Fprintf(c.App.ErrWriter,
-		"a masked sample is trained to predict the spectrum around it: the nearest of %d learned spectra\n", targets.Len())
+		"a masked sample is trained to predict the spectrum around it: the nearest of %d learned spectra\n",
+		targets.Len())
 	return nil
 }

@@ -37,7 +37,8 @@ func TestPretrainSounds(t *testing.T) {
 				flags...)...)
 	}
 	said := done(t, "", small("whole", "--threads", "1", "--mask-targets", "spectra:9")...)
-	contains(t, said, "a masked sample is trained to predict the spectrum around it: the nearest of 9 learned spectra", "validation bits per token", "by the tokens' frequencies",
+	contains(t, said, "a masked sample is trained to predict the spectrum around it: the nearest of 9 learned spectra",
+		"validation bits per token", "by the tokens' frequencies",
 		"--mask-targets spectra:9")
 	done(t, "", small("torn", "--threads", "2", "--stop-at", "2", "--mask-targets", "spectra:9")...)
 	torn := filepath.Join(runs, "torn")
