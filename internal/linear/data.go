@@ -149,51 +149,13 @@ func (d *data) parallel(ctx context.Context, n int, work func(worker, i int) err
 	return nil
 }
 
-// index makes the vocabulary of the rows: one pass counts the rows of each n-gram's cell, another one
-// collects the slots of those that are frequent enough.
-func (d *data) index(ctx context.Context) error {
-	o := d.config.NGrams
-	var kept ngram.Bitmap
-	if o.MinCount > 1 {
-		sketches := make([]*ngram.Sketch, d.workers)
-		extractors := make([]*ngram.Extractor, d.workers)
-		err := d.parallel(ctx, len(d.blocks), func(w, b int) error {
+// index makes the vocabulary of the rows.
+func (d *data) index(ctx context.Context) (err error) {
+	d.vocabulary, err = ngram.Collect(ctx, d.config.NGrams, len(d.blocks), d.workers,
+		func(b int, with func(a, b []int32)) error {
 			defer d.report(b)
-			if sketches[w] == nil {
-				sketches[w], extractors[w] = ngram.NewSketch(), ngram.NewExtractor(o)
-			}
-			return d.each(b, func(e *seq.Example) { sketches[w].Add(extractors[w], e.A, e.B) })
+			return d.each(b, func(e *seq.Example) { with(e.A, e.B) })
 		})
-		if err != nil {
-			return err
-		}
-		all := ngram.NewSketch()
-		for _, s := range sketches {
-			if s != nil {
-				all.Merge(s)
-			}
-		}
-		kept = all.Kept(o.MinCount)
-	}
-	used := ngram.NewBitmap(o.Slots)
-	parts := make([]ngram.Bitmap, d.workers)
-	extractors := make([]*ngram.Extractor, d.workers)
-	err := d.parallel(ctx, len(d.blocks), func(w, b int) error {
-		defer d.report(b)
-		if parts[w] == nil {
-			parts[w], extractors[w] = ngram.NewBitmap(o.Slots), ngram.NewExtractor(o)
-		}
-		return d.each(b, func(e *seq.Example) { ngram.Use(extractors[w], kept, parts[w], e.A, e.B) })
-	})
-	if err != nil {
-		return err
-	}
-	for _, p := range parts {
-		if p != nil {
-			used.Merge(p)
-		}
-	}
-	d.vocabulary, err = ngram.NewVocabulary(o, kept, used)
 	return err
 }
 

@@ -17,6 +17,8 @@
 //
 //	x ^= x≫33;  x *= 0xFF51AFD7ED558CCD;  x ^= x≫33;  x *= 0xC4CEB9FE1A85EC53;  x ^= x≫33
 //
+// Bytes may have n-grams of words beside them: those of n words are hashed with n + 8 in place of n.
+//
 // The slot of an n-gram is the first log₂(slots) bits of h. The last 24 bits are its cell in the sketch that
 // counts rows: n-grams whose cell counts fewer than the least count are dropped. Test vectors are
 // in testdata/hashes.json.
@@ -49,6 +51,8 @@ type Options struct {
 	MaxN     int    `json:"max_n"`     // most units of an n-gram, at most 8
 	Slots    int    `json:"slots"`     // a power of two from 2¹⁰ to 2²⁴
 	MinCount int    `json:"min_count"` // fewest training rows of an n-gram, about; 1 keeps all
+	// MaxWords adds the n-grams of up to that many words to those of bytes.
+	MaxWords int `json:"max_words,omitempty"`
 }
 
 // Validate reports the first key whose value is not supported.
@@ -64,12 +68,16 @@ func (o *Options) Validate() error {
 		return fmt.Errorf("slots: expected a power of two from %d to %d, found %d", MinSlots, MaxSlots, o.Slots)
 	case o.MinCount < 1 || o.MinCount > MaxCount:
 		return fmt.Errorf("min_count: expected 1 to %d, found %d", MaxCount, o.MinCount)
+	case o.MaxWords < 0 || o.MaxWords > MaxN:
+		return fmt.Errorf("max_words: expected 0 to %d, found %d", MaxN, o.MaxWords)
+	case o.MaxWords > 0 && o.Units != Bytes:
+		return fmt.Errorf("max_words: expected 0 for the units %s, found %d", o.Units, o.MaxWords)
 	}
 	return nil
 }
 
-// Orders is the number of lengths of n-grams.
-func (o *Options) Orders() int { return o.MaxN - o.MinN + 1 }
+// Orders is the number of lengths of n-grams, those of words counted apart.
+func (o *Options) Orders() int { return o.MaxN - o.MinN + 1 + o.MaxWords }
 
 // slotShift is by how much a hash is shifted right to give its slot.
 func (o *Options) slotShift() int { return 64 - bits.TrailingZeros(uint(o.Slots)) }
@@ -85,10 +93,10 @@ func mix(x uint64) uint64 {
 	return x ^ x>>33
 }
 
-// begin is (2n + side)·multiplierⁿ, what the first term of a hash is after n units. It makes the hashes of all
-// n-grams that begin at a unit cost one multiplication each.
-func begin(n, side int) uint64 {
-	x := uint64(2*n + side)
+// begin is (2(n + more) + side)·multiplierⁿ, what the first term of a hash is after n units. It makes the hashes of
+// all n-grams that begin at a unit cost one multiplication each.
+func begin(n, more, side int) uint64 {
+	x := uint64(2*(n+more) + side)
 	for range n {
 		x *= multiplier
 	}

@@ -225,7 +225,7 @@ func TestVocabulary(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	good := Options{Words, 1, 3, 1 << 22, 2}
+	good := Options{Words, 1, 3, 1 << 22, 2, 0}
 	must.Succeed(t, good.Validate())
 	for says, change := range map[string]func(*Options){
 		`units: expected words, bytes or tokens, found "signs"`:                            func(o *Options) { o.Units = "signs" },
@@ -235,6 +235,8 @@ func TestOptions(t *testing.T) {
 		"slots: expected a power of two from 1024 to 16777216, found 1099511627776":        func(o *Options) { o.Slots = 1 << 40 },
 		"slots: expected a power of two from 1024 to 16777216, found 3000":                 func(o *Options) { o.Slots = 3000 },
 		"slots: expected a power of two from 1024 to 16777216, found -9223372036854775808": func(o *Options) { o.Slots = -1 << 63 },
+		"max_words: expected 0 for the units words, found 1":                               func(o *Options) { o.MaxWords = 1 },
+		"max_words: expected 0 to 8, found -1":                                             func(o *Options) { o.MaxWords = -1 },
 		"min_count: expected 1 to 255, found 256":                                          func(o *Options) { o.MinCount = 256 },
 	} {
 		o := good
@@ -245,7 +247,7 @@ func TestOptions(t *testing.T) {
 
 // BenchmarkFeatures measures the words 1 to 3 of a text of 1,300 bytes.
 func BenchmarkFeatures(b *testing.B) {
-	o := Options{Words, 1, 3, 1 << 22, 1}
+	o := Options{Words, 1, 3, 1 << 22, 1, 0}
 	x, used := NewExtractor(o), NewBitmap(1<<22)
 	r := rand.New(rand.NewPCG(7, 8))
 	var text strings.Builder

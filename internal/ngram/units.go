@@ -2,6 +2,7 @@ package ngram
 
 import (
 	"encoding/binary"
+	"slices"
 	"unicode"
 	"unicode/utf8"
 
@@ -12,9 +13,11 @@ import (
 type Extractor struct {
 	options Options
 	begins  [2][MaxN + 1]uint64
-	units   []uint64 // the hashes H(u) of a side's units
-	text    []byte   // the bytes of a side
-	word    []byte   // a word in lower case
+	words   [2][MaxN + 1]uint64 // begins of n-grams of words beside bytes
+	units   []uint64            // the hashes H(u) of a side's units
+	ends    []int32             // where each word ends: the number of bytes before and in it
+	text    []byte              // the bytes of a side
+	word    []byte              // a word in lower case
 	hashes  []uint64
 	seen    distinct
 }
@@ -24,7 +27,7 @@ func NewExtractor(o Options) *Extractor {
 	x := &Extractor{options: o}
 	for side := range x.begins {
 		for n := range x.begins[side] {
-			x.begins[side][n] = begin(n, side)
+			x.begins[side][n], x.words[side][n] = begin(n, 0, side), begin(n, MaxN, side)
 		}
 	}
 	return x
@@ -44,10 +47,64 @@ func (x *Extractor) Hashes(a, b []int32) []uint64 {
 
 // side appends the hashes of a side's n-grams.
 func (x *Extractor) side(tokens []int32, side int) {
+	x.split(tokens)
+	x.append(x.options.MinN, x.options.MaxN, &x.begins[side])
+	if x.options.MaxWords > 0 {
+		x.splitWords(tokens)
+		x.append(1, x.options.MaxWords, &x.words[side])
+	}
+}
+
+// append appends the hashes of the units' n-grams of the given lengths.
+func (x *Extractor) append(minN, maxN int, begins *[MaxN + 1]uint64) {
+	for i := range x.units {
+		h := uint64(0)
+		for k, u := range x.units[i:min(i+maxN, len(x.units))] {
+			h = h*multiplier + u
+			if n := k + 1; n >= minN {
+				x.hashes = append(x.hashes, mix(h+begins[n]))
+			}
+		}
+	}
+}
+
+// Ending returns the hashes of a sequence's n-grams of bytes or tokens by the token at which they end:
+// [Options.Orders] numbers for each, 0 where no n-gram of that length ends. They are those of the first side of
+// a pair. The next call overwrites them.
+func (x *Extractor) Ending(tokens []int32) []uint64 {
+	o, groups := &x.options, x.options.Orders()
+	x.hashes = slices.Grow(x.hashes[:0], len(tokens)*groups)[:len(tokens)*groups]
+	clear(x.hashes)
+	x.split(tokens)
+	for i := range x.units {
+		h := uint64(0)
+		for k, u := range x.units[i:min(i+o.MaxN, len(x.units))] {
+			h = h*multiplier + u
+			if n := k + 1; n >= o.MinN {
+				x.hashes[(i+k)*groups+n-o.MinN] = mix(h + x.begins[0][n])
+			}
+		}
+	}
+	if o.MaxWords == 0 {
+		return x.hashes
+	}
+	x.splitWords(tokens)
+	for i := range x.units {
+		h := uint64(0)
+		for k, u := range x.units[i:min(i+o.MaxWords, len(x.units))] {
+			h = h*multiplier + u
+			x.hashes[(int(x.ends[i+k])-1)*groups+o.MaxN-o.MinN+1+k] = mix(h + x.words[0][k+1])
+		}
+	}
+	return x.hashes
+}
+
+// split sets the hashes of a side's units.
+func (x *Extractor) split(tokens []int32) {
 	x.units = x.units[:0]
 	switch x.options.Units {
 	case Words:
-		x.words(tokens)
+		x.splitWords(tokens)
 	case Bytes:
 		for _, t := range tokens {
 			x.units = append(x.units, ofByte[uint8(t-1)])
@@ -57,16 +114,6 @@ func (x *Extractor) side(tokens []int32, side int) {
 		for _, t := range tokens {
 			binary.LittleEndian.PutUint32(id[:], uint32(t))
 			x.units = append(x.units, xxh3.Hash(id[:]))
-		}
-	}
-	least, begins := x.options.MinN, &x.begins[side]
-	for i := range x.units {
-		h := uint64(0)
-		for k, u := range x.units[i:min(i+x.options.MaxN, len(x.units))] {
-			h = h*multiplier + u
-			if n := k + 1; n >= least {
-				x.hashes = append(x.hashes, mix(h+begins[n]))
-			}
 		}
 	}
 }
@@ -101,23 +148,24 @@ var ascii = func() (out [utf8.RuneSelf]uint8) {
 // ofWord reports whether a character stands together with others in a word.
 func ofWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
-// words appends the hashes of a text's units. A byte that is not of UTF-8 is a unit of its own.
-func (x *Extractor) words(tokens []int32) {
+// splitWords sets the hashes of a text's words and signs, and where they end. A byte that is not of UTF-8 is a unit
+// of its own.
+func (x *Extractor) splitWords(tokens []int32) {
 	text := x.text[:0]
 	for _, t := range tokens {
 		text = append(text, byte(t-1))
 	}
-	x.text = text
+	x.text, x.units, x.ends = text, x.units[:0], x.ends[:0]
 	word := x.word[:0]
-	end := func() {
+	unit := func(hash uint64, end int) { x.units, x.ends = append(x.units, hash), append(x.ends, int32(end)) }
+	endWord := func(at int) {
 		if len(word) > 0 {
-			x.units = append(x.units, xxh3.Hash(word))
+			unit(xxh3.Hash(word), at)
 			word = word[:0]
 		}
 	}
 	for i := 0; i < len(text); {
 		if c := text[i]; c < utf8.RuneSelf {
-			i++
 			switch ascii[c] {
 			case letter:
 				if 'A' <= c && c <= 'Z' {
@@ -125,28 +173,29 @@ func (x *Extractor) words(tokens []int32) {
 				}
 				word = append(word, c)
 			case sign:
-				end()
-				x.units = append(x.units, ofByte[c])
+				endWord(i)
+				unit(ofByte[c], i+1)
 			default:
-				end()
+				endWord(i)
 			}
+			i++
 			continue
 		}
 		r, size := utf8.DecodeRune(text[i:])
 		switch {
 		case r == utf8.RuneError && size == 1:
-			end()
-			x.units = append(x.units, ofByte[text[i]])
+			endWord(i)
+			unit(ofByte[text[i]], i+1)
 		case ofWord(r):
 			word = utf8.AppendRune(word, unicode.ToLower(r))
 		default:
-			end()
+			endWord(i)
 			if !unicode.IsSpace(r) {
-				x.units = append(x.units, xxh3.Hash(text[i:i+size]))
+				unit(xxh3.Hash(text[i:i+size]), i+size)
 			}
 		}
 		i += size
 	}
-	end()
+	endWord(len(text))
 	x.word = word
 }

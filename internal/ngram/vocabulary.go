@@ -2,6 +2,7 @@ package ngram
 
 import (
 	"fmt"
+	"math"
 	"math/bits"
 )
 
@@ -55,6 +56,26 @@ func (v *Vocabulary) Features(x *Extractor, a, b []int32, out []uint32) []uint32
 		if f, ok := v.feature(h, shift); ok && x.seen.add(f) {
 			out = append(out, f)
 		}
+	}
+	return out
+}
+
+// NoFeature stands for an n-gram that has no feature.
+const NoFeature = math.MaxUint32
+
+// Ending appends the features of the n-grams that end at each token of a sequence to out, as [Extractor.Ending]
+// orders them, or [NoFeature].
+func (v *Vocabulary) Ending(x *Extractor, tokens []int32, out []uint32) []uint32 {
+	shift := v.Options.slotShift()
+	for _, h := range x.Ending(tokens) {
+		f, ok := uint32(0), false
+		if h != 0 {
+			f, ok = v.feature(h, shift)
+		}
+		if !ok {
+			f = NoFeature
+		}
+		out = append(out, f)
 	}
 	return out
 }

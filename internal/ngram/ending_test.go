@@ -1,0 +1,146 @@
+package ngram
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// TestEnding compares with the n-grams of each prefix of a sequence: those that end at a token are those that the
+// prefix up to it has and the one before has not.
+func TestEnding(t *testing.T) {
+	r := rand.New(rand.NewPCG(8, 9))
+	for _, o := range []Options{{Units: Bytes, MinN: 3, MaxN: 6}, {Units: Tokens, MinN: 1, MaxN: 2},
+		{Units: Tokens, MinN: 2, MaxN: 2}} {
+		x, y := NewExtractor(o), NewExtractor(o)
+		for range 50 {
+			tokens := make([]int32, r.IntN(20))
+			for i := range tokens {
+				tokens[i] = int32(r.IntN(256))
+			}
+			hashes := x.Ending(tokens)
+			for i := range tokens {
+				var want []uint64 // the shortest first
+				for n := o.MinN; n <= o.MaxN; n++ {
+					h := uint64(0)
+					if i+1 >= n {
+						single := Options{Units: o.Units, MinN: n, MaxN: n}
+						*y = *NewExtractor(single)
+						h = y.Hashes(tokens[i+1-n:i+1], nil)[0]
+					}
+					want = append(want, h)
+				}
+				if got := hashes[i*o.Orders() : (i+1)*o.Orders()]; !slices.Equal(got, want) {
+					t.Fatalf("%v: %v at %d: %x, expected %x", o, tokens, i, got, want)
+				}
+			}
+		}
+	}
+}
+
+// TestEndingWords: the n-grams of words stand at the last byte of a word, whatever precedes it, and have other
+// hashes than those of as many bytes. A row has the n-grams that end at its tokens.
+func TestEndingWords(t *testing.T) {
+	o := Options{Units: Bytes, MinN: 3, MaxN: 3, MaxWords: 2, Slots: MinSlots, MinCount: 1}
+	must.Succeed(t, o.Validate())
+	text := "Été, the END\xff x"
+	x := NewExtractor(o)
+	hashes := slices.Clone(x.Ending(ids(text)))
+	var words []string
+	tokenizers.EachWord(text, func(w string) { words = append(words, w) })
+	at := 0
+	for i := range len(text) {
+		one, two := hashes[i*3+1], hashes[i*3+2]
+		ends := slices.Contains([]int{len("Été") - 1, len("Été,") - 1, len("Été, the") - 1, len("Été, the END") - 1,
+			len("Été, the END\xff") - 1, len(text) - 1}, i)
+		if ends != (one != 0) || (two != 0) != (ends && at > 0) {
+			t.Errorf("byte %d: %x and %x", i, one, two)
+		}
+		if ends {
+			at++
+		}
+	}
+	if at != len(words) {
+		t.Errorf("%d words end, expected %d", at, len(words))
+	}
+	row := slices.Clone(x.Hashes(ids(text), nil))
+	ending := slices.DeleteFunc(slices.Clone(hashes), func(h uint64) bool { return h == 0 })
+	slices.Sort(row)
+	slices.Sort(ending)
+	if !slices.Equal(row, ending) {
+		t.Errorf("a row has %d n-grams, %d end at its tokens", len(row), len(ending))
+	}
+	a := slices.Clone(x.Ending(ids("bad dog")))
+	b := slices.Clone(x.Ending(ids("a BAD dog")))
+	last := func(h []uint64) []uint64 { return h[len(h)-2:] }
+	if !slices.Equal(last(a), last(b)) || a[2*3+1] == a[2*3] {
+		t.Errorf("%x and %x", last(a), last(b))
+	}
+}
+
+// TestEndingFeatures compares with the features of single n-grams.
+func TestEndingFeatures(t *testing.T) {
+	o := Options{Units: Tokens, MinN: 1, MaxN: 2, Slots: MinSlots, MinCount: 2}
+	r := rand.New(rand.NewPCG(10, 11))
+	rows := make([][]int32, 60)
+	for i := range rows {
+		for range 1 + r.IntN(30) {
+			rows[i] = append(rows[i], int32(r.IntN(40)*r.IntN(2)))
+		}
+	}
+	each := func(block int, with func(a, b []int32)) error {
+		for _, row := range rows[block*6 : block*6+6] {
+			with(row, nil)
+		}
+		return nil
+	}
+	v := must.Get(Collect(context.Background(), o, 10, 1, each))(t)
+	x := NewExtractor(o)
+	sketch, used := NewSketch(), NewBitmap(o.Slots)
+	for _, row := range rows {
+		sketch.Add(x, row, nil)
+	}
+	kept := sketch.Kept(2)
+	for _, row := range rows {
+		Use(x, kept, used, row, nil)
+	}
+	if !slices.Equal(v.Kept, kept) || !slices.Equal(v.Used, used) {
+		t.Error("a collected vocabulary differs from its definition")
+	}
+	if other := must.Get(Collect(context.Background(), o, 10, 3, each))(t); !slices.Equal(other.Kept, v.Kept) ||
+		!slices.Equal(other.Used, v.Used) {
+		t.Error("three threads collect another vocabulary")
+	}
+	found, none := 0, 0
+	for _, row := range rows {
+		features := v.Ending(x, row, []uint32{7})[1:]
+		for i, h := range x.Ending(row) {
+			f, ok := v.Feature(h)
+			if ok = ok && h != 0; ok && features[i] == f {
+				found++
+			} else if !ok && features[i] == NoFeature {
+				none++
+			} else {
+				t.Fatalf("%x: %d, expected %d, %v", h, features[i], f, ok)
+			}
+		}
+	}
+	if found < 100 || none < 60 {
+		t.Errorf("%d n-grams have a feature, %d have none", found, none)
+	}
+	failed := errors.New("no such block")
+	_, err := Collect(context.Background(), o, 10, 2, func(int, func(a, b []int32)) error { return failed })
+	if !errors.Is(err, failed) {
+		t.Errorf("error %v", err)
+	}
+	stopped, cancel := context.WithCancel(context.Background())
+	cancel()
+	if _, err := Collect(stopped, o, 10, 2, each); !errors.Is(err, context.Canceled) {
+		t.Errorf("error %v", err)
+	}
+}

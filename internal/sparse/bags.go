@@ -1,0 +1,78 @@
+package sparse
+
+import (
+	"math"
+	"slices"
+)
+
+// None stands for a row that a token does not read.
+const None = math.MaxUint32
+
+// Bags are the rows of a table that the tokens of a batch read, as tensor.EmbedBag and its backward take them.
+type Bags struct {
+	Rows          []uint32  // that are read, ascending
+	Row           []int32   // of each token and group, the index in Rows, or −1
+	Scale         []float32 // of each token, 1/√(1 + number of rows that it reads)
+	Offset, Token []int32   // the tokens that read row i of Rows are Token[Offset[i]] … Token[Offset[i+1]−1]
+
+	keys, sorted []uint64 // row of the table, and below it the place in Row
+	counts       [1 << digitBits]int32
+}
+
+// maxRow bounds the numbers of rows, which are sorted by two digits.
+const (
+	digitBits = 12
+	maxRow    = 1 << (2 * digitBits)
+)
+
+// Pack sets the bags from the rows of each token, as many as there are groups: numbers below 2²⁴, or [None].
+func (b *Bags) Pack(rows []uint32, groups int) {
+	tokens := len(rows) / groups
+	b.Rows, b.Offset, b.Token, b.keys = b.Rows[:0], b.Offset[:0], b.Token[:0], b.keys[:0]
+	b.Row, b.Scale = slices.Grow(b.Row[:0], len(rows))[:len(rows)], slices.Grow(b.Scale[:0], tokens)[:tokens]
+	for t := range tokens {
+		n := 1
+		for g, r := range rows[t*groups : (t+1)*groups] {
+			at := t*groups + g
+			if r == None {
+				b.Row[at] = -1
+				continue
+			}
+			b.keys = append(b.keys, uint64(r)<<32|uint64(at))
+			n++
+		}
+		b.Scale[t] = float32(1 / math.Sqrt(float64(n)))
+	}
+	b.sort()
+	for i, key := range b.keys {
+		if r := uint32(key >> 32); i == 0 || r != b.Rows[len(b.Rows)-1] {
+			b.Rows, b.Offset = append(b.Rows, r), append(b.Offset, int32(i))
+		}
+		at := int(uint32(key))
+		b.Row[at] = int32(len(b.Rows) - 1)
+		b.Token = append(b.Token, int32(at/groups))
+	}
+	b.Offset = append(b.Offset, int32(len(b.Token)))
+}
+
+// sort sorts the keys by the row of the table and keeps the order of those of one row.
+func (b *Bags) sort() {
+	b.sorted = slices.Grow(b.sorted[:0], len(b.keys))[:len(b.keys)]
+	for _, shift := range []int{32, 32 + digitBits} {
+		clear(b.counts[:])
+		for _, key := range b.keys {
+			b.counts[key>>shift&(1<<digitBits-1)]++
+		}
+		at := int32(0)
+		for i, n := range b.counts {
+			b.counts[i] = at
+			at += n
+		}
+		for _, key := range b.keys {
+			n := &b.counts[key>>shift&(1<<digitBits-1)]
+			b.sorted[*n] = key
+			*n++
+		}
+		b.keys, b.sorted = b.sorted, b.keys
+	}
+}

@@ -1,0 +1,123 @@
+// Package sparse has tables of embeddings in the host's memory, of which a batch reads few rows, such as those of
+// n-grams. A device computes with the rows that a batch reads (see [Bags] and tensor.EmbedBag); sums of gradients
+// and updates are the host's. Every sum has one order, whatever the number of threads.
+package sparse
+
+import (
+	"math"
+	"sync"
+)
+
+// Gradient is the gradient of some rows of a table.
+type Gradient struct {
+	Rows   []uint32  // ascending
+	Values []float32 // of each row, one after another
+}
+
+// Add returns a + b, of tables of one width.
+func Add(a, b Gradient) Gradient {
+	switch {
+	case len(a.Rows) == 0:
+		return b
+	case len(b.Rows) == 0:
+		return a
+	}
+	width := len(a.Values) / len(a.Rows)
+	out := Gradient{make([]uint32, 0, len(a.Rows)+len(b.Rows)), make([]float32, 0, len(a.Values)+len(b.Values))}
+	take := func(g *Gradient) []float32 {
+		row := g.Values[:width]
+		out.Rows, out.Values = append(out.Rows, g.Rows[0]), append(out.Values, row...)
+		g.Rows, g.Values = g.Rows[1:], g.Values[width:]
+		return out.Values[len(out.Values)-width:]
+	}
+	for len(a.Rows) > 0 && len(b.Rows) > 0 {
+		switch {
+		case a.Rows[0] < b.Rows[0]:
+			take(&a)
+		case a.Rows[0] > b.Rows[0]:
+			take(&b)
+		default:
+			sum := take(&a)
+			for c, v := range b.Values[:width] {
+				sum[c] += v
+			}
+			b.Rows, b.Values = b.Rows[1:], b.Values[width:]
+		}
+	}
+	out.Rows, out.Values = append(append(out.Rows, a.Rows...), b.Rows...), append(append(out.Values, a.Values...),
+		b.Values...)
+	return out
+}
+
+// Finite reports whether the gradient has neither NaN nor an infinity.
+func (g *Gradient) Finite() bool {
+	for _, v := range g.Values {
+		if v-v != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// Table is a table of embeddings with the state of its optimizer.
+type Table struct {
+	Width   int
+	Values  []float32 // of each row, one after another
+	Squares []float32 // of each row, the sum over updates of the gradient's mean square; nil without an optimizer
+}
+
+// NewTable returns a table of zeros with an optimizer.
+func NewTable(rows, width int) *Table {
+	return &Table{Width: width, Values: make([]float32, rows*width), Squares: make([]float32, rows)}
+}
+
+// Lookup copies rows to out, one after another.
+func (t *Table) Lookup(rows []uint32, out []float32) {
+	for i, r := range rows {
+		copy(out[i*t.Width:(i+1)*t.Width], t.Values[int(r)*t.Width:])
+	}
+}
+
+// epsilon is added to the mean squares of a row.
+const epsilon = 1e-12
+
+// Adagrad updates the rows of a gradient g, which is divided by divisor:
+//
+//	s ← s + mean_c (g_c/divisor)²,  w_c ← w_c − rate·(g_c/divisor)/√(s + 10⁻¹²)
+//
+// a row having one s. Source: Duchi, Hazan and Singer, Adaptive Subgradient Methods, JMLR 2011, with one
+// accumulator for each row.
+func (t *Table) Adagrad(g Gradient, divisor, rate float64, threads int) {
+	const block = 1 << 10 // rows that a thread takes together
+	var wg sync.WaitGroup
+	for thread := range min(threads, (len(g.Rows)+block-1)/block) {
+		wg.Go(func() {
+			for from := thread * block; from < len(g.Rows); from += threads * block {
+				to := min(from+block, len(g.Rows))
+				t.adagrad(Gradient{g.Rows[from:to], g.Values[from*t.Width : to*t.Width]}, divisor, rate)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+func (t *Table) adagrad(g Gradient, divisor, rate float64) {
+	for i, r := range g.Rows {
+		gradient := g.Values[i*t.Width : (i+1)*t.Width]
+		sum := 0.0
+		for _, v := range gradient {
+			x := float64(v) / divisor
+			sum += float64(x * x)
+		}
+		if sum == 0 {
+			continue
+		}
+		s := float32(float64(t.Squares[r]) + sum/float64(t.Width))
+		t.Squares[r] = s
+		step := rate / math.Sqrt(float64(s)+epsilon) / divisor
+		row := t.Values[int(r)*t.Width:][:t.Width]
+		for c, v := range gradient {
+			row[c] = float32(float64(row[c]) - float64(step*float64(v)))
+		}
+	}
+}

@@ -1,0 +1,143 @@
+package sparse
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+)
+
+// dense is a gradient as a whole table.
+func dense(g Gradient, rows, width int) []float32 {
+	out := make([]float32, rows*width)
+	for i, r := range g.Rows {
+		copy(out[int(r)*width:], g.Values[i*width:(i+1)*width])
+	}
+	return out
+}
+
+// drawn is a gradient of random rows.
+func drawn(r *rand.Rand, rows, width int) (g Gradient) {
+	for row := range rows {
+		if r.IntN(3) == 0 {
+			g.Rows = append(g.Rows, uint32(row))
+			for range width {
+				g.Values = append(g.Values, float32(r.NormFloat64()))
+			}
+		}
+	}
+	return g
+}
+
+// TestAdd compares with sums of whole tables.
+func TestAdd(t *testing.T) {
+	r := rand.New(rand.NewPCG(1, 2))
+	for range 200 {
+		rows, width := 1+r.IntN(40), 1+r.IntN(5)
+		a, b := drawn(r, rows, width), drawn(r, rows, width)
+		wantA, wantB := dense(a, rows, width), dense(b, rows, width)
+		sum := Add(a, b)
+		if !slices.IsSorted(sum.Rows) || len(slices.Compact(slices.Clone(sum.Rows))) != len(sum.Rows) {
+			t.Fatalf("rows %v", sum.Rows)
+		}
+		if !slices.Equal(dense(a, rows, width), wantA) || !slices.Equal(dense(b, rows, width), wantB) {
+			t.Fatal("a term has changed")
+		}
+		for i, v := range dense(sum, rows, width) {
+			if v != wantA[i]+wantB[i] {
+				t.Fatalf("element %d: %v, expected %v + %v", i, v, wantA[i], wantB[i])
+			}
+		}
+	}
+	if bad := (Gradient{[]uint32{1}, []float32{0, float32(math.Inf(1))}}); bad.Finite() {
+		t.Error("an infinity is finite")
+	}
+	if good := (Gradient{[]uint32{1}, []float32{0, 3}}); !good.Finite() {
+		t.Error("3 is not finite")
+	}
+}
+
+// TestAdagrad compares several updates with the definition in double precision, and those of several threads with
+// those of one.
+func TestAdagrad(t *testing.T) {
+	const rows, width = 5000, 3
+	r := rand.New(rand.NewPCG(3, 4))
+	one, many := NewTable(rows, width), NewTable(rows, width)
+	w, s := make([]float64, rows*width), make([]float64, rows)
+	for range 5 {
+		g := drawn(r, rows, width)
+		copy(g.Values[:width], make([]float32, width)) // a row without a gradient
+		one.Adagrad(g, 8, 0.03, 1)
+		many.Adagrad(g, 8, 0.03, 3)
+		for i, row := range g.Rows {
+			sum := 0.0
+			for _, v := range g.Values[i*width : (i+1)*width] {
+				sum += float64(v) / 8 * float64(v) / 8
+			}
+			s[row] += sum / width
+			for c, v := range g.Values[i*width : (i+1)*width] {
+				w[int(row)*width+c] -= 0.03 * float64(v) / 8 / math.Sqrt(s[row]+1e-12)
+			}
+		}
+	}
+	for i, v := range one.Values {
+		if math.Abs(float64(v)-w[i]) > 1e-6 {
+			t.Fatalf("element %d: %v, expected %v", i, v, w[i])
+		}
+	}
+	if !slices.Equal(one.Values, many.Values) || !slices.Equal(one.Squares, many.Squares) {
+		t.Error("threads change the update")
+	}
+	out := make([]float32, 2*width)
+	one.Lookup([]uint32{4, 4999}, out)
+	if !slices.Equal(out[:width], one.Values[4*width:5*width]) || !slices.Equal(out[width:],
+		one.Values[4999*width:]) {
+		t.Errorf("rows %v", out)
+	}
+}
+
+// TestBags compares with the definition.
+func TestBags(t *testing.T) {
+	r := rand.New(rand.NewPCG(5, 6))
+	var b Bags
+	for range 100 {
+		tokens, groups, table := r.IntN(50), 1+r.IntN(6), 1+r.IntN(maxRow)
+		if r.IntN(2) == 0 {
+			table = 1 + r.IntN(20)
+		}
+		rows := make([]uint32, tokens*groups)
+		for i := range rows {
+			if rows[i] = None; r.IntN(4) > 0 {
+				rows[i] = uint32(r.IntN(table))
+			}
+		}
+		b.Pack(rows, groups)
+		if !slices.IsSorted(b.Rows) || len(b.Offset) != len(b.Rows)+1 || len(b.Scale) != tokens {
+			t.Fatalf("%d rows, %d offsets, %d scales", len(b.Rows), len(b.Offset), len(b.Scale))
+		}
+		of := map[uint32][]int32{}
+		for i, row := range rows {
+			if at := b.Row[i]; row == None && at != -1 || row != None && b.Rows[at] != row {
+				t.Fatalf("row %d at %d", at, i)
+			}
+			if row != None {
+				of[row] = append(of[row], int32(i/groups))
+			}
+		}
+		for i, row := range b.Rows {
+			if got := b.Token[b.Offset[i]:b.Offset[i+1]]; !slices.Equal(got, of[row]) {
+				t.Fatalf("row %d: tokens %v, expected %v", row, got, of[row])
+			}
+		}
+		for i, scale := range b.Scale {
+			n := groups - len(slices.DeleteFunc(slices.Clone(rows[i*groups:(i+1)*groups]),
+				func(v uint32) bool { return v != None }))
+			if math.Abs(float64(scale)-1/math.Sqrt(float64(1+n))) > 1e-7 {
+				t.Fatalf("scale %v of %d rows", scale, n)
+			}
+		}
+		if len(of) != len(b.Rows) {
+			t.Fatalf("%d rows, expected %d", len(b.Rows), len(of))
+		}
+	}
+}

@@ -1,0 +1,28 @@
+package tensor
+
+// EmbedBag adds rows of a table to the row of each token, as many as the token has of g, and scales the sum:
+//
+//	Y[t] = Scale[t]·(X[t] + Σ_g Table[Row[t,g]])
+//
+// with the terms in their order and without those whose Row[t,g] is [NoRow]. Y may be the memory of X.
+type EmbedBag struct {
+	Y     *Tensor `op:"write" shape:"T,d"`
+	X     *Tensor `shape:"T,d"`
+	Table *Tensor `shape:"U,d"`
+	Row   *Tensor `shape:"T,g"` // int32
+	Scale *Tensor `shape:"T"`
+}
+
+// EmbedBagBackward is the backward of [EmbedBag]:
+//
+//	DX[t] = Scale[t]·DY[t],  DTable[u] = Σ_i DX[Token[i]] for i from Offset[u] to Offset[u+1]−1
+//
+// with the terms in their order. Offset and Token list the tokens of each row of the table. DX may be the memory of DY.
+type EmbedBagBackward struct {
+	DX     *Tensor `op:"write" shape:"T,d"`
+	DTable *Tensor `op:"write" shape:"U,d"`
+	DY     *Tensor `shape:"T,d"`
+	Scale  *Tensor `shape:"T"`
+	Offset *Tensor // [U+1] int32
+	Token  *Tensor // int32
+}
