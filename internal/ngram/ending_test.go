@@ -3,6 +3,7 @@ package ngram
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -44,7 +45,7 @@ func TestEnding(t *testing.T) {
 }
 
 // TestEndingWords: the n-grams of words stand at the last byte of a word, whatever precedes it, and have other
-// hashes than those of as many bytes. A row has the n-grams that end at its tokens.
+// hashes than those of bytes. A row has the n-grams that end at its tokens.
 func TestEndingWords(t *testing.T) {
 	o := Options{Units: Bytes, MinN: 3, MaxN: 3, MaxWords: 2, Slots: MinSlots, MinCount: 1}
 	must.Succeed(t, o.Validate())
@@ -56,8 +57,8 @@ func TestEndingWords(t *testing.T) {
 	at := 0
 	for i := range len(text) {
 		one, two := hashes[i*3+1], hashes[i*3+2]
-		ends := slices.Contains([]int{len("Été") - 1, len("Été,") - 1, len("Été, the") - 1, len("Été, the END") - 1,
-			len("Été, the END\xff") - 1, len(text) - 1}, i)
+		ends := slices.Contains([]string{"Été", "Été,", "Été, the", "Été, the END", "Été, the END\xff", text},
+			text[:i+1])
 		if ends != (one != 0) || (two != 0) != (ends && at > 0) {
 			t.Errorf("byte %d: %x and %x", i, one, two)
 		}
@@ -142,5 +143,21 @@ func TestEndingFeatures(t *testing.T) {
 	cancel()
 	if _, err := Collect(stopped, o, 10, 2, each); !errors.Is(err, context.Canceled) {
 		t.Errorf("error %v", err)
+	}
+}
+
+func TestMaxWords(t *testing.T) {
+	good := Options{Bytes, 3, 6, 1 << 18, 2, 2}
+	must.Succeed(t, good.Validate())
+	if good.Orders() != 6 {
+		t.Errorf("%d lengths of n-grams, expected 4 and 2", good.Orders())
+	}
+	words := good
+	words.Units = Words
+	must.Fail(t, "max_words: expected 0 for the units words, found 2")(words.Validate())
+	for _, n := range []int{-1, 9} {
+		bad := good
+		bad.MaxWords = n
+		must.Fail(t, fmt.Sprintf("max_words: expected 0 to 8, found %d", n))(bad.Validate())
 	}
 }

@@ -235,8 +235,6 @@ func TestOptions(t *testing.T) {
 		"slots: expected a power of two from 1024 to 16777216, found 1099511627776":        func(o *Options) { o.Slots = 1 << 40 },
 		"slots: expected a power of two from 1024 to 16777216, found 3000":                 func(o *Options) { o.Slots = 3000 },
 		"slots: expected a power of two from 1024 to 16777216, found -9223372036854775808": func(o *Options) { o.Slots = -1 << 63 },
-		"max_words: expected 0 for the units words, found 1":                               func(o *Options) { o.MaxWords = 1 },
-		"max_words: expected 0 to 8, found -1":                                             func(o *Options) { o.MaxWords = -1 },
 		"min_count: expected 1 to 255, found 256":                                          func(o *Options) { o.MinCount = 256 },
 	} {
 		o := good

@@ -10,9 +10,9 @@ const None = math.MaxUint32
 
 // Bags are the rows of a table that the tokens of a batch read, as tensor.EmbedBag and its backward take them.
 type Bags struct {
-	Rows          []uint32  // that are read, ascending
-	Row           []int32   // of each token and group, the index in Rows, or −1
-	Scale         []float32 // of each token, 1/√(1 + number of rows that it reads)
+	Rows          []uint32  // rows in use, ascending
+	Row           []int32   // for each token and group the index in Rows, or −1
+	Scale         []float32 // for each token 1/√(1 + n), n the number of rows that it reads
 	Offset, Token []int32   // the tokens that read row i of Rows are Token[Offset[i]] … Token[Offset[i+1]−1]
 
 	keys, sorted []uint64 // row of the table, and below it the place in Row
@@ -25,7 +25,7 @@ const (
 	maxRow    = 1 << (2 * digitBits)
 )
 
-// Pack sets the bags from the rows of each token, as many as there are groups: numbers below 2²⁴, or [None].
+// Pack sets the bags from the rows of each token, one for each group: numbers below 2²⁴, or [None].
 func (b *Bags) Pack(rows []uint32, groups int) {
 	tokens := len(rows) / groups
 	b.Rows, b.Offset, b.Token, b.keys = b.Rows[:0], b.Offset[:0], b.Token[:0], b.keys[:0]

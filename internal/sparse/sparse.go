@@ -11,7 +11,7 @@ import (
 // Gradient is the gradient of some rows of a table.
 type Gradient struct {
 	Rows   []uint32  // ascending
-	Values []float32 // of each row, one after another
+	Values []float32 // the rows, one after another
 }
 
 // Add returns a + b, of tables of one width.
@@ -62,8 +62,8 @@ func (g *Gradient) Finite() bool {
 // Table is a table of embeddings with the state of its optimizer.
 type Table struct {
 	Width   int
-	Values  []float32 // of each row, one after another
-	Squares []float32 // of each row, the sum over updates of the gradient's mean square; nil without an optimizer
+	Values  []float32 // the rows, one after another
+	Squares []float32 // for each row the sum over updates of the gradient's mean square; nil without an optimizer
 }
 
 // NewTable returns a table of zeros with an optimizer.

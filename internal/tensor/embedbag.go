@@ -1,6 +1,6 @@
 package tensor
 
-// EmbedBag adds rows of a table to the row of each token, as many as the token has of g, and scales the sum:
+// EmbedBag adds up to g rows of a table to the row of each token, and scales the sum:
 //
 //	Y[t] = Scale[t]·(X[t] + Σ_g Table[Row[t,g]])
 //

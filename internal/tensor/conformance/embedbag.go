@@ -9,9 +9,9 @@ import (
 
 // bag64 is a batch of tokens that have rows of a table.
 type bag64 struct {
-	row    [][]int // [T][groups] of a token, or [tensor.NoRow]
+	row    [][]int // [T][groups], a row of the table or [tensor.NoRow]
 	scale  []float64
-	offset []int // of each row of the table its tokens, and their number
+	offset []int // for each row of the table where its tokens begin, and their number
 	token  []int
 }
 
