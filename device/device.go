@@ -1,5 +1,4 @@
-// Package device lists and opens the devices that models run on: the processor,
-// and what Vulkan offers.
+// Package device lists and opens the devices that models run on: the CPU and Vulkan devices.
 package device
 
 import (
@@ -15,53 +14,50 @@ import (
 	"github.com/sftseq/sftseq/vk"
 )
 
-// Precision is what matrix products are computed in. All else is float32 in
-// any case.
+// Precision is the format of the operands of matrix products. Everything else is float32.
 type Precision string
 
 const (
 	FP32  Precision = "fp32"  // the default
 	Mixed Precision = "mixed" // operands in half precision, sums in float32
-	// Fastest is Mixed where the device multiplies matrices so (Vulkan calls them
-	// cooperative), otherwise FP32.
+	// Fastest is Mixed if the device has Vulkan's cooperative matrices, otherwise FP32.
 	Fastest Precision = "auto"
 )
 
-// Precisions lists them.
+// Precisions returns all values of Precision.
 func Precisions() []string { return []string{string(FP32), string(Mixed), string(Fastest)} }
 
-// MostThreads is how many of a processor's threads can be asked for: each takes memory.
-const MostThreads = 4096
+// MaxThreads is the maximum number of CPU threads: each takes memory.
+const MaxThreads = 4096
 
-// Options say which device is opened, and how it computes. The zero value is
-// the best device in float32.
+// Options select a device and its precision. The zero value is the best device in float32.
 type Options struct {
-	// Name is one of [Names]. auto, the default, is a graphics processor if there
-	// is one and otherwise the CPU; vulkan is the best that Vulkan offers, even if
-	// that is a driver which computes on the CPU; vulkan:N is device N of [List].
+	// Name is one of [Names]. auto, the default, is a GPU if there is one and otherwise the CPU.
+	// vulkan is the best Vulkan device, even a driver that computes on the CPU. vulkan:N is device
+	// N of [List].
 	Name    string
-	Threads int // that the CPU device uses at most; 0: all
-	// Turn spreads the processes of a machine over its devices, where Name leaves the
-	// choice: the process of turn 1 takes the second graphics processor, and so on, around.
+	Threads int // maximum number of threads of the CPU device; 0 means all
+	// Turn distributes the processes of a machine over its GPUs if Name leaves the choice: the
+	// process of turn 1 takes the second GPU, and so on, modulo their number.
 	Turn      int
 	Precision Precision
-	// Notice is told, if it is there, of what will take a person by surprise.
+	// Notice, if set, receives messages about surprising circumstances.
 	Notice func(string)
 }
 
-// Names lists what [Options.Name] may be.
+// Names returns the possible values of [Options.Name].
 func Names() []string { return []string{"auto", cpuName, "vulkan", "vulkan:N"} }
 
 const vulkanPrefix = "vulkan:"
 
-// Validate says what is wrong with the options on any machine.
+// Validate reports options that are invalid on any machine.
 func (o Options) Validate() error {
 	_, known := o.index()
 	switch {
 	case !known && !slices.Contains([]string{"", "auto", cpuName, "vulkan"}, o.Name):
 		return fmt.Errorf("unknown device %q, expected one of: %s", o.Name, strings.Join(Names(), ", "))
-	case o.Threads < 0 || o.Threads > MostThreads:
-		return fmt.Errorf("%d threads, expected 0 (all) to %d", o.Threads, MostThreads)
+	case o.Threads < 0 || o.Threads > MaxThreads:
+		return fmt.Errorf("%d threads, expected 0 (all) to %d", o.Threads, MaxThreads)
 	case o.Precision != "" && !slices.Contains(Precisions(), string(o.Precision)):
 		return fmt.Errorf("unknown precision %q, expected one of: %s", o.Precision, strings.Join(Precisions(), ", "))
 	case o.Name == cpuName && o.Precision == Mixed:
@@ -70,10 +66,10 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// auto says that the choice is ours.
+// auto reports whether Open chooses the device.
 func (o Options) auto() bool { return o.Name == "" || o.Name == "auto" }
 
-// index is N of vulkan:N.
+// index returns N of vulkan:N.
 func (o Options) index() (n int, ok bool) {
 	digits, ok := strings.CutPrefix(o.Name, vulkanPrefix)
 	if !ok {
@@ -85,7 +81,7 @@ func (o Options) index() (n int, ok bool) {
 
 var errMixedCPU = errors.New("precision mixed: the CPU computes in fp32; choose fp32 or auto")
 
-// Device is what models run on.
+// Device is the interface of devices that run models.
 type Device = sft.Device
 
 // Open opens a device.
@@ -112,8 +108,8 @@ func Open(o Options) (Device, error) {
 	return d, nil
 }
 
-// refusal is the error of a device that was not opened; where it was not asked for,
-// with a way out.
+// refusal completes the error of a device that was not opened. If the user did not name the device,
+// it suggests the CPU.
 func (o Options) refusal(err error) error {
 	if o.auto() {
 		return fmt.Errorf("%w; --device cpu does without it", err)
@@ -121,14 +117,14 @@ func (o Options) refusal(err error) error {
 	return err
 }
 
-// Lost says that an error is that of a device which computes no more: its driver
-// crashed, was reset or hangs.
+// Lost reports whether an error means that a device no longer computes: its driver crashed, was
+// reset or hangs.
 func Lost(err error) bool {
 	var lost *vk.LostError
 	return errors.As(err, &lost)
 }
 
-// Full says that an error is that of a device which has no room left.
+// Full reports whether an error means that a device is out of memory.
 func Full(err error) bool {
 	var full *vk.MemoryError
 	return errors.As(err, &full)
@@ -145,8 +141,8 @@ func openCPU(o Options) (Device, error) {
 	return cpu.NewLevel(o.Threads, level), nil
 }
 
-// choose picks one of the devices that Vulkan offers, nil for the CPU. Where
-// there are none, the error says why.
+// choose selects one of the Vulkan devices, nil for the CPU. Without Vulkan, the error contains the
+// reason.
 func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) {
 	usable := func(i vk.Info) bool { return i.Missing == "" }
 	graphics := those(offered, func(i vk.Info) bool {
@@ -179,7 +175,7 @@ func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) 
 	return nil, err
 }
 
-// turn is the device of the process's turn, nil where there is none.
+// turn returns the device for the process's turn, nil without devices.
 func (o Options) turn(devices []vk.Info) *vk.Info {
 	if len(devices) == 0 {
 		return nil
@@ -187,7 +183,7 @@ func (o Options) turn(devices []vk.Info) *vk.Info {
 	return &devices[o.Turn%len(devices)]
 }
 
-// those are the devices of a kind.
+// those returns the devices of a kind.
 func those(offered []vk.Info, kind func(vk.Info) bool) (out []vk.Info) {
 	for _, i := range offered {
 		if kind(i) {

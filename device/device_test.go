@@ -23,7 +23,7 @@ func TestOpenCPU(t *testing.T) {
 func TestValidate(t *testing.T) {
 	for _, c := range []struct {
 		options Options
-		want    string // in the error
+		want    string // part of the error
 	}{
 		{Options{}, ""},
 		{Options{Name: "vulkan", Precision: Mixed}, ""},
@@ -50,11 +50,11 @@ func TestValidate(t *testing.T) {
 func TestLost(t *testing.T) {
 	if err := error(&vk.LostError{Device: "card"}); !Lost(fmt.Errorf("step 3: %w", err)) ||
 		Lost(vk.ErrUnavailable) || Lost(nil) {
-		t.Error("a lost device is not told from others")
+		t.Error("Lost does not recognise the error of a lost device")
 	}
 }
 
-// TestRefusal: who did not ask for a device is told how to do without it.
+// TestRefusal: a user who did not name a device gets the hint to use the CPU.
 func TestRefusal(t *testing.T) {
 	broken := errors.New("broken")
 	for _, c := range []struct {
@@ -70,7 +70,7 @@ func TestRefusal(t *testing.T) {
 func TestFull(t *testing.T) {
 	if err := error(&vk.MemoryError{Device: "card"}); !Full(fmt.Errorf("step 3: %w", err)) ||
 		Full(vk.ErrUnavailable) || Full(nil) {
-		t.Error("a device that is full is not told from others")
+		t.Error("Full does not recognise the error of a full device")
 	}
 }
 
@@ -97,7 +97,7 @@ func TestChoose(t *testing.T) {
 		{"vulkan", []vk.Info{old, processor}, 1, ""},
 		{"vulkan", []vk.Info{old}, none, "none can be used; old card: it is old"},
 		{"vulkan:1", []vk.Info{discrete, processor}, 1, ""},
-		{"vulkan:0", []vk.Info{old}, 0, ""}, // opening it says why not
+		{"vulkan:0", []vk.Info{old}, 0, ""}, // opening reports the reason
 		{"vulkan:2", []vk.Info{discrete, processor}, none, "Vulkan offers 2"},
 	} {
 		for at := range c.offered {
@@ -136,7 +136,7 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestList: what is listed can be opened, or says why not.
+// TestList: every listed device can be opened, or reports the reason.
 func TestList(t *testing.T) {
 	devices, unavailable := List()
 	if n := len(devices); n == 0 || devices[n-1].Device != "cpu" || (n == 1) != (unavailable != nil) {

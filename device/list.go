@@ -8,20 +8,19 @@ import (
 
 // Info describes a device of this machine.
 type Info struct {
-	Device string `json:"device"` // what [Options.Name] takes
+	Device string `json:"device"` // value for [Options.Name]
 	vk.Info
 }
 
-// Vulkan reports whether this program has it, which needs cgo; [List] tells whether the
-// machine has.
+// Vulkan reports whether this program is built with Vulkan support, which needs cgo; [List] reports
+// whether the machine has Vulkan devices.
 const Vulkan = vk.Built
 
-// cpuName is what the CPU device is called.
+// cpuName is the name of the CPU device.
 const cpuName = "cpu"
 
-// List lists the devices of this machine: what Vulkan offers, the best first,
-// then the CPU, of which little is known. It returns why Vulkan offers nothing
-// where that is so.
+// List returns the devices of this machine: the Vulkan devices, the best first, then the CPU. If
+// there are no Vulkan devices, unavailable is the reason.
 func List() (devices []Info, unavailable error) {
 	offered, unavailable := vk.Devices()
 	for _, i := range offered {

@@ -9,25 +9,24 @@ import (
 	"github.com/sftseq/sftseq/internal/philox"
 )
 
-// poolBatches is how many batches share a pool. Rows are sorted by length
-// within a pool only: the larger it is, the more alike the lengths within a
-// batch, and the less random the batches' composition.
+// poolBatches is the number of batches in a pool. Rows are sorted by length within a pool only. A
+// larger pool has batches of more uniform length, but their composition is less random.
 const poolBatches = 64
 
-// Batches is the order in which training visits the rows of a data set: a
-// function of lengths, batch size, seed and epoch alone, so that a position is
-// all a checkpoint needs. Each epoch has every row exactly once, in batches of
-// rows of similar length. It is not safe for concurrent use.
+// Batches is the order in which training visits the rows of a data set. It depends on lengths,
+// batch size, seed and epoch alone, so a checkpoint only has to store a position. Each epoch has
+// every row exactly once, in batches of rows of similar length. Batches is not safe for concurrent
+// use.
 type Batches struct {
 	lengths []int32
 	size    int
 	seed    uint64
 
-	epoch uint32 // of order; meaningless while order is nil
+	epoch uint32 // epoch of order; meaningless while order is nil
 	order [][]uint32
 }
 
-// A Position is that of the next batch to be used.
+// A Position identifies the next batch of training.
 type Position struct {
 	Epoch uint32 `json:"epoch"`
 	Batch int    `json:"batch"`
@@ -62,7 +61,7 @@ func (b *Batches) Next(p Position) Position {
 	return Position{p.Epoch + 1, 0}
 }
 
-// Epoch returns all batches of an epoch. The one asked for last is kept.
+// Epoch returns all batches of an epoch. It keeps the most recent epoch.
 func (b *Batches) Epoch(epoch uint32) [][]uint32 {
 	if b.order == nil || b.epoch != epoch {
 		b.order, b.epoch = b.arrange(epoch), epoch
@@ -91,19 +90,18 @@ func (b *Batches) arrange(epoch uint32) [][]uint32 {
 	return batches
 }
 
-// permute shuffles (Fisher and Yates) by the draws (i, StreamShuffle, which,
-// epoch): which is 0 for the rows and 1, 2, … for the batches of each pool.
+// permute shuffles items (Fisher-Yates) by the draws (i, StreamShuffle, which, epoch), where which
+// is 0 for the rows and 1, 2, … for the batches of each pool.
 func permute[T any](items []T, seed uint64, which, epoch uint32) {
 	for i := len(items) - 1; i > 0; i-- {
 		w := philox.Words(seed, [4]uint32{uint32(i), philox.StreamShuffle, which, epoch})
-		// The high half of a 64-bit product: uniform up to a bias of 2⁻³².
+		// The high half of the 64-bit product is uniform up to a bias of 2⁻³².
 		j, _ := bits.Mul64(uint64(w[0])<<32|uint64(w[1]), uint64(i+1))
 		items[i], items[j] = items[j], items[i]
 	}
 }
 
-// Sequential returns the rows 0 … n−1 in batches of size in their order, for
-// evaluation. It needs size ≥ 1.
+// Sequential returns the rows 0 … n−1 in ascending order, in batches of size ≥ 1, for evaluation.
 func Sequential(n, size int) [][]uint32 {
 	rows := make([]uint32, n)
 	for i := range rows {

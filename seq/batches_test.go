@@ -45,7 +45,7 @@ func TestEveryRowOnce(t *testing.T) {
 			}
 			for row, times := range seen {
 				if times != 1 {
-					t.Fatalf("%d rows by %d: row %d is there %d times", n, size, row, times)
+					t.Fatalf("%d rows by %d: row %d occurs %d times", n, size, row, times)
 				}
 			}
 		}
@@ -67,7 +67,7 @@ func TestBatchesHaveSimilarLengths(t *testing.T) {
 	if mean := spread / len(batches); mean > 40 {
 		t.Errorf("lengths within a batch differ by %d on average", mean)
 	}
-	// The order of the batches is not that of their lengths.
+	// The batches are not in the order of their lengths.
 	rising := 0
 	for i := range len(batches) - 1 {
 		if lengths[batches[i][0]] < lengths[batches[i+1][0]] {
@@ -82,7 +82,7 @@ func TestBatchesHaveSimilarLengths(t *testing.T) {
 func TestBatchesAreAFunctionOfTheirArguments(t *testing.T) {
 	lengths := randomLengths(5000)
 	a, b := mustBatches(t, lengths, 32, 7), mustBatches(t, slices.Clone(lengths), 32, 7)
-	b.Epoch(9) // history must not matter
+	b.Epoch(9) // earlier calls must not affect the result
 	for _, epoch := range []uint32{0, 1, 0} {
 		if !reflect.DeepEqual(a.Epoch(epoch), b.Epoch(epoch)) {
 			t.Errorf("epoch %d differs", epoch)
@@ -104,7 +104,7 @@ func TestBatchesAreAFunctionOfTheirArguments(t *testing.T) {
 	}
 }
 
-// TestGoldenOrder pins the order: changing it would break every resume.
+// TestGoldenOrder pins the order: another order would change every resumed training.
 func TestGoldenOrder(t *testing.T) {
 	lengths := []int32{5, 3, 8, 8, 1, 9, 2, 7, 7, 4, 6, 6, 3}
 	b := mustBatches(t, lengths, 3, 0x123456789abcdef0)

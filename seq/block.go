@@ -20,18 +20,18 @@ const (
 	batchRows  = 1024
 )
 
-// A Block is rows as they lie in a file: several goroutines lay out a block each,
-// and one writes them in their order with [Writer.WriteBlock]. It is not safe for
+// A Block holds rows in the layout of a file. Several goroutines can fill a block each; one
+// goroutine then writes the blocks in order with [Writer.WriteBlock]. A block is not safe for
 // concurrent use.
 type Block struct {
 	spec    *Spec
-	columns []string // of tokens; none where the file has features
-	layout  layout   // of the tokens
+	columns []string // names of the token columns; empty where the file has features
+	layout  layout   // layout of the tokens
 	batches []*batch
 	rows    int
 }
 
-// NewBlock returns an empty block of a file of spec.
+// NewBlock returns an empty block for files of spec.
 func NewBlock(spec *Spec) *Block {
 	b := &Block{spec: spec, layout: spec.layout()}
 	if spec.FeatureNames == nil {
@@ -40,20 +40,20 @@ func NewBlock(spec *Spec) *Block {
 	return b
 }
 
-// batch is the rows of a record batch.
+// batch holds the rows of one record batch.
 type batch struct {
-	tokens    []tokenList // one, or two of a pair
+	tokens    []tokenList // one column, or two for pairs
 	labels    []int32
-	unlabeled int               // of the labels
-	lists     labelListWriter   // without rows where the file has none
-	numbers   numberList        // without rows where the file has none
-	features  itemList[float32] // in place of tokens where the file has them
-	edges     edgeLists         // without rows where the file has none
-	ids       idList            // without rows where the file has none
-	size      int               // bytes of the tokens, lists of labels, numbers and ids
+	unlabeled int               // number of null labels
+	lists     labelListWriter   // empty where the file has no lists of labels
+	numbers   numberList        // empty where the file has no numbers
+	features  itemList[float32] // replaces tokens where the file has features
+	edges     edgeLists         // empty where the file has no edges
+	ids       idList            // empty where the file has no ids
+	size      int               // bytes of tokens, lists of labels, numbers and ids
 }
 
-// undo takes back what was added of a row, and a batch that has no other.
+// undo removes the parts of an incomplete row, and the last batch if it has no other row.
 func (b *Block) undo(last *batch) {
 	for i := range last.tokens {
 		last.tokens[i].cut(len(last.labels), b.layout.width())
@@ -64,8 +64,7 @@ func (b *Block) undo(last *batch) {
 	}
 }
 
-// batches that were written are filled anew: their memory is most of what a writer asks
-// for.
+// batches recycles batches after they were written: most of a writer's allocations are for batches.
 var batches = sync.Pool{New: func() any { return &batch{} }}
 
 // newBatch returns a batch without rows.
@@ -93,14 +92,14 @@ func newBatch(columns int) *batch {
 
 // tokenList is a column of lists of tokens.
 type tokenList struct {
-	offsets []int32 // one more than rows
+	offsets []int32 // one more than the number of rows
 	values  []byte
 }
 
 // Rows returns the number of rows.
 func (b *Block) Rows() int { return b.rows }
 
-// Bytes returns how much its tokens and ids take.
+// Bytes returns the size of the tokens and ids.
 func (b *Block) Bytes() (n int) {
 	for _, batch := range b.batches {
 		n += batch.size
@@ -108,8 +107,8 @@ func (b *Block) Bytes() (n int) {
 	return n
 }
 
-// Append adds a row; e.Index is ignored. A row that a reader would refuse is refused
-// here, and the block stays as it was.
+// Append adds a row; e.Index is ignored. A row that a reader would refuse is an error and leaves
+// the block unchanged.
 func (b *Block) Append(e Example) error {
 	if err := b.check(len(e.A), len(e.B), e.B != nil, e); err != nil {
 		return err
@@ -126,9 +125,9 @@ func (b *Block) Append(e Example) error {
 	return nil
 }
 
-// AppendBytes adds a row whose tokens are the bytes of one text, or of the two of a pair,
-// each plus 1, and whose label, numbers and id are those of e: what Append adds for the ids of
-// the byte tokenizer, in a fraction of its time, since the bytes are what is stored.
+// AppendBytes adds a row whose tokens are the bytes of one text, or of the two texts of a pair,
+// plus 1. Label, numbers and id are those of e. The row is the same as Append adds for the ids of
+// the byte tokenizer, but faster, since the file stores the bytes themselves.
 func (b *Block) AppendBytes(first, second string, e Example) error {
 	if b.spec.VocabSize != 257 || b.layout.first != 1 {
 		return fmt.Errorf("bytes: expected a vocabulary of 257 with pad 0, found %d", b.spec.VocabSize)
@@ -144,7 +143,7 @@ func (b *Block) AppendBytes(first, second string, e Example) error {
 	return nil
 }
 
-// last is the batch that the next row goes into.
+// last returns the batch that receives the next row.
 func (b *Block) last() *batch {
 	last := len(b.batches) - 1
 	if last < 0 || b.batches[last].full() {
@@ -154,7 +153,7 @@ func (b *Block) last() *batch {
 	return b.batches[last]
 }
 
-// finish ends a row of so many tokens.
+// finish completes a row of length tokens.
 func (b *Block) finish(into *batch, length int, e Example) {
 	into.size += b.layout.width() * length
 	if b.spec.IDs {
@@ -166,7 +165,7 @@ func (b *Block) finish(into *batch, length int, e Example) {
 			into.features.values = append(into.features.values, row...)
 		}
 		into.features.end(len(e.Features))
-		into.size += 4 * (n - 1) * length // beside what is counted for a token
+		into.size += 4 * (n - 1) * length // features: 4 bytes of the n·length are already counted with the tokens
 	}
 	if b.spec.Edged() {
 		into.edges.append(e.Edges)
@@ -189,22 +188,22 @@ func (b *Block) finish(into *batch, length int, e Example) {
 
 func (b *batch) full() bool { return len(b.labels) >= batchRows || b.size >= batchBytes }
 
-// append adds a list; it reports whether all ids are tokens, otherwise the list is to be
-// cut off again.
+// append adds a list. It reports whether all ids are valid tokens; if not, the caller must cut the
+// list off again.
 func (l *tokenList) append(tokens []int32, spec *Spec, to layout) (ok bool) {
 	switch out := l.grow(len(tokens), to.width()); to.width() {
 	case 1:
 		ok = narrow8(out, tokens, to.first, spec)
 	case 2:
 		ok = narrow16(out, tokens, to.first, spec)
-	default: // of which first is 0
+	default: // first is 0
 		ok = firstBad(tokens, 0, spec) < 0
 		copy(out, arrow.Int32Traits.CastToBytes(tokens))
 	}
 	return ok
 }
 
-// grow adds a list, whose tokens are to be written.
+// grow adds a list and returns the bytes that the caller must fill with its tokens.
 func (l *tokenList) grow(tokens, width int) []byte {
 	at, n := len(l.values), width*tokens
 	l.values = slices.Grow(l.values, n)[:at+n]
@@ -212,17 +211,16 @@ func (l *tokenList) grow(tokens, width int) []byte {
 	return l.values[at:]
 }
 
-// cut leaves the first rows.
+// cut truncates the column to the first rows.
 func (l *tokenList) cut(rows, width int) {
 	l.offsets = l.offsets[:min(rows+1, len(l.offsets))]
 	l.values = l.values[:width*int(l.offsets[len(l.offsets)-1])]
 }
 
-// narrow8 and narrow16 store ids minus first in fewer bytes and report whether all are
-// tokens. Most of the time of writing is spent here: they do both in one pass without a
-// branch. The sign of bad is set by an id below 0, beyond the last, or equal to the pad
-// id, which is in place of one beyond the last where there is none.
-
+// narrow8 and narrow16 store ids minus first in one or two bytes each and report whether all are
+// valid tokens. Most of the time of writing is spent here, so they do both in one pass without a
+// branch. An id below 0, beyond the last one, or equal to the pad id sets the sign bit of bad.
+// Without a pad id, pad is an id beyond the last one.
 func narrow8(out []byte, ids []int32, first int32, spec *Spec) bool {
 	last, pad := ends(spec)
 	bad := int32(0)
@@ -237,7 +235,7 @@ func narrow8(out []byte, ids []int32, first int32, spec *Spec) bool {
 func narrow16(out []byte, ids []int32, first int32, spec *Spec) bool {
 	last, pad := ends(spec)
 	bad := int32(0)
-	for len(ids) >= 4 && len(out) >= 8 { // a store for four
+	for len(ids) >= 4 && len(out) >= 8 { // four ids per store
 		a, b, c, d := ids[0], ids[1], ids[2], ids[3]
 		bad |= a | b | c | d | (last - a) | (last - b) | (last - c) | (last - d) |
 			((a ^ pad) - 1) | ((b ^ pad) - 1) | ((c ^ pad) - 1) | ((d ^ pad) - 1)
@@ -260,7 +258,8 @@ func ends(spec *Spec) (last, pad int32) {
 	return last, last + 1
 }
 
-// check looks at a row of sequences of so many tokens, of which the second may be none.
+// check validates the row e, whose sequences have first and second tokens; second counts only if
+// pair is set.
 func (b *Block) check(first, second int, pair bool, e Example) error {
 	if err := b.spec.checkFeatures(e.Features); err != nil {
 		return fmt.Errorf("column %s: %w", ColumnFeatures, err)
@@ -306,7 +305,7 @@ func (b *Block) check(first, second int, pair bool, e Example) error {
 	return nil
 }
 
-// Relabel gives every label that is known another number.
+// Relabel replaces every known label l by number(l).
 func (b *Block) Relabel(number func(int32) int32) {
 	for _, batch := range b.batches {
 		relabel(batch.labels, number)
@@ -322,7 +321,7 @@ func relabel(labels []int32, number func(int32) int32) {
 	}
 }
 
-// record is the batch in Arrow's terms. It has the memory of the batch.
+// record returns the batch as an Arrow record. They share memory.
 func (b *batch) record(schema *arrow.Schema) arrow.Record {
 	rows := len(b.labels)
 	var columns []arrow.Array
@@ -355,8 +354,8 @@ func (l *tokenList) array(t *arrow.ListType) arrow.Array {
 		[]arrow.ArrayData{values}, 0, 0))
 }
 
-// validity returns the bitmap of the values of a column that are known, nil if all are, and the number of those
-// that are not.
+// validity returns the bitmap of the known values of a column, nil if all are known, and the number
+// of nulls.
 func validity(n int, known func(i int) bool) (bitmap *memory.Buffer, nulls int) {
 	bits := make([]byte, bitutil.BytesForBits(int64(n)))
 	for i := range n {
@@ -372,7 +371,7 @@ func validity(n int, known func(i int) bool) (bitmap *memory.Buffer, nulls int) 
 	return bitmap, nulls
 }
 
-// labelArray is a column of labels, null where there is none.
+// labelArray returns a column of labels, null where the label is unknown.
 func labelArray(labels []int32, unlabeled int) arrow.Array {
 	var known *memory.Buffer
 	if unlabeled > 0 {

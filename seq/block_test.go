@@ -17,15 +17,15 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// blockSpecs are of every width of tokens, of a pair, and with ids.
+// blockSpecs covers every width of tokens, pairs and ids.
 func blockSpecs() []Spec {
 	specs := []Spec{listopsSpec(), listopsSpec(), listopsSpec(), listopsSpec(), listopsSpec()}
 	specs[1].VocabSize, specs[2].VocabSize, specs[3].Task, specs[4].IDs = 300, 70000, Retrieval, true
 	return specs
 }
 
-// TestBlocks: blocks and single rows in any mixture give the rows that were written, and
-// the books of the split are those of the file.
+// TestBlocks: any mixture of blocks and single rows gives back the rows that were written, and the
+// manifest agrees with the file.
 func TestBlocks(t *testing.T) {
 	for _, spec := range blockSpecs() {
 		rows := examples(5000, 60, spec, 3)
@@ -50,7 +50,7 @@ func TestBlocks(t *testing.T) {
 			t.Errorf("%d rows, %d bytes", block.Rows(), block.Bytes())
 		}
 		flush()
-		flush() // without rows
+		flush() // an empty block
 		for ; at < len(rows); at++ {
 			must.Succeed(t, out.Write(rows[at]))
 		}
@@ -60,7 +60,7 @@ func TestBlocks(t *testing.T) {
 		f := must.Get(d.Open("train"))(t)
 		defer f.Close()
 		for i := range rows {
-			rows[i].Index, rows[i].ID = uint32(i), "" // which random access does not keep
+			rows[i].Index, rows[i].ID = uint32(i), "" // random access does not keep ids
 			if e, err := f.Example(i); err != nil || !reflect.DeepEqual(e, rows[i]) {
 				t.Fatalf("row %d: %v, %v; want %v", i, e, err, rows[i])
 			}
@@ -73,7 +73,7 @@ func TestBlocks(t *testing.T) {
 	}
 }
 
-// TestNarrow: ids are stored as they are, and none that is no token is taken for one.
+// TestNarrow: ids are stored unchanged, and every invalid id is found.
 func TestNarrow(t *testing.T) {
 	pad := int32(3)
 	for _, vocab := range []int{1, 2, 200, 256, 257, 258, 1000, 1 << 16, 1<<16 + 1, 1<<16 + 2} {
@@ -94,7 +94,7 @@ func TestNarrow(t *testing.T) {
 			}
 			ids, width := vocab, 4
 			if p != nil && *p == 0 {
-				ids-- // from 1 on
+				ids-- // the ids begin at 1
 			}
 			switch {
 			case ids <= 1<<8:
@@ -106,7 +106,7 @@ func TestNarrow(t *testing.T) {
 				t.Errorf("vocabulary %d: %d bytes of %d rows", vocab,
 					len(block.batches[0].tokens[0].values), block.Rows())
 			}
-			// One bad id at any place of a row of any length.
+			// One bad id, at any position of rows of any length.
 			for n := 1; n < 12; n++ {
 				for at := range n {
 					row := slices.Repeat([]int32{2}, n)
@@ -121,8 +121,8 @@ func TestNarrow(t *testing.T) {
 	}
 }
 
-// TestBlockRefuses: a row that cannot be added leaves the block as it was; a label
-// without a name is found at the end.
+// TestBlockRefuses: a row that cannot be added leaves the block unchanged. A label without a name
+// is an error of Close.
 func TestBlockRefuses(t *testing.T) {
 	spec := listopsSpec()
 	block := NewBlock(&spec)
@@ -142,8 +142,8 @@ func TestBlockRefuses(t *testing.T) {
 	must.Fail(t, "expected a label from 0 to 9, found 12")(w.Close())
 }
 
-// TestRefusedFirst: rows that are refused before a batch has one, at the beginning and
-// behind a full batch, leave nothing.
+// TestRefusedFirst: a refused first row of a batch leaves nothing behind, in an empty block or
+// after a full batch.
 func TestRefusedFirst(t *testing.T) {
 	spec := listopsSpec()
 	var out bytes.Buffer
@@ -166,7 +166,7 @@ func TestRefusedFirst(t *testing.T) {
 	}
 }
 
-// TestRenameRefused: a split that cannot be begun anew keeps its error.
+// TestRenameRefused: a split that cannot be rewritten keeps its error.
 func TestRenameRefused(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "d")
 	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)
@@ -177,8 +177,7 @@ func TestRenameRefused(t *testing.T) {
 		func(l int32) int32 { return 0 }))
 }
 
-// TestRenameLabels: names that come late give the files that they would have given
-// early.
+// TestRenameLabels: label names that are set late give the same files as names that are set early.
 func TestRenameLabels(t *testing.T) {
 	for _, spec := range blockSpecs() {
 		var fingerprints []string
@@ -222,7 +221,7 @@ func TestRenameLabels(t *testing.T) {
 			must.Check(t, d.Verify())
 			fingerprints = append(fingerprints, d.Fingerprint())
 			if files, _ := os.ReadDir(dir); len(files) != 3 {
-				t.Errorf("%v is there", files)
+				t.Errorf("found the files %v", files)
 			}
 		}
 		if fingerprints[0] != fingerprints[1] {
@@ -231,7 +230,7 @@ func TestRenameLabels(t *testing.T) {
 	}
 }
 
-// TestRenameFails: what is stopped while labels are renamed leaves nothing.
+// TestRenameFails: a cancelled renaming of labels leaves no files.
 func TestRenameFails(t *testing.T) {
 	dir, spec := t.TempDir(), listopsSpec()
 	b := must.Get(CreateDataset(dir, spec, false))(t)
@@ -239,7 +238,7 @@ func TestRenameFails(t *testing.T) {
 	must.Succeed(t, out.Write(Example{A: make7(), Label: 1}))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	must.Fail(t, "", "it goes on")(b.RenameLabels(ctx, slices.Clone(spec.LabelNames), func(l int32) int32 { return l }))
+	must.Fail(t, "", "renaming succeeded")(b.RenameLabels(ctx, slices.Clone(spec.LabelNames), func(l int32) int32 { return l }))
 	out.Abort()
 	b.Abort()
 	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) != 0 {
@@ -250,8 +249,8 @@ func TestRenameFails(t *testing.T) {
 	}
 }
 
-// TestAppendBytes: bytes give the rows that Append gives for the ids of the byte
-// tokenizer, whatever the length, and nothing is taken that it would refuse.
+// TestAppendBytes: AppendBytes gives the same rows as Append with the ids of the byte tokenizer,
+// for any length, and refuses the same rows.
 func TestAppendBytes(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, task := range []string{Classification, Retrieval} {

@@ -15,11 +15,11 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// ErrExists is in the error for a directory that holds a complete data set.
-var ErrExists = errors.New("there is a complete data set already")
+// ErrExists is wrapped by errors about a directory that holds a complete data set.
+var ErrExists = errors.New("a complete data set exists already")
 
-// A DatasetBuilder writes a data set directory: the splits, the manifest last. What was
-// there before stays as it was until all that is new is on the disk.
+// A DatasetBuilder writes a data set directory: first the splits, then the manifest. An existing
+// data set stays unchanged until all new files are on the disk.
 type DatasetBuilder struct {
 	dir      string
 	replace  bool
@@ -27,13 +27,13 @@ type DatasetBuilder struct {
 	manifest Manifest
 	open     []*SplitWriter
 	closed   []*SplitWriter // complete, under their temporary names
-	before   []string       // files of the data set that is there, which stay until Finish
-	ids      bool           // rows have them
+	before   []string       // files of the existing data set, kept until Finish
+	ids      bool           // rows have ids
 }
 
-// CreateDataset begins a data set in dir, which is made if need be; spec's
-// Split is ignored. A complete data set in dir is an ErrExists unless replace
-// is set, another program that writes there an ErrBusy.
+// CreateDataset begins a data set in dir, which it creates if needed; it ignores spec.Split. The
+// error is ErrExists for a complete data set in dir unless replace is set, and ErrBusy while
+// another program writes there.
 func CreateDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err error) {
 	if err := spec.Validate(); err != nil {
 		return nil, err
@@ -80,13 +80,14 @@ func checkReplaceable(manifest string) error {
 	return nil
 }
 
-// foreignFile is the error for a file in the way that no data set of this program consists of.
+// foreignFile returns the error for an existing file that is not part of a data set of this
+// program.
 func foreignFile(path string) error {
 	return fmt.Errorf("%s: this file is not part of a data set of sftseq and is not replaced: "+
 		"move it away, or choose another directory", path)
 }
 
-// newBuilder locks the directory for a data set of its own.
+// newBuilder locks the directory for a new data set.
 func newBuilder(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
 	lock, err := lockDataset(dir)
 	if err != nil {
@@ -101,8 +102,7 @@ func newBuilder(dir string, spec Spec, replace bool) (*DatasetBuilder, error) {
 	}}, nil
 }
 
-// clean removes what killed programs have left, which the data set that is there does not
-// consist of.
+// clean removes files that killed programs have left behind, except those of the existing data set.
 func (b *DatasetBuilder) clean() error {
 	if old, err := readManifest(b.dir); err == nil {
 		for _, split := range old.Splits {
@@ -112,16 +112,15 @@ func (b *DatasetBuilder) clean() error {
 	return errors.Join(atomicfile.CleanAll(b.dir, ".arrow", b.before...), atomicfile.CleanAll(b.dir, ".json"))
 }
 
-// giveUp is Abort where something has failed.
+// giveUp calls Abort if *err is set.
 func (b *DatasetBuilder) giveUp(err *error) {
 	if *err != nil {
 		b.Abort()
 	}
 }
 
-// ExtendDataset begins to add splits to the complete data set in dir, or a new
-// one if there is none. A split that is there already is an ErrExists unless
-// replace is set.
+// ExtendDataset adds splits to the complete data set in dir, or creates a new one. The error is
+// ErrExists for an existing split unless replace is set.
 func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err error) {
 	if _, err := OpenDataset(dir); errors.Is(err, fs.ErrNotExist) || errors.Is(err, ErrIncomplete) {
 		return CreateDataset(dir, spec, replace)
@@ -131,12 +130,12 @@ func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err 
 		return nil, err
 	}
 	defer b.giveUp(&err)
-	d, err := OpenDataset(dir) // as it is now that nobody else writes
+	d, err := OpenDataset(dir) // read under the lock
 	if err != nil {
 		return nil, err
 	}
 	have, want := d.Manifest.Spec(""), spec
-	want.Split, want.IDs = "", false // which splits may have or not
+	want.Split, want.IDs = "", false // these may differ between splits
 	if !have.Schema().Equal(want.Schema()) || !have.sameMetadata(&want) {
 		return nil, fmt.Errorf("%s: expected a data set of the same task, vocabulary and labels as %s, found %s",
 			dir, want.Name, have.Name)
@@ -145,8 +144,8 @@ func ExtendDataset(dir string, spec Spec, replace bool) (_ *DatasetBuilder, err 
 	return b, b.clean()
 }
 
-// Split begins the file of a split, which must be closed or aborted. Several may be
-// open at once, for a single goroutine.
+// Split begins the file of a split, which the caller must close or abort. Several splits may be
+// open, all used by a single goroutine.
 func (b *DatasetBuilder) Split(name string) (*SplitWriter, error) {
 	if name == "" || name != filepath.Base(name) || name[0] == '.' {
 		return nil, fmt.Errorf("split %q: expected a name such as train", name)
@@ -166,8 +165,8 @@ func (b *DatasetBuilder) Split(name string) (*SplitWriter, error) {
 	return s, nil
 }
 
-// checkFile reports a file in the place of a split's that the existing data set does not name and
-// that is not the split of an incomplete data set either.
+// checkFile refuses to overwrite a file that neither the existing data set names nor an incomplete
+// data set left behind.
 func (b *DatasetBuilder) checkFile(split string) error {
 	path := b.path(split)
 	if slices.Contains(b.before, filepath.Base(path)) {
@@ -192,16 +191,16 @@ func (b *DatasetBuilder) checkFile(split string) error {
 
 func (b *DatasetBuilder) path(split string) string { return filepath.Join(b.dir, split+".arrow") }
 
-// Finish makes the data set complete: it gives the splits their names and writes the
-// manifest. Provenance says how to get the same data again; it may be nil. Where splits
-// were added, its keys are added, too.
+// Finish completes the data set: it renames the splits to their final names and writes the
+// manifest. Provenance describes how to reproduce the data; it may be nil. Its keys are merged into
+// those of an extended data set.
 func (b *DatasetBuilder) Finish(provenance map[string]any) (_ *Dataset, err error) {
-	defer b.Abort() // what has its name stays
+	defer b.Abort() // does not remove renamed files
 	if b.manifest.Provenance == nil {
 		b.manifest.Provenance = map[string]any{}
 	}
 	maps.Copy(b.manifest.Provenance, provenance)
-	b.manifest.Version = ManifestVersion // of one that was extended, too
+	b.manifest.Version = ManifestVersion // an extended data set may have an older version
 	if err := b.manifest.validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", b.dir, err)
 	}
@@ -216,13 +215,12 @@ func (b *DatasetBuilder) Finish(provenance map[string]any) (_ *Dataset, err erro
 	return &Dataset{Dir: b.dir, Manifest: &b.manifest}, b.removeReplaced()
 }
 
-// overwrites reports whether a split takes the name of a file that the data set which is
-// there consists of.
+// overwrites reports whether a new split takes the name of a file of the existing data set.
 func (b *DatasetBuilder) overwrites() bool {
 	return slices.ContainsFunc(b.closed, func(s *SplitWriter) bool { return slices.Contains(b.before, s.info.File) })
 }
 
-// place names the splits, then writes the manifest, which nothing depends on before.
+// place renames the splits and then writes the manifest; nothing depends on the names before.
 func (b *DatasetBuilder) place() error {
 	for _, s := range b.closed {
 		if err := s.writer.Close(); err != nil {
@@ -232,10 +230,9 @@ func (b *DatasetBuilder) place() error {
 	return b.write(&b.manifest)
 }
 
-// exchange puts the new data set in the place of the one that is there, so that there is
-// a complete one at any moment: first the manifest names the new files as they are called
-// until then, next they get their second names, over the old files, and at last the
-// manifest names those.
+// exchange replaces the existing data set so that a complete one exists at any moment. First a
+// manifest refers to the new files by their temporary names. Then the files get their final names,
+// over the old files. Finally another manifest refers to the final names.
 func (b *DatasetBuilder) exchange() error {
 	staged := b.manifest
 	staged.Splits = maps.Clone(b.manifest.Splits)
@@ -272,7 +269,7 @@ func (b *DatasetBuilder) write(m *Manifest) error {
 	return atomicfile.WriteBytes(filepath.Join(b.dir, ManifestName), append(text, '\n'))
 }
 
-// removeReplaced removes the splits of the data set that was there before, and is no more.
+// removeReplaced removes the splits of the replaced data set.
 func (b *DatasetBuilder) removeReplaced() error {
 	for _, split := range b.manifest.Splits {
 		b.before = slices.DeleteFunc(b.before, func(file string) bool { return file == split.File })
@@ -285,8 +282,8 @@ func (b *DatasetBuilder) removeReplaced() error {
 	return nil
 }
 
-// Abort drops what is not finished, and lets others write. After Finish it does nothing,
-// so it can be deferred.
+// Abort removes unfinished files and releases the lock. After Finish it does nothing, so it can be
+// deferred.
 func (b *DatasetBuilder) Abort() {
 	for _, s := range slices.Concat(b.open, b.closed) {
 		s.writer.Abort()
@@ -295,7 +292,7 @@ func (b *DatasetBuilder) Abort() {
 	b.lock.release()
 }
 
-// A SplitWriter is a Writer that keeps the books for the manifest.
+// A SplitWriter is a Writer that also collects the manifest's entry for the split.
 type SplitWriter struct {
 	builder *DatasetBuilder
 	name    string
@@ -303,10 +300,10 @@ type SplitWriter struct {
 	hash    hash.Hash
 	size    byteCount
 	summary *Summary
-	info    SplitInfo // once it is closed
+	info    SplitInfo // set by Close
 }
 
-// create begins the file.
+// create opens the file.
 func (s *SplitWriter) create() (err error) {
 	s.hash, s.size = atomicfile.NewChecksum(), 0
 	spec := s.builder.manifest.Spec(s.name)
@@ -340,7 +337,7 @@ func (s *SplitWriter) explain(err error) error {
 	return fmt.Errorf("%s: %w", s.builder.path(s.name), err)
 }
 
-// Close completes the file, which gets its name in Finish.
+// Close completes the file; Finish gives it its final name.
 func (s *SplitWriter) Close() error {
 	if err := s.writer.prepare(); err != nil {
 		s.Abort()
@@ -361,7 +358,7 @@ func (s *SplitWriter) Close() error {
 	return nil
 }
 
-// Abort drops the file. After Close it does nothing.
+// Abort removes the file. After Close it does nothing.
 func (s *SplitWriter) Abort() {
 	if slices.Contains(s.builder.open, s) {
 		s.writer.Abort()
@@ -373,7 +370,7 @@ func (b *DatasetBuilder) forget(s *SplitWriter) {
 	b.open = slices.DeleteFunc(b.open, func(other *SplitWriter) bool { return other == s })
 }
 
-// A byteCount is an io.Writer that only counts.
+// A byteCount is an io.Writer that counts bytes.
 type byteCount int64
 
 func (b *byteCount) Write(p []byte) (int, error) {

@@ -2,11 +2,11 @@ package seq
 
 import "container/list"
 
-// A cache keeps the record batches used last, up to a number of bytes. The
-// batch put last stays even where it alone exceeds the limit.
+// A cache keeps the most recently used record batches, up to a number of bytes. The newest batch
+// stays even if it alone exceeds the limit.
 type cache struct {
 	limit, size int64
-	order       *list.List // of *cached, the one used last in front
+	order       *list.List // *cached elements, most recently used first
 	entries     map[int]*list.Element
 }
 

@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// inspectPath is Inspect of a file.
+// inspectPath calls Inspect for a file.
 func inspectPath(path string) (*Info, error) {
 	r, err := Open(path)
 	if err != nil {
@@ -22,8 +22,8 @@ func inspectPath(path string) (*Info, error) {
 	return Inspect(r)
 }
 
-// TestDamagedSplit changes a byte at a time of a split's file: whoever reads it to its
-// end as a part of the data set learns of it, also where it makes another valid row.
+// TestDamagedSplit changes one byte of a split's file at a time. A reader that reads the split to
+// its end reports the damage, even where the changed byte makes another valid row.
 func TestDamagedSplit(t *testing.T) {
 	dir := t.TempDir()
 	d := buildDataset(t, dir)
@@ -52,7 +52,7 @@ func TestDamagedSplit(t *testing.T) {
 		},
 	}
 	for name, read := range readers {
-		must.Succeed(t, read(), name, "the file as it is")
+		must.Succeed(t, read(), name, "the unchanged file")
 	}
 	valid := 0
 	random := rand.New(rand.NewPCG(16, 7))
@@ -71,12 +71,12 @@ func TestDamagedSplit(t *testing.T) {
 		}
 	}
 	if valid < damages/20 {
-		t.Errorf("%d of %d damages made other valid files: too few to tell", valid, damages)
+		t.Errorf("%d of %d damages made other valid files: too few for this test", valid, damages)
 	}
 }
 
-// TestDamagedWhileOpen: a byte that changes after the file was opened is seen when its
-// record batch is read again.
+// TestDamagedWhileOpen: a byte that changes after the file was opened is detected when its record
+// batch is read again.
 func TestDamagedWhileOpen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	spec := listopsSpec()
@@ -98,7 +98,7 @@ func TestDamagedWhileOpen(t *testing.T) {
 	}
 }
 
-// BenchmarkOpen opens a file of 64 MB at random access, with its checksum and without.
+// BenchmarkOpen opens a file of 64 MB for random access, with its checksum and without.
 func BenchmarkOpen(b *testing.B) {
 	dir := b.TempDir()
 	builder := must.Get(CreateDataset(dir, listopsSpec(), false))(b)

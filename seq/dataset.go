@@ -19,8 +19,8 @@ type Dataset struct {
 	Manifest *Manifest
 }
 
-// OpenDataset reads the manifest of dir and checks that its files are there
-// and have their sizes. It does not read them; see Verify.
+// OpenDataset reads the manifest of dir and checks that its files exist and have the stated sizes.
+// It does not read them; see Verify.
 func OpenDataset(dir string) (*Dataset, error) {
 	manifest, err := readManifest(dir)
 	if err != nil {
@@ -40,15 +40,15 @@ func OpenDataset(dir string) (*Dataset, error) {
 	return d, nil
 }
 
-// Spec returns what the data set's sequences are; it has no split.
+// Spec returns the specification of the sequences; Split is empty.
 func (d *Dataset) Spec() Spec { return d.Manifest.Spec("") }
 
-// Fingerprint identifies the content: a SHA-256 over the names and checksums of
-// the splits. It does not depend on when and where the data set was made.
+// Fingerprint identifies the content: a SHA-256 of the names and checksums of the splits. It does
+// not depend on when and where the data set was made.
 func (d *Dataset) Fingerprint() string {
 	hash := sha256.New()
 	for _, name := range d.Manifest.SplitNames() {
-		// as it was without kinds
+		// Older fingerprints used the digits without the kind.
 		fmt.Fprintf(hash, "%s %s\n", name, strings.TrimPrefix(d.Manifest.Splits[name].Checksum, "sha256:"))
 	}
 	return hex.EncodeToString(hash.Sum(nil))
@@ -67,17 +67,17 @@ func (d *Dataset) Path(split string) (string, error) {
 	return d.path(split), nil
 }
 
-// Open opens a split for random access and checks that it is what the manifest
-// says. A byte that is not what was written is an error, though it makes a valid row.
+// Open opens a split for random access and checks it against the manifest. A changed byte is an
+// error even if it makes another valid row.
 func (d *Dataset) Open(split string) (*File, error) { return d.OpenWindow(split, 0) }
 
-// OpenWindow is Open for the first window tokens of each sequence; 0 is all.
+// OpenWindow is Open for the first window tokens of each sequence; 0 means all.
 func (d *Dataset) OpenWindow(split string, window int) (*File, error) {
 	return d.open(split, window, 1)
 }
 
-// OpenSequences is OpenWindow, but for pairs: each of their sequences is an example, without
-// a label, the first one of row i example 2i and the second one 2i+1.
+// OpenSequences is OpenWindow, except for pairs: each of their sequences is an example without a
+// label. The sequences of row i are the examples 2i and 2i+1.
 func (d *Dataset) OpenSequences(split string, window int) (*File, error) {
 	spec := d.Spec()
 	return d.open(split, window, len(spec.TokenColumns()))
@@ -99,9 +99,8 @@ func (d *Dataset) open(split string, window, inRow int) (*File, error) {
 	return file, nil
 }
 
-// Reader opens a split for reading from its beginning to its end, where it compares the
-// checksum with the manifest's: who stops before does not learn of damage that makes
-// other valid rows.
+// Reader opens a split for sequential reading and compares the checksum with the manifest's at the
+// end. A caller that stops earlier does not detect damage that makes other valid rows.
 func (d *Dataset) Reader(split string) (*Reader, error) {
 	path, err := d.Path(split)
 	if err != nil {
@@ -132,8 +131,9 @@ func (d *Dataset) check(file *File, split string) error {
 	return d.checkSpec(file.Spec())
 }
 
-// CheckSplit compares what a split's file states of its rows with the manifest, from the beginning of the
-// file alone, so that a caller can allocate what the manifest describes.
+// CheckSplit compares the number of rows and the specification in a split's file with the manifest.
+// It reads only the beginning of the file, so that a caller can allocate memory for the stated
+// sizes safely.
 func (d *Dataset) CheckSplit(split string) error {
 	path, err := d.Path(split)
 	if err != nil {

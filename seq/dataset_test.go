@@ -141,8 +141,8 @@ func TestBadManifest(t *testing.T) {
 	}
 }
 
-// TestRowsAboveTheFile: rows that a manifest states and the file lacks are an error, also for who reads
-// from the beginning to the end.
+// TestRowsAboveTheFile: a manifest that states more rows than the file has is an error, for random
+// access and for sequential reading.
 func TestRowsAboveTheFile(t *testing.T) {
 	dir := t.TempDir()
 	d := buildDataset(t, dir)
@@ -161,7 +161,7 @@ func TestRowsAboveTheFile(t *testing.T) {
 	must.Fail(t, "rows as stated in dataset.json")(err)
 }
 
-// TestCheckSplit: a vocabulary that the manifest states and the file does not is an error before anything
+// TestCheckSplit: a vocabulary that differs between manifest and file is an error before anything
 // is allocated for it.
 func TestCheckSplit(t *testing.T) {
 	dir := t.TempDir()
@@ -178,8 +178,8 @@ func TestUnwritableDirectory(t *testing.T) {
 	must.Fail(t, file)(Create(filepath.Join(file, "x.arrow"), listopsSpec()))
 }
 
-// TestOpenSequences: the sequences of pairs are examples of their own, cut to a window each,
-// and rows of one sequence are what they are.
+// TestOpenSequences: the sequences of pairs become separate examples, each cut to the window; rows
+// of a single sequence stay unchanged.
 func TestOpenSequences(t *testing.T) {
 	for _, task := range []string{Classification, Retrieval} {
 		spec := listopsSpec()
@@ -218,6 +218,6 @@ func TestOpenSequences(t *testing.T) {
 				t.Errorf("example %d has the label of its pair", i)
 			}
 		}
-		must.Fail(t, "", "an example behind the last one")(f.Example(len(want)))
+		must.Fail(t, "", "an example past the end")(f.Example(len(want)))
 	}
 }

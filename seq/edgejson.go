@@ -24,14 +24,14 @@ func (e Edge) MarshalJSON() ([]byte, error) {
 	return append(out, ']'), nil
 }
 
-// UnmarshalJSON is the reverse.
+// UnmarshalJSON reads an edge as MarshalJSON writes it.
 func (e *Edge) UnmarshalJSON(text []byte) error {
 	_, err := e.parse(text, nil)
 	return err
 }
 
-// parse reads an edge of valid JSON. Its features are appended to numbers, of which they are a
-// part.
+// parse reads an edge of valid JSON. It appends the features to numbers and refers to
+// them there.
 func (e *Edge) parse(text []byte, numbers []float32) ([]float32, error) {
 	first, n := len(numbers), 0
 	ends := [2]*int32{&e.Source, &e.Target}
@@ -39,7 +39,7 @@ func (e *Edge) parse(text []byte, numbers []float32) ([]float32, error) {
 		if n < 2 {
 			end, err := strconv.ParseInt(string(number), 10, 32)
 			if err != nil {
-				return nil, fmt.Errorf("%s: expected a token's place, a number from 0, found %.40s", edgeEnds[n],
+				return nil, fmt.Errorf("%s: expected a token's index, an integer from 0, found %.40s", edgeEnds[n],
 					number)
 			}
 			*ends[n] = int32(end)
@@ -64,8 +64,8 @@ func (e *Edge) parse(text []byte, numbers []float32) ([]float32, error) {
 	return numbers, nil
 }
 
-// ParseEdges reads a list of edges in valid JSON, [[0, 1, 0.5], [1, 2, 2.5]]. Its error names the
-// edge. It takes no more memory than the edges do and a copy of one number.
+// ParseEdges reads a list of edges in valid JSON, [[0, 1, 0.5], [1, 2, 2.5]]. An error names the
+// edge. It allocates no more than the edges and a copy of one number.
 func ParseEdges(text []byte) ([]Edge, error) {
 	if len(text) == 0 || text[0] != '[' {
 		return nil, fmt.Errorf("expected a list of edges, found %.40s", text)

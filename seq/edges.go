@@ -9,20 +9,21 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// An Edge of a graph leads from one token of a sequence, its source, to another one or to
-// itself. The features of an edge have names as those of a token have.
+// An Edge of a graph leads from one token of a sequence, its source, to another token or to itself.
+// Like the features of a token, those of an edge have names.
 type Edge struct {
-	Source, Target int32 // from 0
+	Source, Target int32 // token indices, from 0
 	Features       []float32
 }
 
-// edgeItems are the items of both columns.
+// edgeItems describes the items of both columns in errors.
 var edgeItems = itemKind{"edge", "an edge", "a list of edges"}
 
-// edgeEnds are the numbers of an item of the column of edges.
+// edgeEnds names the numbers of an item of the column of edges.
 var edgeEnds = []string{"source", "target"}
 
-// CheckEdgeFeatureNames reports names that the features of edges cannot have. Edges may have none.
+// CheckEdgeFeatureNames reports names that are not allowed for features of edges. An empty list is
+// allowed.
 func CheckEdgeFeatureNames(names []string) error {
 	if len(names) == 0 {
 		return nil
@@ -33,7 +34,7 @@ func CheckEdgeFeatureNames(names []string) error {
 // Edged reports whether rows have edges.
 func (s *Spec) Edged() bool { return s.EdgeFeatureNames != nil }
 
-// checkEdgeFeatureNames: edges are of tokens that have features.
+// checkEdgeFeatureNames checks the names, and that the tokens have features as edges require.
 func (s *Spec) checkEdgeFeatureNames() error {
 	if !s.Edged() {
 		return nil
@@ -42,13 +43,13 @@ func (s *Spec) checkEdgeFeatureNames() error {
 		return fmt.Errorf("%s: %w", KeyEdgeFeatureNames, err)
 	}
 	if s.FeatureNames == nil {
-		return fmt.Errorf("%s: expected %s, too: the tokens that edges connect have features",
+		return fmt.Errorf("%s: expected %s as well: edges connect tokens with features",
 			KeyEdgeFeatureNames, KeyFeatureNames)
 	}
 	return nil
 }
 
-// edgeFields are the columns of edges in files that are written.
+// edgeFields returns the columns of edges for files that are written.
 func (s *Spec) edgeFields() (fields []arrow.Field) {
 	if s.Edged() {
 		fields = append(fields, arrow.Field{Name: ColumnEdges, Type: itemsType(arrow.PrimitiveTypes.Int32, 2)})
@@ -59,7 +60,8 @@ func (s *Spec) edgeFields() (fields []arrow.Field) {
 	return fields
 }
 
-// checkEdgeColumns expects pairs of tokens, and as many numbers beside them as have names.
+// checkEdgeColumns expects a column of pairs of token indices, and one of features with a number
+// for each name.
 func (s *Spec) checkEdgeColumns(schema *arrow.Schema) error {
 	for _, c := range []struct {
 		name     string
@@ -90,12 +92,12 @@ func (s *Spec) checkEdgeColumns(schema *arrow.Schema) error {
 	return nil
 }
 
-// checkEdges reports edges that a row of so many tokens may not have.
+// checkEdges reports edges that a row with the given number of tokens may not have.
 func (s *Spec) checkEdges(edges []Edge, tokens int) error {
 	if !s.Edged() && edges != nil {
 		return fmt.Errorf("expected none, as %s names none, found %d", KeyEdgeFeatureNames, len(edges))
 	}
-	if err := s.CheckEdged(len(edges)); err != nil {
+	if err := s.CheckEdgeCount(len(edges)); err != nil {
 		return err
 	}
 	for i, e := range edges {
@@ -113,15 +115,15 @@ func (s *Spec) checkEdges(edges []Edge, tokens int) error {
 	return nil
 }
 
-// CheckEdged reports more edges than a row may have.
-func (s *Spec) CheckEdged(edges int) error {
+// CheckEdgeCount returns an error if edges exceeds the maximum for a row.
+func (s *Spec) CheckEdgeCount(edges int) error {
 	if most := arrowipc.MaxBody / 16 / (2 + len(s.EdgeFeatureNames)); edges > most {
 		return fmt.Errorf("expected at most %d edges, found %d", most, edges)
 	}
 	return nil
 }
 
-// checkEnds names the end of an edge that is no token of the sequence.
+// checkEnds reports the first end of an edge that is not a token of the sequence.
 func checkEnds(ends []int32, tokens int) error {
 	for i, t := range ends {
 		if t < 0 || int(t) >= tokens {
@@ -131,13 +133,13 @@ func checkEnds(ends []int32, tokens int) error {
 	return nil
 }
 
-// edgeColumns are the edges of rows.
+// edgeColumns holds the edges of rows.
 type edgeColumns struct {
 	ends     *itemColumn[int32]
 	features *itemColumn[float32] // nil where edges have none
 }
 
-// loadEdges takes the columns of edges, and checks each row.
+// loadEdges reads the columns of edges and checks each row.
 func (r *Rows) loadEdges(spec *Spec) (err error) {
 	if !spec.Edged() {
 		return nil
@@ -162,13 +164,14 @@ func (r *Rows) loadEdges(spec *Spec) (err error) {
 	}
 	for i := range r.Len() {
 		if n, want := c.features.count(i), c.ends.count(i); n != want {
-			return fmt.Errorf("%s: expected those of %d edges, found those of %d", c.features.at(r, i), want, n)
+			return fmt.Errorf("%s: expected the features of %d edges, found those of %d", c.features.at(r, i), want, n)
 		}
 	}
 	return c.features.eachItem(r, func(_ int, row []float32) error { return checkFinite(row, spec.EdgeFeatureNames) })
 }
 
-// Edges returns a copy of those of row i whose ends are read; nil where the data have none.
+// Edges returns a copy of the edges of row i whose ends lie in the window; nil where the data have
+// no edges.
 func (r *Rows) Edges(i int) []Edge {
 	if r.edges == nil {
 		return nil
@@ -194,12 +197,12 @@ func (r *Rows) Edges(i int) []Edge {
 	return out
 }
 
-// reads reports whether both ends of an edge of row i are read.
+// reads reports whether both ends of an edge of row i lie in the window.
 func (r *Rows) reads(i int, source, target int32) bool {
 	return r.window == 0 || int(max(source, target)) < r.length(0, i)
 }
 
-// edgeCount is how many edges of row i are read.
+// edgeCount returns the number of edges of row i within the window.
 func (r *Rows) edgeCount(i int) int {
 	if r.window == 0 {
 		return r.edges.ends.count(i)
@@ -213,8 +216,7 @@ func (r *Rows) edgeCount(i int) int {
 	return n
 }
 
-// EdgesWithin are the edges among the first so many tokens. Where some are left out, the others share no
-// memory with them.
+// EdgesWithin returns the edges among the first tokens. If some are left out, the result is a copy.
 func EdgesWithin(edges []Edge, tokens int) []Edge {
 	within := 0
 	inside := func(e Edge) bool { return int(max(e.Source, e.Target)) < tokens }
@@ -236,7 +238,7 @@ func EdgesWithin(edges []Edge, tokens int) []Edge {
 	return out
 }
 
-// own gives the columns memory of their own, of so many bytes.
+// own copies the columns to memory of their own and returns its size in bytes.
 func (c *edgeColumns) own() int64 {
 	if c == nil {
 		return 0
@@ -244,7 +246,7 @@ func (c *edgeColumns) own() int64 {
 	return c.ends.own() + c.features.own()
 }
 
-// edgeLists are the columns of edges that are written.
+// edgeLists collects the columns of edges for writing.
 type edgeLists struct {
 	ends     itemList[int32]
 	features itemList[float32]
@@ -264,7 +266,7 @@ func (l *edgeLists) append(edges []Edge) {
 	l.features.end(len(edges))
 }
 
-// arrays are the columns of [Spec.edgeFields].
+// arrays returns the columns of [Spec.edgeFields].
 func (l *edgeLists) arrays(fields []arrow.Field) (columns []arrow.Array) {
 	for _, f := range fields {
 		switch f.Name {

@@ -20,7 +20,7 @@ func graphSpec() Spec {
 		EdgeFeatureNames: []string{"order"}}
 }
 
-// graphs are rows of up to so many tokens. Every third has no edges.
+// graphs returns n rows of up to longest tokens. Every third row has no edges.
 func graphs(spec Spec, n, longest int) (out []Example) {
 	random := rand.New(rand.NewPCG(uint64(n), 2))
 	for i := range n {
@@ -41,14 +41,14 @@ func graphs(spec Spec, n, longest int) (out []Example) {
 	return out
 }
 
-// TestEdges: edges come back as they were written, with features and without, in both formats,
-// by random access and through a window, which keeps those among the tokens that are read.
+// TestEdges: edges come back as they were written, with features and without, in both formats, by
+// random access and through a window, which keeps the edges among its tokens.
 func TestEdges(t *testing.T) {
 	for _, names := range [][]string{{}, {"order"}, {"order", "ring"}} {
 		spec := graphSpec()
 		spec.EdgeFeatureNames = names
 		want := graphs(spec, 300, 40)
-		// a token's many edges to itself are one to a device
+		// A device merges the many edges of a token to itself into one.
 		loops := Example{Index: 300, Features: [][]float32{{1, 2}}}
 		for range 50 {
 			loops.Edges = append(loops.Edges, Edge{Features: make([]float32, len(names))})
@@ -91,7 +91,7 @@ func TestEdges(t *testing.T) {
 					t.Fatalf("window %d: row %d: %+v, expected %+v, %v", window, i, e, read, err)
 				}
 				n := len(read.Features)
-				// those of the same ends become one
+				// Edges with the same ends are merged.
 				density = max(density, float64(min(len(read.Edges), n*n))/float64(n))
 			}
 			if got := f.EdgesPerToken(); got != int(math.Ceil(density)) {
@@ -104,8 +104,7 @@ func TestEdges(t *testing.T) {
 	}
 }
 
-// TestLargeGraph: a row of 100,000 nodes and a million edges, as of one network, comes back by
-// random access.
+// TestLargeGraph: a row of 100,000 nodes and a million edges comes back by random access.
 func TestLargeGraph(t *testing.T) {
 	testenv.Long(t, "stores a million edges")
 	const nodes, edges = 100_000, 1_000_000
@@ -127,7 +126,7 @@ func TestLargeGraph(t *testing.T) {
 	}
 }
 
-// TestEdgesRelabelled: labels that are renamed are those behind the columns of edges.
+// TestEdgesRelabelled: renaming labels finds their column behind the columns of edges.
 func TestEdgesRelabelled(t *testing.T) {
 	spec := graphSpec()
 	spec.LabelNames = nil
@@ -142,7 +141,7 @@ func TestEdgesRelabelled(t *testing.T) {
 	}
 }
 
-// recordOf is the first record of a file.
+// recordOf returns the first record of a file.
 func recordOf(t *testing.T, data []byte) (arrow.Record, error) {
 	t.Helper()
 	r, err := NewReader(bytes.NewReader(data), "x.arrow")
@@ -156,7 +155,7 @@ func recordOf(t *testing.T, data []byte) (arrow.Record, error) {
 	return rows.Record(), nil
 }
 
-// TestWriteEdges: a row that a reader would refuse is refused, and the next one is written.
+// TestWriteEdges: a row that a reader would refuse is refused, and the next row is written.
 func TestWriteEdges(t *testing.T) {
 	spec := graphSpec()
 	good := graphs(spec, 2, 9)[1]
@@ -188,8 +187,8 @@ func TestWriteEdges(t *testing.T) {
 	}
 }
 
-// TestForeignEdges: files of other programs are read where they mean the same, and refused with
-// the place otherwise.
+// TestForeignEdges: files of other programs are read if they mean the same, and otherwise refused
+// with the location.
 func TestForeignEdges(t *testing.T) {
 	i32, f32 := arrow.PrimitiveTypes.Int32, arrow.PrimitiveTypes.Float32
 	features := arrow.Field{Name: "features", Type: arrow.ListOf(arrow.FixedSizeListOf(1, f32))}
@@ -228,11 +227,11 @@ func TestForeignEdges(t *testing.T) {
 		{columns(pairs, arrow.Field{Name: "edge_features", Type: arrow.ListOf(f32)}), named, `[]`,
 			"column edge_features: expected list<fixed_size_list<float32>[1]>"},
 		{columns(pairs), map[string]string{"edge_feature_names": `[]`}, `[]`,
-			"edge_feature_names: expected feature_names, too"},
+			"edge_feature_names: expected feature_names as well"},
 		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `null`}, `[]`,
 			"edge_feature_names: expected a JSON list of strings, found \"null\""},
 		{columns(pairs), map[string]string{"feature_names": `["a"]`, "edge_feature_names": `["w","w"]`}, `[]`,
-			`edge_feature_names: "w" is there twice`},
+			`edge_feature_names: "w" occurs twice`},
 		{columns(pairs), plain, row(`[[0,1],[2,1]]`, ""),
 			"row 1, column edges, index 1, source: expected a token from 0 to 1, found 2"},
 		{columns(pairs), plain, row(`[[0,-1]]`, ""),
@@ -243,7 +242,7 @@ func TestForeignEdges(t *testing.T) {
 			"row 1, column edges, index 0, target: expected a finite number, found null"},
 		{columns(lists), plain, row(`[[0,1],[1]]`, ""), "row 1, column edges, index 1: expected 2 numbers, found 1"},
 		{columns(pairs, numbers), named, row(`[[0,1],[1,1]]`, `,"edge_features":[[0.5]]`),
-			"row 1, column edge_features: expected those of 2 edges, found those of 1"},
+			"row 1, column edge_features: expected the features of 2 edges, found those of 1"},
 		{columns(pairs, numbers), named, row(`[[0,1]]`, `,"edge_features":[[null]]`),
 			`row 1, column edge_features, index 0, "w": expected a finite number, found null`},
 	} {
@@ -265,7 +264,7 @@ func TestForeignEdges(t *testing.T) {
 	}
 }
 
-// TestSlicedEdges: a part of a record has its own edges.
+// TestSlicedEdges: a slice of a record has its own edges.
 func TestSlicedEdges(t *testing.T) {
 	spec := graphSpec()
 	want := graphs(spec, 9, 6)
@@ -278,7 +277,7 @@ func TestSlicedEdges(t *testing.T) {
 	}
 }
 
-// BenchmarkGraphs reads graphs of 1,024 tokens with ten edges each, at random access and out of the
+// BenchmarkGraphs reads graphs of 1,024 tokens with ten edges each, by random access and from the
 // cache, as training does.
 func BenchmarkGraphs(b *testing.B) {
 	spec := graphSpec()

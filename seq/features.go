@@ -10,15 +10,15 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// PositionNames and NormalNames are the features that place a token in space: what a relation
-// of distances reads of them.
+// PositionNames and NormalNames are the features that place a token in space. A relation of
+// distances reads them.
 var (
 	PositionNames = []string{"x", "y", "z"}
 	NormalNames   = []string{"nx", "ny", "nz"}
 )
 
-// Points returns which features are positions, and behind them, where all three are there,
-// normals: three indices, or six. It is nil if a position is missing.
+// Points returns the indices of the features that are positions, followed by those of the normals
+// if all three exist: three indices, or six. It is nil if a position is missing.
 func Points(names []string) (columns []int) {
 	for _, group := range [][]string{PositionNames, NormalNames} {
 		var at []int
@@ -35,10 +35,11 @@ func Points(names []string) (columns []int) {
 	return columns
 }
 
-// CheckFeatureNames reports names that features cannot have.
+// CheckFeatureNames reports names that are not allowed for features.
 func CheckFeatureNames(names []string) error { return CheckNumberNames(names) }
 
-// checkFeatureNames: features are in place of tokens, so nothing is said of these.
+// checkFeatureNames checks the names of features. Features replace tokens, so the specification may
+// not describe tokens.
 func (s *Spec) checkFeatureNames() error {
 	if s.FeatureNames == nil {
 		return nil
@@ -56,7 +57,8 @@ func (s *Spec) checkFeatureNames() error {
 	return nil
 }
 
-// checkFeaturesColumn expects the column once, of lists of as many numbers as have names, and none of tokens.
+// checkFeaturesColumn expects one column of features, whose lists have a number for each name, and
+// no column of tokens.
 func (s *Spec) checkFeaturesColumn(schema *arrow.Schema) error {
 	fields, ok := schema.FieldsByName(ColumnFeatures)
 	switch {
@@ -89,7 +91,7 @@ func (s *Spec) checkFeatures(features [][]float32) error {
 	case len(features) == 0:
 		return errors.New("expected at least one token, found an empty sequence")
 	}
-	if err := s.CheckFeatured(len(features)); err != nil {
+	if err := s.CheckTokenCount(len(features)); err != nil {
 		return err
 	}
 	for i, row := range features {
@@ -103,15 +105,16 @@ func (s *Spec) checkFeatures(features [][]float32) error {
 	return nil
 }
 
-// CheckFeatured reports more tokens with features than a row may have.
-func (s *Spec) CheckFeatured(tokens int) error {
+// CheckTokenCount returns an error if the number of tokens with features exceeds the maximum for a
+// row.
+func (s *Spec) CheckTokenCount(tokens int) error {
 	if most := arrowipc.MaxBody / 16 / max(1, len(s.FeatureNames)); tokens > most {
 		return fmt.Errorf("expected at most %d tokens, found %d", most, tokens)
 	}
 	return nil
 }
 
-// checkFinite names the first number of a token, or of an edge, that is none.
+// checkFinite reports the first number of a token, or of an edge, that is not finite.
 func checkFinite(row []float32, names []string) error {
 	for j, v := range row {
 		if v-v != 0 {
@@ -121,10 +124,10 @@ func checkFinite(row []float32, names []string) error {
 	return nil
 }
 
-// tokenItems are the items of the column.
+// tokenItems describes the items of the column in errors.
 var tokenItems = itemKind{"token", "a token", "a sequence"}
 
-// loadFeatures takes the column of features, and checks each row.
+// loadFeatures reads the column of features and checks each row.
 func (r *Rows) loadFeatures(spec *Spec) (err error) {
 	if spec.FeatureNames == nil {
 		return nil
@@ -137,7 +140,8 @@ func (r *Rows) loadFeatures(spec *Spec) (err error) {
 	return r.features.eachItem(r, func(_ int, row []float32) error { return checkFinite(row, spec.FeatureNames) })
 }
 
-// Features returns a copy of those of row i, a row for each token that is read; nil where the data have tokens.
+// Features returns a copy of the features of row i, one row of numbers for each token in the
+// window; nil where the data have tokens.
 func (r *Rows) Features(i int) [][]float32 {
 	if r.features == nil {
 		return nil

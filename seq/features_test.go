@@ -21,7 +21,7 @@ func cloudSpec() Spec {
 		FeatureNames: []string{"x", "y", "z", "heat"}}
 }
 
-// clouds are rows of up to so many tokens.
+// clouds returns n rows of up to longest tokens.
 func clouds(n, longest int) (out []Example) {
 	random := rand.New(rand.NewPCG(uint64(n), 1))
 	for i := range n {
@@ -34,7 +34,7 @@ func clouds(n, longest int) (out []Example) {
 	return out
 }
 
-// same compares rows, of which one may have no list where the other has an empty one.
+// same compares two rows; an empty list equals a missing one.
 func same(a, b Example) bool {
 	return len(a.A) == 0 && len(b.A) == 0 && a.Index == b.Index && a.Label == b.Label && a.ID == b.ID &&
 		reflect.DeepEqual(a.Labels, b.Labels) && reflect.DeepEqual(a.Features, b.Features) &&
@@ -42,7 +42,7 @@ func same(a, b Example) bool {
 }
 
 // TestFeatures: features come back as they were written, in both formats, by random access and
-// through a window, and the length of a row is that of its features.
+// through a window, and the length of a row is the number of its features.
 func TestFeatures(t *testing.T) {
 	spec := cloudSpec()
 	spec.IDs = true
@@ -86,7 +86,7 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// TestWriteFeatures: a row that a reader would refuse is refused, and the next one is written.
+// TestWriteFeatures: a row that a reader would refuse is refused, and the next row is written.
 func TestWriteFeatures(t *testing.T) {
 	spec := cloudSpec()
 	good := clouds(1, 3)[0]
@@ -120,8 +120,8 @@ func TestWriteFeatures(t *testing.T) {
 	}
 }
 
-// TestForeignFeatures: files of other programs are read where they mean the same, and refused
-// with the place otherwise.
+// TestForeignFeatures: files of other programs are read if they mean the same, and otherwise
+// refused with the location.
 func TestForeignFeatures(t *testing.T) {
 	f32 := arrow.PrimitiveTypes.Float32
 	fixed, lists := arrow.ListOf(arrow.FixedSizeListOf(2, f32)), arrow.ListOf(arrow.ListOf(f32))
@@ -154,7 +154,7 @@ func TestForeignFeatures(t *testing.T) {
 			"column features: expected with feature_names"},
 		{append(column(fixed), arrow.Field{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}), named,
 			`[]`, "column tokens: expected none beside features"},
-		{column(fixed), map[string]string{"feature_names": `["a","a"]`}, `[]`, `feature_names: "a" is there twice`},
+		{column(fixed), map[string]string{"feature_names": `["a","a"]`}, `[]`, `feature_names: "a" occurs twice`},
 		{column(fixed), map[string]string{"feature_names": `[]`}, `[]`, `feature_names: expected 1 to`},
 		{column(fixed), with("vocab_size", "5"), `[]`, "feature_names: expected neither vocab_size"},
 		{column(fixed), with("task", "retrieval"), `[]`, "feature_names: expected none for task retrieval"},
@@ -189,8 +189,8 @@ func TestForeignFeatures(t *testing.T) {
 	}
 }
 
-// TestSlicedFeatures: a part of a record has its own rows, also where the array of tokens is
-// itself a part of one, and where what lies before it has another width.
+// TestSlicedFeatures: a slice of a record has its own rows, even if the array of tokens is a slice
+// itself or the tokens before it have another width.
 func TestSlicedFeatures(t *testing.T) {
 	spec := Spec{Task: Classification, FeatureNames: []string{"a", "b"}}
 	const rows = `[{"features":[[1,2]]},{"features":[[3,4],[5,6]]},{"features":[[7,8]]}]`

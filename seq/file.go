@@ -11,25 +11,24 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// DefaultCache is how many bytes of record batches a File keeps.
+// DefaultCache is the size of a File's cache of record batches in bytes.
 const DefaultCache = 64 << 20
 
-// A File gives random access to the rows of a file on disk, in the file or the
-// stream format. Opening reads it once from beginning to end, which validates
-// every row; then only the rows' lengths (4 bytes each), a checksum of each record
-// batch (8 bytes) and a bounded cache of record batches, without their ids, stay in
-// memory. It is safe for concurrent use.
+// A File gives random access to the rows of a file on disk, in the file or the stream format.
+// Opening reads it once from beginning to end and validates every row. Afterwards memory holds only
+// the rows' lengths (4 bytes each), a checksum of each record batch (8 bytes) and a bounded cache
+// of record batches without their ids. A File is safe for concurrent use.
 type File struct {
 	name    string
 	file    *os.File
 	spec    *Spec
 	batches *arrowipc.Places
-	first   []int64 // index of each batch's first row, and the number of rows
-	window  int     // tokens that are read of each sequence, 0 for all
-	inRow   int     // examples in a row: 2 where the sequences of pairs are apart
+	first   []int64 // index of each batch's first row, followed by the number of rows
+	window  int     // maximum number of tokens read of each sequence, 0 for all
+	inRow   int     // examples per row: 2 where the sequences of pairs are separate
 	lengths []int32
 	longest struct{ row, tokens int }
-	density int // edges of a row for each of its tokens, at most
+	density int // maximum number of edges per token of a row
 
 	mu    sync.Mutex
 	cache cache
@@ -38,8 +37,7 @@ type File struct {
 // OpenFile opens path for random access.
 func OpenFile(path string) (*File, error) { return OpenWindow(path, 0) }
 
-// OpenWindow opens path for random access to the first window tokens of each
-// sequence; 0 is all.
+// OpenWindow opens path for random access to the first window tokens of each sequence; 0 means all.
 func OpenWindow(path string, window int) (*File, error) {
 	r, err := Open(path)
 	if err != nil {
@@ -48,7 +46,7 @@ func OpenWindow(path string, window int) (*File, error) {
 	return openRandom(r, window, 1)
 }
 
-// openRandom reads what r is at the beginning of, to go anywhere in it.
+// openRandom reads the source of r, which has read only the schema, and gives random access to it.
 func openRandom(r *Reader, window, inRow int) (*File, error) {
 	file, ok := r.closer.(*os.File)
 	records, all := r.records.(*arrowipc.Reader)
@@ -81,7 +79,7 @@ func (f *File) scan(r *Reader) error {
 			}
 			if rows.edges != nil {
 				n := rows.length(0, i)
-				distinct := min(rows.edgeCount(i), n*n) // edges of the same ends become one
+				distinct := min(rows.edgeCount(i), n*n) // edges with the same ends are merged
 				f.density = max(f.density, (distinct+n-1)/n)
 			}
 			if f.inRow == 1 {
@@ -100,7 +98,7 @@ func (f *File) scan(r *Reader) error {
 	return nil
 }
 
-// SetCache changes how many bytes of record batches are kept.
+// SetCache changes the size of the cache in bytes.
 func (f *File) SetCache(bytes int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -110,21 +108,21 @@ func (f *File) SetCache(bytes int64) {
 // Name returns the path that the file was opened by.
 func (f *File) Name() string { return f.name }
 
-// Spec returns what the file's sequences are.
+// Spec returns the specification of the file's sequences.
 func (f *File) Spec() *Spec { return f.spec }
 
-// Len returns the number of examples: of rows, or of sequences if those of pairs are apart.
+// Len returns the number of examples: rows, or sequences if those of pairs are separate.
 func (f *File) Len() int { return len(f.lengths) }
 
 // Lengths returns the number of tokens of each example (of both sequences of a
 // pair together). The caller must not change it.
 func (f *File) Lengths() []int32 { return f.lengths }
 
-// Longest returns the number of tokens of the longest sequence, either one of a pair's,
-// and the first row that has one as long.
+// Longest returns the length of the longest sequence, counting those of a pair separately, and the
+// first row that has one of this length.
 func (f *File) Longest() (row, tokens int) { return f.longest.row, f.longest.tokens }
 
-// EdgesPerToken returns how many edges a row has for each of its tokens, at most and rounded up.
+// EdgesPerToken returns the maximum over the rows of edges per token, rounded up.
 func (f *File) EdgesPerToken() int { return f.density }
 
 // Example returns a copy of example i.

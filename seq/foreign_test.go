@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestForeignFilesStay: a file that another program wrote is not replaced by a split or manifest,
-// whether or not an existing data set may be.
+// TestForeignFilesStay: neither a split nor a manifest replaces a file of another program, whether
+// or not the existing data set may be replaced.
 func TestForeignFilesStay(t *testing.T) {
 	for name, content := range map[string]string{
 		"train.arrow":  "ARROW1\x00\x00 of another program",
@@ -36,7 +36,7 @@ func TestForeignFilesStay(t *testing.T) {
 	}
 }
 
-// TestOwnFilesAreReplaced: a damaged manifest, and splits that a killed program named before it
+// TestOwnFilesAreReplaced: a damaged manifest, and splits of a program that was killed before it
 // wrote the manifest, do not stop a conversion.
 func TestOwnFilesAreReplaced(t *testing.T) {
 	dir := t.TempDir()

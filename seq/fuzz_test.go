@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzFile: whatever opens has valid rows. The corpus under testdata/fuzz has truncated and
+// FuzzFile: every file that opens has valid rows. The corpus under testdata/fuzz has truncated and
 // bit-flipped files.
 func FuzzFile(f *testing.F) {
 	for _, format := range []Format{FileFormat, StreamFormat} {

@@ -11,24 +11,24 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// maxID is how many bytes an id may have, far beyond any path or key.
+// maxID is the maximum length of an id in bytes, far beyond any path or key.
 const maxID = 1 << 20
 
-// idText is a column of ids that is read: *array.String or *array.LargeString.
+// idText is a column of ids that was read: *array.String or *array.LargeString.
 type idText interface {
 	arrow.Array
 	Value(i int) string
 	ValueOffset64(i int) int64
 }
 
-// hasIDs reports whether a schema has one column of ids of text. One of another type is
-// another program's, and ignored as ever.
+// hasIDs reports whether a schema has one text column of ids. A column of another type belongs to
+// another program and is ignored.
 func hasIDs(schema *arrow.Schema) bool {
 	fields, _ := schema.FieldsByName(ColumnID)
 	return len(fields) == 1 && (fields[0].Type.ID() == arrow.STRING || fields[0].Type.ID() == arrow.LARGE_STRING)
 }
 
-// loadIDs takes the column of ids and checks that each is text within the column.
+// loadIDs reads the column of ids and checks that each id is valid text within the column.
 func (r *Rows) loadIDs() error {
 	ids := r.record.Column(r.record.Schema().FieldIndices(ColumnID)[0]).(idText)
 	if r.Len() == 0 {
@@ -57,7 +57,7 @@ func (r *Rows) loadIDs() error {
 	return nil
 }
 
-// checkIDText reports what an id may not be.
+// checkIDText returns an error if id is too long or is not UTF-8.
 func checkIDText(id string) error {
 	switch {
 	case len(id) > maxID:
@@ -68,7 +68,7 @@ func checkIDText(id string) error {
 	return nil
 }
 
-// ID returns the id of row i, "" where there is none. It shares no memory with the rows.
+// ID returns the id of row i, "" if it has none. It shares no memory with the rows.
 func (r *Rows) ID(i int) string {
 	if r.ids == nil || r.ids.IsNull(i) {
 		return ""
@@ -76,9 +76,8 @@ func (r *Rows) ID(i int) string {
 	return strings.Clone(r.ids.Value(i))
 }
 
-// dropIDs copies what is left without ids, as the memory that a batch was read into lives as
-// long as any of its columns: who reads rows here and there, for training, has no use for
-// ids. It returns the bytes that are kept.
+// dropIDs copies the other columns: the memory of a batch lives as long as any of its columns, and
+// training does not use ids. It returns the number of bytes that are kept.
 func (r *Rows) dropIDs() (size int64) {
 	for i := range r.tokens {
 		size += r.tokens[i].own()
@@ -104,16 +103,16 @@ func (r *Rows) dropIDs() (size int64) {
 	return size
 }
 
-// own gives a column memory of its own, of so many bytes.
+// own copies a column to memory of its own and returns its size in bytes.
 func (c *tokenColumn) own() int64 {
 	c.offsets, c.u8, c.u16, c.i32 = slices.Clone(c.offsets), slices.Clone(c.u8),
 		slices.Clone(c.u16), slices.Clone(c.i32)
 	return int64(4*len(c.offsets) + len(c.u8) + 2*len(c.u16) + 4*len(c.i32))
 }
 
-// idList is a column of ids that is written.
+// idList collects a column of ids for writing.
 type idList struct {
-	offsets []int32 // one more than rows
+	offsets []int32 // one more than the number of rows
 	values  []byte
 }
 
@@ -122,7 +121,7 @@ func (l *idList) append(id string) {
 	l.offsets = append(l.offsets, int32(len(l.values)))
 }
 
-// array is the column, null where an id is empty.
+// array returns the column, null where an id is empty.
 func (l *idList) array() arrow.Array {
 	rows := len(l.offsets) - 1
 	valid, missing := validity(rows, func(i int) bool { return l.offsets[i+1] > l.offsets[i] })

@@ -6,18 +6,18 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Info is what Inspect finds in a file.
+// Info is the result of Inspect.
 type Info struct {
 	Spec    *Spec
 	Schema  *arrow.Schema
-	IsFile  bool // the file format, else the stream's
+	IsFile  bool // whether the source is in the file format rather than the stream format
 	Batches int
 	Rows    int64
 	Lengths Quantiles
 	Labels  map[string]int64
-	PerRow  []int64         // rows by how many labels hold, where several may
-	Numbers []NumberSummary // of a regression
-	First   *Example        // row 0, nil if there is none
+	PerRow  []int64         // number of rows by their number of labels, for the task multi-label
+	Numbers []NumberSummary // for the task regression
+	First   *Example        // row 0, nil if there are no rows
 }
 
 // Inspect reads a file from beginning to end, one record batch at a time.

@@ -10,15 +10,15 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// A row of features, of edges or of their features is a list of items, tokens or edges, of as
-// many numbers each.
+// A row of features, of edges or of their features is a list of items (tokens or edges), each with
+// the same number of numbers.
 
-// itemsType is that of the column of files that are written.
+// itemsType returns the type of such a column in files that are written.
 func itemsType(number arrow.DataType, width int) *arrow.ListType {
 	return arrow.ListOf(arrow.FixedSizeListOf(int32(width), number))
 }
 
-// checkItems expects a column of lists of items of so many numbers.
+// checkItems expects a column of lists of items with width numbers.
 func checkItems(field arrow.Field, number arrow.DataType, width int) error {
 	if list, ok := field.Type.(*arrow.ListType); ok {
 		switch item := list.Elem().(type) {
@@ -36,16 +36,16 @@ func checkItems(field arrow.Field, number arrow.DataType, width int) error {
 		number, width, number, field.Type)
 }
 
-// itemKind is what items are, as errors say it: token, a token, a sequence.
+// itemKind names an item in errors: token, a token, a sequence.
 type itemKind struct{ name, one, list string }
 
-// itemColumn is the items of rows: width numbers for each.
+// itemColumn holds the items of rows: width numbers for each.
 type itemColumn[T int32 | float32] struct {
-	name    string // of the column
+	name    string // name of the column
 	kind    itemKind
-	parts   []string // what the numbers of an item are, as errors say it
+	parts   []string // names of an item's numbers in errors
 	width   int
-	offsets []int32 // of items, one more than rows
+	offsets []int32 // offsets into the items, one more than the number of rows
 	values  []T
 }
 
@@ -55,15 +55,15 @@ func (c *itemColumn[T]) row(i, n int) [][]T {
 	return split(slices.Clone(c.values[from:from+n*c.width]), c.width)
 }
 
-// numbersOf are the numbers of all items of row i, which the column keeps.
+// numbersOf returns the numbers of all items of row i, which the column owns.
 func (c *itemColumn[T]) numbersOf(i int) []T {
 	return c.values[int(c.offsets[i])*c.width : int(c.offsets[i+1])*c.width]
 }
 
-// count is how many items row i has.
+// count returns the number of items of row i.
 func (c *itemColumn[T]) count(i int) int { return int(c.offsets[i+1] - c.offsets[i]) }
 
-// quoted are names as errors show them.
+// quoted returns names in quotes, for errors.
 func quoted(names []string) (out []string) {
 	for _, name := range names {
 		out = append(out, strconv.Quote(name))
@@ -71,7 +71,7 @@ func quoted(names []string) (out []string) {
 	return out
 }
 
-// split cuts numbers into rows of a width.
+// split cuts numbers into rows of the given width.
 func split[T any](values []T, width int) [][]T {
 	out := make([][]T, len(values)/width)
 	for i := range out {
@@ -80,8 +80,8 @@ func split[T any](values []T, width int) [][]T {
 	return out
 }
 
-// loadItems takes a column of the record, and checks that each row has at least so many items,
-// all of them there.
+// loadItems reads a column of the record and checks that each row has at least least items and no
+// null.
 func loadItems[T int32 | float32](r *Rows, c itemColumn[T], least int32) (*itemColumn[T], error) {
 	list := r.record.Column(r.record.Schema().FieldIndices(c.name)[0]).(*array.List)
 	if list.Len() == 0 {
@@ -127,7 +127,7 @@ func loadItems[T int32 | float32](r *Rows, c itemColumn[T], least int32) (*itemC
 	return &c, nil
 }
 
-// load takes the numbers of all items. Those of item t begin at begin(t).
+// load returns the numbers of all items. Item t has the n numbers from begin(t) on.
 func (c *itemColumn[T]) load(items arrow.Array) (numbers arrow.Array, begin func(t int) (from, n int), err error) {
 	switch items := items.(type) {
 	case *array.FixedSizeList:
@@ -159,7 +159,7 @@ func (c *itemColumn[T]) load(items arrow.Array) (numbers arrow.Array, begin func
 	panic("seq: items of another type than was checked")
 }
 
-// numbers are an array's, as what they are.
+// numbers returns an array of numbers and its values.
 func (c *itemColumn[T]) numbers(a arrow.Array) (arrow.Array, []T) {
 	var values any
 	switch a := a.(type) {
@@ -171,8 +171,7 @@ func (c *itemColumn[T]) numbers(a arrow.Array) (arrow.Array, []T) {
 	return a, values.([]T)
 }
 
-// checkItem reports an item that is null, has another number of numbers than the width, or a null
-// among them.
+// checkItem reports an item that is null, does not have width numbers, or has a null among them.
 func (c *itemColumn[T]) checkItem(items, numbers arrow.Array, begin func(t int) (from, n int), t int) error {
 	if items.IsNull(t) {
 		return fmt.Errorf(": expected %s, found null", c.kind.one)
@@ -193,7 +192,7 @@ func (c *itemColumn[T]) checkItem(items, numbers arrow.Array, begin func(t int) 
 	return nil
 }
 
-// own gives the column memory of its own, of so many bytes.
+// own copies the column to memory of its own and returns its size in bytes.
 func (c *itemColumn[T]) own() int64 {
 	if c == nil {
 		return 0
@@ -206,21 +205,21 @@ func (c *itemColumn[T]) own() int64 {
 	return int64(4*len(c.offsets) + 4*len(c.values))
 }
 
-// itemList is a column of items that is written.
+// itemList collects a column of items for writing.
 type itemList[T int32 | float32] struct {
-	offsets []int32 // of items, one more than rows
+	offsets []int32 // offsets into the items, one more than the number of rows
 	values  []T
 }
 
-// reset leaves no row.
+// reset removes all rows.
 func (l *itemList[T]) reset() { l.offsets, l.values = append(l.offsets[:0], 0), l.values[:0] }
 
-// end ends a row of so many items, whose numbers were appended to values.
+// end completes a row of items, whose numbers were appended to values.
 func (l *itemList[T]) end(items int) {
 	l.offsets = append(l.offsets, l.offsets[len(l.offsets)-1]+int32(items))
 }
 
-// array is the column, of a type of [itemsType].
+// array returns the column, with a type of [itemsType].
 func (l *itemList[T]) array(t *arrow.ListType) arrow.Array {
 	items, number := int(l.offsets[len(l.offsets)-1]), t.Elem().(*arrow.FixedSizeListType).Elem()
 	values := memory.NewBufferBytes(bytesOf(l.values))
@@ -242,12 +241,12 @@ func bytesOf[T int32 | float32](values []T) []byte {
 	panic("seq: numbers of another type")
 }
 
-// at is the place of a row, for errors.
+// at returns the location of a row, for errors.
 func (c *itemColumn[T]) at(r *Rows, i int) string {
 	return fmt.Sprintf("row %d, column %s", r.first+int64(i), c.name)
 }
 
-// eachItem calls check with every item, and says where one is refused.
+// eachItem calls check for every item and adds the location to an error.
 func (c *itemColumn[T]) eachItem(r *Rows, check func(row int, item []T) error) error {
 	for i := range len(c.offsets) - 1 {
 		for t := c.offsets[i]; t < c.offsets[i+1]; t++ {

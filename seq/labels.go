@@ -9,11 +9,12 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// labelsType is that of the column of labels where a row has a list of them. An item is null
+// labelsType is the type of the column of labels where a row has a list of them. An item is null
 // where a token has no label.
 var labelsType = arrow.ListOf(arrow.PrimitiveTypes.Int32)
 
-// ListsLabels reports whether a row has a list of labels: those that hold, or one for each token.
+// ListsLabels reports whether a row has a list of labels: its positive labels, or one for each
+// token.
 func (s *Spec) ListsLabels() bool { return s.Task == MultiLabel || s.Task == Tagging }
 
 // checkLabelColumn expects at most one column of labels, of the task's type.
@@ -38,7 +39,8 @@ func (s *Spec) checkLabelColumn(schema *arrow.Schema) error {
 	return nil
 }
 
-// checkLabels reports a list of labels that a row of so many tokens may not have; nil is an unknown one.
+// checkLabels reports a list of labels that a row with the given number of tokens may not have; nil
+// means unknown.
 func (s *Spec) checkLabels(labels []int32, tokens int) error {
 	switch {
 	case labels == nil:
@@ -65,16 +67,17 @@ func (s *Spec) checkLabels(labels []int32, tokens int) error {
 
 // labelLists is a column of lists of labels.
 type labelLists struct {
-	offsets []int32 // one more than rows
+	offsets []int32 // one more than the number of rows
 	values  []int32
 	null    func(row int) bool
-	ignored func(item int) bool // nil where no item is
+	ignored func(item int) bool // reports whether an item is null; nil if none is
 }
 
 // length is the number of labels of row i.
 func (l *labelLists) length(i int) int { return int(l.offsets[i+1] - l.offsets[i]) }
 
-// row is a copy of the first n labels of row i, NoLabel where an item is null; nil where they are not known.
+// row returns a copy of the first n labels of row i, NoLabel where an item is null; nil where they
+// are unknown.
 func (l *labelLists) row(i, n int) []int32 {
 	if l == nil || l.null(i) {
 		return nil
@@ -90,7 +93,7 @@ func (l *labelLists) row(i, n int) []int32 {
 	return out
 }
 
-// loadLabelLists takes the column of lists of labels, and checks each row.
+// loadLabelLists reads the column of lists of labels and checks each row.
 func (r *Rows) loadLabelLists(spec *Spec, list *array.List) error {
 	l := &labelLists{null: list.IsNull}
 	rows := list.Len()
@@ -125,8 +128,9 @@ func (r *Rows) loadLabelLists(spec *Spec, list *array.List) error {
 	return nil
 }
 
-// Labels returns a copy of the labels of row i where it has a list of them: those that hold, or one for each
-// token that is read, [NoLabel] where one has none. It is nil where they are not known.
+// Labels returns a copy of the labels of row i if it has a list of them: the positive labels, or
+// one for each token in the window, [NoLabel] for tokens without one. It is nil where they are
+// unknown.
 func (r *Rows) Labels(i int) []int32 {
 	if r.lists == nil {
 		return nil
@@ -138,7 +142,7 @@ func (r *Rows) Labels(i int) []int32 {
 	return r.lists.row(i, n)
 }
 
-// own is the column with memory of its own, of so many bytes.
+// own copies the column to memory of its own and returns its size in bytes.
 func (l *labelLists) own() (*labelLists, int64) {
 	if l == nil {
 		return nil, 0
@@ -151,15 +155,15 @@ func (l *labelLists) own() (*labelLists, int64) {
 	return out.lists(), int64(4*len(out.offsets) + 4*len(out.values) + len(out.known))
 }
 
-// labelListWriter is a column of lists of labels that is written.
+// labelListWriter collects a column of lists of labels for writing.
 type labelListWriter struct {
-	offsets []int32 // one more than rows
+	offsets []int32 // one more than the number of rows
 	values  []int32
 	known   []bool
-	ignored int // items without a label
+	ignored int // number of items without a label
 }
 
-// reset leaves no row.
+// reset removes all rows.
 func (l *labelListWriter) reset() {
 	l.offsets, l.values, l.known, l.ignored = append(l.offsets[:0], 0), l.values[:0], l.known[:0], 0
 }
@@ -174,7 +178,7 @@ func (l *labelListWriter) append(labels []int32) {
 	}
 }
 
-// row are the labels of row i, nil where they are not known.
+// row returns the labels of row i, nil where they are unknown.
 func (l *labelListWriter) row(i int) []int32 {
 	if !l.known[i] {
 		return nil
@@ -182,7 +186,7 @@ func (l *labelListWriter) row(i int) []int32 {
 	return l.values[l.offsets[i]:l.offsets[i+1]]
 }
 
-// lists are those that were written.
+// lists returns the collected lists.
 func (l *labelListWriter) lists() *labelLists {
 	out := &labelLists{offsets: l.offsets, values: l.values, null: func(i int) bool { return !l.known[i] }}
 	if l.ignored > 0 {
@@ -191,7 +195,7 @@ func (l *labelListWriter) lists() *labelLists {
 	return out
 }
 
-// array is the column, null where the labels of a row, or that of a token, are not known.
+// array returns the column, null for a row or a token whose labels are unknown.
 func (l *labelListWriter) array() arrow.Array {
 	rows := len(l.known)
 	valid, missing := validity(rows, func(i int) bool { return l.known[i] })
@@ -201,7 +205,8 @@ func (l *labelListWriter) array() arrow.Array {
 		[]arrow.ArrayData{items.Data()}, missing, 0))
 }
 
-// relabel gives every label another number. Those of a row that hold are in ascending order again.
+// relabel replaces every label l by number(l). If sorted is set, it sorts the labels of each row
+// again.
 func (l *labelListWriter) relabel(number func(int32) int32, sorted bool) {
 	relabel(l.values, number)
 	for i := range l.known {
@@ -211,7 +216,7 @@ func (l *labelListWriter) relabel(number func(int32) int32, sorted bool) {
 	}
 }
 
-// addLabels counts those of a row that has a list of them: rows by the labels that hold, tokens by their tag.
+// addLabels counts a row with a list of labels: rows by positive label, or tokens by tag.
 func (s *Summary) addLabels(tokens int, labels []int32) {
 	if labels == nil {
 		if s.task == MultiLabel {

@@ -19,7 +19,7 @@ func listsSpec(task string) Spec {
 	return Spec{Task: task, VocabSize: 9, LabelNames: []string{"a", "b", "c"}}
 }
 
-// listedExamples are rows with each kind of list: unknown, empty, of one and of several labels.
+// listedExamples returns rows with each kind of list: unknown, empty, one label, several labels.
 func listedExamples(task string, n int) (out []Example) {
 	for i := range n {
 		e := Example{Index: uint32(i), A: make([]int32, 1+i%7), Label: NoLabel}
@@ -30,7 +30,7 @@ func listedExamples(task string, n int) (out []Example) {
 		default:
 			e.Labels = make([]int32, len(e.A))
 			for j := range e.Labels {
-				e.Labels[j] = int32((i+j)%4) - 1 // NoLabel among them
+				e.Labels[j] = int32((i+j)%4) - 1 // including NoLabel
 			}
 		}
 		out = append(out, e)
@@ -71,8 +71,7 @@ func TestLabelLists(t *testing.T) {
 	}
 }
 
-// trainingSplit is a data set with a training split alone, as it is read back. Rows without an id
-// get one.
+// trainingSplit writes and opens a data set with a training split only. Rows without an id get one.
 func trainingSplit(t testing.TB, spec Spec, rows []Example) *Dataset {
 	t.Helper()
 	dir := t.TempDir()
@@ -96,7 +95,7 @@ func trainingSplit(t testing.TB, spec Spec, rows []Example) *Dataset {
 	return must.Get(OpenDataset(dir))(t)
 }
 
-// TestLabelCounts: rows are counted by the labels that hold, tokens by their tags.
+// TestLabelCounts: rows are counted by positive label, tokens by tag.
 func TestLabelCounts(t *testing.T) {
 	for task, want := range map[string]map[string]int64{
 		MultiLabel: {"a": 2, "b": 1, "c": 2, Unlabelled: 1},
@@ -117,8 +116,8 @@ func TestLabelCounts(t *testing.T) {
 	}
 }
 
-// TestRenamedLists: labels that get other numbers are in ascending order again where a row has
-// several, and in their places where tokens have them.
+// TestRenamedLists: renumbered labels are in ascending order again where a row has several, and
+// stay at their tokens for tagging.
 func TestRenamedLists(t *testing.T) {
 	for task, want := range map[string][]int32{MultiLabel: {0, 1, 2}, Tagging: {2, 0, NoLabel, 1}} {
 		spec := listsSpec(task)
@@ -151,7 +150,8 @@ func TestRenamedLists(t *testing.T) {
 	}
 }
 
-// TestBadLabelLists: what a row cannot have is refused by the writer, and by the reader with its place.
+// TestBadLabelLists: the writer refuses invalid lists of labels, and so does the reader, with the
+// location.
 func TestBadLabelLists(t *testing.T) {
 	for want, c := range map[string]struct {
 		task   string
@@ -173,7 +173,7 @@ func TestBadLabelLists(t *testing.T) {
 			t.Errorf("%v, want %s", err, want)
 		}
 		if b.Rows() != 0 {
-			t.Error("the row is there all the same")
+			t.Error("the refused row was added")
 		}
 		if !spec.ListsLabels() || c.label != NoLabel || c.labels[0] < NoLabel {
 			continue
@@ -187,7 +187,7 @@ func TestBadLabelLists(t *testing.T) {
 	must.Fail(t, "expected list<int32> for task tagging, found int32")(spec.checkColumns(other.Schema()))
 }
 
-// recordOfLists is a record whose second row has labels.
+// recordOfLists returns a record whose second row has labels.
 func recordOfLists(spec *Spec, labels []int32) arrow.Record {
 	b := array.NewRecordBuilder(memory.DefaultAllocator, spec.Schema())
 	for i := range 2 {

@@ -10,21 +10,20 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// ErrBusy is in the error for a directory in which another program makes a data set.
+// ErrBusy is wrapped by errors about a directory in which another program makes a data set.
 var ErrBusy = errors.New("another program is making a data set there")
 
-// lockName is the file by which programs keep out of each other's way. It is there only
-// as long as one works.
+// lockName is the lock file of a data set directory. It exists only while a program writes there.
 const lockName = ".dataset.lock"
 
-// datasetLock is the right to write in a directory.
+// datasetLock is an exclusive lock for writing in a directory.
 type datasetLock struct {
 	dir  string
-	made bool // the directory was not there
+	made bool // the lock created the directory
 	file *flock.Flock
 }
 
-// lockDataset makes a directory if need be, and keeps others out of it.
+// lockDataset creates the directory if needed and locks it.
 func lockDataset(dir string) (*datasetLock, error) {
 	_, err := os.Stat(dir)
 	l := &datasetLock{dir: dir, made: errors.Is(err, fs.ErrNotExist)}
@@ -36,7 +35,7 @@ func lockDataset(dir string) (*datasetLock, error) {
 		l.file = flock.New(path)
 		ok, err := l.file.TryLock()
 		if errors.Is(err, fs.ErrNotExist) {
-			continue // somebody has just removed the directory that was empty
+			continue // another program has just removed the empty directory
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", dir, err)
@@ -44,7 +43,7 @@ func lockDataset(dir string) (*datasetLock, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s: %w", dir, ErrBusy)
 		}
-		// Its last owner may have removed the file before it was locked here.
+		// The last owner may have removed the file before it was locked here.
 		now, err := os.Stat(path)
 		mine, errMine := l.file.Stat()
 		if err == nil && errMine == nil && os.SameFile(now, mine) {
@@ -54,16 +53,16 @@ func lockDataset(dir string) (*datasetLock, error) {
 	}
 }
 
-// release lets others write, and leaves no directory behind that holds nothing. A second
-// call does nothing.
+// release unlocks the directory, and removes it if it was created for the lock and is empty. A
+// second call does nothing.
 func (l *datasetLock) release() {
 	if l.file == nil {
 		return
 	}
-	os.Remove(l.file.Path()) // while nobody else can have it
+	os.Remove(l.file.Path()) // while the lock is still held
 	l.file.Unlock()
 	l.file = nil
 	if l.made {
-		os.Remove(l.dir) // which fails if something is there
+		os.Remove(l.dir) // fails if the directory is not empty
 	}
 }

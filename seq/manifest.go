@@ -15,16 +15,16 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// ManifestName is the file that marks a data set directory complete.
+// ManifestName is the name of the manifest, whose presence marks a data set directory as complete.
 const ManifestName = "dataset.json"
 
-// ManifestVersion is the version of the manifests that are written.
+// ManifestVersion is the version of manifests that are written.
 const ManifestVersion = "2"
 
-// ErrIncomplete is in the error for a directory without a manifest.
+// ErrIncomplete is wrapped by errors about a directory without a manifest.
 var ErrIncomplete = errors.New("the data set is incomplete: dataset.json, which is written last, is missing")
 
-// maxManifest bounds the manifest, which is a few kilobytes.
+// maxManifest is the maximum size of a manifest in bytes; typical ones have a few kilobytes.
 const maxManifest = 16 << 20
 
 // A Manifest is the content of dataset.json.
@@ -39,10 +39,11 @@ type Manifest struct {
 	NumberNames []string        `json:"number_names,omitempty"`
 	// FeatureNames name the numbers of each token; absent where the data have token ids.
 	FeatureNames []string `json:"feature_names,omitempty"`
-	// EdgeFeatureNames name the numbers of each edge, which may be none; absent where there are no edges.
+	// EdgeFeatureNames name the numbers of each edge and may be empty; absent where there are no
+	// edges.
 	EdgeFeatureNames []string             `json:"edge_feature_names,omitzero"`
 	Splits           map[string]SplitInfo `json:"splits"`
-	Provenance       map[string]any       `json:"provenance,omitempty"` // seed, generator, source: free
+	Provenance       map[string]any       `json:"provenance,omitempty"` // free-form: seed, generator, source
 }
 
 // SplitInfo describes one file of a data set.
@@ -50,14 +51,14 @@ type SplitInfo struct {
 	File     string           `json:"file"`
 	Bytes    int64            `json:"bytes"`
 	Checksum string           `json:"checksum"`         // "xxh128:" and 32 hexadecimal digits
-	SHA256   string           `json:"sha256,omitempty"` // only in files of before
+	SHA256   string           `json:"sha256,omitempty"` // only in manifests of version 1
 	Rows     int64            `json:"rows"`
 	Lengths  Quantiles        `json:"lengths"`
 	Labels   map[string]int64 `json:"labels"`
-	Numbers  []NumberSummary  `json:"numbers,omitempty"` // of a regression
+	Numbers  []NumberSummary  `json:"numbers,omitempty"` // for the task regression
 }
 
-// nameChecksum says of which kind the checksum is that a manifest of before has.
+// nameChecksum moves a SHA-256, as in manifests of version 1, to Checksum.
 func (s *SplitInfo) nameChecksum() {
 	if s.Checksum == "" && s.SHA256 != "" {
 		s.Checksum = "sha256:" + s.SHA256
@@ -65,7 +66,7 @@ func (s *SplitInfo) nameChecksum() {
 	s.SHA256 = ""
 }
 
-// Spec returns what the files of a split contain.
+// Spec returns the specification of a split's files.
 func (m *Manifest) Spec(split string) Spec {
 	return Spec{
 		Task: m.Task, Name: m.Name, Tokenizer: m.Tokenizer, VocabSize: m.VocabSize,
@@ -96,7 +97,7 @@ func readManifest(dir string) (*Manifest, error) {
 		return nil, fmt.Errorf("%s: byte %d: expected one JSON object, found more", path, decoder.InputOffset())
 	}
 	if m.Tokenizer != nil {
-		// The file is indented, the Arrow files' metadata is not.
+		// The manifest is indented; the metadata of the Arrow files is not.
 		var compact bytes.Buffer
 		if err := json.Compact(&compact, m.Tokenizer); err != nil {
 			return nil, fmt.Errorf("%s: tokenizer: %w", path, err)
@@ -114,7 +115,7 @@ func readManifest(dir string) (*Manifest, error) {
 }
 
 func (m *Manifest) validate() error {
-	if m.Version != ManifestVersion && m.Version != "1" { // which had SHA-256
+	if m.Version != ManifestVersion && m.Version != "1" { // version 1 has SHA-256 checksums
 		return fmt.Errorf("version: expected %q, found %.40q", ManifestVersion, m.Version)
 	}
 	spec := m.Spec("")
@@ -125,7 +126,7 @@ func (m *Manifest) validate() error {
 		return errors.New("splits: expected at least one, found none")
 	}
 	for name, split := range m.Splits {
-		// A manifest never leads out of its directory.
+		// A file name must not lead out of the directory.
 		if !filepath.IsLocal(split.File) || split.File != filepath.Base(split.File) || split.File == "." {
 			return fmt.Errorf("splits.%s.file: expected a file name, found %q", name, split.File)
 		}
@@ -149,7 +150,7 @@ func (m *Manifest) validate() error {
 	return nil
 }
 
-// checkLabels reports counts of labels that the rows of a split, or their tokens, cannot have.
+// checkLabels reports label counts that exceed the number of rows of a split, or of their tokens.
 func (m *Manifest) checkLabels(split SplitInfo) error {
 	most, sum := float64(split.Rows), 0.0
 	if m.Task == Tagging {
@@ -169,7 +170,7 @@ func (m *Manifest) checkLabels(split SplitInfo) error {
 	return nil
 }
 
-// checkNumbers: a split describes each number of the rows.
+// checkNumbers checks that a split describes each number of the rows.
 func (m *Manifest) checkNumbers(split SplitInfo) error {
 	var names []string
 	for _, n := range split.Numbers {

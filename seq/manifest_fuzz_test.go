@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzManifest: whatever is in a dataset.json, an error names the file, and what is
-// accepted stays in its directory and is written as it was read.
+// FuzzManifest: for any content of dataset.json, an error names the file, and an accepted manifest
+// stays in its directory and is written as it was read.
 func FuzzManifest(f *testing.F) {
 	split := `{"file":"train.arrow","bytes":10,"rows":1,"checksum":"xxh128:` + strings.Repeat("0",
 		32) + `","labels":{"a":1}}`
@@ -45,7 +45,7 @@ func FuzzManifest(f *testing.F) {
 			return
 		}
 		if !json.Valid(text) {
-			t.Fatalf("what is no JSON is accepted: %q", text)
+			t.Fatalf("malformed JSON is accepted: %q", text)
 		}
 		for name, s := range m.Splits {
 			if !filepath.IsLocal(s.File) || filepath.Dir(s.File) != "." || s.File == "." {

@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// endless gives n rows as one stream without ever holding it.
+// endless returns n rows as one stream without holding it in memory.
 func endless(t testing.TB, n int) io.Reader {
 	r, w := io.Pipe()
 	go func() {

@@ -10,10 +10,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// maxNumbers is more than a row has that is not read by mistake.
+// maxNumbers is the maximum number of numbers per row; more indicate a mistake.
 const maxNumbers = 1024
 
-// CheckNumberNames reports names that numbers cannot have.
+// CheckNumberNames reports names that are not allowed for numbers.
 func CheckNumberNames(names []string) error {
 	if n := len(names); n == 0 || n > maxNumbers {
 		return fmt.Errorf("expected 1 to %d names, found %d", maxNumbers, n)
@@ -23,13 +23,14 @@ func CheckNumberNames(names []string) error {
 			return fmt.Errorf("expected names, found an empty one in %q", names)
 		}
 		if slices.Contains(names[:i], name) {
-			return fmt.Errorf("%q is there twice", name)
+			return fmt.Errorf("%q occurs twice", name)
 		}
 	}
 	return nil
 }
 
-// checkNumberNames: a regression names its numbers and has no labels, and no other task has numbers.
+// checkNumberNames checks that a regression names its numbers and has no labels, and that other
+// tasks have no numbers.
 func (s *Spec) checkNumberNames() error {
 	switch {
 	case s.Task != Regression && s.NumberNames != nil:
@@ -45,13 +46,13 @@ func (s *Spec) checkNumberNames() error {
 	return nil
 }
 
-// numbersType is that of the column of numbers.
+// numbersType returns the type of the column of numbers.
 func (s *Spec) numbersType() *arrow.FixedSizeListType {
 	return arrow.FixedSizeListOfNonNullable(int32(len(s.NumberNames)), arrow.PrimitiveTypes.Float32)
 }
 
-// checkNumbersColumn expects at most one column of as many numbers as are named. Without names
-// it is another program's, and ignored.
+// checkNumbersColumn expects at most one column of numbers, with a number for each name. Without
+// names the column belongs to another program and is ignored.
 func (s *Spec) checkNumbersColumn(schema *arrow.Schema) error {
 	fields, ok := schema.FieldsByName(ColumnNumbers)
 	if !ok || s.NumberNames == nil {
@@ -68,7 +69,7 @@ func (s *Spec) checkNumbersColumn(schema *arrow.Schema) error {
 	return nil
 }
 
-// checkNumbers reports numbers that a row may not have; nil are unknown ones.
+// checkNumbers reports numbers that a row may not have; nil means unknown.
 func (s *Spec) checkNumbers(numbers []float32) error {
 	if numbers == nil {
 		return nil
@@ -84,14 +85,14 @@ func (s *Spec) checkNumbers(numbers []float32) error {
 	return nil
 }
 
-// numberColumn is the numbers of rows, n a row.
+// numberColumn holds the numbers of rows, n per row.
 type numberColumn struct {
 	n      int
 	values []float32
 	null   func(i int) bool
 }
 
-// row are the numbers of row i, nil where they are not known.
+// row returns the numbers of row i, nil where they are unknown.
 func (c *numberColumn) row(i int) []float32 {
 	if c == nil || c.null(i) {
 		return nil
@@ -99,7 +100,7 @@ func (c *numberColumn) row(i int) []float32 {
 	return c.values[i*c.n : (i+1)*c.n]
 }
 
-// loadNumbers takes the column of numbers, if there is one, and checks each row.
+// loadNumbers reads the column of numbers, if it exists, and checks each row.
 func (r *Rows) loadNumbers(spec *Spec) error {
 	at := r.record.Schema().FieldIndices(ColumnNumbers)
 	if spec.NumberNames == nil || at == nil {
@@ -133,7 +134,7 @@ func (r *Rows) loadNumbers(spec *Spec) error {
 	return nil
 }
 
-// own is the column with memory of its own, of so many bytes.
+// own copies the column to memory of its own and returns its size in bytes.
 func (c *numberColumn) own(rows int) (*numberColumn, int64) {
 	if c == nil {
 		return nil, 0
@@ -146,7 +147,7 @@ func (c *numberColumn) own(rows int) (*numberColumn, int64) {
 		int64(4*len(c.values) + rows)
 }
 
-// numberList is a column of numbers that is written.
+// numberList collects a column of numbers for writing.
 type numberList struct {
 	values []float32
 	known  []bool
@@ -160,7 +161,7 @@ func (l *numberList) append(numbers []float32, n int) {
 	l.values = append(l.values, numbers...)
 }
 
-// row are the n numbers of row i, nil where they are not known.
+// row returns the n numbers of row i, nil where they are unknown.
 func (l *numberList) row(i, n int) []float32 {
 	if n == 0 || !l.known[i] {
 		return nil
@@ -168,7 +169,7 @@ func (l *numberList) row(i, n int) []float32 {
 	return l.values[i*n : (i+1)*n]
 }
 
-// array is the column, null where numbers are not known.
+// array returns the column, null where numbers are unknown.
 func (l *numberList) array(t *arrow.FixedSizeListType) arrow.Array {
 	valid, missing := validity(len(l.known), func(i int) bool { return l.known[i] })
 	items := memory.NewBufferBytes(arrow.Float32Traits.CastToBytes(l.values))

@@ -18,8 +18,8 @@ func numbersSpec() Spec {
 	return Spec{Task: Regression, VocabSize: 9, NumberNames: []string{"mass", "charge"}}
 }
 
-// TestNumbers: numbers come back as they were written, in both formats and by random access,
-// null where they are not known.
+// TestNumbers: numbers come back as they were written, in both formats and by random access, null
+// where they are unknown.
 func TestNumbers(t *testing.T) {
 	spec := numbersSpec()
 	var want []Example
@@ -73,8 +73,8 @@ func TestNumbers(t *testing.T) {
 	}
 }
 
-// TestBadNumbers: what is no finite number, or too many, is refused when it is written, and what
-// another program wrote when it is read.
+// TestBadNumbers: numbers that are not finite, or too many, are refused when they are written, and
+// when a file of another program is read.
 func TestBadNumbers(t *testing.T) {
 	spec := numbersSpec()
 	for want, e := range map[string]Example{
@@ -99,7 +99,7 @@ func TestBadNumbers(t *testing.T) {
 		"too many": {func(s *Spec) { s.LabelNames = make([]string, MaxLabelNames+1) },
 			"label_names: expected at most 65536 names, found 65537"},
 		"no names":       {func(s *Spec) { s.NumberNames = nil }, "number_names: expected 1 to 1024 names, found 0"},
-		"twice":          {func(s *Spec) { s.NumberNames = []string{"a", "a"} }, `"a" is there twice`},
+		"twice":          {func(s *Spec) { s.NumberNames = []string{"a", "a"} }, `"a" occurs twice`},
 		"empty":          {func(s *Spec) { s.NumberNames = []string{""} }, "an empty one"},
 		"classification": {func(s *Spec) { s.Task = Classification }, "number_names: expected none"},
 	} {

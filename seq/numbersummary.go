@@ -2,10 +2,10 @@ package seq
 
 import "math"
 
-// A NumberSummary describes one number of the rows that have it, in its own unit.
+// A NumberSummary describes one number over the rows that have it, in its own unit.
 type NumberSummary struct {
 	Name      string  `json:"name"`
-	Rows      int64   `json:"rows"` // that have it
+	Rows      int64   `json:"rows"` // number of rows that have the number
 	Min       float64 `json:"min"`
 	Max       float64 `json:"max"`
 	Mean      float64 `json:"mean"`
@@ -14,8 +14,8 @@ type NumberSummary struct {
 	squares float64 // Σ(y − mean)²
 }
 
-// add counts a row. Mean and squares are updated row by row, in float64, which loses no digits
-// where the mean is far from 0 (Welford, Technometrics 4, 1962).
+// add counts a value. It updates mean and squares in float64 with Welford's method (Technometrics
+// 4, 1962), which loses no digits if the mean is far from 0.
 func (s *NumberSummary) add(y float64) {
 	if s.Rows == 0 {
 		s.Min, s.Max = y, y
@@ -28,12 +28,12 @@ func (s *NumberSummary) add(y float64) {
 	s.Deviation = math.Sqrt(s.squares / float64(s.Rows))
 }
 
-// addNumbers counts those of a row, which may be unknown.
+// addNumbers counts the numbers of a row, which may be unknown.
 func (s *Summary) addNumbers(numbers []float32) {
 	for i, y := range numbers {
 		s.numbers[i].add(float64(y))
 	}
 }
 
-// Numbers describes each number of a regression, in the order of their names; nil for other tasks.
+// Numbers describes each number of a regression, in the order of the names; nil for other tasks.
 func (s *Summary) Numbers() []NumberSummary { return s.numbers }

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// OpenPart opens the rows of a file, or of a stream in a file, from one up to that before
-// another, counted from 0. Record batches before the first row are passed over.
+// OpenPart opens the rows from ≤ row < to of a file, or of a stream in a file. It skips record
+// batches before the first row without decoding them.
 func OpenPart(path string, from, to int64) (*Reader, error) {
 	f, err := atomicfile.OpenRegular(path)
 	if err != nil {
@@ -47,14 +47,14 @@ func newPart(f *os.File, path string, from, to int64) (*Reader, error) {
 	return &Reader{name: path, closer: f, records: p, spec: spec, row: from}, nil
 }
 
-// part are some rows of a stream.
+// part is a range of rows of a stream.
 type part struct {
 	*arrowipc.Stream
-	drop int64 // rows that are passed over first
-	left int64 // rows
+	drop int64 // rows to skip first
+	left int64 // remaining rows
 }
 
-// IsFile reports that the source is a file: of a part nobody asks which format it has.
+// IsFile returns true: nobody asks for the format of a part.
 func (p *part) IsFile() bool { return true }
 
 // Next returns rows of the part, or io.EOF.

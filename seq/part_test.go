@@ -10,8 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestPart: the rows of a part are those of the file, with their numbers, wherever record
-// batches begin.
+// TestPart: a part has the rows of the file and their indices, wherever record batches begin.
 func TestPart(t *testing.T) {
 	spec := listopsSpec()
 	want := examples(3000, 900, spec, 1)

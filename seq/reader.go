@@ -10,21 +10,21 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// A Reader reads an Arrow IPC file or stream from its beginning to its end, one
-// record batch at a time. It holds one batch, and 24 bytes for each batch read.
+// A Reader reads an Arrow IPC file or stream from beginning to end, one record batch at a time. It
+// holds one batch in memory, and 24 bytes for each batch that it has read.
 type Reader struct {
 	name    string
 	closer  io.Closer
 	records recordReader
 	spec    *Spec
-	batches int // that were read
+	batches int // number of batches read
 	row     int64
-	rows    int64           // that a manifest states, with a checksum
-	stated  *statedChecksum // nil where nobody says what the file holds
-	err     error           // the end, or what went wrong; final
+	rows    int64           // rows as stated in the manifest, for a split with a checksum
+	stated  *statedChecksum // nil without a manifest
+	err     error           // io.EOF or the first error; final
 }
 
-// recordReader is where the records come from.
+// recordReader is the source of the records.
 type recordReader interface {
 	Schema() *arrow.Schema
 	Next() (arrow.Record, error)
@@ -49,8 +49,8 @@ func Open(path string) (*Reader, error) {
 	return r, nil
 }
 
-// NewReader reads the schema from r, whose format it recognises by the first
-// bytes. Errors call the source by name.
+// NewReader reads the schema from r, whose format it recognises by the first bytes. Errors begin
+// with name.
 func NewReader(r io.Reader, name string) (*Reader, error) {
 	records, err := arrowipc.NewReader(r)
 	if err != nil {
@@ -63,17 +63,17 @@ func NewReader(r io.Reader, name string) (*Reader, error) {
 	return &Reader{name: name, records: records, spec: spec}, nil
 }
 
-// Spec returns what the file's sequences are.
+// Spec returns the specification of the file's sequences.
 func (r *Reader) Spec() *Spec { return r.spec }
 
 // Schema returns the file's Arrow schema.
 func (r *Reader) Schema() *arrow.Schema { return r.records.Schema() }
 
-// IsFile reports whether the source is in the file format, else the stream's.
+// IsFile reports whether the source is in the file format rather than the stream format.
 func (r *Reader) IsFile() bool { return r.records.IsFile() }
 
-// Next returns the next record batch, or io.EOF after the last one. A source
-// that ends too early is an error, never io.EOF.
+// Next returns the next record batch, or io.EOF after the last one. A truncated source is an error,
+// never io.EOF.
 func (r *Reader) Next() (*Rows, error) {
 	if r.err != nil {
 		return nil, r.err

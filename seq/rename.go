@@ -12,13 +12,12 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// RenameLabels gives the labels of all splits that are being written other names, and
-// their numbers others where number says so. As the names are at the beginning of a
-// file, what is written so far is copied; none of the splits may be closed yet, nor take
-// more rows.
+// RenameLabels sets the label names of all splits that are being written and replaces every label l
+// by number(l). As the names are at the beginning of a file, it copies all rows written so far. No
+// split may be closed yet, or take more rows afterwards.
 func (b *DatasetBuilder) RenameLabels(ctx context.Context, names []string, number func(int32) int32) error {
 	if len(b.manifest.Splits) > 0 {
-		return errors.New("labels are renamed before the first split is closed")
+		return errors.New("renaming labels: a split is already closed")
 	}
 	b.manifest.LabelNames = names
 	for _, s := range b.open {
@@ -62,10 +61,10 @@ func (s *SplitWriter) renameLabels(ctx context.Context, number func(int32) int32
 	}
 }
 
-// writeRelabeled appends a record batch with other labels.
+// writeRelabeled appends a record batch with renumbered labels.
 func (w *Writer) writeRelabeled(record arrow.Record, number func(int32) int32) error {
 	columns := append([]arrow.Array(nil), record.Columns()...)
-	at := len(w.spec.TokenColumns()) + len(w.spec.edgeFields()) // of the labels
+	at := len(w.spec.TokenColumns()) + len(w.spec.edgeFields()) // index of the label column
 	if w.spec.ListsLabels() {
 		lists, err := w.relabelLists(record, number)
 		if err != nil {
@@ -88,7 +87,7 @@ func (w *Writer) writeRelabeled(record arrow.Record, number func(int32) int32) e
 	return w.out.Write(array.NewRecord(w.schema, columns, record.NumRows()))
 }
 
-// relabelLists is the column of lists of labels with others.
+// relabelLists returns the column of lists of labels with renumbered labels.
 func (w *Writer) relabelLists(record arrow.Record, number func(int32) int32) (arrow.Array, error) {
 	unnamed := w.spec
 	unnamed.LabelNames = nil

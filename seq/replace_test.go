@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// names are the files of a directory.
+// names returns the files of a directory.
 func names(t *testing.T, dir string) (out []string) {
 	t.Helper()
 	entries := must.Get(os.ReadDir(dir))(t)
@@ -21,8 +21,8 @@ func names(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// TestReplace: the data set that is there stays complete until Finish, whatever is closed
-// by then, and is what it was where its successor is given up.
+// TestReplace: the existing data set stays complete until Finish, whichever splits are closed by
+// then, and stays unchanged if its replacement is aborted.
 func TestReplace(t *testing.T) {
 	dir := t.TempDir()
 	before := buildDataset(t, dir)
@@ -52,8 +52,9 @@ func TestReplace(t *testing.T) {
 	}
 }
 
-// TestReplaceStaged: a program that was killed while it exchanged data sets leaves the new
-// one under temporary names. It is complete, and the next one replaces it as any other.
+// TestReplaceStaged: a program that was killed while it exchanged data sets leaves the new one
+// under temporary names. This data set is complete, and the next program replaces it like any
+// other.
 func TestReplaceStaged(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)
@@ -63,7 +64,7 @@ func TestReplaceStaged(t *testing.T) {
 	info.File = filepath.Base(b.closed[0].writer.file.Temporary())
 	staged.Splits = map[string]SplitInfo{"train": info}
 	must.Succeed(t, b.write(&staged))
-	b.lock.release() // as the end of the process does
+	b.lock.release() // as at the end of the process
 	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 {
 		t.Fatalf("%v", err)
 	}
@@ -81,8 +82,8 @@ func TestReplaceStaged(t *testing.T) {
 	}
 }
 
-// TestReplaceFails: an exchange that breaks off in its middle leaves the new data set, under
-// the names that it has then.
+// TestReplaceFails: an exchange that fails halfway leaves the new data set complete, under its
+// current names.
 func TestReplaceFails(t *testing.T) {
 	dir := t.TempDir()
 	buildDataset(t, dir)
@@ -90,7 +91,7 @@ func TestReplaceFails(t *testing.T) {
 	for _, split := range []string{"train", "val"} {
 		writeSplit(t, b, split, []Example{{A: make7()}})
 	}
-	val := filepath.Join(dir, "val.arrow") // which no file can replace
+	val := filepath.Join(dir, "val.arrow") // a directory, which no file can replace
 	must.Succeed(t, errors.Join(os.Remove(val), os.MkdirAll(filepath.Join(val, "x"), 0o777)))
 	must.Fail(t, "val.arrow")(b.Finish(nil))
 	if d, err := OpenDataset(dir); err != nil || d.Verify() != nil || d.Manifest.Splits["train"].Rows != 1 ||
@@ -99,14 +100,14 @@ func TestReplaceFails(t *testing.T) {
 	}
 }
 
-// TestBusy: while one program makes a data set no other does in the same directory, also
-// not one that adds a split.
+// TestBusy: while one program makes a data set, no other program can make or extend one in the same
+// directory.
 func TestBusy(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "data")
 	b := must.Get(CreateDataset(dir, listopsSpec(), false))(t)
 	must.FailWith(t, ErrBusy, "a second one")(CreateDataset(dir, listopsSpec(), true))
 	b.Abort()
-	must.FailWith(t, os.ErrNotExist, "what was given up is there")(os.Stat(dir))
+	must.FailWith(t, os.ErrNotExist, "the aborted data set exists")(os.Stat(dir))
 	buildDataset(t, dir)
 	b = must.Get(ExtendDataset(dir, listopsSpec(), true))(t)
 	defer b.Abort()

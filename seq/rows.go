@@ -12,21 +12,21 @@ import (
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
 
-// Rows is a validated view of a record batch: every sequence has at least one
-// token, every id is below the vocabulary's size and is not the pad id, every
-// label has a name where names are stated. It is safe for concurrent use.
+// Rows is a validated view of a record batch: every sequence has at least one token, every id is
+// below the vocabulary's size and is not the pad id, and every label has a name if names are
+// stated. It is safe for concurrent use.
 type Rows struct {
 	record   arrow.Record
 	first    int64
-	tokens   []tokenColumn        // one, or two for a pair
-	labels   *array.Int32         // nil if there is no such column
-	lists    *labelLists          // in place of labels where a row has a list of them
-	tagging  bool                 // which is one for each token
-	numbers  *numberColumn        // nil if there is no such column
-	features *itemColumn[float32] // in place of tokens where the data have features
-	edges    *edgeColumns         // nil where the data have none
-	ids      idText               // nil if there is no such column
-	window   int                  // tokens that are read of each sequence, 0 for all
+	tokens   []tokenColumn        // one column, or two for pairs
+	labels   *array.Int32         // nil without such a column
+	lists    *labelLists          // replaces labels where a row has a list of them
+	tagging  bool                 // lists has one label for each token
+	numbers  *numberColumn        // nil without such a column
+	features *itemColumn[float32] // replaces tokens where the data have features
+	edges    *edgeColumns         // nil without edges
+	ids      idText               // nil without such a column
+	window   int                  // maximum number of tokens read of each sequence, 0 for all
 }
 
 // RowsOf validates a record against spec, which is usually [SpecOf] the
@@ -35,7 +35,7 @@ func RowsOf(record arrow.Record, spec *Spec) (*Rows, error) { return rowsOf(reco
 
 // rowsOf is RowsOf for a record whose row 0 is row first of its file.
 func rowsOf(record arrow.Record, spec *Spec, first int64) (rows *Rows, err error) {
-	// Records from elsewhere may lie about their buffers, too.
+	// Records of other programs may have wrong buffer sizes.
 	defer arrowipc.Contain(&err)
 	if err := spec.checkColumns(record.Schema()); err != nil {
 		return nil, err
@@ -110,7 +110,7 @@ func (r *Rows) Tokens(i int, buf []int32) []int32 {
 	return r.tokens[0].appendTo(buf[:0], i, r.length(0, i))
 }
 
-// TokensB returns the second sequence of row i of a pair in buf, as Tokens.
+// TokensB returns the second sequence of row i of a pair in buf, like Tokens.
 func (r *Rows) TokensB(i int, buf []int32) []int32 {
 	return r.tokens[1].appendTo(buf[:0], i, r.length(1, i))
 }
@@ -127,7 +127,7 @@ func (r *Rows) Length(i int) int {
 	return n
 }
 
-// longest is the number of tokens of the longer sequence of row i.
+// longest returns the length of the longer sequence of row i.
 func (r *Rows) longest(i int) int {
 	if r.features != nil {
 		return r.length(0, i)
@@ -139,7 +139,7 @@ func (r *Rows) longest(i int) int {
 	return n
 }
 
-// length is what is read of a column's sequence of row i.
+// length returns the length of a column's sequence of row i within the window.
 func (r *Rows) length(column, i int) int {
 	var offsets []int32
 	if r.features != nil {
@@ -154,7 +154,7 @@ func (r *Rows) length(column, i int) int {
 	return n
 }
 
-// Label returns the label of row i; ok is false where it is not known.
+// Label returns the label of row i; ok is false if it is unknown.
 func (r *Rows) Label(i int) (label int32, ok bool) {
 	if r.labels == nil || r.labels.IsNull(i) {
 		return 0, false
@@ -162,7 +162,8 @@ func (r *Rows) Label(i int) (label int32, ok bool) {
 	return r.labels.Value(i), true
 }
 
-// Numbers returns those of row i, nil where they are not known. The caller must not change them.
+// Numbers returns the numbers of row i, nil where they are unknown. The caller must not change
+// them.
 func (r *Rows) Numbers(i int) []float32 { return r.numbers.row(i) }
 
 // Example returns a copy of row i. Index is the row's index in the file.
@@ -222,11 +223,11 @@ func (s *Spec) checkID(id int32) error {
 	return nil
 }
 
-// A tokenColumn is a list column; exactly one of the three slices is in use.
+// A tokenColumn is a list column; exactly one of the three slices is not nil.
 type tokenColumn struct {
 	name    string
-	id      int32   // of a stored 0
-	offsets []int32 // one more than rows
+	id      int32   // id of a stored 0
+	offsets []int32 // one more than the number of rows
 	u8      []uint8
 	u16     []uint16
 	i32     []int32
@@ -278,7 +279,7 @@ func (c *tokenColumn) load(list *array.List, first int64) error {
 	return c.checkItemNulls(list.ListValues(), first)
 }
 
-// offsetsOf are the offsets of a list's rows, one more than there are rows.
+// offsetsOf returns the offsets of a list's rows, one more than the number of rows.
 func offsetsOf(list *array.List, column string) ([]int32, error) {
 	var raw []byte
 	if buffer := list.Data().Buffers()[1]; buffer != nil {
@@ -310,7 +311,7 @@ func (c *tokenColumn) checkItemNulls(items arrow.Array, first int64) error {
 	return nil
 }
 
-// checkIDs looks for an id that is not a token.
+// checkIDs reports the first id that is not a token.
 func (c *tokenColumn) checkIDs(spec *Spec, first int64) error {
 	if len(c.offsets) == 0 {
 		return nil
@@ -338,7 +339,7 @@ func (c *tokenColumn) checkIDs(spec *Spec, first int64) error {
 	return nil
 }
 
-// firstBad returns the position of the first stored number that is not a token's, or -1.
+// firstBad returns the position of the first stored number that is not a valid token, or -1.
 func firstBad[T uint8 | uint16 | int32](stored []T, first int32, spec *Spec) int {
 	last, padID := int64(maxVocab), int64(-1)
 	if spec.VocabSize > 0 {
@@ -347,9 +348,9 @@ func firstBad[T uint8 | uint16 | int32](stored []T, first int32, spec *Spec) int
 	if spec.PadID != nil {
 		padID = int64(*spec.PadID)
 	}
-	least, limit, pad := -int64(first), last-int64(first), padID-int64(first) // as they would be stored
+	least, limit, pad := -int64(first), last-int64(first), padID-int64(first) // in the stored representation
 	if limit >= int64(^T(0)) && ^T(0) > 0 && (pad < 0 || pad > int64(^T(0))) {
-		return -1 // there is no other
+		return -1 // the type holds no other ids
 	}
 	for i, n := range stored {
 		if v := int64(n); v < least || v > limit || v == pad {
@@ -381,7 +382,7 @@ func appendIDs[T uint8 | uint16 | int32](buf []int32, stored []T, first int32) [
 	return buf
 }
 
-// checkBitmap makes sure that asking for nulls stays within the bitmap.
+// checkBitmap makes sure that the validity bitmap is large enough for all values.
 func checkBitmap(a arrow.Array, column string) error {
 	data := a.Data()
 	if data.NullN() == 0 || len(data.Buffers()) == 0 {

@@ -9,31 +9,31 @@
 //	tokens   list<uint8 | uint16 | int32>   a classification's sequence, or
 //	tokens_a, tokens_b                      the two sequences of a pair, or
 //	features list<fixed_size_list<float32>> float numbers for each token, in place of its id
-//	edges    list<fixed_size_list<int32>[2]> those among the tokens of a graph, source and target from 0
-//	edge_features list<fixed_size_list<float32>> float numbers for each edge; absent where they have none
-//	label    int32                          absent or null where unknown; of the task multi-label
-//	         list<int32>                    those that hold, ascending; of the task tagging
-//	         list<int32>                    one for each token, null where it has none
-//	numbers  fixed_size_list<float32>       of a regression, in place of a label; may be absent or null
-//	id       utf8                           what a row is called; may be absent or null
+//	edges    list<fixed_size_list<int32>[2]> the edges of a graph of tokens, source and target from 0
+//	edge_features list<fixed_size_list<float32>> float numbers for each edge; absent if edges have no features
+//	label    int32                          the label, absent or null if unknown; or for the task multi-label
+//	         list<int32>                    the positive labels, ascending; or for the task tagging
+//	         list<int32>                    one label for each token, null for tokens without one
+//	numbers  fixed_size_list<float32>       replace the label for the task regression; may be absent or null
+//	id       utf8                           identifies the row; may be absent or null
 //
-// with the task, tokenizer, vocabulary, names of labels, numbers, features and edges' features, and split in the
-// schema's metadata. An id is what is stored plus first_token_id of the metadata, 0 if that is absent: bytes, whose ids
-// are 1 … 256, are stored as they are. The column label_mask is reserved and refused so far; any other column is
-// ignored, and so is an id that is no text.
+// The schema's metadata have the task, tokenizer, vocabulary, split, and the names of labels, numbers, features and
+// features of edges. A token id is the stored number plus first_token_id of the metadata, which is 0 if absent. With a
+// first_token_id of 1, the ids 1 … 256 of bytes are stored as the bytes themselves. The column label_mask is reserved
+// and refused. Any other column is ignored, and so is a column id that is not text.
 //
 // # Hostile input
 //
-// A file may come from anywhere. Its messages are checked before Arrow decodes them, and
-// what comes out is validated row by row. A bad file is an error that names file, record
-// batch, row and column; it is never a panic, and never costs memory out of proportion to
-// the bytes read.
+// A file may come from an untrusted source. Its messages are checked before Arrow decodes
+// them, and the decoded rows are validated one by one. A malformed file is an error that
+// names file, record batch, row and column. It never causes a panic, and never takes memory
+// out of proportion to the bytes read.
 //
 // Limits: metadata of a message 1 MiB, body of a record batch 1 GiB (also after
 // decompression), 64 columns, 128 MiB for the window that a ZSTD frame asks for.
 package seq
 
-// NoLabel stands in Example.Label where the label is not known.
+// NoLabel is the value of Example.Label if the label is unknown.
 const NoLabel int32 = -1
 
 // An Example is one row: a sequence, or a pair of them, and its label, labels or numbers.
@@ -42,14 +42,14 @@ type Example struct {
 	A     []int32 // tokens, or tokens_a
 	B     []int32 // tokens_b; nil unless the row is a pair
 	Label int32   // or NoLabel
-	// of multi-label those that hold, ascending; of tagging one for each token, or NoLabel; nil where they are not
-	// known
+	// positive labels of multi-label, ascending; of tagging one for each token, or NoLabel; nil if
+	// unknown
 	Labels  []int32
-	Numbers []float32 // of a regression; nil where they are not known
-	ID      string    // what the row is called; "" if nothing, and from a File, which keeps none
-	// Features are in place of A: a row of numbers for each token. They are nil where there are ids.
+	Numbers []float32 // of regression; nil if unknown
+	ID      string    // "" if the row has none; always "" from a File
+	// Features replace A: a row of numbers for each token. They are nil where the tokens have ids.
 	Features [][]float32
-	// Edges are those among the tokens, which have features. They are nil where the data have no edges.
+	// Edges connect tokens with features. They are nil where the data have no edges.
 	Edges []Edge
 }
 
@@ -59,5 +59,5 @@ func (e *Example) Length() int { return e.First() + len(e.B) }
 // First returns the number of tokens of the first sequence, or of the only one.
 func (e *Example) First() int { return max(len(e.A), len(e.Features)) }
 
-// sequences are those of n columns.
+// sequences returns the sequences of the n token columns.
 func (e *Example) sequences(n int) [][]int32 { return [][]int32{e.A, e.B}[:n] }

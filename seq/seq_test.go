@@ -146,7 +146,8 @@ func TestFileRandomAccess(t *testing.T) {
 	}
 }
 
-// TestFileWindow: the heads of sequences, of both of a pair, and their lengths.
+// TestFileWindow: a window gives the beginnings of sequences, of both sequences of a pair, and
+// their lengths.
 func TestFileWindow(t *testing.T) {
 	pairs := listopsSpec()
 	pairs.Task = Retrieval

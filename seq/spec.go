@@ -27,34 +27,34 @@ const (
 	ColumnEdgeFeatures = "edge_features"
 	// int32, or list<int32> of several labels or a label for each token; absent or null where unknown
 	ColumnLabel   = "label"
-	ColumnNumbers = "numbers" // fixed_size_list<float32>, of a regression; absent or null where unknown
-	ColumnID      = "id"      // utf8, what the row is called; absent or null where nothing is
+	ColumnNumbers = "numbers" // fixed_size_list<float32>, for regression; absent or null where unknown
+	ColumnID      = "id"      // utf8, identifies the row; absent or null without an id
 )
 
-// ColumnLabelMask is a reserved name: its meaning is decided (which entries of a list-valued
-// label count) and not yet supported. A file that has it is refused rather than half understood.
+// ColumnLabelMask is a reserved name for the entries of a list-valued label that count. It is not
+// supported yet, so a file that has the column is refused.
 const ColumnLabelMask = "label_mask"
 
 // The keys of the schema's metadata.
 const (
 	KeyVersion      = "version"       // Version or VersionShifted
-	KeyTask         = "task"          // of [Tasks]
+	KeyTask         = "task"          // one of [Tasks]
 	KeyName         = "name"          // "listops"
 	KeyTokenizer    = "tokenizer"     // JSON, {"type": "listops"}
 	KeyVocabSize    = "vocab_size"    // decimal
 	KeyPadTokenID   = "pad_token_id"  // decimal; absent if every id is a token
 	KeyLabelNames   = "label_names"   // JSON list of strings; optional
-	KeyNumberNames  = "number_names"  // JSON list of strings, of a regression
+	KeyNumberNames  = "number_names"  // JSON list of strings, for regression
 	KeyFeatureNames = "feature_names" // JSON list of strings, one for each number of a token with features
-	// KeyEdgeFeatureNames has a JSON list of strings, one for each number of an edge, which may be
-	// none; absent where there are no edges.
+	// KeyEdgeFeatureNames has a JSON list of strings, one for each number of an edge. It may be
+	// empty; it is absent where there are no edges.
 	KeyEdgeFeatureNames = "edge_feature_names"
 	KeySplit            = "split"          // train | val | test, or anything
-	KeyFirstTokenID     = "first_token_id" // decimal: the id that is stored as 0, which is 0 if absent
+	KeyFirstTokenID     = "first_token_id" // decimal: the id of a stored 0; 0 if absent
 )
 
-// Version is the version of the layout described here, in KeyVersion. A file with
-// KeyFirstTokenID has VersionShifted: programs that do not know the key refuse it.
+// Version is the version of the layout described here, in KeyVersion. A file with KeyFirstTokenID
+// has VersionShifted, so that programs which do not know the key refuse it.
 const (
 	Version        = "1"
 	VersionShifted = "2"
@@ -66,11 +66,11 @@ const (
 	Retrieval      = "retrieval"      // one label of a pair of sequences
 	Regression     = "regression"     // numbers of a sequence
 	MultiLabel     = "multi-label"    // any number of labels of a sequence
-	Tagging        = "tagging"        // a label for each token, or none
+	Tagging        = "tagging"        // a label, or null, for each token
 )
 
-// MaxLabelNames bounds the names of labels: an evaluation takes memory for each of them, of several labels for
-// each row, too.
+// MaxLabelNames is the maximum number of label names: an evaluation allocates memory for each of
+// them, and for each row of multi-label, too.
 const MaxLabelNames = 1 << 16
 
 // Tasks are the values of [Spec.Task].
@@ -79,22 +79,23 @@ var Tasks = []string{Classification, Retrieval, Regression, MultiLabel, Tagging}
 // maxVocab keeps token ids within int32.
 const maxVocab = math.MaxInt32
 
-// A Spec says what a file's sequences are. Files of other origin may leave out
-// all metadata; the task then follows from the columns and VocabSize is 0.
+// A Spec describes a file's sequences. Files of other programs may leave out all metadata; the task
+// then follows from the columns and VocabSize is 0.
 type Spec struct {
-	Task        string          // of Tasks
+	Task        string          // one of Tasks
 	Name        string          // the task's name, "listops"
 	Tokenizer   json.RawMessage // how text becomes ids; nil if not stated
 	VocabSize   int             // ids are below it; 0 if not stated
 	PadID       *int32          // an id that no sequence contains; nil if none
 	LabelNames  []string        // nil if labels are plain numbers
-	NumberNames []string        // of a regression, nil otherwise
+	NumberNames []string        // for regression, nil otherwise
 	// FeatureNames name the numbers of each token; nil where the data have token ids.
 	FeatureNames []string
-	// EdgeFeatureNames name the numbers of each edge, which may be none; nil where there are no edges.
+	// EdgeFeatureNames name the numbers of each edge and may be empty; nil where there are no
+	// edges.
 	EdgeFeatureNames []string
 	Split            string // "train"
-	IDs              bool   // rows have ids; of the columns, not of the metadata
+	IDs              bool   // rows have ids; derived from the columns, not from the metadata
 }
 
 // Pair reports whether an example consists of two sequences.
@@ -111,7 +112,7 @@ func (s *Spec) TokenColumns() []string {
 	return []string{ColumnTokens}
 }
 
-// IsTokenColumn reports whether a column has sequences, by its name.
+// IsTokenColumn reports whether name is the name of a column with sequences.
 func IsTokenColumn(name string) bool {
 	return name == ColumnTokens || name == ColumnTokensA || name == ColumnTokensB
 }
@@ -218,8 +219,7 @@ func (s *Spec) Schema() *arrow.Schema {
 	return arrow.NewSchema(fields, &metadata)
 }
 
-// sameMetadata reports whether two specifications agree in what their schemas'
-// metadata say.
+// sameMetadata reports whether the metadata of both specifications' schemas are equal.
 func (s *Spec) sameMetadata(other *Spec) bool {
 	a, b := s.Schema().Metadata(), other.Schema().Metadata()
 	return a.Equal(b)
@@ -297,8 +297,8 @@ func (s *Spec) readMetadata(metadata arrow.Metadata) error {
 	return s.Validate()
 }
 
-// checkColumns expects the task's columns, each once and of a type in the list
-// above. Wider types than the vocabulary needs are fine.
+// checkColumns expects each of the task's columns once, with a type of the list above. A type may
+// be wider than the vocabulary needs.
 func (s *Spec) checkColumns(schema *arrow.Schema) error {
 	if schema.HasField(ColumnLabelMask) {
 		return fmt.Errorf("column %s: the name is reserved and not supported yet", ColumnLabelMask)

@@ -2,7 +2,7 @@ package seq
 
 import "strings"
 
-// KnownSplit is the split that a name stands for, if it is one that is known.
+// KnownSplit returns the split that a known name or synonym stands for.
 func KnownSplit(name string) (split string, ok bool) {
 	switch strings.ToLower(name) {
 	case "train", "training":

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// statedChecksum is what a manifest says of a file, and what was read of it so far.
+// statedChecksum compares the checksum that a manifest states with that of the bytes read so far.
 type statedChecksum struct {
 	want, kind string
 	hash       hash.Hash
@@ -21,7 +21,8 @@ func newStated(want string) (*statedChecksum, error) {
 	return &statedChecksum{want, kind, hash}, nil
 }
 
-// compare reports whether the whole file, which must have been read, is what was stated.
+// compare returns an error if the checksum of the file, which must have been read to its end,
+// differs from the stated one.
 func (s *statedChecksum) compare() error {
 	if s == nil {
 		return nil

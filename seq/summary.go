@@ -7,8 +7,8 @@ import (
 	"strconv"
 )
 
-// Quantiles describe the lengths of sequences. Each is a length that occurs:
-// the smallest one such that at least that fraction of the rows is no longer.
+// Quantiles describe the lengths of sequences. Each quantile is the smallest occurring length that
+// at least this fraction of the rows does not exceed.
 type Quantiles struct {
 	Min  int64   `json:"min"`
 	P25  int64   `json:"p25"`
@@ -22,19 +22,19 @@ type Quantiles struct {
 // Unlabelled is the key of rows without a label in a label histogram.
 const Unlabelled = "unlabelled"
 
-// A Summary counts rows by length and by label, and describes numbers. Its memory grows with
-// the number of different lengths and labels, not with the rows.
+// A Summary counts rows by length and by label, and describes numbers. Its memory grows with the
+// number of distinct lengths and labels, not with the number of rows.
 type Summary struct {
 	rows    int64
-	short   []int64         // by length, of those up to maxShort
-	lengths map[int64]int64 // of longer ones
+	short   []int64         // rows by length, up to maxShort
+	lengths map[int64]int64 // rows by length, of longer rows
 	labels  map[int32]int64
-	perRow  map[int]int64 // rows by how many labels hold, where several may
+	perRow  map[int]int64 // rows by their number of labels, for multi-label
 	numbers []NumberSummary
 	task    string
 }
 
-// maxShort is a length up to which rows are counted without a look into a map.
+// maxShort is the largest length that is counted in a slice rather than a map.
 const maxShort = 1 << 12
 
 // NewSummary returns an empty summary of rows of spec.
@@ -55,7 +55,8 @@ func (s *Summary) AddRow(rows *Rows, i int) {
 	s.add(rows.Length(i), label, rows.Labels(i), rows.Numbers(i))
 }
 
-// add counts one row; label may be NoLabel, and lists of labels or numbers unknown.
+// add counts one row; label may be NoLabel, and the lists of labels and numbers may be nil
+// (unknown).
 func (s *Summary) add(length int, label int32, labels []int32, numbers []float32) {
 	s.rows++
 	if length > maxShort {
@@ -96,7 +97,7 @@ func (s *Summary) addBlock(b *Block) {
 	}
 }
 
-// rename gives every label another number.
+// rename replaces every label l by number(l).
 func (s *Summary) rename(number func(int32) int32) {
 	labels := map[int32]int64{}
 	for label, rows := range s.labels {
@@ -111,7 +112,7 @@ func (s *Summary) rename(number func(int32) int32) {
 // Rows returns the number of rows counted.
 func (s *Summary) Rows() int64 { return s.rows }
 
-// Lengths returns the quantiles, all zero if there is no row.
+// Lengths returns the quantiles, all zero without rows.
 func (s *Summary) Lengths() Quantiles {
 	if s.rows == 0 {
 		return Quantiles{}
@@ -126,7 +127,7 @@ func (s *Summary) Lengths() Quantiles {
 	total := 0.0
 	for length, rows := range counts {
 		lengths = append(lengths, length)
-		total += float64(length) * float64(rows) // exact: integers below 2⁵³
+		total += float64(length) * float64(rows) // exact: the terms are integers below 2⁵³
 	}
 	slices.Sort(lengths)
 	at := func(fraction float64) int64 {
@@ -144,8 +145,8 @@ func (s *Summary) Lengths() Quantiles {
 	}
 }
 
-// Labels returns the number of rows of each label, of tokens if these have labels, by its
-// name where names has one, otherwise by its number.
+// Labels returns the number of rows of each label, or of tokens for tagging. The keys are the
+// labels' names, or their numbers if names has none.
 func (s *Summary) Labels(names []string) map[string]int64 {
 	counts := map[string]int64{}
 	for label, rows := range s.labels {
@@ -154,8 +155,8 @@ func (s *Summary) Labels(names []string) map[string]int64 {
 	return counts
 }
 
-// LabelsPerRow counts the rows by how many labels hold: entry n is of those with n. It is nil
-// where a row has no list of them.
+// LabelsPerRow returns the number of rows with n labels in entry n. It is nil unless rows have
+// lists of labels.
 func (s *Summary) LabelsPerRow() (rows []int64) {
 	for n, count := range s.perRow {
 		if n >= len(rows) {
@@ -166,8 +167,7 @@ func (s *Summary) LabelsPerRow() (rows []int64) {
 	return rows
 }
 
-// LabelName returns the name of a label, its number where it has none, or
-// Unlabelled.
+// LabelName returns the name of a label, its number if it has none, or Unlabelled.
 func LabelName(names []string, label int32) string {
 	switch {
 	case label == NoLabel:

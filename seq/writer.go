@@ -22,21 +22,21 @@ const (
 	StreamFormat
 )
 
-// A Writer writes rows as an Arrow IPC file or stream, holding one record batch
-// in memory. After an error it stays in error. It is not safe for concurrent use.
+// A Writer writes rows as an Arrow IPC file or stream and holds one record batch in memory. After
+// an error, all methods return this error. It is not safe for concurrent use.
 type Writer struct {
 	spec    Spec
 	schema  *arrow.Schema
 	out     recordWriter
 	file    *atomicfile.File // nil for NewWriter
-	pending *Block           // a record batch at most
+	pending *Block           // at most one record batch
 	row     int64
-	largest int32 // label
-	ended   bool  // nothing follows
+	largest int32 // largest label so far
+	ended   bool  // the end has been written
 	err     error
 }
 
-// recordWriter is what Arrow's two writers have in common.
+// recordWriter is the common interface of Arrow's two writers.
 type recordWriter interface {
 	Write(arrow.Record) error
 	Close() error
@@ -68,8 +68,8 @@ func Create(path string, spec Spec) (*Writer, error) {
 	return create(path, spec, io.Discard)
 }
 
-// create is Create with a copy of the bytes to tee, for a checksum, which cannot fail. It removes no
-// temporary files, as a manifest may name them.
+// create is Create with a copy of the bytes to tee, which must not fail; it is for a checksum. It
+// does not remove temporary files, as a manifest may refer to them.
 func create(path string, spec Spec, tee io.Writer) (*Writer, error) {
 	file, err := atomicfile.CreateKeeping(path)
 	if err != nil {
@@ -84,8 +84,8 @@ func create(path string, spec Spec, tee io.Writer) (*Writer, error) {
 	return w, nil
 }
 
-// Write appends one row; e.Index is ignored. A row that a reader would refuse
-// is refused here, and the writer can go on after it.
+// Write appends one row; e.Index is ignored. It refuses rows that a reader would refuse; the next
+// call may succeed.
 func (w *Writer) Write(e Example) error {
 	if w.err != nil {
 		return w.err
@@ -100,9 +100,9 @@ func (w *Writer) Write(e Example) error {
 	return w.err
 }
 
-// WriteBlock appends the rows of a block of the same specification, as record batches
-// of their own, and empties it. A label that has no name is an error of Close only, so that the names
-// may be told until then.
+// WriteBlock appends the rows of a block of the same specification, as separate record batches, and
+// empties the block. A label without a name is an error of Close only, as names may be set until
+// then.
 func (w *Writer) WriteBlock(b *Block) error {
 	if w.err == nil {
 		w.err = w.flush()
@@ -133,7 +133,7 @@ func (w *Writer) writeBatches(b *Block) error {
 	return nil
 }
 
-// finish writes what is pending and the end.
+// finish writes pending rows and the end of the file.
 func (w *Writer) finish() error {
 	if w.err != nil || w.ended {
 		return w.err
@@ -145,7 +145,7 @@ func (w *Writer) finish() error {
 	return w.err
 }
 
-// prepare does what may fail of Close: a file of Create is on the disk then.
+// prepare does the part of Close that may fail: afterwards a file of Create is on the disk.
 func (w *Writer) prepare() error {
 	if w.finish() == nil && w.spec.NumberNames == nil {
 		w.err = w.spec.checkLabel(w.largest)
@@ -156,8 +156,8 @@ func (w *Writer) prepare() error {
 	return w.err
 }
 
-// Close writes what is pending and the end, and gives a file of Create its
-// name. After an error it leaves no file behind and returns the error.
+// Close writes pending rows and the end, and renames a file of Create to its final name. After an
+// error it leaves no file and returns the error.
 func (w *Writer) Close() error {
 	if w.prepare() != nil {
 		w.Abort()
@@ -170,8 +170,7 @@ func (w *Writer) Close() error {
 	return w.file.Commit()
 }
 
-// Abort drops a file of Create. After Close it does nothing, so it can be
-// deferred.
+// Abort removes a file of Create. After Close it does nothing, so it can be deferred.
 func (w *Writer) Abort() {
 	if w.err == nil {
 		w.err = fmt.Errorf("the writer was aborted")

@@ -299,7 +299,7 @@ func TestGraphConfig(t *testing.T) {
 		{func(c *Config) { c.Relative = NoRelation }, ""},
 		{func(c *Config) { c.EdgeFeatureNames = []string{} }, ""},
 		{func(c *Config) { c.EdgeFeatureNames = nil }, "relative: edges, expected another one: there are no edges"},
-		{func(c *Config) { c.EdgeFeatureNames = []string{"a", "a"} }, `edge_feature_names: "a" is there twice`},
+		{func(c *Config) { c.EdgeFeatureNames = []string{"a", "a"} }, `edge_feature_names: "a" occurs twice`},
 		{func(c *Config) { *c = *tinyConfig(); c.EdgeFeatureNames = []string{} },
 			"edge_feature_names: [], expected none: tokens have no features"},
 	} {

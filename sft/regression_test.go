@@ -33,7 +33,7 @@ func TestRegressionConfig(t *testing.T) {
 		"numbers: 1 numbers":    func(c *Config) { c.Numbers = c.Numbers[:1] },
 		"numbers[0]: mean NaN":  func(c *Config) { c.Numbers[0].Mean = math.NaN() },
 		"numbers[1]: mean -100": func(c *Config) { c.Numbers[1].Deviation = -1 },
-		`"mass" is there twice`: func(c *Config) { c.Numbers[1].Name = "mass" },
+		`"mass" occurs twice`:   func(c *Config) { c.Numbers[1].Name = "mass" },
 		"regression_loss: \"l1": func(c *Config) { c.RegressionLoss = "l1" },
 		"tie_embeddings: true":  func(c *Config) { c.TieEmbeddings = true },
 	} {

@@ -7,9 +7,9 @@ import (
 
 // fixedPointTurns returns round(base^(−2c/dim)/2π·2⁶⁴) mod 2⁶⁴ for c < dim/2.
 //
-// Everything is evaluated in big.Float to 192 bits, more than 100 of them
-// behind the point, from the four operations alone: the frequencies depend on
-// no library's pow, and no rounding is ever close.
+// It evaluates everything in big.Float with 192 bits, more than 100 of them behind the point, using
+// only the four basic operations. The frequencies therefore do not depend on any library's pow, and
+// no value is close to a rounding boundary.
 func fixedPointTurns(base float64, dim int) []uint64 {
 	prec := uint(192)
 	if e := math.Ilogb(base); e < 0 {
@@ -37,15 +37,14 @@ func fixedPointTurns(base float64, dim int) []uint64 {
 
 func newFloat(prec uint) *big.Float { return new(big.Float).SetPrec(prec) }
 
-// smaller reports whether x is too small to change a number of the magnitude
-// of y at the working precision.
+// smaller reports whether adding x to a number of y's magnitude leaves it unchanged at the working
+// precision.
 func smaller(x, y *big.Float, prec uint) bool {
 	return x.Sign() == 0 || x.MantExp(nil) < y.MantExp(nil)-int(prec)-1
 }
 
-// exponential returns eˣ as (e^(x/2ᵏ))^(2ᵏ) with |x/2ᵏ| < 2⁻⁸ and the power
-// series of e. Each of the k squarings doubles the relative error, so k + 16 more
-// bits are carried.
+// exponential returns eˣ as (e^(x/2ᵏ))^(2ᵏ) with |x/2ᵏ| < 2⁻⁸ and the power series of e. Each of
+// the k squarings doubles the relative error, so the computation has k + 16 more bits.
 func exponential(x *big.Float, prec uint) *big.Float {
 	k := max(0, x.MantExp(nil)+8)
 	wide := prec + uint(k) + 16

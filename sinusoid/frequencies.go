@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// MaxDim bounds the dimension New accepts, so that a hostile configuration
-// costs an error and not the machine.
+// MaxDim is the maximum dimension of New, so that a hostile configuration is an error instead of
+// exhausting the memory.
 const MaxDim = 1 << 16
 
 // Frequencies are ω_c = base^(−2c/dim), 0 ≤ c < dim/2, as turns per position
@@ -19,8 +19,8 @@ type Frequencies struct {
 	turns []uint64
 }
 
-// cache holds *Frequencies by parameters: a model has one pair of them, and
-// the big arithmetic takes milliseconds.
+// cache holds *Frequencies by parameters: the big arithmetic takes milliseconds, and all layers of
+// a model have the same frequencies.
 var cache sync.Map
 
 type parameters struct {
@@ -28,8 +28,7 @@ type parameters struct {
 	dim  int
 }
 
-// New returns the frequencies of a base, positive and finite, and a dimension,
-// even and from 2 to MaxDim.
+// New returns the frequencies of a positive finite base and an even dimension from 2 to MaxDim.
 func New(base float64, dim int) (*Frequencies, error) {
 	if !(base > 0) || math.IsInf(base, 1) {
 		return nil, fmt.Errorf("sinusoid base: expected a positive finite number, found %v", base)
@@ -48,15 +47,14 @@ func New(base float64, dim int) (*Frequencies, error) {
 // Len returns the number of frequencies, dim/2.
 func (q *Frequencies) Len() int { return len(q.turns) }
 
-// Turns returns the w_c, for devices that compute cosines themselves. They
-// must not be modified.
+// Turns returns the w_c, for devices that compute cosines themselves. The caller must not modify
+// them.
 func (q *Frequencies) Turns() []uint64 { return q.turns }
 
-// Cosines fills dst [Len+1, n] with dst[c,i] = cos(ω_c·(t0+i)): Cos of the top 32
-// bits of (t0+i)·w_c (truncated: an error of 1.5e-9 of the angle). The last row
-// is ones, what a table's bias goes with. Every element is a function of t0+i and
-// c alone; the absolute error is below 2e-7 for |t| < 2²². Adding w_c from
-// element to element is the same as multiplying, for the arithmetic is modulo 2⁶⁴.
+// Cosines fills dst [Len+1, n] with dst[c,i] = cos(ω_c·(t0+i)): Cos of the top 32 bits of
+// (t0+i)·w_c (truncated: an error of 1.5e-9 of the angle). The last row is ones, the factor of a
+// table's bias. Every element depends on t0+i and c alone; the absolute error is below 2e-7 for |t|
+// < 2²². Adding w_c from element to element equals multiplying, as the arithmetic is modulo 2⁶⁴.
 func (q *Frequencies) Cosines(dst []float32, t0, n int) {
 	for _, w := range q.turns {
 		turn := uint64(t0) * w

@@ -43,8 +43,8 @@ func TestNewCaches(t *testing.T) {
 	}
 }
 
-// TestPhaseError: for t < 2²² the top 32 bits of a turn are within 1.5e-9 (as an
-// angle) of the exact phase, as the specification claims. The exact one has 256 bits.
+// TestPhaseError: for t < 2²² the top 32 bits of a turn are within 1.5e-9 (as an angle) of the
+// exact phase, which is computed with 256 bits.
 func TestPhaseError(t *testing.T) {
 	const dim, prec = 16, 256
 	q := mustNew(t, 10000, dim)
@@ -75,7 +75,7 @@ func TestPhaseError(t *testing.T) {
 	}
 }
 
-// TestCosines compares with float64, at the largest t's a model meets.
+// TestCosines compares with float64, at the largest t of a model.
 func TestCosines(t *testing.T) {
 	const base, dim, n = 10000, 34, 67
 	q := mustNew(t, base, dim)
@@ -96,8 +96,8 @@ func TestCosines(t *testing.T) {
 	}
 }
 
-// TestCosinesOfTAlone: however the range is cut, the bits are the same; and
-// cos(−t) = cos(t) but for the truncation of the turn.
+// TestCosinesOfTAlone: the bits do not depend on how the range is cut, and cos(−t) = cos(t) up to
+// the truncation of the turn.
 func TestCosinesOfTAlone(t *testing.T) {
 	const n = 300
 	q := mustNew(t, 500, 10)

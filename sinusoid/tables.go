@@ -1,8 +1,7 @@
 package sinusoid
 
-// Fold turns the weights W [rows, dim], sine and cosine alternating, and the
-// biases b [rows] of some rows into the coefficients of their tables,
-// [2·rows, dim/2+1], a row's f before its g:
+// Fold turns the weights W [rows, dim], sine and cosine alternating, and the biases b [rows] into
+// the coefficients of the tables, [2·rows, dim/2+1], f of a row before its g:
 //
 //	coef[2r]   = ½(W[r,2c+1] + W[r,2c]) for c < dim/2, b[r]
 //	coef[2r+1] = ½(W[r,2c+1] − W[r,2c]) for c < dim/2, 0

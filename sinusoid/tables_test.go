@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// numbers returns n numbers in [−1, 1), the same for the same seed.
+// numbers returns n pseudo-random numbers in [−1, 1).
 func numbers(seed uint64, n int) []float32 {
 	x := make([]float32, n)
 	for i := range x {
@@ -54,7 +54,7 @@ func adjoint(q *Frequencies, dy []float32, n int) []float32 {
 	return dCoef
 }
 
-// TestTablesAreTheDefinition: f(|i−j|) + g(i+j) = lin(i,j) up to positions of 2²⁰, t of 2²¹.
+// TestTablesAreTheDefinition: f(|i−j|) + g(i+j) = lin(i,j) for positions up to 2²⁰, t up to 2²¹.
 func TestTablesAreTheDefinition(t *testing.T) {
 	bias := []float32{0.25}
 	for _, dim := range []int{2, 6, 8, 10, 62} {
@@ -103,8 +103,8 @@ func TestUnfoldInnerProduct(t *testing.T) {
 	}
 }
 
-// TestUnfoldIsTheGradient compares with the definition's gradient: random pairs (i, j)
-// scatter their gradients into df, dg, or go straight to the weights.
+// TestUnfoldIsTheGradient compares with the gradient of the definition: the gradients of random
+// pairs (i, j) go once through df and dg, and once directly to the weights.
 func TestUnfoldIsTheGradient(t *testing.T) {
 	const dim, length, pairs = 10, 700, 500
 	const n = 2*length - 1
@@ -131,8 +131,8 @@ func TestUnfoldIsTheGradient(t *testing.T) {
 	}
 }
 
-// TestReferenceAdjoint: lin is linear in the weights, so its slope is a
-// difference of any size.
+// TestReferenceAdjoint: lin is linear in the weights, so a difference quotient of any step is
+// exact.
 func TestReferenceAdjoint(t *testing.T) {
 	const dim, d = 6, 0.7
 	r := Reference{Base: 100, Dim: dim}
@@ -161,7 +161,7 @@ func TestNoAllocation(t *testing.T) {
 	}
 }
 
-// One iteration is 256 t's of dimension 64.
+// BenchmarkCosines computes 256 values of t in dimension 64 per iteration.
 func BenchmarkCosines(b *testing.B) {
 	q := mustNew(b, 10000, 64)
 	cosines := make([]float32, 256*(q.Len()+1))

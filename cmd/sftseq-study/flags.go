@@ -42,7 +42,7 @@ func (f *flags) drawFlags(seed *uint64, threads *int) {
 }
 
 func (f *flags) threadsFlag(to *int, value int) {
-	f.count(to, "threads", value, 1, device.MostThreads, "CPU threads")
+	f.count(to, "threads", value, 1, device.MaxThreads, "CPU threads")
 }
 
 // runDevice is the device of studies that run a model.

@@ -88,7 +88,7 @@ func TestConvertNumbers(t *testing.T) {
 	}
 	for want, args := range map[string][]string{
 		"--numbers excludes --label and --pair": {"--text", "sequence", "--numbers", "count", "--label", "name"},
-		`"count" is there twice`:                {"--text", "sequence", "--numbers", "count,count"},
+		`"count" occurs twice`:                  {"--text", "sequence", "--numbers", "count,count"},
 		`column "size": expected one of`:        {"--text", "sequence", "--numbers", "size"},
 	} {
 		contains(t, failing(t, "",

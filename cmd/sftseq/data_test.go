@@ -97,7 +97,7 @@ func TestDataConvert(t *testing.T) {
 	out := mustRunData(t, "convert", "listops", "--from", from, "--to", to)
 	equal(t, out, filepath.Join(to, "test.arrow")+": 1 rows of 3 to 3 tokens\n")
 	mustRunData(t, "convert", "listops", "--from", from, "--to", to, "--split", "val")
-	refuse(t, exitError, "split test: there is a complete data set already (--force", "", "data", "convert", "listops",
+	refuse(t, exitError, "split test: a complete data set exists already (--force", "", "data", "convert", "listops",
 		"--from", from, "--to", to)
 	mustRunData(t, "convert", "listops", "--from", from, "--to", to, "--force")
 	contains(t, mustRunData(t, "info", to), "val.arrow", "test.arrow")

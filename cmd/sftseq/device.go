@@ -58,8 +58,8 @@ func fromVariable(o device.Options, err error) error {
 // openDevice opens --device.
 func openDevice(c *cli.Context) (tensor.Device, error) {
 	o := deviceOptions(c)
-	if o.Threads < 0 || o.Threads > device.MostThreads {
-		return nil, usage(c, "--threads %d, expected 0 (all) to %d", o.Threads, device.MostThreads)
+	if o.Threads < 0 || o.Threads > device.MaxThreads {
+		return nil, usage(c, "--threads %d, expected 0 (all) to %d", o.Threads, device.MaxThreads)
 	}
 	if o.Precision != "" && !slices.Contains(device.Precisions(), string(o.Precision)) {
 		return nil, usage(c, "--precision %q, expected one of: %s", o.Precision,

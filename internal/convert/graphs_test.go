@@ -155,7 +155,7 @@ func TestRefused(t *testing.T) {
 		{`{"features":[[1,2]],"edges":[[0,0,1e99]],"label":"a"}`,
 			"lines.jsonl:2: edges: edge 0: feature 0: expected a number within float32, found 1e99"},
 		{`{"features":[[1,2]],"edges":[[0.5,0,1]],"label":"a"}`,
-			"lines.jsonl:2: edges: edge 0: source: expected a token's place"},
+			"lines.jsonl:2: edges: edge 0: source: expected a token's index"},
 		{`{"features":[[1,2]],"edges":[[0,0,1],[0]],"label":"a"}`,
 			"lines.jsonl:2: edges: edge 1: expected a list of source, target and features, found [0]"},
 		{`{"features":[[1,2]],"edges":{"a":1},"label":"a"}`, "lines.jsonl:2: edges: expected a list of edges"},

@@ -104,10 +104,10 @@ func described(field string, list bool) string {
 // features has indicators stand for the categories of nodes and edges. They are as many numbers as there
 // are kinds, so that what a row may have is checked before.
 func (k *Known) features(x *Row) (err error) {
-	if err := k.Spec.CheckFeatured(len(x.Features)); err != nil {
+	if err := k.Spec.CheckTokenCount(len(x.Features)); err != nil {
 		return fmt.Errorf("features: %w", err)
 	}
-	if err := k.Spec.CheckEdged(len(x.Edges)); err != nil {
+	if err := k.Spec.CheckEdgeCount(len(x.Edges)); err != nil {
 		return fmt.Errorf("edges: %w", err)
 	}
 	for i, numbers := range x.Features {

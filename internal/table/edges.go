@@ -68,7 +68,7 @@ func endsAt(edges array.ListLike, i int) (ends [2]int32, err error) {
 	for n, name := range []string{"source", "target"} {
 		end, ok := wholeNumber(edges.ListValues(), from+n)
 		if !ok || end < math.MinInt32 || end > math.MaxInt32 {
-			return ends, fmt.Errorf("%s: expected a token's place, a number from 0, found %s", name,
+			return ends, fmt.Errorf("%s: expected a token's index, an integer from 0, found %s", name,
 				edges.ListValues().ValueStr(from+n))
 		}
 		ends[n] = int32(end)
