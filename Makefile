@@ -139,7 +139,7 @@ PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools
 COMMANDS := jq:jq mpirun.openmpi:openmpi-bin mpirun.mpich:mpich ip:iproute2 parallel:parallel \
     sbatch:slurm-client slurmctld:slurmctld slurmd:slurmd munged:munge node:nodejs npm:npm chromium:chromium \
     fish:fish zsh:zsh man:man-db buildah:buildah mmdebstrap:mmdebstrap systemd-analyze:systemd
-NODE_PACKAGES := examples/node examples/onnx examples/web clients/typescript
+NODE_PACKAGES := examples/node examples/onnx examples/web clients/typescript cmd/sftseq/testdata/npm
 SHADER_TOOLS := .tools
 deps:
 	$(GO) mod download

@@ -191,13 +191,25 @@ func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error 
 			return err
 		}
 	}
+	var paths []string
+	for _, f := range in.Files { // the parts of all shards have the same types
+		paths = append(paths, f.Path)
+	}
+	from.Options.Format = c.String("format")
+	if err := from.keepTypes(c, paths, "arrow"); err != nil {
+		return err
+	}
 	open := func() (table.Reader, error) { return table.OpenParts(c.Context, parts, from.Options) }
 	if j.dir == "" {
 		_, err := j.write(c, scorer.Config(), model, from, c.App.Writer, nil, open)
 		return err
 	}
+	types := map[string]string{}
+	for name, f := range from.Types {
+		types[name] = f.Type.String()
+	}
 	key, err := j.key(c, scorer.Kernels(), in, shardOptions{c.Command.Name, from.Sources, from.Tokens, from.ID,
-		from.Keep, c.Bool("truncate"), c.Int("max-line"), !j.strict})
+		from.Keep, types, c.Bool("truncate"), c.Int("max-line"), !j.strict})
 	if err != nil {
 		return err
 	}
@@ -224,14 +236,15 @@ func (j *shardJob) commit(c *cli.Context, part *shard.Part, rows int) error {
 
 // shardOptions are those of predict and embed that change what a part has.
 type shardOptions struct {
-	Command  string   `json:"command"`
-	Sources  []string `json:"sources"`
-	Tokens   bool     `json:"tokens"`
-	ID       string   `json:"id"`
-	Keep     []string `json:"keep"`
-	Truncate bool     `json:"truncate"`
-	MaxLine  int      `json:"max_line"`
-	Errors   bool     `json:"errors"` // have a column
+	Command  string            `json:"command"`
+	Sources  []string          `json:"sources"`
+	Tokens   bool              `json:"tokens"`
+	ID       string            `json:"id"`
+	Keep     []string          `json:"keep"`
+	Types    map[string]string `json:"types,omitempty"` // kept types by column
+	Truncate bool              `json:"truncate"`
+	MaxLine  int               `json:"max_line"`
+	Errors   bool              `json:"errors"` // have a column
 }
 
 // answerStream answers the table that comes through standard input.
@@ -240,6 +253,7 @@ func answerStream(c *cli.Context, config *sft.Config, model *answer.Model, j *sh
 	if err != nil {
 		return err
 	}
+	from.Options.Typed = from.copied()
 	_, err = j.write(c, config, model, from, c.App.Writer, nil, func() (table.Reader, error) {
 		return table.Open(c.Context, from.Path, from.Options)
 	})
@@ -259,6 +273,9 @@ func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model
 	in, err := open()
 	if err != nil {
 		return 0, err
+	}
+	if key == nil && table.ReadOnce(from.Path) {
+		from.Types = table.StreamTypes(in, from.Options.Typed, false)
 	}
 	done, finish := func(int64) {}, func() {}
 	if key != nil {

@@ -28,13 +28,23 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 	if err := parser.ReadsText(); err != nil && !in.Tokens && !in.Points {
 		return err
 	}
+	format, err := outputFormat(c, "output")
+	if err != nil {
+		return err
+	}
+	if err := in.keepTypes(c, []string{in.Path}, format); err != nil {
+		return err
+	}
 	absent := &absentColumns{}
 	in.Options.Absent = absent.add
 	t, err := table.Open(c.Context, in.Path, in.Options)
 	if err != nil {
 		return err
 	}
-	file, rows, err := newTableOutput(c, model, in)
+	if table.ReadOnce(in.Path) {
+		in.Types = table.StreamTypes(t, in.Options.Typed, format == "parquet")
+	}
+	file, rows, err := newTableOutput(c, model, in, format)
 	if err != nil {
 		return errors.Join(err, t.Close())
 	}
@@ -77,13 +87,9 @@ func createFile(path string) (*atomicfile.File, error) {
 }
 
 // newTableOutput begins --output; file is nil for standard output.
-func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput) (file *atomicfile.File,
+func newTableOutput(c *cli.Context, model *answer.Model, in *tableInput, format string) (file *atomicfile.File,
 	rows *answer.Rows, err error) {
 	path := c.String("output")
-	format, err := outputFormat(c, "output")
-	if err != nil {
-		return nil, nil, err
-	}
 	to := io.Writer(c.App.Writer)
 	if path != "" && path != "-" {
 		if sameFile(in.Path, path) {

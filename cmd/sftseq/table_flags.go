@@ -172,8 +172,8 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 		return nil, err
 	}
 	in.Options.Columns = in.read()
-	for _, name := range in.Keep {
-		if name != in.ID && !slices.Contains(in.Sources, name) {
+	for _, name := range in.copied() {
+		if !slices.Contains(in.Sources, name) {
 			in.Options.Copied = append(in.Options.Copied, name)
 		}
 	}
@@ -307,6 +307,32 @@ func (in *tableInput) read() (all []string) {
 		}
 	}
 	return all
+}
+
+// copied are the columns that the output has from the table: those of --keep, and the ids.
+func (in *tableInput) copied() []string {
+	if in.ID == "" || slices.Contains(in.Keep, in.ID) {
+		return in.Keep
+	}
+	return append(slices.Clip(in.Keep), in.ID)
+}
+
+// keepTypes has an output in Parquet or Arrow keep the types of copied columns of some files or folders, or of a
+// stream. It warns of types that differ between files.
+func (in *tableInput) keepTypes(c *cli.Context, paths []string, format string) error {
+	if format != "parquet" && format != "arrow" {
+		return nil
+	}
+	in.Options.Typed = in.copied()
+	types, err := table.NewStoredTypes(c.Context, paths, in.Options.Format, in.Options.Typed, format == "parquet")
+	if err != nil {
+		return err
+	}
+	for _, line := range types.Differ {
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", line)
+	}
+	in.Types = types.Fields
+	return nil
 }
 
 // checkSaid compares what a file says of its token ids, or features, with what the model takes them for.

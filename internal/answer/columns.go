@@ -92,7 +92,7 @@ func lineColumns(c *sft.Config, pair bool, names []string,
 
 // tableColumns are all columns of the output: the id, those that are kept, the reply's and
 // an error. A kept one whose name is another's is called input_NAME.
-func tableColumns(keep []string, reply []table.OutputColumn, format string) []table.OutputColumn {
+func tableColumns(t *Table, reply []table.OutputColumn, format string) []table.OutputColumn {
 	errors := table.OutputColumn{Name: "error", Omit: true}
 	if format == "jsonl" {
 		errors.Kind = table.ObjectColumn
@@ -104,14 +104,20 @@ func tableColumns(keep []string, reply []table.OutputColumn, format string) []ta
 			taken[fmt.Sprintf("%s_%d", c.Name, i)] = true // in CSV
 		}
 	}
-	columns := []table.OutputColumn{{Name: "id"}}
-	for _, name := range keep {
+	column := func(name, of string) table.OutputColumn {
+		if t.typed(of) {
+			return table.OutputColumn{Name: name, Kind: table.StoredColumn, Field: t.Types[of]}
+		}
+		return table.OutputColumn{Name: name}
+	}
+	columns := []table.OutputColumn{column("id", t.ID)}
+	for _, name := range t.Keep {
 		own := name
-		for taken[name] || name != own && slices.Contains(keep, name) {
+		for taken[name] || name != own && slices.Contains(t.Keep, name) {
 			name = "input_" + name
 		}
 		taken[name] = true
-		columns = append(columns, table.OutputColumn{Name: name})
+		columns = append(columns, column(name, own))
 	}
 	return append(append(columns, reply...), errors)
 }

@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"unicode/utf8"
 
+	"github.com/apache/arrow/go/v15/arrow"
+
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -24,8 +26,16 @@ type Table struct {
 	Points  bool          // they are lists of features
 	ID      string        // column, or ""
 	Keep    []string
+	// types of columns in Keep and ID, nil for text
+	Types map[string]arrow.Field
 
 	letters bool // white space is left out of texts: BED counts bases
+}
+
+// typed reports whether the values of a column keep their type.
+func (t *Table) typed(column string) bool {
+	_, ok := t.Types[column]
+	return ok && column != ""
 }
 
 // tableRow is a row on its way through the model.
@@ -33,7 +43,7 @@ type tableRow struct {
 	*requests.Request
 	place string // as errors name it
 	name  string // as rows without an id are called
-	id    any    // string, or the JSON of a number
+	id    any    // string, the JSON of a number, or table.Stored
 	kept  []any
 	size  int // bytes of what is kept
 }
@@ -94,7 +104,7 @@ func (r *tableReader) request(row *table.Row) *tableRow {
 	idAt := -1
 	if len(row.Values) == len(r.Options.Columns) {
 		for i, name := range r.Keep {
-			v, bad := written(name, r.series(name, row.Values[r.at[name]]))
+			v, bad := r.written(name, r.series(name, row.Values[r.at[name]]))
 			if err == nil {
 				err = bad
 			}
@@ -104,10 +114,15 @@ func (r *tableReader) request(row *table.Row) *tableRow {
 			idAt = r.at[r.ID]
 		}
 	}
-	id, _ := r.names.ID(row, idAt)
 	var bad error
-	if out.id, bad = written(r.ID, id); bad != nil {
-		out.id = out.name
+	switch typed := r.typed(r.ID); {
+	case typed && idAt >= 0:
+		out.id, bad = r.written(r.ID, row.Values[idAt])
+	case !typed:
+		id, _ := r.names.ID(row, idAt)
+		if out.id, bad = r.written(r.ID, id); bad != nil {
+			out.id = out.name
+		}
 	}
 	if err == nil {
 		err = bad
@@ -198,10 +213,12 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 }
 
 // written is what a column's value becomes in the output, nil if there is none.
-func written(column string, v table.Value) (any, error) {
+func (r *tableReader) written(column string, v table.Value) (any, error) {
 	switch {
 	case v.Null:
 		return nil, nil
+	case r.typed(column):
+		return v.Stored, nil
 	case v.Tokens != nil:
 		text := []byte{'['}
 		for i, id := range v.Tokens {
@@ -228,6 +245,8 @@ func sizeOf(v any) int {
 	case string:
 		return len(v)
 	case json.RawMessage:
+		return len(v)
+	case table.Stored:
 		return len(v)
 	}
 	return 0

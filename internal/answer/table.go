@@ -38,7 +38,7 @@ func (m *Model) NewRows(to io.Writer, format string, t *Table) (*Rows, error) {
 		o.out, err = m.newBED(to, t)
 		return o, err
 	}
-	o.out, err = table.NewWriter(to, format, tableColumns(t.Keep, o.reply.columns, format))
+	o.out, err = table.NewWriter(to, format, tableColumns(t, o.reply.columns, format))
 	return o, err
 }
 
@@ -47,7 +47,7 @@ func (m *Model) NewRows(to io.Writer, format string, t *Table) (*Rows, error) {
 // is no column of errors.
 func (m *Model) NewPart(to io.Writer, t *Table, metadata *arrow.Metadata, stream, strict bool) (*Rows, error) {
 	o := &Rows{model: m, table: t, part: true, strict: strict, reply: m.columns(m.config, "arrow", len(t.Sources) == 2)}
-	columns := tableColumns(t.Keep, o.reply.columns, "arrow")
+	columns := tableColumns(t, o.reply.columns, "arrow")
 	if strict {
 		columns = columns[:len(columns)-1]
 	}

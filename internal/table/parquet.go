@@ -160,14 +160,18 @@ func (g *groups) open() error {
 	return err
 }
 
-// typed gives columns the types that Arrow's reader does not take over: its extension type for UUIDs, and timestamps
-// without a time zone.
+// typed gives columns the types that Arrow's reader does not take over: its extension type for UUIDs, timestamps
+// without a time zone, and times in UTC.
 func (g *groups) typed(fields []arrow.Field) []arrow.Field {
 	root := g.metadata.Schema.Root()
 	for i := range min(len(fields), root.NumFields()) {
 		switch logical := root.Field(i).LogicalType().(type) {
 		case parquetschema.UUIDLogicalType:
 			fields[i].Metadata = arrow.NewMetadata([]string{ipc.ExtensionTypeKeyName}, []string{extensionUUID})
+		case *parquetschema.TimeLogicalType:
+			if logical.IsAdjustedToUTC() {
+				fields[i].Metadata = arrow.NewMetadata([]string{keyUTC}, []string{"true"})
+			}
 		case *parquetschema.TimestampLogicalType:
 			if t, ok := fields[i].Type.(*arrow.TimestampType); ok {
 				zone := ""

@@ -30,6 +30,8 @@ type records struct {
 	gaps     []string // of lists
 	// of a column's values, where the type alone does not say how they are written
 	forms  map[string]func(string) string
+	stored map[string]arrow.Field       // columns whose values can be copied as [Stored]
+	typed  []string                     // wanted columns with Value.Stored
 	limit  int                          // bytes of a row
 	next   func() (arrow.Record, error) // io.EOF after the last
 	record arrow.Record                 // nil before the first and when it is read
@@ -63,7 +65,12 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 	r := &records{name: name, columns: columns, metadata: schema.Metadata(), wanted: o.Columns, lists: o.Lists,
 		points: o.Features, series: o.series,
 		edges: o.Edges, gaps: o.Gaps, limit: o.MaxField, first: first, part: o.part, left: math.MaxInt64,
-		forms: map[string]func(string) string{}}
+		forms: map[string]func(string) string{}, stored: storedFields(schema)}
+	for _, name := range o.Typed {
+		if _, ok := r.stored[name]; ok {
+			r.typed = append(r.typed, name)
+		}
+	}
 	for _, field := range schema.Fields() {
 		if form := formOf(field); form != nil {
 			r.forms[field.Name] = form
@@ -154,6 +161,9 @@ func (r *records) Next(row *Row) (err error) {
 			v, err = edgesAt(column, r.at, r.limit-size)
 		default:
 			v, err = valueAt(column, r.at)
+			if err == nil && !v.Null && slices.Contains(r.typed, name) {
+				v.Stored = storedAt(column, r.at)
+			}
 		}
 		if form := r.forms[name]; form != nil && err == nil && !v.Null {
 			v.Text = form(v.Text)
@@ -164,7 +174,8 @@ func (r *records) Next(row *Row) (err error) {
 		for _, item := range v.Items {
 			size += itemBytes + len(item)
 		}
-		if size += len(v.Text) + 4*len(v.Tokens) + featureBytes(v.Features) + edgeBytes*len(v.Edges); err == nil &&
+		if size += len(v.Text) + len(v.Stored) + 4*len(v.Tokens) + featureBytes(v.Features) +
+			edgeBytes*len(v.Edges); err == nil &&
 			size > r.limit {
 			err = fmt.Errorf("the row has more than %d bytes", r.limit)
 		}

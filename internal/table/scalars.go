@@ -2,10 +2,12 @@ package table
 
 import (
 	"encoding/hex"
+	"fmt"
 	"math"
 	"math/big"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/array"
@@ -62,7 +64,57 @@ func scalarText(a arrow.Array, i int) string {
 	case *array.Decimal256:
 		return decimalText(a.Value(i).BigInt(), int(a.DataType().(*arrow.Decimal256Type).Scale))
 	}
+	switch a := a.(type) {
+	case *array.Date32:
+		return dateText(int64(a.Value(i)))
+	case *array.Date64:
+		ms := int64(a.Value(i))
+		if ms%dayMillis != 0 { // a date must have none left over
+			return timestampText(ms, arrow.Millisecond, time.UTC)
+		}
+		return dateText(ms / dayMillis)
+	case *array.Time32:
+		return timeText(int64(a.Value(i)), a.DataType().(*arrow.Time32Type).Unit)
+	case *array.Time64:
+		return timeText(int64(a.Value(i)), a.DataType().(*arrow.Time64Type).Unit)
+	case *array.Timestamp:
+		t := a.DataType().(*arrow.TimestampType)
+		zone, err := t.GetZone()
+		if err != nil {
+			zone = time.UTC
+		}
+		text := timestampText(int64(a.Value(i)), t.Unit, zone)
+		if t.TimeZone == "" {
+			text = strings.TrimSuffix(text, "Z")
+		}
+		return text
+	}
 	return a.ValueStr(i)
+}
+
+// dayMillis are the milliseconds of a day.
+const dayMillis = 24 * 60 * 60 * 1000
+
+// dateText returns a day, counted from 1970-01-01, as text.
+func dateText(day int64) string { return time.Unix(day*24*60*60, 0).UTC().Format("2006-01-02") }
+
+// timestampText returns a time of a unit from 1970 on. Its fraction has no zeros at the end; UTC is Z.
+func timestampText(v int64, unit arrow.TimeUnit, zone *time.Location) string {
+	perSecond := int64(time.Second / unit.Multiplier())
+	seconds, rest := v/perSecond, v%perSecond
+	return time.Unix(seconds, rest*int64(unit.Multiplier())).In(zone).Format("2006-01-02 15:04:05.999999999Z0700")
+}
+
+// timeText returns a time of day as text. The end of the day is 24:00:00.
+func timeText(v int64, unit arrow.TimeUnit) string {
+	perSecond := int64(time.Second / unit.Multiplier())
+	seconds, rest := v/perSecond, v%perSecond
+	text := fmt.Sprintf("%02d:%02d:%02d", seconds/3600, seconds/60%60, seconds%60)
+	if rest != 0 {
+		digits := len(strconv.FormatInt(perSecond, 10)) - 1
+		text += "." + strings.TrimRight(fmt.Sprintf("%0*d", digits, rest), "0")
+	}
+	return text
 }
 
 // floatText returns the shortest text that is read as the same number. As in JSON of other programs, it has an

@@ -63,7 +63,7 @@ func (r *Row) insert(places []int, text string) {
 func (r *Row) Size() int {
 	n := 0
 	for _, v := range r.Values {
-		n += len(v.Text) + 4*len(v.Tokens)
+		n += len(v.Text) + len(v.Stored) + 4*len(v.Tokens)
 		for _, item := range v.Items {
 			n += itemBytes + len(item)
 		}
@@ -100,7 +100,8 @@ type Value struct {
 	Null     bool       // it is missing
 	Words    bool       // the text is words with a space between them, each of which may have a tag
 	// the text is a number, true or false, as JSON has it, or what [Options].Copied has taken; so are Items
-	JSON bool
+	JSON   bool
+	Stored Stored // also the value as Arrow stores it, in a column of [Options].Typed
 }
 
 // ColumnError is what is wrong with a row's value of a column, or with all of them.
@@ -132,6 +133,7 @@ type Options struct {
 	// of Columns, those that are only copied: lists and objects of JSON are taken as they stand, dates and times of
 	// Arrow as text
 	Copied    []string
+	Typed     []string // names among Columns whose values are also returned as [Stored]
 	Lists     []string // of Columns, those whose lists are of texts, and not of token ids
 	Features  []string // of Columns, those whose lists are of lists of numbers, those of a token each
 	Series    []string // columns of a series of numbers, which are called SeriesName in Columns

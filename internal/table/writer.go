@@ -17,8 +17,9 @@ import (
 type OutputColumn struct {
 	Name  string
 	Kind  ColumnKind
-	Width int  // length of the vectors of a VectorColumn
-	Omit  bool // JSON lines leave out a null value instead of writing null
+	Width int         // length of the vectors of a VectorColumn
+	Omit  bool        // JSON lines leave out a null value instead of writing null
+	Field arrow.Field // type of a StoredColumn, with its metadata
 }
 
 // ColumnKind is the type of a column. In a row every value may be nil, which is null.
@@ -32,6 +33,7 @@ const (
 	VectorColumn                   // []float32
 	ObjectColumn                   // anything that JSON can hold, for JSON lines only
 	ListColumn                     // []int32, of any length, for JSON lines, Parquet and Arrow
+	StoredColumn                   // Stored, of the type of Field, for Parquet and Arrow only
 )
 
 // Writer writes a table row by row, in constant memory. The table is complete after Close, which does not
@@ -137,6 +139,8 @@ func (c *OutputColumn) arrowType(fixed bool) (arrow.DataType, error) {
 		return arrow.ListOf(arrow.PrimitiveTypes.Float32), nil
 	case ListColumn:
 		return arrow.ListOf(arrow.PrimitiveTypes.Int32), nil
+	case StoredColumn:
+		return c.Field.Type, nil
 	}
 	return nil, fmt.Errorf("column %s: only JSON lines can hold it", c.Name)
 }

@@ -9,9 +9,6 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
-	"github.com/apache/arrow/go/v15/parquet"
-	"github.com/apache/arrow/go/v15/parquet/compress"
-	"github.com/apache/arrow/go/v15/parquet/pqarrow"
 
 	"github.com/sftseq/sftseq/internal/arrowipc"
 )
@@ -19,6 +16,7 @@ import (
 // recordWriter collects rows in record batches.
 type recordWriter struct {
 	columns []OutputColumn
+	schema  *arrow.Schema
 	builder *array.RecordBuilder
 	out     recordFile
 	to      *watched
@@ -71,11 +69,7 @@ var arrowStream = recordFormat{fixed: true, rows: 4096, size: 1 << 20, flush: tr
 // parquetFile is a Parquet file, whose batches are row groups: other programs are slow
 // with many of them.
 var parquetFile = recordFormat{rows: 1 << 16, size: 16 << 20,
-	open: func(w io.Writer, schema *arrow.Schema) (recordFile, error) {
-		properties := parquet.NewWriterProperties(parquet.WithCompression(compress.Codecs.Snappy),
-			parquet.WithDictionaryDefault(false))
-		return pqarrow.NewFileWriter(schema, w, properties, pqarrow.DefaultWriterProps())
-	}}
+	open: newParquetWriter}
 
 // NewArrowWriter returns a writer of an Arrow IPC file, or of a stream, whose schema has metadata;
 // nil is none.
@@ -89,17 +83,24 @@ func NewArrowWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metadat
 
 func newRecordWriter(w io.Writer, columns []OutputColumn, metadata *arrow.Metadata,
 	format recordFormat) (*recordWriter, error) {
-	var fields []arrow.Field
+	var fields, built []arrow.Field
 	for i := range columns {
 		kind, err := columns[i].arrowType(format.fixed)
 		if err != nil {
 			return nil, err
 		}
-		fields = append(fields, arrow.Field{Name: columns[i].Name, Type: kind, Nullable: true})
+		f := arrow.Field{Name: columns[i].Name, Type: kind, Nullable: true, Metadata: columns[i].Field.Metadata}
+		fields = append(fields, f)
+		if fixed, ok := kind.(arrow.FixedWidthDataType); ok && columns[i].Kind == StoredColumn &&
+			kind.ID() != arrow.BOOL {
+			f.Type = &arrow.FixedSizeBinaryType{ByteWidth: fixed.Bytes()} // it holds the bytes of any such type
+		}
+		built = append(built, f)
 	}
 	schema := arrow.NewSchema(fields, metadata)
-	r := &recordWriter{columns: columns, builder: array.NewRecordBuilder(memory.DefaultAllocator, schema),
-		format: format, to: &watched{Writer: w}}
+	r := &recordWriter{columns: columns, schema: schema,
+		builder: array.NewRecordBuilder(memory.DefaultAllocator, arrow.NewSchema(built, nil)),
+		format:  format, to: &watched{Writer: w}}
 	return r, r.contain(func() (err error) {
 		r.out, err = format.open(r.to, schema)
 		return err
@@ -130,6 +131,23 @@ func (r *recordWriter) add(c *OutputColumn, to array.Builder, v any) error {
 			}
 			r.size += len(s)
 			to.Append(s)
+			return nil
+		}
+	case *array.BooleanBuilder:
+		if s, ok := v.(Stored); ok && len(s) == 1 {
+			to.Append(s[0] != 0)
+			return nil
+		}
+	case *array.BinaryBuilder:
+		if s, ok := v.(Stored); ok {
+			r.size += len(s)
+			to.AppendString(string(s))
+			return nil
+		}
+	case *array.FixedSizeBinaryBuilder:
+		if s, ok := v.(Stored); ok && len(s) == to.Type().(*arrow.FixedSizeBinaryType).ByteWidth {
+			r.size += len(s)
+			to.Append([]byte(s))
 			return nil
 		}
 	case *array.Int64Builder:
@@ -171,8 +189,16 @@ func (r *recordWriter) write() error {
 	if r.rows == 0 {
 		return nil
 	}
-	record := r.builder.NewRecord()
-	defer record.Release()
+	built := r.builder.NewRecord()
+	defer built.Release()
+	columns := slices.Clone(built.Columns())
+	for i, c := range columns {
+		if f := r.schema.Field(i); f.Type != c.DataType() && r.columns[i].Kind == StoredColumn {
+			data := c.Data()
+			columns[i] = array.MakeFromData(array.NewData(f.Type, data.Len(), data.Buffers(), nil, data.NullN(), 0))
+		}
+	}
+	record := array.NewRecord(r.schema, columns, built.NumRows())
 	r.rows, r.size = 0, 0
 	return r.contain(func() error { return r.out.Write(record) })
 }

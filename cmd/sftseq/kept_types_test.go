@@ -1,0 +1,122 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/arrowipc"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/testenv"
+)
+
+// npmTests has the scripts and npm packages of tests.
+const npmTests = "testdata/npm"
+
+// TestKeptTypes: DuckDB finds no difference between a table of every type that it has written and the columns that
+// predict has kept of it: of the same types in Parquet, and cast from their exact text in CSV and JSON.
+func TestKeptTypes(t *testing.T) {
+	testenv.NeedPrograms(t, "node")
+	testenv.NeedFile(t, "npm's @duckdb/node-api", filepath.Join(npmTests, "node_modules/@duckdb/node-api"))
+	dir := t.TempDir()
+	script, in := filepath.Join(npmTests, "duckdb.mjs"), filepath.Join(dir, "in.parquet")
+	client(t, "", []string{"node", script}, "make", in)
+	var named []string
+	for _, m := range regexp.MustCompile(`(?m)^  (\w+): "`).FindAllStringSubmatch(readText(t, script), -1) {
+		if m[1] != "bytes" { // DuckDB writes bytes that are not UTF-8
+			named = append(named, m[1])
+		}
+	}
+	for name, keep := range map[string]string{"out.parquet": "all", "out.csv": strings.Join(named, ","),
+		"out.jsonl": strings.Join(named, ",")} {
+		out := filepath.Join(dir, name)
+		done(t, "", "predict", "--model", goldenPath("post"), "--input", in, "--text", "text",
+			"--id", "key", "--keep", keep,
+			"--output", out)
+		if differences := client(t, "", []string{"node", script}, "compare", in, out); differences != "" {
+			t.Errorf("%s:\n%s", name, differences)
+		}
+	}
+}
+
+// typedStream is an Arrow stream of texts with whole numbers as keys, of which the last is missing.
+func typedStream(t *testing.T) string {
+	t.Helper()
+	schema := arrow.NewSchema([]arrow.Field{{Name: "key", Type: arrow.PrimitiveTypes.Int16, Nullable: true},
+		{Name: "text", Type: arrow.BinaryTypes.String}, {Name: "day", Type: arrow.FixedWidthTypes.Date32}}, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for i := range 3 {
+		b.Field(0).(*array.Int16Builder).Append(int16(7 + i))
+		b.Field(1).(*array.StringBuilder).Append("[MAX 2 9 ]")
+		b.Field(2).(*array.Date32Builder).Append(arrow.Date32(i))
+	}
+	b.Field(0).AppendNull()
+	b.Field(1).(*array.StringBuilder).Append("") // the model refuses it
+	b.Field(2).(*array.Date32Builder).Append(3)
+	var out strings.Builder
+	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
+	must.Succeed(t, w.Write(b.NewRecord()))
+	must.Succeed(t, w.Close())
+	return out.String()
+}
+
+// TestKeptTypesOfStreams: ids and kept columns keep their types from a pipe, in a file, in a stream and in parts of a
+// job; a row without an id has none.
+func TestKeptTypesOfStreams(t *testing.T) {
+	dir, text := t.TempDir(), typedStream(t)
+	in := writeText(t, filepath.Join(dir, "in.arrows"), text)
+	flags := []string{"predict", "--model", goldenPath("post"), "--text", "text", "--id", "key", "--keep", "day"}
+	var keys, days []string
+	see := func(record arrow.Record) {
+		for i := range int(record.NumRows()) {
+			keys = append(keys, record.Column(0).(*array.Int16).ValueStr(i))
+			days = append(days, record.Column(1).(*array.Date32).ValueStr(i))
+		}
+	}
+	check := func(name string) {
+		t.Helper()
+		const want = "7 8 9 (null) 1970-01-01 1970-01-02 1970-01-03 1970-01-04"
+		if got := strings.Join(append(keys, days...), " "); got != want {
+			t.Errorf("%s: %s", name, got)
+		}
+		keys, days = nil, nil
+	}
+	checkFile := func(path string) {
+		t.Helper()
+		f := must.Get(os.Open(path))(t)
+		defer f.Close()
+		r := must.Get(ipc.NewFileReader(f))(t)
+		for i := range r.NumRecords() {
+			see(must.Get(r.Record(i))(t))
+		}
+		check(path)
+	}
+	stream := client(t, text, []string{built(t)}, append(flags, "--input", "-", "--format", "arrow", "--shard", "0/1",
+		"--on-error", "column", "--output", "-")...)
+	s := must.Get(arrowipc.NewStream(strings.NewReader(stream)))(t)
+	for record, err := s.Next(); err != io.EOF; record, err = s.Next() {
+		must.Succeed(t, err)
+		see(record)
+	}
+	check("stream")
+	out := filepath.Join(dir, "out.arrow")
+	if status, _, errs := program(nil, append(flags, "--input", in, "--output", out)...); status != exitError {
+		t.Errorf("status %d, %s", status, errs)
+	}
+	checkFile(out)
+	exits(t, exitOK, "", append(flags, "--input", in, "--on-error", "column", "--shard", "0/1",
+		"--output", dir+"/parts/")...)
+	parts := must.Get(filepath.Glob(dir + "/parts/*.arrow"))(t)
+	if len(parts) != 1 {
+		t.Fatalf("%q", parts)
+	}
+	checkFile(parts[0])
+}

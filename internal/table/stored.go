@@ -1,0 +1,182 @@
+package table
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+)
+
+// Stored is a value as Arrow stores it: the bytes of a type of fixed width, 0 or 1 for a boolean, or bytes of any
+// length. It is copied without a conversion to text and back.
+type Stored string
+
+// keyUTC marks a field of times of Parquet that are in UTC. Arrow's type has no place for it.
+const keyUTC = "PARQUET:isAdjustedToUTC"
+
+// storedType returns the type of a column's values without its dictionary, if they can be copied as [Stored].
+func storedType(t arrow.DataType) (arrow.DataType, bool) {
+	if d, ok := t.(*arrow.DictionaryType); ok {
+		t = d.ValueType
+	}
+	switch t.ID() {
+	case arrow.BINARY, arrow.LARGE_BINARY, arrow.BINARY_VIEW:
+		return arrow.BinaryTypes.Binary, true
+	case arrow.BOOL, arrow.FIXED_SIZE_BINARY:
+		return t, true
+	}
+	return t, arrow.IsInteger(t.ID()) || arrow.IsFloating(t.ID()) || arrow.IsDecimal(t.ID()) || isTime(t)
+}
+
+// storedAt returns value i of a column of a [storedType], which is not null.
+func storedAt(a arrow.Array, i int) Stored {
+	switch a := a.(type) {
+	case *array.Dictionary:
+		return storedAt(a.Dictionary(), a.GetValueIndex(i))
+	case *array.Boolean:
+		if a.Value(i) {
+			return "\x01"
+		}
+		return "\x00"
+	case interface{ Value(i int) []byte }: // every type of bytes
+		return Stored(a.Value(i))
+	}
+	width := a.DataType().(arrow.FixedWidthDataType).Bytes()
+	from := (a.Data().Offset() + i) * width
+	return Stored(a.Data().Buffers()[1].Bytes()[from : from+width])
+}
+
+// parquetStores reports whether Parquet has a type for values of an Arrow type.
+func parquetStores(t arrow.DataType) bool {
+	if d, ok := t.(arrow.DecimalType); ok {
+		return d.GetScale() >= 0 && d.GetScale() <= d.GetPrecision()
+	}
+	return true
+}
+
+// StoredTypes are the types of columns that a table stores in the same type in all of its files.
+type StoredTypes struct {
+	Fields map[string]arrow.Field
+	// Differ has a remark on each column whose types differ between files, so that its values are copied as text.
+	Differ []string
+}
+
+// NewStoredTypes returns the types of some columns of the files, or folders of files, of a table. Only Parquet and
+// Arrow have types. A format of "" is what the names of files say. An output in Parquet has no columns of types that
+// Parquet lacks.
+func NewStoredTypes(ctx context.Context, paths []string, format string, columns []string, parquet bool) (*StoredTypes,
+	error) {
+	s := &StoredTypes{Fields: map[string]arrow.Field{}}
+	if len(columns) == 0 {
+		return s, nil
+	}
+	first := map[string]string{} // the file that has a type first
+	without := map[string]bool{} // columns that are copied as text
+	for _, file := range tableFiles(paths, format) {
+		if file.format != "parquet" && file.format != "arrow" || ReadOnce(file.path) {
+			return &StoredTypes{}, nil
+		}
+		t, err := Open(ctx, file.path, Options{Format: file.format})
+		if err != nil {
+			return nil, err
+		}
+		fields := t.(*records).stored
+		if err := t.Close(); err != nil {
+			return nil, err
+		}
+		for _, name := range columns {
+			f, ok := fields[name]
+			known, had := s.Fields[name]
+			switch {
+			case without[name]:
+			case file.named[name], !ok && !had, ok && parquet && !parquetStores(f.Type):
+				without[name] = true
+			case !had:
+				s.Fields[name], first[name] = f, file.path
+			case !ok || !arrow.TypeEqual(known.Type, f.Type) || !known.Metadata.Equal(f.Metadata):
+				found := "text"
+				if ok {
+					found = f.Type.String()
+				}
+				without[name] = true
+				s.Differ = append(s.Differ, fmt.Sprintf("column %s is %s in %s and %s in %s: its values are "+
+					"copied as text (cast it to one type to keep it)", name, known.Type, first[name], found, file.path))
+			}
+			if without[name] {
+				delete(s.Fields, name)
+			}
+		}
+	}
+	return s, nil
+}
+
+// StreamTypes returns the types of columns of an Arrow stream, which can be read only once, as [NewStoredTypes] does.
+func StreamTypes(t Reader, columns []string, parquet bool) map[string]arrow.Field {
+	fields := map[string]arrow.Field{}
+	if r, ok := t.(*records); ok {
+		for _, name := range columns {
+			if f, ok := r.stored[name]; ok && !(parquet && !parquetStores(f.Type)) {
+				fields[name] = f
+			}
+		}
+	}
+	return fields
+}
+
+// tableFile is a file of a table, and its columns that are read as names of classes.
+type tableFile struct {
+	path, format string
+	named        map[string]bool
+}
+
+// tableFiles returns the files of a table.
+func tableFiles(paths []string, format string) (files []tableFile) {
+	for _, path := range paths {
+		if info, err := os.Stat(path); path == StandardInput || err != nil || !info.IsDir() {
+			files = append(files, tableFile{path: path, format: format})
+			continue
+		}
+		if isHF(path) {
+			parts, _ := hfParts(path) // the table has been opened
+			for _, p := range parts {
+				named := map[string]bool{}
+				for name, names := range p.labels {
+					named[name] = names != nil
+				}
+				files = append(files, tableFile{p.path, "arrow", named})
+			}
+			continue
+		}
+		for _, shard := range Shards(path, format) {
+			files = append(files, tableFile{path: shard, format: format})
+		}
+	}
+	for i := range files {
+		if files[i].format == "" {
+			files[i].format = formatOfName(files[i].path)
+		}
+	}
+	return files
+}
+
+// storedFields returns the columns of a schema whose values can be copied as [Stored].
+func storedFields(schema *arrow.Schema) map[string]arrow.Field {
+	fields := map[string]arrow.Field{}
+	for _, f := range schema.Fields() {
+		t, ok := storedType(f.Type)
+		if !ok {
+			continue
+		}
+		var keys, values []string
+		for _, key := range []string{ipc.ExtensionTypeKeyName, keyUTC} {
+			if text, ok := f.Metadata.GetValue(key); ok && (key == keyUTC || isUUID(f)) {
+				keys, values = append(keys, key), append(values, text)
+			}
+		}
+		fields[f.Name] = arrow.Field{Name: f.Name, Type: t, Nullable: true, Metadata: arrow.NewMetadata(keys, values)}
+	}
+	return fields
+}

@@ -1,0 +1,196 @@
+package table
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/ipc"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// storedColumns are columns of every type that keeps its values, the values as Arrow's builder reads them, and their
+// text in CSV.
+var storedColumns = []struct {
+	field        arrow.Field
+	values, text []string
+}{
+	{arrow.Field{Type: arrow.FixedWidthTypes.Boolean}, []string{"true", "false"}, nil},
+	{arrow.Field{Type: arrow.PrimitiveTypes.Int8}, []string{"-128", "127"}, nil},
+	{arrow.Field{Type: arrow.PrimitiveTypes.Uint16}, []string{"0", "65535"}, nil},
+	{arrow.Field{Type: arrow.PrimitiveTypes.Uint32}, []string{"4294967295", "1"}, nil},
+	{arrow.Field{Type: arrow.PrimitiveTypes.Int64}, []string{"-9223372036854775808", "9223372036854775807"}, nil},
+	{arrow.Field{Type: arrow.PrimitiveTypes.Uint64}, []string{"18446744073709551615", "0"}, nil},
+	{arrow.Field{Type: arrow.FixedWidthTypes.Float16}, []string{"0.5", "-2"}, nil},
+	{arrow.Field{Type: arrow.PrimitiveTypes.Float32}, []string{"1e-05", "3.4e+38"}, []string{"0.00001", "3.4e+38"}},
+	{arrow.Field{Type: arrow.PrimitiveTypes.Float64}, []string{"1700000009.953125", "NaN"}, nil},
+	{arrow.Field{Type: &arrow.Decimal128Type{Precision: 9, Scale: 2}}, []string{"12.50", "-0.05"}, nil},
+	{arrow.Field{Type: &arrow.Decimal256Type{Precision: 60, Scale: 2}}, []string{"12.50", "-0.05"}, nil},
+	{arrow.Field{Type: arrow.FixedWidthTypes.Date32}, []string{"1899-12-30", "2024-02-29"}, nil},
+	{arrow.Field{Type: arrow.FixedWidthTypes.Date64}, []string{"1899-12-30", "2024-02-29"}, nil},
+	{arrow.Field{Type: arrow.FixedWidthTypes.Time32ms}, []string{"00:00:00.000", "23:59:59.120"},
+		[]string{"00:00:00", "23:59:59.12"}},
+	{arrow.Field{Type: arrow.FixedWidthTypes.Time64us}, []string{"12:34:09.953125", "00:00:00.000001"}, nil},
+	{arrow.Field{Type: arrow.FixedWidthTypes.Time64ns}, []string{"12:34:09.953125001", "00:00:00.000000001"}, nil},
+	{arrow.Field{Type: &arrow.TimestampType{Unit: arrow.Millisecond}},
+		[]string{"1969-12-31 23:59:09.953", "2024-01-02 03:04:05"}, nil},
+	{arrow.Field{Type: &arrow.TimestampType{Unit: arrow.Nanosecond}}, []string{"1969-12-31 23:59:09.953125001"}, nil},
+	{arrow.Field{Type: &arrow.TimestampType{Unit: arrow.Microsecond, TimeZone: "UTC"}},
+		[]string{"1969-12-31 23:59:09.953125Z", "2024-01-02 03:04:05Z"}, nil},
+	{arrow.Field{Type: &arrow.FixedSizeBinaryType{ByteWidth: 16},
+		Metadata: arrow.NewMetadata([]string{ipc.ExtensionTypeKeyName}, []string{extensionUUID})},
+		[]string{"MTIzNDU2Nzg5MDEyMzQ1Ng=="}, []string{"31323334-3536-3738-3930-313233343536"}},
+	{arrow.Field{Type: &arrow.FixedSizeBinaryType{ByteWidth: 3}}, []string{"YWJj"}, []string{"abc"}},
+	{arrow.Field{Type: arrow.BinaryTypes.Binary}, []string{"YWJj", "YQ=="}, []string{"abc", "a"}},
+	{arrow.Field{Type: &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int8,
+		ValueType: arrow.PrimitiveTypes.Int32}}, []string{"-7", "8"}, nil},
+}
+
+// storedTable is an Arrow stream of the columns, each with a null behind its values.
+func storedTable(t *testing.T) (text string, names []string) {
+	t.Helper()
+	var fields []arrow.Field
+	for i, c := range storedColumns {
+		c.field.Name, c.field.Nullable = fmt.Sprintf("c%d", i), true
+		fields, names = append(fields, c.field), append(names, c.field.Name)
+	}
+	schema := arrow.NewSchema(fields, nil)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for i, c := range storedColumns {
+		for row := range 3 {
+			if row < len(c.values) {
+				must.Succeed(t, b.Field(i).AppendValueFromString(strings.TrimSuffix(c.values[row], "Z")))
+			} else {
+				b.Field(i).AppendNull()
+			}
+		}
+	}
+	var out bytes.Buffer
+	w := ipc.NewWriter(&out, ipc.WithSchema(schema))
+	must.Succeed(t, errors.Join(w.Write(b.NewRecord()), w.Close()))
+	return out.String(), names
+}
+
+// storedRows reads a table's values and the types that they are stored in.
+func storedRows(t *testing.T, path string, names []string) (rows [][]Value, types map[string]arrow.Field) {
+	t.Helper()
+	r := must.Get(Open(t.Context(), path, Options{Columns: names, Copied: names, Typed: names}))(t)
+	types = StreamTypes(r, names, true)
+	for {
+		var row Row
+		if err := r.Next(&row); err != nil {
+			break
+		}
+		must.Succeed(t, row.Err)
+		rows = append(rows, slices.Clone(row.Values))
+	}
+	must.Succeed(t, r.Close())
+	return rows, types
+}
+
+// TestStored: values of every type that Arrow stores keep the type and all bits from Arrow through Parquet to Arrow,
+// and their text is exact.
+func TestStored(t *testing.T) {
+	text, names := storedTable(t)
+	want, types := storedRows(t, file(t, "x.arrows", text), names)
+	for i, c := range storedColumns {
+		if len(types[names[i]].Name) == 0 {
+			t.Errorf("%s is not stored", c.field.Type)
+		}
+		exact := c.text
+		if exact == nil {
+			exact = c.values
+		}
+		for row, text := range exact {
+			if got := want[row][i].Text; got != text {
+				t.Errorf("%s: %q, want %q", c.field.Type, got, text)
+			}
+		}
+		if v := want[2][i]; !v.Null || v.Stored != "" {
+			t.Errorf("%s: %v, want null", c.field.Type, v)
+		}
+	}
+	from := file(t, "x.arrows", text)
+	for _, format := range []string{"arrow", "parquet"} {
+		rows, types := storedRows(t, from, names)
+		var columns []OutputColumn
+		for _, name := range names {
+			columns = append(columns, OutputColumn{Name: name, Kind: StoredColumn, Field: types[name]})
+		}
+		var values [][]any
+		for _, row := range rows {
+			var out []any
+			for _, v := range row {
+				if v.Null {
+					out = append(out, nil)
+				} else {
+					out = append(out, v.Stored)
+				}
+			}
+			values = append(values, out)
+		}
+		from = file(t, "x."+format, string(written(t, format, columns, values)))
+		got, found := storedRows(t, from, names)
+		for i, name := range names {
+			a, b := types[name], found[name]
+			if _, ok := a.Type.(*arrow.Date64Type); ok && format == "parquet" { // Parquet has one type of dates
+				a.Type = arrow.FixedWidthTypes.Date32
+			}
+			if !arrow.TypeEqual(a.Type, b.Type) || isUUID(a) != isUUID(b) {
+				t.Errorf("%s: %s, want %s", format, b.Type, a.Type)
+			}
+			for row := range want {
+				if got[row][i].Text != want[row][i].Text || got[row][i].Null != want[row][i].Null {
+					t.Errorf("%s: %s: %v, want %v", format, a.Type, got[row][i], want[row][i])
+				}
+			}
+		}
+	}
+	w := must.Get(NewWriter(&bytes.Buffer{}, "parquet", []OutputColumn{{Name: "x", Kind: StoredColumn,
+		Field: arrow.Field{Type: arrow.PrimitiveTypes.Int32}}}))(t)
+	must.Fail(t, "column x: a value of type table.Stored does not belong there")(w.Write([]any{Stored("123")}))
+}
+
+// TestStoredTypes: columns whose types differ between the files of a table, and those that Parquet has no type for, are
+// copied as text; the first have a remark.
+func TestStoredTypes(t *testing.T) {
+	write := func(path string, fields ...arrow.Field) {
+		var columns []OutputColumn
+		for _, f := range fields {
+			columns = append(columns, OutputColumn{Name: f.Name, Kind: StoredColumn, Field: f})
+		}
+		must.Succeed(t, os.WriteFile(path, written(t, "arrow", columns, nil), 0o666))
+	}
+	dir := t.TempDir()
+	same := arrow.Field{Name: "same", Type: arrow.PrimitiveTypes.Int32}
+	large := arrow.Field{Name: "large", Type: &arrow.Decimal128Type{Precision: 5, Scale: -3}}
+	write(filepath.Join(dir, "a.arrow"), same, large, arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int32})
+	write(filepath.Join(dir, "b.arrow"), same, large, arrow.Field{Name: "x", Type: arrow.PrimitiveTypes.Int64})
+	for _, parquet := range []bool{false, true} {
+		s := must.Get(NewStoredTypes(t.Context(), []string{dir}, "",
+			[]string{"same", "large", "x", "path"}, parquet))(t)
+		if len(s.Differ) != 1 || !strings.Contains(s.Differ[0], "column x is int32 in "+filepath.Join(dir, "a.arrow")+
+			" and int64 in "+filepath.Join(dir, "b.arrow")) {
+			t.Errorf("%q", s.Differ)
+		}
+		if _, ok := s.Fields["large"]; ok == parquet || s.Fields["same"].Type != same.Type ||
+			s.Fields["x"].Type != nil {
+			t.Errorf("parquet %v: %v", parquet, s.Fields)
+		}
+	}
+	csv := file(t, "x.csv", "same\n1\n")
+	s := must.Get(NewStoredTypes(t.Context(), []string{filepath.Join(dir, "a.arrow"), csv}, "",
+		[]string{"same"}, false))(t)
+	if len(s.Fields) > 0 {
+		t.Errorf("%v of a table of text", s.Fields)
+	}
+}
