@@ -35,18 +35,19 @@ func serveCommand() *cli.Command {
 		ArgsUsage: " ",
 		UsageText: `sftseq serve --model DIR [flags]
 sftseq serve --model DIR --listen unix:PATH [--listen tcp:HOST:PORT] [flags]
-sftseq serve --model DIR --http HOST:PORT [--http-token FILE] [flags]
+sftseq serve --model DIR --http HOST:PORT|unix:PATH [--http-token FILE] [flags]
 
 Example: echo '{"text": "[MAX 2 9 ]"}' | sftseq serve --model runs/listops
          sftseq serve --model runs/listops --listen unix:/run/user/1000/sftseq
          sftseq serve --model runs/listops --http 127.0.0.1:8080`,
 		Description: `Reads JSON-RPC 2.0 with the lifecycle of LSP 3.17 from standard input and answers on standard output;
 lines as predict reads them are answered as predict does. --listen and --http serve any number of
-clients. SIGTERM drains, SIGHUP reads the model again.
+clients. SIGTERM drains, SIGHUP reads the model and the tokens again. Every flag may be an environment
+variable: SFTSEQ_MAX_MEMORY is --max-memory, which takes precedence.
 
 Exit status: 0 at the end of the input, after shutdown and exit, and after SIGTERM; 1 after an exit
-without shutdown, and on failure. More: docs/protocol.md, docs/http.md`,
-		Flags: slices.Concat(modelFlags(modelsFlag()), httpFlags(),
+without shutdown, and on failure. More: docs/protocol.md, docs/http.md, docs/operations.md`,
+		Flags: fromEnvironment(slices.Concat(modelFlags(modelsFlag()), httpFlags(),
 			group(serverGroup,
 				&cli.StringSliceFlag{Name: "listen",
 					Usage: "serve JSON-RPC at `ADDRESS`: unix:PATH or tcp:HOST:PORT (localhost without HOST)"},
@@ -55,8 +56,18 @@ without shutdown, and on failure. More: docs/protocol.md, docs/http.md`,
 				&cli.StringFlag{Name: "index", Usage: "keep the index of retrieval/add in `FILE`", TakesFile: true},
 				&cli.StringFlag{Name: "metrics", Usage: "serve Prometheus metrics and /healthz at `HOST:PORT`"},
 				&cli.StringFlag{Name: "log", Value: "info", Usage: "log from `LEVEL` on: debug, info, warn or error"},
+				&cli.StringFlag{Name: "log-format", Value: logText, Usage: "log lines of `KIND`: text or json"},
+				&cli.BoolFlag{Name: "access-log", Usage: "log a line for each response"},
 				&cli.BoolFlag{Name: "truncate", Usage: "read the head of a sequence that is too long"}),
 			advanced(serverGroup,
+				&cli.StringFlag{Name: "model-name", Usage: "name the model `NAME` to clients",
+					DefaultText: "the last element of --model"},
+				&cli.StringFlag{Name: "pprof",
+					Usage: "serve Go's profiles at `ADDRESS`: HOST:PORT of this machine, or unix:PATH"},
+				&cli.BoolFlag{Name: "normalize", Value: true,
+					Usage: "scale vectors of /v1/embeddings to length 1; --normalize=false leaves them unchanged"},
+				&cli.DurationFlag{Name: "shutdown-delay",
+					Usage: "after SIGTERM report 503 at /healthz for `TIME`, then drain"},
 				&cli.BoolFlag{Name: "reembed", Usage: "compute the embeddings of an --index of another model anew"},
 				&cli.IntFlag{Name: "max-batch-tokens", Usage: "compute at most `N` tokens in a batch",
 					DefaultText: "limit of the device"},
@@ -78,7 +89,7 @@ without shutdown, and on failure. More: docs/protocol.md, docs/http.md`,
 				&cli.StringFlag{Name: "max-memory", Value: "1GiB",
 					Usage: "keep at most `SIZE` of requests and documents, at least 1MiB"},
 				&cli.DurationFlag{Name: "drain", Value: 10 * time.Second,
-					Usage: "finish accepted requests for at most `TIME` after SIGTERM"})),
+					Usage: "finish accepted requests for at most `TIME` after SIGTERM"}))),
 		Action: serveAction,
 	}
 }
@@ -92,7 +103,9 @@ func serveAction(c *cli.Context) error {
 	// take what clients send, whom the system then lets on a processor at once.
 	runtime.GOMAXPROCS(2*processors + 8)
 	defer runtime.GOMAXPROCS(processors)
-	r := &serving{log: options.Log, drain: c.Duration("drain")}
+	warnMisspeltVariables(c)
+	r := &serving{log: options.Log, drain: c.Duration("drain"), delay: c.Duration("shutdown-delay"),
+		raw: !c.Bool("normalize")}
 	stop := r.signals()
 	defer stop()
 	if err := r.addresses(c); err != nil {
@@ -136,19 +149,19 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 			return o, usage(c, "--max-clients %d, expected 1 to %d", clients, serve.MostClients)
 		}
 	}
-	for _, name := range []string{"max-clients", "idle-timeout"} {
+	for _, name := range []string{"max-clients", "idle-timeout", "shutdown-delay"} {
 		if c.IsSet(name) && len(c.StringSlice("listen")) == 0 && c.String("http") == "" {
 			return o, usage(c, "--%s needs --listen or --http", name)
 		}
 	}
-	for _, name := range []string{"max-wait", "debounce", "drain", "idle-timeout"} {
+	for _, name := range []string{"max-wait", "debounce", "drain", "idle-timeout", "shutdown-delay"} {
 		if d := c.Duration(name); d < 0 {
 			return o, usage(c, "--%s %v, expected 0 or more", name, d)
 		}
 	}
-	var level slog.Level
-	if err := level.UnmarshalText([]byte(c.String("log"))); err != nil {
-		return o, usage(c, "--log %q, expected debug, info, warn or error", c.String("log"))
+	log, err := serverLog(c)
+	if err != nil {
+		return o, err
 	}
 	if c.String("model") == "" {
 		return o, usage(c, "--model is missing, a model directory was expected")
@@ -163,9 +176,32 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 		MaxDocuments: c.Int("max-documents"), MaxClients: clients, IdleTimeout: c.Duration("idle-timeout"),
 		MaxMemory: memory, MaxBatchTokens: c.Int("max-batch-tokens"),
 		MaxWait: c.Duration("max-wait"), Debounce: c.Duration("debounce"), Index: c.String("index"),
-		Reembed: c.Bool("reembed"),
-		Version: version(), Log: slog.New(slog.NewTextHandler(c.App.ErrWriter, &slog.HandlerOptions{Level: level})),
+		Reembed: c.Bool("reembed"), Version: version(), Revision: buildInfo().Revision,
+		Log: log, AccessLog: c.Bool("access-log"),
 	}, nil
+}
+
+// Formats of the log.
+const (
+	logText = "text"
+	logJSON = "json"
+)
+
+// serverLog returns the log that --log and --log-format ask for.
+func serverLog(c *cli.Context) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(c.String("log"))); err != nil {
+		return nil, usage(c, "--log %q, expected debug, info, warn or error", c.String("log"))
+	}
+	options := &slog.HandlerOptions{Level: level}
+	switch format := c.String("log-format"); format {
+	case logText:
+		return slog.New(slog.NewTextHandler(c.App.ErrWriter, options)), nil
+	case logJSON:
+		return slog.New(slog.NewJSONHandler(c.App.ErrWriter, options)), nil
+	default:
+		return nil, usage(c, "--log-format %q, expected %s or %s", format, logText, logJSON)
+	}
 }
 
 // size reads a flag such as 16MiB.
@@ -206,12 +242,16 @@ func serveModel(c *cli.Context) (*serve.Model, error) {
 		closeDevice(c, d)
 		return nil, err
 	}
-	return &serve.Model{Scorer: s, Task: task.Of(m.Config), Name: modelName(c.String("model")), Dir: tokenizerDir(c),
+	return &serve.Model{Scorer: s, Task: task.Of(m.Config), Name: modelName(c), Dir: tokenizerDir(c),
 		Device: d.Name(), Hash: m.hash(), Release: func() { closeDevice(c, d) }}, nil
 }
 
-// modelName is what clients are told of a model's directory: its last name.
-func modelName(dir string) string {
+// modelName returns the name of the model for clients: --model-name, or the last element of the directory.
+func modelName(c *cli.Context) string {
+	if name := c.String("model-name"); name != "" {
+		return name
+	}
+	dir := c.String("model")
 	if whole, err := filepath.Abs(dir); err == nil {
 		dir = whole
 	}
@@ -226,7 +266,12 @@ type serving struct {
 	listen  []transport.Address
 	metrics transport.Address // without a name there are none
 	http    transport.Address // the same
-	token   string            // of --http-token, "" without one
+	pprof   transport.Address // the same
+	delay   time.Duration     // value of --shutdown-delay
+	tokens  *serve.Tokens     // nil without --http-token
+	file    string            // value of --http-token
+	origins []string          // values of --cors-origin
+	raw     bool              // vectors of /v1/embeddings are not normalized
 	work    sync.WaitGroup
 
 	open      atomic.Bool // it serves, and does not start or stop
@@ -248,19 +293,35 @@ func (r *serving) addresses(c *cli.Context) error {
 			return usage(c, "--metrics %q: %w", text, err)
 		}
 	}
+	if text := c.String("pprof"); text != "" {
+		var err error
+		if r.pprof, err = transport.ParseHTTP(text); err != nil {
+			return usage(c, "--pprof %q: %w", text, err)
+		}
+		if at, err := net.ResolveTCPAddr(r.pprof.Network, r.pprof.Name); err == nil && transport.Public(at) {
+			return usage(c, "--pprof %s: profiles show the program's memory: "+
+				"expected an address of this machine, or unix:PATH", text)
+		}
+	}
 	return r.readHTTP(c)
 }
 
 // run serves until the input ends, or until the program is asked to stop.
 func (r *serving) run(c *cli.Context) error {
 	defer r.work.Wait()
-	ctx, cancel := context.WithCancel(c.Context)
+	// Clients are accepted during --shutdown-delay, too.
+	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Context))
 	defer cancel()
 	stop, err := r.serveMetrics() // until the last answer: who watches is told of the end
 	if err != nil {
 		return err
 	}
 	defer stop()
+	stopProfiles, err := r.serveProfiles()
+	if err != nil {
+		return err
+	}
+	defer stopProfiles()
 	listeners, err := r.listenAll()
 	if err != nil {
 		return err
@@ -305,6 +366,14 @@ func (r *serving) run(c *cli.Context) error {
 	case broken = <-r.server.Failed():
 		r.log.Error("stopping", "error", broken)
 	case <-c.Context.Done():
+		if r.delay > 0 {
+			r.log.Info("stopping soon: /healthz reports 503", "delay", r.delay)
+			r.server.Leave()
+			select {
+			case <-time.After(r.delay):
+			case broken = <-r.server.Failed():
+			}
+		}
 	}
 	r.open.Store(false)
 	r.log.Info("draining", "deadline", r.drain)
@@ -350,6 +419,19 @@ func (r *serving) serveMetrics() (stop func(), err error) {
 	return r.server.ServeMetrics(l), nil
 }
 
+// serveProfiles serves Go's profiles until stop is called.
+func (r *serving) serveProfiles() (stop func(), err error) {
+	if r.pprof.Name == "" {
+		return func() {}, nil
+	}
+	l, err := transport.Listen(r.pprof)
+	if err != nil {
+		return nil, fmt.Errorf("--pprof: %w", err)
+	}
+	r.log.Info("profiles", "address", transport.URL(l.Addr())+"/debug/pprof/")
+	return serve.ServeProfiles(l), nil
+}
+
 // signals sees to those that must not end the program until stop is called. SIGHUP
 // reads the model again, and is passed over before there is a server and while it
 // drains. SIGPIPE would end the program without a word when its output is closed.
@@ -378,13 +460,18 @@ func (r *serving) shut() {
 	defer r.reloading.Unlock()
 }
 
-// reload reads the model again.
+// reload reads the tokens and the model again. What cannot be read stays as it was.
 func (r *serving) reload() {
 	r.reloading.Lock()
 	defer r.reloading.Unlock()
 	if !r.open.Load() {
 		r.log.Warn("SIGHUP is passed over: the server starts or stops")
-	} else if err := r.server.Reload(); err != nil {
+		return
+	}
+	if r.tokens != nil {
+		r.reloadTokens()
+	}
+	if err := r.server.Reload(); err != nil {
 		r.log.Error("the model was not loaded again", "error", err)
 	} else {
 		r.log.Info("the model was loaded again", "hash", r.server.Hash())

@@ -4,8 +4,10 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/url"
 	"os"
 	"runtime"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -17,18 +19,23 @@ import (
 
 // httpFlags are those of serve for clients of HTTP.
 func httpFlags() []cli.Flag {
-	return group(serverGroup,
+	return slices.Concat(group(serverGroup,
 		&cli.StringFlag{Name: "http",
-			Usage: "serve HTTP at `HOST:PORT` (localhost without HOST), with OpenAI's /v1/embeddings"},
+			Usage: "serve HTTP, with OpenAI's /v1/embeddings, at `ADDRESS`: HOST:PORT (localhost without HOST) " +
+				"or unix:PATH"},
 		&cli.StringFlag{Name: "http-token",
-			Usage: "require the bearer token in `FILE`; addresses beyond localhost need one", TakesFile: true},
-	)
+			Usage:     "require one of the bearer tokens in `FILE`, one a line; addresses beyond localhost need one",
+			TakesFile: true}),
+		advanced(serverGroup, &cli.StringSliceFlag{Name: "cors-origin",
+			Usage: "let pages of `ORIGIN` use the server from a browser; may be given several times"}))
 }
 
-// maxToken is the longest token, and minToken the shortest: a short one is soon guessed.
+// maxToken is the longest token, and minToken the shortest: a short one is soon guessed. maxTokens is the size of a
+// file of them.
 const (
-	minToken = 16
-	maxToken = 4096
+	minToken  = 16
+	maxToken  = 4096
+	maxTokens = 16 << 20
 )
 
 // readHTTP reads --http and --http-token. Others than this machine are not served without a
@@ -38,30 +45,68 @@ func (r *serving) readHTTP(c *cli.Context) error {
 	switch {
 	case !c.IsSet("http") && c.IsSet("http-token"):
 		return usage(c, "--http-token needs --http")
+	case !c.IsSet("http") && c.IsSet("cors-origin"):
+		return usage(c, "--cors-origin needs --http")
 	case !c.IsSet("http"):
 		return nil
 	case c.IsSet("http-token") && file == "":
 		return usage(c, `--http-token "": expected a file`)
 	}
 	var err error
-	if r.http, err = transport.ParseTCP(text); err != nil {
+	if r.http, err = transport.ParseHTTP(text); err != nil {
 		return usage(c, "--http %q: %w", text, err)
 	}
-	at, err := net.ResolveTCPAddr(r.http.Network, r.http.Name)
-	if err != nil {
-		return fmt.Errorf("--http %s: %w", r.http.Name, err)
+	public := false
+	if r.http.Network != "unix" {
+		at, err := net.ResolveTCPAddr(r.http.Network, r.http.Name)
+		if err != nil {
+			return fmt.Errorf("--http %s: %w", r.http.Name, err)
+		}
+		r.http.Name, public = at.String(), transport.Public(at)
 	}
-	r.http.Name = at.String()
 	if file != "" {
-		if r.token, err = readToken(file); err != nil {
+		tokens, err := readTokens(file)
+		if err != nil {
 			return fmt.Errorf("--http-token: %w", err)
 		}
+		r.tokens, r.file = serve.NewTokens(tokens...), file
 		warnReadable(c, "http-token", file)
 	}
-	if transport.Public(at) && r.token == "" {
+	if public && r.tokens == nil {
 		return usage(c, "--http %s: others reach this address: --http-token FILE is missing", text)
 	}
-	return nil
+	r.origins, err = readOrigins(c, r.tokens != nil)
+	return err
+}
+
+// readOrigins reads --cors-origin. Without a token, every page that the user of a browser opens could use the server if
+// all origins were allowed.
+func readOrigins(c *cli.Context, token bool) ([]string, error) {
+	origins := c.StringSlice("cors-origin")
+	for _, origin := range origins {
+		at, err := url.Parse(origin)
+		switch {
+		case origin == "*" && !token:
+			return nil, usage(c, "--cors-origin *: every page could use the server: "+
+				"expected origins, or --http-token FILE")
+		case origin != "*" && (err != nil || at.Scheme == "" || at.Host == "" || at.Scheme+"://"+at.Host != origin ||
+			strings.ToLower(origin) != origin):
+			return nil, usage(c, "--cors-origin %q: expected SCHEME://HOST[:PORT] in lower case, "+
+				"as browsers send it, or *", origin)
+		}
+	}
+	return origins, nil
+}
+
+// reloadTokens reads the file of --http-token again.
+func (r *serving) reloadTokens() {
+	tokens, err := readTokens(r.file)
+	if err != nil {
+		r.log.Error("the tokens were not read again: those before stay valid", "error", err)
+		return
+	}
+	r.tokens.Set(tokens...)
+	r.log.Info("the tokens were read again", "tokens", len(tokens))
 }
 
 // warnReadable warns of a secret file that other users of the machine can read.
@@ -73,21 +118,35 @@ func warnReadable(c *cli.Context, flag, file string) {
 	}
 }
 
-// readToken reads a token, which may end in a line feed.
-func readToken(file string) (string, error) {
-	raw, err := atomicfile.ReadRegular(file, maxToken+2)
+// readTokens reads a file of tokens, one a line. Empty lines separate them.
+func readTokens(file string) (tokens []string, err error) {
+	raw, err := atomicfile.ReadRegular(file, maxTokens)
 	if err != nil {
-		return "", err
+		return nil, err
 	}
-	token := strings.TrimRight(string(raw), "\r\n")
-	strange := func(c rune) bool { return c <= ' ' || c > '~' }
-	if at := strings.IndexFunc(token, strange); at >= 0 {
-		return "", fmt.Errorf("%s: expected one line of visible ASCII, found another character at byte %d", file, at)
+	row := 0
+	for line := range strings.Lines(string(raw)) {
+		row++
+		token := strings.TrimRight(line, "\r\n")
+		if token == "" {
+			continue
+		}
+		strange := func(c rune) bool { return c <= ' ' || c > '~' }
+		if at := strings.IndexFunc(token, strange); at >= 0 {
+			return nil, fmt.Errorf("%s:%d: expected a token of visible ASCII, found another character at column %d",
+				file, row, at+1)
+		}
+		if n := len(token); n < minToken || n > maxToken {
+			return nil, fmt.Errorf("%s:%d: expected a token of %d to %d characters, found %d", file, row, minToken,
+				maxToken, n)
+		}
+		tokens = append(tokens, token)
 	}
-	if n := len(token); n < minToken || n > maxToken {
-		return "", fmt.Errorf("%s: expected a token of %d to %d characters, found %d", file, minToken, maxToken, n)
+	if tokens == nil {
+		return nil, fmt.Errorf("%s: expected a token of %d to %d characters on each line, found none", file, minToken,
+			maxToken)
 	}
-	return token, nil
+	return tokens, nil
 }
 
 // listenHTTP listens at --http; there is no listener without it.
@@ -104,6 +163,6 @@ func (r *serving) listenHTTP() (net.Listener, error) {
 
 // serveHTTP answers on l until ctx ends.
 func (r *serving) serveHTTP(ctx context.Context, l net.Listener) error {
-	r.log.Info("listening", "address", "http://"+l.Addr().String())
-	return r.server.ServeHTTP(ctx, l, serve.HTTPOptions{Token: r.token})
+	r.log.Info("listening", "address", transport.URL(l.Addr()))
+	return r.server.ServeHTTP(ctx, l, serve.HTTPOptions{Tokens: r.tokens, Origins: r.origins, Raw: r.raw})
 }

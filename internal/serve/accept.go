@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"strings"
-	"time"
 
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
@@ -105,7 +104,7 @@ func (s *session) requested(e envelope, m *message) *call {
 		if err != nil {
 			s.refuse(e.id, asError(err))
 		} else {
-			s.server.metrics.answered(e.method, 0, time.Since(m.received), 0)
+			s.answered(e.method, e.id, 0, 0, m.received, 0)
 			s.result(e.id, result)
 		}
 		return nil

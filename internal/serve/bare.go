@@ -184,7 +184,7 @@ func (s *session) writeBare() {
 			if bad == nil {
 				s.send(bytes.TrimSuffix(out.Bytes(), []byte("\n")))
 			}
-			s.server.metrics.answered(bareMethod, code, time.Since(l.received), compute)
+			s.answered(bareMethod, l.request.ID, code, l.tokens(), l.received, compute)
 		}
 		l.model.Done()
 		s.mu.Lock()

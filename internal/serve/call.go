@@ -27,6 +27,7 @@ type call struct {
 
 	code    int // of the answer, 0 for a result
 	compute time.Duration
+	tokens  int // tokens computed by the model
 }
 
 // begin runs a call when what is being written has been: of a client that does not
@@ -58,7 +59,7 @@ func (c *call) forget(body []byte) {
 	delete(s.calls, c)
 	s.mu.Unlock()
 	s.release(c.bytes)
-	s.server.metrics.answered(c.method, c.code, time.Since(c.received), c.compute) // before the next call begins
+	s.answered(c.method, c.id, c.code, c.tokens, c.received, c.compute) // before the next call begins
 }
 
 // response is the answer with the id as the client wrote it.

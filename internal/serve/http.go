@@ -3,8 +3,6 @@ package serve
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"crypto/subtle"
 	"log/slog"
 	"net"
 	"net/http"
@@ -19,7 +17,9 @@ import (
 
 // HTTPOptions are the ways of HTTP.
 type HTTPOptions struct {
-	Token    string        // that a client must bear, "" for none
+	Tokens   *Tokens       // a client must bear one of them; nil for no token
+	Origins  []string      // origins of pages that may use the server from a browser; "*" for all
+	Raw      bool          // leave vectors of /v1/embeddings unchanged; otherwise their length is 1
 	Patience time.Duration // for what a client sends or reads, 0 is usualPatience
 	Pace     int           // bytes a second that it sends or reads beyond that, 0 is usualPace
 }
@@ -81,7 +81,16 @@ func (g *gateway) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		control: http.NewResponseController(w), received: time.Now()}
 	x.conn.begin(w)
 	defer x.conn.end()
-	if refused := g.refuses(r); refused != nil {
+	x.identify()
+	defer x.log()
+	refused := x.misdirected()
+	if refused == nil {
+		if x.allowOrigin() {
+			return
+		}
+		refused = g.refuses(r)
+	}
+	if refused != nil {
 		w.Header().Set("Connection", "close")
 		x.refuse(refused)
 		return
@@ -111,32 +120,26 @@ func (g *gateway) of(answer func(*exchange)) http.HandlerFunc {
 	}
 }
 
-// refuses says why a request is not looked at, nil if it is. Who looks whether the server
-// is well needs no token.
+// misdirected refuses a request for another host where there is no token. A page can give this machine's address a name
+// of its own, and so be taken for its origin. No page reaches a Unix socket.
+func (x *exchange) misdirected() *webError {
+	if x.gateway.options.Tokens != nil || ownName(x.r.Host) || x.conn.RemoteAddr().Network() == "unix" {
+		return nil
+	}
+	return webFailure(http.StatusMisdirectedRequest, "", "",
+		"Host %q: expected localhost or an address; other names need a server with --http-token, "+
+			"or a proxy that sets Host: localhost", short(x.r.Host))
+}
+
+// refuses returns why a request without a token is refused, or nil. Probes of health need no token.
 func (g *gateway) refuses(r *http.Request) *webError {
-	switch {
-	case g.options.Token == "" && !ownName(r.Host):
-		// A page can give this machine's address a name of its own, and so be taken for its origin.
-		return webFailure(http.StatusMisdirectedRequest, "", "",
-			"Host %q: expected localhost or an address; other names need a server with --http-token", short(r.Host))
-	case g.trusts(r) || r.URL.Path == healthPath:
+	if g.trusts(r) || isHealth(r.URL.Path) {
 		return nil
 	}
 	e := webFailure(http.StatusUnauthorized, "", "invalid_api_key",
 		"expected the header Authorization: Bearer with the token of --http-token")
 	e.challenge = true
 	return e
-}
-
-// trusts reports whether a request bears the token, if there is one to bear.
-func (g *gateway) trusts(r *http.Request) bool {
-	if g.options.Token == "" {
-		return true
-	}
-	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-	// Hashes, so that the time tells nothing of the length either.
-	found, wanted := sha256.Sum256([]byte(strings.TrimSpace(token))), sha256.Sum256([]byte(g.options.Token))
-	return strings.EqualFold(scheme, "Bearer") && subtle.ConstantTimeCompare(found[:], wanted[:]) == 1
 }
 
 // ownName reports whether a host is named by an address, or as this machine is.
@@ -182,8 +185,9 @@ func (l *webListener) Accept() (net.Conn, error) {
 	}
 }
 
-// turnAway answers whom there is no place for, without reading what is asked. Of many
-// few are waited for.
+// turnAway refuses a connection for which no slot is free. The first bytes of a request are awaited and answered by
+// 429; a response before a request confuses clients. While maxRefusing others wait for that, the connection is reset: a
+// client such as Node's takes a connection that is closed without a word for one to open again, without end.
 func (c *webConn) turnAway(flag string) {
 	s := c.session.server
 	defer c.Conn.Close()
@@ -191,13 +195,19 @@ func (c *webConn) turnAway(flag string) {
 	s.metrics.refused(codeBusy)
 	refusing := s.refusing.Add(1)
 	defer s.refusing.Add(-1)
-	if refusing > maxRefusing {
+	if tcp, ok := c.Conn.(*net.TCPConn); ok && refusing > maxRefusing {
+		tcp.SetLinger(0)
 		return
 	}
+	received := time.Now()
+	c.SetReadDeadline(received.Add(s.grace))
+	c.Read(make([]byte, maxHTTPHeader))
+	id := requestID(nil)
 	e := asWebError(fail(codeBusy, retry{s.retryAfter()}, "there are as many connections as %s allows", flag))
 	s.metrics.responses.WithLabelValues(strconv.Itoa(e.status)).Inc()
 	c.SetWriteDeadline(time.Now().Add(s.grace))
-	c.Write(e.response())
+	c.Write(e.response(id))
+	s.logAccess(received, 0, c.client(), id, slog.Int("status", e.status))
 	if conn, ok := c.Conn.(transport.HalfCloser); ok {
 		ctx, cancel := context.WithTimeout(context.Background(), s.grace)
 		defer cancel()

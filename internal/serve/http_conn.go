@@ -36,15 +36,20 @@ const (
 )
 
 func newWebConn(s *Server, conn net.Conn) *webConn {
-	name := "HTTP"
-	if peer := conn.RemoteAddr(); peer != nil {
-		name += " from " + peer.String()
-	}
-	x := s.newSession(name, conn, false)
-	c := &webConn{Conn: conn, session: x}
+	c := &webConn{Conn: conn}
+	x := s.newSession("HTTP from "+c.client(), conn, false)
+	c.session = x
 	x.frames = silence{}
 	x.out = transport.NewOutlet(responses{c}, func(int, func()) {})
 	return c
+}
+
+// client names the client by its address; the clients of a Unix socket have none.
+func (c *webConn) client() string {
+	if peer := c.RemoteAddr(); peer != nil && peer.Network() != "unix" {
+		return peer.String()
+	}
+	return "a Unix socket"
 }
 
 // admitted watches a connection that the server has taken: who has to end a session ends

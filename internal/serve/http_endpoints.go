@@ -8,8 +8,13 @@ import (
 	"strings"
 )
 
-// healthPath tells whether the server is well.
-const healthPath = "/healthz"
+// healthPath reports whether the server is healthy; healthAlias is its name in Text Embeddings Inference.
+const (
+	healthPath  = "/healthz"
+	healthAlias = "/health"
+)
+
+func isHealth(path string) bool { return path == healthPath || path == healthAlias }
 
 // asking are the methods that only tell what the server is: they take no params.
 var asking = map[string]bool{"model/info": true, "server/stats": true}
@@ -46,7 +51,7 @@ func (g *gateway) endpoints() *http.ServeMux {
 		x.call("model/info", func(c *call) (any, error) { return c.namedModel(id) })
 	}))
 	watched := g.server.Metrics()
-	for _, pattern := range []string{healthPath, "/metrics"} {
+	for _, pattern := range []string{healthPath, healthAlias, "/metrics"} {
 		handle(http.MethodGet, pattern, g.of(func(x *exchange) { x.watch(watched) }))
 	}
 	mux.HandleFunc("/", g.of((*exchange).unknown))
@@ -61,7 +66,7 @@ func (x *exchange) unknown() {
 
 // paths are those that there are.
 func paths() []string {
-	all := []string{"/v1/embeddings", "/v1/models", healthPath, "/metrics"}
+	all := []string{"/v1/embeddings", "/v1/models", healthPath, healthAlias, "/metrics"}
 	for name := range methods {
 		all = append(all, "/"+path.Base(name))
 	}

@@ -119,12 +119,13 @@ func (e *webError) setHeaders(h http.Header) {
 	}
 }
 
-// response is the error as a whole answer, of a connection that is closed after it.
-func (e *webError) response() []byte {
+// response returns the error as a whole response with the id of the request. The connection is closed after it.
+func (e *webError) response(id string) []byte {
 	body := e.body()
 	r := http.Response{StatusCode: e.status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Close: true,
 		ContentLength: int64(len(body)), Body: io.NopCloser(bytes.NewReader(body))}
 	e.setHeaders(r.Header)
+	r.Header.Set(requestIDHeader, id)
 	r.Header.Set("Date", time.Now().UTC().Format(http.TimeFormat))
 	var out bytes.Buffer
 	r.Write(&out) // to memory

@@ -26,6 +26,11 @@ type exchange struct {
 	control  *http.ResponseController
 	received time.Time
 	trusted  bool // it may ask for everything
+
+	id     string // repeated in the response and in the access log
+	trace  trace
+	status int // status of the response
+	tokens int // tokens computed by the model
 }
 
 // call answers by a method. Result makes the result, of a call whose params are the body,
@@ -67,6 +72,7 @@ func (x *exchange) call(method string, result func(*call) (any, error)) {
 	} else {
 		x.write(http.StatusOK, "application/json", value)
 	}
+	x.tokens = c.tokens
 	left()
 	c.cancel(nil)
 	s.mu.Lock()
@@ -218,6 +224,7 @@ func (x *exchange) refuse(e *webError) {
 
 // write answers. A client that does not read is cut.
 func (x *exchange) write(status int, kind string, body []byte) {
+	x.status = status
 	h := x.w.Header()
 	h.Set("Content-Type", kind)
 	h.Set("Content-Length", strconv.Itoa(len(body)))

@@ -16,17 +16,25 @@ import (
 // TestHTTPStrangers: who has no token keeps no place that a client with one needs, whatever
 // it repeats.
 func TestHTTPStrangers(t *testing.T) {
-	for name, c := range map[string]struct{ token, request, want string }{
-		"without the token": {"0123456789abcdef", "GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 401 "},
-		"asks for health":   {"0123456789abcdef", "GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 200 "},
-		"a foreign host":    {"", "GET /info HTTP/1.1\r\nHost: rebound.example\r\n\r\n", "HTTP/1.1 421 "},
+	for name, c := range map[string]struct {
+		tokens        *Tokens
+		request, want string
+	}{
+		"without the token": {NewTokens("0123456789abcdef"),
+			"GET /info HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 401 "},
+		"asks for health": {NewTokens("0123456789abcdef"),
+			"GET /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n", "HTTP/1.1 200 "},
+		"a foreign host": {nil, "GET /info HTTP/1.1\r\nHost: rebound.example\r\n\r\n", "HTTP/1.1 421 "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			o := testOptions(t, "pre")
 			o.MaxClients = 1
 			s := start(t, o)
 			s.allowances = allowances{silent: 100 * time.Millisecond, unread: time.Hour, idle: time.Hour}
-			w := overHTTP(t, s, HTTPOptions{Token: c.token})
+			w := overHTTP(t, s, HTTPOptions{Tokens: c.tokens})
+			if c.tokens != nil {
+				w.token = "0123456789abcdef"
+			}
 			conn, from := w.dial(), time.Now()
 			told := make(chan string, 1)
 			go func() {

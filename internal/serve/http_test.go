@@ -42,7 +42,7 @@ func overHTTP(t testing.TB, s *Server, h HTTPOptions) *web {
 	ctx, cancel := context.WithCancel(context.Background())
 	served := make(chan error, 1)
 	go func() { served <- s.ServeHTTP(ctx, l, h) }()
-	w := &web{t: t, server: s, addr: l.Addr().String(), token: h.Token,
+	w := &web{t: t, server: s, addr: l.Addr().String(),
 		client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}, Timeout: time.Minute}}
 	t.Cleanup(func() {
 		w.client.CloseIdleConnections()
@@ -337,7 +337,8 @@ func expectWebError(t testing.TB, what string, r *http.Response, answer string, 
 
 // TestHTTPToken: without the token nothing is told but whether the server is well.
 func TestHTTPToken(t *testing.T) {
-	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Token: "0123456789abcdef"})
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Tokens: NewTokens("another-of-them-0", "0123456789abcdef")})
+	w.token = "0123456789abcdef"
 	for header, want := range map[string]int{
 		"": 401, "Bearer": 401, "Bearer ": 401, "Bearer 0123456789abcde": 401, "Bearer 0123456789abcdef0": 401,
 		"Basic 0123456789abcdef": 401,

@@ -135,6 +135,7 @@ func (c *call) wait(i *item) (any, error) {
 		}
 		c.compute += j.Took()
 	}
+	c.tokens += i.tokens()
 	return i.result(outputs)
 }
 

@@ -4,6 +4,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"runtime"
 	"slices"
 	"sync"
 	"time"
@@ -19,27 +20,40 @@ const namespace = "sftseq"
 // Metrics answers /metrics, in the formats of Prometheus, and /healthz.
 func (s *Server) Metrics() http.Handler {
 	registry := prometheus.NewRegistry()
-	registry.MustRegister(collector{s}, s.metrics.latency, s.metrics.sizes, s.metrics.responses,
+	build := prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: namespace, Name: "build_info",
+		Help: "1, with the build of the program as labels.", ConstLabels: prometheus.Labels{
+			"version": s.options.Version, "revision": s.options.Revision, "goversion": runtime.Version()}},
+		func() float64 { return 1 })
+	registry.MustRegister(build, collector{s}, s.metrics.latency, s.metrics.sizes, s.metrics.responses,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(registry, promhttp.HandlerOpts{Registry: registry}))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		s.mu.Lock()
-		draining, lost := s.draining, s.model.failed.Load()
-		s.mu.Unlock()
-		switch {
-		case draining:
-			http.Error(w, "draining", http.StatusServiceUnavailable)
-		case lost:
-			http.Error(w, "the device is lost", http.StatusServiceUnavailable)
-		case s.index != nil && s.index.Failure() != nil:
-			http.Error(w, "the index has failed", http.StatusServiceUnavailable)
-		default:
-			io.WriteString(w, "ok\n")
-		}
-	})
+	mux.HandleFunc("GET "+healthPath, s.reportHealth)
+	mux.HandleFunc("GET "+healthAlias, s.reportHealth)
 	return mux
 }
+
+// reportHealth answers /healthz.
+func (s *Server) reportHealth(w http.ResponseWriter, _ *http.Request) {
+	s.mu.Lock()
+	draining, lost := s.draining, s.model.failed.Load()
+	s.mu.Unlock()
+	switch {
+	case draining:
+		http.Error(w, "draining", http.StatusServiceUnavailable)
+	case s.leaving.Load():
+		http.Error(w, "stopping soon", http.StatusServiceUnavailable)
+	case lost:
+		http.Error(w, "the device is lost", http.StatusServiceUnavailable)
+	case s.index != nil && s.index.Failure() != nil:
+		http.Error(w, "the index has failed", http.StatusServiceUnavailable)
+	default:
+		io.WriteString(w, "ok\n")
+	}
+}
+
+// Leave has /healthz report 503, so that load balancers send no more clients. Everything else goes on.
+func (s *Server) Leave() { s.leaving.Store(true) }
 
 // maxWatchers are the connections to metrics that there may be at a time: some collect
 // them and some look whether the server is well, and hardly more than one does each.

@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/json"
 	"fmt"
+	"time"
 )
 
 // refuse answers a message by an error without running anything.
@@ -11,6 +12,9 @@ func (s *session) refuse(id json.RawMessage, e *Error) {
 		id = json.RawMessage("null")
 	}
 	s.server.metrics.refused(e.Code)
+	if _, web := s.frames.(silence); !web { // to which nothing is written
+		s.logCode("", id, e.Code, 0, time.Now())
+	}
 	s.write(response{"2.0", id, e})
 }
 

@@ -40,7 +40,9 @@ type Options struct {
 	Index          string        // file of the retrieval index, "" for none
 	Reembed        bool          // make an index of another model one of this
 	Version        string
+	Revision       string // the commit that the program is built from, "" if it is unknown
 	Log            *slog.Logger
+	AccessLog      bool // write a line of Log for each response
 }
 
 // Server answers any number of sessions with one model.
@@ -57,6 +59,7 @@ type Server struct {
 	grace      time.Duration         // what sessions that must end have for their last answers
 	allowances allowances
 	refusing   atomic.Int64 // connections that are turned away
+	leaving    atomic.Bool  // see Leave
 
 	mu       sync.Mutex
 	model    *served

@@ -23,4 +23,4 @@ func (s *session) turnAway(flag string) error {
 }
 
 // maxRefusing is how many that are refused are waited for at a time.
-const maxRefusing = 8
+const maxRefusing = 32

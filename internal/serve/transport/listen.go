@@ -40,6 +40,26 @@ func ParseTCP(text string) (Address, error) {
 	return Address{"tcp", net.JoinHostPort(cmp.Or(host, "127.0.0.1"), port)}, nil
 }
 
+// ParseHTTP reads the address of a server of HTTP: HOST:PORT as [ParseTCP] does, or unix:PATH.
+func ParseHTTP(text string) (Address, error) {
+	path, ok := strings.CutPrefix(text, "unix:")
+	switch {
+	case ok && path != "":
+		return Address{"unix", path}, nil
+	case ok:
+		return Address{}, errors.New("expected HOST:PORT or unix:PATH")
+	}
+	return ParseTCP(text)
+}
+
+// URL returns the address of a server of HTTP as curl and browsers write it; a socket is unix:PATH.
+func URL(a net.Addr) string {
+	if a.Network() == "unix" {
+		return "unix:" + a.String()
+	}
+	return "http://" + a.String()
+}
+
 // Listen opens an address. The socket of a server that was killed is replaced.
 func Listen(a Address) (net.Listener, error) {
 	if a.Network == "unix" {

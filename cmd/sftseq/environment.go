@@ -1,0 +1,44 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"reflect"
+	"strings"
+
+	"github.com/urfave/cli/v2"
+)
+
+// variablePrefix begins the names of the program's environment variables.
+const variablePrefix = "SFTSEQ_"
+
+// fromEnvironment lets each flag of a service have its value from the environment: --max-memory from
+// SFTSEQ_MAX_MEMORY. The command line takes precedence.
+func fromEnvironment(flags []cli.Flag) []cli.Flag {
+	for _, f := range flags {
+		reflect.ValueOf(f).Elem().FieldByName("EnvVars").Set(reflect.ValueOf([]string{variableOf(f.Names()[0])}))
+	}
+	return flags
+}
+
+// variableOf returns the environment variable of a flag.
+func variableOf(flag string) string {
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+}
+
+// warnMisspeltVariables warns of variables whose names are like those of flags of the command: a misspelt one has no
+// effect.
+func warnMisspeltVariables(c *cli.Context) {
+	for _, set := range os.Environ() {
+		name, _, _ := strings.Cut(set, "=")
+		typed, ours := strings.CutPrefix(name, variablePrefix)
+		flag := strings.ToLower(strings.ReplaceAll(typed, "_", "-"))
+		if !ours || flagCalled(c.Command.Flags, flag) != nil {
+			continue
+		}
+		if meant := nearest(longNames(c.Command.Flags), flag); meant != "" {
+			fmt.Fprintf(c.App.ErrWriter, "warning: %s is set, and %s has no flag --%s. Did you mean %s?\n", name,
+				c.Command.Name, flag, variableOf(meant))
+		}
+	}
+}

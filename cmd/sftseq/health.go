@@ -1,0 +1,89 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+)
+
+func healthCommand() *cli.Command {
+	return &cli.Command{
+		Name:      "health",
+		Usage:     "ask a server whether it is healthy",
+		ArgsUsage: "URL",
+		UsageText: `sftseq health URL [--timeout TIME]
+
+Example: sftseq health http://127.0.0.1:8080
+         sftseq health unix:/run/sftseq/http.sock`,
+		Description: `Requests /healthz of serve --http or --metrics, as a probe in a container without a shell or curl.
+URL is http://HOST:PORT, https://HOST:PORT or unix:PATH; another path than /healthz may follow HOST:PORT.
+
+Exit status: 0 the server is healthy, 1 it is not or does not respond, 2 the command line is wrong.`,
+		Flags: fromEnvironment([]cli.Flag{&cli.DurationFlag{Name: "timeout", Value: 5 * time.Second,
+			Usage: "wait at most `TIME` for the response"}}),
+		Action: healthAction,
+	}
+}
+
+func healthAction(c *cli.Context) error {
+	if c.NArg() != 1 {
+		return usage(c, "expected one URL, found %d arguments", c.NArg())
+	}
+	if d := c.Duration("timeout"); d <= 0 {
+		return usage(c, "--timeout %v, expected more than 0", d)
+	}
+	target, client, err := healthTarget(c.Args().First())
+	if err != nil {
+		return usage(c, "%w", err)
+	}
+	ctx, cancel := context.WithTimeout(c.Context, c.Duration("timeout"))
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target, nil)
+	if err != nil {
+		return usage(c, "%w", err)
+	}
+	response, err := client.Do(r)
+	if errors.Is(err, context.DeadlineExceeded) && c.Context.Err() == nil {
+		return fmt.Errorf("%s: no response within the %v of --timeout", c.Args().First(), c.Duration("timeout"))
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Args().First(), errors.Unwrap(err)) // without the URL
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, 1000))
+	if err != nil {
+		return fmt.Errorf("%s: %w", c.Args().First(), err)
+	}
+	said := strings.TrimSpace(string(text))
+	if response.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s: %s: %s", target, response.Status, said)
+	}
+	_, err = fmt.Fprintln(c.App.Writer, said)
+	return err
+}
+
+// healthTarget returns the URL to request, and a client for it.
+func healthTarget(text string) (string, *http.Client, error) {
+	if path, ok := strings.CutPrefix(text, "unix:"); ok && path != "" {
+		dial := func(ctx context.Context, _, _ string) (net.Conn, error) {
+			return new(net.Dialer).DialContext(ctx, "unix", path)
+		}
+		return "http://localhost/healthz", &http.Client{Transport: &http.Transport{DialContext: dial}}, nil
+	}
+	at, err := url.Parse(text)
+	if err != nil || at.Host == "" || at.Scheme != "http" && at.Scheme != "https" {
+		return "", nil, fmt.Errorf("URL %q, expected http://HOST:PORT, https://HOST:PORT or unix:PATH", text)
+	}
+	if at.Path == "" || at.Path == "/" {
+		at.Path = "/healthz"
+	}
+	return at.String(), http.DefaultClient, nil
+}

@@ -1,0 +1,194 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// operated is a server of HTTP in the process of the test.
+type operated struct {
+	url    string
+	logs   *lockedBuffer
+	cancel context.CancelFunc // as SIGTERM
+	status chan int
+}
+
+// operate runs serve with flags until the test ends.
+func operate(t *testing.T, flags ...string) *operated {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	o := &operated{logs: &lockedBuffer{}, cancel: cancel, status: make(chan int, 1)}
+	go func() {
+		o.status <- run(ctx, append([]string{"sftseq", "serve"}, flags...), strings.NewReader(""), io.Discard, o.logs)
+	}()
+	t.Cleanup(func() {
+		cancel()
+		if o.status != nil {
+			equal(t, <-o.status, exitOK, o.logs.String())
+		}
+	})
+	listening := regexp.MustCompile(`"?msg"?[=:]"?listening"?[ ,]"?address"?[=:]"?((?:http://|unix:)[^\s"]+)`)
+	await(t, 30*time.Second, func() bool { return listening.MatchString(o.logs.String()) }, o.logs)
+	o.url = listening.FindStringSubmatch(o.logs.String())[1]
+	return o
+}
+
+// ask returns the status of a request with a token, "" for none.
+func (o *operated) ask(t *testing.T, path, token string) (int, string) {
+	t.Helper()
+	r := must.Get(http.NewRequest("GET", o.url+path, nil))(t)
+	if token != "" {
+		r.Header.Set("Authorization", "Bearer "+token)
+	}
+	r.Close = true
+	response := must.Get(http.DefaultClient.Do(r))(t)
+	defer response.Body.Close()
+	text := must.Get(io.ReadAll(response.Body))(t)
+	return response.StatusCode, string(text)
+}
+
+// TestServeEnvironment: flags have their values from the environment, under the command line; a misspelt variable is
+// warned of; lines of the log and of the access log are JSON if that is asked for.
+func TestServeEnvironment(t *testing.T) {
+	for name, value := range map[string]string{"SFTSEQ_MODEL": goldenPath("pre"), "SFTSEQ_HTTP": "127.0.0.1:0",
+		"SFTSEQ_MODEL_NAME": "of-the-environment", "SFTSEQ_LOG_FORMAT": "json", "SFTSEQ_ACCESS_LOG": "true",
+		"SFTSEQ_MAX_MEMROY": "1GiB", "SFTSEQ_PORT": "tcp://10.0.0.1:80"} {
+		t.Setenv(name, value)
+	}
+	o := operate(t)
+	if _, text := o.ask(t, "/v1/models", ""); !strings.Contains(text, `"id":"of-the-environment"`) {
+		t.Error(text)
+	}
+	await(t, 10*time.Second, func() bool { return strings.Contains(o.logs.String(), `"path":"/v1/models"`) }, o.logs)
+	for i, line := range strings.Split(strings.TrimSpace(o.logs.String()), "\n") {
+		if i == 0 {
+			equal(t, line, "warning: SFTSEQ_MAX_MEMROY is set, and serve has no flag --max-memroy. "+
+				"Did you mean SFTSEQ_MAX_MEMORY?")
+			continue
+		}
+		if !json.Valid([]byte(line)) {
+			t.Errorf("no JSON: %s", line)
+		}
+	}
+	over := operate(t, "--model-name", "of-the-command-line")
+	if _, text := over.ask(t, "/v1/models", ""); !strings.Contains(text, `"id":"of-the-command-line"`) {
+		t.Error(text)
+	}
+	t.Setenv("SFTSEQ_MAX_INFLIGHT", "many")
+	status, _, errs := program(nil, "serve")
+	equal(t, status, exitUsage)
+	contains(t, errs, `"many"`, "SFTSEQ_MAX_INFLIGHT", "max-inflight")
+}
+
+// TestVariablesOfFlags: each flag of serve has its variable in the help.
+func TestVariablesOfFlags(t *testing.T) {
+	help := succeed(t, "", "serve", "--help-all")
+	for _, f := range serveCommand().Flags {
+		name := f.Names()[0]
+		if !strings.Contains(strings.Join(strings.Fields(help), " "), "[$"+variableOf(name)+"]") {
+			t.Errorf("--%s: expected [$%s] in serve --help-all", name, variableOf(name))
+		}
+	}
+}
+
+// TestServeTokensAgain: SIGHUP reads the file of tokens again; a file that is malformed leaves the tokens as they were.
+func TestServeTokensAgain(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "tokens")
+	write := func(text string) { must.Succeed(t, os.WriteFile(file, []byte(text), 0o600)) }
+	write("first-client-0000\r\n\r\nsecond-client-000")
+	o := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0", "--http-token", file)
+	expect := func(want map[string]int) {
+		t.Helper()
+		for token, status := range want {
+			if got, _ := o.ask(t, "/info", token); got != status {
+				t.Errorf("%s: %d, want %d", token, got, status)
+			}
+		}
+	}
+	hangUp := func(want string) {
+		t.Helper()
+		before := len(o.logs.String())
+		must.Succeed(t, syscall.Kill(os.Getpid(), syscall.SIGHUP))
+		await(t, 30*time.Second, func() bool {
+			now := o.logs.String()[before:]
+			return strings.Contains(now, want) && strings.Contains(now, "the model was loaded again")
+		}, o.logs)
+	}
+	expect(map[string]int{"first-client-0000": 200, "second-client-000": 200, "third-client-0000": 401})
+	write("second-client-000\nthird-client-0000\n")
+	hangUp(`msg="the tokens were read again" tokens=2`)
+	expect(map[string]int{"first-client-0000": 401, "second-client-000": 200, "third-client-0000": 200})
+	write("second-client-000\nshort\n")
+	hangUp(file + ":2: expected a token of 16 to 4096 characters, found 5")
+	expect(map[string]int{"first-client-0000": 401, "second-client-000": 200, "third-client-0000": 200})
+}
+
+// TestServeShutdownDelay: after SIGTERM /healthz reports 503 for --shutdown-delay, while requests are served.
+func TestServeShutdownDelay(t *testing.T) {
+	o := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0", "--shutdown-delay", "3s")
+	if status, _ := o.ask(t, "/healthz", ""); status != 200 {
+		t.Errorf("before: %d", status)
+	}
+	began := time.Now()
+	o.cancel()
+	await(t, 10*time.Second, func() bool { status, _ := o.ask(t, "/healthz", ""); return status == 503 }, o.logs)
+	if status, _ := o.ask(t, "/info", ""); status != 200 {
+		t.Errorf("during the delay: %d", status)
+	}
+	equal(t, <-o.status, exitOK, o.logs.String())
+	if took := time.Since(began); took < 3*time.Second {
+		t.Errorf("ended after %v", took)
+	}
+	o.status = nil
+}
+
+// TestHealthCommand: health ends with 0 if the server is healthy, over TCP and a Unix socket, and says what is wrong
+// otherwise.
+func TestHealthCommand(t *testing.T) {
+	tcp := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0")
+	socket := filepath.Join(t.TempDir(), "http")
+	unix := operate(t, "--model", goldenPath("pre"), "--http", "unix:"+socket)
+	equal(t, unix.url, "unix:"+socket)
+	for _, url := range []string{tcp.url, tcp.url + "/", tcp.url + "/healthz", unix.url} {
+		equal(t, succeed(t, "", "health", url), "ok\n", url)
+	}
+	silent := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer silent.Close()
+	refuseAll(t, exitError, []string{"health"}, []refusal{
+		{"/nowhere: 404 Not Found: ", []string{tcp.url + "/nowhere"}},
+		{"connect: no such file or directory", []string{"unix:" + socket + "-none"}},
+		{": no response within the 100ms of --timeout", []string{"http://" + silent.Addr().String(), "--timeout",
+			"100ms"}},
+	})
+	refuseAll(t, exitUsage, []string{"health"}, []refusal{
+		{"expected one URL, found 0 arguments", nil},
+		{`URL "127.0.0.1:8080", expected http://HOST:PORT`, []string{"127.0.0.1:8080"}},
+		{"--timeout 0s, expected more than 0", []string{tcp.url, "--timeout", "0s"}},
+	})
+}
+
+// TestServePprof: --pprof serves profiles at its own address.
+func TestServePprof(t *testing.T) {
+	o := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0", "--pprof", "127.0.0.1:0")
+	m := regexp.MustCompile(`msg=profiles address=(http://\S+/debug/pprof/)`).FindStringSubmatch(o.logs.String())
+	if m == nil {
+		t.Fatal(o.logs.String())
+	}
+	r := must.Get(http.Get(m[1] + "goroutine?debug=1"))(t)
+	defer r.Body.Close()
+	contains(t, string(must.Get(io.ReadAll(r.Body))(t)), "goroutine profile:")
+}

@@ -1,0 +1,46 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"log/slog"
+	"time"
+)
+
+// logAccess writes a line of the access log, if --access-log asks for one: how a request ended, when it was received,
+// how many tokens the model computed for it, and whose request it was.
+func (s *Server) logAccess(received time.Time, tokens int, client, id string, about ...slog.Attr) {
+	if !s.options.AccessLog {
+		return
+	}
+	s.log.LogAttrs(context.Background(), slog.LevelInfo, "request", append(about,
+		slog.Float64("seconds", time.Since(received).Seconds()), slog.Int("tokens", tokens),
+		slog.String("client", client), slog.String("request_id", id))...)
+}
+
+// answered counts a response and writes it to the access log. Code is 0 for a result.
+func (s *session) answered(method string, id json.RawMessage, code, tokens int, received time.Time,
+	compute time.Duration) {
+	s.server.metrics.answered(method, code, time.Since(received), compute)
+	s.logCode(method, id, code, tokens, received)
+}
+
+// logCode writes a response of JSON-RPC, or to a bare line, to the access log.
+func (s *session) logCode(method string, id json.RawMessage, code, tokens int, received time.Time) {
+	s.server.logAccess(received, tokens, s.name, short(string(id)), slog.String("method", short(method)),
+		slog.Int("code", code))
+}
+
+// log writes the request to the access log. Behind a proxy the client is the proxy, and forwarded_for names whom the
+// proxy has named.
+func (x *exchange) log() {
+	about := []slog.Attr{slog.String("method", short(x.r.Method)), slog.String("path", short(x.r.URL.Path)),
+		slog.Int("status", x.status)}
+	if by := x.r.Header.Get("X-Forwarded-For"); by != "" {
+		about = append(about, slog.String("forwarded_for", short(by)))
+	}
+	if x.trace.valid() {
+		about = append(about, slog.String("trace_id", x.trace.id), slog.String("span_id", x.trace.span))
+	}
+	x.conn.session.server.logAccess(x.received, x.tokens, x.conn.client(), x.id, about...)
+}

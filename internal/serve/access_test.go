@@ -1,0 +1,278 @@
+package serve
+
+import (
+	"encoding/json"
+	"io"
+	"log/slog"
+	"net/http"
+	"regexp"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// logBuffer collects lines of a log.
+type logBuffer struct {
+	mu   sync.Mutex
+	text strings.Builder
+}
+
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.text.Write(p)
+}
+
+// accessEntry is a line of the access log.
+type accessEntry struct {
+	Msg, Method, Path, Client string
+	Status, Code, Tokens      int
+	Seconds                   float64
+	RequestID                 string `json:"request_id"`
+	ForwardedFor              string `json:"forwarded_for"`
+	TraceID                   string `json:"trace_id"`
+	SpanID                    string `json:"span_id"`
+}
+
+// entries returns the lines of the access log.
+func (b *logBuffer) entries(t testing.TB) (all []accessEntry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for line := range strings.Lines(b.text.String()) {
+		var e accessEntry
+		if err := json.Unmarshal([]byte(line), &e); err != nil {
+			t.Fatalf("%s: %v", line, err)
+		}
+		if e.Msg == "request" {
+			all = append(all, e)
+		}
+	}
+	return all
+}
+
+// logged returns options whose log is in memory, with an access log.
+func logged(t testing.TB) (Options, *logBuffer) {
+	o, b := testOptions(t, "pre"), &logBuffer{}
+	o.Log, o.AccessLog = slog.New(slog.NewJSONHandler(b, nil)), true
+	return o, b
+}
+
+// TestAccessLog: each response, over HTTP, JSON-RPC and to a bare line, has one line of the access log.
+func TestAccessLog(t *testing.T) {
+	o, log := logged(t)
+	w := startHTTP(t, o, HTTPOptions{Tokens: NewTokens("0123456789abcdef")})
+	w.token = "0123456789abcdef"
+	w.send("POST", "/classify", `{"sequences":[{"tokens":[1,2,3]},{"tokens":[7]}]}`, "X-Request-Id", "mine",
+		"X-Forwarded-For", "203.0.113.7")
+	w.send("POST", "/v1/embeddings", `{"model":"other","input":"1"}`)
+	w.send("GET", "/healthz", "", "Authorization", "")
+	w.send("GET", "/info", "", "Authorization", "Bearer wrong")
+	w.send("GET", "/nowhere", "")
+	eventually(t, "expected 5 lines", func() bool { return len(log.entries(t)) == 5 })
+	for i, want := range []accessEntry{
+		{Method: "POST", Path: "/classify", Status: 200, Tokens: 4, RequestID: "mine", ForwardedFor: "203.0.113.7"},
+		{Method: "POST", Path: "/v1/embeddings", Status: 404},
+		{Method: "GET", Path: "/healthz", Status: 200},
+		{Method: "GET", Path: "/info", Status: 401},
+		{Method: "GET", Path: "/nowhere", Status: 404},
+	} {
+		got := log.entries(t)[i]
+		if got.Seconds <= 0 || got.Seconds > 60 || got.RequestID == "" || !strings.HasPrefix(got.Client, "127.0.0.1:") {
+			t.Errorf("%+v", got)
+		}
+		if want.RequestID == "" {
+			got.RequestID = ""
+		}
+		want.Msg, want.Seconds, want.Client = got.Msg, got.Seconds, got.Client
+		if got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	c := dial(t, w.server).initialize(struct{}{})
+	c.call(17, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3}}, nil)
+	c.refuse("x", "sequence/classify", map[string]any{"tokens": []int{99}}, codeParams, "99")
+	bare := dial(t, w.server)
+	bare.send(`{"id":"line","tokens":[5,6]}`)
+	bare.receive()
+	eventually(t, "expected 9 lines", func() bool { return len(log.entries(t)) == 9 })
+	for i, want := range []accessEntry{
+		{Method: "initialize", RequestID: `"initialize"`},
+		{Method: "sequence/classify", RequestID: "17", Tokens: 3},
+		{Method: "sequence/classify", RequestID: `"x"`, Code: codeParams},
+		{Method: bareMethod, RequestID: `"line"`, Tokens: 2},
+	} {
+		got := log.entries(t)[5+i]
+		want.Msg, want.Seconds, want.Client = got.Msg, got.Seconds, "standard input"
+		if got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
+// TestNoAccessLog: without the option nothing is logged of a request.
+func TestNoAccessLog(t *testing.T) {
+	o, log := logged(t)
+	o.AccessLog = false
+	w := startHTTP(t, o, HTTPOptions{})
+	w.post("/classify", `{"tokens":[1]}`)
+	if all := log.entries(t); all != nil {
+		t.Errorf("%+v", all)
+	}
+}
+
+// TestRequestIdentity: a response repeats the client's request id and continues its trace; an id that could harm a log
+// is replaced, and a malformed trace ignored.
+func TestRequestIdentity(t *testing.T) {
+	o, log := logged(t)
+	w := startHTTP(t, o, HTTPOptions{})
+	const traceID = "4bf92f3577b34da6a3ce929d0e0e4736"
+	for _, c := range []struct{ id, trace, wantID, wantTrace string }{
+		{"a-b_c.1", "00-" + traceID + "-00f067aa0ba902b7-01", "a-b_c.1", "00-" + traceID + `-[0-9a-f]{16}-01`},
+		{"", "", `[A-Z2-7]{26}`, ""},
+		{"two words", "00-" + strings.Repeat("0", 32) + "-00f067aa0ba902b7-01", `[A-Z2-7]{26}`, ""},
+		{strings.Repeat("x", 129), "00-" + traceID + "-0000000000000000-01", `[A-Z2-7]{26}`, ""},
+		{strings.Repeat("x", 128), "00-" + traceID + "-00f067aa0ba902b7-01-more", "x{128}", ""},
+		{"later", "cc-" + traceID + "-00f067aa0ba902b7-00-more", "later", "00-" + traceID + `-[0-9a-f]{16}-00`},
+		{"never", "ff-" + traceID + "-00f067aa0ba902b7-00", "never", ""},
+	} {
+		r, _ := w.send("GET", "/info", "", "X-Request-Id", c.id, "traceparent", c.trace)
+		id, trace := r.Header.Get("X-Request-Id"), r.Header.Get("Traceparent")
+		if !regexp.MustCompile("^"+c.wantID+"$").MatchString(id) ||
+			!regexp.MustCompile("^"+c.wantTrace+"$").MatchString(trace) || trace != "" && trace == c.trace {
+			t.Errorf("%q, %q: %q, %q", c.id, c.trace, id, trace)
+		}
+		eventually(t, "no line", func() bool {
+			all := log.entries(t)
+			return all != nil &&
+				all[len(all)-1].RequestID == id
+		})
+		all := log.entries(t)
+		if last := all[len(all)-1]; trace != "" && (last.TraceID != traceID || !strings.Contains(trace, last.SpanID)) {
+			t.Errorf("%+v, want the trace %s", last, trace)
+		}
+	}
+	if answer := w.raw("GET /info HTTP/1.1\r\nHost: rebound.example\r\n\r\n"); !strings.Contains(answer,
+		"X-Request-Id: ") {
+		t.Errorf("a refused request has no id: %q", answer)
+	}
+}
+
+// TestTokensReplaced: from the moment that they are replaced, tokens that are gone are refused on connections that are
+// open, too.
+func TestTokensReplaced(t *testing.T) {
+	tokens := NewTokens("first-client-0000", "second-client-000")
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Tokens: tokens})
+	expect := func(want map[string]int) {
+		t.Helper()
+		for w.token = range want {
+			if r, _ := w.send("GET", "/info", ""); r.StatusCode != want[w.token] {
+				t.Errorf("%s: %s, want %d", w.token, r.Status, want[w.token])
+			}
+		}
+	}
+	expect(map[string]int{"first-client-0000": 200, "second-client-000": 200, "third-client-0000": 401})
+	tokens.Set("second-client-000", "third-client-0000")
+	expect(map[string]int{"first-client-0000": 401, "second-client-000": 200, "third-client-0000": 200})
+	tokens.Set()
+	expect(map[string]int{"second-client-000": 401, "": 401})
+}
+
+// TestOrigins: a browser passes responses on to pages of the allowed origins alone, and is allowed to send their
+// requests.
+func TestOrigins(t *testing.T) {
+	const page = "https://page.example"
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Origins: []string{"http://localhost:3000", page},
+		Tokens: NewTokens("0123456789abcdef")})
+	preflight := []string{"Origin", page, "Access-Control-Request-Method", "POST",
+		"Access-Control-Request-Headers", "authorization,content-type,x-stainless-os",
+		"Access-Control-Request-Private-Network", "true"}
+	r, _ := w.send("OPTIONS", "/v1/embeddings", "", preflight...)
+	for name, want := range map[string]string{"Access-Control-Allow-Origin": page, "Vary": "Origin",
+		"Access-Control-Allow-Headers":         "authorization,content-type,x-stainless-os",
+		"Access-Control-Allow-Private-Network": "true", "Access-Control-Allow-Methods": "GET, HEAD, POST"} {
+		if got := r.Header.Get(name); r.StatusCode != 200 || got != want {
+			t.Errorf("%s: %s %q, want %q", name, r.Status, got, want)
+		}
+	}
+	w.token = "0123456789abcdef"
+	for origin, want := range map[string]string{page: page, "https://other.example": "", "null": "", "": ""} {
+		r, answer := w.send("POST", "/classify", `{"tokens":[1]}`, "Origin", origin)
+		if got := r.Header.Get("Access-Control-Allow-Origin"); r.StatusCode != 200 || got != want ||
+			r.Header.Get("Vary") != "Origin" {
+			t.Errorf("%q: %s %q %v", origin, r.Status, answer, r.Header)
+		}
+	}
+	w.token = ""
+	if r, _ := w.send("POST", "/classify", `{"tokens":[1]}`, "Origin", page); r.StatusCode != 401 ||
+		r.Header.Get("Access-Control-Allow-Origin") != page {
+		t.Errorf("a page does not see that the token is missing: %s %v", r.Status, r.Header)
+	}
+	preflight[1] = "https://other.example"
+	if r, _ := w.send("OPTIONS", "/classify", "", preflight...); r.StatusCode != 401 ||
+		r.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("another origin: %s %v", r.Status, r.Header)
+	}
+	preflight[1] = page
+	without := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	if r, _ := without.send("OPTIONS", "/classify", "", preflight...); r.StatusCode != http.StatusMethodNotAllowed ||
+		r.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Errorf("without origins: %s %v", r.Status, r.Header)
+	}
+	all := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Origins: []string{"*"}})
+	if r, _ := all.send("OPTIONS", "/classify", "", preflight...); r.Header.Get("Access-Control-Allow-Origin") != page {
+		t.Errorf("all origins: %s %v", r.Status, r.Header)
+	}
+}
+
+// TestLeave: a server that is about to stop says so to probes, and serves everyone else.
+func TestLeave(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	for _, path := range []string{"/healthz", "/health"} {
+		if r, answer := w.send("GET", path, ""); r.StatusCode != 200 || answer != "ok\n" {
+			t.Errorf("%s: %s %q", path, r.Status, answer)
+		}
+	}
+	w.server.Leave()
+	for _, path := range []string{"/healthz", "/health"} {
+		if r, answer := w.send("GET", path, ""); r.StatusCode != 503 || answer != "stopping soon\n" {
+			t.Errorf("%s: %s %q", path, r.Status, answer)
+		}
+	}
+	w.client.CloseIdleConnections()
+	w.post("/classify", `{"tokens":[1]}`)
+}
+
+// TestBuildInfo: metrics name the build of the program.
+func TestBuildInfo(t *testing.T) {
+	o := testOptions(t, "pre")
+	o.Version, o.Revision = "v1.2.3", "0123abc"
+	w := startHTTP(t, o, HTTPOptions{})
+	_, page := w.send("GET", "/metrics", "")
+	if !regexp.MustCompile(`(?m)^sftseq_build_info\{goversion="go[^"]+",revision="0123abc",version="v1.2.3"\} 1$`).
+		MatchString(page) {
+		t.Errorf("%s", page)
+	}
+}
+
+// TestProfiles: profiles are served below /debug/pprof/, and not beside the model.
+func TestProfiles(t *testing.T) {
+	l := listenLocally(t)
+	stop := ServeProfiles(l)
+	defer stop()
+	for path, want := range map[string]string{"": "goroutine", "goroutine?debug=1": "goroutine profile:",
+		"cmdline": "serve", "profile?seconds=1": "\x1f\x8b"} {
+		r, err := http.Get("http://" + l.Addr().String() + "/debug/pprof/" + path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, _ := io.ReadAll(r.Body)
+		r.Body.Close()
+		if r.StatusCode != 200 || !strings.Contains(string(text), want) {
+			t.Errorf("%s: %s %.100q", path, r.Status, text)
+		}
+	}
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	if r, _ := w.send("GET", "/debug/pprof/", ""); r.StatusCode != 404 {
+		t.Errorf("beside the model: %s", r.Status)
+	}
+}

@@ -1,0 +1,38 @@
+package serve
+
+import (
+	"net/http"
+	"slices"
+)
+
+// anyOrigin allows every page to use the server.
+const anyOrigin = "*"
+
+// allowOrigin has a browser pass the response on to a page of an allowed origin (CORS). It reports whether the request
+// was a preflight of such a page, which is answered then: a browser sends it without a token.
+func (x *exchange) allowOrigin() (answered bool) {
+	origin, h := x.r.Header.Get("Origin"), x.w.Header()
+	allowed := x.gateway.options.Origins
+	if len(allowed) == 0 {
+		return false
+	}
+	h.Add("Vary", "Origin")
+	if origin == "" || !slices.Contains(allowed, origin) && !slices.Contains(allowed, anyOrigin) {
+		return false
+	}
+	h.Set("Access-Control-Allow-Origin", origin)
+	h.Set("Access-Control-Expose-Headers", requestIDHeader+", "+traceParentHeader+", Retry-After, Retry-After-Ms")
+	if x.r.Method != http.MethodOptions || x.r.Header.Get("Access-Control-Request-Method") == "" {
+		return false
+	}
+	h.Set("Access-Control-Allow-Methods", "GET, HEAD, POST")
+	if names := x.r.Header.Get("Access-Control-Request-Headers"); names != "" {
+		h.Set("Access-Control-Allow-Headers", names)
+	}
+	if x.r.Header.Get("Access-Control-Request-Private-Network") == "true" {
+		h.Set("Access-Control-Allow-Private-Network", "true")
+	}
+	h.Set("Access-Control-Max-Age", "600")
+	x.write(http.StatusOK, "text/plain; charset=utf-8", nil)
+	return true
+}

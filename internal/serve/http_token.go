@@ -1,0 +1,49 @@
+package serve
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"net/http"
+	"strings"
+	"sync/atomic"
+)
+
+// Tokens are the bearer tokens of clients. They may be replaced while the server runs.
+type Tokens struct {
+	hashes atomic.Pointer[[][sha256.Size]byte]
+}
+
+// NewTokens returns a set of tokens.
+func NewTokens(tokens ...string) *Tokens {
+	t := &Tokens{}
+	t.Set(tokens...)
+	return t
+}
+
+// Set replaces all tokens.
+func (t *Tokens) Set(tokens ...string) {
+	hashes := make([][sha256.Size]byte, len(tokens))
+	for i, token := range tokens {
+		hashes[i] = sha256.Sum256([]byte(token))
+	}
+	t.hashes.Store(&hashes)
+}
+
+// have reports whether a token is among them. Hashes of equal length are compared, each of them, so that the time
+// depends neither on the token's length nor on which one it is.
+func (t *Tokens) have(token string) bool {
+	found, equal := sha256.Sum256([]byte(token)), 0
+	for _, hash := range *t.hashes.Load() {
+		equal |= subtle.ConstantTimeCompare(found[:], hash[:])
+	}
+	return equal == 1
+}
+
+// trusts reports whether a request bears a token, if the server has tokens.
+func (g *gateway) trusts(r *http.Request) bool {
+	if g.options.Tokens == nil {
+		return true
+	}
+	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return strings.EqualFold(scheme, "Bearer") && g.options.Tokens.have(strings.TrimSpace(token))
+}
