@@ -28,11 +28,11 @@ func serveHTTP(t *testing.T, args ...string) (url string) {
 	return url
 }
 
-// TestServeHTTPAsEmbed: /v1/embeddings has the bits of embed, and /classify those of predict.
+// TestServeHTTPAsEmbed: with --normalize=false /v1/embeddings has the bits of embed.
 func TestServeHTTPAsEmbed(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	for _, model := range []string{"pre", "conv", "tagging"} {
-		url := serveHTTP(t, "--model", goldenPath(model))
+		url := serveHTTP(t, "--model", goldenPath(model), "--normalize=false")
 		var lines strings.Builder
 		var input [][]int
 		for n := 1; n < 20; n++ {
@@ -72,7 +72,7 @@ func TestOpenAIClient(t *testing.T) {
 	needNode(t)
 	testenv.NeedFile(t, "npm's openai", filepath.Join(examplesDir, "node/node_modules/openai"))
 	model := goldenPath("pre")
-	url := serveHTTP(t, "--model", model)
+	url := serveHTTP(t, "--model", model, "--normalize=false")
 	out := client(t, "", []string{"node", filepath.Join(examplesDir, "node/openai.mjs")}, url+"/v1")
 	lines := strings.Split(out, "\n")
 	want := []string{"model: pre sftseq", "", "", "tokens: 13", "as float: the same",

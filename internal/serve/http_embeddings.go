@@ -27,6 +27,7 @@ type embeddingsRequest struct {
 	model      string
 	format     string
 	dimensions *int
+	name       string            // of the field with the input
 	field      string            // of a sequence: text or tokens
 	input      []json.RawMessage // strings or lists of token ids, parts of the body
 	single     bool              // the input was one, and no list
@@ -52,14 +53,9 @@ type embeddingObject struct {
 // parseEmbeddings reads a body that is well-formed. The input is a string, a list of
 // strings, a list of token ids, or a list of such lists.
 func parseEmbeddings(body json.RawMessage) (r embeddingsRequest, err error) {
-	fields, err := jsonlines.Object(body, embeddingsFields)
+	fields, err := knownFields(body, embeddingsFields)
 	if err != nil {
-		return r, fail(codeInvalidRequest, nil, "%v", err)
-	}
-	for name, value := range fields {
-		if string(value) == "null" {
-			delete(fields, name)
-		}
+		return r, err
 	}
 	r.format = floatFormat
 	for name, into := range map[string]*string{"model": &r.model, "encoding_format": &r.format} {
@@ -77,14 +73,15 @@ func parseEmbeddings(body json.RawMessage) (r embeddingsRequest, err error) {
 			return r, badParam("dimensions", "expected a whole number, found %s", jsonlines.Kind(value))
 		}
 	}
-	return r, r.read(fields["input"])
+	return r, r.read("input", fields["input"])
 }
 
-// read cuts the input into sequences.
-func (r *embeddingsRequest) read(input json.RawMessage) error {
+// read cuts the input, the field of a name, into sequences.
+func (r *embeddingsRequest) read(name string, input json.RawMessage) error {
 	const expected = "expected a string, a list of strings, a list of token ids or a list of such lists"
+	r.name = name
 	if input == nil {
-		return badParam("input", "%s, found none", expected)
+		return badParam(name, "%s, found none", expected)
 	}
 	r.field, r.single = "text", true
 	switch input[0] {
@@ -93,7 +90,7 @@ func (r *embeddingsRequest) read(input json.RawMessage) error {
 		return nil
 	case '[':
 	default:
-		return badParam("input", "%s, found %s", expected, jsonlines.Kind(input))
+		return badParam(name, "%s, found %s", expected, jsonlines.Kind(input))
 	}
 	n := 0
 	for element := range jsonlines.Elements(input) {
@@ -110,21 +107,21 @@ func (r *embeddingsRequest) read(input json.RawMessage) error {
 		case first && kind == '"':
 			r.single = false
 		case first:
-			return badParam("input[0]", "expected a string, a token id or a list of token ids, found %s",
+			return badParam(name+"[0]", "expected a string, a token id or a list of token ids, found %s",
 				jsonlines.Kind(element))
 		}
 		if want := map[string]byte{"text": '"', "tokens": '['}[r.field]; kind != want {
-			return badParam(fmt.Sprintf("input[%d]", n), "expected %s, as the first, found %s",
+			return badParam(fmt.Sprintf("%s[%d]", name, n), "expected %s, as the first, found %s",
 				map[byte]string{'"': "a string", '[': "a list of token ids"}[want], jsonlines.Kind(element))
 		}
 		if n == maxMany {
-			return badParam("input", "expected at most %d sequences, found more", maxMany)
+			return badParam(name, "expected at most %d sequences, found more", maxMany)
 		}
 		r.input = append(r.input, element)
 		n++
 	}
 	if n == 0 {
-		return badParam("input", "%s, found an empty list", expected)
+		return badParam(name, "%s, found an empty list", expected)
 	}
 	return nil
 }
@@ -159,63 +156,101 @@ func (r *embeddingsRequest) bytes() int {
 // sequences[3].text.
 func (r *embeddingsRequest) param(field string) string {
 	if r.single {
-		return "input"
+		return r.name
 	}
 	place, _, _ := strings.Cut(strings.TrimPrefix(field, "sequences"), ".")
-	return "input" + place
+	return r.name + place
 }
 
-// embeddings is POST /v1/embeddings: all are embedded, or none.
-func (c *call) embeddings() (any, error) {
+// embeddings is POST /v1/embeddings: all are embedded, or none. Unit scales the vectors to length 1.
+func (c *call) embeddings(unit bool) (any, error) {
 	if why := needsOne(c); why != "" {
 		return nil, fail(codeNoMethod, place{Found: c.method}, "%s", why)
 	}
 	var r embeddingsRequest
-	var err error
-	if err := c.reserve(elementBytes * int64(min(maxMany, bytes.Count(c.params, []byte{','})+1))); err != nil {
-		return nil, err
-	}
-	if stopped := c.do(len(c.params), func() { r, err = parseEmbeddings(c.params) }); stopped != nil {
-		return nil, stopped
-	}
-	if err != nil {
+	if err := c.parseList(func() (err error) { r, err = parseEmbeddings(c.params); return err }); err != nil {
 		return nil, err
 	}
 	if err := c.named("model", r.model); err != nil {
 		return nil, err
 	}
-	if d := r.dimensions; d != nil && *d != c.model.config.HiddenSize {
-		return nil, badParam("dimensions", "the model's vectors have %d, found %d", c.model.config.HiddenSize, *d)
-	}
-	if err := c.reserve(int64(r.bytes())); err != nil {
+	vectors, tokens, err := c.vectors(&r, unit)
+	if err != nil {
 		return nil, err
 	}
+	out := embeddingList{Object: "list", Data: []embeddingObject{}, Model: c.model.about.Name}
+	for n, v := range vectors {
+		x := embeddingObject{Object: "embedding", Index: n, Embedding: v}
+		if r.format == base64Format {
+			x.Embedding = littleEndian(v)
+		}
+		out.Data = append(out.Data, x)
+	}
+	out.Usage.Prompt, out.Usage.Total = tokens, tokens
+	return out, nil
+}
+
+// parseList has parse read the params of a call, which have a list of sequences.
+func (c *call) parseList(parse func() error) error {
+	elements := min(maxMany, bytes.Count(c.params, []byte{','})+1)
+	if err := c.reserve(elementBytes * int64(elements)); err != nil {
+		return err
+	}
+	var err error
+	if stopped := c.do(len(c.params), func() { err = parse() }); stopped != nil {
+		return stopped
+	}
+	return err
+}
+
+// vectors embeds the sequences of a request, and counts the tokens that the model has read. Unit scales the vectors to
+// length 1.
+func (c *call) vectors(r *embeddingsRequest, unit bool) (vectors [][]float32, tokens int, err error) {
+	if d := r.dimensions; d != nil && *d != c.model.config.HiddenSize {
+		return nil, 0, badParam("dimensions", "the model's vectors have %d, found %d", c.model.config.HiddenSize, *d)
+	}
+	if err := c.reserve(int64(r.bytes())); err != nil {
+		return nil, 0, err
+	}
 	if stopped := c.do(r.bytes(), func() { c.params = r.params() }); stopped != nil {
-		return nil, stopped
+		return nil, 0, stopped
 	}
 	result, err := c.result()
 	if err != nil {
-		return nil, r.renamed(asError(err))
+		return nil, 0, r.renamed(asError(err))
 	}
-	out := embeddingList{Object: "list", Data: []embeddingObject{}, Model: c.model.about.Name}
-	for n, one := range result.(results).Results {
+	for _, one := range result.(results).Results {
 		if one.Error != nil {
-			return nil, r.renamed(one.Error)
+			return nil, 0, r.renamed(one.Error)
 		}
 		e := one.Result.(embedded)
-		x := embeddingObject{Object: "embedding", Index: n, Embedding: e.Embedding.Embedding}
-		if r.format == base64Format {
-			x.Embedding = littleEndian(e.Embedding.Embedding)
+		if unit {
+			e.Embedding.Embedding = normalized(e.Embedding.Embedding)
 		}
-		out.Data = append(out.Data, x)
+		vectors = append(vectors, e.Embedding.Embedding)
 		read := e.Length
 		if e.Used != nil {
 			read = *e.Used
 		}
-		out.Usage.Prompt += read
+		tokens += read
 	}
-	out.Usage.Total = out.Usage.Prompt
-	return out, nil
+	return vectors, tokens, nil
+}
+
+// normalized returns a vector of length 1 and the same direction. A vector of zeros has none and stays.
+func normalized(v []float32) []float32 {
+	var sum float64
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 {
+		return v
+	}
+	out, scale := make([]float32, len(v)), 1/math.Sqrt(sum)
+	for i, x := range v {
+		out[i] = float32(float64(x) * scale)
+	}
+	return out
 }
 
 // renamed is an error of sequence/embed as one of this request.

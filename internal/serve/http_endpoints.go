@@ -16,6 +16,9 @@ const (
 
 func isHealth(path string) bool { return path == healthPath || path == healthAlias }
 
+// embeddingsPath has embeddings as OpenAI's clients request them.
+const embeddingsPath = "/v1/embeddings"
+
 // asking are the methods that only tell what the server is: they take no params.
 var asking = map[string]bool{"model/info": true, "server/stats": true}
 
@@ -42,9 +45,20 @@ func (g *gateway) endpoints() *http.ServeMux {
 		if asking[name] {
 			verb = http.MethodGet
 		}
-		handle(verb, "/"+path.Base(name), g.of(func(x *exchange) { x.call(name, (*call).result) }))
+		answer := (*call).result
+		if name == embedMethod {
+			answer = (*call).embedOrInputs
+		}
+		handle(verb, "/"+path.Base(name), g.of(func(x *exchange) { x.call(name, answer) }))
 	}
-	handle(http.MethodPost, "/v1/embeddings", g.of(func(x *exchange) { x.call("sequence/embed", (*call).embeddings) }))
+	handle(http.MethodPost, embeddingsPath, g.of(func(x *exchange) {
+		x.call(embedMethod, func(c *call) (any, error) { return c.embeddings(!g.options.Raw) })
+	}))
+	for _, pattern := range rerankPaths {
+		handle(http.MethodPost, pattern, g.of(func(x *exchange) {
+			x.call(rerankMethod, func(c *call) (any, error) { return c.rerank(x.id) })
+		}))
+	}
 	handle(http.MethodGet, "/v1/models", g.of(func(x *exchange) { x.call("model/info", (*call).models) }))
 	handle(http.MethodGet, "/v1/models/{id...}", g.of(func(x *exchange) {
 		id := x.r.PathValue("id")
@@ -66,7 +80,7 @@ func (x *exchange) unknown() {
 
 // paths are those that there are.
 func paths() []string {
-	all := []string{"/v1/embeddings", "/v1/models", healthPath, healthAlias, "/metrics"}
+	all := append([]string{embeddingsPath, "/v1/models", healthPath, healthAlias, "/metrics"}, rerankPaths...)
 	for name := range methods {
 		all = append(all, "/"+path.Base(name))
 	}

@@ -48,7 +48,7 @@ func TestHTTPPage(t *testing.T) {
 				t.Fatalf("%s: %q, expected > GET or POST, a path and a body", httpPage, line)
 			}
 			asked[request[2]] = true
-			r, answer := w.send(request[1], request[2], request[3])
+			r, answer := w.send(request[1], request[2], request[3], "X-Request-Id", "example")
 			masked["embedding"] = strings.Contains(request[3], base64Format) // whose last bits depend on the processor
 			got = append(got, line, fmt.Sprintf("< %d %s", r.StatusCode, mask(t, answer, masked)))
 		}

@@ -140,9 +140,9 @@ func TestHTTPIndex(t *testing.T) {
 	}
 }
 
-// TestEmbeddings: each form of input gives the bits of the model, in both formats.
+// TestEmbeddings: each form of input gives the bits of the model, in both formats, if vectors are not normalized.
 func TestEmbeddings(t *testing.T) {
-	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Raw: true})
 	m := w.server.acquire()
 	defer m.Done()
 	tokens := func(text string) []int32 {

@@ -49,6 +49,12 @@ func (c *call) runMany(name string, list json.RawMessage, report *progress,
 	if err != nil {
 		return nil, err
 	}
+	return c.runEach(name, texts, report, plan)
+}
+
+// runEach answers each of texts, in their order; name is that of their list.
+func (c *call) runEach(name string, texts []json.RawMessage, report *progress,
+	plan func(path string, text json.RawMessage) *item) (out results, err error) {
 	report.begin(len(texts), 0)
 	defer report.end()
 	var ahead []*item // under way
@@ -57,7 +63,7 @@ func (c *call) runMany(name string, list json.RawMessage, report *progress,
 			c.close(i)
 		}
 	}()
-	out := results{Results: []indexed{}}
+	out = results{Results: []indexed{}}
 	for n, next, jobs, tokens := 0, 0, 0, 0; n < len(texts); n++ {
 		for c.ctx.Err() == nil && next < len(texts) && (len(ahead) == 0 || jobs < maxAheadJobs &&
 			tokens < maxAheadTokens) {
@@ -72,12 +78,12 @@ func (c *call) runMany(name string, list json.RawMessage, report *progress,
 			report.found(i.tokens())
 		}
 		if len(ahead) == 0 {
-			return nil, context.Cause(c.ctx)
+			return out, context.Cause(c.ctx)
 		}
 		i := ahead[0]
 		result, err := c.wait(i)
 		if c.ctx.Err() != nil {
-			return nil, context.Cause(c.ctx)
+			return out, context.Cause(c.ctx)
 		}
 		x := indexed{Index: n, Result: result}
 		if err != nil {

@@ -47,7 +47,7 @@ func newMetrics() *metrics {
 
 // answered counts an answer; code is 0 for a result.
 func (m *metrics) answered(method string, code int, latency, compute time.Duration) {
-	if _, ok := methods[method]; !ok && ordered[method] == nil && method != bareMethod {
+	if _, ok := methods[method]; !ok && ordered[method] == nil && method != bareMethod && method != rerankMethod {
 		method = "other" // a client must not choose how many there are
 	}
 	m.latency.WithLabelValues(method).Observe(latency.Seconds())

@@ -1,0 +1,76 @@
+package serve
+
+import (
+	"bytes"
+	"encoding/json"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+)
+
+// inputsFields are those of Text Embeddings Inference's POST /embed that have a meaning here. Whether long sequences
+// are cut is up to --truncate.
+var inputsFields = map[string]bool{"inputs": true, "normalize": true, "dimensions": true, "prompt_name": true,
+	"truncate": true, "truncation_direction": true}
+
+// embedOrInputs is POST /embed: sequence/embed, or the request of Text Embeddings Inference if it has the field inputs.
+func (c *call) embedOrInputs() (any, error) {
+	if !bytes.Contains(c.params, []byte(`"inputs"`)) {
+		return c.result()
+	}
+	var fields map[string]json.RawMessage
+	var err error
+	if stopped := c.do(len(c.params),
+		func() { fields, err = jsonlines.Object(c.params, inputsFields) }); stopped != nil {
+		return nil, stopped
+	}
+	if err == nil && fields["inputs"] == nil { // the text of a sequence has the word
+		return c.result()
+	}
+	if why := needsOne(c); why != "" {
+		return nil, fail(codeNoMethod, place{Found: c.method}, "%s", why)
+	}
+	var r embeddingsRequest
+	unit := true
+	if err := c.parseList(func() (err error) { r, unit, err = parseInputs(c.params); return err }); err != nil {
+		return nil, err
+	}
+	vectors, _, err := c.vectors(&r, unit)
+	return vectors, err
+}
+
+// parseInputs reads a body that is well-formed. Unit is its field normalize, which is true by default.
+func parseInputs(body json.RawMessage) (r embeddingsRequest, unit bool, err error) {
+	fields, err := knownFields(body, inputsFields)
+	if err != nil {
+		return r, false, err
+	}
+	unit = true
+	if value := fields["normalize"]; value != nil {
+		if json.Unmarshal(value, &unit) != nil {
+			return r, false, badParam("normalize", "expected true or false, found %s", jsonlines.Kind(value))
+		}
+	}
+	if value := fields["dimensions"]; value != nil {
+		if json.Unmarshal(value, &r.dimensions) != nil {
+			return r, false, badParam("dimensions", "expected a whole number, found %s", jsonlines.Kind(value))
+		}
+	}
+	if value := fields["prompt_name"]; value != nil {
+		return r, false, badParam("prompt_name", "the model has no prompts, found %s", jsonlines.Kind(value))
+	}
+	return r, unit, r.read("inputs", fields["inputs"])
+}
+
+// knownFields returns the known fields of a body that is well-formed, without those that are null. Others are ignored.
+func knownFields(body json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
+	fields, err := jsonlines.Object(body, known)
+	if err != nil {
+		return nil, fail(codeInvalidRequest, nil, "%v", err)
+	}
+	for name, value := range fields {
+		if string(value) == "null" {
+			delete(fields, name)
+		}
+	}
+	return fields, nil
+}

@@ -1,0 +1,282 @@
+package serve
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// rerankPaths are those of Text Embeddings Inference, and of both versions of Cohere's API.
+var rerankPaths = []string{"/rerank", "/v1/rerank", "/v2/rerank"}
+
+// rerankMethod stands for reranking among the methods, in statistics. JSON-RPC has retrieval/score instead.
+const rerankMethod = "rerank"
+
+// scoreMethod is the method of models that compare pairs.
+const scoreMethod = "retrieval/score"
+
+// rerankFields are the fields of both APIs that have a meaning here; others are ignored.
+var rerankFields = map[string]bool{"query": true, "model": true, "documents": true, "top_n": true,
+	"return_documents": true, "texts": true, "raw_scores": true, "return_text": true}
+
+// rerankRequest is the body of a request to rerank: Cohere's with documents, or Text Embeddings Inference's with texts.
+type rerankRequest struct {
+	model  string
+	query  json.RawMessage
+	field  string            // of the documents
+	texts  []json.RawMessage // strings, parts of the body
+	top    int               // most results
+	echo   bool              // results repeat the documents
+	raw    bool              // log-odds instead of probabilities
+	cohere bool
+}
+
+// relevance is the score of a document.
+type relevance struct {
+	index int
+	score float32
+}
+
+// rerankedText is a result of Text Embeddings Inference.
+type rerankedText struct {
+	Index int             `json:"index"`
+	Score float32         `json:"score"`
+	Text  json.RawMessage `json:"text,omitempty"`
+}
+
+// rerankedDocuments is Cohere's response.
+type rerankedDocuments struct {
+	ID      string             `json:"id"`
+	Model   string             `json:"model"`
+	Results []rerankedDocument `json:"results"`
+}
+
+type rerankedDocument struct {
+	Index    int           `json:"index"`
+	Score    float32       `json:"relevance_score"`
+	Document *rerankedBody `json:"document,omitempty"`
+}
+
+type rerankedBody struct {
+	Text json.RawMessage `json:"text"`
+}
+
+// parseRerank reads a body that is well-formed.
+func parseRerank(body json.RawMessage) (r rerankRequest, err error) {
+	fields, err := knownFields(body, rerankFields)
+	if err != nil {
+		return r, err
+	}
+	for name, into := range map[string]*bool{"return_documents": &r.echo,
+		"return_text": &r.echo, "raw_scores": &r.raw} {
+		if value := fields[name]; value != nil && json.Unmarshal(value, into) != nil {
+			return r, badParam(name, "expected true or false, found %s", jsonlines.Kind(value))
+		}
+	}
+	if value := fields["model"]; value != nil {
+		if err := unmarshal("model", value, &r.model, "a string"); err != nil {
+			return r, err
+		}
+	}
+	if r.query = fields["query"]; r.query == nil || r.query[0] != '"' {
+		return r, badParam("query", "expected a string, found %s", kindOrNone(r.query))
+	}
+	r.field, r.cohere = "documents", true
+	if fields["texts"] != nil {
+		if fields["documents"] != nil {
+			return r, badParam("texts", "documents is there, too: expected one of them")
+		}
+		r.field, r.cohere = "texts", false
+	}
+	list := fields[r.field]
+	if list == nil {
+		return r, badParam("documents", "expected a list of strings, as documents or texts, found none")
+	}
+	err = elements(r.field, list, func(n int, element json.RawMessage) error {
+		text, err := r.text(fmt.Sprintf("%s[%d]", r.field, n), element)
+		r.texts = append(r.texts, text)
+		return err
+	})
+	if err == nil && len(r.texts) == 0 {
+		err = badParam(r.field, "expected a list of strings, found an empty list")
+	}
+	if err != nil {
+		return r, err
+	}
+	r.top = len(r.texts)
+	if value := fields["top_n"]; value != nil {
+		if json.Unmarshal(value, &r.top) != nil || r.top < 1 {
+			return r, badParam("top_n", "expected a whole number of at least 1, found %s", jsonlines.Kind(value))
+		}
+	}
+	return r, nil
+}
+
+// text returns the text of a document: a string, or Cohere's object with the field text.
+func (r *rerankRequest) text(field string, element json.RawMessage) (json.RawMessage, error) {
+	if element[0] == '{' && r.cohere {
+		object, err := jsonlines.Object(element, map[string]bool{"text": true})
+		if err != nil {
+			return nil, badParam(field, "%v", err)
+		}
+		field += ".text"
+		if element = object["text"]; element == nil {
+			return nil, badParam(field, "expected a string, found none")
+		}
+	}
+	if element[0] != '"' {
+		return nil, badParam(field, "expected a string, found %s", jsonlines.Kind(element))
+	}
+	return element, nil
+}
+
+func kindOrNone(value json.RawMessage) string {
+	if value == nil {
+		return "none"
+	}
+	return jsonlines.Kind(value)
+}
+
+// rerank orders documents by their relevance to a query, the most relevant first: by the probability of a pair's last
+// class if the model compares pairs, otherwise by the cosine of the embeddings. ID is repeated in Cohere's response.
+func (c *call) rerank(id string) (any, error) {
+	var r rerankRequest
+	if err := c.parseList(func() (err error) { r, err = parseRerank(c.params); return err }); err != nil {
+		return nil, err
+	}
+	if r.model != "" {
+		if err := c.named("model", r.model); err != nil {
+			return nil, err
+		}
+	}
+	plan, err := c.relevancePlan(&r)
+	if err != nil {
+		return nil, r.renamed(asError(err))
+	}
+	report := &progress{call: c}
+	found, err := c.runEach(r.field, r.texts, report, plan)
+	if err != nil {
+		return nil, err
+	}
+	var all []relevance
+	for n, one := range found.Results {
+		if one.Error != nil {
+			return nil, r.renamed(one.Error)
+		}
+		all = append(all, relevance{n, one.Result.(float32)})
+	}
+	slices.SortStableFunc(all, func(a, b relevance) int { return cmp.Compare(b.score, a.score) })
+	return r.response(all[:min(r.top, len(all))], c.model.about.Name, id), nil
+}
+
+// relevancePlan returns what makes the item of a document, whose result is its score.
+func (c *call) relevancePlan(r *rerankRequest) (func(path string, text json.RawMessage) *item, error) {
+	if c.model.task.Method() == scoreMethod {
+		return func(path string, text json.RawMessage) *item {
+			return c.plan(func(c *call, path string, fields map[string]json.RawMessage) *item {
+				i := c.scoreOne(path, fields)
+				i.result = func(outputs []sft.Output) (any, error) { return r.relevance(outputs[0]) }
+				return i
+			}, path+".", map[string]json.RawMessage{"text_a": r.query, "text_b": text})
+		}, nil
+	}
+	if why := needsOne(c); why != "" {
+		return nil, fail(codeNoMethod, place{Found: c.method}, "%s", why)
+	}
+	embed := func(read func([]float32) (any, error)) planner {
+		return func(c *call, path string, fields map[string]json.RawMessage) *item {
+			i := c.embedOne(path, fields)
+			i.result = func(outputs []sft.Output) (any, error) {
+				v := outputs[0].Embeddings[0]
+				if _, err := requests.NewEmbedding(c.model.config, &requests.Request{}, [][]float32{v}); err != nil {
+					return nil, err
+				}
+				return read(v)
+			}
+			return i
+		}
+	}
+	var query []float32
+	i := c.plan(embed(func(v []float32) (any, error) { query = normalized(v); return nil, nil }), "query.",
+		map[string]json.RawMessage{"text": r.query})
+	c.start(i)
+	_, err := c.wait(i)
+	c.close(i)
+	return func(path string, text json.RawMessage) *item {
+		return c.plan(embed(func(v []float32) (any, error) { return cosine(query, v), nil }), path+".",
+			map[string]json.RawMessage{"text": text})
+	}, err
+}
+
+// cosine is that of a vector of length 1 and another one.
+func cosine(unit, v []float32) float32 {
+	var sum float64
+	for i, x := range normalized(v) {
+		sum += float64(unit[i]) * float64(x)
+	}
+	return float32(sum)
+}
+
+// relevance is the probability of the last class, or its log-odds.
+func (r *rerankRequest) relevance(o sft.Output) (any, error) {
+	if err := requests.CheckFinite(o); err != nil {
+		return nil, err
+	}
+	last := len(o.Logits) - 1
+	if !r.raw {
+		return sft.Probabilities(o.Logits)[last], nil
+	}
+	var others float64
+	top := float64(slices.Max(o.Logits[:last]))
+	for _, x := range o.Logits[:last] {
+		others += math.Exp(float64(x) - top)
+	}
+	return float32(float64(o.Logits[last]) - top - math.Log(others)), nil
+}
+
+// response has the results in the form of the request.
+func (r *rerankRequest) response(all []relevance, model, id string) any {
+	if !r.cohere {
+		out := make([]rerankedText, len(all))
+		for n, x := range all {
+			out[n] = rerankedText{Index: x.index, Score: x.score}
+			if r.echo {
+				out[n].Text = r.texts[x.index]
+			}
+		}
+		return out
+	}
+	out := rerankedDocuments{ID: id, Model: model, Results: make([]rerankedDocument, len(all))}
+	for n, x := range all {
+		out.Results[n] = rerankedDocument{Index: x.index, Score: x.score}
+		if r.echo {
+			out.Results[n].Document = &rerankedBody{r.texts[x.index]}
+		}
+	}
+	return out
+}
+
+// renamed is an error of an item as one of this request: of the query, or of a document.
+func (r *rerankRequest) renamed(e *Error) *Error {
+	var data map[string]any
+	field, ok := "", false
+	if json.Unmarshal(e.Data, &data) == nil {
+		field, ok = data["field"].(string)
+	}
+	if !ok {
+		return e
+	}
+	name, part, _ := strings.Cut(field, ".")
+	if part == "text_a" {
+		name = "query"
+	}
+	data["field"] = name
+	return fail(e.Code, data, "%s%s", name, strings.TrimPrefix(e.Message, field))
+}
