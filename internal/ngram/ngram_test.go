@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/zeebo/xxh3"
 
@@ -103,6 +105,55 @@ func TestWords(t *testing.T) {
 	want := []uint64{xxh3.HashString("a"), xxh3.HashString("\xff"), xxh3.HashString("\xc3"), xxh3.HashString("b")}
 	if !slices.Equal(x.units, want) {
 		t.Errorf("bytes that are not UTF-8: %x, expected %x", x.units, want)
+	}
+}
+
+// TestPlaces: units and n-grams have the ranges of their tokens: the text there has the unit's hash in lower case, and
+// the n-grams are those of Hashes.
+func TestPlaces(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 2))
+	signs := []rune("abXY 01.,'-<\t\n éÉßİΣ́　。好日€😀")
+	for _, units := range []string{Words, Bytes, Tokens} {
+		x := NewExtractor(Options{Units: units, MinN: 2, MaxN: 3, Slots: MinSlots, MinCount: 1})
+		for range 300 {
+			var text strings.Builder
+			for range r.IntN(30) {
+				text.WriteRune(signs[r.IntN(len(signs))])
+			}
+			tokens := ids(text.String() + "\xff")
+			found := x.Units(tokens, nil)
+			for i, u := range found {
+				part := text.String() + "\xff"
+				part = part[u.From:u.To]
+				want := xxh3.HashString(strings.Map(unicode.ToLower, part))
+				if !utf8.ValidString(part) || units == Bytes {
+					want = xxh3.HashString(part)
+				}
+				if units == Tokens {
+					id := tokens[u.From]
+					want = xxh3.Hash([]byte{byte(id), byte(id >> 8), byte(id >> 16), byte(id >> 24)})
+				}
+				if u.Hash != want || i > 0 && u.From < found[i-1].To {
+					t.Fatalf("%s of %q: unit %d at %d to %d has another hash or place", units, text.String(), i, u.From, u.To)
+				}
+			}
+			for side := range 2 {
+				var got []uint64
+				x.Located(tokens, side, func(h uint64, from, to int) {
+					got = append(got, h)
+					first := slices.IndexFunc(found, func(u Unit) bool { return u.From == from })
+					last := slices.IndexFunc(found, func(u Unit) bool { return u.To == to })
+					if first < 0 || last < first || HashOf(found[first:last+1], side) != h {
+						t.Fatalf("%s of %q: n-gram at %d to %d has another hash", units, text.String(), from, to)
+					}
+				})
+				sides := [2][]int32{}
+				sides[side] = tokens
+				if want := x.Hashes(sides[0], sides[1]); !slices.Equal(got, want) {
+					t.Fatalf("%s of %q: %x, expected %x", units, text.String(), got, want)
+				}
+			}
+		}
 	}
 }
 

@@ -15,6 +15,7 @@ type Extractor struct {
 	begins  [2][MaxN + 1]uint64
 	words   [2][MaxN + 1]uint64 // begins of n-grams of words beside bytes
 	units   []uint64            // the hashes H(u) of a side's units
+	starts  []int32             // the bytes before each word
 	ends    []int32             // where each word ends: the number of bytes before and in it
 	text    []byte              // the bytes of a side
 	word    []byte              // a word in lower case
@@ -155,16 +156,21 @@ func (x *Extractor) splitWords(tokens []int32) {
 	for _, t := range tokens {
 		text = append(text, byte(t-1))
 	}
-	x.text, x.units, x.ends = text, x.units[:0], x.ends[:0]
-	word := x.word[:0]
-	unit := func(hash uint64, end int) { x.units, x.ends = append(x.units, hash), append(x.ends, int32(end)) }
+	x.text, x.units, x.starts, x.ends = text, x.units[:0], x.starts[:0], x.ends[:0]
+	word, begun := x.word[:0], 0 // the present word and its first byte
+	unit := func(hash uint64, start, end int) {
+		x.units, x.starts, x.ends = append(x.units, hash), append(x.starts, int32(start)), append(x.ends, int32(end))
+	}
 	endWord := func(at int) {
 		if len(word) > 0 {
-			unit(xxh3.Hash(word), at)
+			unit(xxh3.Hash(word), begun, at)
 			word = word[:0]
 		}
 	}
 	for i := 0; i < len(text); {
+		if len(word) == 0 {
+			begun = i
+		}
 		if c := text[i]; c < utf8.RuneSelf {
 			switch ascii[c] {
 			case letter:
@@ -174,7 +180,7 @@ func (x *Extractor) splitWords(tokens []int32) {
 				word = append(word, c)
 			case sign:
 				endWord(i)
-				unit(ofByte[c], i+1)
+				unit(ofByte[c], i, i+1)
 			default:
 				endWord(i)
 			}
@@ -185,13 +191,13 @@ func (x *Extractor) splitWords(tokens []int32) {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			endWord(i)
-			unit(ofByte[text[i]], i+1)
+			unit(ofByte[text[i]], i, i+1)
 		case ofWord(r):
 			word = utf8.AppendRune(word, unicode.ToLower(r))
 		default:
 			endWord(i)
 			if !unicode.IsSpace(r) {
-				unit(xxh3.Hash(text[i:i+size]), i+size)
+				unit(xxh3.Hash(text[i:i+size]), i, i+size)
 			}
 		}
 		i += size

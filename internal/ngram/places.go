@@ -1,0 +1,66 @@
+package ngram
+
+// Unit is a unit of a sequence: its hash H(u), and the range of its tokens.
+type Unit struct {
+	Hash     uint64
+	From, To int
+}
+
+// Units appends the units of a sequence to out.
+func (x *Extractor) Units(tokens []int32, out []Unit) []Unit {
+	x.split(tokens)
+	for i, h := range x.units {
+		out = append(out, Unit{h, x.start(i), x.end(i)})
+	}
+	return out
+}
+
+// start is the first token of a unit that [Extractor.split] found.
+func (x *Extractor) start(i int) int {
+	if x.options.Units == Words {
+		return int(x.starts[i])
+	}
+	return i
+}
+
+// end is the token behind a unit that [Extractor.split] found.
+func (x *Extractor) end(i int) int {
+	if x.options.Units == Words {
+		return int(x.ends[i])
+	}
+	return i + 1
+}
+
+// HashOf returns the hash of the n-gram of units, at most 8, on a side.
+func HashOf(units []Unit, side int) uint64 {
+	h := uint64(0)
+	for _, u := range units {
+		h = h*multiplier + u.Hash
+	}
+	return mix(h + begins[side][len(units)])
+}
+
+// begins has begin(n, 0, side) of each side and n.
+var begins = func() (out [2][MaxN + 1]uint64) {
+	for side := range out {
+		for n := range out[side] {
+			out[side][n] = begin(n, 0, side)
+		}
+	}
+	return out
+}()
+
+// Located calls with for each n-gram of a side, in the order of [Extractor.Hashes]: its hash, and the range of its
+// tokens. n-grams of words beside bytes are not among them.
+func (x *Extractor) Located(tokens []int32, side int, with func(hash uint64, from, to int)) {
+	x.hashes = x.hashes[:0]
+	x.split(tokens)
+	x.append(x.options.MinN, x.options.MaxN, &x.begins[side])
+	at := 0
+	for i := range x.units {
+		for n := x.options.MinN; n <= min(x.options.MaxN, len(x.units)-i); n++ {
+			with(x.hashes[at], x.start(i), x.end(i+n-1))
+			at++
+		}
+	}
+}
