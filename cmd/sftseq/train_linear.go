@@ -92,8 +92,13 @@ func saveLinear(c *cli.Context, set *seq.Dataset, out string) (*linear.Report, e
 		return nil, err
 	}
 	o := m.Config.NGrams
-	fmt.Fprintf(c.App.ErrWriter, "linear model of %d rows: %d n-grams of 1 to %d %s, %.1f s\n",
-		report.Rows, m.Features(), o.MaxN, o.Units, time.Since(begun).Seconds())
+	parts := fmt.Sprintf("%d n-grams of 1 to %d %s", m.Features(), o.MaxN, o.Units)
+	if p := m.Config.Pairs; p != nil {
+		parts = fmt.Sprintf("a comparison of %d texts (weight %.2f) and %s (weight %.2f)", p.Texts, p.Weights[1], parts,
+			p.Weights[0])
+	}
+	fmt.Fprintf(c.App.ErrWriter, "linear model of %d rows: %s, %.1f s\n", report.Rows, parts,
+		time.Since(begun).Seconds())
 	return report, nil
 }
 
@@ -184,6 +189,10 @@ func reportLinear(c *cli.Context, set *seq.Dataset, report *linear.Report, out s
 // describeLinear formats the validation result.
 func describeLinear(report *linear.Report) string {
 	said := "no validation"
+	if p := report.Pairs; p != nil {
+		return fmt.Sprintf("validation accuracy %.2f%%, loss %.4f (n-grams %.4f, comparison %.4f)", 100*report.Accuracy,
+			p.Sum, p.NGrams, p.Comparison)
+	}
 	if report.Kept >= 0 {
 		said = fmt.Sprintf("validation loss %.4f", report.Losses[report.Kept])
 		if report.Measured > 0 {

@@ -100,6 +100,35 @@ func TestTrainLinearKinds(t *testing.T) {
 	contains(t, succeed(t, `{"text_a":"w1 here","text_b":"w1"}`, "predict", "--model", model), `"label":"0"`)
 }
 
+// TestTrainLinearPairs: pairs whose texts share a rare word are classified, although no word says it alone.
+func TestTrainLinearPairs(t *testing.T) {
+	r := rand.New(rand.NewPCG(2, 2))
+	var rows strings.Builder
+	rows.WriteString("left,right,related\n")
+	for i := range 900 {
+		names := [2]string{fmt.Sprintf("X%x", r.Uint32()), fmt.Sprintf("X%x", r.Uint32())}
+		if i%2 == 1 {
+			names[1] = names[0]
+		}
+		fmt.Fprintf(&rows, "the film w%d %s,w%d a plot w%d of %s,%d\n", r.IntN(9), names[0], r.IntN(9), r.IntN(9),
+			names[1], i%2)
+	}
+	data := tableData(t, "p.csv", rows.String(), "--pair", "left,right", "--label", "related", "--tokenizer", "byte",
+		"--split", "0.6,0.2,0.2")
+	model, said := linearModel(t, data)
+	contains(t, said, "linear model of 540 rows: a comparison of 1080 texts (weight ",
+		"validation accuracy 100.00%, loss ", "(n-grams ", ", comparison ")
+	contains(t, succeed(t, "", "eval", "--model", model, "--data", data), "accuracy  100.00%")
+	lines := `{"text_a":"the film Xab12 here","text_b":"a plot of Xab12"}` + "\n" +
+		`{"text_a":"the film Xab12 here","text_b":"a plot of Xcd99"}` + "\n"
+	answers := succeed(t, lines, "predict", "--model", model)
+	got := decodeLines[prediction](t, answers)
+	if len(got) != 2 || got[0].Label != "1" || got[1].Label != "0" {
+		t.Errorf("%s", answers)
+	}
+	equal(t, succeed(t, lines, "serve", "--model", model, "--log", "error"), answers)
+}
+
 // TestTrainLinearRefuses: what a linear model does not have is refused, with the flag or the command.
 func TestTrainLinearRefuses(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 60)), "--text", "review", "--label", "mood",

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/internal/pairs"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -23,6 +24,7 @@ type Config struct {
 	PadTokenID *int32          `json:"pad_token_id"` // null: every id is a token
 	Tokenizer  json.RawMessage `json:"tokenizer"`
 	NGrams     ngram.Options   `json:"ngrams"`
+	Pairs      *pairs.Config   `json:"pairs,omitempty"` // compares the sides of a pair; nil: n-grams alone
 	LabelNames []string        `json:"label_names,omitempty"`
 	Numbers    []Number        `json:"numbers,omitempty"` // that a regression predicts
 	Extra      json.RawMessage `json:"extra,omitempty"`   // provenance, free
@@ -90,6 +92,9 @@ func NewConfig(s *seq.Spec, o ngram.Options) (*Config, error) {
 		o.Slots /= 2
 	}
 	c.NGrams = o
+	if s.Task == seq.Retrieval {
+		c.Pairs = pairs.NewConfig(o.Units)
+	}
 	return c, c.Validate()
 }
 
@@ -152,6 +157,14 @@ func (c *Config) Validate() error {
 	}
 	if err := c.NGrams.Validate(); err != nil {
 		return fmt.Errorf("ngrams: %w", err)
+	}
+	if c.Pairs != nil {
+		if c.Task != seq.Retrieval {
+			return fmt.Errorf("pairs: expected none for task %s", c.Task)
+		}
+		if err := c.Pairs.Validate(); err != nil {
+			return fmt.Errorf("pairs: %w", err)
+		}
 	}
 	if n := c.columns(); c.NGrams.Slots > maxTable/n {
 		return fmt.Errorf("ngrams: slots: expected at most %d for %d columns, found %d", maxTable/n, n, c.NGrams.Slots)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/internal/pairs"
 	"github.com/sftseq/sftseq/internal/safetensors"
 )
 
@@ -58,7 +59,11 @@ func (m *Model) tensors() []safetensors.Tensor {
 	ints(usedTensor, []int{len(m.vocabulary.Used)}, m.vocabulary.Used)
 	ints(weightsTensor, shape, weights)
 	ints(ratiosTensor, shape, ratios)
-	return append(tensors, safetensors.Tensor{Name: biasTensor, Shape: []int{len(m.bias)}, Data: m.bias})
+	tensors = append(tensors, safetensors.Tensor{Name: biasTensor, Shape: []int{len(m.bias)}, Data: m.bias})
+	if m.pairs != nil {
+		tensors = append(tensors, m.pairs.Tensors()...)
+	}
+	return tensors
 }
 
 // WriteWeights writes what decides the logits beside the labels' names and provenance, in an order that never
@@ -66,6 +71,11 @@ func (m *Model) tensors() []safetensors.Tensor {
 func (m *Model) WriteWeights(w io.Writer) error {
 	if err := json.NewEncoder(w).Encode(m.Config.NGrams); err != nil {
 		return err
+	}
+	if m.pairs != nil {
+		if err := json.NewEncoder(w).Encode(m.Config.Pairs); err != nil {
+			return err
+		}
 	}
 	for _, t := range m.tensors() {
 		for part := range slices.Chunk(t.Ints, 1<<14) { // binary.Write copies what it writes
@@ -111,16 +121,19 @@ func Load(dir string) (*Model, error) {
 	return m, nil
 }
 
-// checkShapes reports the first tensor that is not what the configuration expects. The number of
-// features, which it does not know, is that of the weights.
+// checkShapes reports the first tensor that is not what the configuration expects. The numbers of
+// features and of used slots, which it does not know, are those of the file.
 func (c *Config) checkShapes(found []safetensors.Tensor) error {
 	place := func(name string) int {
 		return slices.IndexFunc(found, func(t safetensors.Tensor) bool { return t.Name == name })
 	}
-	features := -1
-	if at := place(weightsTensor); at >= 0 && len(found[at].Shape) == 2 {
-		features = found[at].Shape[0]
+	rows := func(name string, dimensions int) int {
+		if at := place(name); at >= 0 && len(found[at].Shape) == dimensions {
+			return found[at].Shape[0]
+		}
+		return -1
 	}
+	features := rows(weightsTensor, 2)
 	wanted := []safetensors.Tensor{
 		{Name: usedTensor, Type: safetensors.I32, Shape: []int{c.NGrams.Slots / 32}},
 		{Name: weightsTensor, Type: safetensors.I32, Shape: []int{features, c.columns()}},
@@ -130,6 +143,9 @@ func (c *Config) checkShapes(found []safetensors.Tensor) error {
 	if c.NGrams.MinCount > 1 {
 		kept := safetensors.Tensor{Name: keptTensor, Type: safetensors.I32, Shape: []int{ngram.Cells / 32}}
 		wanted = slices.Insert(wanted, 0, kept)
+	}
+	if c.Pairs != nil {
+		wanted = append(wanted, c.Pairs.Shapes(c.columns(), rows(pairs.TextsTensor, 1))...)
 	}
 	for _, w := range wanted {
 		at := place(w.Name)
@@ -181,13 +197,22 @@ func newModel(config *Config, tensors []safetensors.Tensor) (*Model, error) {
 	if err := safetensors.CheckFinite([]safetensors.Tensor{of[biasTensor]}); err != nil {
 		return nil, err
 	}
-	m := &Model{*config, vocabulary, make([]cell, len(weights.Ints)), of[biasTensor].Data}
+	m := &Model{*config, vocabulary, make([]cell, len(weights.Ints)), of[biasTensor].Data, nil}
 	for i, w := range weights.Ints {
 		if r := ratios[i]; r < -maxRatio || r > maxRatio {
 			const wrong = "tensor %q: expected numbers from %d to %d, found %d at index %d"
 			return nil, fmt.Errorf(wrong, ratiosTensor, -maxRatio, maxRatio, r, i)
 		}
 		m.cells[i] = cell{w, ratios[i]}
+	}
+	if config.Pairs != nil {
+		var ordered []safetensors.Tensor
+		for _, t := range config.Pairs.Shapes(config.columns(), 0) {
+			ordered = append(ordered, of[t.Name])
+		}
+		if m.pairs, err = pairs.NewModel(*config.Pairs, config.columns(), ordered); err != nil {
+			return nil, err
+		}
 	}
 	return m, nil
 }

@@ -21,6 +21,7 @@ type Report struct {
 	Measured int
 	// Penalty is the λ of a ridge regression; 0 for others.
 	Penalty float64
+	Pairs   *PairsReport // nil but for pairs
 }
 
 // Fit trains a model of the configuration on the labelled rows of train. The epoch, or the penalty of a ridge
@@ -35,6 +36,9 @@ func Fit(ctx context.Context, config *Config, train, val Rows, o Options) (*Mode
 	}
 	c := *config
 	c.Numbers = slices.Clone(c.Numbers)
+	if c.Pairs != nil && o.Updates == 0 {
+		o.Updates = pairsUpdates
+	}
 	fit := &fitting{Options: o, config: &c, train: newData(train, &c, &o)}
 	if err := fit.train.index(ctx); err != nil {
 		return nil, nil, err
@@ -44,7 +48,7 @@ func Fit(ctx context.Context, config *Config, train, val Rows, o Options) (*Mode
 		fit.val.vocabulary = fit.train.vocabulary
 	}
 	vocabulary, columns := fit.train.vocabulary, c.columns()
-	m := &Model{c, vocabulary, make([]cell, vocabulary.Size()*columns), make([]float32, columns)}
+	m := &Model{c, vocabulary, make([]cell, vocabulary.Size()*columns), make([]float32, columns), nil}
 	var err error
 	if c.Task == seq.Regression {
 		err = fit.ridge(ctx, m)
@@ -55,6 +59,11 @@ func Fit(ctx context.Context, config *Config, train, val Rows, o Options) (*Mode
 		return nil, nil, err
 	}
 	m.Config = c
+	if c.Pairs != nil {
+		if err := fit.comparison(ctx, m, train, val); err != nil {
+			return nil, nil, err
+		}
+	}
 	return m, &fit.report, nil
 }
 

@@ -19,12 +19,16 @@
 // The ratios are rounded to multiples of 2⁻¹⁰ and the products w_cj·r_cj to multiples of 2⁻²⁰, so that
 // both sums are sums of integers: their order does not matter, and an edit of a row adds and
 // subtracts exactly (see [Document]).
+//
+// A model of pairs has a second part, which compares the sides (package pairs). Its logits z are the sum
+// v_1 z_1 + v_2 z_2 of those of n-grams and of the comparison; the weights are fitted on the validation split.
 package linear
 
 import (
 	"math"
 
 	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/internal/pairs"
 	"github.com/sftseq/sftseq/seq"
 )
 
@@ -39,8 +43,9 @@ const (
 type Model struct {
 	Config     Config
 	vocabulary *ngram.Vocabulary
-	cells      []cell    // of feature j and column c, at j·columns + c
-	bias       []float32 // of a column
+	cells      []cell       // feature j of column c stands at j·columns + c
+	bias       []float32    // one a column
+	pairs      *pairs.Model // nil where Config.Pairs is
 }
 
 // cell is what a feature adds to a column's sums.
@@ -62,20 +67,41 @@ type Predictor struct {
 	features  []uint32
 	sums      []sum
 	logits    []float64
+	pairs     *pairs.Predictor // nil without a comparison
 }
 
 // NewPredictor returns a predictor of the model.
 func (m *Model) NewPredictor() *Predictor {
-	return &Predictor{
+	p := &Predictor{
 		model: m, extractor: ngram.NewExtractor(m.Config.NGrams),
 		sums: make([]sum, len(m.bias)), logits: make([]float64, m.Config.Outputs()),
 	}
+	if m.pairs != nil {
+		p.pairs = m.pairs.NewPredictor()
+	}
+	return p
 }
 
 // Logits returns the logits of a row, one for each class or label, or the predicted numbers, standardised. The
 // next call overwrites them.
 func (p *Predictor) Logits(e *seq.Example) []float64 {
-	p.features = p.model.vocabulary.Features(p.extractor, e.A, e.B, p.features[:0])
+	out := p.ofNGrams(e)
+	if p.pairs != nil {
+		w := p.model.Config.Pairs.Weights
+		compared := p.pairs.Logits(e.A, e.B)
+		z := out[len(out)-len(compared):]
+		for c, v := range compared {
+			z[c] = float64(w[0]*z[c]) + float64(w[1]*v)
+		}
+	}
+	return out
+}
+
+// ofNGrams returns the logits of the n-grams alone.
+func (p *Predictor) ofNGrams(e *seq.Example) []float64 {
+	if p.features = p.features[:0]; p.model.Features() > 0 {
+		p.features = p.model.vocabulary.Features(p.extractor, e.A, e.B, p.features)
+	}
 	clear(p.sums)
 	if len(p.sums) == 1 {
 		s := sum{}

@@ -46,3 +46,29 @@ func TestReviews(t *testing.T) {
 		t.Errorf("accuracy %.4f", got)
 	}
 }
+
+// TestFilmPairs: the model of pairs reaches 86.5% of the test split of film pairs.
+func TestFilmPairs(t *testing.T) {
+	testenv.Long(t, "converts a whole data set")
+	testenv.NoRace(t, "one thread fits")
+	dir := testenv.NeedData(t, "imdb")
+	set := must.Get(lra.Retrieval.Convert(context.Background(), dir, t.TempDir(),
+		lra.ConvertOptions{Documents: filepath.Join(dir, "aclImdb_labeled.tar.gz")}))(t)
+	spec := set.Spec()
+	open := func(split string) *seq.File { return must.Get(set.Open(split))(t) }
+	words := ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}
+	m, report := must.Get2(linear.Fit(context.Background(), must.Get(linear.NewConfig(&spec, words))(t), open("train"),
+		open("val"), linear.Options{Seed: 1}))(t)
+	test, p, right := open("test"), m.NewPredictor(), 0
+	for i := range test.Len() {
+		e := must.Get(test.Example(i))(t)
+		if z := p.Logits(&e); z[1] > z[0] == (e.Label == 1) {
+			right++
+		}
+	}
+	got := float64(right) / float64(test.Len())
+	t.Logf("%d features, %+v, accuracy %.4f", m.Features(), *report.Pairs, got)
+	if got < 0.865 {
+		t.Errorf("accuracy %.4f", got)
+	}
+}

@@ -115,6 +115,7 @@ func TestPlaces(t *testing.T) {
 	signs := []rune("abXY 01.,'-<\t\n éÉßİΣ́　。好日€😀")
 	for _, units := range []string{Words, Bytes, Tokens} {
 		x := NewExtractor(Options{Units: units, MinN: 2, MaxN: 3, Slots: MinSlots, MinCount: 1})
+		both := NewExtractor(Options{Units: Bytes, MinN: 2, MaxN: 3, Slots: MinSlots, MinCount: 1, MaxWords: 2})
 		for range 300 {
 			var text strings.Builder
 			for range r.IntN(30) {
@@ -134,7 +135,8 @@ func TestPlaces(t *testing.T) {
 					want = xxh3.Hash([]byte{byte(id), byte(id >> 8), byte(id >> 16), byte(id >> 24)})
 				}
 				if u.Hash != want || i > 0 && u.From < found[i-1].To {
-					t.Fatalf("%s of %q: unit %d at %d to %d has another hash or place", units, text.String(), i, u.From, u.To)
+					t.Fatalf("%s of %q: unit %d at %d to %d has another hash or place", units,
+						text.String(), i, u.From, u.To)
 				}
 			}
 			for side := range 2 {
@@ -149,6 +151,14 @@ func TestPlaces(t *testing.T) {
 				})
 				sides := [2][]int32{}
 				sides[side] = tokens
+				at, want := 0, both.Hashes(sides[0], sides[1])
+				both = NewExtractor(both.options)
+				both.Located(tokens, side, func(h uint64, from, to int) {
+					if h != want[at] || from >= to || to > len(tokens) {
+						t.Fatalf("%q: n-gram %d of bytes and words has another hash or no place", text.String(), at)
+					}
+					at++
+				})
 				if want := x.Hashes(sides[0], sides[1]); !slices.Equal(got, want) {
 					t.Fatalf("%s of %q: %x, expected %x", units, text.String(), got, want)
 				}

@@ -51,16 +51,26 @@ var begins = func() (out [2][MaxN + 1]uint64) {
 }()
 
 // Located calls with for each n-gram of a side, in the order of [Extractor.Hashes]: its hash, and the range of its
-// tokens. n-grams of words beside bytes are not among them.
+// tokens.
 func (x *Extractor) Located(tokens []int32, side int, with func(hash uint64, from, to int)) {
 	x.hashes = x.hashes[:0]
-	x.split(tokens)
-	x.append(x.options.MinN, x.options.MaxN, &x.begins[side])
+	x.side(tokens, side)
 	at := 0
-	for i := range x.units {
-		for n := x.options.MinN; n <= min(x.options.MaxN, len(x.units)-i); n++ {
-			with(x.hashes[at], x.start(i), x.end(i+n-1))
-			at++
+	each := func(minN, maxN int, start, end func(i int) int) {
+		for i := range x.units {
+			for n := minN; n <= min(maxN, len(x.units)-i); n++ {
+				with(x.hashes[at], start(i), end(i+n-1))
+				at++
+			}
 		}
+	}
+	o := &x.options
+	if o.MaxWords > 0 {
+		x.split(tokens)
+	}
+	each(o.MinN, o.MaxN, x.start, x.end)
+	if o.MaxWords > 0 {
+		x.splitWords(tokens)
+		each(1, o.MaxWords, func(i int) int { return int(x.starts[i]) }, func(i int) int { return int(x.ends[i]) })
 	}
 }

@@ -1,0 +1,99 @@
+package pairs
+
+import "math"
+
+// ranges is the number of ranges of idf in which shared words are counted.
+const ranges = 12
+
+// features is how many a pair has.
+func (c *Config) features() int { return 2*len(views[c.Units]) + 4*ranges + 1 }
+
+// comparer computes the features of pairs. It is not safe for concurrent use.
+type comparer struct {
+	reader *reader
+	texts  [][]int32
+	logs   []float64 // ln i at i, for small counts
+	all    float64   // ln(N + 1)
+	a, b   text
+	shared slots
+}
+
+// mostLogs bounds the table of logarithms.
+const mostLogs = 1 << 14
+
+func newComparer(c *Config, texts [][]int32) *comparer {
+	x := &comparer{reader: newReader(c), texts: texts, all: math.Log(float64(c.Texts + 1)),
+		logs: make([]float64, min(mostLogs, c.Texts+2))}
+	for i := range x.logs {
+		x.logs[i] = math.Log(float64(i))
+	}
+	return x
+}
+
+// log is ln n.
+func (x *comparer) log(n int) float64 {
+	if n < len(x.logs) {
+		return x.logs[n]
+	}
+	return math.Log(float64(n))
+}
+
+// idf is the inverse document frequency of a slot, which at least the given number of texts have.
+func (x *comparer) idf(v int, slot uint32, least int32) float64 {
+	return max(0, x.all-x.log(int(max(least, x.texts[v][slot]))+1))
+}
+
+// norm is that of a text's x.
+func (x *comparer) norm(v int, b bag) float64 {
+	sum := 0.0
+	for _, g := range b {
+		w := (1 + x.log(int(g.count))) * x.idf(v, g.slot, 1)
+		sum += float64(w * w)
+	}
+	return math.Sqrt(sum)
+}
+
+// features computes the features of a pair.
+func (x *comparer) features(a, b []int32, out []float64) {
+	x.reader.read(a, &x.a)
+	x.reader.read(b, &x.b)
+	clear(out)
+	views := len(x.texts)
+	counts, parts := out[2*views:][:2*ranges], out[2*views+2*ranges:][:2*ranges]
+	for v := range views {
+		ab, bb := x.a.bags[v], x.b.bags[v]
+		scale := 0.0
+		if n := float64(x.norm(v, ab) * x.norm(v, bb)); n > 0 {
+			scale = 1 / n
+		}
+		x.shared.clear(len(bb))
+		for i, g := range bb {
+			x.shared.put(g.slot, uint32(i))
+		}
+		dot, largest := 0.0, 0.0
+		for _, g := range ab {
+			e := x.shared.find(g.slot)
+			if e.generation != x.shared.generation {
+				continue
+			}
+			other := bb[e.number]
+			idf := x.idf(v, g.slot, 2)
+			term := (1 + x.log(int(g.count))) * (1 + x.log(int(other.count))) * idf * idf
+			dot += term
+			largest = max(largest, idf)
+			if v == 0 {
+				at := min(int(idf), ranges-1)
+				if g.capital == within && other.capital == within {
+					at += ranges
+				}
+				counts[at]++
+				parts[at] += term * scale
+			}
+		}
+		out[2*v], out[2*v+1] = dot*scale, largest/10
+	}
+	for i, n := range counts {
+		counts[i] = math.Log1p(n)
+	}
+	out[len(out)-1] = math.Log(float64(x.a.words+1)*float64(x.b.words+1)) / 20
+}

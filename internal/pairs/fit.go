@@ -1,0 +1,262 @@
+package pairs
+
+import (
+	"context"
+	"encoding/binary"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+
+	"github.com/zeebo/xxh3"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Rows are the rows of a split, such as a [seq.File]. They are safe for concurrent use.
+type Rows interface {
+	Lengths() []int32
+	Example(i int) (seq.Example, error)
+}
+
+// Options of [Fit].
+type Options struct {
+	Classes int
+	Seed    uint64 // decides the head's initial weights and the order of rows
+	Threads int    // 0 is GOMAXPROCS; the model does not depend on it
+	// Progress is called with the rows that were read since the last call. Nil disables it.
+	Progress func(rows int)
+}
+
+// Report is what training measured.
+type Report struct {
+	Rows   int       // labelled training rows
+	Losses []float64 // validation loss of each epoch; empty without validation
+	Kept   int       // index in Losses that the model is of; -1 without validation
+}
+
+// maxRows bounds the rows whose features are in memory: of more, every second, fourth and so on is used.
+const maxRows = 1 << 20
+
+// Fit trains a comparison on the labelled rows of train, and keeps the epoch with the least loss on val, which may be
+// nil. One pass counts the n-grams of distinct texts, and another one computes the features of pairs.
+func Fit(ctx context.Context, c Config, train, val Rows, o Options) (*Model, *Report, error) {
+	if err := c.Validate(); err != nil {
+		return nil, nil, err
+	}
+	if o.Threads == 0 {
+		o.Threads = runtime.GOMAXPROCS(0)
+	}
+	f := &fitting{ctx: ctx, options: o, config: c}
+	m := &Model{Config: c, texts: make([][]int32, len(views[c.Units]))}
+	for v := range m.texts {
+		m.texts[v] = make([]int32, c.Slots)
+	}
+	if err := f.count(train, m); err != nil {
+		return nil, nil, err
+	}
+	outputs := o.Classes
+	if outputs == 2 {
+		outputs = 1
+	}
+	m.head = newHead(c.features(), c.Hidden, outputs)
+	rows, err := f.sample(train, m)
+	if err != nil {
+		return nil, nil, err
+	}
+	judged := &sample{inputs: m.head.inputs}
+	if val != nil {
+		if judged, err = f.sample(val, m); err != nil {
+			return nil, nil, err
+		}
+	}
+	m.head.measure(rows)
+	m.head.apply(rows)
+	m.head.apply(judged)
+	report := &Report{Rows: f.rows}
+	report.Losses, report.Kept, err = m.head.fit(ctx, rows, judged, o.Seed, o.Threads)
+	return m, report, err
+}
+
+// fitting is the state of [Fit].
+type fitting struct {
+	ctx     context.Context
+	options Options
+	config  Config
+	rows    int // labelled training rows
+}
+
+// parallel calls work for each i < n on all threads.
+func (f *fitting) parallel(n int, work func(worker, i int) error) error {
+	var next atomic.Int64
+	var group sync.WaitGroup
+	errs := make([]error, f.options.Threads)
+	for w := range errs {
+		group.Go(func() {
+			for errs[w] == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if errs[w] = f.ctx.Err(); errs[w] == nil {
+					errs[w] = work(w, i)
+				}
+			}
+		})
+	}
+	group.Wait()
+	for _, err := range errs {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// block is the rows that a thread reads together.
+const block = 128
+
+// blocks calls with for the labelled rows among n that are multiples of every, on all threads.
+func (f *fitting) blocks(rows Rows, every int, with func(worker, row int, e *seq.Example) error) error {
+	n := len(rows.Lengths())
+	var reporting sync.Mutex
+	return f.parallel((n+block-1)/block, func(worker, b int) error {
+		from, to := b*block, min((b+1)*block, n)
+		for i := from; i < to; i++ {
+			if i%every != 0 {
+				continue
+			}
+			e, err := rows.Example(i)
+			if err != nil {
+				return err
+			}
+			if e.Label < 0 {
+				continue
+			}
+			if err := with(worker, i, &e); err != nil {
+				return err
+			}
+		}
+		if f.options.Progress != nil {
+			reporting.Lock()
+			f.options.Progress(to - from)
+			reporting.Unlock()
+		}
+		return nil
+	})
+}
+
+// count counts the distinct texts of rows, and those that have an n-gram of each slot.
+func (f *fitting) count(rows Rows, m *Model) error {
+	var guard sync.Mutex
+	seen := map[xxh3.Uint128]struct{}{}
+	type state struct {
+		reader *reader
+		text   text
+		bytes  []byte
+		rows   int
+	}
+	states := make([]state, f.options.Threads)
+	for w := range states {
+		states[w].reader = newReader(&f.config)
+	}
+	err := f.blocks(rows, 1, func(worker, _ int, e *seq.Example) error {
+		s := &states[worker]
+		s.rows++
+		for _, tokens := range [][]int32{e.A, e.B} {
+			s.bytes = s.bytes[:0]
+			for _, t := range tokens {
+				s.bytes = binary.LittleEndian.AppendUint32(s.bytes, uint32(t))
+			}
+			key := xxh3.Hash128(s.bytes)
+			guard.Lock()
+			_, known := seen[key]
+			seen[key] = struct{}{}
+			guard.Unlock()
+			if known {
+				continue
+			}
+			s.reader.read(tokens, &s.text)
+			for v, b := range s.text.bags {
+				for _, g := range b {
+					atomic.AddInt32(&m.texts[v][g.slot], 1)
+				}
+			}
+		}
+		return nil
+	})
+	for _, s := range states {
+		f.rows += s.rows
+	}
+	m.Texts = max(1, len(seen))
+	return err
+}
+
+// sample computes the features of the labelled rows.
+func (f *fitting) sample(rows Rows, m *Model) (*sample, error) {
+	n, every := len(rows.Lengths()), 1
+	for n/every > maxRows {
+		every *= 2
+	}
+	inputs := f.config.features()
+	all := &sample{inputs, make([]float32, (n+every-1)/every*inputs), make([]int32, (n+every-1)/every)}
+	for i := range all.labels {
+		all.labels[i] = seq.NoLabel
+	}
+	comparers, buffers := make([]*comparer, f.options.Threads), make([][]float64, f.options.Threads)
+	for w := range comparers {
+		comparers[w], buffers[w] = newComparer(&m.Config, m.texts), make([]float64, inputs)
+	}
+	err := f.blocks(rows, every, func(worker, i int, e *seq.Example) error {
+		comparers[worker].features(e.A, e.B, buffers[worker])
+		for j, v := range buffers[worker] {
+			all.features[i/every*inputs+j] = float32(v)
+		}
+		all.labels[i/every] = e.Label
+		return nil
+	})
+	kept := 0
+	for i, l := range all.labels {
+		if l != seq.NoLabel {
+			copy(all.features[kept*inputs:][:inputs], all.features[i*inputs:][:inputs])
+			all.labels[kept] = l
+			kept++
+		}
+	}
+	all.features, all.labels = all.features[:kept*inputs], all.labels[:kept]
+	return all, err
+}
+
+// measure sets means and deviations to those of rows.
+func (h *head) measure(s *sample) {
+	n := float64(max(1, len(s.labels)))
+	for i := range s.labels {
+		for j := range h.mean {
+			h.mean[j] += float64(s.features[i*h.inputs+j]) / n
+		}
+	}
+	for i := range s.labels {
+		for j, m := range h.mean {
+			d := float64(s.features[i*h.inputs+j]) - m
+			h.scale[j] += float64(d*d) / n
+		}
+	}
+	for j, variance := range h.scale {
+		h.mean[j], h.scale[j] = float64(float32(h.mean[j])), 1
+		if variance > 1e-12 {
+			h.scale[j] = float64(float32(1 / math.Sqrt(variance)))
+		}
+	}
+}
+
+// apply standardises the features of rows.
+func (h *head) apply(s *sample) {
+	x := make([]float64, h.inputs)
+	for i := range s.labels {
+		s.row(i, x)
+		h.standardise(x)
+		for j, v := range x {
+			s.features[i*h.inputs+j] = float32(v)
+		}
+	}
+}

@@ -1,0 +1,101 @@
+// Package pairs classifies pairs of texts by the words and n-grams that the two share, as a search engine compares a
+// query with documents (Salton and Buckley, Information Processing & Management 24, 1988).
+//
+// Each view of a text has its n-grams of one kind, such as words or five bytes, hashed to slots (package ngram). Let
+// t_aj be how often text a has the n-gram of slot j, N the number of distinct training texts, and n_j how many of them
+// have slot j. A text's own n-grams count, so that n_j is at least 1, and at least 2 where both texts have it:
+//
+//	idf_j = ln((N + 1) / (n_j + 1)),  x_aj = (1 + ln t_aj)·idf_j
+//
+// A view has two features: the cosine of x_a and x_b, and the largest idf_j of what both have, divided by 10. Of the
+// first view, the words, there are further ones: for the twelve ranges of idf_j, 0 to 1, 1 to 2, … and above 11, and
+// for words that both texts write with a capital letter within a sentence and for others, ln(1 + the number of shared
+// words), and their part of the cosine. The last feature is the length, ln((n_a + 1)(n_b + 1))/20 for n words.
+//
+// The features, standardised, are the input of a perceptron with a hidden layer of rectified linear units, whose
+// outputs are the logits of the classes.
+package pairs
+
+import (
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/ngram"
+)
+
+// Config is what defines a comparison beside its tensors. It is a part of config.json.
+type Config struct {
+	Units  string `json:"units"`        // words, bytes or tokens, as those of n-grams
+	Slots  int    `json:"slots"`        // slots of each view, a power of two from 2¹⁰ to 2²²
+	Texts  int    `json:"texts"`        // distinct training texts
+	Hidden int    `json:"hidden_units"` // 1 to 1,024
+	// Weights multiply the logits of n-grams and those of the comparison before they are summed.
+	Weights [2]float64 `json:"weights"`
+}
+
+// Limits of [Config].
+const (
+	maxSlots  = 1 << 22
+	maxHidden = 1 << 10
+	maxTexts  = 1<<31 - 2
+	maxWeight = 1e6
+)
+
+// NewConfig returns the usual configuration for units.
+func NewConfig(units string) *Config {
+	return &Config{Units: units, Slots: 1 << 21, Texts: 1, Hidden: 32, Weights: [2]float64{1, 1}}
+}
+
+// Validate reports the first key whose value is not supported.
+func (c *Config) Validate() error {
+	if views[c.Units] == nil {
+		return fmt.Errorf("units: expected words, bytes or tokens, found %q", c.Units)
+	}
+	if c.Slots < ngram.MinSlots || c.Slots > maxSlots || c.Slots&(c.Slots-1) != 0 {
+		return fmt.Errorf("slots: expected a power of two from %d to %d, found %d", ngram.MinSlots, maxSlots, c.Slots)
+	}
+	if c.Texts < 1 || c.Texts > maxTexts {
+		return fmt.Errorf("texts: expected 1 to %d, found %d", maxTexts, c.Texts)
+	}
+	if c.Hidden < 1 || c.Hidden > maxHidden {
+		return fmt.Errorf("hidden_units: expected 1 to %d, found %d", maxHidden, c.Hidden)
+	}
+	for i, w := range c.Weights {
+		if !(w >= 0 && w <= maxWeight) {
+			return fmt.Errorf("weights[%d]: expected 0 to %g, found %v", i, maxWeight, w)
+		}
+	}
+	return nil
+}
+
+// Model is a trained comparison. It is safe for concurrent use.
+type Model struct {
+	Config
+	texts [][]int32 // for each view and slot, the number of training texts with its n-grams
+	head  *head
+}
+
+// Outputs is the number of logits: the classes, or 1 for two of them, whose logits are 0 and this one.
+func (m *Model) Outputs() int { return m.head.outputs }
+
+// Predictor computes the logits of pairs. It is not safe for concurrent use.
+type Predictor struct {
+	model    *Model
+	compare  *comparer
+	features []float64
+	hidden   []float64
+	logits   []float64
+}
+
+// NewPredictor returns a predictor of the model.
+func (m *Model) NewPredictor() *Predictor {
+	return &Predictor{model: m, compare: newComparer(&m.Config, m.texts), features: make([]float64, m.head.inputs),
+		hidden: make([]float64, m.Hidden), logits: make([]float64, m.head.outputs)}
+}
+
+// Logits returns the logits of the columns. The next call overwrites them.
+func (p *Predictor) Logits(a, b []int32) []float64 {
+	p.compare.features(a, b, p.features)
+	p.model.head.standardise(p.features)
+	p.model.head.forward(p.features, p.hidden, p.logits)
+	return p.logits
+}

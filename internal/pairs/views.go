@@ -1,0 +1,209 @@
+package pairs
+
+import (
+	"math/bits"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/sftseq/sftseq/internal/ngram"
+)
+
+// view is a kind of n-grams of a text.
+type view struct {
+	units    string
+	n        int
+	capitals bool // words that begin with a capital letter alone; a single one within a sentence
+}
+
+// views are those of the units of a configuration. Words of text come without punctuation, bytes of text in lower case.
+var views = map[string][]view{
+	ngram.Words: {{ngram.Words, 1, false}, {ngram.Words, 2, false}, {ngram.Words, 1, true}, {ngram.Words, 2, true},
+		{ngram.Bytes, 5, false}},
+	ngram.Bytes:  {{ngram.Bytes, 3, false}, {ngram.Bytes, 5, false}, {ngram.Bytes, 8, false}},
+	ngram.Tokens: {{ngram.Tokens, 1, false}, {ngram.Tokens, 2, false}, {ngram.Tokens, 3, false}},
+}
+
+// capital says how a text writes a word.
+type capital uint8
+
+const (
+	small  capital = iota
+	first          // with a capital letter, where a sentence begins
+	within         // with a capital letter elsewhere
+)
+
+// gram is the n-grams of a text that have a slot.
+type gram struct {
+	slot    uint32
+	count   uint32
+	capital capital // the least of the n-grams, of single words
+}
+
+// bag is the n-grams of a view of a text, in the order of the first one of each slot.
+type bag []gram
+
+// text is the bags of a text.
+type text struct {
+	bags  []bag // one a view
+	words int   // units of the first view
+}
+
+// reader makes the bags of texts. It is not safe for concurrent use.
+type reader struct {
+	views      []view
+	shift      int
+	extractors map[string]*ngram.Extractor // by units
+	lower      []int32
+	units      []ngram.Unit // words come without punctuation
+	capitals   []capital
+	slots      slots
+}
+
+func newReader(c *Config) *reader {
+	r := &reader{views: views[c.Units], shift: 64 - bits.TrailingZeros(uint(c.Slots)),
+		extractors: map[string]*ngram.Extractor{}}
+	for _, v := range r.views {
+		if r.extractors[v.units] == nil {
+			r.extractors[v.units] = ngram.NewExtractor(ngram.Options{Units: v.units})
+		}
+	}
+	return r
+}
+
+// read sets out to the bags of a text.
+func (r *reader) read(tokens []int32, out *text) {
+	if out.bags == nil {
+		out.bags = make([]bag, len(r.views))
+	}
+	units := ""
+	for i, v := range r.views {
+		if v.units != units {
+			units = v.units
+			r.unitsOf(units, tokens)
+		}
+		if i == 0 {
+			out.words = len(r.units)
+		}
+		out.bags[i] = r.bag(v, out.bags[i][:0])
+	}
+}
+
+// unitsOf sets units, and of words how they are written.
+func (r *reader) unitsOf(units string, tokens []int32) {
+	x := r.extractors[units]
+	switch {
+	case units == ngram.Bytes && r.extractors[ngram.Words] != nil:
+		r.lower = append(r.lower[:0], tokens...)
+		for i, t := range r.lower {
+			if c := byte(t - 1); 'A' <= c && c <= 'Z' {
+				r.lower[i] += 'a' - 'A'
+			}
+		}
+		tokens = r.lower
+	case units == ngram.Words:
+		r.words(tokens, x.Units(tokens, r.units[:0]))
+		return
+	}
+	r.units = x.Units(tokens, r.units[:0])
+	r.capitals = nil
+}
+
+// sentenceEnds are characters behind which a capital letter says little: ends of sentences and of tags, and quotes.
+const sentenceEnds = `.!?>"”“…。`
+
+// words keeps the words of units, and not the punctuation.
+func (r *reader) words(tokens []int32, units []ngram.Unit) {
+	r.units, r.capitals = units[:0], r.capitals[:0]
+	ended := true
+	for _, u := range units {
+		c := character(tokens, u)
+		if !unicode.IsLetter(c) && !unicode.IsDigit(c) && !unicode.IsMark(c) {
+			ended = strings.ContainsRune(sentenceEnds, c)
+			continue
+		}
+		written := small
+		if unicode.IsUpper(c) {
+			if written = within; ended {
+				written = first
+			}
+		}
+		r.units, r.capitals = append(r.units, u), append(r.capitals, written)
+		ended = false
+	}
+}
+
+// character is the first one of a unit of text.
+func character(tokens []int32, u ngram.Unit) rune {
+	var b [utf8.UTFMax]byte
+	n := 0
+	for _, t := range tokens[u.From:min(u.To, u.From+len(b))] {
+		b[n] = byte(t - 1)
+		n++
+	}
+	c, _ := utf8.DecodeRune(b[:n])
+	return c
+}
+
+// bag appends the n-grams of a view.
+func (r *reader) bag(v view, out bag) bag {
+	r.slots.clear(len(r.units))
+	for i := 0; i+v.n <= len(r.units); i++ {
+		written := small
+		if r.capitals != nil && (v.n == 1 || v.capitals) {
+			written = r.capitals[i]
+		}
+		if v.capitals && (written == small || v.n == 1 && written == first || v.n == 2 && r.capitals[i+1] == small) {
+			continue
+		}
+		slot := uint32(ngram.HashOf(r.units[i:i+v.n], 0) >> r.shift)
+		if at, found := r.slots.put(slot, uint32(len(out))); found {
+			out[at].count++
+			out[at].capital = min(out[at].capital, written)
+		} else {
+			out = append(out, gram{slot, 1, written})
+		}
+	}
+	return out
+}
+
+// slots is a map from slots to numbers that is cleared in constant time: an open-addressing table whose entries hold
+// the generation, the number of clearings, that they were written in.
+type slots struct {
+	table      []entry
+	generation uint32
+	shift      int // the upper bits of a 32-bit product give the first place to look at
+}
+
+type entry struct{ generation, slot, number uint32 }
+
+// clear empties the map and makes room for n slots.
+func (s *slots) clear(n int) {
+	if size := 1 << bits.Len(uint(max(n, 32)*2-1)); size > len(s.table) {
+		s.table, s.generation, s.shift = make([]entry, size), 0, 33-bits.Len(uint(size))
+	}
+	if s.generation++; s.generation == 0 {
+		clear(s.table)
+		s.generation = 1
+	}
+}
+
+// put returns the number of a slot that is in the map, or puts the given number there.
+func (s *slots) put(slot, number uint32) (at uint32, found bool) {
+	e := s.find(slot)
+	if e.generation == s.generation {
+		return e.number, true
+	}
+	*e = entry{s.generation, slot, number}
+	return number, false
+}
+
+// find returns the entry of a slot, or the free one that it would have.
+func (s *slots) find(slot uint32) *entry {
+	for at := int(slot * 0x9E3779B1 >> s.shift); ; at++ {
+		e := &s.table[at&(len(s.table)-1)]
+		if e.generation != s.generation || e.slot == slot {
+			return e
+		}
+	}
+}
