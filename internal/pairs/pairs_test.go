@@ -172,18 +172,23 @@ func TestTensors(t *testing.T) {
 }
 
 func TestConfig(t *testing.T) {
-	for says, change := range map[string]func(*Config){
-		`units: expected words, bytes or tokens, found "x"`:                        func(c *Config) { c.Units = "x" },
-		"slots: expected a power of two from 1024 to 4194304, found 1099511627776": func(c *Config) { c.Slots = 1 << 40 },
-		"slots: expected a power of two from 1024 to 4194304, found 1025":          func(c *Config) { c.Slots = 1025 },
-		"texts: expected 1 to 2147483646, found 0":                                 func(c *Config) { c.Texts = 0 },
-		"hidden_units: expected 1 to 1024, found 1099511627776":                    func(c *Config) { c.Hidden = 1 << 40 },
-		"weights[1]: expected 0 to 1e+06, found -1":                                func(c *Config) { c.Weights[1] = -1 },
-		"weights[0]: expected 0 to 1e+06, found NaN":                               func(c *Config) { c.Weights[0] = math.NaN() },
-	} {
-		c := NewConfig(ngram.Words)
-		must.Succeed(t, c.Validate())
-		change(c)
+	good := *NewConfig(ngram.Words)
+	must.Succeed(t, good.Validate())
+	hostile := map[string]Config{}
+	change := func(says string, change func(c *Config)) {
+		c := good
+		change(&c)
+		hostile[says] = c
+	}
+	change(`units: expected words, bytes or tokens, found "x"`, func(c *Config) { c.Units = "x" })
+	const slots = "slots: expected a power of two from 1024 to 4194304, found "
+	change(slots+"1099511627776", func(c *Config) { c.Slots = 1 << 40 })
+	change(slots+"1025", func(c *Config) { c.Slots = 1025 })
+	change("texts: expected 1 to 2147483646, found 0", func(c *Config) { c.Texts = 0 })
+	change("hidden_units: expected 1 to 1024, found 1099511627776", func(c *Config) { c.Hidden = 1 << 40 })
+	change("weights[1]: expected 0 to 1e+06, found -1", func(c *Config) { c.Weights[1] = -1 })
+	change("weights[0]: expected 0 to 1e+06, found NaN", func(c *Config) { c.Weights[0] = math.NaN() })
+	for says, c := range hostile {
 		must.Fail(t, says)(0, c.Validate())
 	}
 }
