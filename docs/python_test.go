@@ -99,7 +99,8 @@ func TestPythonOfTheProgram(t *testing.T) {
 	program("", "data", "convert", "--from", at("reviews.csv"), "--to", at("data"), "--text",
 		"review", "--label", "stars",
 		"--tokenizer", "byte", "--split", "0.5,0.25,0.25")
-	program("", "train", "custom", "--data", at("data"), "--out", at("run"), "--device", "cpu",
+	program("", "train", "custom", "--members", "sft", "--data", at("data"), "--out", at("run"),
+		"--device", "cpu",
 		"--steps", "8", "--hidden", "16",
 		"--sampler-noise", "always", "--drop-token", "0.2", "--input-window", "50")
 	want := logitLines(t, strings.NewReader(program(inputs, "predict", "--model", at("run"), "--device", "cpu")))

@@ -70,9 +70,9 @@ func TestFusionFile(t *testing.T) {
 // TestFusionKeepsPrior: models that all mislead keep the prior weights, which the temperature flattens.
 func TestFusionKeepsPrior(t *testing.T) {
 	f := &Fusion{Weights: []float64{0.6, 0.3}}
-	fit := metrics.NewFusion(2, 2, false)
+	fit := metrics.NewFusion(2, 2, metrics.FusedClasses)
 	for range 2 * 100 {
-		fit.Add([][]float32{{3, -3}, {2, -2}}, []int32{1})
+		fit.Add([][]float32{{3, -3}, {2, -2}}, metrics.Truth{Labels: []int32{1}})
 	}
 	f.setWeights(fit)
 	if f.Weights[0] != 0.6 || f.Weights[1] != 0.3 {

@@ -53,7 +53,7 @@ func FitFusion(ctx context.Context, members []Member, rows *seq.File, device Dev
 		return nil, err
 	}
 	defer s.Close()
-	fit := metrics.NewFusion(len(members), members[0].Model.Config.NumLabels, false)
+	fit := metrics.NewFusion(len(members), members[0].Model.Config.NumLabels, metrics.FusedClasses)
 	var logits [][][]float32 // of each row, and member
 	var classes []int32
 	for at := 0; at < rows.Len(); at += fusionRows {
@@ -76,7 +76,7 @@ func FitFusion(ctx context.Context, members []Member, rows *seq.File, device Dev
 			for m := range all {
 				z[m] = all[m][i].Logits
 			}
-			fit.Add(z, []int32{e.Label})
+			fit.Add(z, metrics.Truth{Labels: []int32{e.Label}})
 			logits, classes = append(logits, z), append(classes, e.Label)
 		}
 		if done != nil {

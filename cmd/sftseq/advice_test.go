@@ -54,6 +54,6 @@ func TestAdviceOfEval(t *testing.T) {
 		said := strings.Split(strings.TrimSpace(printed(t, "", "eval", "--model", run, "--data", data,
 			"--device", "cpu")), "\n")
 		contains(t, said[len(said)-1], want, " is better than the model (",
-			"; try: sftseq train custom --preset quick --seed 1 --data "+data)
+			"; try: sftseq train custom --preset quick --seed 1 --members sft --data "+data)
 	}
 }

@@ -95,7 +95,8 @@ func TestClassWarnings(t *testing.T) {
 			_, converted := exits(t, exitOK, "",
 				append([]string{"data", "convert", "--from", table, "--to", data, "--text", "text", "--label", "label",
 					"--split-column", "split", "--tokenizer", "byte", "--no-baselines"}, c.flags...)...)
-			_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"),
+			_, trained := exits(t, exitOK, "", "train", "custom", "--members", "sft", "--data", data, "--out",
+				filepath.Join(dir, "run"),
 				"--steps", "1", "--hidden", "8", "--k", "4", "--device", "cpu")
 			for command, said := range map[string]string{"convert": converted, "train": trained} {
 				for _, want := range c.want {
@@ -119,7 +120,8 @@ func TestTagWarnings(t *testing.T) {
 	data, from := filepath.Join(dir, "data"), writeText(t, filepath.Join(dir, "t.jsonl"), rows)
 	_, converted := exits(t, exitOK, "", "data", "convert", "--from", from, "--to", data, "--text", "text", "--tags",
 		"tag", "--split-column", "split", "--labels", "L,P,V,X", "--no-baselines")
-	_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"), "--steps",
+	_, trained := exits(t, exitOK, "", "train", "custom", "--members", "sft", "--data", data, "--out",
+		filepath.Join(dir, "run"), "--steps",
 		"1", "--hidden", "8", "--k", "4", "--device", "cpu")
 	for _, said := range []string{converted, trained} {
 		contains(t, said, "warning: 1 of 4 tags have no token in any split: X\n",
@@ -138,7 +140,8 @@ func TestNumberWarnings(t *testing.T) {
 	_, converted := exits(t, exitOK, "", "data", "convert", "--from", writeText(t, filepath.Join(dir, "t.csv"), text),
 		"--to", data, "--text", "text", "--numbers", "n,m,k",
 		"--split-column", "split", "--tokenizer", "byte", "--no-baselines")
-	_, trained := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", filepath.Join(dir, "run"), "--steps",
+	_, trained := exits(t, exitOK, "", "train", "custom", "--members", "sft", "--data", data, "--out",
+		filepath.Join(dir, "run"), "--steps",
 		"1", "--hidden", "8", "--k", "4", "--device", "cpu")
 	for _, said := range []string{converted, trained} {
 		contains(t, said, "warning: number n is 5 in all 30 rows of train, which has nothing to learn of it\n",

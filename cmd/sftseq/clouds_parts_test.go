@@ -33,7 +33,8 @@ func TestCloudParts(t *testing.T) {
 	data, model := in("data"), in("model")
 	succeed(t, "", "data", "generate", "shape-parts", "--out", data, "--train", "80", "--val", "12",
 		"--test", "9", "--points", "24")
-	status, out, errs := program(nil, "train", "custom", "--data", data, "--out", model, "--epochs", "3", "--k", "8",
+	status, out, errs := program(nil, "train", "custom", "--members", "sft", "--data", data, "--out", model,
+		"--epochs", "3", "--k", "8",
 		"--hidden", "16", "--intermediate", "16", "--device", "cpu")
 	if status != 0 || !strings.Contains(errs, "validation token accuracy") ||
 		!strings.Contains(out+errs, "selected by iou") {
@@ -129,7 +130,7 @@ func TestCloudParts(t *testing.T) {
 	for want, args := range map[string][]string{
 		"a model that tags the tokens of a text, found one of the task tagging, whose tokens": {"predict", "--model",
 			model, "--input", lines, "--features", "features", "--output", in("o.bed")},
-		"tokens with features have no order": {"train", "custom",
+		"tokens with features have no order": {"train", "custom", "--members", "sft",
 			"--data", data, "--out", in("spans"), "--select", "span-f1"},
 	} {
 		contains(t, failing(t, "", args...), want)

@@ -40,7 +40,8 @@ func TestCloudTables(t *testing.T) {
 		"--id", "key", "--split", "0.5,0.25,0.25")
 	contains(t, errs, "1 of 61 rows left out: the row cannot be read\n  "+table+
 		":61: column points: index 1: number 1: expected a number, found null")
-	run("train", "custom", "--data", at("data"), "--out", at("run"), "--epochs", "1", "--k", "2", "--hidden", "16",
+	run("train", "custom", "--members", "sft", "--data", at("data"), "--out", at("run"), "--epochs", "1",
+		"--k", "2", "--hidden", "16",
 		"--intermediate", "16", "--relative", "none")
 	test := filepath.Join(at("data"), "test.arrow")
 	out, _ := run("data", "info", test)
@@ -113,9 +114,11 @@ func TestCloudTables(t *testing.T) {
 			"--input", table, "--text", "key"},
 		"--features is missing: which column of": {"predict", "--model", at("run"), "--input", table},
 		"--tokens: the tokens of":                {"data", "head", "--tokens", at("data")},
-		"--relative sinusoid_hadamard: the data have positions": {"train", "custom", "--data", at("data"), "--out",
+		"--relative sinusoid_hadamard: the data have positions": {"train", "custom", "--members", "sft",
+			"--data", at("data"), "--out",
 			at("y"), "--relative", "sinusoid_hadamard"},
-		"--sinusoid-dim: the model's relation is distance": {"train", "custom", "--data", at("data"), "--out",
+		"--sinusoid-dim: the model's relation is distance": {"train", "custom", "--members", "sft",
+			"--data", at("data"), "--out",
 			at("y"), "--sinusoid-dim", "8"},
 		"--tokenizer stands before cloud, and is of another": {"data", "convert", "--tokenizer", "byte", "cloud",
 			"--from", dir, "--to", at("x")},

@@ -18,7 +18,8 @@ func TestClouds(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
 	printed(t, "", "data", "generate", "shapes", "--out", data, "--train", "60", "--val", "10",
 		"--test", "6", "--points", "24")
-	printed(t, "", "train", "custom", "--data", data, "--out", dir, "--epochs", "2", "--k", "8", "--hidden", "16",
+	printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", dir, "--epochs", "2",
+		"--k", "8", "--hidden", "16",
 		"--intermediate", "16", "--input", "ones")
 	printed(t, "", "eval", "--model", dir, "--data", data, "--split", "test")
 	test := filepath.Join(data, "test.arrow")
@@ -46,10 +47,12 @@ func TestClouds(t *testing.T) {
 		t.Error(err)
 	}
 	for want, args := range map[string][]string{
-		"--embedding-init fourier: expected tokens": {"train", "custom", "--data", data, "--out", dir + "2",
+		"--embedding-init fourier: expected tokens": {"train", "custom", "--members", "sft", "--data",
+			data, "--out", dir + "2",
 			"--embedding-init", "fourier"},
 		"its tokens have features, and pretrain masks": {"pretrain", "--data", data, "--out", dir + "3"},
-		"token_deletion and token_replacement must": {"train", "custom", "--data", data, "--out", dir + "4",
+		"token_deletion and token_replacement must": {"train", "custom", "--members", "sft", "--data",
+			data, "--out", dir + "4",
 			"--token-deletion", "0.1"},
 	} {
 		contains(t, failing(t, "", args...), want)
@@ -122,7 +125,8 @@ func TestAugmentedClouds(t *testing.T) {
 		"--points", "16", "--no-baselines")
 	weights := func(interrupted bool, more ...string) string {
 		out := filepath.Join(t.TempDir(), "run")
-		args := append([]string{"train", "custom", "--data", data, "--out", out, "--epochs", "2", "--k", "4",
+		args := append([]string{"train", "custom", "--members", "sft", "--data", data, "--out", out,
+			"--epochs", "2", "--k", "4",
 			"--hidden", "8", "--batch", "8"}, more...)
 		if interrupted {
 			done(t, "", append(args, "--stop-at", "3")...)
@@ -147,7 +151,8 @@ func TestAugmentedClouds(t *testing.T) {
 		"point shift is -1, expected a number from 0 to 1e+06":             {"--point-shift", "-1"},
 	} {
 		refuse(t, exitUsage, want, "",
-			append([]string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "run")},
+			append([]string{"train", "custom", "--members", "sft", "--data", data, "--out",
+				filepath.Join(t.TempDir(), "run")},
 				flags...)...)
 	}
 }

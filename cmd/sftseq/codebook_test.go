@@ -48,7 +48,8 @@ func TestTrainSounds(t *testing.T) {
 		"0.5,0.25,0.25", "--no-baselines")
 	embeddings := func(name string, flags ...string) []float32 {
 		run := filepath.Join(dir, name)
-		args := append([]string{"train", "custom", "--data", data, "--out", run, "--steps", "1", "--lr", "1e-30",
+		args := append([]string{"train", "custom", "--members", "sft", "--data", data, "--out", run,
+			"--steps", "1", "--lr", "1e-30",
 			"--weight-decay", "0", "--seed", "7"}, flags...)
 		done(t, "", args...)
 		m := must.Get(sft.Load(run))(t)

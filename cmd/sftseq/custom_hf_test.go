@@ -29,7 +29,8 @@ func TestCustomHF(t *testing.T) {
 	printed(t, "", convert...)
 	must.Succeed(t, os.Remove(file))
 	contains(t, printed(t, "", "data", "head", data), "film")
-	printed(t, "", "train", "custom", "--data", data, "--out", model, "--steps", "2", "--batch", "4", "--hidden", "8",
+	printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", model, "--steps", "2",
+		"--batch", "4", "--hidden", "8",
 		"--layers", "1", "--eval-every", "2")
 	must.Succeed(t, os.RemoveAll(data))
 	// As tokens: the ids of the library, in its file of samples.

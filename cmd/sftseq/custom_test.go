@@ -38,7 +38,8 @@ func TestCustom(t *testing.T) {
 		"review", "--label", "mood")
 	contains(t, out, "labels: bad, good\n")
 	contains(t, errs, "1 of 601 rows left out: empty text\n  "+path+":602\n")
-	_, errs = exits(t, exitOK, "", "train", "custom", "--data", data, "--out", model, "--steps", "60", "--batch", "32",
+	_, errs = exits(t, exitOK, "", "train", "custom", "--members", "sft", "--data", data, "--out", model,
+		"--steps", "60", "--batch", "32",
 		"--hidden", "16", "--eval-every", "30")
 	contains(t, errs, "half of them up to")
 	in := "{\"text\":\"abcabcabcabca\"}\n{\"text\":\"zzyxxyzzyzzx\"}\n"
@@ -66,7 +67,8 @@ func TestCustomTokens(t *testing.T) {
 	must.Succeed(t, os.WriteFile(path, []byte(table.String()), 0o666))
 	for _, args := range [][]string{
 		{"data", "convert", "--from", path, "--to", data, "--tokens", "ids", "--vocab", "100", "--label", "half"},
-		{"train", "custom", "--data", data, "--out", model, "--steps", "150", "--batch", "32", "--hidden",
+		{"train", "custom", "--members", "sft", "--data", data, "--out", model, "--steps", "150",
+			"--batch", "32", "--hidden",
 			"16", "--eval-every", "150"},
 	} {
 		if status, out, errs := program(nil, args...); status != 0 || strings.Contains(errs, "warning") {

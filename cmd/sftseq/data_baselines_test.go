@@ -45,7 +45,8 @@ func TestBaselinesBesideModels(t *testing.T) {
 		"--split", "0.6,0.2,0.2", "--to"}
 	succeed(t, "", append(convert, data)...)
 	succeed(t, "", append(convert, plain, "--no-baselines")...)
-	said := printed(t, "", "train", "custom", "--data", data, "--out", run, "--steps", "3", "--hidden", "16")
+	said := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", run,
+		"--steps", "3", "--hidden", "16")
 	contains(t, said, "simple models reach there: largest class (")
 	contains(t, succeed(t, "", "eval", "--model", run, "--data", data), "largest class (", baseline.WordNGrams)
 	contains(t, succeed(t, "", "eval", "--model", run, "--data", data, "--json"), `"majority"`)
@@ -57,7 +58,7 @@ func TestBaselinesBesideModels(t *testing.T) {
 		args  []string
 	}{
 		{leftOut, []string{"eval", "--model", run, "--data", data}},
-		{leftOut, []string{"train", "custom", "--data", data, "--out", filepath.Join(dir, "again"),
+		{leftOut, []string{"train", "custom", "--members", "sft", "--data", data, "--out", filepath.Join(dir, "again"),
 			"--steps", "1", "--hidden", "16"}},
 		{"simple models are measured anew",
 			[]string{"report", "--out", filepath.Join(dir, "damaged.html"), "--data", data, run}},

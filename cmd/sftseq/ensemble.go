@@ -49,7 +49,7 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 		if err == nil && i > 0 && m.fusion == nil {
 			if err = m.Config.SameQuestions(one.Config); m.Config.IsLinear() != one.Config.IsLinear() {
 				err = fmt.Errorf("it is summed with a linear model, and %s has no config.json with their weights: "+
-					"train custom --members %s --resume fits them", dir, fusedMembers)
+					"train custom --out %s --resume fits them", dir, shellQuote(dir))
 			}
 		}
 		if err != nil {

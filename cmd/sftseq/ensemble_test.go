@@ -18,7 +18,8 @@ import (
 // tables, by shards, to eval and over a server, with the mean of their probabilities.
 func TestEnsemble(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs [x]")
-	said := printed(t, "", "train", "custom", "--data", data, "--out", out, "--seeds", "3,1,2", "--max-length", "64",
+	said := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", out, "--seeds",
+		"3,1,2", "--max-length", "64",
 		"--hidden", "8", "--steps", "6", "--batch", "16", "--eval-every", "3", "--lr", "0.05", "--warmup", "0")
 	contains(t, said, "together they usually err less: --model '"+out+"' answers with all of them\n")
 	contains(t, said, "--seed 2 ", " --out '"+filepath.Join(out+"-again", "seed-2")+"'")

@@ -15,10 +15,10 @@ func TestEvalSaysUnfinished(t *testing.T) {
 		convert, train       []string
 	}{
 		{"numbers", "t.csv", motifRows(40, 24), []string{"--text", "sequence", "--numbers", "count", "--tokenizer",
-			"dna:1"}, []string{"train", "custom", "--data"}},
+			"dna:1"}, []string{"train", "custom", "--members", "sft", "--data"}},
 		{"labels", "t.csv", labelledRows(60), []string{"--text", "sequence", "--label", "topics", "--label-separator",
-			"|"}, []string{"train", "custom", "--data"}},
-		{"tags", "t.conll", conll, nil, []string{"train", "custom", "--data"}},
+			"|"}, []string{"train", "custom", "--members", "sft", "--data"}},
+		{"tags", "t.conll", conll, nil, []string{"train", "custom", "--members", "sft", "--data"}},
 		{"masked tokens", "t.csv", motifRows(40, 24), []string{"--text", "sequence", "--tokenizer",
 			"dna:1"}, []string{"pretrain"}},
 	} {

@@ -45,7 +45,8 @@ func tableData(t *testing.T, name, text string, flags ...string) (dir string) {
 // runCustom trains on a data set with more flags, and returns all that is printed.
 func runCustom(t *testing.T, data, out string, flags ...string) string {
 	t.Helper()
-	return done(t, "", append([]string{"train", "custom", "--data", data, "--out", out}, flags...)...)
+	return done(t, "", append([]string{"train", "custom", "--members", "sft", "--data", data,
+		"--out", out}, flags...)...)
 }
 
 // prediction is the reply of predict with a class, as a client reads it.

@@ -15,7 +15,8 @@ func TestErrorsNameFlags(t *testing.T) {
 	absent, table, plain := filepath.Join(dir, "absent"), writeText(t, filepath.Join(dir, "t.csv"), "t\na\n"),
 		writeText(t, filepath.Join(dir, "plain"), "")
 	refuseAll(t, exitError, nil, []refusal{
-		{"sftseq: --data: stat " + absent + ": no such file", []string{"train", "custom", "--data", absent, "--out",
+		{"sftseq: --data: stat " + absent + ": no such file", []string{"train", "custom", "--members", "sft",
+			"--data", absent, "--out",
 			filepath.Join(dir, "run")}},
 		{"sftseq: --data: open " + absent + ".arrow: no such file", []string{"eval", "--model", goldenPath("pre"),
 			"--data", absent + ".arrow"}},

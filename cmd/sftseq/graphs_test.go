@@ -18,7 +18,8 @@ func TestGraphs(t *testing.T) {
 	data, dir := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "run")
 	printed(t, "", "data", "generate", "graphs", "--out", data, "--train", "60", "--val", "10", "--test", "6",
 		"--nodes", "16", "--degree", "2")
-	printed(t, "", "train", "custom", "--data", data, "--out", dir, "--epochs", "2", "--k", "8", "--hidden",
+	printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", dir, "--epochs",
+		"2", "--k", "8", "--hidden",
 		"16", "--intermediate", "16")
 	config, err := os.ReadFile(filepath.Join(dir, "config.json"))
 	if err != nil || !strings.Contains(string(config), `"relative": "edges"`) ||
@@ -72,7 +73,8 @@ func TestGraphs(t *testing.T) {
 	printed(t, "", "data", "generate", "shapes", "--out", clouds, "--train", "0", "--val", "0",
 		"--test", "2", "--points", "4")
 	for want, args := range map[string][]string{
-		"--relative edges, expected another one: there are no edges": {"train", "custom", "--data", clouds, "--out",
+		"--relative edges, expected another one: there are no edges": {"train", "custom", "--members", "sft",
+			"--data", clouds, "--out",
 			dir + "2", "--relative", "edges"},
 		"expected a file, which is read several times": {"data", "convert", "graph",
 			"--from", "-", "--to", dir + "3"},

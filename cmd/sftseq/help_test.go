@@ -122,7 +122,7 @@ func TestFlagsOfTasks(t *testing.T) {
 				t.Errorf("train %s --help-all shows --%s: %v", task.Name, name, shown)
 			}
 		}
-		if help := succeed(t, "", "train", "custom", "--help-all"); strings.Contains(help,
+		if help := succeed(t, "", "train", "custom", "--members", "sft", "--help-all"); strings.Contains(help,
 			"\n  --"+name+" ") == (name == "mask-rate") {
 			t.Errorf("train custom --help-all and --%s: %s", name, help)
 		}

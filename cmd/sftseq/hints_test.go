@@ -26,7 +26,8 @@ func TestHints(t *testing.T) {
 	make := "found a table (csv): make one of it, such as with\n  sftseq data convert --from '" + csv +
 		"' --to 'data/my reviews' --text COLUMN --label COLUMN\n"
 	refuseAll(t, exitError, nil, []refusal{
-		{"--data " + csv + ": expected a data set, " + make, []string{"train", "custom", "--data", csv, "--out",
+		{"--data " + csv + ": expected a data set, " + make, []string{"train", "custom", "--members",
+			"sft", "--data", csv, "--out",
 			filepath.Join(dir, "out")}},
 		{"--data " + csv + ": expected a data set, " + make,
 			[]string{"eval", "--model", goldenPath("pre"), "--data", csv}},
@@ -34,7 +35,8 @@ func TestHints(t *testing.T) {
 		{csv + ": expected a data set, " + make, []string{"data", "head", csv}},
 		{csv + ": expected a data set, " + make, []string{"data", "stats", csv}},
 		{"found a folder of files: make one of it, such as with\n  sftseq data convert --from " + folder +
-			" --to data/sounds", []string{"train", "custom", "--data", folder, "--out", filepath.Join(dir, "out")}},
+			" --to data/sounds", []string{"train", "custom", "--members", "sft", "--data", folder, "--out",
+			filepath.Join(dir, "out")}},
 		{"the data set is incomplete", []string{"eval", "--model", goldenPath("pre"), "--data", t.TempDir()}},
 		{runs + ": expected a model, found the folder of 2: name one of them, such as --model " + filepath.Join(runs,
 			"seed-1") + " (seed-1, seed-2)", []string{"info", "--model", runs}},
@@ -162,13 +164,14 @@ func TestMovedData(t *testing.T) {
 		{"--data: open " + data + ": no such file or directory" + hint + "\n",
 			[]string{"eval", "--model", run, "--data", data}},
 		{"--data: stat " + data + ": no such file or directory" + hint + "\n",
-			[]string{"train", "custom", "--out", run, "--resume"}},
-		{"--data: stat " + at + ": no such file or directory" + hint + "\n", []string{"train", "custom", "--out", run,
-			"--resume", "--data", at}},
+			[]string{"train", "custom", "--members", "sft", "--out", run, "--resume"}},
+		{"--data: stat " + at + ": no such file or directory" + hint + "\n",
+			[]string{"train", "custom", "--members", "sft", "--out", run,
+				"--resume", "--data", at}},
 		{"--data: stat " + at + ": no such file or directory\n",
-			[]string{"train", "custom", "--out", run + "-fresh", "--data", at}},
+			[]string{"train", "custom", "--members", "sft", "--out", run + "-fresh", "--data", at}},
 	})
-	done(t, "", "train", "custom", "--out", run, "--resume", "--data", moved, "--device", "cpu")
+	done(t, "", "train", "custom", "--members", "sft", "--out", run, "--resume", "--data", moved, "--device", "cpu")
 	config := must.Get(sft.ReadConfig(filepath.Join(run, "config.json")))(t)
 	p := must.Get(provenance.Of(config))(t)
 	p.DataDir = "data/words"

@@ -93,7 +93,8 @@ func TestInfoCluster(t *testing.T) {
 func TestInfoClusterTrained(t *testing.T) {
 	testenv.NoRace(t, "measures and simulates with what other tests run")
 	model := t.TempDir()
-	printed(t, "", "train", "custom", "--data", customData(t, "--label", "mood"), "--out", model, "--hidden", "8",
+	printed(t, "", "train", "custom", "--members", "sft", "--data", customData(t, "--label", "mood"),
+		"--out", model, "--hidden", "8",
 		"--batch", "3", "--stop-at", "1", "--device", "cpu")
 	text := printed(t, "", "info", "--model", model, "--cluster", "2,1GB", "--length", "5",
 		"--threads", "1", "--device", "cpu")

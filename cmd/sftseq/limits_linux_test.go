@@ -107,7 +107,7 @@ func TestMemoryOfHostileFiles(t *testing.T) {
 		"a sampling rate": {append([]string{"data", "convert", "--from", filepath.Dir(file("wav/x.wav", sound)),
 			"--tokenizer", "audio-vq"}, to...),
 			"x.wav: WAV: expected a sampling rate of 1 to 4000000 a second, found 1073741824"},
-		"--init-from": {[]string{"train", "custom", "--data", data, "--init-from", model, "--out",
+		"--init-from": {[]string{"train", "custom", "--members", "sft", "--data", data, "--init-from", model, "--out",
 			filepath.Join(dir, "run")}, "model.safetensors: "},
 		"--model": {[]string{"eval", "--model", model, "--data", data}, "model.safetensors: "},
 		"report": {[]string{"report", model, "--data", data, "--out", filepath.Join(dir, "r.html")},

@@ -23,7 +23,8 @@ func TestMaxPooling(t *testing.T) {
 	done(t, "", append([]string{"data", "generate", "shapes", "--out", data}, small...)...)
 	done(t, "", append([]string{"data", "generate", "shape-parts", "--out", parts}, small...)...)
 	train := func(data, out string, more ...string) (said string) {
-		return done(t, "", append([]string{"train", "custom", "--data", data, "--out", out, "--steps", "6", "--k", "8",
+		return done(t, "", append([]string{"train", "custom", "--members", "sft", "--data", data, "--out", out,
+			"--steps", "6", "--k", "8",
 			"--hidden", "16", "--intermediate", "16",
 			"--device", "cpu"}, more...)...)
 	}
@@ -66,6 +67,7 @@ func TestMaxPooling(t *testing.T) {
 		`--pooling "max", expected none: the head of the task tagging`: {"--data", parts, "--pooling", "max"},
 	} {
 		contains(t, failing(t, "",
-			append([]string{"train", "custom", "--out", filepath.Join(dir, "no")}, args...)...), want)
+			append([]string{"train", "custom", "--members", "sft", "--out", filepath.Join(dir, "no")},
+				args...)...), want)
 	}
 }

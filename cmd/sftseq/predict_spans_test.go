@@ -26,7 +26,8 @@ func TestNoSpans(t *testing.T) {
 		model, data := in(name), in(name+"-data")
 		exits(t, exitOK, "", "data", "convert", "--from", from, "--to", data, "--text", "text", "--tags", "tags",
 			"--split-column", "split", "--no-baselines")
-		trained = printed(t, "", "train", "custom", "--data", data, "--out", model, "--steps", "40", "--lr", "0.01",
+		trained = printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", model,
+			"--steps", "40", "--lr", "0.01",
 			"--hidden", "16", "--k", "8", "--device", "cpu")
 		evaluated = printed(t, "", "eval", "--model", model, "--data", data, "--split", "test", "--device", "cpu")
 		_, predicted = exits(t, exitOK, "", "predict", "--model", model, "--input", from, "--text", "text", "--output",

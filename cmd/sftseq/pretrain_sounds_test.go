@@ -67,7 +67,7 @@ func TestPretrainSounds(t *testing.T) {
 	if c := config("tokens"); c.MaskTargets != nil || c.NumLabels != 256 {
 		t.Errorf("%d labels of tokens", c.NumLabels)
 	}
-	labelled := done(t, "", "train", "custom", "--data", data, "--init-from", whole, "--out",
+	labelled := done(t, "", "train", "custom", "--members", "sft", "--data", data, "--init-from", whole, "--out",
 		filepath.Join(runs, "labelled"), "--steps", "1", "--input-window", "500")
 	if want := "fresh: head.pool.weight, head.pool.bias, head.out.weight, head.out.bias"; !strings.Contains(labelled,
 		want) || config("labelled").MaskTargets != nil {

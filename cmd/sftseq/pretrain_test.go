@@ -117,7 +117,7 @@ func TestPretrainPairs(t *testing.T) {
 		"byte", "--no-baselines")
 	out := filepath.Join(dir, "out")
 	done(t, "", smallPretraining(data, out, "--epochs", "2")...)
-	done(t, "", "train", "custom", "--data", data, "--steps", "2", "--init-from", out, "--out",
+	done(t, "", "train", "custom", "--members", "sft", "--data", data, "--steps", "2", "--init-from", out, "--out",
 		filepath.Join(dir, "pairs"))
 }
 

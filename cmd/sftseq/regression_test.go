@@ -101,9 +101,10 @@ func TestRegression(t *testing.T) {
 	contains(t, readText(t, filepath.Join(squared, "config.json")), `"regression_loss": "squared"`)
 
 	for want, args := range map[string][]string{
-		"--regression-loss \"cubic\", expected smooth_l1, squared": {"train", "custom", "--data", data, "--out",
+		"--regression-loss \"cubic\", expected smooth_l1, squared": {"train", "custom", "--members",
+			"sft", "--data", data, "--out",
 			filepath.Join(dir, "no"), "--regression-loss", "cubic"},
-		"--class-weights: ": {"train", "custom", "--data", data, "--out", filepath.Join(dir, "no"),
+		"--class-weights: ": {"train", "custom", "--members", "sft", "--data", data, "--out", filepath.Join(dir, "no"),
 			"--class-weights", "balanced"},
 		"expected data of the task listops": {"train", "listops", "--data", data, "--out", filepath.Join(dir, "no")},
 	} {

@@ -218,7 +218,8 @@ func TestStarts(t *testing.T) {
 // TestStartsAfterPatience: a run that patience has ended is not started again.
 func TestStartsAfterPatience(t *testing.T) {
 	run, data := filepath.Join(t.TempDir(), "run"), unequalData(t)
-	args := []string{"train", "custom", "--data", data, "--out", run, "--hidden", "8", "--steps", "60", "--eval-every",
+	args := []string{"train", "custom", "--members", "sft", "--data", data, "--out", run, "--hidden", "8",
+		"--steps", "60", "--eval-every",
 		"1", "--lr", "0", "--patience", "1", "--select", "loss"}
 	for range 2 {
 		done(t, "", args...)

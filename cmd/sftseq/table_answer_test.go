@@ -21,7 +21,8 @@ import (
 func moodModel(t *testing.T) string {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "model")
-	args := []string{"train", "custom", "--data", customData(t, "--label", "mood"), "--out", dir, "--steps", "2",
+	args := []string{"train", "custom", "--members", "sft", "--data", customData(t, "--label", "mood"),
+		"--out", dir, "--steps", "2",
 		"--hidden", "8", "--layers", "1", "--k", "2", "--batch", "8"}
 	done(t, "", args...)
 	config := map[string]any{}

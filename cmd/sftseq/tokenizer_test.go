@@ -26,7 +26,8 @@ func TestTokenizerFrom(t *testing.T) {
 			"--split", "0.5,0.2,0.3", "--tokenizer", tokenizer}
 	}
 	train := func(data, out string) []string {
-		return []string{"train", "custom", "--data", at(data), "--out", at(out), "--steps", "2", "--batch", "8",
+		return []string{"train", "custom", "--members", "sft", "--data", at(data), "--out", at(out),
+			"--steps", "2", "--batch", "8",
 			"--hidden", "8", "--k", "4"}
 	}
 	const other = "was learned from other rows"

@@ -141,6 +141,8 @@ type trainRun struct {
 	config    *sft.Config      // of the model
 	longest   int              // tokens of a row of the data
 	kernels   string           // what it began with; "" of a run that older versions began
+	member    string           // its name as a member of a fusion; "" for a model alone
+	watch     func(event any)  // takes the trainer's events, too; nil for none
 }
 
 // newTrainRun prepares a run. One that is fresh must have the settings of begun, a run of
@@ -367,6 +369,9 @@ func (r *trainRun) recordStart(ranks *ranks, train, val int) error {
 // observe takes the trainer's events.
 func (r *trainRun) observe(event any) {
 	r.progress.observe(event)
+	if r.watch != nil {
+		r.watch(event)
+	}
 	if r.events != nil {
 		r.progress.observe(r.events.observe(event))
 	}
@@ -418,7 +423,7 @@ func (r *trainRun) run(c *cli.Context) error {
 	err := r.trainer.Run(c.Context)
 	r.progress.finish()
 	s, simple, better := r.trainer.State(), "", ""
-	if err == nil && r.trainer.Finished() {
+	if err == nil && r.trainer.Finished() && r.member == "" { // a fusion has the best baseline as a member
 		simple, better = r.simple(c)
 	}
 	if err = errors.Join(err, r.close(c)); err != nil {
@@ -449,12 +454,18 @@ func (r *trainRun) run(c *cli.Context) error {
 	if f := r.progress.frequencies; f > 0 {
 		reached = fmt.Sprintf("bits per token %.4f (by the tokens' frequencies %.4f)", s.BestLoss/math.Ln2, f)
 	}
+	if r.member != "" {
+		fmt.Fprintf(r.out, "%s: ", r.member)
+	}
 	fmt.Fprintf(r.out, "validation %s%s (step %d of %d), model in %s\n", reached, selected, s.BestStep, s.Step, r.dir)
 	if text := describeBest(s, r.trainer.Settings().Patience, r.trainer.Steps()); text != "" {
 		fmt.Fprintln(r.out, text)
 	}
 	if simple != "" {
 		fmt.Fprintf(r.out, "simple models reach there: %s\n", simple)
+	}
+	if r.member != "" {
+		return nil
 	}
 	fmt.Fprintln(r.out, describeKernels(r.kernels, r.trainer.Kernels()))
 	fmt.Fprintf(r.out, "repeat with: %s\n", r.reproduce)

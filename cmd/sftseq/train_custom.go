@@ -18,9 +18,9 @@ func trainCustomCommand() *cli.Command {
 		Name: task.Name, Usage: "train on a data set of your own", Flags: trainFlags(task),
 		UsageText: "sftseq train custom --data DIR [flags]\n\nExample: " + task.Import.Example +
 			"\n         sftseq train custom --data data/reviews --out runs/reviews",
-		Description: `Trains on a data set that sftseq data convert has written. Model, batch and epochs are chosen from
-its rows and their lengths, and printed; a flag replaces each.
-More: docs/training.md, docs/own-data.md`,
+		Description: `Trains on a data set that sftseq data convert has written: a linear model of n-grams in seconds,
+then a model with layers within --time, and weights by which their logits are summed. Model, batch
+and epochs are chosen from the rows; a flag replaces each. More: docs/training.md, docs/own-data.md`,
 		Action: together(trainCustom),
 	}
 }
@@ -37,16 +37,19 @@ func trainCustom(c *cli.Context) error {
 	if err := readConfigFlags(c); err != nil { // --members may be in the file
 		return err
 	}
-	switch kind := c.String("members"); kind {
-	case sftMember, fusedMembers:
-	case linearMember:
-		return trainLinear(c)
-	default:
-		return usage(c, "--members %q, expected %s, %s or %s", kind, sftMember, linearMember, fusedMembers)
+	if err := recordedMembers(c); err != nil {
+		return err
 	}
 	m, err := manifestOf(c)
 	if err != nil {
 		return err
+	}
+	kinds, err := chosenKinds(c, m)
+	if err != nil {
+		return err
+	}
+	if len(kinds) == 1 && kinds[0].linear {
+		return trainLinear(c)
 	}
 	if m.NumberNames != nil && c.IsSet("class-weights") {
 		return usage(c, "--class-weights: %s has numbers to predict, and no classes", c.String("data"))
@@ -61,10 +64,10 @@ func trainCustom(c *cli.Context) error {
 			"warning: tags of %s mark the ends of spans (BIOES, BILOU), and spans are read as BIO: convert the data again, which converts the tags\n", c.String("data"))
 	}
 	warnClasses(c, m, "train")
-	if c.String("members") == fusedMembers {
-		return trainFused(c, m, lra.CustomRun(m, runFlagsOf(c)))
+	if len(kinds) > 1 {
+		return trainMembers(c, m, kinds)
 	}
-	return train(c, lra.CustomRun(m, runFlagsOf(c)))
+	return trainAlone(c, m, kinds[0])
 }
 
 // runFlagsOf are the flags that a run's other settings follow from. A number of the step schedule

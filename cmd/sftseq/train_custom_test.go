@@ -40,7 +40,8 @@ func TestCustomDescribesTheRun(t *testing.T) {
 			"hidden 8, layers 2, k 2, convolutions 7, batch 4, steps 1, dropout 0.25, schedule exponential\n"},
 	} {
 		status, _, errs := program(nil,
-			append([]string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "run")},
+			append([]string{"train", "custom", "--members", "sft", "--data", data, "--out",
+				filepath.Join(t.TempDir(), "run")},
 				c.args...)...)
 		if status != 0 || strings.Count(errs, ", half of them up to ") != 1 || !strings.Contains(errs, c.want) {
 			t.Errorf("%q: status %d, expected %q:\n%s", c.args, status, c.want, errs)
@@ -51,7 +52,7 @@ func TestCustomDescribesTheRun(t *testing.T) {
 		customData(t): "has no labels (label_names in dataset.json)",
 		customData(t, "--label", "mood", "--split", "0,0.5,0.5"): `split "train": expected one of val, test`,
 	} {
-		_, errs := exits(t, exitError, "", "train", "custom", "--data", data, "--out", t.TempDir())
+		_, errs := exits(t, exitError, "", "train", "custom", "--members", "sft", "--data", data, "--out", t.TempDir())
 		contains(t, errs, want)
 		notContains(t, errs, "half of them")
 	}
@@ -70,7 +71,8 @@ func TestRepeatCommand(t *testing.T) {
 
 func repeatCommand(t *testing.T, flags ...string) {
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
-	begin := []string{"train", "custom", "--data", data, "--out", dir, "--hidden", "8", "--batch", "8",
+	begin := []string{"train", "custom", "--members", "sft", "--data", data, "--out", dir,
+		"--hidden", "8", "--batch", "8",
 		"--log-every", "1", "--steps", "2"}
 	begin = append(begin, flags...)
 	for _, c := range []struct {
@@ -78,13 +80,15 @@ func repeatCommand(t *testing.T, flags ...string) {
 		end  string
 	}{
 		{begin, " --steps 2"},
-		{[]string{"train", "custom", "--out", dir, "--resume", "--steps", "3"}, " --steps 3"},
-		{[]string{"train", "custom", "--out", dir, "--resume", "--steps=5"}, " --steps 5"},
-		{[]string{"train", "custom", "--out", dir, "--resume"}, " --steps 5"},
-		{[]string{"train", "custom", "--out", dir, "--resume", "--epochs", "2", "--stop-at", "7"}, ""}, // says how to go on instead
-		{[]string{"train", "custom", "--out", dir, "--resume", "--steps", "9", "--stop-at", "8"}, ""},
-		{[]string{"train", "custom", "--out", dir, "--resume", "--steps", "10"}, " --steps 10"},
-		{[]string{"train", "custom", "--out", dir, "--resume", "--epochs", "3"}, " --epochs 3"},
+		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--steps", "3"}, " --steps 3"},
+		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--steps=5"}, " --steps 5"},
+		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume"}, " --steps 5"},
+		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--epochs", "2",
+			"--stop-at", "7"}, ""}, // says how to go on instead
+		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--steps",
+			"9", "--stop-at", "8"}, ""},
+		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--steps", "10"}, " --steps 10"},
+		{[]string{"train", "custom", "--members", "sft", "--out", dir, "--resume", "--epochs", "3"}, " --epochs 3"},
 	} {
 		status, out, errs := program(nil, c.args...)
 		if c.end == "" {
@@ -117,7 +121,7 @@ func TestSamplerNoise(t *testing.T) {
 		want  string
 	}{{nil, "always"}, {[]string{"--sampler-noise", "train"}, "train"}} {
 		dir := filepath.Join(t.TempDir(), "run")
-		args := append([]string{"train", "custom", "--data", data, "--out", dir, "--steps", "1",
+		args := append([]string{"train", "custom", "--members", "sft", "--data", data, "--out", dir, "--steps", "1",
 			"--hidden", "8"}, c.flags...)
 		done(t, "", args...)
 		config, err := sft.ReadConfig(filepath.Join(dir, "config.json"))
@@ -141,7 +145,8 @@ func TestModelFlags(t *testing.T) {
 		{"--norm", "x", `--norm "x", expected pre, post`},
 		{"--sampler-noise", "x", `--sampler-noise "x", expected train, always`},
 	} {
-		refuse(t, exitUsage, c.want, "", "train", "custom", "--data", data, "--out", out, c.flag, c.value)
+		refuse(t, exitUsage, c.want, "", "train", "custom", "--members", "sft", "--data", data,
+			"--out", out, c.flag, c.value)
 	}
 	noFile(t, out)
 }
@@ -151,7 +156,7 @@ func TestModelFlags(t *testing.T) {
 func TestCustomCalibrates(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
-	said := printed(t, "", "train", "custom", "--data", data, "--out", dir, "--steps", "3",
+	said := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", dir, "--steps", "3",
 		"--hidden", "8", "--batch", "4")
 	contains(t, said, ", the least loss within one standard error of the best, ")
 	path := filepath.Join(dir, "config.json")
@@ -193,7 +198,7 @@ func TestCustomCalibrates(t *testing.T) {
 func TestBaselineIsBetter(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does")
 	data, dir := customData(t, "--label", "mood"), filepath.Join(t.TempDir(), "run")
-	train := []string{"train", "custom", "--data", data, "--hidden", "8", "--input-window", "3",
+	train := []string{"train", "custom", "--members", "sft", "--data", data, "--hidden", "8", "--input-window", "3",
 		"--seed", "7", "--device", "cpu"}
 	last := func(text string) string {
 		lines := strings.Split(strings.TrimSpace(text), "\n")
@@ -215,7 +220,8 @@ func TestBaselineIsBetter(t *testing.T) {
 	contains(t, last(succeed(t, "", "eval", "--model", dir, "--data", data, "--split", "val")),
 		"word n-grams, logistic regression (100.00%) is better than the model (", "; try: sftseq train custom ")
 	better := filepath.Join(filepath.Dir(dir), "better")
-	said := printed(t, "", "train", "custom", "--data", data, "--out", better, "--lr", "0.01", "--epochs", "30")
+	said := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", better, "--lr",
+		"0.01", "--epochs", "30")
 	notContains(t, said, "is better than the model")
 	contains(t, last(said), "repeat with: ")
 }

@@ -76,7 +76,7 @@ func runFlags(task *lra.Task) []cli.Flag {
 		only(has(task, labelsKind), group(trainingGroup,
 			&cli.StringFlag{Name: "seeds", DefaultText: "--seed alone",
 				Usage: "train a run for each `SEED,…` and report the mean"})),
-		group(trainingGroup, membersFlag(task)...),
+		group(trainingGroup, membersFlags(task)...),
 		advanced(trainingGroup,
 			&cli.StringFlag{Name: "config",
 				Usage:     "read flags from a JSON `FILE` such as {\"batch\": 32}; the command line wins",
@@ -137,8 +137,12 @@ func numberFlags(task *lra.Task) []cli.Flag {
 	word := func(name, usage string) cli.Flag {
 		return &cli.StringFlag{Name: name, Usage: usage, DefaultText: ofPreset}
 	}
-	return slices.Concat(
-		group(trainingGroup, presetFlag(task),
+	presets := group(trainingGroup, presetFlag(task))
+	if len(task.Presets) == 1 {
+		presets = advanced(trainingGroup, presetFlag(task))
+	}
+	return slices.Concat(presets,
+		group(trainingGroup,
 			&cli.Uint64Flag{Name: "seed", Value: 1, Usage: "draw weights, order, noise and dropout from seed `N`"},
 			whole("epochs", "pass `N` times over the training split"),
 			whole("steps", "make `N` updates in place of --epochs"),
@@ -425,7 +429,7 @@ func commandOf(task *lra.Task) string {
 
 // reproduction is the command that repeats a run.
 func reproduction(c *cli.Context, task *lra.Task, dir string, seed uint64) string {
-	names := []string{"data", "init-from", "device", "precision"}
+	names := []string{"members", "data", "init-from", "device", "precision"}
 	for _, name := range numberNames(c) {
 		if !slices.Contains([]string{"preset", "seed", "epochs", "steps"}, name) {
 			names = append(names, name)
@@ -449,7 +453,7 @@ func again(c *cli.Context, dir string) string {
 func resumption(c *cli.Context, task *lra.Task, seeds, dir string) string {
 	if seeds != "" {
 		seeds = " --seeds " + shellQuote(seeds) + givenFlags(c,
-			append([]string{"data", "init-from"}, numberNames(c)...)...)
+			append([]string{"members", "data", "init-from"}, numberNames(c)...)...)
 	}
 	return fmt.Sprintf("sftseq %s%s --out %s --resume%s", commandOf(task), seeds, shellQuote(dir),
 		givenFlags(c, "device", "precision", "threads", "memory", "tensorboard"))

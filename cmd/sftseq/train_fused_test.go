@@ -20,7 +20,7 @@ func TestTrainFused(t *testing.T) {
 	said := runCustom(t, data, out, "--members", "linear,sft", "--steps", "20", "--device", "cpu", "--hidden", "8",
 		"--layers", "1", "--stop-at", "10")
 	contains(t, said, "linear: validation accuracy 100.00%", "stopped at step 10",
-		"train custom --members linear,sft --out "+out+" --resume")
+		"train custom --members linear,sft --data "+data+" --steps 20 ", " --out "+out+" --resume")
 	notContains(t, said, "of the sum of their logits")
 	said = printed(t, "", "train", "custom", "--members", "linear,sft", "--out", out, "--resume")
 	contains(t, said, "validation loss of the members: linear 0.", " (weight ", "; of the sum of their logits 0.",
@@ -65,8 +65,6 @@ func TestTrainFused(t *testing.T) {
 	train := []string{"train", "custom", "--members", "linear,sft", "--data", data}
 	refuse(t, exitError, "already holds a model or a run: choose another --out for --members linear,sft", "",
 		append(train, "--out", out)...)
-	refuse(t, exitUsage, "--seeds and --members linear,sft exclude each other", "",
-		append(train, "--seeds", "1,2", "--out", filepath.Join(t.TempDir(), "o"))...)
 	tags := tableData(t, "tags.csv", "words,tags\na b,X O\nb a,O X\n", "--text", "words", "--tags", "tags",
 		"--split", "0.6,0.2,0.2")
 	refuse(t, exitUsage, "--members linear,sft: expected one class for each row, found the task tagging", "", "train",
@@ -99,7 +97,7 @@ func TestTrainFusedStops(t *testing.T) {
 		t.Error("a refused run made its folder")
 	}
 	said := runCustom(t, data, out, flags...)
-	contains(t, said, "repeat with: sftseq train custom --members linear,sft --preset quick --seed 1 --data "+data)
+	contains(t, said, "repeat with: sftseq train custom --preset quick --seed 1 --members linear,sft --data "+data)
 	first := readText(t, filepath.Join(out, "config.json"))
 	for _, gone := range [][]string{{"config.json"}, {"config.json", "sft"}} {
 		for _, name := range gone {

@@ -17,7 +17,7 @@ func TestTrainNamesKernels(t *testing.T) {
 	train := func(level string, args ...string) string {
 		t.Helper()
 		command := exec.Command(built(t),
-			append([]string{"train", "custom", "--out", dir, "--device", "cpu"}, args...)...)
+			append([]string{"train", "custom", "--members", "sft", "--out", dir, "--device", "cpu"}, args...)...)
 		command.Env = append(os.Environ(), simd.Variable+"="+level)
 		out, err := command.CombinedOutput()
 		if err != nil {

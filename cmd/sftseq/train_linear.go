@@ -14,26 +14,10 @@ import (
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/internal/provenance"
-	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/tokenizers"
 )
-
-// Values of --members.
-const (
-	sftMember    = "sft"
-	linearMember = "linear"
-	fusedMembers = linearMember + "," + sftMember
-)
-
-func membersFlag(task *lra.Task) []cli.Flag {
-	if task.Name != lra.CustomName {
-		return nil
-	}
-	return []cli.Flag{&cli.StringFlag{Name: "members", Value: sftMember,
-		Usage: "train `KIND`: sft; linear (n-grams, seconds); or linear,sft (both, and the weighted sum of their logits)"}}
-}
 
 // linearFlags are those of train custom that a linear model has, too.
 var linearFlags = []string{"members", "data", "out", "o", "seed", "epochs", "threads", "config", "device", "precision"}

@@ -18,7 +18,7 @@ func TestPredictWhileTraining(t *testing.T) {
 	var out, errs bytes.Buffer
 	ended := make(chan int)
 	go func() {
-		ended <- run(ctx, strings.Fields("sftseq train custom --data "+data+" --out "+dir+
+		ended <- run(ctx, strings.Fields("sftseq train custom --members sft --data "+data+" --out "+dir+
 			" --hidden 8 --steps 1000000 --eval-every 1000000"), strings.NewReader(""), &out, &errs)
 	}()
 	model := filepath.Join(dir, "config.json")

@@ -57,7 +57,8 @@ func TestLongRunIsTold(t *testing.T) {
 func TestBestLongAgo(t *testing.T) {
 	data, dir := customData(t, "--label", "mood"), t.TempDir()
 	train := func(name string, flags ...string) (out, errs string) {
-		args := append([]string{"train", "custom", "--data", data, "--out", filepath.Join(dir, name), "--hidden", "8",
+		args := append([]string{"train", "custom", "--members", "sft", "--data", data, "--out",
+			filepath.Join(dir, name), "--hidden", "8",
 			"--eval-every", "1", "--lr", "1e-30"}, flags...)
 		return exits(t, exitOK, "", args...)
 	}

@@ -6,8 +6,6 @@ import (
 	"math"
 	"os"
 	"path/filepath"
-	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -26,13 +24,9 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 	if c.IsSet("stop-at") {
 		return usage(c, "--stop-at and --seeds exclude each other: a mean needs whole runs")
 	}
-	var seeds []uint64
-	for _, word := range strings.Split(c.String("seeds"), ",") {
-		seed, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
-		if err != nil || slices.Contains(seeds, seed) {
-			return usage(c, "--seeds: %q, expected different numbers separated by commas", word)
-		}
-		seeds = append(seeds, seed)
+	seeds, err := seedsOf(c)
+	if err != nil {
+		return err
 	}
 	if isRun(c.String("out")) {
 		return fmt.Errorf("%s holds a model or a run, and --seeds trains each seed in a folder in --out: expected another --out", shellQuote(c.String("out")))

@@ -20,7 +20,8 @@ import (
 // as the others are, or not at all.
 func TestSeedsResumed(t *testing.T) {
 	data, out := unequalData(t), filepath.Join(t.TempDir(), "runs")
-	args := []string{"train", "custom", "--data", data, "--out", out, "--seeds", "1,2", "--hidden", "8", "--steps", "6",
+	args := []string{"train", "custom", "--members", "sft", "--data", data, "--out", out, "--seeds", "1,2",
+		"--hidden", "8", "--steps", "6",
 		"--batch", "16", "--eval-every", "3", "--class-weights", "balanced", "--select", "loss"}
 	seed := func(n string) string { return filepath.Join(out, "seed-"+n) }
 	settings := func(n string) sft.Settings {
@@ -31,10 +32,11 @@ func TestSeedsResumed(t *testing.T) {
 	}
 	done(t, "", args...)
 	refuse(t, exitError, "holds a model or a run, and --seeds trains each seed in a folder in --out", "", "train",
-		"custom", "--data", data, "--out", seed("1"), "--seeds", "1,2")
+		"custom", "--members", "sft", "--data", data, "--out", seed("1"), "--seeds", "1,2")
 	want := settings("2")
 	must.Succeed(t, os.RemoveAll(seed("2"))) // as if it was stopped before
-	_, errs := exits(t, exitError, "", "train", "custom", "--seeds", "1,2", "--out", out, "--resume")
+	_, errs := exits(t, exitError, "", "train", "custom", "--members", "sft", "--seeds", "1,2",
+		"--out", out, "--resume")
 	contains(t, errs, "seed 2 has not begun", "--class-weights balanced", "hidden_size 8, not 64; ",
 		"select \"loss\", not nothing; ")
 	other := slices.Clone(args)
@@ -56,7 +58,8 @@ func TestSeedsResumption(t *testing.T) {
 	stopped, stop := context.WithCancel(t.Context())
 	stop()
 	var errs bytes.Buffer
-	if status := run(stopped, []string{"sftseq", "train", "custom", "--data", data, "--out", out, "--seeds", "1,2",
+	if status := run(stopped, []string{"sftseq", "train", "custom", "--members", "sft", "--data", data,
+		"--out", out, "--seeds", "1,2",
 		"--hidden", "8", "--steps", "4", "--class-weights", "balanced", "--lr", "0.5"}, nil,
 		io.Discard, &errs); status != 1 {
 		t.Fatalf("status %d: %s", status, errs.String())

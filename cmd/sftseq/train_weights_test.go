@@ -34,7 +34,8 @@ func TestClassWeights(t *testing.T) {
 	runOf := func(flags ...string) (dir, errs string) {
 		t.Helper()
 		dir = filepath.Join(t.TempDir(), "run")
-		args := append([]string{"train", "custom", "--data", data, "--out", dir, "--hidden", "8", "--steps", "60",
+		args := append([]string{"train", "custom", "--members", "sft", "--data", data, "--out", dir,
+			"--hidden", "8", "--steps", "60",
 			"--batch", "16", "--eval-every", "60", "--lr", "0.05", "--warmup", "0"}, flags...)
 		out, errs := exits(t, exitOK, "", args...)
 		if len(flags) > 0 && !strings.Contains(out, " "+strings.Join(flags, " ")) {
@@ -80,7 +81,7 @@ func TestClassWeights(t *testing.T) {
 	// A run goes on with its weights, and with no others.
 	for flags, want := range map[string]string{"": "", "balanced": "",
 		file: "--class-weights " + file + ": the run was started with others"} {
-		args := []string{"train", "custom", "--out", even, "--resume", "--steps", "61"}
+		args := []string{"train", "custom", "--members", "sft", "--out", even, "--resume", "--steps", "61"}
 		if flags != "" {
 			args = append(args, "--class-weights", flags)
 		}
@@ -108,8 +109,10 @@ func TestClassWeightsRefuses(t *testing.T) {
 		`{"bad": 9e307, "good":9}`:           "add up to +Inf, expected",
 	} {
 		file, out := writeText(t, filepath.Join(t.TempDir(), "weights.json"), text), filepath.Join(t.TempDir(), "run")
-		refuse(t, exitError, want, "", "train", "custom", "--data", data, "--out", out, "--class-weights", file)
+		refuse(t, exitError, want, "", "train", "custom", "--members", "sft", "--data", data, "--out",
+			out, "--class-weights", file)
 	}
-	refuse(t, exitError, "expected balanced, or a JSON file", "", "train", "custom", "--data", data, "--out",
+	refuse(t, exitError, "expected balanced, or a JSON file", "", "train", "custom", "--members",
+		"sft", "--data", data, "--out",
 		t.TempDir(), "--class-weights", "balance")
 }

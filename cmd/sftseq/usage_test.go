@@ -73,7 +73,8 @@ func TestUsage(t *testing.T) {
 			[]string{"data", "convert", "image", from, "--to", to}},
 		{"found \"" + from + "\": --from names the input", []string{"data", "convert", from, "--to", to}},
 
-		{"expected flags only, found \"" + from + "\": --data names the input", []string{"train", "custom", from}},
+		{"expected flags only, found \"" + from + "\": --data names the input",
+			[]string{"train", "custom", "--members", "sft", from}},
 		{"expected flags only, found \"" + from + "\": --data names the input",
 			[]string{"eval", goldenPath("pre"), from}},
 		{"expected flags only, found \"" + from + "\": --model names the input",

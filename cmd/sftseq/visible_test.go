@@ -50,7 +50,8 @@ func TestHostileNames(t *testing.T) {
 	for _, args := range [][]string{
 		{"data", "info", dir + "/none"}, {"data", "head", "--split", hostileText, dir},
 		{"data", "info", "--" + hostileText},
-		{"eval", "--model", dir, "--data", dir}, {"train", "custom", "--data", dir, "--out", t.TempDir() + hostileText,
+		{"eval", "--model", dir, "--data", dir}, {"train", "custom", "--members", "sft", "--data", dir, "--out",
+			t.TempDir() + hostileText,
 			"--steps", "1", "--select", hostileText},
 		{hostileText}, {"data", "info", strings.Repeat("long/", 5000)},
 	} {

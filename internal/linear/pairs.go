@@ -55,9 +55,9 @@ func (f *fitting) comparison(ctx context.Context, m *Model, train, val Rows) err
 
 // weights fits the weights of the parts from the given one on.
 func (f *fitting) weights(logits [][2][]float32, labels []int32, from int) []float64 {
-	fit := metrics.NewFusion(2-from, f.config.Outputs(), false)
+	fit := metrics.NewFusion(2-from, f.config.Outputs(), metrics.FusedClasses)
 	for i, z := range logits {
-		fit.Add(z[from:], []int32{labels[i]})
+		fit.Add(z[from:], metrics.Truth{Labels: labels[i : i+1]})
 	}
 	prior := pairsPrior[from:]
 	if w := fit.Weights(prior); slices.Max(w) > 0 {

@@ -12,36 +12,53 @@ const (
 	minFusionRows = 100
 )
 
-// Fusion fits weights by which the logits of several models are summed:
+// Fusion fits weights by which the outputs of several models are summed:
 //
 //	z_i = Σ_m w_m z_im
 //
-// It keeps the logits of rows, of many rows every second, fourth and so on, in their order.
+// Outputs are logits of classes, of which a row has one, logits of labels, of which it may have several, or numbers. It
+// keeps the outputs of rows, of many rows every second, fourth and so on, in their order.
 type Fusion struct {
 	models, outputs int
-	labels          bool // several labels a row, each a binary problem
+	kind            FusionKind
 	rows            []fusionRow
 	every, seen     int
 }
 
+// FusionKind is what the outputs of a [Fusion] stand for, and the loss of a row.
+type FusionKind int
+
+// Kinds of outputs.
+const (
+	FusedClasses FusionKind = iota // cross-entropy
+	FusedLabels                    // binary cross-entropy of each label
+	FusedNumbers                   // half the squared error of each number
+)
+
+// Truth is what a row has: its class or its labels in ascending order, or its numbers.
+type Truth struct {
+	Labels  []int32
+	Numbers []float64
+}
+
 type fusionRow struct {
-	logits []float32 // model by model
-	holds  []int32   // the class, or the labels of the row
+	outputs []float32 // model by model
+	truth   Truth
 }
 
-// NewFusion fits weights of models with outputs, which are classes, or labels of which a row may have several.
-func NewFusion(models, outputs int, labels bool) *Fusion {
-	return &Fusion{models: models, outputs: outputs, labels: labels, every: 1}
+// NewFusion fits weights of models with a number of outputs.
+func NewFusion(models, outputs int, kind FusionKind) *Fusion {
+	return &Fusion{models: models, outputs: outputs, kind: kind, every: 1}
 }
 
-// Add takes the logits of each model for a row, and the class or the labels of the row.
-func (f *Fusion) Add(logits [][]float32, holds []int32) {
+// Add takes the outputs of each model for a row.
+func (f *Fusion) Add(outputs [][]float32, truth Truth) {
 	if f.seen++; (f.seen-1)%f.every != 0 {
 		return
 	}
-	r := fusionRow{holds: holds}
-	for _, z := range logits {
-		r.logits = append(r.logits, z...)
+	r := fusionRow{truth: truth}
+	for _, z := range outputs {
+		r.outputs = append(r.outputs, z...)
 	}
 	f.rows = append(f.rows, r)
 	if len(f.rows)*f.models*f.outputs > maxSampled && len(f.rows) > 1 {
@@ -50,11 +67,12 @@ func (f *Fusion) Add(logits [][]float32, holds []int32) {
 			f.rows[kept] = f.rows[i]
 			kept++
 		}
+		clear(f.rows[kept:])
 		f.rows, f.every = f.rows[:kept], 2*f.every
 	}
 }
 
-// Weights minimise, over w ≥ 0 and n rows, the mean cross-entropy of the sums with λ/n·‖w − prior‖², λ = 5: few rows
+// Weights minimise, over w ≥ 0 and n rows, the mean loss of the sums with λ/n·‖w − prior‖², λ = 5: few rows
 // leave the weights at the prior, and below 100 rows they are the prior. The objective is convex; Newton's method on
 // the weights that are not held at 0 finds the minimum, with steps that are halved until the objective falls.
 func (f *Fusion) Weights(prior []float64) []float64 {
@@ -128,18 +146,13 @@ func (f *Fusion) at(w, prior []float64) (value float64, gradient []float64, hess
 	h := make([]float64, f.models*f.models)
 	z, p, means := make([]float64, f.outputs), make([]float64, f.outputs), make([]float64, f.models)
 	for _, r := range f.rows {
-		of := func(m, c int) float64 { return float64(r.logits[m*f.outputs+c]) }
-		for c := range z {
-			z[c] = 0
-			for m := range w {
-				z[c] += w[m] * of(m, c)
-			}
-		}
-		if f.labels {
-			value += f.addLabels(r, z, gradient, h, of)
+		of := func(m, c int) float64 { return float64(r.outputs[m*f.outputs+c]) }
+		r.sum(w, z)
+		if f.kind != FusedClasses {
+			value += f.addEach(r, z, gradient, h, of)
 			continue
 		}
-		class := int(r.holds[0])
+		class := int(r.truth.Labels[0])
 		value += softmaxOf(z, p) - z[class]
 		for m := range w {
 			means[m] = 0
@@ -171,24 +184,42 @@ func (f *Fusion) at(w, prior []float64) (value float64, gradient []float64, hess
 	return value, gradient, hessian
 }
 
-// addLabels adds the binary cross-entropies of a row's labels, and returns their sum.
-func (f *Fusion) addLabels(r fusionRow, z, gradient, h []float64, of func(m, c int) float64) (value float64) {
-	at := 0
+// addEach adds the losses of a row's labels or numbers, which depend on one output each, and returns their sum.
+func (f *Fusion) addEach(r fusionRow, z, gradient, h []float64, of func(m, c int) float64) (value float64) {
+	labels := r.truth.Labels
 	for c := range z {
-		y := 0.0
-		if at < len(r.holds) && int(r.holds[at]) == c {
-			y, at = 1, at+1
+		var loss, slope, curvature float64
+		if f.kind == FusedNumbers {
+			d := z[c] - r.truth.Numbers[c]
+			loss, slope, curvature = d*d/2, d, 1
+		} else {
+			y := 0.0
+			if len(labels) > 0 && int(labels[0]) == c {
+				y, labels = 1, labels[1:]
+			}
+			p := 1 / (1 + math.Exp(-z[c]))
+			loss = max(z[c], 0) - y*z[c] + math.Log1p(math.Exp(-math.Abs(z[c])))
+			slope, curvature = p-y, p*(1-p)
 		}
-		p := 1 / (1 + math.Exp(-z[c]))
-		value += max(z[c], 0) - y*z[c] + math.Log1p(math.Exp(-math.Abs(z[c])))
+		value += loss
 		for m := range f.models {
-			gradient[m] += (p - y) * of(m, c)
+			gradient[m] += slope * of(m, c)
 			for k := range m + 1 {
-				h[m*f.models+k] += p * (1 - p) * of(m, c) * of(k, c)
+				h[m*f.models+k] += curvature * of(m, c) * of(k, c)
 			}
 		}
 	}
 	return value
+}
+
+// sum writes the weighted sum of the models' outputs to z.
+func (r *fusionRow) sum(w, z []float64) {
+	for c := range z {
+		z[c] = 0
+		for m := range w {
+			z[c] += w[m] * float64(r.outputs[m*len(z)+c])
+		}
+	}
 }
 
 // softmaxOf writes the softmax of z to p and returns log Σ exp z.

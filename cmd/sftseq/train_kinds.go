@@ -1,0 +1,178 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/linear"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Names of kinds of members.
+const (
+	sftMember    = "sft"
+	linearMember = "linear"
+)
+
+// memberKind is a kind of model that train custom trains, alone or as a member of a fusion.
+type memberKind struct {
+	name, usage string
+	standard    bool // a member without --members
+	linear      bool // has no layers
+	// suits returns why data have no model of the kind; nil suits all data.
+	suits func(*seq.Spec) error
+	// flags are flags of train custom and their values, for a model with layers. A flag that is given wins.
+	flags func(*seq.Manifest) [][2]string
+}
+
+// memberKinds are in the order in which they are trained.
+var memberKinds = []*memberKind{
+	{name: linearMember, usage: "n-grams", standard: true, linear: true, suits: linear.Suited},
+	{name: sftMember, usage: "layers", standard: true},
+}
+
+// suited returns why data have no model of the kind.
+func (k *memberKind) suited(s *seq.Spec) error {
+	if k.suits == nil {
+		return nil
+	}
+	return k.suits(s)
+}
+
+// plannedTime is the default of --time.
+const plannedTime = 5 * time.Minute
+
+func membersFlags(task *lra.Task) []cli.Flag {
+	if task.Name != lra.CustomName {
+		return nil
+	}
+	var kinds []string
+	for _, k := range memberKinds {
+		kinds = append(kinds, fmt.Sprintf("%s (%s)", k.name, k.usage))
+	}
+	return []cli.Flag{
+		&cli.StringFlag{Name: "members", DefaultText: joinKinds(standardKinds()) + ", or sft without n-grams",
+			Usage: "train `KIND,…` and sum their logits: " + strings.Join(kinds, ", ")},
+		&cli.DurationFlag{Name: "time", DefaultText: "5m for several members",
+			Usage: "plan a number of steps that ends within `TIME`"},
+	}
+}
+
+// standardKinds are those of the members without --members, for data that suit all.
+func standardKinds() []*memberKind {
+	return slices.DeleteFunc(slices.Clone(memberKinds), func(k *memberKind) bool { return !k.standard })
+}
+
+// joinKinds lists the names of kinds as --members has them.
+func joinKinds(kinds []*memberKind) string {
+	var names []string
+	for _, k := range kinds {
+		names = append(names, k.name)
+	}
+	return strings.Join(names, ",")
+}
+
+// chosenKinds are the kinds of --members; without it those of the models that --resume finds in --out, and otherwise
+// the standard ones that suit the data. A single kind is a model in --out itself.
+func chosenKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
+	out := c.String("out")
+	switch resumed := c.Bool("resume"); {
+	case c.IsSet("members"):
+		return parseKinds(c)
+	case resumed && isPlainRun(out):
+		return []*memberKind{kindCalled(sftMember)}, nil
+	case resumed && begunKinds(out) != nil:
+		return begunKinds(out), nil
+	}
+	spec := m.Spec("")
+	kinds := slices.DeleteFunc(standardKinds(), func(k *memberKind) bool { return k.suited(&spec) != nil })
+	if m.Splits == nil || !kinds[0].linear || !fuses(m.Task) {
+		return []*memberKind{kindCalled(sftMember)}, nil
+	}
+	return kinds, nil
+}
+
+// fuses reports whether logits of models of a task can be summed.
+func fuses(task string) bool { return task == seq.Classification || task == seq.Retrieval }
+
+// parseKinds reads --members.
+func parseKinds(c *cli.Context) ([]*memberKind, error) {
+	text := c.String("members")
+	words := strings.Split(text, ",")
+	kinds := slices.DeleteFunc(slices.Clone(memberKinds), func(k *memberKind) bool {
+		return !slices.Contains(words, k.name)
+	})
+	if len(kinds) != len(words) {
+		return nil, usage(c, "--members %q, expected one or several of %s, each once", text, joinKinds(memberKinds))
+	}
+	return kinds, nil
+}
+
+func kindCalled(name string) *memberKind {
+	return memberKinds[slices.IndexFunc(memberKinds, func(k *memberKind) bool { return k.name == name })]
+}
+
+// isPlainRun reports whether a directory has a run of a single model with layers, or a folder for each of its seeds.
+func isPlainRun(dir string) bool {
+	for _, pattern := range []string{"last", "seed-*/last"} {
+		if paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), pattern)); paths != nil {
+			return true
+		}
+	}
+	return false
+}
+
+// begunKinds are the kinds of the models in the folders of a directory, nil unless one has layers.
+func begunKinds(dir string) []*memberKind {
+	kinds := slices.DeleteFunc(slices.Clone(memberKinds), func(k *memberKind) bool {
+		paths, _ := filepath.Glob(filepath.Join(escapeGlob(dir), k.name+"*"))
+		return !slices.ContainsFunc(paths, func(path string) bool {
+			kind, _, _ := strings.Cut(filepath.Base(path), "-")
+			return kind == k.name && isRun(path)
+		})
+	})
+	if !slices.ContainsFunc(kinds, func(k *memberKind) bool { return !k.linear }) {
+		return nil
+	}
+	return kinds
+}
+
+// memberContext returns a copy of the flags of train custom, in which a member has flags of its own.
+func memberContext(c *cli.Context) (*cli.Context, error) {
+	set := flag.NewFlagSet(c.Command.Name, flag.ContinueOnError)
+	out := cli.NewContext(c.App, set, c)
+	out.Command = c.Command
+	for _, f := range c.Command.Flags {
+		if err := f.Apply(set); err != nil {
+			return nil, err
+		}
+	}
+	for _, f := range c.Command.Flags {
+		if name := f.Names()[0]; c.IsSet(name) {
+			if err := out.Set(name, fmt.Sprint(c.Value(name))); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return out, nil
+}
+
+// setUnset sets flags that are not given.
+func setUnset(c *cli.Context, flags [][2]string) error {
+	for _, f := range flags {
+		if c.IsSet(f[0]) {
+			continue
+		}
+		if err := c.Set(f[0], f[1]); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,414 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/provenance"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// trainAlone trains one model with layers in --out, or one for each of --seeds.
+func trainAlone(c *cli.Context, m *seq.Manifest, kind *memberKind) error {
+	if err := checkTime(c); err != nil {
+		return err
+	}
+	if kind.flags != nil && m.Splits != nil {
+		if err := setUnset(c, kind.flags(m)); err != nil {
+			return err
+		}
+	}
+	if c.IsSet("time") && m.Splits != nil && !c.Bool("resume") {
+		seeds, err := seedsOf(c)
+		if err != nil {
+			return err
+		}
+		within := c.Duration("time") / time.Duration(len(seeds))
+		if err := planSteps(c, m, seeds[0], kind.name, within); err != nil {
+			return err
+		}
+	}
+	return train(c, lra.CustomRun(m, runFlagsOf(c)))
+}
+
+// member is a model of a fusion with layers, and the seed of its run.
+type member struct {
+	kind *memberKind
+	name string // name of its folder in --out
+	seed uint64
+	c    *cli.Context // flags of the kind
+}
+
+// fusedRun is a run of several models whose logits are summed.
+type fusedRun struct {
+	*cli.Context
+	kinds   []*memberKind
+	out     string
+	set     *seq.Dataset
+	members []*member
+	ends    time.Time // when --time ends
+	kernels string    // sentence on the kernels of the last model with layers
+}
+
+// trainMembers trains models in folders of --out, the linear one first, and fits the weights by which their logits are
+// summed. --resume continues where a run was stopped.
+func trainMembers(c *cli.Context, m *seq.Manifest, kinds []*memberKind) error {
+	f := &fusedRun{Context: c, kinds: kinds, out: filepath.Clean(c.String("out"))}
+	f.ends = time.Now().Add(plannedTime)
+	if c.IsSet("time") {
+		f.ends = time.Now().Add(c.Duration("time"))
+	}
+	if err := f.check(m); err != nil {
+		return err
+	}
+	if err := f.plan(m); err != nil {
+		return err
+	}
+	if err := f.trainLinear(); err != nil {
+		return err
+	}
+	for i, one := range f.members {
+		if finished, err := f.trainMember(m, i, one); err != nil || !finished {
+			return err
+		}
+	}
+	return ranksOf(c).onFirst(f.fuse)
+}
+
+// check refuses flags, folders and data that do not fit.
+func (f *fusedRun) check(m *seq.Manifest) error {
+	c, text := f.Context, joinKinds(f.kinds)
+	fusion, err := sft.ReadFusion(f.out)
+	switch {
+	case err != nil:
+		return err
+	case c.NArg() > 0:
+		return noArguments(c)
+	case c.String("out") == "":
+		return usage(c, "--out is empty, a directory was expected")
+	case c.IsSet("stop-at") && c.Int("stop-at") < 1:
+		return usage(c, "--stop-at %d, expected a step from 1", c.Int("stop-at"))
+	case c.IsSet("seed") && c.IsSet("seeds"):
+		return usage(c, "--seed and --seeds exclude each other")
+	case isRun(f.out) && (fusion == nil || !c.Bool("resume")):
+		return fmt.Errorf("%s already holds a model or a run: choose another --out for --members %s",
+			shellQuote(f.out), text)
+	case !c.Bool("resume") && f.begun():
+		return fmt.Errorf("%s already holds a run of --members %s: --resume continues it, another --out begins a new one",
+			shellQuote(f.out), text)
+	case c.String("data") == "":
+		return usage(c, "--data is missing, a data set directory was expected (sftseq data convert makes one)")
+	case !fuses(m.Task):
+		return usage(c, "--members %s: expected one class for each row, found the task %s: --members %s or %s",
+			text, m.Task, sftMember, linearMember)
+	case m.Splits["val"].Rows == 0:
+		return fmt.Errorf("%s: expected a validation split, on which the weights of the models are fitted "+
+			"(data convert --val-part): --members %s needs none", c.String("data"), linearMember)
+	}
+	spec := m.Spec("")
+	for _, k := range f.kinds {
+		if err := k.suited(&spec); err != nil {
+			return fmt.Errorf("%s: %w (--members %s trains on it)", c.String("data"), err, sftMember)
+		}
+	}
+	if err := checkTime(c); err != nil {
+		return err
+	}
+	if f.set, err = seq.OpenDataset(c.String("data")); err != nil {
+		return err
+	}
+	if dir := f.linearDir(); isRun(dir) {
+		return sameLinearRun(dir, f.set)
+	}
+	return nil
+}
+
+func (f *fusedRun) linearDir() string { return filepath.Join(f.out, linearMember) }
+
+// begun reports whether a model of the run is in its folder.
+func (f *fusedRun) begun() bool { return isRun(f.linearDir()) || begunKinds(f.out) != nil }
+
+// seedsOf are those of --seeds, or that of --seed.
+func seedsOf(c *cli.Context) ([]uint64, error) {
+	if c.String("seeds") == "" {
+		return []uint64{c.Uint64("seed")}, nil
+	}
+	var seeds []uint64
+	for _, word := range strings.Split(c.String("seeds"), ",") {
+		seed, err := strconv.ParseUint(strings.TrimSpace(word), 10, 64)
+		if err != nil || slices.Contains(seeds, seed) {
+			return nil, usage(c, "--seeds: %q, expected different numbers separated by commas", word)
+		}
+		seeds = append(seeds, seed)
+	}
+	return seeds, nil
+}
+
+// plan lists the models with layers, and gives each kind its flags. Those of a kind that has begun are recorded.
+func (f *fusedRun) plan(m *seq.Manifest) error {
+	seeds, err := seedsOf(f.Context)
+	if err != nil {
+		return err
+	}
+	for _, k := range f.kinds {
+		if k.linear {
+			continue
+		}
+		c, err := memberContext(f.Context)
+		if err == nil {
+			err = errors.Join(c.Set("members", k.name), c.Set("seeds", ""))
+		}
+		if err == nil && k.flags != nil {
+			err = setUnset(c, k.flags(m))
+		}
+		if err != nil {
+			return err
+		}
+		t := lra.CustomRun(m, runFlagsOf(c)) // reports errors of flags before the first model is trained
+		if _, _, err := flaggedSettings(c, t, t.Presets[0], seeds[0]); err != nil {
+			return err
+		}
+		for _, seed := range seeds {
+			name := k.name
+			if f.String("seeds") != "" {
+				name = fmt.Sprintf("%s-%d", k.name, seed)
+			}
+			f.members = append(f.members, &member{kind: k, name: name, seed: seed, c: c})
+		}
+	}
+	return nil
+}
+
+// trainLinear trains the linear model, unless it is in its folder.
+func (f *fusedRun) trainLinear() error {
+	if !f.kinds[0].linear {
+		return nil
+	}
+	return ranksOf(f.Context).onFirst(func() error {
+		dir := f.linearDir()
+		if isRun(dir) {
+			return nil
+		}
+		report, err := saveLinear(f.Context, f.set, dir)
+		if err != nil {
+			return err
+		}
+		_, err = fmt.Fprintf(f.App.Writer, "%s: %s, model in %s\n", linearMember, describeLinear(report), dir)
+		return err
+	})
+}
+
+// trainMember trains a model with layers to its end, or continues its run. Finished is false where --stop-at ended it.
+func (f *fusedRun) trainMember(m *seq.Manifest, i int, one *member) (finished bool, err error) {
+	c, dir := one.c, filepath.Join(f.out, one.name)
+	begun, err := f.begunOf(one)
+	if err != nil {
+		return false, err
+	}
+	resumed := f.Bool("resume") && isRun(dir)
+	if err := c.Set("resume", fmt.Sprint(resumed)); err != nil {
+		return false, err
+	}
+	switch {
+	case resumed:
+	case begun != nil:
+		err = setUnset(c, recordedFlags(&begun.Settings))
+	default:
+		err = f.planMember(c, m, i, one)
+	}
+	if err != nil {
+		return false, err
+	}
+	r, err := newTrainRun(c, lra.CustomRun(m, runFlagsOf(c)), dir, one.seed, begun)
+	if err != nil {
+		return false, err
+	}
+	r.member, r.resume = one.name, f.resumption()
+	if err := r.run(c); err != nil {
+		return false, err
+	}
+	f.kernels = describeKernels(r.kernels, r.trainer.Kernels())
+	return r.trainer.Finished(), nil
+}
+
+// planMember gives a kind of models the flags that follow from the time and from the fusion.
+func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, one *member) error {
+	if err := setUnset(c, [][2]string{{"select", "loss"}, {"patience", fmt.Sprint(memberPatience)}}); err != nil {
+		return err
+	}
+	if planned(f.Context) {
+		left := max(0, time.Until(f.ends)) / time.Duration(len(f.members)-i)
+		if err := planSteps(c, m, one.seed, one.kind.name, left); err != nil {
+			return err
+		}
+	}
+	s := lra.CustomRun(m, runFlagsOf(c)).Presets[0].Settings
+	rows := m.Splits["train"].Rows
+	return setUnset(c, [][2]string{{"eval-every",
+		fmt.Sprint(evalEvery(&s, rows, m.Splits["val"].Rows, stepsOf(&s, rows)))}})
+}
+
+// begunOf returns the checkpoint of a run of the same kind that has begun; nil if none has.
+func (f *fusedRun) begunOf(one *member) (*sft.Checkpoint, error) {
+	for _, other := range f.members {
+		if other.kind != one.kind {
+			continue
+		}
+		from, err := loadCheckpoint(f.Context, filepath.Join(f.out, other.name))
+		if err == nil || !errors.Is(err, os.ErrNotExist) {
+			return from, err
+		}
+	}
+	return nil, nil
+}
+
+// recordedFlags are the flags of a run that its length and the fusion decided.
+func recordedFlags(s *sft.Settings) [][2]string {
+	length := [2]string{"epochs", fmt.Sprint(s.Epochs)}
+	if s.Steps > 0 {
+		length = [2]string{"steps", fmt.Sprint(s.Steps)}
+	}
+	return [][2]string{length, {"select", s.Select}, {"patience", fmt.Sprint(s.Patience)},
+		{"eval-every", fmt.Sprint(s.EvalEvery)}}
+}
+
+// resumption is the command that continues the run.
+func (f *fusedRun) resumption() string {
+	names := append([]string{"seeds", "time", "data", "init-from"}, numberNames(f.Context)...)
+	return fmt.Sprintf("sftseq train custom --members %s%s --out %s --resume%s", joinKinds(f.kinds),
+		givenFlags(f.Context, names...), shellQuote(f.out),
+		givenFlags(f.Context, "device", "precision", "threads", "memory", "tensorboard"))
+}
+
+// seedFlag is the flag of one seed in a command.
+var seedFlag = regexp.MustCompile(` --seed \d+`)
+
+// reproduction is the command that repeats the run, made from the command that its first model with layers recorded; ""
+// if models have flags that differ by more than the seed.
+func (f *fusedRun) reproduction() string {
+	first := f.members[0]
+	if slices.ContainsFunc(f.members, func(m *member) bool { return m.kind != first.kind }) {
+		return ""
+	}
+	config, err := sft.ReadConfig(filepath.Join(f.out, first.name, "config.json"))
+	if err != nil {
+		return ""
+	}
+	p, err := provenance.Of(config)
+	before, after, ok := strings.Cut(p.Command, " --out ")
+	if err != nil || !ok || strings.Contains(p.Command, "&&") { // a run whose end was moved has several commands
+		return ""
+	}
+	before = strings.Replace(before, " --members "+first.kind.name, " --members "+joinKinds(f.kinds), 1)
+	if seeds := f.String("seeds"); seeds != "" {
+		before = seedFlag.ReplaceAllString(before, " --seeds "+shellQuote(seeds))
+	}
+	return before + " --out " + shellQuote(f.out+"-again") + shellWord.ReplaceAllString(after, "")
+}
+
+// recordedMembers sets --data of a resumed run whose models are in folders to what one of them recorded.
+func recordedMembers(c *cli.Context) error {
+	if !c.Bool("resume") || c.String("data") != "" || isPlainRun(c.String("out")) {
+		return nil
+	}
+	for _, k := range memberKinds {
+		paths, err := filepath.Glob(filepath.Join(escapeGlob(c.String("out")), k.name+"*"))
+		if err != nil {
+			return err
+		}
+		for _, path := range paths {
+			if data := recordedData(path); data != "" {
+				return c.Set("data", data)
+			}
+		}
+	}
+	return nil
+}
+
+// onFirst runs f on the first rank, and the others wait for it.
+func (r *ranks) onFirst(f func() error) (err error) {
+	if r == nil {
+		return f()
+	}
+	if r.first() {
+		err = f()
+	}
+	_, err = distributed.Agree(r.World, err, 0)
+	return err
+}
+
+// sameLinearRun refuses a linear model that was trained on other data.
+func sameLinearRun(dir string, set *seq.Dataset) error {
+	config, err := sft.ReadConfig(filepath.Join(dir, "config.json"))
+	if err != nil {
+		return err
+	}
+	p, err := provenance.Of(config)
+	if err == nil && p.Data != set.Fingerprint() {
+		err = fmt.Errorf("%s was trained on other data than %s: choose another --out",
+			shellQuote(dir), shellQuote(set.Dir))
+	}
+	return err
+}
+
+// fuse fits the weights of the models in the folders of --out, and writes its config.json.
+func (f *fusedRun) fuse() error {
+	rows, err := f.set.Open("val")
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	var names []string
+	if f.kinds[0].linear {
+		names = append(names, linearMember)
+	}
+	for _, one := range f.members {
+		names = append(names, one.name)
+	}
+	var members []sft.Member
+	for _, name := range names {
+		m, err := load(f.Context.Context, filepath.Join(f.out, name))
+		if err != nil {
+			return err
+		}
+		members = append(members, sft.Member{Name: name, Model: m})
+	}
+	d, err := openDevice(f.Context)
+	if err != nil {
+		return err
+	}
+	defer closeDevice(f.Context, d)
+	p := newProgress(int64(rows.Len()), "fitting weights", "rows")
+	fusion, err := sft.FitFusion(f.Context.Context, members, rows, d, p.Add)
+	p.Finish()
+	if err != nil {
+		return err
+	}
+	if err := fusion.Save(f.out); err != nil {
+		return err
+	}
+	var said []string
+	for i, name := range fusion.Members {
+		said = append(said, fmt.Sprintf("%s %.4f (weight %.2f)", name, fusion.Losses[i], fusion.Weights[i]))
+	}
+	text := fmt.Sprintf("validation loss of the members: %s; of the sum of their logits %.4f, model in %s\n"+
+		"evaluate with: sftseq eval --model %s --data %s\n", strings.Join(said, ", "), fusion.Loss, f.out,
+		shellQuote(f.out), shellQuote(f.set.Dir))
+	if command := f.reproduction(); command != "" {
+		text += f.kernels + "\nrepeat with: " + command + "\n"
+	}
+	_, err = fmt.Fprint(f.App.Writer, text)
+	return err
+}

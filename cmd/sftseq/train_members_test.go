@@ -1,0 +1,205 @@
+package main
+
+import (
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/lra"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// proseData converts reviews whose class is a word of theirs.
+func proseData(t *testing.T, rows int) string {
+	t.Helper()
+	return tableData(t, "reviews.csv", readText(t, proseTable(t, rows)), "--text", "review",
+		"--label", "mood", "--split",
+		"0.6,0.2,0.2")
+}
+
+// sameFusion: two runs have the same models, weights and metrics.
+func sameFusion(t *testing.T, a, b string, members ...string) {
+	t.Helper()
+	for _, name := range members {
+		compareRuns(t, filepath.Join(a, name), filepath.Join(b, name))
+	}
+	for _, name := range []string{"config.json", "linear/model.safetensors"} {
+		equal(t, readText(t, filepath.Join(a, name)), readText(t, filepath.Join(b, name)), name)
+	}
+}
+
+// TestTrainCustomMembers: without --members a linear model comes first, then a model with layers whose steps fit into
+// --time, then weights. The command that is printed repeats the run, as does a run that was stopped and resumed.
+func TestTrainCustomMembers(t *testing.T) {
+	data, out := proseData(t, 900), filepath.Join(t.TempDir(), "run")
+	flags := []string{"--device", "cpu", "--hidden", "8", "--layers", "1", "--time", "3s", "--batch", "1"}
+	train := func(more ...string) string {
+		t.Helper()
+		return done(t, "", slices.Concat([]string{"train", "custom", "--data", data}, flags, more)...)
+	}
+	said := train("--out", out, "--stop-at", "15")
+	contains(t, said, "linear: validation accuracy 100.00%", "sft: ", "stopped at step 15",
+		"go on with:\n  sftseq train custom --members linear,sft --time 3s ")
+	noFile(t, filepath.Join(out, "config.json"))
+	said = done(t, "", "train", "custom", "--out", out, "--resume")
+	contains(t, said, "sft: validation accuracy ", ", selected by loss ", "of the sum of their logits")
+	notContains(t, said, "models reach there", "linear: validation accuracy")
+	s := must.Get(sft.LoadCheckpoint(filepath.Join(out, "sft")))(t).Settings
+	if s.Select != "loss" || s.Patience != memberPatience || s.EvalEvery < fewestBetween {
+		t.Errorf("%+v", s)
+	}
+	command := regexp.MustCompile(`repeat with: sftseq (.*)`).FindStringSubmatch(said)
+	if command == nil {
+		t.Fatalf("no command in %s", said)
+	}
+	contains(t, command[1], "train custom --preset quick --seed 1 --members linear,sft --data "+data,
+		" --steps ", "--out "+out+"-again")
+	done(t, "", strings.Fields(command[1])...)
+	sameFusion(t, out, out+"-again", "sft")
+}
+
+// TestTrainCustomAlone: data that have no linear model, a resumed run of one model, and --members sft are models in
+// --out itself.
+func TestTrainCustomAlone(t *testing.T) {
+	rows := "words,tags\n"
+	for i := range 30 {
+		rows += fmt.Sprintf("a b%d,X O\n", i)
+	}
+	tags := tableData(t, "tags.csv", rows, "--text",
+		"words", "--tags", "tags",
+		"--split", "0.6,0.2,0.2")
+	small := []string{"--steps", "3", "--hidden", "8", "--layers", "1", "--device", "cpu"}
+	out := filepath.Join(t.TempDir(), "tags")
+	done(t, "", append([]string{"train", "custom", "--data", tags, "--out", out}, small...)...)
+	must.Get(sft.LoadCheckpoint(out))(t)
+
+	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "sft")
+	said := runCustom(t, data, out, append(small, "--stop-at", "1")...)
+	contains(t, said, "sftseq train custom --out "+out+" --resume")
+	said = done(t, "", "train", "custom", "--out", out, "--resume")
+	contains(t, said, "repeat with: sftseq train custom --preset quick --seed 1 --members sft --data "+data,
+		"models reach there")
+	refuse(t, exitError, out+" already holds a model or a run: choose another --out", "", "train", "custom", "--data",
+		data, "--out", out)
+	timed := filepath.Join(t.TempDir(), "timed")
+	said = runCustom(t, proseData(t, 900), timed, "--hidden", "8", "--layers", "1", "--device", "cpu",
+		"--time", "2s", "--batch", "1")
+	contains(t, said, " steps of about ", " fit into the remaining ", "repeat with: ", " --steps ")
+	refuseAll(t, exitUsage, []string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "no")},
+		[]refusal{
+			{"--time 0s, expected a duration such as 5m", []string{"--time", "0s"}},
+			{"--time and --steps or --epochs exclude each other", []string{"--time", "1m", "--steps", "3"}},
+			{"--time and --steps or --epochs exclude each other", []string{"--time", "1m", "--epochs", "3", "--members",
+				"sft"}},
+			{`--members "sft,sft", expected one or several of`, []string{"--members", "sft,sft"}},
+		})
+}
+
+// TestTrainFusedSeeds: --seeds trains one linear model and a model with layers for each seed, which share the prior
+// weight; a seed that had not begun when the run was stopped gets the steps of the others.
+func TestTrainFusedSeeds(t *testing.T) {
+	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
+	train := []string{"train", "custom", "--data", data, "--out", out, "--hidden", "8", "--layers", "1", "--device",
+		"cpu", "--time", "4s", "--seeds", "1,2", "--batch", "1"}
+	done(t, "", train...)
+	f := must.Get(sft.ReadFusion(out))(t)
+	equal(t, fmt.Sprint(f.Members), "[linear sft-1 sft-2]")
+	for i, want := range []float64{0.6, 0.15, 0.15} { // 20 rows of validation keep the prior
+		if math.Abs(f.Weights[i]-want) > 1e-12 {
+			t.Errorf("weights %v", f.Weights)
+		}
+	}
+	settings := func(name string) string {
+		s := must.Get(sft.LoadCheckpoint(filepath.Join(out, name)))(t).Settings
+		s.Seed = 0
+		return fmt.Sprintf("%+v", s)
+	}
+	want := settings("sft-2")
+	equal(t, settings("sft-1"), want)
+	must.Succeed(t, os.RemoveAll(filepath.Join(out, "sft-2")))
+	done(t, "", append(train, "--resume")...)
+	equal(t, settings("sft-2"), want)
+	lines := `{"text":"a wonderful film"}` + "\n"
+	answers, _ := exits(t, exitOK, lines, "predict", "--model", out, "--device", "cpu")
+	contains(t, answers, `"label":"`)
+}
+
+// TestKillsOfFusions kills runs of several members at random moments and resumes them: models, weights and metrics
+// equal those of a run that was left alone.
+func TestKillsOfFusions(t *testing.T) {
+	program := built(t)
+	data := proseData(t, 300)
+	whole, torn := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "torn")
+	flags := func(out string, more ...string) []string {
+		return append([]string{"train", "custom", "--data", data, "--out", out, "--steps", "60", "--hidden", "8",
+			"--layers", "1", "--save-every", "1ms", "--seeds", "1,2"}, more...)
+	}
+	took := timed(t, program, flags(whole)...)
+	k, runs := newKiller(t, 7), 0
+	next := func(more ...string) []string {
+		args := flags(torn, more...)
+		if entries, err := os.ReadDir(torn); err == nil && len(entries) > 0 {
+			args = append(args, "--resume")
+		}
+		return args
+	}
+	for try := 0; k.goesOn(t); try++ {
+		if k.run(t, took*2/3, program, next("--threads", []string{"1", "2", "3"}[try%3])...) {
+			runs++
+			sameFusion(t, whole, torn, "sft-1", "sft-2")
+			must.Succeed(t, os.RemoveAll(torn))
+		}
+	}
+	timed(t, program, next()...)
+	sameFusion(t, whole, torn, "sft-1", "sft-2")
+	t.Logf("%d runs equal one that was left alone", runs+1)
+}
+
+// TestPlanSteps: the steps of a run and its evaluations fit into the time; one more step does not.
+func TestPlanSteps(t *testing.T) {
+	m := &seq.Manifest{Task: seq.Classification, Splits: map[string]seq.SplitInfo{"train": {Rows: 20000},
+		"val": {Rows: 2000}}}
+	task := func(steps int) *lra.Task { return lra.CustomRun(m, lra.RunFlags{Batch: 16, Steps: steps}) }
+	p := &lengthPlan{task: task, rows: 20000, judged: 2000,
+		pace: pace{step: 10 * time.Millisecond, evaluation: time.Second}}
+	for within, want := range map[time.Duration]int{time.Second: fewestSteps, time.Hour: 50000,
+		100 * time.Second: 8500} {
+		got := p.steps(50000, within)
+		if got != want {
+			t.Errorf("%d steps in %v, expected %d", got, within, want)
+		}
+		if got > fewestSteps && p.timeOf(got) > within || got < 50000 && p.timeOf(got+1) <= within {
+			t.Errorf("%d steps take %v of %v", got, p.timeOf(got), within)
+		}
+	}
+	equal(t, p.steps(4, time.Second), 4)
+}
+
+// TestPaceWatch: the pace is that of the tokens after the first step, and the run is stopped when it is known.
+func TestPaceWatch(t *testing.T) {
+	stopped := 0
+	w := &paceWatch{during: time.Hour, steps: 3, stop: func() { stopped++ }}
+	state := func(tokens int) sft.State {
+		s := sft.State{}
+		s.Interval.Tokens = tokens
+		return s
+	}
+	w.observe(state(1000))
+	if w.perToken() != 0 {
+		t.Error("the first step has a pace")
+	}
+	w.began = w.began.Add(-time.Second)
+	w.observe(sft.StepReport{Tokens: 1500})
+	w.observe(state(500))
+	if p := w.perToken(); stopped != 1 || p < 1e6 || p > 2e6 {
+		t.Errorf("%v ns a token, stopped %d times", p, stopped)
+	}
+}
