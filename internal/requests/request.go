@@ -48,7 +48,8 @@ type Request struct {
 	Label     json.RawMessage
 	Numbers   json.RawMessage
 	Labels    json.RawMessage     // that hold where any number may, or of tokens
-	places    []tokenizers.Offset // of tagging, where the sequence was text: in characters of it
+	places    []tokenizers.Offset // places of tokens of a text, for tagging
+	unit      string              // unit of places
 	Failure   *Failure            // nil if the line can be answered
 }
 

@@ -1,6 +1,7 @@
 package requests
 
 import (
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/sft"
@@ -10,7 +11,7 @@ import (
 // Spans answers a request with spans.
 type Spans struct {
 	Spans []sft.Span `json:"spans"`
-	Unit  string     `json:"unit"` // of their places: [Characters] or [Tokens]
+	Unit  string     `json:"unit"` // unit of their places, such as [Characters]
 }
 
 // What the places of spans count: the characters of a text, where it is known at which its
@@ -18,13 +19,18 @@ type Spans struct {
 const (
 	Characters = "characters"
 	Tokens     = "tokens"
+	UTF8       = "utf-8"  // bytes of the text, for a client that has negotiated this unit
+	UTF16      = "utf-16" // code units
 )
 
 // Locate notes where the tokens that a request's one sequence begins with stand in its text, so
 // that spans have places in it: of as many as the model reads. The text is not kept.
-func (p *Parser) Locate(r *Request, text string, used int) {
+func (p *Parser) Locate(r *Request, text string, used int) { p.LocateIn(r, text, used, Characters) }
+
+// LocateIn is Locate for places that count a unit: [Characters], [UTF8] or [UTF16].
+func (p *Parser) LocateIn(r *Request, text string, used int, unit string) {
 	if p.Places && p.noTokenizer == nil && tokenizers.HasOffsets(p.tokenizer) == nil {
-		r.places = characters(text, offsets(p.tokenizer, text, used))
+		r.places, r.unit = counted(text, offsets(p.tokenizer, text, used), unit), unit
 	}
 }
 
@@ -67,18 +73,37 @@ func offsets(t tokenizers.Tokenizer, text string, n int) []tokenizers.Offset {
 	return out
 }
 
-// characters are places that are given in bytes of a text, in characters of it: of those that
-// have at least a byte there.
-func characters(text string, places []tokenizers.Offset) []tokenizers.Offset {
-	before := tokenizers.NewCharacters(text)
-	for i, x := range places {
-		n := before.Before(x.Start)
-		if characterAt(text, x.Start) < x.Start {
-			n-- // the one within which it begins
+// counted returns places in a unit that are given in bytes of a text. They have whole characters: those with at least
+// a byte there.
+func counted(text string, places []tokenizers.Offset, unit string) []tokenizers.Offset {
+	at, n, last := 0, 0, 0 // bytes and units that were counted, and the units of the last character
+	before := func(end int) int {
+		for at < end && at < len(text) {
+			r, size := utf8.DecodeRuneInString(text[at:])
+			last = Width(r, size, unit)
+			at, n = at+size, n+last
 		}
-		places[i] = tokenizers.Offset{Start: n, End: before.Before(x.End)}
+		return n
+	}
+	for i, x := range places {
+		start := before(x.Start)
+		if characterAt(text, x.Start) < x.Start {
+			start -= last // it begins within that character
+		}
+		places[i] = tokenizers.Offset{Start: start, End: before(x.End)}
 	}
 	return places
+}
+
+// Width returns the length of a character, of which the text has some bytes, in a unit.
+func Width(r rune, bytes int, unit string) int {
+	switch unit {
+	case UTF8:
+		return bytes
+	case UTF16:
+		return utf16.RuneLen(r)
+	}
+	return 1
 }
 
 // characterAt is where the character begins that a byte is part of. A byte that is not UTF-8
@@ -102,7 +127,7 @@ func NewSpans(spans []sft.Span, r *Request) (Spans, error) {
 		if len(r.places) != r.Tokens() {
 			return Spans{}, Fail(CodeInternal, "the places of %d tokens are not known", r.Tokens())
 		}
-		s.Unit, s.Spans = Characters, inCharacters(s.Spans, r.places)
+		s.Unit, s.Spans = r.unit, placed(s.Spans, r.places)
 	}
 	if s.Spans == nil {
 		s.Spans = []sft.Span{} // a list in JSON
@@ -110,9 +135,9 @@ func NewSpans(spans []sft.Span, r *Request) (Spans, error) {
 	return s, nil
 }
 
-// inCharacters gives spans of tokens the places of these. One that begins within the character
+// placed gives spans of tokens the places of these. One that begins within the character
 // in which another ends leaves it to that one, and is left out if it has no other.
-func inCharacters(spans []sft.Span, places []tokenizers.Offset) []sft.Span {
+func placed(spans []sft.Span, places []tokenizers.Offset) []sft.Span {
 	out, end := spans[:0], 0
 	for _, x := range spans {
 		x.Start, x.End = max(end, places[x.Start].Start), places[x.End-1].End

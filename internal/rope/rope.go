@@ -1,6 +1,6 @@
 // Package rope holds a text that is edited. An edit anywhere, and a look at any place,
-// take time that grows with the logarithm of the text's length, in bytes and in UTF-16
-// code units alike.
+// take time that grows with the logarithm of the text's length, in bytes, in UTF-16 code units
+// and in characters alike.
 //
 // The text is in WTF-8: UTF-8 in which half of a surrogate pair may stand alone, as
 // three bytes. Whoever counts UTF-16 may cut characters in two and join them again; all
@@ -25,13 +25,17 @@ type size struct {
 	bytes  int
 	units  int // of UTF-16
 	halves int // of surrogate pairs that stand alone
+	wide   int // characters of two units
 }
 
+// characters is how many characters a text has.
+func (s size) characters() int { return s.units - s.wide }
+
 func (s size) plus(t size) size {
-	return size{s.bytes + t.bytes, s.units + t.units, s.halves + t.halves}
+	return size{s.bytes + t.bytes, s.units + t.units, s.halves + t.halves, s.wide + t.wide}
 }
 func (s size) minus(t size) size {
-	return size{s.bytes - t.bytes, s.units - t.units, s.halves - t.halves}
+	return size{s.bytes - t.bytes, s.units - t.units, s.halves - t.halves, s.wide - t.wide}
 }
 
 // node is a leaf, which has text, or the root of two subtrees whose heights differ by at
@@ -52,6 +56,29 @@ func (r *Rope) Len() int { return r.root.of().bytes }
 // Units is the length in UTF-16 code units.
 func (r *Rope) Units() int { return r.root.of().units }
 
+// Characters is the length in Unicode characters.
+func (r *Rope) Characters() int { return r.root.of().characters() }
+
+// characterAt returns the byte at which a character begins.
+func (r *Rope) characterAt(character int) (at int) {
+	n := r.root
+	if n == nil {
+		return 0
+	}
+	for n.left != nil {
+		if left := n.left.characters(); character < left {
+			n = n.left
+		} else {
+			at, character, n = at+n.left.bytes, character-left, n.right
+		}
+	}
+	for text := n.text; character > 0; character-- {
+		bytes, _ := CharacterLength(text[0])
+		text, at = text[bytes:], at+bytes
+	}
+	return at
+}
+
 // Room is the memory that the text takes, in bytes.
 func (r *Rope) Room() int {
 	if r.root == nil {
@@ -70,6 +97,7 @@ func measure(text []byte) size {
 		}
 		i += bytes
 		s.units += units
+		s.wide += units - 1
 	}
 	return s
 }

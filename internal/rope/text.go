@@ -5,16 +5,32 @@ import (
 	"unicode/utf8"
 )
 
-// Text is a rope for who counts in one unit: bytes, or UTF-16 code units.
+// Unit is what offsets count.
+type Unit int
+
+// The units.
+const (
+	Bytes      Unit = iota
+	UTF16           // code units
+	Characters      // Unicode characters
+)
+
+// String names the unit in errors.
+func (u Unit) String() string { return [...]string{"bytes", "UTF-16 code units", "characters"}[u] }
+
+// Text is a rope whose offsets count one unit.
 type Text struct {
 	Rope
-	UTF16 bool
+	Unit Unit
 }
 
 // Length is that of the text in its unit.
 func (t *Text) Length() int {
-	if t.UTF16 {
+	switch t.Unit {
+	case UTF16:
 		return t.Units()
+	case Characters:
+		return t.Rope.Characters()
 	}
 	return t.Len()
 }
@@ -22,15 +38,12 @@ func (t *Text) Length() int {
 // Within checks a range that is to be replaced. In bytes it must not cut a character. In
 // UTF-16 it may: editors type and delete characters by halves.
 func (t *Text) Within(start, end int) error {
-	length, name := t.Length(), "bytes"
-	if t.UTF16 {
-		name = "UTF-16 code units"
-	}
+	length := t.Length()
 	if start < 0 || end < start || end > length {
-		return fmt.Errorf("expected a range within %d %s, found %d to %d", length, name, start, end)
+		return fmt.Errorf("expected a range within %d %v, found %d to %d", length, t.Unit, start, end)
 	}
 	for _, at := range []int{start, end} {
-		if !t.UTF16 && at < length && !utf8.RuneStart(t.Byte(at)) {
+		if t.Unit == Bytes && at < length && !utf8.RuneStart(t.Byte(at)) {
 			return fmt.Errorf("byte %d is within a character", at)
 		}
 	}
@@ -41,9 +54,12 @@ func (t *Text) Within(start, end int) error {
 // which Within has found nothing wrong. It returns the place behind the text.
 func (t *Text) Edit(start, end int, text []byte) (behind int) {
 	before := t.Length()
-	if t.UTF16 {
+	switch t.Unit {
+	case UTF16:
 		t.ReplaceUnits(start, end, text)
-	} else {
+	case Characters:
+		t.Replace(t.characterAt(start), t.characterAt(end), text)
+	default:
 		t.Replace(start, end, text)
 	}
 	return end + t.Length() - before

@@ -6,31 +6,32 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestText: either unit has its own places, and only in bytes a character may not be cut.
+// TestText: each unit has its own places, and only in bytes a character may not be cut.
 func TestText(t *testing.T) {
 	for _, c := range []struct {
-		utf16                   bool
+		unit                    Unit
 		start, end, behind, len int
 		cut                     string // what is wrong with a cut in the middle of 😀
 	}{
-		{false, 1, 5, 4, 5, "byte 3 is within a character"},
-		{true, 1, 3, 3, 4, ""},
+		{Bytes, 1, 5, 4, 5, "byte 3 is within a character"},
+		{UTF16, 1, 3, 3, 4, ""},
+		{Characters, 1, 2, 3, 4, ""},
 	} {
-		x := Text{UTF16: c.utf16}
+		x := Text{Unit: c.unit}
 		if at := x.Edit(0, 0, []byte("a😀b")); at != x.Length() || x.String() != "a😀b" {
 			t.Errorf("%q, behind it %d", x.String(), at)
 		}
 		middle := (c.start + c.end) / 2
 		if err := x.Within(middle, c.end); c.cut == "" && err != nil || c.cut != "" &&
 			(err == nil || err.Error() != c.cut) {
-			t.Errorf("UTF-16 %v: a cut at %d: %v", c.utf16, middle, err)
+			t.Errorf("%v: a cut at %d: %v", c.unit, middle, err)
 		}
 		for _, bad := range [][2]int{{-1, 0}, {2, 1}, {0, x.Length() + 1}} {
-			must.Fail(t, "expected a range within", "UTF-16", c.utf16, bad)(x.Within(bad[0], bad[1]))
+			must.Fail(t, "expected a range within", c.unit, bad)(x.Within(bad[0], bad[1]))
 		}
 		must.Check(t, x.Within(c.start, c.end))
 		if at := x.Edit(c.start, c.end, []byte("éc")); at != c.behind || x.String() != "aécb" || x.Length() != c.len {
-			t.Errorf("UTF-16 %v: %q of length %d, behind the edit %d", c.utf16, x.String(), x.Length(), at)
+			t.Errorf("%v: %q of length %d, behind the edit %d", c.unit, x.String(), x.Length(), at)
 		}
 	}
 }

@@ -63,14 +63,18 @@ func (s *session) whyUnread(m *message) *Error {
 // unread refuses a message that could not be read, or only as far as e has it. If
 // it has no id, it may have been a change of a document.
 func (s *session) unread(e envelope, why *Error) {
-	if e.id == nil && (e.method == "" || strings.HasPrefix(e.method, changePrefix)) {
+	if e.id == nil && (e.method == "" || strings.HasPrefix(e.method, changePrefix) ||
+		strings.HasPrefix(e.method, editorPrefix)) {
 		s.loseEdits(why)
 	}
 	s.refuse(e.id, why)
 }
 
-// changePrefix begins the names of the notifications that change documents.
-const changePrefix = "sequence/did"
+// Beginnings of the names of the notifications that change documents.
+const (
+	changePrefix = "sequence/did"
+	editorPrefix = "textDocument/did"
+)
 
 // bareStream reports whether the stream is one of bare lines, so that what is
 // none of them is answered like one, too.

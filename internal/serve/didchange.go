@@ -24,6 +24,11 @@ var (
 // follows is passed over until the whole text comes.
 func (s *session) didChange(params json.RawMessage) error {
 	fields, bad := s.object(params, changeFields)
+	return s.changeBy(fields, bad)
+}
+
+// changeBy changes a document by the fields of sequence/didChange. Bad is why a field is refused.
+func (s *session) changeBy(fields map[string]json.RawMessage, bad error) error {
 	uri, err := documentURI(fields)
 	if fields == nil {
 		err = bad
@@ -124,8 +129,8 @@ func (d *document) breaks(why error) error {
 		"%s at version %d: %s; send the whole text, of a version above the last", d.uri,
 		d.version, asError(why).Message)
 	if d.session.publishes() {
-		d.session.notify(d.session.server.current().task.Notification(), publication{URI: d.uri, Version: d.version,
-			read: publishedRead{Error: asError(d.broken)}})
+		d.push(d.session.server.current(), publication{URI: d.uri, Version: d.version,
+			read: publishedRead{Error: asError(d.broken)}}, nil)
 	}
 	return d.broken
 }

@@ -183,7 +183,7 @@ func TestChangeBehindClose(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour
 	s := start(t, o)
-	c := dial(t, s).initialize(map[string]any{"capabilities": map[string]any{"general": map[string]any{"positionEncodings": []string{utf16Positions}}}})
+	c := dial(t, s).initialize(counting("utf-16"))
 	change := func(version int) {
 		c.notify("sequence/didChange", map[string]any{"uri": "u", "version": version,
 			"changes": []any{map[string]any{"range": map[string]int{"start": 8, "end": 8}, "text": " 1"}}})

@@ -13,6 +13,12 @@ var openFields = known("uri", "version", "text", "window")
 // didOpen is sequence/didOpen. A document that is open already is replaced.
 func (s *session) didOpen(params json.RawMessage) error {
 	fields, bad := s.object(params, openFields)
+	return s.openBy(fields, bad, false)
+}
+
+// openBy opens a document by the fields of sequence/didOpen, in an editor or another client. Bad is why a field is
+// refused.
+func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bool) error {
 	uri, err := documentURI(fields)
 	if fields == nil {
 		err = bad
@@ -53,7 +59,7 @@ func (s *session) didOpen(params json.RawMessage) error {
 	if limit := s.server.options.MaxDocuments; count >= limit {
 		return fail(codeBusy, nil, "%s: %d documents are open, at most %d may be", uri, count, limit)
 	}
-	d := &document{session: s, uri: uri, window: w, text: rope.Text{UTF16: s.utf16}}
+	d := &document{session: s, uri: uri, editor: editor, window: w, text: rope.Text{Unit: s.unit}}
 	if err := s.inTurns(len(text), func() error { return d.insert("text", text, 0, 0) }); err != nil {
 		d.drop()
 		if errors.Is(err, errMemory) {

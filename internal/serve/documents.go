@@ -23,6 +23,7 @@ type documents struct {
 type document struct {
 	session *session
 	uri     string
+	editor  bool    // an editor has opened it, and gets diagnostics
 	window  *window // what is read of it if it is too long
 
 	mu      sync.Mutex

@@ -39,7 +39,7 @@ type mirror struct {
 	wide  bool
 }
 
-func newMirror(encoding string) *mirror { return &mirror{wide: encoding == utf16Positions} }
+func newMirror(encoding string) *mirror { return &mirror{wide: encoding == "utf-16"} }
 
 func (m *mirror) String() string {
 	if m.wide {
@@ -75,13 +75,13 @@ func TestEdits(t *testing.T) {
 		edits, size = 10000, 100000
 	}
 	pieces := []string{"a", "bc", "é", "日本", "𝄞", "\n", "", "plain text of some length", strings.Repeat("x", 200)}
-	for _, encoding := range []string{utf8Positions, utf16Positions} {
+	for _, encoding := range []string{"utf-8", "utf-16"} {
 		t.Run(encoding, func(t *testing.T) {
 			o := testOptions(t, "pre")
 			o.Load = longModel(t)
 			o.Debounce = 20 * time.Millisecond
 			s := start(t, o)
-			c := dial(t, s).initialize(map[string]any{"capabilities": map[string]any{"general": map[string]any{"positionEncodings": []string{encoding}}}})
+			c := dial(t, s).initialize(counting(encoding))
 			r := rand.New(rand.NewPCG(1, 2))
 			text := newMirror(encoding)
 			for n := 0; n < size; {
@@ -426,7 +426,7 @@ func TestTypedByHalves(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load, o.Debounce = longModel(t), 0
 	s := start(t, o)
-	c := dial(t, s).initialize(map[string]any{"capabilities": map[string]any{"general": map[string]any{"positionEncodings": []string{utf16Positions}}}})
+	c := dial(t, s).initialize(counting("utf-16"))
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 0, "text": "ab"})
 	c.message()
 	for n, step := range []struct {

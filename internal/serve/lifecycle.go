@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/internal/rope"
 )
 
 // ordered are the requests that change how the next message is read: they are
@@ -30,14 +31,41 @@ func init() {
 		"sequence/didOpen":   (*session).didOpen,
 		"sequence/didChange": (*session).didChange,
 		"sequence/didClose":  (*session).didClose,
+
+		"textDocument/didOpen":   (*session).editorDidOpen,
+		"textDocument/didChange": (*session).editorDidChange,
+		"textDocument/didClose":  (*session).editorDidClose,
 	}
 }
 
-// Encodings of positions in documents.
-const (
-	utf8Positions  = "utf-8" // bytes
-	utf16Positions = "utf-16"
-)
+// positionEncoding is a unit of offsets that a client may negotiate.
+type positionEncoding struct {
+	name   string    // in the negotiation
+	unit   rope.Unit // the unit in documents
+	places string    // the name of the unit in results
+}
+
+// positionEncodings are those of LSP. The first is used by a client that names none.
+var positionEncodings = []positionEncoding{{"utf-8", rope.Bytes, requests.UTF8},
+	{"utf-16", rope.UTF16, requests.UTF16}, {"utf-32", rope.Characters, requests.Characters}}
+
+// negotiate returns the first of a client's encodings that the server has, or the server's own if the client names
+// none.
+func negotiate(encodings []string, usual positionEncoding) (positionEncoding, error) {
+	var names []string
+	for _, e := range positionEncodings {
+		names = append(names, e.name)
+	}
+	for _, name := range encodings {
+		if at := slices.Index(names, name); at >= 0 {
+			return positionEncodings[at], nil
+		}
+	}
+	if len(encodings) > 0 {
+		return usual, badParam("capabilities.general.positionEncodings", "expected one of %q among them", names)
+	}
+	return usual, nil
+}
 
 type initializeParams struct {
 	ProcessID    *int `json:"processId"`
@@ -45,6 +73,9 @@ type initializeParams struct {
 		General struct {
 			PositionEncodings []string `json:"positionEncodings"`
 		} `json:"general"`
+		TextDocument struct {
+			PublishDiagnostics json.RawMessage `json:"publishDiagnostics"`
+		} `json:"textDocument"`
 	} `json:"capabilities"`
 	ClientInfo struct {
 		Name    string `json:"name"`
@@ -68,6 +99,8 @@ type capabilities struct {
 	Methods          []string `json:"methods"`
 	Documents        bool     `json:"documents"`
 	WindowPolicies   []string `json:"windowPolicies"`
+
+	TextDocumentSync *textDocumentSync `json:"textDocumentSync,omitempty"` // for an editor
 }
 
 func (s *session) initialize(params json.RawMessage) (any, error) {
@@ -80,29 +113,32 @@ func (s *session) initialize(params json.RawMessage) (any, error) {
 			return nil, err
 		}
 	}
-	encodings := p.Capabilities.General.PositionEncodings
-	at := slices.IndexFunc(encodings, func(e string) bool { return e == utf8Positions || e == utf16Positions })
-	if len(encodings) > 0 && at < 0 {
-		return nil, badParam("capabilities.general.positionEncodings", "expected %q or %q among them",
-			utf8Positions, utf16Positions)
+	model := s.server.acquire()
+	defer model.Done()
+	editor := p.Capabilities.TextDocument.PublishDiagnostics != nil && model.hasDiagnostics()
+	usual := positionEncodings[0]
+	if editor {
+		usual = positionEncodings[1] // editors that name none count as LSP says
 	}
-	s.utf16 = at >= 0 && encodings[at] == utf16Positions
+	encoding, err := negotiate(p.Capabilities.General.PositionEncodings, usual)
+	if err != nil {
+		return nil, err
+	}
+	s.unit, s.places = encoding.unit, encoding.places
 	s.life = running
 	if s.stdio && p.ProcessID != nil && *p.ProcessID > 0 {
 		s.watch(*p.ProcessID)
 	}
 	s.log.Info("initialize", "client", p.ClientInfo.Name, "version", p.ClientInfo.Version)
-	model := s.server.acquire()
-	defer model.Done()
 	var r initializeResult
 	r.ServerInfo.Name, r.ServerInfo.Version = "sftseq", s.server.options.Version
-	r.Capabilities = capabilities{PositionEncoding: utf8Positions, Documents: !model.config.Featured(),
+	r.Capabilities = capabilities{PositionEncoding: encoding.name, Documents: !model.config.Featured(),
 		WindowPolicies: windowPolicies}
 	if !model.task.HasWindows() {
 		r.Capabilities.WindowPolicies = []string{}
 	}
-	if s.utf16 {
-		r.Capabilities.PositionEncoding = utf16Positions
+	if editor {
+		r.Capabilities.TextDocumentSync = &textDocumentSync{OpenClose: true, Change: fullSync}
 	}
 	c := &call{session: s, model: model}
 	for name, m := range methods {

@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"strings"
@@ -12,13 +13,17 @@ import (
 // needsText reports whether the call's answer has places in the text.
 func (c *call) needsText() bool { return c.model.task.HasPlaces() && c.method == c.model.task.Method() }
 
+// placesUnit is the unit of spans in the session's results.
+func (s *session) placesUnit() string { return cmp.Or(s.places, requests.Characters) }
+
 // locate notes the places of what a model reads of a sequence, and gives its text back.
 func (c *call) locate(r *requests.Request, q *sequence) error {
 	text, used := *q.text, len(r.Sequences[0])
 	if err := c.reserve(requests.PlaceBytes * int64(used)); err != nil {
 		return err
 	}
-	if stopped := c.do(len(text), func() { c.model.parser.Locate(r, text, used) }); stopped != nil {
+	if stopped := c.do(len(text),
+		func() { c.model.parser.LocateIn(r, text, used, c.session.placesUnit()) }); stopped != nil {
 		return stopped
 	}
 	q.text = nil

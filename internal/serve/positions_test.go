@@ -16,14 +16,14 @@ import (
 )
 
 // editedDocument is one of a session that nobody reads from.
-func editedDocument(t testing.TB, text string, utf16 bool) *document {
+func editedDocument(t testing.TB, text string, unit rope.Unit) *document {
 	t.Helper()
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour // there is nobody to tell a class
 	s := start(t, o)
 	x := &session{server: s, share: s.turns.Share(), stopRead: make(chan struct{})}
 	x.ctx, x.end = context.WithCancelCause(context.Background())
-	d := &document{session: x, text: rope.Text{UTF16: utf16}}
+	d := &document{session: x, text: rope.Text{Unit: unit}}
 	quoted := must.Get(json.Marshal(text))(t)
 	must.Succeed(t, d.insert("text", quoted, 0, 0))
 	t.Cleanup(d.drop)
@@ -46,12 +46,12 @@ func edits(version, n int, with string, places ...int) map[string]json.RawMessag
 // large its document is, wherever they are, and however the client counts.
 func TestManyChanges(t *testing.T) {
 	const n, length = maxMany, 5 << 20
-	for _, utf16 := range []bool{false, true} {
+	for _, unit := range []rope.Unit{rope.Bytes, rope.UTF16, rope.Characters} {
 		text := "é"
-		if !utf16 {
+		if unit == rope.Bytes {
 			text = "e"
 		}
-		d := editedDocument(t, strings.Repeat(text, length), utf16)
+		d := editedDocument(t, strings.Repeat(text, length), unit)
 		for version, places := range [][]int{{0}, {length / 3}, {length - 1}, {0, length - 1},
 			{length / 2, 7, length / 5, length - 9}} {
 			began := time.Now()
@@ -59,7 +59,7 @@ func TestManyChanges(t *testing.T) {
 			if took := time.Since(began); took > 2*time.Second {
 				t.Errorf("%d changes at %d take %v", n, places, took)
 			}
-			if at := places[0]; !utf16 && len(places) == 1 && d.text.Byte(at) != 'a' {
+			if at := places[0]; unit == rope.Bytes && len(places) == 1 && d.text.Byte(at) != 'a' {
 				t.Errorf("byte %d is %q", at, d.text.Byte(at))
 			}
 		}
@@ -93,7 +93,7 @@ func TestUnwantedChanges(t *testing.T) {
 		}},
 	} {
 		t.Run(end.name, func(t *testing.T) {
-			d := editedDocument(t, strings.Repeat("e", 1<<20), false)
+			d := editedDocument(t, strings.Repeat("e", 1<<20), rope.Bytes)
 			s := d.session
 			s.documents.open = map[string]*document{"u": d}
 			d.renew(0)

@@ -68,7 +68,14 @@ func (d *document) publish(timer int) {
 	q := &sequence{field: "text", document: d, version: d.version}
 	text, err := d.read(c, q.field)
 	d.mu.Unlock()
+	if d.editor && err == nil {
+		err = c.reserve(int64(len(text))) // its lines are counted when its spans are known
+	}
 	out := c.publication(q, text, err)
+	var shown []diagnostic
+	if d.editor {
+		shown = c.diagnostics(text, out)
+	}
 	ending := s.documents.isEnding()
 	// The lock keeps a change from coming between this look and the push: a
 	// version is not told once it is superseded, nor after a newer one; nor what a
@@ -81,6 +88,18 @@ func (d *document) publish(timer int) {
 		// The client has asked for nothing that it could ask for again.
 		d.schedule(max(s.server.options.Debounce, time.Duration(s.server.retryAfter())*time.Millisecond))
 	default:
-		s.notify(model.task.Notification(), out)
+		d.push(model, out, shown)
 	}
+}
+
+// push sends what a model says of the document: to an editor as diagnostics. The caller holds d.mu.
+func (d *document) push(model *served, out publication, shown []diagnostic) {
+	if !d.editor {
+		d.session.notify(model.task.Notification(), out)
+		return
+	}
+	if out.read.Error != nil {
+		shown = []diagnostic{{Severity: severityWarning, Source: diagnosticSource, Message: out.read.Error.Message}}
+	}
+	d.session.notify(publishDiagnostics, diagnostics{URI: d.uri, Version: &out.Version, Diagnostics: shown})
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sftseq/sftseq/internal/rope"
 	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/internal/serve/fair"
 	"github.com/sftseq/sftseq/internal/serve/transport"
@@ -52,9 +53,10 @@ type session struct {
 
 	// What only the goroutine that reads uses.
 	life   life
-	spoken bool // JSON-RPC was seen
+	spoken bool   // JSON-RPC was seen
+	places string // the unit of spans in results, as results name it; "" is characters
 	bare   bareLines
-	utf16  bool
+	unit   rope.Unit // the unit of offsets in documents
 	edits  uint64
 	exited bool      // by exit
 	turn   fair.Turn // in which it works for a message, see inTurns

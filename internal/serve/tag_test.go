@@ -15,7 +15,7 @@ import (
 // document's spans are pushed, and why there are none where a change cannot be applied.
 func TestTagged(t *testing.T) {
 	s := start(t, testOptions(t, "tagging"))
-	c := dial(t, s).initialize(nil)
+	c := dial(t, s).initialize(counting("utf-32"))
 	const text = "Ann Lee met Zoë in New York."
 	type reply struct {
 		Spans []struct {

@@ -16,7 +16,7 @@ func (d *document) insert(path string, value json.RawMessage, start, end int) er
 		if err := d.session.yield(len(text)); err != nil {
 			return err
 		}
-		if lone := rope.LoneSurrogate(text); lone >= 0 && !d.text.UTF16 {
+		if lone := rope.LoneSurrogate(text); lone >= 0 && d.text.Unit != rope.UTF16 {
 			return badParam(path, "%v", jsonlines.Lone(text, lone, at))
 		}
 		at += len(text)

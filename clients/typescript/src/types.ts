@@ -93,10 +93,10 @@ export interface Labels extends Answer {
   windows?: { start: number; end: number; labels: (string | number)[]; probabilities: Record<string, number> }[];
 }
 
-/** The spans of a sequence from start to end, exclusive, in Unicode characters (elements of [...text]) or tokens. */
+/** The spans of a sequence from start to end, exclusive, in offsets of JavaScript strings (text.slice) or tokens. */
 export interface Spans extends Answer {
   spans: { start: number; end: number; label: string; score: number }[];
-  unit: 'characters' | 'tokens';
+  unit: 'utf-16' | 'tokens';
 }
 
 /** The tag of each point of a cloud, or of each node of a graph, and its probability. */

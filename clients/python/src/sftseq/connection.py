@@ -203,4 +203,4 @@ class _Call(Future):  # type: ignore[type-arg]
 
 def hello() -> Dict[str, Any]:
     """The params of initialize. With processId a server that this process has started ends with it."""
-    return {"processId": os.getpid(), "clientInfo": {"name": "sftseq-client"}, "capabilities": {}}
+    return {"processId": os.getpid(), "clientInfo": {"name": "sftseq-client"}, "capabilities": {"general": {"positionEncodings": ["utf-32"]}}}

@@ -36,9 +36,7 @@ class Document:
         with self._editing:
             if not 0 <= start <= end <= len(self.text):
                 raise ValueError(f"expected 0 <= start <= end <= {len(self.text)}, found {start} and {end}")
-            before = len(self.text[:start].encode())
-            span = {"start": before, "end": before + len(self.text[start:end].encode())}
-            self._change({"range": span, "text": text}, self.text[:start] + text + self.text[end:])
+            self._change({"range": {"start": start, "end": end}, "text": text}, self.text[:start] + text + self.text[end:])
 
     def set(self, text: str) -> None:
         """Replaces the whole text."""

@@ -1,0 +1,71 @@
+package main
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/testenv"
+)
+
+// nvimScript shows what Neovim underlines once the server has answered, by line and column in bytes.
+const nvimScript = `
+vim.wait(60000, function() return #vim.diagnostic.get(0) > 0 end, 20)
+local found = {}
+for _, d in ipairs(vim.diagnostic.get(0)) do
+  local line = vim.api.nvim_buf_get_lines(0, d.lnum, d.lnum + 1, false)[1]
+  table.insert(found, d.message:match('^%S+') .. ' ' .. line:sub(d.col + 1, d.end_col))
+end
+vim.fn.writefile({ vim.fn.json_encode(found) }, vim.env.FOUND)
+vim.cmd('qall!')
+`
+
+// TestNeovim: the lines of docs/protocol.md in an init.lua have Neovim underline the spans that predict finds.
+func TestNeovim(t *testing.T) {
+	testenv.NeedPrograms(t, "nvim")
+	page := readText(t, "../../docs/protocol.md")
+	lua := regexp.MustCompile("(?s)```lua\n(.*?)```").FindStringSubmatch(page)
+	if lua == nil {
+		t.Fatal("the page has no example of Neovim")
+	}
+	dir := t.TempDir()
+	model := must.Get(filepath.Abs(goldenPath("tagging")))(t)
+	init := strings.Replace(strings.Replace(lua[1], "'sftseq', 'serve'", "'"+built(t)+"', 'serve'", 1), "~/runs/notes",
+		model, 1)
+	writeText(t, filepath.Join(dir, "init.lua"), init)
+	writeText(t, filepath.Join(dir, "show.lua"), nvimScript)
+	const text = "Ann Lee met\n😀 Zoë in New York.\n"
+	writeText(t, filepath.Join(dir, "note.txt"), text)
+	found := filepath.Join(dir, "found")
+	c := exec.CommandContext(t.Context(), "nvim", "--headless", "-n", "-i", "NONE", "-u",
+		filepath.Join(dir, "init.lua"),
+		"-c", "filetype on", "-c", "set filetype=text", "-c", "luafile "+filepath.Join(dir, "show.lua"),
+		filepath.Join(dir, "note.txt"))
+	c.Env = append(os.Environ(), "FOUND="+found, "HOME="+dir, "XDG_CONFIG_HOME="+dir, "XDG_STATE_HOME="+dir,
+		"XDG_CACHE_HOME="+dir, "XDG_DATA_HOME="+dir)
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	var got, want []string
+	must.Succeed(t, json.Unmarshal([]byte(readText(t, found)), &got))
+	var of struct {
+		Spans []struct {
+			Start, End int
+			Label      string
+		}
+	}
+	line := must.Get(json.Marshal(map[string]string{"text": text}))(t)
+	must.Succeed(t, json.Unmarshal([]byte(succeed(t, string(line), "predict", "--model", model)), &of))
+	for _, x := range of.Spans {
+		want = append(want, x.Label+" "+string([]rune(text)[x.Start:x.End]))
+	}
+	if !slices.Equal(got, want) || len(want) == 0 {
+		t.Errorf("%q, want %q", got, want)
+	}
+}

@@ -1,0 +1,164 @@
+package serve
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"unicode/utf8"
+
+	"github.com/sftseq/sftseq/internal/requests"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// An editor opens documents by LSP's own notifications, and the server shows the spans of a tagging model as
+// diagnostics. It asks for whole texts, not changes, because their ranges count lines.
+
+// textDocumentSync says what an editor sends.
+type textDocumentSync struct {
+	OpenClose bool `json:"openClose"`
+	Change    int  `json:"change"`
+}
+
+// fullSync has an editor send the whole text at each change.
+const fullSync = 1
+
+const publishDiagnostics = "textDocument/publishDiagnostics"
+
+// diagnostics are the params of [publishDiagnostics].
+type diagnostics struct {
+	URI         string       `json:"uri"`
+	Version     *int64       `json:"version,omitempty"`
+	Diagnostics []diagnostic `json:"diagnostics"`
+}
+
+// diagnostic is a span that an editor underlines.
+type diagnostic struct {
+	Range    lineRange `json:"range"`
+	Severity int       `json:"severity"`
+	Code     string    `json:"code,omitempty"` // the label
+	Source   string    `json:"source"`
+	Message  string    `json:"message"`
+}
+
+const (
+	severityWarning     = 2
+	severityInformation = 3
+	diagnosticSource    = "sftseq"
+)
+
+// lineRange is a part of a text, the end not included.
+type lineRange struct {
+	Start linePosition `json:"start"`
+	End   linePosition `json:"end"`
+}
+
+// linePosition is a place in a text: a line from 0, and an offset in it in the session's unit.
+type linePosition struct {
+	Line      int `json:"line"`
+	Character int `json:"character"`
+}
+
+// hasDiagnostics reports whether the model has spans to show.
+func (m *served) hasDiagnostics() bool { return m.task.HasPlaces() && !m.config.Featured() }
+
+// editorParts are the fields of textDocument/did… that have a meaning.
+var editorParts = map[string]bool{"textDocument": true, "contentChanges": true}
+
+// fromEditor returns the fields of sequence/did… for those of textDocument/did…
+func (s *session) fromEditor(params json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
+	var outer map[string]json.RawMessage
+	var err error
+	if stopped := s.share.Do(s.ctx, len(params),
+		func() { outer, err = parts(wholeParams, params, editorParts) }); stopped != nil {
+		return nil, stopped
+	}
+	if err != nil {
+		return nil, err
+	}
+	if outer["textDocument"] == nil {
+		return nil, badParam("textDocument", "it is missing")
+	}
+	fields, err := s.object(outer["textDocument"], known)
+	if changes := outer["contentChanges"]; fields != nil && changes != nil {
+		fields["changes"] = changes
+	}
+	return fields, err
+}
+
+// editorDidOpen is textDocument/didOpen.
+func (s *session) editorDidOpen(params json.RawMessage) error {
+	fields, err := s.fromEditor(params, openFields)
+	return s.openBy(fields, err, true)
+}
+
+// editorDidChange is textDocument/didChange.
+func (s *session) editorDidChange(params json.RawMessage) error {
+	fields, err := s.fromEditor(params, changeFields)
+	return s.changeBy(fields, err)
+}
+
+// editorDidClose is textDocument/didClose. The spans of a closed document disappear.
+func (s *session) editorDidClose(params json.RawMessage) error {
+	fields, err := s.fromEditor(params, closeFields)
+	err = s.closeBy(fields, err)
+	if uri, bad := documentURI(fields); bad == nil {
+		s.notify(publishDiagnostics, diagnostics{URI: uri, Diagnostics: []diagnostic{}})
+	}
+	return err
+}
+
+// diagnostics shows the spans of a text.
+func (c *call) diagnostics(text string, out publication) []diagnostic {
+	shown := []diagnostic{}
+	spans, ok := out.answer.(requests.Spans)
+	switch {
+	case !ok:
+		return shown
+	case spans.Unit == requests.Tokens && len(spans.Spans) > 0:
+		return append(shown, diagnostic{Severity: severityWarning, Source: diagnosticSource,
+			Message: "the model's tokenizer does not say where tokens stand in a text"})
+	}
+	offsets := make([]int, 0, 2*len(spans.Spans))
+	for _, x := range spans.Spans {
+		offsets = append(offsets, x.Start, x.End)
+	}
+	slices.Sort(offsets)
+	var places map[int]linePosition
+	if c.do(len(text), func() { places = linePositions(text, spans.Unit, slices.Compact(offsets)) }) != nil {
+		return shown
+	}
+	for _, x := range spans.Spans {
+		shown = append(shown, diagnosticOf(x, places))
+	}
+	return shown
+}
+
+func diagnosticOf(x sft.Span, places map[int]linePosition) diagnostic {
+	return diagnostic{Range: lineRange{places[x.Start], places[x.End]}, Severity: severityInformation,
+		Code: x.Label, Source: diagnosticSource, Message: fmt.Sprintf("%s %.2f", x.Label, x.Score)}
+}
+
+// linePositions returns the places of offsets, which ascend, in a unit of a text. Lines end with \n, \r or \r\n.
+func linePositions(text, unit string, offsets []int) map[int]linePosition {
+	out := make(map[int]linePosition, len(offsets))
+	place, n := linePosition{}, 0
+	note := func() {
+		for len(offsets) > 0 && offsets[0] <= n {
+			out[offsets[0]] = place
+			offsets = offsets[1:]
+		}
+	}
+	for at := 0; at < len(text); {
+		note()
+		r, size := utf8.DecodeRuneInString(text[at:])
+		at += size
+		width := requests.Width(r, size, unit)
+		n += width
+		place.Character += width
+		if r == '\n' || r == '\r' && !(at < len(text) && text[at] == '\n') {
+			place = linePosition{Line: place.Line + 1}
+		}
+	}
+	note()
+	return out
+}

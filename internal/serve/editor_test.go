@@ -1,0 +1,172 @@
+package serve
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"testing"
+	"unicode/utf16"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/requests"
+)
+
+// counting are the params of a client that counts in an encoding of LSP.
+func counting(encodings ...string) map[string]any {
+	return map[string]any{"capabilities": map[string]any{"general": map[string]any{"positionEncodings": encodings}}}
+}
+
+// cutOf returns the part of a text from one offset to another in a unit.
+func cutOf(text, unit string, start, end int) string {
+	switch unit {
+	case requests.UTF8:
+		return text[start:end]
+	case requests.UTF16:
+		return string(utf16.Decode(utf16.Encode([]rune(text))[start:end]))
+	}
+	return string([]rune(text)[start:end])
+}
+
+// TestUnits: spans count in the encoding that the client has negotiated, as its edits do, and so do those of a
+// document. A client that names no encoding counts bytes; bare lines count characters.
+func TestUnits(t *testing.T) {
+	s := start(t, testOptions(t, "tagging"))
+	const text = "😀 Ann Lée met Zoë in New York."
+	type reply struct {
+		Spans []struct{ Start, End int }
+		Unit  string
+	}
+	words := func(r reply, text string) (out []string) {
+		for _, x := range r.Spans {
+			out = append(out, cutOf(text, r.Unit, x.Start, x.End))
+		}
+		return out
+	}
+	bare := dial(t, s)
+	bare.send(`{"id":7,"text":"` + text + `"}`)
+	var line reply
+	decode(t, []byte(bare.receive()), &line)
+	want := words(line, text)
+	if line.Unit != requests.Characters || !slices.Contains(want, "Zoë") {
+		t.Fatalf("%q, %+v", want, line)
+	}
+	for encodings, unit := range map[string]string{"": requests.UTF8, "utf-8": requests.UTF8, "utf-16": requests.UTF16,
+		"utf-32 utf-16": requests.Characters} {
+		c := dial(t, s)
+		if encodings == "" {
+			c.initialize(nil)
+		} else {
+			c.initialize(counting(strings.Fields(encodings)...))
+		}
+		var of, bytes, document reply
+		c.call(1, "sequence/tag", map[string]any{"text": text}, &of)
+		c.call(2, "sequence/tag", map[string]any{"bytes": []byte(text)}, &bytes)
+		c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 1, "text": text})
+		c.call(3, "sequence/tag", map[string]any{"uri": "a"}, &document)
+		for _, r := range []reply{of, bytes, document} {
+			if got := words(r, text); r.Unit != unit || !slices.Equal(got, want) {
+				t.Errorf("%q: %q, want %q: %+v", encodings, got, want, r)
+			}
+		}
+		// An edit at the offsets of a span replaces that span.
+		x := of.Spans[slices.Index(want, "Zoë")]
+		c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 2,
+			"changes": []any{map[string]any{"range": map[string]int{"start": x.Start, "end": x.End}, "text": "Zöe"}}})
+		edited := strings.Replace(text, "Zoë", "Zöe", 1)
+		c.call(4, "sequence/tag", map[string]any{"uri": "a"}, &document)
+		c.call(5, "sequence/tag", map[string]any{"text": edited}, &of)
+		if !slices.Equal(words(document, edited), words(of, edited)) {
+			t.Errorf("%q: %+v, want %+v", encodings, document, of)
+		}
+	}
+}
+
+// shownIn returns the parts of a text that diagnostics underline, in UTF-16.
+func shownIn(t *testing.T, text string, shown []diagnostic) (out []string) {
+	t.Helper()
+	var lines [][]uint16
+	for line := range strings.SplitSeq(text, "\n") {
+		lines = append(lines, utf16.Encode([]rune(line)))
+	}
+	for _, x := range shown {
+		if x.Range.Start.Line != x.Range.End.Line || x.Source != "sftseq" || x.Severity != severityInformation ||
+			!strings.HasPrefix(x.Message, x.Code+" 0.") {
+			t.Errorf("%+v", x)
+		}
+		line := lines[x.Range.Start.Line]
+		out = append(out, string(utf16.Decode(line[x.Range.Start.Character:x.Range.End.Character])))
+	}
+	return out
+}
+
+// TestEditor: an editor, which counts UTF-16 unless it says otherwise, sees the spans of the documents that it opens as
+// diagnostics, and no longer when it closes them.
+func TestEditor(t *testing.T) {
+	s := start(t, testOptions(t, "tagging"))
+	c := dial(t, s)
+	var hello initializeResult
+	c.call("initialize", "initialize", map[string]any{"processId": nil, "rootUri": nil, "trace": "off",
+		"capabilities": map[string]any{"textDocument": map[string]any{
+			"publishDiagnostics": map[string]any{"relatedInformation": true}}}}, &hello)
+	c.notify("initialized", struct{}{})
+	if sync := hello.Capabilities.TextDocumentSync; sync == nil || !sync.OpenClose || sync.Change != 1 ||
+		hello.Capabilities.PositionEncoding != "utf-16" {
+		t.Fatalf("%+v", hello.Capabilities)
+	}
+	next := func() (d diagnostics) {
+		t.Helper()
+		m := c.message()
+		if m.Method != "textDocument/publishDiagnostics" {
+			t.Fatalf("%+v", m)
+		}
+		must.Succeed(t, json.Unmarshal(m.Params, &d))
+		return d
+	}
+	check := func(text string, version int64) {
+		t.Helper()
+		d := next()
+		var want struct{ Spans []struct{ Start, End int } }
+		c.call("tag", "sequence/tag", map[string]any{"text": text}, &want)
+		var words []string
+		for _, x := range want.Spans {
+			words = append(words, cutOf(text, requests.UTF16, x.Start, x.End))
+		}
+		if got := shownIn(t, text, d.Diagnostics); d.URI != "file:///a" || *d.Version != version || len(got) == 0 ||
+			!slices.Equal(got, words) {
+			t.Errorf("%q, want %q: %+v", got, words, d)
+		}
+	}
+	const text = "Ann Lee\nmet 😀 Zoë\r\nin New York.\n"
+	c.notify("textDocument/didOpen", map[string]any{"textDocument": map[string]any{"uri": "file:///a",
+		"languageId": "text", "version": 0, "text": text}})
+	check(text, 0)
+	const changed = "\n\n😀 Ann Lee met Zoë in New York."
+	c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": "file:///a", "version": 4},
+		"contentChanges": []any{map[string]any{"text": "x"}, map[string]any{"text": changed}}})
+	check(changed, 4)
+	// A change of a range, which the server has not asked for, cannot be applied; the editor shows why.
+	c.notify("textDocument/didChange", map[string]any{"textDocument": map[string]any{"uri": "file:///a", "version": 5},
+		"contentChanges": []any{map[string]any{"text": "x", "range": map[string]any{
+			"start": map[string]int{"line": 0, "character": 0}, "end": map[string]int{"line": 0, "character": 1}}}}})
+	if d := next(); len(d.Diagnostics) != 1 || d.Diagnostics[0].Severity != severityWarning ||
+		!strings.Contains(d.Diagnostics[0].Message, "send the whole text") {
+		t.Errorf("%+v", d)
+	}
+	c.message() // the log
+	c.notify("textDocument/didClose", map[string]any{"textDocument": map[string]any{"uri": "file:///a"}})
+	if d := next(); len(d.Diagnostics) != 0 || d.URI != "file:///a" {
+		t.Errorf("%+v", d)
+	}
+	c.notify("textDocument/didOpen", map[string]any{"uri": "file:///a"})
+	if m := c.message(); m.Method != "window/logMessage" ||
+		!strings.Contains(string(m.Params), "textDocument: it is missing") {
+		t.Errorf("%s", m.Params)
+	}
+	other := dial(t, start(t, testOptions(t, "pre")))
+	hello = initializeResult{}
+	other.call(1, "initialize", map[string]any{"capabilities": map[string]any{"textDocument": map[string]any{
+		"publishDiagnostics": map[string]any{}}}}, &hello)
+	if hello.Capabilities.TextDocumentSync != nil {
+		t.Error("a model without spans asks an editor for documents")
+	}
+}
