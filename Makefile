@@ -138,7 +138,7 @@ cover:
 PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools fonts-dejavu-core qemu-user-static libpmix-dev
 COMMANDS := jq:jq mpirun.openmpi:openmpi-bin mpirun.mpich:mpich ip:iproute2 parallel:parallel \
     sbatch:slurm-client slurmctld:slurmctld slurmd:slurmd munged:munge node:nodejs npm:npm chromium:chromium \
-    fish:fish zsh:zsh man:man-db buildah:buildah mmdebstrap:mmdebstrap systemd-analyze:systemd nvim:neovim
+    fish:fish zsh:zsh man:man-db buildah:buildah mmdebstrap:mmdebstrap systemd-analyze:systemd flit:flit nvim:neovim
 NODE_PACKAGES := examples/node examples/onnx examples/web clients/typescript cmd/sftseq/testdata/npm
 SHADER_TOOLS := .tools
 deps:

@@ -1,7 +1,11 @@
 package main
 
 import (
+	"errors"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -30,6 +34,14 @@ func TestPythonClient(t *testing.T) {
 			t.Errorf("%v\n%s", err, errs)
 		}
 	})
+	t.Run("tests of a clone", func(t *testing.T) { // which need no variables
+		testenv.NeedPrograms(t, "go")
+		_, errs, err := runClient(t, "", []string{"env", "PYTHONDONTWRITEBYTECODE=1", "python3"}, "-m", "unittest",
+			"discover", "-s", filepath.Join(source, "tests"), "-k", "classify_as_predict", "-k", "tags_as_predict")
+		if err != nil || !regexp.MustCompile(`Ran 2 tests.*\s+OK \(skipped=1\)`).MatchString(errs) {
+			t.Errorf("%v\n%s", err, errs)
+		}
+	})
 	t.Run("example", func(t *testing.T) {
 		got := client(t, "", example, append([]string{path, model}, flags...)...)
 		checkSession(t, got, strings.Replace(session, "$status", "0", 1))
@@ -44,4 +56,33 @@ func TestPythonClient(t *testing.T) {
 			checkSession(t, client(t, "", example, "unix:"+socket), strings.Replace(session, "$status", "None", 1))
 		}
 	})
+}
+
+// TestPythonInstall: pip installs clients/python, and leaves no file in the source. Debian's Python has pip and the
+// build backend, so that nothing is downloaded.
+func TestPythonInstall(t *testing.T) {
+	const python = "/usr/bin/python3"
+	if _, err := exec.Command(python, "-c", "import pip, flit_core").Output(); err != nil {
+		testenv.Missing(t, "Python's pip and flit_core", errors.New("Debian has them in python3-pip and flit"))
+	}
+	source, target := filepath.Join(t.TempDir(), "python"), t.TempDir()
+	must.Succeed(t, os.CopyFS(source, os.DirFS("../../clients/python")))
+	before := filesBelow(t, source)
+	client(t, "", []string{python, "-m", "pip"}, "install", "--no-build-isolation", "--no-index", "--quiet", "--target",
+		target, source)
+	equal(t, filesBelow(t, source), before)
+	out := client(t, "", []string{"env", "PYTHONDONTWRITEBYTECODE=1", "PYTHONPATH=" + target, python, "-c",
+		"import sftseq, importlib.metadata as m; print(sftseq.__file__, m.version('sftseq-client'))"})
+	equal(t, out, filepath.Join(target, "sftseq", "__init__.py")+" 0.1.0\n")
+	must.Get(os.Stat(filepath.Join(target, "sftseq", "py.typed")))(t)
+}
+
+// filesBelow lists the files and folders below a folder.
+func filesBelow(t *testing.T, folder string) (names []string) {
+	t.Helper()
+	must.Succeed(t, filepath.WalkDir(folder, func(name string, _ os.DirEntry, err error) error {
+		names = append(names, name)
+		return err
+	}))
+	return names
 }

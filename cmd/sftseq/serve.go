@@ -460,7 +460,7 @@ func (r *serving) shut() {
 	defer r.reloading.Unlock()
 }
 
-// reload reads the tokens and the model again. What cannot be read stays as it was.
+// reload reads the tokens and the model again. What cannot be read stays in use.
 func (r *serving) reload() {
 	r.reloading.Lock()
 	defer r.reloading.Unlock()

@@ -96,7 +96,8 @@ func (s *session) acceptBare(m *message) bool {
 // long as others may give some back. An error says that there are none.
 func (s *session) borrow(n, has int64) *Error {
 	if limit := s.server.memory.limit; has+n > limit {
-		return fail(codeParams, nil, "the line takes more than the %d bytes of --max-memory", limit)
+		return fail(codeParams, nil, "the line takes more than the %d bytes of --max-memory: it needs at least %d",
+			limit, has+n)
 	}
 	for late := time.Now().Add(bareWait); !s.reserve(n); {
 		select {

@@ -59,7 +59,7 @@ func TestGraph(t *testing.T) {
 		"edges: the model reads tokens")
 	s.memory.limit = 100_000
 	c.refuse(30, "sequence/classify", map[string]any{"features": slices.Repeat([][]float64{row}, 5000)}, codeParams,
-		"the request takes more than the 100000 bytes of --max-memory")
+		"the request takes more than the 100000 bytes of --max-memory: it needs at least 340106")
 	graphs := dial(t, start(t, testOptions(t, "graphs"))).initialize(nil)
 	graphs.refuse(1, "sequence/classify", map[string]any{"features": []int{}}, codeParams,
 		"edges: it is missing: expected a list of source, target, ")

@@ -203,7 +203,7 @@ func (c *webConn) turnAway(flag string) {
 	c.SetReadDeadline(received.Add(s.grace))
 	c.Read(make([]byte, maxHTTPHeader))
 	id := requestID(nil)
-	e := asWebError(fail(codeBusy, retry{s.retryAfter()}, "there are as many connections as %s allows", flag))
+	e := asWebError(s.tooMany(flag, ""))
 	s.metrics.responses.WithLabelValues(strconv.Itoa(e.status)).Inc()
 	c.SetWriteDeadline(time.Now().Add(s.grace))
 	c.Write(e.response(id))

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -58,6 +59,15 @@ func (s *Server) crowded() string {
 		return "--max-memory"
 	}
 	return ""
+}
+
+// tooMany is the error of a connection for which a flag leaves no slot; what has become of it follows.
+func (s *Server) tooMany(flag, outcome string) *Error {
+	needs := ""
+	if flag == "--max-memory" {
+		needs = fmt.Sprintf(" (one more needs at least %d bytes)", 2*(s.present.Load()+1)*sessionBytes)
+	}
+	return fail(codeBusy, retry{s.retryAfter()}, "there are as many connections as %s allows%s%s", flag, needs, outcome)
 }
 
 // reserve takes bytes of the server's memory, or says that there is none for the session.
@@ -128,8 +138,8 @@ func (s *session) TakeBack(n int64) {
 // never is.
 func (s *Server) noRoom(bytes int64) *Error {
 	if most := s.reading.limit; bytes > most {
-		return fail(codeParams, nil, "the message has %d bytes, at most %d are accepted: half of --max-memory",
-			bytes, most)
+		return fail(codeParams, nil, "the message has %d bytes, at most %d are accepted: half of --max-memory, "+
+			"which needs to be at least %d", bytes, most, 2*bytes)
 	}
 	return s.full()
 }
@@ -148,7 +158,7 @@ func (c *call) reserve(n int64) error {
 	s := c.session.server
 	if c.bytes+n > s.memory.limit {
 		return errors.Join(errMemory, fail(codeParams, place{Field: wholeParams},
-			"the request takes more than the %d bytes of --max-memory", s.memory.limit))
+			"the request takes more than the %d bytes of --max-memory: it needs at least %d", s.memory.limit, c.bytes+n))
 	}
 	if !c.session.reserve(n) {
 		return errors.Join(errMemory, s.full())

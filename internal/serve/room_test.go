@@ -67,7 +67,7 @@ func TestMemoryOfReading(t *testing.T) {
 			}
 			other.request("alone", "model/info", map[string]any{"text": strings.Repeat("a", 8<<20)})
 			if m := other.message(); m.Error == nil || m.Error.Code != -32602 ||
-				!strings.Contains(m.Error.Message, "--max-memory") {
+				!strings.Contains(m.Error.Message, "half of --max-memory, which needs to be at least 1677") {
 				t.Errorf("it will never fit: %+v", m.Error)
 			}
 		})
@@ -119,7 +119,7 @@ func TestBareLineOfAllMemory(t *testing.T) {
 	}()
 	replies, err := c.end()
 	if len(replies) != 1 || err != nil || !strings.Contains(replies[0], "-32602") ||
-		!strings.Contains(replies[0], "--max-memory") || time.Since(began) > bareWait/2 {
+		!strings.Contains(replies[0], "--max-memory: it needs at least ") || time.Since(began) > bareWait/2 {
 		t.Errorf("after %v: %q, %v", time.Since(began), replies, err)
 	}
 }
@@ -132,7 +132,9 @@ func TestMemoryOfSessions(t *testing.T) {
 	first := dial(t, s).initialize(struct{}{})
 	dial(t, s).initialize(struct{}{})
 	more := dial(t, s)
-	if m := more.message(); m.Error == nil || m.Error.Code != -32000 || string(m.ID) != "null" {
+	if m := more.message(); m.Error == nil || m.Error.Code != -32000 || string(m.ID) != "null" ||
+		!strings.Contains(m.Error.Message, fmt.Sprintf("--max-memory allows (one more needs at least %d bytes)",
+			2*3*sessionBytes)) {
 		t.Errorf("%+v", m)
 	}
 	if rest, err := more.end(); len(rest) > 0 || err == nil {

@@ -207,8 +207,7 @@ func (s *Server) admit(x *session) (admitted bool, crowded string) {
 		if evicted == nil {
 			return false, crowded
 		}
-		go evicted.dismiss(fail(codeBusy, retry{s.retryAfter()},
-			"there are as many connections as %s allows: this one makes room", crowded))
+		go evicted.dismiss(s.tooMany(crowded, ": this one makes room"))
 	}
 	s.add(x)
 	return true, ""

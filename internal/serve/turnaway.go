@@ -9,7 +9,7 @@ import (
 // turnAway refuses a session that a flag leaves no place for. Of many that are refused at
 // once few are waited for: they have files open that others need.
 func (s *session) turnAway(flag string) error {
-	why := fail(codeBusy, retry{s.server.retryAfter()}, "there are as many connections as %s allows", flag)
+	why := s.server.tooMany(flag, "")
 	s.refuse(nil, why)
 	defer s.end(errSessionOver)
 	refusing := s.server.refusing.Add(1)

@@ -34,9 +34,10 @@ export interface Reading extends Windowed {
   explain?: boolean;
 }
 
-/** The number of pending requests of a stream. */
+/** The number of pending requests of a stream, and a signal that ends it: the loop throws the signal's reason. */
 export interface Ahead {
   ahead?: number;
+  signal?: AbortSignal;
 }
 
 type Items<T> = Iterable<T> | AsyncIterable<T>;
@@ -217,8 +218,8 @@ export class Client {
   }
 
   /** Yields the k nearest items of each sequence. */
-  searchEach(sequences: Items<Sequence>, { k, ahead }: { k?: number } & Ahead = {}): AsyncGenerator<Found | ServerError, void> {
-    return this.#each('retrieval/search', sequences, (s) => ({ k, ...fields(s) }), { ahead });
+  searchEach(sequences: Items<Sequence>, { k, ...options }: { k?: number } & Ahead = {}): AsyncGenerator<Found | ServerError, void> {
+    return this.#each('retrieval/search', sequences, (s) => ({ k, ...fields(s) }), options);
   }
 
   /** Opens a document. */
@@ -288,33 +289,39 @@ export class Client {
     }
   }
 
-  #each<T, R>(method: string, items: Items<T>, params: (item: T) => Params, { ahead = 64 }: Ahead): AsyncGenerator<R | ServerError, void> {
+  #each<T, R>(method: string, items: Items<T>, params: (item: T) => Params, { ahead = 64, signal }: Ahead): AsyncGenerator<R | ServerError, void> {
     if (!(ahead >= 1)) throw new RangeError(`ahead: expected at least 1, found ${ahead}`);
-    return this.#stream(method, items, params, ahead);
+    return this.#stream(method, items, params, ahead, signal);
   }
 
-  async *#stream<T, R>(method: string, items: Items<T>, params: (item: T) => Params, ahead: number): AsyncGenerator<R | ServerError, void> {
+  async *#stream<T, R>(method: string, items: Items<T>, params: (item: T) => Params, ahead: number, signal?: AbortSignal): AsyncGenerator<R | ServerError, void> {
     const source = Symbol.asyncIterator in items ? items[Symbol.asyncIterator]() : items[Symbol.iterator]();
     const abort = new AbortController();
     setMaxListeners(0, abort.signal); // each request listens
+    const cancel = () => abort.abort(signal?.reason);
+    signal?.addEventListener('abort', cancel);
     const underWay: Promise<R | ServerError>[] = [];
     let next: Promise<IteratorResult<T>> | undefined;
     let more = true;
     try {
       for (;;) {
+        signal?.throwIfAborted();
         if (more && !next && underWay.length < ahead) next = handled((async () => source.next())());
         if (next && (underWay.length === 0 || await first(next, underWay[0]))) {
-          const { done, value } = await next;
+          const { done, value } = await unlessAborted(next, signal);
           next = undefined;
           if (done) more = false;
           else underWay.push(handled(this.request<R>(method, params(value), abort).catch(asValue)));
         } else if (underWay.length > 0) {
-          yield await underWay.shift()!;
+          const answer = await underWay.shift()!; // which an abort cancels
+          signal?.throwIfAborted();
+          yield answer;
         } else {
           return;
         }
       }
     } finally { // also if the caller leaves the loop early
+      signal?.removeEventListener('abort', cancel);
       abort.abort();
       if (more) handled((async () => source.return?.())()); // not awaited: the source may never return
     }
@@ -324,6 +331,19 @@ export class Client {
 /** Whether a settles before b; true if both have settled. */
 function first(a: Promise<unknown>, b: Promise<unknown>): Promise<boolean> {
   return Promise.race([a.then(() => true), b.then(() => false)]);
+}
+
+/** Waits for a promise, or throws the reason of a signal that aborts before. */
+async function unlessAborted<T>(promise: Promise<T>, signal?: AbortSignal): Promise<T> {
+  if (!signal) return promise;
+  let abort!: () => void;
+  const aborted = new Promise<never>((_, reject) => { abort = () => reject(signal.reason); });
+  signal.addEventListener('abort', abort);
+  try {
+    return await Promise.race([aborted, promise]);
+  } finally {
+    signal.removeEventListener('abort', abort);
+  }
 }
 
 /** Marks the rejection of a promise as handled. */

@@ -1,9 +1,10 @@
-// Runs the client against the program: SFTSEQ_PROGRAM is its path, SFTSEQ_GOLDEN a folder of small
-// models. The client is built before (npm run build).
+// Runs the client against the program: SFTSEQ_PROGRAM is its path, SFTSEQ_GOLDEN a folder of small models. By default
+// the program is built from the clone that this file is in, and the models are the clone's. npm test builds the client
+// before.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { delimiter, join, resolve } from 'node:path';
 import { createInterface } from 'node:readline';
@@ -11,14 +12,23 @@ import { after, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Client, ConnectionLost, ServerError } from 'sftseq-client';
 
-const program = resolve(process.env.SFTSEQ_PROGRAM), golden = resolve(process.env.SFTSEQ_GOLDEN);
-const here = resolve(import.meta.dirname, '..');
+const here = resolve(import.meta.dirname, '..'), clone = resolve(here, '../..');
 const folder = mkdtempSync(join(tmpdir(), 'sftseq'));
+const program = resolve(process.env.SFTSEQ_PROGRAM ?? built());
+const golden = resolve(process.env.SFTSEQ_GOLDEN ?? join(clone, 'sft/testdata/golden'));
 const left = new Set();
 after(async () => {
   for (const client of left) await client.close();
   rmSync(folder, { recursive: true });
 });
+
+// built is the program of the clone.
+function built() {
+  const path = join(folder, 'sftseq');
+  const { status, stderr } = spawnSync('go', ['build', '-o', path, './cmd/sftseq'], { cwd: clone, encoding: 'utf8' });
+  assert.equal(status, 0, stderr);
+  return path;
+}
 
 async function start(model, { flags = [], ...options } = {}) {
   const client = await Client.start(join(golden, model), { program, flags: ['--log', 'error', '--debounce', '50ms', ...flags], ...options });
@@ -106,7 +116,7 @@ test('clouds and graphs as predict', async () => {
   }
 });
 
-test('tags as predict', async () => {
+test('tags as predict', { skip: !existsSync(join(golden, 'parts')) && 'go test -run TestTypeScriptClient makes the models' }, async () => {
   const cloud = { features: [[0.5, 0, 0, 1, 0.1, 0.2, 0.3], [0.25, 0, 1, 0, -0.1, 0.4, 0]] };
   const graph = { features: [[1.5, 0], [0.5, -1], [1, 1]], edges: [[0, 1, 1, 0.5]] };
   for (const [model, sequence, count] of [['parts', cloud, 2], ['nodes', graph, 3]]) {
@@ -214,6 +224,25 @@ test('who stops takes back what is under way', async () => {
   abort.abort();
   await pending.catch(({ code }) => assert.equal(code, -32800)); // or it was ready
   await assert.rejects(shared.request('sequence/classify', { sequences: Array(64).fill({ tokens: long }) }, { signal: AbortSignal.timeout(50) }), { code: -32800 });
+});
+
+test('a signal ends a stream', async () => {
+  const reason = new Error('enough');
+  const abort = new AbortController();
+  const before = (await shared.stats()).cancelled;
+  let got = 0;
+  await assert.rejects(async () => {
+    for await (const _ of shared.classifyEach(Array(64).fill(long), { signal: abort.signal })) {
+      if (++got === 2) abort.abort(reason);
+    }
+  }, (error) => error === reason);
+  assert.equal(got, 2);
+  while ((await shared.stats()).cancelled === before) await sleep(20);
+  // A signal that was aborted before reads nothing, and one that aborts while the source waits ends the loop.
+  const unread = { next: () => assert.fail('the source is read'), [Symbol.iterator]() { return this; } };
+  await assert.rejects(collect(shared.embedEach(unread, { signal: abort.signal })), (error) => error === reason);
+  const silent = { next: () => new Promise(() => {}), [Symbol.asyncIterator]() { return this; } };
+  await assert.rejects(collect(shared.embedEach(silent, { signal: AbortSignal.timeout(50) })), { name: 'TimeoutError' });
 });
 
 test('a busy server is asked again', async () => {
