@@ -18,7 +18,7 @@ func TestPresetsOfResults(t *testing.T) {
 	page := must.Get(os.ReadFile("results.md"))(t)
 	for _, task := range lra.Tasks() {
 		for _, p := range task.Presets {
-			if p.Reached == nil {
+			if p.Result == nil {
 				continue
 			}
 			rows := presetRows(string(page), task.Name, p.Name)
@@ -27,10 +27,10 @@ func TestPresetsOfResults(t *testing.T) {
 					task.Name, p.Name, len(rows))
 				continue
 			}
-			r := p.Reached
+			r := p.Result
 			for cell, want := range map[string]string{
 				rows[0][2]: fmt.Sprintf("**%.2f%%** of ", r.Accuracy),
-				rows[0][3]: fmt.Sprintf("%.2f%%, %s", r.SimpleAccuracy, r.Simple),
+				rows[0][3]: fmt.Sprintf("%.2f%%, %s", r.BaselineAccuracy, r.Baseline),
 				rows[1][3]: fmt.Sprintf("%d min", r.Minutes),
 			} {
 				if !strings.HasPrefix(cell, want) {

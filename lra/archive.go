@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// eachFile calls read for every file of a directory, or of a tar archive, plain or
-// compressed by gzip, with its name within it, in which / separates folders. What is
-// within an archive has any order.
+// eachFile calls read for every file of a directory, or of a tar archive, plain or compressed by
+// gzip, with its name relative to the root and / as the separator. The files of an archive come in
+// any order.
 func eachFile(ctx context.Context, from string, progress func(bytes int64),
 	read func(name string, r io.Reader) error) error {
 	whole, err := isDir(from)
@@ -37,7 +37,7 @@ func eachFile(ctx context.Context, from string, progress func(bytes int64),
 	})
 }
 
-// eachMember is eachFile for an archive.
+// eachMember implements eachFile for an archive.
 func eachMember(ctx context.Context, from string, progress func(bytes int64),
 	read func(name string, r io.Reader) error) error {
 	s, err := source.Open(ctx, from, progress)
@@ -63,8 +63,8 @@ func eachMember(ctx context.Context, from string, progress func(bytes int64),
 	}
 }
 
-// SizeBelow is what there is to read of a file or of all below a directory, for a
-// progress: 0 if it cannot be told.
+// SizeBelow returns the number of bytes of a file or of all files below a directory, for progress
+// reports; 0 if it is unknown.
 func SizeBelow(from string) (bytes int64) {
 	filepath.WalkDir(from, func(_ string, entry fs.DirEntry, err error) error {
 		if err == nil && entry.Type().IsRegular() {
@@ -72,7 +72,7 @@ func SizeBelow(from string) (bytes int64) {
 				bytes += info.Size()
 			}
 		}
-		return nil // what cannot be read is found when it is
+		return nil // reading it later reports the error
 	})
 	return bytes
 }

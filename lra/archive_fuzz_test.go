@@ -19,13 +19,13 @@ import (
 // member is a file of an archive.
 type member struct{ name, text string }
 
-// tarOf is an archive of files in their order.
+// tarOf returns an archive of files in the given order.
 func tarOf(t testing.TB, members []member) []byte {
 	var out bytes.Buffer
 	w := tar.NewWriter(&out)
 	for _, m := range members {
 		if err := w.WriteHeader(&tar.Header{Name: m.name, Mode: 0o600, Size: int64(len(m.text))}); err != nil {
-			return nil // no archive can have it
+			return nil // such a member cannot be in an archive
 		}
 		io.WriteString(w, m.text)
 	}
@@ -33,7 +33,7 @@ func tarOf(t testing.TB, members []member) []byte {
 	return out.Bytes()
 }
 
-// FuzzReviews: reviews are the same whatever order an archive has them in, and each is in one
+// FuzzReviews: reviews are the same for any order of files in an archive, and each review is in one
 // split, with its text and its class.
 func FuzzReviews(f *testing.F) {
 	var whole strings.Builder
@@ -84,7 +84,7 @@ func FuzzReviews(f *testing.F) {
 		slices.Reverse(back)
 		again, wrong := read(t, back)
 		if (err == nil) != (wrong == nil) || fmt.Sprint(splits) != fmt.Sprint(again) {
-			t.Fatalf("%v, %v; the other way round %v, %v", splits, err, again, wrong)
+			t.Fatalf("%v, %v; in reverse order %v, %v", splits, err, again, wrong)
 		}
 		for name, rows := range splits {
 			for _, e := range rows {
@@ -101,15 +101,15 @@ func FuzzReviews(f *testing.F) {
 	})
 }
 
-// FuzzArchive: whatever bytes are an archive, its members are read to their ends in bounded
-// memory, or an error names it. Headers get the checksums that they need to be looked at.
+// FuzzArchive: for any archive, its members are read to their ends in bounded memory, or an error
+// names it. Headers get valid checksums so that the fuzzer gets past them.
 func FuzzArchive(f *testing.F) {
 	small := tarOf(f, []member{{"docs/a.txt", "one"}, {"docs/b.txt", strings.Repeat("two ", 300)},
 		{"train/pos/0_9.txt", "three"}, {"train/urls_pos.txt", "u\n"}})
 	f.Add(small, true)
 	f.Add([]byte(compress(string(small))), false)
 	f.Add(small[:700], true)
-	var sparse bytes.Buffer // claims more than there is
+	var sparse bytes.Buffer // its header claims more data than there is
 	w := tar.NewWriter(&sparse)
 	must.Succeed(f, w.WriteHeader(&tar.Header{Name: "docs/c.txt", Mode: 0o600, Size: 600, Format: tar.FormatGNU}))
 	sparse.Write(make([]byte, 1024))
@@ -144,7 +144,7 @@ func FuzzArchive(f *testing.F) {
 	})
 }
 
-// withChecksums puts the sum of each block's bytes where a header has it.
+// withChecksums writes valid checksums into the headers.
 func withChecksums(archive []byte) []byte {
 	out := bytes.Clone(archive)
 	for block := range slices.Chunk(out, 512) {

@@ -11,18 +11,18 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// cloudsForValidation is the part of the shapes for training that are for validation where a task has
-// none for that.
+// cloudsForValidation is the fraction of the training shapes that become validation shapes, for
+// tasks without a validation split.
 const cloudsForValidation = 0.1
 
-// convertModelNet reads ModelNet40's release of points.
+// convertModelNet reads ModelNet40 in its release as points.
 func convertModelNet(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
 	return convertClouds(ctx, spec, from, dir, options, []string{cloud.ModelNetClasses},
 		cloud.Options{ValPart: cloudsForValidation})
 }
 
-// convertShapeNetPart reads ShapeNetPart, whose lists have clouds for validation.
+// convertShapeNetPart reads ShapeNetPart, which has a validation split.
 func convertShapeNetPart(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
 	files := []string{cloud.ShapeNetCategories}
@@ -32,7 +32,7 @@ func convertShapeNetPart(ctx context.Context, spec seq.Spec, from, dir string,
 	return convertClouds(ctx, spec, from, dir, options, files, cloud.Options{Parts: true, Drawn: true})
 }
 
-// convertClouds reads a directory of shapes, with files that say classes and splits.
+// convertClouds reads a directory of shapes with files that list the classes and splits.
 func convertClouds(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions, lists []string,
 	o cloud.Options) (*seq.Dataset, error) {
 	if options.Split != "" {

@@ -12,7 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// modelNetFolder writes the layout of ModelNet40 with so many lamps for training and one for the test.
+// modelNetFolder writes the layout of ModelNet40 with a number of lamps for training and one for
+// the test.
 func modelNetFolder(t *testing.T, lamps int) string {
 	from := t.TempDir()
 	write := func(name, text string) {
@@ -34,8 +35,8 @@ func modelNetFolder(t *testing.T, lamps int) string {
 	return from
 }
 
-// TestCloudsForValidation: about a tenth of the shapes for training are for validation, none of those for
-// the test.
+// TestCloudsForValidation: about a tenth of the training shapes, and no test shape, are for
+// validation.
 func TestCloudsForValidation(t *testing.T) {
 	d, err := ModelNet40.Convert(context.Background(), modelNetFolder(t, 400), t.TempDir(), ConvertOptions{Points: 1})
 	must.Succeed(t, err)
@@ -47,8 +48,8 @@ func TestCloudsForValidation(t *testing.T) {
 	}
 }
 
-// TestOfficialFiles: a file that is not there is missing, and one that cannot be looked at has the
-// system's own reason.
+// TestOfficialFiles: a nonexistent file is reported as missing; another failure has the system's
+// reason.
 func TestOfficialFiles(t *testing.T) {
 	convert := func(task *Task, from string) error {
 		_, err := task.Convert(context.Background(), from, t.TempDir(), ConvertOptions{Points: 1})
@@ -65,7 +66,7 @@ func TestOfficialFiles(t *testing.T) {
 		t.Error(err)
 	}
 	shapes := t.TempDir()
-	for _, name := range []string{cloud.ShapeNetCategories, "train_test_split"} { // which should be a folder
+	for _, name := range []string{cloud.ShapeNetCategories, "train_test_split"} { // the latter should be a directory
 		must.Succeed(t, os.WriteFile(filepath.Join(shapes, name), []byte("Mug\t1\n"), 0o666))
 	}
 	if err := convert(ShapeNetPart, shapes); err == nil ||

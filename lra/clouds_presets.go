@@ -2,9 +2,10 @@ package lra
 
 import "github.com/sftseq/sftseq/sft"
 
-// cloudPresets are those of a task of point clouds. The published configurations differ in the part
-// of the tokens that sampling skips and in the head; one of them knows points by their distances
-// alone, which no rotation changes. The small model is trained for some epochs.
+// cloudPresets returns the presets of a task of point clouds. The published configurations differ
+// in the fraction of tokens that sampling drops and in the head. One of them is rotation invariant:
+// it reads only distances between points. The small model is trained for the given number of
+// epochs.
 func cloudPresets(epochs int, dropToken float64, head func(*sft.Config)) []*Preset {
 	paper := with(featured(8, 256, 256, dropToken, 0.1), head)
 	return []*Preset{{
@@ -14,7 +15,7 @@ func cloudPresets(epochs int, dropToken float64, head func(*sft.Config)) []*Pres
 		Settings:    scaledPoints(falling(epochs, 0.01)),
 	}, {
 		Name:        "paper-invariant",
-		Description: "published, which no rotation changes: 8 layers of 256, 1,000 epochs",
+		Description: "published, rotation invariant: 8 layers of 256, 1,000 epochs",
 		Config:      invariant(paper),
 		Settings:    turnedPoints(scaledPoints(stepped(1000, 1e-3, 0.1, 0.8))),
 	}, {
@@ -25,8 +26,8 @@ func cloudPresets(epochs int, dropToken float64, head func(*sft.Config)) []*Pres
 	}}
 }
 
-// maximum is the published head of ModelNet40: the maximum of each channel over a sample.
+// maximum sets the published head of ModelNet40: the maximum of each channel over a sample.
 func maximum(c *sft.Config) { c.Pooling, c.PoolingSamples = sft.MaxPooling, 512 }
 
-// eachPoint is that of tasks that tag points, which pool nothing.
+// eachPoint changes nothing: tasks that tag points have no pooling.
 func eachPoint(*sft.Config) {}

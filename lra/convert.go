@@ -8,13 +8,13 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// rows are what an importer reads, to the end or to an error.
+// rows are the rows of an importer, to the end or to an error.
 type rows = iter.Seq2[seq.Example, error]
 
 // errStopped ends reading when no more rows are wanted.
 var errStopped = errors.New("no more rows are wanted")
 
-// rowsOf are the rows that read hands over, and its error behind them.
+// rowsOf returns the rows that read produces, followed by its error.
 func rowsOf(read func(row func(seq.Example) error) error) rows {
 	return func(yield func(seq.Example, error) bool) {
 		err := read(func(e seq.Example) error {
@@ -29,14 +29,14 @@ func rowsOf(read func(row func(seq.Example) error) error) rows {
 	}
 }
 
-// splitFile is the file that a split is in.
+// splitFile is a split and its file.
 type splitFile struct{ split, file string }
 
 // importer reads the rows of a file.
 type importer func(path string) rows
 
-// convertFiles makes a data set of a directory with a file for each split, plain or
-// compressed, or adds a single file as a split to a data set that may have others.
+// convertFiles makes a data set from a directory with a file for each split, plain or compressed,
+// or adds a single file as a split to an existing data set.
 func convertFiles(spec seq.Spec, from, dir string, options ConvertOptions, files []splitFile,
 	read importer) (*seq.Dataset, error) {
 	whole, err := isDir(from)
@@ -68,12 +68,13 @@ func convertFiles(spec seq.Spec, from, dir string, options ConvertOptions, files
 	return writeFiles(b, options, found, read)
 }
 
-// errSplitOfDirectory: which file is which split is known.
+// errSplitOfDirectory returns the error for a split named for a directory, whose files determine
+// the splits.
 func errSplitOfDirectory(dir, split string) error {
 	return fmt.Errorf("%s: a split is only stated for a single file, found %q for a directory", dir, split)
 }
 
-// convertFile adds a file as a split to a data set that may have others.
+// convertFile adds a file as a split to a data set that may have other splits.
 func convertFile(spec seq.Spec, from, dir string, options ConvertOptions, read importer) (*seq.Dataset, error) {
 	split := options.Split
 	if split == "" {
@@ -121,7 +122,7 @@ func writeSplit(b *seq.DatasetBuilder, name string, read rows) error {
 	return out.Close()
 }
 
-// limit is the next n rows of many; fewer are an error.
+// limit returns the next n rows; fewer rows are an error.
 func limit(next func() (seq.Example, error, bool), n int) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for i := range n {
@@ -136,7 +137,7 @@ func limit(next func() (seq.Example, error, bool), n int) rows {
 	}
 }
 
-// counted tells progress of every row.
+// counted reports the number of rows to progress.
 func counted(read rows, progress func(int64)) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for e, err := range read {

@@ -15,26 +15,26 @@ import (
 // CustomName is the name of the task that [Custom] makes.
 const CustomName = "custom"
 
-// Custom is the task of a data set of the user's own: what it asks for is in its
-// manifest, and its one preset is chosen from that.
+// Custom returns the task of a user's data set. It follows from the manifest, and its only preset
+// is chosen by the manifest.
 func Custom(m *seq.Manifest) *Task { return CustomRun(m, RunFlags{}) }
 
-// RunFlags are the flags that the settings of [CustomRun] follow from, beside the data. Zero leaves
-// the choice to the data.
+// RunFlags are the flags that affect the settings of [CustomRun]. A zero leaves the choice to the
+// data.
 type RunFlags struct {
-	InputWindow int // tokens read of a row
+	InputWindow int // tokens read per row
 	Batch       int
 	Epochs      int
-	Steps       int    // in place of Epochs
-	Schedule    string // of [sft.Schedules]
+	Steps       int    // instead of Epochs
+	Schedule    string // one of [sft.Schedules]
 }
 
 // CustomRun is [Custom] for a run with flags: epochs, batch, convolutions, schedule and evaluations
-// suit the tokens that the model reads and the length of the run.
+// depend on the tokens that the model reads and on the length of the run.
 func CustomRun(m *seq.Manifest, f RunFlags) *Task {
 	return &Task{
 		Name:        CustomName,
-		Description: "what a data set of your own asks for, with settings chosen from it",
+		Description: "a data set of your own, with settings chosen from its manifest",
 		Kind:        m.Task,
 		Tokenizer:   m.Tokenizer,
 		Labels:      m.LabelNames,
@@ -43,31 +43,31 @@ func CustomRun(m *seq.Manifest, f RunFlags) *Task {
 	}
 }
 
-// What decides the settings for data of the user's own. They were chosen by the validation
-// split of seven data sets: docs/adr/0017-settings-from-the-data.md has what was tried, and
-// docs/results.md what pairs of words reach.
+// The constants of the settings for users' data. They were chosen on the validation splits of seven
+// data sets: docs/adr/0017-settings-from-the-data.md lists the experiments, and docs/results.md the
+// accuracy on pairs of words.
 const (
 	mostSteps      = 15000
-	tokensOfRun    = 200e6 // what two cores do in half an hour
-	tokensCompared = 60e6  // of pairs of words, which a wider model reads
-	tokensHeard    = 100e6 // of sound by its samples, whose convolutions cost more
-	fewRows        = 20000 // below which a model soon knows them by heart
+	tokensOfRun    = 200e6 // half an hour on two cores
+	tokensCompared = 60e6  // for pairs of words, which use a wider model
+	tokensHeard    = 100e6 // for audio samples, whose convolutions cost more
+	fewRows        = 20000 // smaller training splits are soon overfitted
 	fewestEpochs   = 2
 	mostEpochs     = 60
-	mostVaried     = 100  // epochs, where noise makes each of them another
-	evaluations    = 15   // of a run
-	warmupSteps    = 100  // of a run of ten times as many or more
-	finalRate      = 0.1  // of a rate that falls by a factor, at the end of the run
+	mostVaried     = 100  // epochs, if noise varies the rows in each
+	evaluations    = 15   // per run
+	warmupSteps    = 100  // for runs of at least ten times this number
+	finalRate      = 0.1  // for an exponential decay, as a fraction of the peak rate
 	longRow        = 2048 // tokens
 )
 
-// ownData is customPreset with what protects a run on data of the user's own: a rate that follows the
-// length of the run, the model of least loss at about the best accuracy, early stopping, and
-// calibrated probabilities.
+// ownData is customPreset with safeguards for users' data: a rate that follows the length of the
+// run, selection of the model with the least loss among those of about the best accuracy, early
+// stopping, and calibrated probabilities.
 func ownData(m *seq.Manifest, f RunFlags) *Preset {
 	p := customPreset(m, f)
 	s := &p.Settings
-	if rows := int(m.Splits["val"].Rows); f.Epochs > 0 || f.Steps > 0 { // a short run is not spent on evaluations
+	if rows := int(m.Splits["val"].Rows); f.Epochs > 0 || f.Steps > 0 { // few evaluations in a short run
 		s.EvalEvery = max(s.EvalEvery, rows/s.Batch)
 	}
 	if !s.FollowsEnd() && f.Schedule == "" {
@@ -84,11 +84,11 @@ func ownData(m *seq.Manifest, f RunFlags) *Preset {
 	return p
 }
 
-// customPreset is many small batches, which teach more than few large ones, as long as
-// half an hour of two cores; a sample of as many tokens as a row has, where there are few;
-// a rate that falls, mostly to a tenth; and dropout where rows are few. Tokens are sampled by chance outside of
-// training, too: the best ones by score may all be the same token, as the loudest samples
-// of a sound are, and a model that was trained on others then answers wrong.
+// customPreset chooses many small batches, which train better than few large ones, within half an
+// hour on two cores. It samples as many tokens as a short row has, uses a decaying rate, mostly
+// down to a tenth, and dropout for few rows. Tokens are also sampled at random outside of training:
+// the best ones by score may all be the same token, such as the loudest samples of a sound, and a
+// model that was trained on random samples then predicts wrong classes.
 func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 	train := m.Splits["train"]
 	if w := int64(f.InputWindow); w > 0 {
@@ -121,7 +121,7 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 		SetSchedule(&s, f.Schedule)
 	}
 	c.SamplerNoise = "always"
-	if m.EdgeFeatureNames != nil { // a node that is not sampled is no neighbour
+	if m.EdgeFeatureNames != nil { // an unsampled node would be missing as a neighbour
 		for most := int(train.Lengths.P95); c.NumSampledTokens < min(64, most); {
 			c.NumSampledTokens *= 2
 		}
@@ -132,7 +132,8 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 	if !unordered(m) {
 		c.Convolutions = neighbours(m.Tokenizer, length)
 	}
-	// Numbers of features are measured sums, which a model without some of its channels gets wrong.
+	// Features with numbers as targets are sums of measurements, which a model without some of its
+	// channels gets wrong.
 	if train.Rows < fewRows && (m.FeatureNames == nil || m.Task != seq.Regression) {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
 	}
@@ -150,11 +151,11 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 		s.DecayRate = math.Pow(finalRate, float64(s.StepSize)/float64(s.Epochs))
 	}
 	s.EvalEvery = max(1, stepsOf(&s, train.Rows)/evaluations)
-	s.LogEvery = 20 // there may be few steps
+	s.LogEvery = 20 // a run may have few steps
 	return &Preset{Name: "quick", Description: DescribeRun(&c, &s), Config: c, Settings: s}
 }
 
-// stepsOf returns the number of steps of a run on a number of rows.
+// stepsOf returns the number of steps of a run on the given number of rows.
 func stepsOf(s *sft.Settings, rows int64) int {
 	if s.Steps > 0 {
 		return s.Steps
@@ -162,9 +163,9 @@ func stepsOf(s *sft.Settings, rows int64) int {
 	return s.Epochs * int(math.Ceil(max(1, float64(rows))/float64(s.Batch)))
 }
 
-// pairsOfWords compares two texts. Which words they share says most, as a cosine of bags of
-// words does: so one wide layer, whose branches begin at nothing, that the embedding of a
-// text begins as the mean of its words'.
+// pairsOfWords sets up a comparison of two texts. The words that they share decide most, as in a
+// cosine of bags of words. The model is therefore one wide layer whose branches begin at zero, so
+// that the initial embedding of a text is the mean of its word embeddings.
 func pairsOfWords(c *sft.Config, s *sft.Settings) {
 	*c = encoder(1, 256, 256, 16)
 	c.ResidualScale = true
@@ -172,8 +173,8 @@ func pairsOfWords(c *sft.Config, s *sft.Settings) {
 	fallsToNothing(s)
 }
 
-// spectra are those of sound, which stays what it is where some of them are missing or
-// wrong: noise makes more rows of few.
+// spectra sets up audio spectra. A sound keeps its class when some spectra are missing or wrong, so
+// noise augments small data sets.
 func spectra(c *sft.Config, s *sft.Settings) {
 	c.NumLayers = 3
 	s.TokenDeletion, s.TokenReplacement = 0.3, 0.15
@@ -181,7 +182,7 @@ func spectra(c *sft.Config, s *sft.Settings) {
 	fallsToNothing(s)
 }
 
-// samples are those of sound, which are levels.
+// samples sets up audio samples, which are levels.
 func samples(c *sft.Config, s *sft.Settings) {
 	c.NumLayers, c.NumSampledTokens = 3, 16
 	s.TokenDeletion, s.TokenReplacement = 0.02, 0.05
@@ -189,32 +190,32 @@ func samples(c *sft.Config, s *sft.Settings) {
 	fallsToNothing(s)
 }
 
-// unordered reports whether tokens are points or nodes, which have no neighbours in their order. Other
-// features are those of the steps of a series.
+// unordered reports whether the tokens are points or nodes, whose order has no meaning. Other
+// features are those of the steps of a time series.
 func unordered(m *seq.Manifest) bool {
 	return m.EdgeFeatureNames != nil || seq.Points(m.FeatureNames) != nil
 }
 
-// features are those of points, which have no neighbours in their order, and of nodes, whose
-// neighbours a third layer takes further.
+// features sets up points, which have no neighbours in their order, and nodes, for which a third
+// layer extends the reach over edges.
 func features(c *sft.Config, s *sft.Settings) {
 	c.NumLayers = 3
 	fallsToNothing(s)
 }
 
-// fallsToNothing is a learning rate along half a cosine, from a high one.
+// fallsToNothing sets a learning rate that decays along half a cosine from a high value to zero.
 func fallsToNothing(s *sft.Settings) {
 	s.LearningRate = 2e-3
 	SetSchedule(s, "cosine")
 }
 
-// neighbours are the convolutions by which a layer reads what stands around a token, of
-// long rows also what stands further away. Words mean much alone, and gained nothing.
+// neighbours returns the convolutions with which a layer reads the tokens around each token, and in
+// long rows also distant ones. Words get none, as convolutions did not improve them.
 func neighbours(tokenizer json.RawMessage, length int) []sft.Convolution {
 	switch kind := tokenizers.TypeOf(tokenizer); {
 	case kind == new(tokenizers.Words).Type():
 		return nil
-	case kind == new(tokenizers.AudioVQ).Type(): // from a part of a sound to those that stand beside it
+	case kind == new(tokenizers.AudioVQ).Type(): // from a part of a sound to the adjacent ones
 		return []sft.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 5, Dilation: 4}}
 	case kind == new(tokenizers.MuLaw).Type(): // from a period of a voice's formants to several of its pitch
 		return []sft.Convolution{{KernelSize: 9, Dilation: 1}, {KernelSize: 9, Dilation: 4},
@@ -225,7 +226,7 @@ func neighbours(tokenizer json.RawMessage, length int) []sft.Convolution {
 	return []sft.Convolution{{KernelSize: 7, Dilation: 1}}
 }
 
-// DescribeRun is a run's numbers in a line.
+// DescribeRun summarises a run's settings in one line.
 func DescribeRun(c *sft.Config, s *sft.Settings) string {
 	end := fmt.Sprintf("epochs %d", s.Epochs)
 	if s.Steps > 0 {
@@ -247,5 +248,5 @@ func DescribeRun(c *sft.Config, s *sft.Settings) string {
 	return text
 }
 
-// powerOfTwo is the largest one up to n, or 1.
+// powerOfTwo returns the largest power of two up to n, at least 1.
 func powerOfTwo(n int) int { return 1 << max(0, bits.Len(uint(max(0, n)))-1) }

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestCustomPreset: whatever rows there are, there is a model, and a run that ends.
+// TestCustomPreset: for any number of rows, the model is valid and the run ends.
 func TestCustomPreset(t *testing.T) {
 	for _, c := range []struct {
 		rows, length     int64
@@ -62,7 +62,7 @@ func TestCustomPreset(t *testing.T) {
 			t.Errorf("%d rows of %d tokens: patience %d, select %q, temperature scaling %t", c.rows, c.length,
 				s.Patience, s.Select, s.TemperatureScaling)
 		}
-		paper := customPreset(m, RunFlags{}).Settings // of published tasks, as they were measured
+		paper := customPreset(m, RunFlags{}).Settings // the measured settings of the published tasks
 		if paper.Patience != 0 || paper.TemperatureScaling || paper.Select != "" || !paper.FollowsEnd() &&
 			math.Abs(math.Pow(paper.DecayRate, float64(paper.Epochs/paper.StepSize))-0.1) > 0.02 {
 			t.Errorf("%d rows of %d tokens, of a published task: %+v", c.rows, c.length, paper)
@@ -73,8 +73,8 @@ func TestCustomPreset(t *testing.T) {
 	}
 }
 
-// TestCustomRunFollowsFlags: epochs, batch, convolutions, schedule and evaluations are those of the tokens
-// that are read and of the length that the run has.
+// TestCustomRunFollowsFlags: epochs, batch, convolutions, schedule and evaluations follow the
+// number of tokens read and the length of the run.
 func TestCustomRunFollowsFlags(t *testing.T) {
 	m := &seq.Manifest{Task: seq.Classification, Tokenizer: []byte(`{"type":"byte"}`), Splits: map[string]seq.SplitInfo{
 		"train": {Rows: 4000, Lengths: seq.Quantiles{P50: 6000, P95: 60000, Mean: 15000}}, "val": {Rows: 400}}}
@@ -114,8 +114,8 @@ func TestCustomRunFollowsFlags(t *testing.T) {
 	}
 }
 
-// TestCustomFeatures: points and nodes are read by three layers without convolutions, at a rate
-// that falls to nothing.
+// TestCustomFeatures: points and nodes get three layers without convolutions and a rate that decays
+// to zero.
 func TestCustomFeatures(t *testing.T) {
 	for _, c := range []struct {
 		task    string
@@ -135,8 +135,7 @@ func TestCustomFeatures(t *testing.T) {
 	}
 }
 
-// TestCustomSeries: the steps of a series are read by convolutions, as features that are neither points
-// nor nodes.
+// TestCustomSeries: the steps of a series, unlike points and nodes, get convolutions.
 func TestCustomSeries(t *testing.T) {
 	for length, want := range map[int64]string{128: "7", 5000: "15,15:8"} {
 		m := &seq.Manifest{Task: seq.Classification, FeatureNames: []string{"volts"}, Splits: map[string]seq.SplitInfo{

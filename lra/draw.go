@@ -5,9 +5,9 @@ import (
 	"sync"
 )
 
-// drawAhead has workers draw ahead, from a first number on, some numbers at a time.
-// The channel gives one channel for each of these chunks, in order, with what was
-// drawn and kept. Worker makes what draws.
+// drawAhead lets workers draw ahead, in chunks of numbers from first on. The channel yields one
+// channel per chunk, in order, with the draws that were kept. Each worker has its own draw
+// function, from worker.
 func drawAhead[T any](first uint64, chunk int, worker func() func(n uint64) (T, bool)) (<-chan chan []T, func()) {
 	type job struct {
 		first  uint64

@@ -19,7 +19,7 @@ func FuzzEvaluate(f *testing.F) {
 		if value < 0 || value > 9 {
 			t.Fatalf("value %d", value)
 		}
-		// What the tokenizer understands has the same value as tokens.
+		// An expression that the tokenizer accepts has the same value as tokens.
 		tokens, _ := tokenizers.ListOps{}.Encode(text)
 		if again, err := new(listOpsMachine).evaluate(tokens); err == nil && again != value {
 			t.Errorf("%d from the text, %d from its tokens", value, again)

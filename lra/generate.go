@@ -10,50 +10,49 @@ import (
 
 // A Generator draws the data of a task.
 type Generator struct {
-	Usage       string // what it draws, in a few words
+	Usage       string // a short description
 	Description string
-	Example     string      // a command
-	Rule        func() Rule // a copy of the usual one
+	Example     string      // an example command
+	Rule        func() Rule // returns a copy of the default rule
 }
 
-// A Rule says which rows are drawn.
+// A Rule determines the rows that are drawn.
 type Rule interface {
-	// Options are the numbers of the rule that data generate has flags for.
+	// Options returns the numbers of the rule that are flags of data generate.
 	Options() []Option
-	// Validate reports a rule by which nothing can be drawn.
+	// Validate reports a rule that cannot draw any row.
 	Validate() error
 
-	// draw yields rows for splits of so many for training and validation, without an end, or until
-	// an error. The rows for training are nil where they are drawn like the others, of the same
-	// sequence; those for validation are the first of the others.
+	// draw yields endless rows for splits with train and val rows, or ends with an error. The rows
+	// for training are nil if they come from the same sequence as the others; the first rows of
+	// others are for validation.
 	draw(ctx context.Context, seed uint64, train, val int) (training, others rows)
-	// provenance is what the manifest says of the rule.
+	// provenance returns the manifest's entries about the rule.
 	provenance() map[string]any
 }
 
-// An Option is a number of a rule, or what it does or not, with the name and the usage of its flag.
+// An Option is a number or a switch of a rule, with the name and the usage of its flag.
 type Option struct {
 	Name, Usage string
-	Value       *int  // nil of one that has no number
-	On          *bool // nil of a number
+	Value       *int  // nil for a switch
+	On          *bool // nil for a number
 }
 
-// GenerateOptions say what Generate makes.
+// GenerateOptions configure Generate.
 type GenerateOptions struct {
-	Train, Val, Test int // rows of each split; a split without rows is left out
+	Train, Val, Test int // rows of each split; a split without rows is not written
 	Seed             uint64
-	Rule             Rule              // of the task's generator; nil is its usual one
-	Replace          bool              // a complete data set that is there already
-	Progress         func(rows int64)  // called with the rows added; may be nil
+	Rule             Rule              // rule of the task's generator; nil means its default
+	Replace          bool              // replace a complete data set
+	Progress         func(rows int64)  // called with the number of added rows; may be nil
 	Provenance       map[string]string // further entries, such as the program's version
 }
 
-// trainDraws is the first draw of a training split that is drawn in another way than the
-// others: of the same sequence, far ahead.
+// trainDraws is the first draw of a training split with a rule of its own: the same sequence as for
+// the others, but far ahead.
 const trainDraws = 1 << 40
 
-// Generate writes a complete synthetic data set into the directory dir, the splits one
-// after the other.
+// Generate writes a complete synthetic data set into the directory dir, one split after the other.
 func (t *Task) Generate(ctx context.Context, dir string, options GenerateOptions) (*seq.Dataset, error) {
 	if t.Generator == nil {
 		return nil, fmt.Errorf("task %s: its data cannot be generated", t.Name)

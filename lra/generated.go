@@ -4,11 +4,11 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// GeneratedNames are the clouds and graphs that are generated.
+// GeneratedNames are the names of the generated clouds and graphs.
 var GeneratedNames = []string{Shapes.Name, GraphsName}
 
-// Generated is the task that [Custom] makes of such data, of usual rows, without drawing them; nil
-// for other names. The specification is that of their files.
+// Generated returns the task that [Custom] makes of the data that a generator makes by default,
+// without drawing them, and the specification of their files; nil for other names.
 func Generated(name string) (*Task, seq.Spec) {
 	var spec seq.Spec
 	var rows, shortest, longest int

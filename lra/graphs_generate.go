@@ -10,29 +10,29 @@ import (
 // GraphsName is the name of the data that [GenerateGraphs] makes.
 const GraphsName = "graphs"
 
-// GraphsOptions say what GenerateGraphs makes.
+// GraphsOptions configure GenerateGraphs.
 type GraphsOptions struct {
-	Train, Val, Test int // graphs of each split; a split without any is left out
-	Nodes            int // of the largest graphs; the smallest have half as many
-	Degree           int // edges of a node on average, each of which leads both ways
+	Train, Val, Test int // graphs of each split; a split without graphs is not written
+	Nodes            int // nodes of the largest graphs; the smallest have half of them
+	Degree           int // average number of undirected edges of a node
 	Seed             uint64
-	Replace          bool             // a complete data set that is there already
+	Replace          bool             // replace a complete data set
 	Progress         func(rows int64) // called with the rows added; may be nil
 }
 
-// UsualGraphs are the usual graphs.
+// UsualGraphs are the default options.
 var UsualGraphs = GraphsOptions{Train: 2000, Val: 400, Test: 400, Nodes: 32, Degree: 4}
 
-// maxNodes bounds a graph to what a row of a file takes.
+// maxNodes is the maximum number of nodes that a row of a file holds.
 const maxNodes = 1 << 20
 
-// graphClasses are the labels, and how many of a hundred edges join nodes of one kind.
+// graphClasses lists the labels and the percentage of edges that join nodes of one kind.
 var graphClasses = []struct {
 	name  string
 	alike int
 }{{"like", 80}, {"mixed", 50}, {"unlike", 20}}
 
-// Validate reports options by which nothing can be drawn.
+// Validate reports options that cannot draw any graph.
 func (o *GraphsOptions) Validate() error {
 	switch {
 	case o.Nodes < 8 || o.Nodes > maxNodes:
@@ -43,15 +43,15 @@ func (o *GraphsOptions) Validate() error {
 	return o.rows().check()
 }
 
-// rows are those that the options ask for.
+// rows returns the rows that the options describe.
 func (o *GraphsOptions) rows() *numbered {
 	return &numbered{o.Train, o.Val, o.Test, o.Replace, o.Progress, o.graph}
 }
 
 // GenerateGraphs writes a data set of graphs. Half of a graph's nodes are of one kind, half of the
-// other, and the label is how often an edge joins nodes of one kind: mostly (like), every second
-// time (mixed) or seldom (unlike). So nodes without their edges say nothing of it, and neither do
-// edges without the kinds of their nodes. A row is a function of the seed, the split and its number.
+// other. The label is how often an edge joins nodes of one kind: mostly (like), every second time
+// (mixed) or seldom (unlike). Neither the nodes without their edges nor the edges without the kinds
+// of their nodes determine the label. A row is a function of the seed, the split and its number.
 func GenerateGraphs(ctx context.Context, dir string, o GraphsOptions) (*seq.Dataset, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("%s: %w", GraphsName, err)
@@ -60,7 +60,7 @@ func GenerateGraphs(ctx context.Context, dir string, o GraphsOptions) (*seq.Data
 		"nodes": o.Nodes, "degree": o.Degree})
 }
 
-// graphsSpec is what the files of the data contain.
+// graphsSpec returns the specification of the files.
 func graphsSpec() seq.Spec {
 	spec := seq.Spec{Task: seq.Classification, Name: GraphsName, FeatureNames: []string{"kind"},
 		EdgeFeatureNames: []string{"length"}}
@@ -70,13 +70,13 @@ func graphsSpec() seq.Spec {
 	return spec
 }
 
-// graph draws the graph of a number.
+// graph draws the graph with a number.
 func (o *GraphsOptions) graph(number uint64) seq.Example {
 	r := &random{seed: o.Seed}
 	r.begin(number)
 	label := r.below(len(graphClasses))
 	nodes := 2 * (o.Nodes/4 + int(r.below(o.Nodes/2-o.Nodes/4+1)))
-	order := make([]int32, nodes) // those of one kind, then those of the other
+	order := make([]int32, nodes) // the nodes of one kind, then those of the other
 	for i := range order {
 		j := int(r.below(i + 1))
 		order[i], order[j] = order[j], int32(i)

@@ -8,17 +8,17 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// graphFiles are the files of a directory of graphs.
+// graphFiles lists the files of a directory of graphs.
 var graphFiles = []splitFile{{"train", "train.jsonl"}, {"val", "val.jsonl"}, {"test", "test.jsonl"}}
 
-// convertPeptides reads peptides, whose atoms and bonds have categories.
+// convertPeptides reads peptides, whose atoms and bonds have categorical features.
 func convertPeptides(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
 	return convertGraphs(ctx, graphlines.Known{Spec: spec, Nodes: atomCategories, Edges: bondCategories}, from, dir,
 		options)
 }
 
-// convertVOC reads superpixels, whose numbers are amounts.
+// convertVOC reads superpixels, whose features are numeric.
 func convertVOC(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	return convertGraphs(ctx, graphlines.Known{Spec: spec}, from, dir, options)
 }

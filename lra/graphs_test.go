@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestGraphs: the label is what share of the edges joins nodes of one kind, all else is alike, and
-// the same seed gives the same graphs.
+// TestGraphs: the classes differ in the fraction of edges that join nodes of one kind and in
+// nothing else, and the same seed gives the same graphs.
 func TestGraphs(t *testing.T) {
 	o := GraphsOptions{Train: 150, Test: 3, Nodes: 40, Degree: 4, Seed: 7}
 	d := must.Get(GenerateGraphs(t.Context(), filepath.Join(t.TempDir(), "a"), o))(t)
@@ -53,7 +53,7 @@ func TestGraphs(t *testing.T) {
 			}
 		}
 		if len(seen) != len(e.Edges) {
-			t.Errorf("graph %d: an edge is there twice", i)
+			t.Errorf("graph %d: an edge occurs twice", i)
 		}
 		rows[e.Label]++
 	}
@@ -64,7 +64,7 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// TestGraphsRefused: what nothing can be drawn by is an error.
+// TestGraphsRefused: options that cannot draw any graph are an error.
 func TestGraphsRefused(t *testing.T) {
 	for _, o := range []GraphsOptions{{}, {Train: 1}, {Train: -1, Nodes: 32, Degree: 4}, {Nodes: 32, Degree: 4},
 		{Train: 1, Nodes: 32, Degree: 5}, {Train: 1, Nodes: maxNodes + 1, Degree: 1}} {
@@ -72,6 +72,6 @@ func TestGraphsRefused(t *testing.T) {
 		if d, err := GenerateGraphs(t.Context(), dir, o); err == nil {
 			t.Errorf("%+v: %v", o, d)
 		}
-		must.Fail(t, "", o, "a data set is there")(seq.OpenDataset(dir))
+		must.Fail(t, "", o, "a data set exists")(seq.OpenDataset(dir))
 	}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// firstIDs are the ids of a split's first record batch.
+// firstIDs returns the ids of a split's first record batch.
 func firstIDs(t *testing.T, d *seq.Dataset, split string) (ids []string) {
 	t.Helper()
 	path := must.Get(d.Path(split))(t)
@@ -24,7 +24,7 @@ func firstIDs(t *testing.T, d *seq.Dataset, split string) (ids []string) {
 	return ids
 }
 
-// TestImportedIDs: reviews are called by their files, images by file and record.
+// TestImportedIDs: the ids of reviews are their files, those of images are file and record.
 func TestImportedIDs(t *testing.T) {
 	files := map[string]string{"test_batch.bin": batch(3)}
 	for i := range 5 {

@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Image asks for the class of a photograph of CIFAR-10 (Krizhevsky 2009), read as
-// 1,024 gray pixels, row after row.
+// Image is the task to classify a photograph of CIFAR-10 (Krizhevsky 2009), read as 1,024 gray
+// pixels, row by row.
 var Image = &Task{
 	Name:        "image",
 	Description: "The class of a gray image of 32×32 pixels (CIFAR-10), read pixel by pixel.",
@@ -29,7 +29,7 @@ test split unless --split says otherwise.`,
 	},
 }
 
-// imageClasses are in the order of their labels.
+// imageClasses lists the classes in the order of their labels.
 var imageClasses = []string{"airplane", "automobile", "bird", "cat", "deer", "dog", "frog", "horse", "ship", "truck"}
 
 // imagePixels is the length of an image; its records begin with a label.
@@ -39,8 +39,8 @@ const (
 	rgbRecord   = 1 + 3*imagePixels
 )
 
-// grayLevel is the gray of a pixel as TensorFlow makes it of bytes: each is divided by
-// 255, the sum is weighted, and the level cut, all in float32.
+// grayLevel returns the gray level of a pixel as TensorFlow computes it from bytes: it divides each
+// by 255, sums them with weights and truncates the level, all in float32.
 func grayLevel(r, g, b byte) byte {
 	const scale = float32(1) / 255
 	v := float32(float32(0.2989)*(float32(r)*scale)) + float32(float32(0.5870)*(float32(g)*scale)) +
@@ -48,7 +48,7 @@ func grayLevel(r, g, b byte) byte {
 	return byte(float32(v * 255.5))
 }
 
-// image turns a record into a row: its label and its gray pixels.
+// image converts a record into a row: its label and its gray pixels.
 func image(record []byte) (seq.Example, error) {
 	if int(record[0]) >= len(imageClasses) {
 		return seq.Example{}, fmt.Errorf("expected a label from 0 to %d, found %d", len(imageClasses)-1, record[0])

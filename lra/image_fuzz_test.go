@@ -19,8 +19,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// FuzzCIFAR: of a file's records each is a row of 1,024 gray pixels, as many as the length
-// says, up to the first that has no class, which the error names.
+// FuzzCIFAR: each record of a file is a row of 1,024 gray pixels, as many records as the file's
+// length implies, up to the first record without a valid class, which the error names.
 func FuzzCIFAR(f *testing.F) {
 	gray, colour := make([]byte, grayRecord), make([]byte, rgbRecord)
 	for i := range colour {
@@ -70,8 +70,7 @@ func FuzzCIFAR(f *testing.F) {
 	})
 }
 
-// grayPixels is what the pixels of a record are, with the weights in float32 as TensorFlow has
-// them.
+// grayPixels computes the gray pixels of a record, with TensorFlow's weights in float32.
 func grayPixels(pixels []byte) (out []int32) {
 	if len(pixels) == 32*32 {
 		for _, p := range pixels {
@@ -90,8 +89,8 @@ func grayPixels(pixels []byte) (out []int32) {
 	return out
 }
 
-// FuzzPNG: a picture of Pathfinder's has 32×32 gray pixels, or is an error; what was read is
-// read again from a gray picture of it.
+// FuzzPNG: a picture of Pathfinder has 32×32 gray pixels, or is an error. A gray picture of the
+// result is read as the same pixels.
 func FuzzPNG(f *testing.F) {
 	encoded := func(t testing.TB, of picture.Image) []byte {
 		var out bytes.Buffer
@@ -141,7 +140,7 @@ func FuzzPNG(f *testing.F) {
 	})
 }
 
-// FuzzPathfinder: whatever the metadata name lies in the folder, in the order of the lines,
+// FuzzPathfinder: every file that the metadata name lies in the folder, in the order of the lines,
 // and an error names the line.
 func FuzzPathfinder(f *testing.F) {
 	line := "imgs/0 sample_0.png 0 1 2.5 3\n"
@@ -176,10 +175,10 @@ func FuzzPathfinder(f *testing.F) {
 			}
 			info, err := os.Stat(i.path)
 			if err != nil || !info.Mode().IsRegular() {
-				t.Fatalf("%q is no file", i.path)
+				t.Fatalf("%q is not a file", i.path)
 			}
 			total -= info.Size()
-			for { // the line that names it, behind that of the last
+			for { // find the line that names it, after the line of the last image
 				if len(lines) == 0 {
 					t.Fatalf("no line is left for %q, label %d", i.path, i.label)
 				}

@@ -12,23 +12,23 @@ var imagePaper = &Preset{
 	Settings: published(50, 64, 0.02),
 }
 
-// imageQuick is a small model of the same kind, whose layers also read the pixels around
-// each one: 32 tokens on is the row below.
+// imageQuick is a small version of the same model, whose layers also read the pixels around each
+// pixel: 32 tokens ahead is the row below.
 var imageQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model",
 	Config:      imageQuickConfig(),
 	Settings:    imageSettings(2),
-	Reached:     &Reached{55.49, "nearest class mean", 24.22, 15},
+	Result:      &Result{55.49, "nearest class mean", 24.22, 15},
 }
 
-// imageHour is the same model for longer.
+// imageHour is the same model, trained for longer.
 var imageHour = &Preset{
 	Name:        "hour",
 	Description: "the same model, trained for longer",
 	Config:      imageQuickConfig(),
 	Settings:    imageSettings(5),
-	Reached:     &Reached{64.56, "nearest class mean", 24.22, 38},
+	Result:      &Result{64.56, "nearest class mean", 24.22, 38},
 }
 
 func imageQuickConfig() sft.Config {

@@ -26,7 +26,7 @@ func each(t testing.TB, d *seq.Dataset, split string, row func(seq.Example)) {
 	}
 }
 
-// grayRecordOf is a row as a gray record.
+// grayRecordOf returns a row as a gray record.
 func grayRecordOf(e seq.Example) []byte {
 	record := []byte{byte(e.Label)}
 	for _, id := range e.A {
@@ -35,8 +35,8 @@ func grayRecordOf(e seq.Example) []byte {
 	return record
 }
 
-// TestImageOfficial is the real images: every byte of the gray records is there, in
-// order, and the official layout's gray is theirs.
+// TestImageOfficial reads the real images: the rows have every byte of the gray records, in order,
+// and the official layout gives the same gray levels.
 func TestImageOfficial(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	from := testenv.NeedData(t, "cifar10")
@@ -85,7 +85,7 @@ func TestImageOfficial(t *testing.T) {
 	}
 }
 
-// batch is n records in colour: image i has label i%10 and pixels of one colour.
+// batch returns n colour records: image i has label i%10 and pixels of one colour.
 func batch(n int) string {
 	var out strings.Builder
 	for i := range n {
@@ -107,7 +107,7 @@ func folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
-// TestImageBatches: the official files in their order, the last tenth for validation.
+// TestImageBatches: the official files are read in their order, the last tenth for validation.
 func TestImageBatches(t *testing.T) {
 	files := map[string]string{"test_batch.bin": batch(3)}
 	for i := range 5 {
@@ -158,7 +158,7 @@ func TestBadImages(t *testing.T) {
 	}
 }
 
-// TestGrayLevel: black, white, and the weights.
+// TestGrayLevel checks black, white, and the weights.
 func TestGrayLevel(t *testing.T) {
 	for _, c := range []struct{ r, g, b, want byte }{{0, 0, 0, 0}, {255, 255, 255, 255}, {255, 0, 0, 76},
 		{0, 255, 0, 149}, {0, 0, 255, 29}} {

@@ -117,7 +117,7 @@ func TestConvertSingleFiles(t *testing.T) {
 	}
 	must.Succeed(t, os.WriteFile(from, []byte(tsv+"oops\n"), 0o666))
 	must.Fail(t, "x.tsv:4:5")(ListOps.Convert(context.Background(), from, to, ConvertOptions{Split: "val"}))
-	// The failure leaves the data set as it was.
+	// The failure leaves the data set unchanged.
 	if d, err = seq.OpenDataset(to); err != nil || d.Verify() != nil || len(d.Manifest.Splits) != 2 {
 		t.Errorf("%v, %v", d, err)
 	}

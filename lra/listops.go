@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// ListOps asks for the value, 0 to 9, of a nested expression of minima, maxima,
-// medians and sums modulo 10.
+// ListOps is the task to evaluate a nested expression of minima, maxima, medians and sums modulo 10
+// to a value from 0 to 9.
 var ListOps = &Task{
 	Name:        "listops",
 	Description: "The value of nested list operations (MIN, MAX, MED, SM) over digits, in prefix notation.",
@@ -30,7 +30,7 @@ of the Long Range Arena: more than 500 and fewer than 2000 tokens.`,
 		Usage: "convert basic_train.tsv, basic_val.tsv, basic_test.tsv",
 		Description: `Reads the official files, plain or gzip-compressed. From a directory all three are
 converted. A single file becomes one split, the test split unless --split says
-otherwise; a data set that is there already gains that split. Each row's value is
+otherwise, which is added to an existing data set. Each row's value is
 computed and compared with the stated one.`,
 		Example:  "sftseq data convert listops --from lra_release/listops-1000 --to data/listops",
 		Verifies: true,
@@ -38,23 +38,23 @@ computed and compared with the stated one.`,
 	},
 }
 
-// operatorProbability is that of an operator where the depth allows one.
+// operatorProbability is the probability of an operator where the depth allows one.
 const operatorProbability = 0.25
 
-// A ListOpsRule says which expressions are drawn and which are kept.
+// A ListOpsRule determines the expressions that are drawn and those that are kept.
 type ListOpsRule struct {
 	MinLength int `json:"min_length"` // kept if longer than this …
 	MaxLength int `json:"max_length"` // … and shorter than this, in tokens
 	MaxDepth  int `json:"max_depth"`  // operators at depths 1 … MaxDepth−1
 	MaxArgs   int `json:"max_args"`   // arguments of an operator: 2 … MaxArgs
 
-	Train *ListOpsRule `json:"-"` // of the training split alone; nil: the same
+	Train *ListOpsRule `json:"-"` // rule of the training split; nil: the same
 }
 
 // LRAListOps is the rule of the Long Range Arena.
 var LRAListOps = ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}
 
-// Options are all numbers of the rule.
+// Options returns all numbers of the rule.
 func (r *ListOpsRule) Options() []Option {
 	return []Option{
 		{Name: "min-length", Usage: "keep expressions of more than `N` tokens", Value: &r.MinLength},
@@ -64,7 +64,7 @@ func (r *ListOpsRule) Options() []Option {
 	}
 }
 
-// Validate reports a rule that has no expressions, or too large ones.
+// Validate reports a rule without expressions, or with too large ones.
 func (r *ListOpsRule) Validate() error {
 	switch {
 	case r.MinLength < 0 || r.MaxLength > 1<<20 || r.MinLength+1 >= r.MaxLength:
@@ -75,7 +75,7 @@ func (r *ListOpsRule) Validate() error {
 	case r.MaxArgs < 2 || r.MaxArgs > 100:
 		return fmt.Errorf("arguments: expected 2 to 100, found %d", r.MaxArgs)
 	}
-	// The largest tree: each level of operators multiplies by MaxArgs.
+	// In the largest tree, each level of operators multiplies the number of nodes by MaxArgs.
 	if longest := math.Pow(float64(r.MaxArgs), float64(r.MaxDepth-1)) * 3; longest <= float64(r.MinLength) {
 		return fmt.Errorf("lengths above %d cannot be reached with depth %d and %d arguments",
 			r.MinLength, r.MaxDepth, r.MaxArgs)

@@ -6,8 +6,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// A listOpsDraw draws expressions: draw n is a function of (seed, n, rule)
-// alone.
+// A listOpsDraw draws expressions. Draw n is a function of seed, n and rule alone.
 type listOpsDraw struct {
 	random
 	rule    ListOpsRule
@@ -15,14 +14,14 @@ type listOpsDraw struct {
 	machine listOpsMachine
 }
 
-// A listOpsRow is a draw that the rule keeps.
+// A listOpsRow is an expression that the rule keeps.
 type listOpsRow struct {
 	tokens []int32
 	label  int32
-	key    [16]byte // of the tokens; two rows with the same key are the same
+	key    [16]byte // hash of the tokens; rows with the same key are duplicates
 }
 
-// draw makes draw number n; ok is false where the rule drops it.
+// draw makes draw number n; ok is false if the rule discards it.
 func (d *listOpsDraw) draw(n uint64) (row listOpsRow, ok bool) {
 	d.begin(n)
 	d.tokens = d.tokens[:0]
@@ -43,9 +42,8 @@ func (d *listOpsDraw) draw(n uint64) (row listOpsRow, ok bool) {
 	return row, true
 }
 
-// tree appends a tree of the given depth and reports whether the whole can
-// still be short enough. Giving up early changes nothing but the time taken:
-// tokens only ever get more.
+// tree appends a tree of the given depth and reports whether the whole expression can still be
+// short enough. Stopping early only saves time, as the number of tokens never decreases.
 func (d *listOpsDraw) tree(depth int) bool {
 	if depth >= d.rule.MaxDepth || d.uniform() > operatorProbability {
 		return d.add(tokenizers.ListOpsDigit + d.below(10))

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// An operator of ListOps. FIRST and LAST occur in the original data set of
-// Nangia and Bowman only; they have no token.
+// An operator of ListOps. Only the original data set of Nangia and Bowman has FIRST and LAST; they
+// have no token.
 type operator int8
 
 const (
@@ -27,8 +27,8 @@ var operators = map[string]operator{
 
 var operatorNames = [...]string{"[MIN", "[MAX", "[MED", "[SM", "[FIRST", "[LAST"}
 
-// A listOpsMachine evaluates an expression word by word with stacks of its own:
-// no nesting, however deep, can exhaust the program's.
+// A listOpsMachine evaluates an expression word by word with explicit stacks, so deep nesting
+// cannot overflow the call stack.
 type listOpsMachine struct {
 	open   []openOperator
 	values []int8 // arguments of all open operators; the result at the end
@@ -36,10 +36,10 @@ type listOpsMachine struct {
 
 type openOperator struct {
 	op   operator
-	args int // where its arguments begin in values
+	args int // index of its first argument in values
 }
 
-// begin is an opening word.
+// begin processes an opening word.
 func (m *listOpsMachine) begin(op operator) error {
 	if m.complete() {
 		return fmt.Errorf("expected the end after a complete expression, found %s", operatorNames[op])
@@ -48,7 +48,7 @@ func (m *listOpsMachine) begin(op operator) error {
 	return nil
 }
 
-// digit is a leaf.
+// digit processes a leaf.
 func (m *listOpsMachine) digit(d int8) error {
 	if m.complete() {
 		return fmt.Errorf("expected the end after a complete expression, found %d", d)
@@ -57,15 +57,15 @@ func (m *listOpsMachine) digit(d int8) error {
 	return nil
 }
 
-// end is a closing word: the arguments become the value.
+// end processes a closing word: the value replaces the arguments.
 func (m *listOpsMachine) end() error {
 	if len(m.open) == 0 {
-		return fmt.Errorf("] closes no operator")
+		return fmt.Errorf("] without an open operator")
 	}
 	last := m.open[len(m.open)-1]
 	args := m.values[last.args:]
 	if len(args) == 0 {
-		return fmt.Errorf("%s has no argument", operatorNames[last.op])
+		return fmt.Errorf("%s without an argument", operatorNames[last.op])
 	}
 	value := apply(last.op, args)
 	m.open = m.open[:len(m.open)-1]
@@ -75,7 +75,7 @@ func (m *listOpsMachine) end() error {
 
 func (m *listOpsMachine) complete() bool { return len(m.open) == 0 && len(m.values) > 0 }
 
-// result is the value of the whole expression.
+// result returns the value of the whole expression.
 func (m *listOpsMachine) result() (int32, error) {
 	if n := len(m.open); n > 0 {
 		return 0, fmt.Errorf("%s is not closed", operatorNames[m.open[n-1].op])
@@ -102,7 +102,7 @@ func apply(op operator, args []int8) int8 {
 		if len(args)%2 == 1 {
 			return args[half]
 		}
-		return (args[half-1] + args[half]) / 2 // truncated, as the task has it
+		return (args[half-1] + args[half]) / 2 // truncated, as the task defines it
 	case opSm:
 		sum := 0
 		for _, d := range args {
@@ -116,9 +116,9 @@ func apply(op operator, args []int8) int8 {
 	}
 }
 
-// EvaluateListOps returns the value of an expression in text, such as
-// "[MAX 2 9 ]", with or without parentheses and with "X" for "]". FIRST and
-// LAST are known, too. An error is an *ExpressionError.
+// EvaluateListOps returns the value of an expression in text, such as "[MAX 2 9 ]", with or without
+// parentheses and with "X" for "]". It also accepts FIRST and LAST. An error is an
+// *ExpressionError.
 func EvaluateListOps(text string) (int32, error) {
 	var m listOpsMachine
 	for at := 0; at < len(text); {
@@ -142,7 +142,7 @@ func EvaluateListOps(text string) (int32, error) {
 	return value, nil
 }
 
-// An ExpressionError says what is wrong with an expression, and where.
+// An ExpressionError is an error at a position of an expression.
 type ExpressionError struct {
 	Column int // byte of the text, from 1
 	Err    error
@@ -150,10 +150,10 @@ type ExpressionError struct {
 
 func (e *ExpressionError) Error() string { return fmt.Sprintf("column %d: %v", e.Column, e.Err) }
 
-// Unwrap returns what is wrong.
+// Unwrap returns the underlying error.
 func (e *ExpressionError) Unwrap() error { return e.Err }
 
-// isSeparator: parentheses only show how the tree was built.
+// isSeparator also accepts parentheses, which only show how the tree was built.
 func isSeparator(c byte) bool { return c == '(' || c == ')' || isSpace(c) }
 
 func isSpace(c byte) bool { return strings.IndexByte(" \t\n\v\f\r", c) >= 0 }
@@ -172,8 +172,8 @@ func (m *listOpsMachine) word(word string) error {
 	return m.begin(op)
 }
 
-// evaluate is EvaluateListOps for token ids of the tokenizer "listops". The error
-// names the index of the token.
+// evaluate is EvaluateListOps for token ids of the tokenizer "listops". An error names the index of
+// the token.
 func (m *listOpsMachine) evaluate(tokens []int32) (int32, error) {
 	m.reset()
 	for i, id := range tokens {

@@ -8,15 +8,15 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// drawsPerChunk is how many draws a worker makes at a time; it does not change
-// what is drawn.
+// drawsPerChunk is the number of draws that a worker makes at a time; it does not affect the
+// result.
 const drawsPerChunk = 1024
 
-// drawsWithoutRow is when a rule is given up as one that keeps nothing: the
-// rule of the Long Range Arena keeps one draw in twelve.
+// drawsWithoutRow is the number of draws without a kept row after which generation stops with an
+// error. The rule of the Long Range Arena keeps one draw in twelve.
 const drawsWithoutRow = 1 << 22
 
-// draw yields expressions, no two of them the same.
+// draw yields distinct expressions.
 func (r *ListOpsRule) draw(ctx context.Context, seed uint64, _, _ int) (training, others rows) {
 	seen := map[[16]byte]struct{}{}
 	others = examples(listOpsRows(ctx, seed, 0, *r, seen))
@@ -34,7 +34,7 @@ func (r *ListOpsRule) provenance() map[string]any {
 	return p
 }
 
-// examples are kept draws as rows.
+// examples converts kept draws to rows.
 func examples(draws iter.Seq2[listOpsRow, error]) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for d, err := range draws {
@@ -45,9 +45,9 @@ func examples(draws iter.Seq2[listOpsRow, error]) rows {
 	}
 }
 
-// listOpsRows yields the kept draws from the first on, but none seen before,
-// until the caller has enough; at the end an error if the context is done or the
-// rule keeps next to nothing. Workers draw ahead; chunks are taken in order.
+// listOpsRows yields the kept draws from first on, without duplicates, until the caller stops. It
+// ends with an error if the context is done or the rule keeps next to nothing. Workers draw ahead;
+// the chunks are used in order.
 func listOpsRows(ctx context.Context, seed, first uint64, rule ListOpsRule,
 	seen map[[16]byte]struct{}) iter.Seq2[listOpsRow, error] {
 	return func(yield func(listOpsRow, error) bool) {

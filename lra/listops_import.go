@@ -14,17 +14,18 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// maxLine bounds a line of an official file; the longest has about 20,000 bytes.
+// maxLine is the maximum length of a line of an official file in bytes; the longest has about
+// 20,000.
 const maxLine = 1 << 20
 
 // listOpsHeader is the first line of the official files.
 const listOpsHeader = "Source\tTarget"
 
-// officialSplits gives the official files' names.
+// officialSplits lists the official files.
 var officialSplits = []splitFile{{"train", "basic_train.tsv"}, {"val", "basic_val.tsv"}, {"test", "basic_test.tsv"}}
 
-// convertListOps reads basic_{train,val,test}.tsv (or .tsv.gz) of a directory,
-// or a single file as one split of a data set that may have others already.
+// convertListOps reads basic_{train,val,test}.tsv (or .tsv.gz) of a directory, or a single file as
+// one split of a data set that may have other splits already.
 func convertListOps(ctx context.Context, spec seq.Spec, from, dir string,
 	options ConvertOptions) (*seq.Dataset, error) {
 	return convertFiles(spec, from, dir, options, officialSplits, func(path string) rows {
@@ -41,10 +42,9 @@ func convertListOps(ctx context.Context, spec seq.Spec, from, dir string,
 	})
 }
 
-// ReadListOpsTSV reads an official file, plain or compressed by gzip, and calls
-// row for each line: a header, then expression, tab, value. With verify each
-// value is compared with the expression's. Errors have the form NAME:LINE:COLUMN.
-// The tokens are the callee's.
+// ReadListOpsTSV reads an official file, plain or compressed by gzip, and calls row for each line
+// after the header: expression, tab, value. If verify is set, it compares each value with the
+// expression's. Errors have the form NAME:LINE:COLUMN. The callee owns the tokens.
 func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int32, label int32) error) error {
 	buffer, err := source.Decompress(r)
 	if err != nil {
@@ -77,8 +77,8 @@ func ReadListOpsTSV(r io.Reader, name string, verify bool, row func(tokens []int
 	}
 }
 
-// readLine returns the next line of at most limit bytes without its end, or io.EOF
-// after the last.
+// readLine returns the next line of at most limit bytes without its end, or io.EOF after the last
+// one.
 func readLine(r *bufio.Reader, limit int) (string, error) {
 	var line []byte
 	for {
@@ -99,13 +99,13 @@ func readLine(r *bufio.Reader, limit int) (string, error) {
 	}
 }
 
-// parseListOpsLine returns the row of a line; where it fails, column says where.
+// parseListOpsLine returns the row of a line; column is the position of an error.
 func parseListOpsLine(line string, verify bool) (tokens []int32, label int32, column int, err error) {
 	source, target, ok := strings.Cut(line, "\t")
 	if !ok {
 		return nil, 0, len(line) + 1, errors.New("expected expression, tab, value, found no tab")
 	}
-	column = len(source) + 2 // of the value
+	column = len(source) + 2 // column of the value
 	if len(target) != 1 || target[0] < '0' || target[0] > '9' {
 		return nil, 0, column, fmt.Errorf("expected a value from 0 to 9, found %.20q", target)
 	}
@@ -133,7 +133,7 @@ func parseListOpsLine(line string, verify bool) (tokens []int32, label int32, co
 	return tokens, label, 0, nil
 }
 
-// unknownWord finds the word of source that has no token.
+// unknownWord returns the first word of source without a token.
 func unknownWord(source string) (column int, word string) {
 	for at := 0; at < len(source); {
 		end := at + 1

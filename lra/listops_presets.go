@@ -12,13 +12,13 @@ var listOpsPaper = &Preset{
 	DataName:    "listops-lra-1",
 }
 
-// listOpsWithShort adds shorter expressions for training.
+// listOpsWithShort adds shorter expressions to the training split.
 var listOpsWithShort = &ListOpsRule{MinLength: 500, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10,
 	Train: &ListOpsRule{MinLength: 40, MaxLength: 2000, MaxDepth: 10, MaxArgs: 10}}
 
-// listOpsQuick begins with the shortest expressions, where a step costs little
-// and the operator at the root is soon found, and goes on with all lengths. It
-// is validated and tested by the rule of the Long Range Arena.
+// listOpsQuick begins with the shortest expressions, where a step is cheap and the model soon finds
+// the operator at the root, and continues with all lengths. Its validation and test splits follow
+// the rule of the Long Range Arena.
 var listOpsQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model, on short expressions first",
@@ -27,11 +27,11 @@ var listOpsQuick = &Preset{
 		s.Steps, s.EvalEvery = 14000, 3500
 		s.Stages = []sft.Stage{{Steps: 8000, Length: 160}, {Steps: 3000, Length: 400}, {Steps: 1500, Length: 1000}}
 	}),
-	// One in ten of the expressions for training is short enough for the first stage: of
-	// fewer rows, a model would know these by heart, and nothing else.
+	// One in ten of the training expressions is short enough for the first stage. With fewer, the
+	// model would overfit them.
 	Data:     GenerateOptions{Train: 600000, Val: 2000, Test: 2000, Seed: 1, Rule: listOpsWithShort},
 	DataName: "listops-quick-2",
-	Reached:  &Reached{43.45, "operator at the root", 35.60, 10},
+	Result:   &Result{43.45, "operator at the root", 35.60, 10},
 }
 
 func listOpsQuickConfig() sft.Config {
@@ -40,8 +40,8 @@ func listOpsQuickConfig() sft.Config {
 	return c
 }
 
-// listOpsHour is deeper, for operators within operators, and sees each of more
-// expressions not much more often.
+// listOpsHour is deeper, for nested operators, and trains on more expressions, each of which it
+// reads only a little more often.
 var listOpsHour = &Preset{
 	Name:        "hour",
 	Description: "a deeper model, on more expressions",
@@ -52,5 +52,5 @@ var listOpsHour = &Preset{
 	}),
 	Data:     GenerateOptions{Train: 1500000, Val: 2000, Test: 2000, Seed: 1, Rule: listOpsWithShort},
 	DataName: "listops-hour-1",
-	Reached:  &Reached{46.50, "operator at the root", 35.60, 29},
+	Result:   &Result{46.50, "operator at the root", 35.60, 29},
 }

@@ -43,10 +43,10 @@ func TestEvaluate(t *testing.T) {
 		"":              "column 1: expected an expression",
 		"( )":           "column 4: expected an expression",
 		"[MAX 2 9":      "column 9: [MAX is not closed",
-		"]":             "column 1: ] closes no operator",
-		"[MAX ]":        "column 6: [MAX has no argument",
+		"]":             "column 1: ] without an open operator",
+		"[MAX ]":        "column 6: [MAX without an argument",
 		"[MAX 2 ] 3":    "column 10: expected the end after a complete expression, found 3",
-		"[MAX 2 ] ]":    "column 10: ] closes no operator",
+		"[MAX 2 ] ]":    "column 10: ] without an open operator",
 		"1 [MAX":        "column 3: expected the end",
 		"[MEAN 2 ]":     `column 1: expected a digit, an operator such as [MAX, or ], found "[MEAN"`,
 		"[MAX 10 ]":     `column 6: expected a digit`,
@@ -65,8 +65,8 @@ func TestHostileNesting(t *testing.T) {
 	}
 }
 
-// TestOriginalLabels reproduces the labels of the ListOps test files as their
-// authors published them.
+// TestOriginalLabels reproduces the labels of the ListOps test files as their authors published
+// them.
 func TestOriginalLabels(t *testing.T) {
 	data := testenv.NeedData(t, "listops-nyu")
 	rows := 0
@@ -91,7 +91,7 @@ func TestOriginalLabels(t *testing.T) {
 	}
 }
 
-// sample returns the first n kept draws and how many draws that took.
+// sample returns the first n kept draws and the number of draws made for them.
 func sample(n int, rule ListOpsRule) (rows []listOpsRow, draws int) {
 	d := listOpsDraw{random: random{seed: 1}, rule: rule}
 	for len(rows) < n {
@@ -117,7 +117,7 @@ func TestDistribution(t *testing.T) {
 			t.Errorf("%s: %.4f, expected %.4f ± %.4f", what, got, want, deviation)
 		}
 	}
-	// Of the stated figures only their rounding is known besides.
+	// The stated figures are exact up to their rounding.
 	share := func(p float64, n int) float64 { return math.Sqrt(p*(1-p)/float64(n)) + 0.0003 }
 	within("kept draws", float64(n)/float64(draws), 0.082, share(0.082, draws))
 
@@ -140,7 +140,7 @@ func TestDistribution(t *testing.T) {
 		at, _ := slices.BinarySearch(lengths, limit+1)
 		return float64(at) / float64(n)
 	}
-	// The stated quartiles come from a sample of 20,000 themselves.
+	// The stated quartiles come from a sample of 20,000, too.
 	quartile := func(p float64) float64 { return share(p, n) + share(p, 20000) }
 	within("rows up to 701", below(701), 0.25, quartile(0.25))
 	within("rows up to 949", below(949), 0.5, quartile(0.5))
@@ -208,7 +208,7 @@ func TestGenerate(t *testing.T) {
 				t.Errorf("%v: label %d, value %d, %v", e.A, e.Label, value, err)
 			}
 			if key := fmt.Sprint(e.A); seen[key] {
-				t.Errorf("%v is there twice", e.A)
+				t.Errorf("%v occurs twice", e.A)
 			} else {
 				seen[key] = true
 			}

@@ -1,7 +1,6 @@
-// Package lra knows the tasks of the Long Range Arena, the paper's tasks of point clouds
-// and graphs, and generated tasks that stand in for these: what their sequences are, how to
-// generate them or to import their files, and what their labels mean. Each task is a
-// [Task] value in a file of its own.
+// Package lra defines the tasks of the Long Range Arena, the paper's tasks on point clouds and
+// graphs, and generated tasks that stand in for these: their sequences, labels, generators and
+// importers. Each task is a [Task] value in a file of its own.
 package lra
 
 import (
@@ -15,45 +14,45 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// A Task is one task with data of its own.
+// A Task is a benchmark task with its own data.
 type Task struct {
 	Name        string          // "listops"
 	Description string          // one sentence
-	Kind        string          // of seq.Tasks
-	Tokenizer   json.RawMessage // what tokenizers.New takes; nil of tokens with features
-	Labels      []string        // the name of each class, label or tag
+	Kind        string          // one of seq.Tasks
+	Tokenizer   json.RawMessage // argument of tokenizers.New; nil for tokens with features
+	Labels      []string        // names of the classes, labels or tags
 
-	Features     []string // the numbers of each token, in place of a tokenizer
-	EdgeFeatures []string // the numbers of each edge; nil: there are no edges
-	Numbers      []string // that are predicted, in place of labels
+	Features     []string // names of the numbers of each token, which replace a tokenizer
+	EdgeFeatures []string // names of the numbers of each edge; nil without edges
+	Numbers      []string // names of the predicted numbers, which replace labels
 
-	// Rows are those of the splits; nil where they are not compared.
+	// Rows lists the published sizes of the splits; nil if sizes are not compared.
 	Rows []PublishedRows
 
-	// Presets are the ways to train on it, the usual one first.
+	// Presets are the training configurations, the default first.
 	Presets []*Preset
 
-	Import    *Importer  // nil where there are no files to import
-	Generator *Generator // nil where the data cannot be generated
+	Import    *Importer  // nil without files to import
+	Generator *Generator // nil if the data cannot be generated
 }
 
 // Importer reads a task's official files.
 type Importer struct {
-	Usage       string // what it reads, in a few words
+	Usage       string // a short description of the files
 	Description string
-	Example     string // a command
-	Verifies    bool   // it can tell a wrong label
-	Documents   bool   // it reads texts beside ids
-	Points      int    // of a cloud, unless another number is asked for; 0 where there are no clouds
-	Walks       bool   // return probabilities of a random walk may be features, too
-	Seeded      bool   // a seed decides the splits, and the points that are taken
-	Unit        string // what Begin and Progress count; "" is bytes
+	Example     string // an example command
+	Verifies    bool   // it can detect wrong labels
+	Documents   bool   // it reads texts for document ids
+	Points      int    // default number of points per cloud; 0 without clouds
+	Walks       bool   // it can add return probabilities of a random walk to the features
+	Seeded      bool   // a seed determines the splits and the sampled points
+	Unit        string // unit of Begin and Progress; "" means bytes
 
 	convert func(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error)
 }
 
-// Convert writes a data set into the directory dir from the task's official
-// files: a directory of them, or a single one for one split.
+// Convert writes a data set into the directory dir from the task's official files: a directory, or
+// a single file for one split.
 func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
 	if t.Import == nil {
 		return nil, fmt.Errorf("task %s: it has no files to import", t.Name)
@@ -68,18 +67,18 @@ func (t *Task) Convert(ctx context.Context, from, dir string, options ConvertOpt
 	return t.Import.convert(ctx, spec, from, dir, options)
 }
 
-// ConvertOptions say how Convert reads the official files.
+// ConvertOptions configure Convert.
 type ConvertOptions struct {
-	Split     string            // of a single file; "" is test
-	NoVerify  bool              // take labels as they are instead of checking them
-	Documents string            // where the texts are that ids stand for; "" is beside the source
-	Points    int               // of a cloud; 0 is the task's number
-	Walk      int               // so many return probabilities of a random walk are features of a node
-	Seed      uint64            // of what chance decides
-	Replace   bool              // a complete data set that is there already
-	Begin     func(bytes int64) // called with what there is to read; may be nil
-	Progress  func(bytes int64) // called with the bytes of the source read, or the files; may be nil
-	LeftOut   func(text string) // called with a report of the files that cannot be used; may be nil
+	Split     string            // split of a single file; "" means test
+	NoVerify  bool              // do not check labels
+	Documents string            // path of the texts of document ids; "" means beside the source
+	Points    int               // points per cloud; 0 means the task's default
+	Walk      int               // number of return probabilities of a random walk added to the features of a node
+	Seed      uint64            // seed of random splits and points
+	Replace   bool              // replace a complete data set
+	Begin     func(bytes int64) // called with the number of bytes to read; may be nil
+	Progress  func(bytes int64) // called with the number of bytes, or files, read; may be nil
+	LeftOut   func(text string) // called with a report of unusable files; may be nil
 }
 
 func (o *ConvertOptions) begin(bytes int64) {
@@ -88,7 +87,7 @@ func (o *ConvertOptions) begin(bytes int64) {
 	}
 }
 
-// Spec returns what the task's files contain; the split is left to the caller.
+// Spec returns the specification of the task's files, without a split.
 func (t *Task) Spec() (seq.Spec, error) {
 	if t.Features != nil {
 		return seq.Spec{Task: t.Kind, Name: t.Name, LabelNames: t.Labels, NumberNames: t.Numbers,
@@ -104,7 +103,7 @@ func (t *Task) Spec() (seq.Spec, error) {
 	}, nil
 }
 
-// tasks is the list of them all.
+// tasks lists all tasks.
 var tasks = []*Task{Image, ListOps, ModelNet40, PascalVOC, Pathfinder, PeptidesFunc,
 	PeptidesStruct, Retrieval, ShapeNetPart, ShapeParts, Shapes, Text}
 

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestTasks: tasks have a name each, by which they are found, and data can be had for all.
+// TestTasks: every task has a unique name, by which Lookup finds it, and a source of data.
 func TestTasks(t *testing.T) {
 	names := Names()
 	for _, name := range []string{"image", "listops", "pathfinder", "retrieval", "shape-parts", "shapes", "text"} {
@@ -40,8 +40,8 @@ func TestTasks(t *testing.T) {
 	}
 }
 
-// TestGenerators: each has a command as an example, a rule of its own by which it draws
-// rows that the task's files may hold, and options with names of their own.
+// TestGenerators: every generator has an example command, its own copy of a rule, which draws rows
+// that are valid for the task, and options with unique names.
 func TestGenerators(t *testing.T) {
 	for _, task := range Tasks() {
 		if task.Generator == nil {
@@ -59,13 +59,13 @@ func TestGenerators(t *testing.T) {
 			taken = append(taken, o.Name)
 			if o.On != nil {
 				if *o.On = true; *g.Rule().Options()[i].On {
-					t.Errorf("%s: an option %s of one rule is that of all", task.Name, o.Name)
+					t.Errorf("%s: option %s is shared between rules", task.Name, o.Name)
 				}
 				continue
 			}
 			*o.Value = -1
 			if g.Rule().Validate() != nil {
-				t.Errorf("%s: an option %s of one rule is that of all", task.Name, o.Name)
+				t.Errorf("%s: option %s is shared between rules", task.Name, o.Name)
 			}
 		}
 		d, err := task.Generate(t.Context(), t.TempDir(), GenerateOptions{Train: 3, Val: 2, Test: 1, Seed: 1})

@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// ModelNet40 asks for the class of a shape (Wu et al. 2015), read as points of its surface.
+// ModelNet40 is the task to classify a shape (Wu et al. 2015), read as points of its surface.
 var ModelNet40 = &Task{
 	Name:        "modelnet40",
 	Description: "The class of a shape (ModelNet40), read as a cloud of 1,024 points with normals.",
@@ -30,7 +30,7 @@ are left out and listed by reason.`,
 	},
 }
 
-// modelNetClasses are in the order of modelnet40_shape_names.txt.
+// modelNetClasses lists the classes in the order of modelnet40_shape_names.txt.
 var modelNetClasses = []string{
 	"airplane", "bathtub", "bed", "bench", "bookshelf", "bottle", "bowl", "car", "chair", "cone",
 	"cup", "curtain", "desk", "door", "dresser", "flower_pot", "glass_box", "guitar", "keyboard", "lamp",

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// numberedRows are the rows of a split, without an end, that are each drawn by a number of their
-// own: a function of the seed, the split and the row's place in it.
+// numberedRows returns the endless rows of a split. Each row is drawn by its own number, as a
+// function of the seed, the split and its index.
 func numberedRows(ctx context.Context, split uint64, row func(number uint64) seq.Example) rows {
 	return func(yield func(seq.Example, error) bool) {
 		for i := split << 40; ctx.Err() == nil; i++ {
@@ -21,7 +21,7 @@ func numberedRows(ctx context.Context, split uint64, row func(number uint64) seq
 	}
 }
 
-// firstOf are the first n of rows that have no end.
+// firstOf returns the first n of endless rows.
 func firstOf(n int, of rows) rows {
 	return func(yield func(seq.Example, error) bool) {
 		if n == 0 {
@@ -36,9 +36,9 @@ func firstOf(n int, of rows) rows {
 	}
 }
 
-// numbered are the rows of data that are no task's.
+// numbered describes splits of numbered rows that are not a task's.
 type numbered struct {
-	train, val, test int // rows of each split; a split without any is left out
+	train, val, test int // rows of each split; a split without rows is not written
 	replace          bool
 	progress         func(rows int64) // may be nil
 	row              func(number uint64) seq.Example
@@ -57,7 +57,7 @@ func (n *numbered) check() error {
 	return nil
 }
 
-// write makes a data set of them.
+// write makes a data set of the rows.
 func (n *numbered) write(ctx context.Context, dir string, spec seq.Spec,
 	provenance map[string]any) (*seq.Dataset, error) {
 	b, err := seq.CreateDataset(dir, spec, n.replace)

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// findOfficial is the path of an official file in a directory, plain or compressed.
+// findOfficial returns the path of an official file in a directory, plain or compressed.
 func findOfficial(dir, name string) (string, error) {
 	for _, ending := range []string{"", ".gz", ".zst"} {
 		path := filepath.Join(dir, name+ending)
@@ -24,13 +24,13 @@ func findOfficial(dir, name string) (string, error) {
 	return "", fmt.Errorf("%s: %s is missing (or %s.gz, or %s.zst)", dir, name, name, name)
 }
 
-// officialName is a file's name without what says how it is compressed.
+// officialName returns a file's name without the suffix of its compression.
 func officialName(path string) string {
 	name := filepath.Base(path)
 	return strings.TrimSuffix(strings.TrimSuffix(name, ".gz"), ".zst")
 }
 
-// findAll are the paths of several.
+// findAll returns the paths of several official files.
 func findAll(dir string, names ...string) (paths []string, err error) {
 	for _, name := range names {
 		path, err := findOfficial(dir, name)
@@ -42,7 +42,7 @@ func findAll(dir string, names ...string) (paths []string, err error) {
 	return paths, nil
 }
 
-// sizeOf is what there is to read of files, for the progress.
+// sizeOf returns the total size of files, for progress reports.
 func sizeOf(paths ...string) (bytes int64) {
 	for _, path := range paths {
 		if info, err := os.Stat(path); err == nil && info.Mode().IsRegular() {
@@ -52,7 +52,7 @@ func sizeOf(paths ...string) (bytes int64) {
 	return bytes
 }
 
-// isDir reports whether a path is a directory; an error says that nothing is there.
+// isDir reports whether a path is a directory; a nonexistent path is an error.
 func isDir(path string) (bool, error) {
 	info, err := os.Stat(path)
 	if err != nil {

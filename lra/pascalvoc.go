@@ -2,8 +2,8 @@ package lra
 
 import "github.com/sftseq/sftseq/seq"
 
-// PascalVOC asks what each region of a photograph shows (Dwivedi et al. 2022), read as the graph of
-// its regions.
+// PascalVOC is the task to classify each region of a photograph (Dwivedi et al. 2022), read as the
+// graph of its regions.
 var PascalVOC = &Task{
 	Name:         "pascalvoc-sp",
 	Description:  "What each region of a photograph shows (PascalVOC-SP), read as the graph of its superpixels.",
@@ -25,13 +25,13 @@ number or name. --random-walk 24 adds the return probabilities that the paper ca
 	},
 }
 
-// vocClasses are in the order of their labels.
+// vocClasses lists the classes in the order of their labels.
 var vocClasses = []string{
 	"background", "aeroplane", "bicycle", "bird", "boat", "bottle", "bus", "car", "cat", "chair", "cow",
 	"diningtable", "dog", "horse", "motorbike", "person", "pottedplant", "sheep", "sofa", "train", "tvmonitor",
 }
 
-// vocFeatures are the colours and the place of a superpixel.
+// vocFeatures are the colours and the position of a superpixel.
 var vocFeatures = []string{
 	"red_mean", "green_mean", "blue_mean", "red_deviation", "green_deviation", "blue_deviation",
 	"red_max", "green_max", "blue_max", "red_min", "green_min", "blue_min", "centre_0", "centre_1",

@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Pathfinder asks whether two marks are on one dashed contour among others (Linsley et
-// al. 2018), read as 1,024 gray pixels, row after row.
+// Pathfinder is the task to decide whether two marks are on one dashed contour (Linsley et al.
+// 2018), read as 1,024 gray pixels, row by row.
 var Pathfinder = &Task{
 	Name:        "pathfinder",
 	Description: "Whether two marks are on one dashed contour, in an image of 32×32 pixels.",
@@ -19,7 +19,7 @@ var Pathfinder = &Task{
 		Usage: "convert the official folders of images and metadata",
 		Description: `Reads the images and labels of one of the official folders, such as
 curv_contour_length_14: metadata/*.npy, in the order of their numbers, name them. Files
-without a byte, of which there are some, are left out. The first 80% are for training,
+of zero bytes, which exist in the release, are left out. The first 80% are for training,
 the next 10% for validation, the last for testing.`,
 		Example: "sftseq data convert pathfinder --from lra_release/pathfinder32/curv_contour_length_14 --to data/pathfinder",
 		convert: convertPathfinder,

@@ -2,17 +2,16 @@ package lra
 
 import "math"
 
-// The files pathfinder_dashes_test.go and pathfinder_tracer_test.go read an image of
-// Pathfinder from its pixels, to measure what the generator draws. Of the rule they know
-// constants alone: the radius of a mark, what a line of one fine pixel looks like when
-// it is drawn at twice the size, the number and spacing of dashes. They share no code
-// with the generator.
+// The files pathfinder_dashes_test.go and pathfinder_tracer_test.go read an image of Pathfinder
+// from its pixels, to measure the generator's output. They share no code with the generator and
+// only know constants of the rule: the radius of a mark, the appearance of a line of one fine pixel
+// when it is drawn at twice the size, and the number and spacing of dashes.
 
 const (
 	traceSide      = 32
 	traceTolerance = 3  // levels, between a pixel and the dash that explains it
-	traceDim       = 20 // levels: what is darker is the filter's ringing
-	traceLeast     = 60 // levels that a dash has to explain
+	traceDim       = 20 // levels: darker pixels are the filter's ringing
+	traceLeast     = 60 // levels that a dash must explain
 )
 
 // A spot is a pixel, row and column.
@@ -28,7 +27,7 @@ func (s spot) inImage() bool      { return min(s[0], s[1]) >= 0 && max(s[0], s[1
 // spots is a set of pixels.
 type spots [traceSide * traceSide]bool
 
-// markPixels are those of a disc of radius 1.5.
+// markPixels returns the pixels of a disc of radius 1.5.
 func markPixels(centre spot) (pixels []spot) {
 	for y := -1; y <= 1; y++ {
 		for x := -1; x <= 1; x++ {
@@ -40,8 +39,8 @@ func markPixels(centre spot) (pixels []spot) {
 	return pixels
 }
 
-// readMarks finds the two centres whose discs are all the pixels of the largest level;
-// false if there are none. One disc is two at the same place.
+// readMarks finds the two centres whose discs are all the pixels of the largest level; ok is false
+// if there are none. Two identical centres mean a single disc.
 func readMarks(pixels []int32) (marks [2]spot, ok bool) {
 	white := 0
 	var centres []spot
@@ -81,13 +80,13 @@ type dash [2]spot
 func (d dash) backwards() dash { return dash{d[1], d[0]} }
 func (d dash) along() spot     { return d[0].to(d[1]) }
 
-// A dashPixel is what a dash adds to a pixel, relative to where it begins.
+// A dashPixel is what a dash adds to a pixel, relative to the start of the dash.
 type dashPixel struct {
 	at    spot
 	level float64
 }
 
-// dashShapes are the dashes of up to 2 px either way, by where they lead.
+// dashShapes are the dashes of up to 2 px in each direction, by their end relative to the start.
 var dashShapes = func() map[spot][]dashPixel {
 	all := map[spot][]dashPixel{}
 	for y := -2; y <= 2; y++ {
@@ -100,8 +99,8 @@ var dashShapes = func() map[spot][]dashPixel {
 	return all
 }()
 
-// dashShape is a line of one fine pixel, of which two make a pixel, through Lanczos's
-// filter of three lobes, one and a half times as bright as a mark.
+// dashShape draws a line of one fine pixel, of which two make a pixel, through Lanczos's filter of
+// three lobes, one and a half times as bright as a mark.
 func dashShape(to spot) (shape []dashPixel) {
 	weight := func(fine, pixel int) float64 {
 		lobes := func(j int) float64 {
@@ -140,13 +139,13 @@ func sinc(x float64) float64 {
 	return math.Sin(math.Pi*x) / (math.Pi * x)
 }
 
-// A possibleDash is one that is nowhere brighter than the image.
+// A possibleDash is a dash that is nowhere brighter than the image.
 type possibleDash struct {
 	dash
-	explains []int // the pixels that are just as bright
+	explains []int // the pixels that are exactly as bright
 }
 
-// light is what the dash explains beside what is explained.
+// light returns the brightness that the dash explains in addition to the explained pixels.
 func (d *possibleDash) light(pixels []int32, explained *spots) (sum float64) {
 	for _, i := range d.explains {
 		if !explained[i] {
@@ -156,7 +155,8 @@ func (d *possibleDash) light(pixels []int32, explained *spots) (sum float64) {
 	return sum
 }
 
-// possibleDashes are those from a pixel. What is behind a mark may be anything.
+// possibleDashes returns the possible dashes from a pixel. Pixels hidden by a mark may have any
+// value.
 func possibleDashes(pixels []int32, from spot, hidden *spots) (all []possibleDash) {
 	for y := -2; y <= 2; y++ {
 	next:
@@ -185,10 +185,9 @@ func possibleDashes(pixels []int32, from spot, hidden *spots) (all []possibleDas
 	return all
 }
 
-// readDashes explains an image by dashes, the fewer the better: always by the one that
-// explains the most light. One ends at each mark, which may hide it: the possible ones
-// are given apart, with the light that each leaves unexplained of what the best of them
-// explains and no dash elsewhere.
+// readDashes explains an image by as few dashes as possible: it repeatedly takes the dash that
+// explains the most light. One dash ends at each mark, which may hide it. For these, it returns all
+// candidates, each with the light that stays unexplained compared with the best one.
 func readDashes(pixels []int32, marks [2]spot) (dashes []dash, atMark [2][]dash, dark [2][]float64) {
 	var hidden, explained spots
 	for _, m := range marks {
@@ -197,7 +196,7 @@ func readDashes(pixels []int32, marks [2]spot) (dashes []dash, atMark [2][]dash,
 		}
 	}
 	first := [2][]possibleDash{possibleDashes(pixels, marks[0], &hidden), possibleDashes(pixels, marks[1], &hidden)}
-	possible := append(append([]possibleDash{}, first[0]...), first[1]...) // before equal ones
+	possible := append(append([]possibleDash{}, first[0]...), first[1]...) // these come before equal ones
 	for i := range pixels {
 		possible = append(possible, possibleDashes(pixels, spot{i / traceSide, i % traceSide}, &hidden)...)
 	}

@@ -6,46 +6,46 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// A PathfinderRule says what is drawn.
+// A PathfinderRule configures the images that are drawn.
 type PathfinderRule struct {
 	Contour     int `json:"contour"`     // dashes of a contour: 6, 9 or 14
-	Distractors int `json:"distractors"` // short contours beside the two, 5 officially
+	Distractors int `json:"distractors"` // short contours besides the two, 5 officially
 
-	// Shortest orders the training split from easy to hard: contours of that many dashes
-	// come first, then of one dash more, and so on up to Contour, in equal numbers. 0: its
+	// Shortest orders the training split from easy to hard: contours of this number of dashes come
+	// first, then contours of one dash more, and so on up to Contour, in equal numbers. With 0, its
 	// images are like those of the other splits.
 	Shortest int `json:"-"`
 }
 
-// LRAPathfinder is the split that is commonly reported.
+// LRAPathfinder is the rule of the split that is commonly reported.
 var LRAPathfinder = PathfinderRule{Contour: 14, Distractors: 5}
 
 // Measures of an image.
 const (
-	padding      = 1   // pixels at the edge, where no dash may be
-	seedDistance = 7   // pixels between the beginnings of the two contours
-	continuity   = 1.0 // how sharply a contour may turn
+	padding      = 1   // pixels at the edge without dashes
+	seedDistance = 7   // pixels between the starts of the two contours
+	continuity   = 1.0 // sharpness of the turns of a contour
 	markerRadius = 1.5
-	contrast     = 1.5 // of every dash: brightness must not tell contours apart
-	freeBelow    = 0.3 // of the mask, for a beginning
-	touching     = 1.8 // two masks that sum to this overlap
+	contrast     = 1.5 // of every dash: brightness must not distinguish contours
+	freeBelow    = 0.3 // maximum of the mask where a contour may begin
+	touching     = 1.8 // two masks overlap where their sum is at least this value
 	leastWeight  = 1e-4
 	paddleTries  = 3
 	snakeTries   = 5
-	freeCells    = size * size / 100 // below which no more distractors begin
+	freeCells    = size * size / 100 // with fewer free cells, no more distractors begin
 	mostRestarts = 1 << 16
 )
 
-// pathfinderDraw draws images: image n is a function of (seed, n, rule) alone.
+// pathfinderDraw draws images. Image n is a function of seed, n and rule alone.
 type pathfinderDraw struct {
 	random
 	rule    PathfinderRule
-	paddles map[point]*paddle // by where they lead
+	paddles map[point]*paddle // by their head relative to the tail
 	image   grid
-	mask    grid // room that dashes take, but for the last of each contour
+	mask    grid // area occupied by dashes, except the last one of each contour
 }
 
-// bordered is the room that the padding takes.
+// bordered is the area that the padding occupies.
 var bordered = func() (g grid) {
 	for y := range size {
 		for x := range size {
@@ -57,15 +57,15 @@ var bordered = func() (g grid) {
 	return g
 }()
 
-// snake is a contour that grows.
+// snake is a growing contour.
 type snake struct {
 	origin, head, pivot point
 	angle               float64
-	last                *paddle // whose room is not taken yet, at lastAt
+	last                *paddle // its area is not occupied yet; it is at lastAt
 	lastAt              point
 }
 
-// draw makes an image and says whether its marks are on one contour.
+// draw makes an image, labelled by whether its marks are on one contour.
 func (d *pathfinderDraw) draw(n uint64) seq.Example {
 	d.begin(n)
 	var pair [2]snake
@@ -92,7 +92,7 @@ func (d *pathfinderDraw) draw(n uint64) seq.Example {
 	return seq.Example{A: d.pixels(), Label: label}
 }
 
-// pair draws the two contours, which grow in turn; false if they do not fit.
+// pair draws the two contours, alternately dash by dash; it returns false if they do not fit.
 func (d *pathfinderDraw) pair(pair *[2]snake) bool {
 	d.image, d.mask = grid{}, bordered
 	angle := d.angle()
@@ -119,8 +119,8 @@ func (d *pathfinderDraw) pair(pair *[2]snake) bool {
 	return true
 }
 
-// distractor draws a short contour; false if there is no room for any. One that does
-// not fit is left out.
+// distractor draws a short contour, or skips it if it does not fit; it returns false if there is no
+// room for any.
 func (d *pathfinderDraw) distractor() bool {
 	image, mask := d.image, d.mask
 	for range snakeTries {
@@ -144,11 +144,11 @@ func (d *pathfinderDraw) distractor() bool {
 	return true
 }
 
-// angle is a whole number of degrees.
+// angle returns a random angle of whole degrees, in radians.
 func (d *pathfinderDraw) angle() float64 { return float64(d.below(360)) * math.Pi / 180 }
 
-// seed is where a contour may begin in a direction, away from the border and from what
-// is there; false if there are fewer than least such places.
+// seed returns a random start of a contour in a direction, away from the border and from existing
+// dashes; ok is false if fewer than least such pixels exist.
 func (d *pathfinderDraw) seed(angle float64, border, least int) (point, bool) {
 	var free []point
 	for y := range size {
@@ -183,8 +183,8 @@ func (d *pathfinderDraw) start(s *snake, tail point, angle float64) {
 	d.stamp(s.last, tail)
 }
 
-// grow adds a dash to a contour: its head is on a ring ahead, the likelier the
-// straighter and the freer the way. False if there is no room.
+// grow adds a dash to a contour. Its head is on a ring ahead; straight and free directions are more
+// likely. It returns false if there is no room.
 func (d *pathfinderDraw) grow(s *snake) bool {
 	pivot := s.pivot.step(paddleLength+2*paddleMargin, s.angle)
 	heads, angles, weights, sum := d.ring(pivot, s.angle)
@@ -210,12 +210,12 @@ func (d *pathfinderDraw) grow(s *snake) bool {
 	return false
 }
 
-// ring is where the next head may be: pixels on a circle around the pivot, their
-// directions and weights.
+// ring returns the possible next heads: pixels on a circle around the pivot, with their directions
+// and weights.
 func (d *pathfinderDraw) ring(pivot point, angle float64) (heads []point, angles []float64,
 	weights []float32, sum float32) {
 	const radius = paddleLength + paddleMargin
-	n := int(math.Floor(2 * math.Pi * radius)) // steps of a pixel
+	n := int(math.Floor(2 * math.Pi * radius)) // steps of one pixel
 	seen := map[point]bool{}
 	for i := range n {
 		phi := 2 * math.Pi * float64(i) / float64(n)
@@ -233,7 +233,7 @@ func (d *pathfinderDraw) ring(pivot point, angle float64) (heads []point, angles
 	return heads, angles, weights, sum
 }
 
-// crowded is the largest mask within the margin of a pixel.
+// crowded returns the largest value of the mask within the margin of a pixel.
 func (d *pathfinderDraw) crowded(p point) float32 {
 	most := float32(0)
 	for dy := -paddleMargin; dy <= paddleMargin; dy++ {
@@ -246,7 +246,7 @@ func (d *pathfinderDraw) crowded(p point) float32 {
 	return most
 }
 
-// paddle is the dash from one pixel to another.
+// paddle returns the dash from one pixel to another.
 func (d *pathfinderDraw) paddle(tail, head point) *paddle {
 	to := head.minus(tail)
 	p := d.paddles[to]
@@ -268,13 +268,13 @@ func (d *pathfinderDraw) stamp(p *paddle, tail point) {
 	})
 }
 
-// touches reports whether a dash overlaps the room of others.
+// touches reports whether a dash overlaps the area of others.
 func (d *pathfinderDraw) touches(p *paddle, tail point) (yes bool) {
 	p.mask.each(tail, func(at point, v float32) { yes = yes || *d.mask.at(at)+v >= touching })
 	return yes
 }
 
-// commit takes the room of a contour's last dash.
+// commit occupies the area of a contour's last dash.
 func (d *pathfinderDraw) commit(s *snake) {
 	s.last.mask.each(s.lastAt, func(at point, v float32) {
 		cell := d.mask.at(at)
@@ -294,7 +294,7 @@ func (d *pathfinderDraw) disc(p point) {
 	}
 }
 
-// pixels are the gray levels, from 0 for the least to 255 for the most.
+// pixels returns the gray levels, scaled so that the minimum is 0 and the maximum is 255.
 func (d *pathfinderDraw) pixels() []int32 {
 	low, high := d.image[0], d.image[0]
 	for _, v := range d.image {

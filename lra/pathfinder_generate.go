@@ -7,34 +7,34 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// imagesPerChunk is how many images a worker draws at a time.
+// imagesPerChunk is the number of images that a worker draws at a time.
 const imagesPerChunk = 32
 
-// Options are all numbers of the rule.
+// Options returns all numbers of the rule.
 func (r *PathfinderRule) Options() []Option {
 	return []Option{
 		{Name: "contour", Usage: "draw contours of `N` dashes", Value: &r.Contour},
-		{Name: "distractors", Usage: "draw `N` short contours beside the two", Value: &r.Distractors},
-		{Name: "train-shortest", Usage: "order training rows for train --stages, from contours of `N` dashes on; 0 does not", Value: &r.Shortest},
+		{Name: "distractors", Usage: "draw `N` short contours besides the two", Value: &r.Distractors},
+		{Name: "train-shortest", Usage: "order training rows for train --stages, from contours of `N` dashes up; 0 disables it", Value: &r.Shortest},
 	}
 }
 
-// Validate reports a rule that has no images, or too crowded ones.
+// Validate reports a rule without images, or with too crowded ones.
 func (r *PathfinderRule) Validate() error {
 	switch {
 	case r.Contour < 3 || r.Contour > 14:
 		return fmt.Errorf("dashes of a contour: expected 3 to 14, found %d", r.Contour)
 	case r.Distractors < 0 || r.Distractors > 100:
 		return fmt.Errorf("distractors: expected 0 to 100, found %d", r.Distractors)
-	// Contours of one dash or two are too easy for a data set of their own: how far the marks
-	// are from each other tells the label. That is what a model learns first.
+	// Contours of one or two dashes are too easy for a data set of their own: the distance between
+	// the marks determines the label, and a model learns that first.
 	case r.Shortest < 0 || r.Shortest > r.Contour:
 		return fmt.Errorf("dashes of the shortest contour: expected 1 to %d, or 0, found %d", r.Contour, r.Shortest)
 	}
 	return nil
 }
 
-// draw yields images, those of a training split with a shortest contour each by its own rule.
+// draw yields images. In a training split with a shortest contour, each image has its own rule.
 func (r *PathfinderRule) draw(ctx context.Context, seed uint64, train, _ int) (training, others rows) {
 	others = pathfinderRows(ctx, seed, 0, func(uint64) PathfinderRule { return *r })
 	if r.Shortest > 0 {
@@ -53,14 +53,15 @@ func (r *PathfinderRule) provenance() map[string]any {
 	return p
 }
 
-// easier is the rule of row n of rows, which begin with contours of r.Shortest dashes and
-// end with those of r, all in equal numbers, and have from none to r's distractors in turns.
+// easier returns the rule of row n of a training split, which begins with contours of r.Shortest
+// dashes and ends with those of r, in equal numbers. The number of distractors cycles from 0 to
+// r's.
 func (r *PathfinderRule) easier(n, rows int) PathfinderRule {
-	n = min(n, rows-1) // workers draw ahead of what is asked for
+	n = min(n, rows-1) // workers draw more than the requested rows
 	return PathfinderRule{Contour: r.Shortest + n*(r.Contour-r.Shortest+1)/rows, Distractors: n % (r.Distractors + 1)}
 }
 
-// pathfinderRows draws images from the first number on, without an end, each by its rule.
+// pathfinderRows draws endless images from number first on, each by its rule.
 func pathfinderRows(ctx context.Context, seed, first uint64, rule func(n uint64) PathfinderRule) rows {
 	return func(yield func(seq.Example, error) bool) {
 		chunks, stop := drawAhead(first, imagesPerChunk, func() func(uint64) (seq.Example, bool) {

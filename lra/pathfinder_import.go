@@ -60,8 +60,8 @@ func convertPathfinder(ctx context.Context, spec seq.Spec, from, dir string,
 	return b.Finish(map[string]any{"source": from})
 }
 
-// pathfinderImages lists the images of a folder that have a byte, in the order of the
-// metadata, and their bytes.
+// pathfinderImages lists the nonempty images of a folder in the order of the metadata, and their
+// total size in bytes.
 func pathfinderImages(ctx context.Context, dir string) (images []pathfinderImage, total int64, err error) {
 	files, err := filepath.Glob(filepath.Join(dir, "metadata", "*.npy"))
 	if err != nil || len(files) == 0 {
@@ -104,7 +104,7 @@ func pathfinderImages(ctx context.Context, dir string) (images []pathfinderImage
 	return images, total, nil
 }
 
-// parsePathfinder reads a line of the metadata: folder, file, number, label and more.
+// parsePathfinder reads a line of the metadata: folder, file, number, label and further fields.
 func parsePathfinder(line string) (image pathfinderImage, err error) {
 	fields := strings.Fields(line)
 	if len(fields) < 4 {
@@ -120,7 +120,7 @@ func parsePathfinder(line string) (image pathfinderImage, err error) {
 	return pathfinderImage{path, int32(fields[3][0] - '0')}, nil
 }
 
-// maxImage is well above the bytes of an image.
+// maxImage is the maximum size of an image file in bytes, well above real ones.
 const maxImage = 1 << 20
 
 func readPathfinder(ctx context.Context, images []pathfinderImage, progress func(int64)) rows {
@@ -147,7 +147,7 @@ func (i *pathfinderImage) read(ctx context.Context, progress func(int64)) (e seq
 	if err != nil {
 		return e, err
 	}
-	header, err := png.DecodeConfig(bytes.NewReader(text)) // before memory is taken for its pixels
+	header, err := png.DecodeConfig(bytes.NewReader(text)) // checks the size before allocating the pixels
 	if err != nil {
 		return e, err
 	}

@@ -16,7 +16,7 @@ func (p point) inside(border int) bool {
 func (p point) plus(q point) point  { return point{p.y + q.y, p.x + q.x} }
 func (p point) minus(q point) point { return point{p.y - q.y, p.x - q.x} }
 
-// step is the pixel at a distance d in the direction of an angle.
+// step returns the pixel at a distance d in the direction of an angle.
 func (p point) step(d, angle float64) point {
 	return point{int(math.Ceil(float64(p.y) + d*math.Sin(angle))), int(math.Ceil(float64(p.x) + d*math.Cos(angle)))}
 }
@@ -26,7 +26,7 @@ type grid [size * size]float32
 
 func (g *grid) at(p point) *float32 { return &g[p.y*size+p.x] }
 
-// patch is a small grid beside a pixel, of which it covers from −reach to reach.
+// patch is a small grid around a pixel, from −reach to reach in both directions.
 type patch struct {
 	reach  int
 	values []float32
@@ -42,7 +42,7 @@ func (t *patch) each(p point, with func(at point, v float32)) {
 	}
 }
 
-// paddle is a dash: what it looks like, and the room that it takes.
+// paddle is a dash: its image, and the mask of the area that it occupies.
 type paddle struct{ image, mask patch }
 
 // Measures of a dash, in pixels.
@@ -50,11 +50,11 @@ const (
 	paddleLength = 2
 	paddleMargin = 1
 	paddleReach  = 8 // of a patch: the dash's length, its margin and the filter's
-	antialias    = 2 // dashes are drawn so many times larger
+	antialias    = 2 // dashes are drawn larger by this factor
 )
 
-// newPaddle draws a dash from the origin to a pixel: a line of one fine pixel, made
-// smaller by Lanczos's filter and clipped to 0 and 1.
+// newPaddle draws a dash from the origin to a pixel: a line of one fine pixel, reduced by Lanczos's
+// filter and clipped to 0 and 1.
 func newPaddle(to point) *paddle {
 	const side = antialias * (2*paddleReach + 1)
 	line := make([]float32, side*side)
@@ -74,7 +74,7 @@ func newPaddle(to point) *paddle {
 	return &paddle{patch{paddleReach, shrink(line, side)}, patch{paddleReach, shrink(mask, side)}}
 }
 
-// lineTo is the fine pixels from the origin to another one, by Bresenham's rule.
+// lineTo returns the fine pixels from the origin to another one, by Bresenham's algorithm.
 func lineTo(to point) (line []point) {
 	n := max(abs(to.y), abs(to.x))
 	for i := 0; i <= n; i++ {
@@ -89,7 +89,7 @@ func lineTo(to point) (line []point) {
 
 func abs(n int) int { return max(n, -n) }
 
-// roundDivide is a/b to the nearest integer, halves away from 0.
+// roundDivide returns a/b rounded to the nearest integer, halves away from 0.
 func roundDivide(a, b int) int {
 	if a < 0 {
 		return -(-2*a + b) / (2 * b)
@@ -97,8 +97,8 @@ func roundDivide(a, b int) int {
 	return (2*a + b) / (2 * b)
 }
 
-// shrink makes a square image smaller by antialias with Lanczos's filter of three
-// lobes, and clips it.
+// shrink reduces a square image by the factor antialias with Lanczos's filter of three lobes, and
+// clips it.
 func shrink(fine []float32, side int) []float32 {
 	small := side / antialias
 	rows := make([]float32, side*small) // first along x
@@ -117,7 +117,7 @@ func shrink(fine []float32, side int) []float32 {
 	return out
 }
 
-// filtered is output i of a line of n fine values.
+// filtered returns output i of a line of n fine values.
 func filtered(fine func(int) float32, i, n int) float32 {
 	centre := (float64(i) + 0.5) * antialias
 	var sum, weights float64

@@ -12,8 +12,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// drawnImages draws images for a measure: as many as SFTSEQ_PATHFINDER_IMAGES
-// says, or a number that takes a few seconds.
+// drawnImages draws n images, or the number in SFTSEQ_PATHFINDER_IMAGES, and calls see for each.
 func drawnImages(t *testing.T, seed uint64, n int, rule PathfinderRule, see func(n int, e seq.Example)) int {
 	t.Helper()
 	if testing.Short() {
@@ -29,15 +28,14 @@ func drawnImages(t *testing.T, seed uint64, n int, rule PathfinderRule, see func
 	return n
 }
 
-// TestPathfinderTraced: a tracer that knows the pixels alone tells whether the marks are
-// joined. Of 2,000 images of seed 11 it is right about 97.1% without distractors (apart
-// 948 of 983, joined 994 of 1,017) and 94.4% with five (941 of 997, 946 of 1,003).
+// TestPathfinderTraced: a tracer that reads only the pixels finds whether the marks are joined. For
+// 2,000 images of seed 11 its accuracy is about 97.1% without distractors (apart 948 of 983, joined
+// 994 of 1,017) and 94.4% with five (941 of 997, 946 of 1,003).
 //
-// It fails where contours cross: the rule takes the room of a dash when the next one is
-// drawn, so that dash k of the second contour is compared with neither dash k nor k+1 of
-// the first. They overlap in a quarter of the images, 252 of the first 1,000, which have
-// 25 of its 27 errors there. A sixth of the steps are wider than 3 px, and a sixth turn
-// by more than 60°.
+// It fails where contours cross: the rule occupies the area of a dash when the next one is drawn,
+// so dash k of the second contour is compared with neither dash k nor k+1 of the first. They
+// overlap in a quarter of the images, 252 of the first 1,000, which have 25 of its 27 errors there.
+// A sixth of the steps are wider than 3 px, and a sixth turn by more than 60°.
 func TestPathfinderTraced(t *testing.T) {
 	for _, c := range []struct {
 		name        string
@@ -99,7 +97,7 @@ func TestPathfinderTraced(t *testing.T) {
 	}
 }
 
-// linkOf is the gap between two dashes, at their ends that are nearest, and the turn.
+// linkOf returns the gap between the nearest ends of two dashes, and the turn.
 func linkOf(a, b dash) (gap, turn float64) {
 	gap = math.Inf(1)
 	for _, a := range []dash{a, a.backwards()} {
@@ -112,13 +110,12 @@ func linkOf(a, b dash) (gap, turn float64) {
 	return gap, turn
 }
 
-// TestPathfinderPixels measures what the rule says of an image, in its pixels: as many
-// of both labels, the number of dashes, and nothing in the brightness that tells. Of
-// 5,000 images of seed 12, 2,472 are joined, the median of dashes is 47 of 48, and the
-// AUC of no measure of brightness is further than 0.013 from a half, where chance is
-// within 0.008.
+// TestPathfinderPixels measures properties of the rule in an image's pixels: equal numbers of both
+// labels, the number of dashes, and no correlation of brightness with the label. Of 5,000 images of
+// seed 12, 2,472 are joined, the median number of dashes is 47 of 48, and the AUC of every measure
+// of brightness is within 0.013 of one half, where chance is within 0.008.
 func TestPathfinderPixels(t *testing.T) {
-	const most = 2*contourDashes + 5*(contourDashes/3) // dashes
+	const most = 2*contourDashes + 5*(contourDashes/3) // maximum number of dashes
 	var dashes []int
 	var labels []float64
 	statistics := map[string][]float64{}
@@ -153,12 +150,12 @@ func TestPathfinderPixels(t *testing.T) {
 		area := rankArea(values, labels)
 		t.Logf("%s: AUC %.4f ± %.4f for the label", name, area, spread)
 		if math.Abs(area-0.5) > 3.5*spread {
-			t.Errorf("%s tells the label: AUC %.4f ± %.4f", name, area, spread)
+			t.Errorf("%s predicts the label: AUC %.4f ± %.4f", name, area, spread)
 		}
 	}
 }
 
-// brightness is what an image's levels say without a look at its contours.
+// brightness returns statistics of an image's levels that ignore its contours.
 func brightness(pixels []int32, marks [2]spot) map[string]float64 {
 	dark := slices.Clone(pixels)
 	slices.Sort(dark)
@@ -184,9 +181,9 @@ func brightness(pixels []int32, marks [2]spot) map[string]float64 {
 	}
 }
 
-// TestPathfinderBrightness: the dashes of the contours that are traced are no brighter
-// than those that are left, which are the four of each of five distractors: 20 in 226 of
-// 300 images of seed 13, 16 in 35, and the AUC of 13,496 dashes is 0.504.
+// TestPathfinderBrightness: the dashes of the traced contours are not brighter than the remaining
+// ones, which are the four dashes of each of five distractors: 20 in 226 of 300 images of seed 13,
+// 16 in 35, and the AUC of 13,496 dashes is 0.504.
 func TestPathfinderBrightness(t *testing.T) {
 	var levels, traced []float64
 	left, four := map[int]int{}, 0
@@ -226,18 +223,18 @@ func TestPathfinderBrightness(t *testing.T) {
 		}
 	})
 	a := rankArea(levels, traced)
-	t.Logf("brightness of %d dashes: AUC %.4f for being traced; images by dashes that are left: %v", len(levels),
+	t.Logf("brightness of %d dashes: AUC %.4f for being traced; images by remaining dashes: %v", len(levels),
 		a, left)
 	if math.Abs(a-0.5) > 0.06 {
-		t.Errorf("brightness tells contours from distractors: AUC %.3f", a)
+		t.Errorf("brightness distinguishes contours from distractors: AUC %.3f", a)
 	}
 	if 2*four < n {
 		t.Errorf("%d of %d images have five distractors of four dashes: %v", four, n, left)
 	}
 }
 
-// rankArea is the area under the curve of Mann and Whitney: the probability that a
-// value of label 1 is above one of label 0, ties counted half.
+// rankArea is the area under the ROC curve (Mann-Whitney): the probability that a value of label 1
+// is above one of label 0, ties counted half.
 func rankArea(values, labels []float64) float64 {
 	order := make([]int, len(values))
 	for i := range order {

@@ -12,8 +12,8 @@ var pathfinderPaper = &Preset{
 	DataName:    "pathfinder-2",
 }
 
-// pathfinderQuick learns the easiest of the three official splits, from shorter contours
-// on: a model that begins with long ones stays at chance.
+// pathfinderQuick trains on the easiest of the three official splits, beginning with shorter
+// contours: a model that begins with long ones stays at chance.
 var pathfinderQuick = &Preset{
 	Name:        "quick",
 	Description: "contours of 6 dashes, the easiest split",
@@ -22,11 +22,11 @@ var pathfinderQuick = &Preset{
 	Data: GenerateOptions{Train: 60000, Val: 2000, Test: 2000, Seed: 1,
 		Rule: &PathfinderRule{Contour: 6, Distractors: 5, Shortest: 1}},
 	DataName: "pathfinder-quick-3",
-	Reached:  &Reached{73.35, "nearest class mean", 50.10, 26},
+	Result:   &Result{73.35, "nearest class mean", 50.10, 26},
 }
 
-// pathfinderTracer reads around each pixel its row and its column, which is a dilation
-// of the images' width, and both diagonals, one pixel more and less.
+// pathfinderTracer returns a model whose layers read, around each pixel, its row, its column (a
+// dilation of the image's width) and both diagonals (one pixel more and less).
 func pathfinderTracer() sft.Config {
 	c := encoder(6, 64, 128, 16)
 	c.Relative = "none"
@@ -44,8 +44,7 @@ func pathfinderQuickSettings() sft.Settings {
 	return s
 }
 
-// pathfinderHour is the same model on more images, for in training the quick one knows
-// more than it does of new images.
+// pathfinderHour is the same model on more images, as the quick one overfits.
 var pathfinderHour = &Preset{
 	Name:        "hour",
 	Description: "the same on more images",
@@ -55,5 +54,5 @@ var pathfinderHour = &Preset{
 	Data: GenerateOptions{Train: 100000, Val: 2000, Test: 2000, Seed: 1,
 		Rule: &PathfinderRule{Contour: 6, Distractors: 5, Shortest: 1}},
 	DataName: "pathfinder-hour-1",
-	Reached:  &Reached{78.65, "nearest class mean", 49.75, 47},
+	Result:   &Result{78.65, "nearest class mean", 49.75, 47},
 }

@@ -24,8 +24,8 @@ func drawPathfinder(seed, n uint64, rule PathfinderRule) seq.Example {
 	return d.draw(n)
 }
 
-// TestPathfinderDraw: an image is a function of seed and number, has two marks and the
-// whole range of gray, and keeps its border empty; both labels are as likely.
+// TestPathfinderDraw: an image is a function of seed and number, has two marks and the whole range
+// of gray levels, and keeps its border empty; both labels are equally likely.
 func TestPathfinderDraw(t *testing.T) {
 	n := 600
 	if testing.Short() {
@@ -43,7 +43,7 @@ func TestPathfinderDraw(t *testing.T) {
 			t.Errorf("image %d: marks at %v", i, marks)
 		}
 		for j, v := range e.A {
-			// the filter spreads a little of the next pixel
+			// The filter spreads a little of the next pixel into the border.
 			if p := (point{j / size, j % size}); !p.inside(padding) && v >= 64 {
 				t.Errorf("image %d: level %d in the padding, at %v", i, v, p)
 			}
@@ -60,8 +60,8 @@ func TestPathfinderDraw(t *testing.T) {
 	}
 }
 
-// TestPathfinderLabel: an image whose marks are at the beginning and the end of one
-// contour is joined, and no other.
+// TestPathfinderLabel: an image is labelled joined if and only if its marks are at the start and
+// the end of one contour.
 func TestPathfinderLabel(t *testing.T) {
 	seen := map[int32]int{}
 	images := 100
@@ -77,7 +77,7 @@ func TestPathfinderLabel(t *testing.T) {
 		}
 		marks := discs(e.A)
 		if len(marks) != 2 || pair[0].head == pair[1].head {
-			continue // they touch, or both contours end there: their last dashes take no room from each other
+			continue // they touch, or both contours end there: their last dashes are not compared with each other
 		}
 		found := int32(-1)
 		for one := range pair {
@@ -104,8 +104,8 @@ func TestPathfinderLabel(t *testing.T) {
 
 func distance(a, b point) float64 { return math.Hypot(float64(a.y-b.y), float64(a.x-b.x)) }
 
-// discs are the centres of marks: 3×3 pixels of the largest level. Between marks that
-// touch there may be more.
+// discs returns the centres of marks: 3×3 pixels of the largest level. Between marks that touch
+// there may be more.
 func discs(pixels []int32) (centres []point) {
 	white := func(y, x int) bool { return point{y, x}.inside(0) && pixels[y*size+x] == 255 }
 	for y := range size {
@@ -124,7 +124,7 @@ func discs(pixels []int32) (centres []point) {
 	return centres
 }
 
-// TestPathfinderGenerate: the splits are one sequence of draws, whatever their sizes.
+// TestPathfinderGenerate: the splits are one sequence of draws, for any sizes.
 func TestPathfinderGenerate(t *testing.T) {
 	var all [][]int32
 	for _, o := range []GenerateOptions{{Train: 30, Val: 10, Test: 5}, {Train: 45}} {
@@ -142,7 +142,7 @@ func TestPathfinderGenerate(t *testing.T) {
 		all = append(all, pixels)
 	}
 	if !slices.Equal(all[0], all[1]) {
-		t.Error("splits change what is drawn")
+		t.Error("the sizes of the splits change the images")
 	}
 	for want, o := range map[string]GenerateOptions{
 		"expected 1 to 14, or 0, found 15":           {Train: 1, Rule: &PathfinderRule{Contour: 14, Shortest: 15}},
@@ -161,9 +161,8 @@ func TestPathfinderGenerate(t *testing.T) {
 	}
 }
 
-// TestPathfinderEasyFirst: the training split begins with short contours and few
-// distractors in equal numbers, each image as its rule alone draws it; other splits are
-// what they are without.
+// TestPathfinderEasyFirst: the training split begins with short contours and few distractors in
+// equal numbers, and each image is what its rule draws alone. Other splits are unchanged.
 func TestPathfinderEasyFirst(t *testing.T) {
 	const seed, rows = 5, 57
 	o := GenerateOptions{Train: rows, Val: 10, Test: 5, Seed: seed,
@@ -175,7 +174,7 @@ func TestPathfinderEasyFirst(t *testing.T) {
 		perLength[rule.Contour]++
 		if want := drawPathfinder(seed, trainDraws+uint64(n), rule); e.Label != want.Label ||
 			!slices.Equal(e.A, want.A) {
-			t.Errorf("row %d is not what %+v draws", n, rule)
+			t.Errorf("row %d differs from the image of %+v", n, rule)
 		}
 		n++
 	})
@@ -197,7 +196,7 @@ func TestPathfinderEasyFirst(t *testing.T) {
 	}
 }
 
-// imageFile is a PNG of one level.
+// imageFile returns a PNG of one level.
 func imageFile(t testing.TB, level byte, width int) string {
 	t.Helper()
 	p := picture.NewGray(picture.Rect(0, 0, width, size))
@@ -210,8 +209,8 @@ func imageFile(t testing.TB, level byte, width int) string {
 	return out.String()
 }
 
-// officialPathfinder is a folder of 30 images of the official layout, of which one has
-// no byte.
+// officialPathfinder returns a folder of 30 images in the official layout, one of which is an empty
+// file.
 func officialPathfinder(t testing.TB) map[string]string {
 	files := map[string]string{}
 	for batch := range 3 {
@@ -240,7 +239,7 @@ func TestPathfinderOfficial(t *testing.T) {
 	for _, split := range []string{"train", "val", "test"} {
 		each(t, d, split, func(e seq.Example) {
 			if want == 13 {
-				want++ // has no byte
+				want++ // the empty file
 			}
 			if e.A[0] != int32(want) || e.A[1] != int32(255-want) || e.Label != int32(want%2) || len(e.A) != size*size {
 				t.Errorf("image %d: label %d, %v", want, e.Label, e.A[:3])

@@ -6,23 +6,23 @@ import (
 	"slices"
 )
 
-// Measures of the tracer. A step from dash to dash costs −ln of its probability, up to a
-// constant, if its length and turns are normal. The rule rounds the coordinates of a step
-// up, so that it is half a pixel too long down and to the right, and no limit of gap or
-// turn of a dash of two pixels fits all of them.
+// Measures of the tracer. A step from dash to dash costs −ln of its probability, up to a constant,
+// if its length and turns are normally distributed. The rule rounds the coordinates of a step up,
+// so that it is half a pixel too long downwards and to the right, and no limit on gap or turn of a
+// dash of two pixels fits all of them.
 const (
 	contourDashes = 14
-	stepUp        = 0.5  // px, of either coordinate of a step
-	stepLength    = 3.65 // px, from the middle of a dash to the next one's: L + 2m, less what turns take
+	stepUp        = 0.5  // px, in either coordinate of a step
+	stepLength    = 3.65 // px, from the middle of a dash to the next one's: L + 2m, minus the effect of turns
 	stepSpread    = 0.6  // px
-	turnSpread    = 0.5  // radians, of a turn from a dash to a step, or from a step to a dash
-	mostGap       = 4.5  // px between the ends of dashes that are linked
+	turnSpread    = 0.5  // radians, for a turn from a dash to a step, or from a step to a dash
+	mostGap       = 4.5  // px between the ends of linked dashes
 	mostLink      = 14.0 // the largest cost of a link
-	shortCost     = 4.0  // of a dash that a contour lacks
+	shortCost     = 4.0  // for each missing dash of a contour
 	darkCost      = 1. / 60
-	seedApart     = 7.0 // px between the beginnings of the contours
-	seedCost      = 3.0 // of beginnings that are at another distance
-	tracedChains  = 60  // that are followed at a time
+	seedApart     = 7.0 // px between the starts of the contours
+	seedCost      = 3.0 // for another distance of the starts
+	tracedChains  = 60  // chains followed at a time
 )
 
 // A contourStep leads from the end of a dash to the far end of another.
@@ -31,16 +31,16 @@ type contourStep struct {
 	cost      float64
 }
 
-// A tracedDash is a node of what the tracer searches.
+// A tracedDash is a node of the tracer's search.
 type tracedDash struct {
 	dash
-	bits  uint64              // of the dashes that can't be used beside it, itself one of them
-	mark  int                 // at which it begins, or −1
-	cost  float64             // of what it leaves dark
-	steps [2][2][]contourStep // along and against the growth, by the end at which it is left
+	bits  uint64              // the dashes that exclude this one, including itself
+	mark  int                 // index of the mark where it begins, or −1
+	cost  float64             // of the light that it leaves unexplained
+	steps [2][2][]contourStep // along and against the growth, by the end at which the dash is left
 }
 
-// A tracer looks for the two contours of an image.
+// A tracer searches for the two contours of an image.
 type tracer struct {
 	marks  [2]spot
 	dashes []tracedDash
@@ -72,7 +72,7 @@ func newTracer(pixels []int32, marks [2]spot) *tracer {
 	return t
 }
 
-// link gives the steps from a dash to another.
+// link adds the steps from one dash to another.
 func (t *tracer) link(i, j int) {
 	from, to := &t.dashes[i], &t.dashes[j]
 	if from.bits&to.bits != 0 {
@@ -109,30 +109,29 @@ func stepCost(a, b dash, up float64) float64 {
 	return (length*length + before*before + after*after) / 2
 }
 
-// A chain is a way along dashes.
+// A chain is a path along dashes.
 type chain struct {
 	used  uint64
 	cost  float64
 	begin spot
-	end   int // of the last dash, at which it is left
-	n     int // dashes
+	end   int // end of the last dash at which it is left
+	n     int // number of dashes
 	way   [contourDashes]uint8
 }
 
 func (c *chain) last() int { return int(c.way[c.n-1]) }
 
-// with is the chain and another dash.
+// with returns the chain extended by a dash.
 func (c chain) with(dash int, d *tracedDash, end int, cost float64) chain {
 	c.way[c.n] = uint8(dash)
 	c.used, c.end, c.cost, c.n = c.used|d.bits, end, c.cost+cost, c.n+1
 	return c
 }
 
-// short is what a chain costs that ends here.
+// short returns the cost of a chain that ends here.
 func (c *chain) short() float64 { return c.cost + shortCost*float64(contourDashes-c.n) }
 
-// starts are the chains of one dash beside those that are used: from a mark, or from
-// anywhere for −1.
+// starts returns the chains of one unused dash: from a mark, or from anywhere for −1.
 func (t *tracer) starts(mark int, used uint64) (all []chain) {
 	for i := range t.dashes {
 		d := &t.dashes[i]
@@ -147,8 +146,8 @@ func (t *tracer) starts(mark int, used uint64) (all []chain) {
 	return all
 }
 
-// follow grows chains dash by dash, the best of them, as long as they cost less than a
-// limit. Of the best, some end at the other mark, and some elsewhere.
+// follow extends chains dash by dash, keeping the best, as long as they cost less than a limit. It
+// returns the best that end at the other mark, and the best that end elsewhere.
 func (t *tracer) follow(from []chain, way int, limit float64) (joined, apart []chain) {
 	for len(from) > 0 {
 		var next []chain
@@ -177,7 +176,7 @@ func (t *tracer) follow(from []chain, way int, limit float64) (joined, apart []c
 	return cheapest(joined, tracedChains), cheapest(apart, tracedChains)
 }
 
-// cheapest are the n best of chains that differ in what they use or where they end.
+// cheapest returns the n best of chains that differ in their dashes or their end.
 func cheapest(chains []chain, n int) (best []chain) {
 	slices.SortFunc(chains, func(a, b chain) int {
 		return cmp.Or(cmp.Compare(a.cost, b.cost), slices.Compare(a.way[:], b.way[:]), a.end-b.end)
@@ -193,14 +192,13 @@ func cheapest(chains []chain, n int) (best []chain) {
 	return best
 }
 
-// A reading is two contours that explain an image, and the cost of it.
+// A reading is two contours that explain an image, and their cost.
 type reading struct {
 	cost     float64
 	contours [2]chain
 }
 
-// read gives the best reading in which the marks are apart, and the best in which they
-// are joined.
+// read returns the best reading with the marks apart, and the best with the marks joined.
 func (t *tracer) read() (best [2]reading) {
 	for label := range best {
 		best[label].cost = 4 * shortCost * contourDashes
@@ -227,9 +225,8 @@ func (t *tracer) read() (best [2]reading) {
 	return best
 }
 
-// seedsCost judges the distance between the beginnings of two contours, of which one
-// is at the first mark if the first contour is traced along its growth, and at the
-// other if against it.
+// seedsCost is the cost of the distance between the starts of two contours. One start is at the
+// first mark if the first contour is traced along its growth, and at the other end otherwise.
 func (t *tracer) seedsCost(way, label int, first, second *chain) float64 {
 	if second.n == 0 {
 		return seedCost
@@ -239,7 +236,7 @@ func (t *tracer) seedsCost(way, label int, first, second *chain) float64 {
 		other = []spot{t.end([2]*chain{second, first}[way])}
 	}
 	for _, o := range other {
-		if math.Abs(t.marks[way].to(o).length()-seedApart) < 0.6 { // it is rounded to a pixel
+		if math.Abs(t.marks[way].to(o).length()-seedApart) < 0.6 { // the rule rounds it to a pixel
 			return 0
 		}
 	}
@@ -248,7 +245,7 @@ func (t *tracer) seedsCost(way, label int, first, second *chain) float64 {
 
 func (t *tracer) end(c *chain) spot { return t.dashes[c.last()].dash[c.end] }
 
-// readingLabel is the better reading's.
+// readingLabel returns the label of the better reading.
 func readingLabel(best [2]reading) int32 {
 	if best[1].cost < best[0].cost {
 		return 1

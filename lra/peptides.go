@@ -5,10 +5,11 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// PeptidesFunc asks what a peptide does (Dwivedi et al. 2022), read as the graph of its atoms.
+// PeptidesFunc is the task to predict the functions of a peptide (Dwivedi et al. 2022), read as the
+// graph of its atoms.
 var PeptidesFunc = &Task{
 	Name:         "peptides-func",
-	Description:  "What a peptide does (Peptides-func), any of ten functions, read as the graph of its atoms.",
+	Description:  "The functions of a peptide (Peptides-func), any of ten, read as the graph of its atoms.",
 	Kind:         seq.MultiLabel,
 	Labels:       peptideFunctions,
 	Features:     graphlines.Indicators(atomCategories),
@@ -29,8 +30,8 @@ a bond alike, so that a linear layer of them is a sum of embeddings.
 	},
 }
 
-// PeptidesStruct asks for numbers of a peptide's shape (Dwivedi et al. 2022), read as the graph of its
-// atoms.
+// PeptidesStruct is the task to predict numbers of a peptide's shape (Dwivedi et al. 2022), read as
+// the graph of its atoms.
 var PeptidesStruct = &Task{
 	Name:         "peptides-struct",
 	Description:  "Eleven numbers of a peptide's shape (Peptides-struct), read as the graph of its atoms.",
@@ -54,24 +55,24 @@ linear layer of them is a sum of embeddings.
 	},
 }
 
-// peptideRows are the splits of both.
+// peptideRows are the sizes of the splits of both tasks.
 var peptideRows = []PublishedRows{{[]string{"train"}, 10873}, {[]string{"val"}, 2331}, {[]string{"test"}, 2331}}
 
-// peptideFunctions are in the order of their labels.
+// peptideFunctions lists the functions in the order of their labels.
 var peptideFunctions = []string{
 	"antifungal", "cell_cell_communication", "anticancer", "drug_delivery_vehicle", "antimicrobial",
 	"antiviral", "antihypertensive", "antibacterial", "antiparasitic", "toxic",
 }
 
-// peptideNumbers are in the order of the targets. They have a mean of 0 and a deviation of 1 over all
-// peptides.
+// peptideNumbers lists the targets in their order. They have a mean of 0 and a standard deviation
+// of 1 over all peptides.
 var peptideNumbers = []string{
 	"Inertia_mass_a", "Inertia_mass_b", "Inertia_mass_c", "Inertia_valence_a", "Inertia_valence_b", "Inertia_valence_c",
 	"length_a", "length_b", "length_c", "Spherocity", "Plane_best_fit",
 }
 
-// atomCategories and bondCategories are the numbers of atoms and bonds, and how many values each has: the
-// last one of most stands for all others.
+// atomCategories and bondCategories are the categorical features of atoms and bonds, with the
+// number of values of each. The last value of most features stands for all others.
 //
 // Source: Hu et al., "Open Graph Benchmark: Datasets for Machine Learning on Graphs", NeurIPS 2020.
 var (

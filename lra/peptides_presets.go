@@ -2,8 +2,8 @@ package lra
 
 import "github.com/sftseq/sftseq/sft"
 
-// peptidesPresets are those of a task of peptides. The published configurations differ in the rate and
-// the weight decay; the kept model is the one that is best by the task's measure.
+// peptidesPresets returns the presets of a peptide task. The published configurations differ in the
+// rate and the weight decay. The task's measure selects the saved model.
 func peptidesPresets(rate, weightDecay float64, measure string) []*Preset {
 	selected := func(s *sft.Settings) { s.Select = measure }
 	return []*Preset{{

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestSetSchedule: from any schedule to any other, the settings can be trained with and
-// have no number of another schedule; to itself they stay what they are.
+// TestSetSchedule: from any schedule to any other, the settings stay valid and keep no number of
+// the old schedule. Setting the same schedule changes nothing.
 func TestSetSchedule(t *testing.T) {
 	of := func(schedule string) sft.Settings {
 		s := published(3, 4, 0.01)
@@ -30,7 +30,7 @@ func TestSetSchedule(t *testing.T) {
 			case from != "step":
 				wantStep, wantDecay, wantFinal = 20, 0.9, 0
 			}
-			if to == "exponential" && from == "step" { // which cannot end at 0
+			if to == "exponential" && from == "step" { // an exponential cannot end at 0
 				wantFinal = 0.1
 			}
 			name := to
@@ -45,11 +45,12 @@ func TestSetSchedule(t *testing.T) {
 	}
 }
 
-// unpublishedTasks have data that stand in for others, and no published configuration: their last preset.
+// unpublishedTasks maps the tasks whose data stand in for others, and which have no published
+// configuration, to their last preset.
 var unpublishedTasks = map[string]string{"shapes": "quick", "shape-parts": "quick"}
 
-// TestPresets: every preset is a model that can be made for its task and a run that can be
-// trained, whose stages end before it does, and no two data sets have one name.
+// TestPresets: every preset has a valid model for its task and a valid run, whose stages end before
+// the run does. No two data sets have the same name.
 func TestPresets(t *testing.T) {
 	drawn := map[string]bool{}
 	for _, name := range Names() {
@@ -89,8 +90,8 @@ func TestPresets(t *testing.T) {
 	}
 }
 
-// TestPathfinderReads: a layer reads each pixel's row, its column and its diagonals, three
-// pixels to each side.
+// TestPathfinderReads: a layer reads each pixel's row, column and diagonals, three pixels in each
+// direction.
 func TestPathfinderReads(t *testing.T) {
 	read := map[int]bool{}
 	for _, c := range pathfinderQuick.Config.Convolutions {

@@ -11,14 +11,14 @@ import (
 // PretrainName is the name of the task that [Pretrain] makes.
 const PretrainName = "pretrain"
 
-// SpectrumNames is how many spectra a model of samples of sound tells one from another: about
-// as many as a language has sounds, and those between them.
+// SpectrumNames is the number of spectra that a model of audio samples distinguishes: about as many
+// as a language has sounds, and transitions between them.
 const SpectrumNames = 64
 
-// Pretrain is the task of telling masked tokens of any data set's sequences. Its presets are
-// the models of the task of tokens whose data they are, or that of [Custom], without dropout: there are
-// as many answers as tokens, so that little is learned by heart. Of samples of sound the
-// spectrum is told, with dropout and noise.
+// Pretrain returns the task of predicting masked tokens in any data set's sequences. Its presets
+// are the models of the task that the data belong to, or that of [Custom], without dropout: every
+// token is a target, so overfitting is unlikely. Masked audio samples are trained to predict their
+// spectrum, with dropout and noise.
 func Pretrain(m *seq.Manifest) *Task {
 	of := Custom(m)
 	if at := slices.IndexFunc(Tasks(), func(t *Task) bool { return t.Name == m.Name && t.Tokenizer != nil }); at >= 0 {
@@ -26,7 +26,7 @@ func Pretrain(m *seq.Manifest) *Task {
 	}
 	task := &Task{
 		Name:        PretrainName,
-		Description: "learn from sequences alone, without labels: to tell masked tokens",
+		Description: "learn from sequences without labels: predict masked tokens",
 		Kind:        m.Task,
 		Tokenizer:   m.Tokenizer,
 		Import:      &Importer{Example: "sftseq data convert --from logs.jsonl --to data/logs --text line"},
@@ -38,7 +38,7 @@ func Pretrain(m *seq.Manifest) *Task {
 		s := quick(0, batchOf(length), 0.01)
 		c.Task = sft.FillMask
 		if tokenizers.TypeOf(m.Tokenizer) == new(tokenizers.MuLaw).Type() {
-			c.MaskTargets = sft.NewMaskTargets(SpectrumNames) // so few answers are learned by heart
+			c.MaskTargets = sft.NewMaskTargets(SpectrumNames) // few targets, so the dropout stays
 			s.TokenDeletion = p.Settings.TokenDeletion
 		} else {
 			c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0, 0, 0, 0
@@ -48,15 +48,15 @@ func Pretrain(m *seq.Manifest) *Task {
 		epochs := min(tokensOfRun/length, float64(mostSteps*s.Batch)) / rows
 		s.Epochs = min(mostEpochs, max(fewestEpochs, int(epochs)))
 		s.EvalEvery = max(1, s.Epochs*int(rows)/s.Batch/evaluations)
-		p.Settings, p.Reached = s, nil
+		p.Settings, p.Result = s, nil
 		p.Description = DescribeRun(c, &s)
 		task.Presets = append(task.Presets, &p)
 	}
 	return task
 }
 
-// readRows is how many tokens are read of a sequence on average, and how many sequences there
-// are in the training split.
+// readRows returns the mean number of tokens read of a sequence and the number of sequences in the
+// training split.
 func readRows(m *seq.Manifest, c *sft.Config) (length, rows float64) {
 	train := m.Splits["train"]
 	length, rows = train.Lengths.Mean, float64(train.Rows)
@@ -69,8 +69,8 @@ func readRows(m *seq.Manifest, c *sft.Config) (length, rows float64) {
 	return max(1, length), max(1, rows)
 }
 
-// batchOf is at least 16 sequences, and more of short ones: a step costs more than a few
-// thousand tokens do.
+// batchOf returns at least 16 sequences, and more short ones: a step has a fixed cost of a few
+// thousand tokens.
 func batchOf(length float64) int {
 	const tokens, most = 16384, 256
 	return max(16, min(most, powerOfTwo(int(tokens/length))))

@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestPretrainPresets: the models are those of the task whose data they are, or chosen from
-// the data, and can be trained; the sequences of pairs count one by one.
+// TestPretrainPresets: the models are those of the task that the data belong to, or chosen from the
+// data, and can be trained; the sequences of a pair count separately.
 func TestPretrainPresets(t *testing.T) {
 	for _, c := range []struct {
 		name, task string
@@ -20,7 +20,7 @@ func TestPretrainPresets(t *testing.T) {
 		{"text", seq.Classification, 25000, 1300, []string{"quick", "hour", "paper"}, 7},
 		{"reviews", seq.Classification, 25000, 1300, []string{"quick"}, 6},
 		{"retrieval", seq.Retrieval, 10000, 2000, []string{"quick", "paper"}, 10},
-		{"peptides-func", seq.Classification, 25000, 1300, []string{"quick"}, 6}, // texts, called as a task of graphs is
+		{"peptides-func", seq.Classification, 25000, 1300, []string{"quick"}, 6}, // texts, with a graph task's name
 		{"few", seq.Classification, 5, 10, []string{"quick"}, mostEpochs},
 	} {
 		m := &seq.Manifest{Name: c.name, Task: c.task, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257,
@@ -31,7 +31,7 @@ func TestPretrainPresets(t *testing.T) {
 			t.Fatalf("%s: %d presets, expected %q", c.name, len(task.Presets), c.presets)
 		}
 		for i, p := range task.Presets {
-			if p.Name != c.presets[i] || i == 0 && p.Settings.Epochs != c.epochs || p.Reached != nil {
+			if p.Name != c.presets[i] || i == 0 && p.Settings.Epochs != c.epochs || p.Result != nil {
 				t.Errorf("%s: preset %s of %d epochs, expected %s of %d", c.name, p.Name,
 					p.Settings.Epochs, c.presets[i], c.epochs)
 			}
@@ -44,7 +44,7 @@ func TestPretrainPresets(t *testing.T) {
 				t.Errorf("%s, %s: task %s: %v", c.name, p.Name, config.Task, err)
 			}
 			if config.MaskTargets != nil {
-				t.Errorf("%s, %s: bytes are told by spectra", c.name, p.Name)
+				t.Errorf("%s, %s: bytes predict spectra", c.name, p.Name)
 			}
 			if err := p.Settings.Validate(); err != nil || p.Settings.EvalEvery < 1 {
 				t.Errorf("%s, %s: %v", c.name, p.Name, err)
@@ -56,7 +56,7 @@ func TestPretrainPresets(t *testing.T) {
 			"train": {Rows: 100, Lengths: seq.Quantiles{P50: 3000, Mean: 3000}}}}
 	for _, p := range Pretrain(sound).Presets {
 		if got := p.Config.MaskTargets.Len(); got != SpectrumNames {
-			t.Errorf("a model of samples tells %d spectra, expected %d", got, SpectrumNames)
+			t.Errorf("a model of samples predicts %d spectra, expected %d", got, SpectrumNames)
 		}
 		if custom := Custom(sound).Presets[0]; p.Config.FeedForward == 0 ||
 			p.Config.FeedForward != custom.Config.FeedForward ||

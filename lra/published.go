@@ -9,14 +9,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// PublishedRows are how many rows some splits of a published task have together.
+// PublishedRows is the total number of rows in some splits of a published task.
 type PublishedRows struct {
 	Splits []string
 	Rows   int64
 }
 
-// Differences says where the splits of a data set have other numbers of rows than the task's:
-// what is measured on them is not comparable.
+// Differences lists the splits of a data set whose numbers of rows differ from the task's: results
+// on them are not comparable.
 func (t *Task) Differences(m *seq.Manifest) (out []string) {
 	for _, p := range t.Rows {
 		rows, there := int64(0), false
@@ -25,13 +25,14 @@ func (t *Task) Differences(m *seq.Manifest) (out []string) {
 			rows, there = rows+info.Rows, there || ok
 		}
 		if there && rows != p.Rows {
-			out = append(out, fmt.Sprintf("%s: found %d rows, the task has %d there: what is measured on them is not comparable", strings.Join(p.Splits, " and "), rows, p.Rows))
+			out = append(out, fmt.Sprintf("%s: found %d rows, the task has %d: results on them are not comparable",
+				strings.Join(p.Splits, " and "), rows, p.Rows))
 		}
 	}
 	return out
 }
 
-// Takes reports whether data are of the kind that the task's are, whatever they are called.
+// Takes reports whether data have the task's kind, labels and features, under any name.
 func (t *Task) Takes(s *seq.Spec) bool {
 	features := len(t.Features)
 	if t.Import != nil && t.Import.Walks && len(s.FeatureNames) > features &&

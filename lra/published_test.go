@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestPublishedKinds: the tasks of clouds and graphs have as many labels and features as the published
-// ones, and those that are generated as the measured ones.
+// TestPublishedKinds: the tasks of clouds and graphs have the published numbers of labels and
+// features; generated tasks have the measured ones.
 func TestPublishedKinds(t *testing.T) {
 	for _, c := range []struct {
 		task                                    *Task
@@ -30,14 +30,14 @@ func TestPublishedKinds(t *testing.T) {
 		}
 		for _, names := range [][]string{spec.LabelNames, spec.NumberNames, spec.FeatureNames, spec.EdgeFeatureNames} {
 			if len(slices.Compact(slices.Sorted(slices.Values(names)))) != len(names) {
-				t.Errorf("%s: a name is there twice: %q", c.task.Name, names)
+				t.Errorf("%s: a name occurs twice: %q", c.task.Name, names)
 			}
 		}
 		must.Check(t, spec.Validate(), c.task.Name)
 	}
 }
 
-// TestPublishedNames: labels, numbers, categories and rows are the published ones, in their order.
+// TestPublishedNames: labels, numbers, categories and rows are the published ones, in order.
 func TestPublishedNames(t *testing.T) {
 	counts := func(p []PublishedRows) (out []string) {
 		for _, r := range p {
@@ -74,7 +74,8 @@ func TestPublishedNames(t *testing.T) {
 	}
 }
 
-// TestTakes: data are of a task by their kind, labels and features; those of a random walk may be there.
+// TestTakes: kind, labels and features determine whether data belong to a task; features of a
+// random walk are allowed.
 func TestTakes(t *testing.T) {
 	spec := func(task *Task, change func(*seq.Spec)) *seq.Spec {
 		s := must.Get(task.Spec())(t)
@@ -114,7 +115,8 @@ func TestTakes(t *testing.T) {
 	}
 }
 
-// TestDifferences: other numbers of rows than the published ones are told, of splits that are there.
+// TestDifferences: numbers of rows that differ from the published ones are reported, for existing
+// splits.
 func TestDifferences(t *testing.T) {
 	rows := func(counts map[string]int64) *seq.Manifest {
 		m := &seq.Manifest{Splits: map[string]seq.SplitInfo{}}
@@ -131,7 +133,7 @@ func TestDifferences(t *testing.T) {
 		{map[string]int64{"test": 2468}, ""},
 		{map[string]int64{"train": 9843}, ""},
 		{map[string]int64{"train": 8843, "val": 999, "test": 2467},
-			"train and val: found 9842 rows, the task has 9843 there: what is measured on them is not comparable\ntest: found 2467 rows, the task has 2468 there: what is measured on them is not comparable"},
+			"train and val: found 9842 rows, the task has 9843: results on them are not comparable\ntest: found 2467 rows, the task has 2468: results on them are not comparable"},
 	} {
 		if got := strings.Join(ModelNet40.Differences(rows(c.of)), "\n"); got != c.want {
 			t.Errorf("%v: %q, expected %q", c.of, got, c.want)

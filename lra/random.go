@@ -2,9 +2,9 @@ package lra
 
 import "github.com/sftseq/sftseq/internal/philox"
 
-// random is the random numbers of one thing that is drawn: a function of the seed and
-// its number alone, so that anything can be drawn anywhere. Word w of number n is word
-// w&3 of Philox at (w>>2, StreamGenerate, low 32 bits of n, high 32 bits of n).
+// random draws the random numbers of one numbered item: a function of the seed and the number
+// alone, so any item can be drawn independently. Word w of number n is word w&3 of Philox at (w>>2,
+// StreamGenerate, low 32 bits of n, high 32 bits of n).
 type random struct {
 	seed   uint64
 	number uint64
@@ -12,7 +12,7 @@ type random struct {
 	words  [4]uint32
 }
 
-// begin starts with the first word of a number.
+// begin moves to the first word of a number.
 func (r *random) begin(number uint64) { r.number, r.used = number, 0 }
 
 func (r *random) word() uint32 {
@@ -25,10 +25,10 @@ func (r *random) word() uint32 {
 	return w
 }
 
-// below is uniform on 0 … n−1, up to a bias of n·2⁻³².
+// below returns a uniform integer in 0 … n−1, up to a bias of n·2⁻³².
 func (r *random) below(n int) int32 {
 	return int32(uint64(r.word()) * uint64(n) >> 32)
 }
 
-// uniform is uniform on 0 to 1.
+// uniform returns a uniform number in [0, 1).
 func (r *random) uniform() float32 { return philox.Uniform(r.word()) }

@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Retrieval asks whether two documents belong together: papers of the ACL Anthology
-// Network of which one cites the other, read byte by byte by one shared encoder.
+// Retrieval is the task to decide whether one of two papers of the ACL Anthology Network cites the
+// other. A shared encoder reads them byte by byte.
 var Retrieval = &Task{
 	Name:        "retrieval",
 	Description: "Whether one paper cites the other (ACL Anthology Network), read byte by byte.",

@@ -14,16 +14,16 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// officialPairs begins the names of the official files.
+// officialPairs is the prefix of the names of the official files.
 const officialPairs = "new_aan_pairs"
 
-// pairSplits gives the splits as they are called in file names.
+// pairSplits lists the splits and their names in files.
 var pairSplits = []splitFile{{"train", "train"}, {"val", "eval"}, {"test", "test"}}
 
-// idsSuffix ends the names of files of ids alone.
+// idsSuffix is the suffix of files that have only ids.
 const idsSuffix = ".only_ids.tsv"
 
-// maxPair bounds a line: two papers have some 60,000 bytes.
+// maxPair is the maximum length of a line in bytes: two papers have about 60,000.
 const maxPair = 1 << 26
 
 func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string,
@@ -45,7 +45,7 @@ func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string,
 	}
 	pairs := pairReader{ctx: ctx, options: options}
 	if ids {
-		options.begin(0) // how much of the documents is to be read is not known before
+		options.begin(0) // the size of the documents to read is not known yet
 		if pairs.documents, err = readDocuments(ctx, base, options); err != nil {
 			return nil, err
 		}
@@ -57,7 +57,7 @@ func convertRetrieval(ctx context.Context, spec seq.Spec, from, dir string,
 	return convertFile(spec, from, dir, options, pairs.rows)
 }
 
-// pairFiles are the names of a directory's files of pairs, without .gz.
+// pairFiles lists a directory's files of pairs, without .gz.
 func pairFiles(dir string) (files []splitFile, err error) {
 	name := officialPairs
 	suffix := ".tsv"
@@ -76,7 +76,7 @@ func pairFiles(dir string) (files []splitFile, err error) {
 	return files, nil
 }
 
-// pairName is what pairs are called, and whether a file has ids alone.
+// pairName returns the name of the pairs' data set, and whether a file has only ids.
 func pairName(path string) (name string, ids bool) {
 	name = officialName(path)
 	name, ids = strings.CutSuffix(name, idsSuffix)
@@ -87,7 +87,7 @@ func pairName(path string) (name string, ids bool) {
 	return name, ids
 }
 
-// readDocuments reads the texts that ids stand for.
+// readDocuments reads the texts of document ids.
 func readDocuments(ctx context.Context, base string, options ConvertOptions) (map[string]string, error) {
 	path := options.Documents
 	if path == "" {
@@ -116,7 +116,7 @@ func readDocuments(ctx context.Context, base string, options ConvertOptions) (ma
 			}
 			id = strings.TrimPrefix(id, "./")
 			if _, again := documents[id]; again {
-				return fmt.Errorf("%s: %s: the document is there twice", path, name)
+				return fmt.Errorf("%s: %s: duplicate document", path, name)
 			}
 			documents[id] = string(text)
 			return nil
@@ -126,14 +126,14 @@ func readDocuments(ctx context.Context, base string, options ConvertOptions) (ma
 	return documents, eachLine(ctx, path, options.Progress, func(line string) error {
 		id, text, ok := strings.Cut(line, "\t")
 		if _, again := documents[id]; !ok || id == "" || again {
-			return errors.New("expected an id that was not there before, a tab and a text")
+			return errors.New("expected a new id, a tab and a text")
 		}
 		documents[id] = text
 		return nil
 	})
 }
 
-// commonFolder is the folder that all documents are in, if there is one.
+// commonFolder returns the folder of all documents, if they share one.
 func commonFolder(documents map[string]string) string {
 	folder := ""
 	for id := range documents {
@@ -146,7 +146,7 @@ func commonFolder(documents map[string]string) string {
 	return folder
 }
 
-// isArchive tells an archive by its name.
+// isArchive recognises an archive by its name.
 func isArchive(path string) bool {
 	name := officialName(path)
 	return strings.HasSuffix(name, ".tar") || strings.HasSuffix(name, ".tgz")
@@ -156,11 +156,11 @@ func isArchive(path string) bool {
 type pairReader struct {
 	ctx       context.Context
 	options   ConvertOptions
-	documents map[string]string // by id; nil where the pairs have their texts
-	folder    string            // of all documents, which ids may leave out
+	documents map[string]string // by id; nil if the pairs include their texts
+	folder    string            // common folder of the documents, which ids may omit
 }
 
-// rows are the pairs of a file.
+// rows returns the pairs of a file.
 func (p *pairReader) rows(path string) rows {
 	return rowsOf(func(row func(seq.Example) error) error {
 		return eachLine(p.ctx, path, p.options.Progress, func(line string) error {
@@ -173,7 +173,7 @@ func (p *pairReader) rows(path string) rows {
 	})
 }
 
-// pair reads a line: label, two ids and, where there are no documents, their texts.
+// pair reads a line: label, two ids and, unless there are documents, their texts.
 func (p *pairReader) pair(line string) (e seq.Example, err error) {
 	fields := strings.Split(line, "\t")
 	want := 5
@@ -201,24 +201,24 @@ func (p *pairReader) pair(line string) (e seq.Example, err error) {
 		}
 	}
 	e.Label = int32(label)
-	e.A, _ = tokenizers.Byte{}.Encode(texts[0]) // takes anything
+	e.A, _ = tokenizers.Byte{}.Encode(texts[0]) // accepts any text
 	e.B, _ = tokenizers.Byte{}.Encode(texts[1])
 	return e, nil
 }
 
-// document is the text of an id.
+// document returns the text of an id.
 func (p *pairReader) document(id string) (string, error) {
 	text, ok := p.documents[id]
 	if !ok && p.folder != "" {
 		text, ok = p.documents[p.folder+"/"+id]
 	}
 	if !ok {
-		return "", fmt.Errorf("there is no document %.60q among the %d of --docs", id, len(p.documents))
+		return "", fmt.Errorf("document %.60q is missing among the %d of --docs", id, len(p.documents))
 	}
 	return text, nil
 }
 
-// eachLine calls read for every line of a file. Errors name file and line.
+// eachLine calls read for every line of a file. Errors name the file and the line.
 func eachLine(ctx context.Context, path string, progress func(int64), read func(line string) error) error {
 	s, err := source.Open(ctx, path, progress)
 	if err != nil {
@@ -228,7 +228,7 @@ func eachLine(ctx context.Context, path string, progress func(int64), read func(
 	for number := 1; ; number++ {
 		line, err := readLine(s.Reader, maxPair)
 		if err == io.EOF && number == 1 {
-			return fmt.Errorf("%s: it is empty", path)
+			return fmt.Errorf("%s: the file is empty", path)
 		}
 		if err == io.EOF {
 			return nil

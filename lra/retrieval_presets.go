@@ -14,7 +14,7 @@ var retrievalPaper = &Preset{
 	Settings: published(80, 32, 0.01),
 }
 
-// retrievalQuick is a small model of the same kind, on shorter heads.
+// retrievalQuick is a small model of the same kind, for shorter beginnings of the papers.
 var retrievalQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model on the first 1,000 bytes, measured on film pairs",
@@ -23,5 +23,5 @@ var retrievalQuick = &Preset{
 		c.InputWindow = &sft.InputWindow{Length: 1000, Policy: "head"}
 	}),
 	Settings: with(quick(1, 32, 0.01), func(s *sft.Settings) { s.Steps, s.EvalEvery = 3000, 500 }),
-	Reached:  &Reached{50.36, "cosine of words", 84.19, 19},
+	Result:   &Result{50.36, "cosine of words", 84.19, 19},
 }

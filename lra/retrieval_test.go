@@ -16,9 +16,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestRetrievalSubstitutes is the real pairs that stand for the official ones. Counts
-// and checksums were computed by another program: for each row its label, and of each
-// text its length in four bytes and its bytes.
+// TestRetrievalSubstitutes reads the real pairs that stand in for the official ones. Another
+// program computed the counts and checksums: for each row its label, and of each text its length in
+// four bytes and its bytes.
 func TestRetrievalSubstitutes(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	type split struct {
@@ -54,7 +54,7 @@ func TestRetrievalSubstitutes(t *testing.T) {
 					info.Labels, want.rows, want.related)
 			}
 			if info.Rows > 50000 {
-				continue // what was read of ids and documents is seen in the other splits
+				continue // the other splits cover reading ids and documents
 			}
 			h := sha256.New()
 			each(t, d, name, func(e seq.Example) {
@@ -96,7 +96,7 @@ func TestRetrieval(t *testing.T) {
 	}
 }
 
-// TestRetrievalIDs: documents of a file, a directory and an archive are the same.
+// TestRetrievalIDs: documents in a file, a directory and an archive give the same rows.
 func TestRetrievalIDs(t *testing.T) {
 	ids := map[string]string{"x.train.only_ids.tsv": "1\td/1\td/2\n0\td/2\td/1\n",
 		"x.eval.only_ids.tsv": "1\td/1\td/1\n", "x.test.only_ids.tsv": "0\td/2\td/2\n"}
@@ -132,13 +132,13 @@ func TestBadPairs(t *testing.T) {
 			"new_aan_pairs.eval.tsv:1: expected 5 fields between tabs, found 6"},
 		"an empty text": {pairs(), "new_aan_pairs.eval.tsv", "1\ta\tb\tx\t\n",
 			`new_aan_pairs.eval.tsv:1: the text of "b" is empty`},
-		"an empty file": {pairs(), "new_aan_pairs.eval.tsv", "", "new_aan_pairs.eval.tsv: it is empty"},
+		"an empty file": {pairs(), "new_aan_pairs.eval.tsv", "", "new_aan_pairs.eval.tsv: the file is empty"},
 		"an unknown id": {ids, "x.test.only_ids.tsv", "1\ta\tc\n",
-			`x.test.only_ids.tsv:1: there is no document "c" among the 2`},
+			`x.test.only_ids.tsv:1: document "c" is missing among the 2`},
 		"ids in five": {ids, "x.test.only_ids.tsv", "1\ta\tb\tx\ty\n",
 			"x.test.only_ids.tsv:1: expected 3 fields"},
 		"a document twice": {ids, "docs.tsv", "a\tone\na\ttwo\n",
-			"docs.tsv:2: expected an id that was not there before"},
+			"docs.tsv:2: expected a new id, a tab and a text"},
 		"no documents":      {ids, "docs.tsv", "\x00", ""},
 		"two sets of pairs": {ids, "y.train.only_ids.tsv", "1\ta\tb\n", "found 2"},
 	} {
@@ -157,14 +157,14 @@ func TestBadPairs(t *testing.T) {
 	}
 }
 
-// TestBadDocuments: a text is there once, and whole.
+// TestBadDocuments: duplicate and truncated documents are errors.
 func TestBadDocuments(t *testing.T) {
 	twice := filepath.Join(t.TempDir(), "x.tar")
 	must.Succeed(t, os.WriteFile(twice, tarOf(t, []member{{"a.txt", "one"}, {"./a.txt", "two"}}), 0o666))
 	long := t.TempDir()
 	must.Succeed(t, errors.Join(os.WriteFile(filepath.Join(long, "b.txt"), nil, 0o666),
 		os.Truncate(filepath.Join(long, "b.txt"), maxPair+1)))
-	for path, want := range map[string]string{twice: "x.tar: ./a.txt: the document is there twice",
+	for path, want := range map[string]string{twice: "x.tar: ./a.txt: duplicate document",
 		long: "b.txt: expected at most 67108864 bytes"} {
 		must.Fail(t, want)(readDocuments(t.Context(), "", ConvertOptions{Documents: path}))
 	}

@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// ShapeNetPart asks for the part that each point of a shape belongs to (Yi et al. 2016), among those
-// of its category.
+// ShapeNetPart is the task to predict the part that each point of a shape belongs to (Yi et al.
+// 2016), among the parts of its category.
 var ShapeNetPart = &Task{
 	Name:        "shapenetpart",
 	Description: "The part of each point of a shape (ShapeNetPart), read as a cloud of 2,500 points with normals.",
@@ -31,8 +31,8 @@ are left out and listed by reason.`,
 	},
 }
 
-// shapeNetCategories are the categories by name, each with its number of parts. A part's number counts
-// on from one category to the next.
+// shapeNetCategories lists the categories, each with its number of parts. Parts are numbered
+// consecutively over all categories.
 var shapeNetCategories = []struct {
 	name  string
 	parts int
@@ -42,7 +42,7 @@ var shapeNetCategories = []struct {
 	{"Skateboard", 3}, {"Table", 3},
 }
 
-// shapeNetParts are the tags, CATEGORY/PART.
+// shapeNetParts returns the tags, CATEGORY/PART.
 func shapeNetParts() (names []string) {
 	for _, c := range shapeNetCategories {
 		for range c.parts {

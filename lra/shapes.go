@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Shapes asks for the class of a solid, read as points of its surface. Its data are generated: they
+// Shapes is the task to classify a solid, read as points of its surface. Its data are generated and
 // stand in for ModelNet40's.
 var Shapes = &Task{
 	Name:        "shapes",
@@ -27,8 +27,8 @@ nx, ny and nz are the features of a point. The same seed gives the same files.`,
 	},
 }
 
-// ShapeParts asks for the part of the solid that each point is on, of the clouds of [Shapes]. Its data
-// stand in for ShapeNetPart's.
+// ShapeParts is the task to predict the part of the solid that each point of a cloud of [Shapes] is
+// on. Its data stand in for ShapeNetPart's.
 var ShapeParts = &Task{
 	Name:        "shape-parts",
 	Description: "The part of each point of a generated solid, turned at random, read as a cloud of points with normals.",
@@ -46,8 +46,8 @@ has a tag, the solid and its part, such as mug/handle. The same seed gives the s
 	},
 }
 
-// shapePresets are those of a task of generated solids, the usual clouds, which training turns, so that a
-// model sees each solid from everywhere.
+// shapePresets returns the presets of a task of generated solids in their default clouds. Training
+// rotates them at random, so that a model sees each solid from every direction.
 func shapePresets(dataName string, rule ShapesRule, measured string) []*Preset {
 	const rows = 2000
 	rule.Points, rule.Noise = UsualShapes.Points, UsualShapes.Noise
@@ -61,7 +61,7 @@ func shapePresets(dataName string, rule ShapesRule, measured string) []*Preset {
 	return []*Preset{p}
 }
 
-// shapeNames are the classes, in the order of their labels.
+// shapeNames returns the classes in the order of their labels.
 func shapeNames() (out []string) {
 	for _, s := range shapes {
 		out = append(out, s.name)
@@ -69,7 +69,7 @@ func shapeNames() (out []string) {
 	return out
 }
 
-// partNames are the tags of points: each part of each shape, by its category.
+// partNames returns the tags of points: each part of each shape, by its category.
 func partNames() (out []string) {
 	for _, s := range shapes {
 		for _, part := range s.parts {

@@ -9,15 +9,15 @@ import (
 // vec is a point or a direction.
 type vec = cloud.Vec
 
-// surface is a piece of one that belongs to a part of its shape. At maps two numbers that
-// are uniform on 0 to 1 to a point that is uniform on the piece, and to the normal there.
+// surface is a piece of a surface that belongs to a part of its shape. At maps two numbers that are
+// uniform in 0 to 1 to a point that is uniform on the piece, and to the normal there.
 type surface struct {
 	part int
 	area float64
 	at   func(u, v float64) (point, normal vec)
 }
 
-// disc is perpendicular to z, its normal up (1) or down (−1).
+// disc returns a disc perpendicular to z, its normal up (1) or down (−1).
 func disc(part int, center vec, radius, up float64) surface {
 	return surface{part, math.Pi * radius * radius, func(u, v float64) (vec, vec) {
 		sin, cos := math.Sincos(2 * math.Pi * u)
@@ -26,7 +26,7 @@ func disc(part int, center vec, radius, up float64) surface {
 	}}
 }
 
-// tube is the side of a cylinder along z, from its center down and up by half its height.
+// tube returns the side of a cylinder along z; center is in the middle of its height.
 func tube(part int, center vec, radius, height float64) surface {
 	return surface{part, 2 * math.Pi * radius * height, func(u, v float64) (vec, vec) {
 		sin, cos := math.Sincos(2 * math.Pi * u)
@@ -34,18 +34,18 @@ func tube(part int, center vec, radius, height float64) surface {
 	}}
 }
 
-// funnel is the side of a cone along z whose base is at the origin.
+// funnel returns the side of a cone along z whose base is at the origin.
 func funnel(part int, radius, height float64) surface {
 	slant := math.Hypot(radius, height)
 	return surface{part, math.Pi * radius * slant, func(u, v float64) (vec, vec) {
 		sin, cos := math.Sincos(2 * math.Pi * u)
-		r := math.Sqrt(v) // share of the base's radius
+		r := math.Sqrt(v) // fraction of the base's radius
 		return vec{radius * r * cos, radius * r * sin, height * (1 - r)},
 			vec{height / slant * cos, height / slant * sin, radius / slant}
 	}}
 }
 
-// ball is a sphere.
+// ball returns a sphere.
 func ball(part int, center vec, radius float64) surface {
 	return surface{part, 4 * math.Pi * radius * radius, func(u, v float64) (vec, vec) {
 		sin, cos := math.Sincos(2 * math.Pi * u)
@@ -56,10 +56,10 @@ func ball(part int, center vec, radius float64) surface {
 	}}
 }
 
-// ring is an arc of a torus of so many radians in the plane of x and z, from −z over x.
+// ring returns an arc of a torus, in radians, in the plane of x and z, from −z over x.
 func ring(part int, center vec, radius, thickness, arc float64) surface {
 	return surface{part, arc * radius * 2 * math.Pi * thickness, func(u, v float64) (vec, vec) {
-		// The outer side has more area: of the angle around the tube the cumulative share is
+		// The outer side has more area: the cumulative distribution of the angle around the tube is
 		// (φ + (t/R)·sin φ)/2π, which Newton's method inverts.
 		phi := 2 * math.Pi * v
 		for range 20 {
@@ -74,7 +74,7 @@ func ring(part int, center vec, radius, thickness, arc float64) surface {
 	}}
 }
 
-// cuboid is the six faces of a box of that size.
+// cuboid returns the six faces of a box of the given size.
 func cuboid(part int, center, size vec) (out []surface) {
 	for axis := range 3 {
 		a, b := (axis+1)%3, (axis+2)%3
@@ -90,21 +90,21 @@ func cuboid(part int, center, size vec) (out []surface) {
 	return out
 }
 
-// rod is a closed cylinder along z.
+// rod returns a closed cylinder along z.
 func rod(side, cap int, center vec, radius, height float64) []surface {
 	return []surface{tube(side, center, radius, height),
 		disc(cap, center.Plus(vec{0, 0, height / 2}), radius, 1),
 		disc(cap, center.Plus(vec{0, 0, -height / 2}), radius, -1)}
 }
 
-// shape is a class: its parts, and its surface, whose sizes are drawn.
+// shape is a class: its parts, and its surface of random size.
 type shape struct {
 	name  string
 	parts []string
 	draw  func(between func(lo, hi float64) float64) []surface
 }
 
-// shapes are the classes, in the order of their labels.
+// shapes lists the classes in the order of their labels.
 var shapes = []shape{
 	{"ball", []string{"ball"}, func(func(lo, hi float64) float64) []surface { return []surface{ball(0, vec{}, 1)} }},
 	{"bolt", []string{"head", "shaft"}, func(between func(lo, hi float64) float64) []surface {

@@ -9,21 +9,21 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// A ShapesRule says which clouds are drawn: points, uniform on the surface of a solid of one of nine
-// classes, with their normals. Sizes, rotation, points and noise of a row are a function of the seed,
-// the split and the row. A cloud is centred and divided by its radius.
+// A ShapesRule configures the clouds that are drawn: points, uniform on the surface of a solid of
+// one of nine classes, with their normals. Size, rotation, points and noise of a row are a function
+// of the seed, the split and the row. A cloud is centred and divided by its radius.
 type ShapesRule struct {
-	Points  int  // of a cloud
+	Points  int  // points per cloud
 	Noise   int  // standard deviation of a coordinate, in thousandths of the cloud's radius
 	Upright bool // shapes stand on z, instead of being turned at random
 
-	parts bool // each point is labelled with its part, in place of a label of the cloud
+	parts bool // each point is labelled with its part, instead of a label for the cloud
 }
 
 // UsualShapes are the clouds of the tasks [Shapes] and [ShapeParts].
 var UsualShapes = ShapesRule{Points: 256, Noise: 10}
 
-// Options are all that a rule says.
+// Options returns all fields of the rule.
 func (r *ShapesRule) Options() []Option {
 	return []Option{
 		{Name: "points", Usage: "draw clouds of `N` points", Value: &r.Points},
@@ -32,7 +32,7 @@ func (r *ShapesRule) Options() []Option {
 	}
 }
 
-// Validate reports a rule by which nothing can be drawn.
+// Validate reports a rule that cannot draw any cloud.
 func (r *ShapesRule) Validate() error {
 	if err := cloud.CheckPoints(r.Points); err != nil {
 		return err
@@ -43,7 +43,7 @@ func (r *ShapesRule) Validate() error {
 	return nil
 }
 
-// draw yields clouds, of which each split has its own.
+// draw yields clouds, different ones for each split.
 func (r *ShapesRule) draw(ctx context.Context, seed uint64, _, val int) (training, others rows) {
 	split := func(n uint64) rows {
 		return numberedRows(ctx, n, func(number uint64) seq.Example { return r.cloud(seed, number) })
@@ -63,7 +63,7 @@ func (r *ShapesRule) provenance() map[string]any {
 	return map[string]any{"points": r.Points, "noise": r.Noise, "upright": r.Upright}
 }
 
-// cloud draws the cloud of a number.
+// cloud draws the cloud with a number.
 func (r *ShapesRule) cloud(seed, number uint64) seq.Example {
 	drawn := &random{seed: seed}
 	drawn.begin(number)
@@ -82,7 +82,7 @@ func (r *ShapesRule) cloud(seed, number uint64) seq.Example {
 	if r.parts {
 		e.Label = seq.NoLabel
 	}
-	first := int32(0) // of the tags of the shape's parts
+	first := int32(0) // first tag of the shape's parts
 	for _, s := range shapes[:label] {
 		first += int32(len(s.parts))
 	}
@@ -116,7 +116,7 @@ func (r *ShapesRule) cloud(seed, number uint64) seq.Example {
 	return e
 }
 
-// matrix is a rotation.
+// matrix is a rotation matrix.
 type matrix [3]vec
 
 var identity = matrix{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}
@@ -128,7 +128,8 @@ func (m matrix) apply(v vec) (out vec) {
 	return out
 }
 
-// rotation is uniform among all, of three numbers uniform on 0 to 1, by a unit quaternion.
+// rotation maps three numbers that are uniform in 0 to 1 to a uniform rotation, by a unit
+// quaternion.
 //
 // Source: Shoemake, "Uniform Random Rotations", Graphics Gems III, 1992.
 func rotation(u, v, w float64) matrix {

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestShapes: clouds are within the unit ball, their normals have length 1, a split has rows of
-// all classes, and the same seed gives the same clouds.
+// TestShapes: clouds lie in the unit ball, their normals have length 1, a split has rows of all
+// classes, and the same seed gives the same clouds.
 func TestShapes(t *testing.T) {
 	o := GenerateOptions{Train: 90, Test: 3, Seed: 7, Rule: &ShapesRule{Points: 40}}
 	d := must.Get(Shapes.Generate(t.Context(), filepath.Join(t.TempDir(), "a"), o))(t)
@@ -52,8 +52,8 @@ func TestShapes(t *testing.T) {
 	}
 }
 
-// TestShapesOfSplits: a row is a function of the seed, the split and its place there, however many rows
-// the other splits have.
+// TestShapesOfSplits: a row is a function of the seed, the split and its index there, for any sizes
+// of the other splits.
 func TestShapesOfSplits(t *testing.T) {
 	rule := ShapesRule{Points: 12, Noise: 10}
 	for _, rows := range [][3]int{{2, 3, 4}, {5, 0, 2}, {0, 6, 1}} {
@@ -80,8 +80,8 @@ func TestShapesOfSplits(t *testing.T) {
 	}
 }
 
-// TestParts: the same clouds as without parts, whose points have parts of the row's class, and of
-// each shape every part occurs.
+// TestParts: the clouds are the same as without parts, their points have parts of the row's class,
+// and every part of each shape occurs.
 func TestParts(t *testing.T) {
 	rule := ShapesRule{Points: 200, Noise: 10, parts: true}
 	d, err := ShapeParts.Generate(t.Context(), filepath.Join(t.TempDir(), "parts"),
@@ -112,7 +112,7 @@ func TestParts(t *testing.T) {
 	if len(seen) != len(names) || len(names) != 15 || !seen["mug/handle"] || !seen["table/leg"] {
 		t.Errorf("%d of %d parts: %v", len(seen), len(names), seen)
 	}
-	// The handle of a mug that stands is beside its body.
+	// The handle of an upright mug is beside its body.
 	upright := ShapesRule{Points: 300, Upright: true, parts: true}
 	for n := range uint64(60) {
 		e := upright.cloud(0, n)
@@ -133,8 +133,8 @@ func TestParts(t *testing.T) {
 	}
 }
 
-// TestSurfaces: a surface's normal is perpendicular to its surface, by differences, and its points
-// are uniform: where the map stretches an area it does so everywhere by the surface's area.
+// TestSurfaces: a surface's normal is perpendicular to its surface, by finite differences, and its
+// points are uniform: the map scales areas everywhere by the surface's area.
 func TestSurfaces(t *testing.T) {
 	for _, s := range shapes {
 		for i, p := range s.draw(func(lo, hi float64) float64 { return (lo + hi) / 2 }) {
@@ -153,7 +153,7 @@ func TestSurfaces(t *testing.T) {
 				cross := u.Cross(v)
 				straight := math.Abs(cross[0]*n[0] + cross[1]*n[1] + cross[2]*n[2])
 				if math.Abs(straight-cross.Norm()) > 1e-4*cross.Norm() {
-					t.Errorf("%s, surface %d: the normal %v is not that of the surface", s.name, i, n)
+					t.Errorf("%s, surface %d: the normal %v is not perpendicular to the surface", s.name, i, n)
 				}
 				if math.Abs(cross.Norm()-p.area) > 0.01*p.area {
 					t.Errorf("%s, surface %d: points are spread by %v, the area is %v", s.name, i, cross.Norm(), p.area)
@@ -163,7 +163,7 @@ func TestSurfaces(t *testing.T) {
 	}
 }
 
-// TestShapesRefused: what nothing can be drawn by is an error.
+// TestShapesRefused: rules that cannot draw any cloud are an error.
 func TestShapesRefused(t *testing.T) {
 	for _, o := range []GenerateOptions{{Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{}},
 		{Train: -1, Rule: &ShapesRule{Points: 5}}, {Train: 1, Rule: &ShapesRule{Points: 5, Noise: -1}},
@@ -172,14 +172,14 @@ func TestShapesRefused(t *testing.T) {
 		if d, err := Shapes.Generate(t.Context(), dir, o); err == nil {
 			t.Errorf("%+v: %v", o, d)
 		}
-		must.Fail(t, "", o, "a data set is there")(seq.OpenDataset(dir))
+		must.Fail(t, "", o, "a data set exists")(seq.OpenDataset(dir))
 	}
 	if !reflect.DeepEqual(identity.apply(vec{1, 2, 3}), vec{1, 2, 3}) {
 		t.Error("the identity turns")
 	}
 }
 
-// TestUsualShapes: data generate draws the clouds of the tasks.
+// TestUsualShapes: by default, data generate draws the clouds of the tasks.
 func TestUsualShapes(t *testing.T) {
 	for _, task := range []*Task{Shapes, ShapeParts} {
 		if drawn, trained := task.Generator.Rule(), task.Presets[0].Data.Rule; !reflect.DeepEqual(drawn, trained) {

@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Text asks whether a film review (IMDb, Maas et al. 2011) is friendly, read byte by
-// byte.
+// Text is the task to decide whether a film review (IMDb, Maas et al. 2011) is positive, read byte
+// by byte.
 var Text = &Task{
 	Name:        "text",
 	Description: "Whether a film review (IMDb) is positive, read byte by byte.",

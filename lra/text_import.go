@@ -16,13 +16,13 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// review is one of IMDb's, as its file has it.
+// review is a review of IMDb and its position in the release.
 type review struct {
 	train    bool
 	positive bool
-	number   int // of the film's line in the list of films
+	number   int // line of the film in the list of films
 	text     []byte
-	file     string // train/pos/0_9.txt
+	file     string // such as train/pos/0_9.txt
 }
 
 // label is 1 for a positive review.
@@ -33,11 +33,11 @@ func (r *review) label() int32 {
 	return 0
 }
 
-// imdb is all that is known of the reviews.
+// imdb collects the reviews and the lists of films.
 type imdb struct {
 	from    string
 	reviews []review
-	films   map[bool][]string // of the training reviews, by whether they are positive
+	films   map[bool][]string // films of the training reviews, by whether these are positive
 }
 
 var (
@@ -45,10 +45,10 @@ var (
 	filmsName  = regexp.MustCompile(`(?:^|/)train/urls_(pos|neg)\.txt$`)
 )
 
-// maxReview is well above the longest review, which has 13,704 bytes.
+// maxReview is the maximum size of a review in bytes; the longest has 13,704.
 const maxReview = 1 << 20
 
-// filmsForValidation is the share of films whose training reviews are for validation.
+// filmsForValidation is the fraction of films whose training reviews are for validation.
 const filmsForValidation = 0.1
 
 func convertText(ctx context.Context, spec seq.Spec, from, dir string, options ConvertOptions) (*seq.Dataset, error) {
@@ -79,7 +79,7 @@ func convertText(ctx context.Context, spec seq.Spec, from, dir string, options C
 		"validation": "training reviews of the films whose address has a SHA-256 below 0.1, as a fraction"})
 }
 
-// read takes in a file, if it is one of IMDb's.
+// read adds a file, if it is one of IMDb's.
 func (d *imdb) read(name string, r io.Reader) error {
 	films, parts := filmsName.FindStringSubmatch(name), reviewName.FindStringSubmatch(name)
 	if films == nil && parts == nil {
@@ -112,15 +112,15 @@ func (d *imdb) read(name string, r io.Reader) error {
 	return nil
 }
 
-// splits sorts the reviews into splits, in an order of their own: that of an archive's
-// members is any.
+// splits distributes the reviews over the splits and sorts them, as the members of an archive have
+// any order.
 func (d *imdb) splits() (map[string][]review, error) {
 	slices.SortFunc(d.reviews, func(a, b review) int {
 		return cmp.Or(cmp.Compare(a.number, b.number), cmp.Compare(a.label(), b.label()), cmp.Compare(a.file, b.file))
 	})
 	for i := range d.reviews {
 		if i > 0 && d.reviews[i].file == d.reviews[i-1].file {
-			return nil, fmt.Errorf("%s: %s: the review is there twice", d.from, d.reviews[i].file)
+			return nil, fmt.Errorf("%s: %s: duplicate review", d.from, d.reviews[i].file)
 		}
 	}
 	splits := map[string][]review{}
@@ -162,7 +162,7 @@ func (d *imdb) rows(reviews []review) rows {
 	}
 }
 
-// fractionOf is the first 64 bits of a text's SHA-256 as a number from 0 to 1.
+// fractionOf returns the first 64 bits of a text's SHA-256 as a number in [0, 1).
 func fractionOf(text string) float64 {
 	sum := sha256.Sum256([]byte(text))
 	return float64(binary.BigEndian.Uint64(sum[:])) / (1 << 64)

@@ -20,7 +20,7 @@ var textQuick = &Preset{
 	Description: "a small model on the first 1,024 bytes",
 	Config:      textQuickConfig(),
 	Settings:    falling(6, 0.01),
-	Reached:     &Reached{81.53, "word n-grams", 91.82, 17},
+	Result:      &Result{81.53, "word n-grams", 91.82, 17},
 }
 
 func textQuickConfig() sft.Config {
@@ -31,7 +31,7 @@ func textQuickConfig() sft.Config {
 	return c
 }
 
-// textHour reads twice as much of a review, and around a byte the words beside it.
+// textHour reads twice as many bytes of a review, and the words around each byte.
 var textHour = &Preset{
 	Name:        "hour",
 	Description: "4 layers on the first 2,048 bytes",
@@ -40,5 +40,5 @@ var textHour = &Preset{
 		c.Convolutions = append(c.Convolutions, sft.Convolution{KernelSize: 7, Dilation: 6})
 	}),
 	Settings: falling(6, 0.01),
-	Reached:  &Reached{83.19, "word n-grams", 91.82, 34},
+	Result:   &Result{83.19, "word n-grams", 91.82, 34},
 }

@@ -20,8 +20,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestTextOfficial is the real reviews. Counts and checksums were computed by another
-// program: for each row its label, its length in four bytes and its text.
+// TestTextOfficial reads the real reviews. Another program computed the counts and checksums: for
+// each row its label, its length in four bytes and its text.
 func TestTextOfficial(t *testing.T) {
 	testenv.Long(t, "converts a whole data set")
 	d, err := Text.Convert(context.Background(), filepath.Join(testenv.NeedData(t, "imdb"), "aclImdb_labeled.tar.gz"),
@@ -53,7 +53,7 @@ func TestTextOfficial(t *testing.T) {
 	}
 }
 
-// reviews are small files of the official layout: 40 reviews of 10 films.
+// reviews returns small files in the official layout: 40 reviews of 10 films.
 func reviews() map[string]string {
 	files := map[string]string{"README": "not a review", "train/unsup/0_0.txt": "neither"}
 	for _, polarity := range []string{"pos", "neg"} {
@@ -82,8 +82,7 @@ func archive(t testing.TB, files map[string]string, prefix string) string {
 	return path
 }
 
-// TestText: a directory and an archive give the same files, and no film is in two
-// splits.
+// TestText: a directory and an archive give the same files, and no film is in two splits.
 func TestText(t *testing.T) {
 	files := reviews()
 	var sums []string
@@ -147,7 +146,7 @@ func TestBadText(t *testing.T) {
 		to := t.TempDir()
 		must.Fail(t, c.want, name)(Text.Convert(context.Background(), folder(t, files), to, ConvertOptions{}))
 		if left, _ := os.ReadDir(to); len(left) != 0 {
-			t.Errorf("%s: %v is left", name, left)
+			t.Errorf("%s: found the files %v", name, left)
 		}
 	}
 	path := archive(t, reviews(), "")

@@ -238,7 +238,7 @@ func TestRenameFails(t *testing.T) {
 	must.Succeed(t, out.Write(Example{A: make7(), Label: 1}))
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	must.Fail(t, "", "renaming succeeded")(b.RenameLabels(ctx, slices.Clone(spec.LabelNames), func(l int32) int32 { return l }))
+	must.Fail(t, "", "it succeeds")(b.RenameLabels(ctx, slices.Clone(spec.LabelNames), func(l int32) int32 { return l }))
 	out.Abort()
 	b.Abort()
 	if files, _ := filepath.Glob(filepath.Join(dir, "*")); len(files) != 0 {

@@ -7,16 +7,15 @@ import (
 	"github.com/sftseq/sftseq/internal/spectra"
 )
 
-// AudioVQ reads sound, a token for every 10 ms: the nearest of a codebook's spectra. A
-// spectrum is the logarithm of the power in bands that are as wide as hearing's (mel), of
-// 25 ms under Hann's window, less its mean over the sound, so that neither loudness nor
-// the room matters. Every id is a token, so there is no pad id.
+// AudioVQ encodes audio with one token per 10 ms: the nearest spectrum of a codebook. A spectrum is
+// the logarithm of the power in mel bands, over 25 ms under a Hann window, minus its mean over the
+// sound, so that neither loudness nor the room matters. Every id is a token, so there is no pad id.
 type AudioVQ struct {
 	rate int
 	book spectra.Codebook
 }
 
-// Sizes of a codebook, unless others are given.
+// Default sizes of a codebook.
 const (
 	audioBands = 24
 	audioCodes = 1024
@@ -25,9 +24,9 @@ const (
 // audioSpec is the tokenizer's JSON.
 type audioSpec struct {
 	Type     string `json:"type"`
-	Rate     int    `json:"rate"` // samples a second
+	Rate     int    `json:"rate"` // samples per second
 	Bands    int    `json:"bands"`
-	Codebook string `json:"codebook"` // base64 of float32, the least significant byte first
+	Codebook string `json:"codebook"` // base64 of little-endian float32
 }
 
 // newAudioVQ reads a codebook.
@@ -52,7 +51,7 @@ func (*AudioVQ) Type() string { return "audio-vq" }
 // VocabSize returns the number of spectra.
 func (t *AudioVQ) VocabSize() int { return t.book.Len() }
 
-// Codebook returns the spectra, [VocabSize, bands], which belong to the tokenizer.
+// Codebook returns the spectra, [VocabSize, bands]. The caller must not change them.
 func (t *AudioVQ) Codebook() []float32 { return t.book.Values }
 
 // PadID returns nil.

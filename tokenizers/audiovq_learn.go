@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/internal/spectra"
 )
 
-// audioLearner finds a codebook of the spectra of sounds.
+// audioLearner learns a codebook of spectra.
 type audioLearner struct {
-	rate    int // of the first sound; others are passed over
+	rate    int // rate of the first sound; sounds of other rates are skipped
 	learner *spectra.Learner
 }
 
@@ -30,7 +30,7 @@ func newAudioLearner(spec json.RawMessage) (Learner, error) {
 	return &audioLearner{learner: spectra.NewLearner(config.Vocab, audioBands)}, nil
 }
 
-// Add takes in the spectra of a WAV file. One of another rate than the first is passed over.
+// Add adds the spectra of a WAV file. It skips a file whose rate differs from the first one's.
 func (l *audioLearner) Add(text string) error {
 	s, err := readWAV(text)
 	if err != nil || l.rate != 0 && s.rate != l.rate {
@@ -41,7 +41,7 @@ func (l *audioLearner) Add(text string) error {
 	return nil
 }
 
-// Learn finds the codebook.
+// Learn computes the codebook.
 func (l *audioLearner) Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error) {
 	if l.rate != 0 && l.rate < 1000 {
 		return nil, fmt.Errorf("expected sound of at least 1000 samples a second, found %d", l.rate)

@@ -2,7 +2,7 @@ package tokenizers
 
 import "slices"
 
-// Byte reads text as its bytes: id = byte + 1, pad 0, vocabulary 257.
+// Byte encodes text as its bytes: id = byte + 1, pad 0, vocabulary 257.
 type Byte struct{}
 
 // Type returns "byte".
@@ -28,8 +28,8 @@ func (Byte) appendEncode(ids []int32, text string) []int32 {
 	return ids
 }
 
-// Decode returns the bytes of the ids, which need not be valid UTF-8. Pad and
-// ids outside the vocabulary stand for no byte and are left out.
+// Decode returns the bytes of the ids, which need not be valid UTF-8. It skips the pad id and ids
+// outside the vocabulary.
 func (Byte) Decode(tokens []int32) string {
 	text := make([]byte, 0, len(tokens))
 	for _, id := range tokens {

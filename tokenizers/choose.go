@@ -8,16 +8,16 @@ import (
 	"unicode"
 )
 
-// A Choice is a tokenizer for texts of a kind, and why.
+// A Choice is a tokenizer for a kind of texts, and the reason.
 type Choice struct {
-	Name   string          // as --tokenizer takes it
+	Name   string          // value for --tokenizer
 	Spec   json.RawMessage // for [NewLearner] and [New]
 	Reason string
 }
 
-// Choose looks at some texts for the tokenizer that suits them: audio-vq if most are WAV files, dna
-// for bases, words for texts of mostly repeated words, byte for everything else. A reason that
-// counts texts says how many are of another kind.
+// Choose selects the tokenizer that suits some texts: audio-vq if most are WAV files, dna for
+// bases, words for texts of mostly repeated words, and byte for everything else. The reason counts
+// texts of another kind.
 func Choose(texts []string) Choice {
 	sounds := count(texts, IsWAV)
 	switch {
@@ -30,7 +30,7 @@ func Choose(texts []string) Choice {
 		return Choice{"audio-vq", json.RawMessage(`{"type":"audio-vq"}`), reason}
 	case nearlyAll(texts, isSeries):
 		return Choice{"byte", json.RawMessage(`{"type":"byte"}`),
-			"the texts are lists of numbers, which --series reads as numbers, in place of --text"}
+			"the texts are lists of numbers, which --series reads as numbers, instead of --text"}
 	case nearlyAll(texts, isDNA):
 		return Choice{"dna", json.RawMessage(`{"type":"dna"}`), "the texts are bases alone"}
 	}
@@ -51,14 +51,14 @@ func Choose(texts []string) Choice {
 		reason = "there is too little text to learn words from"
 	case w.prose():
 		return Choice{"words:20000", json.RawMessage(`{"type":"words","vocab":20000}`), fmt.Sprintf(
-			"the texts are prose: %d%% of their signs are letters, and %d%% of the words in one half of a sample are in the other", w.percent(w.letters, w.signs), w.percent(w.known, w.looked))}
+			"the texts are prose: %d%% of their characters are letters, and %d%% of the words in one half of a sample are in the other", w.percent(w.letters, w.signs), w.percent(w.known, w.looked))}
 	case w.hasWords():
 		reason = fmt.Sprintf("there are too few texts to learn words from: only %d%% of the words in one half of a sample are in the other", w.percent(w.known, w.looked))
 	}
 	return Choice{"byte", json.RawMessage(`{"type":"byte"}`), reason}
 }
 
-// nearlyAll reports whether no more than one text in a hundred is of another kind.
+// nearlyAll reports whether at most one text in a hundred is of another kind.
 func nearlyAll(texts []string, is func(string) bool) bool {
 	others := len(texts) - count(texts, is)
 	return len(texts) > 0 && others*100 <= len(texts)
@@ -74,15 +74,15 @@ func count(texts []string, is func(string) bool) (n int) {
 	return n
 }
 
-// HeaderWAV is the number of bytes by which [IsWAV] recognises a file.
+// HeaderWAV is the number of bytes that [IsWAV] needs.
 const HeaderWAV = 12
 
-// IsWAV reports whether a text is a RIFF file of sound, by its first [HeaderWAV] bytes.
+// IsWAV reports whether a text is a RIFF file of audio, by its first [HeaderWAV] bytes.
 func IsWAV(text string) bool {
 	return len(text) >= HeaderWAV && text[:4] == "RIFF" && text[8:HeaderWAV] == "WAVE"
 }
 
-// isSeries reports whether a text is a list of numbers of which one has a decimal point: whole numbers
+// isSeries reports whether a text is a list of numbers with at least one decimal point: integers
 // may be ids.
 func isSeries(text string) bool {
 	n := 0
@@ -99,20 +99,20 @@ func isSeries(text string) bool {
 // fewestBases keeps short words such as "a" or "tag" from being taken for DNA.
 const fewestBases = 12
 
-// isDNA reports whether a text is bases, and not so few that it may be a word.
+// isDNA reports whether a text consists of bases, and has too many of them to be a word.
 func isDNA(text string) bool {
 	n, dna := bases(text)
 	return dna && n >= fewestBases
 }
 
-// hasBases reports whether a text is bases, however few.
+// hasBases reports whether a text consists of bases, of any number.
 func hasBases(text string) bool {
 	_, dna := bases(text)
 	return dna
 }
 
-// bases counts those of a text, and reports whether it is bases alone: nine in ten are A, C, G, T, U
-// or N, and no sign stands for nothing. Proteins have more letters than that.
+// bases counts the bases of a text, and reports whether it consists of bases only: nine in ten are
+// A, C, G, T, U or N, and every character is a valid code. Proteins have more letters than that.
 func bases(text string) (n int, alone bool) {
 	plain := 0
 	for i := range len(text) {
@@ -129,36 +129,35 @@ func bases(text string) (n int, alone bool) {
 	return n, n > 0 && plain*10 >= n*9
 }
 
-// wordCount is what is known of the words of texts.
+// wordCount has statistics of the words of texts.
 type wordCount struct {
-	words          int // letters and digits that stand together
-	signs, letters int // of all but space
-	looked, known  int // words of one half of the texts, and those that the other half has
+	words          int // runs of letters and digits
+	signs, letters int // characters except white space, and the letters among them
+	looked, known  int // words of one half of the texts, and those that also occur in the other half
 }
 
-// What makes texts prose. Of film reviews 96% of the signs are letters, and 96% of the words come
-// again; of ListOps, programs and logs fewer than 70% are letters; languages that write
-// no space have words as long as sentences, which do not come again.
+// The criteria of prose. Of film reviews 96% of the characters are letters, and 96% of the words
+// recur; of ListOps, programs and logs fewer than 70% are letters. Languages without spaces have
+// words as long as sentences, which do not recur.
 const (
 	fewestWords   = 2000
 	leastLetters  = 80 // percent
 	leastRepeated = 75 // percent
-	longestMean   = 12 // letters, on average; without spaces a word is a sentence, or a protein
+	longestMean   = 12 // letters on average; longer ones are sentences without spaces, or proteins
 )
 
 func (w *wordCount) prose() bool {
 	return w.mostlyLetters() && w.percent(w.known, w.looked) >= leastRepeated
 }
 
-// hasWords reports whether the texts are words, whether or not these come again.
+// hasWords reports whether the texts consist of words, whether or not these recur.
 func (w *wordCount) hasWords() bool { return w.mostlyLetters() && w.letters <= longestMean*w.words }
 
 func (w *wordCount) mostlyLetters() bool { return w.percent(w.letters, w.signs) >= leastLetters }
 
 func (*wordCount) percent(part, whole int) int { return 100 * part / max(1, whole) }
 
-// countWords looks at all texts; every other one teaches the words that are looked for in
-// the rest.
+// countWords reads all texts. It looks for the words of every other text in the remaining ones.
 func countWords(texts []string) (w wordCount) {
 	known := map[string]bool{}
 	for i, text := range texts {

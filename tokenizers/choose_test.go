@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// sentences are texts of words that come again, as those of prose do.
+// sentences returns texts of recurring words, like prose.
 func sentences(r *rand.Rand, words string, rows int) (out []string) {
 	list := strings.Fields(words)
 	for range rows {
@@ -101,10 +101,10 @@ func TestChoose(t *testing.T) {
 	}
 }
 
-// TestChooseReason: texts of too few words are not said to be no prose.
+// TestChooseReason: the reason for texts of too few words does not claim that they are not prose.
 func TestChooseReason(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
-	var rare []string // words that hardly come again, as in a few dozen texts
+	var rare []string // words that hardly recur, as in a few dozen texts
 	for range 50 {
 		var words []string
 		for range 50 {

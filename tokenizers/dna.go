@@ -7,20 +7,19 @@ import (
 	"unicode"
 )
 
-// DNA reads a nucleic acid: bases A, C, G and T in either case, U as T, and every other
-// letter of IUPAC's, which leaves open what base it is, as N. Gaps and white space are
-// left out.
+// DNA encodes a nucleic acid: bases A, C, G and T in either case, U as T, and every ambiguous IUPAC
+// code as N. It skips gaps and white space.
 //
-// With K = 1 the ids are A 0, C 1, G 2, T 3, N 4. With a larger K a token is K bases
-// that stand together, and the next begins one base later: the id is the number that
-// the bases write to base four, the first as the largest digit, and 4^K where one of
-// them is open. Every id is a token, so there is no pad id.
+// With K = 1 the ids are A 0, C 1, G 2, T 3, N 4. With a larger K, the tokens are overlapping
+// k-mers at a stride of one base: the id is the number that the bases write to base four, the first
+// as the most significant digit, and 4^K if one of them is ambiguous. Every id is a token, so there
+// is no pad id.
 type DNA struct{ K int }
 
 // mostBases keeps the vocabulary below 2²⁴.
 const mostBases = 11
 
-// newDNA reads {"type": "dna", "k": 6}; k is 1 where it is not there.
+// newDNA reads {"type": "dna", "k": 6}; the default of k is 1.
 func newDNA(spec json.RawMessage) (Tokenizer, error) {
 	var config struct {
 		Type string `json:"type"`
@@ -48,16 +47,16 @@ func (t DNA) VocabSize() int { return 1<<(2*t.K) + 1 }
 // PadID returns nil.
 func (DNA) PadID() *int32 { return nil }
 
-// The values of letters, beside those of the four bases.
+// The values of letters other than the four bases.
 const (
 	openBase  = 4
-	noBase    = 5 // left out
+	noBase    = 5 // skipped
 	otherByte = 6 // an error
 )
 
 const baseLetters = "ACGTN"
 
-// baseValues are those of all bytes.
+// baseValues maps every byte to its value.
 var baseValues = func() (v [256]byte) {
 	for i := range v {
 		v[i] = otherByte
@@ -77,7 +76,7 @@ var baseValues = func() (v [256]byte) {
 }()
 
 // Letters returns a sequence without white space. Files of intervals, such as BED and GFF, count
-// its letters alone.
+// only its letters.
 func Letters(sequence string) string {
 	if strings.IndexFunc(sequence, unicode.IsSpace) < 0 {
 		return sequence
@@ -85,12 +84,11 @@ func Letters(sequence string) string {
 	return strings.Join(strings.Fields(sequence), "")
 }
 
-// Encode returns an id for each base from the K-th on. A byte that stands for no base is
-// an error.
+// Encode returns an id for each base from the K-th on. A byte that is not a base is an error.
 func (t DNA) Encode(text string) ([]int32, error) {
 	tokens := make([]int32, 0, len(text))
 	mask := int32(1)<<(2*t.K) - 1
-	id, known := int32(0), 0 // bases since the last open one
+	id, known := int32(0), 0 // bases since the last ambiguous one
 	seen := 0
 	for i := range len(text) {
 		v := baseValues[text[i]]
@@ -118,11 +116,11 @@ func (t DNA) Encode(text string) ([]int32, error) {
 	return tokens, nil
 }
 
-// Decode returns the bases, of tokens that overlap each once; N where one is open.
+// Decode returns the bases, those of overlapping tokens once; N for ambiguous ones.
 func (t DNA) Decode(tokens []int32) string {
 	out := make([]byte, 0, len(tokens)+t.K)
 	for i, id := range tokens {
-		first := t.K - 1 // the last base of a token is new
+		first := t.K - 1 // only the last base of a token is new
 		if i == 0 {
 			first = 0
 		}

@@ -15,17 +15,15 @@ import (
 	"github.com/sftseq/sftseq/internal/hftokenizer"
 )
 
-// HF reads text as a tokenizer.json of Hugging Face's tokenizers says, with the file's own
-// ids. Every id is a token, so there is no pad id. No special tokens are added to a text,
-// nothing is cut off or padded; where a text itself has a special token, such as [SEP],
-// it is one.
+// HF encodes text as a tokenizer.json of Hugging Face's tokenizers describes, with the file's own
+// ids. Every id is a token, so there is no pad id. It adds no special tokens and neither truncates
+// nor pads a text. Special tokens in the text itself, such as [SEP], are recognised.
 //
-// The file may be too large for a schema or a config.json, so it is kept beside them. The
-// JSON names it by its checksum: {"type": "hf", "sha256": "…"}.
+// The file may be too large for a schema or a config.json, so it is stored beside them. The JSON
+// identifies it by its checksum: {"type": "hf", "sha256": "…"}.
 type HF struct{ tokenizer *hftokenizer.Tokenizer }
 
-// FileName is what the file of an HF tokenizer is called in the directory of a data set
-// or a model.
+// FileName is the name of an HF tokenizer's file in the directory of a data set or a model.
 const FileName = "tokenizer.json"
 
 const typeHF = "hf"
@@ -45,10 +43,10 @@ func (t *HF) VocabSize() int { return t.tokenizer.VocabSize() }
 // PadID returns nil.
 func (*HF) PadID() *int32 { return nil }
 
-// scratch stands for a normalised text, and for lists of its spans and words.
+// scratch is the memory for a normalised text, and for lists of its spans and words.
 func (*HF) scratch() int { return 64 }
 
-// Encode returns the ids that the file gives text. Text that is not UTF-8 is an error.
+// Encode returns the file's ids for text. Text that is not UTF-8 is an error.
 func (t *HF) Encode(text string) ([]int32, error) {
 	if err := checkUTF8(text); err != nil {
 		return nil, err
@@ -59,12 +57,12 @@ func (t *HF) Encode(text string) ([]int32, error) {
 // Decode returns readable text.
 func (t *HF) Decode(tokens []int32) string { return t.tokenizer.Decode(tokens) }
 
-// newHF is for those who look at the JSON alone.
+// newHF is for callers that have only the JSON; it returns an error that names the file.
 func newHF(json.RawMessage) (Tokenizer, error) {
 	return nil, fmt.Errorf("tokenizer hf: it is in the file %s beside the data or the model; of tables of your own, give the file as hf:PATH", FileName)
 }
 
-// Open is [New] for a tokenizer of a data set or a model in dir, where it may have a file.
+// Open is [New] for a tokenizer of a data set or a model in dir, which may contain its file.
 func Open(spec json.RawMessage, dir string) (Tokenizer, error) {
 	if !hasFile(spec) {
 		return New(spec)
@@ -73,7 +71,7 @@ func Open(spec json.RawMessage, dir string) (Tokenizer, error) {
 	return t, err
 }
 
-// openFile opens the file in a directory, which must be the one of the JSON.
+// openFile opens the file in a directory and checks that it is the one of the JSON.
 func openFile(spec json.RawMessage, dir string) (Tokenizer, []byte, error) {
 	var config hfSpec
 	if err := decode(spec, &config); err != nil {
@@ -90,8 +88,8 @@ func openFile(spec json.RawMessage, dir string) (Tokenizer, []byte, error) {
 	return t, text, nil
 }
 
-// ReadFile reads a tokenizer.json and returns its tokenizer, the JSON that stands for it,
-// and its text.
+// ReadFile reads a tokenizer.json and returns its tokenizer, the JSON that identifies it, and its
+// text.
 func ReadFile(path string) (t Tokenizer, spec json.RawMessage, text []byte, err error) {
 	f, err := atomicfile.OpenRegular(path)
 	if err != nil {
@@ -109,14 +107,14 @@ func ReadFile(path string) (t Tokenizer, spec json.RawMessage, text []byte, err 
 	return &HF{hf}, hfJSON(hex.EncodeToString(sum[:])), text, nil
 }
 
-// hfJSON is the JSON of the file with a checksum.
+// hfJSON returns the JSON of the file with a checksum.
 func hfJSON(sum string) json.RawMessage {
 	spec, _ := json.Marshal(hfSpec{typeHF, sum}) // strings always marshal
 	return spec
 }
 
-// WriteFile stores the text of a tokenizer's file in a directory, and removes what a
-// killed program has left of it there. The caller must be the only one to write there.
+// WriteFile stores the text of a tokenizer's file in a directory, and removes temporary files that
+// a killed program left there. The caller must be the only one that writes there.
 func WriteFile(dir string, text []byte) error {
 	path := filepath.Join(dir, FileName)
 	if err := atomicfile.Clean(path); err != nil {
@@ -125,8 +123,8 @@ func WriteFile(dir string, text []byte) error {
 	return atomicfile.WriteBytes(path, text)
 }
 
-// CopyFile gives the directory of a model the file that its tokenizer has in the
-// directory of the data; without one nothing happens.
+// CopyFile copies the file of the tokenizer from the directory of the data to that of a model; it
+// does nothing for a tokenizer without a file.
 func CopyFile(spec json.RawMessage, from, to string) error {
 	if !hasFile(spec) {
 		return nil

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestWriteFileCleans: what a killed program has left of the file goes, and nothing else.
+// TestWriteFileCleans: only the temporary files of a killed program are removed.
 func TestWriteFileCleans(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{".tokenizer.json.1abc.tmp", ".other.json.1abc.tmp"} {

@@ -9,8 +9,8 @@ import (
 	"unicode"
 )
 
-// IDs reads what are token ids already: whole numbers from 0, below Vocab, between white
-// space or commas, in brackets or not. Every id is a token, so there is no pad id.
+// IDs reads token ids: integers from 0 below Vocab, separated by white space or commas, optionally
+// in brackets. Every id is a token, so there is no pad id.
 type IDs struct{ Vocab int }
 
 // newIDs reads {"type": "ids", "vocab": 1000}.
@@ -39,7 +39,7 @@ func (IDs) PadID() *int32 { return nil }
 
 func (IDs) scratch() int { return growing }
 
-// Encode returns the numbers of text. What is no id is an error.
+// Encode returns the numbers of text. Anything else is an error.
 func (t IDs) Encode(text string) ([]int32, error) {
 	inner := strings.TrimSpace(text)
 	if strings.HasPrefix(inner, "[") && strings.HasSuffix(inner, "]") {

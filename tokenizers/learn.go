@@ -6,26 +6,26 @@ import (
 	"errors"
 )
 
-// A Learner makes a tokenizer of the texts that it is for: those of the training split.
-// It is not safe for concurrent use.
+// A Learner learns a tokenizer from the texts of the training split. It is not safe for concurrent
+// use.
 type Learner interface {
-	// Add takes in a text. An error says why it takes in nothing; others may follow.
+	// Add adds a text. After an error, which says why the text is unusable, others may follow.
 	Add(text string) error
-	// Learn returns the JSON of the tokenizer, or ctx's error. What takes many rounds tells
-	// each of them: how many are done, of how many.
+	// Learn returns the JSON of the tokenizer, or ctx's error. It reports the number of finished
+	// rounds to round, if there are many.
 	Learn(ctx context.Context, round func(done, all int)) (json.RawMessage, error)
 }
 
-// learners lists the tokenizers that are learned, by their type. Each reads the JSON
-// that says how.
+// learners lists the types of tokenizers that are learned. Each function reads the JSON with the
+// learner's settings.
 var learners = map[string]func(spec json.RawMessage) (Learner, error){
 	"audio-vq": newAudioLearner,
 	"mulaw":    newMuLawLearner,
 	"words":    newWordsLearner,
 }
 
-// NewLearner returns what learns the tokenizer that spec describes, such as
-// {"type": "words", "vocab": 10000}; nil if it needs nothing or has it already.
+// NewLearner returns the learner of the tokenizer that spec describes, such as {"type": "words",
+// "vocab": 10000}; nil if the tokenizer needs no learning or was learned already.
 func NewLearner(spec json.RawMessage) (Learner, error) {
 	var config struct {
 		Type     string          `json:"type"`
@@ -43,5 +43,5 @@ func NewLearner(spec json.RawMessage) (Learner, error) {
 	return learner(spec)
 }
 
-// errNothingLearned is for texts that have nothing to learn from.
+// errNothingLearned is the error for texts without anything to learn from.
 var errNothingLearned = errors.New("there is nothing to learn from")

@@ -25,7 +25,7 @@ func learned(t *testing.T, spec string, texts ...string) Tokenizer {
 	text := must.Get(l.Learn(t.Context(), func(int, int) {}))(t)
 	tok := must.Get(New(text))(t)
 	if again, err := NewLearner(text); again != nil || err != nil {
-		t.Errorf("what is learned is to be learned again: %v, %v", again, err)
+		t.Errorf("a learned tokenizer asks for learning again: %v, %v", again, err)
 	}
 	return tok
 }
@@ -33,7 +33,7 @@ func learned(t *testing.T, spec string, texts ...string) Tokenizer {
 func TestWords(t *testing.T) {
 	tok := learned(t, `{"type":"words","vocab":5}`, "The cat, the DOG; the été.",
 		"the cat\nsat on the mat, été", strings.Repeat("x", 65))
-	// the 5, été 2, "," 2, cat 2 and then one of those that are there once
+	// the 5, été 2, "," 2, cat 2, followed by one of the words that occur once
 	want := []int32{2, 4, 3, 1, 5}
 	got, err := tok.Encode("THE cat , bird ÉTÉ")
 	if err != nil || !slices.Equal(got, want) || tok.VocabSize() != 7 || *tok.PadID() != 0 {
@@ -49,7 +49,7 @@ func TestWords(t *testing.T) {
 	for spec, want := range map[string]string{
 		`{"type":"words"}`:                         "expected a vocabulary of 1 to 50000 words, found 0; it is learned",
 		`{"type":"words","words":[]}`:              "found 0",
-		`{"type":"words","words":["a","a"]}`:       `"a" is there twice`,
+		`{"type":"words","words":["a","a"]}`:       `"a" occurs twice`,
 		`{"type":"words","words":"a"}`:             "expected an object",
 		`{"type":"words","words":["a"],"vocab":5}`: "unknown field",
 	} {
@@ -61,7 +61,7 @@ func TestWords(t *testing.T) {
 	}
 }
 
-// tone is a WAV file of a second of a frequency.
+// tone returns a WAV file of one second at a frequency.
 func tone(rate int, hertz float64) string {
 	samples := make([]any, rate)
 	for i := range samples {
@@ -73,8 +73,8 @@ func tone(rate int, hertz float64) string {
 	return string(text)
 }
 
-// TestAudioVQ: sounds that differ have different tokens, of the same one the same,
-// however loud it is; half of one and half of another have both.
+// TestAudioVQ: different sounds have different tokens, the same sound has the same tokens at any
+// loudness, and a sound made of two halves has the tokens of both.
 func TestAudioVQ(t *testing.T) {
 	const rate = 8000
 	half := func(a, b string) string { // the first half of one, the second of the other
@@ -103,7 +103,7 @@ func TestAudioVQ(t *testing.T) {
 		seen[fmt.Sprint(got[10], got[80])] = true
 	}
 	if len(seen) < len(sounds)-1 {
-		t.Errorf("%d of %d sounds can be told apart", len(seen), len(sounds))
+		t.Errorf("%d of %d sounds have distinct tokens", len(seen), len(sounds))
 	}
 	must.Fail(t, "expected 8000 samples a second, found 16000")(tok.Encode(tone(16000, 100)))
 	if got, err := tok.Encode(wav(1, 1, 16, int16(1))); err != nil || len(got) != 1 {
@@ -149,8 +149,8 @@ func TestAudioVQ(t *testing.T) {
 	}
 }
 
-// TestWordsLearnedAreKeptAlone: words keep nothing of the texts that they were found in,
-// however often.
+// TestWordsLearnedAreKeptAlone: the learner keeps only the words, not the texts that contain them,
+// however frequent they are.
 func TestWordsLearnedAreKeptAlone(t *testing.T) {
 	learner := must.Get(NewLearner(json.RawMessage(`{"type": "words", "vocab": 1000}`)))(t)
 	const texts, size = 50, 1 << 20

@@ -23,7 +23,7 @@ var listOpsWords = [...]string{
 	"[MIN", "[MAX", "[MED", "[SM", "]", "<unknown>",
 }
 
-// listOpsIDs is the way back; "X" is how the Long Range Arena writes "]".
+// listOpsIDs is the reverse map; the Long Range Arena writes "X" for "]".
 var listOpsIDs = func() map[string]int32 {
 	ids := map[string]int32{"X": ListOpsClose}
 	for id := ListOpsDigit; id < ListOpsClose; id++ {
@@ -32,9 +32,9 @@ var listOpsIDs = func() map[string]int32 {
 	return ids
 }()
 
-// eachListOpsWord does what the Long Range Arena does, to text without parentheses: the
-// closing bracket becomes the word X, words end at white space. The bracket may also
-// follow a digit without a space, as a person writes it.
+// eachListOpsWord splits text without parentheses like the Long Range Arena: the closing bracket
+// becomes the word X, and words end at white space. In addition, the bracket may follow a digit
+// without a space, as people write it.
 func eachListOpsWord(text string, with func(word string)) {
 	for part := range strings.FieldsSeq(text) {
 		for more := true; more; {
@@ -49,12 +49,11 @@ func eachListOpsWord(text string, with func(word string)) {
 	}
 }
 
-// withoutParentheses has them vanish, as the Long Range Arena does.
+// withoutParentheses removes parentheses, as the Long Range Arena does.
 var withoutParentheses = strings.NewReplacer("(", "", ")", "")
 
-// ListOps reads the expressions of the Long Range Arena: parentheses are
-// deleted, words are split at white space, 15 words have an id and every other
-// word is the id "unknown".
+// ListOps encodes the expressions of the Long Range Arena: it deletes parentheses and splits words
+// at white space. 15 words have an id; every other word becomes the id "unknown".
 type ListOps struct{}
 
 // Type returns "listops".

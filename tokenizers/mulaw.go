@@ -11,19 +11,18 @@ import (
 	"github.com/sftseq/sftseq/internal/spectra"
 )
 
-// MuLaw reads sound, a token a sample: the 8 bits of the µ-law, whose steps are the
-// finer the softer the sound. Of several channels it takes the mean. A sample x from −1
-// to 1 has the id
+// MuLaw encodes audio with one token per sample: the 8 bits of the µ-law, whose steps are finer for
+// softer sounds. Several channels are averaged. A sample x from −1 to 1 has the id
 //
 //	round(127.5 (1 + sgn(x) ln(1 + 255|x|) / ln 256))
 //
-// Every id is a token, so there is no pad id. Where Rate is not 0, a sound of another rate is an
-// error: its samples are of other lengths of time.
+// Every id is a token, so there is no pad id. If Rate is not 0, a sound of another rate is an
+// error, as its samples have another duration.
 type MuLaw struct {
-	Rate int // samples a second
+	Rate int // samples per second
 }
 
-// mulawSpec is the tokenizer's JSON. Data of before a rate was stored have none.
+// mulawSpec is the tokenizer's JSON. Older data have no rate.
 type mulawSpec struct {
 	Type string `json:"type"`
 	Rate *int   `json:"rate,omitempty"`
@@ -60,7 +59,8 @@ func (l mulawLearner) Add(text string) error {
 	return nil
 }
 
-// Learn returns the tokenizer of the rate that most sounds have, of several the lowest.
+// Learn returns the tokenizer with the most frequent rate, the lowest if several are equally
+// frequent.
 func (l mulawLearner) Learn(context.Context, func(done, all int)) (json.RawMessage, error) {
 	spec := mulawSpec{Type: MuLaw{}.Type()}
 	if rates := slices.SortedFunc(maps.Keys(l), func(a, b int) int { return cmp.Or(l[b]-l[a], a-b) }); len(rates) > 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// wav is a file of samples, which are written as they are.
+// wav returns a file with the given samples, which may have invalid values.
 func wav(kind, channels, bits int, samples ...any) string {
 	var data, out []byte
 	for _, s := range samples {
@@ -49,15 +49,15 @@ func TestMuLaw(t *testing.T) {
 	for text, want := range map[string]string{
 		"":       "expected a WAV file",
 		"text":   `expected a WAV file, which begins with RIFF and WAVE, found "text"`,
-		one[:24]: "there are no samples", one[:40]: `its part "fmt " should have 16 bytes, it has 8`,
-		one[:len(one)-1]:                        `its part "data" should have 2 bytes, it has 1`,
-		strings.Replace(one, "fmt ", "FMT ", 1): "expected its format (fmt) before the samples",
+		one[:24]: "there are no samples", one[:40]: `chunk "fmt ": expected 16 bytes, found 8`,
+		one[:len(one)-1]:                        `chunk "data": expected 2 bytes, found 1`,
+		strings.Replace(one, "fmt ", "FMT ", 1): "expected the format (fmt) before the samples",
 		wav(1, 1, 12, int16(0)):                 "found kind 1 of 12 bits",
 		wav(85, 1, 16, int16(0)):                "found kind 85 of 16 bits",
 		wav(1, 0, 16, int16(0)):                 "0 channels",
 		strings.Replace(one, "\x40\x1f\x00\x00", "\x00\x00\x00\x40",
 			1): "expected a sampling rate of 1 to 4000000 a second, found 1073741824",
-		wav(3, 1, 32, float32(math.NaN())): "sample 0 is no number",
+		wav(3, 1, 32, float32(math.NaN())): "sample 0 is not a number",
 	} {
 		must.Fail(t, want, text)((MuLaw{}).Encode(text))
 	}
@@ -68,8 +68,8 @@ func TestMuLaw(t *testing.T) {
 	}
 }
 
-// TestStreams: samples whose length was unknown to the header go to the end of the file. A part of
-// length 0 before other parts has no samples.
+// TestStreams: if the length of the samples was unknown when the header was written, they extend to
+// the end of the file. A chunk of length 0 before other chunks has no samples.
 func TestStreams(t *testing.T) {
 	whole := wav(1, 1, 16, int16(0), int16(math.MinInt16), int16(math.MaxInt16))
 	at := len(whole) - 6 - 4
@@ -93,8 +93,8 @@ func TestStreams(t *testing.T) {
 	}
 }
 
-// TestRates: mulaw is learned of the rate that most sounds have, and refuses sounds of others; data of
-// before have no rate and read all.
+// TestRates: mulaw learns the most frequent rate and refuses sounds of others; older data have no
+// rate and accept all.
 func TestRates(t *testing.T) {
 	tok := learned(t, `{"type":"mulaw"}`, tone(44100, 100), tone(8000, 100), "no sound", tone(8000, 200))
 	if _, err := tok.Encode(tone(8000, 100)); err != nil {
@@ -113,7 +113,7 @@ func TestRates(t *testing.T) {
 	must.Fail(t, "rate: expected 1 or more samples a second, found 0")(New([]byte(`{"type":"mulaw","rate":0}`)))
 }
 
-// FuzzWAV: whatever a file holds, there is an error or ids of the vocabulary.
+// FuzzWAV: every file gives an error or ids of the vocabulary.
 func FuzzWAV(f *testing.F) {
 	f.Add(wav(1, 1, 16, int16(1)))
 	f.Add(wav(3, 2, 32, float32(1), float32(2)))
@@ -126,7 +126,7 @@ func FuzzWAV(f *testing.F) {
 	})
 }
 
-// TestWAVScale: samples of floating point with the scale of integers are refused, and loud ones clipped.
+// TestWAVScale: floating-point samples in the scale of integers are refused, and loud ones clipped.
 func TestWAVScale(t *testing.T) {
 	file := func(x float32) string {
 		head := "RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x03\x00\x01\x00\x40\x1f\x00\x00\x00\x7d\x00\x00\x04\x00\x20\x00data\x04\x00\x00\x00"

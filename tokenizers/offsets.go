@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// Offset is where a token stands in its text: its bytes from Start to before End.
+// Offset is the position of a token in its text: the bytes from Start to before End.
 type Offset struct{ Start, End int }
 
-// Offsets returns the place of each token that t gives for text. Tokens that have no place of
-// their own, such as those that overlap, are an error.
+// Offsets returns the position of each token that t gives for text. It is an error if the tokens
+// have no separate positions, such as overlapping ones.
 func Offsets(t Tokenizer, text string) ([]Offset, error) {
 	if err := HasOffsets(t); err != nil {
 		return nil, err
@@ -34,7 +34,8 @@ func Offsets(t Tokenizer, text string) ([]Offset, error) {
 	return out, nil
 }
 
-// HasOffsets reports why the tokens of a tokenizer have no place in their text, nil if they have.
+// HasOffsets reports why the tokens of a tokenizer have no positions in their text; nil if they
+// have.
 func HasOffsets(t Tokenizer) error {
 	switch t := t.(type) {
 	case Byte, *Words:
@@ -47,22 +48,22 @@ func HasOffsets(t Tokenizer) error {
 	case nil:
 		return errors.New("token ids have no text")
 	}
-	return fmt.Errorf("tokenizer %s: where its tokens stand in a text is not known: expected byte, words or dna:1",
+	return fmt.Errorf("tokenizer %s: the positions of its tokens in a text are unknown: expected byte, words or dna:1",
 		t.Type())
 }
 
-// Characters counts the Unicode characters before places of a text, which it is asked for in
+// Characters counts the Unicode characters before positions of a text, which must be queried in
 // ascending order.
 type Characters struct {
 	text string
-	at   int // byte
+	at   int // current byte
 	n    int // characters before it
 }
 
-// NewCharacters counts those of a text.
+// NewCharacters returns a counter for text.
 func NewCharacters(text string) *Characters { return &Characters{text: text} }
 
-// Before is how many characters begin before a byte.
+// Before returns the number of characters that begin before a byte.
 func (c *Characters) Before(at int) int {
 	for c.at < at && c.at < len(c.text) {
 		_, size := utf8.DecodeRuneInString(c.text[c.at:])
@@ -72,7 +73,7 @@ func (c *Characters) Before(at int) int {
 	return c.n
 }
 
-// Byte is the byte at which a character begins; false behind the end of the text.
+// Byte returns the byte at which a character begins; false past the end of the text.
 func (c *Characters) Byte(character int) (int, bool) {
 	for c.n < character && c.at < len(c.text) {
 		_, size := utf8.DecodeRuneInString(c.text[c.at:])

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestOffsets: every token has the place that its own text stands at.
+// TestOffsets: every token has the position of its own text.
 func TestOffsets(t *testing.T) {
 	words := &Words{words: []string{"zoë"}, ids: map[string]int32{"zoë": 2}}
 	for _, c := range []struct {
@@ -30,7 +30,7 @@ func TestOffsets(t *testing.T) {
 		}
 	}
 	for want, x := range map[string]Tokenizer{"dna:4: each of its tokens is 4 bases": DNA{4},
-		"tokenizer mulaw: where its tokens stand": MuLaw{}, "no text": nil} {
+		"tokenizer mulaw: the positions of its tokens": MuLaw{}, "no text": nil} {
 		must.Fail(t, want)(Offsets(x, "A"))
 	}
 	var got []string
@@ -40,7 +40,7 @@ func TestOffsets(t *testing.T) {
 	}
 }
 
-// TestCharacters: characters and bytes count the same text.
+// TestCharacters: characters and bytes are counted consistently.
 func TestCharacters(t *testing.T) {
 	text := "aë€\xffz"
 	bytes, characters := NewCharacters(text), NewCharacters(text)

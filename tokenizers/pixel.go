@@ -1,7 +1,7 @@
 package tokenizers
 
-// Pixel reads the gray levels of an image, row after row: id = level, 0 to 255.
-// Every id is a token, black too, so there is no pad id.
+// Pixel encodes the gray levels of an image, row by row: id = level, 0 to 255. Every id is a token,
+// including black, so there is no pad id.
 type Pixel struct{}
 
 // Type returns "pixel".

@@ -1,8 +1,7 @@
 // Package tokenizers turns text into token ids and back.
 //
-// A tokenizer is chosen by the JSON object that a data set and a model carry,
-// {"type": "listops"}: both sides of a comparison then read text the same way.
-// Each tokenizer has a file of its own and one row in the table below.
+// A data set and a model carry the JSON object of their tokenizer, {"type": "listops"}, so that
+// both read text the same way. Each tokenizer has a file of its own and one row in the table below.
 package tokenizers
 
 import (
@@ -18,23 +17,23 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// A Tokenizer maps text to token ids. Implementations have no state and are
-// safe for concurrent use.
+// A Tokenizer maps text to token ids. Implementations have no mutable state and are safe for
+// concurrent use.
 type Tokenizer interface {
 	// Type is the name in the tokenizer's JSON, such as "listops".
 	Type() string
 	// VocabSize is one more than the largest id that Encode returns.
 	VocabSize() int
-	// PadID is the id that never occurs in a sequence, or nil where every id is a token.
+	// PadID is an id that never occurs in a sequence, or nil if every id is a token.
 	PadID() *int32
 	// Encode returns the ids of text. Text without any token gives no ids and no error.
 	Encode(text string) ([]int32, error)
-	// Decode returns readable text for ids, also for ids that Encode never gives.
+	// Decode returns readable text for ids, including ids that Encode never returns.
 	Decode(tokens []int32) string
 }
 
-// AppendEncode appends the ids of text to ids. Where many texts are read in turn, their
-// ids then need no memory of their own.
+// AppendEncode appends the ids of text to ids. Callers that read many texts can reuse the memory of
+// the ids.
 func AppendEncode(t Tokenizer, ids []int32, text string) ([]int32, error) {
 	if t, ok := t.(interface{ appendEncode([]int32, string) []int32 }); ok {
 		return t.appendEncode(ids, text), nil
@@ -43,8 +42,8 @@ func AppendEncode(t Tokenizer, ids []int32, text string) ([]int32, error) {
 	return append(ids, more...), err
 }
 
-// Scratch is how many bytes Encode needs for a byte of text at most, beside the ids, of
-// which there are no more than bytes.
+// Scratch is the maximum number of bytes of memory that Encode needs per byte of text, without the
+// ids. There are at most as many ids as bytes.
 func Scratch(t Tokenizer) int {
 	if t, ok := t.(interface{ scratch() int }); ok {
 		return t.scratch()
@@ -52,12 +51,11 @@ func Scratch(t Tokenizer) int {
 	return 1
 }
 
-// growing is what ids take that are appended without knowing how many there will be: the
-// list is there twice while it grows, and may have a quarter too much room.
+// growing is the memory per id when ids are appended without knowing their number: growing the list
+// needs the old and the new copy, and leaves up to a quarter unused.
 const growing = 5
 
-// known lists the tokenizers by their type. Each reads its JSON: what it does not know
-// there is an error.
+// known lists the tokenizers by their type. Each function reads its JSON and refuses unknown keys.
 var known = map[string]func(spec json.RawMessage) (Tokenizer, error){
 	"audio-vq": newAudioVQ,
 	"byte":     plain(Byte{}),
@@ -70,7 +68,7 @@ var known = map[string]func(spec json.RawMessage) (Tokenizer, error){
 	"words":    newWords,
 }
 
-// plain is a tokenizer whose JSON has the key "type" and no other.
+// plain returns a tokenizer whose JSON has only the key "type".
 func plain(t Tokenizer) func(json.RawMessage) (Tokenizer, error) {
 	return func(spec json.RawMessage) (Tokenizer, error) {
 		var config struct {
@@ -90,8 +88,8 @@ func decode(spec json.RawMessage, config any) error {
 	return nil
 }
 
-// New returns the tokenizer that spec describes: a JSON object with the key "type" and
-// those of its type.
+// New returns the tokenizer that spec describes: a JSON object with the key "type" and the keys of
+// this type.
 func New(spec json.RawMessage) (Tokenizer, error) {
 	var config struct {
 		Type *string `json:"type"`
@@ -116,7 +114,7 @@ func New(spec json.RawMessage) (Tokenizer, error) {
 	return newTokenizer(spec)
 }
 
-// TypeOf returns the type that spec states, "" if it states none.
+// TypeOf returns the type in spec, "" if there is none.
 func TypeOf(spec json.RawMessage) string {
 	var config struct {
 		Type string `json:"type"`
@@ -132,7 +130,7 @@ func Types() []string {
 	return slices.Sorted(maps.Keys(known))
 }
 
-// ErrNotUTF8 is the error of a text in another encoding for a tokenizer that reads characters.
+// ErrNotUTF8 is the error of tokenizers of characters for a text in another encoding.
 var ErrNotUTF8 = jsonlines.ErrNotUTF8
 
 // checkUTF8 returns an error that wraps [ErrNotUTF8] and names the first byte that is not UTF-8.
@@ -151,7 +149,7 @@ func checkUTF8(text string) error {
 	return fmt.Errorf("%w: found byte 0x%02x at byte %d: convert the text to UTF-8 (such as with iconv -f LATIN1 -t UTF-8), or train with --tokenizer byte", ErrNotUTF8, text[at], at)
 }
 
-// excerpt keeps an error message short when the JSON is not.
+// excerpt shortens long JSON for error messages.
 func excerpt(spec []byte) string {
 	if len(spec) > 80 {
 		return string(spec[:80]) + "…"

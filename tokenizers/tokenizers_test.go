@@ -61,8 +61,8 @@ func FuzzListOps(f *testing.F) {
 	})
 }
 
-// TestScratch: what Encode takes, beside the ids, is at most what is said of those that
-// know how many ids there will be, whatever the text.
+// TestScratch: the memory of Encode, without the ids, is at most Scratch for tokenizers that know
+// the number of ids in advance, for any text.
 func TestScratch(t *testing.T) {
 	const n = 1 << 20
 	for _, tokenizer := range []Tokenizer{Byte{}, DNA{3}, ListOps{}, Pixel{}} {
@@ -157,7 +157,7 @@ func TestDNA(t *testing.T) {
 	}
 }
 
-// FuzzDNA: no id is outside the vocabulary, and what is read back is the same bases.
+// FuzzDNA: no id is outside the vocabulary, and decoding gives the same bases.
 func FuzzDNA(f *testing.F) {
 	f.Add("ACGTNacgu", 3)
 	f.Fuzz(func(t *testing.T, text string, k int) {

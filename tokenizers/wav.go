@@ -7,13 +7,13 @@ import (
 	"math"
 )
 
-// sound is what a WAV file holds: the mean of its channels, from −1 to 1.
+// sound is the content of a WAV file: the mean of its channels, from −1 to 1.
 type sound struct {
-	rate    int // samples a second
+	rate    int // samples per second
 	samples []float32
 }
 
-// checkRate refuses a sound of another rate than that of a tokenizer; 0 is any.
+// checkRate refuses a sound whose rate differs from a tokenizer's; 0 accepts any rate.
 func (s *sound) checkRate(want int) error {
 	if want != 0 && s.rate != want {
 		return fmt.Errorf("expected %d samples a second, found %d: resample it, such as with sox IN -r %d OUT", want,
@@ -22,25 +22,26 @@ func (s *sound) checkRate(want int) error {
 	return nil
 }
 
-// Kinds of samples in a WAV file.
+// Sample formats of a WAV file.
 const (
 	wavInteger    = 1
 	wavFloat      = 3
-	wavExtensible = 0xFFFE // the kind is further on
+	wavExtensible = 0xFFFE // the format is in a later field
 )
 
 // maxRate is the largest sampling rate: the memory of a spectrum grows with it.
 const maxRate = 4_000_000
 
-// mostFloat bounds samples of floating point. Loud recordings exceed 1, and are clipped there.
+// mostFloat is the maximum of floating-point samples. Loud recordings exceed 1 and are clipped to
+// 1.
 const mostFloat = 8
 
-// leastUnknown is the least length of samples that stands for an unknown one: SoX writes 0x7FFFF000
-// to a pipe, others 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. A row never has as many bytes.
+// leastUnknown is the smallest length of samples that means unknown: SoX writes 0x7FFFF000 to a
+// pipe, other programs 0x7FFFFFFF, 0x80000000 or 0xFFFFFFFF. A row is always smaller.
 const leastUnknown = 0x7FFF0000
 
-// readWAV reads a file of RIFF's kind WAVE, with samples of 8, 16, 24 or 32 bits, or of
-// 32-bit floating point.
+// readWAV reads a RIFF file of type WAVE, with samples of 8, 16, 24 or 32 bits, or of 32-bit
+// floating point.
 func readWAV(text string) (*sound, error) {
 	format, data, err := partsOfWAV(text)
 	if err != nil {
@@ -49,8 +50,8 @@ func readWAV(text string) (*sound, error) {
 	return decodeWAV(format, data)
 }
 
-// partsOfWAV returns the format and the samples of a WAV file. Of a stream, whose length was unknown
-// when its header was written, the samples end with the file.
+// partsOfWAV returns the format and the samples of a WAV file. If the length was unknown when the
+// header of a stream was written, the samples end with the file.
 func partsOfWAV(text string) (format, data string, err error) {
 	if len(text) < 12 || text[:4] != "RIFF" || text[8:12] != "WAVE" {
 		return "", "", fmt.Errorf("expected a WAV file, which begins with RIFF and WAVE, found %.12q", text)
@@ -63,13 +64,13 @@ func partsOfWAV(text string) (format, data string, err error) {
 			length = uint64(len(rest))
 		}
 		if length > uint64(len(rest)) {
-			return "", "", fmt.Errorf("WAV: its part %q should have %d bytes, it has %d", kind, length, len(rest))
+			return "", "", fmt.Errorf("WAV: chunk %q: expected %d bytes, found %d", kind, length, len(rest))
 		}
 		switch {
 		case kind == "fmt ":
 			format = rest[:length]
 		case kind == "data" && len(format) < 16:
-			return "", "", errors.New("WAV: expected its format (fmt) before the samples")
+			return "", "", errors.New("WAV: expected the format (fmt) before the samples")
 		case kind == "data":
 			return format, rest[:length], nil
 		}
@@ -78,10 +79,10 @@ func partsOfWAV(text string) (format, data string, err error) {
 	return "", "", errors.New("WAV: there are no samples")
 }
 
-// lengthOfPart is the length that the header of a part states.
+// lengthOfPart returns the length in the header of a chunk.
 func lengthOfPart(part string) uint64 { return uint64(binary.LittleEndian.Uint32([]byte(part[4:8]))) }
 
-// areParts reports whether bytes are whole parts of a WAV file, and no samples.
+// areParts reports whether bytes are complete chunks of a WAV file without samples.
 func areParts(rest string) bool {
 	for len(rest) >= 8 {
 		length := lengthOfPart(rest)
@@ -94,8 +95,7 @@ func areParts(rest string) bool {
 	return rest == ""
 }
 
-// rateOfWAV is the number of samples a second that the header of a WAV file states, 0 if the file
-// is malformed.
+// rateOfWAV returns the sampling rate in the header of a WAV file, 0 if the file is malformed.
 func rateOfWAV(text string) int {
 	format, _, err := partsOfWAV(text)
 	if err != nil {
@@ -104,7 +104,7 @@ func rateOfWAV(text string) int {
 	return int(binary.LittleEndian.Uint32([]byte(format[4:8])))
 }
 
-// decodeWAV turns the bytes of samples into numbers.
+// decodeWAV converts the bytes of samples to numbers.
 func decodeWAV(format, data string) (*sound, error) {
 	f := []byte(format)
 	kind, channels := int(binary.LittleEndian.Uint16(f)), int(binary.LittleEndian.Uint16(f[2:]))
@@ -133,14 +133,14 @@ func decodeWAV(format, data string) (*sound, error) {
 		}
 		x := sum / float64(channels)
 		if math.IsNaN(x) {
-			return nil, fmt.Errorf("WAV: sample %d is no number", i)
+			return nil, fmt.Errorf("WAV: sample %d is not a number", i)
 		}
 		s.samples[i] = float32(min(1, max(-1, x)))
 	}
 	return s, nil
 }
 
-// sampleOf reads a sample of a kind, nil if it is not known.
+// sampleOf returns the reader of a sample format, nil if it is not supported.
 func sampleOf(kind, bits int) func(b string) float64 {
 	switch {
 	case kind == wavInteger && bits == 8:

@@ -12,9 +12,9 @@ import (
 	"unicode/utf8"
 )
 
-// Words reads text as words in lower case and single other signs, such as those of
-// punctuation. Words of the vocabulary have the ids from 2 on, the most frequent first;
-// all others have the id 1; 0 is the pad id.
+// Words encodes text as lower-case words and single other characters, such as punctuation. Words of
+// the vocabulary have the ids from 2 on, the most frequent first; all others have the id 1; 0 is
+// the pad id.
 type Words struct {
 	words []string
 	ids   map[string]int32
@@ -23,7 +23,7 @@ type Words struct {
 const (
 	unknownWord = 1
 	firstWord   = 2
-	mostWords   = 50000 // so that the vocabulary has room in a file's schema
+	mostWords   = 50000 // keeps the vocabulary small enough for a file's schema
 	longestWord = 64    // bytes
 )
 
@@ -42,7 +42,7 @@ func newWords(spec json.RawMessage) (Tokenizer, error) {
 	t := &Words{config.Words, make(map[string]int32, len(config.Words))}
 	for i, word := range config.Words {
 		if _, again := t.ids[word]; again {
-			return nil, fmt.Errorf("tokenizer words: %q is there twice", word)
+			return nil, fmt.Errorf("tokenizer words: %q occurs twice", word)
 		}
 		t.ids[word] = firstWord + int32(i)
 	}
@@ -52,7 +52,7 @@ func newWords(spec json.RawMessage) (Tokenizer, error) {
 // Type returns "words".
 func (*Words) Type() string { return "words" }
 
-// VocabSize returns the number of words and two.
+// VocabSize returns the number of words plus two.
 func (t *Words) VocabSize() int { return firstWord + len(t.words) }
 
 // PadID returns 0.
@@ -92,20 +92,20 @@ func (t *Words) Decode(tokens []int32) string {
 	return strings.Join(words, " ")
 }
 
-// EachWord calls with for every word of a text, in lower case: letters, digits and marks
-// that stand together, and every other sign that is no space.
+// EachWord calls with for every word of a text, in lower case: each run of letters, digits and
+// marks, and each other character except white space.
 func EachWord(text string, with func(word string)) {
 	eachWordAt(text, func(start, end int) {
 		word := text[start:end]
 		if r, size := utf8.DecodeRuneInString(word); size == len(word) && !ofWord(r) {
-			with(string(r)) // a sign stays as it is
+			with(string(r)) // keeps its case
 		} else {
 			with(strings.ToLower(word))
 		}
 	})
 }
 
-// eachWordAt calls with for the place of each of those words.
+// eachWordAt calls with for the byte range of each of these words.
 func eachWordAt(text string, with func(start, end int)) {
 	start := -1
 	end := func(at int) {
@@ -130,16 +130,17 @@ func eachWordAt(text string, with func(start, end int)) {
 	end(len(text))
 }
 
-// ofWord reports whether a character stands together with others in a word.
+// ofWord reports whether a character is part of a longer word.
 func ofWord(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || unicode.IsMark(r) }
 
 // wordsLearner counts words.
 type wordsLearner struct {
 	most   int
-	counts map[string]*int64 // to which a word that is known again adds without its text
+	counts map[string]*int64 // pointers, so that counting a known word does not copy its text
 }
 
-// mostCounted is where rare words are forgotten, so that memory stays bounded.
+// mostCounted is the number of words above which rare words are dropped, so that memory stays
+// bounded.
 const mostCounted = 1 << 20
 
 // newWordsLearner reads {"type": "words", "vocab": 10000}.
@@ -167,7 +168,7 @@ func (l *wordsLearner) Add(text string) error {
 			*n++
 		} else if len(word) <= longestWord {
 			n := int64(1)
-			l.counts[strings.Clone(word)] = &n // it may be a part of a much longer text
+			l.counts[strings.Clone(word)] = &n // word may be part of a much longer text
 		}
 	})
 	for least := int64(1); len(l.counts) > mostCounted; least++ {
@@ -176,7 +177,7 @@ func (l *wordsLearner) Add(text string) error {
 	return nil
 }
 
-// Learn takes the most frequent words.
+// Learn selects the most frequent words.
 func (l *wordsLearner) Learn(context.Context, func(done, all int)) (json.RawMessage, error) {
 	words := slices.Collect(maps.Keys(l.counts))
 	if len(words) == 0 {

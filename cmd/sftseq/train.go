@@ -66,9 +66,9 @@ func describePresets(task *lra.Task) string {
 	var rows [][2]string
 	for _, p := range task.Presets {
 		text := p.Description
-		switch r := p.Reached; {
+		switch r := p.Result; {
 		case r != nil:
-			text += fmt.Sprintf(": %.2f%% (%s: %.2f%%), %d min", r.Accuracy, r.Simple, r.SimpleAccuracy, r.Minutes)
+			text += fmt.Sprintf(": %.2f%% (%s: %.2f%%), %d min", r.Accuracy, r.Baseline, r.BaselineAccuracy, r.Minutes)
 		case p.Measured != "":
 			text += ": " + p.Measured
 		default:
