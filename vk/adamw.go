@@ -6,9 +6,9 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(sumSquares), kernel(adamW)) }
 
-// sumSquares sums pieces of a block each, then the pieces of all blocks.
+// sumSquares sums the squares of each piece of a block, then adds the pieces of all blocks.
 func sumSquares(r *recorder, k tensor.SumSquares) {
-	const minWords, most = 4096, 1024 // of a piece; pieces of a block
+	const minWords, most = 4096, 1024 // minimum words per piece; maximum pieces per block
 	count := func(n int) int { return min(most, blocks(n, minWords)) }
 	words := max(blockWords, minWords*grain/4) // the sums of the next block begin aligned
 	n, total := k.X.Words(), 0

@@ -12,30 +12,30 @@ import (
 func init() { register(kernel(attention)) }
 
 const (
-	attentionRows   = 64  // rows of a workgroup, as in attention.glsl
-	attentionSlices = 4   // invocations that share the work of a row
-	maxChannels     = 512 // of a head: at least four rows fit into shared memory
-	maxFeatures     = 64  // of an edge: an invocation adds up their gradients
+	attentionRows   = 64  // rows per workgroup, as in attention.glsl
+	attentionSlices = 4   // invocations per row
+	maxChannels     = 512 // channels per head: at least four rows fit into shared memory
+	maxFeatures     = 64  // features per edge: an invocation sums their gradients
 )
 
-// The relations of attention.glsl; 0 is none.
+// The relations of attention.glsl; 0 means none.
 const (
 	sinusoidRelation = 1
 	distanceRelation = 2
 	edgeRelation     = 3
 )
 
-// attentionShape is what both directions need of a launch.
+// attentionShape has the parameters of a launch that forward and backward share.
 type attentionShape struct {
 	tensor.Attention
 	relation              uint32
 	tables                []operand // of relative_bias.glsl
 	d, channels, table    int
-	features              int // of a pair, with distances or edges
+	features              int // per pair, for distances or edges
 	tokens, rows, batches int // capacities
-	most                  int // rows that a query meets
+	most                  int // maximum rows that a query attends to
 	tile                  int
-	block, staged         int // see saving; 0 without it
+	block, staged         int // see saving; 0 if unused
 }
 
 func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
@@ -70,7 +70,7 @@ func newAttentionShape(r *recorder, k tensor.Attention) attentionShape {
 	return a
 }
 
-// constants are the specialisation constants of attention.glsl.
+// constants returns the specialisation constants of attention.glsl.
 func (a *attentionShape) constants(more ...uint32) []uint32 {
 	return append([]uint32{uint32(a.channels), uint32(a.Score), uint32(a.Probability), a.relation, uint32(a.tile),
 		uint32(a.features)}, more...)
@@ -80,24 +80,24 @@ func (a *attentionShape) scale() uint32 {
 	return math.Float32bits(float32(1 / math.Sqrt(float64(a.channels))))
 }
 
-// sliced are those of the kernels that share the work of a row among so many
-// invocations, with what they have beside.
+// sliced returns the constants of kernels in which several invocations (slices) share the work of a
+// row, followed by further constants.
 func (a *attentionShape) sliced(slices uint32, more ...uint32) []uint32 {
 	return append(a.constants(slices, attentionRows*slices, uint32(a.block), uint32(a.staged)), more...)
 }
 
-// push are the push constants that all kernels of attention begin with.
+// push returns the push constants with which all attention kernels begin.
 func (a *attentionShape) push(more ...uint32) []uint32 {
 	return append([]uint32{uint32(a.Heads), uint32(a.d), uint32(a.table), a.scale()}, more...)
 }
 
-// tiles bounds the number of tiles that rows are cut into, none of which crosses a
-// sequence: see tiles.glsl.
+// tiles returns an upper bound of the number of tiles of the rows. No tile crosses a sequence: see
+// tiles.glsl.
 func (a *attentionShape) tiles(rows int) int { return rows/attentionRows + a.batches }
 
-// eachTiles calls f for windows onto the queries, with the number of tiles that may
-// begin there, where a launch takes so many operations for each query and key. It
-// needs push constants of the window: see place.
+// eachTiles calls f for windows onto the queries, with the number of tiles that may begin there. A
+// launch needs the given operations per query and key, and push constants for the window: see
+// place.
 func (a *attentionShape) eachTiles(heads int, operations float64, f func(w window, tiles int)) {
 	size := blockRows(a.d, operations*float64(heads*a.most))
 	eachWindow(a.tokens, attentionRows, size, func(w window) {
@@ -109,14 +109,14 @@ func (a *attentionShape) eachTiles(heads int, operations float64, f func(w windo
 	})
 }
 
-// place are the push constants of a window of tiles: the first tile that may begin
-// there, the first row, the span.
+// place returns the push constants of a window of tiles: the first tile that may begin there, the
+// first row, the span.
 func (w window) place() []uint32 {
 	return []uint32{uint32(w.first / attentionRows), uint32(w.first), w.end()}
 }
 
-// work is what a query and a key of a head cost, in operations: those of each
-// channel and those of the relative terms.
+// work returns the cost of a query and a key of a head in operations: those per channel and those
+// of the relative terms.
 func (a *attentionShape) work(channel, relative int) float64 {
 	n := channel * a.channels
 	if a.RelativeBias != nil {

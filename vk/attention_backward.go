@@ -11,27 +11,27 @@ import (
 func init() { register(kernel(attentionBackward)) }
 
 const (
-	queryChunks = 32  // of a sequence's queries, as in chunks.glsl
-	queryChunk  = 128 // queries
+	queryChunks = 32  // chunks of the queries per sequence, as in chunks.glsl
+	queryChunk  = 128 // queries per chunk
 
-	// Invocations that share the work of a row: see attentionSlices. These kernels
-	// need many registers, and small workgroups leave fewer of them idle.
+	// Invocations per row: see attentionSlices. These kernels need many registers, and small
+	// workgroups leave fewer of them unused.
 	querySlices = 2
 	keySlices   = 2
 
 	// The window of tally.glsl.
-	keyGroup      = 8                      // keys that it has all or none of
-	entryBytes    = 4 * 4                  // a cell in each of four rows
-	queriesShared = 64*12 + 128*12 + 2*4*8 // bytes that the shader shares beside rows
-	windowShared  = 32 << 10               // that it shares at most: with more, fewer workgroups are there at once
-	maxFixedBits  = 17                     // with more, more values leave the window's cells
+	keyGroup      = 8                      // keys that share one window
+	entryBytes    = 4 * 4                  // one cell in each of four rows
+	queriesShared = 64*12 + 128*12 + 2*4*8 // bytes of shared memory besides rows
+	windowShared  = 32 << 10               // maximum shared bytes: with more, fewer workgroups run concurrently
+	maxFixedBits  = 17                     // with more bits, more values overflow the window's cells
 )
 
 func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	a := newAttentionShape(r, k.Forward)
 	f, heads := k.Forward, k.Forward.Heads
 
-	// What whole rows need, and the bounds of the fixed point.
+	// The operands that cover whole rows, and the bounds of the fixed point.
 	share := r.scratch(a.tokens, heads)
 	bounds, largest := r.scratch(2*heads), r.scratch(2*heads)
 	r.zero(bounds)
@@ -56,10 +56,10 @@ func attentionBackward(r *recorder, k tensor.AttentionBackward) {
 	keys.keysBackward(r, k, share)
 }
 
-// queriesBackward goes by heads, too: their histograms are as long as the input.
+// queriesBackward also splits launches by heads: the histograms of a head are as long as the input.
 func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward, share, bounds *tensor.Tensor) {
 	f, fixed := k.Forward, uint32(a.fixedBits())
-	const sums = 2 * 2 * 2 // of a head: for mul and add, high and low parts of f and g
+	const sums = 2 * 2 * 2 // per head: for mul and add, high and low parts of f and g
 	size := k.Forward.Heads
 	if a.relation == sinusoidRelation {
 		size = max(1, min(size, blockWords/(sums*a.table)))
@@ -88,10 +88,11 @@ func (a *attentionShape) queriesBackward(r *recorder, k tensor.AttentionBackward
 	})
 }
 
-// keysBackward goes by chunks of the queries, and by the queries that they lie in.
+// keysBackward splits launches by chunks of the queries, and by the window of queries that contains
+// them.
 func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, share *tensor.Tensor) {
 	f, heads := k.Forward, k.Forward.Heads
-	var pairs *tensor.Tensor // what a key receives of its pairs
+	var pairs *tensor.Tensor // gradients of a key with respect to its pairs
 	switch g := k.Gradient.(type) {
 	case tensor.SinusoidGradient:
 		pairs = g.DP
@@ -136,28 +137,28 @@ func (a *attentionShape) keysBackward(r *recorder, k tensor.AttentionBackward, s
 	})
 }
 
-// keysAndTables are the operands of both, whole.
+// keysAndTables returns the unsplit operands of both.
 func (a *attentionShape) keysAndTables() []operand {
 	return append([]operand{read(a.K), read(a.V), read(a.Count), read(a.Batch.Offset), read(a.Batch.SampleOffset)},
 		a.tables...)
 }
 
-// fixedBits is the size of a part of a fixed-point sum: an entry of a table
-// receives at most two values from each sampled key.
+// fixedBits returns the size of a part of a fixed-point sum: an entry of a table receives at most
+// two values from each sampled key.
 func (a *attentionShape) fixedBits() int { return min(maxFixedBits, 30-bits.Len(uint(2*a.rows))) }
 
-// window is how many entries of each of a head's tables the kernel of queries sums
-// up in memory that a workgroup shares, of which the device has so many bytes. It is
-// 0 if these are too few for most groups of keys. No bit depends on it.
+// window returns the number of entries of each of a head's tables that the kernel of queries sums
+// in shared memory, given its size in bytes. It is 0 if the window would be too small for most
+// groups of keys. The result's bits do not depend on it.
 func (a *attentionShape) window(shared int) int {
 	if a.relation != sinusoidRelation {
 		return 0
 	}
 	length := blocks(a.table, 2) // of the longest sequence
-	// Sampled keys and their partners come in order, at irregular distances.
+	// Sampled keys and their partners are in ascending order, at irregular distances.
 	span := func(keys int) int { return attentionRows + min(length, 3*keys*length/(2*a.most)) }
 	room := (min(shared, windowShared+a.ownBytes()) - queriesShared - a.rowBytes()) / entryBytes / 64 * 64
-	// Powers of two, as each window is a pipeline of its own.
+	// Powers of two keep the number of pipelines small, as each size needs its own.
 	window := min(room, 1<<bits.Len(uint(span(a.tile)-1)))
 	if window < span(min(keyGroup, a.tile)) {
 		return 0

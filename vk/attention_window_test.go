@@ -15,15 +15,15 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// windowBytes is the shared memory that a window of so many entries needs.
+// windowBytes returns the shared memory that a window of the given entries needs.
 func windowBytes(entries int) int { return 16*tileVectors + 16 + queriesShared + entries*entryBytes }
 
-// TestAttentionWindow: a window has what a tile of keys needs, as far as the device has it, and
-// is left out where most groups of keys would not fit.
+// TestAttentionWindow: a window is large enough for a tile of keys, within the device's memory, and
+// is not used if most groups of keys would not fit.
 func TestAttentionWindow(t *testing.T) {
 	const all = 32 << 10
 	for _, c := range []struct{ length, keys, tile, shared, want int }{
-		{2048, 256, 64, all, 832}, // of ListOps
+		{2048, 256, 64, all, 832}, // as for ListOps
 		{2048, 256, 64, 48 << 10, 832},
 		{2048, 256, 64, windowBytes(400), 384},
 		{2048, 256, 64, windowBytes(128), 0}, // eight keys take 64 + 96
@@ -51,7 +51,8 @@ func TestAttentionWindow(t *testing.T) {
 	}
 }
 
-// windowCase is a backward of attention whose tables' gradients meet every way through a window.
+// windowCase is a backward pass of attention whose table gradients take every code path of a
+// window.
 type windowCase struct {
 	*packed
 	df, dg *tensor.Tensor
@@ -62,10 +63,10 @@ const (
 	windowTable                           = 2 * windowLength
 )
 
-// newWindowCase has keys of which a tile needs one window or several, by its size, groups that
-// fit into a small one, a large one or none, and a short sequence beside. Either values are
-// random, with weights from 1 to 2⁻¹², or all pairs have the same gradient, near its bound, so
-// that a cell overflows at the second.
+// newWindowCase has tiles of keys that need one window or several, groups that fit into a small
+// window, a large one or none, and a short sequence. Values are either random, with weights from 1
+// to 2⁻¹², or all pairs have the same gradient, near its bound, so that a cell overflows at the
+// second value.
 func newWindowCase(t *testing.T, equal bool) windowCase {
 	const width = 8 * windowHeads
 	p := newPacked([]int{windowLength, 100}, windowKeys)
@@ -83,7 +84,7 @@ func newWindowCase(t *testing.T, equal bool) windowCase {
 	leak := one
 	if equal {
 		value, weight = one, func() float64 { return 1. / 16 }
-		leak = func() float64 { return 1e5 } // next to nothing of v arrives, and is subtracted
+		leak = func() float64 { return 1e5 } // almost nothing of v remains
 	}
 	var top, partner []int32
 	add := func(n, from, step, beside int) {
@@ -148,7 +149,7 @@ func newWindowCase(t *testing.T, equal bool) windowCase {
 	return c
 }
 
-// gradients are those of the tables, without the last column, which is not in use.
+// gradients returns the gradients of the tables without the last column, which is unused.
 func (c windowCase) gradients(t *testing.T, d tensor.Device) []uint32 {
 	var all []uint32
 	for _, words := range c.run(t, d, c.df, c.dg) {
@@ -159,7 +160,7 @@ func (c windowCase) gradients(t *testing.T, d tensor.Device) []uint32 {
 	return all
 }
 
-// TestWindowBits: whatever the window, the gradients of the tables are the same bits, and right.
+// TestWindowBits: for every window, the gradients of the tables have the same bits and are correct.
 func TestWindowBits(t *testing.T) {
 	d := open(t, Options{})
 	defer func(n int) { d.limits.sharedBytes = n }(d.limits.sharedBytes)
@@ -185,7 +186,8 @@ func TestWindowBits(t *testing.T) {
 	}
 }
 
-// near says how far from what was expected values are, of the largest of these.
+// near returns an error if values differ too much from the expected ones, relative to the largest
+// of these.
 func near(got, want []uint32) error {
 	var largest, off float64
 	for i := range want {

@@ -17,8 +17,7 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// packed is a batch of sequences and a program over it, to be run on several
-// devices.
+// packed is a batch of sequences and a program over it that several devices run.
 type packed struct {
 	*tensor.Program
 	*tensor.Batch
@@ -69,7 +68,7 @@ func (p *packed) output(rows tensor.Axis, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// launch ends the program.
+// launch appends the last kernel of the program.
 func (p *packed) launch(k tensor.Kernel) {
 	p.Segment("test")
 	p.Launch(k)
@@ -98,9 +97,8 @@ func (p *packed) run(t *testing.T, d tensor.Device, outputs ...*tensor.Tensor) [
 	return all
 }
 
-// TestPhilox: the four words of every draw are those of internal/philox, as far
-// as dropout shows them. The rates are the bounds of equal steps, so that a word's
-// place among them is known to 1/16.
+// TestPhilox: all four words of every draw are those of internal/philox, as far as dropout reveals
+// them. The dropout rates are in equal steps, so each word is known to 1/16.
 func TestPhilox(t *testing.T) {
 	const width, layer, stream = 7, 1<<23 - 1, 255
 	d := open(t, Options{}, widths)
@@ -129,8 +127,7 @@ func TestPhilox(t *testing.T) {
 	}
 }
 
-// TestCosines: with a single weight, the tables are the cosines of package
-// sinusoid, to the bit.
+// TestCosines: with a single weight, the tables equal the cosines of package sinusoid bit by bit.
 func TestCosines(t *testing.T) {
 	const ds, n = 4, 150_000
 	q := must.Get(sinusoid.New(10000, ds))(t)
@@ -156,8 +153,8 @@ func TestCosines(t *testing.T) {
 	}
 }
 
-// TestLongSample: sequences longer than a workgroup does in one launch, and short
-// ones beside them. Without noise every device makes the same choice.
+// TestLongSample: sequences longer than a workgroup processes in one launch, and short ones
+// besides. Without noise every device makes the same choice.
 func TestLongSample(t *testing.T) {
 	d := open(t, Options{}, widths)
 	reference := cpu.New(2)

@@ -15,24 +15,23 @@ import (
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
-// block is memory that the driver has given, with one buffer over all of it.
+// block is memory allocated from the driver, with one buffer over all of it.
 type block struct {
 	buffer, memory C.handle
 	bytes          int64
-	kind           uint32         // of the memory, an index into the device's types
-	mapped         unsafe.Pointer // nil unless the host sees it
-	free           []span         // by offset
+	kind           uint32         // index into the device's memory types
+	mapped         unsafe.Pointer // nil unless the host can access it
+	free           []span         // sorted by offset
 }
 
-// heap holds what the driver has given and has not got back.
+// heap holds the blocks that were allocated from the driver and not yet returned.
 type heap struct {
 	device *gpu
 	mu     sync.Mutex
 	given  map[*block]bool
 }
 
-// get asks the driver for memory of the device, or with host for memory that
-// both see.
+// get allocates memory of the device, or with host memory that both can access.
 func (h *heap) get(bytes int64, host bool) (*block, error) {
 	d := h.device
 	full := &MemoryError{Device: d.physical.info.Name, Bytes: bytes}
@@ -70,7 +69,7 @@ func (h *heap) fill(b *block, host bool) error {
 			vulkan.MemoryPropertyHostCachedBit
 	}
 	b.kind = d.physical.memoryType(uint32(types), wanted, liked)
-	if int64(need) > d.physical.heapBytes(b.kind) { // which drivers need not check
+	if int64(need) > d.physical.heapBytes(b.kind) { // drivers need not check this
 		return errFull
 	}
 	if err := d.check("allocate memory", C.shim_memory_allocate(d.shim, need, C.uint32_t(b.kind),
@@ -100,8 +99,8 @@ func (h *heap) close() {
 	h.given = nil
 }
 
-// Budget is how much memory is left for programs, in bytes, but for a block that
-// rounding may lose.
+// Budget returns the memory that is left for programs in bytes, except for one block that rounding
+// may lose.
 func (d *gpu) Budget() int64 {
 	if d.gone() != nil {
 		return 0
@@ -109,8 +108,8 @@ func (d *gpu) Budget() int64 {
 	return max(0, d.free(d.dummy.block.kind)-blockBytes)
 }
 
-// free is what is left of the memory of a kind: what the driver says, or all that
-// we have not taken.
+// free returns the free memory of a kind: as the driver reports it, or the total minus what this
+// process has allocated.
 func (d *gpu) free(kind uint32) int64 {
 	if n, ok := d.physical.free(d.instance, kind); ok {
 		return n

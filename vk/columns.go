@@ -5,10 +5,10 @@ package vk
 // columns is the number of columns that a workgroup of columns.glsl sums.
 const columns = 64
 
-// minPiece and maxPieces say how the rows of a sum are cut: columns.glsl.
+// minPiece and maxPieces determine how the rows of a sum are split into pieces: columns.glsl.
 const minPiece, maxPieces = 32, 128
 
-// pieces bounds the number of pieces of the rows in use, of n that fit.
+// pieces returns an upper bound of the number of pieces of the rows in use, given the capacity n.
 func pieces(n int) int { return min(maxPieces, blocks(n, minPiece)) }
 
 // columns sums columns over pieces of the rows: columns.glsl.

@@ -9,7 +9,7 @@ import "C"
 
 import "unsafe"
 
-// commands is a command buffer with the fence that tells when it is done.
+// commands is a command buffer with the fence that signals its completion.
 type commands struct {
 	device *gpu
 	buffer unsafe.Pointer
@@ -31,7 +31,7 @@ func (d *gpu) newCommands() (*commands, error) {
 	return c, nil
 }
 
-// free gives the command buffer back, which must not be in use.
+// free releases the command buffer, which must not be in use.
 func (c *commands) free() {
 	if c == nil || c.device.silent() {
 		return
@@ -55,9 +55,8 @@ func (c *commands) record(steps []C.shim_step, queries C.handle) error {
 		C.uint32_t(len(steps)), queries))
 }
 
-// submit hands the command buffer to a queue, behind all that it was handed before. It
-// begins when the timeline has come to a value, and takes it to another at its end (0:
-// neither). After an error it is not queued.
+// submit appends the command buffer to a queue. It begins when the timeline has reached the value
+// wait, and sets it to signal at its end (0: neither). After an error it is not queued.
 func (c *commands) submit(queue int, wait, signal uint64) error {
 	if err := c.device.gone(); err != nil {
 		return err
@@ -80,12 +79,12 @@ func (c *commands) run(steps []C.shim_step) error {
 	return err
 }
 
-// wait returns when the submission is done, at once if there was none (nil).
+// wait returns when the submission is complete, and immediately if c is nil.
 func (c *commands) wait() error {
 	if c == nil {
 		return nil
 	}
-	if c.device.silent() { // it would be another long wait
+	if c.device.silent() { // the next wait would time out, too
 		return c.device.gone()
 	}
 	return c.device.check("wait", C.shim_wait(c.device.shim, c.fence, C.uint64_t(timeout)))

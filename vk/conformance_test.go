@@ -16,27 +16,27 @@ import (
 type rerun string
 
 const (
-	watched rerun = "the race detector"          // and checks of pointers passed to C: for concurrent and faulty calls
-	widths  rerun = "another width of subgroups" // for what depends on it
+	watched rerun = "the race detector"          // also checks pointers passed to C: for concurrent and faulty calls
+	widths  rerun = "another width of subgroups" // for code that depends on it
 )
 
-// vectorWidth is the variable with the bits of a vector in Mesa's processor driver, whose
-// subgroups have an invocation for each 32.
+// vectorWidth is the environment variable with the vector width in bits of lavapipe, Mesa's CPU
+// driver, whose subgroups have an invocation for each 32 bits.
 const vectorWidth = "LP_NATIVE_VECTOR_WIDTH"
 
-// inReruns skips a test in all reruns but those named.
+// inReruns skips a test in all reruns except the named ones.
 func inReruns(t testing.TB, named ...rerun) {
 	t.Helper()
 	if !slices.Contains(named, watched) {
 		testenv.NoRace(t, "it does not stress the calls into Vulkan")
 	}
 	if os.Getenv(vectorWidth) != "" && !slices.Contains(named, widths) {
-		t.Skipf("left out with %s, on which nothing here depends", widths)
+		t.Skipf("independent of %s", widths)
 	}
 }
 
-// open opens a device under the validation layer, whose complaints fail the test. The test is
-// skipped in all reruns but those named.
+// open opens a device under the validation layer, whose messages fail the test. The test is skipped
+// in all reruns except the named ones.
 func open(t testing.TB, o Options, named ...rerun) *gpu {
 	t.Helper()
 	inReruns(t, named...)
@@ -46,7 +46,7 @@ func open(t testing.TB, o Options, named ...rerun) *gpu {
 	return testenv.NeedVulkan(t, openGPU, o)
 }
 
-// missing leaves out a test that needs Vulkan.
+// missing skips a test that needs Vulkan.
 func missing(t testing.TB, err error) {
 	t.Helper()
 	testenv.Missing(t, "Vulkan and its validation layer", err)
@@ -57,7 +57,7 @@ type saver struct{ *gpu }
 
 func (s saver) Name() string { return s.gpu.Name() + " that saves registers" }
 
-// Prepare chooses these kernels.
+// Prepare uses these kernels.
 func (s saver) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	defer func(before bool) { s.limits.savesRegisters = before }(s.limits.savesRegisters)
 	s.limits.savesRegisters = slices.ContainsFunc(p.Launches, func(k tensor.Kernel) bool {
@@ -70,8 +70,8 @@ func (s saver) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return s.gpu.Prepare(p)
 }
 
-// TestConformance: every kernel on the machine's best device, with the same bits where kernels save
-// registers, then within the limits of a small one.
+// TestConformance runs every kernel on the machine's best device, with the same bits where kernels
+// save registers, and then within the limits of a small one.
 func TestConformance(t *testing.T) {
 	testenv.Long(t, "compares every kernel with loops in float64")
 	d := open(t, Options{}, widths)

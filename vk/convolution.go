@@ -6,25 +6,24 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(convolution), kernel(convolutionBackward)) }
 
-// convolutionRows are the rows that an invocation of convolution.glsl does, and
-// convolutionTaps the taps that one of convolution_backward_parameters.comp does.
+// convolutionRows is the number of rows per invocation in convolution.glsl, and convolutionTaps the
+// number of taps per invocation in convolution_backward_parameters.comp.
 const convolutionRows, convolutionTaps = 4, 8
 
-// windowRows is a number of rows that take a multiple of what operands are aligned to,
-// whatever their width.
+// windowRows is a number of rows whose size is a multiple of the operand alignment for any width.
 const windowRows = grain / 4
 
-// taps are some of a convolution's taps, for a block of rows: those before `to`, and
-// the rows that they read.
+// taps are some of a convolution's taps, for a block of rows: those before `to`, and the rows that
+// they read.
 type taps struct {
 	from, to int
 	window   *tensor.Tensor
-	begin    int // of the window, a row
+	begin    int // first row of the window
 }
 
-// convolved cuts the work of a convolution over the rows of x into blocks of rows, and
-// where a device cannot bind what all taps of a block read, into taps too, at most so
-// many. The taps lie in a direction: 1, or −1 for what the taps of other rows read.
+// convolved splits a convolution over the rows of x into blocks of rows. If a device cannot bind
+// all rows that the taps of a block read, it splits the taps, too, into at most count. The
+// direction of the taps is 1, or −1 for the rows that read a given row.
 func convolved(x *tensor.Tensor, count, most, dilation, direction int, f func(e extent, t taps)) {
 	rows, width := x.Shape[0], x.Width()
 	size := blockRows(width, 2*float64(count*width))
@@ -40,8 +39,8 @@ func convolved(x *tensor.Tensor, count, most, dilation, direction int, f func(e 
 			if direction < 0 {
 				lo, hi = -hi, -lo
 			}
-			// Taps that read nothing get some row to bind. An operand begins at a
-			// multiple of some words.
+			// Taps that read no row must bind some row. An operand begins at a multiple of the
+			// alignment.
 			begin := min(max(0, first+lo), rows-1) / windowRows * windowRows
 			end := max(begin+1, min(rows, first+n+hi))
 			f(e, taps{from, from + m, rowsOf(x, begin, end-begin), begin})
@@ -49,7 +48,7 @@ func convolved(x *tensor.Tensor, count, most, dilation, direction int, f func(e 
 	})
 }
 
-// sums is a dispatch of a shader of convolution.glsl: x is read through the taps.
+// sums dispatches a shader of convolution.glsl that reads x through the taps.
 func (e extent) sums(shader string, t taps, dilation, reach int, result operand, weight *tensor.Tensor,
 	batch *tensor.Batch, more ...operand) dispatch {
 	return dispatch{shader: shader, groups: blocks(blocks(e.n, convolutionRows)*e.width, 256),

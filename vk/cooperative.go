@@ -8,22 +8,21 @@ import (
 	"os"
 )
 
-// Extensions that mixed precision needs: always the first, the second for
-// bfloat16.
+// The extensions for mixed precision: the first always, the second for bfloat16.
 const (
 	cooperativeExtension = "VK_KHR_cooperative_matrix"
 	bfloat16Extension    = "VK_KHR_shader_bfloat16"
 )
 
-// noCooperative turns cooperative matrices off, and with them mixed precision.
+// noCooperative is the variable that turns off cooperative matrices, and thereby mixed precision.
 const noCooperative = "SFTSEQ_VK_NO_COOPMAT"
 
-// mixed is what computes products in mixed precision. Float16 has eleven bits of
-// precision and bfloat16 eight, but gradients leave the range of float16: so forward
-// products take float16 where there is both, those of the backward pass bfloat16.
+// mixed has the cooperative matrices for mixed precision. Float16 has eleven bits of precision and
+// bfloat16 eight, but gradients exceed the range of float16. If both exist, forward products use
+// float16 and those of the backward pass bfloat16.
 type mixed struct{ forward, backward cooperative }
 
-// of is what computes a product.
+// of returns the matrices for a product.
 func (m *mixed) of(f form) cooperative {
 	if f == forward {
 		return m.forward
@@ -31,8 +30,7 @@ func (m *mixed) of(f form) cooperative {
 	return m.backward
 }
 
-// String is what computes products, such as "mixed float16 16×16×16, backward bfloat16
-// 16×16×16".
+// String describes the matrices, such as "mixed float16 16×16×16, backward bfloat16 16×16×16".
 func (m *mixed) String() string {
 	if m.forward == m.backward {
 		return "mixed " + m.forward.String()
@@ -40,21 +38,21 @@ func (m *mixed) String() string {
 	return "mixed " + m.forward.String() + ", backward " + m.backward.String()
 }
 
-// bfloat16 says whether any operand is one.
+// bfloat16 reports whether any product uses bfloat16.
 func (m *mixed) bfloat16() bool { return m.forward.bfloat16 || m.backward.bfloat16 }
 
-// cooperative is the shape of the matrices that a subgroup multiplies at once
-// in mixed precision, operands of 16 bits and sums of 32.
+// cooperative is the shape of the matrices that a subgroup multiplies as one operation in mixed
+// precision, with operands of 16 bits and sums of 32.
 type cooperative struct {
 	M, N, K  uint32
 	bfloat16 bool
 }
 
-// cooperativeFeatures are what a device offers of what the shaders need.
+// cooperativeFeatures are the device features that the shaders need.
 type cooperativeFeatures struct{ matrices, memoryModel, float16, bfloat16 bool }
 
-// chooseMixed picks of the shapes that a device lists, of each type the largest. The
-// error says why there is none.
+// chooseMixed selects the largest shape of each type that a device lists. The error is the reason
+// if there is none.
 func chooseMixed(shapes []CooperativeShape, f cooperativeFeatures) (*mixed, error) {
 	switch {
 	case os.Getenv(noCooperative) == "1":
@@ -87,13 +85,13 @@ func chooseMixed(shapes []CooperativeShape, f cooperativeFeatures) (*mixed, erro
 
 func (c cooperative) size() uint32 { return c.M * c.N * c.K }
 
-// fits says that tiles are made of whole matrices, and matrices of whole quads.
+// fits reports whether tiles consist of whole matrices, and matrices of whole quads.
 func (c cooperative) fits() bool {
 	divides := func(n, of uint32) bool { return n >= 4 && of%n == 0 }
 	return divides(c.M, 16) && divides(c.N, 16) && divides(c.K, 32)
 }
 
-// String is such as "float16 16×16×16".
+// String returns a description such as "float16 16×16×16".
 func (c cooperative) String() string {
 	half := "float16"
 	if c.bfloat16 {

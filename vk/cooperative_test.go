@@ -9,12 +9,12 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// listed is a shape as a driver lists it.
+// listed returns a shape as a driver lists it.
 func listed(m, n, k int, half, sum string) CooperativeShape {
 	return CooperativeShape{M: m, N: n, K: k, A: half, B: half, C: sum, Result: sum}
 }
 
-// TestChooseMixed: what drivers list, and what is taken of it.
+// TestChooseMixed: the shapes that drivers list, and the ones chosen from them.
 func TestChooseMixed(t *testing.T) {
 	all := cooperativeFeatures{matrices: true, memoryModel: true, float16: true, bfloat16: true}
 	without := func(change func(f *cooperativeFeatures)) cooperativeFeatures {
@@ -43,7 +43,7 @@ func TestChooseMixed(t *testing.T) {
 		name   string
 		shapes []CooperativeShape
 		f      cooperativeFeatures
-		want   string // or a part of the error
+		want   string // or part of the error
 	}{
 		{"NVIDIA", nvidia, all, "mixed float16 16×16×16"},
 		{"NVIDIA, newer", newer, all, "mixed float16 16×16×16, backward bfloat16 16×16×16"},
@@ -83,7 +83,7 @@ func TestChooseMixed(t *testing.T) {
 	must.Fail(t, noCooperative+"=1", "turned off")(chooseMixed(newer, all))
 }
 
-// TestMixedIsOffered: Info.Mixed says whether Open does it.
+// TestMixedIsOffered: Info.Mixed reports whether Open accepts Mixed.
 func TestMixedIsOffered(t *testing.T) {
 	for _, off := range []string{"", "1"} {
 		t.Setenv(noCooperative, off)

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Some of VkResult.
+// Some values of VkResult.
 const (
 	timedOut           = 2
 	outOfHostMemory    = -1
@@ -34,8 +34,8 @@ var (
 	errClosed = errors.New("vk: the device was closed")
 )
 
-// What a device can do beside what every one must is found by its methods' names: a
-// change of one of them would otherwise go unnoticed.
+// Optional capabilities of a device are discovered by their methods, so a renamed method would
+// otherwise go unnoticed.
 var _ interface {
 	Device
 	tensor.Device
@@ -48,7 +48,7 @@ var _ interface {
 	tensor.LossScaler
 } = (*gpu)(nil)
 
-// gpu is the [Device].
+// gpu implements [Device].
 type gpu struct {
 	instance  *instance
 	physical  *physical
@@ -58,26 +58,26 @@ type gpu struct {
 	queue     sync.Mutex // guards the queues and the pool
 	pool      C.handle
 	finishing sync.Mutex // guards last
-	last      *commands  // of nothing: done when all before it is
+	last      *commands  // an empty submission: complete when all earlier ones are
 	heap      heap
 	memory    allocator
 	transfers transfers
 	pipelines pipelines
-	dummy     *memory // what an operand that is nil is bound to
+	dummy     *memory // bound for operands that are nil
 
 	closed atomic.Bool
-	lost   atomic.Pointer[LostError]             // nil while it computes
-	fault  func(what string, result int32) int32 // a test may answer for the driver; otherwise nil
+	lost   atomic.Pointer[LostError]             // nil while the device works
+	fault  func(what string, result int32) int32 // lets a test replace the driver's results; otherwise nil
 
 	mu         sync.Mutex
 	profile    *tensor.KernelTimes // nil: programs are not timed
-	recordings []*recording        // the most recent last
-	arenas     int                 // that have queues
-	constants  map[string]*memory  // by their bytes: programs share them
+	recordings []*recording        // most recently used last
+	arenas     int                 // number of arenas that have queues
+	constants  map[string]*memory  // by their bytes, shared by programs
 }
 
-// Open opens a device. Errors say why there is no such device or what it lacks, see
-// [Info.Missing]; where there is no Vulkan at all they wrap [ErrUnavailable].
+// Open opens a device. An error says why there is no such device or which feature it lacks, see
+// [Info.Missing]; without Vulkan it wraps [ErrUnavailable].
 func Open(o Options) (Device, error) {
 	d, err := openGPU(o)
 	if err != nil {
@@ -131,7 +131,7 @@ func (d *gpu) open(o Options) error {
 	d.heap = heap{device: d, given: map[*block]bool{}}
 	d.memory.get = func(bytes int64) (*block, error) { return d.heap.get(bytes, false) }
 	d.memory.drop = func(b *block) {
-		if d.settled() { // an upload may still be under way; otherwise the block stays until Close
+		if d.settled() { // an upload may still be running; otherwise the block stays until Close
 			d.heap.drop(b)
 		}
 	}
@@ -154,7 +154,7 @@ func (d *gpu) create() error {
 	p := d.physical
 	wanted := C.shim_features{}
 	if d.mixed != nil {
-		// Both shaders of such products declare Float16.
+		// Both shaders of mixed precision declare Float16.
 		wanted.cooperative, wanted.memory_model, wanted.float16 = 1, 1, 1
 		wanted.subgroup_size_control = p.features.subgroup_size_control
 		wanted.bfloat16 = C.uint32_t(word(d.mixed.bfloat16()))
@@ -173,7 +173,7 @@ func (d *gpu) Name() string {
 		d.physical.info.Driver, precision)
 }
 
-// Kernels names the device and its driver: bits are promised for one.
+// Kernels identifies the device and its driver: results are bitwise reproducible for the same pair.
 func (d *gpu) Kernels() string {
 	name := "vulkan " + d.physical.info.Name + ", " + d.physical.info.Driver
 	if d.mixed != nil {
@@ -182,22 +182,22 @@ func (d *gpu) Kernels() string {
 	return name
 }
 
-// Mixed says that products of matrices take operands of 16 bits.
+// Mixed reports whether matrix products have operands of 16 bits.
 func (d *gpu) Mixed() bool { return d.mixed != nil }
 
-// LossScaling says that gradients leave the range of the operands of their products,
-// which are float16 in mixed precision where there is no bfloat16.
+// LossScaling reports whether gradients may exceed the range of the operands of their products,
+// which are float16 in mixed precision without bfloat16.
 func (d *gpu) LossScaling() bool { return d.mixed != nil && !d.mixed.backward.bfloat16 }
 
-// Info describes the device as [Devices] does.
+// Info describes the device like [Devices].
 func (d *gpu) Info() Info { return d.physical.info }
 
-// Slots is two: one program computes while the next batch is made ready, or beside it where
-// there are queues enough.
+// Slots returns two: while one program runs, the next batch is prepared, or runs concurrently if
+// there are enough queues.
 func (d *gpu) Slots() int { return 2 }
 
-// Together is the number of runs that keep a large device busy, of a program that computes
-// as much as a micro-batch. A device that shares memory with the processor is not as large.
+// Together returns the number of concurrent runs that keep a large device busy, for programs the
+// size of a micro-batch. A device that shares memory with the CPU counts as small.
 func (d *gpu) Together() int {
 	if kind := d.Info().Kind; kind == "discrete" || kind == "virtual" {
 		return 8
@@ -205,8 +205,8 @@ func (d *gpu) Together() int {
 	return 1
 }
 
-// queueOf is the queue of the programs that run in an arena. The first one is for what has
-// none, such as sums of gradients, which others wait for.
+// queueOf returns the queue of the programs that run in an arena. The first queue is for programs
+// without an arena, such as sums of gradients, which others wait for.
 func (d *gpu) queueOf(arena *memory) int {
 	if arena == nil {
 		return 0
@@ -220,8 +220,7 @@ func (d *gpu) queueOf(arena *memory) int {
 	return arena.queue
 }
 
-// ForwardTokens is the number of tokens that keep a large device busy in a forward
-// pass.
+// ForwardTokens returns the number of tokens that keep a large device busy in a forward pass.
 func (d *gpu) ForwardTokens() int { return 1 << 16 }
 
 // Messages implements [Device].
@@ -266,8 +265,8 @@ func (d *gpu) Close() error {
 	return nil
 }
 
-// settled sends what waits, and reports whether all that was sent is done, as it
-// also is on a device that is lost. Others go on meanwhile.
+// settled flushes pending uploads and reports whether all submissions are complete, as they also
+// are on a lost device. Other goroutines may continue meanwhile.
 func (d *gpu) settled() bool {
 	_, err := d.transfers.flush()
 	if err == nil {
@@ -276,10 +275,10 @@ func (d *gpu) settled() bool {
 	return err == nil || d.gone() != nil && !d.silent()
 }
 
-// finish returns when all that was sent is done. Nothing is held meanwhile that a
-// running program would need.
+// finish returns when all submissions are complete. It holds no lock that a running program needs
+// while it waits.
 func (d *gpu) finish() error {
-	if d.last == nil { // nothing was sent
+	if d.last == nil { // nothing was submitted
 		return nil
 	}
 	d.finishing.Lock()
@@ -296,12 +295,12 @@ func (d *gpu) finish() error {
 	return d.check("finish", r)
 }
 
-// objects are those that come and go.
+// objects names the kinds of driver objects.
 var objects = [C.SHIM_KINDS]string{C.SHIM_BLOCKS: "blocks of memory", C.SHIM_SETS: "descriptor pools",
 	C.SHIM_COMMANDS: "command buffers",
 	C.SHIM_FENCES:   "fences", C.SHIM_QUERIES: "query pools"}
 
-// live counts the driver's objects that the device has.
+// live counts the driver objects of the device.
 func (d *gpu) live() map[string]int {
 	n := map[string]int{}
 	for kind, name := range objects {
@@ -310,13 +309,13 @@ func (d *gpu) live() map[string]int {
 	return n
 }
 
-// silent says that the device has not answered in time.
+// silent reports whether the device has not answered in time.
 func (d *gpu) silent() bool {
 	e := d.lost.Load()
 	return e != nil && e.Silent
 }
 
-// gone is the error of a device that is lost or closed.
+// gone returns the error of a lost or closed device.
 func (d *gpu) gone() error {
 	if e := d.lost.Load(); e != nil {
 		return e
@@ -327,8 +326,8 @@ func (d *gpu) gone() error {
 	return nil
 }
 
-// check turns a VkResult into an error. A device that is lost stays so: nothing
-// should build on what it answers afterwards.
+// check converts a VkResult to an error. A lost device stays lost: its later results are not
+// reliable.
 func (d *gpu) check(what string, r C.result) error {
 	if d.fault != nil {
 		r = C.result(d.fault(what, int32(r)))

@@ -1,10 +1,9 @@
-// Package vk runs recorded programs of kernels on graphics processors through Vulkan 1.2,
-// whoever made them, and on Mesa's lavapipe, which computes on the processor.
+// Package vk runs recorded programs of kernels through Vulkan 1.2 on GPUs of any vendor, and on
+// Mesa's lavapipe, which computes on the CPU.
 //
-// [Devices] lists what there is, and [Open] opens one. A program is prepared once for a
-// device: its memory is bound, the shaders of package shaders are specialized, and its
-// commands are recorded, so that a run submits what is there already. Several runs may be
-// under way at once.
+// [Devices] lists the available devices, and [Open] opens one. A program is prepared once for a
+// device: its memory is bound, the shaders of package shaders are specialised, and its commands are
+// recorded, so that a run only submits them. Several runs may be active concurrently.
 //
-// Without cgo there is no Vulkan: the package compiles, and has no devices.
+// Without cgo there is no Vulkan: the package compiles, but finds no devices.
 package vk

@@ -16,7 +16,7 @@ func dropout(r *recorder, k tensor.Dropout) {
 		first = k.Batch.SampleOffset
 	}
 	rows, width := k.X.Shape[0], k.X.Width()
-	whole, elements := width%4 == 0, 256 // of a workgroup
+	whole, elements := width%4 == 0, 256 // elements per workgroup
 	if whole {
 		elements *= 4
 	}

@@ -6,8 +6,7 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(duplet), kernel(dupletBackward)) }
 
-// dupletRows is the number of rows that a workgroup does: rows.glsl without
-// constants.
+// dupletRows is the number of rows per workgroup in rows.glsl without constants.
 const dupletRows = 256 / 32
 
 func duplet(r *recorder, k tensor.Duplet) {

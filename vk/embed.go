@@ -12,10 +12,9 @@ func embed(r *recorder, k tensor.Embed) {
 	})
 }
 
-// embedBackward has a workgroup for each id and piece of the tokens: many pieces
-// where there are few ids, each with many tokens, and one where there are many.
-// The number of pieces follows from the ids alone, but for those that would be
-// shorter than minTokens at any number of tokens that fits.
+// embedBackward has a workgroup for each id and piece of the tokens: many pieces if there are few
+// ids, each with many tokens, and one piece if there are many ids. The number of pieces depends
+// only on the ids, except that no piece is shorter than minTokens for the capacity.
 func embedBackward(r *recorder, k tensor.EmbedBackward) {
 	const enoughGroups, minTokens = 512, 256
 	ids := k.DWeight.Shape[0]

@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// resident is the memory that the process occupies, in bytes.
+// resident returns the memory that the process occupies, in bytes.
 func resident(t *testing.T) int64 {
 	t.Helper()
 	debug.FreeOSMemory()
@@ -30,8 +30,8 @@ func resident(t *testing.T) int64 {
 	return pages * int64(os.Getpagesize())
 }
 
-// growth is what a round of f costs in memory that is not returned, in bytes: what
-// every part of the rounds costs, as heaps that settle do so once.
+// growth returns the memory in bytes that each round of f leaks: the minimum over all parts of the
+// rounds, as heaps grow only at first.
 func growth(t *testing.T, rounds int, f func()) int64 {
 	t.Helper()
 	const parts = 4
@@ -48,7 +48,7 @@ func growth(t *testing.T, rounds int, f func()) int64 {
 	return least / int64(rounds/parts)
 }
 
-// collecting has the garbage collector run all the time until the test ends.
+// collecting runs the garbage collector continuously until the test ends.
 func collecting(t *testing.T) {
 	percent := debug.SetGCPercent(1)
 	stop, stopped := make(chan struct{}), make(chan struct{})
@@ -82,7 +82,7 @@ func bare(t *testing.T) *gpu {
 	return d
 }
 
-// sums is a program of n launches that computes y = (n+1)·x, an addition at a time.
+// sums returns a program of n launches that computes y = (n+1)·x, one addition at a time.
 func sums(n int) *tensor.Program {
 	p := tensor.NewProgram()
 	p.Segment("sums")
@@ -96,7 +96,7 @@ func sums(n int) *tensor.Program {
 	return p.Finish()
 }
 
-// allocated are memories for the arena and the inputs of a program.
+// allocated returns memories for the arena and the inputs of a program.
 func allocated(t *testing.T, d *gpu, p *tensor.Program) (mem tensor.Binding) {
 	t.Helper()
 	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
@@ -106,7 +106,7 @@ func allocated(t *testing.T, d *gpu, p *tensor.Program) (mem tensor.Binding) {
 	return mem
 }
 
-// runSums prepares the program, runs it that many times and checks the result.
+// runSums prepares the program, runs it the given number of times and checks the result.
 func runSums(t *testing.T, d *gpu, n, times int) {
 	t.Helper()
 	p := sums(n)
@@ -131,15 +131,15 @@ func runSums(t *testing.T, d *gpu, n, times int) {
 	}
 }
 
-// TestEndurance: under a garbage collector that never rests, launches, recordings
-// and devices come and go without a crash, neither memory nor the driver's objects
-// become more.
+// TestEndurance: while the garbage collector runs continuously, launches, recordings and devices
+// are created and destroyed without a crash, and neither the memory nor the number of driver
+// objects grows.
 func TestEndurance(t *testing.T) {
 	const kilobyte = 1 << 10
 	for _, c := range []struct {
 		name                           string
 		rounds, recordings, sums, runs int
-		limit                          int64 // bytes of a round; the race detector takes some of its own
+		limit                          int64 // bytes per round; the race detector needs some itself
 	}{
 		{"10,000 launches", 12, 1, 100, 10, 200 * kilobyte},
 		{"1,000 recordings", 100, 12, 2, 1, 50 * kilobyte},
@@ -160,7 +160,7 @@ func TestEndurance(t *testing.T) {
 			}
 			if after := d.live(); !maps.Equal(after, before) || len(d.recordings) != 0 ||
 				len(d.constants) != constants {
-				t.Errorf("%v and %d recordings are left, at first there were %v", after, len(d.recordings), before)
+				t.Errorf("%v and %d recordings remain, initially %v", after, len(d.recordings), before)
 			}
 			if n := used(d); n != bytes {
 				t.Errorf("%d bytes are in use, at first there were %d", n, bytes)
@@ -171,9 +171,9 @@ func TestEndurance(t *testing.T) {
 		})
 	}
 	t.Run("50 devices", func(t *testing.T) {
-		must.Succeed(t, bare(t).Close()) // which leaves the test out without Vulkan
+		must.Succeed(t, bare(t).Close()) // skips the test without Vulkan
 		collecting(t)
-		// What the loader and the driver keep of an instance and a device.
+		// What the loader and the driver keep for an instance and a device.
 		theirs := growth(t, 52, func() {
 			d := &gpu{}
 			d.instance = must.Get(openInstance())(t)
@@ -183,8 +183,8 @@ func TestEndurance(t *testing.T) {
 			}
 			must.Succeed(t, d.Close())
 		})
-		// What is lost is lost each time; what the driver's threads keep of the memory that
-		// they have freed comes and goes.
+		// A leak recurs in each round; the memory that the driver's threads keep after freeing
+		// varies.
 		ours := theirs + 101*kilobyte
 		for range 3 {
 			if ours > theirs+100*kilobyte {

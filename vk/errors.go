@@ -5,15 +5,14 @@ import (
 	"time"
 )
 
-// timeout bounds the wait for a submission: a driver that hangs must not hang
-// the program for ever.
+// timeout is the maximum wait for a submission, so that a hanging driver does not hang the program.
 const timeout = 10 * time.Minute
 
-// LostError ends a run: the device computes no more. What the host has stored is
-// as good as before.
+// LostError ends a run: the device no longer computes. Data that the host has stored are still
+// valid.
 type LostError struct {
 	Device string
-	Silent bool // it has not answered in time; otherwise its driver has given it up
+	Silent bool // it has not answered in time; otherwise its driver reported it as lost
 }
 
 func (e *LostError) Error() string {
@@ -24,12 +23,12 @@ func (e *LostError) Error() string {
 		e.Device)
 }
 
-// MemoryError says that the device has no room.
+// MemoryError means that the device is out of memory.
 type MemoryError struct {
 	Device string
-	Bytes  int64 // asked for, in one piece
-	Free   int64 // what the driver says is left; 0 where it does not say
-	Limit  int64 // what the device gives in one piece at most, where that is less than asked for; otherwise 0
+	Bytes  int64 // size of the allocation
+	Free   int64 // free memory as reported by the driver; 0 if unknown
+	Limit  int64 // maximum size of an allocation, if it was exceeded; otherwise 0
 }
 
 func (e *MemoryError) Error() string {

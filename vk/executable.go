@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// executable is a program turned into steps. It is recorded into command
-// buffers once for each set of memories that it runs in.
+// executable is a program compiled to steps. It is recorded into command buffers once for each set
+// of memories that it runs in.
 type executable struct {
 	device    *gpu
 	program   *tensor.Program
@@ -25,24 +25,24 @@ type executable struct {
 	constants *memory
 }
 
-// maxRecordings bounds the command buffers kept for a device.
+// maxRecordings is the maximum number of recordings kept for a device.
 const maxRecordings = 256
 
-// Prepare turns a program into steps, compiling the shaders it needs.
+// Prepare compiles a program to steps, including the shaders it needs.
 func (d *gpu) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	return d.prepare(p, false)
 }
 
-// Scratch is how many words of memory a program takes in an arena's company, of
-// which the largest of all that run there is taken once. What the device could not
-// run, for an operand or a memory that is too large, is an error.
+// Scratch returns the words of scratch memory that a program needs in an arena; programs in the
+// same arena share the largest. It is an error if an operand or a memory is too large for the
+// device.
 func (d *gpu) Scratch(p *tensor.Program) (words int, err error) {
 	r := &recorder{device: d, program: p, planning: true}
 	err = r.record()
 	return r.memory.size, err
 }
 
-// prepare is Prepare, prompt if each launch's steps are to end with it.
+// prepare is Prepare; with prompt, the steps of each launch end with it.
 func (d *gpu) prepare(p *tensor.Program, prompt bool) (*executable, error) {
 	if err := d.gone(); err != nil {
 		return nil, err
@@ -61,14 +61,14 @@ func (d *gpu) prepare(p *tensor.Program, prompt bool) (*executable, error) {
 	return x, nil
 }
 
-// Run runs segments from … to−1. The next segment is queued while one computes;
-// ctx is looked at between them.
+// Run runs segments from … to−1. It queues the next segment while one computes, and checks ctx
+// between them.
 func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
 	return x.RunTogether(ctx, []tensor.Binding{mem}, from, to)
 }
 
-// RunTogether is Run in several memories, launch by launch in all of them: what one leaves
-// of the device idle, others take.
+// RunTogether is Run in several memories, launch by launch in all of them, so that concurrent
+// launches fill the device.
 func (x *executable) RunTogether(ctx context.Context, mems []tensor.Binding, from, to int) error {
 	r, err := x.recording(mems)
 	if err != nil {
@@ -82,7 +82,7 @@ func (x *executable) RunTogether(ctx context.Context, mems []tensor.Binding, fro
 	for _, b := range r.bound {
 		b.mirror().holds(nil)
 	}
-	// Whatever goes wrong, what was submitted is waited for.
+	// After an error, submitted work must still be waited for.
 	var waiting *commands
 	for i := from; i < to && err == nil; i++ {
 		if err = ctx.Err(); err != nil {
@@ -114,7 +114,7 @@ func (x *executable) RunTogether(ctx context.Context, mems []tensor.Binding, fro
 	return nil
 }
 
-// Inspect runs launch by launch and shows each to visit.
+// Inspect runs launch by launch and passes each to visit.
 func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) error {
 	x, err := x.device.prepare(x.program, true)
@@ -132,7 +132,7 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 	}
 	defer c.free()
 	b.mirror().holds(nil)
-	if _, err := x.device.transfers.flush(); err != nil { // to the queue that runs these, too
+	if _, err := x.device.transfers.flush(); err != nil { // to the queue that also runs these
 		return err
 	}
 	for _, s := range x.program.Segments[from:to] {
@@ -161,23 +161,22 @@ func (x *executable) stepsOf(from, to int) (lo, hi int) {
 	return at(from), at(to)
 }
 
-// recording is a program recorded for one set of memories, or for several that it runs in
-// together.
+// recording is a program recorded for one set of memories, or for several that it runs in together.
 type recording struct {
 	executable *executable
 	bindings   []tensor.Binding
 	bound      []*bound
-	queue      int // that runs it
+	queue      int // index of the queue
 	segments   []segment
 	profile    *tensor.KernelTimes // nil: the segments have no stopwatches
-	outputs    []copied            // which the last segment copies to the arenas' mirrors
-	runs       int                 // under way
+	outputs    []copied            // the last segment copies them to the arenas' mirrors
+	runs       int                 // number of active runs
 	dropped    bool                // to be freed when they end
 }
 
 // segment is a segment of a recording.
 type segment struct {
-	commands *commands // nil where there is nothing to do
+	commands *commands // nil without work
 	watch    *stopwatch
 }
 
@@ -191,13 +190,12 @@ func (r *recording) free() {
 	}
 }
 
-// uses says whether any of the memories is m.
+// uses reports whether m is one of the memories.
 func (r *recording) uses(m *memory) bool {
 	return slices.ContainsFunc(r.bound, func(b *bound) bool { return b.uses(m) })
 }
 
-// recording returns the program recorded for the memories, recording it the
-// first time.
+// recording returns the program recorded for the memories, recording it on first use.
 func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 	d := x.device
 	if err := d.gone(); err != nil {
@@ -223,7 +221,7 @@ func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 		}
 		r.bound = append(r.bound, b)
 	}
-	if timed == nil { // kernels that are timed have the device alone
+	if timed == nil { // timed kernels have the device to themselves
 		r.queue = d.queueOf(r.bound[0].memory[tensor.Arena])
 	}
 	for i := range x.program.Segments {
@@ -248,7 +246,7 @@ func (x *executable) recording(mems []tensor.Binding) (*recording, error) {
 	return r, nil
 }
 
-// add records segment i. The last one brings outputs to the host.
+// add records segment i. The last segment copies outputs to the host.
 func (r *recording) add(i int) (err error) {
 	r.segments = append(r.segments, segment{})
 	x, s := r.executable, &r.segments[i]
@@ -302,8 +300,7 @@ func (d *gpu) release(r *recording) {
 	}
 }
 
-// constantMemory returns memory that holds the words, the same for all programs
-// that bring these.
+// constantMemory returns memory that holds the words, shared by all programs with the same words.
 func (d *gpu) constantMemory(words []uint32) (*memory, error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -328,8 +325,8 @@ func (d *gpu) forget(m *memory) {
 	d.dropRecordings(func(r *recording) bool { return r.uses(m) })
 }
 
-// dropRecordings frees those that which is true of, when they do not run any more.
-// It waits for the device without the lock.
+// dropRecordings frees the recordings that match which, after their runs have ended. It waits for
+// the device without the lock.
 func (d *gpu) dropRecordings(which func(*recording) bool) {
 	var over []*recording
 	d.mu.Lock()

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// faulty opens a device whose calls fault answers.
+// faulty opens a device whose driver results pass through fault.
 func faulty(t *testing.T, fault func(what string, result int32) int32) (*gpu, error) {
 	i, err := openInstance()
 	if err != nil {
@@ -23,9 +23,9 @@ func faulty(t *testing.T, fault func(what string, result int32) int32) (*gpu, er
 	return d, d.open(Options{})
 }
 
-// TestEveryFailure lets one call after the other fail, from opening the device to
-// reading a result. The error names what failed, and nothing that was created is
-// left: the validation layer would say so when the device is destroyed.
+// TestEveryFailure makes one driver call after the other fail, from opening the device to reading a
+// result. The error names the failed call, and every created object is destroyed: otherwise the
+// validation layer reports it when the device is destroyed.
 func TestEveryFailure(t *testing.T) {
 	used0 := used(open(t, Options{}, watched))
 	work := func(d *gpu) error {
@@ -59,8 +59,8 @@ func TestEveryFailure(t *testing.T) {
 			calls, failed := 0, ""
 			d, err := faulty(t, func(what string, r int32) int32 {
 				calls++
-				// A submission that was made cannot be taken for one that was not,
-				// and who frees memory is not told.
+				// A completed submission cannot be treated as failed, and freeing memory reports no
+				// error.
 				if calls > n && failed == "" && what != "submit" && what != "finish" &&
 					(what != "wait" || result == deviceLost) {
 					failed, r = what, result
@@ -87,7 +87,7 @@ func TestEveryFailure(t *testing.T) {
 			var lost *LostError
 			switch {
 			case err == nil:
-				// Where there is no room for a block there may be for a smaller one.
+				// A smaller block may fit where a large one does not.
 				if result != outOfDeviceMemory || !slices.Contains(ofBlocks, failed) {
 					t.Errorf("%s (call %d): no error", failed, n)
 				}
@@ -103,7 +103,7 @@ func TestEveryFailure(t *testing.T) {
 	}
 }
 
-// used is how many bytes of its blocks a device has handed out.
+// used returns the number of bytes of its blocks that a device has handed out.
 func used(d *gpu) int64 {
 	n := int64(0)
 	for _, b := range d.memory.blocks {
@@ -115,9 +115,8 @@ func used(d *gpu) int64 {
 	return n
 }
 
-// TestSilent: a device that does not answer in time is left alone. Nothing waits
-// for it again, nothing that it may work with is freed, and every further use is
-// the same error.
+// TestSilent: a device that does not answer in time is left alone. Nothing waits for it again,
+// nothing that it may still use is freed, and every further use returns the same error.
 func TestSilent(t *testing.T) {
 	d := bare(t)
 	p := sums(1)
@@ -139,19 +138,19 @@ func TestSilent(t *testing.T) {
 	}
 	mem[tensor.Arena].Free()
 	must.Succeed(t, d.Close())
-	// It was not so silent: what was left is freed now.
+	// The device answers after all: what remained is freed now.
 	d.lost.Store(nil)
 	d.closed.Store(false)
 	d.instance, d.shim = i, shim
 	must.Succeed(t, d.Close())
 }
 
-// TestFreeOfASilentDevice: to free memory is to wait for the device, for a time
-// and in nobody's way: others go on. Of a device that has not answered by then,
-// memory and everything else stays.
+// TestFreeOfASilentDevice: freeing memory waits for the device, for a limited time and without
+// blocking others. If the device has not answered by then, memory and everything else stays
+// allocated.
 func TestFreeOfASilentDevice(t *testing.T) {
 	d := bare(t)
-	m, err := d.Allocate(blockBytes / 4) // a block
+	m, err := d.Allocate(blockBytes / 4) // one block
 	must.Succeed(t, err)
 	given := len(d.heap.given)
 	waiting, enough := make(chan struct{}), make(chan struct{})

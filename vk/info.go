@@ -7,39 +7,38 @@ import (
 
 // Info describes a device of the machine.
 type Info struct {
-	Index  int    `json:"-"`                      // what [Open] takes; 0 is the best
-	Name   string `json:"name"`                   // of the hardware, as its driver says
-	Driver string `json:"driver,omitempty"`       // its name and version
+	Index  int    `json:"-"`                      // argument of [Open]; 0 is the best
+	Name   string `json:"name"`                   // of the hardware, from its driver
+	Driver string `json:"driver,omitempty"`       // name and version of the driver
 	Kind   string `json:"kind"`                   // discrete, integrated, virtual, cpu or other
 	API    string `json:"api,omitempty"`          // version of Vulkan
-	Memory int64  `json:"memory_bytes,omitempty"` // of the largest device-local heap
+	Memory int64  `json:"memory_bytes,omitempty"` // size of the largest device-local heap
 
-	// Invocations of a subgroup. The last two are equal where it cannot be chosen.
+	// Invocations per subgroup. The last two are equal if the size is fixed.
 	SubgroupSize int `json:"subgroup_size,omitempty"`
 	SubgroupMin  int `json:"subgroup_min,omitempty"`
 	SubgroupMax  int `json:"subgroup_max,omitempty"`
 
 	Limits Limits `json:"limits,omitzero"`
 
-	// products that the hardware does as one operation
+	// products that the hardware computes as one operation
 	Cooperative []CooperativeShape `json:"cooperative_matrices,omitempty"`
-	// some of them are what [Options.Mixed] needs
+	// some of them are suitable for [Options.Mixed]
 	Mixed bool `json:"mixed"`
 
-	// Missing says why Open would refuse the device; empty where it would not.
+	// Missing is the reason why Open would refuse the device; empty if it would not.
 	Missing string `json:"missing,omitempty"`
 }
 
-// Limits are what a launch may use at most.
+// Limits are the maxima of a launch.
 type Limits struct {
 	SharedBytes    int   `json:"shared_bytes"`    // memory of a workgroup
 	MaxInvocations int   `json:"max_invocations"` // size of a workgroup
-	MaxBinding     int64 `json:"max_binding"`     // bytes of a buffer that a shader sees as one
+	MaxBinding     int64 `json:"max_binding"`     // size of a buffer that a shader accesses, in bytes
 }
 
-// CooperativeShape is one kind of product that a subgroup computes together:
-// Result = A·B + C, with A of M×K, B of K×N, and types such as float16,
-// bfloat16, float32.
+// CooperativeShape is a product that a subgroup computes together: Result = A·B + C, with A of M×K,
+// B of K×N, and types such as float16, bfloat16, float32.
 type CooperativeShape struct {
 	M      int    `json:"m"`
 	N      int    `json:"n"`
@@ -50,7 +49,7 @@ type CooperativeShape struct {
 	Result string `json:"result"`
 }
 
-// String is such as "16×16×16 float16 → float32".
+// String returns a description such as "16×16×16 float16 → float32".
 func (s CooperativeShape) String() string {
 	in, out := s.A, s.Result
 	if s.B != s.A {
@@ -62,43 +61,43 @@ func (s CooperativeShape) String() string {
 	return fmt.Sprintf("%d×%d×%d %s → %s", s.M, s.N, s.K, in, out)
 }
 
-// Device is a GPU that models run on, as package sft takes it. [Open] opens one: there are
-// no others.
+// Device is a GPU that models run on, as package sft uses it. Only [Open] creates devices.
 type Device interface {
 	// Name describes the device to a person.
 	Name() string
-	// Kernels names the device and its driver: the same bits are promised for one of each.
+	// Kernels identifies the device and its driver: results are bitwise reproducible for the same
+	// pair.
 	Kernels() string
-	// Slots is the number of programs that the device is best given at once.
+	// Slots returns the number of programs that the device can run efficiently at a time.
 	Slots() int
-	// Info describes the device as [Devices] does.
+	// Info describes the device like [Devices].
 	Info() Info
-	// Messages returns what the validation layer has said since the last call:
-	// nothing, if there is nothing wrong or SFTSEQ_VK_VALIDATE is not 1.
+	// Messages returns the messages of the validation layer since the last call: none if all is
+	// well or SFTSEQ_VK_VALIDATE is not 1.
 	Messages() []string
-	// Close frees the device. Of one that went silent nothing is freed: the driver may
-	// still be at work, and to wait for it would be to hang. What the validation layer
-	// has said that Messages did not return, up to the very end, is an error.
+	// Close frees the device. A device that did not answer in time keeps its objects: the driver
+	// may still use them, and waiting for it would hang. Messages of the validation layer that
+	// Messages did not return, up to the very end, are an error.
 	Close() error
 }
 
-// Options say which device is opened, and how it computes.
+// Options select a device and its precision.
 type Options struct {
 	Index int
 	Mixed bool // operands of matrix products in half precision
-	// Notice is told, if it is there, of what will take a person by surprise: that
-	// kernels are compiled as the device is new.
+	// Notice, if set, receives messages about surprising circumstances, such as the compilation of
+	// kernels on a new device.
 	Notice func(string)
 }
 
-// ErrUnavailable is what the errors of [Devices] and [Open] wrap where there is
-// no Vulkan at all. Their text says what is missing and what to install.
+// ErrUnavailable is wrapped by the errors of [Devices] and [Open] on a machine without Vulkan.
+// Their text says what is missing and what to install.
 var ErrUnavailable = errors.New("no Vulkan")
 
-// errNoDriver is the reason where the loader is alone.
-var errNoDriver = fmt.Errorf("%w: its loader finds no driver; install that of the graphics card, or Mesa's (Debian, Ubuntu: apt install mesa-vulkan-drivers)", ErrUnavailable)
+// errNoDriver is the error if there is a loader but no driver.
+var errNoDriver = fmt.Errorf("%w: its loader finds no driver; install the driver of the GPU, or Mesa's (Debian, Ubuntu: apt install mesa-vulkan-drivers)", ErrUnavailable)
 
-// errNoLoader is the reason where the loader's library cannot be opened.
+// errNoLoader is the error if the loader's library cannot be opened.
 func errNoLoader(why string) error {
 	return fmt.Errorf("%w: its loader libvulkan.so.1 cannot be opened (%s); install it and a driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers)", ErrUnavailable, why)
 }

@@ -19,12 +19,12 @@ import (
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
-// instances guards the binding's table of functions, which is global, and kept.
+// instances guards the binding's function table, which is global, and kept.
 var instances sync.Mutex
 
-// kept says that an instance stays open for as long as the process runs, so that drivers stay
-// loaded. The loader unloads them with the last instance, and NVIDIA's can be loaded some
-// fourteen times in a process and then no more (580.159.04).
+// kept is set once an instance stays open for the lifetime of the process, so that drivers stay
+// loaded. The loader unloads them with the last instance, and NVIDIA's (580.159.04) can only be
+// loaded about fourteen times per process.
 var kept bool
 
 // instance is a connection to the loader and its drivers.
@@ -35,8 +35,8 @@ type instance struct {
 
 const validationLayer = "VK_LAYER_KHRONOS_validation"
 
-// validating says that the validation layer watches every call, with
-// synchronisation validation: for tests and bug reports.
+// validating reports whether the validation layer checks every call, including synchronisation: for
+// tests and bug reports.
 func validating() bool { return os.Getenv("SFTSEQ_VK_VALIDATE") == "1" }
 
 // openInstance connects to the loader.
@@ -82,7 +82,7 @@ func (i *instance) initialise() error {
 func (i *instance) close() {
 	instances.Lock()
 	defer instances.Unlock()
-	if i.debug == nil && !kept { // the validation layer would report what is left at the end
+	if i.debug == nil && !kept { // the validation layer would report an instance that stays open
 		kept = true
 		return
 	}
@@ -90,7 +90,7 @@ func (i *instance) close() {
 	vulkan.DestroyInstance(i.vk, nil)
 }
 
-// messages returns what the validation layer has said since the last call.
+// messages returns the messages of the validation layer since the last call.
 func (i *instance) messages() []string {
 	if i.debug == nil {
 		return nil
@@ -98,7 +98,7 @@ func (i *instance) messages() []string {
 	return lines(C.shim_debug_take(i.debug))
 }
 
-// lines cuts up a text of C's, which it frees.
+// lines splits a C string, which it frees.
 func lines(text *C.char) []string {
 	defer C.free(unsafe.Pointer(text))
 	return strings.FieldsFunc(C.GoString(text), func(r rune) bool { return r == '\n' })

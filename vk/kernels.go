@@ -9,13 +9,13 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// recipe is what records a kernel.
+// recipe records a kernel.
 type recipe struct {
-	of     reflect.Type // of the kernel
+	of     reflect.Type // type of the kernel
 	record func(*recorder, tensor.Kernel)
 }
 
-// kernels has the recipe of each kernel, by its type. The file of a kernel puts it there.
+// kernels has the recipe of each kernel, by its type. The kernel's file registers it.
 var kernels = map[reflect.Type]func(*recorder, tensor.Kernel){}
 
 func kernel[K tensor.Kernel](f func(*recorder, K)) recipe {
@@ -31,7 +31,7 @@ func register(all ...recipe) {
 	}
 }
 
-// record turns a launch into steps; false if there is no kernel for it.
+// record compiles a launch to steps; it returns false if there is no kernel for it.
 func record(r *recorder, k tensor.Kernel) bool {
 	f, ok := kernels[reflect.TypeOf(k)]
 	if ok {

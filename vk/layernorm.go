@@ -17,7 +17,7 @@ func layerNorm(r *recorder, k tensor.LayerNorm) {
 	})
 }
 
-// layerNormBackward begins with the parameters: DX may be the memory of DY.
+// layerNormBackward computes the parameters' gradients first, as DX may share the memory of DY.
 func layerNormBackward(r *recorder, k tensor.LayerNormBackward) {
 	d, n := k.X.Width(), pieces(k.X.Shape[0])
 	gain, bias := r.scratch(n*d), r.scratch(n*d)

@@ -14,9 +14,9 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// small makes the device one with the limits of a small one: kernels go by blocks
-// of as few rows as they may, 7 workgroups make a line of the grid, operands have the
-// coarsest alignment, and sums of tables begin in no shared memory.
+// small gives the device minimal limits: kernels process blocks of as few rows as possible, 7
+// workgroups fill a line of the grid, operands have the coarsest alignment, and there is no shared
+// memory for sums of tables.
 func small(t *testing.T, d *gpu) {
 	limits, words, hidden, operations := d.limits, blockWords, hiddenWords, launchOperations
 	t.Cleanup(func() { d.limits, blockWords, hiddenWords, launchOperations = limits, words, hidden, operations })
@@ -26,9 +26,8 @@ func small(t *testing.T, d *gpu) {
 	d.limits.sharedBytes = windowBytes(0)
 }
 
-// TestOperandTooLarge: what a device cannot bind at once goes by blocks of rows,
-// with the same result; an operand that must be bound whole is an error that says
-// what to do.
+// TestOperandTooLarge: an operand that a device cannot bind whole is processed in blocks of rows,
+// with the same result. An operand that must be bound whole is an error that says what to do.
 func TestOperandTooLarge(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -47,7 +46,7 @@ func TestOperandTooLarge(t *testing.T) {
 	if err != nil || !slices.Equal(got.Logits, want.Logits) || !slices.Equal(got.Embeddings[0], want.Embeddings[0]) {
 		t.Errorf("%v in blocks, %v in one; error %v", got, want, err)
 	}
-	d.limits.maxRange = 4 * 8 * 1024 // of 1024 tokens' 8 channels
+	d.limits.maxRange = 4 * 8 * 1024 // 8 channels of 1024 tokens
 	_, err = score()
 	must.Fail(t, "at most 0.0 MiB; up to ")(err)
 	t.Log(err)
@@ -58,8 +57,8 @@ func TestOperandTooLarge(t *testing.T) {
 	t.Log(err)
 }
 
-// TestManyShortInputs: a stream of inputs of which each fits, and all at once do
-// not, is scored in passes that do.
+// TestManyShortInputs: a stream of inputs that fit individually but not all together is scored in
+// several passes.
 func TestManyShortInputs(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -86,8 +85,8 @@ func TestManyShortInputs(t *testing.T) {
 	}
 }
 
-// TestTrainingIsPlanned: what a device cannot do for its limits is refused before
-// the first step, with a length that it can.
+// TestTrainingIsPlanned: what exceeds a device's limits is refused before the first step, with a
+// length that would fit.
 func TestTrainingIsPlanned(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -120,7 +119,7 @@ func TestTrainingIsPlanned(t *testing.T) {
 	}
 }
 
-// TestJudge: a device that lacks something is refused with what it lacks.
+// TestJudge: a device that lacks a feature is refused, and the error names the feature.
 func TestJudge(t *testing.T) {
 	const operations, compute = 0xff, 0x20
 	enough := physical{api: 1<<22 | 2<<12, limits: limits{maxInvocations: 256, sharedBytes: 32 << 10, buffers: 19}}

@@ -45,7 +45,7 @@ func linearBackward(r *recorder, k tensor.LinearBackward) {
 
 // columnSums sums the columns of x over each chunk of its rows.
 func (r *recorder) columnSums(y, x *tensor.Tensor, parts int) {
-	const columns = 32 // of a workgroup
+	const columns = 32 // per workgroup
 	rows, width := x.Shape[0], x.Width()
 	eachWindow(rows, chunkLength(rows), blockRows(width, 0), func(w window) {
 		r.dispatch(dispatch{shader: "columnsums",
@@ -55,8 +55,8 @@ func (r *recorder) columnSums(y, x *tensor.Tensor, parts int) {
 	})
 }
 
-// inParts lets f compute y in parts, one after the other in memory, and adds
-// them in order. A single part is y itself.
+// inParts lets f compute y in parts, consecutive in memory, and adds them in order. A single part
+// is y itself.
 func (r *recorder) inParts(y *tensor.Tensor, parts int, f func(y *tensor.Tensor)) {
 	if parts == 1 {
 		f(y)

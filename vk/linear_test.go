@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// runKernel runs one launch on random inputs, rows of them in use, and returns
-// the words of its outputs. The launch is built from a function that declares an
-// operand; an output is a tensor of the gradients.
+// runKernel runs one launch on random inputs with the given rows in use, and returns the words of
+// its outputs. A function that declares operands builds the launch; an output is a tensor of the
+// gradients.
 func runKernel(t *testing.T, d *gpu, rows int,
 	build func(in, out func(axis tensor.Axis, shape ...int) *tensor.Tensor) tensor.Kernel) [][]uint32 {
 	t.Helper()
@@ -70,8 +70,8 @@ func runKernel(t *testing.T, d *gpu, rows int,
 	return results
 }
 
-// TestRoomChangesNothing: gradients are sums over the rows in use, in an order
-// that does not depend on how many would fit.
+// TestRoomChangesNothing: gradients are sums over the rows in use, in an order that does not depend
+// on the capacity.
 func TestRoomChangesNothing(t *testing.T) {
 	d := open(t, Options{})
 	const in, out = 5, 3

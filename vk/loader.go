@@ -17,14 +17,14 @@ import (
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
-// Built reports whether this program has Vulkan, which needs cgo.
+// Built reports whether this program is built with Vulkan support, which needs cgo.
 const Built = true
 
-// loaderVariable names another library than the system's loader.
+// loaderVariable is the environment variable for another library than the system's loader.
 const loaderVariable = "SFTSEQ_VK_LOADER"
 
-// load opens the Vulkan loader once. The binding would look for libvulkan.so,
-// which only development packages have.
+// load opens the Vulkan loader once. The binding would look for libvulkan.so, which only
+// development packages install.
 var load = sync.OnceValue(func() error {
 	names := []string{"libvulkan.so.1", "libvulkan.so"}
 	if name := os.Getenv(loaderVariable); name != "" {

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// trained is a tiny model and its data.
+// trained returns a tiny model and its data.
 func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 	t.Helper()
 	c := &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 8,
@@ -51,8 +51,8 @@ func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 	return sft.NewModel(c, 1), file("train"), file("val")
 }
 
-// TestLost: a device that is lost in the middle of a run ends it with an error that
-// says so. The last checkpoint is whole, and another device goes on from it.
+// TestLost: if a device is lost in the middle of a run, the run ends with an error that says so.
+// The last checkpoint is valid, and another device can resume from it.
 func TestLost(t *testing.T) {
 	d := open(t, Options{})
 	m, train, val := trained(t)
@@ -97,8 +97,7 @@ func TestLost(t *testing.T) {
 	must.Check(t, tr.Close())
 }
 
-// TestNothingIsLeft: runs that have ended, and one that was refused, leave none of
-// the device's memory in use.
+// TestNothingIsLeft: completed and refused runs leave none of the device's memory in use.
 func TestNothingIsLeft(t *testing.T) {
 	d := open(t, Options{})
 	m, train, val := trained(t)
@@ -118,7 +117,7 @@ func TestNothingIsLeft(t *testing.T) {
 		}
 		return used(d), len(d.heap.given)
 	}
-	bytes, blocks := round() // with the constants of programs, which stay
+	bytes, blocks := round() // including the constants of programs, which stay
 	if b, n := round(); b != bytes || n != blocks {
 		t.Errorf("%d bytes in %d blocks are in use, %d in %d were before", b, n, bytes, blocks)
 	}

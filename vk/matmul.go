@@ -4,22 +4,22 @@ package vk
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// product is C[m,n] = A[m,k]·B[k,n], + bias[n], in one launch. One of m and k
-// counts the rows of a batch: of those in use only.
+// product is C[m,n] = A[m,k]·B[k,n], + bias[n], in one launch. One of m and k is the number of rows
+// of a batch; only rows in use count.
 type product struct {
 	c, a, b, bias *tensor.Tensor // bias may be nil
 	form          form
-	rows          *tensor.Tensor // whose rows are counted
-	first         int            // rows before those of the operand, where it is a block
-	span          int            // of a weight's gradient: chunks that begin among so many rows; 0: all
-	m, n, k       int            // the one that counts rows: as many as fit
-	firstPart     int            // of those that C is
-	parts         int            // of C, each the sum over a chunk of rows; 0: C is not in parts
+	rows          *tensor.Tensor // the tensor that counts the rows
+	first         int            // rows before those of the operand, for a block
+	span          int            // rows in which chunks of a weight gradient begin; 0: all
+	m, n, k       int            // the one that counts rows is the capacity
+	firstPart     int            // index of the first part in C
+	parts         int            // of C, each the sum over a chunk of rows; 0: C is not split
 	accumulate    bool           // C += instead of =
 	gelu          bool           // C = GELU(A·B + bias)
 }
 
-// form says which operands are stored with k outside: [k,m] for A, [k,n] for B.
+// form says which operands are stored with k outermost: [k,m] for A, [k,n] for B.
 type form struct{ a, b bool }
 
 var (
@@ -28,12 +28,12 @@ var (
 	weightGradient = form{a: true, b: true} // DW = DYᵀ·X
 )
 
-// tile is what a workgroup computes: m×n elements, in steps of k, an invocation
-// rows×columns of them, out of one or two tiles of each operand.
+// tile is the part of C of a workgroup: m×n elements, in steps of k. An invocation computes
+// rows×columns of them. There are one or two buffers for each operand.
 type tile struct{ m, n, k, rows, columns, buffers uint32 }
 
-// tiles, the large ones from the fastest for an element to the one with the most
-// workgroups. All add in the same order. Few outputs have tiles of their own.
+// tiles lists the large tiles from the fastest per element to the one with the most workgroups. All
+// add in the same order. Products with few outputs have separate tiles.
 type tiles struct {
 	large               []tile
 	fewColumns, fewRows tile
@@ -45,13 +45,13 @@ var exactTiles = tiles{
 	fewRows:    tile{16, 64, 32, 4, 4, 1},
 }
 
-// enoughGroups keep the 60 to 140 compute units of a large device busy, where programs run
-// together.
+// enoughGroups keeps the 60 to 140 compute units of a large device busy when programs run
+// concurrently.
 const enoughGroups = 128
 
 func (t tile) invocations() uint32 { return t.m / t.rows * (t.n / t.columns) }
 
-// tile chooses by what fits, which the program knows: it never changes a bit.
+// tile selects a tile by the capacity of the program. The choice never changes a bit of the result.
 func (p product) tile(of tiles) tile {
 	switch {
 	case p.n <= int(of.fewColumns.n):
@@ -67,7 +67,7 @@ func (p product) tile(of tiles) tile {
 	return of.large[len(of.large)-1]
 }
 
-// groups is the number of workgroups whose tiles are m×n.
+// groups returns the number of workgroups for tiles of m×n.
 func (p product) groups(m, n uint32) int {
 	return blocks(p.m, int(m)) * blocks(p.n, int(n)) * max(1, p.parts)
 }
@@ -87,7 +87,7 @@ func (r *recorder) multiplyTiled(p product, t tile) {
 	r.dispatch(d)
 }
 
-// dispatch is what every shader of products takes.
+// dispatch returns the dispatch common to all shaders of products.
 func (p product) dispatch(shader string, invocations uint32, tile ...uint32) dispatch {
 	const bias, accumulate = 1, 2 // as in matmul.glsl
 	var flags uint32
@@ -110,7 +110,7 @@ func (p product) dispatch(shader string, invocations uint32, tile ...uint32) dis
 	}
 }
 
-// aligned says that rows of both operands begin at whole quads of words.
+// aligned reports whether rows of both operands begin at multiples of four words.
 func (p product) aligned() bool {
 	width := func(outside bool, n int) int {
 		if outside {
@@ -128,12 +128,12 @@ func word(b bool) uint32 {
 	return 0
 }
 
-// Sums over rows are cut into chunks of at least chunkRows rows, at most rowChunks
-// of them, as in rowchunks.glsl.
+// Sums over rows are split into at most rowChunks chunks of at least chunkRows rows, as in
+// rowchunks.glsl.
 const chunkRows, rowChunks = 256, 64
 
-// chunks bounds the number of chunks of the rows in use, of n that fit.
+// chunks returns an upper bound of the number of chunks of the rows in use, given the capacity n.
 func chunks(n int) int { return max(1, min(rowChunks, blocks(n, chunkRows))) }
 
-// chunkLength bounds the rows of a chunk, of n that fit.
+// chunkLength returns an upper bound of the rows of a chunk, given the capacity n.
 func chunkLength(n int) int { return (max(chunkRows, blocks(n, rowChunks)) + 15) / 16 * 16 }

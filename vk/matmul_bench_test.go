@@ -53,10 +53,10 @@ func BenchmarkTiles(b *testing.B) {
 	}
 }
 
-// burst is how many operations a product is measured with.
+// burst is the number of operations with which a product is measured.
 const burst = 5e11
 
-// fastest is the time of a product with a tile.
+// fastest returns the rate of a product with a tile in its fastest run.
 func (p product) fastest(b *testing.B, d *gpu, t tile) float64 {
 	at := 0
 	place := func(axis tensor.Axis, shape ...int) *tensor.Tensor {
@@ -74,7 +74,7 @@ func (p product) fastest(b *testing.B, d *gpu, t tile) float64 {
 		p.bias = place(tensor.Fixed, p.n)
 	}
 	p.rows = p.a
-	// Long enough that the device raises its clock.
+	// The runs must be long enough for the device to raise its clock.
 	runs := max(5, int(burst/(2*float64(p.m)*float64(p.n)*float64(p.k))))
 	if d.Info().Kind == "cpu" {
 		runs = 3

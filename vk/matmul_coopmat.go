@@ -2,8 +2,8 @@
 
 package vk
 
-// mixedTiles are for cooperative matrices: a subgroup, not an invocation, computes
-// rows×columns elements, which are four matrices at most.
+// mixedTiles are the tiles for cooperative matrices: a subgroup, rather than an invocation,
+// computes rows×columns elements, which are at most four matrices.
 var mixedTiles = tiles{
 	large:      []tile{{64, 64, 32, 32, 16, 2}, {32, 64, 32, 16, 32, 2}, {32, 32, 32, 16, 16, 2}},
 	fewColumns: tile{64, 16, 32, 16, 16, 2},
@@ -16,8 +16,8 @@ func (r *recorder) multiplyMixed(p product, t tile, c cooperative) {
 	if c.bfloat16 {
 		shader = "matmul_coopmat_bfloat16"
 	}
-	// One subgroup for each share of the tile, of 32 invocations where that can
-	// be asked for; the shader is right with any number of them.
+	// One subgroup for each part of the tile, of 32 invocations if the size can be selected; the
+	// shader is correct for any size.
 	l := r.device.limits
 	size, required := l.subgroupMax, uint32(0)
 	if l.subgroupMin <= 32 && l.subgroupMax > 32 && r.device.physical.features.subgroup_size_control != 0 {

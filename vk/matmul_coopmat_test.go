@@ -11,10 +11,9 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// half rounds to float16 or bfloat16, to nearest even; no infinities, and
-// nothing small enough to be subnormal.
+// half rounds to float16 or bfloat16, to nearest even, without infinities and subnormal numbers.
 func (c cooperative) half(x float32) float64 {
-	low := uint32(13) // bits of float32 that float16 lacks
+	low := uint32(13) // bits of float32 that float16 does not have
 	if c.bfloat16 {
 		low = 16
 	}
@@ -23,18 +22,18 @@ func (c cooperative) half(x float32) float64 {
 	return float64(math.Float32frombits(b &^ (1<<low - 1)))
 }
 
-// TestMixedTilesAgree: products with operands in half precision, as TestTilesAgree.
+// TestMixedTilesAgree is TestTilesAgree for products with operands in half precision.
 func TestMixedTilesAgree(t *testing.T) {
 	d := open(t, Options{Mixed: true})
 	t.Logf("%s, %+v", d.Name(), *d.mixed)
 	for name, b := range productCases(d) {
 		list := append([]tile{mixedTiles.fewColumns, mixedTiles.fewRows}, mixedTiles.large...)
-		// Processors' drivers take long to compile these.
+		// CPU drivers take long to compile these.
 		if !b.p.aligned() || b.p.form != forward && d.Info().Kind == "cpu" {
 			list = list[:1]
 		}
 		c := d.mixed.of(b.p.form)
-		// What follows a product has two ways to memory.
+		// The epilogue of a product has two code paths to memory.
 		b.p.gelu = b.p.form == forward
 		want := b.want(c.half)
 		var first []uint32
@@ -50,9 +49,9 @@ func TestMixedTilesAgree(t *testing.T) {
 	}
 }
 
-// TestMixedSaturates: a forward product takes what is beyond float16 as its largest number, and
-// leaves what is not finite as it is; in a gradient it is infinite, so that the step is found
-// out where losses are scaled.
+// TestMixedSaturates: a forward product saturates numbers beyond float16 to its largest number, and
+// keeps values that are not finite. In a gradient they become infinite, so that loss scaling
+// detects the step.
 func TestMixedSaturates(t *testing.T) {
 	d := open(t, Options{Mixed: true})
 	const largest = 65504
@@ -85,8 +84,8 @@ func TestMixedSaturates(t *testing.T) {
 	}
 }
 
-// TestMixedIsClose: kernels in mixed precision are those in float32, but for
-// the rounding of operands.
+// TestMixedIsClose: kernels in mixed precision equal those in float32 up to the rounding of
+// operands.
 func TestMixedIsClose(t *testing.T) {
 	type declare = func(tensor.Axis, ...int) *tensor.Tensor
 	const room, rows, n, out = 300, 270, 20, 33

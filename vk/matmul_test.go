@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// bench is a product with its data, ready to be launched in any way.
+// bench is a product with its data, which tests launch with different tiles.
 type bench struct {
 	device  *gpu
 	program *tensor.Program
@@ -29,8 +29,7 @@ var forms = []struct {
 	form form
 }{{"forward", forward}, {"input gradient", inputGradient}, {"weight gradient", weightGradient}}
 
-// newBench makes random operands of a product of which used rows count; those
-// that do not hold NaN.
+// newBench makes random operands of a product. Rows beyond used hold NaN.
 func newBench(d *gpu, f form, m, n, k, used int) *bench {
 	b := &bench{device: d, program: tensor.NewProgram(), used: used}
 	random := rand.New(rand.NewPCG(uint64(m*n*k), uint64(used)))
@@ -73,7 +72,7 @@ func newBench(d *gpu, f form, m, n, k, used int) *bench {
 	b.c = numbers(m*n*max(1, b.p.parts), m*n*max(1, b.p.parts))
 	b.p.c = tensor.At(tensor.Gradients, 0, "result", len(b.c))
 	p.Segment("product")
-	p.Launch(tensor.Zero{Y: b.p.c}) // stands for the product, which is no launch by itself
+	p.Launch(tensor.Zero{Y: b.p.c}) // placeholder for the product, which is not a launch by itself
 	p.Finish()
 	return b
 }
@@ -112,8 +111,7 @@ func (b *bench) run(t *testing.T, launch func(r *recorder)) []uint32 {
 	return words
 }
 
-// want is C in float64, of operands rounded by round; rows that are not in use
-// stay as they are.
+// want returns C in float64, with operands rounded by round; unused rows are unchanged.
 func (b *bench) want(round func(float32) float64) []float64 {
 	p := b.p
 	at := func(x []float32, outside bool, rows, k, i int) float64 {
@@ -158,8 +156,7 @@ func (b *bench) want(round func(float32) float64) []float64 {
 	return want
 }
 
-// check compares C with what it should be. Elements of rows that are not in use
-// must be the same bits.
+// check compares C with the expected values. Elements of unused rows must have the same bits.
 func (b *bench) check(t *testing.T, name string, got []uint32, want []float64, tolerance float64) {
 	t.Helper()
 	for i, w := range got {
@@ -178,8 +175,8 @@ func (b *bench) check(t *testing.T, name string, got []uint32, want []float64, t
 
 func exactly(x float32) float64 { return float64(x) }
 
-// productCases are products in which every tile has whole blocks and cut ones,
-// with rows of whole quads and without. A weight gradient has three chunks.
+// productCases are products in which every tile has whole blocks and cut ones, with rows of whole
+// quads and without. A weight gradient has three chunks.
 func productCases(d *gpu) map[string]*bench {
 	cases := map[string]*bench{}
 	for _, f := range forms {
@@ -201,7 +198,7 @@ func TestTilesAgree(t *testing.T) {
 	for name, b := range productCases(d) {
 		list := append([]tile{exactTiles.fewColumns, exactTiles.fewRows}, exactTiles.large...)
 		if !b.p.aligned() {
-			list = list[:1] // compilation takes long, and what differs is the same in all
+			list = list[:1] // compilation takes long, and the differences do not affect this test
 		}
 		want := b.want(exactly)
 		var first []uint32
@@ -217,7 +214,7 @@ func TestTilesAgree(t *testing.T) {
 	}
 }
 
-// TestProductEnds: what may follow a product, in whole quads of columns and not.
+// TestProductEnds covers every epilogue of a product, with whole quads of columns and without.
 func TestProductEnds(t *testing.T) {
 	d := open(t, Options{})
 	for _, n := range []int{7, 16} {

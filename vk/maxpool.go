@@ -6,10 +6,10 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(maxPool), kernel(maxPoolBackward)) }
 
-// maxPool goes over each sequence in pieces, as pool does, and then over the pieces.
+// maxPool reduces each sequence in pieces, like pool, and then the pieces.
 func maxPool(r *recorder, k tensor.MaxPool) {
 	rows, sequences, d := k.X.Shape[0], k.Y.Shape[0], k.X.Width()
-	parts := rows/minPiece + sequences + 1 // as firstPart in pooling.glsl lays them out
+	parts := rows/minPiece + sequences + 1 // firstPart in pooling.glsl has the same layout
 	top, at := r.scratch(parts*d), r.scratch(parts*d)
 	push := []uint32{axis(k.Y), uint32(sequences), uint32(d)}
 

@@ -14,27 +14,27 @@ import (
 )
 
 const (
-	// blockBytes is what is asked of the driver at once: allocations are few
-	// and slow there, and their number is limited.
+	// blockBytes is the size of an allocation from the driver, whose allocations are slow and
+	// limited in number.
 	blockBytes = 64 << 20
-	// grain is the unit of addresses within a block: the largest alignment that
-	// Vulkan lets a device ask of an operand.
+	// grain is the unit of addresses within a block: the largest operand alignment that Vulkan
+	// allows a device to require.
 	grain = 256
 )
 
 // span is a range of bytes in a block.
 type span struct{ offset, bytes int64 }
 
-// allocator cuts blocks into memories.
+// allocator divides blocks into memories.
 type allocator struct {
 	get    func(bytes int64) (*block, error)
-	drop   func(*block) // is called with all of the block free
+	drop   func(*block) // called when all of the block is free
 	mu     sync.Mutex
 	blocks []*block
 }
 
-// take finds room at the lowest place, in a new block if need be; what is large
-// gets a block of its own, and so does what a whole block would be too much for.
+// take allocates at the lowest free offset, in a new block if necessary. Large memories get a block
+// of their own, and so does a memory if a whole block does not fit on the device.
 func (a *allocator) take(bytes int64) (*block, int64, error) {
 	bytes = (bytes + grain - 1) / grain * grain
 	a.mu.Lock()
@@ -73,21 +73,20 @@ func (b *block) take(bytes int64) (int64, bool) {
 	return 0, false
 }
 
-// give returns a range. A block that is all free goes back to the driver, which
-// others need not wait for.
+// give frees a range. A completely free block goes back to the driver, without blocking others.
 func (a *allocator) give(b *block, offset, bytes int64) {
 	if a.join(b, offset, (bytes+grain-1)/grain*grain) {
 		a.drop(b)
 	}
 }
 
-// join makes a range free again. If that is all of the block, no one has it any more.
+// join marks a range as free, and removes the block from the allocator if all of it is free.
 func (a *allocator) join(b *block, offset, bytes int64) (whole bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	i, _ := slices.BinarySearchFunc(b.free, offset, func(s span, at int64) int { return cmp.Compare(s.offset, at) })
 	b.free = slices.Insert(b.free, i, span{offset, bytes})
-	for _, at := range []int{i, i - 1} { // join with the next, then with the one before
+	for _, at := range []int{i, i - 1} { // join with the next range, then with the previous one
 		if at >= 0 && at+1 < len(b.free) && b.free[at].offset+b.free[at].bytes == b.free[at+1].offset {
 			b.free[at].bytes += b.free[at+1].bytes
 			b.free = slices.Delete(b.free, at+1, at+2)
@@ -103,20 +102,20 @@ func (a *allocator) join(b *block, offset, bytes int64) (whole bool) {
 type memory struct {
 	device *gpu
 	block  *block
-	offset int64 // bytes
+	offset int64 // in bytes
 	words  int
 
-	queue int // of the programs that run in this arena; 0: of none yet
+	queue int // queue of the programs that run in this arena; 0 until one does
 
 	mu      sync.Mutex
-	scratch *memory // of the programs that run in this arena
+	scratch *memory // scratch memory of the programs that run in this arena
 	mirror  *mirror // of their outputs, or nil
 }
 
 // Allocate returns zeroed memory of the device.
 func (d *gpu) Allocate(words int) (tensor.Memory, error) {
-	if words < 0 || words > math.MaxInt/8 { // of which there is no number of bytes
-		return nil, fmt.Errorf("vk: %d words of memory asked for", words)
+	if words < 0 || words > math.MaxInt/8 { // its size in bytes would overflow
+		return nil, fmt.Errorf("vk: allocating %d words of memory: expected 0 to %d", words, math.MaxInt/8)
 	}
 	m, err := d.allocate(max(words, 1))
 	if err != nil {
@@ -130,7 +129,7 @@ func (d *gpu) Allocate(words int) (tensor.Memory, error) {
 	return m, nil
 }
 
-// allocate is Allocate with undefined contents.
+// allocate is Allocate with undefined content.
 func (d *gpu) allocate(words int) (*memory, error) {
 	if err := d.gone(); err != nil {
 		return nil, err
@@ -144,8 +143,7 @@ func (d *gpu) allocate(words int) (*memory, error) {
 
 func (m *memory) Words() int { return m.words }
 
-// Write copies words to the device. They are there for every program that runs
-// from now on.
+// Write copies words to the device. Programs that run afterwards read them.
 func (m *memory) Write(offset int, words []uint32) error {
 	if err := m.within(offset, len(words)); err != nil {
 		return err
@@ -154,7 +152,7 @@ func (m *memory) Write(offset int, words []uint32) error {
 	return m.device.transfers.upload(m, offset, words)
 }
 
-// Read copies words from the device, after every program that ran.
+// Read copies words from the device, after every earlier program.
 func (m *memory) Read(offset int, words []uint32) error {
 	if err := m.within(offset, len(words)); err != nil {
 		return err
@@ -178,7 +176,7 @@ func (m *memory) within(offset, n int) error {
 	return nil
 }
 
-// Free returns the memory. Programs recorded for it are forgotten.
+// Free frees the memory and drops the programs recorded for it.
 func (m *memory) Free() {
 	if m.block == nil || m.device.shim == nil || m.device.silent() {
 		return
@@ -194,8 +192,7 @@ func (m *memory) Free() {
 	m.block = nil
 }
 
-// scratchOf returns the scratch memory that goes with m, of at least that many
-// words.
+// scratchOf returns the scratch memory that belongs to m, of at least the given words.
 func (m *memory) scratchOf(words int) (*memory, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -211,8 +208,8 @@ func (m *memory) scratchOf(words int) (*memory, error) {
 	return m.scratch, err
 }
 
-// scratch allocates memory for what is written before it is read: NaN until then,
-// where the device is watched.
+// scratch allocates memory that programs write before they read it. With the validation layer, it
+// is filled with NaN.
 func (d *gpu) scratch(words int) (*memory, error) {
 	m, err := d.allocate(words)
 	if err != nil || d.instance.debug == nil {

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestAllocator gives and takes at random, without a device: what is handed out
-// never overlaps, free ranges are joined, and in the end every block is returned.
+// TestAllocator takes and gives at random, without a device: allocations never overlap, free ranges
+// are joined, and in the end every block is returned.
 func TestAllocator(t *testing.T) {
 	given := map[*block]bool{}
 	room := int64(1) << 40
@@ -95,7 +95,7 @@ func TestAllocator(t *testing.T) {
 		t.Errorf("%d blocks are left", len(given))
 	}
 
-	// Where there is no room for a whole block, what was asked for is enough.
+	// If a whole block does not fit, the requested size is enough.
 	room = 1 << 20
 	b, _, err := a.take(1000)
 	if err != nil || b.bytes != 1024 {
@@ -110,8 +110,8 @@ func TestAllocator(t *testing.T) {
 	}
 }
 
-// TestRing: what a launch takes never overlaps, and the ring does not grow beyond
-// two launches' needs where these are small.
+// TestRing: allocations of a launch never overlap, and the ring does not grow beyond the needs of
+// two launches if these are small.
 func TestRing(t *testing.T) {
 	random := rand.New(rand.NewPCG(3, 4))
 	for range 300 {
@@ -137,7 +137,7 @@ func TestRing(t *testing.T) {
 	}
 }
 
-// TestOutOfMemory: the error says what was asked for and what would fit.
+// TestOutOfMemory: the error contains the requested size and a size that would fit.
 func TestOutOfMemory(t *testing.T) {
 	d := open(t, Options{})
 	heap := d.physical.heapBytes(d.dummy.block.kind)
@@ -147,7 +147,7 @@ func TestOutOfMemory(t *testing.T) {
 		want  []string
 	}{
 		{-1, []string{"-1 words"}},
-		{1 << 62, []string{"words of memory asked for"}},
+		{1 << 62, []string{"words of memory: expected 0 to"}},
 		{heap/4 + 1, []string{"has no room for another " + mebibytes(heap+256)}},
 		{1 << 40, []string{"has no room for another 4194304.0 MiB"}},
 	} {
@@ -167,7 +167,7 @@ func TestOutOfMemory(t *testing.T) {
 		}
 		t.Log(err)
 	}
-	// Of a device that is nearly full.
+	// A nearly full device.
 	d.fault = func(what string, r int32) int32 {
 		if what == "allocate memory" {
 			return outOfDeviceMemory
@@ -187,8 +187,7 @@ func TestOutOfMemory(t *testing.T) {
 	m.Free()
 }
 
-// TestFreed: memory may be freed twice and after its device; it is an error to run
-// with it.
+// TestFreed: memory may be freed twice and after its device; running with freed memory is an error.
 func TestFreed(t *testing.T) {
 	d := open(t, Options{})
 	p := sums(1)
@@ -205,7 +204,7 @@ func TestFreed(t *testing.T) {
 	mem[tensor.Inputs].Free()
 }
 
-// TestClosed: what is asked of a device that was closed is an error.
+// TestClosed: every call on a closed device is an error.
 func TestClosed(t *testing.T) {
 	d := open(t, Options{})
 	p := sums(1)

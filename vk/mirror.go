@@ -14,23 +14,21 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// mirrorBytes bounds the outputs of a program that come to the host along with
-// it: losses, logits and counts, of which each would otherwise be a submission
-// of its own to wait for.
+// mirrorBytes is the maximum size of a program's outputs that are copied to the host together with
+// the run: losses, logits and counts. Reading each would otherwise need a submission of its own.
 const mirrorBytes = 256 << 10
 
-// mirror is host memory that holds outputs of the program that ran last in an
-// arena.
+// mirror is host memory that holds outputs of the program that ran last in an arena.
 type mirror struct {
 	mu     sync.Mutex
 	block  *block
-	copied []copied // valid ones
+	copied []copied // currently valid ranges
 }
 
-// copied is a range of the arena and its place in the mirror, in words.
+// copied is a range of the arena and its offset in the mirror, in words.
 type copied struct{ from, words, to int }
 
-// outputs chooses which outputs of a program are mirrored.
+// outputs selects the outputs of a program that are mirrored.
 func outputs(p *tensor.Program) []copied {
 	var out []copied
 	at := 0
@@ -43,7 +41,7 @@ func outputs(p *tensor.Program) []copied {
 	return out
 }
 
-// mirrorOf returns the mirror that goes with an arena.
+// mirrorOf returns the mirror of an arena.
 func (m *memory) mirrorOf() (*mirror, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -57,7 +55,7 @@ func (m *memory) mirrorOf() (*mirror, error) {
 	return m.mirror, nil
 }
 
-// steps copies the outputs from the arena.
+// steps returns the commands that copy the outputs from the arena.
 func (m *mirror) steps(arena *memory, out []copied) []C.shim_step {
 	var steps []C.shim_step
 	for i, c := range out {
@@ -65,14 +63,14 @@ func (m *mirror) steps(arena *memory, out []copied) []C.shim_step {
 			bytes:       C.uint64_t(4 * c.words),
 			from_offset: C.uint64_t(arena.offset + 4*int64(c.from)), to_offset: C.uint64_t(4 * c.to)}
 		if i == 0 {
-			s.barrier = 1 // the outputs are finished first
+			s.barrier = 1 // wait for the outputs
 		}
 		steps = append(steps, s)
 	}
 	return steps
 }
 
-// holds says that these outputs are there; nothing, before a run.
+// holds sets the valid outputs; none before a run.
 func (m *mirror) holds(out []copied) {
 	if m == nil {
 		return
@@ -82,7 +80,7 @@ func (m *mirror) holds(out []copied) {
 	m.copied = out
 }
 
-// read fills words from the arena's word `offset` on, if they are mirrored.
+// read copies words from offset on, if the mirror has them.
 func (m *mirror) read(offset int, words []uint32) bool {
 	if m == nil {
 		return false

@@ -7,7 +7,7 @@ import "fmt"
 var errNoCgo = fmt.Errorf("%w: this program was built without cgo; build it with a C compiler and CGO_ENABLED=1",
 	ErrUnavailable)
 
-// Built reports whether this program has Vulkan, which needs cgo.
+// Built reports whether this program is built with Vulkan support, which needs cgo.
 const Built = false
 
 // Devices returns [ErrUnavailable].

@@ -18,23 +18,23 @@ import (
 	vulkan "github.com/vulkan-go/vulkan"
 )
 
-// limits are what a device allows, or what shaders are built for.
+// limits are the limits of a device, or of the shaders.
 type limits struct {
-	maxRange       int64  // bytes that one operand may have
-	maxBlock       int64  // bytes of memory in one piece
-	maxGroups      [2]int // workgroups of a launch, in x and y
+	maxRange       int64  // of an operand
+	maxBlock       int64  // of an allocation
+	maxGroups      [2]int // of a launch, in x and y
 	maxInvocations int
 	sharedBytes    int
 	alignment      int     // of an operand's offset, in bytes
-	buffers        int     // operands of a shader
-	timestamp      float64 // nanoseconds a tick
-	timestampBits  int     // of a count of ticks; 0: there are no timestamps
+	buffers        int     // operands per shader
+	timestamp      float64 // nanoseconds per tick
+	timestampBits  int     // valid bits of a timestamp; 0: there are no timestamps
 	subgroupMin    int
 	subgroupMax    int
 	savesRegisters bool // see saving
 }
 
-// physical is a device that the loader offers.
+// physical is a device that the loader lists.
 type physical struct {
 	vk         vulkan.PhysicalDevice
 	info       Info
@@ -42,26 +42,26 @@ type physical struct {
 	limits     limits
 	features   C.shim_features
 	extensions []string
-	cache      string // names what compiled pipelines fit: this hardware and this version of its driver
+	cache      string // identifies compatible compiled pipelines: hardware and driver version
 	memory     vulkan.PhysicalDeviceMemoryProperties
-	family     uint32 // of the queues
-	queues     int    // that it has
+	family     uint32 // queue family
+	queues     int    // number of queues
 }
 
-// kinds by VkPhysicalDeviceType, and their rank, best first.
+// kinds maps VkPhysicalDeviceType to names and ranks, best first.
 var kinds = []struct {
 	name string
 	rank int
 }{{"other", 3}, {"integrated", 1}, {"discrete", 0}, {"virtual", 2}, {"cpu", 4}}
 
-// physicals lists the devices of an instance, best first: discrete before
-// integrated before virtual before processors, then by memory.
+// physicals lists the devices of an instance, best first: discrete before integrated before virtual
+// before CPU, then by memory.
 func (i *instance) physicals() ([]*physical, error) {
 	instances.Lock()
 	defer instances.Unlock()
 	var n uint32
 	switch r := vulkan.EnumeratePhysicalDevices(i.vk, &n, nil); {
-	case r == vulkan.ErrorInitializationFailed || r == vulkan.Success && n == 0: // drivers, but not for what is here
+	case r == vulkan.ErrorInitializationFailed || r == vulkan.Success && n == 0: // no driver fits the hardware
 		return nil, errNoDriver
 	case r != vulkan.Success:
 		return nil, fmt.Errorf("list Vulkan devices: %w", resultError(int32(r)))
@@ -91,7 +91,7 @@ func (i *instance) physicals() ([]*physical, error) {
 	return list, nil
 }
 
-// groupCount is a limit that fits an int of 32 bits.
+// groupCount converts a limit to an int of at most 32 bits.
 func groupCount(n uint32) int { return int(min(n, math.MaxInt32)) }
 
 func (i *instance) query(h vulkan.PhysicalDevice) *physical {
@@ -142,13 +142,13 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	for n := range p.memory.MemoryTypeCount {
 		p.memory.MemoryTypes[n].Deref()
 	}
-	p.memory.Free() // what C holds of it
+	p.memory.Free() // the C copies of the properties
 	p.extensions = lines(C.shim_extensions(unsafe.Pointer(i.vk), unsafe.Pointer(h)))
 	listed := func(extension string) C.int { return C.int(word(slices.Contains(p.extensions, extension))) }
 	C.shim_query_features(unsafe.Pointer(i.vk), unsafe.Pointer(h), C.uint32_t(p.api), listed(cooperativeExtension),
 		listed(bfloat16Extension), &p.features)
 	if more.required_stages&computeStage == 0 {
-		p.features.subgroup_size_control = 0 // which is of use for other stages alone
+		p.features.subgroup_size_control = 0 // the feature only helps other stages
 	}
 	if p.features.cooperative != 0 {
 		p.queryCooperative(i)
@@ -162,9 +162,9 @@ func (i *instance) query(h vulkan.PhysicalDevice) *physical {
 	return p
 }
 
-// maxBlock is what memory in one piece may have at most. A driver may give more
-// than the largest allocation that it promises (NVIDIA's promised 4 GiB for long),
-// so it is asked; but Mesa's of the processor counts the bytes of a buffer in 31 bits.
+// maxBlock returns the maximum size of an allocation. A driver may allow more than the limit that
+// it reports (NVIDIA long reported 4 GiB), so the allocation is attempted; but lavapipe counts the
+// bytes of a buffer in 31 bits.
 func (p *physical) maxBlock(allocation, buffer uint64) int64 {
 	limit := uint64(math.MaxInt64)
 	if buffer > 0 {
@@ -176,7 +176,7 @@ func (p *physical) maxBlock(allocation, buffer uint64) int64 {
 	return int64(limit)
 }
 
-// componentTypes by VkComponentTypeKHR.
+// componentTypes maps VkComponentTypeKHR to names.
 var componentTypes = map[C.uint32_t]string{0: "float16", 1: "float32", 2: "float64", 3: "int8",
 	4: "int16", 5: "int32", 6: "int64",
 	7: "uint8", 8: "uint16", 9: "uint32", 10: "uint64", 1000141000: "bfloat16", 1000491002: "float8_e4m3",
@@ -199,7 +199,7 @@ func (p *physical) queryCooperative(i *instance) {
 	}
 }
 
-// mixed picks the matrices for mixed precision.
+// mixed selects the matrices for mixed precision.
 func (p *physical) mixed() (*mixed, error) {
 	f := p.features
 	return chooseMixed(p.info.Cooperative, cooperativeFeatures{matrices: f.cooperative != 0,
@@ -216,7 +216,7 @@ func (p *physical) queryQueue(i *instance) {
 	}
 }
 
-// judge says what the shaders need and the device lacks.
+// judge sets Missing to the first requirement of the shaders that the device does not meet.
 func (p *physical) judge(operations, stages uint32) {
 	const basicAndArithmeticAndBallot = 0x1 | 0x4 | 0x8
 	switch {
@@ -235,9 +235,8 @@ func (p *physical) judge(operations, stages uint32) {
 	}
 }
 
-// memoryType returns the first type among the allowed that has the wanted
-// properties, and those merely liked if one has these too; without any, the
-// first that is allowed.
+// memoryType returns the first allowed type with the wanted properties, preferably one that has the
+// liked ones as well. If none has the wanted properties, it returns the first allowed type.
 func (p *physical) memoryType(allowed uint32, wanted, liked vulkan.MemoryPropertyFlagBits) uint32 {
 	for _, flags := range []vulkan.MemoryPropertyFlagBits{wanted | liked, wanted} {
 		for n := range p.memory.MemoryTypeCount {
@@ -250,17 +249,17 @@ func (p *physical) memoryType(allowed uint32, wanted, liked vulkan.MemoryPropert
 	return uint32(bits.TrailingZeros32(allowed))
 }
 
-// heapOf is the heap that memory of a type comes from.
+// heapOf returns the heap of a memory type.
 func (p *physical) heapOf(memoryType uint32) uint32 {
 	return p.memory.MemoryTypes[memoryType].HeapIndex
 }
 
-// heapBytes is the size of that heap.
+// heapBytes returns the size of that heap.
 func (p *physical) heapBytes(memoryType uint32) int64 {
 	return int64(p.memory.MemoryHeaps[p.heapOf(memoryType)].Size)
 }
 
-// free is what the driver says is left of a memory type's heap, if it does.
+// free returns the free bytes of a memory type's heap, if the driver reports them.
 func (p *physical) free(i *instance, memoryType uint32) (bytes int64, ok bool) {
 	if !slices.Contains(p.extensions, "VK_EXT_memory_budget") {
 		return 0, false
@@ -271,7 +270,7 @@ func (p *physical) free(i *instance, memoryType uint32) (bytes int64, ok bool) {
 	return max(0, int64(h.budget)-int64(h.usage)), true
 }
 
-// Devices lists what Vulkan offers, best first. Index is what [Open] takes.
+// Devices lists the Vulkan devices, best first. Index is the argument of [Open].
 func Devices() ([]Info, error) {
 	i, err := openInstance()
 	if err != nil {

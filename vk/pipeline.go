@@ -20,22 +20,22 @@ import (
 	"github.com/sftseq/sftseq/shaders"
 )
 
-// pushWords is the room for push constants: what every device has.
+// pushWords is the size of push constants that every device supports.
 const pushWords = 32
 
-// layout is the shape of the operands of a shader: so many buffers.
+// layout is the layout of a shader with a given number of buffers.
 type layout struct{ set, pipeline C.handle }
 
-// pipelines are the shaders made ready, built when first used and kept on disk
-// for the next start.
+// pipelines holds the compiled shaders. They are built on first use and stored on disk for the next
+// start.
 type pipelines struct {
 	device  *gpu
 	mu      sync.Mutex
 	cache   C.handle
-	file    string // "" where there is no place for it
-	stored  []byte // its contents
+	file    string // "" if no cache directory exists
+	stored  []byte // content of the file
 	grown   bool
-	notice  func(string) // or nil
+	notice  func(string) // may be nil
 	layouts map[int]layout
 	built   map[string]*pipeline
 }
@@ -59,14 +59,14 @@ func (p *pipelines) open(d *gpu) error {
 		C.size_t(len(p.stored)), &p.cache))
 }
 
-// sealed puts a checksum before the contents of a file: drivers check whose they
-// are, but not all check that they are whole.
+// sealed prepends a checksum to the content of a file: drivers check that a cache is theirs, but
+// not all check that it is undamaged.
 func sealed(data []byte) []byte {
 	sum := sha256.Sum256(data)
 	return append(sum[:], data...)
 }
 
-// unsealed is what was sealed, or nothing where the checksum is not its own.
+// unsealed returns the content of a sealed file, or nothing if the checksum does not match.
 func unsealed(file []byte) []byte {
 	if len(file) < sha256.Size {
 		return nil
@@ -78,8 +78,8 @@ func unsealed(file []byte) []byte {
 	return data
 }
 
-// save stores what was compiled. It is only a cache: a failure costs time, and so
-// does a process that replaces what another has stored.
+// save stores compiled pipelines. As they are only a cache, a failure costs time, and so does
+// another process that overwrites the file.
 func (p *pipelines) save() {
 	if !p.grown || p.file == "" {
 		return
@@ -112,7 +112,7 @@ func (p *pipelines) close() {
 	}
 }
 
-// get returns the pipeline of a shader with so many buffers.
+// get returns the pipeline of a shader with the given number of buffers.
 func (p *pipelines) get(shader string, constants []uint32, subgroup uint32, buffers int) (*pipeline, error) {
 	key := fmt.Sprint(shader, constants, subgroup)
 	p.mu.Lock()
@@ -126,8 +126,8 @@ func (p *pipelines) get(shader string, constants []uint32, subgroup uint32, buff
 	if err != nil {
 		return nil, err
 	}
-	// Compilation may take seconds: others need not wait for it. What failed, for a
-	// lack of memory say, is tried again.
+	// Compilation may take seconds, so it does not block other pipelines. A failed compilation, for
+	// lack of memory for example, is tried again.
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.handle == 0 {
@@ -136,7 +136,7 @@ func (p *pipelines) get(shader string, constants []uint32, subgroup uint32, buff
 	return b, err
 }
 
-// announce says, the first time, that nothing was compiled before.
+// announce reports the first compilation if nothing was compiled before.
 func (p *pipelines) announce() {
 	p.mu.Lock()
 	notice := p.notice
@@ -163,7 +163,7 @@ func (p *pipelines) build(b *pipeline, l layout, shader string, constants []uint
 	return d.check("compile "+shader, r)
 }
 
-// layout is called with the lock held.
+// layout must be called with the lock held.
 func (p *pipelines) layout(buffers int) (layout, error) {
 	if l, ok := p.layouts[buffers]; ok {
 		return l, nil

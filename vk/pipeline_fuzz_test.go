@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzPipelineFile: of a file in the pipeline cache's place only what was sealed reaches a
-// driver, and no bit of that can be another.
+// FuzzPipelineFile: only sealed content of the pipeline cache's file reaches a driver, and no bit
+// of it may be changed.
 func FuzzPipelineFile(f *testing.F) {
 	f.Add(sealed(nil), uint(0), false)
 	f.Add(sealed([]byte("what a driver has compiled")), uint(3), true)
@@ -24,7 +24,7 @@ func FuzzPipelineFile(f *testing.F) {
 		data := unsealed(file)
 		if data == nil {
 			if seal {
-				t.Fatal("what was sealed is not read")
+				t.Fatal("the sealed content is not accepted")
 			}
 			return
 		}

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestPipelineFile: what was compiled is kept, and whatever else lies in its place
-// costs time and nothing more.
+// TestPipelineFile: compiled pipelines are stored, and any other content of the file only costs
+// time.
 func TestPipelineFile(t *testing.T) {
 	cache := t.TempDir()
 	t.Setenv("XDG_CACHE_HOME", cache)
@@ -35,7 +35,7 @@ func TestPipelineFile(t *testing.T) {
 	good := must.Get(os.ReadFile(name))(t)
 	contents := unsealed(good)
 	if contents == nil {
-		t.Fatal("what was stored is not whole")
+		t.Fatal("the stored file is damaged")
 	}
 	if run(); notices != 1 {
 		t.Errorf("%d notices of a first run and a second, 1 was expected", notices)
@@ -54,8 +54,7 @@ func TestPipelineFile(t *testing.T) {
 			t.Errorf("%s was not replaced: %v", what, err)
 		}
 	}
-	// A cache directory that is a file or is not named, and a directory in the
-	// file's place.
+	// A cache directory that is a file or is not named, and a directory at the file's path.
 	for _, place := range []string{name, ""} {
 		t.Setenv("XDG_CACHE_HOME", place)
 		t.Setenv("HOME", place)
@@ -68,7 +67,7 @@ func TestPipelineFile(t *testing.T) {
 	must.Check(t, os.Remove(name))
 }
 
-// TestPipelineFileTogether: processes that store at once leave one of their files.
+// TestPipelineFileTogether: processes that store concurrently leave one of their files.
 func TestPipelineFileTogether(t *testing.T) {
 	t.Setenv("XDG_CACHE_HOME", t.TempDir())
 	var devices [3]*gpu
@@ -95,7 +94,7 @@ func TestPipelineFileTogether(t *testing.T) {
 	}
 }
 
-// TestCompiledAgain: a shader that could not be compiled once is tried again.
+// TestCompiledAgain: a failed compilation of a shader is tried again.
 func TestCompiledAgain(t *testing.T) {
 	d := open(t, Options{})
 	failures := 0

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// StartProfile has every program timed: the device is a [tensor.Profiler].
+// StartProfile begins to time every program: the device is a [tensor.Profiler].
 func (d *gpu) StartProfile() {
 	d.mu.Lock()
 	d.profile = new(tensor.KernelTimes)
@@ -22,7 +22,7 @@ func (d *gpu) StartProfile() {
 	d.dropRecordings(func(*recording) bool { return true }) // they have no timestamps
 }
 
-// StopProfile returns the times by shader, "zero" being memory that is cleared.
+// StopProfile returns the times by shader; "zero" is the clearing of memory.
 func (d *gpu) StopProfile() []tensor.KernelTime {
 	d.mu.Lock()
 	p := d.profile
@@ -63,7 +63,7 @@ func (w *stopwatch) free() {
 	}
 }
 
-// seconds returns what each step took in the run that has ended.
+// seconds returns the time of each step in the last run.
 func (w *stopwatch) seconds() ([]float64, error) {
 	ticks := make([]uint64, len(w.shaders)+1)
 	r := C.shim_queries_read(w.device.shim, w.queries, C.uint32_t(len(ticks)), (*C.uint64_t)(unsafe.Pointer(&ticks[0])))

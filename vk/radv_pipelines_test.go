@@ -15,11 +15,11 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// passSizes are tokens and sequences of passes: they decide the tiles of products.
+// passSizes are tokens and sequences of passes: they determine the tiles of products.
 var passSizes = [][2]int{{64, 1}, {1024, 1}, {4096, 4}, {32768, 16}}
 
-// radvPipelines lists the dispatches of all pipelines that the device would choose, by their keys:
-// of all presets, and of attention with heads of 8 to 64 channels, each relation, score and
+// radvPipelines returns the dispatches of all pipelines that the device would use, by their keys:
+// for all presets, and for attention with heads of 8 to 64 channels, each relation, score and
 // probability.
 func radvPipelines(t *testing.T, d *gpu) map[string]dispatch {
 	out := map[string]dispatch{}
@@ -34,7 +34,7 @@ func radvPipelines(t *testing.T, d *gpu) map[string]dispatch {
 			}
 		}
 	}
-	// What measures a device and what updates the weights is not part of a pass.
+	// Measurements and updates of the weights are not part of a pass.
 	out["copy"] = dispatch{shader: "copy", operands: make([]operand, 3)}
 	out["peak"] = dispatch{shader: "peak", operands: make([]operand, 2)}
 	r := &recorder{device: d, planning: true, program: tensor.NewProgram()}
@@ -63,7 +63,7 @@ func radvPipelines(t *testing.T, d *gpu) map[string]dispatch {
 	return out
 }
 
-// pipelineKey names a pipeline.
+// pipelineKey returns the name of a pipeline.
 func pipelineKey(d dispatch) string {
 	key := d.shader
 	for _, c := range d.constants {
@@ -75,7 +75,7 @@ func pipelineKey(d dispatch) string {
 	return key
 }
 
-// presetConfigs are the models of all presets, and those of data of one's own that take other shaders.
+// presetConfigs returns the models of all presets, and of users' data that need other shaders.
 func presetConfigs(t *testing.T) []*sft.Config {
 	var out []*sft.Config
 	add := func(p *lra.Preset, spec seq.Spec, change func(*sft.Config)) {
@@ -105,7 +105,7 @@ func presetConfigs(t *testing.T) []*sft.Config {
 	return out
 }
 
-// headConfigs are models of one layer like c, of two heads.
+// headConfigs returns models of one layer like c, with two heads.
 func headConfigs(t *testing.T, c sft.Config) []*sft.Config {
 	var out []*sft.Config
 	add := func(channels int, change func(*sft.Config)) {

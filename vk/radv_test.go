@@ -26,10 +26,10 @@ var updateTables = flags.Bool("update", false, "write the tables of AMD's compil
 // radvFamilies are GPUs without float16 (polaris10), of GCN 5, RDNA 2 and RDNA 3.
 var radvFamilies = []string{"polaris10", "vega10", "navi21", "gfx1100"}
 
-// radvResult is the variable that names the file to which the process of a family writes its result.
+// radvResult is the environment variable with the file for the result of a family's process.
 const radvResult = "SFTSEQ_TEST_RADV_RESULT"
 
-// compiled are the pipelines of a family.
+// compiled has the pipelines of a family.
 type compiled struct {
 	Device, Driver string
 	SharedBytes    int
@@ -38,7 +38,7 @@ type compiled struct {
 	Unavailable    string // the machine has no Vulkan
 }
 
-// pipelineStatistics is what the compiler reports of a pipeline: registers, and bytes of shared
+// pipelineStatistics are the compiler's statistics of a pipeline: registers, and bytes of shared
 // memory and scratch.
 type pipelineStatistics struct {
 	VGPRs, SGPRs, SpilledVGPRs, SpilledSGPRs, LDS, Scratch, Instructions uint64
@@ -51,9 +51,9 @@ func (s pipelineStatistics) String() string {
 
 const statisticsHeader = "pipeline\tVGPRs\tSGPRs\tspilled VGPRs\tspilled SGPRs\tLDS\tscratch\tinstructions"
 
-// TestRADV compiles every pipeline with Mesa's compiler for AMD's GPUs, which needs none. A failure,
-// a spilled register, or more shared memory than the device has fails the test, as does a
-// difference from the tables in testdata/radv where these are of the same version of Mesa.
+// TestRADV compiles every pipeline with Mesa's compiler for AMD GPUs, which does not need the
+// hardware. A failure, a spilled register, or more shared memory than the device has fails the
+// test, as does a difference from the tables in testdata/radv of the same version of Mesa.
 func TestRADV(t *testing.T) {
 	if path := os.Getenv(radvResult); path != "" {
 		text := must.Get(json.Marshal(compileAll(t)))(t)
@@ -84,7 +84,7 @@ func TestRADV(t *testing.T) {
 	}
 }
 
-// compileFamily runs this test in a process of its own, whose driver compiles for a family.
+// compileFamily runs this test in a separate process whose driver compiles for a family.
 func compileFamily(t *testing.T, family, driver string) *compiled {
 	path := filepath.Join(t.TempDir(), "result.json")
 	c := exec.Command(os.Args[0], "-test.run=^TestRADV$")
@@ -101,8 +101,8 @@ func compileFamily(t *testing.T, family, driver string) *compiled {
 	return &r
 }
 
-// compileAll compiles the pipelines of the device that the loader offers, in float32 and, where it can,
-// in mixed precision.
+// compileAll compiles the pipelines of the loader's device, in float32 and, if possible, in mixed
+// precision.
 func compileAll(t *testing.T) *compiled {
 	r := &compiled{Pipelines: map[string]pipelineStatistics{}}
 	for _, mixed := range []bool{false, true} {
@@ -185,7 +185,7 @@ func (r *compiled) check(t *testing.T, family string) {
 	}
 }
 
-// table is the text of the committed file.
+// table returns the text of the committed file.
 func (r *compiled) table() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "# Written by go test ./vk -run RADV -update\n# driver: %s\n%s\n", r.Driver, statisticsHeader)
@@ -195,7 +195,8 @@ func (r *compiled) table() string {
 	return b.String()
 }
 
-// compare shows the differences from a committed table. They are errors where the driver is the same.
+// compare reports the differences from a committed table. They are errors if the driver is the
+// same.
 func (r *compiled) compare(t *testing.T, text string) {
 	report := t.Errorf
 	if _, driver, _ := strings.Cut(text, "# driver: "); !strings.HasPrefix(driver, r.Driver+"\n") {
@@ -234,7 +235,7 @@ func (r *compiled) compare(t *testing.T, text string) {
 	}
 }
 
-// TestRADVPage: the page has the largest figures of the committed tables.
+// TestRADVPage: the page has the maxima of the committed tables.
 func TestRADVPage(t *testing.T) {
 	inReruns(t)
 	page := string(must.Get(os.ReadFile("../docs/performance.md"))(t))

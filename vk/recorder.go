@@ -9,11 +9,11 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Regions of a recording beside those that a program is handed.
+// Regions of a recording besides those of the program's memories.
 const (
-	scratchRegion = tensor.Regions + iota // memory of one launch, shared by all that run in an arena
-	constantSpace                         // what a program brings itself
-	dummySpace                            // stands in for operands that are nil
+	scratchRegion = tensor.Regions + iota // memory of one launch, shared by all programs in an arena
+	constantSpace                         // constants of the program
+	dummySpace                            // bound for operands that are nil
 	regions
 )
 
@@ -21,36 +21,35 @@ const (
 type step struct {
 	dispatch
 	pipeline *pipeline
-	barrier  bool // what came before is finished first
-	launch   int  // of the program
+	barrier  bool // wait for earlier steps first
+	launch   int  // index of the launch in the program
 }
 
-// dispatch is one launch of a shader. Binding 0 holds the batch's counts; the
-// operands follow.
+// dispatch is one launch of a shader. Binding 0 holds the batch's counts; the operands follow.
 type dispatch struct {
 	shader    string   // base name of its source; "" zeroes the operand
 	constants []uint32 // specialisation constants
 	push      []uint32 // push constants
-	groups    int      // workgroups; the shader's group() may run a little beyond
-	subgroup  uint32   // required size of a subgroup; 0: the driver's choice
-	deferred  bool     // nothing in the launch waits for it
+	groups    int      // workgroups; the shader's group() may exceed it slightly
+	subgroup  uint32   // required subgroup size; 0: the driver's choice
+	deferred  bool     // no step in the launch waits for it
 	operands  []operand
 }
 
-// operand is a tensor and what is done to it.
+// operand is a tensor and its access.
 type operand struct {
 	*tensor.Tensor
 	reads, writes bool
 }
 
-// Operands that are nil are bound to these, and the shader does not touch them.
-// The batch's counts, too, may be missing: all zero then.
+// Operands that are nil are bound to these tensors, which the shader does not access. The batch's
+// counts may be nil, too; they are then all zero.
 var (
 	nothingRead    = tensor.At(dummySpace, 0, "nothing", grain/4)
 	nothingWritten = tensor.At(dummySpace, grain/4, "nothing", grain/4)
 )
 
-// read is an operand that is read; the tensor may be nil.
+// read returns an operand that is read; the tensor may be nil.
 func read(t *tensor.Tensor) operand {
 	if t == nil {
 		t = nothingRead
@@ -58,7 +57,7 @@ func read(t *tensor.Tensor) operand {
 	return operand{t, true, false}
 }
 
-// write is an operand that is written; the tensor may be nil.
+// write returns an operand that is written; the tensor may be nil.
 func write(t *tensor.Tensor) operand {
 	if t == nil {
 		t = nothingWritten
@@ -66,24 +65,24 @@ func write(t *tensor.Tensor) operand {
 	return operand{t, false, true}
 }
 
-// update is an operand that is read and written; the tensor may be nil.
+// update returns an operand that is read and written; the tensor may be nil.
 func update(t *tensor.Tensor) operand {
 	o := write(t)
 	o.reads = true
 	return o
 }
 
-// recorder turns the launches of a program into steps.
+// recorder compiles the launches of a program to steps.
 type recorder struct {
 	device    *gpu
 	program   *tensor.Program
 	steps     []step
-	launch    int // that is being recorded
+	launch    int // index of the current launch
 	memory    ring
 	constants []uint32
 	open      []operand // accesses since the last barrier
 	deferred  []step
-	prompt    bool // nothing is deferred
+	prompt    bool // no step is deferred
 	planning  bool // no pipelines are built
 	err       error
 }
@@ -108,7 +107,7 @@ func (r *recorder) record() error {
 	return r.fits()
 }
 
-// fits tells if the program's own memories can be had in one piece each.
+// fits returns an error if one of the program's memories exceeds the device's largest allocation.
 func (r *recorder) fits() error {
 	limit := r.device.limits.maxBlock
 	for _, m := range []struct {
@@ -117,7 +116,7 @@ func (r *recorder) fits() error {
 	}{{"activations", r.program.Words(tensor.Arena)}, {"inputs", r.program.Words(tensor.Inputs)},
 		{"intermediate sums", r.memory.size}} {
 		if bytes := 4 * int64(m.words); bytes > limit {
-			return fmt.Errorf("%s for %s, of which the device %s gives at most %s in one piece",
+			return fmt.Errorf("%s for %s: the device %s allocates at most %s in one piece",
 				mebibytes(bytes), m.what, r.device.physical.info.Name, mebibytes(limit))
 		}
 	}
@@ -149,7 +148,7 @@ func (r *recorder) dispatch(d dispatch) {
 	}
 }
 
-// takes tells if a dispatch is within the device's limits.
+// takes returns an error if a dispatch exceeds the device's limits.
 func (d *gpu) takes(s dispatch) error {
 	for _, o := range s.operands {
 		if bytes := 4 * int64(o.Words()); bytes > d.limits.maxRange {
@@ -158,13 +157,13 @@ func (d *gpu) takes(s dispatch) error {
 		}
 	}
 	if _, y := d.grid(s.groups); y > d.limits.maxGroups[1] {
-		return fmt.Errorf("%s needs %d workgroups, more than the device %s launches at once", s.shader,
+		return fmt.Errorf("%s needs %d workgroups, more than the device %s allows in a launch", s.shader,
 			s.groups, d.physical.info.Name)
 	}
 	return nil
 }
 
-// grid folds workgroups into as few lines as will do, all of one length.
+// grid arranges workgroups in as few lines of equal length as possible.
 func (d *gpu) grid(groups int) (x, y int) {
 	y = blocks(groups, d.limits.maxGroups[0])
 	return blocks(groups, y), y
@@ -177,9 +176,8 @@ func (r *recorder) zero(t *tensor.Tensor) {
 	}
 }
 
-// append places a barrier where an operand overlaps an access that is not
-// finished, one of the two a write. What was deferred goes behind the barrier,
-// or first where the step depends on it.
+// append adds a step, with a barrier if an operand overlaps an unfinished access and one of the two
+// writes. Deferred steps go after the barrier, or before it if the step depends on them.
 func (r *recorder) append(s step) {
 	if slices.ContainsFunc(r.deferred, s.follows) {
 		r.flush()
@@ -201,8 +199,8 @@ func (r *recorder) place(s step) {
 	r.steps = append(r.steps, s)
 }
 
-// later is append for a step that nothing waits for: the last stage of a sum. It
-// waits for the next barrier that is needed anyway.
+// later appends a step that nothing waits for: the last stage of a sum. It is deferred until the
+// next barrier that is needed anyway.
 func (r *recorder) later(s step) {
 	if r.prompt {
 		r.append(s)
@@ -214,7 +212,7 @@ func (r *recorder) later(s step) {
 	r.deferred = append(r.deferred, s)
 }
 
-// flush places what was deferred: at the end of a segment at the latest.
+// flush appends the deferred steps, at the latest at the end of a segment.
 func (r *recorder) flush() {
 	for i, d := range r.deferred {
 		if d.barrier = i == 0 && len(r.open) > 0; d.barrier {
@@ -225,7 +223,7 @@ func (r *recorder) flush() {
 	r.deferred = r.deferred[:0]
 }
 
-// follows tells if s must wait for p.
+// follows reports whether s must wait for p.
 func (s step) follows(p step) bool { return s.conflicts(p.operands) }
 
 func (s step) conflicts(with []operand) bool {
@@ -237,15 +235,14 @@ func (o operand) conflicts(p operand) bool {
 		p.Offset < o.Offset+o.Words()
 }
 
-// scratch is memory for the dispatches of the launch that is being recorded,
-// its contents undefined.
+// scratch returns memory for the dispatches of the current launch, with undefined content.
 func (r *recorder) scratch(shape ...int) *tensor.Tensor {
 	t := tensor.At(scratchRegion, 0, "scratch", shape...)
 	t.Offset = r.memory.take(align(t.Words()))
 	return t
 }
 
-// constant is memory that holds the words for as long as the program lives.
+// constant returns memory that holds the words for the lifetime of the program.
 func (r *recorder) constant(words []uint32) *tensor.Tensor {
 	t := tensor.At(constantSpace, len(r.constants), "constant", len(words))
 	r.constants = append(r.constants, words...)
@@ -253,14 +250,14 @@ func (r *recorder) constant(words []uint32) *tensor.Tensor {
 	return t
 }
 
-// align rounds up to what an operand's offset is a multiple of.
+// align rounds up to a multiple of the operand alignment.
 func align(words int) int { return blocks(words, grain/4) * grain / 4 }
 
-// How sumParts treats what it finds: see sumparts.comp.
+// The initial value of sumParts: see sumparts.comp.
 const (
 	assign = iota
-	addTo  // y, what the parts add up to
-	goOn   // where the sum of the parts before ended
+	addTo  // y, to which the parts are added
+	goOn   // the end of the previous parts' sum
 )
 
 // sumParts sets y[0 … n−1] to the sum of count parts of n words each, in their order.
@@ -274,8 +271,8 @@ func (r *recorder) sumParts(y, parts *tensor.Tensor, n, count, start int) {
 		operands: []operand{target, read(parts)}, deferred: true})
 }
 
-// axis is what a shader's used() takes first.
+// axis returns the first argument of a shader's used().
 func axis(t *tensor.Tensor) uint32 { return uint32(t.Rows) }
 
-// blocks is n/size, rounded up.
+// blocks returns n/size, rounded up.
 func blocks(n, size int) int { return (n + size - 1) / size }

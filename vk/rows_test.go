@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestSplitGradients: gradients are the same bits whatever launches are split into:
-// by rows, heads, chunks of queries and chunks of rows.
+// TestSplitGradients: gradients have the same bits for any split of launches: by rows, heads,
+// chunks of queries and chunks of rows.
 func TestSplitGradients(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -35,7 +35,7 @@ func TestSplitGradients(t *testing.T) {
 	small(t, d)
 	got := gradient()
 	for _, p := range m.Parameters.List {
-		// its pieces, as long as the input, are cut: the size of blocks is the same on all devices
+		// its pieces, as long as the input, are split: the block size is the same on all devices
 		if p.Name == "embed.weight" {
 			continue
 		}
@@ -46,8 +46,8 @@ func TestSplitGradients(t *testing.T) {
 	}
 }
 
-// TestLaunchesAreBounded: what launches of attention and of weights' gradients
-// compute and bind does not grow with the input.
+// TestLaunchesAreBounded: the work and the bindings of launches for attention and weight gradients
+// do not grow with the input.
 func TestLaunchesAreBounded(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -73,14 +73,14 @@ func TestLaunchesAreBounded(t *testing.T) {
 	}
 	launchOperations = operations
 	for shader, n := range launches(1 << 14) {
-		if len(shader) > 8 && shader[:9] == "attention" && n > 3 { // the sums are three
+		if len(shader) > 8 && shader[:9] == "attention" && n > 3 { // three for the sums
 			t.Errorf("%s: %d launches for a short input", shader, n)
 		}
 	}
 }
 
-// TestAMillionTokens: training on one sequence of 2²⁰ tokens is within the limits of
-// a device that binds no more than it must.
+// TestAMillionTokens: training on one sequence of 2²⁰ tokens stays within the limits of a device
+// with minimal bindings.
 func TestAMillionTokens(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
@@ -93,7 +93,7 @@ func TestAMillionTokens(t *testing.T) {
 	}
 }
 
-// TestWindows: every piece, wherever it begins, lies in the window that it begins in.
+// TestWindows: every piece lies in the window in which it begins.
 func TestWindows(t *testing.T) {
 	for _, c := range [][3]int{{1, 64, 128}, {128, 64, 128}, {129, 64, 128}, {5000, 64, 1024},
 		{5000, 300, 128}, {4096, 128, 4096}} {

@@ -11,15 +11,15 @@ import (
 func init() { register(kernel(sample)) }
 
 const (
-	// oneLaunch is the number of tokens up to which a workgroup does a whole
-	// sequence, in one launch: about as fast as sampleSteps launches, for one
-	// sequence of that length, and much faster for several.
+	// oneLaunch is the maximum number of tokens of a sequence that one workgroup processes in one
+	// launch. For one sequence of this length it is about as fast as sampleSteps launches, for
+	// several much faster.
 	oneLaunch = 16384
-	// sampleChunk is what a workgroup does of a longer one.
+	// sampleChunk is the part of a longer sequence that a workgroup processes.
 	sampleChunk = 4096
 
 	sampleSteps = 17                      // as in sample.comp
-	sampleBoard = sampleSteps * (256 + 8) // words for a sequence, as there
+	sampleBoard = sampleSteps * (256 + 8) // words per sequence, as there
 )
 
 func sample(r *recorder, k tensor.Sample) {
@@ -38,7 +38,7 @@ func sample(r *recorder, k tensor.Sample) {
 		launch(read(nil), 0, sequences, 0, sampleSteps)
 		return
 	}
-	groups := tokens/sampleChunk + sequences // each sequence's last chunk is a part of one
+	groups := tokens/sampleChunk + sequences // the last chunk of each sequence may be partial
 	board := r.scratch(sampleBoard*sequences + 2*groups)
 	r.zero(board)
 	for step := range sampleSteps {

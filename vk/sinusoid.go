@@ -10,11 +10,11 @@ import (
 func init() { register(kernel(sinusoidTables), kernel(sinusoidTablesBackward)) }
 
 const (
-	tableRows        = 8  // of a workgroup, as in tables.glsl
-	tableFrequencies = 32 // likewise
+	tableRows        = 8  // rows per workgroup, as in tables.glsl
+	tableFrequencies = 32 // frequencies per step, as there
 	minTableChunk    = 256
 	maxTableChunks   = 128
-	// tablePartWords bounds the chunks' sums, where there are many frequencies.
+	// tablePartWords is the maximum size of the chunks' sums, for many frequencies.
 	tablePartWords = 4 << 20
 )
 
@@ -30,8 +30,8 @@ func sinusoidTables(r *recorder, k tensor.Sinusoid) {
 func sinusoidTablesBackward(r *recorder, k tensor.SinusoidBackward) {
 	rows, width, half := k.DF.Shape[0], k.DF.Width(), k.Frequencies.Len()
 	size := 2 * rows * (half + 1)
-	// A chunk's length follows from most and the longest sequence, so most must not
-	// follow from the width.
+	// The length of a chunk depends on most and the longest sequence, so most must not depend on
+	// the width.
 	most := max(1, min(maxTableChunks, tablePartWords/size))
 	chunks := min(most, blocks(width, minTableChunk))
 	parts := r.scratch(chunks * size)
@@ -45,8 +45,8 @@ func sinusoidTablesBackward(r *recorder, k tensor.SinusoidBackward) {
 			write(k.DAddBias), read(parts)}})
 }
 
-// turns are the frequencies, low halves first, and behind them one of 0, whose
-// cosines are what the biases go with.
+// turns returns the frequencies, low halves first, followed by a frequency of 0, whose cosines
+// multiply the biases.
 func turns(r *recorder, q *sinusoid.Frequencies) *tensor.Tensor {
 	var words []uint32
 	for _, w := range q.Turns() {

@@ -12,8 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// weighted is a program that computes y = x + n·w, the weights w being shared, in
-// n segments.
+// weighted returns a program that computes y = x + n·w in n segments, with shared weights w.
 func weighted(n int) *tensor.Program {
 	p := tensor.NewProgram()
 	x, w := p.Input("x", tensor.Fixed, 100), tensor.At(tensor.Weights, 0, "w", 100)
@@ -27,8 +26,8 @@ func weighted(n int) *tensor.Program {
 	return p.Finish()
 }
 
-// TestSlots: several goroutines prepare programs, run them on weights that they
-// share and read the results, all at once.
+// TestSlots: several goroutines concurrently prepare programs, run them on shared weights and read
+// the results.
 func TestSlots(t *testing.T) {
 	d := open(t, Options{}, watched)
 	weights := must.Get(d.Allocate(100))(t)
@@ -82,8 +81,8 @@ func TestSlots(t *testing.T) {
 	wg.Wait()
 }
 
-// TestRecordingsAreBounded: of many programs that run in the same memory, those
-// that ran last are kept.
+// TestRecordingsAreBounded: of many programs that run in the same memory, the most recently used
+// ones are kept.
 func TestRecordingsAreBounded(t *testing.T) {
 	d := bare(t)
 	defer d.Close()
@@ -105,8 +104,8 @@ func TestRecordingsAreBounded(t *testing.T) {
 	}
 }
 
-// TestStopped: a context that ends does so between segments, and the program runs
-// again afterwards.
+// TestStopped: a context that ends stops a program between segments, and the program can run again
+// afterwards.
 func TestStopped(t *testing.T) {
 	d := open(t, Options{})
 	p := weighted(3)
@@ -119,7 +118,7 @@ func TestStopped(t *testing.T) {
 	d.fault = func(what string, r int32) int32 {
 		if what == "submit" {
 			submitted++
-			if submitted == 3 { // that of what was written, then two segments
+			if submitted == 3 { // the uploads, then two segments
 				cancel(stop)
 			}
 		}

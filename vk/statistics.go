@@ -16,11 +16,11 @@ import (
 
 const statisticsExtension = "VK_KHR_pipeline_executable_properties"
 
-// compiler is a device that compiles pipelines and reports what they need. It executes nothing:
-// drivers that compile for hardware which the machine lacks have no queues or semaphores.
+// compiler is a device that compiles pipelines and reports their statistics. It executes nothing:
+// drivers that compile for missing hardware have no queues or semaphores.
 type compiler struct{ *gpu }
 
-// openCompiler opens the first device that the loader offers.
+// openCompiler opens the first device that the loader lists.
 func openCompiler(mixed bool) (*compiler, error) {
 	i, err := openInstance()
 	if err != nil {
@@ -60,7 +60,7 @@ func (c *compiler) open(mixed bool) error {
 	return c.check("create the logical device", r)
 }
 
-// compile returns what the compiler reports of a dispatch's pipeline, by the driver's names.
+// compile returns the compiler's statistics of a dispatch's pipeline, by the driver's names.
 func (c *compiler) compile(d dispatch) (map[string]uint64, error) {
 	p, err := c.pipelines.get(d.shader, d.constants, d.subgroup, len(d.operands))
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"testing"
 )
 
-// TestSubgroups: subgroups have the width that was asked for. It is 8 on most processors; make
-// test-again repeats with 4, 16 and 32 what depends on it.
+// TestSubgroups: subgroups have the requested width. It is 8 on most CPUs; make test-again repeats
+// the dependent tests with 4, 16 and 32.
 func TestSubgroups(t *testing.T) {
 	d := open(t, Options{}, widths)
 	t.Logf("subgroups of %d", d.Info().SubgroupSize)
@@ -27,8 +27,9 @@ func TestSubgroups(t *testing.T) {
 	}
 }
 
-// asking are the shaders that read their subgroup's size or rank, each with the suite of the
-// kernel that launches it. Cooperative matrices belong to the subgroup, too, but Mesa's driver has none.
+// asking lists the shaders that read their subgroup's size or rank, each with the suite of the
+// kernel that launches it. Cooperative matrices also depend on the subgroup, but Mesa's driver has
+// none.
 var asking = map[string]string{
 	"attention_backward_leak": "attention",
 	"embed_backward":          "embed",
@@ -39,11 +40,11 @@ var asking = map[string]string{
 	"sumsquares":              "adamw",
 }
 
-// asksSubgroup reports whether a case launches one of the asking shaders. In subgroups of more
-// than 8 more invocations advance together, and a shader that does not ask its subgroup cannot
-// fail there unless it fails in smaller ones.
+// asksSubgroup reports whether a case launches one of the asking shaders. In subgroups of more than
+// 8, more invocations run in lockstep, so a shader that does not use its subgroup cannot fail there
+// unless it fails in smaller ones.
 func asksSubgroup(suite, name string) bool {
-	if suite == "attention" { // its backward asks only where no scores are dropped
+	if suite == "attention" { // its backward pass asks only if no scores are dropped
 		return strings.HasPrefix(name, "attention_backward ") && strings.Contains(name, "score 0, probability 0")
 	}
 	return slices.Contains(slices.Collect(maps.Values(asking)), suite)

@@ -13,33 +13,33 @@ import (
 )
 
 const (
-	// stagingBytes is the size of one of the buffers through which data travels.
+	// stagingBytes is the size of a staging buffer.
 	stagingBytes = 8 << 20
-	// stagingSteps bounds the copies that wait: each is compared with the others.
+	// stagingSteps is the maximum number of pending copies: each new one is compared with all
+	// others.
 	stagingSteps = 1024
 )
 
-// transfers moves data between the host and the device. Uploads are gathered in
-// one of two staging buffers and sent along with the next program or download,
-// so that a batch costs one submission and travels while the one before is
-// computed.
+// transfers moves data between the host and the device. Uploads are gathered in one of two staging
+// buffers and submitted with the next program or download, so that a batch needs one submission and
+// is transferred while the previous batch is computed.
 type transfers struct {
 	device *gpu
 	mu     sync.Mutex
 	stages [2]stage
-	now    int    // the stage that gathers
-	sent   uint64 // the value that the timeline has when all that was sent has arrived
+	now    int    // index of the stage that gathers
+	sent   uint64 // timeline value at which all submitted uploads are complete
 	down   *block
 	read   *commands
 }
 
-// stage is a staging buffer and the copies from it that wait to be sent.
+// stage is a staging buffer and its pending copies.
 type stage struct {
 	block    *block
 	used     int64
 	steps    []C.shim_step
 	commands *commands
-	sent     bool // its fence is to be waited for
+	sent     bool // its fence must be waited for
 }
 
 func (t *transfers) open(d *gpu) error {
@@ -67,7 +67,7 @@ func (t *transfers) close() {
 	t.read.free()
 }
 
-// upload gathers words.
+// upload gathers words for a memory.
 func (t *transfers) upload(m *memory, offset int, words []uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -88,7 +88,7 @@ func (t *transfers) upload(m *memory, offset int, words []uint32) error {
 	return nil
 }
 
-// overlaps is 1 if a step that waits writes to what another is to write now.
+// overlaps returns 1 if a pending copy writes to the given range, otherwise 0.
 func (t *transfers) overlaps(s *stage, m *memory, offset, n int) C.uint32_t {
 	lo := C.uint64_t(m.offset + 4*int64(offset))
 	hi := lo + C.uint64_t(4*n)
@@ -104,7 +104,7 @@ func (t *transfers) overlaps(s *stage, m *memory, offset, n int) C.uint32_t {
 	return 0
 }
 
-// fill gathers the filling of a memory with a word.
+// fill gathers a command that fills a memory with a word.
 func (t *transfers) fill(m *memory, word uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -118,7 +118,7 @@ func (t *transfers) fill(m *memory, word uint32) error {
 	return nil
 }
 
-// room returns the stage that gathers, a fresh one where it is full.
+// room returns the stage that gathers, a new one if it is full.
 func (t *transfers) room() (*stage, error) {
 	s := &t.stages[t.now]
 	if stagingBytes-s.used < 4 || len(s.steps) == stagingSteps {
@@ -136,7 +136,7 @@ func (t *transfers) room() (*stage, error) {
 	return s, nil
 }
 
-// send submits what was gathered, and lets the other stage gather.
+// send submits the gathered uploads and switches to the other stage.
 func (t *transfers) send() error {
 	s := &t.stages[t.now]
 	if len(s.steps) == 0 {
@@ -154,8 +154,8 @@ func (t *transfers) send() error {
 	return nil
 }
 
-// flush submits what was gathered: a program is about to run. It may when the timeline
-// has come to arrived.
+// flush submits the gathered uploads before a program runs. The program may begin when the timeline
+// has reached arrived.
 func (t *transfers) flush() (arrived uint64, err error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,8 +163,8 @@ func (t *transfers) flush() (arrived uint64, err error) {
 	return t.sent, err
 }
 
-// download waits for what was sent and copies words to the host. Whoever ran a program has
-// waited for its end.
+// download waits for submitted uploads and copies words to the host. The caller has waited for the
+// programs that write them.
 func (t *transfers) download(m *memory, offset int, words []uint32) error {
 	t.mu.Lock()
 	defer t.mu.Unlock()

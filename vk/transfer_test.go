@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestTransfers writes and reads at random, against a copy in the host's memory:
-// odd places and sizes, more than a staging buffer holds, overlaps in their order.
+// TestTransfers writes and reads at random and compares with a copy in host memory: odd offsets and
+// sizes, more than a staging buffer holds, overlapping writes in order.
 func TestTransfers(t *testing.T) {
 	d := open(t, Options{}, watched)
 	const words = 3*stagingBytes/4 + 77
@@ -24,7 +24,7 @@ func TestTransfers(t *testing.T) {
 		n = 1 + random.IntN(1<<random.IntN(12))
 		switch random.IntN(20) {
 		case 0:
-			n = words // all of it
+			n = words // all words
 		case 1:
 			n = stagingBytes/4 + random.IntN(5) - 2
 		}
@@ -59,13 +59,13 @@ func TestTransfers(t *testing.T) {
 	}
 	for _, c := range [][2]int{{-1, 1}, {words, 1}, {words - 1, 2}, {0, words + 1}} {
 		if m.Write(c[0], make([]uint32, c[1])) == nil || m.Read(c[0], make([]uint32, c[1])) == nil {
-			t.Errorf("%d words at %d are no error", c[1], c[0])
+			t.Errorf("%d words at %d were accepted", c[1], c[0])
 		}
 	}
 }
 
-// TestManySmallWrites: copies that wait are bounded in number, and memory that is
-// freed before they are sent may be had again at once.
+// TestManySmallWrites: the number of pending copies is bounded, and memory that is freed before
+// they are submitted may be reused immediately.
 func TestManySmallWrites(t *testing.T) {
 	d := open(t, Options{}, watched)
 	for i := range 3 * stagingSteps {
@@ -84,7 +84,7 @@ func TestManySmallWrites(t *testing.T) {
 	}
 }
 
-// TestWriters: several goroutines write and read memories of their own.
+// TestWriters: several goroutines write and read separate memories.
 func TestWriters(t *testing.T) {
 	d := open(t, Options{}, watched)
 	const words = stagingBytes/4/3 + 5
