@@ -1,22 +1,22 @@
 package tensor
 
-// SumSquares: Y[0] = Σ X², in fixed pieces: the square of the gradient's norm.
+// SumSquares: Y[0] = Σ X², in fixed pieces: the squared norm of the gradient.
 type SumSquares struct {
 	Y *Tensor `op:"write" shape:"1"`
 	X *Tensor
 }
 
-// AdamWStep holds the numbers of one update, in device memory because they
-// change from step to step.
+// AdamWStep holds the numbers of one update. They are in device memory because they change from
+// step to step.
 type AdamWStep struct {
-	GradientScale float32 // 1/(examples·scale): the gradient arrives as that of scale times their sum
-	MaxNorm       float32 // of the scaled gradient; 0 does not clip
+	GradientScale float32 // 1/(examples·scale): the gradient is that of scale times the sum of the losses
+	MaxNorm       float32 // limit of the scaled gradient's norm; 0 does not clip
 	LearningRate  float32
 	Correction1   float32 // 1/(1 − β1^t)
 	Correction2   float32 // 1/(1 − β2^t)
 }
 
-// Words lays the step out as AdamW's Step expects it.
+// Words returns the step in the layout of AdamW's input Step.
 func (s AdamWStep) Words() []float32 {
 	return []float32{s.GradientScale, s.MaxNorm, s.LearningRate, s.Correction1, s.Correction2}
 }
@@ -24,21 +24,20 @@ func (s AdamWStep) Words() []float32 {
 // AdamWStepWords is the size of that input.
 const AdamWStepWords = 5
 
-// AdamW updates W with decoupled weight decay. With n = √SumSquares·scale the
-// norm of the gradient and g = G·scale·min(1, MaxNorm/(n + 1e-6)):
+// AdamW updates W with decoupled weight decay. With n = √SumSquares·scale the norm of the gradient
+// and g = G·scale·min(1, MaxNorm/(n + 1e-6)):
 //
 //	W ← W(1 − lr·Decay)
 //	M ← β1 M + (1−β1) g, V ← β2 V + (1−β2) g²
 //	W ← W − lr·(M·Correction1)/(√(V·Correction2) + Eps)
 //
-// Where SumSquares is not finite the gradient is no good, and W, M and V stay as
-// they are.
+// If SumSquares is not finite, the gradient is unusable, and W, M and V are unchanged.
 type AdamW struct {
 	W, M, V      *Tensor `op:"add" shape:"P"`
 	G            *Tensor `shape:"P"`
 	SumSquares   *Tensor `shape:"1"`
 	Step         *Tensor `shape:"5"` // [AdamWStepWords]
 	Decay        float32
-	Beta1, Beta2 float64 // in double, for 1−β loses digits in single
+	Beta1, Beta2 float64 // in double precision, as 1−β loses digits in single
 	Eps          float32
 }

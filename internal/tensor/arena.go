@@ -5,13 +5,13 @@ import (
 	"slices"
 )
 
-// alignment of a tensor in the arena, in words: a cache line, and what Vulkan
-// asks of a storage buffer's offset at most (256 bytes).
+// alignment of a tensor in the arena, in words: a cache line, and the largest alignment of a
+// storage buffer's offset that Vulkan allows a device to require (256 bytes).
 const alignment = 64
 
-// place gives each tensor an offset such that no two that are alive at once
-// overlap, and returns the words needed. Large tensors are placed first, each
-// at the lowest gap among those already placed whose lives cross its own.
+// place gives each tensor an offset such that tensors whose lifetimes overlap share no memory, and
+// returns the number of words needed. It places large tensors first, each in the lowest gap among
+// the placed tensors with overlapping lifetimes.
 func place(ts []*Tensor, end int) int {
 	var used []*Tensor
 	for _, t := range ts {
@@ -25,7 +25,7 @@ func place(ts []*Tensor, end int) int {
 	}
 	slices.SortStableFunc(used, func(a, b *Tensor) int { return cmp.Compare(b.Words(), a.Words()) })
 
-	var placed []*Tensor // by offset
+	var placed []*Tensor // sorted by offset
 	total := 0
 	for _, t := range used {
 		at := 0
@@ -46,9 +46,9 @@ func place(ts []*Tensor, end int) int {
 	return total
 }
 
-// widen makes a narrow tensor, of a word a row, live through launches from … to if
-// it lives in one of them. In the gaps that wide tensors leave it would lie across
-// their rows, and launches that could run together, row by row, could not.
+// widen extends the lifetime of a narrow tensor (one word per row) to the launches from … to if it
+// lives in one of them. Otherwise it might lie in a gap between wide tensors, across their rows,
+// and launches that could run together row by row could not.
 func (t *Tensor) widen(from, to int) {
 	if t.Rows == Fixed || t.Width() > 1 || t.first < 0 || t.first > to || t.last < from {
 		return

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// touch is a kernel of any operands.
+// touch is a kernel with arbitrary operands.
 type touch struct {
 	A, B *Tensor
 	C, D *Tensor `op:"write"`
@@ -13,7 +13,7 @@ type touch struct {
 
 func (touch) check() {}
 
-// touching reads and writes up to two tensors each.
+// touching returns a kernel that reads and writes up to two tensors each.
 func touching(reads, writes []*Tensor) touch {
 	of := func(ts []*Tensor) (a, b *Tensor) {
 		ts = append(ts[:len(ts):len(ts)], nil, nil)
@@ -25,10 +25,10 @@ func touching(reads, writes []*Tensor) touch {
 	return k
 }
 
-// life is what the test itself knows of a tensor: launches that touch it.
+// life is the test's own record of the launches that touch a tensor.
 type life struct{ first, last int }
 
-// randomProgram emits launches over tensors of random sizes.
+// randomProgram records launches over tensors of random sizes.
 func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
 	p, lives := NewProgram(), map[*Tensor]*life{}
 	p.Segment("only")
@@ -44,7 +44,7 @@ func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
 		for range 1 + random.IntN(2) {
 			t := p.Temp("t", Fixed, 1+random.IntN(300), 1+random.IntN(5))
 			if len(written) > 0 && random.IntN(4) == 0 {
-				t = written[random.IntN(len(written))] // written again
+				t = written[random.IntN(len(written))] // written a second time
 			}
 			writes = append(writes, t)
 			written = append(written, t)
@@ -66,8 +66,8 @@ func randomProgram(random *rand.Rand) (*Program, map[*Tensor]*life) {
 	return p.Finish(), lives
 }
 
-// TestNarrowTensorsLieApart: a word a row is not put into the memory of wide rows
-// that the same segment uses, though these are dead by then.
+// TestNarrowTensorsLieApart: a tensor of one word per row does not share the memory of wide rows
+// that the same segment uses, even if these are dead by then.
 func TestNarrowTensorsLieApart(t *testing.T) {
 	p := NewProgram()
 	p.Segment("only")
@@ -84,8 +84,7 @@ func TestNarrowTensorsLieApart(t *testing.T) {
 	}
 }
 
-// TestArenaKeepsTensorsApart: no two tensors that are alive at once share a
-// word, whatever the program.
+// TestArenaKeepsTensorsApart: in any program, tensors whose lifetimes overlap share no word.
 func TestArenaKeepsTensorsApart(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	shared := 0
@@ -112,7 +111,7 @@ func TestArenaKeepsTensorsApart(t *testing.T) {
 	}
 }
 
-// TestArenaOfAChain: a chain of launches needs two tensors at a time.
+// TestArenaOfAChain: a chain of launches needs memory for two tensors at a time.
 func TestArenaOfAChain(t *testing.T) {
 	p := NewProgram()
 	p.Segment("only")
@@ -128,8 +127,7 @@ func TestArenaOfAChain(t *testing.T) {
 	}
 }
 
-// TestUnusedTensorsTakeNoMemory: an activation that no launch touches is not
-// placed.
+// TestUnusedTensorsTakeNoMemory: an activation that no launch touches gets no memory.
 func TestUnusedTensorsTakeNoMemory(t *testing.T) {
 	p := NewProgram()
 	p.Temp("idle", Fixed, 1<<20)

@@ -2,7 +2,7 @@ package tensor
 
 import "fmt"
 
-// Score is how a query meets a key.
+// Score is the attention score of a query and a key.
 type Score uint8
 
 const (
@@ -12,7 +12,7 @@ const (
 	Dot                             // Σ_c q_c k_c
 )
 
-// Probability is how scores become weights.
+// Probability is the function that turns scores into weights.
 type Probability uint8
 
 const (
@@ -21,12 +21,12 @@ const (
 	Softmax                      // exp(A)/Σ exp(A)
 )
 
-// AttentionEpsilon keeps a row without any positive score finite.
+// AttentionEpsilon keeps the result finite for a row without any positive score.
 const AttentionEpsilon = 1e-9
 
-// RelativeBias is the relative encoding of a query and a sampled key: what yields
-// Rmul and Radd for a tile of pairs. It is made of the sinusoid's tables ([SinusoidBias]), of
-// distances ([DistanceBias]) or of edges ([EdgeBias]); nil means Rmul = 1 and Radd = 0.
+// RelativeBias is the relative encoding of a query and a sampled key, from which a device computes
+// Rmul and Radd for a tile of pairs: from the sinusoid's tables ([SinusoidBias]), distances
+// ([DistanceBias]) or edges ([EdgeBias]). Nil means Rmul = 1 and Radd = 0.
 type RelativeBias interface {
 	relativeBias()
 }
@@ -51,9 +51,9 @@ type RelativeBiasGradient interface {
 	gradient()
 }
 
-// SinusoidGradient is the adjoint of [SinusoidBias]: the histograms of the
-// pairs' gradients over i−j and i+j, laid out as F and G, and each head's part
-// of the gradient of the duplet weights. E has none of its own.
+// SinusoidGradient is the adjoint of [SinusoidBias]: the histograms of the pairs' gradients over
+// i−j and i+j, in the layout of F and G, and each head's contribution to the gradient of the duplet
+// weights. E has no gradient of its own.
 type SinusoidGradient struct {
 	DF, DG *Tensor `op:"write" shape:"2h,m"`
 	DP     *Tensor `op:"write" shape:"S,h"`
@@ -71,7 +71,7 @@ func (SinusoidGradient) gradient() {}
 type Attention struct {
 	O            *Tensor `op:"write" shape:"T,d"`
 	Norm         *Tensor `op:"write" shape:"T,h"`
-	DeadRows     *Tensor `op:"write" shape:"1"` // int32: pairs of row and head with Σ ReLU(A) = 0; nil unless asked for
+	DeadRows     *Tensor `op:"write" shape:"1"` // int32: pairs of row and head with Σ ReLU(A) = 0; may be nil
 	Q            *Tensor `shape:"T,d"`
 	K, V         *Tensor `shape:"S,d"`
 	Leak         *Tensor `shape:"B,h"` // nil unless leaky
@@ -79,7 +79,7 @@ type Attention struct {
 	Batch        *Batch
 	RelativeBias RelativeBias
 	Heads        int
-	Most         int // sampled keys of a sequence at most; 0 does not say
+	Most         int // maximum number of sampled keys of a sequence; 0 if unknown
 	Score        Score
 	Probability  Probability
 }

@@ -1,16 +1,15 @@
 package tensor
 
-// Batch is the set of inputs that describe packed rows. All sequences of a
-// batch follow each other without padding: sequence b owns the token rows
-// Offset[b] … Offset[b+1]−1 and the sampled rows SampleOffset[b] …
-// SampleOffset[b+1]−1, of which a run uses as many as it samples.
+// Batch has the inputs that describe packed rows. All sequences of a batch follow each other
+// without padding: sequence b owns the token rows Offset[b] … Offset[b+1]−1 and the sampled rows
+// SampleOffset[b] … SampleOffset[b+1]−1, of which a run uses the first ones, one per sampled token.
 type Batch struct {
 	Tokens       *Tensor // [T] int32: token ids
-	Position     *Tensor // [T] int32: place in the sequence, from 0
-	Sequence     *Tensor // [T] int32: the sequence of a row
+	Position     *Tensor // [T] int32: position in the sequence, from 0
+	Sequence     *Tensor // [T] int32: index of the sequence of a row
 	Offset       *Tensor // [B+1] int32
 	SampleOffset *Tensor // [B+1] int32
-	Example      *Tensor // [B] uint32: the example that a sequence's random numbers are drawn for
+	Example      *Tensor // [B] uint32: the example whose random numbers a sequence uses
 	Tower        *Tensor // [B] uint32: 1 for the second sequence of a pair in training
 	Random       *Tensor // [3] uint32: seed (low, high), step
 }

@@ -2,59 +2,57 @@ package tensor
 
 import "context"
 
-// A device may be able to do more than a [Device] must. Each such ability has an
-// interface here; who wants one asks [Capability].
+// Each optional ability of a [Device] has an interface here, which callers request with
+// [Capability].
 
-// Profiler is a device that can time its work from within.
+// Profiler is a device that can time its own work.
 type Profiler interface {
-	// StartProfile has every program timed from now on, part by part. On some devices
-	// one waits for the one before then, so that a profiled program takes longer.
+	// StartProfile begins to time every program by kernel. On some devices launches then wait for
+	// each other, so a profiled program takes longer.
 	StartProfile()
 	// StopProfile returns the times since StartProfile, the longest first.
 	StopProfile() []KernelTime
 }
 
-// KernelTime is what the launches of one part of a kernel took on a device.
+// KernelTime is the total time of the launches of one kernel on a device.
 type KernelTime struct {
 	Name     string
-	Launches int // one in several memories together counts once
+	Launches int // a launch in several memories together counts once
 	Seconds  float64
 }
 
-// Measurer is a device that can tell how fast it is.
+// Measurer is a device that can measure its speed.
 type Measurer interface {
-	// MeasureCopy returns the bandwidth of a large copy, bytes read and written
-	// ones together.
+	// MeasureCopy returns the bandwidth of a large copy, counting bytes read and written.
 	MeasureCopy() (bytesPerSecond float64, err error)
-	// MeasureProducts returns the rate of multiplications with additions in
-	// float32, two operations each.
+	// MeasureProducts returns the rate of multiply-adds in float32, two operations each.
 	MeasureProducts() (flops float64, err error)
 }
 
-// OwnMemory is a device with memory of its own, apart from the program's.
+// OwnMemory is a device with memory of its own, separate from the program's.
 type OwnMemory interface {
-	// Budget is how many bytes of it are left.
+	// Budget returns the number of free bytes.
 	Budget() int64
-	// Scratch is how many words a program takes of it beside its regions.
+	// Scratch returns the words of device memory that a program needs besides its regions.
 	Scratch(p *Program) (words int, err error)
 }
 
-// PreferredBatch is a device that needs many tokens at once to be busy.
+// PreferredBatch is a device that needs many tokens per batch for full utilisation.
 type PreferredBatch interface {
-	// ForwardTokens is the number of tokens that keep it so in a forward pass.
+	// ForwardTokens returns the number of tokens for full utilisation in a forward pass.
 	ForwardTokens() int
 }
 
-// Together is a device that small programs leave idle in part: it runs several of them
-// together, in memories that share nothing but what is only read.
+// Together is a device that small programs do not fully utilise. It runs several of them together,
+// in memories that share only data that is read.
 type Together interface {
-	// Together is how many runs of a small program keep it busy.
+	// Together returns the number of concurrent runs of a small program for full utilisation.
 	Together() int
 }
 
-// RunTogether runs segments from … to−1 of a program in each of the memories: together on a
-// device with [Together], otherwise one after the other. What a run computes does not depend
-// on the others.
+// RunTogether runs segments from … to−1 of a program in each of the memories: together on a device
+// with [Together], otherwise one after the other. The result of a run does not depend on the
+// others.
 func RunTogether(ctx context.Context, x Executable, mems []Binding, from, to int) error {
 	if t, ok := x.(interface {
 		RunTogether(ctx context.Context, mems []Binding, from, to int) error
@@ -71,35 +69,33 @@ func RunTogether(ctx context.Context, x Executable, mems []Binding, from, to int
 
 // MixedPrecision is a device that can multiply matrices in half precision.
 type MixedPrecision interface {
-	// Mixed says whether it does: operands have 16 bits then, sums 32.
+	// Mixed reports whether operands have 16 bits and sums 32.
 	Mixed() bool
 }
 
-// LossScaler is a device whose products may not hold all gradients.
+// LossScaler is a device whose products may not be able to represent all gradients.
 type LossScaler interface {
-	// LossScaling says whether gradients leave the range of the operands of
-	// products, unless the loss is multiplied.
+	// LossScaling reports whether gradients exceed the range of the operands of products unless the
+	// loss is scaled.
 	LossScaling() bool
 }
 
-// Preemptive is a device that shares the processors with the rest of the program. An
-// urgent run computes at once there, beside as many others as there are slots: these stop
-// until it has ended.
+// Preemptive is a device that shares CPU threads with the rest of the program. An urgent run starts
+// there immediately, with as many others as there are slots: these pause until it has ended.
 type Preemptive interface {
-	// Reserve has the device leave n processors to others from now on, but for one that it
-	// always uses: what runs stops in part.
+	// Reserve makes the device leave n threads to others from now on, except for one that it always
+	// uses. Running programs continue on fewer threads.
 	Reserve(n int)
 }
 
-// Wrapper is a device that has another one compute.
+// Wrapper is a device that delegates the computation to another one.
 type Wrapper interface {
 	Device
-	// Unwrap returns the device whose results it gives.
+	// Unwrap returns the device that computes the results.
 	Unwrap() Device
 }
 
-// Capability returns a device as one with the ability A: itself, or the one that it
-// wraps.
+// Capability returns a device as one with the ability A: itself, or the device that it wraps.
 func Capability[A any](d Device) (able A, ok bool) {
 	for {
 		if able, ok = d.(A); ok {

@@ -13,8 +13,7 @@ type scaling struct{ tensor.Device }
 
 func (scaling) LossScaling() bool { return true }
 
-// TestAbility: a device that wraps another one can what that one can whose results
-// it gives.
+// TestAbility: a wrapper has the abilities of the device whose results it returns.
 func TestAbility(t *testing.T) {
 	able, plain := scaling{cpu.New(1)}, cpu.New(1)
 	var choices lockstep.Choices

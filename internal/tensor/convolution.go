@@ -9,7 +9,7 @@ package tensor
 type Convolution struct {
 	Y        *Tensor `op:"write" shape:"T,d"`
 	A, X     *Tensor `shape:"T,d"`
-	Z        *Tensor `op:"write" shape:"T,d"` // saved for the backward; nil where there is none
+	Z        *Tensor `op:"write" shape:"T,d"` // saved for the backward; nil if there is none
 	Weight   *Tensor `shape:"w,d"`
 	Bias     *Tensor `shape:"d"`
 	Batch    *Batch

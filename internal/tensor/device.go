@@ -6,16 +6,16 @@ import "context"
 type Device interface {
 	// Name describes the device to a person.
 	Name() string
-	// Kernels names what computes: bits are promised for one kind.
+	// Kernels identifies the implementation: results are bitwise reproducible for the same value.
 	Kernels() string
-	// Slots is the number of programs that the device is best given at once.
+	// Slots returns the number of programs that the device can run efficiently at a time.
 	Slots() int
 	// Allocate returns zeroed memory of the device, in words.
 	Allocate(words int) (Memory, error)
-	// Prepare makes a program ready to run. It may be run many times, from
-	// several goroutines if each brings its own arena, inputs and gradients.
+	// Prepare makes a program ready to run. Several goroutines may run it concurrently if each has
+	// its own arena, inputs and gradients.
 	Prepare(p *Program) (Executable, error)
-	// Close frees the device. Memory and executables are dead afterwards.
+	// Close frees the device. Memory and executables are invalid afterwards.
 	Close() error
 }
 
@@ -27,16 +27,16 @@ type Memory interface {
 	Free()
 }
 
-// Binding gives a run its memory, one block a region.
+// Binding has the memory of a run, one block per region.
 type Binding [Regions]Memory
 
-// Executable is a program made ready for one device.
+// Executable is a program prepared for one device.
 type Executable interface {
-	// Run runs the segments from, …, to−1 in order. It looks at ctx at least between
-	// segments and returns its error.
+	// Run runs the segments from, …, to−1 in order. It checks ctx at least between segments and
+	// returns its error.
 	Run(ctx context.Context, mem Binding, from, to int) error
-	// Inspect runs like Run, and calls visit after each launch, while what the
-	// launch wrote is still in the arena. An error from visit ends the run.
+	// Inspect runs like Run, and calls visit after each launch, while the results of the launch are
+	// still in the arena. An error from visit ends the run.
 	Inspect(ctx context.Context, mem Binding, from, to int, visit func(k Kernel) error) error
 }
 
@@ -49,22 +49,21 @@ const (
 	urgent
 )
 
-// Urgent is ctx for short runs that somebody waits for: on a device with [Preemptive],
-// others give way to them.
+// Urgent marks ctx for short runs that somebody waits for: on a device with [Preemptive], they
+// preempt other runs.
 func Urgent(ctx context.Context) context.Context {
 	return context.WithValue(ctx, priorityKey{}, urgent)
 }
 
-// IsUrgent reports whether a context is one of [Urgent].
+// IsUrgent reports whether ctx is from [Urgent].
 func IsUrgent(ctx context.Context) bool { return ctx.Value(priorityKey{}) == urgent }
 
-// Patient is ctx for long runs beside which a program does much else: such a run lets
-// other threads on its processor often.
+// Patient marks ctx for long runs in the background: such a run often yields its thread to others.
 func Patient(ctx context.Context) context.Context {
 	return context.WithValue(ctx, priorityKey{}, patient)
 }
 
-// IsPatient reports whether a context is one of [Patient].
+// IsPatient reports whether ctx is from [Patient].
 func IsPatient(ctx context.Context) bool { return ctx.Value(priorityKey{}) == patient }
 
 // Upload writes x to the start of t.

@@ -12,7 +12,7 @@ package tensor
 //
 // Source: "Sampling Foundational Transformer", the attention of point clouds.
 type DistanceBias struct {
-	Points       *Tensor `shape:"T,c"` // x, then n if c is 6
+	Points       *Tensor `shape:"T,c"` // x, followed by n if c is 6
 	W            *Tensor `shape:"h,w"`
 	P            *Tensor `shape:"S"`
 	Top, Partner *Tensor `shape:"S"` // int32
@@ -20,5 +20,5 @@ type DistanceBias struct {
 
 func (DistanceBias) relativeBias() {}
 
-// PairFeatures is r, the number of features of a pair.
+// PairFeatures returns r, the number of features of a pair.
 func (b DistanceBias) PairFeatures() int { return b.W.Width()/2 - 1 }

@@ -12,11 +12,11 @@ package tensor
 //
 // Source: "Sampling Foundational Transformer", the attention of graphs.
 type EdgeBias struct {
-	// Index is of int32, T+1 words and one for each edge. The edges into packed row t are Index[t] …
-	// Index[t+1]−1, and edge n begins at the place Index[T+1+n] of the sequence. For each target the
-	// sources ascend, each there once.
+	// Index is int32: T+1 words, followed by one for each edge. The edges into packed row t are
+	// Index[t] … Index[t+1]−1, and the source of edge n is position Index[T+1+n] of the sequence.
+	// For each target the sources are distinct and ascending.
 	Index        *Tensor
-	Features     *Tensor `shape:"n,r"` // the last is 1, or how many edges are joined in this one
+	Features     *Tensor `shape:"n,r"` // the last is 1, or the number of edges merged into this one
 	W            *Tensor `shape:"h,w"`
 	P            *Tensor `shape:"S"`
 	Top, Partner *Tensor `shape:"S"` // int32
@@ -24,5 +24,5 @@ type EdgeBias struct {
 
 func (EdgeBias) relativeBias() {}
 
-// PairFeatures is r, the number of features of an edge.
+// PairFeatures returns r, the number of features of an edge.
 func (b EdgeBias) PairFeatures() int { return b.Features.Width() }

@@ -6,13 +6,13 @@ import (
 	"sync"
 )
 
-// KernelTimes adds up times by kernel, for a [Profiler]. It is safe for concurrent use.
+// KernelTimes accumulates times by kernel, for a [Profiler]. It is safe for concurrent use.
 type KernelTimes struct {
 	mu     sync.Mutex
 	byName map[string]*KernelTime
 }
 
-// Add notes a launch of the kernel of a name.
+// Add records a launch of the kernel with a name.
 func (t *KernelTimes) Add(name string, seconds float64) {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -8,21 +8,21 @@ import (
 	"sync"
 )
 
-// A kernel's struct declares its operands: the fields that are tensors, those of a batch,
-// and those of a struct or an interface within. A tag says what becomes of a tensor:
+// A kernel's struct declares its operands: the fields that are tensors, those of a batch, and those
+// of nested structs or interfaces. A tag states the access to a tensor:
 //
 //	(no tag)          it is read
 //	op:"write"        it is written
 //	op:"add"          it is read and written
 //	op:"accumulate"   it is written, and read if the kernel's Accumulate is set
 //
-// All that a kernel's field Forward holds is read. A nil operand is none. A second tag has
-// the shape: numbers, and sizes that are the same wherever they stand in the kernel, such as
+// All operands in a kernel's field Forward are read. Nil operands are ignored. A second tag has the
+// shape: numbers, and letters for sizes that are equal throughout the kernel, such as
 //
 //	shape:"R,4d"      R rows of 4d words each
 //	shape:"d"         d words
 //
-// Where it begins with the same size, rows are of one kind.
+// Shapes that begin with the same letter count the same kind of rows.
 type access uint8
 
 const (
@@ -39,11 +39,11 @@ type operand struct {
 	field  int
 	access access
 	shape  []size
-	within bool // it is a struct or an interface that holds more
-	only   bool // all within is read
+	within bool // a struct or an interface that contains operands
+	only   bool // all operands within are read
 }
 
-// size is one of a shape: a number times what a letter stands for, 1 for none.
+// size is one dimension of a shape: a number times the value of a letter, 1 for none.
 type size struct {
 	times  int
 	letter string
@@ -68,7 +68,7 @@ func sizesOf(tag string) (out []size) {
 	return out
 }
 
-// declarations keeps what the fields of a type say: programs are recorded often.
+// declarations caches the declarations of a type, as programs are recorded often.
 var declarations sync.Map // from reflect.Type to []operand
 
 var (
@@ -113,7 +113,7 @@ func declaration(t reflect.Type) []operand {
 	return out
 }
 
-// holdsTensors reports whether a type that is no operand has some.
+// holdsTensors reports whether a type that is not an operand contains tensors.
 func holdsTensors(t reflect.Type) bool {
 	switch t.Kind() {
 	case reflect.Pointer, reflect.Slice, reflect.Array, reflect.Map:
@@ -151,13 +151,13 @@ func visit(v reflect.Value, only bool, f func(t *Tensor, a access, shape []size)
 	}
 }
 
-// RowAxis is what the rows are of that a kernel works on: those of its first operand.
+// RowAxis returns the axis of the rows that a kernel processes: that of its first operand.
 func RowAxis(k Kernel) Axis {
 	v := reflect.ValueOf(k)
 	return (*Tensor)(v.Field(declaration(v.Type())[0].field).UnsafePointer()).Rows
 }
 
-// Reads lists the tensors that a kernel reads, among them those that it adds to.
+// Reads lists the tensors that a kernel reads, including those that it adds to.
 func Reads(k Kernel) (out []*Tensor) {
 	visit(reflect.ValueOf(k), false, func(t *Tensor, a access, _ []size) {
 		if a != write {
@@ -177,7 +177,7 @@ func Writes(k Kernel) (out []*Tensor) {
 	return out
 }
 
-// checkShapes panics on operands that do not fit together.
+// checkShapes panics on operands whose shapes do not match.
 func checkShapes(k Kernel) {
 	sizes, rows := map[string]int{}, map[size]Axis{}
 	visit(reflect.ValueOf(k), false, func(t *Tensor, _ access, shape []size) {

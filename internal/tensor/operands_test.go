@@ -7,8 +7,7 @@ import (
 	"testing"
 )
 
-// TestOperands: what is read and written follows from the fields, their tags and
-// Accumulate.
+// TestOperands: reads and writes follow from the fields, their tags and Accumulate.
 func TestOperands(t *testing.T) {
 	p := NewProgram()
 	b := NewBatch(p, 4, 1)
@@ -49,8 +48,7 @@ func TestOperands(t *testing.T) {
 	}
 }
 
-// TestWrongDeclarations: operands that are declared in a way that says nothing are a mistake
-// of the kernel's author.
+// TestWrongDeclarations: meaningless tags are a mistake of the kernel's author and panic.
 func TestWrongDeclarations(t *testing.T) {
 	type tag struct {
 		Y *Tensor `op:"writes"`

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// Kernel is one launch: a struct of named operands and parameters. [Reads], [Writes] and
-// the shapes that fit together follow from its fields, its name from that of its type.
+// Kernel is one launch: a struct of named operands and parameters. Its fields determine [Reads],
+// [Writes] and the shapes; the name of its type determines the name.
 type Kernel any
 
-// Name is the kernel's name, the same in every package: "linear", "linear_backward".
+// Name returns the kernel's name, the same in every package: "linear", "linear_backward".
 func Name(k Kernel) string {
 	name, backward := strings.CutSuffix(strings.ToLower(reflect.TypeOf(k).Name()), "backward")
 	if backward {
@@ -19,17 +19,17 @@ func Name(k Kernel) string {
 	return name
 }
 
-// Segment is a part of a program that runs without a pause.
+// Segment is a part of a program that runs without interruption.
 type Segment struct {
 	Name     string
-	From, To int // launches
+	From, To int // indices of launches
 }
 
-// Program is a list of launches, cut into segments, over tensors in an arena.
+// Program is a list of launches, divided into segments, over tensors in an arena.
 type Program struct {
 	Launches []Kernel
 	Segments []Segment
-	// Counts is the input that holds the number of rows in use: see [Counts].
+	// Counts is the input with the number of rows in use: see [Counts].
 	Counts *Tensor
 
 	arena  []*Tensor
@@ -40,8 +40,8 @@ type Program struct {
 // NewProgram returns an empty program.
 func NewProgram() *Program { return &Program{} }
 
-// Temp declares an activation. The arena holds it from the first launch that
-// touches it to the last.
+// Temp declares an activation. It is in the arena from the first launch that touches it to the
+// last.
 func (p *Program) Temp(name string, rows Axis, shape ...int) *Tensor {
 	t := &Tensor{Name: name, Shape: shape, Rows: rows, Region: Arena, first: -1}
 	p.arena = append(p.arena, t)
@@ -62,7 +62,7 @@ func (p *Program) Input(name string, rows Axis, shape ...int) *Tensor {
 	return t
 }
 
-// Keep makes t an output: it is alive until the end of the program.
+// Keep makes t an output: it lives until the end of the program.
 func (p *Program) Keep(t *Tensor) { t.kept = true }
 
 // Kept lists the outputs that a finished program computes.
@@ -133,8 +133,7 @@ func (p *Program) Finish() *Program {
 	return p
 }
 
-// Words is the number of words that the program needs in the arena or in the
-// inputs.
+// Words returns the number of words of a region that the program needs.
 func (p *Program) Words(s Region) int { return p.words[s] }
 
 // Bytes returns the memory of one run: the arena and the inputs.
@@ -143,14 +142,14 @@ func (p *Program) Bytes() int64 {
 	return wordBytes * int64(p.words[Arena]+p.words[Inputs])
 }
 
-// Counts are the numbers that a batch brings beside its data: rows in use.
+// Counts are the numbers of rows in use of a batch.
 type Counts struct {
 	Tokens, Sequences, Sampled, Examples, Targets, Pooled int32
 	// Longest is the length of the longest sequence.
 	Longest int32
 }
 
-// Words lays the counts out as the input Counts of a program expects them.
+// Words returns the counts in the layout of a program's input Counts.
 func (c Counts) Words() []int32 {
 	return []int32{0, c.Tokens, c.Sequences, c.Sampled, c.Examples, c.Targets, c.Pooled, c.Longest}
 }
@@ -158,6 +157,5 @@ func (c Counts) Words() []int32 {
 // CountWords is the size of that input.
 const CountWords = int(axes) + 1
 
-// CountLongest is the place of the longest length in it; the places before are
-// the axes.
+// CountLongest is the index of the longest length in it, after the axes.
 const CountLongest = int(axes)

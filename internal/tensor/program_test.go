@@ -30,10 +30,10 @@ func TestLaunchPanics(t *testing.T) {
 			y := p.Temp("y", Fixed, 1)
 			p.Finish().Launch(Zero{Y: y})
 		}},
-		{"reads what nothing wrote", "nothing has written", func(p *Program) {
+		{"reads unwritten memory", "nothing has written", func(p *Program) {
 			p.Launch(GELU{Y: p.Temp("y", Tokens, 4, 2), X: p.Temp("x", Tokens, 4, 2)})
 		}},
-		{"adds to what nothing wrote", "nothing has written", func(p *Program) {
+		{"adds to unwritten memory", "nothing has written", func(p *Program) {
 			scale, dy := p.Input("scale", Fixed, 1), p.Input("dy", Tokens, 4, 2)
 			p.Launch(ResidualScaleBackward{DB: p.Temp("db", Tokens, 4, 2), DScale: p.Temp("d", Fixed, 1), DY: dy, B: dy,
 				Scale: scale, Accumulate: true})
@@ -93,22 +93,23 @@ func TestLaunchPanics(t *testing.T) {
 	}
 }
 
-// linearBackwardOf is one of 4 tokens, whose DY has other rows.
+// linearBackwardOf returns a launch for 4 tokens whose DY has other rows.
 func linearBackwardOf(p *Program, axis Axis, n int) LinearBackward {
 	return LinearBackward{DX: p.Temp("dx", Tokens, 4, 3), DWeight: p.Temp("dw", Fixed, 5, 3),
 		DBias: p.Temp("db", Fixed, 5),
 		DY:    p.Input("dy", axis, n, 5), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 5, 3)}
 }
 
-// rowDotBackwardOf is one of 4 tokens, whose DY has other rows, and a bias of some words.
+// rowDotBackwardOf returns a launch for 4 tokens whose DY has other rows, and a bias of the given
+// words.
 func rowDotBackwardOf(p *Program, axis Axis, n, bias int) RowDotBackward {
 	return RowDotBackward{DX: p.Input("dx", Tokens, 4, 3), DWeight: p.Temp("dw", Fixed, 3),
 		DBias: p.Temp("db", Fixed, bias),
 		DY:    p.Input("dy", axis, n, 1), X: p.Input("x", Tokens, 4, 3), Weight: p.Input("w", Fixed, 3)}
 }
 
-// crossEntropyOf is one of 4 examples, whose losses and labels are on an axis and as wide
-// as that.
+// crossEntropyOf returns a launch for 4 examples with losses and labels on the given axes and of
+// the given widths.
 func crossEntropyOf(p *Program, loss, label Axis, losses, labels int) CrossEntropy {
 	return CrossEntropy{Loss: p.Temp("loss", loss, 4, losses), DLogits: p.Temp("dlogits", Examples, 4, 3),
 		Logits: p.Input("logits", Examples, 4, 3), Label: p.Input("label", label, 4, labels),
@@ -144,7 +145,7 @@ func TestSegments(t *testing.T) {
 	}
 }
 
-// TestCountsFollowTheAxes: a device finds the rows in use at the axis' place.
+// TestCountsFollowTheAxes: the rows in use of an axis are at the index of the axis.
 func TestCountsFollowTheAxes(t *testing.T) {
 	w := Counts{Tokens: 5, Sequences: 4, Sampled: 3, Examples: 2, Longest: 1}.Words()
 	if len(w) != CountWords {

@@ -1,7 +1,7 @@
 package tensor
 
-// RowDot scores rows: Y = X·Weight + Bias, every row in the same order of
-// additions, so that equal rows have equal scores to the bit.
+// RowDot scores rows: Y = X·Weight + Bias. Every row has the same order of additions, so that equal
+// rows have bitwise equal scores.
 type RowDot struct {
 	Y      *Tensor `op:"write" shape:"R"`
 	X      *Tensor `shape:"R,d"`

@@ -32,7 +32,7 @@ type Sinusoid struct {
 
 func (k Sinusoid) check() { fit(k.MulWeight, k.Frequencies) }
 
-// fit panics unless there is a weight for the sine and one for the cosine of a frequency.
+// fit panics unless there is a weight for the sine and the cosine of each frequency.
 func fit(w *Tensor, f *sinusoid.Frequencies) {
 	if w.Width() != 2*f.Len() {
 		panic(fmt.Sprintf("tensor: %v for %d frequencies", w, f.Len()))

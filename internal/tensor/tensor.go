@@ -5,39 +5,38 @@ import (
 	"unsafe"
 )
 
-// Region is the memory that a tensor lives in. A device is handed one [Memory]
-// for each region a program uses.
+// Region is the memory that a tensor lives in. A run has one [Memory] for each region that the
+// program uses.
 type Region uint8
 
 const (
-	Arena     Region = iota // activations: placed by the program, alive from first to last use
-	Inputs                  // what one batch brings: tokens, offsets, labels, seed
+	Arena     Region = iota // activations: placed by the program, live from first to last use
+	Inputs                  // data of one batch: tokens, offsets, labels, seed
 	Weights                 // parameters, persistent
 	Gradients               // gradients of the parameters, same layout as Weights
 	Partial                 // another block of gradients, to be added to the first
 	Moment1                 // AdamW's first moment, same layout
 	Moment2                 // AdamW's second moment, same layout
-	Regions                 // their number
+	Regions                 // number of regions
 )
 
-// Axis says what the rows of a tensor stand for, and so how many of them hold
-// data in a run: the number is read from the batch's counts, because batches of
-// different sizes share one program.
+// Axis is the meaning of a tensor's rows. It determines how many of them hold data in a run: the
+// number is in the batch's counts, so that batches of different sizes share one program.
 type Axis uint8
 
 const (
 	Fixed     Axis = iota // every row, always
 	Tokens                // packed token rows of all sequences
-	Sequences             // one row a sequence
+	Sequences             // one row per sequence
 	Sampled               // packed sampled keys of all sequences
-	Examples              // one row an example: a sequence, or a pair of them
-	Targets               // packed token rows that an objective of tokens is about, of all sequences
+	Examples              // one row per example: a sequence, or a pair of them
+	Targets               // packed token rows that are targets of a token objective, of all sequences
 	Pooled                // packed rows that a pooling has sampled, of all sequences
 	axes
 )
 
-// Tensor is a row-major array of 4-byte words. Shape[0] is the number of rows
-// that fit; Rows says how many are used.
+// Tensor is a row-major array of 4-byte words. Shape[0] is the capacity in rows; Rows is the axis
+// that determines how many are in use.
 type Tensor struct {
 	Name   string
 	Shape  []int
@@ -50,12 +49,12 @@ type Tensor struct {
 	kept        bool
 }
 
-// At returns a tensor at a fixed place of a persistent region.
+// At returns a tensor at a fixed offset of a persistent region.
 func At(region Region, offset int, name string, shape ...int) *Tensor {
 	return &Tensor{Name: name, Shape: shape, Region: region, Offset: offset}
 }
 
-// Words is the number of 4-byte words that fit.
+// Words returns the capacity in 4-byte words.
 func (t *Tensor) Words() int {
 	n := 1
 	for _, s := range t.Shape {
@@ -64,7 +63,7 @@ func (t *Tensor) Words() int {
 	return n
 }
 
-// Width is the number of words in one row.
+// Width returns the number of words in one row.
 func (t *Tensor) Width() int {
 	n := 1
 	for _, s := range t.Shape[1:] {

@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// score64 is how a query meets a key.
+// score64 computes the score of a query and a key.
 func score64(kind tensor.Score, q, k []float64) (m float64) {
 	for c := range q {
 		switch kind {
@@ -53,7 +53,7 @@ func scoreBackward64(kind tensor.Score, dm float64, q, k, dq, dk []float64) {
 	}
 }
 
-// attention64 is sampled attention over packed sequences.
+// attention64 is sampled attention over packed sequences, in float64.
 type attention64 struct {
 	fixture       *fixture
 	sel           selection
@@ -66,7 +66,7 @@ type attention64 struct {
 	dleak         []float64
 }
 
-// part is the slice of a head in row i.
+// part returns the slice of a head in row i.
 func (a *attention64) part(x []float64, i, head int) []float64 {
 	return x[(i*a.heads+head)*a.dh:][:a.dh]
 }
@@ -80,8 +80,8 @@ func (a *attention64) keys(b int) []int {
 	return js
 }
 
-// row computes the scores A and the probabilities P of a token and head, and
-// what attention keeps of the row: its denominator.
+// row computes the scores A and the probabilities P of a token and head, and the denominator that
+// attention keeps for the row.
 func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 	keys := a.keys(b)
 	for _, j := range keys {
@@ -117,8 +117,8 @@ func (a *attention64) row(b, i, head int) (s, p []float64, norm float64) {
 	return s, p, norm
 }
 
-// forward returns the output, the denominators, the number of dead attention rows, and the
-// tokens that have a score so close to ReLU's kink, or a sum to zero, that rounding decides.
+// forward returns the output, the denominators, the number of dead attention rows, and the tokens
+// with a score so close to ReLU's kink, or a sum so close to zero, that rounding decides.
 func (a *attention64) forward() (o, norm []float64, deadRows int, near []int) {
 	o = zeros(len(a.q))
 	for b := range a.fixture.shape.lengths {

@@ -15,15 +15,15 @@ type attentionSetup struct {
 	score       tensor.Score
 	probability tensor.Probability
 	relation    relation
-	coarse      bool // few values: keys equal queries, and scores are zero
+	coarse      bool // few values, so that keys equal queries and scores are zero
 }
 
-// margin is how far from ReLU's kink scores must stay: closer, rounding decides
-// whether a key counts, on a correct device too.
+// margin is the minimum distance of scores from ReLU's kink: any closer, and rounding decides
+// whether a key counts, even on a correct device.
 const margin = 2e-6
 
-// leastSum is the least denominator of a row of ReLU or leaky ReLU with a positive score: the
-// rounding of a score is of the size of its terms, and shows in the quotient of a small sum.
+// leastSum is the minimum denominator of a row of ReLU or leaky ReLU with a positive score: the
+// rounding error of a score is relative to its terms, and shows in the quotient of a small sum.
 const leastSum = 0.25
 
 func init() { register("attention", attentionCases) }
@@ -50,7 +50,7 @@ func attentionCases(add func(...Case)) {
 		{at: shape{[]int{33, 1, 40}, 30}, heads: 1, dh: 33, probability: tensor.Softmax, relation: sinusoids},
 		{at: shape{[]int{100, 2, 100}, 60}, heads: 1, dh: 20, probability: tensor.LeakyReLU, relation: sinusoids},
 		{at: shape{[]int{32}, 1}, heads: 3, dh: 16, probability: tensor.Softmax},
-		// Heads that two or three threads share unequally, and a last tile that begins early.
+		// Heads that two or three threads share unequally, and a partial last tile.
 		{at: shape{[]int{140, 3, 33}, 20}, heads: 5, dh: 6, probability: tensor.LeakyReLU, relation: sinusoids},
 		{at: shape{[]int{300}, 257}, heads: 1, dh: 1, probability: tensor.LeakyReLU, relation: distances},
 		{at: shape{[]int{300, 1, 32}, 400}, heads: 3, dh: 3, probability: tensor.Softmax,
@@ -63,7 +63,7 @@ func attentionCases(add func(...Case)) {
 		s.score = tensor.Score(i % 4)
 		both(s)
 	}
-	// Heads of several vectors, which devices may keep in parts of their memory and sum up in passes.
+	// Heads of several vectors, which devices may hold partly in registers and sum in passes.
 	for _, heads := range []struct {
 		dh     int
 		scores []tensor.Score
@@ -78,7 +78,7 @@ func attentionCases(add func(...Case)) {
 	}
 }
 
-// operands declares what both directions read.
+// operands declares the operands that both directions read.
 func (s attentionSetup) operands(r *fixture) (tensor.Attention, *attention64) {
 	sel := r.selection()
 	d := s.heads * s.dh
@@ -115,8 +115,7 @@ func (s attentionSetup) operands(r *fixture) (tensor.Attention, *attention64) {
 	return launch, a
 }
 
-// tolerance is larger for softmax: exp makes a relative error of a score's
-// absolute one.
+// tolerance is larger for softmax: exp turns an absolute error of a score into a relative one.
 func (s attentionSetup) tolerance() float64 {
 	if s.probability == tensor.Softmax {
 		return 1e-5
@@ -150,7 +149,7 @@ func (s attentionSetup) backward(r *fixture) tensor.Kernel {
 	tolerance := 3 * s.tolerance()
 	dq, dk := r.want(r.out(tensor.Tokens, d), a.dq, tolerance), r.want(r.out(tensor.Sampled, d), a.dk, tolerance)
 	if s.probability == tensor.Softmax && s.at.k == 1 {
-		dq.scale, dk.scale = 1, 1 // all zero: what cancels has size 1
+		dq.scale, dk.scale = 1, 1 // all zero: the terms that cancel have size 1
 	}
 	k := tensor.AttentionBackward{Forward: forward, DO: do.Tensor, DQ: dq.Tensor, DK: dk.Tensor,
 		DV: r.want(r.out(tensor.Sampled, d), a.dv, tolerance).Tensor}
@@ -162,7 +161,7 @@ func (s attentionSetup) backward(r *fixture) tensor.Kernel {
 	gradient, more := a.relation.gradient(r, tolerance)
 	k.Gradient = gradient
 	pairs = append(pairs, more...)
-	if !s.coarse { // there a difference would cross kinks
+	if !s.coarse { // with coarse scores a difference would cross kinks
 		r.derivative(func() float64 {
 			o, _, _, _ := a.forward()
 			return product(do.x, o)

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// lacking is a device without a kernel.
+// lacking is a device without a certain kernel.
 type lacking struct {
 	tensor.Device
 	kernel string
@@ -39,7 +39,7 @@ func check(ctx context.Context, device tensor.Device, only string, observe func(
 	return cases, err
 }
 
-// TestCheck: what fails is reported under its name, and the rest is checked.
+// TestCheck: a failing case is reported under its name, and the others are still checked.
 func TestCheck(t *testing.T) {
 	testenv.Long(t, "runs the whole suite, as TestConformance of the devices does")
 	device := lacking{cpu.New(0), "gelu_backward"}
@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// TestSelect: one kernel and its backward, the backward alone, and what only goes
+// TestSelect selects one kernel and its backward, the backward alone, and launches that only occur
 // with others.
 func TestSelect(t *testing.T) {
 	for only, want := range map[string][]string{

@@ -7,22 +7,22 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// want states the result that an output is compared with. An element may be
-// off by tolerance·(its size + the root mean square of all).
+// want states the expected values of an output. An element may be off by tolerance·(its size + the
+// root mean square of all).
 func (r *fixture) want(o *operand, want []float64, tolerance float64) *operand {
 	o.want, o.tolerance = want, tolerance
 	return o
 }
 
-// check adds one that looks at the results itself.
+// check adds a custom check of the results.
 func (r *fixture) check(f func() error) { r.checks = append(r.checks, f) }
 
-// derivative states that gradients are those of a loss.
+// derivative declares that gradients are those of a loss.
 func (r *fixture) derivative(loss func() float64, of ...pair) {
 	r.derivatives = append(r.derivatives, derivative{loss, of})
 }
 
-// errors lists what is wrong with the results.
+// errors lists the errors of the results.
 func (r *fixture) errors() []error {
 	var errs []error
 	for i, o := range r.operands {
@@ -66,8 +66,7 @@ func (r *fixture) compare(o *operand) error {
 	return nil
 }
 
-// product is Σ a·b, the loss whose gradient is asked for. Rows of a that are
-// not in use hold NaN.
+// product is Σ a·b, the loss whose gradient is tested. Unused rows of a hold NaN.
 func product(a, b []float64) float64 {
 	var s float64
 	for i, v := range a {
@@ -78,7 +77,7 @@ func product(a, b []float64) float64 {
 	return s
 }
 
-// sum adds element by element: the result of a kernel that adds to x.
+// sum adds element by element: the expected result of a kernel that accumulates into x.
 func sum(x, y []float64) []float64 {
 	z := make([]float64, len(x))
 	for i := range x {
@@ -87,10 +86,10 @@ func sum(x, y []float64) []float64 {
 	return z
 }
 
-// zeros is a vector of n zeros.
+// zeros returns a vector of n zeros.
 func zeros(n int) []float64 { return make([]float64, n) }
 
-// target is an output that is assigned or, with accumulate, added to.
+// target declares an output that is assigned or, with accumulate, added to.
 func (r *fixture) target(accumulate bool, axis tensor.Axis, width int, gradient []float64, tolerance float64) *operand {
 	if !accumulate {
 		return r.want(r.out(axis, width), gradient, tolerance)

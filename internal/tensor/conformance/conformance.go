@@ -1,12 +1,10 @@
-// Package conformance is the suite that every device passes: each kernel,
-// forward and backward, on odd sizes too, against a float64 reference that is
-// small, slow and obvious.
+// Package conformance is the test suite of devices. It compares each kernel, forward and backward,
+// on odd sizes too, with a float64 reference that is small, slow and obvious.
 //
-// There is one file per kernel, under the base name of its wrapper: the
-// reference, then its cases. The references' gradients are themselves checked
-// against differences of their forwards by this package's tests, so that a
-// wrong formula in a kernel and its reference cannot hide. Memory is full of
-// NaNs before a launch: whatever reads a row that is not in use shows.
+// There is one file per kernel, under the base name of its wrapper: the reference, then its cases.
+// This package's tests check the references' gradients against differences of their forwards, so
+// that the same mistake in a kernel and its reference cannot go unnoticed. Memory is filled with
+// NaN before a launch, so that reads of unused rows show.
 package conformance
 
 import (
@@ -25,22 +23,22 @@ type Case struct {
 	build func(r *fixture) tensor.Kernel
 }
 
-// shape is that of the case's batch.
+// shape is the shape of the case's batch.
 type shape struct {
 	lengths []int
-	k       int // sampled keys that a sequence has room for
+	k       int // capacity of sampled keys per sequence
 }
 
-// rows is the shape of a case that only has rows.
+// rows returns the shape of a case that only has rows.
 func rows(n int) shape { return shape{lengths: []int{n}, k: n} }
 
-// kernelCases are those of a kernel and of its backward.
+// kernelCases are the cases of a kernel and of its backward.
 type kernelCases struct {
 	name  string // of the kernel's file
 	cases func() []Case
 }
 
-// table has them of all kernels. The file of a kernel puts them there.
+// table has the cases of all kernels. Each kernel's file registers them.
 var table []kernelCases
 
 // register adds the cases of a kernel, and of its backward, to the suite.
@@ -51,22 +49,21 @@ func register(name string, each func(add func(...Case))) {
 	}})
 }
 
-// Result is what a case came to.
+// Result is the result of a case.
 type Result struct {
-	Kernel string  // as its launches are named
+	Kernel string  // name of its launches
 	Case   string  // begins with the kernel
-	Worst  float64 // the largest error of a result, as a fraction of what is tolerated
+	Worst  float64 // largest error of a result, as a fraction of the tolerance
 	Errors []error
 }
 
-// Suite is a row of the table with those of its cases that were asked for.
+// Suite is a row of the table with its selected cases.
 type Suite struct {
 	Name  string
 	Cases []Case
 }
 
-// Select returns the suites and cases with a text in the name of the suite or of
-// the launch.
+// Select returns the suites and cases whose suite name or launch name contains a text.
 func Select(only string) (selected []Suite) {
 	for _, k := range table {
 		cases := k.cases()
@@ -80,7 +77,7 @@ func Select(only string) (selected []Suite) {
 	return selected
 }
 
-// Kernels are the names of all launches.
+// Kernels returns the names of all launches.
 func Kernels() (names []string) {
 	for _, k := range table {
 		for _, c := range k.cases() {
@@ -92,14 +89,14 @@ func Kernels() (names []string) {
 	return names
 }
 
-// kernel is the name of the case's launch, with which its own begins.
+// kernel returns the name of the case's launch, with which the name of the case begins.
 func (c Case) kernel() string {
 	name, _, _ := strings.Cut(c.name, " ")
 	return name
 }
 
-// Check runs a suite on a device and shows what each case came to. It returns the
-// error of ctx, once that has ended.
+// Check runs a suite on a device and passes each result to observe. It returns the error of ctx,
+// once that has ended.
 func (s Suite) Check(ctx context.Context, device tensor.Device, observe func(Result)) error {
 	for _, c := range s.Cases {
 		r := c.check(ctx, device)
@@ -125,8 +122,8 @@ func (c Case) check(ctx context.Context, device tensor.Device) Result {
 	return result
 }
 
-// T is what the suite needs of a *testing.T. The program runs the suite too, and
-// has no use for that package.
+// T is the part of *testing.T that the suite needs. The program also runs the suite and should not
+// import that package.
 type T[Sub any] interface {
 	Run(name string, f func(Sub)) bool
 	Errorf(format string, args ...any)
@@ -134,9 +131,9 @@ type T[Sub any] interface {
 	Logf(format string, args ...any)
 }
 
-// Run runs the cases that keep reports, in subtests of their kernels, on groups of devices: the
-// first of a group is compared with the reference, and the others have the same bits. Groups
-// share the cases, as the reference takes longer than most devices. A nil keep keeps all cases.
+// Run runs the cases that keep selects (nil selects all), in subtests of their kernels, on groups
+// of devices. The first device of a group is compared with the reference, and the others must give
+// the same bits. Groups share the cases, as the reference is slower than most devices.
 func Run[Test T[Test]](t Test, keep func(kernel, name string) bool, groups ...[]tensor.Device) {
 	for _, k := range table {
 		t.Run(k.name, func(t Test) {

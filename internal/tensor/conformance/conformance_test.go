@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// TestReferences compares each reference's gradient with differences of its
-// forward, along random directions.
+// TestReferences compares each reference's gradient with differences of its forward, along random
+// directions.
 func TestReferences(t *testing.T) {
 	testenv.Long(t, "differentiates every reference")
 	checked := map[string]int{}
@@ -33,7 +33,7 @@ func TestReferences(t *testing.T) {
 		}
 	}
 	for _, k := range table {
-		gradient := !slices.Contains([]string{"sample", "dropout", "add", "adamw", "feedforward", "pairweights"}, k.name) // linear, or no gradient at all
+		gradient := !slices.Contains([]string{"sample", "dropout", "add", "adamw", "feedforward", "pairweights"}, k.name) // linear or constant
 		if gradient && checked[k.name] == 0 {
 			t.Errorf("%s: no gradient was compared", k.name)
 		}
@@ -49,7 +49,7 @@ func checkDerivative(t *testing.T, r *fixture, name string, variable int, loss f
 		want += direction[i] * p.gradient[i]
 		size += p.gradient[i] * p.gradient[i]
 	}
-	const h = 2e-7 // small: kinks within it are an error of the difference
+	const h = 2e-7 // small, as kinks within it distort the difference
 	kept := slices.Clone(p.x)
 	at := func(step float64) float64 {
 		for i, v := range kept {
@@ -64,8 +64,7 @@ func checkDerivative(t *testing.T, r *fixture, name string, variable int, loss f
 	}
 }
 
-// TestTablesAreTheEncoding: the tables' sum is the relative term by its
-// definition.
+// TestTablesAreTheEncoding: the sum of the tables is the relative term by its definition.
 func TestTablesAreTheEncoding(t *testing.T) {
 	const n, ds, base = 40, 6, 100.0
 	weight, bias := []float64{0.3, -1, 0.7, 2, -0.4, 0.9}, 0.25
@@ -81,10 +80,9 @@ func TestTablesAreTheEncoding(t *testing.T) {
 	}
 }
 
-// TestEveryKernel: a kernel has a wrapper, a file here of the same name, and a
-// case.
+// TestEveryKernel: a kernel has a wrapper, a file here of the same name, and a case.
 func TestEveryKernel(t *testing.T) {
-	kernel := regexp.MustCompile(`(?ms)^type (\w+?)(Backward)? struct \{[^}]*op:"`) // SinusoidGradient is part of one
+	kernel := regexp.MustCompile(`(?ms)^type (\w+?)(Backward)? struct \{[^}]*op:"`) // not SinusoidGradient
 	files := must.Get(filepath.Glob("../*.go"))(t)
 	cases := map[string]string{} // kernel → file
 	for _, k := range table {

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// logSoftplus64 is λ = log softplus, which is x itself where softplus(x) is eˣ.
+// logSoftplus64 is λ = log softplus, which equals x where softplus(x) is eˣ.
 func logSoftplus64(x float64) float64 {
 	if x < -40 {
 		return x
@@ -23,7 +23,7 @@ func rho64(x float64) float64 {
 	return sigmoid64(x) / softplus64(x)
 }
 
-// duplet64 mixes tokens; rows that are not in use are zero.
+// duplet64 mixes tokens; unused rows are zero.
 func duplet64(r *fixture, s selection, x, score []float64, d int) (y, p []float64) {
 	y, p = zeros(len(s.top)*d), zeros(len(s.top))
 	for j, used := range s.inUse {
@@ -46,8 +46,8 @@ func duplet64(r *fixture, s selection, x, score []float64, d int) (y, p []float6
 	return y, p
 }
 
-// dupletBackward64 takes the gradients of y and, per head, of p. It takes p as
-// the forward saved it: 1 − p has few digits left where p is near 1.
+// dupletBackward64 takes the gradients of y and, per head, of p. It reads p as the forward saved
+// it: 1 − p has few digits left where p is near 1.
 func dupletBackward64(r *fixture, s selection, dy, dp, p, x, score []float64, d, heads int) (dx, dscore []float64) {
 	dx, dscore = zeros(len(x)), zeros(len(score))
 	for j, used := range s.inUse {
@@ -87,7 +87,7 @@ func dupletCases(add func(...Case)) {
 			add(Case{"duplet " + name, shape{lengths, s.k}, func(r *fixture) tensor.Kernel {
 				sel, x, score := dupletInputs(r, s.d, scale)
 				y, p := duplet64(r, sel, x.x, score.x, s.d)
-				// P is not defined where no row is in use.
+				// P is undefined in unused rows.
 				out := r.want(r.out(tensor.Sampled, 1), p, 1e-6)
 				return tensor.Duplet{Y: r.want(r.out(tensor.Sampled, s.d), y, 1e-6).Tensor, P: out.Tensor,
 					X: x.Tensor, Noised: score.Tensor, Top: r.list(tensor.Sampled, sel.top).Tensor,

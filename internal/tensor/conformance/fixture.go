@@ -11,13 +11,13 @@ import (
 )
 
 const (
-	garbage = 0x7fc0beef // a NaN, and no place in any tensor
-	spare   = 7          // rows beyond those in use
-	guard   = 256        // words behind the last tensor
+	garbage = 0x7fc0beef // a NaN, and an invalid index in every tensor
+	spare   = 7          // unused rows
+	guard   = 256        // words after the last tensor
 )
 
-// operand is a tensor of a case with its data: all of it in float64, which
-// holds every float32, int32 and uint32.
+// operand is a tensor of a case with its data, all in float64, which represents every float32,
+// int32 and uint32.
 type operand struct {
 	*tensor.Tensor
 	rows, columns int // in use
@@ -26,13 +26,13 @@ type operand struct {
 	unchecked     bool      // not compared with want
 	x             []float64 // before the launch
 	got           []float64 // after it
-	words         []uint32  // the same, as bits
+	words         []uint32  // the same as bits
 	want          []float64
 	tolerance     float64
-	scale         float64 // size that rounding is measured by; 0: that of want
+	scale         float64 // size of the rounding error's reference; 0: that of want
 }
 
-// derivative says that gradients are those of a loss.
+// derivative declares that gradients are those of a loss.
 type derivative struct {
 	loss func() float64
 	of   []pair
@@ -41,7 +41,7 @@ type derivative struct {
 // pair is a variable and the reference's gradient of it.
 type pair struct{ x, gradient []float64 }
 
-// fixture is the workplace of one case.
+// fixture holds the state of one case.
 type fixture struct {
 	shape       shape
 	random      *rand.Rand
@@ -52,10 +52,10 @@ type fixture struct {
 	tower       []uint32
 	seed        uint64
 	step        uint32
-	offset      []int // first token row of each sequence, and their number
-	sampled     []int // first sampled row of each sequence, and their number
+	offset      []int // first token row of each sequence, and the total
+	sampled     []int // first sampled row of each sequence, and the total
 	operands    []*operand
-	gradients   int // words of that region
+	gradients   int // words of the gradients' region
 	checks      []func() error
 	derivatives []derivative
 	worst       float64
@@ -78,7 +78,7 @@ func newFixture(c Case) *fixture {
 	}
 	n := len(c.shape.lengths)
 	r.seed, r.step = r.random.Uint64(), r.random.Uint32()
-	// Fewer examples than sequences, so that one taken for the other shows.
+	// Fewer examples than sequences, so that mixing them up shows.
 	r.counts = tensor.Counts{Tokens: int32(r.offset[n]), Sequences: int32(n), Sampled: int32(r.sampled[n]),
 		Examples: int32(max(1, n/2)), Targets: int32(max(1, r.offset[n]/3)), Pooled: int32(max(1, r.offset[n]/5)),
 		Longest: int32(slices.Max(c.shape.lengths))}
@@ -94,7 +94,7 @@ func newFixture(c Case) *fixture {
 	return r
 }
 
-// targets sets how many rows of that axis are in use.
+// targets sets the number of rows in use on the axis of targets.
 func (r *fixture) targets(n int) {
 	r.counts.Targets = int32(n)
 	for _, o := range r.operands {
@@ -113,42 +113,42 @@ func integers[T int | int32 | uint32](r *fixture, t *tensor.Tensor, x []T) *oper
 	return o
 }
 
-// used is the number of rows in use of an axis.
+// used returns the number of rows in use of an axis.
 func (r *fixture) used(axis tensor.Axis) int { return int(r.counts.Words()[axis]) }
 
-// in is an input of one row per token, sequence, …, filled with random numbers.
+// in declares an input of one row per token, sequence, …, filled with random numbers.
 func (r *fixture) in(axis tensor.Axis, width int) *operand {
 	return r.operand(r.program.Input("input", axis, r.used(axis)+spare, width), r.used(axis), width)
 }
 
-// fixed is an input of fixed size: a parameter.
+// fixed declares an input of fixed size: a parameter.
 func (r *fixture) fixed(shape ...int) *operand {
 	t := r.program.Input("parameter", tensor.Fixed, shape...)
 	return r.operand(t, shape[0], t.Width())
 }
 
-// list is an input of integers, one a row.
+// list declares an input of integers, one per row.
 func (r *fixture) list(axis tensor.Axis, x []int) *operand {
 	return integers(r, r.program.Input("integers", axis, r.used(axis)+spare, 1), x)
 }
 
-// columns is an input of which the first columns of each row are in use.
+// columns declares an input with only the first columns of each row in use.
 func (r *fixture) columns(rows, width, used int) *operand {
 	return r.operand(r.program.Input("table", tensor.Fixed, rows, width), rows, used)
 }
 
-// out is an output.
+// out declares an output.
 func (r *fixture) out(axis tensor.Axis, width int) *operand {
 	return r.output(r.program.Temp("output", axis, r.used(axis)+spare, width), r.used(axis), width)
 }
 
-// outFixed is an output of fixed size.
+// outFixed declares an output of fixed size.
 func (r *fixture) outFixed(shape ...int) *operand {
 	t := r.program.Temp("output", tensor.Fixed, shape...)
 	return r.output(t, shape[0], t.Width())
 }
 
-// outColumns is an output of which the first columns of each row are in use.
+// outColumns declares an output with only the first columns of each row in use.
 func (r *fixture) outColumns(rows, width, used int) *operand {
 	return r.output(r.program.Temp("table", tensor.Fixed, rows, width), rows, used)
 }
@@ -160,8 +160,8 @@ func (r *fixture) output(t *tensor.Tensor, rows, columns int) *operand {
 	return o
 }
 
-// inOut is an output that is read too. It lives outside of the arena, which
-// gives a tensor to its first writer.
+// inOut declares an output that is also read. It is outside the arena, where a tensor must be
+// written before it is read.
 func (r *fixture) inOut(axis tensor.Axis, width int) *operand {
 	n := r.used(axis)
 	return r.persistent(axis, n, n+spare, width)
@@ -188,18 +188,18 @@ func (r *fixture) operand(t *tensor.Tensor, rows, columns int) *operand {
 	return o
 }
 
-// set replaces the data, rounded to what the device will hold.
+// set replaces the data, rounded to the precision of the device.
 func (o *operand) set(f func(i int) float64) {
 	for i := range o.x {
 		o.x[i] = float64(float32(f(i)))
 	}
 }
 
-// row is row i of the data.
+// row returns row i of the data.
 func (o *operand) row(i int) []float64 { return o.x[i*o.columns : (i+1)*o.columns] }
 
-// launch ends the program. The outputs of the case must be what the kernel says that it
-// writes, or memory would be used again too early.
+// launch ends the program. The outputs of the case must equal those that the kernel declares, or
+// memory would be reused too early.
 func (r *fixture) launch(k tensor.Kernel) {
 	reads, writes := tensor.Reads(k), tensor.Writes(k)
 	for _, o := range r.operands {
@@ -217,7 +217,7 @@ func (r *fixture) launch(k tensor.Kernel) {
 	r.program.Finish()
 }
 
-// fill is the memory of a region before the launch.
+// fill returns the content of a region before the launch.
 func (r *fixture) fill(s tensor.Region) []uint32 {
 	n := r.program.Words(s)
 	if s == tensor.Gradients {
@@ -242,10 +242,10 @@ func (r *fixture) fill(s tensor.Region) []uint32 {
 	return mem
 }
 
-// at is the place of element i of the data.
+// at returns the word offset of element i of the data.
 func (o *operand) at(i int) int { return o.Offset + i/o.columns*o.Width() + i%o.columns }
 
-// collect takes the outputs out of a region.
+// collect reads the outputs from a region.
 func (r *fixture) collect(s tensor.Region, mem []uint32) {
 	for _, o := range r.operands {
 		if o.Region != s || !o.written {
@@ -269,7 +269,7 @@ func (r *fixture) mayWrite(s tensor.Region, word int) bool {
 	})
 }
 
-// bits are the results, as bits.
+// bits returns the results as bits.
 func (r *fixture) bits() []uint32 {
 	var all []uint32
 	for _, o := range r.operands {

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// maxPool64 takes the maximum of each channel over the first count rows of each sequence, which
+// maxPool64 computes the maximum of each channel over the first count rows of each sequence, which
 // begin at first.
 func maxPool64(first, count []int, x []float64, d int) (y []float64, arg []int) {
 	for b, lo := range first[:len(count)] {
@@ -46,7 +46,7 @@ func maxPoolCases(add func(...Case)) {
 		add(Case{"maxpool " + name, at, func(r *fixture) tensor.Kernel {
 			p := newMaxPool(r, s.k)
 			x := p.input(r, s.d)
-			if s.ties { // among them of −0 and 0, and of channels without a positive value
+			if s.ties { // including −0 and 0, and channels without a positive value
 				values := [][]float64{{0, math.Copysign(0, -1)}, {-3, -2, -1}, {-1, 0, 2}}
 				x.set(func(i int) float64 {
 					if math.IsNaN(x.x[i]) {
@@ -104,17 +104,17 @@ func maxPoolCases(add func(...Case)) {
 	}})
 }
 
-// maxPool is what a case takes the maximum over.
+// maxPool describes the rows of a case.
 type maxPool struct {
 	rows   tensor.Axis
-	first  []int // row of each sequence, and their number
-	count  []int // rows in use of each
+	first  []int // first row of each sequence, and the total
+	count  []int // number of rows of each sequence
 	offset *tensor.Tensor
-	counts *tensor.Tensor // nil: all are
+	counts *tensor.Tensor // nil: all rows
 	sel    selection
 }
 
-// newMaxPool is over the sampled rows of a selection, or over all tokens if k is 0.
+// newMaxPool pools over the sampled rows of a selection, or over all tokens if k is 0.
 func newMaxPool(r *fixture, k int) maxPool {
 	if k == 0 {
 		return maxPool{rows: tensor.Tokens, first: r.offset, count: r.shape.lengths, offset: r.batch.Offset}
@@ -124,7 +124,7 @@ func newMaxPool(r *fixture, k int) maxPool {
 		r.list(tensor.Sequences, sel.count).Tensor, sel}
 }
 
-// input is X: NaN in rows that are not in use.
+// input declares X, with NaN in unused rows.
 func (p maxPool) input(r *fixture, d int) *operand {
 	if p.counts == nil {
 		return r.in(p.rows, d)

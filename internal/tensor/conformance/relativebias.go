@@ -2,7 +2,7 @@ package conformance
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// relation is what attention knows of a pair of places.
+// relation is the kind of relative bias of a case.
 type relation uint8
 
 const (
@@ -21,12 +21,12 @@ func (r relation) String() string {
 
 // relation64 is the relation of one batch.
 type relation64 interface {
-	// terms are Rmul and Radd of a query's position i and sampled row j.
+	// terms returns Rmul and Radd of a query's position i and sampled row j.
 	terms(head, i, j int) (mul, add float64)
-	// adjoint takes the gradients of terms.
+	// adjoint receives the gradients of terms.
 	adjoint(head, i, j int, dmul, dadd float64)
-	// gradient declares the outputs that hold what adjoint has added up, and what they are the
-	// gradients of.
+	// gradient declares the outputs with the sums of adjoint, and returns the variables with their
+	// gradients.
 	gradient(r *fixture, tolerance float64) (tensor.RelativeBiasGradient, []pair)
 }
 
@@ -56,13 +56,13 @@ type relativeBias64 struct {
 	sel    selection
 	heads  int
 	n      int       // longest sequence
-	f, g   []float64 // [2h, 2n−1]: Rmul's heads, then Radd's
+	f, g   []float64 // [2h, 2n−1]: heads of Rmul, then of Radd
 	p      []float64 // [S]
 	df, dg []float64
 	dp     []float64 // [S, h]
 }
 
-// terms are Rmul and Radd of a query's position i and sampled row j.
+// terms returns Rmul and Radd of a query's position i and sampled row j.
 func (r *relativeBias64) terms(head, i, j int) (mul, add float64) {
 	r.each(j, func(weight, _ float64, position int) {
 		mul += weight * softplus64(r.entry(head, i, position))
@@ -71,7 +71,7 @@ func (r *relativeBias64) terms(head, i, j int) (mul, add float64) {
 	return mul, add
 }
 
-// adjoint takes the gradients of terms.
+// adjoint receives the gradients of terms.
 func (r *relativeBias64) adjoint(head, i, j int, dmul, dadd float64) {
 	r.each(j, func(weight, sign float64, position int) {
 		mul, add := r.entry(head, i, position), r.entry(r.heads+head, i, position)
@@ -113,8 +113,8 @@ func (r *relativeBias64) put(row, i, j int, v float64) {
 	r.dg[row*(2*r.n-1)+i+j] += v
 }
 
-// relativeBias declares the operands of a sinusoidal bias. F is not even: one
-// side read for the other shows.
+// relativeBias declares the operands of a sinusoidal bias. F is not even, so that mixing up its
+// sides shows.
 func (r *fixture) relativeBias(sel selection, top, partner *operand, heads int) (tensor.RelativeBias, relation64) {
 	n := int(r.counts.Longest)
 	table := func() *operand { return r.columns(2*heads, 2*(n+spare), 2*n-1) }

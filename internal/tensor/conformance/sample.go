@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// draw is the first random word of a token, as section 2 of the model's
-// specification lays out the counter.
+// draw returns the first random word of a token; section 2 of the model's specification defines the
+// counter.
 func (r *fixture) draw(b int, layer, stream uint32, position int) uint32 {
 	counter := [4]uint32{uint32(position), r.tower[b]<<31 | layer<<8 | stream, r.example[b], r.step}
 	return philox.Words(r.seed, counter)[0]
@@ -45,7 +45,7 @@ func sample64(noised []float64, k int, dropped func(i int) bool, tie, partner fu
 	return s1, s2
 }
 
-// scoreKinds are ways to score tokens: few values make ties, among them −0 and 0.
+// scoreKinds are distributions of scores: few values make ties, including −0 and 0.
 var scoreKinds = []struct {
 	name string
 	f    func(normal float64) float64
@@ -101,7 +101,7 @@ func sampleCase(r *fixture, k tensor.Sample, score *operand) tensor.Kernel {
 	top, partner := r.unchecked(tensor.Sampled), r.unchecked(tensor.Sampled)
 	count := r.unchecked(tensor.Sequences)
 	k.Noised, k.Top, k.Partner, k.Count = out.Tensor, top.Tensor, partner.Tensor, count.Tensor
-	// The sets follow the device's own scores, or rounding would decide.
+	// The sets must be computed from the device's own scores, as rounding could change the order.
 	r.check(func() error {
 		for b := range r.shape.lengths {
 			key := func(stream uint32) func(int) uint32 {
@@ -134,7 +134,7 @@ func sampleCase(r *fixture, k tensor.Sample, score *operand) tensor.Kernel {
 	return k
 }
 
-// unchecked is an output of integers that only a check of the case compares.
+// unchecked declares an output of integers that only a custom check of the case compares.
 func (r *fixture) unchecked(axis tensor.Axis) *operand {
 	o := r.out(axis, 1)
 	o.ints, o.Int, o.unchecked = true, true, true

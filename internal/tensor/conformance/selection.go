@@ -7,16 +7,16 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// selection is a choice of tokens as a sampler could make it. Of its rows, only
-// the first count of each sequence are in use; the others hold garbage.
+// selection is a choice of tokens such as a sampler makes. Only the first count rows of each
+// sequence are in use; the others hold garbage.
 type selection struct {
-	count        []int // of each sequence
-	top, partner []int // of each sampled row
+	count        []int // per sequence
+	top, partner []int // per sampled row
 	inUse        []bool
 	of           []int // sequence of each sampled row
 }
 
-// selection draws one; every other sequence has dropped a third of its tokens.
+// selection draws a selection in which every other sequence has dropped a third of its tokens.
 func (r *fixture) selection() selection {
 	n := r.used(tensor.Sampled)
 	s := selection{top: make([]int, n), partner: make([]int, n), inUse: make([]bool, n), of: make([]int, n)}
@@ -54,7 +54,7 @@ func (s selection) each(j int, p []float64, visit func(weight, sign float64, pos
 	visit(1-p[j], -1, s.partner[j])
 }
 
-// sampledIn is an input with a row per sampled key, NaN where none is in use.
+// sampledIn declares an input with a row per sampled key, NaN in unused rows.
 func (r *fixture) sampledIn(s selection, width int) *operand {
 	o := r.in(tensor.Sampled, width)
 	for j, used := range s.inUse {
@@ -67,7 +67,7 @@ func (r *fixture) sampledIn(s selection, width int) *operand {
 	return o
 }
 
-// weights is the input P of a selection: in (0, 1), and 1 without a partner.
+// weights declares the input P of a selection: in (0, 1), and 1 without a partner.
 func (r *fixture) weights(s selection) *operand {
 	p := r.sampledIn(s, 1)
 	p.set(func(j int) float64 {

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// tables64 are the tables of heads rows of weights [h, ds]: f and g [h, 2n−1],
-// f from t = 1−n, g from 0.
+// tables64 returns the tables of rows of weights [h, ds]: f and g [h, 2n−1], f from t = 1−n, g from
+// 0.
 func tables64(weight, bias []float64, base float64, ds, n int) (f, g []float64) {
 	for head, b := range bias {
 		w := weight[head*ds : (head+1)*ds]
@@ -28,8 +28,8 @@ func tables64(weight, bias []float64, base float64, ds, n int) (f, g []float64) 
 	return f, g
 }
 
-// exp64 is entry i of the table E: the exponentials of Rmul's half of f, then of
-// Rmul's half of g.
+// exp64 returns entry i of the table E: the exponentials of Rmul's half of f, followed by Rmul's
+// half of g.
 func exp64(f, g []float64, i int) float64 {
 	if half := len(f) / 2; i >= half {
 		return math.Exp(g[i-half])
@@ -92,7 +92,7 @@ func sinusoidCases(add func(...Case)) {
 			half := s.heads * used
 			dmul, dmulBias := tablesBackward64(df.x[:half], dg.x[:half], s.base, s.heads, s.ds, s.longest)
 			dadd, daddBias := tablesBackward64(df.x[half:], dg.x[half:], s.base, s.heads, s.ds, s.longest)
-			w, b := r.fixed(s.heads, s.ds), r.fixed(s.heads) // only the differences read them
+			w, b := r.fixed(s.heads, s.ds), r.fixed(s.heads) // read only by the numerical differences
 			r.derivative(func() float64 {
 				f, g := tables64(w.x, b.x, s.base, s.ds, s.longest)
 				return product(f, df.x[:half]) + product(g, dg.x[:half])

@@ -11,15 +11,15 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// symmetric pairs of operands may be exchanged: nothing changes.
+// symmetric lists the pairs of operands whose exchange changes nothing.
 var symmetric = map[string]bool{
 	"add A B":                   true,
-	"crossentropy Loss DLogits": true, // of one shape for one label only: both are zero
-	"layernorm_backward X Mean": true, // of one shape for one channel only: it is its own mean
+	"crossentropy Loss DLogits": true, // same shape only for one label, where both are zero
+	"layernorm_backward X Mean": true, // same shape only for one channel, which equals its mean
 }
 
-// TestSwappedOperands exchanges every two operands of one shape, of every
-// kernel: some case must notice.
+// TestSwappedOperands exchanges every two operands of the same shape, of every kernel: some case
+// must fail.
 func TestSwappedOperands(t *testing.T) {
 	testenv.Long(t, "tries every pair of operands")
 	device := cpu.New(1) // all on this goroutine, so that a panic is caught
@@ -67,8 +67,8 @@ type operandField struct {
 	value reflect.Value
 }
 
-// swap returns the kernel with its i-th pair of operands of one shape
-// exchanged, and the pair's name; nil if there are not so many.
+// swap returns the kernel with its i-th pair of operands of the same shape exchanged, and the
+// pair's name; nil if there are fewer pairs.
 func swap(k tensor.Kernel, i int) (string, tensor.Kernel) {
 	v := reflect.New(reflect.TypeOf(k)).Elem()
 	v.Set(reflect.ValueOf(k))
@@ -95,8 +95,8 @@ func swap(k tensor.Kernel, i int) (string, tensor.Kernel) {
 	return "", nil
 }
 
-// operands lists the fields with tensors, also those of structs and interfaces
-// within; a copied interface is put back by restore.
+// operands lists the fields with tensors, including those of nested structs and interfaces. It
+// replaces an interface by a copy; restore puts the original back.
 func operands(prefix string, v reflect.Value, restore *[]func()) []operandField {
 	var out []operandField
 	for i := range v.NumField() {

@@ -8,36 +8,36 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// edge is the gap between scores below which rounding may choose either token.
+// edge is the gap between scores below which rounding may change the choice.
 const edge = 1e-5
 
-// Flip is a sequence of which two devices sampled different tokens.
+// Flip is a sequence for which two devices sampled different tokens.
 type Flip struct {
 	Layer    uint32
-	Sequence int // of the batch
+	Sequence int // index in the batch
 	Swapped  []int32
-	// Gap is what the scores of the tokens differ by that one device alone
-	// sampled; +Inf where rounding cannot be the reason.
+	// Gap is the difference of the scores of tokens that only one device sampled; +Inf if rounding
+	// cannot be the reason.
 	Gap    float64
-	Tensor *tensor.Tensor // that differs
+	Tensor *tensor.Tensor // the tensor that differs
 }
 
-// Rounding says whether rounding may be the reason.
+// Rounding reports whether rounding may be the reason.
 func (f Flip) Rounding() bool { return f.Gap < edge }
 
 func (f Flip) String() string {
-	return fmt.Sprintf("layer %d, sequence %d: other tokens sampled at positions %v, whose scores differ by %.1e",
+	return fmt.Sprintf("layer %d, sequence %d: different tokens sampled at positions %v, scores differ by %.1e",
 		f.Layer, f.Sequence, f.Swapped, f.Gap)
 }
 
-// Choice is what a sampler chose, by sequence.
+// Choice has the tokens that a sampler chose, by sequence.
 type Choice struct {
 	sample       tensor.Sample
 	scores       [][]float32
 	top, partner [][]int32
 }
 
-// ReadChoice reads what a launch of a program has just chosen.
+// ReadChoice reads the choice of a launch that has just run.
 func ReadChoice(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (*Choice, error) {
 	var ints [6][]int32
 	for i, t := range []*tensor.Tensor{p.Counts, k.Batch.Offset, k.Batch.SampleOffset, k.Count, k.Top, k.Partner} {
@@ -60,7 +60,7 @@ func ReadChoice(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (*Choice
 	return c, nil
 }
 
-// Flips lists the sequences of which the other device chose otherwise.
+// Flips lists the sequences for which the other device chose different tokens.
 func (c *Choice) Flips(other *Choice) []Flip {
 	var flips []Flip
 	for b, top := range c.top {
@@ -72,7 +72,7 @@ func (c *Choice) Flips(other *Choice) []Flip {
 			f.Swapped = append(without(top, other.top[b]), without(other.top[b], top)...)
 			f.Gap = gap(c.scores[b], f.Swapped)
 		case !slices.Equal(c.partner[b], other.partner[b]):
-			f.Tensor = c.sample.Partner // chosen by integers
+			f.Tensor = c.sample.Partner // the choice of partners uses integers only
 			f.Swapped = append(without(c.partner[b], other.partner[b]), without(other.partner[b], c.partner[b])...)
 		default:
 			continue
@@ -82,7 +82,7 @@ func (c *Choice) Flips(other *Choice) []Flip {
 	return flips
 }
 
-// without returns what is in x alone.
+// without returns the elements of x that are not in y.
 func without(x, y []int32) (z []int32) {
 	for _, v := range x {
 		if !slices.Contains(y, v) {
@@ -92,8 +92,7 @@ func without(x, y []int32) (z []int32) {
 	return z
 }
 
-// gap is the distance between the largest and the smallest of the scores at the
-// positions.
+// gap returns the distance between the largest and the smallest score at the positions.
 func gap(scores []float32, positions []int32) float64 {
 	lo, hi := math.Inf(1), math.Inf(-1)
 	for _, at := range positions {
@@ -102,13 +101,13 @@ func gap(scores []float32, positions []int32) float64 {
 		}
 		lo, hi = min(lo, float64(scores[at])), max(hi, float64(scores[at]))
 	}
-	if !(hi >= lo) { // the same tokens, in another order
+	if !(hi >= lo) { // the same tokens in another order
 		return math.Inf(1)
 	}
 	return hi - lo
 }
 
-// flips compares what the devices chose.
+// flips compares the choices of the devices.
 func (x *executable) flips(k tensor.Sample, first, second tensor.Binding) ([]Flip, error) {
 	a, err := ReadChoice(x.program, k, first)
 	if err != nil {

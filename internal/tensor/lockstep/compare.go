@@ -7,10 +7,9 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// An element may be off by tolerance times its size and its tensor's, and by
-// cancelled times the size of the largest tensor that the launch wrote to the
-// same region: what sums to nothing is made of parts that do not. The size of a
-// tensor is its root mean square.
+// An element may be off by tolerance times its size and its tensor's, plus cancelled times the size
+// of the largest tensor that the launch wrote to the same region: terms that cancel leave their
+// rounding errors. The size of a tensor is its root mean square.
 const (
 	tolerance = 2e-5
 	cancelled = 1e-6
@@ -20,7 +19,7 @@ const (
 type Difference struct {
 	Devices [2]string
 	Segment string
-	Launch  int // of the program
+	Launch  int // index of the launch in the program
 	Kernel  string
 	Tensor  *tensor.Tensor
 	What    string
@@ -31,17 +30,16 @@ func (d *Difference) Error() string {
 		d.Devices[0], d.Devices[1], d.Segment, d.Launch, d.Kernel, d.Tensor, d.What)
 }
 
-// results are what a launch wrote, on both devices.
+// results has the results of a launch on both devices.
 type results struct {
 	kernel tensor.Kernel
 	counts []int32 // of the batch
-	count  []int32 // sampled keys of each sequence, where the kernel is told
-	room   []int32 // the first of each sequence's rows of sampled keys
+	count  []int32 // sampled keys of each sequence, if the kernel has this operand
+	room   []int32 // first row of sampled keys of each sequence
 	wrote  map[*tensor.Tensor][2][]uint32
 }
 
-// compare compares what launch i wrote, and hands the first device's values to
-// the second.
+// compare compares the results of launch i, and copies the first device's values to the second.
 func (x *executable) compare(segment string, i int, first, second tensor.Binding) error {
 	k := x.program.Launches[i]
 	r, err := x.results(k, first, second)
@@ -88,7 +86,7 @@ func (x *executable) compare(segment string, i int, first, second tensor.Binding
 	return nil
 }
 
-// results downloads what a launch wrote.
+// results downloads the results of a launch.
 func (x *executable) results(k tensor.Kernel, first, second tensor.Binding) (*results, error) {
 	r := &results{kernel: k, wrote: map[*tensor.Tensor][2][]uint32{}}
 	for _, t := range tensor.Writes(k) {
@@ -126,8 +124,8 @@ func integers(mem tensor.Binding, t *tensor.Tensor) ([]int32, error) {
 	return x, tensor.Download(mem[t.Region], t, x)
 }
 
-// compare returns the largest difference in a tensor, as a fraction of what is
-// tolerated, and says where it is beyond.
+// compare returns the largest difference in a tensor, as a fraction of the tolerance, and describes
+// one that exceeds it.
 func (r *results) compare(t *tensor.Tensor) (worst float64, what string) {
 	own, beside := r.size(t), 0.0
 	for o := range r.wrote {
@@ -154,7 +152,7 @@ func (r *results) compare(t *tensor.Tensor) (worst float64, what string) {
 	return worst, what
 }
 
-// value is a word of a tensor on one of the devices.
+// value returns a word of a tensor on one of the devices.
 func (r *results) value(t *tensor.Tensor, device, at int) float64 {
 	w := r.wrote[t][device][at]
 	if t.Int {
@@ -163,8 +161,7 @@ func (r *results) value(t *tensor.Tensor, device, at int) float64 {
 	return float64(math.Float32frombits(w))
 }
 
-// size is the root mean square of a tensor on the first device; integers have
-// none.
+// size returns the root mean square of a tensor on the first device, 0 for integers.
 func (r *results) size(t *tensor.Tensor) float64 {
 	sum, n := 0.0, 0
 	r.each(t, func(at int) {
@@ -176,9 +173,9 @@ func (r *results) size(t *tensor.Tensor) float64 {
 	return math.Sqrt(sum / float64(max(n, 1)))
 }
 
-// each visits the places of a tensor that the launch defines: the rows in use; of
-// a table's rows what the longest sequence needs; of what belongs to the
-// sampled keys and is not zero beyond, those that there are.
+// each visits the elements of a tensor that the launch defines: the rows in use; of tables the
+// entries that the longest sequence needs; and of tensors of sampled keys without zeroed rows only
+// the rows of sampled keys.
 func (r *results) each(t *tensor.Tensor, visit func(at int)) {
 	rows, columns := t.Shape[0], t.Width()
 	if t.Rows != tensor.Fixed {
@@ -214,6 +211,5 @@ func (r *results) each(t *tensor.Tensor, visit func(at int)) {
 	}
 }
 
-// table is the number of entries in use of a row of the relative encoding's
-// tables.
+// table returns the number of entries in use of a row of the relative encoding's tables.
 func (r *results) table() int { return 2*int(r.counts[tensor.CountLongest]) - 1 }

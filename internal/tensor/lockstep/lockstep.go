@@ -1,10 +1,9 @@
-// Package lockstep runs every launch on two devices and names the first that
-// differs.
+// Package lockstep runs every launch on two devices and reports the first launch whose results
+// differ.
 //
-// Both begin each launch with the same memory: what it wrote is compared, then
-// the second device goes on with the first's values. So a difference is that of
-// one launch, not what has grown over many, and what a program computes is the
-// first device's result to the bit.
+// Both devices begin each launch with the same memory: the results are compared, and the second
+// device continues with the first one's values. A difference therefore comes from a single launch,
+// and the result of a program is the first device's, bit by bit.
 package lockstep
 
 import (
@@ -17,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Device is two devices that do the same.
+// Device runs the same programs on two devices.
 type Device struct {
 	first, second tensor.Device
 
@@ -26,21 +25,20 @@ type Device struct {
 	worst map[string]float64
 }
 
-// New returns a device whose results are those of first, compared with second.
-// Closing it closes both.
+// New returns a device with the results of first, compared with second. Closing it closes both.
 func New(first, second tensor.Device) *Device {
 	return &Device{first: first, second: second, worst: map[string]float64{}}
 }
 
-// Flips are the choices of tokens that rounding decided so far.
+// Flips returns the choices of tokens that rounding decided so far.
 func (d *Device) Flips() []Flip {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return slices.Clone(d.flips)
 }
 
-// Worst is the largest difference so far of each kernel that ran, as a fraction
-// of what is tolerated.
+// Worst returns the largest difference so far of each kernel that ran, as a fraction of the
+// tolerance.
 func (d *Device) Worst() map[string]float64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -50,22 +48,22 @@ func (d *Device) Worst() map[string]float64 {
 // Name describes both devices.
 func (d *Device) Name() string { return d.first.Name() + " beside " + d.second.Name() }
 
-// Kernels is the first device's: the bits are.
+// Kernels returns the first device's identifier, as the results are its own.
 func (d *Device) Kernels() string { return d.first.Kernels() }
 
-// Slots is one, so that the first launch that differs is the first in time.
+// Slots returns one, so that the first launch that differs is also the first in time.
 func (d *Device) Slots() int { return 1 }
 
-// Unwrap returns the first device, whose results these are.
+// Unwrap returns the first device, which computes the results.
 func (d *Device) Unwrap() tensor.Device { return d.first }
 
 // Close frees both devices.
 func (d *Device) Close() error { return errors.Join(d.first.Close(), d.second.Close()) }
 
-// memory is the same words on both devices.
+// memory is memory with the same words on both devices.
 type memory struct{ first, second tensor.Memory }
 
-// Allocate returns zeroed memory on both.
+// Allocate returns zeroed memory on both devices.
 func (d *Device) Allocate(words int) (tensor.Memory, error) {
 	first, err := d.first.Allocate(words)
 	if err != nil {
@@ -92,14 +90,14 @@ func (m memory) Free() {
 	m.second.Free()
 }
 
-// executable is a program on both devices, cut into a segment for each launch.
+// executable is a program on both devices, with a segment for each launch.
 type executable struct {
 	device        *Device
 	program       *tensor.Program
 	first, second tensor.Executable
 }
 
-// Prepare makes the program ready on both.
+// Prepare prepares the program on both devices.
 func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	steps := *p
 	steps.Segments = nil
@@ -120,7 +118,7 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 	return x.Inspect(ctx, mem, from, to, func(tensor.Kernel) error { return nil })
 }
 
-// Inspect is Run that shows each launch to visit.
+// Inspect is Run with a call of visit after each launch.
 func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) error {
 	var first, second tensor.Binding

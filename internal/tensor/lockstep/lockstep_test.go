@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// nudged is a device that reads one of its inputs a little off.
+// nudged is a device that reads one of its inputs slightly changed.
 type nudged struct {
 	tensor.Device
 	input *tensor.Tensor
@@ -67,7 +67,7 @@ func newChoosing() choosing {
 	return choosing{p.Finish(), k}
 }
 
-// run returns the tokens chosen.
+// run returns the chosen tokens.
 func (c choosing) run(t *testing.T, d *Device) ([]int32, error) {
 	t.Helper()
 	x := must.Get(d.Prepare(c.Program))(t)
@@ -89,13 +89,12 @@ func (c choosing) run(t *testing.T, d *Device) ([]int32, error) {
 	must.Succeed(t, tensor.Download(mem[tensor.Arena], c.sample.Top, both))
 	if err := tensor.Download(mem[tensor.Arena].(memory).second, c.sample.Top, seconds); err != nil ||
 		!slices.Equal(both, seconds) {
-		t.Errorf("the second device goes on with tokens %v, not with %v; error %v", seconds, both, err)
+		t.Errorf("the second device continues with tokens %v, not with %v; error %v", seconds, both, err)
 	}
 	return both, nil
 }
 
-// TestFlip: a choice that rounding decides is reported, and the first device's
-// holds.
+// TestFlip: a choice that rounding decides is reported, and the first device's choice is used.
 func TestFlip(t *testing.T) {
 	c := newChoosing()
 	d := New(cpu.New(1), nudged{cpu.New(1), c.sample.Score, 6, 2e-6})
@@ -114,8 +113,7 @@ func TestFlip(t *testing.T) {
 	}
 }
 
-// TestOtherScores: scores that differ by more are the difference, whatever is
-// chosen by them.
+// TestOtherScores: larger differences of scores are reported as a difference, not as a flip.
 func TestOtherScores(t *testing.T) {
 	c := newChoosing()
 	_, err := c.run(t, New(cpu.New(1), nudged{cpu.New(1), c.sample.Score, 6, 0.1}))
@@ -134,7 +132,7 @@ func TestOtherScores(t *testing.T) {
 	}
 }
 
-// TestGap: where rounding cannot be the reason there is none.
+// TestGap: the gap is infinite where rounding cannot be the reason.
 func TestGap(t *testing.T) {
 	choice := func(scores []float32, top, partner []int32) *Choice {
 		return &Choice{scores: [][]float32{scores}, top: [][]int32{top}, partner: [][]int32{partner}}
@@ -143,7 +141,7 @@ func TestGap(t *testing.T) {
 	one := choice(scores, []int32{1, 2}, []int32{0, 3})
 	for _, c := range []struct {
 		top, partner []int32
-		gap          float64 // −1: the same
+		gap          float64 // −1: no flips
 	}{
 		{[]int32{1, 2}, []int32{0, 3}, -1},
 		{[]int32{2, 3}, []int32{0, 1}, 0},

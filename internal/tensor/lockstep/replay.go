@@ -10,11 +10,12 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Choices replay a model on the tokens that another device has sampled. They hold what the samplers of
-// some programs chose, in the order of their launches. The zero value is empty.
+// Choices replay a model with the tokens that another device has sampled. They hold the results of
+// the samplers in some programs, in the order of the launches. The zero value is empty.
 //
-// Where two scores differ by less than devices or precisions do, two devices sample different tokens,
-// and their results differ by more than rounding. With the choices replayed, the difference is rounding.
+// If two scores differ by less than the error of a device or precision, two devices sample
+// different tokens, and their results differ by more than rounding. With replayed choices, only
+// rounding differences remain.
 type Choices struct {
 	mu    sync.Mutex
 	list  []choice
@@ -22,7 +23,7 @@ type Choices struct {
 	flips []Flip
 }
 
-// choice is that of one launch, and the words of its tensors.
+// choice is the result of one launch: the words of its tensors.
 type choice struct {
 	*Choice
 	words [3][]uint32
@@ -32,8 +33,7 @@ func tensors(k tensor.Sample) [3]*tensor.Tensor {
 	return [3]*tensor.Tensor{k.Top, k.Partner, k.Count}
 }
 
-// Record returns a device that runs one program at a time and adds what it
-// chooses to c.
+// Record returns a device that runs one program at a time and appends its choices to c.
 func (c *Choices) Record(d tensor.Device) tensor.Device {
 	return &choosingDevice{d, func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error {
 		made, err := read(p, k, mem)
@@ -44,25 +44,25 @@ func (c *Choices) Record(d tensor.Device) tensor.Device {
 	}}
 }
 
-// Give returns a device that runs one program at a time, on the choices of c from
-// the first on, and after the last from the first again. It must be given the
-// programs that they were recorded from.
+// Give returns a device that runs one program at a time with the choices of c, in order and
+// repeated from the beginning after the last. It must run the programs that the choices were
+// recorded from.
 func (c *Choices) Give(d tensor.Device) tensor.Device {
 	c.next, c.flips = 0, nil
 	return &choosingDevice{d, c.give}
 }
 
-// Flips are the choices that would have been others, had they not been given.
+// Flips returns the choices that the device would have made differently.
 func (c *Choices) Flips() []Flip {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.flips)
 }
 
-// Len is how many launches chose.
+// Len returns the number of launches that chose.
 func (c *Choices) Len() int { return len(c.list) }
 
-// Equal says whether two devices chose the same.
+// Equal reports whether two devices chose the same tokens.
 func (c *Choices) Equal(other *Choices) bool {
 	return slices.EqualFunc(c.list, other.list, func(a, b choice) bool { return len(a.Flips(b.Choice)) == 0 })
 }
@@ -104,7 +104,7 @@ func read(p *tensor.Program, k tensor.Sample, mem tensor.Binding) (c choice, err
 	return c, nil
 }
 
-// choosingDevice stops behind each sampler.
+// choosingDevice ends a segment after each sampler.
 type choosingDevice struct {
 	tensor.Device
 	visit visit
@@ -112,17 +112,17 @@ type choosingDevice struct {
 
 type visit func(p *tensor.Program, k tensor.Sample, mem tensor.Binding) error
 
-// Slots is one, so that there is one order.
+// Slots returns one, so that the order is unique.
 func (*choosingDevice) Slots() int { return 1 }
 
 // Unwrap returns the device that computes.
 func (d *choosingDevice) Unwrap() tensor.Device { return d.Device }
 
-// choosingExecutable is a program whose segments end behind each sampler too.
+// choosingExecutable is a program whose segments also end after each sampler.
 type choosingExecutable struct {
 	tensor.Executable
-	program *tensor.Program // with those segments
-	first   []int           // of those, by segment; and their number
+	program *tensor.Program // with these segments
+	first   []int           // first of these by original segment, followed by their number
 	visit   visit
 }
 
@@ -160,7 +160,7 @@ func (x *choosingExecutable) Run(ctx context.Context, mem tensor.Binding, from, 
 	return nil
 }
 
-// Inspect lets the device choose for itself.
+// Inspect uses the device's own choices.
 func (x *choosingExecutable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) error {
 	return x.Executable.Inspect(ctx, mem, x.first[from], x.first[to], visit)
