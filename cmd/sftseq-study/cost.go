@@ -35,7 +35,7 @@ const costSequences = 2
 // or a maximum with its add being two.
 type costPart struct {
 	name       string
-	operations func(n, k, d, h float64) float64 // multiply-adds for n tokens, k sampled tokens, d channels and h heads
+	operations func(n, k, d, h float64) float64 // multiply-adds; k sampled tokens, d channels, h heads
 	counted    bool                             // whether the paper prints the same formula's numbers
 	// printed has the paper's numbers that no formula explains, in 10⁹, by the fraction of the
 	// tokens that is sampled, for 1,024 tokens of 256 channels.

@@ -74,7 +74,7 @@ type gradients struct {
 	leak  float64 // c
 	draws int
 
-	threads int // do not change the results
+	threads int // does not affect the results
 }
 
 // gradientPoint is the result for one number of tokens, over all draws.

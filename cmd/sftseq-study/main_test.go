@@ -42,7 +42,7 @@ func measured[T any](t *testing.T, dir, name string, args ...string) (table stri
 	return table, points
 }
 
-// execute runs a command line, and expects an exit status and a part of standard error.
+// execute runs a command line, and expects an exit status and a text on standard error.
 func execute(ctx context.Context, t *testing.T, status int, want string, args ...string) (stdout string) {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -171,7 +171,7 @@ func TestModels(t *testing.T) {
 	relative := []string{"--data", data, "--steps", "3", "--device", "cpu"}
 	stopped, cancel := context.WithCancel(t.Context())
 	cancel()
-	execute(stopped, t, 1, "the same command goes on", append([]string{"relative", "--out", dir}, relative...)...)
+	execute(stopped, t, 1, "run the same command to resume", append([]string{"relative", "--out", dir}, relative...)...)
 	_, points := measured[curvePoint](t, dir, "relative", relative...)
 	both, features, relation := configOf(t, dir, "both"), configOf(t, dir, "features"), configOf(t, dir, "relation")
 	if len(points) != 3*2*3 || both.Relative != sft.DistanceRelation || both.Input == relation.Input ||
@@ -302,7 +302,7 @@ func TestUsage(t *testing.T) {
 		execute(t.Context(), t, 2, c.want, append([]string{c.args[0], "--out", dir}, c.args[1:]...)...)
 	}
 	if _, err := os.Stat(dir); err == nil {
-		t.Error("something is left")
+		t.Error("files are left")
 	}
 }
 

@@ -54,11 +54,10 @@ with GELU. A fraction above 0 inside contradicts it. Few tests may miss rare vio
 	return nil
 }
 
-// pseudoconvexity tests whether an entry f of a layer's output is pseudoconvex in a block of
-// its weights, as the paper's theorem says: whether ⟨∇f(W₁), W₂ − W₁⟩ > 0 implies
-// f(W₂) ≥ f(W₁). It draws W₁ and W₂ and counts violations, once with both in one orthant,
-// where no max and no ReLU of the layer changes its side on the way from W₁ to W₂, and once
-// without this condition.
+// pseudoconvexity tests whether an entry f of a layer's output is pseudoconvex in a block of its
+// weights, as the paper's theorem says: whether ⟨∇f(W₁), W₂ − W₁⟩ > 0 implies f(W₂) ≥ f(W₁). It
+// draws W₁ and W₂ and counts violations. One count has both in the same orthant, where no max and
+// no ReLU of the layer changes its side between W₁ and W₂. The other count has no such condition.
 type pseudoconvexity struct {
 	seed   uint64
 	tokens int
@@ -66,7 +65,7 @@ type pseudoconvexity struct {
 	tests  int // pairs of weights with a positive product, of each case
 	cases  []pseudoconvexityCase
 
-	threads int // do not change the results
+	threads int // does not affect the results
 }
 
 // Blocks of weights that a case may draw.
@@ -152,8 +151,8 @@ func (p *pseudoconvexity) run(ctx context.Context, progress func(n int)) ([]pseu
 // violation: rounding errors are smaller.
 const pseudoconvexityTolerance = 1e-9
 
-// test draws layers and weights until the product is positive, and reports whether f is
-// smaller at W₂. Example and step address its draws.
+// test draws layers and weights until the product is positive, and reports whether f is smaller at
+// W₂. The arguments example and step address its draws.
 func (p *pseudoconvexity) test(ctx context.Context, k pseudoconvexityCase, step, example uint32,
 	inside bool) (bool, error) {
 	for try := uint32(0); ; try++ {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestSmallLayer: the derivative along a direction is the one by differences, in every case.
+// TestSmallLayer: the derivative along a direction equals the difference quotient, in every case.
 func TestSmallLayer(t *testing.T) {
 	cases := append(slices.Clone(pseudoconvexityCases), pseudoconvexityCase{blockLeak, dotScore, 2, true},
 		pseudoconvexityCase{blockMul, maxoutScore, 2, true})
@@ -36,7 +36,7 @@ func TestSmallLayer(t *testing.T) {
 	}
 }
 
-// TestWithin: no side changes on the way that is said to be inside.
+// TestWithin: no side changes between weights that within reports as inside.
 func TestWithin(t *testing.T) {
 	shorter := 0
 	for _, k := range pseudoconvexityCases {
@@ -68,8 +68,8 @@ func TestWithin(t *testing.T) {
 	}
 }
 
-// TestPseudoconvexity: it holds of one head's scores before GELU and inside one orthant, and
-// nowhere else. What a second head and GELU break is rare.
+// TestPseudoconvexity: the theorem holds for one head's scores before GELU and inside one orthant,
+// and nowhere else. Violations due to a second head or GELU are rare.
 func TestPseudoconvexity(t *testing.T) {
 	for _, k := range pseudoconvexityCases {
 		tests := 800

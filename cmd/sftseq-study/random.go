@@ -29,8 +29,8 @@ func unit(w [4]uint32, at int) float64 {
 	return (float64(bits>>11) + 0.5) / (1 << 53)
 }
 
-// normals fills x with independent normal numbers of a deviation, two at a time by the
-// transform of Box and Muller.
+// normals fills x with independent normal numbers of a standard deviation, two at a time by the
+// Box-Muller transform.
 func (d draws) normals(what uint32, x []float64, deviation float64) {
 	for e := 0; e < len(x); e += 2 {
 		w := philox.Words(d.seed, philox.Counter(uint32(e/2), 0, what, philox.StreamStudy, d.example, d.step))
@@ -50,8 +50,8 @@ func (d draws) matrix(what uint32, rows, columns int, deviation float64) *mat.De
 	return mat.NewDense(rows, columns, x)
 }
 
-// each calls f with every number below n on several threads and returns the first error. f
-// writes its result to a place of its own, so no result depends on the number of threads.
+// each calls f with every number below n on several threads and returns the first error. Each call
+// writes its result separately, so no result depends on the number of threads.
 func each(ctx context.Context, n, threads int, f func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

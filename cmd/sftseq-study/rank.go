@@ -87,7 +87,7 @@ type rankMeasurement struct {
 	tokens, width, layers, draws int
 	probabilities                []string
 
-	threads int // do not change the results
+	threads int // does not affect the results
 }
 
 // rankPoint describes the tokens after a layer, over all draws.

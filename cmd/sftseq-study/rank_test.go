@@ -8,7 +8,7 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// TestSpectrum: ranks and the entropy of matrices that are known.
+// TestSpectrum: ranks and entropy of known matrices.
 func TestSpectrum(t *testing.T) {
 	for _, c := range []struct {
 		name    string
@@ -37,7 +37,7 @@ func TestSpectrum(t *testing.T) {
 	}
 }
 
-// TestSpectrumOfAlikeRows: rounding gives no rank to rows that are the same but for it.
+// TestSpectrumOfAlikeRows: rows that are equal up to rounding have rank 1.
 func TestSpectrumOfAlikeRows(t *testing.T) {
 	for example := range uint32(40) {
 		d := draws{seed: 1, example: example}
@@ -60,7 +60,7 @@ func TestSpectrumOfAlikeRows(t *testing.T) {
 	}
 }
 
-// TestRank: the leak alone tells identical tokens apart, and they stay nearly the same.
+// TestRank: only the leak distinguishes identical tokens, and they stay nearly equal.
 func TestRank(t *testing.T) {
 	r := &rankMeasurement{seed: 1, tokens: 96, width: 96, layers: 6, draws: 2, threads: 2,
 		probabilities: []string{leakyReLU, relu, softmax}}
@@ -84,7 +84,7 @@ func TestRank(t *testing.T) {
 	}
 }
 
-// TestNormalise: what each probability leaves of a row.
+// TestNormalise: the probabilities of a row by each function.
 func TestNormalise(t *testing.T) {
 	for _, c := range []struct {
 		probability string

@@ -183,10 +183,10 @@ func (l *smallLayer) sides() (out []bool) {
 	return out
 }
 
-// within returns the largest fraction of the way to other weights, up to 1, on which no side
-// changes. On the way q and k are affine, and with them A of maxout, while A of R_mul is
-// monotone: the end alone decides. A of the dot product is quadratic and may change twice, so
-// the way is searched in steps.
+// within returns the largest fraction of the path to other weights, up to 1, on which no side
+// changes. On the path q and k are affine, and so is A of maxout, while A of R_mul is monotone: the
+// end alone decides. A of the dot product is quadratic and may change twice, so the path is
+// searched in steps.
 func (l *smallLayer) within(block string, to []float64) float64 {
 	w, _ := l.block(block)
 	from, begin := slices.Clone(w), l.sides()

@@ -8,9 +8,9 @@ import (
 	"gonum.org/v1/gonum/mat"
 )
 
-// singlePrecision is that of float32. A singular value counts towards the rank if it is
-// larger than the precision times the larger of the matrix's sides times the largest value,
-// as in PyTorch and NumPy.
+// singlePrecision is the precision of float32. A singular value counts towards the rank if it is
+// larger than the precision times the larger side of the matrix times the largest value, as in
+// PyTorch and NumPy.
 const singlePrecision = 0x1p-23 // 1.19e-7
 
 // spectrum has the singular values of a matrix, the largest first.
@@ -19,11 +19,11 @@ type spectrum struct {
 	side   int
 }
 
-// spectrumOf computes that of a matrix: the roots of the eigenvalues of its product with
-// itself. These are exact to about 1e-16 of the largest, and below spectrumFloor they are 0
-// here. Gonum's decomposition into singular values would be finer, but of matrices whose
-// rows are almost the same it is wrong now and then: of one whose rows differ by 1e-14 it
-// gave a second value of 7e-4 of the first.
+// spectrumOf computes the spectrum of a matrix: the roots of the eigenvalues of its product with
+// itself. These are exact to about 1e-16 of the largest; below spectrumFloor they are set to 0.
+// Gonum's singular value decomposition is more precise, but occasionally wrong for matrices with
+// nearly equal rows: for one whose rows differ by 1e-14 it gave a second value of 7e-4 of the
+// first.
 func spectrumOf(m *mat.Dense) (spectrum, error) {
 	rows, columns := m.Dims()
 	product := mat.NewSymDense(min(rows, columns), nil)
@@ -47,10 +47,11 @@ func spectrumOf(m *mat.Dense) (spectrum, error) {
 	return spectrum{values: values, side: max(rows, columns)}, nil
 }
 
-// spectrumFloor is the part of the largest singular value below which others are rounding.
+// spectrumFloor is the fraction of the largest singular value below which values are rounding
+// errors.
 const spectrumFloor = 2e-7
 
-// rank is how many values count by a precision.
+// rank returns the number of values that count at a precision.
 func (s spectrum) rank(precision float64) (n int) {
 	for _, v := range s.values {
 		if v > float64(s.side)*precision*s.values[0] {
@@ -60,8 +61,8 @@ func (s spectrum) rank(precision float64) (n int) {
 	return n
 }
 
-// entropyRank is exp(−Σ p·log p) of the values p = σ/Σσ: 1 for one value alone, and their
-// number where all are equal. It needs no tolerance.
+// entropyRank returns exp(−Σ p·log p) of the values p = σ/Σσ: 1 for a single value, and their
+// number if all are equal. It needs no tolerance.
 //
 // Source: Roy, Vetterli, "The effective rank", EUSIPCO 2007.
 func (s spectrum) entropyRank() float64 {

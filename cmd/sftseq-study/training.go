@@ -57,13 +57,13 @@ type trainedRun struct {
 	training, validation curve
 }
 
-// trainingStudy is a study that compares the learning curves of variants. The paper is a
-// note of its results.
+// trainingStudy returns a study that compares the learning curves of variants. The note paper has
+// the paper's results.
 func trainingStudy(name, summary, help, title, paper string, variants func(t *training) ([]variant, error)) *study {
 	return &study{name: name, summary: summary,
 		help: help + `
 Settings are those of sftseq train custom. Runs are kept in --out, where sftseq report and
-plot show them; after Ctrl-C the same command goes on.`,
+plot show them; after Ctrl-C run the same command to resume.`,
 		columns: []string{"model", "best in training", "best in validation", "at the end"},
 		prepare: func(f *flags) measurement {
 			t := f.trainingFlags()
@@ -223,7 +223,7 @@ func (t *training) train(ctx context.Context, r *report, d tensor.Device, v vari
 	}
 	if err := trainer.Run(ctx); err != nil {
 		if errors.Is(err, context.Canceled) {
-			return errors.New("interrupted, the checkpoint is stored; the same command goes on")
+			return errors.New("interrupted, the checkpoint is stored; run the same command to resume")
 		}
 		return err
 	}

@@ -1,6 +1,6 @@
-// Command beam scores files of Arrow, Parquet or JSON lines in a pipeline of Apache Beam.
-// Each worker has sftseq score one file at a time and reads its answers, a stream of Arrow,
-// from a pipe.
+// Command beam scores files of Arrow, Parquet or JSON lines in a pipeline of Apache Beam. Each
+// worker runs sftseq score for one file at a time and reads its predictions, an Arrow stream, from
+// a pipe.
 //
 //	go run . --sftseq ../../sftseq --model runs/listops --input 'data/*.jsonl' --output answers.csv
 //
@@ -37,10 +37,10 @@ func init() {
 	beam.RegisterType(reflect.TypeFor[Answer]())
 }
 
-// Answer is what the model says of a row.
+// Answer is the prediction for a row.
 type Answer struct{ ID, Label string }
 
-// score answers the rows of a file.
+// score predicts the rows of a file.
 type score struct {
 	Program, Model, Column string
 }
@@ -58,16 +58,16 @@ func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answe
 		return err
 	}
 	read := answers(out, emit)
-	out.Close() // where reading has failed, the program would wait for it, and Wait for the program
-	// A program that fails says why on standard error, and its stream has no end.
+	out.Close() // after a failed read, the program would block on the pipe, and Wait on the program
+	// A failed program reports the reason on standard error, and its stream is truncated.
 	if err := errors.Join(read, c.Wait()); err != nil {
 		return fmt.Errorf("%s: %w: %s", file, err, errs.Bytes())
 	}
 	return nil
 }
 
-// answers reads a stream. Its first two columns are the id and the label: the name of a class,
-// or its number where the model has no names.
+// answers reads a stream. Its first two columns are the id and the label: the name of a class, or
+// its number if the model has no names.
 func answers(stream io.Reader, emit func(Answer)) error {
 	r, err := ipc.NewReader(stream)
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 	"time"
 )
 
-// built is the program of this repository.
+// built returns the program of this repository.
 func built(t *testing.T) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "sftseq")
@@ -25,8 +25,8 @@ func built(t *testing.T) string {
 	return path
 }
 
-// TestScore: a model without names of labels answers with the numbers of classes, and a file
-// that it cannot read is an error that says why.
+// TestScore: a model without label names returns class numbers, and a file that it cannot read is
+// an error with the reason.
 func TestScore(t *testing.T) {
 	program := built(t)
 	model, err := filepath.Abs("../../sft/testdata/golden/post")
@@ -55,7 +55,8 @@ func TestScore(t *testing.T) {
 	}
 }
 
-// TestNoStream: a program that writes something else, without an end, is an error at once.
+// TestNoStream: a program that writes something other than a stream, without an end, is an
+// immediate error.
 func TestNoStream(t *testing.T) {
 	program := filepath.Join(t.TempDir(), "program")
 	if err := os.WriteFile(program, []byte("#!/bin/sh\nexec yes\n"), 0o777); err != nil {
@@ -69,7 +70,7 @@ func TestNoStream(t *testing.T) {
 	}
 }
 
-// TestLine: what an id or a label has of commas, quotes and ends of lines is read again.
+// TestLine: commas, quotes and line breaks in an id or a label are read back.
 func TestLine(t *testing.T) {
 	for _, a := range []Answer{{"a", "b"}, {`a,"b`, "c\nd"}, {"", ","}} {
 		got, err := csv.NewReader(strings.NewReader(line(a) + "\n")).Read()

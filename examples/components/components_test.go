@@ -48,7 +48,7 @@ func TestVRML(t *testing.T) {
 	}
 }
 
-// TestVRMLRefuses: scenes that are read otherwise than they look, or not at all, are errors.
+// TestVRMLRefuses: scenes that this reader would misread, or cannot read, are errors.
 func TestVRMLRefuses(t *testing.T) {
 	face := func(points, index string) string {
 		return header + "Shape { geometry IndexedFaceSet { coord Coordinate { point [" + points +
@@ -94,7 +94,7 @@ func comb(teeth int, distance float64) *surface {
 	return s
 }
 
-// TestPeriod: the period of a comb is the distance of its teeth, and a box has none.
+// TestPeriod: the period of a comb is the distance of its teeth, and a box has no period.
 func TestPeriod(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Float64
 	for _, teeth := range []int{4, 7, 20, 60} {
@@ -146,7 +146,8 @@ func TestPoints(t *testing.T) {
 	}
 }
 
-// TestRandom: the numbers are those that sftseq's conversions drew, so that the clouds are the same.
+// TestRandom: the random numbers equal those of sftseq's conversions, so that the clouds are the
+// same.
 func TestRandom(t *testing.T) {
 	next := random(7, "dip/a.wrl", 1)
 	if got := fmt.Sprintf("%.6f %.6f", next(), next()); got != "0.609457 0.951045" {
@@ -154,7 +155,8 @@ func TestRandom(t *testing.T) {
 	}
 }
 
-// library writes meshes of a triangle, each another, by series and number of files, and returns the folder.
+// library writes different meshes of a triangle, by series and number of files, and returns the
+// folder.
 func library(t *testing.T, series map[string]int) string {
 	t.Helper()
 	from := t.TempDir()
@@ -175,7 +177,7 @@ func library(t *testing.T, series map[string]int) string {
 	return from
 }
 
-// splits returns the files of each split of a library, and of each series of a class its split.
+// splits returns the files of each split of a library, and the split of each series of a class.
 func splits(t *testing.T, from string, seed uint64, most int) (count map[string]int, of map[string]string) {
 	t.Helper()
 	files, err := find(&options{from: from, parts: true})
@@ -196,8 +198,8 @@ func splits(t *testing.T, from string, seed uint64, most int) (count map[string]
 	return count, of
 }
 
-// TestSplit: of three series of any size one is for the test and one for validation, but never the largest; of one or
-// two only those that are small enough. Parts are of the files that are taken.
+// TestSplit: of three series of any size, one is for the test and one for validation, but never the
+// largest; of one or two series only small ones are. Parts belong to the selected files.
 func TestSplit(t *testing.T) {
 	for _, c := range []struct {
 		files []int // number of files of each series
@@ -235,7 +237,8 @@ func TestSplit(t *testing.T) {
 	}
 }
 
-// TestSameSeries: series of a class with an identical file are in one split, also by way of a third one.
+// TestSameSeries: series of a class with an identical file are in one split, even if a third series
+// connects them.
 func TestSameSeries(t *testing.T) {
 	from := library(t, map[string]int{"a/maker": 2, "a/other": 2, "a/third": 1, "a/own": 2, "b/maker": 1})
 	for to, same := range map[string]string{"a/other_1x05": "a/maker_1x01", "a/third_1x05": "a/other_1x00",

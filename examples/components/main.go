@@ -55,7 +55,7 @@ func convert(o *options, out, log io.Writer) error {
 	if err != nil {
 		return err
 	}
-	filesOfSeries := 8 // series of eighty connectors differ in their number of pins alone, and outweigh others
+	filesOfSeries := 8 // series of eighty connectors differ only in their number of pins, and would outweigh others
 	if o.parts {
 		filesOfSeries = 0
 	}

@@ -8,16 +8,17 @@ import (
 const (
 	periodPoints = 1 << 16 // drawn from the surface
 	profileBins  = 2048    // along the longest side
-	repetitions  = 4       // along the longest side, at least
-	// minCorrelation is the least part of the profile's square that its correlation with a shifted copy has. Shapes
-	// without repetition, such as boxes and balls, have up to a tenth.
+	repetitions  = 4       // along the longest side, at minimum
+	// minCorrelation is the minimum correlation of the profile with a shifted copy, as a fraction
+	// of its square. Shapes without repetition, such as boxes and balls, reach up to a tenth.
 	minCorrelation = 0.12
-	nearBest       = 0.88 // fraction of the best correlation; multiples of a period reach about the same
+	nearBest       = 0.88 // fraction of the best correlation; multiples of a period have about the same
 )
 
-// period returns the distance at which a surface repeats along its longest side, as pins do: the smallest at which the
-// profile, the number of points at each place less their local mean, correlates with itself, and at multiples, too.
-// Strength is the mean of these correlations as a part of the profile's square. Both are 0 if there is no such
+// period returns the distance at which a surface repeats along its longest side, as pins do. It is
+// the smallest distance at which the profile correlates with itself, and at its multiples, too. The
+// profile is the number of points at each position minus their local mean. Strength is the mean of
+// these correlations as a fraction of the profile's square. Both are 0 if there is no such
 // distance.
 func (s *surface) period(random func() float64) (period, strength float64, err error) {
 	points, err := s.sample(periodPoints, random)
@@ -44,7 +45,8 @@ func (s *surface) period(random func() float64) (period, strength float64, err e
 	return length * float64(lag) / profileBins, strength, nil
 }
 
-// repeatingLag returns by how many bins a profile repeats, and how strongly; 0 if it does not.
+// repeatingLag returns the number of bins after which a profile repeats, and the strength; 0 if it
+// does not.
 func repeatingLag(profile []float64) (lag int, strength float64) {
 	smooth(profile, 1)
 	smooth(profile, 1) // counts scatter
@@ -60,11 +62,12 @@ func repeatingLag(profile []float64) (lag int, strength float64) {
 		}
 		correlation[lag] *= float64(len(profile)) / float64(len(profile)-lag) // long lags have fewer terms
 	}
-	from := 1 // behind the peak at lag 0
+	from := 1 // after the peak at lag 0
 	for from < len(correlation) && correlation[from] > 0 {
 		from++
 	}
-	// The thickness of a wall is a peak as well, but its multiples are not. Every other multiple of half a period is.
+	// The thickness of a wall also has a peak, but not at its multiples. Half a period has peaks
+	// only at every other multiple.
 	least := minCorrelation * correlation[0]
 	scores := make([]float64, len(correlation)/(repetitions-1))
 	repeats := func(lag int) bool { return correlation[lag] >= max(least, scores[lag]/2) }
@@ -72,7 +75,7 @@ func repeatingLag(profile []float64) (lag int, strength float64) {
 	for lag := from; lag < len(scores); lag++ {
 		n := 0
 		for k := 1; k <= repetitions && k*lag+k < len(correlation); k++ {
-			scores[lag] += slices.Max(correlation[k*lag-k+1 : k*lag+k]) // a lag is rounded
+			scores[lag] += slices.Max(correlation[k*lag-k+1 : k*lag+k]) // lags are rounded
 			n++
 		}
 		scores[lag] /= float64(n)
@@ -91,7 +94,7 @@ func repeatingLag(profile []float64) (lag int, strength float64) {
 	return 0, 0
 }
 
-// smooth replaces each number by the mean of 2·reach+1 neighbours, of fewer at the ends.
+// smooth replaces each number by the mean of 2·reach+1 neighbours, fewer at the ends.
 func smooth(x []float64, reach int) {
 	sums := make([]float64, len(x)+1)
 	for i, v := range x {
@@ -103,8 +106,9 @@ func smooth(x []float64, reach int) {
 	}
 }
 
-// waves returns strength·cos and strength·sin of 2π·log₂(period)/w for w of 4, 2, 1 and half an octave (Tancik et al.,
-// NeurIPS 2020), which are 0 without a period: a model could memorise rows by a length.
+// waves returns strength·cos and strength·sin of 2π·log₂(period)/w for w of 4, 2, 1 and half an
+// octave (Tancik et al., NeurIPS 2020). They are 0 without a period. A plain length would let a
+// model memorise rows.
 func waves(period, strength float64) (out []float32) {
 	for _, octaves := range []float64{4, 2, 1, 0.5} {
 		sin, cos := 0.0, 0.0

@@ -16,13 +16,14 @@ func (a vec) cross(b vec) vec {
 	return vec{a[1]*b[2] - a[2]*b[1], a[2]*b[0] - a[0]*b[2], a[0]*b[1] - a[1]*b[0]}
 }
 
-// point is one that was drawn from a surface.
+// point is a point drawn from a surface.
 type point struct {
 	at, normal vec
 	material
 }
 
-// sample draws n points that are uniform on the surface. Random is uniform on 0 to 1.
+// sample draws n points that are uniform on the surface. Random returns uniform numbers from 0 to
+// 1.
 func (s *surface) sample(n int, random func() float64) ([]point, error) {
 	areas := make([]float64, len(s.triangles)) // cumulative
 	directions := make([]vec, len(s.triangles))
@@ -77,7 +78,8 @@ func normalize(points []point) (radius float64) {
 	return radius
 }
 
-// alignment is 1 for a normal within eight degrees of an axis, either way, and 0 for others.
+// alignment returns 1 for a normal within eight degrees of an axis, in either direction, and 0 for
+// others.
 func alignment(n vec) float32 {
 	if max(math.Abs(n[0]), math.Abs(n[1]), math.Abs(n[2])) > 0.99 {
 		return 1

@@ -20,7 +20,7 @@ type file struct{ path, id, class, split string }
 // group is the files of a series, whose names differ in numbers alone, such as header_1x02 and header_1x12.
 type group struct {
 	name  string
-	draw  float64 // orders the groups
+	draw  float64 // random number that orders the groups
 	files []*file
 }
 
@@ -28,8 +28,8 @@ var digits = regexp.MustCompile(`[0-9]+`)
 
 func (f *file) series() string { return f.class + ":" + digits.ReplaceAllString(f.id, "") }
 
-// random returns a generator of numbers from 0 to 1 that are a function of the seed, the name and the first counter:
-// Philox4x32-10 (Salmon et al., SC 2011).
+// random returns a generator of numbers from 0 to 1. They are a function of the seed, the name and
+// the first counter: Philox4x32-10 (Salmon et al., SC 2011).
 func random(seed uint64, name string, counter uint32) func() float64 {
 	h := fnv.New64a()
 	h.Write([]byte(name)) // never fails
@@ -49,10 +49,10 @@ func random(seed uint64, name string, counter uint32) func() float64 {
 	}
 }
 
-// split puts each series into one split, as a test of files that hardly differ from those of training says little, and
-// returns the files that are used: at most most of a series, which the seed draws, or all if most is 0. Series of a
-// class with an identical file are one series. Each of val and test gets series of a tenth of the class's files at
-// most, and at least one series of three or more.
+// split assigns each series to one split, as a test on files that hardly differ from training files
+// means little. It returns the selected files: at most most per series, which the seed draws, or
+// all if most is 0. Series of a class with an identical file are one series. Each of val and test
+// gets series with at most a tenth of the class's files, and at least one series of three or more.
 func split(files []*file, seed uint64, most int) ([]*file, error) {
 	same, err := sameSeries(files)
 	if err != nil {
@@ -86,8 +86,8 @@ func split(files []*file, seed uint64, most int) ([]*file, error) {
 	return slices.DeleteFunc(files, func(f *file) bool { return f.split == "" }), nil
 }
 
-// sameSeries returns a function that gives series of a class with an identical file, such as a mesh that two makers
-// sell, the name of the first of them.
+// sameSeries returns a function that maps series of a class with an identical file, such as a mesh
+// that two makers sell, to the name of the first of them.
 func sameSeries(files []*file) (func(string) string, error) {
 	first := map[string]string{}
 	root := func(series string) string {
@@ -113,15 +113,16 @@ func sameSeries(files []*file) (func(string) string, error) {
 	return root, nil
 }
 
-// divide puts the groups of a class into splits. Test and val get one group each before either gets a second: the first
-// that is small enough or, of three or more, the first but the largest. At least one group stays in train.
+// divide assigns the groups of a class to splits. Test and val get one group each before either
+// gets a second: the first that is small enough or, of three or more, the first except the largest.
+// At least one group stays in train.
 func divide(groups []*group) {
 	total := 0
 	for _, g := range groups {
 		total += len(g.files)
 	}
 	left := slices.Clone(groups)
-	room := map[string]int{} // files that a split still takes
+	room := map[string]int{} // number of files that a split can still take
 	take := func(at int, split string) {
 		for _, f := range left[at].files {
 			f.split = split

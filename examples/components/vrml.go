@@ -13,7 +13,7 @@ type surface struct {
 	points    []vec
 	triangles []triangle
 	named     bool // at least one material has a name
-	colorless bool // faces or corners have colours of their own, which are not read
+	colorless bool // faces or corners have separate colours, which are not read
 }
 
 type triangle struct {
@@ -21,14 +21,15 @@ type triangle struct {
 	material
 }
 
-// material is what a surface looks like.
+// material is the appearance of a surface.
 type material struct {
 	color vec    // diffuseColor, 0 to 1
-	name  string // DEF name without the number at its end, such as PIN of PIN-01; "" if there is none
+	name  string // DEF name without the number at its end, such as PIN of PIN-01; "" without a name
 }
 
-// readVRML reads the indexed face sets of VRML 2.0 (ISO/IEC 14772-1) in the form that exporters of KiCad's library
-// write: shapes without transforms, whose materials alone are used again. Other scenes are errors.
+// readVRML reads the indexed face sets of VRML 2.0 (ISO/IEC 14772-1) as exporters of KiCad's
+// library write them: shapes without transforms, with reused materials only. Other scenes are
+// errors.
 func readVRML(text string) (*surface, error) {
 	if !strings.HasPrefix(text, "#VRML V2.0") {
 		return nil, errors.New("expected a file that begins with #VRML V2.0")
@@ -88,10 +89,10 @@ type shape struct {
 	material
 	faces   bool      // the geometry is an IndexedFaceSet
 	numbers []float64 // x, y and z of each point
-	index   []float64 // corners of faces, which -1 ends
+	index   []float64 // corners of faces, each terminated by -1
 }
 
-// add appends the faces of a shape, cut into triangles.
+// add appends the faces of a shape, split into triangles.
 func (s *surface) add(now *shape) error {
 	if !now.faces {
 		return nil
@@ -123,7 +124,7 @@ func (s *surface) add(now *shape) error {
 	return nil
 }
 
-// scanner cuts a text into words.
+// scanner splits a text into words.
 type scanner struct{ text string }
 
 const (
@@ -161,7 +162,7 @@ func (s *scanner) next() string {
 	return word
 }
 
-// numbers reads a list in brackets, or the numbers up to the next other word.
+// numbers reads a list in brackets, or all numbers up to the next other word.
 func (s *scanner) numbers() (out []float64, err error) {
 	before := s.text
 	word := s.next()
@@ -188,7 +189,7 @@ func (s *scanner) numbers() (out []float64, err error) {
 
 // material reads the fields of a Material.
 func (s *scanner) material(name string) (m material, err error) {
-	m.name = strings.ReplaceAll(name, "/", "-") // a slash divides category and part
+	m.name = strings.ReplaceAll(name, "/", "-") // a slash separates category and part
 	if short := strings.TrimRight(m.name, "0123456789"); strings.HasSuffix(short, "-") && len(short) > 1 {
 		m.name = short[:len(short)-1]
 	}

@@ -31,13 +31,13 @@ func main() {
 }
 
 func run(ctx context.Context, dir string) error {
-	dev, err := device.Open(device.Options{Name: "auto"}) // a graphics processor if there is one
+	dev, err := device.Open(device.Options{Name: "auto"}) // a GPU if there is one
 	if err != nil {
 		return err
 	}
 	defer dev.Close()
 
-	// Train: data, a model of the settings that suit it, a run directory.
+	// Train: data, a model with suitable settings, a run directory.
 	web, err := makeData(filepath.Join(dir, "web-data"), webLine)
 	if err != nil {
 		return err
@@ -48,7 +48,7 @@ func run(ctx context.Context, dir string) error {
 		return err
 	}
 	config, settings := preset.Config, preset.Settings
-	// an example is small
+	// a small model for an example
 	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize = 1, 32, 32, 64
 	settings.EvalEvery, settings.LogEvery = steps/2, steps/2
 	if err := config.DescribeData(web.Spec()); err != nil {
@@ -100,7 +100,7 @@ func run(ctx context.Context, dir string) error {
 	return err
 }
 
-// train trains m and returns the model that is best on the validation split.
+// train trains m and returns the model with the best validation accuracy.
 func train(ctx context.Context, dir string, dev device.Device, m *sft.Model, s sft.Settings,
 	data *seq.Dataset) (*sft.Model, error) {
 	trainSplit, err := data.Open("train")
@@ -162,7 +162,7 @@ func makeData(dir string, draw func(*rand.Rand) (line string, label int32)) (*se
 	if err != nil {
 		return nil, err
 	}
-	defer builder.Abort() // does nothing once it is finished
+	defer builder.Abort() // does nothing after Finish
 	random := rand.New(rand.NewPCG(1, 2))
 	for _, split := range []struct {
 		name string
@@ -189,7 +189,7 @@ func makeData(dir string, draw func(*rand.Rand) (line string, label int32)) (*se
 	return builder.Finish(nil)
 }
 
-// webLine fails where the status is 5xx.
+// webLine returns a line, labelled as failed if the status is 5xx.
 func webLine(r *rand.Rand) (string, int32) {
 	label := int32(r.IntN(2))
 	status := []int{200, 204, 301, 404}[r.IntN(4)]
@@ -200,7 +200,7 @@ func webLine(r *rand.Rand) (string, int32) {
 	return fmt.Sprintf("%s %s %d in %d ms", []string{"GET", "POST"}[r.IntN(2)], path, status, r.IntN(10000)), label
 }
 
-// mailLine fails where the mail was refused for good.
+// mailLine returns a line, labelled as failed if the mail was refused permanently.
 func mailLine(r *rand.Rand) (string, int32) {
 	label := int32(r.IntN(2))
 	what := []string{"250 delivered", "451 try later"}[r.IntN(2)]

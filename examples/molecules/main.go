@@ -13,7 +13,7 @@ import (
 	"slices"
 )
 
-// elements have a feature each. Other elements share one.
+// elements have one feature each; all other elements share one.
 var elements = []string{"C", "N", "O", "S", "P", "F", "Cl", "Br", "I", "B", "Si", "Se"}
 
 // row is a line of the output.
@@ -86,7 +86,7 @@ func (m *molecule) graph() (r row) {
 			indicator(a.ring), indicator(a.stereo)})
 		r.Features = append(r.Features, features)
 	}
-	r.Edges = [][]int{} // an atom alone has no bonds
+	r.Edges = [][]int{} // a single atom has no bonds
 	for _, b := range m.bonds {
 		r.Features[b.a][degree]++
 		r.Features[b.b][degree]++

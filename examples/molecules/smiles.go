@@ -17,11 +17,11 @@ type molecule struct {
 
 type atom struct {
 	element           string // "C", or "*" for any
-	charge, hydrogens int    // hydrogens that are no atoms of their own
+	charge, hydrogens int    // hydrogens that are not separate atoms
 	aromatic          bool   // written in lower case
 	stereo            bool   // has a chirality
 	ring              bool
-	bracket           bool // states its hydrogens
+	bracket           bool // states the number of hydrogens
 }
 
 type bond struct {
@@ -49,8 +49,8 @@ const symbols = " * H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Sc Ti V C
 	" Rh Pd Ag Cd In Sn Sb Te I Xe Cs Ba La Ce Pr Nd Pm Sm Eu Gd Tb Dy Ho Er Tm Yb Lu Hf Ta W Re Os Ir Pt Au Hg Tl Pb Bi Po At Rn" +
 	" Fr Ra Ac Th Pa U Np Pu Am Cm Bk Cf Es Fm Md No Lr Rf Db Sg Bh Hs Mt Ds Rg Cn Nh Fl Mc Lv Ts Og "
 
-// follows has the kinds of tokens that may follow a kind: atoms, bonds, ring closures, and the signs themselves. "" is
-// the start.
+// follows lists the kinds of tokens that may follow a kind: atoms, bonds, ring closures, and the
+// characters themselves. "" is the start.
 var follows = map[string]string{"": "a", "a": "abr().", "b": "ar", "r": "abr().", "(": "ab.", ")": "ab().", ".": "a"}
 
 // parse reads a molecule in SMILES.
@@ -135,7 +135,7 @@ func newAtom(t []string) (a atom, err error) {
 	return a, nil
 }
 
-// number returns the number that digits state, or another one if there are none.
+// number returns the number in digits, or otherwise if there are none.
 func number(digits string, otherwise int) int {
 	if n, err := strconv.Atoi(digits); err == nil {
 		return n
@@ -163,7 +163,7 @@ func (m *molecule) close(rings map[int]bond, digits string, last, order int) err
 	return nil
 }
 
-// complete finds what the text implies: rings, orders of bonds, and hydrogens.
+// complete derives what the text implies: rings, orders of bonds, and hydrogens.
 func (m *molecule) complete() error {
 	for i := range m.bonds {
 		b := &m.bonds[i]
@@ -171,7 +171,7 @@ func (m *molecule) complete() error {
 			m.atoms[b.a].ring, m.atoms[b.b].ring = true, true
 		}
 	}
-	taken := make([]int, len(m.atoms)) // valences that bonds take
+	taken := make([]int, len(m.atoms)) // valences used by bonds
 	for i := range m.bonds {
 		b := &m.bonds[i]
 		if b.order == implied {
@@ -190,7 +190,7 @@ func (m *molecule) complete() error {
 	for i := range m.atoms {
 		a := &m.atoms[i]
 		if a.aromatic && !a.ring {
-			return fmt.Errorf("atom %d is aromatic, and in no ring", i+1)
+			return fmt.Errorf("atom %d is aromatic but not in a ring", i+1)
 		}
 		if !a.bracket {
 			a.hydrogens = implicit(a, taken[i])
@@ -214,12 +214,12 @@ func (m *molecule) inRing(i int) bool {
 	return reached[m.bonds[i].b]
 }
 
-// valences are the normal ones of atoms without brackets.
+// valences are the normal valences of atoms without brackets.
 var valences = map[string][]int{"B": {3}, "C": {4}, "N": {3, 5}, "O": {2}, "P": {3, 5}, "S": {2, 4, 6}, "F": {1},
 	"Cl": {1}, "Br": {1}, "I": {1}}
 
-// implicit returns the hydrogens that fill the lowest normal valence that the bonds leave room in. An aromatic atom
-// shares one more electron with its ring, and has its lowest valence.
+// implicit returns the number of hydrogens that fill the lowest normal valence not exceeded by the
+// bonds. An aromatic atom shares one more electron with its ring, and has its lowest valence.
 func implicit(a *atom, taken int) int {
 	for _, valence := range valences[a.element] {
 		switch {

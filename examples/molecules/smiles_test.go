@@ -11,8 +11,8 @@ import (
 	"testing"
 )
 
-// described is the formula of a molecule with its elements sorted, its charge, its bonds by order, and how many bonds
-// and atoms are in rings.
+// described returns the formula of a molecule with its elements sorted, its charge, its bonds by
+// order, and the numbers of bonds and atoms in rings.
 func described(m *molecule) string {
 	count, charge := map[string]int{}, 0
 	var orders [aromatic]int
@@ -73,7 +73,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestRefused: texts that are no molecules are errors.
+// TestRefused: texts that are not molecules are errors.
 func TestRefused(t *testing.T) {
 	for _, text := range []string{"", "CX", "Cé", "C C", "C=", "C==C", "C=(C)", "C(=)C", "=C", "C.", ".C", "(C)C",
 		"C()C", "C((C))C", "C(C", "C)C", "1CC1", "C(1CC1)",
@@ -85,7 +85,8 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestConvert: rows have features, edges in both directions and the number; lines that are no molecules are reported.
+// TestConvert: rows have features, edges in both directions and the number; lines that are not
+// molecules are reported.
 func TestConvert(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.csv")
 	if err := os.WriteFile(path, []byte("# a comment\nC=[O+],1.50\nC(C,2\n[Fe]\n"), 0o666); err != nil {

@@ -18,7 +18,7 @@ const (
 	mostBetween  = 2000 // bases between two genes
 )
 
-// usage is how often each of the 61 codons that code occurs, summed up.
+// usage has the cumulative frequencies of the 61 coding codons.
 type usage struct {
 	codons []string
 	upTo   []float64
@@ -49,7 +49,7 @@ func (u *usage) gene(random *rand.Rand, n int) []byte {
 	return append(out, stopCodons[random.IntN(len(stopCodons))]...)
 }
 
-// reverseComplement is what the other strand reads, in place.
+// reverseComplement replaces text by the sequence of the other strand.
 func reverseComplement(text []byte) {
 	slices.Reverse(text)
 	for i, base := range text {

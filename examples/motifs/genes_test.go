@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestGenes: what the intervals name is an open reading frame of its strand, none overlaps another, and a
+// TestGenes: each interval is an open reading frame of its strand, intervals do not overlap, and a
 // second draw is the same.
 func TestGenes(t *testing.T) {
 	r := rule{sequences: 30, shortest: 2000, longest: 9000, codonBias: 0.8, seed: 3}

@@ -54,11 +54,12 @@ func main() {
 	flag.IntVar(&r.motifLength, "length", 12, "bases of a motif")
 	flag.IntVar(&r.mismatches, "mismatches", 2, "bases of an occurrence that may differ")
 	flag.IntVar(&r.mostOfA, "most", 10, "copies of a motif in a sequence, at most")
-	flag.Float64Var(&r.present, "present", 1, "share of the sequences that get copies of a motif, drawn for each motif")
-	genes := flag.Bool("genes", false, "write genes in place of motifs")
+	flag.Float64Var(&r.present, "present", 1,
+		"fraction of the sequences that get copies of a motif, drawn for each motif")
+	genes := flag.Bool("genes", false, "write genes instead of motifs")
 	flag.Float64Var(&r.codonBias, "codon-bias", 0.8,
 		"of genes: standard deviation of the logarithm of a codon's weight")
-	flag.Uint64Var(&r.seed, "seed", 1, "`seed` of all that is drawn")
+	flag.Uint64Var(&r.seed, "seed", 1, "`seed` of all random numbers")
 	flag.Parse()
 	if err := r.check(); err != nil {
 		log.Fatal(err)
@@ -174,7 +175,7 @@ func (r *rule) draw(random *rand.Rand, fasta, bed, lines io.Writer) (motifs [][]
 			}
 		}
 		slices.Sort(s.Motifs)
-		encoder.Encode(s) // to a buffer, whose Flush returns the error
+		encoder.Encode(s) // writes to a buffer, whose Flush returns the error
 	}
 	return motifs
 }
@@ -187,7 +188,7 @@ func randomBases(random *rand.Rand, n int) []byte {
 	return out
 }
 
-// plant replaces bases somewhere by a copy of the motif with some mismatches.
+// plant replaces bases at a random position by a copy of the motif with some mismatches.
 func (r *rule) plant(random *rand.Rand, text, motif []byte) {
 	at := random.IntN(len(text) - len(motif) + 1)
 	copy(text[at:], motif)
@@ -196,7 +197,7 @@ func (r *rule) plant(random *rand.Rand, text, motif []byte) {
 	}
 }
 
-// find lists the occurrences, in their order, none of which overlap.
+// find lists the occurrences in order, without overlaps.
 func (r *rule) find(text []byte, motifs [][]byte) (found []occurrence) {
 	var all []occurrence
 	for at := range len(text) - r.motifLength + 1 {

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestDraw: what the files say of a sequence is true of its bases, and the same whenever it is drawn.
+// TestDraw: the files agree with the bases of each sequence, and a second draw is the same.
 func TestDraw(t *testing.T) {
 	r := rule{sequences: 40, shortest: 60, longest: 200, motifs: 2, motifLength: 8, mismatches: 1,
 		mostOfA: 3, present: 0.7, seed: 3}

@@ -109,7 +109,8 @@ func read(from string, names []string) (out []image, err error) {
 	return out, nil
 }
 
-// gray returns the gray of a pixel as TensorFlow and the Long Range Arena compute it, in float32.
+// gray returns the gray level of a pixel as TensorFlow and the Long Range Arena compute it, in
+// float32.
 func gray(r, g, b byte) byte {
 	const scale = float32(1) / 255
 	v := float32(float32(0.2989)*(float32(r)*scale)) + float32(float32(0.5870)*(float32(g)*scale)) +
@@ -117,8 +118,9 @@ func gray(r, g, b byte) byte {
 	return byte(float32(v * 255.5))
 }
 
-// graph returns the features of superpixels and of their borders. Light is from 0 to 1, places are from 0 to 1, the
-// area of a usual piece is 1, and distances and borders are divided by the side of a usual piece.
+// graph returns the features of superpixels and of their borders. Light and positions are from 0 to
+// 1, the area of an average piece is 1, and distances and borders are divided by the side of an
+// average piece.
 func graph(c *cut, pixels []byte) (out row) {
 	type sums struct{ n, light, squares, x, y, least, most float64 }
 	const white = 255

@@ -2,23 +2,25 @@ package main
 
 import "math"
 
-// cut is an image in superpixels: connected pieces of about one size whose pixels are alike.
+// cut is a segmentation of an image into superpixels: connected pieces of similar size and light.
 type cut struct {
 	width, height int
 	piece         []int // index of the piece of each pixel, row by row
 	pieces        int
-	step          float64 // between the centres at first
+	step          float64 // initial distance between the centres
 }
 
 // centre is the mean of the pixels of a piece.
 type centre struct{ light, x, y float64 }
 
-// compactness weighs distance against light: the light, from 0 to 100, that the distance of two centres is worth.
+// compactness is the weight of distance against light: the difference in light, from 0 to 100, that
+// equals the distance of two centres.
 const compactness = 10
 
-// slice cuts an image into about so many pieces by SLIC (Achanta, Shaji, Smith, Lucchi, Fua and Süsstrunk, "SLIC
-// Superpixels Compared to State-of-the-Art Superpixel Methods", IEEE Transactions on Pattern Analysis and Machine
-// Intelligence 34, 2012). Of equally near centres the first one counts.
+// slice cuts an image into about the given number of pieces by SLIC (Achanta, Shaji, Smith, Lucchi,
+// Fua and Süsstrunk, "SLIC Superpixels Compared to State-of-the-Art Superpixel Methods", IEEE
+// Transactions on Pattern Analysis and Machine Intelligence 34, 2012). Of equally near centres the
+// first one wins.
 func slice(pixels []byte, width, pieces int) *cut {
 	c := &cut{width: width, height: len(pixels) / width, piece: make([]int, len(pixels))}
 	c.step = math.Sqrt(float64(len(pixels)) / float64(pieces))
@@ -50,8 +52,8 @@ func slice(pixels []byte, width, pieces int) *cut {
 	return c
 }
 
-// grid places centres at equal distances, each at the one of 9 pixels where light changes least, so that none is on an
-// edge.
+// grid places centres at equal distances and moves each to the pixel of 9 where light changes
+// least, away from edges.
 func (c *cut) grid(light []float64) (out []centre) {
 	columns := max(1, int(math.Round(float64(c.width)/c.step)))
 	rows := max(1, int(math.Round(float64(c.height)/c.step)))
@@ -76,7 +78,7 @@ func (c *cut) grid(light []float64) (out []centre) {
 	return out
 }
 
-// move makes centres the means of their pixels. One without pixels stays.
+// move sets centres to the means of their pixels. A centre without pixels stays.
 func (c *cut) move(centres []centre, light []float64) {
 	sums, count := make([]centre, len(centres)), make([]float64, len(centres))
 	for i, k := range c.piece {
@@ -92,8 +94,9 @@ func (c *cut) move(centres []centre, light []float64) {
 	}
 }
 
-// connect makes each connected part a piece. A part of less than a quarter of the usual size joins the piece to the
-// left of its first pixel, or above it. The very first part is always a piece.
+// connect makes each connected component a piece. A component of less than a quarter of the average
+// size joins the piece to the left of its first pixel, or above it. The very first component is
+// always a piece.
 func (c *cut) connect() {
 	old := c.piece
 	c.piece = make([]int, len(old))
@@ -130,7 +133,7 @@ func (c *cut) connect() {
 	}
 }
 
-// neighbours returns the pixels to the left and right, above and below of one.
+// neighbours returns the adjacent pixels to the left and right, above and below.
 func (c *cut) neighbours(i int) (out []int) {
 	if i%c.width > 0 {
 		out = append(out, i-1)

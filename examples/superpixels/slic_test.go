@@ -10,7 +10,8 @@ import (
 	"testing"
 )
 
-// check: each piece is connected, has pixels, and not fewer than a quarter of a usual one but for the first.
+// check: each piece is connected and not empty, and all but the first have at least a quarter of
+// the average size.
 func check(t *testing.T, c *cut) {
 	t.Helper()
 	sizes, parts, seen := make([]int, c.pieces), make([]int, c.pieces), make([]bool, len(c.piece))
@@ -37,8 +38,8 @@ func check(t *testing.T, c *cut) {
 	}
 }
 
-// TestEdges: no piece crosses the border between dark and light, whatever its form, and an image of one gray is cut
-// into squares.
+// TestEdges: no piece crosses the border between dark and light, for any shape, and a uniform image
+// is cut into squares.
 func TestEdges(t *testing.T) {
 	for name, lit := range map[string]func(x, y int) bool{
 		"gray":   func(_, _ int) bool { return false },
@@ -66,7 +67,7 @@ func TestEdges(t *testing.T) {
 				t.Errorf("piece %d has %d pixels", k, n)
 			}
 		}
-		if wrong > 12 || name == "gray" && (c.pieces != 16 || c.step != 8) { // parts that are too small for a piece
+		if wrong > 12 || name == "gray" && (c.pieces != 16 || c.step != 8) { // components too small for a piece
 			t.Errorf("%s: %d pixels are on the wrong side of %d pieces", name, wrong, c.pieces)
 		}
 	}
@@ -86,7 +87,7 @@ func TestNoise(t *testing.T) {
 	}
 }
 
-// TestGraph: features and edges of pieces as computed by hand.
+// TestGraph compares features and edges with values computed by hand.
 func TestGraph(t *testing.T) {
 	c := &cut{width: 3, height: 2, piece: []int{0, 0, 1, 0, 2, 2}, pieces: 3, step: 2}
 	r := graph(c, []byte{0, 51, 255, 0, 0, 0})
@@ -97,8 +98,8 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestConvert: each split has its first images, the last tenth of the training images is for validation, and labels and
-// gray are those of the records.
+// TestConvert: each split has its first images, the last tenth of the training images is for
+// validation, and labels and gray levels are those of the records.
 func TestConvert(t *testing.T) {
 	from := t.TempDir()
 	for i, name := range []string{"data_batch_1", "data_batch_2", "data_batch_3", "data_batch_4",

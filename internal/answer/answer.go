@@ -1,9 +1,9 @@
-// Package answer has a model answer what predict and embed are asked: lines of JSON and rows
-// of tables, as many at a time as a batch takes, in their order.
+// Package answer computes the predictions of the commands predict and embed: it reads lines of JSON
+// or rows of tables in batches and writes one reply each, in the same order.
 //
-// Package requests reads each and makes its reply, as it does for a server: an answer of
-// serve and a line of predict have the same numbers. What differs is who waits: here the
-// next batch is read while one is computed, there a queue shares the model between clients.
+// As in a server, package requests parses each request and makes the reply, so that replies of
+// serve and lines of predict have the same numbers. The difference is the scheduling: here the next
+// batch is read while one is computed, and there a queue shares the model between clients.
 package answer
 
 import (
@@ -18,30 +18,33 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Model answers requests in one way.
+// Model replies to requests of one kind.
 type Model struct {
-	// Sequences are how many a request may hold: 1, 2, or either.
+	// Sequences are the allowed numbers of sequences in a request: 1, 2, or either.
 	Sequences []int
-	// Record makes a record of results from an Arrow record of sequences.
+	// Record converts an Arrow record of sequences to a record of results.
 	Record func(context.Context, arrow.Record) (arrow.Record, error)
-	// Longest is the number of tokens of the longest row of training; 0 means unknown. Far counts the requests with
-	// more than [FarLonger] times that number. The longest request has Most.
+	// Longest is the number of tokens of the longest training row; 0 means unknown. Far counts the
+	// requests with more than [FarLonger] times that number of tokens. Most is the number of tokens
+	// of the longest request.
 	Longest, Far, Most int
-	// Off counts the requests with numbers that are more than [FarOff] deviations off those of training.
+	// Off counts the requests with numbers that deviate from those of training by more than
+	// [FarOff] standard deviations.
 	Off int
 
 	config *sft.Config
-	// answer returns a reply for each of the requests, all of which are good. A
-	// *requests.Failure in place of a reply is that request's own error.
+	// answer returns a reply for each of the requests, all of which are valid. A *requests.Failure
+	// in place of a reply is the error of that request.
 	answer  func(ctx context.Context, batch []*requests.Request) ([]any, error)
-	columns func(c *sft.Config, format string, pair bool) replyColumns // of a table's rows
-	places  bool                                                       // answers are [requests.Spans]
+	columns func(c *sft.Config, format string, pair bool) replyColumns // columns of a reply to a table's row
+	places  bool                                                       // replies are [requests.Spans]
 }
 
-// FarLonger is the factor of the longest row of training beyond which the quality of an answer is unknown.
+// FarLonger is the multiple of the longest training row above which the quality of a prediction is
+// unknown.
 const FarLonger = 2
 
-// measure counts requests that are far longer than the rows of training.
+// measure counts requests that are much longer than the training rows.
 func (m *Model) measure(batch []*requests.Request) {
 	for _, r := range batch {
 		if n := r.Tokens(); m.Longest > 0 && n > FarLonger*m.Longest {
@@ -53,7 +56,8 @@ func (m *Model) measure(batch []*requests.Request) {
 	}
 }
 
-// FarOff is the number of deviations beyond which a series is in other units than those of training.
+// FarOff is the number of standard deviations above which a series probably has other units than
+// those of training.
 const FarOff = 10
 
 // isOff reports whether the root mean square of the numbers of one name, standardised as in training, is above FarOff.
@@ -71,16 +75,17 @@ func (m *Model) isOff(features [][]float32) bool {
 	return false
 }
 
-// Task is what a [Predictor] needs of a model's task. Package task has one for each.
+// Task is the part of a model's task that a [Predictor] needs. Package task has one for each.
 type Task interface {
 	requests.Task
-	// Columns are those of an answer in a table of a format.
+	// Columns returns the columns of a reply in a table of a format.
 	Columns(format string) requests.Columns
-	// HasPlaces reports whether answers are [requests.Spans], which have places in the text.
+	// HasPlaces reports whether replies are [requests.Spans], which have positions in the text.
 	HasPlaces() bool
 }
 
-// Predictor replies with the answers of a task: a [requests.Reply], with an explanation if explain is set.
+// Predictor returns a model that replies with predictions: a [requests.Reply], with an explanation
+// if explain is set.
 func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 	c, score := scorer.Config(), scorer.Examples
 	if explain {
@@ -105,7 +110,8 @@ func Predictor(t Task, scorer *sft.Scorer, explain bool) *Model {
 		}}
 }
 
-// Embedder embeds single sequences, and of a retrieval model pairs too: [requests.Embedding].
+// Embedder returns a model that embeds single sequences, and for retrieval also pairs:
+// [requests.Embedding].
 func Embedder(scorer *sft.Scorer) *Model {
 	c := scorer.Config()
 	return &Model{Sequences: []int{1, c.Sequences()}, Record: scorer.Embed, config: c, columns: embeddingColumns,
@@ -137,8 +143,8 @@ func (m *Model) Parser(dir, file string) *requests.Parser {
 	return p
 }
 
-// Filler fills masks: [requests.Filling], with so many candidates for each. The tokenizer is
-// nil where there is none.
+// Filler returns a model that fills masks: [requests.Filling], with the given number of candidates
+// for each. The tokenizer may be nil.
 func Filler(scorer *sft.Scorer, tokenizer tokenizers.Tokenizer, candidates int) *Model {
 	c := scorer.Config()
 	return &Model{Sequences: []int{1}, config: c,
@@ -159,7 +165,7 @@ func Filler(scorer *sft.Scorer, tokenizer tokenizers.Tokenizer, candidates int) 
 		}}
 }
 
-// orFailure is a reply, or the failure that takes its place.
+// orFailure returns a reply, or the failure that replaces it.
 func orFailure[R any](reply R, err error) any {
 	var f *requests.Failure
 	if errors.As(err, &f) {
@@ -168,8 +174,8 @@ func orFailure[R any](reply R, err error) any {
 	return reply
 }
 
-// Answer returns a reply for each of a batch of requests: to a good one that of the model,
-// to any other a [requests.Refusal].
+// Answer returns a reply for each of a batch of requests: the model's for a valid request, a
+// [requests.Refusal] for any other.
 func (m *Model) Answer(ctx context.Context, batch []*requests.Request) ([]any, error) {
 	var good []*requests.Request
 	for _, r := range batch {

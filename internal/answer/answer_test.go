@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// echo is a model whose reply to a line is its id.
+// echo returns a model whose reply to a line is its id.
 func echo() (*Model, *requests.Parser) {
 	c := &sft.Config{Task: sft.Classification, VocabSize: 17, NumLabels: 2, MaxLength: 1 << 17}
 	m := &Model{Sequences: []int{1}, config: c,
@@ -35,13 +35,13 @@ func echo() (*Model, *requests.Parser) {
 
 func noHint([]byte) string { return "" }
 
-// sized is a row of so many tokens.
+// sized is a row with the given number of tokens.
 type sized int
 
 func (n sized) Tokens() int { return int(n) }
 
-// TestBatches: what waits is one batch up to a limit of rows and of tokens; who reads waits
-// then.
+// TestBatches: waiting rows form one batch, up to a limit of rows and of tokens; then reading
+// blocks.
 func TestBatches(t *testing.T) {
 	for row, most := range map[sized]int{1: requests.BatchRows, requests.BatchTokens / 4: 4,
 		2 * requests.BatchTokens: 1} {
@@ -57,7 +57,7 @@ func TestBatches(t *testing.T) {
 			for start := time.Now(); sent.Load() < before+int64(most) && time.Since(start) < time.Second; {
 				time.Sleep(time.Millisecond)
 			}
-			time.Sleep(20 * time.Millisecond) // for one too many
+			time.Sleep(20 * time.Millisecond) // one more than the limit
 			if batch := <-batches; len(batch) != most {
 				t.Errorf("rows of %d tokens: a batch of %d, want %d", row, len(batch), most)
 			}
@@ -68,7 +68,7 @@ func TestBatches(t *testing.T) {
 	}
 }
 
-// TestLines: replies have the order of the lines, whether they are good or not.
+// TestLines: replies have the order of the lines, whether these are valid or not.
 func TestLines(t *testing.T) {
 	var in strings.Builder
 	for i := range 700 {
@@ -92,7 +92,7 @@ func TestLines(t *testing.T) {
 		}
 		want := n
 		if n%7 == 3 {
-			want = n + 1 // the number of the line
+			want = n + 1 // number of the line
 		}
 		if err := json.Unmarshal([]byte(line), &r); err != nil || r.ID != want || (r.Error != nil) != (n%7 == 3) {
 			t.Fatalf("reply %d: %s (%v)", n, line, err)
@@ -104,7 +104,7 @@ func TestLines(t *testing.T) {
 	}
 }
 
-// TestAtOnce: who waits for an answer before writing more gets it.
+// TestAtOnce: a client that waits for a reply before it writes more gets the reply immediately.
 func TestAtOnce(t *testing.T) {
 	in, typed := io.Pipe()
 	shown, out := io.Pipe()
@@ -122,7 +122,7 @@ func TestAtOnce(t *testing.T) {
 	must.Check(t, <-done)
 }
 
-// TestHint: what to do is said where no line can be read, and not where some can.
+// TestHint: the hint appears if no line can be read, and only then.
 func TestHint(t *testing.T) {
 	m, parser := echo()
 	hint := func(first []byte) string { return "; not " + string(first) }
@@ -135,8 +135,8 @@ func TestHint(t *testing.T) {
 	}
 }
 
-// TestStops: what is cancelled while nothing comes in ends, and an input that breaks is an
-// error that says where.
+// TestStops: cancellation ends a run that waits for input, and an input that fails is an error with
+// its line.
 func TestStops(t *testing.T) {
 	m, parser := echo()
 	ctx, cancel := context.WithCancel(t.Context())

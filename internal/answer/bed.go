@@ -13,14 +13,14 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// bedWriter writes spans as lines of BED with six columns: the name of the record, the first place, counted
-// from 0, the place behind the last, the label, 1000 times the score, and the strand of labels that end with
-// (+) or (-). A row without spans, or with an error, has no line.
+// bedWriter writes spans as lines of BED with six columns: the name of the record, the start,
+// counted from 0, the end (exclusive), the label, 1000 times the score, and the strand of labels
+// that end with (+) or (-). A row without spans, or with an error, has no line.
 //
 // Source: Niu, Denisko, Hoffman, "The Browser Extensible Data (BED) format", GA4GH, 2022.
 type bedWriter struct{ w *bufio.Writer }
 
-// newBED begins a file of what the model answers to the rows of a table.
+// newBED begins a file of replies to the rows of a table.
 func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	switch {
 	case !m.places:
@@ -38,7 +38,8 @@ func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 	return &bedWriter{bufio.NewWriterSize(to, 1<<16)}, nil
 }
 
-// Write writes the spans of a row: its id, what the model replied, or nil, and an error, or nil.
+// Write writes the spans of a row, which consists of its id, the model's reply or nil, and an error
+// or nil.
 func (b *bedWriter) Write(row []any) error {
 	if row[1] == nil {
 		return nil
@@ -49,7 +50,7 @@ func (b *bedWriter) Write(row []any) error {
 		name = string(number)
 	}
 	if spans.Unit != requests.Characters {
-		return errors.New("BED has places in a sequence's letters, and the model's tokenizer does not say where its tokens stand")
+		return errors.New("BED has positions in a sequence, and the model's tokenizer does not provide those of its tokens")
 	}
 	for _, s := range spans.Spans {
 		for _, field := range []string{name, s.Label} {
@@ -66,7 +67,7 @@ func (b *bedWriter) Write(row []any) error {
 	return nil
 }
 
-// strandOf parts a label and the strand that it ends with, such as gene(+); "." is none.
+// strandOf splits a label such as gene(+) into the name and the strand, which is "." without one.
 func strandOf(label string) (name, strand string) {
 	for _, strand := range []string{"+", "-"} {
 		if name, ok := strings.CutSuffix(label, "("+strand+")"); ok && name != "" {
@@ -76,7 +77,7 @@ func strandOf(label string) (name, strand string) {
 	return label, "."
 }
 
-// Flush writes what is held back.
+// Flush writes buffered lines.
 func (b *bedWriter) Flush() error { return b.w.Flush() }
 
 // Close is Flush.

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestBED: a line of six columns for each span of a row, in its order; what BED has no place for is an
-// error, and so is an answer without spans.
+// TestBED: a row has a line of six columns for each span, in order. Names that BED cannot
+// represent, and models without spans, are errors.
 func TestBED(t *testing.T) {
 	config := &sft.Config{Task: sft.Tagging}
 	m := &Model{config: config, places: true, columns: predictionColumns(task.Of(config))}
@@ -39,11 +39,11 @@ func TestBED(t *testing.T) {
 	classes := &sft.Config{Task: sft.Classification}
 	one := sft.Span{Start: 1, End: 3, Label: "gene"}
 	for want, err := range map[string]error{
-		"a tab":                  write("a\tb", spans(requests.Characters, one)),
-		"that is empty":          write("a", spans(requests.Characters, sft.Span{End: 1})),
-		"does not say where":     write("a", spans(requests.Tokens, one)),
-		"--keep":                 second(m.NewRows(&out, "bed", &Table{Keep: []string{"x"}})),
-		"--text, found --tokens": second(m.NewRows(&out, "bed", &Table{Tokens: true})),
+		"a tab":                                write("a\tb", spans(requests.Characters, one)),
+		"that is empty":                        write("a", spans(requests.Characters, sft.Span{End: 1})),
+		"does not provide those of its tokens": write("a", spans(requests.Tokens, one)),
+		"--keep":                               second(m.NewRows(&out, "bed", &Table{Keep: []string{"x"}})),
+		"--text, found --tokens":               second(m.NewRows(&out, "bed", &Table{Tokens: true})),
 		"one of the task classification": second((&Model{config: classes,
 			columns: predictionColumns(task.Of(classes))}).NewRows(&out, "bed", &Table{})),
 		"expected predict, and a model that": second((&Model{config: m.config, columns: embeddingColumns}).NewRows(&out,

@@ -12,19 +12,18 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 )
 
-// Lines answers in's lines on out, in their order. That some are bad is an error at the
-// end, when all are answered. A line is refused beyond so many bytes; hint says of the first
-// line what to do if none can be read.
+// Lines replies to the lines of in on out, in order. After all replies, it returns an error if some
+// lines were invalid. Lines longer than maxLine bytes are refused. If no line can be read, hint
+// returns advice for the first one.
 //
-// It reads ahead while the model runs: a batch is what came in while the one before was
-// answered. So a person at a terminal gets each answer at once, and a file is read in large
-// batches.
+// It reads ahead while the model runs: a batch has the lines that arrived during the previous one.
+// So a person at a terminal gets each reply immediately, and a file is read in large batches.
 func (m *Model) Lines(ctx context.Context, parser *requests.Parser, maxLine int, hint func(first []byte) string,
 	in io.Reader, out io.Writer) error {
 	r := lines{parser: parser, in: jsonlines.NewReader(in, maxLine), hint: hint}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var readError error // written before the requests end
+	var readError error // written before requests is closed
 	batches := gather(ctx, func(to chan<- *requests.Request) { readError = r.read(ctx, to) })
 
 	w := bufio.NewWriterSize(out, 1<<16)
@@ -65,12 +64,12 @@ func (m *Model) Lines(ctx context.Context, parser *requests.Parser, maxLine int,
 	return readError
 }
 
-// lines are read and parsed.
+// lines reads and parses lines.
 type lines struct {
 	parser *requests.Parser
 	in     *jsonlines.Reader
 	hint   func(first []byte) string
-	todo   string // the hint
+	todo   string // from hint
 }
 
 // read parses lines until the end.

@@ -16,20 +16,20 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Table is a table that is answered, and its columns.
+// Table is an input table and its columns.
 type Table struct {
 	Path    string
-	Named   []string      // what rows are called by, see [table.NewNames]; nil is the path alone
-	Options table.Options // whose Columns have all that follow
+	Named   []string      // names of rows, see [table.NewNames]; nil means the path alone
+	Options table.Options // their Columns have all of the following
 	Sources []string      // columns that the model reads: one, or two of a pair
-	Tokens  bool          // they are lists of token ids
-	Points  bool          // they are lists of features
-	ID      string        // column, or ""
+	Tokens  bool          // the columns are lists of token ids
+	Points  bool          // the columns are lists of features
+	ID      string        // name of the column, or ""
 	Keep    []string
 	// types of columns in Keep and ID, nil for text
 	Types map[string]arrow.Field
 
-	letters bool // white space is left out of texts: BED counts bases
+	letters bool // remove white space from texts, as BED counts bases
 }
 
 // typed reports whether the values of a column keep their type.
@@ -38,27 +38,27 @@ func (t *Table) typed(column string) bool {
 	return ok && column != ""
 }
 
-// tableRow is a row on its way through the model.
+// tableRow is a row that the model processes.
 type tableRow struct {
 	*requests.Request
-	place string // as errors name it
-	name  string // as rows without an id are called
+	place string // location in errors
+	name  string // name of a row without an id
 	id    any    // string, the JSON of a number, or table.Stored
 	kept  []any
-	size  int // bytes of what is kept
+	size  int // bytes of the kept columns
 }
 
-// Tokens is how much of a batch the row takes: of one whose columns are longer than its
-// sequence, more than that has.
+// Tokens is the part of a batch that the row takes. It exceeds the length of the sequence for a row
+// with much longer columns.
 func (r *tableRow) Tokens() int { return max(r.Request.Tokens(), r.size/16) }
 
-// tableReader makes requests of rows.
+// tableReader converts rows to requests.
 type tableReader struct {
 	*Table
 	parser *requests.Parser
 	names  *table.Names
-	at     map[string]int // of columns, among the values
-	all    []string       // columns of the table, nil where only rows can tell
+	at     map[string]int // indices of columns in the values
+	all    []string       // columns of the table, nil if only the rows have them
 }
 
 func newTableReader(in *Table, parser *requests.Parser, all []string) *tableReader {
@@ -75,7 +75,7 @@ func newTableReader(in *Table, parser *requests.Parser, all []string) *tableRead
 
 // read reads rows until the end.
 func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tableRow) error {
-	var row table.Row // whose memory is used again
+	var row table.Row // its memory is reused
 	for {
 		err := t.Next(&row)
 		if err == io.EOF {
@@ -92,8 +92,8 @@ func (r *tableReader) read(ctx context.Context, t table.Reader, rows chan<- *tab
 	}
 }
 
-// request is what a row asks for; one that cannot be read has its place, and what of it
-// can be read.
+// request converts a row to a request. A row that cannot be read has its location, and the columns
+// that can be read.
 func (r *tableReader) request(row *table.Row) *tableRow {
 	out := &tableRow{Request: &requests.Request{}, place: row.Place(), name: r.names.Of(row),
 		kept: make([]any, len(r.Keep))}
@@ -137,12 +137,12 @@ func (r *tableReader) request(row *table.Row) *tableRow {
 	}
 	if err != nil {
 		out.Failure = &requests.Failure{Code: requests.CodeParams, Message: err.Error()}
-		out.Sequences, out.Lengths = nil, nil // of a pair the first may be good
+		out.Sequences, out.Lengths = nil, nil // the first sequence of a pair may be valid
 	}
 	return out
 }
 
-// series makes of a series in one column, which the output keeps, the list that the column has.
+// series converts a series in one column, which the output keeps, to a list.
 func (r *tableReader) series(name string, v table.Value) table.Value {
 	if v.Features == nil || !slices.Equal(r.Options.Series, []string{name}) {
 		return v
@@ -158,9 +158,9 @@ func (r *tableReader) series(name string, v table.Value) table.Value {
 	return table.Value{Text: string(text), JSON: true}
 }
 
-// clearMisplaced leaves a row with too many fields, or too few, what stands before the
-// columns that the model reads. Most often it is a text that has a sign between fields too
-// many, or a quote: what is behind it is not in its place then.
+// clearMisplaced keeps only the columns before those that the model reads, for a row with the wrong
+// number of fields. The usual cause is an unquoted delimiter or a quote in a text, after which all
+// columns are shifted.
 func (r *tableReader) clearMisplaced(row *table.Row) {
 	front := slices.IndexFunc(r.all, func(column string) bool { return slices.Contains(r.Sources, column) })
 	for i, name := range r.Options.Columns {
@@ -170,7 +170,7 @@ func (r *tableReader) clearMisplaced(row *table.Row) {
 	}
 }
 
-// sequence adds what a column has for the model.
+// sequence adds the value of a column to a request.
 func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row) error {
 	v := row.Values[r.at[name]]
 	tokens := v.Tokens
@@ -202,7 +202,7 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	if err != nil {
 		return fmt.Errorf("column %s: %w", name, err)
 	}
-	if len(tokens) < n { // all of them would be kept as long as the request
+	if len(tokens) < n { // a short part would keep all of the memory
 		tokens = slices.Clone(tokens)
 	}
 	if !r.Tokens {
@@ -212,7 +212,7 @@ func (r *tableReader) sequence(to *requests.Request, name string, row *table.Row
 	return nil
 }
 
-// written is what a column's value becomes in the output, nil if there is none.
+// written converts a column's value for the output, nil if it is missing.
 func (r *tableReader) written(column string, v table.Value) (any, error) {
 	switch {
 	case v.Null:
@@ -239,7 +239,7 @@ func (r *tableReader) written(column string, v table.Value) (any, error) {
 	return v.Text, nil
 }
 
-// sizeOf is how many bytes a value has that is written.
+// sizeOf returns the size of an output value in bytes.
 func sizeOf(v any) int {
 	switch v := v.(type) {
 	case string:

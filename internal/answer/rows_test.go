@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestRowHead: a row keeps of a long sequence what the model reads, and its spans have places in
-// the text.
+// TestRowHead: a row keeps the part of a long sequence that the model reads, and its spans have
+// positions in the text.
 func TestRowHead(t *testing.T) {
 	c := &sft.Config{Task: sft.Tagging, VocabSize: 257, NumLabels: 1, LabelNames: []string{"X"}, MaxLength: 100,
 		PadTokenID:  new(int32(0)),
@@ -34,7 +34,7 @@ func TestRowHead(t *testing.T) {
 	}
 }
 
-// TestFailedRow: of a pair whose second sequence cannot be read nothing is kept of the first.
+// TestFailedRow: a pair whose second sequence cannot be read keeps nothing of the first.
 func TestFailedRow(t *testing.T) {
 	c := &sft.Config{Task: sft.Retrieval, VocabSize: 257, NumLabels: 2, MaxLength: 100, PadTokenID: new(int32(0)),
 		Tokenizer: json.RawMessage(`{"type":"byte"}`)}

@@ -12,25 +12,25 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// Rows writes a row of answers for each row of a table.
+// Rows writes a row of predictions for each row of a table.
 type Rows struct {
 	Count, Failed int
-	First         string // what was wrong with the first that failed
-	Spans         int    // predicted spans, of a model that predicts spans
+	First         string // error of the first failed row
+	Spans         int    // number of predicted spans, for a model that predicts spans
 
-	part   bool // of a job
-	strict bool // the first row that fails is an error
+	part   bool // the output is part of a job
+	strict bool // the first failed row is an error
 	model  *Model
 	table  *Table
 	reply  replyColumns
 	out    table.Writer
 }
 
-// NoSpans reports whether the model predicts spans, and predicted none in all rows.
+// NoSpans reports whether the model predicts spans but found none in any row.
 func (o *Rows) NoSpans() bool { return o.model.places && o.Spans == 0 && o.Count > o.Failed }
 
-// NewRows returns a writer of a model's answers, in one of [table.OutputFormats], or spans as BED,
-// to the rows of a table. Close ends it.
+// NewRows returns a writer of a model's predictions for the rows of a table, in one of
+// [table.OutputFormats], or of spans as BED. Close ends it.
 func (m *Model) NewRows(to io.Writer, format string, t *Table) (*Rows, error) {
 	o := &Rows{model: m, table: t, reply: m.columns(m.config, format, len(t.Sources) == 2)}
 	var err error
@@ -42,9 +42,9 @@ func (m *Model) NewRows(to io.Writer, format string, t *Table) (*Rows, error) {
 	return o, err
 }
 
-// NewPart returns a writer of a model's answers to the rows of a table as an Arrow file, or a
-// stream, whose schema has metadata. Where it is strict, a row that fails ends it, and there
-// is no column of errors.
+// NewPart returns a writer of a model's predictions for the rows of a table as an Arrow file, or a
+// stream, whose schema has metadata. If strict is set, a failed row ends it, and there is no column
+// of errors.
 func (m *Model) NewPart(to io.Writer, t *Table, metadata *arrow.Metadata, stream, strict bool) (*Rows, error) {
 	o := &Rows{model: m, table: t, part: true, strict: strict, reply: m.columns(m.config, "arrow", len(t.Sources) == 2)}
 	columns := tableColumns(t, o.reply.columns, "arrow")
@@ -56,16 +56,16 @@ func (m *Model) NewPart(to io.Writer, t *Table, metadata *arrow.Metadata, stream
 	return o, err
 }
 
-// Close completes what is written; it does not close what that is written to.
+// Close completes the output; it does not close the underlying writer.
 func (o *Rows) Close() error { return o.out.Close() }
 
-// Answer answers all rows of a table, and closes it: where the answers end early, whoever is
-// still reading it does. Done is told of rows that are written.
+// Answer predicts all rows of a table, and closes it even if it stops early, so that readers stop
+// as well. It reports written rows to done.
 func (o *Rows) Answer(ctx context.Context, parser *requests.Parser, t table.Reader, done func(int64)) error {
 	r := newTableReader(o.table, parser, t.Columns())
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	var readError error // written before the rows end
+	var readError error // written before rows is closed
 	for batch := range gather(ctx,
 		func(to chan<- *tableRow) { readError = errors.Join(r.read(ctx, t, to), t.Close()) }) {
 		if err := o.answer(ctx, batch); err != nil {
@@ -107,7 +107,7 @@ func (o *Rows) answer(ctx context.Context, batch []*tableRow) error {
 	return o.out.Flush()
 }
 
-// row is a row of the output.
+// row returns a row of the output.
 func (o *Rows) row(r *tableRow, reply any) []any {
 	o.Count++
 	row := append([]any{r.id}, r.kept...)
@@ -119,7 +119,7 @@ func (o *Rows) row(r *tableRow, reply any) []any {
 		return append(append(row, o.reply.values(reply)...), nil)
 	}
 	place := r.place
-	if o.part && !o.strict { // it is kept, and the same wherever the files lie
+	if o.part && !o.strict { // the error is kept, without the path of the file
 		place = r.name
 	}
 	why := requests.Failure{Code: refusal.Error.Code, Message: fmt.Sprintf("%s: %s", place, refusal.Error.Message)}

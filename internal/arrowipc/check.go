@@ -5,22 +5,21 @@ import (
 	"fmt"
 )
 
-// The values of Arrow's message header type that matter here.
+// The relevant values of Arrow's message header type.
 const (
 	headerSchema     = 1
 	headerDictionary = 2
 	headerBatch      = 3
 )
 
-// maxColumns and maxDepth bound a schema: its tables may share children, so
-// that a small message can stand for an exponential number of fields.
+// maxColumns and maxDepth bound a schema: its tables may share children, so that a small message
+// can describe an exponential number of fields.
 const (
 	maxColumns = 64
 	maxDepth   = 8
 )
 
-// parseHeader reads what every message states: its kind and the length of the
-// body behind it.
+// parseHeader reads the kind of a message and the length of its body.
 func parseHeader(meta []byte) (kind int, header flatTable, bodyLength int64, err error) {
 	message, err := flatRoot(meta)
 	if err != nil {
@@ -41,7 +40,7 @@ func parseHeader(meta []byte) (kind int, header flatTable, bodyLength int64, err
 	return int(number), header, bodyLength, err
 }
 
-// checkSchema walks the schema as Arrow will, counting what it will build.
+// checkSchema walks the schema as Arrow will, counting the fields that it will build.
 func checkSchema(schema flatTable) error {
 	endianness, err := schema.int(0, 2)
 	if err != nil {
@@ -57,7 +56,7 @@ func checkSchema(schema flatTable) error {
 	return w.keyValues(schema, 2)
 }
 
-// A schemaWalk spends a budget of fields and of bytes of text.
+// A schemaWalk has a budget of fields and of bytes of text.
 type schemaWalk struct{ columns, bytes int }
 
 func (w *schemaWalk) fields(parent flatTable, slot, depth int) error {
@@ -119,8 +118,8 @@ func (w *schemaWalk) text(t flatTable, slot int) error {
 	return nil
 }
 
-// checkBatch compares what a record batch says about its buffers with the body
-// that is really there. It returns the bytes that decoding will take.
+// checkBatch compares the buffers that a record batch describes with the length of the body. It
+// returns the number of bytes that decoding will take.
 func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 	rows, err := batch.int(0, 8)
 	if err != nil {
@@ -157,7 +156,7 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 			return 0, fmt.Errorf("buffer %d: offset %d and length %d exceed the body of %d bytes", i,
 				offset, length, len(body))
 		}
-		// Buffers that overlap would let a small file stand for a large one.
+		// Overlapping buffers would let a small file expand to a large one.
 		if stored += length; stored > int64(len(body)) {
 			return 0, fmt.Errorf("the buffers together exceed the body of %d bytes", len(body))
 		}
@@ -173,8 +172,8 @@ func checkBatch(batch flatTable, body []byte) (size int64, err error) {
 	return size, nil
 }
 
-// checkViews expects the columns of a view type to have no more buffers of text than
-// there are buffers: Arrow sizes a slice by these counts without asking.
+// checkViews expects the columns of a view type to have no more text buffers than exist: Arrow
+// allocates a slice by these counts without a check.
 func checkViews(batch flatTable, buffers int) error {
 	start, count, err := batch.vector(4, 8)
 	if err != nil {
@@ -184,7 +183,8 @@ func checkViews(batch flatTable, buffers int) error {
 	for i := range count {
 		n := batch.int64At(start + 8*i)
 		if n < 0 || n > left {
-			return fmt.Errorf("view %d: %d buffers, where %d of %d are left", i, n, left, buffers)
+			return fmt.Errorf("view %d: found %d buffers, expected at most the %d of %d that are left", i, n, left,
+				buffers)
 		}
 		left -= n
 	}

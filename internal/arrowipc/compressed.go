@@ -14,10 +14,10 @@ const (
 	codecZSTD = 1
 )
 
-// maxWindow bounds the memory that a ZSTD frame asks for beside its result.
+// maxWindow is the maximum memory that a ZSTD frame may need besides its result.
 const maxWindow = 128 << 20
 
-// compression is the codec of a batch's buffers.
+// compression returns the codec of a batch's buffers.
 func compression(batch flatTable) (int64, error) {
 	table, ok, err := batch.table(3)
 	if !ok || err != nil {
@@ -30,16 +30,16 @@ func compression(batch flatTable) (int64, error) {
 	return codec, err
 }
 
-// inflated returns the size that a compressed buffer states in its first eight
-// bytes, as far as the codec can reach it: LZ4 packs at most 255 to 1, frames of ZSTD
-// hold what their blocks do, and what they need beside that is in their heads.
+// inflated returns the size that the first eight bytes of a compressed buffer state, if the codec
+// can reach it. LZ4 compresses at most 255 to 1; for ZSTD the headers of blocks and frames bound
+// the size and the memory.
 func inflated(buffer []byte, codec int64) (int64, error) {
 	if len(buffer) < 8 {
 		return 0, fmt.Errorf("expected at least the 8 bytes of its size, found %d", len(buffer))
 	}
 	size := int64(binary.LittleEndian.Uint64(buffer))
 	packed := int64(len(buffer) - 8)
-	if size == -1 { // stored as it is
+	if size == -1 { // stored uncompressed
 		return packed, nil
 	}
 	if size < 0 || size > MaxBody || codec == codecLZ4 && size > 255*packed {
@@ -57,15 +57,15 @@ func inflated(buffer []byte, codec int64) (int64, error) {
 	return size, nil
 }
 
-// zstdMost is the most that frames of ZSTD can hold, by the heads of their blocks (RFC 8878,
-// section 3.1.1.2), where size is stated for all together. What is cut off or damaged holds
-// no more than what is in front of it. A frame that needs more memory than that is refused.
+// zstdMost returns the maximum size of ZSTD frames by the headers of their blocks (RFC 8878,
+// section 3.1.1.2); size is stated for all frames together. Truncated or damaged frames count up to
+// the damage. A frame that needs more memory than its result and the window is refused.
 func zstdMost(frames []byte, size int64) (most int64, err error) {
 	const (
 		blockHead = 3
 		blockMost = 128 << 10
 		raw       = 0
-		repeated  = 1 // one byte, so often
+		repeated  = 1 // one byte, repeated
 		reserved  = 3
 	)
 	for first := true; ; first = false {

@@ -17,8 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestCompressed: bodies of both codecs are read, unless a buffer states more than its
-// bytes can hold.
+// TestCompressed: bodies of both codecs are read, and a buffer that states more than its bytes can
+// hold is an error.
 func TestCompressed(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)}}, nil)
 	json := `[{"tokens":[` + strings.Repeat("7,", 5000) + `8]}]`
@@ -40,12 +40,12 @@ func TestCompressed(t *testing.T) {
 	}
 }
 
-// TestZSTDWindow: a frame that asks for more memory than it needs is refused.
+// TestZSTDWindow: a frame that needs too much memory is refused.
 func TestZSTDWindow(t *testing.T) {
 	for text, want := range map[string]string{
 		"\x28\xb5\x2f\xfd\x00\xc8":                          "a window of 34359738368", // 2^35
 		"\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x10":              "its frame 268435456",
-		"\x28\xb5\x2f\xfd\xa0\x05\x00\x00\x00\x23\x03\x00x": "its frame 5 ", // whose block holds 100
+		"\x28\xb5\x2f\xfd\xa0\x05\x00\x00\x00\x23\x03\x00x": "its frame 5 ", // its block states 100
 		"\x28\xb5\x2f":       "",
 		"not a frame at all": "",
 	} {
@@ -54,8 +54,8 @@ func TestZSTDWindow(t *testing.T) {
 	}
 }
 
-// TestZSTDBlocks: what frames can hold, by their blocks, is never less than they do, and a
-// frame that states more is refused before memory is taken for it.
+// TestZSTDBlocks: the computed maximum of frames is never less than their size, and a frame that
+// states more is refused before memory is allocated for it.
 func TestZSTDBlocks(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	noise := make([]byte, 300<<10)
@@ -91,12 +91,12 @@ func TestZSTDBlocks(t *testing.T) {
 			}
 		}
 	}
-	// A single segment of 512 MiB, whose only block is five bytes as they are.
+	// A single segment of 512 MiB, whose only block has five uncompressed bytes.
 	const size = 512 << 20
 	const frame = "\x28\xb5\x2f\xfd\xa0\x00\x00\x00\x20\x29\x00\x00abcde"
 	buffer := append(binary.LittleEndian.AppendUint64(nil, size), frame...)
 	must.Fail(t, "states 536870912 bytes after decompression, its blocks hold at most 5")(inflated(buffer, codecZSTD))
-	// It asks for as much behind frames that ask for nothing.
+	// The same frame behind frames without content.
 	for _, front := range []string{"\x50\x2a\x4d\x18\x00\x00\x00\x00", "\x28\xb5\x2f\xfd\x00\x00\x01\x00\x00"} {
 		buffer := append(binary.LittleEndian.AppendUint64(nil, 5), front+frame...)
 		must.Fail(t, "its frame 536870912", "behind", front)(inflated(buffer, codecZSTD))

@@ -23,10 +23,9 @@ func decodeSchema(schema *message) (result *arrow.Schema, err error) {
 	return reader.Schema(), nil
 }
 
-// decodeBatch lets Arrow decode a checked record batch, and the dictionaries that it
-// refers to. A fresh Arrow reader for each costs microseconds and has no state that a
-// failure could spoil or two goroutines could share. The record needs no Release: its
-// memory belongs to the garbage collector.
+// decodeBatch lets Arrow decode a checked record batch and its dictionaries. A fresh Arrow reader
+// for each costs microseconds and has no state that a failure could corrupt or two goroutines could
+// share. The record needs no Release: its memory is garbage-collected.
 func decodeBatch(schema, batch *message, dictionaries ...*message) (record arrow.Record, err error) {
 	defer Contain(&err)
 	defer explainDecoder(&err)
@@ -50,8 +49,8 @@ func decodeBatch(schema, batch *message, dictionaries ...*message) (record arrow
 	return record, checkReferences(record)
 }
 
-// checkColumnLengths expects every column to be as long as the batch: Arrow
-// would cut the columns to the number of rows without a word.
+// checkColumnLengths expects every column to be as long as the batch: Arrow would truncate longer
+// columns silently.
 func checkColumnLengths(schema *arrow.Schema, batch *message) error {
 	rows, err := batch.header.int(0, 8)
 	if err != nil {
@@ -74,7 +73,7 @@ func checkColumnLengths(schema *arrow.Schema, batch *message) error {
 	return nil
 }
 
-// nodes returns how many lengths a column has: its own and its children's.
+// nodes returns the number of lengths of a column: its own and its children's.
 func nodes(t arrow.DataType) int {
 	n := 1
 	if nested, ok := t.(arrow.NestedType); ok {
@@ -85,8 +84,8 @@ func nodes(t arrow.DataType) int {
 	return n
 }
 
-// Contain turns a panic inside Arrow into an error, where it is deferred. Checks should
-// leave none; this is for the ones they miss, and for records from elsewhere.
+// Contain converts a panic inside Arrow to an error; it must be deferred. It is for malformed data
+// that the checks miss, and for records of other programs.
 func Contain(err *error) {
 	p := recover()
 	if _, ok := p.(runtime.Error); ok {
@@ -96,17 +95,17 @@ func Contain(err *error) {
 	}
 }
 
-// errDamaged is what can be said of a message that Arrow's decoder does not stand.
+// errDamaged is the error for a message on which Arrow's decoder panics.
 var errDamaged = errors.New("the message is damaged: its metadata and its buffers contradict each other")
 
-// explainDecoder replaces an error that tells of a panic inside Arrow.
+// explainDecoder replaces the error of a panic inside Arrow.
 func explainDecoder(err *error) {
 	if *err != nil && strings.Contains((*err).Error(), "runtime error") {
 		*err = errDamaged
 	}
 }
 
-// A queue hands messages to Arrow that were read and checked beforehand.
+// A queue passes messages to Arrow that were read and checked beforehand.
 type queue []*message
 
 var _ ipc.MessageReader = (*queue)(nil)
@@ -121,14 +120,14 @@ func (q *queue) Message() (*ipc.Message, error) {
 	return ipc.NewMessage(memory.NewBufferBytes(m.meta), memory.NewBufferBytes(m.body)), nil
 }
 
-// Retain and Release do nothing: the garbage collector owns the messages.
+// Retain and Release do nothing: the messages are garbage-collected.
 func (q *queue) Retain() {}
 
-// Release does nothing, as Retain.
+// Release does nothing, like Retain.
 func (q *queue) Release() {}
 
-// An allowance is an allocator for one record batch with a limit, since an
-// out-of-memory in Go ends the process. Its panic is caught by Contain.
+// An allowance is an allocator with a limit for one record batch, since running out of memory ends
+// a Go process. Contain recovers from its panic.
 type allowance struct {
 	memory.GoAllocator
 	left int64
@@ -137,7 +136,7 @@ type allowance struct {
 // Allocate returns size bytes or panics.
 func (a *allowance) Allocate(size int) []byte {
 	if size < 0 || int64(size) > a.left {
-		panic(fmt.Sprintf("it asked for %d bytes where %d are left", size, a.left))
+		panic(fmt.Sprintf("it needs %d bytes, %d are left", size, a.left))
 	}
 	a.left -= int64(size)
 	return a.GoAllocator.Allocate(size)

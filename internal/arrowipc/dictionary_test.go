@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// wordBatches are two batches of two columns with dictionaries, of which the second batch's
-// have one word more.
+// wordBatches returns two batches of two columns with dictionaries; those of the second batch have
+// one word more.
 func wordBatches(t *testing.T) []arrow.Record {
 	t.Helper()
 	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
@@ -33,7 +33,7 @@ func wordBatches(t *testing.T) []arrow.Record {
 	return out
 }
 
-// dictionaryMessages are those of a stream.
+// dictionaryMessages returns the dictionary messages of a stream.
 func dictionaryMessages(t *testing.T, data []byte) (out []*message) {
 	t.Helper()
 	f := framer{r: bytes.NewReader(data), dictionaries: true}
@@ -48,8 +48,8 @@ func dictionaryMessages(t *testing.T, data []byte) (out []*message) {
 	}
 }
 
-// TestDictionaryLimit: all dictionaries that a batch may refer to take no more than the
-// limit together. One in the place of another takes its room, a continuation adds to it.
+// TestDictionaryLimit: the dictionaries that a batch may refer to share one limit. A replacement
+// releases the memory of its predecessor, a continuation adds to it.
 func TestDictionaryLimit(t *testing.T) {
 	found := dictionaryMessages(t, written(t, false, wordBatches(t), ipc.WithDictionaryDeltas(true)))
 	if len(found) != 4 {
@@ -97,13 +97,13 @@ func TestDictionaryLimit(t *testing.T) {
 	}
 }
 
-// TestDictionaryHeader: a header whose fields are outside of it is damaged.
+// TestDictionaryHeader: a header whose fields lie outside of it is damaged.
 func TestDictionaryHeader(t *testing.T) {
 	for _, slot := range []int{0, 2} { // id, continuation
 		found := 0
 		for _, m := range dictionaryMessages(t, written(t, false, wordBatches(t), ipc.WithDictionaryDeltas(true))) {
 			if _, ok, _ := m.header.field(slot, 1); !ok {
-				continue // it has the default
+				continue // the field is absent and has its default
 			}
 			at := m.header.vtable + 4 + 2*slot
 			m.meta[at], m.meta[at+1] = 0xff, 0xff

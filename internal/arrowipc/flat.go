@@ -5,17 +5,16 @@ import (
 	"errors"
 )
 
-// errFlat is the one thing there is to say about metadata whose offsets lead
-// outside of it.
+// errFlat is the error for metadata with offsets outside of their bounds.
 var errFlat = errors.New("metadata is damaged: an offset or length points outside of it")
 
-// A flatTable is one table of a FlatBuffers message, read with bounds. Arrow's
-// own accessors index without asking, and loop up to whatever count they find.
+// A flatTable is one table of a FlatBuffers message, read with bounds checks. Arrow's own accessors
+// index without checks, and loop up to any count they find.
 type flatTable struct {
 	buf    []byte
-	pos    int // of the table
-	vtable int // of its field offsets
-	size   int // of the vtable
+	pos    int // position of the table
+	vtable int // position of its field offsets
+	size   int // size of the vtable
 }
 
 // flatRoot returns the root table of buf.
@@ -38,7 +37,7 @@ func flatTableAt(buf []byte, ref int) (flatTable, error) {
 	if vtable < 0 || vtable+4 > int64(len(buf)) {
 		return flatTable{}, errFlat
 	}
-	// Of an odd size Arrow would read one more field than there is.
+	// With an odd size, Arrow would read one field beyond the table.
 	size := int64(binary.LittleEndian.Uint16(buf[vtable:]))
 	if size < 4 || size%2 != 0 || vtable+size > int64(len(buf)) {
 		return flatTable{}, errFlat
@@ -46,8 +45,8 @@ func flatTableAt(buf []byte, ref int) (flatTable, error) {
 	return flatTable{buf: buf, pos: int(pos), vtable: int(vtable), size: int(size)}, nil
 }
 
-// field returns the position of field slot (0, 1, …), which takes width bytes;
-// ok is false if the field is absent and so has its default.
+// field returns the position of field slot (0, 1, …), which takes width bytes; ok is false if the
+// field is absent and so has its default.
 func (t flatTable) field(slot, width int) (pos int, ok bool, err error) {
 	at := 4 + 2*slot
 	if at+2 > t.size {
@@ -90,8 +89,8 @@ func (t flatTable) table(slot int) (sub flatTable, ok bool, err error) {
 	return sub, err == nil, err
 }
 
-// vector returns where a field's vector begins and how many elements of width
-// bytes it has, all of them inside the buffer. An absent vector is empty.
+// vector returns the start of a field's vector and its number of elements of width bytes, all
+// inside the buffer. An absent vector is empty.
 func (t flatTable) vector(slot, width int) (start, count int, err error) {
 	pos, ok, err := t.field(slot, 4)
 	if !ok || err != nil {
@@ -106,7 +105,7 @@ func (t flatTable) vector(slot, width int) (start, count int, err error) {
 	return int(at) + 4, int(length), nil
 }
 
-// int64At reads a number of a struct inside a vector that was checked.
+// int64At reads a number of a struct inside a checked vector.
 func (t flatTable) int64At(pos int) int64 {
 	return int64(binary.LittleEndian.Uint64(t.buf[pos:]))
 }

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// sameFields compares a table that the guard lets pass with what FlatBuffers' own
-// accessors, which Arrow reads it by, make of the same bytes.
+// sameFields compares the fields of a checked table with the results of FlatBuffers' own accessors,
+// which Arrow uses.
 func sameFields(t *testing.T, table flatTable) {
 	t.Helper()
 	theirs := flatbuffers.Table{Bytes: table.buf, Pos: flatbuffers.UOffsetT(table.pos)}
@@ -41,7 +41,7 @@ func sameFields(t *testing.T, table flatTable) {
 	}
 }
 
-// messages are the metadata of a file's messages.
+// messages returns the metadata of a file's messages.
 func messages(t testing.TB, data []byte) (out [][]byte) {
 	for rest := data; ; {
 		at := bytes.Index(rest, []byte{0xff, 0xff, 0xff, 0xff})
@@ -55,7 +55,7 @@ func messages(t testing.TB, data []byte) (out [][]byte) {
 	}
 }
 
-// FuzzFlat: whatever the guard lets pass, Arrow sees in the same way.
+// FuzzFlat: for every accepted table, Arrow reads the same fields.
 func FuzzFlat(f *testing.F) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(f, isFile)
@@ -88,8 +88,8 @@ func FuzzFlat(f *testing.F) {
 	})
 }
 
-// TestOddTable: a table of fields whose size is odd is damaged. FlatBuffers finds a field
-// that begins within it, though it ends behind it.
+// TestOddTable: a table of fields with an odd size is damaged. FlatBuffers finds a field that
+// begins within it but ends outside.
 func TestOddTable(t *testing.T) {
 	data, _ := sample(t, false)
 	tried := 0

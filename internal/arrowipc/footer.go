@@ -10,20 +10,20 @@ import (
 // magic begins and ends an IPC file; at the beginning it is padded to 8 bytes.
 const magic = "ARROW1"
 
-// maxFooter bounds the table of a file's record batches (24 bytes for each).
+// maxFooter is the maximum size of a footer (24 bytes for each record batch).
 const maxFooter = 64 << 20
 
-// What a footer has where.
+// Field slots of a footer.
 const (
 	footerSchemaSlot   = 1
 	footerDictionaries = 2
 	footerBatches      = 3
 )
 
-// A block says where a record batch lies.
+// A block is the location of a record batch.
 type block struct {
 	offset int64
-	meta   int64 // length with the eight bytes before it
+	meta   int64 // length including the eight bytes before it
 	body   int64
 }
 
@@ -31,12 +31,11 @@ func (m *message) block() block {
 	return block{offset: m.offset, meta: 8 + int64(len(m.meta)), body: int64(len(m.body))}
 }
 
-// end is where the next message begins at the earliest.
+// end returns the minimum offset of the next message.
 func (b block) end() int64 { return b.offset + b.meta + b.body }
 
-// checkFooter reads the rest of a file after its last message and compares the footer's
-// blocks with those found on the way: a file without its end, or with batches missing, is
-// damaged.
+// checkFooter reads the rest of a file after its last message and compares the footer's blocks with
+// the messages read: a file without its end, or with missing batches, is damaged.
 func (f *framer) checkFooter(found []block) error {
 	footer, err := f.restFooter()
 	if err != nil {
@@ -58,8 +57,8 @@ func (f *framer) checkFooter(found []block) error {
 	return nil
 }
 
-// restFooter reads the rest of a file and returns its footer, whose first bytes may have
-// been taken for a message's.
+// restFooter reads the rest of a file and returns its footer, whose first bytes may already have
+// been read as the head of a message.
 func (f *framer) restFooter() ([]byte, error) {
 	rest, err := io.ReadAll(io.LimitReader(f.r, maxFooter+1))
 	if err != nil {
@@ -77,11 +76,11 @@ func (f *framer) restFooter() ([]byte, error) {
 	return rest[int64(end)-size : end], nil
 }
 
-// fileEnd are the bytes at the end of a file: the footer's length and the magic.
+// fileEnd is the size of the end of a file: the footer's length and the magic.
 const fileEnd = 4 + len(magic)
 
-// footerSize is the footer's length, which the last bytes of a file state; before them
-// are so many.
+// footerSize returns the footer's length from the last bytes of a file, which follow before other
+// bytes.
 func footerSize(end []byte, before int64) (int64, error) {
 	if len(end) < fileEnd || string(end[4:]) != magic {
 		return 0, fmt.Errorf("expected a footer that ends with %s; the file was cut off or is damaged: %w",
@@ -94,7 +93,7 @@ func footerSize(end []byte, before int64) (int64, error) {
 	return size, nil
 }
 
-// plainBlocks are the blocks of the record batches of a file without dictionaries.
+// plainBlocks returns the blocks of the record batches of a file without dictionaries.
 func plainBlocks(footer []byte) ([]block, error) {
 	table, err := flatRoot(footer)
 	if err != nil {
@@ -110,11 +109,10 @@ func plainBlocks(footer []byte) ([]block, error) {
 	return blocksOf(footer, footerBatches)
 }
 
-// readFooter reads the schema and the places of all messages in a file, dictionaries
-// first.
+// readFooter reads the schema and the locations of all messages of a file, dictionaries first.
 func readFooter(whole *io.SectionReader) (schema *message, blocks []block, err error) {
 	if whole == nil {
-		return nil, nil, errors.New("the file has its schema at its end only: expected a file that can be read here and there, found a pipe or a compressed one")
+		return nil, nil, errors.New("the file has its schema only at its end: expected a seekable file, found a pipe or a compressed one")
 	}
 	end := whole.Size() - int64(fileEnd)
 	tail := make([]byte, fileEnd)
@@ -144,8 +142,8 @@ func readFooter(whole *io.SectionReader) (schema *message, blocks []block, err e
 	return schema, append([]block{}, blocks...), nil
 }
 
-// blocksOf are the places of a footer's field, each behind the one before: where they
-// overlap, a small file would stand for a large one.
+// blocksOf returns the locations in a footer's field, which must not overlap: otherwise a small
+// file could expand to a large one.
 func blocksOf(footer []byte, slot int) ([]block, error) {
 	table, err := flatRoot(footer)
 	if err != nil {
@@ -179,7 +177,7 @@ func footerSchema(footer []byte) (*message, error) {
 	}
 	schema, ok, err := table.table(footerSchemaSlot)
 	if err == nil && !ok {
-		err = errors.New("there is no schema")
+		err = errors.New("the schema is missing")
 	}
 	if err == nil {
 		err = checkSchema(schema)
@@ -190,13 +188,13 @@ func footerSchema(footer []byte) (*message, error) {
 	return &message{kind: headerSchema, meta: append(schemaMessage(schema.pos), footer...)}, nil
 }
 
-// schemaMessage is the beginning of a message of a schema, whose table is at a position
-// of what follows: FlatBuffers refer to tables by the distance to them.
+// schemaMessage returns the beginning of a schema message whose table is at the given position of
+// the bytes that follow: FlatBuffers refer to tables by relative offsets.
 func schemaMessage(schema int) []byte {
 	const vtable, table, length = 4, 16, 32
 	out := make([]byte, length)
 	binary.LittleEndian.PutUint32(out, table)
-	for i, field := range []uint16{12, 12, 4, 6, 8} { // of vtable and table the sizes; version, kind, header
+	for i, field := range []uint16{12, 12, 4, 6, 8} { // sizes of vtable and table; version, kind, header
 		binary.LittleEndian.PutUint16(out[vtable+2*i:], field)
 	}
 	binary.LittleEndian.PutUint32(out[table:], table-vtable)
@@ -206,5 +204,5 @@ func schemaMessage(schema int) []byte {
 	return out
 }
 
-// metadataVersion is that of Arrow since 1.0.
+// metadataVersion is Arrow's metadata version since 1.0.
 const metadataVersion = 4

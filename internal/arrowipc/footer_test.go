@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// footerIn is the footer of a file, a part of its bytes.
+// footerIn returns the footer within the bytes of a file.
 func footerIn(t *testing.T, data []byte) []byte {
 	t.Helper()
 	end := len(data) - fileEnd
@@ -19,7 +19,7 @@ func footerIn(t *testing.T, data []byte) []byte {
 	return data[end-int(size) : end]
 }
 
-// blocksIn is where a footer has its blocks of a field, behind their number.
+// blocksIn returns the bytes of a footer's blocks in a field, after their count.
 func blocksIn(t *testing.T, footer []byte, slot int) []byte {
 	t.Helper()
 	table := must.Get(flatRoot(footer))(t)
@@ -30,19 +30,19 @@ func blocksIn(t *testing.T, footer []byte, slot int) []byte {
 	return footer[start-4:]
 }
 
-// Places within the second of two blocks, behind their number.
+// Offsets within the second of two blocks, after the count.
 const (
 	secondOffset = 4 + 24
 	secondMeta   = secondOffset + 8
 	secondBody   = secondOffset + 16
 )
 
-// addTo adds to a number of 64 bits.
+// addTo adds n to a 64-bit number.
 func addTo(data []byte, n int64) {
 	binary.LittleEndian.PutUint64(data, uint64(int64(binary.LittleEndian.Uint64(data))+n))
 }
 
-// TestFooterAgrees: a file whose footer states other batches than there are is damaged.
+// TestFooterAgrees: a file whose footer lists other batches than it has is damaged.
 func TestFooterAgrees(t *testing.T) {
 	for name, c := range map[string]struct {
 		damage func(data []byte)
@@ -77,7 +77,7 @@ func TestFooterAgrees(t *testing.T) {
 	}
 }
 
-// TestFooterOfStream: whoever reads a file as a stream, too, finds batches that are missing.
+// TestFooterOfStream: reading a file as a stream also detects missing batches.
 func TestFooterOfStream(t *testing.T) {
 	data, _ := sample(t, true)
 	binary.LittleEndian.PutUint32(blocksIn(t, footerIn(t, data), footerBatches), 1)
@@ -85,8 +85,8 @@ func TestFooterOfStream(t *testing.T) {
 	must.Fail(t, "footer: expected 2 record batches as in the file, found 1")(rest(s))
 }
 
-// TestFooterLeads: a footer that leads to the batches has each behind the one before, and
-// none larger than a body may be.
+// TestFooterLeads: the blocks of a footer must not overlap, and none may be larger than the maximum
+// body.
 func TestFooterLeads(t *testing.T) {
 	for name, damage := range map[string]func(blocks []byte){
 		"the first batch twice": func(b []byte) { copy(b[secondOffset:], b[4:4+8]) },
@@ -102,7 +102,7 @@ func TestFooterLeads(t *testing.T) {
 	}
 }
 
-// TestFooterSize: a footer is no longer than what is before its end, and than the limit.
+// TestFooterSize: a footer is at most as long as the bytes before its end, and as the limit.
 func TestFooterSize(t *testing.T) {
 	end := func(size uint32) []byte { return append(binary.LittleEndian.AppendUint32(nil, size), magic...) }
 	for _, c := range []struct {
@@ -115,7 +115,7 @@ func TestFooterSize(t *testing.T) {
 		{end(maxFooter), 1 << 40, ""},
 		{end(maxFooter + 1), 1 << 40, "footer length: expected at most 67108864, found 67108865"},
 		{end(1)[1:], 100, "the file was cut off"},
-		{nil, -10, "the file was cut off"}, // shorter than the end alone
+		{nil, -10, "the file was cut off"}, // shorter than the fixed end
 	} {
 		_, err := footerSize(c.end, c.before)
 		if (err == nil) != (c.want == "") || err != nil && !strings.Contains(err.Error(), c.want) {
@@ -124,7 +124,7 @@ func TestFooterSize(t *testing.T) {
 	}
 }
 
-// endless are zeros, up to an error that nobody should read as far as.
+// endless yields zeros, and an error after more bytes than a reader should read.
 type endless struct{ left int }
 
 var errReadTooMuch = errors.New("more was read than the limit")
@@ -141,7 +141,7 @@ func (r *endless) Read(p []byte) (int, error) {
 
 var _ io.Reader = (*endless)(nil)
 
-// TestFooterLimit: of what follows the messages no more is read than a footer may have.
+// TestFooterLimit: after the messages, at most the maximum footer size is read.
 func TestFooterLimit(t *testing.T) {
 	f := framer{r: &endless{left: maxFooter + 1}, isFile: true}
 	must.Fail(t, "the footer exceeds the limit of 67108864 bytes")(f.restFooter())

@@ -10,8 +10,7 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// The limits of one message: bytes of its metadata, and of its body, also after
-// decompression.
+// The limits of one message: bytes of its metadata, and of its body, also after decompression.
 const (
 	maxMetadata = 1 << 20
 	MaxBody     = 1 << 30
@@ -32,37 +31,38 @@ type message struct {
 	meta    []byte
 	size    int64 // of the body
 	body    []byte
-	decoded int64 // bytes that decoding the body takes
+	decoded int64 // size of the decoded body in bytes
 }
 
 // sum is a checksum of the message.
 func (m *message) sum() uint64 { return xxh3.HashSeed(m.body, xxh3.Hash(m.meta)) }
 
-// What is wrong with the order of messages.
+// Errors in the order of messages.
 var (
 	errNoSchema     = errors.New("expected a schema as the first message, found a record batch")
 	errSecondSchema = errors.New("expected a record batch, found a second schema")
 	errDictionaries = errors.New("dictionary-encoded columns are not supported: expected plain ones")
 )
 
-// errFooter is what a framer returns in place of a message where a file's
-// footer begins: it has no continuation marker.
+// errFooter is returned instead of a message at the start of a file's footer, which has no
+// continuation marker.
 var errFooter = errors.New("no message but the footer")
 
-// A framer cuts a byte stream into messages.
+// A framer splits a byte stream into messages.
 type framer struct {
 	r            io.Reader
 	offset       int64
-	dictionaries bool   // are accepted
-	isFile       bool   // the file format, whose end is a footer, not the stream format
-	ended        bool   // by an end marker
-	head         []byte // that were read of what is no message
+	dictionaries bool   // dictionaries are accepted
+	isFile       bool   // file format, which ends with a footer, rather than stream format
+	ended        bool   // an end marker was read
+	head         []byte // bytes read that are not a message
 }
 
 // fileStart is the magic at the beginning of an IPC file, padded to 8 bytes.
 const fileStart = magic + "\x00\x00"
 
-// newFramer has the messages of a file, which begin behind its magic, or of a stream.
+// newFramer returns a framer of the messages of a file, which begin after its magic, or of a
+// stream.
 func newFramer(buffer *bufio.Reader, dictionaries bool) framer {
 	f := framer{r: buffer, dictionaries: dictionaries}
 	if head, _ := buffer.Peek(len(fileStart)); string(head) == fileStart {
@@ -73,8 +73,8 @@ func newFramer(buffer *bufio.Reader, dictionaries bool) framer {
 	return f
 }
 
-// next returns the next message, io.EOF at the stream's end (with or without
-// its end marker), or errFooter, with the bytes that it has read of it in f.head.
+// next returns the next message, io.EOF at the stream's end (with or without its end marker), or
+// errFooter, with the bytes that it has read of the footer in f.head.
 func (f *framer) next() (*message, error) {
 	m, err := f.begin()
 	if err != nil {
@@ -83,7 +83,7 @@ func (f *framer) next() (*message, error) {
 	return m, f.complete(m)
 }
 
-// begin reads of the next message all but its body.
+// begin reads the next message without its body.
 func (f *framer) begin() (*message, error) {
 	var word [4]byte
 	start := f.offset
@@ -147,7 +147,7 @@ func (f *framer) complete(m *message) (err error) {
 	return err
 }
 
-// end expects nothing behind a stream's end marker, and returns io.EOF if so.
+// end expects nothing after a stream's end marker, and then returns io.EOF.
 func (f *framer) end() error {
 	if n, err := io.ReadFull(f.r, make([]byte, 1)); n > 0 || err != io.EOF {
 		return errors.Join(errors.New("expected nothing after the stream's end marker, found more"), err)
@@ -155,8 +155,8 @@ func (f *framer) end() error {
 	return io.EOF
 }
 
-// read returns exactly n bytes. Memory grows with what arrives, not with what
-// was announced.
+// read returns exactly n bytes. Memory grows with the bytes that arrive, not with the stated
+// length.
 func (f *framer) read(n int64, what string) ([]byte, error) {
 	buf := make([]byte, 0, min(n, 1<<20))
 	for int64(len(buf)) < n {
@@ -175,7 +175,7 @@ func (f *framer) read(n int64, what string) ([]byte, error) {
 	return buf, nil
 }
 
-// truncated says what was cut off; other errors are the reader's own.
+// truncated returns an error that names the truncated part; other errors are the reader's own.
 func truncated(err error, what string) error {
 	if err == io.EOF || errors.Is(err, io.ErrUnexpectedEOF) {
 		return fmt.Errorf("the file ends within %s: %w", what, io.ErrUnexpectedEOF)

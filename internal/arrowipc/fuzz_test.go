@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// textOf is what a record has in its first rows, for which every offset and number is
-// followed. Columns without buffers may have any number of rows.
+// textOf returns the first rows of a record as text, following every offset and index. Columns
+// without buffers may have any number of rows.
 func textOf(record arrow.Record) string {
 	var out strings.Builder
 	for _, column := range record.Columns() {
@@ -24,8 +24,8 @@ func textOf(record arrow.Record) string {
 	return out.String()
 }
 
-// FuzzReader: a record that is read can be looked at everywhere, and what a Reader reads
-// a Stream reads, too. The corpus under testdata/fuzz has truncated and bit-flipped files.
+// FuzzReader: every value of a record can be read, and a Stream accepts every file that a Reader
+// accepts. The corpus under testdata/fuzz has truncated and bit-flipped files.
 func FuzzReader(f *testing.F) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(f, isFile)

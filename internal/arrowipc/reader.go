@@ -9,14 +9,14 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// A Reader reads a whole file or stream without dictionaries, one record batch at a time.
-// It holds one batch, and 24 bytes for each batch read.
+// A Reader reads a whole file or stream without dictionaries, one record batch at a time. It holds
+// one batch, and 24 bytes for each batch read.
 type Reader struct {
 	frames framer
 	schema *message
 	arrow  *arrow.Schema
 	blocks []block
-	places *Places // nil where nobody will read the batches again
+	places *Places // nil unless the batches will be read again
 }
 
 // NewReader reads the schema from r, whose format it recognises by the first bytes.
@@ -56,12 +56,11 @@ func (r *Reader) start() error {
 // Schema returns the schema of the record batches.
 func (r *Reader) Schema() *arrow.Schema { return r.arrow }
 
-// IsFile reports whether the source is in the file format, else the stream's.
+// IsFile reports whether the source is in the file format rather than the stream format.
 func (r *Reader) IsFile() bool { return r.frames.isFile }
 
-// Next returns the next record batch, or io.EOF after the last one, where the end is what
-// it should be. A source that ends too early is an error, never io.EOF. After an error
-// nothing more can be read.
+// Next returns the next record batch, or io.EOF after the last one and a valid end. A truncated
+// source is an error, never io.EOF. After an error nothing more can be read.
 func (r *Reader) Next() (arrow.Record, error) {
 	batch, err := r.frames.next()
 	switch {
@@ -83,8 +82,8 @@ func (r *Reader) Next() (arrow.Record, error) {
 	return record, nil
 }
 
-// finish checks that the end is where it should be and returns io.EOF if so. End tells
-// how the messages ended.
+// finish checks the end of the source, after the messages ended with the error end, and returns
+// io.EOF if it is valid.
 func (r *Reader) finish(end error) error {
 	switch {
 	case r.frames.isFile:

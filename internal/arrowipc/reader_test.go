@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// written are records as a file or as a stream.
+// written returns records as a file or as a stream.
 func written(t testing.TB, isFile bool, records []arrow.Record, options ...ipc.Option) []byte {
 	t.Helper()
 	var out bytes.Buffer
@@ -39,7 +39,7 @@ func written(t testing.TB, isFile bool, records []arrow.Record, options ...ipc.O
 	return out.Bytes()
 }
 
-// sample is a small file or stream of two record batches, and those.
+// sample returns a small file or stream of two record batches, and the batches.
 func sample(t testing.TB, isFile bool) ([]byte, []arrow.Record) {
 	t.Helper()
 	metadata := arrow.NewMetadata([]string{"task", "vocab_size"}, []string{"classification", "17"})
@@ -68,7 +68,7 @@ func readAll(data []byte) (records []arrow.Record, err error) {
 	return rest(r)
 }
 
-// rest are the records up to the end.
+// rest returns the records up to the end.
 func rest(r interface{ Next() (arrow.Record, error) }) (records []arrow.Record, err error) {
 	for {
 		record, err := r.Next()
@@ -97,7 +97,7 @@ func TestReader(t *testing.T) {
 	}
 }
 
-// TestTruncatedAnywhere: a file or stream without its end is an error, as is more behind it.
+// TestTruncatedAnywhere: a truncated file or stream is an error, and so are bytes after its end.
 func TestTruncatedAnywhere(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(t, isFile)
@@ -108,11 +108,11 @@ func TestTruncatedAnywhere(t *testing.T) {
 	}
 }
 
-// TestBitFlips: a flipped bit may make another valid file, which then has as many rows.
+// TestBitFlips: a flipped bit may make another valid file, but with the same number of rows.
 func TestBitFlips(t *testing.T) {
 	step := 1
 	if testing.Short() {
-		step = 7 // a bit of each byte
+		step = 7 // one bit of each byte
 	}
 	for _, isFile := range []bool{true, false} {
 		data, want := sample(t, isFile)
@@ -168,7 +168,7 @@ func section(data []byte) *io.SectionReader {
 	return io.NewSectionReader(bytes.NewReader(data), 0, int64(len(data)))
 }
 
-// TestNotArrow: what is something else is said to be.
+// TestNotArrow: the error names the start of a file in another format.
 func TestNotArrow(t *testing.T) {
 	for _, c := range []struct{ data, want string }{
 		{"", "the file is empty"},
@@ -186,7 +186,7 @@ func TestNotArrow(t *testing.T) {
 	}
 }
 
-// TestPlaces: batches are read again in any order, and not if their bytes are others.
+// TestPlaces: batches can be read again in any order, but not if their bytes have changed.
 func TestPlaces(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, want := sample(t, isFile)

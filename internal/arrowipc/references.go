@@ -9,8 +9,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/memory"
 )
 
-// checkReferences expects what a record's columns refer to, by offsets and by numbers of a
-// dictionary, to be there: Arrow follows them without asking.
+// checkReferences checks that all offsets and dictionary indices of a record's columns are within
+// bounds: Arrow follows them without checks.
 func checkReferences(record arrow.Record) error {
 	for i, column := range record.Columns() {
 		if err := checkColumn(column); err != nil {
@@ -20,7 +20,7 @@ func checkReferences(record arrow.Record) error {
 	return nil
 }
 
-// checkColumn does so for a column and those within it.
+// checkColumn checks a column and its children.
 func checkColumn(a arrow.Array) error {
 	data := a.Data()
 	buffers, rows := data.Buffers(), data.Offset()+data.Len()
@@ -70,7 +70,7 @@ func checkColumn(a arrow.Array) error {
 	return checkWidth(data, a.DataType())
 }
 
-// checkList checks offsets into values, and those.
+// checkList checks offsets into values, and the values.
 func checkList[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, values arrow.Array) error {
 	if err := checkOffsets(data, cast, values.Len()); err != nil {
 		return err
@@ -78,7 +78,7 @@ func checkList[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, val
 	return checkColumn(values)
 }
 
-// textBytes is how long the texts are that offsets lead into.
+// textBytes returns the size of the data that a text column's offsets refer to.
 func textBytes(data arrow.ArrayData) int {
 	if b := data.Buffers()[2]; b != nil {
 		return b.Len()
@@ -86,7 +86,7 @@ func textBytes(data arrow.ArrayData) int {
 	return 0
 }
 
-// checkOffsets expects one more offset than rows, which rise from 0 up to limit.
+// checkOffsets expects one more offset than rows, nondecreasing from 0 up to limit.
 func checkOffsets[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, limit int) error {
 	if data.Len() == 0 {
 		return nil
@@ -109,26 +109,26 @@ func checkOffsets[T int32 | int64](data arrow.ArrayData, cast func([]byte) []T, 
 	return nil
 }
 
-// checkViewed expects the texts that do not fit into their row to be in one of the buffers.
+// checkViewed expects each text that is not inlined to be in one of the buffers.
 func checkViewed(a array.ViewLike, buffers []*memory.Buffer) error {
 	if b := a.Data().Buffers()[1]; a.Len() > 0 &&
 		(b == nil || b.Len()/arrow.ViewHeaderSizeBytes < a.Data().Offset()+a.Len()) {
-		return errors.New("rows are missing")
+		return errors.New("the buffer of the rows is too short")
 	}
 	for i := range a.Len() {
 		h := a.ValueHeader(i)
-		if a.IsNull(i) || h.Len() >= 0 && h.IsInline() { // as a negative length is, too
+		if a.IsNull(i) || h.Len() >= 0 && h.IsInline() { // a negative length is inline, too
 			continue
 		}
 		if n := h.BufferIndex(); h.Len() < 0 || n < 0 || int(n) >= len(buffers) || buffers[n] == nil ||
 			h.BufferOffset() < 0 || int(h.BufferOffset()) > buffers[n].Len()-h.Len() {
-			return fmt.Errorf("row %d: its text is not there", i)
+			return fmt.Errorf("row %d: the text lies outside of the buffers", i)
 		}
 	}
 	return nil
 }
 
-// checkWidth expects as many values of a fixed width as there are rows.
+// checkWidth expects at least as many values of a fixed width as there are rows.
 func checkWidth(data arrow.ArrayData, t arrow.DataType) error {
 	fixed, ok := t.(arrow.FixedWidthDataType)
 	if !ok || len(data.Buffers()) < 2 || data.Len() == 0 {

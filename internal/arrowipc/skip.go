@@ -8,12 +8,11 @@ import (
 	"math"
 )
 
-// Skip passes over the record batches that have nothing but the next rows, at most so many,
-// and returns how many it has passed over. Of each it reads the metadata alone. The source
-// must be one that can be read here and there.
+// Skip skips record batches that contain only the next rows, up to the given number, and returns
+// the number of rows skipped. It reads only their metadata. The source must be seekable.
 func (s *Stream) Skip(rows int64) (skipped int64, err error) {
 	if s.whole == nil {
-		return 0, errors.New("expected a file that can be read here and there, found a pipe or a compressed one")
+		return 0, errors.New("expected a seekable file, found a pipe or a compressed one")
 	}
 	for {
 		m, err := s.batch()
@@ -26,7 +25,7 @@ func (s *Stream) Skip(rows int64) (skipped int64, err error) {
 		}
 		n, err := m.header.int(0, 8)
 		if err == nil && (n < 0 || n > math.MaxInt64-skipped) {
-			err = fmt.Errorf("a record batch of %d rows, behind %d others", n, skipped)
+			err = fmt.Errorf("a record batch of %d rows, after %d others", n, skipped)
 		}
 		if err != nil || n > rows-skipped {
 			return skipped, err
@@ -38,7 +37,7 @@ func (s *Stream) Skip(rows int64) (skipped int64, err error) {
 	}
 }
 
-// pass leaves the body of the batch ahead behind.
+// pass skips the body of the pending batch.
 func (s *Stream) pass(m *message) error {
 	s.ahead = nil
 	s.frames.offset += m.size
@@ -50,6 +49,6 @@ func (s *Stream) pass(m *message) error {
 	return nil
 }
 
-// passBytes are read behind a body that was passed over: the metadata of the next message,
-// most often.
+// passBytes is the number of bytes read after a skipped body: usually the metadata of the next
+// message.
 const passBytes = 4 << 10

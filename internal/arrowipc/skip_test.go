@@ -13,9 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSkip: whole batches are passed over as far as they have no more than the rows asked
-// for, in a file, a stream and a file that its footer leads through; what follows is read as
-// if nothing had been.
+// TestSkip: whole batches within the requested rows are skipped, in a file, a stream and a file
+// that is read by its footer; the following batches are unaffected.
 func TestSkip(t *testing.T) {
 	file, want := sample(t, true)
 	stream, _ := sample(t, false)
@@ -46,8 +45,7 @@ func TestSkip(t *testing.T) {
 	}
 }
 
-// TestSkipRefuses: what is cut off is an error even where only bodies are missing, and a
-// pipe is one.
+// TestSkipRefuses: truncation is an error even if only bodies are missing, and so is a pipe.
 func TestSkipRefuses(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, _ := sample(t, isFile)
@@ -68,14 +66,14 @@ func TestSkipRefuses(t *testing.T) {
 	}
 }
 
-// TestSkipCounts: batches that say they have fewer rows than none, or together more than can
-// be counted, are an error.
+// TestSkipCounts: batches with a negative number of rows, or with a total that overflows, are an
+// error.
 func TestSkipCounts(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		good, _ := sample(t, isFile)
 		for rows, want := range map[int64]string{-1: "a record batch of -1 rows",
 			math.MinInt64: "a record batch of -9223372036854775808 rows",
-			math.MaxInt64: "a record batch of 9223372036854775807 rows, behind 3 others", math.MaxInt64 - 3: ""} {
+			math.MaxInt64: "a record batch of 9223372036854775807 rows, after 3 others", math.MaxInt64 - 3: ""} {
 			data := bytes.Clone(good)
 			s := must.Get(NewFileOrStream(bytes.NewReader(data), section(data)))(t)
 			must.Get(s.Skip(3))(t)

@@ -10,33 +10,31 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// A Stream reads the record batches of an Arrow IPC stream or file of any schema, message
-// by message, also with dictionaries. A stream that ends anywhere is read up to its last
-// whole message.
+// A Stream reads the record batches of an Arrow IPC stream or file of any schema, message by
+// message, including dictionaries. A truncated stream is read up to its last complete message.
 type Stream struct {
 	frames       framer
-	exact        bool // nothing is behind its end, in a file but the footer
-	batches      int  // that were read
+	exact        bool // nothing may follow its end, except the footer of a file
+	batches      int  // number of batches read
 	whole        *io.SectionReader
-	blocks       []block  // that are left, where the footer leads; else nil
-	ahead        *message // a batch whose body is yet to be read
-	ended        bool     // all was passed over, and the end checked
+	blocks       []block  // remaining blocks, if the footer is used; else nil
+	ahead        *message // a batch whose body is not read yet
+	ended        bool     // all batches were skipped, and the end checked
 	schema       *message
-	dictionaries []dictionary // that a batch may refer to
-	held         int64        // bytes of them
+	dictionaries []dictionary // those that a batch may refer to
+	held         int64        // their size in bytes
 	arrow        *arrow.Schema
 }
 
-// NewStream reads the schema of a stream. What is behind its end marker is not looked at.
+// NewStream reads the schema of a stream. It ignores bytes after the end marker.
 func NewStream(r io.Reader) (*Stream, error) {
 	s := &Stream{frames: framer{r: bufio.NewReaderSize(r, 1<<16), dictionaries: true}}
 	return s, s.start()
 }
 
-// NewFileOrStream reads the schema of a stream or of a file, which is read from its
-// beginning to its end, too. Whole is the same file, for those whose footer alone has a
-// schema, as Arrow's JavaScript and Polars write them; nil where it cannot be read here
-// and there.
+// NewFileOrStream reads the schema of a stream or of a file, which is also read sequentially. Whole
+// is the same file, for files whose schema is only in the footer, as Arrow's JavaScript and Polars
+// write them; nil if it is not seekable.
 func NewFileOrStream(r io.Reader, whole *io.SectionReader) (*Stream, error) {
 	s := &Stream{frames: newFramer(bufio.NewReaderSize(r, 1<<16), true), exact: true, whole: whole}
 	return s, s.start()
@@ -60,7 +58,7 @@ func (s *Stream) start() error {
 	return err
 }
 
-// message begins the next one, or returns what [framer.begin] does.
+// message begins the next message, or returns the errors of [framer.begin].
 func (s *Stream) message() (*message, error) {
 	if s.blocks == nil {
 		return s.frames.begin()
@@ -73,13 +71,13 @@ func (s *Stream) message() (*message, error) {
 	s.frames.r, s.frames.offset = io.NewSectionReader(s.whole, at, s.whole.Size()-at), at
 	m, err := s.frames.begin()
 	if err == io.EOF || err == errFooter {
-		err = errors.New("expected a message where the footer has one")
+		err = errors.New("expected a message at the offset in the footer")
 	}
 	return m, err
 }
 
-// finish checks that the end is where it should be, and returns io.EOF if so: a length
-// that is damaged may look like it.
+// finish checks the end of the source, and returns io.EOF if it is valid: a damaged length may look
+// like the end.
 func (s *Stream) finish() error {
 	if !s.frames.isFile {
 		return s.frames.end()
@@ -101,9 +99,8 @@ func (s *Stream) finish() error {
 // Schema returns the stream's schema.
 func (s *Stream) Schema() *arrow.Schema { return s.arrow }
 
-// Next returns the next record batch, or io.EOF after the last, where the stream
-// has an end marker or nothing more. Any other error is of a message that is
-// damaged or cut off.
+// Next returns the next record batch, or io.EOF after the last one, if the stream then has an end
+// marker or ends. Any other error is about a message that is damaged or truncated.
 func (s *Stream) Next() (arrow.Record, error) {
 	m, err := s.batch()
 	if err != nil {
@@ -120,7 +117,8 @@ func (s *Stream) Next() (arrow.Record, error) {
 	return decodeBatch(s.schema, m, messages...)
 }
 
-// batch begins the next record batch, behind dictionaries that it keeps, and has it ahead.
+// batch begins the next record batch, keeps the dictionaries before it, and makes it the pending
+// batch.
 func (s *Stream) batch() (*message, error) {
 	if s.ended {
 		return nil, io.EOF
@@ -148,7 +146,7 @@ func (s *Stream) batch() (*message, error) {
 				return nil, err
 			}
 		case m.kind != headerBatch:
-			if err := s.frames.complete(m); err != nil { // which knows other kinds
+			if err := s.frames.complete(m); err != nil { // it refuses other kinds
 				return nil, err
 			}
 			return nil, errSecondSchema
@@ -160,14 +158,14 @@ func (s *Stream) batch() (*message, error) {
 	return s.ahead, nil
 }
 
-// dictionary is a message of values, of which batches have the numbers.
+// dictionary is a message of values, to which batches refer by index.
 type dictionary struct {
 	*message
 	id int64
 }
 
-// keep adds a dictionary, in place of the one before if it is no continuation of it:
-// some programs write one before each batch.
+// keep adds a dictionary, which replaces the previous one unless it is a continuation: some
+// programs write one before each batch.
 func (s *Stream) keep(m *message) error {
 	id, err := m.header.int(0, 8)
 	if err != nil {
@@ -192,5 +190,5 @@ func (s *Stream) keep(m *message) error {
 	return nil
 }
 
-// Offset is where the next message begins, after one that was whole.
+// Offset returns the start of the next message, after a complete one.
 func (s *Stream) Offset() int64 { return s.frames.offset }

@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestStreamGrows: a stream that is cut anywhere has its whole batches, and the place behind
-// them, where another may follow.
+// TestStreamGrows: for any truncation, a stream has its complete batches and the offset after them,
+// where more may follow.
 func TestStreamGrows(t *testing.T) {
 	data, want := sample(t, false)
 	data = bytes.TrimSuffix(data, []byte(EndMarker))
@@ -58,7 +58,7 @@ func TestStreamGrows(t *testing.T) {
 	}
 }
 
-// TestFileOrStream: both formats are read to their end, behind which there is nothing.
+// TestFileOrStream: both formats are read to their end, and nothing may follow.
 func TestFileOrStream(t *testing.T) {
 	for _, isFile := range []bool{true, false} {
 		data, want := sample(t, isFile)
@@ -77,15 +77,15 @@ func TestFileOrStream(t *testing.T) {
 	}
 }
 
-// footerOnly is a file without its schema at the beginning.
+// footerOnly returns a file without its schema at the beginning.
 func footerOnly(t testing.TB) []byte {
 	data, _ := sample(t, true)
 	schema := must.Get(NewStream(bytes.NewReader(data[len(fileStart):])))(t)
-	clear(data[len(fileStart) : int64(len(fileStart))+schema.Offset()]) // the blocks stay where they are
+	clear(data[len(fileStart) : int64(len(fileStart))+schema.Offset()]) // the offsets of the blocks are unchanged
 	return data
 }
 
-// TestFooterOnly: where the footer alone has the schema, it leads to the batches.
+// TestFooterOnly: if only the footer has the schema, the batches are found by the footer.
 func TestFooterOnly(t *testing.T) {
 	data := footerOnly(t)
 	_, want := sample(t, true)
@@ -93,7 +93,7 @@ func TestFooterOnly(t *testing.T) {
 	if got, err := rest(s); err != nil || !slices.EqualFunc(got, want, array.RecordEqual) {
 		t.Errorf("%v, %v", got, err)
 	}
-	must.Fail(t, "the file has its schema at its end only",
+	must.Fail(t, "the file has its schema only at its end",
 		"through a pipe")(NewFileOrStream(bytes.NewReader(data), nil))
 	for n := len(fileStart); n < len(data); n++ {
 		if s, err := NewFileOrStream(bytes.NewReader(data[:n]), section(data[:n])); err == nil {
@@ -102,7 +102,7 @@ func TestFooterOnly(t *testing.T) {
 	}
 }
 
-// TestDictionaries: a stream may have them, a data set's file not.
+// TestDictionaries: a stream may have dictionaries, a data set's file may not.
 func TestDictionaries(t *testing.T) {
 	words := &arrow.DictionaryType{IndexType: arrow.PrimitiveTypes.Int32, ValueType: arrow.BinaryTypes.String}
 	schema := arrow.NewSchema([]arrow.Field{{Name: "word", Type: words}}, nil)
@@ -131,7 +131,7 @@ func TestDictionaries(t *testing.T) {
 	must.Fail(t, "dictionary-encoded columns are not supported")(readAll(data))
 }
 
-// others are small files and streams that other programs wrote.
+// others returns small files and streams of other programs.
 func others(t testing.TB) (data [][]byte) {
 	paths, err := filepath.Glob("../table/testdata/others/*.arrow*")
 	if err != nil || len(paths) < 10 {
@@ -146,7 +146,7 @@ func others(t testing.TB) (data [][]byte) {
 	return data
 }
 
-// TestOthers: what other programs wrote is read to its end.
+// TestOthers: files and streams of other programs are read to their end.
 func TestOthers(t *testing.T) {
 	for i, data := range others(t) {
 		s, err := NewFileOrStream(bytes.NewReader(data), section(data))

@@ -14,8 +14,8 @@ func NewFileWriter(w io.Writer, schema *arrow.Schema) (*ipc.FileWriter, error) {
 	return ipc.NewFileWriter(&countingWriter{w: w}, ipc.WithSchema(schema))
 }
 
-// A countingWriter is the seeker that Arrow's file writer asks for, and which
-// it only uses to learn its position.
+// A countingWriter is the seeker that Arrow's file writer requires, but only uses to get its
+// position.
 type countingWriter struct {
 	w   io.Writer
 	pos int64
@@ -27,7 +27,7 @@ func (c *countingWriter) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// Seek answers where the writer is and refuses everything else.
+// Seek returns the writer's position and refuses everything else.
 func (c *countingWriter) Seek(offset int64, whence int) (int64, error) {
 	if offset != 0 || whence != io.SeekCurrent {
 		return 0, fmt.Errorf("seek to %d (%d): the output is written in order", offset, whence)

@@ -1,13 +1,11 @@
-// Package atomicfile replaces a file by a complete one or not at all: a
-// reader, also one after a crash, sees the old content or the new one, never
-// a part of it.
+// Package atomicfile replaces a file atomically: a reader sees the old content or the new one,
+// never a part of it, even after a crash.
 //
-// The content goes to a temporary file in the same directory (only within one
-// file system is a rename atomic), named .NAME.*.tmp so that a leftover of a
-// killed process can be recognised, and is renamed over NAME once it is on
-// the disk.
+// The content goes to a temporary file in the same directory (a rename is atomic only within one
+// file system), named .NAME.*.tmp so that leftovers of killed processes can be recognised. Once it
+// is on the disk, it is renamed to NAME.
 //
-// Reading: [OpenRegular] and [ReadRegular] refuse what is not a regular file.
+// [OpenRegular] and [ReadRegular] read regular files only.
 package atomicfile
 
 import (
@@ -23,37 +21,36 @@ import (
 	"syscall"
 )
 
-// A File is a file on its way: an io.Writer that becomes the file named in
-// Create by Commit, or nothing by Abort. It is not safe for concurrent use.
+// A File is a pending file: an io.Writer that becomes the file named in Create on Commit, and is
+// removed on Abort. It is not safe for concurrent use.
 type File struct {
 	path    string // the final name
 	temp    *os.File
 	buffer  *bufio.Writer
-	behind  int        // bytes that the disk has not been asked to write
-	syncing chan error // of a Sync under way; nil if there is none
-	err     error      // of an earlier one, which is told of once only
+	behind  int        // bytes written since the last sync to the disk
+	syncing chan error // signals the end of a pending Sync; nil without one
+	err     error      // first error of a background sync
 	done    bool
 }
 
-// ErrUnsynced is in the error of a Commit or Link that replaced the file but could not make
-// the rename durable: a crash of the machine may bring the old file back.
+// ErrUnsynced is wrapped by the error of a Commit or Link that replaced the file but could not make
+// the rename durable: a crash of the machine may bring back the old file.
 var ErrUnsynced = errors.New("written, but its directory could not be synchronised")
 
-// bufferBytes are written at once, if they come in pieces.
+// bufferBytes is the size of the buffer for small writes.
 const bufferBytes = 64 << 10
 
-// syncBytes is how much is written before the disk is asked to begin with it, so that
-// it works while the rest is made.
+// syncBytes is the number of bytes after which a background sync begins, so that the disk works
+// while the rest is produced.
 const syncBytes = 8 << 20
 
-// Create begins a replacement of path, which need not exist. A symbolic link
-// is followed, so that the link survives. What is there and not a regular
-// file, such as a device, is an error: a rename would destroy it. What killed programs
-// left of an earlier replacement is removed.
+// Create begins a replacement of path, which need not exist. It follows a symbolic link, so that
+// the link survives. An existing path that is not a regular file, such as a device, is an error,
+// since a rename would destroy it. Create removes leftovers of killed programs.
 func Create(path string) (*File, error) { return create(path, true) }
 
-// CreateKeeping is Create that removes no temporary file of path: a manifest may name one, or a
-// program on another machine may be writing to it.
+// CreateKeeping is Create without removing temporary files of path: a manifest may refer to one, or
+// a program on another machine may be writing to it.
 func CreateKeeping(path string) (*File, error) { return create(path, false) }
 
 func create(path string, clean bool) (*File, error) {
@@ -74,9 +71,9 @@ func create(path string, clean bool) (*File, error) {
 	return &File{path: target, temp: temp, buffer: bufio.NewWriterSize(temp, bufferBytes)}, nil
 }
 
-// createTemp creates a temporary file and locks it, so that cleanDead of another process leaves it
-// alone. It differs from os.CreateTemp in the permissions: those that the user's
-// umask gives to any new file, since the file is going to be an ordinary one.
+// createTemp creates and locks a temporary file, so that cleanDead of another process does not
+// remove it. Unlike os.CreateTemp, it uses the permissions of the user's umask, since the file
+// becomes an ordinary one.
 func createTemp(dir, base string) (*os.File, error) {
 	for try := 0; ; try++ {
 		name := "." + base + "." + strconv.FormatUint(rand.Uint64(), 36) + ".tmp"
@@ -88,7 +85,7 @@ func createTemp(dir, base string) (*os.File, error) {
 			return nil, err
 		}
 		if lock(file) == nil && !isAt(file, file.Name()) && try < 100 {
-			file.Close() // cleanDead had it first
+			file.Close() // cleanDead has removed it
 			continue
 		}
 		return file, nil
@@ -102,10 +99,10 @@ func isAt(file *os.File, path string) bool {
 	return err == nil && errNow == nil && os.SameFile(mine, now)
 }
 
-// fail is an error of the temporary file as one of the file that it is to become.
+// fail returns an error of the temporary file as one of the final file.
 func (f *File) fail(err error) error { return fmt.Errorf("%s: %w", f.path, nameless(err)) }
 
-// nameless is an error without the name of the temporary file, which nobody knows.
+// nameless returns an error without the name of the temporary file, which the user does not know.
 func nameless(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
@@ -118,8 +115,7 @@ func nameless(err error) error {
 	return err
 }
 
-// Write appends to the file. An error stays: every later Write and Commit
-// returns it too.
+// Write appends to the file. An error is permanent: every later Write and Commit also returns it.
 func (f *File) Write(p []byte) (int, error) {
 	if f.done {
 		return 0, fmt.Errorf("%s: write: %w", f.path, fs.ErrClosed)
@@ -127,8 +123,8 @@ func (f *File) Write(p []byte) (int, error) {
 	if f.err != nil {
 		return 0, f.fail(f.err)
 	}
-	if len(p) >= bufferBytes { // it goes to the file from where it is
-		f.buffer.Flush() // an error stays, and is that of Write
+	if len(p) >= bufferBytes { // large writes bypass the buffer
+		f.buffer.Flush() // the buffer keeps an error and returns it from Write
 	}
 	n, err := f.buffer.Write(p)
 	if err != nil {
@@ -141,7 +137,7 @@ func (f *File) Write(p []byte) (int, error) {
 	return n, err
 }
 
-// writeBehind begins a Sync unless one is under way.
+// writeBehind begins a background Sync unless one is pending.
 func (f *File) writeBehind() {
 	select {
 	case err := <-f.syncing:
@@ -163,7 +159,7 @@ func (f *File) synced(err error) {
 	}
 }
 
-// settle waits for a Sync that is under way.
+// settle waits for a pending Sync.
 func (f *File) settle() error {
 	if f.syncing != nil {
 		f.synced(<-f.syncing)
@@ -171,7 +167,7 @@ func (f *File) settle() error {
 	return f.err
 }
 
-// Reopen opens what was written so far for reading.
+// Reopen opens the content written so far for reading.
 func (f *File) Reopen() (*os.File, error) {
 	if err := f.buffer.Flush(); err != nil {
 		return nil, f.fail(err)
@@ -198,12 +194,12 @@ func (f *File) Sync() error {
 	return nil
 }
 
-// Temporary is the name of the file until it is committed.
+// Temporary returns the name of the file before Commit.
 func (f *File) Temporary() string { return f.temp.Name() }
 
-// Link gives the file its name in addition to the temporary name, which stays until Abort.
-// The rename replaces an existing file atomically. Where the file system has no hard links,
-// the final name gets a copy.
+// Link gives the file its final name in addition to the temporary one, which stays until Abort. The
+// rename replaces an existing file atomically. If the file system has no hard links, the final file
+// is a copy.
 func (f *File) Link() error {
 	if err := f.Sync(); err != nil {
 		return err
@@ -223,7 +219,7 @@ func (f *File) Link() error {
 	return f.syncName()
 }
 
-// copyFile writes a copy of from to a new file, and to the disk.
+// copyFile copies from to a new file and syncs it.
 func copyFile(from, to string) error {
 	in, err := os.Open(from)
 	if err != nil {
@@ -249,17 +245,17 @@ func (f *File) syncName() error {
 	return nil
 }
 
-// Commit writes everything to the disk and gives the file its name. On an
-// error the temporary file is removed; the old file is untouched unless only
-// the last step, making the rename itself durable, failed: that error is ErrUnsynced.
+// Commit writes everything to the disk and renames the file to its final name. On an error it
+// removes the temporary file and leaves the old file untouched. The exception is ErrUnsynced: the
+// rename succeeded but is not durable yet.
 func (f *File) Commit() error { return f.commit(rename) }
 
-// CommitNew is Commit where nothing has the name yet. Otherwise the error is
-// fs.ErrExist, and what is there stays.
+// CommitNew is Commit that fails with fs.ErrExist if the name is taken, and leaves the existing
+// file.
 func (f *File) CommitNew() error { return f.commit(renameNew) }
 
-// renameNew is os.Rename that does not replace. A hard link is made by one of several
-// programs; where the file system has none, all that is possible is to look before.
+// renameNew is os.Rename without replacing. A hard link succeeds for only one of several programs;
+// without hard links it can only check before it renames.
 func renameNew(from, to string) error {
 	err := link(from, to)
 	if err == nil {
@@ -294,20 +290,19 @@ func (f *File) commit(rename func(from, to string) error) error {
 	return f.syncName()
 }
 
-// Abort drops what was written. After a Commit or an Abort it does nothing,
-// so it can be deferred.
+// Abort removes the file. After Commit or Abort it does nothing, so it can be deferred.
 func (f *File) Abort() {
 	if f.done {
 		return
 	}
 	f.done = true
-	f.settle() // which must not close the file that is closed here
+	f.settle() // a pending Sync must not close this file later
 	f.temp.Close()
 	os.Remove(f.temp.Name())
 }
 
-// Write replaces path by what write writes. Where write or the disk fails,
-// the old file stays as it was and nothing else is left behind.
+// Write replaces path with the output of write. If write or the disk fails, the old file stays
+// unchanged and no other file is left.
 func Write(path string, write func(io.Writer) error) error {
 	f, err := Create(path)
 	if err != nil {
@@ -321,7 +316,7 @@ func Write(path string, write func(io.Writer) error) error {
 	return f.Commit()
 }
 
-// WriteBytes is Write of a content that is there already.
+// WriteBytes is Write with a given content.
 func WriteBytes(path string, content []byte) error {
 	return Write(path, func(w io.Writer) error {
 		_, err := w.Write(content)
@@ -329,8 +324,8 @@ func WriteBytes(path string, content []byte) error {
 	})
 }
 
-// syncDirectory makes a rename durable. Some file systems have no such
-// operation on directories and say so; there is nothing to be done then.
+// syncDirectory makes a rename durable. Some file systems return an error that directories cannot
+// be synced; it is ignored.
 func syncDirectory(dir string) error {
 	d, err := os.Open(dir)
 	if err != nil {

@@ -86,7 +86,7 @@ func TestFailingCallerLeavesTheOldFile(t *testing.T) {
 	expectOnly(t, dir, map[string]string{"model": "old"})
 }
 
-// failing stands for a full disk: the first write that reaches it fails.
+// failing simulates a full disk: the first write that reaches it fails.
 type failing struct{ err error }
 
 func (w failing) Write([]byte) (int, error) { return 0, w.err }
@@ -128,7 +128,7 @@ func TestDirectoryThatCannotBeWritten(t *testing.T) {
 	expectOnly(t, dir, map[string]string{"file": "x"})
 }
 
-// TestErrorsNameTheFile that was asked for, not the temporary one, whatever fails.
+// TestErrorsNameTheFile: every error names the final file, not the temporary one.
 func TestErrorsNameTheFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "model")
 	for name, fail := range map[string]func(*File) error{
@@ -186,7 +186,7 @@ func TestAfterTheEnd(t *testing.T) {
 	}
 }
 
-// TestCommitNew: of two that are written at a time the first is there, and stays.
+// TestCommitNew: the first of two concurrent files is kept.
 func TestCommitNew(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")
@@ -197,7 +197,7 @@ func TestCommitNew(t *testing.T) {
 		files = append(files, f)
 	}
 	must.Succeed(t, files[0].CommitNew())
-	os.Remove(files[2].Temporary()) // by another program: the first is there all the same
+	os.Remove(files[2].Temporary()) // as another program would; the first file is unaffected
 	for _, f := range files[1:] {
 		if err := f.CommitNew(); !errors.Is(err, fs.ErrExist) || !strings.HasPrefix(err.Error(), path+": ") {
 			t.Errorf("error %v", err)
@@ -206,7 +206,7 @@ func TestCommitNew(t *testing.T) {
 	expectOnly(t, dir, map[string]string{"x": "first"})
 }
 
-// TestRenameNew: what has no hard links, such as a directory, is renamed.
+// TestRenameNew: files without hard link support, such as directories, are renamed.
 func TestRenameNew(t *testing.T) {
 	dir := t.TempDir()
 	from, to := filepath.Join(dir, "from"), filepath.Join(dir, "to")
@@ -219,8 +219,8 @@ func TestRenameNew(t *testing.T) {
 	}
 }
 
-// TestWriteBehind: what the disk begins to write early is the same file; Reopen reads
-// what is there so far.
+// TestWriteBehind: background syncs do not change the content, and Reopen reads what was written so
+// far.
 func TestWriteBehind(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	f := must.Get(Create(path))(t)
@@ -243,17 +243,17 @@ func TestWriteBehind(t *testing.T) {
 	}
 }
 
-// TestLateSyncError: what a Sync in the background finds is an error of Commit.
+// TestLateSyncError: Commit returns the error of a background Sync.
 func TestLateSyncError(t *testing.T) {
 	dir := t.TempDir()
 	f := must.Get(Create(filepath.Join(dir, "x")))(t)
 	f.writeBehind()
 	f.settle()
 	f.synced(errors.New("the disk is gone"))
-	f.writeBehind() // one that succeeds does not make it good
+	f.writeBehind() // a later success does not clear the error
 	must.Fail(t, "the disk is gone")(f.Write([]byte("x")))
 	must.Fail(t, "the disk is gone")(f.Commit())
 	if left, _ := os.ReadDir(dir); len(left) != 0 {
-		t.Errorf("%v is left", left)
+		t.Errorf("found the files %v", left)
 	}
 }

@@ -5,12 +5,12 @@ import (
 	"sync/atomic"
 )
 
-// interceptor is what Intercept installed, or nil.
+// interceptor is the function of Intercept, or nil.
 var interceptor atomic.Pointer[func(call, path string) error]
 
-// Intercept lets tests fail system calls: before runs ahead of each fsync, link and rename of this
-// package, and an error that it returns becomes the call's. It must be safe for concurrent use.
-// The returned function ends the interception.
+// Intercept lets tests make system calls fail: before is called with each fsync, link and rename of
+// this package, and its error becomes the call's. It must be safe for concurrent use. The returned
+// function ends the interception.
 func Intercept(before func(call, path string) error) (restore func()) {
 	interceptor.Store(&before)
 	return func() { interceptor.Store(nil) }

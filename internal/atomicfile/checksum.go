@@ -10,18 +10,18 @@ import (
 	"github.com/zeebo/xxh3"
 )
 
-// ChecksumKind is the kind of new checksums: XXH3 with 128 bits, which is faster than memory, where
-// SHA-256 took a fifth of the time of a conversion. Checksums of older data sets are SHA-256 and
-// stay valid.
+// ChecksumKind is the kind of new checksums: XXH3 with 128 bits, which is faster than memory,
+// whereas SHA-256 took a fifth of the time of a conversion. Older data sets have SHA-256 checksums,
+// which stay valid.
 const ChecksumKind = "xxh128"
 
-// checksumKinds makes the hash of each kind.
+// checksumKinds has the hash function of each kind.
 var checksumKinds = map[string]func() hash.Hash{
 	ChecksumKind: NewChecksum,
 	"sha256":     sha256.New,
 }
 
-// xxh128 is XXH3 of 128 bits, as xxh128sum writes it.
+// xxh128 is XXH3 with 128 bits, in the byte order of xxh128sum.
 type xxh128 struct{ xxh3.Hasher }
 
 func (h *xxh128) Size() int { return 16 }
@@ -39,7 +39,7 @@ func ChecksumText(kind string, h hash.Hash) string {
 	return kind + ":" + hex.EncodeToString(h.Sum(nil))
 }
 
-// ChecksumLike returns the kind of a checksum and a new hash of that kind, to compute one to compare with.
+// ChecksumLike returns the kind of a checksum and a new hash of that kind for comparison.
 func ChecksumLike(checksum string) (kind string, h hash.Hash, err error) {
 	kind, digits, _ := strings.Cut(checksum, ":")
 	if begin := checksumKinds[kind]; begin != nil {

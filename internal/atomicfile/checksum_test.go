@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestText: values of xxh128sum, whatever pieces the text comes in.
+// TestText compares with xxh128sum, for text in pieces of any size.
 func TestText(t *testing.T) {
 	text := strings.Repeat("0123456789abcdef", 1000)
 	for want, text := range map[string]string{
@@ -30,7 +30,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// TestLikeRefuses what is no checksum.
+// TestLikeRefuses malformed checksums.
 func TestLikeRefuses(t *testing.T) {
 	for _, bad := range []string{"", "xxh128", "xxh128:", "xxh128:99", "md5:" + strings.Repeat("0", 32),
 		"xxh128:" + strings.Repeat("0", 31) + "g", strings.Repeat("x", 1000)} {

@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// Clean removes what killed programs left of a file: temporary files that were
-// never renamed to it. The caller must be the only one to write it.
+// Clean removes leftovers of killed programs for a file: temporary files that were never renamed to
+// it. The caller must be the only one to write it.
 func Clean(path string) error {
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
@@ -19,15 +19,15 @@ func Clean(path string) error {
 		func(fs.DirEntry) bool { return true })
 }
 
-// CleanAll removes what killed programs left of all files in a directory whose names
-// have an ending, but for some. The caller must be the only one to write them.
+// CleanAll removes leftovers of killed programs for all files in a directory with the given name
+// suffix, with exceptions. The caller must be the only one to write them.
 func CleanAll(dir, ending string, but ...string) error {
 	return clean(dir, func(name string) bool { return strings.HasSuffix(name, ending) },
 		func(e fs.DirEntry) bool { return !slices.Contains(but, e.Name()) })
 }
 
 // cleanDead removes the temporary files of path that no process has locked: those of killed
-// programs. Errors do not matter: what stays is in nobody's way.
+// programs. It ignores errors, as leftovers do no harm.
 func cleanDead(path string) {
 	dir, base := filepath.Split(path)
 	_ = clean(filepath.Clean(dir), func(name string) bool { return name == base }, func(e fs.DirEntry) bool {
@@ -40,11 +40,11 @@ func cleanDead(path string) {
 			return false
 		}
 		defer file.Close()
-		return tryLock(file) && os.Remove(name) == nil // while nobody else can lock it
+		return tryLock(file) && os.Remove(name) == nil // while this process holds the lock
 	})
 }
 
-// clean removes the temporary files of those that are meant, which may be gone already.
+// clean removes the selected temporary files, which may already be gone.
 func clean(dir string, meant func(name string) bool, removed func(fs.DirEntry) bool) error {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -64,8 +64,8 @@ func clean(dir string, meant func(name string) bool, removed func(fs.DirEntry) b
 func TemporaryOf(temporary string) (name string) {
 	rest, hidden := strings.CutPrefix(temporary, ".")
 	rest, ended := strings.CutSuffix(rest, ".tmp")
-	rest = strings.TrimSuffix(rest, ".tmp") // the second name that Link gives
-	dot := strings.LastIndexByte(rest, '.') // what follows was drawn, and has none
+	rest = strings.TrimSuffix(rest, ".tmp") // the second suffix of Link
+	dot := strings.LastIndexByte(rest, '.') // the random part after it has no dot
 	if !hidden || !ended || dot < 0 {
 		return ""
 	}

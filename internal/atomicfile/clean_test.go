@@ -11,7 +11,7 @@ import (
 )
 
 func TestCleanRemovesOnlyItsOwn(t *testing.T) {
-	dir := filepath.Join(t.TempDir(), "[x") // no pattern, though it looks like one
+	dir := filepath.Join(t.TempDir(), "[x") // not a pattern, though it looks like one
 	must.Succeed(t, os.Mkdir(dir, 0o777))
 	for _, name := range []string{".model.1x9z.tmp", ".model.1x9z.tmp.tmp", ".model.safetensors.1x9z.tmp",
 		".model.safetensors.1x9z.tmp.tmp", ".other.1x9z.tmp", "model", ".model.tmp"} {
@@ -30,8 +30,8 @@ func TestCleanRemovesOnlyItsOwn(t *testing.T) {
 	}
 }
 
-// TestCreateRemovesLeftovers: a new replacement removes what killed programs left, but not what
-// a running program writes; CreateKeeping removes nothing.
+// TestCreateRemovesLeftovers: a new replacement removes leftovers of killed programs, but not files
+// of running ones; CreateKeeping removes nothing.
 func TestCreateRemovesLeftovers(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "x")

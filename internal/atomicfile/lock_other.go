@@ -4,8 +4,8 @@ package atomicfile
 
 import "os"
 
-// lock does nothing: this system keeps an open file from being removed, or leftovers stay.
+// lock does nothing: either this system does not allow removing open files, or leftovers stay.
 func lock(*os.File) error { return nil }
 
-// tryLock reports that the file may be in use.
+// tryLock returns false, as the file may be in use.
 func tryLock(*os.File) bool { return false }

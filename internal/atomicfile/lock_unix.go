@@ -7,10 +7,10 @@ import (
 	"syscall"
 )
 
-// lock waits for the lock of a file, which the system frees when the process ends.
+// lock waits for the lock of a file, which the system releases when the process ends.
 func lock(f *os.File) error { return syscall.Flock(int(f.Fd()), syscall.LOCK_EX) }
 
-// tryLock reports whether no process has the lock of a file. It takes the lock.
+// tryLock locks a file and reports whether no other process had the lock.
 func tryLock(f *os.File) bool {
 	return syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil
 }

@@ -8,8 +8,8 @@ import (
 	"os"
 )
 
-// Cause returns an error of a file whose message is what the system says, such as "no such file or directory", for
-// messages that name the file themselves. It wraps err. Errors that are not of a file are returned unchanged.
+// Cause returns an error of a file operation without its path, such as "no such file or directory",
+// for messages that name the file themselves. It wraps err. Other errors are returned unchanged.
 func Cause(err error) error {
 	if path := (*fs.PathError)(nil); errors.As(err, &path) {
 		return &cause{err, path.Err.Error()}
@@ -26,10 +26,9 @@ func (c *cause) Error() string { return c.message }
 func (c *cause) Unwrap() error { return c.error }
 
 // OpenRegular opens a regular file for reading. Anything else, such as a directory or a FIFO, is an
-// error that names its kind: opening a FIFO waits for a program that writes to it, and a device may
-// have no end.
+// error that names its kind: opening a FIFO waits for a writer, and a device may have no end.
 func OpenRegular(path string) (*os.File, error) {
-	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // before the open, which would wait
+	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() { // the open would block
 		return nil, fmt.Errorf("%s: expected a regular file, found %v", path, info.Mode())
 	}
 	return os.Open(path)

@@ -5,76 +5,76 @@ import (
 	"slices"
 )
 
-// Chart is what is drawn over two axes.
+// Chart is a diagram over two axes.
 type Chart struct {
-	Name          string // above it; may be empty
+	Name          string // title above the chart; may be empty
 	X, Y          Axis
 	Series        []Series
 	Boxes         []Box
 	Width, Height float64
 }
 
-// Axis is one of them.
+// Axis is an axis of a chart.
 type Axis struct {
-	Label       string // what it measures, and its unit
+	Label       string // quantity and unit
 	Logarithmic bool
-	Zero        bool    // it begins at 0
-	Low, High   float64 // its ends, unless these are equal
-	Places      []Place // what it names in place of round values
+	Zero        bool    // begin at 0
+	Low, High   float64 // limits, unless they are equal
+	Places      []Place // labelled values that replace round ones
 }
 
-// Place is a value that an axis names.
+// Place is a labelled value of an axis.
 type Place struct {
 	At          float64
 	Label, Note string // the note is below the label
 }
 
-// Series is a line.
+// Series is a line of a chart.
 type Series struct {
-	Name string // in the legend; empty: not there
+	Name string // in the legend; empty: not listed
 	Style
 	Points []Datum
 }
 
-// Datum is a point of a line in the values of its axes.
+// Datum is a point of a line in axis units.
 type Datum struct {
 	X, Y  float64
-	Title string // shown where one points at its mark
+	Title string // tooltip of the point's mark
 }
 
-// Box is a bar from 0 up to a value.
+// Box is a bar from 0 to a value.
 type Box struct {
 	From, To, Value float64
 	Ink             Ink
-	Label           string // above it, where there is room
+	Label           string // above it, if there is room
 	Title           string
 	Pale            bool
 }
 
-// frame is where the field of a chart is.
+// frame is the plotting area of a chart.
 type frame struct {
 	left, right, top, bottom float64
 	x, y                     Scale
 	xTicks, yTicks           []tick
 }
 
-// Room around text in pixels.
+// Spacing around text in pixels.
 const (
-	textGap   = 8 // between labels beside each other
+	textGap   = 8 // between adjacent labels
 	tickGap   = 6 // between an axis and its labels
 	lineRoom  = 16
 	nameRoom  = 22
 	labelRoom = 17 // from the x axis to the base line of its labels
 )
 
-// Scene draws the chart alone, without a legend.
+// Scene draws the chart without a legend.
 func (c Chart) Scene() *Scene {
 	s := &Scene{Width: c.Width, Height: c.Height, Name: c.description()}
 	c.draw(s, Point{})
 	return s
 }
 
-// description is what is said of it to those who cannot see it.
+// description returns an alternative text for screen readers.
 func (c *Chart) description() string {
 	name := c.Name
 	if name == "" {
@@ -83,7 +83,7 @@ func (c *Chart) description() string {
 	return name + " over " + c.X.Label
 }
 
-// draw adds the chart's shapes to a scene, from its top left corner on.
+// draw adds the chart's shapes to a scene, with the top left corner at at.
 func (c *Chart) draw(s *Scene, at Point) {
 	c.dropUndrawable()
 	f := c.layout(at)
@@ -115,13 +115,13 @@ func (c *Chart) draw(s *Scene, at Point) {
 		labelSize, Middle, NoteInk, false})
 }
 
-// largest is what an axis can have at most: sums and differences of such values are finite.
+// largest is the maximum value of an axis: sums and differences of such values are finite.
 const largest = 1e300
 
-// dropUndrawable leaves out points that have no place on an axis: values come from files,
-// and an axis that is not finite has no ticks.
+// dropUndrawable removes points with values that an axis cannot show: values come from files, and
+// an infinite axis has no ticks.
 func (c *Chart) dropUndrawable() {
-	drawable := func(v float64) bool { return math.Abs(v) <= largest } // false of NaN, too
+	drawable := func(v float64) bool { return math.Abs(v) <= largest } // false for NaN, too
 	c.Series = slices.Clone(c.Series)
 	for i := range c.Series {
 		c.Series[i].Points = slices.DeleteFunc(slices.Clone(c.Series[i].Points),
@@ -129,7 +129,7 @@ func (c *Chart) dropUndrawable() {
 	}
 }
 
-// layout finds room for the labels, and the field is what is left.
+// layout reserves space for the labels and returns the remaining plotting area.
 func (c *Chart) layout(at Point) frame {
 	f := frame{top: at.Y + lineRoom + 8, bottom: at.Y + c.Height - 2*lineRoom - 10}
 	if c.Name != "" {
@@ -151,7 +151,7 @@ func (c *Chart) layout(at Point) frame {
 	}
 	f.x = c.X.scale(xValues, c.X.Zero)
 	left, right := widest+tickGap, 0.0
-	for range 2 { // what is at the ends of the axis needs room beside it
+	for range 2 { // a second pass accounts for labels at the ends of the axis
 		f.left, f.right = at.X+left, at.X+c.Width-right-2
 		f.x.From, f.x.To = f.left, f.right
 		f.xTicks = c.X.places(f.x)
@@ -169,7 +169,7 @@ func half(t tick) float64 {
 	return max(widthOf(t.Label, labelSize, false), widthOf(t.Note, labelSize, false)) / 2
 }
 
-// ticks are about n values with labels.
+// ticks returns about n labelled values.
 func (a *Axis) ticks(s Scale, n int) []tick {
 	if len(a.Places) == 0 {
 		return s.ticks(n)
@@ -181,8 +181,8 @@ func (a *Axis) ticks(s Scale, n int) []tick {
 	return out
 }
 
-// places are the labels of the x axis, no two over each other: of round values so many
-// that all fit, of given ones those that fit.
+// places returns the labels of the x axis without overlaps: as many round values as fit, or the
+// given values that fit.
 func (a *Axis) places(s Scale) []tick {
 	if len(a.Places) == 0 && !a.Logarithmic {
 		for n := max(2, int((s.To-s.From)/60)); ; n-- {
@@ -203,7 +203,7 @@ func (a *Axis) places(s Scale) []tick {
 	return out
 }
 
-// crowded reports whether labels beside each other have no gap.
+// crowded reports whether adjacent labels have no gap.
 func crowded(labels []tick) bool {
 	for i := range len(labels) - 1 {
 		if math.Abs(labels[i+1].At-labels[i].At) < half(labels[i])+half(labels[i+1])+textGap {
@@ -213,7 +213,7 @@ func crowded(labels []tick) bool {
 	return false
 }
 
-// scale is an axis that has room for values.
+// scale returns a scale that includes the values.
 func (a *Axis) scale(values []float64, zero bool) Scale {
 	if a.Low != a.High {
 		return Scale{Low: a.Low, High: a.High, Logarithmic: a.Logarithmic}
@@ -233,7 +233,7 @@ func (a *Axis) scale(values []float64, zero bool) Scale {
 	return s
 }
 
-// values are those that the axes have room for.
+// values returns the values that the axes must include.
 func (c *Chart) values() (x, y []float64) {
 	for _, l := range c.Series {
 		for _, p := range l.Points {

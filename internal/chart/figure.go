@@ -1,17 +1,16 @@
 package chart
 
-// Figure is a picture by itself: charts side by side, with a title, and a legend above
-// them, where no line is.
+// Figure is a standalone picture: charts side by side, with a title and a legend above them.
 type Figure struct {
 	Title  string
 	Charts []Chart
 }
 
-// Room in pixels.
+// Spacing in pixels.
 const (
 	margin    = 16 // around a figure
 	chartGap  = 28 // between its charts
-	swatch    = 30 // of a line in the legend
+	swatch    = 30 // length of a line's sample in the legend
 	entryGap  = 22
 	titleRoom = 28
 )
@@ -39,7 +38,7 @@ func (f Figure) Scene() *Scene {
 	return s
 }
 
-// legend names the lines of all charts, each once, and returns where charts begin.
+// legend lists the lines of all charts, each once, and returns the position of the charts.
 func (f Figure) legend(s *Scene, at Point) Point {
 	left, right := at.X, s.Width-margin
 	named := map[string]bool{}
@@ -65,7 +64,7 @@ func (f Figure) legend(s *Scene, at Point) Point {
 	return Point{left, at.Y}
 }
 
-// swatch shows what a line looks like.
+// swatch draws a sample of a line.
 func (l *Series) swatch(s *Scene, at Point) {
 	s.add(stroke{[][]Point{{at, {at.X + swatch, at.Y}}}, l.Ink, l.width(), l.Dash, l.opacity(), ""})
 	if l.Shape != None {
@@ -73,7 +72,7 @@ func (l *Series) swatch(s *Scene, at Point) {
 	}
 }
 
-// Swatch is a line of a style alone, for a legend of a page.
+// Swatch returns a sample of a style, for a legend of a page.
 func Swatch(style Style, name string) *Scene {
 	s := &Scene{Width: swatch, Height: 12, Name: name}
 	(&Series{Style: style}).swatch(s, Point{0, 6})

@@ -2,14 +2,14 @@ package chart
 
 import "image/color"
 
-// Ink is a colour. Within a page its class has a colour in a style sheet, where the
-// background may be dark; a picture by itself has the one that is given.
+// Ink is a colour. Within a page, a style sheet can set the colour of its class, for a dark
+// background for example; a standalone picture uses the given one.
 type Ink struct {
 	Class string
 	Color color.RGBA
 }
 
-// What axes and text are drawn with.
+// The inks of axes and text.
 var (
 	TextInk  = Ink{"ink", color.RGBA{0x2b, 0x34, 0x3f, 0xff}}
 	NoteInk  = Ink{"note", color.RGBA{0x5b, 0x66, 0x73, 0xff}}
@@ -17,11 +17,10 @@ var (
 	FrameInk = Ink{"frame", color.RGBA{0x9a, 0xa4, 0xb1, 0xff}}
 )
 
-// palette has colours that are told apart on white whatever colours one sees: for normal
-// sight, protanopia, deuteranopia and tritanopia as Machado, Oliveira and Fernandes
-// simulate them ("A Physiologically-based Model for Simulation of Color Vision
-// Deficiency", 2009). Okabe and Ito's begin with the same hues; two of theirs are too
-// pale for lines on white.
+// palette has colours that are distinguishable on white with normal vision, protanopia,
+// deuteranopia and tritanopia, as Machado, Oliveira and Fernandes simulate them ("A
+// Physiologically-based Model for Simulation of Color Vision Deficiency", 2009). The palette of
+// Okabe and Ito begins with the same hues, but two of its colours are too pale for lines on white.
 var palette = [...]Ink{
 	{"c0", color.RGBA{0x1c, 0x89, 0xee, 0xff}}, // blue
 	{"c1", color.RGBA{0xe2, 0x79, 0x05, 0xff}}, // orange
@@ -31,13 +30,13 @@ var palette = [...]Ink{
 	{"c5", color.RGBA{0x08, 0x1f, 0x31, 0xff}}, // black
 }
 
-// darkPalette are the same inks on a dark page.
+// darkPalette has the same inks for a dark background.
 var darkPalette = [len(palette)]color.RGBA{
 	{0x30, 0x83, 0xd6, 0xff}, {0xd0, 0x43, 0x1e, 0xff}, {0x50, 0xf7, 0x9f, 0xff},
 	{0xaa, 0x57, 0x73, 0xff}, {0xff, 0xd0, 0x00, 0xff}, {0xd3, 0xe9, 0xff, 0xff},
 }
 
-// DarkStyle is a style sheet's part for pages with a dark background.
+// DarkStyle returns CSS for pages with a dark background.
 func DarkStyle() string {
 	out := ".ink{color:#c9d1da}.note{color:#98a3b0}.grid{color:#2a323c}.frame{color:#6a7583}"
 	for i, p := range palette {
@@ -46,10 +45,10 @@ func DarkStyle() string {
 	return out
 }
 
-// Shape is what a point is marked with.
+// Shape is the shape of a point's mark.
 type Shape int
 
-// The shapes; None marks nothing.
+// The shapes; None draws no mark.
 const (
 	None Shape = iota
 	Circle
@@ -60,21 +59,21 @@ const (
 	Wedge
 )
 
-// Style is how a line is told from others: by its colour, its dashes and the shape of
-// its points, so that colours are not needed.
+// Style distinguishes a line by its colour, its dashes and the shape of its points, so that colours
+// alone are not needed.
 type Style struct {
 	Ink   Ink
 	Dash  []float64
 	Shape Shape
-	Width float64 // 0: as most lines
+	Width float64 // 0: default
 	Pale  bool
-	Apart bool // points are marked alone, all of them, and no line joins them
+	Apart bool // only the points are drawn, all of them, without a line
 }
 
 // Dashes are lengths of strokes and gaps.
 var dashes = [...][]float64{nil, {7, 3}, {2, 2.5}, {9, 3, 2, 3}}
 
-// StyleOf is the n-th style, from 0; the first 24 differ.
+// StyleOf returns the n-th style, from 0; the first 24 differ.
 func StyleOf(n int) Style {
 	colors := len(palette)
 	return Style{Ink: palette[n%colors], Dash: dashes[(n+n/colors)%len(dashes)], Shape: Circle + Shape(n%colors)}

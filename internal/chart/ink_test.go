@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// sights are matrices over linear red, green and blue: what is seen with no red, green or
+// sights are matrices over linear red, green and blue that simulate vision without red, green or
 // blue cones (Machado, Oliveira and Fernandes, 2009, severity 1).
 var sights = map[string][3][3]float64{
 	"normal sight": {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
@@ -51,20 +51,21 @@ func lab(v [3]float64) [3]float64 {
 	return [3]float64{116*y - 16, 500 * (x - y), 200 * (y - z)}
 }
 
-// contrast is that of WCAG 2: it asks for 3 of what is drawn, 4.5 of text.
+// contrast is the contrast ratio of WCAG 2, which requires 3 for graphics and 4.5 for text.
 func contrast(a, b color.RGBA) float64 {
 	x, y := luminance(linear(a)), luminance(linear(b))
 	return (max(x, y) + 0.05) / (min(x, y) + 0.05)
 }
 
-// TestPalette: everybody can tell the colours apart, and from what is behind them.
+// TestPalette: the colours are distinguishable from each other and from the background for every
+// vision.
 func TestPalette(t *testing.T) {
 	white, dark := color.RGBA{0xff, 0xff, 0xff, 0xff}, color.RGBA{0x14, 0x18, 0x1e, 0xff}
 	var light [len(palette)]color.RGBA
 	for i, p := range palette {
 		light[i] = p.Color
 	}
-	const apart = 20 // of ΔE*ab; 2.3 is just noticed side by side
+	const apart = 20 // of ΔE*ab; 2.3 is just noticeable
 	for _, c := range []struct {
 		colors [len(palette)]color.RGBA
 		behind color.RGBA

@@ -87,7 +87,7 @@ func texts(s *Scene) (out []text) {
 	return out
 }
 
-// box is where a text is, with the room for wider fonts.
+// box is the bounding box of a text, with room for wider fonts.
 type box struct{ left, top, right, bottom float64 }
 
 func (t text) box() box {
@@ -101,7 +101,7 @@ func (b box) apart(c box, gap float64) bool {
 	return b.right+gap <= c.left || c.right+gap <= b.left || b.bottom <= c.top || c.bottom <= b.top
 }
 
-// TestLabels: no text is cut off, none lies over another one, and none over a line.
+// TestLabels: no text is cut off or overlaps another text or a line.
 func TestLabels(t *testing.T) {
 	for name, s := range pictures() {
 		all := texts(s)
@@ -134,7 +134,7 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// over reports whether a line goes through a box, by many points of it.
+// over reports whether a line crosses a box, by sampling many of its points.
 func over(l stroke, b box) bool {
 	for _, points := range l.lines {
 		for i := range len(points) - 1 {
@@ -150,7 +150,7 @@ func over(l stroke, b box) bool {
 	return false
 }
 
-// TestOneLabelAnAxis: a chart has each axis's label once.
+// TestOneLabelAnAxis: a chart has each axis label once.
 func TestOneLabelAnAxis(t *testing.T) {
 	s := Chart{X: Axis{Label: "step"}, Y: Axis{Label: "norm"}, Width: 300, Height: 200,
 		Series: []Series{{Name: "a", Points: []Datum{{X: 0, Y: 1}, {X: 9, Y: 2}}}}}.Scene()
@@ -160,7 +160,7 @@ func TestOneLabelAnAxis(t *testing.T) {
 	}
 	for label, n := range found {
 		if n != 1 && (label == "step" || label == "norm") {
-			t.Errorf("%q is there %d times", label, n)
+			t.Errorf("%q occurs %d times", label, n)
 		}
 	}
 	if found["step"] != 1 || found["norm"] != 1 || found["a"] != 0 {
@@ -168,7 +168,7 @@ func TestOneLabelAnAxis(t *testing.T) {
 	}
 }
 
-// TestPlaces: points lie where the axes say.
+// TestPlaces: points are at the positions that the axes indicate.
 func TestPlaces(t *testing.T) {
 	for _, logarithmic := range []bool{false, true} {
 		c := Chart{X: Axis{Label: "x", Low: 1, High: 100, Logarithmic: logarithmic},
@@ -191,7 +191,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestSVG: what is written is well-formed whatever a name has, and by itself on white.
+// TestSVG: the output is well-formed for any name, and a standalone file has a white background.
 func TestSVG(t *testing.T) {
 	const hostile = `<script>"&'</script>`
 	s := Figure{Title: hostile,
@@ -214,16 +214,16 @@ func TestSVG(t *testing.T) {
 			text += string(e)
 		}
 	}
-	// The title, the chart's name, two axes, the legend, the line's and a point's.
+	// The title, the chart's name, two axes, the legend, the tooltips of the line and of a point.
 	if n := strings.Count(text, hostile); n != 7 || elements["script"] != 0 || elements["rect"] != 1 {
-		t.Errorf("the text is there %d times, elements %v", n, elements)
+		t.Errorf("the text occurs %d times, elements %v", n, elements)
 	}
 	if inline := string(s.Inline()); strings.Contains(inline, "<rect") || strings.Contains(inline, "<?xml") {
-		t.Error("a part of a page has what a file has")
+		t.Error("inline SVG has parts of a standalone file")
 	}
 }
 
-// TestFormats: a picture is the same size in all, and has ink in its colours.
+// TestFormats: a picture has the same size in all formats, and pixels in its colours.
 func TestFormats(t *testing.T) {
 	for name, s := range pictures() {
 		var out bytes.Buffer

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestOddValues: whatever values a file has, a chart of them is drawn, and its coordinates
-// are numbers. It does not end where an axis has no ticks.
+// TestOddValues: a chart of any values in a file can be drawn, and its coordinates are numbers.
+// Drawing terminates even if an axis has no ticks.
 func TestOddValues(t *testing.T) {
 	for _, values := range [][]float64{{}, {0}, {-3}, {1e-320}, {-1e-320}, {0, 1e-320}, {1e308}, {1e308, -1e308},
 		{1e300, 1e299}, {math.NaN()}, {math.Inf(1), 1},

@@ -16,10 +16,10 @@ import (
 	"gonum.org/v1/plot/vg/vgpdf"
 )
 
-// Formats are what a picture can be written as, by the end of its file's name.
+// Formats are the output formats of pictures, by file name extension.
 var Formats = []string{"svg", "png", "pdf"}
 
-// FormatOf is the format of a file's name, or nothing.
+// FormatOf returns the format of a file name, or "".
 func FormatOf(path string) string {
 	format := strings.TrimPrefix(strings.ToLower(filepath.Ext(path)), ".")
 	if !slices.Contains(Formats, format) {
@@ -28,8 +28,8 @@ func FormatOf(path string) string {
 	return format
 }
 
-// dotsPerPixel is how many of its own pixels a PNG has for one of a scene: screens with
-// many show it as sharp as an SVG.
+// dotsPerPixel is the resolution of a PNG: dots per pixel of a scene, so that it looks as sharp as
+// an SVG on high-resolution screens.
 const dotsPerPixel = 2
 
 // Write writes the scene in a format.
@@ -53,14 +53,14 @@ func (s *Scene) Write(w io.Writer, format string) error {
 	return fmt.Errorf("a picture as %q: expected %s", format, strings.Join(Formats, ", "))
 }
 
-// painter draws shapes on a canvas, whose places are from the bottom left.
+// painter draws shapes on a canvas, whose origin is at the bottom left.
 type painter struct {
 	vg.Canvas
 	height float64
 }
 
-// westernCanvas is a PDF, whose fonts have the characters of Windows-1252; others are
-// question marks there.
+// westernCanvas is a PDF, whose fonts have the characters of Windows-1252; others become question
+// marks.
 type westernCanvas struct{ *vgpdf.Canvas }
 
 func (c westernCanvas) FillString(f font.Face, at vg.Point, text string) {
@@ -75,7 +75,7 @@ func (c westernCanvas) FillString(f font.Face, at vg.Point, text string) {
 	c.Canvas.FillString(f, at, string(out))
 }
 
-// length is that of pixels, of which 96 are an inch.
+// length converts pixels, of which 96 are an inch.
 func length(pixels float64) vg.Length { return vg.Length(pixels) * vg.Inch / 96 }
 
 func (s *Scene) paint(c vg.Canvas) {
@@ -87,7 +87,7 @@ func (s *Scene) paint(c vg.Canvas) {
 
 func (p *painter) at(q Point) vg.Point { return vg.Point{X: length(q.X), Y: length(p.height - q.Y)} }
 
-// color is an ink on white.
+// color sets an ink on white.
 func (p *painter) color(i Ink, opacity float64) {
 	if opacity == 0 {
 		opacity = 1

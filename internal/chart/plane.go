@@ -7,25 +7,25 @@ import (
 	"slices"
 )
 
-// Plane has points, such as a point cloud seen from one side, or the nodes of a
-// graph with its edges.
+// Plane shows points without axes, such as a projected point cloud or the nodes of a graph with its
+// edges.
 type Plane struct {
 	Name   string
 	Points []Point   // in any unit
-	Edges  [][2]int  // between points
-	Marks  []float64 // how dark each point is in Ink, from 0 to 1; one of 0 or less is pale
+	Edges  [][2]int  // pairs of point indices
+	Marks  []float64 // darkness of each point in Ink, from 0 to 1; points with 0 or less are pale
 	Ink    Ink
-	Inks   []Ink // of each point, such as that of its part; nil: all are drawn in Ink
+	Inks   []Ink // ink of each point, such as that of its part; nil: all use Ink
 }
 
-// Sizes in pixels of a picture of a plane: its side, its margin, and the points, of which many
-// are small.
+// Sizes in pixels of a picture of a plane: its side, its margin, and the points, which are small if
+// there are many.
 const (
 	planeSide, planeMargin = 194, 8
 	leastDot, mostDot      = 2.2, 7
 )
 
-// Scene draws the points: as far from each other as they are, and as large as there is room.
+// Scene draws the points with equal scales, as large as the picture allows.
 func (p Plane) Scene() *Scene {
 	s := &Scene{Width: planeSide, Height: planeSide, Name: p.Name}
 	at := p.within(planeMargin, planeSide-planeMargin)
@@ -58,7 +58,7 @@ func (p Plane) Scene() *Scene {
 	if len(pale) > 0 {
 		s.add(stroke{lines: pale, ink: FrameInk, width: dot})
 	}
-	for i, of := range dark { // the darkest over the others
+	for i, of := range dark { // the darkest on top
 		for _, ink := range slices.SortedFunc(maps.Keys(of),
 			func(a, b Ink) int { return cmp.Compare(a.Class, b.Class) }) {
 			s.add(stroke{lines: of[ink], ink: ink, width: dot, opacity: 0.2 + 0.8*float64(i)/(shades-1)})
@@ -67,7 +67,7 @@ func (p Plane) Scene() *Scene {
 	return s
 }
 
-// within moves the points into a square, whose middle is theirs.
+// within scales the points into a square with the same centre.
 func (p Plane) within(from, to float64) []Point {
 	low, high := Point{math.Inf(1), math.Inf(1)}, Point{math.Inf(-1), math.Inf(-1)}
 	for _, q := range p.Points {
@@ -75,7 +75,7 @@ func (p Plane) within(from, to float64) []Point {
 		high = Point{max(high.X, q.X), max(high.Y, q.Y)}
 	}
 	size := max(high.X-low.X, high.Y-low.Y)
-	scale := 0.0 // where all points are one
+	scale := 0.0 // if all points are equal
 	if size > 0 {
 		scale = (to - from) / size
 	}

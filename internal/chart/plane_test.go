@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestPlane: points keep their distances within the square, one point is in its middle, and
-// what is darker is drawn later.
+// TestPlane: points keep the proportions of their distances, a single point is in the middle, and
+// darker points are drawn later.
 func TestPlane(t *testing.T) {
 	p := Plane{Name: "two", Points: []Point{{0, 0}, {10, 5}}, Edges: [][2]int{{0, 1}},
 		Marks: []float64{1, 0}, Ink: TextInk}
@@ -24,7 +24,7 @@ func TestPlane(t *testing.T) {
 	}
 }
 
-// TestTallPlane: what is higher than wide is within the picture, too; shades differ.
+// TestTallPlane: points with a larger height than width also fit into the picture; shades differ.
 func TestTallPlane(t *testing.T) {
 	p := Plane{Points: []Point{{0, 0}, {1, 10}, {0.5, 5}}, Marks: []float64{0.1, 0.5, 1}, Ink: TextInk}
 	for _, q := range p.within(8, 186) {

@@ -14,7 +14,7 @@ type Scale struct {
 	Logarithmic bool
 }
 
-// At is the pixel of a value.
+// At returns the pixel of a value.
 func (a Scale) At(v float64) float64 {
 	low, high := a.Low, a.High
 	if a.Logarithmic {
@@ -23,19 +23,19 @@ func (a Scale) At(v float64) float64 {
 	return a.From + (v-low)/(high-low)*(a.To-a.From)
 }
 
-// tick is a place that an axis names; the label is left out where there is no room.
+// tick is a labelled position of an axis; the label is empty if there is no room.
 type tick struct {
 	At          float64
 	Label, Note string
 }
 
-// ticks are about n round values within the axis, at least two.
+// ticks returns about n round values within the axis, at least two.
 func (a Scale) ticks(n int) []tick {
 	var values []float64
 	if a.Logarithmic {
 		values = a.decades()
 	}
-	for ; len(values) < 2; n++ { // of few powers round values say more, on a logarithmic axis, too
+	for ; len(values) < 2; n++ { // for few decades round values are better, even on a logarithmic axis
 		values = a.round(n)
 	}
 	var out []tick
@@ -49,7 +49,7 @@ func (a Scale) ticks(n int) []tick {
 	return out
 }
 
-// round are the multiples of a round step within the axis.
+// round returns the multiples of a round step within the axis.
 func (a Scale) round(n int) (out []float64) {
 	step := roundStep((a.High - a.Low) / float64(n))
 	first := math.Ceil(a.Low/step - 1e-9)
@@ -59,7 +59,7 @@ func (a Scale) round(n int) (out []float64) {
 	return out
 }
 
-// decades are the powers of ten within the axis, of few also what is between them.
+// decades returns the powers of ten within the axis, and for few decades values between them.
 func (a Scale) decades() (out []float64) {
 	first, last := math.Floor(math.Log10(a.Low)), math.Ceil(math.Log10(a.High))
 	factors := []float64{1}
@@ -76,7 +76,7 @@ func (a Scale) decades() (out []float64) {
 	return out
 }
 
-// roundStep is the least of 1, 2 and 5 times a power of ten that is not below v.
+// roundStep returns the smallest of 1, 2 and 5 times a power of ten that is not below v.
 func roundStep(v float64) float64 {
 	power := math.Pow(10, math.Floor(math.Log10(v)))
 	for _, f := range []float64{1, 2, 5} {
@@ -87,25 +87,25 @@ func roundStep(v float64) float64 {
 	return 10 * power
 }
 
-// spread is the axis of values with a margin; one that is all zeros or one number, too.
+// spread returns a scale of values with a margin, also if all are zero or equal.
 func spread(values []float64, from, to float64) Scale {
 	low, high := slices.Min(values), slices.Max(values)
 	margin := 0.05 * (high - low)
-	if margin <= 1e-9*max(math.Abs(low), math.Abs(high)) || margin < 1/largest { // the same but for rounding
-		if margin = math.Abs(high) * 0.5; margin < 1/largest { // of less there are no round steps
+	if margin <= 1e-9*max(math.Abs(low), math.Abs(high)) || margin < 1/largest { // equal up to rounding
+		if margin = math.Abs(high) * 0.5; margin < 1/largest { // smaller values have no round steps
 			margin = 0.5
 		}
 	}
 	if low -= margin; low < 0 && slices.Min(values) >= 0 {
-		low = 0 // what is not negative has no axis that is
+		low = 0 // without negative values the axis begins at 0
 	}
 	return Scale{Low: low, High: high + margin, From: from, To: to}
 }
 
-// Short writes a number with four digits and k, M or G for thousands.
+// Short formats a number with four digits and k, M or G for thousands.
 func Short(v float64) string { return inUnit(v, v) }
 
-// inUnit writes a number in the unit that largest has.
+// inUnit formats a number in the unit of largest.
 func inUnit(v, largest float64) string {
 	unit := ""
 	switch a := math.Abs(largest); {
@@ -122,7 +122,7 @@ func inUnit(v, largest float64) string {
 	text := fmt.Sprintf("%.4g", v)
 	if mantissa, exponent, found := strings.Cut(text, "e-0"); found {
 		text = mantissa + "e-" + exponent
-	} else if strings.Contains(text, "e") { // 9999.6
+	} else if strings.Contains(text, "e") { // such as 9999.6
 		text = fmt.Sprintf("%.0f", v)
 	}
 	return text + unit

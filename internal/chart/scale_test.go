@@ -43,7 +43,7 @@ func TestTicks(t *testing.T) {
 	}
 }
 
-// TestSpread: an axis is near its values, also where they are one number or nearly one.
+// TestSpread: an axis is close to its values, even if they are equal or nearly equal.
 func TestSpread(t *testing.T) {
 	for _, values := range [][]float64{{0.001, 0.001}, {0}, {-3, -3}, {0.1, math.Nextafter(0.1, 1)},
 		{1e300, 1e300}, {1, 2, 3}} {
@@ -76,6 +76,6 @@ func TestThin(t *testing.T) {
 		t.Errorf("%d points", len(short))
 	}
 	if few := thin(long[:mostPoints]); len(few) != mostPoints || few[1] != long[1] {
-		t.Error("a short curve is not left as it is")
+		t.Error("a short curve was changed")
 	}
 }

@@ -1,6 +1,6 @@
-// Package chart draws charts: it places axes, labels and lines by the widths that text
-// has, so that nothing is cut off and nothing lies over something else, and writes them
-// as SVG, by itself or within a page, as PNG or as PDF. All three are the same shapes.
+// Package chart draws charts. It places axes, labels and lines by measured text widths, so that
+// nothing is cut off or overlaps, and writes them as SVG, standalone or within a page, as PNG or as
+// PDF. All three have the same shapes.
 package chart
 
 import (
@@ -12,13 +12,13 @@ import (
 	"gonum.org/v1/plot/font/liberation"
 )
 
-// Point is a place in pixels, from the top left.
+// Point is a position in pixels, from the top left.
 type Point struct{ X, Y float64 }
 
-// Scene is a picture: shapes, those that come later over earlier ones.
+// Scene is a picture: a list of shapes, drawn in order.
 type Scene struct {
 	Width, Height float64
-	Name          string // for those who cannot see it
+	Name          string // for screen readers
 	shapes        []shape
 }
 
@@ -31,17 +31,17 @@ type shape interface {
 // add adds shapes.
 func (s *Scene) add(shapes ...shape) { s.shapes = append(s.shapes, shapes...) }
 
-// stroke is one line or more, each through points.
+// stroke is one or more polylines.
 type stroke struct {
 	lines   [][]Point
 	ink     Ink
 	width   float64
 	dash    []float64
 	opacity float64 // 0: opaque
-	title   string  // shown where one points at it
+	title   string  // tooltip
 }
 
-// area is one filled polygon or more.
+// area is one or more filled polygons.
 type area struct {
 	lines   [][]Point
 	ink     Ink
@@ -49,7 +49,7 @@ type area struct {
 	title   string
 }
 
-// mark is a point of a line.
+// mark is the symbol of a point of a line.
 type mark struct {
 	at    Point
 	shape Shape
@@ -57,7 +57,7 @@ type mark struct {
 	title string
 }
 
-// Anchor is which part of a text is at its place.
+// Anchor is the part of a text that is at its position.
 type Anchor int
 
 // The anchors.
@@ -67,7 +67,7 @@ const (
 	End
 )
 
-// text is a line of text; its place is on the base line.
+// text is a line of text; its position is on the base line.
 type text struct {
 	at     Point
 	text   string
@@ -84,12 +84,12 @@ const (
 	titleSize = 16
 )
 
-// fonts are those that widths are measured with, and that pictures of pixels use. They
-// are as wide as Arial and Helvetica.
+// fonts are the fonts that measure text and draw bitmaps. They have the widths of Arial and
+// Helvetica.
 var fonts = sync.OnceValue(func() *font.Cache { return font.NewCache(liberation.Collection()) })
 
-// face is a font of a size. The bold one has a name of its own: what writes PDF looks for
-// its styles in vain.
+// face returns a font of a size. The bold font has a different name, as the PDF writer does not
+// support styles.
 func face(size float64, bold bool) font.Face {
 	f := font.Font{Typeface: "Liberation", Variant: "Sans"}
 	if !bold {
@@ -101,17 +101,17 @@ func face(size float64, bold bool) font.Face {
 	return out
 }
 
-// wider is how much more room text gets than it needs in the fonts that an SVG asks for:
-// where they are not installed, others stand in for them, such as DejaVu Sans and Verdana.
+// wider is a safety factor of text widths: if the fonts of an SVG are not installed, wider ones
+// such as DejaVu Sans and Verdana replace them.
 const wider = 1.22
 
-// widthOf is the room for a text.
+// widthOf returns the width reserved for a text.
 func widthOf(text string, size float64, bold bool) float64 {
 	f := face(size, bold)
 	return wider * float64(f.Width(text))
 }
 
-// fit cuts a text that is too long for a width.
+// fit truncates a text to a width.
 func fit(text string, size, width float64, bold bool) string {
 	if widthOf(text, size, bold) <= width {
 		return text
@@ -125,10 +125,10 @@ func fit(text string, size, width float64, bold bool) string {
 	return "…"
 }
 
-// markRadius is that of a circle; other shapes have about its area.
+// markRadius is the radius of a circle; other shapes have about the same area.
 const markRadius = 3
 
-// outline is a mark's polygon; a circle has none.
+// outline returns a mark's polygon; a circle has none.
 func (m mark) outline() (out []Point) {
 	const r = markRadius
 	var around [][2]float64
@@ -151,7 +151,7 @@ func (m mark) outline() (out []Point) {
 	return out
 }
 
-// circlePoints is a circle as a polygon, for canvases that have none.
+// circlePoints returns a circle as a polygon, for canvases without circles.
 func circlePoints(at Point, r float64) (out []Point) {
 	const corners = 24
 	for i := range corners {

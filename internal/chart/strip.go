@@ -2,23 +2,23 @@ package chart
 
 import "slices"
 
-// Strip is drawn over the positions of a sequence: a row for each of its properties.
+// Strip shows properties of the positions of a sequence, one per row.
 type Strip struct {
 	Name   string
 	Length int // of the sequence
 	Rows   []StripRow
 }
 
-// StripRow is one of them: Levels or Weights of all positions, or Marks at some.
+// StripRow is a row of a strip: Levels or Weights of all positions, or Marks at some.
 type StripRow struct {
 	Name    string
 	Ink     Ink
 	Levels  []float64
-	Weights []float64 // from 0 on
+	Weights []float64 // nonnegative
 	Marks   []StripMark
 }
 
-// StripMark is a position, and how dark it is, from 0 to 1.
+// StripMark is a marked position and its darkness, from 0 to 1.
 type StripMark struct {
 	At   int
 	Part float64
@@ -65,13 +65,13 @@ func (t Strip) Scene() *Scene {
 	return s
 }
 
-// at is the middle of a position's place.
+// at returns the middle of a position in pixels.
 func (t *Strip) at(position int) float64 { return stripLeft + (float64(position)+0.5)*t.place() }
 
-// place is the width of a position's place.
+// place returns the width of a position in pixels.
 func (t *Strip) place() float64 { return float64(stripRight-stripLeft) / float64(max(t.Length, 2)) }
 
-// marks are those of one darkness together.
+// marks groups the marks by darkness.
 func (t *Strip) marks(r StripRow, y float64) (out []shape) {
 	const shades = 5
 	var lines [shades][][]Point
@@ -87,7 +87,7 @@ func (t *Strip) marks(r StripRow, y float64) (out []shape) {
 	return out
 }
 
-// eachBin calls f with equal parts of a sequence and where they lie.
+// eachBin calls f with equal parts of a sequence and their positions in pixels.
 func (t *Strip) eachBin(values []float64, f func(part []float64, from, to float64)) {
 	bins := min(len(values), mostBins)
 	for i := range bins {
@@ -96,7 +96,7 @@ func (t *Strip) eachBin(values []float64, f func(part []float64, from, to float6
 	}
 }
 
-// columns draws the largest value of each bin from 0 up.
+// columns draws bars up to the largest value of each bin.
 func (t *Strip) columns(values []float64, y float64) [][]Point {
 	largest := max(slices.Max(values), 1e-30)
 	out := []Point{{stripLeft, y + stripArea}}
@@ -109,7 +109,7 @@ func (t *Strip) columns(values []float64, y float64) [][]Point {
 	return [][]Point{append(out, Point{last, y + stripArea})}
 }
 
-// band draws from the least to the largest value of each bin.
+// band draws the range from the least to the largest value of each bin.
 func (t *Strip) band(values []float64, y float64) (out [][]Point) {
 	low, high := slices.Min(values), slices.Max(values)
 	at := func(v float64) float64 { return y + stripArea*(1-(v-low)/max(high-low, 1)) }

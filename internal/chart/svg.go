@@ -10,21 +10,21 @@ import (
 	"strconv"
 )
 
-// families are the fonts that text is measured for, and what stands in for them.
+// families are the fonts for which text is measured, with fallbacks.
 const families = "Liberation Sans, Arial, Helvetica, DejaVu Sans, sans-serif"
 
 // svgWriter collects SVG.
 type svgWriter struct{ bytes.Buffer }
 
-// Inline is the scene as a part of a page, whose style sheet may have colours for the
+// Inline returns the scene as a part of a page, whose style sheet may define colours for the
 // classes of inks.
 func (s *Scene) Inline() template.HTML {
 	w := &svgWriter{}
 	s.write(w, "")
-	return template.HTML(w.String()) // every text in it is escaped
+	return template.HTML(w.String()) // all texts are escaped
 }
 
-// WriteSVG writes the scene as a file of its own, on white.
+// WriteSVG writes the scene as a standalone file on white.
 func (s *Scene) WriteSVG(to io.Writer) error {
 	w := &svgWriter{}
 	w.WriteString(`<?xml version="1.0" encoding="UTF-8"?>` + "\n")
@@ -48,7 +48,7 @@ func (s *Scene) write(w *svgWriter, namespace string) {
 	w.WriteString("</svg>")
 }
 
-// number has a tenth of a pixel where it needs one.
+// number formats a number with at most one decimal digit.
 func number(v float64) string {
 	text := strconv.FormatFloat(v, 'f', 1, 64)
 	if n := len(text) - 2; text[n:] == ".0" {
@@ -62,7 +62,7 @@ func number(v float64) string {
 
 func hex(c color.RGBA) string { return fmt.Sprintf("#%02x%02x%02x", c.R, c.G, c.B) }
 
-// path is lines as SVG's path data; end follows each.
+// path returns lines as SVG path data; end follows each.
 func path(lines [][]Point, end string) string {
 	var out bytes.Buffer
 	for _, points := range lines {
@@ -75,8 +75,8 @@ func path(lines [][]Point, end string) string {
 	return out.String()
 }
 
-// attributes are a colour that a style sheet can replace: a class's property comes before
-// an attribute.
+// attributes returns a colour that a style sheet can replace: CSS properties of a class override
+// attributes.
 func (i Ink) attributes() string { return fmt.Sprintf(`class="%s" color="%s"`, i.Class, hex(i.Color)) }
 
 func opacity(v float64) string {
@@ -86,7 +86,7 @@ func opacity(v float64) string {
 	return fmt.Sprintf(` opacity="%.3g"`, v)
 }
 
-// end closes an element, with what is shown where one points at it.
+// end closes an element with its tooltip.
 func (w *svgWriter) end(name, title string) {
 	if title == "" {
 		w.WriteString("/>")

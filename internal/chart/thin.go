@@ -1,10 +1,9 @@
 package chart
 
-// mostPoints is how many points a curve is drawn with; more cannot be told apart.
+// mostPoints is the maximum number of points of a drawn curve; more would not be distinguishable.
 const mostPoints = 1200
 
-// thin keeps the least and the largest value of each of equal parts of a long curve, and
-// its ends.
+// thin keeps the ends of a long curve and the minimum and maximum of each of its equal parts.
 func thin(points []Datum) []Datum {
 	if len(points) <= mostPoints {
 		return points

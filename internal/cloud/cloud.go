@@ -1,5 +1,5 @@
-// Package cloud reads points and surfaces of files (XYZ, OFF, OBJ, PLY) and takes point clouds
-// of them: of points the farthest ones, of a surface ones that are uniform on it.
+// Package cloud reads points and surfaces from files (XYZ, OFF, OBJ, PLY) and samples point clouds:
+// the farthest points of a point set, or uniform points on a surface.
 package cloud
 
 import (
@@ -15,36 +15,36 @@ import (
 	"strings"
 )
 
-// Shape is what a file holds.
+// Shape is the content of a file.
 type Shape struct {
 	Points  []Vec
-	Normals []Vec      // of each point; nil if there are none
-	Parts   []int      // the number of each point's part; nil if they are not read
-	Faces   [][3]int32 // of a surface, corners by index; nil of points alone
+	Normals []Vec      // of each point; nil without normals
+	Parts   []int      // part number of each point; nil unless parts are read
+	Faces   [][3]int32 // corners of a surface's triangles by index; nil without a surface
 
-	counting counting // of the first column of lines
-	ignored  string   // columns that seemed to be normals and are not, such as colours; "" if there are none
+	counting counting // checks whether the first column of lines counts them
+	ignored  string   // columns that looked like normals but are not, such as colours; "" if there are none
 }
 
-// formats are the readers by the ending of a name.
+// formats maps file name extensions to readers.
 var formats = map[string]func(text []byte) (*Shape, error){
 	".xyz": readXYZ, ".txt": readXYZ, ".pts": readPTS, ".off": readOFF, ".obj": readOBJ, ".ply": readPLY,
 }
 
-// partFormats are the readers of files whose points have parts.
+// partFormats maps the extensions of files whose points have parts to readers.
 var partFormats = map[string]func(text []byte) (*Shape, error){".xyz": readParts,
 	".txt": readParts, ".pts": readPTSParts}
 
-// Reads reports whether a file is read, by its name.
+// Reads reports whether a file name has a supported extension.
 func Reads(path string) bool { return formats[strings.ToLower(filepath.Ext(path))] != nil }
 
-// Endings are those of the names of files that are read.
+// Endings returns the supported file name extensions.
 func Endings() []string { return slices.Sorted(maps.Keys(formats)) }
 
-// maxBytes bounds a file: what is read of it takes a few times its size.
+// maxBytes is the maximum size of a file; reading takes a few times its size.
 const maxBytes = 256 << 20
 
-// Read reads a file. An error names it, and the line or element where it has one.
+// Read reads a file. An error names the file, and the line or element if possible.
 func Read(path string) (*Shape, error) {
 	s, err := read(path, formats)
 	if named := (*fs.PathError)(nil); err != nil && !errors.As(err, &named) {
@@ -53,7 +53,7 @@ func Read(path string) (*Shape, error) {
 	return s, err
 }
 
-// read reads a file by the one of some readers that its name asks for.
+// read reads a file with the reader for its extension.
 func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*Shape, error) {
 	parse := readers[strings.ToLower(filepath.Ext(path))]
 	if parse == nil {
@@ -69,7 +69,7 @@ func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*S
 		return nil, fmt.Errorf("larger than %d bytes", maxBytes)
 	}
 	var text bytes.Buffer
-	text.Grow(int(sizeOf(path)) + bytes.MinRead) // as it grows it would take more than the file
+	text.Grow(int(sizeOf(path)) + bytes.MinRead) // growing would take more memory than the file
 	_, err = text.ReadFrom(io.LimitReader(f, maxBytes+1))
 	if err == nil && text.Len() > maxBytes {
 		err = fmt.Errorf("larger than %d bytes", maxBytes)
@@ -77,7 +77,7 @@ func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*S
 	if err != nil {
 		return nil, err
 	}
-	s, err := parse(bytes.TrimPrefix(text.Bytes(), []byte("\ufeff"))) // the byte-order mark
+	s, err := parse(bytes.TrimPrefix(text.Bytes(), []byte("\ufeff"))) // byte-order mark
 	if err == nil {
 		err = s.check()
 	}
@@ -87,7 +87,7 @@ func read(path string, readers map[string]func(text []byte) (*Shape, error)) (*S
 	return s, nil
 }
 
-// openFile opens a file, and refuses a pipe or a device: who reads one may wait forever.
+// openFile opens a regular file; reading a pipe or a device might block forever.
 func openFile(path string) (*os.File, error) {
 	if info, err := os.Stat(path); err == nil && !info.Mode().IsRegular() && !info.IsDir() {
 		return nil, errors.New("expected a file, found a pipe or a device")
@@ -95,7 +95,8 @@ func openFile(path string) (*os.File, error) {
 	return os.Open(path)
 }
 
-// sizeOf is how many bytes are read of a file: none of one that is too large, or not there.
+// sizeOf returns the number of bytes that are read of a file: 0 if it is too large or does not
+// exist.
 func sizeOf(path string) int64 {
 	info, err := os.Stat(path)
 	if err != nil || info.Size() > maxBytes {
@@ -104,7 +105,8 @@ func sizeOf(path string) int64 {
 	return info.Size()
 }
 
-// check: there are points, all numbers are finite, and faces have corners that are there.
+// check returns an error unless there are points, all numbers are finite, and the corners of faces
+// exist.
 func (s *Shape) check() error {
 	if len(s.Points) == 0 {
 		return errors.New("expected points, found none")
@@ -132,19 +134,19 @@ func (s *Shape) check() error {
 	return nil
 }
 
-// Bounds of the memory that a file of a few bytes a corner becomes.
+// Bounds of the memory for a file, which may need only a few bytes per corner.
 const (
-	maxCorners   = 1 << 16 // of a face
-	maxTriangles = 1 << 24 // of a shape
+	maxCorners   = 1 << 16 // per face
+	maxTriangles = 1 << 24 // per shape
 )
 
-// fan cuts a face of several corners into triangles.
+// fan splits a face of several corners into triangles.
 func (s *Shape) fan(corners []int) error {
 	if len(corners) > maxCorners {
 		return fmt.Errorf("a face of %d corners, expected at most %d", len(corners), maxCorners)
 	}
 	if len(s.Faces)+len(corners) > maxTriangles {
-		return fmt.Errorf("faces of more than %d triangles, expected at most that many", maxTriangles)
+		return fmt.Errorf("expected at most %d triangles, found more", maxTriangles)
 	}
 	for i := 2; i < len(corners); i++ {
 		s.Faces = append(s.Faces, [3]int32{int32(corners[0]), int32(corners[i-1]), int32(corners[i])})

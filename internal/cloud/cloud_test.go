@@ -27,7 +27,7 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// binaryPLY is a triangle in bytes.
+// binaryPLY returns a triangle as a binary file.
 func binaryPLY(order binary.ByteOrder, name string) string {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "ply\nformat %s 1.0\nelement vertex 3\nproperty float x\nproperty double y\nproperty short z\nelement face 1\nproperty list uchar int vertex_indices\nend_header\n", name)
@@ -95,7 +95,7 @@ func TestRead(t *testing.T) {
 	}
 }
 
-// TestUnreadable: what is wrong is named with its place.
+// TestUnreadable: every error names the fault and its position.
 func TestUnreadable(t *testing.T) {
 	cut := binaryPLY(binary.LittleEndian, "binary_little_endian")
 	cut = cut[:len(cut)-5]
@@ -110,14 +110,14 @@ func TestUnreadable(t *testing.T) {
 		{"a.obj", "v 0 0 0\nf 1 2 3\n", `line 2: corner "2", expected 1 to 1`},
 		{"a.obj", "v 0 0\n", "line 1: 2 numbers, expected 3"},
 		{"a.xyz", "# z y x\n0 0 1\n",
-			`line 1: the columns are called ["z" "y" "x"]: expected x, y and z in columns 1 to 3`},
+			`line 1: found the column names ["z" "y" "x"], expected x, y and z for columns 1 to 3`},
 		{"a.txt", "id,x,y,z\n0,0,0,1\n",
-			`line 1: the columns are called ["id" "x" "y" "z"]: expected x, y and z in columns 1 to 3`},
+			`line 1: found the column names ["id" "x" "y" "z"], expected x, y and z for columns 1 to 3`},
 		{"b.xyz", numbered(1, "0.5 2 %d.25"),
 			"column 1 counts the lines, from 1 to 9, and column 4 has fractions: expected x y z in columns 1 to 3"},
 		{"b.pts", "9\n" + numbered(0, "0.5 2 %d.25 7 8 9"), "column 1 counts the lines, from 0 to 8"},
 		{"a.obj", "g nothing\n", "expected points, found none"},
-		{"a.xyz", "0 0 1\n1 2 3 1 0 0\n", "line 2: 6 numbers, where the lines before"},
+		{"a.xyz", "0 0 1\n1 2 3 1 0 0\n", "line 2: 6 numbers, but the previous lines"},
 		{"a.xyz", "0,134;0,847;0,764\n",
 			`line 1: "0,134", expected a number with a decimal point, and one kind of separator`},
 		{"a.xyz", "0 0 0\n0,134 0,847 0,764\n", `line 2: "0,134", expected a number with a decimal point`},
@@ -145,8 +145,8 @@ func TestUnreadable(t *testing.T) {
 	}
 }
 
-// TestColours: columns 4 to 6 are normals where their length is 1, but for rounding and for points that
-// have none. Others, such as colours, are ignored and described.
+// TestColours: columns 4 to 6 are normals if their length is 1 up to rounding, except for points
+// without one. Other columns, such as colours, are ignored and described.
 func TestColours(t *testing.T) {
 	for text, want := range map[string]string{
 		"0 0 0 0.58 0.58 0.58\n1 1 1 0 0 0\n2 2 2 -0.7 0.7 0\n": "",
@@ -170,8 +170,8 @@ func TestColours(t *testing.T) {
 	}
 }
 
-// TestPartFiles: points with parts may have normals, and colours before these; a PTS file may begin with the
-// number of points, which they must have.
+// TestPartFiles: points with parts may have normals, preceded by colours. A PTS file may begin with
+// the number of points, which must be correct.
 func TestPartFiles(t *testing.T) {
 	for _, c := range []struct {
 		name, text string
@@ -197,7 +197,7 @@ func TestPartFiles(t *testing.T) {
 	}
 }
 
-// farthest are the indices of the farthest points.
+// farthest returns the indices of the farthest points.
 func farthest(t *testing.T, s *Shape, n int, random func() float64) []int {
 	t.Helper()
 	taken, err := s.farthest(t.Context(), n, random)
@@ -207,8 +207,8 @@ func farthest(t *testing.T, s *Shape, n int, random func() float64) []int {
 	return taken
 }
 
-// TestSample: points of a square are uniform on it, its normals are right, and the farthest of
-// five are its corners.
+// TestSample: points on a square are uniform, its normals are right, and the farthest of five
+// points are the corners.
 func TestSample(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2)).Float64
 	square := &Shape{Points: []Vec{{0, 0, 0}, {1, 0, 0}, {1, 1, 0}, {0, 1, 0}}}
@@ -242,7 +242,7 @@ func TestSample(t *testing.T) {
 	}
 	if got := farthest(t, &Shape{Points: make([]Vec, 4)}, 3, random); len(got) != 3 || got[0] == got[1] ||
 		got[0] == got[2] || got[1] == got[2] {
-		t.Errorf("%v of points at one place, expected three", got)
+		t.Errorf("%v of equal points, expected three", got)
 	}
 	if got := farthest(t, s, 7, random); len(got) != 7 {
 		t.Errorf("%v of all", got)
@@ -261,7 +261,7 @@ func TestSample(t *testing.T) {
 	}
 }
 
-// numbered are nine lines that begin with their numbers.
+// numbered returns nine lines that begin with their numbers.
 func numbered(first int, behind string) (text string) {
 	for i := range 9 {
 		text += fmt.Sprintf("%d "+behind+"\n", first+i, i)
@@ -269,7 +269,7 @@ func numbered(first int, behind string) (text string) {
 	return text
 }
 
-// TestCountedPoints: a first column of whole numbers is a coordinate where the fourth column cannot be one.
+// TestCountedPoints: a first column of integers is a coordinate if the fourth column cannot be one.
 func TestCountedPoints(t *testing.T) {
 	for _, behind := range []string{"2 0.%d", "0.5 2 %d", "0.5 2 0.%d5"} {
 		text := numbered(1, behind)

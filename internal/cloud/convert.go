@@ -20,31 +20,31 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Options say how Convert makes a data set.
+// Options configure Convert.
 type Options struct {
-	Points int  // of a cloud
-	Parts  bool // each point has a tag, CATEGORY/PART: its class and the last number of its line
+	Points int  // per cloud
+	Parts  bool // each point has a tag, CATEGORY/PART, from its class and the last number of its line
 	Seed   uint64
-	// of the files that no folder puts into a split; ValPart also of those for training, where no folder has any for
-	// validation
+	// fractions of the files that are in no split's folder; ValPart also applies to training files
+	// if no folder has validation files
 	ValPart, TestPart float64
-	// of a file's points as many are drawn at random, each maybe several times, in place of the farthest
+	// draw the points of a file at random with replacement instead of taking the farthest
 	Drawn bool
-	// also of a surface the farthest points of more are taken, in place of some that are uniform on it
+	// also take the farthest points of a surface, from a larger sample, instead of uniform ones
 	Farthest bool
-	// what the rows are, where that is known before; nil: what the files have. Classes and parts that it has not are
-	// none
+	// specification of the rows if it is known in advance; nil: derived from the files. Files with
+	// other classes or parts are left out
 	Spec     *seq.Spec
 	Strict   bool              // a file that cannot be used is an error
-	Replace  bool              // a complete data set that is there already
-	Begin    func(files int64) // called with the number of files that are read, before any is; may be nil
-	Progress func(files int64) // called with the files that were read since; may be nil
+	Replace  bool              // replace a complete data set
+	Begin    func(files int64) // called with the number of files to read, before reading; may be nil
+	Progress func(files int64) // called with the number of files read since the last call; may be nil
 }
 
-// MaxPoints bounds a cloud to what a row of a file takes.
+// MaxPoints is the maximum number of points that a row of a file holds.
 const MaxPoints = 1 << 20
 
-// CheckPoints reports a number of points that no cloud has.
+// CheckPoints returns an error for an invalid number of points.
 func CheckPoints(n int) error {
 	if n < 1 || n > MaxPoints {
 		return fmt.Errorf("expected 1 to %d points, found %d", MaxPoints, n)
@@ -52,31 +52,32 @@ func CheckPoints(n int) error {
 	return nil
 }
 
-// Validate reports options that nothing can be made with.
+// Validate reports invalid options.
 func (o *Options) Validate() error {
 	if err := CheckPoints(o.Points); err != nil {
 		return err
 	}
 	if !(o.ValPart >= 0 && o.TestPart >= 0 && o.ValPart+o.TestPart < 1) {
-		return fmt.Errorf("expected parts for validation and the test that are 0 or more and together less than 1, found %v and %v", o.ValPart, o.TestPart)
+		return fmt.Errorf("expected fractions for validation and test from 0 with a sum below 1, found %v and %v",
+			o.ValPart, o.TestPart)
 	}
 	return nil
 }
 
-// row is what a file has become.
+// row is a converted file.
 type row struct {
 	file    *file
 	split   string
 	example seq.Example
-	normals bool               // its points have them
-	parts   []int              // of its points, with Options.Parts
-	ignored string             // of its columns, see Shape
+	normals bool               // the points have normals
+	parts   []int              // of the points, with Options.Parts
+	ignored string             // ignored columns, see Shape
 	points  uint64             // hash of the file's points
-	far     bool               // points far from all others set its radius
-	why     *source.SkipReason // it cannot be used; nil otherwise
+	far     bool               // a few points far from all others determine the radius
+	why     *source.SkipReason // why the file cannot be used; nil otherwise
 }
 
-// converter is a conversion under way.
+// converter is a running conversion.
 type converter struct {
 	Options
 	files    *Files
@@ -84,23 +85,23 @@ type converter struct {
 	left     *source.Skipped
 	builder  *seq.DatasetBuilder // nil before the first row
 	splits   map[string]*seq.SplitWriter
-	written  map[uint64]*file // the first file written of those with the same points, by their hash
-	normals  bool             // the rows have them, as the first has
-	first    string           // file that became a row, within the whole
+	written  map[uint64]*file // first written file of each set of points, by hash
+	normals  bool             // the rows have normals, like the first
+	first    string           // relative path of the first file that became a row
 	used     map[string]bool
 	ids      map[string]bool
 	tags     tags
-	ignored  source.SkippedKind  // files with columns that were ignored
-	far      source.SkippedKind  // files whose radius is set by points far from all others
-	divided  map[uint64]string   // splits by the key of a file, of small data sets
-	training bool                // files of folders for training are for validation, too
-	reading  *semaphore.Weighted // the bytes of files that may be read at a time
+	ignored  source.SkippedKind  // files with ignored columns
+	far      source.SkippedKind  // files in which a few far points determine the radius
+	divided  map[uint64]string   // splits by the key of a file, for small data sets
+	training bool                // some training files are for validation
+	reading  *semaphore.Weighted // limits the bytes of files being read
 }
 
-// Convert writes a data set of clouds, one of each file. Where no folder says a file's split,
-// its name and the seed do, and they decide which points are taken. A cloud is centred and
-// divided by its radius. All rows have normals if the first that can be used has: those with
-// faces do. What it returns of the files that were left out is there also with an error.
+// Convert writes a data set with a cloud for each file. If no folder determines a file's split, its
+// name and the seed do; they also determine the sampled points. A cloud is centred and divided by
+// its radius. All rows have normals if the first usable file has them, which includes files with
+// faces. The report of skipped files is also valid with an error.
 func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dataset, *source.Skipped, error) {
 	c := &converter{Options: o, files: files, dir: dir, left: source.NewSkipped(),
 		splits:  map[string]*seq.SplitWriter{},
@@ -118,7 +119,7 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 		err = c.findCopies(ctx)
 		c.divide()
 		if text := files.Others(); text != "" {
-			c.left.Note("not read are " + text)
+			c.left.Note("not read: " + text)
 		}
 	}
 	if err == nil {
@@ -131,7 +132,7 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 		c.left.Note(fmt.Sprintf("%d files: columns 4 to 6 are ignored: expected normals, whose length is 1, found others, such as colours, first in %s", n, c.ignored.Places[0]))
 	}
 	if n := c.far.Rows; n > 0 {
-		c.left.Note(fmt.Sprintf("%d files: a few points are more than %d times as far as the others, which become one place once a cloud is divided by its radius, first in %s: leave such points out", n, farTimes, c.far.Places[0]))
+		c.left.Note(fmt.Sprintf("%d files: a few points are more than %d times as far away as the others, so that dividing by the radius moves the others together, first in %s: remove such points", n, farTimes, c.far.Places[0]))
 	}
 	if err != nil {
 		return nil, c.left, err
@@ -140,12 +141,12 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 	return d, c.left, err
 }
 
-// mostWaiting bounds the points of rows that wait to be written.
+// mostWaiting is the maximum number of points of rows that wait to be written.
 const mostWaiting = 2 * MaxPoints
 
-// convertAll reads some files on all processors, then writes their rows in order. Its memory is
-// bounded whatever the number of processors: files that are read at a time have at most maxBytes
-// together, and rows that wait to be written at most mostWaiting points.
+// convertAll reads files on all CPUs, then writes their rows in order. Its memory does not depend
+// on the number of CPUs: concurrently read files have at most maxBytes together, and rows that wait
+// to be written at most mostWaiting points.
 func (c *converter) convertAll(ctx context.Context) error {
 	workers := runtime.GOMAXPROCS(0)
 	for files := range slices.Chunk(c.files.list, max(1, min(4*workers, mostWaiting/c.Points))) {
@@ -161,7 +162,7 @@ func (c *converter) convertAll(ctx context.Context) error {
 			})
 		}
 		group.Wait()
-		if err := ctx.Err(); err != nil { // some were not read, or not to their end
+		if err := ctx.Err(); err != nil { // some files were not read completely
 			return err
 		}
 		for i := range rows {
@@ -176,7 +177,7 @@ func (c *converter) convertAll(ctx context.Context) error {
 	return nil
 }
 
-// take writes a row, or counts it as one that cannot be used.
+// take writes a row, or counts it as unusable.
 func (c *converter) take(r *row) error {
 	c.left.Read++
 	if r.far {
@@ -237,7 +238,7 @@ func (c *converter) take(r *row) error {
 	return nil
 }
 
-// begin begins the data set.
+// begin creates the data set.
 func (c *converter) begin(normals bool) (err error) {
 	if c.Spec != nil {
 		spec := *c.Spec
@@ -247,7 +248,7 @@ func (c *converter) begin(normals bool) (err error) {
 	}
 	spec := seq.Spec{Task: seq.Classification, Name: filepath.Base(filepath.Clean(c.files.from)),
 		LabelNames: c.files.Classes, FeatureNames: seq.PositionNames, IDs: true}
-	if c.Parts { // which become known with the rows
+	if c.Parts { // they become known with the rows
 		spec.Task, spec.LabelNames = seq.Tagging, nil
 	}
 	if c.normals = normals; normals {
@@ -257,7 +258,7 @@ func (c *converter) begin(normals bool) (err error) {
 	return err
 }
 
-// finish completes the data set, whose classes are those of its rows.
+// finish completes the data set with the classes that occur in its rows.
 func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	if len(c.splits) == 0 {
 		return nil, fmt.Errorf("%s: %w", c.files.from, c.left.Nothing())
@@ -289,11 +290,11 @@ func (c *converter) finish(ctx context.Context) (*seq.Dataset, error) {
 	return c.builder.Finish(provenance)
 }
 
-// random gives numbers uniform on 0 to 1, a function of the seed, the name of a file and which
-// of them is the first.
+// random returns a generator of uniform numbers from 0 to 1, a function of the seed, the name of a
+// file and the index of the first number.
 func (o *Options) random(name string, first uint32) func() float64 {
 	h := fnv.New64a()
-	h.Write([]byte(name)) // which never fails
+	h.Write([]byte(name)) // never fails
 	hash := h.Sum64()
 	return func() float64 {
 		words := philox.Words(o.Seed, [4]uint32{first, philox.StreamGenerate, uint32(hash), uint32(hash >> 32)})
@@ -302,7 +303,7 @@ func (o *Options) random(name string, first uint32) func() float64 {
 	}
 }
 
-// read is the row of a file.
+// read returns the row of a file.
 func (c *converter) read(ctx context.Context, f *file) row {
 	out := row{file: f}
 	if out.why = f.unused(); out.why != nil {
@@ -314,7 +315,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	}
 	size := sizeOf(f.path)
 	if err := c.reading.Acquire(ctx, size); err != nil {
-		return out // the conversion ends
+		return out // the conversion was cancelled
 	}
 	defer c.reading.Release(size)
 	s, err := read(f.path, readers)
@@ -345,7 +346,7 @@ func (c *converter) read(ctx context.Context, f *file) row {
 		return out
 	}
 	if radius == 0 && c.Points > 1 {
-		out.why = source.Skip("a cloud without a size", errors.New("all its points are the same"))
+		out.why = source.Skip("a cloud without a size", errors.New("all its points are equal"))
 		return out
 	}
 	out.far = hasFar(points)
@@ -367,8 +368,8 @@ func (c *converter) read(ctx context.Context, f *file) row {
 	return out
 }
 
-// Nine tenths of the points of a cloud are within 1/farTimes of its radius where a few points far from them set the
-// radius.
+// A few far points determine the radius of a cloud if nine tenths of its points are within
+// 1/farTimes of the radius.
 const (
 	farTimes   = 100
 	leastOfFar = 10 // points

@@ -22,7 +22,7 @@ import (
 
 const surface = "OFF\n4 2 0\n0 0 0\n1 0 0\n0 1 0\n0 0 2\n3 0 1 2\n3 0 1 3\n"
 
-// folder has a surface in each file, and no file is a copy of another.
+// folder creates a different surface in each file.
 func folder(t *testing.T, names ...string) string {
 	from := t.TempDir()
 	for i, name := range names {
@@ -46,7 +46,7 @@ func convert(t *testing.T, from string, o Options) (*seq.Dataset, *source.Skippe
 	return d, left, err
 }
 
-// ids are those of a split, with the class of each.
+// ids returns the ids of a split, with the class of each.
 func ids(t *testing.T, d *seq.Dataset, split string) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -70,8 +70,8 @@ func ids(t *testing.T, d *seq.Dataset, split string) map[string]string {
 	}
 }
 
-// TestConvert: classes and splits are those of the folders, whichever is above, rows are called
-// as their files, and the same seed gives the same data set.
+// TestConvert: classes and splits are those of the folders, in either order, the ids of rows are
+// their files, and the same seed gives the same data set.
 func TestConvert(t *testing.T) {
 	o := Options{Points: 9, Seed: 3}
 	from := folder(t, "chair/train/1.off", "chair/test/2.off", "desk/train/3.off", "desk/train/4.v2.off")
@@ -107,8 +107,9 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestValidation: files for training have a part for validation, where no folder has any, and
-// those of no split all three; a file has the same one whatever else is there.
+// TestValidation: some training files are for validation if no folder has validation files. Files
+// in no split's folder are distributed over all three splits. The split of a file does not depend
+// on other files.
 func TestValidation(t *testing.T) {
 	var official, free []string
 	for i := range 300 {
@@ -147,7 +148,7 @@ func TestValidation(t *testing.T) {
 	}
 }
 
-// TestStratified: the splits of few files that no folder puts into one have their shares of each class.
+// TestStratified: the splits of a few files in no split's folder are stratified by class.
 func TestStratified(t *testing.T) {
 	var files []string
 	for i := range 80 {
@@ -162,11 +163,11 @@ func TestStratified(t *testing.T) {
 	}
 }
 
-// TestLeftOut: files that cannot be used are counted by reason, with their places, and the
-// others make the data set, whose classes are those of its rows; with Strict the first ends it.
+// TestLeftOut: unusable files are counted by reason, with their paths, and the others make the data
+// set, whose classes are those of its rows. With Strict the first unusable file is an error.
 func TestLeftOut(t *testing.T) {
 	from := folder(t, "chair/1.off", "desk/2.off", "desk/3.off", "lost.off")
-	bad := write(t, filepath.Join(from, "chair/0.off"), surface[:40]) // the first of all
+	bad := write(t, filepath.Join(from, "chair/0.off"), surface[:40]) // the first file
 	write(t, filepath.Join(from, "bed/4.off"), "OFF\n3 1 0\n0 0 0\n1 x 0\n")
 	write(t, filepath.Join(from, "desk/5.xyz"), "0 0 0\n1 2 3\n")
 	write(t, filepath.Join(from, "desk/6.xyz"), "0 0 0 0 0 0\n1 2 3 0 0 1\n")
@@ -220,7 +221,8 @@ func TestLeftOut(t *testing.T) {
 	}
 }
 
-// TestPlace: a cloud at one place, which has no size, is left out, but not a single point.
+// TestPlace: a cloud of several equal points, which has no size, is left out, but a single point is
+// not.
 func TestPlace(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/train/pair.xyz"), "1 1 1\n1 1 9\n")
@@ -234,8 +236,8 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// TestIgnoredColours: files whose columns 4 to 6 are no normals become clouds without any, with one
-// note for all of them.
+// TestIgnoredColours: files whose columns 4 to 6 are not normals become clouds without normals,
+// with a single note for all of them.
 func TestIgnoredColours(t *testing.T) {
 	from := t.TempDir()
 	for i := range 3 {
@@ -251,7 +253,7 @@ func TestIgnoredColours(t *testing.T) {
 	}
 }
 
-// TestNormals: normals of any length become normals of length 1, where the file names them.
+// TestNormals: normals that the file names are scaled to length 1.
 func TestNormals(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "a/train/points.ply"),
@@ -273,7 +275,7 @@ func TestNormals(t *testing.T) {
 	}
 }
 
-// TestAtLeast: classes of few files are left out; a file that a list names and that does not exist does not count.
+// TestAtLeast: classes of few files are left out; a listed file that does not exist does not count.
 func TestAtLeast(t *testing.T) {
 	files := &Files{Classes: []string{"chair", "desk"}}
 	for i := range 3 {
@@ -287,8 +289,8 @@ func TestAtLeast(t *testing.T) {
 	}
 }
 
-// TestBounds: files that are read at a time, and rows that wait, are bounded whatever the number of
-// processors; a file waits for its share, and a conversion that ends does not.
+// TestBounds: the sizes of concurrently read files and of waiting rows are bounded for any number
+// of CPUs. A file waits for its memory, but not after the conversion was cancelled.
 func TestBounds(t *testing.T) {
 	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(16))
 	from := t.TempDir()
@@ -347,7 +349,7 @@ func TestBounds(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a file beyond the limit is refused before it is read.
+// TestTooLarge: a file above the limit is refused before it is read.
 func TestTooLarge(t *testing.T) {
 	path := write(t, filepath.Join(t.TempDir(), "a/0.xyz"), "0 0 0\n")
 	if err := os.Truncate(path, maxBytes+1); err != nil {
@@ -364,8 +366,9 @@ func TestTooLarge(t *testing.T) {
 	}
 }
 
-// TestOtherFiles: files of other kinds in folders are counted by the endings of their names, and folders
-// named that have no others. Hidden files, lists beside the classes and links to folders are not.
+// TestOtherFiles: files of other kinds in folders are counted by extension, and folders with only
+// such files are named. Hidden files, lists beside the class folders and links to folders do not
+// count.
 func TestOtherFiles(t *testing.T) {
 	from := t.TempDir()
 	for i, name := range []string{"a/1.xyz", "a/2.xyz", "a/2.step", "a/more/3.STEP", "a/README", "a/dot.",
@@ -377,7 +380,7 @@ func TestOtherFiles(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, left, err := convert(t, from, Options{Points: 2})
-	if want := "not read are files of other kinds: 3 .step, 2 without an ending, 2 .stl, 1 .png; such files alone are in c, d\n"; err != nil || left.String() != want {
+	if want := "not read: files of other kinds: 3 .step, 2 without an ending, 2 .stl, 1 .png; such files alone are in c, d\n"; err != nil || left.String() != want {
 		t.Errorf("%v, %q, expected %q", err, left, want)
 	}
 	many := t.TempDir()
@@ -392,7 +395,7 @@ func TestOtherFiles(t *testing.T) {
 	}
 }
 
-// TestFarPoints: a note names the files in which a few points far from all others set the radius.
+// TestFarPoints: a note names the files in which a few far points determine the radius.
 func TestFarPoints(t *testing.T) {
 	from := t.TempDir()
 	for i, far := range []string{"1e30 0 0", "1.5 0 0"} {
@@ -403,7 +406,7 @@ func TestFarPoints(t *testing.T) {
 		write(t, filepath.Join(from, fmt.Sprintf("a/%d.xyz", i)), text)
 	}
 	_, left, err := convert(t, from, Options{Points: 20})
-	if want := "1 files: a few points are more than 100 times as far as the others, which become one place once a cloud is divided by its radius, first in " + filepath.Join(from, "a/0.xyz") + ": "; err != nil || !strings.HasPrefix(left.String(), want) {
+	if want := "1 files: a few points are more than 100 times as far away as the others, so that dividing by the radius moves the others together, first in " + filepath.Join(from, "a/0.xyz") + ": "; err != nil || !strings.HasPrefix(left.String(), want) {
 		t.Errorf("%q, %v, expected %q", left, err, want)
 	}
 }

@@ -10,14 +10,14 @@ import (
 	"math"
 )
 
-// original returns the path, within the whole, of the first file with the same bytes.
+// original returns the relative path of the first file with the same bytes.
 func (f *file) original() string { return cmp.Or(f.first, f.relative) }
 
-// chance gives the numbers that choose a file's split, which are those of its copies.
+// chance returns the random numbers that choose a file's split, the same for its copies.
 func (c *converter) chance(f *file) func() float64 { return c.random(f.original(), 0) }
 
-// findCopies finds files with the same bytes, so that no copy of a file for training is in another split. Only
-// files of equal sizes are read. A task whose splits are known keeps them.
+// findCopies finds files with the same bytes, so that copies of a training file are in the training
+// split. It only reads files of equal sizes. Tasks with known splits keep them.
 func (c *converter) findCopies(ctx context.Context) error {
 	if c.Spec != nil {
 		return nil
@@ -59,23 +59,24 @@ func hashOf(path string) (hash [sha256.Size]byte, err error) {
 	return [sha256.Size]byte(h.Sum(nil)), err
 }
 
-// hashOfPoints returns a hash of a shape's points in any order, so that a copy in another format, with other digits of
-// the same numbers or another order of lines has the same.
+// hashOfPoints returns an order-independent hash of a shape's points, so that copies in another
+// format, number format or order of lines have the same hash.
 func (s *Shape) hashOfPoints() (sum uint64) {
 	h := fnv.New64a()
 	var bytes [12]byte
 	for _, p := range s.Points {
 		for i, x := range p.float32() {
-			binary.LittleEndian.PutUint32(bytes[4*i:], math.Float32bits(x+0)) // -0 is 0
+			binary.LittleEndian.PutUint32(bytes[4*i:], math.Float32bits(x+0)) // -0 becomes 0
 		}
 		h.Reset()
-		h.Write(bytes[:]) // which never fails
+		h.Write(bytes[:]) // never fails
 		sum += h.Sum64()
 	}
 	return sum + uint64(len(s.Points))
 }
 
-// follow puts a row whose points are those of an earlier one into its split, unless a folder says the split.
+// follow assigns a row to the split of an earlier row with the same points, unless a folder
+// determines the split.
 func (c *converter) follow(r *row) {
 	before := c.written[r.points]
 	if c.Spec != nil || before == nil || before.split == r.split {
@@ -86,7 +87,7 @@ func (c *converter) follow(r *row) {
 	}
 }
 
-// countCopy counts a row whose points are those of one that was written before.
+// countCopy counts a row whose points were already written.
 func (c *converter) countCopy(r *row) {
 	if c.Spec != nil {
 		return

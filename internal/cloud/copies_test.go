@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestCopies: copies of a file are in its split and are counted, also those of another class; the splits of other
-// files do not depend on them.
+// TestCopies: copies of a file are in its split and counted, even in another class; the splits of
+// other files do not depend on them.
 func TestCopies(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name string, n int) {
@@ -52,8 +52,8 @@ func TestCopies(t *testing.T) {
 	}
 }
 
-// TestCopiesOfPoints: a copy in another format, with other digits or another order of lines, is in the split of the
-// first file.
+// TestCopiesOfPoints: copies in another format, number format or order of lines are in the split of
+// the first file.
 func TestCopiesOfPoints(t *testing.T) {
 	dir := t.TempDir()
 	for i := range 40 {

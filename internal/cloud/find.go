@@ -17,31 +17,31 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Files are those of a folder that become clouds.
+// Files are the files of a folder that become clouds.
 type Files struct {
 	Classes []string // sorted
 
 	from   string
 	list   []file         // in the order of their names
-	others map[string]int // files in folders that are of no kind that is read, of each ending
-	empty  []string       // folders with such files alone
+	others map[string]int // number of unsupported files in folders by extension
+	empty  []string       // folders with only such files
 }
 
-// file is one that becomes a row.
+// file is a file that becomes a row.
 type file struct {
 	path, relative string
-	class          string             // "" where it is in the folder of none
-	split          string             // that a folder says, or ""
-	left           *source.SkipReason // that the folder's own lists leave it out for; nil otherwise
+	class          string             // "" if it is in no class folder
+	split          string             // determined by a folder, or ""
+	left           *source.SkipReason // why the folder's own lists leave it out; nil otherwise
 	first          string             // relative path of the first file with the same bytes; "" means relative
 }
 
-// id is what the row is called: the file within the whole, without the ending of its name.
+// id returns the id of the row: the relative path without the extension.
 func (f *file) id() string {
 	return strings.ToValidUTF8(strings.TrimSuffix(f.relative, filepath.Ext(f.relative)), "\uFFFD")
 }
 
-// unused is why the file is left out whatever it holds; nil otherwise.
+// unused returns the reason if the file is left out without reading it; nil otherwise.
 func (f *file) unused() *source.SkipReason {
 	if f.left == nil && f.class == "" {
 		return noClass
@@ -49,7 +49,7 @@ func (f *file) unused() *source.SkipReason {
 	return f.left
 }
 
-// CheckDir reports what is no directory, in which there can be no folders of classes.
+// CheckDir returns an error unless from is a directory, which may contain class folders.
 func CheckDir(from string) error {
 	info, err := os.Stat(from)
 	if err == nil && !info.IsDir() {
@@ -58,9 +58,9 @@ func CheckDir(from string) error {
 	return err
 }
 
-// Find lists the files in a folder with a folder for each class. A folder on the way to a file
-// that is called as a split is says its split; the first other one is its class. In a folder of
-// the layout of ShapeNetPart or ModelNet40 its own files say both.
+// Find lists the files in a folder with a folder for each class. On the path to a file, a folder
+// with the name of a split determines the split, and the first other one is the class. For the
+// layouts of ShapeNetPart and ModelNet40, their own files determine both.
 func Find(from string) (*Files, error) {
 	out := &Files{from: from, others: map[string]int{}}
 	other := map[string]bool{} // folders with such files
@@ -91,16 +91,16 @@ func Find(from string) (*Files, error) {
 			}
 		}
 		if !Reads(path) {
-			// "" of a name that ends in a dot, too
+			// also "" for a name that ends in a dot
 			ending := strings.TrimSuffix(strings.ToLower(filepath.Ext(path)), ".")
-			if f.class != "" && d.Type().IsRegular() && ending != ".json" { // lists of ShapeNetPart
+			if f.class != "" && d.Type().IsRegular() && ending != ".json" { // the latter are lists of ShapeNetPart
 				out.others[ending]++
 				other[f.class] = true
 			}
 			return nil
 		}
 		if len(folders) == 1 && strings.EqualFold(filepath.Ext(path), ".txt") {
-			return nil // beside the classes, such as a list of their names
+			return nil // beside the class folders, such as a list of their names
 		}
 		if f.class != "" && !slices.Contains(out.Classes, f.class) {
 			out.Classes = append(out.Classes, f.class)
@@ -129,11 +129,11 @@ func Find(from string) (*Files, error) {
 	return out, err
 }
 
-// Len is how many files there are.
+// Len returns the number of files.
 func (f *Files) Len() int { return len(f.list) }
 
-// Others says how many files in folders are of no kind that is read, by the endings of their names, and
-// which folders have no others; or is "".
+// Others describes the unsupported files in folders, by extension, and the folders with only such
+// files; "" if there are none.
 func (f *Files) Others() string {
 	const most = 10
 	endings := slices.SortedFunc(maps.Keys(f.others), func(a, b string) int {
@@ -161,16 +161,16 @@ func (f *Files) Others() string {
 	return text
 }
 
-// Surfaces reports whether a file is one of points or a surface for sure: text may be anything.
+// Surfaces reports whether there is a file of a format that only has points or surfaces, unlike
+// text.
 func (f *Files) Surfaces() bool {
 	return slices.ContainsFunc(f.list,
 		func(file file) bool { return !strings.EqualFold(filepath.Ext(file.path), ".txt") })
 }
 
-// Divided reports whether a split that a folder does not say is needed: whether there are files
-// that no folder puts into one, and whether there are files for training but none for
-// validation, which are then taken out of training. Files that are left out before they are read
-// need none.
+// Divided reports whether splits must be assigned: whether any files are in no split's folder, and
+// whether there are training files but no validation files, which are then taken from training.
+// Files that are left out before reading need no split.
 func (f *Files) Divided() (any, training bool) {
 	has := map[string]bool{}
 	for i := range f.list {
@@ -181,8 +181,8 @@ func (f *Files) Divided() (any, training bool) {
 	return has[""], has["train"] && !has["val"]
 }
 
-// split is that of a file. Where no folder is for validation, the files that a folder puts into
-// training have a part for that.
+// split returns the split of a file. Without a validation folder, some files of the training folder
+// are for validation.
 func (c *converter) split(f *file, training bool) string {
 	if split, ok := c.divided[keyOf(c.chance(f))]; ok && f.split == "" {
 		return split
@@ -200,13 +200,13 @@ func (c *converter) split(f *file, training bool) string {
 	return "train"
 }
 
-// keyOf orders files by the numbers that divide them: the first are for training, the last for the test.
+// keyOf returns the sort key of a file: the first keys are for training, the last for the test.
 func keyOf(random func() float64) uint64 {
 	return math.MaxUint64 - uint64(random()*(1<<32))<<32 - uint64(random()*(1<<32))
 }
 
-// divide stratifies the splits of files that no folder puts into one, by their classes, unless there are many.
-// Where the splits of a task are known, files are divided by their names alone.
+// divide assigns the files in no split's folder to splits, stratified by class, unless there are
+// many. For tasks with known splits, the names alone determine the splits.
 func (c *converter) divide() {
 	if c.Spec != nil {
 		return
@@ -221,14 +221,14 @@ func (c *converter) divide() {
 		{Split: "val", Part: c.ValPart}, {Split: "test", Part: c.TestPart}}, 0)
 }
 
-// NoClass is the reason of a file that is in the folder of no class.
+// NoClass is the skip reason of a file in no class folder.
 const NoClass = "no label"
 
-// noClass says what was expected of such a file.
+// noClass is the skip reason with the expectation.
 var noClass = source.Skip(NoClass, errors.New("expected a file in the folder of its class"))
 
-// AtLeast leaves out the classes of fewer files, and returns them. A file that a list names and that
-// does not exist does not count. Files without a class stay and are reported.
+// AtLeast leaves out the classes of fewer than n files, and returns them. A listed file that does
+// not exist does not count. Files without a class stay and are reported.
 func (f *Files) AtLeast(n int) (left []string) {
 	count := map[string]int{}
 	for i := range f.list {

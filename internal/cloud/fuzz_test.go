@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// FuzzFormats reads any bytes as each format: what comes of them is an error, or points and faces
-// of which a cloud can be taken, with finite numbers.
+// FuzzFormats reads any bytes as each format: the result is an error, or finite points and faces
+// from which a cloud can be sampled.
 func FuzzFormats(f *testing.F) {
 	for _, text := range []string{
 		surface, "OFF3 1 0\r\n0 0 0\r\n1 0 0\r\n0 2 3\r\n3 0 1 2\r\n",
@@ -54,8 +54,8 @@ func FuzzFormats(f *testing.F) {
 	})
 }
 
-// FuzzParts reads any bytes as points with parts: what comes of them is an error, or as many parts as
-// points, of which a cloud keeps its own.
+// FuzzParts reads any bytes as points with parts: the result is an error, or a part for each point,
+// which a sample keeps.
 func FuzzParts(f *testing.F) {
 	for _, text := range []string{"0 0 1 0 0 1 3\n1 2 3 1 0 0 4.000\n", "0,0,1,7\n", "0 0 1 1e9\n", "0 0 1 NaN\n",
 		"0 0 1 -1\n# 5\n", "0 0 1 0 0 1\n"} {
@@ -111,8 +111,8 @@ func FuzzShapeNet(f *testing.F) {
 	})
 }
 
-// FuzzModelNet reads any bytes as the lists of ModelNet40's release of points: no name leads out of the
-// folder.
+// FuzzModelNet reads any bytes as the lists of ModelNet40's release of points: no name leads out of
+// the folder.
 func FuzzModelNet(f *testing.F) {
 	f.Add([]byte("bed\nflower_pot\n"), []byte("flower_pot_0001\nbed_2\r\n"))
 	f.Add([]byte("..\n"), []byte("../_1\n"))

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// label gives a row its class, or the parts of its points. What is not among the labels that are known
-// before is a reason to leave it out.
+// label sets the class of a row, or the parts of its points. Labels outside of a known
+// specification are a reason to skip it.
 func (c *converter) label(r *row) *source.SkipReason {
 	names := c.files.Classes
 	if c.Spec != nil {
@@ -45,7 +45,7 @@ func (c *converter) label(r *row) *source.SkipReason {
 	return nil
 }
 
-// unknownPart says what was found in place of the parts of a class.
+// unknownPart describes a part that the class does not have.
 func unknownPart(name, class string, names []string) error {
 	parts := slices.DeleteFunc(slices.Clone(names), func(x string) bool { return !strings.HasPrefix(x, class+"/") })
 	if len(parts) == 0 {
@@ -54,7 +54,7 @@ func unknownPart(name, class string, names []string) error {
 	return fmt.Errorf("%q, expected one of %s", name, strings.Join(parts, ", "))
 }
 
-// renameLabels has the labels be those that rows have, in the order of their names.
+// renameLabels sorts the labels that occur by name.
 func (c *converter) renameLabels(ctx context.Context) error {
 	if c.Parts {
 		names, number := c.tags.sorted()

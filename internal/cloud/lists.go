@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// arrange gives the files the categories of their folders, which a file of so a name has, and the
-// splits of lists, by folder and name; nil are no lists, and the splits stay. Files that have no
-// category or are in no list are left out, and so are those in a list that are not there.
+// arrange sets the categories of the files by their folders, from the file called named, and the
+// splits from lists, by folder and name; nil lists keep the splits. Files without a category or in
+// no list are left out, as are listed files that do not exist.
 func (f *Files) arrange(categories map[string]string, named string, splits map[string]string, lists string) {
 	f.Classes = nil
 	there := map[string]bool{}
@@ -47,10 +47,10 @@ func (f *Files) arrange(categories map[string]string, named string, splits map[s
 	slices.SortFunc(f.list, func(a, b file) int { return strings.Compare(a.relative, b.relative) })
 }
 
-// mostListBytes bounds a list: the largest that are known have a megabyte.
+// mostListBytes is the maximum size of a list; the largest known ones have a megabyte.
 const mostListBytes = 64 << 20
 
-// readList reads a file within a folder, and reports whether it is there.
+// readList reads a file in a folder, and reports whether it exists.
 func readList(folder, name string) (text []byte, there bool, err error) {
 	path := filepath.Join(folder, name)
 	f, err := openFile(path)

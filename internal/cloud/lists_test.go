@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// TestMissingFiles: those that lists name and that are not there are told of in the order of their names,
-// by the class that they would be of, and count for none.
+// TestMissingFiles: listed files that do not exist are reported in the order of their names, with
+// the class of their folder, and do not count.
 func TestMissingFiles(t *testing.T) {
 	from := shapeNetPart(t)
 	train := []string{`"shape_data/02691156/a1"`}
@@ -34,22 +34,22 @@ func TestMissingFiles(t *testing.T) {
 	if len(missing) != 9 || !slices.IsSorted(missing) {
 		t.Errorf("%v", missing)
 	}
-	// Of mugs m2 and m3 are there, m1 is in no list; of airplanes a1, and a2 is in no list.
+	// Mugs m2 and m3 exist, m1 is in no list; airplane a1 exists, and a2 is in no list.
 	if left := files.AtLeast(2); !slices.Equal(left, []string{"Airplane"}) ||
 		!slices.Equal(files.Classes, []string{"Mug"}) {
-		t.Errorf("%v is left out, %v stays", left, files.Classes)
+		t.Errorf("%v left out, %v kept", left, files.Classes)
 	}
 	if left := files.AtLeast(3); !slices.Equal(left, []string{"Mug"}) || len(files.Classes) != 0 {
-		t.Errorf("%v is left out, %v stays", left, files.Classes)
+		t.Errorf("%v left out, %v kept", left, files.Classes)
 	}
 }
 
-// TestLists: a list that is too large, or none that can be read, ends the search for files.
+// TestLists: a list that is too large or unreadable is an error.
 func TestLists(t *testing.T) {
 	from := modelNet(t)
 	list := filepath.Join(from, "modelnet40_train.txt")
 	for text, want := range map[string]string{
-		"flower_pot_0001\nflower_pot_0001\n": "modelnet40_train.txt: line 2: flower_pot_0001 is listed for train already",
+		"flower_pot_0001\nflower_pot_0001\n": "modelnet40_train.txt: line 2: flower_pot_0001 is also listed for train",
 		"bed_\xff\n":                         `line 1: "bed_\xff", expected CLASS_NUMBER`,
 	} {
 		write(t, list, text)
@@ -63,14 +63,14 @@ func TestLists(t *testing.T) {
 	if _, err := Find(from); err == nil || err.Error() != list+": larger than 67108864 bytes" {
 		t.Error(err)
 	}
-	// Of two layouts the first that cannot be read is told of.
+	// With two layouts, the first unreadable one is reported.
 	write(t, filepath.Join(from, ShapeNetCategories), "Mug\n")
 	if _, err := Find(from); err == nil || !strings.Contains(err.Error(), ShapeNetCategories+": line 1") {
 		t.Error(err)
 	}
 }
 
-// TestDivided: files that are left out before they are read need no split.
+// TestDivided: files that are left out before reading need no split.
 func TestDivided(t *testing.T) {
 	from := modelNet(t)
 	write(t, filepath.Join(from, "bed/bed_0003.txt"), "0 0 0 0 0 1\n") // in no list

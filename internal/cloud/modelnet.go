@@ -9,15 +9,15 @@ import (
 	"unicode/utf8"
 )
 
-// ModelNetClasses is the file of ModelNet40's release of points that has the names of the classes,
-// one a line.
+// ModelNetClasses is the file with the class names, one per line, in ModelNet40's release of
+// points.
 const ModelNetClasses = "modelnet40_shape_names.txt"
 
-// modelNetLists are the files that name the clouds of a split, one a line, such as chair_0001.
+// modelNetLists are the files that list the clouds of a split, one per line, such as chair_0001.
 const modelNetLists = "modelnet40_%s.txt"
 
-// modelNet gives the files of that release's layout their splits; others stay as they are. A cloud
-// chair_0001 is in the folder chair, and training and test each have a list.
+// modelNet sets the splits of files in that release's layout; in other layouts it changes nothing.
+// Cloud chair_0001 is in the folder chair, and training and test have a list each.
 //
 // Source: Wu et al., "3D ShapeNets: A Deep Representation for Volumetric Shapes", CVPR 2015; the
 // release "modelnet40_normal_resampled" of PointNet++.
@@ -35,7 +35,7 @@ func (f *Files) modelNet() error {
 		name := fmt.Sprintf(modelNetLists, split)
 		text, there, err := readList(f.from, name)
 		if err == nil && !there {
-			err = fmt.Errorf("%s: %s is missing, which says with %s which cloud is in which split",
+			err = fmt.Errorf("%s: %s is missing; together with %s it assigns clouds to splits",
 				f.from, name, ModelNetClasses)
 		}
 		if err != nil {
@@ -50,7 +50,7 @@ func (f *Files) modelNet() error {
 	return nil
 }
 
-// parseClasses reads lines of a class, which is the name of its folder.
+// parseClasses reads lines of class names, which are also folder names.
 func parseClasses(text []byte) (map[string]string, error) {
 	classes := map[string]string{}
 	err := lines(text, func(words []string) error {
@@ -59,7 +59,7 @@ func parseClasses(text []byte) (map[string]string, error) {
 		case len(words) != 1 || !folderName(name):
 			return fmt.Errorf("%.60q, expected the name of a class, which is a folder", strings.Join(words, " "))
 		case classes[name] != "":
-			return fmt.Errorf("%.60q is there already", name)
+			return fmt.Errorf("duplicate class %.60q", name)
 		}
 		classes[name] = name
 		return nil
@@ -70,7 +70,7 @@ func parseClasses(text []byte) (map[string]string, error) {
 	return classes, err
 }
 
-// parseModels adds the clouds of a list of a split to those of others, by folder and name.
+// parseModels adds the clouds of a split's list to splits, by folder and name.
 func parseModels(text []byte, split string, classes, splits map[string]string) error {
 	return lines(text, func(words []string) error {
 		class := words[0][:max(0, strings.LastIndexByte(words[0], '_'))]
@@ -80,15 +80,15 @@ func parseModels(text []byte, split string, classes, splits map[string]string) e
 		}
 		key := class + "/" + words[0]
 		if other := splits[key]; other != "" {
-			return fmt.Errorf("%.60s is listed for %s already", words[0], other)
+			return fmt.Errorf("%.60s is also listed for %s", words[0], other)
 		}
 		splits[key] = split
 		return nil
 	})
 }
 
-// folderName reports whether a word of a list can be a folder or a file in the folder of a class, and
-// leads nowhere else. It is UTF-8, as the names of labels and the ids of rows are.
+// folderName reports whether a word of a list is a valid name of a folder or of a file in a class
+// folder, and leads nowhere else. It must be UTF-8, like the names of labels and the ids of rows.
 func folderName(word string) bool {
 	return !slices.Contains([]string{"", ".", ".."}, word) &&
 		!strings.ContainsAny(word, "/\\\x00") && utf8.ValidString(word)

@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// modelNet writes a folder of the layout of ModelNet40's release of points: a flower pot of two points
-// for training, and for the test one and a bed.
+// modelNet writes a folder in the layout of ModelNet40's release of points: a flower pot of two
+// points for training, and a flower pot and a bed for the test.
 func modelNet(t *testing.T) string {
 	from := t.TempDir()
 	write(t, filepath.Join(from, ModelNetClasses), "bed\nflower_pot\nsofa\n")
@@ -52,8 +52,8 @@ func TestModelNet(t *testing.T) {
 	}
 }
 
-// TestModelNetLeftOut: clouds of no class or list, and listed ones that are not there, are left out with
-// their reason, and lists that cannot be are errors with their place.
+// TestModelNetLeftOut: clouds without a class or in no list, and listed files that do not exist,
+// are left out with a reason; invalid lists are errors with their line.
 func TestModelNetLeftOut(t *testing.T) {
 	from := modelNet(t)
 	write(t, filepath.Join(from, "lamp/lamp_0001.txt"), "0 0 0 0 0 1\n")
@@ -80,13 +80,13 @@ func TestModelNetLeftOut(t *testing.T) {
 		{ModelNetClasses, "bed\nflower pot\n",
 			`modelnet40_shape_names.txt: line 2: "flower pot", expected the name of a class`},
 		{ModelNetClasses, "bed\n../bed\n", `line 2: "../bed", expected the name of a class`},
-		{ModelNetClasses, "bed\nbed\n", `line 2: "bed" is there already`},
+		{ModelNetClasses, "bed\nbed\n", `line 2: duplicate class "bed"`},
 		{ModelNetClasses, "\n", "expected the names of classes, found none"},
 		{"modelnet40_train.txt", "bed_0002\nsofa\n", `modelnet40_train.txt: line 2: "sofa", expected CLASS_NUMBER`},
 		{"modelnet40_train.txt", "lamp_0001\n",
 			`line 1: "lamp_0001", expected CLASS_NUMBER, with a class that modelnet40_shape_names.txt has`},
 		{"modelnet40_train.txt", "bed_/../1\n", `line 1: "bed_/../1", expected CLASS_NUMBER`},
-		{"modelnet40_test.txt", "flower_pot_0001\n", "flower_pot_0001 is listed for train already"},
+		{"modelnet40_test.txt", "flower_pot_0001\n", "flower_pot_0001 is also listed for train"},
 	} {
 		from := modelNet(t)
 		write(t, filepath.Join(from, c.file), c.text)
@@ -102,7 +102,7 @@ func TestModelNetLeftOut(t *testing.T) {
 	}
 }
 
-// TestKnownLabels: of a specification that is known before, labels have its numbers, and files of other
+// TestKnownLabels: with a known specification, labels have its numbers, and files with other
 // classes or parts, or without normals, are left out.
 func TestKnownLabels(t *testing.T) {
 	features := append(append([]string{}, seq.PositionNames...), seq.NormalNames...)
@@ -140,8 +140,8 @@ func TestKnownLabels(t *testing.T) {
 	}
 }
 
-// TestDrawn: points are drawn with replacement, also more than there are, each with its normal and part,
-// by the seed.
+// TestDrawn: points are drawn with replacement by the seed, possibly more than exist, each with its
+// normal and part.
 func TestDrawn(t *testing.T) {
 	o := Options{Points: 400, Parts: true, Drawn: true}
 	from := shapeNetPart(t)

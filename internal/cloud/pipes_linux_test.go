@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// TestPipes: a pipe is left out and no list; reading one would wait for who writes to it.
+// TestPipes: a pipe is left out and not accepted as a list; reading it would block.
 func TestPipes(t *testing.T) {
 	from := modelNet(t)
 	pipe := func(name string) {

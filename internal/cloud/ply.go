@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// plyElement is a kind of element that a header declares, and plyProperty one of its numbers.
+// plyElement is an element of the header, and plyProperty one of its properties.
 type plyElement struct {
 	name       string
 	count      int
@@ -19,18 +19,18 @@ type plyElement struct {
 }
 
 type plyProperty struct {
-	name, kind, length string // length is the type of a list's length, "" of a number
+	name, kind, length string // length is the type of a list's length, "" for a number
 }
 
-// plySizes are the bytes of a number.
+// plySizes are the sizes of the number types in bytes.
 var plySizes = map[string]int{"char": 1, "uchar": 1, "int8": 1, "uint8": 1, "short": 2,
 	"ushort": 2, "int16": 2, "uint16": 2,
 	"int": 4, "uint": 4, "int32": 4, "uint32": 4, "float": 4, "float32": 4, "double": 8, "float64": 8}
 
-// plyBody gives one number of a type after the other.
+// plyBody reads numbers of given types in sequence.
 type plyBody struct {
 	rest  []byte
-	order binary.ByteOrder // nil of a text
+	order binary.ByteOrder // nil for text
 }
 
 var errPLYEnd = errors.New("expected more numbers, found the end")
@@ -77,8 +77,8 @@ func (b *plyBody) next(kind string) (float64, error) {
 	return math.Float64frombits(b.order.Uint64(x)), nil
 }
 
-// readPLY reads the Polygon File Format, as text or binary: the properties x, y, z, nx, ny and
-// nz of vertices, and the corners of faces.
+// readPLY reads the Polygon File Format, as text or binary: the properties x, y, z, nx, ny and nz
+// of vertices, and the corners of faces.
 func readPLY(text []byte) (*Shape, error) {
 	elements, body, err := plyHeader(text)
 	if err != nil {
@@ -137,7 +137,7 @@ func (s *Shape) plyElement(e plyElement, body *plyBody) error {
 			if err != nil {
 				return err
 			}
-			if !faces { // such as coordinates of a texture
+			if !faces { // such as texture coordinates
 				continue
 			}
 			if v != math.Trunc(v) || math.Abs(v) > math.MaxInt32 {
@@ -155,7 +155,7 @@ func (s *Shape) plyElement(e plyElement, body *plyBody) error {
 	return nil
 }
 
-// plyHeader reads what comes before the elements.
+// plyHeader reads the header.
 func plyHeader(text []byte) (elements []plyElement, body *plyBody, err error) {
 	body = &plyBody{}
 	format := ""
@@ -175,7 +175,7 @@ func plyHeader(text []byte) (elements []plyElement, body *plyBody, err error) {
 			format = words[1]
 		case words[0] == "element" && len(words) == 3:
 			count, err := strconv.Atoi(words[2])
-			if err != nil || count < 0 || count > len(rest) { // each takes a byte at least
+			if err != nil || count < 0 || count > len(rest) { // each element takes at least a byte
 				return nil, nil, bad("a number of elements that the file has room for")
 			}
 			elements = append(elements, plyElement{name: words[1], count: count})

@@ -7,8 +7,8 @@ import (
 	"sort"
 )
 
-// Sample takes n points: of a surface ones that are uniform on it, with the normals of its
-// faces; of points the n farthest, or all where there are no more. Random is uniform on 0 to 1.
+// Sample takes n points: uniform points on a surface, with the normals of its faces; of a point set
+// the n farthest, or all if there are no more. Random returns uniform numbers from 0 to 1.
 func (s *Shape) Sample(ctx context.Context, n int, random func() float64) (*Shape, error) {
 	if s.Faces != nil {
 		return s.onSurface(n, random)
@@ -20,12 +20,12 @@ func (s *Shape) Sample(ctx context.Context, n int, random func() float64) (*Shap
 	return s.of(places), nil
 }
 
-// denser is how many times as many points Farthest draws of a surface before it takes some.
+// denser is the ratio of the points that Farthest draws from a surface to those that it keeps.
 const denser = 8
 
-// Farthest takes n points that are far from each other, of a surface, too: the farthest of a sample
-// that is uniform on it and denser, so that thin parts have more points than by their area. Random is
-// uniform on 0 to 1.
+// Farthest takes n points that are far from each other, even of a surface: the farthest of a denser
+// uniform sample, so that thin parts get more points than by their area. Random returns uniform
+// numbers from 0 to 1.
 func (s *Shape) Farthest(ctx context.Context, n int, random func() float64) (*Shape, error) {
 	if s.Faces != nil {
 		var err error
@@ -40,8 +40,8 @@ func (s *Shape) Farthest(ctx context.Context, n int, random func() float64) (*Sh
 	return s.of(places), nil
 }
 
-// Draw takes n points: of a surface as [Shape.Sample] does; of points each by chance, whichever were
-// drawn before. Random is uniform on 0 to 1.
+// Draw takes n points: of a surface like [Shape.Sample]; of a point set at random with replacement.
+// Random returns uniform numbers from 0 to 1.
 func (s *Shape) Draw(_ context.Context, n int, random func() float64) (*Shape, error) {
 	if s.Faces != nil {
 		return s.onSurface(n, random)
@@ -53,7 +53,7 @@ func (s *Shape) Draw(_ context.Context, n int, random func() float64) (*Shape, e
 	return s.of(drawn), nil
 }
 
-// of are the points at some places, with all that is known of each.
+// of returns the points at some indices, with their normals and parts.
 func (s *Shape) of(places []int) *Shape {
 	out := &Shape{}
 	for _, i := range places {
@@ -68,15 +68,15 @@ func (s *Shape) of(places []int) *Shape {
 	return out
 }
 
-// direction is normal to a triangle, with twice its area as its length.
+// direction returns the normal of a triangle, with twice its area as length.
 func (s *Shape) direction(i int) Vec {
 	f := s.Faces[i]
 	return s.Points[f[1]].Minus(s.Points[f[0]]).Cross(s.Points[f[2]].Minus(s.Points[f[0]]))
 }
 
-// onSurface draws faces by their area, and a point of each.
+// onSurface draws faces by their area, and a uniform point of each.
 func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
-	areas := make([]float64, len(s.Faces)) // sums up to each
+	areas := make([]float64, len(s.Faces)) // cumulative
 	total := 0.0
 	for i := range s.Faces {
 		total += s.direction(i).Norm()
@@ -108,8 +108,8 @@ func (s *Shape) onSurface(n int, random func() float64) (*Shape, error) {
 	return out, nil
 }
 
-// farthest takes a point at random, then always the one that is farthest from all that were
-// taken, the first of equals, and returns their indices.
+// farthest takes a random point, and then repeatedly the point farthest from all that were taken,
+// the first of equals. It returns their indices.
 //
 // Source: Eldar, Lindenbaum, Porat and Zeevi, "The Farthest Point Strategy for Progressive
 // Image Sampling", IEEE Transactions on Image Processing 6, 1997.
@@ -120,17 +120,17 @@ func (s *Shape) farthest(ctx context.Context, n int, random func() float64) (tak
 		}
 		return taken, nil
 	}
-	nearest := make([]float64, len(s.Points)) // the square of the distance to those that were taken
+	nearest := make([]float64, len(s.Points)) // squared distance to the points taken
 	for i := range nearest {
 		nearest[i] = math.Inf(1)
 	}
 	next := min(int(random()*float64(len(s.Points))), len(s.Points)-1)
 	for len(taken) < n {
-		if err := ctx.Err(); err != nil { // of ten million points one takes a while
+		if err := ctx.Err(); err != nil { // for ten million points one step takes a while
 			return nil, err
 		}
 		taken = append(taken, next)
-		nearest[next] = -1 // never again, though another point may be at the same place
+		nearest[next] = -1 // never taken again, although an equal point may be
 		at, farthest := s.Points[next], -1.0
 		for i, p := range s.Points {
 			x, y, z := p[0]-at[0], p[1]-at[1], p[2]-at[2]

@@ -8,14 +8,14 @@ import (
 	"strings"
 )
 
-// ShapeNetCategories is the file of ShapeNetPart that names the category of each folder.
+// ShapeNetCategories is the file with the category of each folder of ShapeNetPart.
 const ShapeNetCategories = "synsetoffset2category.txt"
 
-// ShapeNetLists are the files that name the clouds of each split, within the folder.
+// ShapeNetLists are the files that list the clouds of each split, relative to the folder.
 const ShapeNetLists = "train_test_split/shuffled_%s_file_list.json"
 
-// shapeNet gives the files of ShapeNetPart's layout their categories and splits; others stay as
-// they are. A folder there is called by a number, and a file lists the clouds of each split.
+// shapeNet sets the categories and splits of files in ShapeNetPart's layout; in other layouts it
+// changes nothing. Its folders have numbers as names, and a file lists the clouds of each split.
 //
 // Source: Yi et al., "A Scalable Active Framework for Region Annotation in 3D Shape Collections",
 // SIGGRAPH Asia 2016; the release "shapenetcore_partanno_segmentation_benchmark_v0_normal" of
@@ -37,7 +37,7 @@ func (f *Files) shapeNet() error {
 	return nil
 }
 
-// shapeNetSplits are those of the clouds, by folder and name; nil where no file lists any.
+// shapeNetSplits returns the splits of the clouds, by folder and name; nil without lists.
 func (f *Files) shapeNetSplits() (map[string]string, error) {
 	var splits map[string]string
 	for _, split := range []string{"train", "val", "test"} {
@@ -58,7 +58,7 @@ func (f *Files) shapeNetSplits() (map[string]string, error) {
 		}
 		for i, cloud := range clouds {
 			if other := splits[cloud]; other != "" {
-				return nil, fmt.Errorf("%s: entry %d: %s is listed for %s already",
+				return nil, fmt.Errorf("%s: entry %d: %s is also listed for %s",
 					filepath.Join(f.from, name), i, cloud, other)
 			}
 			splits[cloud] = split
@@ -75,7 +75,7 @@ func parseCategories(text []byte) (map[string]string, error) {
 			return fmt.Errorf("%d words, expected a category and its folder", len(words))
 		}
 		if other := names[words[1]]; other != "" {
-			return fmt.Errorf("folder %.40q is that of %.40q already", words[1], other)
+			return fmt.Errorf("folder %.40q is also that of %.40q", words[1], other)
 		}
 		names[words[1]] = strings.ToValidUTF8(words[0], "\uFFFD")
 		return nil
@@ -86,8 +86,8 @@ func parseCategories(text []byte) (map[string]string, error) {
 	return names, err
 }
 
-// parseClouds reads a list such as ["shape_data/02691156/1021a0"], of which a cloud is the folder
-// and the name.
+// parseClouds reads a list such as ["shape_data/02691156/1021a0"], whose entries end with the
+// folder and the name of a cloud.
 func parseClouds(text []byte) ([]string, error) {
 	var entries, out []string
 	if err := json.Unmarshal(text, &entries); err != nil {

@@ -14,8 +14,9 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// shapeNetPart writes a folder of ShapeNetPart's layout: an airplane of three points of the parts 0
-// and 2 for training, one of part 1, two mugs, of which one is for validation, and one for the test.
+// shapeNetPart writes a folder in ShapeNetPart's layout. For training there are an airplane of
+// three points with the parts 0 and 2, one of part 1, and a mug; for validation there is a mug, and
+// one cloud is for the test.
 func shapeNetPart(t *testing.T) string {
 	from := t.TempDir()
 	write(t, filepath.Join(from, ShapeNetCategories), "Mug\t03797390\nAirplane\t02691156\n")
@@ -34,7 +35,7 @@ func shapeNetPart(t *testing.T) string {
 	return from
 }
 
-// rowsOf are those of a split, by id: the names of the tags, and the features.
+// rowsOf returns the rows of a split by id: the names of the tags, and the features.
 func rowsOf(t *testing.T, d *seq.Dataset, split string) (tags map[string]string, features map[string][][]float32) {
 	t.Helper()
 	r, err := d.Reader(split)
@@ -66,8 +67,8 @@ func rowsOf(t *testing.T, d *seq.Dataset, split string) (tags map[string]string,
 	}
 }
 
-// TestShapeNetPart: categories, splits and parts are those of the folder's files, the tag of a point
-// stays with its position and normal, and the same folder gives the same data set.
+// TestShapeNetPart: categories, splits and parts are those of the folder's files, the tag of a
+// point stays with its position and normal, and the same folder gives the same data set.
 func TestShapeNetPart(t *testing.T) {
 	from := shapeNetPart(t)
 	o := Options{Points: 9, Parts: true}
@@ -105,7 +106,7 @@ func TestShapeNetPart(t *testing.T) {
 	}
 }
 
-// TestPartsTaken: of more points than are wanted each keeps its part.
+// TestPartsTaken: sampled points keep their parts.
 func TestPartsTaken(t *testing.T) {
 	from, lines := t.TempDir(), ""
 	for i := range 50 {
@@ -134,8 +135,8 @@ func TestPartsTaken(t *testing.T) {
 	}
 }
 
-// TestShapeNetLeftOut: clouds without a category, split, file or part are left out with their reason,
-// and lists that cannot be are errors with their place.
+// TestShapeNetLeftOut: clouds without a category, split, file or part are left out with a reason;
+// invalid lists are errors with their line.
 func TestShapeNetLeftOut(t *testing.T) {
 	from := shapeNetPart(t)
 	write(t, filepath.Join(from, "99/x.txt"), "0 0 0 0 0 1 1\n")
@@ -167,10 +168,10 @@ func TestShapeNetLeftOut(t *testing.T) {
 	}
 	for _, c := range []struct{ file, text, want string }{
 		{ShapeNetCategories, "Mug 1 2\n", "synsetoffset2category.txt: line 1: 3 words"},
-		{ShapeNetCategories, "Mug 1\nCup 1\n", `line 2: folder "1" is that of "Mug" already`},
+		{ShapeNetCategories, "Mug 1\nCup 1\n", `line 2: folder "1" is also that of "Mug"`},
 		{ShapeNetCategories, "\n", "found none"},
 		{"train_test_split/shuffled_val_file_list.json", `["shape_data/03797390/m1"]`,
-			"shuffled_val_file_list.json: entry 0: 03797390/m1 is listed for train already"},
+			"shuffled_val_file_list.json: entry 0: 03797390/m1 is also listed for train"},
 		{"train_test_split/shuffled_val_file_list.json", `["m1"]`, `entry 0: "m1", expected shape_data/FOLDER/NAME`},
 		{"train_test_split/shuffled_val_file_list.json", `["a/../x"]`,
 			`entry 0: "a/../x", expected shape_data/FOLDER/NAME`},

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// tags are those of points: a class and a part. Their numbers are those in which they are met, until all
-// are known.
+// tags numbers the tags of points, each a class and a part, in the order of their first occurrence,
+// until all are known.
 type tags struct {
 	met    []tag
 	number map[tag]int32
@@ -18,10 +18,10 @@ type tag struct {
 	part  int
 }
 
-// String is the name of a tag.
+// String returns the name of a tag.
 func (x tag) String() string { return fmt.Sprintf("%s/%d", x.class, x.part) }
 
-// of returns the tags of the points of a class, which are on these parts.
+// of returns the tags of points of a class with the given parts.
 func (t *tags) of(class string, parts []int) (out []int32) {
 	if t.number == nil {
 		t.number = map[tag]int32{}
@@ -37,7 +37,7 @@ func (t *tags) of(class string, parts []int) (out []int32) {
 	return out
 }
 
-// sorted returns the names of all, by class and part, and where each is among them.
+// sorted returns all names, sorted by class and part, and maps the numbers to the sorted order.
 func (t *tags) sorted() (names []string, number func(int32) int32) {
 	order := slices.Clone(t.met)
 	slices.SortFunc(order, func(a, b tag) int { return cmp.Or(cmp.Compare(a.class, b.class), a.part-b.part) })

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestTagNames: parts are sorted by class and by their numbers.
+// TestTagNames: tags are sorted by class and by part number.
 func TestTagNames(t *testing.T) {
 	from := t.TempDir()
 	write(t, filepath.Join(from, "mug/train/a.xyz"), "0 0 0 10\n1 1 1 9\n")

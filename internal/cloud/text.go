@@ -12,13 +12,14 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// maxLine bounds a line, whose words take several times its memory: a face of maxCorners fits.
+// maxLine is the maximum length of a line, whose words take several times its memory: a face of
+// maxCorners fits.
 const maxLine = 32 * maxCorners
 
-// lines calls f with the words of each line, and its number, but for comments, which # begins, and
-// empty lines. A line that ends in \ goes on in the next one, as in OBJ.
+// lines calls f with the words of each line, except comments, which begin with #, and empty lines,
+// and adds the line number to errors. A line that ends in \ continues in the next one, as in OBJ.
 func lines(text []byte, f func(words []string) error) error {
-	var begun []byte // of a line that goes on
+	var begun []byte // first part of a continued line
 	n, first := 0, 0
 	for line := range bytes.Lines(text) {
 		n++
@@ -47,7 +48,7 @@ func lines(text []byte, f func(words []string) error) error {
 	return nil
 }
 
-// vecOf are three numbers.
+// vecOf parses three numbers.
 func vecOf(words []string) (v Vec, err error) {
 	if len(words) < 3 {
 		return v, fmt.Errorf("%d numbers, expected 3", len(words))
@@ -63,21 +64,21 @@ func vecOf(words []string) (v Vec, err error) {
 	return v, nil
 }
 
-// readXYZ reads lines of x y z, or x y z nx ny nz; what follows is passed over. Columns 4 to 6 are
-// normals only where their length is 1: they may be colours, which are ignored with a note, and behind
-// which columns 7 to 9 are the normals if their length is 1.
+// readXYZ reads lines of x y z, or x y z nx ny nz; it ignores further columns. Columns 4 to 6 are
+// normals only if their length is 1. Otherwise they may be colours, which are ignored with a note,
+// and columns 7 to 9 are the normals if their length is 1.
 func readXYZ(text []byte) (*Shape, error) {
 	s := &Shape{}
 	return s, s.readPoints(text, false)
 }
 
-// readPTS reads lines as readXYZ does, behind the number of points, which some files begin with.
+// readPTS reads lines like readXYZ, optionally after the number of points.
 func readPTS(text []byte) (*Shape, error) {
 	s := &Shape{}
 	return s, s.readPoints(text, true)
 }
 
-// readPoints reads lines of points, and refuses a first column that counts them.
+// readPoints reads lines of points, and refuses a first column that counts the lines.
 func (s *Shape) readPoints(text []byte, counted bool) error {
 	if err := s.readXYZ(text, counted); err != nil {
 		return err
@@ -95,7 +96,7 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 	}
 	var normals, behind normals
 	var columns7to9 []Vec
-	count, last := -1, 0 // stated, and of points where it was
+	count, last := -1, 0 // stated number of points and its line
 	check := func() error {
 		if found := len(s.Points) - last; count >= 0 && found != count {
 			return fmt.Errorf("expected %d points, as the line before them states, found %d", count, found)
@@ -105,7 +106,7 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 	err = lines(text, func(words []string) error {
 		if n, err := strconv.Atoi(words[0]); counted && len(words) == 1 && err == nil && n >= 0 &&
 			(count >= 0 || len(s.Points) == 0) {
-			err := check() // of the scan before
+			err := check() // for the previous scan
 			count, last = n, len(s.Points)
 			return err
 		}
@@ -115,7 +116,7 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 		}
 		has := len(words) >= 6
 		if len(s.Points) > 0 && has != (s.Normals != nil) {
-			return fmt.Errorf("%d numbers, where the lines before have a normal or not", len(words))
+			return fmt.Errorf("%d numbers, but the previous lines differ in having a normal or not", len(words))
 		}
 		s.Points = append(s.Points, p)
 		s.counting.see(p[0], words)
@@ -147,10 +148,11 @@ func (s *Shape) readXYZ(text []byte, counted bool) error {
 	return err
 }
 
-// counting checks whether the first of more than three columns counts the lines, where the fourth may be a coordinate.
+// counting checks whether the first of more than three columns counts the lines, and the fourth may
+// be a coordinate.
 type counting struct {
 	first, lines int
-	no           bool // it does not
+	no           bool // it does not count
 	fractions    bool // in column 4
 }
 
@@ -163,13 +165,13 @@ func (c *counting) see(x float64, words []string) {
 	c.lines++
 }
 
-// leastCounted is how many lines are too many to be counted by chance.
+// leastCounted is the number of consecutive integers that is unlikely by chance.
 const leastCounted = 8
 
 func (c *counting) counts() bool { return !c.no && c.fractions && c.lines >= leastCounted }
 
-// withoutNames blanks the first line of a text where it names the columns, behind # or // or plainly, so that its lines
-// keep their numbers. The names x, y and z have to be those of the first three columns.
+// withoutNames blanks the first line of a text if it has column names, optionally after # or //, so
+// that line numbers do not change. The first three columns must be called x, y and z.
 func withoutNames(text []byte) ([]byte, error) {
 	line := text
 	if end := bytes.IndexByte(text, '\n'); end >= 0 {
@@ -188,18 +190,18 @@ func withoutNames(text []byte) ([]byte, error) {
 	case slices.Contains(at[:], -1):
 		return text, nil
 	case at != [3]int{0, 1, 2}:
-		return nil, fmt.Errorf("line 1: the columns are called %.80q: expected x, y and z in columns 1 to 3", names)
+		return nil, fmt.Errorf("line 1: found the column names %.80q, expected x, y and z for columns 1 to 3", names)
 	}
 	return append(bytes.Repeat([]byte(" "), len(line)), text[len(line):]...), nil
 }
 
-// maxNames is how many bytes of a first line may name columns.
+// maxNames is the maximum size of a first line with column names in bytes.
 const maxNames = 1 << 10
 
-// normals checks that vectors which may be normals are some.
+// normals checks whether vectors are normals.
 type normals struct {
-	unit int // of length 1, but for rounding
-	off  Vec // the first one of another length than 1 or 0
+	unit int // number of vectors of length 1 up to rounding
+	off  Vec // first vector whose length is neither 1 nor 0
 }
 
 func (n *normals) see(v Vec) {
@@ -211,7 +213,7 @@ func (n *normals) see(v Vec) {
 	}
 }
 
-// areUnit reports whether they are normals: of length 1, but for points that have none.
+// areUnit reports whether all vectors have length 1, except points without a normal.
 func (n *normals) areUnit() bool { return n.unit > 0 && n.off == Vec{} }
 
 // other describes vectors that are not normals.
@@ -222,14 +224,14 @@ func (n *normals) other() string {
 	return fmt.Sprintf("%g %g %g has the length %.4g", n.off[0], n.off[1], n.off[2], n.off.Norm())
 }
 
-// mostParts bounds the number of a part.
+// mostParts is the maximum number of parts.
 const mostParts = 1 << 16
 
-// readParts reads lines of a point as readXYZ does, with its part, a whole number, as the last column:
-// x y z part, x y z nx ny nz part, or x y z r g b nx ny nz part.
+// readParts reads lines of points like readXYZ, with the part, an integer, in the last column: x y
+// z part, x y z nx ny nz part, or x y z r g b nx ny nz part.
 func readParts(text []byte) (*Shape, error) { return partsOf(text, false) }
 
-// readPTSParts reads lines as readParts does, behind the number of points, which some files begin with.
+// readPTSParts reads lines like readParts, optionally after the number of points.
 func readPTSParts(text []byte) (*Shape, error) { return partsOf(text, true) }
 
 func partsOf(text []byte, counted bool) (*Shape, error) {
@@ -249,7 +251,7 @@ func partsOf(text []byte, counted bool) (*Shape, error) {
 		want = 7
 	}
 	err = lines(text, func(words []string) error {
-		// a number of points, the names of columns
+		// the number of points, or column names
 		if counted && len(words) == 1 || len(words) > 0 && slices.Contains(words, "x") {
 			return nil
 		}
@@ -269,8 +271,9 @@ func partsOf(text []byte, counted bool) (*Shape, error) {
 	return s, err
 }
 
-// readOFF reads the Object File Format: OFF, the numbers of points, faces and edges, then these. What
-// letters before OFF announce behind a point (ST, C, N: texture, colour, normal) is passed over.
+// readOFF reads the Object File Format: OFF, the numbers of points, faces and edges, and then
+// these. It ignores the additional values of points that prefixes of OFF announce (ST, C, N:
+// texture, colour, normal).
 func readOFF(text []byte) (*Shape, error) {
 	s := &Shape{Faces: [][3]int32{}}
 	points, faces, header := -1, 0, false
@@ -281,7 +284,7 @@ func readOFF(text []byte) (*Shape, error) {
 				return fmt.Errorf("%.40q, expected OFF", words[0])
 			}
 			header = true
-			if words[0] = behind; behind == "" { // some files have the numbers behind it
+			if words[0] = behind; behind == "" { // some files have the numbers on the same line
 				words = words[1:]
 			}
 			if len(words) == 0 {
@@ -319,7 +322,7 @@ func readOFF(text []byte) (*Shape, error) {
 	return s, err
 }
 
-// indices are numbers from 0 on; those that are not whole, such as colours, end them.
+// indices parses numbers from 0 on, up to the first that is not an integer, such as a colour.
 func indices(words []string) (out []int, err error) {
 	for _, w := range words {
 		i, wrong := strconv.Atoi(w)
@@ -334,8 +337,8 @@ func indices(words []string) (out []int, err error) {
 	return out, nil
 }
 
-// readOBJ reads the points (v) and faces (f) of Wavefront's format; without faces, and with a
-// normal (vn) for each point, these are theirs.
+// readOBJ reads the points (v) and faces (f) of Wavefront's format. Without faces, and with a
+// normal (vn) for each point, these are the normals of the points.
 func readOBJ(text []byte) (*Shape, error) {
 	s := &Shape{}
 	err := lines(text, func(words []string) (err error) {
@@ -352,7 +355,7 @@ func readOBJ(text []byte) (*Shape, error) {
 			for _, w := range words[1:] {
 				first, _, _ := strings.Cut(w, "/")
 				i, wrong := strconv.Atoi(first)
-				if i < 0 { // from the last one back
+				if i < 0 { // counts back from the last point
 					i += len(s.Points) + 1
 				}
 				if wrong != nil || i < 1 || i > len(s.Points) {
@@ -368,7 +371,7 @@ func readOBJ(text []byte) (*Shape, error) {
 		return err
 	})
 	if s.Faces != nil || len(s.Normals) != len(s.Points) {
-		s.Normals = nil // of corners of faces, which have their own
+		s.Normals = nil // they belong to the corners of faces
 	}
 	return s, err
 }

@@ -9,7 +9,7 @@ import (
 
 func init() { register(whole(sumSquares), whole(adamW)) }
 
-// updateBlock is the number of parameters that a worker takes at a time.
+// updateBlock is the number of parameters that a worker processes at a time.
 const updateBlock = 1 << 14
 
 func sumSquares(r *run, k tensor.SumSquares) {

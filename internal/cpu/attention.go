@@ -13,17 +13,17 @@ func init() { register(whole(attention)) }
 
 const (
 	queryTile = 128 // queries that share the work on a key, and its windows of the tables
-	keyTile   = 64  // keys whose scores are kept at once
-	sumKeys   = 256 // keys whose contributions are summed before they join the total
+	keyTile   = 64  // keys whose scores are kept at a time
+	sumKeys   = 256 // keys whose contributions are summed before they are added to the total
 )
 
-// The mean and the inverse deviation of max(q, k) for standard normal q and k.
+// The mean and the inverse standard deviation of max(q, k) for standard normal q and k.
 var (
 	standardMean  = float32(1 / math.Sqrt(math.Pi))
 	standardScale = float32(1 / math.Sqrt(1-1/math.Pi))
 )
 
-// attentionRun is what both directions need of a launch.
+// attentionRun has the parameters of a launch that forward and backward share.
 type attentionRun struct {
 	tensor.Attention
 	sequences
@@ -35,7 +35,7 @@ type attentionRun struct {
 	relativeBias           relativeBias
 	d, dh                  int
 	scale                  float32
-	lanes                  int // queries that the kernels take at once
+	lanes                  int // queries per vector of the kernels
 }
 
 func newAttentionRun(r *run, k tensor.Attention, grad tensor.RelativeBiasGradient) *attentionRun {
@@ -54,7 +54,7 @@ func newAttentionRun(r *run, k tensor.Attention, grad tensor.RelativeBiasGradien
 	return a
 }
 
-// leakOf is what leaves through the leak of a sequence and head.
+// leakOf returns the leak of a sequence and head.
 func (a *attentionRun) leakOf(b, head int) float32 {
 	if a.leak == nil {
 		return 0
@@ -69,28 +69,27 @@ func (a *attentionRun) head(x []float32, j, head int) []float32 { return x[j*a.d
 func (a *attentionRun) keys(b int) (lo, end int) {
 	lo, _ = a.sampled(b)
 	end = lo + int(a.count[b])
-	_ = a.k[lo*a.d : end*a.d : len(a.k)] // memory is taken, and addresses made, by their number
+	_ = a.k[lo*a.d : end*a.d : len(a.k)] // checks the range, as their number determines memory and addresses
 	return lo, end
 }
 
-// queries is a tile of queries of one sequence and head. The kernels take whole
-// vectors: where the last tile of a sequence is not, it begins early, and its
-// first queries, which belong to the tile before, are not written. A sequence
-// shorter than the vectors is left to the kernels in Go.
+// queries is a tile of queries of one sequence and head. The kernels process whole vectors. A
+// partial last tile of a sequence begins early, and its first queries, which belong to the previous
+// tile, are not written. Sequences shorter than a vector use the kernels in Go.
 type queries struct {
 	b, head  int
 	row      int // packed row of the first query
 	position int // its position in the sequence
 	n, skip  int
-	stride   int // of a key's row of scores
+	stride   int // stride of a key's row of scores
 	kernels  *simd.Kernels
 	worker   *worker
 }
 
-// tiles is the number of tiles of a sequence of n queries.
+// tiles returns the number of tiles of a sequence of n queries.
 func (a *attentionRun) tiles(n int) int {
 	if n > a.lanes && n < queryTile && n%a.lanes > 0 {
-		return 2 // there is nothing before the first where it might begin
+		return 2 // the first tile cannot begin earlier
 	}
 	return (n + queryTile - 1) / queryTile
 }
@@ -119,10 +118,10 @@ func (a *attentionRun) tile(w *worker, b, head, i int) queries {
 
 // forwardScratch is a worker's memory for one tile.
 type forwardScratch struct {
-	s         []float32 // [keyTile, stride] A, then the probabilities' numerators
+	s         []float32 // [keyTile, stride] A, later the numerators of the probabilities
 	q         []float32 // [dh, stride] the queries, transposed
 	out       []float32 // [dh, stride] Σ P v, transposed
-	sum, part []float32 // [stride] Σ of the numerators, and of a block of keys
+	sum, part []float32 // [stride] Σ of the numerators, in total and of a block of keys
 	top, next []float32 // [stride] softmax: the largest score before and after a tile of keys
 }
 
@@ -146,10 +145,10 @@ func attention(r *run, k tensor.Attention) {
 	}
 }
 
-// eachTile gives every tile of every sequence and head to a worker, a head's
-// tiles one after the other: they share keys and parts of the tables.
+// eachTile distributes every tile of every sequence and head to workers. The tiles of a head are
+// consecutive, as they share keys and parts of the tables.
 func (a *attentionRun) eachTile(f func(t queries)) {
-	first := make([]int, a.n+1) // piece of each sequence
+	first := make([]int, a.n+1) // first piece of each sequence
 	for b := range a.n {
 		lo, hi := a.tokens(b)
 		first[b+1] = first[b] + a.tiles(hi-lo)*a.Heads
@@ -162,9 +161,9 @@ func (a *attentionRun) eachTile(f func(t queries)) {
 	})
 }
 
-// lookAhead asks for a part of what lies far away and is touched next, before a
-// tile of keys from at on: of the rows of x that follow the tile of queries, and of
-// those of y that the tile itself will write. It may ask for too much or nothing.
+// lookAhead prefetches distant memory before a tile of keys from at on: a part of the rows of x
+// after the tile of queries, and of the rows of y that the tile will write. It may prefetch too
+// much or nothing.
 func (a *attentionRun) lookAhead(t queries, at int, y []float32, x ...[]float32) {
 	lo, end := a.keys(t.b)
 	parts := (end - lo + keyTile - 1) / keyTile
@@ -187,8 +186,8 @@ func (a *attentionRun) loadQueries(t queries, q []float32) {
 	t.kernels.Transpose(q, t.stride, a.head(a.q, t.row, t.head), a.d, t.n, a.dh)
 }
 
-// packValues copies the values so that those of a head lie together: every tile of
-// queries reads them.
+// packValues copies the values so that those of a head are contiguous: every tile of queries reads
+// them.
 func (a *attentionRun) packValues() {
 	rows := a.run.rows(a.V)
 	a.values = a.run.parts(rows * a.d)
@@ -200,7 +199,7 @@ func (a *attentionRun) packValues() {
 	})
 }
 
-// copyHead packs the head's channels of rows lo … lo+n−1 of x, width floats a row.
+// copyHead packs the head's channels of rows lo … lo+n−1 of x with width floats per row.
 func (a *attentionRun) copyHead(dst, x []float32, lo, n, head, width int) {
 	for j := range n {
 		row := dst[j*width:][:width]
@@ -208,8 +207,8 @@ func (a *attentionRun) copyHead(dst, x []float32, lo, n, head, width int) {
 	}
 }
 
-// scores computes the bare scores m of keys packed keys (ldk apart) and the
-// tile's transposed queries.
+// scores computes the unscaled scores m of packed keys (ldk apart) and the tile's transposed
+// queries.
 func (a *attentionRun) scores(t queries, s, q, k []float32, ldk, keys int) {
 	switch a.Score {
 	case tensor.Lily:
@@ -229,8 +228,8 @@ func (a *attentionRun) scores(t queries, s, q, k []float32, ldk, keys int) {
 	}
 }
 
-// reluTile attends from a tile of queries with ReLU weights. There is no maximum
-// to subtract: numerator and denominator are plain sums.
+// reluTile computes attention for a tile of queries with ReLU weights. There is no maximum to
+// subtract: numerator and denominator are plain sums.
 func (a *attentionRun) reluTile(t queries) {
 	f := newForwardScratch(t.worker, t.stride, a.dh)
 	a.loadQueries(t, f.q)
@@ -260,7 +259,7 @@ func (a *attentionRun) reluTile(t queries) {
 	a.storeOutput(t, &f)
 }
 
-// storeOutput divides the sums by what is the inverse of in f.sum.
+// storeOutput multiplies the sums by the inverses in f.sum and stores them.
 func (a *attentionRun) storeOutput(t queries, f *forwardScratch) {
 	t.kernels.ScaleRows(f.out, t.stride, a.dh, t.n, f.sum)
 	t.kernels.Transpose(a.head(a.o, t.row+t.skip, t.head), a.d, f.out[t.skip:], t.stride, a.dh, t.n-t.skip)
@@ -274,7 +273,7 @@ func (a *attentionRun) weigh(t queries, f *forwardScratch, at, keys int) {
 	p.Mul(c, simd.Matrix{Data: v, Row: 1, Col: a.dh}, p.View(f.s, t.stride, keys, t.n), c, a.dh)
 }
 
-// countDead counts the rows that no key has a positive score for.
+// countDead counts the rows without a positive score.
 func (a *attentionRun) countDead(sum []float32) {
 	if a.deadRows == nil {
 		return

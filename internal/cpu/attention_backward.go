@@ -9,9 +9,8 @@ import (
 
 func init() { register(whole(attentionBackward)) }
 
-// attentionBackward gives some heads to one worker, which goes through the
-// sequences and their tiles of queries in order: every sum over queries has one
-// order without a reduction.
+// attentionBackward assigns some heads to one worker, which processes the sequences and their tiles
+// of queries in order: every sum over queries has a fixed order without a reduction.
 func attentionBackward(r *run, k tensor.AttentionBackward) {
 	a := newAttentionRun(r, k.Forward, k.Gradient)
 	g := &attentionGradient{attentionRun: a, dq: r.floats(k.DQ), dk: r.floats(k.DK),
@@ -36,7 +35,7 @@ func attentionBackward(r *run, k tensor.AttentionBackward) {
 	r.each((a.Heads+group-1)/group, func(w *worker, piece int) {
 		for b := range a.n {
 			if w == r.self {
-				r.giveWay() // a piece is long
+				r.yield() // a piece is long
 			}
 			g.sequence(w, b, piece*group, min(a.Heads, (piece+1)*group))
 		}
@@ -46,20 +45,20 @@ func attentionBackward(r *run, k tensor.AttentionBackward) {
 type attentionGradient struct {
 	*attentionRun
 	dq, dk, dv, do, dleak []float32
-	channels              int // dh in whole vectors, for the scores
-	columns               int // dh and what the products read beside
+	channels              int // dh rounded up to whole vectors, for the scores
+	columns               int // dh and the padding that the products read
 }
 
-// roundUp returns the multiple of step at or above n.
+// roundUp returns the smallest multiple of step that is at least n.
 func roundUp(n, step int) int { return (n + step - 1) / step * step }
 
-// headScratch is what a worker keeps of one sequence and head.
+// headScratch is a worker's memory for one sequence and head.
 type headScratch struct {
 	k, v, dk, dv []float32 // [keys, channels | dh | channels | columns]
 	dleak        float32
 }
 
-// kept is the size of a headScratch.
+// kept returns the size of a headScratch.
 func (g *attentionGradient) kept(keys int) int { return keys * (2*g.channels + g.dh + g.columns) }
 
 func (g *attentionGradient) newHead(memory []float32, keys int) headScratch {
@@ -68,7 +67,7 @@ func (g *attentionGradient) newHead(memory []float32, keys int) headScratch {
 		dv: next(keys * g.columns)}
 }
 
-// cut returns what gives the next so many floats of memory.
+// cut returns a function that allocates consecutive parts of memory.
 func cut(memory []float32) func(size int) []float32 {
 	return func(size int) []float32 {
 		y := memory[:size:size]
@@ -83,12 +82,12 @@ type backwardScratch struct {
 
 	s, d           []float32 // [keyTile, stride]
 	qt, dot, ot    []float32 // [dh, stride] queries, dO/Z and O, transposed
-	q, do          []float32 // [stride, channels | columns] the first two as rows
+	q, do          []float32 // [stride, channels | columns] queries and dO/Z as rows
 	dq, part       []float32 // [stride, channels]
 	inverse, delta []float32 // [stride] 1/Z, −D/Z
 	total          []float32 // [keyTile]
 	dkPart         []float32 // [keyTile, channels]
-	pack           []float32 // queries or keys as a right factor
+	pack           []float32 // queries or keys as a packed right factor
 	unused         []float32 // [stride]
 	ones           []float32 // [channels]
 }
@@ -96,12 +95,12 @@ type backwardScratch struct {
 // widest is the stride of the largest tile.
 const widest = queryTile + 16
 
-// packed is the size of queries or keys as a right factor.
+// packed returns the size of queries or keys as a packed right factor.
 func (g *attentionGradient) packed() int {
 	return g.run.device.simd.PackedSize(max(widest, keyTile), g.dh)
 }
 
-// shared is the size of a backwardScratch.
+// shared returns the size of a backwardScratch.
 func (g *attentionGradient) shared() int {
 	c := g.channels
 	return 2*keyTile*widest + 3*g.dh*widest + widest*(3*c+g.columns) + 3*widest + keyTile*(1+c) + g.packed() + c
@@ -122,9 +121,9 @@ func (g *attentionGradient) newScratch(memory []float32) backwardScratch {
 	return b
 }
 
-// together is how many heads a worker goes through side by side: their channels lie in
-// one row, which is then touched once. It is the most that keeps all threads as busy as
-// single heads would, and whose memory fits the second cache.
+// together returns the number of heads that a worker processes side by side: their channels are in
+// one row, which is then loaded once. It is the maximum that keeps all threads as busy as single
+// heads would, and whose memory fits the second-level cache.
 func (g *attentionGradient) together() int {
 	const most = 1 << 16 // floats
 	keys := 0
@@ -132,7 +131,7 @@ func (g *attentionGradient) together() int {
 		lo, end := g.keys(b)
 		keys = max(keys, end-lo)
 	}
-	turns := func(group int) int { // of a worker, each of one head
+	turns := func(group int) int { // rounds per worker, each of one head
 		pieces := (g.Heads + group - 1) / group
 		return (pieces + g.run.device.threads - 1) / g.run.device.threads * group
 	}
@@ -145,7 +144,7 @@ func (g *attentionGradient) together() int {
 	return group
 }
 
-// sequence goes back through one sequence and some of its heads.
+// sequence computes the gradients of one sequence and some of its heads.
 func (g *attentionGradient) sequence(w *worker, b, from, to int) {
 	lo, end := g.keys(b)
 	keys := end - lo
@@ -179,9 +178,9 @@ func (g *attentionGradient) sequence(w *worker, b, from, to int) {
 	}
 }
 
-// load fills the scratch with what the tile's queries bring, and returns their
-// gradient of the leak. With delta = Σ dO·O, softmax wants dP − delta, ReLU weights
-// (dP − delta)/Z. Queries of the tile before count for nothing.
+// load fills the scratch with the data of the tile's queries, and returns their gradient of the
+// leak. With delta = Σ dO·O, softmax needs dP − delta, ReLU weights (dP − delta)/Z. Queries that
+// belong to the previous tile contribute nothing.
 func (g *attentionGradient) load(x *backwardScratch, t queries, softmax bool) (dleak float32) {
 	clear(x.dq)
 	g.loadQueries(t, x.qt)
@@ -207,8 +206,7 @@ func (g *attentionGradient) load(x *backwardScratch, t queries, softmax bool) (d
 	return dleak
 }
 
-// rows turns what lies across the lanes, [dh, stride], into rows of width floats, whose
-// last ones are 0.
+// rows transposes vectors over the lanes, [dh, stride], to rows of width floats, padded with 0.
 func (g *attentionGradient) rows(t queries, dst []float32, width int, src []float32) {
 	if width > g.dh {
 		clear(dst[:t.n*width])
@@ -216,7 +214,7 @@ func (g *attentionGradient) rows(t queries, dst []float32, width int, src []floa
 	t.kernels.Transpose(dst, width, src, t.stride, g.dh, t.n)
 }
 
-// tile goes back through a tile of queries and returns their gradient of the leak.
+// tile computes the gradients of a tile of queries and returns their gradient of the leak.
 func (g *attentionGradient) tile(x *backwardScratch, t queries, lo, keys int) (dleak float32) {
 	softmax := g.Probability == tensor.Softmax
 	dleak = g.load(x, t, softmax)
@@ -263,7 +261,7 @@ func (g *attentionGradient) valueGradients(x *backwardScratch, t queries, weight
 	p.Mul(dv, simd.Rows(weight, t.stride), p.View(x.do, g.columns, t.n, g.columns), dv, n)
 }
 
-// softmaxWeights turns bare scores into the weights P.
+// softmaxWeights converts unscaled scores to the weights P.
 func (g *attentionGradient) softmaxWeights(x *backwardScratch, t queries, at, n int) {
 	g.relativeBias.forward(t, at, n, x.s, float32(math.Inf(-1)), x.unused)
 	for j := range n {
@@ -275,8 +273,8 @@ func (g *attentionGradient) softmaxWeights(x *backwardScratch, t queries, at, n 
 	}
 }
 
-// scoreGradients goes back through the scores of n keys from at on, whose
-// gradients are in s and summed in total.
+// scoreGradients computes the gradients through the scores of n keys from at on. The scores'
+// gradients are in s, and their sums in total.
 func (g *attentionGradient) scoreGradients(x *backwardScratch, t queries, at, n int) {
 	c := g.channels
 	k, part := x.k[at*c:], x.dkPart[:n*c]
@@ -302,7 +300,7 @@ func (g *attentionGradient) scoreGradients(x *backwardScratch, t queries, at, n 
 				x.total[j] *= standardScale
 			}
 		}
-		g.run.device.simd.AddOuter(part, x.total[:n], x.ones) // what the queries do not take
+		g.run.device.simd.AddOuter(part, x.total[:n], x.ones) // the part that does not depend on the queries
 		t.kernels.Maxout.Backward(x.s, t.stride, t.n, x.q, x.part, k, part, n, c)
 	}
 	g.run.addTo(x.dk[at*c:][:n*c], part)

@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/internal/fmath"
 )
 
-// softmaxTile is reluTile for softmax: the largest score so far is subtracted,
-// and what was summed before is scaled when it grows.
+// softmaxTile is reluTile for softmax: it subtracts the running maximum, and rescales earlier sums
+// when the maximum grows.
 func (a *attentionRun) softmaxTile(t queries) {
 	f := newForwardScratch(t.worker, t.stride, a.dh)
 	a.loadQueries(t, f.q)

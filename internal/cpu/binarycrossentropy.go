@@ -17,7 +17,7 @@ func binaryCrossEntropy(r *run, k tensor.BinaryCrossEntropy) rowwise {
 			for c := range n {
 				sign, weight := float32(1), float32(1)
 				if target[e*n+c] == 1 {
-					sign, weight = -1, positive[c] // the loss falls with the logit
+					sign, weight = -1, positive[c] // the loss decreases with the logit
 				}
 				term, slope := fmath.SoftplusSigmoid(sign * logits[e*n+c])
 				sum += float32(weight * term)

@@ -8,13 +8,12 @@ import (
 
 func init() { register(byRows(convolution), byRows(convolutionBackward)) }
 
-// convolution reads the rows of X around a block where they are: another launch has
-// written them.
+// convolution reads rows around its block directly: another launch has written them.
 func convolution(r *run, k tensor.Convolution) rowwise {
 	s, d, reach := r.sequences(k.Batch), k.X.Width(), k.Weight.Shape[0]/2
 	y, a, x := r.floats(k.Y), r.floats(k.A), r.floats(k.X)
 	weight, bias := r.floats(k.Weight), r.floats(k.Bias)
-	z := y // which the sum and its GELU go through
+	z := y // holds the sum, and then its GELU
 	if k.Z != nil {
 		z = r.floats(k.Z)
 	}
@@ -28,8 +27,8 @@ func convolution(r *run, k tensor.Convolution) rowwise {
 	}}
 }
 
-// convolutionBackward reads a row of X once, for DX and for the weights: both need
-// the same rows of DZ.
+// convolutionBackward reads a row of X once, for DX and for the weights: both need the same rows of
+// DZ.
 func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
 	s, d, taps, rows := r.sequences(k.Batch), k.X.Width(), k.Weight.Shape[0], r.rows(k.X)
 	reach := taps / 2
@@ -46,7 +45,7 @@ func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
 		if !k.Accumulate {
 			clear(dx[lo*d : hi*d])
 		}
-		s.eachRun(lo, hi, reach, k.Dilation, func(lo, hi, before, after int) { // the taps run the other way
+		s.eachRun(lo, hi, reach, k.Dilation, func(lo, hi, before, after int) { // the taps are reversed
 			from, to := (reach-after)*d, (reach+before+1)*d
 			r.device.simd.ConvolutionBackward(dx[lo*d:hi*d], dweight[from:to], dz[(lo-before*k.Dilation)*d:],
 				x[lo*d:hi*d], weight[from:to], d, k.Dilation*d)
@@ -55,10 +54,10 @@ func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
 	}, finish: func() { r.sumParts(parts, r.floats(k.DWeight), r.floats(k.DBias)) }}
 }
 
-// eachRun cuts the rows lo … hi−1 into runs that have as many neighbours at multiples
-// of a distance, up to reach, in their own sequence, before themselves and after.
+// eachRun splits the rows lo … hi−1 into runs with the same number of neighbours at multiples of a
+// distance, up to reach, in their own sequence, before and after them.
 func (s sequences) eachRun(lo, hi, reach, distance int, f func(lo, hi, before, after int)) {
-	// The sequence of row lo: the last that begins at it or before it and has rows.
+	// The sequence of row lo: the last nonempty one that begins at or before it.
 	b := sort.Search(s.n, func(b int) bool { first, _ := s.tokens(b); return first > lo }) - 1
 	for ; lo < hi; b++ {
 		first, end := s.tokens(b)

@@ -10,13 +10,13 @@ import (
 // cosineTile is the number of consecutive t's of one tile.
 const cosineTile = 256
 
-// maxCosines bounds the cosines that a device keeps, in words: 32 MiB, the tables
+// maxCosines is the maximum size of the cosines that a device keeps, in words: 32 MiB, the tables
 // of 64,000 tokens at dimension 128.
 const maxCosines = 8 << 20
 
-// cosineCache keeps tiles of [sinusoid.Frequencies.Cosines]: every layer of every
-// pass multiplies by the same ones. Those that come when it is full are computed
-// each time, which gives the same bits.
+// cosineCache keeps tiles of [sinusoid.Frequencies.Cosines]: every layer of every pass multiplies
+// by the same ones. When it is full, further tiles are computed each time, which gives the same
+// bits.
 type cosineCache struct {
 	mu    sync.Mutex
 	tiles map[cosineKey][]float32
@@ -28,8 +28,8 @@ type cosineKey struct {
 	tile int
 }
 
-// tile returns the cosines [Len+1, cosineTile] of tile i, perhaps in scratch. They
-// must not be modified.
+// tile returns the cosines [Len+1, cosineTile] of tile i, possibly in scratch. The caller must not
+// modify them.
 func (c *cosineCache) tile(q *sinusoid.Frequencies, i int, scratch []float32) []float32 {
 	key := cosineKey{q, i}
 	c.mu.Lock()

@@ -9,7 +9,7 @@ import (
 
 func init() { register(byRows(crossEntropy)) }
 
-// manyClasses are worth the calls of vector kernels.
+// manyClasses is the number of classes from which vector kernels are worth their calls.
 const manyClasses = 64
 
 func crossEntropy(r *run, k tensor.CrossEntropy) rowwise {

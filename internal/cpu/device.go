@@ -15,22 +15,20 @@ import (
 
 // Device runs kernels on a fixed number of threads.
 type Device struct {
-	threads int
-	simd    *simd.Kernels
-	idle    chan *worker
-	cosines cosineCache
-	way     way
-	profile atomic.Pointer[tensor.KernelTimes] // nil unless programs are timed
+	threads    int
+	simd       *simd.Kernels
+	idle       chan *worker
+	cosines    cosineCache
+	preemption preemption
+	profile    atomic.Pointer[tensor.KernelTimes] // nil unless programs are timed
 }
 
-// worker is the right to use one thread, with the scratch memory that goes
-// with it.
+// worker is the right to use one thread, with its scratch memory.
 type worker struct {
 	scratch []float32
 	parts   []float32 // see run.parts
 
-	// What a call of Dropout points to lives here: on a stack it would be
-	// allocated anew for each.
+	// The arguments of Dropout by pointer: on a stack they would be allocated for each call.
 	counter      [4]uint32
 	key          [2]uint32
 	lead         [4]float32
@@ -39,7 +37,7 @@ type worker struct {
 	edges        edgeScratch
 }
 
-// floats returns n floats of scratch, their contents undefined.
+// floats returns n floats of scratch memory with undefined content.
 func (w *worker) floats(n int) []float32 {
 	if len(w.scratch) < n {
 		w.scratch = make([]float32, n)
@@ -47,9 +45,9 @@ func (w *worker) floats(n int) []float32 {
 	return w.scratch[:n]
 }
 
-// New returns a device with that many threads, 0 for one for each processor,
-// and the instruction set of [simd.Best], whose error it panics with: who opens
-// devices for a user asks that first.
+// New returns a device with the given number of threads, 0 for one per CPU, and the instruction set
+// of [simd.Best]. It panics with the error of simd.Best, which callers that open devices for a user
+// should check first.
 func New(threads int) *Device {
 	k, err := simd.Best()
 	if err != nil {
@@ -64,7 +62,7 @@ func NewLevel(threads int, k *simd.Kernels) *Device {
 		threads = runtime.GOMAXPROCS(0)
 	}
 	d := &Device{threads: threads, simd: k, idle: make(chan *worker, threads)}
-	d.way.init()
+	d.preemption.init()
 	for range threads {
 		d.idle <- new(worker)
 	}
@@ -80,32 +78,32 @@ func (d *Device) Name() string {
 	return fmt.Sprintf("cpu (%s/%s, %s, %s)", runtime.GOOS, runtime.GOARCH, d.simd.Name, threads)
 }
 
-// Kernels names the instruction set: bits are promised for one.
+// Kernels returns the instruction set: results are bitwise reproducible for the same one.
 func (d *Device) Kernels() string { return d.simd.Name }
 
-// Slots is one for each thread: programs of their own keep threads busier than
-// sharing the rows of one.
+// Slots returns the number of threads: concurrent programs keep threads busier than sharing the
+// rows of one program.
 func (d *Device) Slots() int { return d.threads }
 
 // Close does nothing.
 func (d *Device) Close() error { return nil }
 
-// executable is a program with its kernels looked up.
+// executable is a program with its kernel implementations.
 type executable struct {
 	device   *Device
 	program  *tensor.Program
 	launches []launch
 }
 
-// launch is a kernel that was looked up.
+// launch is a kernel with its implementation.
 type launch struct {
 	run     func(*run)         // nil if it is rowwise
 	rowwise func(*run) rowwise // nil otherwise
-	until   int                // the end of the launches that it may begin to run together with
+	until   int                // end of the launches that may run together with it
 	updates bool               // it writes weights
 }
 
-// Prepare looks the kernels up.
+// Prepare looks up the implementations.
 func (d *Device) Prepare(p *tensor.Program) (tensor.Executable, error) {
 	x := &executable{device: d, program: p, launches: make([]launch, len(p.Launches))}
 	for i, k := range p.Launches {
@@ -134,11 +132,11 @@ func (x *executable) Run(ctx context.Context, mem tensor.Binding, from, to int) 
 	return x.Inspect(ctx, mem, from, to, nil)
 }
 
-// Inspect runs segments and shows each launch to visit.
+// Inspect runs segments and passes each launch to visit.
 func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to int,
 	visit func(tensor.Kernel) error) (err error) {
 	r := &run{device: x.device, profile: x.device.profile.Load()}
-	defer r.left(ctx, &err)
+	defer r.recoverCancelled(ctx, &err)
 	for s, m := range mem {
 		if m != nil {
 			r.bound[s] = m.(*memory)
@@ -156,14 +154,14 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 	r.urgent, r.patient = tensor.IsUrgent(ctx), tensor.IsPatient(ctx)
 	if r.urgent {
 		select {
-		case r.self = <-x.device.way.worker:
+		case r.self = <-x.device.preemption.worker:
 		case <-ctx.Done():
 			return ctx.Err()
 		}
-		x.device.hurry(true)
+		x.device.setUrgent(true)
 		defer func() {
-			x.device.hurry(false)
-			x.device.way.worker <- r.self
+			x.device.setUrgent(false)
+			x.device.preemption.worker <- r.self
 		}()
 	} else {
 		select {
@@ -185,9 +183,9 @@ func (x *executable) Inspect(ctx context.Context, mem tensor.Binding, from, to i
 			}
 			updates := slices.ContainsFunc(next, func(l launch) bool { return l.updates })
 			if r.ends = ctx.Done(); updates {
-				r.ends = nil // they are written to the end
+				r.ends = nil // updates of weights are not interrupted
 			}
-			r.giveWay()
+			r.yield()
 			r.self.parts = r.self.parts[:0]
 			switch kernels := x.program.Launches[i : i+len(next)]; {
 			case r.profile != nil && next[0].rowwise != nil:
@@ -219,27 +217,27 @@ type run struct {
 	urgent  bool
 	patient bool
 	self    *worker
-	ends    <-chan struct{} // closed when nobody wants it any more
-	over    bool            // it has ended before its end
-	yielded time.Time       // when it last let other threads on its processor
-	since   time.Time       // computing without a wait for others
+	ends    <-chan struct{} // closed when the run is cancelled
+	over    bool            // the run was cancelled
+	yielded time.Time       // when it last yielded its thread
+	since   time.Time       // start of computing without waiting
 	bound   [tensor.Regions]*memory
 	mem     [tensor.Regions][]uint32
 	counts  []int32
 
 	profile *tensor.KernelTimes // nil unless it is timed
-	helped  atomic.Int64        // what other threads have taken for it since the last kernel began, if it is
+	helped  atomic.Int64        // time of other threads since the last kernel began, if it is timed
 }
 
 func (r *run) words(t *tensor.Tensor) []uint32 {
 	end := t.Offset + t.Words()
-	return r.mem[t.Region][t.Offset:end:end] // what leaves a tensor leaves the slice
+	return r.mem[t.Region][t.Offset:end:end] // an index beyond the tensor is then out of range
 }
 
 func (r *run) floats(t *tensor.Tensor) []float32 { return tensor.As[float32](r.words(t)) }
 func (r *run) ints(t *tensor.Tensor) []int32     { return tensor.As[int32](r.words(t)) }
 
-// rows is the number of rows of t in use.
+// rows returns the number of rows of t in use.
 func (r *run) rows(t *tensor.Tensor) int {
 	if t.Rows == tensor.Fixed {
 		return t.Shape[0]
@@ -247,8 +245,8 @@ func (r *run) rows(t *tensor.Tensor) int {
 	return int(r.counts[t.Rows])
 }
 
-// each calls f for every piece 0 … n−1, on this thread and on those that are
-// idle. Pieces are fixed by the caller; which worker does which is not.
+// each calls f for every piece 0 … n−1, on this thread and on idle ones. The caller determines the
+// pieces; the assignment to workers is arbitrary.
 func (r *run) each(n int, f func(w *worker, piece int)) {
 	var next atomic.Int64
 	take := func() (piece int, any bool) {
@@ -257,7 +255,7 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 	}
 	var others sync.WaitGroup
 	defer func() {
-		next.Store(int64(n)) // where the run has ended, others take no more of it
+		next.Store(int64(n)) // if the run was cancelled, others take no more pieces
 		others.Wait()
 	}()
 	for range n - 1 {
@@ -268,7 +266,7 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 					began := time.Now()
 					defer func() { r.helped.Add(int64(time.Since(began))) }()
 				}
-				// One that must give way goes: the pieces that are left are done without it.
+				// A helper that must leave stops: the others do the remaining pieces.
 				for !r.mustLeave() {
 					i, any := take()
 					if !any {
@@ -284,7 +282,7 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 		break
 	}
 	for i, any := take(); any; i, any = take() {
-		r.giveWay()
+		r.yield()
 		f(r.self, i)
 	}
 }
@@ -292,8 +290,8 @@ func (r *run) each(n int, f func(w *worker, piece int)) {
 // addTo adds x to y.
 func (r *run) addTo(y, x []float32) { r.device.simd.Add(y, y, x) }
 
-// sumParts sets the sums, which lie one behind the other in each part, to the
-// total of the parts, added in their order.
+// sumParts sets the sums, which are consecutive in each part, to the total of the parts, added in
+// order.
 func (r *run) sumParts(parts []float32, sums ...[]float32) {
 	for _, s := range sums {
 		clear(s)
@@ -309,11 +307,11 @@ func (r *run) sumParts(parts []float32, sums ...[]float32) {
 // columnBlock is the number of columns that a worker sums at a time.
 const columnBlock = 64
 
-// eachColumns cuts n columns into blocks.
+// eachColumns splits n columns into blocks.
 func (r *run) eachColumns(n int, f func(lo, hi int)) {
 	r.each((n+columnBlock-1)/columnBlock, func(_ *worker, i int) { f(i*columnBlock, min(n, (i+1)*columnBlock)) })
 }
 
-// sumRows is the number of rows that are summed before they are added to the
-// total: a plain chain of float32 additions would lose digits.
+// sumRows is the number of rows that are summed before they are added to the total: a plain chain
+// of float32 additions would lose precision.
 const sumRows = 256

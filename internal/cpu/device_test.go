@@ -35,7 +35,7 @@ func TestMemoryBounds(t *testing.T) {
 	}
 }
 
-// unknown is a kernel that no device has.
+// unknown is a kernel without an implementation.
 type unknown struct{ tensor.Zero }
 
 func TestPrepareNamesAnUnknownKernel(t *testing.T) {
@@ -78,8 +78,7 @@ func TestRunSegments(t *testing.T) {
 	}
 }
 
-// TestCancelBetweenSegments: the segment in progress is finished, the next one
-// does not begin.
+// TestCancelBetweenSegments: the current segment is finished, and the next one does not begin.
 func TestCancelBetweenSegments(t *testing.T) {
 	d := New(1)
 	x, mem, sum := counting(t, d)
@@ -96,7 +95,7 @@ func TestCancelBetweenSegments(t *testing.T) {
 	if err := x.Run(ctx, mem, 0, 3); !errors.Is(err, context.Canceled) || sum() != 2 {
 		t.Errorf("%v after %v launches, expected context.Canceled and none more", err, sum())
 	}
-	// Its thread was given back.
+	// Its thread was released.
 	if err := x.Run(context.Background(), mem, 0, 3); err != nil || sum() != 5 {
 		t.Errorf("%v after %v launches, expected 5", err, sum())
 	}
@@ -128,7 +127,7 @@ func TestRunNeedsItsMemory(t *testing.T) {
 	}
 }
 
-// TestName: the threads are counted as one says them.
+// TestName: the name has the number of threads with the right plural.
 func TestName(t *testing.T) {
 	for threads, want := range map[int]string{1: ", 1 thread)", 2: ", 2 threads)"} {
 		d := New(threads)

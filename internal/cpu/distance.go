@@ -2,8 +2,8 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// distanceBias is the relation of points: the features of a pair are computed where they are
-// needed, for one key and all queries of a tile at once.
+// distanceBias is the relation of points: the features of a pair are computed on the fly, for one
+// key and all queries of a tile at a time.
 type distanceBias struct {
 	pairBias
 	points []float32
@@ -22,23 +22,23 @@ type distanceScratch struct {
 
 // distanceRows are rows of one number for each query.
 type distanceRows struct {
-	queries    []float32 // [3·pair] their points
-	apart      []float32 // [3] coordinates less those of a token
+	queries    []float32 // [3·pair] points of the queries
+	apart      []float32 // [3] coordinates minus those of a token
 	own, other pairRows  // of a key's top token and of its partner
 	one        []float32 // 1
 	terms      pairTerms
 }
 
-// pairRows are what one token of a key and each query have.
+// pairRows are the values for one token of a key and each query.
 type pairRows struct {
 	weight   float32   // p, or 1 − p
-	features []float32 // [pair + 1] those of the pair, and 1
+	features []float32 // [pair + 1] features of the pair, and 1
 	z        []float32
 	soft     []float32 // softplus(z)
 	slope    []float32 // its derivative
 }
 
-// rows cuts the scratch for a tile, and turns the points of its queries.
+// rows allocates the scratch for a tile, and transposes the points of its queries.
 func (d *distanceBias) rows(t queries) *distanceScratch {
 	w := &t.worker.distance
 	next := cut(w.memory[:])
@@ -58,13 +58,13 @@ func (d *distanceBias) rows(t queries) *distanceScratch {
 	return w
 }
 
-// weights are those of Rmul and of Radd of a head, each with its bias.
+// weights returns the weights of Rmul and of Radd of a head, each with its bias.
 func (d *distanceBias) weights(head int) (mul, add []float32) {
 	w := d.w[head*2*(d.pair+1):][:2*(d.pair+1)]
 	return w[:d.pair+1], w[d.pair+1:]
 }
 
-// token computes what a token at a position and each query have.
+// token computes the values for a token at a position and each query.
 func (d *distanceBias) token(t queries, w *distanceScratch, x *pairRows, position int32, weight float32,
 	mul []float32, backward bool) {
 	width := 3 * d.pair
@@ -114,7 +114,7 @@ func (d *distanceBias) forward(t queries, at, keys int, s []float32, floor float
 func (d *distanceBias) backward(t queries, at, keys int, s, da []float32, relu bool, total []float32) {
 	w := d.rows(t)
 	mul, add := d.weights(t.head)
-	var sums [6]float32 // of Rmul's features, then of Radd's
+	var sums [6]float32 // of the features of Rmul, then of Radd
 	n := d.pair + 1
 	for j := range keys {
 		paired := d.key(t, w, at+j, mul, add, true)

@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// edgeBias is the relation of the tokens of a graph. What a pair without an edge has is the same
-// for all of a head, and the edges into a key's tokens, which are few, correct it.
+// edgeBias is the relation of the tokens of a graph. Pairs without an edge have the same terms for
+// all of a head; the few edges into a key's tokens correct them.
 type edgeBias struct {
 	pairBias
 	first, source []int32
@@ -25,12 +25,12 @@ func newEdgeBias(a *attentionRun, rel tensor.EdgeBias, grad tensor.RelativeBiasG
 type edgeScratch struct {
 	memory [5 * queryTile]float32
 	hits   []hit
-	terms  pairTerms // those without an edge, but for the key's hits
+	terms  pairTerms // of pairs without an edge, corrected by the key's hits
 	one    []float32
 	edgeHead
 }
 
-// edgeHead is what pairs of a head are made of.
+// edgeHead has the parameters of a head.
 type edgeHead struct {
 	mul, add             []float32 // weights of Rmul and of Radd
 	bias                 float32   // of Rmul
@@ -39,15 +39,15 @@ type edgeHead struct {
 
 // hit is an edge from a query of the tile to a token of the key.
 type hit struct {
-	query        int // of the tile
+	query        int // index in the tile
 	features     []float32
 	weight       float32 // p, or 1 − p
-	sign         float32 // the derivative of the weight by p
-	soft, linear float32 // softplus(z) and w_add·a, less those without an edge
+	sign         float32 // derivative of the weight with respect to p
+	soft, linear float32 // softplus(z) and w_add·a, minus the values without an edge
 	slope        float32 // σ(z)
 }
 
-// rows cuts the scratch for a tile, and sets what pairs of its head without an edge have.
+// rows allocates the scratch for a tile, and sets the terms of pairs without an edge.
 func (e *edgeBias) rows(t queries) *edgeScratch {
 	w := &t.worker.edges
 	next := cut(w.memory[:])
@@ -97,7 +97,7 @@ func (e *edgeBias) token(t queries, w *edgeScratch, position int32, weight, sign
 	return w.hits
 }
 
-// correct adds what edges change to the terms of a key.
+// correct adds the effect of edges to the terms of a key.
 func (w *edgeScratch) correct(hits []hit) {
 	for _, h := range hits {
 		w.terms.mul[h.query] += float32(h.weight * h.soft)
@@ -105,7 +105,7 @@ func (w *edgeScratch) correct(hits []hit) {
 	}
 }
 
-// restore undoes it.
+// restore undoes correct.
 func (w *edgeScratch) restore(hits []hit) {
 	for _, h := range hits {
 		w.terms.mul[h.query], w.terms.add[h.query] = w.soft, w.without
@@ -135,7 +135,7 @@ func (e *edgeBias) backward(t queries, at, keys int, s, da []float32, relu bool,
 		total[j] = w.terms.scores(s[j*t.stride:][:t.n], da[j*t.stride:][:t.n], e.scale, relu)
 		w.restore(hits)
 		out := e.d[((at+j)*e.heads+t.head)*(2*n+3):][:2*n+3]
-		dp, dmul, dadd := &out[0], out[1:n+2], out[n+2:] // each with that of its bias
+		dp, dmul, dadd := &out[0], out[1:n+2], out[n+2:] // each with its bias
 		t.kernels.RowDot(sum[:], w.one, w.terms.dmul, 0)
 		dmul[n] += float32(sum[0] * w.slope)
 		t.kernels.RowDot(sum[:], w.one, w.terms.dadd, 0)

@@ -17,7 +17,7 @@ func feedForward(r *run, k tensor.FeedForward) rowwise {
 		memory := w.floats(rowBlock*stride + leftSize(in))
 		h := memory[:(hi-lo)*stride]
 		p.Mul(simd.Rows(h, stride), leftFactor(memory[rowBlock*stride:], x, in, lo, hi), w1, simd.Rows(b1, 0), hi-lo)
-		r.device.simd.GELU(h, h) // with what lies between the rows
+		r.device.simd.GELU(h, h) // includes the padding between rows
 		p.Mul(simd.Rows(y[lo*out:], out), simd.Rows(h, stride), w2, simd.Rows(b2, 0), hi-lo)
 	}}
 }

@@ -2,13 +2,12 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/simd"
 
-// cachePad keeps the rows of a scratch matrix apart. Rows a multiple of 4 KiB apart
-// lie in the same few lines of the first cache, from which those of a tile drive
-// each other out.
+// cachePad separates the rows of a scratch matrix. Rows at multiples of 4 KiB map to the same few
+// lines of the first-level cache and evict each other.
 const cachePad = 16
 
-// mulTransposed computes y = x·wᵀ + bias for rows lo … hi−1:
-// x [rows, in], wt = wᵀ packed, y [rows, out].
+// mulTransposed computes y = x·wᵀ + bias for rows lo … hi−1: x [rows, in], wt = wᵀ packed, y [rows,
+// out].
 func (r *run) mulTransposed(wk *worker, y, x []float32, wt simd.Packed, bias []float32, lo, hi int) {
 	left := leftFactor(wk.floats(leftSize(wt.K)), x, wt.K, lo, hi)
 	r.device.simd.Mul(simd.Rows(y[lo*wt.N:], wt.N), left, wt, simd.Rows(bias, 0), hi-lo)
@@ -26,8 +25,8 @@ func (r *run) mul(wk *worker, x, y []float32, w simd.Packed, lo, hi int, accumul
 	r.device.simd.Mul(result, left, w, init, hi-lo)
 }
 
-// leftSize is the number of floats that leftFactor needs: none, unless rows of k
-// floats must be kept apart.
+// leftSize returns the number of floats that leftFactor needs: 0 unless rows of k floats must be
+// separated.
 func leftSize(k int) int {
 	if k%1024 > 0 {
 		return 0
@@ -35,8 +34,8 @@ func leftSize(k int) int {
 	return rowBlock * (k + cachePad)
 }
 
-// leftFactor returns rows lo … hi−1 of x [rows, k] as the left factor of a product:
-// as they stand, or copied to memory of leftSize(k) floats.
+// leftFactor returns rows lo … hi−1 of x [rows, k] as the left factor of a product: in place, or
+// copied to memory of leftSize(k) floats.
 func leftFactor(memory, x []float32, k, lo, hi int) simd.Matrix {
 	if len(memory) == 0 {
 		return simd.Rows(x[lo*k:], k)
@@ -47,8 +46,8 @@ func leftFactor(memory, x []float32, k, lo, hi int) simd.Matrix {
 	return simd.Rows(memory, k+cachePad)
 }
 
-// narrow is the most floats of a row with which a panel's part of the rows, as they stand,
-// lies densely enough for the first cache.
+// narrow is the maximum row length in floats for which a panel's rows fit into the first-level
+// cache in place.
 const narrow = 128
 
 // transposedMul computes rows lo … hi−1 of dw = yᵀ·x and of db = Σ y:

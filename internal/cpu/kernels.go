@@ -7,15 +7,14 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// implementation computes a kernel: all of it at once, or some rows after the others.
+// implementation computes a kernel: as a whole, or row by row.
 type implementation struct {
-	of     reflect.Type // of the kernel
+	of     reflect.Type // type of the kernel
 	whole  func(*run, tensor.Kernel)
 	byRows func(*run, tensor.Kernel) rowwise
 }
 
-// kernels has the implementation of each kernel, by its type. The file of a kernel puts it
-// there.
+// kernels has the implementation of each kernel, by its type. The kernel's file registers it.
 var kernels = map[reflect.Type]implementation{}
 
 func whole[K tensor.Kernel](f func(*run, K)) implementation {
@@ -36,5 +35,5 @@ func register(all ...implementation) {
 	}
 }
 
-// implementationOf is that of a launch; it may have none.
+// implementationOf returns the implementation for a launch, which may be empty.
 func implementationOf(k tensor.Kernel) implementation { return kernels[reflect.TypeOf(k)] }

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestRegisterTwice: two files that compute one kernel are a mistake of their authors.
+// TestRegisterTwice: a second implementation of the same kernel panics.
 func TestRegisterTwice(t *testing.T) {
 	before := len(kernels)
 	defer func() {

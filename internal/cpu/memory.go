@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// memory is a block of words, and what has been packed of it.
+// memory is a block of words with the packed weights cached for it.
 type memory struct {
 	words []uint32
 
@@ -16,8 +16,7 @@ type memory struct {
 	packs   map[packKey]*pack
 }
 
-// packKey names a packed weight: where it lies, and which of its two products
-// it is packed for.
+// packKey identifies a packed weight: its location, and which of its two products it is packed for.
 type packKey struct {
 	offset     int
 	transposed bool
@@ -29,13 +28,13 @@ type pack struct {
 	current bool
 }
 
-// maxWords bounds an allocation to what an address space can hold.
+// maxWords limits an allocation to what an address space can hold.
 const maxWords = 1 << 44
 
 // Allocate returns zeroed memory.
 func (d *Device) Allocate(words int) (tensor.Memory, error) {
 	if words < 0 || words > maxWords {
-		return nil, fmt.Errorf("cpu: %d words of memory asked for", words)
+		return nil, fmt.Errorf("cpu: allocating %d words of memory: expected 0 to %d", words, maxWords)
 	}
 	return &memory{words: make([]uint32, words), packs: map[packKey]*pack{}}, nil
 }
@@ -60,7 +59,7 @@ func (m *memory) Read(offset int, words []uint32) error {
 	return nil
 }
 
-// changed says that what was packed is no longer what is stored.
+// changed invalidates all packed weights.
 func (m *memory) changed() {
 	m.packing.Lock()
 	defer m.packing.Unlock()
@@ -69,8 +68,8 @@ func (m *memory) changed() {
 	}
 }
 
-// packed returns a weight [out, in] as the right factor of y·w, or of x·wᵀ. It
-// is packed once and kept until weights are written, by an update or an upload.
+// packed returns a weight [out, in] as the right factor of y·w, or of x·wᵀ. It is packed once and
+// cached until weights are written, by an update or an upload.
 func (r *run) packed(weight *tensor.Tensor, transposed bool) simd.Packed {
 	p := &r.device.simd.Products
 	k, n := weight.Shape[0], weight.Width()

@@ -15,13 +15,13 @@ func pairWeights(r *run, k tensor.PairWeights) {
 	}
 }
 
-// pairBias is what the relations have in common whose features are of pairs.
+// pairBias is common to the relations with features of pairs.
 type pairBias struct {
 	w, p         []float32
 	d            []float32 // of the gradient
 	top, partner []int32
 	heads        int
-	pair         int // features of a pair
+	pair         int // number of features of a pair
 	scale        float32
 	offset       []int32 // first token of each sequence
 }
@@ -38,11 +38,12 @@ func newPairBias(a *attentionRun, w, p, top, partner *tensor.Tensor, pair int,
 	return b
 }
 
-// pairTerms are what one key and each query of a tile have: Rmul, Radd, and their gradients.
+// pairTerms are the terms of one key and each query of a tile: Rmul, Radd, and their gradients.
 type pairTerms struct{ mul, add, dmul, dadd []float32 }
 
-// scores goes back through A = m·scale·Rmul + Radd of a key: m becomes its gradient, whose sum it
-// returns, da what it counts for, or ReLU(A). It sets dmul and dadd.
+// scores computes the gradients of A = m·scale·Rmul + Radd for a key. It replaces m by its
+// gradient, whose sum it returns, and da by its effective value, or by ReLU(A). It sets dmul and
+// dadd.
 func (t *pairTerms) scores(s, da []float32, scale float32, relu bool) (total float32) {
 	for r, m := range s {
 		m *= scale
@@ -61,7 +62,7 @@ func (t *pairTerms) scores(s, da []float32, scale float32, relu bool) (total flo
 	return total
 }
 
-// pairWeightsBackward adds the keys in their order, in double precision: there are many.
+// pairWeightsBackward adds the keys in order, in double precision because there are many.
 func pairWeightsBackward(r *run, k tensor.PairWeightsBackward) {
 	d, dp, heads, n := r.floats(k.D), r.floats(k.DP), k.DP.Width(), k.DMulWeight.Width()
 	width := 2*n + 3

@@ -7,12 +7,12 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// StartProfile has every program timed: the device is a [tensor.Profiler]. Launches that
-// run together go on doing so: what each takes of every block is added up.
+// StartProfile begins to time every program: the device is a [tensor.Profiler]. Launches still run
+// together: the times of each launch for every block are added up.
 func (d *Device) StartProfile() { d.profile.Store(new(tensor.KernelTimes)) }
 
-// StopProfile returns the times by kernel. Several threads count together as what each took
-// in the mean: kernels whose threads wait for one of them take less than the run.
+// StopProfile returns the times by kernel. The time of several threads counts as their mean:
+// kernels whose threads wait for one of them take less than the elapsed time.
 func (d *Device) StopProfile() []tensor.KernelTime {
 	p := d.profile.Swap(nil)
 	if p == nil {
@@ -25,7 +25,7 @@ func (d *Device) StopProfile() []tensor.KernelTime {
 	return times
 }
 
-// timed is what f takes of all threads.
+// timed returns the time that f takes of all threads.
 func (r *run) timed(f func()) time.Duration {
 	r.helped.Store(0)
 	began := time.Now()

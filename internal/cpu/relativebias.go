@@ -7,14 +7,14 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// relativeBias is the relative encoding of a tile of queries and sampled keys at …
-// at+keys−1 (packed rows), whose scores are rows of t.stride floats.
+// relativeBias is the relative encoding of a tile of queries and sampled keys at … at+keys−1
+// (packed rows), whose scores are rows of t.stride floats.
 type relativeBias interface {
-	// forward turns the bare scores m into max(A, floor), and adds the sum over
-	// the keys to sum.
+	// forward turns the unscaled scores m into max(A, floor), and adds the sum over the keys to
+	// sum.
 	forward(t queries, at, keys int, s []float32, floor float32, sum []float32)
-	// backward takes m in s and dA in d, and leaves dm in s and Σ_r dm of each key
-	// in total. With relu, dA counts only where A > 0, and d becomes ReLU(A).
+	// backward reads m from s and dA from d, and writes dm to s and Σ_r dm of each key to total.
+	// With relu, dA counts only where A > 0, and d becomes ReLU(A).
 	backward(t queries, at, keys int, s, d []float32, relu bool, total []float32)
 }
 
@@ -65,7 +65,7 @@ type sinusoidBias struct {
 	f, g, e, p   []float32
 	df, dg, dp   []float32
 	top, partner []int32
-	width        int // of a row of the tables
+	width        int // row width of the tables
 	heads        int
 	longest      int
 	scale        float32
@@ -93,8 +93,8 @@ func newSinusoidBias(a *attentionRun, rel tensor.SinusoidBias, grad tensor.Relat
 	return s
 }
 
-// markWide finds the sequences of some lengths that a head's exponentials are out of range
-// for: none, if they are not for the longest, which meets all that shorter ones meet.
+// markWide marks the sequences for which a head's exponentials are out of range. There are none if
+// the longest one, which uses all entries of shorter ones, is in range.
 func (s *sinusoidBias) markWide(head int, lengths []int) {
 	if len(lengths) == 0 || !s.outOfRange(head, slices.Max(lengths)) {
 		return
@@ -104,9 +104,8 @@ func (s *sinusoidBias) markWide(head int, lengths []int) {
 	}
 }
 
-// outOfRange tells if an exponential that a sequence of n tokens meets lies
-// outside 2⁻⁶³ … 2⁶³, so that a product might leave float32's range. Only
-// weights that have run away get there.
+// outOfRange reports whether an exponential for a sequence of n tokens is outside 2⁻⁶³ … 2⁶³, so
+// that a product might leave float32's range. This only happens with diverged weights.
 func (s *sinusoidBias) outOfRange(head, n int) bool {
 	for _, x := range [][]float32{s.row(s.e, head)[s.longest-n:][:2*n-1], s.row(s.e, s.heads+head)[:2*n-1]} {
 		for _, v := range x {
@@ -123,8 +122,8 @@ func (s *sinusoidBias) row(table []float32, i int) []float32 {
 	return table[i*s.width:][:s.width]
 }
 
-// farTables is the length from which the four tables of a head, of 8 bytes an
-// entry of the sequence each, leave the second cache.
+// farTables is the length from which the four tables of a head, with 8 bytes per entry of the
+// sequence each, exceed the second-level cache.
 const farTables = 16384
 
 // sinusoidScratch is a worker's memory for one tile.

@@ -2,24 +2,24 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// rowwise is a launch whose results, row by row, need only the same row of its
-// operands (and weights), or rows that are there before it begins. Such launches
-// that follow each other run together: all of them on one block of rows, then on
-// the next. A block stays in the second cache from the first launch to the last.
+// rowwise is a launch whose results, row by row, need only the same row of its operands (and
+// weights), or rows that exist before it begins. Consecutive rowwise launches run together: all of
+// them on one block of rows, then on the next. A block stays in the second-level cache from the
+// first launch to the last.
 type rowwise struct {
 	n      int                         // rows in use
 	block  func(w *worker, lo, hi int) // computes rows lo … hi−1
-	finish func()                      // runs when all rows are done, nil for nothing
+	finish func()                      // runs after all rows; nil for nothing
 }
 
-// rowBlock is the number of rows that a worker takes at a time: whole tiles of 6
-// rows and of 14, the heights of the tiles of products.
+// rowBlock is the number of rows that a worker processes at a time: a multiple of 6 and 14, the
+// heights of the tiles of products.
 const rowBlock = 84
 
-// blocks is the number of blocks that n rows are cut into.
+// blocks returns the number of blocks for n rows.
 func blocks(n int) int { return (n + rowBlock - 1) / rowBlock }
 
-// eachRows cuts n rows into blocks.
+// eachRows splits n rows into blocks.
 func (r *run) eachRows(n int, f func(w *worker, lo, hi int)) {
 	r.each(blocks(n), func(w *worker, i int) { f(w, i*rowBlock, min(n, (i+1)*rowBlock)) })
 }
@@ -42,20 +42,19 @@ func (r *run) together(launches []launch) {
 	}
 }
 
-// parts returns n floats, their contents undefined, that last as long as the launch,
-// or those that run together: such as the sums of blocks, which are added up when
-// all blocks are done.
+// parts returns n floats with undefined content that live as long as the launch, or those that run
+// together. They hold the sums of blocks, for example, which are added when all blocks are done.
 func (r *run) parts(n int) []float32 {
 	s := &r.self.parts
-	if len(*s)+n > cap(*s) { // what was handed out before stays where it is
+	if len(*s)+n > cap(*s) { // earlier parts must not move
 		*s = make([]float32, 0, len(*s)+n)
 	}
 	*s = (*s)[:len(*s)+n]
 	return (*s)[len(*s)-n:]
 }
 
-// longest is how many of the launches, from the first on, may run together: 1 if
-// the first is not rowwise.
+// longest returns how many of the launches, from the first on, may run together: 1 if the first is
+// not rowwise.
 func longest(launches []tensor.Kernel) int {
 	axis := rowAxis(launches[0])
 	if axis == tensor.Fixed { // numbers of rows may differ
@@ -69,7 +68,7 @@ func longest(launches []tensor.Kernel) int {
 	return len(launches)
 }
 
-// rowAxis is the axis of the rows of a rowwise launch, Fixed of others.
+// rowAxis returns the axis of the rows of a rowwise launch, Fixed for others.
 func rowAxis(k tensor.Kernel) tensor.Axis {
 	if implementationOf(k).byRows == nil {
 		return tensor.Fixed
@@ -77,10 +76,10 @@ func rowAxis(k tensor.Kernel) tensor.Axis {
 	return tensor.RowAxis(k)
 }
 
-// mayJoin reports whether a launch may run with the rowwise launches before it,
-// all over rows of one axis. When it runs on a block, those before it have run on
-// that block and perhaps on no other: what one writes and the other touches must
-// be the same rows of the same memory.
+// mayJoin reports whether a launch may run with the rowwise launches before it, all over rows of
+// one axis. When it runs on a block, those before it have run on this block and perhaps on no
+// other. So if one of them writes memory that the other accesses, it must be the same rows of the
+// same memory.
 func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool {
 	nextReads, nextWrites := tensor.Reads(next), tensor.Writes(next)
 	for _, k := range before {
@@ -93,7 +92,7 @@ func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool 
 		}
 		all := around(k)
 		if _, ok := k.(tensor.LinearBackward); ok {
-			all = reads // at the end again
+			all = reads // its second part reads all rows again
 		}
 		for _, w := range nextWrites {
 			if conflict(w, reads, axis) || conflict(w, all, tensor.Fixed) {
@@ -104,8 +103,7 @@ func mayJoin(before []tensor.Kernel, next tensor.Kernel, axis tensor.Axis) bool 
 	return true
 }
 
-// around lists what a launch reads not only the rows of a block of, but also rows
-// around them.
+// around lists the operands of which a launch also reads rows outside of its block.
 func around(k tensor.Kernel) []*tensor.Tensor {
 	switch k := k.(type) {
 	case tensor.Convolution:
@@ -116,8 +114,8 @@ func around(k tensor.Kernel) []*tensor.Tensor {
 	return nil
 }
 
-// conflict reports whether w shares memory with one of ts, but for tensors whose
-// rows are the same memory.
+// conflict reports whether w shares memory with one of ts, except for tensors whose rows are the
+// same memory.
 func conflict(w *tensor.Tensor, ts []*tensor.Tensor, axis tensor.Axis) bool {
 	for _, t := range ts {
 		apart := t.Region != w.Region || t.Offset+t.Words() <= w.Offset || w.Offset+w.Words() <= t.Offset

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestTogether: rowwise launches give the same bits block by block as one after the
-// other, and run together only where they may.
+// TestTogether: rowwise launches give the same bits block by block as one after the other, and run
+// together only where they may.
 func TestTogether(t *testing.T) {
 	const d, wide, rows, capacity = 8, 24, 200, 230 // three blocks
 	p := tensor.NewProgram()
@@ -85,7 +85,7 @@ func TestTogether(t *testing.T) {
 		write(tensor.Inputs, p.Counts.Offset, tensor.Bits(tensor.Counts{Tokens: rows}.Words()))
 		write(tensor.Inputs, x.Offset, tensor.Bits(inputs))
 		write(tensor.Weights, 0, tensor.Bits(weights))
-		for range 2 { // the second time in memory that the first has left
+		for range 2 { // the second time in used memory
 			must.Succeed(t, e.Inspect(context.Background(), mem, 0, len(p.Segments), visit))
 		}
 		out := make([]uint32, rows*(1+d)+words)
@@ -130,7 +130,7 @@ func TestTogether(t *testing.T) {
 			t.Errorf("%d threads: a profile after its end", threads)
 		}
 	}
-	var together []int // launches of each group
+	var together []int // number of launches in each group
 	for _, s := range p.Segments {
 		for i := s.From; i < s.To; {
 			n := longest(p.Launches[i:s.To])
@@ -143,8 +143,8 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// TestMayRunTogether: launches may not where one would overwrite rows that another
-// still has to read, or read rows that another has not written.
+// TestMayRunTogether: launches may not run together if one would overwrite rows that another still
+// has to read, or read rows that another has not written.
 func TestMayRunTogether(t *testing.T) {
 	at := func(offset, width int) *tensor.Tensor {
 		x := tensor.At(tensor.Arena, offset, "x", 10, width)
@@ -195,7 +195,7 @@ func TestMayRunTogether(t *testing.T) {
 			[]tensor.Kernel{gelu(at(100, 4), at(300, 4))}, convolutionBack, false},
 		{"overwrites a gradient that is read around a block", []tensor.Kernel{convolutionBack},
 			gelu(at(100, 4), at(0, 4)), false},
-		{"overwrites the input whose gradient is there", []tensor.Kernel{convolutionBack},
+		{"overwrites the input of a gradient", []tensor.Kernel{convolutionBack},
 			gelu(at(200, 4), at(0, 4)), true},
 	} {
 		if got := mayJoin(c.before, c.next, tensor.Tokens); got != c.want {

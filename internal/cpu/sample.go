@@ -11,28 +11,27 @@ import (
 
 func init() { register(whole(sample)) }
 
-// sampler is one launch. Random numbers are drawn row by row, so that threads
-// share a long sequence; the choices, which are linear too, sequence by
-// sequence.
+// sampler is one launch. Random numbers are drawn row by row, so that threads share a long
+// sequence. The choices, which take linear time, are made sequence by sequence.
 type sampler struct {
 	tensor.Sample
 	sequences
 	kernels             *simd.Kernels
-	position, sequence  []int32 // of a row
+	position, sequence  []int32 // per row
 	score, noised       []float32
 	top, partner, count []int32
 
-	// Each sequence has a list from its first row on: first of the tokens that
-	// are not dropped, then of those that are not in S1.
-	token []int32  // position, ascending; before the choice of S1 −1 where dropped
-	key   []uint32 // what ranks it, the smallest first
+	// Each sequence has a list from its first row on: first of the tokens that are not dropped,
+	// later of those that are not in S1.
+	token []int32  // ascending positions; −1 for dropped tokens until S1 is chosen
+	key   []uint32 // sort key, smallest first
 	ties  []uint32
 	rest  []uint32 // by sequence: length of the list without S1
 }
 
 func sample(r *run, k tensor.Sample) {
 	n, s := r.rows(k.Score), r.sequences(k.Batch)
-	// The pieces share the run's own scratch, and take none of their worker's.
+	// The pieces share the scratch memory of the run, and use none of their worker's.
 	scratch := tensor.Bits(r.self.floats(3*n + s.n))
 	x := sampler{
 		Sample: k, sequences: s, kernels: r.device.simd, position: r.ints(k.Batch.Position),
@@ -47,7 +46,7 @@ func sample(r *run, k tensor.Sample) {
 	r.each(s.n, func(_ *worker, b int) { x.choosePartners(b) })
 }
 
-// draw draws for tokens of sequence b. dst may be the positions' own memory.
+// draw draws for tokens of sequence b. dst may be the same memory as position.
 func (s *sampler) draw(w *worker, dst []uint32, stream uint32, b int, position []int32) {
 	w.key = [2]uint32{uint32(s.seed), uint32(s.seed >> 32)}
 	w.counter = philox.Counter(0, s.tower[b], s.Layer, stream, s.example[b], s.step)
@@ -95,7 +94,7 @@ func (s *sampler) chooseTop(w *worker, b int) {
 			n++
 		}
 	}
-	if n == 0 { // all dropped: none is
+	if n == 0 { // all tokens are dropped
 		n = copy(token, s.position[lo:hi])
 		for i := range key {
 			key[i] = descending(s.noised[lo+i])
@@ -137,8 +136,8 @@ func (s *sampler) choosePartners(b int) {
 	}
 }
 
-// split moves the tokens marked 1 to chosen, closes the gaps, and returns how
-// many are left. Both keep their order.
+// split moves the tokens marked 1 to chosen, compacts the others, and returns their number. Both
+// keep their order.
 func split(token []int32, mark []uint32, chosen []int32) (left int) {
 	taken := 0
 	for i, at := range token {
@@ -153,8 +152,8 @@ func split(token []int32, mark []uint32, chosen []int32) (left int) {
 	return left
 }
 
-// descending maps floats to integers in reverse order; −0 and 0 are equal. There
-// is no branch: the sign of a score is not predictable.
+// descending maps floats to integers in reverse order; −0 and 0 are equal. It has no branch, as the
+// sign of a score is not predictable.
 func descending(v float32) uint32 {
 	b := math.Float32bits(v)
 	if b == 1<<31 {

@@ -19,7 +19,7 @@ import (
 // sampleRun is one launch of the kernel on sequences of given scores.
 type sampleRun struct {
 	tensor.Sample
-	room           []int // sampled rows before each sequence, and their number
+	room           []int // sampled rows before each sequence, and their total
 	executable     tensor.Executable
 	mem            tensor.Binding
 	seed           uint64
@@ -38,7 +38,7 @@ func newSampleRun(t testing.TB, d *Device, random *rand.Rand, k tensor.Sample, s
 		for i := range score {
 			position, sequence = append(position, int32(i)), append(sequence, int32(b))
 		}
-		s.room = append(s.room, s.room[b]+min(k.K, len(score))+b%2) // a row to spare now and then
+		s.room = append(s.room, s.room[b]+min(k.K, len(score))+b%2) // some sequences have an unused row
 		s.example, s.tower = append(s.example, random.Uint32()), append(s.tower, random.Uint32()&1)
 	}
 	sampled := s.room[len(scores)]
@@ -87,7 +87,7 @@ func (s *sampleRun) ints(t testing.TB, x *tensor.Tensor) []int32 {
 	return out
 }
 
-// candidate is a token with the keys that rank it.
+// candidate is a token with its sort keys.
 type candidate struct {
 	key      uint64
 	position int32
@@ -183,7 +183,7 @@ func (s *sampleRun) compare(t *testing.T, scores [][]float32) {
 
 var inf = float32(math.Inf(1))
 
-// scoreKinds are ways to draw a score.
+// scoreKinds are distributions of scores.
 var scoreKinds = []struct {
 	name string
 	draw func(r *rand.Rand) float32
@@ -223,7 +223,7 @@ func TestSampleIsTheSort(t *testing.T) {
 	}
 }
 
-// TestSampleLong has ties at the edge of a million tokens.
+// TestSampleLong has ties at the threshold among a million tokens.
 func TestSampleLong(t *testing.T) {
 	testenv.Long(t, "samples a sequence of a million tokens")
 	random := rand.New(rand.NewPCG(3, 4))

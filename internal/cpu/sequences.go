@@ -2,8 +2,7 @@ package cpu
 
 import "github.com/sftseq/sftseq/internal/tensor"
 
-// sequences is the view of a batch that kernels working sequence by sequence
-// take.
+// sequences is the view of a batch for kernels that work sequence by sequence.
 type sequences struct {
 	n                    int
 	offset, sampleOffset []int32
@@ -25,7 +24,7 @@ func (r *run) sequences(b *tensor.Batch) sequences {
 // tokens returns the packed rows of sequence b.
 func (s sequences) tokens(b int) (lo, hi int) { return int(s.offset[b]), int(s.offset[b+1]) }
 
-// sampled returns the rows of sequence b's sampled keys; not all may be in use.
+// sampled returns the rows of sequence b's sampled keys, some of which may be unused.
 func (s sequences) sampled(b int) (lo, hi int) {
 	return int(s.sampleOffset[b]), int(s.sampleOffset[b+1])
 }

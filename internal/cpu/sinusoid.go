@@ -8,16 +8,16 @@ import (
 
 func init() { register(whole(sinusoidTables), whole(sinusoidTablesBackward)) }
 
-// tables is the part of one launch that both directions share. All tables
-// [2·rows, t] are one product of coefficients [2·rows, terms] and cosines
-// [terms, t], a row's f before its g, cut into tiles of t.
+// tables has the parameters of one launch that both directions share. All tables [2·rows, t] are
+// one product of coefficients [2·rows, terms] and cosines [terms, t], f of a row before its g,
+// split into tiles of t.
 type tables struct {
 	*sinusoid.Frequencies
 	*simd.Products
 	exp     func(y, x []float32)
 	cache   *cosineCache
-	rows    int // 2h: Rmul's heads, then Radd's
-	terms   int // frequencies, and the constant that goes with a bias
+	rows    int // 2h: heads of Rmul, then of Radd
+	terms   int // frequencies, and a constant for the bias
 	longest int
 	width   int // of a row of F, G or E
 }
@@ -29,10 +29,10 @@ func newTables(r *run, q *sinusoid.Frequencies, counts, f *tensor.Tensor) *table
 	}
 }
 
-// tiles is the number of tiles: G's 2·longest − 1 entries.
+// tiles returns the number of tiles of G's 2·longest − 1 entries.
 func (t *tables) tiles() int { return (2*t.longest - 1 + cosineTile - 1) / cosineTile }
 
-// tile returns the first t of tile i, and how many f and g have in it.
+// tile returns the first t of tile i, and the number of f's and g's entries in it.
 func (t *tables) tile(i int) (t0, nf, ng int) {
 	t0 = i * cosineTile
 	return t0, max(0, min(cosineTile, t.longest-t0)), min(cosineTile, 2*t.longest-1-t0)
@@ -41,8 +41,8 @@ func (t *tables) tile(i int) (t0, nf, ng int) {
 // row returns the entries in use of row i of a table.
 func (t *tables) row(table []float32, i int) []float32 { return table[i*t.width:][:2*t.longest-1] }
 
-// scratch returns the memory of one tile: a part of all tables and, where they
-// are not kept, cosines.
+// scratch returns the memory of one tile: a part of all tables and, unless they are cached,
+// cosines.
 func (t *tables) scratch(w *worker, more int) (y, cosines, rest []float32) {
 	ny, nc := 2*t.rows*cosineTile, t.terms*cosineTile
 	memory := w.floats(ny + nc + more)
@@ -85,7 +85,7 @@ func (t *tables) fill(w *worker, i int, f, g, e, coef []float32) {
 	}
 }
 
-// mirror stores entries t0 … of a row of F, which is even, on both sides.
+// mirror stores entries from t0 on of a row of F, which is even, on both sides.
 func (t *tables) mirror(row []float32, t0 int, y []float32) {
 	zero := t.longest - 1
 	for i, v := range y {
@@ -94,8 +94,8 @@ func (t *tables) mirror(row []float32, t0 int, y []float32) {
 	}
 }
 
-// adjointParts is the number of sums of whole tiles that the adjoint is cut
-// into, so that threads share it; their number never follows that of threads.
+// adjointParts is the number of partial sums of whole tiles in the adjoint, so that threads share
+// it. It does not depend on the number of threads.
 const adjointParts = 32
 
 func sinusoidTablesBackward(r *run, k tensor.SinusoidBackward) {
@@ -121,8 +121,8 @@ func sinusoidTablesBackward(r *run, k tensor.SinusoidBackward) {
 	t.Unfold(r.floats(k.DAddWeight), r.floats(k.DAddBias), coef[size/2:])
 }
 
-// fold adds tile i's gradients of the coefficients to sum [terms, 2·rows]:
-// cosines [terms, t] times dy [2·rows, t] transposed.
+// fold adds tile i's gradients of the coefficients to sum [terms, 2·rows]: cosines [terms, t] times
+// dy [2·rows, t] transposed.
 func (t *tables) fold(w *worker, i int, sum, df, dg []float32) {
 	dy, cosines, packed := t.scratch(w, t.PackedSize(cosineTile, 2*t.rows))
 	t0, nf, ng := t.tile(i)

@@ -14,9 +14,8 @@ import (
 	"github.com/sftseq/sftseq/sinusoid"
 )
 
-// newTablesRun prepares both directions: launch 0 computes tables of random
-// weights, launch 1 goes back from random gradients. The results are in the
-// arena.
+// newTablesRun prepares both directions: launch 0 computes tables of random weights, launch 1
+// computes gradients from random ones. The results are in the arena.
 func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Executable, tensor.Binding) {
 	t.Helper()
 	q := must.Get(sinusoid.New(10000, dim))(t)
@@ -51,8 +50,8 @@ func newTablesRun(t testing.TB, d *Device, heads, dim, longest int) (tensor.Exec
 	return x, mem
 }
 
-// TestCosineCache: kept cosines, computed ones and those of a device that
-// several programs use at once give the same bits.
+// TestCosineCache: cached cosines, recomputed ones and those of a device that runs several programs
+// concurrently have the same bits.
 func TestCosineCache(t *testing.T) {
 	const heads, dim, longest = 2, 20, 700
 	k := must.Get(simd.Best())(t)

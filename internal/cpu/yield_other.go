@@ -2,5 +2,5 @@
 
 package cpu
 
-// yieldThread does nothing: the system shares its processors out.
+// yieldThread does nothing: the system's scheduler switches between threads.
 func yieldThread() {}

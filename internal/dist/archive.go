@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// file is one of an archive.
+// file is a file of an archive.
 type file struct {
 	name    string
 	content []byte
 	mode    fs.FileMode
 }
 
-// tarred is a tar archive, compressed, of files of nobody in particular, all of one time.
+// tarred returns a compressed tar archive of files without an owner, all of one time.
 func tarred(files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	compressed, err := gzip.NewWriterLevel(&out, gzip.BestCompression)
@@ -41,7 +41,7 @@ func tarred(files []file, at time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// zipped is a zip archive of files, all of one time.
+// zipped returns a zip archive of files, all of one time.
 func zipped(files []file, at time.Time) ([]byte, error) {
 	var out bytes.Buffer
 	archive := zip.NewWriter(&out)

@@ -13,15 +13,15 @@ import (
 
 const root = "../.."
 
-// checkout is the working tree as the only commit of a repository, in a folder of its own.
-// The same tree gives the same commit.
+// checkout copies the working tree to a folder as the only commit of a repository. The same tree
+// gives the same commit.
 func checkout(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name := range strings.SplitSeq(command(t, root, "git", "ls-files", "-z", "--cached", "--others",
 		"--exclude-standard"), "\x00") {
 		info, err := os.Lstat(filepath.Join(root, name))
-		if name == "" || err != nil || !info.Mode().IsRegular() { // links are a developer's own
+		if name == "" || err != nil || !info.Mode().IsRegular() { // links are the developer's own
 			continue
 		}
 		text := must.Get(os.ReadFile(filepath.Join(root, name)))(t)

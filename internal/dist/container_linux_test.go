@@ -15,20 +15,20 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// Images that the Dockerfile begins with. Those of a registry are made here: of Debian's
-// packages, and of the Go of this machine.
+// The base images of the Dockerfile. Images of a registry are built here, from Debian's packages
+// and this machine's Go.
 const (
 	debianImage = "debian:trixie-slim"
 	goImage     = "golang:%s-trixie"
 )
 
-// compilerImage is the image with Go but for Go itself, which is mounted.
+// compilerImage is the image with Go, except for Go itself, which is mounted.
 const compilerImage = `FROM ` + debianImage + `
 RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates gcc git libc6-dev
 ENV GOPATH=/go GOCACHE=/go/cache GOTOOLCHAIN=local PATH=/go/bin:/usr/local/go/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 `
 
-// TestDockerfile has Buildah run the steps of both images, and runs the programs in them.
+// TestDockerfile lets Buildah build both images, and runs the programs in them.
 func TestDockerfile(t *testing.T) {
 	needSwitch(t)
 	testenv.NeedPrograms(t, "buildah", "mmdebstrap")
@@ -72,7 +72,7 @@ func TestDockerfile(t *testing.T) {
 		t.Errorf("expected the commit %s, unmodified, and Vulkan, found\n%s", revision, out)
 	}
 	if out := b.run(t, vulkan, "devices", "--quick"); !strings.Contains(out, "vulkan:0") {
-		t.Errorf("the image finds no driver, not even the one for the processor:\n%s", out)
+		t.Errorf("the image finds no driver, not even the one for the CPU:\n%s", out)
 	}
 }
 
@@ -80,11 +80,11 @@ func goVariable(t *testing.T, name string) string {
 	return strings.TrimSpace(command(t, root, "go", "env", name))
 }
 
-// builder is Buildah with images of its own.
+// builder is Buildah with separate image storage.
 type builder struct{ flags []string }
 
 func newBuilder(t *testing.T) *builder {
-	dir, err := os.MkdirTemp("", "images") // t.TempDir has names that are too long for Buildah's lock
+	dir, err := os.MkdirTemp("", "images") // the names of t.TempDir are too long for Buildah's lock
 	must.Succeed(t, err)
 	b := &builder{[]string{"--root", dir + "/images", "--runroot", dir + "/run", "--storage-driver", "overlay"}}
 	t.Cleanup(func() {
@@ -92,7 +92,7 @@ func newBuilder(t *testing.T) *builder {
 			append(slices.Clip(b.flags), "rm", "--all")...).CombinedOutput(); err != nil {
 			t.Errorf("%v\n%s", err, out)
 		}
-		// The driver has mounted its folder on itself; if it has not, there is nothing to undo.
+		// The driver may have mounted its folder on itself; otherwise there is nothing to undo.
 		exec.Command("umount", "--recursive", dir+"/images/overlay").Run()
 		must.Check(t, os.RemoveAll(dir))
 	})
@@ -104,7 +104,7 @@ func (b *builder) buildah(t *testing.T, args ...string) string {
 	return strings.TrimSpace(command(t, root, "buildah", append(slices.Clip(b.flags), args...)...))
 }
 
-// base makes the image of Debian: what is essential, and apt.
+// base builds the image of Debian with the essential packages and apt.
 func (b *builder) base(t *testing.T) {
 	archive := filepath.Join(t.TempDir(), "debian.tar")
 	suite := strings.TrimSuffix(strings.TrimPrefix(debianImage, "debian:"), "-slim")
@@ -114,7 +114,7 @@ func (b *builder) base(t *testing.T) {
 	b.buildah(t, "commit", "--quiet", "--rm", c, "docker.io/library/"+debianImage)
 }
 
-// build makes an image of the Dockerfile of a folder. No step asks a registry for another.
+// build builds an image from the Dockerfile of a folder, without access to a registry.
 func (b *builder) build(t *testing.T, dir, name string, more ...string) {
 	t.Helper()
 	if strings.HasPrefix(name, "golang:") {
@@ -124,12 +124,12 @@ func (b *builder) build(t *testing.T, dir, name string, more ...string) {
 		name}, more, []string{dir})...)
 }
 
-// container is one of an image.
+// container creates a container of an image.
 func (b *builder) container(t *testing.T, image string) string {
 	return b.buildah(t, "from", "--pull-never", "localhost/"+image)
 }
 
-// run runs what the image is for, as its user and in its folder.
+// run runs the entry point of the image, as its user and in its folder.
 func (b *builder) run(t *testing.T, container string, args ...string) string {
 	t.Helper()
 	entry := strings.Trim(b.buildah(t, "inspect", "--format", "{{.OCIv1.Config.Entrypoint}}", container), "[]")

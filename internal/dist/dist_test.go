@@ -44,8 +44,8 @@ func TestParseTarget(t *testing.T) {
 	}
 }
 
-// TestEnvironment: no setting of a user changes what is compiled, be it a variable or a default that
-// go env -w has written.
+// TestEnvironment: no setting of a user changes the compiled code, neither a variable nor a default
+// that go env -w has written.
 func TestEnvironment(t *testing.T) {
 	defaults := filepath.Join(t.TempDir(), "env")
 	must.Succeed(t, os.WriteFile(defaults, []byte("GOFLAGS=-tags=other\nCGO_CFLAGS=-O0\nGOEXPERIMENT=synctest\n"),
@@ -53,14 +53,14 @@ func TestEnvironment(t *testing.T) {
 	t.Setenv("GOENV", defaults)
 	t.Setenv("GOAMD64", "v3")
 	names := []string{"GOFLAGS", "CGO_CFLAGS", "GOEXPERIMENT", "GOAMD64"}
-	out, err := target{system: "linux", processor: "amd64"}.goCommand(t.Context(), t.TempDir(),
+	out, err := target{system: "linux", arch: "amd64"}.goCommand(t.Context(), t.TempDir(),
 		append([]string{"env"}, names...)...)
-	if want := "\n-O2 -g\n\nv1\n"; err != nil || string(out) != want { // -O2 -g is what Go has by itself
+	if want := "\n-O2 -g\n\nv1\n"; err != nil || string(out) != want { // -O2 -g is Go's default
 		t.Errorf("%q, %v, expected %q", out, err, want)
 	}
 }
 
-// needSwitch leaves out a test that compiles the program for other systems or builds images.
+// needSwitch skips a test that compiles the program for other systems or builds images.
 func needSwitch(t *testing.T) {
 	t.Helper()
 	if os.Getenv("SFTSEQ_DIST") == "" {
@@ -74,7 +74,7 @@ func TestArchives(t *testing.T) {
 	here := host()
 	a, b := release{root: checkout(t), out: t.TempDir(), scratch: t.TempDir()},
 		release{root: checkout(t), out: t.TempDir(), scratch: t.TempDir()}
-	windows := target{system: "windows", processor: "amd64"}
+	windows := target{system: "windows", arch: "amd64"}
 	must.Succeed(t, a.build(t.Context(), []target{here, windows}))
 	must.Succeed(t, b.build(t.Context(), []target{here}))
 	revision := strings.TrimSpace(command(t, a.root, "git", "rev-parse", "HEAD"))
@@ -82,7 +82,7 @@ func TestArchives(t *testing.T) {
 	name := "sftseq-" + version + "-" + here.suffix() + ".tar.gz"
 	first, second := read(t, filepath.Join(a.out, name)), read(t, filepath.Join(b.out, name))
 	if !bytes.Equal(first, second) {
-		t.Errorf("%s differs where the checkout lies elsewhere", name)
+		t.Errorf("%s differs for a checkout in another folder", name)
 	}
 	if runtime.GOOS == "linux" {
 		command(t, a.out, "sha256sum", "--check", "--strict", "SHA256SUMS")
@@ -139,8 +139,8 @@ var (
 	unitBlock  = regexp.MustCompile("(?ms)^```ini\n(.*?)^```$")
 )
 
-// TestUnit: systemd has nothing to say about the unit of docs/install.md, but that the
-// program is not installed here.
+// TestUnit: systemd only reports about the unit of docs/install.md that the program is not
+// installed here.
 func TestUnit(t *testing.T) {
 	testenv.NeedPrograms(t, "systemd-analyze")
 	blocks := unitBlock.FindAllSubmatch(read(t, filepath.Join(root, "docs/install.md")), -1)
@@ -163,7 +163,7 @@ func expectVersion(t *testing.T, r release, want string) {
 	}
 }
 
-// TestNoCommit: there is no release of files that no commit has.
+// TestNoCommit: files without a commit cannot be released.
 func TestNoCommit(t *testing.T) {
 	testenv.Long(t, "runs the Go compiler")
 	dir := t.TempDir()
@@ -178,7 +178,7 @@ func TestNoCommit(t *testing.T) {
 	}
 }
 
-// checkArchive looks at the files of an archive, and returns the program.
+// checkArchive checks the files of an archive, and returns the program.
 func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
 	t.Helper()
 	program := of.executable("sftseq")
@@ -206,8 +206,8 @@ func checkArchive(t *testing.T, files map[string][]byte, of target) []byte {
 
 var committed = time.Date(2030, 1, 2, 3, 4, 5, 0, time.UTC)
 
-// untar and unzip return the files of an archive by their names in its folder, and look at
-// their modes, times and order.
+// untar and unzip return the files of an archive by their names in its folder, and check their
+// modes, times and order.
 func untar(t *testing.T, archive []byte) map[string][]byte {
 	compressed := must.Get(gzip.NewReader(bytes.NewReader(archive)))(t)
 	if !compressed.ModTime.IsZero() || compressed.Name != "" {

@@ -2,11 +2,10 @@
 //
 //	go run ./internal/dist -out dist -targets linux/amd64,windows/amd64
 //
-// The same commit and the same Go give the same bytes, wherever the checkout lies and
-// whoever builds. An archive holds the program, its manual page and completions, README.md,
-// and the licences of the program and of all that is linked into it. A target
-// linux/ARCH/vulkan is built with cgo, by the C compiler and for the C library of this
-// machine; the others need neither, and have no Vulkan.
+// The same commit and the same Go version give the same bytes, for any path and user. An archive
+// contains the program, its manual page and completions, README.md, and the licences of the program
+// and of all code linked into it. A target linux/ARCH/vulkan is built with cgo, by the C compiler
+// and for the C library of this machine; the others need neither, and have no Vulkan.
 package main
 
 import (
@@ -33,7 +32,7 @@ func main() {
 func run(ctx context.Context) (err error) {
 	out := flag.String("out", "dist", "folder for the archives and SHA256SUMS")
 	list := flag.String("targets", strings.Join(usual(), ","),
-		"what to build for: OS/ARCH or linux/ARCH/vulkan, with commas between")
+		"ARCH or linux/ARCH or linux/ARCH/vulkan, with commas between")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("expected flags only, found %q", flag.Arg(0))
@@ -55,7 +54,7 @@ func run(ctx context.Context) (err error) {
 	return r.build(ctx, targets)
 }
 
-// usual are the targets of a release.
+// usual returns the targets of a release.
 func usual() []string {
 	list := []string{"linux/amd64", "linux/arm64", "darwin/arm64", "darwin/amd64", "windows/amd64"}
 	if runtime.GOOS == "linux" {

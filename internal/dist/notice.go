@@ -15,13 +15,13 @@ import (
 	"strings"
 )
 
-// licenceFile is what the files with terms and names of authors are called.
+// licenceFile matches the names of files with terms and authors.
 var licenceFile = regexp.MustCompile(`(?i)^(licen[sc]es?|copying|notice|patents|authors)([.-].*)?$`)
 
-// granted is in the README of a module that has its licence there.
+// granted matches the README of a module that contains its licence.
 var granted = regexp.MustCompile(`(?i)permission is hereby granted|redistribution and use in source`)
 
-// linked is a package as go list has it.
+// linked is a package in the output of go list.
 type linked struct {
 	Dir      string
 	Standard bool
@@ -31,8 +31,8 @@ type linked struct {
 	}
 }
 
-// notice has the licences of Go and of every module that is linked into the program, also
-// those of files that a module has from elsewhere. A text that several have is there once.
+// notice returns the licences of Go and of every module that is linked into the program, including
+// those of files that a module has copied from elsewhere. A text that several share appears once.
 func (r *release) notice(ctx context.Context, t target) ([]byte, error) {
 	list, err := t.goCommand(ctx, r.root, "list", "-deps", "-json=Dir,Standard,Module", "./cmd/sftseq")
 	if err != nil {
@@ -42,7 +42,7 @@ func (r *release) notice(ctx context.Context, t target) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	of := map[string][]string{} // files of modules by their text
+	of := map[string][]string{} // files of modules by text
 	if err := addLicences(of, "Go", strings.TrimSpace(string(goroot))); err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (r *release) notice(ctx context.Context, t target) ([]byte, error) {
 	return noticeText(of), nil
 }
 
-// addLicences adds those of a module, which must have some.
+// addLicences adds the licences of a module, which must have at least one.
 func addLicences(of map[string][]string, name, dir string) error {
 	if n, err := addFiles(of, name, dir, licenceFile); err != nil || n > 0 {
 		return err
@@ -92,7 +92,7 @@ func addLicences(of map[string][]string, name, dir string) error {
 	return nil
 }
 
-// addFiles adds the files of a folder that are called so, and counts them.
+// addFiles adds the files of a folder with matching names, and counts them.
 func addFiles(of map[string][]string, name, dir string, called *regexp.Regexp) (n int, err error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
@@ -120,7 +120,7 @@ func addFiles(of map[string][]string, name, dir string, called *regexp.Regexp) (
 	return n, nil
 }
 
-// noticeText is each text below those who have it.
+// noticeText returns each text below the names of its files.
 func noticeText(of map[string][]string) []byte {
 	for _, names := range of {
 		slices.Sort(names)

@@ -8,16 +8,15 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestNotice: the terms of what every program of ours has are there, each once, below those
-// who have it.
+// TestNotice: the licences of the modules of every program appear once each, below their modules.
 func TestNotice(t *testing.T) {
 	r := release{root: root}
-	for _, of := range []target{host(), {system: "windows", processor: "amd64"}} {
+	for _, of := range []target{host(), {system: "windows", arch: "amd64"}} {
 		text := must.Get(r.notice(t.Context(), of))(t)
 		for _, want := range []string{
 			`(?m)^Go, LICENSE$`, `(?m)^github.com/apache/arrow/go/v15 v\S+, LICENSE.txt$`,
-			`(?m)^github.com/JohnCGriffin/overflow v\S+, README.md$`,              // which has no other file for it
-			`(?m)^github.com/klauspost/compress v\S+, internal/snapref, LICENSE$`, // code from elsewhere in a module
+			`(?m)^github.com/JohnCGriffin/overflow v\S+, README.md$`,              // has no other file for it
+			`(?m)^github.com/klauspost/compress v\S+, internal/snapref, LICENSE$`, // code copied into a module
 			`(?m)^codeberg.org/go-fonts/liberation v\S+, LICENSE-SIL$`,
 			"Copyright .c. 2017 John C. Griffin", "SIL OPEN FONT LICENSE",
 			"Redistribution and use in source and binary forms",
@@ -32,7 +31,7 @@ func TestNotice(t *testing.T) {
 	}
 }
 
-// TestNoLicence: a module without terms is not passed over.
+// TestNoLicence: a module without a licence is an error.
 func TestNoLicence(t *testing.T) {
 	must.Fail(t, "x v1: ")(addLicences(map[string][]string{}, "x v1", t.TempDir()))
 }

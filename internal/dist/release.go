@@ -18,11 +18,11 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// release is the archives of a commit.
+// release builds the archives of a commit.
 type release struct {
 	root    string // of the module
 	out     string
-	scratch string // for what is on its way
+	scratch string // for temporary files
 }
 
 // build writes the archives of targets, and their checksums last.
@@ -50,7 +50,7 @@ func (r *release) build(ctx context.Context, targets []target) error {
 	return atomicfile.WriteBytes(filepath.Join(r.out, "SHA256SUMS"), []byte(strings.Join(sums, "")))
 }
 
-// common are the files that all archives have, by their names there.
+// common returns the files that all archives contain, by their names there.
 func (r *release) common(ctx context.Context) (map[string][]byte, error) {
 	program, _, err := r.program(ctx, host())
 	if err != nil {
@@ -79,7 +79,7 @@ func (r *release) common(ctx context.Context) (map[string][]byte, error) {
 	return files, nil
 }
 
-// archive is that of a target, with its name.
+// archive returns the archive of a target, and its name.
 func (r *release) archive(ctx context.Context, t target, common map[string][]byte) (name string,
 	content []byte, err error) {
 	program, from, err := r.program(ctx, t)
@@ -108,14 +108,14 @@ func (r *release) archive(ctx context.Context, t target, common map[string][]byt
 	return folder + ".tar.gz", content, err
 }
 
-// commit is what a program was built from.
+// commit identifies the source of a program.
 type commit struct {
 	version string
 	time    time.Time
 }
 
-// program builds the program for a target. Its path, and whether there is a C compiler,
-// leave no trace in it.
+// program builds the program for a target. Neither its path nor the presence of a C compiler
+// affects the result.
 func (r *release) program(ctx context.Context, t target) (path string, from commit, err error) {
 	path = filepath.Join(r.scratch, t.executable("sftseq-"+t.suffix()))
 	if _, err := t.goCommand(ctx, r.root, "build", "-trimpath", "-buildvcs=true", "-ldflags=-s -w", "-o", path,

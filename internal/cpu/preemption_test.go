@@ -12,14 +12,14 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// lead is a run that has a worker.
+// lead returns a run that has a worker.
 func lead(d *Device) (r *run, end func()) {
 	r = &run{device: d, self: <-d.idle}
 	return r, func() { d.free(r.self) }
 }
 
-// TestReserve: no more workers compute than the device may use, and all may when nothing
-// is reserved any more.
+// TestReserve: at most as many workers compute as the device may use, and all of them after the
+// reservation ends.
 func TestReserve(t *testing.T) {
 	const threads, pieces = 4, 400
 	for reserved, most := range []int{4, 3, 2, 1, 1} {
@@ -43,19 +43,19 @@ func TestReserve(t *testing.T) {
 		}
 		runs.Wait()
 		if done.Load() != 3*pieces || highest.Load() > int64(most) {
-			t.Errorf("%d reserved of %d: %d pieces by %d workers at once, want %d by at most %d", reserved, threads,
+			t.Errorf("%d reserved of %d: %d pieces by %d concurrent workers, want %d by at most %d", reserved, threads,
 				done.Load(), highest.Load(), 3*pieces, most)
 		}
-		if len(d.idle) != threads || len(d.way.waiting) != 0 {
-			t.Errorf("%d workers are idle, %d stopped", len(d.idle), len(d.way.waiting))
+		if len(d.idle) != threads || len(d.preemption.waiting) != 0 {
+			t.Errorf("%d workers are idle, %d stopped", len(d.idle), len(d.preemption.waiting))
 		}
 	}
 }
 
-// TestReserveEnds: what has stopped goes on when less is reserved.
+// TestReserveEnds: paused workers resume when less is reserved.
 func TestReserveEnds(t *testing.T) {
 	d := New(2)
-	d.hurry(true)
+	d.setUrgent(true)
 	var done atomic.Int64
 	ended := make(chan struct{})
 	go func() {
@@ -68,11 +68,11 @@ func TestReserveEnds(t *testing.T) {
 	if n := done.Load(); n != 0 {
 		t.Errorf("%d pieces were done beside an urgent run", n)
 	}
-	urgent := &run{device: d, self: <-d.way.worker, urgent: true}
+	urgent := &run{device: d, self: <-d.preemption.worker, urgent: true}
 	var pieces atomic.Int64
 	urgent.each(50, func(*worker, int) { pieces.Add(1) }) // with the worker that the other run must not use
-	d.way.worker <- urgent.self
-	d.hurry(false)
+	d.preemption.worker <- urgent.self
+	d.setUrgent(false)
 	select {
 	case <-ended:
 	case <-time.After(time.Minute):
@@ -83,8 +83,8 @@ func TestReserveEnds(t *testing.T) {
 	}
 }
 
-// TestReserveIsShared: where fewer workers may compute than there are runs, a long run
-// does not keep short ones from computing, nor they the long one.
+// TestReserveIsShared: if fewer workers may compute than there are runs, a long run and short runs
+// share them.
 func TestReserveIsShared(t *testing.T) {
 	d := New(2)
 	d.Reserve(1)
@@ -116,8 +116,8 @@ func TestReserveIsShared(t *testing.T) {
 	}
 }
 
-// TestWaitingRunEnds: a run that waits for its place, before a kernel or within one, ends
-// with its context, at once, and leaves nothing behind; but not while it writes weights.
+// TestWaitingRunEnds: a run that waits for its turn, before a kernel or within one, ends
+// immediately with its context and releases its resources, but not while it writes weights.
 func TestWaitingRunEnds(t *testing.T) {
 	d := New(2)
 	p := tensor.NewProgram()
@@ -130,27 +130,27 @@ func TestWaitingRunEnds(t *testing.T) {
 	within := func(ctx context.Context) (err error) {
 		r, end := lead(d)
 		defer end()
-		defer r.left(ctx, &err)
+		defer r.recoverCancelled(ctx, &err)
 		r.ends = ctx.Done()
-		r.each(1000, func(_ *worker, i int) { d.hurry(true) })
+		r.each(1000, func(_ *worker, i int) { d.setUrgent(true) })
 		return nil
 	}
 	for name, c := range map[string]struct {
 		run  func(context.Context) error
 		goes bool
 	}{
-		"before a kernel": {func(ctx context.Context) error { d.hurry(true); return x.Run(ctx, mem, 0, 1) }, false},
+		"before a kernel": {func(ctx context.Context) error { d.setUrgent(true); return x.Run(ctx, mem, 0, 1) }, false},
 		"within one":      {within, false},
-		"writing weights": {func(ctx context.Context) error { d.hurry(true); return updating.Run(ctx, weights, 0, 1) },
+		"writing weights": {func(ctx context.Context) error { d.setUrgent(true); return updating.Run(ctx, weights, 0, 1) },
 			true},
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() { ended <- c.run(ctx) }()
 		waits := func() bool {
-			d.way.mu.Lock()
-			defer d.way.mu.Unlock()
-			return len(d.way.waiting) == 1
+			d.preemption.mu.Lock()
+			defer d.preemption.mu.Unlock()
+			return len(d.preemption.waiting) == 1
 		}
 		for deadline := time.Now().Add(time.Minute); !waits(); time.Sleep(time.Millisecond) {
 			if len(ended) > 0 || time.Now().After(deadline) {
@@ -160,7 +160,7 @@ func TestWaitingRunEnds(t *testing.T) {
 		cancel()
 		if c.goes {
 			time.Sleep(20 * time.Millisecond)
-			d.hurry(false)
+			d.setUrgent(false)
 		}
 		select {
 		case err := <-ended:
@@ -170,10 +170,10 @@ func TestWaitingRunEnds(t *testing.T) {
 		case <-time.After(10 * time.Second):
 			t.Fatalf("%s: it waits on", name)
 		}
-		if len(d.idle) != 2 || len(d.way.waiting) != 0 {
-			t.Errorf("%s: %d workers are idle, %d wait", name, len(d.idle), len(d.way.waiting))
+		if len(d.idle) != 2 || len(d.preemption.waiting) != 0 {
+			t.Errorf("%s: %d workers are idle, %d wait", name, len(d.idle), len(d.preemption.waiting))
 		}
-		d.hurry(false)
+		d.setUrgent(false)
 	}
 	if sum() != 1 {
 		t.Errorf("weights were written %v times", sum())

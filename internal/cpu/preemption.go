@@ -1,0 +1,138 @@
+package cpu
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// preemption decides how many workers may compute. An urgent run, of which there is at most one at
+// a time, preempts all others, and the program can reserve threads for other work. If fewer workers
+// may compute than there are runs, the runs take turns. A worker checks before each piece of its
+// work, and waits while too many workers compute. So a long pass does not delay a short one.
+type preemption struct {
+	worker chan *worker // of the urgent run
+
+	reserved  atomic.Int64 // threads that are not available to workers now
+	mu        sync.Mutex
+	urgent    bool
+	requested int             // threads to reserve, see Device.Reserve
+	waiting   []chan struct{} // one per waiting worker, closed when it may continue
+}
+
+// yieldEvery is the time after which a patient run yields its thread.
+const yieldEvery = 500 * time.Microsecond
+
+// slice is the time for which a run computes while others wait for their turn.
+const slice = 5 * time.Millisecond
+
+func (p *preemption) init() {
+	p.worker = make(chan *worker, 1)
+	p.worker <- new(worker)
+}
+
+// Reserve leaves n threads to others.
+func (d *Device) Reserve(n int) {
+	d.preemption.mu.Lock()
+	defer d.preemption.mu.Unlock()
+	d.preemption.requested = n
+	d.updateReserved()
+}
+
+// setUrgent begins or ends an urgent run.
+func (d *Device) setUrgent(urgent bool) {
+	d.preemption.mu.Lock()
+	defer d.preemption.mu.Unlock()
+	d.preemption.urgent = urgent
+	d.updateReserved()
+}
+
+// updateReserved computes the number of reserved threads. The caller holds the mutex, as for the
+// functions below.
+func (d *Device) updateReserved() {
+	reserved := min(d.preemption.requested, d.threads-1)
+	if d.preemption.urgent {
+		reserved = d.threads
+	}
+	d.preemption.reserved.Store(int64(reserved))
+	d.resume()
+}
+
+// computing returns the number of computing workers, including those of an urgent run.
+func (d *Device) computing() int { return d.threads - len(d.idle) - len(d.preemption.waiting) }
+
+// allowed returns the number of workers that may compute.
+func (d *Device) allowed() int { return d.threads - int(d.preemption.reserved.Load()) }
+
+// resume lets waiting workers continue, in order, while fewer than allowed compute.
+func (d *Device) resume() {
+	for len(d.preemption.waiting) > 0 && d.computing() < d.allowed() {
+		close(d.preemption.waiting[0])
+		d.preemption.waiting = d.preemption.waiting[1:]
+	}
+}
+
+// mustLeave reports whether a worker that helps a run must stop helping: too many workers compute,
+// or a run waits for its turn.
+func (r *run) mustLeave() bool {
+	p := &r.device.preemption
+	if r.urgent || p.reserved.Load() == 0 {
+		return false
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return len(p.waiting) > 0 || r.device.computing() > r.device.allowed()
+}
+
+// yield makes the worker that leads a run wait while too many workers compute, and after a time
+// slice if other runs wait. If the context of the run ends meanwhile, yield leaves the kernel by a
+// panic: see [run.recoverCancelled].
+func (r *run) yield() {
+	if r.patient && time.Since(r.yielded) > yieldEvery {
+		yieldThread()
+		r.yielded = time.Now()
+	}
+	p := &r.device.preemption
+	if r.urgent || p.reserved.Load() == 0 {
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for r.device.computing() > r.device.allowed() || len(p.waiting) > 0 && time.Since(r.since) > slice {
+		resumed := make(chan struct{})
+		p.waiting = append(p.waiting, resumed)
+		r.device.resume()
+		p.mu.Unlock()
+		select {
+		case <-resumed:
+		case <-r.ends:
+		}
+		p.mu.Lock()
+		if at := slices.Index(p.waiting, resumed); at >= 0 {
+			p.waiting = slices.Delete(p.waiting, at, at+1)
+			r.over = true
+			panic("the run has ended")
+		}
+		r.since = time.Now()
+	}
+}
+
+// recoverCancelled, when deferred, returns the context's error of a run that ended in yield.
+func (r *run) recoverCancelled(ctx context.Context, err *error) {
+	if r.over {
+		recover()
+		*err = ctx.Err()
+	}
+}
+
+// free returns a worker, so that a waiting one may continue.
+func (d *Device) free(w *worker) {
+	d.idle <- w
+	if d.preemption.reserved.Load() > 0 {
+		d.preemption.mu.Lock()
+		defer d.preemption.mu.Unlock()
+		d.resume()
+	}
+}
