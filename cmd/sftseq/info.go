@@ -22,7 +22,8 @@ func infoCommand() *cli.Command {
 Examples: sftseq info --model runs/listops
           sftseq info --model runs/listops --cluster 64,10Gbit --batch 512`,
 		Description: `Shows the configuration, parameters and multiply-adds per token by part, and the memory of a sequence
-(of a pair: of both) in prediction and in training. --cluster measures a few steps here and simulates
+(of a pair: of both) in prediction and in training; of a linear model its n-grams, of several models
+their weights. --cluster measures a few steps here and simulates
 training on 1, 2, 4, … ranks of machines like this one. More: docs/cluster.md`,
 		Flags: slices.Concat([]cli.Flag{modelFlag()},
 			group(outputGroup, &cli.BoolFlag{Name: "json", Usage: "print one JSON object"}), clusterFlags()),
@@ -39,14 +40,27 @@ func info(c *cli.Context) error {
 			return usage(c, "--%s belongs to --cluster", name)
 		}
 	}
+	dir := c.String("model")
+	if f, err := sft.ReadFusion(dir); dir != "" && (err != nil || f != nil) {
+		if err != nil {
+			return err
+		}
+		return infoFusion(c, dir, f)
+	}
 	m, err := loadModel(c)
 	if err != nil {
 		return err
 	}
+	if m.Config.IsLinear() {
+		if c.IsSet("cluster") {
+			return fmt.Errorf("--cluster: %w", sft.ErrLinear)
+		}
+		return infoLinear(c, dir, m)
+	}
 	i := &modelInfo{Model: c.String("model"), Config: m.Config, Parameters: parameterParts(m.Parameters),
 		ReceptiveField: receptiveFieldOf(m.Config)}
 	for _, n := range infoLengths {
-		if n > m.Config.MaxLength || m.Config.IsLinear() {
+		if n > m.Config.MaxLength {
 			continue
 		}
 		cost, err := costAt(m, n)
@@ -56,9 +70,6 @@ func info(c *cli.Context) error {
 		i.Costs = append(i.Costs, cost)
 	}
 	if c.IsSet("cluster") {
-		if m.Config.IsLinear() {
-			return fmt.Errorf("--cluster: %w", sft.ErrLinear)
-		}
 		if i.Cluster, err = simulate(c, m); err != nil {
 			return err
 		}

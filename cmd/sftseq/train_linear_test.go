@@ -51,7 +51,7 @@ func TestTrainLinear(t *testing.T) {
 	succeed(t, "", "predict", "--model", model, "--input", writeText(t, filepath.Join(t.TempDir(), "in.csv"),
 		"review\na boring plot\n"), "--text", "review", "--output", table)
 	contains(t, readText(t, table), "bad")
-	contains(t, succeed(t, "", "info", "--model", model), `"model_type": "linear"`, "total")
+	contains(t, succeed(t, "", "info", "--model", model), `"model_type": "linear"`, "linear model of n-grams", "features  ", "memory  ")
 }
 
 // TestTrainLinearKinds: several labels, numbers and pairs.

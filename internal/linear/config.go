@@ -48,6 +48,16 @@ func (c *Config) columns() int {
 	return 1
 }
 
+// Memory is the memory of n-grams in bytes, of a model with a number of features: 8 for each feature and column, 2 bits
+// for each slot, and 2 MiB for the set of frequent n-grams.
+func (c *Config) Memory(features int) int64 {
+	bytes := 8*int64(features)*int64(c.columns()) + int64(c.NGrams.Slots)/4
+	if c.NGrams.MinCount > 1 {
+		bytes += ngram.Cells / 8
+	}
+	return bytes
+}
+
 // MaxColumns bounds weight vectors and their memory.
 const MaxColumns = 256
 

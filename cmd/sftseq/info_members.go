@@ -1,0 +1,140 @@
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"path/filepath"
+	"text/tabwriter"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/bench"
+	"github.com/sftseq/sftseq/internal/linear"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// linearInfo is what info prints of a linear model.
+type linearInfo struct {
+	Model    string         `json:"model"`
+	Config   *linear.Config `json:"config"`
+	Features int            `json:"features"`
+	Weights  int            `json:"weights_per_feature"`
+	Memory   int64          `json:"memory_bytes"` // memory of the n-grams
+}
+
+// maxLinearConfig bounds the config.json of a linear model.
+const maxLinearConfig = 16 << 20
+
+// infoLinear describes a linear model of a directory.
+func infoLinear(c *cli.Context, dir string, m *sft.Model) error {
+	text, err := atomicfile.ReadRegular(filepath.Join(membersOf(dir)[0], "config.json"), maxLinearConfig)
+	if err != nil {
+		return err
+	}
+	config, err := linear.ParseConfig(text)
+	if err != nil {
+		return err
+	}
+	shape := m.Parameters.List[0].Shape
+	i := &linearInfo{Model: dir, Config: config, Features: shape[0], Weights: shape[1], Memory: config.Memory(shape[0])}
+	config.Extra = withoutZeros(config.Extra)
+	return show(c, i, i.write)
+}
+
+func (i *linearInfo) write(w io.Writer) error {
+	shown := *i.Config
+	shown.Tokenizer = summary(shown.Tokenizer)
+	text, err := json.MarshalIndent(&shown, "", "  ")
+	if err != nil {
+		return err
+	}
+	o := i.Config.NGrams
+	l := &lines{w: w}
+	l.add("%s\n%s\n\nlinear model of n-grams of %d to %d %s", i.Model, text, o.MinN, o.MaxN, o.Units)
+	l.add("features  %d of %d slots, %d weights each", i.Features, o.Slots, i.Weights)
+	l.add("memory    %s", bench.FormatBytes(i.Memory))
+	return l.err
+}
+
+// withoutZeros drops the entries of the settings of a provenance that a linear model does not have.
+func withoutZeros(extra json.RawMessage) json.RawMessage {
+	var all, settings map[string]json.RawMessage
+	if json.Unmarshal(extra, &all) != nil || json.Unmarshal(all["settings"], &settings) != nil {
+		return extra
+	}
+	for name, value := range settings {
+		if text := string(value); text == "0" || text == `""` || text == "null" || text == "false" {
+			delete(settings, name)
+		}
+	}
+	kept, err := json.Marshal(settings)
+	if err != nil {
+		return extra
+	}
+	all["settings"] = kept
+	if text, err := json.Marshal(all); err == nil {
+		return text
+	}
+	return extra
+}
+
+// fusionInfo is what info prints of a fusion.
+type fusionInfo struct {
+	Model   string       `json:"model"`
+	Config  *sft.Fusion  `json:"config"`
+	Members []memberInfo `json:"members"`
+}
+
+// memberInfo is a member of a fusion.
+type memberInfo struct {
+	Name       string `json:"name"`
+	Type       string `json:"type"`
+	Parameters int    `json:"parameters"`
+}
+
+// infoFusion describes the members of a fusion.
+func infoFusion(c *cli.Context, dir string, f *sft.Fusion) error {
+	if c.IsSet("cluster") {
+		return fmt.Errorf("--cluster: %s", runsIn(dir, "--model "))
+	}
+	i := &fusionInfo{Model: dir, Config: f}
+	for _, name := range f.Members {
+		m, err := load(c.Context, filepath.Join(dir, name))
+		if err != nil {
+			return err
+		}
+		total := 0
+		for _, p := range m.Parameters.List {
+			total += p.Size()
+		}
+		i.Members = append(i.Members, memberInfo{Name: name, Type: m.Config.ModelType, Parameters: total})
+	}
+	return show(c, i, i.write)
+}
+
+func (i *fusionInfo) write(w io.Writer) error {
+	tabs := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	l := &lines{w: tabs}
+	l.add("%s\nweighted sum of the logits of %d models, divided by %.4g\n", i.Model,
+		len(i.Members), i.Config.Temperature)
+	l.add("member\ttype\tparameters\tweight\tvalidation loss")
+	for at, m := range i.Members {
+		loss := "unknown"
+		if at < len(i.Config.Losses) {
+			loss = fmt.Sprintf("%.4f", i.Config.Losses[at])
+		}
+		l.add("%s\t%s\t%d\t%.4g\t%s", m.Name, m.Type, m.Parameters, i.Config.Weights[at], loss)
+	}
+	l.add("sum\t\t\t\t%.4f", i.Config.Loss)
+	if l.err != nil {
+		return l.err
+	}
+	if err := tabs.Flush(); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "\nmore about a member: sftseq info --model %s\n",
+		shellQuote(filepath.Join(i.Model, i.Members[len(i.Members)-1].Name)))
+	return err
+}

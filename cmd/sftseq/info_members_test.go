@@ -1,0 +1,45 @@
+package main
+
+import (
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// TestInfoMembers: info shows the n-grams and the memory of a linear model, and no key that it lacks; of a fusion the
+// members with their weights and losses.
+func TestInfoMembers(t *testing.T) {
+	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
+	done(t, "", "train", "custom", "--data", data, "--out", out, "--steps", "2", "--hidden", "8", "--layers", "1",
+		"--device", "cpu")
+	linear := filepath.Join(out, "linear")
+	said := succeed(t, "", "info", "--model", linear)
+	contains(t, said, `"slots": 4194304`, "\nlinear model of n-grams of 1 to 3 tokens\nfeatures  ",
+		" of 4194304 slots, 1 weights each\nmemory    ",
+		`"seed": 1`)
+	notContains(t, said, "hidden_size", "learning_rate")
+	i := decode[linearInfo](t, succeed(t, "", "info", "--json", "--model", linear))
+	equal(t, i.Memory, 8*int64(i.Features)+4194304/4)
+	if i.Features < 100 || i.Config.NGrams.MaxN != 3 {
+		t.Errorf("%+v", i)
+	}
+	said = succeed(t, "", "info", "--model", out)
+	contains(t, said, "weighted sum of the logits of 2 models",
+		"more about a member: sftseq info --model "+filepath.Join(out, "sft"))
+	if n := strings.Count(said, "\n"); n > 10 {
+		t.Errorf("%d lines: %s", n, said)
+	}
+	f := decode[fusionInfo](t, succeed(t, "", "info", "--json", "--model", out))
+	if m := f.Members; len(m) != 2 || m[0].Type != sft.LinearType ||
+		m[0].Parameters != i.Features+1 || m[1].Name != "sft" {
+		t.Errorf("%+v", f)
+	}
+	equal(t, f.Config.Loss, must.Get(sft.ReadFusion(out))(t).Loss)
+	for want, dir := range map[string]string{"--cluster: " + out + ": expected a model, found the folder of 2": out,
+		"--cluster: " + sft.ErrLinear.Error(): linear} {
+		refuse(t, exitError, want, "", "info", "--model", dir, "--cluster", "4,10Gbit")
+	}
+}

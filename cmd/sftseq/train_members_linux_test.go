@@ -1,0 +1,36 @@
+package main
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// TestRanksOfMembers: the first rank trains the linear model and fits the weights; the ranks train the model with
+// layers together, in the number of steps that the first one planned, and leave what one process leaves.
+func TestRanksOfMembers(t *testing.T) {
+	program := built(t)
+	data := proseData(t, 200)
+	train := func(out string, more ...string) []string {
+		return append([]string{"train", "custom", "--data", data, "--out", out, "--hidden", "8", "--layers", "1",
+			"--device", "cpu"}, more...)
+	}
+	whole := filepath.Join(t.TempDir(), "whole")
+	timed(t, program, train(whole, "--steps", "12")...)
+	for launcher := range launchers {
+		out := filepath.Join(t.TempDir(), "out")
+		text, err := launched(t, mpirun(t, launcher, 2, append([]string{program}, train(out, "--steps", "12")...)...),
+			2*time.Minute)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", launcher, err, text)
+		}
+		sameFusion(t, whole, out, "sft")
+		planned := filepath.Join(t.TempDir(), "planned")
+		text, err = launched(t, mpirun(t, launcher, 2, append([]string{program}, train(planned, "--time", "3s",
+			"--batch", "2")...)...), 2*time.Minute)
+		if err != nil {
+			t.Fatalf("%s: %v\n%s", launcher, err, text)
+		}
+		contains(t, text, "linear: validation", "sft: validation", "of the sum of their logits")
+	}
+}
