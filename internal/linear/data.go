@@ -31,10 +31,11 @@ type bounds struct {
 	tokens, rows int   // of a block, which a thread reads at once
 	group        int64 // n-grams of a group of blocks, whose rows are shuffled together
 	cached       int64 // features that are kept between passes
+	shared       int   // weights of a row from which on threads share its columns
 }
 
 // usualBounds allow groups of 256 MiB and a cache of 512 MiB.
-var usualBounds = bounds{1 << 18, 1 << 12, 1 << 26, 1 << 27}
+var usualBounds = bounds{1 << 18, 1 << 12, 1 << 26, 1 << 27, minShared}
 
 // block is consecutive rows.
 type block struct{ from, to int }

@@ -123,6 +123,10 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 		}
 	}
 	s := newStep(f.config, f.table, f.bias)
+	if columns > 1 {
+		s.team, s.shared = newTeam(columns, f.train.workers), f.train.bounds.shared
+		defer s.team.stop()
+	}
 	steps := f.report.Rows
 	if all := f.features * int64(columns); f.Updates > 0 && all > f.Updates {
 		steps = max(1, int(float64(steps)*float64(f.Updates)/float64(all)))

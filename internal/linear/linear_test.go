@@ -197,7 +197,7 @@ func TestThreads(t *testing.T) {
 		for _, threads := range []int{2, 7} {
 			for _, cached := range []int64{small.cached, 20000, 0} {
 				b := small
-				b.cached = cached
+				b.cached, b.shared = cached, threads // one thread computes all columns of the first model
 				again, found := fitted(t, s, wordOptions, train, val, Options{Seed: 3, Threads: threads, bounds: &b})
 				if !reflect.DeepEqual(again, first) || !reflect.DeepEqual(found, report) {
 					t.Errorf("task %s, %d threads, %d cached features: another model, %+v, expected %+v", s.Task,
@@ -310,5 +310,26 @@ func TestNothingToLearn(t *testing.T) {
 	m, _ := fitted(t, classSpec(2), wordOptions, made{{A: ids("one two"), Label: 1}}, nil, Options{})
 	if z := m.NewPredictor().Logits(&seq.Example{A: ids("one two")}); m.Features() != 0 || z[0] != 0 || z[1] <= 0 {
 		t.Errorf("%d features, logits %v", m.Features(), z)
+	}
+}
+
+// BenchmarkClasses measures training of 20 classes on one thread and on two.
+func BenchmarkClasses(b *testing.B) {
+	short := moods(1, 600, 20)
+	train := slices.Clone(short)
+	for i := range train {
+		train[i].A = slices.Clone(train[i].A)
+		for k := range 20 {
+			train[i].A = append(train[i].A, short[(i*7+k)%len(short)].A...)
+		}
+	}
+	o := wordOptions
+	o.MinCount = 1
+	for _, threads := range []int{1, 2} {
+		b.Run(fmt.Sprint(threads), func(b *testing.B) {
+			for b.Loop() {
+				fitted(b, classSpec(20), o, train, nil, Options{Threads: threads})
+			}
+		})
 	}
 }

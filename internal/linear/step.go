@@ -16,11 +16,23 @@ type step struct {
 	scales  []float64 // 1 divided by the row's norm
 	errors  []float64 // derivatives of the loss by the logits
 	targets []float64
+	team    *team // nil: one thread computes all columns
+	shared  int   // the least number of weights of a row whose columns the team shares
 }
 
 func newStep(c *Config, table, bias []parameter) *step {
 	n := len(bias)
-	return &step{c, table, bias, make([]float64, n), make([]float64, n), make([]float64, n), make([]float64, n)}
+	return &step{config: c, table: table, bias: bias, logits: make([]float64, n), scales: make([]float64, n),
+		errors: make([]float64, n), targets: make([]float64, n)}
+}
+
+// columns calls f for all columns of a row.
+func (s *step) columns(r *row, f func(from, to int)) {
+	if s.team == nil {
+		f(0, len(s.bias))
+		return
+	}
+	s.team.share(len(r.features), s.shared, f)
 }
 
 // forward computes the logits and scales of a row.
@@ -34,15 +46,17 @@ func (s *step) forward(r *row) {
 		}
 		s.logits[0], s.scales[0] = z, squares
 	} else {
-		clear(s.logits)
-		clear(s.scales)
-		for _, j := range r.features {
-			for c := range s.logits {
-				p := &s.table[int(j)*len(s.logits)+c]
-				s.logits[c] += float64(p.weight) * float64(p.ratio)
-				s.scales[c] += float64(p.ratio) * float64(p.ratio)
+		s.columns(r, func(from, to int) {
+			logits, scales := s.logits[from:to], s.scales[from:to]
+			clear(logits)
+			clear(scales)
+			for _, j := range r.features {
+				for c, p := range s.table[int(j)*len(s.logits)+from:][:len(logits)] {
+					logits[c] += float64(p.weight) * float64(p.ratio)
+					scales[c] += float64(p.ratio) * float64(p.ratio)
+				}
 			}
-		}
+		})
 	}
 	for c, squares := range s.scales {
 		if squares > 0 {
@@ -101,12 +115,14 @@ func (s *step) update(r *row, rate float32) {
 		for c, e := range s.errors {
 			s.scales[c] *= e
 		}
-		for _, j := range r.features {
-			for c, g := range s.scales {
-				p := &s.table[int(j)*len(s.scales)+c]
-				p.descend(float32(float32(g)*p.ratio), rate)
+		s.columns(r, func(from, to int) {
+			for _, j := range r.features {
+				for c, g := range s.scales[from:to] {
+					p := &s.table[int(j)*len(s.scales)+from+c]
+					p.descend(float32(float32(g)*p.ratio), rate)
+				}
 			}
-		}
+		})
 	}
 	for c, e := range s.errors {
 		s.bias[c].descend(float32(e), rate*biasRate)
