@@ -21,6 +21,8 @@ type Task interface {
 	Notification() string
 	// Published is what the notification has of an answer.
 	Published(answer any) any
+	// Shape is an empty answer, from which its JSON schema is made.
+	Shape() any
 	// HasWindows reports whether the answers to windows of a sequence make an answer to the whole.
 	HasWindows() bool
 	// Labels are nil for a task without labels.

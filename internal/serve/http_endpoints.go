@@ -64,6 +64,7 @@ func (g *gateway) endpoints() *http.ServeMux {
 		id := x.r.PathValue("id")
 		x.call("model/info", func(c *call) (any, error) { return c.namedModel(id) })
 	}))
+	handle(http.MethodGet, openAPIPath, g.of((*exchange).describe))
 	watched := g.server.Metrics()
 	for _, pattern := range []string{healthPath, healthAlias, "/metrics"} {
 		handle(http.MethodGet, pattern, g.of(func(x *exchange) { x.watch(watched) }))
@@ -80,7 +81,8 @@ func (x *exchange) unknown() {
 
 // paths are those that there are.
 func paths() []string {
-	all := append([]string{embeddingsPath, "/v1/models", healthPath, healthAlias, "/metrics"}, rerankPaths...)
+	all := append([]string{embeddingsPath, "/v1/models", openAPIPath, healthPath, healthAlias,
+		"/metrics"}, rerankPaths...)
 	for name := range methods {
 		all = append(all, "/"+path.Base(name))
 	}

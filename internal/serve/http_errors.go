@@ -82,16 +82,19 @@ func asWebError(e *Error) *webError {
 	return out
 }
 
+// webErrorBody is the body of an error in OpenAI's format.
+type webErrorBody struct {
+	Error struct {
+		Message string  `json:"message"`
+		Type    string  `json:"type"`
+		Param   *string `json:"param"`
+		Code    *string `json:"code"`
+	} `json:"error"`
+}
+
 // body is the error as JSON.
 func (e *webError) body() []byte {
-	var out struct {
-		Error struct {
-			Message string  `json:"message"`
-			Type    string  `json:"type"`
-			Param   *string `json:"param"`
-			Code    *string `json:"code"`
-		} `json:"error"`
-	}
+	var out webErrorBody
 	out.Error.Message, out.Error.Type = strings.ToValidUTF8(e.message, "\ufffd"), e.kind
 	if e.param != "" {
 		out.Error.Param = &e.param

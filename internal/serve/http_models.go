@@ -8,12 +8,15 @@ type modelObject struct {
 	OwnedBy string `json:"owned_by"`
 }
 
+// modelList is a list of models as OpenAI has it.
+type modelList struct {
+	Object string        `json:"object"`
+	Data   []modelObject `json:"data"`
+}
+
 // models is GET /v1/models.
 func (c *call) models() (any, error) {
-	return struct {
-		Object string        `json:"object"`
-		Data   []modelObject `json:"data"`
-	}{"list", []modelObject{c.modelObject()}}, nil
+	return modelList{"list", []modelObject{c.modelObject()}}, nil
 }
 
 func (c *call) modelObject() modelObject {

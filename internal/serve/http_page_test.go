@@ -3,6 +3,7 @@ package serve
 import (
 	"fmt"
 	"maps"
+	"net/http"
 	"os"
 	"path"
 	"path/filepath"
@@ -39,6 +40,7 @@ func TestHTTPPage(t *testing.T) {
 		}
 		w := startHTTP(t, o, HTTPOptions{})
 		var got []string
+		var checks []func(*described) // at the end, as /stats counts the requests before it
 		for _, line := range lines {
 			if line[0] == '<' {
 				continue
@@ -49,8 +51,13 @@ func TestHTTPPage(t *testing.T) {
 			}
 			asked[request[2]] = true
 			r, answer := w.send(request[1], request[2], request[3], "X-Request-Id", "example")
+			checks = append(checks, func(api *described) { checkDescribed(t, api, request, r, answer) })
 			masked["embedding"] = strings.Contains(request[3], base64Format) // whose last bits depend on the processor
 			got = append(got, line, fmt.Sprintf("< %d %s", r.StatusCode, mask(t, answer, masked)))
+		}
+		api := descriptionOf(w)
+		for _, check := range checks {
+			check(api)
 		}
 		if !*update {
 			compareHTTP(t, got, lines)
@@ -64,6 +71,33 @@ func TestHTTPPage(t *testing.T) {
 	}
 	if *update && !t.Failed() {
 		must.Succeed(t, os.WriteFile(httpPage, []byte(page), 0o666))
+	}
+}
+
+// checkDescribed compares an example with /openapi.json.
+func checkDescribed(t *testing.T, api *described, request []string, r *http.Response, answer string) {
+	t.Helper()
+	at, verb, response := request[2], strings.ToLower(request[1]), "responses/200"
+	item, ok := api.paths()[at].(map[string]any)
+	if strings.HasPrefix(at, "/v1/models/") {
+		ok = true
+	} else if ok {
+		_, ok = item[verb]
+	}
+	switch {
+	case !ok && r.StatusCode != 404 && r.StatusCode != 405:
+		t.Errorf("%s %s is not described", verb, at)
+	case !ok:
+		return
+	case r.StatusCode != 200:
+		response = "responses/default"
+	case request[3] != "":
+		if err := api.validate(at, verb, "requestBody", request[3]); err != nil {
+			t.Errorf("%s: %v", request[0], err)
+		}
+	}
+	if err := api.validate(at, verb, response, answer); err != nil {
+		t.Errorf("%s: %v\n%s", request[0], err, answer)
 	}
 }
 

@@ -60,6 +60,8 @@ func (t classes) Method() string {
 	return "sequence/classify"
 }
 
+func (classes) Shape() any { return class{} }
+
 func (t classes) HasWindows() bool { return !t.isPair() && !t.config.Featured() }
 
 func (t classes) Notification() string {

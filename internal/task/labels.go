@@ -80,6 +80,8 @@ func (labels) HasPlaces() bool { return false }
 
 func (labels) Method() string { return "sequence/labels" }
 
+func (labels) Shape() any { return predictedLabels{} }
+
 func (t labels) HasWindows() bool { return !t.config.Featured() }
 
 func (labels) Notification() string { return "sequence/publishLabels" }

@@ -27,6 +27,8 @@ func (masks) HasPlaces() bool { return false }
 
 func (masks) Method() string { return "sequence/embed" }
 
+func (masks) Shape() any { return nil }
+
 func (masks) HasWindows() bool { return false }
 
 func (masks) Notification() string { return "" }

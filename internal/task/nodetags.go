@@ -55,6 +55,8 @@ func (nodeTags) HasPlaces() bool { return false }
 
 func (nodeTags) Method() string { return "sequence/tag" }
 
+func (nodeTags) Shape() any { return predictedTags{} }
+
 func (nodeTags) HasWindows() bool { return false }
 
 func (nodeTags) Notification() string { return "sequence/publishSpans" }

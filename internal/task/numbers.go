@@ -96,6 +96,8 @@ func (numbers) HasPlaces() bool { return false }
 
 func (numbers) Method() string { return "sequence/predict" }
 
+func (numbers) Shape() any { return predictedNumbers{} }
+
 func (t numbers) HasWindows() bool { return !t.config.Featured() }
 
 func (numbers) Notification() string { return "sequence/publishNumbers" }

@@ -82,6 +82,8 @@ func (spans) HasPlaces() bool { return true }
 
 func (spans) Method() string { return "sequence/tag" }
 
+func (spans) Shape() any { return requests.Spans{} }
+
 func (spans) HasWindows() bool { return false }
 
 func (spans) Notification() string { return "sequence/publishSpans" }

@@ -36,6 +36,8 @@ type Task interface {
 
 	// Method is the JSON-RPC method that answers a request.
 	Method() string
+	// Shape is an empty answer, from which its JSON schema is made; nil for a task without answers.
+	Shape() any
 	// HasWindows reports whether the answers to windows of a sequence make an answer to the whole: the mean of their
 	// logits.
 	HasWindows() bool

@@ -1,0 +1,240 @@
+package serve
+
+import (
+	"cmp"
+	"path"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/requests"
+)
+
+// openAPIPath has a description of the API for generators of clients.
+const openAPIPath = "/openapi.json"
+
+// fieldSchemas describe the fields of requests, by name without the suffix of a pair's sequence.
+var fieldSchemas = map[string]func() schema{
+	"text":   textSchema,
+	"tokens": func() schema { return listOf(ofType("integer")) },
+	"bytes":  func() schema { return schema{"type": "string", "contentEncoding": "base64"} },
+	featuresField: func() schema {
+		return listOf(listOf(ofType("number")))
+	},
+	edgesField: func() schema { return listOf(listOf(ofType("number"))) },
+	idField:    func() schema { return schema{} },
+	"window": func() schema {
+		s := schemaOf(reflect.TypeFor[windowParams]())
+		delete(s, "required")
+		s["properties"].(schema)["policy"] = schema{"enum": windowPolicies}
+		return s
+	},
+	"explain": func() schema { return ofType("boolean") },
+	"k":       func() schema { return schema{"type": "integer", "minimum": 0, "maximum": maxFound} },
+	"rescore": func() schema { return schema{"type": "integer", "minimum": 0, "maximum": maxFound} },
+	"ids":     func() schema { return listOf(anyOf(textSchema(), ofType("number"))) },
+}
+
+// notOverHTTP are fields of JSON-RPC's documents and progress.
+var notOverHTTP = append([]string{"uri", "version"}, manyFields...)
+
+// requestSchema describes an object of the known fields that the model reads. A request has one such object, or many of
+// them in the list of a name.
+func (c *call) requestSchema(known map[string]bool, many string) schema {
+	config := c.model.config
+	properties := schema{}
+	for name := range known {
+		plain := strings.TrimSuffix(strings.TrimSuffix(name, "_a"), "_b")
+		isGraph := plain == featuresField || plain == edgesField
+		isSequence := slices.Contains(sources, plain)
+		isText := isSequence && plain != "tokens"
+		switch {
+		case name == many || slices.Contains(notOverHTTP, plain):
+		case (isGraph || isSequence) && isGraph != config.Featured():
+		case plain == edgesField && !config.Edged():
+		case isText && tokenizerOf(config) == nil:
+		case plain == "window" && !c.model.task.HasWindows():
+		default:
+			properties[name] = fieldSchemas[plain]()
+		}
+	}
+	one := schema{"type": "object", "properties": properties, "additionalProperties": false}
+	if many == "" || !known[many] {
+		return one
+	}
+	return anyOf(one, schema{"type": "object", "properties": schema{many: listOf(one)}, "required": []string{many},
+		"additionalProperties": false})
+}
+
+// responseSchema describes the response to a request of one object or of many.
+func responseSchema(one schema, many bool) schema {
+	if !many {
+		return one
+	}
+	element := schemaOf(reflect.TypeFor[indexed]())
+	element["properties"].(schema)["result"] = one
+	return anyOf(one, schema{"type": "object", "properties": schema{"results": listOf(element)},
+		"required": []string{"results"}})
+}
+
+// answerSchema describes the answer of the model's task to a sequence or a pair.
+func (c *call) answerSchema() schema {
+	var types []reflect.Type
+	for _, part := range append(requests.Reply{Answer: c.model.task.Shape()}.Parts(), extent{}) {
+		types = append(types, reflect.TypeOf(part))
+	}
+	s := objectOf(types...)
+	windows := objectOf(append(types[1:len(types):len(types)], reflect.TypeFor[windowed]())...)
+	properties := windows["properties"].(schema)
+	for _, name := range []string{"windows", "window", "policy", "count", "length", "used", "uri", "version"} {
+		delete(properties, name)
+	}
+	windows["required"] = slices.DeleteFunc(windows["required"].([]string), func(name string) bool {
+		return properties[name] == nil
+	})
+	if s["properties"].(schema)["windows"] = listOf(windows); !c.model.task.HasWindows() {
+		delete(s["properties"].(schema), "window")
+		delete(s["properties"].(schema), "windows")
+	}
+	return s
+}
+
+// sequencesSchema describes the input of OpenAI's and of Text Embeddings Inference's requests.
+func sequencesSchema() schema {
+	tokens := listOf(ofType("integer"))
+	return anyOf(textSchema(), listOf(textSchema()), tokens, listOf(tokens))
+}
+
+// nullable describes an object whose fields may be null unless they are required. Other fields are ignored.
+func nullable(properties schema, required ...string) schema {
+	for name, s := range properties {
+		if !slices.Contains(required, name) {
+			properties[name] = anyOf(s.(schema), ofType("null"))
+		}
+	}
+	return schema{"type": "object", "properties": properties, "required": required}
+}
+
+// rerankSchemas describes requests to rerank, and their responses.
+func rerankSchemas() (request, response schema) {
+	text, yes := textSchema(), ofType("boolean")
+	document := anyOf(text, schema{"type": "object", "properties": schema{"text": text}, "required": []string{"text"}})
+	request = anyOf(
+		nullable(schema{"model": text, "query": text, "documents": listOf(document),
+			"top_n": schema{"type": "integer", "minimum": 1}, "return_documents": yes}, "query", "documents"),
+		nullable(schema{"query": text, "texts": listOf(text), "raw_scores": yes, "return_text": yes}, "query", "texts"))
+	return request, anyOf(schemaOf(reflect.TypeFor[rerankedDocuments]()),
+		listOf(schemaOf(reflect.TypeFor[rerankedText]())))
+}
+
+// operation is what /openapi.json says of a path.
+type operation struct {
+	summary           string
+	request, response schema // nil without a body; a response that is not JSON is text
+}
+
+// operations describes the paths that the model and the server support.
+func (c *call) operations() map[string]operation {
+	answers := []string{"sequence/classify", "sequence/predict", "sequence/labels", "sequence/tag"}
+	all := map[string]operation{
+		"/v1/models": {"list the model", nil, schemaOf(reflect.TypeFor[modelList]())},
+		"/v1/models/{id}": {"look up the model by its name", nil,
+			schemaOf(reflect.TypeFor[modelObject]())},
+		healthPath:  {"report whether the server is healthy", nil, textSchema()},
+		healthAlias: {"report whether the server is healthy", nil, textSchema()},
+		"/metrics":  {"report metrics for Prometheus", nil, textSchema()},
+		openAPIPath: {"describe this API", nil, ofType("object")},
+	}
+	for name, m := range methods {
+		probe := &call{session: c.session, model: c.model, method: name}
+		if m.lacking(probe) != "" {
+			continue
+		}
+		at := "/" + path.Base(name)
+		switch {
+		case slices.Contains(answers, name):
+			all[at] = operation{"answer a sequence, or each of a list", c.requestSchema(answerFields, "sequences"),
+				responseSchema(c.answerSchema(), true)}
+		case name == scoreMethod:
+			all[at] = operation{"answer a pair, or each of a list", c.requestSchema(scoreFields, "pairs"),
+				responseSchema(c.answerSchema(), true)}
+		case name == embedMethod:
+			inputs := nullable(schema{"inputs": sequencesSchema(), "normalize": ofType("boolean"),
+				"dimensions": ofType("integer")}, "inputs")
+			all[at] = operation{"embed a sequence, or each of a list",
+				anyOf(c.requestSchema(embedFields, "sequences"), inputs),
+				anyOf(responseSchema(schemaOf(reflect.TypeFor[embedded]()), true), listOf(listOf(ofType("number"))))}
+		case name == "retrieval/add":
+			all[at] = operation{"add an item to the index, or many", c.requestSchema(addFields, "items"),
+				responseSchema(schemaOf(reflect.TypeFor[added]()), true)}
+		case name == "retrieval/remove":
+			all[at] = operation{"remove items from the index", c.requestSchema(removeFields, ""),
+				schemaOf(reflect.TypeFor[removed]())}
+		case name == "retrieval/search":
+			all[at] = operation{"find the nearest items of the index", c.requestSchema(searchFields, ""),
+				schemaOf(reflect.TypeFor[found]())}
+		case name == "model/info":
+			all[at] = operation{"describe the model", nil, schemaOf(reflect.TypeFor[modelInfo]())}
+		case name == "server/stats":
+			all[at] = operation{"report statistics of the server", nil, schemaOf(reflect.TypeFor[stats]())}
+		}
+	}
+	one := needsOne(c) == ""
+	if text := textSchema(); one {
+		all[embeddingsPath] = operation{"embed sequences, as OpenAI does", nullable(schema{"model": text,
+			"input": sequencesSchema(), "encoding_format": schema{"enum": []string{floatFormat, base64Format}},
+			"dimensions": ofType("integer")}, "model", "input"), schemaOf(reflect.TypeFor[embeddingList]())}
+	}
+	if one || c.model.task.Method() == scoreMethod {
+		for _, at := range rerankPaths {
+			request, response := rerankSchemas()
+			all[at] = operation{"order documents by their relevance to a query", request, response}
+		}
+	}
+	return all
+}
+
+// openAPI is GET /openapi.json: the paths of this server with this model. Token reports whether they need one.
+func (c *call) openAPI(token bool) (any, error) {
+	json := func(s schema) schema { return schema{"application/json": schema{"schema": s}} }
+	failure := schema{"description": "an error", "content": json(schema{"$ref": "#/components/schemas/Error"})}
+	paths := schema{}
+	for at, o := range c.operations() {
+		verb, content := "get", json(o.response)
+		out := schema{"summary": o.summary, "operationId": operationID(at)}
+		if o.request != nil {
+			verb = "post"
+			out["requestBody"] = schema{"required": true, "content": json(o.request)}
+		}
+		if o.request == nil && o.response["type"] == "string" {
+			content = schema{"text/plain": schema{"schema": o.response}}
+		}
+		out["responses"] = schema{"200": schema{"description": "the result", "content": content}, "default": failure}
+		if strings.Contains(at, "{id}") {
+			out["parameters"] = []schema{{"name": "id", "in": "path", "required": true, "schema": textSchema()}}
+		}
+		if token && isHealth(at) {
+			out["security"] = []schema{}
+		}
+		paths[at] = schema{verb: out}
+	}
+	components := schema{"schemas": schema{"Error": schemaOf(reflect.TypeFor[webErrorBody]())}}
+	document := schema{"openapi": "3.1.0", "paths": paths, "components": components,
+		"info": schema{"title": "sftseq serve, model " + c.model.about.Name,
+			"version": cmp.Or(c.session.server.options.Version, "unknown")}}
+	if token {
+		components["securitySchemes"] = schema{"token": schema{"type": "http", "scheme": "bearer"}}
+		document["security"] = []schema{{"token": []string{}}}
+	}
+	return document, nil
+}
+
+// operationID is the name of a path's function in generated clients, such as v1_embeddings.
+func operationID(at string) string {
+	return strings.Trim(strings.NewReplacer("/", "_", ".", "_", "{", "", "}", "").Replace(at), "_")
+}
+
+// describe answers GET /openapi.json.
+func (x *exchange) describe() {
+	x.call("model/info", func(c *call) (any, error) { return c.openAPI(x.gateway.options.Tokens != nil) })
+}

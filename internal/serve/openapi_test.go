@@ -1,0 +1,160 @@
+package serve
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/santhosh-tekuri/jsonschema/v6"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// openAPISchema is the schema of OpenAPI 3.1 documents that the OpenAPI Initiative publishes.
+const openAPISchema = "testdata/openapi-3.1-schema.json"
+
+// described is a server's /openapi.json.
+type described struct {
+	t        testing.TB
+	document map[string]any
+	compiler *jsonschema.Compiler
+}
+
+// descriptionOf fetches the description of a server and validates it.
+func descriptionOf(w *web) *described {
+	w.t.Helper()
+	r, text := w.send("GET", openAPIPath, "")
+	if r.StatusCode != 200 {
+		w.t.Fatalf("%s: %s %s", openAPIPath, r.Status, text)
+	}
+	return describedBy(w.t, text)
+}
+
+func describedBy(t testing.TB, text string) *described {
+	t.Helper()
+	document := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(text)))(t)
+	c := jsonschema.NewCompiler()
+	f := must.Get(os.Open(openAPISchema))(t)
+	defer f.Close()
+	must.Succeed(t, c.AddResource("openapi.json", must.Get(jsonschema.UnmarshalJSON(f))(t)))
+	if err := must.Get(c.Compile("openapi.json"))(t).Validate(document); err != nil {
+		t.Errorf("%v\n%s", err, text)
+	}
+	must.Succeed(t, c.AddResource("document.json", document))
+	d := &described{t, document.(map[string]any), c}
+	for at, item := range d.paths() {
+		for verb, operation := range item.(map[string]any) {
+			if operation.(map[string]any)["requestBody"] != nil {
+				d.schema(at, verb, "requestBody")
+			}
+			for status := range operation.(map[string]any)["responses"].(map[string]any) {
+				d.schema(at, verb, "responses/"+status)
+			}
+		}
+	}
+	return d
+}
+
+func (d *described) paths() map[string]any { return d.document["paths"].(map[string]any) }
+
+// schema compiles the schema of a body, which checks that it is a JSON Schema.
+func (d *described) schema(at, verb, body string) *jsonschema.Schema {
+	d.t.Helper()
+	kind := "application~1json"
+	if content := d.paths()[at].(map[string]any)[verb].(map[string]any); body == "responses/200" {
+		if _, text := content["responses"].(map[string]any)["200"].(map[string]any)["content"].(map[string]any)["text/plain"]; text {
+			kind = "text~1plain"
+		}
+	}
+	where := "document.json#/paths/" + strings.ReplaceAll(at, "/",
+		"~1") + "/" + verb + "/" + body + "/content/" + kind +
+		"/schema"
+	return must.Get(d.compiler.Compile(where))(d.t)
+}
+
+// validate reports why a body does not have the form that the description has of it, nil if it has.
+func (d *described) validate(at, verb, body, text string) error {
+	d.t.Helper()
+	if strings.HasPrefix(at, "/v1/models/") {
+		at = "/v1/models/{id}"
+	}
+	value := must.Get(jsonschema.UnmarshalJSON(strings.NewReader(text)))(d.t)
+	return d.schema(at, verb, body).Validate(value)
+}
+
+// TestOpenAPI: /openapi.json is a valid document of OpenAPI with the paths that the model supports, all of which the
+// server has.
+func TestOpenAPI(t *testing.T) {
+	all := map[string]bool{}
+	for model, want := range map[string]string{"pre": "/classify /embed /v1/embeddings /rerank",
+		"retrieval":  "/score /rerank",
+		"regression": "/predict", "multilabel": "/labels", "tagging": "/tag", "clouds": "/classify /embed",
+		"graphs": "/classify", "fill_mask": "/embed /v1/embeddings"} {
+		w := startHTTP(t, withIndexIf(t, model, model == "pre"), HTTPOptions{})
+		d := descriptionOf(w)
+		for _, at := range append(strings.Fields(want), "/info", "/stats", "/healthz", "/openapi.json") {
+			if d.paths()[at] == nil {
+				t.Errorf("%s: %s is not described", model, at)
+			}
+		}
+		for at := range d.paths() {
+			all[at] = true
+		}
+		if model == "pre" && d.paths()["/predict"] != nil {
+			t.Errorf("%s: /predict is described", model)
+		}
+	}
+	delete(all, "/v1/models/{id}")
+	if got := slices.Sorted(maps.Keys(all)); !slices.Equal(got, paths()) {
+		t.Errorf("described are %v, served %v", got, paths())
+	}
+}
+
+// withIndexIf returns options of a model, with an index if yes.
+func withIndexIf(t testing.TB, model string, yes bool) Options {
+	o := testOptions(t, model)
+	if yes {
+		o.Index = filepath.Join(t.TempDir(), "index.arrow")
+	}
+	return o
+}
+
+// TestOpenAPIBodies: requests and responses have the form of the description, and malformed ones do not.
+func TestOpenAPIBodies(t *testing.T) {
+	for _, c := range []struct{ model, at, body string }{
+		{"pre", "/classify", `{"id":7,"tokens":[1,2,3,4,5,6],"window":{"policy":"sliding","length":3},"explain":true}`},
+		{"pre", "/classify", `{"sequences":[{"text":"[MAX 2 9 ]","window":{"policy":"head"}},{"tokens":[]}]}`},
+		{"retrieval", "/score", `{"pairs":[{"text_a":"one","tokens_b":[5],"explain":true},{"bytes_a":"b25l","text_b":""}]}`},
+		{"clouds", "/classify", `{"features":[[0.5,0,0,1,0.1,0.2,0.3]]}`},
+		{"graphs", "/classify", `{"features":[[1.5,0],[0.5,-1]],"edges":[[0,1,1,0.5]]}`},
+		{"pre", "/v1/embeddings", `{"model":"pre","input":[[1],[2]],"encoding_format":"base64","user":"x"}`},
+		{"pre", "/rerank", `{"query":"1","texts":["2"],"return_text":true,"truncate":null}`},
+	} {
+		w := startHTTP(t, testOptions(t, c.model), HTTPOptions{})
+		d := descriptionOf(w)
+		if err := d.validate(c.at, "post", "requestBody", c.body); err != nil {
+			t.Errorf("%s %s: %v", c.at, c.body, err)
+		}
+		answer := w.post(c.at, c.body)
+		if err := d.validate(c.at, "post", "responses/200", answer); err != nil {
+			t.Errorf("%s %s: %v\n%s", c.at, c.body, err, answer)
+		}
+		for _, bad := range []string{`{"text":5}`, `{"nothing":1}`, `[]`, `{"model":"pre","input":7}`} {
+			if d.validate(c.at, "post", "requestBody", bad) == nil {
+				t.Errorf("%s: %s is described as valid", c.at, bad)
+			}
+		}
+		if d.validate(c.at, "post", "responses/200", `{"label":1}`) == nil {
+			t.Errorf("%s: any response is described as valid", c.at)
+		}
+	}
+	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Tokens: NewTokens("0123456789abcdef")})
+	w.token = "0123456789abcdef"
+	if d := descriptionOf(w); d.document["security"] == nil ||
+		d.paths()["/healthz"].(map[string]any)["get"].(map[string]any)["security"] == nil {
+		t.Errorf("the token is not described: %v", d.document)
+	}
+}
