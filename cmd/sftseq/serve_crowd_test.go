@@ -1,0 +1,38 @@
+//go:build unix
+
+package main
+
+import (
+	"fmt"
+	"regexp"
+	"strconv"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/testenv"
+)
+
+// TestNodeCrowd: 40 concurrent requests of Node's fetch to a server of 4 clients all end: by a response, a 429, or an
+// error of the connection.
+func TestNodeCrowd(t *testing.T) {
+	testenv.NeedPrograms(t, "node")
+	o := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0", "--max-clients", "4")
+	out := client(t, "", []string{"node", "--input-type=module", "-e"}, fmt.Sprintf(`
+const ask = () => fetch('%s/classify', { method: 'POST', headers: { 'Content-Type': 'application/json' },
+  body: JSON.stringify({ tokens: Array(2000).fill(1) }), signal: AbortSignal.timeout(20000) }).then(
+  async (r) => { await r.text(); return r.status; },
+  ({ name, cause }) => name === 'TimeoutError' ? name : cause?.code ?? name);
+const got = {};
+for (const end of await Promise.all(Array.from({ length: 40 }, ask))) got[end] = (got[end] ?? 0) + 1;
+console.log(JSON.stringify(got));
+process.exit();`, o.url))
+	served := regexp.MustCompile(`"(200|429|ECONNRESET|EPIPE)":(\d+)`).FindAllStringSubmatch(out, -1)
+	sum := 0
+	for _, end := range served {
+		n, _ := strconv.Atoi(end[2])
+		sum += n
+	}
+	if sum != 40 {
+		t.Errorf("%s", out)
+	}
+	t.Log(out)
+}
