@@ -91,7 +91,7 @@ func (p *Predictor) Logits(e *seq.Example) []float64 {
 		compared := p.pairs.Logits(e.A, e.B)
 		z := out[len(out)-len(compared):]
 		for c, v := range compared {
-			z[c] = float64(w[0]*z[c]) + float64(w[1]*v)
+			z[c] = float64(w[pairs.OfNGrams]*z[c]) + float64(w[pairs.OfComparison]*v)
 		}
 	}
 	return out

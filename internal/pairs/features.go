@@ -53,6 +53,11 @@ func (x *comparer) norm(v int, b bag) float64 {
 	return math.Sqrt(sum)
 }
 
+// term is the product of two texts' x for a slot.
+func (x *comparer) term(a, b gram, idf float64) float64 {
+	return (1 + x.log(int(a.count))) * (1 + x.log(int(b.count))) * idf * idf
+}
+
 // features computes the features of a pair.
 func (x *comparer) features(a, b []int32, out []float64) {
 	x.reader.read(a, &x.a)
@@ -78,7 +83,7 @@ func (x *comparer) features(a, b []int32, out []float64) {
 			}
 			other := bb[e.number]
 			idf := x.idf(v, g.slot, 2)
-			term := (1 + x.log(int(g.count))) * (1 + x.log(int(other.count))) * idf * idf
+			term := x.term(g, other, idf)
 			dot += term
 			largest = max(largest, idf)
 			if v == 0 {

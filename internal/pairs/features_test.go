@@ -184,6 +184,13 @@ func TestFeatures(t *testing.T) {
 		a, b := texts[r.IntN(len(texts))], sentence() // a training text and a new one
 		compare.features(ids(a), ids(b), got)
 		want := referenceOf(a).features(referenceOf(b), df, len(known))
+		sum := 0.0
+		for _, s := range m.NewPredictor().Shared(ids(a), ids(b), 1000, 1) {
+			sum += s.Part
+		}
+		if math.Abs(sum-want[0]) > 1e-9 {
+			t.Fatalf("%q and %q: the parts of shared words are %v together, the cosine is %v", a, b, sum, want[0])
+		}
 		for i := range want {
 			if math.Abs(got[i]-want[i]) > 1e-9 {
 				t.Fatalf("feature %d of %q and %q: %v, expected %v", i, a, b, got[i], want[i])

@@ -32,6 +32,12 @@ type Config struct {
 	Weights [2]float64 `json:"weights"`
 }
 
+// Places in [Config.Weights].
+const (
+	OfNGrams = iota
+	OfComparison
+)
+
 // Limits of [Config].
 const (
 	maxSlots  = 1 << 22

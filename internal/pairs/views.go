@@ -145,6 +145,9 @@ func character(tokens []int32, u ngram.Unit) rune {
 	return c
 }
 
+// slot is that of the n-gram of n units from the one at i on.
+func (r *reader) slot(i, n int) uint32 { return uint32(ngram.HashOf(r.units[i:i+n], 0) >> r.shift) }
+
 // bag appends the n-grams of a view.
 func (r *reader) bag(v view, out bag) bag {
 	r.slots.clear(len(r.units))
@@ -156,7 +159,7 @@ func (r *reader) bag(v view, out bag) bag {
 		if v.capitals && (written == small || v.n == 1 && written == first || v.n == 2 && r.capitals[i+1] == small) {
 			continue
 		}
-		slot := uint32(ngram.HashOf(r.units[i:i+v.n], 0) >> r.shift)
+		slot := r.slot(i, v.n)
 		if at, found := r.slots.put(slot, uint32(len(out))); found {
 			out[at].count++
 			out[at].capital = min(out[at].capital, written)

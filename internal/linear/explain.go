@@ -1,0 +1,102 @@
+package linear
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/pairs"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Limits of an [Explanation].
+const (
+	MaxExplained = 32 // n-grams
+	MaxPlaces    = 8  // places of an n-gram
+)
+
+// Explanation lists the n-grams of a sequence that contribute most to a logit, the largest contributions first.
+type Explanation struct {
+	NGrams []NGram
+	// Rest is the sum of the contributions of all other n-grams. With those that are listed, and the bias, which is the
+	// logit of a row without n-grams, it is the logit.
+	Rest float64
+	// Shared lists what both sequences of a pair have, words where the model reads words, by their parts of the
+	// cosine, the largest first. Both sequences have one list, each with its own places.
+	Shared []NGram
+}
+
+// NGram is an n-gram of a sequence.
+type NGram struct {
+	Places       [][2]int // the first ones, as ranges of tokens: [from, to)
+	Contribution float64
+}
+
+// Explain explains an output of a row, for each of its sequences: a logit, or a number in its own units. Of two classes
+// it is the difference of the class's logit and the other one's. n-grams that share a slot count as one.
+func (p *Predictor) Explain(e *seq.Example, output int) []Explanation {
+	sides := [][]int32{e.A}
+	if e.B != nil {
+		sides = append(sides, e.B)
+	}
+	out := make([]Explanation, len(sides))
+	if p.ofNGrams(e); len(p.features) > 0 {
+		p.explainNGrams(sides, output, out)
+	}
+	if p.pairs != nil && len(sides) == 2 {
+		for _, s := range p.pairs.Shared(e.A, e.B, MaxExplained, MaxPlaces) {
+			for side, places := range s.Places {
+				out[side].Shared = append(out[side].Shared, NGram{places, s.Part})
+			}
+		}
+	}
+	return out
+}
+
+// explainNGrams sets the contributions of n-grams to an output.
+func (p *Predictor) explainNGrams(sides [][]int32, output int, out []Explanation) {
+	m := p.model
+	column, scale := output, float64(ratioUnit)/weightUnit
+	switch c := &m.Config; {
+	case len(c.Numbers) > 0:
+		scale *= c.Numbers[output].Deviation
+	case len(p.sums) < c.Outputs():
+		if column = 0; output == 0 {
+			scale = -scale
+		}
+	}
+	if m.pairs != nil {
+		scale *= m.Config.Pairs.Weights[pairs.OfNGrams]
+	}
+	scale /= math.Sqrt(max(1, float64(p.sums[column].squares)))
+	at, shown := map[uint32]int{}, map[uint32]int{} // the side of a feature, and its n-gram there
+	for side, tokens := range sides {
+		x := &out[side]
+		p.extractor.Located(tokens, side, func(h uint64, from, to int) {
+			f, ok := m.vocabulary.Feature(h)
+			if !ok {
+				return
+			}
+			if other, found := at[f]; found && other != side {
+				return
+			} else if !found {
+				at[f], shown[f] = side, len(x.NGrams)
+				weight := float64(m.cells[int(f)*len(p.sums)+column].weight)
+				x.NGrams = append(x.NGrams, NGram{nil, weight * scale})
+			}
+			if g := &x.NGrams[shown[f]]; len(g.Places) < MaxPlaces {
+				g.Places = append(g.Places, [2]int{from, to})
+			}
+		})
+	}
+	for side := range out {
+		x := &out[side]
+		slices.SortStableFunc(x.NGrams, func(a, b NGram) int {
+			return cmp.Compare(math.Abs(b.Contribution), math.Abs(a.Contribution))
+		})
+		for _, g := range x.NGrams[min(MaxExplained, len(x.NGrams)):] {
+			x.Rest += g.Contribution
+		}
+		x.NGrams = slices.Clip(x.NGrams[:min(MaxExplained, len(x.NGrams))])
+	}
+}

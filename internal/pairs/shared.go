@@ -1,0 +1,57 @@
+package pairs
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Shared is an n-gram of the first view, such as a word, that both texts have.
+type Shared struct {
+	Places [2][][2]int // the first ones in each text, as ranges of tokens: [from, to)
+	Part   float64     // part of the cosine of the texts
+}
+
+// Shared lists the n-grams that contribute most to the cosine of the first view, the largest parts first, and the first
+// places of each.
+func (p *Predictor) Shared(a, b []int32, most, places int) []Shared {
+	x := p.compare
+	x.reader.read(a, &x.a)
+	x.reader.read(b, &x.b)
+	ab, bb := x.a.bags[0], x.b.bags[0]
+	norm := x.norm(0, ab) * x.norm(0, bb)
+	x.shared.clear(len(bb))
+	for i, g := range bb {
+		x.shared.put(g.slot, uint32(i))
+	}
+	var out []Shared
+	number := map[uint32]int{}
+	for _, g := range ab {
+		e := x.shared.find(g.slot)
+		if e.generation != x.shared.generation {
+			continue
+		}
+		idf := x.idf(0, g.slot, 2)
+		if part := x.term(g, bb[e.number], idf) / norm; part > 0 {
+			number[g.slot] = len(out)
+			out = append(out, Shared{Part: part})
+		}
+	}
+	for side, tokens := range [][]int32{a, b} {
+		x.reader.eachPlace(tokens, func(slot uint32, from, to int) {
+			if i, ok := number[slot]; ok && len(out[i].Places[side]) < places {
+				out[i].Places[side] = append(out[i].Places[side], [2]int{from, to})
+			}
+		})
+	}
+	slices.SortStableFunc(out, func(a, b Shared) int { return cmp.Compare(b.Part, a.Part) })
+	return out[:min(most, len(out))]
+}
+
+// eachPlace calls with for each n-gram of the first view of a text, with its slot and the range of its tokens.
+func (r *reader) eachPlace(tokens []int32, with func(slot uint32, from, to int)) {
+	v := r.views[0]
+	r.unitsOf(v.units, tokens)
+	for i := 0; i+v.n <= len(r.units); i++ {
+		with(r.slot(i, v.n), r.units[i].From, r.units[i+v.n-1].To)
+	}
+}
