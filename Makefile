@@ -13,11 +13,11 @@ dist: ## archives of a release, in dist; see docs/install.md
 	rm -rf dist && CGO_ENABLED=0 $(GO) run -trimpath ./internal/dist -out dist
 
 # Checks a change within a minute: gofmt, go vet, and the tests of most packages with -short.
-# The larger half of the suite is cmd/sftseq, sft and vk; make test runs all of it.
+# The larger half of the suite is cmd/sftseq, sft/train and vk; make test runs all of it.
 check:
 	@test -z "$$(gofmt -l .)" || { gofmt -l .; echo "run gofmt -w on these"; exit 1; }
 	$(GO) vet ./...
-	$(GO) test -short -vet=off $$($(GO) list ./... | grep -vE '/(cmd/.*|sft|vk)$$')
+	$(GO) test -short -vet=off $$($(GO) list ./... | grep -vE '/(cmd/.*|sft|sft/train|vk)$$')
 
 # The whole suite. It installs nothing and needs no root: its last lines name the tests that were
 # left out because the machine lacks something. With CI=true such a test fails (internal/testenv).
@@ -49,13 +49,13 @@ AGAIN := $(GO) test -p 1 -vet=off -timeout 20m
 test-race:
 	$(AGAIN) -race -short ./cmd/sftseq ./internal/serve/... ./internal/convert ./internal/index
 test-race-models:
-	$(AGAIN) -race -short ./sft ./internal/cpu ./seq
+	$(AGAIN) -race -short ./sft/... ./internal/cpu ./seq
 test-subgroups:
 	for bits in 128 512 1024; do LP_NATIVE_VECTOR_WIDTH=$$bits $(AGAIN) ./vk || exit 1; done
 test-calls:
 	GOEXPERIMENT=cgocheck2 $(AGAIN) -race ./vk
 test-go:
-	SFTSEQ_SIMD=go $(AGAIN) -short ./sft ./cmd/sftseq
+	SFTSEQ_SIMD=go $(AGAIN) -short ./sft/... ./cmd/sftseq
 test-pure:
 	CGO_ENABLED=0 $(AGAIN) ./vk ./device
 

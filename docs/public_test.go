@@ -61,7 +61,8 @@ func TestPublicNames(t *testing.T) {
 			}
 		}
 	})
-	for _, p := range []string{"seq", "sft", "sinusoid", "tokenizers", "lra", "device", "vk"} {
+	for _, p := range []string{"seq", "sft", "sft/config", "sft/train", "sinusoid",
+		"tokenizers", "lra", "device", "vk"} {
 		if !packages[p] {
 			t.Errorf("no package %s", p)
 		}

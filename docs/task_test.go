@@ -12,12 +12,12 @@ import (
 )
 
 // askedTask is code that asks a configuration, or a preset, for its task.
-var askedTask = regexp.MustCompile(`(?i:task|kind) [!=]= (?:sft\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\w*` +
-	`|case (?:sft\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\b` +
+var askedTask = regexp.MustCompile(`(?i:task|kind) [!=]= (?:config\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\w*` +
+	`|case (?:config\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\b` +
 	`|\.\((classification|retrieval|regression|multiLabel|tagging|fillMask)\)`)
 
 // ownFiles are the files of an objective, and of the tasks of data.
-var ownFiles = regexp.MustCompile(`^(internal/task/.*|seq/.*|sft/(classification|retrieval|regression|multilabel|tagging|spandecoding|fillmask|fill|masking)\.go)$`)
+var ownFiles = regexp.MustCompile(`^(internal/task/.*|seq/.*|sft/internal/(configtest|modeltest)/.*|sft/(?:config/|internal/model/|train/)?(classification|retrieval|regression|multilabel|tagging|spandecoding|fillmask|fill|masking)\.go)$`)
 
 // mayAsk are the other files that ask for the task of a model, and why.
 var mayAsk = map[string]string{
@@ -25,8 +25,8 @@ var mayAsk = map[string]string{
 	"cmd/sftseq/train_flags.go": "flags are made before there is a configuration",
 }
 
-// TestTaskIsNotAsked: what depends on the task of a model is a method of its objective in sft, or of its task in
-// internal/task; other code does not ask for the task.
+// TestTaskIsNotAsked: what depends on the task of a model is a method of its objective in the packages of sft, or of
+// its task in internal/task; other code does not ask for the task.
 func TestTaskIsNotAsked(t *testing.T) {
 	found := map[string]bool{}
 	must.Succeed(t, filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {

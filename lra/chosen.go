@@ -3,12 +3,13 @@ package lra
 import (
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // chosen returns a preset of a task. Its settings are those that [Custom] chooses for the data,
 // with some of them changed by flags; these were measured. The caller describes the data, as the
 // task has none itself.
-func chosen(data *seq.Manifest, name, description string, change func(*sft.Config, *sft.Settings)) *Preset {
+func chosen(data *seq.Manifest, name, description string, change func(*sft.Config, *train.Settings)) *Preset {
 	p := customPreset(data, RunFlags{})
 	p.Name, p.Description = name, description
 	change(&p.Config, &p.Settings)

@@ -1,6 +1,9 @@
 package lra
 
-import "github.com/sftseq/sftseq/sft"
+import (
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+)
 
 // cloudPresets returns the presets of a task of point clouds. The published configurations differ
 // in the fraction of tokens that sampling drops and in the head. One of them is rotation invariant:
@@ -27,7 +30,7 @@ func cloudPresets(epochs int, dropToken float64, head func(*sft.Config)) []*Pres
 }
 
 // maximum sets the published head of ModelNet40: the maximum of each channel over a sample.
-func maximum(c *sft.Config) { c.Pooling, c.PoolingSamples = sft.MaxPooling, 512 }
+func maximum(c *sft.Config) { c.Pooling, c.PoolingSamples = config.MaxPooling, 512 }
 
 // eachPoint changes nothing: tasks that tag points have no pooling.
 func eachPoint(*sft.Config) {}

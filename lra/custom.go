@@ -9,6 +9,8 @@ import (
 
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -26,7 +28,7 @@ type RunFlags struct {
 	Batch       int
 	Epochs      int
 	Steps       int    // instead of Epochs
-	Schedule    string // one of [sft.Schedules]
+	Schedule    string // one of [train.Schedules]
 }
 
 // CustomRun is [Custom] for a run with flags: epochs, batch, convolutions, schedule and evaluations
@@ -78,7 +80,7 @@ func ownData(m *seq.Manifest, f RunFlags) *Preset {
 	s.Warmup = strconv.Itoa(max(1, min(warmupSteps, stepsOf(s, m.Splits["train"].Rows)/10)))
 	s.TemperatureScaling, s.SpanDecoding = true, m.Task == seq.Tagging && m.FeatureNames == nil
 	if m.Task == seq.Classification || m.Task == seq.Retrieval {
-		s.Select = sft.OneStandardError
+		s.Select = train.OneStandardError
 	}
 	p.Description = DescribeRun(&p.Config, s)
 	return p
@@ -112,7 +114,7 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 		samples(&c, &s)
 		tokens = tokensHeard
 	case kind == new(tokenizers.Pixel).Type():
-		s.EmbeddingInit = sft.FourierInit
+		s.EmbeddingInit = config.FourierInit
 	}
 	if f.Batch > 0 {
 		s.Batch = f.Batch
@@ -156,7 +158,7 @@ func customPreset(m *seq.Manifest, f RunFlags) *Preset {
 }
 
 // stepsOf returns the number of steps of a run on the given number of rows.
-func stepsOf(s *sft.Settings, rows int64) int {
+func stepsOf(s *train.Settings, rows int64) int {
 	if s.Steps > 0 {
 		return s.Steps
 	}
@@ -166,7 +168,7 @@ func stepsOf(s *sft.Settings, rows int64) int {
 // pairsOfWords sets up a comparison of two texts. The words that they share decide most, as in a
 // cosine of bags of words. The model is therefore one wide layer whose branches begin at zero, so
 // that the initial embedding of a text is the mean of its word embeddings.
-func pairsOfWords(c *sft.Config, s *sft.Settings) {
+func pairsOfWords(c *sft.Config, s *train.Settings) {
 	*c = encoder(1, 256, 256, 16)
 	c.ResidualScale = true
 	s.Batch *= 2
@@ -175,18 +177,18 @@ func pairsOfWords(c *sft.Config, s *sft.Settings) {
 
 // spectra sets up audio spectra. A sound keeps its class when some spectra are missing or wrong, so
 // noise augments small data sets.
-func spectra(c *sft.Config, s *sft.Settings) {
+func spectra(c *sft.Config, s *train.Settings) {
 	c.NumLayers = 3
 	s.TokenDeletion, s.TokenReplacement = 0.3, 0.15
-	s.EmbeddingInit = sft.CodebookInit
+	s.EmbeddingInit = config.CodebookInit
 	fallsToNothing(s)
 }
 
 // samples sets up audio samples, which are levels.
-func samples(c *sft.Config, s *sft.Settings) {
+func samples(c *sft.Config, s *train.Settings) {
 	c.NumLayers, c.NumSampledTokens = 3, 16
 	s.TokenDeletion, s.TokenReplacement = 0.02, 0.05
-	s.EmbeddingInit = sft.FourierInit
+	s.EmbeddingInit = config.FourierInit
 	fallsToNothing(s)
 }
 
@@ -198,42 +200,42 @@ func unordered(m *seq.Manifest) bool {
 
 // features sets up points, which have no neighbours in their order, and nodes, for which a third
 // layer extends the reach over edges.
-func features(c *sft.Config, s *sft.Settings) {
+func features(c *sft.Config, s *train.Settings) {
 	c.NumLayers = 3
 	fallsToNothing(s)
 }
 
 // fallsToNothing sets a learning rate that decays along half a cosine from a high value to zero.
-func fallsToNothing(s *sft.Settings) {
+func fallsToNothing(s *train.Settings) {
 	s.LearningRate = 2e-3
 	SetSchedule(s, "cosine")
 }
 
 // neighbours returns the convolutions with which a layer reads the tokens around each token, and in
 // long rows also distant ones. Words get none, as convolutions did not improve them.
-func neighbours(tokenizer json.RawMessage, length int) []sft.Convolution {
+func neighbours(tokenizer json.RawMessage, length int) []config.Convolution {
 	switch kind := tokenizers.TypeOf(tokenizer); {
 	case kind == new(tokenizers.Words).Type():
 		return nil
 	case kind == new(tokenizers.AudioVQ).Type(): // from a part of a sound to the adjacent ones
-		return []sft.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 5, Dilation: 4}}
+		return []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 5, Dilation: 4}}
 	case kind == new(tokenizers.MuLaw).Type(): // from a period of a voice's formants to several of its pitch
-		return []sft.Convolution{{KernelSize: 9, Dilation: 1}, {KernelSize: 9, Dilation: 4},
+		return []config.Convolution{{KernelSize: 9, Dilation: 1}, {KernelSize: 9, Dilation: 4},
 			{KernelSize: 9, Dilation: 16}, {KernelSize: 9, Dilation: 64}}
 	case length > longRow:
-		return []sft.Convolution{{KernelSize: 15, Dilation: 1}, {KernelSize: 15, Dilation: 8}}
+		return []config.Convolution{{KernelSize: 15, Dilation: 1}, {KernelSize: 15, Dilation: 8}}
 	}
-	return []sft.Convolution{{KernelSize: 7, Dilation: 1}}
+	return []config.Convolution{{KernelSize: 7, Dilation: 1}}
 }
 
 // DescribeRun summarises a run's settings in one line.
-func DescribeRun(c *sft.Config, s *sft.Settings) string {
+func DescribeRun(c *sft.Config, s *train.Settings) string {
 	end := fmt.Sprintf("epochs %d", s.Epochs)
 	if s.Steps > 0 {
 		end = fmt.Sprintf("steps %d", s.Steps)
 	}
 	text := fmt.Sprintf("hidden %d, layers %d, k %d, convolutions %s, batch %d, %s, dropout %g",
-		c.HiddenSize, c.NumLayers, c.NumSampledTokens, sft.FormatConvolutions(c.Convolutions),
+		c.HiddenSize, c.NumLayers, c.NumSampledTokens, config.FormatConvolutions(c.Convolutions),
 		s.Batch, end, c.FeedForward)
 	if s.FollowsEnd() {
 		text += ", schedule " + s.Schedule

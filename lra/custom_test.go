@@ -7,7 +7,8 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestCustomPreset: for any number of rows, the model is valid and the run ends.
@@ -38,7 +39,7 @@ func TestCustomPreset(t *testing.T) {
 		p := Custom(m).Presets[0]
 		if p.Config.NumSampledTokens != c.k || p.Settings.Batch != c.batch || p.Settings.Epochs != c.epochs ||
 			p.Config.FeedForward != c.dropout || p.Config.SamplerNoise != "always" ||
-			sft.FormatConvolutions(p.Config.Convolutions) != c.convolutions {
+			config.FormatConvolutions(p.Config.Convolutions) != c.convolutions {
 			t.Errorf("%d rows of %d tokens: %s", c.rows, c.length, p.Description)
 		}
 		s := p.Settings
@@ -58,7 +59,7 @@ func TestCustomPreset(t *testing.T) {
 			t.Errorf("%d rows of %d tokens: schedule %q to %g; evaluations every %d steps", c.rows, c.length,
 				s.Schedule, s.FinalRate, s.EvalEvery)
 		}
-		if s.Patience != 7 || !s.TemperatureScaling || s.Select != sft.OneStandardError {
+		if s.Patience != 7 || !s.TemperatureScaling || s.Select != train.OneStandardError {
 			t.Errorf("%d rows of %d tokens: patience %d, select %q, temperature scaling %t", c.rows, c.length,
 				s.Patience, s.Select, s.TemperatureScaling)
 		}
@@ -101,7 +102,7 @@ func TestCustomRunFollowsFlags(t *testing.T) {
 		if steps == 0 {
 			steps = s.Epochs * 4000 / s.Batch
 		}
-		if sft.FormatConvolutions(p.Config.Convolutions) != c.convolutions || s.Batch != c.batch ||
+		if config.FormatConvolutions(p.Config.Convolutions) != c.convolutions || s.Batch != c.batch ||
 			s.Epochs != c.epochs || s.Schedule != c.schedule || s.EvalEvery != c.evalEvery || steps != c.steps ||
 			s.StepSize != c.stepSize {
 			t.Errorf("%+v: %s; %+v", c.flags, p.Description, s)
@@ -140,9 +141,9 @@ func TestCustomSeries(t *testing.T) {
 	for length, want := range map[int64]string{128: "7", 5000: "15,15:8"} {
 		m := &seq.Manifest{Task: seq.Classification, FeatureNames: []string{"volts"}, Splits: map[string]seq.SplitInfo{
 			"train": {Rows: 2000, Lengths: seq.Quantiles{P50: length, Mean: float64(length)}}}}
-		if c := Custom(m).Presets[0].Config; sft.FormatConvolutions(c.Convolutions) != want || c.NumLayers != 3 {
+		if c := Custom(m).Presets[0].Config; config.FormatConvolutions(c.Convolutions) != want || c.NumLayers != 3 {
 			t.Errorf("length %v: convolutions %s, %d layers", length,
-				sft.FormatConvolutions(c.Convolutions), c.NumLayers)
+				config.FormatConvolutions(c.Convolutions), c.NumLayers)
 		}
 	}
 }

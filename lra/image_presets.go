@@ -1,6 +1,10 @@
 package lra
 
-import "github.com/sftseq/sftseq/sft"
+import (
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
+)
 
 // imagePaper is the published configuration.
 var imagePaper = &Preset{
@@ -33,13 +37,13 @@ var imageHour = &Preset{
 
 func imageQuickConfig() sft.Config {
 	c := encoder(4, 64, 128, 16)
-	c.Convolutions = []sft.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 5, Dilation: 32}}
+	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 5, Dilation: 32}}
 	c.FeedForward = 0.1
 	return c
 }
 
-func imageSettings(epochs int) sft.Settings {
+func imageSettings(epochs int) train.Settings {
 	s := falling(epochs, 0.02)
-	s.LearningRate, s.EmbeddingInit = 3e-3, sft.FourierInit
+	s.LearningRate, s.EmbeddingInit = 3e-3, config.FourierInit
 	return s
 }

@@ -1,6 +1,10 @@
 package lra
 
-import "github.com/sftseq/sftseq/sft"
+import (
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
+)
 
 // listOpsPaper is the published configuration.
 var listOpsPaper = &Preset{
@@ -23,9 +27,9 @@ var listOpsQuick = &Preset{
 	Name:        "quick",
 	Description: "a small model, on short expressions first",
 	Config:      listOpsQuickConfig(),
-	Settings: with(falling(1, 0.01), func(s *sft.Settings) {
+	Settings: with(falling(1, 0.01), func(s *train.Settings) {
 		s.Steps, s.EvalEvery = 14000, 3500
-		s.Stages = []sft.Stage{{Steps: 8000, Length: 160}, {Steps: 3000, Length: 400}, {Steps: 1500, Length: 1000}}
+		s.Stages = []train.Stage{{Steps: 8000, Length: 160}, {Steps: 3000, Length: 400}, {Steps: 1500, Length: 1000}}
 	}),
 	// One in ten of the training expressions is short enough for the first stage. With fewer, the
 	// model would overfit them.
@@ -36,7 +40,7 @@ var listOpsQuick = &Preset{
 
 func listOpsQuickConfig() sft.Config {
 	c := encoder(4, 64, 128, 32)
-	c.Convolutions = []sft.Convolution{{KernelSize: 5, Dilation: 1}}
+	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}}
 	return c
 }
 
@@ -46,9 +50,9 @@ var listOpsHour = &Preset{
 	Name:        "hour",
 	Description: "a deeper model, on more expressions",
 	Config:      with(listOpsQuickConfig(), func(c *sft.Config) { c.NumLayers = 6 }),
-	Settings: with(falling(1, 0.01), func(s *sft.Settings) {
+	Settings: with(falling(1, 0.01), func(s *train.Settings) {
 		s.Steps, s.EvalEvery = 31500, 3500
-		s.Stages = []sft.Stage{{Steps: 20000, Length: 160}, {Steps: 6000, Length: 400}, {Steps: 3000, Length: 1000}}
+		s.Stages = []train.Stage{{Steps: 20000, Length: 160}, {Steps: 6000, Length: 400}, {Steps: 3000, Length: 1000}}
 	}),
 	Data:     GenerateOptions{Train: 1500000, Val: 2000, Test: 2000, Seed: 1, Rule: listOpsWithShort},
 	DataName: "listops-hour-1",

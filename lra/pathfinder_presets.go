@@ -1,6 +1,10 @@
 package lra
 
-import "github.com/sftseq/sftseq/sft"
+import (
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
+)
 
 // pathfinderPaper is the published configuration.
 var pathfinderPaper = &Preset{
@@ -31,16 +35,16 @@ func pathfinderTracer() sft.Config {
 	c := encoder(6, 64, 128, 16)
 	c.Relative = "none"
 	for _, dilation := range []int{1, size, size - 1, size + 1} {
-		c.Convolutions = append(c.Convolutions, sft.Convolution{KernelSize: 7, Dilation: dilation})
+		c.Convolutions = append(c.Convolutions, config.Convolution{KernelSize: 7, Dilation: dilation})
 	}
 	return c
 }
 
-func pathfinderQuickSettings() sft.Settings {
+func pathfinderQuickSettings() train.Settings {
 	s := quick(1, 16, 0.01)
 	SetSchedule(&s, "cosine")
 	s.EvalEvery, s.LogEvery = 1000, 100
-	s.Stages = []sft.Stage{{Steps: 1800, Rows: 30000}}
+	s.Stages = []train.Stage{{Steps: 1800, Rows: 30000}}
 	return s
 }
 
@@ -50,7 +54,9 @@ var pathfinderHour = &Preset{
 	Description: "the same on more images",
 	Config:      pathfinderTracer(),
 	Settings: with(pathfinderQuickSettings(),
-		func(s *sft.Settings) { s.Stages = []sft.Stage{{Steps: 1800, Rows: 34000}, {Steps: 2000, Rows: 67000}} }),
+		func(s *train.Settings) {
+			s.Stages = []train.Stage{{Steps: 1800, Rows: 34000}, {Steps: 2000, Rows: 67000}}
+		}),
 	Data: GenerateOptions{Train: 100000, Val: 2000, Test: 2000, Seed: 1,
 		Rule: &PathfinderRule{Contour: 6, Distractors: 5, Shortest: 1}},
 	DataName: "pathfinder-hour-1",

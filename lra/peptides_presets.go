@@ -1,11 +1,11 @@
 package lra
 
-import "github.com/sftseq/sftseq/sft"
+import "github.com/sftseq/sftseq/sft/train"
 
 // peptidesPresets returns the presets of a peptide task. The published configurations differ in the
 // rate and the weight decay. The task's measure selects the saved model.
 func peptidesPresets(rate, weightDecay float64, measure string) []*Preset {
-	selected := func(s *sft.Settings) { s.Select = measure }
+	selected := func(s *train.Settings) { s.Select = measure }
 	return []*Preset{{
 		Name:        "quick",
 		Description: "a small model",
@@ -16,6 +16,6 @@ func peptidesPresets(rate, weightDecay float64, measure string) []*Preset {
 		Description: "published: 4 layers of 144, 600 epochs",
 		Config:      featured(4, 144, 75, 0.3, 0),
 		Settings: with(with(stepped(600, rate, weightDecay, 0.8), selected),
-			func(s *sft.Settings) { s.MaxGradNorm = 16 }),
+			func(s *train.Settings) { s.MaxGradNorm = 16 }),
 	}}
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // A Preset is a training configuration of a task: a model, the settings of a run and the data that
@@ -15,7 +17,7 @@ type Preset struct {
 	// Config is the model, except for what the data determine: task, vocabulary, labels and
 	// tokenizer.
 	Config   sft.Config
-	Settings sft.Settings
+	Settings train.Settings
 	// Data generates the data set; DataName changes with its content.
 	Data     GenerateOptions
 	DataName string
@@ -75,7 +77,7 @@ func featuredQuick(layers, sampled int) sft.Config {
 
 // invariant makes a model rotation invariant: it reads only distances between points.
 func invariant(c sft.Config) sft.Config {
-	c.Input = sft.OnesInput
+	c.Input = config.OnesInput
 	return c
 }
 
@@ -86,35 +88,35 @@ func with[T any](x T, change func(*T)) T {
 }
 
 // published returns the settings that the paper's runs share.
-func published(epochs, batch int, weightDecay float64) sft.Settings {
-	return sft.Settings{Epochs: epochs, Batch: batch, LearningRate: 1e-3, WeightDecay: weightDecay,
+func published(epochs, batch int, weightDecay float64) train.Settings {
+	return train.Settings{Epochs: epochs, Batch: batch, LearningRate: 1e-3, WeightDecay: weightDecay,
 		StepSize: 20, DecayRate: 0.9,
 		MaxGradNorm: 1, Warmup: "untuned", LogEvery: 10}
 }
 
 // stepped returns the settings that the paper's runs on clouds and graphs share.
-func stepped(epochs int, rate, weightDecay, decayRate float64) sft.Settings {
+func stepped(epochs int, rate, weightDecay, decayRate float64) train.Settings {
 	s := published(epochs, 32, weightDecay)
 	s.LearningRate, s.StepSize, s.DecayRate = rate, 30, decayRate
 	return s
 }
 
 // scaledPoints makes training scale clouds like the paper.
-func scaledPoints(s sft.Settings) sft.Settings {
+func scaledPoints(s train.Settings) train.Settings {
 	s.PointScale = []float64{0.6, 1.4}
 	return s
 }
 
 // turnedPoints makes training rotate clouds about the z axis.
-func turnedPoints(s sft.Settings) sft.Settings {
+func turnedPoints(s train.Settings) train.Settings {
 	s.PointRotation = "z"
 	return s
 }
 
-// SetSchedule sets one of [sft.Schedules]. Settings that already have this schedule keep their
+// SetSchedule sets one of [train.Schedules]. Settings that already have this schedule keep their
 // numbers. Otherwise the numbers become the paper's, and the final rate 0, or 0.1 for an
 // exponential.
-func SetSchedule(s *sft.Settings, schedule string) {
+func SetSchedule(s *train.Settings, schedule string) {
 	followed := s.FollowsEnd()
 	s.Schedule = schedule
 	if schedule == "exponential" && s.FinalRate == 0 {
@@ -133,7 +135,7 @@ func SetSchedule(s *sft.Settings, schedule string) {
 }
 
 // quick returns the settings of a small model on a CPU: smaller batches, and a short warmup.
-func quick(epochs, batch int, weightDecay float64) sft.Settings {
+func quick(epochs, batch int, weightDecay float64) train.Settings {
 	s := published(epochs, batch, weightDecay)
 	s.Warmup, s.LogEvery = "100", 50
 	return s
@@ -141,7 +143,7 @@ func quick(epochs, batch int, weightDecay float64) sft.Settings {
 
 // falling returns the settings of small models whose learning rate decays along half a cosine. It
 // may begin higher than a constant rate, and does not oscillate at the end.
-func falling(epochs int, weightDecay float64) sft.Settings {
+func falling(epochs int, weightDecay float64) train.Settings {
 	s := quick(epochs, 16, weightDecay)
 	s.LearningRate, s.Warmup = 2e-3, "300"
 	SetSchedule(&s, "cosine")

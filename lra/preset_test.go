@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestSetSchedule: from any schedule to any other, the settings stay valid and keep no number of
 // the old schedule. Setting the same schedule changes nothing.
 func TestSetSchedule(t *testing.T) {
-	of := func(schedule string) sft.Settings {
+	of := func(schedule string) train.Settings {
 		s := published(3, 4, 0.01)
 		s.StepSize, s.DecayRate = 3, 0.7
 		if schedule != "step" {
@@ -19,8 +20,8 @@ func TestSetSchedule(t *testing.T) {
 		}
 		return s
 	}
-	for _, from := range sft.Schedules {
-		for _, to := range sft.Schedules {
+	for _, from := range train.Schedules {
+		for _, to := range train.Schedules {
 			s, before := of(from), of(from)
 			SetSchedule(&s, to)
 			wantStep, wantDecay, wantFinal := before.StepSize, before.DecayRate, before.FinalRate
@@ -146,7 +147,7 @@ func TestPaperOfCloudsAndGraphs(t *testing.T) {
 			m.NormPosition != "post" || m.Input != c.input || m.Score != "maxout" {
 			t.Errorf("%s %s: %+v", c.task, c.preset, m)
 		}
-		if published := c.task == "modelnet40"; (m.Pooling == sft.MaxPooling) != published ||
+		if published := c.task == "modelnet40"; (m.Pooling == config.MaxPooling) != published ||
 			(m.PoolingSamples == 512) != published {
 			t.Errorf("%s %s: pooling %q of %d", c.task, c.preset, m.Pooling, m.PoolingSamples)
 		}
@@ -154,8 +155,8 @@ func TestPaperOfCloudsAndGraphs(t *testing.T) {
 		if err := m.DescribeData(spec); err != nil || m.RegressionLoss != "" {
 			t.Errorf("%s %s: loss %q, %v", c.task, c.preset, m.RegressionLoss, err)
 		}
-		if relation := map[bool]string{true: sft.DistanceRelation,
-			false: sft.EdgeRelation}[c.cloud]; m.Relative != relation {
+		if relation := map[bool]string{true: config.DistanceRelation,
+			false: config.EdgeRelation}[c.cloud]; m.Relative != relation {
 			t.Errorf("%s %s: relation %s, expected %s", c.task, c.preset, m.Relative, relation)
 		}
 	}

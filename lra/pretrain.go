@@ -5,6 +5,7 @@ import (
 
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -36,9 +37,9 @@ func Pretrain(m *seq.Manifest) *Task {
 		c := &p.Config
 		length, rows := readRows(m, c)
 		s := quick(0, batchOf(length), 0.01)
-		c.Task = sft.FillMask
+		c.Task = config.FillMask
 		if tokenizers.TypeOf(m.Tokenizer) == new(tokenizers.MuLaw).Type() {
-			c.MaskTargets = sft.NewMaskTargets(SpectrumNames) // few targets, so the dropout stays
+			c.MaskTargets = config.NewMaskTargets(SpectrumNames) // few targets, so the dropout stays
 			s.TokenDeletion = p.Settings.TokenDeletion
 		} else {
 			c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0, 0, 0, 0

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/seq"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestPretrainPresets: the models are those of the task that the data belong to, or chosen from the
@@ -39,11 +39,11 @@ func TestPretrainPresets(t *testing.T) {
 				p.Config.AttentionDropout != 0 {
 				t.Errorf("%s, %s: dropout", c.name, p.Name)
 			}
-			config := p.Config
-			if err := config.DescribeData(m.Spec("")); err != nil || config.Task != sft.FillMask {
-				t.Errorf("%s, %s: task %s: %v", c.name, p.Name, config.Task, err)
+			cfg := p.Config
+			if err := cfg.DescribeData(m.Spec("")); err != nil || cfg.Task != config.FillMask {
+				t.Errorf("%s, %s: task %s: %v", c.name, p.Name, cfg.Task, err)
 			}
-			if config.MaskTargets != nil {
+			if cfg.MaskTargets != nil {
 				t.Errorf("%s, %s: bytes predict spectra", c.name, p.Name)
 			}
 			if err := p.Settings.Validate(); err != nil || p.Settings.EvalEvery < 1 {

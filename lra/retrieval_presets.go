@@ -1,6 +1,10 @@
 package lra
 
-import "github.com/sftseq/sftseq/sft"
+import (
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
+)
 
 // retrievalPaper is the published configuration.
 var retrievalPaper = &Preset{
@@ -9,7 +13,7 @@ var retrievalPaper = &Preset{
 	Config: with(encoder(5, 128, 512, 256), func(c *sft.Config) {
 		c.NormPosition = "post"
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
-		c.InputWindow = &sft.InputWindow{Length: 4000, Policy: "head"}
+		c.InputWindow = &config.InputWindow{Length: 4000, Policy: "head"}
 	}),
 	Settings: published(80, 32, 0.01),
 }
@@ -20,8 +24,8 @@ var retrievalQuick = &Preset{
 	Description: "a small model on the first 1,000 bytes, measured on film pairs",
 	Config: with(encoder(2, 64, 128, 64), func(c *sft.Config) {
 		c.EmbeddingDropout, c.FeedForward = 0.1, 0.2
-		c.InputWindow = &sft.InputWindow{Length: 1000, Policy: "head"}
+		c.InputWindow = &config.InputWindow{Length: 1000, Policy: "head"}
 	}),
-	Settings: with(quick(1, 32, 0.01), func(s *sft.Settings) { s.Steps, s.EvalEvery = 3000, 500 }),
+	Settings: with(quick(1, 32, 0.01), func(s *train.Settings) { s.Steps, s.EvalEvery = 3000, 500 }),
 	Result:   &Result{50.36, "cosine of words", 84.19, 19},
 }

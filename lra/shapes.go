@@ -5,6 +5,7 @@ import (
 
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // Shapes is the task to classify a solid, read as points of its surface. Its data are generated and
@@ -53,7 +54,7 @@ func shapePresets(dataName string, rule ShapesRule, measured string) []*Preset {
 	rule.Points, rule.Noise = UsualShapes.Points, UsualShapes.Noise
 	p := chosen(clouds(rows, int64(UsualShapes.Points)), "quick",
 		"a small model, on 2,000 clouds of 256 points that training turns at random; there is no larger preset",
-		func(_ *sft.Config, s *sft.Settings) {
+		func(_ *sft.Config, s *train.Settings) {
 			s.Epochs, s.PointRotation = 12, "any"
 		})
 	p.Data = GenerateOptions{Train: rows, Val: 400, Test: 400, Rule: &rule}

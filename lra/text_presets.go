@@ -1,6 +1,9 @@
 package lra
 
-import "github.com/sftseq/sftseq/sft"
+import (
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+)
 
 // textPaper is the published configuration.
 var textPaper = &Preset{
@@ -9,7 +12,7 @@ var textPaper = &Preset{
 	Config: with(encoder(4, 128, 512, 256), func(c *sft.Config) {
 		c.NormPosition = "post"
 		c.DropToken, c.AttentionDropout, c.FeedForward = 0.3, 0.1, 0.2
-		c.InputWindow = &sft.InputWindow{Length: 1024, Policy: "head"}
+		c.InputWindow = &config.InputWindow{Length: 1024, Policy: "head"}
 	}),
 	Settings: published(200, 64, 0.01),
 }
@@ -25,9 +28,9 @@ var textQuick = &Preset{
 
 func textQuickConfig() sft.Config {
 	c := encoder(3, 64, 128, 32)
-	c.Convolutions = []sft.Convolution{{KernelSize: 7, Dilation: 1}}
+	c.Convolutions = []config.Convolution{{KernelSize: 7, Dilation: 1}}
 	c.AttentionDropout, c.EmbeddingDropout, c.FeedForward = 0.1, 0.1, 0.2
-	c.InputWindow = &sft.InputWindow{Length: 1024, Policy: "head"}
+	c.InputWindow = &config.InputWindow{Length: 1024, Policy: "head"}
 	return c
 }
 
@@ -36,8 +39,8 @@ var textHour = &Preset{
 	Name:        "hour",
 	Description: "4 layers on the first 2,048 bytes",
 	Config: with(textQuickConfig(), func(c *sft.Config) {
-		c.NumLayers, c.InputWindow = 4, &sft.InputWindow{Length: 2048, Policy: "head"}
-		c.Convolutions = append(c.Convolutions, sft.Convolution{KernelSize: 7, Dilation: 6})
+		c.NumLayers, c.InputWindow = 4, &config.InputWindow{Length: 2048, Policy: "head"}
+		c.Convolutions = append(c.Convolutions, config.Convolution{KernelSize: 7, Dilation: 6})
 	}),
 	Settings: falling(6, 0.01),
 	Result:   &Result{83.19, "word n-grams", 91.82, 34},

@@ -1,30 +1,33 @@
-package sft
+package sft_test
 
 import (
 	"context"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
 // TestCompareRefuses: what has no logits is named.
 func TestCompareRefuses(t *testing.T) {
-	pairs := tinyConfig()
-	pairs.Task = Retrieval
+	pairs := configtest.TinyConfig()
+	pairs.Task = config.Retrieval
 	v := make([]float32, pairs.HiddenSize)
 	for _, c := range []struct {
-		config *Config
+		config *config.Config
 		a, b   [][]float32
 		want   string
 	}{
-		{tinyConfig(), [][]float32{v}, [][]float32{v}, "a model of pairs was expected"},
+		{configtest.TinyConfig(), [][]float32{v}, [][]float32{v}, "a model of pairs was expected"},
 		{pairs, [][]float32{v, v}, [][]float32{v}, "2 first embeddings, but 1 second"},
 		{pairs, [][]float32{v, v}, [][]float32{v, v[1:]}, "pair 1: an embedding of 5, 6 was expected"},
 	} {
-		s := newTestScorer(t, randomModel(c.config, 1))
+		s := modeltest.NewTestScorer(t, modeltest.RandomModel(c.config, 1))
 		must.Fail(t, c.want)(s.Compare(t.Context(), c.a, c.b))
 	}
-	s := newTestScorer(t, randomModel(pairs, 1))
+	s := modeltest.NewTestScorer(t, modeltest.RandomModel(pairs, 1))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, err := s.Compare(ctx, [][]float32{v}, [][]float32{v}); err != context.Canceled {

@@ -1,11 +1,5 @@
 package sft
 
-import (
-	"fmt"
-
-	"github.com/sftseq/sftseq/internal/tensor"
-)
-
 // Device is what models run on. Package device opens one: there are no others.
 type Device interface {
 	// Name describes the device to a person.
@@ -16,12 +10,4 @@ type Device interface {
 	Slots() int
 	// Close frees the device. What is on it, such as a [Scorer], is dead afterwards.
 	Close() error
-}
-
-// computing is what a device does beside.
-func computing(d Device) (tensor.Device, error) {
-	if c, ok := d.(tensor.Device); ok {
-		return c, nil
-	}
-	return nil, fmt.Errorf("a device that computes nothing (%T), expected one that package device opens", d)
 }

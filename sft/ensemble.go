@@ -1,15 +1,14 @@
 package sft
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
 // ErrEnsemble is what an ensemble is asked for that a single model alone has: explanations,
@@ -26,7 +25,7 @@ var ErrEnsemble = errors.New("an ensemble of several models answers, and does no
 // on other examples, so that their mean usually errs on fewer. Time and memory are those of all of them.
 //
 // A label holds from [MeanThresholds] on. The models must read the same and answer the same
-// ([Config.SameQuestions]), but may be of other sizes. What the scorer's [Scorer.Config] says
+// ([config.Config.SameQuestions]), but may be of other sizes. What the scorer's [Scorer.Config] says
 // else is of the first one. An ensemble of one model is that model.
 //
 // Source: Lakshminarayanan, Pritzel, Blundell, "Simple and Scalable Predictive Uncertainty
@@ -92,76 +91,14 @@ func MeanThresholds(models []*Model) []float64 {
 	return out
 }
 
-// SameQuestions reports the first thing by which a model of another configuration reads or answers
-// otherwise, so that the two cannot answer together.
-func (c *Config) SameQuestions(other *Config) error {
-	window := func(c *Config) InputWindow {
-		if c.InputWindow == nil {
-			return InputWindow{}
-		}
-		return *c.InputWindow
-	}
-	if err := c.sameData(other); err != nil {
-		return err
-	}
-	switch {
-	case window(c) != window(other):
-		return differs("its input window", window(c), window(other))
-	case c.MaxLength != other.MaxLength:
-		return differs("the longest sequence that it accepts", c.MaxLength, other.MaxLength)
-	}
-	return nil
-}
-
-func differs(what string, a, b any) error {
-	return fmt.Errorf("%s is %v, and of the first %v", what, b, a)
-}
-
-// sameData reports the first thing by which another model reads other data or has other outputs.
-func (c *Config) sameData(other *Config) error {
-	if _, err := c.answering(); err != nil {
-		return err
-	}
-	switch {
-	case c.Task != other.Task:
-		return differs("its task", c.Task, other.Task)
-	case c.NumLabels != other.NumLabels:
-		return differs("the number of its labels", c.NumLabels, other.NumLabels)
-	case !c.SameAnswers(other):
-		return errors.New("its labels, or the names of its numbers, are others than those of the first")
-	case !slices.Equal(c.Numbers, other.Numbers):
-		return errors.New("its numbers have another mean or deviation than those of the first: expected models of the same training data")
-	case c.VocabSize != other.VocabSize:
-		return differs("its vocabulary's size", c.VocabSize, other.VocabSize)
-	case !sameJSON(c.Tokenizer, other.Tokenizer):
-		return errors.New("its tokenizer is another than that of the first")
-	case !slices.Equal(c.FeatureNames, other.FeatureNames):
-		return differs("what it reads of each token", c.FeatureNames, other.FeatureNames)
-	case !slices.Equal(c.FeatureScales, other.FeatureScales):
-		return errors.New("its features have another mean or deviation than those of the first: expected models of the same training data")
-	case c.Edged() != other.Edged() || !slices.Equal(c.EdgeFeatureNames, other.EdgeFeatureNames):
-		return differs("what it reads of each edge", c.EdgeFeatureNames, other.EdgeFeatureNames)
-	}
-	return nil
-}
-
-// sameJSON reports whether two values are the same but for spaces.
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y bytes.Buffer
-	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
-		return bytes.Equal(a, b)
-	}
-	return bytes.Equal(x.Bytes(), y.Bytes())
-}
-
-// members are the outputs of each model.
-func (s *Scorer) members(ctx context.Context, examples []seq.Example) (all [][]Output, err error) {
+// MemberOutputs are the outputs of each model.
+func (s *Scorer) MemberOutputs(ctx context.Context, examples []seq.Example) (all [][]Output, err error) {
 	for _, one := range append([]*Scorer{s}, s.others...) {
 		read := examples
 		if s.fusion != nil {
-			read = one.Config().window(examples)
+			read = window(one.Config(), examples)
 		}
-		outputs, err := one.score(ctx, read, inferMode)
+		outputs, err := one.score(ctx, read, model.InferMode)
 		if err != nil {
 			return nil, err
 		}
@@ -172,11 +109,11 @@ func (s *Scorer) members(ctx context.Context, examples []seq.Example) (all [][]O
 
 // ensemble has the answers of all models made one.
 func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output, error) {
-	o, err := s.Config().answering()
-	if err != nil {
+	if err := s.Config().CheckAnswers(); err != nil {
 		return nil, err
 	}
-	all, err := s.members(ctx, examples)
+	o := answersOf(s.Config())
+	all, err := s.MemberOutputs(ctx, examples)
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +124,7 @@ func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output
 			logits[j] = all[j][i].Logits
 		}
 		if s.fusion != nil {
-			out[i].Logits = s.fusion.sum(logits)
+			out[i].Logits = s.fusion.Sum(logits)
 			continue
 		}
 		out[i].Logits = o.mean(s.Config(), logits)
@@ -195,18 +132,6 @@ func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output
 	}
 	return out, nil
 }
-
-func (classification) mean(c *Config, logits [][]float32) []float32 {
-	return meanOfClasses(c.NumLabels, logits)
-}
-
-func (tagging) mean(c *Config, logits [][]float32) []float32 {
-	return meanOfClasses(c.NumLabels, logits)
-}
-
-func (multiLabel) mean(_ *Config, logits [][]float32) []float32 { return meanOfLabels(logits) }
-
-func (regression) mean(_ *Config, logits [][]float32) []float32 { return meanOfNumbers(logits) }
 
 // meanOfClasses is the logarithm of the mean of the probabilities softmax(logits), of each run of
 // so many classes.

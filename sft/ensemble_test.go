@@ -1,4 +1,4 @@
-package sft
+package sft_test
 
 import (
 	"context"
@@ -15,6 +15,9 @@ import (
 	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
 // ensembleFolders are golden folders, one of each task.
@@ -22,14 +25,14 @@ var ensembleFolders = []string{"pre", "retrieval", "regression", "multilabel", "
 
 // siblings are models beside a golden one, whose weights differ a little, and of which the last has
 // another size of its sample.
-func siblings(t *testing.T, folder string) ([]*Model, []seq.Example) {
+func siblings(t *testing.T, folder string) ([]*sft.Model, []seq.Example) {
 	t.Helper()
-	m, examples := loadGolden(t, folder)
-	all := []*Model{m}
+	m, examples := modeltest.LoadGolden(t, folder)
+	all := []*sft.Model{m}
 	draw := rand.New(rand.NewPCG(7, 8))
 	for range 2 {
 		c := *m.Config
-		o := &Model{Config: &c, Parameters: m.Parameters, Weights: slices.Clone(m.Weights)}
+		o := &sft.Model{Config: &c, Parameters: m.Parameters, Weights: slices.Clone(m.Weights)}
 		for i := range o.Weights {
 			o.Weights[i] += float32(0.1 * draw.NormFloat64())
 		}
@@ -39,23 +42,23 @@ func siblings(t *testing.T, folder string) ([]*Model, []seq.Example) {
 	return all, examples
 }
 
-func ensembleOf(t *testing.T, models ...*Model) *Scorer {
+func ensembleOf(t *testing.T, models ...*sft.Model) *sft.Scorer {
 	t.Helper()
-	s := must.Get(NewEnsemble(models, cpu.New(2)))(t)
+	s := must.Get(sft.NewEnsemble(models, cpu.New(2)))(t)
 	t.Cleanup(s.Close)
 	return s
 }
 
 // meanAnswer is what an ensemble says by its definition.
-func meanAnswer(c *Config, outputs []Output) (probabilities []float64, numbers []float64) {
+func meanAnswer(c *config.Config, outputs []sft.Output) (probabilities []float64, numbers []float64) {
 	of := func(logits []float32) []float64 {
 		out := make([]float64, len(logits))
 		switch {
-		case c.Task == Regression:
+		case c.Task == config.Regression:
 			for i, l := range logits {
 				out[i] = float64(l)
 			}
-		case c.Task == MultiLabel:
+		case c.Task == config.MultiLabel:
 			for i, l := range logits {
 				out[i] = 1 / (1 + math.Exp(-float64(l)))
 			}
@@ -98,17 +101,17 @@ func TestEnsemble(t *testing.T) {
 		c := models[0].Config
 		s := ensembleOf(t, models...)
 		got := must.Get(s.Examples(t.Context(), examples))(t)
-		each := make([][]Output, len(models))
+		each := make([][]sft.Output, len(models))
 		for i, m := range models {
 			each[i] = must.Get(ensembleOf(t, m).Examples(t.Context(), examples))(t)
 		}
 		for i, o := range got {
-			probabilities, numbers := meanAnswer(c, []Output{each[0][i], each[1][i], each[2][i]})
+			probabilities, numbers := meanAnswer(c, []sft.Output{each[0][i], each[1][i], each[2][i]})
 			if reflect.DeepEqual(each[0][i].Logits, each[1][i].Logits) ||
 				reflect.DeepEqual(each[0][i].Logits, each[2][i].Logits) {
 				t.Fatalf("%s: the models of the test are the same", folder)
 			}
-			said, _ := meanAnswer(c, []Output{o})
+			said, _ := meanAnswer(c, []sft.Output{o})
 			if len(o.Logits) != len(each[0][i].Logits) || len(o.Numbers) != len(numbers) || o.Embeddings != nil {
 				t.Fatalf("%s, example %d: %d logits, %d numbers, %d embeddings", folder, i, len(o.Logits),
 					len(o.Numbers), len(o.Embeddings))
@@ -127,7 +130,7 @@ func TestEnsemble(t *testing.T) {
 		if one, err := s.Examples(t.Context(), examples[1:2]); err != nil || !reflect.DeepEqual(one[0], got[1]) {
 			t.Errorf("%s: alone an example has other answers, %v", folder, err)
 		}
-		ranked := make([][]Output, 2)
+		ranked := make([][]sft.Output, 2)
 		var group sync.WaitGroup
 		for rank, world := range distributed.NewLocal(len(ranked)) {
 			group.Go(func() {
@@ -149,34 +152,10 @@ func TestEnsemble(t *testing.T) {
 	}
 }
 
-// TestEnsembleExtremes: probabilities of nearly 0 and 1 are neither lost nor infinite.
-func TestEnsembleExtremes(t *testing.T) {
-	for _, f := range []func() []float32{
-		func() []float32 { return meanOfClasses(2, [][]float32{{3000, -3000}, {-3000, 3000}}) },
-		func() []float32 { return meanOfLabels([][]float32{{3000}, {-3000}}) },
-	} {
-		for _, l := range f() {
-			if want := []float64{0, math.Log(0.5)}; math.Abs(float64(l)-want[0]) > 1e-6 &&
-				math.Abs(float64(l)-want[1]) > 1e-6 {
-				t.Errorf("%v, expected one of %v", l, want)
-			}
-		}
-	}
-	if got := meanOfClasses(2, [][]float32{{3000, -3000}, {3000, -3000}}); got[0] != 0 || got[1] != -6000 {
-		t.Errorf("%v, expected 0 and -6000", got)
-	}
-	if got := meanOfLabels([][]float32{{-200}, {-200}}); math.Abs(float64(got[0])+200) > 1e-4 {
-		t.Errorf("%v, expected -200", got)
-	}
-	if got := meanOfClasses(1, [][]float32{{float32(math.NaN())}, {1}}); got[0] == got[0] {
-		t.Errorf("%v, expected NaN", got)
-	}
-}
-
 // TestEnsembleOfOne: it is that model.
 func TestEnsembleOfOne(t *testing.T) {
-	m, examples := loadGolden(t, "pre")
-	alone := must.Get(NewScorer(m, cpu.New(2)))(t)
+	m, examples := modeltest.LoadGolden(t, "pre")
+	alone := must.Get(sft.NewScorer(m, cpu.New(2)))(t)
 	defer alone.Close()
 	want := must.Get(alone.Examples(t.Context(), examples))(t)
 	if got, err := ensembleOf(t, m).Examples(t.Context(), examples); err != nil || !reflect.DeepEqual(got, want) {
@@ -198,51 +177,51 @@ func TestEnsembleRefuses(t *testing.T) {
 		"Fill":          func() error { _, err := s.Fill(ctx, [][]int32{{1}}); return err },
 		"MaskedLosses":  func() error { _, err := s.MaskedLosses(ctx, nil, examples); return err },
 	} {
-		must.FailWith(t, ErrEnsemble, name)(f())
+		must.FailWith(t, sft.ErrEnsemble, name)(f())
 	}
 	must.Check(t, s.Probe(ctx))
-	must.Fail(t, "", "an ensemble of no models was made")(NewEnsemble(nil, cpu.New(1)))
-	for want, change := range map[string]func(*Config){
-		"model 2 of the ensemble: its task is regression, and of the first classification": func(c *Config) { c.Task = Regression },
-		"the number of its labels is 3, and of the first 10":                               func(c *Config) { c.NumLabels = 3 },
-		"its labels, or the names": func(c *Config) {
+	must.Fail(t, "", "an ensemble of no models was made")(sft.NewEnsemble(nil, cpu.New(1)))
+	for want, change := range map[string]func(*config.Config){
+		"model 2 of the ensemble: its task is regression, and of the first classification": func(c *config.Config) { c.Task = config.Regression },
+		"the number of its labels is 3, and of the first 10":                               func(c *config.Config) { c.NumLabels = 3 },
+		"its labels, or the names": func(c *config.Config) {
 			c.LabelNames = slices.Repeat([]string{"x"},
 				c.NumLabels)
 		},
-		"another mean or deviation":          func(c *Config) { c.Numbers = []Number{{Deviation: 3}} },
-		"its vocabulary's size is 5":         func(c *Config) { c.VocabSize = 5 },
-		"its tokenizer":                      func(c *Config) { c.Tokenizer = json.RawMessage(`{"type":"bytes"}`) },
-		"what it reads of each token is [x]": func(c *Config) { c.FeatureNames = []string{"x"} },
-		"what it reads of each edge is [x]":  func(c *Config) { c.EdgeFeatureNames = []string{"x"} },
-		"its input window is {5 head}": func(c *Config) {
-			c.InputWindow = &InputWindow{Length: 5,
+		"another mean or deviation":          func(c *config.Config) { c.Numbers = []config.Number{{Deviation: 3}} },
+		"its vocabulary's size is 5":         func(c *config.Config) { c.VocabSize = 5 },
+		"its tokenizer":                      func(c *config.Config) { c.Tokenizer = json.RawMessage(`{"type":"bytes"}`) },
+		"what it reads of each token is [x]": func(c *config.Config) { c.FeatureNames = []string{"x"} },
+		"what it reads of each edge is [x]":  func(c *config.Config) { c.EdgeFeatureNames = []string{"x"} },
+		"its input window is {5 head}": func(c *config.Config) {
+			c.InputWindow = &config.InputWindow{Length: 5,
 				Policy: "head"}
 		},
-		"the longest sequence that it accepts is 7": func(c *Config) { c.MaxLength = 7 },
+		"the longest sequence that it accepts is 7": func(c *config.Config) { c.MaxLength = 7 },
 	} {
 		first := *models[0].Config
 		first.LabelNames = slices.Repeat([]string{"y"}, first.NumLabels)
-		first.Numbers = []Number{{Deviation: 2}}
+		first.Numbers = []config.Number{{Deviation: 2}}
 		c := first
 		c.Tokenizer = json.RawMessage(strings.ReplaceAll(string(c.Tokenizer), ":", " :\n")) // the same
 		must.Succeed(t, first.SameQuestions(&c))
 		change(&c)
-		weights := func(c *Config) *Model {
-			return &Model{Config: c, Parameters: models[0].Parameters, Weights: models[0].Weights}
+		weights := func(c *config.Config) *sft.Model {
+			return &sft.Model{Config: c, Parameters: models[0].Parameters, Weights: models[0].Weights}
 		}
-		if _, err := NewEnsemble([]*Model{weights(&first), weights(&c)}, cpu.New(1)); err == nil ||
+		if _, err := sft.NewEnsemble([]*sft.Model{weights(&first), weights(&c)}, cpu.New(1)); err == nil ||
 			!strings.Contains(err.Error(), want) {
 			t.Errorf("%v, expected %q in it", err, want)
 		}
 	}
-	masked := must.Get(Load(golden + "/fill_mask"))(t)
-	must.Fail(t, "no answer to a whole sequence")(NewEnsemble([]*Model{masked, masked}, cpu.New(1)))
+	masked := must.Get(sft.Load(modeltest.GoldenDir + "/fill_mask"))(t)
+	must.Fail(t, "no answer to a whole sequence")(sft.NewEnsemble([]*sft.Model{masked, masked}, cpu.New(1)))
 }
 
 // TestProbe: every model has a shortest sequence that it can compute.
 func TestProbe(t *testing.T) {
 	for _, folder := range append([]string{"fill_mask", "vanilla"}, ensembleFolders...) {
-		m := must.Get(Load(golden + "/" + folder))(t)
+		m := must.Get(sft.Load(modeltest.GoldenDir + "/" + folder))(t)
 		must.Check(t, ensembleOf(t, m).Probe(t.Context()), folder)
 	}
 }
@@ -250,19 +229,19 @@ func TestProbe(t *testing.T) {
 // TestMeanThresholds: they are means of those that the models have, 0.5 of one without; equal ones stay
 // as they are.
 func TestMeanThresholds(t *testing.T) {
-	of := func(thresholds ...float64) *Model {
-		return &Model{Config: &Config{NumLabels: 2, Thresholds: thresholds}}
+	of := func(thresholds ...float64) *sft.Model {
+		return &sft.Model{Config: &config.Config{NumLabels: 2, Thresholds: thresholds}}
 	}
 	for _, c := range []struct {
-		models []*Model
+		models []*sft.Model
 		want   []float64
 	}{
-		{[]*Model{of(), of()}, nil},
-		{[]*Model{of(0.25, 1), of(0.75, 0)}, []float64{0.5, 0.5}},
-		{[]*Model{of(), of(0.25, 1)}, []float64{0.375, 0.75}},
-		{[]*Model{of(0.1, 0.7), of(0.1, 0.7), of(0.1, 0.7)}, []float64{0.1, 0.7}},
+		{[]*sft.Model{of(), of()}, nil},
+		{[]*sft.Model{of(0.25, 1), of(0.75, 0)}, []float64{0.5, 0.5}},
+		{[]*sft.Model{of(), of(0.25, 1)}, []float64{0.375, 0.75}},
+		{[]*sft.Model{of(0.1, 0.7), of(0.1, 0.7), of(0.1, 0.7)}, []float64{0.1, 0.7}},
 	} {
-		if got := MeanThresholds(c.models); !slices.Equal(got, c.want) {
+		if got := sft.MeanThresholds(c.models); !slices.Equal(got, c.want) {
 			t.Errorf("%v, expected %v", got, c.want)
 		}
 	}
@@ -281,7 +260,7 @@ func TestRanksOfEnsembles(t *testing.T) {
 	models, _ := siblings(t, "pre")
 	two, three := ensembleOf(t, models[:2]...), ensembleOf(t, models...)
 	other := ensembleOf(t, models[0], models[2])
-	for _, pair := range [][2]*Scorer{{two, three}, {three, two}, {two, other}} {
+	for _, pair := range [][2]*sft.Scorer{{two, three}, {three, two}, {two, other}} {
 		want := "rank 1 differs from rank 0 in "
 		if pair[1] != other {
 			want += "how many models there are"
@@ -295,29 +274,5 @@ func TestRanksOfEnsembles(t *testing.T) {
 			})
 		}
 		group.Wait()
-	}
-}
-
-// TestEnsembleMemory: each of two models takes half of a device's memory at most.
-func TestEnsembleMemory(t *testing.T) {
-	m := NewModel(trainingConfig(), 1)
-	card := func(budget int64) card { return card{Device: cpu.New(1), budget: budget} }
-	limits := func(s *Scorer) passLimits { return *s.limits(inferMode) }
-	const budget = 4 << 20
-	alone := func(budget int64) passLimits {
-		s := must.Get(NewScorer(m, card(budget)))(t)
-		defer s.Close()
-		return limits(s)
-	}
-	s := must.Get(NewEnsemble([]*Model{m, m}, card(budget)))(t)
-	defer s.Close()
-	whole, half := alone(budget), alone(budget/2)
-	if whole == half {
-		t.Fatalf("the budget decides nothing: %+v", whole)
-	}
-	for _, one := range []*Scorer{s, s.others[0]} {
-		if got := limits(one); got != half {
-			t.Errorf("%+v, expected %+v", got, half)
-		}
 	}
 }

@@ -6,18 +6,21 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/sftseq/sftseq/internal/fmath"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Fill tells the tokens of each sequence that are the mask, [Config.MaskTokenID], with a model
+// Fill tells the tokens of each sequence that are the mask, [config.Config.MaskTokenID], with a model
 // of the task fill-mask: of each of them, in their order, the logits of all tokens but the mask.
 func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, error) {
 	if err := s.layered(); err != nil {
 		return nil, err
 	}
 	c := s.Config()
-	if c.Task != FillMask {
-		return nil, fmt.Errorf("the model's task is %s, expected %s", c.Task, FillMask)
+	if c.Task != config.FillMask {
+		return nil, fmt.Errorf("the model's task is %s, expected %s", c.Task, config.FillMask)
 	}
 	if c.MaskTargets != nil {
 		return nil, errors.New("the model tells the spectrum around a masked sample, not the sample, and fills no masks")
@@ -29,14 +32,14 @@ func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, 
 		if err := c.CheckTokens(tokens); err != nil {
 			return nil, fmt.Errorf("sequence %d: %w", i, err)
 		}
-		if len(c.masks(tokens)) > 0 {
+		if len(model.Masks(c, tokens)) > 0 {
 			masked, of = append(masked, seq.Example{A: tokens}), append(of, i)
 		}
 	}
-	err := s.results(ctx, masked, fillMode, func(at, n int, r *result) {
-		logits := slices.Collect(slices.Chunk(r.logits, c.NumLabels))
+	err := s.runner.Results(ctx, masked, model.FillMode, func(at, n int, r *model.Result) {
+		logits := slices.Collect(slices.Chunk(r.Logits, c.NumLabels))
 		for i := at; i < at+n; i++ {
-			masks := len(c.masks(masked[i].A))
+			masks := len(model.Masks(c, masked[i].A))
 			out[of[i]], logits = logits[:masks:masks], logits[masks:]
 		}
 	})
@@ -46,39 +49,38 @@ func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, 
 	return out, nil
 }
 
-// MaskedLosses is how well a model of the task fill-mask tells what [Config.Masked] has of each
+// MaskedLosses is how well a model of the task fill-mask tells what [config.Config.Masked] has of each
 // example: the sum of their losses, in nats. Several ranks share the work, and all return all
 // sums; c is nil for a single process.
 func (s *Scorer) MaskedLosses(ctx context.Context, c Communicator, examples []seq.Example) ([]float64, error) {
 	if err := s.layered(); err != nil {
 		return nil, err
 	}
-	config := s.Config()
-	if config.Task != FillMask {
-		return nil, fmt.Errorf("the model's task is %s, expected %s", config.Task, FillMask)
+	of := s.Config()
+	if of.Task != config.FillMask {
+		return nil, fmt.Errorf("the model's task is %s, expected %s", of.Task, config.FillMask)
 	}
 	for i, e := range examples {
-		if err := config.checkLabelled(e); err != nil {
+		if err := of.CheckLabelled(e); err != nil {
 			return nil, fmt.Errorf("example %d: %w", i, err)
 		}
 	}
-	measured := func(from, to int) ([][]float32, error) { return s.measured(ctx, examples[from:to]) }
-	var rows [][]float32
-	var err error
-	if c == nil {
-		rows, err = measured(0, len(examples))
-	} else {
-		rows, err = shared(ctx, c, sizes(examples, config.measuredNumbers), measured)
-	}
+	rows, err := s.runner.SharedMeasured(ctx, c, examples)
 	if err != nil {
 		return nil, err
 	}
 	out := make([]float64, len(rows))
 	for i, row := range rows {
-		if !finite(row) {
+		if !fmath.Finite(row) {
 			return nil, fmt.Errorf("example %d: %w", i, errNonFinite)
 		}
 		out[i] = float64(row[0])
 	}
 	return out, nil
 }
+
+// Masked is what an evaluation has a model of masked tokens predict of an example.
+func Masked(c *Config, e seq.Example) []int32 { return model.Masked(c, e) }
+
+// Targets is what a model of masked tokens would predict of each token of an example.
+func Targets(c *Config, e seq.Example) []int32 { return model.Targets(c, e) }

@@ -1,4 +1,4 @@
-package sft
+package sft_test
 
 import (
 	"fmt"
@@ -12,12 +12,16 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
 // maskedSequences are sequences of which some tokens are the mask, or none, or all.
-func maskedSequences(c *Config) (out [][]int32) {
+func maskedSequences(c *config.Config) (out [][]int32) {
 	random := rand.New(rand.NewPCG(4, 9))
-	for i, e := range randomExamples(c, random, 12, 1, 70, 5, 33, 700, 8) {
+	for i, e := range configtest.RandomExamples(c, random, 12, 1, 70, 5, 33, 700, 8) {
 		for t := range e.A {
 			if i != 3 && (i == 1 || i == 5 || random.IntN(5) == 0) {
 				e.A[t] = *c.MaskTokenID
@@ -30,17 +34,17 @@ func maskedSequences(c *Config) (out [][]int32) {
 
 // TestFillAgainstReference: masks are told, and whole sequences embedded, as the definitions
 // say, on every device, and the same whatever is told beside them.
-func TestFillAgainstReference(t *testing.T) { onEveryKind(t, testFillAgainstReference) }
+func TestFillAgainstReference(t *testing.T) { configtest.OnEveryKind(t, testFillAgainstReference) }
 
 func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 	testenv.NoRace(t, "compares with slow loops in float64")
-	for _, c := range fillMaskConfigs() {
-		m := randomModel(c, 3)
-		s, exact, sequences := newScorerOf(t, m, devices[0]), newReference(m), maskedSequences(c)
+	for _, c := range configtest.FillMaskConfigs() {
+		m := modeltest.RandomModel(c, 3)
+		s, exact, sequences := modeltest.NewScorerOf(t, m, devices[0]), modeltest.NewReference(m), maskedSequences(c)
 		together := must.Get(s.Fill(t.Context(), sequences))(t)
 		embeddings := must.Get(s.Embeddings(t.Context(), sequences))(t)
 		for i, tokens := range sequences {
-			x, mean, n := exact.normed(tokens), make([]float64, c.HiddenSize), 0
+			x, mean, n := exact.Normed(tokens), make([]float64, c.HiddenSize), 0
 			for at, row := range x {
 				for j, v := range row {
 					mean[j] += v / float64(len(x))
@@ -48,7 +52,7 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 				if tokens[at] != *c.MaskTokenID {
 					continue
 				}
-				for v, want := range exact.told(row) {
+				for v, want := range exact.Told(row) {
 					if got := together[i][n][v]; math.Abs(float64(got)-want) > 1e-4 {
 						t.Fatalf("sequence %d, token %d, logit %d: %v, expected %v", i, at, v, got, want)
 					}
@@ -71,34 +75,12 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 	}
 }
 
-// TestFillMemory: a pass that fills masks has room for as many as there are, and no more
-// tokens than without them; what is planned for it is enough.
-func TestFillMemory(t *testing.T) {
-	c := ofTask(tinyConfig(), FillMask)
-	c.MaskRate = leastMaskRate
-	for masks, want := range map[int]int{1: 64, 1000: 1024} {
-		tokens := slices.Repeat([]int32{3}, 1000)
-		for i := range masks {
-			tokens[i] = *c.MaskTokenID
-		}
-		b := packOne(c, []seq.Example{{A: tokens}}, drawing{mode: fillMode})
-		s := b.shape(c)
-		if s.Masks != want || s.Tokens != 1024 || int(b.counts.Targets) != masks {
-			t.Errorf("%d masks: %+v", masks, s)
-		}
-		p := must.Get(newPass(c, NewParameters(c), s, fillMode))(t)
-		planned, err := passWords(c, NewParameters(c), cpu.New(1), fillMode, 1000, 1, 0)
-		if used := p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs); err != nil || used > planned {
-			t.Errorf("%d masks: %d words, planned are %d; %v", masks, used, planned, err)
-		}
-	}
-}
-
 // TestFillRefusals: a model of another task, and tokens that no model reads, are errors.
 func TestFillRefusals(t *testing.T) {
-	labels := newScorerOf(t, randomModel(tinyConfig(), 1), cpu.New(1))
+	labels := modeltest.NewScorerOf(t, modeltest.RandomModel(configtest.TinyConfig(), 1), cpu.New(1))
 	must.Fail(t, "task is classification, expected fill-mask")(labels.Fill(t.Context(), [][]int32{{1}}))
-	s := newScorerOf(t, randomModel(ofTask(tinyConfig(), FillMask), 1), cpu.New(1))
+	s := modeltest.NewScorerOf(t, modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.FillMask), 1),
+		cpu.New(1))
 	must.Fail(t, "sequence 1: token 9 at index 0 is outside the vocabulary")(s.Fill(t.Context(),
 		[][]int32{{1, 8}, {9}}))
 	if out, err := s.Fill(t.Context(), nil); err != nil || len(out) != 0 {
@@ -109,8 +91,8 @@ func TestFillRefusals(t *testing.T) {
 // TestCopyFromFillMask: a model of labels begins with all of one of masked tokens but its head
 // and the mask, and one of masked tokens with all of one of labels but its head.
 func TestCopyFromFillMask(t *testing.T) {
-	pretrained := randomModel(ofTask(tinyConfig(), FillMask), 1)
-	spec := seq.Spec{Task: Classification, Tokenizer: pretrained.Config.Tokenizer, VocabSize: 8,
+	pretrained := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.FillMask), 1)
+	spec := seq.Spec{Task: config.Classification, Tokenizer: pretrained.Config.Tokenizer, VocabSize: 8,
 		LabelNames: []string{"a", "b", "c"}}
 	c := *pretrained.Config
 	c.Task, c.TieEmbeddings = "", true
@@ -118,15 +100,15 @@ func TestCopyFromFillMask(t *testing.T) {
 		c.MaskSpan != 0 || c.TieEmbeddings {
 		t.Fatalf("%+v: %v", c, err)
 	}
-	labels := randomModel(&c, 2)
-	for _, models := range [][2]*Model{{labels, pretrained}, {pretrained, labels}} {
-		m, source := randomModel(models[0].Config, 5), models[1]
+	labels := modeltest.RandomModel(&c, 2)
+	for _, models := range [][2]*sft.Model{{labels, pretrained}, {pretrained, labels}} {
+		m, source := modeltest.RandomModel(models[0].Config, 5), models[1]
 		before := slices.Clone(m.Weights)
 		fresh := must.Get(m.CopyFrom(source))(t)
 		const d, tokens = 6, 8
 		for _, p := range m.Parameters.List {
 			now, want := m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(before, p)
-			if p.Part != PartHead {
+			if p.Part != config.PartHead {
 				q, _ := source.Parameters.Lookup(p.Name)
 				want = slices.Clone(want)
 				copy(want, source.Parameters.Slice(source.Weights, q))
@@ -134,8 +116,8 @@ func TestCopyFromFillMask(t *testing.T) {
 			if !slices.Equal(now, want) {
 				t.Errorf("%s from %s, %s: not as expected", m.Config.Task, source.Config.Task, p.Name)
 			}
-			named := slices.ContainsFunc(fresh, func(f Parameter) bool { return f.Name == p.Name })
-			if named != (p.Part == PartHead) {
+			named := slices.ContainsFunc(fresh, func(f config.Parameter) bool { return f.Name == p.Name })
+			if named != (p.Part == config.PartHead) {
 				t.Errorf("%s from %s: %s is named as fresh: %t", m.Config.Task, source.Config.Task, p.Name, named)
 			}
 		}
@@ -146,23 +128,23 @@ func TestCopyFromFillMask(t *testing.T) {
 		}
 	}
 	c.NumLabels, c.LabelNames = 8, nil // as many as there are tokens
-	if fresh, err := NewModel(&c, 1).CopyFrom(pretrained); err != nil || len(fresh) != 4 {
+	if fresh, err := sft.NewModel(&c, 1).CopyFrom(pretrained); err != nil || len(fresh) != 4 {
 		t.Errorf("%d parameters are fresh, expected 4: what tells tokens tells no labels; %v", len(fresh), err)
 	}
-	other := tinyConfig()
+	other := configtest.TinyConfig()
 	must.Fail(t, "a vocabulary of 8 tokens there, expected 9",
-		"a vocabulary of another token")(NewModel(other, 1).CopyFrom(pretrained))
-	for want, change := range map[string]func(*Config){
+		"a vocabulary of another token")(sft.NewModel(other, 1).CopyFrom(pretrained))
+	for want, change := range map[string]func(*config.Config){
 		fmt.Sprintf("hidden_size is %d there, expected %d", c.HiddenSize,
-			2*c.HiddenSize): func(c *Config) { c.HiddenSize *= 2 },
+			2*c.HiddenSize): func(c *config.Config) { c.HiddenSize *= 2 },
 		fmt.Sprintf("num_hidden_layers is %d there, expected %d", c.NumLayers,
-			c.NumLayers+1): func(c *Config) { c.NumLayers++ },
+			c.NumLayers+1): func(c *config.Config) { c.NumLayers++ },
 		fmt.Sprintf("intermediate_size is %d there, expected %d", c.IntermediateSize,
-			4): func(c *Config) { c.IntermediateSize = 4 },
+			4): func(c *config.Config) { c.IntermediateSize = 4 },
 	} {
 		wider := c
 		change(&wider)
-		if _, err := NewModel(&wider, 1).CopyFrom(pretrained); err == nil || err.Error() != want {
+		if _, err := sft.NewModel(&wider, 1).CopyFrom(pretrained); err == nil || err.Error() != want {
 			t.Errorf("%v, expected %s", err, want)
 		}
 	}

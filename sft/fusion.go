@@ -11,10 +11,8 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
 )
-
-// FusionType is the model_type of a [Fusion].
-const FusionType = "fusion"
 
 // Fusion is the config.json of an ensemble whose logits are summed with fitted weights:
 //
@@ -42,7 +40,7 @@ const (
 // ReadFusion reads the fusion of a folder; nil if its config.json is that of a model, or missing.
 func ReadFusion(dir string) (*Fusion, error) {
 	path := filepath.Join(dir, "config.json")
-	text, err := atomicfile.ReadRegular(path, maxConfigBytes)
+	text, err := atomicfile.ReadRegular(path, config.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, nil
 	}
@@ -52,7 +50,7 @@ func ReadFusion(dir string) (*Fusion, error) {
 	var kind struct {
 		ModelType string `json:"model_type"`
 	}
-	if json.Unmarshal(text, &kind) != nil || kind.ModelType != FusionType {
+	if json.Unmarshal(text, &kind) != nil || kind.ModelType != config.FusionType {
 		return nil, nil
 	}
 	f := &Fusion{}
@@ -71,6 +69,9 @@ func ReadFusion(dir string) (*Fusion, error) {
 }
 
 func (f *Fusion) validate() error {
+	bad := func(key string, found any, expected string) error {
+		return &config.Error{Key: key, Found: fmt.Sprint(found), Expected: expected}
+	}
 	switch n := len(f.Members); {
 	case n < 2 || n > maxMembers:
 		return bad("members", fmt.Sprintf("%d models", n), fmt.Sprintf("2 to %d", maxMembers))
@@ -119,7 +120,7 @@ func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 		return nil, fmt.Errorf("%d models, expected one for each of the %d weights", len(models), len(f.Weights))
 	}
 	for i, m := range models {
-		if err := models[0].Config.fuses(m.Config); err != nil {
+		if err := fuses(models[0].Config, m.Config); err != nil {
 			return nil, fmt.Errorf("model %d of the fusion: %w", i+1, err)
 		}
 	}
@@ -131,15 +132,15 @@ func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 }
 
 // fuses reports why the logits of another model cannot be added to those of this one.
-func (c *Config) fuses(other *Config) error {
-	if c.objective() != (classification{}) && c.objective() != (retrieval{}) {
+func fuses(c *Config, other *Config) error {
+	if answersOf(c) != (classification{}) {
 		return fmt.Errorf("its task is %s: expected one class for each row", c.Task)
 	}
-	return c.sameData(other)
+	return c.SameData(other)
 }
 
-// sum adds the weighted logits of the members.
-func (f *Fusion) sum(logits [][]float32) []float32 {
+// Sum adds the weighted logits of the members.
+func (f *Fusion) Sum(logits [][]float32) []float32 {
 	out := make([]float32, len(logits[0]))
 	for c := range out {
 		z := 0.0
@@ -152,7 +153,7 @@ func (f *Fusion) sum(logits [][]float32) []float32 {
 }
 
 // window cuts the sequences of examples to what the model reads.
-func (c *Config) window(examples []seq.Example) []seq.Example {
+func window(c *Config, examples []seq.Example) []seq.Example {
 	out := make([]seq.Example, len(examples))
 	cut := func(tokens []int32) []int32 {
 		n := c.MaxLength

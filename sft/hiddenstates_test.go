@@ -1,4 +1,4 @@
-package sft
+package sft_test
 
 import (
 	"context"
@@ -8,15 +8,18 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
 // TestHiddenStates compares the rows of each layer with the model in float64, cut after that
-// layer, on every device; the logits are those of [Scorer.Examples].
+// layer, on every device; the logits are those of [sft.Scorer.Examples].
 func TestHiddenStates(t *testing.T) {
-	onEveryDevice(t, []string{"pre", "post", "retrieval", "conv", "odd"},
+	configtest.OnEveryDevice(t, []string{"pre", "post", "retrieval", "conv", "odd"},
 		func(t *testing.T, name string, device tensor.Device) {
-			m, examples := loadGolden(t, name)
-			s := newScorerOf(t, m, device)
+			m, examples := modeltest.LoadGolden(t, name)
+			s := modeltest.NewScorerOf(t, m, device)
 			out := must.Get(s.HiddenStates(context.Background(), examples))(t)
 			plain := must.Get(s.Examples(context.Background(), examples))(t)
 			for i, e := range examples {
@@ -37,17 +40,17 @@ func TestHiddenStates(t *testing.T) {
 		})
 }
 
-func compareHiddenStates(t *testing.T, m *Model, tokens []int32, states HiddenStates) {
+func compareHiddenStates(t *testing.T, m *sft.Model, tokens []int32, states sft.HiddenStates) {
 	t.Helper()
 	if len(states) != m.Config.NumLayers+1 {
 		t.Fatalf("states of %d layers, expected %d", len(states)-1, m.Config.NumLayers)
 	}
-	r := newReference(m)
+	r := modeltest.NewReference(m)
 	for l, rows := range states {
 		cut := *m.Config
 		cut.NumLayers = l
 		r.Config = &cut
-		want, _ := r.layers(tokens)
+		want, _ := r.Layers(tokens)
 		if len(rows) != len(tokens)*cut.HiddenSize {
 			t.Fatalf("layer %d: %d numbers of %d tokens", l, len(rows), len(tokens))
 		}

@@ -14,11 +14,8 @@ import (
 	linearmodel "github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
 )
-
-// LinearType is the model_type of a linear model of n-grams, which has no layers: sftseq train custom
-// --members linear makes one.
-const LinearType = linearmodel.ModelType
 
 // ErrLinear is the error for what only a model with layers has: explanations, embeddings, hidden states, masked
 // tokens.
@@ -27,26 +24,6 @@ var ErrLinear = errors.New("a linear model predicts, and has no layers for more:
 // errLinearRanks is the error for ranks that share a linear model.
 var errLinearRanks = errors.New("a linear model predicts in one process: expected no --ranks")
 
-// IsLinear reports whether the model is linear. Then only the keys are set that say what the model reads and
-// predicts.
-func (c *Config) IsLinear() bool { return c.ModelType == LinearType }
-
-// linearConfig is the configuration of a linear model.
-func linearConfig(text []byte) (*Config, error) {
-	l, err := linearmodel.ParseConfig(text)
-	if err != nil {
-		return nil, err
-	}
-	c := &Config{
-		ModelType: l.ModelType, Task: l.Task, VocabSize: l.VocabSize, NumLabels: l.Outputs(), PadTokenID: l.PadTokenID,
-		MaxLength: mostSize, Tokenizer: l.Tokenizer, LabelNames: l.LabelNames, Extra: l.Extra,
-	}
-	for _, n := range l.Numbers {
-		c.Numbers = append(c.Numbers, Number(n))
-	}
-	return c, nil
-}
-
 // loadLinear reads a linear model.
 func loadLinear(dir string, c *Config) (*Model, error) {
 	l, err := linearmodel.Load(dir)
@@ -54,7 +31,7 @@ func loadLinear(dir string, c *Config) (*Model, error) {
 		return nil, err
 	}
 	shape := []int{l.Features(), l.Columns()}
-	p := &Parameters{List: []Parameter{{Name: "weights", Shape: shape}, {Name: "bias", Shape: shape[1:]}}}
+	p := &config.Parameters{List: []config.Parameter{{Name: "weights", Shape: shape}, {Name: "bias", Shape: shape[1:]}}}
 	return &Model{Config: c, Parameters: p, linear: l}, nil
 }
 
@@ -145,6 +122,6 @@ func (s *linearScorer) example(p *linearmodel.Predictor, e *seq.Example, i int) 
 	for _, z := range p.Logits(e) {
 		out.Logits = append(out.Logits, float32(z))
 	}
-	out.Numbers = s.config.objective().numbers(s.config, out.Logits)
+	out.Numbers = answersOf(s.config).numbers(s.config, out.Logits)
 	return out, nil
 }

@@ -1,4 +1,4 @@
-package sft
+package sft_test
 
 import (
 	"errors"
@@ -14,98 +14,47 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
 func TestSaveAndLoad(t *testing.T) {
-	for _, task := range Tasks() {
+	for _, task := range config.Tasks() {
 		for _, norm := range []string{"pre", "post"} {
-			c := fullConfig()
-			if task == Regression || task == Tagging {
-				ofTask(c, task)
+			c := configtest.FullConfig()
+			if task == config.Regression || task == config.Tagging {
+				configtest.OfTask(c, task)
 			}
-			c.Task, c.NormPosition, c.TieEmbeddings = task, norm, task == FillMask && norm == "pre"
-			if task != FillMask {
+			c.Task, c.NormPosition, c.TieEmbeddings = task, norm, task == config.FillMask && norm == "pre"
+			if task != config.FillMask {
 				c.MaskRate = 0
 			}
-			m, dir := randomModel(c, 9), filepath.Join(t.TempDir(), "a", "model")
+			m, dir := modeltest.RandomModel(c, 9), filepath.Join(t.TempDir(), "a", "model")
 			must.Succeed(t, m.Save(dir))
-			got := must.Get(Load(dir))(t)
+			got := must.Get(sft.Load(dir))(t)
 			for _, p := range m.Parameters.List {
 				if !slices.Equal(m.Parameters.Slice(m.Weights, p), got.Parameters.Slice(got.Weights, p)) {
 					t.Errorf("%s, %s: %s differs", task, norm, p.Name)
 				}
 			}
-			files := []string{filepath.Join(dir, weightsFile), filepath.Join(dir, configFile)}
-			before := read(t, files...)
+			files := []string{filepath.Join(dir, model.WeightsFile), filepath.Join(dir, model.ConfigFile)}
+			before := modeltest.ReadFiles(t, files...)
 			must.Succeed(t, got.Save(dir))
-			if read(t, files...) != before {
+			if modeltest.ReadFiles(t, files...) != before {
 				t.Errorf("%s, %s: saved again, the files differ", task, norm)
 			}
 		}
 	}
 }
 
-func read(t *testing.T, paths ...string) string {
-	t.Helper()
-	var all strings.Builder
-	for _, path := range paths {
-		text := must.Get(os.ReadFile(path))(t)
-		all.Write(text)
-	}
-	return all.String()
-}
-
-// TestTensorsOfTheSpecification lists names and shapes as model.md has them.
-func TestTensorsOfTheSpecification(t *testing.T) {
-	c := tinyConfig()
-	c.NumLayers, c.Task, c.ResidualScale = 1, Retrieval, true
-	c.Convolutions = []Convolution{{5, 1}, {3, 32}}
-	want := map[string][]int{"embed.weight": {9, 6}, "final_norm.weight": {6}, "final_norm.bias": {6},
-		"head.pool.weight": {6}, "head.pool.bias": {1},
-		"head.hidden.weight": {6, 24}, "head.hidden.bias": {6}, "head.out.weight": {3, 6}, "head.out.bias": {3}}
-	for name, shape := range map[string][]int{"sampler.weight": {6}, "sampler.bias": {1}, "attn.q.weight": {6, 6},
-		"attn.q.bias": {6}, "attn.k.weight": {6, 6},
-		"attn.k.bias": {6}, "attn.v.weight": {6, 6}, "attn.v.bias": {6}, "attn.o.weight": {6, 6}, "attn.o.bias": {6},
-		"attn.leak.weight": {2, 6}, "attn.leak.bias": {2},
-		"attn.rel_mul.weight": {2, 4}, "attn.rel_mul.bias": {2}, "attn.rel_add.weight": {2, 4},
-		"attn.rel_add.bias": {2}, "mlp.fc1.weight": {7, 6}, "mlp.fc1.bias": {7},
-		"mlp.fc2.weight": {6, 7}, "mlp.fc2.bias": {6}, "norm1.weight": {6}, "norm1.bias": {6}, "norm2.weight": {6},
-		"norm2.bias": {6}, "residual_scale": {1},
-		"conv.0.weight": {5, 6}, "conv.0.bias": {6}, "conv.0.norm.weight": {6}, "conv.0.norm.bias": {6},
-		"conv.1.weight": {3, 6}, "conv.1.bias": {6}, "conv.1.norm.weight": {6}, "conv.1.norm.bias": {6}} {
-		want["layers.0."+name] = shape
-	}
-	compare := func(c *Config) {
-		t.Helper()
-		p := NewParameters(c)
-		if len(p.List) != len(want) {
-			t.Errorf("%d tensors, expected %d", len(p.List), len(want))
-		}
-		for name, shape := range want {
-			q, ok := p.Lookup(name)
-			decay := strings.HasSuffix(name, ".weight") && !strings.Contains(name, "norm")
-			if !ok || !slices.Equal(q.Shape, shape) || q.Decay != decay {
-				t.Errorf("%s: found %v, %+v, expected shape %v, decay %v", name, ok, q, shape, decay)
-			}
-		}
-	}
-	compare(c)
-	c.Relative, c.ResidualScale, c.NormPosition, c.Task, c.Convolutions = "none", false, "post", Classification, nil
-	for name := range want {
-		for _, gone := range []string{"rel_", "residual_scale", "final_norm", "head.hidden", "conv."} {
-			if strings.Contains(name, gone) {
-				delete(want, name)
-			}
-		}
-	}
-	compare(c)
-}
-
 func TestLoadErrors(t *testing.T) {
-	c := tinyConfig()
+	c := configtest.TinyConfig()
 	c.NumLayers = 1
-	m := randomModel(c, 1)
-	whole := m.Parameters.tensors(m.Weights, "")
+	m := modeltest.RandomModel(c, 1)
+	whole := model.TensorsOf(m.Parameters, m.Weights, "")
 	find := func(ts []safetensors.Tensor, name string) *safetensors.Tensor {
 		for i := range ts {
 			if ts[i].Name == name {
@@ -141,15 +90,15 @@ func TestLoadErrors(t *testing.T) {
 		"infinite": {poison("embed.weight", math.Inf(-1), find), []string{"embed.weight", "Inf", "index 2"}},
 	} {
 		dir := t.TempDir()
-		must.Succeed(t, c.Write(filepath.Join(dir, configFile)))
-		path := filepath.Join(dir, weightsFile)
+		must.Succeed(t, c.Write(filepath.Join(dir, model.ConfigFile)))
+		path := filepath.Join(dir, model.WeightsFile)
 		var copied []safetensors.Tensor
 		for _, x := range whole {
 			x.Data = slices.Clone(x.Data)
 			copied = append(copied, x)
 		}
 		must.Succeed(t, safetensors.Write(path, s.change(copied), nil))
-		_, err := Load(dir)
+		_, err := sft.Load(dir)
 		for _, part := range append(s.parts, path) {
 			if err == nil || !strings.Contains(err.Error(), part) {
 				t.Errorf("%s: error %v, expected it to say %q", name, err, part)
@@ -170,29 +119,29 @@ func poison(name string, v float64,
 // before memory is taken for them.
 func TestLoadHostileSizes(t *testing.T) {
 	const most = 1 << 24
-	for name, change := range map[string]func(c *Config){
-		"vocabulary": func(c *Config) { c.VocabSize = most },
-		"labels":     func(c *Config) { c.NumLabels = most },
-		"width":      func(c *Config) { c.HiddenSize = most },
-		"layers":     func(c *Config) { c.NumLayers = most },
-		"mlp":        func(c *Config) { c.IntermediateSize = most },
-		"sinusoid":   func(c *Config) { c.SinusoidDim = most },
-		"convolutions": func(c *Config) {
+	for name, change := range map[string]func(c *config.Config){
+		"vocabulary": func(c *config.Config) { c.VocabSize = most },
+		"labels":     func(c *config.Config) { c.NumLabels = most },
+		"width":      func(c *config.Config) { c.HiddenSize = most },
+		"layers":     func(c *config.Config) { c.NumLayers = most },
+		"mlp":        func(c *config.Config) { c.IntermediateSize = most },
+		"sinusoid":   func(c *config.Config) { c.SinusoidDim = most },
+		"convolutions": func(c *config.Config) {
 			c.NumLayers, c.Convolutions = 4096,
-				slices.Repeat([]Convolution{{63, 1}}, 1<<10)
+				slices.Repeat([]config.Convolution{{KernelSize: 63, Dilation: 1}}, 1<<10)
 		},
-		"everything": func(c *Config) {
+		"everything": func(c *config.Config) {
 			c.VocabSize, c.NumLabels, c.HiddenSize, c.NumHeads, c.NumLayers, c.IntermediateSize, c.SinusoidDim = most,
 				most, most, most, most, most, most
 		},
 	} {
-		dir, m := t.TempDir(), randomModel(tinyConfig(), 1)
+		dir, m := t.TempDir(), modeltest.RandomModel(configtest.TinyConfig(), 1)
 		must.Succeed(t, m.Save(dir))
 		change(m.Config)
-		must.Succeed(t, m.Config.Write(filepath.Join(dir, configFile)))
+		must.Succeed(t, m.Config.Write(filepath.Join(dir, model.ConfigFile)))
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
-		_, err := Load(dir)
+		_, err := sft.Load(dir)
 		runtime.ReadMemStats(&after)
 		must.Fail(t, dir, name)(err)
 		if took := after.TotalAlloc - before.TotalAlloc; took > 8<<20 {
@@ -204,110 +153,23 @@ func TestLoadHostileSizes(t *testing.T) {
 // TestModelConfigOfAnotherModel: the sizes of a config.json are compared with the header of the weights
 // file, also where that file is large enough.
 func TestModelConfigOfAnotherModel(t *testing.T) {
-	dir, m := t.TempDir(), randomModel(tinyConfig(), 1)
+	dir, m := t.TempDir(), modeltest.RandomModel(configtest.TinyConfig(), 1)
 	must.Succeed(t, m.Save(dir))
-	must.Get(ReadModelConfig(dir))(t)
+	must.Get(sft.ReadModelConfig(dir))(t)
 	m.Config.IntermediateSize--
-	must.Succeed(t, m.Config.Write(filepath.Join(dir, configFile)))
-	must.Fail(t, weightsFile+`: tensor "`)(ReadModelConfig(dir))
-	must.Succeed(t, os.Remove(filepath.Join(dir, weightsFile)))
-	must.FailWith(t, os.ErrNotExist)(ReadModelConfig(dir))
-}
-
-func TestInitialize(t *testing.T) {
-	c := tinyConfig()
-	c.ResidualScale = true
-	c.Convolutions = []Convolution{{5, 1}, {3, 32}}
-	first := Initialize(c, 5)
-	if !slices.Equal(first, Initialize(c, 5)) {
-		t.Error("one seed, two models")
-	}
-	p, second := NewParameters(c), Initialize(c, 6)
-	for _, q := range p.List {
-		x := p.Slice(first, q)
-		constant := strings.Contains(q.Name, "norm") || strings.HasSuffix(q.Name, "residual_scale") ||
-			strings.Contains(q.Name, ".bias") &&
-				(strings.Contains(q.Name, "rel_") || strings.Contains(q.Name, "sampler") ||
-					strings.Contains(q.Name, "head.pool") || strings.Contains(q.Name, ".conv."))
-		if slices.Equal(x, p.Slice(second, q)) != constant {
-			t.Errorf("%s: the same for two seeds: %v", q.Name, !constant)
-		}
-		for i, v := range x {
-			if strings.Contains(q.Name, "rel_mul.bias") && math.Abs(math.Log1p(math.Exp(float64(v)))-1) > 1e-6 {
-				t.Errorf("%s: softplus(%v) is not 1", q.Name, v)
-			}
-			if taps := float64(q.Shape[0]); strings.Contains(q.Name, ".conv.") &&
-				strings.HasSuffix(q.Name, ".weight") && !constant && !(math.Abs(float64(v)) <= 1/math.Sqrt(taps)) {
-				t.Errorf("%s: %v at %d is outside of ±1/√%v", q.Name, v, i, taps)
-			}
-			if strings.Contains(q.Name, ".conv.") && strings.HasSuffix(q.Name, ".bias") && v != 0 {
-				t.Errorf("%s: %v at %d", q.Name, v, i)
-			}
-			if strings.Contains(q.Name, "attn.q") && math.Abs(float64(v)) > 1/math.Sqrt(6) {
-				t.Errorf("%s: %v at %d is outside of ±1/√6", q.Name, v, i)
-			}
-			if strings.Contains(q.Name, "norm") &&
-				v != map[bool]float32{true: 0, false: 1}[strings.HasSuffix(q.Name, ".bias")] {
-				t.Errorf("%s: %v at %d", q.Name, v, i)
-			}
-		}
-	}
-}
-
-// TestFreshSpread: fresh values have the spread that Initialize states: uniform ones reach
-// nearly to their bound, normal ones have their mean square.
-func TestFreshSpread(t *testing.T) {
-	c := tinyConfig()
-	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.SinusoidDim = 90, 64, 4, 32, 48
-	c.Convolutions = []Convolution{{KernelSize: 5, Dilation: 1}}
-	p, words := NewParameters(c), Initialize(c, 1)
-	of := func(name string) []float32 {
-		q, ok := p.Lookup(name)
-		if !ok {
-			t.Fatalf("no parameter %s", name)
-		}
-		return p.Slice(words, q)
-	}
-	for name, in := range map[string]float64{"layers.0.conv.0.weight": 5, "layers.0.attn.q.weight": 64,
-		"layers.0.attn.q.bias":    64,
-		"layers.0.mlp.fc2.weight": 32, "layers.0.mlp.fc2.bias": 32, "head.out.weight": 64} {
-		largest := 0.0
-		for _, v := range of(name) {
-			largest = max(largest, math.Abs(float64(v)))
-		}
-		if bound := 1 / math.Sqrt(in); largest > bound || largest < 0.9*bound {
-			t.Errorf("%s: values up to %v, expected up to %v", name, largest, bound)
-		}
-	}
-	for name, want := range map[string]float64{"embed.weight": 1, "layers.0.sampler.weight": 1.0 / 64,
-		"head.pool.weight":             1.0 / 64,
-		"layers.0.attn.rel_mul.weight": 0.02 * 0.02, "layers.0.attn.rel_add.weight": 0.02 * 0.02} {
-		mean, square := 0.0, 0.0
-		x := of(name)
-		for _, v := range x {
-			mean += float64(v) / float64(len(x))
-			square += float64(v) * float64(v) / float64(len(x))
-		}
-		if sigma := math.Sqrt(2 / float64(len(x))); math.Abs(square/want-1) > 4*sigma ||
-			mean*mean > 16*want/float64(len(x)) {
-			t.Errorf("%s: mean %v, mean square %v, expected 0 and %v", name, mean, square, want)
-		}
-	}
-	for _, q := range p.List {
-		if q.Decay != (q.Offset < p.Decayed) {
-			t.Errorf("%s decays: %v, but lies at %d, where what decays ends at %d", q.Name,
-				q.Decay, q.Offset, p.Decayed)
-		}
-	}
+	must.Succeed(t, m.Config.Write(filepath.Join(dir, model.ConfigFile)))
+	must.Fail(t, model.WeightsFile+`: tensor "`)(sft.ReadModelConfig(dir))
+	must.Succeed(t, os.Remove(filepath.Join(dir, model.WeightsFile)))
+	must.FailWith(t, os.ErrNotExist)(sft.ReadModelConfig(dir))
 }
 
 // TestFourierEmbeddings: level t has sin and cos of t in the first two channels and of 64·t
 // in the last two, each row has mean square 1, and nothing else changes.
 func TestFourierEmbeddings(t *testing.T) {
 	for _, levels := range []int{1, 9, 256} {
-		c := tinyConfig()
+		c := configtest.TinyConfig()
 		c.VocabSize = levels
-		fresh, m := NewModel(c, 5), NewModel(c, 5)
+		fresh, m := sft.NewModel(c, 5), sft.NewModel(c, 5)
 		m.FourierEmbeddings()
 		for _, p := range m.Parameters.List {
 			if same := slices.Equal(m.Parameters.Slice(m.Weights, p),
@@ -339,7 +201,7 @@ func TestFourierEmbeddings(t *testing.T) {
 // that tokens stand for, whatever the unit of each column, and nothing else changes.
 func TestCodebookEmbeddings(t *testing.T) {
 	const tokens, n = 6, 4
-	c := tinyConfig()
+	c := configtest.TinyConfig()
 	c.VocabSize, c.HiddenSize, c.NumLayers, c.SinusoidDim, c.IntermediateSize = tokens, 2048, 1, 8, 8
 	var vectors, scaled []float32
 	for v := range tokens {
@@ -351,7 +213,7 @@ func TestCodebookEmbeddings(t *testing.T) {
 			vectors, scaled = append(vectors, x), append(scaled, x*float32(math.Pow(10, float64(j)))-7)
 		}
 	}
-	fresh, m, other := NewModel(c, 5), NewModel(c, 5), NewModel(c, 5)
+	fresh, m, other := sft.NewModel(c, 5), sft.NewModel(c, 5), sft.NewModel(c, 5)
 	must.Succeed(t, errors.Join(m.CodebookEmbeddings(vectors, 5), other.CodebookEmbeddings(scaled, 5)))
 	for _, p := range m.Parameters.List {
 		if same := slices.Equal(m.Parameters.Slice(m.Weights, p),
@@ -405,10 +267,10 @@ func TestCodebookEmbeddings(t *testing.T) {
 // TestCopyFrom: a model starts from another's encoder, and from its head where
 // that says the same.
 func TestCopyFrom(t *testing.T) {
-	source := randomModel(tinyConfig(), 1)
-	c := tinyConfig()
+	source := modeltest.RandomModel(configtest.TinyConfig(), 1)
+	c := configtest.TinyConfig()
 	c.NumLabels = 5
-	m := NewModel(c, 2)
+	m := sft.NewModel(c, 2)
 	fresh := slices.Clone(m.Weights)
 	kept := must.Get(m.CopyFrom(source))(t)
 	if len(kept) != 4 || kept[0].Name != "head.pool.weight" || kept[3].Name != "head.out.bias" {
@@ -416,7 +278,7 @@ func TestCopyFrom(t *testing.T) {
 	}
 	for _, p := range m.Parameters.List {
 		want := m.Parameters.Slice(fresh, p)
-		if p.Part != PartHead {
+		if p.Part != config.PartHead {
 			q, _ := source.Parameters.Lookup(p.Name)
 			want = source.Parameters.Slice(source.Weights, q)
 		}
@@ -424,36 +286,39 @@ func TestCopyFrom(t *testing.T) {
 			t.Errorf("%s: not as expected", p.Name)
 		}
 	}
-	for task, all := range map[string]bool{Classification: true, MultiLabel: false, Tagging: false, Regression: false} {
-		c := ofTask(tinyConfig(), task)
-		if kept, err := NewModel(c, 2).CopyFrom(source); err != nil || (len(kept) == 0) != all {
+	for task, all := range map[string]bool{config.Classification: true, config.MultiLabel: false, config.Tagging: false,
+		config.Regression: false} {
+		c := configtest.OfTask(configtest.TinyConfig(), task)
+		if kept, err := sft.NewModel(c, 2).CopyFrom(source); err != nil || (len(kept) == 0) != all {
 			t.Errorf("%s from %s: fresh are %v, %v", task, source.Config.Task, kept, err)
 		}
 	}
-	named, others := *tinyConfig(), *tinyConfig()
+	named, others := *configtest.TinyConfig(), *configtest.TinyConfig()
 	for i := range named.NumLabels {
 		named.LabelNames = append(named.LabelNames, string(rune('a'+i)))
 		others.LabelNames = append(others.LabelNames, string(rune('b'+i)))
 	}
 	for _, x := range []struct {
-		config *Config
+		config *config.Config
 		fresh  int
-	}{{&named, 0}, {tinyConfig(), 0}, {&others, 4}} {
-		if kept, err := NewModel(x.config, 2).CopyFrom(NewModel(&named, 1)); err != nil || len(kept) != x.fresh {
+	}{{&named, 0}, {configtest.TinyConfig(), 0}, {&others, 4}} {
+		if kept, err := sft.NewModel(x.config, 2).CopyFrom(sft.NewModel(&named, 1)); err != nil ||
+			len(kept) != x.fresh {
 			t.Errorf("labels %q: fresh are %v, %v", x.config.LabelNames, kept, err)
 		}
 	}
-	from, to := ofTask(tinyConfig(), Regression), ofTask(tinyConfig(), Regression)
+	from, to := configtest.OfTask(configtest.TinyConfig(), config.Regression),
+		configtest.OfTask(configtest.TinyConfig(), config.Regression)
 	for i := range from.Numbers {
 		from.Numbers[i].Mean, from.Numbers[i].Deviation = 3, 2
 		to.Numbers[i].Mean, to.Numbers[i].Deviation = -4, 0.5
 	}
-	before, after := randomModel(from, 1), NewModel(to, 2)
+	before, after := modeltest.RandomModel(from, 1), sft.NewModel(to, 2)
 	if kept, err := after.CopyFrom(before); err != nil || len(kept) != 0 {
 		t.Errorf("numbers of another scale: fresh are %v, %v", kept, err)
 	}
-	predictions := func(m *Model) []float32 {
-		s := must.Get(NewScorer(m, cpu.New(1)))(t)
+	predictions := func(m *sft.Model) []float32 {
+		s := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
 		out := must.Get(s.Examples(t.Context(), []seq.Example{{A: []int32{1, 2, 3}}}))(t)
 		return m.Config.Predictions(out[0].Logits)
 	}
@@ -464,11 +329,11 @@ func TestCopyFrom(t *testing.T) {
 		}
 	}
 	c.HiddenSize = 8
-	must.Fail(t, "hidden_size is 6 there, expected 8", "another width")(NewModel(c, 2).CopyFrom(source))
-	with := tinyConfig()
-	with.Convolutions = []Convolution{{5, 1}}
-	for _, c := range [][2]*Config{{with, tinyConfig()}, {tinyConfig(), with}} {
-		if _, err := NewModel(c[0], 2).CopyFrom(NewModel(c[1], 1)); err == nil ||
+	must.Fail(t, "hidden_size is 6 there, expected 8", "another width")(sft.NewModel(c, 2).CopyFrom(source))
+	with := configtest.TinyConfig()
+	with.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}}
+	for _, c := range [][2]*config.Config{{with, configtest.TinyConfig()}, {configtest.TinyConfig(), with}} {
+		if _, err := sft.NewModel(c[0], 2).CopyFrom(sft.NewModel(c[1], 1)); err == nil ||
 			!strings.Contains(err.Error(), "layers.0.conv.0.weight") {
 			t.Errorf("convolutions %v from %v: error %v", c[0].Convolutions, c[1].Convolutions, err)
 		}

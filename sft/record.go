@@ -11,14 +11,16 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
+	"github.com/sftseq/sftseq/internal/fmath"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
 // Rows of a record are scored in pieces of this size, so that the memory taken
 // beside the record does not grow with it.
 const (
 	pieceRows   = 256
-	pieceTokens = 16 * microBatchTokens
+	pieceTokens = 16 * model.MicroBatchTokens
 )
 
 // RowError is what a row of a record is refused for.
@@ -63,10 +65,10 @@ var errNonFinite = errors.New("the model's output is not finite")
 // that the model cannot read is a [*RowError]. Score is safe for concurrent use.
 func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, error) {
 	c := s.Config()
-	o, err := c.answering()
-	if err != nil {
+	if err := c.CheckAnswers(); err != nil {
 		return nil, err
 	}
+	o := answersOf(c)
 	spec, err := seq.SpecOf(record.Schema())
 	if err != nil {
 		return nil, err
@@ -81,7 +83,7 @@ func (s *Scorer) Score(ctx context.Context, record arrow.Record) (arrow.Record, 
 				return err
 			}
 			for i, out := range outputs {
-				if !finite(out.Logits) {
+				if !fmath.Finite(out.Logits) {
 					return &RowError{Row: first + i, Err: errNonFinite}
 				}
 				o.append(c, b, out.Logits)
@@ -112,7 +114,7 @@ func (s *Scorer) Embed(ctx context.Context, record arrow.Record) (arrow.Record, 
 		}
 		embeddings, err := s.EmbedExamples(ctx, sequences)
 		for i, v := range embeddings {
-			if !finite(v) {
+			if !fmath.Finite(v) {
 				return &RowError{Row: first + i/len(fields), Err: errNonFinite}
 			}
 			appendVector(b.Field(i%len(fields)), v)
@@ -158,7 +160,7 @@ func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec
 }
 
 func (s *Scorer) metadata() arrow.Metadata {
-	key, names := s.Config().objective().columnNames(s.Config())
+	key, names := answersOf(s.Config()).columnNames(s.Config())
 	if names == nil {
 		return arrow.Metadata{}
 	}

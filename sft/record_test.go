@@ -1,4 +1,4 @@
-package sft
+package sft_test
 
 import (
 	"context"
@@ -13,9 +13,10 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 
-	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
 // recordOf puts examples into a record.
@@ -47,16 +48,11 @@ func intAt(r arrow.Record, name string, row int) int {
 	return int(r.Column(r.Schema().FieldIndices(name)[0]).(*array.Int32).Value(row))
 }
 
-func newTestScorer(t *testing.T, m *Model) *Scorer {
-	t.Helper()
-	return must.Get(NewScorer(m, cpu.New(2)))(t)
-}
-
 // TestScore compares records with examples, from several goroutines at once.
 func TestScore(t *testing.T) {
 	for _, name := range []string{"pre", "retrieval"} {
-		m, examples := loadGolden(t, name)
-		s, ctx := newTestScorer(t, m), context.Background()
+		m, examples := modeltest.LoadGolden(t, name)
+		s, ctx := modeltest.NewTestScorer(t, m), context.Background()
 		want := must.Get(s.Examples(ctx, examples))(t)
 		record := recordOf(m.Config.Sequences() == 2, examples)
 		var wg sync.WaitGroup
@@ -81,14 +77,14 @@ func TestScore(t *testing.T) {
 	}
 }
 
-func compareRow(t *testing.T, i int, e seq.Example, want Output, scores, embeddings arrow.Record) {
+func compareRow(t *testing.T, i int, e seq.Example, want sft.Output, scores, embeddings arrow.Record) {
 	if got := vectorAt(t, scores, "logits", i); !reflect.DeepEqual(got, want.Logits) {
 		t.Errorf("row %d: logits %v, want %v", i, got, want.Logits)
 	}
-	if got := vectorAt(t, scores, "probabilities", i); !reflect.DeepEqual(got, Probabilities(want.Logits)) {
+	if got := vectorAt(t, scores, "probabilities", i); !reflect.DeepEqual(got, sft.Probabilities(want.Logits)) {
 		t.Errorf("row %d: probabilities %v", i, got)
 	}
-	if intAt(scores, "label", i) != Argmax(want.Logits) || intAt(scores, "length", i) != e.Length() ||
+	if intAt(scores, "label", i) != sft.Argmax(want.Logits) || intAt(scores, "length", i) != e.Length() ||
 		intAt(embeddings, "length", i) != e.Length() {
 		t.Errorf("row %d: label or length", i)
 	}
@@ -107,18 +103,19 @@ func compareRow(t *testing.T, i int, e seq.Example, want Output, scores, embeddi
 }
 
 func TestScoreRefuses(t *testing.T) {
-	m, _ := loadGolden(t, "pre")
-	s, ctx := newTestScorer(t, m), context.Background()
+	m, _ := modeltest.LoadGolden(t, "pre")
+	s, ctx := modeltest.NewTestScorer(t, m), context.Background()
 	_, err := s.Score(ctx, recordOf(false, []seq.Example{{A: []int32{1}}, {A: []int32{1, 99}}}))
-	var row *RowError
+	var row *sft.RowError
 	if !errors.As(err, &row) || row.Row != 1 ||
 		!strings.Contains(err.Error(), "row 1: column tokens: token 99 at index 1") {
 		t.Errorf("bad token: %v", err)
 	}
 	must.Fail(t, "task is retrieval",
 		"pair")(s.Score(ctx, recordOf(true, []seq.Example{{A: []int32{1}, B: []int32{1}}})))
-	pairs, _ := loadGolden(t, "retrieval")
-	if _, err := newTestScorer(t, pairs).Score(ctx, recordOf(false, []seq.Example{{A: []int32{1}}})); err == nil ||
+	pairs, _ := modeltest.LoadGolden(t, "retrieval")
+	if _, err := modeltest.NewTestScorer(t, pairs).Score(ctx,
+		recordOf(false, []seq.Example{{A: []int32{1}}})); err == nil ||
 		err.Error() != "the record's task is classification, the model's is retrieval" {
 		t.Errorf("single sequence for a model of pairs: %v", err)
 	}
@@ -131,10 +128,10 @@ func TestScoreRefuses(t *testing.T) {
 }
 
 func TestScoreReadsTheHead(t *testing.T) {
-	m, _ := loadGolden(t, "retrieval")
+	m, _ := modeltest.LoadGolden(t, "retrieval")
 	m.Config.MaxLength = 4
 	m.Config.Truncate()
-	s, ctx := newTestScorer(t, m), context.Background()
+	s, ctx := modeltest.NewTestScorer(t, m), context.Background()
 	long := seq.Example{A: []int32{3, 4, 5, 6, 7, 8}, B: []int32{9, 10}}
 	got := must.Get(s.Score(ctx, recordOf(true, []seq.Example{long})))(t)
 	want := must.Get(s.Examples(ctx, []seq.Example{{A: long.A[:4], B: long.B}}))(t)
@@ -148,8 +145,8 @@ func TestScoreReadsTheHead(t *testing.T) {
 
 // TestEmbeddings: alone or among others, single or of a pair, the same bits.
 func TestEmbeddings(t *testing.T) {
-	m, examples := loadGolden(t, "retrieval")
-	s, ctx := newTestScorer(t, m), context.Background()
+	m, examples := modeltest.LoadGolden(t, "retrieval")
+	s, ctx := modeltest.NewTestScorer(t, m), context.Background()
 	pairs := must.Get(s.Examples(ctx, examples))(t)
 	var sequences [][]int32
 	var want [][]float32
@@ -171,7 +168,7 @@ func TestEmbeddings(t *testing.T) {
 }
 
 func TestProbabilities(t *testing.T) {
-	p := Probabilities([]float32{float32(math.Log(3)), 0, -1000})
+	p := sft.Probabilities([]float32{float32(math.Log(3)), 0, -1000})
 	if math.Abs(float64(p[0])-.75) > 1e-7 || math.Abs(float64(p[1])-.25) > 1e-7 || p[2] != 0 {
 		t.Errorf("%v", p)
 	}
@@ -180,8 +177,8 @@ func TestProbabilities(t *testing.T) {
 // TestScoreTags: of tagging a record has the tag of each token and its probability, by the names that
 // lines of JSON have.
 func TestScoreTags(t *testing.T) {
-	m, examples := loadGolden(t, "tagging")
-	s := newTestScorer(t, m)
+	m, examples := modeltest.LoadGolden(t, "tagging")
+	s := modeltest.NewTestScorer(t, m)
 	want := must.Get(s.Examples(t.Context(), examples))(t)
 	record := must.Get(s.Score(t.Context(), recordOf(false, examples)))(t)
 	var names []string
@@ -200,7 +197,7 @@ func TestScoreTags(t *testing.T) {
 		}
 		got := scores.ListValues().(*array.Float32).Float32Values()[from:to]
 		for token, tag := range m.Config.TagsOf(o.Logits) {
-			if p := Probabilities(o.Logits[token*m.Config.NumLabels:][:m.Config.NumLabels])[tag]; got[token] != p {
+			if p := sft.Probabilities(o.Logits[token*m.Config.NumLabels:][:m.Config.NumLabels])[tag]; got[token] != p {
 				t.Errorf("row %d, token %d: score %v, want %v", i, token, got[token], p)
 			}
 		}

@@ -9,8 +9,8 @@ import (
 	"strconv"
 
 	"github.com/sftseq/sftseq/internal/distributed"
-	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
 // SharedExamples is [Scorer.Examples] of all ranks together: each scores some, and all
@@ -21,8 +21,8 @@ func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []
 	if s.others != nil {
 		embeddings = 0
 	}
-	numbers := func(e seq.Example) int { return config.logits(e) + embeddings }
-	rows, err := shared(ctx, c, sizes(examples, numbers), func(from, to int) (rows [][]float32, err error) {
+	numbers := func(e seq.Example) int { return config.LogitCount(e) + embeddings }
+	rows, err := model.Shared(ctx, c, sizes(examples, numbers), func(from, to int) (rows [][]float32, err error) {
 		out, err := s.Examples(ctx, examples[from:to])
 		for _, o := range out {
 			rows = append(rows, slices.Concat(append([][]float32{o.Logits}, o.Embeddings...)...))
@@ -34,7 +34,7 @@ func (s *Scorer) SharedExamples(ctx context.Context, c Communicator, examples []
 	}
 	out := make([]Output, len(examples))
 	for i, row := range rows {
-		n := config.logits(examples[i])
+		n := config.LogitCount(examples[i])
 		out[i].Logits = row[:n:n]
 		out[i].Embeddings = slices.Collect(slices.Chunk(row[n:], config.HiddenSize))
 	}
@@ -47,7 +47,7 @@ func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error)
 	if s.linear != nil {
 		return distributed.Compare(c, nil, cmp.Or(err, errLinearRanks))
 	}
-	mine, failed := s.engine.identity()
+	mine, failed := s.runner.Identity()
 	if failed == nil {
 		mine["how many models there are"] = strconv.Itoa(s.Members())
 	}
@@ -56,7 +56,7 @@ func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error)
 			break
 		}
 		var other map[string]string
-		other, failed = o.engine.identity()
+		other, failed = o.runner.Identity()
 		for name, value := range other {
 			mine[fmt.Sprintf("%s, of model %d", name, i+2)] = value
 		}
@@ -69,7 +69,7 @@ func (s *Scorer) CompareRanks(c Communicator, data map[string]string, err error)
 
 // SharedEmbeddings is [Scorer.Embeddings] of all ranks together.
 func (s *Scorer) SharedEmbeddings(ctx context.Context, c Communicator, sequences [][]int32) ([][]float32, error) {
-	return shared(ctx, c, slices.Repeat([]int{s.Config().HiddenSize}, len(sequences)),
+	return model.Shared(ctx, c, slices.Repeat([]int{s.Config().HiddenSize}, len(sequences)),
 		func(from, to int) ([][]float32, error) {
 			return s.Embeddings(ctx, sequences[from:to])
 		})
@@ -81,32 +81,4 @@ func sizes(examples []seq.Example, numbers func(seq.Example) int) (out []int) {
 		out = append(out, numbers(e))
 	}
 	return out
-}
-
-// shared has each rank compute a run of rows, of so many numbers each, and returns all rows to
-// all.
-func shared(ctx context.Context, c Communicator, numbers []int, compute func(from, to int) ([][]float32,
-	error)) ([][]float32, error) {
-	n, total := len(numbers), 0
-	at := func(r int) int { return n * r / c.Size() }
-	mine, err := compute(at(c.Rank()), at(c.Rank()+1))
-	if err := agree(c, stopped(ctx, err)); err != nil {
-		return nil, err
-	}
-	counts := make([]int, c.Size())
-	for r := range counts {
-		for _, m := range numbers[at(r):at(r+1)] {
-			counts[r] += m
-		}
-		total += counts[r]
-	}
-	all := make([]float32, total)
-	if err := c.AllGather(tensor.Bits(slices.Concat(mine...)), tensor.Bits(all), counts); err != nil {
-		return nil, err
-	}
-	out := make([][]float32, n)
-	for i, m := range numbers {
-		out[i], all = all[:m:m], all[m:]
-	}
-	return out, nil
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // small gives the device minimal limits: kernels process blocks of as few rows as possible, 7
@@ -90,7 +92,7 @@ func TestManyShortInputs(t *testing.T) {
 func TestTrainingIsPlanned(t *testing.T) {
 	d := open(t, Options{})
 	m, _, _ := trained(t)
-	settings := sft.Settings{Steps: 3, Batch: 2, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1,
+	settings := train.Settings{Steps: 3, Batch: 2, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5, MaxGradNorm: 1,
 		Warmup: "3", LogEvery: 1, EvalEvery: 3}
 	for name, limit := range map[string]func(l *limits){
 		"operand": func(l *limits) { l.maxRange = 160 << 10 },
@@ -100,13 +102,13 @@ func TestTrainingIsPlanned(t *testing.T) {
 			saved := d.limits
 			defer func() { d.limits = saved }()
 			limit(&d.limits)
-			_, err := sft.NewStepper(m, settings, d, m.Config.MaxLength, 0)
-			var full *sft.MemoryError
+			_, err := train.NewStepper(m, settings, d, m.Config.MaxLength, 0)
+			var full *config.MemoryError
 			if !errors.As(err, &full) || full.Reason == nil || full.Fits < 100 || full.Fits >= m.Config.MaxLength {
 				t.Fatalf("error %v", err)
 			}
 			t.Log(err)
-			s := must.Get(sft.NewStepper(m, settings, d, full.Fits, 0))(t)
+			s := must.Get(train.NewStepper(m, settings, d, full.Fits, 0))(t)
 			defer s.Close()
 			var examples []seq.Example
 			for range settings.Batch {

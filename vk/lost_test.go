@@ -15,18 +15,20 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // trained returns a tiny model and its data.
 func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 	t.Helper()
-	c := &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 8,
+	c := &sft.Config{ModelType: "sft", Task: config.Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 8,
 		NumLayers: 1, NumHeads: 2,
 		IntermediateSize: 8, NumSampledTokens: 5, MaxLength: 4096, SinusoidDim: 4,
 		SinusoidBase: 100, NormPosition: "pre",
 		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 7,
 		SamplerNoise: "train", Tokenizer: json.RawMessage(`{"type":"listops"}`),
-		Convolutions: []sft.Convolution{{KernelSize: 5, Dilation: 60}, {KernelSize: 3, Dilation: 1}}}
+		Convolutions: []config.Convolution{{KernelSize: 5, Dilation: 60}, {KernelSize: 3, Dilation: 1}}}
 	must.Succeed(t, c.Validate())
 	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: c.Task, Name: "tiny", VocabSize: c.VocabSize}, false)
 	must.Succeed(t, err)
@@ -55,13 +57,13 @@ func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 // The last checkpoint is valid, and another device can resume from it.
 func TestLost(t *testing.T) {
 	d := open(t, Options{})
-	m, train, val := trained(t)
+	m, rows, val := trained(t)
 	dir := filepath.Join(t.TempDir(), "run")
-	s := sft.Settings{Epochs: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5,
+	s := train.Settings{Epochs: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5,
 		MaxGradNorm: 1, Warmup: "3", Seed: 5,
 		LogEvery: 1, EvalEvery: 3}
-	options := sft.Options{Dir: dir, SaveEvery: time.Hour, Data: "tiny", Observe: func(event any) {
-		if r, ok := event.(sft.StepReport); ok && r.Step == 5 {
+	options := train.Options{Dir: dir, SaveEvery: time.Hour, Data: "tiny", Observe: func(event any) {
+		if r, ok := event.(train.StepReport); ok && r.Step == 5 {
 			waits := 0
 			d.fault = func(what string, r int32) int32 {
 				if what == "wait" {
@@ -73,7 +75,7 @@ func TestLost(t *testing.T) {
 			}
 		}
 	}}
-	tr := must.Get(sft.NewTrainer(m, s, d, train, val, nil, options))(t)
+	tr := must.Get(train.NewTrainer(m, s, d, rows, val, nil, options))(t)
 	var lost *LostError
 	if err := tr.Run(context.Background()); !errors.As(err, &lost) || lost.Silent {
 		t.Fatalf("error %v", err)
@@ -84,12 +86,12 @@ func TestLost(t *testing.T) {
 			t.Errorf("a lost device goes on: %v", err)
 		}
 	}
-	from, err := sft.LoadCheckpoint(dir)
+	from, err := train.LoadCheckpoint(dir)
 	if err != nil || from.State.Step != 3 {
 		t.Fatalf("checkpoint of step %d, error %v", from.State.Step, err)
 	}
 	options.Observe = nil
-	tr = must.Get(sft.NewTrainer(nil, s, cpu.New(1), train, val, from, options))(t)
+	tr = must.Get(train.NewTrainer(nil, s, cpu.New(1), rows, val, from, options))(t)
 	must.Check(t, tr.Run(context.Background()))
 	if step := tr.State().Step; step != 9 {
 		t.Errorf("it ended at step %d", step)
@@ -100,16 +102,17 @@ func TestLost(t *testing.T) {
 // TestNothingIsLeft: completed and refused runs leave none of the device's memory in use.
 func TestNothingIsLeft(t *testing.T) {
 	d := open(t, Options{})
-	m, train, val := trained(t)
-	s := sft.Settings{Steps: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5,
+	m, rows, val := trained(t)
+	s := train.Settings{Steps: 3, Batch: 4, LearningRate: 0.01, StepSize: 1, DecayRate: 0.5,
 		MaxGradNorm: 1, Warmup: "3", Seed: 5,
 		LogEvery: 1, EvalEvery: 3}
 	round := func() (bytes int64, blocks int) {
-		tr := must.Get(sft.NewTrainer(m, s, d, train, val, nil, sft.Options{Dir: t.TempDir(), SaveEvery: time.Hour}))(t)
+		tr := must.Get(train.NewTrainer(m, s, d, rows, val, nil,
+			train.Options{Dir: t.TempDir(), SaveEvery: time.Hour}))(t)
 		must.Succeed(t, errors.Join(tr.Run(context.Background()), tr.Close()))
-		var full *sft.MemoryError
-		if _, err := sft.NewTrainer(m, s, d, train, val, nil,
-			sft.Options{Dir: t.TempDir(), Memory: 1 << 10}); !errors.As(err, &full) {
+		var full *config.MemoryError
+		if _, err := train.NewTrainer(m, s, d, rows, val, nil,
+			train.Options{Dir: t.TempDir(), Memory: 1 << 10}); !errors.As(err, &full) {
 			t.Fatalf("error %v", err)
 		}
 		if len(d.recordings) != 0 {

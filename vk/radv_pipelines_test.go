@@ -13,6 +13,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // passSizes are tokens and sequences of passes: they determine the tiles of products.
@@ -90,7 +91,7 @@ func presetConfigs(t *testing.T) []*sft.Config {
 		for _, p := range task.Presets {
 			add(p, spec, as)
 			if task.Features == nil {
-				add(p, spec, func(c *sft.Config) { c.Task, c.TieEmbeddings = sft.FillMask, true })
+				add(p, spec, func(c *sft.Config) { c.Task, c.TieEmbeddings = config.FillMask, true })
 			}
 		}
 	}
@@ -100,7 +101,7 @@ func presetConfigs(t *testing.T) []*sft.Config {
 	}
 	text := must.Get(lra.ListOps.Spec())(t)
 	add(lra.ListOps.Presets[0], text, func(c *sft.Config) {
-		c.ResidualScale, c.Convolutions = true, []sft.Convolution{{KernelSize: 7, Dilation: 1}}
+		c.ResidualScale, c.Convolutions = true, []config.Convolution{{KernelSize: 7, Dilation: 1}}
 	})
 	return out
 }
@@ -121,10 +122,10 @@ func headConfigs(t *testing.T, c sft.Config) []*sft.Config {
 			FeatureNames: features, EdgeFeatureNames: edgeFeatures}
 		return func(c *sft.Config) { must.Succeed(t, c.DescribeData(spec)) }
 	}
-	sinusoids := func(c *sft.Config) { c.Relative = sft.SinusoidRelation }
+	sinusoids := func(c *sft.Config) { c.Relative = config.SinusoidRelation }
 	edges := featured([]string{"a"}, []string{"b", "c", "d"})
 	relations := []func(*sft.Config){
-		func(c *sft.Config) { c.Relative = sft.NoRelation }, sinusoids, edges,
+		func(c *sft.Config) { c.Relative = config.NoRelation }, sinusoids, edges,
 		featured(seq.PositionNames, nil),
 		featured(append(slices.Clone(seq.PositionNames), seq.NormalNames...), nil),
 		featured([]string{"a"}, []string{}),

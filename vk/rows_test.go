@@ -11,6 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestSplitGradients: gradients have the same bits for any split of launches: by rows, heads,
@@ -28,7 +29,7 @@ func TestSplitGradients(t *testing.T) {
 		examples = append(examples, e)
 	}
 	gradient := func() []uint32 {
-		g, _ := must.Get2(m.Gradient(t.Context(), d, examples))(t)
+		g, _ := must.Get2(train.Gradient(t.Context(), m, d, examples))(t)
 		return tensor.Bits(g)
 	}
 	want := gradient()

@@ -14,6 +14,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // measured runs a study into a directory, and returns its table and its points.
@@ -112,7 +114,7 @@ func smallShapes(t *testing.T) string {
 // configOf reads the configuration of a run in a directory.
 func configOf(t *testing.T, dir, run string) *sft.Config {
 	t.Helper()
-	c, err := sft.ReadConfig(filepath.Join(dir, "runs", run, "seed-1", "config.json"))
+	c, err := config.Read(filepath.Join(dir, "runs", run, "seed-1", "config.json"))
 	must(t, err)
 	return c
 }
@@ -131,8 +133,8 @@ func TestConvergence(t *testing.T) {
 			t.Errorf("%+v", p)
 		}
 	}
-	for run, want := range map[string][3]string{"leaky": {"maxout", "leaky_relu", sft.DistanceRelation},
-		"softmax": {"dot", "softmax", sft.DistanceRelation}, "vanilla": {"dot", "softmax", sft.NoRelation}} {
+	for run, want := range map[string][3]string{"leaky": {"maxout", "leaky_relu", config.DistanceRelation},
+		"softmax": {"dot", "softmax", config.DistanceRelation}, "vanilla": {"dot", "softmax", config.NoRelation}} {
 		if c := configOf(t, dir, run); [3]string{c.Score, c.Probability, c.Relative} != want ||
 			c.NumSampledTokens != 20 {
 			t.Errorf("%s: %s, %s, %s, %d sampled", run, c.Score, c.Probability, c.Relative, c.NumSampledTokens)
@@ -174,9 +176,9 @@ func TestModels(t *testing.T) {
 	execute(stopped, t, 1, "run the same command to resume", append([]string{"relative", "--out", dir}, relative...)...)
 	_, points := measured[curvePoint](t, dir, "relative", relative...)
 	both, features, relation := configOf(t, dir, "both"), configOf(t, dir, "features"), configOf(t, dir, "relation")
-	if len(points) != 3*2*3 || both.Relative != sft.DistanceRelation || both.Input == relation.Input ||
-		relation.Input != sft.OnesInput || features.Relative != sft.NoRelation ||
-		relation.Relative != sft.DistanceRelation {
+	if len(points) != 3*2*3 || both.Relative != config.DistanceRelation || both.Input == relation.Input ||
+		relation.Input != config.OnesInput || features.Relative != config.NoRelation ||
+		relation.Relative != config.DistanceRelation {
 		t.Errorf("%+v", points)
 	}
 
@@ -191,9 +193,9 @@ func TestModels(t *testing.T) {
 		last.Rank.Min < 2 || last.Cosine.Mean >= 1-1e-9 {
 		t.Errorf("%+v", layers)
 	}
-	metrics, err := sft.ReadMetrics(model)
+	metrics, err := train.ReadMetrics(model)
 	must(t, err)
-	var best sft.EvaluationReport
+	var best train.EvaluationReport
 	for _, v := range metrics.Validation {
 		if v.Best {
 			best = v

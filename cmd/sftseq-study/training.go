@@ -19,6 +19,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -38,7 +39,7 @@ type training struct {
 	set      *seq.Dataset
 	preset   *lra.Preset
 	config   sft.Config // of the preset, for the data
-	settings sft.Settings
+	settings train.Settings
 	longest  int // tokens of a sequence, as the model reads them
 }
 
@@ -178,7 +179,7 @@ func (t *training) train(ctx context.Context, r *report, d tensor.Device, v vari
 		return err
 	}
 	data := t.set.Fingerprint()
-	from, err := sft.LoadCheckpoint(run.dir)
+	from, err := train.LoadCheckpoint(run.dir)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		from = nil
@@ -197,20 +198,20 @@ func (t *training) train(ctx context.Context, r *report, d tensor.Device, v vari
 	if err := p.Store(&config); err != nil {
 		return err
 	}
-	train, err := config.OpenSplit(t.set, "train")
+	rows, err := config.OpenSplit(t.set, "train")
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, train.Close()) }()
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	val, err := config.OpenSplit(t.set, "val")
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, val.Close()) }()
-	trainer, err := sft.NewTrainer(sft.NewModel(&config, run.seed), settings, d, train, val, from,
-		sft.Options{Dir: run.dir, Memory: trainingMemory, SaveEvery: time.Minute, Data: data,
+	trainer, err := train.NewTrainer(sft.NewModel(&config, run.seed), settings, d, rows, val, from,
+		train.Options{Dir: run.dir, Memory: trainingMemory, SaveEvery: time.Minute, Data: data,
 			Observe: func(event any) {
-				if e, ok := event.(sft.EvaluationReport); ok {
+				if e, ok := event.(train.EvaluationReport); ok {
 					fmt.Fprintf(r.log, "step %d of %d: validation accuracy %s\n", e.Step, t.steps, percent(*e.Accuracy))
 				}
 			}})
@@ -227,7 +228,7 @@ func (t *training) train(ctx context.Context, r *report, d tensor.Device, v vari
 		}
 		return err
 	}
-	metrics, err := sft.ReadMetrics(run.dir)
+	metrics, err := train.ReadMetrics(run.dir)
 	if err != nil {
 		return err
 	}

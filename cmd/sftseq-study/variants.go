@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 var convergenceStudy = trainingStudy("convergence", "learning curves of the paper's attention and of softmax",
@@ -21,7 +22,7 @@ on ModelNet40 over 256 epochs; it has no numbers, and no spread over seeds.`,
 		return []variant{
 			{"leaky, maxout, relative", "leaky", attention("maxout", "leaky_relu")},
 			{"softmax, dot, relative", "softmax", softmax},
-			{"softmax, dot", "vanilla", func(m *sft.Config) { softmax(m); m.Relative = sft.NoRelation }},
+			{"softmax, dot", "vanilla", func(m *sft.Config) { softmax(m); m.Relative = config.NoRelation }},
 		}, nil
 	})
 
@@ -50,10 +51,10 @@ features alone, and one reads the relation alone.`,
 better: 87.2 and 91.1 on ModelNet40, 78.3 and 81.3 on ShapeNetPart, 0.67 and 0.69 on
 Peptides-func, 0.2661 and 0.2655 (an error) on Peptides-struct, 0.20 and 0.22 on PascalVOC-SP.`,
 	func(t *training) ([]variant, error) {
-		same, none := func(*sft.Config) {}, func(m *sft.Config) { m.Relative = sft.NoRelation }
+		same, none := func(*sft.Config) {}, func(m *sft.Config) { m.Relative = config.NoRelation }
 		if !t.config.Featured() {
 			return []variant{{"relative", "relative", same}, {"none", "none", none}}, nil
 		}
 		return []variant{{"features and relation", "both", same}, {"features", "features", none},
-			{"relation", "relation", func(m *sft.Config) { m.Input = sft.OnesInput }}}, nil
+			{"relation", "relation", func(m *sft.Config) { m.Input = config.OnesInput }}}, nil
 	})

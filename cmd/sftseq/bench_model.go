@@ -18,6 +18,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 func benchModelCommand() *cli.Command {
@@ -58,7 +60,7 @@ each kernel. More: docs/performance.md`,
 // modelBench is what the command line asks for.
 type modelBench struct {
 	config           *sft.Config
-	settings         sft.Settings
+	settings         train.Settings
 	what             []string
 	lengths, batches []int
 	edges            int // of a node of a graph
@@ -136,7 +138,7 @@ func (m *modelBench) measureCeilings(c *cli.Context) error {
 // doesNotFit says that a measurement needs more than there is: what was planned,
 // or in the end what the device gives.
 func doesNotFit(err error) bool {
-	var planned *sft.MemoryError
+	var planned *config.MemoryError
 	return errors.As(err, &planned) || device.Full(err)
 }
 
@@ -210,7 +212,7 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 		}
 	}
 	if c.IsSet("convolutions") {
-		if m.config.Convolutions, err = sft.ParseConvolutions(c.String("convolutions")); err != nil {
+		if m.config.Convolutions, err = config.ParseConvolutions(c.String("convolutions")); err != nil {
 			return nil, usage(c, "--convolutions: %w", err)
 		}
 	}
@@ -262,7 +264,7 @@ func (m *modelBench) readLengths(c *cli.Context) (err error) {
 // benchConfig reads a configuration: of a task's preset, the last one, which is the
 // published one where there is one, unless the name has another behind a colon, of data that are generated, or of a
 // file.
-func benchConfig(name string) (*sft.Config, sft.Settings, error) {
+func benchConfig(name string) (*sft.Config, train.Settings, error) {
 	if task, spec := lra.Generated(name); task != nil {
 		return presetConfig(task.Presets[0], spec)
 	}
@@ -272,34 +274,34 @@ func benchConfig(name string) (*sft.Config, sft.Settings, error) {
 		path := name
 		info, statErr := os.Stat(path)
 		if statErr != nil {
-			return nil, sft.Settings{}, fmt.Errorf("%w; and there is no such file: %w", err, statErr)
+			return nil, train.Settings{}, fmt.Errorf("%w; and there is no such file: %w", err, statErr)
 		}
 		if info.IsDir() {
 			path = filepath.Join(path, "config.json")
 		}
-		config, err := sft.ReadConfig(path)
-		if err == nil && config.IsLinear() {
+		cfg, err := config.Read(path)
+		if err == nil && cfg.IsLinear() {
 			err = fmt.Errorf("%s: %w", path, sft.ErrLinear)
 		}
 		// A configuration says nothing of training. Its numbers change no time.
-		return config, lra.ListOps.Presets[0].Settings, err
+		return cfg, lra.ListOps.Presets[0].Settings, err
 	}
 	if !chosen {
 		presetName = task.Presets[len(task.Presets)-1].Name
 	}
 	preset, err := task.Preset(presetName)
 	if err != nil {
-		return nil, sft.Settings{}, err
+		return nil, train.Settings{}, err
 	}
 	spec, err := task.Spec()
 	if err != nil {
-		return nil, sft.Settings{}, err
+		return nil, train.Settings{}, err
 	}
 	return presetConfig(preset, spec)
 }
 
 // presetConfig is the model of a preset for data of a specification.
-func presetConfig(preset *lra.Preset, spec seq.Spec) (*sft.Config, sft.Settings, error) {
+func presetConfig(preset *lra.Preset, spec seq.Spec) (*sft.Config, train.Settings, error) {
 	config := preset.Config
 	return &config, preset.Settings, config.DescribeData(spec)
 }

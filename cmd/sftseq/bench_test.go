@@ -16,7 +16,7 @@ import (
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/vk"
 )
 
@@ -181,7 +181,7 @@ func TestDoesNotFit(t *testing.T) {
 	for _, c := range []struct {
 		err  error
 		want bool
-	}{{nil, false}, {errors.New("broken"), false}, {fmt.Errorf("forward: %w", &sft.MemoryError{}), true},
+	}{{nil, false}, {errors.New("broken"), false}, {fmt.Errorf("forward: %w", &config.MemoryError{}), true},
 		{fmt.Errorf("forward: %w", &vk.MemoryError{}), true}} {
 		if got := doesNotFit(c.err); got != c.want {
 			t.Errorf("%v: %v", c.err, got)

@@ -10,6 +10,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestChosenPresets: presets of tasks whose settings were measured as those of train custom are these, with
@@ -51,7 +52,7 @@ func TestChosenPresets(t *testing.T) {
 }
 
 // custom are a model and settings that train custom makes of data, with flags.
-func custom(t *testing.T, m *seq.Manifest, flags ...string) (config sft.Config, settings sft.Settings) {
+func custom(t *testing.T, m *seq.Manifest, flags ...string) (config sft.Config, settings train.Settings) {
 	t.Helper()
 	command := trainCustomCommand()
 	command.Action = func(c *cli.Context) error {

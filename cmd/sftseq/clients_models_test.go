@@ -7,6 +7,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // clientModels is a folder of the golden models, and of two that tag: parts, the points of the golden
@@ -21,7 +22,7 @@ func clientModels(t *testing.T) string {
 	for name, of := range map[string]string{"parts": "clouds", "nodes": "graphs"} {
 		m := must.Get(sft.Load(goldenPath(of)))(t)
 		c := *m.Config
-		c.Task, c.LabelNames, c.NumLabels = sft.Tagging, []string{"mug/body", "mug/handle"}, 2
+		c.Task, c.LabelNames, c.NumLabels = config.Tagging, []string{"mug/body", "mug/handle"}, 2
 		if of == "graphs" {
 			c.LabelNames = []string{"acid", "other"}
 		}

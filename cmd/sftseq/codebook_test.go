@@ -13,6 +13,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -70,5 +71,5 @@ func TestTrainSounds(t *testing.T) {
 		t.Error("normal embeddings are those of the codebook")
 	}
 	equal(t, embeddings("from", "--init-from", filepath.Join(dir, "normal")), normal)
-	equal(t, must.Get(sft.LoadCheckpoint(filepath.Join(dir, "from")))(t).Settings.EmbeddingInit, "")
+	equal(t, must.Get(train.LoadCheckpoint(filepath.Join(dir, "from")))(t).Settings.EmbeddingInit, "")
 }

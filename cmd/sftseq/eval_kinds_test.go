@@ -15,6 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // checkEvalShards: what eval reports of the parts of three shards is what it reports of all rows,
@@ -108,7 +109,7 @@ func checkNumberErrors(t *testing.T, model, data string, names ...string) {
 	t.Helper()
 	var result task.NumbersResult
 	rows := mistakes[map[string]any](t, model, data, &result)
-	c, err := sft.ReadConfig(filepath.Join(model, "config.json"))
+	c, err := config.Read(filepath.Join(model, "config.json"))
 	if err != nil || len(rows) != result.Rows {
 		t.Fatalf("%d rows of %d, %v", len(rows), result.Rows, err)
 	}
@@ -141,7 +142,7 @@ func checkSpanErrors(t *testing.T, model, data string) {
 	set := must.Get(seq.OpenDataset(data))(t)
 	test := must.Get(set.OpenSequences("test", 0))(t)
 	defer test.Close()
-	c := must.Get(sft.ReadConfig(filepath.Join(model, "config.json")))(t)
+	c := must.Get(config.Read(filepath.Join(model, "config.json")))(t)
 	count := map[string]int64{}
 	for _, m := range rows {
 		e := must.Get(test.Example(m.Row))(t)

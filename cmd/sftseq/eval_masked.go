@@ -1,6 +1,7 @@
 package main
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"math"
@@ -10,6 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
 )
 
 // maskedResult is what eval prints of a model that fills masks.
@@ -79,7 +81,7 @@ func evalMasked(c *cli.Context, m models) error {
 			if examples[i], err = file.Example(int(row)); err != nil {
 				return err
 			}
-			r.Masked += len(m.Config.Masked(examples[i]))
+			r.Masked += len(sft.Masked(m.Config, examples[i]))
 		}
 		losses, err := scorer.MaskedLosses(c.Context, communicator(c), examples)
 		if err != nil {
@@ -93,9 +95,15 @@ func evalMasked(c *cli.Context, m models) error {
 	progress.Finish()
 	r.Sequences, r.Loss = file.Len(), r.Loss/float64(r.Masked)
 	r.BitsPerToken = r.Loss / math.Ln2
-	if r.Frequencies, err = baseline.UnigramBits(c.Context, set, r.Split, m.Config.TruncatesAt(), m.Config.NumLabels,
-		m.Config.Targets, m.Config.Masked); err != nil {
+	if r.Frequencies, err = unigramBits(c.Context, m.Config, set, r.Split); err != nil {
 		return err
 	}
 	return show(c, r, r.write)
+}
+
+// unigramBits is the entropy, in bits, of the masked tokens of a split by the frequencies of the tokens.
+func unigramBits(ctx context.Context, c *sft.Config, set *seq.Dataset, split string) (float64, error) {
+	targets := func(e seq.Example) []int32 { return sft.Targets(c, e) }
+	masked := func(e seq.Example) []int32 { return sft.Masked(c, e) }
+	return baseline.UnigramBits(ctx, set, split, c.TruncatesAt(), c.NumLabels, targets, masked)
 }

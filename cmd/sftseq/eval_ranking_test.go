@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/seq"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // pairFile writes pairs of a few documents, of which some are the same within a
@@ -47,7 +47,7 @@ func pairFile(t *testing.T, rows, documents int) (path string, read []seq.Exampl
 
 // windowed is the golden model of pairs, which reads 12 tokens of each.
 func windowed(t *testing.T) string {
-	return withConfig(t, "retrieval", "input_window", sft.InputWindow{Length: 12, Policy: "head"})
+	return withConfig(t, "retrieval", "input_window", config.InputWindow{Length: 12, Policy: "head"})
 }
 
 func rankingOf(t *testing.T, args ...string) *metrics.Ranking {

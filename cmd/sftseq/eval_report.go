@@ -5,7 +5,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/task"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // trainedIn reads it of a run directory, or of the folder of several.
@@ -15,7 +15,7 @@ func trainedIn(dir string) (t task.Trained) {
 		t.Models = len(members)
 	}
 	for _, name := range members {
-		run, err := sft.LoadCheckpoint(name)
+		run, err := train.LoadCheckpoint(name)
 		if err != nil {
 			continue // the model is whole without it
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // evalRows are the rows that eval measures a model on, and what scores them.
@@ -31,7 +32,7 @@ type evalRows struct {
 func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 	if c.IsSet("queries") && c.Int("queries") > 0 && !evaluation.CanRank(m.Config) {
 		return nil, usage(c, "--queries %d: the model %s has the task %s and %d outputs, expected %s with 2 classes",
-			c.Int("queries"), c.String("model"), m.Config.Task, m.Config.NumLabels, sft.Retrieval)
+			c.Int("queries"), c.String("model"), m.Config.Task, m.Config.NumLabels, config.Retrieval)
 	}
 	in, path, total, err := testData(c.String("data"), c.String("split"))
 	if err != nil {

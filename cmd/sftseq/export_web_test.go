@@ -13,13 +13,14 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestBrowserModel: the page of examples/web answers in Chromium as predict does.
 func TestBrowserModel(t *testing.T) {
 	testenv.Long(t, "opens a browser")
 	testenv.NeedFile(t, "npm's onnxruntime-web", filepath.Join(examplesDir, "web/node_modules/onnxruntime-web"))
-	c := must.Get(sft.ReadConfig(goldenPath("pre", "config.json")))(t)
+	c := must.Get(config.Read(goldenPath("pre", "config.json")))(t)
 	c.VocabSize, c.NumLabels, c.LabelNames, c.Tokenizer, c.MaxLength = 257, 3, []string{"bad", "gut & <b>", "ü"},
 		json.RawMessage(`{"type":"byte"}`), 300
 	dir := t.TempDir()

@@ -8,12 +8,13 @@ import (
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestFits: tokens have a model's features, or none; a file without names of labels, which fits
 // models of other tasks, must have what a model's answers are compared with.
 func TestFits(t *testing.T) {
-	points := &sft.Config{Task: sft.Classification, NumLabels: 2, FeatureNames: []string{"x", "y"}}
+	points := &sft.Config{Task: config.Classification, NumLabels: 2, FeatureNames: []string{"x", "y"}}
 	for _, names := range [][]string{nil, {"x"}, {"y", "x"}} {
 		err := fits(points, &seq.Spec{Task: seq.Classification, FeatureNames: names})
 		if err == nil || !strings.Contains(err.Error(), `the model's ["x" "y"]`) {
@@ -23,10 +24,10 @@ func TestFits(t *testing.T) {
 	must.Check(t, fits(points, &seq.Spec{Task: seq.Classification, FeatureNames: []string{"x", "y"}}))
 	classes := &seq.Spec{Task: seq.Classification, VocabSize: 5}
 	for want, c := range map[string]*sft.Config{
-		"x: expected a label for each token (task tagging), found task classification": {Task: sft.Tagging,
+		"x: expected a label for each token (task tagging), found task classification": {Task: config.Tagging,
 			VocabSize: 5, NumLabels: 2},
-		`x: expected the numbers ["size"] to compare with, found none`: {Task: sft.Regression,
-			VocabSize: 5, NumLabels: 1, Numbers: []sft.Number{{Name: "size"}}},
+		`x: expected the numbers ["size"] to compare with, found none`: {Task: config.Regression,
+			VocabSize: 5, NumLabels: 1, Numbers: []config.Number{{Name: "size"}}},
 	} {
 		must.Check(t, fits(c, classes))
 		if err := task.Of(c).NeedsLabels(classes, "x"); err == nil || err.Error() != want {

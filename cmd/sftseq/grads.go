@@ -9,6 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 func gradsCommand() *cli.Command {
@@ -64,7 +65,7 @@ func grads(c *cli.Context) error {
 		return err
 	}
 	defer closeDevice(c, d)
-	gradient, loss, err := m.Gradient(c.Context, d, examples)
+	gradient, loss, err := train.Gradient(c.Context, m, d, examples)
 	if err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}

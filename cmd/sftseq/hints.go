@@ -14,7 +14,8 @@ import (
 
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/table"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // refuseTable is the error of a table, or a folder of files, where a data set is expected:
@@ -112,15 +113,15 @@ func recordedData(dir string) string {
 		return ""
 	}
 	dir = membersOf(dir)[0]
-	config, err := sft.ReadConfig(filepath.Join(dir, "config.json"))
+	cfg, err := config.Read(filepath.Join(dir, "config.json"))
 	if err != nil { // a run without a model yet has a checkpoint
-		run, err := sft.LoadCheckpoint(dir)
+		run, err := train.LoadCheckpoint(dir)
 		if err != nil {
 			return ""
 		}
-		config = run.Config
+		cfg = run.Config
 	}
-	p, err := provenance.Of(config)
+	p, err := provenance.Of(cfg)
 	if err != nil {
 		return ""
 	}

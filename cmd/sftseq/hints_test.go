@@ -9,7 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/provenance"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestHints: a table or a folder where a data set or JSON lines are expected, and a folder
@@ -172,11 +172,11 @@ func TestMovedData(t *testing.T) {
 			[]string{"train", "custom", "--members", "sft", "--out", run + "-fresh", "--data", at}},
 	})
 	done(t, "", "train", "custom", "--members", "sft", "--out", run, "--resume", "--data", moved, "--device", "cpu")
-	config := must.Get(sft.ReadConfig(filepath.Join(run, "config.json")))(t)
-	p := must.Get(provenance.Of(config))(t)
+	cfg := must.Get(config.Read(filepath.Join(run, "config.json")))(t)
+	p := must.Get(provenance.Of(cfg))(t)
 	p.DataDir = "data/words"
-	must.Succeed(t, p.Store(config))
-	must.Succeed(t, os.WriteFile(filepath.Join(run, "config.json"), must.Get(json.Marshal(config))(t), 0o666))
+	must.Succeed(t, p.Store(cfg))
+	must.Succeed(t, os.WriteFile(filepath.Join(run, "config.json"), must.Get(json.Marshal(cfg))(t), 0o666))
 	refuse(t, exitError, "was trained on data/words, which does not exist, as seen from this directory: --data PATH",
 		"", "eval", "--model", run, "--data", at)
 }

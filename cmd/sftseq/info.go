@@ -11,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/bench"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 func infoCommand() *cli.Command {
@@ -137,13 +138,13 @@ func costAt(m *sft.Model, length int) (cost, error) {
 }
 
 // parameterParts adds up the parameters by part of the model.
-func parameterParts(p *sft.Parameters) (parts []part) {
-	sizes, total := map[sft.Part]int{}, 0
+func parameterParts(p *config.Parameters) (parts []part) {
+	sizes, total := map[config.Part]int{}, 0
 	for _, q := range p.List {
 		sizes[q.Part] += q.Size()
 		total += q.Size()
 	}
-	for _, name := range sft.Parts {
+	for _, name := range config.Parts {
 		parts = append(parts, part{string(name), sizes[name]})
 	}
 	return append(parts, part{"total", total})

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestInfoMembers: info shows the n-grams and the memory of a linear model, and no key that it lacks; of a fusion the
@@ -33,7 +34,7 @@ func TestInfoMembers(t *testing.T) {
 		t.Errorf("%d lines: %s", n, said)
 	}
 	f := decode[fusionInfo](t, succeed(t, "", "info", "--json", "--model", out))
-	if m := f.Members; len(m) != 2 || m[0].Type != sft.LinearType ||
+	if m := f.Members; len(m) != 2 || m[0].Type != config.LinearType ||
 		m[0].Parameters != i.Features+1 || m[1].Name != "sft" {
 		t.Errorf("%+v", f)
 	}

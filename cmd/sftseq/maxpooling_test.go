@@ -10,6 +10,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestMaxPooling: a model of clouds whose head takes the maximum over a sample of the points is
@@ -29,9 +30,9 @@ func TestMaxPooling(t *testing.T) {
 			"--device", "cpu"}, more...)...)
 	}
 	train(data, model, "--pooling", "max", "--pooling-samples", "10")
-	config, err := sft.ReadConfig(filepath.Join(model, "config.json"))
-	if err != nil || config.Pooling != sft.MaxPooling || config.PoolingSamples != 10 {
-		t.Fatalf("%+v, %v", config, err)
+	cfg, err := config.Read(filepath.Join(model, "config.json"))
+	if err != nil || cfg.Pooling != config.MaxPooling || cfg.PoolingSamples != 10 {
+		t.Fatalf("%+v, %v", cfg, err)
 	}
 	done(t, "", "eval", "--model", model, "--data", data, "--split", "test")
 	lines := succeed(t, "", "data", "head", filepath.Join(data, "test.arrow"), "--rows", "6")
@@ -55,9 +56,9 @@ func TestMaxPooling(t *testing.T) {
 	// A head that reads tokens has no pooling, and none of the model that it starts from.
 	tags := filepath.Join(dir, "tags")
 	train(parts, tags, "--init-from", model)
-	if config, err := sft.ReadConfig(filepath.Join(tags, "config.json")); err != nil || config.Pooling != "" ||
-		config.PoolingSamples != 0 {
-		t.Errorf("%+v, %v", config, err)
+	if cfg, err := config.Read(filepath.Join(tags, "config.json")); err != nil || cfg.Pooling != "" ||
+		cfg.PoolingSamples != 0 {
+		t.Errorf("%+v, %v", cfg, err)
 	}
 	contains(t, train(data, filepath.Join(dir, "other"), "--init-from", model, "--pooling", "softmax",
 		"--pooling-samples", "0"), "fresh: head.pool.weight, head.pool.bias")

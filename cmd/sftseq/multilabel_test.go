@@ -14,7 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // labelledRows is a table of sequences of letters, with those of a, b and c that are in them.
@@ -59,16 +60,16 @@ func TestMultiLabel(t *testing.T) {
 		checkSimple(t, said, model, data, simpleLabelsLine)
 		checkSimpleLoss(t, said, frequencyLoss(t, data))
 	}
-	c, err := sft.ReadConfig(filepath.Join(model, "config.json"))
+	c, err := config.Read(filepath.Join(model, "config.json"))
 	if err != nil || len(c.Thresholds) != 3 {
 		t.Fatalf("thresholds %v, %v", c.Thresholds, err)
 	}
-	from := must.Get(sft.LoadCheckpoint(model))(t)
+	from := must.Get(train.LoadCheckpoint(model))(t)
 	set := must.Get(seq.OpenDataset(data))(t)
-	train := set.Manifest.Splits["train"]
+	rows := set.Manifest.Splits["train"]
 	for i, name := range []string{"a", "b", "c"} {
-		n := float64(train.Labels[name])
-		equal(t, from.Settings.ClassWeights[i], (float64(train.Rows)-n)/n, name)
+		n := float64(rows.Labels[name])
+		equal(t, from.Settings.ClassWeights[i], (float64(rows.Rows)-n)/n, name)
 	}
 
 	var line struct {

@@ -8,11 +8,12 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestLatin1Input: a model of words refuses text that is not UTF-8 in whatever it comes, and reads the other rows.
 func TestLatin1Input(t *testing.T) {
-	c := must.Get(sft.ReadConfig(goldenPath("pre", "config.json")))(t)
+	c := must.Get(config.Read(goldenPath("pre", "config.json")))(t)
 	c.VocabSize, c.Tokenizer = 4, json.RawMessage(`{"type":"words","words":["café","pas"]}`)
 	dir := t.TempDir()
 	model, files := filepath.Join(dir, "model"), filepath.Join(dir, "files")

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/chart"
 	"github.com/sftseq/sftseq/internal/report"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 func plotCommand() *cli.Command {
@@ -38,7 +38,7 @@ func plotRuns(c *cli.Context) error {
 	var runs []report.Run
 	names := runNames(dirs)
 	for i, dir := range dirs {
-		m, err := sft.ReadMetrics(dir)
+		m, err := train.ReadMetrics(dir)
 		if err != nil {
 			return err
 		}

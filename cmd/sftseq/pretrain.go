@@ -7,10 +7,10 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -84,14 +84,13 @@ func pretrain(c *cli.Context) error {
 	if m.FeatureNames != nil {
 		return fmt.Errorf("%s: its tokens have features, and pretrain masks token ids: expected data of text, ids, images or sound", c.String("data"))
 	}
-	return train(c, lra.Pretrain(m))
+	return trainTask(c, lra.Pretrain(m))
 }
 
 // frequencies is what the frequencies of tokens tell of those that a model's validation has
 // it tell, in bits.
 func frequencies(c *cli.Context, config *sft.Config, set *seq.Dataset) (float64, error) {
-	bits, err := baseline.UnigramBits(c.Context, set, "val", config.TruncatesAt(), config.NumLabels,
-		config.Targets, config.Masked)
+	bits, err := unigramBits(c.Context, config, set, "val")
 	if err != nil {
 		return 0, fmt.Errorf("%s: %w", set.Dir, err)
 	}
@@ -111,22 +110,22 @@ func parseMaskTargets(text string) (names int, err error) {
 	if given {
 		names, err = strconv.Atoi(count)
 	}
-	if kind != sft.SpectrumTargets || err != nil || names < 2 || names > mostTargets {
+	if kind != config.SpectrumTargets || err != nil || names < 2 || names > mostTargets {
 		return 0, fmt.Errorf("%q, expected tokens, spectra or spectra:N, N from 2 to %d", text, mostTargets)
 	}
 	return names, nil
 }
 
 // learnMaskTargets finds the spectra of a model that tells them, in the training split.
-func learnMaskTargets(c *cli.Context, config *sft.Config, set *seq.Dataset) error {
-	targets := config.MaskTargets
+func learnMaskTargets(c *cli.Context, cfg *sft.Config, set *seq.Dataset) error {
+	targets := cfg.MaskTargets
 	if targets == nil || targets.Learned() {
 		return nil
 	}
 	if kind := tokenizers.TypeOf(set.Manifest.Tokenizer); kind != new(tokenizers.MuLaw).Type() {
-		return usage(c, "--mask-targets %s: expected samples of sound (data convert --tokenizer mulaw), found the tokenizer %s in %s", sft.SpectrumTargets, kind, set.Dir)
+		return usage(c, "--mask-targets %s: expected samples of sound (data convert --tokenizer mulaw), found the tokenizer %s in %s", config.SpectrumTargets, kind, set.Dir)
 	}
-	f, err := config.OpenSplit(set, "train")
+	f, err := cfg.OpenSplit(set, "train")
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // samples is a data set of sounds by their samples.
@@ -48,11 +49,11 @@ func TestPretrainSounds(t *testing.T) {
 	whole := filepath.Join(runs, "whole")
 	compareRuns(t, whole, torn)
 
-	config := func(name string) *sft.Config {
-		c := must.Get(sft.ReadConfig(filepath.Join(runs, name, "config.json")))(t)
+	cfg := func(name string) *sft.Config {
+		c := must.Get(config.Read(filepath.Join(runs, name, "config.json")))(t)
 		return c
 	}
-	if c := config("whole"); c.MaskTargets.Len() != 9 || c.NumLabels != 9 || c.VocabSize != 257 {
+	if c := cfg("whole"); c.MaskTargets.Len() != 9 || c.NumLabels != 9 || c.VocabSize != 257 {
 		t.Errorf("%d names, %d labels, vocabulary %d", c.MaskTargets.Len(), c.NumLabels, c.VocabSize)
 	}
 	r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", "val"))
@@ -64,13 +65,13 @@ func TestPretrainSounds(t *testing.T) {
 	contains(t, done(t, "", small("other", "--init-from", whole, "--mask-targets", "spectra:5")...),
 		"fresh: head.out.weight, head.out.bias")
 	notContains(t, done(t, "", small("tokens", "--mask-targets", "tokens")...), "spectr")
-	if c := config("tokens"); c.MaskTargets != nil || c.NumLabels != 256 {
+	if c := cfg("tokens"); c.MaskTargets != nil || c.NumLabels != 256 {
 		t.Errorf("%d labels of tokens", c.NumLabels)
 	}
 	labelled := done(t, "", "train", "custom", "--members", "sft", "--data", data, "--init-from", whole, "--out",
 		filepath.Join(runs, "labelled"), "--steps", "1", "--input-window", "500")
 	if want := "fresh: head.pool.weight, head.pool.bias, head.out.weight, head.out.bias"; !strings.Contains(labelled,
-		want) || config("labelled").MaskTargets != nil {
+		want) || cfg("labelled").MaskTargets != nil {
 		t.Errorf("%q is missing in\n%s", want, labelled)
 	}
 	refuse(t, exitError, "it fills no masks", `{"tokens":[1,2,256]}`, "predict", "--fill", "--model", whole)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // smallPretraining are the flags of a run of moments.
@@ -146,7 +146,7 @@ func TestPretrainRefuses(t *testing.T) {
 }
 
 // validations are the evaluations of a run.
-func validations(t *testing.T, run string) []sft.EvaluationReport {
+func validations(t *testing.T, run string) []train.EvaluationReport {
 	t.Helper()
-	return must.Get(sft.ReadMetrics(run))(t).Validation
+	return must.Get(train.ReadMetrics(run))(t).Validation
 }

@@ -15,6 +15,8 @@ import (
 	"github.com/sftseq/sftseq/internal/report"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -65,7 +67,7 @@ func reportRuns(c *cli.Context) error {
 			return errors.New(runsIn(dirs[i], ""))
 		}
 		var err error
-		if r.Config, err = sft.ReadConfig(filepath.Join(dirs[i], "config.json")); err != nil {
+		if r.Config, err = config.Read(filepath.Join(dirs[i], "config.json")); err != nil {
 			cause := atomicfile.Cause(err)
 			if cause == err { // of the content, and names config.json
 				return err
@@ -77,7 +79,7 @@ func reportRuns(c *cli.Context) error {
 			return fmt.Errorf("%s: a linear model has no training curve to report: sftseq eval measures it", dirs[i])
 		}
 		r.Outputs = task.CountOutputs(r.Config)
-		if r.Metrics, err = sft.ReadMetrics(dirs[i]); err != nil {
+		if r.Metrics, err = train.ReadMetrics(dirs[i]); err != nil {
 			return err
 		}
 		r.Began = began(r.Config)

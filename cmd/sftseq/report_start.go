@@ -5,6 +5,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // began says which model a run began from, and how well that told masked tokens; "" where it began from
@@ -15,7 +16,7 @@ func began(config *sft.Config) string {
 		return ""
 	}
 	dir := string(p.InitFrom)
-	m, err := sft.ReadMetrics(dir)
+	m, err := train.ReadMetrics(dir)
 	if err != nil {
 		return fmt.Sprintf("The run began from the model in %s, whose metrics are not there, as seen from here.", dir)
 	}

@@ -25,6 +25,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -55,7 +56,7 @@ func trainTasks() []*cli.Command {
 				strings.TrimSuffix(task.Description[1:], "."),
 			Description: describePresets(task), Flags: trainFlags(task),
 			UsageText: fmt.Sprintf("sftseq train %s [flags]\n\nExample: %s", name, example),
-			Action:    together(func(c *cli.Context) error { return train(c, task) }),
+			Action:    together(func(c *cli.Context) error { return trainTask(c, task) }),
 		})
 	}
 	return append(out, trainCustomCommand())
@@ -85,8 +86,8 @@ func describePresets(task *lra.Task) string {
 		"More: docs/training.md, docs/results.md, " + data
 }
 
-// train handles the command line: one run, or one for each seed.
-func train(c *cli.Context, task *lra.Task) error {
+// trainTask handles the command line: one run, or one for each seed.
+func trainTask(c *cli.Context, task *lra.Task) error {
 	if c.Command.ArgsUsage == "" {
 		if err := noArguments(c); err != nil {
 			return err
@@ -127,7 +128,7 @@ func isRun(dir string) bool {
 // trainRun is one run, ready to start.
 type trainRun struct {
 	dir       string
-	trainer   *sft.Trainer
+	trainer   *train.Trainer
 	device    tensor.Device
 	opened    []io.Closer // on it
 	progress  *trainProgress
@@ -148,7 +149,7 @@ type trainRun struct {
 // newTrainRun prepares a run. One that is fresh must have the settings of begun, a run of
 // another seed, unless that is nil.
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
-	begun *sft.Checkpoint) (_ *trainRun, err error) {
+	begun *train.Checkpoint) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)
 	if err != nil {
 		return nil, err
@@ -220,7 +221,7 @@ func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 }
 
 // checkResumed reports flags that do not suit the checkpoint of a run.
-func checkResumed(c *cli.Context, from *sft.Checkpoint, started *provenance.Provenance) error {
+func checkResumed(c *cli.Context, from *train.Checkpoint, started *provenance.Provenance) error {
 	if at := from.State.Step; c.IsSet("stop-at") && c.Int("stop-at") <= at {
 		return usage(c, "--stop-at %d: the run is at step %d already, expected a later one", c.Int("stop-at"), at)
 	}
@@ -232,7 +233,7 @@ func checkResumed(c *cli.Context, from *sft.Checkpoint, started *provenance.Prov
 
 // flaggedSettings are those of a preset, changed by flags.
 func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
-	seed uint64) (sft.Settings, sft.Config, error) {
+	seed uint64) (train.Settings, sft.Config, error) {
 	settings, config := preset.Settings, preset.Config
 	settings.Seed = seed
 	if c.IsSet("data") {
@@ -253,7 +254,7 @@ func flaggedSettings(c *cli.Context, task *lra.Task, preset *lra.Preset,
 
 // freshModel is the model of a run that begins, whose configuration and settings follow from the data, too.
 func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, data *trainData, config *sft.Config,
-	settings *sft.Settings, begun *sft.Checkpoint) (*sft.Model, error) {
+	settings *train.Settings, begun *train.Checkpoint) (*sft.Model, error) {
 	if err := describeRun(c, task, config, settings, data.set); err != nil {
 		return nil, err
 	}
@@ -273,7 +274,7 @@ func (r *trainRun) freshModel(c *cli.Context, task *lra.Task, preset string, dat
 }
 
 // describeRun copies what the data decides, where they are the task's.
-func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *sft.Settings, set *seq.Dataset) error {
+func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *train.Settings, set *seq.Dataset) error {
 	if err := learnMaskTargets(c, config, set); err != nil {
 		return err
 	}
@@ -295,19 +296,19 @@ func describeRun(c *cli.Context, task *lra.Task, config *sft.Config, settings *s
 }
 
 // open opens the data and prepares the trainer.
-func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, settings sft.Settings,
-	from *sft.Checkpoint, memory int64) error {
+func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, settings train.Settings,
+	from *train.Checkpoint, memory int64) error {
 	var config *sft.Config
 	if from != nil {
 		config = from.Config
 	} else {
 		config = model.Config
 	}
-	train, err := config.OpenSplit(data.set, "train")
+	rows, err := config.OpenSplit(data.set, "train")
 	if err != nil {
 		return err
 	}
-	r.opened, r.set, r.config = append(r.opened, train), data.set, config
+	r.opened, r.set, r.config = append(r.opened, rows), data.set, config
 	r.longest = int(data.set.Manifest.Splits["train"].Lengths.Max)
 	val, err := config.OpenSplit(data.set, "val")
 	if err != nil {
@@ -321,11 +322,11 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 			return err
 		}
 	}
-	r.trainer, err = sft.NewTrainer(model, settings, r.device, train, val, from, sft.Options{
+	r.trainer, err = train.NewTrainer(model, settings, r.device, rows, val, from, train.Options{
 		Dir: r.dir, Memory: memoryOn(c, r.device, memory), SaveEvery: c.Duration("save-every"),
 		StopAt: c.Int("stop-at"), Data: data.fingerprint, Observe: r.observe, Communicator: communicator(c),
 	})
-	if long := (*sft.LengthError)(nil); errors.As(err, &long) {
+	if long := (*train.LengthError)(nil); errors.As(err, &long) {
 		return fmt.Errorf("%w: --max-length %d accepts it, --input-window %d reads the beginning of longer rows", err,
 			long.Tokens, long.Longest)
 	}
@@ -349,7 +350,7 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	if err := tokenizers.CopyFile(config.Tokenizer, data.set.Dir, r.dir); err != nil {
 		return err
 	}
-	return r.recordStart(ranksOf(c), train.Len(), val.Len())
+	return r.recordStart(ranksOf(c), rows.Len(), val.Len())
 }
 
 // recordStart says in the run directory that training starts now.
@@ -388,7 +389,7 @@ func (r *trainRun) close(c *cli.Context) (err error) {
 
 // checkpointOf returns the checkpoint to resume from, nil for a fresh start. Of several
 // ranks the first reads and judges it, and hands it to the others.
-func checkpointOf(c *cli.Context, dir string) (*sft.Checkpoint, error) {
+func checkpointOf(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	from, err := loadCheckpoint(c, dir)
 	var known *distributed.Error
 	if errors.As(err, &known) {
@@ -442,7 +443,7 @@ func (r *trainRun) run(c *cli.Context) error {
 	selected := ""
 	switch by := r.trainer.Settings().Select; by {
 	case "":
-	case sft.OneStandardError:
+	case train.OneStandardError:
 		selected = fmt.Sprintf(", the least loss within one standard error of the best, %.2f%%", 100*s.Selected)
 	default:
 		selected = fmt.Sprintf(", selected by %s %.4f", by, s.Selected)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // An architectureFlag replaces the value of a key of config.json, and has its type.
@@ -90,7 +91,7 @@ func newArchitectureFlags(task *lra.Task, of []architectureFlag, unset string) (
 
 // modelUsage is an error of a model's numbers as one of the flag that is for it.
 func modelUsage(c *cli.Context, err error) error {
-	var bad *sft.ConfigError
+	var bad *config.Error
 	if !errors.As(err, &bad) {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestArchitectureFlags: each flag sets the value of its key of config.json, and no other.
@@ -32,7 +33,7 @@ func TestArchitectureFlags(t *testing.T) {
 			of = lra.Pretrain(&seq.Manifest{})
 		}
 		app := &cli.App{Flags: newArchitectureFlags(of, []architectureFlag{f}, ""), Action: func(c *cli.Context) error {
-			return applyTrainFlag(c, f.name, &sft.Settings{}, &m)
+			return applyTrainFlag(c, f.name, &train.Settings{}, &m)
 		}}
 		must.Succeed(t, app.Run([]string{"train", "--" + f.name + "=" + value}))
 		want[f.key] = value

@@ -10,6 +10,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 func trainCustomCommand() *cli.Command {
@@ -76,10 +77,10 @@ func runFlagsOf(c *cli.Context) lra.RunFlags {
 	f := lra.RunFlags{InputWindow: c.Int("input-window"), Batch: c.Int("batch"),
 		Epochs: c.Int("epochs"), Steps: c.Int("steps")}
 	switch {
-	case slices.Contains(sft.Schedules, c.String("schedule")):
+	case slices.Contains(train.Schedules, c.String("schedule")):
 		f.Schedule = c.String("schedule")
 	case c.IsSet("step-size") || c.IsSet("decay-rate"):
-		f.Schedule = sft.Schedules[0]
+		f.Schedule = train.Schedules[0]
 	}
 	return f
 }
@@ -102,7 +103,7 @@ func manifestOf(c *cli.Context) (*seq.Manifest, error) {
 }
 
 // describeCustom says what a run on a data set of the user's own is made with.
-func describeCustom(c *cli.Context, m *seq.Manifest, config *sft.Config, settings *sft.Settings) {
+func describeCustom(c *cli.Context, m *seq.Manifest, config *sft.Config, settings *train.Settings) {
 	rows := m.Splits["train"]
 	if rows.Rows == 0 {
 		return // which is soon an error

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // customData is a small data set of a table of reviews, with more flags of data convert.
@@ -124,9 +124,9 @@ func TestSamplerNoise(t *testing.T) {
 		args := append([]string{"train", "custom", "--members", "sft", "--data", data, "--out", dir, "--steps", "1",
 			"--hidden", "8"}, c.flags...)
 		done(t, "", args...)
-		config, err := sft.ReadConfig(filepath.Join(dir, "config.json"))
-		if err != nil || config.SamplerNoise != c.want {
-			t.Errorf("%q: %+v, %v", c.flags, config, err)
+		cfg, err := config.Read(filepath.Join(dir, "config.json"))
+		if err != nil || cfg.SamplerNoise != c.want {
+			t.Errorf("%q: %+v, %v", c.flags, cfg, err)
 		}
 	}
 }
@@ -160,8 +160,8 @@ func TestCustomCalibrates(t *testing.T) {
 		"--hidden", "8", "--batch", "4")
 	contains(t, said, ", the least loss within one standard error of the best, ")
 	path := filepath.Join(dir, "config.json")
-	config := must.Get(sft.ReadConfig(path))(t)
-	if config.Temperature == 0 {
+	cfg := must.Get(config.Read(path))(t)
+	if cfg.Temperature == 0 {
 		t.Fatal("config.json has no temperature")
 	}
 	in := `{"id":"a","text":"1 aab"}` + "\n"
@@ -179,9 +179,9 @@ func TestCustomCalibrates(t *testing.T) {
 		return r
 	}
 	calibrated, lossBy := logits(), loss().Loss
-	temperature := config.Temperature
-	config.Temperature = 0
-	must.Succeed(t, config.Write(path))
+	temperature := cfg.Temperature
+	cfg.Temperature = 0
+	must.Succeed(t, cfg.Write(path))
 	plain, lossOf := logits(), loss().Loss
 	for i, z := range plain {
 		if math.Abs(calibrated[i]*temperature-z) > 1e-5*math.Abs(z) {

@@ -17,6 +17,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -113,13 +115,13 @@ func cachedData(p *lra.Preset) (string, error) {
 // describeData copies what the data decides into a model's configuration.
 func describeData(m *sft.Config, set *seq.Dataset) error {
 	err := m.DescribeDataset(set)
-	if errors.Is(err, sft.ErrNoNumbers) {
+	if errors.Is(err, config.ErrNoNumbers) {
 		return fmt.Errorf("%s has no numbers (number_names in dataset.json) to predict: convert the data with --numbers COLUMN,…", set.Dir)
 	}
-	if errors.Is(err, sft.ErrNoLabels) {
+	if errors.Is(err, config.ErrNoLabels) {
 		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: convert the data with --label COLUMN, or one that is not empty in all rows", set.Dir)
 	}
-	var bad *sft.ConfigError
+	var bad *config.Error
 	if err != nil && !errors.As(err, &bad) {
 		return fmt.Errorf("%s: %w", set.Dir, err)
 	}
@@ -189,7 +191,7 @@ func chosenPrecision(c *cli.Context) string {
 
 // resumeFlags sets --preset, --data and, unless it is given, --precision to what
 // the run was started with.
-func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *sft.Checkpoint) (*provenance.Provenance, error) {
+func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *train.Checkpoint) (*provenance.Provenance, error) {
 	p, err := provenance.Of(from.Config)
 	if err != nil {
 		return nil, fmt.Errorf("the checkpoint does not say how its run was started: %w", err)
@@ -220,7 +222,7 @@ func resumeFlags(c *cli.Context, task *lra.Task, dir string, from *sft.Checkpoin
 // initConfig takes the architecture of the model that --init-from names in place
 // of the preset's, and its embeddings; flags still replace its numbers. What is only of
 // training, and how much of a sequence is read, stays the preset's. The data are of a kind, a task.
-func initConfig(c *cli.Context, kind string, config *sft.Config, settings *sft.Settings) error {
+func initConfig(c *cli.Context, kind string, cfg *sft.Config, settings *train.Settings) error {
 	dir := c.String("init-from")
 	if dir == "" {
 		return nil
@@ -235,57 +237,57 @@ func initConfig(c *cli.Context, kind string, config *sft.Config, settings *sft.S
 	if source.IsLinear() {
 		return fmt.Errorf("--init-from %s: a linear model has no layers to start from", dir)
 	}
-	source.Task, source.InputWindow, source.Extra = config.Task, config.InputWindow, nil
-	source.DropToken, source.AttentionDropout = config.DropToken, config.AttentionDropout
-	source.EmbeddingDropout, source.FeedForward = config.EmbeddingDropout, config.FeedForward
-	source.MaskRate, source.MaskSpan = config.MaskRate, config.MaskSpan
-	if source.MaskTargets == nil || config.Task != sft.FillMask { // otherwise its head goes on
-		source.MaskTargets = config.MaskTargets
+	source.Task, source.InputWindow, source.Extra = cfg.Task, cfg.InputWindow, nil
+	source.DropToken, source.AttentionDropout = cfg.DropToken, cfg.AttentionDropout
+	source.EmbeddingDropout, source.FeedForward = cfg.EmbeddingDropout, cfg.FeedForward
+	source.MaskRate, source.MaskSpan = cfg.MaskRate, cfg.MaskSpan
+	if source.MaskTargets == nil || cfg.Task != config.FillMask { // otherwise its head goes on
+		source.MaskTargets = cfg.MaskTargets
 	}
-	if of := (sft.Config{Task: cmp.Or(config.Task, kind)}); !of.Pools() {
-		source.Pooling, source.PoolingSamples = config.Pooling, config.PoolingSamples
+	if of := (sft.Config{Task: cmp.Or(cfg.Task, kind)}); !of.Pools() {
+		source.Pooling, source.PoolingSamples = cfg.Pooling, cfg.PoolingSamples
 	}
-	*config = *source
+	*cfg = *source
 	settings.EmbeddingInit = ""
 	return nil
 }
 
 // relationFlags refuses flags of a relation that the model has not: data with positions have
 // distances in place of the sinusoid, which has a dimension.
-func relationFlags(c *cli.Context, config *sft.Config) error {
+func relationFlags(c *cli.Context, cfg *sft.Config) error {
 	switch asked := c.String("relative"); {
-	case c.IsSet("relative") && asked != config.Relative && config.Relative == sft.EdgeRelation:
+	case c.IsSet("relative") && asked != cfg.Relative && cfg.Relative == config.EdgeRelation:
 		return usage(c, "--relative %s: the data have edges: expected %s or %s, or %s where nodes have positions",
-			asked, sft.EdgeRelation, sft.NoRelation, sft.DistanceRelation)
-	case c.IsSet("relative") && asked != config.Relative:
+			asked, config.EdgeRelation, config.NoRelation, config.DistanceRelation)
+	case c.IsSet("relative") && asked != cfg.Relative:
 		return usage(c, "--relative %s: the data have positions (%s), whose order means nothing: expected %s or %s",
-			asked, strings.Join(seq.PositionNames, ", "), sft.DistanceRelation, sft.NoRelation)
-	case c.IsSet("sinusoid-dim") && config.Featured() && config.Relative != sft.SinusoidRelation:
-		return usage(c, "--sinusoid-dim: the model's relation is %s, which has no sinusoids", config.Relative)
+			asked, strings.Join(seq.PositionNames, ", "), config.DistanceRelation, config.NoRelation)
+	case c.IsSet("sinusoid-dim") && cfg.Featured() && cfg.Relative != config.SinusoidRelation:
+		return usage(c, "--sinusoid-dim: the model's relation is %s, which has no sinusoids", cfg.Relative)
 	}
 	return nil
 }
 
 // startingModel is fresh, with the weights that --init-from names if it does.
-func startingModel(c *cli.Context, config *sft.Config, p provenance.Provenance) (*sft.Model, error) {
-	if err := p.Store(config); err != nil {
+func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*sft.Model, error) {
+	if err := p.Store(cfg); err != nil {
 		return nil, err
 	}
-	if init := p.Settings.EmbeddingInit; config.Featured() && (init == sft.FourierInit || init == sft.CodebookInit) {
+	if init := p.Settings.EmbeddingInit; cfg.Featured() && (init == config.FourierInit || init == config.CodebookInit) {
 		return nil, fmt.Errorf("--embedding-init %s: expected tokens with ids, found tokens with features, which have no embeddings", init)
 	}
-	m, err := abandonable(c.Context, func() (*sft.Model, error) { return sft.NewModel(config, p.Settings.Seed), nil })
+	m, err := abandonable(c.Context, func() (*sft.Model, error) { return sft.NewModel(cfg, p.Settings.Seed), nil })
 	if err != nil {
 		return nil, err
 	}
 	switch p.Settings.EmbeddingInit {
-	case sft.FourierInit:
+	case config.FourierInit:
 		m.FourierEmbeddings()
-	case sft.CodebookInit:
-		if kind := tokenizers.TypeOf(config.Tokenizer); kind != new(tokenizers.AudioVQ).Type() {
+	case config.CodebookInit:
+		if kind := tokenizers.TypeOf(cfg.Tokenizer); kind != new(tokenizers.AudioVQ).Type() {
 			return nil, fmt.Errorf("--embedding-init codebook: expected tokens that stand for vectors (--tokenizer audio-vq), found the tokenizer %s", kind)
 		}
-		t, err := tokenizers.New(config.Tokenizer)
+		t, err := tokenizers.New(cfg.Tokenizer)
 		if err != nil {
 			return nil, err
 		}
@@ -301,7 +303,7 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance.Provenance) 
 	if err != nil {
 		return nil, err
 	}
-	if err := sameTokenizer(config.Tokenizer, source.Config.Tokenizer); err != nil {
+	if err := sameTokenizer(cfg.Tokenizer, source.Config.Tokenizer); err != nil {
 		return nil, fmt.Errorf("--init-from %s: %s: %w", p.InitFrom, p.DataName, err)
 	}
 	fresh, err := m.CopyFrom(source)
@@ -313,8 +315,8 @@ func startingModel(c *cli.Context, config *sft.Config, p provenance.Provenance) 
 }
 
 // describeStart says what a model has taken of another, what is fresh, and why.
-func describeStart(from string, m, source *sft.Model, fresh []sft.Parameter) string {
-	size := func(list []sft.Parameter) (n int) {
+func describeStart(from string, m, source *sft.Model, fresh []config.Parameter) string {
+	size := func(list []config.Parameter) (n int) {
 		for _, p := range list {
 			n += p.Size()
 		}
@@ -357,7 +359,7 @@ func headReason(c, source *sft.Config) string {
 
 // resumeSettings takes the checkpoint's settings. Only the end of the run may
 // be moved by flags; a model or number that differs is an error.
-func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint) error {
+func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkpoint) error {
 	stored := from.Settings
 	for _, name := range numberNames(c) {
 		if !c.IsSet(name) || name == "steps" || name == "epochs" || name == "preset" {
@@ -392,7 +394,7 @@ func resumeSettings(c *cli.Context, settings *sft.Settings, from *sft.Checkpoint
 
 // moveEnd records a new end of a resumed run in its provenance, and returns the
 // command that repeats the whole.
-func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *sft.Settings, from *sft.Checkpoint,
+func moveEnd(c *cli.Context, task *lra.Task, dir string, settings *train.Settings, from *train.Checkpoint,
 	p *provenance.Provenance) (string, error) {
 	if provenance.Same(settings, &from.Settings) {
 		return p.Command, nil

@@ -24,6 +24,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // A kind is what the data of a task must have for a flag; "" is nothing.
@@ -113,13 +115,13 @@ func selectFlag(task *lra.Task) cli.Flag {
 	case task.Name == lra.CustomName:
 		return &cli.StringFlag{Name: "select", DefaultText: "of the task",
 			Usage: "keep the model best in `METRIC`, as docs/training.md lists them"}
-	case task.Kind == sft.Regression:
+	case task.Kind == config.Regression:
 		names = "loss (default), r2, mae"
-	case task.Kind == sft.MultiLabel:
+	case task.Kind == config.MultiLabel:
 		names = "loss (default), macro-f1, map"
-	case task.Kind == sft.Tagging && strings.Contains(task.Labels[0], "/"):
+	case task.Kind == config.Tagging && strings.Contains(task.Labels[0], "/"):
 		names = "iou (default), macro-f1, accuracy, loss"
-	case task.Kind == sft.Tagging:
+	case task.Kind == config.Tagging:
 		names = "macro-f1 (default), accuracy, loss"
 	}
 	first, _, _ := strings.Cut(names, " ")
@@ -208,7 +210,7 @@ func numberNames(c *cli.Context) (names []string) {
 }
 
 // applyTrainFlags puts the numbers given as flags into the preset's places.
-func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) error {
+func applyTrainFlags(c *cli.Context, s *train.Settings, m *sft.Config) error {
 	for _, name := range numberNames(c) {
 		if c.IsSet(name) {
 			if err := applyTrainFlag(c, name, s, m); err != nil {
@@ -232,7 +234,7 @@ func applyTrainFlags(c *cli.Context, s *sft.Settings, m *sft.Config) error {
 }
 
 // applyTrainFlag puts one flag's number into its place.
-func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config) (err error) {
+func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Config) (err error) {
 	place := map[string]any{
 		"epochs": &s.Epochs, "steps": &s.Steps, "batch": &s.Batch, "step-size": &s.StepSize, "eval-every": &s.EvalEvery,
 		"span-decoding": &s.SpanDecoding, "temperature-scaling": &s.TemperatureScaling, "log-every": &s.LogEvery,
@@ -252,7 +254,7 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 	case name == "input-window":
 		m.InputWindow = nil
 		if n := c.Int(name); n != 0 {
-			m.InputWindow = &sft.InputWindow{Length: n, Policy: "head"}
+			m.InputWindow = &config.InputWindow{Length: n, Policy: "head"}
 		}
 	case name == "mask-targets":
 		n, err := parseMaskTargets(c.String(name))
@@ -260,11 +262,11 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 			return usage(c, "--mask-targets %w", err)
 		}
 		if n != m.MaskTargets.Len() {
-			m.MaskTargets = sft.NewMaskTargets(n)
+			m.MaskTargets = config.NewMaskTargets(n)
 		}
 	case name == "select":
-		if s.Select = c.String(name); !slices.Contains(sft.Selections, s.Select) {
-			return usage(c, "--select %q, expected one of %s", s.Select, sft.DescribeSelections(sft.Selections))
+		if s.Select = c.String(name); !slices.Contains(train.Selections, s.Select) {
+			return usage(c, "--select %q, expected one of %s", s.Select, train.DescribeSelections(train.Selections))
 		}
 		s.Select = selection(s.Select, m.Task)
 	case name == "point-scale":
@@ -276,28 +278,28 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 			return usage(c, "--%s: %w", name, err)
 		}
 	case name == "point-rotation":
-		if s.PointRotation = c.String(name); !slices.Contains(sft.Rotations, s.PointRotation) {
+		if s.PointRotation = c.String(name); !slices.Contains(train.Rotations, s.PointRotation) {
 			return usage(c, "--point-rotation %q, expected one of %s", s.PointRotation,
-				strings.Join(sft.Rotations, ", "))
+				strings.Join(train.Rotations, ", "))
 		}
-		if s.PointRotation == sft.Rotations[0] {
+		if s.PointRotation == train.Rotations[0] {
 			s.PointRotation = ""
 		}
 	case name == "embedding-init":
-		if s.EmbeddingInit = c.String(name); !slices.Contains(sft.EmbeddingInits, s.EmbeddingInit) {
+		if s.EmbeddingInit = c.String(name); !slices.Contains(config.EmbeddingInits, s.EmbeddingInit) {
 			return usage(c, "--embedding-init %q, expected one of %s", s.EmbeddingInit,
-				strings.Join(sft.EmbeddingInits, ", "))
+				strings.Join(config.EmbeddingInits, ", "))
 		}
-		if s.EmbeddingInit == sft.EmbeddingInits[0] {
+		if s.EmbeddingInit == config.EmbeddingInits[0] {
 			s.EmbeddingInit = "" // as in runs of before
 		}
 	case name == "schedule":
-		if !slices.Contains(sft.Schedules, c.String(name)) {
-			return usage(c, "--schedule %q, expected one of %s", c.String(name), strings.Join(sft.Schedules, ", "))
+		if !slices.Contains(train.Schedules, c.String(name)) {
+			return usage(c, "--schedule %q, expected one of %s", c.String(name), strings.Join(train.Schedules, ", "))
 		}
 		lra.SetSchedule(s, c.String(name))
 	case name == "convolutions":
-		if m.Convolutions, err = sft.ParseConvolutions(c.String(name)); err != nil {
+		if m.Convolutions, err = config.ParseConvolutions(c.String(name)); err != nil {
 			return usage(c, "--convolutions: %w", err)
 		}
 	case name == "stages":
@@ -311,7 +313,7 @@ func applyTrainFlag(c *cli.Context, name string, s *sft.Settings, m *sft.Config)
 // selection is what a run of a task is selected by, as its settings have it: those of runs on classes
 // leave accuracy out, as before there was a choice.
 func selection(by, task string) string {
-	if by == sft.Selections[0] && (task == sft.Classification || task == sft.Retrieval) {
+	if by == train.Selections[0] && (task == config.Classification || task == config.Retrieval) {
 		return ""
 	}
 	return by
@@ -332,11 +334,11 @@ func parseFactors(text string) ([]float64, error) {
 }
 
 // parseStages reads STEPS:LENGTH or STEPS:firstROWS, with commas between them, or none.
-func parseStages(text string) ([]sft.Stage, error) {
+func parseStages(text string) ([]train.Stage, error) {
 	if text == "none" {
 		return nil, nil
 	}
-	var out []sft.Stage
+	var out []train.Stage
 	for _, word := range strings.Split(text, ",") {
 		steps, which, _ := strings.Cut(word, ":")
 		rows, first := strings.CutPrefix(which, "first")
@@ -346,9 +348,9 @@ func parseStages(text string) ([]sft.Stage, error) {
 			return nil, fmt.Errorf("--stages: %q, expected STEPS:LENGTH or STEPS:firstROWS, with commas between them, or none", word)
 		}
 		if first {
-			out = append(out, sft.Stage{Steps: n, Rows: most})
+			out = append(out, train.Stage{Steps: n, Rows: most})
 		} else {
-			out = append(out, sft.Stage{Steps: n, Length: most})
+			out = append(out, train.Stage{Steps: n, Length: most})
 		}
 	}
 	return out, nil

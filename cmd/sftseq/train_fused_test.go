@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestTrainFused: a linear model and one with layers are trained in two folders, and the one above them answers with
@@ -69,7 +70,7 @@ func TestTrainFused(t *testing.T) {
 		"--split", "0.6,0.2,0.2")
 	refuse(t, exitUsage, "--members linear,sft: expected one class for each row, found the task tagging", "", "train",
 		"custom", "--members", "linear,sft", "--data", tags, "--out", filepath.Join(t.TempDir(), "o"))
-	must.Succeed(t, (&sft.Fusion{ModelType: sft.FusionType, Members: []string{"linear", "gone"},
+	must.Succeed(t, (&sft.Fusion{ModelType: config.FusionType, Members: []string{"linear", "gone"},
 		Weights: []float64{1, 1}, Temperature: 1}).Save(out))
 	_, errs = exits(t, exitError, lines, "predict", "--model", out)
 	contains(t, errs, "gone")

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/seq"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -109,15 +109,15 @@ func fitLinear(c *cli.Context, set *seq.Dataset, out string) (*linear.Model, *li
 	}
 	config.Extra, err = json.Marshal(provenance.Provenance{Sftseq: version(), Command: linearCommand(c, out),
 		DataDir:  provenance.Path(c.String("data")),
-		DataName: set.Manifest.Name, Data: set.Fingerprint(), Settings: sft.Settings{Seed: c.Uint64("seed")}})
+		DataName: set.Manifest.Name, Data: set.Fingerprint(), Settings: train.Settings{Seed: c.Uint64("seed")}})
 	if err != nil {
 		return nil, nil, err
 	}
-	train, err := set.Open("train")
+	rows, err := set.Open("train")
 	if err != nil {
 		return nil, nil, err
 	}
-	defer train.Close()
+	defer rows.Close()
 	var judge linear.Rows
 	if set.Manifest.Splits["val"].Rows > 0 {
 		val, err := set.Open("val")
@@ -135,7 +135,7 @@ func fitLinear(c *cli.Context, set *seq.Dataset, out string) (*linear.Model, *li
 		epochs = c.Int("epochs")
 	}
 	var bar *progress
-	m, report, err := linear.Fit(c.Context, config, train, judge,
+	m, report, err := linear.Fit(c.Context, config, rows, judge,
 		linear.Options{Rate: rate, Epochs: epochs, Seed: c.Uint64("seed"),
 			Threads: c.Int("threads"), Progress: func(rows int) {
 				if bar == nil {

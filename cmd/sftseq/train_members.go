@@ -18,6 +18,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // trainAlone trains one model with layers in --out, or one for each of --seeds.
@@ -40,7 +42,7 @@ func trainAlone(c *cli.Context, m *seq.Manifest, kind *memberKind) error {
 			return err
 		}
 	}
-	return train(c, lra.CustomRun(m, runFlagsOf(c)))
+	return trainTask(c, lra.CustomRun(m, runFlagsOf(c)))
 }
 
 // member is a model of a fusion with layers, and the seed of its run.
@@ -261,7 +263,7 @@ func (f *fusedRun) planMember(c *cli.Context, m *seq.Manifest, i int, one *membe
 }
 
 // begunOf returns the checkpoint of a run of the same kind that has begun; nil if none has.
-func (f *fusedRun) begunOf(one *member) (*sft.Checkpoint, error) {
+func (f *fusedRun) begunOf(one *member) (*train.Checkpoint, error) {
 	for _, other := range f.members {
 		if other.kind != one.kind {
 			continue
@@ -275,7 +277,7 @@ func (f *fusedRun) begunOf(one *member) (*sft.Checkpoint, error) {
 }
 
 // recordedFlags are the flags of a run that its length and the fusion decided.
-func recordedFlags(s *sft.Settings) [][2]string {
+func recordedFlags(s *train.Settings) [][2]string {
 	length := [2]string{"epochs", fmt.Sprint(s.Epochs)}
 	if s.Steps > 0 {
 		length = [2]string{"steps", fmt.Sprint(s.Steps)}
@@ -302,11 +304,11 @@ func (f *fusedRun) reproduction() string {
 	if slices.ContainsFunc(f.members, func(m *member) bool { return m.kind != first.kind }) {
 		return ""
 	}
-	config, err := sft.ReadConfig(filepath.Join(f.out, first.name, "config.json"))
+	cfg, err := config.Read(filepath.Join(f.out, first.name, "config.json"))
 	if err != nil {
 		return ""
 	}
-	p, err := provenance.Of(config)
+	p, err := provenance.Of(cfg)
 	before, after, ok := strings.Cut(p.Command, " --out ")
 	if err != nil || !ok || strings.Contains(p.Command, "&&") { // a run whose end was moved has several commands
 		return ""
@@ -351,11 +353,11 @@ func (r *ranks) onFirst(f func() error) (err error) {
 
 // sameLinearRun refuses a linear model that was trained on other data.
 func sameLinearRun(dir string, set *seq.Dataset) error {
-	config, err := sft.ReadConfig(filepath.Join(dir, "config.json"))
+	cfg, err := config.Read(filepath.Join(dir, "config.json"))
 	if err != nil {
 		return err
 	}
-	p, err := provenance.Of(config)
+	p, err := provenance.Of(cfg)
 	if err == nil && p.Data != set.Fingerprint() {
 		err = fmt.Errorf("%s was trained on other data than %s: choose another --out",
 			shellQuote(dir), shellQuote(set.Dir))
@@ -377,13 +379,13 @@ func (f *fusedRun) fuse() error {
 	for _, one := range f.members {
 		names = append(names, one.name)
 	}
-	var members []sft.Member
+	var members []train.Member
 	for _, name := range names {
 		m, err := load(f.Context.Context, filepath.Join(f.out, name))
 		if err != nil {
 			return err
 		}
-		members = append(members, sft.Member{Name: name, Model: m})
+		members = append(members, train.Member{Name: name, Model: m})
 	}
 	d, err := openDevice(f.Context)
 	if err != nil {
@@ -391,7 +393,7 @@ func (f *fusedRun) fuse() error {
 	}
 	defer closeDevice(f.Context, d)
 	p := newProgress(int64(rows.Len()), "fitting weights", "rows")
-	fusion, err := sft.FitFusion(f.Context.Context, members, rows, d, p.Add)
+	fusion, err := train.FitFusion(f.Context.Context, members, rows, d, p.Add)
 	p.Finish()
 	if err != nil {
 		return err

@@ -15,6 +15,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // proseData converts reviews whose class is a word of theirs.
@@ -41,18 +42,18 @@ func sameFusion(t *testing.T, a, b string, members ...string) {
 func TestTrainCustomMembers(t *testing.T) {
 	data, out := proseData(t, 900), filepath.Join(t.TempDir(), "run")
 	flags := []string{"--device", "cpu", "--hidden", "8", "--layers", "1", "--time", "3s", "--batch", "1"}
-	train := func(more ...string) string {
+	rows := func(more ...string) string {
 		t.Helper()
 		return done(t, "", slices.Concat([]string{"train", "custom", "--data", data}, flags, more)...)
 	}
-	said := train("--out", out, "--stop-at", "15")
+	said := rows("--out", out, "--stop-at", "15")
 	contains(t, said, "linear: validation accuracy 100.00%", "sft: ", "stopped at step 15",
 		"go on with:\n  sftseq train custom --members linear,sft --time 3s ")
 	noFile(t, filepath.Join(out, "config.json"))
 	said = done(t, "", "train", "custom", "--out", out, "--resume")
 	contains(t, said, "sft: validation accuracy ", ", selected by loss ", "of the sum of their logits")
 	notContains(t, said, "models reach there", "linear: validation accuracy")
-	s := must.Get(sft.LoadCheckpoint(filepath.Join(out, "sft")))(t).Settings
+	s := must.Get(train.LoadCheckpoint(filepath.Join(out, "sft")))(t).Settings
 	if s.Select != "loss" || s.Patience != memberPatience || s.EvalEvery < fewestBetween {
 		t.Errorf("%+v", s)
 	}
@@ -79,7 +80,7 @@ func TestTrainCustomAlone(t *testing.T) {
 	small := []string{"--steps", "3", "--hidden", "8", "--layers", "1", "--device", "cpu"}
 	out := filepath.Join(t.TempDir(), "tags")
 	done(t, "", append([]string{"train", "custom", "--data", tags, "--out", out}, small...)...)
-	must.Get(sft.LoadCheckpoint(out))(t)
+	must.Get(train.LoadCheckpoint(out))(t)
 
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "sft")
 	said := runCustom(t, data, out, append(small, "--stop-at", "1")...)
@@ -107,9 +108,9 @@ func TestTrainCustomAlone(t *testing.T) {
 // weight; a seed that had not begun when the run was stopped gets the steps of the others.
 func TestTrainFusedSeeds(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
-	train := []string{"train", "custom", "--data", data, "--out", out, "--hidden", "8", "--layers", "1", "--device",
+	rows := []string{"train", "custom", "--data", data, "--out", out, "--hidden", "8", "--layers", "1", "--device",
 		"cpu", "--time", "4s", "--seeds", "1,2", "--batch", "1"}
-	done(t, "", train...)
+	done(t, "", rows...)
 	f := must.Get(sft.ReadFusion(out))(t)
 	equal(t, fmt.Sprint(f.Members), "[linear sft-1 sft-2]")
 	for i, want := range []float64{0.6, 0.15, 0.15} { // 20 rows of validation keep the prior
@@ -118,14 +119,14 @@ func TestTrainFusedSeeds(t *testing.T) {
 		}
 	}
 	settings := func(name string) string {
-		s := must.Get(sft.LoadCheckpoint(filepath.Join(out, name)))(t).Settings
+		s := must.Get(train.LoadCheckpoint(filepath.Join(out, name)))(t).Settings
 		s.Seed = 0
 		return fmt.Sprintf("%+v", s)
 	}
 	want := settings("sft-2")
 	equal(t, settings("sft-1"), want)
 	must.Succeed(t, os.RemoveAll(filepath.Join(out, "sft-2")))
-	done(t, "", append(train, "--resume")...)
+	done(t, "", append(rows, "--resume")...)
 	equal(t, settings("sft-2"), want)
 	lines := `{"text":"a wonderful film"}` + "\n"
 	answers, _ := exits(t, exitOK, lines, "predict", "--model", out, "--device", "cpu")
@@ -187,8 +188,8 @@ func TestPlanSteps(t *testing.T) {
 func TestPaceWatch(t *testing.T) {
 	stopped := 0
 	w := &paceWatch{during: time.Hour, steps: 3, stop: func() { stopped++ }}
-	state := func(tokens int) sft.State {
-		s := sft.State{}
+	state := func(tokens int) train.State {
+		s := train.State{}
 		s.Interval.Tokens = tokens
 		return s
 	}
@@ -197,7 +198,7 @@ func TestPaceWatch(t *testing.T) {
 		t.Error("the first step has a pace")
 	}
 	w.began = w.began.Add(-time.Second)
-	w.observe(sft.StepReport{Tokens: 1500})
+	w.observe(train.StepReport{Tokens: 1500})
 	w.observe(state(500))
 	if p := w.perToken(); stopped != 1 || p < 1e6 || p > 2e6 {
 		t.Errorf("%v ns a token, stopped %d times", p, stopped)

@@ -17,7 +17,7 @@ import (
 	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // How the length of a run is planned.
@@ -64,14 +64,14 @@ const (
 
 // evalEvery returns the steps between two evaluations of a member: one for each epoch, at least fifteen in a run, and
 // no more than take a quarter of the time.
-func evalEvery(s *sft.Settings, rows, judged int64, steps int) int {
+func evalEvery(s *train.Settings, rows, judged int64, steps int) int {
 	epoch := int(math.Ceil(float64(rows) / float64(s.Batch)))
 	every := min(epoch, int(math.Ceil(float64(steps)/memberEvaluations)))
 	return max(1, fewestBetween, every, int(judged)/s.Batch)
 }
 
 // stepsOf returns the number of steps that the settings of a run on rows make.
-func stepsOf(s *sft.Settings, rows int64) int {
+func stepsOf(s *train.Settings, rows int64) int {
 	if s.Steps > 0 {
 		return s.Steps
 	}
@@ -198,12 +198,12 @@ type paceWatch struct {
 func (w *paceWatch) observe(event any) {
 	var tokens int
 	switch e := event.(type) {
-	case sft.State:
+	case train.State:
 		tokens = e.Interval.Tokens - w.before
 		w.before = e.Interval.Tokens
-	case sft.StepReport:
+	case train.StepReport:
 		tokens, w.before = e.Tokens-w.before, 0
-	case sft.EvaluationProgress:
+	case train.EvaluationProgress:
 		w.stop()
 		return
 	default:

@@ -8,7 +8,7 @@ import (
 	"github.com/schollz/progressbar/v3"
 
 	"github.com/sftseq/sftseq/internal/task"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // plainInterval is the time between two lines where no terminal shows a bar.
@@ -22,7 +22,7 @@ type trainProgress struct {
 	steps int
 	left  func() (time.Duration, bool) // the trainer's estimate
 	last  time.Time
-	state sft.StepReport
+	state train.StepReport
 	paper bool // the preset is the published one, which is made for a graphics processor
 	told  bool // how long it takes
 	// frequencies is what tokens' frequencies need to tell a masked one, in bits; 0 where
@@ -33,7 +33,7 @@ type trainProgress struct {
 func newTrainProgress(out io.Writer) *trainProgress { return &trainProgress{out: out} }
 
 // begin announces the run, on a device and perhaps several ranks.
-func (p *trainProgress) begin(t *sft.Trainer, on string) {
+func (p *trainProgress) begin(t *train.Trainer, on string) {
 	p.steps, p.left, p.last = t.Steps(), t.Left, time.Now()
 	fmt.Fprintf(p.out, "%s, %d steps", on, p.steps)
 	if first := t.State().Step; first > 0 {
@@ -57,12 +57,12 @@ func newTrainBar(out io.Writer, steps int) *progressbar.ProgressBar {
 // observe takes the trainer's events.
 func (p *trainProgress) observe(event any) {
 	switch e := event.(type) {
-	case sft.State:
+	case train.State:
 		p.step(e.Step)
-	case sft.StepReport:
+	case train.StepReport:
 		p.state = e
 		p.step(e.Step)
-	case sft.EvaluationReport:
+	case train.EvaluationReport:
 		reached := ""
 		switch {
 		case e.Accuracy != nil:
@@ -84,12 +84,12 @@ func (p *trainProgress) observe(event any) {
 		}
 		p.line(fmt.Sprintf("step %d: validation %sloss %.4f%s over %d rows%s", e.Step, reached, e.Loss,
 			judged(e), e.Rows, best))
-	case sft.SkipReport:
+	case train.SkipReport:
 		p.line(fmt.Sprintf("step %d: no update, its gradient overflows float16; the loss is scaled by %g from now on",
 			e.Step, e.LossScale))
-	case sft.Warning:
+	case train.Warning:
 		p.line("warning: " + string(e))
-	case sft.EvaluationProgress:
+	case train.EvaluationProgress:
 		if p.bar != nil {
 			p.bar.Describe(fmt.Sprintf("validation %d/%d", e.Done, e.Rows))
 		} else if time.Since(p.last) >= plainInterval {
@@ -99,7 +99,7 @@ func (p *trainProgress) observe(event any) {
 }
 
 // judged is what a model is selected by beside accuracy and loss.
-func judged(e sft.EvaluationReport) string {
+func judged(e train.EvaluationReport) string {
 	switch {
 	case e.InstanceIoU != nil:
 		return fmt.Sprintf(", instance IoU %.4f, class IoU %.4f", *e.InstanceIoU, *e.ClassIoU)
@@ -197,7 +197,7 @@ const fewestAfterBest = 3
 
 // describeBest describes a run whose best model is from its first half, as the model overfitted or learned
 // nothing after it, and one that patience ended before its last step. Otherwise it returns "".
-func describeBest(s sft.State, patience, steps int) string {
+func describeBest(s train.State, patience, steps int) string {
 	if patience > 0 && s.SinceBest >= patience && s.Step < steps {
 		return fmt.Sprintf("stopped early at step %d of %d: none of the last %d evaluations was better (--patience 0 trains to the end)", s.Step, steps, s.SinceBest)
 	}

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestTimeLeftIsShown: the time left is the trainer's estimate, on a bar and in plain lines.
@@ -20,7 +20,7 @@ func TestTimeLeftIsShown(t *testing.T) {
 		if bar {
 			p.bar = newTrainBar(&out, p.steps)
 		}
-		p.observe(sft.StepReport{Step: 4, Loss: 1, TokensPerS: 12345})
+		p.observe(train.StepReport{Step: 4, Loss: 1, TokensPerS: 12345})
 		if text := out.String(); !strings.Contains(text, "12.3k tokens/s  1m30s left") {
 			t.Errorf("bar %v: %q", bar, text)
 		}
@@ -44,10 +44,10 @@ func TestLongRunIsTold(t *testing.T) {
 		known := false
 		p.steps, p.paper, p.left, p.last = 400, c.paper,
 			func() (time.Duration, bool) { return c.left, known }, time.Now()
-		p.observe(sft.StepReport{Step: 0})
+		p.observe(train.StepReport{Step: 0})
 		known = true
-		p.observe(sft.StepReport{Step: 1})
-		p.observe(sft.StepReport{Step: 2})
+		p.observe(train.StepReport{Step: 1})
+		p.observe(train.StepReport{Step: 2})
 		equal(t, out.String(), c.want, c.left)
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // trainSeeds repeats a run and reports the mean and deviation of what it reaches.
@@ -80,7 +81,7 @@ func trainSeeds(c *cli.Context, task *lra.Task) error {
 
 // firstBegun is the checkpoint of the first seed that --resume goes on with, nil where there
 // is none.
-func firstBegun(c *cli.Context, seeds []uint64, dirOf func(uint64) string) (*sft.Checkpoint, error) {
+func firstBegun(c *cli.Context, seeds []uint64, dirOf func(uint64) string) (*train.Checkpoint, error) {
 	if !c.Bool("resume") {
 		return nil, nil
 	}
@@ -94,16 +95,17 @@ func firstBegun(c *cli.Context, seeds []uint64, dirOf func(uint64) string) (*sft
 }
 
 // loadCheckpoint reads a checkpoint, of several ranks for all of them.
-func loadCheckpoint(c *cli.Context, dir string) (*sft.Checkpoint, error) {
+func loadCheckpoint(c *cli.Context, dir string) (*train.Checkpoint, error) {
 	if ranks := communicator(c); ranks != nil {
-		return sft.LoadSharedCheckpoint(ranks, dir)
+		return train.LoadSharedCheckpoint(ranks, dir)
 	}
-	return sft.LoadCheckpoint(dir)
+	return train.LoadCheckpoint(dir)
 }
 
 // checkBegun refuses to begin a seed with other settings than one that has begun: the mean
 // of different runs says nothing.
-func checkBegun(c *cli.Context, begun *sft.Checkpoint, config *sft.Config, settings *sft.Settings, data string) error {
+func checkBegun(c *cli.Context, begun *train.Checkpoint, config *sft.Config, settings *train.Settings,
+	data string) error {
 	if begun == nil {
 		return nil
 	}

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/provenance"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestSeedsResumed: a seed that had not begun when a run of several was stopped is trained
@@ -24,9 +24,9 @@ func TestSeedsResumed(t *testing.T) {
 		"--hidden", "8", "--steps", "6",
 		"--batch", "16", "--eval-every", "3", "--class-weights", "balanced", "--select", "loss"}
 	seed := func(n string) string { return filepath.Join(out, "seed-"+n) }
-	settings := func(n string) sft.Settings {
+	settings := func(n string) train.Settings {
 		t.Helper()
-		c := must.Get(sft.LoadCheckpoint(seed(n)))(t)
+		c := must.Get(train.LoadCheckpoint(seed(n)))(t)
 		c.Settings.Seed = 0
 		return c.Settings
 	}
@@ -69,9 +69,9 @@ func TestSeedsResumption(t *testing.T) {
 		t.Fatalf("no command is printed: %s", errs.String())
 	}
 	done(t, "", strings.Fields(command[1])...)
-	var settings []sft.Settings
+	var settings []train.Settings
 	for _, seed := range []string{"seed-1", "seed-2"} {
-		c := must.Get(sft.LoadCheckpoint(filepath.Join(out, seed)))(t)
+		c := must.Get(train.LoadCheckpoint(filepath.Join(out, seed)))(t)
 		equal(t, c.State.Step, 4, seed)
 		c.Settings.Seed = 0
 		settings = append(settings, c.Settings)

@@ -9,7 +9,7 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/task"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // simple says what simple models reach on the validation split, "" where nothing is known, and which of
@@ -36,12 +36,12 @@ func (r *trainRun) simple(c *cli.Context) (text, better string) {
 // own is the score of the kept model in the measure of the simple models of its task; NaN, which no
 // score exceeds, where it is not known.
 func (r *trainRun) own() float64 {
-	m, err := sft.ReadMetrics(r.dir)
+	m, err := train.ReadMetrics(r.dir)
 	if err != nil {
 		return math.NaN()
 	}
 	at := slices.IndexFunc(m.Validation,
-		func(e sft.EvaluationReport) bool { return e.Step == r.trainer.State().BestStep })
+		func(e train.EvaluationReport) bool { return e.Step == r.trainer.State().BestStep })
 	if at < 0 {
 		return math.NaN()
 	}

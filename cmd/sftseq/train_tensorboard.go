@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sftseq/sftseq/internal/tensorboard"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // trainEvents writes what metrics.jsonl says of a run to an event file, for TensorBoard.
@@ -16,10 +16,10 @@ type trainEvents struct {
 // newTrainEvents begins a file for a run that has made some steps. Those of the last
 // are written again: they may have been lost, or be about to be made again.
 func newTrainEvents(dir string, done int) (*trainEvents, error) {
-	m := &sft.Metrics{}
+	m := &train.Metrics{}
 	if done > 0 {
 		var err error
-		if m, err = sft.ReadMetrics(dir); err != nil {
+		if m, err = train.ReadMetrics(dir); err != nil {
 			return nil, err
 		}
 	}
@@ -47,13 +47,13 @@ func (e *trainEvents) observe(event any) any {
 		return nil
 	}
 	switch r := event.(type) {
-	case sft.StepReport:
+	case train.StepReport:
 		scalars := given(tensorboard.Scalar{Tag: "loss/train", Value: r.Loss}, optional{"accuracy/train", r.Accuracy})
 		e.err = e.file.Write(r.Step, append(scalars,
 			tensorboard.Scalar{Tag: "learning_rate", Value: r.LearningRate},
 			tensorboard.Scalar{Tag: "grad_norm", Value: r.GradNorm},
 			tensorboard.Scalar{Tag: "tokens_per_second", Value: r.TokensPerS})...)
-	case sft.EvaluationReport:
+	case train.EvaluationReport:
 		e.err = e.file.Write(r.Step, given(tensorboard.Scalar{Tag: "loss/val", Value: r.Loss},
 			optional{"bits_per_token/val", r.BitsPerToken},
 			optional{"accuracy/val", r.Accuracy}, optional{"macro_f1/val", r.MacroF1},
@@ -63,7 +63,7 @@ func (e *trainEvents) observe(event any) any {
 			optional{"class_iou/val", r.ClassIoU})...)
 	}
 	if e.err != nil {
-		return sft.Warning(fmt.Sprintf("TensorBoard is not told of what follows: %v", e.err))
+		return train.Warning(fmt.Sprintf("TensorBoard is not told of what follows: %v", e.err))
 	}
 	return nil
 }

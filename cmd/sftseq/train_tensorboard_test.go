@@ -7,7 +7,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // smallRun trains for a moment, in this process, with further flags.
@@ -27,7 +27,7 @@ func TestTensorBoard(t *testing.T) {
 	}
 	smallRun(t, data, dir, "--tensorboard", "--steps", "40", "--resume")
 	smallRun(t, data, dir, "--steps", "45", "--resume")
-	m := must.Get(sft.ReadMetrics(dir))(t)
+	m := must.Get(train.ReadMetrics(dir))(t)
 	want := map[string]int{}
 	add := func(step int, tag string, value float64) {
 		if step <= 40 {

@@ -13,7 +13,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/seq"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // balanced is the value of --class-weights that counts rows.
@@ -70,7 +70,7 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 }
 
 // sameWeights refuses other weights than those that a run was started with.
-func sameWeights(c *cli.Context, set *seq.Dataset, from *sft.Checkpoint) error {
+func sameWeights(c *cli.Context, set *seq.Dataset, from *train.Checkpoint) error {
 	weights, err := classWeights(c, set)
 	if err == nil && weights != nil && !slices.Equal(weights, from.Settings.ClassWeights) {
 		err = fmt.Errorf("--class-weights %s: the run was started with others, and a resumed run cannot change them",

@@ -11,7 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // unequalData has some three rows of class good for one of class bad, and texts that say
@@ -70,7 +70,7 @@ func TestClassWeights(t *testing.T) {
 	}
 
 	even, _ := runOf("--class-weights", "balanced")
-	c := must.Get(sft.LoadCheckpoint(even))(t)
+	c := must.Get(train.LoadCheckpoint(even))(t)
 	counts := must.Get(seq.OpenDataset(data))(t).Manifest.Splits["train"].Labels
 	bad, good := float64(counts["bad"]), float64(counts["good"])
 	for i, want := range []float64{(bad + good) / (2 * bad), (bad + good) / (2 * good)} {
@@ -89,7 +89,7 @@ func TestClassWeights(t *testing.T) {
 			t.Errorf("%q: status %d\n%s", flags, status, errs)
 		}
 	}
-	after, err := sft.LoadCheckpoint(even)
+	after, err := train.LoadCheckpoint(even)
 	if err != nil || after.State.Step != 61 || !slices.Equal(after.Settings.ClassWeights, c.Settings.ClassWeights) {
 		t.Errorf("after a resume: %+v, %v", after, err)
 	}

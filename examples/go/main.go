@@ -101,7 +101,7 @@ func run(ctx context.Context, dir string) error {
 }
 
 // train trains m and returns the model with the best validation accuracy.
-func train(ctx context.Context, dir string, dev device.Device, m *sft.Model, s sft.Settings,
+func train(ctx context.Context, dir string, dev device.Device, m *sft.Model, s train.Settings,
 	data *seq.Dataset) (*sft.Model, error) {
 	trainSplit, err := data.Open("train")
 	if err != nil {
@@ -113,10 +113,10 @@ func train(ctx context.Context, dir string, dev device.Device, m *sft.Model, s s
 		return nil, err
 	}
 	defer valSplit.Close()
-	t, err := sft.NewTrainer(m, s, dev, trainSplit, valSplit, nil, sft.Options{
+	t, err := train.NewTrainer(m, s, dev, trainSplit, valSplit, nil, train.Options{
 		Dir: dir,
 		Observe: func(event any) {
-			if e, ok := event.(sft.EvaluationReport); ok {
+			if e, ok := event.(train.EvaluationReport); ok {
 				fmt.Printf("step %d: %.1f%% of the validation split\n", e.Step, 100**e.Accuracy)
 			}
 		},

@@ -18,11 +18,12 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // echo returns a model whose reply to a line is its id.
 func echo() (*Model, *requests.Parser) {
-	c := &sft.Config{Task: sft.Classification, VocabSize: 17, NumLabels: 2, MaxLength: 1 << 17}
+	c := &sft.Config{Task: config.Classification, VocabSize: 17, NumLabels: 2, MaxLength: 1 << 17}
 	m := &Model{Sequences: []int{1}, config: c,
 		answer: func(_ context.Context, batch []*requests.Request) (replies []any, err error) {
 			for _, r := range batch {

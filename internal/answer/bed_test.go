@@ -8,24 +8,25 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestBED: a row has a line of six columns for each span, in order. Names that BED cannot
 // represent, and models without spans, are errors.
 func TestBED(t *testing.T) {
-	config := &sft.Config{Task: sft.Tagging}
-	m := &Model{config: config, places: true, columns: predictionColumns(task.Of(config))}
+	cfg := &sft.Config{Task: config.Tagging}
+	m := &Model{config: cfg, places: true, columns: predictionColumns(task.Of(cfg))}
 	var out bytes.Buffer
 	rows := must.Get(m.NewRows(&out, "bed", &Table{Sources: []string{"sequence"}}))(t)
-	spans := func(unit string, found ...sft.Span) requests.Reply {
+	spans := func(unit string, found ...config.Span) requests.Reply {
 		return requests.Reply{Answer: requests.Spans{Spans: found, Unit: unit}}
 	}
 	write := func(id any, reply any) error {
 		return rows.out.Write(rows.row(&tableRow{Request: &requests.Request{}, id: id}, reply))
 	}
 	for _, err := range []error{
-		write("chr1", spans(requests.Characters, sft.Span{Start: 1, End: 3, Label: "gene(-)", Score: 0.9876},
-			sft.Span{Start: 7, End: 8, Label: "x y", Score: 1}, sft.Span{Start: 8, End: 9, Label: "(+)"})),
+		write("chr1", spans(requests.Characters, config.Span{Start: 1, End: 3, Label: "gene(-)", Score: 0.9876},
+			config.Span{Start: 7, End: 8, Label: "x y", Score: 1}, config.Span{Start: 8, End: 9, Label: "(+)"})),
 		write("chr2", spans(requests.Characters)),
 		write("chr3", requests.Refusal{Error: &requests.Failure{Message: "bad"}}),
 		rows.Close(),
@@ -36,11 +37,11 @@ func TestBED(t *testing.T) {
 		rows.Failed != 1 {
 		t.Errorf("%q, want %q, %d failed", out.String(), want, rows.Failed)
 	}
-	classes := &sft.Config{Task: sft.Classification}
-	one := sft.Span{Start: 1, End: 3, Label: "gene"}
+	classes := &sft.Config{Task: config.Classification}
+	one := config.Span{Start: 1, End: 3, Label: "gene"}
 	for want, err := range map[string]error{
 		"a tab":                                write("a\tb", spans(requests.Characters, one)),
-		"that is empty":                        write("a", spans(requests.Characters, sft.Span{End: 1})),
+		"that is empty":                        write("a", spans(requests.Characters, config.Span{End: 1})),
 		"does not provide those of its tokens": write("a", spans(requests.Tokens, one)),
 		"--keep":                               second(m.NewRows(&out, "bed", &Table{Keep: []string{"x"}})),
 		"--text, found --tokens":               second(m.NewRows(&out, "bed", &Table{Tokens: true})),

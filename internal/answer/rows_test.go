@@ -8,14 +8,15 @@ import (
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestRowHead: a row keeps the part of a long sequence that the model reads, and its spans have
 // positions in the text.
 func TestRowHead(t *testing.T) {
-	c := &sft.Config{Task: sft.Tagging, VocabSize: 257, NumLabels: 1, LabelNames: []string{"X"}, MaxLength: 100,
+	c := &sft.Config{Task: config.Tagging, VocabSize: 257, NumLabels: 1, LabelNames: []string{"X"}, MaxLength: 100,
 		PadTokenID:  new(int32(0)),
-		InputWindow: &sft.InputWindow{Length: 3, Policy: "head"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+		InputWindow: &config.InputWindow{Length: 3, Policy: "head"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
 	parser := requests.NewParser(c, "", "f", 1)
 	parser.Places = true
 	r := newTableReader(&Table{Path: "f", Sources: []string{"text"}, Options: table.Options{Columns: []string{"text"}}},
@@ -36,7 +37,7 @@ func TestRowHead(t *testing.T) {
 
 // TestFailedRow: a pair whose second sequence cannot be read keeps nothing of the first.
 func TestFailedRow(t *testing.T) {
-	c := &sft.Config{Task: sft.Retrieval, VocabSize: 257, NumLabels: 2, MaxLength: 100, PadTokenID: new(int32(0)),
+	c := &sft.Config{Task: config.Retrieval, VocabSize: 257, NumLabels: 2, MaxLength: 100, PadTokenID: new(int32(0)),
 		Tokenizer: json.RawMessage(`{"type":"byte"}`)}
 	columns := []string{"a", "b"}
 	r := newTableReader(&Table{Path: "f", Sources: columns, Options: table.Options{Columns: columns}},

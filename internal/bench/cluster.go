@@ -9,6 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // repetitions is how often each time is taken, at least; the median counts.
@@ -45,7 +46,7 @@ func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterF
 	settings := m.Settings
 	settings.Batch = many
 	sequences := m.Config.Sequences()
-	stepper, err := sft.NewStepper(sft.NewModel(m.Config, 1), settings, m.Device,
+	stepper, err := train.NewStepper(sft.NewModel(m.Config, 1), settings, m.Device,
 		(m.Length+sequences-1)/sequences, m.Memory)
 	if err != nil {
 		return distributed.ClusterFigures{}, err

@@ -15,6 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // tinyWorkload is a batch of 20 examples of 1,000 tokens, or of pairs of 500 each.
@@ -69,7 +70,7 @@ func TestMeasurementOfGraphs(t *testing.T) {
 	c := task.Presets[0].Config
 	c.NumLayers, c.NumSampledTokens = 1, 4
 	must.Succeed(t, c.DescribeData(spec))
-	c.Task = sft.Tagging
+	c.Task = config.Tagging
 	w := &Workload{Config: &c, Settings: task.Presets[0].Settings, Length: 1000, EdgesPerNode: 8, Device: cpu.New(1)}
 	w.Settings.Select = ""
 	if f, err := (ClusterMeasurement{w}).Figures(t.Context()); err != nil || !(f.Alone > 0 && f.Update > 0) {

@@ -10,6 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // generated is a batch of a model of clouds or graphs.
@@ -99,7 +100,7 @@ func TestGraphs(t *testing.T) {
 // TestCloudsOfEveryTask: a model that predicts numbers of a cloud, or labels of its points, is
 // measured, too.
 func TestCloudsOfEveryTask(t *testing.T) {
-	for _, task := range []string{sft.Tagging, sft.MultiLabel} {
+	for _, task := range []string{config.Tagging, config.MultiLabel} {
 		w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
 		w.Config.Task, w.Settings.Select = task, ""
 		for _, what := range []string{Forward, Train} {
@@ -113,8 +114,8 @@ func TestCloudsOfEveryTask(t *testing.T) {
 		}
 	}
 	w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
-	w.Config.Task, w.Config.LabelNames = sft.Regression, nil
-	w.Config.NumLabels, w.Config.Numbers = 1, []sft.Number{{Name: "volume", Mean: 100, Deviation: 2}}
+	w.Config.Task, w.Config.LabelNames = config.Regression, nil
+	w.Config.NumLabels, w.Config.Numbers = 1, []config.Number{{Name: "volume", Mean: 100, Deviation: 2}}
 	w.Settings.Select = ""
 	run, err := w.Prepare(Train)
 	if err == nil {

@@ -5,7 +5,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/internal/tensor"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // LayerParts are the seconds of the parts of one layer.
@@ -52,7 +52,7 @@ func (l Layer) MeasureParts(ctx context.Context, device tensor.Device, sequences
 // profile is the time of each kernel in one layer, the median of several runs. The head is
 // counted in.
 func (l Layer) profile(ctx context.Context, device tensor.Device, sequences, reps int) (map[string]float64, error) {
-	w := &Workload{Config: l.config(), Settings: sft.Settings{Batch: sequences}, Length: l.Length, Device: device}
+	w := &Workload{Config: l.config(), Settings: train.Settings{Batch: sequences}, Length: l.Length, Device: device}
 	f, err := w.Prepare(Forward)
 	if err == nil {
 		err = f(ctx) // warms up

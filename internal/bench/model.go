@@ -7,6 +7,8 @@ import (
 
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // What is measured of a model.
@@ -21,9 +23,9 @@ const DefaultLength = 2048
 // Workload is a model with fresh weights and a batch of random tokens, points or graphs.
 type Workload struct {
 	Config       *sft.Config
-	Settings     sft.Settings // of a training step; Batch is the number of examples
-	Length       int          // tokens of an example, of both sequences of a pair together
-	EdgesPerNode int          // of a graph on average: how many lead into a node
+	Settings     train.Settings // of a training step; Batch is the number of examples
+	Length       int            // tokens of an example, of both sequences of a pair together
+	EdgesPerNode int            // of a graph on average: how many lead into a node
 	Device       tensor.Device
 	Memory       int64 // limit in bytes that a training run keeps to
 }
@@ -39,10 +41,10 @@ func (w *Workload) Prepare(what string) (Run, error) {
 	if err := w.fits(what); err != nil {
 		return nil, err
 	}
-	model, examples := sft.NewModel(w.Config, seed), w.Examples()
+	loaded, examples := sft.NewModel(w.Config, seed), w.Examples()
 	switch what {
 	case Forward:
-		s, err := sft.NewScorer(model, w.Device)
+		s, err := sft.NewScorer(loaded, w.Device)
 		if err != nil {
 			return nil, err
 		}
@@ -51,7 +53,7 @@ func (w *Workload) Prepare(what string) (Run, error) {
 			return err
 		}, nil
 	case Train:
-		s, err := sft.NewStepper(model, w.Settings, w.Device, sft.PlannedTokens(w.Length, w.edges()), w.Memory)
+		s, err := train.NewStepper(loaded, w.Settings, w.Device, sft.PlannedTokens(w.Length, w.edges()), w.Memory)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +75,7 @@ func (w *Workload) fits(what string) error {
 	need, err := w.planned(what, slots)
 	need += 4 * int64(w.Settings.Batch) * w.exampleWords()
 	if err == nil && w.Memory > 0 && need > w.Memory {
-		return &sft.MemoryError{Limit: w.Memory, Need: need, Longest: w.Length}
+		return &config.MemoryError{Limit: w.Memory, Need: need, Longest: w.Length}
 	}
 	return err
 }

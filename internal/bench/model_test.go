@@ -6,18 +6,18 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/lra"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestTagging: a model of tags is measured, too, on tokens that each have a label.
 func TestTagging(t *testing.T) {
-	config := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
-	config.Task = sft.Tagging
+	cfg := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
+	cfg.Task = config.Tagging
 	settings := lra.ListOps.Presets[0].Settings
 	settings.Batch = 2
-	w := &Workload{Config: config, Settings: settings, Length: 80, Device: cpu.New(1), Memory: 1 << 30}
+	w := &Workload{Config: cfg, Settings: settings, Length: 80, Device: cpu.New(1), Memory: 1 << 30}
 	for _, e := range w.Examples() {
-		if len(e.Labels) != w.Length || slices.Min(e.Labels) != 0 || slices.Max(e.Labels) != int32(config.NumLabels)-1 {
+		if len(e.Labels) != w.Length || slices.Min(e.Labels) != 0 || slices.Max(e.Labels) != int32(cfg.NumLabels)-1 {
 			t.Errorf("labels %v", e.Labels)
 		}
 	}
@@ -34,13 +34,13 @@ func TestTagging(t *testing.T) {
 
 // TestFillMask: no example to learn from may contain the mask.
 func TestFillMask(t *testing.T) {
-	config := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
-	config.Task, config.PadTokenID = sft.FillMask, nil
-	config.VocabSize, config.NumLabels, config.MaskTokenID, config.MaskRate, config.MaskSpan = 4,
+	cfg := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
+	cfg.Task, cfg.PadTokenID = config.FillMask, nil
+	cfg.VocabSize, cfg.NumLabels, cfg.MaskTokenID, cfg.MaskRate, cfg.MaskSpan = 4,
 		3, new(int32(3)), 0.15, 1
 	settings := lra.ListOps.Presets[0].Settings
 	settings.Batch, settings.Select = 2, ""
-	run, err := (&Workload{Config: config, Settings: settings, Length: 80, Device: cpu.New(1),
+	run, err := (&Workload{Config: cfg, Settings: settings, Length: 80, Device: cpu.New(1),
 		Memory: 1 << 30}).Prepare(Train)
 	if err == nil {
 		err = run(t.Context())

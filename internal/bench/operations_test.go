@@ -7,7 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/internal/testenv"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // apart is a device with memory of its own, whose kernels are shaders.
@@ -19,8 +20,8 @@ func (apart) Scratch(*tensor.Program) (int, error) { return 0, nil }
 // TestOperations: what follows from the configuration, by the formulas of the
 // layers.
 func TestOperations(t *testing.T) {
-	config := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
-	w := &Workload{Config: config, Settings: sft.Settings{Batch: 3}, Length: 100, Device: cpu.New(1)}
+	cfg := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
+	w := &Workload{Config: cfg, Settings: train.Settings{Batch: 3}, Length: 100, Device: cpu.New(1)}
 	const (
 		d, wide, layers, classes = tableHidden, 4 * tableHidden, tableLayers, 2
 		tokens, sampled          = 3 * 100, 3 * 64
@@ -61,7 +62,7 @@ func TestOperations(t *testing.T) {
 		}
 	}
 	const taps = 5 + 9
-	config.Convolutions = []sft.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 9, Dilation: 3}}
+	cfg.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 9, Dilation: 3}}
 	for what, want := range map[string]float64{Forward: linear + layers*2*pair + layers*2*tokens*d*taps,
 		Train: 3*linear + layers*7*pair + 3*layers*2*tokens*d*taps} {
 		if o, err := w.Operations(what); err != nil || o.Total() != want {
@@ -87,8 +88,8 @@ func TestOperations(t *testing.T) {
 	} else if n, _ := o.Of("matmul", 1, nil); n != 3*linear {
 		t.Errorf("%v operations of products beside convolutions, expected %v", n, 3*linear)
 	}
-	config.Convolutions = nil
-	config.Score = "dot"
+	cfg.Convolutions = nil
+	cfg.Score = "dot"
 	if o, err := w.Operations(Forward); err != nil || o.total.comparisons != 0 || o.Total() != linear+layers*2*pair {
 		t.Errorf("dot products: %+v, error %v", o, err)
 	}

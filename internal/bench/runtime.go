@@ -8,6 +8,8 @@ import (
 
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // The paper's runtime table: one layer on 4 sequences of 1,024 tokens.
@@ -65,7 +67,7 @@ func (l Layer) String() string { return fmt.Sprintf("%s, k %d, %s", l.Kind, l.K,
 // config is a model of such layers.
 func (l Layer) config() *sft.Config {
 	c := &sft.Config{
-		ModelType: "sft", Task: sft.Classification, VocabSize: 256, NumLabels: 2,
+		ModelType: "sft", Task: config.Classification, VocabSize: 256, NumLabels: 2,
 		HiddenSize: tableHidden, NumLayers: tableLayers,
 		NumHeads: l.Heads, IntermediateSize: l.Intermediate, NumSampledTokens: l.K, MaxLength: l.Length,
 		SinusoidDim: tableHidden, SinusoidBase: 10000, NormPosition: "post", LayerNormEps: 1e-5,
@@ -80,7 +82,7 @@ func (l Layer) config() *sft.Config {
 
 // Prepare readies a forward pass of the stack of layers.
 func (l Layer) Prepare(device tensor.Device) (Run, error) {
-	w := &Workload{Config: l.config(), Settings: sft.Settings{Batch: TableBatch}, Length: l.Length, Device: device}
+	w := &Workload{Config: l.config(), Settings: train.Settings{Batch: TableBatch}, Length: l.Length, Device: device}
 	return w.Prepare(Forward)
 }
 

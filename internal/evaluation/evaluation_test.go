@@ -15,10 +15,11 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // goldenScorer scores with a golden model, through a window.
-func goldenScorer(t *testing.T, name string, window *sft.InputWindow) *sft.Scorer {
+func goldenScorer(t *testing.T, name string, window *config.InputWindow) *sft.Scorer {
 	t.Helper()
 	m := must.Get(sft.Load(filepath.Join("..", "..", "sft", "testdata", "golden", name)))(t)
 	m.Config.InputWindow = window
@@ -31,7 +32,7 @@ func goldenScorer(t *testing.T, name string, window *sft.InputWindow) *sft.Score
 // refused in their places, with the lengths that they have; without Refused the first is an
 // error.
 func TestRefused(t *testing.T) {
-	scorer := goldenScorer(t, "pre", &sft.InputWindow{Length: 5, Policy: "error"})
+	scorer := goldenScorer(t, "pre", &config.InputWindow{Length: 5, Policy: "error"})
 	var data bytes.Buffer
 	w := must.Get(seq.NewWriter(&data, seq.Spec{Task: seq.Classification, VocabSize: 17}, seq.FileFormat))(t)
 	for i, length := range []int{3, 3, 9, 4, 5} {

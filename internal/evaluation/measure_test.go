@@ -12,16 +12,17 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestCutTags: the labels of tokens beyond the input window are counted, and not measured; those of
 // rows that are refused are not counted.
 func TestCutTags(t *testing.T) {
-	scorer := goldenScorer(t, "tagging", &sft.InputWindow{Length: 4, Policy: "head"})
-	config := scorer.Config()
+	scorer := goldenScorer(t, "tagging", &config.InputWindow{Length: 4, Policy: "head"})
+	cfg := scorer.Config()
 	var data bytes.Buffer
-	w, err := seq.NewWriter(&data, seq.Spec{Task: seq.Tagging, VocabSize: config.VocabSize,
-		LabelNames: config.LabelNames}, seq.FileFormat)
+	w, err := seq.NewWriter(&data, seq.Spec{Task: seq.Tagging, VocabSize: cfg.VocabSize,
+		LabelNames: cfg.LabelNames}, seq.FileFormat)
 	must.Succeed(t, err)
 	for _, labels := range [][]int32{{0, 1, 2}, {0, 0, -1, 0, 1, -1, 2}, nil, {1, 1, 1, 1, 1}} {
 		x := seq.Example{A: slices.Repeat([]int32{7}, max(1, len(labels))), Label: seq.NoLabel, Labels: labels}
@@ -29,7 +30,7 @@ func TestCutTags(t *testing.T) {
 	}
 	must.Succeed(t, w.Close())
 	r := must.Get(seq.NewReader(bytes.NewReader(data.Bytes()), "x"))(t)
-	tags := &Tags{Tagging: metrics.NewTagging(config.LabelNames, config.NumLabels)}
+	tags := &Tags{Tagging: metrics.NewTagging(cfg.LabelNames, cfg.NumLabels)}
 	seen, refused := 0, ""
 	e := &Evaluation{Name: "x", Scorer: scorer,
 		Score: func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
@@ -37,7 +38,7 @@ func TestCutTags(t *testing.T) {
 		}, Measure: tags,
 		Seen: func(x *seq.Example, length int, logits []float32) {
 			seen += length
-			if len(x.Labels) != len(x.A) || len(logits) != len(x.A)*config.NumLabels {
+			if len(x.Labels) != len(x.A) || len(logits) != len(x.A)*cfg.NumLabels {
 				t.Errorf("row %d: %d labels, %d tokens, %d logits", x.Index, len(x.Labels), len(x.A), len(logits))
 			}
 		},
@@ -53,7 +54,7 @@ func TestCutTags(t *testing.T) {
 // TestMeasures: a row that cannot be compared is reported by what it lacks, before the model runs; an
 // output that is not finite, after.
 func TestMeasures(t *testing.T) {
-	c := &sft.Config{Task: sft.Tagging, NumLabels: 2}
+	c := &sft.Config{Task: config.Tagging, NumLabels: 2}
 	row := seq.Example{A: []int32{1, 2}, Label: 1, Labels: []int32{0, 1}, Numbers: []float32{1, 2}}
 	for _, test := range []struct {
 		measure Measure

@@ -6,13 +6,14 @@ import (
 
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestNodeTagPicker takes the first rows of each category by turns, with answers among its parts;
 // of other tags the first rows, with all tags as answers. Rows without a label are left out.
 func TestNodeTagPicker(t *testing.T) {
 	pick := func(names []string) (got string) {
-		p := NewNodeTagPicker(&sft.Config{Task: sft.Tagging, NumLabels: 3, LabelNames: names,
+		p := NewNodeTagPicker(&sft.Config{Task: config.Tagging, NumLabels: 3, LabelNames: names,
 			FeatureNames: []string{"x", "y", "z"}}, 3)
 		for row, labels := range [][]int32{{-1}, {0}, {1}, {0}, {2}, {0}, {0}} {
 			p.See(&seq.Example{Index: uint32(row), Features: make([][]float32, 1),

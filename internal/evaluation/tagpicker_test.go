@@ -6,12 +6,13 @@ import (
 
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestTagPicker takes rows that are right and wrong by turns, and what there is where one kind is
 // missing; rows without spans are left out.
 func TestTagPicker(t *testing.T) {
-	p := NewTagPicker(&sft.Config{Task: sft.Tagging, NumLabels: 2, LabelNames: []string{"O", "x"}}, 4)
+	p := NewTagPicker(&sft.Config{Task: config.Tagging, NumLabels: 2, LabelNames: []string{"O", "x"}}, 4)
 	for row, c := range []struct{ labels, answers [2]int32 }{
 		{[2]int32{0, 0}, [2]int32{0, 0}},
 		{[2]int32{1, 0}, [2]int32{1, 0}},

@@ -9,6 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // variants are configurations that no golden folder has.
@@ -24,78 +25,80 @@ var variants = map[string]func(*sft.Config){
 	"large seed":     func(c *sft.Config) { c.SamplerSeed = math.MaxUint64 },
 	"one key":        func(c *sft.Config) { c.NumSampledTokens = 1 },
 	"wide kernel": func(c *sft.Config) {
-		c.Convolutions = []sft.Convolution{{KernelSize: 3, Dilation: 1000}, {KernelSize: 1, Dilation: 1}}
+		c.Convolutions = []config.Convolution{{KernelSize: 3, Dilation: 1000}, {KernelSize: 1, Dilation: 1}}
 	},
-	"head window":     func(c *sft.Config) { c.InputWindow = &sft.InputWindow{Length: 40, Policy: "head"} },
+	"head window":     func(c *sft.Config) { c.InputWindow = &config.InputWindow{Length: 40, Policy: "head"} },
 	"untied mask":     func(c *sft.Config) { mask(c) },
 	"tied mask, post": func(c *sft.Config) { mask(c); c.TieEmbeddings, c.NormPosition = true, "post" },
 	"tagging window": func(c *sft.Config) {
-		c.Task, c.InputWindow = sft.Tagging, &sft.InputWindow{Length: 40, Policy: "head"}
+		c.Task, c.InputWindow = config.Tagging, &config.InputWindow{Length: 40, Policy: "head"}
 	},
 	"numbers": func(c *sft.Config) {
-		c.Task, c.NumLabels, c.Numbers = sft.Regression, 4, []sft.Number{{Name: "a", Mean: 1e6, Deviation: 3},
+		c.Task, c.NumLabels, c.Numbers = config.Regression, 4, []config.Number{{Name: "a", Mean: 1e6, Deviation: 3},
 			{Name: "b", Deviation: 0}, {Name: "c", Deviation: 1e-6}, {Name: "beyond float32", Mean: 1e39}}
 	},
 	"pairs": func(c *sft.Config) {
-		c.Task, c.InputWindow = sft.Retrieval, &sft.InputWindow{Length: 40, Policy: "head"}
+		c.Task, c.InputWindow = config.Retrieval, &config.InputWindow{Length: 40, Policy: "head"}
 	},
-	"maximum of all": func(c *sft.Config) { c.Pooling = sft.MaxPooling },
+	"maximum of all": func(c *sft.Config) { c.Pooling = config.MaxPooling },
 	"maximum of a sample": func(c *sft.Config) {
 		c.Pooling, c.PoolingSamples,
-			c.SamplerNoise = sft.MaxPooling, 5, "always"
+			c.SamplerNoise = config.MaxPooling, 5, "always"
 	},
 	"pairs of maxima": func(c *sft.Config) {
 		c.Task, c.Pooling,
-			c.PoolingSamples = sft.Retrieval, sft.MaxPooling, 40
+			c.PoolingSamples = config.Retrieval, config.MaxPooling, 40
 	},
 	"positions":     func(c *sft.Config) { points(c, "x", "heat", "z", "y") },
-	"normals, ones": func(c *sft.Config) { points(c, "nz", "ny", "nx", "z", "y", "x"); c.Input = sft.OnesInput },
+	"normals, ones": func(c *sft.Config) { points(c, "nz", "ny", "nx", "z", "y", "x"); c.Input = config.OnesInput },
 	"tags of points": func(c *sft.Config) {
 		points(c, "x", "y", "z", "nx")
-		c.Task, c.InputWindow, c.NormPosition = sft.Tagging, &sft.InputWindow{Length: 40, Policy: "head"}, "post"
+		c.Task, c.InputWindow, c.NormPosition = config.Tagging, &config.InputWindow{Length: 40, Policy: "head"}, "post"
 	},
 	"numbers of points": func(c *sft.Config) {
 		points(c, "x", "y", "z")
-		c.Task, c.NumLabels, c.Numbers = sft.Regression, 2, []sft.Number{{Name: "a", Mean: 5, Deviation: 3},
+		c.Task, c.NumLabels, c.Numbers = config.Regression, 2, []config.Number{{Name: "a", Mean: 5, Deviation: 3},
 			{Name: "b", Deviation: 1}}
-		c.Pooling, c.PoolingSamples = sft.MaxPooling, 7
+		c.Pooling, c.PoolingSamples = config.MaxPooling, 7
 	},
-	"places of features": func(c *sft.Config) { points(c, "x", "heat"); c.Relative = sft.SinusoidRelation },
+	"places of features": func(c *sft.Config) { points(c, "x", "heat"); c.Relative = config.SinusoidRelation },
 	"series": func(c *sft.Config) {
 		points(c, "volts", "hectopascals", "constant")
-		c.Relative, c.Convolutions = sft.SinusoidRelation, []sft.Convolution{{KernelSize: 3, Dilation: 2}}
-		c.FeatureScales = []sft.Number{{Name: "volts", Mean: 0.25, Deviation: 0.01},
+		c.Relative, c.Convolutions = config.SinusoidRelation, []config.Convolution{{KernelSize: 3, Dilation: 2}}
+		c.FeatureScales = []config.Number{{Name: "volts", Mean: 0.25, Deviation: 0.01},
 			{Name: "hectopascals", Mean: 1013, Deviation: 250}, {Name: "constant", Mean: 1}}
 	},
 	"no relation of features": func(c *sft.Config) {
 		points(c, "x", "y", "z")
-		c.Relative, c.Convolutions = sft.NoRelation, []sft.Convolution{{KernelSize: 3, Dilation: 2}}
+		c.Relative, c.Convolutions = config.NoRelation, []config.Convolution{{KernelSize: 3, Dilation: 2}}
 	},
 	"nodes":       func(c *sft.Config) { nodes(c, "order", "length") },
-	"plain edges": func(c *sft.Config) { nodes(c); c.Input = sft.OnesInput },
+	"plain edges": func(c *sft.Config) { nodes(c); c.Input = config.OnesInput },
 	"tags of nodes": func(c *sft.Config) {
 		nodes(c, "order")
-		c.Task, c.InputWindow, c.Probability = sft.Tagging, &sft.InputWindow{Length: 40, Policy: "head"}, "softmax"
+		c.Task, c.InputWindow, c.Probability = config.Tagging,
+			&config.InputWindow{Length: 40, Policy: "head"}, "softmax"
 	},
 	"maximum of nodes": func(c *sft.Config) {
 		nodes(c, "order")
-		c.Pooling, c.PoolingSamples, c.SamplerNoise = sft.MaxPooling, 7, "always"
+		c.Pooling, c.PoolingSamples, c.SamplerNoise = config.MaxPooling, 7, "always"
 	},
-	"edges unread": func(c *sft.Config) { nodes(c, "order"); c.Relative = sft.NoRelation },
+	"edges unread": func(c *sft.Config) { nodes(c, "order"); c.Relative = config.NoRelation },
 	"distances of nodes": func(c *sft.Config) {
 		nodes(c, "order")
-		c.FeatureNames, c.Relative = []string{"z", "y", "x"}, sft.DistanceRelation
+		c.FeatureNames, c.Relative = []string{"z", "y", "x"}, config.DistanceRelation
 	},
 }
 
 // mask makes a model of masked tokens.
 func mask(c *sft.Config) {
-	c.Task, c.VocabSize, c.NumLabels, c.MaskTokenID, c.MaskRate, c.MaskSpan = sft.FillMask, 6, 5, new(int32(5)), 0.2, 1
+	c.Task, c.VocabSize, c.NumLabels, c.MaskTokenID, c.MaskRate, c.MaskSpan = config.FillMask,
+		6, 5, new(int32(5)), 0.2, 1
 }
 
 // small is a configuration with odd sizes and few tokens, so that scores tie.
 func small() *sft.Config {
-	return &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 5, NumLabels: 3, HiddenSize: 21,
+	return &sft.Config{ModelType: "sft", Task: config.Classification, VocabSize: 5, NumLabels: 3, HiddenSize: 21,
 		NumLayers: 2, NumHeads: 3,
 		IntermediateSize: 29, NumSampledTokens: 11, MaxLength: 1 << 20, SinusoidDim: 10, SinusoidBase: 10000,
 		NormPosition: "pre", LayerNormEps: 1e-5,
@@ -123,13 +126,13 @@ func fresh(t *testing.T, change func(*sft.Config)) *sft.Model {
 // points makes a model of points.
 func points(c *sft.Config, names ...string) {
 	c.VocabSize, c.Tokenizer, c.FeatureNames, c.Relative = 0, json.RawMessage(`{"type":"none"}`),
-		names, sft.DistanceRelation
+		names, config.DistanceRelation
 }
 
 // nodes makes a model of graphs, whose edges have features of these names.
 func nodes(c *sft.Config, names ...string) {
 	points(c, "mass", "charge", "ring")
-	c.EdgeFeatureNames, c.Relative = append([]string{}, names...), sft.EdgeRelation
+	c.EdgeFeatureNames, c.Relative = append([]string{}, names...), config.EdgeRelation
 }
 
 // randomLines are sequences of some lengths, or pairs of one and of half as many tokens. Features have

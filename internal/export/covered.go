@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // covered are the keys of config.json that an export follows, or that say nothing of how a
@@ -18,10 +19,10 @@ var covered = map[string][]string{
 	"norm_position": {"pre", "post"},
 	"score":         {"maxout", "maxout_standardized", "lily", "dot"},
 	"probability":   {"leaky_relu", "relu", "softmax"},
-	"relative":      {sft.SinusoidRelation, sft.DistanceRelation, sft.EdgeRelation, sft.NoRelation},
+	"relative":      {config.SinusoidRelation, config.DistanceRelation, config.EdgeRelation, config.NoRelation},
 	"sampler_noise": {"train", "always"},
-	"pooling":       {sft.SoftmaxPooling, sft.MaxPooling},
-	"input":         {sft.FeaturesInput, sft.OnesInput},
+	"pooling":       {config.SoftmaxPooling, config.MaxPooling},
+	"input":         {config.FeaturesInput, config.OnesInput},
 
 	"vocab_size": nil, "num_labels": nil, "pad_token_id": nil, "hidden_size": nil, "num_hidden_layers": nil,
 	"num_attention_heads": nil, "intermediate_size": nil, "num_sampled_tokens": nil, "max_position_embeddings": nil,

@@ -4,7 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sftseq/sftseq/internal/onnx"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // sequence is one that the encoder reads: what all layers share.
@@ -50,7 +50,7 @@ func (s *sequence) embedded(input, dim string) onnx.Tensor {
 	c := s.config
 	tokens := s.head(s.Input(input, onnx.Int64, fmt.Sprintf("Ids of tokens, 0 to %d.", c.VocabSize-1), onnx.Named(dim)))
 	s.measure(tokens)
-	if c.Relative != sft.NoRelation {
+	if c.Relative != config.NoRelation {
 		s.relation = s.sinusoid()
 	}
 	bad := s.Less(tokens, s.Int(0))

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/onnx"
 	"github.com/sftseq/sftseq/seq"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // featured reads features and, where they are the relation, edges: the rows of tokens, [length, hidden].
@@ -21,19 +21,19 @@ func (s *sequence) featured() onnx.Tensor {
 	s.measure(x)
 	x = s.finite("token_is_accepted/", x, s.length, len(c.FeatureNames))
 	switch c.Relative {
-	case sft.SinusoidRelation:
+	case config.SinusoidRelation:
 		s.relation = s.sinusoid()
-	case sft.DistanceRelation:
+	case config.DistanceRelation:
 		columns := s.Split(x, 1, slices.Repeat([]int64{1}, len(c.FeatureNames))...)
 		r := distances{sequence: s}
 		for _, i := range seq.Points(c.FeatureNames) {
 			r.columns = append(r.columns, columns[i])
 		}
 		s.relation = r
-	case sft.EdgeRelation:
+	case config.EdgeRelation:
 		s.relation = s.edges(s.Slice(s.Shape(all), s.Ints(0), s.Ints(1)))
 	}
-	if c.Input == sft.OnesInput {
+	if c.Input == config.OnesInput {
 		x = s.Expand(s.Float(1), s.Concat(0, s.length, s.Ints(1)))
 	} else {
 		x = s.standardised(x)

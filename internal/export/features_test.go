@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestFeatureBlocks: the pairs of points and of nodes are right in every block of queries.
@@ -14,7 +15,7 @@ func TestFeatureBlocks(t *testing.T) {
 		"points": func(c *sft.Config) { points(c, "x", "y", "z", "nx", "ny", "nz") },
 		"nodes":  func(c *sft.Config) { nodes(c, "order", "length") },
 	} {
-		m := fresh(t, func(c *sft.Config) { change(c); c.Pooling = sft.MaxPooling })
+		m := fresh(t, func(c *sft.Config) { change(c); c.Pooling = config.MaxPooling })
 		lines := randomLines(m.Config, []int{2*blockScores/m.Config.NumSampledTokens + 5})
 		got, want := onRuntime(t, m, lines), onProcessor(t, m, lines)
 		if got[0].Error != "" {
@@ -30,7 +31,7 @@ func TestFeatureTies(t *testing.T) {
 	for _, hidden := range []int{1, 7, 18, 31, 50} {
 		m := fresh(t, func(c *sft.Config) {
 			points(c, "a", "b", "c", "d", "e")
-			c.HiddenSize, c.NumHeads, c.Relative = hidden, 1, sft.NoRelation
+			c.HiddenSize, c.NumHeads, c.Relative = hidden, 1, config.NoRelation
 		})
 		var features [][]float32
 		for i := range 500 {
@@ -47,7 +48,7 @@ func TestRefusedFeatures(t *testing.T) {
 	needRuntime(t)
 	m := fresh(t, func(c *sft.Config) {
 		nodes(c, "order")
-		c.InputWindow = &sft.InputWindow{Length: 20, Policy: "head"}
+		c.InputWindow = &config.InputWindow{Length: 20, Policy: "head"}
 	})
 	node := strings.Repeat(",[1,2,3]", 25)[1:]
 	refused := []struct{ text, expected string }{

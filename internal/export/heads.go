@@ -5,6 +5,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/onnx"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // exportedTask is what a graph has of a task.
@@ -19,15 +20,15 @@ var exportedTasks map[string]exportedTask
 
 func init() {
 	exportedTasks = map[string]exportedTask{
-		sft.Classification: {"Of each label; their softmax is the probabilities.", (*emitter).rowHead, nil},
-		sft.Retrieval: {"Of each label of the pair; their softmax is the probabilities.",
+		config.Classification: {"Of each label; their softmax is the probabilities.", (*emitter).rowHead, nil},
+		config.Retrieval: {"Of each label of the pair; their softmax is the probabilities.",
 			(*emitter).pairHead, nil},
-		sft.MultiLabel: {"Of each label; the sigmoid of one is the probability that it holds.",
+		config.MultiLabel: {"Of each label; the sigmoid of one is the probability that it holds.",
 			(*emitter).rowHead, listThresholds},
-		sft.Regression: {"The standardised predictions.", (*emitter).numbersHead, listNumbers},
-		sft.Tagging: {"Of each label of each token; the softmax of a row is the probabilities.",
+		config.Regression: {"The standardised predictions.", (*emitter).numbersHead, listNumbers},
+		config.Tagging: {"Of each label of each token; the softmax of a row is the probabilities.",
 			(*emitter).tokensHead, nil},
-		sft.FillMask: {"Of each token of the vocabulary but the mask, a row for each mask; the softmax of a row is the probabilities.", (*emitter).masksHead, nil},
+		config.FillMask: {"Of each token of the vocabulary but the mask, a row for each mask; the softmax of a row is the probabilities.", (*emitter).masksHead, nil},
 	}
 }
 
@@ -115,7 +116,7 @@ func (e *emitter) masksHead() {
 // maximum of each channel, of all or of a sample. [1, hidden].
 func (s *sequence) pool(x onnx.Tensor) onnx.Tensor {
 	c := s.config
-	if c.Pooling == sft.MaxPooling {
+	if c.Pooling == config.MaxPooling {
 		if c.PoolingSamples > 0 {
 			x = s.sampled("head.sampler", x, c.PoolingSamples, c.NumLayers).rows
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/onnx"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // Names of inputs and outputs.
@@ -108,7 +109,7 @@ func metadata(c *sft.Config) (out []onnx.Property) {
 	} else {
 		add("vocab_size", strconv.Itoa(c.VocabSize))
 	}
-	if c.Relative == sft.EdgeRelation {
+	if c.Relative == config.EdgeRelation {
 		list("edge_feature_names", c.EdgeFeatureNames)
 	}
 	add("max_length", strconv.Itoa(longest(c)))

@@ -15,6 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/onnx/onnxtest"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // operators are those that graphs may have: what ONNX Runtime computes on processors, also
@@ -75,8 +76,8 @@ func TestStructure(t *testing.T) {
 // TestMetadata: what a program must know is there, and nothing that the model does not have.
 func TestMetadata(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) {
-		c.Task, c.LabelNames, c.Thresholds = sft.MultiLabel, []string{"a", "b,\"", "ü"}, []float64{0.1, 0.5, 1}
-		c.InputWindow, c.PadTokenID = &sft.InputWindow{Length: 40, Policy: "head"}, new(int32(0))
+		c.Task, c.LabelNames, c.Thresholds = config.MultiLabel, []string{"a", "b,\"", "ü"}, []float64{0.1, 0.5, 1}
+		c.InputWindow, c.PadTokenID = &config.InputWindow{Length: 40, Policy: "head"}, new(int32(0))
 	})
 	file := must.Get(ONNX(m))(t)
 	want := map[string]string{"task": "multi-label", "vocab_size": "5", "max_length": "40",
@@ -98,8 +99,8 @@ func TestMetadata(t *testing.T) {
 // named at once.
 func TestUncovered(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) { mask(c) })
-	m.Config.Relative, m.Config.Pooling, m.Config.MaskTargets = "learned", "mean", &sft.MaskTargets{}
-	m.Config.InputWindow = &sft.InputWindow{Length: 3, Policy: "tail"}
+	m.Config.Relative, m.Config.Pooling, m.Config.MaskTargets = "learned", "mean", &config.MaskTargets{}
+	m.Config.InputWindow = &config.InputWindow{Length: 3, Policy: "tail"}
 	want := `an export does not follow all of config.json: mask_targets: expected no such key; ` +
 		`pooling: "mean", expected softmax, max; relative: "learned", expected sinusoid_hadamard, distance, edges, none; ` +
 		`input_window: "tail", expected error, head`

@@ -19,6 +19,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 const (
@@ -116,7 +117,7 @@ func TestTies(t *testing.T) {
 func TestRefusedInputs(t *testing.T) {
 	needRuntime(t)
 	m := fresh(t, func(c *sft.Config) {
-		c.PadTokenID, c.InputWindow = new(int32(2)), &sft.InputWindow{Length: 20, Policy: "error"}
+		c.PadTokenID, c.InputWindow = new(int32(2)), &config.InputWindow{Length: 20, Policy: "error"}
 	})
 	long := slices.Repeat([]int32{1}, 21)
 	lines := []line{{Tokens: []int32{1, 5}}, {Tokens: []int32{-1, 1}}, {Tokens: []int32{1, 2}}, {Tokens: []int32{}},
@@ -154,7 +155,7 @@ func onProcessor(t *testing.T, m *sft.Model, lines []line) (out []answer) {
 		}
 		var a answer
 		switch {
-		case m.Config.Task == sft.FillMask:
+		case m.Config.Task == config.FillMask:
 			tokens := [][]int32{window(l.Tokens)}
 			filled, err := s.Fill(t.Context(), tokens)
 			embedded, err2 := s.Embeddings(t.Context(), tokens)

@@ -22,6 +22,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/lockstep"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // Files of a golden folder, beside those of a model.
@@ -239,7 +240,7 @@ func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
 	if err != nil {
 		return err
 	}
-	got, _, err := m.Gradient(ctx, d, examples)
+	got, _, err := train.Gradient(ctx, m, d, examples)
 	if err != nil {
 		return err
 	}
@@ -290,7 +291,7 @@ func (g *Comparison) training(ctx context.Context, path string, m *sft.Model,
 		return err
 	}
 	var want struct {
-		Settings sft.Settings
+		Settings train.Settings
 		Steps    []struct{ Loss float64 }
 	}
 	if err := json.Unmarshal(text, &want); err != nil {
@@ -303,7 +304,7 @@ func (g *Comparison) training(ctx context.Context, path string, m *sft.Model,
 		longest = max(longest, e.First(), len(e.B))
 	}
 	const noLimit = 0
-	stepper, err := sft.NewStepper(m, s, d, longest, noLimit)
+	stepper, err := train.NewStepper(m, s, d, longest, noLimit)
 	if err != nil {
 		return err
 	}

@@ -39,7 +39,7 @@ func (t *Tags) viterbi(penalty float64, logits []float32) []int32 {
 	tags := make([]int32, tokens)
 	if penalty == 0 || tokens == 0 {
 		for i := range tags {
-			tags[i] = argmax(logits[i*n : (i+1)*n])
+			tags[i] = Argmax(logits[i*n : (i+1)*n])
 		}
 		return tags
 	}
@@ -154,7 +154,8 @@ func (t *Tags) continuing(kind string) int32 {
 	return int32(slices.IndexFunc(t.kind, func(k tagKind) bool { return !k.outside && !k.begins && k.of == kind }))
 }
 
-func argmax(row []float32) int32 {
+// Argmax is the index of the largest value, the first of equals.
+func Argmax(row []float32) int32 {
 	best := 0
 	for i, v := range row {
 		if v > row[best] {

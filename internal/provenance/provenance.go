@@ -10,22 +10,23 @@ import (
 	"strings"
 
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // Provenance is what a model's config.json says, in "extra", of where the model
 // comes from.
 type Provenance struct {
-	Sftseq    string       `json:"sftseq"`
-	Command   string       `json:"command"` // repeats the run
-	Preset    string       `json:"preset"`
-	DataDir   Path         `json:"data_dir,omitempty"` // as given by --data
-	DataName  string       `json:"data_name"`
-	Data      string       `json:"data_sha256"` // of the splits' checksums
-	InitFrom  Path         `json:"init_from,omitempty"`
-	Precision string       `json:"precision,omitempty"`   // as given by --precision
-	Kernels   string       `json:"kernels,omitempty"`     // what the run began with, such as avx2
-	Longest   int64        `json:"longest_row,omitempty"` // tokens of the longest row of the training split
-	Settings  sft.Settings `json:"settings"`
+	Sftseq    string         `json:"sftseq"`
+	Command   string         `json:"command"` // repeats the run
+	Preset    string         `json:"preset"`
+	DataDir   Path           `json:"data_dir,omitempty"` // as given by --data
+	DataName  string         `json:"data_name"`
+	Data      string         `json:"data_sha256"` // of the splits' checksums
+	InitFrom  Path           `json:"init_from,omitempty"`
+	Precision string         `json:"precision,omitempty"`   // as given by --precision
+	Kernels   string         `json:"kernels,omitempty"`     // what the run began with, such as avx2
+	Longest   int64          `json:"longest_row,omitempty"` // tokens of the longest row of the training split
+	Settings  train.Settings `json:"settings"`
 }
 
 // Of is what a model says of where it comes from. One from elsewhere says nothing that
@@ -53,7 +54,7 @@ var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)
 // repeats it. Where the learning rate follows the end, the steps so far were made on the
 // way to the old one. Otherwise the command gets pinned: flags for settings that a run of the new
 // length would choose differently.
-func (p *Provenance) MoveEnd(from *sft.Checkpoint, settings *sft.Settings, goOn, pinned string) error {
+func (p *Provenance) MoveEnd(from *train.Checkpoint, settings *train.Settings, goOn, pinned string) error {
 	end := fmt.Sprintf(" --epochs %d", settings.Epochs)
 	if settings.Steps > 0 {
 		end = fmt.Sprintf(" --steps %d", settings.Steps)

@@ -12,6 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 func TestPath(t *testing.T) {
@@ -32,40 +33,40 @@ func TestPath(t *testing.T) {
 // TestMoveEnd: the command of a run whose end was moved repeats all of it.
 func TestMoveEnd(t *testing.T) {
 	const goOn = "sftseq train custom --out again --resume"
-	at := func(step, epoch int) sft.State {
-		s := sft.State{Step: step}
+	at := func(step, epoch int) train.State {
+		s := train.State{Step: step}
 		s.Next.Epoch = uint32(epoch)
 		return s
 	}
 	for _, c := range []struct {
 		name     string
 		command  string
-		state    sft.State
-		old, new sft.Settings
+		state    train.State
+		old, new train.Settings
 		want     string
 		pinned   string
 	}{
-		{"on the way", "train --lr 1 --steps 10", at(5, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20},
+		{"on the way", "train --lr 1 --steps 10", at(5, 0), train.Settings{Steps: 10}, train.Settings{Steps: 20},
 			"train --lr 1 --steps 20", ""},
-		{"epochs in place of steps", "train --epochs=3 --steps 10", at(5, 0), sft.Settings{Steps: 10},
-			sft.Settings{Epochs: 4}, "train --epochs 4", ""},
-		{"a number elsewhere", "train --steps 5 --lr 1", at(5, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20},
+		{"epochs in place of steps", "train --epochs=3 --steps 10", at(5, 0), train.Settings{Steps: 10},
+			train.Settings{Epochs: 4}, "train --epochs 4", ""},
+		{"a number elsewhere", "train --steps 5 --lr 1", at(5, 0), train.Settings{Steps: 10}, train.Settings{Steps: 20},
 			"train --steps 5 --lr 1 --steps 20", ""},
-		{"chosen by the length", "train --eval-every 3 --steps 10", at(5, 0), sft.Settings{Steps: 10},
-			sft.Settings{Steps: 20}, "train --eval-every 3 --step-size 2 --eval-every 3 --steps 20",
+		{"chosen by the length", "train --eval-every 3 --steps 10", at(5, 0), train.Settings{Steps: 10},
+			train.Settings{Steps: 20}, "train --eval-every 3 --step-size 2 --eval-every 3 --steps 20",
 			" --step-size 2 --eval-every 3"},
-		{"chosen by the length, moved again", "train --step-size 2 --steps 10", at(5, 0), sft.Settings{Steps: 10},
-			sft.Settings{Steps: 20}, "train --step-size 2 --steps 20", " --step-size 2"},
-		{"at its end, in steps", "train --steps 10", at(10, 0), sft.Settings{Steps: 10}, sft.Settings{Steps: 20},
+		{"chosen by the length, moved again", "train --step-size 2 --steps 10", at(5, 0), train.Settings{Steps: 10},
+			train.Settings{Steps: 20}, "train --step-size 2 --steps 20", " --step-size 2"},
+		{"at its end, in steps", "train --steps 10", at(10, 0), train.Settings{Steps: 10}, train.Settings{Steps: 20},
 			"train --steps 10 && " + goOn + " --steps 20", ""},
-		{"at its end, in epochs", "train", at(10, 2), sft.Settings{Epochs: 2}, sft.Settings{Epochs: 3},
+		{"at its end, in epochs", "train", at(10, 2), train.Settings{Epochs: 2}, train.Settings{Epochs: 3},
 			"train && " + goOn + " --epochs 3", ""},
-		{"the rate follows the end", "train --steps 10", at(5, 0), sft.Settings{Steps: 10, Schedule: "cosine"},
-			sft.Settings{Steps: 20}, "train --steps 10 --stop-at 5 && " + goOn + " --steps 20", ""},
+		{"the rate follows the end", "train --steps 10", at(5, 0), train.Settings{Steps: 10, Schedule: "cosine"},
+			train.Settings{Steps: 20}, "train --steps 10 --stop-at 5 && " + goOn + " --steps 20", ""},
 		{"the rate follows the end, before the first step", "train --steps 10", at(0, 0),
-			sft.Settings{Steps: 10, Schedule: "cosine"}, sft.Settings{Steps: 20}, "train --steps 20", ""},
+			train.Settings{Steps: 10, Schedule: "cosine"}, train.Settings{Steps: 20}, "train --steps 20", ""},
 	} {
-		from := &sft.Checkpoint{Config: &sft.Config{}, State: c.state, Settings: c.old}
+		from := &train.Checkpoint{Config: &sft.Config{}, State: c.state, Settings: c.old}
 		p := Provenance{Command: c.command, Settings: c.old}
 		must.Succeed(t, p.MoveEnd(from, &c.new, goOn, c.pinned))
 		stored, err := Of(from.Config)
@@ -87,16 +88,16 @@ func TestOf(t *testing.T) {
 
 func TestDifferences(t *testing.T) {
 	config := sft.Config{NumLayers: 2, Extra: []byte(`{"init_from":"base"}`)}
-	begun := &sft.Checkpoint{Config: &config, Data: "a"}
-	was := sft.Settings{Seed: 1, Batch: 8}
+	begun := &train.Checkpoint{Config: &config, Data: "a"}
+	was := train.Settings{Seed: 1, Batch: 8}
 	other := config
 	other.Extra = nil
-	if got := Differences(begun, was, sft.Settings{Seed: 2, Batch: 8}, other, "a", "base"); len(got) != 0 {
+	if got := Differences(begun, was, train.Settings{Seed: 2, Batch: 8}, other, "a", "base"); len(got) != 0 {
 		t.Errorf("another seed: %q", got)
 	}
 	other.NumLayers = 3
 	want := []string{"batch 8, not 16", "num_hidden_layers 2, not 3", "other data", `--init-from "base", not ""`}
-	if got := Differences(begun, was, sft.Settings{Seed: 2, Batch: 16}, other, "b", ""); !slices.Equal(got, want) {
+	if got := Differences(begun, was, train.Settings{Seed: 2, Batch: 16}, other, "b", ""); !slices.Equal(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -104,8 +105,8 @@ func TestDifferences(t *testing.T) {
 // TestFound: a directory with files of another kind is refused, whatever is asked for.
 func TestFound(t *testing.T) {
 	dir := t.TempDir()
-	find := func(resume, must bool) (*sft.Checkpoint, error) {
-		from, err := sft.LoadCheckpoint(dir)
+	find := func(resume, must bool) (*train.Checkpoint, error) {
+		from, err := train.LoadCheckpoint(dir)
 		return Found(dir, from, err, resume, must)
 	}
 	for _, resume := range []bool{false, true} {
@@ -154,18 +155,19 @@ func TestStarts(t *testing.T) {
 func TestEnded(t *testing.T) {
 	for _, c := range []struct {
 		name     string
-		state    sft.State
-		settings sft.Settings
+		state    train.State
+		settings train.Settings
 		want     bool
 	}{
-		{"on the way", sft.State{Step: 5, Evaluated: 5}, sft.Settings{Steps: 10, Patience: 2}, false},
-		{"not judged", sft.State{Step: 10, Evaluated: 5}, sft.Settings{Steps: 10}, false},
-		{"by steps", sft.State{Step: 10, Evaluated: 10}, sft.Settings{Steps: 10}, true},
-		{"within an epoch", sft.State{Step: 10, Evaluated: 10}, sft.Settings{Epochs: 1}, false},
-		{"by epochs", sft.State{Step: 10, Evaluated: 10, Next: seq.Position{Epoch: 1}}, sft.Settings{Epochs: 1}, true},
-		{"by patience", sft.State{Step: 5, Evaluated: 5, SinceBest: 2}, sft.Settings{Steps: 10, Patience: 2}, true},
+		{"on the way", train.State{Step: 5, Evaluated: 5}, train.Settings{Steps: 10, Patience: 2}, false},
+		{"not judged", train.State{Step: 10, Evaluated: 5}, train.Settings{Steps: 10}, false},
+		{"by steps", train.State{Step: 10, Evaluated: 10}, train.Settings{Steps: 10}, true},
+		{"within an epoch", train.State{Step: 10, Evaluated: 10}, train.Settings{Epochs: 1}, false},
+		{"by epochs", train.State{Step: 10, Evaluated: 10, Next: seq.Position{Epoch: 1}}, train.Settings{Epochs: 1},
+			true},
+		{"by patience", train.State{Step: 5, Evaluated: 5, SinceBest: 2}, train.Settings{Steps: 10, Patience: 2}, true},
 	} {
-		if got := Ended(&sft.Checkpoint{State: c.state, Settings: c.settings}); got != c.want {
+		if got := Ended(&train.Checkpoint{State: c.state, Settings: c.settings}); got != c.want {
 			t.Errorf("%s: %v", c.name, got)
 		}
 	}

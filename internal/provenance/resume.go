@@ -14,18 +14,19 @@ import (
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // Found is the checkpoint of the run in a directory, nil where there is none, of what
 // loading it has returned. A directory that holds one is an error unless it is resumed, as
 // nothing is overwritten; one that holds none is where it must be resumed, which one of
 // several need not.
-func Found(dir string, from *sft.Checkpoint, err error, resume, must bool) (*sft.Checkpoint, error) {
+func Found(dir string, from *train.Checkpoint, err error, resume, must bool) (*train.Checkpoint, error) {
 	switch {
 	case err == nil && !resume:
 		return nil, fmt.Errorf("%s holds a run already: go on with --resume, or choose another --out", dir)
 	case errors.Is(err, os.ErrNotExist) && resume && must:
-		return nil, fmt.Errorf("%s holds no run to resume: expected its %s, found none (--out is the directory of the run%s; without --resume one begins there)", dir, sft.CheckpointFile, besides(dir))
+		return nil, fmt.Errorf("%s holds no run to resume: expected its %s, found none (--out is the directory of the run%s; without --resume one begins there)", dir, train.CheckpointFile, besides(dir))
 	case errors.Is(err, os.ErrNotExist):
 		for _, name := range []string{"config.json", "model.safetensors", "metrics.jsonl"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
@@ -55,7 +56,7 @@ func besides(dir string) string {
 		}
 		for _, entry := range entries {
 			run := filepath.Join(folder, entry.Name())
-			if _, err := os.Stat(filepath.Join(run, filepath.FromSlash(sft.CheckpointFile))); err == nil {
+			if _, err := os.Stat(filepath.Join(run, filepath.FromSlash(train.CheckpointFile))); err == nil {
 				found = append(found, run)
 			}
 		}
@@ -84,14 +85,14 @@ func Changed(was, is any) string {
 
 // Ended reports whether a run has made its last step, or ended before by --patience, and
 // was judged there.
-func Ended(of *sft.Checkpoint) bool {
+func Ended(of *train.Checkpoint) bool {
 	at, settings := &of.State, &of.Settings
 	patient := settings.Patience > 0 && at.SinceBest >= settings.Patience
 	return at.Evaluated == at.Step && (patient || madeAllSteps(at, settings))
 }
 
 // madeAllSteps reports whether a run is at its end, in steps or in epochs.
-func madeAllSteps(at *sft.State, settings *sft.Settings) bool {
+func madeAllSteps(at *train.State, settings *train.Settings) bool {
 	if settings.Steps > 0 {
 		return at.Step >= settings.Steps
 	}
@@ -101,7 +102,8 @@ func madeAllSteps(at *sft.State, settings *sft.Settings) bool {
 // Differences are what a run of these settings would have otherwise than one of the
 // settings was that has begun, but for the seed and for where both were started from, such
 // as "num_hidden_layers 2, not 3".
-func Differences(begun *sft.Checkpoint, was, settings sft.Settings, config sft.Config, data, initFrom string) []string {
+func Differences(begun *train.Checkpoint, was, settings train.Settings, config sft.Config,
+	data, initFrom string) []string {
 	its := *begun.Config
 	its.Extra, config.Extra = nil, nil
 	// fitted to the weights

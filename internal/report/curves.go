@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/sftseq/sftseq/internal/chart"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // Curve is a chart of a quantity over the steps of runs.
@@ -29,40 +29,41 @@ func (c Curve) Picture() template.HTML {
 // quantities are the charts, in their order.
 var quantities = []struct {
 	name, unit, caption string
-	wide, logarithmic   bool                         // a logarithmic axis only where the values need one
-	train               func(sft.StepReport) float64 // NaN where there is none
-	validation          func(sft.EvaluationReport) float64
+	wide, logarithmic   bool                           // a logarithmic axis only where the values need one
+	train               func(train.StepReport) float64 // NaN where there is none
+	validation          func(train.EvaluationReport) float64
 	baseline            func(Run) float64 // the strongest baseline on the measured rows; NaN if unknown
 }{
 	{"Loss", "loss", "Mean over the rows of an interval in training, and over the validation split.", true, false,
-		func(r sft.StepReport) float64 { return r.Loss }, func(r sft.EvaluationReport) float64 { return r.Loss }, nil},
+		func(r train.StepReport) float64 { return r.Loss },
+		func(r train.EvaluationReport) float64 { return r.Loss }, nil},
 	{"Accuracy", "accuracy (%)", "Part of the rows, or tokens, whose class is answered.", true, false,
-		func(r sft.StepReport) float64 { return percent(r.Accuracy) },
-		func(r sft.EvaluationReport) float64 { return percent(r.Accuracy) }, baselineAccuracy},
+		func(r train.StepReport) float64 { return percent(r.Accuracy) },
+		func(r train.EvaluationReport) float64 { return percent(r.Accuracy) }, baselineAccuracy},
 	{"Macro F1", "macro F1 (%)",
 		"Mean of the labels, with the thresholds that are best on the validation split at that step.", true, false,
-		nothing, func(r sft.EvaluationReport) float64 {
+		nothing, func(r train.EvaluationReport) float64 {
 			if r.Thresholds == nil { // of classes accuracy is shown
 				return math.NaN()
 			}
 			return percent(r.MacroF1)
 		}, nil},
 	{"Mean average precision", "average precision (%)", "Mean of the labels, over all thresholds.", true, false,
-		nothing, func(r sft.EvaluationReport) float64 { return percent(r.MAP) }, nil},
+		nothing, func(r train.EvaluationReport) float64 { return percent(r.MAP) }, nil},
 	{"Span F1", "F1 (%)", "Of the spans of the validation split: start, end and type must be right.", true, false,
-		nothing, func(r sft.EvaluationReport) float64 { return percent(r.SpanF1) }, nil},
+		nothing, func(r train.EvaluationReport) float64 { return percent(r.SpanF1) }, nil},
 	{"Part IoU", "IoU (%)", "Mean over the shapes of the validation split, of each the mean over the parts of its category.", true, false,
-		nothing, func(r sft.EvaluationReport) float64 { return percent(r.InstanceIoU) }, nil},
+		nothing, func(r train.EvaluationReport) float64 { return percent(r.InstanceIoU) }, nil},
 	{"Learning rate", "learning rate", "At the last step of an interval.", false, false,
-		func(r sft.StepReport) float64 { return r.LearningRate }, nil, nil},
+		func(r train.StepReport) float64 { return r.LearningRate }, nil, nil},
 	{"Gradient norm", "norm", "Mean over an interval, before clipping.", false, true,
-		func(r sft.StepReport) float64 { return r.GradNorm }, nil, nil},
+		func(r train.StepReport) float64 { return r.GradNorm }, nil, nil},
 	{"Speed", "tokens/s", "Tokens trained on in a second, without evaluations.", false, false,
-		func(r sft.StepReport) float64 { return r.TokensPerS }, nil, nil},
+		func(r train.StepReport) float64 { return r.TokensPerS }, nil, nil},
 }
 
 // nothing is what a line of training says of what validation alone measures.
-func nothing(sft.StepReport) float64 { return math.NaN() }
+func nothing(train.StepReport) float64 { return math.NaN() }
 
 // percent is NaN of nothing.
 func percent(v *float64) float64 {

@@ -5,16 +5,16 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestCurves: each quantity has a chart over the steps, whatever the values are, and a
 // logarithmic axis only where the values need one.
 func TestCurves(t *testing.T) {
 	for _, values := range [][]float64{{1, 2, 3}, {0, 0, 0}, {5, 5, 5}, {1}, {1e-3, 1, 1e6}, {-1, 0, 1}} {
-		m := &sft.Metrics{Validation: []sft.EvaluationReport{{Step: 10, Loss: 3, Accuracy: new(0.5)}}}
+		m := &train.Metrics{Validation: []train.EvaluationReport{{Step: 10, Loss: 3, Accuracy: new(0.5)}}}
 		for i, v := range values {
-			m.Train = append(m.Train, sft.StepReport{Step: 10 * (i + 1), GradNorm: v, Loss: v, Accuracy: new(0.25)})
+			m.Train = append(m.Train, train.StepReport{Step: 10 * (i + 1), GradNorm: v, Loss: v, Accuracy: new(0.25)})
 		}
 		curves := Curves([]Run{{Name: "r", Metrics: m}})
 		if len(curves) != 5 || curves[0].Name != "Loss" || curves[1].Name != "Accuracy" || len(curves[1].Series) != 2 ||
@@ -41,7 +41,7 @@ func TestCurves(t *testing.T) {
 // TestCurvesOfMaskedTokens: a task that answers no classes has no chart of accuracies, and the
 // loss of its best evaluation is what it has reached.
 func TestCurvesOfMaskedTokens(t *testing.T) {
-	m := &sft.Metrics{Train: []sft.StepReport{{Step: 10, Loss: 2}}, Validation: []sft.EvaluationReport{
+	m := &train.Metrics{Train: []train.StepReport{{Step: 10, Loss: 2}}, Validation: []train.EvaluationReport{
 		{Step: 5, Loss: 2.5, Best: true, SelectedBy: "loss"}, {Step: 10, Loss: 1.5, Best: true, SelectedBy: "loss"},
 		{Step: 15, Loss: 3, SelectedBy: "loss"}}}
 	curves := Curves([]Run{{Name: "r", Metrics: m}})

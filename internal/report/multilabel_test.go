@@ -8,7 +8,8 @@ import (
 	"golang.org/x/net/html"
 
 	"github.com/sftseq/sftseq/internal/metrics"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestLabels: the page has the numbers of each label, of many those with the most rows, the curves
@@ -16,7 +17,7 @@ import (
 func TestLabels(t *testing.T) {
 	r := testRun(t, "run", 16)
 	const labels = mostClasses + 3
-	r.Config.Task, r.Config.NumLabels, r.Config.LabelNames = sft.MultiLabel, labels, nil
+	r.Config.Task, r.Config.NumLabels, r.Config.LabelNames = config.MultiLabel, labels, nil
 	for i := range labels {
 		r.Config.LabelNames = append(r.Config.LabelNames, fmt.Sprintf("label %d", i))
 	}
@@ -32,7 +33,7 @@ func TestLabels(t *testing.T) {
 	r.Outputs = "27 labels"
 	r.Results, r.Labels = nil, &Labels{Data: hostile, Note: hostile, Report: report,
 		Curves: []metrics.Curve{*tally.Curve(0), *tally.Curve(1)}, Frequencies: report}
-	r.Metrics.Validation = []sft.EvaluationReport{{Step: 20, Loss: 0.8, MacroF1: new(0.25), MAP: new(0.5),
+	r.Metrics.Validation = []train.EvaluationReport{{Step: 20, Loss: 0.8, MacroF1: new(0.25), MAP: new(0.5),
 		Thresholds: thresholds, Best: true, SelectedBy: "map"}}
 	var scripts int
 	text := elements(t, write(t, r), func(n *html.Node) {

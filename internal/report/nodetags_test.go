@@ -8,12 +8,14 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestNodeTagExample: a row is there with its labels, the answers, and what is told wrongly;
 // colours are those of its tags, and what has no label is pale.
 func TestNodeTagExample(t *testing.T) {
-	c := &sft.Config{FeatureNames: []string{"x", "y", "z"}, Task: sft.Tagging, NumLabels: 3,
+	c := &sft.Config{FeatureNames: []string{"x", "y", "z"}, Task: config.Tagging, NumLabels: 3,
 		LabelNames: []string{"a/1", "a/2", "a/3"}}
 	x := &seq.Example{Index: 7, Features: [][]float32{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 		Labels: []int32{2, 0, 2, -1}}
@@ -52,7 +54,7 @@ func TestNodeTagExample(t *testing.T) {
 // is no picture, and the page says so. Of many tags the page has those of the most tokens.
 func TestManyNodeTags(t *testing.T) {
 	const n = 3 * mostPoints
-	points := &sft.Config{FeatureNames: []string{"x", "y", "z"}, Task: sft.Tagging, NumLabels: 1,
+	points := &sft.Config{FeatureNames: []string{"x", "y", "z"}, Task: config.Tagging, NumLabels: 1,
 		LabelNames: []string{"a"}}
 	x := &seq.Example{Features: slices.Repeat([][]float32{{1, 2, 3}}, n), Labels: make([]int32, n)}
 	e := NewNodeTagExample(x, "", make([]int32, n))
@@ -63,10 +65,11 @@ func TestManyNodeTags(t *testing.T) {
 	if &e.Features[0][0] == &x.Features[0][0] {
 		t.Error("the points that are kept share memory with all others")
 	}
-	graph := &sft.Config{FeatureNames: []string{"mass"}, EdgeFeatureNames: []string{}, Task: sft.Tagging, NumLabels: 1,
+	graph := &sft.Config{FeatureNames: []string{"mass"}, EdgeFeatureNames: []string{},
+		Task: config.Tagging, NumLabels: 1,
 		LabelNames: []string{"a"}}
 	x.Edges = []seq.Edge{{Source: 0, Target: n - 1}}
-	run := Run{Name: "g", Config: graph, Metrics: &sft.Metrics{},
+	run := Run{Name: "g", Config: graph, Metrics: &train.Metrics{},
 		NodeTags: &NodeTags{Lines: []NodeTagLine{{Of: "the model"}},
 			Examples: []NodeTagExample{NewNodeTagExample(x, "", make([]int32, n))}}}
 	for i := range mostClasses + 2 {

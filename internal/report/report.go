@@ -21,6 +21,7 @@ import (
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -28,7 +29,7 @@ import (
 type Run struct {
 	Name    string
 	Config  *sft.Config
-	Metrics *sft.Metrics
+	Metrics *train.Metrics
 	Starts  []provenance.Start // of its training; none where they were not recorded
 	Began   string             // from which model, and what that reached; "" from none
 	// Tokenizer says what the tokens of Results are; nil where they are shown as ids.
@@ -189,7 +190,7 @@ func summarize(r Run) summary {
 		}
 		s.Tokens, s.Speed = chart.Short(float64(tokens)), chart.Short(median(speeds))
 	}
-	var best *sft.EvaluationReport
+	var best *train.EvaluationReport
 	for i := range m.Validation {
 		if v := &m.Validation[i]; best == nil || v.Best || !best.Best && percent(v.Accuracy) > percent(best.Accuracy) {
 			best = v

@@ -12,6 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -21,15 +23,15 @@ const hostile = `<script>alert('"&</script><img src=http://x/y>`
 // testRun is a run of bytes whose every text is hostile.
 func testRun(t *testing.T, name string, hidden int) Run {
 	t.Helper()
-	c := &sft.Config{ModelType: "sft", Task: sft.Classification, VocabSize: 257, NumLabels: 2,
+	c := &sft.Config{ModelType: "sft", Task: config.Classification, VocabSize: 257, NumLabels: 2,
 		HiddenSize: hidden, NumLayers: 1,
 		LabelNames: []string{hostile, "plain"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
 	extra := must.Get(json.Marshal(map[string]any{"command": hostile, "settings": map[string]any{"batch": 8}}))(t)
 	c.Extra = extra
-	m := &sft.Metrics{Torn: true, Validation: []sft.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.4)},
+	m := &train.Metrics{Torn: true, Validation: []train.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.4)},
 		{Step: 40, Loss: 0.7, Accuracy: new(0.5)}}}
 	for step := 10; step <= 40; step += 10 {
-		m.Train = append(m.Train, sft.StepReport{Step: step, Loss: 1 / float64(step), Accuracy: new(0.5),
+		m.Train = append(m.Train, train.StepReport{Step: step, Loss: 1 / float64(step), Accuracy: new(0.5),
 			LearningRate: 1e-3, GradNorm: 1, Tokens: 100, TokensPerS: 5000})
 	}
 	tally := metrics.NewTally(2)
@@ -75,7 +77,7 @@ func elements(t *testing.T, page string, f func(n *html.Node)) (text string) {
 // TestNothingFromOutside: text of a run is text, and the page names nothing but itself.
 func TestNothingFromOutside(t *testing.T) {
 	r := testRun(t, hostile, 16)
-	page := write(t, r, Run{Name: "second", Config: r.Config, Metrics: &sft.Metrics{}, Missing: hostile})
+	page := write(t, r, Run{Name: "second", Config: r.Config, Metrics: &train.Metrics{}, Missing: hostile})
 	text := elements(t, page, func(n *html.Node) {
 		if n.Data == "script" || n.Data == "iframe" || n.Data == "object" {
 			t.Errorf("an element %s", n.Data)
@@ -159,7 +161,7 @@ func attributeOf(n *html.Node, key string) string {
 // TestBeginning: a run without a line of metrics has a page.
 func TestBeginning(t *testing.T) {
 	r := testRun(t, "new", 16)
-	text := elements(t, write(t, Run{Name: "new", Config: r.Config, Metrics: &sft.Metrics{}, Missing: "none"}),
+	text := elements(t, write(t, Run{Name: "new", Config: r.Config, Metrics: &train.Metrics{}, Missing: "none"}),
 		func(*html.Node) {})
 	if !strings.Contains(text, "no line of training or validation yet") {
 		t.Error("the page does not say that there is nothing to draw")

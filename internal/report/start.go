@@ -7,12 +7,12 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/provenance"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // trainingTime is how long a run was computed, by its lines of metrics, whose seconds are
 // those of the program that wrote them. What was lost when it was killed does not count.
-func trainingTime(m *sft.Metrics, starts []provenance.Start) time.Duration {
+func trainingTime(m *train.Metrics, starts []provenance.Start) time.Duration {
 	type line struct {
 		step    int
 		seconds float64

@@ -5,24 +5,24 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/provenance"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // TestTrainingTime adds up the programs that computed a run.
 func TestTrainingTime(t *testing.T) {
-	metrics := func(seconds ...float64) *sft.Metrics { // a line every 10 steps, an evaluation a second after the last
-		m := &sft.Metrics{}
+	metrics := func(seconds ...float64) *train.Metrics { // a line every 10 steps, an evaluation a second after the last
+		m := &train.Metrics{}
 		for i, s := range seconds {
-			m.Train = append(m.Train, sft.StepReport{Step: 10 * (i + 1), Seconds: s})
+			m.Train = append(m.Train, train.StepReport{Step: 10 * (i + 1), Seconds: s})
 		}
 		if n := len(seconds); n > 0 {
-			m.Validation = []sft.EvaluationReport{{Step: 10 * n, Seconds: seconds[n-1] + 1}}
+			m.Validation = []train.EvaluationReport{{Step: 10 * n, Seconds: seconds[n-1] + 1}}
 		}
 		return m
 	}
 	for _, c := range []struct {
 		name    string
-		metrics *sft.Metrics
+		metrics *train.Metrics
 		starts  []provenance.Start
 		want    float64
 	}{

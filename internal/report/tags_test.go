@@ -10,7 +10,8 @@ import (
 
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/must"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/train"
 )
 
 // drawn is a row of segments: spans in brackets with what is said of them.
@@ -98,7 +99,7 @@ func a(n int) string { return strings.Repeat("a", n) }
 // TestTags: the page has scores beside those of simple models, and tagged text as text.
 func TestTags(t *testing.T) {
 	r := testRun(t, "run", 16)
-	r.Config.Task, r.Config.NumLabels, r.Config.LabelNames = sft.Tagging, 3,
+	r.Config.Task, r.Config.NumLabels, r.Config.LabelNames = config.Tagging, 3,
 		[]string{"O", "B-" + hostile, "I-" + hostile}
 	tally := metrics.NewTagging(r.Config.LabelNames, 3)
 	tally.Add([]int32{1, 2, 0, 1}, []int32{1, 2, 0, 0})
@@ -108,7 +109,7 @@ func TestTags(t *testing.T) {
 		Examples: []TagExample{{Row: 7, ID: hostile, Tokens: []int32{1, 2, 3, 4},
 			Labels: []metrics.Span{{Start: 0, End: 2, Type: hostile}}}}}
 	r.Outputs = "3 tags"
-	r.Metrics.Validation = []sft.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.5), MacroF1: new(0.25),
+	r.Metrics.Validation = []train.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.5), MacroF1: new(0.25),
 		SpanF1: new(0.375), Best: true, SelectedBy: "span-f1"}}
 	var scripts, marks int
 	text := elements(t, write(t, r), func(n *html.Node) {

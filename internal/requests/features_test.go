@@ -11,20 +11,21 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestFeaturesOfLines: a line has as many finite numbers for each token as the model has
 // features; null, and what else is none, is an error with its place.
 func TestFeaturesOfLines(t *testing.T) {
-	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/clouds/config.json"))(t)
-	one := make([]string, len(config.FeatureNames))
+	cfg := must.Get(config.Read("../../sft/testdata/golden/clouds/config.json"))(t)
+	one := make([]string, len(cfg.FeatureNames))
 	for i := range one {
 		one[i] = fmt.Sprint(i)
 	}
 	good := "[" + strings.Join(one, ",") + "]"
 	one[1] = "null"
 	null := "[" + strings.Join(one, ",") + "]"
-	p := NewParser(config, "", "f", 1)
+	p := NewParser(cfg, "", "f", 1)
 	if r := p.Parse([]byte(`{"features":[`+good+","+good+`]}`), 1, nil); r.Failure != nil ||
 		len(r.Features) != 2 || r.Features[1][2] != 2 {
 		t.Errorf("%+v, %+v", r, r.Failure)
@@ -42,7 +43,7 @@ func TestFeaturesOfLines(t *testing.T) {
 			t.Errorf("%s: %+v, expected %q", line, r.Failure, want)
 		}
 	}
-	config.InputWindow = &sft.InputWindow{Length: 1, Policy: "head"}
+	cfg.InputWindow = &config.InputWindow{Length: 1, Policy: "head"}
 	if r := p.Parse([]byte(`{"features":[`+good+","+good+`]}`), 1, nil); r.Failure != nil ||
 		len(r.Features) != 1 || r.Lengths[0] != 2 {
 		t.Errorf("%+v, %+v", r, r.Failure)
@@ -52,8 +53,8 @@ func TestFeaturesOfLines(t *testing.T) {
 // graphParser reads requests of the golden model of graphs.
 func graphParser(t *testing.T) (*Parser, *sft.Config) {
 	t.Helper()
-	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/graphs/config.json"))(t)
-	return NewParser(config, "", "f", 1), config
+	cfg := must.Get(config.Read("../../sft/testdata/golden/graphs/config.json"))(t)
+	return NewParser(cfg, "", "f", 1), cfg
 }
 
 // TestMemoryOfGraphs: reading features and edges takes no more memory than is counted for them,
@@ -95,9 +96,9 @@ func TestMemoryOfGraphs(t *testing.T) {
 
 // TestWindowOfTokens: of a sequence that is cut, what is read is kept, in memory of its own.
 func TestWindowOfTokens(t *testing.T) {
-	c := &sft.Config{Task: sft.Classification, VocabSize: 257, NumLabels: 2, MaxLength: 1 << 20,
+	c := &sft.Config{Task: config.Classification, VocabSize: 257, NumLabels: 2, MaxLength: 1 << 20,
 		PadTokenID:  new(int32(0)),
-		InputWindow: &sft.InputWindow{Length: 3, Policy: "head"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+		InputWindow: &config.InputWindow{Length: 3, Policy: "head"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
 	r := NewParser(c, "", "f", 1).Parse([]byte(`{"text":"`+strings.Repeat("b", 1<<16)+`"}`), 1, nil)
 	if r.Failure != nil {
 		t.Fatal(r.Failure)
@@ -110,8 +111,8 @@ func TestWindowOfTokens(t *testing.T) {
 // TestWindowOfGraph: of a graph that is cut, the nodes that are read stay, and the edges among
 // them alone, in memory of their own.
 func TestWindowOfGraph(t *testing.T) {
-	p, config := graphParser(t)
-	config.InputWindow = &sft.InputWindow{Length: 2, Policy: "head"}
+	p, cfg := graphParser(t)
+	cfg.InputWindow = &config.InputWindow{Length: 2, Policy: "head"}
 	features, edges := [][]float32{{1, 2}, {3, 4}, {5, 6}},
 		[]seq.Edge{{Source: 0, Target: 1, Features: []float32{1, 0.5}},
 			{Source: 1, Target: 2, Features: []float32{1, 0.5}}}

@@ -4,12 +4,13 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestFillingWithoutPadding: the most probable token that an input may contain fills a mask,
 // and the probabilities of these add up to 1.
 func TestFillingWithoutPadding(t *testing.T) {
-	c := &sft.Config{Task: sft.FillMask, VocabSize: 4, NumLabels: 3, PadTokenID: new(int32(0)),
+	c := &sft.Config{Task: config.FillMask, VocabSize: 4, NumLabels: 3, PadTokenID: new(int32(0)),
 		MaskTokenID: new(int32(3))}
 	r := &Request{Sequences: [][]int32{{1, 3, 2}}, Lengths: []int{3}}
 	f, err := NewFilling(c, nil, r, [][]float32{{9, 1, 1}}, 10)

@@ -7,13 +7,13 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestEdgesOfLines: a line has edges exactly if the model reads them, and the error says what an edge is.
 func TestEdgesOfLines(t *testing.T) {
 	graphs, _ := graphParser(t)
-	clouds := NewParser(must.Get(sft.ReadConfig("../../sft/testdata/golden/clouds/config.json"))(t), "", "f", 1)
+	clouds := NewParser(must.Get(config.Read("../../sft/testdata/golden/clouds/config.json"))(t), "", "f", 1)
 	point := "[" + strings.TrimSuffix(strings.Repeat("1,", len(clouds.Config.FeatureNames)), ",") + "]"
 	list := "a list of source, target, " + strings.Join(graphs.Config.EdgeFeatureNames, ", ") + " for each"
 	for _, c := range []struct {
@@ -37,9 +37,9 @@ func TestEdgesOfLines(t *testing.T) {
 // TestMemoryOfLines: parsing a line allocates at most the memory that MemoryOfLine counts for it, and what the
 // line itself takes.
 func TestMemoryOfLines(t *testing.T) {
-	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/pre/config.json"))(t)
-	config.MaxLength = 1 << 20
-	words := NewParser(config, "", "f", 1)
+	cfg := must.Get(config.Read("../../sft/testdata/golden/pre/config.json"))(t)
+	cfg.MaxLength = 1 << 20
+	words := NewParser(cfg, "", "f", 1)
 	graphs, of := graphParser(t)
 	of.MaxLength = 1 << 20
 	const n = 20000

@@ -8,7 +8,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // FuzzRequest reads any line: it gives what the JSON package gives, within the
@@ -27,9 +27,9 @@ func FuzzRequest(f *testing.F) {
 	} {
 		f.Add([]byte(line))
 	}
-	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/pre/config.json"))(f)
-	graphs := must.Get(sft.ReadConfig("../../sft/testdata/golden/graphs/config.json"))(f)
-	p, q := NewParser(config, "", "f", 1), NewParser(graphs, "", "f", 1)
+	cfg := must.Get(config.Read("../../sft/testdata/golden/pre/config.json"))(f)
+	graphs := must.Get(config.Read("../../sft/testdata/golden/graphs/config.json"))(f)
+	p, q := NewParser(cfg, "", "f", 1), NewParser(graphs, "", "f", 1)
 	f.Fuzz(func(t *testing.T, line []byte) {
 		defer testenv.FuzzLimits(t, 1<<20+1500*len(line))()
 		g := q.Parse(line, 5, nil)
@@ -57,14 +57,14 @@ func FuzzRequest(f *testing.F) {
 		if len(r.Sequences) != 1 || r.Lengths[0] != len(r.Sequences[0]) {
 			t.Fatalf("%+v", r)
 		}
-		must.Succeed(t, config.CheckTokens(r.Sequences[0]))
+		must.Succeed(t, cfg.CheckTokens(r.Sequences[0]))
 		var want map[string]json.RawMessage
 		must.Succeed(t, json.Unmarshal(line, &want))
 		var tokens []int32
 		if json.Unmarshal(want["tokens"], &tokens) == nil && tokens != nil && !slices.Equal(tokens, r.Sequences[0]) {
 			t.Fatalf("%v, want %v", r.Sequences[0], tokens)
 		}
-		if label, err := ParseLabel(config, r.Label); err == nil && (label < 0 || label > 9) {
+		if label, err := ParseLabel(cfg, r.Label); err == nil && (label < 0 || label > 9) {
 			t.Fatalf("label %d", label)
 		}
 	})

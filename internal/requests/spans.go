@@ -4,14 +4,14 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // Spans answers a request with spans.
 type Spans struct {
-	Spans []sft.Span `json:"spans"`
-	Unit  string     `json:"unit"` // unit of their places, such as [Characters]
+	Spans []config.Span `json:"spans"`
+	Unit  string        `json:"unit"` // unit of their places, such as [Characters]
 }
 
 // What the places of spans count: the characters of a text, where it is known at which its
@@ -121,7 +121,7 @@ func characterAt(text string, at int) int {
 }
 
 // NewSpans gives spans of tokens the places that a request has noted.
-func NewSpans(spans []sft.Span, r *Request) (Spans, error) {
+func NewSpans(spans []config.Span, r *Request) (Spans, error) {
 	s := Spans{Spans: spans, Unit: Tokens}
 	if r.places != nil {
 		if len(r.places) != r.Tokens() {
@@ -130,14 +130,14 @@ func NewSpans(spans []sft.Span, r *Request) (Spans, error) {
 		s.Unit, s.Spans = r.unit, placed(s.Spans, r.places)
 	}
 	if s.Spans == nil {
-		s.Spans = []sft.Span{} // a list in JSON
+		s.Spans = []config.Span{} // a list in JSON
 	}
 	return s, nil
 }
 
 // placed gives spans of tokens the places of these. One that begins within the character
 // in which another ends leaves it to that one, and is left out if it has no other.
-func placed(spans []sft.Span, places []tokenizers.Offset) []sft.Span {
+func placed(spans []config.Span, places []tokenizers.Offset) []config.Span {
 	out, end := spans[:0], 0
 	for _, x := range spans {
 		x.Start, x.End = max(end, places[x.Start].Start), places[x.End-1].End

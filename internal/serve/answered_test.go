@@ -8,6 +8,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestWindowsOfNumbersAndLabels: a window reads what it says of a sequence; of sliding windows each
@@ -122,11 +123,11 @@ func TestWindowAfterReload(t *testing.T) {
 		"window": map[string]any{"policy": "tail", "length": 2}})
 	c.message()
 	must.Succeed(t, s.Reload())
-	var pushed, whole struct{ Spans []sft.Span }
+	var pushed, whole struct{ Spans []config.Span }
 	must.Succeed(t, json.Unmarshal(c.message().Params, &pushed))
 	c.call(1, "sequence/tag", map[string]any{"text": text}, &whole)
 	var document struct {
-		Spans  []sft.Span
+		Spans  []config.Span
 		Window any
 	}
 	c.call(2, "sequence/tag", map[string]any{"uri": "u"}, &document)

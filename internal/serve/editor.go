@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/sftseq/sftseq/internal/requests"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // An editor opens documents by LSP's own notifications, and the server shows the spans of a tagging model as
@@ -133,7 +133,7 @@ func (c *call) diagnostics(text string, out publication) []diagnostic {
 	return shown
 }
 
-func diagnosticOf(x sft.Span, places map[int]linePosition) diagnostic {
+func diagnosticOf(x config.Span, places map[int]linePosition) diagnostic {
 	return diagnostic{Range: lineRange{places[x.Start], places[x.End]}, Severity: severityInformation,
 		Code: x.Label, Source: diagnosticSource, Message: fmt.Sprintf("%s %.2f", x.Label, x.Score)}
 }

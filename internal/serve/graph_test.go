@@ -11,6 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestGraph: a model of features reads these by every method of a sequence; it has no text,
@@ -75,7 +76,7 @@ func TestTagsOfPoints(t *testing.T) {
 			return nil, err
 		}
 		c := *m.Config
-		c.Task, c.LabelNames, c.NumLabels = sft.Tagging, []string{"mug/body", "mug/handle"}, 2
+		c.Task, c.LabelNames, c.NumLabels = config.Tagging, []string{"mug/body", "mug/handle"}, 2
 		return onProcessor(sft.NewModel(&c, 1), "parts")
 	}
 	c := dial(t, start(t, o)).initialize(nil)

@@ -10,6 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/batching"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestInfoWithoutVocabulary: a client is told which tokenizer a model has, and not each of
@@ -23,9 +24,9 @@ func TestInfoWithoutVocabulary(t *testing.T) {
 		return json.RawMessage(`{"type":"words","words":[` + strings.Join(list, between) + `]}`)
 	}
 	info := func(spec json.RawMessage) *tokenizerInfo {
-		config := &sft.Config{Task: sft.Classification, Tokenizer: spec}
+		cfg := &sft.Config{Task: config.Classification, Tokenizer: spec}
 		reply, err := json.Marshal(infoOf(&served{Model: batching.Model{Scorer: &sft.Scorer{}}, about: &Model{},
-			task: task.Of(config), config: config}))
+			task: task.Of(cfg), config: cfg}))
 		if err != nil || len(reply) > 500 {
 			t.Fatalf("%d bytes, %v: %.600s", len(reply), err, reply)
 		}

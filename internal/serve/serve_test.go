@@ -23,6 +23,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 var update = flag.Bool("update", false, "write the transcripts anew")
@@ -335,7 +336,7 @@ type published struct {
 	Label   any
 	Scores  []float32
 	Logits  []float32
-	Spans   []sft.Span
+	Spans   []config.Span
 	Unit    string
 	Length  int
 	Used    *int

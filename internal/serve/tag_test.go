@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestTagged: a text, its bytes and a document have the same spans; a bare line is refused; a
@@ -93,7 +94,7 @@ func TestMemoryOfTags(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		m.Config.InputWindow = &sft.InputWindow{Length: 4, Policy: "head"}
+		m.Config.InputWindow = &config.InputWindow{Length: 4, Policy: "head"}
 		return onProcessor(m, "tagging")
 	}
 	text := "Ann Lee met Zoë " + strings.Repeat("antidisestablishmentarianism ", 1<<15)

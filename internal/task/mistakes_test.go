@@ -10,12 +10,14 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestWorstRows: of more rows than are kept those that are furthest off are written, in order, of
 // equal ones the first of the file; one that is right is none of them.
 func TestWorstRows(t *testing.T) {
-	c := &sft.Config{Task: sft.Regression, NumLabels: 1, Numbers: []sft.Number{{Name: "n", Mean: 10, Deviation: 2}}}
+	c := &sft.Config{Task: config.Regression, NumLabels: 1,
+		Numbers: []config.Number{{Name: "n", Mean: 10, Deviation: 2}}}
 	var out bytes.Buffer
 	m := must.Get(NewMistakes(Of(c), &out, "csv", nil, true))(t)
 	const rows = 3 * MaxWorst
@@ -52,9 +54,9 @@ func TestLabelsInTables(t *testing.T) {
 		{[]string{"a", "b"}, `,0,a;b,,2,2.126928,0.11920292,0.11920292`},
 		{[]string{"a;b", "c"}, `,0,"[""a;b"",""c""]",[],2,2.126928,0.11920292,0.11920292`},
 	} {
-		config := &sft.Config{Task: sft.MultiLabel, NumLabels: 2, LabelNames: c.names}
+		cfg := &sft.Config{Task: config.MultiLabel, NumLabels: 2, LabelNames: c.names}
 		var out bytes.Buffer
-		m := must.Get(NewMistakes(Of(config), &out, "csv", nil, true))(t)
+		m := must.Get(NewMistakes(Of(cfg), &out, "csv", nil, true))(t)
 		m.See(&seq.Example{A: []int32{1}, Labels: []int32{0, 1}}, 1, []float32{-2, -2})
 		m.See(&seq.Example{A: []int32{1}, Labels: []int32{1}}, 1, []float32{-2, 2}) // right
 		must.Succeed(t, m.Close())
@@ -66,9 +68,9 @@ func TestLabelsInTables(t *testing.T) {
 
 // TestSpanMistakes: tokens without a label are no part of what is right or wrong.
 func TestSpanMistakes(t *testing.T) {
-	config := &sft.Config{Task: sft.Tagging, NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}}
+	cfg := &sft.Config{Task: config.Tagging, NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}}
 	var out bytes.Buffer
-	m := must.Get(NewMistakes(Of(config), &out, "csv", nil, true))(t)
+	m := must.Get(NewMistakes(Of(cfg), &out, "csv", nil, true))(t)
 	see := func(id string, labels, answers []int32) {
 		logits := make([]float32, 3*len(answers))
 		for i, tag := range answers {

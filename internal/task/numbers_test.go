@@ -7,20 +7,20 @@ import (
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/requests"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestNumbersOfLines: lines of a regression have the model's numbers, or say what is missing.
 func TestNumbersOfLines(t *testing.T) {
-	config := must.Get(sft.ReadConfig("../../sft/testdata/golden/regression/config.json"))(t)
-	p := requests.NewParser(config, "", "f", 1)
+	cfg := must.Get(config.Read("../../sft/testdata/golden/regression/config.json"))(t)
+	p := requests.NewParser(cfg, "", "f", 1)
 	examples, err := requests.Labelled(strings.NewReader(`{"tokens":[1],"numbers":[0.5,-2]}`), p,
-		Of(config).ReadLabels, 1<<10)
+		Of(cfg).ReadLabels, 1<<10)
 	if err != nil || len(examples) != 1 || len(examples[0].Numbers) != 2 || examples[0].Numbers[1] != -2 {
 		t.Errorf("%+v, %v", examples, err)
 	}
 	named, err := requests.Labelled(strings.NewReader(`{"tokens":[1],"numbers":{"charge":-2,"other":null,"mass":0.5}}`),
-		p, Of(config).ReadLabels, 1<<10)
+		p, Of(cfg).ReadLabels, 1<<10)
 	if err != nil || !reflect.DeepEqual(named, examples) {
 		t.Errorf("%+v, want %+v, %v", named, examples, err)
 	}
@@ -32,6 +32,6 @@ func TestNumbersOfLines(t *testing.T) {
 		`{"tokens":[1],"numbers":"x"}`:                            "found \"x\"",
 		`{"tokens":[1],"numbers":[1,1e99]}`:                       "f:1: numbers: expected",
 		`{"tokens":[1],"numbers":[1,null]}`:                       "number 1: expected a number, found null"} {
-		must.Fail(t, want, line)(requests.Labelled(strings.NewReader(line), p, Of(config).ReadLabels, 1<<10))
+		must.Fail(t, want, line)(requests.Labelled(strings.NewReader(line), p, Of(cfg).ReadLabels, 1<<10))
 	}
 }

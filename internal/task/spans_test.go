@@ -9,6 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/requests"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // tag is output that has tags.
@@ -23,7 +24,7 @@ func tag(tags ...int) (o sft.Output) {
 
 // byteTags tags bytes.
 func byteTags() *sft.Config {
-	return &sft.Config{Task: sft.Tagging, VocabSize: 257, NumLabels: 3,
+	return &sft.Config{Task: config.Tagging, VocabSize: 257, NumLabels: 3,
 		LabelNames: []string{"O", "B-X", "I-X"}, MaxLength: 100,
 		PadTokenID: new(int32(0)), Tokenizer: json.RawMessage(`{"type":"byte"}`)}
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -84,17 +85,17 @@ type Draws interface {
 func Of(c *sft.Config) Task { return tasks[c.Task](c) }
 
 var tasks = map[string]func(*sft.Config) Task{
-	sft.Classification: func(c *sft.Config) Task { return classes{c} },
-	sft.Retrieval:      func(c *sft.Config) Task { return classes{c} },
-	sft.MultiLabel:     func(c *sft.Config) Task { return labels{c} },
-	sft.Regression:     func(c *sft.Config) Task { return numbers{c} },
-	sft.Tagging: func(c *sft.Config) Task {
+	config.Classification: func(c *sft.Config) Task { return classes{c} },
+	config.Retrieval:      func(c *sft.Config) Task { return classes{c} },
+	config.MultiLabel:     func(c *sft.Config) Task { return labels{c} },
+	config.Regression:     func(c *sft.Config) Task { return numbers{c} },
+	config.Tagging: func(c *sft.Config) Task {
 		if c.Featured() {
 			return nodeTags{c}
 		}
 		return spans{c}
 	},
-	sft.FillMask: func(c *sft.Config) Task { return masks{c} },
+	config.FillMask: func(c *sft.Config) Task { return masks{c} },
 }
 
 // NewMistakes returns a writer of one of [table.OutputFormats], of rows with or without ids. The tokenizer decodes the

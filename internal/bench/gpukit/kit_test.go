@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"github.com/sftseq/sftseq/internal/testenv"
-	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestConfigs: the presets of the Long Range Arena that the kit brings along are
@@ -31,7 +31,7 @@ func TestConfigs(t *testing.T) {
 		"image":      {256, 10, 8, "pre", 0.3, 0.1, 0.1, 0.2, false},
 		"pathfinder": {256, 2, 6, "pre", 0, 0, 0.1, 0.2, false},
 	} {
-		c, err := sft.ReadConfig(filepath.Join("configs", name+".json"))
+		c, err := config.Read(filepath.Join("configs", name+".json"))
 		if err != nil {
 			t.Error(err)
 			continue

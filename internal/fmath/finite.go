@@ -1,0 +1,8 @@
+package fmath
+
+import "slices"
+
+// Finite reports whether no number is NaN or an infinity.
+func Finite(x []float32) bool {
+	return !slices.ContainsFunc(x, func(v float32) bool { return v-v != 0 })
+}

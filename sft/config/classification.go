@@ -1,0 +1,47 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// classification has the configuration of its task.
+type classification struct{ ofRows }
+
+func (classification) sequences() int { return 1 }
+
+func (classification) describe(c *Config, s seq.Spec) error {
+	if has, takes := len(s.TokenColumns()), c.Sequences(); has != takes {
+		return &Error{"task", fmt.Sprintf("%s of %d sequences", c.Task, takes),
+			fmt.Sprintf("one of %d, as the rows of the data have", has)}
+	}
+	if s.ListsLabels() && c.Task != s.Task {
+		return &Error{"task", c.Task, s.Task + ", as the rows of the data have lists of labels"}
+	}
+	if len(s.LabelNames) == 0 {
+		return ErrNoLabels
+	}
+	c.LabelNames, c.NumLabels = s.LabelNames, len(s.LabelNames)
+	c.Numbers, c.RegressionLoss = nil, "" // of a model that it starts from
+	c.dropMask()
+	return nil
+}
+
+func (classification) check(c *Config, e seq.Example) error {
+	if e.Label < 0 || int(e.Label) >= c.NumLabels {
+		return fmt.Errorf("label %d, expected 0 to %d", e.Label, c.NumLabels-1)
+	}
+	return nil
+}
+
+func (classification) validate(c *Config) error {
+	if c.MaskTargets != nil {
+		return &Error{"mask_targets", SpectrumTargets, "none, as the task is " + c.Task}
+	}
+	if c.TieEmbeddings {
+		return &Error{"tie_embeddings", "true",
+			"false: the output layer of the task " + c.Task + " has no row for each token"}
+	}
+	return nil
+}

@@ -1,0 +1,53 @@
+package config_test
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestCloudConfig: what cannot be is refused with its key, and data describe their models.
+func TestCloudConfig(t *testing.T) {
+	for _, s := range []struct {
+		change func(c *config.Config)
+		want   string
+	}{
+		{func(c *config.Config) {}, ""},
+		{func(c *config.Config) { c.Relative = config.NoRelation }, ""},
+		{func(c *config.Config) { c.FeatureNames = []string{"x", "y"} },
+			"relative: distance, expected another one: x, y, z are not all features"},
+		{func(c *config.Config) { c.VocabSize = 5 }, "vocab_size: 5, expected 0"},
+		{func(c *config.Config) { c.Input = "zeros" }, `input: "zeros", expected features, ones`},
+		{func(c *config.Config) { c.Task = config.Retrieval }, `task: "retrieval", expected one of a sequence`},
+		{func(c *config.Config) { *c = *configtest.TinyConfig(); c.Input = config.OnesInput },
+			"input: \"ones\", expected none"},
+		{func(c *config.Config) { *c = *configtest.TinyConfig(); c.Relative = config.DistanceRelation },
+			"relative: distance, expected another one"},
+	} {
+		c := configtest.CloudConfig(configtest.TinyConfig())
+		s.change(c)
+		got := ""
+		if err := c.Validate(); err != nil {
+			got = err.Error()
+		}
+		if (s.want == "") != (got == "") || len(got) < len(s.want) || got[:len(s.want)] != s.want {
+			t.Errorf("%s, expected %s", got, s.want)
+		}
+	}
+	c := configtest.TinyConfig()
+	c.Task = ""
+	err := c.DescribeData(seq.Spec{Task: config.Classification, LabelNames: []string{"a", "b"},
+		FeatureNames: []string{"x", "y", "z"}})
+	if err != nil || c.Relative != config.DistanceRelation || c.VocabSize != 0 || !c.Featured() {
+		t.Errorf("%+v, %v", c, err)
+	}
+	text := must.Get(json.Marshal(c))(t)
+	if again, err := config.Parse(text); err != nil || !slices.Equal(again.FeatureNames, c.FeatureNames) {
+		t.Errorf("%+v, %v", again, err)
+	}
+}

@@ -1,0 +1,442 @@
+package config
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"reflect"
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sinusoid"
+)
+
+// Tasks of a model. Data are of one, too: that which their models have unless they state
+// another of as many sequences.
+const (
+	Classification = seq.Classification // one sequence
+	Regression     = seq.Regression     // one sequence, whose numbers are predicted
+	MultiLabel     = seq.MultiLabel     // one sequence, of which any number of labels hold
+	Retrieval      = seq.Retrieval      // a pair of sequences, one shared encoder
+	Tagging        = seq.Tagging        // one sequence, each of whose tokens has a label
+	FillMask       = "fill-mask"        // one sequence without a label, or each of a pair: its masked tokens
+)
+
+// Config is config.json: all that defines a model beside its weights. A key that older models
+// do not have is omitted where it is zero, and zero stands for what they do.
+type Config struct {
+	ModelType        string          `json:"model_type"` // "sft"; of a linear model LinearType
+	Task             string          `json:"task"`       // of [Tasks]
+	VocabSize        int             `json:"vocab_size"`
+	NumLabels        int             `json:"num_labels"`
+	PadTokenID       *int32          `json:"pad_token_id"` // null: every id is a token
+	HiddenSize       int             `json:"hidden_size"`
+	NumLayers        int             `json:"num_hidden_layers"`
+	NumHeads         int             `json:"num_attention_heads"`
+	IntermediateSize int             `json:"intermediate_size"`
+	NumSampledTokens int             `json:"num_sampled_tokens"`
+	MaxLength        int             `json:"max_position_embeddings"` // longest sequence accepted
+	SinusoidDim      int             `json:"sinusoid_dim"`
+	SinusoidBase     float64         `json:"sinusoid_base"`
+	NormPosition     string          `json:"norm_position"` // pre, post
+	LayerNormEps     float64         `json:"layer_norm_eps"`
+	Score            string          `json:"score"`
+	Probability      string          `json:"probability"`
+	Relative         string          `json:"relative"`
+	SamplerSeed      uint64          `json:"sampler_seed"`
+	SamplerNoise     string          `json:"sampler_noise,omitempty"` // train (default), always
+	Tokenizer        json.RawMessage `json:"tokenizer"`
+	InputWindow      *InputWindow    `json:"input_window,omitempty"`
+	LabelNames       []string        `json:"label_names,omitempty"`
+	DropToken        float64         `json:"drop_token,omitempty"`
+	AttentionDropout float64         `json:"attention_dropout,omitempty"`
+	EmbeddingDropout float64         `json:"embedding_dropout,omitempty"`
+	FeedForward      float64         `json:"feed_forward_dropout,omitempty"`
+	ResidualScale    bool            `json:"residual_scale,omitempty"`
+	Convolutions     []Convolution   `json:"convolutions,omitempty"` // before each layer's attention
+	// the last of the vocabulary; absent: it has none
+	MaskTokenID *int32 `json:"mask_token_id,omitempty"`
+	// share of the tokens that fill-mask learns to tell
+	MaskRate float64 `json:"mask_rate,omitempty"`
+	MaskSpan float64 `json:"mask_span,omitempty"` // mean number of such tokens in a row
+	// of fill-mask: what it tells; absent: the tokens
+	MaskTargets *MaskTargets `json:"mask_targets,omitempty"`
+	// of fill-mask: its output layer is the embedding
+	TieEmbeddings  bool     `json:"tie_embeddings,omitempty"`
+	Numbers        []Number `json:"numbers,omitempty"`         // that a regression predicts
+	RegressionLoss string   `json:"regression_loss,omitempty"` // smooth_l1 (default), squared
+	// of multi-label: the probability from which on each label is answered; 0.5 (default)
+	Thresholds []float64 `json:"thresholds,omitempty"`
+	// that logits are divided by, for calibrated probabilities; 1 (default)
+	Temperature float64 `json:"temperature,omitempty"`
+	// of tagging: how logits become tags; absent: the largest logit of each token
+	SpanDecoding *SpanDecoding `json:"span_decoding,omitempty"`
+	// of an export: its classes for Hugging Face's libraries
+	AutoMap json.RawMessage `json:"auto_map,omitempty"`
+	// of the numbers of each token; absent: tokens have ids
+	FeatureNames []string `json:"feature_names,omitempty"`
+	// of the steps of a series, which the input layer reads standardised; absent: as they are
+	FeatureScales []Number `json:"feature_scales,omitempty"`
+	// of the numbers of each edge, maybe none; absent: there are no edges
+	EdgeFeatureNames []string `json:"edge_feature_names,omitzero"`
+	// of tokens with features: features (default), ones
+	Input string `json:"input,omitempty"`
+	// of a sequence's tokens, for the head: softmax (default), max
+	Pooling string `json:"pooling,omitempty"`
+	// of max: how many tokens are sampled for it; 0 (default): it reads all
+	PoolingSamples int             `json:"pooling_samples,omitempty"`
+	Extra          json.RawMessage `json:"extra,omitempty"` // provenance, free
+}
+
+// InputWindow is what a task reads of a longer input.
+type InputWindow struct {
+	Length int    `json:"length"`
+	Policy string `json:"policy"` // error, head
+}
+
+// mostSize keeps every product of two sizes far from overflow.
+const mostSize = 1 << 24
+
+// MaxBytes bounds what is read of a config.json.
+const MaxBytes = 16 << 20
+
+// Read reads and checks a config.json. Errors name the file and the key.
+func Read(path string) (*Config, error) {
+	text, err := atomicfile.ReadRegular(path, MaxBytes)
+	if err != nil {
+		return nil, err
+	}
+	c, err := Parse(text)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	return c, nil
+}
+
+// Parse decodes and checks the text of a config.json.
+func Parse(text []byte) (*Config, error) {
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil, errors.New("the file is empty, a JSON object was expected")
+	}
+	var keys map[string]json.RawMessage
+	if err := json.Unmarshal(text, &keys); err != nil {
+		return nil, fmt.Errorf("not a JSON object: %w", err)
+	}
+	switch string(keys["model_type"]) {
+	case `"` + LinearType + `"`:
+		return linearConfig(text)
+	case `"` + FusionType + `"`:
+		return nil, errors.New("it is of several models, whose logits are summed: expected one of them")
+	}
+	found := topKeys(text)
+	for i, k := range found {
+		if !slices.ContainsFunc(configKeys, func(known configKey) bool { return known.Name == k }) {
+			return nil, fmt.Errorf("unknown key %q", k)
+		}
+		if slices.Contains(found[:i], k) {
+			return nil, fmt.Errorf("key %q is there twice", k)
+		}
+	}
+	for _, k := range configKeys {
+		v, found := keys[k.Name]
+		if !found && !k.Optional {
+			return nil, fmt.Errorf("key %q is missing", k.Name)
+		}
+		if found && !k.Nullable && string(v) == "null" {
+			return nil, fmt.Errorf("%s: null, a value was expected", k.Name)
+		}
+	}
+	c := &Config{}
+	d := json.NewDecoder(bytes.NewReader(text))
+	d.DisallowUnknownFields()
+	if err := d.Decode(c); err != nil {
+		return nil, err
+	}
+	if c.SamplerNoise == "" {
+		c.SamplerNoise = "train"
+	}
+	return c, c.Validate()
+}
+
+// configKey is a key of config.json: a field of [Config].
+type configKey struct {
+	Name     string
+	Optional bool // absent where the field has its zero value
+	Nullable bool
+}
+
+// configKeys lists the keys of config.json in their order.
+var configKeys = keysOf(reflect.TypeFor[Config]())
+
+// keysOf are the keys of a type like [Config].
+func keysOf(t reflect.Type) (keys []configKey) {
+	for _, f := range reflect.VisibleFields(t) {
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if options != "" && options != "omitempty" && options != "omitzero" {
+			panic(fmt.Sprintf("%s.%s: the option %q of its key means nothing here", t, f.Name, options))
+		}
+		optional := options != "" // an empty list of the latter is there
+		keys = append(keys, configKey{name, optional, f.Type.Kind() == reflect.Pointer && !optional})
+	}
+	return keys
+}
+
+// topKeys lists the keys of a JSON object in their order.
+func topKeys(text []byte) []string {
+	var keys []string
+	d := json.NewDecoder(bytes.NewReader(text))
+	depth := 0
+	for key := true; ; {
+		t, err := d.Token()
+		if err != nil {
+			return keys // the end: the text is known to be an object
+		}
+		if s, ok := t.(json.Delim); ok {
+			if s == '{' || s == '[' {
+				depth++
+			} else {
+				depth--
+			}
+			key = true
+			continue
+		}
+		if depth == 1 && key {
+			keys = append(keys, t.(string))
+			key = false
+			continue
+		}
+		key = true
+	}
+}
+
+// A ConfigError is a value that a model cannot have.
+type Error struct {
+	Key             string // of config.json
+	Found, Expected string
+}
+
+// Error names the key, what was found and what was expected.
+func (e *Error) Error() string {
+	return fmt.Sprintf("%s: %s, expected %s", e.Key, e.Found, e.Expected)
+}
+
+// ErrNoLabels: a task of classes was asked for, and the data name none.
+var ErrNoLabels = errors.New("the data have no names of labels, so there are no classes to learn")
+
+// DescribeData sets what data decide of their models: vocabulary, tokenizer, what is
+// answered, and the task where c states none. Then it validates.
+func (c *Config) DescribeData(s seq.Spec) error {
+	switch {
+	case s.FeatureNames != nil:
+	case s.VocabSize == 0:
+		return errors.New("the data state no vocabulary, which a model needs")
+	case s.Tokenizer == nil:
+		return errors.New("the data state no tokenizer, which a model needs")
+	}
+	c.Task = cmp.Or(c.Task, s.Task)
+	o, known := tasks[c.Task]
+	if !known {
+		return &Error{"task", fmt.Sprintf("%q", c.Task), strings.Join(Tasks(), ", ")}
+	}
+	c.Thresholds, c.Temperature, c.SpanDecoding, c.AutoMap = nil, 0, nil, nil // of a model that it starts from
+	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
+	c.describeFeatures(s)
+	if c.Featured() && !c.task().takesFeatures() {
+		return &Error{"task", c.Task, "one of a sequence: tokens have features"}
+	}
+	if err := o.describe(c, s); err != nil {
+		return err
+	}
+	return c.Validate()
+}
+
+// Validate reports the first value that no model can have.
+func (c *Config) Validate() error {
+	checks := []func() error{c.validateTask, c.validateSizes, c.validateFeatures, c.validateEdges,
+		c.validateRates, c.validateWindow,
+		func() error { return validateConvolutions(c.Convolutions) }, c.validatePooling, c.validateTemperature,
+		c.validateSpanDecoding, c.validateShapes, c.validateTokens}
+	for _, check := range checks { // each relies on those before it
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	err := errors.Join(
+		oneOf("norm_position", c.NormPosition, "pre", "post"),
+		oneOf("score", c.Score, "maxout", "maxout_standardized", "lily", "dot"),
+		oneOf("probability", c.Probability, "leaky_relu", "relu", "softmax"),
+		oneOf("relative", c.Relative, Relations...),
+		oneOf("sampler_noise", c.SamplerNoise, "train", "always"),
+	)
+	if err != nil {
+		return err
+	}
+	if err := c.task().validate(c); err != nil {
+		return err
+	}
+	if !c.task().masksTokens() && c.MaskRate != 0 {
+		return bad("mask_rate", c.MaskRate, "none, as the task is not "+FillMask)
+	}
+	return nil
+}
+
+func (c *Config) validateTask() error { return oneOf("task", c.Task, Tasks()...) }
+
+func bad(key string, found any, expected string) error {
+	return &Error{key, fmt.Sprint(found), expected}
+}
+
+// oneOf reports a value that is none of some.
+func oneOf(key, v string, values ...string) error {
+	if slices.Contains(values, v) {
+		return nil
+	}
+	return bad(key, fmt.Sprintf("%q", v), strings.Join(values, ", "))
+}
+
+func (c *Config) validateSizes() error {
+	for _, s := range []struct {
+		key string
+		v   int
+	}{
+		{"num_labels", c.NumLabels}, {"hidden_size", c.HiddenSize},
+		{"num_hidden_layers", c.NumLayers}, {"num_attention_heads", c.NumHeads},
+		{"intermediate_size", c.IntermediateSize},
+		{"num_sampled_tokens", c.NumSampledTokens}, {"max_position_embeddings", c.MaxLength},
+		{"sinusoid_dim", c.SinusoidDim},
+	} {
+		if s.v < 1 || s.v > mostSize {
+			return bad(s.key, s.v, fmt.Sprintf("1 to %d", mostSize))
+		}
+	}
+	if !c.Featured() && (c.VocabSize < 1 || c.VocabSize > mostSize) {
+		return bad("vocab_size", c.VocabSize, fmt.Sprintf("1 to %d", mostSize))
+	}
+	return nil
+}
+
+func (c *Config) validateRates() error {
+	for _, r := range []struct {
+		key string
+		v   float64
+	}{
+		{"drop_token", c.DropToken}, {"attention_dropout", c.AttentionDropout},
+		{"embedding_dropout", c.EmbeddingDropout}, {"feed_forward_dropout", c.FeedForward},
+	} {
+		if !(r.v >= 0 && r.v < 1) {
+			return bad(r.key, r.v, "0 ≤ rate < 1")
+		}
+	}
+	return nil
+}
+
+func (c *Config) validateWindow() error {
+	w := c.InputWindow
+	switch {
+	case w == nil:
+		return nil
+	case w.Length < 1:
+		return bad("input_window.length", w.Length, "at least 1")
+	}
+	return oneOf("input_window.policy", w.Policy, "error", "head")
+}
+
+// validateShapes reports sizes that do not go together, and what other models have.
+func (c *Config) validateShapes() error {
+	const layers = 4096 // random numbers have room for far more, memory does not
+	switch {
+	case c.NumLayers > layers:
+		return bad("num_hidden_layers", c.NumLayers, fmt.Sprintf("1 to %d", layers))
+	case c.ModelType != "sft":
+		return bad("model_type", fmt.Sprintf("%q", c.ModelType), `"sft"`)
+	case c.HiddenSize%c.NumHeads != 0:
+		return bad("hidden_size", c.HiddenSize, fmt.Sprintf("a multiple of the %d heads", c.NumHeads))
+	case c.SinusoidDim%2 != 0 || c.SinusoidDim > sinusoid.MaxDim:
+		return bad("sinusoid_dim", c.SinusoidDim, fmt.Sprintf("an even number up to %d", sinusoid.MaxDim))
+	case !(c.SinusoidBase > 1 && c.SinusoidBase < 1e12):
+		return bad("sinusoid_base", c.SinusoidBase, "1 < base < 1e12")
+	case !(c.LayerNormEps > 0 && c.LayerNormEps < 1):
+		return bad("layer_norm_eps", c.LayerNormEps, "0 < eps < 1")
+	}
+	return nil
+}
+
+// validateTokens reports ids and names of labels that do not suit their numbers.
+func (c *Config) validateTokens() error {
+	switch {
+	case c.PadTokenID != nil && (*c.PadTokenID < 0 || int(*c.PadTokenID) >= c.VocabSize):
+		return bad("pad_token_id", *c.PadTokenID, fmt.Sprintf("null or an id below vocab_size %d", c.VocabSize))
+	case c.MaskTokenID != nil && (int(*c.MaskTokenID) != c.VocabSize-1 || c.VocabSize == 1):
+		return bad("mask_token_id", *c.MaskTokenID,
+			fmt.Sprintf("the last id of at least two, of vocab_size %d", c.VocabSize))
+	case c.MaskTokenID != nil && c.PadTokenID != nil && (*c.MaskTokenID == *c.PadTokenID || c.VocabSize == 2):
+		return bad("pad_token_id", *c.PadTokenID,
+			fmt.Sprintf("null: beside it and the mask, %d, a token must be left", *c.MaskTokenID))
+	case len(c.LabelNames) > seq.MaxLabelNames:
+		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)),
+			fmt.Sprintf("at most %d", seq.MaxLabelNames))
+	case c.LabelNames != nil && len(c.LabelNames) != c.NumLabels:
+		return bad("label_names", fmt.Sprintf("%d names", len(c.LabelNames)), fmt.Sprintf("num_labels %d", c.NumLabels))
+	}
+	if c.PadTokenID != nil && c.VocabSize == 1 {
+		return bad("pad_token_id", *c.PadTokenID, "null: with vocab_size 1 no other token is left")
+	}
+	return nil
+}
+
+// Write stores the configuration as config.json.
+func (c *Config) Write(path string) error {
+	text, err := json.MarshalIndent(c, "", "  ")
+	if err != nil {
+		return err
+	}
+	return atomicfile.WriteBytes(path, append(text, '\n'))
+}
+
+// CheckTokens reports the first token that the model cannot read.
+func (c *Config) CheckTokens(tokens []int32) error {
+	if len(tokens) == 0 {
+		return errors.New("the sequence is empty, at least 1 token was expected")
+	}
+	if len(tokens) > c.MaxLength {
+		return fmt.Errorf("the sequence has %d tokens, the model accepts at most %d", len(tokens), c.MaxLength)
+	}
+	for i, t := range tokens {
+		if t < 0 || int(t) >= c.VocabSize {
+			return fmt.Errorf("token %d at index %d is outside the vocabulary of %d", t, i, c.VocabSize)
+		}
+		if c.PadTokenID != nil && t == *c.PadTokenID {
+			return fmt.Errorf("token %d at index %d is the padding id, which no input may contain", t, i)
+		}
+	}
+	return nil
+}
+
+// DataVocabSize is the size of the vocabulary without the mask, which data do not have.
+func (c *Config) DataVocabSize() int {
+	if c.MaskTokenID != nil {
+		return c.VocabSize - 1
+	}
+	return c.VocabSize
+}
+
+// OpenSplit opens a split of a data set as the examples of the model: what it reads of them
+// ([Config.TruncatesAt]), and for the task fill-mask each sequence of a pair alone.
+func (c *Config) OpenSplit(set *seq.Dataset, split string) (*seq.File, error) {
+	if c.task().sequences() == 1 {
+		return set.OpenSequences(split, c.TruncatesAt())
+	}
+	return set.OpenWindow(split, c.TruncatesAt())
+}
+
+// Label is the name of a label where names exist, else the integer.
+func (c *Config) Label(i int) any {
+	if i < len(c.LabelNames) {
+		return c.LabelNames[i]
+	}
+	return i
+}

@@ -1,0 +1,270 @@
+package config_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"os"
+	"path/filepath"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/testenv"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+func TestConfigDefaults(t *testing.T) {
+	c := must.Get(config.Parse(configtest.ConfigText(t, map[string]any{"sampler_noise": nil})))(t)
+	if want := configtest.TinyConfig(); !reflect.DeepEqual(c, want) {
+		t.Errorf("defaults %+v, expected %+v", c, want)
+	}
+}
+
+// TestConfigKeys: the keys are those of a model that has them all, and a model without what
+// is optional has no others than the first models had.
+func TestConfigKeys(t *testing.T) {
+	full := configtest.FullConfig()
+	// which go with no vocabulary
+	full.FeatureNames, full.EdgeFeatureNames, full.Input = []string{"x"}, []string{}, config.OnesInput
+	full.FeatureScales = []config.Number{{Name: "x", Deviation: 1}}
+	full.MaskTargets = config.NewMaskTargets(2)              // nor with tied embeddings
+	full.SpanDecoding = &config.SpanDecoding{}               // nor with features
+	full.Pooling, full.PoolingSamples = config.MaxPooling, 5 // nor with masked tokens
+	text := must.Get(json.Marshal(full))(t)
+	var names []string
+	for _, k := range config.ConfigKeys {
+		names = append(names, k.Name)
+		if k.Optional == slices.Contains(requiredKeys, k.Name) || k.Nullable != (k.Name == "pad_token_id") {
+			t.Errorf("%+v", k)
+		}
+	}
+	if got := config.TopKeys(text); !slices.Equal(got, names) {
+		t.Errorf("keys %v, written %v", names, got)
+	}
+}
+
+// TestKeysOf: an option of a key that nothing reads is no silent change of what is required.
+func TestKeysOf(t *testing.T) {
+	defer func() {
+		if text := fmt.Sprint(recover()); !strings.Contains(text, `Scale: the option "string"`) {
+			t.Error(text)
+		}
+	}()
+	config.KeysOf(reflect.TypeFor[struct {
+		Scale float64 `json:"scale,string"`
+	}]())
+}
+
+// requiredKeys are those that every config.json has had.
+var requiredKeys = strings.Fields(`model_type task vocab_size num_labels pad_token_id hidden_size num_hidden_layers num_attention_heads
+	intermediate_size num_sampled_tokens max_position_embeddings sinusoid_dim sinusoid_base norm_position layer_norm_eps score
+	probability relative sampler_seed tokenizer`)
+
+func TestConfigMissingKeys(t *testing.T) {
+	for _, key := range requiredKeys {
+		must.Fail(t, `"`+key+`" is missing`, "without",
+			key)(config.Parse(configtest.ConfigText(t, map[string]any{key: nil})))
+	}
+	for _, k := range config.ConfigKeys {
+		if _, err := config.Parse(configtest.ConfigText(t,
+			map[string]any{k.Name: json.RawMessage("null")})); !k.Nullable &&
+			(err == nil || !strings.Contains(err.Error(), k.Name+": null")) {
+			t.Errorf("%s null: error %v", k.Name, err)
+		}
+	}
+}
+
+func TestConfigBadValues(t *testing.T) {
+	window := func(text string) json.RawMessage { return json.RawMessage(text) }
+	for _, c := range []struct {
+		key   string
+		value any
+	}{
+		{"colour", 1}, {"Task", "classification"}, {"HIDDEN_SIZE", 6},
+		{"model_type", "bert"}, {"task", "ranking"}, {"task", 3}, {"score", "Maxout"},
+		{"probability", ""}, {"relative", "rope"},
+		{"norm_position", "both"}, {"sampler_noise", "never"}, {"sampler_noise", true},
+		{"vocab_size", 0}, {"vocab_size", -1}, {"vocab_size", 1.5}, {"vocab_size", "9"},
+		{"num_labels", 0}, {"hidden_size", 7},
+		{"hidden_size", 0}, {"num_hidden_layers", 0}, {"num_attention_heads", 0}, {"hidden_size", 5},
+		{"intermediate_size", 0},
+		{"num_sampled_tokens", 0}, {"max_position_embeddings", 0}, {"sinusoid_dim", 3},
+		{"sinusoid_dim", 0}, {"sinusoid_base", 1},
+		{"sinusoid_base", -100}, {"sinusoid_base", 1e13}, {"sinusoid_base", json.RawMessage("1e999")},
+		{"layer_norm_eps", 0}, {"layer_norm_eps", 1},
+		{"sampler_seed", -1}, {"sampler_seed", 0.5}, {"sampler_seed", json.RawMessage("18446744073709551616")},
+		{"pad_token_id", -1}, {"pad_token_id", 9}, {"pad_token_id", 1 << 40}, {"label_names", []string{"a"}},
+		{"label_names", []string{}}, {"label_names", make([]string, seq.MaxLabelNames+1)}, {"label_names", "a"},
+		{"drop_token", 1}, {"drop_token", -0.1}, {"attention_dropout", 1.5}, {"embedding_dropout", "0"},
+		{"feed_forward_dropout", 1}, {"residual_scale", 1},
+		{"input_window", window(`{"length":0,"policy":"head"}`)}, {"input_window", window(`{"length":5}`)},
+		{"input_window", window(`{"length":5,"policy":"tail"}`)},
+		{"input_window", 5},
+		{"vocab_size", math.MaxInt64}, {"num_hidden_layers", 1 << 40}, {"hidden_size", 1 << 62},
+		{"num_sampled_tokens", 1 << 25},
+		{"num_labels", json.RawMessage("99999999999999999999")},
+	} {
+		must.Fail(t, c.key, c.key, c.value)(config.Parse(configtest.ConfigText(t, map[string]any{c.key: c.value})))
+	}
+}
+
+// TestConfigBadConvolutions: an error says which entry has which wrong value.
+func TestConfigBadConvolutions(t *testing.T) {
+	for text, want := range map[string]string{
+		`[{"kernel_size":4,"dilation":1}]`:                                 "convolutions[0].kernel_size: 4",
+		`[{"kernel_size":5,"dilation":1},{"kernel_size":65,"dilation":1}]`: "convolutions[1].kernel_size: 65",
+		`[{"kernel_size":-1,"dilation":1}]`:                                "convolutions[0].kernel_size: -1",
+		`[{"dilation":1}]`:                                                 "convolutions[0].kernel_size: 0",
+		`[{"kernel_size":5}]`:                                              "convolutions[0].dilation: 0",
+		`[{"kernel_size":5,"dilation":-1}]`:                                "convolutions[0].dilation: -1",
+		`[{"kernel_size":5,"dilation":4611686018427387904}]`:               "convolutions[0].dilation: 4611686018427387904",
+		`[{"kernel_size":5,"dilation":1,"stride":2}]`:                      "stride",
+		`[5]`: "convolutions", `{"kernel_size":5,"dilation":1}`: "convolutions", `5`: "convolutions",
+		`[{"kernel_size":5.5,"dilation":1}]`: "kernel_size", `[{"kernel_size":"5","dilation":1}]`: "kernel_size",
+	} {
+		_, err := config.Parse(configtest.ConfigText(t, map[string]any{"convolutions": json.RawMessage(text)}))
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: error %v, expected it to say %q", text, err, want)
+		}
+	}
+	for _, text := range []string{`[]`, `[{"kernel_size":1,"dilation":1},{"kernel_size":63,"dilation":16777216}]`} {
+		if _, err := config.Parse(configtest.ConfigText(t,
+			map[string]any{"convolutions": json.RawMessage(text)})); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
+}
+
+func TestParseConvolutions(t *testing.T) {
+	for text, want := range map[string][]config.Convolution{
+		"none": nil, "5": {{KernelSize: 5, Dilation: 1}}, "5,5:32": {{KernelSize: 5, Dilation: 1},
+			{KernelSize: 5, Dilation: 32}}, "63:16777216,1": {{KernelSize: 63, Dilation: 1 << 24},
+			{KernelSize: 1, Dilation: 1}},
+	} {
+		if got, err := config.ParseConvolutions(text); err != nil || !reflect.DeepEqual(got, want) {
+			t.Errorf("%s: %v, error %v", text, got, err)
+		}
+	}
+	for text, want := range map[string]string{
+		"": `""`, "x": `"x"`, "5,": `""`, "5:": `"5:"`, "5:2:3": `"5:2:3"`, "5;7": `"5;7"`, "none,5": `"none"`,
+		"5,4": `"4" has taps 4`, "65": "taps 65", "-1": "taps -1", "5:0": "dilation 0",
+		"5:16777217": "dilation 16777217",
+	} {
+		if _, err := config.ParseConvolutions(text); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: error %v, expected it to say %q", text, err, want)
+		}
+	}
+}
+
+func TestConfigBadText(t *testing.T) {
+	valid := string(configtest.ConfigText(t, nil))
+	for name, text := range map[string]string{
+		"empty": "", "space": " \n", "null": "null", "list": "[]", "number": "5", "cut": valid[:len(valid)/2],
+		"two objects": valid + valid,
+		"text behind": valid + "x", "not JSON": "task: classification", "empty object": "{}",
+		"unknown key within": strings.Replace(valid, `{`, `{"input_window":{"length":5,"policy":"head","x":1},`, 1),
+		"a key twice":        strings.Replace(valid, `"task":`, `"task":"retrieval","task":`, 1),
+	} {
+		if c, err := config.Parse([]byte(text)); err == nil {
+			t.Errorf("%s: no error, %+v", name, c)
+		}
+	}
+}
+
+func TestReadConfigNamesTheFile(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "config.json")
+	must.Fail(t, path, "missing")(config.Read(path))
+	for _, size := range []int64{0, config.MaxBytes + 1} {
+		must.Succeed(t, os.WriteFile(path, nil, 0o666))
+		must.Succeed(t, os.Truncate(path, size))
+		must.Fail(t, path, size, "bytes")(config.Read(path))
+	}
+}
+
+func TestConfigRoundTrip(t *testing.T) {
+	for _, want := range []*config.Config{configtest.TinyConfig(), configtest.FullConfig()} {
+		path := filepath.Join(t.TempDir(), "config.json")
+		must.Succeed(t, want.Write(path))
+		got := must.Get(config.Read(path))(t)
+		a, b := normalised(t, got), normalised(t, want)
+		if !reflect.DeepEqual(a, b) {
+			t.Errorf("read %v, written %v", a, b)
+		}
+	}
+}
+
+// normalised is a configuration without the spacing of its raw values.
+func normalised(t *testing.T, c *config.Config) map[string]any {
+	t.Helper()
+	text := must.Get(json.Marshal(c))(t)
+	var keys map[string]any
+	d := json.NewDecoder(strings.NewReader(string(text)))
+	d.UseNumber() // a seed has 64 bits
+	must.Succeed(t, d.Decode(&keys))
+	return keys
+}
+
+func TestCheckTokens(t *testing.T) {
+	c := configtest.FullConfig()
+	c.MaxLength = 3
+	for _, s := range []struct {
+		tokens  []int32
+		message string // "" is accepted
+	}{
+		{[]int32{1}, ""}, {[]int32{8, 1, 8}, ""}, {nil, "empty"}, {[]int32{1, 2, 3, 4}, "4 tokens"},
+		{[]int32{1, 9}, "index 1"},
+		{[]int32{-1}, "index 0"}, {[]int32{1, 2, 0}, "index 2"},
+	} {
+		err := c.CheckTokens(s.tokens)
+		if (err == nil) != (s.message == "") || err != nil && !strings.Contains(err.Error(), s.message) {
+			t.Errorf("%v: %v", s.tokens, err)
+		}
+	}
+}
+
+// FuzzParseConfig: whatever is accepted is valid, is stored as it was read, and
+// costs nothing to look at.
+func FuzzParseConfig(f *testing.F) {
+	f.Add(configtest.ConfigText(f, nil))
+	text := must.Get(json.MarshalIndent(configtest.FullConfig(), "", " "))(f)
+	f.Add(text)
+	f.Add([]byte(`{}`))
+	f.Fuzz(func(t *testing.T, text []byte) {
+		defer testenv.FuzzLimits(t, 1<<20+1000*len(text))()
+		c, err := config.Parse(text)
+		if err != nil {
+			return
+		}
+		must.Succeed(t, c.Validate())
+		again := must.Get(json.Marshal(c))(t)
+		d, err := config.Parse(again)
+		if err != nil {
+			t.Fatalf("%v: %s", err, again)
+		}
+		if !reflect.DeepEqual(normalised(t, c), normalised(t, d)) {
+			t.Fatalf("%+v was read back as %+v", c, d)
+		}
+	})
+}
+
+// TestFormatConvolutions: what is written is read as it was.
+func TestFormatConvolutions(t *testing.T) {
+	for _, text := range []string{"none", "7", "5,5:32", "15,1,3:8"} {
+		list, err := config.ParseConvolutions(text)
+		if got := config.FormatConvolutions(list); err != nil || got != text {
+			t.Errorf("%s: %s, %v", text, got, err)
+		}
+	}
+}
+
+// TestUnknownTaskWithFeatures: a task that does not exist is an error before anything asks for its objective.
+func TestUnknownTaskWithFeatures(t *testing.T) {
+	c := must.Get(config.Read("../testdata/golden/clouds/config.json"))(t)
+	c.Task, c.Pooling = "sorting", config.MaxPooling
+	must.Fail(t, `task: "sorting"`)(c.Validate())
+}

@@ -1,0 +1,81 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// Convolution is a depthwise convolution: each channel of a token is mixed with those
+// of its neighbours, at multiples of a distance.
+type Convolution struct {
+	KernelSize int `json:"kernel_size"` // taps, of which the middle one is the token itself
+	Dilation   int `json:"dilation"`    // tokens from one tap to the next
+}
+
+// maxTaps and maxDilation bound what a convolution reads.
+const (
+	maxTaps     = 63
+	maxDilation = 1 << 24
+)
+
+// Reach is how many tokens to each side it reads.
+func (c Convolution) Reach() int { return c.KernelSize / 2 * c.Dilation }
+
+func validateConvolutions(list []Convolution) error {
+	for i, v := range list {
+		key := fmt.Sprintf("convolutions[%d]", i)
+		if v.KernelSize < 1 || v.KernelSize > maxTaps || v.KernelSize%2 == 0 {
+			return &Error{key + ".kernel_size", strconv.Itoa(v.KernelSize),
+				fmt.Sprintf("an odd number from 1 to %d", maxTaps)}
+		}
+		if v.Dilation < 1 || v.Dilation > maxDilation {
+			return &Error{key + ".dilation", strconv.Itoa(v.Dilation), fmt.Sprintf("1 to %d", maxDilation)}
+		}
+	}
+	return nil
+}
+
+// ParseConvolutions reads TAPS or TAPS:DILATION, several of them with commas between,
+// or none.
+func ParseConvolutions(text string) ([]Convolution, error) {
+	if text == "none" {
+		return nil, nil
+	}
+	var out []Convolution
+	for _, word := range strings.Split(text, ",") {
+		taps, dilation, dilated := strings.Cut(word, ":")
+		c := Convolution{Dilation: 1}
+		var err error
+		if c.KernelSize, err = strconv.Atoi(taps); err == nil && dilated {
+			c.Dilation, err = strconv.Atoi(dilation)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q, expected TAPS or TAPS:DILATION, such as 5 or 5:32, or none", word)
+		}
+		if err := validateConvolutions([]Convolution{c}); err != nil {
+			bad := err.(*Error)
+			what := "taps"
+			if strings.HasSuffix(bad.Key, "dilation") {
+				what = "dilation"
+			}
+			return nil, fmt.Errorf("%q has %s %s, expected %s", word, what, bad.Found, bad.Expected)
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// FormatConvolutions is what [ParseConvolutions] reads.
+func FormatConvolutions(list []Convolution) string {
+	if len(list) == 0 {
+		return "none"
+	}
+	words := make([]string, len(list))
+	for i, c := range list {
+		if words[i] = strconv.Itoa(c.KernelSize); c.Dilation != 1 {
+			words[i] += ":" + strconv.Itoa(c.Dilation)
+		}
+	}
+	return strings.Join(words, ",")
+}

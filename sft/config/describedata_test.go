@@ -1,0 +1,53 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestDescribeData: the task is that of the data unless the configuration states another that
+// takes as many sequences, and whatever the data lack is an error.
+func TestDescribeData(t *testing.T) {
+	t.Cleanup(config.AddTask("second", config.Classification)) // of the same rows
+	full := seq.Spec{VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`), LabelNames: []string{"a", "b"}}
+	of := func(task string, change func(*seq.Spec)) seq.Spec {
+		s := full
+		s.Task = task
+		change(&s)
+		return s
+	}
+	same := func(*seq.Spec) {}
+	for _, c := range []struct {
+		stated string
+		data   seq.Spec
+		want   string // task, or what the error says
+	}{
+		{"", of(config.Classification, same), config.Classification},
+		{"", of(config.Retrieval, same), config.Retrieval},
+		{config.Classification, of(config.Classification, same), config.Classification},
+		{"second", of(config.Classification, same), "second"},
+		{"second", of(config.Retrieval, same), "task: second of 1 sequences, expected one of 2"},
+		{config.Retrieval, of(config.Classification, same), "task: retrieval of 2 sequences, expected one of 1"},
+		{"ranking", of(config.Classification, same), `task: "ranking", expected ` + strings.Join(config.Tasks(), ", ")},
+		{"", of(config.Classification, func(s *seq.Spec) { s.LabelNames = nil }), config.ErrNoLabels.Error()},
+		{"", of(config.Classification, func(s *seq.Spec) { s.VocabSize = 0 }), "no vocabulary"},
+		{"", of(config.Classification, func(s *seq.Spec) { s.Tokenizer = nil }), "no tokenizer"},
+	} {
+		m := configtest.TinyConfig()
+		m.Task = c.stated
+		switch err := m.DescribeData(c.data); {
+		case err != nil && !strings.Contains(err.Error(), c.want) ||
+			errors.Is(err, config.ErrNoLabels) != (c.data.LabelNames == nil):
+			t.Errorf("%q, data of %+v: error %v, expected %q", c.stated, c.data, err, c.want)
+		case err == nil && (m.Task != c.want || m.NumLabels != 2 || m.VocabSize != 9 ||
+			string(m.Tokenizer) != string(full.Tokenizer)):
+			t.Errorf("%q, data of %+v: %+v, expected %q", c.stated, c.data, m, c.want)
+		}
+	}
+}

@@ -1,0 +1,96 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Edged reports whether sequences have edges among their tokens.
+func (c *Config) Edged() bool { return c.EdgeFeatureNames != nil }
+
+// describeEdges takes what the data say of edges. They are the relation of tokens that have
+// them, unless it is none or was chosen to be distances.
+func (c *Config) describeEdges(s seq.Spec) {
+	if c.EdgeFeatureNames = s.EdgeFeatureNames; c.Edged() && c.Relative == SinusoidRelation {
+		c.Relative = EdgeRelation
+	}
+}
+
+// validateEdges reports what does not go with edges.
+func (c *Config) validateEdges() error {
+	switch {
+	case !c.Edged() && c.Relative == EdgeRelation:
+		return &Error{"relative", EdgeRelation, "another one: there are no edges among the tokens"}
+	case !c.Edged():
+		return nil
+	case !c.Featured():
+		return &Error{"edge_feature_names", fmt.Sprintf("%q", c.EdgeFeatureNames),
+			"none: tokens have no features"}
+	}
+	if err := seq.CheckEdgeFeatureNames(c.EdgeFeatureNames); err != nil {
+		return fmt.Errorf("edge_feature_names: %w", err)
+	}
+	return nil
+}
+
+// SameEdges reports that edges have other features than those of the model.
+func (c *Config) SameEdges(names []string) error {
+	switch {
+	case c.Edged() && names == nil:
+		return fmt.Errorf("it has no edges, the model's have the features %q", c.EdgeFeatureNames)
+	case !c.Edged() && names != nil:
+		return errors.New("it has edges, the model knows none")
+	case !slices.Equal(names, c.EdgeFeatureNames):
+		return fmt.Errorf("the features of its edges are %q, the model's %q", names, c.EdgeFeatureNames)
+	}
+	return nil
+}
+
+// CheckEdges reports the first edge that the model cannot read in a sequence of so many tokens.
+func (c *Config) CheckEdges(edges []seq.Edge, tokens int) error {
+	if !c.Edged() && edges != nil {
+		return errors.New("edges, but the model knows none")
+	}
+	width := len(c.EdgeFeatureNames)
+	for i := range edges { // of which there may be millions
+		e := &edges[i]
+		if uint(e.Source) >= uint(tokens) || uint(e.Target) >= uint(tokens) ||
+			len(e.Features) != width || !fmath.Finite(e.Features) {
+			return c.badEdge(i, e, tokens)
+		}
+	}
+	return nil
+}
+
+// badEdge says why the model cannot read an edge.
+func (c *Config) badEdge(i int, e *seq.Edge, tokens int) error {
+	for _, t := range []int32{e.Source, e.Target} {
+		if t < 0 || int(t) >= tokens {
+			return fmt.Errorf("edge %d is from %d to %d, of tokens 0 to %d", i, e.Source, e.Target, tokens-1)
+		}
+	}
+	if len(e.Features) != len(c.EdgeFeatureNames) {
+		return fmt.Errorf("edge %d has %d features, expected %d: %s", i, len(e.Features), len(c.EdgeFeatureNames),
+			strings.Join(c.EdgeFeatureNames, ", "))
+	}
+	at := slices.IndexFunc(e.Features, func(v float32) bool { return v-v != 0 })
+	return fmt.Errorf("edge %d: %s is %v, a finite number was expected", i, c.EdgeFeatureNames[at], e.Features[at])
+}
+
+// WindowGraph is [Config.Window] for tokens with features, and the edges among them. Of these,
+// those are left out that lead beyond the window.
+func (c *Config) WindowGraph(features [][]float32, edges []seq.Edge) ([][]float32, []seq.Edge, error) {
+	read, err := c.WindowFeatures(features)
+	if err == nil {
+		err = c.CheckEdges(edges, len(features))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	return read, seq.EdgesWithin(edges, len(read)), nil
+}

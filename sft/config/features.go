@@ -1,0 +1,114 @@
+package config
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Inputs of [Config.Input].
+const (
+	FeaturesInput = "features" // all of a token, through one linear layer
+	OnesInput     = "ones"     // the number 1: what a model knows of a token is its relation to others
+)
+
+// featureTokenizer stands where a model reads no text.
+var featureTokenizer = json.RawMessage(`{"type":"none"}`)
+
+// Featured reports whether tokens have numbers in place of ids.
+func (c *Config) Featured() bool { return c.FeatureNames != nil }
+
+// describeFeatures takes what the data say of the numbers of tokens. Points in space have no
+// order, so that their relation is that of their distances, unless it is none.
+func (c *Config) describeFeatures(s seq.Spec) {
+	c.FeatureScales = nil
+	if c.FeatureNames = s.FeatureNames; !c.Featured() {
+		c.Input, c.EdgeFeatureNames = "", nil
+		return
+	}
+	c.Tokenizer = featureTokenizer
+	c.describeEdges(s)
+	if c.Relative == SinusoidRelation && seq.Points(s.FeatureNames) != nil {
+		c.Relative = DistanceRelation
+	}
+}
+
+// validateFeatures reports what does not go with the numbers of tokens.
+func (c *Config) validateFeatures() error {
+	bad := func(key string, found any, expected string) error {
+		return &Error{key, fmt.Sprint(found), expected}
+	}
+	if c.Relative == DistanceRelation && seq.Points(c.FeatureNames) == nil {
+		return bad("relative", DistanceRelation, "another one: "+strings.Join(seq.PositionNames,
+			", ")+" are not all features of the tokens")
+	}
+	if !c.Featured() {
+		if c.Input != "" {
+			return bad("input", fmt.Sprintf("%q", c.Input), "none: tokens have ids")
+		}
+		if c.FeatureScales != nil {
+			return bad("feature_scales", fmt.Sprintf("%d of them", len(c.FeatureScales)), "none: tokens have ids")
+		}
+		return nil
+	}
+	if err := seq.CheckFeatureNames(c.FeatureNames); err != nil {
+		return fmt.Errorf("feature_names: %w", err)
+	}
+	if err := c.validateScales(); err != nil {
+		return err
+	}
+	switch {
+	case c.Input != "" && c.Input != FeaturesInput && c.Input != OnesInput:
+		return bad("input", fmt.Sprintf("%q", c.Input), FeaturesInput+", "+OnesInput)
+	case c.VocabSize != 0:
+		return bad("vocab_size", c.VocabSize, "0: tokens have features, no ids")
+	case c.PadTokenID != nil:
+		return bad("pad_token_id", *c.PadTokenID, "null: tokens have features, no ids")
+	case c.MaskTokenID != nil:
+		return bad("mask_token_id", *c.MaskTokenID, "none: tokens have features, no ids")
+	case !c.task().takesFeatures():
+		return bad("task", fmt.Sprintf("%q", c.Task), "one of a sequence: tokens have features")
+	}
+	return nil
+}
+
+// CheckFeatures reports the first token that the model cannot read.
+func (c *Config) CheckFeatures(features [][]float32) error {
+	switch n := len(features); {
+	case n == 0:
+		return errors.New("the sequence is empty, at least 1 token with features was expected")
+	case n > c.MaxLength:
+		return fmt.Errorf("the sequence has %d tokens, the model accepts at most %d", n, c.MaxLength)
+	}
+	for i, row := range features {
+		if len(row) != len(c.FeatureNames) {
+			return fmt.Errorf("token %d has %d features, expected %d: %s", i, len(row), len(c.FeatureNames),
+				strings.Join(c.FeatureNames, ", "))
+		}
+		for j, v := range row {
+			if v-v != 0 {
+				return fmt.Errorf("token %d: %s is %v, a finite number was expected", i, c.FeatureNames[j], v)
+			}
+			if x := c.ScaledFeature(j, v); x-x != 0 {
+				s := c.FeatureScales[j]
+				return fmt.Errorf("token %d: %s is %v, expected a number within float32 once it is standardised by mean %v and deviation %v", i, c.FeatureNames[j], v, s.Mean, s.Deviation)
+			}
+		}
+	}
+	return nil
+}
+
+// WindowFeatures is [Config.Window] for tokens with features.
+func (c *Config) WindowFeatures(features [][]float32) ([][]float32, error) {
+	if w := c.InputWindow; w != nil && len(features) > w.Length {
+		if w.Policy != "head" {
+			return nil, fmt.Errorf("the sequence has %d tokens, the model's input window accepts at most %d",
+				len(features), w.Length)
+		}
+		features = features[:w.Length]
+	}
+	return features, c.CheckFeatures(features)
+}

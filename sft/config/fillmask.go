@@ -1,0 +1,100 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/spectra"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// fillMask has the configuration of its task.
+type fillMask struct{ ofRows }
+
+func (fillMask) sequences() int { return 1 }
+
+func (fillMask) describe(c *Config, s seq.Spec) error {
+	c.LabelNames, c.NumLabels, c.Numbers, c.RegressionLoss = nil, s.VocabSize, nil, ""
+	c.VocabSize, c.MaskTokenID = s.VocabSize+1, new(int32(s.VocabSize))
+	if c.MaskTargets != nil {
+		c.NumLabels = c.MaskTargets.Len()
+	}
+	if c.MaskRate == 0 {
+		c.MaskRate = maskRate
+		if c.MaskTargets != nil {
+			c.MaskRate = targetsMaskRate
+		}
+	}
+	if c.MaskSpan == 0 {
+		c.MaskSpan = 1
+		if s.VocabSize <= smallTokens {
+			c.MaskSpan = smallTokensSpan
+		}
+	}
+	return nil
+}
+
+func (fillMask) validate(c *Config) error {
+	switch {
+	case c.MaskTokenID == nil:
+		return &Error{"mask_token_id", "none", "that of the mask, which the task fill-mask needs"}
+	case c.MaskTargets != nil && c.DataVocabSize() != spectra.Levels:
+		return &Error{"mask_targets", SpectrumTargets,
+			fmt.Sprintf("none: tokens are no samples of sound, whose vocabulary has %d and the mask, but %d",
+				spectra.Levels, c.VocabSize)}
+	case c.MaskTargets != nil && !c.MaskTargets.Learned():
+		return &Error{"mask_targets", "names of no spectra", "those that were learned from the data"}
+	case c.MaskTargets != nil && c.TieEmbeddings:
+		return &Error{"tie_embeddings", "true", "false: embeddings are of tokens, and the model tells spectra"}
+	case c.MaskTargets != nil && c.NumLabels != c.MaskTargets.Len():
+		return &Error{"num_labels", fmt.Sprint(c.NumLabels),
+			fmt.Sprintf("%d, the names that mask_targets has", c.MaskTargets.Len())}
+	case c.MaskTargets == nil && c.NumLabels != c.VocabSize-1:
+		return &Error{"num_labels", fmt.Sprint(c.NumLabels),
+			fmt.Sprintf("%d, all tokens but the mask", c.VocabSize-1)}
+	case !(c.MaskRate >= leastMaskRate && float32(c.MaskRate) < 1): // which is what draws are compared with
+		return &Error{"mask_rate", fmt.Sprint(c.MaskRate), fmt.Sprintf("%v ≤ rate < 1", leastMaskRate)}
+	case !(c.MaskSpan >= 1 && c.MaskSpan <= mostMaskSpan):
+		return &Error{"mask_span", fmt.Sprint(c.MaskSpan),
+			fmt.Sprintf("a mean number of tokens, 1 to %d", mostMaskSpan)}
+	}
+	return nil
+}
+
+func (fillMask) check(c *Config, e seq.Example) error {
+	for i, token := range e.A {
+		if token == *c.MaskTokenID {
+			return fmt.Errorf("token %d at index %d is the mask, which no example to learn from may contain", token, i)
+		}
+	}
+	return nil
+}
+
+func (fillMask) headOperations(c *Config, _ int) float64 {
+	return float64(c.HiddenSize) * float64(c.NumLabels) * c.MaskRate
+}
+
+func (fillMask) pools() bool { return false }
+
+func (fillMask) takesFeatures() bool { return false }
+
+func (fillMask) masksTokens() bool { return true }
+
+func (fillMask) hasTemperature() bool { return false }
+
+// What a model that fills masks begins with, where nothing else is said. A masked byte is
+// told by its two neighbours too easily, so that of small tokens spans are masked.
+const (
+	maskRate        = 0.15
+	smallTokens     = 1024 // a vocabulary of at most so many
+	smallTokensSpan = 3
+)
+
+// Fewer tokens, or longer spans, teach nothing, and passes have room for as many as are to be
+// expected.
+const (
+	leastMaskRate = 0.001
+	mostMaskSpan  = 1000
+)
+
+// Where something else than the token itself is told, more tokens are masked: seeing the token gives nothing away.
+const targetsMaskRate = 0.5

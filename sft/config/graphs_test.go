@@ -1,0 +1,51 @@
+package config_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestGraphConfig: what cannot be is refused with its key, and data describe their models.
+func TestGraphConfig(t *testing.T) {
+	for _, s := range []struct {
+		change func(c *config.Config)
+		want   string
+	}{
+		{func(c *config.Config) {}, ""},
+		{func(c *config.Config) { c.Relative = config.NoRelation }, ""},
+		{func(c *config.Config) { c.EdgeFeatureNames = []string{} }, ""},
+		{func(c *config.Config) { c.EdgeFeatureNames = nil },
+			"relative: edges, expected another one: there are no edges"},
+		{func(c *config.Config) { c.EdgeFeatureNames = []string{"a", "a"} }, `edge_feature_names: "a" occurs twice`},
+		{func(c *config.Config) { *c = *configtest.TinyConfig(); c.EdgeFeatureNames = []string{} },
+			"edge_feature_names: [], expected none: tokens have no features"},
+	} {
+		c := configtest.GraphConfig(configtest.TinyConfig())
+		s.change(c)
+		if got := fmt.Sprint(c.Validate()); !strings.HasPrefix(got, s.want) || (s.want == "") != (got == "<nil>") {
+			t.Errorf("%s, expected %s", got, s.want)
+		}
+	}
+	for _, names := range [][]string{{}, {"order"}} {
+		c := configtest.TinyConfig()
+		c.Task = ""
+		err := c.DescribeData(seq.Spec{Task: config.Classification, LabelNames: []string{"a", "b"},
+			FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: names})
+		if err != nil || c.Relative != config.EdgeRelation || !c.Edged() {
+			t.Errorf("%+v, %v", c, err)
+		}
+		text := must.Get(json.Marshal(c))(t)
+		if again, err := config.Parse(text); err != nil || !again.Edged() ||
+			!slices.Equal(again.EdgeFeatureNames, names) {
+			t.Errorf("%+v, %v", again, err)
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package config
+
+import (
+	linearmodel "github.com/sftseq/sftseq/internal/linear"
+)
+
+// FusionType is the model_type of a [sft.Fusion].
+const FusionType = "fusion"
+
+// LinearType is the model_type of a linear model of n-grams, which has no layers: sftseq train custom
+// --members linear makes one.
+const LinearType = linearmodel.ModelType
+
+// IsLinear reports whether the model is linear. Then only the keys are set that say what the model reads and
+// predicts.
+func (c *Config) IsLinear() bool { return c.ModelType == LinearType }
+
+// linearConfig is the configuration of a linear model.
+func linearConfig(text []byte) (*Config, error) {
+	l, err := linearmodel.ParseConfig(text)
+	if err != nil {
+		return nil, err
+	}
+	c := &Config{
+		ModelType: l.ModelType, Task: l.Task, VocabSize: l.VocabSize, NumLabels: l.Outputs(), PadTokenID: l.PadTokenID,
+		MaxLength: mostSize, Tokenizer: l.Tokenizer, LabelNames: l.LabelNames, Extra: l.Extra,
+	}
+	for _, n := range l.Numbers {
+		c.Numbers = append(c.Numbers, Number(n))
+	}
+	return c, nil
+}

@@ -1,0 +1,141 @@
+package config
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/spectra"
+)
+
+// SpectrumTargets is the type of [MaskTargets].
+const SpectrumTargets = "spectra"
+
+// Samples a second by which frames and bands are told. Tokens do not say theirs: of sound of
+// another rate a frame is as many samples, and its bands are the same fractions of the rate.
+const targetRate = 8000
+
+// MaskTargets is what a model of the task fill-mask tells of a masked token in place of the
+// token itself. Tokens are samples of sound, as the µ-law has them, and it tells the name of
+// the spectrum around one: the nearest of a codebook's to that of the 200 samples whose middle
+// is nearest, of those that begin at every 80th. A sample itself follows from its neighbours
+// and says nothing of what a sound means; spectra are what speech is told by. They are of the
+// sequence without masks, but with the noise of training ([train.Settings.TokenDeletion]).
+//
+// Source: Hsu et al., "HuBERT: Self-Supervised Speech Representation Learning by Masked
+// Prediction of Hidden Units", IEEE/ACM Transactions on Audio, Speech, and Language
+// Processing, 2021 (names of spectra that k-means has found, told at masked places).
+type MaskTargets struct {
+	names int
+	book  spectra.Codebook // empty until it is learned
+}
+
+// NewMaskTargets are so many names, of spectra that [MaskTargets.Learn] finds. For 0 they are
+// nil, which tells tokens.
+func NewMaskTargets(names int) *MaskTargets {
+	if names == 0 {
+		return nil
+	}
+	return &MaskTargets{names: names}
+}
+
+// maskTargetsSpec is the JSON of [MaskTargets].
+type maskTargetsSpec struct {
+	Type     string `json:"type"` // SpectrumTargets
+	Bands    int    `json:"bands"`
+	Codebook string `json:"codebook"` // base64 of float32, the least significant byte first
+}
+
+// MarshalJSON implements [json.Marshaler].
+func (t *MaskTargets) MarshalJSON() ([]byte, error) {
+	return json.Marshal(maskTargetsSpec{SpectrumTargets, t.book.Bands, t.book.Encode()})
+}
+
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *MaskTargets) UnmarshalJSON(text []byte) error {
+	var spec maskTargetsSpec
+	if err := json.Unmarshal(text, &spec); err != nil {
+		return err
+	}
+	if spec.Type != SpectrumTargets {
+		return fmt.Errorf("mask_targets: type is %q, expected %q", spec.Type, SpectrumTargets)
+	}
+	book, err := spectra.Decode(spec.Codebook, spec.Bands)
+	if err != nil {
+		return fmt.Errorf("mask_targets: %w", err)
+	}
+	t.names, t.book = book.Len(), book
+	return nil
+}
+
+// Len returns the number of names; of nil it is 0.
+func (t *MaskTargets) Len() int {
+	if t == nil {
+		return 0
+	}
+	return t.names
+}
+
+// Learned reports whether the names stand for spectra.
+func (t *MaskTargets) Learned() bool { return t.book.Values != nil }
+
+// same reports whether two models tell the same; nil tells tokens.
+func (t *MaskTargets) same(other *MaskTargets) bool {
+	if t == nil || other == nil {
+		return t == other
+	}
+	a, _ := t.MarshalJSON()
+	b, _ := other.MarshalJSON()
+	return string(a) == string(b)
+}
+
+// spectraOf are those of a sequence, one behind the other.
+func spectraOf(tokens []int32, bands int) []float32 {
+	samples := make([]float32, len(tokens))
+	for i, t := range tokens {
+		samples[i] = spectra.Sample(t)
+	}
+	return spectra.Of(samples, targetRate, bands)
+}
+
+// At are the targets of the tokens at some positions of a sequence.
+func (t *MaskTargets) At(tokens, positions []int32) []int32 {
+	names := t.book.Names(spectraOf(tokens, t.book.Bands))
+	window, hop := spectra.Frame(targetRate)
+	out := make([]int32, len(positions))
+	for i, p := range positions {
+		frame := (int(p) - window/2 + hop/2) / hop // toward zero, so that the first is not negative
+		out[i] = names[min(max(0, frame), len(names)-1)]
+	}
+	return out
+}
+
+// targetBands is the number of bands of the spectra that are told.
+const targetBands = 24
+
+// Learn finds the spectra by k-means in sequences: those of the training split, which each
+// gives one by one. It tells of its rounds: how many are done, of how many. There are fewer
+// names where there are fewer spectra.
+func (t *MaskTargets) Learn(ctx context.Context, each func(add func(tokens []int32) error) error,
+	round func(done, all int)) error {
+	learner := spectra.NewLearner(t.names, targetBands)
+	err := each(func(tokens []int32) error {
+		for i, token := range tokens {
+			if token < 0 || token >= spectra.Levels {
+				return fmt.Errorf("token %d at index %d, expected a sample as the µ-law has it, 0 to %d",
+					token, i, spectra.Levels-1)
+			}
+		}
+		learner.Add(spectraOf(tokens, targetBands))
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	book, err := learner.Learn(ctx, round)
+	if err != nil {
+		return err
+	}
+	t.names, t.book = book.Len(), book
+	return nil
+}

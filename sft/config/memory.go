@@ -1,0 +1,30 @@
+package config
+
+import (
+	"fmt"
+)
+
+// MemoryError refuses what the memory limit leaves no room for, or what the device
+// cannot do in one piece.
+type MemoryError struct {
+	Limit, Need int64 // bytes
+	Longest     int   // tokens of the longest sequence
+	Fits        int   // tokens that it might have; 0: not even one, or not known
+	Reason      error // of the device; nil: Need is more than Limit
+}
+
+func (e *MemoryError) Unwrap() error { return e.Reason }
+
+func (e *MemoryError) Error() string {
+	s := fmt.Sprintf("%s of memory allowed, but a batch with sequences of up to %d tokens needs %s",
+		mebibytes(e.Limit), e.Longest, mebibytes(e.Need))
+	if e.Reason != nil {
+		s = fmt.Sprintf("sequences of up to %d tokens are too long: %v", e.Longest, e.Reason)
+	}
+	if e.Fits > 0 {
+		s += fmt.Sprintf("; up to %d tokens would fit", e.Fits)
+	}
+	return s
+}
+
+func mebibytes(n int64) string { return fmt.Sprintf("%d MiB", (n+1<<20-1)>>20) }

@@ -1,0 +1,72 @@
+package config
+
+import (
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// multiLabel has the configuration of its task.
+type multiLabel struct{ ofRows }
+
+func (multiLabel) sequences() int { return 1 }
+
+func (multiLabel) describe(c *Config, s seq.Spec) error {
+	if s.Task != MultiLabel {
+		return &Error{"task", c.Task, fmt.Sprintf("%s, as the rows of the data have one answer each", s.Task)}
+	}
+	return classification{}.describe(c, s)
+}
+
+func (multiLabel) validate(c *Config) error {
+	if n := len(c.Thresholds); c.Thresholds != nil && n != c.NumLabels {
+		return &Error{"thresholds", fmt.Sprintf("%d thresholds", n), fmt.Sprintf("num_labels %d", c.NumLabels)}
+	}
+	for i, at := range c.Thresholds {
+		if !(at >= 0 && at <= 1) {
+			return &Error{fmt.Sprintf("thresholds[%d]", i), fmt.Sprint(at), "a probability, 0 to 1"}
+		}
+	}
+	return classification{}.validate(c)
+}
+
+func (multiLabel) check(c *Config, e seq.Example) error { return c.CheckLabels(e.Labels) }
+
+// CheckLabels reports labels that a row cannot have that a model of several labels is to learn or
+// is measured on.
+func (c *Config) CheckLabels(labels []int32) error {
+	if labels == nil {
+		return fmt.Errorf("the labels are not known, expected a list of those that hold, which may be empty")
+	}
+	for i, label := range labels {
+		if label < 0 || int(label) >= c.NumLabels {
+			return fmt.Errorf("label %d, expected 0 to %d", label, c.NumLabels-1)
+		}
+		if i > 0 && label <= labels[i-1] {
+			return fmt.Errorf("label %d after %d, expected labels in ascending order, each once", label, labels[i-1])
+		}
+	}
+	return nil
+}
+
+// Threshold is the probability from which on a label is answered by a model of several labels.
+func (c *Config) Threshold(label int) float64 {
+	if len(c.Thresholds) == 0 {
+		return metrics.DefaultThreshold
+	}
+	return c.Thresholds[label]
+}
+
+// Holding are the labels that logits of a model of several labels answer with, in ascending order,
+// and the probability of each label.
+func (c *Config) Holding(logits []float32) (labels []int32, probabilities []float32) {
+	labels, probabilities = []int32{}, make([]float32, len(logits))
+	for i, z := range logits {
+		probabilities[i] = metrics.Sigmoid(z)
+		if float64(probabilities[i]) >= c.Threshold(i) {
+			labels = append(labels, int32(i))
+		}
+	}
+	return labels, probabilities
+}

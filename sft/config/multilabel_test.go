@@ -1,0 +1,67 @@
+package config_test
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestMultiLabelConfig: the data name the labels, a model that it starts from leaves no
+// thresholds, and what no model can have is an error.
+func TestMultiLabelConfig(t *testing.T) {
+	spec := seq.Spec{Task: config.MultiLabel, VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`),
+		LabelNames: []string{"a", "b"}}
+	c := configtest.TinyConfig()
+	c.Task, c.Thresholds = "", []float64{0.1, 0.2, 0.3}
+	if err := c.DescribeData(spec); err != nil || c.Task != config.MultiLabel ||
+		c.NumLabels != 2 || c.Thresholds != nil {
+		t.Errorf("%+v, %v", c, err)
+	}
+	if c.Task != config.MultiLabel {
+		t.Error("several labels are taken for a class, or for numbers")
+	}
+	c.Task = config.Classification
+	must.Fail(t, "", "a class was learned from rows of several labels")(c.DescribeData(spec))
+	spec.Task = config.Classification
+	var refused *config.Error
+	if c.Task = config.MultiLabel; !errors.As(c.DescribeData(spec), &refused) || refused.Key != "task" {
+		t.Errorf("several labels were learned from rows of one class: %v", refused)
+	}
+	for want, change := range map[string]func(c *config.Config){
+		"thresholds: 0 thresholds, expected num_labels 3": func(c *config.Config) { c.Thresholds = []float64{} },
+		"thresholds: 2 thresholds": func(c *config.Config) {
+			c.Thresholds = []float64{0.5,
+				0.5}
+		},
+		"thresholds[1]: NaN": func(c *config.Config) {
+			c.Thresholds = []float64{0.5, math.NaN(),
+				0.5}
+		},
+		"thresholds[0]: 1.5":   func(c *config.Config) { c.Thresholds = []float64{1.5, 0, 1} },
+		"tie_embeddings: true": func(c *config.Config) { c.TieEmbeddings = true },
+	} {
+		c := configtest.OfTask(configtest.TinyConfig(), config.MultiLabel)
+		change(c)
+		must.Fail(t, want)(c.Validate())
+	}
+}
+
+// TestHolding: a label is answered from its threshold on.
+func TestHolding(t *testing.T) {
+	c := configtest.OfTask(configtest.TinyConfig(), config.MultiLabel)
+	labels, p := c.Holding([]float32{0, -1e-3, 90})
+	if !slices.Equal(labels, []int32{0, 2}) || p[0] != 0.5 || p[2] != 1 {
+		t.Errorf("%v, %v", labels, p)
+	}
+	c.Thresholds = []float64{0.5001, 0.25, 1}
+	if labels, _ := c.Holding([]float32{0, -1, -90}); !slices.Equal(labels, []int32{1}) {
+		t.Errorf("%v", labels)
+	}
+}

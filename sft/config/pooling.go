@@ -1,0 +1,35 @@
+package config
+
+import (
+	"fmt"
+)
+
+// Values of [Config.Pooling].
+const (
+	SoftmaxPooling = "softmax" // a mean of the tokens, by learned weights
+	MaxPooling     = "max"     // of each channel the maximum, over all tokens or a sample
+)
+
+// Pools reports whether the head of a model reads one row of a sequence, which is pooled of
+// those of its tokens. Others read the rows of tokens.
+func (c *Config) Pools() bool {
+	o, known := tasks[c.Task]
+	return !known || o.pools()
+}
+
+// validatePooling reports a pooling that there is not, or that the task has no use for.
+func (c *Config) validatePooling() error {
+	switch {
+	case c.Pooling != "" && c.Pooling != SoftmaxPooling && c.Pooling != MaxPooling:
+		return &Error{"pooling", fmt.Sprintf("%q", c.Pooling), SoftmaxPooling + ", " + MaxPooling}
+	case c.Pooling != "" && !c.Pools():
+		return &Error{"pooling", fmt.Sprintf("%q", c.Pooling),
+			"none: the head of the task " + c.Task + " reads the rows of tokens"}
+	case c.Pooling != MaxPooling && c.PoolingSamples != 0:
+		return &Error{"pooling_samples", fmt.Sprint(c.PoolingSamples), "0: only the pooling max samples tokens"}
+	case c.PoolingSamples < 0 || c.PoolingSamples > mostSize:
+		return &Error{"pooling_samples", fmt.Sprint(c.PoolingSamples),
+			fmt.Sprintf("0 to %d, where 0 is all tokens", mostSize)}
+	}
+	return nil
+}

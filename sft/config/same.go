@@ -1,0 +1,81 @@
+package config
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// SameQuestions reports the first thing by which a model of another configuration reads or answers
+// otherwise, so that the two cannot answer together.
+func (c *Config) SameQuestions(other *Config) error {
+	window := func(c *Config) InputWindow {
+		if c.InputWindow == nil {
+			return InputWindow{}
+		}
+		return *c.InputWindow
+	}
+	if err := c.SameData(other); err != nil {
+		return err
+	}
+	switch {
+	case window(c) != window(other):
+		return differs("its input window", window(c), window(other))
+	case c.MaxLength != other.MaxLength:
+		return differs("the longest sequence that it accepts", c.MaxLength, other.MaxLength)
+	}
+	return nil
+}
+
+func differs(what string, a, b any) error {
+	return fmt.Errorf("%s is %v, and of the first %v", what, b, a)
+}
+
+// SameData reports the first thing by which another model reads other data or has other outputs.
+func (c *Config) SameData(other *Config) error {
+	if err := c.CheckAnswers(); err != nil {
+		return err
+	}
+	switch {
+	case c.Task != other.Task:
+		return differs("its task", c.Task, other.Task)
+	case c.NumLabels != other.NumLabels:
+		return differs("the number of its labels", c.NumLabels, other.NumLabels)
+	case !c.SameAnswers(other):
+		return errors.New("its labels, or the names of its numbers, are others than those of the first")
+	case !slices.Equal(c.Numbers, other.Numbers):
+		return errors.New("its numbers have another mean or deviation than those of the first: expected models of the same training data")
+	case c.VocabSize != other.VocabSize:
+		return differs("its vocabulary's size", c.VocabSize, other.VocabSize)
+	case !sameJSON(c.Tokenizer, other.Tokenizer):
+		return errors.New("its tokenizer is another than that of the first")
+	case !slices.Equal(c.FeatureNames, other.FeatureNames):
+		return differs("what it reads of each token", c.FeatureNames, other.FeatureNames)
+	case !slices.Equal(c.FeatureScales, other.FeatureScales):
+		return errors.New("its features have another mean or deviation than those of the first: expected models of the same training data")
+	case c.Edged() != other.Edged() || !slices.Equal(c.EdgeFeatureNames, other.EdgeFeatureNames):
+		return differs("what it reads of each edge", c.EdgeFeatureNames, other.EdgeFeatureNames)
+	}
+	return nil
+}
+
+// sameJSON reports whether two values are the same but for spaces.
+func sameJSON(a, b json.RawMessage) bool {
+	var x, y bytes.Buffer
+	if json.Compact(&x, a) != nil || json.Compact(&y, b) != nil {
+		return bytes.Equal(a, b)
+	}
+	return bytes.Equal(x.Bytes(), y.Bytes())
+}
+
+// SameAnswers reports whether what the heads of two models say means the same: they have one
+// task, and the same labels or numbers in the same order. Labels without names are the same where
+// there are as many.
+func (c *Config) SameAnswers(other *Config) bool {
+	named := c.LabelNames != nil && other.LabelNames != nil
+	return c.Task == other.Task && c.NumLabels == other.NumLabels &&
+		(!named || slices.Equal(c.LabelNames, other.LabelNames)) && c.MaskTargets.same(other.MaskTargets) &&
+		slices.Equal(c.NumberNames(), other.NumberNames())
+}

@@ -1,0 +1,99 @@
+package config
+
+import (
+	"fmt"
+	"io"
+	"math"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// The numbers of a series' steps are in the units of the user, such as volts or hectopascals. The input
+// layer reads them standardised, (x − mean) / deviation, with those of the training split: one that
+// reads numbers of 0.01 or of 1,000 learns nothing at the usual rates. Points keep their units, of
+// which distances are made, and so do nodes.
+
+// describeScales takes the mean and the deviation of each number of a series from the training split.
+func (c *Config) describeScales(set *seq.Dataset) error {
+	if c.FeatureScales = nil; !c.Featured() || c.Edged() || seq.Points(c.FeatureNames) != nil {
+		return nil
+	}
+	if _, ok := set.Manifest.Splits["train"]; !ok {
+		return nil
+	}
+	r, err := set.Reader("train")
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	scales := make([]running, len(c.FeatureNames))
+	for {
+		rows, err := r.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return err
+		}
+		for i := range rows.Len() {
+			for _, step := range rows.Example(i).Features {
+				for j, x := range step {
+					scales[j].add(float64(x))
+				}
+			}
+		}
+	}
+	for j, name := range c.FeatureNames {
+		c.FeatureScales = append(c.FeatureScales, Number{Name: name, Mean: scales[j].mean,
+			Deviation: scales[j].deviation()})
+	}
+	return nil
+}
+
+// running is the mean and the deviation of numbers that come one after the other.
+//
+// Source: Welford, "Note on a Method for Calculating Corrected Sums of Squares and Products",
+// Technometrics 1962.
+type running struct{ n, mean, squares float64 }
+
+func (r *running) add(x float64) {
+	r.n++
+	before := x - r.mean
+	r.mean += before / r.n
+	r.squares += before * (x - r.mean)
+}
+
+func (r *running) deviation() float64 { return math.Sqrt(r.squares / max(1, r.n)) }
+
+// validateScales reports scales that are not those of the features.
+func (c *Config) validateScales() error {
+	bad := func(found any, expected string) error {
+		return &Error{"feature_scales", fmt.Sprint(found), expected}
+	}
+	if c.FeatureScales == nil {
+		return nil
+	}
+	if len(c.FeatureScales) != len(c.FeatureNames) {
+		return bad(fmt.Sprintf("%d of them", len(c.FeatureScales)),
+			fmt.Sprintf("one for each of the %d feature_names", len(c.FeatureNames)))
+	}
+	for j, s := range c.FeatureScales {
+		if s.Name != c.FeatureNames[j] {
+			return bad(fmt.Sprintf("%q", s.Name), fmt.Sprintf("%q, in the order of feature_names", c.FeatureNames[j]))
+		}
+		if s.Mean-s.Mean != 0 || !(s.Deviation >= 0 && s.Deviation <= math.MaxFloat64) {
+			return bad(fmt.Sprintf("mean %v, deviation %v", s.Mean, s.Deviation),
+				"finite numbers, the deviation 0 or more")
+		}
+	}
+	return nil
+}
+
+// ScaledFeature is number j of a token as the input layer reads it.
+func (c *Config) ScaledFeature(j int, x float32) float32 {
+	if c.FeatureScales == nil {
+		return x
+	}
+	s := &c.FeatureScales[j]
+	return float32((float64(x) - s.Mean) / s.Divisor())
+}

@@ -1,0 +1,98 @@
+package config
+
+import (
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+)
+
+// Span is a run of tokens that belong together, such as a name in a text.
+type Span struct {
+	Start int     `json:"start"` // its first token
+	End   int     `json:"end"`   // the token after its last one
+	Label string  `json:"label"`
+	Score float32 `json:"score"` // mean probability of its tokens' tags
+}
+
+// Spans are those that the logits of a model of tagging say, in their order.
+//
+// Tags B-X and I-X make a span of type X. It begins at B-X, or at I-X that follows neither B-X
+// nor I-X, and ends before the next tag that is not I-X: a lenient reading, that of conlleval
+// (Tjong Kim Sang and Buchholz, "Introduction to the CoNLL-2000 Shared Task: Chunking", 2000).
+// Of other tags, a span is a longest run of one tag. O is never part of one.
+func (c *Config) Spans(logits []float32) (out []Span) {
+	tags := c.TagsOf(logits)
+	for _, s := range metrics.NewTags(c.LabelNames, c.NumLabels).Spans(tags) {
+		sum := 0.0
+		for t := s.Start; t < s.End; t++ {
+			sum += float64(float32(metrics.Softmax(logits[t*c.NumLabels : (t+1)*c.NumLabels])[tags[t]]))
+		}
+		out = append(out, Span{s.Start, s.End, s.Type, float32(sum / float64(s.End-s.Start))})
+	}
+	return out
+}
+
+// SpanDecoding is how the logits z_t of the tokens of a text become tags y_t. The zero value takes the
+// largest logit of each token. Otherwise the tags are
+//
+//	argmax_y Σ_t z_t(y_t) − λ·spans(y)
+//
+// with λ the span penalty and spans(y) the number of spans of y; then spans of one type are joined that
+// have at most MaxGap tokens of O between them, and spans of fewer than MinLength tokens become O.
+// Training chooses it on the validation split ([train.Settings.SpanDecoding]).
+//
+// Source: Viterbi, "Error bounds for convolutional codes and an asymptotically optimum decoding
+// algorithm", IEEE Transactions on Information Theory 13(2), 1967.
+type SpanDecoding struct {
+	SpanPenalty float64 `json:"span_penalty,omitempty"` // in nats
+	MaxGap      int     `json:"max_gap,omitempty"`      // 0 joins no spans
+	MinLength   int     `json:"min_length,omitempty"`
+}
+
+// maxSpanTokens bounds the gap and the length of a decoding.
+const maxSpanTokens = 1 << 30
+
+// TagsOf returns the tags of tokens by the logits of a model of tagging.
+func (c *Config) TagsOf(logits []float32) []int32 {
+	if d := c.SpanDecoding; d != nil && *d != (SpanDecoding{}) {
+		return metrics.NewTags(c.LabelNames, c.NumLabels).Decode(metrics.SpanDecoding(*d), logits)
+	}
+	return c.LikeliestTags(logits)
+}
+
+// LikeliestTags returns each token's tag of the largest logit.
+func (c *Config) LikeliestTags(logits []float32) (tags []int32) {
+	for row := range slices.Chunk(logits, c.NumLabels) {
+		tags = append(tags, metrics.Argmax(row))
+	}
+	return tags
+}
+
+// validateSpanDecoding reports a decoding that no model can have.
+func (c *Config) validateSpanDecoding() error {
+	d := c.SpanDecoding
+	switch {
+	case d == nil:
+		return nil
+	case c.Task != Tagging || c.Featured():
+		return &Error{"span_decoding", fmt.Sprintf("%+v", *d), "none but for tags of a text"}
+	case !(d.SpanPenalty >= 0) || math.IsInf(d.SpanPenalty, 1):
+		return &Error{"span_decoding.span_penalty", fmt.Sprint(d.SpanPenalty), "a finite number from 0 on"}
+	case d.MaxGap < 0 || d.MaxGap > maxSpanTokens:
+		return &Error{"span_decoding.max_gap", fmt.Sprint(d.MaxGap), fmt.Sprintf("0 to %d", maxSpanTokens)}
+	case d.MinLength < 0 || d.MinLength > maxSpanTokens:
+		return &Error{"span_decoding.min_length", fmt.Sprint(d.MinLength), fmt.Sprintf("0 to %d", maxSpanTokens)}
+	}
+	return nil
+}
+
+// String is a decoding in words.
+func (d SpanDecoding) String() string {
+	if d == (SpanDecoding{}) {
+		return "each token alone"
+	}
+	return fmt.Sprintf("span penalty %.3g, gaps of up to %d tokens joined, spans of less than %d tokens removed",
+		d.SpanPenalty, d.MaxGap, d.MinLength)
+}

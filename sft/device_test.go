@@ -1,0 +1,30 @@
+package sft_test
+
+import (
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// idle has all of a [sft.Device], and computes nothing.
+type idle struct{}
+
+func (idle) Name() string { return "idle" }
+
+func (idle) Kernels() string { return "none" }
+
+func (idle) Slots() int { return 1 }
+
+func (idle) Close() error { return nil }
+
+// TestForeignDevice: a device that package device has not opened is refused, as is none.
+func TestForeignDevice(t *testing.T) {
+	m := modeltest.RandomModel(configtest.TinyConfig(), 1)
+	for want, d := range map[string]sft.Device{"computes nothing (sft_test.idle)": idle{},
+		"computes nothing (<nil>)": nil} {
+		must.Fail(t, want, d)(sft.NewScorer(m, d))
+	}
+}

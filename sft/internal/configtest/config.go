@@ -1,0 +1,164 @@
+package configtest
+
+import (
+	"encoding/json"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// ConfigText is a valid configuration with values replaced: nil removes a key.
+func ConfigText(t testing.TB, change map[string]any) []byte {
+	t.Helper()
+	text := must.Get(json.Marshal(TinyConfig()))(t)
+	var keys map[string]any
+	must.Succeed(t, json.Unmarshal(text, &keys))
+	for k, v := range change {
+		if v == nil {
+			delete(keys, k)
+		} else {
+			keys[k] = v
+		}
+	}
+	text = must.Get(json.Marshal(keys))(t)
+	return text
+}
+
+// FullConfig has every key set.
+func FullConfig() *config.Config {
+	c := OfTask(TinyConfig(), config.FillMask)
+	c.PadTokenID, c.LabelNames, c.InputWindow = new(int32(0)), strings.Split("abcdefgh", ""),
+		&config.InputWindow{Length: 10, Policy: "head"}
+	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 32}}
+	// which other tasks do not read
+	c.Numbers, c.RegressionLoss = []config.Number{{Name: "mass", Mean: 1, Deviation: 2}}, config.Squared
+	c.Thresholds = []float64{0, 0.25, 0.5, 0.75, 1, 0.5, 0.5, 0.5}
+	c.SamplerNoise, c.SamplerSeed, c.Extra = "always", math.MaxUint64, json.RawMessage(`{"why":[1,null]}`)
+	c.AutoMap = json.RawMessage(`{"AutoModel":"modeling_sft.SFTModel"}`)
+	for _, f := range Switches(c) {
+		f.SetBool(true)
+	}
+	rate, fields := 0.1, reflect.ValueOf(c).Elem()
+	for i := range fields.NumField() {
+		if f := fields.Field(i); f.IsZero() && f.CanFloat() {
+			f.SetFloat(rate)
+			rate += 0.1
+		}
+	}
+	return c
+}
+
+// GoldenConfig is a small model of a task, of 16 tokens, padding and a mask.
+func GoldenConfig(task string) *config.Config {
+	c := OfTask(TinyConfig(), task)
+	c.VocabSize, c.PadTokenID = 18, new(int32(0))
+	c.HiddenSize, c.NumHeads, c.NumLayers, c.IntermediateSize, c.SinusoidDim, c.SinusoidBase = 8, 2, 1, 12, 6, 10000
+	c.MaxLength, c.SamplerSeed = 4096, 20240812
+	return c
+}
+
+// FillMaskConfigs have both positions of norms, with and without tied embeddings.
+func FillMaskConfigs() (out []*config.Config) {
+	for _, norm := range []string{"pre", "post"} {
+		for _, tied := range []bool{false, true} {
+			c := OfTask(TinyConfig(), config.FillMask)
+			c.NormPosition, c.TieEmbeddings, c.NumLayers = norm, tied, 1
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// ManyTokens is a configuration whose logits take most of the memory.
+func ManyTokens() *config.Config {
+	c := OfTask(TinyConfig(), config.FillMask)
+	c.VocabSize, c.NumLabels, c.MaskTokenID = 20001, 20000, new(int32(20000))
+	c.MaskRate = 0.15
+	return c
+}
+
+// TinyConfig is the smallest model with every part.
+func TinyConfig() *config.Config {
+	return &config.Config{ModelType: "sft", Task: config.Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 6,
+		NumLayers: 2, NumHeads: 2,
+		IntermediateSize: 7, NumSampledTokens: 5, MaxLength: 1 << 20, SinusoidDim: 4,
+		SinusoidBase: 100, NormPosition: "pre",
+		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 7,
+		SamplerNoise: "train", Tokenizer: json.RawMessage(`{"type":"listops"}`)}
+}
+
+// OfTask makes a configuration one of a task.
+func OfTask(c *config.Config, task string) *config.Config {
+	if c.Task = task; task == config.FillMask {
+		c.NumLabels, c.MaskTokenID, c.MaskRate, c.MaskSpan = c.VocabSize-1, new(int32(c.VocabSize-1)), 0.3, 2
+	}
+	if task == config.Regression {
+		c.LabelNames, c.NumLabels = nil, 2
+		c.Numbers = []config.Number{{Name: "mass", Mean: 3.5, Deviation: 2},
+			{Name: "charge", Mean: -100, Deviation: 0.25}}
+	}
+	if task == config.Tagging {
+		c.LabelNames, c.NumLabels = []string{"O", "B-X", "I-X"}, 3
+	}
+	return c
+}
+
+// Switches are the keys of a configuration that are true or false, if its task has them.
+func Switches(c *config.Config) (out []reflect.Value) {
+	fields := reflect.ValueOf(c).Elem()
+	for i := range fields.NumField() {
+		if fields.Type().Field(i).Name == "TieEmbeddings" && c.Task != config.FillMask {
+			continue
+		}
+		if f := fields.Field(i); f.Kind() == reflect.Bool {
+			out = append(out, f)
+		}
+	}
+	return out
+}
+
+// RandomConfigs has every score, probability and relative position bias with everything else
+// drawn.
+func RandomConfigs() []*config.Config {
+	random := rand.New(rand.NewPCG(5, 6))
+	pick := func(s ...string) string { return s[random.IntN(len(s))] }
+	var out []*config.Config
+	for _, score := range []string{"maxout", "maxout_standardized", "lily", "dot"} {
+		for _, probability := range []string{"leaky_relu", "relu", "softmax"} {
+			for _, relative := range []string{"sinusoid_hadamard", "none"} {
+				c := TinyConfig()
+				c.Score, c.Probability, c.Relative = score, probability, relative
+				c.Task, c.NormPosition = pick(config.Classification, config.Retrieval), pick("pre", "post")
+				c.SamplerNoise = pick("train", "always")
+				for _, f := range Switches(c) {
+					f.SetBool(random.IntN(2) == 0)
+				}
+				c.NumHeads = 1 + random.IntN(3)
+				c.HiddenSize = c.NumHeads * (1 + random.IntN(6))
+				c.NumLayers, c.NumSampledTokens = 1+random.IntN(2), 1+random.IntN(60)
+				c.SinusoidDim, c.IntermediateSize = 2*(1+random.IntN(5)), 1+random.IntN(20)
+				c.Convolutions = [][]config.Convolution{nil, {{KernelSize: 3, Dilation: 1}},
+					{{KernelSize: 5, Dilation: 2}, {KernelSize: 1, Dilation: 1}},
+					{{KernelSize: 63, Dilation: 40}}}[len(out)%4]
+				c.Pooling, c.PoolingSamples = []string{"", config.MaxPooling, config.MaxPooling}[len(out)%3],
+					[]int{0, 0, 7}[len(out)%3]
+				out = append(out, c)
+			}
+		}
+	}
+	return out
+}
+
+// TrainingConfig has everything random that training has.
+func TrainingConfig() *config.Config {
+	c := TinyConfig()
+	c.NumLayers, c.DropToken, c.AttentionDropout, c.EmbeddingDropout, c.FeedForward,
+		c.ResidualScale = 1, 0.3, 0.1, 0.1, 0.2, true
+	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 9}}
+	return c
+}

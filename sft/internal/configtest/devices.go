@@ -1,0 +1,93 @@
+package configtest
+
+import (
+	"errors"
+	"os"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/simd"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/testenv"
+	"github.com/sftseq/sftseq/vk"
+)
+
+// Vulkan opens the machine's best device under the validation layer. Where SFTSEQ_SIMD chooses
+// the CPU's kernels, the devices are not compared again.
+func Vulkan(t testing.TB) tensor.Device {
+	t.Helper()
+	if os.Getenv("SFTSEQ_SIMD") != "" {
+		t.Skip("left out with SFTSEQ_SIMD: no kernel of Vulkan depends on it")
+	}
+	return testenv.NeedVulkan(t, vk.Open, vk.Options{}).(tensor.Device)
+}
+
+// VulkanMixed is vulkan for mixed precision.
+func VulkanMixed(t testing.TB) tensor.Device {
+	t.Helper()
+	return testenv.NeedMixed(t, vk.Open, vk.Options{Mixed: true}).(tensor.Device)
+}
+
+// OnEveryDevice runs a test for each folder on each instruction set of this
+// machine and on Vulkan. With -short it leaves out the instruction sets between the
+// best and the kernels in Go, whose code they share, and Vulkan.
+func OnEveryDevice(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
+	levels := simd.Levels()
+	if testing.Short() && len(levels) > 2 {
+		levels = []*simd.Kernels{levels[0], levels[len(levels)-1]}
+	}
+	for _, level := range levels {
+		for _, name := range folders {
+			t.Run(level.Name+"/"+name, func(t *testing.T) { f(t, name, cpu.NewLevel(2, level)) })
+		}
+	}
+	t.Run("vulkan", func(t *testing.T) {
+		testenv.Long(t, "takes long")
+		device := Vulkan(t)
+		for _, name := range folders {
+			t.Run(name, func(t *testing.T) { f(t, name, device) })
+		}
+	})
+}
+
+// Card is a device with memory of its own.
+type Card struct {
+	tensor.Device
+	Limit  int64
+	Beside int
+}
+
+// Together is a card that runs micro-batches together.
+type Together struct{ Card }
+
+func (Together) Together() int { return 4 }
+
+func (d Card) Budget() int64 { return d.Limit }
+
+func (d Card) Scratch(*tensor.Program) (words int, err error) { return d.Beside, nil }
+
+// Limited is a card that takes programs with at most a number of words of activations.
+type Limited struct {
+	Card
+	Most int
+}
+
+var ErrLimited = errors.New("too wide")
+
+func (d Limited) Scratch(p *tensor.Program) (int, error) {
+	if p.Words(tensor.Arena) > d.Most {
+		return 0, ErrLimited
+	}
+	return 0, nil
+}
+
+func (d Limited) ForwardTokens() int { return 1 << 16 }
+
+// OnEveryKind runs a test with devices that agree to the bit: numbers of threads
+// on the CPU, and Vulkan alone, unless time is short.
+func OnEveryKind(t *testing.T, f func(t *testing.T, devices ...tensor.Device)) {
+	t.Run("cpu", func(t *testing.T) { f(t, cpu.New(1), cpu.New(2), cpu.New(3)) })
+	if !testing.Short() {
+		t.Run("vulkan", func(t *testing.T) { f(t, Vulkan(t)) })
+	}
+}

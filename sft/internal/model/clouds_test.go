@@ -1,0 +1,24 @@
+package model
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestCloudTags: the tokens that a batch of tagged clouds tells are those of its points.
+func TestCloudTags(t *testing.T) {
+	c := configtest.OfTask(configtest.TinyConfig(), config.Tagging)
+	c.NumLabels = 3
+	configtest.CloudConfig(c)
+	clouds := configtest.RandomClouds(c, rand.New(rand.NewPCG(4, 4)), 2, 3)
+	clouds[0].Labels, clouds[1].Labels = []int32{1, seq.NoLabel}, []int32{seq.NoLabel, 0, 2}
+	p := packOne(c, clouds, Drawing{Mode: LossMode})
+	if !slices.Equal(p.targetRow, []int32{0, 3, 4}) || !slices.Equal(p.label, []int32{1, 0, 2}) {
+		t.Errorf("tokens %v with labels %v", p.targetRow, p.label)
+	}
+}

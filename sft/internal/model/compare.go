@@ -1,0 +1,73 @@
+package model
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+)
+
+// Compare returns the logits of pairs, of which the i-th is that of the sequences with the embeddings a[i] and b[i],
+// row-major.
+func (r *Runner) Compare(ctx context.Context, a, b [][]float32) ([]float32, error) {
+	e := r.engine
+	if e.Config.Sequences() != 2 {
+		return nil, errors.New("the model classifies one sequence, a model of pairs was expected")
+	}
+	if len(a) != len(b) {
+		return nil, fmt.Errorf("%d first embeddings, but %d second ones", len(a), len(b))
+	}
+	// A pair takes less memory than four tokens do.
+	size := max(1, r.PassTokens()/4)
+	p, err := e.pass(shapeFor(e.Config, 1, 2*size, 1, 0), InferMode)
+	if err != nil {
+		return nil, err
+	}
+	var l *Slot
+	select {
+	case l = <-r.slots:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	defer func() { r.slots <- l }()
+	if err := l.fit(p); err != nil {
+		return nil, fmt.Errorf("memory for %d pairs at once: %w", size, err)
+	}
+	n := e.Config.NumLabels
+	logits := make([]float32, len(a)*n)
+	rows := make([]float32, 0, 2*min(size, len(a))*e.Config.HiddenSize)
+	for at := 0; at < len(a); at += size {
+		end := min(at+size, len(a))
+		rows = rows[:0]
+		for i := at; i < end; i++ {
+			for _, v := range [][]float32{a[i], b[i]} {
+				if len(v) != e.Config.HiddenSize {
+					return nil, fmt.Errorf("pair %d: an embedding of %d, %d was expected", i,
+						len(v), e.Config.HiddenSize)
+				}
+				rows = append(rows, v...)
+			}
+		}
+		if err := l.head(ctx, p, rows, logits[at*n:end*n]); err != nil {
+			return nil, err
+		}
+	}
+	return logits, nil
+}
+
+// head runs the head on the pooled vectors of pairs, and downloads their logits.
+func (l *Slot) head(ctx context.Context, p *preparedPass, pooled, logits []float32) error {
+	sequences := int32(len(pooled) / l.engine.Config.HiddenSize)
+	counts := tensor.Counts{Sequences: sequences, Examples: sequences / 2}
+	if err := tensor.Upload(l.Memory[tensor.Inputs], p.Program.Counts, counts.Words()); err != nil {
+		return err
+	}
+	if err := tensor.Upload(l.Memory[tensor.Arena], p.Pooled, pooled); err != nil {
+		return err
+	}
+	if err := p.Run(ctx, l.Memory, p.Program.SegmentIndex("head"), len(p.Program.Segments)); err != nil {
+		return err
+	}
+	return tensor.Download(l.Memory[tensor.Arena], p.Logits, logits)
+}

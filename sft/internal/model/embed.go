@@ -1,0 +1,60 @@
+package model
+
+import (
+	"math"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// inputWidth is how many numbers of a token the input layer reads.
+func inputWidth(c *config.Config) int {
+	if c.Input == config.OnesInput {
+		return 1
+	}
+	return len(c.FeatureNames)
+}
+
+// embed gives each token a row: that of its id, or a linear layer of its numbers.
+func (m *emitter) embed(pass *recordedPass) *tensor.Tensor {
+	if !m.config.Featured() {
+		x := m.tokens("embed", m.config.HiddenSize)
+		m.Launch(tensor.Embed{Y: x, Token: m.batch.Tokens, Weight: m.weight("embed.weight")})
+		return x
+	}
+	pass.Features = m.Input("features", tensor.Tokens, m.shape.Tokens, inputWidth(m.config))
+	if m.config.Relative == config.DistanceRelation {
+		m.points = m.Input("points", tensor.Tokens, m.shape.Tokens, 3*pairFeatures(m.config))
+		pass.Points = m.points
+	}
+	if m.config.Relative == config.EdgeRelation {
+		m.edges = m.edgeInputs()
+		pass.Edges = m.edges
+	}
+	return m.linear("input", pass.Features)
+}
+
+// embedBackward goes back to the weights.
+func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
+	if pass.Features == nil {
+		m.Launch(tensor.EmbedBackward{DWeight: m.gradient("embed.weight"), DY: dx, Token: m.batch.Tokens})
+		return
+	}
+	m.linearBackward("input", m.Temp("input.grad", tensor.Tokens, m.shape.Tokens, inputWidth(m.config)),
+		dx, pass.Features, false)
+}
+
+// embedParameters are those of the embedding. One that is the output layer, too, begins
+// with logits of size 1.
+func embedParameters(c *config.Config) []parameter {
+	if c.Featured() {
+		return linearParameters(config.PartEmbed, "input", c.HiddenSize, inputWidth(c))
+	}
+	size := 1.0
+	if c.TieEmbeddings {
+		size = 1 / math.Sqrt(float64(c.HiddenSize))
+	}
+	return []parameter{{Name: "embed.weight", Shape: []int{c.VocabSize, c.HiddenSize},
+		Decay: true, Part: config.PartEmbed,
+		fresh: func(d draws, e int) float64 { return size * d.Normal(e) }}}
+}

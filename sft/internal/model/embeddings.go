@@ -1,0 +1,83 @@
+package model
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// Embeddings returns the pooled vector of each example of one sequence, in their order. The head is not run.
+func (r *Runner) Embeddings(ctx context.Context, examples []seq.Example) ([][]float32, error) {
+	err := TryInParallel(r.threads(ctx, 1), len(examples), func(i int) error {
+		err := error(nil)
+		if r.engine.Config.Featured() {
+			err = r.engine.Config.CheckExample(examples[i])
+		} else {
+			err = r.engine.Config.CheckTokens(examples[i].A)
+		}
+		if err != nil {
+			return fmt.Errorf("sequence %d: %w", i, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return r.embedded(ctx, examples)
+}
+
+// Probe computes the shortest sequence that the model reads.
+func (r *Runner) Probe(ctx context.Context) error {
+	_, err := r.embedded(ctx, []seq.Example{shortest(r.engine.Config)})
+	return err
+}
+
+// shortest is a sequence of one token.
+func shortest(c *config.Config) seq.Example {
+	if c.Featured() {
+		return seq.Example{Features: [][]float32{make([]float32, len(c.FeatureNames))}}
+	}
+	var token int32
+	if c.PadTokenID != nil && *c.PadTokenID == token {
+		token++
+	}
+	return seq.Example{A: []int32{token}}
+}
+
+// embedded is embeddings of those that were checked.
+func (r *Runner) embedded(ctx context.Context, examples []seq.Example) ([][]float32, error) {
+	out := make([][]float32, len(examples))
+	err := r.eachPass(ctx, examples, InferMode, func(ctx context.Context, l *Slot, at int, g []seq.Example) error {
+		pooled, err := l.embed(ctx, g)
+		if err != nil {
+			return err
+		}
+		d := r.engine.Config.HiddenSize
+		for i := range g {
+			out[at+i] = pooled[i*d : (i+1)*d]
+		}
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// embed runs single sequences up to the pooling, also in a model of pairs.
+func (l *Slot) embed(ctx context.Context, examples []seq.Example) ([]float32, error) {
+	c := l.engine.Config
+	d := Drawing{Mode: InferMode, Seed: c.SamplerSeed}
+	p, err := l.Load(1, examples, d)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.Run(ctx, l.Memory, 0, p.Program.SegmentIndex("head")); err != nil {
+		return nil, err
+	}
+	pooled := make([]float32, len(examples)*c.HiddenSize)
+	return pooled, tensor.Download(l.Memory[tensor.Arena], p.Pooled, pooled)
+}

@@ -1,0 +1,193 @@
+package model
+
+import (
+	"cmp"
+	"math"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sinusoid"
+)
+
+// emitter records a pass.
+type emitter struct {
+	*tensor.Program
+	config      *config.Config
+	params      *config.Parameters
+	frequencies *sinusoid.Frequencies
+	batch       *tensor.Batch
+	points      *tensor.Tensor // [T, 3 or 6] of a relation of distances, nil otherwise
+	edges       *edgeInputs    // of a relation of edges, nil otherwise
+	shape       passShape
+	mode        PassMode
+
+	begun map[string]bool // gradients that a launch has assigned
+	terms []tensor.Add    // of gradients, which the next launch computes
+}
+
+func newEmitter(c *config.Config, params *config.Parameters, shape passShape, mode PassMode) *emitter {
+	p := tensor.NewProgram()
+	return &emitter{Program: p, config: c, params: params, shape: shape, mode: mode,
+		batch: tensor.NewBatch(p, shape.Tokens, shape.Sequences), begun: map[string]bool{}}
+}
+
+// Launch records a launch, and adds the terms that it computes to their gradients.
+func (m *emitter) Launch(k tensor.Kernel) {
+	m.Program.Launch(k)
+	for _, a := range m.terms {
+		m.Program.Launch(a)
+	}
+	m.terms = nil
+}
+
+// capacity is the number of rows of an axis that fit.
+func (m *emitter) capacity(rows tensor.Axis) int {
+	switch rows {
+	case tensor.Tokens:
+		return m.shape.Tokens
+	case tensor.Sampled:
+		return m.shape.Sampled
+	case tensor.Sequences:
+		return m.shape.Sequences
+	case tensor.Pooled:
+		return poolingCapacity(m.config, m.shape.Tokens, m.shape.Sequences)
+	case tensor.Targets:
+		if m.mode == FillMode {
+			return cmp.Or(m.shape.Masks, m.shape.Tokens)
+		}
+		return objectiveOf(m.config).targetCapacity(m.config, m.shape.Tokens, m.shape.Sequences)
+	}
+	n := m.config.Sequences()
+	return (m.shape.Sequences + n - 1) / n
+}
+
+func (m *emitter) tokens(name string, width int) *tensor.Tensor {
+	return m.Temp(name, tensor.Tokens, m.shape.Tokens, width)
+}
+
+func (m *emitter) sampled(name string, width int) *tensor.Tensor {
+	return m.Temp(name, tensor.Sampled, m.shape.Sampled, width)
+}
+
+// like declares a tensor of another's shape.
+func (m *emitter) like(t *tensor.Tensor, name string) *tensor.Tensor {
+	return m.Temp(name, t.Rows, t.Shape...)
+}
+
+func (m *emitter) weight(name string) *tensor.Tensor {
+	return parameterTensor(m.params, tensor.Weights, name)
+}
+
+// gradient is what the next launch assigns for the gradient of a parameter: the gradient
+// itself, or, if an earlier launch has assigned that, a term that is then added to it. So
+// a pass may use a parameter as often as it likes.
+func (m *emitter) gradient(name string) *tensor.Tensor {
+	g, begun := m.sum(name)
+	if !begun {
+		return g
+	}
+	term := m.like(g, g.Name+".term")
+	m.terms = append(m.terms, tensor.Add{Y: g, A: g, B: term})
+	return term
+}
+
+// sum is the gradient of a parameter for a launch that can add to it by itself, and must
+// if begun is set: an earlier launch has assigned it.
+func (m *emitter) sum(name string) (g *tensor.Tensor, begun bool) {
+	begun = m.begun[name]
+	m.begun[name] = true
+	return parameterTensor(m.params, tensor.Gradients, name), begun
+}
+
+// unused clears the gradients of a parameter that the configuration leaves idle.
+func (m *emitter) unused(name string) {
+	m.Launch(tensor.Zero{Y: m.gradient(name + ".weight")})
+	m.Launch(tensor.Zero{Y: m.gradient(name + ".bias")})
+}
+
+// linearParameters are those of a linear layer.
+func linearParameters(part config.Part, name string, out, in int) []parameter {
+	return []parameter{
+		{Name: name + ".weight", Shape: []int{out, in}, Decay: true, Part: part, fresh: uniformBy(in)},
+		{Name: name + ".bias", Shape: []int{out}, Part: part, fresh: uniformBy(in)},
+	}
+}
+
+// linear applies a linear layer to x.
+func (m *emitter) linear(name string, x *tensor.Tensor) *tensor.Tensor {
+	w := m.weight(name + ".weight")
+	y := m.Temp(name, x.Rows, x.Shape[0], w.Shape[0])
+	m.Launch(tensor.Linear{Y: y, X: x, Weight: w, Bias: m.weight(name + ".bias")})
+	return y
+}
+
+// linearBackward assigns, or adds to, the gradient dx of x.
+func (m *emitter) linearBackward(name string, dx, dy, x *tensor.Tensor, accumulate bool) {
+	m.Launch(tensor.LinearBackward{DX: dx, DWeight: m.gradient(name + ".weight"), DBias: m.gradient(name + ".bias"),
+		DY: dy, X: x, Weight: m.weight(name + ".weight"), Accumulate: accumulate})
+}
+
+// normParameters are those of a LayerNorm.
+func normParameters(name string, d int) []parameter {
+	return []parameter{
+		{Name: name + ".weight", Shape: []int{d}, Part: config.PartNorms, fresh: constant(1)},
+		{Name: name + ".bias", Shape: []int{d}, Part: config.PartNorms},
+	}
+}
+
+// norm is a LayerNorm with what its backward needs.
+type norm struct {
+	name          string
+	x, mean, rstd *tensor.Tensor
+}
+
+func (m *emitter) norm(name string, x *tensor.Tensor) (*tensor.Tensor, norm) {
+	n := norm{name: name, x: x, mean: m.Temp(name+".mean", x.Rows, x.Shape[0], 1),
+		rstd: m.Temp(name+".rstd", x.Rows, x.Shape[0], 1)}
+	y := m.like(x, name)
+	m.Launch(tensor.LayerNorm{Y: y, X: x, Mean: n.mean, RStd: n.rstd, Gain: m.weight(name + ".weight"),
+		Bias: m.weight(name + ".bias"), Eps: float32(m.config.LayerNormEps)})
+	return y, n
+}
+
+// normBackward assigns, or adds to, the gradient dx of the norm's input.
+func (m *emitter) normBackward(n norm, dx, dy *tensor.Tensor, accumulate bool) {
+	m.Launch(tensor.LayerNormBackward{DX: dx, DGain: m.gradient(n.name + ".weight"),
+		DBias: m.gradient(n.name + ".bias"),
+		DY:    dy, X: n.x, Mean: n.mean, RStd: n.rstd, Gain: m.weight(n.name + ".weight"), Accumulate: accumulate})
+}
+
+// rowDotParameters are those of a row score.
+func rowDotParameters(part config.Part, name string, d int) []parameter {
+	return []parameter{
+		{Name: name + ".weight", Shape: []int{d}, Decay: true, Part: part,
+			fresh: func(draw draws, e int) float64 { return draw.Normal(e) / math.Sqrt(float64(d)) }},
+		{Name: name + ".bias", Shape: []int{1}, Part: part},
+	}
+}
+
+// rowDot scores each row of x.
+func (m *emitter) rowDot(name string, x *tensor.Tensor) *tensor.Tensor {
+	y := m.Temp(name, x.Rows, x.Shape[0], 1)
+	m.Launch(tensor.RowDot{Y: y, X: x, Weight: m.weight(name + ".weight"), Bias: m.weight(name + ".bias")})
+	return y
+}
+
+// rowDotBackward adds to the gradient dx of x.
+func (m *emitter) rowDotBackward(name string, dx, dy, x *tensor.Tensor) {
+	m.Launch(tensor.RowDotBackward{DX: dx, DWeight: m.gradient(name + ".weight"), DBias: m.gradient(name + ".bias"),
+		DY: dy, X: x, Weight: m.weight(name + ".weight")})
+}
+
+// dropout writes x, masked in training, to y; it is its own backward. Without a
+// mask it launches nothing and returns x.
+func (m *emitter) dropout(y, x *tensor.Tensor, layer int, stream uint32, rate float64) *tensor.Tensor {
+	if m.mode != TrainMode || rate == 0 {
+		return x
+	}
+	if y == nil {
+		y = m.like(x, x.Name+".dropout")
+	}
+	m.Launch(tensor.Dropout{Y: y, X: x, Batch: m.batch, Layer: uint32(layer), Stream: stream, Rate: float32(rate)})
+	return y
+}

@@ -1,0 +1,272 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"slices"
+	"sync"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// computing is what a device does beside.
+func computing(d any) (tensor.Device, error) {
+	if c, ok := d.(tensor.Device); ok {
+		return c, nil
+	}
+	return nil, fmt.Errorf("a device that computes nothing (%T), expected one that package device opens", d)
+}
+
+// Engine runs passes of one model on one device. Its weights are shared; each
+// slot brings its own arena.
+type Engine struct {
+	Config  *config.Config
+	Params  *config.Parameters
+	Device  tensor.Device
+	Weights tensor.Memory
+	Edges   int // of a token at most in training, where rows have edges
+	packers int // threads that pack each batch: all beside a device that leaves them free
+
+	mu     sync.Mutex
+	passes map[passKey]*preparedPass
+	recent []passKey              // of the passes, the one last used at the end
+	Memory map[tensor.Memory]bool // all that was allocated, weights too
+
+	planning sync.Mutex
+	Limits   map[PassMode]*PassLimits
+}
+
+type passKey struct {
+	shape passShape
+	mode  PassMode
+}
+
+type preparedPass struct {
+	*recordedPass
+	tensor.Executable
+}
+
+// maxPasses bounds the cache of programs.
+const maxPasses = 64
+
+func NewEngine(c *config.Config, weights []float32, on any) (*Engine, error) {
+	device, err := computing(on)
+	if err != nil {
+		return nil, err
+	}
+	e := &Engine{Config: c, Params: NewParameters(c), Device: device,
+		packers: 1, passes: map[passKey]*preparedPass{}, Memory: map[tensor.Memory]bool{},
+		Limits: map[PassMode]*PassLimits{}}
+	if _, ok := tensor.Capability[tensor.OwnMemory](device); ok {
+		e.packers = runtime.GOMAXPROCS(0)
+	}
+	if len(weights) != e.Params.Words {
+		return nil, fmt.Errorf("the weights have %d words, the configuration needs %d", len(weights), e.Params.Words)
+	}
+	m, err := e.Allocate(e.Params.Words)
+	if err != nil {
+		return nil, fmt.Errorf("memory for the weights: %w", err)
+	}
+	e.Weights = m
+	if err := m.Write(0, tensor.Bits(weights)); err != nil {
+		e.Close()
+		return nil, err
+	}
+	return e, nil
+}
+
+// Threads are those that each of so many passes may take that are made ready at once: of a device
+// that computes on the processors those that compute nothing meanwhile.
+func (e *Engine) Threads(passes int) int { return max(e.packers, e.Device.Slots()/max(1, passes)) }
+
+// Allocate takes memory of the device until the engine is closed.
+func (e *Engine) Allocate(words int) (tensor.Memory, error) {
+	m, err := e.Device.Allocate(words)
+	if err == nil {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		e.Memory[m] = true
+	}
+	return m, err
+}
+
+// free returns memory before that.
+func (e *Engine) free(m tensor.Memory) {
+	e.mu.Lock()
+	delete(e.Memory, m)
+	e.mu.Unlock()
+	m.Free() // which may take long, and other slots need not wait for
+}
+
+// Close returns the memory. Nothing runs any more.
+func (e *Engine) Close() {
+	for m := range e.Memory {
+		e.free(m)
+	}
+}
+
+// pass returns the program for a shape, recording it the first time.
+func (e *Engine) pass(shape passShape, mode PassMode) (*preparedPass, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	key := passKey{shape, mode}
+	if p, ok := e.passes[key]; ok {
+		at := slices.Index(e.recent, key)
+		e.recent = append(slices.Delete(e.recent, at, at+1), key)
+		return p, nil
+	}
+	p, err := newPass(e.Config, e.Params, shape, mode)
+	if err != nil {
+		return nil, err
+	}
+	x, err := e.Device.Prepare(p.Program)
+	if err != nil {
+		return nil, err
+	}
+	if len(e.recent) == maxPasses {
+		delete(e.passes, e.recent[0])
+		e.recent = e.recent[1:]
+	}
+	e.recent = append(e.recent, key)
+	e.passes[key] = &preparedPass{p, x}
+	return e.passes[key], nil
+}
+
+// Slot is the memory to run one pass at a time.
+type Slot struct {
+	engine  *Engine
+	Memory  tensor.Binding
+	batch   packed // that it holds
+	Packers int    // threads that pack it
+	LossFactors
+	Weight   []float64     // of classes in the loss of a training step; nil: all the same
+	Gradient tensor.Memory // a block that is its own; nil: none yet
+}
+
+func (e *Engine) Slot() *Slot {
+	l := &Slot{engine: e, Packers: e.packers, LossFactors: LossFactorsOf(e.Config, 1, nil)}
+	l.Memory[tensor.Weights] = e.Weights
+	return l
+}
+
+// Load packs examples of so many sequences into the slot's memory and returns the pass that
+// computes them.
+func (l *Slot) Load(sequences int, examples []seq.Example, d Drawing) (*preparedPass, error) {
+	l.batch.pack(l.engine.Config, sequences, examples, d, l.Packers)
+	return l.place(d)
+}
+
+// fit has the slot's memory grow where a pass needs more.
+func (l *Slot) fit(p *preparedPass) (err error) {
+	for _, s := range []tensor.Region{tensor.Arena, tensor.Inputs} {
+		need := p.Program.Words(s)
+		if l.Memory[s] != nil && l.Memory[s].Words() >= need {
+			continue
+		}
+		if l.Memory[s] != nil {
+			l.engine.free(l.Memory[s])
+			l.Memory[s] = nil
+		}
+		if l.Memory[s], err = l.engine.Allocate(need); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// place writes the packed batch to the slot's memory.
+func (l *Slot) place(d Drawing) (*preparedPass, error) {
+	p, err := l.engine.pass(l.batch.shape(l.engine.Config), d.Mode)
+	if err != nil {
+		return nil, err
+	}
+	return p, l.placeIn(p, d)
+}
+
+// placeIn is place for a pass that has room for the batch.
+func (l *Slot) placeIn(p *preparedPass, d Drawing) error {
+	b := &l.batch
+	if err := l.fit(p); err != nil {
+		return fmt.Errorf("memory for %d tokens at once: %w", b.counts.Tokens, err)
+	}
+	if p.Scale != nil {
+		if err := tensor.Upload(l.Memory[tensor.Inputs], p.Scale, l.scale); err != nil {
+			return err
+		}
+	}
+	if p.Positive != nil {
+		if err := tensor.Upload(l.Memory[tensor.Inputs], p.Positive, l.positive); err != nil {
+			return err
+		}
+	}
+	return b.upload(p.recordedPass, l.Memory[tensor.Inputs], d)
+}
+
+// Result is what a pass computed for its examples, row-major.
+type Result struct {
+	Pooled, Logits, Loss []float32
+	DeadRows             []int64             // per layer
+	Explanations         []ExplainedSequence // of each sequence, in explainMode
+	Hidden               [][][]float32       // likewise, in hiddenMode
+}
+
+// run computes examples from start to end and downloads the results.
+func (l *Slot) run(ctx context.Context, examples []seq.Example, d Drawing) (*Result, error) {
+	p, err := l.Load(l.engine.Config.Sequences(), examples, d)
+	if err != nil {
+		return nil, err
+	}
+	b := &l.batch
+	if err := p.Run(ctx, l.Memory, 0, len(p.Program.Segments)); err != nil {
+		return nil, err
+	}
+	r, err := l.results(p, b)
+	if err == nil && p.explained != nil {
+		r.Explanations, err = p.explained.read(b, l.Memory[tensor.Arena])
+	}
+	if err == nil && p.hidden != nil {
+		r.Hidden, err = p.hiddenStates(b, l.Memory[tensor.Arena])
+	}
+	return r, err
+}
+
+func (l *Slot) results(p *preparedPass, b *packed) (*Result, error) {
+	c := l.engine.Config
+	r := &Result{}
+	arena := l.Memory[tensor.Arena]
+	download := func(t *tensor.Tensor, rows int) ([]float32, error) {
+		x := make([]float32, rows*t.Width())
+		return x, tensor.Download(arena, t, x)
+	}
+	var err error
+	pooled, logits := objectiveOf(c).read(p.recordedPass, b)
+	if pooled > 0 {
+		if r.Pooled, err = download(p.Pooled, pooled); err != nil {
+			return nil, err
+		}
+	}
+	if logits > 0 {
+		if r.Logits, err = download(p.Logits, logits); err != nil {
+			return nil, err
+		}
+	}
+	for _, t := range p.DeadRows {
+		var n [1]int32
+		if err := tensor.Download(arena, t, n[:]); err != nil {
+			return nil, err
+		}
+		r.DeadRows = append(r.DeadRows, int64(n[0]))
+	}
+	if p.Loss != nil {
+		losses := make([]float32, len(b.label))
+		if err := tensor.Download(arena, p.Loss, losses); err != nil {
+			return nil, err
+		}
+		objectiveOf(c).weigh(b, losses, l.Weight)
+		r.Loss = b.sums(losses)
+	}
+	return r, nil
+}

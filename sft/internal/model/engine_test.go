@@ -1,0 +1,30 @@
+package model
+
+import (
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestPassesLastUsed: the engine keeps the programs that were used last, not those that
+// were recorded last.
+func TestPassesLastUsed(t *testing.T) {
+	c := configtest.TinyConfig()
+	e := must.Get(NewEngine(c, Initialize(c, 1), cpu.New(1)))(t)
+	defer e.Close()
+	pass := func(tokens int) *preparedPass {
+		return must.Get(e.pass(passShape{Tokens: tokens, Sequences: 1, Sampled: 1}, InferMode))(t)
+	}
+	often, once := pass(1), pass(2)
+	for n := range maxPasses {
+		pass(3 + n)
+		if pass(1) != often {
+			t.Fatalf("a program that is used all the time is recorded again after %d others", n+1)
+		}
+	}
+	if pass(2) == once || len(e.passes) > maxPasses {
+		t.Errorf("%d programs are kept, at most %d are meant to be", len(e.passes), maxPasses)
+	}
+}

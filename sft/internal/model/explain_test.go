@@ -1,0 +1,25 @@
+package model
+
+import (
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestExplainMemory: it grows with the tokens, and not with the tokens times those
+// sampled.
+func TestExplainMemory(t *testing.T) {
+	c := configtest.TinyConfig()
+	c.NumSampledTokens = 1024
+	words := func(tokens int) int {
+		p := must.Get(newPass(c, NewParameters(c), shapeFor(c, tokens, 1, c.NumSampledTokens, 0), ExplainMode))(t)
+		return p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs)
+	}
+	const n = 1 << 16
+	one, two := words(n), words(2*n)
+	if two > 2*one || one > n*c.NumSampledTokens/4 {
+		t.Errorf("%d words for %d tokens, %d for twice as many", one, n, two)
+	}
+}

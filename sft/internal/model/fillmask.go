@@ -1,0 +1,164 @@
+package model
+
+import (
+	"math"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// fillMask tells tokens that were masked, with x_t the last layer's row of one of them:
+//
+//	logits_t = out(final_norm(x_t))    (no final_norm under post-norm)
+//	loss     = Σ_t log Σ_v exp(logits_tv) − logits_t,token
+//
+// divided by the number of these tokens in the batch. out has a row for each token of the
+// data, which is that token's embedding if [config.Config.TieEmbeddings] is set. With
+// [config.Config.MaskTargets] it tells something else of a token in its place. The mask is one
+// more token, the last of the vocabulary, and never an answer. Labels are not read. A whole
+// sequence is embedded as the mean of final_norm(x_t) over its tokens.
+//
+// Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
+// Transformers for Language Understanding", NAACL 2019.
+type fillMask struct{ ofRows }
+
+func (fillMask) parameters(c *config.Config) (out []parameter) {
+	if c.NormPosition == "pre" {
+		out = normParameters("final_norm", c.HiddenSize)
+	}
+	layer := linearParameters(config.PartHead, "head.out", c.NumLabels, c.HiddenSize)
+	if c.TieEmbeddings {
+		layer = layer[1:] // the bias alone
+	}
+	return append(out, layer...)
+}
+
+func (fillMask) readout(m *emitter, p *recordedPass) readout {
+	if m.mode == InferMode {
+		return &pooling{emitter: m, mean: true}
+	}
+	return &targetRows{emitter: m, pass: p}
+}
+
+// targetRows reads the rows of the masked tokens alone: what comes after costs as much as
+// there are of these.
+type targetRows struct {
+	*emitter
+	pass  *recordedPass
+	x     *tensor.Tensor
+	final *norm // final_norm, pre-norm only
+}
+
+func (t *targetRows) forward(x *tensor.Tensor) *tensor.Tensor {
+	t.x = x
+	n := t.capacity(tensor.Targets)
+	t.pass.TargetRow = t.Input("target.row", tensor.Targets, n)
+	y := t.Temp("target", tensor.Targets, n, t.config.HiddenSize)
+	t.Launch(tensor.Gather{Y: y, X: x, Row: t.pass.TargetRow})
+	if t.config.NormPosition == "pre" {
+		normed, final := t.norm("final_norm", y)
+		y, t.final = normed, &final
+	}
+	return y
+}
+
+func (t *targetRows) backward(dy *tensor.Tensor) *tensor.Tensor {
+	if t.final != nil {
+		t.normBackward(*t.final, dy, dy, false)
+	}
+	t.pass.TargetOf = t.Input("target.of", tensor.Tokens, t.shape.Tokens)
+	dx := t.like(t.x, "target.grad")
+	t.Launch(tensor.Gather{Y: dx, X: dy, Row: t.pass.TargetOf})
+	return dx
+}
+
+func (fillMask) head(m *emitter) head {
+	if m.config.TieEmbeddings {
+		return &tiedHead{emitter: m}
+	}
+	return &linearHead{emitter: m}
+}
+
+// tiedHead is a linear layer whose weight is the embedding of all tokens but the last, which
+// is the mask.
+type tiedHead struct {
+	*emitter
+	x *tensor.Tensor
+}
+
+// rows are those of the tokens that the head tells.
+func (h *tiedHead) rows(embedding *tensor.Tensor) *tensor.Tensor {
+	return tensor.At(embedding.Region, embedding.Offset, embedding.Name+".rows", h.config.NumLabels, embedding.Width())
+}
+
+func (h *tiedHead) forward(x *tensor.Tensor) *tensor.Tensor {
+	h.x = x
+	y := h.Temp("head.out", x.Rows, x.Shape[0], h.config.NumLabels)
+	h.Launch(tensor.Linear{Y: y, X: x, Weight: h.rows(h.weight("embed.weight")), Bias: h.weight("head.out.bias")})
+	return y
+}
+
+func (h *tiedHead) backward(dlogits *tensor.Tensor) *tensor.Tensor {
+	dx := h.like(h.x, "head.out.grad")
+	g := h.gradient("embed.weight")
+	h.Launch(tensor.Zero{Y: g}) // the mask's row, which the layer does not have
+	h.Launch(tensor.LinearBackward{DX: dx, DWeight: h.rows(g), DBias: h.gradient("head.out.bias"),
+		DY: dlogits, X: h.x, Weight: h.rows(h.weight("embed.weight"))})
+	return dx
+}
+
+func (fillMask) loss(m *emitter, p *recordedPass) *tensor.Tensor { return crossEntropy(m, p) }
+
+func (fillMask) Divisor(c *config.Config, batch []seq.Example, d Drawing) (n int) {
+	for _, e := range batch {
+		n += len(maskedPositions(c, len(e.A), e.Index, d))
+	}
+	return n
+}
+
+func (fillMask) evaluation() PassMode { return LossMode }
+
+// pack adds the tokens to predict, and masks them in training.
+func (fillMask) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []int32 {
+	var read, positions []int32
+	switch {
+	case d.Mode.loss():
+		read, positions = MaskTokens(c, e.A, e.Index, d)
+	case p.fills:
+		read, positions = e.A, Masks(c, e.A)
+	default:
+		return e.A
+	}
+	from := len(p.tokens)
+	for range read {
+		p.targetOf = append(p.targetOf, tensor.NoRow)
+	}
+	for _, t := range positions {
+		p.targetOf[from+int(t)] = int32(len(p.targetRow))
+		p.targetRow = append(p.targetRow, int32(from)+t)
+	}
+	if p.fills {
+		p.label = append(p.label, make([]int32, len(positions))...) // read by nothing
+	} else {
+		p.label = append(p.label, TokenTargets(c, e.A, positions)...)
+	}
+	return read
+}
+
+// read has the logits of the masks of the input.
+func (fillMask) read(p *recordedPass, b *packed) (pooled, logits int) {
+	if p.Logits == nil || p.Loss != nil {
+		return 0, 0
+	}
+	return 0, int(b.counts.Targets)
+}
+
+// targetCapacity has room for more masked tokens than occur, of the given tokens and sequences, but with a probability
+// below 1e-12. Their number has a standard deviation of at most √(tokens·r·(2s−1)), as spans of mean length s have, and
+// each sequence has at least one.
+func (fillMask) targetCapacity(c *config.Config, tokens, sequences int) int {
+	mean := float64(tokens) * c.MaskRate
+	deviation := math.Sqrt(mean * (2*c.MaskSpan - 1))
+	return min(tokens, bucket(sequences+int(mean+8*deviation)))
+}

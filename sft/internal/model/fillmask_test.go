@@ -1,0 +1,60 @@
+package model
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestFillMemory: a pass that fills masks has room for as many as there are, and no more
+// tokens than without them; what is planned for it is enough.
+func TestFillMemory(t *testing.T) {
+	c := configtest.OfTask(configtest.TinyConfig(), config.FillMask)
+	c.MaskRate = 0.001
+	for masks, want := range map[int]int{1: 64, 1000: 1024} {
+		tokens := slices.Repeat([]int32{3}, 1000)
+		for i := range masks {
+			tokens[i] = *c.MaskTokenID
+		}
+		b := packOne(c, []seq.Example{{A: tokens}}, Drawing{Mode: FillMode})
+		s := b.shape(c)
+		if s.Masks != want || s.Tokens != 1024 || int(b.counts.Targets) != masks {
+			t.Errorf("%d masks: %+v", masks, s)
+		}
+		p := must.Get(newPass(c, NewParameters(c), s, FillMode))(t)
+		planned, err := PassWords(c, NewParameters(c), cpu.New(1), FillMode, 1000, 1, 0)
+		if used := p.Program.Words(tensor.Arena) + p.Program.Words(tensor.Inputs); err != nil || used > planned {
+			t.Errorf("%d masks: %d words, planned are %d; %v", masks, used, planned, err)
+		}
+	}
+}
+
+// TestFillMaskCapacity: a pass with more tokens to be told than expected has room for them,
+// and the memory of a run counts their logits.
+func TestFillMaskCapacity(t *testing.T) {
+	c := configtest.ManyTokens()
+	b := packOne(c, configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 1)), 4000), Drawing{Mode: TrainMode})
+	usual := b.shape(c)
+	room := objectiveOf(c).targetCapacity(c, usual.Tokens, usual.Sequences)
+	if n := len(b.targetRow); n < 400 || n > room || room > 1500 || usual.Tokens != bucket(4000) {
+		t.Errorf("%d tokens are masked, room for %d, a pass of %d tokens", n, room, usual.Tokens)
+	}
+	b.counts.Targets = int32(room + 1)
+	if s := b.shape(c); s.Tokens <= usual.Tokens || objectiveOf(c).targetCapacity(c, s.Tokens, s.Sequences) <= room {
+		t.Errorf("shape %+v for %d masked tokens", s, room+1)
+	}
+	for _, mode := range []PassMode{LossMode, TrainMode} {
+		words, err := PassWords(c, NewParameters(c), nil, mode, 4000, 1, 0)
+		if err != nil || words < 2*room*20000 {
+			t.Errorf("mode %d: memory of %d words, logits and their gradient have %d; error %v", mode,
+				words, 2*room*20000, err)
+		}
+	}
+}

@@ -1,0 +1,29 @@
+package model
+
+import (
+	"github.com/sftseq/sftseq/internal/tensor"
+)
+
+// hide has rows kept that are the input of a layer or the output of the last, in hiddenMode.
+func (p *recordedPass) hide(m *emitter, rows *tensor.Tensor) {
+	if m.mode == HiddenMode {
+		m.Keep(rows)
+		p.hidden = append(p.hidden, rows)
+	}
+}
+
+// hiddenStates reads those of each sequence of a batch that was run.
+func (p *recordedPass) hiddenStates(b *packed, arena tensor.Memory) ([][][]float32, error) {
+	out := make([][][]float32, len(b.example))
+	for _, t := range p.hidden {
+		rows := make([]float32, int(b.counts.Tokens)*t.Width())
+		if err := tensor.Download(arena, t, rows); err != nil {
+			return nil, err
+		}
+		for i := range out {
+			from, to := int(b.offset[i])*t.Width(), int(b.offset[i+1])*t.Width()
+			out[i] = append(out[i], rows[from:to:to])
+		}
+	}
+	return out, nil
+}

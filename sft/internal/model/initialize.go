@@ -1,0 +1,54 @@
+package model
+
+import (
+	"math"
+
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// Initialize returns fresh weights, a function of the seed: linear layers
+// uniform in ±1/√in (PyTorch's default), convolutions likewise by their taps,
+// embeddings and the rows that score tokens normal, norms 1 and 0. The relative terms start near the identity:
+// small weights, and the bias of Rmul such that softplus(b) = 1.
+func Initialize(c *config.Config, seed uint64) []float32 {
+	params := NewParameters(c)
+	words := make([]float32, params.Words)
+	for i, p := range parametersOf(c) {
+		if p.fresh == nil {
+			continue
+		}
+		d := DrawsOf(seed, i)
+		x := params.Slice(words, params.List[i])
+		for e := range x {
+			x[e] = float32(p.fresh(d, e))
+		}
+	}
+	return words
+}
+
+// fresh is element e of a parameter at the beginning; nil is 0.
+type fresh func(d draws, e int) float64
+
+// uniformBy is uniform in ±1/√n.
+func uniformBy(n int) fresh {
+	bound := 1 / math.Sqrt(float64(n))
+	return func(d draws, e int) float64 { return bound * (2*d.uniform(e) - 1) }
+}
+
+// constant is the same for every element.
+func constant(v float64) fresh { return func(draws, int) float64 { return v } }
+
+// draws are the random numbers of a parameter: number e, uniform on 0 to 1 or normal.
+type draws struct{ uniform, Normal func(e int) float64 }
+
+// DrawsOf are those of the i-th parameter.
+func DrawsOf(seed uint64, i int) draws {
+	uniform := func(e int) float64 {
+		w := philox.Words(seed, [4]uint32{uint32(e >> 2), philox.StreamInit, uint32(i), 0})
+		return float64(philox.Uniform(w[e&3]))
+	}
+	return draws{uniform, func(e int) float64 { // Box-Muller
+		return math.Sqrt(-2*math.Log(uniform(2*e))) * math.Cos(2*math.Pi*uniform(2*e+1))
+	}}
+}

@@ -1,0 +1,98 @@
+package model
+
+import (
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+func TestInitialize(t *testing.T) {
+	c := configtest.TinyConfig()
+	c.ResidualScale = true
+	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 32}}
+	first := Initialize(c, 5)
+	if !slices.Equal(first, Initialize(c, 5)) {
+		t.Error("one seed, two models")
+	}
+	p, second := NewParameters(c), Initialize(c, 6)
+	for _, q := range p.List {
+		x := p.Slice(first, q)
+		constant := strings.Contains(q.Name, "norm") || strings.HasSuffix(q.Name, "residual_scale") ||
+			strings.Contains(q.Name, ".bias") &&
+				(strings.Contains(q.Name, "rel_") || strings.Contains(q.Name, "sampler") ||
+					strings.Contains(q.Name, "head.pool") || strings.Contains(q.Name, ".conv."))
+		if slices.Equal(x, p.Slice(second, q)) != constant {
+			t.Errorf("%s: the same for two seeds: %v", q.Name, !constant)
+		}
+		for i, v := range x {
+			if strings.Contains(q.Name, "rel_mul.bias") && math.Abs(math.Log1p(math.Exp(float64(v)))-1) > 1e-6 {
+				t.Errorf("%s: softplus(%v) is not 1", q.Name, v)
+			}
+			if taps := float64(q.Shape[0]); strings.Contains(q.Name, ".conv.") &&
+				strings.HasSuffix(q.Name, ".weight") && !constant && !(math.Abs(float64(v)) <= 1/math.Sqrt(taps)) {
+				t.Errorf("%s: %v at %d is outside of ±1/√%v", q.Name, v, i, taps)
+			}
+			if strings.Contains(q.Name, ".conv.") && strings.HasSuffix(q.Name, ".bias") && v != 0 {
+				t.Errorf("%s: %v at %d", q.Name, v, i)
+			}
+			if strings.Contains(q.Name, "attn.q") && math.Abs(float64(v)) > 1/math.Sqrt(6) {
+				t.Errorf("%s: %v at %d is outside of ±1/√6", q.Name, v, i)
+			}
+			if strings.Contains(q.Name, "norm") &&
+				v != map[bool]float32{true: 0, false: 1}[strings.HasSuffix(q.Name, ".bias")] {
+				t.Errorf("%s: %v at %d", q.Name, v, i)
+			}
+		}
+	}
+}
+
+// TestFreshSpread: fresh values have the spread that Initialize states: uniform ones reach
+// nearly to their bound, normal ones have their mean square.
+func TestFreshSpread(t *testing.T) {
+	c := configtest.TinyConfig()
+	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.SinusoidDim = 90, 64, 4, 32, 48
+	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}}
+	p, words := NewParameters(c), Initialize(c, 1)
+	of := func(name string) []float32 {
+		q, ok := p.Lookup(name)
+		if !ok {
+			t.Fatalf("no parameter %s", name)
+		}
+		return p.Slice(words, q)
+	}
+	for name, in := range map[string]float64{"layers.0.conv.0.weight": 5, "layers.0.attn.q.weight": 64,
+		"layers.0.attn.q.bias":    64,
+		"layers.0.mlp.fc2.weight": 32, "layers.0.mlp.fc2.bias": 32, "head.out.weight": 64} {
+		largest := 0.0
+		for _, v := range of(name) {
+			largest = max(largest, math.Abs(float64(v)))
+		}
+		if bound := 1 / math.Sqrt(in); largest > bound || largest < 0.9*bound {
+			t.Errorf("%s: values up to %v, expected up to %v", name, largest, bound)
+		}
+	}
+	for name, want := range map[string]float64{"embed.weight": 1, "layers.0.sampler.weight": 1.0 / 64,
+		"head.pool.weight":             1.0 / 64,
+		"layers.0.attn.rel_mul.weight": 0.02 * 0.02, "layers.0.attn.rel_add.weight": 0.02 * 0.02} {
+		mean, square := 0.0, 0.0
+		x := of(name)
+		for _, v := range x {
+			mean += float64(v) / float64(len(x))
+			square += float64(v) * float64(v) / float64(len(x))
+		}
+		if sigma := math.Sqrt(2 / float64(len(x))); math.Abs(square/want-1) > 4*sigma ||
+			mean*mean > 16*want/float64(len(x)) {
+			t.Errorf("%s: mean %v, mean square %v, expected 0 and %v", name, mean, square, want)
+		}
+	}
+	for _, q := range p.List {
+		if q.Decay != (q.Offset < p.Decayed) {
+			t.Errorf("%s decays: %v, but lies at %d, where what decays ends at %d", q.Name,
+				q.Decay, q.Offset, p.Decayed)
+		}
+	}
+}

@@ -1,0 +1,142 @@
+package model
+
+import (
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// layer is one encoder layer:
+//
+//	pre-norm   x ← x + Attn(LN1(x)),  x ← x + MLP(LN2(x))
+//	post-norm  x ← LN1(x + Attn(x)),  x ← LN2(x + MLP(x))
+//
+// after the branches of its convolutions, if it has any.
+//
+// Its fields are what the forward leaves for the backward.
+type layer struct {
+	*emitter
+	index int
+	name  string // prefix of its parameters
+
+	convolutions []convolution
+	norm1, norm2 norm
+	attn         attention
+	attnOut      *tensor.Tensor // output of the attention branch
+	mlp          mlp
+	mlpOut       *tensor.Tensor
+}
+
+// layerParameters are those of a layer whose name has that prefix.
+func layerParameters(c *config.Config, name string) []parameter {
+	d := c.HiddenSize
+	out := slices.Concat(convolutionParameters(c, name), attentionParameters(c, name),
+		linearParameters(config.PartMLP, name+"mlp.fc1", c.IntermediateSize, d),
+		linearParameters(config.PartMLP, name+"mlp.fc2", d, c.IntermediateSize),
+		normParameters(name+"norm1", d), normParameters(name+"norm2", d))
+	if c.ResidualScale {
+		out = append(out, parameter{Name: name + "residual_scale", Shape: []int{1}, Part: config.PartResidual})
+	}
+	return out
+}
+
+func (l *layer) pre() bool { return l.config.NormPosition == "pre" }
+
+func (l *layer) forward(x *tensor.Tensor) *tensor.Tensor {
+	x = l.convolutionBranches(x)
+	if l.pre() {
+		var h *tensor.Tensor
+		h, l.norm1 = l.norm(l.name+"norm1", x)
+		x = l.residual("residual1", x, l.attention(h), &l.attnOut)
+		h, l.norm2 = l.norm(l.name+"norm2", x)
+		return l.residual("residual2", x, l.feedForward(h), &l.mlpOut)
+	}
+	x = l.residual("residual1", x, l.attention(x), &l.attnOut)
+	x, l.norm1 = l.norm(l.name+"norm1", x)
+	x = l.residual("residual2", x, l.feedForward(x), &l.mlpOut)
+	x, l.norm2 = l.norm(l.name+"norm2", x)
+	return x
+}
+
+// backward takes the gradient of the layer's output and returns that of its
+// input. The gradient of the residual stream is kept in one tensor throughout.
+func (l *layer) backward(dx *tensor.Tensor) *tensor.Tensor {
+	if l.pre() {
+		dh := l.feedForwardBackward(l.residualBackward(dx, l.mlpOut))
+		l.normBackward(l.norm2, dx, dh, true)
+		dh = l.attentionBackward(l.residualBackward(dx, l.attnOut))
+		l.normBackward(l.norm1, dx, dh, true)
+		l.convolutionsBackward(dx)
+		return dx
+	}
+	l.normBackward(l.norm2, dx, dx, false)
+	l.Launch(addTo(dx, l.feedForwardBackward(l.residualBackward(dx, l.mlpOut))))
+	l.normBackward(l.norm1, dx, dx, false)
+	l.Launch(addTo(dx, l.attentionBackward(l.residualBackward(dx, l.attnOut))))
+	l.convolutionsBackward(dx)
+	return dx
+}
+
+func addTo(y, x *tensor.Tensor) tensor.Kernel { return tensor.Add{Y: y, A: y, B: x} }
+
+// residual adds a branch to the stream, times the layer's scalar if it has one,
+// and keeps the branch if the backward needs it.
+func (l *layer) residual(name string, x, branch *tensor.Tensor, kept **tensor.Tensor) *tensor.Tensor {
+	y := l.like(x, l.name+name)
+	if l.config.ResidualScale {
+		*kept = branch
+		l.Launch(tensor.ResidualScale{Y: y, A: x, B: branch, Scale: l.weight(l.name + "residual_scale")})
+	} else {
+		l.Launch(tensor.Add{Y: y, A: x, B: branch})
+	}
+	return y
+}
+
+// residualBackward returns the gradient of a branch. The scalar is that of both branches,
+// and its gradient their sum.
+func (l *layer) residualBackward(dx, branch *tensor.Tensor) *tensor.Tensor {
+	if !l.config.ResidualScale {
+		return dx
+	}
+	db := l.like(dx, l.name+"branch.grad")
+	dscale, begun := l.sum(l.name + "residual_scale")
+	l.Launch(tensor.ResidualScaleBackward{DB: db, DScale: dscale,
+		DY: dx, B: branch, Scale: l.weight(l.name + "residual_scale"), Accumulate: begun})
+	return db
+}
+
+// mlp is what the feed-forward block leaves for its backward.
+type mlp struct{ in, hidden, activated *tensor.Tensor }
+
+// feedForward is fc2(dropout(GELU(fc1(x)))), dropped out.
+func (l *layer) feedForward(x *tensor.Tensor) *tensor.Tensor {
+	c := l.config
+	if !l.mode.backward() {
+		y := l.like(x, l.name+"mlp")
+		l.Launch(tensor.FeedForward{Y: y, X: x,
+			Weight1: l.weight(l.name + "mlp.fc1.weight"), Bias1: l.weight(l.name + "mlp.fc1.bias"),
+			Weight2: l.weight(l.name + "mlp.fc2.weight"), Bias2: l.weight(l.name + "mlp.fc2.bias")})
+		return y
+	}
+	l.mlp.in = x
+	l.mlp.hidden = l.linear(l.name+"mlp.fc1", x)
+	l.mlp.activated = l.like(l.mlp.hidden, l.name+"mlp.gelu")
+	l.Launch(tensor.GELU{Y: l.mlp.activated, X: l.mlp.hidden})
+	l.dropout(l.mlp.activated, l.mlp.activated, l.index, philox.StreamDropoutGELU, c.FeedForward)
+	y := l.linear(l.name+"mlp.fc2", l.mlp.activated)
+	return l.dropout(y, y, l.index, philox.StreamDropoutMLP, c.EmbeddingDropout)
+}
+
+func (l *layer) feedForwardBackward(dy *tensor.Tensor) *tensor.Tensor {
+	c := l.config
+	dy = l.dropout(nil, dy, l.index, philox.StreamDropoutMLP, c.EmbeddingDropout)
+	dh := l.like(l.mlp.hidden, l.name+"mlp.hidden.grad")
+	l.linearBackward(l.name+"mlp.fc2", dh, dy, l.mlp.activated, false)
+	l.dropout(dh, dh, l.index, philox.StreamDropoutGELU, c.FeedForward)
+	l.Launch(tensor.GELUBackward{DX: dh, DY: dh, X: l.mlp.hidden})
+	dx := l.like(l.mlp.in, l.name+"mlp.grad")
+	l.linearBackward(l.name+"mlp.fc1", dx, dh, l.mlp.in, false)
+	return dx
+}

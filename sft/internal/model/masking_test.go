@@ -1,0 +1,104 @@
+package model
+
+import (
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// TestMaskedShare: the share of masked tokens is the rate, at every position, and spans have
+// the mean length that was asked for; of these tokens eight of ten are read as the mask, one
+// as any token but mask and padding, and one as it is.
+func TestMaskedShare(t *testing.T) {
+	const length, rows = 50, 4000
+	for _, s := range []struct{ rate, span float64 }{{0.15, 1}, {0.15, 3}, {0.5, 6}} {
+		c := &config.Config{VocabSize: 101, PadTokenID: new(int32(7)), MaskTokenID: new(int32(100)),
+			MaskRate: s.rate, MaskSpan: s.span}
+		var at [length]float64
+		total, goesOn, before, masks, others := 0.0, 0.0, 0.0, 0.0, make([]float64, 101)
+		tokens := slices.Repeat([]int32{3}, length)
+		for row := range uint32(rows) {
+			read, positions := MaskTokens(c, tokens, row, Drawing{Mode: TrainMode, Seed: 5, Step: 2})
+			for i, p := range positions {
+				at[p] += 1.0 / rows
+				total++
+				if p > 0 {
+					before++
+					if i > 0 && positions[i-1] == p-1 {
+						goesOn++
+					}
+				}
+				if read[p] == 100 {
+					masks++
+				} else {
+					others[read[p]]++
+				}
+				read[p] = 3
+			}
+			if !slices.Equal(read, tokens) {
+				t.Fatal("a token that is not to be told was changed")
+			}
+		}
+		for p, share := range at {
+			if math.Abs(share-s.rate) > 5*math.Sqrt(s.rate*(1-s.rate)/rows)+0.002 { // and the rows that had none
+				t.Errorf("rate %g, span %g: a share of %.4f at position %d", s.rate, s.span, share, p)
+			}
+		}
+		if last := AnyToken(c, math.MaxUint32); last != 99 {
+			t.Errorf("the last token that is read instead is %d", last)
+		}
+		// A masked token follows another if its span goes on, or a new one begins behind it.
+		p := s.rate / (s.span - s.rate*(s.span-1))
+		want := 1 - 1/s.span + p/s.span
+		if got := goesOn / before; math.Abs(got-want) > 0.02 {
+			t.Errorf("rate %g, span %g: %.3f of the masked tokens follow another, expected %.3f",
+				s.rate, s.span, got, want)
+		}
+		if math.Abs(masks/total-0.8) > 0.015 || others[7] > 0 || math.Abs(others[3]/total-0.101) > 0.015 ||
+			math.Abs(others[42]/total-0.1/99) > 0.001 {
+			t.Errorf("rate %g, span %g: %.3f masks, %.3f as they are, %.4f of another token, %g of padding", s.rate,
+				s.span, masks/total, others[3]/total, others[42]/total, others[7])
+		}
+	}
+}
+
+// TestMaskedDraws: what is masked is a function of seed, row and step in training, of seed and
+// row in evaluation, and at least one token of each row is.
+func TestMaskedDraws(t *testing.T) {
+	c := &config.Config{VocabSize: 10, MaskTokenID: new(int32(9)), MaskRate: 0.15, MaskSpan: 3}
+	of := func(mode PassMode, seed uint64, row, step uint32) []int32 {
+		return maskedPositions(c, 400, row, Drawing{mode, seed, step})
+	}
+	first := of(TrainMode, 1, 2, 3)
+	for name, other := range map[string][]int32{"seed": of(TrainMode, 2, 2, 3), "row": of(TrainMode, 1, 3, 3),
+		"step": of(TrainMode, 1, 2, 4), "evaluation": of(LossMode, 1, 2, 3)} {
+		if slices.Equal(first, other) {
+			t.Errorf("another %s masks the same tokens", name)
+		}
+	}
+	if !slices.Equal(of(LossMode, 1, 2, 3), of(EvaluateMode, 1, 2, 9)) {
+		t.Error("evaluations of two steps mask other tokens")
+	}
+	e := seq.Example{Index: 2, A: make([]int32, 400)}
+	for i := range e.A {
+		e.A[i] = int32(i)
+	}
+	if c.SamplerSeed = 1; !slices.Equal(Masked(c, e), of(LossMode, 1, 2, 0)) {
+		t.Error("the tokens to be told in an evaluation are not those at the masked positions")
+	}
+	c.MaskRate = 1e-6
+	where := map[int32]int{}
+	for row := range uint32(3000) {
+		positions := maskedPositions(c, 3, row, Drawing{Mode: TrainMode})
+		if len(positions) != 1 {
+			t.Fatalf("%d tokens of a row are masked", len(positions))
+		}
+		where[positions[0]]++
+	}
+	if where[0] < 800 || where[1] < 800 || where[2] < 800 {
+		t.Errorf("the only masked token of a row is at %v", where)
+	}
+}

@@ -1,0 +1,28 @@
+package model
+
+import (
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestMaxPoolingSample: the sample of the pooling is as large as it is told, has rows of its own,
+// and draws other random numbers than those of the layers.
+func TestMaxPoolingSample(t *testing.T) {
+	c := configtest.TinyConfig()
+	c.VocabSize, c.NumLayers, c.NumSampledTokens, c.Pooling, c.PoolingSamples = 2, 1, 6, config.MaxPooling, 9
+	p := must.Get(newPass(c, NewParameters(c), shapeFor(c, 64, 1, 6, 0), TrainMode))(t)
+	var samples []tensor.Sample
+	for _, k := range p.Program.Launches {
+		if s, ok := k.(tensor.Sample); ok {
+			samples = append(samples, s)
+		}
+	}
+	if len(samples) != 2 || samples[0].K != 6 || samples[1].K != 9 || samples[1].Layer != 1 || !samples[1].Noise ||
+		samples[1].Top.Rows != tensor.Pooled {
+		t.Errorf("%+v", samples)
+	}
+}

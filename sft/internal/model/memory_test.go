@@ -1,0 +1,49 @@
+package model
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestGraphMemory: memory is planned for graphs with many edges.
+func TestGraphMemory(t *testing.T) {
+	c := configtest.GraphConfig(configtest.GoldenConfig(config.Classification))
+	dense := configtest.RandomGraphs(c, rand.New(rand.NewPCG(7, 7)), 60)[0]
+	for len(dense.Edges) < 60*60 {
+		dense.Edges = append(dense.Edges, dense.Edges[len(dense.Edges)%100])
+	}
+	if n := PlannedLength(dense); n != 60*60/PlannedEdges {
+		t.Errorf("planned as %d tokens", n)
+	}
+	if passes := forwardPasses([]seq.Example{dense, dense, dense}, 1000); len(passes) != 2 {
+		t.Errorf("%d passes, expected two graphs in the first of two", len(passes))
+	}
+	words := func(edges int) int {
+		return must.Get(PassWords(c, NewParameters(c), nil, TrainMode, 1000, 10, edges))(t)
+	}
+	if few, many := words(1024), words(1024+4096); many-few != 4096*(1+len(c.EdgeFeatureNames)+1) {
+		t.Errorf("4096 edges more take %d words", many-few)
+	}
+}
+
+// TestPasses: a pass has no more tokens than it may, but for an example that has
+// more by itself, and short sequences count as longer ones.
+func TestPasses(t *testing.T) {
+	var examples []seq.Example
+	for _, n := range []int{40, 60, 1, 100, 101, 32, 36, 1, 1, 1, 1} {
+		examples = append(examples, seq.Example{A: make([]int32, n)})
+	}
+	var sizes []int
+	for _, p := range forwardPasses(examples, 100) {
+		sizes = append(sizes, len(p))
+	}
+	if want := []int{2, 1, 1, 1, 3, 3}; !slices.Equal(sizes, want) {
+		t.Errorf("passes of %v examples, expected %v", sizes, want)
+	}
+}

@@ -1,0 +1,221 @@
+package model
+
+import (
+	"math/bits"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// addFeatures adds what the input layer and the relation read of examples' tokens, with as many
+// threads.
+func (p *packed) addFeatures(c *config.Config, examples []seq.Example, threads int) {
+	if !c.Featured() {
+		return
+	}
+	var columns []int // of points
+	if c.Relative == config.DistanceRelation {
+		columns = seq.Points(c.FeatureNames)
+	}
+	tokens := len(p.position)
+	p.features, p.points = resized(p.features, tokens*inputWidth(c)), resized(p.points, tokens*len(columns))
+	InParallel(threads, len(examples),
+		func(_, i int) { p.setFeatures(c, columns, examples[i].Features, int(p.offset[i])) })
+	if c.Relative == config.EdgeRelation {
+		p.edges.pack(examples, p.offset, len(c.EdgeFeatureNames), threads)
+	}
+}
+
+// setFeatures sets those of an example, whose tokens begin at one.
+func (p *packed) setFeatures(c *config.Config, columns []int, features [][]float32, from int) {
+	width := inputWidth(c)
+	inputs, points := p.features[from*width:][:len(features)*width],
+		p.points[from*len(columns):][:len(features)*len(columns)]
+	for t, row := range features {
+		if input := inputs[t*width:][:width]; c.Input == config.OnesInput {
+			input[0] = 1
+		} else if c.FeatureScales == nil {
+			copy(input, row)
+		} else {
+			for j, x := range row {
+				input[j] = c.ScaledFeature(j, x)
+			}
+		}
+		point := points[t*len(columns):][:len(columns)]
+		for i, column := range columns {
+			point[i] = row[column]
+		}
+	}
+}
+
+// packed is a batch as a pass takes it: the rows of all sequences one after
+// another, without padding.
+type packed struct {
+	counts                     tensor.Counts
+	tokens, position, sequence []int32
+	features, points           []float32 // of each token, in place of its id
+	edges                      packedEdges
+	offset, sampleOffset       []int32
+	poolOffset                 []int32 // of what the pooling samples
+	example, tower             []uint32
+	label                      []int32 // of each loss
+	// of each example, with a loss: standardised numbers of a regression, or which of several labels hold
+	target              []float32
+	losses              []int   // where those of an example begin, and their number
+	targetRow, targetOf []int32 // of tokens to be told: see recordedPass
+	fills               bool    // those are the masks of the input
+}
+
+// reset empties a batch, and keeps its memory for the next one.
+func (p *packed) reset() {
+	first := func(x []int32) []int32 { return append(x[:0], 0) }
+	*p = packed{
+		tokens: p.tokens[:0], position: p.position[:0], sequence: p.sequence[:0],
+		features: p.features[:0], points: p.points[:0], edges: p.edges,
+		offset: first(p.offset), sampleOffset: first(p.sampleOffset), poolOffset: first(p.poolOffset),
+		example: p.example[:0], tower: p.tower[:0], label: p.label[:0], target: p.target[:0],
+		losses: append(p.losses[:0], 0), targetRow: p.targetRow[:0], targetOf: p.targetOf[:0],
+	}
+	p.edges.first, p.edges.source, p.edges.features = p.edges.first[:0], p.edges.source[:0], p.edges.features[:0]
+}
+
+// resized is memory for n values, that of x where it is enough. What they are is undefined.
+func resized[T any](x []T, n int) []T { return slices.Grow(x[:0], n)[:n] }
+
+// pack makes a batch of examples of one sequence, or of two, with as many threads. In training, a
+// sequence's random numbers are drawn for its example and tower; otherwise for example 0, so that
+// a sequence's result depends on nothing else.
+func (p *packed) pack(c *config.Config, sequences int, examples []seq.Example, d Drawing, threads int) {
+	p.reset()
+	p.fills = d.Mode == FillMode
+	add := func(tokens []int32, n int, index, tower uint32) {
+		if d.Mode != TrainMode {
+			index, tower = 0, 0
+		}
+		b, from := int32(len(p.example)), len(p.position)
+		p.position, p.sequence = slices.Grow(p.position, n)[:from+n], slices.Grow(p.sequence, n)[:from+n]
+		position, sequence := p.position[from:], p.sequence[from:]
+		for i := range position {
+			position[i] = int32(i)
+		}
+		for i := range sequence {
+			sequence[i] = b
+		}
+		p.tokens = append(p.tokens, tokens...)
+		p.offset = append(p.offset, int32(len(p.position)))
+		p.sampleOffset = append(p.sampleOffset, p.sampleOffset[b]+int32(min(c.NumSampledTokens, n)))
+		p.poolOffset = append(p.poolOffset, p.poolOffset[b]+int32(min(c.PoolingSamples, n)))
+		p.example = append(p.example, index)
+		p.tower = append(p.tower, tower)
+		p.counts.Longest = max(p.counts.Longest, int32(n))
+	}
+	for _, e := range examples {
+		add(objectiveOf(c).pack(p, c, e, d), e.First(), e.Index, 0)
+		if sequences == 2 {
+			add(e.B, len(e.B), e.Index, 1)
+		}
+		p.losses = append(p.losses, len(p.label))
+	}
+	p.addFeatures(c, examples, threads)
+	p.counts.Tokens = int32(len(p.position))
+	p.counts.Sequences = int32(len(p.example))
+	p.counts.Sampled = p.sampleOffset[len(p.example)]
+	p.counts.Pooled = p.poolOffset[len(p.example)]
+	p.counts.Examples = int32(len(examples))
+	p.counts.Targets = int32(len(p.targetRow))
+}
+
+// sums adds up the losses of each example, in their order.
+func (p *packed) sums(losses []float32) []float32 {
+	out := make([]float32, p.counts.Examples)
+	for i := range out {
+		sum := 0.0
+		for _, v := range losses[p.losses[i]:p.losses[i+1]] {
+			sum += float64(v)
+		}
+		out[i] = float32(sum)
+	}
+	return out
+}
+
+// shape is the capacity of the program that runs the batch: its size rounded
+// up, so that batches of similar size share one.
+func (p *packed) shape(c *config.Config) passShape {
+	s := shapeFor(c, int(p.counts.Tokens), int(p.counts.Sequences), int(p.counts.Sampled), len(p.edges.source))
+	if p.fills {
+		s.Masks = min(s.Tokens, bucket(int(p.counts.Targets)))
+		return s
+	}
+	for int(p.counts.Targets) > objectiveOf(c).targetCapacity(c, s.Tokens, s.Sequences) {
+		s.Tokens = bucket(s.Tokens + 1)
+	}
+	return s
+}
+
+func shapeFor(c *config.Config, tokens, sequences, sampled, edges int) passShape {
+	sequences = max(c.Sequences(), 1<<bits.Len(uint(sequences-1)))
+	return passShape{Tokens: bucket(tokens), Sequences: sequences, Sampled: bucket(sampled),
+		Edges: edgeCapacity(c, edges)}
+}
+
+// edgeCapacity is the room of a pass for so many edges, none without a relation of them.
+func edgeCapacity(c *config.Config, edges int) int {
+	if c.Relative != config.EdgeRelation {
+		return 0
+	}
+	return bucket(max(1, edges))
+}
+
+// bucket rounds up to one of eight sizes between two powers of two.
+func bucket(n int) int {
+	step := max(64, 1<<max(0, bits.Len(uint(n))-4))
+	return (n + step - 1) / step * step
+}
+
+// upload writes the batch to the inputs of a pass.
+func (p *packed) upload(pass *recordedPass, m tensor.Memory, d Drawing) error {
+	b := pass.Batch
+	random := []uint32{uint32(d.Seed), uint32(d.Seed >> 32), d.Step}
+	write := func(err error, t *tensor.Tensor, x []int32) error {
+		if err != nil {
+			return err
+		}
+		return tensor.Upload(m, t, x)
+	}
+	err := write(nil, pass.Program.Counts, p.counts.Words())
+	err = write(err, b.Tokens, p.tokens)
+	err = write(err, b.Position, p.position)
+	err = write(err, b.Sequence, p.sequence)
+	err = write(err, b.Offset, p.offset)
+	err = write(err, b.SampleOffset, p.sampleOffset)
+	err = write(err, b.Example, tensor.As[int32](p.example))
+	err = write(err, b.Tower, tensor.As[int32](p.tower))
+	err = write(err, b.Random, tensor.As[int32](random))
+	for _, input := range []struct {
+		t *tensor.Tensor
+		x []int32
+	}{{pass.Label, p.label}, {pass.TargetRow, p.targetRow}, {pass.TargetOf, p.targetOf},
+		{pass.PoolOffset, p.poolOffset}} {
+		if input.t != nil {
+			err = write(err, input.t, input.x)
+		}
+	}
+	if pass.Features != nil && err == nil {
+		err = tensor.Upload(m, pass.Features, p.features)
+	}
+	if pass.Points != nil && err == nil {
+		err = tensor.Upload(m, pass.Points, p.points)
+	}
+	if pass.Edges != nil && err == nil {
+		err = pass.Edges.upload(&p.edges, m)
+	}
+	if pass.Target != nil && err == nil {
+		err = tensor.Upload(m, pass.Target, p.target)
+	}
+	if pass.explained != nil && err == nil {
+		err = pass.explained.upload(p, m)
+	}
+	return err
+}

@@ -1,0 +1,210 @@
+package model
+
+import (
+	"math"
+	"math/bits"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// packedEdges are the edges of a batch as attention takes them: those into a token one after
+// another, by source. Several of one source and target are joined: their features are added.
+//
+// Edges are put into blocks by their target, and each block is sorted. Threads share the chunks of
+// edges that are put, and then the blocks. A block is small, so that it is sorted in a processor's
+// cache. How many threads there are changes nothing.
+type packedEdges struct {
+	first, source []int32
+	features      []float32 // the last of each edge is the number of those that it is made of
+
+	chunks  []edgeChunk
+	blocks  []edgeBlock
+	counts  []int32      // of each chunk's edges into each block of its graph; then where the next of them goes
+	ends    []uint64     // of edges by block: the target within it and, below, the source
+	given   []float32    // features of edges by block
+	sorters []edgeSorter // of each thread
+}
+
+// edgeChunk is a run of a graph's edges as they came.
+type edgeChunk struct {
+	edges         []seq.Edge
+	graph         int
+	block, blocks int // the first block of the graph, and their number
+	counts        int // where those of the chunk begin
+	blockBits     int // of a target within its block
+}
+
+// edgeBlock are the edges into some tokens of a graph.
+type edgeBlock struct {
+	token, tokens   int // the first of these in the batch, and their number
+	sourceBits      int
+	chunk           int // the first of the graph
+	from, n, joined int // where its edges begin, their number, and that of joined ones
+}
+
+const (
+	blockTokens, mostBlocks = 1 << 10, 1 << 10 // of a block at least, of a graph at most
+	chunkEdges, mostChunks  = 1 << 14, 1 << 6  // likewise
+)
+
+// pack packs the edges of graphs whose tokens begin at offset, which have width features each.
+func (p *packedEdges) pack(graphs []seq.Example, offset []int32, width, threads int) {
+	p.cut(graphs, offset)
+	InParallel(threads, len(p.chunks), func(_, i int) { p.count(&p.chunks[i]) })
+	edges := p.lay()
+	p.ends, p.given = resized(p.ends, edges), resized(p.given, edges*width)
+	InParallel(threads, len(p.chunks), func(_, i int) {
+		if c := &p.chunks[i]; c.blocks > 1 {
+			p.put(c, width)
+		}
+	})
+	p.first, p.source, p.features = resized(p.first, int(offset[len(graphs)])+1), resized(p.source, edges),
+		resized(p.features, edges*(width+1))
+	p.first[0] = 0
+	for len(p.sorters) < max(1, threads) {
+		p.sorters = append(p.sorters, edgeSorter{})
+	}
+	InParallel(threads, len(p.blocks), func(thread, i int) {
+		b := &p.blocks[i]
+		if c := &p.chunks[b.chunk]; c.blocks == 1 { // which the cache holds for sorting, then
+			p.put(c, width)
+		}
+		p.sort(&p.sorters[thread], b, width)
+	})
+	clear(p.chunks) // a batch keeps none of the edges that it was made of
+	p.close(width)
+}
+
+// cut lists the chunks and the blocks of graphs, each of which has at least one of both.
+func (p *packedEdges) cut(graphs []seq.Example, offset []int32) {
+	p.chunks, p.blocks = p.chunks[:0], p.blocks[:0]
+	counts := 0
+	for i := range graphs {
+		edges, token, tokens := graphs[i].Edges, int(offset[i]), int(offset[i+1]-offset[i])
+		c := edgeChunk{graph: i, block: len(p.blocks),
+			blockBits: bits.Len(uint(max(blockTokens, (tokens+mostBlocks-1)/mostBlocks) - 1))}
+		for at := 0; at < tokens; at += 1 << c.blockBits {
+			p.blocks = append(p.blocks, edgeBlock{token: token + at, tokens: min(1<<c.blockBits, tokens-at),
+				sourceBits: bits.Len(uint(tokens - 1)), chunk: len(p.chunks)})
+		}
+		size := max(chunkEdges, (len(edges)+mostChunks-1)/mostChunks)
+		if c.blocks = len(p.blocks) - c.block; c.blocks == 1 {
+			size = max(1, len(edges))
+		}
+		for at := 0; at == 0 || at < len(edges); at += size {
+			c.edges, c.counts = edges[at:min(at+size, len(edges))], counts
+			p.chunks = append(p.chunks, c)
+			counts += c.blocks
+		}
+	}
+	p.counts = resized(p.counts, counts)
+}
+
+// count counts the edges of a chunk into each block.
+func (p *packedEdges) count(c *edgeChunk) {
+	counts := p.counts[c.counts:][:c.blocks]
+	clear(counts)
+	if c.blocks == 1 {
+		counts[0] = int32(len(c.edges))
+		return
+	}
+	for i := range c.edges {
+		counts[c.edges[i].Target>>c.blockBits]++
+	}
+}
+
+// lay says where each block begins and each chunk puts its edges: those of a block stay in their
+// order. It returns their number in all.
+func (p *packedEdges) lay() int {
+	at := 0
+	for chunks := p.chunks; len(chunks) > 0; {
+		n := 1
+		for n < len(chunks) && chunks[n].graph == chunks[0].graph {
+			n++
+		}
+		for b := range chunks[0].blocks {
+			block := &p.blocks[chunks[0].block+b]
+			block.from = at
+			for i := range chunks[:n] {
+				next := &p.counts[chunks[i].counts+b]
+				count := int(*next)
+				*next = int32(at)
+				at += count
+			}
+			block.n = at - block.from
+		}
+		chunks = chunks[n:]
+	}
+	return at
+}
+
+// put puts the edges of a chunk into their blocks. They are read one after the other, because there
+// may be millions, which no cache holds.
+func (p *packedEdges) put(c *edgeChunk, width int) {
+	next, mask, sourceBits := p.counts[c.counts:][:c.blocks], uint64(1)<<c.blockBits-1, p.blocks[c.block].sourceBits
+	for i := range c.edges {
+		e := &c.edges[i]
+		block := &next[e.Target>>c.blockBits]
+		at := int(*block)
+		*block++
+		p.ends[at] = uint64(e.Target)&mask<<sourceBits | uint64(e.Source)
+		copy(p.given[at*width:][:width], e.Features)
+	}
+}
+
+// sort sorts a block, and joins edges of the same ends.
+func (p *packedEdges) sort(s *edgeSorter, b *edgeBlock, width int) {
+	s.sort(p.ends[b.from:][:b.n], b.sourceBits+bits.Len(uint(b.tokens-1)))
+	// where the edges into a token end
+	given, ends := p.given[b.from*width:][:b.n*width], p.first[b.token+1:][:b.tokens]
+	at, target, sources := b.from, 0, uint64(1)<<b.sourceBits-1
+	for i := 0; i < len(s.sorted); at++ {
+		e := s.sorted[i]
+		for t := int(e.ends >> b.sourceBits); target < t; target++ {
+			ends[target] = int32(at)
+		}
+		p.source[at] = int32(e.ends & sources)
+		row := p.features[at*(width+1):][:width+1]
+		for c, v := range given[int(e.place)*width:][:width] {
+			row[c] = 0 + v // a zero has no sign, as that of a sum has none
+		}
+		from := i
+		for i++; i < len(s.sorted) && s.sorted[i].ends == e.ends; i++ {
+		}
+		if row[width] = float32(i - from); i-from > 1 {
+			joinEdges(row[:width], s.sorted[from:i], given)
+		}
+	}
+	for ; target < b.tokens; target++ {
+		ends[target] = int32(at)
+	}
+	b.joined = at - b.from
+}
+
+// joinEdges adds the features of edges of the same ends, in their order. Each is finite, their sum
+// may not be.
+func joinEdges(row []float32, edges []edgePlace, given []float32) {
+	for c := range row {
+		sum := 0.0
+		for _, e := range edges {
+			sum += float64(given[int(e.place)*len(row)+c])
+		}
+		row[c] = float32(max(-math.MaxFloat32, min(sum, math.MaxFloat32)))
+	}
+}
+
+// close moves the edges of each block to the end of those before, where joined ones left room.
+func (p *packedEdges) close(width int) {
+	at := 0
+	for _, b := range p.blocks {
+		if moved := b.from - at; moved > 0 {
+			copy(p.source[at:], p.source[b.from:][:b.joined])
+			copy(p.features[at*(width+1):], p.features[b.from*(width+1):][:b.joined*(width+1)])
+			for t := range b.tokens {
+				p.first[b.token+t+1] -= int32(moved)
+			}
+		}
+		at += b.joined
+	}
+	p.source, p.features = p.source[:at], p.features[:at*(width+1)]
+}

@@ -1,0 +1,42 @@
+package model
+
+import (
+	"fmt"
+	"sync/atomic"
+	"testing"
+)
+
+// TestInParallel: each number is called once, by a thread there is, and of several errors that of
+// the first number is returned.
+func TestInParallel(t *testing.T) {
+	for _, threads := range []int{0, 1, 2, 5} {
+		for _, n := range []int{0, 1, 3, 1000} {
+			calls, strange := make([]atomic.Int32, n), atomic.Int32{}
+			InParallel(threads, n, func(thread, i int) {
+				calls[i].Add(1)
+				if thread < 0 || thread >= max(1, threads) {
+					strange.Add(1)
+				}
+			})
+			for i := range calls {
+				if got := calls[i].Load(); got != 1 || strange.Load() > 0 {
+					t.Fatalf("%d threads: %d of %d was called %d times; %d calls by no thread", threads,
+						i, n, got, strange.Load())
+				}
+			}
+			want := "<nil>"
+			if n > 700 {
+				want = "700"
+			}
+			err := TryInParallel(threads, n, func(i int) error {
+				if i >= 700 {
+					return fmt.Errorf("%d", i)
+				}
+				return nil
+			})
+			if got := fmt.Sprint(err); got != want {
+				t.Errorf("%d threads, %d numbers: error %s, expected %s", threads, n, got, want)
+			}
+		}
+	}
+}

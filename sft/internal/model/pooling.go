@@ -1,0 +1,91 @@
+package model
+
+import (
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// pooled is the readout of an objective whose head reads a row for each sequence.
+type pooled interface {
+	readout
+	weighing
+}
+
+// pooled is the one that the configuration chooses.
+func (m *emitter) pooled(p *recordedPass) readout {
+	if m.config.Pooling == config.MaxPooling {
+		return &maxPooling{emitter: m, pass: p}
+	}
+	return &pooling{emitter: m}
+}
+
+// poolingParameters are those of the final norm and of the scores.
+func poolingParameters(c *config.Config) (out []parameter) {
+	if c.NormPosition == "pre" {
+		out = normParameters("final_norm", c.HiddenSize)
+	}
+	switch {
+	case c.Pooling != config.MaxPooling:
+		out = append(out, rowDotParameters(config.PartHead, "head.pool", c.HiddenSize)...)
+	case c.PoolingSamples > 0:
+		out = append(out, rowDotParameters(config.PartHead, "head.sampler", c.HiddenSize)...)
+	}
+	return out
+}
+
+// poolingCapacity is the room of a pass for what its pooling samples.
+func poolingCapacity(c *config.Config, tokens, sequences int) int {
+	return min(tokens, sequences*c.PoolingSamples)
+}
+
+// pooling averages the tokens of each sequence into one row, with weights that a score of
+// each token gives:
+//
+//	u = Σ_t a_t·x_t, a = softmax(pool(x))
+//
+// or, if mean is set, with the same weight each.
+type pooling struct {
+	*emitter
+	mean  bool
+	final *norm // final_norm, pre-norm only
+	pool  tensor.Pool
+}
+
+func (p *pooling) forward(x *tensor.Tensor) *tensor.Tensor {
+	if p.config.NormPosition == "pre" {
+		y, n := p.norm("final_norm", x)
+		x, p.final = y, &n
+	}
+	var score *tensor.Tensor
+	if p.mean {
+		score = p.tokens("pool.equal", 1)
+		p.Launch(tensor.Zero{Y: score})
+	} else {
+		score = p.rowDot("head.pool", x)
+	}
+	p.pool = tensor.Pool{Y: p.Temp("pooled", tensor.Sequences, p.shape.Sequences, p.config.HiddenSize),
+		A: p.tokens("pool.weights", 1),
+		X: x, Score: score, Batch: p.batch}
+	p.Launch(p.pool)
+	return p.pool.Y
+}
+
+// backward takes the gradient of the pooled rows and returns that of the last layer's
+// output.
+func (p *pooling) backward(du *tensor.Tensor) *tensor.Tensor {
+	dx := p.like(p.pool.X, "pool.grad")
+	dscore := p.like(p.pool.Score, "pool.score.grad")
+	p.Launch(tensor.PoolBackward{DX: dx, DScore: dscore, DY: du, Y: p.pool.Y, A: p.pool.A, X: p.pool.X, Batch: p.batch})
+	p.rowDotBackward("head.pool", dx, dscore, p.pool.X)
+	if p.final != nil {
+		p.normBackward(*p.final, dx, dx, false)
+	}
+	return dx
+}
+
+func (p *pooling) kept() []*tensor.Tensor { return []*tensor.Tensor{p.pool.A} }
+
+func (p *pooling) weights(b *packed, arena tensor.Memory) ([]float32, error) {
+	a := make([]float32, b.counts.Tokens)
+	return a, tensor.Download(arena, p.pool.A, a)
+}

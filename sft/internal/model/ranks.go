@@ -1,0 +1,136 @@
+package model
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"slices"
+	"sync"
+
+	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/tensor"
+)
+
+// First reports whether a rank is the one that reads and writes the run's files: that of a
+// run of one process is.
+func First(c distributed.Communicator) bool { return c == nil || c.Rank() == 0 }
+
+// Agree is [distributed.Agree] where there are several ranks.
+func Agree(c distributed.Communicator, err error) error {
+	if c == nil {
+		return err
+	}
+	_, err = distributed.Agree(c, err, 0)
+	return err
+}
+
+// Stopped is [context.Canceled] in place of an error that the end of a context has caused,
+// which may have a cause of its own.
+func Stopped(ctx context.Context, err error) error {
+	if err != nil && ctx.Err() != nil && (errors.Is(err, ctx.Err()) || errors.Is(err, context.Cause(ctx))) {
+		return context.Canceled
+	}
+	return err
+}
+
+// Agreed reports whether an error is known to all ranks already.
+func Agreed(err error) bool {
+	var e *distributed.Error
+	return errors.As(err, &e)
+}
+
+// Shared has each rank compute a run of rows, of so many numbers each, and returns all rows to
+// all.
+func Shared(ctx context.Context, c distributed.Communicator, numbers []int, compute func(from, to int) ([][]float32,
+	error)) ([][]float32, error) {
+	n, total := len(numbers), 0
+	at := func(r int) int { return n * r / c.Size() }
+	mine, err := compute(at(c.Rank()), at(c.Rank()+1))
+	if err := Agree(c, Stopped(ctx, err)); err != nil {
+		return nil, err
+	}
+	counts := make([]int, c.Size())
+	for r := range counts {
+		for _, m := range numbers[at(r):at(r+1)] {
+			counts[r] += m
+		}
+		total += counts[r]
+	}
+	all := make([]float32, total)
+	if err := c.AllGather(tensor.Bits(slices.Concat(mine...)), tensor.Bits(all), counts); err != nil {
+		return nil, err
+	}
+	out := make([][]float32, n)
+	for i, m := range numbers {
+		out[i], all = all[:m:m], all[m:]
+	}
+	return out, nil
+}
+
+// Identity is what ranks that compute with the model must have in common.
+func (r *Runner) Identity() (map[string]string, error) { return r.engine.Identity() }
+
+// Identity is what ranks that compute with a model must have in common, by names for a
+// person.
+func (e *Engine) Identity() (map[string]string, error) {
+	program, err := programHash()
+	if err != nil {
+		return nil, err
+	}
+	weights, err := e.Hash()
+	if err != nil {
+		return nil, err
+	}
+	model := *e.Config
+	model.Extra = nil // the command, which names local files
+	config, err := json.Marshal(model)
+	return map[string]string{
+		"the program (SHA-256 of its file)": program,
+		"kernels":                           e.Device.Kernels(),
+		"the model":                         string(config),
+		"the weights":                       fmt.Sprintf("%016x", weights),
+	}, err
+}
+
+// programHash is that of the file that runs.
+var programHash = sync.OnceValues(func() (string, error) {
+	path, err := os.Executable()
+	if err != nil {
+		return "", err
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return "", err
+	}
+	defer f.Close()
+	h := sha256.New()
+	if _, err := io.Copy(h, f); err != nil {
+		return "", err
+	}
+	return fmt.Sprintf("%x", h.Sum(nil)[:8]), nil
+})
+
+// Hash is that of the weights on the device.
+func (e *Engine) Hash() (uint64, error) {
+	words := make([]uint32, e.Params.Words)
+	if err := e.Weights.Read(0, words); err != nil {
+		return 0, err
+	}
+	h := sha256.New()
+	buffer := make([]byte, 0, 4096)
+	for len(words) > 0 {
+		n := min(len(words), cap(buffer)/4)
+		buffer = buffer[:0]
+		for _, w := range words[:n] {
+			buffer = binary.LittleEndian.AppendUint32(buffer, w)
+		}
+		h.Write(buffer)
+		words = words[n:]
+	}
+	return binary.LittleEndian.Uint64(h.Sum(nil)), nil
+}

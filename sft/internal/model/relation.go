@@ -1,0 +1,141 @@
+package model
+
+import (
+	"math"
+
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// relation is what attention knows of a query and a sampled token beside their rows: the factor
+// Rmul and the summand Radd of each score. A layer has one of its own, which keeps what the
+// forward leaves for the backward.
+type relation interface {
+	// forward records what attention reads of it.
+	forward(l *layer) tensor.RelativeBias
+	// gradient declares what the backward of attention writes.
+	gradient(l *layer) tensor.RelativeBiasGradient
+	// backward records the gradients of the parameters, and returns what that of the duplet
+	// weights receives [S, h].
+	backward(l *layer, g tensor.RelativeBiasGradient) (dp *tensor.Tensor)
+}
+
+// newRelation is that of a layer, nil for none.
+func newRelation(c *config.Config) relation {
+	switch c.Relative {
+	case config.SinusoidRelation:
+		return &sinusoidRelation{}
+	case config.DistanceRelation:
+		return &distanceRelation{}
+	case config.EdgeRelation:
+		return &edgeRelation{}
+	}
+	return nil
+}
+
+// pairFeatures is how many features of a pair a relation weighs, of each head.
+func pairFeatures(c *config.Config) int {
+	switch c.Relative {
+	case config.SinusoidRelation:
+		return c.SinusoidDim
+	case config.DistanceRelation:
+		return len(seq.Points(c.FeatureNames)) / 3
+	case config.EdgeRelation:
+		return len(c.EdgeFeatureNames) + 1 // and 1, for there being an edge
+	}
+	return 0
+}
+
+// relationParameters are the weights of the features of pairs, of Rmul and of Radd.
+func relationParameters(c *config.Config, name string) (out []parameter) {
+	n := pairFeatures(c)
+	if n == 0 {
+		return nil
+	}
+	for _, relative := range []struct {
+		name string
+		bias fresh
+	}{
+		{"attn.rel_mul", constant(math.Log(math.E - 1))}, // softplus(b) = 1
+		{"attn.rel_add", nil},
+	} {
+		out = append(out,
+			parameter{Name: name + relative.name + ".weight", Shape: []int{c.NumHeads, n},
+				Decay: true, Part: config.PartRelative,
+				fresh: func(d draws, e int) float64 { return 0.02 * d.Normal(e) }},
+			parameter{Name: name + relative.name + ".bias", Shape: []int{c.NumHeads},
+				Part: config.PartRelative, fresh: relative.bias})
+	}
+	return out
+}
+
+// sinusoidRelation is that of two places in a sequence, by tables.
+type sinusoidRelation struct{ tables tensor.Sinusoid }
+
+func (r *sinusoidRelation) forward(l *layer) tensor.RelativeBias {
+	table := func(name string) *tensor.Tensor {
+		return l.Temp(l.name+name, tensor.Fixed, 2*l.config.NumHeads, 2*l.shape.Tokens)
+	}
+	r.tables = tensor.Sinusoid{
+		F: table("f"), G: table("g"), E: table("e"),
+		MulWeight: l.weight(l.name + "attn.rel_mul.weight"), MulBias: l.weight(l.name + "attn.rel_mul.bias"),
+		AddWeight: l.weight(l.name + "attn.rel_add.weight"), AddBias: l.weight(l.name + "attn.rel_add.bias"),
+		Counts: l.Counts, Frequencies: l.frequencies,
+	}
+	l.Launch(r.tables)
+	a := &l.attn
+	return tensor.SinusoidBias{F: r.tables.F, G: r.tables.G, E: r.tables.E, P: a.duplet.P, Top: a.sample.Top,
+		Partner: a.sample.Partner}
+}
+
+func (r *sinusoidRelation) gradient(l *layer) tensor.RelativeBiasGradient {
+	return tensor.SinusoidGradient{DP: l.sampled(l.name+"p.grad", l.config.NumHeads),
+		DF: l.like(r.tables.F, l.name+"f.grad"), DG: l.like(r.tables.G, l.name+"g.grad")}
+}
+
+// backward folds the tables' gradients into their weights.
+func (r *sinusoidRelation) backward(l *layer, gradient tensor.RelativeBiasGradient) (dp *tensor.Tensor) {
+	g := gradient.(tensor.SinusoidGradient)
+	l.Launch(tensor.SinusoidBackward{
+		DMulWeight: l.gradient(l.name + "attn.rel_mul.weight"), DMulBias: l.gradient(l.name + "attn.rel_mul.bias"),
+		DAddWeight: l.gradient(l.name + "attn.rel_add.weight"), DAddBias: l.gradient(l.name + "attn.rel_add.bias"),
+		DF: g.DF, DG: g.DG, Counts: l.Counts, Frequencies: l.frequencies,
+	})
+	return g.DP
+}
+
+// pairWeights are what relations have in common that weigh the features of a pair: see
+// [tensor.PairWeights].
+type pairWeights struct{}
+
+// pack records the weights as one tensor.
+func (pairWeights) pack(l *layer) *tensor.Tensor {
+	w := l.Temp(l.name+"relation", tensor.Fixed, l.config.NumHeads, 2*pairFeatures(l.config)+2)
+	l.Launch(tensor.PairWeights{W: w,
+		MulWeight: l.weight(l.name + "attn.rel_mul.weight"), MulBias: l.weight(l.name + "attn.rel_mul.bias"),
+		AddWeight: l.weight(l.name + "attn.rel_add.weight"), AddBias: l.weight(l.name + "attn.rel_add.bias")})
+	return w
+}
+
+func (pairWeights) gradient(l *layer) tensor.RelativeBiasGradient {
+	return tensor.PairGradient{D: l.sampled(l.name+"relation.grad", l.config.NumHeads*(2*pairFeatures(l.config)+3))}
+}
+
+func (pairWeights) backward(l *layer, gradient tensor.RelativeBiasGradient) (dp *tensor.Tensor) {
+	dp = l.sampled(l.name+"p.grad", l.config.NumHeads)
+	l.Launch(tensor.PairWeightsBackward{
+		DMulWeight: l.gradient(l.name + "attn.rel_mul.weight"), DMulBias: l.gradient(l.name + "attn.rel_mul.bias"),
+		DAddWeight: l.gradient(l.name + "attn.rel_add.weight"), DAddBias: l.gradient(l.name + "attn.rel_add.bias"),
+		DP: dp, D: gradient.(tensor.PairGradient).D})
+	return dp
+}
+
+// distanceRelation is that of two points in space, and of their normals: see [tensor.DistanceBias].
+type distanceRelation struct{ pairWeights }
+
+func (r *distanceRelation) forward(l *layer) tensor.RelativeBias {
+	a := &l.attn
+	return tensor.DistanceBias{Points: l.points, W: r.pack(l), P: a.duplet.P, Top: a.sample.Top,
+		Partner: a.sample.Partner}
+}

@@ -1,0 +1,181 @@
+package model
+
+import (
+	"context"
+	"fmt"
+	"sync"
+
+	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// Runner runs forward passes of one model on a device, one in each slot. It is safe for concurrent use.
+type Runner struct {
+	engine *Engine
+	shares int64 // of the device's memory, of which it has one; 0 stands for 1
+	slots  chan *Slot
+	urgent chan *Slot // of urgent passes, nil if the device is not preemptive
+}
+
+// OpenRunner puts weights on a device, of whose memory the runner has one share.
+func OpenRunner(c *config.Config, weights []float32, device any, shares int) (*Runner, error) {
+	e, err := NewEngine(c, weights, device)
+	if err != nil {
+		return nil, err
+	}
+	r := NewRunner(e, e.Device.Slots())
+	r.shares = int64(shares)
+	if _, ok := tensor.Capability[tensor.Preemptive](e.Device); ok {
+		r.urgent = make(chan *Slot, 1)
+		r.urgent <- e.Slot()
+	}
+	return r, nil
+}
+
+// NewRunner runs passes of an engine in a number of slots.
+func NewRunner(e *Engine, slots int) *Runner {
+	r := &Runner{engine: e, slots: make(chan *Slot, slots)}
+	for range slots {
+		r.slots <- e.Slot()
+	}
+	return r
+}
+
+// Close frees the device's memory.
+func (r *Runner) Close() { r.engine.Close() }
+
+// Config is the configuration of the model.
+func (r *Runner) Config() *config.Config { return r.engine.Config }
+
+// Kernels names what computes.
+func (r *Runner) Kernels() string { return r.engine.Device.Kernels() }
+
+// Preemptive reports whether the device preempts other passes for urgent ones.
+func (r *Runner) Preemptive() bool { return r.urgent != nil }
+
+// Reserve has the device leave n threads to the rest of the program, if it shares them.
+func (r *Runner) Reserve(n int) {
+	if p, ok := tensor.Capability[tensor.Preemptive](r.engine.Device); ok {
+		p.Reserve(n)
+	}
+}
+
+// SlotCount is the number of passes that run concurrently.
+func (r *Runner) SlotCount() int { return cap(r.slots) }
+
+// Results runs passes of a mode and hands the results of each to f, with the index of its
+// first example and their number.
+func (r *Runner) Results(ctx context.Context, examples []seq.Example, mode PassMode,
+	f func(at, n int, x *Result)) error {
+	err := TryInParallel(r.threads(ctx, 1), len(examples), func(i int) error {
+		if err := r.engine.Config.CheckExample(examples[i]); err != nil {
+			return fmt.Errorf("example %d: %w", i, err)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	return r.eachPass(ctx, examples, mode, func(ctx context.Context, l *Slot, at int, g []seq.Example) error {
+		x, err := l.run(ctx, g, Drawing{Mode: mode, Seed: r.engine.Config.SamplerSeed})
+		if err == nil {
+			f(at, len(g), x)
+		}
+		return err
+	})
+}
+
+// Measured is what a measurement adds up of each example.
+func (r *Runner) Measured(ctx context.Context, examples []seq.Example) ([][]float32, error) {
+	out := make([][]float32, len(examples))
+	mode := EvaluationMode(r.engine.Config)
+	err := r.Results(ctx, examples, mode, func(at, n int, result *Result) {
+		x := result.Logits
+		if mode == LossMode {
+			x = result.Loss
+		}
+		for i := at; i < at+n; i++ {
+			numbers := measuredNumbers(r.engine.Config, examples[i])
+			out[i], x = x[:numbers:numbers], x[numbers:]
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// measuredNumbers is how many numbers a measurement has of an example.
+func measuredNumbers(c *config.Config, e seq.Example) int {
+	if EvaluationMode(c) == LossMode {
+		return 1
+	}
+	return c.LogitCount(e)
+}
+
+// SharedMeasured is measured of all ranks together; c is nil for a single process.
+func (r *Runner) SharedMeasured(ctx context.Context, c distributed.Communicator,
+	examples []seq.Example) ([][]float32, error) {
+	if c == nil {
+		return r.Measured(ctx, examples)
+	}
+	sizes := make([]int, len(examples))
+	for i, e := range examples {
+		sizes[i] = measuredNumbers(r.engine.Config, e)
+	}
+	return Shared(ctx, c, sizes, func(from, to int) ([][]float32, error) {
+		return r.Measured(ctx, examples[from:to])
+	})
+}
+
+// eachPass cuts examples into passes of a mode and calls f with each, the index of
+// its first example and a slot of its own, several at once. The first error ends
+// it.
+func (r *Runner) eachPass(ctx context.Context, examples []seq.Example, mode PassMode,
+	f func(ctx context.Context, l *Slot, at int, g []seq.Example) error) error {
+	plan := r.Limits(mode)
+	if err := r.admit(plan, mode, examples); err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	slots := r.slots
+	if r.urgent != nil && tensor.IsUrgent(ctx) {
+		slots = r.urgent
+	}
+	var wg sync.WaitGroup
+	first := 0
+	passes := forwardPasses(examples, plan.Size)
+	for _, g := range passes {
+		var l *Slot
+		select {
+		case l = <-slots:
+		case <-ctx.Done():
+		}
+		if l == nil {
+			break
+		}
+		at := first
+		first += len(g)
+		l.Packers = r.threads(ctx, len(passes))
+		wg.Go(func() {
+			defer func() { slots <- l }()
+			if err := f(ctx, l, at, g); err != nil {
+				cancel(err)
+			}
+		})
+	}
+	wg.Wait()
+	return context.Cause(ctx)
+}
+
+// threads are those of a call that make each of so many passes ready. Beside one that somebody
+// waits for or much else, it is no more than need be.
+func (r *Runner) threads(ctx context.Context, passes int) int {
+	if tensor.IsUrgent(ctx) || tensor.IsPatient(ctx) {
+		return r.engine.packers
+	}
+	return r.engine.Threads(passes)
+}

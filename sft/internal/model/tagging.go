@@ -1,0 +1,112 @@
+package model
+
+import (
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// tagging tells the label of each token, its tag, with x_t the last layer's row of token t:
+//
+//	logits_t = out(final_norm(x_t))    (no final_norm under post-norm)
+//	loss     = Σ_t w_tag · (log Σ_c exp(logits_tc) − logits_t,tag)
+//
+// over the tokens that have a tag, divided by their number in the batch, or by 1 if there are
+// none; w are [train.Settings.ClassWeights]. A token of [seq.NoLabel] is read as any other, and has no
+// loss. A whole sequence is embedded as the mean of final_norm(x_t) over its tokens.
+//
+// Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
+// Transformers for Language Understanding", NAACL 2019, section 5.3.
+type tagging struct{ ofRows }
+
+func (tagging) parameters(c *config.Config) []parameter { return fillMask{}.parameters(c) }
+
+func (tagging) readout(m *emitter, p *recordedPass) readout {
+	if m.mode.loss() {
+		return &targetRows{emitter: m, pass: p}
+	}
+	return &tokenRows{emitter: m, pass: p}
+}
+
+// tokenRows reads the rows of all tokens, for a pass without a loss, and their mean beside.
+type tokenRows struct {
+	*emitter
+	pass *recordedPass
+}
+
+func (t *tokenRows) forward(x *tensor.Tensor) *tensor.Tensor {
+	if t.config.NormPosition == "pre" {
+		x, _ = t.norm("final_norm", x)
+	}
+	score := t.tokens("pool.equal", 1)
+	t.Launch(tensor.Zero{Y: score})
+	t.pass.Pooled = t.Temp("pooled", tensor.Sequences, t.shape.Sequences, t.config.HiddenSize)
+	t.Launch(tensor.Pool{Y: t.pass.Pooled, A: t.tokens("pool.weights", 1), X: x, Score: score, Batch: t.batch})
+	t.Keep(t.pass.Pooled)
+	return x
+}
+
+func (t *tokenRows) backward(*tensor.Tensor) *tensor.Tensor {
+	panic("sft: a pass without a loss has no backward")
+}
+
+func (tagging) head(m *emitter) head { return &linearHead{emitter: m} }
+
+func (tagging) loss(m *emitter, p *recordedPass) *tensor.Tensor { return crossEntropy(m, p) }
+
+func (tagging) Divisor(_ *config.Config, batch []seq.Example, _ Drawing) (n int) {
+	for _, e := range batch {
+		n += TaggedTokens(e)
+	}
+	return max(1, n)
+}
+
+// TaggedTokens is how many tokens of an example have a tag.
+func TaggedTokens(e seq.Example) (n int) {
+	for _, label := range e.Labels {
+		if label != seq.NoLabel {
+			n++
+		}
+	}
+	return n
+}
+
+func (tagging) evaluation() PassMode { return InferMode }
+
+// pack adds the tokens of an example that have a tag.
+func (tagging) pack(p *packed, _ *config.Config, e seq.Example, d Drawing) []int32 {
+	if !d.Mode.loss() {
+		return e.A
+	}
+	from := int32(len(p.position))
+	for t, label := range e.Labels {
+		if label == seq.NoLabel {
+			p.targetOf = append(p.targetOf, tensor.NoRow)
+			continue
+		}
+		p.targetOf = append(p.targetOf, int32(len(p.targetRow)))
+		p.targetRow = append(p.targetRow, from+int32(t))
+		p.label = append(p.label, label)
+	}
+	return e.A
+}
+
+// weigh multiplies the loss of each token by the weight of its label.
+func (tagging) weigh(b *packed, losses []float32, weight []float64) {
+	if len(weight) == 0 {
+		return
+	}
+	for i := range losses {
+		losses[i] = float32(float64(losses[i]) * weight[b.label[i]])
+	}
+}
+
+// read has the logits of all tokens, in a pass without a loss.
+func (tagging) read(p *recordedPass, b *packed) (pooled, logits int) {
+	if p.Loss != nil {
+		return 0, 0
+	}
+	return len(b.example), int(b.counts.Tokens)
+}
+
+func (tagging) targetCapacity(_ *config.Config, tokens, _ int) int { return tokens }

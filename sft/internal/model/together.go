@@ -1,0 +1,90 @@
+package model
+
+import (
+	"context"
+	"errors"
+
+	"github.com/sftseq/sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// RunTogether computes the examples of each slot in one program, and downloads the results.
+func RunTogether(ctx context.Context, slots []*Slot, examples [][]seq.Example, results []*Result, d Drawing) error {
+	e := slots[0].engine
+	var shape passShape
+	for i, l := range slots {
+		l.batch.pack(e.Config, e.Config.Sequences(), examples[i], d, l.Packers)
+		shape = shape.with(l.batch.shape(e.Config))
+	}
+	p, err := e.pass(shape, d.Mode)
+	if err != nil {
+		return err
+	}
+	mems := make([]tensor.Binding, len(slots))
+	for i, l := range slots {
+		if err := l.placeIn(p, d); err != nil {
+			return err
+		}
+		mems[i] = l.Memory
+	}
+	if err := tensor.RunTogether(ctx, p.Executable, mems, 0, len(p.Program.Segments)); err != nil {
+		return err
+	}
+	for i, l := range slots {
+		if results[i], err = l.results(p, &l.batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errFound ends a search.
+var errFound = errors.New("found")
+
+// Diagnose runs a micro-batch again, launch by launch, to name the first tensor that
+// holds a value that is not finite.
+func (l *Slot) Diagnose(ctx context.Context, examples []seq.Example, d Drawing) (name string, err error) {
+	if name, bad := l.badWeight(); bad {
+		return name, nil
+	}
+	p, err := l.Load(l.engine.Config.Sequences(), examples, d)
+	if err != nil {
+		return "", err
+	}
+	name = "unknown"
+	counts := l.batch.counts.Words()
+	err = p.Inspect(ctx, l.Memory, 0, len(p.Program.Segments), func(k tensor.Kernel) error {
+		for _, t := range tensor.Writes(k) {
+			// A table's entries beyond the longest sequence hold nothing.
+			if _, table := k.(tensor.Sinusoid); table || t.Region != tensor.Arena || t.Int {
+				continue
+			}
+			rows := t.Shape[0]
+			if t.Rows != tensor.Fixed {
+				rows = int(counts[t.Rows])
+			}
+			x := make([]float32, rows*t.Width())
+			if err := tensor.Download(l.Memory[tensor.Arena], t, x); err != nil {
+				return err
+			}
+			if !fmath.Finite(x) {
+				name = t.Name
+				return errFound
+			}
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, errFound) {
+		return "", err
+	}
+	return name, nil
+}
+
+func (l *Slot) badWeight() (string, bool) {
+	w := make([]float32, l.engine.Params.Words)
+	if l.engine.Weights.Read(0, tensor.Bits(w)) != nil {
+		return "", false
+	}
+	return l.engine.Params.NonFinite(w)
+}

@@ -1,0 +1,96 @@
+package modeltest
+
+import (
+	"bufio"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// GoldenDir is the folder of the models that a float64 definition has computed, for the tests of package sft
+// and of the packages in its folder.
+var GoldenDir = func() string {
+	const folder = "testdata/golden"
+	if _, err := os.Stat(folder); err == nil {
+		return folder
+	}
+	return filepath.Join("..", folder)
+}()
+
+// EvaluationFolders hold logits and gradients computed in float64. The long
+// sequence takes minutes under the race detector, where tests run with -short,
+// and has nothing concurrent that the others lack.
+func EvaluationFolders() []string {
+	folders := []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval",
+		"vanilla", "conv", "conv_post"}
+	if !testing.Short() {
+		folders = append(folders, "long")
+	}
+	return folders
+}
+
+type goldenLine struct {
+	Tokens   []int32     `json:"tokens"`
+	TokensA  []int32     `json:"tokens_a"`
+	TokensB  []int32     `json:"tokens_b"`
+	Label    int32       `json:"label"`
+	Numbers  []float32   `json:"numbers"`
+	Labels   []int32     `json:"labels"`
+	Features [][]float32 `json:"features"`
+	Edges    []seq.Edge  `json:"edges"`
+	Logits   []float64   `json:"logits"`
+}
+
+func GoldenLines(t *testing.T, path string) []goldenLine {
+	t.Helper()
+	f := must.Get(os.Open(path))(t)
+	defer f.Close()
+	var out []goldenLine
+	s := bufio.NewScanner(f)
+	s.Buffer(nil, 1<<22)
+	for s.Scan() {
+		var l goldenLine
+		must.Succeed(t, json.Unmarshal(s.Bytes(), &l))
+		out = append(out, l)
+	}
+	if s.Err() != nil || len(out) == 0 {
+		t.Fatalf("%s: %d lines, %v", path, len(out), s.Err())
+	}
+	return out
+}
+
+func goldenExamples(t *testing.T, dir string) []seq.Example {
+	t.Helper()
+	var out []seq.Example
+	for i, l := range GoldenLines(t, filepath.Join(dir, "inputs.jsonl")) {
+		e := seq.Example{Index: uint32(i), A: l.Tokens, Label: l.Label, Numbers: l.Numbers, Labels: l.Labels,
+			Features: l.Features, Edges: l.Edges}
+		if l.Tokens == nil {
+			e.A, e.B = l.TokensA, l.TokensB
+		}
+		out = append(out, e)
+	}
+	return out
+}
+
+func LoadGolden(t *testing.T, name string) (*sft.Model, []seq.Example) {
+	t.Helper()
+	dir := filepath.Join(GoldenDir, name)
+	m := must.Get(sft.Load(dir))(t)
+	return m, goldenExamples(t, dir)
+}
+
+func Norms(got, want []float32) (diff, norm float64) {
+	for i := range want {
+		d := float64(got[i]) - float64(want[i])
+		diff += d * d
+		norm += float64(want[i]) * float64(want[i])
+	}
+	return math.Sqrt(diff), math.Sqrt(norm)
+}

@@ -1,0 +1,164 @@
+package modeltest
+
+import (
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+)
+
+// ClassificationLoss is the mean cross-entropy of examples, and their number.
+func (r Reference) ClassificationLoss(examples []seq.Example) (mean float64, terms int) {
+	for _, e := range examples {
+		r.row = e.Index
+		logits, _ := r.Example(e)
+		sum := 0.0
+		for _, v := range logits {
+			sum += math.Exp(v)
+		}
+		mean += math.Log(sum) - logits[e.Label]
+	}
+	return mean / float64(len(examples)), len(examples)
+}
+
+// Differences is the gradient of a loss.
+func (r Reference) Differences(loss func() float64) map[string][]float64 {
+	const h = 1e-5
+	out := map[string][]float64{}
+	for name, w := range r.Weights {
+		for i, kept := range w {
+			w[i] = kept + h
+			above := loss()
+			w[i] = kept - h
+			below := loss()
+			w[i] = kept
+			out[name] = append(out[name], (above-below)/(2*h))
+		}
+	}
+	return out
+}
+
+// FillMaskLoss is the mean loss of the masked tokens of examples, and their number.
+func (r Reference) FillMaskLoss(examples []seq.Example) (mean float64, tokens int) {
+	for _, e := range examples {
+		loss, n := r.maskedLoss(e)
+		mean, tokens = mean+loss, tokens+n
+	}
+	return mean / float64(tokens), tokens
+}
+
+// maskedLoss is the sum over the masked tokens of an example, and their number.
+func (r Reference) maskedLoss(e seq.Example) (loss float64, tokens int) {
+	d := model.Drawing{Mode: model.LossMode, Seed: r.SamplerSeed}
+	if r.Training != nil {
+		d, r.row = *r.Training, e.Index
+	}
+	read, positions := model.MaskTokens(r.Config, e.A, e.Index, d)
+	x := r.Normed(read)
+	for _, t := range positions {
+		logits, sum := r.Told(x[t]), 0.0
+		for _, v := range logits {
+			sum += math.Exp(v)
+		}
+		loss += math.Log(sum) - logits[model.TokenTargets(r.Config, e.A, []int32{t})[0]]
+	}
+	return loss, len(positions)
+}
+
+// Normed are the rows of tokens that the head or the mean reads.
+func (r Reference) Normed(tokens []int32) (rows [][]float64) {
+	rows, _ = r.Layers(tokens)
+	for i := range rows {
+		if r.NormPosition == "pre" {
+			rows[i] = r.norm("final_norm", rows[i])
+		}
+	}
+	return rows
+}
+
+// Told are the logits of a masked token.
+func (r Reference) Told(row []float64) []float64 {
+	logits, weight := slices.Clone(r.Weights["head.out.bias"]), r.Weights["head.out.weight"]
+	if r.TieEmbeddings {
+		weight = r.Weights["embed.weight"]
+	}
+	for v := range logits {
+		for c, x := range row {
+			logits[v] += weight[v*len(row)+c] * x
+		}
+	}
+	return logits
+}
+
+func (r Reference) MultiLabelLoss(examples []seq.Example) (mean float64, terms int) {
+	return r.WeightedMultiLabelLoss(examples, slices.Repeat([]float64{1}, r.NumLabels))
+}
+
+// WeightedMultiLabelLoss is the mean loss of the labels of examples, and how many there are. The
+// term of a label that holds has a weight.
+func (r Reference) WeightedMultiLabelLoss(examples []seq.Example, weight []float64) (mean float64, terms int) {
+	for _, e := range examples {
+		r.row = e.Index
+		logits, _ := r.Example(e)
+		for label, z := range logits {
+			p := 1 / (1 + math.Exp(-z))
+			if slices.Contains(e.Labels, int32(label)) {
+				mean -= weight[label] * math.Log(p)
+			} else {
+				mean -= math.Log(1 - p)
+			}
+			terms++
+		}
+	}
+	return mean / float64(terms), terms
+}
+
+// LossOfNumbers is the mean loss of the numbers of examples, and how many there are.
+func (r Reference) LossOfNumbers(examples []seq.Example) (mean float64, terms int) {
+	for _, e := range examples {
+		r.row = e.Index
+		logits, _ := r.Example(e)
+		for i, n := range r.Numbers {
+			d := math.Abs(logits[i] - (float64(e.Numbers[i])-n.Mean)/n.Deviation)
+			if d <= 1 || r.RegressionLoss == config.Squared {
+				mean += d * d / 2
+			} else {
+				mean += d - 0.5
+			}
+			terms++
+		}
+	}
+	return mean / float64(terms), terms
+}
+
+// TaggingLoss is the mean loss of the labelled tokens of examples, and how many there are.
+func (r Reference) TaggingLoss(examples []seq.Example) (mean float64, terms int) {
+	for _, e := range examples {
+		r.row = e.Index
+		logits := r.TokenLogits(e)
+		for i, label := range e.Labels {
+			if label == seq.NoLabel {
+				continue
+			}
+			row, sum := logits[i*r.NumLabels:][:r.NumLabels], 0.0
+			for _, v := range row {
+				sum += math.Exp(v)
+			}
+			mean += math.Log(sum) - row[label]
+			terms++
+		}
+	}
+	return mean / float64(terms), terms
+}
+
+// TokenLogits are those of each token, one after another.
+func (r Reference) TokenLogits(e seq.Example) (logits []float64) {
+	r.features, r.pairs = e.Features, configtest.PairsOf(r.Config, e)
+	for _, row := range r.Normed(e.A) {
+		logits = append(logits, r.Told(row)...)
+	}
+	return logits
+}

@@ -1,0 +1,63 @@
+package modeltest
+
+import (
+	"context"
+	"math/rand/v2"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// ScoreAll are the logits of examples.
+func ScoreAll(t *testing.T, m *sft.Model, examples []seq.Example) (logits [][]float32) {
+	t.Helper()
+	out := must.Get(NewTestScorer(t, m).Examples(t.Context(), examples))(t)
+	for _, o := range out {
+		logits = append(logits, o.Logits)
+	}
+	return logits
+}
+
+func ReadFiles(t *testing.T, paths ...string) string {
+	t.Helper()
+	var all strings.Builder
+	for _, path := range paths {
+		text := must.Get(os.ReadFile(path))(t)
+		all.Write(text)
+	}
+	return all.String()
+}
+
+// RandomModel has random weights everywhere: fresh ones leave some parts idle.
+func RandomModel(c *config.Config, seed uint64) *sft.Model {
+	m := sft.NewModel(c, seed)
+	random := rand.New(rand.NewPCG(seed, 3))
+	for _, p := range m.Parameters.List {
+		for i := range m.Parameters.Slice(m.Weights, p) {
+			m.Weights[p.Offset+i] += 0.2 * float32(random.NormFloat64())
+		}
+	}
+	return m
+}
+
+func Score(t *testing.T, s *sft.Scorer, examples []seq.Example) []sft.Output {
+	t.Helper()
+	return must.Get(s.Examples(context.Background(), examples))(t)
+}
+
+func NewScorerOf(t *testing.T, m *sft.Model, device tensor.Device) *sft.Scorer {
+	t.Helper()
+	return must.Get(sft.NewScorer(m, device))(t)
+}
+
+func NewTestScorer(t *testing.T, m *sft.Model) *sft.Scorer {
+	t.Helper()
+	return must.Get(sft.NewScorer(m, cpu.New(2)))(t)
+}

@@ -1,0 +1,471 @@
+package modeltest
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/philox"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sinusoid"
+)
+
+// input is what the input layer reads of a token.
+func (r Reference) input(row []float32) (x []float64) {
+	if r.Input == config.OnesInput {
+		return []float64{1}
+	}
+	for _, v := range row {
+		x = append(x, float64(v))
+	}
+	return x
+}
+
+// distanceBias is Rmul and Radd of a query and a duplet, from the distances of points and the
+// products of their normals.
+func (r Reference) distanceBias(name string, head, i int, s duplet) (mul, add float64) {
+	at := func(token int, feature string) float64 {
+		return float64(r.features[token][slices.Index(r.FeatureNames, feature)])
+	}
+	linear := func(kind string, t int) float64 {
+		w := r.Weights[name+"attn."+kind+".weight"]
+		n := len(w) / r.NumHeads
+		square, normals := 0.0, 0.0
+		for c := range 3 {
+			d := at(i, seq.PositionNames[c]) - at(t, seq.PositionNames[c])
+			square += d * d
+			if n == 2 {
+				normals += at(i, seq.NormalNames[c]) * at(t, seq.NormalNames[c])
+			}
+		}
+		z := r.Weights[name+"attn."+kind+".bias"][head] + w[head*n]*square
+		if n == 2 {
+			z += w[head*n+1] * normals
+		}
+		return z
+	}
+	mul, add = s.p*softplus64(linear("rel_mul", s.top)), s.p*linear("rel_add", s.top)
+	if s.partner >= 0 {
+		mul += (1 - s.p) * softplus64(linear("rel_mul", s.partner))
+		add += (1 - s.p) * linear("rel_add", s.partner)
+	}
+	return mul, add
+}
+
+// edgeBias is Rmul and Radd of a query and a duplet, from the features of all pairs.
+func (r Reference) edgeBias(name string, head, i int, s duplet) (mul, add float64) {
+	linear := func(kind string, t int) float64 {
+		w := r.Weights[name+"attn."+kind+".weight"]
+		z, a := r.Weights[name+"attn."+kind+".bias"][head], r.pairs[i][t]
+		for c, v := range a {
+			z += w[head*len(a)+c] * v
+		}
+		return z
+	}
+	mul, add = s.p*softplus64(linear("rel_mul", s.top)), s.p*linear("rel_add", s.top)
+	if s.partner >= 0 {
+		mul += (1 - s.p) * softplus64(linear("rel_mul", s.partner))
+		add += (1 - s.p) * linear("rel_add", s.partner)
+	}
+	return mul, add
+}
+
+// Reference is the model in float64 and as its definition has it: every matrix is there,
+// every sum is a loop.
+type Reference struct {
+	*config.Config
+	Weights  map[string][]float64
+	Training *model.Drawing // nil in evaluation; in training, without dropout
+	row      uint32         // of the data set, in training
+	features [][]float32    // of the sequence's tokens, which have no ids then
+	pairs    [][][]float64  // of their edges
+}
+
+func NewReference(m *sft.Model) Reference {
+	r := Reference{Config: m.Config, Weights: map[string][]float64{}}
+	for _, p := range m.Parameters.List {
+		for _, v := range m.Parameters.Slice(m.Weights, p) {
+			r.Weights[p.Name] = append(r.Weights[p.Name], float64(v))
+		}
+	}
+	return r
+}
+
+// Example returns the logits and what was read of each sequence.
+func (r Reference) Example(e seq.Example) (logits []float64, read []ReferenceExplanation) {
+	r.features, r.pairs = e.Features, configtest.PairsOf(r.Config, e)
+	u, first := r.sequence(e.A)
+	if r.Sequences() == 1 {
+		return r.linear("head.out", u), []ReferenceExplanation{first}
+	}
+	v, second := r.sequence(e.B)
+	features := slices.Concat(u, v)
+	for c := range u {
+		features = append(features, u[c]*v[c])
+	}
+	for c := range u {
+		features = append(features, u[c]-v[c])
+	}
+	return r.linear("head.out", gelu64(r.linear("head.hidden", features))), []ReferenceExplanation{first, second}
+}
+
+// ReferenceExplanation is an explanation whose layers are by position.
+type ReferenceExplanation struct {
+	layers  []map[int32][2]float64 // weight and mass
+	pooling []float64
+}
+
+// Layers returns the last layer's rows.
+func (r Reference) Layers(tokens []int32) (x [][]float64, read ReferenceExplanation) {
+	d := r.HiddenSize
+	x = make([][]float64, len(tokens))
+	for i, token := range tokens {
+		x[i] = r.Weights["embed.weight"][int(token)*d:][:d]
+	}
+	for _, row := range r.features {
+		x = append(x, r.linear("input", r.input(row)))
+	}
+	for l := range r.NumLayers {
+		name := fmt.Sprintf("layers.%d.", l)
+		attention := func(x [][]float64) [][]float64 {
+			y, mass := r.attention(l, name, x)
+			read.layers = append(read.layers, mass)
+			return y
+		}
+		mlp := func(x [][]float64) [][]float64 {
+			return each(x, func(v []float64) []float64 {
+				return r.linear(name+"mlp.fc2", gelu64(r.linear(name+"mlp.fc1", v)))
+			})
+		}
+		x = r.convolutions(name, x)
+		norm1 := func(v []float64) []float64 { return r.norm(name+"norm1", v) }
+		norm2 := func(v []float64) []float64 { return r.norm(name+"norm2", v) }
+		if r.NormPosition == "pre" {
+			x = sum64(x, attention(each(x, norm1)))
+			x = sum64(x, mlp(each(x, norm2)))
+		} else {
+			x = each(sum64(x, attention(x)), norm1)
+			x = each(sum64(x, mlp(x)), norm2)
+		}
+	}
+	return x, read
+}
+
+func (r Reference) sequence(tokens []int32) (pooled []float64, read ReferenceExplanation) {
+	x, read := r.Layers(tokens)
+	if r.NormPosition == "pre" {
+		x = each(x, func(v []float64) []float64 { return r.norm("final_norm", v) })
+	}
+	if r.Pooling == config.MaxPooling {
+		return r.maximum(x, read)
+	}
+	total := 0.0
+	for _, v := range x {
+		read.pooling = append(read.pooling, math.Exp(r.linear("head.pool", v)[0]))
+		total += read.pooling[len(read.pooling)-1]
+	}
+	pooled = make([]float64, r.HiddenSize)
+	for i, v := range x {
+		read.pooling[i] /= total
+		for c := range v {
+			pooled[c] += read.pooling[i] * v[c]
+		}
+	}
+	return pooled, read
+}
+
+// maximum is that of each channel over the tokens, or over a sample of them.
+func (r Reference) maximum(x [][]float64, read ReferenceExplanation) (pooled []float64, _ ReferenceExplanation) {
+	var rows []duplet
+	if r.PoolingSamples > 0 {
+		var score []float64
+		for _, v := range x {
+			score = append(score, r.linear("head.sampler", v)[0])
+		}
+		rows = r.sample(r.NumLayers, r.PoolingSamples, score)
+	} else {
+		for t := range x {
+			rows = append(rows, duplet{t, -1, 1})
+		}
+	}
+	read.pooling = make([]float64, len(x))
+	for c := range r.HiddenSize {
+		var of duplet
+		most := math.Inf(-1)
+		for _, s := range rows {
+			if v := r.mixed(x, s)[c]; v > most {
+				most, of = v, s
+			}
+		}
+		pooled = append(pooled, most)
+		read.pooling[of.top] += of.p / float64(r.HiddenSize)
+		if of.partner >= 0 {
+			read.pooling[of.partner] += (1 - of.p) / float64(r.HiddenSize)
+		}
+	}
+	return pooled, read
+}
+
+// mixed is the row of a duplet.
+func (r Reference) mixed(x [][]float64, s duplet) []float64 {
+	mixed := make([]float64, r.HiddenSize)
+	for c := range mixed {
+		mixed[c] = s.p * x[s.top][c]
+		if s.partner >= 0 {
+			mixed[c] += (1 - s.p) * x[s.partner][c]
+		}
+	}
+	return mixed
+}
+
+// convolutions returns the layer's input after its convolutions.
+func (r Reference) convolutions(name string, x [][]float64) [][]float64 {
+	for n, c := range r.Convolutions {
+		name := fmt.Sprintf("%sconv.%d", name, n)
+		norm := func(v []float64) []float64 { return r.norm(name+".norm", v) }
+		in := x
+		if r.NormPosition == "pre" {
+			in = each(x, norm)
+		}
+		var y [][]float64
+		for i := range in {
+			z := slices.Clone(r.Weights[name+".bias"])
+			for t := range c.KernelSize {
+				if j := i + (t-c.KernelSize/2)*c.Dilation; j >= 0 && j < len(in) {
+					for ch := range z {
+						z[ch] += r.Weights[name+".weight"][t*len(z)+ch] * in[j][ch]
+					}
+				}
+			}
+			y = append(y, gelu64(z))
+		}
+		if x = sum64(x, y); r.NormPosition != "pre" {
+			x = each(x, norm)
+		}
+	}
+	return x
+}
+
+// duplet is a sampled pair of positions; partner is −1 where there is none.
+type duplet struct {
+	top, partner int
+	p            float64
+}
+
+// sample chooses and pairs at most k tokens by their scores, to which training adds noise.
+func (r Reference) sample(layer, k int, score []float64) []duplet {
+	word := func(stream uint32, i int) uint32 {
+		if d := r.Training; d != nil {
+			return philox.Words(d.Seed, philox.Counter(uint32(i), 0, uint32(layer), stream, r.row, d.Step))[0]
+		}
+		return philox.Words(r.SamplerSeed, philox.Counter(uint32(i), 0, uint32(layer), stream, 0, 0))[0]
+	}
+	if r.Training != nil {
+		for i := range score {
+			score[i] -= math.Log(-math.Log(float64(philox.Uniform(word(philox.StreamGumbel, i)))))
+		}
+	}
+	var order, all []int
+	for i := range score {
+		all = append(all, i)
+		if r.Training == nil || float64(philox.Uniform(word(philox.StreamDrop, i))) >= r.DropToken {
+			order = append(order, i)
+		}
+	}
+	if order == nil { // all are dropped: none is
+		order = all
+	}
+	slices.SortFunc(order, func(a, b int) int {
+		return cmp.Or(cmp.Compare(score[b], score[a]),
+			cmp.Compare(word(philox.StreamTie, a), word(philox.StreamTie, b)), cmp.Compare(a, b))
+	})
+	k = min(k, len(order))
+	top, rest := order[:k], order[k:]
+	slices.SortFunc(rest, func(a, b int) int {
+		return cmp.Or(cmp.Compare(word(philox.StreamPartner, a), word(philox.StreamPartner, b)), cmp.Compare(a, b))
+	})
+	partner := rest[:min(k, len(rest))]
+	slices.Sort(top)
+	slices.Sort(partner)
+	var out []duplet
+	for j, t := range top {
+		s := duplet{t, -1, 1}
+		if j < len(partner) {
+			one, other := softplus64(score[t]), softplus64(score[partner[j]])
+			s.partner, s.p = partner[j], one/(one+other)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+// attention returns the block's output, and by position the weights and masses of
+// the sampled tokens.
+func (r Reference) attention(layer int, name string, x [][]float64) ([][]float64, map[int32][2]float64) {
+	var score []float64
+	for _, v := range x {
+		score = append(score, r.linear(name+"sampler", v)[0])
+	}
+	duplets := r.sample(layer, r.NumSampledTokens, score)
+	var q, k, v, leak, o [][]float64
+	for _, row := range x {
+		q, o = append(q, r.linear(name+"attn.q", row)), append(o, make([]float64, r.HiddenSize))
+	}
+	for _, s := range duplets {
+		mixed := r.mixed(x, s)
+		k, v = append(k, r.linear(name+"attn.k", mixed)), append(v, r.linear(name+"attn.v", mixed))
+		leak = append(leak, r.linear(name+"attn.leak", mixed))
+	}
+	dh := r.HiddenSize / r.NumHeads
+	received := map[int32][2]float64{}
+	for head := range r.NumHeads {
+		leaked := 0.0
+		for _, c := range leak {
+			leaked += softplus64(c[head])
+		}
+		from := head * dh
+		for i := range x {
+			a := make([]float64, len(duplets))
+			for j, s := range duplets {
+				mul, add := r.relativeBias(name, head, i, s)
+				a[j] = r.meet(q[i][from:from+dh], k[j][from:from+dh])/math.Sqrt(float64(dh))*mul + add
+			}
+			for j, p := range r.probabilities(a, leaked) {
+				for c := from; c < from+dh; c++ {
+					o[i][c] += p * v[j][c]
+				}
+				p /= float64(r.NumHeads * len(x))
+				add := func(position int, weight float64) {
+					old := received[int32(position)]
+					received[int32(position)] = [2]float64{weight, old[1] + weight*p}
+				}
+				if s := duplets[j]; s.partner < 0 {
+					add(s.top, 1)
+				} else {
+					add(s.top, s.p)
+					add(s.partner, 1-s.p)
+				}
+			}
+		}
+	}
+	return each(o, func(v []float64) []float64 { return r.linear(name+"attn.o", v) }), received
+}
+
+// meet is the score of a query and a key.
+func (r Reference) meet(q, k []float64) (m float64) {
+	for c := range q {
+		switch r.Score {
+		case "maxout":
+			m += max(q[c], k[c])
+		case "maxout_standardized":
+			m += (max(q[c], k[c]) - 1/math.Sqrt(math.Pi)) / math.Sqrt(1-1/math.Pi)
+		case "lily":
+			m += math.Abs(q[c]+k[c]) - math.Abs(q[c]-k[c])
+		case "dot":
+			m += q[c] * k[c]
+		}
+	}
+	return m
+}
+
+// relativeBias is Rmul and Radd of a query and a duplet.
+func (r Reference) relativeBias(name string, head, i int, s duplet) (mul, add float64) {
+	if r.Relative == "none" {
+		return 1, 0
+	}
+	if r.Relative == config.DistanceRelation {
+		return r.distanceBias(name, head, i, s)
+	}
+	if r.Relative == config.EdgeRelation {
+		return r.edgeBias(name, head, i, s)
+	}
+	linear := func(kind string, j int) float64 {
+		w, b := r.Weights[name+"attn."+kind+".weight"], r.Weights[name+"attn."+kind+".bias"]
+		return sinusoid.Reference{Base: r.SinusoidBase,
+			Dim: r.SinusoidDim}.Linear(w[head*r.SinusoidDim:][:r.SinusoidDim], b[head], i, j)
+	}
+	mul, add = s.p*softplus64(linear("rel_mul", s.top)), s.p*linear("rel_add", s.top)
+	if s.partner >= 0 {
+		mul += (1 - s.p) * softplus64(linear("rel_mul", s.partner))
+		add += (1 - s.p) * linear("rel_add", s.partner)
+	}
+	return mul, add
+}
+
+// probabilities is a row of P.
+func (r Reference) probabilities(a []float64, leaked float64) []float64 {
+	sum := 1e-9
+	if r.Probability == "leaky_relu" {
+		sum += leaked
+	}
+	p := make([]float64, len(a))
+	for j, v := range a {
+		p[j] = max(0, v)
+		if r.Probability == "softmax" {
+			p[j] = math.Exp(v)
+		}
+		sum += p[j]
+	}
+	for j := range p {
+		p[j] /= sum
+	}
+	return p
+}
+
+func (r Reference) linear(name string, x []float64) (y []float64) {
+	w := r.Weights[name+".weight"]
+	for o, bias := range r.Weights[name+".bias"] {
+		for c, v := range x {
+			bias += w[o*len(x)+c] * v
+		}
+		y = append(y, bias)
+	}
+	return y
+}
+
+func (r Reference) norm(name string, x []float64) []float64 {
+	n := float64(len(x))
+	mean, variance := 0.0, 0.0
+	for _, v := range x {
+		mean += v / n
+	}
+	for _, v := range x {
+		variance += (v - mean) * (v - mean) / n
+	}
+	y := make([]float64, len(x))
+	for c, v := range x {
+		y[c] = (v-mean)/math.Sqrt(variance+r.LayerNormEps)*r.Weights[name+".weight"][c] + r.Weights[name+".bias"][c]
+	}
+	return y
+}
+
+func each(x [][]float64, f func([]float64) []float64) (y [][]float64) {
+	for _, v := range x {
+		y = append(y, f(v))
+	}
+	return y
+}
+
+func sum64(x, y [][]float64) [][]float64 {
+	out := make([][]float64, len(x))
+	for i := range x {
+		for c := range x[i] {
+			out[i] = append(out[i], x[i][c]+y[i][c])
+		}
+	}
+	return out
+}
+
+func gelu64(x []float64) (y []float64) {
+	for _, v := range x {
+		y = append(y, v*(1+math.Erf(v/math.Sqrt2))/2)
+	}
+	return y
+}
+
+func softplus64(x float64) float64 { return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))) }

@@ -1,0 +1,234 @@
+package train
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// pointRows are n points in features of another order than x, y, z, with normals.
+func pointRows(n int) (*config.Config, seq.Example) {
+	c := &config.Config{FeatureNames: []string{"z", "ny", "heat", "x", "nx", "y", "nz"}}
+	r := rand.New(rand.NewPCG(1, 2))
+	e := seq.Example{Index: 7}
+	for range n {
+		row := make([]float32, len(c.FeatureNames))
+		for i := range row {
+			row[i] = float32(r.NormFloat64())
+		}
+		e.Features = append(e.Features, row)
+	}
+	return c, e
+}
+
+func threeOf(c *config.Config, row []float32, names ...string) (v [3]float64) {
+	for i, name := range names {
+		v[i] = float64(row[slices.Index(c.FeatureNames, name)])
+	}
+	return v
+}
+
+func dot(a, b [3]float64) float64 { return a[0]*b[0] + a[1]*b[1] + a[2]*b[2] }
+
+func minus(a, b [3]float64) [3]float64 { return [3]float64{a[0] - b[0], a[1] - b[1], a[2] - b[2]} }
+
+// TestAugmented: distances are scaled by one factor within the bounds, normals turn with the
+// points and keep their length, orientation stays, other features stay, about z heights stay;
+// and the same row, step and seed give the same bits whatever the batch.
+func TestAugmented(t *testing.T) {
+	c, e := pointRows(9)
+	before := slices.Clone(e.Features[0])
+	least, most := math.Inf(1), 0.0
+	for step := range 200 {
+		s := Settings{Seed: 5, PointScale: []float64{0.6, 1.4},
+			PointRotation: []string{"z", "any"}[step%2], PointShift: 0.1}
+		got := s.addNoise(c, []seq.Example{{Index: 3, Features: e.Features[:2]}, e}, step, 2)[1].Features
+		if again := s.addNoise(c, []seq.Example{e}, step, 2)[0].Features; !slices.EqualFunc(got, again, slices.Equal) {
+			t.Fatalf("step %d: another batch gives other points", step)
+		}
+		a, b := threeOf(c, e.Features[1], "x", "y", "z"), threeOf(c, e.Features[2], "x", "y", "z")
+		p, q := threeOf(c, got[1], "x", "y", "z"), threeOf(c, got[2], "x", "y", "z")
+		factor := math.Sqrt(dot(minus(p, q), minus(p, q)) / dot(minus(a, b), minus(a, b)))
+		least, most = min(least, factor), max(most, factor)
+		close := func(what string, got, want float64) {
+			if math.Abs(got-want) > 1e-5 {
+				t.Errorf("step %d: %s is %g, want %g", step, what, got, want)
+			}
+		}
+		n, m := threeOf(c, e.Features[1], "nx", "ny", "nz"), threeOf(c, got[1], "nx", "ny", "nz")
+		close("the length of a normal", dot(m, m), dot(n, n))
+		close("a normal along an edge", dot(m, minus(p, q)), factor*dot(n, minus(a, b)))
+		u, v := threeOf(c, e.Features[3], "nx", "ny", "nz"), threeOf(c, e.Features[4], "nx", "ny", "nz")
+		x, y := threeOf(c, got[3], "nx", "ny", "nz"), threeOf(c, got[4], "nx", "ny", "nz")
+		triple := func(a, b, c [3]float64) float64 {
+			return dot(a, [3]float64{b[1]*c[2] - b[2]*c[1], b[2]*c[0] - b[0]*c[2], b[0]*c[1] - b[1]*c[0]})
+		}
+		close("orientation", triple(m, x, y), triple(n, u, v))
+		if s.PointRotation == "z" {
+			close("the height of an edge", p[2]-q[2], factor*(a[2]-b[2]))
+			close("the height of a normal", m[2], n[2])
+		}
+		if heat := slices.Index(c.FeatureNames, "heat"); got[1][heat] != e.Features[1][heat] {
+			t.Fatalf("step %d: another feature is changed", step)
+		}
+	}
+	if least < 0.6-1e-5 || most > 1.4+1e-5 || least > 0.62 || most < 1.38 {
+		t.Errorf("factors from %g to %g, want 0.6 to 1.4", least, most)
+	}
+	if !slices.Equal(before, e.Features[0]) {
+		t.Error("what was handed in is changed")
+	}
+}
+
+// TestStretch: each axis has a factor of its own within the bounds, a normal stays at a right angle to
+// the surface and keeps its length, and a rotation comes after.
+func TestStretch(t *testing.T) {
+	c, e := pointRows(3)
+	n := threeOf(c, e.Features[0], "nx", "ny", "nz")
+	along := [3]float64{n[1], -n[0], 0} // at a right angle to n
+	for i, name := range []string{"x", "y", "z"} {
+		at := slices.Index(c.FeatureNames, name)
+		e.Features[1][at] = e.Features[0][at] + float32(along[i])
+	}
+	least, most := math.Inf(1), 0.0
+	for step := range 300 {
+		s := Settings{Seed: 5, PointStretch: []float64{0.5, 2}}
+		got := s.augmented(c, e, step)
+		var factors [3]float64
+		p, q := threeOf(c, e.Features[2], "x", "y", "z"), threeOf(c, got[2], "x", "y", "z")
+		for i := range factors {
+			factors[i] = q[i] / p[i]
+			least, most = min(least, factors[i]), max(most, factors[i])
+		}
+		if factors[0] == factors[1] || factors[1] == factors[2] {
+			t.Fatalf("step %d: factors %v, want one of each axis", step, factors)
+		}
+		m := threeOf(c, got[0], "nx", "ny", "nz")
+		edge := minus(threeOf(c, got[1], "x", "y", "z"), threeOf(c, got[0], "x", "y", "z"))
+		if math.Abs(dot(m, edge)) > 1e-5 || math.Abs(dot(m, m)-dot(n, n)) > 1e-5 {
+			t.Errorf("step %d: a normal of length² %g, want %g, has a product of %g with an edge of the surface", step,
+				dot(m, m), dot(n, n), dot(m, edge))
+		}
+		s.PointScale, s.PointStretch = []float64{0.5, 2}, nil
+		if scaled := threeOf(c, s.augmented(c, e, step)[2], "x", "y", "z"); math.Abs(scaled[0]/p[0]-factors[0]) < 1e-6 {
+			t.Fatalf("step %d: the first axis is stretched by the factor of a scale", step)
+		}
+		s.PointScale, s.PointStretch, s.PointRotation = nil, []float64{0.5, 2}, "z"
+		if turned := threeOf(c, s.augmented(c, e, step)[2], "x", "y", "z"); math.Abs(turned[2]-q[2]) > 1e-5 ||
+			math.Abs(dot(turned, turned)-dot(q, q)) > 1e-4 {
+			t.Errorf("step %d: %v turned about z is %v", step, q, turned)
+		}
+	}
+	if least < 0.5-1e-5 || most > 2+1e-5 || least > 0.52 || most < 1.95 {
+		t.Errorf("factors from %g to %g, want 0.5 to 2", least, most)
+	}
+	zero := make([]float32, len(c.FeatureNames)) // a point without a normal
+	if got := (&Settings{PointStretch: []float64{0.5, 2}}).augmented(c, seq.Example{Features: [][]float32{zero}},
+		1)[0]; !slices.Equal(got, zero) {
+		t.Errorf("a point of zeros becomes %v", got)
+	}
+}
+
+// TestRotationsAreUniform: turned by any rotation a direction has no favourite, about z only
+// within the plane; the shift is uniform within its bounds.
+func TestRotationsAreUniform(t *testing.T) {
+	c := &config.Config{FeatureNames: []string{"x", "y", "z"}}
+	const n = 20000
+	for _, by := range Rotations[1:] {
+		s := Settings{Seed: 2, PointRotation: by}
+		var mean, square [3]float64
+		for step := range n {
+			v := threeOf(c, s.augmented(c, seq.Example{Index: 1, Features: [][]float32{{1, 0, 0}}}, step)[0], "x",
+				"y", "z")
+			for i := range v {
+				mean[i] += v[i] / n
+				square[i] += v[i] * v[i] / n
+			}
+		}
+		want := [3]float64{1. / 3, 1. / 3, 1. / 3}
+		if by == "z" {
+			want = [3]float64{0.5, 0.5, 0}
+		}
+		for i := range mean {
+			if math.Abs(mean[i]) > 0.02 || math.Abs(square[i]-want[i]) > 0.01 {
+				t.Errorf("%s: mean %.3f, mean square %.3f, want 0 and %.3f", by, mean, square, want)
+			}
+		}
+	}
+	s := Settings{Seed: 2, PointShift: 0.5}
+	var mean, square, most float64
+	for step := range n {
+		v := float64(s.augmented(c, seq.Example{Features: [][]float32{{0, 0, 0}}}, step)[0][1])
+		mean, square, most = mean+v/n, square+v*v/n, max(most, math.Abs(v))
+	}
+	if math.Abs(mean) > 0.01 || math.Abs(square-0.25/3) > 0.003 || most > 0.5 || most < 0.49 {
+		t.Errorf("shifts of mean %g, mean square %g, up to %g", mean, square, most)
+	}
+}
+
+// TestAugmentationsDiffer: rows, seeds and steps draw differently, each axis its own shift, and a
+// rotation about z does not go with the scale.
+func TestAugmentationsDiffer(t *testing.T) {
+	c := &config.Config{FeatureNames: []string{"x", "y", "z"}}
+	s := Settings{Seed: 1, PointScale: []float64{1, 2}, PointRotation: "z", PointShift: 1}
+	at := func(s Settings, row uint32, step int) []float32 {
+		return s.augmented(c, seq.Example{Index: row, Features: [][]float32{{1, 0, 0}}}, step)[0]
+	}
+	other := s
+	other.Seed = 2
+	first := at(s, 1, 1)
+	for name, p := range map[string][]float32{"row": at(s, 2, 1), "step": at(s, 1, 2), "seed": at(other, 1, 1)} {
+		if slices.Equal(p, first) {
+			t.Errorf("another %s changes nothing", name)
+		}
+	}
+	shift := Settings{Seed: 1, PointShift: 1}
+	if p := at(shift, 1, 1); p[0]-1 == p[1] || p[1] == p[2] {
+		t.Errorf("axes share a shift: %v", p)
+	}
+	var product, scales, angles float64 // the correlation of the factor and the angle
+	const n = 2000
+	turned := Settings{Seed: 1, PointScale: []float64{1, 2}, PointRotation: "z"}
+	for step := range n {
+		p := at(turned, 1, step)
+		scale, angle := math.Hypot(float64(p[0]), float64(p[1]))-1.5, math.Atan2(float64(p[1]), float64(p[0]))
+		product, scales, angles = product+scale*angle, scales+scale*scale, angles+angle*angle
+	}
+	if r := product / math.Sqrt(scales*angles); math.Abs(r) > 0.1 {
+		t.Errorf("the angle and the factor are correlated: %.2f", r)
+	}
+}
+
+// TestAugmentationOfOthers: tokens that are no points are refused, and bounds that are none.
+func TestAugmentationOfOthers(t *testing.T) {
+	for name, set := range map[string]func(*Settings){
+		"scale":    func(s *Settings) { s.PointScale = []float64{1, 2} },
+		"rotation": func(s *Settings) { s.PointRotation = "z" }, "shift": func(s *Settings) { s.PointShift = 1 },
+	} {
+		s := runSettings()
+		s.TokenDeletion, s.TokenReplacement = 0, 0
+		set(&s)
+		must.Fail(t, "no features x, y and z",
+			name)(NewStepper(modeltest.RandomModel(configtest.TinyConfig(), 1), s, cpu.New(1), 9, 0))
+	}
+	for want, set := range map[string]func(*Settings){
+		"point scale is [2 1]":      func(s *Settings) { s.PointScale = []float64{2, 1} },
+		"point scale is [0 1]":      func(s *Settings) { s.PointScale = []float64{0, 1} },
+		"point scale is [1]":        func(s *Settings) { s.PointScale = []float64{1} },
+		"point scale is [1 NaN]":    func(s *Settings) { s.PointScale = []float64{1, math.NaN()} },
+		"point shift is -1":         func(s *Settings) { s.PointShift = -1 },
+		`point rotation is "round"`: func(s *Settings) { s.PointRotation = "round" },
+	} {
+		s := runSettings()
+		set(&s)
+		must.Fail(t, want)(s.Validate())
+	}
+}

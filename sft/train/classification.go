@@ -1,0 +1,64 @@
+package train
+
+import (
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// classification has the training of its task.
+type classification struct{}
+
+func (classification) settings(c *config.Config, s *Settings) error {
+	if s.Select != "" {
+		if err := measured(c, s.Select, byAccuracy, byLoss, byMacroF1, byAUC, OneStandardError); err != nil {
+			return err
+		}
+	}
+	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
+		return fmt.Errorf("%d weights of classes, the model has %d classes", n, c.NumLabels)
+	}
+	return nil
+}
+
+func (classification) weight(s *Settings, e seq.Example) float64 {
+	if len(s.ClassWeights) == 0 {
+		return 1
+	}
+	return s.ClassWeights[e.Label]
+}
+
+func (classification) answered(logits []float32, e seq.Example) bool {
+	return sft.Argmax(logits) == int(e.Label)
+}
+
+func (classification) measure(c *config.Config, s *Settings) measurement {
+	return &classMeasurement{tally: metrics.NewValidation(c.NumLabels, s.Select == byAUC), sample: newLogitSample(s)}
+}
+
+type classMeasurement struct {
+	tally  *metrics.Validation
+	loss   float64
+	rows   int
+	sample *metrics.LogitSample
+}
+
+func (m *classMeasurement) temperature() float64 { return m.sample.Temperature() }
+
+func (m *classMeasurement) add(logits []float32, e seq.Example) {
+	m.loss += metrics.CrossEntropy(logits, int(e.Label))
+	m.tally.Add(int(e.Label), logits)
+	m.sample.Add(int(e.Label), logits)
+	m.rows++
+}
+
+func (m *classMeasurement) report(r *EvaluationReport) {
+	r.Loss = m.loss / float64(m.rows)
+	r.Accuracy, r.MacroF1 = new(m.tally.Accuracy()), new(m.tally.MacroF1())
+	if auc, ok := m.tally.AUC(); ok {
+		r.AUC = &auc
+	}
+}

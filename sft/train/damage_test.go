@@ -1,0 +1,90 @@
+package train
+
+import (
+	"bytes"
+	"encoding/json"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// stored is what a run's files say, to be compared.
+func stored(c *Checkpoint) (text string, words []float32) {
+	state, _ := json.Marshal(c)
+	return string(state), slices.Concat(c.weights, c.moment1, c.moment2)
+}
+
+// TestDamagedRun changes a byte at a time of a run's model and checkpoint: reading
+// gives an error that names the file, or what was stored.
+func TestDamagedRun(t *testing.T) {
+	train, val := splits(t, config.Classification)
+	dir, settings := t.TempDir(), runSettings()
+	settings.Epochs = 1
+	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings,
+		options(dir, nil), cpu.New(1), train, val))
+	c := must.Get(LoadCheckpoint(dir))(t)
+	m := must.Get(sft.Load(dir))(t)
+	text, words := stored(c)
+	damages := 1200
+	if testing.Short() {
+		damages = 200
+	}
+	for _, file := range []struct {
+		name string
+		same func() (bool, error) // reads it
+	}{
+		{model.WeightsFile, func() (bool, error) {
+			got, err := sft.Load(dir)
+			return err == nil && slices.Equal(got.Weights, m.Weights), err
+		}},
+		{model.CheckpointFile, func() (bool, error) {
+			got, err := LoadCheckpoint(dir)
+			if err != nil {
+				return false, err
+			}
+			gotText, gotWords := stored(got)
+			return gotText == text && slices.Equal(gotWords, words), nil
+		}},
+	} {
+		path := filepath.Join(dir, file.name)
+		whole := must.Get(os.ReadFile(path))(t)
+		read := func(name string, damaged []byte) error {
+			must.Succeed(t, os.WriteFile(path, damaged, 0o666))
+			same, err := file.same()
+			if err == nil && !same {
+				t.Errorf("%s: %s: other numbers without an error", path, name)
+			}
+			if err != nil && !strings.Contains(err.Error(), file.name) {
+				t.Errorf("%s: %s: the error does not name the file: %v", path, name, err)
+			}
+			return err
+		}
+		random := rand.New(rand.NewPCG(16, uint64(len(file.name))))
+		for range damages {
+			at := random.IntN(len(whole))
+			damaged := bytes.Clone(whole)
+			damaged[at] ^= byte(1 + random.IntN(255))
+			read("damaged", damaged)
+		}
+		// Files of before have no checksum.
+		before := regexp.MustCompile(`"sftseq.checksum":"xxh128:[0-9a-f]{32}",?`).ReplaceAllFunc(whole,
+			func(b []byte) []byte { return bytes.Repeat([]byte(" "), len(b)) })
+		if bytes.Equal(before, whole) {
+			t.Errorf("%s: no checksum was found", path)
+		}
+		must.Check(t, read("without a checksum", before))
+		must.Succeed(t, os.WriteFile(path, whole, 0o666))
+	}
+}

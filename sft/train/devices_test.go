@@ -1,0 +1,307 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
+	"github.com/sftseq/sftseq/internal/chart"
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor/lockstep"
+	"github.com/sftseq/sftseq/internal/testenv"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// smallModel is small enough to be trained on a processor that plays a GPU: with
+// everything random, and sequences of up to 200 tokens.
+func smallModel() *sft.Model {
+	c := configtest.TrainingConfig()
+	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.NumLayers, c.NumSampledTokens,
+		c.SinusoidDim = 16, 32, 4, 64, 2, 8, 16
+	c.ResidualScale = false // or the layers would begin idle
+	return sft.NewModel(c, 1)
+}
+
+// smallSettings train it.
+func smallSettings() Settings {
+	s := runSettings()
+	s.Batch, s.LearningRate, s.Warmup, s.StepSize = 8, 3e-3, "10", 1000
+	return s
+}
+
+// smallBatch is the batch of a step, labelled by the token among the first three
+// that a sequence holds most of. Short sequences are the most, to save time.
+func smallBatch(c *config.Config, step int) []seq.Example {
+	random := rand.New(rand.NewPCG(9, uint64(step)))
+	var lengths []int
+	for range 8 {
+		lengths = append(lengths, 1+int(200*math.Pow(random.Float64(), 6)))
+	}
+	examples := configtest.RandomExamples(c, random, lengths...)
+	for i := range examples {
+		var count [3]float32
+		for _, token := range examples[i].A {
+			if token < 3 {
+				count[token]++
+			}
+		}
+		examples[i].Index, examples[i].Label = uint32(8*step+i), int32(sft.Argmax(count[:]))
+	}
+	return examples
+}
+
+func newSmallStepper(t *testing.T, device tensor.Device) *Stepper {
+	t.Helper()
+	return must.Get(NewStepper(smallModel(), smallSettings(), device, 200, 0))(t)
+}
+
+// words reads a block of device memory.
+func words(t *testing.T, m tensor.Memory) []float32 {
+	t.Helper()
+	w := make([]float32, m.Words())
+	must.Succeed(t, m.Read(0, tensor.Bits(w)))
+	return w
+}
+
+// gradient returns that of a step's batch, with its mean loss.
+func (s *Stepper) gradient(t *testing.T, examples []seq.Example, step int) (g []float32, loss float64) {
+	t.Helper()
+	b := must.Get(s.gradients.run(t.Context(), examples,
+		model.Drawing{Mode: model.TrainMode, Seed: s.settings.Seed, Step: uint32(step)}))(t)
+	defer s.gradients.blocks.release(b.gradient)
+	for _, v := range b.loss {
+		loss += float64(v) / float64(len(examples))
+	}
+	return words(t, b.gradient), loss
+}
+
+// choices returns what the sampler of each layer chooses in a step.
+func (s *Stepper) choices(t *testing.T, examples []seq.Example, step int) []*lockstep.Choice {
+	t.Helper()
+	l := s.gradients.groups[0][0]
+	p := must.Get(l.Load(1, examples,
+		model.Drawing{Mode: model.TrainMode, Seed: s.settings.Seed, Step: uint32(step)}))(t)
+	var all []*lockstep.Choice
+	must.Succeed(t, p.Inspect(t.Context(), l.Memory, 0, p.Program.SegmentIndex("readout"), func(k tensor.Kernel) error {
+		sample, ok := k.(tensor.Sample)
+		if !ok {
+			return nil
+		}
+		c, err := lockstep.ReadChoice(p.Program, sample, l.Memory)
+		all = append(all, c)
+		return err
+	}))
+	return all
+}
+
+// flips lists the sequences of which two devices sampled different tokens, each
+// by the first layer where they did: what comes after follows from it.
+func flips(first, second []*lockstep.Choice) []lockstep.Flip {
+	var all []lockstep.Flip
+	for layer, c := range first {
+		for _, f := range c.Flips(second[layer]) {
+			if !slices.ContainsFunc(all, func(g lockstep.Flip) bool { return g.Sequence == f.Sequence }) {
+				all = append(all, f)
+			}
+		}
+	}
+	return all
+}
+
+// apart says how far the results of two devices are from each other, as a
+// fraction of what is tolerated: 1e-5 for the mean loss, 1e-3 for the norm of a
+// tensor's gradient.
+type apart struct {
+	loss, gradient float64
+	tensor         string
+}
+
+func (s *Stepper) apart(t *testing.T, other *Stepper, examples []seq.Example, step int) (a apart) {
+	t.Helper()
+	must.Succeed(t, other.engine.Weights.Write(0, tensor.Bits(words(t, s.engine.Weights))))
+	g, loss := s.gradient(t, examples, step)
+	h, otherLoss := other.gradient(t, examples, step)
+	a.loss = math.Abs(loss-otherLoss) / 1e-5
+	for _, q := range s.model.Parameters.List {
+		diff, norm := modeltest.Norms(s.model.Parameters.Slice(h, q), s.model.Parameters.Slice(g, q))
+		n := float64(len(examples)) // the gradient is a sum
+		if off := diff / n / (1e-3*norm/n + 1e-6); off > a.gradient {
+			a.gradient, a.tensor = off, q.Name
+		}
+	}
+	return a
+}
+
+// TestLockStep: each step begins on both devices with the processor's weights.
+// Losses and gradients agree, but where rounding decides: which token is sampled
+// at the edge of the sample, or to which side of a kink, of max or ReLU, a score
+// falls. Both are reported, and rare.
+func TestLockStep(t *testing.T) {
+	vulkan := configtest.Vulkan(t)
+	one, other := newSmallStepper(t, cpu.New(2)), newSmallStepper(t, vulkan)
+	checked := newSmallStepper(t, lockstep.New(cpu.New(2), vulkan))
+	steps := 80
+	if testing.Short() {
+		steps = 20
+	}
+	var worst apart
+	decided := 0
+	for step := range steps {
+		examples := smallBatch(one.model.Config, step)
+		a := one.apart(t, other, examples, step)
+		if a.loss <= 1 && a.gradient <= 1 {
+			worst.loss, worst.gradient = max(worst.loss, a.loss), max(worst.gradient, a.gradient)
+		} else {
+			decided++
+			found := flips(one.choices(t, examples, step), other.choices(t, examples, step))
+			for _, f := range found {
+				t.Logf("step %d: %v", step, f)
+				if !f.Rounding() {
+					t.Errorf("step %d: not by rounding", step)
+				}
+			}
+			if len(found) == 0 {
+				t.Logf("step %d: a kink in %s: %.1f of the tolerance", step, a.tensor, a.gradient)
+				// No launch differs by itself, or this fails and names it; and
+				// losses have no kinks.
+				if one.apart(t, checked, examples, step); a.loss > 1 || a.gradient > 20 {
+					t.Errorf("step %d: %+v", step, a)
+				}
+			}
+		}
+		must.Get(one.Step(t.Context(), examples))(t)
+	}
+	t.Logf("%d steps: losses within %.2f, gradients within %.2f of the tolerance, but for %d that rounding decided",
+		steps, worst.loss, worst.gradient, decided)
+	if decided > 2 {
+		t.Errorf("rounding decided %d of %d steps", decided, steps)
+	}
+}
+
+// TestFreeSteps: each device trains by itself, and learns the same.
+func TestFreeSteps(t *testing.T) {
+	steps := 50
+	if testing.Short() {
+		steps = 10
+	}
+	var curves [2][]chart.Datum
+	for i, device := range []tensor.Device{cpu.New(2), configtest.Vulkan(t)} {
+		s := newSmallStepper(t, device)
+		for step := range steps {
+			loss := must.Get(s.Step(t.Context(), smallBatch(s.model.Config, step)))(t)
+			curves[i] = append(curves[i], chart.Datum{X: float64(step), Y: loss})
+		}
+	}
+	worst := 0.0
+	for step, p := range curves[0] {
+		worst = max(worst, math.Abs(p.Y-curves[1][step].Y))
+	}
+	t.Logf("%d steps: losses from %.3f to %.3f, off by at most %.1e", steps, curves[0][0].Y,
+		curves[0][steps-1].Y, worst)
+	if !(worst <= 1e-2) {
+		t.Errorf("losses off by %.1e, at most 1e-2 allowed", worst)
+	}
+	if dir := os.Getenv("SFTSEQ_PLOTS"); dir != "" {
+		must.Check(t, plotDevices(filepath.Join(dir, "devices.svg"), curves))
+	}
+}
+
+// plotDevices draws the processor's curve wide, and Vulkan's on it.
+func plotDevices(path string, curves [2][]chart.Datum) error {
+	c := chart.Chart{X: chart.Axis{Label: "step"}, Y: chart.Axis{Label: "loss (nats)"}, Width: 640, Height: 340}
+	for i, name := range []string{"processor", "Vulkan"} {
+		style := chart.StyleOf(i)
+		style.Width, style.Dash, style.Shape = []float64{5, 1.2}[i], nil, chart.None
+		c.Series = append(c.Series, chart.Series{Name: name, Style: style, Points: curves[i]})
+	}
+	return atomicfile.Write(path, chart.Figure{Title: "The same training on two devices",
+		Charts: []chart.Chart{c}}.Scene().WriteSVG)
+}
+
+// TestSameSeedSameBits: a run on Vulkan repeats itself to the bit, with several
+// micro-batches in two slots.
+func TestSameSeedSameBits(t *testing.T) {
+	testenv.Long(t, "takes long; TestGradientOfMicroBatches has the slots")
+	var runs [2][]float32
+	for i := range runs {
+		t.Run(fmt.Sprint("run ", i+1), func(t *testing.T) {
+			runs[i] = must.Get(checkedSteps(t, config.Classification, "pre", 2, configtest.Vulkan(t),
+				model.MicroBatchTokens, 100, 30))(t)
+		})
+	}
+	if !slices.Equal(runs[0], runs[1]) {
+		t.Error("the same seed leads to other weights")
+	}
+}
+
+// TestResumeElsewhere: a run that began on one device goes on on the other, says
+// so, and arrives about where it would have without.
+func TestResumeElsewhere(t *testing.T) {
+	train, val := splits(t, config.Classification)
+	s := runSettings()
+	s.EvalEvery = 6
+	straight := t.TempDir()
+	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), s,
+		options(straight, nil), cpu.New(2), train, val))
+	want := must.Get(LoadCheckpoint(straight))(t)
+	vulkan := configtest.Vulkan(t)
+	for name, devices := range map[string][2]tensor.Device{"to Vulkan": {cpu.New(2), vulkan},
+		"from Vulkan": {vulkan, cpu.New(2)}} {
+		t.Run(name, func(t *testing.T) {
+			dir := t.TempDir()
+			ctx, cancel := context.WithCancel(t.Context())
+			defer cancel()
+			tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s, devices[0], train, val, nil,
+				options(dir, func(event any) {
+					if state, ok := event.(State); ok && state.Step == 4 {
+						cancel()
+					}
+				}))
+			must.Succeed(t, err)
+			err = tr.Run(ctx)
+			tr.Close()
+			if !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			from := must.Get(LoadCheckpoint(dir))(t)
+			if from.State.Step != 4 || from.Kernels != devices[0].Kernels() {
+				t.Errorf("interrupted at step %d of %q", from.State.Step, from.Kernels)
+			}
+			warned := false
+			tr = must.Get(NewTrainer(nil, s, devices[1], train, val, from, options(dir, func(event any) {
+				w, ok := event.(Warning)
+				warned = warned || ok && strings.Contains(string(w), devices[1].Kernels())
+			})))(t)
+			defer tr.Close()
+			must.Succeed(t, tr.Run(t.Context()))
+			got := must.Get(LoadCheckpoint(dir))(t)
+			m := modeltest.RandomModel(configtest.TrainingConfig(), 1)
+			idle, _ := m.Parameters.Lookup("head.pool.bias") // its gradient is rounding alone
+			for _, c := range []*Checkpoint{got, want} {
+				copy(m.Parameters.Slice(c.weights, idle), m.Parameters.Slice(m.Weights, idle))
+			}
+			off, _ := modeltest.Norms(got.weights, want.weights)
+			change, _ := modeltest.Norms(m.Weights, want.weights)
+			t.Logf("weights changed by %.2e, off by %.1e", change, off)
+			if !warned || got.State.Step != want.State.Step || !(off <= 1e-3*change) {
+				t.Errorf("warned: %v; %d steps of %d, weights off by %.1e after a change of %.1e", warned,
+					got.State.Step, want.State.Step, off, change)
+			}
+		})
+	}
+}

@@ -1,0 +1,140 @@
+package train
+
+import (
+	"context"
+	"math"
+	"path/filepath"
+
+	"github.com/sftseq/sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/model"
+)
+
+// evaluationRows is the number of validation rows scored between two looks at
+// the context.
+const evaluationRows = 64
+
+// evaluationTokens bounds the tokens of these rows where each token has outputs.
+const evaluationTokens = 16 * model.MicroBatchTokens
+
+// evaluate measures the validation split and keeps the model if it is the best
+// so far, in what Settings.Select says; of equal ones that with less loss is better.
+func (t *Trainer) evaluate(ctx context.Context) error {
+	r := EvaluationReport{Kind: "validation", Step: t.state.Step, Epoch: t.epochs(), Rows: t.val.Len(),
+		SelectedBy: t.settings.Select}
+	began := t.now()
+	v := trainingOf(t.model.Config).measure(t.model.Config, &t.settings)
+	done := 0
+	together := evaluationRows
+	if t.model.Config.PerToken() { // whose outputs are as long as the rows
+		_, longest := t.val.Longest()
+		together = max(1, min(together, evaluationTokens/max(1, longest)))
+	}
+	if c := t.options.Communicator; c != nil {
+		together *= c.Size()
+	}
+	for _, rows := range seq.Sequential(r.Rows, together) {
+		examples, err := t.examples(t.val, rows)
+		if err != nil {
+			return err
+		}
+		out, err := t.runner.SharedMeasured(ctx, t.options.Communicator, examples)
+		if err != nil {
+			return err
+		}
+		for i, x := range out {
+			if !fmath.Finite(x) {
+				return t.badValidation(examples[i])
+			}
+			v.add(x, examples[i])
+		}
+		done += len(rows)
+		t.observe(EvaluationProgress{Done: done, Rows: r.Rows})
+	}
+	v.report(&r)
+	r.Best = r.better(&t.state)
+	t.state.see(&r)
+	if k, ok := v.(calibrating); ok && r.Best && t.settings.TemperatureScaling {
+		r.calibrate(k.temperature())
+	}
+	r.Seconds = t.now().Sub(t.started).Seconds()
+	t.pace.evaluated(t.now().Sub(began))
+	if err := t.metrics.write(r); err != nil {
+		return err
+	}
+	t.state.Evaluated = t.state.Step
+	t.state.SinceBest++
+	if r.Best {
+		t.state.keep(&r)
+		t.keepDecision(&r)
+		if model.First(t.options.Communicator) {
+			if err := t.saveModel(); err != nil {
+				return err
+			}
+			if err := t.writeDecision(); err != nil {
+				return err
+			}
+		}
+	}
+	t.observe(r)
+	return t.save()
+}
+
+// badValidation reports logits or a loss that are not finite.
+func (t *Trainer) badValidation(e seq.Example) error {
+	report := &NonFiniteError{Step: t.state.Step, Examples: []uint32{e.Index}, Tensor: "logits of a validation row",
+		Loss: float32(math.NaN())}
+	if err := t.download(); err != nil {
+		return err
+	}
+	if name, found := t.model.Parameters.NonFinite(t.model.Weights); found {
+		report.Tensor = name
+	}
+	return report
+}
+
+// EvaluationProgress is observed during an evaluation.
+type EvaluationProgress struct{ Done, Rows int }
+
+// keepDecision makes the thresholds, temperature and span decoding of an evaluation, if it has any, those of
+// the model that is kept. The configuration is a copy: whoever has handed it over keeps its own.
+func (t *Trainer) keepDecision(r *EvaluationReport) {
+	if r.Thresholds == nil && r.Temperature == 0 && r.SpanDecoding == nil {
+		return
+	}
+	c := *t.model.Config
+	c.Thresholds, c.Temperature, c.SpanDecoding = r.Thresholds, r.Temperature, r.SpanDecoding
+	t.model = &sft.Model{Config: &c, Parameters: t.model.Parameters, Weights: t.model.Weights}
+}
+
+// configToWrite is the model's configuration, with the thresholds and the temperature of the weights that are in the
+// directory: where a run was killed between an evaluation and its checkpoint, they are newer than
+// those of the checkpoint, until that evaluation is made again.
+func (t *Trainer) configToWrite() *config.Config {
+	if !decides(t.model.Config) {
+		return t.model.Config
+	}
+	stored, err := config.Read(filepath.Join(t.options.Dir, model.ConfigFile))
+	if err != nil || !decides(stored) { // as at the beginning, or it is damaged and written anew
+		return t.model.Config
+	}
+	c := *t.model.Config
+	c.Thresholds, c.Temperature, c.SpanDecoding = stored.Thresholds, stored.Temperature, stored.SpanDecoding
+	return &c
+}
+
+// decides reports whether the model has what was chosen on a validation split.
+func decides(c *config.Config) bool {
+	return c.Thresholds != nil || c.Temperature != 0 || c.SpanDecoding != nil
+}
+
+// writeDecision stores the configuration that has thresholds and temperature beside the weights they
+// were chosen for.
+func (t *Trainer) writeDecision() error {
+	if !decides(t.model.Config) {
+		return nil
+	}
+	return t.model.Config.Write(filepath.Join(t.options.Dir, model.ConfigFile))
+}

@@ -1,0 +1,244 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/model"
+)
+
+// exchange finishes a batch whose micro-batches were dealt to several ranks. The tree of
+// sums is that of one process: a rank brings the largest sums that its own micro-batches
+// make, each rank adds up those of all for its share of the words, and all gather the
+// shares. Bytes are moved and never added on the way, so that no bit depends on the number
+// of ranks. With P parameters, W ranks and sums F of each, all ranks together send
+// 4·P·(F+1)·(W−1) bytes a step.
+type exchange struct {
+	sft.Communicator
+	engine *model.Engine
+	shares *blocks       // for a rank's share of the words
+	spent  time.Duration // since the last line of metrics, waiting for others included
+	steps  int           // since then
+	busy   int           // ranks with micro-batches, summed over these steps
+}
+
+// mostSums is how many sums a rank brings to an exchange at most, of batches of so many rows
+// of such lengths; 0 for a single process.
+func mostSums(c sft.Communicator, lengths []int32, batch int) int {
+	if c == nil {
+		return 0
+	}
+	tokens, _ := model.LargestMicroBatch(lengths, batch)
+	return distributed.MostSums(batch, tokens)
+}
+
+// newExchange returns nil for a single process. Each rank brings up to so many sums.
+func newExchange(c sft.Communicator, e *model.Engine, sums int) (*exchange, error) {
+	if c == nil {
+		return nil, nil
+	}
+	if words := int64(sums) * int64(e.Params.Words); words > math.MaxInt32 {
+		return nil, fmt.Errorf("%d parameters are too many for several ranks: one of them may send %d sums of gradients at once, %d words, and MPI counts at most %d; expected a smaller model, rows of more equal lengths, or one process",
+			e.Params.Words, sums, words, math.MaxInt32)
+	}
+	x := &exchange{Communicator: c, engine: e}
+	var err error
+	x.shares, err = newBlocks(e, max(1, (e.Params.Words+c.Size()-1)/c.Size()))
+	return x, err
+}
+
+// cut is where the words of a rank begin.
+func (x *exchange) cut(rank int) int { return distributed.Cut(x.engine.Params.Words, x.Size(), rank) }
+
+// words is how many a rank adds up.
+func (x *exchange) words(rank int) int { return x.cut(rank+1) - x.cut(rank) }
+
+// share is what a rank computes of a batch: micro-batches from, …, to−1.
+func (x *exchange) share(gs [][]seq.Example) (from, to int) {
+	if x == nil {
+		return 0, len(gs)
+	}
+	cuts := deal(gs, x.Size())
+	return cuts[x.Rank()], cuts[x.Rank()+1]
+}
+
+// deal is [distributed.Deal] of micro-batches.
+func deal(gs [][]seq.Example, ranks int) (cuts []int) {
+	tokens := make([]int, len(gs))
+	for i, g := range gs {
+		for _, e := range g {
+			tokens[i] += e.Length()
+		}
+	}
+	return distributed.Deal(tokens, ranks)
+}
+
+// finish has every rank know the sum and the results of all micro-batches, or the error of
+// one that failed or was asked to stop.
+func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, results []*model.Result,
+	step int, err error) error {
+	began := time.Now()
+	defer func() { x.spent += time.Since(began) }()
+	var hash uint64
+	if err == nil && step%checkEvery == 0 {
+		hash, err = x.engine.Hash()
+	}
+	hashes, err := distributed.Agree(x, model.Stopped(ctx, err), hash)
+	if err != nil {
+		return err
+	}
+	if err := differing(hashes, step); err != nil {
+		return err
+	}
+	cuts := deal(gs, x.Size())
+	x.steps++
+	for r := range x.Size() {
+		x.busy += min(1, cuts[r+1]-cuts[r])
+	}
+	sum, err := x.add(context.WithoutCancel(ctx), t, len(gs), cuts)
+	return x.gather(t, sum, gs, cuts, results, err)
+}
+
+// add returns the rank's share of the sum of all micro-batches. A rank that fails goes
+// through all calls with the others, and tells of it in the last one.
+func (x *exchange) add(ctx context.Context, t *tree, leaves int, cuts []int) ([]uint32, error) {
+	mine := distributed.Frontier(leaves, cuts[x.Rank()], cuts[x.Rank()+1])
+	sendCounts, receiveCounts := make([]int, x.Size()), make([]int, x.Size())
+	send := make([]uint32, len(mine)*x.engine.Params.Words)
+	at, total := 0, 0
+	var failed error
+	for r := range x.Size() {
+		for _, n := range mine {
+			block := t.ready[n]
+			if block == nil {
+				block = t.root
+			}
+			if err := block.Read(x.cut(r), send[at:at+x.words(r)]); err != nil {
+				failed = err
+			}
+			at += x.words(r)
+		}
+		sendCounts[r] = len(mine) * x.words(r)
+		receiveCounts[r] = len(distributed.Frontier(leaves, cuts[r], cuts[r+1])) * x.words(x.Rank())
+		total += receiveCounts[r]
+	}
+	received := make([]uint32, total)
+	if err := x.AllToAll(send, sendCounts, received, receiveCounts); err != nil {
+		return nil, err
+	}
+	if failed != nil {
+		return nil, failed
+	}
+	words := x.words(x.Rank())
+	shares := newTree(x.shares, leaves)
+	defer shares.abandon()
+	for r := range x.Size() {
+		for _, n := range distributed.Frontier(leaves, cuts[r], cuts[r+1]) {
+			block, err := x.shares.take()
+			if err != nil {
+				return nil, fmt.Errorf("memory for the sums of ranks: %w", err)
+			}
+			if err := block.Write(0, received[:words]); err != nil {
+				x.shares.release(block)
+				return nil, err
+			}
+			received = received[words:]
+			if err := shares.add(ctx, n, block); err != nil {
+				return nil, err
+			}
+		}
+	}
+	sum := make([]uint32, words)
+	return sum, shares.root.Read(0, sum)
+}
+
+// gather puts the shares of all ranks together in the tree's root, and their results. A
+// rank that has failed says so in its first word.
+func (x *exchange) gather(t *tree, sum []uint32, gs [][]seq.Example, cuts []int,
+	results []*model.Result, failed error) error {
+	c := x.engine.Config
+	counts, total := make([]int, x.Size()), 0
+	for r := range counts {
+		counts[r] = 1 + x.words(r)
+		for _, g := range gs[cuts[r]:cuts[r+1]] {
+			counts[r] += len(g)*(1+model.RowLogits(c)) + 2*model.CountedLayers(c)
+		}
+		total += counts[r]
+	}
+	send := []uint32{1}
+	if failed == nil {
+		send = append([]uint32{0}, sum...)
+		for _, r := range results[cuts[x.Rank()]:cuts[x.Rank()+1]] {
+			send = append(append(send, tensor.Bits(r.Loss)...), tensor.Bits(r.Logits)...)
+			for _, n := range r.DeadRows {
+				send = append(send, uint32(n), uint32(n>>32))
+			}
+		}
+	}
+	send = append(send, make([]uint32, counts[x.Rank()]-len(send))...)
+	all := make([]uint32, total)
+	if err := x.AllGather(send, all, counts); err != nil {
+		return err
+	}
+	bad := false
+	for r, at := 0, 0; r < x.Size(); r++ {
+		bad = bad || all[at] != 0
+		at += counts[r]
+	}
+	if bad {
+		return model.Agree(x, failed)
+	}
+	t.abandon()
+	*t = tree{blocks: t.blocks, leaves: t.leaves}
+	root, err := t.take()
+	if err != nil {
+		return err
+	}
+	t.root = root
+	for r := range counts {
+		shared := all[1 : 1+x.words(r)]
+		if err := t.root.Write(x.cut(r), shared); err != nil {
+			return err
+		}
+		rest := all[1+len(shared) : counts[r]]
+		all = all[counts[r]:]
+		for i := cuts[r]; i < cuts[r+1]; i++ {
+			results[i], rest = readResult(rest, len(gs[i]), c)
+		}
+	}
+	return nil
+}
+
+// readResult takes the results of a micro-batch from what a rank has sent.
+func readResult(words []uint32, examples int, c *config.Config) (*model.Result, []uint32) {
+	take := func(n int) []uint32 {
+		out := words[:n]
+		words = words[n:]
+		return out
+	}
+	r := &model.Result{Loss: tensor.As[float32](take(examples)),
+		Logits: tensor.As[float32](take(examples * model.RowLogits(c)))}
+	for range model.CountedLayers(c) {
+		n := take(2)
+		r.DeadRows = append(r.DeadRows, int64(n[1])<<32|int64(n[0]))
+	}
+	return r, words
+}
+
+// report tells of the steps since the last report, nil for a single process.
+func (x *exchange) report(training time.Duration) *RanksReport {
+	if x == nil {
+		return nil
+	}
+	r := &RanksReport{Ranks: x.Size(), Busy: float64(x.busy) / float64(max(1, x.steps)),
+		Exchange: x.spent.Seconds() / max(training, 1).Seconds()}
+	x.busy, x.steps, x.spent = 0, 0, 0
+	return r
+}

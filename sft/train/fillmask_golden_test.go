@@ -1,0 +1,225 @@
+package train
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"math"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+var update = flag.Bool("update", false,
+	"write the golden folders of fill-mask, regression, several labels, tagging and clouds anew, from the reference")
+
+// fillMaskFolders are of models that tell masked tokens: the gradient of one, and training
+// steps of the other.
+var fillMaskFolders = map[string]func(c *config.Config){
+	"fill_mask":       func(c *config.Config) { c.NumLayers, c.TieEmbeddings = 2, true },
+	"train_fill_mask": func(c *config.Config) { c.NormPosition, c.MaskSpan = "post", 1 },
+}
+
+// goldenTraining is expected.json.
+type goldenTraining struct {
+	Settings struct {
+		Seed         uint64  `json:"seed"`
+		LearningRate float64 `json:"learning_rate"`
+		WeightDecay  float64 `json:"weight_decay"`
+		MaxGradNorm  float64 `json:"max_grad_norm"`
+	} `json:"settings"`
+	Steps []goldenStep `json:"steps"`
+}
+
+type goldenStep struct {
+	Loss     float64 `json:"loss"`
+	GradNorm float64 `json:"grad_norm"`
+}
+
+// TestGoldenLosses: the mean loss is that of the folder.
+func TestGoldenLosses(t *testing.T) {
+	if *update {
+		for name, change := range fillMaskFolders {
+			writeFillMask(t, filepath.Join(modeltest.GoldenDir, name), change)
+		}
+		for name, change := range taggingFolders {
+			writeTagging(t, filepath.Join(modeltest.GoldenDir, name), change)
+		}
+		for name, change := range regressionFolders {
+			writeRegression(t, filepath.Join(modeltest.GoldenDir, name), change)
+		}
+		for name, change := range cloudFolders {
+			writeClouds(t, filepath.Join(modeltest.GoldenDir, name), change)
+		}
+		for name, change := range graphFolders {
+			writeGraphs(t, filepath.Join(modeltest.GoldenDir, name), change)
+		}
+		for name, change := range multiLabelFolders {
+			writeMultiLabel(t, filepath.Join(modeltest.GoldenDir, name), change)
+		}
+	}
+	configtest.OnEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging", "clouds",
+		"max_pooling", "graphs"},
+		func(t *testing.T, name string, device tensor.Device) {
+			m, examples := modeltest.LoadGolden(t, name)
+			var want struct {
+				Loss  float64 `json:"loss"`
+				Terms int     `json:"terms"`
+			}
+			text, err := os.ReadFile(filepath.Join(modeltest.GoldenDir, name, "expected_loss.json"))
+			if err == nil {
+				err = json.Unmarshal(text, &want)
+			}
+			must.Succeed(t, err)
+			if got := meanLossOn(t, m, device, examples); !(math.Abs(got-want.Loss) <= 1e-5) {
+				t.Errorf("loss %v, expected %v", got, want.Loss)
+			}
+			if n := model.LossDivisor(m.Config, examples,
+				model.Drawing{Mode: model.LossMode, Seed: m.Config.SamplerSeed}); n != want.Terms {
+				t.Errorf("a mean of %d terms, expected %d", n, want.Terms)
+			}
+		})
+}
+
+// writeFillMask writes a golden folder with what the reference computes in float64.
+func writeFillMask(t *testing.T, dir string, change func(c *config.Config)) {
+	c := configtest.GoldenConfig(config.FillMask)
+	c.NumLabels, c.MaskTokenID = 17, new(int32(17))
+	change(c)
+	writeGolden(t, dir, c, configtest.GoldenSequences(), modeltest.Reference.FillMaskLoss)
+}
+
+// writeGolden writes a golden folder with what the reference computes in float64: gradients
+// are differences of its loss, which is a mean of so many terms. A folder called train_… has
+// three training steps.
+func writeGolden(t *testing.T, dir string, c *config.Config, examples []seq.Example,
+	lossOf func(modeltest.Reference, []seq.Example) (float64, int)) {
+	m := modeltest.RandomModel(c, 5)
+	var inputs, expected bytes.Buffer
+	line := func(to *bytes.Buffer, v any) {
+		text := must.Get(json.Marshal(v))(t)
+		to.Write(append(text, '\n'))
+	}
+	for i, e := range examples {
+		input := map[string]any{"id": i, "tokens": e.A, "label": e.Label}
+		if e.Features != nil {
+			delete(input, "tokens")
+			input["features"] = e.Features
+		}
+		if e.Edges != nil {
+			input["edges"] = e.Edges
+		}
+		if e.Numbers != nil {
+			delete(input, "label")
+			input["numbers"] = e.Numbers
+		}
+		if e.Labels != nil {
+			delete(input, "label")
+			input["labels"] = e.Labels
+		}
+		line(&inputs, input)
+	}
+	must.Succeed(t, m.Save(dir))
+	write := func(name string, text []byte) {
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, name), text, 0o666))
+	}
+	write("inputs.jsonl", inputs.Bytes())
+	document := func(name string, v any) {
+		text := must.Get(json.MarshalIndent(v, "", " "))(t)
+		write(name, append(text, '\n'))
+	}
+	r := modeltest.NewReference(m)
+	differences := func() map[string][]float64 {
+		return r.Differences(func() float64 { loss, _ := lossOf(r, examples); return loss })
+	}
+	if !strings.HasPrefix(filepath.Base(dir), "train_") {
+		loss, terms := lossOf(r, examples)
+		document("expected_loss.json", map[string]any{"loss": loss, "terms": terms})
+		if model.RowLogits(c) > 0 || c.Task == config.Tagging {
+			for i, e := range examples {
+				var logits []float64
+				if c.Task == config.Tagging {
+					logits = r.TokenLogits(e)
+				} else {
+					logits, _ = r.Example(e)
+				}
+				line(&expected, map[string]any{"id": i, "logits": logits})
+			}
+			write("expected.jsonl", expected.Bytes())
+		}
+		saveExpected(r, t, filepath.Join(dir, "grads.safetensors"), m, differences())
+		return
+	}
+	var x goldenTraining
+	x.Settings.Seed, x.Settings.LearningRate, x.Settings.WeightDecay,
+		x.Settings.MaxGradNorm = 6840124660045547947, 0.003, 0.5, 1
+	m1, m2 := map[string][]float64{}, map[string][]float64{}
+	for step := range 3 {
+		r.Training = &model.Drawing{Mode: model.TrainMode, Seed: x.Settings.Seed, Step: uint32(step)}
+		loss, _ := lossOf(r, examples)
+		g := differences()
+		if step == 0 {
+			saveExpected(r, t, filepath.Join(dir, "grads_step0.safetensors"), m, g)
+		}
+		norm := stepOfDefinition(r, m, g, m1, m2, step+1, &x)
+		x.Steps = append(x.Steps, goldenStep{loss, norm})
+	}
+	saveExpected(r, t, filepath.Join(dir, "model_after.safetensors"), m, r.Weights)
+	document("expected.json", x)
+}
+
+// stepOfDefinition is an update of AdamW, and returns the gradient's norm before clipping.
+func stepOfDefinition(r modeltest.Reference, m *sft.Model, g, m1, m2 map[string][]float64, t int,
+	x *goldenTraining) (norm float64) {
+	for _, p := range m.Parameters.List {
+		for _, e := range g[p.Name] {
+			norm += e * e
+		}
+	}
+	norm = math.Sqrt(norm)
+	clip, rate := min(1, x.Settings.MaxGradNorm/(norm+1e-6)), x.Settings.LearningRate
+	for _, p := range m.Parameters.List {
+		w := r.Weights[p.Name]
+		if m1[p.Name] == nil {
+			m1[p.Name], m2[p.Name] = make([]float64, len(w)), make([]float64, len(w))
+		}
+		a, b := m1[p.Name], m2[p.Name]
+		for i, e := range g[p.Name] {
+			e *= clip
+			a[i], b[i] = beta1*a[i]+(1-beta1)*e, beta2*b[i]+(1-beta2)*e*e
+			if p.Decay {
+				w[i] *= 1 - rate*x.Settings.WeightDecay
+			}
+			w[i] -= rate * a[i] / (1 - math.Pow(beta1,
+				float64(t))) / (math.Sqrt(b[i]/(1-math.Pow(beta2, float64(t)))) + adamEps)
+		}
+	}
+	return norm
+}
+
+// saveExpected writes float64 numbers under the names of parameters.
+func saveExpected(r modeltest.Reference, t *testing.T, path string, m *sft.Model, words map[string][]float64) {
+	var out []safetensors.Tensor
+	for _, p := range m.Parameters.List {
+		x := safetensors.Tensor{Name: p.Name, Shape: p.Shape}
+		for _, v := range words[p.Name] {
+			x.Data = append(x.Data, float32(v))
+		}
+		if len(x.Data) != p.Size() {
+			t.Fatalf("%s: %d numbers", p.Name, len(x.Data))
+		}
+		out = append(out, x)
+	}
+	must.Succeed(t, safetensors.Write(path, out, nil))
+}

@@ -1,0 +1,212 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/testenv"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// slope is how the reference's loss changes with a weight.
+type slope struct {
+	parameter config.Parameter
+	index     int
+	want      float64
+}
+
+// fillMaskSlopes are some of each tensor, by differences.
+func fillMaskSlopes(m *sft.Model, examples []seq.Example) (out []slope) {
+	exact, random := modeltest.NewReference(m), rand.New(rand.NewPCG(2, 1))
+	for _, p := range m.Parameters.List {
+		w := exact.Weights[p.Name]
+		for n := range 8 {
+			i := random.IntN(len(w))
+			if n == 0 {
+				i = len(w) - 1 // of the embedding, that of the mask
+			}
+			const h = 1e-5
+			at := func(step float64) float64 {
+				kept := w[i]
+				defer func() { w[i] = kept }()
+				w[i] += step
+				loss, _ := exact.FillMaskLoss(examples)
+				return loss
+			}
+			out = append(out, slope{p, i, (at(h) - at(-h)) / (2 * h)})
+		}
+	}
+	return out
+}
+
+// TestFillMaskAgainstReference: the loss is that of the definition, and the gradient that of
+// its differences, on every device.
+func TestFillMaskAgainstReference(t *testing.T) {
+	testenv.NoRace(t, "compares with slow loops in float64")
+	type expectation struct {
+		m        *sft.Model
+		examples []seq.Example
+		loss     float64
+		slopes   []slope
+	}
+	var expected []expectation // of all devices: differences take long
+	for _, c := range configtest.FillMaskConfigs() {
+		m := modeltest.RandomModel(c, 3)
+		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 1, 40, 12)
+		loss, tokens := modeltest.NewReference(m).FillMaskLoss(examples)
+		if tokens < 15 {
+			t.Fatalf("%d masked tokens are too few to show anything", tokens)
+		}
+		expected = append(expected, expectation{m, examples, loss, fillMaskSlopes(m, examples)})
+	}
+	configtest.OnEveryKind(t, func(t *testing.T, devices ...tensor.Device) {
+		for _, want := range expected {
+			c := want.m.Config
+			gradient, loss := must.Get2(Gradient(t.Context(), want.m, devices[0], want.examples))(t)
+			if alone := meanLossOn(t, want.m, devices[0], want.examples); math.Abs(loss-want.loss) > 1e-6 ||
+				math.Abs(alone-want.loss) > 1e-6 {
+				t.Errorf("%s, tied %t: loss %v with a backward, %v without, expected %v", c.NormPosition,
+					c.TieEmbeddings, loss, alone, want.loss)
+			}
+			for _, s := range want.slopes {
+				if g := want.m.Parameters.Slice(gradient,
+					s.parameter)[s.index]; math.Abs(s.want-float64(g)) > 1e-5+1e-3*math.Abs(s.want) {
+					t.Errorf("%s, tied %t: %s[%d]: %v, by differences %v", c.NormPosition, c.TieEmbeddings,
+						s.parameter.Name, s.index, g, s.want)
+				}
+			}
+		}
+	})
+}
+
+// TestFillMaskBatchesChangeNoBit: an example's loss depends on its row and the step and on
+// nothing else of the batch, on no number of threads, and neither does that of an evaluation.
+func TestFillMaskBatchesChangeNoBit(t *testing.T) {
+	configtest.OnEveryKind(t, testFillMaskBatchesChangeNoBit)
+}
+
+func testFillMaskBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
+	c := configtest.OfTask(configtest.TrainingConfig(), config.FillMask)
+	c.TieEmbeddings = true
+	m := modeltest.RandomModel(c, 2)
+	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 4)), 50, 1, 70, 4096, 33)
+	gradient, all := gradientOf(t, m, 1, devices[0], examples, model.TrainMode)
+	for i, device := range devices {
+		if other, b := gradientOf(t, m, 1+i, device, examples, model.TrainMode); !slices.Equal(other, gradient) ||
+			!slices.Equal(b.loss, all.loss) {
+			t.Errorf("%d slots on %s change bits", 1+i, device.Name())
+		}
+	}
+	measuredOf := func(examples ...seq.Example) [][]float32 {
+		return measuredBy(t, m, devices[0], examples)
+	}
+	together := measuredOf(examples...)
+	for i, e := range examples {
+		if _, alone := gradientOf(t, m, 1, devices[0], examples[i:i+1], model.TrainMode); alone.loss[0] != all.loss[i] {
+			t.Errorf("example %d: loss %v alone, %v in a batch", i, alone.loss[0], all.loss[i])
+		}
+		if alone := measuredOf(e); alone[0][0] != together[i][0] {
+			t.Errorf("example %d: an evaluation says %v alone, %v in a batch", i, alone[0][0], together[i][0])
+		}
+	}
+}
+
+// TestFillMaskMemory: the memory of a training step counts the logits of the masked tokens.
+func TestFillMaskMemory(t *testing.T) {
+	c := configtest.ManyTokens()
+	for _, mib := range []int64{400, 1000} { // 256 are reserved
+		s, err := NewStepper(sft.NewModel(c, 1), runSettings(), cpu.New(1), 4000, mib<<20)
+		var memory *config.MemoryError
+		if errors.As(err, &memory) != (mib == 400) || mib == 1000 && err != nil {
+			t.Errorf("%d MiB: %v", mib, err)
+		}
+		if err == nil {
+			s.Close()
+		}
+	}
+}
+
+// TestFillMaskRefusals: what the task does not have is an error that says so.
+func TestFillMaskRefusals(t *testing.T) {
+	c := configtest.OfTask(configtest.TinyConfig(), config.FillMask)
+	m := modeltest.RandomModel(c, 1)
+	s := modeltest.NewScorerOf(t, m, cpu.New(1))
+	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 1)), 5)
+	calls := map[string]func() error{
+		"Examples": func() error { _, err := s.Examples(t.Context(), examples); return err },
+		"Explain":  func() error { _, err := s.Explain(t.Context(), examples); return err },
+		"Score":    func() error { _, err := s.Score(t.Context(), nil); return err },
+	}
+	for name, call := range calls {
+		must.Fail(t, "tells masked tokens", name)(call())
+	}
+	examples[0].A[3] = *c.MaskTokenID
+	must.Fail(t, "token 8 at index 3 is the mask",
+		"a mask among the tokens")(Gradient(t.Context(), m, cpu.New(1), examples))
+	for want, change := range map[string]func(s *Settings){
+		`select is "auc"`:          func(s *Settings) { s.Select = "auc" },
+		"weights of classes":       func(s *Settings) { s.ClassWeights = []float64{1, 2} },
+		"token replacement is 0.1": func(s *Settings) { s.TokenReplacement = 0.1 },
+	} {
+		settings := runSettings()
+		change(&settings)
+		must.Fail(t, want)(NewStepper(m, settings, cpu.New(1), 10, 0))
+	}
+}
+
+// TestTrainFillMask: a model learns rows whose tokens repeat, is selected by the loss, and its
+// lines say bits and no accuracy.
+func TestTrainFillMask(t *testing.T) {
+	train, val := splits(t, config.FillMask)
+	c := configtest.OfTask(configtest.TinyConfig(), config.FillMask)
+	settings := runSettings()
+	settings.Epochs, settings.LearningRate = 30, 0.02
+	var lines []StepReport
+	var reports []EvaluationReport
+	dir := t.TempDir()
+	must.Succeed(t, trainNew(t, sft.NewModel(c, 1), settings, options(dir, func(event any) {
+		switch r := event.(type) {
+		case StepReport:
+			lines = append(lines, r)
+		case EvaluationReport:
+			reports = append(reports, r)
+		}
+	}), cpu.New(2), train, val))
+	best := slices.MinFunc(reports, func(a, b EvaluationReport) int {
+		if a.Loss < b.Loss {
+			return -1
+		}
+		return 1
+	})
+	last := slices.IndexFunc(reports, func(r EvaluationReport) bool { return r.Loss == best.Loss })
+	for i, r := range reports {
+		if r.Accuracy != nil || r.MacroF1 != nil || r.SelectedBy != byLoss ||
+			math.Abs(*r.BitsPerToken-r.Loss/math.Log(2)) > 1e-12 || i > last && r.Best {
+			t.Errorf("%+v", r)
+		}
+	}
+	if !(best.Loss < reports[0].Loss) || lines[0].Accuracy != nil {
+		t.Errorf("losses from %v to %v; first line %+v", reports[0].Loss, best.Loss, lines[0])
+	}
+	text := fmt.Sprint(modeltest.ReadFiles(t, dir+"/"+metricsFile))
+	if strings.Contains(text, "accuracy") || !strings.Contains(text, "bits_per_token") {
+		t.Errorf("metrics %s", text)
+	}
+	checkpoint, err := LoadCheckpoint(dir)
+	if err != nil || checkpoint.State.Selected != best.Loss || checkpoint.State.BestStep != best.Step {
+		t.Errorf("state %+v, the best is %+v; %v", checkpoint.State, best, err)
+	}
+}

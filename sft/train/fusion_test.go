@@ -1,0 +1,103 @@
+package train
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// TestFusion: the logits are the weighted sum of those of the models over the temperature, each of which reads what its
+// own window leaves; the fit does not make the sum worse than the best member.
+func TestFusion(t *testing.T) {
+	_, val := splits(t, config.Classification)
+	one, two := modeltest.RandomModel(configtest.TinyConfig(), 1), modeltest.RandomModel(configtest.TinyConfig(), 2)
+	two.Config.InputWindow = &config.InputWindow{Length: 2, Policy: "head"}
+	f := must.Get(FitFusion(t.Context(), []Member{{"one", one}, {"two", two}}, val, cpu.New(2), nil))(t)
+	if len(f.Losses) != 2 || f.Loss > math.Min(f.Losses[0], f.Losses[1])+1e-9 && val.Len() >= 100 {
+		t.Errorf("%+v", f)
+	}
+	f.Weights, f.Temperature = []float64{0.75, 0.5}, 2
+	s := must.Get(sft.NewFusion([]*sft.Model{one, two}, f, cpu.New(1)))(t)
+	defer s.Close()
+	alone := func(m *sft.Model, tokens []int32) []float32 {
+		return must.Get(modeltest.NewScorerOf(t, m, cpu.New(1)).Classify(t.Context(), tokens))(t).Logits
+	}
+	tokens := []int32{1, 2, 3, 4}
+	got := must.Get(s.Examples(t.Context(), []seq.Example{{A: tokens, Label: seq.NoLabel}}))(t)[0].Logits
+	a, b := alone(one, tokens), alone(two, tokens[:2])
+	for c, z := range got {
+		if want := (0.75*float64(a[c]) + 0.5*float64(b[c])) / 2; math.Abs(float64(z)-want) > 1e-6 {
+			t.Errorf("class %d: %v, want %v", c, z, want)
+		}
+	}
+	other := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.MultiLabel), 1)
+	must.Fail(t, "expected one class for each row")(sft.NewFusion([]*sft.Model{other, other}, f, cpu.New(1)))
+}
+
+// TestFusionFile: what is written is read back, and what no fusion can have is refused with its key.
+func TestFusionFile(t *testing.T) {
+	dir := t.TempDir()
+	f := &sft.Fusion{ModelType: config.FusionType, Members: []string{"linear", "sft"}, Weights: []float64{0.6, 0.3},
+		Temperature: 1.5, Losses: []float64{1, 2}, Loss: 0.5}
+	must.Succeed(t, f.Save(dir))
+	if got := must.Get(sft.ReadFusion(dir))(t); got.Weights[1] != 0.3 || got.Members[0] != "linear" ||
+		got.Temperature != 1.5 || got.Loss != 0.5 {
+		t.Errorf("%+v", got)
+	}
+	if got := must.Get(sft.ReadFusion(filepath.Join(modeltest.GoldenDir, "pre")))(t); got != nil {
+		t.Errorf("the config.json of a model is the fusion %+v", got)
+	}
+	for key, text := range map[string]string{
+		"members":     `{"model_type":"fusion","members":["a"],"weights":[1],"temperature":1}`,
+		`"../b"`:      `{"model_type":"fusion","members":["a","../b"],"weights":[1,1],"temperature":1}`,
+		`"a"`:         `{"model_type":"fusion","members":["a","a"],"weights":[1,1],"temperature":1}`,
+		"weights":     `{"model_type":"fusion","members":["a","b"],"weights":[1],"temperature":1}`,
+		"weights[1]":  `{"model_type":"fusion","members":["a","b"],"weights":[1,-1],"temperature":1}`,
+		"only zeros":  `{"model_type":"fusion","members":["a","b"],"weights":[0,0],"temperature":1}`,
+		"temperature": `{"model_type":"fusion","members":["a","b"],"weights":[1,1]}`,
+	} {
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o666))
+		must.Fail(t, key, text)(sft.ReadFusion(dir))
+	}
+}
+
+// TestFusionKeepsPrior: models that all mislead keep the prior weights, which the temperature flattens.
+func TestFusionKeepsPrior(t *testing.T) {
+	f := &sft.Fusion{Weights: []float64{0.6, 0.3}}
+	fit := metrics.NewFusion(2, 2, metrics.FusedClasses)
+	for range 2 * 100 {
+		fit.Add([][]float32{{3, -3}, {2, -2}}, metrics.Truth{Labels: []int32{1}})
+	}
+	setWeights(f, fit)
+	if f.Weights[0] != 0.6 || f.Weights[1] != 0.3 {
+		t.Errorf("weights %v", f.Weights)
+	}
+}
+
+// TestFusionDevice: a linear model beside one with layers leaves what the scorer says of its device to the other.
+func TestFusionDevice(t *testing.T) {
+	dir, _ := modeltest.LinearDir(t, 1)
+	linear := must.Get(sft.Load(dir))(t)
+	c := configtest.TinyConfig()
+	c.VocabSize, c.PadTokenID, c.Tokenizer = linear.Config.VocabSize, linear.Config.PadTokenID, linear.Config.Tokenizer
+	c.LabelNames, c.NumLabels = linear.Config.LabelNames, linear.Config.NumLabels
+	layers, f := modeltest.RandomModel(c, 1), &sft.Fusion{Weights: []float64{1, 1}, Temperature: 1}
+	d := cpu.New(2)
+	s := must.Get(sft.NewFusion([]*sft.Model{linear, layers}, f, d))(t)
+	defer s.Close()
+	alone := modeltest.NewScorerOf(t, layers, d)
+	if s.Kernels() != d.Kernels() || s.PassTokens() != alone.PassTokens() || s.Preemptive() != alone.Preemptive() {
+		t.Errorf("kernels %s, %d tokens in a pass", s.Kernels(), s.PassTokens())
+	}
+	must.Succeed(t, s.Probe(t.Context()))
+}

@@ -1,0 +1,264 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math/bits"
+	"slices"
+	"sync"
+
+	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/internal/model"
+)
+
+// Gradient returns the gradient of the examples' mean cross-entropy in
+// evaluation mode, as a range with the layout of the model's weights, and that
+// mean. Every label must be below num_labels.
+func Gradient(ctx context.Context, m *sft.Model, device sft.Device, examples []seq.Example) (gradient []float32,
+	loss float64, err error) {
+	for i, e := range examples {
+		if err := m.Config.CheckLabelled(e); err != nil {
+			return nil, 0, fmt.Errorf("example %d: %w", i, err)
+		}
+	}
+	if len(examples) == 0 {
+		return nil, 0, fmt.Errorf("no examples, at least 1 was expected")
+	}
+	e, err := model.NewEngine(m.Config, m.Weights, device)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer e.Close()
+	a, err := newAccumulator(e, e.Device.Slots())
+	if err != nil {
+		return nil, 0, err
+	}
+	gradient = make([]float32, m.Parameters.Words)
+	for scale := (lossScale{}).on(e.Device); ; scale = scale.after(true) {
+		a.scale = scale.of()
+		b, err := a.run(ctx, examples, model.Drawing{Mode: model.EvaluateMode, Seed: m.Config.SamplerSeed})
+		if err != nil {
+			return nil, 0, err
+		}
+		if err := b.gradient.Read(0, tensor.Bits(gradient)); err != nil {
+			return nil, 0, err
+		}
+		a.blocks.release(b.gradient)
+		if !fmath.Finite(gradient) && scale.mayHalve() {
+			continue
+		}
+		for i := range gradient {
+			gradient[i] /= float32(float64(b.divisor) * a.scale)
+		}
+		for _, v := range b.loss {
+			loss += float64(v)
+		}
+		return gradient, loss / float64(b.divisor), nil
+	}
+}
+
+// accumulator computes the gradient of a batch: the sum over its micro-batches,
+// several of which run at once.
+type accumulator struct {
+	engine *model.Engine
+	groups [][]*model.Slot // of slots whose micro-batches run together; as many in each, a power of two
+	blocks *blocks         // for gradients
+	scale  float64         // of the loss whose gradient is computed
+	weight []float64       // of each class in it; nil: all the same
+	ranks  *exchange       // that share the micro-batches; nil of one process
+}
+
+func newAccumulator(e *model.Engine, slots int) (*accumulator, error) {
+	b, err := newBlocks(e, e.Params.Words)
+	if err != nil {
+		return nil, err
+	}
+	a := &accumulator{engine: e, blocks: b, scale: 1}
+	groups := min(slots, e.Device.Slots())
+	for range groups {
+		var group []*model.Slot
+		for range 1 << (bits.Len(uint(slots/groups)) - 1) {
+			group = append(group, e.Slot())
+		}
+		a.groups = append(a.groups, group)
+	}
+	return a, nil
+}
+
+// NonFiniteError stops a training run: a loss or gradient is NaN or infinite.
+type NonFiniteError struct {
+	Step     int
+	Examples []uint32 // of the micro-batch, by row of the data set
+	Tensor   string   // the first that is not finite
+	Loss     float32
+}
+
+func (e *NonFiniteError) Error() string {
+	return fmt.Sprintf("step %d: the loss is %v; first bad tensor %q; examples (rows of the training data) %v", e.Step,
+		e.Loss, e.Tensor, e.Examples)
+}
+
+// batchGradient is what a batch adds up to.
+type batchGradient struct {
+	gradient     tensor.Memory // sum over the examples, times the loss's scale; to be handed to release
+	loss, logits []float32     // of each example: those of the objective
+	deadRows     []int64       // per layer: pairs of token and head without a positive score
+	norm         float64       // of the mean over the examples, before clipping; once the update is made
+	divisor      int           // what makes means of sums over the examples
+	skipped      bool          // the gradient is not finite, and no update was made
+}
+
+// run computes the gradient of a batch.
+func (a *accumulator) run(ctx context.Context, examples []seq.Example, d model.Drawing) (*batchGradient, error) {
+	gs := microBatches(examples, model.MicroBatchTokens)
+	factors := model.LossFactorsOf(a.engine.Config, a.scale, a.weight)
+	tree := newTree(a.blocks, len(gs))
+	results := make([]*model.Result, len(gs))
+	from, to := a.ranks.share(gs)
+	together := a.together(to - from)
+	next := make(chan int, len(gs))
+	for i := from; i < to; i = (i/together + 1) * together {
+		next <- i
+	}
+	close(next)
+
+	caller := ctx
+	ctx, cancel := context.WithCancelCause(caller)
+	defer cancel(nil)
+	var wg sync.WaitGroup
+	groups := a.groups[:min(len(a.groups), to-from)]
+	for _, group := range groups {
+		for _, l := range group {
+			l.Packers = a.engine.Threads(len(groups))
+		}
+		wg.Go(func() {
+			for i := range next {
+				if ctx.Err() != nil {
+					return
+				}
+				end := min((i/together+1)*together, to)
+				if err := a.microBatches(ctx, group, tree, i, gs[i:end], results[i:end], factors, d); err != nil {
+					cancel(err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	err := context.Cause(ctx)
+	if a.ranks != nil {
+		err = a.ranks.finish(caller, tree, gs, results, int(d.Step), err)
+	}
+	if err != nil {
+		tree.abandon()
+		return nil, err
+	}
+	c := a.engine.Config
+	b := &batchGradient{gradient: tree.root, deadRows: make([]int64, len(results[0].DeadRows)),
+		divisor: model.LossDivisor(c, examples, d)}
+	for _, r := range results {
+		b.loss = append(b.loss, r.Loss...)
+		b.logits = append(b.logits, r.Logits...)
+		for l, n := range r.DeadRows {
+			b.deadRows[l] += n
+		}
+	}
+	return b, nil
+}
+
+// together is how many micro-batches, of so many, are to run together: as many as a group of
+// slots takes, but so that no group waits for another.
+func (a *accumulator) together(microBatches int) int {
+	each := (microBatches + len(a.groups) - 1) / len(a.groups)
+	return min(len(a.groups[0]), powerOfTwo(each))
+}
+
+// microBatches computes micro-batches from number first on together, in a group of slots, and
+// hands their gradients to the tree.
+func (a *accumulator) microBatches(ctx context.Context, group []*model.Slot, t *tree, first int,
+	examples [][]seq.Example,
+	results []*model.Result, factors model.LossFactors, d model.Drawing) (err error) {
+	group = group[:len(examples)]
+	whole := wholeSum(first, len(group), t.leaves)
+	for i, l := range group {
+		if l.Memory[tensor.Gradients], err = a.block(l, i > 0 && whole); err != nil {
+			err = fmt.Errorf("memory for gradients: %w", err)
+			group = group[:i]
+			break
+		}
+		l.LossFactors, l.Weight = factors, a.weight
+	}
+	if err == nil {
+		err = model.RunTogether(ctx, group, examples, results, d)
+	}
+	for i := 0; i < len(group) && err == nil; i++ {
+		if at := slices.IndexFunc(results[i].Loss, func(v float32) bool { return v-v != 0 }); at >= 0 {
+			err = nonFiniteLoss(ctx, group[i], examples[i], d, results[i].Loss[at])
+		}
+	}
+	for i, l := range group {
+		if err != nil {
+			a.blocks.release(l.Memory[tensor.Gradients])
+			continue
+		}
+		err = t.add(ctx, distributed.Node{Level: 0, Index: first + i}, l.Memory[tensor.Gradients])
+	}
+	return err
+}
+
+// block is what a slot computes a gradient in. The sum of a group's gradients comes to be in
+// the first one's, and those of the others are free again at once: each keeps its own, so
+// that the device meets the same memories in every group. Parts of a group that ranks share
+// wait for others.
+func (a *accumulator) block(l *model.Slot, keeps bool) (m tensor.Memory, err error) {
+	if !keeps {
+		return a.blocks.take()
+	}
+	if l.Gradient == nil {
+		l.Gradient, err = a.blocks.keep()
+	}
+	return l.Gradient, err
+}
+
+// wholeSum says whether the tree adds up n leaves from the first on, of so many, before others
+// come to them.
+func wholeSum(first, n, leaves int) bool {
+	size := powerOfTwo(n)
+	return first%size == 0 && (n == size || first+n == leaves)
+}
+
+// powerOfTwo is the least one that is n or more.
+func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
+
+// nonFiniteLoss is the error of a micro-batch with a loss that is not finite.
+func nonFiniteLoss(ctx context.Context, l *model.Slot, examples []seq.Example, d model.Drawing, loss float32) error {
+	report := &NonFiniteError{Step: int(d.Step), Loss: loss}
+	for _, e := range examples {
+		report.Examples = append(report.Examples, e.Index)
+	}
+	var err error
+	if report.Tensor, err = l.Diagnose(ctx, examples, d); err != nil {
+		return err
+	}
+	return report
+}
+
+// microBatches cuts a batch into runs of consecutive examples, each of the given number
+// of tokens or as few more as its last example has.
+func microBatches(examples []seq.Example, size int) [][]seq.Example {
+	lengths := make([]int, len(examples))
+	for i, e := range examples {
+		lengths[i] = e.Length()
+	}
+	var out [][]seq.Example
+	from := 0
+	for _, end := range distributed.MicroBatches(lengths, size) {
+		out = append(out, examples[from:end])
+		from = end
+	}
+	return out
+}

@@ -1,0 +1,94 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// Schedules are the ways in which the learning rate may fall: by a factor every few
+// epochs, or over the run's whole length along half a cosine, a straight line or an exponential.
+var Schedules = []string{"step", cosine, linear, exponential}
+
+const (
+	cosine = "cosine"
+	linear = "linear"
+
+	exponential = "exponential"
+)
+
+// FollowsEnd says whether the learning rate of a step depends on how long the run is.
+func (s *Settings) FollowsEnd() bool { return s.Schedule != "" && s.Schedule != Schedules[0] }
+
+// validateRate reports the first number that the schedule cannot be followed with. One of
+// another schedule would have no effect, which who sets it does not expect.
+func (s *Settings) validateRate() error {
+	bad := func(name string, found any, expected string) error {
+		return fmt.Errorf("%s is %v, expected %s", name, found, expected)
+	}
+	if s.Schedule != "" && !slices.Contains(Schedules, s.Schedule) {
+		return bad("schedule", fmt.Sprintf("%q", s.Schedule), "one of "+strings.Join(Schedules, ", "))
+	}
+	switch ends := s.FollowsEnd(); {
+	case ends && s.StepSize != 0:
+		return bad("step size", s.StepSize, "none: the schedule is "+s.Schedule)
+	case ends && s.DecayRate != 0:
+		return bad("decay rate", s.DecayRate, "none: the schedule is "+s.Schedule)
+	case ends && !(s.FinalRate >= 0 && s.FinalRate <= 1):
+		return bad("final rate", s.FinalRate, "0 ≤ rate ≤ 1, a fraction of the learning rate")
+	case s.Schedule == exponential && s.FinalRate == 0:
+		return bad("final rate", s.FinalRate, "0 < rate ≤ 1: the schedule is exponential")
+	case !ends && s.FinalRate != 0:
+		return bad("final rate", s.FinalRate, "none: the schedule is step")
+	case !ends && s.StepSize < 1:
+		return bad("step size", s.StepSize, "at least 1 epoch")
+	case !ends && !(s.DecayRate > 0 && s.DecayRate <= 1):
+		return bad("decay rate", s.DecayRate, "0 < rate ≤ 1")
+	}
+	_, err := s.warmup(1)
+	return err
+}
+
+// learningRate is that of the next step of a run of so many. Warm-up counts updates, as
+// AdamW does; the schedule counts steps, as the end of a run does.
+func (s *Settings) learningRate(at *State, steps int) float64 {
+	warm, err := s.warmup(at.Update + 1)
+	if err != nil {
+		panic(err) // Validate has seen it
+	}
+	return s.LearningRate * warm * s.decay(int(at.Next.Epoch), min(1, float64(at.Step)/float64(steps)))
+}
+
+// warmup is the factor of update t, counted from 1: untuned is
+// min(1, t(1−β2)/2), a number N is min(1, t/N).
+func (s *Settings) warmup(t int) (float64, error) {
+	if s.Warmup == "untuned" {
+		return min(1, float64(t)*(1-beta2)/2), nil
+	}
+	n, err := strconv.Atoi(s.Warmup)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf(`warmup is %q, expected "untuned" or a number of steps`, s.Warmup)
+	}
+	if n == 0 {
+		return 1, nil
+	}
+	return min(1, float64(t)/float64(n)), nil
+}
+
+// decay is the schedule's factor in an epoch (from 0), when a part of the run's steps is
+// done: 1 at the beginning of a run.
+func (s *Settings) decay(epoch int, done float64) float64 {
+	left := 1 - done
+	switch s.Schedule {
+	case cosine:
+		left = (1 + math.Cos(math.Pi*done)) / 2
+	case linear:
+	case exponential:
+		return math.Pow(s.FinalRate, done)
+	default:
+		return math.Pow(s.DecayRate, float64(epoch/s.StepSize))
+	}
+	return s.FinalRate + float64((1-s.FinalRate)*left)
+}

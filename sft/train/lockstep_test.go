@@ -1,0 +1,126 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor/lockstep"
+	"github.com/sftseq/sftseq/internal/testenv"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// checkedSteps makes training steps with everything random, and returns the
+// weights.
+func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Device, lengths ...int) ([]float32, error) {
+	t.Helper()
+	c := configtest.OfTask(configtest.TrainingConfig(), task)
+	c.NormPosition, c.NumLayers, c.TieEmbeddings = norm, 2, task == config.FillMask && norm == "pre"
+	st := must.Get(NewStepper(modeltest.RandomModel(c, 1), runSettings(), device, 2*model.MicroBatchTokens, 0))(t)
+	for range steps {
+		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 2)), lengths...)
+		if _, err := st.Step(t.Context(), examples); err != nil {
+			return nil, err
+		}
+	}
+	w := make([]float32, st.engine.Params.Words)
+	return w, st.engine.Weights.Read(0, tensor.Bits(w))
+}
+
+// TestCheckedStep runs every launch of training steps on Vulkan beside the
+// processor: forward, backward, merge and update.
+func TestCheckedStep(t *testing.T) {
+	testenv.NoRace(t, "compares with slow loops in float64")
+	vulkan := configtest.Vulkan(t)
+	for _, task := range config.Tasks() {
+		for _, norm := range []string{"pre", "post"} {
+			lengths := []int{200, 1, 150, 40}
+			if task == config.Classification && norm == "pre" && !testing.Short() {
+				lengths[0] = model.MicroBatchTokens // a micro-batch of its own
+			}
+			t.Run(task+"/"+norm, func(t *testing.T) {
+				d := lockstep.New(cpu.New(2), vulkan)
+				got := must.Get(checkedSteps(t, task, norm, 2, d, lengths...))(t)
+				want, err := checkedSteps(t, task, norm, 2, cpu.New(2), lengths...)
+				if err != nil || !slices.Equal(got, want) {
+					t.Errorf("a checked step is not the first device's; error %v", err)
+				}
+				for _, f := range d.Flips() {
+					t.Log(f)
+				}
+				worst := d.Worst()
+				for _, kernel := range slices.Sorted(maps.Keys(worst)) {
+					t.Logf("%s: %.2f of the tolerance", kernel, worst[kernel])
+				}
+			})
+		}
+	}
+}
+
+// broken is a device that disturbs one tensor that a kernel writes, the first
+// time it runs.
+type broken struct {
+	tensor.Device
+	kernel string
+	output int
+	done   *tensor.Tensor // what was disturbed
+}
+
+func (d *broken) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	x, err := d.Device.Prepare(p)
+	return brokenRun{x, d}, err
+}
+
+type brokenRun struct {
+	tensor.Executable
+	device *broken
+}
+
+func (x brokenRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	return x.Inspect(ctx, mem, from, to, func(k tensor.Kernel) error {
+		d := x.device
+		if d.done != nil || tensor.Name(k) != d.kernel || d.output >= len(tensor.Writes(k)) {
+			return nil
+		}
+		d.done = tensor.Writes(k)[d.output]
+		var v [1]float32
+		err := tensor.Download(mem[d.done.Region], d.done, v[:])
+		if v[0] = 2*v[0] + 1; d.done.Int {
+			tensor.Bits(v[:])[0]++
+		}
+		return errors.Join(err, tensor.Upload(mem[d.done.Region], d.done, v[:]))
+	})
+}
+
+// TestCheckingNames: whatever a device gets wrong, kernel and tensor are named.
+func TestCheckingNames(t *testing.T) {
+	lengths := []int{30, 1, 7}
+	complete := lockstep.New(cpu.New(2), cpu.New(2))
+	must.Get(checkedSteps(t, config.Retrieval, "post", 1, complete, lengths...))(t)
+	kernels := complete.Worst()
+	if len(kernels) < 30 {
+		t.Errorf("only %d kernels in a step", len(kernels))
+	}
+	for kernel := range kernels {
+		for output := 0; ; output++ {
+			d := &broken{Device: cpu.New(2), kernel: kernel, output: output}
+			_, err := checkedSteps(t, config.Retrieval, "post", 1, lockstep.New(cpu.New(2), d), lengths...)
+			if d.done == nil {
+				break
+			}
+			var e *lockstep.Difference
+			if !errors.As(err, &e) || e.Kernel != kernel || e.Tensor != d.done {
+				t.Errorf("%s: %v is wrong; error %v", kernel, d.done, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,27 @@
+package train
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/testenv"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// TestMaskTargetsAgainstReference: the loss of a batch is that of telling the targets.
+func TestMaskTargetsAgainstReference(t *testing.T) {
+	testenv.NoRace(t, "compares with slow loops in float64")
+	sounds := configtest.Tones(rand.New(rand.NewPCG(4, 3)), 300, 420, 90)
+	m := modeltest.RandomModel(configtest.SoundConfig(t, 5, sounds), 3)
+	want, tokens := modeltest.NewReference(m).FillMaskLoss(sounds)
+	_, loss, err := Gradient(t.Context(), m, cpu.New(2), sounds)
+	if err != nil || tokens < 50 || math.Abs(loss-want) > 1e-5 {
+		t.Errorf("loss %v of %d masked tokens, expected %v; %v", loss, tokens, want, err)
+	}
+	must.Fail(t, "and fills no masks",
+		"filled")(modeltest.NewScorerOf(t, m, cpu.New(1)).Fill(t.Context(), [][]int32{{1, 2, 256}}))
+}

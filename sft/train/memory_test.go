@@ -1,0 +1,125 @@
+package train
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+)
+
+// TestOwnMemory: without a limit a device's own memory is one, and what does not
+// fit is refused before anything is trained, with what would fit.
+func TestOwnMemory(t *testing.T) {
+	m := sft.NewModel(configtest.TrainingConfig(), 1)
+	slots := func(d tensor.Device, length int, limit int64) (int, error) {
+		s, err := NewStepper(m, runSettings(), d, length, limit)
+		if err != nil {
+			return 0, err
+		}
+		return len(s.gradients.groups) * len(s.gradients.groups[0]), nil
+	}
+	const length = 2 * model.MicroBatchTokens
+	d := configtest.Card{Device: cpu.New(3), Limit: 1 << 40}
+	if n, err := slots(d, length, 0); n != 3 || err != nil {
+		t.Errorf("%d slots, error %v", n, err)
+	}
+	several := configtest.Together{Card: d}
+	if n, err := slots(several, length, 0); n != 12 || err != nil {
+		t.Errorf("%d slots where four run together in each of three, error %v", n, err)
+	}
+	d.Limit = 1 << 20
+	_, err := slots(d, length, 0)
+	var full *config.MemoryError
+	if !errors.As(err, &full) {
+		t.Fatalf("error %v", err)
+	}
+	weights := int64(m.Parameters.Words) * model.WordBytes
+	if full.Limit != d.Limit+weights || full.Need <= full.Limit || full.Longest != length ||
+		full.Fits < 1 || full.Fits >= length {
+		t.Errorf("%+v", full)
+	}
+	if want := fmt.Sprintf("; up to %d tokens would fit", full.Fits); !strings.HasSuffix(err.Error(), want) {
+		t.Errorf("%v, expected %q", err, want)
+	}
+	if n, err := slots(d, full.Fits, 0); n != 1 || err != nil {
+		t.Errorf("%d tokens: %d slots, error %v", full.Fits, n, err)
+	}
+	several.Limit = 8 * d.Limit
+	if n, err := slots(several, full.Fits, 0); n <= 3 || n > 8 || err != nil { // all 12 would fit
+		t.Errorf("%d slots where those together take half at most, error %v", n, err)
+	}
+	if _, err := slots(d, full.Fits+1, 0); !errors.As(err, &full) {
+		t.Errorf("%d tokens: error %v", full.Fits+1, err)
+	}
+	// What is needed is enough, and a word of scratch more is not.
+	d.Limit = full.Need - weights
+	fits := full.Longest
+	if n, err := slots(d, fits, 0); n != 1 || err != nil {
+		t.Errorf("%d slots, error %v", n, err)
+	}
+	d.Beside = 1
+	if _, err := slots(d, fits, 0); !errors.As(err, &full) {
+		t.Errorf("error %v", err)
+	}
+	d.Limit = 1 << 40
+	if _, err := slots(d, fits, weights); !errors.As(err, &full) || full.Limit != weights || full.Fits != 0 {
+		t.Errorf("a limit on all of the memory: error %v", err)
+	}
+}
+
+// TestForwardFits: forward passes are as large as the device takes and has memory
+// for; a sequence that it cannot do is refused with the length of one that it can.
+func TestForwardFits(t *testing.T) {
+	m := sft.NewModel(configtest.TrainingConfig(), 1)
+	words := func(tokens, examples int) int {
+		return must.Get(model.PassWords(m.Config, m.Parameters, nil, model.InferMode, tokens, examples, 0))(t)
+	}
+	const most = 1 << 12
+	room := words(most, most/model.LeastTokens)
+	for name, d := range map[string]configtest.Limited{
+		"all":    {Card: configtest.Card{Device: cpu.New(2), Limit: 1 << 40}, Most: 1 << 40},
+		"device": {Card: configtest.Card{Device: cpu.New(2), Limit: 1 << 40}, Most: room},
+		"memory": {Card: configtest.Card{Device: cpu.New(2), Limit: 2 * int64(room) * model.WordBytes}, Most: 1 << 40},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, err := sft.NewScorer(m, d)
+			must.Succeed(t, err)
+			defer s.Close()
+			want := most
+			if name == "all" {
+				want = d.ForwardTokens()
+			}
+			if got := s.PassTokens(); got != want {
+				t.Errorf("passes of %d tokens, expected %d", got, want)
+			}
+			long := make([]int32, m.Config.MaxLength)
+			if len(long) <= most {
+				t.Fatalf("sequences of %d tokens at most", len(long))
+			}
+			_, err = s.Classify(t.Context(), long)
+			if name == "all" {
+				must.Check(t, err)
+				return
+			}
+			var full *config.MemoryError
+			if !errors.As(err, &full) || errors.Is(err, configtest.ErrLimited) != (name == "device") ||
+				full.Fits < most || full.Fits >= len(long) {
+				t.Fatalf("error %v", err)
+			}
+			if _, err := s.Classify(t.Context(), long[:full.Fits]); err != nil {
+				t.Errorf("%d tokens: %v", full.Fits, err)
+			}
+			if _, err := s.Classify(t.Context(), long[:full.Fits+1]); !errors.As(err, &full) {
+				t.Errorf("%d tokens: error %v", full.Fits+1, err)
+			}
+		})
+	}
+}

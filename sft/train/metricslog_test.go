@@ -1,0 +1,106 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// TestDamagedMetrics: whatever happens to metrics.jsonl, a run whose checkpoint is whole
+// goes on to the same end, says what is missing, and has the lines that can be read.
+func TestDamagedMetrics(t *testing.T) {
+	train, val := splits(t, config.Classification)
+	settings := runSettings()
+	straight, dir := t.TempDir(), t.TempDir()
+	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), settings,
+		options(straight, nil), cpu.New(1), train, val))
+	want := outcomeOf(t, straight)
+
+	// The same run as it is stopped after its first evaluation.
+	ctx, cancel := context.WithCancel(t.Context())
+	tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), settings, cpu.New(1), train, val, nil,
+		options(dir, func(event any) {
+			if r, ok := event.(EvaluationReport); ok && r.Step >= 3 {
+				cancel()
+			}
+		}))
+	must.Succeed(t, err)
+	if err := tr.Run(ctx); !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	tr.Close()
+	path := filepath.Join(dir, metricsFile)
+	log, checkpoint := modeltest.ReadFiles(t, path), modeltest.ReadFiles(t, filepath.Join(dir, model.CheckpointFile))
+	lines := strings.SplitAfter(log, "\n")
+	if len(lines) < 3 {
+		t.Fatalf("only %q", lines)
+	}
+
+	random := rand.New(rand.NewPCG(16, 11))
+	cases := map[string]string{
+		"gone": "", "its last line": strings.Join(lines[:len(lines)-2], ""), "its end": log[:len(log)-1],
+		"its first line":                strings.Join(lines[1:], ""),
+		"a byte more":                   log[:5] + "x" + log[5:],
+		"a byte less, with later lines": log[:9] + log[10:] + `{"kind":"train","step":99}` + "\n",
+	}
+	for range 8 {
+		at := random.IntN(len(log))
+		cases["without byte "+log[at:min(at+9, len(log))]] = log[:at] + log[at+1:]
+	}
+	for name, damaged := range cases {
+		must.Succeed(t, os.WriteFile(path, []byte(damaged), 0o666))
+		if name == "gone" {
+			os.Remove(path)
+		}
+		must.Succeed(t, os.WriteFile(filepath.Join(dir, model.CheckpointFile), []byte(checkpoint), 0o666))
+		warnings := ""
+		resume := func() *Trainer {
+			t.Helper()
+			from := must.Get(LoadCheckpoint(dir))(t)
+			tr := must.Get(NewTrainer(nil, settings, cpu.New(1), train, val, from, options(dir, func(event any) {
+				if w, ok := event.(Warning); ok {
+					warnings += string(w)
+				}
+			})))(t, name)
+			return tr
+		}
+		tr := resume()
+		if !strings.Contains(warnings, path+" was damaged") {
+			t.Errorf("%s: the warnings are %q", name, warnings)
+		}
+		// It may be killed at once: the second time nothing is wrong.
+		tr.Close()
+		warnings = ""
+		tr = resume()
+		if warnings != "" {
+			t.Errorf("%s: the second time: %s", name, warnings)
+		}
+		must.Succeed(t, tr.Run(t.Context()), name)
+		tr.Close()
+		got := outcomeOf(t, dir)
+		have := strings.Count(got.metrics, "\n")
+		for line := range strings.Lines(got.metrics) {
+			// a digit may be missing
+			if !strings.Contains(want.metrics, line) && !strings.Contains(name, "without byte") {
+				t.Errorf("%s: the line %s", name, line)
+			}
+		}
+		if most := strings.Count(want.metrics, "\n"); have > most || have < most-len(lines) ||
+			name != "gone" && have < most-2 {
+			t.Errorf("%s: %d lines of %d", name, have, most)
+		}
+		got.metrics = want.metrics
+		compareOutcomes(t, got, want)
+	}
+}

@@ -1,0 +1,126 @@
+package train
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+	"sort"
+
+	"github.com/sftseq/sftseq/internal/atomicfile"
+)
+
+// Metrics is what a run's metrics.jsonl says so far, in the order of the steps.
+type Metrics struct {
+	Train      []StepReport
+	Validation []EvaluationReport
+	Skipped    []SkipReport
+	Torn       bool // the last line is not complete: it is being written, or what wrote it was killed
+}
+
+// maxMetricsLine bounds a line; one of as many layers as a model can have is shorter.
+const maxMetricsLine = 1 << 20
+
+// ReadMetrics reads the metrics of a run directory, also while the run goes on. Of
+// steps that are there twice the later lines count. Errors name the file and the line.
+func ReadMetrics(dir string) (*Metrics, error) {
+	path := filepath.Join(dir, metricsFile)
+	f, err := atomicfile.OpenRegular(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	m := &Metrics{}
+	r := bufio.NewReaderSize(f, maxMetricsLine)
+	for n := 1; ; n++ {
+		line, err := r.ReadSlice('\n')
+		last := err == io.EOF
+		if errors.Is(err, bufio.ErrBufferFull) {
+			err = fmt.Errorf("the line has more than %d bytes", maxMetricsLine)
+		}
+		if err != nil && !last {
+			return nil, fmt.Errorf("%s:%d: %w", path, n, err)
+		}
+		if len(bytes.TrimSpace(line)) > 0 {
+			_, err = m.add(line)
+			m.Torn = last && err != nil
+			if err != nil && !last {
+				return nil, fmt.Errorf("%s:%d: %w", path, n, err)
+			}
+		}
+		if last {
+			return m, nil
+		}
+	}
+}
+
+// metricsKeys are what a line of a kind must say. Lines of other kinds are passed
+// over.
+var metricsKeys = map[string][]string{
+	"skipped":    {"step", "loss_scale"},
+	"train":      {"step", "epoch", "loss", "learning_rate", "grad_norm", "tokens_per_s"},
+	"validation": {"step", "epoch", "loss", "rows"},
+}
+
+// metricsPlace is what every line says.
+type metricsPlace struct {
+	Kind string `json:"kind"`
+	Step int    `json:"step"`
+}
+
+// add takes a line.
+func (m *Metrics) add(line []byte) (place metricsPlace, err error) {
+	var found map[string]json.RawMessage
+	if err := json.Unmarshal(line, &found); err != nil {
+		return place, fmt.Errorf("expected a JSON object: %w", err)
+	}
+	if err := json.Unmarshal(line, &place); err != nil {
+		return place, err
+	}
+	if place.Kind == "" {
+		return place, errors.New(`the key "kind" is missing`)
+	}
+	for _, key := range metricsKeys[place.Kind] {
+		if found[key] == nil || string(found[key]) == "null" {
+			return place, fmt.Errorf("a line of kind %s without the key %q", place.Kind, key)
+		}
+	}
+	if place.Step < 1 && metricsKeys[place.Kind] != nil {
+		return place, fmt.Errorf("step %d, expected at least 1", place.Step)
+	}
+	switch place.Kind {
+	case "skipped":
+		m.rewind(place.Step, 0)
+		return place, appendLine(&m.Skipped, line)
+	case "train":
+		m.rewind(place.Step, 1)
+		return place, appendLine(&m.Train, line)
+	case "validation":
+		m.rewind(place.Step, 2)
+		return place, appendLine(&m.Validation, line)
+	}
+	return place, nil
+}
+
+// rewind drops what is not before a line: a step's lines are written in the order
+// skipped, train, validation.
+func (m *Metrics) rewind(step, order int) {
+	end := func(lines, place int, at func(int) int) int {
+		return sort.Search(lines, func(i int) bool { return at(i) > step || at(i) == step && place >= order })
+	}
+	m.Skipped = m.Skipped[:end(len(m.Skipped), 0, func(i int) int { return m.Skipped[i].Step })]
+	m.Train = m.Train[:end(len(m.Train), 1, func(i int) int { return m.Train[i].Step })]
+	m.Validation = m.Validation[:end(len(m.Validation), 2, func(i int) int { return m.Validation[i].Step })]
+}
+
+func appendLine[T any](lines *[]T, text []byte) error {
+	var line T
+	err := json.Unmarshal(text, &line)
+	if err == nil {
+		*lines = append(*lines, line)
+	}
+	return err
+}

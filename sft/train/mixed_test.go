@@ -1,0 +1,226 @@
+package train
+
+import (
+	"context"
+	"encoding/json"
+	"math"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/internal/tensor/lockstep"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// inMixedPrecision runs a test for each folder on Vulkan in mixed precision. It is
+// skipped where the device has no cooperative matrices, as Mesa's driver for
+// processors has from version 26.1 on.
+func inMixedPrecision(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
+	device := configtest.VulkanMixed(t)
+	t.Log(device.Name())
+	for _, name := range folders {
+		t.Run(name, func(t *testing.T) { f(t, name, device) })
+	}
+}
+
+// givenByCPU computes on the CPU, in float32, then on the device on the tokens
+// that the CPU has sampled.
+func givenByCPU[T any](t *testing.T, d tensor.Device, compute func(d tensor.Device) (T, error)) T {
+	t.Helper()
+	var c lockstep.Choices
+	must.Get(compute(c.Record(cpu.New(2))))(t)
+	got := must.Get(compute(c.Give(d)))(t)
+	for _, f := range c.Flips() {
+		t.Log("but for what was given: ", f)
+	}
+	return got
+}
+
+// TestMixedGoldenLogits: in half precision logits are off by what rounding the
+// operands of products explains, once the sampled tokens are given.
+func TestMixedGoldenLogits(t *testing.T) {
+	inMixedPrecision(t, modeltest.EvaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
+		m, examples := modeltest.LoadGolden(t, name)
+		out := givenByCPU(t, device, func(d tensor.Device) ([]sft.Output, error) {
+			s, err := sft.NewScorer(m, d)
+			if err != nil {
+				return nil, err
+			}
+			return s.Examples(context.Background(), examples)
+		})
+		worst := 0.0
+		for i, l := range modeltest.GoldenLines(t, filepath.Join(modeltest.GoldenDir, name, "expected.jsonl")) {
+			for c, want := range l.Logits {
+				worst = max(worst, math.Abs(float64(out[i].Logits[c])-want))
+			}
+		}
+		t.Logf("largest error %.1e", worst)
+		if !(worst <= 2e-2) {
+			t.Errorf("logits off by %.1e, at most 2e-2 allowed", worst)
+		}
+		if worst < 1e-6 {
+			t.Error("the products were not in half precision")
+		}
+	})
+}
+
+// How far gradients may be off, in norm: all together, and each tensor. An operand
+// in bfloat16 is off by up to 2⁻⁹ of its size. A gradient is behind some 30
+// products of two such operands, one after another; their errors are independent,
+// and so add up to √60·2⁻⁹/√3 ≈ 9e-3, which what is between the products makes
+// larger: those of attn.q and attn.k come through max(q, k), whose derivative jumps
+// where rounding exchanges the two. With operands rounded so, 2.3e-2 and 9.2e-2
+// were measured, in float16 1.2e-3 and 1.2e-2.
+const (
+	mixedGradientTolerance = 5e-2
+	mixedTensorTolerance   = 0.2
+)
+
+// compareMixedGradients measures a tensor whose gradient is small beside the
+// others', which its errors come from, against a thousandth of all.
+func compareMixedGradients(t *testing.T, m *sft.Model, got []float32, path string) {
+	t.Helper()
+	want, _ := must.Get2(safetensors.Read(path))(t)
+	var all, off float64
+	for _, w := range want {
+		_, norm := modeltest.Norms(w.Data, w.Data)
+		all = math.Hypot(all, norm)
+	}
+	worst, where := 0.0, ""
+	for _, w := range want {
+		p, ok := m.Parameters.Lookup(w.Name)
+		if !ok {
+			t.Fatalf("no tensor %q", w.Name)
+		}
+		diff, norm := modeltest.Norms(m.Parameters.Slice(got, p), w.Data)
+		off = math.Hypot(off, diff)
+		relative := diff / (norm + 1e-3*all)
+		if !(relative <= mixedTensorTolerance) {
+			t.Errorf("%s: off by %.2e of norm %.2e", w.Name, diff, norm)
+		}
+		if relative > worst {
+			worst, where = relative, w.Name
+		}
+	}
+	t.Logf("the gradient is off by %.1e, %s by %.1e", off/all, where, worst)
+	if !(off <= mixedGradientTolerance*all) {
+		t.Errorf("the gradient is off by %.2e of norm %.2e", off, all)
+	}
+}
+
+func TestMixedGoldenGradients(t *testing.T) {
+	inMixedPrecision(t, modeltest.EvaluationFolders(), func(t *testing.T, name string, device tensor.Device) {
+		m, examples := modeltest.LoadGolden(t, name)
+		g := givenByCPU(t, device, func(d tensor.Device) ([]float32, error) {
+			g, _, err := Gradient(context.Background(), m, d, examples)
+			return g, err
+		})
+		compareMixedGradients(t, m, g, filepath.Join(modeltest.GoldenDir, name, "grads.safetensors"))
+	})
+}
+
+// TestMixedTraining makes the golden steps, each with its update.
+func TestMixedTraining(t *testing.T) {
+	inMixedPrecision(t, []string{"train", "train_retrieval"}, func(t *testing.T, name string, device tensor.Device) {
+		m, examples := modeltest.LoadGolden(t, name)
+		var expected struct {
+			Settings Settings                 `json:"settings"`
+			Steps    []struct{ Loss float64 } `json:"steps"`
+		}
+		text := must.Get(os.ReadFile(filepath.Join(modeltest.GoldenDir, name, "expected.json")))(t)
+		must.Succeed(t, json.Unmarshal(text, &expected))
+		s := expected.Settings
+		s.Batch, s.Epochs, s.StepSize, s.DecayRate, s.Warmup, s.LogEvery = len(examples), 1, 1, 1, "0", 1
+		losses := givenByCPU(t, device, func(d tensor.Device) (losses []float64, err error) {
+			st, err := NewStepper(m, s, d, 300, 0)
+			if err != nil {
+				return nil, err
+			}
+			for range expected.Steps {
+				loss, err := st.Step(context.Background(), examples)
+				if err != nil {
+					return nil, err
+				}
+				losses = append(losses, loss)
+			}
+			if st.updates != st.steps {
+				t.Errorf("%d updates in %d steps, the loss's scale is %v", st.updates, st.steps, st.scale.of())
+			}
+			return losses, nil
+		})
+		for i, want := range expected.Steps {
+			t.Logf("step %d: loss %.5f, expected %.5f", i, losses[i], want.Loss)
+			if !(math.Abs(losses[i]-want.Loss) <= 1e-2*want.Loss) {
+				t.Errorf("step %d: loss %v, expected %v", i, losses[i], want.Loss)
+			}
+		}
+	})
+}
+
+// TestMixedOverflow: what exceeds float16 is not clamped but found, and the scale
+// is halved until nothing does.
+func TestMixedOverflow(t *testing.T) {
+	device := configtest.VulkanMixed(t)
+	if !scalesLoss(device) {
+		t.Skip(device.Name(), ": its operands have float32's range")
+	}
+	m, examples := modeltest.LoadGolden(t, "train")
+	s := runSettings()
+	s.Batch = len(examples)
+	st := must.Get(NewStepper(m, s, device, 300, 0))(t)
+	st.scale = lossScale{Factor: 1 << 40}
+	weights := make([]float32, m.Parameters.Words)
+	for st.updates == 0 {
+		must.Get(st.Step(t.Context(), examples))(t)
+		must.Succeed(t, st.engine.Weights.Read(0, tensor.Bits(weights)))
+		if slices.Equal(weights, m.Weights) != (st.updates == 0) {
+			t.Fatalf("%d updates, the weights changed: %v", st.updates, st.updates == 0)
+		}
+	}
+	if st.scale.Factor > 1<<25 || st.scale.Factor < 1<<10 {
+		t.Errorf("the first update was made with a scale of %v", st.scale.Factor)
+	}
+	t.Logf("%d steps without an update, then a scale of %v", st.steps-1, st.scale.Factor)
+}
+
+// TestGivenChoices: what is given is what the model attends to.
+func TestGivenChoices(t *testing.T) {
+	m, examples := modeltest.LoadGolden(t, "pre")
+	other := &sft.Model{Config: m.Config, Parameters: m.Parameters, Weights: slices.Clone(m.Weights)}
+	for _, p := range m.Parameters.List {
+		if strings.HasSuffix(p.Name, "sampler.weight") {
+			for i := range other.Parameters.Slice(other.Weights, p) {
+				other.Weights[p.Offset+i] *= -1
+			}
+		}
+	}
+	logits := func(m *sft.Model, d tensor.Device) (all []float32) {
+		s := must.Get(sft.NewScorer(m, d))(t)
+		out := must.Get(s.Examples(t.Context(), examples))(t)
+		for _, o := range out {
+			all = append(all, o.Logits...)
+		}
+		return all
+	}
+	var own, others, again lockstep.Choices
+	want := logits(m, own.Record(cpu.New(2)))
+	logits(other, others.Record(cpu.New(2)))
+	if own.Len() == 0 || own.Equal(&others) {
+		t.Fatal("both models choose the same")
+	}
+	if got := logits(m, own.Give(cpu.New(1))); !slices.Equal(got, want) || len(own.Flips()) != 0 {
+		t.Error("given its own choices, the model's logits are others")
+	}
+	if got := logits(m, again.Record(others.Give(cpu.New(1)))); slices.Equal(got, want) ||
+		len(others.Flips()) == 0 || !again.Equal(&others) {
+		t.Error("given other choices, nothing changes")
+	}
+}

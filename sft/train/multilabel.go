@@ -1,0 +1,82 @@
+package train
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/model"
+)
+
+// multiLabel has the training of its task.
+type multiLabel struct{}
+
+func (multiLabel) settings(c *config.Config, s *Settings) error {
+	s.Select = cmp.Or(s.Select, byLoss)
+	if err := measured(c, s.Select, byLoss, byMacroF1, byMAP); err != nil {
+		return err
+	}
+	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
+		return fmt.Errorf("%d weights of labels, the model has %d labels", n, c.NumLabels)
+	}
+	return nil
+}
+
+func (multiLabel) weight(*Settings, seq.Example) float64 { return 1 } // the kernel has them
+
+func (multiLabel) measure(c *config.Config, s *Settings) measurement {
+	return &labelsMeasurement{config: c, tally: metrics.NewMultiLabel(c.NumLabels), sample: newLogitSample(s)}
+}
+
+// labelsMeasurement is what a model of several labels reaches on a split, with the thresholds
+// that are best there.
+type labelsMeasurement struct {
+	config *config.Config
+	tally  *metrics.MultiLabel
+	sample *metrics.LogitSample
+}
+
+func (m *labelsMeasurement) temperature() float64 { return m.sample.Temperature() }
+
+// add counts each label as one of two classes, whose logits are 0 and its own.
+func (m *labelsMeasurement) add(logits []float32, e seq.Example) {
+	m.tally.Add(logits, e.Labels)
+	if m.sample == nil {
+		return
+	}
+	for i, y := range model.LabelTargets(m.config, e) {
+		m.sample.Add(int(y), []float32{0, logits[i]})
+	}
+}
+
+func (m *labelsMeasurement) report(r *EvaluationReport) {
+	r.Thresholds = m.tally.Thresholds()
+	x := m.tally.Report(r.Thresholds)
+	r.Loss, r.MicroF1, r.MacroF1, r.MAP = x.Loss, x.MicroF1, x.MacroF1, x.MeanAveragePrecision
+}
+
+// checkHolding reports a validation split of several labels a row that does not define what models
+// are selected by.
+func checkHolding(s *Settings, val *seq.File) error {
+	if val.Spec().Task != config.MultiLabel {
+		return nil
+	}
+	seen := map[int32]int{}
+	for row := range val.Len() {
+		e, err := val.Example(row)
+		if err != nil {
+			return err
+		}
+		for _, label := range e.Labels {
+			seen[label]++
+		}
+	}
+	for _, rows := range seen {
+		if s.Select == byMacroF1 || rows < val.Len() {
+			return nil
+		}
+	}
+	return fmt.Errorf("select: %s needs a label that some of the %d rows of the validation split have and others do not, found none", s.Select, val.Len())
+}

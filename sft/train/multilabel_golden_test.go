@@ -1,0 +1,37 @@
+package train
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// multiLabelFolders are of models of several labels: the logits and the gradient of one, and
+// training steps of the other.
+var multiLabelFolders = map[string]func(c *config.Config){
+	"multilabel": func(c *config.Config) {
+		c.NumLayers, c.NumSampledTokens, c.Thresholds = 2, 7,
+			[]float64{0.25, 0.5, 0.75}
+	},
+	"train_multilabel": func(c *config.Config) { c.NormPosition = "post" },
+}
+
+// writeMultiLabel writes a golden folder with what the reference computes in float64.
+func writeMultiLabel(t *testing.T, dir string, change func(c *config.Config)) {
+	c := configtest.GoldenConfig(config.MultiLabel)
+	change(c)
+	examples := configtest.GoldenSequences()
+	random := rand.New(rand.NewPCG(9, 1))
+	for i := range examples {
+		examples[i].Labels = []int32{}
+		for label := range int32(c.NumLabels) {
+			if random.IntN(2) == 0 {
+				examples[i].Labels = append(examples[i].Labels, label)
+			}
+		}
+	}
+	writeGolden(t, dir, c, examples, modeltest.Reference.MultiLabelLoss)
+}

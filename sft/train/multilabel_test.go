@@ -1,0 +1,199 @@
+package train
+
+import (
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// TestTrainMultiLabel: a model learns several labels, its best evaluation is kept, and with it the
+// thresholds that were chosen there: what the stored model reaches is what was reported.
+func TestTrainMultiLabel(t *testing.T) {
+	train, val := splits(t, config.MultiLabel)
+	for _, by := range []string{"", byMacroF1, byMAP} {
+		settings := runSettings()
+		settings.Epochs, settings.LearningRate, settings.Select = 20, 0.01, by
+		var reports []EvaluationReport
+		dir := t.TempDir()
+		config := configtest.OfTask(configtest.TinyConfig(), config.MultiLabel)
+		must.Succeed(t, trainNew(t, sft.NewModel(config, 1), settings,
+			options(dir, keeping(&reports)), cpu.New(2), train, val))
+		if config.Thresholds != nil {
+			t.Error("the caller's configuration was changed")
+		}
+		best := 0
+		for i, r := range reports {
+			b := reports[best]
+			var better bool
+			switch by {
+			case "":
+				better = r.Loss < b.Loss
+			case byMacroF1:
+				better = *r.MacroF1 > *b.MacroF1 || *r.MacroF1 == *b.MacroF1 && r.Loss < b.Loss
+			case byMAP:
+				better = *r.MAP > *b.MAP || *r.MAP == *b.MAP && r.Loss < b.Loss
+			}
+			if better = better || i == 0; r.Best != better || r.Accuracy != nil || len(r.Thresholds) != 3 {
+				t.Errorf("%d: %+v", i, r)
+			}
+			if better {
+				best = i
+			}
+		}
+		m := must.Get(sft.Load(dir))(t)
+		if !slices.Equal(m.Config.Thresholds, reports[best].Thresholds) {
+			t.Errorf("thresholds %v of the model, %v of its evaluation", m.Config.Thresholds, reports[best].Thresholds)
+		}
+		tally := metrics.NewMultiLabel(3)
+		s := modeltest.NewScorerOf(t, m, cpu.New(1))
+		for i := range val.Len() {
+			e := must.Get(val.Example(i))(t)
+			o := must.Get(s.Classify(t.Context(), e.A))(t)
+			tally.Add(o.Logits, e.Labels)
+		}
+		got, want := tally.Report(m.Config.Thresholds), reports[best]
+		if got.Loss != want.Loss || *got.MicroF1 != *want.MicroF1 || *got.MacroF1 != *want.MacroF1 ||
+			*got.MeanAveragePrecision != *want.MAP {
+			t.Errorf("selected by %q: the model has %+v, reported %+v", by, got, want)
+		}
+		if last := reports[len(reports)-1]; by == "" && !(last.Loss < reports[0].Loss && *got.MicroF1 > 0.7) {
+			t.Errorf("nothing was learned: loss %v, then %v; micro F1 %v", reports[0].Loss, last.Loss, *got.MicroF1)
+		}
+	}
+}
+
+// TestLabelWeights: the weight of a label is a factor of the terms of the rows that have it, in the
+// gradient as in the loss that training reports.
+func TestLabelWeights(t *testing.T) {
+	c := configtest.OfTask(configtest.TinyConfig(), config.MultiLabel)
+	c.NumLayers = 1
+	m := modeltest.RandomModel(c, 3)
+	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 8)
+	weight := []float64{0.25, 3, 1}
+	got, b := weightedGradient(t, m, 1, cpu.New(1), examples,
+		model.Drawing{Mode: model.EvaluateMode, Seed: c.SamplerSeed}, weight)
+	r, terms := modeltest.NewReference(m), float64(b.divisor)
+	lossOf := func() float64 { loss, _ := r.WeightedMultiLabelLoss(examples, weight); return loss }
+	loss := 0.0
+	for _, v := range b.loss {
+		loss += float64(v) / terms
+	}
+	if want := lossOf(); math.Abs(loss-want) > 1e-5 {
+		t.Errorf("loss %v, expected %v", loss, want)
+	}
+	want := r.Differences(lossOf)
+	for _, p := range m.Parameters.List {
+		var off, size float64
+		for i, v := range m.Parameters.Slice(got, p) {
+			d := float64(v)/terms - want[p.Name][i]
+			off, size = off+d*d, size+want[p.Name][i]*want[p.Name][i]
+		}
+		if !(math.Sqrt(off) <= 1e-3*math.Sqrt(size)+1e-6) {
+			t.Errorf("%s: off by %g of %g", p.Name, math.Sqrt(off), math.Sqrt(size))
+		}
+	}
+}
+
+// TestMultiLabelRefusals: what the task does not have, and rows that it cannot learn, are errors
+// that say so.
+func TestMultiLabelRefusals(t *testing.T) {
+	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.MultiLabel), 1)
+	for want, change := range map[string]func(s *Settings){
+		`select is "auc"`:     func(s *Settings) { s.Select = byAUC },
+		"2 weights of labels": func(s *Settings) { s.ClassWeights = []float64{1, 2} },
+	} {
+		settings := runSettings()
+		change(&settings)
+		must.Fail(t, want)(NewStepper(m, settings, cpu.New(1), 10, 0))
+	}
+	settings := runSettings()
+	settings.Select = byMAP
+	must.Fail(t, "does not measure",
+		"average precision of classes")(NewStepper(modeltest.RandomModel(configtest.TinyConfig(), 1),
+		settings, cpu.New(1), 10, 0))
+	_, val := splits(t, config.MultiLabel)
+	for _, by := range []string{byLoss, byMacroF1, byMAP} {
+		must.Check(t, checkSelection(&Settings{Select: by}, val), by)
+		none := labelledSplit(t, []int32{}, []int32{})
+		if err := checkSelection(&Settings{Select: by}, none); (err != nil) != (by != byLoss) {
+			t.Errorf("%s of rows without labels: %v", by, err)
+		}
+		all := labelledSplit(t, []int32{1}, []int32{1})
+		if err := checkSelection(&Settings{Select: by}, all); (err != nil) != (by == byMAP) {
+			t.Errorf("%s of rows that all have one label: %v", by, err)
+		}
+	}
+	for want, labels := range map[string][]int32{"not known": nil, "label 3, expected 0 to 2": {0, 3}, "label -1": {-1},
+		"label 1 after 1": {1, 1}} {
+		e := configtest.RandomExamples(m.Config, rand.New(rand.NewPCG(1, 1)), 4)
+		e[0].Labels = labels
+		must.Fail(t, want)(Gradient(t.Context(), m, cpu.New(1), e))
+	}
+}
+
+// labelledSplit is a split whose rows have such labels.
+func labelledSplit(t *testing.T, rows ...[]int32) *seq.File {
+	t.Helper()
+	b := must.Get(seq.CreateDataset(t.TempDir(), seq.Spec{Task: config.MultiLabel, Name: "own",
+		VocabSize: 9}, false))(t)
+	w := must.Get(b.Split("val"))(t)
+	for i, labels := range rows {
+		must.Succeed(t, w.Write(seq.Example{Index: uint32(i), A: []int32{1, 2}, Label: seq.NoLabel, Labels: labels}))
+	}
+	must.Succeed(t, w.Close())
+	d := must.Get(b.Finish(nil))(t)
+	f := must.Get(d.Open("val"))(t)
+	t.Cleanup(func() { f.Close() })
+	return f
+}
+
+// TestThresholdsAfterAKill: where a run was killed between an evaluation and its checkpoint, the
+// weights that are kept have their own thresholds when it has gone on, and not the checkpoint's.
+func TestThresholdsAfterAKill(t *testing.T) {
+	train, val := splits(t, config.MultiLabel)
+	run := func(dir string, from *Checkpoint, stopAt int) {
+		t.Helper()
+		s := runSettings()
+		s.Epochs, s.Select = 20, byMAP
+		o := options(dir, nil)
+		o.StopAt = stopAt
+		tr := must.Get(NewTrainer(sft.NewModel(configtest.OfTask(configtest.TinyConfig(), config.MultiLabel), 1), s,
+			cpu.New(1), train, val, from, o))(t)
+		defer tr.Close()
+		must.Succeed(t, tr.Run(t.Context()))
+	}
+	config := func(dir string) *config.Config {
+		return must.Get(config.Read(filepath.Join(dir, model.ConfigFile)))(t)
+	}
+	newer, killed := t.TempDir(), t.TempDir()
+	run(newer, nil, 0)
+	run(killed, nil, 4) // one evaluation
+	if slices.Equal(config(newer).Thresholds, config(killed).Thresholds) {
+		t.Fatal("the thresholds do not differ, and nothing is shown")
+	}
+	for _, name := range []string{model.ConfigFile, model.WeightsFile} {
+		text, err := os.ReadFile(filepath.Join(newer, name))
+		if err == nil {
+			err = os.WriteFile(filepath.Join(killed, name), text, 0o666)
+		}
+		must.Succeed(t, err)
+	}
+	from := must.Get(LoadCheckpoint(killed))(t)
+	run(killed, from, 5) // before the next evaluation
+	if got, want := config(killed).Thresholds, config(newer).Thresholds; !slices.Equal(got, want) {
+		t.Errorf("thresholds %v, those of the weights are %v", got, want)
+	}
+}

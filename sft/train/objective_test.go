@@ -1,0 +1,75 @@
+package train
+
+import (
+	"math"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// manyAnswers is a classification whose sum of losses is divided by more than the number
+// of examples, as where each has several answers.
+type manyAnswers struct{ model.Objective }
+
+const answersEach = 4 // a power of two: dividing by it changes no digit
+
+func (manyAnswers) Divisor(_ *config.Config, batch []seq.Example, _ model.Drawing) int {
+	return answersEach * len(batch)
+}
+
+// TestDivisor: the loss and its gradient are divided by the objective's divisor, the
+// number of right answers by the number of examples.
+func TestDivisor(t *testing.T) {
+	train, val := splits(t, config.Classification)
+	linesOf := func() (lines []StepReport) {
+		config, settings := configtest.TrainingConfig(), runSettings()
+		settings.LearningRate = 0
+		must.Succeed(t, trainNew(t, modeltest.RandomModel(config, 1), settings, options(t.TempDir(), func(event any) {
+			if r, ok := event.(StepReport); ok {
+				lines = append(lines, r)
+			}
+		}), cpu.New(2), train, val))
+		return lines
+	}
+	one, usual := linesOf(), model.Objectives[config.Classification]
+	model.Objectives[config.Classification] = manyAnswers{usual}
+	t.Cleanup(func() { model.Objectives[config.Classification] = usual })
+	many := linesOf()
+	if len(one) < 2 || len(many) != len(one) {
+		t.Fatalf("%d and %d lines", len(one), len(many))
+	}
+	for i, r := range many {
+		if *r.Accuracy != *one[i].Accuracy || r.Loss != one[i].Loss/answersEach ||
+			math.Abs(r.GradNorm/one[i].GradNorm*answersEach-1) > 1e-6 {
+			t.Errorf("line %d: accuracy %v, loss %v, norm %v; with one answer each %v, %v, %v",
+				i, *r.Accuracy, r.Loss, r.GradNorm, *one[i].Accuracy, one[i].Loss, one[i].GradNorm)
+		}
+	}
+}
+
+// TestOldInterval: a checkpoint that was stored before the divisor was counted goes on with
+// the number of examples, which every task then divided by.
+func TestOldInterval(t *testing.T) {
+	for divisor, want := range map[int]int{0: 3, 12: 12} {
+		dir := t.TempDir()
+		config := configtest.TrainingConfig()
+		m := modeltest.RandomModel(config, 1)
+		c := &Checkpoint{Settings: runSettings(), Config: config, weights: m.Weights,
+			moment1: m.Weights, moment2: m.Weights,
+			State: State{Step: 1, Update: 1, Interval: interval{Examples: 3, Divisor: divisor, Steps: 1}}}
+		must.Succeed(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, model.CheckpointFile)), 0o777))
+		must.Succeed(t, c.save(dir, m.Parameters))
+		got, err := LoadCheckpoint(dir)
+		if err != nil || got.State.Interval.Divisor != want {
+			t.Errorf("stored %d: %+v, %v, expected %d", divisor, got.State.Interval, err, want)
+		}
+	}
+}

@@ -1,0 +1,178 @@
+package train
+
+import (
+	"errors"
+	"math"
+	"testing"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// TestRateWithoutEvaluations: tokens a second are those of training, also in an interval
+// that holds evaluations and checkpoints. Each look at the clock takes a second, of which
+// a step has two.
+func TestRateWithoutEvaluations(t *testing.T) {
+	train, val := splits(t, config.Classification)
+	s := runSettings()
+	s.EvalEvery = 2
+	now := time.Now()
+	var steps, evaluations int
+	o := options(t.TempDir(), func(event any) {
+		switch e := event.(type) {
+		case EvaluationProgress:
+			now = now.Add(time.Hour)
+		case EvaluationReport:
+			evaluations++
+		case StepReport:
+			if want := float64(e.Tokens) / float64(e.Step-steps); e.TokensPerS != want {
+				t.Errorf("step %d: %v tokens a second, expected %v", e.Step, e.TokensPerS, want)
+			}
+			steps = e.Step
+		}
+	})
+	o.SaveEvery = 1
+	tr := must.Get(NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s,
+		cpu.New(1), train, val, nil, o))(t)
+	tr.now = func() time.Time {
+		now = now.Add(time.Second)
+		return now
+	}
+	must.Succeed(t, errors.Join(tr.Run(t.Context()), tr.Close()))
+	if steps != 8 || evaluations != 4 {
+		t.Errorf("%d steps and %d evaluations: nothing was shown", steps, evaluations)
+	}
+}
+
+// TestRateIsFinite: a clock that stands still gives no number that JSON lacks.
+func TestRateIsFinite(t *testing.T) {
+	s := spent{tokens: 10}
+	if v := s.perSecond(); math.IsInf(v, 0) || math.IsNaN(v) {
+		t.Errorf("%v tokens a second", v)
+	}
+}
+
+// TestTimeLeft: a token takes a millisecond and an evaluation two hours. At the end of
+// an epoch the time left is known to the token, though the steps of the stage took a
+// fraction of those to come.
+func TestTimeLeft(t *testing.T) {
+	train, val := splits(t, config.Classification)
+	s := runSettings()
+	s.Stages, s.Epochs, s.EvalEvery, s.LogEvery = []Stage{{Steps: 4, Length: 12}}, 3, 0, 1000
+	perEpoch := time.Duration(total(train.Lengths())) * time.Millisecond
+	guess := time.Duration(float64(total(val.Lengths())) * forwardShare * float64(time.Millisecond))
+	const evaluation = 2 * time.Hour
+	want := map[int]time.Duration{ // by step: the stage's last, then those of epochs, before they are evaluated
+		4:  3*perEpoch + 3*guess,
+		8:  2*perEpoch + 3*guess,
+		12: 1*perEpoch + 2*evaluation,
+	}
+	var tr *Trainer
+	var evaluating time.Duration
+	checked := 0
+	tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s, cpu.New(1), train, val, nil,
+		options(t.TempDir(), func(event any) {
+			switch e := event.(type) {
+			case EvaluationProgress:
+				evaluating += evaluation / 2 // of 70 rows in pieces of 64
+			case State:
+				left, known := tr.Left()
+				if !known {
+					t.Errorf("step %d: the time left is not known", e.Step)
+				}
+				if w, ok := want[e.Step]; ok {
+					checked++
+					if (left - w).Abs() > time.Millisecond {
+						t.Errorf("step %d: %v left, expected %v", e.Step, left, w)
+					}
+				}
+				if e.Step < 4 && left < 2*perEpoch {
+					t.Errorf("step %d: %v left, of epochs of %v", e.Step, left, perEpoch)
+				}
+			}
+		}))
+	must.Succeed(t, err)
+	start := time.Now()
+	tr.now = func() time.Time { // no line of metrics begins the window anew before the end
+		return start.Add(time.Duration(tr.state.Interval.Tokens)*time.Millisecond + evaluating)
+	}
+	if _, known := tr.Left(); known {
+		t.Error("the time left is known before the first step")
+	}
+	must.Succeed(t, errors.Join(tr.Run(t.Context()), tr.Close()))
+	if checked != len(want) {
+		t.Errorf("%d of %d steps were looked at", checked, len(want))
+	}
+}
+
+// TestEvaluationsLeft counts those that a run makes.
+func TestEvaluationsLeft(t *testing.T) {
+	train, val := splits(t, config.Classification)
+	for name, change := range map[string]func(s *Settings){
+		"by steps":            func(s *Settings) {},
+		"by steps, no rest":   func(s *Settings) { s.EvalEvery = 4 },
+		"by epochs":           func(s *Settings) { s.EvalEvery = 0 },
+		"within a stage":      func(s *Settings) { s.Stages, s.EvalEvery = []Stage{{Steps: 3, Length: 8}}, 2 },
+		"epochs after stages": func(s *Settings) { s.Stages, s.EvalEvery = []Stage{{Steps: 3, Length: 8}}, 0 },
+		"a stage is all": func(s *Settings) {
+			s.Stages, s.EvalEvery,
+				s.Steps = []Stage{{Steps: 3, Length: 8}}, 0, 2
+		},
+	} {
+		s := runSettings()
+		change(&s)
+		var left []int
+		var tr *Trainer
+		tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s, cpu.New(2), train, val, nil,
+			options(t.TempDir(), func(event any) {
+				if _, ok := event.(EvaluationReport); ok {
+					left = append(left, tr.evaluationsLeft())
+				}
+			}))
+		must.Succeed(t, err)
+		first := tr.evaluationsLeft()
+		must.Succeed(t, errors.Join(tr.Run(t.Context()), tr.Close()))
+		for i, n := range left {
+			if n != len(left)-1-i {
+				t.Errorf("%s: %d left after evaluation %d of %d", name, n, i+1, len(left))
+			}
+		}
+		if first != len(left) {
+			t.Errorf("%s: %d left at the beginning, %d were made", name, first, len(left))
+		}
+	}
+}
+
+// TestTimeLeftAfterSleep: a step during which the machine slept for hours says little of
+// those to come, and what it said is soon forgotten; a rate that changes for good is
+// learned within minutes.
+func TestTimeLeftAfterSleep(t *testing.T) {
+	p := pace{}
+	perStep := func() time.Duration { return time.Duration(100 * float64(p.recent.time) / p.recent.tokens) }
+	for range 1000 {
+		p.trained(100, 50*time.Millisecond)
+	}
+	p.trained(100, 8*time.Hour)
+	if got := perStep(); got > 60*time.Millisecond {
+		t.Errorf("after eight hours of sleep a step of 50 ms is expected to take %v", got)
+	}
+	if got := p.interval.time; got < 8*time.Hour {
+		t.Errorf("the metrics say %v", got)
+	}
+	for _, d := range []time.Duration{4, 6, 8 * 3600, 5} {
+		p.evaluated(d * time.Second)
+	}
+	if p.evaluations != 4 || p.evaluating != 20*time.Second {
+		t.Errorf("%d evaluations took %v, expected 4 of 5 s in the mean", p.evaluations, p.evaluating)
+	}
+	for range 180 {
+		p.trained(100, time.Second)
+	}
+	if got := perStep(); got < 800*time.Millisecond {
+		t.Errorf("after three minutes of steps of a second %v are expected", got)
+	}
+}

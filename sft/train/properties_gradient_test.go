@@ -1,0 +1,230 @@
+package train
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// TestGradientAgainstDifferences steps along the gradient of each tensor, for every task and
+// with all that can be switched on: the loss must change as its norm says.
+func TestGradientAgainstDifferences(t *testing.T) {
+	for _, s := range []struct {
+		norm, score, probability, relative string
+		convolutions                       []config.Convolution
+		pooling                            string
+		samples                            int
+	}{
+		{"pre", "maxout_standardized", "relu", "sinusoid_hadamard", nil, "", 0},
+		{"post", "lily", "softmax", "sinusoid_hadamard", nil, "", 0},
+		{"pre", "dot", "leaky_relu", "none", nil, "", 0},
+		{"post", "maxout", "leaky_relu", "sinusoid_hadamard", nil, "", 0},
+		{"pre", "maxout", "leaky_relu", "sinusoid_hadamard", []config.Convolution{{KernelSize: 3, Dilation: 2},
+			{KernelSize: 5, Dilation: 1}}, "", 0},
+		{"post", "dot", "softmax", "sinusoid_hadamard", []config.Convolution{{KernelSize: 3, Dilation: 1},
+			{KernelSize: 5, Dilation: 4}}, "", 0},
+		{"pre", "dot", "relu", "none", nil, config.MaxPooling, 0},
+		{"post", "maxout", "leaky_relu", "sinusoid_hadamard", nil, config.MaxPooling, 100}, // all, likewise
+	} {
+		for _, task := range config.Tasks() {
+			c := configtest.OfTask(configtest.TinyConfig(), task)
+			c.NormPosition, c.Score, c.Probability, c.Relative = s.norm, s.score, s.probability, s.relative
+			if c.Convolutions = s.convolutions; c.Convolutions != nil {
+				c.NumSampledTokens = 100 // all: the sample would jump, too
+			}
+			if c.Pooling, c.PoolingSamples = s.pooling, s.samples; s.pooling != "" && !c.Pools() {
+				continue
+			}
+			for _, f := range configtest.Switches(c) {
+				f.SetBool(true)
+			}
+			c.NumLayers = 1 // a second layer's sample would jump
+			t.Run(fmt.Sprintf("%s %s %s %s", task, s.score, s.norm, s.pooling),
+				func(t *testing.T) { compareDifferences(t, c) })
+		}
+	}
+}
+
+func compareDifferences(t *testing.T, c *config.Config) {
+	m := modeltest.RandomModel(c, 3)
+	for _, p := range m.Parameters.List {
+		if p.Part == config.PartResidual { // branches that count
+			m.Parameters.Slice(m.Weights, p)[0] = 0.8
+		}
+	}
+	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 8, 12, 1)
+	gradient, loss := must.Get2(Gradient(context.Background(), m, cpu.New(1), examples))(t)
+	if got := meanLoss(t, m, examples); math.Abs(got-loss) > 1e-6 {
+		t.Errorf("loss %v with a backward, %v without", loss, got)
+	}
+	compared := 0
+	for _, p := range m.Parameters.List {
+		compared += compareDifference(t, m, p, gradient, examples)
+	}
+	if compared < len(m.Parameters.List)*2/3 {
+		t.Errorf("only %d of %d tensors were compared", compared, len(m.Parameters.List))
+	}
+}
+
+func meanLoss(t *testing.T, m *sft.Model, examples []seq.Example) float64 {
+	t.Helper()
+	return meanLossOn(t, m, cpu.New(1), examples)
+}
+
+func meanLossOn(t *testing.T, m *sft.Model, device tensor.Device, examples []seq.Example) float64 {
+	t.Helper()
+	tally := trainingOf(m.Config).measure(m.Config, &Settings{})
+	for i, x := range measuredBy(t, m, device, examples) {
+		tally.add(x, examples[i])
+	}
+	var r EvaluationReport
+	tally.report(&r)
+	return r.Loss
+}
+
+// measuredBy returns what a measurement adds up of each example.
+func measuredBy(t *testing.T, m *sft.Model, device tensor.Device, examples []seq.Example) [][]float32 {
+	t.Helper()
+	r := must.Get(model.OpenRunner(m.Config, m.Weights, device, 1))(t)
+	t.Cleanup(r.Close)
+	return must.Get(r.Measured(t.Context(), examples))(t)
+}
+
+// compareDifference returns 1 if the tensor's gradient is large enough to be
+// seen in float32 losses. Where the loss jumps within the step, as the quotient of a
+// probability relu does when its last term falls to 0, differences of two steps do
+// not agree, and nothing is compared.
+func compareDifference(t *testing.T, m *sft.Model, p config.Parameter, gradient []float32, examples []seq.Example) int {
+	t.Helper()
+	g := m.Parameters.Slice(gradient, p)
+	_, norm := modeltest.Norms(g, g)
+	const h, noise = 2e-3, 1e-4 // a loss is good to 1e-7
+	w := m.Parameters.Slice(m.Weights, p)
+	kept := slices.Clone(w)
+	at := func(step float64) float64 {
+		for i := range w {
+			w[i] = kept[i] + float32(step*float64(g[i])/max(norm, 1e-12))
+		}
+		return meanLoss(t, m, examples)
+	}
+	slope := func(h float64) float64 { return (at(h) - at(-h)) / (2 * h) }
+	got := slope(h)
+	if !(math.Abs(got-norm) <= 1e-2*norm+noise) {
+		if half := slope(h / 2); !(math.Abs(got-half) > 2e-2*math.Abs(got)+noise) {
+			t.Errorf("%s: slope %.6f, the gradient's norm is %.6f", p.Name, got, norm)
+		}
+		norm = 0
+	}
+	copy(w, kept)
+	if norm > 20*noise {
+		return 1
+	}
+	return 0
+}
+
+// TestAllTokensDropped: if every token would be dropped, none is.
+func TestAllTokensDropped(t *testing.T) { configtest.OnEveryKind(t, testAllTokensDropped) }
+
+func testAllTokensDropped(t *testing.T, devices ...tensor.Device) {
+	c := configtest.TinyConfig()
+	c.NumSampledTokens = 3
+	all, none := *c, *c
+	all.DropToken = 0.9999999
+	m := modeltest.RandomModel(c, 1)
+	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 2)), 1, 2, 7, 40)
+	with := &sft.Model{Config: &all, Parameters: m.Parameters, Weights: m.Weights}
+	without := &sft.Model{Config: &none, Parameters: m.Parameters, Weights: m.Weights}
+	got, b := gradientOf(t, with, 1, devices[0], examples, model.TrainMode)
+	want, _ := gradientOf(t, without, 1, devices[0], examples, model.TrainMode)
+	if !slices.Equal(got, want) {
+		t.Errorf("dropping all is not dropping none; losses %v", b.loss)
+	}
+	all.DropToken = 0.5
+	if some, _ := gradientOf(t, with, 1, devices[0], examples, model.TrainMode); slices.Equal(some, want) {
+		t.Error("dropping half of the tokens changed nothing")
+	}
+}
+
+// TestMoreSamplesThanTokens: beyond a sequence's length, k makes no difference;
+// below, it does.
+func TestMoreSamplesThanTokens(t *testing.T) { configtest.OnEveryKind(t, testMoreSamplesThanTokens) }
+
+func testMoreSamplesThanTokens(t *testing.T, devices ...tensor.Device) {
+	logits := func(k int) (out [][]float32) {
+		c := configtest.TinyConfig()
+		c.NumSampledTokens = k
+		m := modeltest.RandomModel(c, 1)
+		for _, o := range modeltest.Score(t, modeltest.NewScorerOf(t, m, devices[0]),
+			configtest.RandomExamples(c, rand.New(rand.NewPCG(3, 2)), 1, 2, 7, 12)) {
+			out = append(out, o.Logits)
+		}
+		return out
+	}
+	exact, more, fewer := logits(12), logits(100), logits(11)
+	for i := range exact {
+		if !slices.Equal(exact[i], more[i]) {
+			t.Errorf("example %d: %v with k 100, %v with k 12", i, more[i], exact[i])
+		}
+		if equal := slices.Equal(exact[i], fewer[i]); equal != (i < 3) {
+			t.Errorf("example %d: k 11 and k 12 agree: %v", i, equal)
+		}
+	}
+}
+
+// TestSamplerNoise: "always" makes evaluation noisy, by the sampler's seed.
+func TestSamplerNoise(t *testing.T) { configtest.OnEveryKind(t, testSamplerNoise) }
+
+func testSamplerNoise(t *testing.T, devices ...tensor.Device) {
+	logits := func(noise string, seed uint64) []float32 {
+		c := configtest.TinyConfig()
+		c.SamplerNoise, c.SamplerSeed = noise, seed
+		m := modeltest.RandomModel(c, 1)
+		return modeltest.Score(t, modeltest.NewScorerOf(t, m, devices[0]),
+			configtest.RandomExamples(c, rand.New(rand.NewPCG(3, 2)), 60))[0].Logits
+	}
+	quiet, noisy := logits("train", 7), logits("always", 7)
+	if slices.Equal(quiet, noisy) {
+		t.Error("noise changes nothing")
+	}
+	if !slices.Equal(noisy, logits("always", 7)) {
+		t.Error("noise is not a function of the seed")
+	}
+	if slices.Equal(noisy, logits("always", 8)) {
+		t.Error("another seed gives the same noise")
+	}
+}
+
+// TestTrainingDrawsByExample: in training an example's loss depends on its row
+// and the step, and on nothing else of the batch.
+func TestTrainingDrawsByExample(t *testing.T) { configtest.OnEveryKind(t, testTrainingDrawsByExample) }
+
+func testTrainingDrawsByExample(t *testing.T, devices ...tensor.Device) {
+	c := configtest.TrainingConfig()
+	m := modeltest.RandomModel(c, 2)
+	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 4)), 50, 60, 70)
+	_, all := gradientOf(t, m, 1, devices[0], examples, model.TrainMode)
+	for i := range examples {
+		_, alone := gradientOf(t, m, 1, devices[0], examples[i:i+1], model.TrainMode)
+		if alone.loss[0] != all.loss[i] {
+			t.Errorf("example %d: loss %v alone, %v in a batch", i, alone.loss[0], all.loss[i])
+		}
+		other := examples[i]
+		other.Index++
+		if _, b := gradientOf(t, m, 1, devices[0], []seq.Example{other}, model.TrainMode); b.loss[0] == all.loss[i] {
+			t.Errorf("example %d: another row draws the same numbers", i)
+		}
+	}
+}

@@ -1,0 +1,46 @@
+package train
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+
+	"github.com/sftseq/sftseq/internal/distributed"
+)
+
+// checkEvery is the number of steps between two comparisons of the ranks' weights.
+const checkEvery = 100
+
+// identity is what all ranks of a run must have in common.
+func (t *Trainer) identity() (map[string]string, error) {
+	out, err := t.engine.Identity()
+	if err != nil {
+		return nil, err
+	}
+	settings, err := json.Marshal(t.settings)
+	maps.Copy(out, map[string]string{
+		"settings":                         string(settings),
+		"the data (their fingerprint)":     t.options.Data,
+		"rows for training and validation": fmt.Sprintf("%d and %d", t.train.Len(), t.val.Len()),
+		"the step":                         fmt.Sprint(t.state.Step),
+		"the step to stop at":              fmt.Sprint(t.options.StopAt),
+	})
+	return out, err
+}
+
+// compareRanks refuses ranks that would not compute the same run.
+func (t *Trainer) compareRanks() error {
+	mine, err := t.identity()
+	return distributed.Compare(t.options.Communicator, mine, err)
+}
+
+// differing is the error, known to all, of the first rank whose weights are others than those of rank 0.
+func differing(hashes []uint64, step int) error {
+	for r, h := range hashes {
+		if h != hashes[0] {
+			return &distributed.Error{Rank: r,
+				Err: fmt.Errorf("step %d: its weights are not those of rank 0 any more (%016x, %016x): it computes otherwise", step, h, hashes[0])}
+		}
+	}
+	return nil
+}

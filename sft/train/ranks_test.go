@@ -1,0 +1,325 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// manyMicroBatches is a data set whose batches of 10 rows have up to ten micro-batches, and
+// some a single one.
+func manyMicroBatches(t *testing.T, task string) (train, val *seq.File) {
+	t.Helper()
+	return writtenSplits(t, task, 23, func(random *rand.Rand, split string, i int) int {
+		if split == "train" && i%7 > 0 {
+			return 1500 + random.IntN(4000)
+		}
+		return 1 + random.IntN(30)
+	})
+}
+
+// ranksRun is a run of several ranks, each with a device and a directory of its own. The
+// directories of all but rank 0 stay empty.
+type ranksRun struct {
+	train, val *seq.File
+	config     *config.Config
+	settings   Settings
+	dir        string
+	stopAt     int
+	device     func(rank int) tensor.Device
+	change     func(rank int, o *Options)
+	context    func(rank int) context.Context
+}
+
+// run trains and returns the error of each rank.
+func (r *ranksRun) run(t *testing.T, ranks int) []error {
+	t.Helper()
+	errs := make([]error, ranks)
+	var wg sync.WaitGroup
+	for rank, c := range distributed.NewLocal(ranks) {
+		wg.Go(func() { errs[rank] = r.rank(t, c) })
+	}
+	done := make(chan bool)
+	go func() { wg.Wait(); close(done) }()
+	select {
+	case <-done:
+	case <-time.After(5 * time.Minute):
+		t.Fatal("ranks wait for each other")
+	}
+	return errs
+}
+
+func (r *ranksRun) rank(t *testing.T, c *distributed.Local) error {
+	dir := r.dir
+	if c.Rank() > 0 {
+		dir = filepath.Join(r.dir, "of another machine")
+	}
+	from, err := LoadSharedCheckpoint(c, dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	o := options(dir, nil)
+	o.Communicator, o.StopAt = c, r.stopAt
+	if r.change != nil {
+		r.change(c.Rank(), &o)
+	}
+	device, ctx := tensor.Device(cpu.New(1+c.Rank()%2)), context.Background()
+	if r.device != nil {
+		device = r.device(c.Rank())
+	}
+	if r.context != nil {
+		ctx = r.context(c.Rank())
+	}
+	tr, err := NewTrainer(modeltest.RandomModel(r.config, 1), r.settings, device, r.train, r.val, from, o)
+	if err != nil {
+		return err
+	}
+	return errors.Join(tr.Run(ctx), tr.Close())
+}
+
+func ranksSettings() Settings {
+	s := runSettings()
+	s.Batch, s.Epochs, s.EvalEvery, s.LogEvery = 10, 3, 4, 2
+	return s
+}
+
+// TestRanks: any number of ranks leaves what one process does, and a run goes on with
+// another number. With -short, as under the race detector, one task stands for all: ranks
+// exchange sums, whatever they are of.
+func TestRanks(t *testing.T) {
+	for _, task := range config.Tasks() {
+		t.Run(task, func(t *testing.T) {
+			if testing.Short() && task != config.Classification {
+				t.Skip("takes long")
+			}
+			small := configtest.OfTask(configtest.TrainingConfig(), task)
+			train, val := manyMicroBatches(t, task)
+			small.AttentionDropout, small.EmbeddingDropout, small.FeedForward = 0.2, 0.1, 0.3
+			settings := ranksSettings()
+			if settings.TokenDeletion = 0.1; task != config.FillMask {
+				settings.TokenReplacement = 0.1
+			}
+			straight := t.TempDir()
+			must.Succeed(t, trainNew(t, modeltest.RandomModel(small, 1), settings,
+				options(straight, nil), cpu.New(2), train, val))
+			want := outcomeOf(t, straight)
+			for _, ranks := range []int{1, 2, 3, 4, 7} {
+				r := &ranksRun{train: train, val: val, config: small, settings: settings, dir: t.TempDir()}
+				must.Succeed(t, errors.Join(r.run(t, ranks)...), ranks, "ranks")
+				compareOutcomes(t, outcomeOf(t, r.dir), want)
+				if _, err := os.Stat(filepath.Join(r.dir, "of another machine")); !errors.Is(err, fs.ErrNotExist) {
+					t.Errorf("another rank than 0 has written files: %v", err)
+				}
+			}
+			r := &ranksRun{train: train, val: val, config: small, settings: settings, dir: t.TempDir()}
+			for i, ranks := range []int{3, 1, 2, 4} {
+				if r.stopAt = 2 * (i + 1); i == 3 {
+					r.stopAt = 0
+				}
+				must.Succeed(t, errors.Join(r.run(t, ranks)...))
+			}
+			compareOutcomes(t, outcomeOf(t, r.dir), want)
+		})
+	}
+}
+
+// TestRanksEmptyCheckpoint: a file of no bytes is a broken checkpoint and not a missing one.
+func TestRanksEmptyCheckpoint(t *testing.T) {
+	path := filepath.Join(t.TempDir(), model.CheckpointFile)
+	must.Succeed(t, errors.Join(os.MkdirAll(filepath.Dir(path), 0o777), os.WriteFile(path, nil, 0o666)))
+	var wg sync.WaitGroup
+	for rank, c := range distributed.NewLocal(2) {
+		wg.Go(func() {
+			_, err := LoadSharedCheckpoint(c, filepath.Dir(filepath.Dir(path)))
+			if err == nil || errors.Is(err, fs.ErrNotExist) ||
+				!strings.Contains(err.Error(), path+": expected a safetensors file") {
+				t.Errorf("rank %d: %v", rank, err)
+			}
+		})
+	}
+	wg.Wait()
+}
+
+// TestRanksStop: one rank is asked to stop in the middle of a step or an evaluation, all
+// stop with all stored, and the run goes on to the same end.
+func TestRanksStop(t *testing.T) {
+	train, val := manyMicroBatches(t, config.Classification)
+	r := &ranksRun{train: train, val: val, config: configtest.TrainingConfig(), settings: ranksSettings()}
+	r.dir = t.TempDir()
+	must.Succeed(t, errors.Join(r.run(t, 1)...))
+	want := outcomeOf(t, r.dir)
+	r.dir = t.TempDir()
+	random := rand.New(rand.NewPCG(8, 1))
+	stops := 0
+	for finished := false; !finished; stops++ {
+		ctx, cancel := context.WithCancelCause(t.Context())
+		stopper := random.IntN(3)
+		left := new(atomic.Int64)
+		left.Store(random.Int64N(300))
+		r.device = func(rank int) tensor.Device {
+			if rank != stopper {
+				return cpu.New(1)
+			}
+			return interrupting{cpu.New(2), left, func() { cancel(errors.New("a signal")) }}
+		}
+		r.context = func(rank int) context.Context {
+			if rank == stopper {
+				return ctx
+			}
+			return t.Context()
+		}
+		finished = true
+		for rank, err := range r.run(t, 3) {
+			if err != nil {
+				finished = false
+				if !errors.Is(err, context.Canceled) {
+					t.Fatalf("rank %d: %v", rank, err)
+				}
+			}
+		}
+	}
+	if stops < 3 {
+		t.Errorf("stopped %d times", stops)
+	}
+	compareOutcomes(t, outcomeOf(t, r.dir), want)
+}
+
+// failing is a device whose programs fail after so many launches.
+type failing struct {
+	tensor.Device
+	left *atomic.Int64
+}
+
+func (d failing) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	x, err := d.Device.Prepare(p)
+	return failingRun{x, d}, err
+}
+
+type failingRun struct {
+	tensor.Executable
+	device failing
+}
+
+func (x failingRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	return x.Inspect(ctx, mem, from, to, func(tensor.Kernel) error {
+		if x.device.left.Add(-1) <= 0 {
+			return errors.New("the device is gone")
+		}
+		return nil
+	})
+}
+
+// TestRanksFail: what fails on one rank, at any moment, is known to all by its number, and
+// nobody waits for ever.
+func TestRanksFail(t *testing.T) {
+	train, val := manyMicroBatches(t, config.Classification)
+	r := &ranksRun{train: train, val: val, config: configtest.TrainingConfig(), settings: ranksSettings()}
+	random := rand.New(rand.NewPCG(2, 2))
+	for range 12 {
+		r.dir = t.TempDir()
+		bad, left := random.IntN(3), new(atomic.Int64)
+		left.Store(random.Int64N(400))
+		r.device = func(rank int) tensor.Device {
+			if rank != bad {
+				return cpu.New(1)
+			}
+			return failing{cpu.New(1), left}
+		}
+		for rank, err := range r.run(t, 3) {
+			if err == nil || !strings.Contains(err.Error(), fmt.Sprintf("rank %d: ", bad)) ||
+				!strings.Contains(err.Error(), "the device is gone") {
+				t.Errorf("rank %d fails, rank %d says %v", bad, rank, err)
+			}
+		}
+		if _, err := LoadCheckpoint(r.dir); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestRanksDiffer: a rank with other data, another end or other weights is named before anything is
+// written.
+func TestRanksDiffer(t *testing.T) {
+	train, val := manyMicroBatches(t, config.Classification)
+	r := &ranksRun{train: train, val: val, config: configtest.TrainingConfig(),
+		settings: ranksSettings(), dir: t.TempDir(),
+		change: func(rank int, o *Options) {
+			if rank == 2 {
+				o.Data = "others"
+			}
+		}}
+	for rank, err := range r.run(t, 4) {
+		must.Fail(t, `rank 2 differs from rank 0 in the data (their fingerprint): it has others, rank 0 has tiny`,
+			"rank", rank)(err)
+	}
+	r.change = func(rank int, o *Options) { o.StopAt = 4 + rank }
+	for rank, err := range r.run(t, 2) {
+		must.Fail(t, "rank 1 differs from rank 0 in the step to stop at: it has 5, rank 0 has 4", "rank", rank)(err)
+	}
+	r.change = nil
+	r.device = func(rank int) tensor.Device {
+		if rank == 1 {
+			return forgetful{cpu.New(1)}
+		}
+		return cpu.New(1)
+	}
+	for rank, err := range r.run(t, 2) {
+		must.Fail(t, "rank 1 differs from rank 0 in the weights", "rank", rank)(err)
+	}
+	if entries, err := os.ReadDir(r.dir); err != nil || len(entries) > 0 {
+		t.Errorf("written: %v, %v", entries, err)
+	}
+}
+
+// forgetful is a device whose memory changes its first word.
+type forgetful struct{ tensor.Device }
+
+func (d forgetful) Allocate(words int) (tensor.Memory, error) {
+	m, err := d.Device.Allocate(words)
+	return forgetfulMemory{m}, err
+}
+
+func (d forgetful) Prepare(p *tensor.Program) (tensor.Executable, error) {
+	x, err := d.Device.Prepare(p)
+	return forgetfulRun{x}, err
+}
+
+type forgetfulRun struct{ tensor.Executable }
+
+func (x forgetfulRun) Run(ctx context.Context, mem tensor.Binding, from, to int) error {
+	for i, m := range mem {
+		if f, ok := m.(forgetfulMemory); ok {
+			mem[i] = f.Memory
+		}
+	}
+	return x.Executable.Run(ctx, mem, from, to)
+}
+
+type forgetfulMemory struct{ tensor.Memory }
+
+func (m forgetfulMemory) Read(offset int, words []uint32) error {
+	err := m.Memory.Read(offset, words)
+	if offset == 0 {
+		words[0]++
+	}
+	return err
+}

@@ -1,0 +1,86 @@
+package train
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// regression has the training of its task.
+type regression struct{}
+
+func (regression) settings(c *config.Config, s *Settings) error {
+	s.Select = cmp.Or(s.Select, byLoss)
+	if err := measured(c, s.Select, byLoss, byR2, byMAE); err != nil {
+		return err
+	}
+	if len(s.ClassWeights) > 0 {
+		return fmt.Errorf("weights of classes, expected none: the task %s has no classes", c.Task)
+	}
+	return nil
+}
+
+func (regression) weight(*Settings, seq.Example) float64 { return 1 }
+
+func (regression) measure(c *config.Config, _ *Settings) measurement {
+	return &numberMeasurement{config: c, tally: metrics.NewRegression(c.NumLabels)}
+}
+
+// numberMeasurement is what a regression reaches on a split.
+type numberMeasurement struct {
+	config *config.Config
+	tally  *metrics.Regression
+	loss   float64
+	terms  int
+}
+
+func (m *numberMeasurement) add(logits []float32, e seq.Example) {
+	m.loss += m.config.RegressionLossOf(logits, e)
+	m.terms += len(logits)
+	m.tally.Add(m.config.Predictions(logits), e.Numbers)
+}
+
+func (m *numberMeasurement) report(r *EvaluationReport) {
+	r.Loss = m.loss / float64(m.terms)
+	for i, n := range m.tally.Numbers() {
+		x := NumberReport{Name: m.config.Numbers[i].Name, MAE: n.MAE, RMSE: n.RMSE}
+		if n.Defined {
+			x.R2 = new(n.R2)
+		}
+		r.Numbers = append(r.Numbers, x)
+	}
+	r.MAE = new(m.tally.MAE())
+	if r2, ok := m.tally.R2(); ok {
+		r.R2 = new(r2)
+	}
+}
+
+// NumberReport says how far predictions of a number are from it, in its own unit.
+type NumberReport struct {
+	Name string   `json:"name"`
+	MAE  float64  `json:"mae"`          // mean absolute error
+	RMSE float64  `json:"rmse"`         // root of the mean squared error
+	R2   *float64 `json:"r2,omitempty"` // coefficient of determination; nil where all rows have the same number
+}
+
+// checkVariance reports a validation split whose numbers define no R².
+func checkVariance(val *seq.File) error {
+	first, err := val.Example(0)
+	if err != nil {
+		return err
+	}
+	for row := range val.Len() {
+		e, err := val.Example(row)
+		if err != nil {
+			return err
+		}
+		if !slices.Equal(e.Numbers, first.Numbers) {
+			return nil
+		}
+	}
+	return fmt.Errorf("select: R² (%s) needs rows of different numbers in the validation split, found %d rows of %v alone", byR2, val.Len(), first.Numbers)
+}

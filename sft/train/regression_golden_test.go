@@ -1,0 +1,31 @@
+package train
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// regressionFolders are of models that predict numbers: the logits and the gradient of one, and
+// training steps of the other.
+var regressionFolders = map[string]func(c *config.Config){
+	"regression":       func(c *config.Config) { c.NumLayers, c.NumSampledTokens = 2, 7 },
+	"train_regression": func(c *config.Config) { c.NormPosition, c.RegressionLoss = "post", config.Squared },
+}
+
+// writeRegression writes a golden folder with what the reference computes in float64.
+func writeRegression(t *testing.T, dir string, change func(c *config.Config)) {
+	c := configtest.GoldenConfig(config.Regression)
+	change(c)
+	examples := configtest.GoldenSequences()
+	random := rand.New(rand.NewPCG(8, 1))
+	for i := range examples {
+		for _, n := range c.Numbers {
+			examples[i].Numbers = append(examples[i].Numbers, float32(n.Mean+n.Deviation*random.NormFloat64()))
+		}
+	}
+	writeGolden(t, dir, c, examples, modeltest.Reference.LossOfNumbers)
+}

@@ -1,0 +1,84 @@
+package train
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// TestTrainRegression: a model learns numbers, its best evaluation is kept, by the loss or by R²,
+// and its reports are in the units of the data.
+func TestTrainRegression(t *testing.T) {
+	train, val := splits(t, config.Regression)
+	for _, by := range []string{"", byR2} {
+		settings := runSettings()
+		settings.Epochs, settings.LearningRate, settings.Select = 20, 0.01, by
+		var reports []EvaluationReport
+		dir := t.TempDir()
+		must.Succeed(t, trainNew(t, sft.NewModel(configtest.OfTask(configtest.TinyConfig(), config.Regression), 1),
+			settings,
+			options(dir, keeping(&reports)), cpu.New(2), train, val))
+		best := 0
+		for i, r := range reports {
+			better := i == 0 || by == "" && r.Loss < reports[best].Loss || by == byR2 && *r.R2 > *reports[best].R2
+			if r.Best != better || r.Accuracy != nil || len(r.Numbers) != 2 ||
+				math.Abs(*r.R2-(*r.Numbers[0].R2+*r.Numbers[1].R2)/2) > 1e-12 {
+				t.Errorf("%d: %+v", i, r)
+			}
+			if better {
+				best = i
+			}
+		}
+		m := must.Get(sft.Load(dir))(t)
+		s := modeltest.NewScorerOf(t, m, cpu.New(1))
+		var absolute, squares, total, mean, loss float64
+		var examples []seq.Example
+		for i := range val.Len() {
+			e := must.Get(val.Example(i))(t)
+			examples = append(examples, e)
+			mean += float64(e.Numbers[1]) / float64(val.Len())
+		}
+		outputs := must.Get(s.Examples(t.Context(), examples))(t)
+		for i, o := range outputs {
+			y := float64(examples[i].Numbers[1])
+			d := float64(o.Numbers[1]) - y
+			absolute, squares, total = absolute+math.Abs(d), squares+d*d, total+(y-mean)*(y-mean)
+			loss += m.Config.RegressionLossOf(o.Logits, examples[i])
+		}
+		n, r := float64(val.Len()), reports[best].Numbers[1]
+		for _, v := range [][2]float64{{r.MAE, absolute / n}, {r.RMSE, math.Sqrt(squares / n)},
+			{*r.R2, 1 - squares/total}, {reports[best].Loss, loss / (2 * n)}} {
+			if math.Abs(v[0]-v[1]) > 1e-6 {
+				t.Errorf("selected by %q: %+v, want %v", by, reports[best], v[1])
+			}
+		}
+	}
+}
+
+// TestRegressionRefusals: what the task does not have is an error that says so.
+func TestRegressionRefusals(t *testing.T) {
+	m := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Regression), 1)
+	for want, change := range map[string]func(s *Settings){
+		`select is "auc"`:    func(s *Settings) { s.Select = "auc" },
+		"weights of classes": func(s *Settings) { s.ClassWeights = []float64{1, 2} },
+	} {
+		settings := runSettings()
+		change(&settings)
+		must.Fail(t, want)(NewStepper(m, settings, cpu.New(1), 10, 0))
+	}
+	settings := runSettings()
+	settings.Select = byR2
+	must.Fail(t, "does not measure", "R² of classes")(NewStepper(modeltest.RandomModel(configtest.TinyConfig(), 1),
+		settings, cpu.New(1), 10, 0))
+	e := configtest.RandomExamples(m.Config, rand.New(rand.NewPCG(1, 1)), 4)
+	e[0].Numbers = nil
+	must.Fail(t, "no numbers")(Gradient(t.Context(), m, cpu.New(1), e))
+}

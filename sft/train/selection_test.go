@@ -1,0 +1,204 @@
+package train
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// ofClasses are the selections of models that answer classes.
+var ofClasses = Selections[:slices.Index(Selections, byR2)]
+
+// TestSelection: the kept model is that of the evaluation that is best in what was
+// asked for, of equal ones that with the least loss, and each choice keeps another.
+func TestSelection(t *testing.T) {
+	train, val := splits(t, config.Classification)
+	kept := map[int]bool{}
+	for _, by := range append([]string{""}, ofClasses[1:]...) {
+		s := runSettings()
+		s.LearningRate, s.EvalEvery, s.Epochs, s.Select = 0.05, 1, 6, by
+		dir := t.TempDir()
+		var reports []EvaluationReport
+		must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), s,
+			options(dir, keeping(&reports)), cpu.New(1), train, val))
+		best := 0
+		value := func(r EvaluationReport) float64 {
+			return map[string]func() float64{
+				"": func() float64 { return *r.Accuracy }, "loss": func() float64 { return -r.Loss },
+				"macro-f1": func() float64 { return *r.MacroF1 }, "auc": func() float64 { return *r.AUC },
+			}[by]()
+		}
+		for i, r := range reports {
+			better := i == 0 || value(r) > value(reports[best]) || value(r) == value(reports[best]) &&
+				r.Loss < reports[best].Loss
+			if better {
+				best = i
+			}
+			if r.Best != better || (r.AUC != nil) != (by == "auc") || r.SelectedBy != by {
+				t.Errorf("%q, evaluation %d: %+v", by, i, r)
+			}
+		}
+		c := must.Get(LoadCheckpoint(dir))(t)
+		if c.State.BestStep != reports[best].Step || c.State.Best != *reports[best].Accuracy || by != "" &&
+			c.State.Selected != reports[best].value() {
+			t.Errorf("%q: state %+v, the best is %+v", by, c.State, reports[best])
+		}
+		kept[c.State.BestStep] = true
+	}
+	if len(kept) < 3 {
+		t.Errorf("models of the steps %v were kept: too few differ to show anything", kept)
+	}
+}
+
+// TestEqualEvaluations: of evaluations that are equally good the one with the least loss is
+// kept, of equal ones the first. A state of a run of before has no loss.
+func TestEqualEvaluations(t *testing.T) {
+	area, share := 0.75, 0.75
+	for _, by := range []string{"", byMacroF1, byAUC} {
+		report := func(step int, loss float64) *EvaluationReport {
+			return &EvaluationReport{Step: step, SelectedBy: by, Accuracy: &share,
+				MacroF1: &share, AUC: &area, Loss: loss}
+		}
+		var s State
+		for step, loss := range []float64{0.5, 0.6, 0.4, 0.4, 0.7} {
+			s.SinceBest++
+			if r := report(step+1, loss); r.better(&s) {
+				s.keep(r)
+			}
+		}
+		if s.BestStep != 3 || s.BestLoss != 0.4 || s.SinceBest != 2 {
+			t.Errorf("%q: step %d with a loss of %g is kept, %d evaluations ago, expected step 3 with 0.4, 2 ago", by,
+				s.BestStep, s.BestLoss, s.SinceBest)
+		}
+		worse := report(6, 0.1)
+		share, area = 0.7, 0.7
+		if worse.better(&s) {
+			t.Errorf("%q: one with less loss and a worse value is kept", by)
+		}
+		share, area = 0.75, 0.75
+		s.BestLoss = 0
+		if report(7, 0.1).better(&s) {
+			t.Errorf("%q: a state without a loss gave way to an equal evaluation", by)
+		}
+	}
+}
+
+// TestSelectionNeedsTwoClasses: where the validation split does not define the area under
+// the curve, that is an error before the first step.
+func TestSelectionNeedsTwoClasses(t *testing.T) {
+	train, val := splits(t, config.Classification)
+	s := runSettings()
+	for _, by := range ofClasses {
+		s.Select = by
+		must.Check(t, checkSelection(&s, val), by)
+	}
+	one := oneClass(t)
+	must.Fail(t, "two classes", "auc of one class")(checkSelection(&s, one))
+	if tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s, cpu.New(1), train, one, nil,
+		options(t.TempDir(), nil)); err == nil {
+		t.Error("a trainer was made", tr.Close())
+	}
+	s.Select = "luck"
+	must.Fail(t, strings.Join(Selections, ", "), "an unknown selection")(s.Validate())
+}
+
+// TestSelectionAfterResume: what the kept model is best in is remembered.
+func TestSelectionAfterResume(t *testing.T) {
+	train, val := splits(t, config.Classification)
+	s := runSettings()
+	s.LearningRate, s.EvalEvery, s.Epochs, s.Select = 0.05, 1, 6, byLoss
+	straight, dir := t.TempDir(), t.TempDir()
+	var bests []int
+	must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), s,
+		options(straight, func(event any) {
+			if r, ok := event.(EvaluationReport); ok && r.Best {
+				bests = append(bests, r.Step)
+			}
+		}), cpu.New(1), train, val))
+	stop := bests[len(bests)-1] + 1 // behind the best: what comes is compared with what was stored
+	for from := (*Checkpoint)(nil); ; {
+		ctx, cancel := context.WithCancel(t.Context())
+		tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), s, cpu.New(1), train, val, from,
+			options(dir, func(event any) {
+				if r, ok := event.(EvaluationReport); ok && (r.Step == 1 || r.Step == stop) {
+					cancel()
+				}
+			}))
+		must.Succeed(t, err)
+		err = errors.Join(tr.Run(ctx), tr.Close())
+		cancel()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, context.Canceled) {
+			t.Fatal(err)
+		}
+		from = must.Get(LoadCheckpoint(dir))(t)
+	}
+	if slices.Max(bests) == 24 {
+		t.Error("the last evaluation is the best: nothing was shown")
+	}
+	compareOutcomes(t, outcomeOf(t, dir), outcomeOf(t, straight))
+}
+
+// TestLeastError: of mean absolute errors the least is best, and of equal ones that with the least loss.
+func TestLeastError(t *testing.T) {
+	report := func(step int, mae, loss float64) *EvaluationReport {
+		return &EvaluationReport{Step: step, SelectedBy: byMAE, MAE: &mae, Loss: loss}
+	}
+	var s State
+	for _, c := range []struct {
+		mae, loss float64
+		want      bool
+	}{{0.5, 1, true}, {0.6, 0.5, false}, {0.5, 1, false}, {0.5, 0.9, true}, {0.4, 2, true}, {0.41, 0.1, false}} {
+		r := report(s.BestStep+1, c.mae, c.loss)
+		if r.better(&s) != c.want {
+			t.Errorf("MAE %v with loss %v beside %v with %v: expected better %v", c.mae, c.loss,
+				s.Selected, s.BestLoss, c.want)
+		}
+		if c.want {
+			s.keep(r)
+		}
+	}
+}
+
+// TestOneStandardError: of evaluations within one standard error of the best accuracy so far, that with
+// the least loss is kept; a model outside of it is not kept, and a kept model that falls outside is replaced.
+func TestOneStandardError(t *testing.T) {
+	var s State
+	for i, c := range []struct {
+		accuracy, loss float64
+		kept           bool
+	}{
+		{0.80, 0.50, true},  // the first
+		{0.90, 0.60, true},  // better by more than an error, 0.03
+		{0.91, 1.80, false}, // about as good, with three times the loss
+		{0.885, 0.55, true}, // about as good, with less loss
+		{0.86, 0.40, false}, // worse by more than an error of 0.91
+		{0.885, 0.55, false},
+		{0.93, 2.00, true}, // of which 0.885 is outside
+		{0.92, 1.90, true},
+	} {
+		r := &EvaluationReport{Step: i + 1, Rows: 100, Accuracy: &c.accuracy, Loss: c.loss,
+			SelectedBy: OneStandardError}
+		if got := r.better(&s); got != c.kept {
+			t.Errorf("evaluation %d, accuracy %g and loss %g: kept %t, expected %t", i+1,
+				c.accuracy, c.loss, got, c.kept)
+		}
+		s.see(r)
+		if c.kept {
+			s.keep(r)
+		}
+	}
+	if s.Selected != 0.93 || s.Best != 0.92 || s.BestStep != 8 {
+		t.Errorf("state %+v", s)
+	}
+}

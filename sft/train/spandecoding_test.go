@@ -1,0 +1,86 @@
+package train
+
+import (
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// TestSpanDecodingOfKeptModel: the kept model has the decoding whose span F1 the metrics have, chosen on
+// the validation split, also where a temperature divides the logits; the weights are those without it.
+func TestSpanDecodingOfKeptModel(t *testing.T) {
+	train, val := splits(t, config.Tagging)
+	run := func(change func(s *Settings)) (*sft.Model, EvaluationReport) {
+		s := runSettings()
+		s.Epochs, s.Select = 3, bySpanF1
+		change(&s)
+		dir, small := t.TempDir(), configtest.TrainingConfig()
+		small.Task = config.Tagging
+		var kept EvaluationReport
+		o := options(dir, nil)
+		o.Observe = func(e any) {
+			if r, ok := e.(EvaluationReport); ok && r.Best {
+				kept = r
+			}
+		}
+		must.Succeed(t, trainNew(t, modeltest.RandomModel(small, 1), s, o, cpu.New(1), train, val))
+		return must.Get(sft.Load(dir))(t), kept
+	}
+	plain, report := run(func(*Settings) {})
+	if plain.Config.SpanDecoding != nil || report.SpanDecoding != nil {
+		t.Error("a decoding without the setting")
+	}
+	for _, scaling := range []bool{false, true} {
+		m, report := run(func(s *Settings) { s.SpanDecoding, s.TemperatureScaling = true, scaling })
+		d := m.Config.SpanDecoding
+		if d == nil || *report.SpanDecoding != *d {
+			t.Fatalf("the kept model has the decoding %v, the metrics have %v", d, report.SpanDecoding)
+		}
+		scorer := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
+		tally := metrics.NewTagging(m.Config.LabelNames, m.Config.NumLabels)
+		for row := range val.Len() {
+			e := must.Get(val.Example(row))(t)
+			out := must.Get(scorer.Examples(t.Context(), []seq.Example{e}))(t)[0]
+			tally.Add(e.Labels, m.Config.TagsOf(out.Logits))
+		}
+		scorer.Close()
+		if math.Abs(tally.SpanF1()-*report.SpanF1) > 1e-12 {
+			t.Errorf("scaling %t, %s: span F1 %g, training had %g", scaling, d, tally.SpanF1(), *report.SpanF1)
+		}
+	}
+}
+
+// TestDecodedSpans: spans and tags of a model follow its decoding, whatever the temperature.
+func TestDecodedSpans(t *testing.T) {
+	c := configtest.OfTask(configtest.TrainingConfig(), config.Tagging)
+	c.LabelNames, c.NumLabels = []string{"O", "B-X", "I-X"}, 3
+	logits := []float32{0, 3, 0, 0, 0, 2, 1, 0, 0, 0, 0, 2, 0, 0, 2, 3, 0, 0, 0, 1, 0, 3, 0, 0}
+	if got := fmt.Sprint(c.TagsOf(logits)); got != "[1 2 0 2 2 0 1 0]" || len(c.Spans(logits)) != 3 {
+		t.Errorf("tags %s", got)
+	}
+	c.SpanDecoding = &config.SpanDecoding{SpanPenalty: 1.5}
+	if got := fmt.Sprint(c.TagsOf(logits)); got != "[1 2 2 2 2 0 0 0]" {
+		t.Errorf("tags %s with a penalty", got)
+	}
+	r := EvaluationReport{SpanDecoding: &config.SpanDecoding{SpanPenalty: 3}}
+	if r.calibrate(2); r.SpanDecoding.SpanPenalty != 1.5 {
+		t.Errorf("penalty %g of halved logits", r.SpanDecoding.SpanPenalty)
+	}
+	c.SpanDecoding = &config.SpanDecoding{MaxGap: 1, MinLength: 2}
+	if spans := c.Spans(logits); len(spans) != 1 || spans[0].Start != 0 || spans[0].End != 7 || spans[0].Label != "X" {
+		t.Errorf("spans %v", spans)
+	}
+	if got := c.SpanDecoding.String() +
+		(config.SpanDecoding{}).String(); got != "span penalty 0, gaps of up to 1 tokens joined, spans of less than 2 tokens removedeach token alone" {
+		t.Errorf("%q", got)
+	}
+}

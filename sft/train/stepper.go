@@ -1,0 +1,94 @@
+package train
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/internal/model"
+)
+
+// Stepper makes the steps of a [Trainer] on examples that it is handed, without
+// a data set and without files: for who measures them. It knows no end of a run, so its
+// learning rate has warm-up and does not fall.
+type Stepper struct {
+	stepper
+	length         int
+	steps, updates int
+	scale          lossScale
+}
+
+// NewStepper puts a model on a device, to be trained on batches of sequences of
+// at most that many tokens, or [sft.PlannedTokens]. The memory limit, in bytes, is a [Trainer]'s; what
+// does not fit is a [*config.MemoryError]. The model itself keeps its weights.
+func NewStepper(m *sft.Model, s Settings, device sft.Device, length int, memory int64) (*Stepper, error) {
+	if err := s.Validate(); err != nil {
+		return nil, err
+	}
+	if length < 1 || length > m.Config.MaxLength {
+		return nil, fmt.Errorf("sequences of %d tokens, expected 1 to %d", length, m.Config.MaxLength)
+	}
+	if err := trainingOf(m.Config).settings(m.Config, &s); err != nil {
+		return nil, err
+	}
+	e, err := model.NewEngine(m.Config, m.Weights, device)
+	if err != nil {
+		return nil, err
+	}
+	e.Edges = model.PlannedEdges
+	lengths := []int32{1, int32(length)}
+	slots, err := planSlots(e, lengths, lengths, s.Batch, memory, 0)
+	var t stepper
+	if err == nil {
+		t, err = newStepper(m, s, e, slots)
+	}
+	if err != nil {
+		e.Close()
+		return nil, err
+	}
+	return &Stepper{stepper: t, length: length, scale: lossScale{}.on(e.Device)}, nil
+}
+
+// Close frees the device's memory.
+func (s *Stepper) Close() { s.engine.Close() }
+
+// Step trains on one batch and returns its mean loss before the update. All that is drawn
+// by chance follows from the Index of an example and the number of the step.
+func (s *Stepper) Step(ctx context.Context, examples []seq.Example) (loss float64, err error) {
+	if n := len(examples); n < 1 || n > s.settings.Batch {
+		return 0, fmt.Errorf("%d examples, expected 1 to %d", n, s.settings.Batch)
+	}
+	err = model.TryInParallel(s.engine.Threads(1), len(examples), func(i int) error {
+		e := examples[i]
+		if err := s.model.Config.CheckLabelled(e); err != nil {
+			return fmt.Errorf("example %d: %w", i, err)
+		}
+		if n := max(e.First(), len(e.B)); n > s.length {
+			return fmt.Errorf("example %d: %d tokens, memory was planned for %d", i, n, s.length)
+		}
+		if n := model.PlannedLength(e); n > s.length {
+			return fmt.Errorf("example %d: %d edges, which take the memory of %d tokens; it was planned for %d", i,
+				len(e.Edges), n, s.length)
+		}
+		return nil
+	})
+	if err != nil {
+		return 0, err
+	}
+	examples = s.settings.addNoise(s.model.Config, examples, s.steps, s.engine.Threads(1))
+	rate := s.settings.learningRate(&State{Update: s.updates}, 1)
+	b, err := s.update(ctx, examples, s.steps, s.updates+1, rate, s.scale)
+	if err != nil {
+		return 0, err
+	}
+	if s.steps++; !b.skipped {
+		s.updates++
+	}
+	s.scale = s.scale.after(b.skipped)
+	o := trainingOf(s.model.Config)
+	for i, v := range b.loss {
+		loss += o.weight(&s.settings, examples[i]) * float64(v)
+	}
+	return loss / float64(b.divisor), nil
+}

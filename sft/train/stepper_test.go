@@ -1,0 +1,108 @@
+package train
+
+import (
+	"errors"
+	"path/filepath"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// TestStepperIsTrainer: on the trainer's batches, a stepper arrives at the
+// trainer's weights, to the bit.
+func TestStepperIsTrainer(t *testing.T) {
+	train, val := splits(t, config.Classification)
+	s := runSettings()
+	s.Steps, s.EvalEvery = 3, 100
+	m := modeltest.RandomModel(configtest.TrainingConfig(), 1)
+	fresh := slices.Clone(m.Weights)
+	tr, err := NewTrainer(&sft.Model{Config: m.Config, Parameters: m.Parameters, Weights: slices.Clone(m.Weights)}, s,
+		cpu.New(2), train, val, nil, options(t.TempDir(), nil))
+	must.Succeed(t, err)
+	defer tr.Close()
+	st := must.Get(NewStepper(m, s, cpu.New(1), int(slices.Max(train.Lengths())), 0))(t)
+	for range s.Steps {
+		examples := must.Get(tr.examples(train, tr.order.batch(tr.state)))(t)
+		if loss, err := st.Step(t.Context(), examples); err != nil || !(loss > 0) {
+			t.Fatal(loss, err)
+		}
+		must.Succeed(t, tr.step(t.Context()))
+	}
+	weights := func(e *model.Engine) []float32 {
+		w := make([]float32, e.Params.Words)
+		must.Succeed(t, e.Weights.Read(0, tensor.Bits(w)))
+		return w
+	}
+	if got := weights(st.engine); !slices.Equal(got, weights(tr.engine)) || slices.Equal(got, fresh) {
+		t.Error("the stepper's weights differ from the trainer's, or have not moved")
+	}
+	if !slices.Equal(m.Weights, fresh) {
+		t.Error("the model's own weights have moved")
+	}
+}
+
+func TestStepperErrors(t *testing.T) {
+	m, s := modeltest.RandomModel(configtest.TrainingConfig(), 1), runSettings()
+	var full *config.MemoryError
+	if _, err := NewStepper(m, s, cpu.New(1), 4096, 1<<20); !errors.As(err, &full) || full.Limit != 1<<20 ||
+		full.Need <= full.Limit || full.Longest != 4096 {
+		t.Errorf("%v, %+v", err, full)
+	}
+	st := must.Get(NewStepper(m, s, cpu.New(1), 8, 0))(t)
+	train, _ := splits(t, config.Classification)
+	e := must.Get(train.Example(0))(t)
+	e.Label = int32(m.Config.NumLabels)
+	must.Fail(t, "", "a label outside of the model's was taken")(st.Step(t.Context(), []seq.Example{e}))
+	s.Batch = 0
+	must.Fail(t, "", "a batch of 0 was taken")(NewStepper(m, s, cpu.New(1), 8, 0))
+}
+
+// TestStepperRefusesEdges: an example takes the memory of its edges, too.
+func TestStepperRefusesEdges(t *testing.T) {
+	c := must.Get(config.Read(filepath.Join(modeltest.GoldenDir, "graphs/config.json")))(t)
+	s := runSettings()
+	st := must.Get(NewStepper(modeltest.RandomModel(c, 1), s, cpu.New(1),
+		model.PlannedTokens(20, 20*model.PlannedEdges), 0))(t)
+	defer st.Close()
+	e := seq.Example{Features: make([][]float32, 20)}
+	for i := range e.Features {
+		e.Features[i] = make([]float32, len(c.FeatureNames))
+	}
+	for i := range 20 * model.PlannedEdges {
+		e.Edges = append(e.Edges, seq.Edge{Source: int32(i % 20), Target: int32(i / 20 % 20),
+			Features: make([]float32, len(c.EdgeFeatureNames))})
+	}
+	if _, err := st.Step(t.Context(), []seq.Example{e}); err != nil {
+		t.Error(err)
+	}
+	e.Edges = append(e.Edges, e.Edges[0])
+	must.Fail(t, "example 0: 161 edges")(st.Step(t.Context(), []seq.Example{e}))
+}
+
+// TestPlannedBytes: training takes more than scoring, and more of everything
+// takes more.
+func TestPlannedBytes(t *testing.T) {
+	c := configtest.TrainingConfig()
+	planned := func(training bool, batch, length, slots int) int64 {
+		return must.Get(model.PlannedBytes(c, training, batch, length, slots))(t)
+	}
+	base := planned(false, 2, 256, 1)
+	if weights := 4 * int64(model.NewParameters(c).Words); base <= weights {
+		t.Errorf("%d bytes, the weights alone take %d", base, weights)
+	}
+	for _, more := range []int64{planned(true, 2, 256, 1), planned(false, 4, 256, 1), planned(false, 2, 512, 1),
+		planned(false, 2, 256, 2)} {
+		if more <= base {
+			t.Errorf("%d bytes, not more than %d", more, base)
+		}
+	}
+}

@@ -1,0 +1,41 @@
+package train
+
+import (
+	"math/rand/v2"
+	"testing"
+
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// taggingFolders are of models that give each token a label: the logits and the gradient of one,
+// and training steps of the other.
+var taggingFolders = map[string]func(c *config.Config){
+	"tagging":       func(c *config.Config) { c.NumLayers, c.NumSampledTokens = 2, 7 },
+	"train_tagging": func(c *config.Config) { c.NormPosition = "post" },
+}
+
+// taggingWords is the tokenizer of the folders, of words with places in a text.
+const taggingWords = `{"type":"words","words":["the","old","man","and","ann","lee","met","zoë","in","new","york","went","to","sea",".",","]}`
+
+// writeTagging writes a golden folder with what the reference computes in float64. A third of
+// the tokens have no label, and none of the second sequence.
+func writeTagging(t *testing.T, dir string, change func(c *config.Config)) {
+	c := configtest.GoldenConfig(config.Tagging)
+	c.Tokenizer = []byte(taggingWords)
+	change(c)
+	examples := configtest.GoldenSequences()
+	random := rand.New(rand.NewPCG(8, 2))
+	for i := range examples {
+		for range examples[i].A {
+			label := random.Int32N(int32(c.NumLabels))
+			if random.IntN(3) == 0 || i == 1 {
+				label = seq.NoLabel
+			}
+			examples[i].Labels = append(examples[i].Labels, label)
+		}
+	}
+	writeGolden(t, dir, c, examples, modeltest.Reference.TaggingLoss)
+}

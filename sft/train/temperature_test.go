@@ -1,0 +1,152 @@
+package train
+
+import (
+	"context"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// TestTemperatureOfKeptModel: the kept model of every task with probabilities has the temperature that
+// is best on the validation split, beside the same weights, and its scorer divides by it: calibrated
+// logits have less loss, and the best temperature of theirs is 1.
+func TestTemperatureOfKeptModel(t *testing.T) {
+	inside := false
+	for _, task := range []string{config.Classification, config.Retrieval} {
+		train, val := splits(t, task)
+		var models []*sft.Model
+		for _, scaling := range []bool{false, true} {
+			s := runSettings()
+			s.LearningRate, s.Epochs, s.TemperatureScaling = 0.05, 4, scaling
+			dir := t.TempDir()
+			config := configtest.TrainingConfig()
+			config.Task = task
+			must.Succeed(t, trainNew(t, modeltest.RandomModel(config, 1), s, options(dir, nil), cpu.New(1), train, val))
+			models = append(models, must.Get(sft.Load(dir))(t))
+		}
+		plain, scaled := models[0], models[1]
+		if !slices.Equal(plain.Weights, scaled.Weights) || plain.Config.Temperature != 0 ||
+			scaled.Config.Temperature == 0 {
+			t.Fatalf("%s: temperatures %g and %g", task, plain.Config.Temperature, scaled.Config.Temperature)
+		}
+		var loss [2]float64
+		var again metrics.LogitSample
+		for i, m := range models {
+			scorer := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
+			for row := range val.Len() {
+				e := must.Get(val.Example(row))(t)
+				out := must.Get(scorer.Examples(context.Background(), []seq.Example{e}))(t)[0]
+				loss[i] += metrics.CrossEntropy(out.Logits, int(e.Label))
+				if m == scaled {
+					again.Add(int(e.Label), out.Logits)
+				}
+			}
+			scorer.Close()
+		}
+		interior := scaled.Config.Temperature < 0.99*metrics.MaxTemperature
+		inside = inside || interior
+		if !(loss[1] < loss[0]) || interior && math.Abs(again.Temperature()-1) > 1e-4 {
+			t.Errorf("%s: loss %g, with temperature %g loss %g; the best of the calibrated logits is %g", task, loss[0],
+				scaled.Config.Temperature, loss[1], again.Temperature())
+		}
+	}
+	if !inside {
+		t.Error("no temperature is inside of the bounds")
+	}
+}
+
+// TestTemperatureEverywhere: every way to a model's logits divides by its temperature: examples, pairs of
+// embeddings, ensembles, explanations.
+func TestTemperatureEverywhere(t *testing.T) {
+	c := configtest.TrainingConfig()
+	c.Task = config.Retrieval
+	m := modeltest.RandomModel(c, 1)
+	warm := *m.Config
+	warm.Temperature = 4
+	hot := &sft.Model{Config: &warm, Parameters: m.Parameters, Weights: m.Weights}
+	x := []seq.Example{{A: []int32{1, 2, 3}, B: []int32{3, 1}}}
+	all := func(m *sft.Model) (logits [][]float32) {
+		s := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
+		defer s.Close()
+		ctx := context.Background()
+		both := must.Get(sft.NewEnsemble([]*sft.Model{m, m}, cpu.New(1)))(t)
+		defer both.Close()
+		a, b := must.Get(s.Embeddings(ctx, [][]int32{x[0].A}))(t), must.Get(s.Embeddings(ctx, [][]int32{x[0].B}))(t)
+		logits = append(logits, must.Get(s.Examples(ctx, x))(t)[0].Logits, must.Get(s.Compare(ctx, a, b))(t),
+			must.Get(s.Explain(ctx, x))(t)[0].Logits)
+		for _, p := range metrics.Softmax(must.Get(both.Examples(ctx, x))(t)[0].Logits) {
+			logits = append(logits, []float32{float32(p)})
+		}
+		return logits
+	}
+	cold, got := all(m), all(hot)
+	for i := range 3 {
+		for j, z := range cold[i] {
+			if got[i][j] != z/4 {
+				t.Errorf("way %d: logit %g, expected a quarter of %g", i, got[i][j], z)
+			}
+		}
+	}
+	for i, p := range metrics.Softmax(got[0]) {
+		if d := math.Abs(float64(got[3+i][0]) - p); d > 1e-6 {
+			t.Errorf("an ensemble's probability is off by %g", d)
+		}
+	}
+}
+
+// TestCalibratedThresholds: thresholds part the same probabilities after the division.
+func TestCalibratedThresholds(t *testing.T) {
+	r := &EvaluationReport{Thresholds: []float64{0, 0.5, 0.8, 1}}
+	r.calibrate(2)
+	for i, want := range []float64{0, 0.5, 2. / 3, 1} { // odds of 4 become 2
+		if math.Abs(r.Thresholds[i]-want) > 1e-15 {
+			t.Errorf("threshold %d: %g, expected %g", i, r.Thresholds[i], want)
+		}
+	}
+	if r.Temperature != 2 {
+		t.Errorf("temperature %g", r.Temperature)
+	}
+}
+
+// TestTemperatureOfLabels: several labels a row, each with a probability, have a temperature, too, and
+// thresholds that part the same rows.
+func TestTemperatureOfLabels(t *testing.T) {
+	train, val := splits(t, config.MultiLabel)
+	var models []*sft.Model
+	for _, scaling := range []bool{false, true} {
+		s := runSettings()
+		s.LearningRate, s.Epochs, s.TemperatureScaling = 0.05, 4, scaling
+		dir := t.TempDir()
+		must.Succeed(t, trainNew(t,
+			modeltest.RandomModel(configtest.OfTask(configtest.TrainingConfig(), config.MultiLabel), 1), s,
+			options(dir, nil), cpu.New(1), train, val))
+		models = append(models, must.Get(sft.Load(dir))(t))
+	}
+	plain, scaled := models[0], models[1]
+	if !slices.Equal(plain.Weights, scaled.Weights) || plain.Config.Temperature != 0 || scaled.Config.Temperature == 0 {
+		t.Fatalf("temperatures %g and %g", plain.Config.Temperature, scaled.Config.Temperature)
+	}
+	var labels [2][][]int32
+	for i, m := range models {
+		scorer := must.Get(sft.NewScorer(m, cpu.New(1)))(t)
+		for row := range val.Len() {
+			e := must.Get(val.Example(row))(t)
+			found, _ := m.Config.Holding(must.Get(scorer.Examples(t.Context(), []seq.Example{e}))(t)[0].Logits)
+			labels[i] = append(labels[i], found)
+		}
+		scorer.Close()
+	}
+	if !reflect.DeepEqual(labels[0], labels[1]) {
+		t.Errorf("labels %v, with a temperature %v", labels[0], labels[1])
+	}
+}

@@ -1,0 +1,142 @@
+package train
+
+import (
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/cpu"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/modeltest"
+)
+
+// TestDeletion: the share of tokens that is left out is the rate, what stays keeps its
+// order, and other steps, rows and sequences of a pair lose others.
+func TestDeletion(t *testing.T) {
+	const length = 20000
+	ascending := make([]int32, length)
+	for i := range ascending {
+		ascending[i] = int32(i)
+	}
+	c, s := &config.Config{Task: config.Classification, VocabSize: length}, Settings{Seed: 3, TokenDeletion: 0.3}
+	batch := []seq.Example{{Index: 5, A: ascending, B: ascending, Label: 1}, {Index: 6, A: ascending}}
+	before := slices.Clone(batch)
+	of := func(step int, batch ...seq.Example) []seq.Example { return s.addNoise(c, batch, step, 2) }
+	got := of(7, batch...)
+	if !reflect.DeepEqual(batch, before) {
+		t.Error("the examples that were handed in have changed")
+	}
+	for _, a := range [][]int32{got[0].A, got[0].B, got[1].A} {
+		if part := 1 - float64(len(a))/length; math.Abs(part-0.3) > 0.02 || !slices.IsSorted(a) {
+			t.Errorf("%.3f of the tokens are left out, in order: %t", part, slices.IsSorted(a))
+		}
+	}
+	if got[1].B != nil || got[0].Label != 1 || got[0].Index != 5 {
+		t.Errorf("a pair of %v, a row of label %d and number %d", got[1].B, got[0].Label, got[0].Index)
+	}
+	if !reflect.DeepEqual(of(7, batch[1]), got[1:]) {
+		t.Error("a row beside another loses other tokens than alone")
+	}
+	for name, other := range map[string][]int32{"another step": of(8, batch[1])[0].A, "another row": got[0].A} {
+		if slices.Equal(other, got[1].A) {
+			t.Errorf("%s loses the same tokens", name)
+		}
+	}
+	if slices.Equal(got[0].A, got[0].B) {
+		t.Error("both of a pair lose the same tokens")
+	}
+	s.TokenDeletion = 0
+	if !reflect.DeepEqual(of(7, batch...), before) {
+		t.Error("without a rate, tokens are left out")
+	}
+}
+
+// TestReplacement: the share of tokens that is replaced is the rate, some of them by
+// themselves; all tokens come as often, the one for padding never.
+func TestReplacement(t *testing.T) {
+	const length, vocabulary, own = 40000, 8, 1
+	for _, pad := range []int32{-1, 0, 5, vocabulary - 1} {
+		c, s := &config.Config{Task: config.Classification, VocabSize: vocabulary},
+			Settings{Seed: 3, TokenReplacement: 0.4}
+		any := vocabulary
+		if pad >= 0 {
+			c.PadTokenID = &pad
+			any--
+		}
+		got := s.addNoise(c, []seq.Example{{A: slices.Repeat([]int32{own}, length)}}, 2, 2)[0].A
+		if len(got) != length {
+			t.Errorf("padding %d: %d tokens are left of %d", pad, len(got), length)
+		}
+		shares := make([]float64, vocabulary)
+		for _, token := range got {
+			shares[token] += 1.0 / length
+		}
+		for token, share := range shares {
+			want := 0.4 / float64(any)
+			switch int32(token) {
+			case own:
+				want += 0.6
+			case pad:
+				want = 0
+			}
+			if math.Abs(share-want) > 0.01 || want == 0 && share > 0 {
+				t.Errorf("padding %d: token %d has a share of %.4f, want %.4f", pad, token, share, want)
+			}
+		}
+	}
+}
+
+// TestDeletionOfAll: a row is never empty.
+func TestDeletionOfAll(t *testing.T) {
+	s := Settings{Seed: 1, TokenDeletion: 0.99}
+	for step := range 100 {
+		got := s.addNoise(&config.Config{Task: config.Classification, VocabSize: 4},
+			[]seq.Example{{A: []int32{1, 2}, B: []int32{3}}}, step, 2)
+		if a, b := len(got[0].A), len(got[0].B); a == 0 || b == 0 {
+			t.Fatalf("step %d: %d and %d tokens are left", step, a, b)
+		}
+	}
+}
+
+// TestTrainWithNoise: a run reads what is left, and counts that.
+func TestTrainWithNoise(t *testing.T) {
+	train, val := splits(t, config.Classification)
+	tokens := func(rate float64) (n int) {
+		s := runSettings()
+		s.Epochs, s.TokenDeletion = 1, rate
+		observe := func(event any) {
+			if r, ok := event.(StepReport); ok {
+				n += r.Tokens
+			}
+		}
+		must.Succeed(t, trainNew(t, modeltest.RandomModel(configtest.TrainingConfig(), 1), s,
+			options(t.TempDir(), observe), cpu.New(2), train, val))
+		return n
+	}
+	if whole, rest := tokens(0), tokens(0.5); rest*4 < whole || rest*4 > 3*whole {
+		t.Errorf("%d tokens are left of %d, expected half", rest, whole)
+	}
+}
+
+// TestDeletionOfLabels: labels of tokens go with their tokens; those of a row stay, however many they are.
+func TestDeletionOfLabels(t *testing.T) {
+	s := Settings{Seed: 3, TokenDeletion: 0.5}
+	for step := range 20 {
+		e := []seq.Example{{A: []int32{1, 2, 3, 4}, Labels: []int32{0, 2, 4, 6}}}
+		row := s.addNoise(&config.Config{Task: config.MultiLabel, VocabSize: 9}, e, step, 2)[0]
+		tokens := s.addNoise(&config.Config{Task: config.Tagging, VocabSize: 9}, e, step, 2)[0]
+		if !slices.Equal(row.Labels, e[0].Labels) {
+			t.Errorf("step %d: a row of the tokens %v has the labels %v", step, row.A, row.Labels)
+		}
+		for i, token := range tokens.A {
+			if len(tokens.Labels) != len(tokens.A) || tokens.Labels[i] != 2*(token-1) {
+				t.Errorf("step %d: tokens %v have the labels %v", step, tokens.A, tokens.Labels)
+				break
+			}
+		}
+	}
+}

@@ -1,0 +1,129 @@
+package train
+
+import (
+	"context"
+	"sync"
+
+	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/sft/internal/model"
+)
+
+// blocks are blocks of the device's memory for gradients, or for a range of their words.
+type blocks struct {
+	engine *model.Engine
+	words  int
+	merge  tensor.Executable // Gradients += Partial
+
+	mu   sync.Mutex
+	free []tensor.Memory
+	kept map[tensor.Memory]bool // by slots: never free
+}
+
+func newBlocks(e *model.Engine, words int) (*blocks, error) {
+	p := tensor.NewProgram()
+	p.Segment("merge")
+	g := tensor.At(tensor.Gradients, 0, "gradients", words)
+	p.Launch(tensor.Add{Y: g, A: g, B: tensor.At(tensor.Partial, 0, "partial", words)})
+	merge, err := e.Device.Prepare(p.Finish())
+	if err != nil {
+		return nil, err
+	}
+	return &blocks{engine: e, words: words, merge: merge, kept: map[tensor.Memory]bool{}}, nil
+}
+
+func (b *blocks) take() (tensor.Memory, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if n := len(b.free); n > 0 {
+		m := b.free[n-1]
+		b.free = b.free[:n-1]
+		return m, nil
+	}
+	return b.engine.Allocate(b.words)
+}
+
+// keep is take for a block that whoever asks keeps.
+func (b *blocks) keep() (tensor.Memory, error) {
+	m, err := b.take()
+	if err == nil {
+		b.mu.Lock()
+		defer b.mu.Unlock()
+		b.kept[m] = true
+	}
+	return m, err
+}
+
+// release says that a block's sum is not needed any more.
+func (b *blocks) release(m tensor.Memory) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.kept[m] {
+		return
+	}
+	b.free = append(b.free, m)
+}
+
+// tree is the sum of a batch's gradients, whose leaves are those of its micro-batches: see
+// package reduction.
+type tree struct {
+	*blocks
+	leaves int
+
+	lock  sync.Mutex
+	ready map[distributed.Node]tensor.Memory
+	root  tensor.Memory
+}
+
+func newTree(b *blocks, leaves int) *tree {
+	return &tree{blocks: b, leaves: leaves, ready: map[distributed.Node]tensor.Memory{}}
+}
+
+// add puts a node's sum in place, and adds siblings as long as both are there.
+// Which worker adds depends on time; what is added to what does not.
+func (t *tree) add(ctx context.Context, n distributed.Node, sum tensor.Memory) error {
+	for {
+		nodes := distributed.Width(t.leaves, n.Level)
+		if nodes == 1 {
+			t.root = sum
+			return nil
+		}
+		up := distributed.Node{Level: n.Level + 1, Index: n.Index / 2}
+		if n.Index%2 == 0 && n.Index == nodes-1 { // no sibling
+			n = up
+			continue
+		}
+		t.lock.Lock()
+		other, ok := t.ready[distributed.Node{Level: n.Level, Index: n.Index ^ 1}]
+		if !ok {
+			t.ready[n] = sum
+			t.lock.Unlock()
+			return nil
+		}
+		delete(t.ready, distributed.Node{Level: n.Level, Index: n.Index ^ 1})
+		t.lock.Unlock()
+		left, right := sum, other
+		if n.Index%2 == 1 {
+			left, right = other, sum
+		}
+		var mem tensor.Binding
+		mem[tensor.Gradients], mem[tensor.Partial] = left, right
+		err := t.merge.Run(ctx, mem, 0, 1)
+		t.release(right)
+		if err != nil {
+			t.release(left)
+			return err
+		}
+		n, sum = up, left
+	}
+}
+
+// abandon returns the blocks of a batch that was not finished.
+func (t *tree) abandon() {
+	for _, m := range t.ready {
+		t.release(m)
+	}
+	if t.root != nil {
+		t.release(t.root)
+	}
+}
