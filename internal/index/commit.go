@@ -100,6 +100,9 @@ func (x *Index) write(group []*op) error {
 		}
 		batches = append(batches, text)
 	}
+	for i := range rows { // not while searches wait
+		rows[i].terms = x.splitter.split(rows[i].Tokens)
+	}
 	end := x.size
 	for _, text := range batches {
 		if _, err := x.file.WriteAt(text, end); err != nil { // over the mark of the group before

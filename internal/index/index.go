@@ -13,6 +13,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"sync"
 
 	"github.com/gofrs/flock"
@@ -23,6 +24,7 @@ type Options struct {
 	Model     string // names the model that computed the vectors
 	Tokenizer string // names what made the tokens: those of another mean something else
 	Size      int    // of a vector
+	Units     string // of the lexical score: ngram.Words where tokens are bytes of text, or ngram.Tokens, the default
 	// Embed computes the vectors anew if the index is of another model with the same
 	// tokenizer; without it that is an error. Progress is told how many are done.
 	Embed    func(tokens [][]int32) ([][]float32, error)
@@ -37,6 +39,7 @@ type Item struct {
 	ID     string
 	Tokens []int32
 	Vector []float32
+	terms  terms // of Tokens
 }
 
 // Index is open for one program at a time. It is safe for concurrent use.
@@ -52,8 +55,9 @@ type Index struct {
 	size  int64 // of the file without its mark
 
 	// What the committer alone uses.
-	file file
-	rows int // of the file, superseded ones among them
+	file     file
+	rows     int // of the file, superseded ones among them
+	splitter *splitter
 
 	queue  sync.Mutex // of the fields below
 	wake   chan struct{}
@@ -81,7 +85,7 @@ func Open(path string, o Options) (*Index, error) {
 		return nil, err
 	}
 	x := &Index{path: path, options: o, lock: flock.New(path + ".lock"), items: newTable(o.Size),
-		wake: make(chan struct{}, 1), done: make(chan struct{})}
+		splitter: newSplitter(o.Units), wake: make(chan struct{}, 1), done: make(chan struct{})}
 	ok, err := x.lock.TryLock()
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
@@ -143,15 +147,36 @@ func (x *Index) Remove(ids []string) (unknown []string, err error) {
 	return o.unknown, err
 }
 
-// Search returns the k items with the largest cosine to a vector, the largest first, of
+// Query is what a search compares items with.
+type Query struct {
+	Vector []float32
+	Tokens []int32
+	// Lexical is the weight w of the lexical score in (1 − w)·cosine + w·lexical, from 0 to 1. With Q the distinct words
+	// of the query, of N items n_t that have word t, f_t how often the item has it, and its length |d| in words, whose
+	// mean is l, the lexical score is BM25 divided by its least upper bound:
+	//
+	//	lexical = Σ_{t∈Q} idf_t · f_t·2.2 / (f_t + 1.2·(0.25 + 0.75·|d|/l)) / Σ_{t∈Q} idf_t·2.2
+	//	idf_t = ln(1 + (N − n_t + 0.5) / (n_t + 0.5))
+	Lexical float64
+}
+
+// Search returns the k items with the largest score for a query, the largest first, of
 // equal ones the smaller id, as the index is when it begins: changes do not wait for it.
 // It is done by in, a piece of at most [blockItems] items after the other; an error of in
 // ends it.
-func (x *Index) Search(vector []float32, k int, in func(piece func()) error) ([]Hit, error) {
+func (x *Index) Search(query Query, k int, in func(piece func()) error) ([]Hit, error) {
+	q := &scorer{vector: query.Vector, norm: math.Sqrt(dot(query.Vector, query.Vector)), weight: query.Lexical}
+	var words terms
+	if q.weight > 0 {
+		words = newSplitter(x.options.Units).split(query.Tokens)
+	}
 	x.mu.Lock()
 	blocks := x.items.snapshot()
+	if q.weight > 0 {
+		q.lexical = x.items.query(words)
+	}
 	x.mu.Unlock()
-	return search(blocks, vector, k, in)
+	return search(blocks, q, k, in)
 }
 
 // Close writes what was asked for before.

@@ -67,7 +67,7 @@ func directly(piece func()) error {
 
 func found(t testing.TB, x *Index, vector []float32, k int) []Hit {
 	t.Helper()
-	return must.Get(x.Search(vector, k, directly))(t)
+	return must.Get(x.Search(Query{Vector: vector}, k, directly))(t)
 }
 
 func cosine(a, b []float32) float64 {

@@ -161,6 +161,7 @@ func (x *Index) replay(stream *arrowipc.Stream, size int) (good int64, err error
 			return good, nil
 		}
 		for _, r := range rows {
+			r.terms = x.splitter.split(r.Tokens)
 			x.items.change(r)
 		}
 		x.rows += len(rows)
@@ -226,7 +227,7 @@ func (x *Index) reembed() error {
 			return fmt.Errorf("items %d to %d: %w", from, to-1, err)
 		}
 		for i, v := range vectors {
-			x.items.put(Item{old.item(from + i).ID, tokens[i], v})
+			x.items.put(Item{old.item(from + i).ID, tokens[i], v, old.item(from + i).terms})
 		}
 		if x.options.Progress != nil {
 			x.options.Progress(to, old.count)

@@ -29,7 +29,8 @@ func TestSearch(t *testing.T) {
 		t.Errorf("%d of none", n)
 	}
 	unwanted := errors.New("nobody wants it")
-	must.FailWith(t, unwanted)(x.Search([]float32{1, 0, 0, 0}, 1, func(func()) error { return unwanted }))
+	query := Query{Vector: []float32{1, 0, 0, 0}}
+	must.FailWith(t, unwanted)(x.Search(query, 1, func(func()) error { return unwanted }))
 	must.Fail(t, "", "a vector of another size was taken")(x.Add(Item{ID: "e", Vector: []float32{1}})())
 }
 
@@ -78,7 +79,7 @@ func TestSearchOfASnapshot(t *testing.T) {
 	must.Succeed(t, add(count)())
 	query := vector()
 	want := found(t, x, query, count+1)
-	got, err := x.Search(query, count+1, func(piece func()) error {
+	got, err := x.Search(Query{Vector: query}, count+1, func(piece func()) error {
 		for range 20 {
 			add(random.IntN(count + 1)) // replaced
 			add(count + 1 + random.IntN(100))

@@ -15,6 +15,7 @@ type table struct {
 	count   int
 	blocks  []*block
 	changes int // snapshots so far
+	words   statistics
 }
 
 // block is blockItems items, or fewer in the last one.
@@ -22,20 +23,23 @@ type block struct {
 	made    int // how many snapshots were made before it
 	ids     []string
 	tokens  [][]int32
+	terms   []terms
 	norms   []float64
 	vectors []float32 // one behind the other
 }
 
 const blockItems = 1024
 
-func newTable(size int) table { return table{size: size, at: map[string]int{}} }
+func newTable(size int) table {
+	return table{size: size, at: map[string]int{}, words: statistics{items: map[uint32]int{}}}
+}
 
 // place is the block of an item and its place there.
 func (t *table) place(n int) (*block, int) { return t.blocks[n/blockItems], n % blockItems }
 
 func (t *table) item(n int) Item {
 	b, i := t.place(n)
-	return Item{b.ids[i], b.tokens[i], b.vector(i, t.size)}
+	return Item{b.ids[i], b.tokens[i], b.vector(i, t.size), b.terms[i]}
 }
 
 func (b *block) vector(i, size int) []float32 { return b.vectors[i*size : (i+1)*size] }
@@ -45,7 +49,7 @@ func (t *table) own(n int) (*block, int) {
 	b, i := t.place(n)
 	if b.made < t.changes {
 		b = &block{t.changes, slices.Clone(b.ids), slices.Clone(b.tokens),
-			slices.Clone(b.norms), slices.Clone(b.vectors)}
+			slices.Clone(b.terms), slices.Clone(b.norms), slices.Clone(b.vectors)}
 		t.blocks[n/blockItems] = b
 	}
 	return b, i
@@ -61,15 +65,19 @@ func (t *table) put(i Item) {
 			t.blocks = append(t.blocks, &block{made: t.changes})
 		}
 		b, _ := t.own(n)
-		b.ids, b.tokens, b.norms = append(b.ids, i.ID), append(b.tokens, nil), append(b.norms, 0)
+		b.ids, b.tokens, b.terms = append(b.ids, i.ID), append(b.tokens, nil), append(b.terms, terms{})
+		b.norms = append(b.norms, 0)
 		b.vectors = append(b.vectors, make([]float32, t.size)...)
 	}
+	b, at := t.place(n)
+	t.words.count(b.terms[at], -1)
+	t.words.count(i.terms, 1)
 	t.set(n, i, math.Sqrt(dot(i.Vector, i.Vector)))
 }
 
 func (t *table) set(n int, i Item, norm float64) {
 	b, at := t.own(n)
-	b.ids[at], b.tokens[at], b.norms[at] = i.ID, i.Tokens, norm
+	b.ids[at], b.tokens[at], b.terms[at], b.norms[at] = i.ID, i.Tokens, i.terms, norm
 	copy(b.vector(at, t.size), i.Vector)
 }
 
@@ -79,6 +87,7 @@ func (t *table) remove(id string) {
 	if !ok {
 		return
 	}
+	t.words.count(t.item(n).terms, -1)
 	t.count--
 	if n < t.count {
 		last, i := t.place(t.count)
@@ -87,8 +96,9 @@ func (t *table) remove(id string) {
 	}
 	delete(t.at, id)
 	b, i := t.own(t.count)
-	b.tokens[i] = nil
-	b.ids, b.tokens, b.norms, b.vectors = b.ids[:i], b.tokens[:i], b.norms[:i], b.vectors[:i*t.size]
+	b.tokens[i], b.terms[i] = nil, terms{}
+	b.ids, b.tokens, b.terms = b.ids[:i], b.tokens[:i], b.terms[:i]
+	b.norms, b.vectors = b.norms[:i], b.vectors[:i*t.size]
 	if i == 0 {
 		t.blocks = t.blocks[:len(t.blocks)-1]
 	}
@@ -111,14 +121,16 @@ func dot(a, b []float32) float64 {
 
 // Hit is an item that was found.
 type Hit struct {
-	ID     string
-	Cosine float64
-	Tokens []int32
+	ID      string
+	Cosine  float64
+	Lexical float64 // of BM25, 0 to 1; 0 where the query has no weight for it
+	Tokens  []int32
+	score   float64
 }
 
 // compare is negative if a comes before b.
 func (a Hit) compare(b Hit) int {
-	return cmp.Or(cmp.Compare(b.Cosine, a.Cosine), cmp.Compare(a.ID, b.ID))
+	return cmp.Or(cmp.Compare(b.score, a.score), cmp.Compare(a.ID, b.ID))
 }
 
 // worst is a heap with the worst hit on top.
@@ -133,29 +145,46 @@ func (w *worst) Push(any) { panic("a heap of hits grows by add") }
 func (w *worst) Pop() any { panic("a heap of hits does not shrink") }
 
 // search finds the k best items of blocks; in runs each piece of the work.
-func search(blocks []*block, vector []float32, k int, in func(func()) error) ([]Hit, error) {
-	norm := math.Sqrt(dot(vector, vector))
+func search(blocks []*block, q *scorer, k int, in func(func()) error) ([]Hit, error) {
 	items := 0
 	for _, b := range blocks {
 		items += len(b.ids)
 	}
 	best := make(worst, 0, max(0, min(k, items)))
 	for _, b := range blocks {
-		if err := in(func() { best.add(b, vector, norm, k) }); err != nil {
+		if err := in(func() { best.add(b, q, k) }); err != nil {
 			return nil, err
 		}
 	}
 	return best, in(func() { slices.SortFunc(best, Hit.compare) })
 }
 
+// scorer scores items for a query.
+type scorer struct {
+	vector  []float32
+	norm    float64
+	weight  float64       // of the lexical score
+	lexical *lexicalQuery // nil where its weight is 0
+}
+
+// hit is an item of a block.
+func (q *scorer) hit(b *block, i int) Hit {
+	h := Hit{ID: b.ids[i], Tokens: b.tokens[i]}
+	if length := q.norm * b.norms[i]; length > 0 { // the cosine of a vector without direction is 0
+		// It may be rounded beyond.
+		h.Cosine = max(-1, min(1, dot(q.vector, b.vector(i, len(q.vector)))/length))
+	}
+	if h.score = h.Cosine; q.lexical != nil {
+		h.Lexical = q.lexical.score(b.terms[i])
+		h.score = (1-q.weight)*h.Cosine + q.weight*h.Lexical
+	}
+	return h
+}
+
 // add keeps those of the hits so far and a block's that are among the k best.
-func (w *worst) add(b *block, vector []float32, norm float64, k int) {
-	for i, id := range b.ids {
-		cosine := 0.0 // of a vector without direction
-		if length := norm * b.norms[i]; length > 0 {
-			cosine = max(-1, min(1, dot(vector, b.vector(i, len(vector)))/length)) // it may be rounded beyond
-		}
-		h := Hit{id, cosine, b.tokens[i]}
+func (w *worst) add(b *block, q *scorer, k int) {
+	for i := range b.ids {
+		h := q.hit(b, i)
 		if len(*w) < k {
 			*w = append(*w, h)
 			heap.Fix(w, len(*w)-1) // heap.Push would copy each hit into an interface

@@ -7,6 +7,8 @@ import (
 
 	"github.com/sftseq/sftseq/internal/index"
 	"github.com/sftseq/sftseq/internal/jsonlines"
+	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // openIndex opens the index of the server's model.
@@ -17,6 +19,9 @@ func (s *Server) openIndex(ctx context.Context) error {
 		tokenizer = string(compact(text))
 	}
 	o := index.Options{Model: m.about.Hash, Tokenizer: tokenizer, Size: m.config.HiddenSize}
+	if tokenizers.TypeOf(m.config.Tokenizer) == (tokenizers.Byte{}).Type() {
+		o.Units = ngram.Words
+	}
 	if s.options.Reembed {
 		last := time.Now()
 		o.Progress = func(done, total int) {

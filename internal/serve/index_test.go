@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"path/filepath"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -191,6 +192,49 @@ func TestRescore(t *testing.T) {
 		}
 		if n > 0 && *i.Score > *found.Items[n-1].Score {
 			t.Errorf("%s stands behind a smaller score", i.ID)
+		}
+	}
+}
+
+// TestHybridSearch: with a weight for shared words these decide, and the score is in the answer; a weight of 0 changes no
+// byte of it.
+func TestHybridSearch(t *testing.T) {
+	s := start(t, withIndex(t, "retrieval"))
+	c := dial(t, s).initialize(struct{}{})
+	for id, text := range map[string]string{"one": "the first document of the films", "two": "Zebras, and the rest",
+		"three": "the third one of the films"} {
+		c.call("add "+id, "retrieval/add", map[string]any{"id": id, "text": text}, nil)
+	}
+	search := func(params map[string]any) (found struct{ Items []foundItem }) {
+		params["text"], params["k"] = "the films of zebras", 3
+		c.call("search", "retrieval/search", params, &found)
+		return found
+	}
+	plain, none := search(map[string]any{}), search(map[string]any{"lexical": 0})
+	if !reflect.DeepEqual(plain, none) || plain.Items[0].Lexical != nil {
+		t.Errorf("%+v, expected %+v", none, plain)
+	}
+	words := search(map[string]any{"lexical": 1})
+	if words.Items[0].ID != "two" || !(*words.Items[0].Lexical > *words.Items[1].Lexical) ||
+		*words.Items[2].Lexical <= 0 {
+		t.Errorf("%+v", words)
+	}
+	cosines := map[string]float64{}
+	for _, i := range plain.Items {
+		cosines[i.ID] = i.Cosine
+	}
+	half, last := search(map[string]any{"lexical": 0.5}), 1.0
+	for _, i := range half.Items {
+		sum := 0.5*i.Cosine + 0.5**i.Lexical
+		if i.Cosine != cosines[i.ID] || sum > last {
+			t.Errorf("%+v: cosine %v, sum %v behind %v", i, cosines[i.ID], sum, last)
+		}
+		last = sum
+	}
+	for _, bad := range []any{-0.1, 1.5, "x", true} {
+		c.request("bad", "retrieval/search", map[string]any{"text": "a", "lexical": bad})
+		if m := c.message(); m.Error == nil || !strings.Contains(m.Error.Message, "expected a weight from 0 to 1") {
+			t.Errorf("%v: %+v", bad, m)
 		}
 	}
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-var searchFields = fieldsOf([]string{""}, append(manyFields, "k", "rescore")...)
+var searchFields = fieldsOf([]string{""}, append(manyFields, "k", "rescore", "lexical")...)
 
 // maxFound is the most items that a search returns.
 const maxFound = 10000
@@ -25,13 +25,14 @@ type found struct {
 }
 
 type foundItem struct {
-	ID     string   `json:"id"`
-	Cosine float64  `json:"cosine"`
-	Score  *float32 `json:"score,omitempty"` // of a pair, where it was scored again
+	ID      string   `json:"id"`
+	Cosine  float64  `json:"cosine"`
+	Lexical *float64 `json:"lexical,omitempty"` // where the request has a weight for it
+	Score   *float32 `json:"score,omitempty"`   // of a pair, where it was scored again
 }
 
-// searchOne is retrieval/search: the k nearest items by cosine, exactly. The first of
-// them may be scored again as pairs, query as a, item as b; these then stand
+// searchOne is retrieval/search: the k nearest items by cosine, or by the weighted sum of cosine and lexical score,
+// exactly. The first of them may be scored again as pairs, query as a, item as b; these then stand
 // first, by that score.
 func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 	k, err := count("k", fields["k"], 10)
@@ -44,6 +45,12 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 	}
 	if again > 0 && c.model.config.Sequences() != 2 {
 		return &item{err: badParam("rescore", "the model does not compare pairs")}
+	}
+	lexical := 0.0
+	if value := fields["lexical"]; value != nil {
+		if json.Unmarshal(value, &lexical) != nil || !(lexical >= 0 && lexical <= 1) {
+			return &item{err: badParam("lexical", "expected a weight from 0 to 1, found %s", jsonlines.Kind(value))}
+		}
 	}
 	q, err := c.sequence(path, fields, "")
 	if err != nil {
@@ -60,14 +67,16 @@ func (c *call) searchOne(path string, fields map[string]json.RawMessage) *item {
 		if _, err := requests.NewEmbedding(c.model.config, r, outputs[0].Embeddings); err != nil {
 			return nil, err
 		}
-		hits, err := x.Search(outputs[0].Embeddings[0], max(k, again),
-			func(piece func()) error { return c.do(0, piece) })
+		hits, err := x.Search(index.Query{Vector: outputs[0].Embeddings[0], Tokens: r.Sequences[0], Lexical: lexical},
+			max(k, again), func(piece func()) error { return c.do(0, piece) })
 		if err != nil {
 			return nil, err
 		}
 		out := found{Items: make([]foundItem, len(hits)), Length: len(q.tokens)}
 		for n, h := range hits {
-			out.Items[n] = foundItem{ID: h.ID, Cosine: h.Cosine}
+			if out.Items[n] = (foundItem{ID: h.ID, Cosine: h.Cosine}); lexical > 0 {
+				out.Items[n].Lexical = &h.Lexical
+			}
 		}
 		first := hits[:min(again, len(hits))]
 		if err := c.rescore(out.Items, q, r.Sequences[0], first); err != nil {

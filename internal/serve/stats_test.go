@@ -31,7 +31,7 @@ func TestSearchHoldsNothingUp(t *testing.T) {
 	begun := sync.OnceFunc(func() { close(searching) })
 	var all sync.WaitGroup
 	all.Go(func() {
-		s.index.Search(vector, 1, func(piece func()) error {
+		s.index.Search(index.Query{Vector: vector}, 1, func(piece func()) error {
 			begun()
 			<-release
 			piece()

@@ -212,9 +212,15 @@ export class Client {
     return this.request('retrieval/remove', { ids });
   }
 
-  /** Returns the k (10 by default) items with the largest cosine. A pair model scores the first `rescore` again. */
-  search(sequence: Sequence, { k, rescore, signal }: { k?: number; rescore?: number } & Abortable = {}): Promise<Found> {
-    return this.request('retrieval/search', { k, rescore, ...fields(sequence) }, { signal });
+  /**
+   * Returns the k (10 by default) items with the largest (1 - lexical) * cosine + lexical * (score of shared words). A
+   * pair model scores the first `rescore` again.
+   */
+  search(
+    sequence: Sequence,
+    { k, rescore, lexical, signal }: { k?: number; rescore?: number; lexical?: number } & Abortable = {},
+  ): Promise<Found> {
+    return this.request('retrieval/search', { k, rescore, lexical, ...fields(sequence) }, { signal });
   }
 
   /** Yields the k nearest items of each sequence. */

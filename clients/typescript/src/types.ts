@@ -135,7 +135,7 @@ export interface Removed {
 
 /** The nearest items of a sequence, the best first. */
 export interface Found {
-  items: { id: string; cosine: number; score?: number }[];
+  items: { id: string; cosine: number; lexical?: number; score?: number }[];
   length: number;
 }
 

@@ -168,11 +168,16 @@ class Client:
         """Removes items from the index."""
         return self._ask("retrieval/remove", {"ids": list(ids)})
 
-    def search(self, sequence: Sequence, k: int = 10, rescore: int = 0) -> Found:
-        """Returns the k items with the largest cosine. A pair model scores the first `rescore` of them again."""
+    def search(self, sequence: Sequence, k: int = 10, rescore: int = 0, lexical: float = 0) -> Found:
+        """Returns the k items with the largest (1 - lexical) * cosine + lexical * (score of shared words).
+
+        A pair model scores the first `rescore` of them again.
+        """
         params: Dict[str, Any] = {"k": k, **_of(sequence)}
         if rescore:
             params["rescore"] = rescore
+        if lexical:
+            params["lexical"] = lexical
         return self._ask("retrieval/search", params)
 
     def search_each(

@@ -142,6 +142,7 @@ class _FoundItem(TypedDict):
 class FoundItem(_FoundItem, total=False):
     """An item of the index."""
 
+    lexical: float  # score of the shared words, if the request has a weight for it
     score: float  # score of the pair, if it was rescored
 
 

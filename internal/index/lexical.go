@@ -1,0 +1,108 @@
+package index
+
+import (
+	"cmp"
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/ngram"
+)
+
+// Parameters of BM25 (Robertson and Zaragoza, The Probabilistic Relevance Framework, 2009).
+const (
+	saturation    = 1.2  // k₁
+	normalisation = 0.75 // b, of the length
+)
+
+// term is a word of a sequence, by its hash, and how often it occurs.
+type term struct{ hash, count uint32 }
+
+// terms are the distinct words of a sequence in the order of their hashes, and its number of words.
+type terms struct {
+	distinct []term
+	length   int
+}
+
+// splitter finds the words of sequences. It is not safe for concurrent use.
+type splitter struct {
+	extractor *ngram.Extractor
+	units     []ngram.Unit
+	hashes    []uint32
+}
+
+// newSplitter returns a splitter into ngram.Words or ngram.Tokens.
+func newSplitter(units string) *splitter {
+	return &splitter{extractor: ngram.NewExtractor(ngram.Options{Units: cmp.Or(units, ngram.Tokens)})}
+}
+
+func (s *splitter) split(tokens []int32) terms {
+	s.units, s.hashes = s.extractor.Units(tokens, s.units[:0]), s.hashes[:0]
+	for i := range s.units {
+		s.hashes = append(s.hashes, uint32(ngram.HashOf(s.units[i:i+1], 0)>>32))
+	}
+	slices.Sort(s.hashes)
+	t := terms{length: len(s.hashes)}
+	for i, h := range s.hashes {
+		if i == 0 || h != s.hashes[i-1] {
+			t.distinct = append(t.distinct, term{hash: h})
+		}
+		t.distinct[len(t.distinct)-1].count++
+	}
+	t.distinct = slices.Clip(t.distinct)
+	return t
+}
+
+// statistics count the words of all items.
+type statistics struct {
+	items  map[uint32]int // how many have a word
+	length int            // of all items together
+}
+
+// count adds the words of an item n times, which is 1 or -1.
+func (s *statistics) count(t terms, n int) {
+	s.length += n * t.length
+	for _, w := range t.distinct {
+		if s.items[w.hash] += n; s.items[w.hash] == 0 {
+			delete(s.items, w.hash)
+		}
+	}
+}
+
+// lexicalQuery scores items by the words that they share with a query.
+type lexicalQuery struct {
+	terms []term
+	idf   []float64 // of each term
+	most  float64   // the score of an endless text of the query's words
+	mean  float64   // length of an item
+}
+
+// query weighs the words of a query for the present items.
+func (t *table) query(q terms) *lexicalQuery {
+	l := &lexicalQuery{terms: q.distinct, mean: float64(t.words.length) / float64(max(1, t.count))}
+	for _, w := range q.distinct {
+		n := float64(t.words.items[w.hash])
+		idf := math.Log1p((float64(t.count) - n + 0.5) / (n + 0.5))
+		l.idf = append(l.idf, idf)
+		l.most += idf * (saturation + 1)
+	}
+	return l
+}
+
+// score is the BM25 of an item, divided by the largest value that an item could have: 0 to 1.
+func (l *lexicalQuery) score(t terms) float64 {
+	sum, at := 0.0, 0
+	damping := saturation * (1 - normalisation + normalisation*float64(t.length)/max(1, l.mean))
+	for i, w := range l.terms {
+		for at < len(t.distinct) && t.distinct[at].hash < w.hash {
+			at++
+		}
+		if at < len(t.distinct) && t.distinct[at].hash == w.hash {
+			n := float64(t.distinct[at].count)
+			sum += l.idf[i] * n * (saturation + 1) / (n + damping)
+		}
+	}
+	if l.most > 0 {
+		return sum / l.most
+	}
+	return 0
+}
