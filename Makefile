@@ -133,12 +133,14 @@ cover:
 # device, watched by the validation layer; the compilers check the shaders; jq and
 # Node.js, wherever it is from, run the clients in examples/, and ONNX Runtime in it exported
 # models; Chromium opens reports, whose text needs a font; QEMU runs tests for arm64; GNU parallel and the launchers of MPI
-# and Slurm start several processes; Neovim shows spans; fish, zsh and man show completions and the manual page;
+# and Slurm start several processes; Neovim shows spans; nginx and Caddy stand in front of the server; Compose checks a
+# file; flit builds the client for Python; fish, zsh and man show completions and the manual page;
 # Buildah builds images, of a Debian that mmdebstrap makes. Without apt all that is left to the user.
 PACKAGES := mesa-vulkan-drivers libvulkan1 vulkan-validationlayers glslang-tools spirv-tools fonts-dejavu-core qemu-user-static libpmix-dev
 COMMANDS := jq:jq mpirun.openmpi:openmpi-bin mpirun.mpich:mpich ip:iproute2 parallel:parallel \
     sbatch:slurm-client slurmctld:slurmctld slurmd:slurmd munged:munge node:nodejs npm:npm chromium:chromium \
-    fish:fish zsh:zsh man:man-db buildah:buildah mmdebstrap:mmdebstrap systemd-analyze:systemd flit:flit nvim:neovim
+    fish:fish zsh:zsh man:man-db buildah:buildah mmdebstrap:mmdebstrap systemd-analyze:systemd flit:flit nvim:neovim \
+    nginx:nginx-light caddy:caddy docker-compose:docker-compose
 NODE_PACKAGES := examples/node examples/onnx examples/web clients/typescript cmd/sftseq/testdata/npm
 SHADER_TOOLS := .tools
 deps:

@@ -1,0 +1,258 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"crypto/x509/pkix"
+	"encoding/pem"
+	"fmt"
+	"io"
+	"math/big"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/testenv"
+)
+
+// deployed reads a file of examples/deploy with other values in place of its own.
+func deployed(t *testing.T, name string, replacements ...string) string {
+	t.Helper()
+	text := readText(t, filepath.Join(examplesDir, "deploy", name))
+	for i := 0; i < len(replacements); i += 2 {
+		if !strings.Contains(text, replacements[i]) {
+			t.Fatalf("%s: %q is missing", name, replacements[i])
+		}
+	}
+	return strings.NewReplacer(replacements...).Replace(text)
+}
+
+// freePort returns a port of this machine that nobody listens at.
+func freePort(t *testing.T) int {
+	t.Helper()
+	l := must.Get(net.Listen("tcp", "127.0.0.1:0"))(t)
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+// certificate writes a self-signed certificate of localhost and its key.
+func certificate(t *testing.T, dir string) (cert, key string) {
+	t.Helper()
+	private := must.Get(ecdsa.GenerateKey(elliptic.P256(), rand.Reader))(t)
+	template := &x509.Certificate{SerialNumber: big.NewInt(1), Subject: pkix.Name{CommonName: "localhost"},
+		DNSNames: []string{"localhost"}, NotBefore: time.Now().Add(-time.Hour), NotAfter: time.Now().Add(time.Hour)}
+	der := must.Get(x509.CreateCertificate(rand.Reader, template, template, &private.PublicKey, private))(t)
+	cert, key = filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem")
+	writeText(t, cert, string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der})))
+	raw := must.Get(x509.MarshalPKCS8PrivateKey(private))(t)
+	writeText(t, key, string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: raw})))
+	return cert, key
+}
+
+// runProxy runs a proxy until the test ends, and returns when it accepts connections at a port.
+func runProxy(t *testing.T, port int, env []string, command ...string) {
+	t.Helper()
+	c := exec.Command(command[0], command[1:]...)
+	c.Env = append(os.Environ(), env...)
+	logs := &lockedBuffer{}
+	c.Stdout, c.Stderr = logs, logs
+	must.Succeed(t, c.Start())
+	ended := make(chan error, 1)
+	go func() { ended <- c.Wait() }()
+	t.Cleanup(func() {
+		c.Process.Signal(syscall.SIGTERM)
+		<-ended
+	})
+	await(t, time.Minute, func() bool {
+		select {
+		case err := <-ended:
+			ended <- err
+			t.Fatalf("%s: %v\n%s", command[0], err, logs)
+		default:
+		}
+		conn, err := net.Dial("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	}, logs)
+}
+
+// behindProxy expects that a proxy with TLS passes requests on, with the client's address and an id for the access log.
+// A body beyond the proxy's limit has one of the statuses tooLong.
+func behindProxy(t *testing.T, port int, server *operated, tooLong ...int) {
+	t.Helper()
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{InsecureSkipVerify: true,
+		ServerName: "localhost"}}, Timeout: time.Minute}
+	defer client.CloseIdleConnections()
+	url := fmt.Sprintf("https://localhost:%d", port)
+	ask := func(body string) (int, string, http.Header) {
+		t.Helper()
+		r := must.Get(client.Post(url+"/classify", "application/json", strings.NewReader(body)))(t)
+		defer r.Body.Close()
+		return r.StatusCode, string(must.Get(io.ReadAll(r.Body))(t)), r.Header
+	}
+	status, answer, h := ask(`{"text":"[MAX 2 9 ]"}`)
+	id := h.Get("X-Request-Id")
+	if status != 200 || !strings.Contains(answer, `"label":`) || len(id) < 32 {
+		t.Fatalf("%d %s %v\n%s", status, answer, h, server.logs)
+	}
+	line := regexp.MustCompile(`path=/classify status=200 .*forwarded_for=127\.0\.0\.1 .*request_id=` + id)
+	await(t, 10*time.Second, func() bool { return line.MatchString(server.logs.String()) }, server.logs)
+	if status, answer, _ := ask(`{"tokens":[1` + strings.Repeat(" ", 15<<20) + `]}`); status != 200 {
+		t.Errorf("15 MiB: %d %.200s", status, answer)
+	}
+	status, answer, _ = ask(`{"tokens":[1` + strings.Repeat(" ", 17<<20) + `]}`)
+	if !slices.Contains(tooLong, status) {
+		t.Errorf("17 MiB: %d %.200s, expected %v", status, answer, tooLong)
+	}
+	r := must.Get(client.Get(url + "/healthz"))(t)
+	r.Body.Close()
+	equal(t, r.StatusCode, 200)
+}
+
+// TestNginx: nginx with the file of examples/deploy serves over TLS, in front of a Unix socket and of a TCP port.
+func TestNginx(t *testing.T) {
+	testenv.NeedPrograms(t, "nginx")
+	for _, over := range []string{"unix", "tcp"} {
+		t.Run(over, func(t *testing.T) {
+			dir := t.TempDir()
+			socket, port := filepath.Join(dir, "http.sock"), freePort(t)
+			address := map[string]string{"unix": "unix:" + socket, "tcp": "127.0.0.1:0"}[over]
+			server := operate(t, "--model", goldenPath("pre"), "--http", address, "--access-log")
+			cert, key := certificate(t, dir)
+			conf := deployed(t, "nginx.conf", "unix:/run/sftseq/http.sock", strings.TrimPrefix(server.url, "http://"),
+				"listen 443 ssl", fmt.Sprintf("listen 127.0.0.1:%d ssl", port), "/etc/ssl/model.example.pem", cert,
+				"/etc/ssl/private/model.example.key", key, "model.example;", "localhost;")
+			user := ""
+			if os.Geteuid() == 0 {
+				user = "user root;\n" // whose workers reach the socket in the folder of the test
+			}
+			folders := ""
+			for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+				folders += fmt.Sprintf("%s_temp_path %s/%[1]s;\n", kind, dir)
+			}
+			main := writeText(t, filepath.Join(dir, "nginx.conf"), user+"daemon off;\npid "+dir+"/pid;\n"+
+				"error_log stderr;\nevents {}\nhttp {\naccess_log off;\n"+folders+conf+"}\n")
+			runProxy(t, port, nil, "nginx", "-p", dir, "-e", "stderr", "-c", main)
+			behindProxy(t, port, server, 413)
+		})
+	}
+}
+
+// TestCaddy: Caddy with the file of examples/deploy serves over TLS, in front of a Unix socket and of a TCP port.
+func TestCaddy(t *testing.T) {
+	testenv.NeedPrograms(t, "caddy")
+	for _, over := range []string{"unix", "tcp"} {
+		t.Run(over, func(t *testing.T) {
+			dir := t.TempDir()
+			socket, port := filepath.Join(dir, "http.sock"), freePort(t)
+			address := map[string]string{"unix": "unix:" + socket, "tcp": "127.0.0.1:0"}[over]
+			server := operate(t, "--model", goldenPath("pre"), "--http", address, "--access-log")
+			upstream := strings.TrimPrefix(server.url, "http://")
+			if over == "unix" {
+				upstream = "unix/" + socket
+			}
+			cert, key := certificate(t, dir)
+			conf := writeText(t, filepath.Join(dir, "Caddyfile"), "{\n\tadmin off\n\tauto_https disable_redirects\n\t"+
+				"skip_install_trust\n}\n"+deployed(t, "Caddyfile", "model.example {",
+				fmt.Sprintf("https://localhost:%d {\n\ttls %s %s\n", port, cert, key),
+				"unix//run/sftseq/http.sock", upstream))
+			runProxy(t, port, []string{"XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "HOME=" + dir}, "caddy", "run",
+				"--adapter", "caddyfile", "--config", conf)
+			behindProxy(t, port, server, 413, 502) // Caddy 2.6 takes its own limit for a failure of the server
+		})
+	}
+}
+
+// TestForeignHost: without a token a proxy that passes its own name on gets 421, whose message says what to set.
+func TestForeignHost(t *testing.T) {
+	server := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0")
+	r := must.Get(http.NewRequest("GET", server.url+"/info", nil))(t)
+	r.Host = "model.example"
+	response := must.Get(http.DefaultClient.Do(r))(t)
+	defer response.Body.Close()
+	equal(t, response.StatusCode, 421)
+	contains(t, string(must.Get(io.ReadAll(response.Body))(t)), "a proxy that sets Host: localhost")
+}
+
+// maxExposure is the exposure of the unit on the scale of systemd-analyze, where 100 is a service without restrictions.
+const maxExposure = 10
+
+// TestSystemdUnit: systemd accepts the unit, and rates its hardening.
+func TestSystemdUnit(t *testing.T) {
+	testenv.NeedPrograms(t, "systemd-analyze")
+	unit := writeText(t, filepath.Join(t.TempDir(), "sftseq.service"), deployed(t, "sftseq.service",
+		"/usr/local/bin/sftseq", "/bin/true"))
+	out, err := exec.Command("systemd-analyze", "verify", "--man=no", unit).CombinedOutput()
+	if err != nil || strings.Contains(string(out), filepath.Base(unit)+":") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	out, err = exec.Command("systemd-analyze", "security", "--offline=yes", "--threshold="+strconv.Itoa(maxExposure),
+		unit).CombinedOutput()
+	if err != nil || !strings.Contains(string(out), "Overall exposure level") {
+		t.Errorf("%v\n%s", err, out)
+	}
+	for name := range variablesOf(t, regexp.MustCompile(`(?m)^Environment=(\w+)=(.*)$`), "deploy/sftseq.service") {
+		isVariable(t, name)
+	}
+}
+
+// TestCompose: Compose accepts the file, whose command, variables and probe are those of the program.
+func TestCompose(t *testing.T) {
+	for name := range variablesOf(t, regexp.MustCompile(`(?m)^ {6}(SFTSEQ_\w+): (.*)$`), "deploy/compose.yaml") {
+		isVariable(t, name)
+	}
+	for name := range variablesOf(t, regexp.MustCompile(`name: (SFTSEQ_\w+), value: (.*)}`), "kubernetes/serve.yaml") {
+		isVariable(t, name)
+	}
+	testenv.NeedPrograms(t, "docker-compose")
+	dir := t.TempDir()
+	file := writeText(t, filepath.Join(dir, "compose.yaml"), deployed(t, "compose.yaml"))
+	writeText(t, filepath.Join(dir, "token"), "0123456789abcdef")
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if out, err := exec.CommandContext(ctx, "docker-compose", "-f", file, "config", "-q").CombinedOutput(); err != nil {
+		t.Errorf("%v\n%s", err, out)
+	}
+}
+
+// variablesOf returns the environment variables that a file of examples sets.
+func variablesOf(t *testing.T, form *regexp.Regexp, file string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for _, m := range form.FindAllStringSubmatch(readText(t, filepath.Join(examplesDir, file)), -1) {
+		all[m[1]] = m[2]
+	}
+	if len(all) < 4 {
+		t.Fatalf("%s: found %v", file, all)
+	}
+	return all
+}
+
+// isVariable expects that a variable is that of a flag of serve.
+func isVariable(t *testing.T, name string) {
+	t.Helper()
+	for _, f := range serveCommand().Flags {
+		if variableOf(f.Names()[0]) == name {
+			return
+		}
+	}
+	t.Errorf("%s: serve has no such flag", name)
+}
