@@ -20,7 +20,7 @@ func TestExportPage(t *testing.T) {
 	m := must.Get(sft.Load(filepath.Join(root, "sft/testdata/golden/pre")))(t)
 	dir := t.TempDir()
 	folder := filepath.Join(dir, "listops-pytorch")
-	must.Succeed(t, export.PyTorch(m, folder))
+	must.Succeed(t, export.PyTorch(m, nil, folder))
 	command := exec.CommandContext(t.Context(), testenv.Python, "-c", codeBlock(t, "export.md", "python"))
 	command.Dir, command.Env = dir, append(os.Environ(), "OMP_NUM_THREADS=1")
 	if out, err := command.CombinedOutput(); err != nil || len(out) > 0 {

@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"path/filepath"
+	"strings"
 
 	"github.com/urfave/cli/v2"
 
@@ -34,8 +35,9 @@ func exportONNXCommand() *cli.Command {
 
 Example: sftseq export onnx runs/listops --output listops.onnx`,
 		Description: `Writes one file with the graph (opset 18), the weights and, as metadata, task, tokenizer, label names
-and the longest sequence. It reads one sequence of any length, or a pair: tokens, or features and
-edges; and computes logits, numbers and embeddings as predict and embed do. More: docs/export.md`,
+and the longest sequence; and NAME.tokenizer.json beside NAME.onnx if the model reads words. The graph
+reads one sequence of any length, or a pair: tokens, or features and edges; and computes logits,
+numbers and embeddings as predict and embed do. More: docs/export.md`,
 		Flags: []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"},
 			Usage: "write the ONNX `FILE` (required)", TakesFile: true}},
 		Action: exportONNX,
@@ -59,11 +61,23 @@ func exportONNX(c *cli.Context) error {
 	if err != nil {
 		return fmt.Errorf("%s: %w", dir, err)
 	}
+	tokenizer, err := exportedTokenizer(m.Config, dir)
+	if err != nil {
+		return err
+	}
 	if err := atomicfile.WriteBytes(c.String("output"), file); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(c.App.Writer, "%s: %s of the task %s as ONNX, %s\n", c.String("output"), dir, m.Config.Task,
+	fmt.Fprintf(c.App.Writer, "%s: %s of the task %s as ONNX, %s\n", c.String("output"), dir, m.Config.Task,
 		bench.FormatBytes(int64(len(file))))
+	if tokenizer == nil {
+		return nil
+	}
+	path := strings.TrimSuffix(c.String("output"), ".onnx") + "." + tokenizers.FileName
+	if err := atomicfile.WriteBytes(path, tokenizer); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(c.App.Writer, "%s: the tokenizer for Hugging Face's libraries\n", path)
 	return err
 }
 

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 
@@ -9,6 +11,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/export"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 func exportPyTorchCommand() *cli.Command {
@@ -20,8 +23,8 @@ func exportPyTorchCommand() *cli.Command {
 
 Example: sftseq export pytorch runs/listops --output listops-pytorch`,
 		Description: `Writes a folder with config.json, model.safetensors and modeling_sft.py, a module that needs PyTorch
-alone. Hugging Face's transformers load it by AutoModel with trust_remote_code; sftseq import pytorch
-takes its weights back. More: docs/export.md`,
+alone; and tokenizer.json if the model reads words. Hugging Face's transformers load it by AutoModel
+with trust_remote_code; sftseq import pytorch takes its weights back. More: docs/export.md`,
 		Flags: []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"},
 			Usage: "write the folder `DIR` (required)", TakesFile: true}},
 		Action: exportPyTorch,
@@ -36,7 +39,11 @@ func exportPyTorch(c *cli.Context) error {
 	if err := needFlags(c, "output"); err != nil {
 		return err
 	}
-	if err := export.PyTorch(m, c.String("output")); err != nil {
+	tokenizer, err := exportedTokenizer(m.Config, dir)
+	if err != nil {
+		return err
+	}
+	if err := export.PyTorch(m, tokenizer, c.String("output")); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "%s: %s of the task %s for PyTorch\n", c.String("output"), dir, m.Config.Task)
@@ -82,6 +89,9 @@ func importPyTorch(c *cli.Context) error {
 		}
 	}
 	if err := m.Save(out); err != nil {
+		return err
+	}
+	if err := tokenizers.CopyFile(m.Config.Tokenizer, dir, out); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	_, err = fmt.Fprintf(c.App.Writer, "%s: %d parameters of the task %s\n", out, m.Parameters.Count(), m.Config.Task)

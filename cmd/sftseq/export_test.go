@@ -6,14 +6,18 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/hftokenizer"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/onnx/onnxtest"
 	"github.com/sftseq/sftseq/internal/testenv"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // TestExportONNX: the command writes a whole file, the same each time, and says what it is.
@@ -42,9 +46,65 @@ func TestExportONNX(t *testing.T) {
 	refuse(t, exitUsage, "expected a file of its own, found one of the model", "", "export", "onnx", own, "--output",
 		filepath.Join(own, "model.safetensors"))
 	equal(t, readText(t, path), first)
-	if left, err := os.ReadDir(dir); err != nil || len(left) != 1 {
-		t.Errorf("%v, %d files are left, want the model alone", err, len(left))
+	if left, err := os.ReadDir(dir); err != nil || len(left) != 2 {
+		t.Errorf("%v, %d files are left, want the model and its tokenizer", err, len(left))
 	}
+}
+
+// TestExportedTokenizer: exports of models of words, and of a tokenizer.json, have a tokenizer.json whose ids are those
+// of the model; the lines of docs/export.md read it. Models of other tokens have none.
+func TestExportedTokenizer(t *testing.T) {
+	dir := t.TempDir()
+	const text = "Ann Lee met Zoë in New York, at all."
+	model := goldenPath("tagging")
+	tokenizer := must.Get(tokenizers.Open(must.Get(config.Read(filepath.Join(model, "config.json")))(t).Tokenizer,
+		model))(t)
+	want := must.Get(tokenizer.Encode(text))(t)
+	out := succeed(t, "", "export", "onnx", model, "--output", filepath.Join(dir, "reviews.onnx"))
+	path := filepath.Join(dir, "reviews.tokenizer.json")
+	contains(t, out, "\n"+path+": ")
+	folder := filepath.Join(dir, "pytorch")
+	for range 2 { // an export may be replaced
+		succeed(t, "", "export", "pytorch", model, "--output", folder)
+	}
+	equal(t, readText(t, filepath.Join(folder, "tokenizer.json")), readText(t, path))
+	read := must.Get(hftokenizer.Parse([]byte(readText(t, path))))(t)
+	if got := must.Get(read.Encode(text))(t); !slices.Equal(got, want) || !slices.Contains(want, 1) ||
+		slices.Max(want) == 1 {
+		t.Errorf("%d, want %d", got, want)
+	}
+	// a model with a tokenizer.json of its own
+	hf := filepath.Join(dir, "hf")
+	must.Succeed(t, os.CopyFS(hf, os.DirFS(model)))
+	must.Succeed(t, os.WriteFile(filepath.Join(hf, "tokenizer.json"), []byte(readText(t, path)), 0o666))
+	_, spec, _, err := tokenizers.ReadFile(path)
+	must.Succeed(t, err)
+	config := map[string]any{}
+	must.Succeed(t, json.Unmarshal([]byte(readText(t, filepath.Join(hf, "config.json"))), &config))
+	config["tokenizer"] = spec
+	writeText(t, filepath.Join(hf, "config.json"), string(must.Get(json.Marshal(config))(t)))
+	succeed(t, "", "export", "pytorch", hf, "--output", filepath.Join(dir, "hf-pytorch"))
+	succeed(t, "", "import", "pytorch", filepath.Join(dir, "hf-pytorch"), "--output", filepath.Join(dir, "back"))
+	equal(t, readText(t, filepath.Join(dir, "back", "tokenizer.json")), readText(t, path))
+	succeed(t, "", "export", "onnx", goldenPath("pre"), "--output", filepath.Join(dir, "pre.onnx"))
+	if _, err := os.Stat(filepath.Join(dir, "pre.tokenizer.json")); err == nil {
+		t.Error("a model without words has a tokenizer.json")
+	}
+
+	testenv.NeedPrograms(t, "node")
+	testenv.NeedFile(t, "npm's @huggingface/tokenizers",
+		filepath.Join(npmTests, "node_modules/@huggingface/tokenizers"))
+	_, script, found := strings.Cut(readText(t, "../../docs/export.md"), "```js\n")
+	script, _, ends := strings.Cut(script, "```")
+	if !found || !ends {
+		t.Fatal("the page has no example in JavaScript")
+	}
+	script = strings.NewReplacer("reviews.tokenizer.json", path, "Not bad at all.", text).Replace(script)
+	c := exec.CommandContext(t.Context(), "node", "--input-type=module", "-e",
+		script+"\nconsole.log(JSON.stringify(ids))")
+	c.Dir = npmTests
+	printed := must.Get(c.Output())(t)
+	equal(t, strings.TrimSpace(string(printed)), string(must.Get(json.Marshal(want))(t)))
 }
 
 // TestExportedModel: ONNX Runtime answers sequences of any length as predict does, with a model

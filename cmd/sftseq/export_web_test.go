@@ -19,7 +19,9 @@ import (
 // TestBrowserModel: the page of examples/web answers in Chromium as predict does.
 func TestBrowserModel(t *testing.T) {
 	testenv.Long(t, "opens a browser")
-	testenv.NeedFile(t, "npm's onnxruntime-web", filepath.Join(examplesDir, "web/node_modules/onnxruntime-web"))
+	for _, name := range []string{"onnxruntime-web", "@huggingface/tokenizers"} {
+		testenv.NeedFile(t, "npm's "+name, filepath.Join(examplesDir, "web/node_modules", name))
+	}
 	c := must.Get(config.Read(goldenPath("pre", "config.json")))(t)
 	c.VocabSize, c.NumLabels, c.LabelNames, c.Tokenizer, c.MaxLength = 257, 3, []string{"bad", "gut & <b>", "ü"},
 		json.RawMessage(`{"type":"byte"}`), 300
@@ -32,11 +34,18 @@ func TestBrowserModel(t *testing.T) {
 		must.Succeed(t, json.NewEncoder(&lines).Encode(map[string]string{"text": text}))
 	}
 	predicted := replyLines(t, succeed(t, lines.String(), "predict", "--model", dir))
+	c.Tokenizer, c.VocabSize = json.RawMessage(`{"type":"words","words":["not","all",".","a","ümläüte","漢字"]}`), 8
+	words := t.TempDir()
+	must.Succeed(t, sft.NewModel(c, 4).Save(words))
+	succeed(t, "", "export", "onnx", words, "--output", filepath.Join(dir, "words.onnx"))
+	spoken := replyLines(t, succeed(t, lines.String(), "predict", "--model", words))
 	t.Parallel()
 	b := openBrowser(t)
 	files := http.NewServeMux()
 	files.Handle("/", http.FileServer(http.Dir(filepath.Join(examplesDir, "web"))))
-	files.Handle("/model.onnx", http.FileServer(http.Dir(dir)))
+	for _, name := range []string{"model.onnx", "words.onnx", "words.tokenizer.json"} {
+		files.Handle("/"+name, http.FileServer(http.Dir(dir)))
+	}
 	server := httptest.NewServer(files)
 	defer server.Close()
 
@@ -75,6 +84,14 @@ func TestBrowserModel(t *testing.T) {
 					t.Errorf("%q: %s has %v%%, want %v", text, name, row[1], want.Probabilities[i])
 				}
 			}
+		}
+	}
+	for i, text := range texts { // the same with words
+		if i == 0 {
+			b.open(server.URL + "/?model=words.onnx")
+		}
+		if want, p := spoken[i], show(text); p.State != "" || len(p.Rows) != 3 || p.Rows[0][0] != want.Label {
+			t.Errorf("%q: the page shows %+v of words, predict answers %v", text, p, want.Label)
 		}
 	}
 	b.open(server.URL + "/?model=none.onnx")

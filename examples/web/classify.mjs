@@ -1,5 +1,5 @@
 // Classifies text in the browser with a model of sftseq export onnx whose tokens are bytes
-// ({"type":"byte"}).
+// ({"type":"byte"}), or words, with the tokenizer.json that the export writes beside the model.
 
 import * as ort from "./node_modules/onnxruntime-web/dist/ort.wasm.min.mjs";
 
@@ -37,21 +37,40 @@ function metadata(file) {
   return Object.fromEntries(entries);
 }
 
-/** Reads a model and returns a function that classifies a text: [{label, probability}, …], the most probable first. */
-export async function load(url) {
+// fetched returns the response to a request for a file.
+async function fetched(url) {
   const answer = await fetch(url);
   if (!answer.ok) throw new Error(`${url}: ${answer.status} ${answer.statusText}`);
-  const file = new Uint8Array(await answer.arrayBuffer());
+  return answer;
+}
+
+// encoder returns the function from a text to its ids, for the tokenizer of a model at a URL.
+async function encoder(tokenizer, url) {
+  if (tokenizer.type === "byte") return (text) => Array.from(new TextEncoder().encode(text), (byte) => byte + 1);
+  const [{ Tokenizer }, file] = await Promise.all([
+    import("./node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs"),
+    fetched(url.replace(/\.onnx$/, ".tokenizer.json")).then((answer) => answer.json()),
+  ]);
+  const words = new Tokenizer(file, { unk_token: "[UNK]" });
+  return (text) => words.encode(text).ids;
+}
+
+/** Reads a model and returns a function that classifies a text: [{label, probability}, …], the most probable first. */
+export async function load(url) {
+  const file = new Uint8Array(await (await fetched(url)).arrayBuffer());
   const about = metadata(file);
-  if (about.task !== "classification" || JSON.parse(about.tokenizer).type !== "byte")
-    throw new Error(`expected a classification of bytes, found the task ${about.task} and the tokenizer ${about.tokenizer}`);
+  const tokenizer = JSON.parse(about.tokenizer);
+  if (about.task !== "classification" || !["byte", "words"].includes(tokenizer.type))
+    throw new Error(`expected a classification of bytes or words, found the task ${about.task} and the tokenizer ${tokenizer.type}`);
+  const encode = await encoder(tokenizer, url);
+  const unit = tokenizer.type === "byte" ? "bytes" : "words";
   const names = about.label_names && JSON.parse(about.label_names);
   const session = await ort.InferenceSession.create(file, { executionProviders: ["wasm"] });
   return async (text) => {
-    const tokens = BigInt64Array.from(new TextEncoder().encode(text), (byte) => BigInt(byte + 1));
+    const tokens = BigInt64Array.from(encode(text), BigInt);
     if (tokens.length === 0) throw new Error("the text is empty");
     if (tokens.length > about.max_length && !about.input_window)
-      throw new Error(`the text has ${tokens.length} bytes, the model accepts at most ${about.max_length}`);
+      throw new Error(`the text has ${tokens.length} ${unit}, the model accepts at most ${about.max_length}`);
     const { logits } = await session.run({ tokens: new ort.Tensor("int64", tokens, [tokens.length]) });
     const largest = Math.max(...logits.data);
     const odds = Array.from(logits.data, (v) => Math.exp(v - largest));

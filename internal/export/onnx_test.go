@@ -108,7 +108,7 @@ func TestUncovered(t *testing.T) {
 		t.Errorf("%v, want %s", err, want)
 	}
 	dir := filepath.Join(t.TempDir(), "folder")
-	if err := PyTorch(m, dir); err == nil || err.Error() != want {
+	if err := PyTorch(m, nil, dir); err == nil || err.Error() != want {
 		t.Errorf("%v, want %s", err, want)
 	}
 	must.FailWith(t, fs.ErrNotExist, "a refused model has left its folder")(os.Stat(dir))

@@ -22,18 +22,19 @@ var modeling []byte
 
 // Files of a folder for PyTorch.
 const (
-	modelingFile = "modeling_sft.py"
-	weightsFile  = "model.safetensors"
-	configFile   = "config.json"
+	modelingFile  = "modeling_sft.py"
+	weightsFile   = "model.safetensors"
+	configFile    = "config.json"
+	tokenizerFile = "tokenizer.json"
 )
 
 // autoMap names the classes of the module, as Hugging Face's libraries look for them.
 const autoMap = `{"AutoConfig":"modeling_sft.SFTConfig","AutoModel":"modeling_sft.SFTModel"}`
 
-// PyTorch writes a folder for PyTorch: config.json, model.safetensors and modeling_sft.py, whose
-// module has the parameters under their names. The folder is a model directory, too. It is made if need be,
-// and may have been written before, but have nothing else, and no weights that PyTorch has written.
-func PyTorch(m *sft.Model, dir string) error {
+// PyTorch writes a folder for PyTorch: config.json, model.safetensors, a tokenizer.json unless that is nil, and
+// modeling_sft.py, whose module has the parameters under their names. The folder is a model directory, too. It is made
+// if need be, and may have been written before, but have nothing else, and no weights that PyTorch has written.
+func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 	if err := checkCovered(m.Config); err != nil {
 		return err
 	}
@@ -44,6 +45,16 @@ func PyTorch(m *sft.Model, dir string) error {
 		return err
 	}
 	if err := atomicfile.WriteBytes(filepath.Join(dir, modelingFile), modeling); err != nil {
+		return err
+	}
+	path := filepath.Join(dir, tokenizerFile)
+	err := atomicfile.Clean(path)
+	if err == nil && tokenizer != nil {
+		err = atomicfile.WriteBytes(path, tokenizer)
+	} else if err == nil {
+		err = os.Remove(path) // an earlier export may have had one
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
 	var tensors []safetensors.Tensor
@@ -71,7 +82,7 @@ func checkFolder(dir string) error {
 		return err
 	}
 	exported := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == modelingFile })
-	files := []string{modelingFile, weightsFile, configFile}
+	files := []string{modelingFile, weightsFile, configFile, tokenizerFile}
 	for _, e := range entries {
 		if slices.Contains(files, atomicfile.TemporaryOf(e.Name())) { // of a killed export: writing the file removes it
 			continue

@@ -27,7 +27,7 @@ func TestPyTorch(t *testing.T) {
 	var names, folders []string
 	folder := func(name string, m *sft.Model, expected string) {
 		to := filepath.Join(dir, strings.ReplaceAll(name, " ", "_"))
-		must.Succeed(t, PyTorch(m, to))
+		must.Succeed(t, PyTorch(m, nil, to))
 		names, folders, args = append(names, name), append(folders, to), append(args, to, expected)
 	}
 	for _, name := range []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv",
@@ -109,7 +109,7 @@ func TestPyTorchRefuses(t *testing.T) {
 	testenv.NeedTorch(t)
 	m := must.Get(sft.Load(filepath.Join(goldens, "graphs")))(t)
 	dir := filepath.Join(t.TempDir(), "graphs")
-	must.Succeed(t, PyTorch(m, dir))
+	must.Succeed(t, PyTorch(m, nil, dir))
 	out, err := exec.CommandContext(t.Context(), testenv.Python, "testdata/refuse.py", dir).CombinedOutput()
 	want := `features is missing: the model reads features, edges, edge_features
 input_ids was given: the model reads features, edges, edge_features
@@ -134,7 +134,7 @@ func TestPyTorchFolder(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) { c.Extra = json.RawMessage(`{"command":"x"}`) })
 	dir := filepath.Join(t.TempDir(), "a", "b")
 	for range 2 {
-		must.Succeed(t, PyTorch(m, dir))
+		must.Succeed(t, PyTorch(m, nil, dir))
 	}
 	back, err := FromPyTorch(dir)
 	if err != nil || !slices.Equal(back.Weights, m.Weights) || back.Config.Extra != nil || back.Config.AutoMap != nil {
@@ -145,7 +145,8 @@ func TestPyTorchFolder(t *testing.T) {
 	ours := must.Get(os.ReadFile(weights))(t)
 	tuned := bytes.Replace(ours, []byte(`"sftseq.checksum"`), []byte(`"sftseq.checksun"`), 1)
 	must.Succeed(t, os.WriteFile(weights, tuned, 0o666))
-	must.Fail(t, "model.safetensors: expected the weights of an earlier export, found those that PyTorch has written")(PyTorch(m, dir))
+	must.Fail(t, "model.safetensors: expected the weights of an earlier export, "+
+		"found those that PyTorch has written")(PyTorch(m, nil, dir))
 	if kept, err := os.ReadFile(weights); err != nil || !bytes.Equal(kept, tuned) {
 		t.Errorf("weights that PyTorch has written are gone, %v", err)
 	}
@@ -159,10 +160,11 @@ func TestPyTorchFolder(t *testing.T) {
 	killed := filepath.Join(t.TempDir(), "killed")
 	must.Succeed(t, os.Mkdir(killed, 0o777))
 	must.Succeed(t, os.WriteFile(filepath.Join(killed, "."+modelingFile+".0.tmp"), nil, 0o666))
-	must.Succeed(t, PyTorch(m, killed))
-	must.Fail(t, "expected a new folder, an empty one or an earlier export, found config.json in it")(PyTorch(m, other))
+	must.Succeed(t, PyTorch(m, nil, killed))
+	must.Fail(t, "expected a new folder, an empty one or an earlier export, found config.json in it")(PyTorch(m, nil,
+		other))
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "notes.txt"), nil, 0o666))
-	must.Fail(t, "found notes.txt in it")(PyTorch(m, dir))
+	must.Fail(t, "found notes.txt in it")(PyTorch(m, nil, dir))
 }
 
 func writeLines[T any](t *testing.T, path string, lines []T) {

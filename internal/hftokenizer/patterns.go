@@ -50,6 +50,8 @@ var patterns = map[string]string{
 	`\p{N}{1,3}`:   `\p{N}{1,3}`,
 	`[一-龥぀-ゟ゠-ヿ]+`: `[一-龥぀-ゟ゠-ヿ]+`,
 	deepSeek:       deepSeek,
+	// our own words
+	`[\p{L}\p{Nd}\p{M}]+|[^\p{L}\p{Nd}\p{M}\s]`: `[\p{L}\p{Nd}\p{M}]+|[^\p{L}\p{Nd}\p{M}\s]`,
 }
 
 // compiled has the expressions that were needed.

@@ -1,0 +1,33 @@
+package main
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// exportedTokenizer returns the tokenizer of a model in a directory as Hugging Face's tokenizer.json; nil for one that
+// the format does not have, such as bytes.
+func exportedTokenizer(c *sft.Config, dir string) ([]byte, error) {
+	if c.Tokenizer == nil {
+		return nil, nil
+	}
+	t, err := tokenizers.Open(c.Tokenizer, dir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, nil // the model reads ids
+	}
+	if err != nil {
+		return nil, err
+	}
+	switch t := t.(type) {
+	case *tokenizers.Words:
+		return t.TokenizerJSON()
+	case *tokenizers.HF:
+		return os.ReadFile(filepath.Join(dir, tokenizers.FileName))
+	}
+	return nil, nil
+}
