@@ -2,7 +2,7 @@
 // worker runs sftseq score for one file at a time and reads its predictions, an Arrow stream, from
 // a pipe.
 //
-//	go run . --sftseq ../../sftseq --model runs/listops --input 'data/*.jsonl' --output answers.csv
+//	go run . --sftseq ../../sftseq --model runs/listops --input 'data/*.jsonl' --id id --output answers.csv
 //
 // Without --runner it runs on this machine. On others, workers need the program, the model
 // and the files at the same paths.
@@ -43,11 +43,15 @@ type Answer struct{ ID, Label string }
 // score predicts the rows of a file.
 type score struct {
 	Program, Model, Column string
+	ID                     string // column, "" for the file and the place in it
 }
 
 func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answer)) error {
-	c := exec.CommandContext(ctx, s.Program, "predict", "--model", s.Model, "--input", file, "--text", s.Column,
-		"--shard", "0/1", "--output", "-")
+	args := []string{"predict", "--model", s.Model, "--input", file, "--text", s.Column, "--shard", "0/1", "--output", "-"}
+	if s.ID != "" {
+		args = append(args, "--id", s.ID)
+	}
+	c := exec.CommandContext(ctx, s.Program, args...)
 	var errs bytes.Buffer
 	c.Stderr = &errs
 	out, err := c.StdoutPipe()
@@ -66,8 +70,8 @@ func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answe
 	return nil
 }
 
-// answers reads a stream. Its first two columns are the id and the label: the name of a class, or
-// its number if the model has no names.
+// answers reads a stream. Its first two columns are the id, of the type that it has in the file, and
+// the label: the name of a class, or its number if the model has no names.
 func answers(stream io.Reader, emit func(Answer)) error {
 	r, err := ipc.NewReader(stream)
 	if err != nil {
@@ -77,7 +81,11 @@ func answers(stream io.Reader, emit func(Answer)) error {
 	for r.Next() {
 		ids, labels := r.Record().Column(0), r.Record().Column(1)
 		for i := range ids.Len() {
-			emit(Answer{ids.ValueStr(i), labels.ValueStr(i)})
+			answer := Answer{Label: labels.ValueStr(i)}
+			if ids.IsValid(i) {
+				answer.ID = ids.ValueStr(i)
+			}
+			emit(answer)
 		}
 	}
 	return r.Err()
@@ -97,6 +105,7 @@ func main() {
 	flag.StringVar(&fn.Program, "sftseq", "sftseq", "the program")
 	flag.StringVar(&fn.Model, "model", "", "a model directory")
 	flag.StringVar(&fn.Column, "text", "text", "the column with the texts")
+	flag.StringVar(&fn.ID, "id", "", "the column with the ids; without one an id is the file and the place in it")
 	input := flag.String("input", "", "files, such as 'data/*.jsonl'")
 	output := flag.String("output", "answers.csv", "a file of ids and labels")
 	flag.Parse()

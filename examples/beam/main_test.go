@@ -25,8 +25,8 @@ func built(t *testing.T) string {
 	return path
 }
 
-// TestScore: a model without label names returns class numbers, and a file that it cannot read is
-// an error with the reason.
+// TestScore: predictions have the ids of their rows; a model without label names returns class
+// numbers, and a file that it cannot read is an error with the reason.
 func TestScore(t *testing.T) {
 	program := built(t)
 	model, err := filepath.Abs("../../sft/testdata/golden/post")
@@ -34,12 +34,13 @@ func TestScore(t *testing.T) {
 		t.Fatal(err)
 	}
 	dir := t.TempDir()
+	id := ""
 	answersOf := func(text string) (got []Answer, err error) {
 		file := filepath.Join(dir, "in.jsonl")
 		if err := os.WriteFile(file, []byte(text), 0o666); err != nil {
 			t.Fatal(err)
 		}
-		s := &score{Program: program, Model: model, Column: "text"}
+		s := &score{Program: program, Model: model, Column: "text", ID: id}
 		err = s.ProcessElement(t.Context(), file, func(a Answer) { got = append(got, a) })
 		return got, err
 	}
@@ -47,6 +48,11 @@ func TestScore(t *testing.T) {
 	got, err := answersOf(row + row)
 	if err != nil || len(got) != 2 || got[0].ID != "in.jsonl@1" || got[1].ID != fmt.Sprint("in.jsonl@", len(row)+1) ||
 		got[0].Label != got[1].Label || len(got[0].Label) != 1 || !strings.Contains("0123456789", got[0].Label) {
+		t.Errorf("%v, %v", got, err)
+	}
+	id = "key"
+	if got, err := answersOf(`{"key":12,"text":"[MAX 2 9 ]"}` + "\n" + `{"key":"a","text":"[MAX 2 9 ]"}` + "\n"); err != nil ||
+		len(got) != 2 || got[0].ID != "12" || got[1].ID != "a" {
 		t.Errorf("%v, %v", got, err)
 	}
 	if _, err := answersOf(row + "{}\n"); err == nil ||
