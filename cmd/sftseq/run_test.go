@@ -186,7 +186,7 @@ func replyLines(t *testing.T, text string) []replyLine {
 	return out
 }
 
-func readText(t *testing.T, path string) string {
+func readText(t testing.TB, path string) string {
 	t.Helper()
 	text := must.Get(os.ReadFile(path))(t)
 	return string(text)

@@ -105,13 +105,14 @@ type attacked struct {
 	socket string // of JSON-RPC
 	web    string // HOST:PORT of HTTP
 	pid    int
+	log    string // file of standard error
 }
 
 // httpToken is what an attacked server's honest clients have.
 const httpToken = "of-honest-clients"
 
 // attackedServer serves the text task's quick model with fresh weights and an index of items.
-func attackedServer(tb testing.TB, count int) attacked {
+func attackedServer(tb testing.TB, count int, flags ...string) attacked {
 	tb.Helper()
 	config, _ := must.Get2(benchConfig(lra.Text.Name))(tb)
 	config.NumLayers, config.HiddenSize, config.SinusoidDim, config.IntermediateSize,
@@ -127,10 +128,12 @@ func attackedServer(tb testing.TB, count int) attacked {
 	free := must.Get(net.Listen("tcp", "127.0.0.1:0"))(tb)
 	free.Close()
 	socket, web := filepath.Join(dir, "socket"), free.Addr().String()
-	c := exec.Command(built(tb), "serve", "--model", dir, "--index", items, "--listen", "unix:"+socket, "--http", web,
-		"--http-token", token, "--log", "warn", "--device", "cpu")
-	var logs bytes.Buffer
-	c.Stderr = &logs
+	c := exec.Command(built(tb), append([]string{"serve", "--model", dir, "--index", items, "--listen",
+		"unix:" + socket, "--http", web, "--http-token", token, "--log", "warn", "--device", "cpu"}, flags...)...)
+	log := filepath.Join(dir, "log") // a file, so that this process does not compute for it
+	logs := must.Get(os.Create(log))(tb)
+	defer logs.Close()
+	c.Stderr = logs
 	must.Succeed(tb, c.Start())
 	ended := make(chan error, 1)
 	go func() { ended <- c.Wait() }()
@@ -139,11 +142,11 @@ func attackedServer(tb testing.TB, count int) attacked {
 		select {
 		case err := <-ended:
 			if err != nil {
-				tb.Errorf("the server: %v\n%.2000s", err, logs.String())
+				tb.Errorf("the server: %v\n%.2000s", err, readText(tb, log))
 			}
 		case <-time.After(30 * time.Second):
 			c.Process.Kill()
-			tb.Errorf("the server does not end\n%.2000s", logs.String())
+			tb.Errorf("the server does not end\n%.2000s", readText(tb, log))
 		}
 	})
 	for _, listener := range [][2]string{{"unix", socket}, {"tcp", web}} {
@@ -153,9 +156,9 @@ func attackedServer(tb testing.TB, count int) attacked {
 				conn.Close()
 			}
 			return err == nil
-		}, &logs)
+		}, "the server does not listen")
 	}
-	return attacked{socket, web, c.Process.Pid}
+	return attacked{socket, web, c.Process.Pid, log}
 }
 
 // fillIndex makes an index of random vectors, as if the model had computed them.

@@ -6,95 +6,184 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// BenchmarkHTTPMixed sends requests of every kind to the program, good and bad, by 64
-// clients at once. Each is answered once and as it should be, vectors with the same bits
-// as before the load; the server's memory after a fifth, three fifths and all of them says
-// whether any is left behind.
+// mixedLoad sends requests of every kind to a server, good and bad, by 64 concurrent clients. Each is answered once and
+// as it should be, vectors with the same bits as before the load.
+type mixedLoad struct {
+	server  attacked
+	client  *http.Client
+	texts   []string // of 4 to 3,848 bytes
+	vectors [][]byte
+	r       *rand.Rand
+	sent    atomic.Int64
+}
+
+func newMixedLoad(tb testing.TB, server attacked) *mixedLoad {
+	tb.Helper()
+	m := &mixedLoad{server: server, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64},
+		Timeout: time.Minute}, texts: make([]string, 32), r: rand.New(rand.NewPCG(1, 2))}
+	tb.Cleanup(m.client.CloseIdleConnections)
+	for i := range m.texts {
+		m.texts[i] = strings.Repeat("some text of it", 300)[:4+4*i*i]
+	}
+	for i := range m.texts {
+		m.vectors = append(m.vectors, m.embed(tb, i))
+	}
+	return m
+}
+
+func (m *mixedLoad) embed(tb testing.TB, i int) []byte {
+	m.sent.Add(1)
+	text, _ := json.Marshal(m.texts[i])
+	status, answer, err := m.server.asks(m.client, "/embed", httpToken, fmt.Sprintf(`{"text":%s}`, text))
+	if err != nil || status != 200 {
+		tb.Errorf("/embed: %d %.300s, %v", status, answer, err)
+	}
+	return answer
+}
+
+// mixedKinds are the requests beside those to embed a text.
+var mixedKinds = []struct {
+	path, token, body string
+	status            int
+}{
+	{"/v1/embeddings", httpToken,
+		`{"model":"another","input":["one","two and three"],"encoding_format":"base64"}`, 404},
+	{"/classify", httpToken, `{"tokens":[1,2,3]}`, 200},
+	{"/search", httpToken, `{"text":"x","k":10}`, 200},
+	{"/classify", httpToken, `{"text":`, 400},
+	{"/embed", httpToken, `{"tokens":[-1]}`, 400},
+	{"/score", httpToken, `{}`, 404},
+	{"/nowhere", httpToken, `{}`, 404},
+	{"/classify", "a-wrong-token-000", `{"text":"x"}`, 401},
+}
+
+// send sends n requests, and returns when all are answered.
+func (m *mixedLoad) send(tb testing.TB, n int) {
+	var clients sync.WaitGroup
+	for k := range 64 {
+		seed := m.r.Uint64()
+		clients.Go(func() {
+			r := rand.New(rand.NewPCG(seed, uint64(k)))
+			for range n*(k+1)/64 - n*k/64 {
+				if r.IntN(3) > 0 {
+					if i := r.IntN(len(m.texts)); !bytes.Equal(m.embed(tb, i), m.vectors[i]) {
+						tb.Errorf("text %d has another vector", i)
+					}
+					continue
+				}
+				m.sent.Add(1)
+				kind := mixedKinds[r.IntN(len(mixedKinds))]
+				if status, answer, err := m.server.asks(m.client, kind.path, kind.token, kind.body); err != nil ||
+					status != kind.status {
+					tb.Errorf("%s %s: %d %.300s, %v, want %d", kind.path, kind.body, status,
+						answer, err, kind.status)
+				}
+			}
+		})
+	}
+	clients.Wait()
+}
+
+// memory returns the resident memory of the server in MiB.
+func (m *mixedLoad) memory(tb testing.TB) float64 {
+	return float64(resident(tb, m.server.pid, "VmRSS")) / (1 << 20)
+}
+
+// checkLog expects one line of the access log for each request, each with an id of its own.
+func (m *mixedLoad) checkLog(tb testing.TB) {
+	tb.Helper()
+	form := regexp.MustCompile(`(?m)^time=\S+ level=INFO msg=request method=POST path=/\S+ status=\d+ seconds=\S+ ` +
+		`tokens=\d+ client=127\.0\.0\.1:\d+ request_id=(\w{26})$`)
+	ids := map[string]bool{}
+	lines := 0
+	await(tb, 30*time.Second, func() bool {
+		all := form.FindAllStringSubmatch(readText(tb, m.server.log), -1)
+		for _, line := range all[lines:] {
+			ids[line[1]] = true
+		}
+		lines = len(all)
+		return lines >= int(m.sent.Load())
+	}, "lines of the access log")
+	if n := int(m.sent.Load()); lines != n || len(ids) != n {
+		tb.Errorf("%d lines of %d ids, want %d", lines, len(ids), n)
+	}
+}
+
+// TestAccessLogOfMany: the access log has one line for each request of 64 concurrent clients.
+func TestAccessLogOfMany(t *testing.T) {
+	testenv.Long(t, "builds the program")
+	m := newMixedLoad(t, attackedServer(t, 100, "--log", "info", "--access-log"))
+	m.send(t, 2000)
+	m.checkLog(t)
+}
+
+// BenchmarkAccessLog compares the throughput of a server with the access log and of one without. They take turns, b.N
+// requests each in 20 rounds; ratio is the median over the rounds.
+//
+//	go test ./cmd/sftseq -run '^$' -bench AccessLog -benchtime 100000x
+func BenchmarkAccessLog(b *testing.B) {
+	logged := newMixedLoad(b, attackedServer(b, 1000, "--log", "info", "--access-log"))
+	silent := newMixedLoad(b, attackedServer(b, 1000))
+	const rounds = 20
+	var ratios []float64
+	var took [2]time.Duration
+	var half float64
+	b.ResetTimer()
+	for round := range rounds {
+		var one [2]time.Duration
+		for turn := range 2 {
+			which := (turn + round) % 2
+			began := time.Now()
+			[]*mixedLoad{logged, silent}[which].send(b, b.N*(round+1)/rounds-b.N*round/rounds)
+			one[which] = time.Since(began)
+			took[which] += one[which]
+		}
+		ratios = append(ratios, one[1].Seconds()/max(one[0].Seconds(), 1e-9))
+		if round == rounds/2 {
+			half = logged.memory(b)
+		}
+	}
+	b.StopTimer()
+	logged.checkLog(b)
+	slices.Sort(ratios)
+	b.ReportMetric((ratios[rounds/2-1]+ratios[rounds/2])/2, "ratio")
+	b.ReportMetric(took[1].Seconds()/took[0].Seconds(), "ratio-of-sums")
+	b.ReportMetric(half, "MiB-half")
+	b.ReportMetric(logged.memory(b), "MiB-end")
+	b.ReportMetric(float64(b.N)/took[0].Seconds(), "requests/s")
+}
+
+// BenchmarkHTTPMixed reports the server's memory after a fifth, three fifths and all of the requests of a mixedLoad,
+// which shows whether any is left behind.
 //
 //	go test ./cmd/sftseq -run '^$' -bench HTTPMixed -benchtime 100000x
 func BenchmarkHTTPMixed(b *testing.B) {
-	server := attackedServer(b, 100_000)
-	client := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}, Timeout: time.Minute}
-	defer client.CloseIdleConnections()
-	texts := make([]string, 32) // of 4 to 3,848 bytes
-	r := rand.New(rand.NewPCG(1, 2))
-	for i := range texts {
-		texts[i] = strings.Repeat("some text of it", 300)[:4+4*i*i]
-	}
-	vectors := make([][]byte, len(texts))
-	embed := func(i int) []byte {
-		text, _ := json.Marshal(texts[i])
-		status, answer, err := server.asks(client, "/embed", httpToken, fmt.Sprintf(`{"text":%s}`, text))
-		if err != nil || status != 200 {
-			b.Errorf("/embed: %d %.300s, %v", status, answer, err)
-		}
-		return answer
-	}
-	for i := range vectors {
-		vectors[i] = embed(i)
-	}
-	kinds := []struct {
-		path, token, body string
-		status            int
-	}{
-		{"/v1/embeddings", httpToken,
-			`{"model":"another","input":["one","two and three"],"encoding_format":"base64"}`, 404},
-		{"/classify", httpToken, `{"tokens":[1,2,3]}`, 200},
-		{"/search", httpToken, `{"text":"x","k":10}`, 200},
-		{"/classify", httpToken, `{"text":`, 400},
-		{"/embed", httpToken, `{"tokens":[-1]}`, 400},
-		{"/score", httpToken, `{}`, 404},
-		{"/nowhere", httpToken, `{}`, 404},
-		{"/classify", "a-wrong-token-000", `{"text":"x"}`, 401},
-	}
-	memory := func() float64 { return float64(resident(b, server.pid, "VmRSS")) / (1 << 20) }
-	before := memory()
+	m := newMixedLoad(b, attackedServer(b, 100_000))
+	before, sent := m.memory(b), m.sent.Load()
 	b.ResetTimer()
-	var sent atomic.Int64
-	load := func(n int) {
-		var clients sync.WaitGroup
-		for k := range 64 {
-			seed := r.Uint64()
-			clients.Go(func() {
-				r := rand.New(rand.NewPCG(seed, uint64(k)))
-				for range n*(k+1)/64 - n*k/64 {
-					sent.Add(1)
-					if r.IntN(3) > 0 {
-						if i := r.IntN(len(texts)); !bytes.Equal(embed(i), vectors[i]) {
-							b.Errorf("text %d has another vector", i)
-						}
-						continue
-					}
-					kind := kinds[r.IntN(len(kinds))]
-					if status, answer, err := server.asks(client, kind.path, kind.token, kind.body); err != nil ||
-						status != kind.status {
-						b.Errorf("%s %s: %d %.300s, %v, want %d", kind.path, kind.body, status,
-							answer, err, kind.status)
-					}
-				}
-			})
-		}
-		clients.Wait()
-	}
-	load(b.N / 5)
-	fifth := memory()
-	load(b.N*3/5 - b.N/5)
-	middle := memory()
-	load(b.N - b.N*3/5)
+	m.send(b, b.N/5)
+	fifth := m.memory(b)
+	m.send(b, b.N*3/5-b.N/5)
+	middle := m.memory(b)
+	m.send(b, b.N-b.N*3/5)
 	b.StopTimer()
-	if sent.Load() != int64(b.N) {
-		b.Errorf("%d requests, want %d", sent.Load(), b.N)
+	if n := m.sent.Load() - sent; n != int64(b.N) {
+		b.Errorf("%d requests, want %d", n, b.N)
 	}
 	b.ReportMetric(before, "MiB-before")
 	b.ReportMetric(fifth, "MiB-fifth")
 	b.ReportMetric(middle, "MiB-3/5")
-	b.ReportMetric(memory(), "MiB-end")
+	b.ReportMetric(m.memory(b), "MiB-end")
 	b.ReportMetric(float64(b.N)/b.Elapsed().Seconds(), "requests/s")
 }
