@@ -141,7 +141,7 @@ COMMANDS := jq:jq mpirun.openmpi:openmpi-bin mpirun.mpich:mpich ip:iproute2 para
     sbatch:slurm-client slurmctld:slurmctld slurmd:slurmd munged:munge node:nodejs npm:npm chromium:chromium \
     fish:fish zsh:zsh man:man-db buildah:buildah mmdebstrap:mmdebstrap systemd-analyze:systemd flit:flit nvim:neovim \
     nginx:nginx-light caddy:caddy docker-compose:docker-compose
-NODE_PACKAGES := examples/node examples/onnx examples/web clients/typescript cmd/sftseq/testdata/npm
+NODE_PACKAGES := examples/node examples/onnx examples/web clients/typescript cmd/sftseq/testdata/npm cmd/sftseq/testdata/web-clients
 SHADER_TOOLS := .tools
 deps:
 	$(GO) mod download

@@ -158,7 +158,8 @@ func (c *call) reserve(n int64) error {
 	s := c.session.server
 	if c.bytes+n > s.memory.limit {
 		return errors.Join(errMemory, fail(codeParams, place{Field: wholeParams},
-			"the request takes more than the %d bytes of --max-memory: it needs at least %d", s.memory.limit, c.bytes+n))
+			"the request takes more than the %d bytes of --max-memory: it needs at least %d", s.memory.limit,
+			c.bytes+n))
 	}
 	if !c.session.reserve(n) {
 		return errors.Join(errMemory, s.full())
