@@ -105,7 +105,7 @@ func TestCheckGoldenFails(t *testing.T) {
 		{"ties", map[string]func(string) string{"expected.jsonl": func(s string) string {
 			return strings.Replace(s, "[",
 				"[0,", 1)
-		}}, "expected.jsonl:1: 3 logits, the model has 2", false},
+		}}, "expected.jsonl:1: found 3 logits, expected 2", false},
 		{"ties", map[string]func(string) string{"expected.jsonl": func(s string) string { return "?" + s }},
 			"expected.jsonl:1: invalid", false},
 		{"ties", map[string]func(string) string{"grads.safetensors": func(string) string {

@@ -438,7 +438,7 @@ func TestRanksOfHosts(t *testing.T) {
 		cutAt <- time.Now()
 	}()
 	text, err := launched(t, net.mpirun(t, 3, append([]string{program}, args...)...), 2*time.Minute)
-	if err == nil || !strings.Contains(text, "no sign of life for 3s") {
+	if err == nil || !strings.Contains(text, "not responded for 3s") {
 		t.Fatalf("%v after %v\n%s", err, time.Since(began), text)
 	}
 	select {

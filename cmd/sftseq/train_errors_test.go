@@ -28,10 +28,10 @@ func TestTrainRefuses(t *testing.T) {
 		code int
 		want string
 	}{
-		{append(tiny, trained), 1, "holds a run already"},
-		{append(tiny, foreign), 1, "config.json that is not of a run"},
+		{append(tiny, trained), 1, "already contains a run"},
+		{append(tiny, foreign), 1, "config.json that does not belong to a run"},
 		{append(tiny, fresh, "--resume"), 1,
-			"fresh holds no run to resume: expected its last/checkpoint.safetensors, found none (--out is the directory of the run, such as " + trained + "; without --resume one begins there)"},
+			"fresh contains no run to resume: expected its last/checkpoint.safetensors, found none (--out is the directory of the run, such as " + trained + "; without --resume a new run begins there)"},
 		{append(tiny, trained, "--resume", "--k", "5"), 1,
 			"--k 5: the run was started otherwise (num_sampled_tokens was 4)"},
 		{append(tiny, trained, "--resume", "--seed", "9"), 1,

@@ -201,7 +201,7 @@ func TestLeftOut(t *testing.T) {
   bed/4.off: line 4: "x", expected a number
   chair/0.off: line 7: a face of "3" corners, with 2
   desk/8.off: no such file or directory
-1 of 11 rows have the id of an earlier one, and are kept: it does not tell them apart
+1 of 11 rows have the id of an earlier one, and are kept: it does not identify them
   desk/2.off
 `
 	if report != want {

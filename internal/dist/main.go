@@ -32,7 +32,7 @@ func main() {
 func run(ctx context.Context) (err error) {
 	out := flag.String("out", "dist", "folder for the archives and SHA256SUMS")
 	list := flag.String("targets", strings.Join(usual(), ","),
-		"ARCH or linux/ARCH or linux/ARCH/vulkan, with commas between")
+		"targets separated by commas: OS/ARCH or linux/ARCH/vulkan")
 	flag.Parse()
 	if flag.NArg() > 0 {
 		return fmt.Errorf("expected flags only, found %q", flag.Arg(0))

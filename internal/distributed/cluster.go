@@ -6,16 +6,16 @@ import (
 
 // Network describes the full-duplex link of each rank.
 type Network struct {
-	Bandwidth float64 // bytes a second, of a rank
-	Latency   float64 // seconds a message
+	Bandwidth float64 // bytes per second and rank
+	Latency   float64 // seconds per message
 }
 
-// ClusterFigures are the times that are measured on one machine, in seconds.
+// ClusterFigures are times measured on one machine, in seconds.
 type ClusterFigures struct {
 	Alone    float64 `json:"seconds_per_token_alone"`    // of a micro-batch that has the device to itself
-	Together float64 `json:"seconds_per_token_together"` // of as many as the device runs at once
+	Together float64 `json:"seconds_per_token_together"` // of as many micro-batches as the device runs concurrently
 	Update   float64 `json:"seconds_per_update"`
-	Copy     float64 `json:"seconds_per_word_copied"` // between the device and a new buffer, to or from
+	Copy     float64 `json:"seconds_per_word_copied"` // between the device and a new buffer, in either direction
 	Add      float64 `json:"seconds_per_word_added"`
 }
 
@@ -29,11 +29,11 @@ type ClusterBatch struct {
 // ClusterStep is the prediction for a number of ranks.
 type ClusterStep struct {
 	Ranks      int     `json:"ranks"`
-	Busy       int     `json:"busy"` // ranks that have micro-batches
+	Busy       int     `json:"busy"` // number of ranks with micro-batches
 	Seconds    float64 `json:"seconds"`
 	SentBytes  float64 `json:"sent_bytes"`        // by the rank that sends most
-	Exchange   float64 `json:"exchange_fraction"` // of the seconds
-	Efficiency float64 `json:"efficiency"`        // how often faster than one rank, divided by the ranks
+	Exchange   float64 `json:"exchange_fraction"` // fraction of the seconds
+	Efficiency float64 `json:"efficiency"`        // speedup over one rank, divided by the number of ranks
 }
 
 // PredictSteps returns the time of a training step on each number of ranks, computed from measurements of
@@ -83,7 +83,7 @@ func PredictSteps(b ClusterBatch, f ClusterFigures, n Network, ranks []int) []Cl
 	return out
 }
 
-// step predicts a step, and the seconds of it that the exchange takes.
+// step predicts a step, and the part of its seconds that the exchange takes.
 func step(b ClusterBatch, f ClusterFigures, n Network, ranks int) (s ClusterStep, exchange float64) {
 	s.Ranks = ranks
 	cuts := Deal(b.MicroBatches, ranks)
@@ -106,7 +106,7 @@ func step(b ClusterBatch, f ClusterFigures, n Network, ranks int) (s ClusterStep
 	return s, exchange
 }
 
-// compute is what a rank takes for its micro-batches.
+// compute returns the time of a rank for its micro-batches.
 func (f ClusterFigures) compute(tokens []int) float64 {
 	largest, total := 0, 0
 	for _, n := range tokens {
@@ -117,8 +117,8 @@ func (f ClusterFigures) compute(tokens []int) float64 {
 
 const wordBytes = 4
 
-// transfer is the time of the three collectives, and the bytes that the rank sends that sends
-// most. Of the sums of each rank the numbers are given.
+// transfer returns the time of the three collectives, and the bytes sent by the rank that sends
+// most. The argument sums has the number of sums of each rank.
 func transfer(b ClusterBatch, n Network, sums []int) (seconds, sent float64) {
 	ranks, moved := len(sums), 0
 	for r, own := range sums {
@@ -131,8 +131,8 @@ func transfer(b ClusterBatch, n Network, sums []int) (seconds, sent float64) {
 	return messages*n.Latency + sent/n.Bandwidth, sent
 }
 
-// host is the time of copying between the device and what is sent and received, and of
-// finishing the tree for a share of the words.
+// host returns the time for copying messages between the device and the host, and for completing
+// the tree for one rank's share of the words.
 func (f ClusterFigures) host(parameters int, sums []int, total int) float64 {
 	p, most := float64(parameters), 0
 	for _, n := range sums {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// batchOf has micro-batches of as many tokens each.
+// batchOf returns a batch of micro-batches with equal numbers of tokens.
 func batchOf(microBatches, tokens, parameters, results int) ClusterBatch {
 	return ClusterBatch{MicroBatches: slices.Repeat([]int{tokens}, microBatches),
 		Parameters: parameters, Results: results}
@@ -14,21 +14,21 @@ func batchOf(microBatches, tokens, parameters, results int) ClusterBatch {
 
 func near(got, want float64) bool { return math.Abs(got-want) <= 1e-9*max(math.Abs(want), 1e-6) }
 
-// TestOneRank: there is nothing to exchange, whatever the network.
+// TestOneRank: one rank exchanges nothing, for any network.
 func TestOneRank(t *testing.T) {
 	f := ClusterFigures{Alone: 2e-6, Together: 1e-6, Update: 0.5, Copy: 1, Add: 1}
 	s := PredictSteps(batchOf(8, 5000, 1000, 10), f, Network{Bandwidth: 1, Latency: 1}, []int{1})[0]
 	if s.Busy != 1 || s.SentBytes != 0 || s.Exchange != 0 || s.Efficiency != 1 || !near(s.Seconds, 8*5000*1e-6+0.5) {
 		t.Errorf("%+v", s)
 	}
-	// A single micro-batch has nothing beside it.
+	// A single micro-batch runs alone.
 	if s = PredictSteps(batchOf(1, 5000, 1000, 10), f, Network{Bandwidth: 1},
 		[]int{1})[0]; !near(s.Seconds, 5000*2e-6+0.5) {
 		t.Errorf("%+v", s)
 	}
 }
 
-// TestFreeExchange: with a network and a host that take no time a step is that of the rank
+// TestFreeExchange: with a network and a host that take no time, a step takes the time of the rank
 // with most tokens.
 func TestFreeExchange(t *testing.T) {
 	f := ClusterFigures{Alone: 1e-6, Together: 1e-6, Update: 0.001}
@@ -44,7 +44,7 @@ func TestFreeExchange(t *testing.T) {
 	}
 }
 
-// TestPredictedExchange: the parts of an exchange of four ranks, each of which brings a single sum.
+// TestPredictedExchange checks the parts of an exchange of four ranks with a single sum each.
 func TestPredictedExchange(t *testing.T) {
 	const p, results = 1000, 40
 	b := batchOf(4, 4096, p, results)
@@ -72,23 +72,23 @@ func TestPredictedExchange(t *testing.T) {
 
 // TestFrontiersAreSent: a rank whose micro-batches make several sums sends all of them.
 func TestFrontiersAreSent(t *testing.T) {
-	// Three micro-batches on two ranks: one brings two leaves, which are siblings or are not,
-	// the other one. 0+1 and 2 are a sum each.
+	// Three micro-batches on two ranks: one rank has two leaves, which may be siblings or not, and
+	// the other has one. Nodes 0+1 and 2 are one sum each.
 	b := batchOf(3, 4096, 1000, 0)
-	b.MicroBatches[0] = 3 * 4096 // so that 1 and 2, which are no siblings, go together
+	b.MicroBatches[0] = 3 * 4096 // so that 1 and 2, which are not siblings, are on one rank
 	s := PredictSteps(b, ClusterFigures{}, Network{Bandwidth: 1}, []int{2})[0]
 	if want := 4. * (2*500 + 500); !near(s.SentBytes, want) || !near(s.Seconds, want) {
 		t.Errorf("%+v, want %v bytes", s, want)
 	}
-	// A rank without micro-batches sends no sums, and waits for what it receives.
+	// A rank without micro-batches sends no sums, but waits for the messages that it receives.
 	s = PredictSteps(batchOf(1, 4096, 1000, 0), ClusterFigures{}, Network{Bandwidth: 1}, []int{2})[0]
 	if want := 4. * (500 + 500); s.Busy != 1 || !near(s.Seconds, want) {
 		t.Errorf("%+v, want %v", s, want)
 	}
 }
 
-// TestEfficiencyFalls: more ranks never have more efficiency, and no step is faster than its
-// largest micro-batch with the update.
+// TestEfficiencyFalls: more ranks never have a higher efficiency, and no step is faster than its
+// largest micro-batch plus the update.
 func TestEfficiencyFalls(t *testing.T) {
 	f := ClusterFigures{Alone: 2e-6, Together: 1e-6, Update: 0.01, Copy: 1e-9, Add: 1e-9}
 	steps := PredictSteps(batchOf(512, 4096, 1_000_000, 5000), f,

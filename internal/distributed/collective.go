@@ -10,38 +10,38 @@ import (
 	"slices"
 )
 
-// Communicator connects ranks. Every rank makes the same calls in the same order.
+// Communicator connects ranks. Every rank must make the same calls in the same order.
 type Communicator interface {
 	Rank() int // from 0
 	Size() int
-	// AllGather gives all ranks everybody's words, in the order of ranks; counts has how many
-	// each sends.
+	// AllGather sends the words of every rank to all ranks, in the order of ranks; counts has the
+	// number of words of each rank.
 	AllGather(send, receive []uint32, counts []int) error
-	// AllToAll sends the first sendCounts[0] words to rank 0, those behind to rank 1, …, and
-	// receives such words from each.
+	// AllToAll sends the first sendCounts[0] words to rank 0, the next to rank 1, …, and receives
+	// such words from each.
 	AllToAll(send []uint32, sendCounts []int, receive []uint32, receiveCounts []int) error
 }
 
-// Error is what ended the work of all ranks.
+// Error is the error that ended the work of all ranks.
 type Error struct {
-	Rank int   // that failed
-	Err  error // its error; of another rank its text
+	Rank int   // the failed rank
+	Err  error // its error; only the text for another rank
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("rank %d: %v", e.Rank, e.Err) }
 func (e *Error) Unwrap() error { return e.Err }
 
-// What a rank brings to an agreement.
+// The contributions of a rank to an agreement.
 const (
 	well uint32 = iota
 	stopped
 	failed
 )
 
-// Agree has all ranks know how all of them are: it returns nil if none brings an error,
-// otherwise one [*Error] on all of them. A rank whose context was cancelled asks the others
-// to stop, which is an Error of [context.Canceled]; failures come first, and then lower
-// ranks. Each rank's word is returned, too.
+// Agree exchanges the states of all ranks. It returns nil if no rank has an error, otherwise the
+// same [*Error] on all of them. A rank with a cancelled context stops the others with an Error of
+// [context.Canceled]. Failures have priority, then lower ranks. Agree also returns each rank's
+// word.
 func Agree(c Communicator, err error, word uint64) ([]uint64, error) {
 	const header = 4
 	mine := [header]uint32{well, 0, uint32(word), uint32(word >> 32)}
@@ -83,7 +83,7 @@ func Agree(c Communicator, err error, word uint64) ([]uint64, error) {
 	return nil, &Error{bad, errors.New(string(texts[bad]))}
 }
 
-// Gather gives all ranks everybody's bytes, or the error of one that brings it.
+// Gather returns the bytes of all ranks on each rank, or the error of a rank.
 func Gather(c Communicator, mine []byte, err error) ([][]byte, error) {
 	words, err := Agree(c, err, uint64(len(mine)))
 	if err != nil {
@@ -96,7 +96,7 @@ func Gather(c Communicator, mine []byte, err error) ([][]byte, error) {
 	return gather(c, mine, lengths)
 }
 
-// Broadcast gives all ranks the bytes of rank 0, or its error.
+// Broadcast returns the bytes of rank 0 on all ranks, or its error.
 func Broadcast(c Communicator, mine []byte, err error) ([]byte, error) {
 	if c.Rank() != 0 {
 		mine = nil
@@ -108,10 +108,10 @@ func Broadcast(c Communicator, mine []byte, err error) ([]byte, error) {
 	return all[0], nil
 }
 
-// Compare is an error, the same on all ranks, where one has something otherwise than rank 0.
-// What is compared has names for a person.
+// Compare returns an error, the same on all ranks, if a rank has other values than rank 0. The keys
+// are names for the user.
 func Compare(c Communicator, mine map[string]string, err error) error {
-	text, _ := json.Marshal(mine) // a map of texts, which has no errors
+	text, _ := json.Marshal(mine) // a map of strings always marshals
 	all, err := Gather(c, text, err)
 	if err != nil {
 		return err
@@ -135,7 +135,7 @@ func Compare(c Communicator, mine map[string]string, err error) error {
 	return nil
 }
 
-// gather is Gather of lengths that all know.
+// gather is Gather for lengths that all ranks know.
 func gather(c Communicator, mine []byte, lengths []int) ([][]byte, error) {
 	counts, total := make([]int, len(lengths)), 0
 	for r, n := range lengths {
@@ -157,7 +157,7 @@ func gather(c Communicator, mine []byte, lengths []int) ([][]byte, error) {
 	return out, nil
 }
 
-// packed are bytes in words, zeros behind them.
+// packed returns bytes as words, padded with zeros.
 func packed(b []byte) []uint32 {
 	out := make([]uint32, (len(b)+3)/4)
 	for i, v := range b {
@@ -166,7 +166,7 @@ func packed(b []byte) []uint32 {
 	return out
 }
 
-// same are counts of ranks that send as many words each.
+// same returns counts for ranks that send n words each.
 func same(c Communicator, n int) []int {
 	out := make([]int, c.Size())
 	for r := range out {

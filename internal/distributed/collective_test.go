@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// each runs f on so many ranks at once and returns their errors.
+// each runs f on several ranks concurrently and returns their errors.
 func each(ranks int, f func(c *distributed.Local) error) []error {
 	errs := make([]error, ranks)
 	var wg sync.WaitGroup
@@ -24,8 +24,8 @@ func each(ranks int, f func(c *distributed.Local) error) []error {
 	return errs
 }
 
-// TestAgree: all ranks know the same error, a failure before a wish to stop, and that of the
-// lowest rank; the rank's own keeps its type.
+// TestAgree: all ranks return the same error: a failure before a cancellation, and that of the
+// lowest rank. The failed rank's own error keeps its type.
 func TestAgree(t *testing.T) {
 	mine := errors.New("no space left")
 	for name, c := range map[string]struct {
@@ -68,7 +68,7 @@ func TestAgree(t *testing.T) {
 	}
 }
 
-// TestBytes: bytes of any length arrive, of all ranks and of rank 0 alone.
+// TestBytes: bytes of any length arrive, from all ranks and from rank 0 only.
 func TestBytes(t *testing.T) {
 	texts := []string{"abc", "", strings.Repeat("x", 10007), "de"}
 	for rank, err := range each(len(texts), func(c *distributed.Local) error {
@@ -100,7 +100,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestCompare: all ranks name the first that has something otherwise, and what.
+// TestCompare: all ranks name the first rank with a different value, and the value.
 func TestCompare(t *testing.T) {
 	for rank, err := range each(4, func(c *distributed.Local) error {
 		has := map[string]string{"kernels": "avx2", "step": "7"}

@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// localWorld is shared by its ranks: the message that each sends, and a barrier.
+// localWorld is shared by its ranks: the message of each, and a barrier.
 type localWorld struct {
 	size int
 
@@ -23,7 +23,8 @@ type localMessage struct {
 	counts []int
 }
 
-// Local is a rank that is a goroutine of this process, for tests of code that runs on several ranks.
+// Local is a rank that runs as a goroutine of this process, for tests of code that runs on several
+// ranks.
 type Local struct {
 	*localWorld
 	rank int
@@ -40,13 +41,14 @@ func NewLocal(size int) []*Local {
 	return out
 }
 
-// Rank is that of the communicator.
+// Rank implements [Communicator].
 func (c *Local) Rank() int { return c.rank }
 
-// Size is the number of ranks.
+// Size returns the number of ranks.
 func (c *Local) Size() int { return c.size }
 
-// exchange shows all ranks what each sends, until all have looked.
+// exchange passes the messages of all ranks to look, on every rank, and returns after all have
+// finished.
 func (c *Local) exchange(m localMessage, look func(sent []localMessage) error) error {
 	c.mu.Lock()
 	c.sent[c.rank] = m
@@ -72,7 +74,7 @@ func (c *Local) wait() {
 	}
 }
 
-// AllGather is that of a communicator.
+// AllGather implements [Communicator].
 func (c *Local) AllGather(send, receive []uint32, counts []int) error {
 	return c.exchange(localMessage{"AllGather", send, counts}, func(sent []localMessage) error {
 		for r, m := range sent {
@@ -86,7 +88,7 @@ func (c *Local) AllGather(send, receive []uint32, counts []int) error {
 	})
 }
 
-// AllToAll is that of a communicator.
+// AllToAll implements [Communicator].
 func (c *Local) AllToAll(send []uint32, sendCounts []int, receive []uint32, receiveCounts []int) error {
 	return c.exchange(localMessage{"AllToAll", send, sendCounts}, func(sent []localMessage) error {
 		for r, m := range sent {

@@ -18,7 +18,7 @@ import (
 // MPIVariable is the environment variable that names the MPI library to load.
 const MPIVariable = "SFTSEQ_MPI"
 
-// DefaultTimeout is how long a rank may be silent.
+// DefaultTimeout is the time after which a silent rank counts as lost.
 const DefaultTimeout = time.Minute
 
 // MPIOptions are options of [JoinMPI].
@@ -30,12 +30,12 @@ type MPIOptions struct {
 // MPICH and srun with PMI 2, srun with PMIx.
 var mpiSizes = []string{"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}
 
-// Launched is the number of processes that a launcher says to have started beside this one,
-// itself included; 1 where there was none.
+// Launched returns the number of processes that a launcher has started, including this one; 1
+// without a launcher.
 func Launched() int {
 	for _, name := range mpiSizes {
 		if name == "SLURM_STEP_NUM_TASKS" && os.Getenv("PMIX_RANK") == "" {
-			continue // srun without MPI: processes that have nothing to do with each other
+			continue // srun without MPI: independent processes
 		}
 		if n, err := strconv.Atoi(os.Getenv(name)); err == nil && n > 0 {
 			return n
@@ -44,8 +44,8 @@ func Launched() int {
 	return 1
 }
 
-// LaunchedRank is the rank that the launcher has given to this process; 0 where there was
-// none.
+// LaunchedRank returns the rank that the launcher has assigned to this process; 0 without a
+// launcher.
 func LaunchedRank() int {
 	for _, name := range []string{"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK"} {
 		if n, err := strconv.Atoi(os.Getenv(name)); err == nil {
@@ -67,12 +67,12 @@ func mpiLibraries() []string {
 	return append(append(open, mpich...), "libmpi.so")
 }
 
-// knownMPI are the beginnings of the version strings of libraries that have the binary interface which
+// knownMPI are the beginnings of the version strings of libraries with the binary interface that
 // this package calls.
 var knownMPI = []string{"Open MPI v4.", "Open MPI v5.", "MPICH Version:",
 	"Intel(R) MPI Library", "MVAPICH", "CRAY MPICH"}
 
-// sizeError reports a launcher whose processes do not find each other.
+// sizeError returns the error for a launcher whose processes do not find each other.
 func sizeError(launched, size int, version string) error {
 	return fmt.Errorf("the launcher has started %d processes, but %s connects %d: expected the library of that launcher (%s names another; with srun, --mpi=pmix or --mpi=pmi2)", launched, version, size, MPIVariable)
 }

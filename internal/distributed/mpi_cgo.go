@@ -12,7 +12,7 @@ package distributed
 #include <time.h>
 
 // A handle is a pointer in Open MPI and an int in MPICH. Both travel in one register of
-// 64 bits, of which the callee reads what it knows; one that is written to is zero before.
+// 64 bits, of which the callee reads its part; variables that MPI writes are zero before.
 typedef uintptr_t handle;
 
 static struct {
@@ -48,7 +48,7 @@ static const char *mpi_load(const char *name) {
 	return mpi.world && mpi.word && mpi.errors_return ? NULL : "it has no MPI_COMM_WORLD";
 }
 
-// What Open MPI prints of a crash would take Go's place, which turns it into a panic.
+// Open MPI's signal handler would replace Go's, which turns a crash into a panic.
 static void mpi_prepare(void) { setenv("OMPI_MCA_opal_signal", "", 0); }
 
 static void mpi_version(char *text, int *n) { mpi.Get_library_version(text, n); }
@@ -57,11 +57,11 @@ static int mpi_finalize(void) { return mpi.Finalize(); }
 
 #define SILENT (-1)
 
-// The pulse is a barrier that goes round beside everything else.
+// The pulse is a barrier that runs repeatedly, concurrently with all other calls.
 static struct {
 	handle communicator, request;
 	int pending, stopped;
-	int rounds; // that this rank has begun
+	int rounds; // begun by this rank
 	double begun, ended, timeout;
 } pulse;
 
@@ -72,7 +72,7 @@ static double now(void) {
 }
 
 static int done(handle *request, int *flag) {
-	uint64_t status[16]; // more than any library's
+	uint64_t status[16]; // larger than the status of any library
 	return mpi.Test(request, flag, status);
 }
 
@@ -98,8 +98,8 @@ static int mpi_pulse(void) {
 	return 0;
 }
 
-// finish waits for a request. It gives the processor up after some time, for ranks may share
-// one. Where the pulse has stopped, all ranks are about to leave: who does not come is silent.
+// finish waits for a request. It yields the CPU after some time, as ranks may share one. After the
+// pulse has stopped, all ranks are about to leave: a rank that does not join is silent.
 static int finish(handle *request) {
 	double begun = now();
 	for (int n = 1;; n++) {
@@ -141,13 +141,13 @@ static int mpi_all_gather(const void *send, int count, void *receive, const int 
 	return e ? e : finish(&request);
 }
 
-// mpi_stop_pulse has this rank begin no more rounds, and returns how many it has begun.
+// mpi_stop_pulse stops new rounds of this rank, and returns the number that it has begun.
 static int mpi_stop_pulse(void) {
 	pulse.stopped = 1;
 	return pulse.rounds;
 }
 
-// mpi_end_pulse has all ranks end the same round, the last that any has begun.
+// mpi_end_pulse ends the pulse of all ranks in the same round, the last that any has begun.
 static int mpi_end_pulse(int rounds) {
 	for (;;) {
 		if (pulse.pending) {
@@ -182,10 +182,10 @@ type World struct {
 	timeout    time.Duration
 	calls      chan func()
 	mu         sync.Mutex
-	broken     error // what every call fails with
+	broken     error // error of every later call
 }
 
-// JoinMPI joins the other processes. There is one World in a process's life.
+// JoinMPI joins the other processes. A process can have only one World.
 func JoinMPI(o MPIOptions) (*World, error) {
 	w := &World{timeout: o.Timeout, calls: make(chan func())}
 	if w.timeout == 0 {
@@ -214,7 +214,7 @@ func (w *World) open() error {
 	w.version = strings.Join(strings.Fields(strings.SplitN(w.version, "\n", 2)[0]), " ")
 	if !slices.ContainsFunc(knownMPI,
 		func(k string) bool { return strings.HasPrefix(w.version, strings.TrimSuffix(k, ":")) }) {
-		return fmt.Errorf("an MPI that is not known: expected one that calls itself %s; found %q",
+		return fmt.Errorf("unknown MPI library: expected a version that begins with %s; found %q",
 			strings.Join(knownMPI, ", "), w.version)
 	}
 	C.mpi_prepare()
@@ -229,7 +229,7 @@ func (w *World) open() error {
 	return nil
 }
 
-// loadMPI finds the library.
+// loadMPI loads the library.
 func loadMPI() error {
 	var errs []error
 	for _, name := range mpiLibraries() {
@@ -245,7 +245,7 @@ func loadMPI() error {
 		MPIVariable, errors.Join(errs...))
 }
 
-// serve makes the calls, and keeps the pulse going between them.
+// serve makes the calls, and keeps the pulse running between them.
 func (w *World) serve() {
 	tick := time.NewTicker(100 * time.Millisecond)
 	defer tick.Stop()
@@ -264,17 +264,17 @@ func (w *World) serve() {
 	}
 }
 
-// state is the error that ended the connection, nil while it holds.
+// state returns the error that broke the connection, nil while it works.
 func (w *World) state() error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	return w.broken
 }
 
-// failure describes what a call returned.
+// failure returns an error for the result of a call.
 func (w *World) failure(call string, e C.int) error {
 	if e == C.SILENT {
-		return fmt.Errorf("a rank has given no sign of life for %v: it has died, hangs, or cannot be reached",
+		return fmt.Errorf("a rank has not responded for %v: it has died, hangs, or cannot be reached",
 			w.timeout)
 	}
 	var text [8192]C.char
@@ -283,7 +283,7 @@ func (w *World) failure(call string, e C.int) error {
 	return fmt.Errorf("%s: %s", call, C.GoStringN(&text[0], n))
 }
 
-// check returns the error of a call, after which none can be made.
+// check returns the error of a call, after which no further call is possible.
 func (w *World) check(call string, e C.int) error {
 	if e == 0 {
 		return nil
@@ -294,11 +294,11 @@ func (w *World) check(call string, e C.int) error {
 	return w.broken
 }
 
-// unfinished are the buffers of calls that failed: MPI may go on reading and writing them,
-// so they stay as long as the process.
+// unfinished pins the buffers of failed calls for the lifetime of the process, as MPI may continue
+// to read and write them.
 var unfinished runtime.Pinner
 
-// call has the thread of MPI make a call, which has pointers to those buffers.
+// call makes a call on MPI's thread, with pointers to the given buffers.
 func (w *World) call(name string, f func() C.int, buffers ...any) error {
 	result := make(chan error, 1)
 	w.calls <- func() {
@@ -317,17 +317,16 @@ func (w *World) call(name string, f func() C.int, buffers ...any) error {
 	return <-result
 }
 
-// Rank is the place of this process among all, from 0.
+// Rank returns the rank of this process, from 0.
 func (w *World) Rank() int { return w.rank }
 
-// Size is the number of processes.
+// Size returns the number of processes.
 func (w *World) Size() int { return w.size }
 
-// Version is what the library calls itself.
+// Version returns the version string of the library.
 func (w *World) Version() string { return w.version }
 
-// AllGather gives all ranks everybody's words, in the order of ranks; counts has how many
-// each sends.
+// AllGather implements [Communicator].
 func (w *World) AllGather(send, receive []uint32, counts []int) error {
 	n, at, err := offsets(counts, len(receive))
 	if err != nil {
@@ -338,8 +337,7 @@ func (w *World) AllGather(send, receive []uint32, counts []int) error {
 	}, pointer(send), pointer(receive), &n[0], &at[0])
 }
 
-// AllToAll sends the first sendCounts[0] words to rank 0, those behind to rank 1, …, and
-// receives such words from each.
+// AllToAll implements [Communicator].
 func (w *World) AllToAll(send []uint32, sendCounts []int, receive []uint32, receiveCounts []int) error {
 	n, at, err := offsets(sendCounts, len(send))
 	if err != nil {
@@ -354,8 +352,8 @@ func (w *World) AllToAll(send []uint32, sendCounts []int, receive []uint32, rece
 	}, pointer(send), &n[0], &at[0], pointer(receive), &m[0], &to[0])
 }
 
-// Close leaves the job, together with all others. A process whose connection is broken ends
-// without it: its launcher ends the others.
+// Close leaves the job together with all other processes. A process whose connection is broken ends
+// alone: its launcher ends the others.
 func (w *World) Close() error {
 	defer close(w.calls)
 	if w.state() != nil {
@@ -369,13 +367,13 @@ func (w *World) Close() error {
 	select {
 	case err := <-left:
 		return err
-	case <-time.After(w.timeout): // it waits for all others, without a word of ours
+	case <-time.After(w.timeout): // MPI_Finalize waits for all others
 		return w.failure("MPI_Finalize", C.SILENT)
 	}
 }
 
-// endPulse has all ranks end the same round of the pulse, the last that any has begun. The
-// pulse goes on until all have come here: one that is late is no silent one.
+// endPulse ends the pulse of all ranks in the same round, the last that any has begun. The pulse
+// continues until all ranks have arrived: a rank that is late is not silent.
 func (w *World) endPulse() error {
 	if _, err := w.numbers(0); err != nil {
 		return err
@@ -391,13 +389,13 @@ func (w *World) endPulse() error {
 	return w.call("MPI_Ibarrier", func() C.int { return C.mpi_end_pulse(C.int(slices.Max(all))) })
 }
 
-// numbers gives all ranks one number of each.
+// numbers gathers one number of each rank.
 func (w *World) numbers(mine uint32) ([]uint32, error) {
 	all := make([]uint32, w.size)
 	return all, w.AllGather([]uint32{mine}, all, slices.Repeat([]int{1}, w.size))
 }
 
-// offsets are where the parts of so many words begin.
+// offsets returns the offsets of consecutive parts with the given counts of words.
 func offsets(counts []int, words int) (n, at []C.int, err error) {
 	n, at = make([]C.int, len(counts)), make([]C.int, len(counts))
 	sum := 0

@@ -4,21 +4,21 @@ package distributed
 
 import "errors"
 
-// World is all processes of a job, of which this program can be only one.
+// World has all processes of a job; this program supports only one.
 type World struct{}
 
 var errNone = errors.New("this program was built without MPI (which needs Linux and cgo): expected to be started once, and not by mpirun or srun")
 
-// JoinMPI refuses.
+// JoinMPI returns an error.
 func JoinMPI(MPIOptions) (*World, error) { return nil, errNone }
 
-// Rank is the place of this process among all, from 0.
+// Rank returns the rank of this process, from 0.
 func (w *World) Rank() int { return 0 }
 
-// Size is the number of processes.
+// Size returns the number of processes.
 func (w *World) Size() int { return 1 }
 
-// Version is what the library calls itself.
+// Version returns the version string of the library.
 func (w *World) Version() string { return "" }
 
 // AllGather is never called.

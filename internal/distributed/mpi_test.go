@@ -21,7 +21,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// workerVariable says what a process that a launcher has started does in place of the tests.
+// workerVariable selects the function that a launched process runs instead of the tests.
 const workerVariable = "SFTSEQ_MPI_TEST"
 
 var workers = map[string]func(*World) error{
@@ -62,14 +62,14 @@ func worker(work func(*World) error) error {
 	return nil
 }
 
-// launchers are those of Debian, with what has them start several processes on this machine.
+// launchers are Debian's launchers, with flags to start several processes on this machine.
 var launchers = map[string][]string{
 	"mpirun.openmpi": {"--allow-run-as-root", "--oversubscribe", "--mca", "btl", "self,vader,tcp", "--mca",
 		"rtc_hwloc_vmhole", "none"},
 	"mpirun.mpich": nil,
 }
 
-// launch runs workers and returns what they print.
+// launch runs workers and returns their output.
 func launch(t *testing.T, launcher string, ranks int, worker string, environment ...string) (string, error) {
 	t.Helper()
 	testenv.Long(t, "starts processes")
@@ -94,7 +94,8 @@ func each(t *testing.T, f func(t *testing.T, launcher string)) {
 	}
 }
 
-// TestExchange: words arrive where they should, of any number of ranks, none among them.
+// TestExchange: the right words arrive, for any number of ranks including 1, and any number of
+// words including 0.
 func TestExchange(t *testing.T) {
 	each(t, func(t *testing.T, launcher string) {
 		for _, ranks := range []int{1, 3} {
@@ -106,8 +107,7 @@ func TestExchange(t *testing.T) {
 	})
 }
 
-// exchange makes calls of random sizes, the same on all ranks, with pauses in which the
-// pulse goes round.
+// exchange makes calls of random sizes, the same on all ranks, with pauses for the pulse.
 func exchange(w *World) error {
 	random := rand.New(rand.NewPCG(1, uint64(w.Size())))
 	word := func(from, to, i int) uint32 { return uint32(from<<28 | to<<24 | i) }
@@ -155,20 +155,20 @@ func exchange(w *World) error {
 		}
 	}
 	if err := w.AllGather([]uint32{1}, make([]uint32, 3), []int{1}); err == nil {
-		return errors.New("parts of 1 word of 3 are no error")
+		return errors.New("parts of 1 word of 3 are accepted")
 	}
 	return nil
 }
 
-// TestSilent: where a rank stands still the others end, in calls and between them, and
-// while they leave the job.
+// TestSilent: if a rank hangs, the others end, in calls and between them, and while they leave the
+// job.
 func TestSilent(t *testing.T) {
 	each(t, func(t *testing.T, launcher string) {
 		for _, when := range []string{"call", "between", "closing", "finalizing"} {
 			began := time.Now()
 			out, err := launch(t, launcher, 3, "silent", "TIMEOUT=2s", "WHEN="+when)
 			if err == nil || strings.Contains(out, "well") ||
-				!strings.Contains(out, "error: a rank has given no sign of life for 2s") {
+				!strings.Contains(out, "error: a rank has not responded for 2s") {
 				t.Errorf("%s: %v\n%s", when, err, out)
 			}
 			if took := time.Since(began); took > 20*time.Second {
@@ -192,7 +192,7 @@ func silent(w *World) error {
 	}
 	switch when {
 	case "closing", "finalizing":
-		return nil // and the worker closes the world
+		return nil // the worker closes the world
 	case "between":
 		for began := time.Now(); w.state() == nil && time.Since(began) < 10*time.Second; {
 			time.Sleep(50 * time.Millisecond)
@@ -214,7 +214,7 @@ func silent(w *World) error {
 	}
 }
 
-// TestLate: a rank that leaves the job long after the others is waited for, as it lives.
+// TestLate: ranks wait for a living rank that leaves the job much later.
 func TestLate(t *testing.T) {
 	each(t, func(t *testing.T, launcher string) {
 		out, err := launch(t, launcher, 3, "late", "TIMEOUT=1s")
@@ -231,8 +231,8 @@ func late(w *World) error {
 	return nil
 }
 
-// TestRefuses: a library that is missing, that is none, or that connects nobody is an
-// error that says so.
+// TestRefuses: a library that is missing, is not MPI, or connects no processes is an error with the
+// reason.
 func TestRefuses(t *testing.T) {
 	each(t, func(t *testing.T, launcher string) {
 		for _, c := range []struct{ environment, want string }{

@@ -2,12 +2,12 @@ package distributed
 
 import "math/bits"
 
-// MicroBatchTokens is where a micro-batch ends: consecutive examples of a batch until that
-// many tokens are reached.
+// MicroBatchTokens is the size of a micro-batch: consecutive examples of a batch until this number
+// of tokens is reached.
 const MicroBatchTokens = 4096
 
-// MicroBatches cuts examples of those lengths, in tokens, into runs of the given size or as
-// few more tokens as the last example of each has. It returns where each run ends.
+// MicroBatches splits examples of the given lengths, in tokens, into runs. A run ends with the
+// first example that reaches size. It returns the end of each run.
 func MicroBatches(lengths []int, size int) (ends []int) {
 	tokens := 0
 	for i, n := range lengths {
@@ -18,20 +18,20 @@ func MicroBatches(lengths []int, size int) (ends []int) {
 	return ends
 }
 
-// MostSums is how many sums a rank brings at most, of a batch of up to so many micro-batches
-// of up to so many tokens. With M the largest and m = [MicroBatchTokens] the least that any
-// but the last has, a rank gets k ≤ 9·M/m + 2 nodes side by side of the level at which
-// [Deal] cuts: fewer than eight for an equal part of M = m, and one for the cuts that are
-// off. The frontier of k nodes has at most ⌊2·log₂((k+2)/2)⌋: one at either end of each
-// level above.
+// MostSums returns the maximum number of sums of a rank, for a batch of up to the given number of
+// micro-batches with up to the given number of tokens. With M the largest and m =
+// [MicroBatchTokens] the minimum of all but the last micro-batch, a rank gets k ≤ 9·M/m + 2
+// adjacent nodes of the level at which [Deal] cuts: fewer than eight for an equal part of M = m,
+// and one for inexact cuts. The frontier of k nodes has at most ⌊2·log₂((k+2)/2)⌋ nodes: one at
+// either end of each level above.
 func MostSums(microBatches, tokens int) int {
 	k := min(microBatches, 9*tokens/MicroBatchTokens+2)
 	return bits.Len(uint((k+2)*(k+2)/4)) - 1
 }
 
-// Deal cuts micro-batches, of which the tokens are given, into runs of about as many tokens,
-// one for each rank: rank r computes those from cuts[r] to cuts[r+1]−1. A cut is where the
-// tree has few nodes at the edge, so that a rank brings few sums: see [MostSums].
+// Deal splits micro-batches, given by their tokens, into runs of similar numbers of tokens, one for
+// each rank: rank r computes those from cuts[r] to cuts[r+1]−1. It cuts where the tree has few
+// nodes at the edge, so that a rank has few sums: see [MostSums].
 func Deal(tokens []int, ranks int) (cuts []int) {
 	leaves := len(tokens)
 	before := make([]int, leaves+1)
@@ -49,7 +49,7 @@ func Deal(tokens []int, ranks int) (cuts []int) {
 			}
 			off := max(before[i]-target, target-before[i])
 			if best >= 0 && off > best {
-				break // and further away from here on
+				break // and those further away as well
 			}
 			best, at = off, i
 		}
@@ -58,19 +58,19 @@ func Deal(tokens []int, ranks int) (cuts []int) {
 	return append(cuts, leaves)
 }
 
-// Cut is where the words of a rank begin, of a model of that many: its share of the sum, which
-// it adds up for all.
+// Cut returns the first word of a rank's share of the sum, for a model of the given words. The rank
+// adds up this share for all ranks.
 func Cut(words, ranks, rank int) int { return words * rank / ranks }
 
-// Node is a place in the tree of sums: index i of level v adds indices 2i and 2i+1 of level
-// v−1; the last index of a level may have no sibling. Leaf i is index i of level 0.
+// Node is a node in the tree of sums: index i of level v adds indices 2i and 2i+1 of level v−1; the
+// last index of a level may have no sibling. Leaf i is index i of level 0.
 type Node struct{ Level, Index int }
 
-// Width is the number of nodes of a level.
+// Width returns the number of nodes of a level.
 func Width(leaves, level int) int { return (leaves + 1<<level - 1) >> level }
 
-// Frontier are the largest nodes whose leaves are all from lo to hi−1, from the left: what
-// adding siblings comes to with these leaves alone.
+// Frontier returns the largest nodes whose leaves are all from lo to hi−1, from left to right: the
+// result of adding siblings with these leaves only.
 func Frontier(leaves, lo, hi int) (out []Node) {
 	for lo < hi {
 		n := Node{0, lo}

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestFrontier: a run of leaves is the leaves of its frontier, which are never more
-// than MostSums nodes where the cuts are those of Deal, however unlike the micro-batches are.
+// TestFrontier: the leaves of a run are those of its frontier. For the cuts of Deal, a frontier has
+// at most MostSums nodes, for any sizes of micro-batches.
 func TestFrontier(t *testing.T) {
 	for leaves := 1; leaves < 40; leaves++ {
 		for lo := range leaves {
@@ -37,7 +37,7 @@ func TestFrontier(t *testing.T) {
 			for i := range tokens {
 				tokens[i] = MicroBatchTokens + random.IntN(longest)
 				if unlike && i < short {
-					tokens[i] = MicroBatchTokens // many of these are as much as one of the others
+					tokens[i] = MicroBatchTokens // many of these equal one of the others
 				}
 			}
 			if unlike {
@@ -64,16 +64,16 @@ func TestFrontier(t *testing.T) {
 	}
 }
 
-// TestMostSums: the bound is ⌊2·log₂((k+2)/2)⌋ for the k that its comment states; most
-// cases lie on either side of where it changes.
+// TestMostSums: the bound is ⌊2·log₂((k+2)/2)⌋ for the k in its comment; most cases are on either
+// side of a change.
 func TestMostSums(t *testing.T) {
 	for _, c := range []struct{ microBatches, tokens, want int }{
 		{300, MicroBatchTokens, 5},           // k = 11
 		{300, 4*MicroBatchTokens/3 - 1, 5},   // k = 13
-		{300, 4*MicroBatchTokens/3 + 1, 6},   // k = 14, of which (14+2)/2 is 2³
-		{300, 28*MicroBatchTokens/9 + 1, 8},  // k = 30, of which (30+2)/2 is 2⁴
+		{300, 4*MicroBatchTokens/3 + 1, 6},   // k = 14, where (14+2)/2 is 2³
+		{300, 28*MicroBatchTokens/9 + 1, 8},  // k = 30, where (30+2)/2 is 2⁴
 		{300, 28*MicroBatchTokens/9 - 1, 7},  // k = 29
-		{300, 60*MicroBatchTokens/9 + 1, 10}, // k = 62, of which (62+2)/2 is 2⁵
+		{300, 60*MicroBatchTokens/9 + 1, 10}, // k = 62, where (62+2)/2 is 2⁵
 		{61, 100 * MicroBatchTokens, 9},      // all of them
 		{62, 100 * MicroBatchTokens, 10},
 		{1, MicroBatchTokens, 1},
@@ -99,8 +99,8 @@ func TestMicroBatches(t *testing.T) {
 	}
 }
 
-// TestDeal: no other cut is nearer to an equal part of the tokens, where few micro-batches
-// allow every cut.
+// TestDeal: no other cut is closer to an equal part of the tokens if few micro-batches allow every
+// cut.
 func TestDeal(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 500 {
@@ -109,7 +109,7 @@ func TestDeal(t *testing.T) {
 			tokens[i] = 1 + random.IntN(9000)
 			total += tokens[i]
 		}
-		ranks := len(tokens)/7 + 1 // so few micro-batches each that a cut may be anywhere
+		ranks := len(tokens)/7 + 1 // few micro-batches per rank allow a cut anywhere
 		cuts := Deal(tokens, ranks)
 		for r := 1; r < ranks; r++ {
 			off := func(cut int) int {

@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Documents are the distinct documents of a split of pairs, by the tokens that the model reads. They measure
-// retrieval: at which rank a pair model puts the documents that belong to a query among all documents.
-// Each document is encoded once, however many pairs it is in.
+// Documents are the distinct documents of a split of pairs, identified by the tokens that the model
+// reads. They measure retrieval: the rank at which a pair model puts the documents related to a
+// query among all documents. Each document is encoded once.
 type Documents struct {
 	scorer *sft.Scorer
 	embed  Embed
@@ -21,9 +21,9 @@ type Documents struct {
 
 type document struct {
 	fingerprint fingerprint
-	row         uint32 // the first row that contains it
+	row         uint32 // index of the first row that contains it
 	vector      []float32
-	related     []int // second documents of the pairs of class 1 whose first document it is
+	related     []int // second documents of the pairs of class 1 with this first document
 }
 
 // fingerprint is the SHA-256 of a document's tokens.
@@ -37,7 +37,7 @@ func NewDocuments(s *sft.Scorer, embed Embed) *Documents {
 // Embed computes the vector of each sequence.
 type Embed func(ctx context.Context, sequences [][]int32) ([][]float32, error)
 
-// Score returns what the scorer's Examples returns, bit for bit, and keeps the vectors and pairs for Rank.
+// Score returns the same bits as the scorer's Examples, and keeps the vectors and pairs for Rank.
 func (d *Documents) Score(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
 	var unknown [][]int32
 	known := len(d.all)

@@ -1,5 +1,5 @@
-// Package evaluation measures a model on labelled rows, and picks and explains some of them to
-// be shown.
+// Package evaluation measures a model on labelled rows, and selects and explains some rows as
+// examples.
 package evaluation
 
 import (
@@ -18,17 +18,16 @@ type Evaluation struct {
 	Scorer  *sft.Scorer
 	Score   func(context.Context, []seq.Example) ([]sft.Output, error)
 	Measure Measure
-	// CutTags counts the labels of tokens that the model does not read, beyond its window.
+	// CutTags counts the labels of tokens beyond the model's window, which it does not read.
 	CutTags int64
-	// Seen is called with each row, which has the length that the model did not cut; may be
-	// nil.
+	// Seen is called with each row and its length before the model truncated it; may be nil.
 	Seen func(x *seq.Example, length int, logits []float32)
-	// Refused is called with each row that cannot be measured, which otherwise is an error:
-	// that the model cannot read, or for which it has no finite answer. May be nil.
+	// Refused is called with each row that cannot be measured: the model cannot read it, or its
+	// output is not finite. If Refused is nil, such a row is an error.
 	Refused func(x *seq.Example, length int, err error)
 }
 
-// Run measures all rows. Done is told of those that were.
+// Run measures all rows. It reports the number of measured rows to done.
 func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) error {
 	for {
 		rows, err := in.Next()
@@ -49,7 +48,7 @@ func (e *Evaluation) Run(ctx context.Context, in *seq.Reader, done func(int64)) 
 	}
 }
 
-// piece measures rows from at on, as many as a batch takes.
+// piece measures the rows from at on that fit into a batch.
 func (e *Evaluation) piece(ctx context.Context, rows *seq.Rows, at int) (int, error) {
 	var examples []seq.Example
 	var lengths, cut []int
@@ -66,7 +65,7 @@ batch:
 				e.Refused(&x, length, err)
 				return 1, nil
 			}
-			break batch // it comes first in the next
+			break batch // it is the first row of the next batch
 		}
 		lengths, cut = append(lengths, length), append(cut, e.cutTags(&x))
 		tokens += x.Length()
@@ -93,7 +92,7 @@ batch:
 	return len(examples), nil
 }
 
-// check reports what keeps a row from being measured, and cuts it to what the model reads.
+// check returns an error if a row cannot be measured, and truncates it to the model's window.
 func (e *Evaluation) check(x *seq.Example) (err error) {
 	c := e.Scorer.Config()
 	if err := e.Measure.check(c, x); err != nil {
@@ -112,7 +111,7 @@ func (e *Evaluation) check(x *seq.Example) (err error) {
 	return err
 }
 
-// cutTags leaves the labels of the tokens that are read, and says how many others there are.
+// cutTags keeps the labels of the tokens in the window, and returns the number of others.
 func (e *Evaluation) cutTags(x *seq.Example) (n int) {
 	if _, ok := e.Measure.(*Tags); !ok {
 		return 0

@@ -18,7 +18,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// goldenScorer scores with a golden model, through a window.
+// goldenScorer returns a scorer of a golden model with a window.
 func goldenScorer(t *testing.T, name string, window *config.InputWindow) *sft.Scorer {
 	t.Helper()
 	m := must.Get(sft.Load(filepath.Join("..", "..", "sft", "testdata", "golden", name)))(t)
@@ -28,9 +28,8 @@ func goldenScorer(t *testing.T, name string, window *config.InputWindow) *sft.Sc
 	return must.Get(sft.NewScorer(m, d))(t)
 }
 
-// TestRefused: rows that the model cannot read, or for which it has no finite answer, are
-// refused in their places, with the lengths that they have; without Refused the first is an
-// error.
+// TestRefused: rows that the model cannot read, or whose output is not finite, are refused in
+// order, with their lengths. Without Refused the first one is an error.
 func TestRefused(t *testing.T) {
 	scorer := goldenScorer(t, "pre", &config.InputWindow{Length: 5, Policy: "error"})
 	var data bytes.Buffer

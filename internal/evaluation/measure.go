@@ -9,15 +9,15 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Measure compares answers of a kind with what rows have.
+// Measure compares predictions with the targets of rows.
 type Measure interface {
-	// check reports what a row lacks that is to be measured, all of whose tokens are there.
+	// check returns an error if an untruncated row lacks targets.
 	check(c *sft.Config, x *seq.Example) error
-	// add counts a row, cut to what the model reads, which had the length.
+	// add counts a row, truncated to the model's window, which had the given length.
 	add(c *sft.Config, x *seq.Example, length int, logits []float32) error
 }
 
-// Classes measures the class of rows.
+// Classes measures predicted classes.
 type Classes struct{ *metrics.Tally }
 
 func (Classes) check(c *sft.Config, x *seq.Example) error {
@@ -34,7 +34,7 @@ func (m Classes) add(_ *sft.Config, x *seq.Example, length int, logits []float32
 	return m.Add(int(x.Label), logits, length)
 }
 
-// Labels measures the labels that hold of rows, any number of them.
+// Labels measures predicted sets of labels.
 type Labels struct{ *metrics.MultiLabel }
 
 func (Labels) check(c *sft.Config, x *seq.Example) error {
@@ -52,10 +52,10 @@ func (m Labels) add(_ *sft.Config, x *seq.Example, _ int, logits []float32) erro
 	return nil
 }
 
-// Numbers measures the numbers of rows.
+// Numbers measures predicted numbers.
 type Numbers struct {
 	*metrics.Regression
-	Loss float64 // summed over rows and numbers, which are standardised
+	Loss float64 // summed over rows and standardised numbers
 }
 
 func (*Numbers) check(_ *sft.Config, x *seq.Example) error {
@@ -79,16 +79,16 @@ func (m *Numbers) Count(c *sft.Config, numbers, logits []float32) {
 	m.Add(c.Predictions(logits), numbers)
 }
 
-// Tags measures the tags of the tokens of rows.
+// Tags measures predicted tags of tokens.
 type Tags struct {
 	*metrics.Tagging
-	Parts *metrics.Parts // nil where tags are none
+	Parts *metrics.Parts // nil unless tags are parts
 	Rows  int
-	Loss  float64 // summed over rows, of each in float32, as the parts of shards have it
+	Loss  float64 // summed over rows, each in float32, like the parts of shards
 }
 
-// NewTags begins to measure the tags of a model. They are parts if its tokens have features and all
-// tags are called CATEGORY/PART.
+// NewTags returns a measure for the tags of a model. They are parts if its tokens have features and
+// all tag names have the form CATEGORY/PART.
 func NewTags(c *sft.Config) *Tags {
 	m := &Tags{Tagging: metrics.NewTagging(c.LabelNames, c.NumLabels)}
 	if c.Featured() {
@@ -103,7 +103,7 @@ func (*Tags) check(c *sft.Config, x *seq.Example) error {
 	}
 	for t, label := range x.Labels {
 		if label != seq.NoLabel && int(label) >= c.NumLabels {
-			return fmt.Errorf("label %d of token %d, the model has %d", label, t, c.NumLabels)
+			return fmt.Errorf("label %d of token %d: expected one of the model's %d", label, t, c.NumLabels)
 		}
 	}
 	return nil
@@ -117,7 +117,8 @@ func (m *Tags) add(c *sft.Config, x *seq.Example, _ int, logits []float32) error
 	return nil
 }
 
-// Among are the answers among the parts of a row's category, nil where tags are no parts.
+// Among returns the predictions restricted to the parts of a row's category, nil unless tags are
+// parts.
 func (m *Tags) Among(labels []int32, logits []float32) []int32 {
 	if m.Parts == nil {
 		return nil
@@ -125,8 +126,8 @@ func (m *Tags) Among(labels []int32, logits []float32) []int32 {
 	return m.Parts.Among(labels, logits)
 }
 
-// Count counts a row: its labels, the tags that are answered, those among the parts of its category,
-// and their loss.
+// Count counts a row: its labels, the predicted tags, those among the parts of its category, and
+// their loss.
 func (m *Tags) Count(labels, tags, among []int32, loss float32) {
 	m.Rows++
 	m.Loss += float64(loss)
@@ -136,7 +137,7 @@ func (m *Tags) Count(labels, tags, among []int32, loss float32) {
 	}
 }
 
-// finite reports an output that is nothing to be measured.
+// finite returns an error for an output that is not finite.
 func finite(logits []float32) error {
 	for i, v := range logits {
 		if v-v != 0 {

@@ -15,8 +15,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestCutTags: the labels of tokens beyond the input window are counted, and not measured; those of
-// rows that are refused are not counted.
+// TestCutTags: the labels of tokens beyond the input window are counted, but not measured; those of
+// refused rows are not counted.
 func TestCutTags(t *testing.T) {
 	scorer := goldenScorer(t, "tagging", &config.InputWindow{Length: 4, Policy: "head"})
 	cfg := scorer.Config()
@@ -51,8 +51,8 @@ func TestCutTags(t *testing.T) {
 	}
 }
 
-// TestMeasures: a row that cannot be compared is reported by what it lacks, before the model runs; an
-// output that is not finite, after.
+// TestMeasures: a row without targets is reported before the model runs, and an output that is not
+// finite afterwards.
 func TestMeasures(t *testing.T) {
 	c := &sft.Config{Task: config.Tagging, NumLabels: 2}
 	row := seq.Example{A: []int32{1, 2}, Label: 1, Labels: []int32{0, 1}, Numbers: []float32{1, 2}}
@@ -73,7 +73,7 @@ func TestMeasures(t *testing.T) {
 		{&Tags{Tagging: metrics.NewTagging(nil, 2)}, func(x *seq.Example) { x.Labels = nil },
 			"column label: expected a label for each token, found none"},
 		{&Tags{Tagging: metrics.NewTagging(nil, 2)}, func(x *seq.Example) { x.Labels = []int32{-1, 2} },
-			"label 2 of token 1, the model has 2"},
+			"label 2 of token 1: expected one of the model's 2"},
 	} {
 		x := row
 		if err := test.measure.check(c, &x); err != nil {

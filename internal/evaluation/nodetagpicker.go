@@ -10,24 +10,24 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// NodeTagRule is what a NodeTagPicker does, for the reader of a page.
+// NodeTagRule describes the selection of a NodeTagPicker to the reader of a page.
 const NodeTagRule = "The rows are chosen by a rule: the first that have labels; where tags are parts, the categories take turns, and each gives its first rows."
 
-// NodeTagPicker picks rows of a model that tags tokens with features to be shown.
+// NodeTagPicker selects example rows of a model that tags tokens with features.
 type NodeTagPicker struct {
 	config *sft.Config
-	parts  *metrics.Parts // nil where tags are none
+	parts  *metrics.Parts // nil unless tags are parts
 	want   int
 	found  map[string][]report.NodeTagExample // by category, the first ones
 }
 
-// NewNodeTagPicker picks so many rows at most.
+// NewNodeTagPicker returns a picker of at most want rows.
 func NewNodeTagPicker(c *sft.Config, want int) *NodeTagPicker {
 	return &NodeTagPicker{config: c, parts: metrics.NewParts(c.LabelNames), want: want,
 		found: map[string][]report.NodeTagExample{}}
 }
 
-// See is told of a row and of what the model says of it.
+// See adds a row and the model's output for it.
 func (p *NodeTagPicker) See(x *seq.Example, _ int, logits []float32) {
 	if !slices.ContainsFunc(x.Labels, func(label int32) bool { return label >= 0 }) {
 		return
@@ -48,7 +48,7 @@ func (p *NodeTagPicker) See(x *seq.Example, _ int, logits []float32) {
 	p.found[category] = append(p.found[category], report.NewNodeTagExample(x, x.ID, answers))
 }
 
-// Rows are at most as many as wanted.
+// Rows returns at most the requested number of rows.
 func (p *NodeTagPicker) Rows() (out []report.NodeTagExample) {
 	categories := slices.Sorted(maps.Keys(p.found))
 	for turn := 0; ; turn++ {

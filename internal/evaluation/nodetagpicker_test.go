@@ -9,8 +9,9 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestNodeTagPicker takes the first rows of each category by turns, with answers among its parts;
-// of other tags the first rows, with all tags as answers. Rows without a label are left out.
+// TestNodeTagPicker: the first rows of each category are selected in turn, with predictions among
+// its parts. For other tags the first rows are selected, with all tags as predictions. Rows without
+// a label are skipped.
 func TestNodeTagPicker(t *testing.T) {
 	pick := func(names []string) (got string) {
 		p := NewNodeTagPicker(&sft.Config{Task: config.Tagging, NumLabels: 3, LabelNames: names,

@@ -9,25 +9,25 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Rule is what a Picker does, for the reader of a page.
-const Rule = "The rows are chosen by a rule: the classes take turns, in the order of their labels, and each gives by turns the first of its rows that is answered right and the first that is answered wrong."
+// Rule describes the selection of a Picker to the reader of a page.
+const Rule = "The rows are chosen by a rule: the classes take turns, in the order of their labels, and each gives by turns the first of its rows that is predicted correctly and the first that is not."
 
-// Picker picks rows of an evaluation to be shown.
+// Picker selects example rows of an evaluation.
 type Picker struct {
 	want  int
-	found [][2][]picked // by class: rows answered right, and wrong, the first ones
+	found [][2][]picked // by class: the first rows predicted correctly, and the first predicted wrongly
 }
 
-// picked is a row of a data set, and what it is called there.
+// picked is a row of a data set, and its id.
 type picked struct {
 	row uint32
 	id  string
 }
 
-// NewPicker picks so many rows at most.
+// NewPicker returns a picker of at most want rows.
 func NewPicker(classes, want int) *Picker { return &Picker{want, make([][2][]picked, classes)} }
 
-// See is told of a row and of what the model says of it.
+// See adds a row and the model's output for it.
 func (p *Picker) See(x *seq.Example, _ int, logits []float32) {
 	wrong := 0
 	if sft.Argmax(logits) != int(x.Label) {
@@ -38,7 +38,7 @@ func (p *Picker) See(x *seq.Example, _ int, logits []float32) {
 	}
 }
 
-// rows are at most as many as wanted.
+// rows returns at most the requested number of rows.
 func (p *Picker) rows() (out []picked) {
 	for turn := 0; ; turn++ {
 		before := len(out)
@@ -57,8 +57,8 @@ func (p *Picker) rows() (out []picked) {
 	}
 }
 
-// Explain reads the rows again, one by one, of the file that they are in: an explanation
-// takes memory.
+// Explain reads the selected rows again from their file, one by one, as an explanation takes
+// memory.
 func (p *Picker) Explain(ctx context.Context, scorer *sft.Scorer, path string) ([]report.Example, error) {
 	rows := p.rows()
 	if len(rows) == 0 {

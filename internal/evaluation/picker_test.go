@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestPicker takes classes and outcomes by turns, and what there is where one is missing.
+// TestPicker: classes and outcomes take turns, and a missing outcome is replaced by the other one.
 func TestPicker(t *testing.T) {
 	p := NewPicker(3, 5)
 	row := uint32(0)

@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestRankNonFinite: the rows of two documents are named whose score is no number,
+// TestRankNonFinite: the error names the rows of two documents whose score is not a number, even
 // though no row has both.
 func TestRankNonFinite(t *testing.T) {
 	m := must.Get(sft.Load("../../sft/testdata/golden/retrieval"))(t)

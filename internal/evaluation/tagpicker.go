@@ -9,23 +9,23 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TagRule is what a TagPicker does, for the reader of a page.
+// TagRule describes the selection of a TagPicker to the reader of a page.
 const TagRule = "The rows are chosen by a rule: by turns the first row all of whose spans are found and none is invented, and the first where some are not; a row without any span is left out."
 
-// TagPicker picks rows of a model of tagging to be shown.
+// TagPicker selects example rows of a tagging model.
 type TagPicker struct {
 	config *sft.Config
 	tags   *metrics.Tags
 	want   int
-	found  [2][]report.TagExample // right, and wrong, the first ones
+	found  [2][]report.TagExample // the first rows with correct spans, and the first others
 }
 
-// NewTagPicker picks so many rows at most.
+// NewTagPicker returns a picker of at most want rows.
 func NewTagPicker(c *sft.Config, want int) *TagPicker {
 	return &TagPicker{config: c, tags: metrics.NewTags(c.LabelNames, c.NumLabels), want: want}
 }
 
-// See is told of a row and of what the model says of it.
+// See adds a row and the model's output for it.
 func (p *TagPicker) See(x *seq.Example, _ int, logits []float32) {
 	tags := p.config.TagsOf(logits)
 	labels, answers := p.tags.SpansAmong(x.Labels, x.Labels), p.tags.SpansAmong(x.Labels, tags)
@@ -42,7 +42,7 @@ func (p *TagPicker) See(x *seq.Example, _ int, logits []float32) {
 	}
 }
 
-// Rows are at most as many as wanted.
+// Rows returns at most the requested number of rows.
 func (p *TagPicker) Rows() (out []report.TagExample) {
 	right, wrong := p.found[0], p.found[1]
 	for len(out) < p.want && len(right)+len(wrong) > 0 {

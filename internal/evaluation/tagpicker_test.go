@@ -9,15 +9,15 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTagPicker takes rows that are right and wrong by turns, and what there is where one kind is
-// missing; rows without spans are left out.
+// TestTagPicker: correct and wrong rows take turns, and a missing kind is replaced by the other
+// one; rows without spans are skipped.
 func TestTagPicker(t *testing.T) {
 	p := NewTagPicker(&sft.Config{Task: config.Tagging, NumLabels: 2, LabelNames: []string{"O", "x"}}, 4)
 	for row, c := range []struct{ labels, answers [2]int32 }{
 		{[2]int32{0, 0}, [2]int32{0, 0}},
 		{[2]int32{1, 0}, [2]int32{1, 0}},
 		{[2]int32{1, 0}, [2]int32{1, 0}},
-		{[2]int32{1, -1}, [2]int32{1, 1}}, // right: the second has no label
+		{[2]int32{1, -1}, [2]int32{1, 1}}, // correct: the second token has no label
 		{[2]int32{0, 0}, [2]int32{0, 1}},
 	} {
 		logits := make([]float32, 4)

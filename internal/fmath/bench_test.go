@@ -4,7 +4,7 @@ import "testing"
 
 var sink float32
 
-// Each iteration is one call, on arguments of both signs in no pattern that a
+// BenchmarkFunctions makes one call per iteration, on arguments of both signs in no pattern that a
 // branch predictor could learn.
 func BenchmarkFunctions(b *testing.B) {
 	var x [4096]float32

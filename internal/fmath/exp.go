@@ -32,7 +32,7 @@ func Exp(x float32) float32 {
 		return 0
 	}
 	t := float32(x*log2e) + roundToInt
-	n := math.Float32bits(t) // in its low bits; the others leave by the shift
+	n := math.Float32bits(t) // the low bits are n; the shift removes the others
 	k := t - roundToInt
 	r := x - float32(k*ln2High)
 	r -= float32(k * ln2Low)

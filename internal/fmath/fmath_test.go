@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A claim is one function's documented error, against float64.
+// A claim is the documented error of a function, against float64.
 type claim struct {
 	name     string
 	got      func(float32) float32
@@ -14,7 +14,7 @@ type claim struct {
 	high     float32
 	scale    func(x, want float64) float64 // the error is |got − want| / scale
 	atMost   float64
-	monotone bool // never falls by more than rounding
+	monotone bool // never decreases by more than rounding
 }
 
 func relative(_, want float64) float64 { return math.Abs(want) }
@@ -63,7 +63,7 @@ var claims = []claim{
 	{"GELUGrad", GELUGrad, geluGrad, -largest, largest, absolute, 3e-7, false},
 }
 
-// TestErrors walks through float32's bit patterns in steps, by each function.
+// TestErrors checks each function on float32's bit patterns at regular steps.
 func TestErrors(t *testing.T) {
 	for _, c := range claims {
 		t.Run(c.name, func(t *testing.T) {
@@ -106,7 +106,7 @@ func visit(low, high float32, do func(float32)) {
 	do(high)
 }
 
-// TestUsualArguments covers densely the range that activations have.
+// TestUsualArguments densely covers the range of activations.
 func TestUsualArguments(t *testing.T) {
 	for _, c := range claims {
 		worst := 0.0
@@ -128,7 +128,7 @@ func TestUsualArguments(t *testing.T) {
 	}
 }
 
-// TestGumbel takes uniforms (n + ½)·2⁻²³ from both ends and everywhere between.
+// TestGumbel covers the uniforms (n + ½)·2⁻²³ at both ends and in between.
 func TestGumbel(t *testing.T) {
 	worst := 0.0
 	check := func(n int) {

@@ -1,7 +1,7 @@
 package fmath
 
-// All of this file is made of z = e^−|x|, which lies in [0, 1] and never
-// overflows, and log(1+z) = z − z²·Q(z).
+// The functions of this file use z = e^−|x|, which is in [0, 1] and never overflows, and log(1+z) =
+// z − z²·Q(z).
 
 // Softplus returns log(1 + eˣ) = max(x, 0) + log(1 + z). Relative error below
 // 2.5e-7 everywhere; 0 where eˣ is subnormal (x < −87.33654).
@@ -17,8 +17,8 @@ func Sigmoid(x float32) float32 {
 	return choose(x, z, 1) / (1 + z)
 }
 
-// SoftplusSigmoid returns Softplus(x) and Sigmoid(x), the same bits as these,
-// for the price of one exponential.
+// SoftplusSigmoid returns Softplus(x) and Sigmoid(x) with the same bits, at the cost of one
+// exponential.
 func SoftplusSigmoid(x float32) (softplus, sigmoid float32) {
 	z := Exp(-abs(x))
 	softplus = relu(x) + (z - float32(float32(z*z)*log1pTail(z)))

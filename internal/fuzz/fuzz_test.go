@@ -18,8 +18,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestTargets: every fuzz target of the tree is listed, and holds what it does with an input
-// to limits.
+// TestTargets: every fuzz target of the tree is listed, and limits the resources for each input.
 func TestTargets(t *testing.T) {
 	testenv.Long(t, "lists the tests of every package")
 	const root = "../.."
@@ -51,7 +50,7 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// checkLimits: a function that begins fuzzing has a call of the limits for each.
+// checkLimits: a function with fuzz targets calls the limits for each of them.
 func checkLimits(t *testing.T, path string) {
 	file, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.SkipObjectResolution)
 	if err != nil {
@@ -70,14 +69,14 @@ func checkLimits(t *testing.T, path string) {
 			}
 			return true
 		})
-		if begun > limits { // other tests may bound their memory, too
+		if begun > limits { // other tests may limit their memory, too
 			t.Errorf("%s: %s begins fuzzing %d times and sets testenv.FuzzLimits %d times", path,
 				d.(*ast.FuncDecl).Name.Name, begun, limits)
 		}
 	}
 }
 
-// TestParse: the last line counts, and none is an error.
+// TestParse: the last report counts, and no report is an error.
 func TestParse(t *testing.T) {
 	const out = `fuzz: elapsed: 0s, gathering baseline coverage: 0/120 completed
 fuzz: elapsed: 3s, execs: 1368 (425/sec), new interesting: 31 (total: 151)
@@ -92,7 +91,7 @@ PASS
 	}
 }
 
-// TestTimeIsOver: an input that fails is no end of the time, whatever its error says.
+// TestTimeIsOver: a failing input is not mistaken for the end of the time, whatever its error.
 func TestTimeIsOver(t *testing.T) {
 	const report = "fuzz: elapsed: 10s, execs: 78949 (5859/sec), new interesting: 80 (total: 422)\n"
 	for out, want := range map[string]bool{
@@ -107,7 +106,8 @@ func TestTimeIsOver(t *testing.T) {
 	}
 }
 
-// TestCounted: the packages that guide the fuzzer are ours and parsers, not all of a program.
+// TestCounted: the packages that guide the fuzzer are those of this module and parsers, not all
+// packages.
 func TestCounted(t *testing.T) {
 	for name, want := range map[string]bool{
 		"github.com/sftseq/sftseq": true, "github.com/sftseq/sftseq/seq": true,
@@ -121,7 +121,7 @@ func TestCounted(t *testing.T) {
 	}
 }
 
-// TestTool runs itself in a compiler's place: the flag goes, but for packages that are counted.
+// TestTool runs itself as a compiler wrapper: the flag is removed except for counted packages.
 func TestTool(t *testing.T) {
 	const variable = "SFTSEQ_TEST_TOOL"
 	if os.Getenv(variable) != "" {

@@ -1,8 +1,8 @@
-// Command fuzz runs all fuzz targets of the module, one after the other, each for a time:
+// Command fuzz runs all fuzz targets of the module, one after the other, for a time each:
 //
 //	go run ./internal/fuzz -time 10s -match 'seq|table.*JSON'
 //
-// It prints a line for each and their sum, and fails if a target does.
+// It prints a line for each target and a total, and fails if a target fails.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 func main() {
 	if len(os.Args) > 2 && os.Args[1] == toolArgument {
 		if err := tool(os.Args[2:]); err != nil {
-			os.Exit(1) // the tool has said why
+			os.Exit(1) // the tool has printed the reason
 		}
 		return
 	}
@@ -34,9 +34,9 @@ func main() {
 }
 
 func run(ctx context.Context) (err error) {
-	each := flag.String("time", "10s", "for each target, or how many inputs: 1000x")
+	each := flag.String("time", "10s", "time for each target, or number of inputs, such as 1000x")
 	match := flag.String("match", ".", "regular expression of the targets PACKAGE.NAME")
-	memory := flag.String("memory", "4GiB", "that a process may have; where the system keeps to it")
+	memory := flag.String("memory", "4GiB", "memory limit of a process, if the system supports it")
 	flag.Parse()
 	limit, err := humanize.ParseBytes(*memory)
 	if err != nil {
@@ -66,7 +66,7 @@ func run(ctx context.Context) (err error) {
 	return r.all(ctx, list)
 }
 
-// all runs targets and prints what they did.
+// all runs targets and prints their results.
 func (r *runner) all(ctx context.Context, list []target) error {
 	row := func(name string, x result) {
 		fmt.Printf("%-45s %12s %10.0f %8d %8.0f\n", name, humanize.Comma(int64(x.executions)),
@@ -96,8 +96,8 @@ func (r *runner) all(ctx context.Context, list []target) error {
 	return nil
 }
 
-// memoryPlace is a directory in memory, where synchronising a file costs nothing, or "" for
-// the usual one.
+// memoryPlace returns a directory in memory, where syncing a file costs nothing, or "" for the
+// default.
 func memoryPlace() string {
 	const place = "/dev/shm"
 	probe, err := os.MkdirTemp(place, "fuzz")

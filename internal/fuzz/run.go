@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// result is what the fuzzer says of a target at its end.
+// result is the fuzzer's last report of a target.
 type result struct {
 	executions, interesting int
 	took                    time.Duration
@@ -21,18 +21,19 @@ type result struct {
 type runner struct {
 	dir     string // of the module
 	self    string // this program
-	time    string // for each, as -fuzztime takes it
+	time    string // for each target, in the format of -fuzztime
 	memory  int    // bytes, for each process
-	scratch string // for the targets' files, in memory where there is such a place
+	scratch string // for the targets' files, in memory if possible
 }
 
 // run fuzzes a target.
 //
-// What is interesting is not made smaller: inputs of kilobytes took all of a target's time.
-// A process that asks for more memory than it may have ends, and with it the target: the
-// input is kept under testdata/fuzz.
+// Interesting inputs are not minimised: inputs of kilobytes would take all of a target's time. A
+// process that exceeds its memory limit ends, and with it the target; the input is kept under
+// testdata/fuzz.
 func (r *runner) run(ctx context.Context, t target) (result, error) {
-	// Of the test alone, not of the compiler: what testing.T.TempDir is in, and the limit.
+	// Settings of the test only, not of the compiler: the parent of testing.T.TempDir, and the
+	// limit.
 	limited := fmt.Sprintf(`env TMPDIR=%[1]s GOTMPDIR=%[1]s GOMEMLIMIT=%[2]d sh -c 'ulimit -v %[3]d 2>/dev/null; exec "$0" "$@"'`, r.scratch, r.memory/2, r.memory>>10)
 	c := exec.CommandContext(ctx, "go", "test", "-run", "^$", "-fuzz", "^"+t.name+"$", "-fuzztime", r.time,
 		"-fuzzminimizetime", "0x",
@@ -54,19 +55,19 @@ func (r *runner) run(ctx context.Context, t target) (result, error) {
 	return found, err
 }
 
-// timeIsOver is what Go before 1.27 says now and then, where an input is being tried as the
-// time ends (go.dev/issue/75804). No input failed: one that does is written to a file
-// before, and no other line follows the target's name.
+// timeIsOver matches a spurious failure of Go before 1.27, if an input is running at the end of the
+// time (go.dev/issue/75804). A failing input would have been written to a file before, and another
+// line would follow the target's name.
 var timeIsOver = regexp.MustCompile(`(?m)^--- FAIL: \S+ \(\S+\)\n    context deadline exceeded\nFAIL$`)
 
-// report is a line of the fuzzer's.
+// report matches a line of the fuzzer's output.
 var report = regexp.MustCompile(`fuzz: elapsed: (\S+), execs: (\d+) .*, new interesting: (\d+) `)
 
-// parse takes what a fuzzer's last line says.
+// parse reads the fuzzer's last report.
 func parse(out []byte) (r result, err error) {
 	lines := report.FindAllSubmatch(out, -1)
 	if len(lines) == 0 {
-		return r, errors.New("nothing was executed: the time was not enough even for the inputs that are known")
+		return r, errors.New("nothing was executed: the time was too short even for the known inputs")
 	}
 	last := lines[len(lines)-1]
 	var wrong [3]error

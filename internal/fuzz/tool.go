@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// counted are the packages whose branches guide the fuzzer: ours, and the parsers that stand
-// behind them. Of a program that links all of Arrow there are 180,000 counters otherwise, which
-// the fuzzer sends to and fro as JSON, about for each input that reaches a new one: most
-// targets came to a hundred inputs a second.
+// counted matches the packages whose branches guide the fuzzer: those of this module, and parsers
+// that they use. Otherwise a program that links all of Arrow has 180,000 counters. The fuzzer
+// exchanges these as JSON for nearly each input that reaches a new one, and most targets ran only a
+// hundred inputs per second.
 var counted = regexp.MustCompile(`^(github\.com/sftseq/sftseq(/.*)?|archive/tar|encoding/(csv|json)|image/png|github\.com/klauspost/compress/(flate|gzip|zstd)` +
 	`|github\.com/apache/arrow/go/v15/(arrow/ipc|parquet/file|parquet/metadata))(_test)?$`)
 
-// toolArgument has this program run a tool.
+// toolArgument is the argument with which this program runs a tool.
 const toolArgument = "tool"
 
-// toolVersion tells what is compiled here from what go test -fuzz compiles by itself.
+// toolVersion distinguishes packages compiled here from those that go test -fuzz compiles by
+// itself.
 const toolVersion = " branches-counted-1"
 
-// tool runs a tool of the compiler's in go's place: without counters, unless the package is to
-// have them.
+// tool runs a compiler tool, without counters unless the package needs them.
 func tool(command []string) error {
 	name, args := command[0], command[1:]
 	version := slices.Contains(args, "-V=full")

@@ -1,5 +1,5 @@
-// Package golden compares a device with golden folders: models with the logits, gradients and
-// losses of training that were computed in double precision.
+// Package golden compares a device with golden folders: models with logits, gradients and training
+// losses that were computed in double precision.
 package golden
 
 import (
@@ -25,48 +25,47 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// Files of a golden folder, beside those of a model.
+// Files of a golden folder in addition to those of a model.
 const (
 	inputsFile    = "inputs.jsonl"      // labelled lines
-	logitsFile    = "expected.jsonl"    // of each line
-	gradientsFile = "grads.safetensors" // of the mean loss
+	logitsFile    = "expected.jsonl"    // for each line
+	gradientsFile = "grads.safetensors" // gradients of the mean loss
 	trainingFile  = "expected.json"     // settings, and the loss of each step
 )
 
-// tolerance is how far a device may be off.
+// tolerance has the maximum errors of a device.
 type tolerance struct {
-	logit    float64 // in absolute terms
-	gradient float64 // in norm, as a fraction
-	tensor   float64 // of it, likewise
-	loss     float64 // as a fraction
+	logit    float64 // absolute
+	gradient float64 // relative, in norm
+	tensor   float64 // of a tensor, likewise
+	loss     float64 // relative
 }
 
-// tolerances by precision. The derivative of max(q, k) jumps where rounding
-// exchanges the two, so that gradients of mixed precision are off by more than
-// rounding their operands explains.
+// tolerances by precision. The derivative of max(q, k) jumps where rounding exchanges the two, so
+// that gradients of mixed precision differ by more than the rounding of their operands explains.
 var tolerances = map[device.Precision]tolerance{
 	device.FP32:  {logit: 1e-4, gradient: 1e-3, tensor: 1e-3, loss: 1e-4},
 	device.Mixed: {logit: 2e-2, gradient: 5e-2, tensor: 0.2, loss: 1e-2},
 }
 
-// Comparison is how far a device is off on one model.
+// Comparison has the errors of a device for one model.
 type Comparison struct {
 	Golden    string           `json:"golden"`
 	Device    string           `json:"device"`
 	Precision device.Precision `json:"precision"`
 	Lines     int              `json:"lines"`
-	Logit     *float64         `json:"logit_error,omitempty"` // the largest
+	Logit     *float64         `json:"logit_error,omitempty"` // maximum
 	Gradient  *float64         `json:"gradient_error,omitempty"`
-	Tensor    *float64         `json:"tensor_error,omitempty"` // the largest of one of its tensors
+	Tensor    *float64         `json:"tensor_error,omitempty"` // maximum over the tensors
 	Which     string           `json:"tensor,omitempty"`
-	Loss      *float64         `json:"loss_error,omitempty"` // the largest of a step
-	Flips     int              `json:"flips,omitempty"`      // tokens that the device would have sampled otherwise
-	Worst     float64          `json:"worst"`                // as a fraction of its tolerance
+	Loss      *float64         `json:"loss_error,omitempty"` // maximum over the steps
+	Flips     int              `json:"flips,omitempty"`      // tokens that the device would have sampled differently
+	Worst     float64          `json:"worst"`                // maximum as a fraction of the tolerance
 	Failed    bool             `json:"failed"`
 	Error     string           `json:"error,omitempty"` // why nothing was compared
 }
 
-// Folders lists the models in a directory, which may be one itself.
+// Folders lists the models in a directory, which may be a model itself.
 func Folders(root, only string) ([]string, error) {
 	var out []string
 	hasModel := func(dir string) bool {
@@ -94,9 +93,9 @@ func Folders(root, only string) ([]string, error) {
 	return out, nil
 }
 
-// Compare computes what the folder has expectations of. In mixed precision the tokens are
-// those that the device of exact samples. The error says why nothing was compared, and is
-// in the comparison, too.
+// Compare computes and compares everything for which the folder has expected values. In mixed
+// precision the tokens are those that the device exact samples. The error, which the comparison
+// also contains, says why nothing was compared.
 func Compare(ctx context.Context, dir string, d tensor.Device, precision device.Precision,
 	exact func() (tensor.Device, error)) (*Comparison, error) {
 	g := &Comparison{Golden: filepath.Base(dir), Device: d.Name(), Precision: precision}
@@ -145,7 +144,7 @@ func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device,
 		found = true
 	}
 	if !found {
-		return fmt.Errorf("%s: neither %s nor %s nor %s, so nothing to compare with", dir, logitsFile,
+		return fmt.Errorf("%s: expected at least one of %s, %s and %s to compare with", dir, logitsFile,
 			gradientsFile, trainingFile)
 	}
 	return nil
@@ -155,7 +154,7 @@ func (g *Comparison) compare(ctx context.Context, dir string, d tensor.Device,
 type compareFunc func(g *Comparison, ctx context.Context, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device) error
 
-// compareGiven compares; in mixed precision on the tokens that the CPU samples.
+// compareGiven compares; in mixed precision with the tokens that the CPU samples.
 func (g *Comparison) compareGiven(ctx context.Context, compare compareFunc, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device, open func() (tensor.Device, error)) (err error) {
 	if g.Precision == device.FP32 {
@@ -175,8 +174,8 @@ func (g *Comparison) compareGiven(ctx context.Context, compare compareFunc, path
 	return err
 }
 
-// note keeps the largest error of a kind, and what it is of its tolerance. An
-// error that is no number is larger than all.
+// note keeps the largest error of a kind, and its fraction of the tolerance. An error that is not a
+// number counts as the largest.
 func (g *Comparison) note(worst **float64, err, fraction float64) (largest bool) {
 	if math.IsNaN(err) || math.IsNaN(fraction) {
 		err, fraction = math.MaxFloat64, math.MaxFloat64 // JSON has no infinity
@@ -216,7 +215,7 @@ func (g *Comparison) logits(ctx context.Context, path string, m *sft.Model,
 			return fmt.Errorf("%s:%d: %w", path, i+1, err)
 		}
 		if len(want.Logits) != len(o.Logits) {
-			return fmt.Errorf("%s:%d: %d logits, the model has %d", path, i+1, len(want.Logits), len(o.Logits))
+			return fmt.Errorf("%s:%d: found %d logits, expected %d", path, i+1, len(want.Logits), len(o.Logits))
 		}
 		for j, w := range want.Logits {
 			off := math.Abs(float64(o.Logits[j]) - w)
@@ -226,7 +225,7 @@ func (g *Comparison) logits(ctx context.Context, path string, m *sft.Model,
 	return nil
 }
 
-// noEOF says that a file ends where it should not.
+// noEOF converts io.EOF to an error for an unexpected end of file.
 func noEOF(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF
@@ -259,15 +258,14 @@ func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
 	for _, w := range want {
 		p, ok := m.Parameters.Lookup(w.Name)
 		if !ok || p.Size() != len(w.Data) {
-			return fmt.Errorf("%s: %s is no tensor of the model, or not of its shape", path, w.Name)
+			return fmt.Errorf("%s: %s is not a tensor of the model, or has another shape", path, w.Name)
 		}
 		all = math.Hypot(all, norm(w.Data, make([]float32, len(w.Data))))
 		off = math.Hypot(off, norm(m.Parameters.Slice(got, p), w.Data))
 	}
 	t := tolerances[g.Precision]
 	g.note(&g.Gradient, off/all, off/all/t.gradient)
-	// Some tensors are zero up to rounding, in mixed precision up to that of the
-	// others.
+	// Some tensors are zero up to rounding, in mixed precision up to the rounding of others.
 	least := 1e-3
 	if g.Precision == device.Mixed {
 		least *= all
@@ -282,8 +280,8 @@ func (g *Comparison) gradients(ctx context.Context, path string, m *sft.Model,
 	return nil
 }
 
-// training makes the steps of a training run, with noise and dropout, and
-// compares their losses: each but the first depends on the updates before it.
+// training makes the steps of a training run, with noise and dropout, and compares their losses:
+// each but the first depends on the previous updates.
 func (g *Comparison) training(ctx context.Context, path string, m *sft.Model,
 	examples []seq.Example, d tensor.Device) error {
 	text, err := os.ReadFile(path)

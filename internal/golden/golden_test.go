@@ -52,8 +52,7 @@ func (m countedMemory) Free() {
 	*m.held--
 }
 
-// TestFrees: what a model took of the device's memory is there for the
-// next one.
+// TestFrees: the device memory of a model is free for the next one.
 func TestFrees(t *testing.T) {
 	for _, name := range []string{"ties", "train"} {
 		d := counted{cpu.New(1), new(int)}
@@ -75,7 +74,7 @@ func TestMixed(t *testing.T) {
 	}
 }
 
-// TestNote: an error that is no number is the largest.
+// TestNote: an error that is not a number is the largest.
 func TestNote(t *testing.T) {
 	g := &Comparison{}
 	nan := g.Worst / g.Worst

@@ -7,14 +7,15 @@ import (
 	"strconv"
 )
 
-// Category is a number of a node or an edge that says which of so many kinds it is of, from 0 on.
+// Category is a categorical number of a node or an edge, from 0 on.
 type Category struct {
 	Name  string
 	Kinds int
 }
 
-// Indicators are the features that stand for categories: for each kind of each, in their order, whether
-// a node or an edge is of it, 1 or 0. A linear layer of them adds up a vector for each kind.
+// Indicators returns the names of the one-hot features of categories: for each kind of each
+// category, in order, a feature that is 1 if a node or an edge is of this kind, and 0 otherwise. A
+// linear layer over them is a sum of embeddings.
 func Indicators(categories []Category) (names []string) {
 	for _, c := range categories {
 		for kind := range c.Kinds {
@@ -24,18 +25,18 @@ func Indicators(categories []Category) (names []string) {
 	return names
 }
 
-// Known are graphs of JSON lines of which it is known what they have.
+// Known reads graphs of JSON lines with a known specification.
 type Known struct {
-	// Spec is what the rows become: of FeatureNames, the indicators of Nodes come first where there
-	// are some, and the steps of the random walk last.
+	// Spec is the specification of the rows. Its FeatureNames begin with the indicators of Nodes,
+	// if any, and end with the steps of the random walk.
 	Spec         seq.Spec
-	Nodes, Edges []Category // nil: their numbers are taken as they are
-	RandomWalk   int        // so many return probabilities are features of a node, too
+	Nodes, Edges []Category // nil: numbers are not converted
+	RandomWalk   int        // number of return probabilities among the features of a node
 }
 
-// Read calls take with the graphs of a file, whose answers are in the fields label or tags, or in those
-// that are called as numbers are. A label is its name, or its place among the names, from 0. What is wrong
-// with a line ends it, with the file and the line. Progress may be nil.
+// Read calls take with the graphs of a file. Their targets are in the fields label or tags, or in
+// fields with the names of the numbers. A label is a name, or an index into the names. An invalid
+// line is an error with the file and the line. Progress may be nil.
 func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64), take func(seq.Example) error) error {
 	labels := map[string]int32{}
 	for i := range k.Spec.LabelNames {
@@ -44,7 +45,7 @@ func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64
 	for i, name := range k.Spec.LabelNames {
 		labels[name] = int32(i)
 	}
-	before := k.Spec // of a row without its walk
+	before := k.Spec // of a row before its walk
 	before.FeatureNames = before.FeatureNames[:len(before.FeatureNames)-k.RandomWalk]
 	r := Reader{From: []string{path}, Label: "label", Tags: "tags", Numbers: k.Spec.NumberNames, Progress: progress}
 	return r.Each(ctx, func(x *Row) error {
@@ -57,14 +58,14 @@ func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64
 		if err := seq.NewBlock(&before).Append(x.Example); err != nil {
 			return err
 		}
-		if err := AppendWalk(ctx, x.Features, x.Edges, k.RandomWalk); err != nil { // which needs edges among its nodes
+		if err := AppendWalk(ctx, x.Features, x.Edges, k.RandomWalk); err != nil { // requires valid edges
 			return err
 		}
 		return take(x.Example)
 	})
 }
 
-// answers gives a row what a model is to answer.
+// answers sets the targets of a row.
 func (k *Known) answers(labels map[string]int32, x *Row) error {
 	if k.Spec.Task != seq.Regression {
 		answer, list := "label", k.Spec.Task == seq.MultiLabel
@@ -77,7 +78,7 @@ func (k *Known) answers(labels map[string]int32, x *Row) error {
 	}
 	if x.Number(k.Spec.Task, labels) {
 		if k.Spec.Task == seq.MultiLabel && len(x.Labels) < len(x.Names) {
-			return fmt.Errorf("%s: found %.60q, expected each label that holds, once", x.Field, x.Names)
+			return fmt.Errorf("%s: found %.60q, expected distinct labels", x.Field, x.Names)
 		}
 		return nil
 	}
@@ -90,7 +91,7 @@ func (k *Known) answers(labels map[string]int32, x *Row) error {
 	return nil
 }
 
-// described is a field of answers, in an error.
+// described describes a target field in an error.
 func described(field string, list bool) string {
 	switch {
 	case field == "tags":
@@ -101,8 +102,8 @@ func described(field string, list bool) string {
 	return field + ", a class"
 }
 
-// features has indicators stand for the categories of nodes and edges. They are as many numbers as there
-// are kinds, so that what a row may have is checked before.
+// features replaces the categories of nodes and edges by indicators. As there are as many numbers
+// as kinds, it checks the size of a row first.
 func (k *Known) features(x *Row) (err error) {
 	if err := k.Spec.CheckTokenCount(len(x.Features)); err != nil {
 		return fmt.Errorf("features: %w", err)
@@ -124,7 +125,8 @@ func (k *Known) features(x *Row) (err error) {
 	return nil
 }
 
-// indicate has indicators, so many in all, stand for categories. Without those the numbers stay.
+// indicate replaces categories by indicators, width in total. Without categories the numbers are
+// unchanged.
 func indicate(numbers []float32, categories []Category, width int) ([]float32, error) {
 	expected := len(categories)
 	if categories == nil {

@@ -26,7 +26,7 @@ func readKnown(t *testing.T, k *Known, lines string) (out []seq.Example, err err
 	return out, err
 }
 
-// knownSpec is of graphs with two categories of a node and one of an edge.
+// knownSpec returns a specification of graphs with two categories of a node and one of an edge.
 func knownSpec(task string) *Known {
 	k := &Known{Nodes: []Category{{"kind", 3}, {"ring", 2}}, Edges: []Category{{"bond", 2}}}
 	k.Spec = seq.Spec{Task: task, FeatureNames: Indicators(k.Nodes), EdgeFeatureNames: Indicators(k.Edges)}
@@ -38,8 +38,8 @@ func knownSpec(task string) *Known {
 	return k
 }
 
-// TestKnown: indicators stand for categories, random walks come behind them, and labels are names or
-// places, names first.
+// TestKnown: indicators replace categories, random walks follow them, and labels are names or
+// indices, names first.
 func TestKnown(t *testing.T) {
 	const graph = `"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1], [1, 0, 0]]`
 	if names := Indicators(knownSpec(seq.MultiLabel).Nodes); !reflect.DeepEqual(names,
@@ -77,7 +77,7 @@ func TestKnown(t *testing.T) {
 	}
 }
 
-// TestKnownRefuses: what is not as the specification says ends reading, with file and line.
+// TestKnownRefuses: lines that do not match the specification are errors with file and line.
 func TestKnownRefuses(t *testing.T) {
 	const good = `{"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1]], "label": ["x"]}`
 	for _, c := range []struct{ task, line, want string }{
@@ -92,7 +92,7 @@ func TestKnownRefuses(t *testing.T) {
 			"edges: index 0, target: expected a token from 0 to 1, found 2"},
 		{seq.MultiLabel, strings.Replace(good, `["x"]`, `["z"]`, 1),
 			`label: found "z", expected a number from 0 to 2, or one of ["x" "y" "1"]`},
-		{seq.MultiLabel, strings.Replace(good, `["x"]`, `[0, 0, 2]`, 1), "expected each label that holds, once"},
+		{seq.MultiLabel, strings.Replace(good, `["x"]`, `[0, 0, 2]`, 1), "expected distinct labels"},
 		{seq.MultiLabel, strings.Replace(good, `["x"]`, `"x"`, 1),
 			"found label, a class, expected label, a list of labels"},
 		{seq.MultiLabel, strings.Replace(good, `"label": ["x"]`, `"tags": ["x", "x"]`, 1),
@@ -115,8 +115,8 @@ func TestKnownRefuses(t *testing.T) {
 	}
 }
 
-// TestKnownSize: more nodes or edges than a row may have with their indicators are refused before these
-// are made, which would take far more memory than the line.
+// TestKnownSize: too many nodes or edges for a row are refused before their indicators are
+// allocated, which would take far more memory than the line.
 func TestKnownSize(t *testing.T) {
 	k := &Known{Nodes: []Category{{"kind", 1 << 12}}, Edges: []Category{{"bond", 1 << 12}}}
 	k.Spec = seq.Spec{Task: seq.Regression, FeatureNames: Indicators(k.Nodes), EdgeFeatureNames: Indicators(k.Edges),
@@ -140,8 +140,8 @@ func TestKnownSize(t *testing.T) {
 	}
 }
 
-// FuzzKnown reads any bytes as graphs of a specification: what is taken has one value of each category,
-// and labels that are known.
+// FuzzKnown reads any bytes as graphs of a specification: accepted graphs have one value of each
+// category, and known labels.
 func FuzzKnown(f *testing.F) {
 	f.Add(`{"features": [[2, 1], [0, 0]], "edges": [[0, 1, 1]], "label": ["x", 1]}`)
 	f.Add(`{"features": [[2, 1]], "edges": [], "label": []}` + "\n" +

@@ -17,10 +17,10 @@ func WalkNames(steps int) (names []string) {
 	return names
 }
 
-// maxAdditions bounds the work on a graph to minutes. Tests set it.
+// maxAdditions limits the work on a graph to minutes. Tests set it.
 var maxAdditions int64 = 30_000_000_000
 
-// keyOf is a list of targets as the key of a map.
+// keyOf returns a list of targets as the key of a map.
 func keyOf(targets []int32) string {
 	key := make([]byte, 0, 4*len(targets))
 	for _, t := range targets {
@@ -29,22 +29,22 @@ func keyOf(targets []int32) string {
 	return string(key)
 }
 
-// AppendWalk appends to the features of each node the probabilities that a random walk from it is back after 1
-// to so many steps, the diagonals of (D⁻¹A)ᵏ. A step takes each of the edges that lead from a node with
-// the same probability; where none does, the walk ends. They say where a node is among the others
-// without naming any (Dwivedi et al., "Graph Neural Networks with Learnable Structural and Positional
-// Representations", ICLR 2022).
+// AppendWalk appends to the features of each node the probabilities that a random walk from it is at
+// the node again after 1, 2, … steps, the diagonals of (D⁻¹A)ᵏ. A step takes each outgoing edge of
+// a node with the same probability; without any, the walk ends. The probabilities describe the
+// position of a node in the graph without naming any node (Dwivedi et al., "Graph Neural Networks
+// with Learnable Structural and Positional Representations", ICLR 2022).
 //
-// The probabilities are exact, and sparse: from each node on they go along the edges, so that a graph
-// costs at most steps × nodes × edges additions, and less where few nodes are within reach or where
-// nodes, such as the leaves of a star, have the same targets: their walks are one from the first step
-// on. A sum has the order of the edges. More than maxAdditions are an error.
+// The probabilities are exact, and computed sparsely: the walks from each node follow the edges.
+// A graph takes at most steps × nodes × edges additions. It takes fewer if few nodes are within
+// reach, or if nodes have the same targets, such as the leaves of a star: after the first step they
+// share a walk. Sums are in the order of the edges. More than maxAdditions are an error.
 func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, steps int) error {
 	if steps == 0 {
 		return nil
 	}
 	n := len(features)
-	first := make([]int32, n+1) // of the targets of each node
+	first := make([]int32, n+1) // index of the first target of each node
 	for _, e := range edges {
 		first[e.Source+1]++
 	}
@@ -56,7 +56,7 @@ func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, ste
 		targets[next[e.Source]] = e.Target
 		next[e.Source]++
 	}
-	groups := make(map[string][]int32) // of the nodes with the same targets in one order
+	groups := make(map[string][]int32) // nodes by their targets, in order
 	var order []string
 	for from := range n {
 		key := keyOf(targets[first[from]:first[from+1]])
@@ -66,8 +66,8 @@ func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, ste
 		groups[key] = append(groups[key], int32(from))
 	}
 	additions := int64(0)
-	at, to := make([]float64, n), make([]float64, n) // where the walk is, and is next; 0 between walks
-	var here, there []int32                          // the nodes where that is not 0, each once
+	at, to := make([]float64, n), make([]float64, n) // probabilities now and after the step; 0 between walks
+	var here, there []int32                          // nodes with nonzero probabilities, without duplicates
 	for _, key := range order {
 		alike := groups[key]
 		at[alike[0]], here = 1, append(here[:0], alike[0])
@@ -81,7 +81,7 @@ func AppendWalk(ctx context.Context, features [][]float32, edges []seq.Edge, ste
 				additions += int64(len(out))
 				p := at[i] / float64(len(out))
 				at[i] = 0
-				if p == 0 { // it was too small a number: a node that it leads to would not count as there
+				if p == 0 { // underflow: its targets would be listed repeatedly
 					continue
 				}
 				for _, t := range out {

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// undirected is a graph of so many nodes without features, with edges in both directions.
+// undirected returns a graph of nodes without features, with edges in both directions.
 func undirected(nodes int, pairs ...[2]int32) *seq.Example {
 	x := &seq.Example{Features: make([][]float32, nodes)}
 	for _, p := range pairs {
@@ -20,7 +20,8 @@ func undirected(nodes int, pairs ...[2]int32) *seq.Example {
 	return x
 }
 
-// TestWalk: return probabilities of a path, a cycle and others, computed by hand.
+// TestWalk compares return probabilities of a path, a cycle and other graphs with values computed
+// by hand.
 func TestWalk(t *testing.T) {
 	path := undirected(3, [2]int32{0, 1}, [2]int32{1, 2})
 	triangle := undirected(3, [2]int32{0, 1}, [2]int32{1, 2}, [2]int32{2, 0})
@@ -50,8 +51,8 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// TestWalkStar: the leaves of a star share their walks, whose time would otherwise grow with the square
-// of their number, and have the probabilities that each alone has.
+// TestWalkStar: the leaves of a star share their walks, as the time would otherwise grow with the
+// square of their number, and have the same probabilities as alone.
 func TestWalkStar(t *testing.T) {
 	const leaves = 100_000
 	x := undirected(leaves + 1)
@@ -69,7 +70,7 @@ func TestWalkStar(t *testing.T) {
 	}
 }
 
-// TestWalkTooLong: a graph that takes too much work is an error that names it.
+// TestWalkTooLong: a graph that needs too much work is an error that names it.
 func TestWalkTooLong(t *testing.T) {
 	defer func(before int64) { maxAdditions = before }(maxAdditions)
 	maxAdditions = 10
@@ -78,7 +79,7 @@ func TestWalkTooLong(t *testing.T) {
 		x.Edges, 4))
 }
 
-// TestWalkDense: what goes along the edges is the diagonal of powers of the dense matrix.
+// TestWalkDense: the sparse probabilities equal the diagonals of powers of the dense matrix.
 func TestWalkDense(t *testing.T) {
 	const n, steps = 9, 12
 	x := undirected(n)
@@ -117,8 +118,8 @@ func TestWalkDense(t *testing.T) {
 	}
 }
 
-// TestWalkVanishes: where a probability becomes too small a number, a node is still there once. Each node
-// of the chain has two edges onward and many to a dead end.
+// TestWalkVanishes: if a probability underflows, a node is still listed once. Each node of the
+// chain has two edges onward and many to a dead end.
 func TestWalkVanishes(t *testing.T) {
 	const chain, dead, steps = 125, 3000, 125
 	x := &seq.Example{Features: make([][]float32, chain+1)}
@@ -128,7 +129,8 @@ func TestWalkVanishes(t *testing.T) {
 			x.Edges = append(x.Edges, seq.Edge{Source: i, Target: chain})
 		}
 	}
-	// A node that counted more than once would double the work with each step, and this would not end.
+	// A node that counted more than once would double the work with each step, and the test would
+	// not end.
 	must.Check(t, AppendWalk(t.Context(), x.Features, x.Edges, steps))
 }
 

@@ -1,6 +1,6 @@
-// Package graphlines reads graphs from JSON lines, an object each with the features of its nodes, its
-// edges, and what a model is to answer. It reads no tables, so that whoever imports the tasks does not
-// get what these need.
+// Package graphlines reads graphs from JSON lines, each an object with the features of the nodes,
+// the edges, and the targets of a model. It does not depend on the packages that read tables, so
+// that importers of tasks do not either.
 package graphlines
 
 import (
@@ -16,18 +16,19 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Row is a graph, with its answers by their names.
+// Row is a graph, with its targets by name.
 type Row struct {
 	seq.Example
-	Names   []string  // its class, the labels that hold, or a tag for each node
-	Named   []bool    // of tags: which nodes have one
+	Names   []string  // class, positive labels, or a tag for each node
+	Named   []bool    // for tags: the nodes that have one
 	List    bool      // Names was a list
-	Field   string    // the one that Names are of
-	Split   string    // the text of the field that says it
-	Amounts []float32 // the numbers to predict, in the order of Reader.Numbers
+	Field   string    // the field of Names
+	Split   string    // text of the split field
+	Amounts []float32 // numbers to predict, in the order of Reader.Numbers
 }
 
-// Number gives a row its answers as rows of a kind are stored, and reports whether all names are known.
+// Number converts the targets of a row to label numbers for a task, and reports whether all names
+// are known.
 func (x *Row) Number(task string, labels map[string]int32) (known bool) {
 	x.Numbers = x.Amounts
 	if task == seq.Regression {
@@ -60,15 +61,15 @@ func (x *Row) Number(task string, labels map[string]int32) (known bool) {
 // Reader reads the rows of files, one after another.
 type Reader struct {
 	From        []string // the files
-	Label, Tags string   // the fields of a class or of labels, and of a label for each node
-	Numbers     []string // fields of numbers to predict, in place of labels
-	SplitField  string   // says which split a graph is in; "" reads none
+	Label, Tags string   // fields of a class or labels, and of a tag for each node
+	Numbers     []string // fields of numbers to predict, instead of labels
+	SplitField  string   // field with the split of a graph; "" reads none
 	Progress    func(bytes int64)
 
 	fields map[string]bool
 }
 
-// Each calls take with every row. The error has the file and the line.
+// Each calls take with every row. An error has the file and the line.
 func (r *Reader) Each(ctx context.Context, take func(*Row) error) error {
 	r.fields = map[string]bool{"id": true, "features": true, "edges": true, r.Label: true, r.Tags: true}
 	for _, name := range r.Numbers {
@@ -150,7 +151,7 @@ func (r *Reader) parse(line []byte) (*Row, error) {
 	return x, r.answers(x, fields)
 }
 
-// answers reads what a model is to answer.
+// answers reads the targets.
 func (r *Reader) answers(x *Row, fields map[string]json.RawMessage) (err error) {
 	for _, name := range r.Numbers {
 		var v *float32
@@ -189,7 +190,7 @@ func (r *Reader) answers(x *Row, fields map[string]json.RawMessage) (err error) 
 	return nil
 }
 
-// listOf reads a list of labels, or of tags, of which some may be null.
+// listOf reads a list of labels, or of tags, some of which may be null.
 func (x *Row) listOf(value json.RawMessage, tags bool) error {
 	if !x.List {
 		return fmt.Errorf("expected a list, found %.40s", value)
@@ -212,7 +213,7 @@ func (x *Row) listOf(value json.RawMessage, tags bool) error {
 	return nil
 }
 
-// textOf is a string of JSON, or what a number or true and false are written as.
+// textOf returns a JSON string, or the JSON text of a number or boolean.
 func textOf(value json.RawMessage) (string, error) {
 	if len(value) == 0 {
 		return "", errors.New("expected a text or a number, found nothing")
@@ -230,7 +231,7 @@ func textOf(value json.RawMessage) (string, error) {
 	return string(value), nil
 }
 
-// found is a value in an error.
+// found describes a value in an error.
 func found(value json.RawMessage) string {
 	if value == nil {
 		return "nothing"

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// NotJSON is the error of a line that is no JSON at all.
+// NotJSON is the error of a line that is not JSON.
 type NotJSON struct{ err error }
 
 func (e *NotJSON) Error() string { return e.err.Error() }
@@ -22,7 +22,7 @@ func notJSON(format string, args ...any) error { return &NotJSON{fmt.Errorf(form
 // ErrNotUTF8 is the error of text in another encoding.
 var ErrNotUTF8 = errors.New("not UTF-8")
 
-// Fields is [Object] of what may be no JSON at all.
+// Fields is [Object] for untrusted input, which may not be JSON.
 func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, error) {
 	if !utf8.Valid(line) {
 		at := 0
@@ -45,8 +45,8 @@ func Fields(line []byte, known map[string]bool) (map[string]json.RawMessage, err
 	return Object(line, known)
 }
 
-// Tokens reads a list of token ids from valid JSON. It takes the place of
-// the JSON package, which cannot say which element is bad.
+// Tokens reads a list of token ids from valid JSON. Unlike package encoding/json, its errors name
+// the index of the invalid element.
 func Tokens(value json.RawMessage) ([]int32, error) {
 	if value[0] != '[' {
 		return nil, fmt.Errorf("expected a list of token ids, found %s", Kind(value))

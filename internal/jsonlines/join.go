@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// Join writes one JSON object with the fields of all parts, which are objects, in their order. The package
-// encoding/json does so for embedded structs only, whose types are fixed.
+// Join marshals all parts, which must be objects, to one JSON object with their fields in order.
+// Package encoding/json can only do so for embedded structs, whose types are fixed.
 func Join(parts ...any) ([]byte, error) {
 	var out bytes.Buffer
 	encoder := json.NewEncoder(&out)

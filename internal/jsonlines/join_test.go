@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestJoin: the fields of all parts are those of one object, in order; a part without fields leaves no comma.
+// TestJoin: the object has the fields of all parts in order; a part without fields leaves no comma.
 func TestJoin(t *testing.T) {
 	type a struct {
 		A string `json:"a,omitempty"`

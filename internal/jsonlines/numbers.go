@@ -7,13 +7,12 @@ import (
 	"strconv"
 )
 
-// Numbers reads a list of numbers from valid JSON. It takes the place of the JSON package,
-// which makes 0 of null.
+// Numbers reads a list of numbers from valid JSON. Unlike package encoding/json, it refuses null.
 func Numbers(value json.RawMessage) ([]float32, error) {
 	return appendNumbers(nil, value)
 }
 
-// Features reads a list of lists of numbers, one for each token, as [Numbers] does.
+// Features reads a list of lists of numbers, one for each token, like [Numbers].
 func Features(value json.RawMessage) ([][]float32, error) {
 	if value[0] != '[' {
 		return nil, fmt.Errorf("expected a list of lists of numbers, found %s", Kind(value))
@@ -31,7 +30,7 @@ func Features(value json.RawMessage) ([][]float32, error) {
 	return features, nil
 }
 
-// appendNumbers appends those of a list.
+// appendNumbers appends the numbers of a list.
 func appendNumbers(to []float32, list []byte) ([]float32, error) {
 	if list[0] != '[' {
 		return nil, fmt.Errorf("expected a list of numbers, found %s", Kind(list))

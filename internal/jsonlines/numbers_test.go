@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestFeatures: null, and what is no number within float32, is an error with its place.
+// TestFeatures: null, and numbers beyond float32, are errors with their position.
 func TestFeatures(t *testing.T) {
 	got, err := Features(json.RawMessage(`[ [1, -2.5e1] ,[], [1e-60,3] ]`))
 	if want := [][]float32{{1, -25}, {}, {0, 3}}; err != nil || !reflect.DeepEqual(got, want) {
@@ -36,7 +36,7 @@ func TestFeatures(t *testing.T) {
 	}
 }
 
-// FuzzFeatures: features are what encoding/json reads, but for null.
+// FuzzFeatures: features equal those of encoding/json, except for null.
 func FuzzFeatures(f *testing.F) {
 	for _, text := range []string{`[[1,2],[3,4]]`, ` [[ -1e5 ],[ ]]`, `[]`, `[[null]]`, `[null]`, `null`, `[[1e39]]`,
 		`[[[]]]`, `[{}]`, `[["1"]]`} {

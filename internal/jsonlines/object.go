@@ -7,9 +7,8 @@ import (
 	"iter"
 )
 
-// Object cuts an object of valid JSON into those of its fields that are known, which are
-// parts of it. A known one may be there once; where one is there twice, those before it
-// come with the error.
+// Object splits an object of valid JSON into its known fields, which share its memory. A known
+// field may occur only once; if one occurs twice, the error comes with the fields before it.
 func Object(object json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
 	object = bytes.TrimSpace(object)
 	if len(object) == 0 || object[0] != '{' {
@@ -29,7 +28,7 @@ func Object(object json.RawMessage, known map[string]bool) (map[string]json.RawM
 	return fields, nil
 }
 
-// nameOf is the name of a member.
+// nameOf returns the name of a member.
 func nameOf(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
@@ -37,8 +36,8 @@ func nameOf(quoted []byte) []byte {
 	return AppendText(nil, quoted)
 }
 
-// Members are the names, in their quotes, and the values of an object. Of what is no JSON
-// they are those before the first that could not be cut off.
+// Members yields the quoted names and the values of an object. Of malformed JSON it yields the
+// members before the first malformed one.
 func Members(object []byte) iter.Seq2[json.RawMessage, json.RawMessage] {
 	return func(yield func(name, value json.RawMessage) bool) {
 		rest, ok := cutByte(object, '{')
@@ -61,7 +60,7 @@ func Members(object []byte) iter.Seq2[json.RawMessage, json.RawMessage] {
 	}
 }
 
-// Elements are the elements of a list of valid JSON, parts of it.
+// Elements yields the elements of a list of valid JSON, which share its memory.
 func Elements(list json.RawMessage) iter.Seq[json.RawMessage] {
 	return func(yield func(json.RawMessage) bool) {
 		rest, ok := cutByte(list, '[')
@@ -75,7 +74,7 @@ func Elements(list json.RawMessage) iter.Seq[json.RawMessage] {
 	}
 }
 
-// cutByte cuts a byte off a text.
+// cutByte cuts a byte off the beginning of a text.
 func cutByte(text []byte, b byte) (rest []byte, ok bool) {
 	if text = skipSpace(text); len(text) == 0 || text[0] != b {
 		return text, false
@@ -83,7 +82,7 @@ func cutByte(text []byte, b byte) (rest []byte, ok bool) {
 	return text[1:], true
 }
 
-// cutValue cuts a value off a text, if another byte shows that it has ended.
+// cutValue cuts a value off the beginning of a text, if a following byte shows that it has ended.
 func cutValue(text []byte) (value, rest []byte, ok bool) {
 	text = skipSpace(text)
 	depth := 0
@@ -98,7 +97,7 @@ func cutValue(text []byte) (value, rest []byte, ok bool) {
 			depth++
 			continue
 		case '}', ']':
-			if depth--; depth < 0 { // the end of what the value is in
+			if depth--; depth < 0 { // end of the enclosing value
 				return text[:at], text[at:], at > 0
 			}
 		case ',', ':', ' ', '\t', '\r', '\n':
@@ -116,9 +115,9 @@ func cutValue(text []byte) (value, rest []byte, ok bool) {
 	return nil, text, false
 }
 
-// stringEnd is the length of the string that a text begins with, 0 if it does not end.
+// stringEnd returns the length of the string at the beginning of a text, 0 if it does not end.
 func stringEnd(text []byte) int {
-	quote := 0 // the next one
+	quote := 0 // index of the next quote
 	for at := 1; ; {
 		if quote < at {
 			n := bytes.IndexByte(text[at:], '"')
@@ -131,7 +130,7 @@ func stringEnd(text []byte) int {
 		if n < 0 {
 			return quote + 1
 		}
-		at += n + 2 // behind the escape
+		at += n + 2 // skip the escape
 	}
 }
 

@@ -1,5 +1,5 @@
-// Package jsonlines reads JSON lines: one JSON object a line. It bounds the
-// memory that a line may take, and goes on after one that is bad.
+// Package jsonlines reads JSON lines: one JSON object per line. It bounds the memory of a line, and
+// can continue after a malformed one.
 package jsonlines
 
 import (
@@ -10,58 +10,57 @@ import (
 	"io"
 )
 
-// TooLong is the error of a line above the limit. Reading can go on after it.
+// TooLong is the error of a line above the limit. Reading can continue after it.
 type TooLong struct {
-	Bytes int64 // length of the line with its end
+	Bytes int64 // length of the line including its end
 	Limit int
-	Head  []byte // how the line begins, at most HeadBytes
+	Head  []byte // beginning of the line, at most HeadBytes
 }
 
-// MaxLine is the most bytes of a line where nothing else is said: what is converted can be
-// answered, too.
+// MaxLine is the default maximum length of a line in bytes, for conversions as well as predictions.
 const MaxLine = 256 << 20
 
-// HeadBytes is what is kept of a line that is too long, to tell which it was.
+// HeadBytes is the number of bytes kept of a line that is too long, to identify it.
 const HeadBytes = 1024
 
 func (e *TooLong) Error() string {
 	return fmt.Sprintf("the line has %d bytes, at most %d are accepted", e.Bytes, e.Limit)
 }
 
-// NoRoom is the error of a line that [Reader.Room] has no room for. Reading can go
-// on after it.
+// NoRoom is the error of a line for which [Reader.Room] refused memory. Reading can continue after
+// it.
 type NoRoom struct {
-	Bytes int64  // length of the line with its end
-	Head  []byte // how the line begins, at most HeadBytes
+	Bytes int64  // length of the line including its end
+	Head  []byte // beginning of the line, at most HeadBytes
 }
 
 func (e *NoRoom) Error() string {
 	return fmt.Sprintf("there is no memory for the line of %d bytes", e.Bytes)
 }
 
-// Reader reads lines. Blank ones are skipped; a line may end in CRLF, and the
-// last in nothing.
+// Reader reads lines. It skips blank lines; a line may end in CRLF, and the last line may have no
+// end.
 type Reader struct {
-	// Room, if there is one, is asked before more of a line is kept than is Free, and
-	// refuses by false. What it grants for a line is not given back here.
+	// Room, if set, is called before more than Free bytes of a line are kept, and returns false to
+	// refuse. The reader does not return granted memory.
 	Room func(bytes int) bool
 
 	r     *bufio.Reader
 	limit int
 	line  int
-	start int64 // of the line
-	end   int64 // of the line, where the next begins
+	start int64 // offset of the line
+	end   int64 // end of the line, where the next one begins
 	buf   []byte
-	full  [][]byte // what a long line has in front of buf
-	kept  int      // bytes of the line, in full and in buf
-	asked int      // what the line may take
+	full  [][]byte // the blocks of a long line before buf
+	kept  int      // bytes of the line in full and buf
+	asked int      // bytes that were granted for the line
 }
 
 const (
-	// Free is what any line may take, and what Room is asked for at a time.
+	// Free is the memory that any line may use, and the increment of requests to Room.
 	Free = 1 << 16
-	// keep is the size above which the buffer of a long line is given back. Such a line is
-	// read into blocks of it, as a buffer that grows would be there twice.
+	// keep is the size above which the buffer of a long line is released. Such a line is read into
+	// blocks of this size, as growing a buffer would need twice the memory.
 	keep = 1 << 20
 )
 
@@ -70,27 +69,27 @@ func NewReader(r io.Reader, limit int) *Reader {
 	return &Reader{r: bufio.NewReaderSize(r, 1<<16), limit: limit}
 }
 
-// NewReaderAt returns a reader of what follows so many bytes of lines.
+// NewReaderAt returns a reader of lines that begin at the offset start.
 func NewReaderAt(r io.Reader, limit int, start int64) *Reader {
 	at := NewReader(r, limit)
 	at.end = start
 	return at
 }
 
-// Detach leaves the line that Next returned last to the caller: it stays valid.
+// Detach transfers the line of the last Next to the caller: it stays valid.
 func (r *Reader) Detach() { r.buf = nil }
 
-// Line is the number of the line that Next returned last, from 1.
+// Line returns the number of the line of the last Next, from 1.
 func (r *Reader) Line() int { return r.line }
 
-// Start is how many bytes are before the line that Next returned last.
+// Start returns the offset of the line of the last Next.
 func (r *Reader) Start() int64 { return r.start }
 
-// Next returns the next line that is not blank, valid until the next call, and
-// io.EOF after the last. After a [*TooLong], Next goes on with the line that
-// follows, and so after a [*NoRoom]; any other error is final.
+// Next returns the next line that is not blank, valid until the next call, and io.EOF after the
+// last one. After a [*TooLong] or a [*NoRoom], Next continues with the following line; any other
+// error is final.
 func (r *Reader) Next() ([]byte, error) {
-	r.asked = Free // blank lines use what was granted for those before
+	r.asked = Free // blank lines reuse the memory of earlier ones
 	for {
 		line, err := r.read()
 		if err != nil {
@@ -139,7 +138,7 @@ func (r *Reader) read() ([]byte, error) {
 	}
 }
 
-// drop forgets the line, and its buffer where the line that follows is not to use it.
+// drop discards the line, and its buffer unless the next line may reuse it.
 func (r *Reader) drop(buffer bool) {
 	r.full, r.kept, r.buf = nil, 0, r.buf[:0]
 	if buffer {
@@ -157,7 +156,7 @@ func (r *Reader) add(part []byte) {
 	r.buf = append(r.buf, part...)
 }
 
-// join makes one buffer of the line.
+// join copies the line into one buffer.
 func (r *Reader) join() {
 	if len(r.full) == 0 {
 		return
@@ -172,7 +171,7 @@ func (r *Reader) join() {
 // keeps reports whether the line may grow by n bytes.
 func (r *Reader) keeps(n int) bool {
 	n += r.kept
-	// Two bytes more than the limit: the line's end does not count.
+	// The line's end, up to two bytes, does not count.
 	if n > r.limit+2 {
 		return false
 	}
@@ -185,8 +184,7 @@ func (r *Reader) keeps(n int) bool {
 	return true
 }
 
-// finish takes the end off a line of length bytes, which has a head if it was not
-// kept.
+// finish removes the end of a line of length bytes. If the line was not kept, it has a head.
 func (r *Reader) finish(length int64, head []byte) ([]byte, error) {
 	if head == nil {
 		r.join()

@@ -97,8 +97,8 @@ func TestLongLineTakesLittleMemory(t *testing.T) {
 	}
 }
 
-// TestLongLineIsExact: a line of many blocks is as it was sent, and takes no more than that
-// when it is there.
+// TestLongLineIsExact: a line of many blocks is returned unchanged, and needs no more memory than
+// its length.
 func TestLongLineIsExact(t *testing.T) {
 	for _, length := range []int{keep - 1, keep, keep + 1, 5 * keep, 5*keep + 12345} {
 		want := make([]byte, length)
@@ -119,8 +119,8 @@ func TestLongLineIsExact(t *testing.T) {
 	}
 }
 
-// TestRoom: a line is kept as far as there is room for it; one that there is no room
-// for is told by its head, and the next is read.
+// TestRoom: a line is kept as long as Room grants memory; otherwise the error has its head, and the
+// next line is read.
 func TestRoom(t *testing.T) {
 	long := strings.Repeat("x", 5*Free/2)
 	r := NewReader(strings.NewReader("short\n"+long+"\n"+long+"\n"+strings.Repeat("y", 4*Free)+"\nb\n"), 3*Free)
@@ -145,7 +145,7 @@ func TestRoom(t *testing.T) {
 		len(none.Head) != HeadBytes || r.buf != nil {
 		t.Errorf("%v; %d bytes are kept", err, cap(r.buf))
 	}
-	var tooLong *TooLong // whatever room there is
+	var tooLong *TooLong // whatever Room grants
 	if _, err = r.Next(); !errors.As(err, &tooLong) || !strings.HasPrefix(string(tooLong.Head), "yyy") {
 		t.Error(err)
 	}
@@ -154,7 +154,7 @@ func TestRoom(t *testing.T) {
 	}
 }
 
-// TestRoomOfBlankLines: they are read one over the other, and take their room once.
+// TestRoomOfBlankLines: blank lines reuse the same memory, and request it once.
 func TestRoomOfBlankLines(t *testing.T) {
 	blank := strings.Repeat(" ", 5*Free/2) + "\n"
 	r := NewReader(strings.NewReader(strings.Repeat(blank, 20)+"a\n"), 3*Free)

@@ -13,9 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/rope"
 )
 
-// Text is what a string of valid JSON says. Half of a surrogate pair that stands alone,
-// such as "\ud83d", is an error: it is no character, and two of them are not the same
-// text.
+// Text returns the value of a string in valid JSON. A lone surrogate, such as "\ud83d", is an
+// error: it is not a character, and replacing it would make different texts equal.
 func Text(value json.RawMessage) (string, error) {
 	if len(value) == 0 || value[0] != '"' {
 		return "", fmt.Errorf("expected a string, found %s", Kind(value))
@@ -27,25 +26,25 @@ func Text(value json.RawMessage) (string, error) {
 	if at := rope.LoneSurrogate(text); at >= 0 {
 		return "", Lone(text, at, 0)
 	}
-	return unsafe.String(unsafe.SliceData(text), len(text)), nil // which nobody else has
+	return unsafe.String(unsafe.SliceData(text), len(text)), nil // no other reference exists
 }
 
-// Lone is the error of the half of a pair at a place in a text, before which there are
-// so many bytes.
+// Lone returns the error for a lone surrogate at an offset in a text that is preceded by the given
+// number of bytes.
 func Lone(text []byte, at, before int) error {
 	return fmt.Errorf(`expected text, found \u%04x at byte %d, half of a surrogate pair without the other`,
 		rope.Surrogate(text[at:]), before+at)
 }
 
-// AppendText appends what a string of valid JSON says, in WTF-8. It is no longer than the
+// AppendText appends the value of a string in valid JSON, in WTF-8. It is not longer than the
 // string.
 func AppendText(out []byte, value json.RawMessage) []byte {
 	out, _ = unquote(out, value[1:len(value)-1], len(out)+len(value)+utf8.UTFMax)
 	return out
 }
 
-// Chunks are what a string of valid JSON says, in WTF-8: pieces of at most size bytes that
-// cut no character, an empty one of an empty string. Each is valid until the next.
+// Chunks yields the value of a string in valid JSON, in WTF-8: pieces of at most size bytes that
+// split no character, and one empty piece for an empty string. Each is valid until the next one.
 func Chunks(value json.RawMessage, size int) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		quoted := value[1 : len(value)-1]
@@ -59,8 +58,7 @@ func Chunks(value json.RawMessage, size int) iter.Seq[[]byte] {
 	}
 }
 
-// unquote appends what is between the quotes of a string, until that is most bytes or a
-// few less, and returns what is left.
+// unquote appends the content of a string up to about most bytes, and returns the rest.
 func unquote(out, quoted []byte, most int) (text, rest []byte) {
 	for room := most - len(out); len(quoted) > 0 && room >= utf8.UTFMax; room = most - len(out) {
 		run := bytes.IndexByte(quoted, '\\')
@@ -81,7 +79,7 @@ func unquote(out, quoted []byte, most int) (text, rest []byte) {
 	return out, quoted
 }
 
-// unescape appends the character of the escape that a text begins with.
+// unescape appends the character of the escape at the beginning of a text.
 func unescape(out, quoted []byte) (text, rest []byte) {
 	const plain, meant = `"\/bfnrt`, "\"\\/\b\f\n\r\t"
 	if at := bytes.IndexByte([]byte(plain), quoted[1]); at >= 0 {
@@ -101,7 +99,7 @@ func unescape(out, quoted []byte) (text, rest []byte) {
 // escapeBytes is the length of an escape such as \u00e9.
 const escapeBytes = len(`\u0000`)
 
-// escaped is the code unit of the escape that a text begins with, or -1.
+// escaped returns the code unit of the escape at the beginning of a text, or -1.
 func escaped(text []byte) rune {
 	if len(text) < escapeBytes || text[0] != '\\' || text[1] != 'u' {
 		return -1

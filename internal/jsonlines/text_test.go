@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestText: halves of surrogate pairs are characters together and errors alone.
+// TestText: surrogate pairs are characters, and lone surrogates are errors.
 func TestText(t *testing.T) {
 	for _, c := range []struct{ value, text, why string }{
 		{`""`, "", ""},
@@ -40,7 +40,7 @@ func TestText(t *testing.T) {
 	}
 }
 
-// FuzzJSON: objects, lists and strings are what encoding/json reads, whole and in pieces.
+// FuzzJSON: objects, lists and strings equal those of encoding/json, whole and in pieces.
 func FuzzJSON(f *testing.F) {
 	for _, text := range []string{
 		`{"a":1,"b":[1,"2",{"c":null}],"\u0061":true}`, ` { "a" : "x\"]" , "b" : [ ] } `,
@@ -51,7 +51,7 @@ func FuzzJSON(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, text []byte, size int) {
 		defer testenv.FuzzLimits(t, 1<<20+1000*len(text))()
-		for range Members(text) { // whatever it is, this ends
+		for range Members(text) { // terminates for any text
 		}
 		for range Elements(text) {
 		}

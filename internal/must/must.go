@@ -1,5 +1,5 @@
-// Package must holds the assertions about errors that tests share. It is a package of its own because the tests
-// of every other package import it, and so it imports none of them.
+// Package must has the assertions about errors that tests share. It is a separate package because
+// the tests of every other package import it, and so it imports none of them.
 //
 // The context of an assertion names the case in its message.
 package must
@@ -19,7 +19,7 @@ func Succeed(t testing.TB, err error, context ...any) {
 	}
 }
 
-// Check fails the test, but goes on, if err is not nil.
+// Check fails the test, but continues, if err is not nil.
 func Check(t testing.TB, err error, context ...any) {
 	t.Helper()
 	if err != nil {
@@ -27,8 +27,8 @@ func Check(t testing.TB, err error, context ...any) {
 	}
 }
 
-// Get takes the results of a call. Its own result, called with the test, ends the test on an error and returns
-// the value otherwise:
+// Get takes the results of a call. Its own result, called with the test, ends the test on an error
+// and returns the value otherwise:
 //
 //	file := must.Get(os.Open(path))(t)
 func Get[T any](value T, err error) func(t testing.TB, context ...any) T {
@@ -48,8 +48,8 @@ func Get2[A, B any](a A, b B, err error) func(t testing.TB, context ...any) (A, 
 	}
 }
 
-// Fail takes the results of a call, the last of which is its error. The test fails, but goes on, unless the error
-// contains the text want; every error contains "":
+// Fail takes the results of a call, the last of which is its error. The test fails, but continues,
+// unless the error contains the text want; every error contains "":
 //
 //	must.Fail(t, "no space left", format)(w.Close())
 func Fail(t testing.TB, want string, context ...any) func(results ...any) {

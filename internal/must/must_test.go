@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// recorder records what an assertion reports in place of failing the test that calls it.
+// recorder records the report of an assertion instead of failing the calling test.
 type recorder struct {
 	testing.TB
 	ended, failed string
@@ -17,13 +17,13 @@ func (r *recorder) Helper()           {}
 func (r *recorder) Fatal(args ...any) { r.ended = fmt.Sprint(args...) }
 func (r *recorder) Error(args ...any) { r.failed = fmt.Sprint(args...) }
 
-// TestAssertions: each assertion passes on the result that it expects and reports every other.
+// TestAssertions: each assertion passes on the expected result and reports every other.
 func TestAssertions(t *testing.T) {
 	broken := fmt.Errorf("disk full: %w", io.ErrShortWrite)
 	for name, c := range map[string]struct {
 		assert        func(t testing.TB, err error)
-		ended, failed string // what is reported of broken
-		ofNil         string // what is reported of nil
+		ended, failed string // report for the error broken
+		ofNil         string // report for nil
 	}{
 		"Succeed": {func(t testing.TB, err error) { Succeed(t, err, "case") }, "case" + broken.Error(), "", ""},
 		"Check":   {func(t testing.TB, err error) { Check(t, err) }, "", broken.Error(), ""},

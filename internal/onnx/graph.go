@@ -1,8 +1,8 @@
-// Package onnx writes graphs of tensors as ONNX models, the Open Neural Network Exchange
-// format, which programs such as ONNX Runtime run. It knows nothing of what a graph is for.
+// Package onnx writes graphs of tensors as ONNX models, the Open Neural Network Exchange format,
+// which programs such as ONNX Runtime run. It is independent of the purpose of a graph.
 //
-// A [Graph] is built from its inputs to its outputs: each operator appends a node and returns
-// the tensor that it makes. A file has the same bytes whenever the same calls are made.
+// A [Graph] is built from its inputs to its outputs: each operator appends a node and returns the
+// resulting tensor. The same calls always give the same bytes.
 //
 // Source: onnx.proto and the operators of opset 18, https://onnx.ai/onnx/.
 package onnx
@@ -17,19 +17,19 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Versions that are written: the first of the format that has the bitwise operators.
+// The versions of the files: the first of the format with bitwise operators.
 const (
 	OpsetVersion = 18
 	irVersion    = 8
 )
 
-// maxBytes is what a message of Protocol Buffers holds at most.
+// maxBytes is the maximum size of a Protocol Buffers message.
 const maxBytes = math.MaxInt32
 
-// Type is that of a tensor's elements.
+// Type is the type of a tensor's elements.
 type Type int
 
-// The types that graphs have here.
+// The supported types.
 const (
 	Float32 Type = 1
 	Int64   Type = 7
@@ -39,26 +39,26 @@ const (
 // Tensor is a tensor of a graph, by its name.
 type Tensor string
 
-// Dim is a dimension of an input or an output: a size, or a name where each run has its own.
+// Dim is a dimension of an input or an output: a size, or a name for one that differs between runs.
 type Dim struct {
 	size int
 	name string
 }
 
-// Size is a dimension that is always the same.
+// Size returns a dimension of fixed size.
 func Size(n int) Dim { return Dim{size: n} }
 
-// Named is a dimension that a run decides.
+// Named returns a dimension whose size each run decides.
 func Named(name string) Dim { return Dim{name: name} }
 
-// Graph is a graph under construction. Its zero value is an empty one.
+// Graph is a graph under construction. Its zero value is an empty graph.
 type Graph struct {
-	// Scope is put before the names of the nodes that follow, such as "layers.0/".
+	// Scope is the prefix of the names of the following nodes, such as "layers.0/".
 	Scope string
 
 	nodes, inputs, outputs message
 	initializers           []initializer
-	made                   int                 // nodes
+	made                   int                 // number of nodes
 	constants              map[string]Tensor   // by type, shape and bytes
 	weights                map[string]struct{} // by name
 }
@@ -69,14 +69,14 @@ func (g *Graph) Input(name string, t Type, doc string, shape ...Dim) Tensor {
 	return Tensor(name)
 }
 
-// Output gives a tensor the name of an output.
+// Output names a tensor as an output.
 func (g *Graph) Output(name string, x Tensor, t Type, doc string, shape ...Dim) {
 	g.node("Identity", []Tensor{x}, []Tensor{Tensor(name)}, nil)
 	g.outputs.bytes(graphOutput, valueInfo(name, t, doc, shape))
 }
 
-// Weight is a tensor of numbers, in row-major order, which is stored the first time that its
-// name is used. They are copied by [Graph.Model] alone, and must not change before.
+// Weight returns a tensor of numbers in row-major order, which is stored on the first use of its
+// name. Only [Graph.Model] copies the numbers, so they must not change before.
 func (g *Graph) Weight(name string, shape []int, data []float32) Tensor {
 	if _, stored := g.weights[name]; !stored {
 		if g.weights == nil {
@@ -88,23 +88,23 @@ func (g *Graph) Weight(name string, shape []int, data []float32) Tensor {
 	return Tensor(name)
 }
 
-// Int is a constant, a scalar.
+// Int returns a scalar constant.
 func (g *Graph) Int(v int64) Tensor { return g.constant(Int64, nil, littleEndian([]int64{v})) }
 
-// Ints is a constant, a vector.
+// Ints returns a vector constant.
 func (g *Graph) Ints(v ...int64) Tensor { return g.constant(Int64, []int{len(v)}, littleEndian(v)) }
 
-// Float is a constant, a scalar.
+// Float returns a scalar constant.
 func (g *Graph) Float(v float64) Tensor {
 	return g.constant(Float32, nil, littleEndian([]float32{float32(v)}))
 }
 
-// Doubles is a constant, a vector.
+// Doubles returns a vector constant.
 func (g *Graph) Doubles(v ...float64) Tensor {
 	return g.constant(Float64, []int{len(v)}, littleEndian(v))
 }
 
-// constant stores each constant once.
+// constant stores each distinct constant once.
 func (g *Graph) constant(t Type, shape []int, data []byte) Tensor {
 	key := fmt.Sprint(t, shape, data)
 	if x, ok := g.constants[key]; ok {
@@ -119,8 +119,8 @@ func (g *Graph) constant(t Type, shape []int, data []byte) Tensor {
 	return Tensor(name)
 }
 
-// Scan runs a body for each slice of the vectors or matrices x along the first axis, one after the
-// other, and stacks what it makes of them. The body may read every tensor that is there before.
+// Scan runs a body for each slice of the vectors or matrices x along the first axis, in order, and
+// stacks the results. The body may read every tensor that precedes it.
 func (g *Graph) Scan(x Tensor, in, out Type, body func(slice Tensor) Tensor) Tensor {
 	name := g.Scope + "Scan." + strconv.Itoa(g.made)
 	g.made++
@@ -137,7 +137,7 @@ func (g *Graph) Scan(x Tensor, in, out Type, body func(slice Tensor) Tensor) Ten
 	return g.op("Scan", []Tensor{x}, attribute{"body", m}, attribute{"num_scan_inputs", 1})
 }
 
-// attribute is a setting of a node: an int, a float32, a word, some ints or a graph.
+// attribute is an attribute of a node: an int, a float32, a string, ints or a graph.
 type attribute struct {
 	name  string
 	value any
@@ -206,7 +206,7 @@ func (a attribute) proto() (m message) {
 // Property is an entry of a model's metadata.
 type Property struct{ Key, Value string }
 
-// Model is the file of the graph. It reports a graph that is too large for one.
+// Model returns the file of the graph, or an error if it is too large.
 func (g *Graph) Model(name, doc string, metadata []Property) ([]byte, error) {
 	var m, title, opset, after message
 	title.string(graphName, name)
@@ -227,9 +227,9 @@ func (g *Graph) Model(name, doc string, metadata []Property) ([]byte, error) {
 	m.string(modelDoc, doc)
 	m.begin(modelGraph, graph)
 	if n := len(m) + graph + len(after); n > maxBytes {
-		return nil, fmt.Errorf("%d bytes, an ONNX file holds at most %d", n, maxBytes)
+		return nil, fmt.Errorf("the model has %d bytes, an ONNX file at most %d", n, maxBytes)
 	}
-	m = slices.Grow(m, graph+len(after)) // at once: the weights may be most of the memory there is
+	m = slices.Grow(m, graph+len(after)) // a single allocation, as the weights may be most of the available memory
 	m = append(m, g.nodes...)
 	m = append(m, title...)
 	for _, x := range g.initializers {
@@ -246,7 +246,7 @@ func littleEndian(v any) []byte { return appendLittleEndian(nil, v) }
 func appendLittleEndian(to []byte, v any) []byte {
 	to, err := binary.Append(to, binary.LittleEndian, v)
 	if err != nil {
-		panic("onnx: " + err.Error()) // of no number
+		panic("onnx: " + err.Error()) // unsupported type
 	}
 	return to
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/onnx/onnxtest"
 )
 
-// line is a graph of a·x + b, whose weight is named twice.
+// line returns a graph of a·x + b that names its weight twice.
 func line() *onnx.Graph {
 	g := &onnx.Graph{Scope: "line/"}
 	x := g.Input("x", onnx.Float32, "Any numbers.", onnx.Named("length"), onnx.Size(2))
@@ -24,8 +24,8 @@ func line() *onnx.Graph {
 	return g
 }
 
-// TestGraph: a file says what was built, with each constant and each weight once, and every
-// time the same bytes.
+// TestGraph: a file describes the graph, with each constant and each weight once, and always has
+// the same bytes.
 func TestGraph(t *testing.T) {
 	file := must.Get(line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}}))(t)
 	again, err := line().Model("line", "A line.", []onnx.Property{{"key", "value"}, {"empty", ""}})
@@ -53,20 +53,20 @@ func TestGraph(t *testing.T) {
 	}
 }
 
-// TestConstants: what differs in type, shape or bits is another constant.
+// TestConstants: constants that differ in type, shape or bits are distinct.
 func TestConstants(t *testing.T) {
 	g := &onnx.Graph{}
 	seen := map[onnx.Tensor]bool{}
 	for _, x := range []onnx.Tensor{g.Int(0), g.Ints(0), g.Ints(0, 0), g.Ints(), g.Float(0),
 		g.Float(math.Copysign(0, -1)), g.Doubles(0), g.Doubles(1)} {
 		if seen[x] {
-			t.Errorf("%s is there twice", x)
+			t.Errorf("%s occurs twice", x)
 		}
 		seen[x] = true
 	}
 }
 
-// TestMemory: a file is made with the weights copied once.
+// TestMemory: making a file copies the weights once.
 func TestMemory(t *testing.T) {
 	data := make([]float32, 1<<20)
 	var before, after runtime.MemStats
@@ -84,12 +84,12 @@ func TestMemory(t *testing.T) {
 	}
 }
 
-// TestTooLarge: a file that is too large is refused before it is made.
+// TestTooLarge: a file that is too large is refused before it is built.
 func TestTooLarge(t *testing.T) {
 	data := make([]float32, 1<<20)
 	g := &onnx.Graph{}
 	for i := range 1 << 9 {
 		g.Weight(fmt.Sprint(i), []int{len(data)}, data)
 	}
-	must.Fail(t, "an ONNX file holds at most 2147483647")(g.Model("weights", "", nil))
+	must.Fail(t, "an ONNX file at most 2147483647")(g.Model("weights", "", nil))
 }

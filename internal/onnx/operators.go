@@ -1,7 +1,6 @@
 package onnx
 
-// Operators of opset 18, as far as they are used. Where two shapes differ, they are broadcast
-// as NumPy does.
+// The operators of opset 18 that are used. Different shapes are broadcast as in NumPy.
 
 // Add is a + b.
 func (g *Graph) Add(a, b Tensor) Tensor { return g.op("Add", []Tensor{a, b}) }
@@ -33,10 +32,10 @@ func (g *Graph) Less(a, b Tensor) Tensor { return g.op("Less", []Tensor{a, b}) }
 // Equal is whether a = b.
 func (g *Graph) Equal(a, b Tensor) Tensor { return g.op("Equal", []Tensor{a, b}) }
 
-// Or is whether one of two conditions holds.
+// Or is the logical or of two conditions.
 func (g *Graph) Or(a, b Tensor) Tensor { return g.op("Or", []Tensor{a, b}) }
 
-// Where is a where the condition holds, b elsewhere.
+// Where is a where the condition is true, b elsewhere.
 func (g *Graph) Where(condition, a, b Tensor) Tensor {
 	return g.op("Where", []Tensor{condition, a, b})
 }
@@ -84,8 +83,8 @@ func (g *Graph) Gemm(x, weight, bias Tensor) Tensor {
 	return g.op("Gemm", []Tensor{x, weight, bias}, attribute{"transB", 1})
 }
 
-// Conv is a convolution of x [1, channels, length], each channel by weight [channels, 1, taps]
-// of its own, with as many zeros on both sides as keep the length.
+// Conv is a depthwise convolution of x [1, channels, length] by weight [channels, 1, taps],
+// zero-padded on both sides so that the length stays the same.
 func (g *Graph) Conv(x, weight, bias Tensor, channels, taps, dilation int) Tensor {
 	pad := taps / 2 * dilation
 	return g.op("Conv", []Tensor{x, weight, bias}, attribute{"dilations", []int{dilation}},
@@ -93,7 +92,7 @@ func (g *Graph) Conv(x, weight, bias Tensor, channels, taps, dilation int) Tenso
 		attribute{"kernel_shape", []int{taps}}, attribute{"pads", []int{pad, pad}})
 }
 
-// Gather takes the slices of x along its first axis that the indices name.
+// Gather returns the slices of x along its first axis at the indices.
 func (g *Graph) Gather(x, indices Tensor) Tensor { return g.op("Gather", []Tensor{x, indices}) }
 
 // ScatterElements is the vector x with values at the indices.
@@ -101,14 +100,14 @@ func (g *Graph) ScatterElements(x, indices, values Tensor) Tensor {
 	return g.op("ScatterElements", []Tensor{x, indices, values})
 }
 
-// ScatterSums is the matrix x with values added to the rows that the indices name, one after the
-// other: values and indices have the same shape.
+// ScatterSums is the matrix x with values added to the rows at the indices, in order: values and
+// indices have the same shape.
 func (g *Graph) ScatterSums(x, indices, values Tensor) Tensor {
 	return g.op("ScatterElements", []Tensor{x, indices, values}, attribute{"axis", 0}, attribute{"reduction", "add"})
 }
 
-// TopK is the k largest of a vector, the largest first, or the k smallest, the smallest first,
-// and where they are. Of equal ones the first come first.
+// TopK returns the k largest elements of a vector in descending order, or the k smallest in
+// ascending order, and their indices. Equal elements are in the order of their indices.
 func (g *Graph) TopK(x, k Tensor, largest bool) (values, indices Tensor) {
 	side := 0
 	if largest {
@@ -118,15 +117,15 @@ func (g *Graph) TopK(x, k Tensor, largest bool) (values, indices Tensor) {
 	return out[0], out[1]
 }
 
-// NonZero is where a vector of conditions holds: a vector.
+// NonZero returns the vector of indices at which a vector of conditions is true.
 func (g *Graph) NonZero(x Tensor) Tensor { return g.Reshape(g.op("NonZero", []Tensor{x}), -1) }
 
-// ReduceSum adds along an axis, which stays with size 1.
+// ReduceSum sums along an axis, which stays with size 1.
 func (g *Graph) ReduceSum(x Tensor, axis int64) Tensor {
 	return g.op("ReduceSum", []Tensor{x, g.Ints(axis)})
 }
 
-// ReduceMax is the largest along an axis, which stays with size 1.
+// ReduceMax is the maximum along an axis, which stays with size 1.
 func (g *Graph) ReduceMax(x Tensor, axis int64) Tensor {
 	return g.op("ReduceMax", []Tensor{x, g.Ints(axis)})
 }
@@ -136,18 +135,18 @@ func (g *Graph) ReduceMean(x Tensor, axis int64) Tensor {
 	return g.op("ReduceMean", []Tensor{x, g.Ints(axis)})
 }
 
-// Shape is the sizes of x: a vector.
+// Shape is the vector of the sizes of x.
 func (g *Graph) Shape(x Tensor) Tensor { return g.op("Shape", []Tensor{x}) }
 
-// Reshape gives x another shape; −1 is the size that is left, 0 that of x.
+// Reshape changes the shape of x; −1 is the remaining size, 0 keeps that of x.
 func (g *Graph) Reshape(x Tensor, shape ...int64) Tensor {
 	return g.op("Reshape", []Tensor{x, g.Ints(shape...)})
 }
 
-// ReshapeTo gives x a shape that is a vector of the graph.
+// ReshapeTo changes the shape of x to a vector of the graph.
 func (g *Graph) ReshapeTo(x, shape Tensor) Tensor { return g.op("Reshape", []Tensor{x, shape}) }
 
-// Transpose arranges the axes anew.
+// Transpose permutes the axes.
 func (g *Graph) Transpose(x Tensor, axes ...int) Tensor {
 	return g.op("Transpose", []Tensor{x}, attribute{"perm", axes})
 }
@@ -157,22 +156,23 @@ func (g *Graph) Unsqueeze(x Tensor, axis int64) Tensor {
 	return g.op("Unsqueeze", []Tensor{x, g.Ints(axis)})
 }
 
-// Squeeze takes away an axis of size 1.
+// Squeeze removes an axis of size 1.
 func (g *Graph) Squeeze(x Tensor, axis int64) Tensor {
 	return g.op("Squeeze", []Tensor{x, g.Ints(axis)})
 }
 
-// Slice is x from one index of its first axis to before another one; both are vectors of one.
+// Slice is the part of x from one index of its first axis to before another one; both are vectors
+// of length 1.
 func (g *Graph) Slice(x, from, to Tensor) Tensor {
 	return g.op("Slice", []Tensor{x, from, to, g.Ints(0)})
 }
 
-// Split cuts x along an axis into parts of some sizes.
+// Split splits x along an axis into parts of the given sizes.
 func (g *Graph) Split(x Tensor, axis int, sizes ...int64) []Tensor {
 	return g.ops("Split", len(sizes), []Tensor{x, g.Ints(sizes...)}, attribute{"axis", axis})
 }
 
-// Concat joins tensors along an axis.
+// Concat concatenates tensors along an axis.
 func (g *Graph) Concat(axis int, x ...Tensor) Tensor {
 	return g.op("Concat", x, attribute{"axis", axis})
 }
@@ -180,10 +180,10 @@ func (g *Graph) Concat(axis int, x ...Tensor) Tensor {
 // Expand repeats x to a shape, a vector.
 func (g *Graph) Expand(x, shape Tensor) Tensor { return g.op("Expand", []Tensor{x, shape}) }
 
-// Range is from, from + 1, … to before the end, all scalars: a vector.
+// Range is the vector from, from + 1, … to before the end, all scalars.
 func (g *Graph) Range(from, to Tensor) Tensor { return g.op("Range", []Tensor{from, to, g.Int(1)}) }
 
-// Cast gives the elements another type.
+// Cast converts the elements to another type.
 func (g *Graph) Cast(x Tensor, t Type) Tensor {
 	return g.op("Cast", []Tensor{x}, attribute{"to", int(t)})
 }

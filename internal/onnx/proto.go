@@ -7,8 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// message is the bytes of a message of onnx.proto, whose fields are appended in the order of
-// the calls.
+// message is an encoded message of onnx.proto, whose fields are appended in the order of the calls.
 type message []byte
 
 func (m *message) int(field protowire.Number, v int64) {
@@ -24,7 +23,7 @@ func (m *message) bytes(field protowire.Number, v []byte) {
 	*m = append(*m, v...)
 }
 
-// begin begins a field of some bytes, which follow.
+// begin begins a field whose content of the given bytes follows.
 func (m *message) begin(field protowire.Number, bytes int) {
 	*m = protowire.AppendVarint(protowire.AppendTag(*m, field, protowire.BytesType), uint64(bytes))
 }
@@ -35,7 +34,7 @@ func (m *message) string(field protowire.Number, v string) {
 	}
 }
 
-// The numbers of the fields that are written, by message.
+// The field numbers by message.
 const (
 	modelIRVersion    protowire.Number = 1
 	modelProducer     protowire.Number = 2
@@ -87,10 +86,10 @@ const (
 	kindInts   = 7
 )
 
-// initializer is a tensor whose elements are not copied before the file is made.
+// initializer is a tensor whose elements are only copied when the file is built.
 type initializer struct {
 	head message
-	data any // a slice of numbers
+	data any // slice of numbers
 }
 
 func newInitializer(name string, t Type, shape []int, data any) initializer {
@@ -110,7 +109,7 @@ func (x initializer) append(m *message) {
 	*m = appendLittleEndian(append(*m, x.head...), x.data)
 }
 
-// valueInfo describes an input or an output; a shape that is nil is not known.
+// valueInfo describes an input or an output; a nil shape is unknown.
 func valueInfo(name string, t Type, doc string, shape []Dim) message {
 	var dims, tensor, kind, m message
 	for _, d := range shape {

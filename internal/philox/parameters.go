@@ -1,7 +1,6 @@
 package philox
 
-// What Philox4x32-10 consists of, for those who build it of other operations than Go's: see
-// [Words].
+// The constants of Philox4x32-10, for implementations in other languages: see [Words].
 const (
 	Rounds      = 10
 	Multiplier0 = multiplier0

@@ -1,8 +1,8 @@
 package philox
 
-// The streams: who draws, so that no two uses ever share a number. This is
-// the only list of them. A stream's number is part of every trained model and
-// never changes; new uses are appended.
+// The streams separate the uses of random numbers, so that no two uses ever share a number. This is
+// the only list of them. A stream's number is part of every trained model and never changes; new
+// uses are appended.
 const (
 	StreamGumbel  uint32 = 0 // sampler noise; e = position, first word
 	StreamPartner uint32 = 1 // partner key, the word itself
@@ -20,15 +20,17 @@ const (
 	StreamShuffle  uint32 = 10 // order of the examples in an epoch
 	StreamGenerate uint32 = 11 // synthetic data sets
 	StreamSplit    uint32 = 12 // train, validation and test splits
-	// tokens of training: e = position; first word, left out if u < rate; second, replaced; third, by which; of a point
-	// cloud e = draw: the first has scale and shift, others the rotation
+	// token noise in training: e = position; the first word deletes a token if u < rate, the second
+	// replaces it, the third selects the replacement; for a point cloud e = draw: the first has
+	// scale and shift, others the rotation
 	StreamNoise uint32 = 13
 
-	// tokens to be told, in training: e = position; first word, a span goes on if u < 1 − 1/mean; second, one begins;
-	// third, what is read; fourth, which token instead
+	// masked tokens in training: e = position; first word, a span continues if u < 1 − 1/mean;
+	// second, a span begins; third, the kind of replacement; fourth, the replacing token
 	StreamMask           uint32 = 14
 	StreamMaskEvaluation uint32 = 15 // the same in evaluation, of step 0
 
-	// weights and tokens of the studies: what is drawn in place of the layer, the draw in place of the example
+	// weights and tokens of the studies: the purpose of a draw instead of the layer, the index of
+	// the draw instead of the example
 	StreamStudy uint32 = 16
 )

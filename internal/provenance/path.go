@@ -5,8 +5,8 @@ import (
 	"unicode/utf8"
 )
 
-// A Path is a path as JSON has it: text, or where a path is no UTF-8, which JSON
-// cannot have, {"base64": …} of its bytes.
+// A Path is a path in JSON: text, or for a path that is not UTF-8, which JSON cannot represent,
+// {"base64": …} of its bytes.
 type Path string
 
 type pathBytes struct {

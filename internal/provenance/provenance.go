@@ -1,6 +1,6 @@
-// Package provenance says where a run and its model come from: data, settings, the command
-// that repeats it, what computed it and when. It also finds the run to go on with, and what
-// another start of it would change.
+// Package provenance records the origin of a run and its model: data, settings, the command that
+// repeats it, the device and the time. It also finds the run to resume, and the differences that
+// another start of it would have.
 package provenance
 
 import (
@@ -13,24 +13,22 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// Provenance is what a model's config.json says, in "extra", of where the model
-// comes from.
+// Provenance is the origin of a model in "extra" of its config.json.
 type Provenance struct {
 	Sftseq    string         `json:"sftseq"`
 	Command   string         `json:"command"` // repeats the run
 	Preset    string         `json:"preset"`
 	DataDir   Path           `json:"data_dir,omitempty"` // as given by --data
 	DataName  string         `json:"data_name"`
-	Data      string         `json:"data_sha256"` // of the splits' checksums
+	Data      string         `json:"data_sha256"` // hash of the splits' checksums
 	InitFrom  Path           `json:"init_from,omitempty"`
 	Precision string         `json:"precision,omitempty"`   // as given by --precision
-	Kernels   string         `json:"kernels,omitempty"`     // what the run began with, such as avx2
+	Kernels   string         `json:"kernels,omitempty"`     // at the start of the run, such as avx2
 	Longest   int64          `json:"longest_row,omitempty"` // tokens of the longest row of the training split
 	Settings  train.Settings `json:"settings"`
 }
 
-// Of is what a model says of where it comes from. One from elsewhere says nothing that
-// could be read, which is an error.
+// Of returns the provenance of a model. A model of another program has none, which is an error.
 func Of(config *sft.Config) (Provenance, error) {
 	var p Provenance
 	if err := json.Unmarshal(config.Extra, &p); err != nil {
@@ -39,21 +37,20 @@ func Of(config *sft.Config) (Provenance, error) {
 	return p, nil
 }
 
-// Store has a model say it.
+// Store writes the provenance to a configuration.
 func (p *Provenance) Store(config *sft.Config) (err error) {
 	config.Extra, err = json.Marshal(p)
 	return err
 }
 
-// endFlags are how long a run is, at the end of a command.
+// endFlags matches the flags for the length of a run, at the end of a command.
 var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)
 
-// MoveEnd gives a run that is resumed settings with another end, and has its command
-// repeat the whole; goOn is the command that goes on with what this one began. A run that
-// has been at its end was judged there, and goes on with what it had then: so does one that
-// repeats it. Where the learning rate follows the end, the steps so far were made on the
-// way to the old one. Otherwise the command gets pinned: flags for settings that a run of the new
-// length would choose differently.
+// MoveEnd changes the end of a resumed run, and makes its command repeat the whole run; goOn is the
+// command that resumes. A run that had already reached its end was evaluated there, and continues
+// with its state; so does a command that repeats it. If the learning rate depends on the end, the
+// earlier steps were made towards the old one. Otherwise pinned is added to the command: flags for
+// settings that a run of the new length would choose differently.
 func (p *Provenance) MoveEnd(from *train.Checkpoint, settings *train.Settings, goOn, pinned string) error {
 	end := fmt.Sprintf(" --epochs %d", settings.Epochs)
 	if settings.Steps > 0 {

@@ -30,7 +30,7 @@ func TestPath(t *testing.T) {
 	must.Fail(t, "", "no base64 was taken")(json.Unmarshal([]byte(`{"base64":"?"}`), &old))
 }
 
-// TestMoveEnd: the command of a run whose end was moved repeats all of it.
+// TestMoveEnd: the command of a run with a moved end repeats all of it.
 func TestMoveEnd(t *testing.T) {
 	const goOn = "sftseq train custom --out again --resume"
 	at := func(step, epoch int) train.State {
@@ -77,7 +77,7 @@ func TestMoveEnd(t *testing.T) {
 	}
 }
 
-// TestOf: what is no provenance is an error, and half of it is nothing.
+// TestOf: malformed provenance is an error, and partial provenance is ignored.
 func TestOf(t *testing.T) {
 	for _, extra := range []string{"", "[]", `{"command":"train","settings":3}`} {
 		if p, err := Of(&sft.Config{Extra: []byte(extra)}); err == nil || p.Command != "" {
@@ -102,7 +102,7 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestFound: a directory with files of another kind is refused, whatever is asked for.
+// TestFound: a directory with files of another kind is refused, with and without --resume.
 func TestFound(t *testing.T) {
 	dir := t.TempDir()
 	find := func(resume, must bool) (*train.Checkpoint, error) {
@@ -114,29 +114,29 @@ func TestFound(t *testing.T) {
 			t.Errorf("an empty directory: %v, error %v", from, err)
 		}
 	}
-	must.Fail(t, "holds no run to resume", "nothing to resume")(find(true, true))
+	must.Fail(t, "contains no run to resume", "nothing to resume")(find(true, true))
 	starts := filepath.Join(dir, StartsFile)
 	must.Succeed(t, os.WriteFile(starts, []byte("of another program\n"), 0o666))
-	must.Fail(t, "not of a run: choose another --out", "starts of something else")(find(false, true))
+	must.Fail(t, "does not belong to a run: choose another --out", "starts of something else")(find(false, true))
 	must.Succeed(t, os.Remove(starts))
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, "metrics.jsonl"), nil, 0o666))
-	must.Fail(t, "holds a metrics.jsonl that is not of a run", "a file of something else")(find(false, true))
+	must.Fail(t, "contains a metrics.jsonl that does not belong to a run", "a file of something else")(find(false, true))
 	broken := filepath.Join(dir, "last", "checkpoint.safetensors")
 	must.Succeed(t, errors.Join(os.Mkdir(filepath.Dir(broken), 0o777),
 		os.WriteFile(broken, []byte("a file of another program"), 0o666)))
 	if _, err := find(false, true); err == nil ||
-		!strings.HasPrefix(err.Error(), dir+" holds something else: "+broken+": ") {
-		t.Errorf("a checkpoint that is none: %v", err)
+		!strings.HasPrefix(err.Error(), dir+" is not the directory of a run: "+broken+": ") {
+		t.Errorf("a malformed checkpoint: %v", err)
 	}
 	if _, err := find(true, true); err == nil || !strings.HasPrefix(err.Error(), broken+": ") {
-		t.Errorf("a checkpoint to resume that is none: %v", err)
+		t.Errorf("a malformed checkpoint to resume: %v", err)
 	}
 }
 
-// TestStarts: the first line is that of a fresh run; what is no line is an error with its place.
+// TestStarts: the first line is that of a fresh run; malformed lines are errors with their number.
 func TestStarts(t *testing.T) {
 	dir := t.TempDir()
-	for _, step := range []int{7, 0, 5, 9} { // the first is of a run that was there before
+	for _, step := range []int{7, 0, 5, 9} { // the first belongs to an earlier run
 		must.Succeed(t, AddStart(dir, Start{Step: step, Device: "cpu"}))
 	}
 	starts, err := ReadStarts(dir)
@@ -151,7 +151,7 @@ func TestStarts(t *testing.T) {
 	must.Fail(t, path+":2: expected a JSON object")(ReadStarts(dir))
 }
 
-// TestEnded: a run has ended where no step and no evaluation is left.
+// TestEnded: a run has ended if no step and no evaluation remains.
 func TestEnded(t *testing.T) {
 	for _, c := range []struct {
 		name     string

@@ -17,41 +17,42 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// Found is the checkpoint of the run in a directory, nil where there is none, of what
-// loading it has returned. A directory that holds one is an error unless it is resumed, as
-// nothing is overwritten; one that holds none is where it must be resumed, which one of
-// several need not.
+// Found returns the checkpoint of the run in a directory, nil without one, from the results of
+// loading it. A directory with a run is an error unless it is resumed, as nothing is overwritten. A
+// directory without a run is an error if must is set; of several runs to resume, some may be
+// missing.
 func Found(dir string, from *train.Checkpoint, err error, resume, must bool) (*train.Checkpoint, error) {
 	switch {
 	case err == nil && !resume:
-		return nil, fmt.Errorf("%s holds a run already: go on with --resume, or choose another --out", dir)
+		return nil, fmt.Errorf("%s already contains a run: resume it with --resume, or choose another --out", dir)
 	case errors.Is(err, os.ErrNotExist) && resume && must:
-		return nil, fmt.Errorf("%s holds no run to resume: expected its %s, found none (--out is the directory of the run%s; without --resume one begins there)", dir, train.CheckpointFile, besides(dir))
+		return nil, fmt.Errorf("%s contains no run to resume: expected its %s, found none (--out is the directory of the run%s; without --resume a new run begins there)", dir, train.CheckpointFile, besides(dir))
 	case errors.Is(err, os.ErrNotExist):
 		for _, name := range []string{"config.json", "model.safetensors", "metrics.jsonl"} {
 			if _, err := os.Stat(filepath.Join(dir, name)); err == nil {
-				return nil, fmt.Errorf("%s holds a %s that is not of a run: choose another --out", dir, name)
+				return nil, fmt.Errorf("%s contains a %s that does not belong to a run: choose another --out",
+					dir, name)
 			}
 		}
 		if _, err := ReadStarts(dir); err != nil {
-			return nil, fmt.Errorf("%w: not of a run: choose another --out", err)
+			return nil, fmt.Errorf("%w: it does not belong to a run: choose another --out", err)
 		}
 		return nil, nil
 	case err != nil && !resume:
-		return nil, fmt.Errorf("%s holds something else: %w", dir, atomicfile.Cause(err))
+		return nil, fmt.Errorf("%s is not the directory of a run: %w", dir, atomicfile.Cause(err))
 	}
 	return from, err
 }
 
-// mostBesides is how many other runs an error names.
+// mostBesides is the maximum number of other runs in an error.
 const mostBesides = 5
 
-// besides are the runs that are in the directory, or next to it.
+// besides lists the runs in the directory, or next to it.
 func besides(dir string) string {
 	var found []string
 	for _, folder := range []string{dir, filepath.Dir(filepath.Clean(dir))} {
 		entries, err := os.ReadDir(folder)
-		if err != nil { // there may be no such directory
+		if err != nil { // the directory may not exist
 			continue
 		}
 		for _, entry := range entries {
@@ -71,8 +72,8 @@ func besides(dir string) string {
 	return fmt.Sprintf(", such as %s%s", strings.Join(found[:min(len(found), mostBesides)], ", "), more)
 }
 
-// Changed are the entries that a run began with and that settings or a configuration have otherwise, such
-// as "learning_rate was 0.001".
+// Changed lists the settings or configuration entries that differ from those at the start of the
+// run, such as "learning_rate was 0.001".
 func Changed(was, is any) string {
 	out, mine, other := []string(nil), fields(was), fields(is)
 	for _, key := range slices.Sorted(maps.Keys(union(mine, other))) {
@@ -83,15 +84,15 @@ func Changed(was, is any) string {
 	return strings.Join(out, ", ")
 }
 
-// Ended reports whether a run has made its last step, or ended before by --patience, and
-// was judged there.
+// Ended reports whether a run has made its last step, or was ended before by --patience, and was
+// evaluated there.
 func Ended(of *train.Checkpoint) bool {
 	at, settings := &of.State, &of.Settings
 	patient := settings.Patience > 0 && at.SinceBest >= settings.Patience
 	return at.Evaluated == at.Step && (patient || madeAllSteps(at, settings))
 }
 
-// madeAllSteps reports whether a run is at its end, in steps or in epochs.
+// madeAllSteps reports whether a run has reached its end, in steps or in epochs.
 func madeAllSteps(at *train.State, settings *train.Settings) bool {
 	if settings.Steps > 0 {
 		return at.Step >= settings.Steps
@@ -99,14 +100,14 @@ func madeAllSteps(at *train.State, settings *train.Settings) bool {
 	return int(at.Next.Epoch) >= settings.Epochs
 }
 
-// Differences are what a run of these settings would have otherwise than one of the
-// settings was that has begun, but for the seed and for where both were started from, such
-// as "num_hidden_layers 2, not 3".
+// Differences lists the settings of a new run that differ from those at the start of an existing
+// one, except for the seed. Among them is the model from which both were initialised. An entry is
+// such as "num_hidden_layers 2, not 3".
 func Differences(begun *train.Checkpoint, was, settings train.Settings, config sft.Config,
 	data, initFrom string) []string {
 	its := *begun.Config
 	its.Extra, config.Extra = nil, nil
-	// fitted to the weights
+	// Fitted to the weights, not chosen by the user.
 	its.Thresholds, its.Temperature, its.SpanDecoding = config.Thresholds, config.Temperature, config.SpanDecoding
 	was.Seed = settings.Seed
 	out := append(differences(&was, &settings), differences(&its, &config)...)
@@ -119,7 +120,7 @@ func Differences(begun *train.Checkpoint, was, settings train.Settings, config s
 	return out
 }
 
-// differences are the entries of an object that another has otherwise or lacks.
+// differences lists the entries of an object that differ in another one or are missing there.
 func differences(a, b any) (out []string) {
 	mine, other := fields(a), fields(b)
 	for _, key := range slices.Sorted(maps.Keys(union(mine, other))) {
@@ -131,26 +132,26 @@ func differences(a, b any) (out []string) {
 	return out
 }
 
-// fields are those of settings or of a configuration, as they are stored.
+// fields returns the entries of settings or of a configuration, as they are stored.
 func fields(x any) (m map[string]json.RawMessage) {
 	text, err := json.Marshal(x)
 	if err == nil {
 		err = json.Unmarshal(text, &m)
 	}
 	if err != nil {
-		panic(err) // it has been read or will be written
+		panic(err) // it was read from JSON or will be written
 	}
 	return m
 }
 
-// union has the keys of both.
+// union returns a map with the keys of both.
 func union(a, b map[string]json.RawMessage) map[string]json.RawMessage {
 	keys := maps.Clone(a)
 	maps.Copy(keys, b)
 	return keys
 }
 
-// Same compares values as they are stored.
+// Same reports whether the stored forms of two values are equal.
 func Same(a, b any) bool {
 	x, errX := json.Marshal(a)
 	y, errY := json.Marshal(b)

@@ -12,27 +12,26 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// StartsFile has a line for each time that a run was started or resumed: when, on what,
-// with how many rows. metrics.jsonl cannot say it, as a resumed run's is that of one
-// which was never interrupted.
+// StartsFile has a line for each start or resumption of a run: time, device and number of rows.
+// metrics.jsonl cannot record it, as it must be the same for a resumed and an uninterrupted run.
 const StartsFile = "starts.jsonl"
 
-// Start is when a run was started or resumed, and on what.
+// Start is a start or resumption of a run.
 type Start struct {
 	Time           time.Time `json:"time"`
-	Step           int       `json:"step"` // steps that were done
+	Step           int       `json:"step"` // steps made before
 	Device         string    `json:"device"`
-	Ranks          int       `json:"ranks,omitempty"` // processes; absent where one ran alone
-	MPI            string    `json:"mpi,omitempty"`   // the library that connected them
+	Ranks          int       `json:"ranks,omitempty"` // processes; absent for a single one
+	MPI            string    `json:"mpi,omitempty"`   // library that connected them
 	TrainRows      int       `json:"train_rows"`
 	ValidationRows int       `json:"validation_rows"`
 	Version        string    `json:"sftseq"`
 }
 
-// maxStarts bounds the file of the starts of a run.
+// maxStarts is the maximum size of the file of starts in bytes.
 const maxStarts = 256 << 20
 
-// AddStart adds a line to the file of a run. That of a fresh run is the first.
+// AddStart adds a line to the file of a run. A fresh run replaces the file.
 func AddStart(dir string, s Start) error {
 	var text []byte
 	if s.Step > 0 {
@@ -48,13 +47,13 @@ func AddStart(dir string, s Start) error {
 	}
 	text = append(append(text, line...), '\n')
 	path := filepath.Join(dir, StartsFile)
-	if err := atomicfile.Clean(path); err != nil { // what a killed program left half-written
+	if err := atomicfile.Clean(path); err != nil { // removes incomplete files of killed programs
 		return err
 	}
 	return atomicfile.WriteBytes(path, text)
 }
 
-// ReadStarts reads them; a run of an earlier version has none.
+// ReadStarts reads all starts; a run of an earlier version has none.
 func ReadStarts(dir string) (out []Start, err error) {
 	path := filepath.Join(dir, StartsFile)
 	text, err := atomicfile.ReadRegular(path, maxStarts)

@@ -1,34 +1,32 @@
-// Package rope holds a text that is edited. An edit anywhere, and a look at any place,
-// take time that grows with the logarithm of the text's length, in bytes, in UTF-16 code units
-// and in characters alike.
+// Package rope represents a text that is edited. The time of an edit, or of an access, grows with
+// the logarithm of the text's length. Positions are bytes, UTF-16 code units or characters.
 //
-// The text is in WTF-8: UTF-8 in which half of a surrogate pair may stand alone, as
-// three bytes. Whoever counts UTF-16 may cut characters in two and join them again; all
-// others see UTF-8.
+// The text is in WTF-8: UTF-8 with lone surrogates as three bytes. Callers that count UTF-16 units
+// may split characters and join them again; all others only see UTF-8.
 package rope
 
 import (
 	"unsafe"
 )
 
-// A Rope is a text. The zero value is an empty one.
+// A Rope is a text. The zero value is an empty text.
 type Rope struct{ root *node }
 
-// A leaf holds at most mostLeaf bytes, and at least leastLeaf unless it is the only one.
+// A leaf has at most mostLeaf bytes, and at least leastLeaf unless it is the only leaf.
 const (
 	mostLeaf  = 2048
 	leastLeaf = mostLeaf / 4
 )
 
-// size is how much of a text there is.
+// size is the length of a text in several units.
 type size struct {
 	bytes  int
-	units  int // of UTF-16
-	halves int // of surrogate pairs that stand alone
-	wide   int // characters of two units
+	units  int // UTF-16 code units
+	halves int // lone surrogates
+	wide   int // characters of two code units
 }
 
-// characters is how many characters a text has.
+// characters returns the number of characters.
 func (s size) characters() int { return s.units - s.wide }
 
 func (s size) plus(t size) size {
@@ -38,8 +36,7 @@ func (s size) minus(t size) size {
 	return size{s.bytes - t.bytes, s.units - t.units, s.halves - t.halves, s.wide - t.wide}
 }
 
-// node is a leaf, which has text, or the root of two subtrees whose heights differ by at
-// most one.
+// node is a leaf, which has text, or the root of two subtrees whose heights differ by at most one.
 type node struct {
 	size
 	height      int
@@ -50,13 +47,13 @@ type node struct {
 
 const nodeRoom = int(unsafe.Sizeof(node{}))
 
-// Len is the length in bytes.
+// Len returns the length in bytes.
 func (r *Rope) Len() int { return r.root.of().bytes }
 
-// Units is the length in UTF-16 code units.
+// Units returns the length in UTF-16 code units.
 func (r *Rope) Units() int { return r.root.of().units }
 
-// Characters is the length in Unicode characters.
+// Characters returns the length in Unicode characters.
 func (r *Rope) Characters() int { return r.root.of().characters() }
 
 // characterAt returns the byte at which a character begins.
@@ -79,7 +76,7 @@ func (r *Rope) characterAt(character int) (at int) {
 	return at
 }
 
-// Room is the memory that the text takes, in bytes.
+// Room returns the memory of the text in bytes.
 func (r *Rope) Room() int {
 	if r.root == nil {
 		return 0
@@ -87,7 +84,7 @@ func (r *Rope) Room() int {
 	return r.root.room
 }
 
-// measure is the size of a text.
+// measure returns the size of a text.
 func measure(text []byte) size {
 	s := size{bytes: len(text)}
 	for i := 0; i < len(text); {
@@ -109,7 +106,7 @@ func (n *node) of() size {
 	return n.size
 }
 
-// Byte is the byte at an offset below Len.
+// Byte returns the byte at an offset below Len.
 func (r *Rope) Byte(at int) byte {
 	n := r.root
 	for n.left != nil {
@@ -126,7 +123,7 @@ func (r *Rope) Byte(at int) byte {
 func (r *Rope) String() string {
 	out := make([]byte, 0, r.Len())
 	r.root.each(func(text []byte) { out = append(out, text...) })
-	return unsafe.String(unsafe.SliceData(out), len(out)) // which nobody else has
+	return unsafe.String(unsafe.SliceData(out), len(out)) // no other reference exists
 }
 
 func (n *node) each(f func([]byte)) {
@@ -140,8 +137,7 @@ func (n *node) each(f func([]byte)) {
 	}
 }
 
-// Replace puts text in the place of the bytes from start to end, none of which may
-// cut a character.
+// Replace replaces the bytes from start to end by text. Neither end may split a character.
 func (r *Rope) Replace(start, end int, text []byte) {
 	if r.root != nil && r.root.edit(start, end, text) {
 		return
@@ -160,7 +156,7 @@ func (r *Rope) Replace(start, end int, text []byte) {
 		between, last, rest := after.take(left)
 		tail, after = last.text[left-between.of().bytes:], rest
 	}
-	// What is too short for a leaf is joined with the one beside it.
+	// A text that is too short for a leaf is joined with an adjacent one.
 	if few := len(head) + len(text) + len(tail); few > 0 && few < leastLeaf {
 		switch {
 		case before != nil:
@@ -186,7 +182,8 @@ func concat(parts ...[]byte) []byte {
 	return out
 }
 
-// edit makes a change within one leaf that stays one; false if it is none.
+// edit makes a change within one leaf, if the leaf keeps a valid length; otherwise it returns
+// false.
 func (n *node) edit(start, end int, text []byte) bool {
 	if n.left == nil {
 		length := n.bytes - (end - start) + len(text)
@@ -215,7 +212,7 @@ func (n *node) edit(start, end int, text []byte) bool {
 	return true
 }
 
-// take takes the leaf that has the byte before an offset, or the first one, out of a tree.
+// take removes the leaf with the byte before an offset, or the first leaf, from a tree.
 func (n *node) take(at int) (before, leaf, after *node) {
 	if n.left == nil {
 		return nil, n, nil

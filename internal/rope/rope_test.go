@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// check compares a rope with a text of UTF-16 code units, and looks at its tree.
+// check compares a rope with a text of UTF-16 code units, and checks its tree.
 func check(t *testing.T, r *Rope, want []uint16) {
 	t.Helper()
 	if text := encode(want); r.String() != string(text) || r.Len() != len(text) || r.Units() != len(want) {
@@ -57,7 +57,7 @@ func check(t *testing.T, r *Rope, want []uint16) {
 	walk(r.root)
 }
 
-// encode is the WTF-8 of UTF-16 code units.
+// encode returns UTF-16 code units as WTF-8.
 func encode(units []uint16) []byte {
 	var out []byte
 	for i := 0; i < len(units); i++ {
@@ -89,7 +89,7 @@ func decode(text []byte) []uint16 {
 	return out
 }
 
-// piece is a text of so many characters, some of which are halves if they may be.
+// piece returns a text of n characters, including lone surrogates if halves is set.
 func piece(r *rand.Rand, n int, halves bool) []byte {
 	units := []uint16{}
 	for range n {
@@ -101,7 +101,7 @@ func piece(r *rand.Rand, n int, halves bool) []byte {
 		case k < 8:
 			units = utf16.AppendRune(units, '漢')
 		case k < 9:
-			units = utf16.AppendRune(units, '퟿') // its first byte is that of halves
+			units = utf16.AppendRune(units, '퟿') // its first byte equals that of surrogates
 		case k < 10 || !halves:
 			units = utf16.AppendRune(units, '🙂')
 		default:
@@ -111,8 +111,8 @@ func piece(r *rand.Rand, n int, halves bool) []byte {
 	return encode(units)
 }
 
-// TestReplaceUnits: whatever is cut in two and joined again, the text is that of who
-// does the same with a list of code units.
+// TestReplaceUnits: after any splits and joins, the text equals a list of code units with the same
+// changes.
 func TestReplaceUnits(t *testing.T) {
 	testenv.Long(t, "compares thousands of edits with slices")
 	for _, length := range []int{0, 10, 3 * mostLeaf, 100 * mostLeaf} {
@@ -155,8 +155,8 @@ func TestReplaceUnits(t *testing.T) {
 	}
 }
 
-// FuzzDocument makes changes, of which a fuzzer chooses the places and the texts, and
-// compares with strings: in bytes, and in UTF-16 code units.
+// FuzzDocument makes changes with positions and texts from the fuzzer, in bytes and in UTF-16 code
+// units, and compares with strings.
 func FuzzDocument(f *testing.F) {
 	f.Add(strings.Repeat("aé漢🙂", 1000), []byte("\x00\x10\x20\x30\x40\x50\x60\x70\x80\x90\xa0\xb0\xc0\xd0\xe0\xf0"), "🙂",
 		false)
@@ -166,7 +166,7 @@ func FuzzDocument(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string, places []byte, insert string, wide bool) {
 		defer testenv.FuzzLimits(t, 1<<20+100*(1+len(places))*(len(text)+len(places)*len(insert)))()
 		units, with := decode([]byte(strings.ToValidUTF8(text, "?"))), decode([]byte(strings.ToValidUTF8(insert, "?")))
-		if wide { // halves come from what may be none, and from cuts
+		if wide { // lone surrogates come from input that may be one, and from splits
 			for i, c := range []byte(insert) {
 				with = append(with, 0xD800+uint16(c)<<3+uint16(i)&7)
 			}
@@ -210,7 +210,7 @@ func FuzzDocument(f *testing.F) {
 	})
 }
 
-// BenchmarkReplace makes small changes all over a text of 10 MiB.
+// BenchmarkReplace makes small changes throughout a text of 10 MiB.
 func BenchmarkReplace(b *testing.B) {
 	for _, c := range []struct{ name, text string }{{"ascii", "a"}, {"wide", "é"}} {
 		b.Run(c.name, func(b *testing.B) {

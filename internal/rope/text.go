@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// Unit is what offsets count.
+// Unit is the unit of offsets.
 type Unit int
 
 // The units.
@@ -24,7 +24,7 @@ type Text struct {
 	Unit Unit
 }
 
-// Length is that of the text in its unit.
+// Length returns the length in this unit.
 func (t *Text) Length() int {
 	switch t.Unit {
 	case UTF16:
@@ -35,8 +35,8 @@ func (t *Text) Length() int {
 	return t.Len()
 }
 
-// Within checks a range that is to be replaced. In bytes it must not cut a character. In
-// UTF-16 it may: editors type and delete characters by halves.
+// Within checks a range that is to be replaced. In bytes it must not split a character. In UTF-16
+// it may: editors insert and delete single surrogates.
 func (t *Text) Within(start, end int) error {
 	length := t.Length()
 	if start < 0 || end < start || end > length {
@@ -50,8 +50,8 @@ func (t *Text) Within(start, end int) error {
 	return nil
 }
 
-// Edit puts text, which is WTF-8, in the place of what is from start to end, a range within
-// which Within has found nothing wrong. It returns the place behind the text.
+// Edit replaces the range from start to end, which Within has accepted, by text in WTF-8. It
+// returns the position after the text.
 func (t *Text) Edit(start, end int, text []byte) (behind int) {
 	before := t.Length()
 	switch t.Unit {

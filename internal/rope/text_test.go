@@ -6,12 +6,12 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestText: each unit has its own places, and only in bytes a character may not be cut.
+// TestText: each unit has its own positions, and only in bytes a range must not split a character.
 func TestText(t *testing.T) {
 	for _, c := range []struct {
 		unit                    Unit
 		start, end, behind, len int
-		cut                     string // what is wrong with a cut in the middle of 😀
+		cut                     string // error of a position in the middle of 😀
 	}{
 		{Bytes, 1, 5, 4, 5, "byte 3 is within a character"},
 		{UTF16, 1, 3, 3, 4, ""},

@@ -2,9 +2,9 @@ package rope
 
 import "unicode/utf8"
 
-// build makes a tree of a text, in leaves of about the same length.
+// build returns a tree of a text, with leaves of about the same length.
 func build(text []byte) *node {
-	const most = mostLeaf - (utf8.UTFMax - 1) // where a leaf ends moves back to the end of a character
+	const most = mostLeaf - (utf8.UTFMax - 1) // the end of a leaf moves back to the end of a character
 	leaves := make([]*node, (len(text)+most-1)/most)
 	start := 0
 	for i := range leaves {
@@ -41,14 +41,14 @@ func parent(left, right *node) *node {
 	return n
 }
 
-// update is for a node below which something has changed.
+// update recomputes the size and height of a node after a change below it.
 func (n *node) update() {
 	n.size = n.left.plus(n.right.size)
 	n.height = 1 + max(n.left.height, n.right.height)
 	n.room = nodeRoom + n.left.room + n.right.room
 }
 
-// join makes one tree of two, in time that grows with the difference of their heights.
+// join concatenates two trees, in time that grows with the difference of their heights.
 func join(a, b *node) *node {
 	switch {
 	case a == nil:
@@ -65,7 +65,7 @@ func join(a, b *node) *node {
 	return parent(a, b)
 }
 
-// balance is update where the heights below may differ by two.
+// balance is update for subtrees whose heights may differ by two.
 func (n *node) balance() *node {
 	switch d := n.left.height - n.right.height; {
 	case d > 1:
@@ -83,7 +83,7 @@ func (n *node) balance() *node {
 	return n
 }
 
-// turnLeft has the right subtree be the root, and turnRight the left one.
+// turnLeft makes the right subtree the root (a left rotation), and turnRight the left one.
 func (n *node) turnLeft() *node {
 	top := n.right
 	n.right, top.left = top.left, n

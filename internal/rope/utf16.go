@@ -5,13 +5,13 @@ import (
 	"unicode/utf8"
 )
 
-// ReplaceUnits is [Rope.Replace] for whoever counts UTF-16 code units: the text becomes
-// the one whose units from start to end are those of text. Where an end is within a
-// character, the other half of that stays; where halves meet, they are a character.
+// ReplaceUnits is [Rope.Replace] for positions in UTF-16 code units: the units from start to end
+// are replaced by those of text. A position within a character splits it into surrogates;
+// surrogates that meet become a character.
 func (r *Rope) ReplaceUnits(start, end int, text []byte) {
 	from, cutStart := r.find(start)
 	to, cutEnd := r.find(end)
-	var head, tail []byte // what stays of the characters that are cut, and halves beside the text
+	var head, tail []byte // the remaining surrogates of split characters, and adjacent surrogates
 	if cutStart {
 		high, _ := utf16.EncodeRune(r.rune(from))
 		head = AppendSurrogate(nil, high)
@@ -33,8 +33,8 @@ func (r *Rope) ReplaceUnits(start, end int, text []byte) {
 	r.Replace(from, to, text)
 }
 
-// find returns the byte at which the character of a UTF-16 offset begins, and whether
-// the offset is behind the first half of it.
+// find returns the first byte of the character at a UTF-16 offset, and whether the offset is within
+// the character.
 func (r *Rope) find(unit int) (at int, inside bool) {
 	n := r.root
 	if n == nil {
@@ -47,7 +47,7 @@ func (r *Rope) find(unit int) (at int, inside bool) {
 			at, unit, n = at+n.left.bytes, unit-n.left.units, n.right
 		}
 	}
-	if n.units == n.bytes { // all of one byte
+	if n.units == n.bytes { // all characters have one byte
 		return at + unit, false
 	}
 	for text := n.text; unit > 0; {
@@ -60,7 +60,7 @@ func (r *Rope) find(unit int) (at int, inside bool) {
 	return at, false
 }
 
-// rune is the character at a byte offset.
+// rune returns the character at a byte offset.
 func (r *Rope) rune(at int) rune {
 	var text [utf8.UTFMax]byte
 	for i := range text {
@@ -70,7 +70,7 @@ func (r *Rope) rune(at int) rune {
 	return c
 }
 
-// half is the half of a pair that stands alone at a byte offset, or -1.
+// half returns the lone surrogate at a byte offset, or -1.
 func (r *Rope) half(at int) rune {
 	if r.root.of().halves == 0 || at < 0 || at+SurrogateBytes > r.Len() {
 		return -1
@@ -82,8 +82,7 @@ func (r *Rope) half(at int) rune {
 	return Surrogate(text[:])
 }
 
-// LoneHalf is the UTF-16 offset of the first half of a surrogate pair that stands alone,
-// or -1 if the text is UTF-8.
+// LoneHalf returns the UTF-16 offset of the first lone surrogate, or -1 if the text is UTF-8.
 func (r *Rope) LoneHalf() int {
 	n, unit := r.root, 0
 	if n.of().halves == 0 {

@@ -1,6 +1,6 @@
-// Ropes hold WTF-8 (Sapin, https://simonsapin.github.io/wtf-8/): UTF-8 in which a lone surrogate, which
-// UTF-16 text may contain, is encoded in three bytes. A high surrogate followed by a low one is always
-// stored as the character that they encode, in four bytes.
+// Ropes contain WTF-8 (Sapin, https://simonsapin.github.io/wtf-8/): UTF-8 in which a lone
+// surrogate, which UTF-16 text may contain, is encoded in three bytes. A high surrogate followed by
+// a low one is always stored as the character that they encode, in four bytes.
 
 package rope
 

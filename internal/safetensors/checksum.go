@@ -9,21 +9,21 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// checksumKey is the key of the metadata whose value is the checksum of the whole file, in
-// which its own digits are zeros. Other programs pass it over, as their files lack it.
+// checksumKey is the metadata key of the checksum of the whole file, computed with zeros for its
+// own digits. Other programs ignore it, and their files lack it.
 const checksumKey = "sftseq.checksum"
 
-// noDigits is the checksum in what is summed.
+// noDigits is the checksum text in the summed bytes.
 var noDigits = atomicfile.ChecksumKind + ":" + strings.Repeat("0", 32)
 
-// A stated checksum is what a file says of itself, and what was read of it so far.
+// stated compares the checksum stated in a file with that of the bytes read so far.
 type stated struct {
 	text, kind string
 	hash       hash.Hash
 }
 
-// statedBy begins to compare the checksum that a file's metadata have; start is all
-// before the data. It is nil where the file has none.
+// statedBy returns the comparison for the checksum in a file's metadata; start is everything before
+// the data. It is nil for a file without a checksum.
 func statedBy(start []byte, metadata map[string]string) (*stated, error) {
 	text, ok := metadata[checksumKey]
 	if !ok {
@@ -42,7 +42,7 @@ func statedBy(start []byte, metadata map[string]string) (*stated, error) {
 	return &stated{text, kind, hash}, nil
 }
 
-// compare reports whether the file, which was read to its end, is what was written.
+// compare returns an error unless the file, which was read to its end, has the stated checksum.
 func (s *stated) compare() error {
 	if s == nil {
 		return nil
@@ -54,21 +54,21 @@ func (s *stated) compare() error {
 	return nil
 }
 
-// withChecksum puts the checksum into the header of a file with these tensors, which was
-// made with noDigits in its place.
+// withChecksum inserts the checksum into the header of a file with these tensors, which was built
+// with noDigits.
 func withChecksum(header []byte, tensors []Tensor) ([]byte, error) {
 	hash := atomicfile.NewChecksum()
 	hash.Write(header)
 	if err := writeData(hash, tensors); err != nil {
 		return nil, err
 	}
-	// With its key, whose quotes no text of the metadata can have.
+	// The key distinguishes it, as quotes in other metadata are escaped.
 	value := func(text string) []byte { return fmt.Appendf(nil, `"%s":"%s"`, checksumKey, text) }
 	return bytes.Replace(header, value(noDigits), value(atomicfile.ChecksumText(atomicfile.ChecksumKind, hash)), 1), nil
 }
 
 // Stated reports whether a file states its checksum, as those of [Write] do. Files of other
-// programs do not, those among them that have read one of ours.
+// programs do not, even if they have copied a file of Write.
 func Stated(path string) (bool, error) {
 	file, err := atomicfile.OpenRegular(path)
 	if err != nil {

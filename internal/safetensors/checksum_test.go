@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// written is a file as Write makes it.
+// written returns a file as Write makes it.
 func written(t testing.TB, tensors []Tensor, metadata map[string]string) []byte {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "model")
@@ -20,7 +20,7 @@ func written(t testing.TB, tensors []Tensor, metadata map[string]string) []byte 
 	return must.Get(os.ReadFile(path))(t)
 }
 
-// someTensors have n numbers each.
+// someTensors returns tensors of n numbers each.
 func someTensors(n int) []Tensor {
 	out := []Tensor{{Name: "embed.weight", Shape: []int{n / 4, 4}}, {Name: "head.bias", Shape: []int{n}}}
 	for i := range out {
@@ -31,8 +31,8 @@ func someTensors(n int) []Tensor {
 	return out
 }
 
-// TestEveryDamagedByte: each byte of a file is changed in several ways. What is read
-// then is what was written, or it is an error.
+// TestEveryDamagedByte changes each byte of a file in several ways. Reading then gives the original
+// content or an error.
 func TestEveryDamagedByte(t *testing.T) {
 	tensors, metadata := someTensors(64), map[string]string{"sftseq.run": `{"step":12}`, "text": noDigits}
 	whole := written(t, tensors, metadata)
@@ -60,12 +60,13 @@ func TestEveryDamagedByte(t *testing.T) {
 			}
 		}
 	}
-	if most := 4 * len(checksumKey); same > most { // the checksum itself goes by another name
+	if most := 4 * len(checksumKey); same > most { // the key of the checksum itself was changed
 		t.Errorf("%d damages were not seen, expected at most %d", same, most)
 	}
 }
 
-// TestChecksumRefused: the error says what was found, and what to do where it is no damage.
+// TestChecksumRefused: the error says what was found, and how to read the file if it is not
+// damaged.
 func TestChecksumRefused(t *testing.T) {
 	whole := written(t, someTensors(8), nil)
 	damaged := bytes.Clone(whole)
@@ -97,7 +98,7 @@ func TestChecksumRefused(t *testing.T) {
 	}
 }
 
-// BenchmarkRead reads 64 MB of tensors, with the checksum and as it was without.
+// BenchmarkRead reads 64 MB of tensors, with the checksum and without.
 func BenchmarkRead(b *testing.B) {
 	sealed := written(b, someTensors(8<<20), nil)
 	plain := bytes.Replace(sealed, []byte(checksumKey), []byte("sftseq.checksun"), 1)
@@ -113,7 +114,7 @@ func BenchmarkRead(b *testing.B) {
 	}
 }
 
-// BenchmarkWrite computes the checksum of 64 MB, and the bytes that are written.
+// BenchmarkWrite computes the checksum of 64 MB and the bytes of the file.
 func BenchmarkWrite(b *testing.B) {
 	tensors := someTensors(8 << 20)
 	header := must.Get(encodeHeader(tensors, nil))(b)

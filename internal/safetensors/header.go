@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 )
 
-// An entry is one tensor's line in the header.
+// An entry is the description of one tensor in the header.
 type entry struct {
 	name       string
 	kind       string // F32 or I32
@@ -21,9 +21,9 @@ type entry struct {
 	begin, end int64
 }
 
-// parseHeader reads the header's JSON token by token, since encoding/json
-// into a map would silently drop duplicate keys, and checks it against the
-// size of the data. The entries come in the order of their data; kinds are the dtypes that they may have.
+// parseHeader reads the header's JSON token by token, since encoding/json would silently drop
+// duplicate keys of a map, and checks it against the size of the data. The entries are in the order
+// of their data; kinds are the allowed dtypes.
 func parseHeader(header []byte, dataSize int64, kinds ...string) ([]entry, map[string]string, error) {
 	if !utf8.Valid(header) {
 		return nil, nil, errors.New("header: expected UTF-8, found other bytes")
@@ -63,8 +63,8 @@ func parseHeader(header []byte, dataSize int64, kinds ...string) ([]entry, map[s
 	return entries, metadata, nil
 }
 
-// checkOffsets sorts the entries by their data and checks that each has
-// exactly its shape's bytes and all together cover the data.
+// checkOffsets sorts the entries by their data and checks that each has exactly the bytes of its
+// shape and that together they cover the data.
 func checkOffsets(entries []entry, dataSize int64) error {
 	sort.SliceStable(entries, func(i, j int) bool {
 		a, b := entries[i], entries[j]
@@ -99,10 +99,10 @@ func checkOffsets(entries []entry, dataSize int64) error {
 	return nil
 }
 
-// parser adds to the JSON tokens what is expected of them.
+// parser reads JSON tokens of expected types.
 type parser struct {
 	*json.Decoder
-	kinds []string // dtypes that tensors may have
+	kinds []string // allowed dtypes
 }
 
 func (p parser) expect(want json.Delim) error {
@@ -116,12 +116,12 @@ func (p parser) expect(want json.Delim) error {
 	return nil
 }
 
-// maxKeys bounds the keys of an object, each of which takes ten times its text: a checkpoint of a model
-// of the most layers has fewer tensors.
+// maxKeys is the maximum number of keys of an object, each of which takes ten times its text in
+// memory: the checkpoint of the largest allowed model has fewer tensors.
 const maxKeys = 1 << 19
 
-// object reads { key value, … }, calling value after each key to read what
-// follows. A key that comes twice is an error.
+// object reads { key value, … } and calls value after each key to read the value. A duplicate key
+// is an error.
 func (p parser) object(value func(key string) error) error {
 	if err := p.expect('{'); err != nil {
 		return err
@@ -137,7 +137,7 @@ func (p parser) object(value func(key string) error) error {
 			return fmt.Errorf("expected a key, found %v", token)
 		}
 		if seen[key] {
-			return fmt.Errorf("key %q is there twice", key)
+			return fmt.Errorf("key %q occurs twice", key)
 		}
 		if seen[key] = true; len(seen) > maxKeys {
 			return fmt.Errorf("expected at most %d keys, found more", maxKeys)

@@ -8,7 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestMixed: tensors of integers come back with all their bits where the reader allows them. Other readers refuse them.
+// TestMixed: integer tensors come back with all their bits if the reader allows them. Other readers
+// refuse them.
 func TestMixed(t *testing.T) {
 	want := []Tensor{
 		{Name: "bits", Type: I32, Shape: []int{2, 2}, Ints: []int32{-1 << 31, -1, 0x7fc00001, 0}},

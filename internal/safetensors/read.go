@@ -10,12 +10,12 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// Read returns the tensors of a file, in the order of their data, and its
-// metadata, nil where there is none. Tensors of another type than F32 are an error, and
-// so is a file that is not what its checksum says; one of others may have no checksum.
+// Read returns the tensors of a file, in the order of their data, and its metadata, nil if there
+// are none. Tensors of a type other than F32 are an error, and so is a wrong checksum; files of
+// other programs may have no checksum.
 func Read(path string) ([]Tensor, map[string]string, error) { return readFile(path, F32) }
 
-// ReadMixed is Read for a file whose tensors may be I32, too.
+// ReadMixed is Read for files whose tensors may also be I32.
 func ReadMixed(path string) ([]Tensor, map[string]string, error) { return readFile(path, F32, I32) }
 
 func readFile(path string, kinds ...string) ([]Tensor, map[string]string, error) {
@@ -34,7 +34,7 @@ func readFile(path string, kinds ...string) ([]Tensor, map[string]string, error)
 // ReadShapes returns the tensors of a file without their data, from its header alone.
 func ReadShapes(path string) ([]Tensor, error) { return readShapes(path, F32) }
 
-// ReadMixedShapes is ReadShapes for a file whose tensors may be I32, too.
+// ReadMixedShapes is ReadShapes for files whose tensors may also be I32.
 func ReadMixedShapes(path string) ([]Tensor, error) { return readShapes(path, F32, I32) }
 
 func readShapes(path string, kinds ...string) ([]Tensor, error) {
@@ -65,8 +65,7 @@ func readShapes(path string, kinds ...string) ([]Tensor, error) {
 	return tensors, nil
 }
 
-// ReadFrom reads the size bytes of r as Read does a file; name is what errors
-// call it.
+// ReadFrom reads the size bytes of r like Read; errors begin with name.
 func ReadFrom(r io.ReaderAt, size int64, name string) ([]Tensor, map[string]string, error) {
 	return readNamed(r, size, name, F32)
 }
@@ -79,7 +78,7 @@ func readNamed(r io.ReaderAt, size int64, name string, kinds ...string) ([]Tenso
 	return tensors, metadata, nil
 }
 
-// readHeader returns what is before the data: the header's length and the header.
+// readHeader returns everything before the data: the header's length and the header.
 func readHeader(r io.ReaderAt, size int64) (start []byte, err error) {
 	if size < 8 {
 		return nil, fmt.Errorf("expected a safetensors file, at least 8 bytes, found %d", size)
@@ -140,12 +139,12 @@ func read(r io.ReaderAt, size int64, kinds ...string) ([]Tensor, map[string]stri
 		return nil, nil, err
 	}
 	if delete(metadata, checksumKey); stated != nil && len(metadata) == 0 {
-		metadata = nil // as it was given to Write
+		metadata = nil // as it was passed to Write
 	}
 	return tensors, metadata, nil
 }
 
-// typed is a tensor's Type.
+// typed returns the value of a tensor's Type.
 func (e *entry) typed() string {
 	if e.kind == I32 {
 		return I32
@@ -153,7 +152,7 @@ func (e *entry) typed() string {
 	return ""
 }
 
-// readNumbers fills data from r at offset, through buffer, a multiple of 4 bytes long.
+// readNumbers fills data from r at offset, through buffer, whose length is a multiple of 4.
 func readNumbers[T any](r io.ReaderAt, data []T, of func(uint32) T, offset int64, buffer []byte, stated *stated) error {
 	for len(data) > 0 {
 		chunk := buffer[:min(len(buffer), 4*len(data))]
@@ -172,7 +171,7 @@ func readNumbers[T any](r io.ReaderAt, data []T, of func(uint32) T, offset int64
 	return nil
 }
 
-// readAt fills p; the size is known, so an early end means that the file changed.
+// readAt fills p; the size is known, so an early end means that the file was truncated meanwhile.
 func readAt(r io.ReaderAt, p []byte, offset int64) error {
 	n, err := r.ReadAt(p, offset)
 	if n == len(p) {

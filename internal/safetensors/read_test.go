@@ -19,7 +19,7 @@ func file(header string, n int) []byte {
 	return append(append(b, header...), make([]byte, n)...)
 }
 
-// claiming returns a file whose length field says n, whatever follows.
+// claiming returns a file with the length field n, followed by rest.
 func claiming(n uint64, rest string) []byte {
 	return append(binary.LittleEndian.AppendUint64(nil, n), rest...)
 }
@@ -28,7 +28,7 @@ func readBytes(b []byte) ([]Tensor, map[string]string, error) {
 	return ReadFrom(bytes.NewReader(b), int64(len(b)), "model.safetensors")
 }
 
-// hostile are files that must be refused, with what the error must say.
+// hostile lists files that must be refused, with texts that the error must contain.
 var hostile = []struct {
 	name string
 	file []byte
@@ -125,7 +125,7 @@ func TestHeaderLimit(t *testing.T) {
 	}
 }
 
-// TestEveryTruncation: no prefix of a good file is one.
+// TestEveryTruncation: no prefix of a valid file is valid.
 func TestEveryTruncation(t *testing.T) {
 	whole := file(`{"a":{"dtype":"F32","shape":[2,2],"data_offsets":[0,16]}}`, 16)
 	must.Get2(readBytes(whole))(t)
@@ -134,7 +134,7 @@ func TestEveryTruncation(t *testing.T) {
 	}
 }
 
-// TestShrunkFile: the file becomes shorter after its size was taken.
+// TestShrunkFile: the file is truncated after its size was read.
 func TestShrunkFile(t *testing.T) {
 	whole := file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8)
 	for n := range whole {
@@ -201,7 +201,7 @@ func expectTensors(t *testing.T, got, want []Tensor) {
 	}
 }
 
-// TestTooManyKeys: a header of more keys than any model has is an error before they take memory.
+// TestTooManyKeys: a header with more keys than any model has is an error before they take memory.
 func TestTooManyKeys(t *testing.T) {
 	var header strings.Builder
 	header.WriteString(`{"__metadata__":{"":""`)

@@ -26,8 +26,8 @@ type Tensor struct {
 	Name  string
 	Shape []int
 	Data  []float32
-	Ints  []int32 // in place of Data where Type is I32
-	Type  string  // F32, "" being the same, or I32
+	Ints  []int32 // replaces Data if Type is I32
+	Type  string  // F32 or "", or I32
 }
 
 // Types of tensors.
@@ -38,14 +38,14 @@ const (
 
 const (
 	metadataKey = "__metadata__"
-	// maxHeader is the limit of the format's own implementation. A model here has kilobytes.
+	// maxHeader is the limit of the format's reference implementation. A model here has kilobytes.
 	maxHeader = 100_000_000
-	// maxDims keeps a header of ones from becoming a much larger list of dimensions.
+	// maxDims prevents a small header from expanding to a much larger list of dimensions.
 	maxDims = 8
 )
 
-// elements returns the product of the dimensions, or an error where one is
-// negative, there are too many, or the bytes would not fit an int64.
+// elements returns the product of the dimensions, or an error if one is negative, there are too
+// many, or the bytes would overflow an int64.
 func elements(shape []int) (int64, error) {
 	if len(shape) > maxDims {
 		return 0, fmt.Errorf("shape: expected at most %d dimensions, found %d", maxDims, len(shape))
@@ -56,7 +56,7 @@ func elements(shape []int) (int64, error) {
 			return 0, fmt.Errorf("shape %v: negative dimension", shape)
 		}
 		if n == 0 {
-			empty = true // but the others must still be sane
+			empty = true // the other dimensions are still checked
 			continue
 		}
 		if product > math.MaxInt64/4/int64(n) {

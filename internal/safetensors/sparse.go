@@ -6,16 +6,16 @@ import (
 	"runtime"
 )
 
-// sparseBytes is the size from which on a file is checked for holes.
+// sparseBytes is the size from which a file is checked for holes.
 const sparseBytes = 64 << 20
 
-// 1/leastStored of a large file must be stored. Some file systems store no blocks of zeros, which the
-// moments of a checkpoint may be.
+// 1/leastStored of a large file must be stored. Some file systems do not store blocks of zeros,
+// which the moments of a checkpoint may be.
 const leastStored = 8
 
-// checkStored refuses a large file nearly all of which is holes: its size is claimed and not stored, such as that of
-// a copy or a download that has not finished, and reading it would take memory for zeros. Only Linux and file
-// systems that report holes are checked.
+// checkStored refuses a large file that consists mostly of holes: its content is missing, for
+// example after an incomplete copy or download, and reading it would allocate memory for zeros. The
+// check needs Linux and a file system that reports holes.
 func checkStored(file *os.File, size int64) error {
 	const seekData, seekHole = 3, 4 // of lseek(2) on Linux
 	if runtime.GOOS != "linux" || size < sparseBytes {
@@ -24,7 +24,7 @@ func checkStored(file *os.File, size int64) error {
 	stored := int64(0)
 	for at := int64(0); at < size; {
 		data, err := file.Seek(at, seekData)
-		if err != nil { // only a hole is behind at, or holes are not reported
+		if err != nil { // only a hole follows, or holes are not reported
 			break
 		}
 		hole, err := file.Seek(data, seekHole)

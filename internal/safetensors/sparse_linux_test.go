@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSparseFile: a file whose size is claimed and not stored is an error before memory is taken for it.
+// TestSparseFile: a file whose content is not stored is an error before memory is allocated for it.
 func TestSparseFile(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "a.safetensors")
 	const size = 64 << 30

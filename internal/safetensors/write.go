@@ -14,9 +14,9 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// Write replaces path by a file of the tensors, in their order, and the
-// metadata, sorted by key, with a checksum of the whole; no part of a file is ever seen.
-// The bytes are a function of the arguments alone. The data start at a multiple of 8.
+// Write atomically replaces path by a file of the tensors, in the given order, and the metadata,
+// sorted by key, with a checksum of the whole. The bytes depend on the arguments alone. The data
+// start at a multiple of 8.
 func Write(path string, tensors []Tensor, metadata map[string]string) error {
 	header, err := encodeHeader(tensors, metadata)
 	if err == nil {
@@ -60,8 +60,8 @@ func writeNumbers[T any](w io.Writer, data []T, bits func(T) uint32, buffer []by
 	return nil
 }
 
-// encodeHeader returns all that comes before the data, the length and the padded JSON,
-// with noDigits for the checksum.
+// encodeHeader returns everything before the data, the length and the padded JSON, with noDigits
+// for the checksum.
 func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) {
 	header := append(make([]byte, 8), '{') // the length is filled in at the end
 	for key, value := range metadata {
@@ -85,7 +85,7 @@ func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) 
 			return nil, fmt.Errorf("tensor %q: expected a name in UTF-8", t.Name)
 		}
 		if seen[t.Name] {
-			return nil, fmt.Errorf("tensor %q: the name is reserved or there twice", t.Name)
+			return nil, fmt.Errorf("tensor %q: the name is reserved or occurs twice", t.Name)
 		}
 		seen[t.Name] = true
 		n, err := elements(t.Shape)
@@ -101,7 +101,7 @@ func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) 
 		}
 		shape := t.Shape
 		if shape == nil {
-			shape = []int{} // null is no shape
+			shape = []int{} // null is not a valid shape
 		}
 		header = appendJSON(header, t.Name)
 		header = append(header, ':')
@@ -124,8 +124,7 @@ func encodeHeader(tensors []Tensor, metadata map[string]string) ([]byte, error) 
 	return header, nil
 }
 
-// appendJSON appends a value that always has a JSON form: strings, integers
-// and maps and lists of these.
+// appendJSON appends a value that always marshals: strings, integers, and maps and lists of these.
 func appendJSON(b []byte, value any) []byte {
 	buffer := bytes.NewBuffer(b)
 	encoder := json.NewEncoder(buffer)

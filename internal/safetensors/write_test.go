@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestGoldenModel reads a file of the reference implementation's writer, and
-// reads it again from our own.
+// TestGoldenModel reads a file of the reference implementation, and reads it again after writing
+// it.
 func TestGoldenModel(t *testing.T) {
 	tensors, _ := must.Get2(Read("testdata/model.safetensors"))(t)
 	must.Check(t, CheckFinite(tensors))
@@ -67,7 +67,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// TestLargerThanTheBuffers: numbers of every kind survive, in tensors longer than a chunk.
+// TestLargerThanTheBuffers: numbers of every kind survive in tensors longer than a chunk.
 func TestLargerThanTheBuffers(t *testing.T) {
 	data := make([]float32, 200_001)
 	for i := range data {

@@ -7,12 +7,13 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// Cut are the parts of the files that a shard has, in order; every row is in one shard.
+// Cut returns the parts of the files that belong to a shard, in order; every row is in exactly one
+// shard.
 //
-// The files lie behind each other on a line of T bytes, the sum of their sizes. Shard i of
-// N has the rows that begin from byte ⌊T·i/N⌋ up to the one before ⌊T·(i+1)/N⌋. A line of
-// JSON begins where it does; row r of the R rows of an Arrow or Parquet file of S bytes at
-// ⌊r·S/R⌋ of it, whatever its own length; all rows of a compressed file at its first byte.
+// The files are concatenated to T bytes. Shard i of N has the rows that begin from byte ⌊T·i/N⌋ up
+// to the one before ⌊T·(i+1)/N⌋. A line of JSON begins at its own byte. Row r of the R rows of an
+// Arrow or Parquet file of S bytes counts as byte ⌊r·S/R⌋, whatever its own length. All rows of a
+// compressed file count as its first byte.
 func (in *Input) Cut(s Shard) (parts []table.Part) {
 	var total int64
 	for _, f := range in.Files {
@@ -30,14 +31,14 @@ func (in *Input) Cut(s Shard) (parts []table.Part) {
 	return parts
 }
 
-// cut is the first row, or byte, that is not before a byte of the file.
+// cut returns the first row, or byte, that is not before a byte of the file.
 func (f *File) cut(at int64) int64 {
 	end := f.Bytes
 	switch {
 	case f.Rows >= 0:
 		end = f.Rows
 	case f.Whole:
-		end = math.MaxInt64 // of what it holds
+		end = math.MaxInt64 // of the decompressed content
 	}
 	switch {
 	case at <= 0:
@@ -50,7 +51,7 @@ func (f *File) cut(at int64) int64 {
 	return at
 }
 
-// scale is ⌊n·a/b⌋ for 0 ≤ a ≤ b.
+// scale returns ⌊n·a/b⌋ for 0 ≤ a ≤ b.
 func scale(n, a, b int64) int64 {
 	high, low := bits.Mul64(uint64(n), uint64(a))
 	if a == b {

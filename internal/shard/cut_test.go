@@ -33,7 +33,8 @@ func write(t *testing.T, path, text string) string {
 	return path
 }
 
-// batches is a file of a column text, with record batches or row groups of so many rows.
+// batches returns a file with a column text, in record batches or row groups of the given numbers
+// of rows.
 func batches(t *testing.T, format, prefix string, rows ...int) string {
 	t.Helper()
 	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String, Nullable: true}}, nil)
@@ -65,7 +66,7 @@ func batches(t *testing.T, format, prefix string, rows ...int) string {
 	return out.String()
 }
 
-// lines are JSON lines of several lengths.
+// lines returns JSON lines of several lengths.
 func lines(prefix, end string, n int) string {
 	var out strings.Builder
 	for i := range n {
@@ -74,7 +75,7 @@ func lines(prefix, end string, n int) string {
 	return out.String()
 }
 
-// rowsOf are the places and values of rows.
+// rowsOf returns the locations and values of rows.
 func rowsOf(t *testing.T, parts []table.Part) (rows []string) {
 	t.Helper()
 	r := must.Get(table.OpenParts(t.Context(), parts, table.Options{Columns: []string{"text"}}))(t)
@@ -102,7 +103,7 @@ func zipped(text string) string {
 	return out.String()
 }
 
-// contents are files of all kinds that can be cut, and how many rows they have.
+// contents returns files of all kinds that can be split, and their numbers of rows.
 func contents(t *testing.T) map[string]struct {
 	text string
 	rows int
@@ -130,8 +131,8 @@ func contents(t *testing.T) map[string]struct {
 	}
 }
 
-// TestCut: for any number of shards, more than there are rows too, every row is in one shard,
-// and all shards in order have the rows of one.
+// TestCut: for any number of shards, even more than rows, every row is in one shard, and all shards
+// in order have the rows of one.
 func TestCut(t *testing.T) {
 	counts := []int{2, 3, 7, 8, 64}
 	if !testing.Short() {
@@ -170,7 +171,7 @@ func TestCut(t *testing.T) {
 	}
 }
 
-// TestPlaces: rows have the places of the file: numbers, and bytes from 1 of JSON lines.
+// TestPlaces: rows keep their locations in the file: row numbers, or bytes from 1 for JSON lines.
 func TestPlaces(t *testing.T) {
 	text := lines("d", "\r\n", 9)
 	path := write(t, filepath.Join(t.TempDir(), "d.jsonl"), text)
@@ -197,7 +198,7 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestHugeFiles: sizes and rows up to what 63 bits hold are cut without a gap.
+// TestHugeFiles: sizes and numbers of rows up to 63 bits are split without a gap.
 func TestHugeFiles(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	for range 2000 {
@@ -231,8 +232,7 @@ func TestHugeFiles(t *testing.T) {
 	}
 }
 
-// TestChanged: a file that has fewer rows than when it was looked at is an error, not a
-// shorter part.
+// TestChanged: a file that now has fewer rows than before is an error, not a shorter part.
 func TestChanged(t *testing.T) {
 	for name, now := range map[string]string{"x.arrow": batches(t, "file", "x", 3),
 		"x.parquet": batches(t, "parquet", "x", 3)} {

@@ -17,10 +17,10 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// Input are files, one behind the other in the order of their paths.
+// Input is a list of files, sorted by path.
 type Input struct {
 	Files []File
-	Named []string // what rows are called by, see [table.NewNames]
+	Named []string // names of rows, see [table.NewNames]
 }
 
 // File is a file of an input.
@@ -29,11 +29,11 @@ type File struct {
 	table.Extent
 }
 
-// formats are those that can be cut.
+// formats are the formats that can be split.
 var formats = []string{"arrow", "parquet", "jsonl"}
 
-// Find looks at files, at all files in directories, and at those that patterns such as
-// data/*.parquet match. The format is that of all files, or "" where their names say it.
+// Find inspects files, all files in directories, and files that match patterns such as
+// data/*.parquet. The format applies to all files; "" derives it from their names.
 func Find(ctx context.Context, named []string, format string) (*Input, error) {
 	in := &Input{}
 	var paths []string
@@ -57,7 +57,7 @@ func Find(ctx context.Context, named []string, format string) (*Input, error) {
 		if format == "" {
 			var err error
 			if f.Format, err = table.FormatOf(path); err != nil || !slices.Contains(formats, f.Format) {
-				return nil, fmt.Errorf("%s: expected Arrow, Parquet or JSON lines, as its name says: name those that are meant, or --format", path)
+				return nil, fmt.Errorf("%s: expected a name for Arrow, Parquet or JSON lines: name the files to read, or set --format", path)
 			}
 		}
 		var err error
@@ -72,7 +72,7 @@ func Find(ctx context.Context, named []string, format string) (*Input, error) {
 	return in, nil
 }
 
-// expand are the files that a name stands for, of which there is at least one.
+// expand returns the files that a name stands for, at least one.
 func expand(name string) (files []string, err error) {
 	if info, err := os.Stat(name); err == nil {
 		if !info.IsDir() {
@@ -102,10 +102,11 @@ func expand(name string) (files []string, err error) {
 	return files, nil
 }
 
-// within are the files in a directory and those below, but for hidden ones and what Spark
-// and others begin with _. Links are followed to files; one to a folder may lead in a circle.
+// within returns the files in a directory and its subdirectories, except hidden ones and names that
+// begin with _, as those of Spark do. It follows links to files; a link to a folder might lead to a
+// cycle.
 func within(dir string) (files []string, err error) {
-	dir = filepath.Clean(dir) + string(filepath.Separator) // which follows a link
+	dir = filepath.Clean(dir) + string(filepath.Separator) // the separator makes Walk follow a link
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
 		name := entry.Name()
 		switch {
@@ -122,7 +123,7 @@ func within(dir string) (files []string, err error) {
 		case err != nil:
 			return err
 		case info.IsDir() && !entry.IsDir():
-			return fmt.Errorf("%s: a link to a folder: name it itself", path)
+			return fmt.Errorf("%s: found a link to a folder: pass its path separately", path)
 		case info.Mode().IsRegular():
 			files = append(files, path)
 		}
@@ -131,16 +132,16 @@ func within(dir string) (files []string, err error) {
 	return files, err
 }
 
-// A fingerprint has so many pieces of each file, of so many bytes, evenly spread.
+// A fingerprint covers this number of evenly spaced pieces of each file, and of bytes per piece.
 const (
 	pieces     = 16
 	pieceBytes = 4 << 10
 )
 
-// Fingerprint is a SHA-256 of the names and sizes of all files, and of pieces of their
-// contents: the whole of a file up to 64 KiB, of a larger one its beginning, its end and 14
-// pieces between. Whoever changes a few bytes between those of a file, and not its size, is
-// not found out: reading all would cost each worker the whole input.
+// Fingerprint returns a SHA-256 of the names and sizes of all files, and of pieces of their
+// contents: all of a file up to 64 KiB, and of a larger one its beginning, its end and 14 pieces in
+// between. It misses a change of a few bytes between these pieces that keeps the size: reading
+// everything would cost each worker the whole input.
 func (in *Input) Fingerprint() (string, error) {
 	h := sha256.New()
 	names := table.NewNames(in.Named)
@@ -153,7 +154,7 @@ func (in *Input) Fingerprint() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)), nil
 }
 
-// sample writes pieces of a file.
+// sample writes the pieces of a file.
 func (f *File) sample(to io.Writer) error {
 	file, err := os.Open(f.Path)
 	if err != nil {
@@ -188,8 +189,7 @@ func (f *File) shorter() error {
 	return fmt.Errorf("%s: expected %d bytes as before, found fewer: the file was changed", f.Path, f.Bytes)
 }
 
-// HashOf is the SHA-256 of files, each with its name, of which all but the first need not
-// exist.
+// HashOf returns the SHA-256 of files with their names; all but the first may be missing.
 func HashOf(dir string, names ...string) (string, error) {
 	h := sha256.New()
 	for i, name := range names {

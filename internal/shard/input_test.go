@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// TestFind: files, directories and patterns give the same files in the same order, each
-// once.
+// TestFind: files, directories and patterns give the same files in the same order, without
+// duplicates.
 func TestFind(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"b/2.jsonl", "b/1.jsonl", "b.jsonl", "a.jsonl", "c/[x].jsonl", "_SUCCESS",
@@ -50,8 +50,7 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestLinkedFolders: a link to a folder is followed where it is named, and refused in another
-// folder.
+// TestLinkedFolders: a named link to a folder is followed, and one within a folder is refused.
 func TestLinkedFolders(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "real", "below", "a.jsonl"), lines("x", "\n", 1))
@@ -64,7 +63,7 @@ func TestLinkedFolders(t *testing.T) {
 		}
 	}
 	if in, err := Find(t.Context(), []string{dir}, ""); err == nil ||
-		!strings.Contains(err.Error(), link+": a link to a folder: name it itself") {
+		!strings.Contains(err.Error(), link+": found a link to a folder: pass its path separately") {
 		t.Errorf("%v, %v", in, err)
 	}
 	must.Succeed(t, os.Rename(link, filepath.Join(dir, "_link")))
@@ -73,7 +72,7 @@ func TestLinkedFolders(t *testing.T) {
 	}
 }
 
-// TestFindRefuses: what cannot be cut says why.
+// TestFindRefuses: for files that cannot be split, the error has the reason.
 func TestFindRefuses(t *testing.T) {
 	dir := t.TempDir()
 	os.Mkdir(filepath.Join(dir, "empty"), 0o777)
@@ -85,7 +84,7 @@ func TestFindRefuses(t *testing.T) {
 	for name, want := range map[string]string{
 		"empty": "expected files, found none", "none.jsonl": "no such file",
 		"*.json": "expected files that match, found none", "[": "no such file",
-		"x.csv": "expected Arrow, Parquet or JSON lines", "data": "expected Arrow, Parquet or JSON lines",
+		"x.csv": "expected a name for Arrow, Parquet or JSON lines", "data": "expected Arrow, Parquet or JSON lines",
 		"x.arrow.gz": "expected Arrow that is not compressed as a whole",
 		"text.arrow": "text.arrow", "text.parquet": "expected a Parquet file", "cut.arrow": "cut.arrow",
 		"wide.jsonl": "found UTF-16",
@@ -99,11 +98,11 @@ func TestFindRefuses(t *testing.T) {
 		}
 	}
 	if _, err := Find(t.Context(), []string{filepath.Join(dir, "data")}, "jsonl"); err != nil {
-		t.Errorf("of a given format: %v", err)
+		t.Errorf("with a given format: %v", err)
 	}
 }
 
-// TestFingerprint: it is of names and contents, wherever they lie.
+// TestFingerprint: it depends on names and contents, not on the location.
 func TestFingerprint(t *testing.T) {
 	long := strings.Repeat(lines("long", "\n", 50), 100)
 	of := func(files map[string]string) string {
@@ -152,8 +151,8 @@ func TestChangedFiles(t *testing.T) {
 	}
 }
 
-// TestIrregularInput: a pipe or a directory is an error where a file is named, which nothing
-// waits for, and a pipe in a folder is passed over.
+// TestIrregularInput: a named pipe or directory in place of a file is an error, without blocking,
+// and a pipe in a folder is skipped.
 func TestIrregularInput(t *testing.T) {
 	dir := t.TempDir()
 	for _, name := range []string{"a.jsonl", "a.arrow", "a.parquet"} {
@@ -174,7 +173,7 @@ func TestIrregularInput(t *testing.T) {
 	}
 }
 
-// TestHashOf: a file that is there counts, with its name; the first has to be there.
+// TestHashOf: an existing file counts with its name; the first must exist.
 func TestHashOf(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "a"), "1")

@@ -8,16 +8,16 @@ import (
 	"github.com/apache/arrow/go/v15/arrow"
 )
 
-// Key is what a part is a function of.
+// Key identifies everything that affects a part.
 type Key struct {
 	Model   string // SHA-256 of its files
 	Input   string // [Input.Fingerprint]
-	Options string // JSON of the command, and of the flags that change what it writes
-	Kernels string // what computed it: bits are promised for one kind
+	Options string // JSON of the command, and of the flags that affect its output
+	Kernels string // identifies the device's kernels: results are bitwise reproducible for the same
 	Shard   Shard
 }
 
-// The key's names in the metadata of a part's schema.
+// The keys in the metadata of a part's schema.
 const (
 	keyModel   = "sftseq.model"
 	keyInput   = "sftseq.input"
@@ -26,10 +26,10 @@ const (
 	keyShard   = "sftseq.shard"
 )
 
-// field is one of the key's.
+// field is a field of a key.
 type field struct {
 	name, value string
-	what        string // as errors have it
+	what        string // name in errors
 }
 
 func (k *Key) fields() []field {
@@ -42,7 +42,7 @@ func (k *Key) fields() []field {
 	}
 }
 
-// Metadata are those of a part's schema; nil of no key.
+// Metadata returns the metadata of a part's schema; nil for a nil key.
 func (k *Key) Metadata() *arrow.Metadata {
 	if k == nil {
 		return nil
@@ -55,7 +55,7 @@ func (k *Key) Metadata() *arrow.Metadata {
 	return &m
 }
 
-// keyOf is the key of a part.
+// keyOf returns the key of a part.
 func keyOf(schema *arrow.Schema) (k Key, err error) {
 	m := schema.Metadata()
 	values := map[string]string{}
@@ -74,7 +74,8 @@ func keyOf(schema *arrow.Schema) (k Key, err error) {
 	return k, err
 }
 
-// Differences says in what a key is not as expected: of fields that both have, but for some.
+// Differences lists the fields of a key that differ from the expected ones, among those that both
+// have, with exceptions.
 func (k *Key) Differences(expected *Key, but ...string) string {
 	var out []string
 	found, want := k.fields(), expected.fields()

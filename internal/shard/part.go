@@ -13,17 +13,16 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// Part is the file of a shard, on its way.
+// Part is the pending file of a shard.
 type Part struct {
 	*atomicfile.File
 	path string
 	key  *Key
 }
 
-// Begin begins the part of a key in a directory, which is made where it is not there. Where
-// the part is there already, and of the same key, there is nothing to do: part is nil, and
-// rows are those that it has. One of another key is an error, and so are parts of a job of
-// another number of shards.
+// Begin begins the part of a key in a directory, which it creates if needed. If the part already
+// exists with the same key, part is nil, and rows is the number of its rows. A part with another
+// key is an error, and so are parts of a job with another number of shards.
 func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return nil, 0, err
@@ -49,21 +48,21 @@ func Begin(dir string, key *Key) (part *Part, rows int64, err error) {
 	return part, 0, err
 }
 
-// there is how many rows a part has that is there and of a key.
+// there returns the number of rows of an existing part with a key.
 func there(path string, key *Key) (rows int64, err error) {
 	found, rows, err := look(path)
 	if err != nil {
 		return 0, err
 	}
 	if d := found.Differences(key); d != "" {
-		return 0, fmt.Errorf("%s is there, and is not what this job makes: %s: remove it, or give another directory",
+		return 0, fmt.Errorf("%s exists, but not from this job: %s: remove it, or use another directory",
 			path, d)
 	}
 	return rows, nil
 }
 
-// Commit has the part appear, unless another worker's of the same key is there by now, and
-// removes what other workers have begun or left of it.
+// Commit renames the part to its final name, unless another worker's part with the same key exists
+// by now, and removes unfinished files of other workers for it.
 func (p *Part) Commit() error {
 	err := p.File.CommitNew()
 	if errors.Is(err, fs.ErrExist) {
@@ -75,7 +74,7 @@ func (p *Part) Commit() error {
 	return atomicfile.Clean(p.path) // the part exists, so nobody needs another
 }
 
-// partsIn are the shards of the parts in a directory.
+// partsIn returns the shards of the parts in a directory.
 func partsIn(dir string) (shards []Shard, err error) {
 	entries, err := os.ReadDir(dir)
 	for _, e := range entries {
@@ -86,7 +85,7 @@ func partsIn(dir string) (shards []Shard, err error) {
 	return shards, err
 }
 
-// look reads of a part its key and the number of its rows.
+// look reads the key of a part and its number of rows.
 func look(path string) (key Key, rows int64, err error) {
 	r, err := open(path)
 	if err != nil {
@@ -97,8 +96,8 @@ func look(path string) (key Key, rows int64, err error) {
 	return r.key, rows, damaged(path, err)
 }
 
-// damaged is what is wrong with what a part has, and what to do; of what keeps a file from
-// being read, only that.
+// damaged returns an error about the content of a part, and the next step; an error about reading
+// the file is returned without one.
 func damaged(path string, err error) error {
 	var system *fs.PathError
 	if err == nil || errors.As(err, &system) {
@@ -120,7 +119,7 @@ func open(path string) (*reader, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !info.Mode().IsRegular() { // opening a pipe waits for who writes to it
+	if !info.Mode().IsRegular() { // opening a pipe would wait for a writer
 		return nil, damaged(path, fmt.Errorf("expected a file, found %v", info.Mode()))
 	}
 	file, err := os.Open(path)

@@ -22,7 +22,7 @@ func key(s Shard) *Key {
 	return &Key{Model: "m", Input: "i", Options: `{"command":"test"}`, Kernels: "k", Shard: s}
 }
 
-// fill writes rows to a part, every third of which has an error, and completes it.
+// fill writes rows to a part, every third with an error, and completes it.
 func fill(t *testing.T, part *Part, k *Key, rows int) {
 	t.Helper()
 	w, err := table.NewArrowWriter(part, []table.OutputColumn{{Name: "id"}, {Name: ErrorColumn}}, k.Metadata(), false)
@@ -55,8 +55,8 @@ func names(t *testing.T, dir string) (out []string) {
 	return out
 }
 
-// TestBegin: a part of the same key is left as it is; one of another is refused, and so is
-// what is no part, or was cut off.
+// TestBegin: a part with the same key is left unchanged; a part with another key, a file that is
+// not a part, and a truncated part are refused.
 func TestBegin(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "parts")
 	k := key(Shard{3, 8})
@@ -111,14 +111,14 @@ func TestBegin(t *testing.T) {
 	}
 }
 
-// TestUnfinished: what was begun is not there, and what a killed worker has left of a part goes away
+// TestUnfinished: an unfinished part does not exist, and leftovers of a killed worker are removed
 // when that part is complete.
 func TestUnfinished(t *testing.T) {
 	dir := t.TempDir()
 	k := key(Shard{0, 2})
 	killed := begin(t, dir, k)
 	must.Get(killed.Write(make([]byte, 200000)))(t)
-	other := begin(t, dir, key(Shard{1, 2})) // at work beside
+	other := begin(t, dir, key(Shard{1, 2})) // running concurrently
 	defer other.Abort()
 	_, err := Verify(dir, 2, Key{}, nil)
 	var incomplete *Incomplete
@@ -132,8 +132,8 @@ func TestUnfinished(t *testing.T) {
 	}
 }
 
-// TestSameShard: of several workers with one shard all are done when the first is, whose part
-// stays; one of another key is refused.
+// TestSameShard: of several workers with the same shard, all are done when the first is, and its
+// part stays; a part with another key is refused.
 func TestSameShard(t *testing.T) {
 	dir := t.TempDir()
 	k, other := key(Shard{0, 2}), key(Shard{0, 2})
@@ -145,14 +145,14 @@ func TestSameShard(t *testing.T) {
 	os.Remove(third.Temporary())
 	fill(t, second, k, 3)
 	fill(t, third, k, 3)
-	must.Fail(t, "is not what this job makes: model (SHA-256): expected x, found m", "another key")(strange.Commit())
+	must.Fail(t, "exists, but not from this job: model (SHA-256): expected x, found m", "another key")(strange.Commit())
 	if after, err := os.Stat(path); err != nil || !os.SameFile(before, after) || len(names(t, dir)) != 1 {
 		t.Errorf("%q, %v: expected the part of the first alone", names(t, dir), err)
 	}
 }
 
-// TestVerify: missing parts are listed; complete ones are read to their ends and have a
-// manifest, which goes where parts do.
+// TestVerify: missing parts are listed; complete ones are read to their ends and get a manifest,
+// which can be moved with the parts.
 func TestVerify(t *testing.T) {
 	dir := t.TempDir()
 	must.Fail(t, "expected parts such as part-00000-of-00008.arrow, found none", "no parts")(Verify(dir, 0, Key{}, nil))
@@ -200,7 +200,7 @@ func TestVerify(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if slices.Contains(names(t, dir), ManifestName) {
-			t.Errorf("%s: the manifest is there", name)
+			t.Errorf("%s: the manifest exists", name)
 		}
 	}
 	write(t, path, string(whole))
@@ -220,13 +220,13 @@ func TestVerify(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	if slices.Contains(names(t, dir), ManifestName) {
-		t.Error("the manifest of parts that are missing is there")
+		t.Error("the manifest of missing parts exists")
 	}
 	must.Fail(t, "expected parts of 8 shards", "another number")(Verify(dir, 8, Key{}, nil))
 }
 
-// TestIrregularParts: a pipe or a directory in the place of a part is an error, which a worker
-// and --verify do not wait for.
+// TestIrregularParts: a pipe or a directory in place of a part is an error, and neither a worker
+// nor --verify blocks on it.
 func TestIrregularParts(t *testing.T) {
 	dir := t.TempDir()
 	k := key(Shard{0, 1})

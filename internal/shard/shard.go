@@ -1,9 +1,9 @@
-// Package shard cuts files into shards that several workers score without knowing of each
-// other, and keeps what each has made in a file of its own.
+// Package shard splits files into shards that several workers score independently, and stores the
+// output of each in a separate file.
 //
-// Which rows a shard has is a function of the files and of the number of shards alone. Its
-// part appears when it is complete and says what it was made of, so that a job which was
-// killed is run again as it was: what is there is left as it is.
+// The rows of a shard depend on the files and the number of shards alone. Its part appears when it
+// is complete, and records its inputs. A killed job can therefore be run again with the same
+// command: existing parts are kept.
 package shard
 
 import (
@@ -14,22 +14,22 @@ import (
 	"strings"
 )
 
-// Shard is the piece Index, from 0, of Count.
+// Shard is the part with Index, from 0, of Count.
 type Shard struct{ Index, Count int }
 
-// maxCount is above any job: the name of a part has five digits.
+// maxCount is the maximum number of shards: the name of a part has five digits.
 const maxCount = 100000
 
 func (s Shard) String() string { return fmt.Sprintf("%d/%d", s.Index, s.Count) }
 
-// File is the name of the shard's part.
+// File returns the name of the shard's part.
 func (s Shard) File() string { return fmt.Sprintf("part-%05d-of-%05d%s", s.Index, s.Count, partEnding) }
 
 const partEnding = ".arrow"
 
 var fileName = regexp.MustCompile(`^part-([0-9]{5})-of-([0-9]{5,6})\.arrow$`)
 
-// ofFile is the shard whose part has a name.
+// ofFile returns the shard for the name of a part.
 func ofFile(name string) (s Shard, ok bool) {
 	m := fileName.FindStringSubmatch(name)
 	if m == nil {
@@ -47,8 +47,8 @@ func (s Shard) check() error {
 	return nil
 }
 
-// Parse reads I/N; auto, which is what the environment says; or auto/N, of which the
-// environment says I. Nothing is as auto, and the whole where no job is around.
+// Parse reads I/N; auto, which takes both from the environment; or auto/N, which takes I from the
+// environment. An empty text is auto within a job, and the whole input otherwise.
 func Parse(text string, environment func(string) string) (Shard, error) {
 	index, count, both := strings.Cut(text, "/")
 	if text == "" || text == "auto" {
@@ -88,7 +88,7 @@ func Parse(text string, environment func(string) string) (Shard, error) {
 
 var errNoJob = errors.New("auto: expected SLURM_ARRAY_TASK_ID or JOB_COMPLETION_INDEX in the environment, found neither")
 
-// JobVariable is the variable of the environment that has the index of a job's task, or "".
+// JobVariable returns the environment variable with the index of a job's task, or "".
 func JobVariable(environment func(string) string) string {
 	for _, name := range []string{slurmID, kubernetesIndex} {
 		if environment(name) != "" {
@@ -98,14 +98,14 @@ func JobVariable(environment func(string) string) string {
 	return ""
 }
 
-// job is what the environment says of the task that runs.
+// job is the current task as the environment describes it.
 type job struct {
-	variable string // that has the index
+	variable string // the variable with the index
 	index    int
-	shard    func() (Shard, error) // where all tasks of the job are the shards
+	shard    func() (Shard, error) // if all tasks of the job are the shards
 }
 
-// jobOf is the task of a Slurm array or of a Kubernetes Indexed Job; nil for neither.
+// jobOf returns the task of a Slurm array or of a Kubernetes Indexed Job; nil for neither.
 func jobOf(environment func(string) string) (*job, error) {
 	number := func(name string, otherwise int) (int, error) {
 		text := environment(name)
@@ -132,7 +132,7 @@ func jobOf(environment func(string) string) (*job, error) {
 			get("SLURM_ARRAY_TASK_MAX", none), max(1, get("SLURM_ARRAY_TASK_STEP", 1))
 		j.shard = func() (Shard, error) {
 			if count == none {
-				return Shard{}, fmt.Errorf("%s is there, SLURM_ARRAY_TASK_COUNT is not: expected --shard auto/N",
+				return Shard{}, fmt.Errorf("%s is set, but not SLURM_ARRAY_TASK_COUNT: expected --shard auto/N",
 					slurmID)
 			}
 			if last != none && (last-first)/step+1 != count || (j.index-first)%step != 0 {
@@ -147,7 +147,7 @@ func jobOf(environment func(string) string) (*job, error) {
 		count := get("JOB_COMPLETIONS", none)
 		j.shard = func() (Shard, error) {
 			if count == none {
-				return Shard{}, fmt.Errorf("%s is there, but Kubernetes does not say of how many: expected --shard auto/N, or JOB_COMPLETIONS", kubernetesIndex)
+				return Shard{}, fmt.Errorf("%s is set, but not the number of tasks: expected --shard auto/N, or JOB_COMPLETIONS", kubernetesIndex)
 			}
 			s := Shard{j.index, count}
 			return s, s.check()

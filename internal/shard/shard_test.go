@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestParse: what --shard says, and what the environment says of jobs.
+// TestParse: values of --shard with and without the environment of a job.
 func TestParse(t *testing.T) {
 	slurm := func(id, count, first, last, step string) map[string]string {
 		return map[string]string{"SLURM_ARRAY_TASK_ID": id, "SLURM_ARRAY_TASK_COUNT": count,
@@ -15,7 +15,7 @@ func TestParse(t *testing.T) {
 	for _, c := range []struct {
 		text        string
 		environment map[string]string
-		want        string // a shard, or a part of an error
+		want        string // a shard, or part of an error
 	}{
 		{"0/1", nil, "0/1"},
 		{"7/8", nil, "7/8"},
@@ -31,10 +31,10 @@ func TestParse(t *testing.T) {
 		{"auto/8", slurm("8", "8", "1", "8", "1"), "SLURM_ARRAY_TASK_ID is 8: expected 0 to 7"},
 		{"", slurm("5", "2", "3", "5", "1"), "some between are missing: expected --shard auto/N"},
 		{"", slurm("13", "3", "10", "14", "2"), "some between are missing: expected --shard auto/N"}, // of another array
-		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "4"}, "SLURM_ARRAY_TASK_COUNT is not: expected --shard auto/N"},
+		{"", map[string]string{"SLURM_ARRAY_TASK_ID": "4"}, "but not SLURM_ARRAY_TASK_COUNT: expected --shard auto/N"},
 		{"", slurm("x", "2", "3", "5", "1"), `SLURM_ARRAY_TASK_ID is "x": expected a number`},
 		{"auto/8", kubernetes, "3/8"},
-		{"", kubernetes, "does not say of how many: expected --shard auto/N"},
+		{"", kubernetes, "but not the number of tasks: expected --shard auto/N"},
 		{"", map[string]string{"JOB_COMPLETION_INDEX": "3", "JOB_COMPLETIONS": "4"}, "3/4"},
 		{"", map[string]string{"JOB_COMPLETION_INDEX": "4", "JOB_COMPLETIONS": "4"}, "I from 0 to N-1"},
 		{"auto", nil, "found neither"},
@@ -54,7 +54,7 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// TestFile: the name of a part says which shard it is of.
+// TestFile: the name of a part identifies its shard.
 func TestFile(t *testing.T) {
 	for want, s := range map[string]Shard{"part-00003-of-00008.arrow": {3, 8},
 		"part-99999-of-100000.arrow": {99999, 100000}} {
@@ -73,7 +73,7 @@ func TestFile(t *testing.T) {
 	}
 }
 
-// TestRanges: numbers as sbatch --array takes them.
+// TestRanges: numbers in the format of sbatch --array.
 func TestRanges(t *testing.T) {
 	if got := Ranges([]int{0, 3, 4, 5, 7, 9, 10}); got != "0,3-5,7,9-10" {
 		t.Error(got)

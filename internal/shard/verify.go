@@ -15,18 +15,18 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// ManifestName is the file that says of a complete job what it has made. Programs that read
-// the parts as one table pass over names that begin with _.
+// ManifestName is the file that describes a complete job. Programs that read the parts as one table
+// skip names that begin with _.
 const ManifestName = "_manifest.json"
 
-// ErrorColumn is the column of a part that says of rows what is wrong with them.
+// ErrorColumn is the column of a part with the errors of rows.
 const ErrorColumn = "error"
 
-// Manifest says what a complete job has made.
+// Manifest describes the output of a complete job.
 type Manifest struct {
 	Shards  int             `json:"shards"`
 	Rows    int64           `json:"rows"`
-	Failed  int64           `json:"failed"` // of the rows, those with an error
+	Failed  int64           `json:"failed"` // number of rows with an error
 	Model   string          `json:"model"`  // as in [Key]
 	Input   string          `json:"input"`
 	Kernels string          `json:"kernels"`
@@ -41,7 +41,7 @@ type ManifestPart struct {
 	Failed int64  `json:"failed"`
 }
 
-// Incomplete is the error of a job of which parts are missing.
+// Incomplete is the error of a job with missing parts.
 type Incomplete struct {
 	Dir     string
 	Count   int
@@ -52,7 +52,7 @@ func (e *Incomplete) Error() string {
 	return fmt.Sprintf("%s: %d of %d parts are missing: %s", e.Dir, len(e.Missing), e.Count, Ranges(e.Missing))
 }
 
-// Ranges are numbers that rise as sbatch --array takes them: 0,3-5.
+// Ranges formats ascending numbers like sbatch --array: 0,3-5.
 func Ranges(numbers []int) string {
 	var out []string
 	for i := 0; i < len(numbers); {
@@ -70,12 +70,12 @@ func Ranges(numbers []int) string {
 	return strings.Join(out, ",")
 }
 
-// Verify reads all parts in a directory to their ends, and writes its manifest. Each must be
-// there, and of one job: of one key but for the shard, and of what expected has of a key,
-// which may be nothing. Count is the number of shards, 0 for what the names of the parts
-// say. Seen, which may be nil, is called with each record, in the order of the shards.
-// Where parts are missing, damaged or of several jobs a manifest that is there is removed; it
-// stays where another job is expected than they are of.
+// Verify reads all parts in a directory to their ends, and writes its manifest. All must exist and
+// belong to one job: they have the same key except for the shard, and match the fields that
+// expected has. Count is the number of shards; 0 takes it from the names of the parts. Seen, which
+// may be nil, is called with each record, in the order of the shards. If parts are missing, damaged
+// or of several jobs, an existing manifest is removed; it stays if the parts belong to another job
+// than the expected one.
 func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) (*Manifest, error) {
 	count, missing, err := missingIn(dir, count)
 	if err != nil {
@@ -87,7 +87,7 @@ func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) 
 		}
 	}
 	if err := os.Remove(filepath.Join(dir, ManifestName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err // it is of the parts that were there
+		return nil, err // it describes earlier parts
 	}
 	if missing != nil {
 		return nil, &Incomplete{dir, count, missing}
@@ -127,8 +127,8 @@ func Verify(dir string, count int, expected Key, seen func(arrow.Record) error) 
 	})
 }
 
-// ofAnotherJob is an error where a part is of another job than is expected, and not where
-// that cannot be told.
+// ofAnotherJob returns an error if a part belongs to another job than the expected one, and nil if
+// that cannot be determined.
 func ofAnotherJob(path string, expected *Key) error {
 	r, err := open(path)
 	if err != nil {
@@ -168,7 +168,7 @@ func (r *reader) count(part *ManifestPart, seen func(arrow.Record) error) error 
 	}
 }
 
-// missingIn are the shards of a job that have no part in a directory.
+// missingIn returns the shards of a job without a part in a directory.
 func missingIn(dir string, count int) (of int, missing []int, err error) {
 	if count > maxCount {
 		return 0, nil, fmt.Errorf("%d shards: expected at most %d", count, maxCount)

@@ -2,20 +2,18 @@ package simd
 
 import "math"
 
-// Elementwise are the kernels of long vectors. The first arguments are the
-// results. Lengths follow from one slice, which is named; the others must not
-// be shorter. A result may be the same memory as an operand of the same shape,
-// but not overlap it otherwise.
+// Elementwise has the kernels of long vectors. The results are the first arguments. Lengths follow
+// from one slice, which is named; the others must not be shorter. A result may be the same memory
+// as an operand of the same shape, but must not overlap it otherwise.
 //
-// The functions are those of package fmath with products and additions fused,
-// and have its bounds of errors and its special values. A sum has an order that
-// is given by the length of what is summed.
+// The functions are those of package fmath with fused products and additions, and have the same
+// error bounds and special values. The order of a sum depends on the number of its terms alone.
 type Elementwise struct {
 	// Exp, Softplus and Sigmoid are y = f(x), len(y) elements.
 	Exp, Softplus, Sigmoid func(y, x []float32)
 
-	// Max returns the greatest of len(x) elements, −Inf if there is none, and passes over
-	// NaNs. ExpSum is y = e^(x − top) for x ≤ top, len(y) elements, and returns Σ y.
+	// Max returns the maximum of len(x) elements, −Inf if there are none, and ignores NaNs. ExpSum
+	// is y = e^(x − top) for x ≤ top, len(y) elements, and returns Σ y.
 	Max    func(x []float32) float32
 	ExpSum func(y, x []float32, top float32) float32
 
@@ -44,8 +42,8 @@ type Elementwise struct {
 	RowDot func(y, x, w []float32, bias float32)
 	// AddOuter is yᵢ += aᵢ·w for len(a) rows of len(w) elements.
 	AddOuter func(y, a, w []float32)
-	// WeightedSum is y = Σ aᵢ·xᵢ for len(a) rows of len(y) elements, each element
-	// one chain of additions from the first row to the last.
+	// WeightedSum is y = Σ aᵢ·xᵢ for len(a) rows of len(y) elements, each element one chain of
+	// additions from the first row to the last.
 	WeightedSum func(y, a, x []float32)
 	// AddRows is y[at[i]·stride + c] += x[i·stride + c], 0 ≤ c < width, for one i
 	// after the other.
@@ -68,22 +66,22 @@ type Elementwise struct {
 	Mix         func(y, a, b []float32, weight float32)
 	MixBackward func(da, db, dy, a, b []float32, weight float32) float32
 
-	// Dropout is y = scale·x where a random word has bits 9 … 31 of at least
-	// least, else 0, for len(y) elements. Element i has word i&3 of Philox4x32-10
-	// for the key and the counter whose first word is greater by i>>2.
+	// Dropout is y = scale·x where bits 9 … 31 of a random word are at least least, else 0, for
+	// len(y) elements. Element i uses word i&3 of Philox4x32-10 for the key and the counter with
+	// its first word increased by i>>2.
 	Dropout func(y, x []float32, counter *[4]uint32, key *[2]uint32, least uint32, scale float32)
 
-	// Draw is the first word of Philox4x32-10 for the key and the counter with atᵢ in place
-	// of its own first word, for len(words) places. Words may be the memory of at.
+	// Draw is the first word of Philox4x32-10 for the key and the counter with its first word
+	// replaced by atᵢ, for len(words) elements. Words may share the memory of at.
 	Draw func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32)
 
 	// SumSquares returns Σ x², in float64.
 	SumSquares func(x []float32) float64
-	// AdamW moves len(w) weights and their moments by one step of gradient g.
+	// AdamW updates len(w) weights and their moments by one step with gradient g.
 	AdamW func(w, m, v, g []float32, c *AdamWFactors)
 }
 
-// AdamWFactors are what a step of AdamW has for all parameters: with
+// AdamWFactors are the factors of an AdamW step that all parameters share: with
 // g' = c[0]·g
 //
 //	m = c[1]·m + c[2]·g'
@@ -94,8 +92,8 @@ type Elementwise struct {
 // rate, ε and 1 − learning rate·decay.
 type AdamWFactors = [10]float32
 
-// Least returns Dropout's bound for a rate: u ≥ rate for the uniform number u
-// = (m + ½)·2⁻²³ of [sftseq/internal/philox.Uniform] exactly if m ≥ Least.
+// Least returns Dropout's bound for a rate: u ≥ rate for the uniform number u = (m + ½)·2⁻²³ of
+// [sftseq/internal/philox.Uniform] exactly if m ≥ Least.
 func Least(rate float32) uint32 {
 	return uint32(max(0, math.Ceil(float64(rate)*(1<<23)-0.5)))
 }

@@ -59,8 +59,7 @@ var (
 	}
 )
 
-// checkedAddRows panics on a row that is not there: the rows come from data, and
-// the assembly checks nothing.
+// checkedAddRows panics on an invalid row: the rows come from data, and the assembly has no checks.
 func checkedAddRows(f func(y, x []float32, at []int32, width, stride int)) func(y, x []float32,
 	at []int32, width, stride int) {
 	return func(y, x []float32, at []int32, width, stride int) {
@@ -77,7 +76,7 @@ func checkedAddRows(f func(y, x []float32, at []int32, width, stride int)) func(
 	}
 }
 
-// wholeDraw draws what is left of whole vectors, too.
+// wholeDraw also draws the remainder after whole vectors.
 func wholeDraw(f func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int) func(words []uint32,
 	counter *[4]uint32, key *[2]uint32, at []int32) {
 	return func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) {

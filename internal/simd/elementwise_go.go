@@ -55,8 +55,8 @@ func maxGo(x []float32) float32 {
 	return top
 }
 
-// expSumGo adds in pieces, whose sums are small beside the total: one chain of thousands of
-// additions would lose digits.
+// expSumGo adds partial sums, which are small compared with the total: a single chain of thousands
+// of additions would lose precision.
 func expSumGo(y, x []float32, top float32) float32 {
 	const piece = 64
 	var sum float32

@@ -10,8 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/philox"
 )
 
-// matrix returns lengths for slices that are rows of n elements, one row, or
-// one element a row.
+// matrix returns lengths for slices that are rows of n elements, one row, or one element per row.
 func matrix(shape string) func(n int) []int {
 	return func(n int) []int {
 		var lengths []int
@@ -46,7 +45,7 @@ var rowCases = []kernelCase{
 				x[0][i*d+c] = x[4][c]*(v-m)*r + x[5][c]
 			}
 		}
-	}, 1e-4, func(x [][]float32) { // an element alone has no variance, two near each other nearly none
+	}, 1e-4, func(x [][]float32) { // a single element has no variance, two close ones nearly none
 		for i := range x[3] {
 			x[3][i] += 8 * float32(i&1)
 		}
@@ -135,12 +134,11 @@ var rowCases = []kernelCase{
 	}, 5e-6, nil},
 }
 
-// testTaps and testStep are those of a convolution, the step in rows; convolutionRows
-// makes two tiles and some rows.
+// testTaps and testStep are those of a convolution, the step in rows; convolutionRows makes two
+// tiles and some rows.
 const testTaps, testStep, convolutionRows = 3, 2, 10
 
-// convolved returns lengths for a convolution's results (y), operands (x), weights
-// and bias.
+// convolved returns lengths for a convolution's results (y), operands (x), weights and bias.
 func convolved(shape ...string) func(n int) []int {
 	return func(n int) []int {
 		var lengths []int
@@ -153,7 +151,7 @@ func convolved(shape ...string) func(n int) []int {
 	}
 }
 
-// smallNorm makes 1/σ small: errors are those of sums of large numbers.
+// smallNorm makes 1/σ small, so that errors are those of sums of large numbers.
 func smallNorm(x [][]float32) {
 	for i := range x[6] {
 		x[6][i] /= 16
@@ -179,7 +177,7 @@ func refNormBackward(x [][]float64) {
 	}
 }
 
-// TestNormBackwardInPlace: DX may be DY.
+// TestNormBackwardInPlace: DX may share the memory of DY.
 func TestNormBackwardInPlace(t *testing.T) {
 	const d = 53
 	random := rand.New(rand.NewPCG(1, 2))
@@ -202,7 +200,7 @@ func TestNormBackwardInPlace(t *testing.T) {
 	}
 }
 
-// TestEqualRows: sums of equal rows are the same bits wherever they lie.
+// TestEqualRows: sums of equal rows have the same bits at any position.
 func TestEqualRows(t *testing.T) {
 	for _, d := range []int{1, 7, 16, 53, 128, 130} {
 		x := make([]float32, testRows*d)
@@ -223,7 +221,7 @@ func TestEqualRows(t *testing.T) {
 	}
 }
 
-// TestDropout wants the bits of package philox, between fences.
+// TestDropout compares bits with package philox, with guard pages.
 func TestDropout(t *testing.T) {
 	ys, xs := fenced(t, 2048), fenced(t, 2048)
 	for i := range xs {
@@ -268,7 +266,7 @@ func TestDropout(t *testing.T) {
 	}
 }
 
-// TestDraw wants the words of package philox, also where they replace the places.
+// TestDraw compares words with package philox, even in place.
 func TestDraw(t *testing.T) {
 	memory := wordsOf(fenced(t, 1024))
 	for _, k := range Levels() {
@@ -284,7 +282,7 @@ func TestDraw(t *testing.T) {
 				memory[i] = math.Float32bits(untouched)
 			}
 			words := memory[len(memory)-n:]
-			if n%2 == 1 { // in place, and not at the fence
+			if n%2 == 1 { // in place, and not at the guard page
 				words = memory[5:][:n]
 				for i, place := range at {
 					words[i] = uint32(place)
@@ -316,7 +314,7 @@ func TestDraw(t *testing.T) {
 	}
 }
 
-// TestLeast: the bound in integers is the comparison of the uniform numbers.
+// TestLeast: the integer bound is equivalent to comparing the uniform numbers.
 func TestLeast(t *testing.T) {
 	for _, rate := range []float32{0, 1e-9, 0x1p-24, 0x1p-23, 0.1, 0.25, 0.3, 0.5, 0.9, 0.99999994} {
 		least := Least(rate)
@@ -328,7 +326,7 @@ func TestLeast(t *testing.T) {
 	}
 }
 
-// wordsOf is the same memory as words, and placesOf as places.
+// wordsOf views the memory of x as words, and placesOf as indices.
 func wordsOf(x []float32) []uint32 { return unsafe.Slice((*uint32)(unsafe.Pointer(&x[0])), len(x)) }
 
 func placesOf(x []uint32) []int32 {
@@ -347,11 +345,11 @@ func BenchmarkDropout(b *testing.B) {
 	}
 }
 
-// BenchmarkPeaks reports what the loops reach.
+// BenchmarkPeaks reports the throughput of the loops.
 func BenchmarkPeaks(b *testing.B) {
 	small, large := make([]float32, 4<<10), make([]float32, 16<<20)
 	for i := range large {
-		large[i] = 1 // or all pages are one of zeros
+		large[i] = 1 // otherwise all pages share one of zeros
 	}
 	for _, k := range Levels() {
 		for _, c := range []struct {
@@ -373,7 +371,7 @@ func BenchmarkPeaks(b *testing.B) {
 	}
 }
 
-// TestPeaks: they end, count, and read and write what they are given.
+// TestPeaks: the loops terminate, count, and read and write their arguments.
 func TestPeaks(t *testing.T) {
 	for _, k := range Levels() {
 		if n := k.FMA(3); n != 3*k.FMA(1) || n <= 0 {

@@ -10,20 +10,20 @@ import (
 	"github.com/sftseq/sftseq/internal/fmath"
 )
 
-// A kernelCase runs one kernel on slices of given lengths, and its definition
-// on the same numbers in float64. Both leave their results in the slices.
+// A kernelCase runs one kernel on slices of given lengths, and its definition on the same numbers
+// in float64. Both write their results to the slices.
 type kernelCase struct {
 	name      string
 	lengths   func(n int) []int
-	results   int // the first slices
+	results   int // number of result slices, which come first
 	run       func(k *Kernels, x [][]float32)
 	reference func(x [][]float64)
-	tolerance float64 // of an error, relative to |want| + 1
+	tolerance float64 // maximum error relative to |want| + 1
 	prepare   func(x [][]float32)
 }
 
-// same are count slices of n elements, columns rows of n elements: shapes that
-// kernels take.
+// same returns count slices of n elements, columns rows of n elements: possible shapes of
+// arguments.
 func same(count int) func(n int) []int {
 	return func(n int) []int { return slices.Repeat([]int{n}, count) }
 }
@@ -97,7 +97,7 @@ var kernelCases = []kernelCase{
 		}
 	}, 1e-5, nil},
 	{"Max", func(n int) []int { return []int{1, n} }, 1, func(k *Kernels, x [][]float32) {
-		x[0][0] = max(-1e30, k.Max(x[1])) // errors are differences, of which infinities have none
+		x[0][0] = max(-1e30, k.Max(x[1])) // differences of infinities are undefined
 	}, func(x [][]float64) {
 		x[0][0] = -1e30
 		for _, v := range x[1] {
@@ -141,8 +141,8 @@ var kernelCases = []kernelCase{
 	}},
 }
 
-// TestKernels compares every level with the definition and with Go, for all
-// short lengths and some long ones, flush with either fence and unaligned.
+// TestKernels compares every level with the definition and with Go, for all short lengths and some
+// long ones, adjacent to either guard page and unaligned.
 func TestKernels(t *testing.T) {
 	lengths := []int{100, 255, 256, 257, 1000}
 	for n := range 68 {
@@ -167,8 +167,7 @@ func TestKernels(t *testing.T) {
 
 const untouched = 1234.5
 
-// check runs the case on slices that begin at from, or end −from−1 before the
-// end of their pool.
+// check runs the case on slices that begin at from, or end −from−1 before the end of their pool.
 func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from int) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(uint64(n), 1))
@@ -236,8 +235,8 @@ func (c kernelCase) check(t *testing.T, k *Kernels, pool [][]float32, n, from in
 	}
 }
 
-// mapped are the kernels of one argument, with the errors that package fmath
-// states, which hold for every level.
+// mapped lists the kernels of one argument, with the errors that package fmath states, which apply
+// to every level.
 var mapped = []struct {
 	name      string
 	f         func(k *Kernels) func(y, x []float32)
@@ -269,8 +268,8 @@ func geluGrad(k *Kernels) func(y, x []float32) {
 	}
 }
 
-// TestErrors walks through float32's bit patterns and densely through those
-// that activations have.
+// TestErrors checks float32's bit patterns at regular steps, and densely in the range of
+// activations.
 func TestErrors(t *testing.T) {
 	for _, k := range Levels() {
 		for _, c := range mapped {
@@ -310,9 +309,8 @@ func TestErrors(t *testing.T) {
 	}
 }
 
-// TestSpecialValues wants what package fmath gives, but for half of the smallest number,
-// and for GELU's slope at infinity, where a level may have its limit: there GELU itself
-// has passed the infinity on, or NaN.
+// TestSpecialValues compares with package fmath, except for half of the smallest number, and for
+// GELU's slope at infinity, where a level may return the limit.
 func TestSpecialValues(t *testing.T) {
 	inf := float32(math.Inf(1))
 	x := []float32{0, float32(math.Copysign(0, -1)), inf, -inf, 1e-45, -1e-45, 1e-39, -1e-39, 1e-30, -1e-30,
@@ -342,7 +340,7 @@ func TestSpecialValues(t *testing.T) {
 	}
 }
 
-// TestPlace: an element's bits do not depend on its place or neighbours.
+// TestPlace: an element's bits do not depend on its position or neighbours.
 func TestPlace(t *testing.T) {
 	x, whole := make([]float32, 67), make([]float32, 67)
 	random := rand.New(rand.NewPCG(1, 2))
@@ -366,7 +364,7 @@ func TestPlace(t *testing.T) {
 	}
 }
 
-// BenchmarkElementwise reports the time of an element.
+// BenchmarkElementwise reports the time per element.
 func BenchmarkElementwise(b *testing.B) {
 	for _, c := range append(slices.Clone(kernelCases), rowCases...) {
 		n := 4096

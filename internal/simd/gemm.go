@@ -1,20 +1,19 @@
 package simd
 
-// Products is the matrix product. The zero value multiplies by gonum's blas32;
-// with tiles it is the blocked product around the assembly.
+// Products is the matrix product. The zero value uses gonum's blas32; with tiles it is the blocked
+// product around the assembly.
 type Products struct {
-	cols  int    // columns of a tile
+	cols  int    // columns per tile
 	tiles []tile // tiles[i] has i+1 rows
-	// narrow are tiles of half as many columns, nil where there are none.
+	// narrow are tiles of half as many columns, or nil.
 	narrow []tile
 
 	packRows    func(k int, dst, src *float32, stride int) // of cols floats
 	packColumns func(rows, cols int, dst, src *float32, stride int, sum *float32)
 }
 
-// tile computes n ≥ 1 times some rows and up to cols columns of C, each time the
-// next rows: c = a·b + init, each product in one chain of fused additions in
-// ascending order of the summed index.
+// tile computes n ≥ 1 times some rows and up to cols columns of C, each time the next rows: c = a·b
+// + init, each element in one chain of fused additions in ascending order of the summed index.
 type tile func(n, k int, a *float32, rs, cs int, b *float32, ldb int, init *float32, is int, c *float32, ldc, cols int)
 
 // Matrix is a matrix in memory: element (i, j) at Data[i·Row + j·Col].
@@ -23,26 +22,25 @@ type Matrix struct {
 	Row, Col int
 }
 
-// from returns the matrix that begins at row i.
+// from returns the submatrix from row i on.
 func (m Matrix) from(i int) Matrix { return Matrix{m.Data[i*m.Row:], m.Row, m.Col} }
 
-// Rows is a matrix whose rows are contiguous and stride apart.
+// Rows returns a matrix with contiguous rows at a stride.
 func Rows(data []float32, stride int) Matrix { return Matrix{data, stride, 1} }
 
-// Packed is the right factor of a product, K×N, in panels of Cols columns: row l
-// of panel p begins at Data[p·Panel + l·Row]. Columns beyond N of the last panel
-// are read and must be there.
+// Packed is the right factor of a product, K×N, in panels of Cols columns: row l of panel p begins
+// at Data[p·Panel + l·Row]. The padding of the last panel beyond N is read and must exist.
 type Packed struct {
 	Data       []float32
 	Row, Panel int
 	K, N       int
 }
 
-// kBlock is the part of the summed index that is multiplied before the next:
-// a panel of B that long stays in the first cache.
+// kBlock is the part of the summed index that is multiplied at a time: a panel of B of this length
+// stays in the first-level cache.
 const kBlock = 256
 
-// PackedSize is the number of floats of a packed k×n matrix.
+// PackedSize returns the number of floats of a packed k×n matrix.
 func (p *Products) PackedSize(k, n int) int { return k * p.padded(n) }
 
 // padded rounds n up to whole panels.
@@ -72,7 +70,7 @@ func (p *Products) Pack(dst []float32, b Matrix, k, n int) Packed {
 	return q
 }
 
-// packPanel copies k rows of w elements, and zeros up to width.
+// packPanel copies k rows of w elements, padded with zeros to width.
 func packPanel(dst []float32, b Matrix, k, w, width int) {
 	if b.Col == 1 {
 		for l := range k {
@@ -84,8 +82,8 @@ func packPanel(dst []float32, b Matrix, k, w, width int) {
 	if w < width {
 		clear(dst[:k*width])
 	}
-	// Sixteen rows at a time, so that the lines of dst that a column touches
-	// stay in the first cache.
+	// Sixteen rows at a time, so that the cache lines of dst that a column touches stay in the
+	// first-level cache.
 	for l0 := 0; l0 < k; l0 += 16 {
 		n := min(16, k-l0)
 		for j := range w {
@@ -105,9 +103,9 @@ func packPanel(dst []float32, b Matrix, k, w, width int) {
 	}
 }
 
-// PackColumns copies rows of cols floats, a stride apart in src, one behind the
-// other to dst, and writes the sum of each column to sum. Columns that lie side by
-// side in memory are the left factor yᵀ of a product: Row 1, Col cols.
+// PackColumns copies rows of cols floats, a stride apart in src, contiguously to dst, and writes
+// the sum of each column to sum. Columns that are adjacent in memory are the left factor yᵀ of a
+// product: Row 1, Col cols.
 func (p *Products) PackColumns(dst, src []float32, stride, rows, cols int, sum []float32) {
 	_, _, _ = dst[rows*cols-1], src[(rows-1)*stride+cols-1], sum[cols-1]
 	if p.packColumns != nil {
@@ -124,13 +122,13 @@ func (p *Products) PackColumns(dst, src []float32, stride, rows, cols int, sum [
 	}
 }
 
-// View is a k×n matrix of contiguous rows as a right factor as it stands. It
-// must be as long as their last panel is read: stride ≥ [Products.Columns] of n.
+// View returns a k×n matrix of contiguous rows as a right factor in place. Its memory must include
+// the padding of the last panel: stride ≥ [Products.Columns] of n.
 func (p *Products) View(b []float32, stride, k, n int) Packed {
 	return Packed{Data: b, Row: stride, Panel: p.cols, K: k, N: n}
 }
 
-// Columns is how many columns a view of n must have: n, or some more.
+// Columns returns the number of columns that a view of n columns must have, including padding.
 func (p *Products) Columns(n int) int {
 	if p.narrow == nil {
 		return p.padded(n)
@@ -139,13 +137,13 @@ func (p *Products) Columns(n int) int {
 	return (n + half - 1) / half * half
 }
 
-// Mul computes C = init + A·B for m rows: A is m×K, C is m×N with contiguous
-// rows. init is m×N with contiguous rows a stride apart, 0 for one row that all
-// begin with (a bias), C itself to add to it, or the zero Matrix for nothing.
+// Mul computes C = init + A·B for m rows: A is m×K, C is m×N with contiguous rows. init is m×N with
+// contiguous rows a stride apart; a stride of 0 uses the same row (a bias) for all; C itself
+// accumulates; the zero Matrix is zero.
 //
-// Each 256 products are summed before they join the total: one long chain of
-// float32 additions would lose digits. An element's order of additions depends on
-// K alone: neither on the rows and columns beside it nor on how A and B are stored.
+// Every 256 products are summed before they are added to the total: one long chain of float32
+// additions would lose precision. An element's order of additions depends on K alone: neither on
+// adjacent rows and columns nor on how A and B are stored.
 func (p *Products) Mul(c Matrix, a Matrix, b Packed, init Matrix, m int) {
 	if m == 0 || b.N == 0 {
 		return
@@ -171,10 +169,10 @@ func (p *Products) Mul(c Matrix, a Matrix, b Packed, init Matrix, m int) {
 	}
 }
 
-// nothing is what a tile of C begins with where there is no init.
+// nothing is the initial value of a tile of C without init.
 var nothing = make([]float32, 32)
 
-// start copies init to C where they are not the same.
+// start copies init to C unless they are the same.
 func start(c, init Matrix, m, n int) {
 	for i := range m {
 		if init.Data == nil {
@@ -194,7 +192,7 @@ func (p *Products) column(c, a Matrix, panel []float32, ldb int, init Matrix, m,
 	if p.narrow != nil && cols <= p.cols/2 {
 		tiles, width = p.narrow, p.cols/2
 	}
-	_ = a.Data[(m-1)*a.Row+(k-1)*a.Col] // the assembly checks nothing
+	_ = a.Data[(m-1)*a.Row+(k-1)*a.Col] // the assembly has no checks
 	_ = panel[(k-1)*ldb+width-1]
 	_ = c.Data[(m-1)*c.Row+j+cols-1]
 	if init.Data == nil {
@@ -203,7 +201,7 @@ func (p *Products) column(c, a Matrix, panel []float32, ldb int, init Matrix, m,
 		init.Data = init.Data[j:]
 	}
 	_ = init.Data[(m-1)*init.Row+cols-1]
-	// Tiles of even height: a low one would wait for its own sums.
+	// Tiles of even height: a low one would stall on its own sums.
 	n := (m + len(tiles) - 1) / len(tiles)
 	rows, higher := m/n, m%n
 	run := func(i, n, rows int) {

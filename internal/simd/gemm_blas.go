@@ -7,12 +7,12 @@ import (
 
 var productsGo = Products{}
 
-// blasRows and blasCols bound a call: gonum gives a larger one to goroutines of
-// its own, which the device's number of threads would not bound.
+// blasRows and blasCols limit the size of a call: gonum distributes larger ones over goroutines,
+// regardless of the device's number of threads.
 const blasRows, blasCols = 64, 3 * 64
 
-// mulBLAS is Mul on every processor that has no assembly here. The blocks of the
-// summed index go to a part of the result, which then joins the total.
+// mulBLAS is Mul on CPUs without assembly. Each block of the summed index is computed separately
+// and then added to the total.
 func mulBLAS(c, a Matrix, b Packed, init Matrix, m int) {
 	var part [blasRows * blasCols]float32
 	for i := 0; i < m; i += blasRows {

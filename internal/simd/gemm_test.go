@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestMul: every level against float64, on odd sizes, for each way to store the
-// left factor and to begin, with canaries around the result.
+// TestMul compares every level with float64, on odd sizes, for all layouts of the left factor and
+// all kinds of init, with canaries around the result.
 func TestMul(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	for _, level := range Levels() {
@@ -83,11 +83,11 @@ func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
 			t.Fatalf("%s: element (%d, %d) is %g, expected %g", name, i/stride, i%stride, v, want[at])
 		}
 	}
-	// A row alone gives the bits that it gives among others.
+	// A single row has the same bits as among other rows.
 	row := make([]float32, n)
 	last := m - 1
 	if init.Row != 0 {
-		return // it has been overwritten
+		return // it was overwritten
 	}
 	p.Mul(Rows(row, n), a.from(last), packed, init, 1)
 	for j, v := range row {
@@ -97,7 +97,8 @@ func mulCase(t *testing.T, p *Products, rng *rand.Rand, m, n, k, variant int) {
 	}
 }
 
-// TestView: a view gives the bits of the packed factor, and nothing is read behind the columns that it must have.
+// TestView: a view gives the bits of the packed factor, and nothing beyond its required columns is
+// read.
 func TestView(t *testing.T) {
 	rng := rand.New(rand.NewPCG(3, 4))
 	for _, level := range Levels() {
@@ -131,8 +132,7 @@ func random(rng *rand.Rand, n int) []float32 {
 	return x
 }
 
-// TestMulSpecial: NaN and infinities pass as IEEE 754 has them, an empty sum is
-// the beginning.
+// TestMulSpecial: NaN and infinities propagate as in IEEE 754, and an empty sum is init.
 func TestMulSpecial(t *testing.T) {
 	inf, nan := float32(math.Inf(1)), float32(math.NaN())
 	for _, level := range Levels() {

@@ -1,25 +1,24 @@
 package simd
 
-// Peaks are what the arithmetic units and the memory can do: loops that do
-// nothing else. They return how many operations or bytes a call was.
+// Peaks measure the arithmetic units and the memory with loops that do nothing else. They return
+// the number of operations or bytes of a call.
 type Peaks struct {
-	// FMA does n turns of independent multiplications with additions, which
-	// count as two each.
+	// FMA runs n iterations of independent multiply-adds, which count as two operations each.
 	FMA func(n int) int
-	// MaxAdd does n turns of maxima that are added to sums, the inner step of
-	// the maxout scores; both count.
+	// MaxAdd runs n iterations of maxima that are added to sums, the inner step of the maxout
+	// scores; both count.
 	MaxAdd func(n int) int
-	// Read adds x up. Copy is y = x for len(y) elements, in all levels Go's own,
-	// which has the best instructions for any length. They return bytes, Copy
-	// those read and those written.
+	// Read sums x. Copy is y = x for len(y) elements, with Go's own copy at all levels, which uses
+	// the best instructions for any length. Both return bytes; Copy counts those read and those
+	// written.
 	Read func(x []float32) int
 	Copy func(y, x []float32) int
 }
 
-// peakTurn is how many independent ones a turn of the loops has.
+// peakTurn is the number of independent operations in an iteration.
 const peakTurn = 12
 
-// peaks makes Peaks of loops over registers of some width.
+// peaks returns Peaks of loops over registers of some width.
 func peaks(width int, fma, maxAdd func(n int), read func([]float32) float32) Peaks {
 	return Peaks{
 		FMA:    func(n int) int { fma(n); return 2 * peakTurn * width * n },
@@ -31,7 +30,7 @@ func peaks(width int, fma, maxAdd func(n int), read func([]float32) float32) Pea
 
 var peaksGo = peaks(1, fmaGo, maxAddGo, readGo)
 
-// peakSink keeps the compiler from leaving the loops out.
+// peakSink prevents the compiler from removing the loops.
 var peakSink float32
 
 func fmaGo(n int) {
@@ -42,7 +41,7 @@ func fmaGo(n int) {
 		s1 += float32(a * a)
 		s2 += float32(a * a)
 		s3 += float32(a * a)
-		a = -a // or the compiler multiplies once
+		a = -a // or the compiler would multiply once
 	}
 	peakSink = s0 + s1 + s2 + s3
 }

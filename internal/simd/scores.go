@@ -2,10 +2,9 @@ package simd
 
 import "fmt"
 
-// Scores are the kernels of sampled attention, of a tile of pairs: queries lie
-// across the lanes, each key is a row of stride floats. Numbers of queries are
-// rounded up to two vectors and channels to one; what lies there is computed too
-// and must be finite.
+// Scores has the kernels of sampled attention for a tile of pairs: queries are across the lanes,
+// and each key is a row of stride floats. Numbers of queries are rounded up to two vectors and
+// channels to one; the padding is computed, too, and must be finite.
 type Scores struct {
 	Maxout, Lily Score
 
@@ -16,19 +15,19 @@ type Scores struct {
 	ScaleRows func(y []float32, stride, rows, n int, x []float32)
 	// DotColumns computes y[r] = Σ_i a[i][r]·b[i][r] for rows rows of n.
 	DotColumns func(y, a, b []float32, stride, rows, n int)
-	// Sinusoid is the relative encoding of a tile, SinusoidBackward its adjoint.
-	// SinusoidFar is Sinusoid for tables that no cache near by holds.
+	// Sinusoid is the relative encoding of a tile, SinusoidBackward its adjoint. SinusoidFar is
+	// Sinusoid for tables that exceed the near caches.
 	Sinusoid, SinusoidFar, SinusoidBackward func(t *SinusoidTile)
 
 	transpose func(blocks int, dst *float32, ldd int, src *float32, lds int)
 	prefetch  func(rows, lines int, x *float32, stride int)
 }
 
-// Score is how queries meet keys.
+// Score has the kernels of an attention score.
 type Score struct {
-	// Forward computes s[j][r] = Σ_c score(q[c][r], k[j][c]): q has c rows, like
-	// s a stride apart; keys are ldk apart. Whether a NaN or the number beside it is
-	// the maximum differs between instruction sets.
+	// Forward computes s[j][r] = Σ_c score(q[c][r], k[j][c]): q has c rows, at the same stride as
+	// s; keys are ldk apart. Whether the maximum of a NaN and a number is the NaN depends on the
+	// instruction set.
 	Forward func(s, q []float32, stride, n int, k []float32, ldk, keys, c int)
 	// Backward adds, for the gradients g of a tile and rows of c channels,
 	//
@@ -62,7 +61,7 @@ type SinusoidTile struct {
 
 	DFM, DGM, DFA, DGA []float32 // Backward adds the gradients of the tables
 
-	Top, Partner []int32   // [Keys] positions; no partner is −1
+	Top, Partner []int32   // [Keys] positions; −1 without a partner
 	P            []float32 // [Keys]
 	DP           []float32 // [Keys] Backward adds Σ_r dA·∂A/∂p; undefined without a partner
 	Total        []float32 // [Keys] Backward writes Σ_r dm
@@ -76,7 +75,7 @@ type SinusoidTile struct {
 	Scale, Floor     float32
 }
 
-// check panics where the assembly, which checks nothing, would leave a slice.
+// check panics if the assembly, which has no checks, would access memory outside of a slice.
 func (t *SinusoidTile) check(width int, backward bool) {
 	if t.Keys < 1 || t.N < 1 || t.N%(2*width) != 0 {
 		panic(fmt.Sprintf("simd: a tile of %d keys and %d queries, %d a vector", t.Keys, t.N, width))
@@ -107,13 +106,13 @@ func (t *SinusoidTile) check(width int, backward bool) {
 	}
 }
 
-// Prefetch asks for rows of cols floats, a stride apart in x, ahead of their use.
+// Prefetch prefetches rows of cols floats, a stride apart in x.
 func (k *Scores) Prefetch(x []float32, stride, rows, cols int) {
 	if k.prefetch == nil || rows < 1 {
 		return
 	}
 	const line = 16 // floats
-	// Another thread may write here now: nothing is read.
+	// This only checks the range: another thread may be writing here, so nothing is read.
 	_ = x[:(rows-1)*stride+cols]
 	k.prefetch(rows, (cols+line-1)/line, &x[0], stride)
 }

@@ -36,8 +36,8 @@ var (
 	}
 )
 
-// The assembly checks nothing: what gives it slices does. Its loops count down to
-// zero by whole vectors.
+// The assembly has no checks: the callers check the slices. Its loops count down to zero by whole
+// vectors.
 
 func whole(n, step int) {
 	if n < 1 || n%step != 0 {
@@ -45,11 +45,11 @@ func whole(n, step int) {
 	}
 }
 
-// backwardQueries is the number of queries that meet all keys of a tile before
-// the next ones.
+// backwardQueries is the number of queries that are combined with all keys of a tile before the
+// next ones.
 const backwardQueries = 32
 
-// scoreRows scores a number of keys at once.
+// scoreRows scores a number of keys per call.
 type scoreRows struct {
 	keys int
 	f    func(n, c int, s, q *float32, stride int, k *float32, ldk int)
@@ -72,7 +72,7 @@ func assembledScore(width int, blocks []scoreRows,
 			whole(c, width)
 			_, _, _ = g[(keys-1)*stride+n-1], q[n*c-1], dq[n*c-1]
 			_, _ = k[keys*c-1], dk[keys*c-1]
-			for r := 0; r < n; r += backwardQueries { // these rows of q and dq stay in the first cache
+			for r := 0; r < n; r += backwardQueries { // these rows of q and dq stay in the first-level cache
 				m := min(backwardQueries, n-r)
 				j := 0
 				for ; j+4 <= keys; j += 4 {

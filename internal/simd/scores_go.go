@@ -114,7 +114,7 @@ func dotColumns(y, a, b []float32, stride, rows, n int) {
 	}
 }
 
-// windows are the parts of the tables that one token of a key meets.
+// windows are the parts of the tables for one token of a key.
 type windows struct {
 	weight         float32
 	fm, gm, fa, ga []float32
@@ -155,8 +155,8 @@ func SinusoidGo(t *SinusoidTile) {
 	}
 }
 
-// SinusoidBackwardGo is [Scores.SinusoidBackward] for tables of any values.
-// Without relu, D holds dA for every pair and stays as it is.
+// SinusoidBackwardGo is [Scores.SinusoidBackward] for tables of any values. Without relu, D holds
+// dA for every pair and is unchanged.
 func SinusoidBackwardGo(t *SinusoidTile, relu bool) {
 	for j := range t.Keys {
 		top, partner, paired := t.tokens(j, t.FM, t.GM, t.FA, t.GA)
@@ -190,8 +190,8 @@ func SinusoidBackwardGo(t *SinusoidTile, relu bool) {
 	}
 }
 
-// scatter adds the gradients of one token and query to the tables, and returns
-// that of the token's weight.
+// scatter adds the gradients of one token and query to the tables, and returns that of the token's
+// weight.
 func (w *windows) scatter(d *windows, r int, dmul, dadd float32) float32 {
 	soft, sigmoid := fmath.SoftplusSigmoid(w.fm[r] + w.gm[r])
 	v := float32(dmul*w.weight) * sigmoid

@@ -10,8 +10,8 @@ import (
 
 const canary = 1e30
 
-// guarded returns n random floats at an unaligned place between canaries, and
-// what checks these.
+// guarded returns n random floats at an unaligned address between canaries, and a function that
+// checks these.
 func guarded(t *testing.T, rng *rand.Rand, n int) (x []float32, intact func(name string)) {
 	offset := 16 + rng.IntN(8)
 	memory := make([]float32, n+offset+16)
@@ -40,7 +40,7 @@ func closeTo(t *testing.T, name string, got, want []float32, tolerance float64) 
 	}
 }
 
-// assembled are the levels that have a twin to be compared with.
+// assembled returns the levels with assembly, which are compared with Go.
 func assembled() []*Kernels { return Levels()[:len(Levels())-1] }
 
 func TestScores(t *testing.T) {
@@ -121,7 +121,7 @@ func TestTileHelpers(t *testing.T) {
 	}
 }
 
-// sinusoidCase is a tile over tables of the given spread.
+// sinusoidCase returns a tile over tables of the given spread.
 func sinusoidCase(rng *rand.Rand, keys, n, length int, spread float32) *SinusoidTile {
 	tile := &SinusoidTile{Keys: keys, N: n, Stride: n + 16, Scale: 0.25,
 		FOrigin: length - 1 + length/3, GOrigin: length / 3}

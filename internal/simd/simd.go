@@ -17,17 +17,17 @@ type Kernels struct {
 	Peaks
 }
 
-// Levels returns what this machine can run, the fastest first. The last is Go.
+// Levels returns the levels that this machine supports, the fastest first. The last is Go.
 func Levels() []*Kernels { return levels }
 
-// Go returns the kernels in Go, which every machine runs.
+// Go returns the kernels in Go, which run on every machine.
 func Go() *Kernels { return generic }
 
-// Variable is the environment variable that asks for a lower level.
+// Variable is the environment variable that selects a lower level.
 const Variable = "SFTSEQ_SIMD"
 
-// Best returns the level to use: the fastest, or the one that SFTSEQ_SIMD names.
-// It fails if that names none, or one that this machine cannot run.
+// Best returns the level to use: the fastest, or the one named by SFTSEQ_SIMD. It fails if the name
+// is unknown or this machine does not support the level.
 var Best = sync.OnceValues(func() (*Kernels, error) { return choose(os.Getenv(Variable), levels) })
 
 func choose(name string, levels []*Kernels) (*Kernels, error) {
@@ -41,5 +41,6 @@ func choose(name string, levels []*Kernels) (*Kernels, error) {
 		}
 		names = append(names, k.Name)
 	}
-	return nil, fmt.Errorf("%s is %q; this machine has %s", Variable, name, strings.Join(names, ", "))
+	return nil, fmt.Errorf("%s is %q, expected one of the levels of this machine: %s", Variable, name,
+		strings.Join(names, ", "))
 }

@@ -28,24 +28,27 @@ func (r *SkipReason) String() string {
 	return r.Kind + ": " + r.Detail.Error()
 }
 
-// Skipped counts the rows that a conversion skips, by reason, with the places of the first few, and rows
-// that it keeps but reports.
+// Skipped counts the rows that a conversion skips, by reason, with the locations of the first few,
+// and rows that it keeps but reports.
 type Skipped struct {
 	Read     int64
 	Reasons  map[string]*SkippedKind // by [SkipReason.Kind]
 	Repeated SkippedKind             // kept rows with the text of an earlier row
-	// Content names in reports what rows have in place of a text, such as "features"; "" is "text".
+	// Content names the content of rows without text in reports, such as "features"; "" means
+	// "text".
 	Content string
-	// OtherLabel counts those of Repeated with another label, or number, than the first row of the text.
+	// OtherLabel counts the rows of Repeated with another label, or number, than the first row of
+	// the text.
 	OtherLabel int64
-	// OtherSplit are those of Repeated whose text an earlier row of another split has.
+	// OtherSplit counts the rows of Repeated whose text occurs in an earlier row of another split.
 	OtherSplit SkippedKind
-	// OtherTokens are kept rows of a new text whose tokens an earlier row of another split has.
+	// OtherTokens counts kept rows with a new text whose tokens occur in an earlier row of another
+	// split.
 	OtherTokens SkippedKind
 	SameID      SkippedKind // kept rows with the id of an earlier row
 
 	mu    sync.Mutex // guards notes
-	notes []string   // remarks on files, a line each
+	notes []string   // remarks on files, one per line
 }
 
 // SkippedKind counts the rows with one kind of reason.
@@ -54,13 +57,13 @@ type SkippedKind struct {
 	Places []string // the first maxPlaces, each with its detail
 }
 
-// maxPlaces is the number of places that are reported for a kind.
+// maxPlaces is the number of locations that are reported for a kind.
 const maxPlaces = 3
 
 // NewSkipped returns an empty count.
 func NewSkipped() *Skipped { return &Skipped{Reasons: map[string]*SkippedKind{}} }
 
-// Add counts a skipped row at a place.
+// Add counts a skipped row at a location.
 func (s *Skipped) Add(place string, why *SkipReason) {
 	k := s.Reasons[why.Kind]
 	if k == nil {
@@ -113,7 +116,7 @@ func (s *Skipped) Nothing() error {
 	return fmt.Errorf("no row of %d can be used\n%s", s.Read, strings.TrimSpace(s.String()))
 }
 
-// String describes the skipped rows, a line for each kind and place.
+// String describes the skipped rows, one line per kind and location.
 func (s *Skipped) String() string {
 	var out strings.Builder
 	write := func(k *SkippedKind, what string) {
@@ -144,7 +147,7 @@ func (s *Skipped) String() string {
 		write(&s.OtherTokens, "have the tokens of a row in another split, and another text, such as in upper case, or a pair in the other order: a model that is measured with them has seen their tokens in training")
 	}
 	if s.SameID.Rows > 0 {
-		write(&s.SameID, "have the id of an earlier one, and are kept: it does not tell them apart")
+		write(&s.SameID, "have the id of an earlier one, and are kept: it does not identify them")
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// TestRows: rows are counted by reason, the first places of each are told of with what was
-// wrong there, and a note comes once.
+// TestRows: rows are counted by reason, with the locations and details of the first ones, and a
+// note appears once.
 func TestRows(t *testing.T) {
 	s := NewSkipped()
 	for i := range 5 {
@@ -29,7 +29,7 @@ func TestRows(t *testing.T) {
   and 2 more
 1 of 6 rows have the text of an earlier one, and are kept
   c.csv:1
-1 of 6 rows have the id of an earlier one, and are kept: it does not tell them apart
+1 of 6 rows have the id of an earlier one, and are kept: it does not identify them
   c.csv:2
 a note
 `

@@ -1,6 +1,6 @@
-// Package source opens a file or standard input, plain or compressed by gzip or Zstandard, for reading
-// from its beginning to its end, cuts lines of numbers into words, and counts the rows that a conversion
-// skips there.
+// Package source opens a file or standard input, plain or compressed by gzip or Zstandard, for
+// sequential reading. It splits lines of numbers into words, and counts the rows that a conversion
+// skips.
 package source
 
 import (
@@ -17,20 +17,20 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 )
 
-// StandardInput is the name of what comes through a pipe.
+// StandardInput is the file name that means standard input.
 const StandardInput = "-"
 
-// A Source is the bytes of a file, decompressed.
+// A Source is the decompressed content of a file.
 type Source struct {
 	*bufio.Reader
-	Name  string // how errors call it
+	Name  string // name in errors
 	file  *os.File
-	input bool // it is standard input, which is not closed
-	plain bool // it is not compressed
+	input bool // standard input, which is not closed
+	plain bool // not compressed
 }
 
-// Open opens a file, or standard input. Progress, which may be nil, is told of the bytes
-// of the file itself; reading ends with ctx.
+// Open opens a file, or standard input. It reports the bytes read of the file itself to progress,
+// which may be nil; reading ends with ctx.
 func Open(ctx context.Context, path string, progress func(bytes int64)) (*Source, error) {
 	s := &Source{Name: path}
 	var err error
@@ -56,8 +56,7 @@ func (s *Source) Close() error {
 	return s.file.Close()
 }
 
-// Whole is the file, for those that read here and there; nil for a pipe and for what is
-// compressed.
+// Whole returns the file for random access; nil for a pipe or a compressed file.
 func (s *Source) Whole() *io.SectionReader {
 	info, err := s.file.Stat()
 	if err != nil || !s.plain || !info.Mode().IsRegular() {
@@ -66,26 +65,26 @@ func (s *Source) Whole() *io.SectionReader {
 	return io.NewSectionReader(s.file, 0, info.Size())
 }
 
-// bufferBytes is how much is read at once.
+// bufferBytes is the size of the read buffer.
 const bufferBytes = 64 << 10
 
-// The first bytes of what is compressed.
+// The first bytes of compressed data.
 const (
 	gzipMagic = "\x1f\x8b"
 	zstdMagic = "\x28\xb5\x2f\xfd"
 )
 
-// MaxWindow bounds the memory that a Zstandard stream may ask for.
+// MaxWindow is the maximum memory that a Zstandard stream may need.
 const MaxWindow = 128 << 20
 
-// Decompress reads what is compressed by gzip or Zstandard, as its first bytes say, and
-// everything else as it is.
+// Decompress decompresses gzip or Zstandard data, recognised by their first bytes, and passes other
+// data unchanged.
 func Decompress(r io.Reader) (*bufio.Reader, error) {
 	plain, _, err := decompress(r)
 	return plain, err
 }
 
-// decompress also says by what it is compressed.
+// decompress also returns the name of the compression.
 func decompress(r io.Reader) (plain *bufio.Reader, format string, err error) {
 	buffer := bufio.NewReaderSize(r, bufferBytes)
 	head, _ := buffer.Peek(len(zstdMagic))
@@ -96,7 +95,7 @@ func decompress(r io.Reader) (plain *bufio.Reader, format string, err error) {
 		inner, err = gzip.NewReader(buffer)
 	case string(head) == zstdMagic:
 		format = "Zstandard"
-		// which has nothing to close
+		// It has nothing to close.
 		inner, err = zstd.NewReader(buffer, zstd.WithDecoderMaxWindow(MaxWindow), zstd.WithDecoderConcurrency(1))
 	default:
 		return buffer, "", nil
@@ -107,7 +106,7 @@ func decompress(r io.Reader) (plain *bufio.Reader, format string, err error) {
 	return bufio.NewReaderSize(compressed{inner, format}, bufferBytes), format, nil
 }
 
-// compressed says of data that end too early what that means.
+// compressed explains truncated data in errors.
 type compressed struct {
 	io.Reader
 	format string
@@ -121,8 +120,7 @@ func (c compressed) Read(b []byte) (int, error) {
 	return n, err
 }
 
-// Watch tells progress, which may be nil, of what is read, and ends the reading with
-// ctx.
+// Watch reports the bytes read to progress, which may be nil, and ends reading with ctx.
 func Watch(ctx context.Context, r io.Reader, progress func(bytes int64)) io.Reader {
 	return &watched{ctx, r, progress}
 }
@@ -138,7 +136,7 @@ func (w *watched) Read(b []byte) (int, error) {
 		return 0, err
 	}
 	n, err := w.in.Read(b)
-	err = atomicfile.Cause(err) // whoever reads names the file
+	err = atomicfile.Cause(err) // the caller names the file
 	if w.progress != nil {
 		w.progress(int64(n))
 	}

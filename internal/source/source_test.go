@@ -28,8 +28,8 @@ func zstandard(t *testing.T, text string) string {
 	return string(w.EncodeAll([]byte(text), nil))
 }
 
-// TestOpen: what is compressed is read as what it was, progress is told of the file's own
-// bytes, and only a plain file can be read here and there.
+// TestOpen: compressed data are read decompressed, progress gets the bytes of the file itself, and
+// only a plain file allows random access.
 func TestOpen(t *testing.T) {
 	text := strings.Repeat("a line of text\n", 20000)
 	path := filepath.Join(t.TempDir(), "x")
@@ -45,7 +45,7 @@ func TestOpen(t *testing.T) {
 			want = file
 		}
 		if got, err := io.ReadAll(s); string(got) != want || err != nil || told != int64(len(file)) {
-			t.Errorf("%s: %d bytes of %d, told %d of %d, %v", name, len(got), len(want), told, len(file), err)
+			t.Errorf("%s: %d bytes of %d, reported %d of %d, %v", name, len(got), len(want), told, len(file), err)
 		}
 		if whole := s.Whole(); (whole != nil) != (file == want) || whole != nil && whole.Size() != int64(len(file)) {
 			t.Errorf("%s: whole: %v", name, whole)
@@ -54,7 +54,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-// TestOpenBad: what is torn is an error that says so, and reading ends with its context.
+// TestOpenBad: truncated data are an error that says so, and reading ends with its context.
 func TestOpenBad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x")
 	for file, want := range map[string]string{

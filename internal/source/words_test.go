@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// TestNumberWords: where a line has two kinds of separators, its commas stay in the words.
+// TestNumberWords: in a line with two kinds of separators, commas stay in the words.
 func TestNumberWords(t *testing.T) {
 	for line, want := range map[string]string{
 		"1 2\t3\r\n": "1|2|3", "1,2,3": "1|2|3", "1, 2 ,3": "1|2|3", "1;2; 3": "1|2|3", "0,5;1,5": "0,5|1,5",

@@ -7,16 +7,16 @@ import (
 	"math"
 )
 
-// A Codebook is some spectra, whose numbers are the names of all that are nearest to them.
+// A Codebook is a list of spectra. The name of any spectrum is the index of the nearest one.
 type Codebook struct {
 	Bands  int
 	Values []float32 // [Len, Bands]
 }
 
-// maxCodebookBytes bounds what is read.
+// maxCodebookBytes is the maximum size of an encoded codebook.
 const maxCodebookBytes = 1 << 22
 
-// Decode reads what [Codebook.Encode] has written.
+// Decode reads the output of [Codebook.Encode].
 func Decode(text string, bands int) (Codebook, error) {
 	bytes, err := base64.StdEncoding.DecodeString(text)
 	switch {
@@ -37,7 +37,7 @@ func Decode(text string, bands int) (Codebook, error) {
 	return Codebook{bands, values}, nil
 }
 
-// Encode returns base64 of the spectra as float32, the least significant byte first.
+// Encode returns base64 of the spectra as little-endian float32.
 func (c Codebook) Encode() string {
 	var bytes []byte
 	for _, v := range c.Values {
@@ -49,10 +49,10 @@ func (c Codebook) Encode() string {
 // Len returns the number of spectra.
 func (c Codebook) Len() int { return len(c.Values) / c.Bands }
 
-// At returns a spectrum, which belongs to the codebook.
+// At returns a spectrum, which the caller must not change.
 func (c Codebook) At(i int) []float32 { return c.Values[i*c.Bands : (i+1)*c.Bands] }
 
-// Names are the numbers of those that are nearest to spectra that stand one behind the other.
+// Names returns the indices of the nearest codebook entries for consecutive spectra.
 func (c Codebook) Names(spectra []float32) []int32 {
 	names := make([]int32, len(spectra)/c.Bands)
 	for i := range names {
@@ -61,13 +61,13 @@ func (c Codebook) Names(spectra []float32) []int32 {
 	return names
 }
 
-// nearest is the number of the spectrum with the least distance, of equal ones the first.
+// nearest returns the index of the entry with the least distance, of equal ones the first.
 func (c Codebook) nearest(spectrum []float32) int {
 	best, least := 0, float32(math.Inf(1))
 	for i := range c.Len() {
 		d := float32(0)
 		for k, v := range c.At(i) {
-			d += float32((v - spectrum[k]) * (v - spectrum[k])) // not fused, on any processor
+			d += float32((v - spectrum[k]) * (v - spectrum[k])) // rounded, so that no CPU fuses it
 		}
 		if d < least {
 			best, least = i, d

@@ -9,32 +9,31 @@ import (
 	"sync/atomic"
 )
 
-// A Learner finds the spectra of a codebook by k-means (Lloyd) on some of those that it is
-// given, which are drawn evenly from all (reservoir sampling). It is not safe for concurrent
-// use.
+// A Learner finds the spectra of a codebook by k-means (Lloyd) on a uniform sample of its input
+// (reservoir sampling). It is not safe for concurrent use.
 type Learner struct {
 	codes  int
 	bands  int
 	random *rand.Rand
 	sample []float32
-	seen   int // spectra
+	seen   int // number of spectra added
 }
 
-// What is learned from, and how long.
+// The size of the sample and the number of rounds.
 const (
 	sampled    = 1 << 16 // spectra
 	iterations = 20
 )
 
-// ErrNothing is for learning from no spectra.
+// ErrNothing is returned for learning from no spectra.
 var ErrNothing = errors.New("there is nothing to learn from")
 
-// NewLearner returns one for so many spectra of so many bands.
+// NewLearner returns a learner for a number of codes with a number of bands.
 func NewLearner(codes, bands int) *Learner {
 	return &Learner{codes: codes, bands: bands, random: rand.New(rand.NewPCG(1, uint64(codes)))}
 }
 
-// Add takes in spectra that stand one behind the other.
+// Add adds consecutive spectra.
 func (l *Learner) Add(spectra []float32) {
 	for ; len(spectra) > 0; spectra = spectra[l.bands:] {
 		l.seen++
@@ -46,7 +45,7 @@ func (l *Learner) Add(spectra []float32) {
 	}
 }
 
-// Learn finds the codebook, in rounds that it tells of, or returns ctx's error.
+// Learn finds the codebook and reports each round, or returns ctx's error.
 func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codebook, error) {
 	n := len(l.sample) / l.bands
 	if n == 0 {
@@ -54,7 +53,7 @@ func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codeboo
 	}
 	book := l.beginnings(min(l.codes, n))
 	sums, counts := make([]float64, len(book.Values)), make([]int, book.Len())
-	near := make([]int, n) // the codebook's spectrum that each of the sample belongs to
+	near := make([]int, n) // index of the nearest entry for each spectrum of the sample
 	for i := range iterations {
 		round(i, iterations)
 		if err := l.assign(ctx, near, book); err != nil {
@@ -70,7 +69,7 @@ func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codeboo
 		}
 		for at, count := range counts {
 			spectrum := book.At(at)
-			if count == 0 { // nobody is near: begin elsewhere
+			if count == 0 { // an entry without spectra: choose another one
 				copy(spectrum, l.at(at*7919%n))
 				continue
 			}
@@ -83,11 +82,10 @@ func (l *Learner) Learn(ctx context.Context, round func(done, all int)) (Codeboo
 	return book, nil
 }
 
-// at is a spectrum of the sample.
+// at returns a spectrum of the sample.
 func (l *Learner) at(i int) []float32 { return l.sample[i*l.bands : (i+1)*l.bands] }
 
-// assign finds the codebook's spectrum that is nearest to each of the sample, on all
-// processors.
+// assign finds the nearest codebook entry for each spectrum of the sample, on all CPUs.
 func (l *Learner) assign(ctx context.Context, near []int, book Codebook) error {
 	const chunk = 1 << 10
 	var next atomic.Int64
@@ -109,7 +107,7 @@ func (l *Learner) assign(ctx context.Context, near []int, book Codebook) error {
 	return ctx.Err()
 }
 
-// beginnings are different spectra of the sample.
+// beginnings returns different spectra of the sample as initial entries.
 func (l *Learner) beginnings(codes int) Codebook {
 	book := Codebook{Bands: l.bands, Values: make([]float32, 0, codes*l.bands)}
 	for _, at := range l.random.Perm(len(l.sample) / l.bands)[:codes] {

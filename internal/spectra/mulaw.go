@@ -2,8 +2,8 @@ package spectra
 
 import "math"
 
-// MuLaw is the id of a sample x from −1 to 1: the 8 bits of the µ-law, whose steps are the
-// finer the softer the sound,
+// MuLaw returns the id of a sample x from −1 to 1: the 8 bits of the µ-law, whose steps are finer
+// for softer sounds,
 //
 //	round(127.5 (1 + sgn(x) ln(1 + 255|x|) / ln 256))
 func MuLaw(x float32) int32 {
@@ -11,10 +11,10 @@ func MuLaw(x float32) int32 {
 	return int32(math.Round(127.5 * (1 + math.Copysign(y, float64(x)))))
 }
 
-// Levels is the number of ids that [MuLaw] gives.
+// Levels is the number of ids of [MuLaw].
 const Levels = 256
 
-// Sample is the sample in the middle of those whose id is given: the inverse of [MuLaw].
+// Sample returns the middle of the samples with an id: the inverse of [MuLaw].
 func Sample(id int32) float32 { return samples[id] }
 
 var samples = func() (x [Levels]float32) {

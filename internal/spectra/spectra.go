@@ -1,7 +1,6 @@
-// Package spectra knows sound by its spectra: the logarithm of the power in bands that are as
-// wide as hearing's (mel), of 25 ms under Hann's window, every 10 ms, less its mean over the
-// sound, so that neither loudness nor the room matters. A codebook gives each the name of the
-// nearest of some.
+// Package spectra computes spectra of audio: the logarithm of the power in mel bands, of 25 ms
+// under a Hann window, every 10 ms, minus its mean over the sound, so that neither loudness nor the
+// room matters. A codebook maps each spectrum to the nearest of its entries.
 package spectra
 
 import (
@@ -10,19 +9,19 @@ import (
 	"gonum.org/v1/gonum/dsp/fourier"
 )
 
-// Measures of spectra, in seconds.
+// Durations in seconds.
 const (
 	hopSeconds    = 0.010
 	windowSeconds = 0.025
 )
 
-// Frame is how many samples a spectrum is of, and how many after it the next one begins.
+// Frame returns the number of samples of a spectrum, and the distance between consecutive spectra.
 func Frame(rate int) (window, hop int) {
 	return int(windowSeconds * float64(rate)), int(hopSeconds * float64(rate))
 }
 
-// Of are the spectra of a sound of so many samples a second, one behind the other, each a
-// number of bands; a sound that is shorter than a window has one.
+// Of returns the consecutive spectra of a sound with the given samples per second, each with a
+// number of bands; a sound that is shorter than a window has one spectrum.
 func Of(samples []float32, rate, bands int) []float32 {
 	if len(samples) == 0 {
 		return nil
@@ -61,17 +60,17 @@ func Of(samples []float32, rate, bands int) []float32 {
 	return out
 }
 
-// melFilter is the part that frequencies from a first one on have in a band.
+// melFilter has the weights of consecutive frequencies in a band.
 type melFilter struct {
 	first   int
 	weights []float64
 }
 
-// melFilters are triangles of equal width on the mel scale, from 60 Hz to half the rate.
+// melFilters returns triangles of equal width on the mel scale, from 60 Hz to half the rate.
 func melFilters(bands, size, rate int) []melFilter {
 	mel := func(hertz float64) float64 { return 2595 * math.Log10(1+hertz/700) }
 	low, high := mel(60), mel(float64(rate)/2)
-	edge := func(i int) float64 { // frequency, in coefficients
+	edge := func(i int) float64 { // frequency as an index of coefficients
 		m := low + (high-low)*float64(i)/float64(bands+1)
 		return 700 * (math.Pow(10, m/2595) - 1) * float64(size) / float64(rate)
 	}

@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestAssign: every spectrum of the sample, of which each processor takes some, goes to
-// the nearest one of the codebook.
+// TestAssign: every spectrum of the sample, which all CPUs share, is assigned to the nearest
+// codebook entry.
 func TestAssign(t *testing.T) {
 	const n, bands = 5000, 24
 	random := rand.New(rand.NewPCG(1, 2))
@@ -43,8 +43,8 @@ func TestAssign(t *testing.T) {
 	}
 }
 
-// TestLearn: groups of spectra become a codebook's, each with a name of its own; and nothing
-// is learned of nothing, or of a context that has ended.
+// TestLearn: distinct groups of spectra become separate codebook entries; learning from no spectra,
+// or with a cancelled context, fails.
 func TestLearn(t *testing.T) {
 	l := NewLearner(3, 2)
 	must.FailWith(t, ErrNothing)(l.Learn(t.Context(), func(int, int) {}))
@@ -66,7 +66,7 @@ func TestLearn(t *testing.T) {
 	must.FailWith(t, context.Canceled)(l.Learn(ctx, func(int, int) {}))
 }
 
-// TestCodebook: what is written is read, and what is no codebook is refused.
+// TestCodebook: encoded codebooks are decoded, and malformed ones are refused.
 func TestCodebook(t *testing.T) {
 	book := Codebook{2, []float32{1, -2.5, 3e-9, 4}}
 	if got, err := Decode(book.Encode(), 2); err != nil || got.Bands != 2 || !slices.Equal(got.Values, book.Values) {
@@ -87,8 +87,8 @@ func TestCodebook(t *testing.T) {
 	}
 }
 
-// TestMuLaw: each id is that of its sample, louder ones lie further apart, and the loudest
-// are the first and the last.
+// TestMuLaw: each id maps to a sample with this id, steps grow with loudness, and the extreme ids
+// are the loudest.
 func TestMuLaw(t *testing.T) {
 	for id := range int32(Levels) {
 		if got := MuLaw(Sample(id)); got != id {
@@ -113,7 +113,7 @@ func TestOf(t *testing.T) {
 			t.Errorf("band %d: from %d, %v", b, f.first, f.weights)
 		}
 	}
-	// Of two tones one after the other, the mean of which is 0, each has more in its own band.
+	// Of two tones in succession, whose mean is 0, each has more power in its own band.
 	var samples []float32
 	for i := range rate {
 		hertz := 440.0

@@ -1,4 +1,5 @@
-// Package stratify divides the rows of small data sets into splits that have their share of every class.
+// Package stratify divides the rows of small data sets into splits with the same proportions of
+// classes.
 package stratify
 
 import (
@@ -8,29 +9,29 @@ import (
 	"strings"
 )
 
-// Share is a split and its part of the rows.
+// Share is a split and its fraction of the rows.
 type Share struct {
 	Split string
 	Part  float64
 }
 
-// MaxRows is the number of different rows up to which splits are stratified. Of more rows, a hash alone
-// divides each class about as its shares say.
+// MaxRows is the maximum number of distinct rows for stratification. With more rows, hashes alone
+// divide each class approximately in proportion.
 const MaxRows = 1 << 16
 
-// Strata are the hashes of different rows by class. The zero value is empty.
+// Strata has the hashes of distinct rows by class. The zero value is empty.
 type Strata struct {
 	classes map[string]*stratum
 	seen    map[uint64]bool
 }
 
-// stratum is the rows of a class, by the hash that says which split a row is in.
+// stratum has the hashes of a class's rows, which determine their split.
 type stratum struct {
 	class  string
 	hashes []uint64
 }
 
-// Add adds a row of a class, unless another with its hash was added before.
+// Add adds a row of a class, unless another row with its hash was added before.
 func (s *Strata) Add(class string, hash uint64) {
 	if s.seen[hash] {
 		return
@@ -47,12 +48,13 @@ func (s *Strata) Add(class string, hash uint64) {
 	x.hashes = append(x.hashes, hash)
 }
 
-// Len returns the number of different rows.
+// Len returns the number of distinct rows.
 func (s *Strata) Len() int { return len(s.seen) }
 
-// Assign returns the split of each hash; nil if there are more than [MaxRows], or fewer than two shares above 0.
-// Each split has its share of the rows, and not below least or one; each class has its part of them. Rows of a
-// class are ordered by their hashes: a row that is in a split stays there, unless the shares need it elsewhere.
+// Assign returns the split of each hash; nil if there are more than [MaxRows], or fewer than two
+// shares above 0. Each split gets its share of the rows, at least least and one, and each class is
+// divided in proportion. Rows of a class are ordered by their hashes: a row stays in its split
+// unless the shares require another one.
 func (s *Strata) Assign(shares []Share, least int) map[uint64]string {
 	shares = slices.DeleteFunc(slices.Clone(shares), func(s Share) bool { return s.Part == 0 })
 	if len(shares) < 2 || s.Len() > MaxRows {
@@ -67,9 +69,9 @@ func (s *Strata) Assign(shares []Share, least int) map[uint64]string {
 	return assign(strata, s.Len(), shares, least)
 }
 
-// assign gives each hash the split that its class's rows need. The rows of a split are its share of all
-// rows, and not below least or one; each class has its part of
-// them, by the largest remainders. A class keeps a row in the first split.
+// assign assigns hashes to splits. The size of a split is its share of all rows, at least least and
+// one; the classes are divided in proportion, by the largest remainders. A class keeps a row in the
+// first split.
 func assign(strata []*stratum, rows int, shares []Share, least int) map[uint64]string {
 	out := map[uint64]string{}
 	left := make([]int, len(strata))
@@ -93,8 +95,8 @@ func assign(strata []*stratum, rows int, shares []Share, least int) map[uint64]s
 	return out
 }
 
-// quotas divides want rows by the sizes of the strata, by the largest remainders, of equal ones those of
-// the larger strata first.
+// quotas divides want rows in proportion to the sizes of the strata, by the largest remainders; for
+// equal remainders the larger strata come first.
 func quotas(strata []*stratum, rows, want int) []int {
 	out, order := make([]int, len(strata)), make([]int, len(strata))
 	for i, s := range strata {

@@ -35,7 +35,7 @@ type Scalar struct {
 	Value float64
 }
 
-// Writer appends to an event file. An error stays: what follows it is not written.
+// Writer appends to an event file. After an error it writes nothing more.
 type Writer struct {
 	file *os.File
 	err  error
@@ -50,11 +50,11 @@ const (
 	sessionStatus        = 1
 )
 
-// sessionStart has TensorBoard forget the steps from the event's on.
+// sessionStart makes TensorBoard drop the steps from the event's on.
 const sessionStart = 1
 
-// Create begins a new event file in dir. The first has resumed 0; of a run that goes on
-// after a step, TensorBoard forgets that step and what it knows of later ones.
+// Create begins a new event file in dir. For a fresh run, resumed is 0. For a run resumed after a
+// step, TensorBoard drops this step and all later ones.
 func Create(dir string, resumed int) (*Writer, error) {
 	path, err := nextPath(dir)
 	if err != nil {
@@ -76,7 +76,7 @@ func Create(dir string, resumed int) (*Writer, error) {
 	return w, nil
 }
 
-// nextPath is a name that comes after those in use: TensorBoard reads the files of a
+// nextPath returns a name that sorts after existing ones: TensorBoard reads the files of a
 // directory in the order of their names, which begin with a time in seconds.
 func nextPath(dir string) (string, error) {
 	const prefix = "events.out.tfevents."
@@ -109,20 +109,20 @@ func (w *Writer) Write(step int, scalars ...Scalar) error {
 	return w.err
 }
 
-// event appends an event of this moment with one field that is text or a message.
+// event appends an event with the current time and one field, text or a message.
 func (w *Writer) event(step int, field protowire.Number, content []byte) {
 	if w.err != nil {
 		return
 	}
 	e := protowire.AppendTag(nil, eventWallTime, protowire.Fixed64Type)
 	e = protowire.AppendFixed64(e, math.Float64bits(float64(time.Now().UnixMicro())/1e6))
-	if step != 0 { // which is left out, as protocol buffers do
+	if step != 0 { // protocol buffers omit zeros
 		e = protowire.AppendTag(e, eventStep, protowire.VarintType)
 		e = protowire.AppendVarint(e, uint64(step))
 	}
 	e = protowire.AppendTag(e, field, protowire.BytesType)
 	e = protowire.AppendBytes(e, content)
-	_, w.err = w.file.Write(record(e)) // at once: a program that is killed has written it
+	_, w.err = w.file.Write(record(e)) // unbuffered, so that a killed program has written it
 }
 
 // record frames an event.
@@ -135,13 +135,13 @@ func record(event []byte) []byte {
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// masked is the check of bytes.
+// masked returns the check of bytes.
 func masked(bytes []byte) uint32 {
 	c := crc32.Checksum(bytes, castagnoli)
 	return (c>>15 | c<<17) + 0xa282ead8
 }
 
-// Close has the file reach the disk. It returns the first error of all.
+// Close syncs and closes the file. It returns the first error of all.
 func (w *Writer) Close() error {
 	return errors.Join(w.err, w.file.Sync(), w.file.Close())
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestResume: a second file goes on where the first was cut off, also within a second.
+// TestResume: a second file continues where the first was truncated, even within the same second.
 func TestResume(t *testing.T) {
 	dir := t.TempDir()
 	for _, resumed := range []int{0, 20, 30} {
@@ -31,8 +31,8 @@ func TestResume(t *testing.T) {
 	}
 }
 
-// TestRecord compares with published numbers: the check of RFC 3720 for 32 zeros, and
-// what every file of TensorFlow begins with, a version in an event of 24 bytes.
+// TestRecord compares with published numbers: the check of RFC 3720 for 32 zeros, and the beginning
+// of every TensorFlow file, a version in an event of 24 bytes.
 func TestRecord(t *testing.T) {
 	if c := crc32.Checksum(make([]byte, 32), castagnoli); c != 0x8a9136aa {
 		t.Errorf("CRC-32C of 32 zeros %08x", c)

@@ -6,5 +6,5 @@ import "time"
 
 var started = time.Now()
 
-// busyTime is the time since the program has started, where no other is known.
+// busyTime returns the time since the program started, as the CPU time is unknown.
 func busyTime() time.Duration { return time.Since(started) }

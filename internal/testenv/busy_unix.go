@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// busyTime is the time that processors have worked for the program so far.
+// busyTime returns the CPU time of the program so far.
 func busyTime() time.Duration {
 	var u syscall.Rusage
 	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &u); err != nil {

@@ -9,19 +9,19 @@ import (
 	"time"
 )
 
-// most is the time that an input may take.
+// most is the maximum CPU time for an input.
 const most = time.Second
 
-// stuck is when an input is given up that waits without computing.
+// stuck is the time after which an input that waits without computing is aborted.
 const stuck = 30 * time.Second
 
-// FuzzLimits limits the work on one input of a fuzz target to a second of CPU time and the given number of
-// allocated bytes. The function that it returns ends the work:
+// FuzzLimits limits the work on one input of a fuzz target to a second of CPU time and the given
+// number of allocated bytes. The returned function ends the work:
 //
 //	defer testenv.FuzzLimits(t, 64<<20)()
 //
-// Work that does not end in time ends the program, with the stack of every goroutine: the
-// fuzzer keeps the input.
+// Work that does not end in time ends the program, with the stack of every goroutine: the fuzzer
+// keeps the input.
 func FuzzLimits(t testing.TB, bytes int) (end func()) {
 	t.Helper()
 	w := &work{began: time.Now(), busy: busyTime(), allocated: allocated()}
@@ -31,15 +31,15 @@ func FuzzLimits(t testing.TB, bytes int) (end func()) {
 		w.ended.Store(true)
 		timer.Stop()
 		if took := allocated() - w.allocated; took > uint64(bytes) {
-			t.Errorf("%d bytes are allocated, expected at most %d", took, bytes)
+			t.Errorf("allocated %d bytes, expected at most %d", took, bytes)
 		}
 		if busy := busyTime() - w.busy; busy > most {
-			t.Errorf("%v of the processor are taken, expected at most %v", busy, most)
+			t.Errorf("used %v of CPU time, expected at most %v", busy, most)
 		}
 	}
 }
 
-// work is what is done with an input. Time and memory are the program's, when it began.
+// work is the work on one input, with the program's time and memory at its start.
 type work struct {
 	began     time.Time
 	busy      time.Duration
@@ -47,7 +47,7 @@ type work struct {
 	ended     atomic.Bool
 }
 
-// look ends the program where the work does not end, and otherwise looks again.
+// look ends the program if the work does not end, and otherwise checks again later.
 func (w *work) look() {
 	switch {
 	case w.ended.Load():
@@ -59,8 +59,8 @@ func (w *work) look() {
 	}
 }
 
-// allocated are the bytes that the program has allocated so far, also those that are free
-// again.
+// allocated returns the total number of bytes that the program has allocated so far, including
+// freed ones.
 func allocated() uint64 {
 	sample := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(sample)

@@ -2,5 +2,5 @@
 
 package testenv
 
-// Race reports whether the race detector watches the tests.
+// Race reports whether the tests run under the race detector.
 const Race = true

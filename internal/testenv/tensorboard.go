@@ -46,7 +46,7 @@ func TensorBoard(t *testing.T, dir string) []CurvePoint {
 	return out
 }
 
-// checkRecord computes CRC-32C bit by bit, as another program would.
+// checkRecord computes CRC-32C bit by bit, independently of the writer.
 func checkRecord(t *testing.T, of, stored []byte) {
 	t.Helper()
 	crc := ^uint32(0)

@@ -1,10 +1,10 @@
-// Package testenv skips the tests that this machine or this kind of run cannot or need not do.
+// Package testenv skips tests that this machine cannot run, or that this kind of run does not need.
 //
-// A test skipped because the machine lacks something is named in the file SFTSEQ_LEFT_OUT,
-// which make test prints at its end; with CI=true it fails instead. Long and NoRace are choices
-// of the run: both skip, and with CI=true too.
+// A test skipped because the machine lacks something is listed in the file SFTSEQ_LEFT_OUT, which
+// make test prints at its end; with CI=true it fails instead. Long and NoRace are choices of the
+// run: both skip, even with CI=true.
 //
-// FuzzLimits bounds the time and memory of an input of a fuzz target.
+// FuzzLimits limits the time and memory for an input of a fuzz target.
 package testenv
 
 import (
@@ -31,7 +31,7 @@ func Long(t testing.TB, why string) {
 	}
 }
 
-// NoRace skips a test that the race detector need not see.
+// NoRace skips a test that is not useful under the race detector.
 func NoRace(t testing.TB, why string) {
 	t.Helper()
 	if Race {
@@ -39,7 +39,7 @@ func NoRace(t testing.TB, why string) {
 	}
 }
 
-// Missing skips a test that needs what the machine lacks, and fails it with CI=true.
+// Missing skips a test whose requirements the machine lacks, and fails it with CI=true.
 func Missing(t testing.TB, what string, err error) {
 	t.Helper()
 	if os.Getenv("CI") == "true" {
@@ -48,11 +48,13 @@ func Missing(t testing.TB, what string, err error) {
 	Unavailable(t, what, err)
 }
 
-// Unavailable is Missing for what make deps cannot install. It skips with CI=true, too.
+// Unavailable is Missing for requirements that make deps cannot install. It skips even with
+// CI=true.
 func Unavailable(t testing.TB, what string, err error) {
 	t.Helper()
-	// The cache of go test keys on the variables a test reads: a new file repeats the tests that
-	// skipped, so that each run lists them and runs what has been installed since.
+	// The cache of go test depends on the variables that a test reads. A new file name repeats the
+	// skipped tests, so that each run lists them and runs those whose requirements were installed
+	// since.
 	if list := os.Getenv("SFTSEQ_LEFT_OUT"); list != "" {
 		line := what + "\t" + packageName() + "\t" + t.Name() + "\n"
 		f, openErr := os.OpenFile(list, os.O_APPEND|os.O_WRONLY|os.O_CREATE, 0o666)
@@ -76,7 +78,7 @@ func packageName() string {
 	return strings.TrimSuffix(strings.TrimPrefix(info.Path, info.Main.Path+"/"), ".test")
 }
 
-// NeedPrograms needs programs that are found in PATH.
+// NeedPrograms requires programs in PATH.
 func NeedPrograms(t testing.TB, names ...string) {
 	t.Helper()
 	for _, name := range names {
@@ -86,7 +88,7 @@ func NeedPrograms(t testing.TB, names ...string) {
 	}
 }
 
-// NeedFile needs a file or folder that make deps makes, such as an npm package.
+// NeedFile requires a file or folder that make deps creates, such as an npm package.
 func NeedFile(t testing.TB, what, path string) {
 	t.Helper()
 	if _, err := os.Stat(path); err != nil {
@@ -94,7 +96,7 @@ func NeedFile(t testing.TB, what, path string) {
 	}
 }
 
-// NeedRoot needs the rights of root. why says for what.
+// NeedRoot requires root privileges for the given reason.
 func NeedRoot(t testing.TB, why string) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -102,7 +104,7 @@ func NeedRoot(t testing.TB, why string) {
 	}
 }
 
-// NeedData returns a folder of the published data sets, which are in the folder SFTSEQ_DATA.
+// NeedData returns a folder of the published data sets in the folder SFTSEQ_DATA.
 func NeedData(t testing.TB, folder string) string {
 	t.Helper()
 	data := os.Getenv("SFTSEQ_DATA")
@@ -112,7 +114,7 @@ func NeedData(t testing.TB, folder string) string {
 	return filepath.Join(data, folder)
 }
 
-// NeedTorch needs PyTorch and NumPy in [Python].
+// NeedTorch requires PyTorch and NumPy in [Python].
 func NeedTorch(t testing.TB) {
 	t.Helper()
 	if err := importTorch(); err != nil {
@@ -127,19 +129,19 @@ var importTorch = sync.OnceValue(func() error {
 	return nil
 })
 
-// A VulkanDevice is a device of package vk, whose own tests use this package, too.
+// A VulkanDevice is a device of package vk, whose own tests also use this package.
 type VulkanDevice interface {
 	Close() error
 	Messages() []string
 }
 
-// NeedVulkan opens a device of package vk under the validation layer, whose complaints fail the test.
+// NeedVulkan opens a device of package vk under the validation layer, whose messages fail the test.
 func NeedVulkan[Options any, Device VulkanDevice](t testing.TB, open func(Options) (Device, error), o Options) Device {
 	t.Helper()
 	return openVulkan(t, open, o, func(err error) { Missing(t, "Vulkan and its validation layer", err) })
 }
 
-// NeedMixed is NeedVulkan for cooperative matrices, which Mesa's driver for processors has from version 26.1 on.
+// NeedMixed is NeedVulkan for cooperative matrices, which lavapipe has from version 26.1 on.
 func NeedMixed[Options any, Device VulkanDevice](t testing.TB, open func(Options) (Device, error), o Options) Device {
 	t.Helper()
 	return openVulkan(t, open, o, func(err error) { Unavailable(t, "a GPU with cooperative matrices", err) })

@@ -9,7 +9,8 @@ import (
 	"testing"
 )
 
-// TestMissing: what the machine lacks skips a test and names it in a file; with CI=true the test fails.
+// TestMissing: a missing requirement skips a test and lists it in a file; with CI=true the test
+// fails.
 func TestMissing(t *testing.T) {
 	if os.Getenv("SFTSEQ_MISSING") != "" {
 		t.Run("a", func(t *testing.T) { NeedPrograms(t, "sh", "no-such-program") })
@@ -43,7 +44,7 @@ func TestMissing(t *testing.T) {
 	}
 }
 
-// TestChoices: -short and the race detector leave tests out with CI=true, too.
+// TestChoices: -short and the race detector skip tests even with CI=true.
 func TestChoices(t *testing.T) {
 	t.Setenv("CI", "true")
 	long := t.Run("long", func(t *testing.T) {

@@ -1,4 +1,4 @@
-// Package onnxtest reads ONNX models back, for tests of those who write them.
+// Package onnxtest reads ONNX models, for tests of code that writes them.
 package onnxtest
 
 import (
@@ -7,7 +7,7 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// Model is what tests look at.
+// Model has the tested parts of a model.
 type Model struct {
 	IRVersion, Opset uint64
 	Nodes            []Node
@@ -30,20 +30,20 @@ type Initializer struct {
 	Data  []byte
 }
 
-// field is one of a message: a number, or bytes.
+// field is a field of a message: a number, or bytes.
 type field struct {
 	at     protowire.Number
 	number uint64
 	bytes  []byte
 }
 
-// fields are those of a message, in their order.
+// fields returns the fields of a message in order.
 func fields(t *testing.T, m []byte) (out []field) {
 	t.Helper()
 	for len(m) > 0 {
 		at, kind, n := protowire.ConsumeTag(m)
 		if n < 0 {
-			t.Fatalf("a message that is broken: %v", protowire.ParseError(n))
+			t.Fatalf("malformed message: %v", protowire.ParseError(n))
 		}
 		m = m[n:]
 		f := field{at: at}
@@ -56,7 +56,7 @@ func fields(t *testing.T, m []byte) (out []field) {
 			n = protowire.ConsumeFieldValue(at, kind, m)
 		}
 		if n < 0 {
-			t.Fatalf("field %d that is broken: %v", at, protowire.ParseError(n))
+			t.Fatalf("malformed field %d: %v", at, protowire.ParseError(n))
 		}
 		m = m[n:]
 		out = append(out, f)
@@ -64,7 +64,7 @@ func fields(t *testing.T, m []byte) (out []field) {
 	return out
 }
 
-// Operators are those of the nodes and of their bodies.
+// Operators returns the operators of all nodes and bodies.
 func (m *Model) Operators() (out []string) {
 	for _, n := range m.Nodes {
 		if out = append(out, n.Operator); n.Body != nil {
@@ -74,9 +74,9 @@ func (m *Model) Operators() (out []string) {
 	return out
 }
 
-// Read reads a model and checks what any runtime does: every node reads what is there
-// before, every name is given once, and the elements of a tensor are as many as its shape says; and
-// that something reads every tensor of the file. What nothing reads of the nodes, runtimes leave out.
+// Read reads a model and makes the checks of every runtime: nodes read only earlier tensors, names
+// are unique, and the number of a tensor's elements matches its shape. In addition, every tensor of
+// the file must be read; runtimes would drop unused nodes.
 func Read(t *testing.T, file []byte) *Model {
 	t.Helper()
 	m := &Model{Initializers: map[string]Initializer{}, Metadata: map[string]string{}}
@@ -143,7 +143,7 @@ func (m *Model) graph(t *testing.T, text []byte) {
 				}
 			}
 			if _, twice := m.Initializers[name]; twice {
-				t.Errorf("the tensor %s is there twice", name)
+				t.Errorf("duplicate tensor %s", name)
 			}
 			m.Initializers[name] = x
 		case 11:
@@ -164,7 +164,7 @@ func valueName(t *testing.T, text []byte) string {
 	return ""
 }
 
-// elementBytes are those of an element, by type.
+// elementBytes maps types to the size of an element.
 var elementBytes = map[uint64]uint64{1: 4, 7: 8, 11: 8}
 
 func (m *Model) check(t *testing.T) {
@@ -172,7 +172,7 @@ func (m *Model) check(t *testing.T) {
 	made, read := map[string]bool{}, map[string]bool{}
 	give := func(name string) {
 		if name == "" || made[name] {
-			t.Errorf("the name %q is given twice, or is none", name)
+			t.Errorf("the name %q is duplicate or empty", name)
 		}
 		made[name] = true
 	}
@@ -194,7 +194,7 @@ func (m *Model) check(t *testing.T) {
 		for i, n := range m.Nodes {
 			for _, name := range n.Inputs {
 				if !made[name] {
-					t.Errorf("node %d, %s, reads %q, which nothing before it makes", i, n.Operator, name)
+					t.Errorf("node %d, %s, reads %q before any node writes it", i, n.Operator, name)
 				}
 				read[name] = true
 			}
@@ -207,7 +207,7 @@ func (m *Model) check(t *testing.T) {
 		}
 		for _, name := range m.Outputs {
 			if !made[name] {
-				t.Errorf("nothing makes the output %q", name)
+				t.Errorf("no node writes the output %q", name)
 			}
 			read[name] = true
 		}
@@ -215,7 +215,7 @@ func (m *Model) check(t *testing.T) {
 	run(m)
 	for name := range m.Initializers {
 		if !read[name] {
-			t.Errorf("nothing reads the tensor %s", name)
+			t.Errorf("no node reads the tensor %s", name)
 		}
 	}
 }

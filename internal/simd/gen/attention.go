@@ -8,8 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// attention emits the kernels of sampled attention: queries lie across the
-// lanes, keys are rows.
+// attention emits the kernels of sampled attention: queries are across the lanes, and keys are
+// rows.
 func attention(v isa) {
 	scoreTiles(v, "maxout", maxoutStep)
 	scoreTiles(v, "lily", lilyStep)
@@ -22,13 +22,13 @@ func attention(v isa) {
 	sinusoidTile(v, true)
 	sinusoidBackward(v)
 	if !v.wide() {
-		transpose(v) // of the same use to both
+		transpose(v) // both use the same one
 		prefetch(v)
 	}
 }
 
-// scoreTiles emits s[j][r] = Σ_c score(q[c][r], k[j][c]) for as many keys as the
-// registers hold, and for the few that are left over.
+// scoreTiles emits s[j][r] = Σ_c score(q[c][r], k[j][c]) for as many keys as fit into registers,
+// and for the remaining ones.
 func scoreTiles(v isa, name string, step func(v isa, q, k Op, acc, one VecVirtual)) {
 	blocks := []int{5, 2, 1}
 	if v.wide() {
@@ -127,10 +127,9 @@ func scoreTile(v isa, name string, keys int, step func(v isa, q, k Op, acc, one 
 	end()
 }
 
-// broadcastOperand is the word at m in every lane, as an operand: with AVX-512
-// memory itself, which instructions broadcast. On some processors (Zen) registers
-// are read at a rate that limits a multiply-add beside any other instruction of two
-// registers.
+// broadcastOperand returns the word at m in every lane as an operand: with AVX-512 the memory
+// itself, which instructions broadcast. On some CPUs (Zen) the rate of register reads limits a
+// multiply-add next to any other instruction with two registers.
 func (v isa) broadcastOperand(m Mem) Op {
 	if v.wide() {
 		return m
@@ -138,9 +137,8 @@ func (v isa) broadcastOperand(m Mem) Op {
 	return v.broadcast(m)
 }
 
-// maxoutStep is acc += max(q, k). The sum goes through the multipliers: maxima
-// and additions share pipes on some processors (Zen), a multiplication by one
-// is exact.
+// maxoutStep is acc += max(q, k). The addition uses the multipliers, as maxima and additions share
+// pipes on some CPUs (Zen) and multiplying by one is exact.
 func maxoutStep(v isa, q, k Op, acc, one VecVirtual) {
 	t := v.vec()
 	if v.wide() {
@@ -217,7 +215,7 @@ func scoreBackward(v isa, name string, step func(v isa, j int, q, k Op, g Mem, d
 		for j := range keys {
 			VMOVUPS(dks[j], row(dk)[j])
 		}
-		// Back to the first query, on to the next channels.
+		// Return to the first query for the next channels.
 		t := GP64()
 		MOVQ(n, t)
 		IMULQ(c, t)
@@ -235,8 +233,8 @@ func scoreBackward(v isa, name string, step func(v isa, j int, q, k Op, g Mem, d
 	}
 }
 
-// maxoutBackwardStep gives g to the query where q ≥ k, and takes it from the key,
-// whose dk begins with the sum of all.
+// maxoutBackwardStep adds g to the query where q ≥ k, and subtracts it from the key, whose dk
+// begins with the sum of all g.
 func maxoutBackwardStep(v isa, j int, q, k Op, weight Mem, dq, dk, one VecVirtual) {
 	if v.wide() {
 		mask := K()
@@ -249,7 +247,7 @@ func maxoutBackwardStep(v isa, j int, q, k Op, weight Mem, dq, dk, one VecVirtua
 	mask := v.vec()
 	VCMPPS(Imm(13), k, q, mask)
 	VANDPS(g, mask, mask)
-	if j%2 == 0 { // half of the sums through the multipliers: see maxoutStep
+	if j%2 == 0 { // half of the sums use the multipliers: see maxoutStep
 		VADDPS(mask, dq, dq)
 	} else {
 		VFMADD231PS(one, mask, dq)
@@ -257,8 +255,8 @@ func maxoutBackwardStep(v isa, j int, q, k Op, weight Mem, dq, dk, one VecVirtua
 	VFNMADD231PS(one, mask, dk)
 }
 
-// lilyBackwardStep: with v = g·sign(q+k) and u = g·sign(q−k), sign(0) = 0, the
-// query gets v − u, the key v + u.
+// lilyBackwardStep: with v = g·sign(q+k) and u = g·sign(q−k), sign(0) = 0, the query gets v − u,
+// the key v + u.
 func lilyBackwardStep(v isa, _ int, q, k Op, weight Mem, dq, dk, _ VecVirtual) {
 	g := v.broadcast(weight)
 	signed := func(x VecVirtual) VecVirtual {
@@ -305,7 +303,7 @@ func scaleTile(v isa) {
 		Label("row")
 		x := v.vec()
 		VMULPS(Mem{Base: p}, scale, x)
-		VMAXPS(x, floor, x) // NaN passes: the second operand is returned
+		VMAXPS(x, floor, x) // NaN propagates, as the second operand is returned
 		VMOVUPS(x, Mem{Base: p})
 		VADDPS(x, total, total)
 		ADDQ(stride, p)
@@ -355,7 +353,7 @@ func dotColumns(v isa) {
 	end()
 }
 
-// prefetch emits a loop over rows that asks for each line of them.
+// prefetch emits a loop that prefetches each cache line of rows.
 func prefetch(v isa) {
 	v.text("prefetch", "func(rows, lines int, x *float32, stride int)", "prefetch asks for some lines of each row.")
 	n, x, stride := word("rows"), word("x"), floats("stride")

@@ -8,9 +8,9 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// Depthwise convolutions go down the rows in tiles of some rows and channels: a
-// tap's weights are loaded once for all rows of a tile, whose sums lie in
-// registers until the last tap. The sums of a tile do not wait for each other.
+// Depthwise convolutions process tiles of some rows and channels: the weights of a tap are loaded
+// once for all rows of a tile, whose sums stay in registers until the last tap. The sums of a tile
+// do not depend on each other.
 
 // tileRows is the height of a tile.
 const tileRows = 4
@@ -21,8 +21,8 @@ func convolutions(v isa) {
 	convolutionBackward(v)
 }
 
-// tiles emits body for n rows, wide vectors of channels side by side: tiles first,
-// then rows alone. It moves on by next.
+// tiles emits body for n rows, with wide vectors of channels side by side: first for tiles, then
+// for single rows. After each, next advances.
 func (v isa) tiles(n, d Register, wide int, body func(label string, s span, height int), next func(height int)) {
 	for _, height := range []int{tileRows, 1} {
 		label := fmt.Sprintf("rows%d", height)
@@ -53,7 +53,7 @@ func (v isa) tiles(n, d Register, wide int, body func(label string, s span, heig
 	}
 }
 
-// tileRow is where vector j of row r of a tile lies.
+// tileRow returns the address of vector j of row r of a tile.
 func (v isa) tileRow(p, stride, stride3 Register, r, j int) Mem {
 	m := Mem{Base: p, Disp: j * v.bytes()}
 	switch r {
@@ -76,7 +76,7 @@ func strides(d Register) (stride, stride3 Register) {
 	return stride, stride3
 }
 
-// skip moves pointers by the rows of a tile.
+// skip advances pointers by the rows of a tile.
 func skip(stride Register, height int, p ...Register) {
 	for _, p := range p {
 		if height == 1 {
@@ -138,11 +138,11 @@ func convolutionBackward(v isa) {
 	v.text("convolutionBackward", "func(dx, dweight, dy, x, weight []float32, d, rows, taps, step int)",
 		"convolutionBackward adds Σₜ weightₜ∘dy[i·d − t·step …] to the rows dxᵢ, and dyᵢ₋ₜ∘xᵢ to dweightₜ; dy begins taps − 1 steps of bytes before the first.")
 	dx, dy, x, weight := slice("dx"), slice("dy"), slice("x"), slice("weight")
-	gradient := slice("dweight") // as a distance from weight
+	gradient := slice("dweight") // relative to weight
 	SUBQ(weight, gradient)
 	d, n := Load(Param("d"), GP64()), Load(Param("rows"), GP64())
 	stride, stride3 := strides(d)
-	first := Load(Param("taps"), GP64()) // to the row that the first tap reads
+	first := Load(Param("taps"), GP64()) // the first row that the taps read
 	DECQ(first)
 	IMULQ(argument("step"), first)
 	ADDQ(first, dy)

@@ -8,9 +8,8 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// draw gives the first words of counters that differ in their own first word, for as
-// many as fill the 64-bit lanes of a register, side by side as in dropout. What is left
-// is for the caller.
+// draw emits the first words of counters that differ in their own first word, side by side in the
+// 64-bit lanes of registers as in dropout. The caller computes the remainder.
 func draw(v isa) {
 	v.text("draw", "func(words []uint32, counter *[4]uint32, key *[2]uint32, at []int32) int",
 		"draw is wordsᵢ = the first word of Philox4x32-10 for the counter with atᵢ in place of its first word, for whole vectors; it returns how many.")

@@ -8,14 +8,13 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// philoxGroups is for how many groups of counters there are registers.
+// philoxGroups returns the number of counter groups that fit into the registers.
 func (v isa) philoxGroups() int { return map[bool]int{false: 3, true: 6}[v.wide()] }
 
-// dropout keeps of each block of four elements those whose word of Philox4x32-10
-// is large enough. A group of counters has one for each 64-bit lane: words lie in
-// the lower halves, where VPMULUDQ takes and leaves them, and what is above is
-// never looked at. A turn draws for several groups side by side, for a round is
-// one long chain; more would not fit the registers.
+// dropout keeps the elements of each block of four whose word of Philox4x32-10 is large enough. A
+// group of counters has one for each 64-bit lane: words are in the lower halves, where VPMULUDQ
+// reads and writes them, and the upper halves are ignored. Each iteration draws for several groups
+// side by side, as a round is one long dependency chain; the registers limit their number.
 func dropout(v isa) {
 	count := v.philoxGroups()
 	block := U32(2 * count * v.width)
@@ -52,7 +51,7 @@ func dropout(v isa) {
 		}
 		return words
 	}
-	// kept scales x where its words say so.
+	// kept scales x where its words are large enough.
 	kept := func(words, u VecVirtual) {
 		scale := v.broadcast(argument("scale"))
 		least := v.broadcast(argument("least"))
@@ -88,7 +87,7 @@ func dropout(v isa) {
 	ADDQ(block, left)
 	JZ(LabelRef("end"))
 
-	// The rest: vector after vector, each with its own mask.
+	// The rest: vector by vector, each with its own mask.
 	zero, full, some := GP64(), GP64(), GP64()
 	XORQ(zero, zero)
 	MOVQ(U32(v.width), full)
@@ -106,13 +105,13 @@ func dropout(v isa) {
 	end()
 }
 
-// counters says which counter a group's lane draws: those that inOrder wants.
+// counters returns the counter of each lane of a group, in the order that inOrder expects.
 func counters(v isa, group int) Mem {
 	name := fmt.Sprintf("counters_%d_%d", v.width, group)
 	return data(name, func() {
 		n := v.width / 2
 		for lane := range n {
-			// Pairs of lanes lie side by side; their first members come first.
+			// Pairs of lanes are adjacent; their first members come first.
 			c := group*n + lane/2 + lane%2*n/2
 			DATA(8*lane, U64(c))
 		}
@@ -152,7 +151,7 @@ func philoxRound(v isa, c, k []VecVirtual) []VecVirtual {
 	return []VecVirtual{mix(c[2], c[1], k[0]), c[2], mix(c[0], c[3], k[1]), c[0]}
 }
 
-// inOrder gathers the words of each counter, the counters in order: two vectors.
+// inOrder gathers the words of each counter, in the order of counters: two vectors.
 func inOrder(v isa, c []VecVirtual) []VecVirtual {
 	for i := range 2 { // pairs of lanes: w0 w0' w1 w1', w2 w2' w3 w3'
 		VSHUFPS(U8(0x88), c[2*i+1], c[2*i], c[2*i])

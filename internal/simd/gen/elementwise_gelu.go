@@ -9,9 +9,9 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// gelus emits GELU and its backward. AVX2 takes the exponential of package fmath;
-// AVX-512, whose permutations read a table of 32 numbers in two registers, takes
-// polynomials of pieces, a third of the instructions.
+// gelus emits GELU and its backward. AVX2 uses the exponential of package fmath. AVX-512 can
+// permute a table of 32 numbers in two registers, and uses piecewise polynomials with a third of
+// the instructions.
 func gelus(v isa) {
 	v.text("gelu", "func(y, x []float32)", "gelu is y = x·Φ(x).")
 	y, x := slice("y"), slice("x")
@@ -38,7 +38,7 @@ func gelus(v isa) {
 	end()
 }
 
-// cdf returns what computes Φ of a span.
+// cdf returns a function that computes Φ of a span.
 func (v isa) cdf() func(s span, x Register) []VecVirtual {
 	if v.wide() {
 		return v.pieces("cdf", normalCDF)
@@ -49,7 +49,7 @@ func (v isa) cdf() func(s span, x Register) []VecVirtual {
 	}
 }
 
-// geluSlope returns what computes Φ(x) + x·φ(x) of a span.
+// geluSlope returns a function that computes Φ(x) + x·φ(x) of a span.
 func (v isa) geluSlope() func(s span, x Register) []VecVirtual {
 	if v.wide() {
 		return v.pieces("slope", geluSlope)
@@ -69,17 +69,17 @@ func normalCDF(x float64) float64 { return (1 + math.Erf(x/math.Sqrt2)) / 2 }
 
 func geluSlope(x float64) float64 { return normalCDF(x) + x*math.Exp(-x*x/2)/math.Sqrt(2*math.Pi) }
 
-// Pieces of a function f with f(−x) = 1 − f(x), which is 1 from the last piece on:
-// f(|x|) = ½ + p(r), r = |x| − n·pieceWidth, with a polynomial p of degree 4 for
-// each n = 0 … 31, the nearest. The error of p is below 3e-8, less than a rounding of f.
+// Piecewise approximation of a function f with f(−x) = 1 − f(x) that is 1 from the last piece on:
+// f(|x|) = ½ + p(r), r = |x| − n·pieceWidth, with a polynomial p of degree 4 for the nearest n = 0
+// … 31. The error of p is below 3e-8, less than a rounding of f.
 const (
 	pieceCount  = 32
-	pieceWidth  = 13. / 64 // few bits: n·pieceWidth is exact
+	pieceWidth  = 13. / 64 // few bits, so that n·pieceWidth is exact
 	pieceDegree = 4
 )
 
-// pieceCoefficients are those of p for r⁰, r¹, … of each piece: it meets f at the
-// Chebyshev nodes. In the first it has no constant, so that f(0) is ½; the last is ½.
+// pieceCoefficients returns the coefficients of p for r⁰, r¹, … of each piece, which interpolates f
+// at the Chebyshev nodes. The first piece has no constant, so that f(0) is ½; the last is ½.
 func pieceCoefficients(f func(float64) float64) (c [pieceDegree + 1][pieceCount]float64) {
 	for n := range pieceCount - 1 {
 		var nodes, values [pieceDegree + 1]float64
@@ -113,8 +113,8 @@ func interpolate(x, y []float64) []float64 {
 	return p
 }
 
-// pieces loads the coefficients of f into registers, once a function, and returns
-// what computes f of a span.
+// pieces loads the coefficients of f into registers, once per function, and returns a function that
+// computes f of a span.
 func (v isa) pieces(name string, f func(float64) float64) func(s span, x Register) []VecVirtual {
 	c := pieceCoefficients(f)
 	var low, high [pieceDegree + 1]VecVirtual
@@ -129,13 +129,13 @@ func (v isa) pieces(name string, f func(float64) float64) func(s span, x Registe
 		VMOVUPS(table.Offset(64), high[i])
 	}
 	return func(s span, x Register) []VecVirtual {
-		const round = 3 << 22 // added and taken away again, it leaves whole numbers
+		const round = 3 << 22 // adding and subtracting it rounds to integers
 		u := s.load(x)
 		a, n, r := v.vecs(s.n), v.vecs(s.n), v.vecs(s.n)
 		for j := range u {
 			v.and(v.wideBits(1<<31-1), u[j], a[j])
 			bound := v.splat((pieceCount - 1) * pieceWidth)
-			VMINPS(a[j], bound, a[j]) // NaN passes: the second operand is returned
+			VMINPS(a[j], bound, a[j]) // NaN propagates, as the second operand is returned
 			VBROADCASTSS(constant(1/pieceWidth), n[j])
 			VFMADD213PS(v.wideConstant(round), a[j], n[j])
 			VSUBPS(v.wideConstant(round), n[j], r[j])

@@ -13,13 +13,13 @@ func layerNorms(v isa) {
 	layerNormBackward(v, true)
 }
 
-// side is how many sums of a row run side by side.
+// side is the number of partial sums of a row.
 const side = 4
 
 // perElement returns 1/n in every lane.
 func (v isa) perElement(n Register) VecVirtual {
 	f := XMM()
-	v.clear(f) // or the conversion waits for what was in it
+	v.clear(f) // avoids a dependency on the old value
 	VCVTSI2SSQ(n, f, f)
 	one := XMM()
 	VMOVSS(constant(1), one)
@@ -84,8 +84,8 @@ func layerNorm(v isa) {
 	end()
 }
 
-// layerNormBackward adds the row's share to the parameters' gradients before it
-// writes dx, which may be dy.
+// layerNormBackward adds the row's terms to the parameters' gradients before it writes dx, which
+// may share the memory of dy.
 func layerNormBackward(v isa, accumulate bool) {
 	name, is := "layerNormBackward", "is"
 	if accumulate {
@@ -97,7 +97,7 @@ func layerNormBackward(v isa, accumulate bool) {
 	mean, rstd, gain := slice("mean"), slice("rstd"), slice("gain")
 	d, n := length("gain"), length("mean")
 	per := v.perElement(d)
-	const side = 2 // registers are few
+	const side = 2 // registers are scarce
 	rows("row", n, func() {
 		m, r := v.broadcast(Mem{Base: mean}), v.broadcast(Mem{Base: rstd})
 		sums, dots := v.zeros(side), v.zeros(side)

@@ -5,7 +5,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// maps emits what treats every element alike.
+// maps emits the elementwise functions.
 func maps(v isa) {
 	v.function("exp", "is y = eˣ.", v.width/8, v.exp)
 	v.function("softplus", "is y = log(1 + eˣ).", 2, v.softplus)
@@ -59,7 +59,7 @@ func scale(v isa) {
 
 // mix emits the mixture of two rows and its backward.
 func mix(v isa) {
-	// weights returns the weight and what is left of 1.
+	// weights returns the weight and 1 minus the weight.
 	weights := func() (w, rest VecVirtual) {
 		w, rest = v.broadcast(argument("weight")), v.splat(1)
 		VSUBPS(w, rest, rest)
@@ -107,7 +107,7 @@ func mix(v isa) {
 	end()
 }
 
-// function emits y = f(x), wide vectors side by side.
+// function emits y = f(x) with wide vectors side by side.
 func (v isa) function(name, doc string, wide int, f func([]VecVirtual) []VecVirtual) {
 	v.text(name, "func(y, x []float32)", name+" "+doc)
 	y, x := slice("y"), slice("x")

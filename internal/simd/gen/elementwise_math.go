@@ -8,10 +8,9 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// The elementary functions of package fmath, its polynomials with its
-// coefficients; products that meet an addition are fused here. A function takes
-// vectors that lie side by side and emits each of its steps for all of them, so
-// that no step waits for the one before.
+// The elementary functions are those of package fmath, with its polynomials and coefficients, but
+// with fused products and additions. A function takes several vectors and emits each of its steps
+// for all of them, so that no step waits for the previous one.
 
 // linear returns c1·x + c0.
 func (v isa) linear(x []VecVirtual, c1, c0 float32) []VecVirtual {
@@ -23,8 +22,8 @@ func (v isa) linear(x []VecVirtual, c1, c0 float32) []VecVirtual {
 	return y
 }
 
-// pairs sets p to p·x² + c1·x + c0 for two coefficients after the other: half
-// as long a chain as Horner's scheme.
+// pairs sets p to p·x² + c1·x + c0 for each two coefficients: a chain half as long as Horner's
+// scheme.
 func (v isa) pairs(p, x, x2 []VecVirtual, coefficients ...float32) {
 	for i := 0; i < len(coefficients); i += 2 {
 		next := v.linear(x, coefficients[i], coefficients[i+1])
@@ -59,8 +58,8 @@ func (v isa) minusAbs(x []VecVirtual) []VecVirtual {
 	return y
 }
 
-// expPolynomial returns 1 + r + r²·P(r) ≈ eʳ and the word whose low bits are
-// n + bias, where x = n·ln 2 + r. x is overwritten.
+// expPolynomial returns 1 + r + r²·P(r) ≈ eʳ and the word whose low bits are n + bias, where x =
+// n·ln 2 + r. It overwrites x.
 func (v isa) expPolynomial(x []VecVirtual, bias float32) (y, n []VecVirtual) {
 	const roundToInt = 12582912
 	n, k := v.vecs(len(x)), v.vecs(len(x))
@@ -87,7 +86,7 @@ func (v isa) expPolynomial(x []VecVirtual, bias float32) (y, n []VecVirtual) {
 	return y, n
 }
 
-// Where eˣ becomes infinite and where subnormal, which is taken as 0.
+// The limits where eˣ becomes infinite or subnormal, which counts as 0.
 const expHigh, expLow = 88.72283, -87.33654
 
 // expNegative returns eˣ for x ≤ 0 or NaN.
@@ -109,8 +108,8 @@ func (v isa) expNegative(x []VecVirtual) []VecVirtual {
 	return y
 }
 
-// exp returns eˣ. 2ⁿ itself may overflow where the result does not: n is added
-// to the exponent, and where that is not right the lane is replaced.
+// exp returns eˣ. 2ⁿ itself may overflow where the result does not: n is added to the exponent, and
+// lanes where that is wrong are replaced.
 func (v isa) exp(x []VecVirtual) []VecVirtual {
 	low, high, beyond := make([]Op, len(x)), make([]Op, len(x)), v.vecs(len(x))
 	for j := range x {
@@ -133,7 +132,7 @@ func (v isa) exp(x []VecVirtual) []VecVirtual {
 	return y
 }
 
-// Predicates of compare, true for NaN, quiet.
+// Quiet predicates of compare that are true for NaN.
 const (
 	greaterEqualOrNaN = 0x15 // not less than
 	greaterOrNaN      = 0x16 // not less than or equal
@@ -151,8 +150,7 @@ func (v isa) compare(predicate uint8, b Op, x VecVirtual) Op {
 	return m
 }
 
-// choose returns negative where the sign bit of x is set, else positive, which
-// may be a constant.
+// choose returns negative where the sign bit of x is set, else positive, which may be a constant.
 func (v isa) choose(x, negative VecVirtual, positive Op) VecVirtual {
 	y := v.vec()
 	if v.wide() {
@@ -187,7 +185,7 @@ func (v isa) softplus(x []VecVirtual) []VecVirtual {
 func (v isa) log1p(z []VecVirtual) []VecVirtual {
 	z2 := v.times(z, z)
 	q := v.linear(z, -0x1.4b08e6p-6, 0x1.d863ccp-5) // terms 6 and 7
-	for j := range z {                              // and 8, as fmath has it
+	for j := range z {                              // and 8, as in fmath
 		VFMADD231PS(v.wideConstant(0x1.b2f6bcp-9), z2[j], q[j])
 	}
 	v.pairs(q, z, z2, -0x1.b57a1ap-4, 0x1.3a7a9cp-3, -0x1.935ca8p-3, 0x1.ff26e2p-3, -0x1.554df0p-2, 0x1.ffffd2p-2)
@@ -209,8 +207,8 @@ func (v isa) sigmoid(x []VecVirtual) []VecVirtual {
 	return y
 }
 
-// normal returns Φ(x) and e^(−x²/2). The division runs beside the exponential.
-// x is loaded twice: registers are few.
+// normal returns Φ(x) and e^(−x²/2). The division overlaps with the exponential. x is loaded twice,
+// as registers are scarce.
 func (v isa) normal(load func() []VecVirtual) (cdf, e []VecVirtual) {
 	x := load()
 	t := v.minusAbs(x)

@@ -12,14 +12,14 @@ func optimizer(v isa) {
 	adamW(v)
 }
 
-// sumSquares adds in float64: the squares are exact.
+// sumSquares adds in float64, where the squares are exact.
 func sumSquares(v isa) {
 	v.text("sumSquares", "func(x []float32) float64", "sumSquares returns Σ x² in float64.")
 	x := slice("x")
 	part := v.zeros(side)
 	v.sweep("sweep", length("x"), side/2, func(s span) {
 		for j, u := range s.load(x) {
-			// The register's halves; a sum of float64 squares has no order within it.
+			// The register's halves; the order of the sum does not matter here.
 			for h, half := range v.halves(u) {
 				w := v.vec()
 				VCVTPS2PD(half, w)
@@ -44,7 +44,7 @@ func (v isa) halves(x VecVirtual) [2]Register {
 	return [2]Register{x.AsX(), upper}
 }
 
-// sumDouble adds the float64s in x, as sum does.
+// sumDouble adds the float64s in x, like sum.
 func (v isa) sumDouble(x []VecVirtual) Register {
 	for n := len(x); n > 1; n = (n + 1) / 2 {
 		for i := range n / 2 {

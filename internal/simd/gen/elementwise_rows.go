@@ -54,8 +54,8 @@ func addOuter(v isa) {
 	end()
 }
 
-// weightedSum keeps a stripe of columns in registers and goes down the rows: an
-// element is one chain of additions, from the first row to the last.
+// weightedSum keeps a stripe of columns in registers for all rows: an element is one chain of
+// additions, from the first row to the last.
 func weightedSum(v isa) {
 	v.text("weightedSum", "func(y, a, x []float32)", "weightedSum is y = Σᵢ aᵢ·xᵢ for the rows xᵢ.")
 	y, a, x := slice("y"), slice("a"), slice("x")
@@ -91,7 +91,7 @@ func weightedSum(v isa) {
 	end()
 }
 
-// addRows adds in the order of the rows: several may go to one place.
+// addRows adds in the order of the rows, as several may have the same target.
 func addRows(v isa) {
 	v.text("addRows", "func(y, x []float32, at []int32, width, stride int)",
 		"addRows is y[at[i]·stride + c] += x[i·stride + c], 0 ≤ c < width, for one i after the other.")

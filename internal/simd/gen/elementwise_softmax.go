@@ -8,7 +8,7 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// softmax emits what a softmax over many classes takes.
+// softmax emits the kernels of a softmax over many classes.
 func softmax(v isa) {
 	greatest(v)
 	expSum(v)

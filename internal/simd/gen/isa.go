@@ -12,7 +12,7 @@ import (
 // isa is an instruction set: AVX2 with FMA, or AVX-512 (F, BW, DQ, VL).
 type isa struct {
 	suffix string
-	width  int // float32s in a register
+	width  int // float32s per register
 }
 
 var (
@@ -57,7 +57,7 @@ func (v isa) clear(r Op) {
 	}
 }
 
-// and and or are of the bits.
+// and and or are bitwise operations.
 func (v isa) and(a, b, dst Op) {
 	if v.wide() {
 		VPANDD(a, b, dst)
@@ -81,7 +81,7 @@ func (v isa) sumLanes(x VecVirtual) {
 		VEXTRACTF64X4(Imm(1), x, h.AsY())
 		VADDPS(h.AsY(), x.AsY(), x.AsY())
 	}
-	// EVEX has no VEXTRACTF128: registers above 15 are reached by 32X4.
+	// EVEX has no VEXTRACTF128: registers above 15 need 32X4.
 	h := v.vec()
 	if v.wide() {
 		VEXTRACTF32X4(Imm(1), x.AsY(), h.AsX())
@@ -95,18 +95,18 @@ func (v isa) sumLanes(x VecVirtual) {
 	VADDPS(h.AsX(), x.AsX(), x.AsX())
 }
 
-// text begins a function of this instruction set. The sentence doc may serve
-// several functions, which differ in their instruction set or in a number.
+// text begins a function of this instruction set. The sentence doc may describe several functions
+// that differ in their instruction set or a number.
 func (v isa) text(name, signature, doc string) {
 	TEXT(name+v.suffix, NOSPLIT, signature)
 	declare(name+v.suffix, signature, doc)
 }
 
-// constants keeps the read-only data of the file, one entry a value.
+// constants has the read-only data of the file, one entry per value.
 var constants = map[string]Mem{}
 
-// bits returns a constant that is broadcast from memory. Floats are written as
-// their bits: avo prints F32(1) as the integer 1.
+// bits returns a constant that is broadcast from memory. Floats are written as bits, as avo prints
+// F32(1) as the integer 1.
 func bits(b uint32) Mem {
 	return data(fmt.Sprintf("c%08x", b), func() { DATA(0, U32(b)) })
 }

@@ -1,12 +1,11 @@
-// Gen writes the assembly of package simd, one family of kernels a run:
+// Gen writes the assembly of package simd, one family of kernels per run:
 //
 //	go run . -family gemm -out ../gemm_amd64.s
 //
-// The declarations of its functions in Go go to ../gemm_stubs_amd64.go.
+// The Go declarations of its functions go to ../gemm_stubs_amd64.go.
 //
-// Every kernel is written once, for a register of any width, and emitted for
-// each instruction set: what the tests find right in AVX2 has the same shape in
-// AVX-512.
+// Every kernel is written once, for registers of any width, and emitted for each instruction set: a
+// kernel that passes the tests with AVX2 has the same structure with AVX-512.
 package main
 
 import (

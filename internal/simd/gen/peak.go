@@ -2,11 +2,11 @@ package main
 
 import . "github.com/mmcloughlin/avo/build"
 
-// chains is how many independent additions are under way: more than units
-// times latency, on any processor.
+// chains is the number of independent additions in flight: more than units times latency on any
+// CPU.
 const chains = 12
 
-// peak emits loops that do nothing but reach a ceiling.
+// peak emits loops that measure a ceiling.
 func peak(v isa) {
 	v.text("fma", "func(n int)", "fma runs n turns of 12 independent multiplications with additions.")
 	n := Load(Param("n"), GP64())
@@ -18,8 +18,8 @@ func peak(v isa) {
 	})
 	end()
 
-	// The maximum takes the adders of some processors: there the addition is
-	// better a multiplication by 1 and an addition, on the other units.
+	// On some CPUs the maximum occupies the adders: a multiplication by 1 with an addition then
+	// uses the other units.
 	v.text("maxAdd", "func(n int)", "maxAdd runs n turns of 12 independent maxima, each added to a sum.")
 	n = Load(Param("n"), GP64())
 	sum, q, k, one := v.zeros(chains), v.zero(), v.zero(), v.splat(1)

@@ -36,7 +36,7 @@ const (
 	tileFloor   = tileScale + 4
 )
 
-// field loads a field of the tile, and bytesOf one that counts float32s, in bytes.
+// field loads a field of the tile, and bytesOf a field that counts float32s, in bytes.
 func field(tile Register, disp int) GPVirtual {
 	x := GP64()
 	MOVQ(Mem{Base: tile, Disp: disp}, x)
@@ -49,27 +49,25 @@ func bytesOf(tile Register, disp int) GPVirtual {
 	return n
 }
 
-// window is a pointer of the tile, moved by some bytes.
+// window returns a pointer of the tile, moved by some bytes.
 func window(tile Register, disp int, offset Register) GPVirtual {
 	base := field(tile, disp)
 	ADDQ(offset, base)
 	return base
 }
 
-// log1pCoefficients are Q's of log(1+m) = m + m²·Q(m), −¼ ≤ m ≤ ½: relative
-// error 2.0e-7 (minimax, by reweighted least squares).
+// log1pCoefficients are the coefficients of Q in log(1+m) = m + m²·Q(m), −¼ ≤ m ≤ ½: relative error
+// 2.0e-7 (minimax, by reweighted least squares).
 var log1pCoefficients = []float32{
 	-0x1.000038p-1, 0x1.554e72p-2, -0x1.ff9350p-3, 0x1.9b8d78p-3,
 	-0x1.63107cp-3, 0x1.21ddaep-3, -0x1.13441ap-4,
 }
 
-// log1p returns log(1+y) for 0 ≤ y < 2¹²⁷. With E the exponent of 1+y over ¾ … 1½
-// it is log(1+m) + E·ln 2 where m = y·2⁻ᴱ + (2⁻ᴱ − 1): nothing of a small y is
-// lost.
+// log1p returns log(1+y) for 0 ≤ y < 2¹²⁷. With E the exponent of 1+y over ¾ … 1½ it is log(1+m) +
+// E·ln 2 where m = y·2⁻ᴱ + (2⁻ᴱ − 1), so that small y lose no bits.
 //
-// The chain is long, and a processor looks only so far ahead: the instructions of
-// several vectors are interleaved, so that there is always one that can go. They
-// share the loads of the constants.
+// The dependency chain is long, and a CPU's reorder window is limited: the instructions of several
+// vectors are interleaved, so that one is always ready. They share the loads of the constants.
 func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
 	each := func(f func(i int)) {
 		for i := range y {
@@ -102,8 +100,8 @@ func log1p(v isa, one VecVirtual, y []VecVirtual) []VecVirtual {
 	return q
 }
 
-// softplusRow emits a loop over a row's queries that gives y = eᶠ·eᵍ and log(1+y)
-// of some vectors, and where they lie in a row.
+// softplusRow emits a loop over a row's queries that computes y = eᶠ·eᵍ and log(1+y) of some
+// vectors, and their offsets in a row.
 func softplusRow(v isa, tile Register, label string, f, g Register, ahead *windows, before,
 	after func(x []VecVirtual, at Register)) {
 	ef, eg, end, at := window(tile, tileEF, f), window(tile, tileEG, g), bytesOf(tile, tileN), GP64()
@@ -135,11 +133,11 @@ func softplusRow(v isa, tile Register, label string, f, g Register, ahead *windo
 	Label(label + "_done")
 }
 
-// windows are where a token's windows begin in F and G, in bytes.
+// windows are the start offsets of a token's windows in F and G, in bytes.
 type windows struct{ f, g GPVirtual }
 
-// prefetch asks for the lines of n bytes at an offset of the windows in the
-// tables; nil asks for nothing.
+// prefetch prefetches n bytes at an offset of the windows in the tables; a nil receiver does
+// nothing.
 func (w *windows) prefetch(tile, at Register, n int) {
 	if w == nil {
 		return
@@ -157,8 +155,7 @@ func (w *windows) prefetch(tile, at Register, n int) {
 	}
 }
 
-// nextWindows returns the windows of the next key's top token or partner; of the
-// last key those of itself.
+// nextWindows returns the windows of the next key's top token or partner; for the last key its own.
 func nextWindows(tile, jb Register, of int) *windows {
 	f, g, base := GP64(), GP64(), bytesOf(tile, tileKeys)
 	LEAQ(Mem{Base: jb, Disp: 4}, f)
@@ -173,8 +170,8 @@ func nextWindows(tile, jb Register, of int) *windows {
 	return &windows{f, g}
 }
 
-// windowsOf turns a token's position in g into where its windows begin in F and
-// in G, in bytes.
+// windowsOf converts a token's position in g to the start offsets of its windows in F and in G, in
+// bytes.
 func windowsOf(tile, f, g Register) {
 	MOVQ(Mem{Base: tile, Disp: tileFOrigin}, f)
 	SUBQ(g, f)
@@ -183,8 +180,8 @@ func windowsOf(tile, f, g Register) {
 	SHLQ(Imm(2), g)
 }
 
-// sinusoidKey loads what belongs to key jb/4: the weights of its two tokens,
-// and where their windows begin in F and G, in bytes.
+// sinusoidKey loads the data of key jb/4: the weights of its two tokens, and the start offsets of
+// their windows in F and G, in bytes.
 func sinusoidKey(v isa, tile, jb Register) (p, w VecVirtual, ft, gt, fp, gp GPVirtual) {
 	base := field(tile, tileP)
 	p, w = v.vec(), v.vec()
@@ -195,7 +192,7 @@ func sinusoidKey(v isa, tile, jb Register) (p, w VecVirtual, ft, gt, fp, gp GPVi
 		f, g = GP64(), GP64()
 		MOVQ(Mem{Base: tile, Disp: of}, base)
 		MOVLQSX(Mem{Base: base, Index: jb, Scale: 1}, g)
-		if of == tilePartner { // none: any window will do, with weight 0
+		if of == tilePartner { // without a partner, any window will do, with weight 0
 			TESTQ(g, g)
 			JGE(LabelRef("paired"))
 			XORQ(g, g)
@@ -210,9 +207,8 @@ func sinusoidKey(v isa, tile, jb Register) (p, w VecVirtual, ft, gt, fp, gp GPVi
 	return
 }
 
-// sinusoidTile emits s = max(s·scale·Rmul + Radd, floor), summed into Sum. Far
-// asks for the next key's windows while it computes one's: for tables that no
-// cache near by holds.
+// sinusoidTile emits s = max(s·scale·Rmul + Radd, floor), summed into Sum. With far, it prefetches
+// the next key's windows while it computes: for tables that exceed the near caches.
 func sinusoidTile(v isa, far bool) {
 	name, next := "sinusoidTile", func(jb, tile Register, of int) *windows { return nil }
 	if far {
@@ -259,7 +255,7 @@ func sinusoidTile(v isa, far bool) {
 	x := v.vec()
 	VMULPS(lane(s), scale, x)
 	VFMADD132PS(lane(scratch), a, x) // x·Rmul + Radd
-	VMAXPS(x, floor, x)              // NaN passes: the second operand is returned
+	VMAXPS(x, floor, x)              // NaN propagates, as the second operand is returned
 	VMOVUPS(x, lane(s))
 	VADDPS(lane(sum), x, x)
 	VMOVUPS(x, lane(sum))
@@ -278,9 +274,9 @@ func nextKey(tile, s, jb Register) {
 	JLT(LabelRef("key"))
 }
 
-// sinusoidBackward emits the adjoint of sinusoidTile with ReLU weights, from the
-// bare scores in S and dA's value in D: it leaves dm in S and ReLU(A) in D, adds
-// to the gradients of the tables and of p, and writes Σ_r dm.
+// sinusoidBackward emits the adjoint of sinusoidTile with ReLU weights. It reads the unscaled
+// scores in S and dA in D, writes dm to S and ReLU(A) to D, adds to the gradients of the tables and
+// of p, and writes Σ_r dm.
 func sinusoidBackward(v isa) {
 	v.text("sinusoidBackward", "func(tile *byte)",
 		"sinusoidBackward is the backward pass of a SinusoidTile, which tile points to.")
@@ -308,7 +304,7 @@ func sinusoidBackward(v isa) {
 	soft("partner", fp, gp, 2)
 
 	total, dp := v.zero(), v.zero()
-	d := field(tile, tileD) // D lies as far from S as it does in the first row
+	d := field(tile, tileD) // the distance between D and S is the same in every row
 	SUBQ(Mem{Base: tile, Disp: tileS}, d)
 	scratch, n := field(tile, tileScratch), bytesOf(tile, tileN)
 	fT, gT := window(tile, tileFA, ft), window(tile, tileGA, gt)
@@ -329,7 +325,7 @@ func sinusoidBackward(v isa) {
 	VFMADD231PS(softP, w, mul)
 	VMULPS(addT, p, a)
 	VFMADD231PS(addP, w, a)
-	// From here on the differences are wanted, for the gradient of p.
+	// The following code needs the differences, for the gradient of p.
 	VSUBPS(softP, softT, softT)
 	VSUBPS(addP, addT, addT)
 	m := v.vec()
@@ -356,7 +352,7 @@ func sinusoidBackward(v isa) {
 	VMULPS(mul, scale, mul)
 	VMOVUPS(mul, Mem{Base: s})
 	VADDPS(mul, total, total)
-	// dRmul = dA·m and dRadd = dA, in place of the logarithms.
+	// dRmul = dA·m and dRadd = dA replace the logarithms.
 	VMULPS(da, m, m)
 	VMOVUPS(m, Mem{Base: scratch})
 	VMOVUPS(da, Mem{Base: scratch, Index: n, Scale: 2})
@@ -369,7 +365,7 @@ func sinusoidBackward(v isa) {
 	JNZ(LabelRef("queries"))
 	sinusoidScatter(v, tile, "scatterTop", p, ft, gt, 1)
 	sinusoidScatter(v, tile, "scatterPartner", w, fp, gp, 3)
-	// Back to the row's first query.
+	// Return to the row's first query.
 	MOVQ(Mem{Base: tile, Disp: tileN}, r)
 	SHLQ(Imm(2), r)
 	SUBQ(r, s)
@@ -384,9 +380,9 @@ func sinusoidBackward(v isa) {
 	end()
 }
 
-// sinusoidScatter emits a loop over a row's queries that adds the gradients of
-// one token's terms to the tables: dRmul is in the first row of the scratch,
-// dRadd in the third, eᶠ·eᵍ in row exponential.
+// sinusoidScatter emits a loop over a row's queries that adds the gradients of one token's terms to
+// the tables: dRmul is in the first row of the scratch, dRadd in the third, eᶠ·eᵍ in row
+// exponential.
 func sinusoidScatter(v isa, tile Register, label string, weight VecVirtual, f, g Register, exponential int) {
 	scratch, n, y := field(tile, tileScratch), bytesOf(tile, tileN), GP64()
 	MOVQ(scratch, y)

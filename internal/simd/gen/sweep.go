@@ -6,20 +6,20 @@ import (
 	. "github.com/mmcloughlin/avo/reg"
 )
 
-// span is the piece of a slice that one step of a sweep works on: some vectors
-// side by side, full ones or a single one under a mask.
+// span is the part of a slice that one step of a sweep processes: several full vectors side by
+// side, or a single one under a mask.
 type span struct {
 	v    isa
 	i    Register // index of its first element
 	n    int      // vectors
-	mask Op       // nil if they are full
+	mask Op       // nil for full vectors
 }
 
 func (s span) at(p Register, j int) Mem {
 	return Mem{Base: p, Index: s.i, Scale: 4, Disp: j * s.v.bytes()}
 }
 
-// load reads the span of the slice at p; what the mask hides is 0.
+// load reads the span of the slice at p; masked lanes are 0.
 func (s span) load(p Register) []VecVirtual {
 	x := s.v.vecs(s.n)
 	for j := range x {
@@ -34,8 +34,8 @@ func (s span) store(x []VecVirtual, p Register) {
 	}
 }
 
-// operands are what load gives, read from memory by the instruction that takes
-// them wherever there is no mask.
+// operands returns the values of load, as memory operands of the next instruction unless there is a
+// mask.
 func (s span) operands(p Register) []Op {
 	x := make([]Op, s.n)
 	for j := range x {
@@ -47,7 +47,7 @@ func (s span) operands(p Register) []Op {
 	return x
 }
 
-// hide sets to 0 what the mask hides: sums must not see it.
+// hide sets masked lanes to 0, so that they do not affect sums.
 func (s span) hide(x []VecVirtual) {
 	switch {
 	case s.mask == nil:
@@ -58,9 +58,8 @@ func (s span) hide(x []VecVirtual) {
 	}
 }
 
-// sweep emits body for the elements 0 … n−1: as long as there are enough with
-// wide vectors side by side, then with one, then with what is left under a
-// mask. Labels begin with the given one.
+// sweep emits body for the elements 0 … n−1: first with wide vectors side by side, then with one,
+// then for the rest under a mask. Labels begin with the given one.
 func (v isa) sweep(label string, n Register, wide int, body func(span)) {
 	i, left := GP64(), GP64()
 	XORQ(i, i)
@@ -106,7 +105,7 @@ func (v isa) mask(n Register) Op {
 	return m
 }
 
-// load reads a vector; a nil mask hides nothing.
+// load reads a vector; a nil mask loads all lanes.
 func (v isa) load(m Mem, mask Op, x VecVirtual) {
 	switch {
 	case mask == nil:
@@ -156,13 +155,14 @@ func lowBits() Mem {
 	})
 }
 
-// sum adds everything in x, pairs of vectors first and then halves of them. The
-// total is in every lane, always of the same additions.
+// sum adds everything in x, pairs of vectors first and then halves of them. The total is in every
+// lane, always by the same additions.
 func (v isa) sum(x []VecVirtual) VecVirtual {
 	return v.reduce(x, func(a, b VecVirtual) { VADDPS(a, b, b) })
 }
 
-// reduce combines everything in x as sum does; combine sets b to what a and b make.
+// reduce combines everything in x in the order of sum; combine sets b to the combination of a and
+// b.
 func (v isa) reduce(x []VecVirtual, combine func(a, b VecVirtual)) VecVirtual {
 	for n := len(x); n > 1; n = (n + 1) / 2 {
 		for i := range n / 2 {
@@ -194,7 +194,7 @@ func (v isa) zeros(n int) []VecVirtual {
 	return x
 }
 
-// argument returns where a parameter of one word lies.
+// argument returns the address of a parameter of one word.
 func argument(name string) Mem {
 	b, err := Param(name).Resolve()
 	if err != nil {
@@ -203,8 +203,8 @@ func argument(name string) Mem {
 	return b.Addr
 }
 
-// result returns where what the function returns lies. avo's own Store would mix
-// in an SSE instruction, which waits for the upper halves of registers.
+// result returns the address of the function's result. avo's own Store would emit an SSE
+// instruction, which waits for the upper halves of registers.
 func result() Mem {
 	b, err := ReturnIndex(0).Resolve()
 	if err != nil {
@@ -235,7 +235,7 @@ func floats(name string) Register {
 	return n
 }
 
-// columns emits body for every vector of n bytes, at least one, by its place.
+// columns emits body for every vector of n bytes, at least one, with its offset.
 func (v isa) columns(n Register, body func(column Register)) {
 	column := GP64()
 	XORQ(column, column)
@@ -246,7 +246,7 @@ func (v isa) columns(n Register, body func(column Register)) {
 	JLT(LabelRef("column"))
 }
 
-// rows emits body n times, once a row; labels begin with the given one.
+// rows emits a loop of n iterations, one per row; labels begin with the given one.
 func rows(label string, n Register, body func()) {
 	TESTQ(n, n)
 	JLE(LabelRef(label + "_done"))
