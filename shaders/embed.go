@@ -13,7 +13,7 @@ var files embed.FS
 func Words(name string) ([]uint32, error) {
 	data, err := files.ReadFile(name + ".spv")
 	if err != nil {
-		return nil, fmt.Errorf("no shader %q", name)
+		return nil, fmt.Errorf("unknown shader %q", name)
 	}
 	words := make([]uint32, len(data)/4)
 	for i := range words {

@@ -24,8 +24,7 @@ func readShaders(t *testing.T) []source.Shader {
 	return list
 }
 
-// TestSources: each SPIR-V was compiled from the source beside it, and neither
-// is alone.
+// TestSources: each SPIR-V file was compiled from its source, and each has one.
 func TestSources(t *testing.T) {
 	text := must.Get(os.ReadFile(source.SumsFile))(t)
 	sums := must.Get(source.ParseSums(string(text)))(t)
@@ -50,7 +49,7 @@ func TestSources(t *testing.T) {
 		case err != nil:
 			t.Error(err)
 		case !known || sum.Source != s.Sum:
-			t.Errorf("%s.spv is not compiled from %s.comp as it is now: run make shaders", s.Name, s.Name)
+			t.Errorf("%s.spv is older than %s.comp: run make shaders", s.Name, s.Name)
 		case sum.SPIRV != source.Sum(binary):
 			t.Errorf("%s.spv is not what make shaders wrote: run it again", s.Name)
 		}
@@ -59,19 +58,19 @@ func TestSources(t *testing.T) {
 		t.Errorf("%s.spv has no source: run make shaders", name)
 	}
 	if len(sums) > 0 {
-		t.Errorf("%s names what is not there: %v", source.SumsFile, slices.Sorted(maps.Keys(sums)))
+		t.Errorf("%s names nonexistent shaders: %v", source.SumsFile, slices.Sorted(maps.Keys(sums)))
 	}
 }
 
-// TestCompilers: the SPIR-V is valid, and the sources are to the compiler's taste.
+// TestCompilers: the SPIR-V is valid, and the compiler accepts the sources without warnings.
 func TestCompilers(t *testing.T) {
 	testenv.Long(t, "starts two programs for each shader")
 	testenv.NeedPrograms(t, "glslangValidator", "spirv-val")
 	testCompilers(t, false, "glslangValidator", "spirv-val")
 }
 
-// TestNewerCompilers is TestCompilers for the shaders with cooperative matrices, which need
-// newer tools than most systems have.
+// TestNewerCompilers is TestCompilers for the shaders with cooperative matrices, which need newer
+// tools than most systems have.
 func TestNewerCompilers(t *testing.T) {
 	testenv.Long(t, "starts two programs for each shader")
 	compiler, validator := "../.tools/bin/glslang", "../.tools/bin/spirv-val"
@@ -104,7 +103,7 @@ func call(t *testing.T, name string, args ...string) {
 	}
 }
 
-// TestWords: what is embedded is whole SPIR-V.
+// TestWords: the embedded files are valid SPIR-V.
 func TestWords(t *testing.T) {
 	for _, s := range readShaders(t) {
 		words, err := Words(s.Name)

@@ -36,11 +36,11 @@ func TestShardKey(t *testing.T) {
 		"max_line": append([]string{"predict"}, with("--max-line", "999")...),
 		"errors":   append([]string{"predict"}, with("--on-error", "column")...),
 	} {
-		refuse(t, exitError, "is not what this job makes: options: expected", "", args...)
+		refuse(t, exitError, "exists, but not from this job: options: expected", "", args...)
 	}
 	contains(t, succeed(t, "", append([]string{"predict"}, flags...)...), "nothing to do")
 	writeText(t, filepath.Join(model, "tokenizer.json"), "{}")
-	refuse(t, exitError, "is not what this job makes: model (SHA-256): expected", "",
+	refuse(t, exitError, "exists, but not from this job: model (SHA-256): expected", "",
 		append([]string{"predict"}, flags...)...)
 }
 
@@ -49,7 +49,7 @@ func TestEvalShardKey(t *testing.T) {
 	flags := []string{"eval", "--model", moodModel(t), "--data", customData(t, "--label", "mood"), "--output",
 		filepath.Join(t.TempDir(), "parts")}
 	succeed(t, "", flags...)
-	refuse(t, exitError, "is not what this job makes: options: expected", "", append(flags, "--on-error", "column")...)
+	refuse(t, exitError, "exists, but not from this job: options: expected", "", append(flags, "--on-error", "column")...)
 }
 
 // TestShardTokens: the ids of each file are to be those of the model, not of the first alone.

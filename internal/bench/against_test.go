@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// fakeSftseq prints what sftseq bench would.
+// fakeSftseq prints the output of sftseq bench.
 const fakeSftseq = `#!/bin/sh
 case "$*" in
 "bench model --device cpu --threads 3 --reps 1 --json --config listops --length 2048 --batch 8")
@@ -36,7 +36,7 @@ out[f"listops {name} threads={value('--threads')} fwd+bwd s"] = 2 if name == "re
 json.dump(out, open(value("--json"), "w"))
 `
 
-// TestAgainst: the ratios are those to the fastest variant of each figure.
+// TestAgainst: the ratios are relative to the fastest variant of each figure.
 func TestAgainst(t *testing.T) {
 	testenv.NeedPrograms(t, "python3")
 	dir := t.TempDir()

@@ -10,32 +10,31 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Ceilings are what the processor can do on some threads: the rates of loops
-// that do nothing but one thing, at its widest vectors.
+// Ceilings are the peak rates of a device on some threads: loops that do nothing else, with its
+// widest vectors.
 type Ceilings struct {
-	FMA    float64 `json:"fma_flop_per_s"`     // a multiplication with its addition being two
-	MaxAdd float64 `json:"max_add_flop_per_s"` // likewise, maximum and addition
-	// Levels are bandwidths of sizes that usually are a core's caches, and of the
-	// memory behind them.
+	FMA    float64 `json:"fma_flop_per_s"`     // a multiply-add counts as two
+	MaxAdd float64 `json:"max_add_flop_per_s"` // maximum and add count as two
+	// Levels are bandwidths for the typical sizes of a core's caches, and of main memory.
 	Levels []Bandwidth `json:"memory"`
 
-	device    tensor.Measurer // which measures itself, and has one bandwidth; otherwise nil
+	device    tensor.Measurer // a device that measures itself and has one bandwidth; otherwise nil
 	threads   int
 	peaks     *simd.Peaks
 	bandwidth map[int]Bandwidth
 }
 
-// Bandwidth is how fast memory is gone through, again and again, that takes so
-// many bytes in all: its size decides which cache holds it.
+// Bandwidth is the bandwidth of repeated passes over a number of bytes, which determines the cache
+// level.
 type Bandwidth struct {
 	Bytes int     `json:"bytes"`
 	Read  float64 `json:"read_bytes_per_s"`
-	Copy  float64 `json:"copy_bytes_per_s"` // read and written ones together
+	Copy  float64 `json:"copy_bytes_per_s"` // read and written bytes together
 }
 
-// NewCeilings measures those of arithmetic; [Ceilings.MeasureMemory] adds the
-// others. It returns nil where the device has no way to tell. One of Vulkan is
-// asked: its arithmetic does a maximum with an addition in two operations.
+// NewCeilings measures the arithmetic; [Ceilings.MeasureMemory] adds the bandwidths. It returns nil
+// for a device that cannot measure itself. Vulkan devices measure multiply-adds, as a maximum with
+// an addition takes two operations there.
 func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
 	if m, ok := tensor.Capability[tensor.Measurer](device); ok {
 		products, err := m.MeasureProducts()
@@ -55,8 +54,8 @@ func NewCeilings(device tensor.Device, threads int) (*Ceilings, error) {
 	return c, nil
 }
 
-// MeasureMemory measures the bandwidths. The caches of a device that measures
-// itself are left out, so that small operands may be faster there than the ceiling.
+// MeasureMemory measures the bandwidths. For a device that measures itself it ignores the caches,
+// so small operands may be faster than the ceiling.
 func (c *Ceilings) MeasureMemory() error {
 	if c.device != nil {
 		copied, err := c.device.MeasureCopy()
@@ -69,12 +68,11 @@ func (c *Ceilings) MeasureMemory() error {
 	return nil
 }
 
-// Fraction is how close to the rate of multiply-add so many operations a second
-// come.
+// Fraction returns a rate of operations per second as a fraction of the multiply-add rate.
 func (c *Ceilings) Fraction(operationsPerSecond float64) float64 { return operationsPerSecond / c.FMA }
 
-// rate is the most that all threads do in a second. Each calls prepare, then
-// what it returns as long as a probe takes, which counts what it did.
+// rate returns the maximum total rate of all threads. Each thread calls prepare, then repeats the
+// returned function, which counts its work, for the duration of a probe.
 func (c *Ceilings) rate(prepare func() func() int) float64 {
 	const (
 		probes = 5
@@ -108,8 +106,8 @@ func (c *Ceilings) rate(prepare func() func() int) float64 {
 	return best
 }
 
-// Memory is the bandwidth of so many bytes, rounded up to one of four sizes
-// between two powers of two. The threads share them.
+// Memory returns the bandwidth for a number of bytes, rounded up to one of four sizes between
+// powers of two. The threads share the bytes.
 func (c *Ceilings) Memory(bytes int) Bandwidth {
 	if c.device != nil {
 		return c.Levels[0]
@@ -124,7 +122,7 @@ func (c *Ceilings) Memory(bytes int) Bandwidth {
 	block := func(n int) []float32 {
 		x := make([]float32, n)
 		for i := range x {
-			x[i] = 1 // a page that nothing was written to is not there yet
+			x[i] = 1 // the system maps a page only when it is written
 		}
 		return x
 	}
@@ -141,10 +139,9 @@ func (c *Ceilings) Memory(bytes int) Bandwidth {
 	return b
 }
 
-// seconds is the least time for a kernel's work: that of its arithmetic, or that
-// of its operands where none is counted. What is written is copied, what is read
-// beyond that is read; what is updated in place can be faster than a copy, and
-// counts as read.
+// seconds returns the minimum time for a kernel's work: that of its arithmetic, or that of its
+// operands if no arithmetic is counted. Written bytes count as copied, and remaining bytes as read.
+// Operands updated in place count as read, as they can be faster than a copy.
 func (c *Ceilings) seconds(w work, t traffic) float64 {
 	if w != (work{}) {
 		return w.products/c.FMA + w.comparisons/c.MaxAdd

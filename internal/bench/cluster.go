@@ -12,10 +12,10 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// repetitions is how often each time is taken, at least; the median counts.
+// repetitions is the minimum number of measurements of each time; the median counts.
 const repetitions = 3
 
-// ClusterMeasurement measures what [distributed.PredictSteps] needs of one machine.
+// ClusterMeasurement measures the inputs of [distributed.PredictSteps] on one machine.
 type ClusterMeasurement struct {
 	*Workload // the examples of its batch have one length
 }
@@ -36,11 +36,11 @@ func (m ClusterMeasurement) Batch() distributed.ClusterBatch {
 	return b
 }
 
-// Figures measures steps on batches of three sizes, in turns, so that what else the machine does
-// slows all of them: of a single example of one token, which is the update; of one
-// micro-batch; and of as many as the device runs at once, or as the batch has.
+// Figures measures steps on batches of three sizes, alternately, so that other load on the machine
+// affects all of them: a single example of one token, which is the update; one micro-batch; and as
+// many micro-batches as the device runs concurrently, or as the batch has.
 func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterFigures, err error) {
-	each := (distributed.MicroBatchTokens + m.Length - 1) / m.Length // examples of a micro-batch
+	each := (distributed.MicroBatchTokens + m.Length - 1) / m.Length // examples per micro-batch
 	one := min(each, m.Settings.Batch)
 	many := min(each*m.Device.Slots(), m.Settings.Batch)
 	settings := m.Settings
@@ -71,7 +71,7 @@ func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterF
 			}
 		}
 	}
-	if one == many { // two measurements of the same
+	if one == many { // the same measurement twice
 		both := slices.Concat(seconds[1], seconds[2])
 		seconds[1], seconds[2] = both, both
 	}
@@ -80,7 +80,7 @@ func (m ClusterMeasurement) Figures(ctx context.Context) (f distributed.ClusterF
 	return f, err
 }
 
-// least is the least time for which round i repeats a step, because one short step measures too little.
+// least returns the minimum total time of round i, as a single short step would be imprecise.
 func least(i int) time.Duration {
 	if i == 0 {
 		return 0
@@ -92,13 +92,13 @@ func least(i int) time.Duration {
 func fit(oneTokens, manyTokens int, update, one, many float64) distributed.ClusterFigures {
 	rate := func(seconds float64, tokens int) float64 { return max(0, seconds-update) / float64(tokens) }
 	f := distributed.ClusterFigures{Update: update, Alone: rate(one, oneTokens), Together: rate(many, manyTokens)}
-	f.Together = min(f.Together, f.Alone) // what runs beside others is not faster for that
+	f.Together = min(f.Together, f.Alone) // running concurrently cannot be slower per token
 	return f
 }
 
 func median(seconds []float64) float64 { return SpreadOf(seconds).Median }
 
-// shortened is an example of one token, or of a pair one each.
+// shortened returns an example of one token, or a pair of one token each.
 func shortened(c *sft.Config, e seq.Example) seq.Example {
 	if e.Labels != nil {
 		e.Labels = e.Labels[:1]
@@ -114,8 +114,8 @@ func shortened(c *sft.Config, e seq.Example) seq.Example {
 	return e
 }
 
-// host measures what an exchange does beside sending: words go from the device to a new buffer
-// and back, and sums of them are added.
+// host measures the work of an exchange besides sending: copying words from the device to a new
+// buffer and back, and adding sums.
 func host(ctx context.Context, d tensor.Device, words int) (copying, adding float64, err error) {
 	p := tensor.NewProgram()
 	p.Segment("merge")

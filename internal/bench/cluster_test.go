@@ -32,7 +32,7 @@ func tinyWorkload(t *testing.T, task *lra.Task) *Workload {
 	return w
 }
 
-// TestMeasurement: the batch is cut as training cuts it, and every figure is a time.
+// TestMeasurement: the batch is split as in training, and every figure is a time.
 func TestMeasurement(t *testing.T) {
 	testenv.Long(t, "measures training steps")
 	for _, task := range []*lra.Task{lra.ListOps, lra.Retrieval} {
@@ -55,15 +55,15 @@ func TestMeasurement(t *testing.T) {
 		if f.Together > f.Alone {
 			t.Errorf("%s: %+v", task.Name, f)
 		}
-		m.Device = cpu.New(1) // which runs one micro-batch at a time
+		m.Device = cpu.New(1) // runs one micro-batch at a time
 		if f, err = m.Figures(t.Context()); err != nil || f.Together != f.Alone {
 			t.Errorf("%s: %+v, %v", task.Name, f, err)
 		}
 	}
 }
 
-// TestMeasurementOfGraphs: a step on a single token has none of the edges to others, and the label
-// of that token alone.
+// TestMeasurementOfGraphs: a step on a single token has no edges to other tokens, and the label of
+// this token only.
 func TestMeasurementOfGraphs(t *testing.T) {
 	testenv.Long(t, "measures training steps")
 	task, spec := lra.Generated(lra.GraphsName)
@@ -78,7 +78,7 @@ func TestMeasurementOfGraphs(t *testing.T) {
 	}
 }
 
-// slow is the processor, on which reading, writing and running take a time that is known.
+// slow is the CPU device with known times for reading, writing and running.
 type slow struct{ tensor.Device }
 
 const (
@@ -121,10 +121,10 @@ func (x slowExecutable) Run(ctx context.Context, memory tensor.Binding, from, to
 	return x.Executable.Run(ctx, memory, from, to)
 }
 
-// TestHost: a word that is copied takes the mean of one that is read and one that is written,
-// and a word that is added what a sum of all takes.
+// TestHost: the copy time per word is the mean of reading and writing, and the add time is that of
+// a sum of all words.
 func TestHost(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) { // where time passes in sleep alone
+	synctest.Test(t, func(t *testing.T) { // time passes only in sleep
 		d := slow{cpu.New(1)}
 		defer d.Close()
 		const words = 1000
@@ -136,7 +136,7 @@ func TestHost(t *testing.T) {
 	})
 }
 
-// TestFit: every step contains the update, and noise never makes a rate negative.
+// TestFit: every step includes the update, and noise never makes a rate negative.
 func TestFit(t *testing.T) {
 	if f := fit(4000, 16000, 1, 5, 9); f != (distributed.ClusterFigures{Alone: 1e-3, Together: 5e-4, Update: 1}) {
 		t.Errorf("%+v", f)

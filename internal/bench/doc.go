@@ -1,8 +1,7 @@
-// Package bench measures kernels against what the machine can do, whole models and the layer of
-// the paper's runtime table. against.py does so in turns with PyTorch. Its results are what bench, check and
-// devices print, as JSON and as rows of tables.
+// Package bench measures kernels against the machine's peak rates, whole models, and the layer of
+// the paper's runtime table. against.py alternates measurements with PyTorch. The commands bench,
+// check and devices print the results as JSON and as rows of tables.
 //
-// Times are medians after a warm-up. What is compared is measured in turns, one
-// pair after the other, and compared within a pair: a machine that is busy for a
-// while then slows both.
+// Times are medians after a warm-up. Alternatives are measured alternately and compared within a
+// pair, so that temporary load slows both.
 package bench

@@ -9,41 +9,41 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// UsualEdges are the edges of a node on average, if nothing else is asked for.
+// UsualEdges is the default average number of edges of a node.
 const UsualEdges = 10
 
-// What is drawn of an example, in place of a layer in the address of a number.
+// The kinds of draws, which replace the layer in the address of a random number.
 const (
-	drawToken       uint32 = iota // e = place; first word
-	drawLabel                     // e = place, 0 of an example's own; first word
-	drawNumber                    // e = which; first word
-	drawPoint                     // e = place; first and second word, a direction
-	drawFeature                   // e = place · features + which; first word
+	drawToken       uint32 = iota // e = position; first word
+	drawLabel                     // e = position, 0 for the example's own; first word
+	drawNumber                    // e = index; first word
+	drawPoint                     // e = position; first and second word, a direction
+	drawFeature                   // e = position · features + index; first word
 	drawEdge                      // e = edge; first word, its source; second, its target
-	drawEdgeFeature               // e = edge · features + which; first word
+	drawEdgeFeature               // e = edge · features + index; first word
 )
 
-// draws are the random numbers of an example.
+// draws generates the random numbers of an example.
 type draws struct{ example uint32 }
 
 func (d draws) words(what uint32, e int) [4]uint32 {
 	return philox.Words(seed, philox.Counter(uint32(e), 0, what, philox.StreamGenerate, d.example, 0))
 }
 
-// below is uniform on 0 … n−1, up to a bias of n·2⁻³².
+// below returns a uniform integer in 0 … n−1, up to a bias of n·2⁻³².
 func below(word uint32, n int) int32 { return int32(uint64(word) * uint64(n) >> 32) }
 
-// between is uniform on −1 to 1.
+// between returns a uniform number in −1 to 1.
 func (d draws) between(what uint32, e int) float32 {
 	return 2*philox.Uniform(d.words(what, e)[0]) - 1
 }
 
-// Label and Number are [task.Draws].
+// Label and Number implement [task.Draws].
 func (d draws) Label(at, labels int) int32 { return below(d.words(drawLabel, at)[0], labels) }
 
 func (d draws) Number(at int) float64 { return float64(d.between(drawNumber, at)) }
 
-// Examples draws the batch. It is the same every time.
+// Examples draws the batch, always the same one.
 func (w *Workload) Examples() []seq.Example {
 	c := w.Config
 	out := make([]seq.Example, w.Settings.Batch)
@@ -66,7 +66,7 @@ func (w *Workload) Examples() []seq.Example {
 	return out
 }
 
-// edges are how many an example has.
+// edges returns the number of edges of an example.
 func (w *Workload) edges() int {
 	if !w.Config.Edged() {
 		return 0
@@ -74,14 +74,14 @@ func (w *Workload) edges() int {
 	return w.Length * w.EdgesPerNode
 }
 
-// tokens are ids that the model may read and learn from.
+// tokens returns ids that are valid for prediction and training.
 func (d draws) tokens(c *sft.Config, n int) []int32 {
 	words := c.VocabSize
 	if c.MaskTokenID != nil {
-		words-- // the last, which no example to learn from may contain
+		words-- // the mask is the last id, which must not occur in training examples
 	}
 	if c.PadTokenID != nil {
-		words-- // one of at least two
+		words-- // the pad id, skipped below
 	}
 	out := make([]int32, n)
 	for i := range out {
@@ -93,8 +93,8 @@ func (d draws) tokens(c *sft.Config, n int) []int32 {
 	return out
 }
 
-// features are those of n tokens. Positions are uniform on the sphere of radius 1, on which a
-// normal is the position; other features are uniform on −1 to 1.
+// features returns features of n tokens. Positions are uniform on the unit sphere, and equal to the
+// normals; other features are uniform in −1 to 1.
 func (d draws) features(names []string, n int) [][]float32 {
 	columns := seq.Points(names)
 	values, out := make([]float32, n*len(names)), make([][]float32, n)
@@ -114,7 +114,7 @@ func (d draws) features(names []string, n int) [][]float32 {
 	return out
 }
 
-// sphere is a direction, uniform among all.
+// sphere returns a uniform direction.
 func sphere(words [4]uint32) [3]float32 {
 	z := 2*float64(philox.Uniform(words[0])) - 1
 	sin, cos := math.Sincos(2 * math.Pi * float64(philox.Uniform(words[1])))
@@ -122,7 +122,7 @@ func sphere(words [4]uint32) [3]float32 {
 	return [3]float32{float32(r * cos), float32(r * sin), float32(z)}
 }
 
-// edges are n among nodes, with so many features each. Both ends are uniform.
+// edges returns n edges among nodes, with a number of features each. Both ends are uniform.
 func (d draws) edges(features, nodes, n int) []seq.Edge {
 	values, out := make([]float32, n*features), make([]seq.Edge, n)
 	for i := range out {

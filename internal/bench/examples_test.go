@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// generated is a batch of a model of clouds or graphs.
+// generated returns a batch of a model of clouds or graphs.
 func generated(t *testing.T, name string, change func(c *sft.Config)) *Workload {
 	t.Helper()
 	task, spec := lra.Generated(name)
@@ -27,8 +27,8 @@ func generated(t *testing.T, name string, change func(c *sft.Config)) *Workload 
 		Device: cpu.New(1), Memory: 4 << 30}
 }
 
-// TestClouds: points lie on the sphere, each with the normal there, and all around; no example is
-// another one, and all are the same another time.
+// TestClouds: points are uniform on the sphere, each with its normal; examples are distinct and
+// reproducible.
 func TestClouds(t *testing.T) {
 	w := generated(t, lra.Shapes.Name, func(*sft.Config) {})
 	examples := w.Examples()
@@ -56,7 +56,7 @@ func TestClouds(t *testing.T) {
 				t.Fatalf("point %d: %v", i, row)
 			}
 		}
-		for _, v := range mean { // its deviation is √(1/3000)
+		for _, v := range mean { // its standard deviation is √(1/3000)
 			if math.Abs(v) > 0.1 {
 				t.Errorf("mean point %v", mean)
 			}
@@ -64,7 +64,7 @@ func TestClouds(t *testing.T) {
 	}
 }
 
-// TestGraphs: edges are as many as was asked for, among all nodes.
+// TestGraphs: the number of edges is as requested, among all nodes.
 func TestGraphs(t *testing.T) {
 	w := generated(t, lra.GraphsName, func(*sft.Config) {})
 	w.EdgesPerNode = 3
@@ -84,7 +84,7 @@ func TestGraphs(t *testing.T) {
 			sources[edge.Source], targets[edge.Target] = true, true
 			highest = max(highest, edge.Features[0])
 		}
-		// Of 1000 nodes about 1000·e⁻³ are left out of 3000 draws, give or take 7.
+		// Of 1000 nodes about 1000·e⁻³ are missing in 3000 draws, ± 7.
 		if n := 1000 - len(sources); n < 15 || n > 85 {
 			t.Errorf("%d nodes are no source", n)
 		}
@@ -97,7 +97,7 @@ func TestGraphs(t *testing.T) {
 	}
 }
 
-// TestCloudsOfEveryTask: a model that predicts numbers of a cloud, or labels of its points, is
+// TestCloudsOfEveryTask: models that predict numbers of a cloud, or labels of its points, are
 // measured, too.
 func TestCloudsOfEveryTask(t *testing.T) {
 	for _, task := range []string{config.Tagging, config.MultiLabel} {
@@ -131,9 +131,9 @@ func TestCloudsOfEveryTask(t *testing.T) {
 	}
 }
 
-// TestMemoryIsLinear: what models of clouds and graphs take grows as their tokens and edges do, and
-// hardly with the sampled tokens: nothing is kept of all pairs of tokens, or of all pairs of a
-// token and a sampled one.
+// TestMemoryIsLinear: the memory of models of clouds and graphs grows linearly with tokens and
+// edges, and hardly with the sampled tokens: nothing is kept for all pairs of tokens, or of tokens
+// and sampled tokens.
 func TestMemoryIsLinear(t *testing.T) {
 	testenv.Long(t, "trains on long sequences")
 	taken := func(name, what string, length, k int) float64 {

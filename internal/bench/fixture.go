@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// fixture is the workplace of one kernel: a program of a segment that prepares
-// operands, and one that is measured.
+// fixture holds the state of one kernel: a program with a segment that prepares operands, and one
+// that is measured.
 type fixture struct {
 	*tensor.Program
 	random  *rand.Rand
@@ -20,7 +20,7 @@ type fixture struct {
 	offset  []int32
 	sampled []int32
 	inputs  []input
-	states  [tensor.Regions][]float32 // what lies in the persistent regions
+	states  [tensor.Regions][]float32 // content of the persistent regions
 	setup   []tensor.Kernel
 }
 
@@ -30,8 +30,8 @@ type input struct {
 	words []uint32
 }
 
-// newFixture is for a batch of sequences of those lengths, of which up to k tokens
-// each are sampled.
+// newFixture returns a fixture for a batch of sequences of the given lengths, with up to k sampled
+// tokens each.
 func newFixture(k int, lengths ...int) *fixture {
 	r := &fixture{Program: tensor.NewProgram(), random: rand.New(rand.NewPCG(seed, 1)),
 		offset: []int32{0}, sampled: []int32{0}}
@@ -65,17 +65,17 @@ func (r *fixture) fill(t *tensor.Tensor, words []int32) *tensor.Tensor {
 	return t
 }
 
-// rows is the number of rows of an axis.
+// rows returns the number of rows of an axis.
 func (r *fixture) rows(axis tensor.Axis) int { return int(r.counts.Words()[axis]) }
 
-// normal fills an input of one row per token, sequence, … with normal numbers
-// of that deviation.
+// normal declares an input of one row per token, sequence, … with normally distributed numbers of
+// the given standard deviation.
 func (r *fixture) normal(axis tensor.Axis, width int, deviation float64) *tensor.Tensor {
 	return r.floats(r.Input("input", axis, r.rows(axis), width),
 		func() float64 { return deviation * r.random.NormFloat64() })
 }
 
-// fixed is like normal, of fixed size.
+// fixed is like normal, with a fixed size.
 func (r *fixture) fixed(deviation float64, shape ...int) *tensor.Tensor {
 	return r.floats(r.Input("input", tensor.Fixed, shape...),
 		func() float64 { return deviation * r.random.NormFloat64() })
@@ -90,7 +90,7 @@ func (r *fixture) floats(t *tensor.Tensor, draw func() float64) *tensor.Tensor {
 	return t
 }
 
-// ids is an input of integers below n, one a row.
+// ids fills an input with integers below n, one per row.
 func (r *fixture) ids(t *tensor.Tensor, n int) *tensor.Tensor {
 	x := make([]int32, t.Words())
 	for i := range x {
@@ -99,12 +99,12 @@ func (r *fixture) ids(t *tensor.Tensor, n int) *tensor.Tensor {
 	return r.fill(t, x)
 }
 
-// out is an output of one row per token, sequence, …
+// out declares an output of one row per token, sequence, …
 func (r *fixture) out(axis tensor.Axis, width int) *tensor.Tensor {
 	return r.output(axis, r.rows(axis), width)
 }
 
-// outFixed is an output of fixed size.
+// outFixed declares an output of fixed size.
 func (r *fixture) outFixed(shape ...int) *tensor.Tensor { return r.output(tensor.Fixed, shape...) }
 
 func (r *fixture) output(axis tensor.Axis, shape ...int) *tensor.Tensor {
@@ -113,12 +113,12 @@ func (r *fixture) output(axis tensor.Axis, shape ...int) *tensor.Tensor {
 	return t
 }
 
-// parameter is a weight: a device may keep what it derives from weights.
+// parameter declares a weight: a device may cache values derived from weights.
 func (r *fixture) parameter(deviation float64, shape ...int) *tensor.Tensor {
 	return r.state(tensor.Weights, func() float64 { return deviation * r.random.NormFloat64() }, shape...)
 }
 
-// state is a tensor of a persistent region.
+// state declares a tensor of a persistent region.
 func (r *fixture) state(s tensor.Region, draw func() float64, shape ...int) *tensor.Tensor {
 	const alignment = 64
 	t := tensor.At(s, (len(r.states[s])+alignment-1)/alignment*alignment, "state", shape...)
@@ -131,11 +131,11 @@ func (r *fixture) state(s tensor.Region, draw func() float64, shape ...int) *ten
 	return t
 }
 
-// before has a kernel launched that computes operands.
+// before adds a kernel that computes operands.
 func (r *fixture) before(k tensor.Kernel) { r.setup = append(r.setup, k) }
 
-// prepare readies the kernel: each run of the result launches it once. Free
-// returns the device's memory.
+// prepare prepares the kernel: each run of the result launches it once. Free releases the device
+// memory.
 func (r *fixture) prepare(ctx context.Context, device tensor.Device, k tensor.Kernel) (run Run,
 	free func(), err error) {
 	r.Segment("setup")
@@ -197,12 +197,12 @@ func (r *fixture) prepare(ctx context.Context, device tensor.Device, k tensor.Ke
 
 const wordBytes = 4
 
-// traffic is what a kernel moves, in bytes, and what it moves it through: an
-// operand that is updated is read and written, and there once.
+// traffic has the bytes that a kernel reads and writes, and the size of its operands: an updated
+// operand is read and written, but resident once.
 type traffic struct{ read, written, resident int }
 
-// traffic adds up a kernel's operands. What describes the batch is left out: few
-// kernels read all of it, and it is small.
+// traffic sums over a kernel's operands. It ignores the description of the batch: few kernels read
+// all of it, and it is small.
 func (r *fixture) traffic(k tensor.Kernel) traffic {
 	var out traffic
 	var seen []*tensor.Tensor

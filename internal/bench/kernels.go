@@ -10,16 +10,16 @@ import (
 
 // Kernel is a kernel with operands of one size.
 type Kernel struct {
-	Name string // as in package tensor, with its direction
+	Name string // name as in package tensor, with its direction
 	Size string
-	work work // where it is not what [arithmetic] tells
+	work work // overrides [arithmetic]
 	// build declares operands and returns the launch.
 	build func(r *fixture) tensor.Kernel
 	batch func() *fixture
 }
 
-// Kernels lists what is measured: the shapes of the paper's model of ListOps,
-// and what grows with the length alone at greater ones.
+// Kernels lists the measured kernels: with the shapes of the paper's model of ListOps, and at
+// larger sizes for those that grow only with the length.
 func Kernels() []Kernel {
 	var out []Kernel
 	for _, kernels := range [][]Kernel{linearKernels(), attentionKernels(), relationKernels(), elementKernels(),
@@ -29,18 +29,18 @@ func Kernels() []Kernel {
 	return out
 }
 
-// KernelResult is what one kernel took. It has one of the two rates.
+// KernelResult is the measurement of one kernel. It has one of the two rates.
 type KernelResult struct {
 	Kernel  string  `json:"kernel"`
 	Size    string  `json:"size"`
 	Seconds float64 `json:"seconds"`
 	GFLOPS  float64 `json:"gflop_per_s,omitempty"`
 	GBPS    float64 `json:"gb_per_s,omitempty"`
-	// Ceiling is the part of what the machine can do; 0 where that is not known.
+	// Ceiling is the fraction of the machine's peak; 0 if unknown.
 	Ceiling float64 `json:"ceiling_fraction,omitempty"`
 }
 
-// kernelTime is how long one kernel is repeated.
+// kernelTime is the duration for which one kernel is repeated.
 const kernelTime = 300 * time.Millisecond
 
 // Measure runs the kernel, and compares it with the ceilings if they are known.
@@ -76,8 +76,8 @@ func (k Kernel) Measure(ctx context.Context, device tensor.Device, ceilings *Cei
 	return out, nil
 }
 
-// kernelSeconds is the median time of f, or of a device that is apart, the mean of what
-// that computed by its own clock.
+// kernelSeconds returns the median time of f, or for a device with its own memory, the mean of the
+// device's own measurements.
 func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, error) {
 	if _, apart := tensor.Capability[tensor.OwnMemory](device); !apart {
 		return Seconds(ctx, f, 3, kernelTime)
@@ -93,7 +93,7 @@ func kernelSeconds(ctx context.Context, f Run, device tensor.Device) (float64, e
 	return total / float64(runs), err
 }
 
-// kernelTimes has a device time what f has it compute, by kernel.
+// kernelTimes returns the device's own times of the kernels of f.
 func kernelTimes(device tensor.Device, f func() error) ([]tensor.KernelTime, error) {
 	p, ok := tensor.Capability[tensor.Profiler](device)
 	if !ok {
@@ -105,5 +105,5 @@ func kernelTimes(device tensor.Device, f func() error) ([]tensor.KernelTime, err
 }
 
 func noProfiler(device tensor.Device) error {
-	return fmt.Errorf("%s cannot time its kernels: the CPU and devices of Vulkan can", device.Name())
+	return fmt.Errorf("%s cannot time its kernels: expected the CPU or a Vulkan device", device.Name())
 }

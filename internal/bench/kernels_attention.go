@@ -17,7 +17,7 @@ const (
 	hidden      = heads * headDim
 )
 
-// attentionKernels are attention with the relative encoding and without.
+// attentionKernels returns attention with the relative encoding and without.
 func attentionKernels() []Kernel {
 	var out []Kernel
 	for _, relative := range []bool{false, true} {
@@ -74,12 +74,12 @@ func (r *fixture) attention(relative bool) tensor.Attention {
 	return k
 }
 
-// table is an output of a table's size.
+// table declares an output of a table's size.
 func (r *fixture) table() *tensor.Tensor { return r.outFixed(2*heads, 2*length) }
 
 // sinusoidTables declares the operands of the tables.
 func (r *fixture) sinusoidTables() tensor.Sinusoid {
-	const deviation = 0.02 // of fresh weights
+	const deviation = 0.02 // of initial weights
 	return tensor.Sinusoid{F: r.table(), G: r.table(), E: r.table(),
 		MulWeight: r.parameter(deviation, heads, hidden), AddWeight: r.parameter(deviation, heads, hidden),
 		MulBias: r.parameter(deviation, heads), AddBias: r.parameter(deviation, heads), Counts: r.Counts,
@@ -89,14 +89,14 @@ func (r *fixture) sinusoidTables() tensor.Sinusoid {
 func frequencies() *sinusoid.Frequencies {
 	f, err := sinusoid.New(10000, hidden)
 	if err != nil {
-		panic(err) // constants
+		panic(err) // invalid constants
 	}
 	return f
 }
 
-// relationKernels are the tables of the relative encoding, measured by their
-// product: a table's rows times the cosines of each entry. Those of the
-// differences are even and need be computed on one side only.
+// relationKernels returns the tables of the relative encoding, measured by their product: the rows
+// of a table times the cosines of each entry. Tables of differences are even, so only one side
+// counts.
 func relationKernels() []Kernel {
 	size := fmt.Sprintf("L %d, %d heads, dimension %d", length, heads, hidden)
 	batch := func() *fixture { return newFixture(sampledKeys, length) }

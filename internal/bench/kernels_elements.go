@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// elementKernels go over rows once: of the residual stream, and of the MLP's
+// elementKernels returns kernels with one pass over rows: of the residual stream, and of the MLP's
 // inner width.
 func elementKernels() []Kernel {
 	const rows, inner, taps = 4096, 4 * hidden, 7
@@ -59,7 +59,7 @@ func elementKernels() []Kernel {
 	}
 }
 
-// tokenKernels choose tokens, look them up and score what came of them.
+// tokenKernels returns kernels that sample, embed and score tokens.
 func tokenKernels() []Kernel {
 	const (
 		long       = 65536
@@ -94,7 +94,7 @@ func tokenKernels() []Kernel {
 	}
 }
 
-// updateKernels are AdamW on as many weights as the paper's model of ListOps has.
+// updateKernels returns AdamW on as many weights as the paper's model of ListOps has.
 func updateKernels() []Kernel {
 	const weights = 1_200_000
 	size := fmt.Sprintf("%d", weights)

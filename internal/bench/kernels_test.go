@@ -8,14 +8,14 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// TestKernels: every kernel's operands fit, it runs, and it computes numbers.
+// TestKernels: every kernel's operands are valid, it runs, and its results are numbers.
 func TestKernels(t *testing.T) {
 	device := cpu.New(0)
 	seen := map[string]bool{}
 	for _, k := range Kernels() {
 		name := k.Name + " " + k.Size
 		if seen[name] {
-			t.Errorf("%s is there twice", name)
+			t.Errorf("duplicate kernel %s", name)
 		}
 		seen[name] = true
 		r := k.batch()
@@ -33,7 +33,7 @@ func TestKernels(t *testing.T) {
 	}
 }
 
-// TestTraffic: what describes the batch does not count, rows in use do.
+// TestTraffic: the description of the batch does not count, rows in use do.
 func TestTraffic(t *testing.T) {
 	r := newFixture(0, 5)
 	x := r.normal(tensor.Tokens, 3, 1)
@@ -81,7 +81,7 @@ func TestSecondsStops(t *testing.T) {
 	}
 }
 
-// TestCeilings: rates are positive, and a kernel's least time adds up.
+// TestCeilings: rates are positive, and a kernel's minimum time is the right sum.
 func TestCeilings(t *testing.T) {
 	c, err := NewCeilings(cpu.New(1), 1)
 	if err != nil {

@@ -8,20 +8,20 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// LayerParts are the seconds of the parts of one layer.
+// LayerParts has the seconds of the parts of one layer.
 type LayerParts struct {
 	Sampling float64
 	Q, K, V  float64
 	C        float64 // the leak's projection
-	Out      float64 // that of all heads together
+	Out      float64 // of all heads together
 	Pairs    float64 // scores, probabilities and weighted sums, without a relative encoding
-	Relative float64 // what attention takes longer with it, and its tables
+	Relative float64 // additional time of attention with it, and its tables
 	MLP      float64
 }
 
-// MeasureParts measures the parts of a layer of the table's width on so many sequences.
-// The projections run alone, each on rows of their own. The rest is from profiles of models of
-// such layers: medians of reps runs.
+// MeasureParts measures the parts of a layer of the table's width on a number of sequences. The
+// projections run alone, each on separate rows. The rest comes from profiles of models with such
+// layers: medians of reps runs.
 func (l Layer) MeasureParts(ctx context.Context, device tensor.Device, sequences, reps int) (p LayerParts, err error) {
 	rows, sampled := sequences*l.Length, sequences*min(l.K, l.Length)
 	for _, part := range []struct {
@@ -49,8 +49,8 @@ func (l Layer) MeasureParts(ctx context.Context, device tensor.Device, sequences
 	return p, err
 }
 
-// profile is the time of each kernel in one layer, the median of several runs. The head is
-// counted in.
+// profile returns the time of each kernel in one layer, the median of several runs. It includes the
+// head.
 func (l Layer) profile(ctx context.Context, device tensor.Device, sequences, reps int) (map[string]float64, error) {
 	w := &Workload{Config: l.config(), Settings: train.Settings{Batch: sequences}, Length: l.Length, Device: device}
 	f, err := w.Prepare(Forward)
@@ -67,7 +67,7 @@ func (l Layer) profile(ctx context.Context, device tensor.Device, sequences, rep
 			return nil, err
 		}
 		run := map[string]float64{}
-		for _, t := range times { // a device may have several of one kernel
+		for _, t := range times { // a device may list a kernel several times
 			name, _, _ := strings.Cut(t.Name, "_")
 			run[name] += t.Seconds / tableLayers
 		}

@@ -11,10 +11,10 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// What is measured of a model.
+// The kinds of measurements of a model.
 const (
-	Forward = "forward" // what predict does
-	Train   = "train"   // a whole step of training
+	Forward = "forward" // the work of predict
+	Train   = "train"   // a complete training step
 )
 
 // DefaultLength is the number of tokens of a row of the paper's model of ListOps.
@@ -24,19 +24,19 @@ const DefaultLength = 2048
 type Workload struct {
 	Config       *sft.Config
 	Settings     train.Settings // of a training step; Batch is the number of examples
-	Length       int            // tokens of an example, of both sequences of a pair together
-	EdgesPerNode int            // of a graph on average: how many lead into a node
+	Length       int            // tokens per example, of both sequences of a pair together
+	EdgesPerNode int            // average number of edges into a node of a graph
 	Device       tensor.Device
-	Memory       int64 // limit in bytes that a training run keeps to
+	Memory       int64 // memory limit of a training run in bytes
 }
 
-// seed of weights and examples.
+// seed is the seed of weights and examples.
 const seed = 1
 
-// Tokens is the number of tokens of a batch.
+// Tokens returns the number of tokens of a batch.
 func (w *Workload) Tokens() int { return w.Settings.Batch * w.Length }
 
-// Prepare readies forward or train: each run of the result does it once.
+// Prepare prepares forward or train: each run of the result does it once.
 func (w *Workload) Prepare(what string) (Run, error) {
 	if err := w.fits(what); err != nil {
 		return nil, err
@@ -65,12 +65,12 @@ func (w *Workload) Prepare(what string) (Run, error) {
 	return nil, fmt.Errorf("%q, expected %s or %s", what, Forward, Train)
 }
 
-// fits compares a measurement with the memory limit, before any is taken. (A
-// stepper then plans more exactly.)
+// fits compares the memory of a measurement with the limit before it begins. (A stepper then plans
+// more exactly.)
 func (w *Workload) fits(what string) error {
 	slots := w.Device.Slots()
 	if what == Train {
-		slots = 1 // a stepper makes do with fewer
+		slots = 1 // a stepper works with fewer
 	}
 	need, err := w.planned(what, slots)
 	need += 4 * int64(w.Settings.Batch) * w.exampleWords()
@@ -80,40 +80,40 @@ func (w *Workload) fits(what string) error {
 	return err
 }
 
-// exampleWords are the words of 4 bytes that the tokens, features and edges of an example take.
+// exampleWords returns the 4-byte words of the tokens, features and edges of an example.
 func (w *Workload) exampleWords() int64 {
 	if !w.Config.Featured() {
 		return int64(w.Length)
 	}
-	const slice = 6 // words of a slice, which a token or an edge has
+	const slice = 6 // words of a slice header, one per token or edge
 	n := int64(w.Length) * int64(slice+len(w.Config.FeatureNames))
 	return n + int64(w.edges())*int64(slice+2+len(w.Config.EdgeFeatureNames))
 }
 
-// planned is the device memory of a measurement.
+// planned returns the device memory of a measurement.
 func (w *Workload) planned(what string, slots int) (int64, error) {
 	return sft.PlannedBytes(w.Config, what == Train, w.Settings.Batch, sft.PlannedTokens(w.Length, w.edges()), slots)
 }
 
-// Measurement is what one workload took.
+// Measurement is the result for one workload.
 type Measurement struct {
-	Seconds float64 // the median of the repetitions
-	// Peak is the most memory that was taken meanwhile: of a device that has its
-	// own what was taken there, otherwise what of the process was resident, and
-	// where the system does not say, what the programs were planned to take.
+	Seconds float64 // median of the repetitions
+	// Peak is the maximum memory during the measurement: on a device with its own memory the memory
+	// used there, otherwise the resident memory of the process, or the planned memory if the system
+	// does not report it.
 	Peak int64
-	// Kernels are the times within one more run, the longest first, if they were
-	// asked for. Each kernel of a GPU waits for the one before then.
+	// Kernels are the times within one more run, the longest first, if requested. On a GPU, kernels
+	// of this run wait for each other.
 	Kernels []tensor.KernelTime
 }
 
-// Measure prepares, warms up with one run and measures reps. With a profile, one
-// more run follows, on a [tensor.Profiler].
+// Measure prepares, warms up with one run and measures reps. With a profile, one more run follows,
+// on a [tensor.Profiler].
 func (w *Workload) Measure(ctx context.Context, what string, reps int, profile bool) (Measurement, error) {
 	if _, ok := tensor.Capability[tensor.Profiler](w.Device); profile && !ok {
 		return Measurement{}, noProfiler(w.Device)
 	}
-	debug.FreeOSMemory() // what an earlier measurement left is not this one's
+	debug.FreeOSMemory() // excludes memory of earlier measurements
 	peak := w.watchMemory(what)
 	f, err := w.Prepare(what)
 	if err == nil {
@@ -135,14 +135,14 @@ func (w *Workload) Measure(ctx context.Context, what string, reps int, profile b
 	return m, err
 }
 
-// watchMemory begins to watch memory; the result is a measurement's peak.
+// watchMemory begins to watch memory; the result returns a measurement's peak.
 func (w *Workload) watchMemory(what string) (peak func() (int64, error)) {
 	planned := func() (int64, error) { return w.planned(what, w.Device.Slots()) }
 	if own, ok := tensor.Capability[tensor.OwnMemory](w.Device); ok {
 		before := own.Budget()
 		return func() (int64, error) {
-			// Nothing has been given back yet. It is taken in large blocks, of which
-			// one was there before.
+			// No memory has been released yet. It is allocated in large blocks, one of which
+			// existed before.
 			taken := before - own.Budget()
 			n, err := planned()
 			return max(n, taken), err

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTagging: a model of tags is measured, too, on tokens that each have a label.
+// TestTagging: tagging models are measured, too, on tokens with a label each.
 func TestTagging(t *testing.T) {
 	cfg := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	cfg.Task = config.Tagging
@@ -32,7 +32,7 @@ func TestTagging(t *testing.T) {
 	}
 }
 
-// TestFillMask: no example to learn from may contain the mask.
+// TestFillMask: training examples must not contain the mask.
 func TestFillMask(t *testing.T) {
 	cfg := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	cfg.Task, cfg.PadTokenID = config.FillMask, nil

@@ -7,11 +7,11 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// work is the arithmetic that a kernel is measured by, in operations: without
-// any, it is measured by the bytes of its operands.
+// work is the arithmetic of a kernel in operations. A kernel without arithmetic is measured by the
+// bytes of its operands.
 type work struct {
-	products    float64 // multiply and add, two for each pair of them
-	comparisons float64 // maximum and add, and in the backward select and add, likewise
+	products    float64 // multiply-adds, counted as two
+	comparisons float64 // maximum and add, and in the backward select and add, counted as two
 }
 
 func (w work) operations() float64 { return w.products + w.comparisons }
@@ -21,30 +21,29 @@ func (w *work) add(v work) {
 	w.comparisons += v.comparisons
 }
 
-// arithmetic is the work of a launch whose operands are full: of matrix products,
-// and of attention over sequences of one length. What the relative encoding and
-// the probability take for a pair of query and key comes on top.
+// arithmetic returns the work of a launch with full operands: of matrix products, and of attention
+// over sequences of one length. It ignores the relative encoding and the probability of attention.
 func arithmetic(k tensor.Kernel) work {
 	product := func(rows, weight *tensor.Tensor) float64 { return 2 * float64(rows.Shape[0]) * float64(weight.Words()) }
 	switch k := k.(type) {
 	case tensor.Linear:
 		return work{products: product(k.X, k.Weight)}
-	case tensor.LinearBackward: // the gradients of the input and of the weight
+	case tensor.LinearBackward: // gradients of the input and of the weight
 		return work{products: 2 * product(k.X, k.Weight)}
 	case tensor.FeedForward:
 		return work{products: product(k.X, k.Weight1) + product(k.X, k.Weight2)}
 	case tensor.Attention:
-		return pairs(k, 1, 1) // the weighted sum; the score
+		return pairs(k, 1, 1) // weighted sum; score
 	case tensor.AttentionBackward:
-		// The gradients of probability and value; the score again, and the
-		// gradients of query and key.
+		// The gradients of probability and value; the recomputed score, and the gradients of query
+		// and key.
 		return pairs(k.Forward, 2, 3)
 	}
 	return work{}
 }
 
-// pairs is the work of going over all channels of all pairs of query and key: so
-// many times to multiply, so many times for the score.
+// pairs returns the work over all channels of all pairs of query and key, for numbers of products
+// and of scores.
 func pairs(k tensor.Attention, products, scores float64) work {
 	once := 2 * float64(k.Q.Words()) * float64(k.K.Shape[0]) / float64(k.Count.Shape[0])
 	if k.Score == tensor.Dot {
@@ -53,21 +52,21 @@ func pairs(k tensor.Attention, products, scores float64) work {
 	return work{products: products * once, comparisons: scores * once}
 }
 
-// convolved is the work of the sums over a convolution's taps, from rows of x or to
-// them. A launch is measured by its bytes all the same: taps are few.
+// convolved returns the work of the sums over a convolution's taps. A launch is still measured by
+// its bytes, as there are few taps.
 func convolved(x, weight *tensor.Tensor) work {
 	return work{products: 2 * float64(x.Words()) * float64(weight.Shape[0])}
 }
 
-// Operations are those of a run of a workload: of its matrix products, scores,
-// weighted sums and convolutions, a multiply or a maximum with its add being two. What
-// else there is, is small beside them.
+// Operations has the operations of a run of a workload: those of its matrix products, scores,
+// weighted sums and convolutions, with a multiply or a maximum plus its addition counted as two.
+// All others are negligible.
 type Operations struct {
 	total  work
-	byName map[string]work // of what a [tensor.Profiler] tells apart
+	byName map[string]work // by the kernel names of a [tensor.Profiler]
 }
 
-// Operations counts those of forward or train.
+// Operations returns the operations of forward or train.
 func (w *Workload) Operations(what string) (*Operations, error) {
 	sequences, length := w.Settings.Batch*w.Config.Sequences(), w.Length/w.Config.Sequences()
 	recorded, err := sft.Record(w.Config, what == Train, sequences*length, sequences)
@@ -82,7 +81,7 @@ func (w *Workload) Operations(what string) (*Operations, error) {
 		switch k := k.(type) {
 		case tensor.Convolution:
 			n = convolved(k.X, k.Weight)
-		case tensor.ConvolutionBackward: // the gradients of the input and of the weight
+		case tensor.ConvolutionBackward: // gradients of the input and of the weight
 			n = convolved(k.X, k.Weight)
 			n.add(n)
 		}
@@ -96,16 +95,16 @@ func (w *Workload) Operations(what string) (*Operations, error) {
 	return o, nil
 }
 
-// shaders adds the work n of a launch to that of the shaders of Vulkan which do it.
+// shaders adds the work n of a launch to that of its Vulkan shaders.
 func (o *Operations) shaders(k tensor.Kernel, n work) {
 	switch k := k.(type) {
 	case tensor.Attention:
 		o.add("attention", n)
 	case tensor.AttentionBackward:
-		// Each of the two computes scores and the gradient of probability again.
+		// Each of the two recomputes scores and the gradient of probability.
 		o.add("attention_backward_queries", pairs(k.Forward, 1, 2))
 		o.add("attention_backward_keys", pairs(k.Forward, 2, 2))
-	case tensor.Convolution, tensor.ConvolutionBackward: // taps are few: measured by bytes
+	case tensor.Convolution, tensor.ConvolutionBackward: // few taps: measured by bytes
 	default:
 		o.add("matmul", n)
 	}
@@ -116,12 +115,11 @@ func (o *Operations) add(name string, n work) {
 	o.byName[name] = n
 }
 
-// Total is their number.
+// Total returns the total number.
 func (o *Operations) Total() float64 { return o.total.operations() }
 
-// Of returns how many operations a kernel makes that a [tensor.Profiler] names, and the
-// fraction of the ceilings that it reaches if that takes so many seconds; zero
-// where its work is not arithmetic above all.
+// Of returns the number of operations of a kernel that a [tensor.Profiler] names, and the fraction
+// of the ceilings that it reaches in the given time; zero if its work is not mostly arithmetic.
 func (o *Operations) Of(name string, seconds float64, c *Ceilings) (operations, fraction float64) {
 	if strings.HasPrefix(name, "matmul") { // there are several
 		name = "matmul"

@@ -17,8 +17,7 @@ type apart struct{ tensor.Device }
 func (apart) Budget() int64                        { return 0 }
 func (apart) Scratch(*tensor.Program) (int, error) { return 0, nil }
 
-// TestOperations: what follows from the configuration, by the formulas of the
-// layers.
+// TestOperations compares with the operations by the formulas of the layers.
 func TestOperations(t *testing.T) {
 	cfg := Layer{"sft", "sinusoid_hadamard", 64, TableLength, LayerShapes["usual"]}.config()
 	w := &Workload{Config: cfg, Settings: train.Settings{Batch: 3}, Length: 100, Device: cpu.New(1)}
@@ -29,7 +28,7 @@ func TestOperations(t *testing.T) {
 		leak                     = 2 * sampled * d * 16                            // heads
 		mlp                      = 2 * 2 * tokens * d * wide
 		head                     = 2 * 3 * d * classes
-		pair                     = 2 * tokens * 64 * d // once through all channels
+		pair                     = 2 * tokens * 64 * d // one pass over all channels
 		linear                   = layers*(query+key+leak+mlp) + head
 	)
 	for what, want := range map[string]float64{Forward: linear + layers*2*pair, Train: 3*linear + layers*7*pair} {
@@ -58,7 +57,7 @@ func TestOperations(t *testing.T) {
 			}
 		}
 		if n, part := o.Of("attention_backward_keys", 10, nil); (n > 0) != (what == Train) || part != 0 {
-			t.Errorf("%s: %v operations, %v of no ceiling", what, n, part)
+			t.Errorf("%s: %v operations, %v of an unknown ceiling", what, n, part)
 		}
 	}
 	const taps = 5 + 9
@@ -95,7 +94,7 @@ func TestOperations(t *testing.T) {
 	}
 }
 
-// TestProductRate: the rate of a product is that of its operations.
+// TestProductRate: the rate of a product is based on its operations.
 func TestProductRate(t *testing.T) {
 	testenv.Long(t, "it multiplies large matrices")
 	if rate, err := ProductRate(t.Context(), cpu.New(2)); err != nil || rate < 1e8 {

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// resetPeak has the kernel forget the most memory that was resident so far; it
-// reports whether it did.
+// resetPeak makes the Linux kernel reset the peak of resident memory; it reports whether that
+// succeeded.
 func resetPeak() bool {
 	const forgetPeak = "5" // see proc_pid_clear_refs(5)
 	return os.WriteFile("/proc/self/clear_refs", []byte(forgetPeak), 0) == nil
 }
 
-// peakResident is the most memory that was resident since, in bytes.
+// peakResident returns the peak of resident memory since then, in bytes.
 func peakResident() (int64, bool) {
 	text, err := os.ReadFile("/proc/self/status")
 	if err != nil {

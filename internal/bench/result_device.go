@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/device"
 )
 
-// Device is a device and how fast it is.
+// DeviceResult is a device and its speed.
 type DeviceResult struct {
 	device.Info
 	Copy    float64 `json:"copy_bytes_per_s,omitempty"`
@@ -16,7 +16,7 @@ type DeviceResult struct {
 	Failure string  `json:"error,omitempty"`                    // why it was not measured
 }
 
-// Row is the device's in the table.
+// Row returns the device's row in a table.
 func (l *DeviceResult) Row() []string {
 	const none = "–"
 	row := []string{l.Device, l.Name, l.Kind, l.Driver, l.API, none, none, none, none, none}
@@ -45,7 +45,7 @@ func (l *DeviceResult) Row() []string {
 	return row
 }
 
-// Note is what does not fit into the row.
+// Note returns the remarks that do not fit into the row.
 func (l *DeviceResult) Note() string {
 	switch {
 	case l.Missing != "":

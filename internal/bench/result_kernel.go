@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/device"
 )
 
-// Kernel is a measurement of one kernel.
+// KernelMeasurement is the measurement of one kernel.
 type KernelMeasurement struct {
 	KernelResult
 	Device    string           `json:"device"`
@@ -14,7 +14,7 @@ type KernelMeasurement struct {
 	Threads   int              `json:"threads"` // of the CPU
 }
 
-// Row is the kernel's in a table.
+// Row returns the kernel's row in a table.
 func (k *KernelMeasurement) Row() []string {
 	rate := FormatDigits(k.GBPS) + " GB/s"
 	if k.GFLOPS > 0 {
@@ -23,14 +23,14 @@ func (k *KernelMeasurement) Row() []string {
 	return []string{k.Kernel, k.Size, FormatSeconds(k.Seconds), rate, FormatPercent(k.Ceiling)}
 }
 
-// DescribeCeilings is what the kernels are compared with.
+// DescribeCeilings describes the ceilings that kernels are compared with.
 func DescribeCeilings(c *Ceilings, threads int) string {
 	text := DescribeArithmetic(c)
 	if c == nil {
 		return text
 	}
 	for _, b := range c.Levels {
-		if b.Bytes == 0 { // a device's own memory, whatever the size
+		if b.Bytes == 0 { // a device's own memory, for any size
 			return text + fmt.Sprintf(", memory %s GB/s", FormatDigits(b.Copy/giga))
 		}
 		text += fmt.Sprintf("\n  %s a thread: read %s GB/s, copied %s GB/s", FormatBytes(int64(b.Bytes/threads)),
@@ -39,10 +39,10 @@ func DescribeCeilings(c *Ceilings, threads int) string {
 	return text
 }
 
-// DescribeArithmetic is the part of it that is no memory's.
+// DescribeArithmetic describes the arithmetic ceilings.
 func DescribeArithmetic(c *Ceilings) string {
 	if c == nil {
-		return "The device has no way to tell its ceilings."
+		return "The device cannot measure its ceilings."
 	}
 	return fmt.Sprintf("ceilings in float32: multiply-add %s GFLOP/s, max-add %s GFLOP/s", FormatDigits(c.FMA/giga),
 		FormatDigits(c.MaxAdd/giga))

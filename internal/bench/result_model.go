@@ -8,14 +8,14 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// Model is a measurement of a whole model.
+// ModelResult is the measurement of a whole model.
 type ModelResult struct {
 	What         string           `json:"what"`
 	Config       string           `json:"config"`
 	Length       int              `json:"length"`
 	Batch        int              `json:"batch"`
 	K            int              `json:"k"`
-	EdgesPerNode int              `json:"edges_per_node,omitempty"` // of a model of graphs, on average
+	EdgesPerNode int              `json:"edges_per_node,omitempty"` // average, for a model of graphs
 	Threads      int              `json:"threads"`                  // of the CPU
 	Device       string           `json:"device"`
 	Precision    device.Precision `json:"precision"`
@@ -27,18 +27,18 @@ type ModelResult struct {
 	Kernels      []KernelShare    `json:"kernels,omitempty"` // of one more run, with --profile
 }
 
-// KernelShare is what one kernel took of a profiled run.
+// KernelShare is the time of one kernel in a profiled run.
 type KernelShare struct {
-	Kernel   string  `json:"kernel"` // of a GPU a shader, or a way of clearing memory
+	Kernel   string  `json:"kernel"` // for a GPU a shader, or a kind of clearing memory
 	Launches int     `json:"launches"`
 	Seconds  float64 `json:"seconds"`
-	Share    float64 `json:"share"` // of the kernels' time together
-	// Of kernels that are arithmetic above all.
+	Share    float64 `json:"share"` // fraction of the kernels' total time
+	// The rates of kernels that are mostly arithmetic.
 	GFLOPS  float64 `json:"gflop_per_s,omitempty"`
 	Ceiling float64 `json:"ceiling_fraction,omitempty"`
 }
 
-// Row is the kernel's in a table.
+// Row returns the kernel's row in a table.
 func (k *KernelShare) Row() []string {
 	rate := "–"
 	if k.GFLOPS > 0 {
@@ -48,10 +48,10 @@ func (k *KernelShare) Row() []string {
 		rate, FormatPercent(k.Ceiling)}
 }
 
-// ProfileColumns head those rows.
+// ProfileColumns are the headings of these rows.
 var ProfileColumns = []string{"kernel", "launches", "time", "share", "rate", "of the ceiling"}
 
-// KernelShares are the times of a profile, compared with the ceilings if they are known.
+// KernelShares returns the times of a profile, compared with the ceilings if they are known.
 func KernelShares(times []tensor.KernelTime, operations *Operations, ceilings *Ceilings) []KernelShare {
 	total := 0.0
 	for _, t := range times {

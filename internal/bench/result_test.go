@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// TestDevice: what is not known has a dash, and every device has its note.
+// TestDevice: unknown values have a dash, and every device has its note.
 func TestDevice(t *testing.T) {
 	var card DeviceResult
 	if err := json.Unmarshal([]byte(`{"device":"vulkan:1","name":"card","kind":"discrete","driver":"its 1.2","api":"1.3.1","memory_bytes":1073741824,
@@ -44,7 +44,7 @@ func TestDevice(t *testing.T) {
 	}
 }
 
-// TestCheck: what fails is counted and named, not at any length.
+// TestCheck: failures are counted and named, up to a limit.
 func TestCheck(t *testing.T) {
 	k := &conformance.Summary{Kernel: "add"}
 	k.Add(conformance.Result{Kernel: "add", Case: "add 1", Worst: 0.25})

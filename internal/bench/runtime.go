@@ -17,18 +17,18 @@ const (
 	TableBatch  = 4
 	TableLength = 1024
 	tableHidden = 256
-	// tableLayers are measured and divided by: what lies around a layer, the
-	// embedding and the head, is counted in, and counts half as much.
+	// tableLayers is the number of measured layers, by which the time is divided. It includes the
+	// embedding and the head, whose effect is thereby halved.
 	tableLayers = 2
 )
 
-// LayerShape is what the paper leaves open of the table's layer.
+// LayerShape has the sizes of the table's layer that the paper does not state.
 type LayerShape struct {
 	Heads        int
 	Intermediate int // width of the MLP
 }
 
-// LayerShapes are those to choose from: usual is the one of the paper's table of costs, notebook that
+// LayerShapes are the alternatives: usual is the one of the paper's table of costs, notebook that
 // of the authors' notebook, which measures in training mode, however.
 var LayerShapes = map[string]LayerShape{"usual": {16, 4 * tableHidden}, "notebook": {8, 8 * tableHidden}}
 
@@ -37,7 +37,7 @@ type Layer struct {
 	Kind     string // sft or vanilla
 	Relative string
 	K        int
-	Length   int // tokens of a sequence
+	Length   int // tokens per sequence
 	LayerShape
 }
 
@@ -52,8 +52,8 @@ func Layers(shape LayerShape, length int) []Layer {
 	return out
 }
 
-// PaperSeconds is what the paper's table says of a layer; 0 where it has none. Its SFT has a
-// relative encoding, its transformer none.
+// PaperSeconds returns the time in the paper's table; 0 if it has none. Its SFT has a relative
+// encoding, its transformer does not.
 func (l Layer) PaperSeconds() float64 {
 	if l.Length != TableLength || l.Kind == "sft" && l.Relative == "none" {
 		return 0
@@ -61,10 +61,10 @@ func (l Layer) PaperSeconds() float64 {
 	return map[int]float64{32: 0.30, 64: 0.32, 128: 0.34, 256: 0.46, 512: 0.64, 1024: 0.64}[l.K]
 }
 
-// String is such as "sft, k 64, sinusoid_hadamard".
+// String returns a description such as "sft, k 64, sinusoid_hadamard".
 func (l Layer) String() string { return fmt.Sprintf("%s, k %d, %s", l.Kind, l.K, l.Relative) }
 
-// config is a model of such layers.
+// config returns a model of such layers.
 func (l Layer) config() *sft.Config {
 	c := &sft.Config{
 		ModelType: "sft", Task: config.Classification, VocabSize: 256, NumLabels: 2,
@@ -80,13 +80,13 @@ func (l Layer) config() *sft.Config {
 	return c
 }
 
-// Prepare readies a forward pass of the stack of layers.
+// Prepare prepares a forward pass of the stack of layers.
 func (l Layer) Prepare(device tensor.Device) (Run, error) {
 	w := &Workload{Config: l.config(), Settings: train.Settings{Batch: TableBatch}, Length: l.Length, Device: device}
 	return w.Prepare(Forward)
 }
 
-// LayerSeconds is the time of one layer, given the run of a stack of them.
+// LayerSeconds returns the time of one layer from runs of a stack of layers.
 func LayerSeconds(ctx context.Context, f Run) (float64, error) {
 	if err := f(ctx); err != nil {
 		return 0, err

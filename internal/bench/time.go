@@ -6,10 +6,10 @@ import (
 	"time"
 )
 
-// Run does once what is measured.
+// Run performs the measured work once.
 type Run func(ctx context.Context) error
 
-// Spread is the middle of several values and their ends.
+// Spread is the median of several values, their minimum and their maximum.
 type Spread struct{ Median, Min, Max float64 }
 
 // SpreadOf summarises at least one value.
@@ -19,8 +19,8 @@ func SpreadOf(values []float64) Spread {
 	return Spread{Median: (s[(n-1)/2] + s[n/2]) / 2, Min: s[0], Max: s[n-1]}
 }
 
-// Seconds is the median time of f: of reps runs, and of more as long as they
-// take less than atLeast together. The caller has warmed up.
+// Seconds returns the median time of f: of reps runs, and of more while they take less than atLeast
+// in total. The caller must have warmed up.
 func Seconds(ctx context.Context, f Run, reps int, atLeast time.Duration) (float64, error) {
 	var seconds []float64
 	for begin := time.Now(); len(seconds) < reps || time.Since(begin) < atLeast; {

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestAbsentColumns: of JSON lines, where no first row names the columns, one that no row
-// has is told of with those that there are, once for each file.
+// TestAbsentColumns: JSON lines have no header, so a column that no row has is reported with the
+// existing columns, once per file.
 func TestAbsentColumns(t *testing.T) {
 	typed := file(t, "typed.jsonl", "{\"text\":\"one\",\"Label\":\"a\"}\n{\"text\":\"two\",\"id\":7,\"Label\":\"b\"}\n")
 	whole := file(t, "whole.jsonl",

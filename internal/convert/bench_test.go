@@ -16,9 +16,9 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// BenchmarkCSV is the bytes per second at which a table becomes a data set, beside those
-// at which encoding/csv alone reads it: as its documentation does, and in the way that
-// spares it most. They take turns; the ratios are medians.
+// BenchmarkCSV measures the bytes per second of converting a table, and of only reading it with
+// encoding/csv: as its documentation shows, and in the cheapest way. The measurements alternate;
+// the ratios are medians.
 func BenchmarkCSV(b *testing.B) {
 	for name, row := range map[string]func(i int) string{
 		"six-columns": func(i int) string {
@@ -65,7 +65,7 @@ func BenchmarkCSV(b *testing.B) {
 	}
 }
 
-// words is a text of about so many bytes.
+// words returns a text of about length bytes.
 func words(seed, length int) string {
 	known := strings.Fields("attention from every token to a learned sample of tokens linear in the length")
 	var text []byte
@@ -76,7 +76,7 @@ func words(seed, length int) string {
 	return string(text)
 }
 
-// readCSV is how long encoding/csv takes, spared what can be.
+// readCSV returns the time of encoding/csv; if spared is set, without avoidable work.
 func readCSV(b *testing.B, path string, spared bool) time.Duration {
 	start := time.Now()
 	in, err := os.Open(path)

@@ -13,7 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestBinaryColumns: of columns of bytes, a label, and a text of words, that is not UTF-8 leaves its row out, counted.
+// TestBinaryColumns: in columns of bytes, a label or a text of words that is not UTF-8 leaves its
+// row out, counted.
 func TestBinaryColumns(t *testing.T) {
 	s := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.Binary},
 		{Name: "label", Type: arrow.BinaryTypes.Binary}}, nil)

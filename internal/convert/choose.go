@@ -9,16 +9,17 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// A tokenizer is chosen from as many rows, or as much text, of the first table, or of files all over a folder.
+// Limits of the rows, and of the text, from which a tokenizer is chosen: of the first table, or of
+// files spread over a folder.
 const (
 	sampleRows  = 2000
 	sampleBytes = 8 << 20
 )
 
-// chooseTokenizer takes what suits the texts.
+// chooseTokenizer selects the tokenizer that suits the texts.
 func (c *converter) chooseTokenizer(ctx context.Context) error {
 	choice := tokenizers.Choice{Name: "byte", Spec: []byte(`{"type":"byte"}`),
-		Reason: "what comes through a pipe is read once, so nothing can be learned from it"}
+		Reason: "standard input and pipes are read only once, so nothing can be learned from them"}
 	if path := c.options.From[0]; !table.ReadOnce(path) {
 		texts, err := c.sample(ctx, path)
 		if err != nil {
@@ -38,7 +39,7 @@ func (c *converter) chooseTokenizer(ctx context.Context) error {
 // sample reads the texts of the first rows of a file.
 func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
 	how := c.table(nil)
-	how.Absent = nil // it is called when all rows are read
+	how.Absent = nil // it is called after all rows
 	how.Spread = true
 	t, err := table.Open(ctx, path, how)
 	if err != nil {
@@ -64,7 +65,7 @@ func (c *converter) sample(ctx context.Context, path string) ([]string, error) {
 				text = text[:tokenizers.HeaderWAV]
 			}
 			if text != "" {
-				texts = append(texts, strings.Clone(text)) // the row's memory is used again
+				texts = append(texts, strings.Clone(text)) // the row's memory is reused
 				size += len(text)
 			}
 		}

@@ -1,10 +1,10 @@
-// Package convert makes a data set of tables that others wrote. Memory does not grow
-// with their size; rows are turned into tokens on all processors and written in their
-// order, so that the same input gives the same files.
+// Package convert converts tables of other programs to a data set. Memory does not grow with their
+// size; rows are tokenized on all CPUs and written in order, so that the same input gives the same
+// files.
 //
-// Which split a row is in is decided by a hash of its text, whatever its tokens are, and in small
-// data sets by the classes of all rows, too: the same text is never in two splits. Rows that cannot be used are counted
-// by reason, with the first few places of each.
+// A hash of a row's text determines its split, whatever its tokens are; in small data sets the
+// classes of all rows do so, too. The same text is never in two splits. Rows that cannot be used
+// are counted by reason, with the locations of the first few.
 package convert
 
 import (
@@ -24,71 +24,71 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Options say what a data set is made of.
+// Options configure a conversion.
 type Options struct {
 	From   []string // files, or "-"
 	To     string   // directory of the data set
-	Format string   // of all files; "" is what their names say
+	Format string   // of all files; "" derives it from their names
 
-	Delimiter byte // between the fields of CSV; 0 is a comma
+	Delimiter byte // between the fields of CSV; 0 means a comma
 
 	Name     string // of the data set
 	Text     string // column with text, or
 	Tokens   string // column with lists of token ids, or
 	Features string // column with lists of numbers for each token, or
-	// columns of a series: of a list of numbers, or of a number for each step; Features and FeatureNames are set by
-	// them
+	// columns of a series: one with a list of numbers, or one for each step. They set Features and
+	// FeatureNames
 	Series        []string
 	Pair          []string // the two columns of a pair
-	Label         string   // column; "" if there are no labels
-	Numbers       []string // columns of a regression, in place of Label
-	Tags          string   // column with a tag for each token or word, in place of Label, or
+	Label         string   // column; "" without labels
+	Numbers       []string // columns of a regression, instead of Label
+	Tags          string   // column with a tag for each token or word, instead of Label, or
 	Spans         string   // column with spans of the text and their labels, or
-	Intervals     string   // file with those of sequences (BED, GFF, GTF)
-	IntervalTypes []string // of these; nil for all
-	Strands       bool     // whether intervals on different strands have different labels
-	FeatureNames  []string // of each of these numbers
-	Labels        []string // names of the labels, in their order; nil for what there is, sorted
-	ID            string   // column of what rows are called; "" for the name of the record, or its place
+	Intervals     string   // file with intervals of sequences (BED, GFF, GTF)
+	IntervalTypes []string // types of intervals; nil for all
+	Strands       bool     // intervals on different strands have different labels
+	FeatureNames  []string // names of the numbers of a token
+	Labels        []string // names of the labels, in order; nil for those found, sorted
+	ID            string   // column with the ids of rows; "" for the name of the record, or its location
 
-	LabelColumns   []string // each says by 0 or 1 whether its label holds, in place of Label
-	LabelSeparator string   // between the labels of a row in the column Label; "" where lists alone are several
+	LabelColumns   []string // columns of 0 and 1, one per label, instead of Label
+	LabelSeparator string   // between the labels of a row in the column Label; "" if only lists have several
 
-	LabelPattern *regexp.Regexp // takes the class out of the label; nil takes all of it
+	LabelPattern *regexp.Regexp // extracts the class from the label; nil takes all of it
 
-	// JSON, of text; one that is learned reads the files twice; nil for what suits the texts
+	// JSON, for text; a tokenizer that is learned reads the files twice; nil chooses one that suits
+	// the texts
 	Tokenizer     []byte
-	TokenizerFile string                  // a tokenizer.json in its place, which is stored with the data
-	Chosen        func(tokenizers.Choice) // is told what suits them; may be nil
-	Vocab         int                     // of tokens
+	TokenizerFile string                  // a tokenizer.json instead, which is stored with the data
+	Chosen        func(tokenizers.Choice) // receives the chosen tokenizer; may be nil
+	Vocab         int                     // size of the vocabulary of Tokens
 
-	Shares       []Share        // of the rows; nil for [DefaultShares]
-	SplitColumn  string         // says which split a row is in, in place of shares
-	SplitPattern *regexp.Regexp // takes the split out of SplitColumn; nil takes all of it
-	Val          float64        // part of the rows that SplitColumn calls train that are for validation
-	Seed         uint64         // of the shares
-	MaxLength    int            // rows of more tokens are left out; 0 is no limit
+	Shares       []Share        // of the rows; nil means [DefaultShares]
+	SplitColumn  string         // column with the split of a row, instead of shares
+	SplitPattern *regexp.Regexp // extracts the split from SplitColumn; nil takes all of it
+	Val          float64        // fraction of the train rows of SplitColumn that are for validation
+	Seed         uint64         // of the random splits
+	MaxLength    int            // rows of more tokens are left out; 0 means no limit
 
 	Strict   bool // a row that cannot be used is an error
-	Replace  bool // a complete data set that is there already
-	MaxField int  // bytes of a row at most; 0 is table.DefaultMaxField
+	Replace  bool // replace a complete data set
+	MaxField int  // maximum bytes of a row; 0 means table.DefaultMaxField
 
-	// What shows how far the work is; each may be nil.
-	Reading  func(bytes int64)   // of the files, for a tokenizer that is learned from them
-	Learning func(done, all int) // rounds, of one that is learned in many
-	Progress func(bytes int64)   // of the files, as their rows are converted
+	// Callbacks for progress; each may be nil.
+	Reading  func(bytes int64)   // bytes of the files read to learn a tokenizer
+	Learning func(done, all int) // rounds of a tokenizer that is learned in rounds
+	Progress func(bytes int64)   // bytes of the files converted
 
-	head int // bytes, in tests; 0 is headBytes
+	head int // bytes, for tests; 0 means headBytes
 }
 
-// Share is a split and its part of the rows.
+// Share is a split and its fraction of the rows.
 type Share = stratify.Share
 
-// DefaultShares are those of a data set that says nothing else.
+// DefaultShares are the default splits.
 var DefaultShares = []Share{{Split: "train", Part: 0.9}, {Split: "val", Part: 0.05}, {Split: "test", Part: 0.05}}
 
-// Convert makes the data set. What it returns of the rows that were left out is there
-// also with an error.
+// Convert makes the data set. The report of skipped rows is also valid with an error.
 func Convert(ctx context.Context, o Options) (*seq.Dataset, *source.Skipped, error) {
 	c := &converter{options: o, skipped: source.NewSkipped()}
 	if err := c.prepare(ctx); err != nil {
@@ -110,8 +110,8 @@ func Convert(ctx context.Context, o Options) (*seq.Dataset, *source.Skipped, err
 	return d, c.skipped, err
 }
 
-// content names what the rows have, for reports: a record of FASTA has a sequence and a file of a folder has
-// content, whatever it is of; "" is text.
+// content names the content of rows for reports: a record of FASTA has a sequence, and a file of a
+// folder has content of any kind; "" means text.
 func (o *Options) content() string {
 	switch {
 	case o.Features != "" || o.Series != nil:
@@ -122,43 +122,43 @@ func (o *Options) content() string {
 	return ""
 }
 
-// converter is a conversion under way.
+// converter is a running conversion.
 type converter struct {
 	options   Options
-	columns   []string   // that are read
-	splitAt   int        // place of the column of splits among them, if there is one
-	idAt      int        // place of that of ids, -1 if there is none
-	tagsAt    int        // place of that of tags or spans
+	columns   []string   // columns to read
+	splitAt   int        // index of the split column among them, if there is one
+	idAt      int        // index of the id column, -1 if there is none
+	tagsAt    int        // index of the column of tags or spans
 	intervals *intervals // nil without them
 	names     *table.Names
 	tokenizer tokenizers.Tokenizer
-	bytes     bool   // of text are its tokens
+	bytes     bool   // the tokens are the bytes of the text
 	file      []byte // of the tokenizer, nil if it has none
 	spec      seq.Spec
 	labels    labels
-	decided   bool // whether rows have one label or several
+	decided   bool // it is known whether rows have one label or several
 	marksEnds bool // the tags mark the ends of spans
 	tagPlaces tagPlaces
-	broken    atomic.Int64 // rows whose marks of spans do not go together
+	broken    atomic.Int64 // number of rows with inconsistent marks of spans
 
-	otherEncoding atomic.Bool // a row is left out that is not UTF-8
+	otherEncoding atomic.Bool // a row that is not UTF-8 was left out
 	// marksDecided: marksEnds is known.
 	marksDecided bool
 	skipped      *source.Skipped
-	divided      map[uint64]string // splits by the hash of a text; nil where shares alone decide
-	// why the first row cannot be read that a tokenizer would be learned from; nil: all can
+	divided      map[uint64]string // splits by the hash of a text; nil if shares alone decide
+	// why the first unreadable row for learning a tokenizer cannot be read; nil if all can
 	unread error
-	// why the first text that a tokenizer cannot be learned from is passed over; nil: none is
+	// why the first unsuitable text for learning a tokenizer was skipped; nil if none was
 	unlearned error
 }
 
-// Which of the columns is what.
+// Indices of columns.
 const (
 	firstText  = 0
 	secondText = 1 // of a pair
 )
 
-// nameSeries has a series be features, whose names the first file says.
+// nameSeries makes a series features, whose names come from the first file.
 func (c *converter) nameSeries(ctx context.Context) error {
 	o := &c.options
 	if o.Features != "" || len(o.From) == 0 {
@@ -170,7 +170,7 @@ func (c *converter) nameSeries(ctx context.Context) error {
 	return err
 }
 
-// table is how tables are read.
+// table returns the options for reading tables.
 func (c *converter) table(progress func(bytes int64)) table.Options {
 	var copied []string // lists of JSON
 	if c.options.tags() {
@@ -189,12 +189,12 @@ func (c *converter) table(progress func(bytes int64)) table.Options {
 		Absent: c.noteAbsent, Note: c.skipped.Note}
 }
 
-// noteAbsent takes a column that no row of a file has, and what the first rows have.
+// noteAbsent records a column that no row of a file has, and the existing columns.
 func (c *converter) noteAbsent(file, column string, found []string) {
 	c.skipped.Note(table.AbsentText(file, column, found))
 }
 
-// readTokens decides what tokens are.
+// readTokens determines the tokenizer.
 func (c *converter) readTokens(ctx context.Context) error {
 	o := &c.options
 	if o.Features != "" {
@@ -202,7 +202,7 @@ func (c *converter) readTokens(ctx context.Context) error {
 	}
 	if o.Tokens != "" {
 		spec, err := json.Marshal(map[string]any{"type": tokenizers.IDs{}.Type(), "vocab": o.Vocab})
-		if err == nil { // it is for texts that a model is given later
+		if err == nil { // it must also support later texts for prediction
 			_, err = tokenizers.New(spec)
 		}
 		c.spec.Tokenizer, c.spec.VocabSize = spec, o.Vocab
@@ -225,8 +225,8 @@ func (c *converter) readTokens(ctx context.Context) error {
 	return nil
 }
 
-// example turns a row into tokens, which are valid until the next row, but for those of
-// bytes. Its label is a number of c.labels.
+// example converts a row to tokens, which are valid until the next row, except for those of bytes.
+// Its label is a number of c.labels.
 func (w *worker) example(row *table.Row) (e seq.Example, split string, why *source.SkipReason) {
 	if w.intervals != nil {
 		w.intervals.see(w.called(row), row.File, row.Line)
@@ -262,12 +262,12 @@ func (w *worker) example(row *table.Row) (e seq.Example, split string, why *sour
 	case w.manyLabels():
 		e.Labels, why = w.labelsOf(row)
 	case w.options.Label != "":
-		e.Label, why = w.label(row.Values[len(w.texts(row))]) // the last: what is left out has no class
+		e.Label, why = w.label(row.Values[len(w.texts(row))]) // last, so that rows that are left out add no class
 	}
 	return e, split, why
 }
 
-// unreadable is the reason of a row that cannot be read.
+// unreadable returns the skip reason of a row that cannot be read.
 func (w *worker) unreadable(err error) *source.SkipReason {
 	var column *table.ColumnError
 	if errors.As(err, &column) && column.List && column.Column == w.options.Label && !w.manyLabels() {
@@ -282,7 +282,7 @@ func (w *worker) unreadable(err error) *source.SkipReason {
 	return source.Skip("the row cannot be read", err)
 }
 
-// encode makes tokens of one of a row's texts.
+// encode tokenizes one of a row's texts.
 func (w *worker) encode(e *seq.Example, i int, v table.Value) (why *source.SkipReason) {
 	into, scratch := &e.A, &w.first
 	if i == secondText {
@@ -293,7 +293,7 @@ func (w *worker) encode(e *seq.Example, i int, v table.Value) (why *source.SkipR
 	return why
 }
 
-// texts are the first values of a row: one text, or the two of a pair.
+// texts returns the first values of a row: one text, or the two of a pair.
 func (c *converter) texts(row *table.Row) []table.Value {
 	if c.options.Pair != nil {
 		return row.Values[:2]
@@ -301,7 +301,7 @@ func (c *converter) texts(row *table.Row) []table.Value {
 	return row.Values[:1]
 }
 
-// split is the one that a row is in.
+// split returns the split of a row.
 func (w *worker) split(row *table.Row) (string, *source.SkipReason) {
 	o := &w.options
 	shares := o.Shares
@@ -327,12 +327,12 @@ func (w *worker) split(row *table.Row) (string, *source.SkipReason) {
 	return shareOf(shares, w.digest), nil
 }
 
-// valShares are those of the rows that SplitColumn calls train.
+// valShares returns the shares for the train rows of SplitColumn.
 func (o *Options) valShares() []Share {
 	return []Share{{Split: "train", Part: 1 - o.Val}, {Split: "val", Part: o.Val}}
 }
 
-// checkText looks whether a value is of the kind that was asked for.
+// checkText returns a reason unless a value has the requested kind.
 func (c *converter) checkText(v table.Value) *source.SkipReason {
 	switch {
 	case v.Null:
@@ -349,7 +349,7 @@ func (c *converter) checkText(v table.Value) *source.SkipReason {
 	return nil
 }
 
-// reads is what the rows of a data set have for a model to read.
+// reads names the inputs that the rows of a data set provide.
 func (c *converter) reads() string {
 	if c.options.Features != "" {
 		return "features"
@@ -357,7 +357,7 @@ func (c *converter) reads() string {
 	return "text"
 }
 
-// checkLength looks at the number of a text's tokens.
+// checkLength returns a reason for an invalid number of tokens.
 func (c *converter) checkLength(n int) *source.SkipReason {
 	if n == 0 {
 		return source.Skip("empty "+c.reads(), nil)
@@ -368,7 +368,7 @@ func (c *converter) checkLength(n int) *source.SkipReason {
 	return nil
 }
 
-// tokens are those of a value, in buf if there is room.
+// tokens returns the tokens of a value, in buf if there is room.
 func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *source.SkipReason) {
 	if c.tokenizer == nil {
 		if why := c.checkTokens(v.Tokens); why != nil {
@@ -387,7 +387,7 @@ func (c *converter) tokens(v table.Value, buf []int32) ([]int32, *source.SkipRea
 	return tokens, c.checkLength(len(tokens))
 }
 
-// label is the number of a row's label.
+// label returns the number of a row's label.
 func (w *worker) label(v table.Value) (int32, *source.SkipReason) {
 	if v.Tokens != nil || v.Items != nil {
 		return 0, listOfLabels(w.options.Label)
@@ -404,7 +404,7 @@ func (w *worker) label(v table.Value) (int32, *source.SkipReason) {
 	}
 	n, why := w.labels.number(text)
 	if why == nil {
-		w.known[strings.Clone(text)] = n // it shares the memory of its row
+		w.known[strings.Clone(text)] = n // text shares the memory of its row
 	}
 	return n, why
 }

@@ -25,13 +25,13 @@ func file(t testing.TB, name, text string) string {
 	return path
 }
 
-// options are those of a table of text with labels.
+// options returns the options for a table of text with labels.
 func options(t testing.TB, from ...string) Options {
 	return Options{From: from, To: filepath.Join(t.TempDir(), "set"), Name: "own", Text: "text", Label: "label",
 		Tokenizer: []byte(`{"type":"byte"}`), Shares: []Share{{Split: "train", Part: 1}}}
 }
 
-// contents are the rows of all splits: "train: text (label)".
+// contents returns the rows of all splits: "train: text (label)".
 func contents(t testing.TB, d *seq.Dataset) (rows []string) {
 	t.Helper()
 	text := func(tokens []int32) string {
@@ -65,8 +65,8 @@ func mustConvert(t testing.TB, o Options) (*seq.Dataset, *source.Skipped) {
 	return must.Get2(Convert(context.Background(), o))(t)
 }
 
-// TestConvert: rows keep their order over several files of several kinds; labels are
-// sorted; what cannot be used is counted with its place, and leaves no label.
+// TestConvert: rows of several files and formats keep their order; labels are sorted; unusable rows
+// are counted with their location and add no label.
 func TestConvert(t *testing.T) {
 	csv := file(t, "a.csv", "label,text\npear,one\napple,two\nfig,\n,three\npear,\"mul\nti\"\nbroken\n")
 	json := file(t, "b.jsonl",
@@ -96,8 +96,7 @@ func TestConvert(t *testing.T) {
 	}
 }
 
-// TestLabels: numbers are sorted as numbers; given names keep their order and admit no
-// others.
+// TestLabels: numbers are sorted as numbers; given names keep their order and exclude others.
 func TestLabels(t *testing.T) {
 	from := file(t, "a.csv", "label,text\n10,a\n9,b\n-1,c\n10,d\n")
 	d, _ := mustConvert(t, options(t, from))
@@ -122,8 +121,8 @@ func TestLabels(t *testing.T) {
 	}
 }
 
-// TestShares: the same text is in one split, wherever it is; the parts are about what
-// was asked for, and another seed makes others.
+// TestShares: the same text is in one split, wherever it occurs; the splits have about the
+// requested sizes, and another seed gives others.
 func TestShares(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -160,7 +159,7 @@ func TestShares(t *testing.T) {
 	}
 }
 
-// TestDeterministic: the files are the same whatever the order of work.
+// TestDeterministic: the files do not depend on the order of the work.
 func TestDeterministic(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -179,8 +178,8 @@ func TestDeterministic(t *testing.T) {
 	}
 }
 
-// TestLateLabels: labels that come after the files were begun give the same files; and a
-// failure then leaves nothing.
+// TestLateLabels: labels that are found after the files were begun give the same files; a failure
+// at that time leaves nothing.
 func TestLateLabels(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -197,7 +196,7 @@ func TestLateLabels(t *testing.T) {
 			t.Errorf("head of %d bytes: %v", head, d.Manifest)
 		}
 		if files, _ := os.ReadDir(o.To); len(files) != 4 {
-			t.Errorf("%v is there", files)
+			t.Errorf("found the files %v", files)
 		}
 	}
 	if len(sums) != 1 {
@@ -209,8 +208,7 @@ func TestLateLabels(t *testing.T) {
 	must.Fail(t, "", "a directory is left")(os.Stat(o.To))
 }
 
-// TestFailureKeepsTheOld: what fails while a data set is to be replaced leaves it as it
-// was.
+// TestFailureKeepsTheOld: a failed replacement leaves the old data set unchanged.
 func TestFailureKeepsTheOld(t *testing.T) {
 	o := options(t, file(t, "a.csv", "text,label\na,1\nb,2\n"))
 	before, _ := mustConvert(t, o)
@@ -229,7 +227,7 @@ func TestFailureKeepsTheOld(t *testing.T) {
 	must.Succeed(t, block.Append(seq.Example{A: []int32{1}, Label: seq.NoLabel}))
 	must.Succeed(t, out.write(&chunk{out: &converted{rows: 1, splits: []string{"train"},
 		blocks: map[string]*seq.Block{"train": block}}}))
-	if _, err := out.finish(ctx); !errors.Is(err, context.Canceled) { // at its end
+	if _, err := out.finish(ctx); !errors.Is(err, context.Canceled) { // cancelled at its end
 		t.Errorf("error %v", err)
 	}
 	out.abort()
@@ -239,8 +237,8 @@ func TestFailureKeepsTheOld(t *testing.T) {
 	}
 }
 
-// TestReadErrorIsLast: what was read before an error is told in the same way every time,
-// and an earlier row that cannot be used comes first.
+// TestReadErrorIsLast: the rows before a read error are always reported in the same way, and an
+// earlier unusable row comes first.
 func TestReadErrorIsLast(t *testing.T) {
 	from := file(t, "a.csv", "text,label\n,1\n"+strings.Repeat("a,1\n", 3*chunkRows)+"\"open,2\nb,1\n")
 	for range 3 {
@@ -254,21 +252,21 @@ func TestReadErrorIsLast(t *testing.T) {
 	}
 }
 
-// TestCancelWhileInputWaits: nobody waits for an input that says nothing.
+// TestCancelWhileInputWaits: cancellation does not wait for input that never arrives.
 func TestCancelWhileInputWaits(t *testing.T) {
 	r, w := must.Get2(os.Pipe())(t)
 	defer w.Close()
-	os.Stdin = r // for good: the reader that nobody waits for may still look at it
+	os.Stdin = r // not restored, as the abandoned reader may still use it
 	must.Get(w.WriteString("text,label\na,1\n"))(t)
 	o := options(t, "-")
 	o.Format = "csv"
 	ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
 	defer cancel()
 	must.FailWith(t, context.DeadlineExceeded)(Convert(ctx, o))
-	w.Close() // the reader that was left ends
+	w.Close() // ends the abandoned reader
 }
 
-// TestReplacedSplits: splits and leftovers of what was there before go with it.
+// TestReplacedSplits: splits and leftovers of the old data set are removed with it.
 func TestReplacedSplits(t *testing.T) {
 	o := options(t, file(t, "a.csv", "text,label,part\na,1,train\nb,2,test\n"))
 	o.SplitColumn = "part"
@@ -278,11 +276,11 @@ func TestReplacedSplits(t *testing.T) {
 	mustConvert(t, o)
 	files, err := os.ReadDir(o.To)
 	if err != nil || len(files) != 2 {
-		t.Errorf("%v is there, %v", files, err)
+		t.Errorf("found the files %v, %v", files, err)
 	}
 }
 
-// TestRepeated: texts that were there before are counted with their places, and kept.
+// TestRepeated: repeated texts are counted with their locations, and kept.
 func TestRepeated(t *testing.T) {
 	from := file(t, "a.csv", "text,label\na,1\nb,1\na,2\nc,1\na,1\n,1\n,1\nb,1\nd,1\na,3\n")
 	d, skipped := mustConvert(t, options(t, from))
@@ -300,7 +298,7 @@ func TestRepeated(t *testing.T) {
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 {
 		t.Errorf("of pairs: %+v", skipped.Repeated)
 	}
-	// Rows whose split is said have no digest, which is not that of a row before.
+	// Rows with a split column have no digest; an old one must not be used.
 	o = options(t, file(t, "a.csv", "text,label,part\na,1,train\nb,1,test\nc,1,test\nb,2,train\n"))
 	o.SplitColumn = "part"
 	if _, skipped := mustConvert(t, o); skipped.Repeated.Rows != 1 ||
@@ -309,8 +307,8 @@ func TestRepeated(t *testing.T) {
 	}
 }
 
-// TestOtherSplit: texts that are in two splits are counted, such as those of a table that is train and
-// test.
+// TestOtherSplit: texts in two splits are counted, such as those of a table that is used for train
+// and test.
 func TestOtherSplit(t *testing.T) {
 	for table, want := range map[string]int64{
 		"text,label,part\na,1,train\nb,2,train\na,1,test\nb,2,test\na,1,test\n": 3,
@@ -329,7 +327,7 @@ func TestOtherSplit(t *testing.T) {
 	}
 }
 
-// TestRepeats: the table of hashes tells all that were remembered, also when it is full.
+// TestRepeats: the hash table finds everything that was added, even when it is full.
 func TestRepeats(t *testing.T) {
 	r := newRepeats()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -347,7 +345,8 @@ func TestRepeats(t *testing.T) {
 	}
 }
 
-// TestRepeatedLabels: repeated texts with another class, label set, number or tag are counted, the same ones are not.
+// TestRepeatedLabels: repeated texts with another class, label set, number or tag are counted,
+// those with the same ones are not.
 func TestRepeatedLabels(t *testing.T) {
 	label := func(*Options) {}
 	for name, c := range map[string]struct {
@@ -385,7 +384,7 @@ func TestRepeatedLabels(t *testing.T) {
 	}
 }
 
-// TestSortNames: numbers of every kind are sorted as numbers, everything else as text.
+// TestSortNames: names that are numbers of any kind are sorted as numbers, all others as text.
 func TestSortNames(t *testing.T) {
 	for _, want := range [][]string{
 		{"-20", "-1", "0.5", "1", "2.5", "10"}, {"1", "1.0", "1e1", "11"}, {"-inf", "0", "inf"},
@@ -399,7 +398,7 @@ func TestSortNames(t *testing.T) {
 	}
 }
 
-// TestSplitNames: splits are known by any of their usual names.
+// TestSplitNames: all usual names of splits are recognised.
 func TestSplitNames(t *testing.T) {
 	for name, want := range map[string]string{"Train": "train", "training": "train", "DEV": "val", "Validation": "val",
 		"TEST": "test", "testing": "test", "fold-3": "fold-3"} {
@@ -409,7 +408,7 @@ func TestSplitNames(t *testing.T) {
 	}
 }
 
-// TestTooManyLabels: a column that is no class's ends the conversion.
+// TestTooManyLabels: a label column without classes ends the conversion.
 func TestTooManyLabels(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label\n")
@@ -420,7 +419,7 @@ func TestTooManyLabels(t *testing.T) {
 		options(t, file(t, "a.csv", text.String()))))
 }
 
-// TestKinds: pairs, lists of tokens, and what the table says of splits.
+// TestKinds: pairs, lists of tokens, and split columns.
 func TestKinds(t *testing.T) {
 	o := options(t, file(t, "a.csv",
 		"q,a,label,part\nx,y,1,train\nx,z,0,validation\nu,v,1,test\nu,,1,test\nw,w,1,no such/split\n"))

@@ -11,15 +11,14 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// The validation and the test split of the default shares have at least a tenth of the rows, up to so
-// many.
+// The validation and the test split of the default shares have at least a tenth of the rows, up to
+// a maximum.
 const (
-	leastPart = 10 // rows of the data for each row of the split
+	leastPart = 10 // rows of the data per row of the split
 	leastRows = 50
 )
 
-// divide chooses the split of each text of a small data set, so that every split has its share of each
-// class.
+// divide assigns the texts of a small data set to splits, stratified by class.
 func (c *converter) divide(ctx context.Context) error {
 	shares := c.options.Shares
 	if c.options.SplitColumn != "" {
@@ -43,7 +42,7 @@ func (c *converter) divide(ctx context.Context) error {
 	return nil
 }
 
-// divideFile adds the texts of a file whose split chance decides.
+// divideFile adds the texts of a file without predetermined splits.
 func (c *converter) divideFile(ctx context.Context, path string, strata *stratify.Strata) error {
 	how := c.table(nil)
 	how.Absent = nil // noted when the rows are converted
@@ -74,8 +73,8 @@ func (c *converter) divideFile(ctx context.Context, path string, strata *stratif
 	return ctx.Err()
 }
 
-// classOf is the class by which a row's split is stratified, "" of rows without classes; false means
-// that the row has none and is left out.
+// classOf returns the class by which a row's split is stratified, "" for rows without classes;
+// false means that the row has no class and is left out.
 func (c *converter) classOf(row *table.Row) (string, bool) {
 	if c.options.Label == "" || c.options.Numbers != nil || c.options.tags() {
 		return "", true

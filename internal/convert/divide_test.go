@@ -9,13 +9,13 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestDivide: small data sets have splits of their shares, or of the least size, with the part of each
-// class that all rows have; the same text stays in one split.
+// TestDivide: small data sets have splits of their shares, or of the minimum size, stratified by
+// class; the same text stays in one split.
 func TestDivide(t *testing.T) {
 	for _, c := range []struct {
 		rows   int
 		shares []Share
-		val    float64 // of rows with a column of splits
+		val    float64 // with a column of splits
 		want   string  // rows of train, val and test, and those of class b, a fifth of all
 	}{
 		{80, nil, 0, "64 8 8, b 12 2 2"},

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestFeatures: rows of features have labels, ids and splits as those of text have, and what
-// cannot be used is counted with its place.
+// TestFeatures: rows of features have labels, ids and splits like rows of text, and unusable ones
+// are counted with their location.
 func TestFeatures(t *testing.T) {
 	path := file(t, "a.jsonl", `{"key":"p","points":[[0,0,1],[1,2,3]],"class":"pear"}
 {"key":"q","points":[[0,0,2]],"class":"apple"}

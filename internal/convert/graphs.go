@@ -19,28 +19,28 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// GraphOptions say how ConvertGraphs makes a data set.
+// GraphOptions configure ConvertGraphs.
 type GraphOptions struct {
 	From                           []string // files of JSON lines, Arrow or Parquet
-	Name                           string   // of the data set; "": that of the first file
-	Label, Tags                    string   // the fields of a class or of labels, and of a label for each node
-	Labels                         []string // what labels are called, in their order; nil: those that are found, sorted
-	Numbers                        []string // fields of numbers to predict, in place of labels
-	FeatureNames, EdgeFeatureNames []string // nil: what a table says, or f0, f1, … and e0, e1, …
-	RandomWalk                     int      // so many return probabilities of a random walk are features of a node, too
-	SplitField                     string   // says which split a graph is in; "": chance does
+	Name                           string   // of the data set; "" means that of the first file
+	Label, Tags                    string   // fields of a class or labels, and of a label for each node
+	Labels                         []string // names of the labels, in order; nil: those found, sorted
+	Numbers                        []string // fields of numbers to predict, instead of labels
+	FeatureNames, EdgeFeatureNames []string // nil: those of a table, or f0, f1, … and e0, e1, …
+	RandomWalk                     int      // return probabilities of a random walk among the features
+	SplitField                     string   // field with the split of a graph; "": random
 	Shares                         []Share
 	Seed                           uint64
-	Replace                        bool              // a complete data set that is there already
-	Note                           func(text string) // takes a sign that the edges mean something else; may be nil
+	Replace                        bool              // replace a complete data set
+	Note                           func(text string) // receives a note if the edges may mean something else; may be nil
 
-	said    []string          // keys of names that the first table's metadata have
-	divided map[uint64]string // splits by the key of a graph, of small data sets; nil: its key alone decides
+	said    []string          // metadata keys with names in the first table
+	divided map[uint64]string // splits by the key of a graph, for small data sets; nil: the key alone decides
 }
 
-// ConvertGraphs writes a data set of graphs. It reads the files once to see what their labels are
-// called, and once more for each split, to write it. What is wrong with a graph ends it, with
-// the file and the line or the row.
+// ConvertGraphs writes a data set of graphs. It reads the files once to find their labels, and once
+// more for each split, to write it. An invalid graph is an error with the file and the line or the
+// row.
 func ConvertGraphs(ctx context.Context, dir string, o GraphOptions) (*seq.Dataset, error) {
 	if err := CheckShares(o.Shares); err != nil {
 		return nil, err
@@ -98,11 +98,11 @@ func (s *surveyed) write(ctx context.Context, dir string, o *GraphOptions) (*seq
 	return b.Finish(made)
 }
 
-// errChanged is of files that are not what they were when their labels were looked for.
+// errChanged is the error for files that changed after their labels were found.
 var errChanged = errors.New("the files have changed while they were read")
 
-// splitOf is the split that a graph is in: what its field says, or what the seed and its nodes
-// and edges decide, so that the same graph is never in two.
+// splitOf returns the split of a graph: from its field, or from the seed and its nodes and edges,
+// so that the same graph is never in two splits.
 func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 	if o.SplitField != "" {
 		split, ok := seq.KnownSplit(x.Split)
@@ -125,18 +125,18 @@ func (o *GraphOptions) splitOf(x *graphlines.Row) (string, error) {
 		}
 		u -= s.Part
 	}
-	return last, nil // rounding
+	return last, nil // after rounding
 }
 
-// keyOf returns a number that the seed and a graph's nodes and edges decide, and the same as a fraction.
+// keyOf returns a hash of the seed and a graph's nodes and edges, and the same as a fraction.
 func (o *GraphOptions) keyOf(x *graphlines.Row) (uint64, float64) {
 	hash := hashOf(x)
 	words := philox.Words(o.Seed, [4]uint32{0, philox.StreamSplit, uint32(hash), uint32(hash >> 32)})
 	return uint64(words[0])<<32 | uint64(words[1]), float64(philox.Uniform(words[0]))
 }
 
-// divide stratifies the splits of a small data set, and counts their rows anew. Rows has the number of graphs of
-// each key.
+// divide stratifies the splits of a small data set, and recounts their rows. Rows has the number of
+// graphs of each key.
 func (s *surveyed) divide(o *GraphOptions, strata *stratify.Strata, rows map[uint64]int) {
 	least := 0
 	if slices.Equal(o.Shares, DefaultShares) {
@@ -159,7 +159,7 @@ func (s *surveyed) classOf(x *graphlines.Row) string {
 	return ""
 }
 
-// hashOf is of a graph's nodes and edges, however they are written.
+// hashOf returns a hash of a graph's nodes and edges, independent of their notation.
 func hashOf(x *graphlines.Row) uint64 {
 	h := fnv.New64a()
 	var word [4]byte
@@ -185,7 +185,7 @@ func hashOf(x *graphlines.Row) uint64 {
 	return h.Sum64()
 }
 
-// surveyed is what the graphs of files have.
+// surveyed is the summary of the graphs in files.
 type surveyed struct {
 	spec   seq.Spec
 	rows   map[string]int // of each split
@@ -198,7 +198,7 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 	answer, list := "", false
 	var strata stratify.Strata
 	var signs edgeSigns
-	keys := map[uint64]int{} // graphs of each key
+	keys := map[uint64]int{} // number of graphs of each key
 	err := files{o}.Each(ctx, func(x *graphlines.Row) error {
 		if len(s.rows) == 0 {
 			if err := s.describe(o, x); err != nil {
@@ -262,7 +262,7 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 	return s, nil
 }
 
-// what is a field that graphs have, in an error.
+// what names a field of graphs in an error.
 func what(field string, list bool) string {
 	if list {
 		return field + ", a list,"
@@ -270,7 +270,7 @@ func what(field string, list bool) string {
 	return field
 }
 
-// describe takes what the first graph says of all.
+// describe takes the properties of all graphs from the first one.
 func (s *surveyed) describe(o *GraphOptions, x *graphlines.Row) error {
 	named := func(names []string, prefix string, width int) []string {
 		if names == nil {
@@ -304,14 +304,14 @@ func (s *surveyed) describe(o *GraphOptions, x *graphlines.Row) error {
 	return s.spec.Validate()
 }
 
-// check reports what a row cannot be written for, before anything is.
+// check returns an error for a row that could not be written, before anything is written.
 func (s *surveyed) check(x *graphlines.Row) error {
 	unlabelled := x.Example
 	unlabelled.Numbers = x.Amounts
 	return seq.NewBlock(&s.spec).Append(unlabelled)
 }
 
-// splits are those that have rows, train, val and test first.
+// splits returns the splits with rows, train, val and test first.
 func (s *surveyed) splits() (names []string) {
 	order := func(name string) int { return slices.Index([]string{"test", "val", "train"}, name) }
 	for name := range s.rows {
@@ -324,7 +324,7 @@ func (s *surveyed) splits() (names []string) {
 	return names
 }
 
-// sorted are the names of labels in their order, by value where all are whole numbers.
+// sorted returns the names of labels in order, by value if all are integers.
 func sorted(labels map[string]int32) (names []string) {
 	numeric := true
 	value := func(name string) int {

@@ -6,16 +6,16 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// edgeSigns counts the graphs whose edges may not be lists of source, target and features.
+// edgeSigns counts graphs whose edges may not be lists of source, target and features.
 type edgeSigns struct {
 	graphs   int // with an edge
-	indices  int // those whose two edges may be a list of sources and a list of targets
-	distinct int // those with an edge between different nodes
+	indices  int // whose two edges may be a list of sources and a list of targets
+	distinct int // with an edge between different nodes
 	reversed bool
 	pairs    map[[2]int32]bool
 }
 
-// see takes the edges of a graph with so many nodes.
+// see counts the edges of a graph with the given number of nodes.
 func (s *edgeSigns) see(edges []seq.Edge, nodes int) {
 	if len(edges) == 0 {
 		return
@@ -42,8 +42,9 @@ func (s *edgeSigns) see(edges []seq.Edge, nodes int) {
 	}
 }
 
-// isIndex reports whether two lists are the sources and the targets of edges, as edge_index of PyTorch Geometric
-// has them: of at least three whole numbers below the number of nodes, and no edge twice.
+// isIndex reports whether two lists look like the sources and the targets of edges, the edge_index
+// of PyTorch Geometric: at least three integers below the number of nodes each, without duplicate
+// edges.
 func isIndex(edges []seq.Edge, nodes int) bool {
 	if len(edges) != 2 || len(edges[0].Features) == 0 || len(edges[0].Features) != len(edges[1].Features) {
 		return false
@@ -68,7 +69,8 @@ func isIndex(edges []seq.Edge, nodes int) bool {
 	return true
 }
 
-// describe says what the edges of all graphs may mean; "" where nothing speaks against what they are read as.
+// describe returns a note on what the edges of all graphs may mean; "" if nothing contradicts the
+// way they are read.
 func (s *edgeSigns) describe() string {
 	switch {
 	case s.graphs > 0 && s.indices == s.graphs:

@@ -37,14 +37,14 @@ func (f files) Each(ctx context.Context, take func(*graphlines.Row) error) error
 	return nil
 }
 
-// isTable reports whether a file is Arrow or Parquet, as its name says.
+// isTable reports whether a file is Arrow or Parquet, by its name.
 func isTable(path string) bool {
 	format, err := table.FormatOf(path)
 	return err == nil && (format == "arrow" || format == "parquet")
 }
 
-// table reads one with a column for each field of JSON lines, of which edge_features has the numbers of
-// edges.
+// table reads a table with a column for each field of JSON lines; the column edge_features has the
+// numbers of edges.
 func (f files) table(ctx context.Context, path string, take func(*graphlines.Row) error) error {
 	have, err := columnsOf(ctx, path)
 	if err != nil {
@@ -75,11 +75,11 @@ func (f files) table(ctx context.Context, path string, take func(*graphlines.Row
 	if err := o.sameNames(t, path); err != nil {
 		return err
 	}
-	var labels []string // of numbers
+	var labels []string // names of numeric labels
 	if err := table.SaidNames(t, path, seq.KeyLabelNames, &labels); err != nil {
 		return err
 	}
-	var in table.Row // whose memory is used again
+	var in table.Row // its memory is reused
 	for {
 		if err := t.Next(&in); err == io.EOF {
 			return nil
@@ -99,7 +99,7 @@ func (f files) table(ctx context.Context, path string, take func(*graphlines.Row
 	}
 }
 
-// columnsOf are the names of a table's columns.
+// columnsOf returns the names of a table's columns.
 func columnsOf(ctx context.Context, path string) ([]string, error) {
 	t, err := table.Open(ctx, path, table.Options{})
 	if err != nil {
@@ -112,11 +112,11 @@ func columnsOf(ctx context.Context, path string) ([]string, error) {
 type tableRow struct {
 	*table.Row
 	columns []string
-	labels  []string // what numbers of labels stand for; nil: they are names
+	labels  []string // names of numeric labels; nil: the labels are names
 	options *GraphOptions
 }
 
-// value is that of a column; there may be none.
+// value returns the value of a column, if it exists.
 func (r *tableRow) value(column string) (v table.Value, ok bool) {
 	at := slices.Index(r.columns, column)
 	if at < 0 || at >= len(r.Values) || r.Values[at].Null {
@@ -125,7 +125,7 @@ func (r *tableRow) value(column string) (v table.Value, ok bool) {
 	return r.Values[at], true
 }
 
-// graph is the one of the row.
+// graph returns the graph of the row.
 func (r *tableRow) graph() (*graphlines.Row, error) {
 	features, ok := r.value(seq.ColumnFeatures)
 	if !ok {
@@ -143,7 +143,7 @@ func (r *tableRow) graph() (*graphlines.Row, error) {
 	if slices.Contains(r.columns, seq.ColumnEdgeFeatures) {
 		numbers, _ := r.value(seq.ColumnEdgeFeatures)
 		if len(numbers.Features) != len(x.Edges) {
-			return nil, fmt.Errorf("%s: expected those of %d edges, found those of %d", seq.ColumnEdgeFeatures,
+			return nil, fmt.Errorf("%s: expected the features of %d edges, found those of %d", seq.ColumnEdgeFeatures,
 				len(x.Edges), len(numbers.Features))
 		}
 		for i, v := range numbers.Features {
@@ -162,7 +162,7 @@ func (r *tableRow) graph() (*graphlines.Row, error) {
 	return x, r.answers(x)
 }
 
-// answers reads what a model is to answer.
+// answers reads the targets.
 func (r *tableRow) answers(x *graphlines.Row) (err error) {
 	o := r.options
 	for _, name := range o.Numbers {
@@ -177,7 +177,7 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 		return nil
 	}
 	fields := []string{o.Label, o.Tags}
-	if o.Label == o.Tags { // as seq has labels of tokens
+	if o.Label == o.Tags { // as seq stores labels of tokens
 		fields = fields[1:]
 	}
 	for _, name := range fields {
@@ -222,24 +222,25 @@ func (r *tableRow) answers(x *graphlines.Row) (err error) {
 	return nil
 }
 
-// named is the name of a label. Where the metadata have names, a number is the place of one of them.
+// named returns the name of a label. If the metadata have names, a number is an index into them.
 func (r *tableRow) named(label string, missing, number bool) (string, error) {
 	if r.labels == nil || missing || !number && slices.Contains(r.labels, label) {
 		return strings.Clone(label), nil // it shares the memory of its row
 	}
 	if !number {
-		return "", fmt.Errorf("found %.40q, expected one of %q, as %s of the metadata has", label,
+		return "", fmt.Errorf("found %.40q, expected one of %q, from %s of the metadata", label,
 			r.labels, seq.KeyLabelNames)
 	}
 	place, err := strconv.Atoi(label)
 	if err != nil || place < 0 || place >= len(r.labels) {
-		return "", fmt.Errorf("found %.40s, expected a number from 0 to %d, the place of one of %q, as %s of the metadata has", label, len(r.labels)-1, r.labels, seq.KeyLabelNames)
+		return "", fmt.Errorf("found %.40s, expected a number from 0 to %d, an index into %q of the metadata's %s",
+			label, len(r.labels)-1, r.labels, seq.KeyLabelNames)
 	}
 	return r.labels[place], nil
 }
 
-// nameByTable takes the names of features and labels from the first file, if that is a table whose metadata have
-// them, where the options have none. Without a column of them edges have no features.
+// nameByTable takes missing names of features and labels from the metadata of the first file, if it
+// is a table. Without their column edges have no features.
 func (o *GraphOptions) nameByTable(ctx context.Context) error {
 	if !isTable(o.From[0]) {
 		return nil
@@ -266,7 +267,7 @@ func (o *GraphOptions) nameByTable(ctx context.Context) error {
 	return nil
 }
 
-// keyed are names that a key of a table's metadata may have.
+// keyed has names that a key of a table's metadata may set.
 type keyed struct {
 	key   string
 	names *[]string
@@ -277,8 +278,8 @@ func (o *GraphOptions) named() []keyed {
 		{seq.KeyLabelNames, &o.Labels}}
 }
 
-// sameNames reports features that a table names otherwise than the first one, which says their names: a number
-// would be taken for another's.
+// sameNames returns an error if a table has other feature names than the first one: numbers would
+// be mixed up.
 func (o *GraphOptions) sameNames(t table.Reader, path string) error {
 	for _, by := range o.named() {
 		if by.key == seq.KeyLabelNames || !slices.Contains(o.said, by.key) {

@@ -20,7 +20,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Types of columns of graphs, as other programs write them.
+// Column types of graphs in files of other programs.
 var (
 	singles  = arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Float32))
 	doubles  = arrow.ListOf(arrow.ListOf(arrow.PrimitiveTypes.Float64))
@@ -30,7 +30,7 @@ var (
 	texts    = arrow.ListOf(arrow.BinaryTypes.String)
 )
 
-// columns are those of a table, by name and type in turns.
+// columns returns the columns of a table from alternating names and types.
 func columns(pairs ...any) (fields []arrow.Field) {
 	for i := 0; i < len(pairs); i += 2 {
 		fields = append(fields, arrow.Field{Name: pairs[i].(string), Type: pairs[i+1].(arrow.DataType), Nullable: true})
@@ -38,7 +38,7 @@ func columns(pairs ...any) (fields []arrow.Field) {
 	return fields
 }
 
-// tables are rows as an Arrow file, an Arrow stream and a Parquet file.
+// tables writes rows as an Arrow file, an Arrow stream and a Parquet file.
 func tables(t testing.TB, schema *arrow.Schema, rows string) (paths []string) {
 	t.Helper()
 	record, _, err := array.RecordFromJSON(memory.DefaultAllocator, schema, strings.NewReader("["+rows+"]"))
@@ -86,7 +86,7 @@ func tables(t testing.TB, schema *arrow.Schema, rows string) (paths []string) {
 	return paths
 }
 
-// TestTables: graphs of tables are those of JSON lines, to the name and the bit.
+// TestTables: graphs of tables equal those of JSON lines, including names and bits.
 func TestTables(t *testing.T) {
 	for _, c := range []struct {
 		lines, rows string
@@ -146,7 +146,7 @@ func TestTables(t *testing.T) {
 	}
 }
 
-// withIDs are the rows of a split, with what they are called.
+// withIDs returns the rows of a split, with their ids.
 func withIDs(t *testing.T, d *seq.Dataset, split string) string {
 	t.Helper()
 	r, err := d.Reader(split)
@@ -169,7 +169,7 @@ func withIDs(t *testing.T, d *seq.Dataset, split string) string {
 	}
 }
 
-// TestTableNames: features are called as the metadata of the first table say, unless the options do.
+// TestTableNames: the metadata of the first table name the features, unless the options do.
 func TestTableNames(t *testing.T) {
 	said := arrow.NewMetadata([]string{seq.KeyFeatureNames, seq.KeyEdgeFeatureNames}, []string{`["mass"]`, `["order"]`})
 	schema := arrow.NewSchema(columns("features", singles, "edges", endPairs, "edge_features", singles, "label", text),
@@ -207,7 +207,7 @@ func TestTableNames(t *testing.T) {
 		`{"features":[[1]],"edges":[],"label":0}, {"features":[[1]],"edges":[],"label":2}`) {
 		if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), usual(path)); err == nil ||
 			!strings.Contains(err.Error(),
-				`:2: label: found 2, expected a number from 0 to 1, the place of one of ["z" "y"], as label_names of the metadata has`) {
+				`:2: label: found 2, expected a number from 0 to 1, an index into ["z" "y"] of the metadata's label_names`) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -227,7 +227,7 @@ func TestTableNames(t *testing.T) {
 	}
 }
 
-// TestTablesRefused: what is wrong is named with its file and row, as in JSON lines, and no data set is left.
+// TestTablesRefused: errors name the file and the row, as for JSON lines, and no data set is left.
 func TestTablesRefused(t *testing.T) {
 	usualColumns := columns("features", doubles, "edges", integers, "edge_features", doubles,
 		"label", text, "tags", texts)
@@ -244,9 +244,9 @@ func TestTablesRefused(t *testing.T) {
 		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[[]],"label":"a"}`,
 			":2: column edges: index 0: expected 1 features of the edge, found 0"},
 		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"edge_features":[],"label":"a"}`,
-			":2: edge_features: expected those of 1 edges, found those of 0"},
+			":2: edge_features: expected the features of 1 edges, found those of 0"},
 		{usualColumns, `{"features":[[1,2]],"edges":[[0,0]],"label":"a"}`,
-			":2: edge_features: expected those of 1 edges, found those of 0"},
+			":2: edge_features: expected the features of 1 edges, found those of 0"},
 		{usualColumns, `{"features":[[1]],"edges":[],"edge_features":[],"label":"a"}`,
 			":2: column features: index 0: expected 2 numbers, found 1"},
 		{usualColumns, `{"features":[],"edges":[],"edge_features":[],"label":"a"}`,
@@ -304,7 +304,7 @@ func TestTablesRefused(t *testing.T) {
 				t.Errorf("%s: %v, expected %s", c.row, err, c.want)
 			}
 			if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
-				t.Errorf("%s: a data set is there", c.row)
+				t.Errorf("%s: a data set exists", c.row)
 			}
 		}
 	}
@@ -317,7 +317,7 @@ func TestTablesRefused(t *testing.T) {
 	}
 }
 
-// FuzzTables: whatever Arrow becomes a data set has valid rows.
+// FuzzTables: every data set converted from Arrow has valid rows.
 func FuzzTables(f *testing.F) {
 	for _, c := range [][]arrow.Field{
 		columns("features", singles, "edges", endPairs, "edge_features", singles, "label", text, "tags", texts),
@@ -335,8 +335,8 @@ func FuzzTables(f *testing.F) {
 	fuzzConvert(f, "graphs.arrow")
 }
 
-// TestTableOfDataSet: the files of a data set become the same one again, where labels are numbers that are also
-// called numbers, and where tokens have labels with gaps.
+// TestTableOfDataSet: converting the files of a data set gives the same data set, even if labels
+// have numbers as names, and if not all tokens have labels.
 func TestTableOfDataSet(t *testing.T) {
 	for _, c := range []struct {
 		lines string
@@ -368,7 +368,8 @@ func TestTableOfDataSet(t *testing.T) {
 	}
 }
 
-// TestTablesOfOtherNames: features that two tables name otherwise are an error with both names, unless flags name them.
+// TestTablesOfOtherNames: tables with different feature names are an error with both names, unless
+// flags name the features.
 func TestTablesOfOtherNames(t *testing.T) {
 	file := func(names, row string) string {
 		m := arrow.NewMetadata([]string{seq.KeyFeatureNames}, []string{names})
@@ -388,7 +389,7 @@ func TestTablesOfOtherNames(t *testing.T) {
 	}
 }
 
-// TestTablesWithoutValues: a column whose values are all missing has no answer, whatever its type.
+// TestTablesWithoutValues: a column with only null values has no targets, for any type.
 func TestTablesWithoutValues(t *testing.T) {
 	schema := arrow.NewSchema(columns("features", singles, "edges", endPairs, "label", arrow.Null, "tags", texts), nil)
 	path := tables(t, schema, `{"features":[[1]],"edges":[],"tags":["a"]}`)[0]

@@ -14,12 +14,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// usual are the options of the command.
+// usual returns the default options of the command.
 func usual(from ...string) GraphOptions {
 	return GraphOptions{From: from, Label: "label", Tags: "tags", Shares: []Share{{Split: "train", Part: 1}}}
 }
 
-// write is a file of lines.
+// write writes a file of lines.
 func write(t testing.TB, lines string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "lines.jsonl")
@@ -29,7 +29,7 @@ func write(t testing.TB, lines string) string {
 	return path
 }
 
-// written are the rows of a split, a text each.
+// written returns the rows of a split as texts.
 func written(t *testing.T, d *seq.Dataset, split string) (out []string) {
 	t.Helper()
 	f, err := d.Open(split)
@@ -47,7 +47,7 @@ func written(t *testing.T, d *seq.Dataset, split string) (out []string) {
 	return out
 }
 
-// TestConvertGraphs: classes, lists of labels, tags of nodes and numbers are rows of their tasks.
+// TestConvertGraphs: classes, lists of labels, tags of nodes and numbers give rows of their tasks.
 func TestConvertGraphs(t *testing.T) {
 	for _, c := range []struct {
 		lines  string
@@ -87,7 +87,8 @@ func TestConvertGraphs(t *testing.T) {
 	}
 }
 
-// TestSplits: a field says the split, or the seed and the graph, of which repeated ones are in one.
+// TestSplits: a field determines the split, or the seed and the graph, so that repeated graphs are
+// in one split.
 func TestSplits(t *testing.T) {
 	path := write(t, `{"features":[[1]],"edges":[[0,0]],"label":"a","part":"training"}
 {"features":[[2]],"edges":[[0,0]],"label":"b","part":"dev"}`)
@@ -119,7 +120,7 @@ func TestSplits(t *testing.T) {
 	}
 }
 
-// TestStratifiedGraphs: the splits of few graphs have their shares of each class, and the least size.
+// TestStratifiedGraphs: the splits of few graphs are stratified, and have the minimum size.
 func TestStratifiedGraphs(t *testing.T) {
 	var lines strings.Builder
 	for i := range 80 {
@@ -135,7 +136,7 @@ func TestStratifiedGraphs(t *testing.T) {
 	}
 }
 
-// TestRefused: what is wrong is named with its line, and no data set is left.
+// TestRefused: errors name the line, and no data set is left.
 func TestRefused(t *testing.T) {
 	const good = `{"features":[[1,2]],"edges":[[0,0,3]],"label":"a"}` + "\n"
 	for _, c := range []struct{ line, want string }{
@@ -178,7 +179,7 @@ func TestRefused(t *testing.T) {
 			t.Errorf("%s: %v, expected %s", c.line, err, c.want)
 		}
 		if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
-			t.Errorf("%s: a data set is there", c.line)
+			t.Errorf("%s: a data set exists", c.line)
 		}
 	}
 	if _, err := ConvertGraphs(t.Context(), t.TempDir(), usual(write(t, ""))); err == nil ||
@@ -199,7 +200,7 @@ func TestRefused(t *testing.T) {
 	}
 }
 
-// TestHash: graphs that differ in anything but how they are written are told apart.
+// TestHash: graphs have different hashes unless they differ only in notation.
 func TestHash(t *testing.T) {
 	graph := func() *graphlines.Row {
 		return &graphlines.Row{Example: seq.Example{Features: [][]float32{{1, 2}, {3, 4}},
@@ -223,7 +224,7 @@ func TestHash(t *testing.T) {
 	}
 }
 
-// TestChanged: files that change between two readings are no data set.
+// TestChanged: files that change between two reads give no data set.
 func TestChanged(t *testing.T) {
 	const line = `{"features":[[1,2]],"edges":[[0,0,3]],"label":"a"}` + "\n"
 	for name, other := range map[string]string{
@@ -244,12 +245,12 @@ func TestChanged(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if _, err := os.Stat(filepath.Join(dir, seq.ManifestName)); err == nil {
-			t.Errorf("%s: a data set is there", name)
+			t.Errorf("%s: a data set exists", name)
 		}
 	}
 }
 
-// FuzzConvert: whatever lines become a data set has valid rows.
+// FuzzConvert: every data set converted from lines has valid rows.
 func FuzzConvert(f *testing.F) {
 	f.Add([]byte(`{"features":[[1]],"edges":[[0,0,0.5]],"label":"b"}`))
 	f.Add([]byte(`{"features":[[1],[2]],"edges":[[0,1]],"tags":["C",null]}`))
@@ -257,7 +258,7 @@ func FuzzConvert(f *testing.F) {
 	fuzzConvert(f, "lines.jsonl")
 }
 
-// fuzzConvert converts files of a name: what becomes a data set has valid rows.
+// fuzzConvert converts files with a name: every resulting data set has valid rows.
 func fuzzConvert(f *testing.F, name string) {
 	dir := f.TempDir()
 	f.Fuzz(func(t *testing.T, file []byte) {
@@ -278,7 +279,8 @@ func fuzzConvert(f *testing.F, name string) {
 	})
 }
 
-// TestGraphSigns: edges that may be an edge_index, and edges without direction that are written once, are noted once.
+// TestGraphSigns: edges that may be an edge_index, and undirected edges that are written once, get
+// one note.
 func TestGraphSigns(t *testing.T) {
 	const nodes = `"features":[[1],[2],[3],[4]],"label":"a"`
 	for _, c := range []struct{ name, lines, want string }{

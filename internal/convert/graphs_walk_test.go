@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// TestWalkOption: the probabilities stand behind the features, and change no split.
+// TestWalkOption: the probabilities follow the features, and do not affect the splits.
 func TestWalkOption(t *testing.T) {
 	lines := ""
 	for i := range 40 {
@@ -35,6 +35,6 @@ func TestWalkOption(t *testing.T) {
 	}
 	o.FeatureNames = []string{"rw1"}
 	if _, err := ConvertGraphs(t.Context(), filepath.Join(t.TempDir(), "data"), o); err == nil {
-		t.Error("a name that is there twice is accepted")
+		t.Error("a duplicate name is accepted")
 	}
 }

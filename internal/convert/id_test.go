@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// idsOf are the ids of a split's rows.
+// idsOf returns the ids of a split's rows.
 func idsOf(t *testing.T, d *seq.Dataset, split string) (ids []string) {
 	t.Helper()
 	path := must.Get(d.Path(split))(t)
@@ -32,8 +32,8 @@ func idsOf(t *testing.T, d *seq.Dataset, split string) (ids []string) {
 	}
 }
 
-// TestIDs: a row is called what its column says, otherwise as its record or file, otherwise
-// by its place; rows that are left out leave no gap.
+// TestIDs: the id of a row is in its column, or otherwise its record or file, or otherwise its
+// location; rows that are left out leave no gap.
 func TestIDs(t *testing.T) {
 	csv := file(t, "a.csv", "key,label,text\nk1,x,one\nk2,x,\n,y,\"mul\nti\"\nk4,x,four\n")
 	other := file(t, "b.jsonl", "{\"text\":\"five\",\"label\":\"x\",\"key\":7}\n{\"text\":\"six\",\"label\":\"x\"}\n")
@@ -86,7 +86,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestIDsOfLateLabels: files that are copied, as a label was found late, keep their ids.
+// TestIDsOfLateLabels: files that are copied because of a late label keep their ids.
 func TestIDsOfLateLabels(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label,key\n")
@@ -103,11 +103,12 @@ func TestIDsOfLateLabels(t *testing.T) {
 		t.Errorf("%d ids, labels %q", len(got), d.Manifest.LabelNames)
 	}
 	if skipped.SameID.Rows != 0 {
-		t.Errorf("%d ids are there twice", skipped.SameID.Rows)
+		t.Errorf("%d duplicate ids", skipped.SameID.Rows)
 	}
 }
 
-// TestSameIDs are counted, with their places, and their rows kept; places are never the same.
+// TestSameIDs: duplicate ids are counted with their locations, and their rows kept; locations are
+// unique.
 func TestSameIDs(t *testing.T) {
 	from := file(t, "a.csv", "key,label,text\nk,x,one\nj,x,two\nk,x,three\n,x,four\n,x,five\nk,x,\nk,x,six\n")
 	o := options(t, from)

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestPipeWithAName: what comes through a pipe that has a path is read once, and whole.
+// TestPipeWithAName: a named pipe is read once and completely.
 func TestPipeWithAName(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "pipe.csv")
 	must.Succeed(t, syscall.Mkfifo(path, 0o600))
@@ -27,8 +27,8 @@ func TestPipeWithAName(t *testing.T) {
 	must.Fail(t, "pipes can be read once only")(Convert(context.Background(), o))
 }
 
-// TestTooManySplits: a column that is none of splits is found before it takes memory for
-// each of its values.
+// TestTooManySplits: a split column with too many values is detected before each of them takes
+// memory.
 func TestTooManySplits(t *testing.T) {
 	var text strings.Builder
 	text.WriteString("text,label,split\n")

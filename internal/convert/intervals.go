@@ -26,25 +26,26 @@ type interval struct {
 
 func (x *interval) place(path string) string { return table.Place(path, x.line) }
 
-// intervals are those of the sequences of other files, by their names.
+// intervals has the intervals of sequences in other files, by sequence name.
 type intervals struct {
 	path string
 	by   map[string][]interval
 
 	mu   sync.Mutex
-	seen map[string][]string // where each sequence is
+	seen map[string][]string // locations of each sequence
 
-	stranded, unstranded int // with strands, those with and without one
-	blocks               int // intervals of BED with several blocks
+	stranded, unstranded int // with strands: number of intervals with and without one
+	blocks               int // number of BED intervals with several blocks
 }
 
-// mostLine is what a line of intervals has at most.
+// mostLine is the maximum length of a line of intervals in bytes.
 const mostLine = 1 << 20
 
-// readIntervals reads BED (chrom, start, end, name: from 0, end not included), or GFF or GTF (seqid,
-// source, type, start, end: from 1, end included), as the file's name says. If types are given,
-// others are left out, as are those of BED without a base. With strands, the name of an interval on a
-// strand ends with (+) or (-). Two that overlap are an error: a base has one tag.
+// readIntervals reads BED (chrom, start, end, name: from 0, end not included), or GFF or GTF
+// (seqid, source, type, start, end: from 1, end included), by the file's extension. If types are
+// given, other types are left out, as are empty intervals of BED. With strands, the name of an
+// interval on a strand ends with (+) or (-). Overlapping intervals are an error, as a base has one
+// tag.
 //
 // Sources: "Browser Extensible Data", https://samtools.github.io/hts-specs/BEDv1.pdf; "GFF3",
 // https://github.com/The-Sequence-Ontology/Specifications/blob/master/gff3.md.
@@ -66,7 +67,7 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, mostLine)
 	names := map[string]string{}
-	own := func(name string) string { // which is part of its line, and would keep all of it
+	own := func(name string) string { // a part of the line would keep all of it in memory
 		if _, ok := names[name]; !ok {
 			name = strings.Clone(name)
 			names[name] = name
@@ -78,22 +79,22 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 		line++
 		text := strings.TrimRight(lines.Text(), "\r")
 		if line == 1 {
-			text = strings.TrimPrefix(text, "\ufeff") // the byte-order mark
+			text = strings.TrimPrefix(text, "\ufeff") // byte-order mark
 		}
-		if text == "##FASTA" { // what follows in a GFF are sequences
+		if text == "##FASTA" { // the rest of a GFF file is sequences
 			break
 		}
 		if strings.TrimSpace(text) == "" || text[0] == '#' {
 			continue
 		}
 		sequence, x, err := parseInterval(text, bed)
-		if err != nil && bed && ofBrowser(text) { // a sequence may have such a name
+		if err != nil && bed && ofBrowser(text) { // a sequence may also have such a name
 			continue
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", table.Place(path, line), err)
 		}
-		if x.start == x.end || types != nil && !slices.Contains(types, x.kind) { // BED may have places between bases
+		if x.start == x.end || types != nil && !slices.Contains(types, x.kind) { // BED may have empty intervals
 			continue
 		}
 		if strands {
@@ -130,7 +131,7 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 	return out, out.sort()
 }
 
-// strandNote remarks on intervals without a strand beside others.
+// strandNote returns a note on intervals without a strand if others have one.
 func (v *intervals) strandNote() string {
 	if v.unstranded == 0 {
 		return ""
@@ -139,13 +140,14 @@ func (v *intervals) strandNote() string {
 		v.unstranded, v.stranded+v.unstranded)
 }
 
-// A line of BED with blocks has so many columns, of which one is the number of its blocks.
+// The minimum number of columns of a BED line with blocks, and the column with the number of
+// blocks.
 const (
 	bedBlocks  = 12
 	blockCount = 9
 )
 
-// blockNote remarks on intervals with blocks, such as the exons of a gene.
+// blockNote returns a note on intervals with blocks, such as the exons of a gene.
 func (v *intervals) blockNote() string {
 	if v.blocks == 0 {
 		return ""
@@ -153,7 +155,7 @@ func (v *intervals) blockNote() string {
 	return fmt.Sprintf("%s: intervals with several blocks (columns 10 to 12): %d: the gaps between blocks, such as introns, have the tag, too; write a line for each block to leave them out", v.path, v.blocks)
 }
 
-// strandColumn is the place of the strand in a line.
+// strandColumn returns the index of the strand in a line.
 func strandColumn(bed bool) int {
 	if bed {
 		return 5
@@ -203,7 +205,7 @@ func parseInterval(line string, bed bool) (sequence string, x interval, err erro
 	return fields[0], x, nil
 }
 
-// strandOf is what the name of an interval on a strand ends with; "" where it is on none.
+// strandOf returns the suffix of an interval's name for its strand; "" without one.
 func strandOf(line string, bed bool) (string, error) {
 	fields, column := strings.Split(line, "\t"), strandColumn(bed)
 	if len(fields) <= column {
@@ -219,7 +221,7 @@ func strandOf(line string, bed bool) (string, error) {
 	}
 }
 
-// sort puts the intervals of each sequence in their order.
+// sort sorts the intervals of each sequence.
 func (v *intervals) sort() error {
 	for _, name := range slices.Sorted(maps.Keys(v.by)) {
 		list := v.by[name]
@@ -233,7 +235,7 @@ func (v *intervals) sort() error {
 	return nil
 }
 
-// see takes a sequence in a line of a file.
+// see records a sequence in a line of a file.
 func (v *intervals) see(name, file string, line int64) {
 	if v.by[name] == nil {
 		return
@@ -243,7 +245,8 @@ func (v *intervals) see(name, file string, line int64) {
 	v.seen[strings.Clone(name)] = append(v.seen[name], table.Place(file, line))
 }
 
-// check reports intervals of a sequence that is in no file, or there twice, so that they are of neither.
+// check returns an error for intervals of a sequence that is in no file, or that occurs twice and
+// is therefore ambiguous.
 func (v *intervals) check() error {
 	if v == nil {
 		return nil

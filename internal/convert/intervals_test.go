@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// TestIntervalMemory: intervals keep nothing else of the lines that they stood on.
+// TestIntervalMemory: intervals do not keep their lines in memory.
 func TestIntervalMemory(t *testing.T) {
 	const lines, long = 200, 50_000
 	var text strings.Builder
@@ -31,8 +31,8 @@ func TestIntervalMemory(t *testing.T) {
 	runtime.KeepAlive(v)
 }
 
-// TestStrands: the strand of an interval is the end of its name, of BED and of GFF; a column that is no
-// strand is an error with its place.
+// TestStrands: the name of an interval ends with its strand, for BED and GFF; an invalid strand
+// column is an error with its location.
 func TestStrands(t *testing.T) {
 	for name, text := range map[string]string{
 		"x.bed": "s\t0\t2\tgene\t0\t+\ns\t2\t4\tgene\t0\t-\ns\t4\t6\tgene\t0\t.\ns\t6\t8\tgene\n",
@@ -58,7 +58,8 @@ func TestStrands(t *testing.T) {
 	}
 }
 
-// TestStrandsOfNone: a file without any strand is refused, and one where some lack it gets a note.
+// TestStrandsOfNone: a file without any strand is refused, and one with some missing strands gets a
+// note.
 func TestStrandsOfNone(t *testing.T) {
 	_, err := readIntervals(file(t, "x.bed", "s\t0\t2\tgene\t0\ns\t2\t4\tgene\t+\n"), nil, true)
 	if err == nil || !strings.Contains(err.Error(),
@@ -72,7 +73,7 @@ func TestStrandsOfNone(t *testing.T) {
 	}
 }
 
-// TestSequencesOfOneName: intervals of a name that two sequences have are of neither.
+// TestSequencesOfOneName: intervals of a name that two sequences share are an error.
 func TestSequencesOfOneName(t *testing.T) {
 	fasta := file(t, "x.fa", ">chr1\nACGTACGTA\n>chr2\nACGT\n>chr1\nACGTACGTAA\n")
 	set := func(bed string) Options {

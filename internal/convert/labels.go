@@ -14,11 +14,11 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// labels number the names of classes as they are found. In the end the names are
-// sorted: as numbers if all are, otherwise as text.
+// labels numbers the names of classes as they are found. Finally the names are sorted: as numbers
+// if all are numbers, otherwise as text.
 type labels struct {
 	mu      *sync.RWMutex
-	fixed   bool // no other names than those given
+	fixed   bool // no names other than the given ones
 	numbers map[string]int32
 }
 
@@ -30,7 +30,7 @@ func newLabels(names []string) labels {
 	return l
 }
 
-// number is that of a name.
+// number returns the number of a name.
 func (l *labels) number(name string) (int32, *source.SkipReason) {
 	l.mu.RLock()
 	n, ok := l.numbers[name]
@@ -45,7 +45,7 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if n, ok = l.numbers[name]; ok { // by another worker
+	if n, ok = l.numbers[name]; ok { // added by another worker
 		return n, nil
 	}
 	if len(l.numbers) == seq.MaxLabelNames {
@@ -57,20 +57,20 @@ func (l *labels) number(name string) (int32, *source.SkipReason) {
 	return n, nil
 }
 
-// CheckLabels looks at the names of labels that are given.
+// CheckLabels returns an error for invalid label names.
 func CheckLabels(names []string) error {
 	for i, name := range names {
 		if name == "" {
 			return fmt.Errorf("the labels %q: expected names, found an empty one", names)
 		}
 		if slices.Contains(names[:i], name) {
-			return fmt.Errorf("the labels %q: %q is there twice", names, name)
+			return fmt.Errorf("the labels %q: %q occurs twice", names, name)
 		}
 	}
 	return nil
 }
 
-// sorted are the names in their final order, and the final number of each number.
+// sorted returns the names in their final order, and the final number of each number.
 func (l *labels) sorted() (names []string, final []int32) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
@@ -103,14 +103,14 @@ func sortNames(names []string) {
 	slices.SortStableFunc(names, func(a, b string) int { return cmp.Compare(values[a], values[b]) })
 }
 
-// NoLabel is the reason of a row without one.
+// NoLabel is the skip reason of a row without a label.
 const NoLabel = "no label"
 
-// Refused is the reason of a row that the tokenizer cannot read.
+// Refused is the skip reason of a row that the tokenizer cannot read.
 const Refused = "the tokenizer refuses it"
 
-// listOfLabels is the reason of a row with several labels, or one in a list, where rows have one
-// class.
+// listOfLabels returns the skip reason of a row with several labels, or one in a list, where rows
+// have one class.
 func listOfLabels(column string) *source.SkipReason {
 	return source.Skip(fmt.Sprintf("a list of labels among rows of one class each, as the first label that was found says: write one, such as --label '%s[0]' of JSON; with --label-separator rows have several", column), nil)
 }

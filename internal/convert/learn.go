@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// learnTokenizer makes the tokenizer of its JSON, and of rows if it is learned. Without
-// JSON it is chosen from rows, too.
+// learnTokenizer makes the tokenizer from its JSON, and from rows if it is learned. Without JSON it
+// also chooses one from rows.
 func (c *converter) learnTokenizer(ctx context.Context) error {
 	if c.options.Tokenizer == nil {
 		if err := c.chooseTokenizer(ctx); err != nil {
@@ -30,8 +30,7 @@ func (c *converter) learnTokenizer(ctx context.Context) error {
 	return err
 }
 
-// learn reads the rows of the training split for a tokenizer that is learned from them.
-// They are read again when it is there.
+// learn reads the rows of the training split to learn a tokenizer. They are read again afterwards.
 func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error {
 	read, trained := 0, 0
 	for _, path := range c.options.From {
@@ -64,7 +63,7 @@ func (c *converter) learn(ctx context.Context, learner tokenizers.Learner) error
 	return nil
 }
 
-// learnFile returns the number of rows that can be read, and of those for training.
+// learnFile returns the number of readable rows, and of those for training.
 func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, path string) (n [2]int, err error) {
 	t, err := table.Open(ctx, path, c.table(c.options.Reading))
 	if err != nil {
@@ -100,7 +99,7 @@ func (c *converter) learnFile(ctx context.Context, learner tokenizers.Learner, p
 	return n, ctx.Err()
 }
 
-// checkTokens looks for one that is not of the vocabulary.
+// checkTokens returns a reason for a token outside of the vocabulary.
 func (c *converter) checkTokens(tokens []int32) *source.SkipReason {
 	for i, id := range tokens {
 		if id < 0 || int(id) >= c.spec.VocabSize {

@@ -15,8 +15,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// TestLearned: a tokenizer that is learned knows the training split alone, and is in the
-// data set.
+// TestLearned: a learned tokenizer uses only the training split, and is stored in the data set.
 func TestLearned(t *testing.T) {
 	o := options(t, file(t, "a.csv", "text,label,split\nred green red,1,train\nblue,0,test\nred blue,0,validation\n"))
 	o.SplitColumn, o.Tokenizer = "split", []byte(`{"type":"words"}`)
@@ -29,8 +28,8 @@ func TestLearned(t *testing.T) {
 	must.Fail(t, "standard input and other pipes can be read once only")(Convert(context.Background(), o))
 }
 
-// TestLearningIsShown: files are read once for a tokenizer that is learned, which tells its
-// rounds, and then once more; nothing that shows it need be there.
+// TestLearningIsShown: files are read once to learn a tokenizer, which reports its rounds, and once
+// more; all callbacks are optional.
 func TestLearningIsShown(t *testing.T) {
 	dir := t.TempDir()
 	size := int64(0)
@@ -58,7 +57,7 @@ func TestLearningIsShown(t *testing.T) {
 	}
 }
 
-// wave is a WAV file of 500 samples.
+// wave returns a WAV file of 500 samples.
 func wave(i int) []byte {
 	sound := []byte("RIFF\x00\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\x40\x1f\x00\x00\x80\x3e\x00\x00\x02\x00\x10\x00data\xe8\x03\x00\x00")
 	for n := range 500 {
@@ -67,8 +66,8 @@ func wave(i int) []byte {
 	return sound
 }
 
-// TestStrayFilesBesideWAV: a folder of WAV files is audio whatever else is in it, and the other files are left out
-// and listed.
+// TestStrayFilesBesideWAV: a folder of WAV files is audio even if it has other files, which are
+// left out and listed.
 func TestStrayFilesBesideWAV(t *testing.T) {
 	for name, content := range map[string]string{"low/readme.txt": "Recorded at night.", "README": "See low.",
 		"low/cut.wav": string(wave(1)[:20]), "low/x.wav": "RIFF",
@@ -90,8 +89,8 @@ func TestStrayFilesBesideWAV(t *testing.T) {
 	}
 }
 
-// TestLearnUnread: where no row can be read, the error of a learned tokenizer has the place and the reason of the
-// first.
+// TestLearnUnread: if no row can be read, the error of a learned tokenizer has the location and the
+// reason of the first.
 func TestLearnUnread(t *testing.T) {
 	from := file(t, "a.conll", "New York\tB-LOC\nis\tO\n")
 	_, _, err := Convert(t.Context(), Options{From: []string{from}, To: filepath.Join(t.TempDir(), "d"),

@@ -12,14 +12,13 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Rows have any number of labels where a column each says so ([Options].LabelColumns), where
-// one column is to be split ([Options].LabelSeparator), and where the first label that is found
-// is a list.
+// Rows have any number of labels in three cases: with a column per label ([Options].LabelColumns),
+// with a separator ([Options].LabelSeparator), or if the first label found is a list.
 
-// firstLabels is of how many rows the first label is looked for.
+// firstLabels is the number of rows that are searched for the first label.
 const firstLabels = 1000
 
-// checkSeveral looks at what was asked for of several labels.
+// checkSeveral returns an error for inconsistent options of several labels.
 func (o *Options) checkSeveral() error {
 	switch {
 	case o.LabelColumns != nil && (o.Label != "" || o.Labels != nil || o.Numbers != nil ||
@@ -33,7 +32,7 @@ func (o *Options) checkSeveral() error {
 	return CheckLabels(o.LabelColumns)
 }
 
-// lists are the columns whose lists are of labels.
+// lists returns the columns whose lists are labels.
 func (o *Options) lists() []string {
 	if o.Label == "" || o.Pair != nil {
 		return nil
@@ -41,7 +40,7 @@ func (o *Options) lists() []string {
 	return []string{o.Label}
 }
 
-// decideBy looks at the first rows of a table.
+// decideBy inspects the first rows of a table.
 func (c *converter) decideBy(t table.Reader) error {
 	var row table.Row
 	for range firstLabels {
@@ -57,8 +56,8 @@ func (c *converter) decideBy(t table.Reader) error {
 	return nil
 }
 
-// decide has rows have any number of labels if a row has a list of them, and reports whether it has
-// a label at all. A row that cannot be read is told of later.
+// decide sets any number of labels if a row has a list of them, and reports whether it has a label
+// at all. A row that cannot be read is reported later.
 func (c *converter) decide(row *table.Row) bool {
 	if row.Err != nil || c.labelAt() >= len(row.Values) || row.Values[c.labelAt()].Null {
 		return false
@@ -70,7 +69,8 @@ func (c *converter) decide(row *table.Row) bool {
 	return true
 }
 
-// decideAtLast looks at the first chunk, where nothing could be read twice: before a worker has it.
+// decideAtLast inspects the first chunk of input that cannot be read twice, before a worker
+// processes it.
 func (c *converter) decideAtLast(rows []table.Row) {
 	for i := range rows {
 		if c.decided || c.decide(&rows[i]) {
@@ -80,7 +80,7 @@ func (c *converter) decideAtLast(rows []table.Row) {
 	c.decided = true
 }
 
-// labelAt is the place of the label, or of the first of several, among the columns.
+// labelAt returns the index of the label column, or of the first of several.
 func (c *converter) labelAt() int {
 	if c.options.Pair != nil {
 		return 2
@@ -88,12 +88,12 @@ func (c *converter) labelAt() int {
 	return 1
 }
 
-// labelsOf are the labels that hold of a row, in ascending order of the numbers that they were
-// found with. The memory is used for the next row.
+// labelsOf returns the labels of a row, in ascending order of their provisional numbers. The memory
+// is reused for the next row.
 func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReason) {
 	w.holding = w.holding[:0]
 	if w.holding == nil {
-		w.holding = []int32{} // nil would be labels that are not known
+		w.holding = []int32{} // nil would mean unknown labels
 	}
 	if names := w.options.LabelColumns; names != nil {
 		for i, v := range row.Values[w.labelAt():][:len(names)] {
@@ -123,7 +123,7 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReaso
 				fmt.Errorf("column %s: index %d: expected a name, found %q", w.options.Label, i, item))
 		}
 		if strings.TrimSpace(item) == "" {
-			continue // "a;;b" and "" have no label there
+			continue // "a;;b" and "" have an empty label
 		}
 		n, why := w.label(table.Value{Text: item})
 		if why != nil {
@@ -142,7 +142,7 @@ func (w *worker) labelsOf(row *table.Row) (labels []int32, why *source.SkipReaso
 	return w.holding, nil
 }
 
-// holdsIn reads a column that says whether a label holds.
+// holdsIn reads whether a column has 1 (the label is positive) or 0.
 func holdsIn(v table.Value, column string) (bool, *source.SkipReason) {
 	text := strings.TrimSpace(v.Text)
 	if v.Null || text == "" {

@@ -11,7 +11,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestManyLabelsOfAPipe: what can be read once only decides, too, whether rows have several labels.
+// TestManyLabelsOfAPipe: input that can only be read once also determines whether rows have several
+// labels.
 func TestManyLabelsOfAPipe(t *testing.T) {
 	for text, want := range map[string]string{
 		`{"text":"a"}` + "\n" + `{"text":"b","label":["x"]}` + "\n": seq.MultiLabel,

@@ -19,7 +19,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// holdings are the labels of the rows of train: "x y".
+// holdings returns the labels of the rows of train: "x y".
 func holdings(t *testing.T, d *seq.Dataset) (rows []string) {
 	t.Helper()
 	f := must.Get(d.Open("train"))(t)
@@ -68,8 +68,8 @@ func listsOf(t *testing.T) (asArrow, asParquet string) {
 	return asArrow, asParquet
 }
 
-// TestManyLabels: lists, a column that is split and columns of 0 and 1 give the same data set;
-// none of the labels is no mistake, unknown labels are.
+// TestManyLabels: lists, a column with a separator, and columns of 0 and 1 give the same data set;
+// no labels are valid, unknown labels are not.
 func TestManyLabels(t *testing.T) {
 	asArrow, asParquet := listsOf(t)
 	for name, set := range map[string]struct {
@@ -118,7 +118,7 @@ func TestManyLabels(t *testing.T) {
 	}
 }
 
-// TestListsThatAreNoLabels: a list with an empty text, or with 0 or 1 of each label, is left out.
+// TestListsThatAreNoLabels: a list with an empty text, or with 0 or 1 per label, is left out.
 func TestListsThatAreNoLabels(t *testing.T) {
 	for list, want := range map[string]string{
 		`["x",""]`:           `an empty label in a list`,

@@ -10,10 +10,10 @@ import (
 	"github.com/sftseq/sftseq/internal/table"
 )
 
-// NoNumber is the reason of a row that lacks one.
+// NoNumber is the skip reason of a row without a number.
 const NoNumber = "no number"
 
-// numbersOf are the numbers of a row, whose memory is used for the next one.
+// numbersOf returns the numbers of a row, whose memory is reused for the next one.
 func (w *worker) numbersOf(values []table.Value) ([]float32, *source.SkipReason) {
 	w.numbers = w.numbers[:0]
 	for i, v := range values {
@@ -26,7 +26,7 @@ func (w *worker) numbersOf(values []table.Value) ([]float32, *source.SkipReason)
 	return w.numbers, nil
 }
 
-// Number is the one of a row in a column.
+// Number returns the number in a column of a row.
 func Number(column string, v table.Value) (float32, *source.SkipReason) {
 	text := strings.TrimSpace(v.Text)
 	switch {
@@ -47,8 +47,8 @@ func Number(column string, v table.Value) (float32, *source.SkipReason) {
 	return float32(x), nil
 }
 
-// parseNumber reads a decimal number, as tables have them. Go's own literals, 12_34 and 0x1p4,
-// are ids and the like there.
+// parseNumber parses a decimal number. Other literals of Go, such as 12_34 and 0x1p4, are ids or
+// the like in tables.
 func parseNumber(text string, bits int) (float64, error) {
 	if strings.ContainsAny(text, "_xX") {
 		return 0, strconv.ErrSyntax

@@ -14,37 +14,37 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// headBytes is how much is kept before the files are begun, at whose beginning the
-// names of the labels are: most often all have been seen by then. If others come later
-// the files are copied in the end.
+// headBytes is the amount of data that is kept before the files are begun, as they begin with the
+// label names: usually all labels have occurred by then. If others follow, the files are copied at
+// the end.
 const headBytes = 16 << 20
 
-// output writes a data set while rows come.
+// output writes a data set as rows arrive.
 type output struct {
 	*converter
 	head     []*converted // not yet written
-	held     int          // bytes of it
+	held     int          // bytes in head
 	builder  *seq.DatasetBuilder
-	names    []string // of the labels, when the files were begun
-	final    []int32  // for each number of a label in blocks, that in the files
+	names    []string // label names when the files were begun
+	final    []int32  // maps provisional label numbers in blocks to those in the files
 	splits   map[string]*seq.SplitWriter
 	found    map[string]bool // splits
-	seen     repeats         // texts, with their split's place in tags
-	labelled repeats         // texts with their labels; without slots before the first label
+	seen     repeats         // texts, tagged with their split's index in tags
+	labelled repeats         // texts with their labels; empty before the first label
 	tags     []string        // the splits
-	ids      repeats         // without slots before the first id
-	read     repeats         // tokens, with their split's place in tags; without slots before the first
+	ids      repeats         // empty before the first id
+	read     repeats         // tokens, tagged with their split's index in tags; empty before the first
 	signs    signCounts
 }
 
-// maxSplits is more than a data set has that is not read by mistake.
+// maxSplits is the maximum number of splits; more indicate a wrong column.
 const maxSplits = 64
 
 func errSplits(column string) error {
 	return fmt.Errorf("more than %d splits: is the column %q one of splits?", maxSplits, column)
 }
 
-// write takes what rows have become, in their order.
+// write processes converted rows, in order.
 func (o *output) write(j *chunk) error {
 	rows := j.out
 	if rows.failure != nil {
@@ -106,8 +106,8 @@ const (
 	otherLabel
 )
 
-// isOtherLabel remembers the hash of a text with its label, and reports whether the label differs from that of the
-// first row with the text. It reports false once no more can be remembered.
+// isOtherLabel adds the hash of a text with its label, and reports whether the label differs from
+// that of the first row with the text. It returns false once the table is full.
 func (o *output) isOtherLabel(hash uint64, tag int) bool {
 	if o.labelled.slots == nil {
 		o.labelled = newRepeats()
@@ -117,8 +117,8 @@ func (o *output) isOtherLabel(hash uint64, tag int) bool {
 	return first == otherLabel && (before || !full)
 }
 
-// seeTokens counts a row of a new text if an earlier row has the same tokens, and one of them is in train and the other
-// is not.
+// seeTokens counts a row of a new text if an earlier row has the same tokens, and exactly one of
+// them is in train.
 func (o *output) seeTokens(k *kept, place func() string) {
 	if k.read == 0 {
 		return
@@ -132,7 +132,7 @@ func (o *output) seeTokens(k *kept, place func() string) {
 	}
 }
 
-// splitTag is the place of a split in tags.
+// splitTag returns the index of a split in tags.
 func (o *output) splitTag(split string) int {
 	at := slices.Index(o.tags, split)
 	if at < 0 {
@@ -142,7 +142,7 @@ func (o *output) splitTag(split string) int {
 	return at
 }
 
-// begin begins the data set and writes what was kept.
+// begin begins the data set and writes the kept rows.
 func (o *output) begin() error {
 	spec := o.spec
 	o.names, o.final = o.labels.sorted()
@@ -182,8 +182,8 @@ func (o *output) writeBlocks(rows *converted) error {
 	return nil
 }
 
-// early is the number in the files of a label that was known when they were begun. One
-// that was not keeps the number that it was found with, which is beyond those.
+// early returns the number in the files of a label that was known when they were begun. Later
+// labels keep their provisional number, which is larger.
 func (o *output) early(label int32) int32 {
 	if int(label) < len(o.final) {
 		return o.final[label]
@@ -191,10 +191,10 @@ func (o *output) early(label int32) int32 {
 	return label
 }
 
-// nothing is the error of a data set without rows.
+// nothing returns the error for a data set without rows.
 func (o *output) nothing() error {
 	if o.skipped.Read == 0 {
-		return fmt.Errorf("%s: there are no rows", strings.Join(o.options.From, ", "))
+		return fmt.Errorf("%s: expected rows, found none", strings.Join(o.options.From, ", "))
 	}
 	return o.skipped.Nothing()
 }
@@ -240,7 +240,7 @@ func (o *output) finish(ctx context.Context) (*seq.Dataset, error) {
 	return d, err
 }
 
-// ofOneLength reports whether all of several rows have as many tokens.
+// ofOneLength reports whether several rows all have the same number of tokens.
 func ofOneLength(m *seq.Manifest) bool {
 	rows, least, most := int64(0), math.MaxInt, 0
 	for _, s := range m.Splits {
@@ -251,21 +251,21 @@ func ofOneLength(m *seq.Manifest) bool {
 	return rows > 1 && least == most
 }
 
-// renameLabels gives the files the names of all labels, if more have come since they
-// were begun.
+// renameLabels writes the names of all labels to the files, if more were found since they were
+// begun.
 func (o *output) renameLabels(ctx context.Context) error {
 	names, final := o.labels.sorted()
 	if len(names) == len(o.names) {
 		return nil
 	}
-	found := make([]int32, len(names)) // the number that a label was found with, by that in the files
+	found := make([]int32, len(names)) // maps numbers in the files to provisional ones
 	for number := range final {
 		found[o.early(int32(number))] = int32(number)
 	}
 	return o.builder.RenameLabels(ctx, names, func(label int32) int32 { return final[found[label]] })
 }
 
-// provenance says how to get the same data again.
+// provenance describes how to reproduce the data.
 func (o *output) provenance() map[string]any {
 	p := map[string]any{"source": o.options.From, "columns": o.columns, "rows": o.skipped.Read,
 		"left_out": o.skipped.Counts()}
@@ -284,7 +284,7 @@ func (o *output) provenance() map[string]any {
 	return p
 }
 
-// abort drops the files that are not complete.
+// abort removes incomplete files.
 func (o *output) abort() {
 	if o.builder != nil {
 		o.builder.Abort()

@@ -7,9 +7,9 @@ import (
 	"github.com/sftseq/sftseq/internal/source"
 )
 
-// taken is what a pattern takes out of a text: the name of the first named group that
-// matches, otherwise the text of the first group, or of the whole match where the pattern
-// has no group. Without a pattern it is the text.
+// taken extracts a part of a text with a pattern: the name of the first named group that matches,
+// otherwise the text of the first group, or of the whole match without groups. Without a pattern it
+// is the text.
 func taken(pattern *regexp.Regexp, text string) (string, bool) {
 	if pattern == nil {
 		return text, true
@@ -18,7 +18,7 @@ func taken(pattern *regexp.Regexp, text string) (string, bool) {
 	if at == nil {
 		return "", false
 	}
-	group := -1 // the first that matches
+	group := -1 // the first group that matches
 	for i, name := range pattern.SubexpNames() {
 		switch {
 		case i == 0 || at[2*i] < 0:
@@ -37,7 +37,7 @@ func taken(pattern *regexp.Regexp, text string) (string, bool) {
 	return text[at[0]:at[1]], true
 }
 
-// unmatched is the reason of a row whose text a pattern does not match.
+// unmatched returns the skip reason of a row whose text does not match a pattern.
 func unmatched(what string, pattern *regexp.Regexp, text string) *source.SkipReason {
 	return source.Skip(fmt.Sprintf("the %s does not match %s", what, pattern), fmt.Errorf("found %.60q", text))
 }

@@ -38,8 +38,8 @@ func TestTaken(t *testing.T) {
 	}
 }
 
-// TestPatterns: classes and splits are taken out of texts, and rows that do not match are
-// left out by reason.
+// TestPatterns: classes and splits are extracted from texts, and rows that do not match are left
+// out by reason.
 func TestPatterns(t *testing.T) {
 	from := file(t, "x.csv", "text,label\na,0_a_1.wav\nb,1_a_12.wav\nc,2_b_4.wav\nd,readme\ne,_a_9.wav\nf,1_c_x.wav\n")
 	o := options(t, from)
@@ -63,8 +63,7 @@ func TestPatterns(t *testing.T) {
 	}
 }
 
-// TestKnownLabels: what a worker remembers are the classes, not the texts that they are
-// taken out of.
+// TestKnownLabels: a worker remembers the classes, not the texts that contain them.
 func TestKnownLabels(t *testing.T) {
 	o := options(t)
 	o.LabelPattern = regexp.MustCompile(`^\d`)
@@ -79,8 +78,7 @@ func TestKnownLabels(t *testing.T) {
 	}
 }
 
-// TestListsAsLabels: that a row has several labels where others have one class is told as what
-// it is, whatever they are.
+// TestListsAsLabels: a row with several labels among rows with one class is reported as such.
 func TestListsAsLabels(t *testing.T) {
 	for _, list := range []string{`["x","y"]`, `[1,2]`, `[]`} {
 		_, skipped := mustConvert(t,

@@ -19,14 +19,14 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Rows are handed to workers in chunks of so many, or of about so many bytes.
+// Workers process chunks of at most this many rows, or of about this many bytes.
 const (
 	chunkRows  = 8192
 	chunkBytes = 512 << 10
 )
 
-// chunk is rows on their way: done says that the worker has made out of them. Its memory
-// is used again.
+// chunk is a number of rows in processing; done signals that a worker has converted them. Its
+// memory is reused.
 type chunk struct {
 	rows []table.Row
 	kept []kept
@@ -34,25 +34,25 @@ type chunk struct {
 	done chan struct{}
 }
 
-// converted is what a chunk's rows have become.
+// converted is the result of a chunk.
 type converted struct {
 	rows    int64
-	splits  []string // of blocks, in the order in which they were found
+	splits  []string // of blocks, in the order of their occurrence
 	blocks  map[string]*seq.Block
 	left    []left
-	failure error // the conversion's end
+	failure error // an error that ends the conversion
 }
 
-// kept is where a row is that can be used, and hashes of its text, label and id.
+// kept has the location of a usable row, and hashes of its text, label and id.
 type kept struct {
 	file string
 	line int64
-	// split is the one that the row is in.
+	// split is the row's split.
 	split string
 	text  uint64
-	label uint64 // of the text with the row's label, labels or numbers; 0 if it has none
-	id    uint64 // of the row's own id; 0 if it has none
-	read  uint64 // hash of the tokens, where different texts may have the same ones; 0 otherwise
+	label uint64 // of the text with the row's label, labels or numbers; 0 without one
+	id    uint64 // of the row's own id; 0 without one
+	read  uint64 // of the tokens, if different texts may have the same ones; otherwise 0
 	signs signs
 }
 
@@ -62,19 +62,18 @@ type left struct {
 	why   *source.SkipReason
 }
 
-// convertAll reads all rows, converts them on all processors, and hands them to write,
-// in their order.
+// convertAll reads all rows, converts them on all CPUs, and passes them to write, in order.
 func (c *converter) convertAll(ctx context.Context, write func(*chunk) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	workers := runtime.GOMAXPROCS(0)
-	chunks := make(chan *chunk, 2*workers) // in their order
+	chunks := make(chan *chunk, 2*workers) // in order
 	jobs := make(chan *chunk)
-	free := make(chan *chunk, cap(chunks)+2) // one is read, one written
+	free := make(chan *chunk, cap(chunks)+2) // one is being read, one written
 	for range cap(free) {
 		free <- &chunk{done: make(chan struct{}, 1)}
 	}
-	// Nobody waits for the reader: it may be waiting for a standard input that says nothing.
+	// The reader is not waited for: it may block on standard input without data.
 	go func() {
 		defer close(chunks)
 		defer close(jobs)
@@ -96,7 +95,7 @@ func (c *converter) convertAll(ctx context.Context, write func(*chunk) error) er
 				cancel(err)
 			}
 			free <- j
-			break // it is done once
+			break // a later chunk cannot be first
 		}
 	}
 	err := context.Cause(ctx)
@@ -105,7 +104,7 @@ func (c *converter) convertAll(ctx context.Context, write func(*chunk) error) er
 	return err
 }
 
-// until are what comes through a channel before it is closed or the context is done.
+// until yields the values of a channel until it is closed or the context is done.
 func until[T any](ctx context.Context, c <-chan T) iter.Seq[T] {
 	return func(yield func(T) bool) {
 		for ctx.Err() == nil {
@@ -120,8 +119,8 @@ func until[T any](ctx context.Context, c <-chan T) iter.Seq[T] {
 	}
 }
 
-// read hands out the rows of all files in chunks. An error comes as the last chunk, so
-// that what was read before it is told in the same way every time.
+// read sends the rows of all files in chunks. An error is the last chunk, so that the rows before
+// it are always reported in the same way.
 func (c *converter) read(ctx context.Context, free <-chan *chunk, chunks, jobs chan<- *chunk) {
 	hand := func(to chan<- *chunk, j *chunk) {
 		select {
@@ -134,7 +133,7 @@ func (c *converter) read(ctx context.Context, free <-chan *chunk, chunks, jobs c
 			j.rows = j.rows[:0]
 			return j
 		}
-		return &chunk{done: make(chan struct{}, 1)} // nobody waits for it
+		return &chunk{done: make(chan struct{}, 1)} // no chunk is free, so none waits for it
 	}
 	j, size := next(), 0
 	pass := func() {
@@ -186,7 +185,7 @@ func (c *converter) readFile(ctx context.Context, path string, next func() *tabl
 	return t.Close()
 }
 
-// spare is the row behind the last, with the memory that it had.
+// spare returns the row after the last one, with its old memory.
 func (j *chunk) spare(columns int) *table.Row {
 	n := len(j.rows)
 	if n == cap(j.rows) {
@@ -203,19 +202,19 @@ func (j *chunk) spare(columns int) *table.Row {
 type worker struct {
 	*converter
 	first, second []int32           // tokens of a row
-	text          []byte            // of a row
-	digest        [sha256.Size]byte // of a row's first text, if its split follows from it
+	text          []byte            // text of a row
+	digest        [sha256.Size]byte // of a row's first text, if it determines the split
 	numbers       []float32         // of a row
 	holding       []int32           // labels of a row
 	labelled      []int32           // tags of a row
-	known         map[string]int32  // labels, which need no lock then
+	known         map[string]int32  // cache of labels, without a lock
 	signs         signs             // of a row
 }
 
-// textSeed is that of the hashes by which repeated texts and ids are found.
+// textSeed is the seed of the hashes that find repeated texts and ids.
 var textSeed = maphash.MakeSeed()
 
-// convert turns rows into tokens.
+// convert converts the rows of a chunk to tokens.
 func (w *worker) convert(j *chunk) {
 	out := &converted{rows: int64(len(j.rows)), blocks: map[string]*seq.Block{}}
 	j.out, j.kept = out, j.kept[:0]
@@ -246,7 +245,7 @@ func (w *worker) convert(j *chunk) {
 		}
 		out.left = append(out.left, left{row.Place(), why})
 	}
-	for i := range j.rows { // what they were read from is not kept
+	for i := range j.rows { // do not keep their input in memory
 		values := j.rows[i].Values
 		clear(values[:cap(values)]) // also of a row that failed at a later column
 	}
@@ -256,7 +255,7 @@ func (w *worker) convert(j *chunk) {
 func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string) *source.SkipReason {
 	block := out.blocks[split]
 	if block == nil {
-		if len(out.splits) == maxSplits { // each takes memory
+		if len(out.splits) == maxSplits { // each split takes memory
 			return &source.SkipReason{Kind: "too many splits", Detail: errSplits(w.options.SplitColumn), Fatal: true}
 		}
 		block = seq.NewBlock(&w.spec)
@@ -280,8 +279,8 @@ func (w *worker) add(out *converted, row *table.Row, e seq.Example, split string
 	return nil
 }
 
-// hash is that of all a row's texts. The digest of a single one has it already: behind the
-// bits that say which split it is in.
+// hash returns a hash of all of a row's texts. For a single text it is a part of the digest: the
+// bits after those that determine the split.
 func (w *worker) hash(row *table.Row) uint64 {
 	texts := w.texts(row)
 	if len(texts) == 1 && w.options.SplitColumn == "" {
@@ -294,7 +293,8 @@ func (w *worker) hash(row *table.Row) uint64 {
 	return maphash.Bytes(textSeed, w.text)
 }
 
-// hashLabel returns the hash of a text's hash and the row's class, labels, tags or numbers; 0 if the row has none.
+// hashLabel returns the hash of a text's hash and the row's class, labels, tags or numbers; 0 if
+// the row has none.
 func (w *worker) hashLabel(text uint64, e *seq.Example) uint64 {
 	if e.Label == seq.NoLabel && e.Labels == nil && e.Numbers == nil {
 		return 0
@@ -309,8 +309,8 @@ func (w *worker) hashLabel(text uint64, e *seq.Example) uint64 {
 	return maphash.Bytes(textSeed, w.text)
 }
 
-// hashTokens returns the hash of a text's tokens, and of a pair the same in both orders; 0 where a text and its tokens
-// are the same.
+// hashTokens returns the hash of a text's tokens, for a pair independent of the order; 0 if the
+// tokens equal the text.
 func (w *worker) hashTokens(row *table.Row, e *seq.Example) (sum uint64) {
 	texts := w.texts(row)
 	switch {
@@ -327,8 +327,8 @@ func (w *worker) hashTokens(row *table.Row, e *seq.Example) (sum uint64) {
 	return w.hashOf(e.A)
 }
 
-// hashOf returns a hash of tokens, two in each step: maphash would need a copy of them as bytes, which costs more than
-// a simple tokenizer.
+// hashOf returns a hash of tokens, two in each step: maphash would need a copy of them as bytes,
+// which costs more than a simple tokenizer.
 func (w *worker) hashOf(tokens []int32) uint64 {
 	const odd = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
 	hash := uint64(len(tokens))

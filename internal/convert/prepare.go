@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// prepare checks what was asked for.
+// prepare checks the options.
 func (c *converter) prepare(ctx context.Context) error {
 	o := &c.options
 	if o.Series != nil {
@@ -37,7 +37,7 @@ func (c *converter) prepare(ctx context.Context) error {
 	return c.openAll(ctx)
 }
 
-// check reports options that do not go together.
+// check returns an error for inconsistent options.
 func (o *Options) check() error {
 	sources := 0
 	for _, given := range []bool{o.Text != "", o.Tokens != "", o.Features != "", o.Pair != nil} {
@@ -47,7 +47,7 @@ func (o *Options) check() error {
 	}
 	switch {
 	case len(o.From) == 0:
-		return errors.New("there is nothing to read")
+		return errors.New("expected at least one file to read, found none")
 	case sources != 1:
 		return errors.New("expected one of a column of text, one of tokens, one of features, or two of a pair")
 	case o.Pair != nil && len(o.Pair) != 2:
@@ -68,7 +68,7 @@ func (o *Options) check() error {
 	return o.checkSeveral()
 }
 
-// targets are the columns that rows have for something else than to be read.
+// targets returns the columns that are not inputs of a model.
 func (o *Options) targets() (out []string) {
 	for _, column := range slices.Concat([]string{o.Label, o.ID, o.SplitColumn}, o.Numbers, o.LabelColumns) {
 		if column != "" {
@@ -78,8 +78,8 @@ func (o *Options) targets() (out []string) {
 	return out
 }
 
-// describe sets the task and the columns to read. Label or SplitColumn is the last of them, but for that
-// of ids.
+// describe sets the task and the columns to read. Label or SplitColumn is the last of them, except
+// for that of ids.
 func (c *converter) describe() error {
 	o := &c.options
 	c.spec = seq.Spec{Task: seq.Classification, Name: o.Name, IDs: true}
@@ -124,7 +124,7 @@ func (c *converter) describe() error {
 	return nil
 }
 
-// nameLabels takes the names of labels that the options have.
+// nameLabels takes the label names of the options.
 func (c *converter) nameLabels() error {
 	o := &c.options
 	if err := CheckLabels(o.Labels); err != nil {

@@ -10,11 +10,11 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestRefuses: what makes no sense is an error before anything is read or written.
+// TestRefuses: inconsistent options are errors before anything is read or written.
 func TestRefuses(t *testing.T) {
 	from := file(t, "a.csv", "text,label\na,1\n,2\n")
 	for want, change := range map[string]func(*Options){
-		"there is nothing to read":                       func(o *Options) { o.From = nil },
+		"expected at least one file":                     func(o *Options) { o.From = nil },
 		"expected one of a column of text":               func(o *Options) { o.Text = "" },
 		"expected two columns":                           func(o *Options) { o.Text, o.Pair = "", []string{"text"} },
 		"tokens need the size":                           func(o *Options) { o.Text, o.Tokens = "", "text" },
@@ -31,7 +31,7 @@ func TestRefuses(t *testing.T) {
 				Part: 1}}
 		},
 		"a.csv:3: empty text":                           func(o *Options) { o.Strict = true },
-		`"1" is there twice`:                            func(o *Options) { o.Labels = []string{"1", "2", "1"} },
+		`"1" occurs twice`:                              func(o *Options) { o.Labels = []string{"1", "2", "1"} },
 		"found an empty one":                            func(o *Options) { o.Labels = []string{"1", ""} },
 		"no row of 2 can be used\n1 of 2 rows left out": func(o *Options) { o.Labels = []string{"3"} },
 	} {
@@ -50,11 +50,11 @@ func TestRefuses(t *testing.T) {
 	o.To = t.TempDir()
 	must.FailWith(t, context.Canceled)(Convert(ctx, o))
 	if left, _ := os.ReadDir(o.To); len(left) != 0 {
-		t.Errorf("%v is left", left)
+		t.Errorf("found the files %v", left)
 	}
 }
 
-// TestNoRows: a file without rows is named.
+// TestNoRows: the error names a file without rows.
 func TestNoRows(t *testing.T) {
 	for name, text := range map[string]string{"h.csv": "text,label\n", "e.jsonl": "", "e.conll": ""} {
 		path := file(t, name, text)
@@ -69,7 +69,7 @@ func TestNoRows(t *testing.T) {
 	}
 }
 
-// TestOtherEncoding: rows in another encoding are left out, with a note that says what to do.
+// TestOtherEncoding: rows in another encoding are left out, with a note on the next step.
 func TestOtherEncoding(t *testing.T) {
 	for name, text := range map[string]string{
 		"a.csv":   "text,label\ncaf\xe9,x\ncafe,y\n",

@@ -2,28 +2,28 @@ package convert
 
 import "slices"
 
-// repeats finds texts, or ids, that were there before, by their hashes: all of the first
-// [mostTexts] different ones, in memory that does not grow with the rows.
+// repeats finds repeated texts, or ids, by their hashes: among the first [mostTexts] distinct ones,
+// in memory that does not grow with the rows.
 type repeats struct {
 	slots []uint64 // open addressing; 0 is free, the low [tagBits] are a tag
 	used  int
 }
 
-// mostTexts is how many different texts are remembered. Of the memory for their hashes a
-// small part is used first, and twice as much whenever three quarters of that are taken:
-// what is not used yet is not mapped, and what is fits into a processor's cache for longer.
+// mostTexts is the maximum number of distinct texts in the table. It begins with a small part of
+// the memory and doubles it whenever three quarters are used: unused memory is not mapped, and the
+// used part fits into a CPU cache for longer.
 const (
 	firstSlots = 1 << 12
 	mostSlots  = 1 << 21
 	mostTexts  = mostSlots * 3 / 4
 )
 
-// tagBits are enough for each of [maxSplits], and a free slot.
+// tagBits is enough for each of [maxSplits], and a free slot.
 const tagBits = 7
 
 func newRepeats() repeats { return repeats{slots: make([]uint64, mostSlots)[:firstSlots]} }
 
-// add reports whether a text was there before, and the tag with which it was added first.
+// add reports whether a text was added before, and the tag with which it was added first.
 func (r *repeats) add(hash uint64, tag int) (before bool, first int) {
 	hash = hash>>tagBits<<tagBits | uint64(tag+1) // not free
 	slot := r.find(hash)
@@ -40,7 +40,7 @@ func (r *repeats) add(hash uint64, tag int) (before bool, first int) {
 	return false, tag
 }
 
-// find is where a hash is, with any tag, or would be.
+// find returns the slot of a hash with any tag, or the free slot for it.
 func (r *repeats) find(hash uint64) *uint64 {
 	last := uint64(len(r.slots) - 1)
 	for at := hash >> tagBits; ; at++ {
@@ -50,8 +50,8 @@ func (r *repeats) find(hash uint64) *uint64 {
 	}
 }
 
-// grow writes to the new part before a hash is looked for there: memory that is first
-// read and then written is mapped twice.
+// grow writes to the new part before a hash is looked up there: memory that is first read and then
+// written is mapped twice.
 func (r *repeats) grow() {
 	hashes := slices.Clone(r.slots)
 	r.slots = r.slots[:2*len(r.slots)]

@@ -13,7 +13,7 @@ import (
 )
 
 // Tags of spans are read in BIO. Other schemes also mark the last token of a span and spans of one
-// token; without them two spans side by side would be one. They are converted:
+// token; without these marks two adjacent spans would be one. They are converted:
 //
 //	BIOES  B-X I-X E-X, S-X
 //	BILOU  B-X I-X L-X, U-X
@@ -30,14 +30,14 @@ const (
 	marks   = "BIMELSUW"
 )
 
-// markOf is the mark of a tag and its type.
+// markOf returns the mark of a tag and its type.
 func markOf(tag string) (mark, kind string, ok bool) {
 	mark, kind, ok = strings.Cut(tag, "-")
 	return mark, kind, ok && len(mark) == 1 && strings.Contains(marks, mark) && kind != ""
 }
 
-// MarkEnds reports whether tags are of a scheme that marks the ends of spans: whether a type occurs in
-// B-X or I-X and with another mark, or all tags but O are of spans of one token.
+// MarkEnds reports whether tags are in a scheme that marks the ends of spans: a type occurs both in
+// B-X or I-X and with another mark, or all tags except O are spans of one token.
 func MarkEnds(tags []string) bool {
 	found := map[string]string{} // marks of each type
 	others, singles := 0, 0
@@ -62,11 +62,11 @@ func MarkEnds(tags []string) bool {
 	return singles > 0 && others == 0 && slices.Contains(tags, outside)
 }
 
-// toBIO converts the tags of a row. A span ends at the mark of its end, and another begins where the
-// type changes, even without the mark of a beginning. It returns the index of the first token where a
-// span ends or begins without such a mark, or -1.
+// toBIO converts the tags of a row. A span ends at its end mark, and another begins where the type
+// changes, even without a begin mark. It returns the index of the first token where a span ends or
+// begins without such a mark, or -1.
 func toBIO(tags []string) (broken int) {
-	open := "" // type of the span that the next token may go on with
+	open := "" // type of the span that the next token may continue
 	broken = -1
 	for i, tag := range tags {
 		mark, kind, ok := markOf(tag)
@@ -94,7 +94,7 @@ func toBIO(tags []string) (broken int) {
 	return broken
 }
 
-// namesInBIO are the names of labels in BIO, each once.
+// namesInBIO returns the names of labels in BIO, without duplicates.
 func namesInBIO(names []string) (out []string) {
 	for _, name := range names {
 		if mark, kind, ok := markOf(name); ok && strings.Contains(begins, mark) {
@@ -109,8 +109,8 @@ func namesInBIO(names []string) (out []string) {
 	return out
 }
 
-// decideMarks looks at the tags of the first rows, before a worker has them, unless the names of
-// labels have said what they are.
+// decideMarks inspects the tags of the first rows, before a worker processes them, unless the names
+// of labels determine the scheme.
 func (c *converter) decideMarks(rows []table.Row) {
 	if c.marksDecided || c.options.Tags == "" {
 		return
@@ -137,8 +137,8 @@ func (c *converter) decideMarksBy(tags []string) {
 	}
 }
 
-// checkMarks refuses tags that are found to mark the ends of spans after rows were read as BIO, and tags
-// without a mark beside others in BIO, of which evaluations would find no span.
+// checkMarks returns an error for tags that turn out to mark the ends of spans after rows were read
+// as BIO, and for unmarked tags among tags in BIO, in which evaluations would find no span.
 func (c *converter) checkMarks(names []string) error {
 	switch {
 	case c.options.Tags == "":
@@ -168,23 +168,23 @@ func (c *converter) checkMarks(names []string) error {
 	return nil
 }
 
-// almostBIO matches tags that mark spans in a way that nothing else reads.
+// almostBIO matches tags that mark spans in an unsupported way.
 var almostBIO = regexp.MustCompile(`^(?i)([bilouems][-_:/|. ].+|.+[-_:/|. ][bilouems])$`)
 
-// tagPlaces are the first rows that have tags. Workers that read rows side by side share them.
+// tagPlaces has the first row with each tag. Concurrent workers share it.
 type tagPlaces struct {
 	mu     sync.Mutex
 	places map[string]tagPlace
 }
 
-// tagPlace is a row: the number of its file, and its place.
+// tagPlace is the location of a row: the number of its file, and its position.
 type tagPlace struct {
 	file int
 	line int64
 	text string
 }
 
-// see takes a row that has a tag.
+// see records a row with a tag.
 func (p *tagPlaces) see(tag string, at tagPlace) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -199,15 +199,15 @@ func (p *tagPlaces) see(tag string, at tagPlace) {
 
 func (p *tagPlaces) first(tag string) string { return p.places[tag].text }
 
-// placeOf is the place of a row among all files.
+// placeOf returns the location of a row among all files.
 func (c *converter) placeOf(row *table.Row) tagPlace {
 	return tagPlace{slices.Index(c.options.From, row.File), row.Line, row.Place()}
 }
 
-// brokenMarks stands among the tags of [tagPlaces] for a row whose marks do not go together.
+// brokenMarks is the key in [tagPlaces] for rows with inconsistent marks.
 const brokenMarks = ""
 
-// noteBroken remarks on rows whose marks do not go together.
+// noteBroken adds a note on rows with inconsistent marks.
 func (c *converter) noteBroken() {
 	if n := c.broken.Load(); n > 0 {
 		c.skipped.Note(fmt.Sprintf("column %s: rows in which a span begins or ends without its mark: %d, the first at %s: it begins and ends at the tags beside it", c.options.Tags, n, c.tagPlaces.first(brokenMarks)))

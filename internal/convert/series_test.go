@@ -7,8 +7,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSeriesWithoutTargets: a name with * takes no column of a target, an id or a split, and the note
-// says which columns it takes; a column that is named to be read and predicted is refused.
+// TestSeriesWithoutTargets: a name with * matches no column of a target, an id or a split, and the
+// note lists the matched columns. A column that is named both as input and as target is refused.
 func TestSeriesWithoutTargets(t *testing.T) {
 	set := func(table string, change func(o *Options)) Options {
 		o := options(t, file(t, "x.csv", table))

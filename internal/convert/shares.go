@@ -11,12 +11,12 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// splitName is what a split may be called, which is a file's name, too.
+// splitName matches valid names of splits, which are also file names.
 var splitName = regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$`)
 
 func validSplit(name string) bool { return splitName.MatchString(name) }
 
-// splitOf is a split as it is called here.
+// splitOf returns the canonical name of a split.
 func splitOf(name string) string {
 	split, ok := seq.KnownSplit(name)
 	if !ok {
@@ -25,7 +25,7 @@ func splitOf(name string) string {
 	return split
 }
 
-// CheckShares looks at the parts of a data set.
+// CheckShares returns an error for invalid shares.
 func CheckShares(shares []Share) error {
 	sum := 0.0
 	for _, s := range shares {
@@ -40,13 +40,13 @@ func CheckShares(shares []Share) error {
 	return nil
 }
 
-// digestOf is the SHA-256 of a seed and the bytes of a text, for which buf has room.
+// digestOf returns the SHA-256 of a seed and the bytes of a text; buf is scratch memory.
 func digestOf(seed uint64, text table.Value, buf *[]byte) [sha256.Size]byte {
 	*buf = appendBytes(binary.LittleEndian.AppendUint64((*buf)[:0], seed), text)
 	return sha256.Sum256(*buf)
 }
 
-// shareOf is the split of a text with a digest, whose first 64 bits are a fraction.
+// shareOf returns the split of a text with a digest, whose first 64 bits are a fraction.
 func shareOf(shares []Share, sum [sha256.Size]byte) string {
 	u := float64(binary.BigEndian.Uint64(sum[:])) / (1 << 64)
 	for _, s := range shares {
@@ -55,7 +55,7 @@ func shareOf(shares []Share, sum [sha256.Size]byte) string {
 		}
 		u -= s.Part
 	}
-	for i := len(shares) - 1; ; i-- { // rounding
+	for i := len(shares) - 1; ; i-- { // after rounding
 		if shares[i].Part > 0 {
 			return shares[i].Split
 		}

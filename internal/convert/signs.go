@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// signs are the signs of a row that it means something else than what it is read as: a bit for each kind.
+// signs has a bit for each kind of sign that a row may mean something else than what it is read as.
 type signs uint8
 
 // Kinds of signs.
@@ -21,15 +21,15 @@ const (
 	signSpan    signs = 1 << iota // a span begins or ends within a word or with white space
 	signLost                      // the text has U+FFFD
 	signRounded                   // numbers differ by less than float32 resolves
-	signNormal                    // a normal whose length is not 1
+	signNormal                    // a normal whose length differs from 1
 	signPadded                    // a list of tokens ends in a token that is repeated
-	signMissing                   // a number that programs write where one is missing
+	signMissing                   // a number that programs write for a missing one
 	signPath                      // the text is the name of a file
-	signBytes                     // the text is what Python writes of bytes
+	signBytes                     // the text is Python's notation of bytes
 	signKinds   = iota
 )
 
-// signTexts say what rows with a sign have, and what to do.
+// signTexts describe rows with a sign, and the next step.
 var signTexts = [signKinds]string{
 	"have a span that begins or ends within a word or with white space: expected characters from 0, the end not included, not bytes",
 	"have U+FFFD in their text, which stands for bytes that a program could not decode: write the table anew from its source",
@@ -54,7 +54,7 @@ func (c *signCounts) add(s signs, place func() string) {
 	}
 }
 
-// note adds a remark for each kind of sign; for some, only if most of the rows that are kept have it.
+// note adds a note for each kind of sign; for some kinds only if most of the kept rows have it.
 func (c *signCounts) note(left *source.Skipped, padded bool) {
 	for kind := range c.kinds {
 		k := &c.kinds[kind]
@@ -66,7 +66,7 @@ func (c *signCounts) note(left *source.Skipped, padded bool) {
 	}
 }
 
-// normalAt is the place of a normal among features, -1 without one.
+// normalAt returns the index of a normal among features, -1 without one.
 func normalAt(names []string) int {
 	at := slices.Index(names, seq.NormalNames[0])
 	if at < 0 || at+len(seq.NormalNames) > len(names) ||
@@ -76,7 +76,7 @@ func normalAt(names []string) int {
 	return at
 }
 
-// look finds the signs of a row that has become an example.
+// look finds the signs of a row that was converted to an example.
 func (w *worker) look(row *table.Row, e *seq.Example) {
 	if slices.ContainsFunc(e.Numbers, isMissing) ||
 		slices.ContainsFunc(e.Features, func(f []float32) bool { return slices.ContainsFunc(f, isMissing) }) {
@@ -112,20 +112,21 @@ func (w *worker) look(row *table.Row, e *seq.Example) {
 	}
 }
 
-// namesFile matches the name of a file of text, sound or an image.
+// namesFile matches the name of a file of text, audio or an image.
 var namesFile = regexp.MustCompile(`^[^\s"'<>{}]+\.(?i:txt|html?|json|pdf|docx?|png|jpe?g|gif|bmp|tiff?|webp|wav|mp3|flac|ogg|npy|obj|off|ply|xyz|pts)$`)
 
-// maxPath bounds a text that may be the name of a file.
+// maxPath is the maximum length of a text that may be a file name.
 const maxPath = 1 << 10
 
-// unitOrZero reports whether a vector has the length 1, but for rounding, or 0.
+// unitOrZero reports whether a vector has the length 1 up to rounding, or 0.
 func unitOrZero(v []float32) bool {
 	length := math.Sqrt(float64(v[0])*float64(v[0]) + float64(v[1])*float64(v[1]) + float64(v[2])*float64(v[2]))
 	return length == 0 || length > 0.9 && length < 1.1
 }
 
-// isRounded reports whether the numbers of a feature differ by less than a hundred steps of float32 at their size.
-// Numbers that float32 has made equal differ by nothing: they are rounded if they are beyond its whole numbers.
+// isRounded reports whether the numbers of a feature differ by less than a hundred steps of float32
+// at their size. Numbers that are equal in float32 count as rounded if they are beyond its integer
+// range.
 func isRounded(features [][]float32) bool {
 	const step, whole = 1.0 / (1 << 23), 1 << 24
 	if len(features) < 2 {
@@ -144,13 +145,13 @@ func isRounded(features [][]float32) bool {
 	return false
 }
 
-// isMissing reports whether a number is one that programs write where one is missing.
+// isMissing reports whether programs write a number for a missing one.
 func isMissing(x float32) bool {
 	return x <= -999 && (x == -999 || x == -9999 || x == -99999 || x == -999999) || x >= 1e20 &&
 		(x == 1e20 || x == 1e30 || x == 9.96921e36) || x == -1e30
 }
 
-// isPadded reports whether a list of tokens ends in a token that is repeated.
+// isPadded reports whether a list of tokens ends in a repeated token.
 func isPadded(tokens []int32) bool {
 	n := len(tokens)
 	return n > 3 && tokens[n-1] == tokens[n-2] && tokens[n-2] == tokens[n-3]

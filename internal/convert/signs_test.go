@@ -75,7 +75,7 @@ func TestSigns(t *testing.T) {
 	}
 }
 
-// TestSpanText: a span that repeats its text is left out where the places are those of another text.
+// TestSpanText: a span that repeats its text is left out if its positions belong to another text.
 func TestSpanText(t *testing.T) {
 	from := write(t, `{"text":"Ann met Bob","s":[{"start":0,"end":3,"label":"P","text":"Bob"}]}`+"\n"+
 		`{"text":"Ann met Bob","s":[{"start":8,"end":11,"label":"P","text":"Bob"}]}`+"\n")
@@ -90,7 +90,7 @@ func TestSpanText(t *testing.T) {
 	}
 }
 
-// TestIntervalBlocks: the gaps of BED's blocks are named in a note.
+// TestIntervalBlocks: a note mentions the gaps between BED blocks.
 func TestIntervalBlocks(t *testing.T) {
 	dir := t.TempDir()
 	fasta, bed := filepath.Join(dir, "g.fa"), filepath.Join(dir, "b.bed")
@@ -108,7 +108,8 @@ func TestIntervalBlocks(t *testing.T) {
 	}
 }
 
-// TestOtherTokens: texts of one split whose tokens another split has are counted, as in another case.
+// TestOtherTokens: texts of one split whose tokens occur in another split are counted, such as
+// texts in another case.
 func TestOtherTokens(t *testing.T) {
 	rows := `{"text":"A","split":"val"}` + "\n" + `{"text":"a","split":"test"}` + "\n" +
 		`{"text":"Good film","split":"train"}` + "\n" + `{"text":"good  FILM","split":"test"}` + "\n" +
@@ -125,7 +126,7 @@ func TestOtherTokens(t *testing.T) {
 	}
 }
 
-// TestOtherOrder: pairs of one split that another split has in the other order are counted.
+// TestOtherOrder: pairs of one split that occur in another split in the other order are counted.
 func TestOtherOrder(t *testing.T) {
 	from := write(t, `{"a":"x","b":"y","l":0,"split":"train"}`+"\n"+`{"a":"y","b":"x","l":0,"split":"test"}`+"\n"+
 		`{"a":"y","b":"z","l":1,"split":"test"}`+"\n")

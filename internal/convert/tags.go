@@ -16,26 +16,26 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// outside is the tag of a token that is part of no span.
+// outside is the tag of a token outside of all spans.
 const outside = "O"
 
-// noTag stands for no tag in a text of tags, as in a list of JSON; alone it is no tags at all.
+// noTag means no tag in a text of tags, as in a list of JSON; alone it means no tags at all.
 const noTag = "null"
 
-// NoTags is the reason of a row without tags.
+// NoTags is the skip reason of a row without tags.
 const NoTags = "no tags"
 
-// tags reports whether tokens have labels, each its own.
+// tags reports whether tokens have a label each.
 func (o *Options) tags() bool { return o.Tags != "" || o.Spans != "" || o.Intervals != "" }
 
 // part is a part of a text, from a byte to before another, with one tag: a word or a span.
 type part struct {
 	start, end int
 	tag        string // of its first token; "" for no label
-	inner      string // of the others
+	inner      string // of the other tokens
 }
 
-// continued is the tag of what goes on with a tag: I-X after B-X, and the same after others.
+// continued returns the tag that continues a tag: I-X after B-X, and the same after others.
 func continued(tag string) string {
 	if kind, ok := strings.CutPrefix(tag, "B-"); ok {
 		return "I-" + kind
@@ -43,13 +43,13 @@ func continued(tag string) string {
 	return tag
 }
 
-// goesOn reports whether a tag goes on with the span of the one before. (In IOB1, I-X also begins
-// a span.)
+// goesOn reports whether a tag continues the span of the previous one. (In IOB1, I-X also begins a
+// span.)
 func goesOn(before, tag string) bool {
 	return strings.HasPrefix(tag, "I-") && continued(before) == tag
 }
 
-// checkTags looks at what was asked for, before anything is read.
+// checkTags returns an error for inconsistent options, before anything is read.
 func (c *converter) checkTags() error {
 	o := &c.options
 	given := 0
@@ -83,8 +83,8 @@ func (c *converter) checkTags() error {
 	return nil
 }
 
-// words makes of a list of words, as JSON has it, a text: with a space between them. Of a sequence
-// with intervals, whose places count letters alone, it leaves out the white space.
+// words joins a JSON list of words to a text, with a space between them. For a sequence with
+// intervals, whose positions count only letters, it removes white space.
 func (c *converter) words(row *table.Row) {
 	if c.options.Intervals != "" && len(row.Values) > 0 {
 		v := &row.Values[firstText]
@@ -113,13 +113,14 @@ func (c *converter) words(row *table.Row) {
 	*v = table.Value{Text: strings.Join(words, " "), Words: true}
 }
 
-// called is the name of a row.
+// called returns the name of a row.
 func (w *worker) called(row *table.Row) string {
 	id, _ := w.names.ID(row, w.idAt)
 	return id.Text
 }
 
-// tagged are the numbers of the tags of a row's tokens, in memory that is used for the next one.
+// tagged returns the numbers of the tags of a row's tokens, in memory that is reused for the next
+// one.
 func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipReason) {
 	o, text := &w.options, row.Values[firstText]
 	tokens := e.First()
@@ -164,7 +165,7 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 	}
 	if !text.Words {
 		if len(tags) != tokens {
-			return nil, source.Skip("tags and tokens differ in number",
+			return nil, source.Skip("the numbers of tags and tokens differ",
 				fmt.Errorf("%d tags, %d tokens", len(tags), tokens))
 		}
 		w.labelled = w.labelled[:0]
@@ -177,13 +178,13 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 	}
 	words := strings.Split(text.Text, " ")
 	if len(words) != len(tags) {
-		return nil, source.Skip("tags and words differ in number",
+		return nil, source.Skip("the numbers of tags and words differ",
 			fmt.Errorf("%d tags, %d words", len(tags), len(words)))
 	}
 	parts, at, between := make([]part, len(words)), 0, outside
 	for i, word := range words {
 		if kind, _, ok := strings.Cut(tags[i], "-"); tags[i] != outside && !(ok && (kind == "B" || kind == "I")) {
-			between = "" // the tags do not say what is between words
+			between = "" // the tags do not cover the text between words
 		}
 		parts[i] = part{at, at + len(word), tags[i], continued(tags[i])}
 		at += len(word) + 1
@@ -191,12 +192,11 @@ func (w *worker) tagged(row *table.Row, e *seq.Example) ([]int32, *source.SkipRe
 	return w.tagParts(text.Text, tokens, parts, between, true)
 }
 
-// spanOf is a part that is a span.
+// spanOf returns a part that is a span.
 func spanOf(start, end int, kind string) part { return part{start, end, "B-" + kind, "I-" + kind} }
 
-// tagParts tags the tokens of a text by its parts, which are in their order. What is between
-// words goes on with a span if the words on both sides are of it; otherwise what is between has a
-// tag of its own.
+// tagParts tags the tokens of a text by its parts, which are in order. The text between words
+// continues a span if the words on both sides belong to it; otherwise it has the tag between.
 func (w *worker) tagParts(text string, tokens int, parts []part, between string,
 	words bool) ([]int32, *source.SkipReason) {
 	offsets, err := tokenizers.Offsets(w.tokenizer, text)
@@ -243,7 +243,7 @@ func (w *worker) tagParts(text string, tokens int, parts []part, between string,
 	return w.labelled, nil
 }
 
-// appendTag adds the number of a tag, "" being none.
+// appendTag appends the number of a tag, "" for none.
 func (w *worker) appendTag(tag string) *source.SkipReason {
 	if tag == "" {
 		w.labelled = append(w.labelled, seq.NoLabel)
@@ -261,7 +261,7 @@ func (w *worker) appendTag(tag string) *source.SkipReason {
 	return nil
 }
 
-// tagNames are the tags of a row, in BIO where they are of spans.
+// tagNames returns the tags of a row, in BIO if they mark spans.
 func (c *converter) tagNames(row *table.Row) (tags []string, why *source.SkipReason) {
 	if tags, why = c.writtenTags(row.Values[c.tagsAt]); c.marksEnds && toBIO(tags) >= 0 {
 		c.broken.Add(1)
@@ -270,9 +270,9 @@ func (c *converter) tagNames(row *table.Row) (tags []string, why *source.SkipRea
 	return tags, why
 }
 
-// writtenTags are the tags of a row as the table has them: a list of JSON, of names, numbers and
-// null for none; or words with a space between them. Whole numbers that are no names are places in
-// the names of labels that are given.
+// writtenTags returns the tags of a row as the table has them: a JSON list of names, numbers and
+// null for none; or words separated by spaces. Integers that are not names are indices into the
+// given label names.
 func (c *converter) writtenTags(v table.Value) (tags []string, why *source.SkipReason) {
 	switch {
 	case v.Tokens != nil:
@@ -314,7 +314,7 @@ func (c *converter) writtenTags(v table.Value) (tags []string, why *source.SkipR
 	}
 	names := c.options.Labels
 	for i, tag := range tags {
-		if tag == strconv.Itoa(int(seq.NoLabel)) || tag == "-100" { // which PyTorch leaves out of a loss
+		if tag == strconv.Itoa(int(seq.NoLabel)) || tag == "-100" { // PyTorch excludes -100 from a loss
 			tags[i] = ""
 			continue
 		}
@@ -325,8 +325,7 @@ func (c *converter) writtenTags(v table.Value) (tags []string, why *source.SkipR
 	return tags, nil
 }
 
-// spansOf are those of a JSON list of objects with start and end, in characters of the text, and
-// label.
+// spansOf reads a JSON list of objects with start and end, in characters of the text, and label.
 func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 	bad := func(kind, format string, a ...any) *source.SkipReason {
 		return source.Skip(kind, fmt.Errorf("column %s: "+format, append([]any{column}, a...)...))
@@ -378,10 +377,11 @@ func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 	return out, nil
 }
 
-// sameWords reports whether two texts are the same but for white space.
+// sameWords reports whether two texts are equal except for white space.
 func sameWords(a, b string) bool { return slices.Equal(strings.Fields(a), strings.Fields(b)) }
 
-// cutsWord reports whether the place of a byte is between two letters of a script that puts spaces between words.
+// cutsWord reports whether a byte position is between two letters of a script that separates words
+// by spaces.
 func cutsWord(text string, at int) bool {
 	before, _ := utf8.DecodeLastRuneInString(text[:at])
 	behind, _ := utf8.DecodeRuneInString(text[at:])

@@ -21,7 +21,7 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// tagOptions are those of a table of tags, whose rows are all in one split.
+// tagOptions returns the options for a table of tags, whose rows are all in one split.
 func tagOptions(t *testing.T, from string, change func(*Options)) Options {
 	o := Options{From: []string{from}, To: filepath.Join(t.TempDir(), "set"), Name: "own", Text: "text",
 		Shares: []Share{{Split: "train", Part: 1}}}
@@ -29,7 +29,7 @@ func tagOptions(t *testing.T, from string, change func(*Options)) Options {
 	return o
 }
 
-// tagRows are the rows of a data set: the tokens and the tag of each, "-" where it has none.
+// tagRows returns the rows of a data set: the tokens and the tag of each, "-" without one.
 func tagRows(t *testing.T, d *seq.Dataset) (rows []string) {
 	t.Helper()
 	must.Succeed(t, d.Verify())
@@ -51,7 +51,7 @@ func tagRows(t *testing.T, d *seq.Dataset) (rows []string) {
 	return rows
 }
 
-// TestTags: each kind of input gives every token the tag that it says.
+// TestTags: each kind of input gives every token the right tag.
 func TestTags(t *testing.T) {
 	words := func(o *Options) { o.Tags, o.Tokenizer = "tags", []byte(`{"type":"words"}`) }
 	spans := func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"words"}`) }
@@ -151,8 +151,8 @@ func TestTags(t *testing.T) {
 	}
 }
 
-// TestMarkedEnds: tags that mark the ends of spans are converted with one note, whatever file or row has
-// them; where the first rows have BIO alone and later ones do not, the conversion is refused.
+// TestMarkedEnds: tags that mark the ends of spans are converted with one note, in any file or row;
+// if the first rows are plain BIO and later ones are not, the conversion is refused.
 func TestMarkedEnds(t *testing.T) {
 	var bioes, late strings.Builder
 	for i := range 20_000 { // more than a chunk of rows
@@ -177,7 +177,7 @@ func TestMarkedEnds(t *testing.T) {
 	}
 }
 
-// TestTagRefusals: what cannot be tagged is a row that is left out, with its place and why, or an
+// TestTagRefusals: a row that cannot be tagged is left out with its location and reason, or is an
 // error.
 func TestTagRefusals(t *testing.T) {
 	byteSpans := func(o *Options) { o.Spans, o.Tokenizer = "spans", []byte(`{"type":"byte"}`) }
@@ -209,11 +209,11 @@ func TestTagRefusals(t *testing.T) {
 		{"a.jsonl", `{"text":["a","b"],"tags":["O"]}`, func(o *Options) {
 			o.Tags, o.Tokenizer = "tags",
 				[]byte(`{"type":"byte"}`)
-		}, "tags and words differ in number\n  a.jsonl:2: 1 tags, 2 words"},
+		}, "the numbers of tags and words differ\n  a.jsonl:2: 1 tags, 2 words"},
 		{"a.jsonl", `{"text":"ab","tags":["O"]}`, func(o *Options) {
 			o.Tags, o.Tokenizer = "tags",
 				[]byte(`{"type":"byte"}`)
-		}, "tags and tokens differ in number\n  a.jsonl:2: 1 tags, 2 tokens"},
+		}, "the numbers of tags and tokens differ\n  a.jsonl:2: 1 tags, 2 tokens"},
 		{"a.jsonl", `{"text":["a b"],"tags":["O"]}`, func(o *Options) {
 			o.Tags, o.Tokenizer = "tags",
 				[]byte(`{"type":"byte"}`)
@@ -258,7 +258,7 @@ func TestTagRefusals(t *testing.T) {
 	}
 }
 
-// TestHuggingFaceTags: tags that Hugging Face's library has saved are called as it says.
+// TestHuggingFaceTags: tags saved by Hugging Face's library keep their names.
 func TestHuggingFaceTags(t *testing.T) {
 	schema := arrow.NewSchema([]arrow.Field{{Name: "tokens", Type: arrow.ListOf(arrow.BinaryTypes.String)},
 		{Name: "ner_tags", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64)}}, nil)
@@ -289,8 +289,8 @@ func TestHuggingFaceTags(t *testing.T) {
 	}
 }
 
-// TestMixedTags: a tag without a mark beside others in BIO is refused with its place, unless all tags are
-// named; tags in another spelling of BIO, and marks that do not go together, get a note.
+// TestMixedTags: an unmarked tag among tags in BIO is refused with its location, unless all tags
+// are named; tags in another spelling of BIO, and inconsistent marks, get a note.
 func TestMixedTags(t *testing.T) {
 	conll := func(o *Options) { o.Text, o.Tags, o.Tokenizer = "token", "tag", []byte(`{"type":"words"}`) }
 	good := "Ann S-PER\nsaw O\nNew B-LOC\nYork E-LOC\n\n"
@@ -332,8 +332,8 @@ func TestMixedTags(t *testing.T) {
 	}
 }
 
-// TestOneLongSentence: a file whose empty lines were lost has one row; the error of a tokenizer that has
-// none to learn from says so.
+// TestOneLongSentence: a file that has lost its empty lines has a single row; the error of a
+// tokenizer without training rows says so.
 func TestOneLongSentence(t *testing.T) {
 	o := tagOptions(t, file(t, "x.conll", strings.Repeat("Ann B-PER\nsaw O\n", 300)), func(o *Options) {
 		o.Text, o.Tags, o.Tokenizer, o.Shares = "token", "tag", []byte(`{"type":"words"}`),

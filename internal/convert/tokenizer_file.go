@@ -14,8 +14,8 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// readTokenizer reads the tokenizer's file. One that is in the data set's directory
-// already and says something else may be the user's own: it is replaced with the data set alone.
+// readTokenizer reads the tokenizer's file. A different file in the data set's directory may be the
+// user's own: it is only replaced together with the data set.
 func (c *converter) readTokenizer() (err error) {
 	o := &c.options
 	if c.tokenizer, o.Tokenizer, c.file, err = tokenizers.ReadFile(o.TokenizerFile); err != nil {

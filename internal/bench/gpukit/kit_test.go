@@ -17,8 +17,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestConfigs: the presets of the Long Range Arena that the kit brings along are
-// the published ones.
+// TestConfigs: the kit's presets of the Long Range Arena are the published ones.
 func TestConfigs(t *testing.T) {
 	for name, want := range map[string]struct {
 		vocabulary, labels, layers        int
@@ -47,7 +46,7 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
-// kit runs run.sh of a directory and returns what it prints and its exit status.
+// kit runs run.sh of a directory and returns its output and exit status.
 func kit(t *testing.T, dir string, env []string, args ...string) (string, int) {
 	t.Helper()
 	c := command(t, dir, env, args...)
@@ -67,7 +66,7 @@ func command(t *testing.T, dir string, env []string, args ...string) *exec.Cmd {
 	return c
 }
 
-// TestPlan: what is planned fits into nine minutes, with room to stop.
+// TestPlan: the plan fits into nine minutes, with time to stop.
 func TestPlan(t *testing.T) {
 	for _, args := range [][]string{{"--plan"}, {"--plan", "--quick"}} {
 		out, status := kit(t, ".", nil, args...)
@@ -94,10 +93,9 @@ func TestPlan(t *testing.T) {
 	}
 }
 
-// fakeProgram stands in for sftseq: one command fails and leaves a process behind,
-// one dies in the middle of a line; where there is a file named hang, one hangs and
-// does not end when it is told to. It notes which processes it left, and which of
-// them it meets alive.
+// fakeProgram replaces sftseq: one command fails and leaves a process behind, one dies in the
+// middle of a line, and if there is a file named hang, one hangs and ignores signals. It records
+// the processes that it left, and those that it finds alive.
 const fakeProgram = `#!/bin/sh
 kit=${0%/*}
 for pid in $(cat "$kit/hanging" 2>/dev/null); do
@@ -135,7 +133,7 @@ version*) printf 'sftseq 1.2\nand more\n' ;;
 esac
 `
 
-// fakePython is a Python with PyTorch, whose compiler leaves a process behind.
+// fakePython replaces Python with PyTorch, whose compiler leaves a process behind.
 const fakePython = `#!/bin/sh
 case "$*" in
 -c*) echo PyTorch 9 ;;
@@ -146,7 +144,7 @@ case "$*" in
 esac
 `
 
-// fakeKit is a kit with those.
+// fakeKit returns a kit with these programs.
 func fakeKit(t *testing.T) string {
 	t.Helper()
 	testenv.Long(t, "it waits for what hangs")
@@ -184,7 +182,7 @@ func read(t *testing.T, path string) string {
 	return string(text)
 }
 
-// nothingHangs looks for the processes of the fake program.
+// nothingHangs checks that the processes of the fake program have ended.
 func nothingHangs(t *testing.T, dir string, want int) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(dir, "hanging*"))
@@ -199,7 +197,7 @@ func nothingHangs(t *testing.T, dir string, want int) {
 		t.Errorf("%d processes should have hung, expected %d", len(pids), want)
 	}
 	for _, pid := range pids {
-		// One that ended may stay as a zombie, where nobody asks for it.
+		// An ended process may stay as a zombie if no process waits for it.
 		if stat, err := os.ReadFile(filepath.Join("/proc", pid, "stat")); err == nil &&
 			!strings.Contains(string(stat), ") Z ") {
 			t.Errorf("still there: %s", stat)
@@ -210,15 +208,15 @@ func nothingHangs(t *testing.T, dir string, want int) {
 	}
 }
 
-// line is one of results.jsonl.
+// line is a line of results.jsonl.
 type line struct {
 	Part, Name, Kernel, Command, Error, Precision, Version, Says, Result, Note string
 	Status                                                                     int
 	Loss                                                                       float64
 }
 
-// resultsOf are the lines of results.jsonl by their part, those about the parts by
-// name, and how many are torn.
+// resultsOf returns the lines of results.jsonl by part, the lines about the parts by name, and the
+// number of torn lines.
 func resultsOf(t *testing.T, results string) (lines, parts map[string][]line, torn int) {
 	t.Helper()
 	lines, parts = map[string][]line{}, map[string][]line{}
@@ -238,8 +236,8 @@ func resultsOf(t *testing.T, results string) (lines, parts map[string][]line, to
 	return lines, parts, torn
 }
 
-// TestRun: parts that fail are recorded, lose nothing of the others, and leave no
-// process behind. One part can be repeated.
+// TestRun: failing parts are recorded, do not affect the results of others, and leave no process
+// behind. A single part can be repeated.
 func TestRun(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -284,7 +282,7 @@ func TestRun(t *testing.T) {
 		}
 	}
 
-	// A program that computes kernels after all.
+	// A program that does compute kernels.
 	write(t, filepath.Join(dir, "sftseq"), strings.Replace(fakeProgram, `printf '{"ceilings"'; exit 1`,
 		`echo '{"kernel":"gelu"}'`, 1))
 	if out, status := kit(t, dir, env, "--quick", "--part", "kernels"); status != 0 ||
@@ -311,7 +309,7 @@ func TestRun(t *testing.T) {
 		t.Errorf("%+v", lines)
 	}
 
-	// What is wrong deletes nothing.
+	// Invalid arguments delete nothing.
 	before := read(t, filepath.Join(results, "results.jsonl"))
 	refused(t, dir, results, "no part \"kernel\"", 2, env, "--part", "kernel")
 	refused(t, dir, results, "no device vulkan:1", 1, append(env, "DEVICE=vulkan:1"))
@@ -320,7 +318,7 @@ func TestRun(t *testing.T) {
 	}
 }
 
-// refused expects an error that leaves the results alone.
+// refused expects an error that leaves the results unchanged.
 func refused(t *testing.T, dir, results, want string, wantStatus int, env []string, args ...string) {
 	t.Helper()
 	_, before := os.Stat(results)
@@ -333,7 +331,7 @@ func refused(t *testing.T, dir, results, want string, wantStatus int, env []stri
 	}
 }
 
-// TestArguments: what is wrong is refused before anything is run or written.
+// TestArguments: invalid arguments are refused before anything is run or written.
 func TestArguments(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -353,13 +351,13 @@ func TestArguments(t *testing.T) {
 		{2, "TIME=9", "TIME=9", nil},
 		{1, "no device nonsense", "DEVICE=nonsense", nil},
 		{1, "no device vulkan:3", "DEVICE=vulkan:3", []string{"--part", "check"}},
-		{1, "no device vulkan:1", "DEVICE=vulkan:1", nil}, // it is there, but cannot be used
+		{1, "no device vulkan:1", "DEVICE=vulkan:1", nil}, // it exists, but cannot be used
 	} {
 		refused(t, dir, results, c.want, c.status, []string{"OUT=" + results, c.env}, c.args...)
 	}
 }
 
-// TestPyTorch: whether it is there is found out once, and said.
+// TestPyTorch: the presence of PyTorch is checked once and reported.
 func TestPyTorch(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -387,7 +385,7 @@ func TestPyTorch(t *testing.T) {
 		t.Errorf("%+v, %+v", p, lines["peers"])
 	}
 
-	// What it fails at makes the part incomplete, which is no failure of the kit's.
+	// A failure of PyTorch makes the part incomplete, which is not a failure of the kit.
 	says, lines, parts = run(`[ "$1" = -c ] && echo PyTorch 9 && exit; echo "OutOfMemoryError: too large" >&2; exit 1`)
 	if says != "PyTorch 9 of "+python {
 		t.Errorf("%q", says)
@@ -407,8 +405,8 @@ func TestPyTorch(t *testing.T) {
 	}
 }
 
-// TestHang: what is out of time is recorded, with the results that it had, and has
-// ended, with what it had started, before anything else runs.
+// TestHang: a part out of time is recorded, with its results so far, and all of its processes have
+// ended before anything else runs.
 func TestHang(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)
@@ -432,7 +430,7 @@ func TestHang(t *testing.T) {
 	}
 }
 
-// TestInterrupted: what runs ends with the script.
+// TestInterrupted: running processes end with the script.
 func TestInterrupted(t *testing.T) {
 	t.Parallel()
 	dir := fakeKit(t)

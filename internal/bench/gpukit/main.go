@@ -1,5 +1,5 @@
-// Gpukit is the program report of the GPU kit: it prints the results that run.sh has written
-// as tables of Markdown. make bench-gpu-kit packs both; see docs/performance.md.
+// Gpukit is the program report of the GPU kit: it prints the results of run.sh as Markdown tables.
+// make bench-gpu-kit packs both; see docs/performance.md.
 package main
 
 import (
@@ -34,7 +34,7 @@ func report(path string) (string, error) {
 		return "", fmt.Errorf("%s: %w", path, err)
 	}
 	if r.lines == 0 {
-		return "", fmt.Errorf("%s: no results of the GPU kit", path)
+		return "", fmt.Errorf("%s: expected results of the GPU kit, found none", path)
 	}
 	return r.markdown(), nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// results are the lines of the GPU kit by part. Each line has the name of its part, and what
-// the part's command printed.
+// results are the lines of the GPU kit by part. Each line has the name of its part, and the output
+// of the part's command.
 type results struct {
 	about    []kitAbout
 	devices  []bench.DeviceResult
@@ -24,18 +24,18 @@ type results struct {
 	profiles []bench.ModelResult
 	presets  []bench.ModelResult
 	lengths  []bench.ModelResult
-	torch    []torchResult // of the preset of ListOps
-	torches  []torchResult // of the others
+	torch    []torchResult // preset of ListOps
+	torches  []torchResult // other presets
 	kernels  []bench.KernelMeasurement
 	ceilings []kitCeilings
 	losses   []kitLoss
 	parts    []kitPart
 	failures []kitFailure
-	lines    int // that could be read
-	torn     int // that could not
+	lines    int // number of readable lines
+	torn     int // number of unreadable lines
 }
 
-// kitAbout is where and when the kit ran, and what drivers and PyTorch say.
+// kitAbout has the place and time of the run, and the versions of drivers and PyTorch.
 type kitAbout struct {
 	Date    string `json:"date"`
 	Version string `json:"version"`
@@ -65,7 +65,7 @@ type kitCeilings struct {
 	Precision device.Precision `json:"precision"`
 }
 
-// kitLoss is what a run came to: the mean loss over its last steps.
+// kitLoss is the result of a training run: the mean loss over its last steps.
 type kitLoss struct {
 	Precision device.Precision `json:"precision"`
 	Batch     int              `json:"batch"`
@@ -75,17 +75,17 @@ type kitLoss struct {
 	Seconds   float64          `json:"seconds"`
 }
 
-// kitPart is how a part ended.
+// kitPart is the outcome of a part.
 type kitPart struct {
 	Name    string `json:"name"`
 	Result  string `json:"result"` // ok, incomplete, out of time or skipped
 	Seconds int    `json:"seconds"`
 	Planned int    `json:"planned"`
 	Limit   int    `json:"limit"`
-	Note    string `json:"note"` // what was left out, and why
+	Note    string `json:"note"` // what was skipped, and why
 }
 
-// kitFailure is a command that failed.
+// kitFailure is a failed command.
 type kitFailure struct {
 	Part    string `json:"part"`
 	Command string `json:"command"`
@@ -93,7 +93,7 @@ type kitFailure struct {
 	Error   string `json:"error"`
 }
 
-// read reads lines. One that is torn, by a run that was stopped, is counted.
+// read reads lines. It counts torn lines of interrupted runs.
 func (r *results) read(in io.Reader) error {
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, 1<<20)
@@ -133,12 +133,12 @@ func (r *results) line(line []byte) error {
 		"loss": to(&r.losses), "parts": to(&r.parts),
 	}[kind.Part]
 	if !ok {
-		return fmt.Errorf("%q is no part", kind.Part)
+		return fmt.Errorf("unknown part %q", kind.Part)
 	}
 	return keep(line)
 }
 
-// to decodes a line and puts it behind the others of a list.
+// to decodes a line and appends it to a list.
 func to[T any](list *[]T) func(line []byte) error {
 	return func(line []byte) error {
 		var v T

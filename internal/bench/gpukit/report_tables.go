@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor/conformance"
 )
 
-// shownShare is the least share of a step that a kernel's row is printed for.
+// shownShare is the minimum fraction of a step for which a kernel's row is printed.
 const shownShare = 0.005
 
 // markdown returns the report.
@@ -36,7 +36,7 @@ func (r *results) markdown() string {
 	return p.String()
 }
 
-// header says where the figures are from.
+// header prints the origin of the figures.
 func (r *results) header(p *page) {
 	for _, a := range r.about {
 		switch {
@@ -81,7 +81,7 @@ func (r *results) devicesTable() *mdTable {
 	t := newMDTable("Devices", "device", "name", "kind", "driver", "API", "memory", "subgroup", "copy",
 		"float32 multiply-add", "mixed product")
 	for _, x := range r.devices {
-		if x.Device == "" { // why there is none
+		if x.Device == "" { // the reason for its absence
 			continue
 		}
 		t.add(x.Row()...)
@@ -92,7 +92,7 @@ func (r *results) devicesTable() *mdTable {
 	return t
 }
 
-// checkTable is a line for all kernels, and one for each that failed.
+// checkTable returns a row for all kernels, and one for each failed kernel.
 func (r *results) checkTable() *mdTable {
 	t := newMDTable("Every kernel beside double precision", "kernel", "cases", "of the tolerance", "result")
 	all := conformance.Summary{Kernel: fmt.Sprintf("all %d", len(r.checks))}
@@ -130,7 +130,7 @@ func (r *results) goldenTable() *mdTable {
 	return t
 }
 
-// what is the kind of a measurement in our words.
+// what names a kind of measurement.
 func (x *torchResult) what() string {
 	if x.What == "infer" {
 		return bench.Forward
@@ -154,7 +154,7 @@ func (x *torchResult) program() string {
 	return text
 }
 
-// listOpsTable has our figures beside PyTorch's.
+// listOpsTable compares sftseq with PyTorch.
 func (r *results) listOpsTable() *mdTable {
 	t := newMDTable("The preset of ListOps", "what", "program", "precision", "tokens/s", "time", "memory",
 		"sftseq fp32 is", "sftseq mixed is")
@@ -190,7 +190,7 @@ func (x *torchResult) peak() string {
 	return bench.FormatBytes(int64(x.PeakGiB * giga))
 }
 
-// ratio is how many times as fast a is as b.
+// ratio returns how many times faster a is than b.
 func ratio(a, b float64) string {
 	if a == 0 || b == 0 {
 		return "–"
@@ -198,13 +198,12 @@ func ratio(a, b float64) string {
 	return bench.FormatDigits(a/b) + "×"
 }
 
-// presetsTable has the five tasks, and PyTorch's best figure of the same task where
-// it was measured.
+// presetsTable has the five tasks, with PyTorch's best figure of the same task if it was measured.
 func (r *results) presetsTable() *mdTable {
 	const none = "–"
 	type measurement struct{ task, what string }
 	best := map[measurement]torchResult{}
-	var tasks []measurement // of PyTorch, in their order
+	var tasks []measurement // of PyTorch, in order
 	for _, x := range slices.Concat(r.torch, r.torches) {
 		of := measurement{x.Task, x.what()}
 		if x.Model != "sft" || x.TokensPerSec <= best[of].TokensPerSec {
@@ -250,7 +249,7 @@ func (r *results) lengthsTable() *mdTable {
 	return t
 }
 
-// profileTable has the kernels that matter, and the others together.
+// profileTable has the kernels with a relevant share, and the others together.
 func profileTable(m *bench.ModelResult) *mdTable {
 	t := newMDTable(fmt.Sprintf("Kernels of %s, %s", m.What, m.Precision), bench.ProfileColumns...)
 	rest := bench.KernelShare{}
@@ -306,12 +305,12 @@ func (r *results) lossTable() *mdTable {
 	return t
 }
 
-// page is text of Markdown.
+// page is a Markdown text.
 type page struct{ strings.Builder }
 
 func (p *page) line(format string, args ...any) { fmt.Fprintf(&p.Builder, format+"  \n", args...) }
 
-// add prints a table, if there is something in it.
+// add prints a table unless it is empty.
 func (p *page) add(t *mdTable) {
 	if len(t.rows) > 1 || len(t.notes) > 0 {
 		fmt.Fprintf(&p.Builder, "\n## %s\n", t.title)
@@ -346,7 +345,7 @@ func (p *page) rows(t *mdTable) {
 	}
 }
 
-// mdTable is a table of Markdown, with notes below.
+// mdTable is a Markdown table, with notes below.
 type mdTable struct {
 	title string
 	rows  [][]string
@@ -357,7 +356,7 @@ func newMDTable(title string, columns ...string) *mdTable {
 	return &mdTable{title: title, rows: [][]string{columns}}
 }
 
-// add adds a row. What would end a cell is replaced.
+// add adds a row. Characters that would end a cell are replaced.
 func (t *mdTable) add(row ...string) {
 	for i := range row {
 		row[i] = strings.NewReplacer("|", "/", "\n", " ").Replace(row[i])

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// kitLines are results of each part, and a line that was torn.
+// kitLines are results of each part, and a torn line.
 const kitLines = `{"part":"kit","date":"2030-01-02T03:04Z","version":"sftseq 1","system":"Linux","quick":true}
 {"part":"driver","says":"card, 123"}
 {"part":"devices","device":"vulkan:0","name":"card","kind":"discrete","mixed":true}
@@ -49,7 +49,7 @@ func reportOf(t *testing.T, lines string) string {
 	return text
 }
 
-// TestReport: the report has what is in the lines, and says how many it could not read.
+// TestReport: the report has the content of the lines, and the number of unreadable ones.
 func TestReport(t *testing.T) {
 	spaces := regexp.MustCompile(" +")
 	out := spaces.ReplaceAllString(reportOf(t, kitLines), " ")
@@ -80,7 +80,7 @@ func TestReport(t *testing.T) {
 	if t.Failed() {
 		t.Logf("%s", out)
 	}
-	// The lines of one part alone are a report, too.
+	// The lines of a single part are a report, too.
 	for line := range strings.Lines(kitLines) {
 		if strings.Contains(line, "abacus") || strings.Contains(line, "unavailable") ||
 			!strings.HasSuffix(line, "}\n") {
@@ -99,7 +99,7 @@ func TestReportErrors(t *testing.T) {
 		t.Errorf("absent: %v", err)
 	}
 	write(t, path, "{}\n")
-	if _, err := report(path); err == nil || !strings.Contains(err.Error(), "no results of the GPU kit") {
+	if _, err := report(path); err == nil || !strings.Contains(err.Error(), "expected results of the GPU kit, found none") {
 		t.Errorf("empty: %v", err)
 	}
 }

@@ -1,6 +1,5 @@
-// Gen compiles the shaders whose source is not the one that their SPIR-V was
-// compiled from, validates what comes out and records the sums of both: make
-// shaders.
+// Gen compiles the shaders whose SPIR-V is older than the source, validates the results and records
+// the checksums of both: make shaders.
 package main
 
 import (
@@ -17,16 +16,16 @@ import (
 	"github.com/sftseq/sftseq/shaders/internal/source"
 )
 
-// maker makes SPIR-V: the shaders with cooperative matrices need newer tools.
+// maker compiles to SPIR-V: the shaders with cooperative matrices need newer tools.
 type maker struct {
-	dir            string // of the shaders
+	dir            string // directory of the shaders
 	plain, coopmat tools
 }
 
-// tools are the programs that are called.
+// tools are the external programs.
 type tools struct {
-	compiler  string // glslang; none: its shaders cannot be made
-	validator string // spirv-val; none: they are not validated
+	compiler  string // glslang; "" means these shaders cannot be compiled
+	validator string // spirv-val; "" skips validation
 }
 
 func main() {
@@ -35,7 +34,7 @@ func main() {
 	flag.StringVar(&m.plain.compiler, "glslang", "glslangValidator", "compiler")
 	flag.StringVar(&m.plain.validator, "spirv-val", "spirv-val", "validator")
 	flag.StringVar(&m.coopmat.compiler, "glslang-coopmat", "", "compiler that knows GL_KHR_cooperative_matrix")
-	flag.StringVar(&m.coopmat.validator, "spirv-val-coopmat", "", "validator of what that makes")
+	flag.StringVar(&m.coopmat.validator, "spirv-val-coopmat", "", "validator for these shaders")
 	flag.Parse()
 	if err := m.run(os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -43,8 +42,8 @@ func main() {
 	}
 }
 
-// run brings the SPIR-V and the record up to date. A shader that fails keeps
-// what it had, and the others are still made.
+// run updates the SPIR-V and the record. A shader that fails keeps its old SPIR-V, and the others
+// are still compiled.
 func (m *maker) run(out io.Writer) error {
 	shaders, err := source.Shaders(os.DirFS(m.dir))
 	if err != nil {
@@ -87,7 +86,7 @@ func (m *maker) run(out io.Writer) error {
 		return err
 	}
 	if len(failures) > 0 {
-		failures = append(failures, errors.New("the SPIR-V of these is not that of their sources"))
+		failures = append(failures, errors.New("the SPIR-V of these shaders does not match their sources"))
 	}
 	return errors.Join(append(failures, write(record, []byte(after.String())))...)
 }
@@ -122,7 +121,7 @@ func (m *maker) compile(s source.Shader) ([]byte, error) {
 	return os.ReadFile(path)
 }
 
-// command runs a program; what it said is in its error.
+// command runs a program; its error includes the output.
 func command(name string, args ...string) error {
 	out, err := exec.Command(name, args...).CombinedOutput()
 	if err != nil {
@@ -131,7 +130,7 @@ func command(name string, args ...string) error {
 	return nil
 }
 
-// removeOthers removes SPIR-V whose source is gone.
+// removeOthers removes SPIR-V without a source.
 func (m *maker) removeOthers(shaders []source.Shader, out io.Writer) error {
 	sources := map[string]bool{}
 	for _, s := range shaders {

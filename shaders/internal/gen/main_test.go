@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// compiler is a script in place of glslang: it copies what has no error.
+// compiler is a script that replaces glslang: it copies files without an error.
 const compiler = `#!/bin/sh
 while [ $# -gt 1 ]; do
 	case $1 in -o) out=$2; shift;; esac
@@ -19,7 +19,7 @@ done
 ! grep error "$1" && cp "$1" "$out"
 `
 
-// TestRun: only what has changed is made, and what fails is named and stays.
+// TestRun: only changed shaders are compiled, and those that fail are named and keep their SPIR-V.
 func TestRun(t *testing.T) {
 	m := maker{dir: t.TempDir(), plain: tools{compiler: filepath.Join(t.TempDir(), "compiler"), validator: "true"}}
 	write := func(path, text string) {

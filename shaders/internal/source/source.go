@@ -1,5 +1,5 @@
-// Package source reads the sources of shaders and the record of which SPIR-V
-// was compiled from which.
+// Package source reads the sources of shaders, and the record of the sources from which SPIR-V was
+// compiled.
 package source
 
 import (
@@ -15,9 +15,9 @@ import (
 
 // Shader is a source file with what it includes.
 type Shader struct {
-	Name        string // base name, without .comp
-	Sum         string // SHA-256 of the file and all it includes
-	Cooperative bool   // asks for GL_KHR_cooperative_matrix, which older compilers lack
+	Name        string // base name without .comp
+	Sum         string // SHA-256 of the file and all its includes
+	Cooperative bool   // uses GL_KHR_cooperative_matrix, which older compilers do not support
 }
 
 var (
@@ -25,7 +25,7 @@ var (
 	cooperative = regexp.MustCompile(`(?m)^[ \t]*#[ \t]*extension[ \t]+GL_KHR_cooperative_matrix\b`)
 )
 
-// Shaders reads the shaders of a directory, by their names.
+// Shaders reads the shaders of a directory, sorted by name.
 func Shaders(dir fs.FS) ([]Shader, error) {
 	files, err := fs.Glob(dir, "*.comp")
 	if err != nil {
@@ -49,8 +49,8 @@ func Shaders(dir fs.FS) ([]Shader, error) {
 	return list, nil
 }
 
-// closure is a file and all that it includes, each once, in the order in which
-// they are named first. Conditions are not looked at: it may hold too much.
+// closure is a file and all its includes, each once, in the order of their first mention. It
+// ignores conditions, and may contain too much.
 type closure struct {
 	dir   fs.FS
 	files []string
@@ -67,7 +67,7 @@ func (c *closure) add(file string) error {
 	}
 	c.files, c.texts = append(c.files, file), append(c.texts, text)
 	for _, m := range include.FindAllSubmatch(text, -1) {
-		// As the compiler does: beside the file, then from the directory.
+		// Like the compiler: relative to the file, then to the directory.
 		name := string(m[1])
 		beside := path.Join(path.Dir(file), name)
 		if _, err := fs.Stat(c.dir, beside); err == nil {
@@ -80,10 +80,10 @@ func (c *closure) add(file string) error {
 	return nil
 }
 
-// CompilerArguments are what glslang is called with.
+// CompilerArguments returns the arguments for glslang.
 func CompilerArguments(dir, file, out string) []string {
 	return []string{"-V", "--target-env", "vulkan1.2", "-I" + dir, "-o", out, file}
 }
 
-// ValidatorArguments are what spirv-val is called with.
+// ValidatorArguments returns the arguments for spirv-val.
 func ValidatorArguments(file string) []string { return []string{"--target-env", "vulkan1.2", file} }

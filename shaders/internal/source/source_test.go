@@ -16,14 +16,14 @@ func files(pairs ...string) fstest.MapFS {
 	return m
 }
 
-// TestClosure: a shader's sum is that of everything it includes.
+// TestClosure: a shader's checksum covers everything that it includes.
 func TestClosure(t *testing.T) {
 	tree := files(
 		"a.comp", "#include \"include/x.glsl\"\nvoid main() {}\n",
 		"b.comp", "void main() {}\n",
 		"c.comp", " # include \"include/y.glsl\"\n",
 		"include/x.glsl", "#include \"y.glsl\"\n// #include \"none.glsl\"\n",
-		"include/y.glsl", "#include \"x.glsl\"\n#extension GL_KHR_cooperative_matrix : require\n", // a circle
+		"include/y.glsl", "#include \"x.glsl\"\n#extension GL_KHR_cooperative_matrix : require\n", // a cycle
 		"include/z.glsl", "#error")
 	before := must.Get(Shaders(tree))(t)
 	for file, changed := range map[string]string{"a.comp": "a", "b.comp": "b", "include/x.glsl": "ac",
@@ -46,7 +46,7 @@ func TestClosure(t *testing.T) {
 		}
 	}
 	must.Fail(t, "a.comp includes none.glsl",
-		"a file that is not there")(Shaders(files("a.comp", `#include "none.glsl"`)))
+		"a nonexistent file")(Shaders(files("a.comp", `#include "none.glsl"`)))
 }
 
 func TestSums(t *testing.T) {

@@ -10,17 +10,16 @@ import (
 	"strings"
 )
 
-// SumsFile is the name of the record.
+// SumsFile is the file name of the record.
 const SumsFile = "sources.sum"
 
-// Sums says of each shader, by its name, what was compiled into what.
+// Sums has the checksums of each shader, by name.
 type Sums map[string]Pair
 
-// Pair is the [Shader.Sum] of a source, and the [Sum] of the SPIR-V that it was
-// compiled into.
+// Pair is the [Shader.Sum] of a source, and the [Sum] of its SPIR-V.
 type Pair struct{ Source, SPIRV string }
 
-// Sum is the SHA-256 of a file.
+// Sum returns the SHA-256 of a file.
 func Sum(file []byte) string {
 	sum := sha256.Sum256(file)
 	return hex.EncodeToString(sum[:])
@@ -28,8 +27,7 @@ func Sum(file []byte) string {
 
 var line = regexp.MustCompile(`^([0-9a-f]{64})  ([0-9a-f]{64})  (\S+)$`)
 
-// ParseSums reads the record: a line for each shader with both sums and its
-// name.
+// ParseSums reads the record: a line for each shader with both checksums and its name.
 func ParseSums(text string) (Sums, error) {
 	sums := Sums{}
 	n := 0
@@ -41,14 +39,14 @@ func ParseSums(text string) (Sums, error) {
 				SumsFile, n, l)
 		}
 		if _, twice := sums[m[3]]; twice {
-			return nil, fmt.Errorf("%s:%d: %s is there twice", SumsFile, n, m[3])
+			return nil, fmt.Errorf("%s:%d: %s occurs twice", SumsFile, n, m[3])
 		}
 		sums[m[3]] = Pair{m[1], m[2]}
 	}
 	return sums, nil
 }
 
-// String is the record, sorted by name.
+// String returns the record, sorted by name.
 func (s Sums) String() string {
 	var b strings.Builder
 	for _, name := range slices.Sorted(maps.Keys(s)) {
