@@ -25,9 +25,10 @@ import (
 // batches are, errors among them.
 func TestServeAsPredict(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
-	for _, model := range []string{"pre", "post", "retrieval"} {
+	for _, model := range []string{"pre", "post", "retrieval", "regression", "tagging", "multilabel"} {
 		var in strings.Builder
-		in.WriteString("{\"tokens\":[1],\"tokens\":[2]}\n{\"text_a\":\"a\",\"text_a\":\"b\"}\n{\"tokens\":[]}\n{\"text\":\"1\",\"tokens\":[1]}\n{\"text_a\":5}\n")
+		in.WriteString("{\"tokens\":[1],\"tokens\":[2]}\n{\"text_a\":\"a\",\"text_a\":\"b\"}\n{\"tokens\":[]}\n" +
+			"{\"text\":\"1\",\"tokens\":[1]}\n{\"text_a\":5}\n")
 		for i := range 150 {
 			sequence := func() string { return fmt.Sprintf("[%d%s]", 1+r.IntN(16), strings.Repeat(",3", r.IntN(300))) }
 			switch {
@@ -130,7 +131,8 @@ func hammer(t *testing.T, conn net.Conn, accepted func()) {
 			if i > paced {
 				length = 300
 			}
-			fmt.Fprintf(w, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[%d,2%s]}}\n", i, 1+i%16, strings.Repeat(",5", length))
+			fmt.Fprintf(w, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[%d,2%s]}}\n",
+				i, 1+i%16, strings.Repeat(",5", length))
 			if i <= paced {
 				w.Flush()
 				time.Sleep(time.Millisecond)
