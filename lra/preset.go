@@ -153,8 +153,11 @@ func falling(epochs int, weightDecay float64) train.Settings {
 // baseConfig returns the paper's model, which the presets share.
 func baseConfig() sft.Config {
 	return sft.Config{
-		ModelType: "sft", MaxLength: 1 << 20, SinusoidBase: 10000, LayerNormEps: 1e-5, NormPosition: "pre",
-		Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard",
-		SamplerSeed: 20240812, SamplerNoise: "train",
+		ModelType: "sft",
+		Inputs:    config.Inputs{MaxLength: 1 << 20},
+		Encoder:   config.Encoder{LayerNormEps: 1e-5, NormPosition: "pre"},
+		Attention: config.Attention{SinusoidBase: 10000, Score: "maxout", Probability: "leaky_relu",
+			Relative: "sinusoid_hadamard"},
+		Sampler: config.Sampler{SamplerSeed: 20240812, SamplerNoise: "train"},
 	}
 }

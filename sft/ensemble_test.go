@@ -230,7 +230,10 @@ func TestProbe(t *testing.T) {
 // as they are.
 func TestMeanThresholds(t *testing.T) {
 	of := func(thresholds ...float64) *sft.Model {
-		return &sft.Model{Config: &config.Config{NumLabels: 2, Thresholds: thresholds}}
+		return &sft.Model{Config: &config.Config{
+			Head:     config.Head{NumLabels: 2},
+			Decision: config.Decision{Thresholds: thresholds},
+		}}
 	}
 	for _, c := range []struct {
 		models []*sft.Model

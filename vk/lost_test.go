@@ -22,13 +22,18 @@ import (
 // trained returns a tiny model and its data.
 func trained(t *testing.T) (m *sft.Model, train, val *seq.File) {
 	t.Helper()
-	c := &sft.Config{ModelType: "sft", Task: config.Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 8,
-		NumLayers: 1, NumHeads: 2,
-		IntermediateSize: 8, NumSampledTokens: 5, MaxLength: 4096, SinusoidDim: 4,
-		SinusoidBase: 100, NormPosition: "pre",
-		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 7,
-		SamplerNoise: "train", Tokenizer: json.RawMessage(`{"type":"listops"}`),
-		Convolutions: []config.Convolution{{KernelSize: 5, Dilation: 60}, {KernelSize: 3, Dilation: 1}}}
+	c := &sft.Config{
+		ModelType: "sft",
+		Task:      config.Classification,
+		Inputs:    config.Inputs{VocabSize: 9, MaxLength: 4096, Tokenizer: json.RawMessage(`{"type":"listops"}`)},
+		Encoder: config.Encoder{HiddenSize: 8, NumLayers: 1, IntermediateSize: 8, NormPosition: "pre",
+			LayerNormEps: 1e-5, Convolutions: []config.Convolution{{KernelSize: 5, Dilation: 60},
+				{KernelSize: 3, Dilation: 1}}},
+		Attention: config.Attention{NumHeads: 2, SinusoidDim: 4, SinusoidBase: 100, Score: "maxout",
+			Probability: "leaky_relu", Relative: "sinusoid_hadamard"},
+		Sampler: config.Sampler{NumSampledTokens: 5, SamplerSeed: 7, SamplerNoise: "train"},
+		Head:    config.Head{NumLabels: 3},
+	}
 	must.Succeed(t, c.Validate())
 	b, err := seq.CreateDataset(t.TempDir(), seq.Spec{Task: c.Task, Name: "tiny", VocabSize: c.VocabSize}, false)
 	must.Succeed(t, err)

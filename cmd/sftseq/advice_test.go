@@ -9,6 +9,7 @@ import (
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestAdviceCommand: the commands that advice names are the run's own with other flags, wherever it
@@ -19,7 +20,10 @@ func TestAdviceCommand(t *testing.T) {
 		"runs/a-again/seed-1":              "runs/a/seed-1",
 		"'/my runs/it'\\''s-again/seed-1'": "/my runs/it's/seed-1",
 	} {
-		config := &sft.Config{HiddenSize: 8, NumLayers: 2, NumSampledTokens: 16}
+		config := &sft.Config{
+			Encoder: config.Encoder{HiddenSize: 8, NumLayers: 2},
+			Sampler: config.Sampler{NumSampledTokens: 16},
+		}
 		p := &provenance.Provenance{Command: "sftseq train custom --seed 1 --data d --hidden 8 --out " + out +
 			" --steps 6"}
 		must.Succeed(t, p.Store(config))

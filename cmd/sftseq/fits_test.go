@@ -14,7 +14,11 @@ import (
 // TestFits: tokens have a model's features, or none; a file without names of labels, which fits
 // models of other tasks, must have what a model's answers are compared with.
 func TestFits(t *testing.T) {
-	points := &sft.Config{Task: config.Classification, NumLabels: 2, FeatureNames: []string{"x", "y"}}
+	points := &sft.Config{
+		Task:   config.Classification,
+		Inputs: config.Inputs{FeatureNames: []string{"x", "y"}},
+		Head:   config.Head{NumLabels: 2},
+	}
 	for _, names := range [][]string{nil, {"x"}, {"y", "x"}} {
 		err := fits(points, &seq.Spec{Task: seq.Classification, FeatureNames: names})
 		if err == nil || !strings.Contains(err.Error(), `the model's ["x" "y"]`) {
@@ -25,9 +29,10 @@ func TestFits(t *testing.T) {
 	classes := &seq.Spec{Task: seq.Classification, VocabSize: 5}
 	for want, c := range map[string]*sft.Config{
 		"x: expected a label for each token (task tagging), found task classification": {Task: config.Tagging,
-			VocabSize: 5, NumLabels: 2},
+			Inputs: config.Inputs{VocabSize: 5}, Head: config.Head{NumLabels: 2}},
 		`x: expected the numbers ["size"] to compare with, found none`: {Task: config.Regression,
-			VocabSize: 5, NumLabels: 1, Numbers: []config.Number{{Name: "size"}}},
+			Inputs: config.Inputs{VocabSize: 5},
+			Head:   config.Head{NumLabels: 1, Numbers: []config.Number{{Name: "size"}}}},
 	} {
 		must.Check(t, fits(c, classes))
 		if err := task.Of(c).NeedsLabels(classes, "x"); err == nil || err.Error() != want {

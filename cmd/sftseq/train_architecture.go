@@ -57,9 +57,9 @@ var architectureFlags = []architectureFlag{
 // configValue points to the value of a key of config.json.
 func configValue(m *sft.Config, key string) any {
 	fields := reflect.ValueOf(m).Elem()
-	for i := range fields.NumField() {
-		if name, _, _ := strings.Cut(fields.Type().Field(i).Tag.Get("json"), ","); name == key {
-			return fields.Field(i).Addr().Interface()
+	for _, f := range reflect.VisibleFields(fields.Type()) {
+		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == key {
+			return fields.FieldByIndex(f.Index).Addr().Interface()
 		}
 	}
 	panic(fmt.Sprintf("config.json has no key %q", key))

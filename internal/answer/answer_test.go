@@ -23,7 +23,11 @@ import (
 
 // echo returns a model whose reply to a line is its id.
 func echo() (*Model, *requests.Parser) {
-	c := &sft.Config{Task: config.Classification, VocabSize: 17, NumLabels: 2, MaxLength: 1 << 17}
+	c := &sft.Config{
+		Task:   config.Classification,
+		Inputs: config.Inputs{VocabSize: 17, MaxLength: 1 << 17},
+		Head:   config.Head{NumLabels: 2},
+	}
 	m := &Model{Sequences: []int{1}, config: c,
 		answer: func(_ context.Context, batch []*requests.Request) (replies []any, err error) {
 			for _, r := range batch {

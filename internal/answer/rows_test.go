@@ -14,9 +14,12 @@ import (
 // TestRowHead: a row keeps the part of a long sequence that the model reads, and its spans have
 // positions in the text.
 func TestRowHead(t *testing.T) {
-	c := &sft.Config{Task: config.Tagging, VocabSize: 257, NumLabels: 1, LabelNames: []string{"X"}, MaxLength: 100,
-		PadTokenID:  new(int32(0)),
-		InputWindow: &config.InputWindow{Length: 3, Policy: "head"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+	c := &sft.Config{
+		Task: config.Tagging,
+		Inputs: config.Inputs{VocabSize: 257, MaxLength: 100, PadTokenID: new(int32(0)),
+			InputWindow: &config.InputWindow{Length: 3, Policy: "head"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)},
+		Head: config.Head{NumLabels: 1, LabelNames: []string{"X"}},
+	}
 	parser := requests.NewParser(c, "", "f", 1)
 	parser.Places = true
 	r := newTableReader(&Table{Path: "f", Sources: []string{"text"}, Options: table.Options{Columns: []string{"text"}}},
@@ -37,8 +40,12 @@ func TestRowHead(t *testing.T) {
 
 // TestFailedRow: a pair whose second sequence cannot be read keeps nothing of the first.
 func TestFailedRow(t *testing.T) {
-	c := &sft.Config{Task: config.Retrieval, VocabSize: 257, NumLabels: 2, MaxLength: 100, PadTokenID: new(int32(0)),
-		Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+	c := &sft.Config{
+		Task: config.Retrieval,
+		Inputs: config.Inputs{VocabSize: 257, MaxLength: 100, PadTokenID: new(int32(0)),
+			Tokenizer: json.RawMessage(`{"type":"byte"}`)},
+		Head: config.Head{NumLabels: 2},
+	}
 	columns := []string{"a", "b"}
 	r := newTableReader(&Table{Path: "f", Sources: columns, Options: table.Options{Columns: columns}},
 		requests.NewParser(c, "", "f", 1), columns)

@@ -67,12 +67,15 @@ func (l Layer) String() string { return fmt.Sprintf("%s, k %d, %s", l.Kind, l.K,
 // config returns a model of such layers.
 func (l Layer) config() *sft.Config {
 	c := &sft.Config{
-		ModelType: "sft", Task: config.Classification, VocabSize: 256, NumLabels: 2,
-		HiddenSize: tableHidden, NumLayers: tableLayers,
-		NumHeads: l.Heads, IntermediateSize: l.Intermediate, NumSampledTokens: l.K, MaxLength: l.Length,
-		SinusoidDim: tableHidden, SinusoidBase: 10000, NormPosition: "post", LayerNormEps: 1e-5,
-		Score: "maxout", Probability: "leaky_relu", Relative: l.Relative, SamplerNoise: "train",
-		Tokenizer: json.RawMessage(`{"type":"byte"}`),
+		ModelType: "sft",
+		Task:      config.Classification,
+		Inputs:    config.Inputs{VocabSize: 256, MaxLength: l.Length, Tokenizer: json.RawMessage(`{"type":"byte"}`)},
+		Encoder: config.Encoder{HiddenSize: tableHidden, NumLayers: tableLayers, IntermediateSize: l.Intermediate,
+			NormPosition: "post", LayerNormEps: 1e-5},
+		Attention: config.Attention{NumHeads: l.Heads, SinusoidDim: tableHidden, SinusoidBase: 10000, Score: "maxout",
+			Probability: "leaky_relu", Relative: l.Relative},
+		Sampler: config.Sampler{NumSampledTokens: l.K, SamplerNoise: "train"},
+		Head:    config.Head{NumLabels: 2},
 	}
 	if l.Kind == "vanilla" {
 		c.Score, c.Probability = "dot", "softmax"

@@ -54,7 +54,7 @@ func TestCutTags(t *testing.T) {
 // TestMeasures: a row without targets is reported before the model runs, and an output that is not
 // finite afterwards.
 func TestMeasures(t *testing.T) {
-	c := &sft.Config{Task: config.Tagging, NumLabels: 2}
+	c := &sft.Config{Task: config.Tagging, Head: config.Head{NumLabels: 2}}
 	row := seq.Example{A: []int32{1, 2}, Label: 1, Labels: []int32{0, 1}, Numbers: []float32{1, 2}}
 	for _, test := range []struct {
 		measure Measure

@@ -14,8 +14,11 @@ import (
 // a label are skipped.
 func TestNodeTagPicker(t *testing.T) {
 	pick := func(names []string) (got string) {
-		p := NewNodeTagPicker(&sft.Config{Task: config.Tagging, NumLabels: 3, LabelNames: names,
-			FeatureNames: []string{"x", "y", "z"}}, 3)
+		p := NewNodeTagPicker(&sft.Config{
+			Task:   config.Tagging,
+			Inputs: config.Inputs{FeatureNames: []string{"x", "y", "z"}},
+			Head:   config.Head{NumLabels: 3, LabelNames: names},
+		}, 3)
 		for row, labels := range [][]int32{{-1}, {0}, {1}, {0}, {2}, {0}, {0}} {
 			p.See(&seq.Example{Index: uint32(row), Features: make([][]float32, 1),
 				Labels: labels}, 1, []float32{1, 2, 3})

@@ -12,7 +12,10 @@ import (
 // TestTagPicker: correct and wrong rows take turns, and a missing kind is replaced by the other
 // one; rows without spans are skipped.
 func TestTagPicker(t *testing.T) {
-	p := NewTagPicker(&sft.Config{Task: config.Tagging, NumLabels: 2, LabelNames: []string{"O", "x"}}, 4)
+	p := NewTagPicker(&sft.Config{
+		Task: config.Tagging,
+		Head: config.Head{NumLabels: 2, LabelNames: []string{"O", "x"}},
+	}, 4)
 	for row, c := range []struct{ labels, answers [2]int32 }{
 		{[2]int32{0, 0}, [2]int32{0, 0}},
 		{[2]int32{1, 0}, [2]int32{1, 0}},

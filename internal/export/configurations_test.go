@@ -98,13 +98,17 @@ func mask(c *sft.Config) {
 
 // small is a configuration with odd sizes and few tokens, so that scores tie.
 func small() *sft.Config {
-	return &sft.Config{ModelType: "sft", Task: config.Classification, VocabSize: 5, NumLabels: 3, HiddenSize: 21,
-		NumLayers: 2, NumHeads: 3,
-		IntermediateSize: 29, NumSampledTokens: 11, MaxLength: 1 << 20, SinusoidDim: 10, SinusoidBase: 10000,
-		NormPosition: "pre", LayerNormEps: 1e-5,
-		Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard",
-		SamplerSeed: 1 << 40, SamplerNoise: "train",
-		Tokenizer: json.RawMessage(`{"type":"dna"}`)}
+	return &sft.Config{
+		ModelType: "sft",
+		Task:      config.Classification,
+		Inputs:    config.Inputs{VocabSize: 5, MaxLength: 1 << 20, Tokenizer: json.RawMessage(`{"type":"dna"}`)},
+		Encoder: config.Encoder{HiddenSize: 21, NumLayers: 2, IntermediateSize: 29,
+			NormPosition: "pre", LayerNormEps: 1e-5},
+		Attention: config.Attention{NumHeads: 3, SinusoidDim: 10, SinusoidBase: 10000, Score: "maxout",
+			Probability: "leaky_relu", Relative: "sinusoid_hadamard"},
+		Sampler: config.Sampler{NumSampledTokens: 11, SamplerSeed: 1 << 40, SamplerNoise: "train"},
+		Head:    config.Head{NumLabels: 3},
+	}
 }
 
 // fresh is a model none of whose weights is zero.

@@ -12,6 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/train"
 )
 
@@ -87,7 +88,10 @@ func TestOf(t *testing.T) {
 }
 
 func TestDifferences(t *testing.T) {
-	config := sft.Config{NumLayers: 2, Extra: []byte(`{"init_from":"base"}`)}
+	config := sft.Config{
+		Extra:   []byte(`{"init_from":"base"}`),
+		Encoder: config.Encoder{NumLayers: 2},
+	}
 	begun := &train.Checkpoint{Config: &config, Data: "a"}
 	was := train.Settings{Seed: 1, Batch: 8}
 	other := config

@@ -15,8 +15,11 @@ import (
 // TestNodeTagExample: a row is there with its labels, the answers, and what is told wrongly;
 // colours are those of its tags, and what has no label is pale.
 func TestNodeTagExample(t *testing.T) {
-	c := &sft.Config{FeatureNames: []string{"x", "y", "z"}, Task: config.Tagging, NumLabels: 3,
-		LabelNames: []string{"a/1", "a/2", "a/3"}}
+	c := &sft.Config{
+		Task:   config.Tagging,
+		Inputs: config.Inputs{FeatureNames: []string{"x", "y", "z"}},
+		Head:   config.Head{NumLabels: 3, LabelNames: []string{"a/1", "a/2", "a/3"}},
+	}
 	x := &seq.Example{Index: 7, Features: [][]float32{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}},
 		Labels: []int32{2, 0, 2, -1}}
 	e := NewNodeTagExample(x, "mug", []int32{2, 2, 2, 0})
@@ -54,8 +57,11 @@ func TestNodeTagExample(t *testing.T) {
 // is no picture, and the page says so. Of many tags the page has those of the most tokens.
 func TestManyNodeTags(t *testing.T) {
 	const n = 3 * mostPoints
-	points := &sft.Config{FeatureNames: []string{"x", "y", "z"}, Task: config.Tagging, NumLabels: 1,
-		LabelNames: []string{"a"}}
+	points := &sft.Config{
+		Task:   config.Tagging,
+		Inputs: config.Inputs{FeatureNames: []string{"x", "y", "z"}},
+		Head:   config.Head{NumLabels: 1, LabelNames: []string{"a"}},
+	}
 	x := &seq.Example{Features: slices.Repeat([][]float32{{1, 2, 3}}, n), Labels: make([]int32, n)}
 	e := NewNodeTagExample(x, "", make([]int32, n))
 	if v := newNodeTagExampleView(points, &e); len(e.Features) != mostPoints || v.Shown != mostPoints ||
@@ -65,9 +71,11 @@ func TestManyNodeTags(t *testing.T) {
 	if &e.Features[0][0] == &x.Features[0][0] {
 		t.Error("the points that are kept share memory with all others")
 	}
-	graph := &sft.Config{FeatureNames: []string{"mass"}, EdgeFeatureNames: []string{},
-		Task: config.Tagging, NumLabels: 1,
-		LabelNames: []string{"a"}}
+	graph := &sft.Config{
+		Task:   config.Tagging,
+		Inputs: config.Inputs{FeatureNames: []string{"mass"}, EdgeFeatureNames: []string{}},
+		Head:   config.Head{NumLabels: 1, LabelNames: []string{"a"}},
+	}
 	x.Edges = []seq.Edge{{Source: 0, Target: n - 1}}
 	run := Run{Name: "g", Config: graph, Metrics: &train.Metrics{},
 		NodeTags: &NodeTags{Lines: []NodeTagLine{{Of: "the model"}},

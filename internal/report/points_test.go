@@ -7,6 +7,7 @@ import (
 
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestDrawings: a cloud is seen from one side, nearer points darker; tokens that have no place are
@@ -14,7 +15,7 @@ import (
 func TestDrawings(t *testing.T) {
 	cloud := &Example{Features: [][]float32{{0, 0, 0}, {0, 0, 1}, {0, -3, 0}, {0, 3, 0}},
 		Output: sft.Output{Explanations: []sft.Explanation{*explanation(4, 1)}}}
-	view := newFeaturedView(&sft.Config{FeatureNames: []string{"z", "y", "x"}}, cloud)
+	view := newFeaturedView(&sft.Config{Inputs: config.Inputs{FeatureNames: []string{"z", "y", "x"}}}, cloud)
 	if view.Drawing == nil || view.Strip != nil || view.Length != 4 || view.Drawing.What != "points" {
 		t.Fatalf("%+v", view)
 	}
@@ -39,7 +40,7 @@ func TestDrawings(t *testing.T) {
 		t.Errorf("near %v: y leads away", near)
 	}
 
-	other := newFeaturedView(&sft.Config{FeatureNames: []string{"mass"}}, cloud)
+	other := newFeaturedView(&sft.Config{Inputs: config.Inputs{FeatureNames: []string{"mass"}}}, cloud)
 	if other.Drawing != nil || other.Strip == nil ||
 		strings.Contains(string(other.Strip.Scene().Inline()), "tokens</text>") {
 		t.Errorf("%+v", other)
@@ -62,15 +63,19 @@ func TestManyPoints(t *testing.T) {
 		return &Example{Features: slices.Repeat([][]float32{{1, 2, 3}}, n),
 			Output: sft.Output{Explanations: []sft.Explanation{*explanation(n, 1)}}}
 	}
-	points, masses := &sft.Config{FeatureNames: []string{"x", "y", "z"}},
-		&sft.Config{FeatureNames: []string{"a", "b", "c"}, EdgeFeatureNames: []string{}}
+	points, masses := &sft.Config{Inputs: config.Inputs{FeatureNames: []string{"x", "y", "z"}}},
+		&sft.Config{
+			Inputs: config.Inputs{FeatureNames: []string{"a", "b", "c"}, EdgeFeatureNames: []string{}},
+		}
 	if d := newFeaturedView(points, row(n)).Drawing; d == nil || d.Shown < mostPoints || d.Shown > mostPoints+2 {
 		t.Errorf("%+v", d)
 	}
 	if d := newFeaturedView(points, row(20)).Drawing; d == nil || d.Shown != 0 {
 		t.Errorf("%+v", d)
 	}
-	space := &sft.Config{FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: []string{}}
+	space := &sft.Config{
+		Inputs: config.Inputs{FeatureNames: []string{"x", "y", "z"}, EdgeFeatureNames: []string{}},
+	}
 	e := row(3)
 	e.Edges = []seq.Edge{{Source: 0, Target: 1}, {Source: 1, Target: 0}}
 	if plane, what, _ := planeOf(space, e.Features, e.Edges); plane == nil || what != "nodes" || len(plane.Edges) != 1 {

@@ -23,9 +23,13 @@ const hostile = `<script>alert('"&</script><img src=http://x/y>`
 // testRun is a run of bytes whose every text is hostile.
 func testRun(t *testing.T, name string, hidden int) Run {
 	t.Helper()
-	c := &sft.Config{ModelType: "sft", Task: config.Classification, VocabSize: 257, NumLabels: 2,
-		HiddenSize: hidden, NumLayers: 1,
-		LabelNames: []string{hostile, "plain"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+	c := &sft.Config{
+		ModelType: "sft",
+		Task:      config.Classification,
+		Inputs:    config.Inputs{VocabSize: 257, Tokenizer: json.RawMessage(`{"type":"byte"}`)},
+		Encoder:   config.Encoder{HiddenSize: hidden, NumLayers: 1},
+		Head:      config.Head{NumLabels: 2, LabelNames: []string{hostile, "plain"}},
+	}
 	extra := must.Get(json.Marshal(map[string]any{"command": hostile, "settings": map[string]any{"batch": 8}}))(t)
 	c.Extra = extra
 	m := &train.Metrics{Torn: true, Validation: []train.EvaluationReport{{Step: 20, Loss: 0.8, Accuracy: new(0.4)},
@@ -176,7 +180,7 @@ func TestManyClasses(t *testing.T) {
 		logits[min(i%30, 20)] = 1 // the classes from 21 on are mistaken for 20
 		must.Succeed(t, tally.Add(i%30, logits, 5))
 	}
-	c := newClasses(&sft.Config{NumLabels: 30}, tally.Report())
+	c := newClasses(&sft.Config{Head: config.Head{NumLabels: 30}}, tally.Report())
 	if c.Rows != nil || len(c.Mistakes) != 9 || c.Mistakes[0] != (mistake{"21", "20", 2}) ||
 		c.Mistakes[8] != (mistake{"29", "20", 1}) {
 		t.Errorf("%d rows, mistakes %v", len(c.Rows), c.Mistakes)

@@ -96,9 +96,12 @@ func TestMemoryOfGraphs(t *testing.T) {
 
 // TestWindowOfTokens: of a sequence that is cut, what is read is kept, in memory of its own.
 func TestWindowOfTokens(t *testing.T) {
-	c := &sft.Config{Task: config.Classification, VocabSize: 257, NumLabels: 2, MaxLength: 1 << 20,
-		PadTokenID:  new(int32(0)),
-		InputWindow: &config.InputWindow{Length: 3, Policy: "head"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+	c := &sft.Config{
+		Task: config.Classification,
+		Inputs: config.Inputs{VocabSize: 257, MaxLength: 1 << 20, PadTokenID: new(int32(0)),
+			InputWindow: &config.InputWindow{Length: 3, Policy: "head"}, Tokenizer: json.RawMessage(`{"type":"byte"}`)},
+		Head: config.Head{NumLabels: 2},
+	}
 	r := NewParser(c, "", "f", 1).Parse([]byte(`{"text":"`+strings.Repeat("b", 1<<16)+`"}`), 1, nil)
 	if r.Failure != nil {
 		t.Fatal(r.Failure)

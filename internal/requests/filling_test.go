@@ -10,8 +10,12 @@ import (
 // TestFillingWithoutPadding: the most probable token that an input may contain fills a mask,
 // and the probabilities of these add up to 1.
 func TestFillingWithoutPadding(t *testing.T) {
-	c := &sft.Config{Task: config.FillMask, VocabSize: 4, NumLabels: 3, PadTokenID: new(int32(0)),
-		MaskTokenID: new(int32(3))}
+	c := &sft.Config{
+		Task:    config.FillMask,
+		Inputs:  config.Inputs{VocabSize: 4, PadTokenID: new(int32(0))},
+		Masking: config.Masking{MaskTokenID: new(int32(3))},
+		Head:    config.Head{NumLabels: 3},
+	}
 	r := &Request{Sequences: [][]int32{{1, 3, 2}}, Lengths: []int{3}}
 	f, err := NewFilling(c, nil, r, [][]float32{{9, 1, 1}}, 10)
 	if err != nil || len(f.Masks) != 1 || len(f.Masks[0].Tokens) != 2 || f.Tokens[1] != 1 || f.Text != nil {

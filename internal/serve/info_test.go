@@ -24,7 +24,7 @@ func TestInfoWithoutVocabulary(t *testing.T) {
 		return json.RawMessage(`{"type":"words","words":[` + strings.Join(list, between) + `]}`)
 	}
 	info := func(spec json.RawMessage) *tokenizerInfo {
-		cfg := &sft.Config{Task: config.Classification, Tokenizer: spec}
+		cfg := &sft.Config{Task: config.Classification, Inputs: config.Inputs{Tokenizer: spec}}
 		reply, err := json.Marshal(infoOf(&served{Model: batching.Model{Scorer: &sft.Scorer{}}, about: &Model{},
 			task: task.Of(cfg), config: cfg}))
 		if err != nil || len(reply) > 500 {

@@ -16,8 +16,10 @@ import (
 // TestWorstRows: of more rows than are kept those that are furthest off are written, in order, of
 // equal ones the first of the file; one that is right is none of them.
 func TestWorstRows(t *testing.T) {
-	c := &sft.Config{Task: config.Regression, NumLabels: 1,
-		Numbers: []config.Number{{Name: "n", Mean: 10, Deviation: 2}}}
+	c := &sft.Config{
+		Task: config.Regression,
+		Head: config.Head{NumLabels: 1, Numbers: []config.Number{{Name: "n", Mean: 10, Deviation: 2}}},
+	}
 	var out bytes.Buffer
 	m := must.Get(NewMistakes(Of(c), &out, "csv", nil, true))(t)
 	const rows = 3 * MaxWorst
@@ -54,7 +56,10 @@ func TestLabelsInTables(t *testing.T) {
 		{[]string{"a", "b"}, `,0,a;b,,2,2.126928,0.11920292,0.11920292`},
 		{[]string{"a;b", "c"}, `,0,"[""a;b"",""c""]",[],2,2.126928,0.11920292,0.11920292`},
 	} {
-		cfg := &sft.Config{Task: config.MultiLabel, NumLabels: 2, LabelNames: c.names}
+		cfg := &sft.Config{
+			Task: config.MultiLabel,
+			Head: config.Head{NumLabels: 2, LabelNames: c.names},
+		}
 		var out bytes.Buffer
 		m := must.Get(NewMistakes(Of(cfg), &out, "csv", nil, true))(t)
 		m.See(&seq.Example{A: []int32{1}, Labels: []int32{0, 1}}, 1, []float32{-2, -2})
@@ -68,7 +73,10 @@ func TestLabelsInTables(t *testing.T) {
 
 // TestSpanMistakes: tokens without a label are no part of what is right or wrong.
 func TestSpanMistakes(t *testing.T) {
-	cfg := &sft.Config{Task: config.Tagging, NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}}
+	cfg := &sft.Config{
+		Task: config.Tagging,
+		Head: config.Head{NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}},
+	}
 	var out bytes.Buffer
 	m := must.Get(NewMistakes(Of(cfg), &out, "csv", nil, true))(t)
 	see := func(id string, labels, answers []int32) {

@@ -24,9 +24,12 @@ func tag(tags ...int) (o sft.Output) {
 
 // byteTags tags bytes.
 func byteTags() *sft.Config {
-	return &sft.Config{Task: config.Tagging, VocabSize: 257, NumLabels: 3,
-		LabelNames: []string{"O", "B-X", "I-X"}, MaxLength: 100,
-		PadTokenID: new(int32(0)), Tokenizer: json.RawMessage(`{"type":"byte"}`)}
+	return &sft.Config{
+		Task: config.Tagging,
+		Inputs: config.Inputs{VocabSize: 257, MaxLength: 100, PadTokenID: new(int32(0)),
+			Tokenizer: json.RawMessage(`{"type":"byte"}`)},
+		Head: config.Head{NumLabels: 3, LabelNames: []string{"O", "B-X", "I-X"}},
+	}
 }
 
 // TestSpans: places are characters of a text, and tokens where there is none.

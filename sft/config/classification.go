@@ -24,7 +24,7 @@ func (classification) describe(c *Config, s seq.Spec) error {
 	}
 	c.LabelNames, c.NumLabels = s.LabelNames, len(s.LabelNames)
 	c.Numbers, c.RegressionLoss = nil, "" // of a model that it starts from
-	c.dropMask()
+	c.Masking = Masking{}                 // a model of masked tokens may be the start
 	return nil
 }
 

@@ -26,78 +26,6 @@ const (
 	FillMask       = "fill-mask"        // one sequence without a label, or each of a pair: its masked tokens
 )
 
-// Config is config.json: all that defines a model beside its weights. A key that older models
-// do not have is omitted where it is zero, and zero stands for what they do.
-type Config struct {
-	ModelType        string          `json:"model_type"` // "sft"; of a linear model LinearType
-	Task             string          `json:"task"`       // of [Tasks]
-	VocabSize        int             `json:"vocab_size"`
-	NumLabels        int             `json:"num_labels"`
-	PadTokenID       *int32          `json:"pad_token_id"` // null: every id is a token
-	HiddenSize       int             `json:"hidden_size"`
-	NumLayers        int             `json:"num_hidden_layers"`
-	NumHeads         int             `json:"num_attention_heads"`
-	IntermediateSize int             `json:"intermediate_size"`
-	NumSampledTokens int             `json:"num_sampled_tokens"`
-	MaxLength        int             `json:"max_position_embeddings"` // longest sequence accepted
-	SinusoidDim      int             `json:"sinusoid_dim"`
-	SinusoidBase     float64         `json:"sinusoid_base"`
-	NormPosition     string          `json:"norm_position"` // pre, post
-	LayerNormEps     float64         `json:"layer_norm_eps"`
-	Score            string          `json:"score"`
-	Probability      string          `json:"probability"`
-	Relative         string          `json:"relative"`
-	SamplerSeed      uint64          `json:"sampler_seed"`
-	SamplerNoise     string          `json:"sampler_noise,omitempty"` // train (default), always
-	Tokenizer        json.RawMessage `json:"tokenizer"`
-	InputWindow      *InputWindow    `json:"input_window,omitempty"`
-	LabelNames       []string        `json:"label_names,omitempty"`
-	DropToken        float64         `json:"drop_token,omitempty"`
-	AttentionDropout float64         `json:"attention_dropout,omitempty"`
-	EmbeddingDropout float64         `json:"embedding_dropout,omitempty"`
-	FeedForward      float64         `json:"feed_forward_dropout,omitempty"`
-	ResidualScale    bool            `json:"residual_scale,omitempty"`
-	Convolutions     []Convolution   `json:"convolutions,omitempty"` // before each layer's attention
-	// the last of the vocabulary; absent: it has none
-	MaskTokenID *int32 `json:"mask_token_id,omitempty"`
-	// share of the tokens that fill-mask learns to tell
-	MaskRate float64 `json:"mask_rate,omitempty"`
-	MaskSpan float64 `json:"mask_span,omitempty"` // mean number of such tokens in a row
-	// of fill-mask: what it tells; absent: the tokens
-	MaskTargets *MaskTargets `json:"mask_targets,omitempty"`
-	// of fill-mask: its output layer is the embedding
-	TieEmbeddings  bool     `json:"tie_embeddings,omitempty"`
-	Numbers        []Number `json:"numbers,omitempty"`         // that a regression predicts
-	RegressionLoss string   `json:"regression_loss,omitempty"` // smooth_l1 (default), squared
-	// of multi-label: the probability from which on each label is answered; 0.5 (default)
-	Thresholds []float64 `json:"thresholds,omitempty"`
-	// that logits are divided by, for calibrated probabilities; 1 (default)
-	Temperature float64 `json:"temperature,omitempty"`
-	// of tagging: how logits become tags; absent: the largest logit of each token
-	SpanDecoding *SpanDecoding `json:"span_decoding,omitempty"`
-	// of an export: its classes for Hugging Face's libraries
-	AutoMap json.RawMessage `json:"auto_map,omitempty"`
-	// of the numbers of each token; absent: tokens have ids
-	FeatureNames []string `json:"feature_names,omitempty"`
-	// of the steps of a series, which the input layer reads standardised; absent: as they are
-	FeatureScales []Number `json:"feature_scales,omitempty"`
-	// of the numbers of each edge, maybe none; absent: there are no edges
-	EdgeFeatureNames []string `json:"edge_feature_names,omitzero"`
-	// of tokens with features: features (default), ones
-	Input string `json:"input,omitempty"`
-	// of a sequence's tokens, for the head: softmax (default), max
-	Pooling string `json:"pooling,omitempty"`
-	// of max: how many tokens are sampled for it; 0 (default): it reads all
-	PoolingSamples int             `json:"pooling_samples,omitempty"`
-	Extra          json.RawMessage `json:"extra,omitempty"` // provenance, free
-}
-
-// InputWindow is what a task reads of a longer input.
-type InputWindow struct {
-	Length int    `json:"length"`
-	Policy string `json:"policy"` // error, head
-}
-
 // mostSize keeps every product of two sizes far from overflow.
 const mostSize = 1 << 24
 
@@ -175,6 +103,9 @@ var configKeys = keysOf(reflect.TypeFor[Config]())
 // keysOf are the keys of a type like [Config].
 func keysOf(t reflect.Type) (keys []configKey) {
 	for _, f := range reflect.VisibleFields(t) {
+		if f.Anonymous { // its fields follow
+			continue
+		}
 		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
 		if options != "" && options != "omitempty" && options != "omitzero" {
 			panic(fmt.Sprintf("%s.%s: the option %q of its key means nothing here", t, f.Name, options))
@@ -242,7 +173,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	if !known {
 		return &Error{"task", fmt.Sprintf("%q", c.Task), strings.Join(Tasks(), ", ")}
 	}
-	c.Thresholds, c.Temperature, c.SpanDecoding, c.AutoMap = nil, 0, nil, nil // of a model that it starts from
+	c.Decision, c.AutoMap = Decision{}, nil // those of a model that it starts from
 	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
 	c.describeFeatures(s)
 	if c.Featured() && !c.task().takesFeatures() {

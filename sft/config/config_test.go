@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -45,6 +46,31 @@ func TestConfigKeys(t *testing.T) {
 	}
 	if got := config.TopKeys(text); !slices.Equal(got, names) {
 		t.Errorf("keys %v, written %v", names, got)
+	}
+}
+
+// TestKeyOrder: the groups of keys are Go's alone. A config.json has its keys side by side, and those of older
+// programs, in any order, mean the same.
+func TestKeyOrder(t *testing.T) {
+	full := configtest.FullConfig()
+	text := must.Get(json.Marshal(full))(t)
+	var keys map[string]json.RawMessage
+	must.Succeed(t, json.Unmarshal(text, &keys))
+	for _, group := range []string{"Inputs", "Encoder", "Attention", "Sampler", "Regularization",
+		"Masking", "Head", "Decision"} {
+		if _, found := keys[group]; found {
+			t.Errorf("the key %s: groups are not part of the file", group)
+		}
+	}
+	names := slices.Clone(config.TopKeys(text))
+	slices.Reverse(names)
+	var lines []string
+	for _, name := range names {
+		lines = append(lines, strconv.Quote(name)+": "+string(keys[name]))
+	}
+	got := must.Get(config.Parse([]byte("{" + strings.Join(lines, ",\n") + "}")))(t)
+	if a, b := normalised(t, got), normalised(t, full); !reflect.DeepEqual(a, b) {
+		t.Errorf("read %v, written %v", a, b)
 	}
 }
 

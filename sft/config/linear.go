@@ -22,8 +22,12 @@ func linearConfig(text []byte) (*Config, error) {
 		return nil, err
 	}
 	c := &Config{
-		ModelType: l.ModelType, Task: l.Task, VocabSize: l.VocabSize, NumLabels: l.Outputs(), PadTokenID: l.PadTokenID,
-		MaxLength: mostSize, Tokenizer: l.Tokenizer, LabelNames: l.LabelNames, Extra: l.Extra,
+		ModelType: l.ModelType,
+		Task:      l.Task,
+		Extra:     l.Extra,
+		Inputs: Inputs{VocabSize: l.VocabSize, PadTokenID: l.PadTokenID,
+			MaxLength: mostSize, Tokenizer: l.Tokenizer},
+		Head: Head{NumLabels: l.Outputs(), LabelNames: l.LabelNames},
 	}
 	for _, n := range l.Numbers {
 		c.Numbers = append(c.Numbers, Number(n))

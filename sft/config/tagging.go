@@ -22,7 +22,7 @@ func (tagging) describe(c *Config, s seq.Spec) error {
 	}
 	c.LabelNames, c.NumLabels = s.LabelNames, len(s.LabelNames)
 	c.Numbers, c.RegressionLoss = nil, ""
-	c.dropMask()
+	c.Masking = Masking{} // a model of masked tokens may be the start
 	return nil
 }
 

@@ -8,11 +8,6 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// dropMask forgets the mask of a model of masked tokens that another one starts from.
-func (c *Config) dropMask() {
-	c.MaskTokenID, c.MaskRate, c.MaskSpan, c.MaskTargets, c.TieEmbeddings = nil, 0, 0, nil, false
-}
-
 // task is what the configuration of a model follows from its [Config.Task].
 type task interface {
 	// sequences is how many an example has. They share the encoder.

@@ -16,7 +16,9 @@ import (
 
 // pointRows are n points in features of another order than x, y, z, with normals.
 func pointRows(n int) (*config.Config, seq.Example) {
-	c := &config.Config{FeatureNames: []string{"z", "ny", "heat", "x", "nx", "y", "nz"}}
+	c := &config.Config{
+		Inputs: config.Inputs{FeatureNames: []string{"z", "ny", "heat", "x", "nx", "y", "nz"}},
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	e := seq.Example{Index: 7}
 	for range n {
@@ -140,7 +142,7 @@ func TestStretch(t *testing.T) {
 // TestRotationsAreUniform: turned by any rotation a direction has no favourite, about z only
 // within the plane; the shift is uniform within its bounds.
 func TestRotationsAreUniform(t *testing.T) {
-	c := &config.Config{FeatureNames: []string{"x", "y", "z"}}
+	c := &config.Config{Inputs: config.Inputs{FeatureNames: []string{"x", "y", "z"}}}
 	const n = 20000
 	for _, by := range Rotations[1:] {
 		s := Settings{Seed: 2, PointRotation: by}
@@ -177,7 +179,7 @@ func TestRotationsAreUniform(t *testing.T) {
 // TestAugmentationsDiffer: rows, seeds and steps draw differently, each axis its own shift, and a
 // rotation about z does not go with the scale.
 func TestAugmentationsDiffer(t *testing.T) {
-	c := &config.Config{FeatureNames: []string{"x", "y", "z"}}
+	c := &config.Config{Inputs: config.Inputs{FeatureNames: []string{"x", "y", "z"}}}
 	s := Settings{Seed: 1, PointScale: []float64{1, 2}, PointRotation: "z", PointShift: 1}
 	at := func(s Settings, row uint32, step int) []float32 {
 		return s.augmented(c, seq.Example{Index: row, Features: [][]float32{{1, 0, 0}}}, step)[0]

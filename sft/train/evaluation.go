@@ -105,7 +105,7 @@ func (t *Trainer) keepDecision(r *EvaluationReport) {
 		return
 	}
 	c := *t.model.Config
-	c.Thresholds, c.Temperature, c.SpanDecoding = r.Thresholds, r.Temperature, r.SpanDecoding
+	c.Decision = config.Decision{Thresholds: r.Thresholds, Temperature: r.Temperature, SpanDecoding: r.SpanDecoding}
 	t.model = &sft.Model{Config: &c, Parameters: t.model.Parameters, Weights: t.model.Weights}
 }
 
@@ -121,7 +121,7 @@ func (t *Trainer) configToWrite() *config.Config {
 		return t.model.Config
 	}
 	c := *t.model.Config
-	c.Thresholds, c.Temperature, c.SpanDecoding = stored.Thresholds, stored.Temperature, stored.SpanDecoding
+	c.Decision = stored.Decision
 	return &c
 }
 

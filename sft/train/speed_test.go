@@ -18,14 +18,18 @@ import (
 func BenchmarkGradient(b *testing.B) {
 	for _, s := range []struct{ d, layers, k int }{{32, 2, 16}, {64, 2, 32}, {128, 6, 256}} {
 		b.Run(fmt.Sprintf("d%d_layers%d_k%d", s.d, s.layers, s.k), func(b *testing.B) {
-			c := &config.Config{ModelType: "sft", Task: config.Classification, VocabSize: 17,
-				NumLabels: 10, HiddenSize: s.d,
-				NumLayers: s.layers, NumHeads: 4,
-				IntermediateSize: 4 * s.d, NumSampledTokens: s.k, MaxLength: 1 << 20, SinusoidDim: s.d,
-				SinusoidBase: 10000, NormPosition: "pre",
-				LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu",
-				Relative: "sinusoid_hadamard", SamplerNoise: "train",
-				Tokenizer: json.RawMessage(`{"type":"listops"}`)}
+			c := &config.Config{
+				ModelType: "sft",
+				Task:      config.Classification,
+				Inputs: config.Inputs{VocabSize: 17, MaxLength: 1 << 20,
+					Tokenizer: json.RawMessage(`{"type":"listops"}`)},
+				Encoder: config.Encoder{HiddenSize: s.d, NumLayers: s.layers, IntermediateSize: 4 * s.d,
+					NormPosition: "pre", LayerNormEps: 1e-5},
+				Attention: config.Attention{NumHeads: 4, SinusoidDim: s.d, SinusoidBase: 10000, Score: "maxout",
+					Probability: "leaky_relu", Relative: "sinusoid_hadamard"},
+				Sampler: config.Sampler{NumSampledTokens: s.k, SamplerNoise: "train"},
+				Head:    config.Head{NumLabels: 10},
+			}
 			e := must.Get(model.NewEngine(c, model.Initialize(c, 1), cpu.New(1)))(b)
 			a := must.Get(newAccumulator(e, 1))(b)
 			var examples []seq.Example
@@ -50,13 +54,17 @@ func BenchmarkGradient(b *testing.B) {
 
 // BenchmarkScore scores eight sequences of 2,048 tokens with the ListOps model.
 func BenchmarkScore(b *testing.B) {
-	c := &config.Config{ModelType: "sft", Task: config.Classification, VocabSize: 17, NumLabels: 10, HiddenSize: 128,
-		NumLayers: 6, NumHeads: 4,
-		IntermediateSize: 512, NumSampledTokens: 256, MaxLength: 1 << 20, SinusoidDim: 128,
-		SinusoidBase: 10000, NormPosition: "pre",
-		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu",
-		Relative: "sinusoid_hadamard", SamplerNoise: "train",
-		Tokenizer: json.RawMessage(`{"type":"listops"}`)}
+	c := &config.Config{
+		ModelType: "sft",
+		Task:      config.Classification,
+		Inputs:    config.Inputs{VocabSize: 17, MaxLength: 1 << 20, Tokenizer: json.RawMessage(`{"type":"listops"}`)},
+		Encoder: config.Encoder{HiddenSize: 128, NumLayers: 6, IntermediateSize: 512,
+			NormPosition: "pre", LayerNormEps: 1e-5},
+		Attention: config.Attention{NumHeads: 4, SinusoidDim: 128, SinusoidBase: 10000, Score: "maxout",
+			Probability: "leaky_relu", Relative: "sinusoid_hadamard"},
+		Sampler: config.Sampler{NumSampledTokens: 256, SamplerNoise: "train"},
+		Head:    config.Head{NumLabels: 10},
+	}
 	s := must.Get(sft.NewScorer(&sft.Model{Config: c, Weights: model.Initialize(c, 1)}, cpu.New(1)))(b)
 	var examples []seq.Example
 	for i := range 8 {

@@ -22,7 +22,10 @@ func TestDeletion(t *testing.T) {
 	for i := range ascending {
 		ascending[i] = int32(i)
 	}
-	c, s := &config.Config{Task: config.Classification, VocabSize: length}, Settings{Seed: 3, TokenDeletion: 0.3}
+	c, s := &config.Config{
+		Task:   config.Classification,
+		Inputs: config.Inputs{VocabSize: length},
+	}, Settings{Seed: 3, TokenDeletion: 0.3}
 	batch := []seq.Example{{Index: 5, A: ascending, B: ascending, Label: 1}, {Index: 6, A: ascending}}
 	before := slices.Clone(batch)
 	of := func(step int, batch ...seq.Example) []seq.Example { return s.addNoise(c, batch, step, 2) }
@@ -60,7 +63,10 @@ func TestDeletion(t *testing.T) {
 func TestReplacement(t *testing.T) {
 	const length, vocabulary, own = 40000, 8, 1
 	for _, pad := range []int32{-1, 0, 5, vocabulary - 1} {
-		c, s := &config.Config{Task: config.Classification, VocabSize: vocabulary},
+		c, s := &config.Config{
+			Task:   config.Classification,
+			Inputs: config.Inputs{VocabSize: vocabulary},
+		},
 			Settings{Seed: 3, TokenReplacement: 0.4}
 		any := vocabulary
 		if pad >= 0 {
@@ -94,7 +100,7 @@ func TestReplacement(t *testing.T) {
 func TestDeletionOfAll(t *testing.T) {
 	s := Settings{Seed: 1, TokenDeletion: 0.99}
 	for step := range 100 {
-		got := s.addNoise(&config.Config{Task: config.Classification, VocabSize: 4},
+		got := s.addNoise(&config.Config{Task: config.Classification, Inputs: config.Inputs{VocabSize: 4}},
 			[]seq.Example{{A: []int32{1, 2}, B: []int32{3}}}, step, 2)
 		if a, b := len(got[0].A), len(got[0].B); a == 0 || b == 0 {
 			t.Fatalf("step %d: %d and %d tokens are left", step, a, b)
@@ -127,8 +133,8 @@ func TestDeletionOfLabels(t *testing.T) {
 	s := Settings{Seed: 3, TokenDeletion: 0.5}
 	for step := range 20 {
 		e := []seq.Example{{A: []int32{1, 2, 3, 4}, Labels: []int32{0, 2, 4, 6}}}
-		row := s.addNoise(&config.Config{Task: config.MultiLabel, VocabSize: 9}, e, step, 2)[0]
-		tokens := s.addNoise(&config.Config{Task: config.Tagging, VocabSize: 9}, e, step, 2)[0]
+		row := s.addNoise(&config.Config{Task: config.MultiLabel, Inputs: config.Inputs{VocabSize: 9}}, e, step, 2)[0]
+		tokens := s.addNoise(&config.Config{Task: config.Tagging, Inputs: config.Inputs{VocabSize: 9}}, e, step, 2)[0]
 		if !slices.Equal(row.Labels, e[0].Labels) {
 			t.Errorf("step %d: a row of the tokens %v has the labels %v", step, row.A, row.Labels)
 		}

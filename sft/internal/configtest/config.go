@@ -44,8 +44,8 @@ func FullConfig() *config.Config {
 		f.SetBool(true)
 	}
 	rate, fields := 0.1, reflect.ValueOf(c).Elem()
-	for i := range fields.NumField() {
-		if f := fields.Field(i); f.IsZero() && f.CanFloat() {
+	for _, field := range reflect.VisibleFields(fields.Type()) {
+		if f := fields.FieldByIndex(field.Index); f.IsZero() && f.CanFloat() {
 			f.SetFloat(rate)
 			rate += 0.1
 		}
@@ -84,12 +84,17 @@ func ManyTokens() *config.Config {
 
 // TinyConfig is the smallest model with every part.
 func TinyConfig() *config.Config {
-	return &config.Config{ModelType: "sft", Task: config.Classification, VocabSize: 9, NumLabels: 3, HiddenSize: 6,
-		NumLayers: 2, NumHeads: 2,
-		IntermediateSize: 7, NumSampledTokens: 5, MaxLength: 1 << 20, SinusoidDim: 4,
-		SinusoidBase: 100, NormPosition: "pre",
-		LayerNormEps: 1e-5, Score: "maxout", Probability: "leaky_relu", Relative: "sinusoid_hadamard", SamplerSeed: 7,
-		SamplerNoise: "train", Tokenizer: json.RawMessage(`{"type":"listops"}`)}
+	return &config.Config{
+		ModelType: "sft",
+		Task:      config.Classification,
+		Inputs:    config.Inputs{VocabSize: 9, MaxLength: 1 << 20, Tokenizer: json.RawMessage(`{"type":"listops"}`)},
+		Encoder: config.Encoder{HiddenSize: 6, NumLayers: 2, IntermediateSize: 7,
+			NormPosition: "pre", LayerNormEps: 1e-5},
+		Attention: config.Attention{NumHeads: 2, SinusoidDim: 4, SinusoidBase: 100, Score: "maxout",
+			Probability: "leaky_relu", Relative: "sinusoid_hadamard"},
+		Sampler: config.Sampler{NumSampledTokens: 5, SamplerSeed: 7, SamplerNoise: "train"},
+		Head:    config.Head{NumLabels: 3},
+	}
 }
 
 // OfTask makes a configuration one of a task.
@@ -111,11 +116,11 @@ func OfTask(c *config.Config, task string) *config.Config {
 // Switches are the keys of a configuration that are true or false, if its task has them.
 func Switches(c *config.Config) (out []reflect.Value) {
 	fields := reflect.ValueOf(c).Elem()
-	for i := range fields.NumField() {
-		if fields.Type().Field(i).Name == "TieEmbeddings" && c.Task != config.FillMask {
+	for _, field := range reflect.VisibleFields(fields.Type()) {
+		if field.Name == "TieEmbeddings" && c.Task != config.FillMask {
 			continue
 		}
-		if f := fields.Field(i); f.Kind() == reflect.Bool {
+		if f := fields.FieldByIndex(field.Index); f.Kind() == reflect.Bool {
 			out = append(out, f)
 		}
 	}

@@ -15,8 +15,10 @@ import (
 func TestMaskedShare(t *testing.T) {
 	const length, rows = 50, 4000
 	for _, s := range []struct{ rate, span float64 }{{0.15, 1}, {0.15, 3}, {0.5, 6}} {
-		c := &config.Config{VocabSize: 101, PadTokenID: new(int32(7)), MaskTokenID: new(int32(100)),
-			MaskRate: s.rate, MaskSpan: s.span}
+		c := &config.Config{
+			Inputs:  config.Inputs{VocabSize: 101, PadTokenID: new(int32(7))},
+			Masking: config.Masking{MaskTokenID: new(int32(100)), MaskRate: s.rate, MaskSpan: s.span},
+		}
 		var at [length]float64
 		total, goesOn, before, masks, others := 0.0, 0.0, 0.0, 0.0, make([]float64, 101)
 		tokens := slices.Repeat([]int32{3}, length)
@@ -68,7 +70,10 @@ func TestMaskedShare(t *testing.T) {
 // TestMaskedDraws: what is masked is a function of seed, row and step in training, of seed and
 // row in evaluation, and at least one token of each row is.
 func TestMaskedDraws(t *testing.T) {
-	c := &config.Config{VocabSize: 10, MaskTokenID: new(int32(9)), MaskRate: 0.15, MaskSpan: 3}
+	c := &config.Config{
+		Inputs:  config.Inputs{VocabSize: 10},
+		Masking: config.Masking{MaskTokenID: new(int32(9)), MaskRate: 0.15, MaskSpan: 3},
+	}
 	of := func(mode PassMode, seed uint64, row, step uint32) []int32 {
 		return maskedPositions(c, 400, row, Drawing{mode, seed, step})
 	}
