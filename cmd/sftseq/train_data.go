@@ -33,7 +33,8 @@ type trainData struct {
 func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, error) {
 	dir := c.String("data")
 	if dir == "" && task.Generator == nil {
-		return nil, usage(c, "--data is missing: the data of %s cannot be generated; convert it first, such as with\n  %s\nand give that directory", task.Name, task.Import.Example)
+		return nil, usage(c, "--data is missing: the data of %s cannot be generated; convert it first, such as "+
+			"with\n  %s\nand give that directory", task.Name, task.Import.Example)
 	}
 	if dir == "" {
 		var err error
@@ -46,7 +47,8 @@ func trainingData(c *cli.Context, task *lra.Task, p *lra.Preset) (*trainData, er
 	}
 	if err := refuseTable(dir); err != nil {
 		if task.Import != nil {
-			err = fmt.Errorf("%s: expected a data set of the task %s: make one, such as with\n  %s\nand give that directory", dir, task.Name, task.Import.Example)
+			err = fmt.Errorf("%s: expected a data set of the task %s: make one, such as with\n  %s\nand give "+
+				"that directory", dir, task.Name, task.Import.Example)
 		}
 		return nil, fmt.Errorf("--data %w", err)
 	}
@@ -116,10 +118,12 @@ func cachedData(p *lra.Preset) (string, error) {
 func describeData(m *sft.Config, set *seq.Dataset) error {
 	err := m.DescribeDataset(set)
 	if errors.Is(err, config.ErrNoNumbers) {
-		return fmt.Errorf("%s has no numbers (number_names in dataset.json) to predict: convert the data with --numbers COLUMN,…", set.Dir)
+		return fmt.Errorf("%s has no numbers (number_names in dataset.json) to predict: convert the data with "+
+			"--numbers COLUMN,…", set.Dir)
 	}
 	if errors.Is(err, config.ErrNoLabels) {
-		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: convert the data with --label COLUMN, or one that is not empty in all rows", set.Dir)
+		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: "+
+			"convert the data with --label COLUMN, or one that is not empty in all rows", set.Dir)
 	}
 	var bad *config.Error
 	if err != nil && !errors.As(err, &bad) {
@@ -141,7 +145,8 @@ func checkTask(c *cli.Context, task *lra.Task, set *seq.Dataset) error {
 	}
 	d := set.Spec()
 	if !task.Takes(&d) || sameTokenizer(d.Tokenizer, want.Tokenizer) != nil {
-		return fmt.Errorf("--data %s: expected data of the task %s, %s; found %q, %s\nwhat is trained on data of your own is chosen from them: sftseq train custom --data %s",
+		return fmt.Errorf("--data %s: expected data of the task %s, %s; found %q, %s\nwhat is trained on data "+
+			"of your own is chosen from them: sftseq train custom --data %s",
 			set.Dir, task.Name, describeSpec(&want), d.Name, describeSpec(&d), shellQuote(set.Dir))
 	}
 	if d.Name != task.Name {
@@ -274,7 +279,8 @@ func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*s
 		return nil, err
 	}
 	if init := p.Settings.EmbeddingInit; cfg.Featured() && (init == config.FourierInit || init == config.CodebookInit) {
-		return nil, fmt.Errorf("--embedding-init %s: expected tokens with ids, found tokens with features, which have no embeddings", init)
+		return nil, fmt.Errorf("--embedding-init %s: expected tokens with ids, found tokens with features, "+
+			"which have no embeddings", init)
 	}
 	m, err := abandonable(c.Context, func() (*sft.Model, error) { return sft.NewModel(cfg, p.Settings.Seed), nil })
 	if err != nil {
@@ -285,7 +291,8 @@ func startingModel(c *cli.Context, cfg *sft.Config, p provenance.Provenance) (*s
 		m.FourierEmbeddings()
 	case config.CodebookInit:
 		if kind := tokenizers.TypeOf(cfg.Tokenizer); kind != new(tokenizers.AudioVQ).Type() {
-			return nil, fmt.Errorf("--embedding-init codebook: expected tokens that stand for vectors (--tokenizer audio-vq), found the tokenizer %s", kind)
+			return nil, fmt.Errorf("--embedding-init codebook: expected tokens that stand for vectors "+
+				"(--tokenizer audio-vq), found the tokenizer %s", kind)
 		}
 		t, err := tokenizers.New(cfg.Tokenizer)
 		if err != nil {
@@ -375,7 +382,8 @@ func resumeSettings(c *cli.Context, settings *train.Settings, from *train.Checkp
 		if !provenance.Same(s, stored) || !provenance.Same(&m, from.Config) {
 			was := strings.Join(slices.DeleteFunc([]string{provenance.Changed(stored, s),
 				provenance.Changed(from.Config, &m)}, func(text string) bool { return text == "" }), ", ")
-			return fmt.Errorf("--%s %v: the run was started otherwise (%s), and a resumed run cannot change it: leave the flag out, or begin another run with another --out", name, c.Value(name), was)
+			return fmt.Errorf("--%s %v: the run was started otherwise (%s), and a resumed run cannot change it: "+
+				"leave the flag out, or begin another run with another --out", name, c.Value(name), was)
 		}
 	}
 	end := *settings
