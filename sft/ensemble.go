@@ -39,17 +39,17 @@ func NewEnsemble(models []*Model, device Device) (*Scorer, error) {
 			return nil, fmt.Errorf("model %d of the ensemble: %w", i+2, err)
 		}
 	}
-	return newMembers(models, device)
-}
-
-// newMembers puts several models on a device, the first of which says what all read.
-func newMembers(models []*Model, device Device) (*Scorer, error) {
 	first := *models[0].Config
 	first.Thresholds = MeanThresholds(models)
+	return newMembers(models, &first, device)
+}
+
+// newMembers puts several models on a device. The first one has another configuration, that of the scorer.
+func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) {
 	var s *Scorer
 	for i, m := range models {
 		if i == 0 {
-			m = &Model{Config: &first, Parameters: m.Parameters, Weights: m.Weights, linear: m.linear}
+			m = &Model{Config: first, Parameters: m.Parameters, Weights: m.Weights, linear: m.linear}
 		}
 		one, err := newSharedScorer(m, device, len(models))
 		if err != nil {
@@ -107,17 +107,22 @@ func (s *Scorer) MemberOutputs(ctx context.Context, examples []seq.Example) (all
 	return all, nil
 }
 
-// ensemble has the answers of all models made one.
+// ensemble scores examples with all models.
 func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	if err := s.Config().CheckAnswers(); err != nil {
 		return nil, err
 	}
-	o := answersOf(s.Config())
 	all, err := s.MemberOutputs(ctx, examples)
 	if err != nil {
 		return nil, err
 	}
-	out := make([]Output, len(examples))
+	return s.Combine(all), nil
+}
+
+// Combine makes one output for each example of those of all models, as [Scorer.MemberOutputs] returns them.
+func (s *Scorer) Combine(all [][]Output) []Output {
+	o := answersOf(s.Config())
+	out := make([]Output, len(all[0]))
 	logits := make([][]float32, len(all))
 	for i := range out {
 		for j := range all {
@@ -125,12 +130,12 @@ func (s *Scorer) ensemble(ctx context.Context, examples []seq.Example) ([]Output
 		}
 		if s.fusion != nil {
 			out[i].Logits = s.fusion.Sum(logits)
-			continue
+		} else {
+			out[i].Logits = o.mean(s.Config(), logits)
 		}
-		out[i].Logits = o.mean(s.Config(), logits)
 		out[i].Numbers = o.numbers(s.Config(), out[i].Logits)
 	}
-	return out, nil
+	return out
 }
 
 // meanOfClasses is the logarithm of the mean of the probabilities softmax(logits), of each run of

@@ -14,20 +14,29 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Fusion is the config.json of an ensemble whose logits are summed with fitted weights:
+// Fusion is the config.json of an ensemble whose logits, or standardised numbers, are summed with fitted weights:
 //
 //	z = Σ_m w_m z_m / T
 //
 // with z_m the logits of model m, and the weights w_m ≥ 0 and the temperature T, which are fitted on the validation
-// split. Each model reads what its own input window leaves of a sequence.
+// split; T is 1 for numbers. Each model reads what its own input window leaves of a sequence. A model with the weight 0
+// is not run: see [Fusion.Kept].
 type Fusion struct {
 	ModelType   string    `json:"model_type"`
 	Members     []string  `json:"members"` // folders of the models, the one with the longest input first
 	Weights     []float64 `json:"weights"`
 	Temperature float64   `json:"temperature"`
-	// Losses are the mean cross-entropies of the members on the validation split, and Loss that of the sum.
+	// Thresholds are the probabilities from which labels are predicted; nil stands for 0.5, and for other tasks.
+	Thresholds []float64 `json:"thresholds,omitempty"`
+	// Losses are those of the members on the validation split, and Loss that of the sum: the mean cross-entropy of a
+	// row, the mean binary cross-entropy of a label, or the mean squared error of a standardised number.
 	Losses []float64 `json:"validation_losses"`
 	Loss   float64   `json:"validation_loss"`
+	// Accuracies are those of the members on the validation split, and Accuracy that of the sum; 0 without classes.
+	Accuracies []float64 `json:"validation_accuracies,omitempty"`
+	Accuracy   float64   `json:"validation_accuracy,omitempty"`
+	// Rows is the number of validation rows that the weights were fitted on.
+	Rows int `json:"validation_rows,omitempty"`
 }
 
 // maxFusionBytes and maxMembers bound the size of a fusion's config.json and the number of its members.
@@ -89,6 +98,11 @@ func (f *Fusion) validate() error {
 		}
 		seen[name] = true
 	}
+	for i, p := range f.Thresholds {
+		if !(p >= 0 && p <= 1) {
+			return bad(fmt.Sprintf("thresholds[%d]", i), p, "a probability, 0 to 1")
+		}
+	}
 	sum := 0.0
 	for i, w := range f.Weights {
 		if !(w >= 0 && w <= maxWeight) {
@@ -114,7 +128,27 @@ func (f *Fusion) Save(dir string) error {
 	return atomicfile.WriteBytes(filepath.Join(dir, "config.json"), append(text, '\n'))
 }
 
-// NewFusion puts the models of a fusion on a device, in the order of its members.
+// Kept returns the fusion of the members whose weight is not 0, which predicts the same.
+func (f *Fusion) Kept() *Fusion {
+	kept := *f
+	kept.Members, kept.Weights, kept.Losses, kept.Accuracies = nil, nil, nil, nil
+	for i, w := range f.Weights {
+		if w == 0 {
+			continue
+		}
+		kept.Members, kept.Weights = append(kept.Members, f.Members[i]), append(kept.Weights, w)
+		if i < len(f.Losses) {
+			kept.Losses = append(kept.Losses, f.Losses[i])
+		}
+		if i < len(f.Accuracies) {
+			kept.Accuracies = append(kept.Accuracies, f.Accuracies[i])
+		}
+	}
+	return &kept
+}
+
+// NewFusion puts the models of a fusion on a device, in the order of its members. A single model with layers becomes a
+// scorer with all abilities of the model.
 func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 	if len(models) != len(f.Weights) {
 		return nil, fmt.Errorf("%d models, expected one for each of the %d weights", len(models), len(f.Weights))
@@ -124,17 +158,45 @@ func NewFusion(models []*Model, f *Fusion, device Device) (*Scorer, error) {
 			return nil, fmt.Errorf("model %d of the fusion: %w", i+1, err)
 		}
 	}
-	s, err := newMembers(models, device)
+	if n := len(f.Thresholds); f.Thresholds != nil && n != models[0].Config.NumLabels {
+		return nil, fmt.Errorf("the fusion has %d thresholds, expected one for each of the %d labels", n,
+			models[0].Config.NumLabels)
+	}
+	first := *models[0].Config
+	first.Thresholds = f.Thresholds
+	if f.hasOneRunner(models[0]) {
+		first.Temperature = f.temperature(&first)
+		return newMembers(models, &first, device)
+	}
+	s, err := newMembers(models, &first, device)
 	if err == nil {
 		s.fusion = f
 	}
 	return s, err
 }
 
+// hasOneRunner reports whether the fusion is a model with layers alone, whose temperature can stand for the weight.
+func (f *Fusion) hasOneRunner(m *Model) bool {
+	return len(f.Weights) == 1 && m.linear == nil && !m.Config.IsRegression()
+}
+
+// temperature is that of the only model, by which its logits are divided.
+func (f *Fusion) temperature(c *Config) float64 {
+	return c.LogitDivisor() * f.Temperature / f.Weights[0]
+}
+
+// Apply gives the only model of a fusion, if it has layers, the temperature and the thresholds of the fusion.
+func (f *Fusion) Apply(m *Model) {
+	if f.hasOneRunner(m) {
+		m.Config.Temperature = f.temperature(m.Config)
+		m.Config.Thresholds = f.Thresholds
+	}
+}
+
 // fuses reports why the logits of another model cannot be added to those of this one.
 func fuses(c *Config, other *Config) error {
-	if answersOf(c) != (classification{}) {
-		return fmt.Errorf("its task is %s: expected one class for each row", c.Task)
+	if c.PerToken() || c.MasksTokens() {
+		return fmt.Errorf("its task is %s: expected one prediction for each row", c.Task)
 	}
 	return c.SameData(other)
 }

@@ -139,7 +139,7 @@ func Patient(ctx context.Context) context.Context { return tensor.Patient(ctx) }
 // no bit of a result. An example that the model cannot read is an error that
 // names its place.
 func (s *Scorer) Examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
-	if s.others != nil {
+	if s.others != nil || s.fusion != nil {
 		return s.ensemble(ctx, examples)
 	}
 	return s.score(ctx, examples, model.InferMode)

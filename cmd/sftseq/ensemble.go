@@ -34,8 +34,12 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 	if single != "" && len(members) > 1 {
 		return m, fmt.Errorf("%s: %s", single, runsIn(dir, "--model "))
 	}
-	if m.fusion, err = sft.ReadFusion(dir); dir != "" && err != nil {
+	fusion, err := sft.ReadFusion(dir)
+	if dir != "" && err != nil {
 		return m, err
+	}
+	if fusion != nil {
+		m.fusion = fusion.Kept()
 	}
 	if dir == "" || len(members) == 1 && members[0] == dir {
 		m.Model, err = loadModel(c)
@@ -69,6 +73,9 @@ func loadModels(c *cli.Context, single string) (m models, err error) {
 		}
 	}
 	thresholds := sft.MeanThresholds(m.all()) // as a scorer has them: eval --verify has none
+	if m.fusion != nil {
+		thresholds = m.fusion.Thresholds
+	}
 	for _, one := range m.all() {
 		one.Config.Thresholds = thresholds
 	}
@@ -121,10 +128,10 @@ func (m models) truncate() {
 }
 
 // membersOf returns the directories of the models of an ensemble, or the directory itself. Runs without weights are
-// included.
+// included, members of a fusion with the weight 0 are not.
 func membersOf(dir string) (members []string) {
 	if f, err := sft.ReadFusion(dir); dir != "" && err == nil && f != nil {
-		for _, name := range f.Members {
+		for _, name := range f.Kept().Members {
 			members = append(members, filepath.Join(dir, name))
 		}
 		return members

@@ -1,7 +1,9 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io"
 	"os"
 	"slices"
 
@@ -96,6 +98,7 @@ func eval(c *cli.Context) error {
 	if err := in.measure(c, kind, input); err != nil {
 		return err
 	}
+	of.Members = in.members.scores()
 	r, err := kind.Report(c.Context, of)
 	if err != nil {
 		return err
@@ -106,7 +109,7 @@ func eval(c *cli.Context) error {
 	if err := in.wrong.commit(c); err != nil {
 		return err
 	}
-	return show(c, r, r.Write)
+	return show(c, r, func(w io.Writer) error { return errors.Join(r.Write(w), in.members.write(w)) })
 }
 
 // testData opens the file that --data stands for, and says its rows where known.

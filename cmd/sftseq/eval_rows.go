@@ -25,7 +25,8 @@ type evalRows struct {
 	embed       evaluation.Embed
 	wrong       *evalErrors // nil without --errors
 	release     func()
-	linear      bool // no model has layers
+	linear      bool         // no model has layers
+	members     *memberTally // nil where no members are measured
 }
 
 // openEvalRows opens them, and begins --errors.
@@ -61,6 +62,10 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 		}
 	}
 	r.score, r.embed = ranks.scoring(scorer)
+	if ranks == nil && m.fusion != nil && !m.alone() {
+		r.members = newMemberTally(m.fusion, scorer)
+		r.score = r.members.examples
+	}
 	return r, nil
 }
 

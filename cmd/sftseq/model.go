@@ -60,7 +60,8 @@ func loadModel(c *cli.Context) (*sft.Model, error) {
 // readModel reads a model directory. Where there are runs in its place, it names them, as they are named
 // behind flag.
 func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
-	if _, err := sft.ReadFusion(dir); err != nil {
+	fusion, err := sft.ReadFusion(dir)
+	if err != nil {
 		return nil, err
 	}
 	if members := membersOf(dir); len(members) == 1 {
@@ -71,6 +72,9 @@ func readModel(ctx context.Context, dir, flag string) (*sft.Model, error) {
 		if runs := runsIn(dir, flag); runs != "" {
 			err = errors.New(runs)
 		}
+	}
+	if err == nil && fusion != nil {
+		fusion.Kept().Apply(m)
 	}
 	return m, err
 }

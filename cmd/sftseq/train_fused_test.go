@@ -1,13 +1,16 @@
 package main
 
 import (
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
 )
@@ -24,12 +27,15 @@ func TestTrainFused(t *testing.T) {
 		"train custom --members linear,sft --data "+data+" --steps 20 ", " --out "+out+" --resume")
 	notContains(t, said, "of the sum of their logits")
 	said = printed(t, "", "train", "custom", "--members", "linear,sft", "--out", out, "--resume")
-	contains(t, said, "validation loss of the members: linear 0.", " (weight ", "; of the sum of their logits 0.",
-		", model in "+out+"\n", "evaluate with: sftseq eval --model "+out)
+	contains(t, said, "members on the validation split (120 rows):\n  linear  accuracy 100.00%  loss 0.0",
+		"\n  sft     accuracy ", "\n  sum     accuracy 100.00%  loss 0.", ", model in "+out+"\n",
+		"evaluate with: sftseq eval --model "+out)
 	f := must.Get(sft.ReadFusion(out))(t)
 	if f == nil || f.Loss > math.Min(f.Losses[0], f.Losses[1]) {
 		t.Fatalf("%+v", f)
 	}
+	f.Weights, f.Temperature = []float64{0.8, 0.5}, 2 // whatever was fitted, both models are run
+	must.Succeed(t, f.Save(out))
 
 	lines := `{"id":1,"text":"the film was wonderful"}` + "\n" + `{"id":2,"text":"a boring plot"}` + "\n"
 	const together = ": 2 models, which answer together: linear, sft\n"
@@ -56,7 +62,14 @@ func TestTrainFused(t *testing.T) {
 	served, _ := exits(t, exitOK, lines, "serve", "--model", out, "--device", "cpu", "--log", "error")
 	equal(t, served, answers)
 	contains(t, printed(t, "", "eval", "--model", out, "--data", data, "--device", "cpu"),
-		out+" (2 models together) on ", "accuracy  100.00%")
+		out+" (2 models together) on ", "accuracy  100.00%", "\nmembers\n  linear  accuracy 100.00%  loss 0.0",
+		"  weight 0.8\n  sft     accuracy ", "  weight 0.5\n  sum     accuracy 100.00%  loss ")
+	found, _ := exits(t, exitOK, "", "eval", "--json", "--model", out, "--data", data, "--device", "cpu")
+	r := decode[task.ClassesResult](t, found)
+	if m := r.Members; len(m) != 3 || m[0].Accuracy != 1 || m[2].Name != sumName ||
+		math.Abs(m[2].Loss-r.Loss) > 1e-9 {
+		t.Errorf("%+v", r.Members)
+	}
 	parts := filepath.Join(t.TempDir(), "parts")
 	printed(t, "", "eval", "--model", out, "--data", data, "--device", "cpu", "--shard", "0/1", "--output", parts)
 	contains(t, printed(t, "", "eval", "--model", out, "--verify", "--output", parts), "accuracy  100.00%")
@@ -68,7 +81,8 @@ func TestTrainFused(t *testing.T) {
 		append(train, "--out", out)...)
 	tags := tableData(t, "tags.csv", "words,tags\na b,X O\nb a,O X\n", "--text", "words", "--tags", "tags",
 		"--split", "0.6,0.2,0.2")
-	refuse(t, exitUsage, "--members linear,sft: expected one class for each row, found the task tagging", "", "train",
+	refuse(t, exitUsage, "--members linear,sft: expected one prediction for each row, found the task tagging", "",
+		"train",
 		"custom", "--members", "linear,sft", "--data", tags, "--out", filepath.Join(t.TempDir(), "o"))
 	must.Succeed(t, (&sft.Fusion{ModelType: config.FusionType, Members: []string{"linear", "gone"},
 		Weights: []float64{1, 1}, Temperature: 1}).Save(out))
@@ -121,5 +135,91 @@ func TestTrainFusedStops(t *testing.T) {
 	for _, args := range [][]string{{"predict", "--model", out}, {"export", "onnx", "--model", out, "--output", "m"}} {
 		_, errs := exits(t, exitError, "", args...)
 		contains(t, errs, "weights: 1 weights, expected one for each of the 2 members")
+	}
+}
+
+// TestTrainFusedKinds: several labels and numbers are sums, too: of logits, whose thresholds are fitted, and of
+// standardised numbers.
+func TestTrainFusedKinds(t *testing.T) {
+	labels, numbers := "text,topics\n", "text,sum,product\n"
+	words := []string{"goal", "rain", "vote"}
+	for i := range 600 {
+		var text, topics []string
+		sum := 0
+		for at, word := range words {
+			text = append(text, fmt.Sprintf("w%d", (i*7+at*3)%50))
+			if i>>at&1 == 1 {
+				text, topics, sum = append(text, word), append(topics, word), sum+at+1
+			}
+		}
+		labels += fmt.Sprintf("%s,%s\n", strings.Join(text, " "), strings.Join(topics, ";"))
+		numbers += fmt.Sprintf("%s,%d,%d\n", strings.Join(text, " "), sum, 3*sum+1)
+	}
+	for kind, c := range map[string]struct {
+		table string
+		flags []string
+		want  string
+	}{
+		"labels":  {labels, []string{"--label", "topics", "--label-separator", ";"}, `"labels":["goal"]`},
+		"numbers": {numbers, []string{"--numbers", "sum,product"}, `"sum":`},
+	} {
+		data := tableData(t, kind+".csv", c.table,
+			append([]string{"--text", "text", "--split", "0.6,0.2,0.2"}, c.flags...)...)
+		out := filepath.Join(t.TempDir(), kind)
+		said := done(t, "", "train", "custom", "--data", data, "--out", out, "--steps", "30",
+			"--hidden", "16", "--layers",
+			"1", "--device", "cpu", "--lr", "0.01")
+		contains(t, said, "linear: validation loss ", "members on the validation split (1",
+			"\n  linear  loss 0.", "\n  sum ")
+		f := must.Get(sft.ReadFusion(out))(t)
+		if f.Loss > min(f.Losses[0], f.Losses[1]) || f.Accuracies != nil ||
+			(kind == "labels") != (len(f.Thresholds) == 3) ||
+			kind == "numbers" && f.Temperature != 1 {
+			t.Errorf("%s: %+v", kind, f)
+		}
+		f.Weights = []float64{0.7, 0.3}
+		must.Succeed(t, f.Save(out))
+		line := `{"text":"w1 goal w4"}` + "\n"
+		answer, _ := exits(t, exitOK, line, "predict", "--model", out, "--device", "cpu")
+		contains(t, answer, c.want)
+		said, _ = exits(t, exitOK, "", "eval", "--model", out, "--data", data, "--device", "cpu")
+		contains(t, said, "(2 models together)", "\nmembers\n  linear  loss 0.", "  weight 0.7\n  sft     loss ")
+	}
+}
+
+// TestTrainFusedAlone: a member that alone has a weight is the model: a linear one is served as such, and one with
+// layers has the temperature of the fusion and all abilities of a model.
+func TestTrainFusedAlone(t *testing.T) {
+	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
+	done(t, "", "train", "custom", "--data", data, "--out", out, "--steps", "10", "--hidden", "8", "--layers", "1",
+		"--device", "cpu")
+	f := must.Get(sft.ReadFusion(out))(t)
+	line := `{"text":"a wonderful film"}` + "\n"
+	logits := func(dir string, args ...string) []float32 {
+		t.Helper()
+		said, _ := exits(t, exitOK, line, append([]string{"predict", "--model", dir, "--device", "cpu"}, args...)...)
+		return decodeLines[prediction](t, said)[0].Logits
+	}
+	for m, name := range f.Members {
+		f.Weights, f.Temperature = []float64{0, 0}, 2
+		f.Weights[m] = 0.5
+		must.Succeed(t, f.Save(out))
+		got, want := logits(out), logits(filepath.Join(out, name))
+		for c := range want {
+			if math.Abs(float64(got[c])-float64(want[c])/4) > 1e-5 {
+				t.Errorf("%s: %v, expected a quarter of %v", name, got, want)
+			}
+		}
+		_, said := exits(t, exitOK, "", "eval", "--model", out, "--data", data, "--device", "cpu")
+		notContains(t, said, "models together", "members")
+		args := []string{"predict", "--model", out, "--explain", "--device", "cpu"}
+		if name == "linear" {
+			_, errs := exits(t, exitError, line, args...)
+			contains(t, errs, sft.ErrLinear.Error())
+			continue
+		}
+		if got := logits(out, "--explain"); math.Abs(float64(got[0])-float64(want[0])/4) > 1e-5 {
+			t.Errorf("explained: %v, expected a quarter of %v", got, want)
+		}
 	}
 }

@@ -100,7 +100,9 @@ func chosenKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 }
 
 // fuses reports whether logits of models of a task can be summed.
-func fuses(task string) bool { return task == seq.Classification || task == seq.Retrieval }
+func fuses(task string) bool {
+	return slices.Contains([]string{seq.Classification, seq.Retrieval, seq.MultiLabel, seq.Regression}, task)
+}
 
 // parseKinds reads --members.
 func parseKinds(c *cli.Context) ([]*memberKind, error) {

@@ -113,8 +113,8 @@ func (f *fusedRun) check(m *seq.Manifest) error {
 	case c.String("data") == "":
 		return usage(c, "--data is missing, a data set directory was expected (sftseq data convert makes one)")
 	case !fuses(m.Task):
-		return usage(c, "--members %s: expected one class for each row, found the task %s: --members %s or %s",
-			text, m.Task, sftMember, linearMember)
+		return usage(c, "--members %s: expected one prediction for each row, found the task %s: --members %s",
+			text, m.Task, sftMember)
 	case m.Splits["val"].Rows == 0:
 		return fmt.Errorf("%s: expected a validation split, on which the weights of the models are fitted "+
 			"(data convert --val-part): --members %s needs none", c.String("data"), linearMember)
@@ -401,12 +401,7 @@ func (f *fusedRun) fuse() error {
 	if err := fusion.Save(f.out); err != nil {
 		return err
 	}
-	var said []string
-	for i, name := range fusion.Members {
-		said = append(said, fmt.Sprintf("%s %.4f (weight %.2f)", name, fusion.Losses[i], fusion.Weights[i]))
-	}
-	text := fmt.Sprintf("validation loss of the members: %s; of the sum of their logits %.4f, model in %s\n"+
-		"evaluate with: sftseq eval --model %s --data %s\n", strings.Join(said, ", "), fusion.Loss, f.out,
+	text := describeFusion(fusion, f.out) + fmt.Sprintf("evaluate with: sftseq eval --model %s --data %s\n",
 		shellQuote(f.out), shellQuote(f.set.Dir))
 	if command := f.reproduction(); command != "" {
 		text += f.kernels + "\nrepeat with: " + command + "\n"

@@ -31,6 +31,6 @@ func TestRanksOfMembers(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", launcher, err, text)
 		}
-		contains(t, text, "linear: validation", "sft: validation", "of the sum of their logits")
+		contains(t, text, "linear: validation", "sft: validation", "members on the validation split")
 	}
 }

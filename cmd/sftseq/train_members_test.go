@@ -51,7 +51,7 @@ func TestTrainCustomMembers(t *testing.T) {
 		"go on with:\n  sftseq train custom --members linear,sft --time 3s ")
 	noFile(t, filepath.Join(out, "config.json"))
 	said = done(t, "", "train", "custom", "--out", out, "--resume")
-	contains(t, said, "sft: validation accuracy ", ", selected by loss ", "of the sum of their logits")
+	contains(t, said, "sft: validation accuracy ", ", selected by loss ", "members on the validation split (180 rows)")
 	notContains(t, said, "models reach there", "linear: validation accuracy")
 	s := must.Get(train.LoadCheckpoint(filepath.Join(out, "sft")))(t).Settings
 	if s.Select != "loss" || s.Patience != memberPatience || s.EvalEvery < fewestBetween {

@@ -72,6 +72,9 @@ func (f *Fusion) Add(outputs [][]float32, truth Truth) {
 	}
 }
 
+// Empty reports whether no row was added.
+func (f *Fusion) Empty() bool { return len(f.rows) == 0 }
+
 // Weights minimise, over w ≥ 0 and n rows, the mean loss of the sums with λ/n·‖w − prior‖², λ = 5: few rows
 // leave the weights at the prior, and below 100 rows they are the prior. The objective is convex; Newton's method on
 // the weights that are not held at 0 finds the minimum, with steps that are halved until the objective falls.

@@ -172,7 +172,7 @@ func TestFusionFitKeepsOne(t *testing.T) {
 		f.Add([][]float32{z, {float32(random.NormFloat64()), 0}}, Truth{Labels: []int32{int32(i % 2)}})
 	}
 	fit := f.Fit([]float64{0.1, 0.9})
-	if w := fit.Weights; w[0] != 1 || w[1] != 0 || fit.Sum.Accuracy < 1-1e-9 || fit.Sum.Loss != fit.Members[0].Loss {
+	if w := fit.Weights; !(w[0] > 0) || w[1] != 0 || fit.Sum.Accuracy < 1 || !(fit.Sum.Loss <= fit.Members[0].Loss) {
 		t.Errorf("%+v", fit)
 	}
 }

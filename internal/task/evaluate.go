@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/evaluation"
+	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/table"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -55,10 +56,18 @@ type Evaluated struct {
 	Data  string `json:"data"`
 	Split string `json:"split,omitempty"` // of a data set
 	Trained
+	Members []MemberScore `json:"members,omitempty"` // results of the members of a fusion, and of their sum
 
 	File   string `json:"-"` // that has the rows; "" of the parts of shards
 	Advice string `json:"-"` // commands to try where a baseline is better than the model
 	Linear bool   `json:"-"` // the model is linear, as the baseline of n-grams is
+}
+
+// MemberScore is the result of a member of a fusion, or of the sum.
+type MemberScore struct {
+	Name   string  `json:"name"`
+	Weight float64 `json:"weight,omitempty"` // 0 of the sum
+	metrics.FusionScore
 }
 
 // rowsIn says where the rows are.

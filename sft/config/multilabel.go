@@ -10,6 +10,8 @@ import (
 // multiLabel has the configuration of its task.
 type multiLabel struct{ ofRows }
 
+func (multiLabel) isMultiLabel() bool { return true }
+
 func (multiLabel) sequences() int { return 1 }
 
 func (multiLabel) describe(c *Config, s seq.Spec) error {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 )
 
@@ -45,7 +46,7 @@ func (c *Config) SameData(other *Config) error {
 		return differs("the number of its labels", c.NumLabels, other.NumLabels)
 	case !c.SameAnswers(other):
 		return errors.New("its labels, or the names of its numbers, are others than those of the first")
-	case !slices.Equal(c.Numbers, other.Numbers):
+	case !slices.EqualFunc(c.Numbers, other.Numbers, sameNumber):
 		return errors.New("its numbers have another mean or deviation than those of the first: expected models of the same training data")
 	case c.VocabSize != other.VocabSize:
 		return differs("its vocabulary's size", c.VocabSize, other.VocabSize)
@@ -78,4 +79,15 @@ func (c *Config) SameAnswers(other *Config) bool {
 	return c.Task == other.Task && c.NumLabels == other.NumLabels &&
 		(!named || slices.Equal(c.LabelNames, other.LabelNames)) && c.MaskTargets.same(other.MaskTargets) &&
 		slices.Equal(c.NumberNames(), other.NumberNames())
+}
+
+// numberTolerance is the part by which means and deviations of the same rows may differ: they are sums in different
+// orders.
+const numberTolerance = 1e-9
+
+// sameNumber reports whether two models standardise a number alike.
+func sameNumber(a, b Number) bool {
+	scale := a.Divisor()
+	return a.Name == b.Name && math.Abs(scale-b.Divisor()) <= numberTolerance*scale &&
+		math.Abs(a.Mean-b.Mean) <= numberTolerance*(scale+math.Abs(a.Mean))
 }

@@ -32,6 +32,8 @@ type taskTraits interface {
 	masksTokens() bool
 	// takesFeatures reports whether tokens may have features in place of ids.
 	takesFeatures() bool
+	// isMultiLabel reports whether a row has any number of labels.
+	isMultiLabel() bool
 	// hasTemperature reports whether logits are divided by a temperature.
 	hasTemperature() bool
 	// headOperations counts the multiply-adds of the head for each token of a sequence.
@@ -48,6 +50,8 @@ func (ofRows) pools() bool { return true }
 func (ofRows) masksTokens() bool { return false }
 
 func (ofRows) takesFeatures() bool { return true }
+
+func (ofRows) isMultiLabel() bool { return false }
 
 func (ofRows) hasTemperature() bool { return true }
 
@@ -94,6 +98,12 @@ func (c *Config) PerToken() bool { return c.task().perToken() }
 
 // MasksTokens reports whether the model predicts masked tokens, and answers nothing for a whole sequence.
 func (c *Config) MasksTokens() bool { return c.task().masksTokens() }
+
+// IsMultiLabel reports whether the model predicts any number of labels of a row.
+func (c *Config) IsMultiLabel() bool { return c.task().isMultiLabel() }
+
+// IsRegression reports whether the model predicts numbers.
+func (c *Config) IsRegression() bool { return c.Numbers != nil }
 
 // LogitCount is how many logits the output for an example has.
 func (c *Config) LogitCount(e seq.Example) int {

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
-	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -40,8 +39,8 @@ func TestFusion(t *testing.T) {
 			t.Errorf("class %d: %v, want %v", c, z, want)
 		}
 	}
-	other := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.MultiLabel), 1)
-	must.Fail(t, "expected one class for each row")(sft.NewFusion([]*sft.Model{other, other}, f, cpu.New(1)))
+	other := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Tagging), 1)
+	must.Fail(t, "expected one prediction for each row")(sft.NewFusion([]*sft.Model{other, other}, f, cpu.New(1)))
 }
 
 // TestFusionFile: what is written is read back, and what no fusion can have is refused with its key.
@@ -68,19 +67,6 @@ func TestFusionFile(t *testing.T) {
 	} {
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, "config.json"), []byte(text), 0o666))
 		must.Fail(t, key, text)(sft.ReadFusion(dir))
-	}
-}
-
-// TestFusionKeepsPrior: models that all mislead keep the prior weights, which the temperature flattens.
-func TestFusionKeepsPrior(t *testing.T) {
-	f := &sft.Fusion{Weights: []float64{0.6, 0.3}}
-	fit := metrics.NewFusion(2, 2, metrics.FusedClasses)
-	for range 2 * 100 {
-		fit.Add([][]float32{{3, -3}, {2, -2}}, metrics.Truth{Labels: []int32{1}})
-	}
-	setWeights(f, fit)
-	if f.Weights[0] != 0.6 || f.Weights[1] != 0.3 {
-		t.Errorf("weights %v", f.Weights)
 	}
 }
 

@@ -1,0 +1,73 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"sync"
+
+	"github.com/sftseq/sftseq/internal/fusion"
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/task"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// memberTally measures the members of a fusion beside the sum. A nil tally measures nothing.
+type memberTally struct {
+	fusion *sft.Fusion
+	scorer *sft.Scorer
+	lock   sync.Mutex
+	tally  []metrics.FusionTally // of each member, and of the sum
+}
+
+// newMemberTally measures the models of a fusion.
+func newMemberTally(f *sft.Fusion, s *sft.Scorer) *memberTally {
+	t := &memberTally{fusion: f, scorer: s}
+	for range len(f.Members) + 1 {
+		t.tally = append(t.tally, metrics.FusionTally{Kind: fusion.Kind(s.Config())})
+	}
+	return t
+}
+
+// examples scores examples and counts those that have a label.
+func (t *memberTally) examples(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
+	all, err := t.scorer.MemberOutputs(ctx, examples)
+	if err != nil {
+		return nil, err
+	}
+	sum := t.scorer.Combine(all)
+	t.lock.Lock()
+	defer t.lock.Unlock()
+	for i, e := range examples {
+		truth, known := fusion.Truth(t.scorer.Config(), e)
+		if !known {
+			continue
+		}
+		for m := range all {
+			t.tally[m].Add(all[m][i].Logits, truth)
+		}
+		t.tally[len(all)].Add(sum[i].Logits, truth)
+	}
+	return sum, nil
+}
+
+// scores are those of the members, and of the sum.
+func (t *memberTally) scores() (out []task.MemberScore) {
+	if t == nil {
+		return nil
+	}
+	for m, name := range t.fusion.Members {
+		out = append(out, task.MemberScore{Name: name, Weight: t.fusion.Weights[m], FusionScore: t.tally[m].Score()})
+	}
+	return append(out, task.MemberScore{Name: sumName, FusionScore: t.tally[len(t.tally)-1].Score()})
+}
+
+// write prints the scores below a report.
+func (t *memberTally) write(w io.Writer) error {
+	if t == nil {
+		return nil
+	}
+	_, err := fmt.Fprintf(w, "members\n%s", memberTable(t.scores(), t.tally[0].Kind == metrics.FusedClasses))
+	return err
+}

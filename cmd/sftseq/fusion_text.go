@@ -1,0 +1,64 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/task"
+	"github.com/sftseq/sftseq/sft"
+)
+
+// sumName names the sum of the members in tables.
+const sumName = "sum"
+
+// memberTable formats scores as a table, with the accuracy if the outputs are classes.
+func memberTable(scores []task.MemberScore, classes bool) string {
+	var out strings.Builder
+	t := tabwriter.NewWriter(&out, 0, 0, 2, ' ', 0)
+	for _, s := range scores {
+		accuracy, weight := "", fmt.Sprintf("weight %.3g", s.Weight)
+		if classes {
+			accuracy = fmt.Sprintf("accuracy %.2f%%\t", 100*s.Accuracy)
+		}
+		if s.Name == sumName {
+			weight = ""
+		}
+		fmt.Fprintf(t, "  %s\t%sloss %.4f\t%s\n", s.Name, accuracy, s.Loss, weight)
+	}
+	_ = t.Flush() // a strings.Builder has no errors
+	lines := strings.Split(out.String(), "\n")
+	for i, line := range lines {
+		lines[i] = strings.TrimRight(line, " ")
+	}
+	return strings.Join(lines, "\n")
+}
+
+// validationScores are those of the members of a fusion and of the sum.
+func validationScores(f *sft.Fusion) (scores []task.MemberScore, classes bool) {
+	classes = f.Accuracies != nil
+	for i, name := range f.Members {
+		s := task.MemberScore{Name: name, Weight: f.Weights[i]}
+		if i < len(f.Losses) {
+			s.Loss = f.Losses[i]
+		}
+		if i < len(f.Accuracies) {
+			s.Accuracy = f.Accuracies[i]
+		}
+		scores = append(scores, s)
+	}
+	return append(scores, task.MemberScore{Name: sumName, FusionScore: metrics.FusionScore{Loss: f.Loss,
+		Accuracy: f.Accuracy}}), classes
+}
+
+// describeFusion formats the validation results of the members, their weights, and which models are kept.
+func describeFusion(f *sft.Fusion, dir string) string {
+	scores, classes := validationScores(f)
+	kept := f.Kept().Members
+	text := fmt.Sprintf("members on the validation split (%d rows):\n%s", f.Rows, memberTable(scores, classes))
+	if len(kept) == 1 {
+		return text + fmt.Sprintf("the sum is not better than %s, which alone is kept, model in %s\n", kept[0], dir)
+	}
+	return text + fmt.Sprintf("kept: the sum of %s, model in %s\n", strings.Join(kept, ", "), dir)
+}

@@ -1,0 +1,34 @@
+// Package fusion takes from the rows of each task what metrics.Fusion compares the outputs of models with.
+package fusion
+
+import (
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// Kind is the kind of outputs of a model that predicts for whole rows.
+func Kind(c *config.Config) metrics.FusionKind {
+	switch {
+	case c.IsMultiLabel():
+		return metrics.FusedLabels
+	case c.IsRegression():
+		return metrics.FusedNumbers
+	}
+	return metrics.FusedClasses
+}
+
+// Truth returns the class, the labels or the standardised numbers of a row; false if they are unknown.
+func Truth(c *config.Config, e seq.Example) (metrics.Truth, bool) {
+	switch Kind(c) {
+	case metrics.FusedLabels:
+		return metrics.Truth{Labels: e.Labels}, e.Labels != nil
+	case metrics.FusedNumbers:
+		var t metrics.Truth
+		for _, v := range c.Standardised(e) {
+			t.Numbers = append(t.Numbers, float64(v))
+		}
+		return t, e.Numbers != nil
+	}
+	return metrics.Truth{Labels: []int32{e.Label}}, e.Label != seq.NoLabel
+}
