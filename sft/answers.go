@@ -30,7 +30,7 @@ type answerTraits interface {
 	columnNames(c *Config) (key string, names []string)
 }
 
-// ofRows has the answers of its task.
+// ofRows are the traits of the answers of most tasks.
 type ofRows struct{}
 
 func (ofRows) outputs(c *Config, logits []float32) []float32 { return calibrated(c, logits) }

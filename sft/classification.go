@@ -5,7 +5,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// classification has the answers of its task.
+// classification has the predictions of one class for a sequence or a pair.
 type classification struct{ ofRows }
 
 func (classification) columns(c *Config) []arrow.Field {

@@ -7,7 +7,7 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/array"
 )
 
-// tagging has the answers of its task.
+// tagging has the predictions of one label for each token.
 type tagging struct{ ofRows }
 
 func (tagging) mean(c *Config, logits [][]float32) []float32 {

@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// classification has the configuration of its task.
+// classification is the task of one class for a sequence.
 type classification struct{ ofRows }
 
 func (classification) sequences() int { return 1 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// fillMask has the configuration of its task.
+// fillMask is the task of predicting masked tokens.
 type fillMask struct{ ofRows }
 
 func (fillMask) sequences() int { return 1 }

@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// multiLabel has the configuration of its task.
+// multiLabel is the task of any number of labels for a sequence.
 type multiLabel struct{ ofRows }
 
 func (multiLabel) isMultiLabel() bool { return true }

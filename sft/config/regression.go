@@ -22,7 +22,7 @@ type Number struct {
 	Deviation float64 `json:"deviation"`
 }
 
-// regression has the configuration of its task.
+// regression is the task of predicting numbers of a sequence.
 type regression struct{ ofRows }
 
 func (regression) sequences() int { return 1 }

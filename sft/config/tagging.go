@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// tagging has the configuration of its task.
+// tagging is the task of one label for each token.
 type tagging struct{ ofRows }
 
 func (tagging) sequences() int { return 1 }

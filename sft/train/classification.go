@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// classification has the training of its task.
+// classification trains models of one class for a sequence or a pair.
 type classification struct{}
 
 func (classification) settings(c *config.Config, s *Settings) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// fillMask has the training of its task.
+// fillMask trains models that predict masked tokens.
 type fillMask struct{}
 
 func (fillMask) settings(c *config.Config, s *Settings) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// multiLabel has the training of its task.
+// multiLabel trains models of any number of labels for a sequence.
 type multiLabel struct{}
 
 func (multiLabel) settings(c *config.Config, s *Settings) error {

@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// regression has the training of its task.
+// regression trains models that predict numbers.
 type regression struct{}
 
 func (regression) settings(c *config.Config, s *Settings) error {

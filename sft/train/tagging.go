@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// tagging has the training of its task.
+// tagging trains models of one label for each token.
 type tagging struct{}
 
 func (tagging) settings(c *config.Config, s *Settings) error {

@@ -40,7 +40,7 @@ type objectiveTraits interface {
 	adopt(c *config.Config, p *config.Parameters, weights []float32, source *config.Config)
 }
 
-// ofRows has the objective of its task.
+// ofRows are the traits of the objective of most tasks.
 type ofRows struct{}
 
 func (ofRows) targetCapacity(*config.Config, int, int) int { return 0 }
