@@ -47,7 +47,8 @@ type score struct {
 }
 
 func (s *score) ProcessElement(ctx context.Context, file string, emit func(Answer)) error {
-	args := []string{"predict", "--model", s.Model, "--input", file, "--text", s.Column, "--shard", "0/1", "--output", "-"}
+	args := []string{"predict", "--model", s.Model, "--input", file, "--text", s.Column, "--shard", "0/1",
+		"--output", "-"}
 	if s.ID != "" {
 		args = append(args, "--id", s.ID)
 	}

@@ -51,8 +51,8 @@ func TestScore(t *testing.T) {
 		t.Errorf("%v, %v", got, err)
 	}
 	id = "key"
-	if got, err := answersOf(`{"key":12,"text":"[MAX 2 9 ]"}` + "\n" + `{"key":"a","text":"[MAX 2 9 ]"}` + "\n"); err != nil ||
-		len(got) != 2 || got[0].ID != "12" || got[1].ID != "a" {
+	got, err = answersOf(`{"key":12,"text":"[MAX 2 9 ]"}` + "\n" + `{"key":"a","text":"[MAX 2 9 ]"}` + "\n")
+	if err != nil || len(got) != 2 || got[0].ID != "12" || got[1].ID != "a" {
 		t.Errorf("%v, %v", got, err)
 	}
 	if _, err := answersOf(row + "{}\n"); err == nil ||
