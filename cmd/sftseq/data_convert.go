@@ -205,6 +205,7 @@ func customOptions(c *cli.Context) (o convert.Options, err error) {
 			return o, err
 		}
 	}
+	keepSplits(c, &o)
 	if o.LabelPattern, err = pattern(c, "label-pattern"); err != nil {
 		return o, err
 	}

@@ -38,6 +38,9 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 		if column, name := firstSplit(c.Context, path, o); name != "" && !c.IsSet("split") {
 			return fmt.Sprintf("%s has a column %s (%q in its first row), but its rows are divided anew, as --split says: --split-column %s takes them as they are", path, column, name, shellQuote(column))
 		}
+		if table.HubSplits(path, o.Format) != nil { // they are kept, or --split says otherwise
+			continue
+		}
 		var names, known []string
 		for _, name := range table.Splits(path, o.Format) {
 			if split, ok := seq.KnownSplit(name); ok {
@@ -58,6 +61,28 @@ func splitsWarning(c *cli.Context, o *convert.Options) string {
 			names[0], strings.Join(names[1:], ", "), byName(names, o.Format))
 	}
 	return ""
+}
+
+// hubValPart is the part of the rows for training that validates if a data set of the Hub has no such split.
+const hubValPart = 0.1
+
+// keepSplits keeps the splits of a data set that is laid out as on the Hugging Face Hub, unless flags divide its rows.
+func keepSplits(c *cli.Context, o *convert.Options) {
+	if o.SplitColumn != "" || c.IsSet("split") || c.IsSet("split-pattern") || len(o.From) != 1 {
+		return
+	}
+	names := table.HubSplits(o.From[0], o.Format)
+	if names == nil {
+		return
+	}
+	o.SplitColumn = splitColumn
+	note := fmt.Sprintf("%s: the splits %s are kept", o.From[0], strings.Join(names, ", "))
+	isVal := func(name string) bool { split, _ := seq.KnownSplit(name); return split == "val" }
+	if !c.IsSet("val-part") && !slices.ContainsFunc(names, isVal) {
+		o.Val = hubValPart
+		note += fmt.Sprintf(", and %v of the rows of train validate (--val-part)", o.Val)
+	}
+	fmt.Fprintf(c.App.ErrWriter, "%s; --split divides the rows anew\n", note)
 }
 
 // splitFiles returns the files, of those that are named or of the tables in a folder, whose names are

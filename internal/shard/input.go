@@ -102,9 +102,9 @@ func expand(name string) (files []string, err error) {
 	return files, nil
 }
 
-// within returns the files in a directory and its subdirectories, except hidden ones and names that
-// begin with _, as those of Spark do. It follows links to files; a link to a folder might lead to a
-// cycle.
+// within returns the files in a directory and its subdirectories, except hidden ones, those that describe
+// tables, and names that begin with _, as those of Spark do. It follows links to files; a link to a
+// folder might lead to a cycle.
 func within(dir string) (files []string, err error) {
 	dir = filepath.Clean(dir) + string(filepath.Separator) // the separator makes Walk follow a link
 	err = filepath.WalkDir(dir, func(path string, entry fs.DirEntry, err error) error {
@@ -116,6 +116,8 @@ func within(dir string) (files []string, err error) {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
+			return nil
+		case entry.Type().IsRegular() && table.IsDocumentation(name):
 			return nil
 		}
 		info, err := os.Stat(path)

@@ -53,10 +53,10 @@ func TestHuggingFaceShortFeatures(t *testing.T) {
 			[]byte(`{"_data_files":[{"filename":"a.arrow"}]}`), 0o666))
 		must.Succeed(t, os.WriteFile(filepath.Join(dir, hfFeatures), []byte(`{"features":{"x":`+text+`}}`), 0o666))
 		part := must.Get(hfParts(dir))(t)[0]
-		if got := part.items["x"]; list != slices.Equal(got, names) {
+		if got := part.classes.items["x"]; list != slices.Equal(got, names) {
 			t.Errorf("%s: items %q", text, got)
 		}
-		if got := part.labels["x"]; list == slices.Equal(got, names) {
+		if got := part.classes.labels["x"]; list == slices.Equal(got, names) {
 			t.Errorf("%s: labels %q", text, got)
 		}
 	}

@@ -35,10 +35,9 @@ type hfReader struct {
 
 // hfPart is an Arrow stream.
 type hfPart struct {
-	path   string
-	split  string
-	labels map[string][]string // names of classes, by column
-	items  map[string][]string // of those in lists
+	path    string
+	split   string
+	classes hfClasses
 }
 
 // isHF reports whether a directory is of Hugging Face's library.
@@ -111,16 +110,9 @@ func hfSplitParts(dir, split string) (parts []hfPart, err error) {
 	if err := readJSON(filepath.Join(dir, hfFeatures), &info); err != nil {
 		return nil, err
 	}
-	labels, items := map[string][]string{}, map[string][]string{}
-	for column, text := range info.Features {
-		if feature := hfFeatureOf(text); feature.Items != nil {
-			items[column] = hfFeatureOf(feature.Items).classes()
-		} else {
-			labels[column] = feature.classes()
-		}
-	}
+	classes := newHFClasses(info.Features)
 	for _, name := range files {
-		parts = append(parts, hfPart{filepath.Join(dir, name), split, labels, items})
+		parts = append(parts, hfPart{filepath.Join(dir, name), split, classes})
 	}
 	return parts, nil
 }
@@ -156,12 +148,7 @@ func (r *hfReader) next() (Reader, error) {
 	}
 	o := r.options
 	o.Columns, o.Format = r.wanted, "arrow"
-	o.Lists = slices.Clone(o.Lists)
-	for _, name := range o.Copied { // as token ids, lists could have no −1
-		if r.part.items[name] != nil && !slices.Contains(o.Lists, name) {
-			o.Lists = append(o.Lists, name)
-		}
-	}
+	o.Lists = r.part.classes.lists(&o)
 	return Open(r.ctx, r.part.path, o)
 }
 
@@ -174,16 +161,8 @@ func (r *hfReader) Next(row *Row) (err error) {
 		return err
 	}
 	for i, name := range r.wanted {
-		v := &row.Values[i]
-		if names := r.part.labels[name]; names != nil && !v.Null {
-			*v = className(names, *v)
-		}
-		if names := r.part.items[name]; names != nil && v.Items != nil {
-			if slices.Contains(r.options.Lists, name) {
-				*v = namesOf(names, *v)
-			} else if *v, err = copiedNames(names, *v); err != nil {
-				return err
-			}
+		if err := r.part.classes.name(name, &row.Values[i], slices.Contains(r.options.Lists, name)); err != nil {
+			return err
 		}
 	}
 	row.insert(r.split, r.part.split)

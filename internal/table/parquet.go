@@ -69,10 +69,14 @@ func newParquet(path string, o Options) (_ *records, err error) {
 					"found %s of Parquet: write it as text", name, found)}
 		}
 	}
+	g.classes.keepNumbers(schema)
+	asked := o.Lists
+	o.Lists = g.classes.lists(&o)
 	rows, err := newRecords(path, arrow.NewSchema(g.typed(schema.Fields()), &g.kept), o)
 	if err != nil {
 		return nil, err
 	}
+	rows.nameClasses(g.classes, asked)
 	for i := range g.metadata.Schema.NumColumns() {
 		if slices.Contains(o.Columns, g.metadata.Schema.ColumnRoot(i).Name()) {
 			g.leaves = append(g.leaves, i)
@@ -102,6 +106,7 @@ type groups struct {
 	metadata *metadata.FileMetaData
 	unknown  map[string]string // logical types that Arrow's reader does not know, by column
 	kept     arrow.Metadata    // of what the file says of itself
+	classes  hfClasses         // in the metadata of Hugging Face's library
 	reader   *pqarrow.FileReader
 	leaves   []int
 	next     int
@@ -139,6 +144,8 @@ func (g *groups) open() error {
 		case slices.Contains([]string{seq.KeyFirstTokenID, seq.KeyFeatureNames, seq.KeyEdgeFeatureNames,
 			seq.KeyLabelNames}, kv.Key) && !slices.Contains(keys, kv.Key):
 			keys, texts = append(keys, kv.Key), append(texts, *kv.Value)
+		case kv.Key == keyHF:
+			g.classes = classesSaid(*kv.Value)
 		case kv.Key == "ARROW:schema":
 			schema, _ := base64.StdEncoding.DecodeString(*kv.Value)
 			hidden = bytes.Contains(schema, []byte(seq.KeyFirstTokenID))

@@ -29,19 +29,21 @@ type records struct {
 	edges    []string
 	gaps     []string // of lists
 	// of a column's values, where the type alone does not say how they are written
-	forms  map[string]func(string) string
-	stored map[string]arrow.Field       // columns whose values can be copied as [Stored]
-	typed  []string                     // wanted columns with Value.Stored
-	limit  int                          // bytes of a row
-	next   func() (arrow.Record, error) // io.EOF after the last
-	record arrow.Record                 // nil before the first and when it is read
-	first  int32                        // id that a stored 0 stands for, in columns of tokens
-	at     int                          // row of it
-	row    int64
-	part   *Part // nil for all rows
-	left   int64 // rows that are read at most
-	drop   int64 // rows that are passed over first
-	close  func() error
+	forms   map[string]func(string) string
+	stored  map[string]arrow.Field       // columns whose values can be copied as [Stored]
+	classes hfClasses                    // names of classes in the file's metadata
+	asked   []string                     // columns whose lists are asked for as lists of texts
+	typed   []string                     // wanted columns with Value.Stored
+	limit   int                          // bytes of a row
+	next    func() (arrow.Record, error) // io.EOF after the last
+	record  arrow.Record                 // nil before the first and when it is read
+	first   int32                        // id that a stored 0 stands for, in columns of tokens
+	at      int                          // row of it
+	row     int64
+	part    *Part // nil for all rows
+	left    int64 // rows that are read at most
+	drop    int64 // rows that are passed over first
+	close   func() error
 }
 
 // newRecords has the wanted columns of records with a schema; next and close are to be set.
@@ -80,6 +82,18 @@ func newRecords(name string, schema *arrow.Schema, o Options) (*records, error) 
 		r.row, r.left = o.part.From, o.part.To-o.part.From
 	}
 	return r, nil
+}
+
+// nameClasses has columns of numbers read as names of classes. Lists of classes are asked for as lists of texts, or
+// copied.
+func (r *records) nameClasses(c hfClasses, asked []string) {
+	r.classes, r.asked = c, asked
+	for name, names := range c.labels {
+		if names != nil {
+			delete(r.stored, name)
+		}
+	}
+	r.typed = slices.DeleteFunc(r.typed, func(name string) bool { return c.labels[name] != nil })
 }
 
 // Said is what the metadata of the file's schema have of a key.
@@ -167,6 +181,11 @@ func (r *records) Next(row *Row) (err error) {
 		}
 		if form := r.forms[name]; form != nil && err == nil && !v.Null {
 			v.Text = form(v.Text)
+		}
+		if err == nil {
+			if err = r.classes.check(name, v); err == nil {
+				err = r.classes.name(name, &v, slices.Contains(r.asked, name))
+			}
 		}
 		if err == nil && seq.IsTokenColumn(name) {
 			err = v.shift(r.first)

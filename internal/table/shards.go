@@ -24,8 +24,10 @@ type shardsReader struct {
 	dir     string
 	options Options
 	columns []string
-	at      []int    // places of the path among the values
-	shards  []string // that are left, within dir
+	at      []int             // places of the path among the values
+	splits  map[string]string // names of splits by shard, nil without them
+	splitAt []int             // places of the split among the values
+	shards  []string          // not yet read, within dir
 	shard   string
 }
 
@@ -43,8 +45,14 @@ func newShards(ctx context.Context, dir string, shards []string, o Options) (Rea
 	if err := first.Close(); err != nil {
 		return nil, err
 	}
+	r.splits = hubSplits(hasCard(dir), shards)
+	if own == nil || slices.Contains(own, hfSplit) {
+		r.splits = nil
+	}
 	for i, name := range o.Columns {
-		if name == shardPath && own != nil && !slices.Contains(own, name) {
+		if name == hfSplit && r.splits != nil {
+			r.splitAt = append(r.splitAt, i)
+		} else if name == shardPath && own != nil && !slices.Contains(own, name) {
 			r.at = append(r.at, i)
 		} else {
 			r.options.Columns = append(r.options.Columns, name)
@@ -52,6 +60,9 @@ func newShards(ctx context.Context, dir string, shards []string, o Options) (Rea
 	}
 	if r.columns = slices.Clone(own); own != nil && !slices.Contains(own, shardPath) {
 		r.columns = append(r.columns, shardPath)
+	}
+	if r.splits != nil {
+		r.columns = append(r.columns, hfSplit)
 	}
 	r.shards, r.open = shards, r.next
 	r.rows, err = r.next()
@@ -74,7 +85,13 @@ func (r *shardsReader) Columns() []string { return r.columns }
 func (r *shardsReader) Next(row *Row) error {
 	err := r.chain.read(row)
 	if err == nil && len(row.Values) == len(r.options.Columns) { // also of a row that lacks a value
-		row.insert(r.at, r.shard)
+		for i := range len(r.at) + len(r.splitAt) + len(r.options.Columns) { // in their order
+			if slices.Contains(r.at, i) {
+				row.insert([]int{i}, r.shard)
+			} else if slices.Contains(r.splitAt, i) {
+				row.insert([]int{i}, r.splits[r.shard])
+			}
+		}
 	}
 	return err
 }
@@ -83,7 +100,7 @@ func (r *shardsReader) Next(row *Row) error {
 // a format is given, or if the names of all say the same one. Text is not such a format,
 // nor are others in folders of their own but for Parquet and Arrow: those may be rows of
 // classes, a file each. Files beside tables of these two are an error, since their bytes
-// cannot be meant.
+// cannot be meant. Files that describe tables are passed over.
 func findShards(dir, format string) (shards []string, _ error) {
 	shards = []string{}
 	first, nested := map[string]string{}, false // a file of each format
@@ -96,6 +113,8 @@ func findShards(dir, format string) (shards []string, _ error) {
 			if entry.IsDir() {
 				return fs.SkipDir
 			}
+		case entry.Type().IsRegular() && IsDocumentation(name) && format != "text":
+			// it describes the tables beside it
 		case entry.Type().IsRegular():
 			shards = append(shards, path)
 			nested = nested || strings.Contains(path, "/")
@@ -110,7 +129,8 @@ func findShards(dir, format string) (shards []string, _ error) {
 	}
 	binary := cmp.Or(first["parquet"], first["arrow"])
 	switch {
-	case len(first) == 1 && (binary != "" || first[""] == "" && first["text"] == "" && !nested):
+	case len(first) == 1 && (binary != "" || first[""] == "" && first["text"] == "" &&
+		(!nested || hubSplits(hasCard(dir), shards) != nil)):
 		return shards, nil
 	case len(first) > 1 && binary != "":
 		others := slices.DeleteFunc(slices.Sorted(maps.Values(first)), func(path string) bool { return path == binary })

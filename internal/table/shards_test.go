@@ -21,6 +21,15 @@ func folder(t testing.TB, files map[string]string) string {
 	return dir
 }
 
+// inSplit has the name of a split before the first value of each row.
+func inSplit(split string, rows []string) (out []string) {
+	for _, row := range rows {
+		line, values, _ := strings.Cut(row, ": ")
+		out = append(out, line+": "+split+"|"+values)
+	}
+	return out
+}
+
 // TestShards: a folder of tables of one kind is read as one, in the order of their names;
 // other folders are rows of files as before.
 func TestShards(t *testing.T) {
@@ -62,8 +71,23 @@ func TestShards(t *testing.T) {
 		{"several kinds", "", map[string]string{"1.csv": "1", "2.tsv": "2"}, []string{"content"},
 			[]string{"0: 1", "0: 2"}, ""},
 
-		{"others beside", "", map[string]string{"README.md": "x", "data/0.parquet": string(parquet)}, []string{"text"},
-			nil, "DIR: expected tables of one kind, found data/0.parquet and README.md: name files one by one"},
+		{"others beside", "", map[string]string{"notes.md": "x", "data/0.parquet": string(parquet)}, []string{"text"},
+			nil, "DIR: expected tables of one kind, found data/0.parquet and notes.md: name files one by one"},
+		{"the Hub", "", map[string]string{"README.md": "x", "LICENSE": "y", ".gitattributes": "z",
+			"data/train-00000-of-00002.parquet": string(parquet), "data/test-00000-of-00001.parquet": string(parquet)},
+			[]string{"split", "text"}, append(inSplit("test", whole), inSplit("train", whole)...), ""},
+		{"the Hub's CSV", "", map[string]string{"README.md": "x", "train.csv": "a\n1\n", "validation.csv": "a\n2\n"},
+			[]string{"a", "split"}, []string{"2: 1|train", "2: 2|validation"}, ""},
+		{"the Hub's folders", "", map[string]string{"train/0.parquet": string(parquet),
+			"test/0.parquet": string(parquet)}, []string{"split", "text"},
+			append(inSplit("test", whole), inSplit("train", whole)...), ""},
+		{"folders of CSV", "", map[string]string{"README.md": "x", "train/0.csv": "a\n1\n", "test/0.csv": "a\n2\n"},
+			[]string{"path", "a", "split"}, []string{"2: test/0.csv|2|test", "2: train/0.csv|1|train"}, ""},
+		{"a column called split", "", map[string]string{"README.md": "x", "train.csv": "split\n1\n",
+			"test.csv": "split\n2\n"},
+			[]string{"split"}, []string{"2: 2", "2: 1"}, ""},
+		{"documents with a readme", "", map[string]string{"README.md": "x", "a.txt": "y"}, []string{"content"},
+			[]string{"0: x", "0: y"}, ""},
 		{"a column that a shard lacks", "", map[string]string{"1.csv": "a\n1\n", "2.csv": "b\n1\n"}, []string{"a"},
 			[]string{"2: 1"}, "DIR/2.csv: column \"a\": expected one of"},
 		{"a column that none has", "", map[string]string{"1.csv": "a\n1\n"}, []string{"b"}, nil,

@@ -3,10 +3,11 @@ package table
 import (
 	"os"
 	"path/filepath"
+	"slices"
 )
 
 // Splits are the names that the column split may have in a directory: of the splits that
-// Hugging Face's library has saved, or of the folders with folders in a folder of files.
+// Hugging Face's library has saved or the Hub has, or of the folders with folders in a folder of files.
 func Splits(dir, format string) (names []string) {
 	if isHF(dir) {
 		parts, err := hfParts(dir)
@@ -18,7 +19,7 @@ func Splits(dir, format string) (names []string) {
 		return names
 	}
 	if !IsFolder(dir, format) {
-		return nil
+		return HubSplits(dir, format)
 	}
 	folders, err := os.ReadDir(dir)
 	if err != nil {
@@ -31,6 +32,23 @@ func Splits(dir, format string) (names []string) {
 				names = append(names, folder.Name())
 				break
 			}
+		}
+	}
+	return names
+}
+
+// HubSplits are the names of the splits of a folder of tables that is laid out as on the Hugging Face Hub, nil of
+// others.
+func HubSplits(dir, format string) (names []string) {
+	shards := Shards(dir, format)
+	for i, path := range shards {
+		shards[i], _ = filepath.Rel(dir, path) // it is below dir
+		shards[i] = filepath.ToSlash(shards[i])
+	}
+	splits := hubSplits(hasCard(dir), shards)
+	for _, shard := range shards {
+		if name, ok := splits[shard]; ok && !slices.Contains(names, name) {
+			names = append(names, name)
 		}
 	}
 	return names

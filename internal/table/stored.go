@@ -143,7 +143,7 @@ func tableFiles(paths []string, format string) (files []tableFile) {
 			parts, _ := hfParts(path) // the table has been opened
 			for _, p := range parts {
 				named := map[string]bool{}
-				for name, names := range p.labels {
+				for name, names := range p.classes.labels {
 					named[name] = names != nil
 				}
 				files = append(files, tableFile{p.path, "arrow", named})

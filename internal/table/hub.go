@@ -1,0 +1,166 @@
+package table
+
+import (
+	"encoding/json"
+	"fmt"
+	"os"
+	"path"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/apache/arrow/go/v15/arrow"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Folders of tables as the Hugging Face Hub has them: README.md beside data/train-00000-of-00001.parquet and others, or
+// folders train, test and validation with tables.
+//
+// Source: https://huggingface.co/docs/hub/datasets-file-names-and-splits
+
+// hubCard is the file that describes a data set of the Hub.
+const hubCard = "README.md"
+
+// IsDocumentation reports whether a file beside tables describes them, as its name says.
+func IsDocumentation(name string) bool {
+	lower := strings.ToLower(name)
+	stem := strings.TrimSuffix(strings.TrimSuffix(lower, ".md"), ".txt")
+	return lower == "readme.md" || stem == "license" || stem == "licence" || lower == "dataset_infos.json"
+}
+
+// hasCard reports whether a folder has the description of a data set.
+func hasCard(dir string) bool {
+	info, err := os.Stat(filepath.Join(dir, hubCard))
+	return err == nil && info.Mode().IsRegular()
+}
+
+// hubSplits returns the name of the split of each table in a folder, nil unless the folder is laid out as on the Hub
+// and the names of all tables name splits, train among several.
+func hubSplits(card bool, shards []string) map[string]string {
+	splits, found := map[string]string{}, map[string]bool{}
+	for _, shard := range shards {
+		name := splitName(shard)
+		split, ok := seq.KnownSplit(name)
+		if !ok || !card && (path.Base(path.Dir(shard)) != name || !isBinary(shard)) {
+			return nil
+		}
+		splits[shard], found[split] = name, true
+	}
+	if len(found) < 2 || !found["train"] {
+		return nil
+	}
+	return splits
+}
+
+// isBinary reports whether a file has columns with types.
+func isBinary(path string) bool {
+	return slices.Contains([]string{"parquet", "arrow"}, formatOfName(path))
+}
+
+// splitName returns the first or the last word of a table's name, or its folder, that names a split; "" without one.
+func splitName(shard string) string {
+	base, _, _ := strings.Cut(path.Base(shard), ".")
+	words := strings.FieldsFunc(base, func(r rune) bool { return strings.ContainsRune("-_ ", r) })
+	words = slices.DeleteFunc(words, func(word string) bool {
+		return word == "of" || strings.Trim(word, "0123456789") == ""
+	})
+	if len(words) > 0 {
+		for _, word := range []string{words[0], words[len(words)-1]} {
+			if _, ok := seq.KnownSplit(word); ok {
+				return word
+			}
+		}
+	}
+	if folder := path.Base(path.Dir(shard)); folder != "." {
+		if _, ok := seq.KnownSplit(folder); ok {
+			return folder
+		}
+	}
+	return ""
+}
+
+// hfClasses are the names of the classes in columns of numbers, as a file's metadata or a data set have them.
+type hfClasses struct {
+	labels map[string][]string // by column
+	items  map[string][]string // the same for lists
+}
+
+// newHFClasses reads the features of a data set of Hugging Face's library.
+func newHFClasses(features map[string]json.RawMessage) hfClasses {
+	c := hfClasses{map[string][]string{}, map[string][]string{}}
+	for column, text := range features {
+		if feature := hfFeatureOf(text); feature.Items != nil {
+			c.items[column] = hfFeatureOf(feature.Items).classes()
+		} else {
+			c.labels[column] = feature.classes()
+		}
+	}
+	return c
+}
+
+// keyHF is the key of a file's metadata with the features of a data set.
+const keyHF = "huggingface"
+
+// classesSaid reads the value of that key: {"info": {"features": {"label": {"names": […], "_type": "ClassLabel"}}}}.
+func classesSaid(text string) hfClasses {
+	var said struct {
+		Info struct {
+			Features map[string]json.RawMessage `json:"features"`
+		} `json:"info"`
+	}
+	if json.Unmarshal([]byte(text), &said) != nil {
+		return hfClasses{} // another program's
+	}
+	return newHFClasses(said.Info.Features)
+}
+
+// keepNumbers leaves out the names of columns that have no whole numbers, which are not of classes.
+func (c hfClasses) keepNumbers(schema *arrow.Schema) {
+	for _, f := range schema.Fields() {
+		if !arrow.IsInteger(f.Type.ID()) {
+			delete(c.labels, f.Name)
+		}
+		if list, ok := f.Type.(arrow.ListLikeType); !ok || !arrow.IsInteger(list.Elem().ID()) {
+			delete(c.items, f.Name)
+		}
+	}
+}
+
+// lists returns the columns that are read as lists of texts: those that are copied have lists of classes, among which
+// token ids could have no −1.
+func (c hfClasses) lists(o *Options) []string {
+	lists := slices.Clone(o.Lists)
+	for _, name := range o.Copied {
+		if c.items[name] != nil && !slices.Contains(lists, name) {
+			lists = append(lists, name)
+		}
+	}
+	return lists
+}
+
+// check refuses a number that stands for no class of a column. −1 is a missing label.
+func (c hfClasses) check(column string, v Value) error {
+	names := c.labels[column]
+	if n, err := strconv.Atoi(v.Text); names != nil && !v.Null && (err != nil || n < -1 || n >= len(names)) {
+		return fmt.Errorf("expected a class from 0 to %d, as the file's metadata have names (%s), found %.40q",
+			len(names)-1, keyHF, v.Text)
+	}
+	return nil
+}
+
+// name gives a value of a column the names of its classes.
+func (c hfClasses) name(column string, v *Value, isList bool) (err error) {
+	if names := c.labels[column]; names != nil && !v.Null {
+		*v = className(names, *v)
+	}
+	if names := c.items[column]; names != nil && v.Items != nil {
+		if isList {
+			*v = namesOf(names, *v)
+		} else {
+			*v, err = copiedNames(names, *v)
+		}
+	}
+	return err
+}

@@ -1,0 +1,112 @@
+package table
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/apache/arrow/go/v15/arrow"
+	"github.com/apache/arrow/go/v15/arrow/array"
+	"github.com/apache/arrow/go/v15/arrow/memory"
+	"github.com/apache/arrow/go/v15/parquet/pqarrow"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// hubFile is a Parquet file with classes, whose names Hugging Face's library has written into its metadata.
+func hubFile(t *testing.T, features string, labels ...int64) string {
+	t.Helper()
+	metadata := arrow.NewMetadata([]string{"huggingface"}, []string{features})
+	schema := arrow.NewSchema([]arrow.Field{{Name: "text", Type: arrow.BinaryTypes.String},
+		{Name: "label", Type: arrow.PrimitiveTypes.Int64},
+		{Name: "tags", Type: arrow.ListOf(arrow.PrimitiveTypes.Int64)}}, &metadata)
+	b := array.NewRecordBuilder(memory.DefaultAllocator, schema)
+	for _, label := range labels {
+		b.Field(0).(*array.StringBuilder).Append("a b")
+		b.Field(1).(*array.Int64Builder).Append(label)
+		tags := b.Field(2).(*array.ListBuilder)
+		tags.Append(true)
+		tags.ValueBuilder().(*array.Int64Builder).AppendValues([]int64{1, 0, -1}, nil)
+	}
+	var out bytes.Buffer
+	w := must.Get(pqarrow.NewFileWriter(schema, &out, nil, pqarrow.DefaultWriterProps()))(t)
+	must.Succeed(t, errors.Join(w.Write(b.NewRecord()), w.Close()))
+	return out.String()
+}
+
+const hubFeatures = `{"info":{"features":{"text":{"dtype":"string","_type":"Value"},
+	"label":{"names":["neg","pos"],"_type":"ClassLabel"},
+	"tags":{"feature":{"names":["O","B-PER"],"_type":"ClassLabel"},"_type":"Sequence"}}}}`
+
+// TestClassesOfParquet: the names of classes in the key huggingface of Parquet take the place of their numbers; a
+// number without a name is an error of its row, and names of a column without numbers, or malformed ones, are left out.
+func TestClassesOfParquet(t *testing.T) {
+	path := file(t, "x.parquet", hubFile(t, hubFeatures, 1, 0, -1, 2))
+	columns := []string{"label", "tags", "text"}
+	got := must.Get(read(path, Options{Columns: columns, Copied: []string{"tags"}, Typed: columns}))(t)
+	tags := `["B-PER","O",null]`
+	want := "1: pos|" + tags + "|a b\n2: neg|" + tags + "|a b\n3: ∅|" + tags + "|a b\n" +
+		`4! column label: expected a class from 0 to 1, as the file's metadata have names (huggingface), found "2"`
+	if strings.Join(got, "\n") != want {
+		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), want)
+	}
+	got = must.Get(read(path, Options{Columns: []string{"tags"}, Lists: []string{"tags"}}))(t)
+	if strings.Contains(got[0], "B-PER") { // all labels of a row are missing if one is
+		t.Errorf("%q", got)
+	}
+	types := must.Get(NewStoredTypes(t.Context(), []string{path}, "", columns, false))(t)
+	if len(types.Fields) > 0 {
+		t.Errorf("names have the types %v", types.Fields)
+	}
+	for _, features := range []string{"x", `{"info":{"features":{"text":{"names":["a"],"_type":"ClassLabel"}}}}`,
+		`{"info":null}`, `{"info":{"features":{"label":{"names":["a"],"_type":"Value"}}}}`} {
+		path := file(t, "x.parquet", hubFile(t, features, 1))
+		if got := must.Get(read(path, Options{Columns: []string{"label", "text"}}))(t); got[0] != "1: 1|a b" {
+			t.Errorf("%s: %q", features, got)
+		}
+	}
+}
+
+// TestHubSplits: only folders that are laid out as on the Hub have splits, of tables that all name one.
+func TestHubSplits(t *testing.T) {
+	for want, files := range map[string][]string{
+		"test train":       {"README.md", "data/test-00000-of-00001.parquet", "data/train-0.parquet"},
+		"train validation": {"README.md", "train.csv", "validation.csv"},
+		"test Training":    {"Training/0.parquet", "test/0.parquet"},
+		"dev train":        {"README.md", "default/train/0.jsonl", "default/dev/0.jsonl", "LICENSE"},
+	} {
+		all := map[string]string{}
+		for _, name := range files {
+			all[name] = "x"
+		}
+		if got := Splits(folder(t, all), ""); !equalFold(got, want) {
+			t.Errorf("%q: %q, want %s", files, got, want)
+		}
+	}
+	for _, files := range [][]string{{"train.csv", "test.csv"}, {"README.md", "train.csv"},
+		{"README.md", "train.csv", "test.csv", "more.csv"}, {"README.md", "test.csv", "validation.csv"},
+		{"train-0.parquet", "test-0.parquet"}, {"README.md", "train/a.txt", "test/b.txt"}} {
+		all := map[string]string{}
+		for _, name := range files {
+			all[name] = "x"
+		}
+		if got := HubSplits(folder(t, all), ""); got != nil {
+			t.Errorf("%q: %q", files, got)
+		}
+	}
+}
+
+// equalFold compares names with a sorted list of them.
+func equalFold(names []string, want string) bool {
+	words := strings.Fields(want)
+	if len(names) != len(words) {
+		return false
+	}
+	for _, word := range words {
+		if !strings.Contains(" "+strings.Join(names, " ")+" ", " "+word+" ") {
+			return false
+		}
+	}
+	return true
+}
