@@ -17,8 +17,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// ErrLinear is the error for what only a model with layers has: explanations, embeddings, hidden states, masked
-// tokens.
+// ErrLinear is the error for what only a model with layers has: embeddings, hidden states, masked tokens.
 var ErrLinear = errors.New("a linear model predicts, and has no layers for more: expected a model of sftseq train without --members linear")
 
 // errLinearRanks is the error for ranks that share a linear model.
@@ -78,13 +77,53 @@ func newLinearScorer(m *Model) *Scorer {
 
 func (s *linearScorer) threads() int { return runtime.GOMAXPROCS(0) }
 
-// examples scores examples on all threads, or on one where other work is more urgent.
+// examples scores examples.
 func (s *linearScorer) examples(ctx context.Context, examples []seq.Example) ([]Output, error) {
-	threads := min(s.threads(), (len(examples)+linearPart-1)/linearPart)
+	out := make([]Output, len(examples))
+	err := s.each(ctx, len(examples), func(p *linearmodel.Predictor, i int) (err error) {
+		out[i], err = s.example(p, &examples[i], i)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// explain explains the outputs of examples, which have an explanation for each sequence. Contributions are multiplied
+// by scale.
+func (s *linearScorer) explain(ctx context.Context, examples []seq.Example, out []Output, scale float64) error {
+	return s.each(ctx, len(examples), func(p *linearmodel.Predictor, i int) error {
+		output := 0
+		if out[i].Numbers == nil {
+			output = Argmax(out[i].Logits)
+		}
+		for n, e := range p.Explain(&examples[i], output) {
+			out[i].Explanations[n].Linear = &LinearExplanation{Output: output,
+				NGrams: nGramsOf(e.NGrams, scale), Rest: float32(e.Rest * scale), Shared: nGramsOf(e.Shared, 1)}
+		}
+		return nil
+	})
+}
+
+func nGramsOf(all []linearmodel.NGram, scale float64) []NGramExplanation {
+	out := make([]NGramExplanation, len(all))
+	for i, g := range all {
+		out[i].Contribution = float32(g.Contribution * scale)
+		for _, place := range g.Places {
+			out[i].Places = append(out[i].Places, [2]int32{int32(place[0]), int32(place[1])})
+		}
+	}
+	return out
+}
+
+// each calls work for each of n examples on all threads, or on one where other work is more urgent.
+func (s *linearScorer) each(ctx context.Context, n int, work func(p *linearmodel.Predictor, i int) error) error {
+	threads := min(s.threads(), (n+linearPart-1)/linearPart)
 	if tensor.IsUrgent(ctx) || tensor.IsPatient(ctx) {
 		threads = min(threads, 1)
 	}
-	out, errs := make([]Output, len(examples)), make([]error, threads)
+	errs := make([]error, threads)
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for w := range threads {
@@ -93,14 +132,14 @@ func (s *linearScorer) examples(ctx context.Context, examples []seq.Example) ([]
 			defer s.predictors.Put(p)
 			for errs[w] == nil {
 				at := int(next.Add(linearPart)) - linearPart
-				if at >= len(examples) {
+				if at >= n {
 					return
 				}
 				if errs[w] = context.Cause(ctx); errs[w] != nil {
 					return
 				}
-				for i := at; i < min(at+linearPart, len(examples)) && errs[w] == nil; i++ {
-					out[i], errs[w] = s.example(p, &examples[i], i)
+				for i := at; i < min(at+linearPart, n) && errs[w] == nil; i++ {
+					errs[w] = work(p, i)
 				}
 			}
 		})
@@ -108,10 +147,10 @@ func (s *linearScorer) examples(ctx context.Context, examples []seq.Example) ([]
 	group.Wait()
 	for _, err := range errs {
 		if err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return out, nil
+	return nil
 }
 
 // example scores an example with a number.

@@ -70,7 +70,6 @@ func TestLinearRefuses(t *testing.T) {
 		ctx, e := context.Background(), []seq.Example{{A: []int32{1}}}
 		for name, call := range map[string]func() error{
 			"embeddings":    func() error { _, err := scorer.Embeddings(ctx, [][]int32{{1}}); return err },
-			"explanations":  func() error { _, err := scorer.Explain(ctx, e); return err },
 			"hidden states": func() error { _, err := scorer.HiddenStates(ctx, e); return err },
 			"masks":         func() error { _, err := scorer.Fill(ctx, [][]int32{{1}}); return err },
 			"losses":        func() error { _, err := scorer.MaskedLosses(ctx, nil, e); return err },
@@ -83,6 +82,7 @@ func TestLinearRefuses(t *testing.T) {
 		scorer.Close()
 	}
 	both := must.Get(sft.NewEnsemble(models, nil))(t)
+	must.FailWith(t, sft.ErrEnsemble)(both.Explain(context.Background(), []seq.Example{{A: []int32{1}}}))
 	out := must.Get(both.Examples(context.Background(), modeltest.NewInMemory(3, 20, 3)))(t)
 	if len(out) != 20 || both.Members() != 2 || len(out[0].Logits) != 3 {
 		t.Errorf("%d outputs of %d models", len(out), both.Members())
@@ -94,6 +94,42 @@ func TestLinearRefuses(t *testing.T) {
 	must.Succeed(t, os.WriteFile(filepath.Join(dir, model.ConfigFile),
 		fmt.Appendf(nil, `{"model_type":"linear","ngrams":{"units":"words","min_n":1,"max_n":3,"slots":%d,"min_count":2}}`, 1<<40), 0o666))
 	must.Fail(t, model.ConfigFile)(sft.Load(dir))
+}
+
+// TestLinearExplain: an explained output is that of Examples, and explains the class with the largest logit.
+func TestLinearExplain(t *testing.T) {
+	dir, l := modeltest.LinearDir(t, 1)
+	s := must.Get(sft.NewScorer(must.Get(sft.Load(dir))(t), nil))(t)
+	rows := modeltest.NewInMemory(3, 100, 3)
+	plain := must.Get(s.Examples(context.Background(), rows))(t)
+	got := must.Get(s.Explain(context.Background(), rows))(t)
+	p := l.NewPredictor()
+	for i, o := range got {
+		if !slices.Equal(o.Logits, plain[i].Logits) || len(o.Explanations) != 1 {
+			t.Fatalf("row %d: logits %v with %d explanations, expected %v", i, o.Logits, len(o.Explanations),
+				plain[i].Logits)
+		}
+		e, best := o.Explanations[0], sft.Argmax(o.Logits)
+		want := p.Explain(&rows[i], best)[0]
+		if e.Layers != nil || e.Pooling != nil || e.Linear.Output != best || e.Linear.Rest != float32(want.Rest) ||
+			len(e.Linear.NGrams) != len(want.NGrams) || len(e.Linear.NGrams) == 0 {
+			t.Fatalf("row %d: %+v, expected %+v", i, e.Linear, want)
+		}
+		for n, g := range e.Linear.NGrams {
+			first := want.NGrams[n].Places[0]
+			if g.Contribution != float32(want.NGrams[n].Contribution) ||
+				g.Places[0] != [2]int32{int32(first[0]), int32(first[1])} ||
+				len(g.Places) != len(want.NGrams[n].Places) {
+				t.Errorf("row %d: n-gram %+v, expected %+v", i, g, want.NGrams[n])
+			}
+		}
+		if n := 2 * len(e.Linear.NGrams); n > s.ExplanationNumbers(len(rows[i].A)) {
+			t.Errorf("row %d: %d numbers and more, at most %d were announced", i, n,
+				s.ExplanationNumbers(len(rows[i].A)))
+		}
+	}
+	bad := []seq.Example{rows[0], {A: []int32{20}}}
+	must.Fail(t, "example 1: token 20")(s.Explain(context.Background(), bad))
 }
 
 // TestWriteWeights: the bytes are those of the weights, the same for a model that is loaded again.

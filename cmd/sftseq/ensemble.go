@@ -25,18 +25,21 @@ type models struct {
 	fusion     *sft.Fusion // by which their logits are summed; nil for the mean of their probabilities
 }
 
+// explainFlag is what models can do whose logits are summed.
+const explainFlag = "--explain"
+
 // loadModels reads --model for a command that asks for answers alone, which several models may give
 // together. A folder of several is refused for single, the flag or command that only one can do, unless
 // it is empty.
 func loadModels(c *cli.Context, single string) (m models, err error) {
 	dir := c.String("model")
 	members := membersOf(dir)
-	if single != "" && len(members) > 1 {
-		return m, fmt.Errorf("%s: %s", single, runsIn(dir, "--model "))
-	}
 	fusion, err := sft.ReadFusion(dir)
 	if dir != "" && err != nil {
 		return m, err
+	}
+	if single != "" && len(members) > 1 && (fusion == nil || single != explainFlag) {
+		return m, fmt.Errorf("%s: %s", single, runsIn(dir, "--model "))
 	}
 	if fusion != nil {
 		m.fusion = fusion.Kept()

@@ -41,7 +41,7 @@ More: docs/predict.md, docs/cluster.md`,
 		Flags: slices.Concat(lineFlags(modelsFlag()),
 			group(outputGroup,
 				&cli.BoolFlag{Name: "explain",
-					Usage: "add what the model read: sampled positions, their weights, pooling"},
+					Usage: "add what the model read: sampled positions, their weights, pooling, n-grams"},
 				&cli.BoolFlag{Name: "fill", Usage: "fill the masks of each line, with a model of sftseq pretrain"}),
 			advanced(outputGroup,
 				&cli.StringFlag{Name: "mask", Value: "[MASK]", Usage: "read this `TEXT` as a masked token (--fill)"},
@@ -116,7 +116,7 @@ func answerLines(c *cli.Context, make func(*sft.Scorer) *answer.Model) error {
 	case c.Command.Name == "embed":
 		single = "embed"
 	case c.Bool("explain"):
-		single = "--explain"
+		single = explainFlag
 	case c.Bool("fill"):
 		single = "--fill"
 	}

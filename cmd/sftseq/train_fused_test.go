@@ -212,14 +212,14 @@ func TestTrainFusedAlone(t *testing.T) {
 		}
 		_, said := exits(t, exitOK, "", "eval", "--model", out, "--data", data, "--device", "cpu")
 		notContains(t, said, "models together", "members")
-		args := []string{"predict", "--model", out, "--explain", "--device", "cpu"}
-		if name == "linear" {
-			_, errs := exits(t, exitError, line, args...)
-			contains(t, errs, sft.ErrLinear.Error())
-			continue
-		}
 		if got := logits(out, "--explain"); math.Abs(float64(got[0])-float64(want[0])/4) > 1e-5 {
 			t.Errorf("explained: %v, expected a quarter of %v", got, want)
 		}
+	}
+	f.Weights = []float64{0.5, 0.5}
+	must.Succeed(t, f.Save(out))
+	said, _ := exits(t, exitOK, line, "predict", "--model", out, "--explain", "--device", "cpu")
+	if e := decodeLines[prediction](t, said)[0].Explain; e == nil || e.Layers == nil || e.Linear == nil {
+		t.Errorf("both members are expected in %s", said)
 	}
 }

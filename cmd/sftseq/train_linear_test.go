@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -46,7 +47,17 @@ func TestTrainLinear(t *testing.T) {
 		`{"jsonrpc":"2.0","id":2,"method":"sequence/embed","params":{"text":"the film"}}` + "\n" +
 		`{"jsonrpc":"2.0","id":3,"method":"sequence/classify","params":{"text":"the film","explain":true}}` + "\n"
 	contains(t, succeed(t, request, "serve", "--model", model, "--log", "error"), `"label":"good"`,
-		"a linear model has no embeddings and no explanations")
+		"a linear model has no embeddings", `"explain":{"linear":{"output":`)
+	explained := decodeLines[prediction](t, succeed(t, lines, "predict", "--model", model, "--explain"))
+	for i, text := range []string{"the film was wonderful", "a boring plot"} {
+		found := slices.ContainsFunc(explained[i].Explain.Linear.NGrams[:2], func(g sft.NGramExplanation) bool {
+			read := strings.Fields(text)[g.Places[0][0]:g.Places[0][1]]
+			return g.Contribution > 0 && (slices.Contains(read, "wonderful") || slices.Contains(read, "boring"))
+		})
+		if explained[i].Label != got[i].Label || !found {
+			t.Errorf("%q: %+v", text, explained[i])
+		}
+	}
 	table := filepath.Join(t.TempDir(), "out.csv")
 	succeed(t, "", "predict", "--model", model, "--input", writeText(t, filepath.Join(t.TempDir(), "in.csv"),
 		"review\na boring plot\n"), "--text", "review", "--output", table)
@@ -163,10 +174,8 @@ func TestTrainLinearRefuses(t *testing.T) {
 	} {
 		refuse(t, exitError, want, "", args...)
 	}
-	for _, args := range [][]string{{"embed", "--model", model}, {"predict", "--explain", "--model", model}} {
-		_, errs := exits(t, exitError, `{"text":"a film"}`, args...)
-		contains(t, errs, sft.ErrLinear.Error())
-	}
+	_, errs := exits(t, exitError, `{"text":"a film"}`, "embed", "--model", model)
+	contains(t, errs, sft.ErrLinear.Error())
 	tags := tableData(t, "tags.csv", "words,tags\n"+strings.Repeat("a b,X O\n", 30), "--text", "words", "--tags",
 		"tags", "--split", "0.6,0.2,0.2")
 	refuse(t, exitError, "a linear model expects the task classification, retrieval, multi-label or regression, found tagging (--members sft trains on it)",

@@ -151,9 +151,9 @@ func (x *Index) Remove(ids []string) (unknown []string, err error) {
 type Query struct {
 	Vector []float32
 	Tokens []int32
-	// Lexical is the weight w of the lexical score in (1 − w)·cosine + w·lexical, from 0 to 1. With Q the distinct words
-	// of the query, of N items n_t that have word t, f_t how often the item has it, and its length |d| in words, whose
-	// mean is l, the lexical score is BM25 divided by its least upper bound:
+	// Lexical is the weight w of the lexical score in (1 − w)·cosine + w·lexical, from 0 to 1. With Q the distinct
+	// words of the query, of N items n_t that have word t, f_t how often the item has it, and its length |d| in words,
+	// whose mean is l, the lexical score is BM25 divided by its least upper bound:
 	//
 	//	lexical = Σ_{t∈Q} idf_t · f_t·2.2 / (f_t + 1.2·(0.25 + 0.75·|d|/l)) / Σ_{t∈Q} idf_t·2.2
 	//	idf_t = ln(1 + (N − n_t + 0.5) / (n_t + 0.5))

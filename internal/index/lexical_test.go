@@ -110,7 +110,8 @@ func TestLexicalScore(t *testing.T) {
 			}) {
 				t.Errorf("weight %v: hits are not in the order of their scores", weight)
 			}
-			if best := must.Get(x.Search(Query{q, ids(text), weight}, 7, directly))(t); !reflect.DeepEqual(best, got[:7]) {
+			if best := must.Get(x.Search(Query{q, ids(text), weight}, 7, directly))(t); !reflect.DeepEqual(best,
+				got[:7]) {
 				t.Errorf("weight %v: the best 7 differ from the first 7 of all", weight)
 			}
 		}

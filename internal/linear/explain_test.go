@@ -68,8 +68,8 @@ func text(ids []int32) string {
 	return string(b)
 }
 
-// TestExplainPairs: what both texts have is listed with its places in each, and the rarest first; n-grams of a side have
-// places in it alone.
+// TestExplainPairs: what both texts have is listed with its places in each, and the rarest first; n-grams of a side
+// have places in it alone.
 func TestExplainPairs(t *testing.T) {
 	train := shared(1, 300)
 	m, _ := fitted(t, pairsSpec(), wordOptions, train, nil, Options{}) // with the prior's weights

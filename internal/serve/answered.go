@@ -164,7 +164,7 @@ func (c *call) wholeItem(work batching.Work, q *sequence, w *window) (*item, []c
 			i.numbers += c.model.task.AnswerNumbers(cut.First()) + windowNumbers
 		}
 		if work == batching.Explain {
-			i.numbers += explanationNumbers(config, cut.First())
+			i.numbers += c.model.Scorer.ExplanationNumbers(cut.First())
 		}
 	}
 	return i, cuts, nil

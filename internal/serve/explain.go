@@ -16,22 +16,12 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 		}
 	}
 	if yes {
-		if lacking := needsOne(c); lacking != "" {
-			return batching.Classify, badParam(path, "%s", lacking)
+		if c.model.Scorer.CanExplain() != nil {
+			return batching.Classify, badParam(path, "%s", several)
 		}
 		return batching.Explain, nil
 	}
 	return batching.Classify, nil
-}
-
-// explanationNumbers is how many numbers the explanations of sequences have: one
-// for each token, and three for each that a layer has sampled.
-func explanationNumbers(config *sft.Config, lengths ...int) int {
-	n := 0
-	for _, length := range lengths {
-		n += length + 3*min(length, 2*config.NumSampledTokens)*config.NumLayers
-	}
-	return n
 }
 
 // shift has positions in windows count from the start of the whole sequence.
@@ -43,6 +33,18 @@ func shift(outputs []sft.Output, cuts []cut) {
 					l.Positions[n] += int32(cuts[i].start)
 				}
 			}
+			if e.Linear != nil {
+				shiftPlaces(e.Linear.NGrams, int32(cuts[i].start))
+			}
+		}
+	}
+}
+
+func shiftPlaces(all []sft.NGramExplanation, by int32) {
+	for _, g := range all {
+		for n := range g.Places {
+			g.Places[n][0] += by
+			g.Places[n][1] += by
 		}
 	}
 }

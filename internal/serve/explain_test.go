@@ -198,3 +198,13 @@ func TestExplainOtherTasks(t *testing.T) {
 		expectExplanation(t, folder, got.Explain, explanations(t, s, 0, seq.Example{A: tokens})[0])
 	}
 }
+
+// TestShiftedPlaces: n-grams of a window have places in the whole sequence.
+func TestShiftedPlaces(t *testing.T) {
+	o := []sft.Output{{Explanations: []sft.Explanation{{Linear: &sft.LinearExplanation{
+		NGrams: []sft.NGramExplanation{{Places: [][2]int32{{0, 2}, {5, 6}}}}}}}}}
+	shift(o, []cut{{start: 10}})
+	if got := o[0].Explanations[0].Linear.NGrams[0].Places; !slices.Equal(got, [][2]int32{{10, 12}, {15, 16}}) {
+		t.Errorf("%v", got)
+	}
+}

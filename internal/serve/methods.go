@@ -38,7 +38,7 @@ func many(name string, known map[string]bool, planned planner) func(*call) (any,
 
 func needsNothing(*call) string { return "" }
 
-// several is what several models lack that answer together.
+// several is what several models lack that answer together. Those whose logits are summed explain.
 const several = "several models answer together, which have no embeddings and no explanations: serve one of them"
 
 func needsOne(c *call) string {
@@ -46,7 +46,7 @@ func needsOne(c *call) string {
 		return several
 	}
 	if c.model.config.IsLinear() {
-		return "a linear model has no embeddings and no explanations: serve a model with layers"
+		return "a linear model has no embeddings: serve a model with layers"
 	}
 	return ""
 }

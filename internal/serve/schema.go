@@ -43,7 +43,7 @@ func schemaOf(t reflect.Type) schema {
 		return ofType("integer")
 	case reflect.Float32, reflect.Float64:
 		return ofType("number")
-	case reflect.Slice:
+	case reflect.Slice, reflect.Array:
 		return listOf(schemaOf(t.Elem()))
 	case reflect.Map:
 		return schema{"type": "object", "additionalProperties": schemaOf(t.Elem())}

@@ -29,10 +29,12 @@ func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	model, config := c.model, c.model.config
+	model := c.model
 	numbers := c.model.task.AnswerNumbers(r.Tokens()) + idNumbers(a.id)
 	if what == batching.Explain {
-		numbers += explanationNumbers(config, len(r.Sequences[0]), len(r.Sequences[1]))
+		for _, tokens := range r.Sequences {
+			numbers += model.Scorer.ExplanationNumbers(len(tokens))
+		}
 	}
 	return &item{work: what, examples: []seq.Example{r.Example()}, read: []*sequence{a, b}, numbers: numbers,
 		result: func(outputs []sft.Output) (any, error) {

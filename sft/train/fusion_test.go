@@ -4,6 +4,8 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
@@ -41,6 +43,53 @@ func TestFusion(t *testing.T) {
 	}
 	other := modeltest.RandomModel(configtest.OfTask(configtest.TinyConfig(), config.Tagging), 1)
 	must.Fail(t, "expected one prediction for each row")(sft.NewFusion([]*sft.Model{other, other}, f, cpu.New(1)))
+}
+
+// TestFusionExplains: of a fusion with a linear model both parts are explained, each of what it reads, and the logits
+// are those of Examples.
+func TestFusionExplains(t *testing.T) {
+	dir, _ := modeltest.LinearDir(t, 1)
+	linear := must.Get(sft.Load(dir))(t)
+	c := configtest.TinyConfig()
+	c.VocabSize, c.PadTokenID, c.Tokenizer = linear.Config.VocabSize, linear.Config.PadTokenID, linear.Config.Tokenizer
+	c.LabelNames, c.NumLabels = linear.Config.LabelNames, linear.Config.NumLabels
+	c.InputWindow = &config.InputWindow{Length: 3, Policy: "head"}
+	layers := modeltest.RandomModel(c, 1)
+	f := &sft.Fusion{Weights: []float64{0.5, 1}, Temperature: 2}
+	s := must.Get(sft.NewFusion([]*sft.Model{linear, layers}, f, cpu.New(1)))(t)
+	defer s.Close()
+	rows := modeltest.NewInMemory(5, 12, 3)
+	got, want := must.Get(s.Explain(t.Context(), rows))(t), must.Get(s.Examples(t.Context(), rows))(t)
+	first := must.Get(sft.NewScorer(linear, nil))(t)
+	second := modeltest.NewScorerOf(t, layers, cpu.New(1))
+	for i, o := range got {
+		if !slices.Equal(o.Logits, want[i].Logits) || len(o.Explanations) != 1 {
+			t.Fatalf("row %d: %+v, expected the logits %v", i, o, want[i].Logits)
+		}
+		head := rows[i]
+		head.A = head.A[:min(3, len(head.A))]
+		read := must.Get(second.Explain(t.Context(), []seq.Example{head}))(t)[0].Explanations[0]
+		e := o.Explanations[0]
+		if !reflect.DeepEqual(e.Layers, read.Layers) || !slices.Equal(e.Pooling, read.Pooling) {
+			t.Errorf("row %d: %+v, expected %+v", i, e, read)
+		}
+		alone := must.Get(first.Explain(t.Context(), rows[i:i+1]))(t)[0]
+		if e.Linear.Output != sft.Argmax(o.Logits) {
+			t.Errorf("row %d: class %d is explained, expected %d", i, e.Linear.Output, sft.Argmax(o.Logits))
+		}
+		if e.Linear.Output != alone.Explanations[0].Linear.Output {
+			continue
+		}
+		for n, g := range alone.Explanations[0].Linear.NGrams {
+			if math.Abs(float64(e.Linear.NGrams[n].Contribution-g.Contribution/4)) > 1e-6 {
+				t.Errorf("row %d: contribution %v, expected a quarter of %v", i,
+					e.Linear.NGrams[n].Contribution, g.Contribution)
+			}
+		}
+	}
+	both := must.Get(sft.NewEnsemble([]*sft.Model{layers, modeltest.RandomModel(c, 2)}, cpu.New(1)))(t)
+	defer both.Close()
+	must.FailWith(t, sft.ErrEnsemble)(both.Explain(t.Context(), rows))
 }
 
 // TestFusionFile: what is written is read back, and what no fusion can have is refused with its key.
