@@ -287,6 +287,27 @@ func TestFileLength(t *testing.T) {
 	})
 }
 
+// maxFiles is the number of files of a package, without tests, that one can still survey.
+const maxFiles = 45
+
+// TestPackageSize: the packages of sft stay small.
+func TestPackageSize(t *testing.T) {
+	files := map[string]int{}
+	goFiles(t, func(path string, _ []byte) {
+		if folder := filepath.ToSlash(filepath.Dir(path)); within(folder, "sft") && !strings.HasSuffix(path, "_test.go") {
+			files[folder]++
+		}
+	})
+	for folder, n := range files {
+		if n >= maxFiles {
+			t.Errorf("%s has %d files, fewer than %d are allowed: divide it", folder, n, maxFiles)
+		}
+	}
+	if len(files) < 4 {
+		t.Errorf("%d packages of sft, expected at least 4", len(files))
+	}
+}
+
 // goFiles visits the module's Go files by their path from its root.
 func goFiles(t *testing.T, visit func(path string, text []byte)) {
 	t.Helper()
