@@ -1,7 +1,6 @@
 package main
 
 import (
-	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -14,7 +13,6 @@ import (
 	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/report"
 	"github.com/sftseq/sftseq/internal/task"
-	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
@@ -28,9 +26,10 @@ func reportCommand() *cli.Command {
 		UsageText: `sftseq report [flags] RUN…
 
 Example: sftseq report --out report.html runs/listops/seed-1 runs/listops/seed-2`,
-		Description: `Writes one self-contained page: curves and settings of each run side by side; metrics, curves and
-confusions of the best model on the test split; rows with the tokens that each layer sampled, as text
-or pictures. A run may still be under way. More: docs/reports.md`,
+		Description: `Writes one self-contained page: curves and settings of each run side by side; members and weights
+of models whose logits are summed; metrics, curves and confusions of the best model on the test
+split; rows with the tokens that each layer sampled, as text or pictures. A run may still be under
+way. More: docs/reports.md`,
 		Flags: slices.Concat(
 			group(dataGroup,
 				&cli.StringFlag{Name: "data", Usage: "evaluate on `FILE|DIR`",
@@ -59,14 +58,16 @@ func reportRuns(c *cli.Context) error {
 	if c.String("data") == "-" {
 		return usage(c, "--data -: the rows are read twice, a file or a data set directory was expected")
 	}
+	members, err := reportRunsOf(dirs)
+	if err != nil {
+		return err
+	}
+	dirs = nil
 	var runs []report.Run
-	names := runNames(dirs)
-	for i, name := range names {
-		r := report.Run{Name: name}
-		if f, _ := sft.ReadFusion(dirs[i]); f != nil {
-			return errors.New(runsIn(dirs[i], ""))
-		}
-		var err error
+	var names []string
+	for i, member := range members {
+		dirs, names = append(dirs, member.dir), append(names, member.name)
+		r := report.Run{Name: member.name}
 		if r.Config, err = config.Read(filepath.Join(dirs[i], "config.json")); err != nil {
 			cause := atomicfile.Cause(err)
 			if cause == err { // of the content, and names config.json
@@ -108,6 +109,11 @@ func reportRuns(c *cli.Context) error {
 	for i := range runs {
 		if err := addResults(c, &runs[i], dirs[i]); err != nil {
 			return err
+		}
+		if fusion := members[i].fusion; fusion != "" {
+			if err := addMembers(c, &runs[i], fusion); err != nil {
+				return err
+			}
 		}
 	}
 	if err := report.Write(page, runs, report.Rule{Rows: evaluation.Rule, Tags: evaluation.TagRule,

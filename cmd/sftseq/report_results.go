@@ -59,15 +59,10 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 		r.Missing = "the model was trained without labels (sftseq eval says how well it tells masked tokens)"
 		return nil
 	}
-	var in *reportRows
-	if c.String("data") != "" {
-		in, err = givenRows(c, m.Config)
-	} else {
-		in, err = ownRows(c, m.Config)
-		if err != nil {
-			r.Missing = err.Error()
-			return nil
-		}
+	in, err := rowsOf(c, m.Config)
+	if err != nil && c.String("data") == "" {
+		r.Missing = err.Error()
+		return nil
 	}
 	if err != nil {
 		return err
@@ -86,6 +81,14 @@ func (r *reportRows) baseline(c *cli.Context) (*baseline.Result, error) {
 		return nil, nil
 	}
 	return baselineOf(c, r.set, r.split)
+}
+
+// rowsOf are the rows of --data, or those of the data that a run was trained on.
+func rowsOf(c *cli.Context, config *sft.Config) (*reportRows, error) {
+	if c.String("data") != "" {
+		return givenRows(c, config)
+	}
+	return ownRows(c, config)
 }
 
 // givenRows are those of --data.

@@ -74,7 +74,11 @@ func TestTrainFused(t *testing.T) {
 	printed(t, "", "eval", "--model", out, "--data", data, "--device", "cpu", "--shard", "0/1", "--output", parts)
 	contains(t, printed(t, "", "eval", "--model", out, "--verify", "--output", parts), "accuracy  100.00%")
 
-	refuse(t, exitError, out+": expected a model, found the folder of 2: name one of them, such as ", "", "report", out)
+	page := filepath.Join(t.TempDir(), "report.html")
+	done(t, "", "report", "--out", page, "--device", "cpu", out)
+	contains(t, readText(t, page), "<h2>Members of "+out+"</h2>", ">validation accuracy</th>",
+		`<th scope="row">linear</th><td class="n">0.8</td><td class="n">100.00%</td>`,
+		"fused/sft", "120 rows of the validation split", "split test.</p>")
 	refuse(t, exitError, "name one of them, such as", "", "export", "onnx", "--model", out, "--output", "m.onnx")
 	train := []string{"train", "custom", "--members", "linear,sft", "--data", data}
 	refuse(t, exitError, "already holds a model or a run: choose another --out for --members linear,sft", "",

@@ -38,6 +38,7 @@ type Run struct {
 	// Results are of its model; nil where Missing says why there are none.
 	Results *Results
 	Missing string
+	Members *Members // models whose logits are summed with those of the run; nil for none
 	Labels  *Labels  // in place of Results, where any number of labels of a row may hold
 	Numbers *Numbers // in place of Results, of a model that predicts numbers
 	Tags    *Tags    // in place of Results, of a model of tagging

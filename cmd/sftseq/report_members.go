@@ -1,0 +1,131 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"path/filepath"
+
+	"github.com/urfave/cli/v2"
+
+	"github.com/sftseq/sftseq/internal/metrics"
+	"github.com/sftseq/sftseq/internal/report"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// reportRun is the directory of a run of a report and its name; fusion is the folder whose members the page lists with
+// the run, or "".
+type reportRun struct{ dir, name, fusion string }
+
+// reportRunsOf replaces the folder of a fusion by its members with layers, which have curves.
+func reportRunsOf(dirs []string) (out []reportRun, err error) {
+	names := runNames(dirs)
+	for i, dir := range dirs {
+		f, err := sft.ReadFusion(dir)
+		if err != nil {
+			return nil, err
+		}
+		if f == nil {
+			out = append(out, reportRun{dir: dir, name: names[i]})
+			continue
+		}
+		fusion := dir
+		for _, member := range f.Members {
+			path := filepath.Join(dir, member)
+			if c, err := config.Read(filepath.Join(path, "config.json")); err != nil || c.IsLinear() {
+				continue
+			}
+			out = append(out, reportRun{dir: path, name: names[i] + "/" + member, fusion: fusion})
+			fusion = ""
+		}
+		if fusion != "" {
+			return nil, errors.New(runsIn(dir, ""))
+		}
+	}
+	return out, nil
+}
+
+// addMembers adds the members of a fusion, with their results on the validation split and on the rows of the report.
+func addMembers(c *cli.Context, r *report.Run, dir string) error {
+	f, err := sft.ReadFusion(dir)
+	if err != nil {
+		return err
+	}
+	scores, classes := validationScores(f)
+	r.Members = &report.Members{Name: dir, Classes: classes, Rows: f.Rows}
+	var measured []metrics.FusionScore
+	if rows, err := rowsOf(c, r.Config); err == nil {
+		if measured, err = measureMembers(c, f, dir, rows); err != nil {
+			return err
+		}
+		r.Members.Data = rows.name
+	}
+	for i, s := range scores {
+		m := report.Member{Name: s.Name, Weight: s.Weight, Sum: i == len(f.Members), Validation: s.FusionScore}
+		if measured != nil {
+			m.Measured = measured[i]
+		}
+		r.Members.List = append(r.Members.List, m)
+	}
+	return nil
+}
+
+// measureMembers scores rows with all members of a fusion.
+func measureMembers(c *cli.Context, f *sft.Fusion, dir string,
+	rows *reportRows) (out []metrics.FusionScore, err error) {
+	var models []*sft.Model
+	for _, name := range f.Members {
+		m, err := load(c.Context, filepath.Join(dir, name))
+		if err != nil {
+			return nil, err
+		}
+		models = append(models, m)
+	}
+	d, err := openDevice(c)
+	if err != nil {
+		return nil, err
+	}
+	defer closeDevice(c, d)
+	s, err := sft.NewFusion(models, f, d)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", dir, err)
+	}
+	defer s.Close()
+	in, err := rows.open()
+	if err != nil {
+		return nil, err
+	}
+	defer in.Close()
+	if err := checkRows(s.Config(), in.Spec(), rows.path, dir); err != nil {
+		return nil, err
+	}
+	t := newMemberTally(f, s)
+	p := newProgress(rows.rows, "evaluating members", "rows")
+	defer p.Finish()
+	for {
+		block, err := in.Next()
+		if err == io.EOF {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		const part = 256
+		for at := 0; at < block.Len(); at += part {
+			var examples []seq.Example
+			for i := at; i < min(at+part, block.Len()); i++ {
+				examples = append(examples, block.Example(i))
+			}
+			if _, err := t.examples(c.Context, examples); err != nil {
+				return nil, fmt.Errorf("%s: %w", rows.path, err)
+			}
+			p.Add(int64(len(examples)))
+		}
+	}
+	for _, score := range t.scores() {
+		out = append(out, score.FusionScore)
+	}
+	return out, nil
+}
