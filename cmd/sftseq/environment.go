@@ -1,7 +1,7 @@
 package main
 
 import (
-	"fmt"
+	"log/slog"
 	"os"
 	"reflect"
 	"strings"
@@ -28,7 +28,7 @@ func variableOf(flag string) string {
 
 // warnMisspeltVariables warns of variables whose names are like those of flags of the command: a misspelt one has no
 // effect.
-func warnMisspeltVariables(c *cli.Context) {
+func warnMisspeltVariables(c *cli.Context, log *slog.Logger) {
 	for _, set := range os.Environ() {
 		name, _, _ := strings.Cut(set, "=")
 		typed, ours := strings.CutPrefix(name, variablePrefix)
@@ -37,8 +37,8 @@ func warnMisspeltVariables(c *cli.Context) {
 			continue
 		}
 		if meant := nearest(longNames(c.Command.Flags), flag); meant != "" {
-			fmt.Fprintf(c.App.ErrWriter, "warning: %s is set, and %s has no flag --%s. Did you mean %s?\n", name,
-				c.Command.Name, flag, variableOf(meant))
+			log.Warn("a variable is set that is not a flag of "+c.Command.Name, "variable", name, "did_you_mean",
+				variableOf(meant))
 		}
 	}
 }

@@ -103,7 +103,7 @@ func serveAction(c *cli.Context) error {
 	// take what clients send, whom the system then lets on a processor at once.
 	runtime.GOMAXPROCS(2*processors + 8)
 	defer runtime.GOMAXPROCS(processors)
-	warnMisspeltVariables(c)
+	warnMisspeltVariables(c, options.Log)
 	r := &serving{log: options.Log, drain: c.Duration("drain"), delay: c.Duration("shutdown-delay"),
 		raw: !c.Bool("normalize")}
 	stop := r.signals()

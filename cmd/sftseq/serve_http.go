@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net"
 	"net/url"
 	"os"
@@ -70,7 +71,7 @@ func (r *serving) readHTTP(c *cli.Context) error {
 			return fmt.Errorf("--http-token: %w", err)
 		}
 		r.tokens, r.file = serve.NewTokens(tokens...), file
-		warnReadable(c, "http-token", file)
+		warnReadable(r.log, file)
 	}
 	if public && r.tokens == nil {
 		return usage(c, "--http %s: others reach this address: --http-token FILE is missing", text)
@@ -109,12 +110,11 @@ func (r *serving) reloadTokens() {
 	r.log.Info("the tokens were read again", "tokens", len(tokens))
 }
 
-// warnReadable warns of a secret file that other users of the machine can read.
-func warnReadable(c *cli.Context, flag, file string) {
+// warnReadable warns of a file of tokens that other users of the machine can read.
+func warnReadable(log *slog.Logger, file string) {
 	if info, err := os.Stat(file); err == nil && runtime.GOOS != "windows" && info.Mode().Perm()&0o044 != 0 {
-		fmt.Fprintf(c.App.ErrWriter,
-			"warning: --%s %s: other users can read this file (mode %04o): chmod 600 makes it yours alone\n", flag,
-			file, info.Mode().Perm())
+		log.Warn("other users can read the file of --http-token: chmod 600 makes it yours alone", "file", file,
+			"mode", fmt.Sprintf("%04o", info.Mode().Perm()))
 	}
 }
 

@@ -162,8 +162,8 @@ func TestReadableToken(t *testing.T) {
 		must.Succeed(t, os.Chmod(file, mode))
 		status, _, errs := program(nil, "serve", "--http", ":0", "--http-token", file, "--model",
 			filepath.Join(t.TempDir(), "none"))
-		if status == 0 || strings.Contains(errs,
-			"warning: --http-token "+file+": other users can read this file") != warned {
+		warning := `msg="other users can read the file of --http-token: chmod 600 makes it yours alone" file=` + file
+		if status == 0 || strings.Contains(errs, warning) != warned {
 			t.Errorf("mode %04o: status %d, %s", mode, status, errs)
 		}
 	}

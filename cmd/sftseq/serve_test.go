@@ -131,7 +131,7 @@ func hammer(t *testing.T, conn net.Conn, accepted func()) {
 			if i > paced {
 				length = 300
 			}
-			fmt.Fprintf(w, "{\"jsonrpc\":\"2.0\",\"id\":%d,\"method\":\"sequence/classify\",\"params\":{\"tokens\":[%d,2%s]}}\n",
+			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"tokens":[%d,2%s]}}`+"\n",
 				i, 1+i%16, strings.Repeat(",5", length))
 			if i <= paced {
 				w.Flush()
