@@ -160,7 +160,11 @@ func (s *Scorer) record(ctx context.Context, record arrow.Record, spec *seq.Spec
 }
 
 func (s *Scorer) metadata() arrow.Metadata {
-	key, names := answersOf(s.Config()).columnNames(s.Config())
+	c := s.Config()
+	key, names := ofRows{}.columnNames(c)
+	if c.CheckAnswers() == nil { // embeddings are also those of models without answers
+		key, names = answersOf(c).columnNames(c)
+	}
 	if names == nil {
 		return arrow.Metadata{}
 	}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -16,6 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
@@ -165,6 +168,23 @@ func TestEmbeddings(t *testing.T) {
 		}
 	}
 	must.Fail(t, "sequence 1: the sequence is empty", "empty")(s.Embeddings(ctx, [][]int32{{1}, {}}))
+}
+
+// TestEmbedRecordsOfEveryTask: a record is embedded whatever the model predicts, masked tokens too.
+func TestEmbedRecordsOfEveryTask(t *testing.T) {
+	for _, task := range []string{config.Classification, config.Regression, config.MultiLabel, config.Tagging,
+		config.FillMask} {
+		c := configtest.OfTask(configtest.TinyConfig(), task)
+		s := modeltest.NewTestScorer(t, modeltest.RandomModel(c, 1))
+		examples := []seq.Example{{A: []int32{1, 2, 3}}, {A: []int32{4}}}
+		want := must.Get(s.EmbedExamples(t.Context(), examples))(t)
+		got := must.Get(s.Embed(t.Context(), recordOf(false, examples)))(t)
+		for i := range examples {
+			if !slices.Equal(vectorAt(t, got, "embedding", i), want[i]) {
+				t.Errorf("%s: row %d differs", task, i)
+			}
+		}
+	}
 }
 
 func TestProbabilities(t *testing.T) {
