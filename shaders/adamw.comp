@@ -2,10 +2,10 @@
 // gradient and g' = g·scale·min(1, maxNorm/(n + 1e-6)):
 //   m ← β1 m + (1−β1) g', v ← β2 v + (1−β2) g'²,
 //   w ← w(1 − rate·decay) − rate·(m·correction1)/(√(v·correction2) + eps).
-// Where squares is not finite w, m and v stay as they are.
+// If squares is not finite, w, m and v are unchanged.
 //   w, m, v, g [n], squares [1], numbers [5]: scale, maxNorm, rate, correction1, 2
 //
-// One workgroup does 1024 elements.
+// One workgroup processes 1024 elements.
 //
 //   push: extent, decay, β1, 1−β1, β2, 1−β2, eps
 #version 450

@@ -1,7 +1,7 @@
 // y = a + b, element by element; y may be a or b.
 //   y, a, b [rows, width]
 //
-// One workgroup does 1024 elements.
+// One workgroup processes 1024 elements.
 //
 //   push: extent
 #version 450

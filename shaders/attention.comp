@@ -52,14 +52,14 @@ shared float sliceTop[ROWS * SLICES], sliceSum[ROWS * SLICES];
 
 const float EPSILON = 1e-9, LOWEST = -3.4e38;
 
-// loadKeys brings n rows of k and v from packed row `from` on.
+// loadKeys loads n rows of k and v from packed row `from` on.
 void loadKeys(uint from, uint n, uint head) {
     LOAD_TILE(k, v, from, n, head)
     uint j = gl_LocalInvocationIndex;
     if (RELATIVE && j < n) {
         keyP[j] = p[from + j];
         keyTop[j] = top[from + j];
-        // A key without a partner is its own, which has no weight: p is 1.
+        // A key without a partner is its own partner, with weight 0: p is 1.
         keyPartner[j] = partner[from + j] < 0 ? top[from + j] : uint(partner[from + j]);
     }
 }
@@ -73,7 +73,7 @@ void main() {
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, t.to - 1), i = row - t.first;
     row -= first;
-    uint place = i - (t.from - t.first); // among the queries of the workgroup
+    uint place = i - (t.from - t.first); // index among the queries of the workgroup
     origin = t.first;
     if (RELATION == EDGES) setBare(head);
 
@@ -119,7 +119,7 @@ void main() {
             }
             float weight;
             if (PROBABILITY == SOFTMAX) {
-                if (a > highest) { // what was summed before shrinks
+                if (a > highest) { // rescale the earlier sums
                     float shrink = Exp(highest - a);
                     highest = a;
                     for (uint c = 0; c < SUMS; c++) {
@@ -135,7 +135,7 @@ void main() {
             }
             sum += weight;
             for (uint c = 0; c < SUMS; c++) {
-                uint at = min(firstVector + c, VECTORS - 1); // vectors beyond are not written
+                uint at = min(firstVector + c, VECTORS - 1); // vectors beyond the end are not written
                 part[c] += weight * tile[(TILE + j) * VECTORS + at];
             }
         }
@@ -145,7 +145,7 @@ void main() {
         for (uint c = 0; c < SUMS; c++) part[c] += total[c];
     }
 
-    // The slices' sums meet, in their order.
+    // Add the sums of the slices in order.
     barrier();
     sliceTop[gl_LocalInvocationIndex] = highest;
     barrier();

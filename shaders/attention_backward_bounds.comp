@@ -41,9 +41,9 @@ void main() {
         query += y * y;
     }
     share[at] = sum;
-    // A row without a positive score has no gradient, and the least norm.
+    // A row without a positive score has no gradient; use the minimum norm.
     if (PROBABILITY == RELU && norm[at] <= 1e-9) return;
-    // Of softmax, P ≤ 1 takes the place of 1/norm.
+    // For softmax, P ≤ 1 replaces 1/norm.
     float inverse = PROBABILITY == SOFTMAX ? 1 : 1 / norm[at];
     float most = (sqrt(outer) * keys[heads + head] + abs(sum)) * inverse * 1.001;
     query = sqrt(query);

@@ -59,12 +59,12 @@ void main() {
     Tile t;
     TILE_OF(firstRows, index / chunks / heads, ROWS, t);
     if (t.b >= counts[2]) return;
-    uint end = min(t.to, t.first + count[t.b]); // of the rows in use
+    uint end = min(t.to, t.first + count[t.b]); // end of the rows in use
     uint first = firstTokens[t.b], length = firstTokens[t.b + 1] - first;
     uint size = chunkSize(length);
     if (t.from >= end || chunk * size >= length || outside(first + chunk * size, firstRow, span)) return;
     origin = first;
-    first -= firstRow; // may be below 0, its rows of this chunk are not
+    first -= firstRow; // may wrap below 0, but not for rows of this chunk
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, end - 1);
 
@@ -78,7 +78,7 @@ void main() {
     const bool WEIGHED = RELATION == DISTANCE || RELATION == EDGES;
     uint numbers = WEIGHED ? 2 * FEATURES + 3 : 1;
     float w = 1, dWeight = 0;
-    float dMul[FEATURES + 1], dAdd[FEATURES + 1]; // of the weights of features, and of the bias
+    float dMul[FEATURES + 1], dAdd[FEATURES + 1]; // for the weights of features, and for the bias
     for (uint c = 0; c <= FEATURES; c++) {
         dMul[c] = 0;
         dAdd[c] = 0;
@@ -87,9 +87,9 @@ void main() {
     if (RELATIVE) {
         w = p[row];
         own = top[row];
-        other = partner[row] < 0 ? own : uint(partner[row]); // its own partner: no difference
+        other = partner[row] < 0 ? own : uint(partner[row]); // its own partner: the difference is 0
     }
-    // The next edges to the two tokens: an invocation's queries are in their order.
+    // The next edges to the two tokens: an invocation processes its queries in order.
     uint ownEdge = 0, ownEnd = 0, otherEdge = 0, otherEnd = 0;
     if (RELATION == EDGES) {
         setBare(head);
@@ -161,7 +161,7 @@ void main() {
             }
             float dm = da * mul * scale;
             for (uint c = 0; c < SUMS; c++) {
-                uint at = min(firstVector + c, VECTORS - 1); // vectors beyond are not written
+                uint at = min(firstVector + c, VECTORS - 1); // vectors beyond the end are not written
                 dKey[c] += dm * keyShare(tile[r * VECTORS + at + AGAIN], OWN_AGAIN(key, 1, at));
                 dValue[c] += weight * tile[(TILE + r) * VECTORS + at + AGAIN];
             }

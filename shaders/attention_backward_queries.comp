@@ -62,7 +62,7 @@ void main() {
     uint slot = gl_LocalInvocationIndex % ROWS, slice = gl_LocalInvocationIndex / ROWS;
     uint row = min(t.from + slot, t.to - 1), i = row - t.first;
     row -= first;
-    place = i - (t.from - t.first); // among the queries of the workgroup
+    place = i - (t.from - t.first); // index among the queries of the workgroup
     origin = t.first;
     if (RELATION == EDGES) setBare(head);
     bool live = t.from + slot < t.to;
@@ -84,7 +84,7 @@ void main() {
         if (RELATIVE && at < n) {
             keyP[at] = p[firstKey + from + at];
             keyTop[at] = top[firstKey + from + at];
-            // A key without a partner is its own, which has no weight: p is 1.
+            // A key without a partner is its own partner, with weight 0: p is 1.
             int other = partner[firstKey + from + at];
             keyPartner[at] = other < 0 ? top[firstKey + from + at] : uint(other);
         }

@@ -1,5 +1,5 @@
 // The last stage of attention_backward_keys: y_j = Σ over the chunks of its
-// sequence, in their order; 0 in rows that are not in use.
+// sequence, in their order; 0 in unused rows.
 //
 //   y [S, width], parts [chunks, S, width], count [B], firstTokens, firstRows [B+1]
 //

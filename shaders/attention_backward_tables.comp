@@ -18,7 +18,7 @@ OPERAND(3, readonly, int, histogram);
 OPERAND(4, readonly, float, bounds);
 
 void main() {
-    uint blocks = divideUp(table, 256), sums = group() / blocks; // of mul and add in turns
+    uint blocks = divideUp(table, 256), sums = group() / blocks; // alternately of mul and add
     uint t = group() % blocks * 256 + gl_LocalInvocationIndex;
     if (sums >= 2 * headsHere || t >= 2 * longest() - 1) return;
     uint row = sums % 2 * heads + firstHead + sums / 2;

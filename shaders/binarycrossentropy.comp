@@ -2,7 +2,7 @@
 // its gradient, dlogits = scale·(−positive·σ(−z) if y = 1, σ(z) otherwise), row by row.
 //   loss [rows], dlogits, logits, target [rows, width], positive, scale [width]
 //
-// One workgroup does 256/lanes rows.
+// One workgroup processes 256/lanes rows.
 //
 //   constants: lanes of a row; push: extent
 #version 450
@@ -29,7 +29,7 @@ void main() {
     float sum = 0;
     for (uint c = lane(); c < n; c += LANES) {
         bool holds = target[at + c] == 1;
-        float sign = holds ? -1 : 1, weight = holds ? positive[c] : 1; // the loss falls with the logit
+        float sign = holds ? -1 : 1, weight = holds ? positive[c] : 1; // the loss decreases with the logit
         float slope, term = SoftplusSigmoid(sign * logits[at + c], slope);
         sum += weight * term;
         if (!spare) dlogits[at + c] = scale[c] * (weight * (sign * slope));

@@ -4,7 +4,7 @@
 //   weight [pieces, w, width], x [rows, width], dz [rows of the window, width],
 //   sequence [rows], firstRows [B+1]
 //
-// One workgroup does 64 columns of one piece and at most TAPS taps: a row of x is read
+// One workgroup processes 64 columns of one piece and at most TAPS taps: a row of x is read
 // once for all of these.
 //
 //   push: extent, pieces, dilation, w, from, to, first row of the window
@@ -13,7 +13,7 @@
 #include "include/common.glsl"
 #include "include/columns.glsl"
 
-const uint TAPS = 8; // vk/convolution.go
+const uint TAPS = 8; // as in vk/convolution.go
 
 layout(push_constant) uniform Push { EXTENT, pieces, dilation, w, from, to, window; } push;
 

@@ -2,7 +2,7 @@
 // scale[label]·(softmax(logits) − onehot(label)), row by row.
 //   loss [rows], dlogits, logits [rows, width], label [rows], scale [width]
 //
-// One workgroup does 256/lanes rows. The exponentials are kept in dlogits.
+// One workgroup processes 256/lanes rows. The exponentials are kept in dlogits.
 //
 //   constants: lanes of a row; push: extent
 #version 450

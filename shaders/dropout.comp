@@ -21,7 +21,7 @@ layout(local_size_x = 256) in;
 layout(constant_id = 0) const bool WHOLE_DRAWS = false; // width is a multiple of four
 
 layout(push_constant) uniform Launch {
-    uint axis, capacity, first, rows, width, layer, stream; // rows first … of those in use
+    uint axis, capacity, first, rows, width, layer, stream; // rows from first on of those in use
     float rate, scale;
 } launch;
 
@@ -32,14 +32,13 @@ OPERAND(4, readonly, uint, example);
 OPERAND(5, readonly, uint, tower);
 OPERAND(6, readonly, uint, random);
 
-// The same two, four elements at once.
+// The same for four elements.
 spirv_decorate(20) layout(set = 0, binding = 1, std430) writeonly buffer Y4 { vec4 y4[]; };
 spirv_decorate(20) layout(set = 0, binding = 2, std430) readonly buffer X4 { vec4 x4[]; };
 
 #include "include/sequence.glsl"
 
-// draw returns the four words of the draw that element i of the block has a word
-// of, and the element's number.
+// draw returns the four words of the draw for element i of the block, and the element's number.
 uvec4 draw(uint i, out uint n) {
     uint b = sequenceOf(launch.first + i / launch.width);
     n = i + (launch.first - firstRows[b]) * launch.width; // modulo 2³²

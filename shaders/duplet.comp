@@ -4,7 +4,7 @@
 // the selection and λ = log softplus:
 //
 //   p = 1/(1 + exp(λ(s_partner) − λ(s_top))), 1 without a partner
-//   y = p·x_top + (1 − p)·x_partner, 0 in rows that are not in use
+//   y = p·x_top + (1 − p)·x_partner, 0 in unused rows
 //
 //   y [S, d], p [S], x [T, d], noised [T], top, partner [S], count [B]
 //   firstTokens, firstRows [B+1]: the batch's offsets of token and sampled rows
@@ -32,7 +32,7 @@ OPERAND(9, readonly, uint, firstRows);
 
 #include "include/sequence.glsl"
 
-bool inBlock(uint t) { return t - launch.first < launch.rows; } // wraps below the first
+bool inBlock(uint t) { return t - launch.first < launch.rows; } // wraps for rows below the first
 
 void main() {
     uint j = row();

@@ -1,7 +1,7 @@
 // y[t] = weight[token[t]]
 //   y [rows, width], token [rows], weight [V, width]
 //
-// One workgroup does 1024 elements.
+// One workgroup processes 1024 elements.
 //
 //   push: extent
 #version 450

@@ -2,7 +2,7 @@
 // are then added in order; a single one is dweight itself.
 //   dy [rows, width], token [rows], part [pieces, V, width]
 //
-// One workgroup does 64 columns of one v in one piece. It looks through the
+// One workgroup processes 64 columns of one v in one piece. It looks through the
 // piece's tokens, 256 at a time, lists those that are v, and adds their rows in
 // the order of the list.
 //
@@ -21,10 +21,9 @@ OPERAND(2, readonly, float, dy);
 OPERAND(3, readonly, uint, token);
 
 shared uint found[256];
-shared uint foundBy[256]; // how many each subgroup found
+shared uint foundBy[256]; // number found by each subgroup
 
-// list fills found with those of the invocations' rows t that are a hit, and
-// returns their number.
+// list fills found with the rows t of invocations with a hit, and returns their number.
 uint list(uint t, bool hit) {
     uvec4 votes = subgroupBallot(hit);
     if (subgroupElect()) foundBy[gl_SubgroupID] = subgroupBallotBitCount(votes);
@@ -40,7 +39,7 @@ uint list(uint t, bool hit) {
 }
 
 void main() {
-    uint across = divideUp(push.width, COLUMNS), row = group() / across; // of part
+    uint across = divideUp(push.width, COLUMNS), row = group() / across; // row of part
     if (row >= push.pieces * push.vocabulary) return;
     uint v = row % push.vocabulary, piece = row / push.vocabulary;
     uint c = group() % across * COLUMNS + column();

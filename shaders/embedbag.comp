@@ -2,7 +2,7 @@
 // those whose row is −1; y may be x.
 //   y, x [rows, width], table [U, width], row [rows, groups], scale [rows]
 //
-// One workgroup does 1024 elements.
+// One workgroup processes 1024 elements.
 //
 //   push: extent, groups
 #version 450

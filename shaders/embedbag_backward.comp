@@ -1,7 +1,7 @@
 // dx[t] = scale[t]·dy[t]; dx may be dy.
 //   dx, dy [rows, width], scale [rows]
 //
-// One workgroup does 1024 elements.
+// One workgroup processes 1024 elements.
 //
 //   push: extent
 #version 450

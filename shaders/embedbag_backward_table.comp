@@ -1,7 +1,7 @@
 // dtable[u] = Σ_i dx[token[i]] for i from offset[u] to offset[u+1] − 1, in their order.
 //   dtable [rows, width], dx [T, width], offset [rows + 1], token [offset[U]]
 //
-// One workgroup does 1024 elements.
+// One workgroup processes 1024 elements.
 //
 //   push: extent
 #version 450

@@ -2,7 +2,7 @@
 // of the first block clears all others, which the launches of later blocks write.
 //   y [rows, width], x [block, width], row [rows]
 //
-// One workgroup does 1024 elements.
+// One workgroup processes 1024 elements.
 //
 //   push: extent, first row of the block, its rows
 #version 450
@@ -14,7 +14,7 @@ layout(push_constant) uniform Push { EXTENT, from, block; } push;
 
 OPERAND(1, writeonly, float, y);
 OPERAND(2, readonly, float, x);
-OPERAND(3, readonly, uint, row); // −1 is beyond every block
+OPERAND(3, readonly, uint, row); // −1 is outside of every block
 
 void main() {
     EACH_ELEMENT(i) {

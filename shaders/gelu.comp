@@ -1,7 +1,7 @@
 // y = x·Φ(x), exact (erf).
 //   y, x [rows, width]
 //
-// One workgroup does 1024 elements.
+// One workgroup processes 1024 elements.
 //
 //   push: extent
 #version 450

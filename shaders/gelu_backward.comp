@@ -1,7 +1,7 @@
 // dx = dy·(Φ(x) + x·φ(x)); dx may be dy.
 //   dx, dy, x [rows, width]
 //
-// One workgroup does 1024 elements.
+// One workgroup processes 1024 elements.
 //
 //   push: extent
 #version 450

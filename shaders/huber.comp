@@ -2,7 +2,7 @@
 // beyond, and scale times its gradient, dlogits = scale·clamp(d, −delta, delta), row by row.
 //   loss [rows], dlogits, logits, target [rows, width], scale [width]
 //
-// One workgroup does 256/lanes rows.
+// One workgroup processes 256/lanes rows.
 //
 //   constants: lanes of a row; push: extent, delta
 #version 450
@@ -28,7 +28,7 @@ void main() {
     for (uint c = lane(); c < n; c += LANES) {
         float d = logits[at + c] - target[at + c];
         float g = clamp(d, -push.delta, push.delta);
-        sum += g * (d - g / 2); // both sides of delta: there g is d
+        sum += g * (d - g / 2); // for both sides of delta: where |d| is smaller, g is d
         if (!spare) dlogits[at + c] = scale[c] * g;
     }
     sum = rowAdd(sum);

@@ -1,7 +1,7 @@
 // y = gain·(x − mean)·rstd + bias, rstd = 1/√(variance + eps), row by row.
 //   y, x [rows, width], mean, rstd [rows], gain, bias [width]
 //
-// One workgroup does 256/lanes rows. They are read three times, the second and
+// One workgroup processes 256/lanes rows. They are read three times, the second and
 // third time out of the cache.
 //
 //   constants: lanes of a row; push: extent, eps

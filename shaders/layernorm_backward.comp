@@ -2,7 +2,7 @@
 // dx (+)= rstd·(g − mean(g) − x̂·mean(g·x̂)); dx may be dy.
 //   dx, dy, x [rows, width], mean, rstd [rows], gain [width]
 //
-// One workgroup does 256/lanes rows.
+// One workgroup processes 256/lanes rows.
 //
 //   constants: lanes of a row; push: extent, accumulate
 #version 450
@@ -27,8 +27,8 @@ void main() {
     uint i = spare ? 0 : row(), at = i * d;
     float m = mean[i], r = rstd[i];
 
-    float sum = 0, along = 0; // of g and of g·x̂
-    if (!spare) { // whose row another workgroup may be writing
+    float sum = 0, along = 0; // sums of g and of g·x̂
+    if (!spare) { // another workgroup may be writing the row otherwise
         for (uint c = lane(); c < d; c += LANES) {
             precise float g = gain[c] * dy[at + c];
             sum += g;
@@ -39,7 +39,7 @@ void main() {
     along = rowAdd(along) / d;
     if (spare) return;
     for (uint c = lane(); c < d; c += LANES) {
-        precise float g = gain[c] * dy[at + c]; // rounded as for its mean: in a row of one the gradient is 0
+        precise float g = gain[c] * dy[at + c]; // rounded as in its mean, so that the gradient of a row of one element is 0
         float v = r * (g - sum - (x[at + c] - m) * r * along);
         dx[at + c] = push.accumulate != 0 ? dx[at + c] + v : v;
     }

@@ -3,7 +3,7 @@
 // order.
 //   dy, x [rows, width], mean, rstd [rows], gain, bias [pieces, width]
 //
-// One workgroup does 64 columns of one piece.
+// One workgroup processes 64 columns of one piece.
 //
 //   push: extent, pieces
 #version 450

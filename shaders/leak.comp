@@ -2,7 +2,7 @@
 //   y [B, heads], c [S, heads], count [B], firstRows [B+1]: the sampled
 //   rows' offsets
 //
-// One workgroup does one sum.
+// One workgroup processes one sum.
 //
 //   push: axis, capacity of y, heads
 #version 450
@@ -20,7 +20,7 @@ OPERAND(2, readonly, float, c);
 OPERAND(3, readonly, uint, count);
 OPERAND(4, readonly, uint, firstRows);
 
-const uint SPAN = 32 * 256; // keys summed before they are added to the rest
+const uint SPAN = 32 * 256; // keys summed before they are added to the total
 
 void main() {
     uint b = group() / push.heads, head = group() % push.heads;

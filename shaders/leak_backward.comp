@@ -3,7 +3,7 @@
 //   dc, c [S, heads], dy [B, heads], count [B], firstRows [B+1]: the
 //   sampled rows' offsets
 //
-// One workgroup does 1024 elements.
+// One workgroup processes 1024 elements.
 //
 //   push: extent
 #version 450

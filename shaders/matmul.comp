@@ -27,17 +27,17 @@ layout(constant_id = 10) const uint BUFFERS = 2;
 const uint TX = BN / TN, TY = BM / TM, THREADS = TX * TY;
 const uint QUADS_A = BM * BK / 4 / THREADS, QUADS_B = BN * BK / 4 / THREADS;
 
-// The tiles by k: BM and BN elements a row, in quads.
+// The tiles by k: BM and BN elements per row, in quads.
 shared vec4 tileA[BUFFERS * BK * BM / 4];
 shared vec4 tileB[BUFFERS * BK * BN / 4];
 
-// Quads of the tiles' rows 4s … 4s+3 are permuted by an exclusive or with a
-// number that depends on s, so that invocations that store one element each, of
-// several s and several columns, meet in no bank.
+// Quads of the tiles' rows 4s … 4s+3 are permuted by an exclusive or with a number that depends on
+// s, to avoid bank conflicts between invocations that store one element each of several s and
+// several columns.
 uint permuted(uint s, uint quads) { return s * (32 / BK) & (quads - 1); }
 
-// The following work on arrays of main, which compilers keep in registers; those of a whole
-// shader they may not.
+// The following macros work on local arrays of main, which compilers keep in registers, unlike
+// those of a whole shader.
 
 #define FETCH(depth) { \
     uint t = gl_LocalInvocationIndex; \
@@ -45,8 +45,8 @@ uint permuted(uint s, uint quads) { return s * (32 / BK) & (quads - 1); }
     [[unroll]] for (uint i = 0; i < QUADS_B; i++) nextB[i] = quadB(t + i * THREADS, depth); \
 }
 
-// PLACE puts a fetched quad, number i of this invocation, in its place. A tile is transposed
-// on the way if its quads run along k.
+// PLACE stores a fetched quad, number i of this invocation. It transposes a tile whose quads run
+// along k.
 #define PLACE(tile, base, transposed, width, next) { \
     uint q = gl_LocalInvocationIndex + i * THREADS; \
     if (transposed) { \
@@ -64,8 +64,8 @@ uint permuted(uint s, uint quads) { return s * (32 / BK) & (quads - 1); }
     [[unroll]] for (uint i = 0; i < QUADS_B; i++) PLACE(tileB, (number) * BK * BN / 4, TRANSPOSED_B, BN, nextB) \
 }
 
-// MULTIPLY adds the products of one step to the sums of invocation (x, y). Its
-// rows and columns are quads that lie TY and TX quads apart.
+// MULTIPLY adds the products of one step to the sums of invocation (x, y). Its rows and columns are
+// quads at distances of TY and TX quads.
 #define MULTIPLY(number) { \
     uint baseA = (number) * BK * BM / 4, baseB = (number) * BK * BN / 4; \
     for (uint s = 0; s < BK / 4; s++) { \
@@ -88,15 +88,15 @@ uint permuted(uint s, uint quads) { return s * (32 / BK) & (quads - 1); }
 
 void main() {
     if (!place()) return;
-    // 32 invocations take 8 by 4 blocks of C: their reads of shared memory are
-    // one row of banks each.
+    // 32 invocations take 8 by 4 blocks of C, so that their reads of shared memory cover one row of
+    // banks each.
     uint t = gl_LocalInvocationIndex, x = t % TX, y = t / TX;
     if (TX > 8) {
         x = t % 8 + t / 32 % (TX / 8) * 8;
         y = t / 8 % 4 + t / 32 / (TX / 8) * 4;
     }
-    vec4 nextA[QUADS_A], nextB[QUADS_B]; // of this invocation, on their way
-    vec4 sum[TM * TN / 4];               // TM rows of TN/4 quads
+    vec4 nextA[QUADS_A], nextB[QUADS_B]; // fetched quads of this invocation
+    vec4 sum[TM * TN / 4]; // TM rows of TN/4 quads
     [[unroll]] for (uint i = 0; i < TM * TN / 4; i++) sum[i] = vec4(0);
 
     FETCH(from)

@@ -7,9 +7,9 @@
 #define HALF float16_t
 #define HALF2 f16vec2
 
-layout(constant_id = 14) const bool SATURATE = false; // operands beyond float16's range are its largest
+layout(constant_id = 14) const bool SATURATE = false; // operands beyond float16's range become its maximum
 
-// representable leaves the rounding to the conversion. What is not finite stays so.
+// representable leaves the rounding to the conversion. Infinities and NaN are unchanged.
 float representable(float x) {
     const float largest = 65504;
     return SATURATE && abs(x) > largest && !isinf(x) ? sign(x) * largest : x;

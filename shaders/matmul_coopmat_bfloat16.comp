@@ -6,8 +6,8 @@
 #define HALF bfloat16_t
 #define HALF2 bf16vec2
 
-// representable rounds to the nearest, of two the even one: conversions may cut off, which
-// makes gradients smaller.
+// representable rounds to nearest, ties to even: conversions may truncate, which would bias
+// gradients towards 0.
 float representable(float x) {
     uint bits = floatBitsToUint(x);
     bits += 0x7fff + (bits >> 16 & 1);

@@ -4,7 +4,7 @@
 //   offset [B+1]: the first row of each sequence; count [B]: its rows in use
 //
 // at counts from the sequence's first row; it is NOWHERE where no row is in use.
-// One workgroup does 64 columns of one piece, if it begins among the span rows from
+// One workgroup processes 64 columns of one piece, if it begins among the span rows from
 // first, where x begins.
 //
 //   push: axis and capacity of the sequences, width, parts, first, span, and

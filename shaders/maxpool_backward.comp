@@ -2,7 +2,7 @@
 // launch does the rows of one block of dx.
 //   dx [block, width], dy, arg [B, width], offset [B+1]: first row of each sequence
 //
-// One workgroup does 1024 elements of dy.
+// One workgroup processes 1024 elements of dy.
 //
 //   push: extent, first row of the block, its rows
 #version 450
@@ -19,7 +19,7 @@ OPERAND(4, readonly, uint, offset);
 
 void main() {
     EACH_ELEMENT(i) {
-        uint row = offset[push.first + i / push.width] + arg[i] - push.from; // wraps below the block
+        uint row = offset[push.first + i / push.width] + arg[i] - push.from; // wraps for rows before the block
         if (row < push.block) dx[row * push.width + i % push.width] = dy[i];
     }
 }

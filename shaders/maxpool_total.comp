@@ -1,7 +1,7 @@
 // The second step: y and arg are the largest of the pieces of a sequence.
 //   y, arg [B, width], top, at [parts, width], offset [B+1]
 //
-// One workgroup does 64 columns of one sequence.
+// One workgroup processes 64 columns of one sequence.
 //
 //   push: axis and capacity of the sequences, width
 #version 450

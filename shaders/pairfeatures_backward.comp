@@ -2,7 +2,7 @@
 // du = a + c∘v + e and dv = b + c∘u − e.
 //   dx, x [2E, width], dy [E, 4·width]
 //
-// One workgroup does 1024 elements of both rows.
+// One workgroup processes 1024 elements of both rows.
 //
 //   push: extent of dy, in words of x's width
 #version 450

@@ -1,5 +1,5 @@
-// What attention's backward says of each sampled key and head, and the sums over the keys,
-// taken apart:
+// Splits the output of attention's backward for each sampled key and head, and the sums
+// over the keys:
 //
 //   dp[j, h] = d[j, h, 0], and of sums[h, 1 …] the gradients of mul, mulBias, add, addBias
 //

@@ -3,7 +3,7 @@
 // part = Σ exp(score − top)·x.
 //   top, sum [parts], part [parts, width], x [T, width], score [T], offset [B+1]
 //
-// One workgroup does 64 columns of one piece, if it begins among the span rows
+// One workgroup processes 64 columns of one piece, if it begins among the span rows
 // from first, where x begins.
 //
 //   push: axis and capacity of the sequences, width, parts, first, span

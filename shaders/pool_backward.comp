@@ -1,7 +1,7 @@
 // dx = a·dy and dscore = a·dy·(x − y), for the row's sequence.
 //   dx, x [T, width], dscore, a, sequence [T], dy, y [B, width]
 //
-// One workgroup does 256/lanes rows.
+// One workgroup processes 256/lanes rows.
 //
 //   constants: lanes of a row; push: extent
 #version 450

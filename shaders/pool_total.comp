@@ -2,7 +2,7 @@
 // Σ exp(top − max)·sum] and y = Σ exp(top − max)·part / that sum.
 //   total [B, 2], y [B, width], top, sum [parts], part [parts, width], offset [B+1]
 //
-// One workgroup does 64 columns of one sequence.
+// One workgroup processes 64 columns of one sequence.
 //
 //   push: axis and capacity of the sequences, width
 #version 450

@@ -1,7 +1,7 @@
 // The third step: a = exp(score − max)/Σ of the row's sequence.
 //   a, score, sequence [T], total [B, 2]
 //
-// One workgroup does 1024 tokens.
+// One workgroup processes 1024 tokens.
 //
 //   push: extent
 #version 450

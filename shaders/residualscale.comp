@@ -1,7 +1,7 @@
 // y = a + scale·b; y may be a or b.
 //   y, a, b [rows, width], scale [1]
 //
-// One workgroup does 1024 elements.
+// One workgroup processes 1024 elements.
 //
 //   push: extent
 #version 450

@@ -2,7 +2,7 @@
 // order: the gradient of scale. db may be dy or b.
 //   db, dy, b [rows, width], scale [1], part [pieces]
 //
-// One workgroup does one piece, whose words lie together.
+// One workgroup processes one piece, whose words lie together.
 //
 //   push: extent, pieces
 #version 450
@@ -20,7 +20,7 @@ ALIASED(3, readonly, float, dy);
 ALIASED(4, readonly, float, b);
 OPERAND(5, readonly, float, scale);
 
-const uint SPAN = 32 * 256; // words summed before they are added to the rest
+const uint SPAN = 32 * 256; // words summed before they are added to the total
 
 void main() {
     uint piece = group();

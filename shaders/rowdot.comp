@@ -1,7 +1,7 @@
 // y = x·weight + bias, every row in the same order of additions.
 //   y [rows], x [rows, width], weight [width], bias [1]
 //
-// One workgroup does 256/lanes rows.
+// One workgroup processes 256/lanes rows.
 //
 //   constants: lanes of a row; push: extent
 #version 450

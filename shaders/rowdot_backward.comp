@@ -3,7 +3,7 @@
 //   dx, x [rows, width], dy [rows], weight [width], dweight [pieces, width],
 //   dbias [pieces]
 //
-// One workgroup does 64 columns of one piece.
+// One workgroup processes 64 columns of one piece.
 //
 //   push: extent, pieces
 #version 450

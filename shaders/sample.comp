@@ -31,9 +31,9 @@ layout(local_size_x = 256) in;
 layout(push_constant) uniform Launch {
     uint k, layer;
     float dropRate;
-    uint noise;      // 1: Gumbel noise is added
-    uint chunk;      // tokens of a workgroup; 0: a sequence
-    uint room;       // sequences that fit
+    uint noise; // 1: add Gumbel noise
+    uint chunk; // tokens of a workgroup; 0: a whole sequence
+    uint room; // maximum number of sequences
     uint first, end; // steps of this launch
 } launch;
 
@@ -51,46 +51,45 @@ OPERAND(11, , uint, key);
 OPERAND(12, , uint, mark);
 OPERAND(13, , uint, board);
 
-// The steps. vk/sample.go knows their number.
-const uint DRAW = 0;         // noised scores, their keys, and who is dropped
+// The steps. vk/sample.go has their number.
+const uint DRAW = 0; // noised scores, their keys, and dropped tokens
 const uint SCORE_DIGIT = 1;  // … 4
 const uint TIE_DIGIT = 5;    // … 8
-const uint COUNT_TOP = 9;    // of each chunk
-const uint PLACE_TOP = 10;   // writes S1, and draws the partner keys of the rest
+const uint COUNT_TOP = 9; // of each chunk
+const uint PLACE_TOP = 10; // writes S1, and draws the partner keys of the other tokens
 const uint OTHER_DIGIT = 11; // … 14
 const uint COUNT_OTHERS = 15;
 const uint PLACE_OTHERS = 16;
 const uint STEPS = 17;
 
-// A token's mark.
+// The mark of a token.
 const uint FREE = 0, DROPPED = 1, CHOSEN = 2;
 
-// The board holds, for each sequence and step, a tally and what is known of the
-// choice when the step begins; then for each workgroup two counts.
+// The board has, for each sequence and step, a tally and the state of the choice before the step,
+// followed by two counts for each workgroup.
 const uint BINS = 256, KNOWN = 8, BOARD = STEPS * (BINS + KNOWN);
 
-shared uint tally[BINS]; // of this step, then of the one before
+shared uint tally[BINS]; // of this step, then of the previous one
 shared uint sums[2][BINS];
-shared uint flags[2][8]; // a bit an invocation
+shared uint flags[2][8]; // one bit per invocation
 shared uint found[3];
 
 uint me, g, b;            // invocation, workgroup, sequence
-uint begin, lo, hi;       // the sequence's first row, and the chunk's rows lo … hi−1
-uint chunkIndex, chunks;  // of the sequence
+uint begin, lo, hi; // first row of the sequence; the chunk has the rows lo … hi−1
+uint chunkIndex, chunks; // index of the chunk, and number of chunks, in the sequence
 uvec2 seed;
-uvec4 counter;            // of the sequence's draws: e and the stream are missing
+uvec4 counter; // of the sequence's draws, without e and the stream
 
-// What is known of the sequence's choice, the same in all invocations.
-uint candidate;  // mark of those to choose from: DROPPED if no other is left
+// The state of the sequence's choice, the same in all invocations.
+uint candidate; // mark of the candidates: DROPPED if there are no others
 uint alive;      // L'
-uint limit;      // digits found so far, then the largest word chosen
-uint wanted;     // how many are to be chosen of the words that agree in them
-uint scoreLimit; // the limit of the scores
-bool tied;       // tie keys decide between equal scores
+uint limit; // digits found so far; finally the largest chosen word
+uint wanted; // number of words to choose among those that agree in these digits
+uint scoreLimit; // limit of the scores
+bool tied; // equal scores are ordered by tie keys
 
-// findRows finds this workgroup's rows; false where it has none. A sequence's
-// chunks are those of workgroups offset/chunk + b and on, which ends before
-// the next one's begin.
+// findRows finds this workgroup's rows; false if there are none. The chunks of sequence b belong to
+// the workgroups from offset/chunk + b on; they end before those of the next sequence.
 bool findRows() {
     me = gl_LocalInvocationIndex;
     g = group();
@@ -145,7 +144,7 @@ void drawTokens() {
     atomicAdd(tally[FREE], drawn - dropped);
 }
 
-// The digits' steps, from the highest digit on.
+// The steps of the digits, from the highest one on.
 
 bool isDigit(uint step) { return step >= SCORE_DIGIT && step < COUNT_TOP || step >= OTHER_DIGIT && step < COUNT_OTHERS; }
 
@@ -154,7 +153,7 @@ uint shiftOf(uint step) {
     return 24 - 8 * (step - first);
 }
 
-// isAsked says that there is a choice to make.
+// isAsked reports whether there is a choice to make.
 bool isAsked(uint step) { return step >= OTHER_DIGIT ? wanted > 0 : step < TIE_DIGIT || tied; }
 
 void countDigits(uint step) {
@@ -171,10 +170,10 @@ void countDigits(uint step) {
     }
 }
 
-// pick finds the digit at shift of the last word chosen. It returns how many
-// words have it.
+// pick finds the digit at shift of the last chosen word. It returns the number of words that have
+// it.
 uint pick(uint shift) {
-    // The running sums of the tally, in eight rounds.
+    // Prefix sums of the tally, in eight rounds.
     uint from = 0;
     sums[0][me] = tally[me];
     barrier();
@@ -194,8 +193,8 @@ uint pick(uint shift) {
     return found[2];
 }
 
-// side compares a token with the edge of a choice: −1 it is chosen, 1 it is not,
-// 0 the order decides.
+// side compares a token with the limit of a choice: −1 means chosen, 1 not chosen, 0 decided by
+// position.
 int side(uint step, uint row) {
     if (mark[row] != candidate) return 1;
     uint w = key[row];
@@ -207,7 +206,7 @@ int side(uint step, uint row) {
     return w == limit ? 0 : w < limit ? -1 : 1;
 }
 
-// sidesAt is where the board counts the tokens of a workgroup, by side.
+// sidesAt returns the board's index of a workgroup's counts by side.
 uint sidesAt(uint group) { return launch.room * BOARD + 2 * group; }
 
 void countSides(uint step) {
@@ -223,7 +222,7 @@ void countSides(uint step) {
     if (me < 2) board[sidesAt(g) + me] = tally[me];
 }
 
-// place gives the chosen tokens their places in ascending position.
+// place writes the chosen tokens in ascending position.
 void place(uint step) {
     uint row0 = firstRows[b], room = firstRows[b + 1] - row0, ke = min(launch.k, alive);
     uint n = step == PLACE_TOP ? ke : min(ke, alive - ke);
@@ -233,7 +232,7 @@ void place(uint step) {
         else partner[row0 + i] = -1;
     }
 
-    // Those before this chunk, by side.
+    // The counts of the previous chunks, by side.
     for (uint other = g - chunkIndex + me; other < g; other += 256) {
         atomicAdd(tally[0], board[sidesAt(other)]);
         atomicAdd(tally[1], board[sidesAt(other) + 1]);
@@ -248,7 +247,7 @@ void place(uint step) {
         int s = row < hi ? side(step, row) : 1;
         if (s <= 0) atomicOr(flags[s + 1][me / 32], 1u << me % 32);
         barrier();
-        uint i = chosen, e = edge; // of those before this token
+        uint i = chosen, e = edge; // counts of the previous tokens
         for (uint f = 0; f < 8; f++) {
             uint before = f < me / 32 ? ~0u : f == me / 32 ? (1u << me % 32) - 1 : 0;
             i += bitCount(flags[0][f] & before);
@@ -266,11 +265,11 @@ void place(uint step) {
         } else if (row < hi && mark[row] == candidate) {
             key[row] = draw(STREAM_PARTNER, row);
         }
-        barrier(); // the flags may be written again
+        barrier(); // before the flags are written again
     }
 }
 
-// runStep does a step. Nothing is left of the tally of the one before.
+// runStep runs a step, after the tally of the previous one was cleared.
 void runStep(uint step) {
     tally[me] = 0;
     barrier();
@@ -283,7 +282,7 @@ void runStep(uint step) {
     barrier();
 }
 
-// settle draws the conclusions from the tally of a step.
+// settle updates the state from the tally of a step.
 void settle(uint step) {
     if (step == DRAW) {
         candidate = tally[FREE] > 0 ? FREE : DROPPED; // all dropped: none is
@@ -302,10 +301,10 @@ void settle(uint step) {
         limit = 0;
         wanted = min(ke, alive - ke);
     }
-    barrier(); // the tally may be written again
+    barrier(); // before the tally is written again
 }
 
-// Where each step has a launch, the board carries over what the workgroups know.
+// If each step is a launch of its own, the board passes the state of the workgroups on.
 
 uint tallyAt(uint step) { return b * BOARD + step * (BINS + KNOWN); }
 

@@ -29,10 +29,10 @@ OPERAND(6, readonly, float, mulBias);
 OPERAND(7, readonly, float, addBias);
 OPERAND(8, readonly, uvec2, turns);
 
-shared vec2 coefficients[FREQUENCIES * ROWS]; // of f and g; a frequency's rows are neighbours
+shared vec2 coefficients[FREQUENCIES * ROWS]; // of f and g; the rows of a frequency are adjacent
 shared uvec2 frequencies[FREQUENCIES];
 
-// coefficient is what the cosines of frequency c have in row r, 0 beyond both.
+// coefficient is the factor of the cosines of frequency c in row r, 0 out of range.
 vec2 coefficient(uint r, uint c) {
     if (r >= launch.rows || c >= launch.half_) return vec2(0.0);
     uint heads = launch.rows / 2;
@@ -75,7 +75,7 @@ void main() {
     vec2 total[ROWS];
     [[unroll]] for (uint r = 0; r < ROWS; r++) total[r] = vec2(0.0);
     for (uint first = 0; first < launch.half_; first += FREQUENCIES) {
-        barrier(); // the coefficients may be written again
+        barrier(); // before the coefficients are written again
         uint c = me % FREQUENCIES, r = me / FREQUENCIES;
         coefficients[c * ROWS + r] = coefficient(firstRow + r, first + c);
         if (me < FREQUENCIES && first + c < launch.half_) frequencies[c] = turns[first + c];

@@ -28,7 +28,7 @@ OPERAND(4, readonly, uvec2, turns);
 shared float cosines[TILE * FREQUENCIES];
 shared vec2 gradients[ROWS * TILE];
 
-// gradient is that of f, both sides, and g at t; 0 where they have none.
+// gradient returns the gradients of f, both sides, and g at t; 0 out of range.
 vec2 gradient(uint r, uint t) {
     uint n = longest(), row = r * launch.width;
     vec2 v = vec2(0.0);
@@ -51,7 +51,7 @@ void main() {
     uvec2 frequency = firstC + c < terms ? turns[firstC + c] : uvec2(0);
     vec2 total = vec2(0.0);
     for (uint first = begin; first < end; first += TILE) {
-        barrier(); // the tiles may be written again
+        barrier(); // before the tiles are written again
         for (uint i = me; i < ROWS * TILE; i += 256) gradients[i] = gradient(firstRow + i / TILE, first + i % TILE);
         if (firstC + c < terms) {
             for (uint i = r; i < TILE; i += ROWS) cosines[i * FREQUENCIES + c] = Cos(Turn(first + i, frequency));

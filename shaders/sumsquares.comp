@@ -2,7 +2,7 @@
 // sum as they are.
 //   x [n], part [pieces]
 //
-// One workgroup does one piece.
+// One workgroup processes one piece.
 //
 //   constants: whether to square; push: n, words of a piece
 #version 450
@@ -18,7 +18,7 @@ layout(push_constant) uniform Push { uint n, words; } push;
 OPERAND(1, writeonly, float, part);
 OPERAND(2, readonly, float, x);
 
-const uint SPAN = 32 * 256; // words summed before they are added to the rest
+const uint SPAN = 32 * 256; // words summed before they are added to the total
 
 void main() {
     uint piece = group();

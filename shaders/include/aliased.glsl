@@ -1,12 +1,11 @@
-// Operands that may be one memory: a kernel that works in place is bound the
-// same range twice. SPIR-V takes different bindings for different memory
-// unless they are decorated as Aliased (20), which GLSL has no word for.
+// Operands that may share memory: a kernel that works in place has two bindings of the same range.
+// SPIR-V assumes that different bindings have different memory unless they are decorated as Aliased
+// (20), for which GLSL has no keyword.
 #ifndef ALIASED_GLSL
 #define ALIASED_GLSL
 #extension GL_EXT_spirv_intrinsics : require
 
-// ALIASED declares binding n, as OPERAND does. An invocation reads what it
-// replaces before it writes.
+// ALIASED declares binding n, like OPERAND. An invocation must read a word before it replaces it.
 #define ALIASED(n, access, type, name) \
     spirv_decorate(20) layout(set = 0, binding = n, std430) access buffer Operand##n { type name[]; }
 

@@ -1,18 +1,18 @@
-// What the kernels of sampled attention share: the score of a query and a key,
-// and the relative encoding of their positions. Rows of heads are padded to
-// vectors of four channels with zeros, which no score counts.
+// The common parts of the attention kernels: the score of a query and a key, and the relative
+// encoding of their positions. Rows of heads are padded to vectors of four channels with zeros,
+// which do not affect scores.
 #ifndef ATTENTION_GLSL
 #define ATTENTION_GLSL
 
-layout(constant_id = 0) const uint CHANNELS = 32;     // of a head
+layout(constant_id = 0) const uint CHANNELS = 32; // per head
 layout(constant_id = 1) const uint SCORE = 0;         // see tensor.Score
 layout(constant_id = 2) const uint PROBABILITY = 0;   // see tensor.Probability
-layout(constant_id = 3) const uint RELATION = 1;      // what is known of a pair of places
+layout(constant_id = 3) const uint RELATION = 1; // kind of relation of a query and a key
 layout(constant_id = 4) const uint TILE = 64;         // rows in shared memory, a power of two
-layout(constant_id = 5) const uint FEATURES = 1;      // of a pair, with distances or edges
-layout(constant_id = 6) const uint SLICES = 4;        // parts that share the work of a row, each with its own sums
-layout(constant_id = 8) const uint BLOCK = 0;         // channels that a pass sums up, which saves registers; 0: all
-layout(constant_id = 9) const uint STAGED = 0;        // operands whose own rows are in shared memory, not in registers
+layout(constant_id = 5) const uint FEATURES = 1; // per pair, for distances or edges
+layout(constant_id = 6) const uint SLICES = 4; // invocations per row, each with its own sums
+layout(constant_id = 8) const uint BLOCK = 0; // channels per pass of the sums, to save registers; 0: all
+layout(constant_id = 9) const uint STAGED = 0; // number of operands whose own rows are in shared memory rather than registers
 
 const uint MAXOUT = 0, STANDARDIZED = 1, LILY = 2, DOT = 3;
 const uint NONE = 0, SINUSOID = 1, DISTANCE = 2, EDGES = 3;
@@ -20,33 +20,34 @@ const bool RELATIVE = RELATION != NONE;
 const uint LEAKY = 0, RELU = 1, SOFTMAX = 2;
 
 const uint VECTORS = (CHANNELS + 3) / 4;
-const uint ROWS = 64; // rows of a workgroup, which has ROWS·SLICES invocations
+const uint ROWS = 64; // rows per workgroup, which has ROWS·SLICES invocations
 
-// Where registers are few, a workgroup sums up the channels of one pass only. No bit depends on the constants.
+// To save registers, a workgroup sums the channels of one pass only. The result's bits do not
+// depend on the constants.
 const bool SPARING = BLOCK > 0;
-const uint SUMS = SPARING && BLOCK < CHANNELS ? BLOCK / 4 : VECTORS; // vectors of a pass
+const uint SUMS = SPARING && BLOCK < CHANNELS ? BLOCK / 4 : VECTORS; // vectors per pass
 const uint PASSES = (VECTORS + SUMS - 1) / SUMS;
 
-// The mean and the inverse deviation of max(q, k) for standard normal q and k.
+// The mean and the inverse standard deviation of max(q, k) for standard normal q and k.
 const float STANDARD_MEAN = 0.5641895835, STANDARD_SCALE = 1.2111738962;
 
-// Rows of two operands, TILE·VECTORS of each; then sums of PIECE vectors of each of ROWS.
+// Rows of two operands, TILE·VECTORS of each; later sums of PIECE vectors for each of ROWS.
 const uint PIECE = SPARING ? 8 : 16;
 shared vec4 tile[PIECE * ROWS];
 
-// Rows of a workgroup's own.
+// The workgroup's own rows.
 shared vec4 ownRows[STAGED > 0 ? STAGED * VECTORS * ROWS : 1];
 
-// OWN is vector c of the invocation's own row of the operand `at`, which is held in registers unless it is staged.
+// OWN is vector c of the invocation's own row of the operand `at`, in registers unless it is
+// staged.
 #define OWN(held, at, c) ((at) < STAGED ? ownRows[((at) * VECTORS + (c)) * ROWS + slot] : held[c])
 
-// AGAIN is 0, which no compiler can know: d is the width of rows. Where registers are few, what is read at an
-// offset of AGAIN is not kept in registers since it was read before.
+// AGAIN is 0, but compilers cannot know that: d is the width of rows. To save registers, reading at
+// an offset of AGAIN prevents keeping an earlier read in registers.
 #define AGAIN (SPARING ? d >> 31 : 0)
 #define OWN_AGAIN(held, at, c) ((at) < STAGED ? ownRows[((at) * VECTORS + (c)) * ROWS + slot + AGAIN] : held[c])
 
-// SCORE_OF sets m to the bare score m(q, k); q and k are expressions of the
-// vector c.
+// SCORE_OF sets m to the unscaled score m(q, k); q and k are expressions of the vector c.
 #define SCORE_OF(q, k, m) { \
     vec4 sum = vec4(0); \
     for (uint c = 0; c < VECTORS; c++) { \
@@ -59,8 +60,8 @@ shared vec4 ownRows[STAGED > 0 ? STAGED * VECTORS * ROWS : 1];
     if (SCORE == STANDARDIZED) m = (m - float(CHANNELS) * STANDARD_MEAN) * STANDARD_SCALE; \
 }
 
-// queryShare and keyShare are the derivatives of the score by q and by k. The
-// gradient of max goes to q where q ≥ k; that of |x| is 0 at 0.
+// queryShare and keyShare are the derivatives of the score with respect to q and k. The gradient of
+// max goes to q where q ≥ k; that of |x| is 0 at 0.
 vec4 queryShare(vec4 q, vec4 k) {
     if (SCORE == DOT) return k;
     if (SCORE == LILY) return sign(q + k) - sign(q - k);
@@ -75,7 +76,7 @@ vec4 keyShare(vec4 q, vec4 k) {
     return SCORE == STANDARDIZED ? y * STANDARD_SCALE : y;
 }
 
-// floorZero is ReLU; a NaN stays one.
+// floorZero is ReLU that propagates NaN.
 float floorZero(float x) { return x < 0 ? 0 : x; }
 
 #endif

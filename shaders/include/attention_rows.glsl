@@ -1,9 +1,9 @@
-// Rows of a head brought to shared memory, and the query's own, as vectors.
+// Loading rows of a head into shared memory, and the query's own row, as vectors.
 #ifndef ATTENTION_ROWS_GLSL
 #define ATTENTION_ROWS_GLSL
 
-// LOAD_TILE brings the head's channels of n packed rows of x and y from row
-// `from` on into the two halves of the tile.
+// LOAD_TILE loads the head's channels of n packed rows of x and y from row `from` on into the two
+// halves of the tile.
 #define LOAD_TILE(x, y, from, n, head) \
     for (uint at = gl_LocalInvocationIndex; at < (n) * VECTORS; at += ROWS * SLICES) { \
         uint c = at % VECTORS * 4, word = ((from) + at / VECTORS) * d + (head) * CHANNELS + c; \
@@ -18,8 +18,8 @@
         tile[TILE * VECTORS + at] = b; \
     }
 
-// LOAD_ROW sets the vectors of `into` to the head's channels of row `row` of x, or brings them to the operand
-// `at` of the own rows. A barrier must follow.
+// LOAD_ROW loads the head's channels of row `row` of x into the vectors of `into`, or into the
+// operand `at` of the own rows. A barrier must follow.
 #define LOAD_ROW(into, at, x, row, head) \
     if ((at) < STAGED) { \
         for (uint c = slice; c < VECTORS; c += SLICES) { \
@@ -33,8 +33,8 @@
                 into[c][l] = c * 4 + l < CHANNELS ? x[(row) * d + (head) * CHANNELS + c * 4 + l] : 0; \
     }
 
-// SUM_SLICES adds the slices' vectors, in their order, and writes the sums as
-// the head's channels from `channel` on of n rows of y from row `first` on.
+// SUM_SLICES adds the slices' vectors in order, and writes the sums as the head's channels from
+// `channel` on of n rows of y from row `first` on.
 #define SUM_SLICES(values, vectors, channel, y, first, n, head) \
     for (uint piece = 0; piece < vectors; piece += PIECE) { \
         for (uint s = 1; s < SLICES; s++) { \

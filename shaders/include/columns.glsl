@@ -11,18 +11,18 @@
 layout(local_size_x = 256) in;
 
 const uint PIECES = 128;
-const uint PIECE_ROWS = 32; // at least
+const uint PIECE_ROWS = 32; // minimum
 const uint COLUMNS = 64;
 const uint LANES = 4;
-const uint STRETCH = 32 * LANES; // rows summed before they are added to the rest
+const uint STRETCH = 32 * LANES; // rows summed before they are added to the total
 
 shared float laneSums[256];
 
 uint pieceRows(uint rows) { return max(PIECE_ROWS, divideUp(rows, PIECES)); }
 
-// pieceRange is what of a piece of that length lies in a block: its first row and the
-// one behind its last, counted from the block's, with n rows in use of the whole.
-// A piece may lie in several blocks, which add to its sum one after the other.
+// pieceRange returns the part of a piece of the given length within a block: its first row and the
+// row after its last, relative to the block, with n rows in use in total. A piece may span several
+// blocks, which add to its sum one after the other.
 uvec2 pieceRange(uint piece, uint length, uint n, uint first, uint rows) {
     uint begin = max(piece * length, first);
     uint end = max(begin, min(min(n, (piece + 1) * length), first + rows));
@@ -30,16 +30,16 @@ uvec2 pieceRange(uint piece, uint length, uint n, uint first, uint rows) {
 }
 
 uint lane() { return gl_LocalInvocationIndex / COLUMNS; }
-uint column() { return gl_LocalInvocationIndex % COLUMNS; } // among the workgroup's
+uint column() { return gl_LocalInvocationIndex % COLUMNS; } // within the workgroup
 
-// columnAdd is the sum over a column's lanes, for all of them. Every invocation
-// of the workgroup calls it.
+// columnAdd returns the sum over a column's lanes to all of them. Every invocation of the workgroup
+// must call it.
 float columnAdd(float v) {
     laneSums[gl_LocalInvocationIndex] = v;
     barrier();
     v = laneSums[column()];
     for (uint i = 1; i < LANES; i++) v += laneSums[i * COLUMNS + column()];
-    barrier(); // the sums may be written again
+    barrier(); // before the sums are written again
     return v;
 }
 

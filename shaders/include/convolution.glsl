@@ -1,8 +1,7 @@
-// Sums over the taps of a convolution. An invocation does one channel of ROWS
-// neighbouring rows, so that a weight is read once for all of them; neighbouring
-// invocations do neighbouring channels. A sum is one chain of additions, tap by
-// tap, in one launch or in several that each do some of the taps: where more rows
-// would be read than fit into a binding. See vk/convolution.go.
+// Sums over the taps of a convolution. An invocation processes one channel of ROWS adjacent rows,
+// so that a weight is read once for all of them; adjacent invocations process adjacent channels. A
+// sum is one chain of additions, tap by tap, in one launch or in several launches for some of the
+// taps each, if more rows would be read than fit into a binding. See vk/convolution.go.
 #ifndef CONVOLUTION_GLSL
 #define CONVOLUTION_GLSL
 #include "extent.glsl"
@@ -11,18 +10,18 @@ layout(local_size_x = 256) in;
 
 const uint ROWS = 4;
 
-// The extent is that of the rows that are computed. Taps from … to−1 are done, of
-// which `centre` reads the row itself; of the rows that are read, window is the first.
+// The extent is that of the output rows. The launch processes the taps from … to−1; tap `centre`
+// reads the row itself, and window is the first of the rows that are read.
 #define TAPS EXTENT, dilation, centre, from, to, window
 
 OPERAND(1, , float, sums);          // [rows, width]
 OPERAND(2, readonly, float, x);     // [rows of the window, width]
 OPERAND(3, readonly, float, weight); // [taps, width]
-OPERAND(4, readonly, uint, sequence); // of each row that is computed
+OPERAND(4, readonly, uint, sequence); // of each output row
 OPERAND(5, readonly, uint, firstRows); // [B+1]
 
-// EACH_SUM adds to sums[at], which it sets to `begin` first, and does `end` with them.
-// The taps lie in this direction: 1, or −1 for what the taps of others read.
+// EACH_SUM adds to sums[at], after it has set it to `begin`, and then runs `end`. The direction of
+// the taps is 1, or −1 for the adjoint.
 #define EACH_SUM(direction, begin, end) { \
     uint n = usedRows(push.axis, push.capacity, push.first, push.rows); \
     uint index = group() * 256 + gl_LocalInvocationIndex, row = index / push.width * ROWS, c = index % push.width; \

@@ -1,21 +1,20 @@
-// Cosines of phases in fixed point: a port of the Go package sinusoid, bit for
-// bit. Every operation is `precise`: fused, or in another order, it would round
-// in another way.
+// Cosines of fixed-point phases: a bit-exact port of the Go package sinusoid. Every operation is
+// `precise`: fused or reordered, it would round differently.
 #ifndef COSINE_GLSL
 #define COSINE_GLSL
 
-// Turn is the top half of t·w mod 2⁶⁴: the part of a turn, in 2⁻³², at position
-// t of a frequency w. Its low half is first. F and G of the encoding are even
-// or begin at 0, so that t is never negative.
+// Turn is the top half of t·w mod 2⁶⁴: the fraction of a turn, in 2⁻³², at position t of a
+// frequency w, whose low half comes first. F and G of the encoding are even or begin at 0, so t is
+// never negative.
 uint Turn(uint t, uvec2 w) {
     uint high, low;
     umulExtended(t, w.x, high, low);
     return high + t * w.y;
 }
 
-// Cos is cos(2π·turn/2³²): sinusoid/cos.go says how.
+// Cos is cos(2π·turn/2³²): see sinusoid/cos.go.
 float Cos(uint turn) {
-    uint distance = int(turn) < 0 ? 0u - turn : turn; // from a whole turn
+    uint distance = int(turn) < 0 ? 0u - turn : turn; // from the nearest whole turn
     precise float w = float(int(0x40000000u - distance)) * (1.0 / 1073741824.0);
     precise float y = w * w;
     precise float p = 0.00015082058 * y - 0.004672228;

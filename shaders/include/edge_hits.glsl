@@ -1,15 +1,16 @@
-// Which of a workgroup's 64 queries have an edge to a token of a key in shared memory. A shader
-// declares before what relative_bias.glsl needs, and includes that; its tile of queries begins at
-// a place in the sequence.
+// The edges from a workgroup's 64 queries to a token of a key in shared memory. A shader must first
+// declare what relative_bias.glsl needs, and include it; its tile of queries begins at a position
+// of the sequence.
 #ifndef EDGE_HITS_GLSL
 #define EDGE_HITS_GLSL
 
-// Of each key's token and of its partner: the first edge, and a bit for each query that has one.
+// For each key's token and its partner: the first edge, and one bit for each query that has an
+// edge.
 shared uint hitFirst[128];
 shared uvec2 hitBits[128];
 
-// findHits looks for the edges into place `token`, which is in slot `at`, from the queries at
-// from … from + 63.
+// findHits finds the edges into position `token`, in slot `at`, from the queries at from … from +
+// 63.
 void findHits(uint at, uint token, uint from) {
     uint end, first = edgesFrom(from, token, end);
     uvec2 bits = uvec2(0);
@@ -22,7 +23,7 @@ void findHits(uint at, uint token, uint from) {
     hitBits[at] = bits;
 }
 
-// hitOf is the edge from a query to the token in slot `at`, or NO_EDGE.
+// hitOf returns the edge from a query to the token in slot `at`, or NO_EDGE.
 uint hitOf(uint at, uint query) {
     uvec2 bits = hitBits[at];
     if (query < 32) {

@@ -1,5 +1,5 @@
-// Kernels that do the same to every element of their operands. A workgroup does
-// ELEMENTS consecutive ones, neighbouring invocations neighbouring words.
+// Elementwise kernels. A workgroup processes ELEMENTS consecutive elements, adjacent invocations
+// adjacent words.
 #ifndef ELEMENTS_GLSL
 #define ELEMENTS_GLSL
 #include "extent.glsl"
@@ -14,7 +14,7 @@ uint endElement(uint n) { return min(n, (group() + 1) * ELEMENTS); }
 // EACH is the loop over an invocation's elements i of n.
 #define EACH(i, n) for (uint i = firstElement(), last = endElement(n); i < last; i += 256)
 
-// EACH_ELEMENT is that of a kernel whose push constants are an extent.
+// EACH_ELEMENT is the loop of a kernel whose push constants are an extent.
 #define EACH_ELEMENT(i) EACH(i, usedRows(push.axis, push.capacity, push.first, push.rows) * push.width)
 
 #endif

@@ -1,5 +1,5 @@
-// The rows that a launch does: of whole tensors, or of a block of them, where
-// more would not fit into a binding. See vk/extent.go.
+// The rows of a launch: of whole tensors, or of a block of them if more would not fit into a
+// binding. See vk/extent.go.
 #ifndef EXTENT_GLSL
 #define EXTENT_GLSL
 

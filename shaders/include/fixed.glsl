@@ -1,17 +1,17 @@
-// Sums whose order does not matter: fixed point in two integers, added by atomics.
-// A value v, |v| ≤ bound, is hi·2^BITS + lo in units of the bound's power of two
-// over 2^(2·BITS); 2^BITS times the number of values stays below 2³⁰. The sums of
-// hi and of lo may be split in other ways, into the same number of units.
+// Sums that do not depend on the order: fixed point in two integers, added by atomics. A value v,
+// |v| ≤ bound, is hi·2^BITS + lo in units of the bound's power of two over 2^(2·BITS); 2^BITS times
+// the number of values stays below 2³⁰. Several pairs of sums of hi and lo may represent the same
+// number of units.
 #ifndef FIXED_GLSL
 #define FIXED_GLSL
 
-// exponentOf returns n such that |v| < 2ⁿ, for v that is finite and not 0.
+// exponentOf returns n such that |v| < 2ⁿ, for finite v other than 0.
 int exponentOf(float v) { return int((floatBitsToUint(v) >> 23) & 255) - 126; }
 
 float powerOfTwo(int n) { return uintBitsToFloat(uint(clamp(n, -126, 127) + 127) << 23); }
 
-// fixedUnit is the power of two that values are multiplied by. For a bound of
-// NaN or infinity it is NaN, and so is the sum.
+// fixedUnit returns the power of two by which values are multiplied. For a bound of NaN or infinity
+// it is NaN, and so is the sum.
 float fixedUnit(float bound, int bits) {
     uint b = floatBitsToUint(bound);
     if (b >= 0x7f800000u) return uintBitsToFloat(0x7fc00000u);
@@ -26,7 +26,7 @@ ivec2 fixedParts(float v, float unit, int bits) {
     return ivec2(int(high), int(low));
 }
 
-// fixedWord is the same number of units as one integer: |v·unit| < 2³¹.
+// fixedWord returns the same number of units as one integer: |v·unit| < 2³¹.
 int fixedWord(float v, float unit) { return int(roundEven(v * unit)); }
 
 // fixedSplit splits such a number, or a sum of several: |lo| ≤ 2^(BITS−1).
@@ -35,8 +35,8 @@ ivec2 fixedSplit(int v, int bits) {
     return ivec2(high, v - (high << bits));
 }
 
-// fixedValue is the value of a sum. A number of units has one value, whatever the parts
-// that it came in.
+// fixedValue returns the value of a sum. It depends on the number of units alone, not on the two
+// parts.
 float fixedValue(int high, int low, float unit, int bits) {
     ivec2 parts = fixedSplit(low, bits);
     return (float(high + parts.x) * powerOfTwo(bits) + float(parts.y)) / unit;

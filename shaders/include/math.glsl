@@ -1,11 +1,10 @@
-// The elementary functions of the model: a port of the Go package
-// internal/fmath, which derives the formulas, measures their errors and tests
-// them. A shader's own exp, log, … promise little, and differ between drivers.
+// The elementary functions of the model: a port of the Go package internal/fmath, which derives the
+// formulas, measures their errors and tests them. A shader's own exp, log, … guarantee little, and
+// differ between drivers.
 //
-// `precise` stands where an exact step must stay what it is: a compiler may
-// otherwise fold (a + b) − b, or join the two parts of ln 2. Polynomials carry
-// no such promise, so that a device may fuse their products with their sums.
-// NaN is told by its bits: a driver may assume that comparisons never see one.
+// `precise` marks exact steps: a compiler may otherwise fold (a + b) − b, or combine the two parts
+// of ln 2. Polynomials are not marked, so a device may fuse their products and sums. NaN is
+// detected by its bits, as a driver may assume that comparisons never see one.
 #ifndef MATH_GLSL
 #define MATH_GLSL
 
@@ -19,13 +18,13 @@ const float LN2_LOW = -2.12194440054690583e-4;
 
 bool IsNaN(float x) { return (floatBitsToUint(x) & 0x7fffffffu) > INFINITY_BITS; }
 
-// choose is negative where the sign bit of x is set, else positive.
+// choose returns negative where the sign bit of x is set, else positive.
 float choose(float x, float negative, float positive) {
     return floatBitsToInt(x) < 0 ? negative : positive;
 }
 
-// expBelow is eˣ for x ≤ EXP_HIGH that is no NaN, and 0 below EXP_LOW: with
-// n = round(x/ln 2) and r = x − n·ln 2 it is 2ⁿ(1 + r + r²·P(r)).
+// expBelow returns eˣ for x ≤ EXP_HIGH other than NaN, and 0 below EXP_LOW: with n = round(x/ln 2)
+// and r = x − n·ln 2 it is 2ⁿ(1 + r + r²·P(r)).
 float expBelow(float x) {
     // Adding and subtracting 1.5·2²³ rounds to an integer, which is then in the low bits.
     precise float t = x * 1.44269504088896340736 + 12582912.0;
@@ -40,7 +39,7 @@ float expBelow(float x) {
     return x < EXP_LOW ? 0.0 : y;
 }
 
-// Exp is eˣ, +Inf above EXP_HIGH and 0 below EXP_LOW. NaN passes.
+// Exp is eˣ, +Inf above EXP_HIGH and 0 below EXP_LOW. NaN propagates.
 float Exp(float x) {
     float y = expBelow(x);
     y = x > EXP_HIGH ? uintBitsToFloat(INFINITY_BITS) : y;
@@ -51,7 +50,7 @@ float Exp(float x) {
 float Log(float x) {
     uint b = floatBitsToUint(x);
     int exponent = 0;
-    if (b < 0x00800000u) { // subnormal: its bits are a number of 2⁻¹⁴⁹
+    if (b < 0x00800000u) { // subnormal: its bits are a multiple of 2⁻¹⁴⁹
         b = floatBitsToUint(float(b));
         exponent = -149;
     }
@@ -90,14 +89,14 @@ float Log1pTail(float z) {
 
 // Log1p is log(1 + x) for x ≥ 0, and NaN for x < 0.
 float Log1p(float x) {
-    if (x > 1.0) return Log(1.0 + x); // here 1 + x has lost nothing that matters
+    if (x > 1.0) return Log(1.0 + x); // 1 + x is accurate enough here
     float y = x - x * x * Log1pTail(x);
     return x < 0.0 ? uintBitsToFloat(0x7fc00000u) : y;
 }
 
-// All that follows is made of z = e^−|x|, in [0, 1], and log(1+z) = z − z²·Q(z).
+// The following functions use z = e^−|x|, in [0, 1], and log(1+z) = z − z²·Q(z).
 
-// SoftplusSigmoid is log(1 + eˣ) and its derivative, for one exponential.
+// SoftplusSigmoid returns log(1 + eˣ) and its derivative, at the cost of one exponential.
 float SoftplusSigmoid(float x, out float sigmoid) {
     float z = expBelow(-abs(x));
     sigmoid = IsNaN(x) ? x : choose(x, z, 1.0) / (1.0 + z);
@@ -119,8 +118,7 @@ float Sigmoid(float x) {
     return IsNaN(x) ? x : y;
 }
 
-// LogSoftplus is λ(x) = log softplus(x), and x itself below −15, where they are
-// one number and softplus may have underflowed.
+// LogSoftplus is λ(x) = log softplus(x), which equals x below −15, where softplus may underflow.
 float LogSoftplus(float x) {
     float y = Log(Softplus(x));
     return x < -15.0 ? x : y;
@@ -139,8 +137,8 @@ float Rho(float x) {
 // Gumbel is −log(−log u), 0 < u < 1: standard Gumbel noise of a uniform number.
 float Gumbel(float u) { return -Log(-Log(u)); }
 
-// normal is the normal distribution Φ(x), and e = e^(−x²/2): by its tail
-// e·R(1/(1 + 0.3|x|)), R a polynomial, so that nothing cancels on either side.
+// normal returns the normal distribution Φ(x), and e = e^(−x²/2). It computes the tail e·R(1/(1 +
+// 0.3|x|)), R a polynomial, so that nothing cancels on either side.
 float normal(float x, out float e) {
     e = expBelow(-0.5 * (x * x));
     float t = 1.0 / (1.0 + 0.3 * abs(x));

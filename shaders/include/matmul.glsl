@@ -20,22 +20,22 @@ layout(constant_id = 1) const bool TRANSPOSED_A = false;
 layout(constant_id = 2) const bool TRANSPOSED_B = false;
 layout(constant_id = 3) const bool ALIGNED = false; // widths of A and B are multiples of 4
 layout(constant_id = 4) const bool GELU = false;    // C = GELU(A·B + bias)
-layout(constant_id = 5) const uint BM = 64;         // rows of C of a workgroup
+layout(constant_id = 5) const uint BM = 64; // rows of C per workgroup
 layout(constant_id = 6) const uint BN = 64;         // columns
-layout(constant_id = 7) const uint BK = 16;         // of k, at a time
+layout(constant_id = 7) const uint BK = 16; // step of k
 
 const uint BIAS = 1, ACCUMULATE = 2;
 
 layout(push_constant) uniform Push {
-    uint axis, capacity; // what counts the rows
-    uint first;          // rows of the batch before those given here
-    uint m, n, k;        // the one that counts rows: how many are given
-    uint firstPart, parts; // of C; more than one only where k counts rows
+    uint axis, capacity; // axis and capacity of the rows
+    uint first; // rows of the batch before the operands'
+    uint m, n, k; // the one that counts rows is their number here
+    uint firstPart, parts; // of C; more than one only if k counts rows
     uint flags;
-    uint span;           // chunks that begin beyond so many rows are not done
+    uint span; // chunks that begin beyond this number of rows are not computed
 } push;
 
-// A, B and C twice: by words, and by four of them.
+// A, B and C with two views each: words, and vectors of four words.
 layout(set = 0, binding = 1, std430) readonly buffer A { float a[]; };
 layout(set = 0, binding = 1, std430) readonly buffer A4 { vec4 a4[]; };
 layout(set = 0, binding = 2, std430) readonly buffer B { float b[]; };
@@ -44,13 +44,13 @@ OPERAND(3, readonly, float, bias); // [n]
 layout(set = 0, binding = 4, std430) buffer C { float c[]; };
 layout(set = 0, binding = 4, std430) buffer C4 { vec4 c4[]; };
 
-uint M, K;       // rows and depth in use
+uint M, K; // rows and depth in use
 uint row, column; // of the workgroup's first element of C
 uint part;       // of C
-uint from, to;   // the workgroup's range of k
+uint from, to; // the workgroup's range of k
 
-// place finds this workgroup's share; false if it has none. Workgroups beside
-// each other take the same rows, so that the wider operand is read once.
+// place finds this workgroup's part; false if it has none. Adjacent workgroups take the same rows,
+// so that the wider operand is read once.
 bool place() {
     uint all = used(push.axis, push.capacity);
     uint rows = all > push.first ? all - push.first : 0;
@@ -63,7 +63,7 @@ bool place() {
     part = g / down;
     from = 0;
     to = K;
-    if (TRANSPOSED_A) { // a chunk that holds no row gives a part of zeros
+    if (TRANSPOSED_A) { // a chunk without rows gives a part of zeros
         uint chunk = chunkRows(all), begin = (push.firstPart + part) * chunk;
         if (begin < push.first || begin - push.first >= push.span) return false;
         from = min(K, begin - push.first);
@@ -72,7 +72,7 @@ bool place() {
     return part < push.parts && row < M;
 }
 
-// Four words of A from word i, of which n are inside; the others are 0.
+// Four words of A from word i on, of which n are inside; the others are 0.
 vec4 readA(uint i, uint n) {
     vec4 v = vec4(0);
     if (ALIGNED) {
@@ -99,11 +99,11 @@ vec4 readB(uint i, uint n) {
     return v;
 }
 
-// inside is how many of a range's elements follow i.
+// inside returns the number of elements of a range from i on.
 uint inside(uint i, uint end) { return i < end ? end - i : 0; }
 
-// Quad q of the workgroup's tile of A at depth k: four words that lie beside each
-// other in memory. Quads are counted in the order of memory.
+// Quad q of the workgroup's tile of A at depth k: four adjacent words. Quads are counted in memory
+// order.
 vec4 quadA(uint q, uint k) {
     if (TRANSPOSED_A) {
         k += q / (BM / 4);

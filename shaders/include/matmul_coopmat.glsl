@@ -35,21 +35,20 @@ layout(constant_id = 13) const uint BUFFERS = 1;
 
 const uint THREADS = gl_WorkGroupSize.x;
 const uint QUADS_A = BM * BK / 4 / THREADS, QUADS_B = BN * BK / 4 / THREADS;
-const bool TALL = WM > CM, WIDE = WN > CN; // a subgroup has two matrices that way
-const uint SHARES = BM / WM * (BN / WN);               // of the workgroup's tile, for subgroups
+const bool TALL = WM > CM, WIDE = WN > CN; // a subgroup has two matrices in this direction
+const uint SHARES = BM / WM * (BN / WN); // parts of the workgroup's tile, for subgroups
 
-// The tiles lie as A and B do, in pairs of halves, so that quads are stored as
-// they come. Rows are 16 bytes apart from a multiple of their length, and so
-// begin in other banks.
+// The tiles have the layout of A and B, in pairs of halves, so that quads are stored directly. Rows
+// are padded by 16 bytes, and so begin in different banks.
 const uint INNER_A = TRANSPOSED_A ? BM : BK, OUTER_A = TRANSPOSED_A ? BK : BM;
 const uint INNER_B = TRANSPOSED_B ? BN : BK, OUTER_B = TRANSPOSED_B ? BK : BN;
 const uint STRIDE_A = INNER_A / 2 + 4, STRIDE_B = INNER_B / 2 + 4;
 shared HALF2 tileA[BUFFERS * OUTER_A * STRIDE_A];
 shared HALF2 tileB[BUFFERS * OUTER_B * STRIDE_B];
-shared float tileC[SHARES * CM * CN]; // one matrix of each subgroup, on its way to memory
+shared float tileC[SHARES * CM * CN]; // one matrix per subgroup, before it is written to memory
 
-// FETCH, STAGE and MULTIPLY work on arrays of main, which compilers keep in registers; those
-// of a whole shader they may not.
+// FETCH, STAGE and MULTIPLY work on local arrays of main, which compilers keep in registers, unlike
+// those of a whole shader.
 
 #define FETCH(depth) { \
     uint t = gl_LocalInvocationIndex; \
@@ -86,8 +85,8 @@ HALF2 halves(float x, float y) { return HALF2(HALF(representable(x)), HALF(repre
     else coopMatLoad(matrix, tileB, baseB + (at) * STRIDE_B + k / 2, STRIDE_B, gl_CooperativeMatrixLayoutColumnMajor); \
 }
 
-// MULTIPLY adds the products of one step to the sums of the share that begins at
-// row m and column n of the tile.
+// MULTIPLY adds the products of one step to the sums of the part that begins at row m and column n
+// of the tile.
 #define MULTIPLY(number) { \
     uint baseA = (number) * OUTER_A * STRIDE_A, baseB = (number) * OUTER_B * STRIDE_B; \
     [[unroll]] for (uint k = 0; k < BK; k += CK) { \
@@ -111,7 +110,7 @@ HALF2 halves(float x, float y) { return HALF2(HALF(representable(x)), HALF(repre
 // finishMatrix is finish for a matrix that begins at row m and column n, and lies inside C.
 void finishMatrix(uint m, uint n, SUMS v) {
     if ((push.flags & BIAS) != 0) {
-        SUMS rows; // all of them the bias
+        SUMS rows; // every row is the bias
         coopMatLoad(rows, bias, n, 0, gl_CooperativeMatrixLayoutRowMajor);
         v += rows;
     }
@@ -127,7 +126,7 @@ void finishMatrix(uint m, uint n, SUMS v) {
     coopMatStore(v, c, i, push.n, gl_CooperativeMatrixLayoutRowMajor);
 }
 
-// together makes what a subgroup has written to shared memory known to all of it.
+// together makes a subgroup's writes to shared memory visible to the subgroup.
 void together() {
     controlBarrier(gl_ScopeSubgroup, gl_ScopeSubgroup, gl_StorageSemanticsShared,
                    gl_SemanticsAcquireRelease | gl_SemanticsMakeAvailable | gl_SemanticsMakeVisible);
@@ -154,7 +153,7 @@ void main() {
     for (uint pass = 0; pass < SHARES; pass += gl_NumSubgroups) {
         uint share = pass + gl_SubgroupID;
         uint m = share % (BM / WM) * WM, n = share / (BM / WM) * WN;
-        vec4 nextA[QUADS_A], nextB[QUADS_B]; // of this invocation, on their way
+        vec4 nextA[QUADS_A], nextB[QUADS_B]; // fetched quads of this invocation
         SUMS sum00 = SUMS(0.0), sum01 = SUMS(0.0), sum10 = SUMS(0.0), sum11 = SUMS(0.0);
 
         FETCH(from)

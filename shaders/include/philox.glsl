@@ -1,15 +1,15 @@
-// Philox4x32-10, the random numbers of every device: a port of the Go package
-// internal/philox, bit for bit.
+// Philox4x32-10, the random numbers of every device: a bit-exact port of the Go package
+// internal/philox.
 #ifndef PHILOX_GLSL
 #define PHILOX_GLSL
 
-// The streams that shaders name themselves: internal/philox/streams.go lists all.
+// The streams that shaders use directly: internal/philox/streams.go lists all.
 const uint STREAM_GUMBEL = 0;
 const uint STREAM_PARTNER = 1;
 const uint STREAM_DROP = 2;
 const uint STREAM_TIE = 3;
 
-// Philox is the four random words of a counter. The seed's low half is first.
+// Philox returns the four random words of a counter. The seed's low half comes first.
 uvec4 Philox(uvec2 seed, uvec4 counter) {
     for (uint i = 0; i < 10; i++) {
         uint high0, low0, high1, low1;
@@ -21,7 +21,7 @@ uvec4 Philox(uvec2 seed, uvec4 counter) {
     return counter;
 }
 
-// Counter is the address of draw e of a stream.
+// Counter returns the address of draw e of a stream.
 uvec4 Counter(uint e, uint tower, uint layer, uint stream, uint example, uint step) {
     return uvec4(e, tower << 31 | layer << 8 | stream, example, step);
 }

@@ -1,14 +1,13 @@
-// A sequence is pooled in pieces, whose sums lie in a row of partial sums each.
-// The rows of sequence b begin at firstPart(its first row, b): enough room for
-// all of its pieces, without a table of how many there are. Include it where
-// offset[] is declared, the first row of each sequence, and the push constants
-// are, with the axis and the capacity of the sequences.
+// A sequence is pooled in pieces; the sums of each piece are a row of partial sums. The rows of
+// sequence b begin at firstPart(its first row, b), which leaves enough room for all of its pieces
+// without a table of their numbers. Include this file after the declarations of offset[], the first
+// row of each sequence, and of the push constants with the axis and the capacity of the sequences.
 #ifndef POOLING_GLSL
 #define POOLING_GLSL
 
 uint firstPart(uint row, uint b) { return row / PIECE_ROWS + b; }
 
-// sequenceOf is the last sequence whose parts begin at p or before.
+// sequenceOf returns the last sequence whose parts begin at or before p.
 uint sequenceOf(uint p) {
     uint lo = 0, hi = used(push.axis, push.capacity);
     while (hi - lo > 1) {

@@ -7,15 +7,15 @@
 #ifndef RELATION_GLSL
 #define RELATION_GLSL
 
-// Entry is what the tables hold for a query and one position: e^f·e^g, whose
-// softplus is that of mul, and add. A kernel reads those of a pair before it
-// computes the score, which takes as long as they do.
+// Entry has the tables' values for a query and one position: x is e^f·e^g, whose softplus is that
+// of mul, and add. A kernel reads the entries of a pair before it computes the score, to hide their
+// latency.
 //
-// Of distances x is z, what mul is the softplus of, and pair are the features of the pair. Of
-// edges x is z, too, and f is the edge, or NO_EDGE.
+// For distances x is z, the argument of mul's softplus, and pair has the features of the pair. For
+// edges x is also z, and f is the edge, or NO_EDGE.
 struct Entry { float x, add; uint f, g; vec2 pair; };
 
-// origin is the packed row of the sequence's first token: points and edges are by rows.
+// origin is the packed row of the sequence's first token: points and edges are indexed by row.
 uint origin = 0;
 
 vec3 vectorOf(uint word) { return vec3(f[word], f[word + 1], f[word + 2]); }
@@ -35,8 +35,8 @@ Entry distanceOf(uint head, uint i, uint j) {
 
 const uint NO_EDGE = 0xffffffff;
 
-// bare is what a pair of a head has without an edge, bareSoft the softplus of its x and bareSlope
-// the derivative of that.
+// bare is the entry of a pair of a head without an edge, bareSoft the softplus of its x and
+// bareSlope the derivative of the softplus.
 Entry bare;
 float bareSoft, bareSlope;
 
@@ -46,10 +46,11 @@ void setBare(uint head) {
     bareSoft = SoftplusSigmoid(bare.x, bareSlope);
 }
 
-// sourceOf is the place where an edge begins.
+// sourceOf returns the source position of an edge.
 uint sourceOf(uint edge) { return e[TABLE + edge]; }
 
-// edgesFrom is the first edge into place j whose source is at i or behind; end is that after the last.
+// edgesFrom returns the first edge into position j whose source is at least i; end is the end of
+// the edges into j.
 uint edgesFrom(uint i, uint j, out uint end) {
     uint low = e[origin + j];
     end = e[origin + j + 1];
@@ -78,8 +79,8 @@ Entry entryOf(uint head, uint i, uint j) {
     return Entry(uintBitsToFloat(e[atF]) * uintBitsToFloat(e[heads + atG]), f[heads + atF] + g[heads + atG], atF, atG, vec2(0));
 }
 
-// Log1pNormal is log(1 + x) for 2⁻⁶⁰ ≤ x ≤ 2⁶⁰, without a branch. What 1 + x loses
-// of a small x is added back; of a large one it does not matter.
+// Log1pNormal is log(1 + x) for 2⁻⁶⁰ ≤ x ≤ 2⁶⁰, without a branch. The rounding error of 1 + x is
+// added back for small x; for large x it does not matter.
 float Log1pNormal(float x) {
     precise float u = 1.0 + x;
     precise float lost = x - (u - 1.0);
@@ -97,8 +98,8 @@ float Log1pNormal(float x) {
     return y + (float(k) * 0.693147180559945 + (k == 0 ? lost : 0.0));
 }
 
-// usual says that the product is well within float32's range: log(1 + e^f·e^g)
-// takes no exponential then. Only weights that have run away are beyond.
+// usual reports whether the product is well within float32's range, so that log(1 + e^f·e^g) needs
+// no exponential. Only diverged weights are outside.
 bool usual(Entry n) { return n.x > 1e-18 && n.x < 1e18; }
 
 float soft(Entry n) {
@@ -106,7 +107,7 @@ float soft(Entry n) {
     return RELATION == DISTANCE ? Softplus(n.x) : usual(n) ? Log1pNormal(n.x) : Softplus(f[n.f] + g[n.g]);
 }
 
-// softBackward has the derivative, too.
+// softBackward also returns the derivative.
 float softBackward(Entry n, out float sigmoid) {
     if (RELATION == EDGES) {
         if (n.f != NO_EDGE) return SoftplusSigmoid(n.x, sigmoid);

@@ -1,6 +1,6 @@
-// Kernels that sum over each row. A workgroup of 256 does ROWS rows, each by
-// LANES neighbouring invocations, which take its elements in turn. A row's
-// order of additions depends on its width alone, not on its place.
+// Kernels that sum over each row. A workgroup of 256 processes ROWS rows, each with LANES adjacent
+// invocations that take its elements in turn. A row's order of additions depends on its width
+// alone, not on its position.
 #ifndef ROWS_GLSL
 #define ROWS_GLSL
 #include "extent.glsl"
@@ -15,8 +15,8 @@ uint lane() { return gl_LocalInvocationIndex % LANES; }
 uint firstRow() { return group() * ROWS; } // of the workgroup
 uint row() { return firstRow() + gl_LocalInvocationIndex / LANES; }
 
-// rowAdd is the sum over a row's lanes, for all of them. Every invocation of
-// the workgroup calls it.
+// rowAdd returns the sum over a row's lanes to all of them. Every invocation of the workgroup must
+// call it.
 float rowAdd(float v) {
     uint at = gl_LocalInvocationIndex;
     laneParts[at] = v;
@@ -26,11 +26,11 @@ float rowAdd(float v) {
         barrier();
     }
     v = laneParts[at - lane()];
-    barrier(); // the parts may be written again
+    barrier(); // before the parts are written again
     return v;
 }
 
-// rowMax is the maximum, likewise.
+// rowMax returns the maximum in the same way.
 float rowMax(float v) {
     uint at = gl_LocalInvocationIndex;
     laneParts[at] = v;

@@ -1,11 +1,11 @@
-// The sequence of a packed row. Include it where firstRows[] is declared: the
-// batch's offsets of token rows, or those of sampled rows.
+// The sequence of a packed row. Include this file after the declaration of firstRows[]: the batch's
+// offsets of token rows, or of sampled rows.
 #ifndef SEQUENCE_GLSL
 #define SEQUENCE_GLSL
 
 uint sequences() { return counts[2]; }
 
-// sequenceOf is the sequence of a row in use.
+// sequenceOf returns the sequence of a row in use.
 uint sequenceOf(uint row) {
     uint b = 0;
     for (uint end = sequences(); end - b > 1;) {

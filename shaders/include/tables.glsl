@@ -6,11 +6,11 @@
 
 layout(local_size_x = 256) in;
 
-const uint ROWS = 8;         // that a workgroup does: both tables of four heads
-const uint FREQUENCIES = 32; // that it holds at once
+const uint ROWS = 8; // per workgroup: both tables of four heads
+const uint FREQUENCIES = 32; // in shared memory at a time
 
-// A chunk of the adjoint's sums over t, for n' = 2n − 1 of them and at most so
-// many chunks: it follows from the longest sequence alone.
+// The chunk size of the adjoint's sums over n' = 2n − 1 values of t, for a maximum number of
+// chunks: it depends on the longest sequence alone.
 const uint TILE = 64;
 uint chunkLength(uint n, uint chunks) { return TILE * max(4, divideUp(n, TILE * chunks)); }
 

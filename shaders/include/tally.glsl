@@ -1,41 +1,40 @@
-// The histograms of attention_backward_queries.comp: sums over i − j and i + j that begin in
-// shared memory and go from there to the tables. A shader declares before what it tallies:
-// TABLE, histogram, top, partner, firstHead and the bits of fixed.glsl.
+// The histograms of attention_backward_queries.comp: sums over i − j and i + j that are accumulated
+// in shared memory and then added to the tables. A shader must first declare TABLE, histogram, top,
+// partner, firstHead and the bits of fixed.glsl.
 //
-// A window holds, of four rows (f of mul and of add, then g of both), the entries that the
-// queries of the workgroup and some keys meet. Keys come in groups of eight; a window has as
-// many as fit, and is flushed before the next. What a group alone does not fit into goes to
-// the tables at once, as does everything where there is no window.
+// A window holds the entries of four rows (f of mul and of add, then g of both) for the queries of
+// the workgroup and some keys. Keys come in groups of eight; a window has as many groups as fit,
+// and is flushed before the next ones. A group that does not fit by itself goes directly to the
+// tables, as does everything if there is no window.
 //
-// A cell is one integer in the units of fixed.glsl, and the sum is exact whatever it comes to,
-// and in any order. Addition modulo 2³² loses a multiple of 2³². The invocation whose value
-// makes the cell wrap sees that from what the atomic returns, and adds the ±2³² to the
-// table's high part. So cells and tables together hold the true sum S at any time. In the end
-// the low parts, no more than values and each at most 2^(BITS−1), are below 2³⁰ together, and
-// high·2^BITS is S less these, so that high is below 2³¹; what wraps on the way does no harm.
+// A cell is one integer in the units of fixed.glsl, and the sum is exact for any values and any
+// order. Addition modulo 2³² loses a multiple of 2³². The invocation whose value makes the cell
+// wrap detects this from the result of the atomic, and adds the ±2³² to the table's high part. So
+// cells and tables together hold the true sum S at any time. Finally, the low parts, at most one
+// per value and each at most 2^(BITS−1), are below 2³⁰ in total, and high·2^BITS is S minus these,
+// so that high is below 2³¹; intermediate overflows do no harm.
 #ifndef TALLY_GLSL
 #define TALLY_GLSL
 
-layout(constant_id = 10) const uint WINDOW = 0; // entries of a row; 0: there is no window
+layout(constant_id = 10) const uint WINDOW = 0; // entries per row; 0: there is no window
 const bool WINDOWED = WINDOW > 0;
 const uint CELLS = WINDOWED ? 4 * WINDOW : 1;
-const uint GROUP = 8; // keys
+const uint GROUP = 8; // keys per group
 
 const uint MUL = 0, ADD = 1;
 
 shared int cells[CELLS];
 shared uint lowest[8], highest[8]; // token of each group of a tile
 
-uint place;        // of the invocation's query among those of the workgroup
-uint low, high;    // tokens of the window's keys
-bool fits = false; // they have a window
+uint place; // index of the invocation's query in the workgroup
+uint low, high; // tokens of the window's keys
+bool fits = false; // the keys have a window
 
 void clearWindow() {
     for (uint c = gl_LocalInvocationIndex; c < CELLS; c += ROWS * SLICES) cells[c] = 0;
 }
 
-// findRanges finds the lowest and the highest token of each group among n keys from row
-// `from` on.
+// findRanges finds the lowest and the highest token of each group among n keys from row `from` on.
 void findRanges(uint from, uint n) {
     uint at = gl_LocalInvocationIndex;
     if (at >= 8) return;
@@ -49,8 +48,8 @@ void findRanges(uint from, uint n) {
     highest[at] = most;
 }
 
-// moveWindow sets the window to keys from `begin` on, of n, and returns the end of those that
-// it has; without a window, of those to be tallied without.
+// moveWindow sets the window to keys from `begin` on, of n, and returns the end of its keys;
+// without a window, the end of the keys to be tallied directly.
 uint moveWindow(uint begin, uint n) {
     if (!WINDOWED) return n;
     low = lowest[begin / GROUP];
@@ -67,8 +66,7 @@ uint moveWindow(uint begin, uint n) {
     return min(end, n);
 }
 
-// flushWindow brings the window to the tables and clears it; `first` is the workgroup's first
-// query.
+// flushWindow adds the window to the tables and clears it; `first` is the workgroup's first query.
 void flushWindow(uint head, uint first) {
     if (!WINDOWED || !fits) return;
     barrier();
@@ -87,13 +85,13 @@ void flushWindow(uint head, uint first) {
     barrier();
 }
 
-// put adds to a cell; what leaves its 32 bits goes to the high part of the table's entry.
+// put adds to a cell; an overflow goes to the high part of the table's entry.
 void put(uint cell, int v, uint entry) {
     int before = atomicAdd(cells[cell], v), after = before + v;
     if (((before ^ after) & (v ^ after)) < 0) atomicAdd(histogram[entry], v < 0 ? -(1 << (32 - bits)) : 1 << (32 - bits));
 }
 
-// tally adds a pair's share to a head's row of both tables.
+// tally adds a pair's contribution to a head's row of both tables.
 void tally(uint head, uint row, uint i, uint j, float value, float unit) {
     uint at = ((head - firstHead) * 2 + row) * 4 * TABLE, x = at + i + longest() - 1 - j, y = at + 2 * TABLE + i + j;
     if (WINDOWED && fits && abs(value * unit) < 2147483648.0) {

@@ -1,12 +1,11 @@
-// Tiles of rows that never cross a sequence. Tile t belongs to sequence b if
-// first[b]/size + b ≤ t: these beginnings leave each sequence room for its tiles
-// without a prefix sum. A shader declares before: firstTokens and firstRows,
-// [B+1].
+// Tiles of rows that never cross a sequence. Tile t belongs to sequence b if first[b]/size + b ≤ t:
+// these starts leave each sequence room for its tiles without a prefix sum. A shader must first
+// declare firstTokens and firstRows, [B+1].
 #ifndef TILES_GLSL
 #define TILES_GLSL
 
-// Tile is a tile's place: rows from … to−1 of sequence b, whose first row is
-// given. It is empty beyond the sequence's end.
+// Tile is the location of a tile: rows from … to−1 of sequence b, whose first row is given. It is
+// empty beyond the sequence's end.
 struct Tile { uint b, first, from, to; };
 
 #define TILE_OF(offsets, t, size, result) { \
@@ -19,8 +18,8 @@ struct Tile { uint b, first, from, to; };
     result = Tile(lo, offsets[lo], from, min(from + size, offsets[lo + 1])); \
 }
 
-// outside tells if something that begins at a row is not for a launch that does
-// what begins among the span rows from `first` on.
+// outside reports whether work that begins at a row belongs to another launch than the one for the
+// span rows from `first` on.
 bool outside(uint begin, uint first, uint span) { return begin < first || begin - first >= span; }
 
 #endif
