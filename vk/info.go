@@ -95,9 +95,11 @@ type Options struct {
 var ErrUnavailable = errors.New("no Vulkan")
 
 // errNoDriver is the error if there is a loader but no driver.
-var errNoDriver = fmt.Errorf("%w: its loader finds no driver; install the driver of the GPU, or Mesa's (Debian, Ubuntu: apt install mesa-vulkan-drivers)", ErrUnavailable)
+var errNoDriver = fmt.Errorf("%w: its loader finds no driver; "+
+	"install the driver of the GPU, or Mesa's (Debian, Ubuntu: apt install mesa-vulkan-drivers)", ErrUnavailable)
 
 // errNoLoader is the error if the loader's library cannot be opened.
 func errNoLoader(why string) error {
-	return fmt.Errorf("%w: its loader libvulkan.so.1 cannot be opened (%s); install it and a driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers)", ErrUnavailable, why)
+	return fmt.Errorf("%w: its loader libvulkan.so.1 cannot be opened (%s); "+
+		"install it and a driver (Debian, Ubuntu: apt install libvulkan1 mesa-vulkan-drivers)", ErrUnavailable, why)
 }

@@ -28,7 +28,8 @@ func (m *Model) newBED(to io.Writer, t *Table) (table.Writer, error) {
 		if m.config.Featured() {
 			found += ", whose tokens have features"
 		}
-		return nil, fmt.Errorf("BED has spans: expected predict, and a model that tags the tokens of a text, found one of the task %s", found)
+		return nil, fmt.Errorf("BED has spans: expected predict, and a model that tags the tokens of a text, "+
+			"found one of the task %s", found)
 	case t.Tokens:
 		return nil, errors.New("BED has places in a sequence's letters: expected --text, found --tokens")
 	case len(t.Keep) > 0:
@@ -50,12 +51,14 @@ func (b *bedWriter) Write(row []any) error {
 		name = string(number)
 	}
 	if spans.Unit != requests.Characters {
-		return errors.New("BED has positions in a sequence, and the model's tokenizer does not provide those of its tokens")
+		return errors.New("BED has positions in a sequence, " +
+			"and the model's tokenizer does not provide those of its tokens")
 	}
 	for _, s := range spans.Spans {
 		for _, field := range []string{name, s.Label} {
 			if field == "" || strings.ContainsAny(field, "\t\r\n") {
-				return fmt.Errorf("record %.40q, label %.40q: BED has no place for a name that is empty, or has a tab or a line break", name, s.Label)
+				return fmt.Errorf("record %.40q, label %.40q: BED has no place for a name that is empty, "+
+					"or has a tab or a line break", name, s.Label)
 			}
 		}
 		label, strand := strandOf(s.Label)

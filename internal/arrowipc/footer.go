@@ -112,7 +112,8 @@ func plainBlocks(footer []byte) ([]block, error) {
 // readFooter reads the schema and the locations of all messages of a file, dictionaries first.
 func readFooter(whole *io.SectionReader) (schema *message, blocks []block, err error) {
 	if whole == nil {
-		return nil, nil, errors.New("the file has its schema only at its end: expected a seekable file, found a pipe or a compressed one")
+		return nil, nil, errors.New("the file has its schema only at its end: " +
+			"expected a seekable file, found a pipe or a compressed one")
 	}
 	end := whole.Size() - int64(fileEnd)
 	tail := make([]byte, fileEnd)

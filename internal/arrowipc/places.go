@@ -45,7 +45,8 @@ func (p *Places) Read(file io.ReaderAt, i int) (record arrow.Record, size int64,
 		return nil, 0, fmt.Errorf("%w (the file was changed while open)", err)
 	}
 	if batch.sum() != p.sums[i] {
-		return nil, 0, fmt.Errorf("bytes %d to %d have changed since the file was opened: another program wrote to it, or its disk is failing", from, to-1)
+		return nil, 0, fmt.Errorf("bytes %d to %d have changed since the file was opened: "+
+			"another program wrote to it, or its disk is failing", from, to-1)
 	}
 	record, err = decodeBatch(p.schema, batch)
 	return record, batch.decoded, err

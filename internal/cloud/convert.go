@@ -129,10 +129,12 @@ func Convert(ctx context.Context, files *Files, dir string, o Options) (*seq.Dat
 		err = c.convertAll(ctx)
 	}
 	if n := c.ignored.Rows; n > 0 {
-		c.left.Note(fmt.Sprintf("%d files: columns 4 to 6 are ignored: expected normals, whose length is 1, found others, such as colours, first in %s", n, c.ignored.Places[0]))
+		c.left.Note(fmt.Sprintf("%d files: columns 4 to 6 are ignored: expected normals, whose length is 1, "+
+			"found others, such as colours, first in %s", n, c.ignored.Places[0]))
 	}
 	if n := c.far.Rows; n > 0 {
-		c.left.Note(fmt.Sprintf("%d files: a few points are more than %d times as far away as the others, so that dividing by the radius moves the others together, first in %s: remove such points", n, farTimes, c.far.Places[0]))
+		c.left.Note(fmt.Sprintf("%d files: a few points are more than %d times as far away as the others, "+
+			"so that dividing by the radius moves the others together, first in %s: remove such points", n, farTimes, c.far.Places[0]))
 	}
 	if err != nil {
 		return nil, c.left, err

@@ -26,7 +26,8 @@ func parseTarget(name string) (target, error) {
 	}
 	t := target{m[1], m[2], m[3] != ""}
 	if t.vulkan && (t.system != "linux" || runtime.GOOS != "linux" || t.arch != runtime.GOARCH) {
-		return target{}, fmt.Errorf("%q: a program with Vulkan must be built on Linux for its own architecture, found %s/%s here", name, runtime.GOOS, runtime.GOARCH)
+		return target{}, fmt.Errorf("%q: a program with Vulkan must be built on Linux for its own architecture, "+
+			"found %s/%s here", name, runtime.GOOS, runtime.GOARCH)
 	}
 	return t, nil
 }

@@ -136,7 +136,8 @@ func jobOf(environment func(string) string) (*job, error) {
 					slurmID)
 			}
 			if last != none && (last-first)/step+1 != count || (j.index-first)%step != 0 {
-				return Shard{}, fmt.Errorf("the array has %d tasks from %d to %d, some between are missing: expected --shard auto/N, with the number of shards", count, first, last)
+				return Shard{}, fmt.Errorf("the array has %d tasks from %d to %d, some between are missing: "+
+					"expected --shard auto/N, with the number of shards", count, first, last)
 			}
 			s := Shard{(j.index - first) / step, count}
 			return s, s.check()
@@ -147,7 +148,8 @@ func jobOf(environment func(string) string) (*job, error) {
 		count := get("JOB_COMPLETIONS", none)
 		j.shard = func() (Shard, error) {
 			if count == none {
-				return Shard{}, fmt.Errorf("%s is set, but not the number of tasks: expected --shard auto/N, or JOB_COMPLETIONS", kubernetesIndex)
+				return Shard{}, fmt.Errorf("%s is set, but not the number of tasks: "+
+					"expected --shard auto/N, or JOB_COMPLETIONS", kubernetesIndex)
 			}
 			s := Shard{j.index, count}
 			return s, s.check()
