@@ -1,7 +1,7 @@
-// What the binding github.com/vulkan-go/vulkan cannot do, or cannot do safely
-// under Go's garbage collector: it frees arrays of structs from finalizers while
-// the driver may still read them. Every call that takes arrays or goes to a
-// device goes this way; the structures live on C's stack or heap.
+// The shim makes the Vulkan calls for which the binding github.com/vulkan-go/vulkan
+// is unsafe under Go's garbage collector: the binding frees arrays of structs in
+// finalizers while the driver may still read them. Every call that takes arrays or
+// a device is made here; the structures are on C's stack or heap.
 //
 // Declarations are a subset of vulkan_core.h, so that neither headers nor
 // libvulkan are needed to build.
@@ -22,16 +22,18 @@ void *shim_load(const char *name, const char **message);
 
 // ---- instances
 
-// shim_layers lists the loader's layers, one a line, to be freed, or NULL.
+// shim_layers returns the names of the loader's layers, one per line, or NULL. The
+// caller frees the string.
 char *shim_layers(void);
-// shim_instance_create connects to the loader, under the validation layer, with
-// synchronisation validation, or without it.
+// shim_instance_create creates an instance, optionally with the validation layer and
+// its synchronisation validation.
 result shim_instance_create(int validate, void **instance);
 
 // shim_debug collects the messages of the validation layer.
 typedef struct shim_debug shim_debug;
 shim_debug *shim_debug_open(void *instance);
-// shim_debug_take returns the messages so far, one a line, to be freed, or NULL.
+// shim_debug_take returns the messages since the last call, one per line, or NULL.
+// The caller frees the string.
 char *shim_debug_take(shim_debug *d);
 void shim_debug_close(shim_debug *d);
 
@@ -39,8 +41,8 @@ void shim_debug_close(shim_debug *d);
 
 typedef struct {
     uint32_t subgroup_size, subgroup_min, subgroup_max, subgroup_operations, subgroup_stages;
-    uint32_t required_stages; // in which a size of subgroups can be asked for
-    uint64_t max_allocation, max_buffer; // bytes; 0 where the device does not say
+    uint32_t required_stages; // the stages that can require a subgroup size
+    uint64_t max_allocation, max_buffer; // bytes; 0 if the device does not report them
     char driver_name[256], driver_info[256];
 } shim_properties;
 // All zero below Vulkan 1.2.
@@ -48,18 +50,19 @@ void shim_query_properties(void *instance, void *physical, uint32_t api, shim_pr
 
 typedef struct {
     uint32_t float16, memory_model, subgroup_size_control, cooperative, bfloat16; // memory_model: with device scope, for atomics
-    uint32_t statistics; // the device compiles and executes nothing; its pipelines have shim_pipeline_statistics
+    uint32_t statistics; // the device only compiles; its pipelines have shim_pipeline_statistics
 } shim_features;
-// Cooperative and bfloat16 say whether their extensions are there.
+// cooperative and bfloat16 are 1 if the device has their extensions.
 void shim_query_features(void *instance, void *physical, uint32_t api, int cooperative, int bfloat16, shim_features *out);
 
-// shim_extensions lists the device's extensions, one a line, to be freed, or NULL.
+// shim_extensions returns the names of the device's extensions, one per line, or
+// NULL. The caller frees the string.
 char *shim_extensions(void *instance, void *physical);
 
-// shim_query_queue picks a family that computes, one without graphics if there is
-// one: its work does not wait for a desktop's. It returns -1 if there is none.
-// Bits are those of its timestamps that count, 0 if it has none; queues is how many
-// it has.
+// shim_query_queue returns a queue family that can compute, or -1 if there is none.
+// It prefers a family without graphics, whose work does not wait for a desktop's.
+// bits is the number of valid bits of the family's timestamps, 0 if it has none, and
+// queues is its number of queues.
 int shim_query_queue(void *instance, void *physical, uint32_t *bits, uint32_t *queues);
 
 typedef struct { uint32_t m, n, k, a, b, c, result, scope; } shim_cooperative;
@@ -71,14 +74,14 @@ void shim_query_budget(void *instance, void *physical, shim_heap *out, int room)
 // ---- devices
 
 typedef struct shim_device shim_device;
-// shim_open creates a device with SHIM_QUEUES queues of the family, of which some are the
-// same if that has fewer, and enables features with their extensions.
+// shim_open creates a device with SHIM_QUEUES queues of the family and enables features
+// with their extensions. Some of the queues are the same if the family has fewer.
 enum { SHIM_QUEUES = 3 };
 result shim_open(void *instance, void *physical, uint32_t api, const shim_features *f, uint32_t family, uint32_t queues, shim_device **device);
 void shim_close(shim_device *d); // destroys the device
 
-// The objects that are created and destroyed while a device works, of which
-// shim_live counts those that there are.
+// The objects that are created and destroyed while a device is in use. shim_live
+// returns how many currently exist.
 enum { SHIM_BLOCKS, SHIM_SETS, SHIM_COMMANDS, SHIM_FENCES, SHIM_QUERIES, SHIM_KINDS };
 int shim_live(shim_device *d, int kind);
 
@@ -97,8 +100,8 @@ result shim_pipeline_create(shim_device *d, handle cache, handle layout, const u
 void shim_pipeline_destroy(shim_device *d, handle pipeline);
 
 typedef struct { char name[256]; uint64_t value; } shim_statistic;
-// shim_pipeline_statistics returns how many integers the compiler reports of a pipeline, at most
-// room, or -1. The device was opened with the feature statistics.
+// shim_pipeline_statistics returns how many integers the compiler reports for a
+// pipeline, at most room, or -1. The device must have been opened with statistics.
 int shim_pipeline_statistics(shim_device *d, handle pipeline, shim_statistic *out, int room);
 void shim_layouts_destroy(shim_device *d, handle set_layout, handle layout);
 void shim_cache_destroy(shim_device *d, handle cache);
@@ -113,8 +116,8 @@ void shim_sets_destroy(shim_device *d, handle pool);
 enum { SHIM_DISPATCH, SHIM_FILL, SHIM_COPY };
 typedef struct {
     uint32_t kind;
-    uint32_t barrier; // what came before is finished first
-    uint32_t joins;   // goes beside the step before, and is timed with it
+    uint32_t barrier; // the earlier steps finish first
+    uint32_t joins;   // runs beside the previous step and is timed with it
     handle pipeline, layout, set;
     uint32_t x, y, push_words;
     uint32_t push[32];
@@ -138,9 +141,9 @@ void shim_queries_destroy(shim_device *d, handle queries);
 
 result shim_fence_create(shim_device *d, handle *fence);
 void shim_fence_destroy(shim_device *d, handle fence);
-// shim_submit hands commands to a queue, behind what was handed to that one. They wait
-// until the device's timeline has come to a value, and take it to another when they are
-// done; 0: neither.
+// shim_submit submits commands to a queue. They start when the device's timeline has
+// reached one value and set it to another when they are done; 0 means no wait or no
+// signal.
 result shim_submit(shim_device *d, uint32_t queue, void *commands, handle fence, uint64_t wait, uint64_t signal);
 result shim_wait(shim_device *d, handle fence, uint64_t nanoseconds); // and resets it
 

@@ -18,7 +18,7 @@ result shim_open(void *instance, void *physical, uint32_t api, const shim_featur
     features12 f12 = {TYPE_FEATURES12};
     features2 all = {TYPE_FEATURES2, &f12};
     f12.f[F12_FLOAT16] = f->float16;
-    f12.f[F12_TIMELINE] = 1; // which every device with Vulkan 1.2 has
+    f12.f[F12_TIMELINE] = 1; // mandatory in Vulkan 1.2
     f12.f[F12_MEMORY_MODEL] = f12.f[F12_MEMORY_MODEL_DEVICE] = f->memory_model;
     f13.f[F13_SIZE_CONTROL] = f->subgroup_size_control;
     const char *extensions[3];

@@ -36,7 +36,7 @@ typedef struct { uint32_t flags, queues, timestamp_bits, granularity[3]; } famil
 
 // ---- instances
 
-// lines joins n names, each at the head of a structure.
+// lines joins n names, each at the start of a structure.
 static char *lines(const char *first, size_t size, uint32_t n) {
     char *text = calloc(n + 1, 257), *end = text;
     for (uint32_t i = 0; text && i < n; i++) {

@@ -1,4 +1,4 @@
-// What the files of the shim share.
+// Declarations shared by the files of the shim.
 #ifndef SFTSEQ_VK_SHIM_INTERNAL_H
 #define SFTSEQ_VK_SHIM_INTERNAL_H
 
@@ -91,8 +91,8 @@ struct shim_device {
     result (*QueueSubmit)(void *, uint32_t, const void *, handle);
 };
 
-// made clears the handle of what could not be made, which Vulkan leaves undefined:
-// it may be destroyed all the same then.
+// made clears the handle after a failed creation, which leaves it undefined in Vulkan,
+// so that it may be destroyed in any case.
 static inline result made(result r, handle *h) {
     if (r != 0) *h = 0;
     return r;

@@ -60,7 +60,7 @@ func TestConvertChooses(t *testing.T) {
 		must.Check(t, os.WriteFile(pipe, []byte(readText(t, path)), 0))
 	}()
 	if out, info := convert("--from", pipe); !strings.Contains(out,
-		"tokenizer byte: what comes through a pipe is read once") || !strings.Contains(info, "byte") {
+		"tokenizer byte: standard input and pipes are read only once") || !strings.Contains(info, "byte") {
 		t.Errorf("%s\n%s", out, info)
 	}
 }

@@ -1,4 +1,4 @@
-// What npm's vscode-jsonrpc, as a client, must find in `sftseq serve`: run by
+// Tests `sftseq serve` with npm's vscode-jsonrpc as the client. It is run by
 // cmd/sftseq/clients_test.go, or by hand:
 //
 //   (cd examples/node && npm ci)
@@ -17,7 +17,7 @@ import {
 
 const [framing, program, model] = process.argv.slice(2);
 
-// vscode-jsonrpc speaks LSP's framing; one message a line is these two classes.
+// vscode-jsonrpc has LSP's framing; these two classes have one message per line.
 class LineReader extends AbstractMessageReader {
   constructor(stream) {
     super();
@@ -45,7 +45,7 @@ class LineWriter extends AbstractMessageWriter {
 
 const [Reader, Writer] = { lsp: [StreamMessageReader, StreamMessageWriter], lines: [LineReader, LineWriter] }[framing];
 
-// predict is what every answer must equal, to the last bit.
+// predict returns the output of `sftseq predict`. Every answer must have the same bits.
 function predict(sequences) {
   const input = sequences.map((s) => JSON.stringify(s)).join('\n');
   const { status, stdout } = spawnSync(program, ['predict', '--model', model], { input, encoding: 'utf8' });
@@ -90,7 +90,7 @@ class Session {
       capabilities: { general: { positionEncodings: ['utf-16'] } }, // the encoding of JavaScript strings
     });
   }
-  // pushed is the push of a version, which has come or will.
+  // pushed is the push of a version, which has come or is still to come.
   pushed(version) {
     return new Promise((resolve) => {
       this.waiting = (p) => p.version === version && resolve(p);
@@ -125,8 +125,8 @@ async function refused(code, answer) {
   }
 }
 
-// heavy is a small message with work for long: 2,049 windows. What comes behind it
-// comes while it goes on.
+// heavy is a small message that takes long: 2,049 windows. Later messages arrive
+// during its computation.
 const heavy = { tokens: Array(4096).fill(1), window: { policy: 'sliding', length: 2048, stride: 1 } };
 
 test('a session lives from initialize to exit', async () => {
@@ -240,12 +240,12 @@ test('a cancelled request is answered by -32800, and gives its place to others',
   const late = new CancellationTokenSource();
   const begun = s.progress('work');
   const second = s.request('sequence/classify', { ...heavy, workDoneToken: 'work' }, late.token);
-  await begun; // it is under way
+  await begun; // it is being computed
   late.cancel();
   await refused(-32800, second);
   assert.deepEqual(await s.request('sequence/classify', tokens), want);
 
-  // Among many, exactly those that are taken back.
+  // Among many, exactly the cancelled ones fail.
   const sources = Array.from({ length: 40 }, () => new CancellationTokenSource());
   const answers = sources.map((c, i) => s.request('sequence/classify', i % 2 ? tokens : heavy, c.token));
   sources.forEach((c, i) => i % 2 || c.cancel());
@@ -280,7 +280,7 @@ test('documents are classified as they change, never backwards', async () => {
     }
     await new Promise((resolve) => setTimeout(resolve, random(40)));
   }
-  const at = text.length; // two changes of one version, each to what the one before has left
+  const at = text.length; // two changes of one version, each to the result of the previous one
   const changes = [{ range: { start: at, end: at }, text: ' 8' }, { range: { start: at + 2, end: at + 2 }, text: ' ]' }];
   text += ' 8 ]';
   await s.notify('sequence/didChange', { uri, version: ++version, changes });
@@ -299,7 +299,7 @@ test('documents are classified as they change, never backwards', async () => {
   await refused(-32801, stale);
   assert.equal((await s.pushed(version)).label, predict([{ text: '2' }])[0].label);
 
-  // A change that cannot be made is told, and a whole text mends it.
+  // A change that cannot be applied is logged, and a whole text repairs the document.
   await s.notify('sequence/didChange', { uri, version: ++version, changes: [{ range: { start: 5, end: 9 }, text: '' }] });
   assert.match((await s.logged).message, /range within 1 UTF-16 code units/);
   await refused(-32803, s.request('sequence/classify', { uri }));

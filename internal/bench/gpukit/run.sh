@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures sftseq on this machine's graphics processor, and PyTorch beside it if it
-# is there. Needs neither network nor compiler. See --help.
+# Measures sftseq on this machine's GPU, and PyTorch for comparison if it is
+# installed. Needs neither network nor compiler. See --help.
 # shellcheck disable=SC2317 # the parts are called by name
 set -u
 SECONDS=0
@@ -11,14 +11,14 @@ help() {
 	cat <<EOF
 usage: run.sh [--quick] [--plan] [--part NAME]
 
-Writes into \${OUT:-results}, in place of what is there: results.jsonl, report.txt
+Writes into \${OUT:-results}, replacing earlier results: results.jsonl, report.txt
 (tables of it), log.txt, and the runs loss-fp32 and loss-mixed, which sftseq plot
 draws. Each part has a time limit of its own; what fails or hangs is recorded, and
 the next part begins. The exit status is 1 if sftseq failed at anything or ran out
 of time; what PyTorch fails at is a result.
 
-  --quick       a reduced size, for drivers that compute on the processor; they get
-                it anyway
+  --quick       a reduced size, for drivers that compute on the CPU; they get it
+                anyway
   --plan        print the parts and the time planned for each
   --part NAME   run one part; the results of the others stay
 
@@ -66,7 +66,7 @@ parts() {
 	fi
 }
 
-# scaled is a number of seconds out of 540, of the time that there is.
+# scaled scales a number of seconds out of 540 to the time available.
 scaled() { echo $(($1 * TIME >= 540 ? $1 * TIME / 540 : 1)); }
 
 plan() {
@@ -83,8 +83,8 @@ print_plan() {
 
 # --- running and recording ------------------------------------------------------
 
-# within runs a command for at most so many seconds; sftseq with the loader and driver
-# that were found. timeout makes it a process group, and nothing of that is left
+# within runs a command for at most the given number of seconds; sftseq with the loader
+# and driver that were found. timeout makes it a process group, and nothing of that is left
 # afterwards. In the background, as a signal to this script interrupts wait alone.
 within() {
 	local seconds=$1 begin=$SECONDS status && shift
@@ -101,8 +101,7 @@ within() {
 }
 
 # stop ends groups that timeout has made, kills what does not end, and waits until that
-# has given back what it had of the device, but not for zombies: there may be nobody
-# who asks for them.
+# has released the device. It does not wait for zombies: possibly no process reaps them.
 stop() {
 	local group tenths
 	for group; do kill "$group"; done
@@ -123,23 +122,23 @@ quote() { printf '"%s"' "$(printf '%s' "$1" | tr -d '\000-\037' | sed 's/\\/\\\\
 # emit writes the JSON lines on its input to the results, with the part's name.
 emit() { awk -v part="$1" 'sub(/^[{]/, "{\"part\":\"" part "\",")' >>"$OUT/results.jsonl"; }
 
-# fact writes one line: PART, then names and values of JSON.
+# fact writes one line of JSON: PART, then names and values.
 fact() {
 	local part=$1 line="" && shift
 	while [ $# -gt 1 ]; do line+=",\"$1\":$2" && shift 2; done
 	printf '{%s}\n' "${line#,}" | emit "$part"
 }
 
-# note adds to what the report says of the part that runs.
+# note adds to the report's note on the current part.
 note() { NOTE+=${NOTE:+; }$1; }
 
 skip() { RESULT=skipped && note "$1"; }
 
 # run runs a command of a part in the time that the part has left. The JSON lines that
-# it prints are results. That it failed is one, too.
+# it prints are results. Its failure is one, too.
 run() { limited "$1" "$(left)" "${@:2}"; }
 
-# limited is run, for at most so many seconds.
+# limited is run, for at most the given number of seconds.
 limited() {
 	local part=$1 seconds=$2 status error line && shift 2
 	[ "$(left)" -lt "$seconds" ] && seconds=$(left)
@@ -162,7 +161,7 @@ limited() {
 	return "$status"
 }
 
-# reason is what a program ended with: its last error, or its last line.
+# reason is why a program ended: its last error, or its last line.
 reason() { { grep -E '^[A-Za-z.]*Error' "$1" || grep -v '^ *$' "$1"; } | tail -n 1 | cut -c 1-300; }
 
 # keep moves files to the end of the log.
@@ -171,7 +170,7 @@ keep() {
 	for file; do [ -e "$file" ] && cat "$file" >>"$OUT/log.txt" && rm "$file"; done
 }
 
-# --- what is there --------------------------------------------------------------
+# --- devices and PyTorch --------------------------------------------------------
 
 # list lists the devices of sftseq, with the libraries of a directory.
 list() {
@@ -183,8 +182,8 @@ list() {
 graphics() { grep -v '"missing":' | grep -qE '"kind":"(discrete|integrated|virtual)"'; }
 
 # find_driver tries the machine's loader, then the kit's with the libraries that
-# drivers ask for, then drivers in places that the loader does not look at. What
-# finds no graphics processor may find a driver that computes on the processor.
+# drivers need, then drivers in places that the loader does not look at. A
+# search that finds no GPU may find a driver that computes on the CPU.
 find_driver() {
 	local driver libraries
 	for libraries in "" "$KIT/lib"; do list "$libraries"; graphics <"$WORK/devices" && return; done
@@ -198,7 +197,7 @@ find_driver() {
 	for libraries in "" "$KIT/lib"; do list "$libraries"; grep -q '"device":"vulkan:' "$WORK/devices" && return; done
 }
 
-# find_device asks for the device's memory, kind and precisions.
+# find_device reads the device's memory, kind and precisions.
 find_device() {
 	find_driver
 	local line name=$DEVICE\"
@@ -215,14 +214,14 @@ find_device() {
 	PRECISIONS=(fp32)
 	grep -q '"mixed":true' <<<"$line" && PRECISIONS+=(mixed)
 	if [ -z "$QUICK" ] && ! graphics <<<"$line"; then
-		echo "$DEVICE is no graphics processor: a reduced size"
+		echo "$DEVICE is not a GPU: a reduced size"
 		QUICK=1
 	fi
 	LISTOPS=(--length 2048 --batch 64)
 	[ -n "$QUICK" ] && LISTOPS=(--length 64 --batch 1)
 }
 
-# has_peer says whether PyTorch can be measured; TORCH, which it is or why not.
+# has_peer is true if PyTorch can be measured; TORCH is its version, or why not.
 has_peer() {
 	[ -n "$TORCH" ] && return "$NO_TORCH"
 	local python other="PYTHON=path/to/python3 names another"
@@ -243,14 +242,14 @@ has_peer() {
 	return $NO_TORCH
 }
 
-# torch runs the PyTorch program for at most so many seconds of 540.
+# torch runs the PyTorch program for at most the given number of seconds out of 540.
 torch() { limited "$1" "$(scaled "$2")" "$PYTHON" "$KIT/sft_torch_gpu.py" "${@:3}"; }
 
 # --- the parts ------------------------------------------------------------------
 
 part_info() {
 	fact kit date "$(quote "$(date -u +%Y-%m-%dT%H:%MZ)")" version "$(quote "$("$KIT/sftseq" version | head -n 1)")" \
-		system "$(quote "$(uname -srm), $(nproc) processors")" quick "$([ -n "$QUICK" ] && echo true || echo false)"
+		system "$(quote "$(uname -srm), $(nproc) CPUs")" quick "$([ -n "$QUICK" ] && echo true || echo false)"
 	if command -v nvidia-smi >/dev/null; then
 		within 10 nvidia-smi --query-gpu=name,driver_version,memory.total,power.limit,clocks.max.sm,clocks.max.mem --format=csv,noheader >"$WORK/stdout" 2>&1
 		fact driver says "$(quote "$(head -n 1 "$WORK/stdout")")"
@@ -380,7 +379,7 @@ warm() {
 	done
 }
 
-# cool waits for that for at most so many seconds.
+# cool waits for that for at most the given number of seconds.
 cool() {
 	local begin=$SECONDS group result=ok
 	[ ${#WARMING[@]} -gt 0 ] || return
@@ -458,14 +457,14 @@ if [ -n "$PLAN" ]; then
 	exit
 fi
 OUT=${OUT:-results} PYTHON=${PYTHON:-python3} DEVICE=${DEVICE:-vulkan}
-END=$((TIME - TIME / 60 - 6)) # what is stopped takes a moment to end
+END=$((TIME - TIME / 60 - 6)) # programs take a moment to end
 SFTSEQ=() WARMING=() RUNNING='' FAILED=0 TORCH='' ALONE=''
 WORK=$(mktemp -d) || exit 1
-# Caches begin empty, and nothing of this run is left behind.
+# Caches begin empty, and this run leaves none behind.
 export XDG_CACHE_HOME=$WORK/cache TORCHINDUCTOR_CACHE_DIR=$WORK/inductor TRITON_CACHE_DIR=$WORK/triton
 trap 'stop "${WARMING[@]}" $RUNNING; rm -rf "$WORK"' EXIT
 trap 'exit 1' HUP INT TERM
-[ -x "$KIT/sftseq" ] || chmod +x "$KIT/sftseq" # not every way of copying keeps that
+[ -x "$KIT/sftseq" ] || chmod +x "$KIT/sftseq" # some ways of copying lose that
 find_device
 mkdir -p "$OUT" && OUT=$(cd "$OUT" && pwd) || exit 1
 if [ -n "$PART" ]; then
