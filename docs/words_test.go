@@ -19,18 +19,18 @@ var avoided = []struct {
 	phrases     []string
 	pages, code int
 }{
-	{[]string{"tell", "tells", "told", "telling"}, 0, 386},
-	{[]string{"so many"}, 0, 81},
+	{[]string{"tell", "tells", "told", "telling"}, 0, 381},
+	{[]string{"so many"}, 0, 75},
 	{[]string{"as many"}, 0, 85},
 	{[]string{"others than"}, 0, 5},
 	{[]string{"one that is"}, 0, 33},
 	{[]string{"as it is", "as it was"}, 0, 34},
-	{[]string{"at once"}, 0, 61},
-	{[]string{"what is there", "what there is", "what that is"}, 0, 8},
+	{[]string{"at once"}, 0, 57},
+	{[]string{"what is there", "what there is", "what that is"}, 0, 6},
 	{[]string{"by heart"}, 0, 1},
-	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 20},
+	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 19},
 	{[]string{"simple model", "simple models"}, 0, 53},
-	{[]string{"processor", "processors"}, 0, 101},
+	{[]string{"processor", "processors"}, 0, 95},
 	{[]string{fragment}, 0, 809},
 }
 
