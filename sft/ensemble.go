@@ -49,7 +49,8 @@ func newMembers(models []*Model, first *Config, device Device) (*Scorer, error) 
 	var s *Scorer
 	for i, m := range models {
 		if i == 0 {
-			m = &Model{Config: first, Parameters: m.Parameters, Weights: m.Weights, linear: m.linear}
+			m = &Model{Config: first, Parameters: m.Parameters, Weights: m.Weights, NGrams: m.NGrams,
+				linear: m.linear}
 		}
 		one, err := newSharedScorer(m, device, len(models))
 		if err != nil {

@@ -15,6 +15,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
 // ErrLinear is the error for what only a model with layers has: embeddings, hidden states, masked tokens.
@@ -44,7 +45,7 @@ func (m *Model) WriteWeights(w io.Writer) error {
 			return err
 		}
 	}
-	return nil
+	return model.WriteNGrams(w, m.Config, m.NGrams)
 }
 
 // layered refuses scorers without layers, and those of several models.

@@ -1,6 +1,7 @@
 package sft
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,6 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	linearmodel "github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
@@ -21,6 +23,7 @@ type Model struct {
 	Config     *Config
 	Parameters *config.Parameters
 	Weights    []float32          // the range that Parameters describes
+	NGrams     *config.NGramTable // embeddings of n-grams; nil where the configuration has none
 	linear     *linearmodel.Model // in place of weights, of a linear model
 }
 
@@ -44,11 +47,14 @@ func Load(dir string) (*Model, error) {
 	}
 	path := filepath.Join(dir, model.WeightsFile)
 	m := &Model{Config: c, Parameters: model.NewParameters(c)}
-	tensors, _, err := safetensors.Read(path)
+	tensors, _, err := model.ReadTensors(c, path)
 	if err != nil {
 		return nil, err
 	}
 	if m.Weights, err = model.Gather(m.Parameters, tensors, ""); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
+	}
+	if m.NGrams, err = model.ReadNGrams(c, tensors, false); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return m, nil
@@ -78,12 +84,8 @@ func ReadModelConfig(dir string) (*Config, error) {
 	if err := model.CheckSize(info.Size(), c); err != nil {
 		return nil, fmt.Errorf("%s: %w", path, err)
 	}
-	tensors, err := safetensors.ReadShapes(path)
-	if err != nil {
+	if err := model.CheckFile(c, path); err != nil {
 		return nil, err
-	}
-	if err := model.CheckShapes(model.NewParameters(c), tensors); err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, nil
 }
@@ -103,10 +105,31 @@ func (m *Model) Save(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	if err := m.SaveRange(filepath.Join(dir, model.WeightsFile), m.Weights); err != nil {
+	if err := m.SaveWeights(dir); err != nil {
 		return err
 	}
 	return m.Config.Write(filepath.Join(dir, model.ConfigFile))
+}
+
+// SaveWeights writes model.safetensors of a directory.
+func (m *Model) SaveWeights(dir string) error {
+	tensors := append(model.TensorsOf(m.Parameters, m.Weights, ""), model.NGramTensors(m.Config, m.NGrams)...)
+	return safetensors.Write(filepath.Join(dir, model.WeightsFile), tensors, nil)
+}
+
+// CollectNGrams makes the embeddings of the n-grams that the training split has, which begin at zero. It does nothing
+// where the configuration has no n-grams.
+func (m *Model) CollectNGrams(ctx context.Context, train *seq.File) (err error) {
+	m.NGrams, err = model.CollectNGrams(ctx, m.Config, train)
+	return err
+}
+
+// NGramWeights is the number of numbers in the embeddings of the model's n-grams, which Parameters does not count.
+func (m *Model) NGramWeights() int {
+	if m.NGrams == nil {
+		return 0
+	}
+	return len(m.NGrams.Weights)
 }
 
 // SaveRange writes a range with the model's layout, such as gradients, under
@@ -125,6 +148,10 @@ func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 		return nil, fmt.Errorf("a vocabulary of %d tokens there, expected %d", have, want)
 	}
 	sameHead := m.Config.SameAnswers(source.Config)
+	if source.Config.NGrams != nil {
+		return nil, fmt.Errorf("a model with embeddings of n-grams there, expected one without ngrams in its %s",
+			model.ConfigFile)
+	}
 	if there, here := source.Config.FeatureNames, m.Config.FeatureNames; !slices.Equal(there, here) {
 		return nil, fmt.Errorf("features %q there, expected %q", there, here)
 	}

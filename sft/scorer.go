@@ -53,7 +53,7 @@ func newSharedScorer(m *Model, device Device, shares int) (*Scorer, error) {
 	if m.linear != nil {
 		return newLinearScorer(m), nil
 	}
-	r, err := model.OpenRunner(m.Config, m.Weights, device, shares)
+	r, err := model.OpenRunner(m.Config, m.Weights, m.NGrams, device, shares)
 	if err != nil {
 		return nil, err
 	}

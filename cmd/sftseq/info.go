@@ -58,7 +58,7 @@ func info(c *cli.Context) error {
 		}
 		return infoLinear(c, dir, m)
 	}
-	i := &modelInfo{Model: c.String("model"), Config: m.Config, Parameters: parameterParts(m.Parameters),
+	i := &modelInfo{Model: c.String("model"), Config: m.Config, Parameters: parameterParts(m),
 		ReceptiveField: receptiveFieldOf(m.Config)}
 	for _, n := range infoLengths {
 		if n > m.Config.MaxLength {
@@ -138,14 +138,18 @@ func costAt(m *sft.Model, length int) (cost, error) {
 }
 
 // parameterParts adds up the parameters by part of the model.
-func parameterParts(p *config.Parameters) (parts []part) {
-	sizes, total := map[config.Part]int{}, 0
-	for _, q := range p.List {
+func parameterParts(m *sft.Model) (parts []part) {
+	ngrams := m.NGramWeights()
+	sizes, total := map[config.Part]int{}, ngrams
+	for _, q := range m.Parameters.List {
 		sizes[q.Part] += q.Size()
 		total += q.Size()
 	}
 	for _, name := range config.Parts {
 		parts = append(parts, part{string(name), sizes[name]})
+	}
+	if ngrams > 0 {
+		parts = append(parts, part{"n-grams", ngrams})
 	}
 	return append(parts, part{"total", total})
 }
@@ -204,6 +208,11 @@ func (i *modelInfo) write(w io.Writer) error {
 		if p.Count > 0 {
 			t.add("%s\t%d\t", p.Name, p.Count)
 		}
+	}
+	if n := i.Config.NGrams; n != nil {
+		weights := i.Parameters[len(i.Parameters)-2].Count
+		t.add("\nembeddings of n-grams: %d of %d slots, %s of memory", weights/i.Config.HiddenSize, n.Slots,
+			bench.FormatBytes(4*int64(weights)))
 	}
 	if f := i.ReceptiveField; f != nil {
 		t.add("\nneighbouring tokens that convolutions mix into one: %d in a layer, %d in all", f.Layer, f.Model)

@@ -105,7 +105,7 @@ func infoFusion(c *cli.Context, dir string, f *sft.Fusion) error {
 		if err != nil {
 			return err
 		}
-		total := 0
+		total := m.NGramWeights()
 		for _, p := range m.Parameters.List {
 			total += p.Size()
 		}

@@ -310,6 +310,11 @@ func (r *trainRun) open(c *cli.Context, data *trainData, model *sft.Model, setti
 	}
 	r.opened, r.set, r.config = append(r.opened, rows), data.set, config
 	r.longest = int(data.set.Manifest.Splits["train"].Lengths.Max)
+	if model != nil {
+		if err := model.CollectNGrams(c.Context, rows); err != nil {
+			return err
+		}
+	}
 	val, err := config.OpenSplit(data.set, "val")
 	if err != nil {
 		return fmt.Errorf("what a run is judged by: %w (of your own data, sftseq data convert takes some: see --split and --val-part)", err)

@@ -187,7 +187,10 @@ func numberFlags(task *lra.Task) []cli.Flag {
 		group(modelGroup,
 			whole("input-window", "read the first `N` tokens of longer sequences; 0 reads all")),
 		advanced(modelGroup,
-			word("convolutions", "convolve tokens before attention over `TAPS,…`, such as 5,5:32 (dilation 32), or none")),
+			word("convolutions",
+				"convolve tokens before attention over `TAPS,…`, such as 5,5:32 (dilation 32), or none"),
+			word("ngrams",
+				"embed n-grams beside tokens: tokens:1-2:2^18 or bytes:3-6+2:2^20 (lengths, slots), or none")),
 		newArchitectureFlags(task, architectureFlags, ofPreset),
 		newArchitectureFlags(task, maskFlags, "from the data"),
 		newArchitectureFlags(task, regressionFlags, "smooth_l1"),
@@ -298,6 +301,13 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 			return usage(c, "--schedule %q, expected one of %s", c.String(name), strings.Join(train.Schedules, ", "))
 		}
 		lra.SetSchedule(s, c.String(name))
+	case name == "ngrams":
+		m.NGrams = nil
+		if text := c.String(name); text != "none" {
+			if m.NGrams, err = config.ParseNGrams(text); err != nil {
+				return usage(c, "--ngrams: %w", err)
+			}
+		}
 	case name == "convolutions":
 		if m.Convolutions, err = config.ParseConvolutions(c.String(name)); err != nil {
 			return usage(c, "--convolutions: %w", err)

@@ -1,10 +1,12 @@
 package main
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -13,12 +15,14 @@ import (
 	"github.com/sftseq/sftseq/internal/linear"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/tokenizers"
 )
 
 // Names of kinds of members.
 const (
-	sftMember    = "sft"
-	linearMember = "linear"
+	sftMember     = "sft"
+	linearMember  = "linear"
+	lexicalMember = "lexical"
 )
 
 // memberKind is a kind of model that train custom trains, alone or as a member of a fusion.
@@ -35,7 +39,36 @@ type memberKind struct {
 // memberKinds are in the order in which they are trained.
 var memberKinds = []*memberKind{
 	{name: linearMember, usage: "n-grams", standard: true, linear: true, suits: linear.Suited},
+	{name: lexicalMember, usage: "layers on n-grams", suits: suitsLexical, flags: lexicalFlags},
 	{name: sftMember, usage: "layers", standard: true},
+}
+
+// suitsLexical returns why tokens of data have no n-grams.
+func suitsLexical(s *seq.Spec) error {
+	if s.FeatureNames != nil {
+		return errors.New("a lexical model embeds n-grams of token ids, found rows of features")
+	}
+	return nil
+}
+
+// Passes of a lexical model over the training split: a second one over many rows overfits.
+const (
+	lexicalRows   = 8000 // rows from which one pass is enough
+	lexicalEpochs = 3    // passes over fewer rows
+)
+
+// lexicalFlags are those of a model whose tokens have embeddings of n-grams.
+func lexicalFlags(m *seq.Manifest) [][2]string {
+	ngrams := "tokens:1-2:2^18"
+	if tokenizers.TypeOf(m.Tokenizer) == (tokenizers.Byte{}).Type() {
+		ngrams = "bytes:3-6+2:2^20"
+	}
+	epochs := 1
+	if m.Splits["train"].Rows < lexicalRows {
+		epochs = lexicalEpochs
+	}
+	return [][2]string{{"ngrams", ngrams}, {"epochs", strconv.Itoa(epochs)}, {"batch", "16"}, {"lr", "0.002"},
+		{"schedule", "linear"}, {"final-rate", "0.02"}, {"convolutions", "7"}, {"k", "16"}}
 }
 
 // suited returns why data have no model of the kind.

@@ -147,7 +147,8 @@ func TestTrainLinearRefuses(t *testing.T) {
 	model, _ := linearModel(t, data)
 	train := []string{"train", "custom", "--data", data, "--out", filepath.Join(t.TempDir(), "out")}
 	refuseAll(t, exitUsage, train, []refusal{
-		{`--members "linaer", expected one or several of linear,sft, each once`, []string{"--members", "linaer"}},
+		{`--members "linaer", expected one or several of linear,lexical,sft, each once`,
+			[]string{"--members", "linaer"}},
 		{"--hidden belongs to --members sft", []string{"--members", "linear", "--hidden", "8"}},
 		{"--resume belongs to --members sft", []string{"--members", "linear", "--resume"}},
 		{"--seeds belongs to --members sft", []string{"--members", "linear", "--seeds", "1,2"}},

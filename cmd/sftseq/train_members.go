@@ -27,7 +27,7 @@ func trainAlone(c *cli.Context, m *seq.Manifest, kind *memberKind) error {
 	if err := checkTime(c); err != nil {
 		return err
 	}
-	if kind.flags != nil && m.Splits != nil {
+	if kind.flags != nil && m.Splits != nil && !c.Bool("resume") { // a checkpoint records them
 		if err := setUnset(c, kind.flags(m)); err != nil {
 			return err
 		}
@@ -172,8 +172,8 @@ func (f *fusedRun) plan(m *seq.Manifest) error {
 		if err == nil {
 			err = errors.Join(c.Set("members", k.name), c.Set("seeds", ""))
 		}
-		if err == nil && k.flags != nil {
-			err = setUnset(c, k.flags(m))
+		if err == nil && !(f.Bool("resume") && slices.Contains(begunKinds(f.out), k)) { // checkpoints record them
+			err = f.kindFlags(c, m, k)
 		}
 		if err != nil {
 			return err
@@ -223,6 +223,11 @@ func (f *fusedRun) trainMember(m *seq.Manifest, i int, one *member) (finished bo
 	if err := c.Set("resume", fmt.Sprint(resumed)); err != nil {
 		return false, err
 	}
+	if !resumed {
+		if err := f.kindFlags(c, m, one.kind); err != nil {
+			return false, err
+		}
+	}
 	switch {
 	case resumed:
 	case begun != nil:
@@ -243,6 +248,18 @@ func (f *fusedRun) trainMember(m *seq.Manifest, i int, one *member) (finished bo
 	}
 	f.kernels = describeKernels(r.kernels, r.trainer.Kernels())
 	return r.trainer.Finished(), nil
+}
+
+// kindFlags gives a model that begins the flags of its kind. Those that set the length of the run are left out where
+// --steps or --epochs are given, or recorded of another seed.
+func (f *fusedRun) kindFlags(c *cli.Context, m *seq.Manifest, k *memberKind) error {
+	if k.flags == nil {
+		return nil
+	}
+	flags := slices.DeleteFunc(k.flags(m), func(flag [2]string) bool {
+		return flag[0] == "epochs" && (c.IsSet("steps") || c.IsSet("epochs"))
+	})
+	return setUnset(c, flags)
 }
 
 // planMember gives a kind of models the flags that follow from the time and from the fusion.

@@ -33,4 +33,8 @@ const (
 	// weights and tokens of the studies: the purpose of a draw instead of the layer, the index of
 	// the draw instead of the example
 	StreamStudy uint32 = 16
+
+	// StreamNGrams leaves n-grams of tokens out in training: number n = position·groups + group draws word n&3 of
+	// e = n>>2.
+	StreamNGrams uint32 = 17
 )

@@ -70,6 +70,11 @@ func ReadFrom(r io.ReaderAt, size int64, name string) ([]Tensor, map[string]stri
 	return readNamed(r, size, name, F32)
 }
 
+// ReadMixedFrom is ReadFrom for a file whose tensors may be I32, too.
+func ReadMixedFrom(r io.ReaderAt, size int64, name string) ([]Tensor, map[string]string, error) {
+	return readNamed(r, size, name, F32, I32)
+}
+
 func readNamed(r io.ReaderAt, size int64, name string, kinds ...string) ([]Tensor, map[string]string, error) {
 	tensors, metadata, err := read(r, size, kinds...)
 	if err != nil {

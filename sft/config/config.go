@@ -188,7 +188,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 // Validate reports the first value that no model can have.
 func (c *Config) Validate() error {
 	checks := []func() error{c.validateTask, c.validateSizes, c.validateFeatures, c.validateEdges,
-		c.validateRates, c.validateWindow,
+		c.validateRates, c.validateWindow, c.validateNGrams,
 		func() error { return validateConvolutions(c.Convolutions) }, c.validatePooling, c.validateTemperature,
 		c.validateSpanDecoding, c.validateShapes, c.validateTokens}
 	for _, check := range checks { // each relies on those before it

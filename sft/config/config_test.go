@@ -33,6 +33,7 @@ func TestConfigKeys(t *testing.T) {
 	// which go with no vocabulary
 	full.FeatureNames, full.EdgeFeatureNames, full.Input = []string{"x"}, []string{}, config.OnesInput
 	full.FeatureScales = []config.Number{{Name: "x", Deviation: 1}}
+	full.NGrams = configtest.TokenNGrams()
 	full.MaskTargets = config.NewMaskTargets(2)              // nor with tied embeddings
 	full.SpanDecoding = &config.SpanDecoding{}               // nor with features
 	full.Pooling, full.PoolingSamples = config.MaxPooling, 5 // nor with masked tokens

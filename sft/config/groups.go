@@ -36,6 +36,8 @@ type Inputs struct {
 	FeatureScales []Number `json:"feature_scales,omitempty"`
 	// EdgeFeatureNames are the names of the numbers of each edge, maybe none; nil: there are no edges.
 	EdgeFeatureNames []string `json:"edge_feature_names,omitzero"`
+	// NGrams have embeddings beside those of token ids; nil: none have.
+	NGrams *NGrams `json:"ngrams,omitempty"`
 	// Input says what the input layer reads of tokens with features: features (default), ones.
 	Input string `json:"input,omitempty"`
 }

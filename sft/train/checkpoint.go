@@ -86,6 +86,7 @@ type Checkpoint struct {
 	Kernels  string         `json:"kernels"` // what computed it: bits are promised for one kind
 
 	weights, moment1, moment2 []float32
+	ngrams                    *config.NGramTable
 }
 
 const runKey = "sftseq.run"
@@ -98,6 +99,7 @@ func (c *Checkpoint) save(dir string, params *config.Parameters) error {
 	ts := model.TensorsOf(params, c.weights, "weights/")
 	ts = append(ts, model.TensorsOf(params, c.moment1, "moment1/")...)
 	ts = append(ts, model.TensorsOf(params, c.moment2, "moment2/")...)
+	ts = append(ts, model.NGramStateTensors(c.Config, c.ngrams)...)
 	return safetensors.Write(filepath.Join(dir, model.CheckpointFile), ts, map[string]string{runKey: string(text)})
 }
 
@@ -106,7 +108,7 @@ func (t *Trainer) saveModel() error {
 	if err := t.download(); err != nil {
 		return err
 	}
-	return t.model.SaveRange(filepath.Join(t.options.Dir, model.WeightsFile), t.model.Weights)
+	return t.model.SaveWeights(t.options.Dir)
 }
 
 func (t *Trainer) download() error {
@@ -150,7 +152,7 @@ func (t *Trainer) saveState() error {
 	}
 	c := &Checkpoint{Settings: t.settings, Config: t.model.Config, State: t.state, Data: t.options.Data,
 		Kernels: t.engine.Device.Kernels(),
-		weights: t.model.Weights}
+		weights: t.model.Weights, ngrams: t.model.NGrams}
 	if err := t.optimizer.store(c); err != nil {
 		return err
 	}
@@ -164,7 +166,7 @@ func (t *Trainer) saveState() error {
 // LoadCheckpoint reads the last checkpoint of a run directory.
 func LoadCheckpoint(dir string) (*Checkpoint, error) {
 	path := filepath.Join(dir, model.CheckpointFile)
-	ts, meta, err := safetensors.Read(path)
+	ts, meta, err := safetensors.ReadMixed(path)
 	if err != nil {
 		return nil, err
 	}
@@ -183,7 +185,7 @@ func LoadSharedCheckpoint(c sft.Communicator, dir string) (*Checkpoint, error) {
 	var found uint64
 	var err error
 	if c.Rank() == 0 {
-		if _, err = safetensors.ReadShapes(path); err == nil { // before memory is taken for its size
+		if _, err = safetensors.ReadMixedShapes(path); err == nil { // before memory is taken for its size
 			text, err = atomicfile.ReadRegular(path, math.MaxInt64-1)
 		}
 		switch {
@@ -203,7 +205,7 @@ func LoadSharedCheckpoint(c sft.Communicator, dir string) (*Checkpoint, error) {
 	if text, err = distributed.Broadcast(c, text, nil); err != nil {
 		return nil, err
 	}
-	ts, meta, err := safetensors.ReadFrom(bytes.NewReader(text), int64(len(text)), path)
+	ts, meta, err := safetensors.ReadMixedFrom(bytes.NewReader(text), int64(len(text)), path)
 	if err != nil {
 		return nil, err
 	}
@@ -245,6 +247,9 @@ func newCheckpoint(path string, size int64, ts []safetensors.Tensor,
 		if *words, err = model.Gather(params, ts, prefix); err != nil {
 			return nil, fmt.Errorf("%s: %w", path, err)
 		}
+	}
+	if c.ngrams, err = model.ReadNGrams(c.Config, ts, true); err != nil {
+		return nil, fmt.Errorf("%s: %w", path, err)
 	}
 	return c, nil
 }

@@ -7,7 +7,6 @@ import (
 
 	"github.com/sftseq/sftseq/internal/fmath"
 	"github.com/sftseq/sftseq/seq"
-	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
@@ -106,7 +105,8 @@ func (t *Trainer) keepDecision(r *EvaluationReport) {
 	}
 	c := *t.model.Config
 	c.Decision = config.Decision{Thresholds: r.Thresholds, Temperature: r.Temperature, SpanDecoding: r.SpanDecoding}
-	t.model = &sft.Model{Config: &c, Parameters: t.model.Parameters, Weights: t.model.Weights}
+	m := *t.model
+	m.Config, t.model = &c, &m
 }
 
 // configToWrite is the model's configuration, with the thresholds and the temperature of the weights that are in the

@@ -27,6 +27,7 @@ type exchange struct {
 	spent  time.Duration // since the last line of metrics, waiting for others included
 	steps  int           // since then
 	busy   int           // ranks with micro-batches, summed over these steps
+	cuts   []int         // where the micro-batches of each rank begin, in the present batch
 }
 
 // mostSums is how many sums a rank brings to an exchange at most, of batches of so many rows
@@ -98,6 +99,7 @@ func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, resu
 		return err
 	}
 	cuts := deal(gs, x.Size())
+	x.cuts = cuts
 	x.steps++
 	for r := range x.Size() {
 		x.busy += min(1, cuts[r+1]-cuts[r])

@@ -70,7 +70,7 @@ func TestGoldenLosses(t *testing.T) {
 		}
 	}
 	configtest.OnEveryDevice(t, []string{"fill_mask", "regression", "multilabel", "tagging", "clouds",
-		"max_pooling", "graphs"},
+		"max_pooling", "graphs", "ngrams", "ngrams_bytes"},
 		func(t *testing.T, name string, device tensor.Device) {
 			m, examples := modeltest.LoadGolden(t, name)
 			var want struct {

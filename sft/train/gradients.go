@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/internal/fmath"
+	"github.com/sftseq/sftseq/internal/sparse"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -28,7 +29,7 @@ func Gradient(ctx context.Context, m *sft.Model, device sft.Device, examples []s
 	if len(examples) == 0 {
 		return nil, 0, fmt.Errorf("no examples, at least 1 was expected")
 	}
-	e, err := model.NewEngine(m.Config, m.Weights, device)
+	e, err := model.OpenEngine(m.Config, m.Weights, m.NGrams, device)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -107,9 +108,10 @@ type batchGradient struct {
 	gradient     tensor.Memory // sum over the examples, times the loss's scale; to be handed to release
 	loss, logits []float32     // of each example: those of the objective
 	deadRows     []int64       // per layer: pairs of token and head without a positive score
-	norm         float64       // of the mean over the examples, before clipping; once the update is made
-	divisor      int           // what makes means of sums over the examples
-	skipped      bool          // the gradient is not finite, and no update was made
+	ngrams       sparse.Gradient
+	norm         float64 // of the mean over the examples, before clipping; once the update is made
+	divisor      int     // what makes means of sums over the examples
+	skipped      bool    // the gradient is not finite, and no update was made
 }
 
 // run computes the gradient of a batch.
@@ -150,6 +152,10 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d model.D
 	}
 	wg.Wait()
 	err := context.Cause(ctx)
+	var ngrams ngramSums
+	if err == nil && a.engine.NGrams != nil {
+		ngrams = sumsOf(results, from, to)
+	}
 	if a.ranks != nil {
 		err = a.ranks.finish(caller, tree, gs, results, int(d.Step), err)
 	}
@@ -157,8 +163,13 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d model.D
 		tree.abandon()
 		return nil, err
 	}
+	ngramGradient, err := a.sumNGrams(ngrams, len(gs))
+	if err != nil {
+		a.blocks.release(tree.root)
+		return nil, err
+	}
 	c := a.engine.Config
-	b := &batchGradient{gradient: tree.root, deadRows: make([]int64, len(results[0].DeadRows)),
+	b := &batchGradient{gradient: tree.root, ngrams: ngramGradient, deadRows: make([]int64, len(results[0].DeadRows)),
 		divisor: model.LossDivisor(c, examples, d)}
 	for _, r := range results {
 		b.loss = append(b.loss, r.Loss...)

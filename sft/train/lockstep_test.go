@@ -25,6 +25,9 @@ func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Devi
 	t.Helper()
 	c := configtest.OfTask(configtest.TrainingConfig(), task)
 	c.NormPosition, c.NumLayers, c.TieEmbeddings = norm, 2, task == config.FillMask && norm == "pre"
+	if task == config.Classification {
+		c.NGrams = configtest.TokenNGrams()
+	}
 	st := must.Get(NewStepper(modeltest.RandomModel(c, 1), runSettings(), device, 2*model.MicroBatchTokens, 0))(t)
 	for range steps {
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 2)), lengths...)

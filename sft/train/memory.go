@@ -22,7 +22,7 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 	// Weights, two moments and their copies in a checkpoint, and the weights as a
 	// device packs them for its two products.
 	blocks := int64(e.Params.Words) * model.WordBytes
-	fixed := int64(reservedBytes) + 8*blocks
+	fixed := int64(reservedBytes) + 8*blocks + 2*e.NGrams.Bytes() // the table, and that of a checkpoint that is read
 	if own, ok := tensor.Capability[tensor.OwnMemory](e.Device); ok {
 		fixed = 3 * blocks // of which the weights are there
 		if free := own.Budget() + blocks; limit == 0 || free < limit {

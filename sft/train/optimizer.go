@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"runtime"
 
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
@@ -50,12 +51,17 @@ func (s *stepper) update(ctx context.Context, examples []seq.Example, step, t in
 		return nil, err
 	}
 	defer s.gradients.blocks.release(b.gradient)
-	b.norm, err = s.optimizer.apply(ctx, b.gradient, b.divisor, t, rate, s.settings.MaxGradNorm)
-	if err != nil {
-		return nil, err
+	if b.norm = math.NaN(); b.ngrams.Finite() {
+		b.norm, err = s.optimizer.apply(ctx, b.gradient, b.divisor, t, rate, s.settings.MaxGradNorm)
+		if err != nil {
+			return nil, err
+		}
 	}
 	if b.skipped = math.IsNaN(b.norm) || math.IsInf(b.norm, 0); b.skipped && !scale.mayHalve() {
 		return nil, s.badGradient(b, examples, step)
+	}
+	if n := s.engine.NGrams; n != nil && !b.skipped && rate > 0 {
+		n.Adagrad(b.ngrams, scale.of(), ngramRate*rate/s.settings.LearningRate, runtime.GOMAXPROCS(0))
 	}
 	return b, nil
 }
@@ -68,6 +74,9 @@ func (s *stepper) badGradient(b *batchGradient, examples []seq.Example, step int
 	}
 	for _, v := range b.loss {
 		e.Loss += v / float32(len(examples))
+	}
+	if !b.ngrams.Finite() {
+		e.Tensor = model.NGramWeight + ".grad"
 	}
 	words := make([]float32, s.model.Parameters.Words)
 	if err := b.gradient.Read(0, tensor.Bits(words)); err != nil {

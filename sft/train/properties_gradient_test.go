@@ -51,6 +51,9 @@ func TestGradientAgainstDifferences(t *testing.T) {
 			for _, f := range configtest.Switches(c) {
 				f.SetBool(true)
 			}
+			if s.score == "maxout" && s.pooling == "" && task != config.FillMask {
+				c.NGrams = configtest.TokenNGrams()
+			}
 			c.NumLayers = 1 // a second layer's sample would jump
 			t.Run(fmt.Sprintf("%s %s %s %s", task, s.score, s.norm, s.pooling),
 				func(t *testing.T) { compareDifferences(t, c) })
@@ -73,6 +76,18 @@ func compareDifferences(t *testing.T, c *config.Config) {
 	compared := 0
 	for _, p := range m.Parameters.List {
 		compared += compareDifference(t, m, p, gradient, examples)
+	}
+	if m.NGrams != nil { // as a parameter of a range of its own
+		_, b := weightedGradient(t, m, 1, cpu.New(1), examples,
+			model.Drawing{Mode: model.EvaluateMode, Seed: c.SamplerSeed}, nil)
+		g := denseRows(b.ngrams, len(m.NGrams.Weights), c.HiddenSize)
+		for i := range g {
+			g[i] /= float32(b.divisor)
+		}
+		loss := func() float64 { return meanLoss(t, m, examples) }
+		if compareRange(t, model.NGramWeight, m.NGrams.Weights, g, loss) == 0 {
+			t.Error("the gradient of n-grams was not compared")
+		}
 	}
 	if compared < len(m.Parameters.List)*2/3 {
 		t.Errorf("only %d of %d tensors were compared", compared, len(m.Parameters.List))
@@ -98,7 +113,7 @@ func meanLossOn(t *testing.T, m *sft.Model, device tensor.Device, examples []seq
 // measuredBy returns what a measurement adds up of each example.
 func measuredBy(t *testing.T, m *sft.Model, device tensor.Device, examples []seq.Example) [][]float32 {
 	t.Helper()
-	r := must.Get(model.OpenRunner(m.Config, m.Weights, device, 1))(t)
+	r := must.Get(model.OpenRunner(m.Config, m.Weights, m.NGrams, device, 1))(t)
 	t.Cleanup(r.Close)
 	return must.Get(r.Measured(t.Context(), examples))(t)
 }
@@ -109,22 +124,27 @@ func measuredBy(t *testing.T, m *sft.Model, device tensor.Device, examples []seq
 // not agree, and nothing is compared.
 func compareDifference(t *testing.T, m *sft.Model, p config.Parameter, gradient []float32, examples []seq.Example) int {
 	t.Helper()
-	g := m.Parameters.Slice(gradient, p)
+	return compareRange(t, p.Name, m.Parameters.Slice(m.Weights, p), m.Parameters.Slice(gradient, p),
+		func() float64 { return meanLoss(t, m, examples) })
+}
+
+// compareRange is compareDifference for weights w with the gradient g.
+func compareRange(t *testing.T, name string, w, g []float32, loss func() float64) int {
+	t.Helper()
 	_, norm := modeltest.Norms(g, g)
 	const h, noise = 2e-3, 1e-4 // a loss is good to 1e-7
-	w := m.Parameters.Slice(m.Weights, p)
 	kept := slices.Clone(w)
 	at := func(step float64) float64 {
 		for i := range w {
 			w[i] = kept[i] + float32(step*float64(g[i])/max(norm, 1e-12))
 		}
-		return meanLoss(t, m, examples)
+		return loss()
 	}
 	slope := func(h float64) float64 { return (at(h) - at(-h)) / (2 * h) }
 	got := slope(h)
 	if !(math.Abs(got-norm) <= 1e-2*norm+noise) {
 		if half := slope(h / 2); !(math.Abs(got-half) > 2e-2*math.Abs(got)+noise) {
-			t.Errorf("%s: slope %.6f, the gradient's norm is %.6f", p.Name, got, norm)
+			t.Errorf("%s: slope %.6f, the gradient's norm is %.6f", name, got, norm)
 		}
 		norm = 0
 	}

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/sparse"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -112,7 +113,7 @@ func weightedGradient(t *testing.T, m *sft.Model, slots int, device tensor.Devic
 	examples []seq.Example, d model.Drawing,
 	weight []float64) ([]float32, *batchGradient) {
 	t.Helper()
-	e := must.Get(model.NewEngine(m.Config, m.Weights, device))(t)
+	e := must.Get(model.OpenEngine(m.Config, m.Weights, m.NGrams, device))(t)
 	defer e.Close()
 	a := must.Get(newAccumulator(e, slots))(t)
 	a.weight = weight
@@ -136,17 +137,19 @@ func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {
 	for task, want := range groupsOf {
 		c := configtest.TrainingConfig()
 		c.Task, c.HiddenSize, c.NumSampledTokens = task, 4, 3
+		c.NGrams = configtest.TokenNGrams()
 		m := modeltest.RandomModel(c, 4)
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(1, 1)), lengths...)
-		var sums [][]float32
+		dense := func(b *batchGradient) []float32 { return denseRows(b.ngrams, len(m.NGrams.Weights), c.HiddenSize) }
+		var sums, ngrams [][]float32
 		for _, g := range microBatches(examples, model.MicroBatchTokens) {
-			sum, _ := gradientOf(t, m, 1, devices[0], g, model.TrainMode)
-			sums = append(sums, sum)
+			sum, b := gradientOf(t, m, 1, devices[0], g, model.TrainMode)
+			sums, ngrams = append(sums, sum), append(ngrams, dense(b))
 		}
 		if len(sums) != want {
 			t.Fatalf("%d micro-batches, expected %d", len(sums), want)
 		}
-		sum := addTree(sums)
+		sum, ngramSum := addTree(sums), addTree(ngrams)
 		_, first := gradientOf(t, m, 1, devices[0], examples, model.TrainMode)
 		for i, device := range devices {
 			slots := 2 + i
@@ -156,12 +159,24 @@ func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {
 					t.Errorf("%s, %d slots, %s: %s differs", task, slots, device.Name(), p.Name)
 				}
 			}
+			if !slices.Equal(dense(b), ngramSum) {
+				t.Errorf("%s, %d slots, %s: the gradient of n-grams differs", task, slots, device.Name())
+			}
 			if !slices.Equal(b.loss, first.loss) || !slices.Equal(b.logits, first.logits) ||
 				fmt.Sprint(b.deadRows) != fmt.Sprint(first.deadRows) {
 				t.Errorf("%s, %d slots, %s: losses, logits or dead attention rows differ", task, slots, device.Name())
 			}
 		}
 	}
+}
+
+// denseRows is a gradient of rows as that of a whole table.
+func denseRows(g sparse.Gradient, words, width int) []float32 {
+	out := make([]float32, words)
+	for i, row := range g.Rows {
+		copy(out[int(row)*width:], g.Values[i*width:(i+1)*width])
+	}
+	return out
 }
 
 // addTree adds neighbours until one is left.

@@ -112,6 +112,9 @@ func TestRanks(t *testing.T) {
 				t.Skip("takes long")
 			}
 			small := configtest.OfTask(configtest.TrainingConfig(), task)
+			if task == config.Classification || task == config.Retrieval {
+				small.NGrams = configtest.TokenNGrams()
+			}
 			train, val := manyMicroBatches(t, task)
 			small.AttentionDropout, small.EmbeddingDropout, small.FeedForward = 0.2, 0.1, 0.3
 			settings := ranksSettings()

@@ -14,6 +14,11 @@ import (
 var regressionFolders = map[string]func(c *config.Config){
 	"regression":       func(c *config.Config) { c.NumLayers, c.NumSampledTokens = 2, 7 },
 	"train_regression": func(c *config.Config) { c.NormPosition, c.RegressionLoss = "post", config.Squared },
+	"ngrams":           func(c *config.Config) { c.NGrams = configtest.TokenNGrams() },
+	"ngrams_bytes": func(c *config.Config) {
+		c.VocabSize, c.NGrams, c.MaxLength = config.ByteVocabulary, configtest.ByteNGrams(), 128
+		c.NGrams.MaxWords = 0
+	},
 }
 
 // writeRegression writes a golden folder with what the reference computes in float64.

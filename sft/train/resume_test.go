@@ -53,6 +53,7 @@ func (x interruptingRun) Run(ctx context.Context, mem tensor.Binding, from, to i
 // outcome is all that a run leaves behind, without times.
 type outcome struct {
 	weights, moment1, moment2 []float32
+	ngrams, squares           []float32 // the table of embeddings of n-grams, and the state of its optimizer
 	state, model, metrics     string
 	config                    string
 }
@@ -72,7 +73,11 @@ func outcomeOf(t *testing.T, dir string) outcome {
 		text := must.Get(json.Marshal(fields))(t)
 		metrics.Write(append(text, '\n'))
 	}
-	return outcome{c.weights, c.moment1, c.moment2, string(state),
+	var ngrams, squares []float32
+	if c.ngrams != nil {
+		ngrams, squares = c.ngrams.Weights, c.ngrams.Squares
+	}
+	return outcome{c.weights, c.moment1, c.moment2, ngrams, squares, string(state),
 		modeltest.ReadFiles(t, filepath.Join(dir, model.WeightsFile)),
 		metrics.String(), modeltest.ReadFiles(t, filepath.Join(dir, model.ConfigFile))}
 }
@@ -85,6 +90,9 @@ func TestResume(t *testing.T) {
 		change func(c *config.Config, s *Settings)
 	}{
 		{"classification", func(c *config.Config, s *Settings) {}},
+		{"n-grams", func(c *config.Config, s *Settings) {
+			c.NGrams, s.Epochs, s.Patience = configtest.TokenNGrams(), 1, 2
+		}},
 		{"evaluation by epoch", func(c *config.Config, s *Settings) {
 			s.EvalEvery, c.NormPosition,
 				c.Probability = 0, "post", "relu"
@@ -190,7 +198,8 @@ func compareOutcomes(t *testing.T, got, want outcome) {
 		name      string
 		got, want []float32
 	}{{"weights", got.weights, want.weights}, {"first moment", got.moment1, want.moment1},
-		{"second moment", got.moment2, want.moment2}} {
+		{"second moment", got.moment2, want.moment2}, {"n-grams", got.ngrams, want.ngrams},
+		{"squares of the gradients of n-grams", got.squares, want.squares}} {
 		if !slices.Equal(v.got, v.want) {
 			t.Errorf("%s differ", v.name)
 		}

@@ -32,7 +32,7 @@ func NewStepper(m *sft.Model, s Settings, device sft.Device, length int, memory 
 	if err := trainingOf(m.Config).settings(m.Config, &s); err != nil {
 		return nil, err
 	}
-	e, err := model.NewEngine(m.Config, m.Weights, device)
+	e, err := model.OpenEngine(m.Config, m.Weights, m.NGrams, device)
 	if err != nil {
 		return nil, err
 	}

@@ -96,7 +96,8 @@ func newTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.Fil
 			return nil, fmt.Errorf("the checkpoint was trained on other data: %s, here is %s", from.Data, o.Data)
 		}
 		t.state, t.kernels = from.State, from.Kernels
-		m = &sft.Model{Config: from.Config, Parameters: model.NewParameters(from.Config), Weights: from.weights}
+		m = &sft.Model{Config: from.Config, Parameters: model.NewParameters(from.Config), Weights: from.weights,
+			NGrams: from.ngrams}
 	}
 	if train.Len() == 0 || val.Len() == 0 {
 		return nil, errors.New("the training and the validation split need at least one row each")
@@ -109,7 +110,7 @@ func newTrainer(m *sft.Model, s Settings, device sft.Device, train, val *seq.Fil
 	if err := cmp.Or(trainingOf(m.Config).settings(m.Config, &s), checkSelection(&s, val)); err != nil {
 		return nil, err
 	}
-	e, err := model.NewEngine(m.Config, m.Weights, device)
+	e, err := model.OpenEngine(m.Config, m.Weights, m.NGrams, device)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/ngram"
 	"github.com/sftseq/sftseq/sft/config"
 )
 
@@ -166,4 +167,14 @@ func TrainingConfig() *config.Config {
 		c.ResidualScale = 1, 0.3, 0.1, 0.1, 0.2, true
 	c.Convolutions = []config.Convolution{{KernelSize: 5, Dilation: 1}, {KernelSize: 3, Dilation: 9}}
 	return c
+}
+
+// TokenNGrams are the tokens and pairs of neighbours of small models.
+func TokenNGrams() *config.NGrams {
+	return &config.NGrams{Units: ngram.Tokens, MinN: 1, MaxN: 2, Slots: 1 << 10, MinCount: 1, Dropout: 0.1}
+}
+
+// ByteNGrams are the bytes and words of small models.
+func ByteNGrams() *config.NGrams {
+	return &config.NGrams{Units: ngram.Bytes, MinN: 2, MaxN: 3, Slots: 1 << 10, MinCount: 1, MaxWords: 2}
 }

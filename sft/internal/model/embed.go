@@ -20,7 +20,7 @@ func (m *emitter) embed(pass *recordedPass) *tensor.Tensor {
 	if !m.config.Featured() {
 		x := m.tokens("embed", m.config.HiddenSize)
 		m.Launch(tensor.Embed{Y: x, Token: m.batch.Tokens, Weight: m.weight("embed.weight")})
-		return x
+		return m.addNGrams(pass, x)
 	}
 	pass.Features = m.Input("features", tensor.Tokens, m.shape.Tokens, inputWidth(m.config))
 	if m.config.Relative == config.DistanceRelation {
@@ -37,6 +37,7 @@ func (m *emitter) embed(pass *recordedPass) *tensor.Tensor {
 // embedBackward goes back to the weights.
 func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
 	if pass.Features == nil {
+		dx = m.ngramsBackward(pass, dx)
 		m.Launch(tensor.EmbedBackward{DWeight: m.gradient("embed.weight"), DY: dx, Token: m.batch.Tokens})
 		return
 	}
@@ -45,14 +46,17 @@ func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
 }
 
 // embedParameters are those of the embedding. One that is the output layer, too, begins
-// with logits of size 1.
+// with logits of size 1, and one beside embeddings of n-grams smaller yet.
 func embedParameters(c *config.Config) []parameter {
 	if c.Featured() {
 		return linearParameters(config.PartEmbed, "input", c.HiddenSize, inputWidth(c))
 	}
 	size := 1.0
-	if c.TieEmbeddings {
+	switch {
+	case c.TieEmbeddings:
 		size = 1 / math.Sqrt(float64(c.HiddenSize))
+	case c.NGrams != nil: // whose embeddings begin at zero, and are added
+		size = 1 / float64(c.HiddenSize)
 	}
 	return []parameter{{Name: "embed.weight", Shape: []int{c.VocabSize, c.HiddenSize},
 		Decay: true, Part: config.PartEmbed,

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/sftseq/sftseq/internal/sparse"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
@@ -27,8 +28,9 @@ type Engine struct {
 	Params  *config.Parameters
 	Device  tensor.Device
 	Weights tensor.Memory
-	Edges   int // of a token at most in training, where rows have edges
-	packers int // threads that pack each batch: all beside a device that leaves them free
+	NGrams  *NGrams // nil without n-grams
+	Edges   int     // of a token at most in training, where rows have edges
+	packers int     // threads that pack each batch: all beside a device that leaves them free
 
 	mu     sync.Mutex
 	passes map[passKey]*preparedPass
@@ -76,6 +78,22 @@ func NewEngine(c *config.Config, weights []float32, on any) (*Engine, error) {
 		return nil, err
 	}
 	return e, nil
+}
+
+// OpenEngine is the engine of a model that may have embeddings of n-grams.
+func OpenEngine(c *config.Config, weights []float32, ngrams *config.NGramTable, on any) (*Engine, error) {
+	var table *NGrams
+	if c.NGrams != nil {
+		var err error
+		if table, err = NewNGrams(c, ngrams); err != nil {
+			return nil, err
+		}
+	}
+	e, err := NewEngine(c, weights, on)
+	if err == nil {
+		e.NGrams = table
+	}
+	return e, err
 }
 
 // Threads are those that each of so many passes may take that are made ready at once: of a device
@@ -149,6 +167,7 @@ type Slot struct {
 func (e *Engine) Slot() *Slot {
 	l := &Slot{engine: e, Packers: e.packers, LossFactors: LossFactorsOf(e.Config, 1, nil)}
 	l.Memory[tensor.Weights] = e.Weights
+	l.batch.ngrams.table = e.NGrams
 	return l
 }
 
@@ -209,6 +228,7 @@ func (l *Slot) placeIn(p *preparedPass, d Drawing) error {
 type Result struct {
 	Pooled, Logits, Loss []float32
 	DeadRows             []int64             // per layer
+	NGrams               sparse.Gradient     // gradient of the embeddings of n-grams, after a backward
 	Explanations         []ExplainedSequence // of each sequence, in explainMode
 	Hidden               [][][]float32       // likewise, in hiddenMode
 }
@@ -250,6 +270,11 @@ func (l *Slot) results(p *preparedPass, b *packed) (*Result, error) {
 	}
 	if logits > 0 {
 		if r.Logits, err = download(p.Logits, logits); err != nil {
+			return nil, err
+		}
+	}
+	if in := p.NGrams; in != nil && in.Gradient != nil {
+		if r.NGrams, err = in.gradient(&b.ngrams, arena); err != nil {
 			return nil, err
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
@@ -57,6 +58,7 @@ type packed struct {
 	tokens, position, sequence []int32
 	features, points           []float32 // of each token, in place of its id
 	edges                      packedEdges
+	ngrams                     packedNGrams
 	offset, sampleOffset       []int32
 	poolOffset                 []int32 // of what the pooling samples
 	example, tower             []uint32
@@ -73,11 +75,12 @@ func (p *packed) reset() {
 	first := func(x []int32) []int32 { return append(x[:0], 0) }
 	*p = packed{
 		tokens: p.tokens[:0], position: p.position[:0], sequence: p.sequence[:0],
-		features: p.features[:0], points: p.points[:0], edges: p.edges,
+		features: p.features[:0], points: p.points[:0], edges: p.edges, ngrams: p.ngrams,
 		offset: first(p.offset), sampleOffset: first(p.sampleOffset), poolOffset: first(p.poolOffset),
 		example: p.example[:0], tower: p.tower[:0], label: p.label[:0], target: p.target[:0],
 		losses: append(p.losses[:0], 0), targetRow: p.targetRow[:0], targetOf: p.targetOf[:0],
 	}
+	p.ngrams.features = p.ngrams.features[:0]
 	p.edges.first, p.edges.source, p.edges.features = p.edges.first[:0], p.edges.source[:0], p.edges.features[:0]
 }
 
@@ -104,6 +107,11 @@ func (p *packed) pack(c *config.Config, sequences int, examples []seq.Example, d
 			sequence[i] = b
 		}
 		p.tokens = append(p.tokens, tokens...)
+		dropout := 0.0
+		if c.NGrams != nil && d.Mode == TrainMode {
+			dropout = c.NGrams.Dropout
+		}
+		p.ngrams.add(tokens, dropout, d.Seed, philox.Counter(0, tower, 0, philox.StreamNGrams, index, d.Step))
 		p.offset = append(p.offset, int32(len(p.position)))
 		p.sampleOffset = append(p.sampleOffset, p.sampleOffset[b]+int32(min(c.NumSampledTokens, n)))
 		p.poolOffset = append(p.poolOffset, p.poolOffset[b]+int32(min(c.PoolingSamples, n)))
@@ -119,6 +127,7 @@ func (p *packed) pack(c *config.Config, sequences int, examples []seq.Example, d
 		p.losses = append(p.losses, len(p.label))
 	}
 	p.addFeatures(c, examples, threads)
+	p.ngrams.close()
 	p.counts.Tokens = int32(len(p.position))
 	p.counts.Sequences = int32(len(p.example))
 	p.counts.Sampled = p.sampleOffset[len(p.example)]
@@ -210,6 +219,9 @@ func (p *packed) upload(pass *recordedPass, m tensor.Memory, d Drawing) error {
 	}
 	if pass.Edges != nil && err == nil {
 		err = pass.Edges.upload(&p.edges, m)
+	}
+	if pass.NGrams != nil && err == nil {
+		err = pass.NGrams.upload(&p.ngrams, m)
 	}
 	if pass.Target != nil && err == nil {
 		err = tensor.Upload(m, pass.Target, p.target)

@@ -61,7 +61,7 @@ func TestPackAgain(t *testing.T) {
 // TestPackThreads: those that compute nothing pack, but not beside what somebody waits for.
 func TestPackThreads(t *testing.T) {
 	c := configtest.TinyConfig()
-	r := must.Get(OpenRunner(c, Initialize(c, 1), cpu.New(4), 1))(t)
+	r := must.Get(OpenRunner(c, Initialize(c, 1), nil, cpu.New(4), 1))(t)
 	defer r.Close()
 	ctx := context.Background()
 	for _, x := range []struct {

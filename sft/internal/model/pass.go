@@ -59,6 +59,7 @@ type recordedPass struct {
 	// tokens have ids, and without a relation of distances.
 	Features, Points *tensor.Tensor
 	Edges            *edgeInputs // of a relation of edges, nil otherwise
+	NGrams           *ngramInputs
 	// TargetRow is the row of each token to be told, TargetOf the reverse or [tensor.NoRow];
 	// nil without such tokens, and without a backward.
 	TargetRow, TargetOf *tensor.Tensor

@@ -132,5 +132,10 @@ func (e *Engine) Hash() (uint64, error) {
 		h.Write(buffer)
 		words = words[n:]
 	}
+	if e.NGrams != nil { // any difference of gradients is in the sums of their squares
+		if err := binary.Write(h, binary.LittleEndian, e.NGrams.Squares); err != nil {
+			return 0, err
+		}
+	}
 	return binary.LittleEndian.Uint64(h.Sum(nil)), nil
 }

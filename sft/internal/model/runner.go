@@ -20,8 +20,9 @@ type Runner struct {
 }
 
 // OpenRunner puts weights on a device, of whose memory the runner has one share.
-func OpenRunner(c *config.Config, weights []float32, device any, shares int) (*Runner, error) {
-	e, err := NewEngine(c, weights, device)
+func OpenRunner(c *config.Config, weights []float32, ngrams *config.NGramTable, device any,
+	shares int) (*Runner, error) {
+	e, err := OpenEngine(c, weights, ngrams, device)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package model
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 
@@ -18,23 +19,57 @@ const (
 	WeightsFile = "model.safetensors"
 )
 
-// CheckShapes reports a tensor that is missing, has another shape or is not part of the model.
-func CheckShapes(p *config.Parameters, tensors []safetensors.Tensor) error {
-	shapes := make(map[string][]int, len(tensors))
-	for _, t := range tensors {
-		shapes[t.Name] = t.Shape
+// ReadTensors reads the tensors and the metadata of a file of a model or a checkpoint.
+func ReadTensors(c *config.Config, path string) ([]safetensors.Tensor, map[string]string, error) {
+	if c.NGrams != nil {
+		return safetensors.ReadMixed(path)
 	}
+	return safetensors.Read(path)
+}
+
+// CheckFile compares the header of model.safetensors with the configuration.
+func CheckFile(c *config.Config, path string) error {
+	read := safetensors.ReadShapes
+	if c.NGrams != nil {
+		read = safetensors.ReadMixedShapes
+	}
+	tensors, err := read(path)
+	if err != nil {
+		return err
+	}
+	if err := checkShapes(NewParameters(c), tensors, ngramShapes(c, tensors)); err != nil {
+		return fmt.Errorf("%s: %w", path, err)
+	}
+	return nil
+}
+
+// checkShapes reports a tensor that is missing, has another shape or type, or is neither part of the parameters nor
+// among others that the model has.
+func checkShapes(p *config.Parameters, tensors, others []safetensors.Tensor) error {
+	found := make(map[string]safetensors.Tensor, len(tensors))
+	for _, t := range tensors {
+		found[t.Name] = t
+	}
+	wanted := others
 	for _, q := range p.List {
-		shape, ok := shapes[q.Name]
-		if !ok {
-			return fmt.Errorf("tensor %q is missing, expected with shape %v", q.Name, q.Shape)
+		wanted = append(wanted, safetensors.Tensor{Name: q.Name, Shape: q.Shape})
+	}
+	known := map[string]bool{}
+	for _, w := range wanted {
+		t, ok := found[w.Name]
+		switch {
+		case !ok:
+			return fmt.Errorf("tensor %q is missing, expected with shape %v", w.Name, w.Shape)
+		case !slices.Equal(t.Shape, w.Shape):
+			return fmt.Errorf("tensor %q has shape %v, expected %v", w.Name, t.Shape, w.Shape)
+		case t.Type != w.Type:
+			return fmt.Errorf("tensor %q: expected the type %s, found %s", w.Name, cmp.Or(w.Type, safetensors.F32),
+				cmp.Or(t.Type, safetensors.F32))
 		}
-		if !slices.Equal(shape, q.Shape) {
-			return fmt.Errorf("tensor %q has shape %v, expected %v", q.Name, shape, q.Shape)
-		}
+		known[w.Name] = true
 	}
 	for _, t := range tensors {
-		if _, ok := p.Lookup(t.Name); !ok {
+		if !known[t.Name] {
 			return fmt.Errorf("tensor %q is not part of the model that %s describes", t.Name, ConfigFile)
 		}
 	}
@@ -73,7 +108,7 @@ func Gather(p *config.Parameters, tensors []safetensors.Tensor, prefix string) (
 		if !ok {
 			return nil, fmt.Errorf("tensor %q is missing, expected with shape %v", prefix+q.Name, q.Shape)
 		}
-		if !slices.Equal(t.Shape, q.Shape) {
+		if t.Type != "" || !slices.Equal(t.Shape, q.Shape) {
 			return nil, fmt.Errorf("tensor %q has shape %v, expected %v", t.Name, t.Shape, q.Shape)
 		}
 		if err := safetensors.CheckFinite([]safetensors.Tensor{t}); err != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/ngram"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -44,7 +45,27 @@ func RandomModel(c *config.Config, seed uint64) *sft.Model {
 			m.Weights[p.Offset+i] += 0.2 * float32(random.NormFloat64())
 		}
 	}
+	if c.NGrams != nil {
+		m.NGrams = randomNGrams(c, random)
+	}
 	return m
+}
+
+// randomNGrams are embeddings of half of the slots, without a least count.
+func randomNGrams(c *config.Config, random *rand.Rand) *config.NGramTable {
+	used, features := ngram.NewBitmap(c.NGrams.Slots), 0
+	for i := range uint32(c.NGrams.Slots) {
+		if random.IntN(2) == 0 {
+			used.Set(i)
+			features++
+		}
+	}
+	t := &config.NGramTable{Used: used, Weights: make([]float32, features*c.HiddenSize),
+		Squares: make([]float32, features)}
+	for i := range t.Weights {
+		t.Weights[i] = 0.5 * float32(random.NormFloat64())
+	}
+	return t
 }
 
 func Score(t *testing.T, s *sft.Scorer, examples []seq.Example) []sft.Output {

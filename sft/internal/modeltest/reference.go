@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/sftseq/sftseq/internal/ngram"
 	"github.com/sftseq/sftseq/internal/philox"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -84,6 +85,8 @@ type Reference struct {
 	row      uint32         // of the data set, in training
 	features [][]float32    // of the sequence's tokens, which have no ids then
 	pairs    [][][]float64  // of their edges
+
+	vocabulary *ngram.Vocabulary // of the table of n-grams
 }
 
 func NewReference(m *sft.Model) Reference {
@@ -93,6 +96,7 @@ func NewReference(m *sft.Model) Reference {
 			r.Weights[p.Name] = append(r.Weights[p.Name], float64(v))
 		}
 	}
+	r.addNGrams(m)
 	return r
 }
 
@@ -126,6 +130,9 @@ func (r Reference) Layers(tokens []int32) (x [][]float64, read ReferenceExplanat
 	x = make([][]float64, len(tokens))
 	for i, token := range tokens {
 		x[i] = r.Weights["embed.weight"][int(token)*d:][:d]
+		if r.NGrams != nil {
+			x[i] = r.withNGrams(x[i], tokens[:i+1])
+		}
 	}
 	for _, row := range r.features {
 		x = append(x, r.linear("input", r.input(row)))

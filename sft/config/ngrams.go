@@ -1,0 +1,140 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/sftseq/sftseq/internal/ngram"
+)
+
+// NGrams are the n-grams of tokens whose hashed embeddings a model adds to those of the tokens. With E_t the embedding
+// of token t, and F_g that of each of the n n-grams that end at t and that are frequent enough in the training split,
+// the first layer reads
+//
+//	(E_t + Σ_g F_g) / √(1 + n)
+//
+// N-grams of one slot, a part of their hash, share an embedding.
+type NGrams struct {
+	Units    string `json:"units"`               // bytes (for text that is stored as bytes) or tokens
+	MinN     int    `json:"min_n"`               // fewest units of an n-gram
+	MaxN     int    `json:"max_n"`               // most units of an n-gram, at most 8
+	Slots    int    `json:"slots"`               // a power of two from 2¹⁰ to 2²⁴
+	MinCount int    `json:"min_count"`           // fewest training sequences of an n-gram, about; 1 keeps all
+	MaxWords int    `json:"max_words,omitempty"` // beside n-grams of bytes, those of up to MaxWords words
+	// Dropout is the probability that training leaves an n-gram of a token out.
+	Dropout float64 `json:"dropout,omitempty"`
+}
+
+func (n *NGrams) options() ngram.Options {
+	return ngram.Options{Units: n.Units, MinN: n.MinN, MaxN: n.MaxN, Slots: n.Slots, MinCount: n.MinCount,
+		MaxWords: n.MaxWords}
+}
+
+// maxNGramWords bounds the numbers of a table of embeddings to 4 GiB.
+const maxNGramWords = 1 << 30
+
+// ByteVocabulary is the size of the vocabulary of bytes: an id for each, and that of padding.
+const ByteVocabulary = 257
+
+func (c *Config) validateNGrams() error {
+	n := c.NGrams
+	if n == nil {
+		return nil
+	}
+	o := n.options()
+	if err := o.Validate(); err != nil {
+		return fmt.Errorf("ngrams.%w", err)
+	}
+	switch {
+	case !(n.Dropout >= 0 && n.Dropout < 1):
+		return bad("ngrams.dropout", n.Dropout, "0 ≤ rate < 1")
+	case n.Units == ngram.Words:
+		return bad("ngrams.units", n.Units, ngram.Bytes+" or "+ngram.Tokens)
+	case c.Featured():
+		return bad("ngrams", n, "none: tokens have features, no ids")
+	case n.Units == ngram.Bytes && c.VocabSize != ByteVocabulary:
+		return bad("ngrams.units", n.Units, fmt.Sprintf("%s: the vocabulary has %d tokens, that of bytes %d",
+			ngram.Tokens, c.VocabSize, ByteVocabulary))
+	case n.Slots > maxNGramWords/c.HiddenSize:
+		return bad("ngrams.slots", n.Slots, fmt.Sprintf("at most %d for hidden_size %d", maxNGramWords/c.HiddenSize,
+			c.HiddenSize))
+	case c.task().masksTokens():
+		return bad("ngrams", n, "none for the task "+c.Task)
+	}
+	return nil
+}
+
+// Defaults of n-grams.
+const (
+	defaultMinCount     = 2 // drops n-grams of single sequences
+	defaultNGramDropout = 0.1
+)
+
+// ParseNGrams reads the text of n-grams that [NGrams.String] writes:
+//
+//	tokens:1-2:2^18       the tokens themselves and pairs of neighbours, in 2¹⁸ slots
+//	bytes:3-6+2:2^20:5    3 to 6 bytes, and up to 2 words, those of 5 training sequences or more
+//
+// Training leaves out a tenth of them.
+func ParseNGrams(text string) (*NGrams, error) {
+	failed := func() (*NGrams, error) {
+		return nil, fmt.Errorf("n-grams %q, expected such as tokens:1-2:2^18 or bytes:3-6+2:2^20:2", text)
+	}
+	parts := strings.Split(text, ":")
+	if len(parts) != 3 && len(parts) != 4 {
+		return failed()
+	}
+	n := &NGrams{Units: parts[0], MinCount: defaultMinCount, Dropout: defaultNGramDropout}
+	lengths, words, hasWords := strings.Cut(parts[1], "+")
+	least, most, isRange := strings.Cut(lengths, "-")
+	if !isRange {
+		most = least
+	}
+	slots, isPower := strings.CutPrefix(parts[2], "2^")
+	read := func(text string, to *int) bool {
+		v, err := strconv.Atoi(text)
+		*to = v
+		return err == nil
+	}
+	ok := read(least, &n.MinN) && read(most, &n.MaxN) && read(slots, &n.Slots)
+	if hasWords {
+		ok = ok && read(words, &n.MaxWords)
+	}
+	if len(parts) == 4 {
+		ok = ok && read(parts[3], &n.MinCount)
+	}
+	if !ok || isPower && (n.Slots < 0 || n.Slots > 40) {
+		return failed()
+	}
+	if isPower {
+		n.Slots = 1 << n.Slots
+	}
+	o := n.options()
+	if err := o.Validate(); err != nil {
+		return nil, fmt.Errorf("n-grams %q: %w", text, err)
+	}
+	return n, nil
+}
+
+// String is the text that [ParseNGrams] reads.
+func (n *NGrams) String() string {
+	lengths := fmt.Sprintf("%d-%d", n.MinN, n.MaxN)
+	if n.MaxWords > 0 {
+		lengths += fmt.Sprintf("+%d", n.MaxWords)
+	}
+	power := 0
+	for 1<<power < n.Slots {
+		power++
+	}
+	return fmt.Sprintf("%s:%s:2^%d:%d", n.Units, lengths, power, n.MinCount)
+}
+
+// NGramTable has the embeddings of a model's n-grams. An n-gram is a feature if its cell, a part of its hash, is
+// frequent enough, and its slot occurs in the training split; features are numbered in the order of slots.
+type NGramTable struct {
+	Kept    []int32   // a bit for each cell; nil where MinCount is 1
+	Used    []int32   // a bit for each slot
+	Weights []float32 // [features, hidden_size]
+	Squares []float32 // [features], the state of the optimizer; nil without one
+}

@@ -1,0 +1,65 @@
+package config_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+func withNGrams(c *config.Config) *config.Config {
+	c.NGrams = configtest.TokenNGrams()
+	return c
+}
+
+// TestNGramConfig: what no model can have is refused by its key, before memory is taken.
+func TestNGramConfig(t *testing.T) {
+	for says, change := range map[string]func(c *config.Config){
+		"ngrams.slots: expected a power of two from 1024 to 16777216, found 1099511627776": func(c *config.Config) {
+			c.NGrams.Slots = 1 << 40
+		},
+		"ngrams.slots: 16777216, expected at most 1048576 for hidden_size 1024": func(c *config.Config) {
+			c.NGrams.Slots, c.HiddenSize = 1<<24, 1024
+		},
+		"ngrams.max_n: expected min_n": func(c *config.Config) { c.NGrams.MaxN = 0 },
+		"ngrams.units: words":          func(c *config.Config) { c.NGrams.Units = ngram.Words },
+		"ngrams.units: bytes, expected tokens: the vocabulary has 9": func(c *config.Config) {
+			c.NGrams.Units = ngram.Bytes
+		},
+		"ngrams.dropout: 1, expected 0": func(c *config.Config) { c.NGrams.Dropout = 1 },
+		"none for the task fill-mask": func(c *config.Config) {
+			*c = *withNGrams(configtest.OfTask(configtest.TinyConfig(), config.FillMask))
+		},
+	} {
+		c := configtest.TinyConfig()
+		c.NGrams = configtest.TokenNGrams()
+		must.Succeed(t, c.Validate())
+		change(c)
+		must.Fail(t, says)(c.Validate())
+	}
+}
+
+// TestParseNGrams: texts and n-grams are each other's inverse.
+func TestParseNGrams(t *testing.T) {
+	for text, want := range map[string]config.NGrams{
+		"tokens:1-2:2^18":    {"tokens", 1, 2, 1 << 18, 2, 0, 0.1},
+		"tokens:3:4096:1":    {"tokens", 3, 3, 4096, 1, 0, 0.1},
+		"bytes:3-6+2:2^20:5": {"bytes", 3, 6, 1 << 20, 5, 2, 0.1},
+	} {
+		n := must.Get(config.ParseNGrams(text))(t)
+		if *n != want {
+			t.Errorf("%s: %+v, expected %+v", text, n, want)
+		}
+		if again := must.Get(config.ParseNGrams(n.String()))(t); *again != want {
+			t.Errorf("%s: %+v", n, again)
+		}
+	}
+	for _, text := range []string{"", "tokens", "tokens:1-2", "tokens:1-x:2^18", "tokens:1-2:2^", "bytes:3-6+:2^18",
+		"tokens:1-2:2^18:2:2", "tokens:1-2:2^99", "tokens:1-2:2^-1"} {
+		must.Fail(t, fmt.Sprintf("n-grams %q, expected such as", text))(config.ParseNGrams(text))
+	}
+	must.Fail(t, "slots: expected a power of two")(config.ParseNGrams("tokens:1-2:2^30"))
+}

@@ -1,0 +1,199 @@
+package model
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"runtime"
+	"slices"
+
+	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/internal/safetensors"
+	"github.com/sftseq/sftseq/internal/sparse"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// NGrams are the embeddings of a model's n-grams. They stay in the host's memory: a device gets the rows that a batch
+// reads.
+type NGrams struct {
+	vocabulary *ngram.Vocabulary
+	*sparse.Table
+}
+
+// errNoNGrams is the error for a model whose n-grams are not known yet.
+var errNoNGrams = errors.New("the model's configuration has n-grams, and they were not collected: " +
+	"call Model.CollectNGrams")
+
+// NewNGrams reads the table of a configuration with n-grams, and shares its memory.
+func NewNGrams(c *config.Config, t *config.NGramTable) (*NGrams, error) {
+	if t == nil {
+		return nil, errNoNGrams
+	}
+	v, err := ngram.NewVocabulary(ngramOptions(c.NGrams), t.Kept, t.Used)
+	if err != nil {
+		return nil, err
+	}
+	if len(t.Weights) != v.Size()*c.HiddenSize {
+		return nil, fmt.Errorf("embeddings of n-grams: expected %d numbers for %d slots, found %d",
+			v.Size()*c.HiddenSize, v.Size(), len(t.Weights))
+	}
+	return &NGrams{v, &sparse.Table{Width: c.HiddenSize, Values: t.Weights, Squares: t.Squares}}, nil
+}
+
+func ngramOptions(n *config.NGrams) ngram.Options {
+	return ngram.Options{Units: n.Units, MinN: n.MinN, MaxN: n.MaxN, Slots: n.Slots, MinCount: n.MinCount,
+		MaxWords: n.MaxWords}
+}
+
+// CollectNGrams makes the table of embeddings of the n-grams that sequences of the training split have, which begin
+// at zero. The configuration states which n-grams; without any the table is nil.
+func CollectNGrams(ctx context.Context, c *config.Config, train *seq.File) (*config.NGramTable, error) {
+	if c.NGrams == nil {
+		return nil, nil
+	}
+	const block = 256 // rows that a thread reads together
+	v, err := ngram.Collect(ctx, ngramOptions(c.NGrams), (train.Len()+block-1)/block, runtime.GOMAXPROCS(0),
+		func(b int, with func(a, b []int32)) error {
+			for i := b * block; i < min(train.Len(), (b+1)*block); i++ {
+				e, err := train.Example(i)
+				if err != nil {
+					return err
+				}
+				with(e.A, nil)
+				if e.B != nil { // a sequence has one embedding on both sides of a pair
+					with(e.B, nil)
+				}
+			}
+			return nil
+		})
+	if err != nil {
+		return nil, err
+	}
+	t := sparse.NewTable(v.Size(), c.HiddenSize)
+	return &config.NGramTable{Kept: v.Kept, Used: v.Used, Weights: t.Values, Squares: t.Squares}, nil
+}
+
+// Tensors of a model with n-grams in model.safetensors and, with prefixes, in a checkpoint. A row of the table is a
+// feature's, the features being the used slots in ascending order.
+const (
+	ngramKept    = "ngrams.kept_cells" // I32 [2¹⁹], a bit for each cell of the sketch; absent where min_count is 1
+	ngramUsed    = "ngrams.used_slots" // I32 [slots/32], a bit for each slot
+	NGramWeight  = "ngrams.weight"     // F32 [features, hidden_size]
+	ngramSquares = "ngrams.squares"    // F32 [features], of Adagrad; in a checkpoint alone
+)
+
+// NGramTensors are those of a table in model.safetensors; none of nil.
+func NGramTensors(c *config.Config, t *config.NGramTable) (out []safetensors.Tensor) {
+	if t == nil {
+		return nil
+	}
+	ints := func(name string, data []int32) {
+		out = append(out, safetensors.Tensor{Name: name, Type: safetensors.I32, Shape: []int{len(data)}, Ints: data})
+	}
+	if t.Kept != nil {
+		ints(ngramKept, t.Kept)
+	}
+	ints(ngramUsed, t.Used)
+	return append(out, safetensors.Tensor{Name: NGramWeight, Shape: []int{len(t.Weights) / c.HiddenSize, c.HiddenSize},
+		Data: t.Weights})
+}
+
+// ngramShapes are the tensors that a configuration needs; the number of features, which it does not know, is that of
+// the table that was found.
+func ngramShapes(c *config.Config, found []safetensors.Tensor) (out []safetensors.Tensor) {
+	if c.NGrams == nil {
+		return nil
+	}
+	features := 0
+	for _, t := range found {
+		if t.Name == NGramWeight && len(t.Shape) == 2 && t.Shape[0] <= c.NGrams.Slots {
+			features = t.Shape[0]
+		}
+	}
+	if c.NGrams.MinCount > 1 {
+		out = append(out, safetensors.Tensor{Name: ngramKept, Type: safetensors.I32, Shape: []int{ngram.Cells / 32}})
+	}
+	return append(out, safetensors.Tensor{Name: ngramUsed, Type: safetensors.I32, Shape: []int{c.NGrams.Slots / 32}},
+		safetensors.Tensor{Name: NGramWeight, Shape: []int{features, c.HiddenSize}})
+}
+
+// NGramStateTensors are those of a table in a checkpoint: with the state of the optimizer.
+func NGramStateTensors(c *config.Config, t *config.NGramTable) []safetensors.Tensor {
+	if t == nil {
+		return nil
+	}
+	return append(NGramTensors(c, t), safetensors.Tensor{Name: ngramSquares, Shape: []int{len(t.Squares)},
+		Data: t.Squares})
+}
+
+// ReadNGrams makes the table of a file's tensors; nil where the configuration has no n-grams. With optimizer it has
+// the state of one.
+func ReadNGrams(c *config.Config, tensors []safetensors.Tensor, optimizer bool) (*config.NGramTable, error) {
+	if c.NGrams == nil {
+		return nil, nil
+	}
+	wanted := ngramShapes(c, tensors)
+	if optimizer {
+		wanted = append(wanted, safetensors.Tensor{Name: ngramSquares, Shape: wanted[len(wanted)-1].Shape[:1]})
+	}
+	of := map[string]safetensors.Tensor{}
+	for _, w := range wanted {
+		at := slices.IndexFunc(tensors, func(t safetensors.Tensor) bool { return t.Name == w.Name })
+		if at < 0 {
+			return nil, fmt.Errorf("tensor %q is missing", w.Name)
+		}
+		t := tensors[at]
+		if t.Type != w.Type || !slices.Equal(t.Shape, w.Shape) {
+			return nil, fmt.Errorf("tensor %q has shape %v, expected %v", t.Name, t.Shape, w.Shape)
+		}
+		if err := safetensors.CheckFinite([]safetensors.Tensor{t}); err != nil {
+			return nil, err
+		}
+		of[w.Name] = t
+	}
+	t := &config.NGramTable{Kept: of[ngramKept].Ints, Used: of[ngramUsed].Ints, Weights: of[NGramWeight].Data,
+		Squares: of[ngramSquares].Data}
+	v, err := ngram.NewVocabulary(ngramOptions(c.NGrams), t.Kept, t.Used)
+	if err != nil {
+		return nil, err
+	}
+	if found := of[NGramWeight].Shape[0]; found != v.Size() {
+		return nil, fmt.Errorf("tensor %q: expected a row for each of the %d slots in %s, found %d rows", NGramWeight,
+			v.Size(), ngramUsed, found)
+	}
+	for i, s := range t.Squares {
+		if s < 0 {
+			return nil, fmt.Errorf("tensor %q: expected sums of squares, found %v at index %d", ngramSquares, s, i)
+		}
+	}
+	return t, nil
+}
+
+// WriteNGrams writes what decides a model's outputs.
+func WriteNGrams(w io.Writer, c *config.Config, n *config.NGramTable) error {
+	for _, t := range NGramTensors(c, n) {
+		for part := range slices.Chunk(t.Ints, 1<<14) { // binary.Write copies what it writes
+			if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+				return err
+			}
+		}
+		for part := range slices.Chunk(t.Data, 1<<14) {
+			if err := binary.Write(w, binary.LittleEndian, part); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Bytes is the memory of the table with its optimizer; 0 of nil.
+func (n *NGrams) Bytes() int64 {
+	if n == nil {
+		return 0
+	}
+	words := len(n.Values) + len(n.Squares) + 2*len(n.vocabulary.Used) + len(n.vocabulary.Kept)
+	return WordBytes * int64(words)
+}

@@ -1,0 +1,54 @@
+package model
+
+import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+)
+
+// TestNGramDropout: training leaves out the share of n-grams that the configuration states, for a row and a step
+// always the same, whatever else is in the batch.
+func TestNGramDropout(t *testing.T) {
+	c := configtest.TinyConfig()
+	c.NGrams = configtest.TokenNGrams()
+	c.NGrams.Dropout = 0.3
+	used := ngram.NewBitmap(c.NGrams.Slots)
+	for i := range uint32(c.NGrams.Slots) {
+		used.Set(i)
+	}
+	table, err := NewNGrams(c, &config.NGramTable{Used: used, Weights: make([]float32, c.NGrams.Slots*c.HiddenSize)})
+	must.Succeed(t, err)
+	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(4, 1)), 400, 300)
+	rows := func(examples []seq.Example, d Drawing) []uint32 {
+		p := packed{ngrams: packedNGrams{table: table}}
+		p.pack(c, 1, examples, d, 1)
+		return slices.Clone(p.ngrams.features)
+	}
+	none := func(rows []uint32) (n int) {
+		for _, r := range rows {
+			if r == ngram.NoFeature {
+				n++
+			}
+		}
+		return n
+	}
+	all := rows(examples, Drawing{Mode: EvaluateMode, Seed: 1, Step: 7})
+	some := rows(examples, Drawing{Mode: TrainMode, Seed: 1, Step: 7})
+	found := len(all) - none(all)
+	if left := float64(none(some)-none(all)) / float64(found); found < 400 || math.Abs(left-0.3) > 0.06 {
+		t.Errorf("of %d n-grams %.2f are left out, expected 0.3", found, left)
+	}
+	if alone := rows(examples[1:], Drawing{Mode: TrainMode, Seed: 1, Step: 7}); !slices.Equal(alone, some[800:]) {
+		t.Error("another example in the batch changes what is left out")
+	}
+	if next := rows(examples, Drawing{Mode: TrainMode, Seed: 1, Step: 8}); slices.Equal(next, some) {
+		t.Error("every step leaves the same n-grams out")
+	}
+}

@@ -1,0 +1,77 @@
+package train
+
+import (
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/distributed"
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/ngram"
+	"github.com/sftseq/sftseq/internal/sparse"
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
+	"github.com/sftseq/sftseq/sft/internal/configtest"
+	"github.com/sftseq/sftseq/sft/internal/model"
+)
+
+// TestNGramSums: sums of sparse gradients follow the tree, and are the same after an exchange of ranks.
+func TestNGramSums(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 5))
+	const width = 3
+	for leaves := 1; leaves < 12; leaves++ {
+		gradients, dense := make([]*model.Result, leaves), make([][]float32, leaves)
+		for i := range gradients {
+			g := sparse.Gradient{}
+			for row := range uint32(20) {
+				if random.IntN(2) == 0 {
+					g.Rows = append(g.Rows, row)
+					for range width {
+						g.Values = append(g.Values, float32(random.NormFloat64()))
+					}
+				}
+			}
+			gradients[i], dense[i] = &model.Result{NGrams: g}, denseRows(g, 20*width, width)
+		}
+		got := must.Get((&accumulator{}).sumNGrams(sumsOf(gradients, 0, leaves), leaves))(t)
+		if !slices.Equal(denseRows(got, 20*width, width), addTree(dense)) {
+			t.Errorf("%d leaves: another sum", leaves)
+		}
+	}
+	for _, text := range []string{"", "\xff\xff\xff\xff\xff\xff\xff\xff", "\x01\x00\x00\x00\x00\x00\x00\x00\x01\x00"} {
+		must.Fail(t, "sums of n-grams")(ngramSums{}.decode([]distributed.Node{{}}, width, []byte(text)))
+	}
+}
+
+// TestCollectNGrams: the table has a row of zeros for each slot of the training rows, those of both sides of a pair.
+func TestCollectNGrams(t *testing.T) {
+	train, _ := splits(t, config.Retrieval)
+	c := configtest.OfTask(configtest.TinyConfig(), config.Retrieval)
+	c.NGrams = &config.NGrams{Units: ngram.Tokens, MinN: 1, MaxN: 2, Slots: 1 << 12, MinCount: 2}
+	m := sft.NewModel(c, 1)
+	must.Succeed(t, m.CollectNGrams(t.Context(), train))
+	o := ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 2, Slots: 1 << 12, MinCount: 2}
+	v := must.Get(ngram.NewVocabulary(o, m.NGrams.Kept, m.NGrams.Used))(t)
+	rows := map[int32]map[[2]int]bool{}
+	for i := range train.Len() {
+		e := must.Get(train.Example(i))(t)
+		for side, tokens := range [][]int32{e.A, e.B} {
+			for _, token := range tokens {
+				if rows[token] == nil {
+					rows[token] = map[[2]int]bool{}
+				}
+				rows[token][[2]int{i, side}] = true
+			}
+		}
+	}
+	x := ngram.NewExtractor(ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 1})
+	for token, in := range rows {
+		_, ok := v.Feature(x.Hashes([]int32{token}, nil)[0])
+		if ok != (len(in) >= 2) {
+			t.Errorf("token %d of %d sequences has an embedding: %v", token, len(in), ok)
+		}
+	}
+	if n := v.Size(); n < 9 || len(m.NGrams.Weights) != n*c.HiddenSize || slices.Max(m.NGrams.Weights) != 0 {
+		t.Errorf("%d n-grams", n)
+	}
+}
