@@ -59,7 +59,8 @@ func (t *HF) Decode(tokens []int32) string { return t.tokenizer.Decode(tokens) }
 
 // newHF is for callers that have only the JSON; it returns an error that names the file.
 func newHF(json.RawMessage) (Tokenizer, error) {
-	return nil, fmt.Errorf("tokenizer hf: it is in the file %s beside the data or the model; of tables of your own, give the file as hf:PATH", FileName)
+	return nil, fmt.Errorf("tokenizer hf: its file %s is stored beside the data or the model; "+
+		"for tables, give the file as hf:PATH", FileName)
 }
 
 // Open is [New] for a tokenizer of a data set or a model in dir, which may contain its file.

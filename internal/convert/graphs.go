@@ -236,7 +236,7 @@ func survey(ctx context.Context, o *GraphOptions) (*surveyed, error) {
 		return nil, err
 	}
 	if len(s.rows) == 0 {
-		return nil, fmt.Errorf("%s: expected a graph a line, found none", strings.Join(o.From, ", "))
+		return nil, fmt.Errorf("%s: expected one graph per line, found none", strings.Join(o.From, ", "))
 	}
 	if text := signs.describe(); text != "" && o.Note != nil {
 		o.Note(text)
@@ -288,7 +288,7 @@ func (s *surveyed) describe(o *GraphOptions, x *graphlines.Row) error {
 	if len(x.Edges) > 0 {
 		edges = len(x.Edges[0].Features)
 	} else if o.EdgeFeatureNames == nil {
-		return fmt.Errorf("edges: the first graph has none, so that nothing says how many features they have: name them")
+		return fmt.Errorf("edges: the first graph has none, so their number of features is unknown: name the features")
 	}
 	base := filepath.Base(o.From[0])
 	s.spec = seq.Spec{Task: seq.Classification, Name: cmp.Or(o.Name, strings.TrimSuffix(base, filepath.Ext(base))),

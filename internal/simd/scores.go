@@ -78,7 +78,7 @@ type SinusoidTile struct {
 // check panics if the assembly, which has no checks, would access memory outside of a slice.
 func (t *SinusoidTile) check(width int, backward bool) {
 	if t.Keys < 1 || t.N < 1 || t.N%(2*width) != 0 {
-		panic(fmt.Sprintf("simd: a tile of %d keys and %d queries, %d a vector", t.Keys, t.N, width))
+		panic(fmt.Sprintf("simd: a tile of %d keys and %d queries, %d per vector", t.Keys, t.N, width))
 	}
 	last := (t.Keys-1)*t.Stride + t.N - 1
 	_ = t.S[last]
