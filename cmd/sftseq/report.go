@@ -76,11 +76,10 @@ func reportRuns(c *cli.Context) error {
 			return fmt.Errorf("%s: expected a run directory with config.json, as sftseq train makes it: %w", dirs[i],
 				cause)
 		}
-		if r.Config.IsLinear() {
-			return fmt.Errorf("%s: a linear model has no training curve to report: sftseq eval measures it", dirs[i])
-		}
 		r.Outputs = task.CountOutputs(r.Config)
-		if r.Metrics, err = train.ReadMetrics(dirs[i]); err != nil {
+		if r.Config.IsLinear() { // its training has no curve
+			r.Metrics = &train.Metrics{}
+		} else if r.Metrics, err = train.ReadMetrics(dirs[i]); err != nil {
 			return err
 		}
 		r.Began = began(r.Config)

@@ -19,7 +19,7 @@ import (
 // the run, or "".
 type reportRun struct{ dir, name, fusion string }
 
-// reportRunsOf replaces the folder of a fusion by its members with layers, which have curves.
+// reportRunsOf replaces the folder of a fusion by its members, those with layers, which have curves, first.
 func reportRunsOf(dirs []string) (out []reportRun, err error) {
 	names := runNames(dirs)
 	for i, dir := range dirs {
@@ -32,14 +32,21 @@ func reportRunsOf(dirs []string) (out []reportRun, err error) {
 			continue
 		}
 		fusion := dir
+		var linear []reportRun
 		for _, member := range f.Members {
 			path := filepath.Join(dir, member)
-			if c, err := config.Read(filepath.Join(path, "config.json")); err != nil || c.IsLinear() {
-				continue
+			r := reportRun{dir: path, name: names[i] + "/" + member}
+			c, err := config.Read(filepath.Join(path, "config.json"))
+			switch {
+			case err != nil:
+			case c.IsLinear():
+				linear = append(linear, r)
+			default:
+				r.fusion, fusion = fusion, ""
+				out = append(out, r)
 			}
-			out = append(out, reportRun{dir: path, name: names[i] + "/" + member, fusion: fusion})
-			fusion = ""
 		}
+		out = append(out, linear...)
 		if fusion != "" {
 			return nil, errors.New(runsIn(dir, ""))
 		}

@@ -58,6 +58,11 @@ func TestTrainLinear(t *testing.T) {
 			t.Errorf("%q: %+v", text, explained[i])
 		}
 	}
+	page := filepath.Join(t.TempDir(), "r.html")
+	exits(t, exitOK, "", "report", "--out", page, model)
+	contains(t, readText(t, page), "A linear model of n-grams", "accuracy 100.00%", "“wonderful” ",
+		"background:rgb(var(--sampled) / 0.75)")
+	notContains(t, readText(t, page), "<h2>Curves</h2>", "Each layer attends", "has not been measured yet")
 	table := filepath.Join(t.TempDir(), "out.csv")
 	succeed(t, "", "predict", "--model", model, "--input", writeText(t, filepath.Join(t.TempDir(), "in.csv"),
 		"review\na boring plot\n"), "--text", "review", "--output", table)
@@ -165,8 +170,6 @@ func TestTrainLinearRefuses(t *testing.T) {
 	for want, args := range map[string][]string{
 		"--queries: " + sft.ErrLinear.Error(): {"eval", "--model", model, "--data", data, "--queries", "3"},
 		"a linear model is not exported yet":  {"export", "onnx", "--output", "m.onnx", model},
-		"a linear model has no training curve to report": {"report", "--out",
-			filepath.Join(t.TempDir(), "r.html"), model},
 		"--index: " + sft.ErrLinear.Error(): {"serve", "--model", model, "--index",
 			filepath.Join(t.TempDir(), "i")},
 		"--cluster: " + sft.ErrLinear.Error():    {"info", "--model", model, "--cluster", "4,10Gbit"},

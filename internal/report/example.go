@@ -38,6 +38,7 @@ type sequenceView struct {
 	Strip   *chart.Strip
 	Text    []piece
 	Part    bool // the text is a part of it
+	Linear  *linearView
 }
 
 // scale says which weights the shades stand for.
@@ -86,6 +87,9 @@ func exampleViews(c *sft.Config, d tokenizers.Tokenizer, examples []Example) ([]
 }
 
 func newSequenceView(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation) (sequenceView, error) {
+	if e.Pooling == nil && e.Linear != nil {
+		return newLinearView(t, tokens, e.Linear), nil
+	}
 	v := sequenceView{Length: len(tokens), Pooling: poolingScale(e)}
 	_, pixels := t.(tokenizers.Pixel)
 	_, sound := t.(tokenizers.MuLaw)

@@ -97,6 +97,7 @@ type view struct {
 	// Examples says that there are some, Rule how they were chosen.
 	Examples bool
 	Rule     Rule
+	Layered  bool // a model has layers, and so a training curve
 }
 
 // runView is a run with its colour and its own parts of the page.
@@ -150,6 +151,7 @@ func Write(w io.Writer, runs []Run, rule Rule) error {
 			v.Examples = v.Examples || len(rv.Examples) > 0
 		}
 		v.Measured = v.Measured || rv.Summary.Measured != none
+		v.Layered = v.Layered || !r.Config.IsLinear()
 		v.Runs = append(v.Runs, rv)
 	}
 	v.Title = "Training report: " + strings.Join(names, ", ")
@@ -219,6 +221,8 @@ func summarize(r Run) summary {
 			reached = fmt.Sprintf("R² %.4f", *best.R2)
 		}
 		s.Best = fmt.Sprintf("%s (step %d, the best in %s)", reached, best.Step, by)
+	} else if r.Config.IsLinear() {
+		s.Notes = append(s.Notes, "A linear model of n-grams, whose training has no curve.")
 	} else {
 		s.Notes = append(s.Notes, "The validation split has not been measured yet.")
 	}

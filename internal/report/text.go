@@ -32,9 +32,16 @@ const (
 // pieces is a sequence as text, shaded by the weights of the pooling and underlined where
 // it was sampled. Of a long one only what is near the largest weights is shown.
 func pieces(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation, s scale) (out []piece, part bool) {
-	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])
 	sampled := sampledBy(e, len(tokens))
-	shown := shownTokens(e.Pooling)
+	return textOf(t, tokens, shownTokens(e.Pooling), func(from, to int, p *piece) {
+		p.Style, p.Title = styleOf(from, to, e, s, sampled)
+	})
+}
+
+// textOf is the shown tokens of a sequence as text, each styled as that of the tokens from one to another.
+func textOf(t tokenizers.Tokenizer, tokens []int32, shown []bool, style func(from, to int, p *piece)) (out []piece,
+	part bool) {
+	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])
 	for i := 0; i < len(tokens); {
 		if !shown[i] {
 			end := i
@@ -49,15 +56,17 @@ func pieces(t tokenizers.Tokenizer, tokens []int32, e *sft.Explanation, s scale)
 		for !separate && end < len(tokens) && end < i+utf8.UTFMax && !utf8.FullRuneInString(t.Decode(tokens[i:end])) {
 			end++
 		}
-		out = append(out, newPiece(visible(t.Decode(tokens[i:end])), i, end, e, s, sampled, separate && i > 0))
+		p := piece{Text: visible(t.Decode(tokens[i:end])), Space: separate && i > 0}
+		style(i, end, &p)
+		out = append(out, p)
 		i = end
 	}
 	return out, part
 }
 
-func newPiece(text string, from, to int, e *sft.Explanation, s scale, sampled map[int][]mass, space bool) piece {
+func styleOf(from, to int, e *sft.Explanation, s scale, sampled map[int][]mass) (css template.CSS, title string) {
 	weight := slices.Max(e.Pooling[from:to])
-	title := fmt.Sprintf("position %d, pooling %.3g", from, weight)
+	title = fmt.Sprintf("position %d, pooling %.3g", from, weight)
 	line := 0.0
 	for at := from; at < to; at++ {
 		for _, m := range sampled[at] {
@@ -69,7 +78,7 @@ func newPiece(text string, from, to int, e *sft.Explanation, s scale, sampled ma
 	if line > 0 {
 		style += fmt.Sprintf(";border-bottom-color:%s", shade("sampled", line))
 	}
-	return piece{Text: text, Style: template.CSS(style), Title: title, Space: space}
+	return template.CSS(style), title
 }
 
 // mass is what a layer gave a token that it sampled.

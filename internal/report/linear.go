@@ -1,0 +1,74 @@
+package report
+
+import (
+	"fmt"
+	"html/template"
+	"math"
+	"slices"
+
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/tokenizers"
+)
+
+// linearView lists the n-grams of a sequence that contribute most to the prediction of a linear model.
+type linearView struct {
+	NGrams []nGramView
+	Rest   float64
+	Shared []nGramView // words of a pair that both sequences have
+}
+
+// nGramView is an n-gram and its contribution.
+type nGramView struct {
+	Text         string
+	Contribution float64
+}
+
+// newLinearView is a sequence as text, in which the shade of a token is the sum of its parts of the contributions: each
+// n-gram divides its own among its places and their tokens. For pairs without n-grams the shared words are shaded.
+func newLinearView(t tokenizers.Tokenizer, tokens []int32, e *sft.LinearExplanation) sequenceView {
+	weights := make([]float32, len(tokens))
+	shaded := e.NGrams
+	if len(shaded) == 0 {
+		shaded = e.Shared
+	}
+	for _, g := range shaded {
+		for _, place := range g.Places {
+			share := g.Contribution / float32(len(g.Places)) / float32(place[1]-place[0])
+			for i := place[0]; i < place[1]; i++ {
+				weights[i] += share
+			}
+		}
+	}
+	largest := float32(0)
+	sizes := make([]float32, len(weights))
+	for i, w := range weights {
+		sizes[i] = float32(math.Abs(float64(w)))
+		largest = max(largest, sizes[i])
+	}
+	v := sequenceView{Length: len(tokens), Linear: &linearView{Rest: float64(e.Rest)}}
+	v.Linear.NGrams, v.Linear.Shared = nGramViews(t, tokens, e.NGrams), nGramViews(t, tokens, e.Shared)
+	v.Text, v.Part = textOf(t, tokens, shownTokens(sizes), func(from, to int, p *piece) {
+		weight := slices.MaxFunc(weights[from:to], func(a, b float32) int {
+			return int(math.Copysign(1, math.Abs(float64(a))-math.Abs(float64(b))))
+		})
+		ink := "sampled"
+		if weight < 0 {
+			ink = "pooling"
+		}
+		p.Title = fmt.Sprintf("position %d, contribution %.3g", from, weight)
+		if largest > 0 {
+			opacity := 0.75 * math.Abs(float64(weight/largest))
+			p.Style = template.CSS("background:" + shade(ink, opacity))
+		}
+	})
+	return v
+}
+
+// nGramViews has the text of each n-gram at its first place.
+func nGramViews(t tokenizers.Tokenizer, tokens []int32, all []sft.NGramExplanation) (out []nGramView) {
+	for _, g := range all {
+		place := g.Places[0]
+		out = append(out, nGramView{visible(t.Decode(tokens[place[0]:place[1]])), float64(g.Contribution)})
+	}
+	return out
+}
