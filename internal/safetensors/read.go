@@ -65,12 +65,7 @@ func readShapes(path string, kinds ...string) ([]Tensor, error) {
 	return tensors, nil
 }
 
-// ReadFrom reads the size bytes of r like Read; errors begin with name.
-func ReadFrom(r io.ReaderAt, size int64, name string) ([]Tensor, map[string]string, error) {
-	return readNamed(r, size, name, F32)
-}
-
-// ReadMixedFrom is ReadFrom for a file whose tensors may be I32, too.
+// ReadMixedFrom reads the size bytes of r as ReadMixed does a file; name is what errors call it.
 func ReadMixedFrom(r io.ReaderAt, size int64, name string) ([]Tensor, map[string]string, error) {
 	return readNamed(r, size, name, F32, I32)
 }

@@ -25,7 +25,7 @@ func claiming(n uint64, rest string) []byte {
 }
 
 func readBytes(b []byte) ([]Tensor, map[string]string, error) {
-	return ReadFrom(bytes.NewReader(b), int64(len(b)), "model.safetensors")
+	return readNamed(bytes.NewReader(b), int64(len(b)), "model.safetensors", F32)
 }
 
 // hostile lists files that must be refused, with texts that the error must contain.
@@ -138,7 +138,7 @@ func TestEveryTruncation(t *testing.T) {
 func TestShrunkFile(t *testing.T) {
 	whole := file(`{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}`, 8)
 	for n := range whole {
-		if _, _, err := ReadFrom(bytes.NewReader(whole[:n]), int64(len(whole)), "shrunk"); err == nil {
+		if _, _, err := readNamed(bytes.NewReader(whole[:n]), int64(len(whole)), "shrunk", F32); err == nil {
 			t.Errorf("%d of %d bytes were accepted", n, len(whole))
 		}
 	}
