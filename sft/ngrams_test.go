@@ -78,7 +78,7 @@ func TestNGramsMatter(t *testing.T) {
 	}
 }
 
-// TestNGramFiles: a model is read as it was written, and what is missing or contradicts config.json is an error.
+// TestNGramFiles: a saved model loads unchanged; missing tensors and contradictions to config.json are errors.
 func TestNGramFiles(t *testing.T) {
 	c := configtest.TinyConfig()
 	c.NGrams = configtest.TokenNGrams()

@@ -14,7 +14,7 @@ type ngramInputs struct {
 	Gradient                         *tensor.Tensor // of the table's rows; nil without a backward
 }
 
-// ngramRows is the number of rows that a pass of so many tokens reads at most.
+// ngramRows returns the maximum number of rows read by a pass over a number of tokens.
 func ngramRows(n *config.NGrams, tokens int) int {
 	o := ngramOptions(n)
 	return min(n.Slots, tokens*o.Orders())
