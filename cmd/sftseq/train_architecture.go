@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/urfave/cli/v2"
 
@@ -54,15 +55,23 @@ var architectureFlags = []architectureFlag{
 		advancedModel, ""},
 }
 
+// configFields are the places of the keys of config.json in a configuration.
+var configFields = sync.OnceValue(func() map[string][]int {
+	fields := map[string][]int{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[sft.Config]()) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		fields[name] = f.Index
+	}
+	return fields
+})
+
 // configValue points to the value of a key of config.json.
 func configValue(m *sft.Config, key string) any {
-	fields := reflect.ValueOf(m).Elem()
-	for _, f := range reflect.VisibleFields(fields.Type()) {
-		if name, _, _ := strings.Cut(f.Tag.Get("json"), ","); name == key {
-			return fields.FieldByIndex(f.Index).Addr().Interface()
-		}
+	index, ok := configFields()[key]
+	if !ok {
+		panic(fmt.Sprintf("config.json has no key %q", key))
 	}
-	panic(fmt.Sprintf("config.json has no key %q", key))
+	return reflect.ValueOf(m).Elem().FieldByIndex(index).Addr().Interface()
 }
 
 // newArchitectureFlags returns flags as the command line knows them, those that a task can use.

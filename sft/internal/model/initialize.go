@@ -14,16 +14,17 @@ import (
 func Initialize(c *config.Config, seed uint64) []float32 {
 	params := NewParameters(c)
 	words := make([]float32, params.Words)
-	for i, p := range parametersOf(c) {
-		if p.fresh == nil {
-			continue
+	i := 0
+	eachParameter(c, func(p parameter) {
+		if p.fresh != nil {
+			d := DrawsOf(seed, i)
+			x := params.Slice(words, params.List[i])
+			for e := range x {
+				x[e] = float32(p.fresh(d, e))
+			}
 		}
-		d := DrawsOf(seed, i)
-		x := params.Slice(words, params.List[i])
-		for e := range x {
-			x[e] = float32(p.fresh(d, e))
-		}
-	}
+		i++
+	})
 	return words
 }
 

@@ -19,21 +19,28 @@ type parameter struct {
 // size is the number of elements.
 func (p parameter) size() int { return config.Parameter{Shape: p.Shape}.Size() }
 
-// parametersOf lists the tensors that a configuration needs, in the order of the model.
-func parametersOf(c *config.Config) []parameter {
-	list := embedParameters(c)
-	for l := range c.NumLayers {
-		list = append(list, layerParameters(c, fmt.Sprintf("layers.%d.", l))...)
+// eachParameter calls f with the tensors that a configuration needs, in the order of the model. There is no list of
+// them: a hostile configuration may have many.
+func eachParameter(c *config.Config, f func(parameter)) {
+	for _, p := range embedParameters(c) {
+		f(p)
 	}
-	return append(list, objectiveOf(c).parameters(c)...)
+	for l := range c.NumLayers {
+		for _, p := range layerParameters(c, fmt.Sprintf("layers.%d.", l)) {
+			f(p)
+		}
+	}
+	for _, p := range objectiveOf(c).parameters(c) {
+		f(p)
+	}
 }
 
 // NewParameters lists the tensors that a configuration needs.
 func NewParameters(c *config.Config) *config.Parameters {
 	var list []config.Parameter
-	for _, p := range parametersOf(c) {
+	eachParameter(c, func(p parameter) {
 		list = append(list, config.Parameter{Name: p.Name, Shape: p.Shape, Decay: p.Decay, Part: p.Part})
-	}
+	})
 	return config.LayoutParameters(list)
 }
 
