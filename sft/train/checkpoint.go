@@ -77,7 +77,7 @@ type interval struct {
 	DeadRows []int64 `json:"silent"`
 }
 
-// Checkpoint is a run as it is stored.
+// Checkpoint is a stored run.
 type Checkpoint struct {
 	Settings Settings       `json:"settings"`
 	Config   *config.Config `json:"config"`

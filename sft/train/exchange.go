@@ -30,7 +30,7 @@ type exchange struct {
 	cuts   []int         // where the micro-batches of each rank begin, in the present batch
 }
 
-// mostSums is how many sums a rank brings to an exchange at most, of batches of so many rows
+// mostSums is how many sums a rank brings to an exchange at most, of batches of that number of rows
 // of such lengths; 0 for a single process.
 func mostSums(c sft.Communicator, lengths []int32, batch int) int {
 	if c == nil {
@@ -40,7 +40,7 @@ func mostSums(c sft.Communicator, lengths []int32, batch int) int {
 	return distributed.MostSums(batch, tokens)
 }
 
-// newExchange returns nil for a single process. Each rank brings up to so many sums.
+// newExchange returns nil for a single process. Each rank brings up to that number of sums.
 func newExchange(c sft.Communicator, e *model.Engine, sums int) (*exchange, error) {
 	if c == nil {
 		return nil, nil

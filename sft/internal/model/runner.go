@@ -172,7 +172,7 @@ func (r *Runner) eachPass(ctx context.Context, examples []seq.Example, mode Pass
 	return context.Cause(ctx)
 }
 
-// threads are those of a call that make each of so many passes ready. Beside one that somebody
+// threads are those of a call that make each of a number of passes ready. Beside one that somebody
 // waits for or much else, it is no more than need be.
 func (r *Runner) threads(ctx context.Context, passes int) int {
 	if tensor.IsUrgent(ctx) || tensor.IsPatient(ctx) {
