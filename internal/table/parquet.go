@@ -17,7 +17,6 @@ import (
 
 	"github.com/apache/arrow/go/v15/arrow"
 	"github.com/apache/arrow/go/v15/arrow/ipc"
-	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
 	reader "github.com/apache/arrow/go/v15/parquet/file"
 	"github.com/apache/arrow/go/v15/parquet/metadata"
@@ -472,34 +471,3 @@ func (p *plainFile) ReadAt(b []byte, at int64) (int, error) {
 
 // Seek returns the end, which is all that is asked for.
 func (p *plainFile) Seek(int64, int) (int64, error) { return math.MaxInt64, nil }
-
-// tooMuch is the panic of an allocator.
-type tooMuch struct{ size, limit int }
-
-func (t *tooMuch) Error() string {
-	return fmt.Sprintf("it asks for %d bytes at once, expected at most %d: is a row too long?", t.size, t.limit)
-}
-
-// allocator refuses what no row should need: running out of memory ends the program.
-type allocator struct {
-	memory.GoAllocator
-	limit int
-}
-
-func (a *allocator) check(size int) {
-	if size > a.limit {
-		panic(&tooMuch{size, a.limit})
-	}
-}
-
-// Allocate returns size bytes or panics.
-func (a *allocator) Allocate(size int) []byte {
-	a.check(size)
-	return a.GoAllocator.Allocate(size)
-}
-
-// Reallocate as Allocate.
-func (a *allocator) Reallocate(size int, b []byte) []byte {
-	a.check(size)
-	return a.GoAllocator.Reallocate(size, b)
-}

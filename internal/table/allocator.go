@@ -1,0 +1,38 @@
+package table
+
+import (
+	"fmt"
+
+	"github.com/apache/arrow/go/v15/arrow/memory"
+)
+
+// tooMuch is the panic of an allocator.
+type tooMuch struct{ size, limit int }
+
+func (t *tooMuch) Error() string {
+	return fmt.Sprintf("it asks for %d bytes at once, expected at most %d: is a row too long?", t.size, t.limit)
+}
+
+// allocator refuses what no row should need: running out of memory ends the program.
+type allocator struct {
+	memory.GoAllocator
+	limit int
+}
+
+func (a *allocator) check(size int) {
+	if size > a.limit {
+		panic(&tooMuch{size, a.limit})
+	}
+}
+
+// Allocate returns size bytes or panics.
+func (a *allocator) Allocate(size int) []byte {
+	a.check(size)
+	return a.GoAllocator.Allocate(size)
+}
+
+// Reallocate as Allocate.
+func (a *allocator) Reallocate(size int, b []byte) []byte {
+	a.check(size)
+	return a.GoAllocator.Reallocate(size, b)
+}
