@@ -187,7 +187,7 @@ func TestSuggestions(t *testing.T) {
 // TestPresetsOfHelp: the help of --preset names the presets of the task, and no others.
 func TestPresetsOfHelp(t *testing.T) {
 	for _, task := range lra.Tasks() {
-		help := succeed(t, "", "train", task.Name, "--help")
+		help := succeed(t, "", "train", task.Name, "--help-all")
 		_, line, _ := strings.Cut(help, "--preset NAME")
 		line, _, _ = strings.Cut(line, "\n   --")
 		for _, name := range []string{"quick", "hour", "paper", "paper-invariant"} {
