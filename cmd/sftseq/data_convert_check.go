@@ -94,6 +94,12 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 	if text := splitsWarning(c, o); text != "" {
 		out = append(out, text)
 	}
+	for _, path := range o.From {
+		if missing := table.MissingShard(table.Shards(path, o.Format)); missing != "" {
+			out = append(out, fmt.Sprintf("%s is missing, as the names of the tables beside it count them: "+
+				"its rows are not in the data set", missing))
+		}
+	}
 	if text := cloudsWarning(o); text != "" {
 		out = append(out, text)
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/apache/arrow/go/v15/arrow"
@@ -65,4 +66,19 @@ func TestConvertHub(t *testing.T) {
 		notContains(t, errs, "train are kept")
 		notContains(t, errs, "are divided anew, as")
 	}
+}
+
+// TestConvertMissingShard: a table of several that is not there is warned of, once.
+func TestConvertMissingShard(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"train-00000-of-00003", "train-00002-of-00003", "test-00000-of-00001"} {
+		hubTable(t, filepath.Join(dir, "data", name+".parquet"), 20)
+	}
+	flags := []string{"--from", dir, "--text", "text", "--label", "label", "--no-baselines"}
+	_, _, errs := converted(t, flags...)
+	contains(t, errs, filepath.Join(dir, "data", "train-00001-of-00003.parquet")+" is missing, as the names of the ")
+	equal(t, strings.Count(errs, "is missing"), 1, errs)
+	hubTable(t, filepath.Join(dir, "data", "train-00001-of-00003.parquet"), 20)
+	_, _, errs = converted(t, flags...)
+	notContains(t, errs, "is missing")
 }

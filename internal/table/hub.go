@@ -6,6 +6,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -76,6 +77,32 @@ func splitName(shard string) string {
 	if folder := path.Base(path.Dir(shard)); folder != "." {
 		if _, ok := seq.KnownSplit(folder); ok {
 			return folder
+		}
+	}
+	return ""
+}
+
+// shardName matches the name of a table that is one of several: train-00000-of-00002.parquet.
+var shardName = regexp.MustCompile(`^(.*-)(\d{5,9})(-of-)(\d{5,9})(\..*)?$`)
+
+// MissingShard returns the path of a table that belongs to those of a folder as their names say, but is not among
+// them; "" without one.
+func MissingShard(shards []string) string {
+	found, checked := map[string]bool{}, map[string]bool{}
+	for _, shard := range shards {
+		found[shard] = true
+	}
+	for _, shard := range shards {
+		m := shardName.FindStringSubmatch(shard)
+		if m == nil || checked[m[1]+m[4]+m[5]] {
+			continue
+		}
+		checked[m[1]+m[4]+m[5]] = true
+		count, _ := strconv.Atoi(m[4])
+		for n := range count {
+			if path := fmt.Sprintf("%s%0*d%s%s%s", m[1], len(m[2]), n, m[3], m[4], m[5]); !found[path] {
+				return path
+			}
 		}
 	}
 	return ""
