@@ -13,10 +13,15 @@ import (
 const variablePrefix = "SFTSEQ_"
 
 // fromEnvironment lets each flag of a service have its value from the environment: --max-memory from
-// SFTSEQ_MAX_MEMORY. The command line takes precedence.
+// SFTSEQ_MAX_MEMORY. The command line takes precedence. An empty variable counts as unset, except that of --http-token:
+// a server that was meant to require a token must not start without one.
 func fromEnvironment(flags []cli.Flag) []cli.Flag {
 	for _, f := range flags {
-		reflect.ValueOf(f).Elem().FieldByName("EnvVars").Set(reflect.ValueOf([]string{variableOf(f.Names()[0])}))
+		name := f.Names()[0]
+		if value, set := os.LookupEnv(variableOf(name)); set && value == "" && name != "http-token" {
+			continue
+		}
+		reflect.ValueOf(f).Elem().FieldByName("EnvVars").Set(reflect.ValueOf([]string{variableOf(name)}))
 	}
 	return flags
 }

@@ -125,7 +125,7 @@ func readTokens(file string) (tokens []string, err error) {
 		return nil, err
 	}
 	row := 0
-	for line := range strings.Lines(string(raw)) {
+	for line := range strings.Lines(strings.TrimPrefix(string(raw), "\ufeff")) { // editors of Windows write the mark
 		row++
 		token := strings.TrimRight(line, "\r\n")
 		if token == "" {

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"math"
 	"net"
 	"net/http"
 	"os"
@@ -97,6 +98,39 @@ func TestServeEnvironment(t *testing.T) {
 	contains(t, errs, `"many"`, "SFTSEQ_MAX_INFLIGHT", "max-inflight")
 }
 
+// TestServeEmptyVariables: an empty variable is unset, as Compose writes a variable without a value; without the file of
+// tokens that a server was meant to have, it does not start.
+func TestServeEmptyVariables(t *testing.T) {
+	for _, f := range serveCommand().Flags {
+		if name := f.Names()[0]; name != "http-token" {
+			t.Setenv(variableOf(name), "")
+		}
+	}
+	o := operate(t, "--model", goldenPath("pre"), "--http", "127.0.0.1:0")
+	request := strings.NewReader(`{"model":"pre","input":[1,2,3]}`)
+	r := must.Get(http.Post(o.url+"/v1/embeddings", "application/json", request))(t)
+	defer r.Body.Close()
+	var list struct {
+		Data []struct{ Embedding []float64 }
+	}
+	text := must.Get(io.ReadAll(r.Body))(t)
+	must.Succeed(t, json.Unmarshal(text, &list))
+	if len(list.Data) != 1 {
+		t.Fatalf("%s", text)
+	}
+	var square float64
+	for _, x := range list.Data[0].Embedding {
+		square += x * x
+	}
+	if math.Abs(square-1) > 1e-4 {
+		t.Errorf("a vector of length %v, want 1", math.Sqrt(square))
+	}
+	t.Setenv("SFTSEQ_HTTP_TOKEN", "")
+	status, _, errs := program(nil, "serve", "--model", goldenPath("pre"), "--http", "127.0.0.1:0")
+	equal(t, status, exitUsage, errs)
+	contains(t, errs, `--http-token "": expected a file`)
+}
+
 // TestVariablesOfFlags: each flag of serve has its variable in the help.
 func TestVariablesOfFlags(t *testing.T) {
 	help := succeed(t, "", "serve", "--help-all")
@@ -132,7 +166,7 @@ func TestServeTokensAgain(t *testing.T) {
 		}, o.logs)
 	}
 	expect(map[string]int{"first-client-0000": 200, "second-client-000": 200, "third-client-0000": 401})
-	write("second-client-000\nthird-client-0000\n")
+	write("\ufeffsecond-client-000\nthird-client-0000\n")
 	hangUp(`msg="the tokens were read again" tokens=2`)
 	expect(map[string]int{"first-client-0000": 401, "second-client-000": 200, "third-client-0000": 200})
 	write("second-client-000\nshort\n")
