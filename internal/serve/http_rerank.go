@@ -3,6 +3,7 @@ package serve
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -161,7 +162,7 @@ func (c *call) rerank(id string) (any, error) {
 		return nil, r.renamed(asError(err))
 	}
 	report := &progress{call: c}
-	found, err := c.runEach(r.field, r.texts, report, plan)
+	found, err := c.runEach(r.field, r.texts, report, untilError(plan))
 	if err != nil {
 		return nil, err
 	}
@@ -174,6 +175,22 @@ func (c *call) rerank(id string) (any, error) {
 	}
 	slices.SortStableFunc(all, func(a, b relevance) int { return cmp.Compare(b.score, a.score) })
 	return r.response(all[:min(r.top, len(all))], c.model.about.Name, id), nil
+}
+
+// untilError returns a plan that does nothing for the items behind one with an error. The error of one refuses the
+// request, and a query that is too long would be read for every document.
+func untilError(plan func(path string, text json.RawMessage) *item) func(path string, text json.RawMessage) *item {
+	var failed error
+	return func(path string, text json.RawMessage) *item {
+		if failed != nil {
+			return &item{err: failed}
+		}
+		i := plan(path, text)
+		if !errors.Is(i.err, errMemory) { // which is tried again later
+			failed = i.err
+		}
+		return i
+	}
 }
 
 // relevancePlan returns what makes the item of a document, whose result is its score.

@@ -184,3 +184,16 @@ func TestInputs(t *testing.T) {
 		}
 	}
 }
+
+// TestRerankStopsAtError: behind a document that refuses the request, no document is computed.
+func TestRerankStopsAtError(t *testing.T) {
+	w := startHTTP(t, testOptions(t, "retrieval"), HTTPOptions{})
+	more := strings.Repeat(`,"a document"`, 100)
+	if r, answer := w.send("POST", "/rerank", `{"query":"a","documents":[""`+more+`]}`); r.StatusCode != 400 ||
+		!strings.Contains(answer, "documents[0]: the sequence is empty") {
+		t.Errorf("%s %s", r.Status, answer)
+	}
+	if n := w.server.stats().Sequences; n != 0 {
+		t.Errorf("computed %d documents of a request that is refused", n)
+	}
+}
