@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"log/slog"
+	"net/http"
+	"strings"
 	"time"
 )
 
@@ -36,11 +38,18 @@ func (s *session) logCode(method string, id json.RawMessage, code, tokens int, r
 func (x *exchange) log() {
 	about := []slog.Attr{slog.String("method", short(x.r.Method)), slog.String("path", short(x.r.URL.Path)),
 		slog.Int("status", x.status)}
-	if by := x.r.Header.Get("X-Forwarded-For"); by != "" {
-		about = append(about, slog.String("forwarded_for", short(by)))
+	if by := forwardedFor(x.r.Header); by != "" {
+		about = append(about, slog.String("forwarded_for", by))
 	}
 	if x.trace.valid() {
 		about = append(about, slog.String("trace_id", x.trace.id), slog.String("span_id", x.trace.span))
 	}
 	x.conn.session.server.logAccess(x.received, x.tokens, x.conn.client(), x.id, about...)
+}
+
+// forwardedFor returns the end of the headers X-Forwarded-For. A proxy appends the address of its client, so that what
+// the client itself has sent cannot displace the address.
+func forwardedFor(h http.Header) string {
+	by := strings.Join(h.Values("X-Forwarded-For"), ", ")
+	return by[max(0, len(by)-maxShort):]
 }

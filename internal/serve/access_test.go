@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
 )
 
 // logBuffer collects lines of a log.
@@ -105,6 +107,21 @@ func TestAccessLog(t *testing.T) {
 		want.Msg, want.Seconds, want.Client = got.Msg, got.Seconds, "standard input"
 		if got != want {
 			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+}
+
+// TestForwardedFor: the address that a proxy appends is logged, in the same header or in one of its own, whatever the
+// client has sent before.
+func TestForwardedFor(t *testing.T) {
+	o, log := logged(t)
+	w := startHTTP(t, o, HTTPOptions{})
+	for n, sent := range []string{"X-Forwarded-For: " + strings.Repeat("6", 100) + ", 203.0.113.7",
+		"X-Forwarded-For: 6.6.6.6\r\nX-Forwarded-For: 203.0.113.7"} {
+		w.raw("GET /healthz HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n" + sent + "\r\n\r\n")
+		eventually(t, "no line", func() bool { return len(log.entries(t)) == n+1 })
+		if got := log.entries(t)[n].ForwardedFor; !strings.HasSuffix(got, ", 203.0.113.7") || len(got) > 80 {
+			t.Errorf("%q: %q", sent, got)
 		}
 	}
 }
@@ -270,6 +287,13 @@ func TestProfiles(t *testing.T) {
 		if r.StatusCode != 200 || !strings.Contains(string(text), want) {
 			t.Errorf("%s: %s %.100q", path, r.Status, text)
 		}
+	}
+	rebound := must.Get(http.NewRequest("GET", "http://"+l.Addr().String()+"/debug/pprof/heap", nil))(t)
+	rebound.Host = "rebound.example"
+	r := must.Get(http.DefaultClient.Do(rebound))(t)
+	r.Body.Close()
+	if r.StatusCode != http.StatusMisdirectedRequest {
+		t.Errorf("a page with a name of its own: %s", r.Status)
 	}
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	if r, _ := w.send("GET", "/debug/pprof/", ""); r.StatusCode != 404 {

@@ -151,8 +151,11 @@ func ownName(host string) bool {
 	return err == nil || host == "" || strings.EqualFold(host, "localhost")
 }
 
-// short is what an error tells of what a client has sent.
-func short(text string) string { return text[:min(len(text), 80)] }
+// maxShort is the number of bytes that an error or a line of the log quotes of a client's request.
+const maxShort = 80
+
+// short returns the beginning of a text that a client has sent.
+func short(text string) string { return text[:min(len(text), maxShort)] }
 
 // webListener has each connection be a session.
 type webListener struct {

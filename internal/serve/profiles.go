@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"fmt"
 	"net"
 	"net/http"
 	"net/http/pprof"
@@ -8,7 +9,7 @@ import (
 )
 
 // ServeProfiles serves the profiles of package [pprof] below /debug/pprof/ on the connections of l, until stop is
-// called.
+// called. A page that gives this machine's address a name of its own is refused.
 func ServeProfiles(l net.Listener) (stop func()) {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/debug/pprof/", pprof.Index)
@@ -16,7 +17,15 @@ func ServeProfiles(l net.Listener) (stop func()) {
 	mux.HandleFunc("/debug/pprof/profile", pprof.Profile)
 	mux.HandleFunc("/debug/pprof/symbol", pprof.Symbol)
 	mux.HandleFunc("/debug/pprof/trace", pprof.Trace)
-	h := &http.Server{Handler: mux}
+	h := &http.Server{ReadHeaderTimeout: usualPatience,
+		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if l.Addr().Network() != "unix" && !ownName(r.Host) {
+				http.Error(w, fmt.Sprintf("Host %q: expected localhost or an address", short(r.Host)),
+					http.StatusMisdirectedRequest)
+				return
+			}
+			mux.ServeHTTP(w, r)
+		})}
 	var served sync.WaitGroup
 	served.Go(func() { h.Serve(l) })
 	return func() {
