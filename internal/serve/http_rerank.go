@@ -186,7 +186,8 @@ func untilError(plan func(path string, text json.RawMessage) *item) func(path st
 			return &item{err: failed}
 		}
 		i := plan(path, text)
-		if !errors.Is(i.err, errMemory) { // which is tried again later
+		// A lack of memory passes when other items are done: runEach plans the item again.
+		if !errors.Is(i.err, errMemory) {
 			failed = i.err
 		}
 		return i
