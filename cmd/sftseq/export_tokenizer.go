@@ -13,7 +13,7 @@ import (
 // exportedTokenizer returns the tokenizer of a model in a directory as Hugging Face's tokenizer.json; nil for one that
 // the format does not have, such as bytes.
 func exportedTokenizer(c *sft.Config, dir string) ([]byte, error) {
-	if c.Tokenizer == nil {
+	if c.Tokenizer == nil || c.Featured() {
 		return nil, nil
 	}
 	t, err := tokenizers.Open(c.Tokenizer, dir)

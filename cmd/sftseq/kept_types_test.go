@@ -120,3 +120,14 @@ func TestKeptTypesOfStreams(t *testing.T) {
 	}
 	checkFile(parts[0])
 }
+
+// TestDatesAsIDs: a column of dates names rows in every output.
+func TestDatesAsIDs(t *testing.T) {
+	in := writeText(t, filepath.Join(t.TempDir(), "in.arrows"), typedStream(t))
+	for _, name := range []string{"out.csv", "out.jsonl"} {
+		out := filepath.Join(t.TempDir(), name)
+		exits(t, exitError, "", "predict", "--model", goldenPath("post"), "--text", "text", "--id", "day", "--input", in,
+			"--output", out)
+		contains(t, readText(t, out), "1970-01-02")
+	}
+}

@@ -115,7 +115,7 @@ func TestModelNet40(t *testing.T) {
 	status, said, errs := program(nil, "data", "convert", "modelnet40", "--from", modelNet40(t),
 		"--to", data, "--points", "24")
 	if status != 0 || !strings.Contains(said, "test.arrow: 10 rows of 24 to 24 tokens") ||
-		!strings.Contains(errs, "warning: train and val: found 50 rows, the task has 9843 there") ||
+		!strings.Contains(errs, "warning: train and val: found 50 rows, the task has 9843:") ||
 		!strings.Contains(errs, "warning: test: found 10 rows, the task has 2468") {
 		t.Fatalf("status %d\n%s%s", status, said, errs)
 	}
@@ -151,7 +151,7 @@ func TestShapeNetPart(t *testing.T) {
 	said, errs := exits(t, exitOK, "", "data", "convert", "shapenetpart", "--from", shapeNetPartFolder(t),
 		"--to", data, "--points", "40")
 	contains(t, said, "train.arrow: 32 rows of 40 to 40 tokens")
-	contains(t, errs, "warning: val: found 4 rows, the task has 1870 there")
+	contains(t, errs, "warning: val: found 4 rows, the task has 1870:")
 	for _, preset := range []string{"quick", "paper-invariant"} {
 		model := filepath.Join(t.TempDir(), preset)
 		contains(t, trainPublished(t, "shapenetpart", data, model, "--preset", preset), "selected by iou")

@@ -172,8 +172,8 @@ func newTableInput(c *cli.Context, config *sft.Config, sequences []int, path str
 		return nil, err
 	}
 	in.Options.Columns = in.read()
-	for _, name := range in.copied() {
-		if !slices.Contains(in.Sources, name) {
+	for _, name := range in.Keep {
+		if name != in.ID && !slices.Contains(in.Sources, name) {
 			in.Options.Copied = append(in.Options.Copied, name)
 		}
 	}
@@ -318,12 +318,12 @@ func (in *tableInput) copied() []string {
 }
 
 // keepTypes has an output in Parquet or Arrow keep the types of copied columns of some files or folders, or of a
-// stream. It warns of types that differ between files.
+// stream. It warns of types that differ between files. In other outputs, ids may be dates and times as text.
 func (in *tableInput) keepTypes(c *cli.Context, paths []string, format string) error {
+	in.Options.Typed = in.copied()
 	if format != "parquet" && format != "arrow" {
 		return nil
 	}
-	in.Options.Typed = in.copied()
 	types, err := table.NewStoredTypes(c.Context, paths, in.Options.Format, in.Options.Typed, format == "parquet")
 	if err != nil {
 		return err

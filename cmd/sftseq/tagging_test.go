@@ -173,7 +173,7 @@ func TestTagging(t *testing.T) {
 		"--spans excludes --label":              convert("--text", "text", "--label", "a", "--spans", "spans"),
 		"--types needs --intervals":             convert("--text", "text", "--spans", "spans", "--types", "a"),
 		"--spans is of text":                    convert("--tokens", "text", "--vocab", "9", "--spans", "spans"),
-		"its tokens stand in a text is not known": convert("--text", "text", "--spans",
+		"the positions of its tokens in a text are unknown": convert("--text", "text", "--spans",
 			"spans", "--tokenizer", "ids:9"),
 		"which overlap": convert("--text", "text", "--spans",
 			"spans", "--tokenizer", "dna:3"),

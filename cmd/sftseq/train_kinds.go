@@ -28,8 +28,9 @@ const (
 // memberKind is a kind of model that train custom trains, alone or as a member of a fusion.
 type memberKind struct {
 	name, usage string
-	standard    bool // a member without --members
 	linear      bool // has no layers
+	// standard reports whether a model of the data has such a member without --members.
+	standard func(*seq.Manifest) bool
 	// suits returns why data have no model of the kind; nil suits all data.
 	suits func(*seq.Spec) error
 	// flags are flags of train custom and their values, for a model with layers. A flag that is given wins.
@@ -38,9 +39,16 @@ type memberKind struct {
 
 // memberKinds are in the order in which they are trained.
 var memberKinds = []*memberKind{
-	{name: linearMember, usage: "n-grams", standard: true, linear: true, suits: linear.Suited},
-	{name: lexicalMember, usage: "layers on n-grams", suits: suitsLexical, flags: lexicalFlags},
-	{name: sftMember, usage: "layers", standard: true},
+	{name: linearMember, usage: "n-grams", linear: true, suits: linear.Suited,
+		standard: func(*seq.Manifest) bool { return true }},
+	{name: lexicalMember, usage: "layers on n-grams", suits: suitsLexical, flags: lexicalFlags, standard: isText},
+	{name: sftMember, usage: "layers", standard: func(m *seq.Manifest) bool { return !isText(m) }},
+}
+
+// isText reports whether the tokens of data are those of text. Words decide most of what text says; n-grams of sound,
+// pictures and DNA need more rows than most data sets have.
+func isText(m *seq.Manifest) bool {
+	return slices.Contains([]string{"byte", "hf", "words"}, tokenizers.TypeOf(m.Tokenizer))
 }
 
 // suitsLexical returns why tokens of data have no n-grams.
@@ -91,16 +99,11 @@ func membersFlags(task *lra.Task) []cli.Flag {
 		kinds = append(kinds, fmt.Sprintf("%s (%s)", k.name, k.usage))
 	}
 	return []cli.Flag{
-		&cli.StringFlag{Name: "members", DefaultText: joinKinds(standardKinds()) + ", or sft without n-grams",
+		&cli.StringFlag{Name: "members", DefaultText: "linear,lexical for text, linear,sft for other tokens, else sft",
 			Usage: "train `KIND,…` and sum their logits: " + strings.Join(kinds, ", ")},
 		&cli.DurationFlag{Name: "time", DefaultText: "5m for several members",
 			Usage: "plan a number of steps that ends within `TIME`"},
 	}
-}
-
-// standardKinds are those of the members without --members, for data that suit all.
-func standardKinds() []*memberKind {
-	return slices.DeleteFunc(slices.Clone(memberKinds), func(k *memberKind) bool { return !k.standard })
 }
 
 // joinKinds lists the names of kinds as --members has them.
@@ -113,7 +116,7 @@ func joinKinds(kinds []*memberKind) string {
 }
 
 // chosenKinds are the kinds of --members; without it those of the models that --resume finds in --out, and otherwise
-// the standard ones that suit the data. A single kind is a model in --out itself.
+// the standard ones of the data. A single kind is a model in --out itself.
 func chosenKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 	out := c.String("out")
 	switch resumed := c.Bool("resume"); {
@@ -125,7 +128,9 @@ func chosenKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 		return begunKinds(out), nil
 	}
 	spec := m.Spec("")
-	kinds := slices.DeleteFunc(standardKinds(), func(k *memberKind) bool { return k.suited(&spec) != nil })
+	kinds := slices.DeleteFunc(slices.Clone(memberKinds), func(k *memberKind) bool {
+		return !k.standard(m) || k.suited(&spec) != nil
+	})
 	if m.Splits == nil || !kinds[0].linear || !fuses(m.Task) {
 		return []*memberKind{kindCalled(sftMember)}, nil
 	}

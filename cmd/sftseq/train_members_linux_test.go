@@ -24,13 +24,13 @@ func TestRanksOfMembers(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", launcher, err, text)
 		}
-		sameFusion(t, whole, out, "sft")
+		sameFusion(t, whole, out, "lexical")
 		planned := filepath.Join(t.TempDir(), "planned")
 		text, err = launched(t, mpirun(t, launcher, 2, append([]string{program}, train(planned, "--time", "3s",
 			"--batch", "2")...)...), 2*time.Minute)
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", launcher, err, text)
 		}
-		contains(t, text, "linear: validation", "sft: validation", "members on the validation split")
+		contains(t, text, "linear: validation", "lexical: validation", "members on the validation split")
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"encoding/json"
 	"fmt"
 	"math"
 	"os"
@@ -47,13 +48,14 @@ func TestTrainCustomMembers(t *testing.T) {
 		return done(t, "", slices.Concat([]string{"train", "custom", "--data", data}, flags, more)...)
 	}
 	said := rows("--out", out, "--stop-at", "15")
-	contains(t, said, "linear: validation accuracy 100.00%", "sft: ", "stopped at step 15",
-		"go on with:\n  sftseq train custom --members linear,sft --time 3s ")
+	contains(t, said, "linear: validation accuracy 100.00%", "lexical: ", "stopped at step 15",
+		"go on with:\n  sftseq train custom --members linear,lexical --time 3s ")
 	noFile(t, filepath.Join(out, "config.json"))
 	said = done(t, "", "train", "custom", "--out", out, "--resume")
-	contains(t, said, "sft: validation accuracy ", ", selected by loss ", "members on the validation split (180 rows)")
+	contains(t, said, "lexical: validation accuracy ", ", selected by loss ",
+		"members on the validation split (180 rows)")
 	notContains(t, said, "models reach there", "linear: validation accuracy")
-	s := must.Get(train.LoadCheckpoint(filepath.Join(out, "sft")))(t).Settings
+	s := must.Get(train.LoadCheckpoint(filepath.Join(out, "lexical")))(t).Settings
 	if s.Select != "loss" || s.Patience != memberPatience || s.EvalEvery < fewestBetween {
 		t.Errorf("%+v", s)
 	}
@@ -61,10 +63,13 @@ func TestTrainCustomMembers(t *testing.T) {
 	if command == nil {
 		t.Fatalf("no command in %s", said)
 	}
-	contains(t, command[1], "train custom --preset quick --seed 1 --members linear,sft --data "+data,
-		" --steps ", "--out "+out+"-again")
-	done(t, "", strings.Fields(command[1])...)
-	sameFusion(t, out, out+"-again", "sft")
+	contains(t, command[1], "train custom --preset quick --seed 1 --members linear,lexical --data "+data,
+		"--out "+out+"-again")
+	if !regexp.MustCompile(` --(steps|epochs) \d+`).MatchString(command[1]) {
+		t.Errorf("no length in %s", command[1])
+	}
+	done(t, "", strings.Fields(strings.ReplaceAll(command[1], "'", ""))...)
+	sameFusion(t, out, out+"-again", "lexical")
 }
 
 // TestTrainCustomAlone: data that have no linear model, a resumed run of one model, and --members sft are models in
@@ -112,7 +117,7 @@ func TestTrainFusedSeeds(t *testing.T) {
 		"cpu", "--time", "4s", "--seeds", "1,2", "--batch", "1"}
 	done(t, "", rows...)
 	f := must.Get(sft.ReadFusion(out))(t)
-	equal(t, fmt.Sprint(f.Members), "[linear sft-1 sft-2]")
+	equal(t, fmt.Sprint(f.Members), "[linear lexical-1 lexical-2]")
 	for i, want := range []float64{0.6, 0.15, 0.15} { // 20 rows of validation keep the prior
 		if math.Abs(f.Weights[i]-want) > 1e-12 {
 			t.Errorf("weights %v", f.Weights)
@@ -123,11 +128,11 @@ func TestTrainFusedSeeds(t *testing.T) {
 		s.Seed = 0
 		return fmt.Sprintf("%+v", s)
 	}
-	want := settings("sft-2")
-	equal(t, settings("sft-1"), want)
-	must.Succeed(t, os.RemoveAll(filepath.Join(out, "sft-2")))
+	want := settings("lexical-2")
+	equal(t, settings("lexical-1"), want)
+	must.Succeed(t, os.RemoveAll(filepath.Join(out, "lexical-2")))
 	done(t, "", append(rows, "--resume")...)
-	equal(t, settings("sft-2"), want)
+	equal(t, settings("lexical-2"), want)
 	lines := `{"text":"a wonderful film"}` + "\n"
 	answers, _ := exits(t, exitOK, lines, "predict", "--model", out, "--device", "cpu")
 	contains(t, answers, `"label":"`)
@@ -155,12 +160,12 @@ func TestKillsOfFusions(t *testing.T) {
 	for try := 0; k.goesOn(t); try++ {
 		if k.run(t, took*2/3, program, next("--threads", []string{"1", "2", "3"}[try%3])...) {
 			runs++
-			sameFusion(t, whole, torn, "sft-1", "sft-2")
+			sameFusion(t, whole, torn, "lexical-1", "lexical-2")
 			must.Succeed(t, os.RemoveAll(torn))
 		}
 	}
 	timed(t, program, next()...)
-	sameFusion(t, whole, torn, "sft-1", "sft-2")
+	sameFusion(t, whole, torn, "lexical-1", "lexical-2")
 	t.Logf("%d runs equal one that was left alone", runs+1)
 }
 
@@ -202,5 +207,20 @@ func TestPaceWatch(t *testing.T) {
 	w.observe(state(500))
 	if p := w.perToken(); stopped != 1 || p < 1e6 || p > 2e6 {
 		t.Errorf("%v ns a token, stopped %d times", p, stopped)
+	}
+}
+
+// TestStandardMembers: text has a lexical member, other tokens a plain one.
+func TestStandardMembers(t *testing.T) {
+	for tokenizer, want := range map[string]string{"words": "linear,lexical", "byte": "linear,lexical",
+		"hf": "linear,lexical", "dna": "linear,sft", "mulaw": "linear,sft", "ids": "linear,sft"} {
+		m := &seq.Manifest{Tokenizer: json.RawMessage(`{"type":"` + tokenizer + `"}`)}
+		var names []string
+		for _, k := range memberKinds {
+			if k.standard(m) {
+				names = append(names, k.name)
+			}
+		}
+		equal(t, strings.Join(names, ","), want)
 	}
 }

@@ -288,7 +288,7 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 					fmt.Errorf("column %q: expected lists of lists of whole numbers, the source and the target of an edge each, found %s", f.Name, f.Type)}
 			}
 		} else if !readable(f.Type) && !((isTime(f.Type) || isTexts(f.Type)) && slices.Contains(o.Copied, f.Name)) &&
-			!(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
+			!(isTime(f.Type) && slices.Contains(o.Typed, f.Name)) && !(ofItems(f.Type) && slices.Contains(o.Lists, f.Name)) {
 			_, list := f.Type.(arrow.ListLikeType)
 			if ofFeatures(f.Type) {
 				return nil, &ColumnError{f.Name, list,
