@@ -89,7 +89,7 @@ func embedCommand() *cli.Command {
 		UsageText: `sftseq embed --model DIR [flags] [FILE]
 sftseq embed --model DIR [flags] --input FILE --text COLUMN [--output FILE]
 
-Example: sftseq embed --model runs/reviews/sft --input reviews.csv --text review --output vectors.parquet
+Example: sftseq embed --model runs/reviews/lexical --input reviews.csv --text review --output vectors.parquet
          echo '{"id":"q1","text":"a query"}' | sftseq embed --model runs/retrieval`,
 		Description: `Reads what predict reads and writes the pooled vector of each sequence, to be compared by cosine:
   {"id": "q1", "embedding": […], "length": 7}
