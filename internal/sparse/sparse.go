@@ -112,9 +112,12 @@ func (t *Table) adagrad(g Gradient, divisor, rate float64) {
 		if sum == 0 {
 			continue
 		}
-		s := float32(float64(t.Squares[r]) + sum/float64(t.Width))
-		t.Squares[r] = s
-		step := rate / math.Sqrt(float64(s)+epsilon) / divisor
+		s := float64(t.Squares[r]) + sum/float64(t.Width)
+		t.Squares[r] = float32(min(s, math.MaxFloat32)) // a checkpoint with an infinity cannot be resumed
+		if s < math.MaxFloat32 {
+			s = float64(t.Squares[r])
+		}
+		step := rate / math.Sqrt(s+epsilon) / divisor
 		row := t.Values[int(r)*t.Width:][:t.Width]
 		for c, v := range gradient {
 			row[c] = float32(float64(row[c]) - float64(step*float64(v)))

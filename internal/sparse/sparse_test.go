@@ -141,3 +141,16 @@ func TestBags(t *testing.T) {
 		}
 	}
 }
+
+// TestAdagradOverflow: a gradient whose mean square overflows float32 leaves a state that a checkpoint can have, and
+// moves the row by the learning rate.
+func TestAdagradOverflow(t *testing.T) {
+	table := NewTable(1, 2)
+	table.Adagrad(Gradient{[]uint32{0}, []float32{1e30, -1e30}}, 1, 0.5, 1)
+	if s := table.Squares[0]; s != math.MaxFloat32 {
+		t.Errorf("sum of squares %v, expected the largest float32", s)
+	}
+	if v := table.Values; math.Abs(float64(v[0])+0.5) > 1e-6 || math.Abs(float64(v[1])-0.5) > 1e-6 {
+		t.Errorf("values %v, expected -0.5 and 0.5", v)
+	}
+}
