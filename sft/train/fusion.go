@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/sftseq/sftseq/internal/fmath"
 	"github.com/sftseq/sftseq/internal/fusion"
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/seq"
@@ -49,13 +50,14 @@ func FitFusion(ctx context.Context, members []Member, rows *seq.File, device sft
 	for at := 0; at < rows.Len(); at += fusionRows {
 		var examples []seq.Example
 		var truths []metrics.Truth
+		var numbers []int // each example's row in the split
 		for i := at; i < min(at+fusionRows, rows.Len()); i++ {
 			e, err := rows.Example(i)
 			if err != nil {
 				return nil, err
 			}
 			if truth, known := fusion.Truth(c, e); known {
-				examples, truths = append(examples, e), append(truths, truth)
+				examples, truths, numbers = append(examples, e), append(truths, truth), append(numbers, i)
 			}
 		}
 		all, err := s.MemberOutputs(ctx, examples)
@@ -65,7 +67,10 @@ func FitFusion(ctx context.Context, members []Member, rows *seq.File, device sft
 		for i, truth := range truths {
 			z := make([][]float32, len(all))
 			for m := range all {
-				z[m] = all[m][i].Logits
+				if z[m] = all[m][i].Logits; !fmath.Finite(z[m]) {
+					return nil, fmt.Errorf("%s, row %d: the model %q has the logits %v, expected finite numbers: "+
+						"train it with a lower --lr", rows.Name(), numbers[i], members[m].Name, z[m])
+				}
 			}
 			fit.Add(z, truth)
 		}

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
@@ -135,4 +136,18 @@ func TestFusionDevice(t *testing.T) {
 		t.Errorf("kernels %s, %d tokens in a pass", s.Kernels(), s.PassTokens())
 	}
 	must.Succeed(t, s.Probe(t.Context()))
+}
+
+// TestFitFusionNonFinite: a member whose logits overflow is an error that names it and the row.
+func TestFitFusionNonFinite(t *testing.T) {
+	_, rows := splits(t, config.Classification)
+	c := configtest.TinyConfig()
+	good, bad := modeltest.RandomModel(c, 1), modeltest.RandomModel(c, 2)
+	for i := range bad.Weights {
+		bad.Weights[i] *= 1e38
+	}
+	_, err := FitFusion(t.Context(), []Member{{"good", good}, {"bad", bad}}, rows, cpu.New(1), nil)
+	if err == nil || !strings.Contains(err.Error(), `row 0: the model "bad" has the logits `) {
+		t.Errorf("%v", err)
+	}
 }
