@@ -368,6 +368,18 @@ func (r *ranks) onFirst(f func() error) (err error) {
 	return err
 }
 
+// ofFirst returns the word of the first rank on all ranks.
+func (r *ranks) ofFirst(word uint64) (uint64, error) {
+	if r == nil {
+		return word, nil
+	}
+	words, err := distributed.Agree(r.World, nil, word)
+	if err != nil {
+		return 0, err
+	}
+	return words[0], nil
+}
+
 // sameLinearRun refuses a linear model that was trained on other data.
 func sameLinearRun(dir string, set *seq.Dataset) error {
 	cfg, err := config.Read(filepath.Join(dir, "config.json"))

@@ -14,7 +14,6 @@ import (
 
 	"github.com/urfave/cli/v2"
 
-	"github.com/sftseq/sftseq/internal/distributed"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/train"
@@ -97,6 +96,11 @@ func checkTime(c *cli.Context) error {
 // planSteps sets --steps where not all steps of a run fit into a time, and --epochs where they do: the command that
 // repeats the run then has its length.
 func planSteps(c *cli.Context, m *seq.Manifest, seed uint64, name string, within time.Duration) (err error) {
+	remaining, err := ranksOf(c).ofFirst(uint64(within)) // clocks of ranks differ, and a step more is another run
+	if err != nil {
+		return err
+	}
+	within = time.Duration(remaining)
 	flags := runFlagsOf(c)
 	p := &lengthPlan{rows: m.Splits["train"].Rows, judged: m.Splits["val"].Rows, task: func(steps int) *lra.Task {
 		flags.Steps = steps
@@ -153,13 +157,11 @@ func measurePace(c *cli.Context, task *lra.Task, seed uint64, steps int, during 
 	if err = errors.Join(err, failed, r.close(c)); err != nil {
 		return p, err
 	}
-	if ranks := ranksOf(c); ranks != nil {
-		words, err := distributed.Agree(ranks.World, nil, math.Float64bits(perToken))
-		if err != nil {
-			return p, err
-		}
-		perToken = math.Float64frombits(words[0])
+	bits, err := ranksOf(c).ofFirst(math.Float64bits(perToken))
+	if err != nil {
+		return p, err
 	}
+	perToken = math.Float64frombits(bits)
 	return pace{step: time.Duration(perToken * train),
 		evaluation: time.Duration(evaluationShare * perToken * judged)}, nil
 }
