@@ -41,7 +41,7 @@ type memberKind struct {
 var memberKinds = []*memberKind{
 	{name: linearMember, usage: "n-grams", linear: true, suits: linear.Suited,
 		standard: func(*seq.Manifest) bool { return true }},
-	{name: lexicalMember, usage: "layers on n-grams", suits: suitsLexical, flags: lexicalFlags, standard: isText},
+	{name: lexicalMember, usage: "n-grams in layers", suits: suitsLexical, flags: lexicalFlags, standard: isText},
 	{name: sftMember, usage: "layers", standard: func(m *seq.Manifest) bool { return !isText(m) }},
 }
 
@@ -99,7 +99,7 @@ func membersFlags(task *lra.Task) []cli.Flag {
 		kinds = append(kinds, fmt.Sprintf("%s (%s)", k.name, k.usage))
 	}
 	return []cli.Flag{
-		&cli.StringFlag{Name: "members", DefaultText: "linear,lexical for text, linear,sft for other tokens, else sft",
+		&cli.StringFlag{Name: "members", DefaultText: "by the data",
 			Usage: "train `KIND,…` and sum their logits: " + strings.Join(kinds, ", ")},
 		&cli.DurationFlag{Name: "time", DefaultText: "5m for several members",
 			Usage: "plan a number of steps that ends within `TIME`"},
