@@ -29,13 +29,13 @@ func TestInfoMembers(t *testing.T) {
 	}
 	said = succeed(t, "", "info", "--model", out)
 	contains(t, said, "weighted sum of the logits of 2 models",
-		"more about a member: sftseq info --model "+filepath.Join(out, "sft"))
+		"more about a member: sftseq info --model "+filepath.Join(out, "lexical"))
 	if n := strings.Count(said, "\n"); n > 10 {
 		t.Errorf("%d lines: %s", n, said)
 	}
 	f := decode[fusionInfo](t, succeed(t, "", "info", "--json", "--model", out))
 	if m := f.Members; len(m) != 2 || m[0].Type != config.LinearType ||
-		m[0].Parameters != i.Features+1 || m[1].Name != "sft" {
+		m[0].Parameters != i.Features+1 || m[1].Name != "lexical" {
 		t.Errorf("%+v", f)
 	}
 	equal(t, f.Config.Loss, must.Get(sft.ReadFusion(out))(t).Loss)

@@ -174,7 +174,7 @@ func TestTrainFusedKinds(t *testing.T) {
 			"--hidden", "16", "--layers",
 			"1", "--device", "cpu", "--lr", "0.01")
 		contains(t, said, "linear: validation loss ", "members on the validation split (1",
-			"\n  linear  loss 0.", "\n  sum ")
+			"\n  linear   loss 0.", "\n  sum ")
 		f := must.Get(sft.ReadFusion(out))(t)
 		if f.Loss > min(f.Losses[0], f.Losses[1]) || f.Accuracies != nil ||
 			(kind == "labels") != (len(f.Thresholds) == 3) ||

@@ -55,7 +55,7 @@ func run(ctx context.Context, dir string) error {
 		return err
 	}
 	fmt.Println("training on the log of a web server")
-	model, err := train(ctx, filepath.Join(dir, "web"), dev, sft.NewModel(&config, settings.Seed), settings, web)
+	model, err := trainModel(ctx, filepath.Join(dir, "web"), dev, sft.NewModel(&config, settings.Seed), settings, web)
 	if err != nil {
 		return err
 	}
@@ -96,12 +96,12 @@ func run(ctx context.Context, dir string) error {
 	}
 	settings.LearningRate /= 4
 	fmt.Println("fine-tuning on the log of a mail server")
-	_, err = train(ctx, filepath.Join(dir, "mail"), dev, model, settings, mail)
+	_, err = trainModel(ctx, filepath.Join(dir, "mail"), dev, model, settings, mail)
 	return err
 }
 
-// train trains m and returns the model with the best validation accuracy.
-func train(ctx context.Context, dir string, dev device.Device, m *sft.Model, s train.Settings,
+// trainModel trains m and returns the model with the best validation accuracy.
+func trainModel(ctx context.Context, dir string, dev device.Device, m *sft.Model, s train.Settings,
 	data *seq.Dataset) (*sft.Model, error) {
 	trainSplit, err := data.Open("train")
 	if err != nil {

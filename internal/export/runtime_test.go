@@ -61,6 +61,9 @@ func TestGoldens(t *testing.T) {
 		dir := filepath.Dir(expected)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			m := must.Get(sft.Load(dir))(t)
+			if m.Config.NGrams != nil {
+				return // ONNX refuses them, which TestStructure checks
+			}
 			got := onRuntime(t, m, readLines[line](t, filepath.Join(dir, "inputs.jsonl")))
 			for i, want := range readLines[answer](t, expected) {
 				compare(t, want.ID, "logits", got[i].Logits, want.Logits, 1e-5)

@@ -27,7 +27,7 @@ func TestLimits(t *testing.T) {
 		kept = make([]byte, 1<<19)
 	default:
 		for input, want := range map[string]string{
-			"memory": "bytes are allocated, expected at most 1048576",
+			"memory": "allocated 2097152 bytes, expected at most 1048576",
 			"time":   "the input takes more than 1s",
 			"little": "PASS",
 		} {
