@@ -187,7 +187,7 @@ func TestTrainFusedKinds(t *testing.T) {
 		answer, _ := exits(t, exitOK, line, "predict", "--model", out, "--device", "cpu")
 		contains(t, answer, c.want)
 		said, _ = exits(t, exitOK, "", "eval", "--model", out, "--data", data, "--device", "cpu")
-		contains(t, said, "(2 models together)", "\nmembers\n  linear  loss 0.", "  weight 0.7\n  sft     loss ")
+		contains(t, said, "(2 models together)", "\nmembers\n  linear   loss 0.", "  weight 0.7\n  lexical  loss ")
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
