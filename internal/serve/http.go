@@ -204,7 +204,7 @@ func (c *webConn) turnAway(flag string) {
 	}
 	received := time.Now()
 	c.SetReadDeadline(received.Add(s.grace))
-	c.Read(make([]byte, maxHTTPHeader))
+	c.Read(make([]byte, 512))
 	id := requestID(nil)
 	e := asWebError(s.tooMany(flag, ""))
 	s.metrics.responses.WithLabelValues(strconv.Itoa(e.status)).Inc()

@@ -22,5 +22,5 @@ func (s *session) turnAway(flag string) error {
 	return why
 }
 
-// maxRefusing is how many that are refused are waited for at a time.
-const maxRefusing = 32
+// maxRefusing is how many refused connections are waited for at a time.
+const maxRefusing = 256
