@@ -127,6 +127,11 @@ func TestTrainFusedStops(t *testing.T) {
 		printed(t, "", train(data, "--resume")...)
 		equal(t, readText(t, filepath.Join(out, "config.json")), first)
 	}
+	for _, name := range []string{"config.json", "sft"} { // the linear model alone knows the other kinds
+		must.Succeed(t, os.RemoveAll(filepath.Join(out, name)))
+	}
+	printed(t, "", slices.Concat([]string{"train", "custom", "--data", data, "--out", out, "--resume"}, flags[2:])...)
+	equal(t, readText(t, filepath.Join(out, "config.json")), first)
 	plain := filepath.Join(t.TempDir(), "plain")
 	runCustom(t, data, plain, flags[2:]...)
 	refuse(t, exitError, "already holds a model or a run", "",

@@ -13,8 +13,10 @@ import (
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/linear"
+	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/lra"
 	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
@@ -121,9 +123,11 @@ func chosenKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 	out := c.String("out")
 	switch resumed := c.Bool("resume"); {
 	case c.IsSet("members"):
-		return parseKinds(c)
+		return parseKinds(c, c.String("members"))
 	case resumed && isPlainRun(out):
 		return []*memberKind{kindCalled(sftMember)}, nil
+	case resumed && recordedKinds(out) != "":
+		return parseKinds(c, recordedKinds(out))
 	case resumed && begunKinds(out) != nil:
 		return begunKinds(out), nil
 	}
@@ -142,9 +146,21 @@ func fuses(task string) bool {
 	return slices.Contains([]string{seq.Classification, seq.Retrieval, seq.MultiLabel, seq.Regression}, task)
 }
 
-// parseKinds reads --members.
-func parseKinds(c *cli.Context) ([]*memberKind, error) {
-	text := c.String("members")
+// recordedKinds are the kinds of a fusion as its linear model records them; "" if there is none.
+func recordedKinds(out string) string {
+	cfg, err := config.Read(filepath.Join(out, linearMember, "config.json"))
+	if err != nil {
+		return ""
+	}
+	p, err := provenance.Of(cfg)
+	if err != nil {
+		return ""
+	}
+	return p.Members
+}
+
+// parseKinds reads a value of --members.
+func parseKinds(c *cli.Context, text string) ([]*memberKind, error) {
 	words := strings.Split(text, ",")
 	kinds := slices.DeleteFunc(slices.Clone(memberKinds), func(k *memberKind) bool {
 		return !slices.Contains(words, k.name)

@@ -52,7 +52,7 @@ func trainLinear(c *cli.Context) error {
 	if _, err := provenance.Found(out, nil, os.ErrNotExist, false, true); err != nil {
 		return err
 	}
-	report, err := saveLinear(c, set, out)
+	report, err := saveLinear(c, set, out, "")
 	if err != nil {
 		return err
 	}
@@ -60,9 +60,9 @@ func trainLinear(c *cli.Context) error {
 }
 
 // saveLinear trains a linear model and writes its directory.
-func saveLinear(c *cli.Context, set *seq.Dataset, out string) (*linear.Report, error) {
+func saveLinear(c *cli.Context, set *seq.Dataset, out, members string) (*linear.Report, error) {
 	begun := time.Now()
-	m, report, err := fitLinear(c, set, out)
+	m, report, err := fitLinear(c, set, out, members)
 	if err != nil {
 		return nil, err
 	}
@@ -97,7 +97,7 @@ func linearDevice(c *cli.Context) error {
 }
 
 // fitLinear trains on the training split and chooses the epoch on the validation split.
-func fitLinear(c *cli.Context, set *seq.Dataset, out string) (*linear.Model, *linear.Report, error) {
+func fitLinear(c *cli.Context, set *seq.Dataset, out, members string) (*linear.Model, *linear.Report, error) {
 	spec := set.Spec()
 	nGrams, rate, err := baseline.NGrams(c.Context, set)
 	if err != nil {
@@ -108,7 +108,7 @@ func fitLinear(c *cli.Context, set *seq.Dataset, out string) (*linear.Model, *li
 		return nil, nil, fmt.Errorf("%s: %w (--members %s trains on it)", set.Dir, err, sftMember)
 	}
 	config.Extra, err = json.Marshal(provenance.Provenance{Sftseq: version(), Command: linearCommand(c, out),
-		DataDir:  provenance.Path(c.String("data")),
+		Members: members, DataDir: provenance.Path(c.String("data")),
 		DataName: set.Manifest.Name, Data: set.Fingerprint(), Settings: train.Settings{Seed: c.Uint64("seed")}})
 	if err != nil {
 		return nil, nil, err

@@ -203,7 +203,7 @@ func (f *fusedRun) trainLinear() error {
 		if isRun(dir) {
 			return nil
 		}
-		report, err := saveLinear(f.Context, f.set, dir)
+		report, err := saveLinear(f.Context, f.set, dir, joinKinds(f.kinds))
 		if err != nil {
 			return err
 		}

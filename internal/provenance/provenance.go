@@ -22,6 +22,7 @@ type Provenance struct {
 	DataName  string         `json:"data_name"`
 	Data      string         `json:"data_sha256"` // hash of the splits' checksums
 	InitFrom  Path           `json:"init_from,omitempty"`
+	Members   string         `json:"members,omitempty"`     // kinds of a fusion whose first member the model is
 	Precision string         `json:"precision,omitempty"`   // as given by --precision
 	Kernels   string         `json:"kernels,omitempty"`     // at the start of the run, such as avx2
 	Longest   int64          `json:"longest_row,omitempty"` // tokens of the longest row of the training split
