@@ -72,7 +72,7 @@ func newBench(d *gpu, f form, m, n, k, used int) *bench {
 	b.c = numbers(m*n*max(1, b.p.parts), m*n*max(1, b.p.parts))
 	b.p.c = tensor.At(tensor.Gradients, 0, "result", len(b.c))
 	p.Segment("product")
-	p.Launch(tensor.Zero{Y: b.p.c}) // placeholder for the product, which is not a launch by itself
+	p.Launch(tensor.Zero{Y: b.p.c}) // A segment needs a launch, and the product alone is none.
 	p.Finish()
 	return b
 }

@@ -34,7 +34,7 @@ func TestPythonClient(t *testing.T) {
 			t.Errorf("%v\n%s", err, errs)
 		}
 	})
-	t.Run("tests of a clone", func(t *testing.T) { // which need no variables
+	t.Run("tests of a clone", func(t *testing.T) { // They need no variables.
 		testenv.NeedPrograms(t, "go")
 		_, errs, err := runClient(t, "", []string{"env", "PYTHONDONTWRITEBYTECODE=1", "python3"}, "-m", "unittest",
 			"discover", "-s", filepath.Join(source, "tests"), "-k", "classify_as_predict", "-k", "tags_as_predict")

@@ -23,7 +23,7 @@ func TestTypeScriptClient(t *testing.T) {
 	if passed := regexp.MustCompile(`(?m)^# pass (\d+)$`).FindStringSubmatch(out); passed == nil || passed[1] == "0" {
 		t.Errorf("no test was run\n%s", out)
 	}
-	t.Run("of a clone", func(t *testing.T) { // which needs no variables
+	t.Run("of a clone", func(t *testing.T) { // It needs no variables.
 		testenv.NeedPrograms(t, "npm", "go")
 		out := client(t, "", []string{"npm", "test", "--prefix", source, "--"}, "--test-reporter=tap",
 			"--test-name-pattern", "^(classify as predict|tags as predict)")

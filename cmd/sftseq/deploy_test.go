@@ -127,58 +127,61 @@ func behindProxy(t *testing.T, port int, server *operated, tooLong ...int) {
 	equal(t, r.StatusCode, 200)
 }
 
+// eachProxied runs a test with a server on a Unix socket, and one on a TCP port, for which socket is "". The proxy gets a
+// folder and a port.
+func eachProxied(t *testing.T, test func(t *testing.T, dir, socket string, port int, server *operated)) {
+	for _, over := range []string{"unix", "tcp"} {
+		t.Run(over, func(t *testing.T) {
+			dir, socket, address := t.TempDir(), "", "127.0.0.1:0"
+			if over == "unix" {
+				socket = filepath.Join(dir, "http.sock")
+				address = "unix:" + socket
+			}
+			test(t, dir, socket, freePort(t), operate(t, "--model", goldenPath("pre"), "--http", address, "--access-log"))
+		})
+	}
+}
+
 // TestNginx: nginx with the file of examples/deploy serves over TLS, in front of a Unix socket and of a TCP port.
 func TestNginx(t *testing.T) {
 	testenv.NeedPrograms(t, "nginx")
-	for _, over := range []string{"unix", "tcp"} {
-		t.Run(over, func(t *testing.T) {
-			dir := t.TempDir()
-			socket, port := filepath.Join(dir, "http.sock"), freePort(t)
-			address := map[string]string{"unix": "unix:" + socket, "tcp": "127.0.0.1:0"}[over]
-			server := operate(t, "--model", goldenPath("pre"), "--http", address, "--access-log")
-			cert, key := certificate(t, dir)
-			conf := deployed(t, "nginx.conf", "unix:/run/sftseq/http.sock", strings.TrimPrefix(server.url, "http://"),
-				"listen 443 ssl", fmt.Sprintf("listen 127.0.0.1:%d ssl", port), "/etc/ssl/model.example.pem", cert,
-				"/etc/ssl/private/model.example.key", key, "model.example;", "localhost;")
-			user := ""
-			if os.Geteuid() == 0 {
-				user = "user root;\n" // whose workers reach the socket in the folder of the test
-			}
-			folders := ""
-			for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
-				folders += fmt.Sprintf("%s_temp_path %s/%[1]s;\n", kind, dir)
-			}
-			main := writeText(t, filepath.Join(dir, "nginx.conf"), user+"daemon off;\npid "+dir+"/pid;\n"+
-				"error_log stderr;\nevents {}\nhttp {\naccess_log off;\n"+folders+conf+"}\n")
-			runProxy(t, port, nil, "nginx", "-p", dir, "-e", "stderr", "-c", main)
-			behindProxy(t, port, server, 413)
-		})
-	}
+	eachProxied(t, func(t *testing.T, dir, socket string, port int, server *operated) {
+		cert, key := certificate(t, dir)
+		conf := deployed(t, "nginx.conf", "unix:/run/sftseq/http.sock", strings.TrimPrefix(server.url, "http://"),
+			"listen 443 ssl", fmt.Sprintf("listen 127.0.0.1:%d ssl", port), "/etc/ssl/model.example.pem", cert,
+			"/etc/ssl/private/model.example.key", key, "model.example;", "localhost;")
+		user := ""
+		if os.Geteuid() == 0 {
+			user = "user root;\n" // Other workers cannot reach the socket in the folder of the test.
+		}
+		folders := ""
+		for _, kind := range []string{"client_body", "proxy", "fastcgi", "uwsgi", "scgi"} {
+			folders += fmt.Sprintf("%s_temp_path %s/%[1]s;\n", kind, dir)
+		}
+		main := writeText(t, filepath.Join(dir, "nginx.conf"), user+"daemon off;\npid "+dir+"/pid;\n"+
+			"error_log stderr;\nevents {}\nhttp {\naccess_log off;\n"+folders+conf+"}\n")
+		runProxy(t, port, nil, "nginx", "-p", dir, "-e", "stderr", "-c", main)
+		behindProxy(t, port, server, 413)
+	})
 }
 
 // TestCaddy: Caddy with the file of examples/deploy serves over TLS, in front of a Unix socket and of a TCP port.
 func TestCaddy(t *testing.T) {
 	testenv.NeedPrograms(t, "caddy")
-	for _, over := range []string{"unix", "tcp"} {
-		t.Run(over, func(t *testing.T) {
-			dir := t.TempDir()
-			socket, port := filepath.Join(dir, "http.sock"), freePort(t)
-			address := map[string]string{"unix": "unix:" + socket, "tcp": "127.0.0.1:0"}[over]
-			server := operate(t, "--model", goldenPath("pre"), "--http", address, "--access-log")
-			upstream := strings.TrimPrefix(server.url, "http://")
-			if over == "unix" {
-				upstream = "unix/" + socket
-			}
-			cert, key := certificate(t, dir)
-			conf := writeText(t, filepath.Join(dir, "Caddyfile"), "{\n\tadmin off\n\tauto_https disable_redirects\n\t"+
-				"skip_install_trust\n}\n"+deployed(t, "Caddyfile", "model.example {",
-				fmt.Sprintf("https://localhost:%d {\n\ttls %s %s\n", port, cert, key),
-				"unix//run/sftseq/http.sock", upstream))
-			runProxy(t, port, []string{"XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "HOME=" + dir}, "caddy", "run",
-				"--adapter", "caddyfile", "--config", conf)
-			behindProxy(t, port, server, 413, 502) // Caddy 2.6 takes its own limit for a failure of the server
-		})
-	}
+	eachProxied(t, func(t *testing.T, dir, socket string, port int, server *operated) {
+		upstream := strings.TrimPrefix(server.url, "http://")
+		if socket != "" {
+			upstream = "unix/" + socket
+		}
+		cert, key := certificate(t, dir)
+		conf := writeText(t, filepath.Join(dir, "Caddyfile"), "{\n\tadmin off\n\tauto_https disable_redirects\n\t"+
+			"skip_install_trust\n}\n"+deployed(t, "Caddyfile", "model.example {",
+			fmt.Sprintf("https://localhost:%d {\n\ttls %s %s\n", port, cert, key),
+			"unix//run/sftseq/http.sock", upstream))
+		runProxy(t, port, []string{"XDG_DATA_HOME=" + dir, "XDG_CONFIG_HOME=" + dir, "HOME=" + dir}, "caddy", "run",
+			"--adapter", "caddyfile", "--config", conf)
+		behindProxy(t, port, server, 413, 502) // Caddy 2.6 takes its own limit for a failure of the server
+	})
 }
 
 // TestForeignHost: without a token a proxy that passes its own name on gets 421, whose message says what to set.

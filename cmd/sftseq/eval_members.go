@@ -18,7 +18,7 @@ type memberTally struct {
 	fusion *sft.Fusion
 	scorer *sft.Scorer
 	lock   sync.Mutex
-	tally  []metrics.FusionTally // of each member, and of the sum
+	tally  []metrics.FusionTally // one for each member, then one for the sum
 }
 
 // newMemberTally measures the models of a fusion.

@@ -52,7 +52,7 @@ func TestExportONNX(t *testing.T) {
 }
 
 // TestExportedTokenizer: exports of models of words, and of a tokenizer.json, have a tokenizer.json whose ids are those
-// of the model; the lines of docs/export.md read it. Models of other tokens have none.
+// of the model; the example in docs/export.md reads it. Exports of models of other tokens have no such file.
 func TestExportedTokenizer(t *testing.T) {
 	dir := t.TempDir()
 	const text = "Ann Lee met Zoë in New York, at all."

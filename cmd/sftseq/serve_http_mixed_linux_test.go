@@ -22,7 +22,7 @@ import (
 type mixedLoad struct {
 	server  attacked
 	client  *http.Client
-	texts   []string // of 4 to 3,848 bytes
+	texts   []string // each has 4 to 3,848 bytes
 	vectors [][]byte
 	r       *rand.Rand
 	sent    atomic.Int64
@@ -129,8 +129,8 @@ func TestAccessLogOfMany(t *testing.T) {
 }
 
 // BenchmarkAccessLog compares the throughput of servers with the access log and without. Each kind has b.N requests. Two
-// servers of each kind, which are started in the order logged, silent, silent, logged, take turns in 20 rounds: a server
-// that is started later can be slower by itself. Ratio is the median over the rounds.
+// servers of each kind, which are started in the order logged, silent, silent, logged, take turns in 20 rounds,
+// because the order in which servers are started changes their speed. Ratio is the median over the rounds.
 //
 //	go test ./cmd/sftseq -run '^$' -bench AccessLog -benchtime 100000x -timeout 60m
 func BenchmarkAccessLog(b *testing.B) {
@@ -174,7 +174,7 @@ func BenchmarkAccessLog(b *testing.B) {
 }
 
 // BenchmarkHTTPMixed reports the server's memory after a fifth, three fifths and all of the requests of a mixedLoad,
-// which shows whether any is left behind.
+// so that memory that is not released shows.
 //
 //	go test ./cmd/sftseq -run '^$' -bench HTTPMixed -benchtime 100000x
 func BenchmarkHTTPMixed(b *testing.B) {

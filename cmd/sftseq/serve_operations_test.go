@@ -65,8 +65,8 @@ func (o *operated) ask(t *testing.T, path, token string) (int, string) {
 // TestServeEnvironment: flags have their values from the environment, under the command line; a misspelt variable is
 // warned of; lines of the log and of the access log are JSON if that is asked for.
 func TestServeEnvironment(t *testing.T) {
-	token := writeText(t, filepath.Join(t.TempDir(), "token"), "first-client-0000") // which others can read
-	must.Succeed(t, os.Chmod(token, 0o644))
+	token := writeText(t, filepath.Join(t.TempDir(), "token"), "first-client-0000")
+	must.Succeed(t, os.Chmod(token, 0o644)) // readable by others, which is warned of
 	for name, value := range map[string]string{"SFTSEQ_MODEL": goldenPath("pre"), "SFTSEQ_HTTP": "127.0.0.1:0",
 		"SFTSEQ_MODEL_NAME": "of-the-environment", "SFTSEQ_LOG_FORMAT": "json", "SFTSEQ_ACCESS_LOG": "true",
 		"SFTSEQ_MAX_MEMROY": "1GiB", "SFTSEQ_PORT": "tcp://10.0.0.1:80",
