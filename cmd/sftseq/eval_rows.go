@@ -3,12 +3,15 @@ package main
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync/atomic"
 
 	"github.com/urfave/cli/v2"
 
 	"github.com/sftseq/sftseq/internal/baseline"
 	"github.com/sftseq/sftseq/internal/evaluation"
+	"github.com/sftseq/sftseq/internal/provenance"
 	"github.com/sftseq/sftseq/internal/task"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -49,6 +52,7 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 	r := &evalRows{Reader: in, path: path, total: total, scorer: scorer, release: release, linear: m.isLinear()}
 	if path != c.String("data") {
 		r.split = c.String("split")
+		warnTrainedOn(c, m)
 	}
 	ranks := ranksOf(c)
 	if err := ranks.compare(scorer, path); err != nil {
@@ -67,6 +71,22 @@ func openEvalRows(c *cli.Context, m models) (*evalRows, error) {
 		r.score = r.members.examples
 	}
 	return r, nil
+}
+
+// warnTrainedOn warns of rows that a model was trained on beside the training split.
+func warnTrainedOn(c *cli.Context, m models) {
+	set, err := seq.OpenDataset(c.String("data"))
+	if err != nil {
+		return
+	}
+	split := c.String("split")
+	for _, one := range m.all() {
+		p, err := provenance.Of(one.Config) // a model of another program has none
+		if err == nil && slices.Contains(p.TrainedOn, split) && split != "train" && p.Data == set.Fingerprint() {
+			fmt.Fprintf(c.App.ErrWriter, "warning: a linear model was trained on the split %s, too: the results are better "+
+				"than on new rows (--split test)\n", split)
+		}
+	}
 }
 
 // input is what an evaluator may use beside the rows.

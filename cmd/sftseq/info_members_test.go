@@ -18,13 +18,13 @@ func TestInfoMembers(t *testing.T) {
 		"--device", "cpu")
 	linear := filepath.Join(out, "linear")
 	said := succeed(t, "", "info", "--model", linear)
-	contains(t, said, `"slots": 4194304`, "\nlinear model of n-grams of 1 to 3 tokens\nfeatures  ",
+	contains(t, said, `"slots": 4194304`, "\nlinear model of n-grams of 1 to 2 tokens\nfeatures  ",
 		" of 4194304 slots, 1 weights each\nmemory    ",
 		`"seed": 1`)
 	notContains(t, said, "hidden_size", "learning_rate")
 	i := decode[linearInfo](t, succeed(t, "", "info", "--json", "--model", linear))
 	equal(t, i.Memory, 8*int64(i.Features)+4194304/4)
-	if i.Features < 100 || i.Config.NGrams.MaxN != 3 {
+	if i.Features < 100 || i.Config.NGrams.MaxN != 2 {
 		t.Errorf("%+v", i)
 	}
 	said = succeed(t, "", "info", "--model", out)

@@ -126,8 +126,8 @@ func chosenKinds(c *cli.Context, m *seq.Manifest) ([]*memberKind, error) {
 		return parseKinds(c, c.String("members"))
 	case resumed && isPlainRun(out):
 		return []*memberKind{kindCalled(sftMember)}, nil
-	case resumed && recordedKinds(out) != "":
-		return parseKinds(c, recordedKinds(out))
+	case resumed && linearRecord(out).Members != "":
+		return parseKinds(c, linearRecord(out).Members)
 	case resumed && begunKinds(out) != nil:
 		return begunKinds(out), nil
 	}
@@ -146,17 +146,12 @@ func fuses(task string) bool {
 	return slices.Contains([]string{seq.Classification, seq.Retrieval, seq.MultiLabel, seq.Regression}, task)
 }
 
-// recordedKinds are the kinds of a fusion as its linear model records them; "" if there is none.
-func recordedKinds(out string) string {
-	cfg, err := config.Read(filepath.Join(out, linearMember, "config.json"))
-	if err != nil {
-		return ""
+// linearRecord is the provenance of the linear model of a fusion; empty if there is none.
+func linearRecord(out string) (p provenance.Provenance) {
+	if cfg, err := config.Read(filepath.Join(out, linearMember, "config.json")); err == nil {
+		p, _ = provenance.Of(cfg)
 	}
-	p, err := provenance.Of(cfg)
-	if err != nil {
-		return ""
-	}
-	return p.Members
+	return p
 }
 
 // parseKinds reads a value of --members.

@@ -24,7 +24,7 @@ func TestTrainLinear(t *testing.T) {
 	data := tableData(t, "reviews.csv", readText(t, proseTable(t, 600)), "--text", "review", "--label", "mood",
 		"--split", "0.6,0.2,0.2")
 	model, said := linearModel(t, data)
-	contains(t, said, "linear model of 360 rows: ", " n-grams of 1 to 3 tokens",
+	contains(t, said, "linear model of 360 rows: ", " n-grams of 1 to 2 tokens",
 		"validation accuracy 100.00%, loss ", "(epoch ",
 		", model in "+model, "repeat with: sftseq train custom --members linear --seed 1 --data "+data+
 			" --out "+model+"-again")

@@ -203,7 +203,15 @@ func (f *fusedRun) trainLinear() error {
 		if isRun(dir) {
 			return nil
 		}
-		report, err := saveLinear(f.Context, f.set, dir, joinKinds(f.kinds))
+		fit, err := newLinearFit(f.Context, f.set, dir)
+		if err != nil {
+			return err
+		}
+		fit.record.Members = joinKinds(f.kinds)
+		m, report, err := fit.fit()
+		if err == nil {
+			err = fit.save(m)
+		}
 		if err != nil {
 			return err
 		}
@@ -391,50 +399,5 @@ func sameLinearRun(dir string, set *seq.Dataset) error {
 		err = fmt.Errorf("%s was trained on other data than %s: choose another --out",
 			shellQuote(dir), shellQuote(set.Dir))
 	}
-	return err
-}
-
-// fuse fits the weights of the models in the folders of --out, and writes its config.json.
-func (f *fusedRun) fuse() error {
-	rows, err := f.set.Open("val")
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	var names []string
-	if f.kinds[0].linear {
-		names = append(names, linearMember)
-	}
-	for _, one := range f.members {
-		names = append(names, one.name)
-	}
-	var members []train.Member
-	for _, name := range names {
-		m, err := load(f.Context.Context, filepath.Join(f.out, name))
-		if err != nil {
-			return err
-		}
-		members = append(members, train.Member{Name: name, Model: m})
-	}
-	d, err := openDevice(f.Context)
-	if err != nil {
-		return err
-	}
-	defer closeDevice(f.Context, d)
-	p := newProgress(int64(rows.Len()), "fitting weights", "rows")
-	fusion, err := train.FitFusion(f.Context.Context, members, rows, d, p.Add)
-	p.Finish()
-	if err != nil {
-		return err
-	}
-	if err := fusion.Save(f.out); err != nil {
-		return err
-	}
-	text := describeFusion(fusion, f.out) + fmt.Sprintf("evaluate with: sftseq eval --model %s --data %s\n",
-		shellQuote(f.out), shellQuote(f.set.Dir))
-	if command := f.reproduction(); command != "" {
-		text += f.kernels + "\nrepeat with: " + command + "\n"
-	}
-	_, err = fmt.Fprint(f.App.Writer, text)
 	return err
 }

@@ -27,14 +27,14 @@ func NGrams(ctx context.Context, set *seq.Dataset) (o ngram.Options, rate float6
 	return what.nGrams(set.Manifest), what.rate, err
 }
 
-// fewRows is the number of training rows below which n-grams of a single row are used, too. Of 500 film reviews they
-// are worth a point of accuracy, of 2,000 nothing.
+// fewRows is the number of training rows below which n-grams of a single row are used, too, and no longer ones than
+// pairs of words. Of 500 film reviews this is worth a point of accuracy, of 2,000 nothing.
 const fewRows = 1000
 
 func (what counted) nGrams(s *seq.Manifest) ngram.Options {
 	o := ngram.Options{Units: what.units, MinN: 1, MaxN: 3, Slots: usualSlots, MinCount: 2}
 	if s.Splits["train"].Rows < fewRows {
-		o.MinCount = 1
+		o.MinCount, o.MaxN = 1, 2
 	}
 	if !what.words && s.VocabSize <= smallVocabulary {
 		o.MaxN = 6

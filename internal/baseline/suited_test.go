@@ -150,7 +150,7 @@ func TestNGrams(t *testing.T) {
 		rate float64
 	}{
 		{bytes, 1000, text(9), ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 2}, 0},
-		{bytes, 999, text(9), ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 3, Slots: 1 << 22, MinCount: 1}, 0},
+		{bytes, 999, text(9), ngram.Options{Units: ngram.Words, MinN: 1, MaxN: 2, Slots: 1 << 22, MinCount: 1}, 0},
 		{bytes, 1000, text(1), ngram.Options{Units: ngram.Bytes, MinN: 1, MaxN: 6, Slots: 1 << 22, MinCount: 2}, 0},
 		{of(seq.Classification, `{"type":"ids","vocab":50}`, 50, "a", "b"), 1000, ids,
 			ngram.Options{Units: ngram.Tokens, MinN: 1, MaxN: 6, Slots: 1 << 22, MinCount: 2}, 0},

@@ -259,6 +259,7 @@ type Options struct {
 	// the epochs.
 	Progress func(rows int)
 	bounds   *bounds // of tests; nil is the usual ones
+	end      int     // epoch after which training ends; 0 is the last one
 }
 
 // mostSketches bounds the threads, each of which has a sketch of 16 MiB.

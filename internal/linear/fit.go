@@ -132,6 +132,9 @@ func (f *fitting) logistic(ctx context.Context, m *Model) error {
 		steps = max(1, int(float64(steps)*float64(f.Updates)/float64(all)))
 	}
 	total, t := float64(epochs*steps), 0
+	if f.end > 0 {
+		epochs = min(epochs, f.end) // total is unchanged: the learning rates are those of the whole run
+	}
 	f.report.Kept = -1
 	for epoch := range epochs {
 		err := f.train.shuffled(ctx, f.Seed, epoch, steps, func(r *row) {

@@ -23,6 +23,8 @@ type Provenance struct {
 	Data      string         `json:"data_sha256"` // hash of the splits' checksums
 	InitFrom  Path           `json:"init_from,omitempty"`
 	Members   string         `json:"members,omitempty"`     // kinds of a fusion whose first member the model is
+	Epoch     int            `json:"kept_epoch,omitempty"`  // of a linear model, from 1: the least validation loss
+	TrainedOn []string       `json:"trained_on,omitempty"`  // splits, if they are more than the training split
 	Precision string         `json:"precision,omitempty"`   // as given by --precision
 	Kernels   string         `json:"kernels,omitempty"`     // at the start of the run, such as avx2
 	Longest   int64          `json:"longest_row,omitempty"` // tokens of the longest row of the training split
@@ -40,9 +42,12 @@ func Of(config *sft.Config) (Provenance, error) {
 
 // Store writes the provenance to a configuration.
 func (p *Provenance) Store(config *sft.Config) (err error) {
-	config.Extra, err = json.Marshal(p)
+	config.Extra, err = p.JSON()
 	return err
 }
+
+// JSON is the value of "extra".
+func (p *Provenance) JSON() (json.RawMessage, error) { return json.Marshal(p) }
 
 // endFlags matches the flags for the length of a run, at the end of a command.
 var endFlags = regexp.MustCompile(`( --(epochs|steps)[ =][0-9]+)+$`)

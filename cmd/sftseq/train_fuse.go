@@ -1,0 +1,107 @@
+package main
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/train"
+)
+
+// fuse fits the weights of the models in the folders of --out and writes its config.json. Then the linear model, which
+// has no use for the validation split any more, is trained on it, too.
+func (f *fusedRun) fuse() error {
+	fusion, err := f.fitWeights()
+	if err == nil {
+		err = fusion.Save(f.out)
+	}
+	if err == nil {
+		err = f.refitLinear()
+	}
+	if err != nil {
+		return err
+	}
+	text := describeFusion(fusion, f.out) + fmt.Sprintf("evaluate with: sftseq eval --model %s --data %s\n",
+		shellQuote(f.out), shellQuote(f.set.Dir))
+	if command := f.reproduction(); command != "" {
+		text += f.kernels + "\nrepeat with: " + command + "\n"
+	}
+	_, err = fmt.Fprint(f.App.Writer, text)
+	return err
+}
+
+// fitWeights fits the weights of the models in the folders of --out.
+func (f *fusedRun) fitWeights() (*sft.Fusion, error) {
+	rows, err := f.set.Open("val")
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var members []train.Member
+	if f.kinds[0].linear {
+		m, err := f.fittedLinear()
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, train.Member{Name: linearMember, Model: m})
+	}
+	for _, one := range f.members {
+		m, err := load(f.Context.Context, filepath.Join(f.out, one.name))
+		if err != nil {
+			return nil, err
+		}
+		members = append(members, train.Member{Name: one.name, Model: m})
+	}
+	d, err := openDevice(f.Context)
+	if err != nil {
+		return nil, err
+	}
+	defer closeDevice(f.Context, d)
+	p := newProgress(int64(rows.Len()), "fitting weights", "rows")
+	fusion, err := train.FitFusion(f.Context.Context, members, rows, d, p.Add)
+	p.Finish()
+	return fusion, err
+}
+
+// fittedLinear loads the linear model of the training split alone. A finished run has another one, so that it is trained
+// again.
+func (f *fusedRun) fittedLinear() (*sft.Model, error) {
+	if linearRecord(f.out).TrainedOn == nil {
+		return load(f.Context.Context, f.linearDir())
+	}
+	dir, err := os.MkdirTemp("", "sftseq-linear-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	fit, err := newLinearFit(f.Context, f.set, dir)
+	if err != nil {
+		return nil, err
+	}
+	m, _, err := fit.fit()
+	if err == nil {
+		err = fit.save(m)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return load(f.Context.Context, dir)
+}
+
+// refitLinear trains the linear model on the training and the validation split.
+func (f *fusedRun) refitLinear() error {
+	if !f.kinds[0].linear || linearRecord(f.out).TrainedOn != nil {
+		return nil
+	}
+	fit, err := newLinearFit(f.Context, f.set, f.linearDir())
+	if err != nil || !fit.refits() {
+		return err
+	}
+	fit.record.Members = joinKinds(f.kinds)
+	m, err := fit.refit(linearRecord(f.out).Epoch)
+	if err != nil {
+		return err
+	}
+	return fit.save(m)
+}

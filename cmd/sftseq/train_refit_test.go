@@ -1,0 +1,42 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+)
+
+// TestTrainRefit: a linear model that is saved has learned the validation split, too, if there is a test split; eval
+// warns of the results there. In a fusion its weight is fitted before, and a finished run that is resumed keeps it.
+func TestTrainRefit(t *testing.T) {
+	const warning = "a linear model was trained on the split val, too"
+	table := readText(t, proseTable(t, 200))
+	data := tableData(t, "reviews.csv", table, "--text", "review", "--label", "mood", "--split", "0.6,0.2,0.2")
+	untested := tableData(t, "untested.csv", table, "--text", "review", "--label", "mood", "--split", "0.8,0.2,0")
+	evaluated := func(args ...string) string {
+		_, errs := exits(t, exitOK, "", append([]string{"eval"}, args...)...)
+		return errs
+	}
+	alone := filepath.Join(t.TempDir(), "alone")
+	_, errs := exits(t, exitOK, "", "train", "custom", "--members", "linear", "--data", data, "--out", alone)
+	contains(t, errs, "linear model of 120 rows: ", "linear model of 160 rows with those of the validation split: ")
+	contains(t, evaluated("--model", alone, "--data", data, "--split", "val"), warning)
+	notContains(t, evaluated("--model", alone, "--data", data), warning)
+	plain, _ := linearModel(t, untested)
+	notContains(t, evaluated("--model", plain, "--data", untested, "--split", "val"), warning)
+
+	fused := filepath.Join(t.TempDir(), "fused")
+	train := []string{"train", "custom", "--members", "linear,sft", "--data", data, "--out", fused, "--steps", "4",
+		"--device", "cpu", "--hidden", "8", "--layers", "1"}
+	printed(t, "", train...)
+	contains(t, evaluated("--model", fused, "--data", data, "--split", "val"), warning)
+	weights := filepath.Join(fused, "linear", "model.safetensors")
+	equal(t, readText(t, weights), readText(t, filepath.Join(alone, "model.safetensors")))
+	fusion := readText(t, filepath.Join(fused, "config.json"))
+	must.Succeed(t, os.RemoveAll(filepath.Join(fused, "sft")))
+	printed(t, "", append(train, "--resume")...)
+	equal(t, readText(t, filepath.Join(fused, "config.json")), fusion)
+	equal(t, readText(t, weights), readText(t, filepath.Join(alone, "model.safetensors")))
+}

@@ -1,0 +1,30 @@
+package linear
+
+import (
+	"context"
+	"slices"
+
+	"github.com/sftseq/sftseq/seq"
+)
+
+// Refit trains a model on the rows of two splits together. It makes the first epochs of a run of o.Epochs: those up to
+// the one that [Fit] kept. Regressions and pairs are not supported: [Refits] is false for them.
+func Refit(ctx context.Context, config *Config, train, val Rows, epochs int, o Options) (*Model, *Report, error) {
+	o.end = epochs
+	return Fit(ctx, config, bothSplits{train, val}, nil, o)
+}
+
+// Refits reports whether [Refit] supports the models of a configuration.
+func Refits(c *Config) bool { return c.Task != seq.Regression && c.Pairs == nil }
+
+// bothSplits are the rows of two splits, one after the other.
+type bothSplits [2]Rows
+
+func (s bothSplits) Lengths() []int32 { return slices.Concat(s[0].Lengths(), s[1].Lengths()) }
+
+func (s bothSplits) Example(i int) (seq.Example, error) {
+	if first := len(s[0].Lengths()); i >= first {
+		return s[1].Example(i - first)
+	}
+	return s[0].Example(i)
+}

@@ -1,0 +1,42 @@
+package linear
+
+import (
+	"bytes"
+	"context"
+	"slices"
+	"testing"
+
+	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/seq"
+)
+
+// TestRefit: the model is that of the rows of both splits, after the given number of epochs.
+func TestRefit(t *testing.T) {
+	train, val, judge := moods(1, 400, 2), moods(2, 100, 2), moods(3, 100, 2)
+	for i := range judge { // wrong labels, so that an early epoch has the least loss
+		if judge[i].Label != seq.NoLabel {
+			judge[i].Label = 1 - judge[i].Label
+		}
+	}
+	s := classSpec(2)
+	c := must.Get(NewConfig(s, wordOptions))(t)
+	weights := func(m *Model, _ *Report, err error) []byte {
+		must.Succeed(t, err)
+		var b bytes.Buffer
+		must.Succeed(t, m.WriteWeights(&b))
+		return b.Bytes()
+	}
+	both := slices.Concat(train, val)
+	m, report, err := Fit(context.Background(), c, both, judge, Options{Seed: 3})
+	want := weights(m, report, err)
+	if report.Kept == usualEpochs-1 {
+		t.Fatalf("%+v: expected an epoch before the last", report)
+	}
+	if !bytes.Equal(weights(Refit(context.Background(), c, train, val, report.Kept+1, Options{Seed: 3})), want) {
+		t.Error("another model than that of the rows together")
+	}
+	all := weights(Fit(context.Background(), c, both, nil, Options{Seed: 3}))
+	if !bytes.Equal(weights(Refit(context.Background(), c, train, val, 0, Options{Seed: 3})), all) {
+		t.Error("without an epoch: another model than that of all epochs")
+	}
+}
