@@ -14,10 +14,11 @@ import (
 // askedTask is code that asks a configuration, or a preset, for its task.
 var askedTask = regexp.MustCompile(`(?i:task|kind) [!=]= (?:config\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\w*` +
 	`|case (?:config\.)?(Classification|Retrieval|Regression|MultiLabel|Tagging|FillMask)\b` +
-	`|\.\((classification|retrieval|regression|multiLabel|tagging|fillMask)\)`)
+	`|[!=]= config\.(Classes|Labels|Numbers|Tags|MaskedTokens)\b|case config\.(Classes|Labels|Numbers|Tags|MaskedTokens)\b` +
+	`|\.\((classification|retrieval|regression|multiLabel|tagging|fillMask|rows)\)`)
 
 // ownFiles are the files of an objective, and of the tasks of data.
-var ownFiles = regexp.MustCompile(`^(internal/task/.*|seq/.*|sft/internal/(configtest|modeltest)/.*|sft/(?:config/|internal/model/|train/)?(classification|retrieval|regression|multilabel|tagging|spandecoding|fillmask|fill|masking)\.go)$`)
+var ownFiles = regexp.MustCompile(`^(internal/task/.*|seq/.*|sft/internal/(configtest|modeltest)/.*|sft/(?:config/|internal/model/|train/)?(rows|classification|retrieval|regression|multilabel|tagging|spandecoding|fillmask|fill|masking)\.go)$`)
 
 // mayAsk are the other files that ask for the task of a model, and why.
 var mayAsk = map[string]string{

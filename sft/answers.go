@@ -8,7 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// answers are the predictions of the models of a task that has logits, one for each of
+// answers are the predictions of a kind in a record and in an ensemble. They have one logit for each of
 // [config.Config.NumLabels], or that number for each token.
 type answers interface {
 	// columns are those of answers in a record, and append appends one.
@@ -21,19 +21,14 @@ type answers interface {
 
 // answerTraits are the differences between answers that [ofRows] has for most.
 type answerTraits interface {
-	// outputs are what a scorer returns of the logits of a pass, which it may change. Of classes their softmax has the
-	// probabilities and their maximum is the prediction, of labels the sigmoid has them.
-	outputs(c *Config, logits []float32) []float32
 	// numbers are the predictions in the units of the data; nil for none.
 	numbers(c *Config, logits []float32) []float32
 	// columnNames is the key of a record's metadata with the names of the logits.
 	columnNames(c *Config) (key string, names []string)
 }
 
-// ofRows are the traits of the answers of most tasks.
+// ofRows are the traits of the answers of most kinds.
 type ofRows struct{}
-
-func (ofRows) outputs(c *Config, logits []float32) []float32 { return calibrated(c, logits) }
 
 func (ofRows) numbers(*Config, []float32) []float32 { return nil }
 
@@ -41,24 +36,13 @@ func (ofRows) columnNames(c *Config) (key string, names []string) {
 	return seq.KeyLabelNames, c.LabelNames
 }
 
-// answersByTask has no entry for a task whose models have no answer to a whole sequence.
-var answersByTask = map[string]answers{
-	config.Classification: classification{},
-	config.Retrieval:      classification{},
-	config.Regression:     regression{},
-	config.MultiLabel:     multiLabel{},
-	config.Tagging:        tagging{},
+// answersByKind has no entry for [config.MaskedTokens], which do not answer to a whole sequence.
+var answersByKind = map[config.Kind]answers{
+	config.Classes: classification{},
+	config.Labels:  multiLabel{},
+	config.Numbers: regression{},
+	config.Tags:    tagging{},
 }
 
 // answersOf are those of a model that [config.Config.CheckAnswers] finds to have some.
-func answersOf(c *Config) answers { return answersByTask[c.Task] }
-
-// calibrated divides logits by the temperature.
-func calibrated(c *Config, logits []float32) []float32 {
-	if d := float32(c.LogitDivisor()); d != 1 {
-		for i := range logits {
-			logits[i] /= d
-		}
-	}
-	return logits
-}
+func answersOf(c *Config) answers { return answersByKind[c.Kind()] }

@@ -6,11 +6,11 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestTasksHaveAnswers: the table has a row for each task whose models answer a whole sequence, and no other.
+// TestTasksHaveAnswers: the table has a row for each kind of predictions for a whole sequence, and no other.
 func TestTasksHaveAnswers(t *testing.T) {
 	for _, task := range config.Tasks() {
-		_, found := answersByTask[task]
-		if answers := (&Config{Task: task}).CheckAnswers() == nil; found != answers {
+		c := &Config{Task: task}
+		if found, answers := answersOf(c) != nil, c.CheckAnswers() == nil; found != answers {
 			t.Errorf("%s: a row %t, expected %t", task, found, answers)
 		}
 	}

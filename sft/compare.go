@@ -18,7 +18,7 @@ func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 	}
 	c := s.Config()
 	for at := 0; at < len(logits); at += c.NumLabels {
-		copy(logits[at:at+c.NumLabels], answersOf(c).outputs(c, logits[at:at+c.NumLabels]))
+		copy(logits[at:at+c.NumLabels], c.CalibratedLogits(logits[at:at+c.NumLabels]))
 	}
 	return logits, nil
 }

@@ -168,7 +168,7 @@ func (s *Scorer) split(r *model.Result, examples []seq.Example, out []Output) {
 	d, towers, logits := c.HiddenSize, c.Sequences(), r.Logits
 	for i := range out {
 		n := c.LogitCount(examples[i])
-		out[i].Logits, logits = answersOf(c).outputs(c, logits[:n:n]), logits[n:]
+		out[i].Logits, logits = c.CalibratedLogits(logits[:n:n]), logits[n:]
 		out[i].Numbers = answersOf(c).numbers(c, out[i].Logits)
 		for t := range towers {
 			at := (i*towers + t) * d

@@ -1,4 +1,4 @@
-// Package task holds what the program does with the outputs of a model, for each task that a model can have: it
+// Package task holds what the program does with the outputs of a model, for each kind of predictions: it
 // reads labels, makes replies and columns of tables, finds mistakes, and measures.
 //
 // Packages that must not know each other, such as the server and reports, define the small interfaces that they
@@ -20,13 +20,20 @@ import (
 	"github.com/sftseq/sftseq/tokenizers"
 )
 
-// Task is what depends on the task of a model.
+// Task is what depends on the kind of a model's predictions.
 type Task interface {
+	Replies
+	Methods
+	Evaluation
+	Comparison
+	Examples
+}
+
+// Replies are read from a model's output, and written as JSON or as a row of a table.
+type Replies interface {
+	requests.Task
 	// ReadLabels reads the labels of a request, or its numbers, into its example.
 	ReadLabels(r *requests.Request, e *seq.Example) error
-
-	// Answer returns the JSON object that stands for an output in a reply. The logits are finite.
-	Answer(r *requests.Request, o sft.Output) (any, error)
 	// AnswerNumbers is the memory of an answer to a request of the given length in tokens, counted in numbers with
 	// their text, of 16 bytes each.
 	AnswerNumbers(tokens int) int
@@ -34,7 +41,10 @@ type Task interface {
 	Columns(format string) requests.Columns
 	// HasPlaces reports whether an answer has places in the text, see [requests.Parser].
 	HasPlaces() bool
+}
 
+// Methods are what the server offers.
+type Methods interface {
 	// Method is the JSON-RPC method that answers a request.
 	Method() string
 	// Shape is an empty answer, from which its JSON schema is made; nil for a task without answers.
@@ -48,11 +58,23 @@ type Task interface {
 	Published(answer any) any
 	// Labels are the names or the numbers of the labels; nil for a task without labels.
 	Labels() []any
+}
 
+// Evaluation measures a model on rows with labels.
+type Evaluation interface {
 	// Evaluator measures a model; nil for a task without labels.
 	Evaluator() Evaluator
 	// Page measures a model for a report; nil for a task without labels.
 	Page(in PageInput) *Page
+	// Fits compares the labels of rows with those of the model. Rows without labels fit.
+	Fits(s *seq.Spec) error
+	// NeedsLabels reports rows of a file that have no labels to compare with.
+	NeedsLabels(s *seq.Spec, path string) error
+	mistakes(format string, tokenizer tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes)
+}
+
+// Comparison compares runs with each other and with baselines.
+type Comparison interface {
 	// HasAccuracy reports whether each example, or token, has one label to compare the prediction with.
 	HasAccuracy() bool
 	// ComparedBy is the metric of the validation split by which runs are compared, of models that were selected by a
@@ -63,16 +85,14 @@ type Task interface {
 	Baselines(ctx context.Context, set *seq.Dataset, metric string) ([]Score, error)
 	// ShowScore formats a score with the name of its metric.
 	ShowScore(v float64, metric string) string
-	// Fits compares the labels of rows with those of the model. Rows without labels fit.
-	Fits(s *seq.Spec) error
-	// NeedsLabels reports rows of a file that have no labels to compare with.
-	NeedsLabels(s *seq.Spec, path string) error
+}
+
+// Examples describe the labels of a model.
+type Examples interface {
 	// Draw adds random labels to an example with the given number of tokens, which has a random label already.
 	Draw(e *seq.Example, tokens int, d Draws)
 	// Outputs are the name of an output, its plural, and the names of all outputs, if they have names.
 	Outputs() (one, many string, names []string)
-
-	mistakes(format string, tokenizer tokenizers.Tokenizer) ([]table.OutputColumn, func(mistakeWriter) Mistakes)
 }
 
 // Draws are the random numbers of an example.
@@ -82,25 +102,24 @@ type Draws interface {
 }
 
 // Of returns the task of a model.
-func Of(c *sft.Config) Task { return tasks[c.Task](c) }
+func Of(c *sft.Config) Task { return tasks[c.Kind()](c) }
 
-var tasks = map[string]func(*sft.Config) Task{
-	config.Classification: func(c *sft.Config) Task { return classes{c} },
-	config.Retrieval:      func(c *sft.Config) Task { return classes{c} },
-	config.MultiLabel:     func(c *sft.Config) Task { return labels{c} },
-	config.Regression:     func(c *sft.Config) Task { return numbers{c} },
-	config.Tagging: func(c *sft.Config) Task {
+var tasks = map[config.Kind]func(*sft.Config) Task{
+	config.Classes: func(c *sft.Config) Task { return classes{c} },
+	config.Labels:  func(c *sft.Config) Task { return labels{c} },
+	config.Numbers: func(c *sft.Config) Task { return numbers{c} },
+	config.Tags: func(c *sft.Config) Task {
 		if c.Featured() {
 			return nodeTags{c}
 		}
 		return spans{c}
 	},
-	config.FillMask: func(c *sft.Config) Task { return masks{c} },
+	config.MaskedTokens: func(c *sft.Config) Task { return masks{c} },
 }
 
 // NewMistakes returns a writer of one of [table.OutputFormats], of rows with or without ids. The tokenizer decodes the
 // text of spans; nil leaves it out.
-func NewMistakes(t Task, to io.Writer, format string, tokenizer tokenizers.Tokenizer, ids bool) (Mistakes, error) {
+func NewMistakes(t Evaluation, to io.Writer, format string, tokenizer tokenizers.Tokenizer, ids bool) (Mistakes, error) {
 	columns := []table.OutputColumn{{Name: "row", Kind: table.IntColumn}}
 	if ids {
 		columns = append([]table.OutputColumn{{Name: "id"}}, columns...)

@@ -9,8 +9,6 @@ import (
 // classification is the task of one class for a sequence.
 type classification struct{ ofRows }
 
-func (classification) sequences() int { return 1 }
-
 func (classification) describe(c *Config, s seq.Spec) error {
 	if has, takes := len(s.TokenColumns()), c.Sequences(); has != takes {
 		return &Error{"task", fmt.Sprintf("%s of %d sequences", c.Task, takes),

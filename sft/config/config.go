@@ -209,7 +209,7 @@ func (c *Config) Validate() error {
 	if err := c.task().validate(c); err != nil {
 		return err
 	}
-	if !c.task().masksTokens() && c.MaskRate != 0 {
+	if !c.MasksTokens() && c.MaskRate != 0 {
 		return bad("mask_rate", c.MaskRate, "none, as the task is not "+FillMask)
 	}
 	return nil
@@ -358,7 +358,7 @@ func (c *Config) DataVocabSize() int {
 // OpenSplit opens a split of a data set as the examples of the model: what it reads of them
 // ([Config.TruncatesAt]), and for the task fill-mask each sequence of a pair alone.
 func (c *Config) OpenSplit(set *seq.Dataset, split string) (*seq.File, error) {
-	if c.task().sequences() == 1 {
+	if c.Sequences() == 1 {
 		return set.OpenSequences(split, c.TruncatesAt())
 	}
 	return set.OpenWindow(split, c.TruncatesAt())

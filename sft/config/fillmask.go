@@ -10,7 +10,7 @@ import (
 // fillMask is the task of predicting masked tokens.
 type fillMask struct{ ofRows }
 
-func (fillMask) sequences() int { return 1 }
+func (fillMask) kind() Kind { return MaskedTokens }
 
 func (fillMask) describe(c *Config, s seq.Spec) error {
 	c.LabelNames, c.NumLabels, c.Numbers, c.RegressionLoss = nil, s.VocabSize, nil, ""
@@ -73,13 +73,7 @@ func (fillMask) headOperations(c *Config, _ int) float64 {
 	return float64(c.HiddenSize) * float64(c.NumLabels) * c.MaskRate
 }
 
-func (fillMask) pools() bool { return false }
-
 func (fillMask) takesFeatures() bool { return false }
-
-func (fillMask) masksTokens() bool { return true }
-
-func (fillMask) hasTemperature() bool { return false }
 
 // What a model that fills masks begins with, where nothing else is said. A masked byte is
 // told by its two neighbours too easily, so that of small tokens spans are masked.

@@ -10,9 +10,18 @@ import (
 // multiLabel is the task of any number of labels for a sequence.
 type multiLabel struct{ ofRows }
 
-func (multiLabel) isMultiLabel() bool { return true }
+func (multiLabel) kind() Kind { return Labels }
 
-func (multiLabel) sequences() int { return 1 }
+func (multiLabel) loss() Loss { return BinaryCrossEntropy }
+
+// targets has for each label 1 if the example has it, otherwise 0.
+func (multiLabel) targets(c *Config, e seq.Example) []float32 {
+	out := make([]float32, c.NumLabels)
+	for _, label := range e.Labels {
+		out[label] = 1
+	}
+	return out
+}
 
 func (multiLabel) describe(c *Config, s seq.Spec) error {
 	if s.Task != MultiLabel {

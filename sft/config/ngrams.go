@@ -59,7 +59,7 @@ func (c *Config) validateNGrams() error {
 	case n.Slots > maxNGramWords/c.HiddenSize:
 		return bad("ngrams.slots", n.Slots, fmt.Sprintf("at most %d for hidden_size %d", maxNGramWords/c.HiddenSize,
 			c.HiddenSize))
-	case c.task().masksTokens():
+	case c.MasksTokens():
 		return bad("ngrams", n, "none for the task "+c.Task)
 	}
 	return nil

@@ -14,7 +14,7 @@ const (
 // those of its tokens. Others read the rows of tokens.
 func (c *Config) Pools() bool {
 	o, known := tasks[c.Task]
-	return !known || o.pools()
+	return !known || o.kind() != Tags && o.kind() != MaskedTokens
 }
 
 // validatePooling reports a pooling that there is not, or that the task has no use for.

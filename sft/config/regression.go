@@ -25,7 +25,11 @@ type Number struct {
 // regression is the task of predicting numbers of a sequence.
 type regression struct{ ofRows }
 
-func (regression) sequences() int { return 1 }
+func (regression) kind() Kind { return Numbers }
+
+func (regression) loss() Loss { return Huber }
+
+func (regression) targets(c *Config, e seq.Example) []float32 { return c.Standardised(e) }
 
 func (regression) describe(c *Config, s seq.Spec) error {
 	if s.NumberNames == nil {
@@ -146,8 +150,6 @@ func (c *Config) RegressionLossOf(logits []float32, e seq.Example) (loss float64
 	}
 	return loss
 }
-
-func (regression) hasTemperature() bool { return false }
 
 // DescribeDataset is [Config.DescribeData] for a data set, of whose training split it also takes the
 // mean and the deviation of each number, of a regression and of the steps of a series.

@@ -10,7 +10,7 @@ import (
 // tagging is the task of one label for each token.
 type tagging struct{ ofRows }
 
-func (tagging) sequences() int { return 1 }
+func (tagging) kind() Kind { return Tags }
 
 func (tagging) describe(c *Config, s seq.Spec) error {
 	switch {
@@ -54,10 +54,6 @@ func (c *Config) TaggingLossOf(logits []float32, e seq.Example) (loss float64) {
 	}
 	return loss
 }
-
-func (tagging) perToken() bool { return true }
-
-func (tagging) pools() bool { return false }
 
 func (tagging) headOperations(c *Config, _ int) float64 {
 	return float64(c.HiddenSize) * float64(c.NumLabels)

@@ -10,8 +10,6 @@ import (
 
 // task is what the configuration of a model follows from its [Config.Task].
 type task interface {
-	// sequences is how many an example has. They share the encoder.
-	sequences() int
 	// describe sets what data decide of the vocabulary's size and of the answers, or reports
 	// what they lack.
 	describe(c *Config, s seq.Spec) error
@@ -22,38 +20,60 @@ type task interface {
 	taskTraits
 }
 
-// taskTraits are the differences between tasks that [ofRows] has for most.
+// taskTraits are the differences between tasks. [ofRows] has those of classification.
 type taskTraits interface {
-	// perToken reports whether each token has a label and logits.
-	perToken() bool
-	// pools reports whether the head reads one row of a sequence, pooled of those of its tokens.
-	pools() bool
-	// masksTokens reports whether training predicts masked tokens.
-	masksTokens() bool
+	kind() Kind
+	// sequences is the number of sequences of an example. They share the encoder.
+	sequences() int
 	// takesFeatures reports whether tokens may have features in place of ids.
 	takesFeatures() bool
-	// isMultiLabel reports whether a row has any number of labels.
-	isMultiLabel() bool
-	// hasTemperature reports whether logits are divided by a temperature.
-	hasTemperature() bool
 	// headOperations counts the multiply-adds of the head for each token of a sequence.
 	headOperations(c *Config, length int) float64
+	// loss is that of a row of logits, and targets are the numbers that it compares them with; nil for [CrossEntropy],
+	// which has the label.
+	loss() Loss
+	targets(c *Config, e seq.Example) []float32
+	// logits are those of a prediction by the outputs of the head, which they may replace.
+	logits(head []float32) []float32
 }
 
-// ofRows are the traits of a task with a label, or several, of a whole row.
+// Kind is the kind of a model's predictions. Code that reads predictions depends on the kind, which several tasks may
+// have.
+type Kind string
+
+// The kinds of predictions.
+const (
+	Classes      Kind = "classes"       // one class for a row: the softmax of its logits is the probabilities
+	Labels       Kind = "labels"        // any number of labels for a row: the sigmoid of a logit is a probability
+	Numbers      Kind = "numbers"       // numbers for a row
+	Tags         Kind = "tags"          // one label for each token
+	MaskedTokens Kind = "masked tokens" // nothing for a whole row
+)
+
+// Loss is the loss of a row of logits.
+type Loss int
+
+// The losses that models have kernels for.
+const (
+	CrossEntropy       Loss = iota // of the softmax, and a class
+	BinaryCrossEntropy             // of the sigmoid of each logit, and targets from 0 to 1
+	Huber                          // of each logit and a number, linear beyond [Config.HuberDelta]
+)
+
+// ofRows are the traits of a task of one class for a row.
 type ofRows struct{}
 
-func (ofRows) perToken() bool { return false }
+func (ofRows) kind() Kind { return Classes }
 
-func (ofRows) pools() bool { return true }
-
-func (ofRows) masksTokens() bool { return false }
+func (ofRows) sequences() int { return 1 }
 
 func (ofRows) takesFeatures() bool { return true }
 
-func (ofRows) isMultiLabel() bool { return false }
+func (ofRows) loss() Loss { return CrossEntropy }
 
-func (ofRows) hasTemperature() bool { return true }
+func (ofRows) targets(*Config, seq.Example) []float32 { return nil }
+
+func (ofRows) logits(head []float32) []float32 { return head }
 
 // headOperations has two for the pooling.
 func (ofRows) headOperations(c *Config, length int) float64 {
@@ -93,14 +113,26 @@ func (c *Config) task() task {
 // shares one encoder. It panics for a task that [Config.Validate] refuses.
 func (c *Config) Sequences() int { return c.task().sequences() }
 
-// PerToken reports whether each token has a label and logits.
-func (c *Config) PerToken() bool { return c.task().perToken() }
+// Kind is the kind of the model's predictions.
+func (c *Config) Kind() Kind { return c.task().kind() }
 
-// MasksTokens reports whether the model predicts masked tokens, and answers nothing for a whole sequence.
-func (c *Config) MasksTokens() bool { return c.task().masksTokens() }
+// PerToken reports whether each token has a label and logits.
+func (c *Config) PerToken() bool { return c.Kind() == Tags }
+
+// MasksTokens reports whether the model predicts masked tokens, and nothing for a whole sequence.
+func (c *Config) MasksTokens() bool { return c.Kind() == MaskedTokens }
 
 // IsMultiLabel reports whether the model predicts any number of labels of a row.
-func (c *Config) IsMultiLabel() bool { return c.task().isMultiLabel() }
+func (c *Config) IsMultiLabel() bool { return c.Kind() == Labels }
+
+// Loss is the loss that the model is trained with.
+func (c *Config) Loss() Loss { return c.task().loss() }
+
+// LossTargets returns the numbers that the loss compares the outputs of the head with; nil for a loss of the label.
+func (c *Config) LossTargets(e seq.Example) []float32 { return c.task().targets(c, e) }
+
+// Logits returns the logits of a prediction by the outputs of the head, which it may overwrite.
+func (c *Config) Logits(head []float32) []float32 { return c.task().logits(head) }
 
 // IsRegression reports whether the model predicts numbers.
 func (c *Config) IsRegression() bool { return c.Numbers != nil }

@@ -12,13 +12,23 @@ import (
 //
 // Source: Guo, Pleiss, Sun, Weinberger, "On Calibration of Modern Neural Networks", ICML 2017.
 
-// LogitDivisor is what the output of the head is divided by: the temperature of a model that predicts
-// probabilities, otherwise 1.
+// LogitDivisor is the divisor of the logits: the temperature of a model that predicts probabilities, otherwise 1.
 func (c *Config) LogitDivisor() float64 {
-	if c.Temperature != 0 && c.task().hasTemperature() {
+	if c.Temperature != 0 && c.Kind() != Numbers && c.Kind() != MaskedTokens {
 		return c.Temperature
 	}
 	return 1
+}
+
+// CalibratedLogits returns [Config.Logits] divided by the temperature. It may overwrite the outputs of the head.
+func (c *Config) CalibratedLogits(head []float32) []float32 {
+	logits := c.Logits(head)
+	if d := float32(c.LogitDivisor()); d != 1 {
+		for i := range logits {
+			logits[i] /= d
+		}
+	}
+	return logits
 }
 
 // validateTemperature reports a temperature that no model can have.

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// classification trains models of one class for a sequence or a pair.
+// classification trains models that predict one class for a sequence or a pair.
 type classification struct{}
 
 func (classification) settings(c *config.Config, s *Settings) error {
@@ -20,6 +20,9 @@ func (classification) settings(c *config.Config, s *Settings) error {
 	}
 	if n := len(s.ClassWeights); n > 0 && n != c.NumLabels {
 		return fmt.Errorf("%d weights of classes, the model has %d classes", n, c.NumLabels)
+	}
+	if len(s.ClassWeights) > 0 && c.Loss() != config.CrossEntropy {
+		return fmt.Errorf("weights of classes, expected none: the loss of the task %s has no term for each class", c.Task)
 	}
 	return nil
 }
@@ -36,10 +39,12 @@ func (classification) answered(logits []float32, e seq.Example) bool {
 }
 
 func (classification) measure(c *config.Config, s *Settings) measurement {
-	return &classMeasurement{tally: metrics.NewValidation(c.NumLabels, s.Select == byAUC), sample: newLogitSample(s)}
+	return &classMeasurement{config: c, tally: metrics.NewValidation(c.NumLabels, s.Select == byAUC),
+		sample: newLogitSample(s)}
 }
 
 type classMeasurement struct {
+	config *config.Config
 	tally  *metrics.Validation
 	loss   float64
 	rows   int
@@ -48,7 +53,8 @@ type classMeasurement struct {
 
 func (m *classMeasurement) temperature() float64 { return m.sample.Temperature() }
 
-func (m *classMeasurement) add(logits []float32, e seq.Example) {
+func (m *classMeasurement) add(head []float32, e seq.Example) {
+	logits := m.config.Logits(head)
 	m.loss += metrics.CrossEntropy(logits, int(e.Label))
 	m.tally.Add(int(e.Label), logits)
 	m.sample.Add(int(e.Label), logits)

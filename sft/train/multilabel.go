@@ -7,7 +7,6 @@ import (
 	"github.com/sftseq/sftseq/internal/metrics"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
-	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
 // multiLabel trains models of any number of labels for a sequence.
@@ -46,7 +45,7 @@ func (m *labelsMeasurement) add(logits []float32, e seq.Example) {
 	if m.sample == nil {
 		return
 	}
-	for i, y := range model.LabelTargets(m.config, e) {
+	for i, y := range m.config.LossTargets(e) {
 		m.sample.Add(int(y), []float32{0, logits[i]})
 	}
 }

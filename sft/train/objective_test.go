@@ -39,9 +39,9 @@ func TestDivisor(t *testing.T) {
 		}), cpu.New(2), train, val))
 		return lines
 	}
-	one, usual := linesOf(), model.Objectives[config.Classification]
-	model.Objectives[config.Classification] = manyAnswers{usual}
-	t.Cleanup(func() { model.Objectives[config.Classification] = usual })
+	one, usual := linesOf(), model.Objectives[config.Classes]
+	model.Objectives[config.Classes] = manyAnswers{usual}
+	t.Cleanup(func() { model.Objectives[config.Classes] = usual })
 	many := linesOf()
 	if len(one) < 2 || len(many) != len(one) {
 		t.Fatalf("%d and %d lines", len(one), len(many))

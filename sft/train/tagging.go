@@ -106,7 +106,7 @@ func (m *tagMeasurement) report(r *EvaluationReport) {
 // parts measures the parts of categories, where a model tags tokens with features, and all tags are
 // called as parts; nil otherwise.
 func parts(c *config.Config) *metrics.Parts {
-	if c.Task != config.Tagging || !c.Featured() {
+	if !c.PerToken() || !c.Featured() {
 		return nil
 	}
 	return metrics.NewParts(c.LabelNames)
@@ -117,7 +117,7 @@ var errNoTags = errors.New("no token has a label")
 
 // checkTags reports a split of which no token has a label.
 func checkTags(c *config.Config, f *seq.File) error {
-	if c.Task != config.Tagging {
+	if !c.PerToken() {
 		return nil
 	}
 	for row := range f.Len() {

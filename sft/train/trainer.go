@@ -435,7 +435,7 @@ func (w *interval) add(b *batchGradient, examples []seq.Example, c *config.Confi
 	for i, e := range examples {
 		w.Loss += o.weight(s, e) * float64(b.loss[i])
 		w.Tokens += e.Length()
-		if labels && a.answered(b.logits[i*n:(i+1)*n], e) {
+		if labels && a.answered(c.Logits(b.logits[i*n:(i+1)*n]), e) {
 			w.Correct++
 		}
 	}

@@ -1,13 +1,11 @@
 package train
 
 import (
-	"fmt"
-
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// training is how a [config.Config.Task] is trained and measured.
+// training is how a model of a [config.Kind] is trained and measured.
 type training interface {
 	// settings reports what a model of the task cannot be trained with, and sets what follows
 	// from the task.
@@ -32,20 +30,13 @@ type measurement interface {
 	report(r *EvaluationReport)
 }
 
-var trainings = map[string]training{
-	config.Classification: classification{},
-	config.Retrieval:      classification{},
-	config.FillMask:       fillMask{},
-	config.Regression:     regression{},
-	config.MultiLabel:     multiLabel{},
-	config.Tagging:        tagging{},
+var trainings = map[config.Kind]training{
+	config.Classes:      classification{},
+	config.Labels:       multiLabel{},
+	config.Numbers:      regression{},
+	config.Tags:         tagging{},
+	config.MaskedTokens: fillMask{},
 }
 
-// trainingOf is that of the task, which [config.Config.Validate] has found to be one.
-func trainingOf(c *config.Config) training {
-	o, ok := trainings[c.Task]
-	if !ok {
-		panic(fmt.Sprintf("train: no training for the task %q: the configuration was not validated", c.Task))
-	}
-	return o
-}
+// trainingOf is that of a model, whose task [config.Config.Validate] has found to be one.
+func trainingOf(c *config.Config) training { return trainings[c.Kind()] }

@@ -19,7 +19,7 @@
 //
 // The files in the order of reading: sampler (sampler.go) and attention (attention.go, relation.go),
 // the layer (layer.go, convolution.go), the pooling (pooling.go, maxpooling.go), the head and the loss
-// (objective.go, and a file for each task such as classification.go), the whole recorded as a program
+// (objective.go, rows.go, heads.go, tagging.go, fillmask.go), the whole recorded as a program
 // (emitter.go, embed.go, pass.go). A batch is packed (pack.go, masking.go) and run in a slot
 // (engine.go); a runner runs many passes (runner.go, microbatch.go, passlimits.go). The weights begin in
 // initialize.go and have their names in parameters.go and weights.go.

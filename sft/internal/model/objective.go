@@ -1,14 +1,12 @@
 package model
 
 import (
-	"fmt"
-
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Objective is how a pass computes the outputs and the loss of a [config.Config.Task].
+// Objective is how a pass computes the outputs and the loss of a [config.Kind].
 type Objective interface {
 	// pack adds the labels of an example to a batch, before its tokens, and returns the tokens that are read of its
 	// first sequence.
@@ -40,7 +38,7 @@ type objectiveTraits interface {
 	adopt(c *config.Config, p *config.Parameters, weights []float32, source *config.Config)
 }
 
-// ofRows are the traits of the objective of most tasks.
+// ofRows are the traits of most objectives.
 type ofRows struct{}
 
 func (ofRows) targetCapacity(*config.Config, int, int) int { return 0 }
@@ -71,23 +69,17 @@ type head interface {
 	backward(dlogits *tensor.Tensor) (drows *tensor.Tensor)
 }
 
-var Objectives = map[string]Objective{
-	config.Classification: classification{},
-	config.Retrieval:      retrieval{},
-	config.FillMask:       fillMask{},
-	config.Regression:     regression{},
-	config.MultiLabel:     multiLabel{},
-	config.Tagging:        tagging{},
+// Objectives are the objectives of the kinds of predictions.
+var Objectives = map[config.Kind]Objective{
+	config.Classes:      rows{},
+	config.Labels:       rows{},
+	config.Numbers:      rows{},
+	config.Tags:         tagging{},
+	config.MaskedTokens: fillMask{},
 }
 
-// objectiveOf is that of the task, which [config.Config.Validate] has found to be one.
-func objectiveOf(c *config.Config) Objective {
-	o, ok := Objectives[c.Task]
-	if !ok {
-		panic(fmt.Sprintf("sft: no objective for the task %q: the configuration was not validated", c.Task))
-	}
-	return o
-}
+// objectiveOf is that of a model, whose task [config.Config.Validate] has found to be one.
+func objectiveOf(c *config.Config) Objective { return Objectives[c.Kind()] }
 
 // RowLogits is how many logits the answer to an example has, where all have the same number; otherwise 0.
 func RowLogits(c *config.Config) int {

@@ -1,0 +1,113 @@
+package model
+
+import (
+	"github.com/sftseq/sftseq/internal/tensor"
+	"github.com/sftseq/sftseq/seq"
+	"github.com/sftseq/sftseq/sft/config"
+)
+
+// rows predicts for a whole sequence, with u its pooled row:
+//
+//	outputs = out(u)
+//
+// or for a pair of sequences, with u and v their pooled rows:
+//
+//	outputs = out(GELU(hidden([u, v, u∘v, u−v])))
+//
+// The loss is [config.Config.Loss] of the outputs z:
+//
+//	cross-entropy         log Σ_c exp(z_c) − z_label
+//	binary cross-entropy  −Σ_c w_c·y_c·log σ(z_c) + (1 − y_c)·log(1 − σ(z_c))
+//	Huber                 Σ_c h(z_c − y_c)
+//
+// with y the [config.Config.LossTargets]. The sum over a batch is divided by its examples, and that of a loss of targets
+// by its targets. w_c is that of [train.Settings.ClassWeights], 1 without. h is [config.SmoothL1] (Girshick, "Fast
+// R-CNN", ICCV 2015) or [config.Squared].
+type rows struct{ ofRows }
+
+func (rows) parameters(c *config.Config) []parameter {
+	out := poolingParameters(c)
+	if c.Sequences() == 2 {
+		out = append(out, linearParameters(config.PartHead, "head.hidden", c.HiddenSize, 4*c.HiddenSize)...)
+	}
+	return append(out, linearParameters(config.PartHead, "head.out", c.NumLabels, c.HiddenSize)...)
+}
+
+func (rows) readout(m *emitter, p *recordedPass) readout { return m.pooled(p) }
+
+func (rows) head(m *emitter) head {
+	if m.config.Sequences() == 2 {
+		return &pairHead{linearHead: linearHead{emitter: m}}
+	}
+	return &linearHead{emitter: m}
+}
+
+func (rows) loss(m *emitter, p *recordedPass) *tensor.Tensor {
+	if m.config.Loss() == config.CrossEntropy {
+		return crossEntropy(m, p)
+	}
+	axis, rows, n := p.Logits.Rows, p.Logits.Shape[0], m.config.NumLabels
+	p.Target = m.Input("target", axis, rows, n)
+	if m.config.Loss() == config.BinaryCrossEntropy {
+		p.Positive = m.Input("positive", tensor.Fixed, n)
+	}
+	p.Scale = m.Input("loss.scale", tensor.Fixed, n)
+	p.Loss = m.Temp("loss", axis, rows)
+	dlogits := m.like(p.Logits, "logits.grad")
+	if p.Positive != nil {
+		m.Launch(tensor.BinaryCrossEntropy{Loss: p.Loss, DLogits: dlogits, Logits: p.Logits, Target: p.Target,
+			Positive: p.Positive, Scale: p.Scale})
+	} else {
+		m.Launch(tensor.Huber{Loss: p.Loss, DLogits: dlogits, Logits: p.Logits, Target: p.Target, Scale: p.Scale,
+			Delta: float32(m.config.HuberDelta())})
+	}
+	return dlogits
+}
+
+func (rows) Divisor(c *config.Config, batch []seq.Example, _ Drawing) int {
+	if c.Loss() == config.CrossEntropy {
+		return len(batch)
+	}
+	return len(batch) * c.NumLabels
+}
+
+func (rows) evaluation() PassMode { return InferMode }
+
+func (rows) pack(p *packed, c *config.Config, e seq.Example, d Drawing) []int32 {
+	if d.Mode.loss() {
+		p.target = append(p.target, c.LossTargets(e)...)
+	}
+	p.label = append(p.label, e.Label)
+	return e.A
+}
+
+// lossFactors weighs classes, or the terms of the labels that a row has.
+func (rows) lossFactors(c *config.Config, scale float64, weight []float64) LossFactors {
+	if c.Loss() == config.BinaryCrossEntropy {
+		return LossFactors{lossScales(c.NumLabels, scale, nil), lossScales(c.NumLabels, 1, weight)}
+	}
+	return ofRows{}.lossFactors(c, scale, weight)
+}
+
+// adopt has the last layer predict the same numbers in the units of the data as it did where they were standardised by
+// the means μ and deviations σ of the source: with the own μ' and σ', its rows become w·σ/σ' and its biases
+// (b·σ + μ − μ')/σ'.
+func (rows) adopt(c *config.Config, params *config.Parameters, weights []float32, source *config.Config) {
+	slice := func(name string) []float32 {
+		p, _ := params.Lookup(name)
+		return params.Slice(weights, p)
+	}
+	weight, bias := slice("head.out.weight"), slice("head.out.bias")
+	width := len(weight) / len(bias)
+	for i, to := range c.Numbers {
+		from := source.Numbers[i]
+		if from.Mean == to.Mean && from.Divisor() == to.Divisor() {
+			continue // with the same bits
+		}
+		bias[i] = float32((float64(bias[i])*from.Divisor() + from.Mean - to.Mean) / to.Divisor())
+		row, scale := weight[i*width:(i+1)*width], from.Divisor()/to.Divisor()
+		for j, w := range row {
+			row[j] = float32(float64(w) * scale)
+		}
+	}
+}
