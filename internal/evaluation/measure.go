@@ -75,7 +75,7 @@ func (m *Numbers) add(c *sft.Config, x *seq.Example, _ int, logits []float32) er
 
 // Count counts a row: its numbers, and the logits of a model.
 func (m *Numbers) Count(c *sft.Config, numbers, logits []float32) {
-	m.Loss += c.RegressionLossOf(logits, seq.Example{Numbers: numbers})
+	m.Loss += c.LossOf(logits, seq.Example{Numbers: numbers})
 	m.Add(c.Predictions(logits), numbers)
 }
 

@@ -141,16 +141,6 @@ func (c *Config) HuberDelta() float64 {
 	return 1
 }
 
-// RegressionLossOf is the loss of an example of a regression, summed over its numbers, which it
-// must have.
-func (c *Config) RegressionLossOf(logits []float32, e seq.Example) (loss float64) {
-	for _, d := range c.Deviations(logits, e.Numbers) {
-		g := min(max(d, -c.HuberDelta()), c.HuberDelta())
-		loss += float64(g * (d - g/2))
-	}
-	return loss
-}
-
 // DescribeDataset is [Config.DescribeData] for a data set, of whose training split it also takes the
 // mean and the deviation of each number, of a regression and of the steps of a series.
 func (c *Config) DescribeDataset(set *seq.Dataset) error {

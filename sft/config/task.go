@@ -50,16 +50,6 @@ const (
 	MaskedTokens Kind = "masked tokens" // nothing for a whole row
 )
 
-// Loss is the loss of a row of logits.
-type Loss int
-
-// The losses that models have kernels for.
-const (
-	CrossEntropy       Loss = iota // of the softmax, and a class
-	BinaryCrossEntropy             // of the sigmoid of each logit, and targets from 0 to 1
-	Huber                          // of each logit and a number, linear beyond [Config.HuberDelta]
-)
-
 // ofRows are the traits of a task of one class for a row.
 type ofRows struct{}
 
@@ -124,12 +114,6 @@ func (c *Config) MasksTokens() bool { return c.Kind() == MaskedTokens }
 
 // IsMultiLabel reports whether the model predicts any number of labels of a row.
 func (c *Config) IsMultiLabel() bool { return c.Kind() == Labels }
-
-// Loss is the loss that the model is trained with.
-func (c *Config) Loss() Loss { return c.task().loss() }
-
-// LossTargets returns the numbers that the loss compares the outputs of the head with; nil for a loss of the label.
-func (c *Config) LossTargets(e seq.Example) []float32 { return c.task().targets(c, e) }
 
 // Logits returns the logits of a prediction by the outputs of the head, which it may overwrite.
 func (c *Config) Logits(head []float32) []float32 { return c.task().logits(head) }

@@ -54,15 +54,15 @@ type classMeasurement struct {
 func (m *classMeasurement) temperature() float64 { return m.sample.Temperature() }
 
 func (m *classMeasurement) add(head []float32, e seq.Example) {
+	m.loss += m.config.LossOf(head, e)
 	logits := m.config.Logits(head)
-	m.loss += metrics.CrossEntropy(logits, int(e.Label))
 	m.tally.Add(int(e.Label), logits)
 	m.sample.Add(int(e.Label), logits)
 	m.rows++
 }
 
 func (m *classMeasurement) report(r *EvaluationReport) {
-	r.Loss = m.loss / float64(m.rows)
+	r.Loss = m.loss / float64(m.rows*m.config.LossTerms())
 	r.Accuracy, r.MacroF1 = new(m.tally.Accuracy()), new(m.tally.MacroF1())
 	if auc, ok := m.tally.AUC(); ok {
 		r.AUC = &auc

@@ -39,7 +39,7 @@ type numberMeasurement struct {
 }
 
 func (m *numberMeasurement) add(logits []float32, e seq.Example) {
-	m.loss += m.config.RegressionLossOf(logits, e)
+	m.loss += m.config.LossOf(logits, e)
 	m.terms += len(logits)
 	m.tally.Add(m.config.Predictions(logits), e.Numbers)
 }

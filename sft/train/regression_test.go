@@ -51,7 +51,7 @@ func TestTrainRegression(t *testing.T) {
 			y := float64(examples[i].Numbers[1])
 			d := float64(o.Numbers[1]) - y
 			absolute, squares, total = absolute+math.Abs(d), squares+d*d, total+(y-mean)*(y-mean)
-			loss += m.Config.RegressionLossOf(o.Logits, examples[i])
+			loss += m.Config.LossOf(o.Logits, examples[i])
 		}
 		n, r := float64(val.Len()), reports[best].Numbers[1]
 		for _, v := range [][2]float64{{r.MAE, absolute / n}, {r.RMSE, math.Sqrt(squares / n)},

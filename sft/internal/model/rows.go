@@ -20,9 +20,9 @@ import (
 //	binary cross-entropy  −Σ_c w_c·y_c·log σ(z_c) + (1 − y_c)·log(1 − σ(z_c))
 //	Huber                 Σ_c h(z_c − y_c)
 //
-// with y the [config.Config.LossTargets]. The sum over a batch is divided by its examples, and that of a loss of targets
-// by its targets. w_c is that of [train.Settings.ClassWeights], 1 without. h is [config.SmoothL1] (Girshick, "Fast
-// R-CNN", ICCV 2015) or [config.Squared].
+// with y the [config.Config.LossTargets]. The sum over a batch is divided by its terms: one for each example, or for
+// each target. w_c is that of [train.Settings.ClassWeights], 1 without. h is [config.SmoothL1] (Girshick, "Fast R-CNN",
+// ICCV 2015) or [config.Squared].
 type rows struct{ ofRows }
 
 func (rows) parameters(c *config.Config) []parameter {
@@ -65,10 +65,7 @@ func (rows) loss(m *emitter, p *recordedPass) *tensor.Tensor {
 }
 
 func (rows) Divisor(c *config.Config, batch []seq.Example, _ Drawing) int {
-	if c.Loss() == config.CrossEntropy {
-		return len(batch)
-	}
-	return len(batch) * c.NumLabels
+	return len(batch) * c.LossTerms()
 }
 
 func (rows) evaluation() PassMode { return InferMode }
