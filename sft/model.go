@@ -147,7 +147,7 @@ func (m *Model) CopyFrom(source *Model) (fresh []config.Parameter, err error) {
 	if have != want {
 		return nil, fmt.Errorf("a vocabulary of %d tokens there, expected %d", have, want)
 	}
-	sameHead := m.Config.SameAnswers(source.Config)
+	sameHead := m.Config.Task == source.Config.Task && m.Config.SameAnswers(source.Config)
 	if source.Config.NGrams != nil {
 		return nil, fmt.Errorf("a model with embeddings of n-grams there, expected one without ngrams in its %s",
 			model.ConfigFile)

@@ -40,7 +40,7 @@ func (c *Config) SameData(other *Config) error {
 		return err
 	}
 	switch {
-	case c.Task != other.Task:
+	case !c.samePredictions(other):
 		return differs("its task", c.Task, other.Task)
 	case c.NumLabels != other.NumLabels:
 		return differs("the number of its labels", c.NumLabels, other.NumLabels)
@@ -71,14 +71,17 @@ func sameJSON(a, b json.RawMessage) bool {
 	return bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// SameAnswers reports whether what the heads of two models say means the same: they have one
-// task, and the same labels or numbers in the same order. Labels without names are the same where
-// there are as many.
+// SameAnswers reports whether the predictions of two models mean the same: they have one kind, for the same number of
+// sequences, and the same labels or numbers in the same order. Labels without names are the same where there are as many.
 func (c *Config) SameAnswers(other *Config) bool {
 	named := c.LabelNames != nil && other.LabelNames != nil
-	return c.Task == other.Task && c.NumLabels == other.NumLabels &&
+	return c.samePredictions(other) && c.NumLabels == other.NumLabels &&
 		(!named || slices.Equal(c.LabelNames, other.LabelNames)) && c.MaskTargets.same(other.MaskTargets) &&
 		slices.Equal(c.NumberNames(), other.NumberNames())
+}
+
+func (c *Config) samePredictions(other *Config) bool {
+	return c.Kind() == other.Kind() && c.Sequences() == other.Sequences()
 }
 
 // numberTolerance is the part by which means and deviations of the same rows may differ: they are sums in different
