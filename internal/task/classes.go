@@ -9,7 +9,7 @@ import (
 )
 
 // classes is the task of a model that classifies a sequence or a pair.
-type classes struct{ config *sft.Config }
+type classes struct{ labelled }
 
 // class answers a request with a class.
 type class struct {
@@ -51,8 +51,6 @@ func (t classes) Columns(format string) requests.Columns {
 	}}
 }
 
-func (classes) HasPlaces() bool { return false }
-
 func (t classes) Method() string {
 	if t.isPair() {
 		return "retrieval/score"
@@ -75,8 +73,6 @@ func (classes) Published(answer any) any {
 	a := answer.(class)
 	return publishedClass{a.Label, a.Probabilities, a.Logits}
 }
-
-func (t classes) Labels() []any { return listLabels(t.config) }
 
 func (t classes) isPair() bool { return t.config.Sequences() == 2 }
 
@@ -104,20 +100,12 @@ func (w *wrongClasses) See(x *seq.Example, _ int, logits []float32) {
 	w.write(x.ID, x.Index, append(values, asColumns(sft.Probabilities(logits))...)...)
 }
 
-func (classes) HasAccuracy() bool { return true }
-
-func (classes) ShowScore(v float64, _ string) string { return showScore(v) }
-
 func (t classes) Fits(s *seq.Spec) error {
 	return fitsLabels(t.config, s, seq.Classification, seq.Retrieval)
 }
-
-func (classes) NeedsLabels(*seq.Spec, string) error { return nil }
 
 func (t classes) Outputs() (one, many string, names []string) {
 	return "class", "classes", t.config.LabelNames
 }
 
 func (classes) ComparedBy(string) string { return "" }
-
-func (classes) Draw(*seq.Example, int, Draws) {}

@@ -15,7 +15,7 @@ import (
 )
 
 // labels is the multi-label task: a sequence has any number of labels.
-type labels struct{ config *sft.Config }
+type labels struct{ labelled }
 
 // predictedLabels answers a request with the labels whose probability reaches their threshold.
 type predictedLabels struct {
@@ -76,8 +76,6 @@ func (t labels) Columns(format string) requests.Columns {
 	}}
 }
 
-func (labels) HasPlaces() bool { return false }
-
 func (labels) Method() string { return "sequence/labels" }
 
 func (labels) Shape() any { return predictedLabels{} }
@@ -85,10 +83,6 @@ func (labels) Shape() any { return predictedLabels{} }
 func (t labels) HasWindows() bool { return !t.config.Featured() }
 
 func (labels) Notification() string { return "sequence/publishLabels" }
-
-func (labels) Published(answer any) any { return answer }
-
-func (t labels) Labels() []any { return listLabels(t.config) }
 
 // labelSeparator separates the labels of a row in a table that has one text for them. If the name of a label contains
 // it, the text is a list of JSON.
@@ -172,16 +166,10 @@ func (t labels) mistakes(format string, _ tokenizers.Tokenizer) ([]table.OutputC
 
 func (labels) HasAccuracy() bool { return false }
 
-func (labels) ShowScore(v float64, _ string) string { return showScore(v) }
-
 func (t labels) Fits(s *seq.Spec) error { return fitsLabels(t.config, s, seq.MultiLabel) }
-
-func (labels) NeedsLabels(*seq.Spec, string) error { return nil }
 
 func (t labels) Outputs() (one, many string, names []string) {
 	return "label", "labels", t.config.LabelNames
 }
-
-func (labels) ComparedBy(metric string) string { return metric }
 
 func (labels) Draw(e *seq.Example, _ int, _ Draws) { e.Labels = []int32{e.Label} }

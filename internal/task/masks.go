@@ -11,7 +11,7 @@ import (
 )
 
 // masks is the task of a model that was trained on masked tokens: it embeds sequences and has no answer to a whole one.
-type masks struct{ config *sft.Config }
+type masks struct{ labelled }
 
 var errNoAnswer = errors.New("the model was trained without labels, and predicts none")
 
@@ -23,17 +23,11 @@ func (masks) AnswerNumbers(int) int { return 0 }
 
 func (masks) Columns(string) requests.Columns { return requests.Columns{} }
 
-func (masks) HasPlaces() bool { return false }
-
 func (masks) Method() string { return "sequence/embed" }
 
 func (masks) Shape() any { return nil }
 
-func (masks) HasWindows() bool { return false }
-
 func (masks) Notification() string { return "" }
-
-func (masks) Published(any) any { return nil }
 
 func (masks) Labels() []any { return nil }
 
@@ -52,14 +46,8 @@ func (masks) Page(PageInput) *Page { return nil }
 
 func (masks) HasAccuracy() bool { return false }
 
-func (masks) ShowScore(v float64, _ string) string { return showScore(v) }
-
 func (masks) Fits(*seq.Spec) error { return nil }
-
-func (masks) NeedsLabels(*seq.Spec, string) error { return nil }
 
 func (masks) Outputs() (one, many string, names []string) { return "token", "tokens", nil }
 
 func (masks) ComparedBy(string) string { return "loss" }
-
-func (masks) Draw(*seq.Example, int, Draws) {}

@@ -10,7 +10,7 @@ import (
 
 // nodeTags is the task of a model that tags points and nodes: tokens with features, whose order means nothing, so that
 // tags make no spans.
-type nodeTags struct{ config *sft.Config }
+type nodeTags struct{ labelled }
 
 // predictedTags answers a request with the tag of each token that is read.
 type predictedTags struct {
@@ -51,19 +51,11 @@ func (t nodeTags) Columns(format string) requests.Columns {
 		}}
 }
 
-func (nodeTags) HasPlaces() bool { return false }
-
 func (nodeTags) Method() string { return "sequence/tag" }
 
 func (nodeTags) Shape() any { return predictedTags{} }
 
-func (nodeTags) HasWindows() bool { return false }
-
 func (nodeTags) Notification() string { return "sequence/publishSpans" }
-
-func (nodeTags) Published(answer any) any { return answer }
-
-func (t nodeTags) Labels() []any { return listLabels(t.config) }
 
 // tagMistakes writes the tokens whose tag was not predicted.
 type tagMistakes struct {
@@ -86,10 +78,6 @@ func (m *tagMistakes) See(x *seq.Example, _ int, logits []float32) {
 	}
 }
 
-func (nodeTags) HasAccuracy() bool { return true }
-
-func (nodeTags) ShowScore(v float64, _ string) string { return showScore(v) }
-
 func (t nodeTags) Fits(s *seq.Spec) error { return fitsLabels(t.config, s, seq.Tagging) }
 
 func (nodeTags) NeedsLabels(s *seq.Spec, path string) error { return isTagged(s, path) }
@@ -97,7 +85,5 @@ func (nodeTags) NeedsLabels(s *seq.Spec, path string) error { return isTagged(s,
 func (t nodeTags) Outputs() (one, many string, names []string) {
 	return "tag", "tags", t.config.LabelNames
 }
-
-func (nodeTags) ComparedBy(metric string) string { return metric }
 
 func (t nodeTags) Draw(e *seq.Example, tokens int, d Draws) { drawTags(t.config, e, tokens, d) }

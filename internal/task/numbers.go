@@ -16,7 +16,7 @@ import (
 )
 
 // numbers is the task of a model that predicts numbers.
-type numbers struct{ config *sft.Config }
+type numbers struct{ labelled }
 
 // predictedNumbers answers a request with numbers.
 type predictedNumbers struct {
@@ -92,8 +92,6 @@ func (t numbers) Columns(format string) requests.Columns {
 	return out
 }
 
-func (numbers) HasPlaces() bool { return false }
-
 func (numbers) Method() string { return "sequence/predict" }
 
 func (numbers) Shape() any { return predictedNumbers{} }
@@ -101,8 +99,6 @@ func (numbers) Shape() any { return predictedNumbers{} }
 func (t numbers) HasWindows() bool { return !t.config.Featured() }
 
 func (numbers) Notification() string { return "sequence/publishNumbers" }
-
-func (numbers) Published(answer any) any { return answer }
 
 func (numbers) Labels() []any { return nil }
 
@@ -166,8 +162,6 @@ func (t numbers) NeedsLabels(s *seq.Spec, path string) error {
 func (t numbers) Outputs() (one, many string, names []string) {
 	return "number", "numbers", t.config.NumberNames()
 }
-
-func (numbers) ComparedBy(metric string) string { return metric }
 
 func (t numbers) Draw(e *seq.Example, _ int, d Draws) {
 	for at, n := range t.config.Numbers {

@@ -13,7 +13,7 @@ import (
 )
 
 // spans is the task of a model that tags tokens whose order makes spans of the tags.
-type spans struct{ config *sft.Config }
+type spans struct{ labelled }
 
 func (t spans) ReadLabels(r *requests.Request, e *seq.Example) (err error) {
 	e.Labels, err = parseTags(t.config, r.Labels, e.First())
@@ -84,13 +84,7 @@ func (spans) Method() string { return "sequence/tag" }
 
 func (spans) Shape() any { return requests.Spans{} }
 
-func (spans) HasWindows() bool { return false }
-
 func (spans) Notification() string { return "sequence/publishSpans" }
-
-func (spans) Published(answer any) any { return answer }
-
-func (t spans) Labels() []any { return listLabels(t.config) }
 
 // spanMistakes writes the spans that are labelled and not predicted, and the other way round.
 type spanMistakes struct {
@@ -129,10 +123,6 @@ func (m *spanMistakes) add(x *seq.Example, mistake string, spans, others []metri
 	}
 }
 
-func (spans) HasAccuracy() bool { return true }
-
-func (spans) ShowScore(v float64, _ string) string { return showScore(v) }
-
 func (t spans) Fits(s *seq.Spec) error { return fitsLabels(t.config, s, seq.Tagging) }
 
 func (spans) NeedsLabels(s *seq.Spec, path string) error { return isTagged(s, path) }
@@ -140,8 +130,6 @@ func (spans) NeedsLabels(s *seq.Spec, path string) error { return isTagged(s, pa
 func (t spans) Outputs() (one, many string, names []string) {
 	return "tag", "tags", t.config.LabelNames
 }
-
-func (spans) ComparedBy(metric string) string { return metric }
 
 func (t spans) Draw(e *seq.Example, tokens int, d Draws) { drawTags(t.config, e, tokens, d) }
 

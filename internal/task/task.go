@@ -95,6 +95,33 @@ type Examples interface {
 	Outputs() (one, many string, names []string)
 }
 
+// labelled has the methods that most tasks share.
+type labelled struct{ config *sft.Config }
+
+func (labelled) HasPlaces() bool { return false }
+
+func (labelled) HasWindows() bool { return false }
+
+func (labelled) Published(answer any) any { return answer }
+
+func (t labelled) Labels() []any {
+	labels := make([]any, t.config.NumLabels)
+	for i := range labels {
+		labels[i] = t.config.Label(i)
+	}
+	return labels
+}
+
+func (labelled) NeedsLabels(*seq.Spec, string) error { return nil }
+
+func (labelled) HasAccuracy() bool { return true }
+
+func (labelled) ComparedBy(metric string) string { return metric }
+
+func (labelled) ShowScore(v float64, _ string) string { return fmt.Sprintf("%.4f", v) }
+
+func (labelled) Draw(*seq.Example, int, Draws) {}
+
 // Draws are the random numbers of an example.
 type Draws interface {
 	Label(at, labels int) int32 // from 0 to labels − 1
@@ -105,16 +132,16 @@ type Draws interface {
 func Of(c *sft.Config) Task { return tasks[c.Kind()](c) }
 
 var tasks = map[config.Kind]func(*sft.Config) Task{
-	config.Classes: func(c *sft.Config) Task { return classes{c} },
-	config.Labels:  func(c *sft.Config) Task { return labels{c} },
-	config.Numbers: func(c *sft.Config) Task { return numbers{c} },
+	config.Classes: func(c *sft.Config) Task { return classes{labelled{c}} },
+	config.Labels:  func(c *sft.Config) Task { return labels{labelled{c}} },
+	config.Numbers: func(c *sft.Config) Task { return numbers{labelled{c}} },
 	config.Tags: func(c *sft.Config) Task {
 		if c.Featured() {
-			return nodeTags{c}
+			return nodeTags{labelled{c}}
 		}
-		return spans{c}
+		return spans{labelled{c}}
 	},
-	config.MaskedTokens: func(c *sft.Config) Task { return masks{c} },
+	config.MaskedTokens: func(c *sft.Config) Task { return masks{labelled{c}} },
 }
 
 // NewMistakes returns a writer of one of [table.OutputFormats], of rows with or without ids. The tokenizer decodes the
@@ -130,15 +157,6 @@ func NewMistakes(t Evaluation, to io.Writer, format string, tokenizer tokenizers
 		return nil, err
 	}
 	return make(mistakeWriter{out: out, ids: ids}), nil
-}
-
-// listLabels lists the labels of a model that has some.
-func listLabels(c *sft.Config) []any {
-	labels := make([]any, c.NumLabels)
-	for i := range labels {
-		labels[i] = c.Label(i)
-	}
-	return labels
 }
 
 // ComparesAccuracy reports whether models are compared by their accuracy, as those of one class for each row are.
@@ -190,5 +208,3 @@ func isTagged(s *seq.Spec, path string) error {
 	}
 	return nil
 }
-
-func showScore(v float64) string { return fmt.Sprintf("%.4f", v) }
