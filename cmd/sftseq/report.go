@@ -62,42 +62,13 @@ func reportRuns(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	dirs = nil
-	var runs []report.Run
+	runs := make([]report.Run, len(members))
 	var names []string
 	for i, member := range members {
-		dirs, names = append(dirs, member.dir), append(names, member.name)
-		r := report.Run{Name: member.name}
-		if r.Config, err = config.Read(filepath.Join(dirs[i], "config.json")); err != nil {
-			cause := atomicfile.Cause(err)
-			if cause == err { // of the content, and names config.json
-				return err
-			}
-			return fmt.Errorf("%s: expected a run directory with config.json, as sftseq train makes it: %w", dirs[i],
-				cause)
-		}
-		r.Outputs = task.CountOutputs(r.Config)
-		if r.Config.IsLinear() { // its training has no curve
-			r.Metrics = &train.Metrics{}
-		} else if r.Metrics, err = train.ReadMetrics(dirs[i]); err != nil {
+		names = append(names, member.name)
+		if runs[i], err = openReportRun(c, member); err != nil {
 			return err
 		}
-		r.Began = began(r.Config)
-		if r.Starts, err = provenance.ReadStarts(dirs[i]); err != nil {
-			return err
-		}
-		if r.Config.Tokenizer != nil && !r.Config.Featured() {
-			if r.Tokenizer, err = tokenizers.Open(r.Config.Tokenizer, dirs[i]); err != nil {
-				return err
-			}
-		}
-		for _, file := range []string{"config.json", "model.safetensors", "metrics.jsonl",
-			provenance.StartsFile, tokenizers.FileName} {
-			if sameFile(c.String("out"), filepath.Join(dirs[i], file)) {
-				return usage(c, "--out %s: expected a file of its own, found one of the run", c.String("out"))
-			}
-		}
-		runs = append(runs, r)
 	}
 	// What takes long comes when all that can be wrong with the files is known.
 	page, err := createFile(c.String("out"))
@@ -106,7 +77,7 @@ func reportRuns(c *cli.Context) error {
 	}
 	defer page.Abort()
 	for i := range runs {
-		if err := addResults(c, &runs[i], dirs[i]); err != nil {
+		if err := addResults(c, &runs[i], members[i].dir); err != nil {
 			return err
 		}
 		if fusion := members[i].fusion; fusion != "" {
@@ -130,6 +101,40 @@ func reportRuns(c *cli.Context) error {
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%s: report of %s\n", c.String("out"), shortList(names, 20))
 	return nil
+}
+
+// openReportRun reads the files of a run, and checks that the page replaces none of them.
+func openReportRun(c *cli.Context, member reportRun) (r report.Run, err error) {
+	r, dir := report.Run{Name: member.name}, member.dir
+	if r.Config, err = config.Read(filepath.Join(dir, "config.json")); err != nil {
+		cause := atomicfile.Cause(err)
+		if cause == err { // of the content, and names config.json
+			return r, err
+		}
+		return r, fmt.Errorf("%s: expected a run directory with config.json, as sftseq train makes it: %w", dir, cause)
+	}
+	r.Outputs = task.CountOutputs(r.Config)
+	if r.Config.IsLinear() { // its training has no curve
+		r.Metrics = &train.Metrics{}
+	} else if r.Metrics, err = train.ReadMetrics(dir); err != nil {
+		return r, err
+	}
+	r.Began = began(r.Config)
+	if r.Starts, err = provenance.ReadStarts(dir); err != nil {
+		return r, err
+	}
+	if r.Config.Tokenizer != nil && !r.Config.Featured() {
+		if r.Tokenizer, err = tokenizers.Open(r.Config.Tokenizer, dir); err != nil {
+			return r, err
+		}
+	}
+	for _, file := range []string{"config.json", "model.safetensors", "metrics.jsonl", provenance.StartsFile,
+		tokenizers.FileName} {
+		if sameFile(c.String("out"), filepath.Join(dir, file)) {
+			return r, usage(c, "--out %s: expected a file of its own, found one of the run", c.String("out"))
+		}
+	}
+	return r, nil
 }
 
 // runNames are the last parts of the directories, or all of them where these are equal.

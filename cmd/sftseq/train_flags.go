@@ -281,21 +281,9 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 			return usage(c, "--%s: %w", name, err)
 		}
 	case name == "point-rotation":
-		if s.PointRotation = c.String(name); !slices.Contains(train.Rotations, s.PointRotation) {
-			return usage(c, "--point-rotation %q, expected one of %s", s.PointRotation,
-				strings.Join(train.Rotations, ", "))
-		}
-		if s.PointRotation == train.Rotations[0] {
-			s.PointRotation = ""
-		}
+		s.PointRotation, err = chosen(c, name, train.Rotations)
 	case name == "embedding-init":
-		if s.EmbeddingInit = c.String(name); !slices.Contains(config.EmbeddingInits, s.EmbeddingInit) {
-			return usage(c, "--embedding-init %q, expected one of %s", s.EmbeddingInit,
-				strings.Join(config.EmbeddingInits, ", "))
-		}
-		if s.EmbeddingInit == config.EmbeddingInits[0] {
-			s.EmbeddingInit = "" // as in runs of before
-		}
+		s.EmbeddingInit, err = chosen(c, name, config.EmbeddingInits)
 	case name == "schedule":
 		if !slices.Contains(train.Schedules, c.String(name)) {
 			return usage(c, "--schedule %q, expected one of %s", c.String(name), strings.Join(train.Schedules, ", "))
@@ -317,7 +305,20 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 			return usage(c, "%w", err)
 		}
 	}
-	return nil
+	return err
+}
+
+// chosen returns the value of a flag, one of those listed; "" stands for the first of them, as in runs that were stored
+// before the flag existed.
+func chosen(c *cli.Context, name string, values []string) (string, error) {
+	value := c.String(name)
+	if !slices.Contains(values, value) {
+		return "", usage(c, "--%s %q, expected one of %s", name, value, strings.Join(values, ", "))
+	}
+	if value == values[0] {
+		return "", nil
+	}
+	return value, nil
 }
 
 // selection is what a run of a task is selected by, as its settings have it: those of runs on classes

@@ -66,14 +66,7 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 	out := &intervals{path: path, by: map[string][]interval{}, seen: map[string][]string{}}
 	lines := bufio.NewScanner(in)
 	lines.Buffer(nil, mostLine)
-	names := map[string]string{}
-	own := func(name string) string { // a part of the line would keep all of it in memory
-		if _, ok := names[name]; !ok {
-			name = strings.Clone(name)
-			names[name] = name
-		}
-		return names[name]
-	}
+	r := intervalReader{out, bed, strands, types, map[string]string{}}
 	var line int64
 	for lines.Scan() {
 		line++
@@ -84,36 +77,9 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 		if text == "##FASTA" { // the rest of a GFF file is sequences
 			break
 		}
-		if strings.TrimSpace(text) == "" || text[0] == '#' {
-			continue
-		}
-		sequence, x, err := parseInterval(text, bed)
-		if err != nil && bed && ofBrowser(text) { // a sequence may also have such a name
-			continue
-		}
-		if err != nil {
+		if err := r.add(text, line); err != nil {
 			return nil, fmt.Errorf("%s: %w", table.Place(path, line), err)
 		}
-		if x.start == x.end || types != nil && !slices.Contains(types, x.kind) { // BED may have empty intervals
-			continue
-		}
-		if strands {
-			strand, err := strandOf(text, bed)
-			if err != nil {
-				return nil, fmt.Errorf("%s: %w", table.Place(path, line), err)
-			}
-			if x.kind += strand; strand == "" {
-				out.unstranded++
-			} else {
-				out.stranded++
-			}
-		}
-		if fields := strings.Split(text, "\t"); bed && len(fields) == bedBlocks && fields[blockCount] != "1" &&
-			fields[blockCount] != "0" {
-			out.blocks++
-		}
-		x.line, x.kind, sequence = line, own(x.kind), own(sequence)
-		out.by[sequence] = append(out.by[sequence], x)
 	}
 	if err := lines.Err(); err != nil {
 		if errors.Is(err, bufio.ErrTooLong) {
@@ -129,6 +95,55 @@ func readIntervals(path string, types []string, strands bool) (*intervals, error
 			out.unstranded, strandColumn(bed)+1)
 	}
 	return out, out.sort()
+}
+
+// intervalReader adds the lines of a file of BED, or of GFF.
+type intervalReader struct {
+	*intervals
+	bed, strands bool
+	types        []string          // nil means all
+	names        map[string]string // copies of names: a part of a line would keep all of it in memory
+}
+
+func (r *intervalReader) add(text string, line int64) error {
+	if strings.TrimSpace(text) == "" || text[0] == '#' {
+		return nil
+	}
+	sequence, x, err := parseInterval(text, r.bed)
+	if err != nil && r.bed && ofBrowser(text) { // a sequence may also have such a name
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	if x.start == x.end || r.types != nil && !slices.Contains(r.types, x.kind) { // BED may have empty intervals
+		return nil
+	}
+	if r.strands {
+		strand, err := strandOf(text, r.bed)
+		if err != nil {
+			return err
+		}
+		if x.kind += strand; strand == "" {
+			r.unstranded++
+		} else {
+			r.stranded++
+		}
+	}
+	if fields := strings.Split(text, "\t"); r.bed && len(fields) == bedBlocks && fields[blockCount] != "1" &&
+		fields[blockCount] != "0" {
+		r.blocks++
+	}
+	own := func(name string) string {
+		if _, ok := r.names[name]; !ok {
+			name = strings.Clone(name)
+			r.names[name] = name
+		}
+		return r.names[name]
+	}
+	x.line, x.kind, sequence = line, own(x.kind), own(sequence)
+	r.by[sequence] = append(r.by[sequence], x)
+	return nil
 }
 
 // strandNote returns a note on intervals without a strand if others have one.

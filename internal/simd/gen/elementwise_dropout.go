@@ -9,7 +9,12 @@ import (
 )
 
 // philoxGroups returns the number of counter groups that fit into the registers.
-func (v isa) philoxGroups() int { return map[bool]int{false: 3, true: 6}[v.wide()] }
+func (v isa) philoxGroups() int {
+	if v.wide() {
+		return 6
+	}
+	return 3
+}
 
 // dropout keeps the elements of each block of four whose word of Philox4x32-10 is large enough. A
 // group of counters has one for each 64-bit lane: words are in the lower halves, where VPMULUDQ

@@ -142,7 +142,11 @@ func data(name string, write func()) Mem {
 func onesThenZeros() Mem {
 	return data("ones_then_zeros", func() {
 		for i := range 16 {
-			DATA(4*i, U32(map[bool]uint32{true: 1<<32 - 1}[i < 8]))
+			word := U32(0)
+			if i < 8 {
+				word = U32(1<<32 - 1)
+			}
+			DATA(4*i, word)
 		}
 	})
 }
