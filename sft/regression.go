@@ -8,7 +8,7 @@ import (
 )
 
 // regression has the predictions of numbers, in the units of the data.
-type regression struct{ ofRows }
+type regression struct{}
 
 func (regression) mean(_ *Config, logits [][]float32) []float32 { return meanOfNumbers(logits) }
 

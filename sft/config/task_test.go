@@ -22,3 +22,14 @@ func TestUnknownTask(t *testing.T) {
 	}()
 	c.Sequences()
 }
+
+// TestSameKind: models predict together if their predictions are of one kind and of as many sequences, whatever their
+// tasks.
+func TestSameKind(t *testing.T) {
+	t.Cleanup(config.AddTask("second", config.Classification))
+	c := configtest.TinyConfig()
+	must.Succeed(t, c.SameData(configtest.OfTask(configtest.TinyConfig(), "second")))
+	for _, task := range []string{config.Retrieval, config.MultiLabel} {
+		must.Fail(t, "its task is "+task)(c.SameData(configtest.OfTask(configtest.TinyConfig(), task)))
+	}
+}
