@@ -84,6 +84,7 @@ var tasks = map[string]task{
 	FillMask:       fillMask{},
 	Regression:     regression{},
 	MultiLabel:     multiLabel{},
+	Ordinal:        ordinal{},
 	Tagging:        tagging{},
 }
 
