@@ -27,7 +27,6 @@ const advancedModel = modelGroup + advancedSuffix
 
 // architectureFlags are those of a model.
 var architectureFlags = []architectureFlag{
-	{"task", "task", "predict ordered classes (ordinal), in the order of the labels", advancedModel, classesKind},
 	{"k", "num_sampled_tokens", "attend to `N` sampled tokens, each mixed with a partner", modelGroup, ""},
 	{"hidden", "hidden_size", "represent a token in `N` channels", modelGroup, ""},
 	{"layers", "num_hidden_layers", "stack `N` encoder layers", modelGroup, ""},

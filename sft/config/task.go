@@ -84,7 +84,6 @@ var tasks = map[string]task{
 	FillMask:       fillMask{},
 	Regression:     regression{},
 	MultiLabel:     multiLabel{},
-	Ordinal:        ordinal{},
 	Tagging:        tagging{},
 }
 
