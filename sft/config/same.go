@@ -72,7 +72,7 @@ func sameJSON(a, b json.RawMessage) bool {
 }
 
 // SameAnswers reports whether the predictions of two models mean the same: they have one kind, for the same number of
-// sequences, and the same labels or numbers in the same order. Labels without names are the same where there are as many.
+// sequences, and the same labels or numbers in the same order. Labels without names are the same if their number is.
 func (c *Config) SameAnswers(other *Config) bool {
 	named := c.LabelNames != nil && other.LabelNames != nil
 	return c.samePredictions(other) && c.NumLabels == other.NumLabels &&
