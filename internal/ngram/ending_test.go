@@ -78,6 +78,9 @@ func TestEndingWords(t *testing.T) {
 	}
 	a := slices.Clone(x.Ending(ids("bad dog")))
 	b := slices.Clone(x.Ending(ids("a BAD dog")))
+	if a[2*3] != b[4*3] {
+		t.Errorf("bad and BAD have other bytes: %x and %x", a[2*3], b[4*3])
+	}
 	last := func(h []uint64) []uint64 { return h[len(h)-2:] }
 	if !slices.Equal(last(a), last(b)) || a[2*3+1] == a[2*3] {
 		t.Errorf("%x and %x", last(a), last(b))

@@ -5,7 +5,8 @@
 //
 //	words   maximal runs of letters, digits and marks (Unicode L, Nd, M) in lower case, and every
 //	        other character but white space
-//	bytes   single bytes
+//	bytes   single bytes; of text, that is where n-grams of words are counted beside them, ASCII letters
+//	        in lower case
 //	tokens  token ids, whatever they stand for, as 4 bytes, little-endian
 //
 // An n-gram is n units in a row; it does not cross a row's end or a side. With H(u) the XXH3-64 of

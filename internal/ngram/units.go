@@ -108,7 +108,11 @@ func (x *Extractor) split(tokens []int32) {
 		x.splitWords(tokens)
 	case Bytes:
 		for _, t := range tokens {
-			x.units = append(x.units, ofByte[uint8(t-1)])
+			c := uint8(t - 1)
+			if 'A' <= c && c <= 'Z' && x.options.MaxWords > 0 {
+				c += 'a' - 'A'
+			}
+			x.units = append(x.units, ofByte[c])
 		}
 	default:
 		var id [4]byte
