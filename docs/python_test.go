@@ -26,7 +26,8 @@ import (
 func TestPython(t *testing.T) {
 	testenv.Long(t, "runs PyTorch")
 	script := pageScript(t)
-	names := []string{"pre", "post", "ties", "retrieval", "conv", "conv_post", "regression", "multilabel", "tagging"}
+	names := []string{"pre", "post", "ties", "retrieval", "conv", "conv_post", "regression", "multilabel", "tagging",
+		"ngrams", "ngrams_bytes"}
 	var runs []scriptRun
 	for _, name := range names {
 		dir := filepath.Join(root, "sft/testdata/golden", name)
@@ -99,14 +100,19 @@ func TestPythonOfTheProgram(t *testing.T) {
 	program("", "data", "convert", "--from", at("reviews.csv"), "--to", at("data"), "--text",
 		"review", "--label", "stars",
 		"--tokenizer", "byte", "--split", "0.5,0.25,0.25")
-	program("", "train", "custom", "--members", "sft", "--data", at("data"), "--out", at("run"),
-		"--device", "cpu",
-		"--steps", "8", "--hidden", "16",
-		"--sampler-noise", "always", "--drop-token", "0.2", "--input-window", "50")
-	want := logitLines(t, strings.NewReader(program(inputs, "predict", "--model", at("run"), "--device", "cpu")))
-	input := must.Get(os.Open(at("inputs.jsonl")))(t)
-	defer input.Close()
-	compareLines(t, logitLines(t, strings.NewReader(runPython(t, input, script, at("run")))), want)
+	for _, member := range []string{"sft", "lexical"} {
+		program("", "train", "custom", "--members", member, "--data", at("data"), "--out", at(member),
+			"--device", "cpu",
+			"--steps", "8", "--hidden", "16",
+			"--sampler-noise", "always", "--drop-token", "0.2", "--input-window", "50")
+		if member == "lexical" { // whose n-grams of words need the module word_hashes
+			program("", "export", "onnx", at(member), "--output", filepath.Join(filepath.Dir(script), "model.onnx"))
+		}
+		want := logitLines(t, strings.NewReader(program(inputs, "predict", "--model", at(member), "--device", "cpu")))
+		input := must.Get(os.Open(at("inputs.jsonl")))(t)
+		defer input.Close()
+		compareLines(t, logitLines(t, strings.NewReader(runPython(t, input, script, at(member)))), want)
+	}
 }
 
 // noisy is a golden model that samples by chance.

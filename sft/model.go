@@ -105,16 +105,16 @@ func (m *Model) Save(dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	if err := m.SaveWeights(dir); err != nil {
+	if err := m.SaveWeights(dir, nil); err != nil {
 		return err
 	}
 	return m.Config.Write(filepath.Join(dir, model.ConfigFile))
 }
 
-// SaveWeights writes model.safetensors of a directory.
-func (m *Model) SaveWeights(dir string) error {
+// SaveWeights writes model.safetensors of a directory, with metadata in its header.
+func (m *Model) SaveWeights(dir string, metadata map[string]string) error {
 	tensors := append(model.TensorsOf(m.Parameters, m.Weights, ""), model.NGramTensors(m.Config, m.NGrams)...)
-	return safetensors.Write(filepath.Join(dir, model.WeightsFile), tensors, nil)
+	return safetensors.Write(filepath.Join(dir, model.WeightsFile), tensors, metadata)
 }
 
 // CollectNGrams makes the embeddings of the n-grams that the training split has, which begin at zero. It does nothing

@@ -1,8 +1,12 @@
 package main
 
 import (
+	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/urfave/cli/v2"
@@ -35,7 +39,8 @@ func exportONNXCommand() *cli.Command {
 
 Example: sftseq export onnx runs/listops --output listops.onnx`,
 		Description: `Writes one file with the graph (opset 18), the weights and, as metadata, task, tokenizer, label names
-and the longest sequence; and NAME.tokenizer.json beside NAME.onnx if the model reads words. The graph
+and the longest sequence; and NAME.tokenizer.json beside NAME.onnx if the model reads words, or
+word_hashes.py if it has n-grams of words beside bytes. The graph
 reads one sequence of any length, or a pair: tokens, or features and edges; and computes logits,
 numbers and embeddings as predict and embed do. More: docs/export.md`,
 		Flags: []cli.Flag{modelFlag(), &cli.StringFlag{Name: "output", Aliases: []string{"o"},
@@ -65,11 +70,24 @@ func exportONNX(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
+	hashes := ""
+	if n := m.Config.NGrams; n != nil && n.MaxWords > 0 {
+		hashes = filepath.Join(filepath.Dir(c.String("output")), export.WordHashesFile)
+		if err := checkWordHashes(hashes); err != nil {
+			return err
+		}
+	}
 	if err := atomicfile.WriteBytes(c.String("output"), file); err != nil {
 		return err
 	}
 	fmt.Fprintf(c.App.Writer, "%s: %s of the task %s as ONNX, %s\n", c.String("output"), dir, m.Config.Task,
 		bench.FormatBytes(int64(len(file))))
+	if hashes != "" {
+		if err := atomicfile.WriteBytes(hashes, []byte(export.WordHashes)); err != nil {
+			return err
+		}
+		fmt.Fprintf(c.App.Writer, "%s: a Python module that computes the input word_hashes\n", hashes)
+	}
 	if tokenizer == nil {
 		return nil
 	}
@@ -81,6 +99,19 @@ func exportONNX(c *cli.Context) error {
 	return err
 }
 
+// checkWordHashes refuses to replace a file of another content than an export writes.
+func checkWordHashes(path string) error {
+	text, err := os.ReadFile(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	line, _, _ := strings.Cut(export.WordHashes, "\n")
+	if err == nil && !strings.HasPrefix(string(text), line) {
+		err = fmt.Errorf("%s: expected no such file or an earlier export, found another one: choose another folder for --output", path)
+	}
+	return err
+}
+
 // exportedModel reads the model.
 func exportedModel(c *cli.Context) (m *sft.Model, dir string, err error) {
 	if dir = c.String("model"); dir == "" {
@@ -88,6 +119,16 @@ func exportedModel(c *cli.Context) (m *sft.Model, dir string, err error) {
 	}
 	if c.Args().Present() {
 		return nil, "", usage(c, "expected one MODEL, a model directory, found %d arguments", 1+c.NArg())
+	}
+	f, err := sft.ReadFusion(dir)
+	if err != nil {
+		return nil, "", err
+	}
+	if f != nil && len(f.Kept().Members) > 1 {
+		members := f.Kept().Members
+		layered := max(0, slices.IndexFunc(members, func(name string) bool { return name != linearMember }))
+		return nil, "", fmt.Errorf("%s: expected a model, found the folder of %d: name one of them, such as %s "+
+			"(docs/export.md#models-of-several-members)", dir, len(members), filepath.Join(dir, members[layered]))
 	}
 	m, err = readModel(c.Context, dir, "")
 	if err == nil && m.Config.IsLinear() {

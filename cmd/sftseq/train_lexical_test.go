@@ -2,15 +2,21 @@ package main
 
 import (
 	"encoding/json"
+	"math"
+	"os"
+	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
+	"github.com/sftseq/sftseq/internal/export"
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestTrainLexical: a model with embeddings of n-grams is trained beside a linear one, resumed to the same bits,
-// described, evaluated, and refused by exports and as the start of another run.
+// described, evaluated, exported, and refused as the start of another run.
 func TestTrainLexical(t *testing.T) {
 	for name, tokenizer := range map[string]string{"bytes": "byte", "words": "words:200"} {
 		t.Run(name, func(t *testing.T) {
@@ -39,14 +45,60 @@ func TestTrainLexical(t *testing.T) {
 			}
 			contains(t, printed(t, "", "info", "--model", lexical), "embeddings of n-grams: ", " of memory")
 			contains(t, printed(t, "", "eval", "--model", lexical, "--data", data, "--device", "cpu"), "accuracy")
-			for _, format := range []string{"onnx", "pytorch"} {
-				refuse(t, exitError, "ngrams: expected no such key", "", "export", format, lexical, "--output",
-					filepath.Join(t.TempDir(), "exported"))
-			}
+			back := filepath.Join(dir, "back")
+			succeed(t, "", "export", "pytorch", lexical, "--output", filepath.Join(dir, "pytorch"))
+			succeed(t, "", "import", "pytorch", filepath.Join(dir, "pytorch"), "--output", back)
+			equal(t, readText(t, filepath.Join(back, "model.safetensors")),
+				readText(t, filepath.Join(lexical, "model.safetensors")))
+			t.Run("onnx", func(t *testing.T) { exportLexical(t, data, lexical) })
 			refuse(t, exitError, "embeddings of n-grams there", "", "train", "custom", "--members", "sft",
 				"--data", data, "--init-from", lexical, "--ngrams", "none", "--out", filepath.Join(t.TempDir(), "o"))
 			refuse(t, exitUsage, `--ngrams: n-grams "words", expected such as tokens:1-2:2^18`, "", "train", "custom",
 				"--members", "sft", "--data", data, "--ngrams", "words", "--out", filepath.Join(t.TempDir(), "o"))
 		})
+	}
+}
+
+// exportLexical compares the graph of a model with n-grams in ONNX Runtime with predict, on rows of its test split. The
+// exported word_hashes.py computes the hashes of words, which is not overwritten where it has other content.
+func exportLexical(t *testing.T, data, model string) {
+	dir := t.TempDir()
+	path, module := filepath.Join(dir, "model.onnx"), filepath.Join(dir, export.WordHashesFile)
+	words := must.Get(config.Read(filepath.Join(model, "config.json")))(t).NGrams.MaxWords > 0
+	if words {
+		must.Succeed(t, os.WriteFile(module, []byte("import this\n"), 0o666))
+		refuse(t, exitError, "word_hashes.py: expected no such file or an earlier export", "", "export", "onnx", model,
+			"--output", path)
+		must.Succeed(t, os.Remove(module))
+	}
+	for range 2 {
+		succeed(t, "", "export", "onnx", model, "--output", path)
+	}
+	if _, err := os.Stat(module); (err == nil) != words {
+		t.Errorf("%s: %v", module, err)
+	}
+	testenv.Long(t, "runs Node.js")
+	testenv.NeedPrograms(t, "node", "python3")
+	testenv.NeedFile(t, "npm's onnxruntime-node", filepath.Join(examplesDir, "onnx/node_modules/onnxruntime-node"))
+	lines := succeed(t, "", "data", "head", "--tokens", "--rows", "40", "--split", "test", data)
+	want := replyLines(t, succeed(t, lines, "predict", "--model", model, "--device", "cpu"))
+	if words {
+		c := exec.CommandContext(t.Context(), "python3", "-c", `import json, sys
+from word_hashes import word_hashes
+for line in map(json.loads, sys.stdin):
+    print(json.dumps({**line, "word_hashes": list(map(str, word_hashes(line["tokens"])))}))`)
+		c.Dir, c.Stdin = dir, strings.NewReader(lines)
+		lines = string(must.Get(c.Output())(t))
+	}
+	got := replyLines(t, client(t, lines, []string{"node", filepath.Join(examplesDir, "onnx/run.mjs")}, path))
+	if len(want) != 40 || len(got) != len(want) {
+		t.Fatalf("%d answers, predict gives %d", len(got), len(want))
+	}
+	for i, w := range want {
+		for n, v := range w.Logits {
+			if off := math.Abs(float64(v) - float64(got[i].Logits[n])); !(off <= 1e-4) {
+				t.Errorf("line %d of %d tokens: logits are off by %.1e", i, w.Length, off)
+			}
+		}
 	}
 }

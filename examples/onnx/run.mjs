@@ -2,9 +2,10 @@
 //
 //     node run.mjs MODEL.onnx < sequences.jsonl
 //
-// It reads JSON lines with id and tokens; a pair model reads tokens_a and tokens_b, a model of points
-// or nodes features, and with relative: edges also edges: source, target and features of each. It
-// writes JSON lines with id and the outputs of the model as flat lists, or an error.
+// It reads JSON lines with id and tokens; a pair model reads tokens_a and tokens_b. A model of n-grams
+// of words also reads word_hashes (of a pair word_hashes_a and word_hashes_b), a list of strings. A model
+// of points or nodes reads features, and with relative: edges also edges: source, target and features
+// of each. It writes JSON lines with id and the outputs of the model as flat lists, or an error.
 
 import { createInterface } from "node:readline";
 import ort from "onnxruntime-node";
@@ -23,9 +24,12 @@ function flat(name, rows) {
 
 const numbers = (name, rows) => new ort.Tensor("float32", Float32Array.from(flat(name, rows)), [rows.length, widths.get(name)]);
 
-function inputs({ tokens, tokens_a, tokens_b, features, edges = [] }) {
-  if (tokens_a) return { a: ids(tokens_a), b: ids(tokens_b) };
-  if (!features) return { tokens: ids(tokens) };
+function inputs({ tokens, tokens_a, tokens_b, features, edges = [], ...sequence }) {
+  if (!features) {
+    const read = tokens_a ? { a: ids(tokens_a), b: ids(tokens_b) } : { tokens: ids(tokens) };
+    for (const name of ["word_hashes", "word_hashes_a", "word_hashes_b"]) if (widths.has(name)) read[name] = ids(sequence[name]);
+    return read;
+  }
   const read = { features: numbers("features", features) };
   if (widths.has("edges")) read.edges = ids(flat("edges", edges.map((edge) => edge.slice(0, 2))), edges.length, 2);
   if (widths.has("edge_features")) read.edge_features = numbers("edge_features", edges.map((edge) => edge.slice(2)));

@@ -4,9 +4,11 @@ import (
 	"encoding/json"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/ngram"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
 	"github.com/sftseq/sftseq/sft/config"
@@ -84,6 +86,27 @@ var variants = map[string]func(*sft.Config){
 		c.Pooling, c.PoolingSamples, c.SamplerNoise = config.MaxPooling, 7, "always"
 	},
 	"edges unread": func(c *sft.Config) { nodes(c, "order"); c.Relative = config.NoRelation },
+	"n-grams of tokens": func(c *sft.Config) {
+		c.NGrams = &config.NGrams{Units: ngram.Tokens, MinN: 1, MaxN: 2, Slots: 1 << 10, MinCount: 2, Dropout: 0.1}
+	},
+	"n-grams of pairs": func(c *sft.Config) {
+		c.Task, c.InputWindow = config.Retrieval, &config.InputWindow{Length: 40, Policy: "head"}
+		c.NGrams = &config.NGrams{Units: ngram.Tokens, MinN: 2, MaxN: 8, Slots: 1 << 12, MinCount: 1}
+		c.Relative = "none"
+	},
+	"n-grams of bytes": func(c *sft.Config) {
+		c.VocabSize, c.NormPosition = config.ByteVocabulary, "post"
+		c.NGrams = &config.NGrams{Units: ngram.Bytes, MinN: 1, MaxN: 4, Slots: 1 << 20, MinCount: 2}
+	},
+	"n-grams of words": func(c *sft.Config) {
+		c.VocabSize, c.PadTokenID = config.ByteVocabulary, new(int32(0))
+		c.InputWindow = &config.InputWindow{Length: 40, Policy: "head"}
+		c.NGrams = &config.NGrams{Units: ngram.Bytes, MinN: 3, MaxN: 6, MaxWords: 2, Slots: 1 << 14, MinCount: 2}
+	},
+	"n-grams of words of pairs": func(c *sft.Config) {
+		c.Task, c.VocabSize, c.PadTokenID = config.Retrieval, config.ByteVocabulary, new(int32(0))
+		c.NGrams = &config.NGrams{Units: ngram.Bytes, MinN: 8, MaxN: 8, MaxWords: 8, Slots: 1 << 10, MinCount: 1}
+	},
 	"distances of nodes": func(c *sft.Config) {
 		nodes(c, "order")
 		c.FeatureNames, c.Relative = []string{"z", "y", "x"}, config.DistanceRelation
@@ -124,6 +147,23 @@ func fresh(t *testing.T, change func(*sft.Config)) *sft.Model {
 			m.Weights[p.Offset+i] += float32(0.2 * draw.NormFloat64())
 		}
 	}
+	if n := c.NGrams; n != nil { // two of three slots occur, three of four cells are kept
+		m.NGrams = &config.NGramTable{Used: ngram.NewBitmap(n.Slots)}
+		for slot := range uint32(n.Slots) {
+			if draw.IntN(3) > 0 {
+				ngram.Bitmap(m.NGrams.Used).Set(slot)
+				for range c.HiddenSize {
+					m.NGrams.Weights = append(m.NGrams.Weights, float32(0.5*draw.NormFloat64()))
+				}
+			}
+		}
+		if n.MinCount > 1 {
+			m.NGrams.Kept = ngram.NewBitmap(ngram.Cells)
+			for i := range m.NGrams.Kept {
+				m.NGrams.Kept[i] = int32(draw.Uint32() | draw.Uint32())
+			}
+		}
+	}
 	return m
 }
 
@@ -139,11 +179,29 @@ func nodes(c *sft.Config, names ...string) {
 	c.EdgeFeatureNames, c.Relative = append([]string{}, names...), config.EdgeRelation
 }
 
+// pieces are parts of text: words in several scripts and forms, characters that are not of words, and bytes that are
+// not UTF-8.
+var pieces = append(strings.Split("a,The,GOOD,film,Été,好日本,Σίσυφος,İstanbul,é̂,٣२,x_1,don't,😀,ß", ","), " ", " ",
+	" ", ", ", "\n", "\t\x1c",
+	"\u00a0", "\u3000", "\u0085", "\xff", "\xe2\x82", "\xed\xa0\x80", "\x00", strings.Repeat("abCD", 15),
+	strings.Repeat("loNG", 45),
+	strings.Repeat("長い", 100))
+
 // randomLines are sequences of some lengths, or pairs of one and of half as many tokens. Features have
 // few values, so that tokens are equal.
 func randomLines(c *sft.Config, lengths []int) (lines []line) {
 	draw := rand.New(rand.NewPCG(3, 4))
 	sequence := func(n int) (tokens []int32) {
+		if c.VocabSize == config.ByteVocabulary { // text whose characters may be cut
+			var text []byte
+			for len(text) < n {
+				text = append(text, pieces[draw.IntN(len(pieces))]...)
+			}
+			for _, b := range text[:n] {
+				tokens = append(tokens, int32(b)+1)
+			}
+			return tokens
+		}
 		for range n {
 			tokens = append(tokens, draw.Int32N(int32(c.VocabSize)))
 		}

@@ -30,7 +30,7 @@ var covered = map[string][]string{
 	"pooling_samples": nil, "input_window": nil, "label_names": nil, "residual_scale": nil,
 	"convolutions": nil, "mask_token_id": nil,
 	"tie_embeddings": nil, "numbers": nil, "thresholds": nil, "temperature": nil, "span_decoding": nil,
-	"feature_names": nil, "feature_scales": nil, "edge_feature_names": nil,
+	"feature_names": nil, "feature_scales": nil, "edge_feature_names": nil, "ngrams": nil,
 
 	"drop_token": nil, "attention_dropout": nil, "embedding_dropout": nil, "feed_forward_dropout": nil,
 	"mask_rate": nil, "mask_span": nil, "regression_loss": nil, "auto_map": nil, "extra": nil,

@@ -58,7 +58,8 @@ func (s *sequence) embedded(input, dim string) onnx.Tensor {
 		bad = s.Or(bad, s.Equal(tokens, s.Int(int64(*c.PadTokenID))))
 	}
 	s.tokens = s.Where(bad, s.Int(int64(c.VocabSize)), tokens)
-	return s.within("token_is_accepted/", func() onnx.Tensor { return s.Gather(s.weight("embed.weight"), s.tokens) })
+	x := s.within("token_is_accepted/", func() onnx.Tensor { return s.Gather(s.weight("embed.weight"), s.tokens) })
+	return s.within("ngrams/", func() onnx.Tensor { return s.ngrams(x, input, dim) })
 }
 
 // head is what the model reads of the tokens x.

@@ -52,7 +52,7 @@ class SFTConfig(PretrainedConfig):
                         sampler_noise="train", residual_scale=False, convolutions=[], tie_embeddings=False, numbers=[], drop_token=0.0,
                         attention_dropout=0.0, embedding_dropout=0.0, feed_forward_dropout=0.0, input_window=None, mask_token_id=None,
                         feature_names=None, feature_scales=None, edge_feature_names=None, input="features", pooling="softmax", pooling_samples=0,
-                        temperature=1.0)
+                        temperature=1.0, ngrams=None, extra=None)
         super().__init__(**{**defaults, **keys})
 
 
@@ -105,6 +105,107 @@ def philox(seed: int, layer: int, stream: int, n: int, device) -> Tensor:
         x = [c ^ x[1] ^ k0, d, a ^ x[3] ^ k1, b]
         k0, k1 = k0 + 0x9E3779B9 & low, k1 + 0xBB67AE85 & low
     return x[0]
+
+
+def signed(h):
+    """A number modulo 2^64 as int64 holds it."""
+    return (h + (1 << 63)) % (1 << 64) - (1 << 63)
+
+
+def shifted(x: Tensor, n: int) -> Tensor:
+    """x >> n of numbers modulo 2^64 in int64, n > 0."""
+    return (x >> n) & ((1 << 64 - n) - 1)
+
+
+def mixed(x: Tensor, parts) -> Tensor:
+    """x ^= x >> n and x *= factor in turns, modulo 2^64."""
+    for n, factor in parts:
+        x = x ^ shifted(x, n)
+        x = x * signed(factor)
+    return x
+
+
+def bits(x: Tensor) -> Tensor:
+    """How many bits of the lower 32 are set."""
+    x = (x & 0x55555555) + (x >> 1 & 0x55555555)
+    x = (x & 0x33333333) + (x >> 2 & 0x33333333)
+    x = (x & 0x0F0F0F0F) + (x >> 4 & 0x0F0F0F0F)
+    return (x * 0x01010101 >> 24) & 0xFF
+
+
+# word_hashes.py stands here in an export.
+
+
+class NGrams(nn.Module):
+    """Embeddings of the hashed n-grams that end at each token. Of each slot that occurs there is a row, in ascending order;
+    an n-gram has one if its slot occurs and its cell is kept, of two sets that are stored as bits of int32 numbers."""
+
+    MULTIPLIER, MIX = 0x9E3779B97F4A7C15, ((33, 0xFF51AFD7ED558CCD), (33, 0xC4CEB9FE1A85EC53), (33, 1))
+
+    def __init__(self, c):
+        super().__init__()
+        self.keys = n = c.ngrams
+        self.weight = nn.Parameter(torch.zeros((c.extra or {}).get("ngram_rows", 0), c.hidden_size))
+        self.register_buffer("used_slots", torch.zeros(n["slots"] // 32, dtype=torch.int32))
+        if n["min_count"] > 1:
+            self.register_buffer("kept_cells", torch.zeros(1 << 19, dtype=torch.int32))
+
+    def units(self, ids):
+        """The XXH3-64 of each id: of the byte that it stands for, or of the id in four bytes."""
+        if self.keys["units"] == "bytes":
+            byte = (ids - 1) & 255
+            h = (byte << 16 | byte << 24 | byte | 1 << 8) ^ 0x87275A9B
+            return mixed(h, ((33, 0xC2B2AE3D27D4EB4F), (29, 0x165667B19E3779F9), (32, 1)))
+        h = (ids & 0xFFFFFFFF | ids << 32) ^ signed(0xC73AB174C5ECD5A2)
+        h = h ^ (h << 49 | shifted(h, 15)) ^ (h << 24 | shifted(h, 40))
+        h = h * signed(0x9FB21C651E98DF25)
+        h = h ^ (shifted(h, 35) + 4)
+        return mixed(h * signed(0x9FB21C651E98DF25), ((28, 1),))
+
+    def hashed(self, units, least, most, more):
+        """The row of each n-gram of least to most units [..., units], the last of which is here, or -1: a list by n."""
+        out, h = [], units
+        for n in range(1, most + 1):
+            if n > 1:
+                h = F.pad(h[..., :-1], (1, 0)) * signed(self.MULTIPLIER) + units
+            if n >= least:
+                row = self.row(mixed(h + signed(2 * (n + more) * self.MULTIPLIER**n), self.MIX))
+                out.append(torch.where(torch.arange(row.shape[-1], device=row.device) < n - 1, -torch.ones_like(row), row))
+        return out
+
+    def row(self, h):
+        """The row of an n-gram by its hash, or -1."""
+        slot = shifted(h, 65 - self.keys["slots"].bit_length())
+        used = self.used_slots.long() & 0xFFFFFFFF
+        word, bit = used[slot >> 5], 1 << (slot & 31)
+        there = word & bit != 0
+        if self.keys["min_count"] > 1:
+            cell = h & (1 << 24) - 1
+            there = there & (self.kept_cells[cell >> 5].long() >> (cell & 31) & 1 != 0)
+        count = bits(used)
+        row = (count.cumsum(0) - count)[slot >> 5] + bits(word & bit - 1)
+        return torch.where(there, row, -torch.ones_like(row))
+
+    def rows(self, ids, valid):
+        """The rows that each token reads, or -1: [batch, length, n-grams of different lengths]."""
+        n, words = self.keys, self.keys.get("max_words", 0)
+        rows = self.hashed(self.units(ids), n["min_n"], n["max_n"], 0)
+        columns = [torch.full_like(ids, -1) for _ in range(words)]
+        for i, count in enumerate(valid.sum(1).tolist() if words else []):
+            hashes = torch.tensor(word_hashes(ids[i, :count].tolist()), device=ids.device)
+            at = hashes.nonzero()[:, 0]
+            for column, found in zip(columns, self.hashed(hashes[at], 1, words, 8)):
+                column[i, at] = found
+        return torch.stack(rows + columns, 2)
+
+    def forward(self, x, rows):
+        if self.training:
+            rows = torch.where(torch.rand(rows.shape, device=rows.device) < self.keys.get("dropout", 0.0), -torch.ones_like(rows), rows)
+        there = rows >= 0
+        for row, is_there in zip(rows.unbind(2), there.unbind(2)):
+            at = is_there.nonzero(as_tuple=True)
+            x = x.index_put(at, F.embedding(row[at], self.weight), accumulate=True)
+        return x * (1 + there.sum(2, keepdim=True)).double().sqrt().reciprocal().to(x.dtype)
 
 
 def row_sums(x: Tensor) -> Tensor:
@@ -353,6 +454,20 @@ class Layer(nn.Module):
         return total
 
 
+def read_tensors(path):
+    """The tensors of a file model.safetensors, by their names."""
+    with open(path, "rb") as f:
+        size = int.from_bytes(f.read(8), "little")
+        header, data = json.loads(f.read(size)), bytearray(f.read())
+    state = {}
+    for name, t in header.items():
+        if name != "__metadata__":
+            (begin, end), kind = t["data_offsets"], torch.int32 if t["dtype"] == "I32" else torch.float32
+            count = (end - begin) // 4
+            state[name] = (torch.frombuffer(data, dtype=kind, count=count, offset=begin) if count else torch.zeros(0, dtype=kind)).reshape(t["shape"])
+    return state
+
+
 class SFTModel(PreTrainedModel):
     config_class = SFTConfig
 
@@ -362,6 +477,8 @@ class SFTModel(PreTrainedModel):
         if c.feature_names is None:
             self.reads = ["input_ids", "input_ids_b"] if c.task == "retrieval" else ["input_ids"]
             self.embed = nn.Embedding(c.vocab_size, d)
+            if c.ngrams:
+                self.ngrams = NGrams(c)
         else:
             edged = c.relative == "edges"
             self.reads = ["features"] + ["edges"] * edged + ["edge_features"] * (edged and len(c.edge_feature_names) > 0)
@@ -425,7 +542,11 @@ class SFTModel(PreTrainedModel):
         """The rows of ids [batch, length, hidden], which of them are tokens, which are alike, and the relation of these."""
         ids, valid = self.read(ids, mask)
         ids = torch.where(valid, ids, torch.zeros_like(ids))
-        x, alike = self.embed(ids), Alike(ids[..., None], self.training)
+        x, columns = self.embed(ids), ids[..., None]
+        if self.config.ngrams:
+            rows = self.ngrams.rows(ids, valid)
+            x, columns = self.ngrams(x, rows), torch.cat([columns, rows], 2)
+        alike = Alike(columns, self.training)
         return x, valid, alike, Sinusoid(self.config, x.shape[1], x) if self.config.relative != "none" else None
 
     def featured(self, features, mask, edges, edge_features):
@@ -495,23 +616,16 @@ class SFTModel(PreTrainedModel):
         """The model of a folder, in evaluation. It needs no other package than PyTorch."""
         with open(os.path.join(folder, "config.json"), encoding="utf-8") as f:
             model = cls(SFTConfig(**json.load(f)))
-        with open(os.path.join(folder, "model.safetensors"), "rb") as f:
-            size = int.from_bytes(f.read(8), "little")
-            header, data = json.loads(f.read(size)), bytearray(f.read())
-        state = {}
-        for name, t in header.items():
-            if name != "__metadata__":
-                begin, end = t["data_offsets"]
-                state[name] = torch.frombuffer(data, dtype=torch.float32, count=(end - begin) // 4, offset=begin).reshape(t["shape"])
-        model.load_state_dict(state)
+        model.load_state_dict(read_tensors(os.path.join(folder, "model.safetensors")))
         return model.eval()
 
     def save_weights(self, path):
-        """Writes the parameters as float32 to a file model.safetensors; beside config.json, sftseq import pytorch reads it."""
+        """Writes the parameters as float32, and the sets of n-grams, to a file model.safetensors; beside config.json, sftseq import pytorch reads it."""
         header, parts, at = {"__metadata__": {"format": "pt"}}, [], 0
         for name, t in self.state_dict().items():
-            data = t.detach().to("cpu", torch.float32).contiguous().numpy().astype("<f4", copy=False).tobytes()
-            header[name] = {"dtype": "F32", "shape": list(t.shape), "data_offsets": [at, at + len(data)]}
+            kind = torch.int32 if t.dtype == torch.int32 else torch.float32
+            data = t.detach().to("cpu", kind).contiguous().numpy().astype("<i4" if kind == torch.int32 else "<f4", copy=False).tobytes()
+            header[name] = {"dtype": "I32" if kind == torch.int32 else "F32", "shape": list(t.shape), "data_offsets": [at, at + len(data)]}
             parts.append(data)
             at += len(data)
         text = json.dumps(header).encode()

@@ -19,6 +19,7 @@ const (
 	inputFeatures     = "features"      // [length, names]
 	inputEdges        = "edges"         // [edges, 2]
 	inputEdgeFeatures = "edge_features" // [edges, names]
+	inputWordHashes   = "word_hashes"   // [length]
 	outputLogits      = "logits"
 	outputEmbedding   = "embedding"
 	outputNumbers     = "numbers"   // of a regression, in the units of the data
@@ -34,8 +35,8 @@ const (
 // ONNX is the file of a model as an ONNX graph of opset [onnx.OpsetVersion]. It reads one
 // example: int64 tokens[length], of a model of pairs a[length_a] and b[length_b]; of points and nodes
 // float32 features[length, names], with int64 edges[edges, 2] and float32 edge_features[edges, names] where the
-// relation is of edges. Tokens and edges that the model cannot read, and a length that it does not accept, are indices
-// out of bounds when the graph runs, which is an error.
+// relation is of edges; and of n-grams of words int64 word_hashes[length]. Tokens and edges that the model cannot read,
+// and a length that it does not accept, are indices out of bounds when the graph runs, which is an error.
 //
 // Outputs, float32:
 //
@@ -50,8 +51,9 @@ func ONNX(m *sft.Model) ([]byte, error) {
 	if err := checkCovered(c); err != nil {
 		return nil, err
 	}
-	if words := m.Parameters.Count(); words > math.MaxInt32/wordBytes {
-		return nil, fmt.Errorf("%d parameters of 4 bytes, an ONNX file holds at most %d bytes", words, math.MaxInt32)
+	if words := fileNumbers(m); words > math.MaxInt32/wordBytes {
+		return nil, fmt.Errorf("%d numbers of 4 bytes, an ONNX file holds at most %d bytes: "+
+			"sftseq export pytorch has no such limit", words, math.MaxInt32)
 	}
 	e := &emitter{Graph: &onnx.Graph{}, model: m, config: c}
 	exportedTasks[e.config.Task].heads(e)

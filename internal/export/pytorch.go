@@ -9,16 +9,32 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 
 	"github.com/sftseq/sftseq/internal/atomicfile"
 	"github.com/sftseq/sftseq/internal/safetensors"
 	"github.com/sftseq/sftseq/sft"
 )
 
-// modeling is the module that computes a model of a folder, a file that needs PyTorch alone.
+// modelingTemplate is the module that computes a model of a folder; WordHashes belongs in it.
 //
 //go:embed modeling_sft.py
-var modeling []byte
+var modelingTemplate string
+
+// WordHashesFile is the name of the file of [WordHashes].
+const WordHashesFile = "word_hashes.py"
+
+// WordHashes is a module of Python, without other packages, whose function word_hashes computes the input word_hashes
+// of a graph.
+//
+//go:embed word_hashes.py
+var WordHashes string
+
+// modeling is the module in one file that needs PyTorch alone.
+func modeling() []byte {
+	_, functions, _ := strings.Cut(WordHashes, "\n\n")
+	return []byte(strings.Replace(modelingTemplate, "# word_hashes.py stands here in an export.\n", functions, 1))
+}
 
 // Files of a folder for PyTorch.
 const (
@@ -44,7 +60,7 @@ func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	if err := atomicfile.WriteBytes(filepath.Join(dir, modelingFile), modeling); err != nil {
+	if err := atomicfile.WriteBytes(filepath.Join(dir, modelingFile), modeling()); err != nil {
 		return err
 	}
 	path := filepath.Join(dir, tokenizerFile)
@@ -57,18 +73,16 @@ func PyTorch(m *sft.Model, tokenizer []byte, dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	var tensors []safetensors.Tensor
-	for _, p := range m.Parameters.List {
-		tensors = append(tensors, safetensors.Tensor{Name: p.Name, Shape: p.Shape,
-			Data: m.Parameters.Slice(m.Weights, p)})
-	}
 	// Hugging Face's libraries read no file that does not say so.
-	if err := safetensors.Write(filepath.Join(dir, weightsFile), tensors,
-		map[string]string{"format": "pt"}); err != nil {
+	if err := m.SaveWeights(dir, map[string]string{"format": "pt"}); err != nil {
 		return err
 	}
 	c := *m.Config
 	c.AutoMap, c.Extra = json.RawMessage(autoMap), nil // where the run was is of no use elsewhere
+	// the module's parameters have their shapes before it reads the weights
+	if m.NGrams != nil {
+		c.Extra = fmt.Appendf(nil, `{"ngram_rows":%d}`, len(m.NGrams.Weights)/c.HiddenSize)
+	}
 	return c.Write(filepath.Join(dir, configFile))
 }
 
@@ -106,6 +120,6 @@ func FromPyTorch(dir string) (*sft.Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	m.Config.AutoMap = nil // the module stays there
+	m.Config.AutoMap, m.Config.Extra = nil, nil // the module stays there
 	return m, nil
 }

@@ -4,16 +4,24 @@ import (
 	"bytes"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/zeebo/xxh3"
+
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 )
 
 // TestPyTorch: the module computes the logits of single sequences and of a padded batch, and
@@ -31,7 +39,8 @@ func TestPyTorch(t *testing.T) {
 		names, folders, args = append(names, name), append(folders, to), append(args, to, expected)
 	}
 	for _, name := range []string{"pre", "post", "lily", "standardized", "odd", "ties", "retrieval", "vanilla", "conv",
-		"conv_post", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs"} {
+		"conv_post", "regression", "multilabel", "tagging", "clouds", "max_pooling", "graphs",
+		"ngrams", "ngrams_bytes"} {
 		expected := filepath.Join(goldens, name)
 		m := must.Get(sft.Load(expected))(t)
 		folder(name, m, expected)
@@ -91,8 +100,16 @@ func checkTuned(t *testing.T, folder, tuned string) {
 	back := filepath.Join(t.TempDir(), "model")
 	must.Succeed(t, m.Save(back))
 	again, err := sft.Load(back)
-	if err != nil || again.Config.AutoMap != nil || !slices.Equal(again.Weights, m.Weights) {
+	if err != nil || again.Config.AutoMap != nil || again.Config.Extra != nil ||
+		!slices.Equal(again.Weights, m.Weights) || !reflect.DeepEqual(again.NGrams, m.NGrams) {
 		t.Errorf("%s: %v, the weights that were saved are others", folder, err)
+	}
+	if table := m.NGrams; table != nil {
+		for _, numbers := range []any{table.Weights, table.Used, table.Kept} {
+			if raw := must.Get(binary.Append(nil, binary.LittleEndian, numbers))(t); !bytes.Contains(text, raw) {
+				t.Errorf("%s: the bytes of n-grams are not those of the file", folder)
+			}
+		}
 	}
 	// Every tensor is in the file of PyTorch as a run of the same bytes.
 	for _, p := range m.Parameters.List {
@@ -100,6 +117,84 @@ func checkTuned(t *testing.T, folder, tuned string) {
 		if !bytes.Contains(text, raw) {
 			t.Errorf("%s: the bytes of %s are not those of the file", folder, p.Name)
 		}
+	}
+}
+
+// TestWordHashes: the functions in Python compute XXH3 of any number of bytes, and the hashes of the words of texts.
+func TestWordHashes(t *testing.T) {
+	testenv.NeedPrograms(t, "python3")
+	draw := rand.New(rand.NewPCG(5, 6))
+	type given struct {
+		Data [][]byte
+		Ids  [][]int32
+	}
+	var in given
+	for n := 1; n < 2300; n += 1 + n/260 {
+		data := make([]byte, n)
+		for i := range data {
+			data[i] = byte(draw.Uint32())
+		}
+		in.Data = append(in.Data, data)
+	}
+	c := small()
+	c.VocabSize = config.ByteVocabulary
+	for _, l := range randomLines(c, slices.Repeat([]int{1, 30, 700}, 20)) {
+		in.Ids = append(in.Ids, l.Tokens)
+	}
+	dir := t.TempDir()
+	must.Succeed(t, os.WriteFile(filepath.Join(dir, "word_hashes.py"), []byte(WordHashes), 0o666))
+	command := exec.CommandContext(t.Context(), "python3", "-c", `import base64, json, sys
+from word_hashes import word_hashes, xxh3
+given = json.load(sys.stdin)
+print(json.dumps({"data": [xxh3(base64.b64decode(d)) for d in given["Data"]], "ids": [list(map(str, word_hashes(i))) for i in given["Ids"]]}))`)
+	command.Dir, command.Stdin = dir, bytes.NewReader(must.Get(json.Marshal(in))(t))
+	out, err := command.CombinedOutput()
+	var got struct {
+		Data []uint64
+		Ids  [][]string
+	}
+	if err := errors.Join(err, json.Unmarshal(out, &got)); err != nil || len(got.Data) != len(in.Data) ||
+		len(got.Ids) != len(in.Ids) {
+		t.Fatalf("%v\n%.2000s", err, out)
+	}
+	for i, data := range in.Data {
+		if want := xxh3.Hash(data); got.Data[i] != want {
+			t.Fatalf("%d bytes: %x, expected %x", len(data), got.Data[i], want)
+		}
+	}
+	for i, ids := range in.Ids {
+		if want := wordHashes(&sft.Model{Config: c}, ids); !slices.Equal(got.Ids[i], want) {
+			t.Errorf("%v: %s, expected %s", ids, got.Ids[i], want)
+		}
+	}
+}
+
+// TestPyTorchNGramDropout: training leaves out the share of n-grams that config.json states, evaluation none.
+func TestPyTorchNGramDropout(t *testing.T) {
+	testenv.Long(t, "runs PyTorch")
+	testenv.NeedTorch(t)
+	m := fresh(t, func(c *sft.Config) { variants["n-grams of tokens"](c); c.NGrams.Dropout = 0.3 })
+	dir := filepath.Join(t.TempDir(), "ngrams")
+	must.Succeed(t, PyTorch(m, nil, dir))
+	command := exec.CommandContext(t.Context(), testenv.Python, "-c", `import torch
+from modeling_sft import SFTModel
+model = SFTModel.from_folder(".")
+torch.manual_seed(1)
+ids = torch.randint(0, 5, (4, 2000))
+rows = model.ngrams.rows(ids, ids >= 0)
+def found(model):  # one over the square of the scale counts the rows
+    return (1 / model.ngrams(torch.ones(4, 2000, model.config.hidden_size), torch.where(rows < 0, rows, 0 * rows))[..., 0] ** 2 - 1).sum()
+model.ngrams.weight.data.zero_()
+print((rows >= 0).sum().item(), round(found(model).item()), round(found(model.train()).item()))`)
+	command.Dir = dir
+	out, err := command.CombinedOutput()
+	var all, evaluated, trained int
+	if _, err := fmt.Sscan(string(out), &all, &evaluated, &trained); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if left := 1 - float64(trained)/float64(all); err != nil || all < 2000 || evaluated != all ||
+		math.Abs(left-0.3) > 0.05 {
+		t.Errorf("%d n-grams, %d in evaluation, %d in training, expected 70%% of them", all, evaluated, trained)
 	}
 }
 

@@ -11,11 +11,13 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/cpu"
 	"github.com/sftseq/sftseq/internal/must"
+	"github.com/sftseq/sftseq/internal/ngram"
 	"github.com/sftseq/sftseq/internal/testenv"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
@@ -33,6 +35,10 @@ type line struct {
 	Tokens []int32 `json:"tokens,omitzero"`
 	A      []int32 `json:"tokens_a,omitempty"`
 	B      []int32 `json:"tokens_b,omitempty"`
+
+	Hashes  []string `json:"word_hashes,omitempty"` // of a model of n-grams of words
+	HashesA []string `json:"word_hashes_a,omitempty"`
+	HashesB []string `json:"word_hashes_b,omitempty"`
 
 	Features [][]float32 `json:"features,omitempty"`
 	Edges    [][]float32 `json:"edges,omitempty"` // source, target and features of each
@@ -61,9 +67,6 @@ func TestGoldens(t *testing.T) {
 		dir := filepath.Dir(expected)
 		t.Run(filepath.Base(dir), func(t *testing.T) {
 			m := must.Get(sft.Load(dir))(t)
-			if m.Config.NGrams != nil {
-				return // ONNX refuses them, which TestStructure checks
-			}
 			got := onRuntime(t, m, readLines[line](t, filepath.Join(dir, "inputs.jsonl")))
 			for i, want := range readLines[answer](t, expected) {
 				compare(t, want.ID, "logits", got[i].Logits, want.Logits, 1e-5)
@@ -197,6 +200,9 @@ func onRuntime(t *testing.T, m *sft.Model, lines []line) []answer {
 	t.Helper()
 	var in strings.Builder
 	for _, l := range lines {
+		if n := m.Config.NGrams; n != nil && n.MaxWords > 0 {
+			l.Hashes, l.HashesA, l.HashesB = wordHashes(m, l.Tokens), wordHashes(m, l.A), wordHashes(m, l.B)
+		}
 		must.Succeed(t, json.NewEncoder(&in).Encode(l))
 	}
 	answers := answered(t, m, in.String())
@@ -204,6 +210,18 @@ func onRuntime(t *testing.T, m *sft.Model, lines []line) []answer {
 		t.Fatalf("%d answers to %d lines", len(answers), len(lines))
 	}
 	return answers
+}
+
+// wordHashes are the hashes of words by the byte at which they end.
+func wordHashes(m *sft.Model, tokens []int32) []string {
+	if n := m.Config.TruncatesAt(); n > 0 {
+		tokens = tokens[:min(n, len(tokens))]
+	}
+	hashes := slices.Repeat([]string{"0"}, len(tokens))
+	for _, u := range ngram.NewExtractor(ngram.Options{Units: ngram.Words}).Units(tokens, nil) {
+		hashes[u.To-1] = strconv.FormatInt(int64(u.Hash), 10)
+	}
+	return hashes
 }
 
 // answered is onRuntime of the text of lines.

@@ -83,23 +83,33 @@ func (o *Options) Orders() int { return o.MaxN - o.MinN + 1 + o.MaxWords }
 // slotShift is by how much a hash is shifted right to give its slot.
 func (o *Options) slotShift() int { return 64 - bits.TrailingZeros(uint(o.Slots)) }
 
-const multiplier = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
+// Constants of the hash.
+const (
+	Multiplier = 0x9E3779B97F4A7C15 // 2⁶⁴ divided by the golden ratio
+	MixShift   = 33
+	MixFactor1 = 0xFF51AFD7ED558CCD
+	MixFactor2 = 0xC4CEB9FE1A85EC53
+)
 
 // mix is the finaliser of MurmurHash3.
 func mix(x uint64) uint64 {
-	x ^= x >> 33
-	x *= 0xFF51AFD7ED558CCD
-	x ^= x >> 33
-	x *= 0xC4CEB9FE1A85EC53
-	return x ^ x>>33
+	x ^= x >> MixShift
+	x *= MixFactor1
+	x ^= x >> MixShift
+	x *= MixFactor2
+	return x ^ x>>MixShift
 }
 
-// begin is (2(n + more) + side)·multiplierⁿ, what the first term of a hash is after n units. It makes the hashes of
+// Begin is what the hash of n units on the first side begins with, after the n units were added. The hashes of n-grams
+// of words beside bytes are those of n + more units, more being MaxN.
+func Begin(n, more int) uint64 { return begin(n, more, 0) }
+
+// begin is (2(n + more) + side)·Multiplierⁿ, what the first term of a hash is after n units. It makes the hashes of
 // all n-grams that begin at a unit cost one multiplication each.
 func begin(n, more, side int) uint64 {
 	x := uint64(2*(n+more) + side)
 	for range n {
-		x *= multiplier
+		x *= Multiplier
 	}
 	return x
 }

@@ -35,7 +35,7 @@ func (x *Extractor) end(i int) int {
 func HashOf(units []Unit, side int) uint64 {
 	h := uint64(0)
 	for _, u := range units {
-		h = h*multiplier + u.Hash
+		h = h*Multiplier + u.Hash
 	}
 	return mix(h + begins[side][len(units)])
 }

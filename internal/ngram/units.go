@@ -61,7 +61,7 @@ func (x *Extractor) append(minN, maxN int, begins *[MaxN + 1]uint64) {
 	for i := range x.units {
 		h := uint64(0)
 		for k, u := range x.units[i:min(i+maxN, len(x.units))] {
-			h = h*multiplier + u
+			h = h*Multiplier + u
 			if n := k + 1; n >= minN {
 				x.hashes = append(x.hashes, mix(h+begins[n]))
 			}
@@ -80,7 +80,7 @@ func (x *Extractor) Ending(tokens []int32) []uint64 {
 	for i := range x.units {
 		h := uint64(0)
 		for k, u := range x.units[i:min(i+o.MaxN, len(x.units))] {
-			h = h*multiplier + u
+			h = h*Multiplier + u
 			if n := k + 1; n >= o.MinN {
 				x.hashes[(i+k)*groups+n-o.MinN] = mix(h + x.begins[0][n])
 			}
@@ -93,7 +93,7 @@ func (x *Extractor) Ending(tokens []int32) []uint64 {
 	for i := range x.units {
 		h := uint64(0)
 		for k, u := range x.units[i:min(i+o.MaxWords, len(x.units))] {
-			h = h*multiplier + u
+			h = h*Multiplier + u
 			x.hashes[(int(x.ends[i+k])-1)*groups+o.MaxN-o.MinN+1+k] = mix(h + x.words[0][k+1])
 		}
 	}
@@ -121,6 +121,17 @@ func (x *Extractor) split(tokens []int32) {
 			x.units = append(x.units, xxh3.Hash(id[:]))
 		}
 	}
+}
+
+// UnitHashes returns H of the ids below n, which stand for bytes or tokens.
+func UnitHashes(units string, n int) []uint64 {
+	ids := make([]int32, n)
+	for i := range ids {
+		ids[i] = int32(i)
+	}
+	x := NewExtractor(Options{Units: units})
+	x.split(ids)
+	return x.units
 }
 
 // ofByte has H of each single byte.

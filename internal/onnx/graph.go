@@ -32,6 +32,7 @@ type Type int
 // The supported types.
 const (
 	Float32 Type = 1
+	Int32   Type = 6
 	Int64   Type = 7
 	Float64 Type = 11
 )
@@ -78,12 +79,26 @@ func (g *Graph) Output(name string, x Tensor, t Type, doc string, shape ...Dim) 
 // Weight returns a tensor of numbers in row-major order, which is stored on the first use of its
 // name. Only [Graph.Model] copies the numbers, so they must not change before.
 func (g *Graph) Weight(name string, shape []int, data []float32) Tensor {
+	return g.stored(name, Float32, shape, data)
+}
+
+// Int32s returns a vector of integers, stored as by [Graph.Weight].
+func (g *Graph) Int32s(name string, data []int32) Tensor {
+	return g.stored(name, Int32, []int{len(data)}, data)
+}
+
+// Int64s returns a vector of integers, stored as by [Graph.Weight].
+func (g *Graph) Int64s(name string, data []int64) Tensor {
+	return g.stored(name, Int64, []int{len(data)}, data)
+}
+
+func (g *Graph) stored(name string, t Type, shape []int, data any) Tensor {
 	if _, stored := g.weights[name]; !stored {
 		if g.weights == nil {
 			g.weights = map[string]struct{}{}
 		}
 		g.weights[name] = struct{}{}
-		g.initializers = append(g.initializers, newInitializer(name, Float32, shape, data))
+		g.initializers = append(g.initializers, newInitializer(name, t, shape, data))
 	}
 	return Tensor(name)
 }

@@ -108,7 +108,7 @@ func (t *Trainer) saveModel() error {
 	if err := t.download(); err != nil {
 		return err
 	}
-	return t.model.SaveWeights(t.options.Dir)
+	return t.model.SaveWeights(t.options.Dir, nil)
 }
 
 func (t *Trainer) download() error {

@@ -165,7 +165,7 @@ func valueName(t *testing.T, text []byte) string {
 }
 
 // elementBytes maps types to the size of an element.
-var elementBytes = map[uint64]uint64{1: 4, 7: 8, 11: 8}
+var elementBytes = map[uint64]uint64{1: 4, 6: 4, 7: 8, 11: 8}
 
 func (m *Model) check(t *testing.T) {
 	t.Helper()
