@@ -151,9 +151,11 @@ class NGrams(nn.Module):
             self.register_buffer("kept_cells", torch.zeros(1 << 19, dtype=torch.int32))
 
     def units(self, ids):
-        """The XXH3-64 of each id: of the byte that it stands for, or of the id in four bytes."""
+        """The XXH3-64 of each id: of the byte that it stands for, beside n-grams of words in lower case, or of the id in four bytes."""
         if self.keys["units"] == "bytes":
             byte = (ids - 1) & 255
+            if self.keys.get("max_words"):
+                byte = byte + 32 * ((byte >= 65) & (byte <= 90))
             h = (byte << 16 | byte << 24 | byte | 1 << 8) ^ 0x87275A9B
             return mixed(h, ((33, 0xC2B2AE3D27D4EB4F), (29, 0x165667B19E3779F9), (32, 1)))
         h = (ids & 0xFFFFFFFF | ids << 32) ^ signed(0xC73AB174C5ECD5A2)

@@ -45,8 +45,8 @@ type ngramGraph struct{ *sequence }
 
 // unitHashes are those of the tokens: a table of the hash of each id.
 func (g *ngramGraph) unitHashes() onnx.Tensor {
-	units := make([]int64, g.config.VocabSize)
-	for id, h := range ngram.UnitHashes(g.config.NGrams.Units, len(units)) {
+	n, units := g.config.NGrams, make([]int64, g.config.VocabSize)
+	for id, h := range ngram.UnitHashes(n.Units, n.MaxWords, len(units)) {
 		units[id] = int64(h)
 	}
 	return g.Gather(g.Int64s("ngrams.unit_hashes", units), g.tokens)

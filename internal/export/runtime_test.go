@@ -36,7 +36,8 @@ type line struct {
 	A      []int32 `json:"tokens_a,omitempty"`
 	B      []int32 `json:"tokens_b,omitempty"`
 
-	Hashes  []string `json:"word_hashes,omitempty"` // of a model of n-grams of words
+	// The hashes are read by models that have n-grams of words.
+	Hashes  []string `json:"word_hashes,omitempty"`
 	HashesA []string `json:"word_hashes_a,omitempty"`
 	HashesB []string `json:"word_hashes_b,omitempty"`
 

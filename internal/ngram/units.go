@@ -123,13 +123,14 @@ func (x *Extractor) split(tokens []int32) {
 	}
 }
 
-// UnitHashes returns H of the ids below n, which stand for bytes or tokens.
-func UnitHashes(units string, n int) []uint64 {
+// UnitHashes returns H of the ids below n, which stand for bytes, whose n-grams may have those of up to maxWords words
+// beside them, or tokens.
+func UnitHashes(units string, maxWords, n int) []uint64 {
 	ids := make([]int32, n)
 	for i := range ids {
 		ids[i] = int32(i)
 	}
-	x := NewExtractor(Options{Units: units})
+	x := NewExtractor(Options{Units: units, MaxWords: maxWords})
 	x.split(ids)
 	return x.units
 }
