@@ -64,7 +64,7 @@ type NGramExplanation struct {
 type LayerExplanation struct {
 	Positions []int32   `json:"positions"`
 	Weights   []float32 `json:"weights"` // in the duplet: p_j of a top, 1−p_j of a partner
-	Mass      []float32 `json:"mass"`    // of the layer's attention
+	Mass      []float32 `json:"mass"`    // share of the layer's attention
 }
 
 // Explain scores examples as [Scorer.Examples] does, to the bit, and explains

@@ -27,7 +27,7 @@ func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, 
 	}
 	out := make([][][]float32, len(sequences))
 	var masked []seq.Example
-	var of []int // which sequence
+	var of []int // sequence of each element of masked
 	for i, tokens := range sequences {
 		if err := c.CheckTokens(tokens); err != nil {
 			return nil, fmt.Errorf("sequence %d: %w", i, err)

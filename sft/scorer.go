@@ -28,13 +28,13 @@ func Probabilities(logits []float32) []float32 {
 type Scorer struct {
 	runner *model.Runner
 	linear *linearScorer // in place of a runner, of a linear model
-	others []*Scorer     // of an ensemble, behind the first model
+	others []*Scorer     // further models of an ensemble
 	fusion *Fusion       // by which their logits are summed; nil for the mean of their probabilities
 }
 
 // Output is what a model says of one example.
 type Output struct {
-	Logits []float32 // of a model of tagging, those of each token, one after another
+	Logits []float32 // for tagging, the logits of each token one after another
 	// Numbers are the predictions of a model of a regression, in the units of the data.
 	Numbers []float32
 	// Embeddings has the pooled vector of the sequence, or of each of a pair. An ensemble has none.

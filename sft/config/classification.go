@@ -21,7 +21,7 @@ func (classification) describe(c *Config, s seq.Spec) error {
 		return ErrNoLabels
 	}
 	c.LabelNames, c.NumLabels = s.LabelNames, len(s.LabelNames)
-	c.Numbers, c.RegressionLoss = nil, "" // of a model that it starts from
+	c.Numbers, c.RegressionLoss = nil, "" // may be set by the model that it starts from
 	c.Masking = Masking{}                 // a model of masked tokens may be the start
 	return nil
 }

@@ -146,7 +146,7 @@ func topKeys(text []byte) []string {
 
 // A ConfigError is a value that a model cannot have.
 type Error struct {
-	Key             string // of config.json
+	Key             string // key in config.json
 	Found, Expected string
 }
 
@@ -173,7 +173,7 @@ func (c *Config) DescribeData(s seq.Spec) error {
 	if !known {
 		return &Error{"task", fmt.Sprintf("%q", c.Task), strings.Join(Tasks(), ", ")}
 	}
-	c.Decision, c.AutoMap = Decision{}, nil // those of a model that it starts from
+	c.Decision, c.AutoMap = Decision{}, nil // may be set by the model that it starts from
 	c.VocabSize, c.PadTokenID, c.Tokenizer = s.VocabSize, s.PadID, s.Tokenizer
 	c.describeFeatures(s)
 	if c.Featured() && !c.task().takesFeatures() {

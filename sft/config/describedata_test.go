@@ -14,7 +14,7 @@ import (
 // TestDescribeData: the task is that of the data unless the configuration states another that
 // takes as many sequences, and whatever the data lack is an error.
 func TestDescribeData(t *testing.T) {
-	t.Cleanup(config.AddTask("second", config.Classification)) // of the same rows
+	t.Cleanup(config.AddTask("second", config.Classification)) // reads the same rows
 	full := seq.Spec{VocabSize: 9, Tokenizer: json.RawMessage(`{"type":"listops"}`), LabelNames: []string{"a", "b"}}
 	of := func(task string, change func(*seq.Spec)) seq.Spec {
 		s := full

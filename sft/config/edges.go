@@ -57,7 +57,7 @@ func (c *Config) CheckEdges(edges []seq.Edge, tokens int) error {
 		return errors.New("edges, but the model knows none")
 	}
 	width := len(c.EdgeFeatureNames)
-	for i := range edges { // of which there may be millions
+	for i := range edges { // by index: there may be millions
 		e := &edges[i]
 		if uint(e.Source) >= uint(tokens) || uint(e.Target) >= uint(tokens) ||
 			len(e.Features) != width || !fmath.Finite(e.Features) {

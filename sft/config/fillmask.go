@@ -51,7 +51,7 @@ func (fillMask) validate(c *Config) error {
 	case c.MaskTargets == nil && c.NumLabels != c.VocabSize-1:
 		return &Error{"num_labels", fmt.Sprint(c.NumLabels),
 			fmt.Sprintf("%d, all tokens but the mask", c.VocabSize-1)}
-	case !(c.MaskRate >= leastMaskRate && float32(c.MaskRate) < 1): // which is what draws are compared with
+	case !(c.MaskRate >= leastMaskRate && float32(c.MaskRate) < 1): // draws are compared in float32
 		return &Error{"mask_rate", fmt.Sprint(c.MaskRate), fmt.Sprintf("%v ≤ rate < 1", leastMaskRate)}
 	case !(c.MaskSpan >= 1 && c.MaskSpan <= mostMaskSpan):
 		return &Error{"mask_span", fmt.Sprint(c.MaskSpan),

@@ -12,9 +12,9 @@ type Loss int
 
 // The losses that models have kernels for.
 const (
-	CrossEntropy       Loss = iota // of the softmax, and a class
-	BinaryCrossEntropy             // of the sigmoid of each output, and targets from 0 to 1
-	Huber                          // of each output and a number, linear beyond [Config.HuberDelta]
+	CrossEntropy       Loss = iota // softmax against one class
+	BinaryCrossEntropy             // sigmoid of each output against a target from 0 to 1
+	Huber                          // each output against a number, linear beyond [Config.HuberDelta]
 )
 
 // Loss is the loss that the model is trained with.

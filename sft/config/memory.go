@@ -10,7 +10,7 @@ type MemoryError struct {
 	Limit, Need int64 // bytes
 	Longest     int   // tokens of the longest sequence
 	Fits        int   // tokens that it might have; 0: not even one, or not known
-	Reason      error // of the device; nil: Need is more than Limit
+	Reason      error // error of the device; nil if Need exceeds Limit
 }
 
 func (e *MemoryError) Unwrap() error { return e.Reason }

@@ -7,7 +7,7 @@ import (
 // Values of [Config.Pooling].
 const (
 	SoftmaxPooling = "softmax" // a mean of the tokens, by learned weights
-	MaxPooling     = "max"     // of each channel the maximum, over all tokens or a sample
+	MaxPooling     = "max"     // maximum of each channel over all tokens or a sample
 )
 
 // Pools reports whether the head of a model reads one row of a sequence, which is pooled of

@@ -2,9 +2,9 @@ package config
 
 // Relations of [Config.Relative].
 const (
-	SinusoidRelation = "sinusoid_hadamard" // of places in a sequence
-	DistanceRelation = "distance"          // of points in space
-	EdgeRelation     = "edges"             // of the tokens of a graph
+	SinusoidRelation = "sinusoid_hadamard" // positions in a sequence
+	DistanceRelation = "distance"          // distances between points
+	EdgeRelation     = "edges"             // edges of a graph
 	NoRelation       = "none"
 )
 

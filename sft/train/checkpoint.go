@@ -67,13 +67,13 @@ func (s *State) validate(o *order, c *config.Config) error {
 // rows are the names that both had first: checkpoints that exist have them.
 type interval struct {
 	Loss     float64 `json:"loss"`
-	Divisor  int     `json:"divisor,omitempty"` // of the loss: see objective
+	Divisor  int     `json:"divisor,omitempty"` // divisor of the loss: see objective
 	GradNorm float64 `json:"grad_norm"`
 	Correct  int     `json:"correct"`
 	Examples int     `json:"examples"`
 	Tokens   int     `json:"tokens"`
 	Steps    int     `json:"steps"`
-	Skipped  int     `json:"skipped,omitempty"` // of the steps
+	Skipped  int     `json:"skipped,omitempty"` // skipped steps
 	DeadRows []int64 `json:"silent"`
 }
 
@@ -192,7 +192,7 @@ func LoadSharedCheckpoint(c sft.Communicator, dir string) (*Checkpoint, error) {
 		case err == nil:
 			found = 1
 		case errors.Is(err, fs.ErrNotExist):
-			err = nil // which all are to find
+			err = nil // found stays 0, and every rank reports the missing file
 		}
 	}
 	all, err := distributed.Agree(c, err, found)

@@ -36,7 +36,7 @@ func fillMaskSlopes(m *sft.Model, examples []seq.Example) (out []slope) {
 		for n := range 8 {
 			i := random.IntN(len(w))
 			if n == 0 {
-				i = len(w) - 1 // of the embedding, that of the mask
+				i = len(w) - 1 // embedding of the mask
 			}
 			const h = 1e-5
 			at := func(step float64) float64 {
@@ -62,7 +62,7 @@ func TestFillMaskAgainstReference(t *testing.T) {
 		loss     float64
 		slopes   []slope
 	}
-	var expected []expectation // of all devices: differences take long
+	var expected []expectation // shared by all devices: differences take long
 	for _, c := range configtest.FillMaskConfigs() {
 		m := modeltest.RandomModel(c, 3)
 		examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 1, 40, 12)

@@ -66,11 +66,11 @@ func Gradient(ctx context.Context, m *sft.Model, device sft.Device, examples []s
 // several of which run at once.
 type accumulator struct {
 	engine *model.Engine
-	groups [][]*model.Slot // of slots whose micro-batches run together; as many in each, a power of two
+	groups [][]*model.Slot // slots whose micro-batches run together; each group has the same number, a power of two
 	blocks *blocks         // for gradients
-	scale  float64         // of the loss whose gradient is computed
-	weight []float64       // of each class in it; nil: all the same
-	ranks  *exchange       // that share the micro-batches; nil of one process
+	scale  float64         // loss scale of the gradient
+	weight []float64       // weight of each class in the loss; nil means equal
+	ranks  *exchange       // ranks that share the micro-batches; nil for one process
 }
 
 func newAccumulator(e *model.Engine, slots int) (*accumulator, error) {
@@ -93,7 +93,7 @@ func newAccumulator(e *model.Engine, slots int) (*accumulator, error) {
 // NonFiniteError stops a training run: a loss or gradient is NaN or infinite.
 type NonFiniteError struct {
 	Step     int
-	Examples []uint32 // of the micro-batch, by row of the data set
+	Examples []uint32 // rows of the data set in the micro-batch
 	Tensor   string   // the first that is not finite
 	Loss     float32
 }
@@ -106,11 +106,11 @@ func (e *NonFiniteError) Error() string {
 // batchGradient is what a batch adds up to.
 type batchGradient struct {
 	gradient     tensor.Memory // sum over the examples, times the loss's scale; to be handed to release
-	loss, logits []float32     // of each example: those of the objective
+	loss, logits []float32     // one entry for each example, defined by the objective
 	deadRows     []int64       // per layer: pairs of token and head without a positive score
 	ngrams       sparse.Gradient
-	norm         float64 // of the mean over the examples, before clipping; once the update is made
-	divisor      int     // what makes means of sums over the examples
+	norm         float64 // norm of the mean gradient before clipping; set by the update
+	divisor      int     // sums over the examples are divided by it
 	skipped      bool    // the gradient is not finite, and no update was made
 }
 

@@ -57,7 +57,7 @@ func TestFallingRates(t *testing.T) {
 		final       float64
 		warmup      string
 		step, steps int
-		want        float64 // of a learning rate of 1
+		want        float64 // factor of the learning rate
 	}{
 		{cosine, 0, "0", 0, 8, 1}, {cosine, 0, "0", 4, 8, 0.5}, {cosine, 0, "0", 2, 8, (2 + math.Sqrt2) / 4},
 		{cosine, 0, "0", 8, 8, 0},
@@ -160,7 +160,7 @@ func TestMovedEnd(t *testing.T) {
 		stop         int
 		change       func(s *Settings)
 		want         string
-		steps, first int // of the rest
+		steps, first int // end and first step of the rest
 	}{
 		{"later, on the way", linear, 4, func(s *Settings) { s.Epochs = 4 },
 			"the run ends at step 16 and not at 8 any more, and its learning rate falls to that end: after step 4 it goes on with 0.0075, where it would have been 0.005", 16, 4},

@@ -75,7 +75,7 @@ type broken struct {
 	tensor.Device
 	kernel string
 	output int
-	done   *tensor.Tensor // what was disturbed
+	done   *tensor.Tensor // disturbed tensor
 }
 
 func (d *broken) Prepare(p *tensor.Program) (tensor.Executable, error) {

@@ -24,7 +24,7 @@ func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums
 	blocks := int64(e.Params.Words) * model.WordBytes
 	fixed := int64(reservedBytes) + 8*blocks + 2*e.NGrams.Bytes() // the table, and that of a checkpoint that is read
 	if own, ok := tensor.Capability[tensor.OwnMemory](e.Device); ok {
-		fixed = 3 * blocks // of which the weights are there
+		fixed = 3 * blocks // the weights are allocated already
 		if free := own.Budget() + blocks; limit == 0 || free < limit {
 			limit = free
 		}

@@ -35,7 +35,7 @@ func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error
 	}
 	kept, left := linesUpTo(text[:min(int64(len(text)), s.MetricsBytes)], s)
 	if left > 0 || int64(len(kept)) != s.MetricsBytes {
-		kept, left = linesUpTo(text, s) // which may reach further, where bytes were added
+		kept, left = linesUpTo(text, s) // inserted bytes may have moved lines behind the recorded size
 		warning = fmt.Sprintf("%s was damaged after the checkpoint of step %d was stored: expected %d bytes of lines up to there, found %d. They are written anew, and %d lines that cannot be read are left out; the run itself is whole",
 			path, s.Step, s.MetricsBytes, len(kept), left)
 		if err := atomicfile.WriteBytes(path, kept); err != nil {
@@ -104,7 +104,7 @@ type StepReport struct {
 	Seconds      float64   `json:"seconds"`          // since the program started
 	TokensPerS   float64   `json:"tokens_per_s"`
 
-	Ranks *RanksReport `json:"ranks,omitempty"` // of a run of several
+	Ranks *RanksReport `json:"ranks,omitempty"` // nil for a single process
 }
 
 // RanksReport is how the ranks of a run have worked together over an interval.
@@ -135,7 +135,7 @@ type EvaluationReport struct {
 	BitsPerToken *float64 `json:"bits_per_token,omitempty"`
 	Accuracy     *float64 `json:"accuracy,omitempty"`
 	MacroF1      *float64 `json:"macro_f1,omitempty"`
-	SpanF1       *float64 `json:"span_f1,omitempty"` // of tagging, but of tokens with features; with SpanDecoding
+	SpanF1       *float64 `json:"span_f1,omitempty"` // for tagging of tokens without features; with SpanDecoding
 	// SpanF1AtIoU50 counts a span as found if the intersection over union with one of its type is at
 	// least 0.5.
 	SpanF1AtIoU50 *float64 `json:"span_f1_iou_50,omitempty"`

@@ -95,7 +95,7 @@ type optimizer struct {
 	sumSquares *tensor.Tensor
 	step       *tensor.Tensor
 	mem        tensor.Binding
-	scale      float64 // of the loss whose gradients come
+	scale      float64 // loss scale of the incoming gradients
 }
 
 func newOptimizer(e *model.Engine, weightDecay float64) (*optimizer, error) {

@@ -19,8 +19,8 @@ type order struct {
 type stage struct {
 	first, end int // steps
 	batches    *seq.Batches
-	rows       []uint32 // what the indices of batches stand for
-	tokens     float64  // of a step, on average
+	rows       []uint32 // row of each index in a batch
+	tokens     float64  // mean tokens of a step
 }
 
 func newOrder(lengths []int32, s Settings) (*order, error) {

@@ -9,7 +9,7 @@ import (
 // is not in it: another machine may have done that.
 type pace struct {
 	interval    spent // since the last line of metrics
-	recent      spent // of all training, what is long ago counting less
+	recent      spent // all training, weighted towards recent steps
 	evaluations int
 	evaluating  time.Duration
 }

@@ -78,7 +78,7 @@ func TestTimeLeft(t *testing.T) {
 		options(t.TempDir(), func(event any) {
 			switch e := event.(type) {
 			case EvaluationProgress:
-				evaluating += evaluation / 2 // of 70 rows in pieces of 64
+				evaluating += evaluation / 2 // 70 rows in pieces of 64
 			case State:
 				left, known := tr.Left()
 				if !known {

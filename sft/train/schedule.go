@@ -16,10 +16,10 @@ type Settings struct {
 	Batch        int     `json:"batch"`
 	LearningRate float64 `json:"learning_rate"`
 	WeightDecay  float64 `json:"weight_decay"`
-	Schedule     string  `json:"schedule,omitempty"`   // of [Schedules]; "" is step
-	StepSize     int     `json:"step_size,omitempty"`  // of step: epochs between two decays of the learning rate
-	DecayRate    float64 `json:"decay_rate,omitempty"` // of step: factor of one decay
-	FinalRate    float64 `json:"final_rate,omitempty"` // of the others: where they end, as a fraction of LearningRate
+	Schedule     string  `json:"schedule,omitempty"`   // one of [Schedules]; "" is step
+	StepSize     int     `json:"step_size,omitempty"`  // step: epochs between two decays of the learning rate
+	DecayRate    float64 `json:"decay_rate,omitempty"` // step: factor of one decay
+	FinalRate    float64 `json:"final_rate,omitempty"` // other schedules: final fraction of LearningRate
 	MaxGradNorm  float64 `json:"max_grad_norm"`
 	Warmup       string  `json:"warmup"` // untuned, or a number of steps
 	Seed         uint64  `json:"seed"`
@@ -29,8 +29,9 @@ type Settings struct {
 	// TemperatureScaling fits [config.Config.Temperature] on the validation split, for the kept model.
 	TemperatureScaling bool `json:"temperature_scaling,omitempty"`
 	// SpanDecoding chooses [config.Config.SpanDecoding] on the validation split where Select is span-f1.
-	SpanDecoding bool   `json:"span_decoding,omitempty"`
-	Select       string `json:"select,omitempty"` // what the kept model is best in, of [Selections]; "" is accuracy
+	SpanDecoding bool `json:"span_decoding,omitempty"`
+	// Select is the metric that selects the saved model, one of [Selections]; "" is accuracy.
+	Select string `json:"select,omitempty"`
 
 	// ClassWeights are factors of the loss of the rows of each class; none: all are 1. The
 	// sum over a batch is divided by its number of rows in any case, so that a row counts
@@ -115,7 +116,7 @@ func (s *Settings) Validate() error {
 		return bad("weight decay", s.WeightDecay, "a number that is not negative")
 	case !(s.MaxGradNorm >= 0) || !finite(s.MaxGradNorm):
 		return bad("max grad norm", s.MaxGradNorm, "a number that is not negative; 0 does not clip")
-	case !(s.TokenDeletion >= 0 && float32(s.TokenDeletion) < 1): // which is what draws are compared with
+	case !(s.TokenDeletion >= 0 && float32(s.TokenDeletion) < 1): // draws are compared in float32
 		return bad("token deletion", s.TokenDeletion, "0 ≤ rate < 1")
 	case !(s.TokenReplacement >= 0 && float32(s.TokenReplacement) < 1):
 		return bad("token replacement", s.TokenReplacement, "0 ≤ rate < 1")

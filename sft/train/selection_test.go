@@ -184,7 +184,7 @@ func TestOneStandardError(t *testing.T) {
 		{0.885, 0.55, true}, // about as good, with less loss
 		{0.86, 0.40, false}, // worse by more than an error of 0.91
 		{0.885, 0.55, false},
-		{0.93, 2.00, true}, // of which 0.885 is outside
+		{0.93, 2.00, true}, // 0.885 is outside of its standard error
 		{0.92, 1.90, true},
 	} {
 		r := &EvaluationReport{Step: i + 1, Rows: 100, Accuracy: &c.accuracy, Loss: c.loss,

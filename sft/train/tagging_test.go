@@ -85,7 +85,7 @@ func TestTaggingWeights(t *testing.T) {
 	examples := configtest.RandomExamples(c, rand.New(rand.NewPCG(8, 8)), 9, 3, 1, 40)
 	sum, device := make([]float64, m.Parameters.Words), cpu.New(2)
 	want := make([]float64, len(examples))
-	for label, w := range weight { // those of each label alone, weighted
+	for label, w := range weight { // gradients of each label alone, weighted
 		some := slices.Clone(examples)
 		for i := range some {
 			some[i].Labels = slices.Clone(some[i].Labels)

@@ -50,7 +50,7 @@ type Trainer struct {
 	started    time.Time
 	saved      time.Time
 	pace       pace
-	kernels    string // what computed the checkpoint
+	kernels    string // instruction set that computed the checkpoint
 }
 
 // NewTrainer prepares a run, or the rest of one. With a checkpoint the model and the place
@@ -228,7 +228,7 @@ type Warning string
 type LengthError struct {
 	File                 string
 	Row, Tokens, Longest int
-	Key                  string // of the configuration, which says the longest
+	Key                  string // configuration key that bounds the length
 }
 
 func (e *LengthError) Error() string {
@@ -281,7 +281,7 @@ func (t *Trainer) Run(ctx context.Context) error {
 	switch {
 	case c == nil:
 		return err
-	case errors.Is(err, context.Canceled): // which all know, but not yet whether all is stored
+	case errors.Is(err, context.Canceled): // all ranks know of it, but not yet whether each has stored its part
 		return cmp.Or(model.Agree(c, nil), err)
 	case model.Agreed(err):
 		return err

@@ -73,7 +73,7 @@ func (l *layer) attentionBackward(dy *tensor.Tensor) *tensor.Tensor {
 	l.linearBackward(l.name+"attn.o", do, dy, a.forward.O, false)
 
 	back := l.productsBackward(do)
-	var dp *tensor.Tensor // what the gradient of the duplet weights receives
+	var dp *tensor.Tensor // gradient of the duplet weights
 	if a.relation != nil {
 		dp = a.relation.backward(l, back.Gradient)
 	}

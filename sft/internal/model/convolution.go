@@ -15,7 +15,7 @@ type convolution struct {
 	config.Convolution
 	name string // prefix of its parameters
 	norm norm
-	x, z *tensor.Tensor // what the sum over the taps is of, and the sum
+	x, z *tensor.Tensor // input, and its sum over the taps
 }
 
 // convolutionParameters are those of a layer's branches.

@@ -17,12 +17,12 @@ type emitter struct {
 	frequencies *sinusoid.Frequencies
 	batch       *tensor.Batch
 	points      *tensor.Tensor // [T, 3 or 6] of a relation of distances, nil otherwise
-	edges       *edgeInputs    // of a relation of edges, nil otherwise
+	edges       *edgeInputs    // nil unless the relation is edges
 	shape       passShape
 	mode        PassMode
 
 	begun map[string]bool // gradients that a launch has assigned
-	terms []tensor.Add    // of gradients, which the next launch computes
+	terms []tensor.Add    // pending gradient sums, computed by the next launch
 }
 
 func newEmitter(c *config.Config, params *config.Parameters, shape passShape, mode PassMode) *emitter {

@@ -29,12 +29,12 @@ type Engine struct {
 	Device  tensor.Device
 	Weights tensor.Memory
 	NGrams  *NGrams // nil without n-grams
-	Edges   int     // of a token at most in training, where rows have edges
+	Edges   int     // maximum edges of a token in training
 	packers int     // threads that pack each batch: all beside a device that leaves them free
 
 	mu     sync.Mutex
 	passes map[passKey]*preparedPass
-	recent []passKey              // of the passes, the one last used at the end
+	recent []passKey              // keys of the passes, the most recently used last
 	Memory map[tensor.Memory]bool // all that was allocated, weights too
 
 	planning sync.Mutex
@@ -116,7 +116,7 @@ func (e *Engine) free(m tensor.Memory) {
 	e.mu.Lock()
 	delete(e.Memory, m)
 	e.mu.Unlock()
-	m.Free() // which may take long, and other slots need not wait for
+	m.Free() // outside of the lock: freeing may take long
 }
 
 // Close returns the memory. Nothing runs any more.
@@ -157,10 +157,10 @@ func (e *Engine) pass(shape passShape, mode PassMode) (*preparedPass, error) {
 type Slot struct {
 	engine  *Engine
 	Memory  tensor.Binding
-	batch   packed // that it holds
+	batch   packed // the batch in the slot
 	Packers int    // threads that pack it
 	LossFactors
-	Weight   []float64     // of classes in the loss of a training step; nil: all the same
+	Weight   []float64     // class weights of the loss in a training step; nil means equal
 	Gradient tensor.Memory // a block that is its own; nil: none yet
 }
 
@@ -229,7 +229,7 @@ type Result struct {
 	Pooled, Logits, Loss []float32
 	DeadRows             []int64             // per layer
 	NGrams               sparse.Gradient     // gradient of the embeddings of n-grams, after a backward
-	Explanations         []ExplainedSequence // of each sequence, in explainMode
+	Explanations         []ExplainedSequence // one for each sequence, in explainMode
 	Hidden               [][][]float32       // likewise, in hiddenMode
 }
 

@@ -78,7 +78,7 @@ func maskedPositions(c *config.Config, n int, row uint32, d Drawing) (positions 
 		}
 	}
 	if len(positions) == 0 {
-		counter[0] = uint32(n) // of no position
+		counter[0] = uint32(n) // not a position: those are below n
 		positions = append(positions, int32(uint64(philox.Words(d.Seed, counter)[0])*uint64(n)>>32))
 	}
 	return positions

@@ -33,7 +33,7 @@ const WordBytes = 4
 func Refusal(limit, need int64, longest int, reason error, fits func(longest int) bool) error {
 	e := &config.MemoryError{Limit: limit, Need: need, Longest: longest, Reason: reason}
 	if e.Fits = sort.Search(longest, func(n int) bool { return !fits(n + 1) }); e.Fits == 0 && reason != nil {
-		return reason // which length has nothing to do with
+		return reason // it does not depend on length
 	}
 	return e
 }

@@ -11,7 +11,7 @@ import (
 // ngramInputs are the rows of the table of n-grams that a batch reads as inputs of a pass: see [tensor.EmbedBag].
 type ngramInputs struct {
 	Table, Row, Scale, Offset, Token *tensor.Tensor
-	Gradient                         *tensor.Tensor // of the table's rows; nil without a backward
+	Gradient                         *tensor.Tensor // gradients of the table's rows; nil without a backward pass
 }
 
 // ngramRows returns the maximum number of rows read by a pass over a number of tokens.
@@ -59,10 +59,10 @@ func (m *emitter) ngramsBackward(pass *recordedPass, dy *tensor.Tensor) *tensor.
 
 // packedNGrams are the n-grams of a batch.
 type packedNGrams struct {
-	table     *NGrams // of the model; nil without n-grams
+	table     *NGrams // the model's table; nil without n-grams
 	extractor *ngram.Extractor
 	features  []uint32
-	values    []float32 // of the rows that the batch reads
+	values    []float32 // values of the rows that the batch reads
 	sparse.Bags
 }
 

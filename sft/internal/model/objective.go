@@ -110,7 +110,7 @@ func Adopt(c *config.Config, p *config.Parameters, weights []float32, source *co
 // LossFactors are those of the loss whose gradient a pass computes.
 type LossFactors struct {
 	scale    []float32 // by class, or label
-	positive []float32 // of the terms of labels that hold, where several may
+	positive []float32 // weights of the positive terms of multi-label losses
 }
 
 // lossScales is the factor of the loss of each class.

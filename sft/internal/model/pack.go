@@ -16,7 +16,7 @@ func (p *packed) addFeatures(c *config.Config, examples []seq.Example, threads i
 	if !c.Featured() {
 		return
 	}
-	var columns []int // of points
+	var columns []int // coordinate columns
 	if c.Relative == config.DistanceRelation {
 		columns = seq.Points(c.FeatureNames)
 	}
@@ -56,18 +56,18 @@ func (p *packed) setFeatures(c *config.Config, columns []int, features [][]float
 type packed struct {
 	counts                     tensor.Counts
 	tokens, position, sequence []int32
-	features, points           []float32 // of each token, in place of its id
+	features, points           []float32 // values of each token, in place of its id
 	edges                      packedEdges
 	ngrams                     packedNGrams
 	offset, sampleOffset       []int32
-	poolOffset                 []int32 // of what the pooling samples
+	poolOffset                 []int32 // offsets of the tokens that pooling samples
 	example, tower             []uint32
-	label                      []int32 // of each loss
+	label                      []int32 // label of each loss
 	// of each example, with a loss: standardised numbers of a regression, or which of several labels hold
 	target              []float32
 	losses              []int   // where those of an example begin, and their number
-	targetRow, targetOf []int32 // of tokens to be told: see recordedPass
-	fills               bool    // those are the masks of the input
+	targetRow, targetOf []int32 // rows and ids of tokens to predict: see recordedPass
+	fills               bool    // the targets are the mask tokens of the input
 }
 
 // reset empties a batch, and keeps its memory for the next one.

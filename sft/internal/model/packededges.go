@@ -19,10 +19,10 @@ type packedEdges struct {
 
 	chunks  []edgeChunk
 	blocks  []edgeBlock
-	counts  []int32      // of each chunk's edges into each block of its graph; then where the next of them goes
-	ends    []uint64     // of edges by block: the target within it and, below, the source
+	counts  []int32      // edges of each chunk into each block of its graph, later the position of the next edge
+	ends    []uint64     // edges by block: the target within the block above, the source in the low bits
 	given   []float32    // features of edges by block
-	sorters []edgeSorter // of each thread
+	sorters []edgeSorter // one for each thread
 }
 
 // edgeChunk is a run of a graph's edges as they came.
@@ -31,7 +31,7 @@ type edgeChunk struct {
 	graph         int
 	block, blocks int // the first block of the graph, and their number
 	counts        int // where those of the chunk begin
-	blockBits     int // of a target within its block
+	blockBits     int // bits of a target within its block
 }
 
 // edgeBlock are the edges into some tokens of a graph.
@@ -43,7 +43,7 @@ type edgeBlock struct {
 }
 
 const (
-	blockTokens, mostBlocks = 1 << 10, 1 << 10 // of a block at least, of a graph at most
+	blockTokens, mostBlocks = 1 << 10, 1 << 10 // minimum tokens of a block, maximum blocks of a graph
 	chunkEdges, mostChunks  = 1 << 14, 1 << 6  // likewise
 )
 
@@ -66,7 +66,7 @@ func (p *packedEdges) pack(graphs []seq.Example, offset []int32, width, threads 
 	}
 	InParallel(threads, len(p.blocks), func(thread, i int) {
 		b := &p.blocks[i]
-		if c := &p.chunks[b.chunk]; c.blocks == 1 { // which the cache holds for sorting, then
+		if c := &p.chunks[b.chunk]; c.blocks == 1 { // its edges fit into the cache for sorting
 			p.put(c, width)
 		}
 		p.sort(&p.sorters[thread], b, width)

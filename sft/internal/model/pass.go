@@ -31,7 +31,7 @@ func (m PassMode) backward() bool { return m >= EvaluateMode }
 type passShape struct {
 	Tokens, Sequences, Sampled int
 	Masks                      int // to be filled, in fillMode; 0 is as many as tokens
-	Edges                      int // of a relation of edges
+	Edges                      int // edges of the packed graphs
 }
 
 // with is the shape of a pass that has room for what fits in either.
@@ -51,14 +51,14 @@ type recordedPass struct {
 	Logits  *tensor.Tensor // [E, labels], or of masked or all tokens; nil where nothing is answered
 	// [E, numbers] of a regression, [E, labels] of several labels; nil otherwise, and without a loss
 	Target *tensor.Tensor
-	Loss   *tensor.Tensor // of each row of Logits; nil without a loss
+	Loss   *tensor.Tensor // loss of each row of Logits; nil without a loss
 	Scale  *tensor.Tensor // [labels], of the loss that the gradient is of; nil without a loss
 	// Positive are weights [labels] of the loss of labels that hold; of several labels, with a loss.
 	Positive *tensor.Tensor
 	// Features are what the input layer reads of each token, Points where it is; nil where
 	// tokens have ids, and without a relation of distances.
 	Features, Points *tensor.Tensor
-	Edges            *edgeInputs // of a relation of edges, nil otherwise
+	Edges            *edgeInputs // nil unless the relation is edges
 	NGrams           *ngramInputs
 	// TargetRow is the row of each token to be told, TargetOf the reverse or [tensor.NoRow];
 	// nil without such tokens, and without a backward.

@@ -14,9 +14,9 @@ import (
 // Runner runs forward passes of one model on a device, one in each slot. It is safe for concurrent use.
 type Runner struct {
 	engine *Engine
-	shares int64 // of the device's memory, of which it has one; 0 stands for 1
+	shares int64 // the runner has 1/shares of the device's memory; 0 means 1
 	slots  chan *Slot
-	urgent chan *Slot // of urgent passes, nil if the device is not preemptive
+	urgent chan *Slot // slots for urgent passes; nil if the device is not preemptive
 }
 
 // OpenRunner puts weights on a device, of whose memory the runner has one share.

@@ -6,9 +6,9 @@ import (
 
 // sampling is a learned sample of the tokens of each sequence, for a layer or for a pooling.
 type sampling struct {
-	rows  tensor.Axis   // of what is sampled
+	rows  tensor.Axis   // sampled rows
 	most  int           // tokens sampled of a sequence, each mixed with a partner
-	layer int           // of the addresses of the random numbers
+	layer int           // layer number in the addresses of random numbers
 	batch *tensor.Batch // whose SampleOffset is that of the rows
 
 	sample tensor.Sample

@@ -82,11 +82,11 @@ type Reference struct {
 	*config.Config
 	Weights  map[string][]float64
 	Training *model.Drawing // nil in evaluation; in training, without dropout
-	row      uint32         // of the data set, in training
-	features [][]float32    // of the sequence's tokens, which have no ids then
-	pairs    [][][]float64  // of their edges
+	row      uint32         // row of the data set, in training
+	features [][]float32    // features of the tokens, in place of ids
+	pairs    [][][]float64  // features of the edges
 
-	vocabulary *ngram.Vocabulary // of the table of n-grams
+	vocabulary *ngram.Vocabulary // vocabulary of the table of n-grams
 }
 
 func NewReference(m *sft.Model) Reference {
