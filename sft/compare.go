@@ -7,7 +7,7 @@ import (
 // Compare returns the logits of pairs, of which the i-th is that of the sequences
 // with the embeddings a[i] and b[i], as [Scorer.Embeddings] has them: row-major,
 // and bit for bit those of [Scorer.Examples]. The head alone is run, so that many
-// pairs of few sequences cost little. It takes one slot; several may run at once.
+// pairs of few sequences cost little. It takes one slot; several may run concurrently.
 func (s *Scorer) Compare(ctx context.Context, a, b [][]float32) ([]float32, error) {
 	if err := s.layered(); err != nil {
 		return nil, err

@@ -4,9 +4,9 @@ package sft
 type Device interface {
 	// Name describes the device to a person.
 	Name() string
-	// Kernels names what computes: the same bits are promised for one kind.
+	// Kernels names the instruction set or the device's kernels: results are bit-identical for equal names.
 	Kernels() string
-	// Slots is the number of passes that the device is best given at once.
+	// Slots is the best number of concurrent passes.
 	Slots() int
 	// Close frees the device. What is on it, such as a [Scorer], is dead afterwards.
 	Close() error

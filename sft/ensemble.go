@@ -139,8 +139,8 @@ func (s *Scorer) Combine(all [][]Output) []Output {
 	return out
 }
 
-// meanOfClasses is the logarithm of the mean of the probabilities softmax(logits), of each run of
-// so many classes.
+// meanOfClasses is the logarithm of the mean of the probabilities softmax(logits), computed over each run of classes
+// logits.
 func meanOfClasses(classes int, logits [][]float32) []float32 {
 	out := make([]float32, len(logits[0]))
 	for at := 0; at < len(out); at += classes {

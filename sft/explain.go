@@ -68,9 +68,9 @@ type LayerExplanation struct {
 }
 
 // Explain scores examples as [Scorer.Examples] does, to the bit, and explains
-// each of their sequences. It takes the backward of attention besides: on a
-// processor about twice the time, and twice the memory. Of a fusion the linear model and the first one with layers are
-// explained.
+// each of their sequences. It also computes the backward pass of attention: on a CPU about
+// twice the time and twice the memory. In a fusion the linear model and the first one with
+// layers are explained.
 func (s *Scorer) Explain(ctx context.Context, examples []seq.Example) ([]Output, error) {
 	if err := s.CanExplain(); err != nil {
 		return nil, err

@@ -89,7 +89,7 @@ func TestExplain(t *testing.T) {
 	})
 }
 
-// TestExplainChangesNoBit: an explained example has the output of one that is not,
+// TestExplainChangesNoBit: an example has the same output with and without explanation,
 // and its explanation is the same alone, in any batch, after other passes and
 // with any number of threads.
 func TestExplainChangesNoBit(t *testing.T) { configtest.OnEveryKind(t, testExplainChangesNoBit) }
@@ -103,7 +103,7 @@ func testExplainChangesNoBit(t *testing.T, devices ...tensor.Device) {
 		m := modeltest.RandomModel(c, uint64(i))
 		lengths := []int{1, 2, 31, 33, 64, 130, 7}
 		if i == 0 {
-			lengths = append(lengths, model.MicroBatchTokens, 3000, 3000) // several passes at once
+			lengths = append(lengths, model.MicroBatchTokens, 3000, 3000) // several concurrent passes
 		}
 		examples := configtest.RandomExamples(c, random, lengths...)
 		single := modeltest.NewScorerOf(t, m, devices[0])

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// Fill tells the tokens of each sequence that are the mask, [config.Config.MaskTokenID], with a model
-// of the task fill-mask: of each of them, in their order, the logits of all tokens but the mask.
+// Fill predicts the masked tokens ([config.Config.MaskTokenID]) of each sequence with a model of the task fill-mask. It
+// returns, for each masked token in order, the logits of all tokens but the mask.
 func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, error) {
 	if err := s.layered(); err != nil {
 		return nil, err
@@ -23,7 +23,7 @@ func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, 
 		return nil, fmt.Errorf("the model's task is %s, expected %s", c.Task, config.FillMask)
 	}
 	if c.MaskTargets != nil {
-		return nil, errors.New("the model tells the spectrum around a masked sample, not the sample, and fills no masks")
+		return nil, errors.New("the model predicts the spectrum around a masked sample, not the sample, and fills no masks")
 	}
 	out := make([][][]float32, len(sequences))
 	var masked []seq.Example
@@ -49,9 +49,8 @@ func (s *Scorer) Fill(ctx context.Context, sequences [][]int32) ([][][]float32, 
 	return out, nil
 }
 
-// MaskedLosses is how well a model of the task fill-mask tells what [config.Config.Masked] has of each
-// example: the sum of their losses, in nats. Several ranks share the work, and all return all
-// sums; c is nil for a single process.
+// MaskedLosses returns the loss of a model of the task fill-mask for each example: the sum over the masked tokens, in
+// nats. Several ranks share the work, and each returns all sums; c is nil for a single process.
 func (s *Scorer) MaskedLosses(ctx context.Context, c Communicator, examples []seq.Example) ([]float64, error) {
 	if err := s.layered(); err != nil {
 		return nil, err

@@ -32,8 +32,8 @@ func maskedSequences(c *config.Config) (out [][]int32) {
 	return out
 }
 
-// TestFillAgainstReference: masks are told, and whole sequences embedded, as the definitions
-// say, on every device, and the same whatever is told beside them.
+// TestFillAgainstReference: masked tokens are predicted, and whole sequences embedded, as the reference does on every
+// device, independently of the other sequences of the batch.
 func TestFillAgainstReference(t *testing.T) { configtest.OnEveryKind(t, testFillAgainstReference) }
 
 func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
@@ -52,7 +52,7 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 				if tokens[at] != *c.MaskTokenID {
 					continue
 				}
-				for v, want := range exact.Told(row) {
+				for v, want := range exact.MaskedLogits(row) {
 					if got := together[i][n][v]; math.Abs(float64(got)-want) > 1e-4 {
 						t.Fatalf("sequence %d, token %d, logit %d: %v, expected %v", i, at, v, got, want)
 					}
@@ -60,7 +60,7 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 				n++
 			}
 			if len(together[i]) != n {
-				t.Errorf("sequence %d: %d masks told, expected %d", i, len(together[i]), n)
+				t.Errorf("sequence %d: %d masks filled, expected %d", i, len(together[i]), n)
 			}
 			for j, want := range mean {
 				if got := embeddings[i][j]; math.Abs(float64(got)-want) > 1e-4 {
@@ -69,7 +69,7 @@ func testFillAgainstReference(t *testing.T, devices ...tensor.Device) {
 			}
 			alone, err := s.Fill(t.Context(), [][]int32{tokens})
 			if err != nil || !slices.EqualFunc(alone[0], together[i], slices.Equal) {
-				t.Errorf("sequence %d: told otherwise alone: %v", i, err)
+				t.Errorf("sequence %d: other predictions alone: %v", i, err)
 			}
 		}
 	}
@@ -129,7 +129,7 @@ func TestCopyFromFillMask(t *testing.T) {
 	}
 	c.NumLabels, c.LabelNames = 8, nil // as many as there are tokens
 	if fresh, err := sft.NewModel(&c, 1).CopyFrom(pretrained); err != nil || len(fresh) != 4 {
-		t.Errorf("%d parameters are fresh, expected 4: what tells tokens tells no labels; %v", len(fresh), err)
+		t.Errorf("%d parameters are fresh, expected 4: the head of tokens is no head of labels; %v", len(fresh), err)
 	}
 	other := configtest.TinyConfig()
 	must.Fail(t, "a vocabulary of 8 tokens there, expected 9",

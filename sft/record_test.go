@@ -51,7 +51,7 @@ func intAt(r arrow.Record, name string, row int) int {
 	return int(r.Column(r.Schema().FieldIndices(name)[0]).(*array.Int32).Value(row))
 }
 
-// TestScore compares records with examples, from several goroutines at once.
+// TestScore compares records with examples, from several goroutines.
 func TestScore(t *testing.T) {
 	for _, name := range []string{"pre", "retrieval"} {
 		m, examples := modeltest.LoadGolden(t, name)

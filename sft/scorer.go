@@ -24,7 +24,7 @@ func Probabilities(logits []float32) []float32 {
 }
 
 // Scorer computes a model's outputs on a device, or those of an ensemble. It is safe for
-// concurrent use: as many passes run at once as the device has slots.
+// concurrent use: the device's slots run as many passes concurrently.
 type Scorer struct {
 	runner *model.Runner
 	linear *linearScorer // in place of a runner, of a linear model
@@ -48,7 +48,7 @@ type Output struct {
 // NewScorer puts a model's weights on a device.
 func NewScorer(m *Model, device Device) (*Scorer, error) { return newSharedScorer(m, device, 1) }
 
-// newSharedScorer is a scorer that has one of so many shares of the device's memory.
+// newSharedScorer returns a scorer that may use 1/shares of the device's memory.
 func newSharedScorer(m *Model, device Device, shares int) (*Scorer, error) {
 	if m.linear != nil {
 		return newLinearScorer(m), nil
@@ -86,8 +86,8 @@ func (s *Scorer) Kernels() string {
 	return config.LinearType
 }
 
-// Preemptive reports whether the device computes urgent passes at once: a context of
-// [Urgent] makes a call's passes such.
+// Preemptive reports whether the device computes urgent passes before others. A context of [Urgent] makes the passes of
+// a call urgent.
 func (s *Scorer) Preemptive() bool {
 	l := s.withLayers()
 	return l != nil && l.Preemptive()
@@ -103,15 +103,14 @@ func (s *Scorer) withLayers() *model.Runner {
 	return nil
 }
 
-// Reserve has the device leave n processors to the rest of the program, if it shares
-// them and has more than one.
+// Reserve makes a CPU device leave n cores to the rest of the program, if it has more than one.
 func (s *Scorer) Reserve(n int) {
 	if l := s.withLayers(); l != nil {
 		l.Reserve(n)
 	}
 }
 
-// Slots is how many passes run at once.
+// Slots is the number of passes that run concurrently.
 func (s *Scorer) Slots() int {
 	if l := s.withLayers(); l != nil {
 		return l.SlotCount()

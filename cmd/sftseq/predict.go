@@ -183,7 +183,7 @@ func taskFor(c *cli.Context, m *sft.Config) error {
 		return fmt.Errorf("--fill: the model %s is of task %s, expected one of sftseq pretrain",
 			c.String("model"), m.Task)
 	case fill && m.MaskTargets != nil:
-		return fmt.Errorf("--fill: the model %s tells the spectrum around a masked sample, not the sample, so it fills no masks (pretrain --mask-targets tokens makes one that does)", c.String("model"))
+		return fmt.Errorf("--fill: the model %s predicts the spectrum around a masked sample, not the sample, so it fills no masks (pretrain --mask-targets tokens makes one that does)", c.String("model"))
 	case !fill && fills && c.Command.Name == "predict":
 		return fmt.Errorf("the model %s was trained without labels (sftseq pretrain), and predicts none: --fill fills masks, sftseq embed gives vectors, and sftseq train --init-from learns labels", c.String("model"))
 	}

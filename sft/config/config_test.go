@@ -26,8 +26,8 @@ func TestConfigDefaults(t *testing.T) {
 	}
 }
 
-// TestConfigKeys: the keys are those of a model that has them all, and a model without what
-// is optional has no others than the first models had.
+// TestConfigKeys: a model with every option has all keys, and one without options has only the keys that the first
+// models had.
 func TestConfigKeys(t *testing.T) {
 	full := configtest.FullConfig()
 	// which go with no vocabulary
@@ -254,8 +254,7 @@ func TestCheckTokens(t *testing.T) {
 	}
 }
 
-// FuzzParseConfig: whatever is accepted is valid, is stored as it was read, and
-// costs nothing to look at.
+// FuzzParseConfig: an accepted configuration is valid, is written unchanged, and takes little memory to describe.
 func FuzzParseConfig(f *testing.F) {
 	f.Add(configtest.ConfigText(f, nil))
 	text := must.Get(json.MarshalIndent(configtest.FullConfig(), "", " "))(f)
@@ -279,7 +278,7 @@ func FuzzParseConfig(f *testing.F) {
 	})
 }
 
-// TestFormatConvolutions: what is written is read as it was.
+// TestFormatConvolutions: a written value is read back unchanged.
 func TestFormatConvolutions(t *testing.T) {
 	for _, text := range []string{"none", "7", "5,5:32", "15,1,3:8"} {
 		list, err := config.ParseConvolutions(text)

@@ -51,7 +51,7 @@ func (c *Config) SameEdges(names []string) error {
 	return nil
 }
 
-// CheckEdges reports the first edge that the model cannot read in a sequence of so many tokens.
+// CheckEdges reports the first edge that the model cannot read in a sequence of the given number of tokens.
 func (c *Config) CheckEdges(edges []seq.Edge, tokens int) error {
 	if !c.Edged() && edges != nil {
 		return errors.New("edges, but the model knows none")

@@ -44,7 +44,7 @@ func (fillMask) validate(c *Config) error {
 	case c.MaskTargets != nil && !c.MaskTargets.Learned():
 		return &Error{"mask_targets", "names of no spectra", "those that were learned from the data"}
 	case c.MaskTargets != nil && c.TieEmbeddings:
-		return &Error{"tie_embeddings", "true", "false: embeddings are of tokens, and the model tells spectra"}
+		return &Error{"tie_embeddings", "true", "false: embeddings belong to tokens, and the model predicts spectra"}
 	case c.MaskTargets != nil && c.NumLabels != c.MaskTargets.Len():
 		return &Error{"num_labels", fmt.Sprint(c.NumLabels),
 			fmt.Sprintf("%d, the names that mask_targets has", c.MaskTargets.Len())}
@@ -75,11 +75,11 @@ func (fillMask) headOperations(c *Config, _ int) float64 {
 
 func (fillMask) takesFeatures() bool { return false }
 
-// What a model that fills masks begins with, where nothing else is said. A masked byte is
-// told by its two neighbours too easily, so that of small tokens spans are masked.
+// Defaults of models that fill masks. The two neighbours of a masked byte give it away, so spans
+// are masked where the vocabulary is small.
 const (
 	maskRate        = 0.15
-	smallTokens     = 1024 // a vocabulary of at most so many
+	smallTokens     = 1024 // vocabulary up to which spans are masked
 	smallTokensSpan = 3
 )
 
@@ -90,5 +90,5 @@ const (
 	mostMaskSpan  = 1000
 )
 
-// Where something else than the token itself is told, more tokens are masked: seeing the token gives nothing away.
+// targetsMaskRate is higher because a visible token does not give a target away that is not the token itself.
 const targetsMaskRate = 0.5

@@ -11,27 +11,27 @@ import (
 // SpectrumTargets is the type of [MaskTargets].
 const SpectrumTargets = "spectra"
 
-// Samples a second by which frames and bands are told. Tokens do not say theirs: of sound of
-// another rate a frame is as many samples, and its bands are the same fractions of the rate.
+// targetRate is the sample rate for which frames and bands are defined. Tokens do not record their rate: at another one
+// a frame has the same number of samples, and bands are the same fractions of the rate.
 const targetRate = 8000
 
-// MaskTargets is what a model of the task fill-mask tells of a masked token in place of the
-// token itself. Tokens are samples of sound, as the µ-law has them, and it tells the name of
-// the spectrum around one: the nearest of a codebook's to that of the 200 samples whose middle
-// is nearest, of those that begin at every 80th. A sample itself follows from its neighbours
-// and says nothing of what a sound means; spectra are what speech is told by. They are of the
-// sequence without masks, but with the noise of training ([train.Settings.TokenDeletion]).
+// MaskTargets are the classes that a model of the task fill-mask predicts of a masked token in
+// place of the token itself. Tokens are µ-law samples of sound, and the class is the nearest
+// spectrum of a codebook to the spectrum around the sample. Frames have 200 samples and begin at
+// every 80th; the one whose middle is nearest counts. A sample itself follows from its neighbours
+// and carries no meaning, unlike the spectrum of speech. Spectra are those of the sequence
+// without masks, but with the noise of training ([train.Settings.TokenDeletion]).
 //
 // Source: Hsu et al., "HuBERT: Self-Supervised Speech Representation Learning by Masked
 // Prediction of Hidden Units", IEEE/ACM Transactions on Audio, Speech, and Language
-// Processing, 2021 (names of spectra that k-means has found, told at masked places).
+// Processing, 2021 (clusters of k-means, predicted at masked positions).
 type MaskTargets struct {
 	names int
 	book  spectra.Codebook // empty until it is learned
 }
 
-// NewMaskTargets are so many names, of spectra that [MaskTargets.Learn] finds. For 0 they are
-// nil, which tells tokens.
+// NewMaskTargets returns targets with a number of spectra, which [MaskTargets.Learn] finds. For 0 it returns nil: the
+// targets are tokens.
 func NewMaskTargets(names int) *MaskTargets {
 	if names == 0 {
 		return nil
@@ -79,7 +79,7 @@ func (t *MaskTargets) Len() int {
 // Learned reports whether the names stand for spectra.
 func (t *MaskTargets) Learned() bool { return t.book.Values != nil }
 
-// same reports whether two models tell the same; nil tells tokens.
+// same reports whether two models have the same targets.
 func (t *MaskTargets) same(other *MaskTargets) bool {
 	if t == nil || other == nil {
 		return t == other
@@ -110,12 +110,12 @@ func (t *MaskTargets) At(tokens, positions []int32) []int32 {
 	return out
 }
 
-// targetBands is the number of bands of the spectra that are told.
+// targetBands is the number of bands of the spectra.
 const targetBands = 24
 
-// Learn finds the spectra by k-means in sequences: those of the training split, which each
-// gives one by one. It tells of its rounds: how many are done, of how many. There are fewer
-// names where there are fewer spectra.
+// Learn finds the spectra by k-means in the sequences of the training split, which each yields
+// one by one. round receives the number of finished rounds and of all rounds. If the sequences
+// have fewer different spectra than targets, the number of targets falls.
 func (t *MaskTargets) Learn(ctx context.Context, each func(add func(tokens []int32) error) error,
 	round func(done, all int)) error {
 	learner := spectra.NewLearner(t.names, targetBands)

@@ -50,7 +50,7 @@ func TestMaskTargetsInConfig(t *testing.T) {
 	labelled.Task = config.Classification
 	if err := labelled.DescribeData(seq.Spec{Task: config.Classification, VocabSize: spectra.Levels,
 		LabelNames: []string{"a", "b"}, Tokenizer: c.Tokenizer}); err != nil || labelled.MaskTargets != nil {
-		t.Errorf("a model of labels tells %d spectra, %v", labelled.MaskTargets.Len(), err)
+		t.Errorf("a model of labels predicts %d spectra, %v", labelled.MaskTargets.Len(), err)
 	}
 	err = config.NewMaskTargets(4).Learn(t.Context(),
 		func(add func([]int32) error) error { return add([]int32{1, 256}) },

@@ -45,7 +45,7 @@ func (c *Config) SameData(other *Config) error {
 	case c.NumLabels != other.NumLabels:
 		return differs("the number of its labels", c.NumLabels, other.NumLabels)
 	case !c.SameAnswers(other):
-		return errors.New("its labels, or the names of its numbers, are others than those of the first")
+		return errors.New("its labels, or the names of its numbers, differ from those of the first")
 	case !slices.EqualFunc(c.Numbers, other.Numbers, sameNumber):
 		return errors.New("its numbers have another mean or deviation than those of the first: expected models of the same training data")
 	case c.VocabSize != other.VocabSize:

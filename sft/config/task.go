@@ -129,10 +129,10 @@ func (c *Config) LogitCount(e seq.Example) int {
 	return c.NumLabels
 }
 
-// CheckAnswers reports that a model has no answer to a whole sequence.
+// CheckAnswers reports that a model does not predict whole sequences.
 func (c *Config) CheckAnswers() error {
 	if c.MasksTokens() {
-		return fmt.Errorf("a model of the task %s tells masked tokens: it has no answer to a whole sequence", c.Task)
+		return fmt.Errorf("a model of the task %s predicts masked tokens, not whole sequences", c.Task)
 	}
 	return nil
 }

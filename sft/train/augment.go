@@ -31,7 +31,7 @@ func (s *Settings) checkPoints(c *config.Config) error {
 // PointScale, R uniform among the rotations of PointRotation, D diagonal with numbers uniform
 // within PointStretch, and each coordinate of t uniform from −PointShift to PointShift. A normal n
 // becomes R·D⁻¹·n, and keeps its length. All four are functions of (seed, row, step) alone. Other
-// features stay, edges and what is to be told, too. What is handed in is not changed.
+// features, edges and targets stay. The argument is not changed.
 func (s *Settings) augmented(c *config.Config, e seq.Example, step int) [][]float32 {
 	draw := func(n uint32) [4]float64 {
 		var out [4]float64
@@ -123,7 +123,7 @@ func (s *Settings) rotation(draw func(uint32) [4]float64) rotation {
 
 // onDisc is a point of the unit disc, uniform: of the words from that one on of draw n or a later
 // one, which are points of a square, the first that is on the disc. It takes no sine, whose last
-// bits differ from processor to processor. Next is the draw behind.
+// bits differ between CPUs. Next is the draw behind.
 func onDisc(draw func(uint32) [4]float64, n uint32, word int) (p [2]float64, next uint32) {
 	for ; ; n++ {
 		w := draw(n)
@@ -136,8 +136,8 @@ func onDisc(draw func(uint32) [4]float64, n uint32, word int) (p [2]float64, nex
 
 func squared(p [2]float64) float64 { return float64(p[0]*p[0]) + float64(p[1]*p[1]) }
 
-// rotation is a matrix. What it computes is rounded after each product, so that no processor
-// fuses one with the sum behind it, and bits are the same on all.
+// rotation is a matrix. Each product is rounded before it is added, so that no CPU fuses the two, and results have the
+// same bits everywhere.
 type rotation [3][3]float64
 
 // ofQuaternion is uniform among all rotations where a and b are uniform on the unit disc.

@@ -27,8 +27,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/modeltest"
 )
 
-// smallModel is small enough to be trained on a processor that plays a GPU: with
-// everything random, and sequences of up to 200 tokens.
+// smallModel is small enough to be trained on a software GPU, with all sources of randomness and sequences of up to 200
+// tokens.
 func smallModel() *sft.Model {
 	c := configtest.TrainingConfig()
 	c.VocabSize, c.HiddenSize, c.NumHeads, c.IntermediateSize, c.NumLayers, c.NumSampledTokens,
@@ -147,7 +147,7 @@ func (s *Stepper) apart(t *testing.T, other *Stepper, examples []seq.Example, st
 	return a
 }
 
-// TestLockStep: each step begins on both devices with the processor's weights.
+// TestLockStep: each step begins on both devices with the CPU's weights.
 // Losses and gradients agree, but where rounding decides: which token is sampled
 // at the edge of the sample, or to which side of a kink, of max or ReLU, a score
 // falls. Both are reported, and rare.
@@ -221,10 +221,10 @@ func TestFreeSteps(t *testing.T) {
 	}
 }
 
-// plotDevices draws the processor's curve wide, and Vulkan's on it.
+// plotDevices draws the CPU's curve wide, and Vulkan's on top.
 func plotDevices(path string, curves [2][]chart.Datum) error {
 	c := chart.Chart{X: chart.Axis{Label: "step"}, Y: chart.Axis{Label: "loss (nats)"}, Width: 640, Height: 340}
-	for i, name := range []string{"processor", "Vulkan"} {
+	for i, name := range []string{"CPU", "Vulkan"} {
 		style := chart.StyleOf(i)
 		style.Width, style.Dash, style.Shape = []float64{5, 1.2}[i], nil, chart.None
 		c.Series = append(c.Series, chart.Series{Name: name, Style: style, Points: curves[i]})

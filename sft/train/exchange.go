@@ -109,7 +109,7 @@ func (x *exchange) finish(ctx context.Context, t *tree, gs [][]seq.Example, resu
 }
 
 // add returns the rank's share of the sum of all micro-batches. A rank that fails goes
-// through all calls with the others, and tells of it in the last one.
+// through all calls with the others, and reports the error in the last one.
 func (x *exchange) add(ctx context.Context, t *tree, leaves int, cuts []int) ([]uint32, error) {
 	mine := distributed.Frontier(leaves, cuts[x.Rank()], cuts[x.Rank()+1])
 	sendCounts, receiveCounts := make([]int, x.Size()), make([]int, x.Size())
@@ -234,7 +234,7 @@ func readResult(words []uint32, examples int, c *config.Config) (*model.Result, 
 	return r, words
 }
 
-// report tells of the steps since the last report, nil for a single process.
+// report describes the steps since the last report; nil for a single process.
 func (x *exchange) report(training time.Duration) *RanksReport {
 	if x == nil {
 		return nil

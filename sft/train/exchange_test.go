@@ -20,7 +20,7 @@ import (
 )
 
 // watched is a device that asks before each run of a program and each access to its memory,
-// and fails where it is told so.
+// and fails where the answer is an error.
 type watched struct {
 	tensor.Device
 	run  func(p *tensor.Program) error
@@ -82,7 +82,7 @@ func (m watchedMemory) moved(write bool, offset int, words []uint32, move func(i
 // isUpdate reports whether a program is that of the weights' update.
 func isUpdate(p *tensor.Program) bool { return p.Segments[0].Name == "norm" }
 
-// isMerge reports whether a program adds so many words of gradients to others.
+// isMerge reports whether a program adds a number of words of gradients to others.
 func isMerge(p *tensor.Program, words int) bool {
 	return p.Segments[0].Name == "merge" && tensor.Writes(p.Launches[0])[0].Words() == words
 }

@@ -151,7 +151,7 @@ func TestFillMaskRefusals(t *testing.T) {
 		"Score":    func() error { _, err := s.Score(t.Context(), nil); return err },
 	}
 	for name, call := range calls {
-		must.Fail(t, "tells masked tokens", name)(call())
+		must.Fail(t, "predicts masked tokens", name)(call())
 	}
 	examples[0].A[3] = *c.MaskTokenID
 	must.Fail(t, "token 8 at index 3 is the mask",

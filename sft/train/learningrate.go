@@ -51,7 +51,7 @@ func (s *Settings) validateRate() error {
 	return err
 }
 
-// learningRate is that of the next step of a run of so many. Warm-up counts updates, as
+// learningRate is that of the next step of a run of the given number of steps. Warm-up counts updates, as
 // AdamW does; the schedule counts steps, as the end of a run does.
 func (s *Settings) learningRate(at *State, steps int) float64 {
 	warm, err := s.warmup(at.Update + 1)

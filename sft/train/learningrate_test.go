@@ -118,8 +118,7 @@ func rates(t *testing.T, dir string, s Settings, from *Checkpoint, stopAt int, t
 	return rates, warnings
 }
 
-// TestRatesOfRun: what metrics.jsonl says of each step is the rate over the run's whole
-// length: of stages and epochs, or of so many steps.
+// TestRatesOfRun: metrics.jsonl has the learning rate of each step of runs of stages and epochs, and of runs of steps.
 func TestRatesOfRun(t *testing.T) {
 	train, val := splits(t, config.Classification) // 4 batches an epoch
 	for _, c := range []struct {

@@ -39,8 +39,7 @@ func checkedSteps(t *testing.T, task, norm string, steps int, device tensor.Devi
 	return w, st.engine.Weights.Read(0, tensor.Bits(w))
 }
 
-// TestCheckedStep runs every launch of training steps on Vulkan beside the
-// processor: forward, backward, merge and update.
+// TestCheckedStep runs every launch of training steps on Vulkan beside the CPU: forward, backward, merge and update.
 func TestCheckedStep(t *testing.T) {
 	testenv.NoRace(t, "compares with slow loops in float64")
 	vulkan := configtest.Vulkan(t)

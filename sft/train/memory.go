@@ -12,12 +12,12 @@ import (
 // its data and the garbage collector.
 const reservedBytes = 256 << 20
 
-// planSlots chooses how many micro-batches run at once: as many as the device has slots, or as
+// planSlots chooses the number of concurrent micro-batches: as many as the device has slots, or as
 // the limit in bytes allows (0: no limit but the device's). Where several run together in each
 // slot, these take half of the limit at most: what a device loses by rounding grows with them.
 // It plans for the largest micro-batches that the rows can form, and shortens the passes of
-// evaluation before it refuses. Of several ranks each brings up to so many sums to an
-// exchange; a single process brings none.
+// evaluation before it refuses. sums is the largest number of sums that a rank contributes to an
+// exchange, 0 for a single process.
 func planSlots(e *model.Engine, train, val []int32, batch int, limit int64, sums int) (int, error) {
 	// Weights, two moments and their copies in a checkpoint, and the weights as a
 	// device packs them for its two products.
@@ -89,7 +89,7 @@ func (s *Settings) readLengths(rows []int32) []int32 {
 	return append([]int32{1}, rows...)
 }
 
-// largestPass is the size of the largest forward pass, if one ends at so many tokens.
+// largestPass is the size of the largest forward pass, if a pass ends at size tokens.
 func largestPass(lengths []int32, count, size int) (tokens, examples int) {
 	longest, shortest := int(slices.Max(lengths)), max(model.LeastTokens, int(slices.Min(lengths)))
 	return min(max(size, longest), count*longest), min(count, max(1, size/shortest))

@@ -27,7 +27,7 @@ func TestDamagedMetrics(t *testing.T) {
 		options(straight, nil), cpu.New(1), train, val))
 	want := outcomeOf(t, straight)
 
-	// The same run as it is stopped after its first evaluation.
+	// The same run, stopped after its first evaluation.
 	ctx, cancel := context.WithCancel(t.Context())
 	tr, err := NewTrainer(modeltest.RandomModel(configtest.TrainingConfig(), 1), settings, cpu.New(1), train, val, nil,
 		options(dir, func(event any) {
@@ -79,7 +79,7 @@ func TestDamagedMetrics(t *testing.T) {
 		if !strings.Contains(warnings, path+" was damaged") {
 			t.Errorf("%s: the warnings are %q", name, warnings)
 		}
-		// It may be killed at once: the second time nothing is wrong.
+		// It may be killed immediately: the second time nothing is wrong.
 		tr.Close()
 		warnings = ""
 		tr = resume()

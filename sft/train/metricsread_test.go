@@ -39,7 +39,7 @@ func places(m *Metrics) (out string) {
 	return strings.TrimSpace(out)
 }
 
-// TestReadMetrics: every step once, whatever the file repeats, and a torn end is told.
+// TestReadMetrics: every step is read once even if the file repeats it, and a torn end is reported.
 func TestReadMetrics(t *testing.T) {
 	skip := func(step int) string { return fmt.Sprintf(`{"kind":"skipped","step":%d,"loss_scale":1024}`+"\n", step) }
 	for _, c := range []struct {

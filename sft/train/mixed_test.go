@@ -21,8 +21,7 @@ import (
 )
 
 // inMixedPrecision runs a test for each folder on Vulkan in mixed precision. It is
-// skipped where the device has no cooperative matrices, as Mesa's driver for
-// processors has from version 26.1 on.
+// skipped where the device has no cooperative matrices, which lavapipe has from Mesa 26.1 on.
 func inMixedPrecision(t *testing.T, folders []string, f func(t *testing.T, name string, device tensor.Device)) {
 	device := configtest.VulkanMixed(t)
 	t.Log(device.Name())

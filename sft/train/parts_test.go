@@ -23,8 +23,8 @@ func partsConfig() *config.Config {
 	return c
 }
 
-// partsSplits are of shapes whose points are of the one part above z = 0 and of the other below.
-// Nothing tells the category.
+// partsSplits are shapes whose points belong to one part above z = 0 and to the other below. Their category is not an
+// input.
 func partsSplits(t *testing.T) (train, val *seq.File) {
 	t.Helper()
 	c := partsConfig()

@@ -31,7 +31,7 @@ func testBatchesChangeNoBit(t *testing.T, devices ...tensor.Device) {
 		m := modeltest.RandomModel(c, uint64(i))
 		lengths := []int{1, 2, 31, 33, 64, 130, 7}
 		if i == 0 {
-			lengths = append(lengths, 4096, 3000, 3000) // several passes at once
+			lengths = append(lengths, 4096, 3000, 3000) // several concurrent passes
 		}
 		examples := configtest.RandomExamples(c, random, lengths...)
 		alone := make([]sft.Output, len(examples))
@@ -123,8 +123,8 @@ func weightedGradient(t *testing.T, m *sft.Model, slots int, device tensor.Devic
 	return g, b
 }
 
-// TestGradientOfMicroBatches: the gradient of a batch is that of its micro-batches, added by
-// a binary tree, whatever runs at once.
+// TestGradientOfMicroBatches: the gradient of a batch is the sum over its micro-batches by a binary tree, for any number
+// of concurrent passes.
 func TestGradientOfMicroBatches(t *testing.T) { configtest.OnEveryKind(t, testGradientOfMicroBatches) }
 
 func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {

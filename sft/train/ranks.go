@@ -34,7 +34,7 @@ func (t *Trainer) compareRanks() error {
 	return distributed.Compare(t.options.Communicator, mine, err)
 }
 
-// differing is the error, known to all, of the first rank whose weights are others than those of rank 0.
+// differing returns the error, on every rank, of the first rank whose weights differ from those of rank 0.
 func differing(hashes []uint64, step int) error {
 	for r, h := range hashes {
 		if h != hashes[0] {

@@ -206,7 +206,7 @@ func TestRanksStop(t *testing.T) {
 	compareOutcomes(t, outcomeOf(t, r.dir), want)
 }
 
-// failing is a device whose programs fail after so many launches.
+// failing is a device whose programs fail after a number of launches.
 type failing struct {
 	tensor.Device
 	left *atomic.Int64

@@ -215,7 +215,7 @@ func compareOutcomes(t *testing.T, got, want outcome) {
 	}
 }
 
-// TestInterruptedEvaluation: one that is due is made up for after a resume.
+// TestInterruptedEvaluation: a resumed run makes an evaluation that was due.
 func TestInterruptedEvaluation(t *testing.T) {
 	train, val := splits(t, "classification")
 	settings := runSettings()

@@ -34,7 +34,7 @@ var Selections = []string{byAccuracy, byLoss, byMacroF1, byAUC, byR2, byMAE, byM
 
 // measures are what they stand for.
 var measures = map[string]string{
-	byAccuracy: "the part that is told right", byLoss: "the mean loss",
+	byAccuracy: "the fraction of correct predictions", byLoss: "the mean loss",
 	byMacroF1: "the mean F1 of the classes, labels or tags",
 	byAUC:     "the area under the ROC curve", byR2: "the coefficient of determination R²",
 	byMAE:            "the mean absolute error",
@@ -84,9 +84,8 @@ func (r *EvaluationReport) value() float64 {
 	return *r.Accuracy
 }
 
-// better reports whether an evaluation is better than that of the kept model. Of a few
-// hundred rows many evaluations tell equally many right: of those the one with the least
-// loss is best, and of equal ones the earlier.
+// better reports whether an evaluation is better than that of the saved model. On a few hundred rows many evaluations
+// have the same accuracy: the one with the least loss is best, and of equal ones the earliest.
 func (r *EvaluationReport) better(s *State) bool {
 	best := s.Selected
 	switch {

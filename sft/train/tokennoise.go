@@ -12,8 +12,8 @@ import (
 // addNoise returns the examples as training reads them: each token is left out with
 // probability TokenDeletion, others move up, and each one that stays is replaced by any
 // token of the vocabulary with probability TokenReplacement. A row of which nothing would
-// be left stays unchanged. Step by step a model reads other parts of a row, so that it
-// learns less of few rows by heart. Point clouds are turned, scaled and moved instead.
+// be left stays unchanged. Each step reads other parts of a row, which reduces
+// overfitting on few rows. Point clouds are rotated, scaled and moved instead.
 //
 // What happens to a token is a function of (seed, row, step, position) alone, so that it
 // depends neither on the batch nor on a resume. What is handed in is not changed.

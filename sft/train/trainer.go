@@ -188,7 +188,7 @@ func (t *Trainer) start(from *Checkpoint) error {
 		t.observe(Warning(fmt.Sprintf("the run was computed with %q kernels so far and goes on with %q: its bits may differ from those of an uninterrupted run", from.Kernels, kernels)))
 	}
 	if from != nil {
-		t.tellMovedEnd(&from.Settings)
+		t.warnMovedEnd(&from.Settings)
 	}
 	var warning string
 	var err error
@@ -210,9 +210,9 @@ func (t *Trainer) start(from *Checkpoint) error {
 	return t.configToWrite().Write(filepath.Join(t.options.Dir, model.ConfigFile))
 }
 
-// tellMovedEnd warns where the learning rate goes on otherwise because the run has another
-// end than before: it is at once what a run of the new length would have at this step.
-func (t *Trainer) tellMovedEnd(before *Settings) {
+// warnMovedEnd warns if the learning rate jumps because the end of the run has moved: it becomes that of a run of the
+// new length at this step.
+func (t *Trainer) warnMovedEnd(before *Settings) {
 	was, is := t.order.steps(before), t.Steps()
 	if !t.settings.FollowsEnd() || was == is || t.Finished() {
 		return
@@ -344,8 +344,8 @@ func (t *Trainer) done() bool {
 // Finished reports whether nothing is left to do.
 func (t *Trainer) Finished() bool { return t.done() && t.state.Evaluated == t.state.Step }
 
-// evaluationDue: every so many steps or at the end of an epoch, and at the end
-// of the run.
+// evaluationDue reports whether the step ends with an evaluation: at every EvalEvery-th step or the end of an epoch, and
+// at the end of the run.
 func (t *Trainer) evaluationDue() bool {
 	s := t.state
 	if s.Evaluated == s.Step {
@@ -398,11 +398,11 @@ func (t *Trainer) step(ctx context.Context) error {
 
 // skipped says that the last step made no update.
 func (t *Trainer) skipped() error {
-	return t.tell(SkipReport{Kind: "skipped", Step: t.state.Step, LossScale: t.state.LossScale.Factor})
+	return t.report(SkipReport{Kind: "skipped", Step: t.state.Step, LossScale: t.state.LossScale.Factor})
 }
 
-// tell has a report written and observed.
-func (t *Trainer) tell(report any) error {
+// report writes a report to metrics.jsonl and passes it to the observer.
+func (t *Trainer) report(report any) error {
 	if err := t.metrics.write(report); err != nil {
 		return err
 	}
@@ -472,7 +472,7 @@ func (t *Trainer) log(rate float64) error {
 	}
 	t.pace.interval = spent{}
 	t.state.Interval = interval{}
-	return t.tell(r)
+	return t.report(r)
 }
 
 // epochs is how often the data has been seen.

@@ -319,8 +319,8 @@ func TestTrainerRefuses(t *testing.T) {
 	must.Fail(t, "another program", "a directory in use")(new(runSettings(), o, nil))
 }
 
-// TestAnotherHasTrained: a run that another program has begun, or has gone on with, since a
-// trainer looked at its directory is left as it is.
+// TestAnotherHasTrained: a trainer does not touch a run that another program has begun or continued since the trainer
+// read its directory.
 func TestAnotherHasTrained(t *testing.T) {
 	train, val := splits(t, config.Classification)
 	o, s := options(t.TempDir(), nil), runSettings()

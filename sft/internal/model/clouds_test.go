@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestCloudTags: the tokens that a batch of tagged clouds tells are those of its points.
+// TestCloudTags: the target tokens of a batch of tagged clouds are its points.
 func TestCloudTags(t *testing.T) {
 	c := configtest.OfTask(configtest.TinyConfig(), config.Tagging)
 	c.NumLabels = 3

@@ -32,7 +32,7 @@ func (r *Runner) Compare(ctx context.Context, a, b [][]float32) ([]float32, erro
 	}
 	defer func() { r.slots <- l }()
 	if err := l.fit(p); err != nil {
-		return nil, fmt.Errorf("memory for %d pairs at once: %w", size, err)
+		return nil, fmt.Errorf("memory for a batch of %d pairs: %w", size, err)
 	}
 	n := e.Config.NumLabels
 	logits := make([]float32, len(a)*n)

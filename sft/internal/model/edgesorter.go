@@ -7,7 +7,7 @@ type edgeSorter struct {
 	next          [1 << digitBits]int32
 }
 
-// digitBits are the most bits of a digit: its counts stay in a processor's first cache.
+// digitBits are the maximum bits of a digit: its counts fit into the L1 cache.
 const digitBits = 11
 
 // edgePlace is the ends of an edge, as a number of few bits, and its place among those to be sorted.
@@ -16,7 +16,7 @@ type edgePlace struct {
 	place int32
 }
 
-// sort sorts edges whose ends have so many bits; those of the same ends stay in their order.
+// sort sorts edges whose ends have a number of bits; edges with the same ends stay in their order.
 func (s *edgeSorter) sort(ends []uint64, bits int) {
 	s.sorted, s.other = resized(s.sorted, len(ends)), resized(s.other, len(ends))
 	for i, e := range ends {
@@ -29,7 +29,7 @@ func (s *edgeSorter) sort(ends []uint64, bits int) {
 	}
 }
 
-// by sorts by the digit of so many bits that begins at one. Those of one digit stay in their order.
+// by sorts by the digit of a number of bits that begins at bit from. Edges with equal digits stay in their order.
 func (s *edgeSorter) by(from, digit int) {
 	next, mask := s.next[:1<<digit], uint64(1)<<digit-1
 	clear(next)

@@ -45,8 +45,8 @@ func (m *emitter) embedBackward(pass *recordedPass, dx *tensor.Tensor) {
 		dx, pass.Features, false)
 }
 
-// embedParameters are those of the embedding. One that is the output layer, too, begins
-// with logits of size 1, and one beside embeddings of n-grams smaller yet.
+// embedParameters are the parameters of the embedding. An embedding that is tied to the output layer begins with logits
+// of size 1, and one beside embeddings of n-grams is still smaller.
 func embedParameters(c *config.Config) []parameter {
 	if c.Featured() {
 		return linearParameters(config.PartEmbed, "input", c.HiddenSize, inputWidth(c))

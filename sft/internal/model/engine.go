@@ -96,8 +96,8 @@ func OpenEngine(c *config.Config, weights []float32, ngrams *config.NGramTable, 
 	return e, err
 }
 
-// Threads are those that each of so many passes may take that are made ready at once: of a device
-// that computes on the processors those that compute nothing meanwhile.
+// Threads is the number of threads that each of a number of concurrently prepared passes may take. On a CPU device they
+// are the cores that compute nothing meanwhile.
 func (e *Engine) Threads(passes int) int { return max(e.packers, e.Device.Slots()/max(1, passes)) }
 
 // Allocate takes memory of the device until the engine is closed.
@@ -171,7 +171,7 @@ func (e *Engine) Slot() *Slot {
 	return l
 }
 
-// Load packs examples of so many sequences into the slot's memory and returns the pass that
+// Load packs examples of a number of sequences into the slot's memory and returns the pass that
 // computes them.
 func (l *Slot) Load(sequences int, examples []seq.Example, d Drawing) (*preparedPass, error) {
 	l.batch.pack(l.engine.Config, sequences, examples, d, l.Packers)
@@ -209,7 +209,7 @@ func (l *Slot) place(d Drawing) (*preparedPass, error) {
 func (l *Slot) placeIn(p *preparedPass, d Drawing) error {
 	b := &l.batch
 	if err := l.fit(p); err != nil {
-		return fmt.Errorf("memory for %d tokens at once: %w", b.counts.Tokens, err)
+		return fmt.Errorf("memory for a batch of %d tokens: %w", b.counts.Tokens, err)
 	}
 	if p.Scale != nil {
 		if err := tensor.Upload(l.Memory[tensor.Inputs], p.Scale, l.scale); err != nil {

@@ -8,15 +8,15 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// fillMask tells tokens that were masked, with x_t the last layer's row of one of them:
+// fillMask predicts masked tokens, with x_t the last layer's row of one of them:
 //
 //	logits_t = out(final_norm(x_t))    (no final_norm under post-norm)
 //	loss     = Σ_t log Σ_v exp(logits_tv) − logits_t,token
 //
 // divided by the number of these tokens in the batch. out has a row for each token of the
 // data, which is that token's embedding if [config.Config.TieEmbeddings] is set. With
-// [config.Config.MaskTargets] it tells something else of a token in its place. The mask is one
-// more token, the last of the vocabulary, and never an answer. Labels are not read. A whole
+// [config.Config.MaskTargets] it predicts the class of a token in its place. The mask is one
+// more token, the last of the vocabulary, and never a target. Labels are not read. A whole
 // sequence is embedded as the mean of final_norm(x_t) over its tokens.
 //
 // Source: Devlin, Chang, Lee, Toutanova, "BERT: Pre-training of Deep Bidirectional
@@ -87,7 +87,7 @@ type tiedHead struct {
 	x *tensor.Tensor
 }
 
-// rows are those of the tokens that the head tells.
+// rows are the embeddings of the tokens that the head predicts.
 func (h *tiedHead) rows(embedding *tensor.Tensor) *tensor.Tensor {
 	return tensor.At(embedding.Region, embedding.Offset, embedding.Name+".rows", h.config.NumLabels, embedding.Width())
 }

@@ -36,7 +36,7 @@ func TestFillMemory(t *testing.T) {
 	}
 }
 
-// TestFillMaskCapacity: a pass with more tokens to be told than expected has room for them,
+// TestFillMaskCapacity: a pass with more target tokens than expected has room for them,
 // and the memory of a run counts their logits.
 func TestFillMaskCapacity(t *testing.T) {
 	c := configtest.ManyTokens()

@@ -8,18 +8,18 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// Of the tokens to be told, so many are read as the mask and so many as any token. The rest
-// are read as they are, or a model would learn nothing of tokens that are not masked.
+// Fractions of the target tokens that are replaced by the mask and by a random token. The others stay unchanged, or a
+// model would learn nothing about tokens that are not masked.
 const (
 	readAsMask = 0.8
 	readAsAny  = 0.1
 )
 
-// Where something else than the token itself is told, seeing the token gives nothing away, and
-// a model should tell it of tokens that it sees: few are read as the mask.
+// targetsReadAsMask is lower because a visible token does not give a target away that is not the token itself, and the
+// model should predict targets of visible tokens.
 const targetsReadAsMask = 0.1
 
-// readShares are the shares of the tokens to be told that are read as the mask and as any token.
+// readShares are the fractions of the target tokens that are replaced by the mask and by a random token.
 func readShares(c *config.Config) (asMask, asAny float32) {
 	if c.MaskTargets != nil {
 		return targetsReadAsMask, 0
@@ -44,8 +44,7 @@ func (d Drawing) mask(row uint32) [4]uint32 {
 	return philox.Counter(0, 0, 0, philox.StreamMaskEvaluation, row, 0)
 }
 
-// maskedPositions are those of the tokens to be told of a row of so many, ascending, at least
-// one. They are spans: with r [config.Config.MaskRate] and s [config.Config.MaskSpan], a span that covers
+// maskedPositions are the positions of the target tokens of a row of n tokens, ascending, at least one. They form spans: with r [config.Config.MaskRate] and s [config.Config.MaskSpan], a span that covers
 // position t goes on to t+1 with probability 1 − 1/s, and where none does, another begins with
 // probability p. So the lengths of spans are geometric with mean s. A position is covered with
 // probability r if the one before is and
@@ -84,7 +83,7 @@ func maskedPositions(c *config.Config, n int, row uint32, d Drawing) (positions 
 	return positions
 }
 
-// MaskTokens is a row as a pass reads it, and the positions of the tokens to be told.
+// MaskTokens returns a row as a pass reads it, and the positions of the target tokens.
 func MaskTokens(c *config.Config, tokens []int32, row uint32, d Drawing) (read, positions []int32) {
 	read, positions = slices.Clone(tokens), maskedPositions(c, len(tokens), row, d)
 	asMask, asAny := readShares(c)
@@ -112,9 +111,9 @@ func Masks(c *config.Config, tokens []int32) (positions []int32) {
 	return positions
 }
 
-// Masked is what an evaluation has a model of masked tokens tell of an example, the tokens
-// themselves unless it has [config.Config.MaskTargets]: the same at every step, by
-// [config.Config.SamplerSeed] and the example's row.
+// Masked are the targets of an example in an evaluation: its masked tokens, or their classes by
+// [config.Config.MaskTargets]. They are the same at every step and follow from [config.Config.SamplerSeed] and the
+// example's row.
 func Masked(c *config.Config, e seq.Example) []int32 {
 	if len(e.A) == 0 {
 		return nil
@@ -122,7 +121,7 @@ func Masked(c *config.Config, e seq.Example) []int32 {
 	return TokenTargets(c, e.A, maskedPositions(c, len(e.A), e.Index, Drawing{Mode: LossMode, Seed: c.SamplerSeed}))
 }
 
-// TokenTargets is what a model of masked tokens tells at positions of a sequence.
+// TokenTargets are the targets at positions of a sequence.
 func TokenTargets(c *config.Config, tokens, positions []int32) []int32 {
 	if c.MaskTargets != nil {
 		return c.MaskTargets.At(tokens, positions)

@@ -10,8 +10,8 @@ import (
 )
 
 // TestMaskedShare: the share of masked tokens is the rate, at every position, and spans have
-// the mean length that was asked for; of these tokens eight of ten are read as the mask, one
-// as any token but mask and padding, and one as it is.
+// the configured mean length; eight of ten masked tokens are replaced by the mask, one by a
+// random token but mask and padding, and one stays unchanged.
 func TestMaskedShare(t *testing.T) {
 	const length, rows = 50, 4000
 	for _, s := range []struct{ rate, span float64 }{{0.15, 1}, {0.15, 3}, {0.5, 6}} {
@@ -41,7 +41,7 @@ func TestMaskedShare(t *testing.T) {
 				read[p] = 3
 			}
 			if !slices.Equal(read, tokens) {
-				t.Fatal("a token that is not to be told was changed")
+				t.Fatal("a token that is not a target was changed")
 			}
 		}
 		for p, share := range at {
@@ -92,7 +92,7 @@ func TestMaskedDraws(t *testing.T) {
 		e.A[i] = int32(i)
 	}
 	if c.SamplerSeed = 1; !slices.Equal(Masked(c, e), of(LossMode, 1, 2, 0)) {
-		t.Error("the tokens to be told in an evaluation are not those at the masked positions")
+		t.Error("the targets of an evaluation are not the tokens at the masked positions")
 	}
 	c.MaskRate = 1e-6
 	where := map[int32]int{}

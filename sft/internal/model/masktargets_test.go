@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestMaskTargets: what is told of a sample is the nearest spectrum, by the definition, to that
-// of the frame whose middle is nearest.
+// TestMaskTargets: the target of a sample is the codebook's nearest spectrum to that of the frame whose middle is
+// nearest, by the definition.
 func TestMaskTargets(t *testing.T) {
 	sounds := configtest.Tones(rand.New(rand.NewPCG(4, 2)), 2000, 700, 150, 201)
 	c := configtest.SoundConfig(t, 7, sounds)
@@ -57,7 +57,7 @@ func TestMaskTargets(t *testing.T) {
 		}
 	}
 	if len(seen) != 7 {
-		t.Errorf("only the names %v are told", seen)
+		t.Errorf("only the targets %v occur", seen)
 	}
 	all := configtest.TargetsOf(c, sounds[0])
 	positions := maskedPositions(c, len(sounds[0].A), sounds[0].Index, Drawing{Mode: LossMode, Seed: c.SamplerSeed})
@@ -68,8 +68,8 @@ func TestMaskTargets(t *testing.T) {
 	}
 }
 
-// TestMaskTargetsShares: half of the tokens are told, of which one in ten is read as the mask and
-// all others as they are.
+// TestMaskTargetsShares: half of the tokens are targets; one in ten of these is replaced by the mask, and the others
+// stay unchanged.
 func TestMaskTargetsShares(t *testing.T) {
 	sounds := configtest.Tones(rand.New(rand.NewPCG(4, 5)), 20000)
 	c := configtest.SoundConfig(t, 4, sounds)
@@ -84,8 +84,8 @@ func TestMaskTargetsShares(t *testing.T) {
 			others++
 		}
 	}
-	told, masked := float64(len(positions))/float64(len(e.A)), float64(masks)/float64(len(positions))
-	if math.Abs(told-0.5) > 0.03 || math.Abs(masked-0.1) > 0.01 || others > 0 {
-		t.Errorf("%.3f are told, of which %.3f are masks; %d are other tokens", told, masked, others)
+	targets, masked := float64(len(positions))/float64(len(e.A)), float64(masks)/float64(len(positions))
+	if math.Abs(targets-0.5) > 0.03 || math.Abs(masked-0.1) > 0.01 || others > 0 {
+		t.Errorf("%.3f are targets, of which %.3f are masks; %d are other tokens", targets, masked, others)
 	}
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/configtest"
 )
 
-// TestMaxPoolingSample: the sample of the pooling is as large as it is told, has rows of its own,
+// TestMaxPoolingSample: the sample of the pooling has the configured size, has rows of its own,
 // and draws other random numbers than those of the layers.
 func TestMaxPoolingSample(t *testing.T) {
 	c := configtest.TinyConfig()

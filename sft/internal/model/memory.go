@@ -19,8 +19,7 @@ func PlannedLength(e seq.Example) int {
 	return PlannedTokens(e.First(), len(e.Edges))
 }
 
-// PlannedTokens is the length to plan the memory of a sequence by that has so many tokens and
-// edges.
+// PlannedTokens is the length by which the memory of a sequence with a number of tokens and edges is planned.
 func PlannedTokens(tokens, edges int) int {
 	return max(tokens, (edges+PlannedEdges-1)/PlannedEdges)
 }
@@ -39,8 +38,8 @@ func Refusal(limit, need int64, longest int, reason error, fits func(longest int
 }
 
 // PlannedBytes is the device memory that a batch of sequences of one length
-// takes in so many slots: weights and activations, in training gradients and
-// moments too.
+// takes in a number of slots: weights and activations, in training also gradients
+// and moments.
 func PlannedBytes(c *config.Config, training bool, batch, length, slots int) (int64, error) {
 	params, mode := NewParameters(c), InferMode
 	if training {
@@ -66,8 +65,8 @@ func LargestMicroBatch(lengths []int32, count int) (tokens, examples int) {
 	return min(MicroBatchTokens-1+longest, count*longest), min(count, MicroBatchTokens/shortest+1)
 }
 
-// PassWords is the memory of a pass of at most so many tokens, examples and edges, on a
-// device if it has memory of its own.
+// PassWords is the memory of a pass of at most the given tokens, examples and edges. A device with memory of its own
+// also needs its scratch memory.
 func PassWords(c *config.Config, params *config.Parameters, device tensor.Device, mode PassMode, tokens, examples,
 	edges int) (int, error) {
 	sequences := examples * c.Sequences()

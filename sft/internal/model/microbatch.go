@@ -8,7 +8,7 @@ import (
 
 // MicroBatchTokens is where a micro-batch ends. Within a micro-batch every sum has one order;
 // the micro-batches are added by a fixed binary tree. So memory, threads and devices
-// decide how many micro-batches run at once, and never what they add up to.
+// decide how many micro-batches run concurrently, and never change their sum.
 const MicroBatchTokens = distributed.MicroBatchTokens
 
 // ForwardTokens is where a forward pass ends at best, which may be anywhere: no bit

@@ -169,7 +169,7 @@ func shapeFor(c *config.Config, tokens, sequences, sampled, edges int) passShape
 		Edges: edgeCapacity(c, edges)}
 }
 
-// edgeCapacity is the room of a pass for so many edges, none without a relation of them.
+// edgeCapacity is the capacity of a pass for a number of edges, 0 unless the relation is edges.
 func edgeCapacity(c *config.Config, edges int) int {
 	if c.Relative != config.EdgeRelation {
 		return 0

@@ -11,8 +11,8 @@ import (
 // another, by source. Several of one source and target are joined: their features are added.
 //
 // Edges are put into blocks by their target, and each block is sorted. Threads share the chunks of
-// edges that are put, and then the blocks. A block is small, so that it is sorted in a processor's
-// cache. How many threads there are changes nothing.
+// edges that are put, and then the blocks. A block is small, so that it is sorted in the CPU's
+// cache. The result does not depend on the number of threads.
 type packedEdges struct {
 	first, source []int32
 	features      []float32 // the last of each edge is the number of those that it is made of

@@ -60,8 +60,8 @@ type recordedPass struct {
 	Features, Points *tensor.Tensor
 	Edges            *edgeInputs // nil unless the relation is edges
 	NGrams           *ngramInputs
-	// TargetRow is the row of each token to be told, TargetOf the reverse or [tensor.NoRow];
-	// nil without such tokens, and without a backward.
+	// TargetRow is the row of each target token, TargetOf the reverse or [tensor.NoRow];
+	// nil without target tokens, and without a backward pass.
 	TargetRow, TargetOf *tensor.Tensor
 	// PoolOffset is [tensor.Batch.SampleOffset] of what the pooling samples; nil where it samples nothing.
 	PoolOffset *tensor.Tensor

@@ -44,8 +44,7 @@ func Agreed(err error) bool {
 	return errors.As(err, &e)
 }
 
-// Shared has each rank compute a run of rows, of so many numbers each, and returns all rows to
-// all.
+// Shared lets each rank compute a run of rows, whose lengths are numbers, and returns all rows on every rank.
 func Shared(ctx context.Context, c distributed.Communicator, numbers []int, compute func(from, to int) ([][]float32,
 	error)) ([][]float32, error) {
 	n, total := len(numbers), 0

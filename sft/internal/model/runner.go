@@ -132,7 +132,7 @@ func (r *Runner) SharedMeasured(ctx context.Context, c distributed.Communicator,
 }
 
 // eachPass cuts examples into passes of a mode and calls f with each, the index of
-// its first example and a slot of its own, several at once. The first error ends
+// its first example and a slot of its own, several concurrently. The first error ends
 // it.
 func (r *Runner) eachPass(ctx context.Context, examples []seq.Example, mode PassMode,
 	f func(ctx context.Context, l *Slot, at int, g []seq.Example) error) error {

@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// tagging tells the label of each token, its tag, with x_t the last layer's row of token t:
+// tagging predicts the label of each token, its tag, with x_t the last layer's row of token t:
 //
 //	logits_t = out(final_norm(x_t))    (no final_norm under post-norm)
 //	loss     = Σ_t w_tag · (log Σ_c exp(logits_tc) − logits_t,tag)

@@ -59,7 +59,7 @@ func (r Reference) maskedLoss(e seq.Example) (loss float64, tokens int) {
 	read, positions := model.MaskTokens(r.Config, e.A, e.Index, d)
 	x := r.Normed(read)
 	for _, t := range positions {
-		logits, sum := r.Told(x[t]), 0.0
+		logits, sum := r.MaskedLogits(x[t]), 0.0
 		for _, v := range logits {
 			sum += math.Exp(v)
 		}
@@ -79,8 +79,8 @@ func (r Reference) Normed(tokens []int32) (rows [][]float64) {
 	return rows
 }
 
-// Told are the logits of a masked token.
-func (r Reference) Told(row []float64) []float64 {
+// MaskedLogits are the logits of a masked token.
+func (r Reference) MaskedLogits(row []float64) []float64 {
 	logits, weight := slices.Clone(r.Weights["head.out.bias"]), r.Weights["head.out.weight"]
 	if r.TieEmbeddings {
 		weight = r.Weights["embed.weight"]
@@ -158,7 +158,7 @@ func (r Reference) TaggingLoss(examples []seq.Example) (mean float64, terms int)
 func (r Reference) TokenLogits(e seq.Example) (logits []float64) {
 	r.features, r.pairs = e.Features, configtest.PairsOf(r.Config, e)
 	for _, row := range r.Normed(e.A) {
-		logits = append(logits, r.Told(row)...)
+		logits = append(logits, r.MaskedLogits(row)...)
 	}
 	return logits
 }
