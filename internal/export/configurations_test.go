@@ -104,7 +104,7 @@ var variants = map[string]func(*sft.Config){
 		c.NGrams = &config.NGrams{Units: ngram.Bytes, MinN: 3, MaxN: 6, MaxWords: 2, Slots: 1 << 14, MinCount: 2}
 	},
 	"n-grams of words of pairs": func(c *sft.Config) {
-		c.Task, c.VocabSize, c.PadTokenID = config.Retrieval, config.ByteVocabulary, new(int32(0))
+		c.Task, c.VocabSize = config.Retrieval, config.ByteVocabulary
 		c.NGrams = &config.NGrams{Units: ngram.Bytes, MinN: 8, MaxN: 8, MaxWords: 8, Slots: 1 << 10, MinCount: 1}
 	},
 	"distances of nodes": func(c *sft.Config) {
@@ -199,6 +199,9 @@ func randomLines(c *sft.Config, lengths []int) (lines []line) {
 			}
 			for _, b := range text[:n] {
 				tokens = append(tokens, int32(b)+1)
+				if c.PadTokenID == nil && draw.IntN(20) == 0 { // no byte
+					tokens[len(tokens)-1] = 0
+				}
 			}
 			return tokens
 		}

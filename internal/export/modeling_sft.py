@@ -157,7 +157,8 @@ class NGrams(nn.Module):
             if self.keys.get("max_words"):
                 byte = byte + 32 * ((byte >= 65) & (byte <= 90))
             h = (byte << 16 | byte << 24 | byte | 1 << 8) ^ 0x87275A9B
-            return mixed(h, ((33, 0xC2B2AE3D27D4EB4F), (29, 0x165667B19E3779F9), (32, 1)))
+            h = mixed(h, ((33, 0xC2B2AE3D27D4EB4F), (29, 0x165667B19E3779F9), (32, 1)))
+            return torch.where(ids == 0, torch.full_like(h, 0x2D06800538D394C2), h)  # the id 0 stands for no byte
         h = (ids & 0xFFFFFFFF | ids << 32) ^ signed(0xC73AB174C5ECD5A2)
         h = h ^ (h << 49 | shifted(h, 15)) ^ (h << 24 | shifted(h, 40))
         h = h * signed(0x9FB21C651E98DF25)

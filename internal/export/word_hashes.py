@@ -11,7 +11,7 @@ WHITE_SPACE = set("\t\n\v\f\r \x85\xa0\u1680\u2028\u2029\u202f\u205f\u3000") | s
 
 
 def xxh3(data):
-    """The XXH3-64 of bytes, at least one, with the seed 0: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md."""
+    """The XXH3-64 of bytes with the seed 0: https://github.com/Cyan4973/xxHash/blob/dev/doc/xxhash_spec.md."""
     n, low = len(data), (1 << 64) - 1
     read = lambda b, at, size=8: int.from_bytes(b[at : at + size], "little")
     key = lambda at: read(XXH3_SECRET, at)
@@ -26,6 +26,8 @@ def xxh3(data):
 
     avalanche = lambda h: mix(h, (37, 0x165667919E3779F9), (32, 1))
     p1, p2, p3 = 0x9E3779B185EBCA87, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9
+    if n == 0:
+        return mix(key(56) ^ key(64), (33, p2), (29, p3), (32, 1))
     if n <= 3:
         h = data[0] << 16 | data[n >> 1] << 24 | data[-1] | n << 8
         return mix(h ^ read(XXH3_SECRET, 0, 4) ^ read(XXH3_SECRET, 4, 4), (33, p2), (29, p3), (32, 1))
@@ -66,9 +68,8 @@ def word_hashes(ids):
     out, word, at = [0] * len(text), b"", 0
 
     def close(unit, end):
-        if unit:
-            h = xxh3(unit)
-            out[end - 1] = h - (h >> 63 << 64)
+        h = xxh3(unit)
+        out[end - 1] = h - (h >> 63 << 64)
 
     for c in text.decode("utf-8", "surrogateescape"):  # a byte that is not UTF-8 is a word
         size = len(c.encode("utf-8", "surrogateescape"))
@@ -76,9 +77,12 @@ def word_hashes(ids):
         if category[0] in "LM" or category == "Nd":
             word += c.lower()[0].encode()
         else:
-            close(word, at)
-            word = b""
-            close(b"" if c in WHITE_SPACE else text[at : at + size], at + size)
+            if word:
+                close(word, at)
+                word = b""
+            if c not in WHITE_SPACE:
+                close(text[at : at + size] if ids[at] else b"", at + size)
         at += size
-    close(word, at)
+    if word:
+        close(word, at)
     return out

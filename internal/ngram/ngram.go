@@ -7,6 +7,7 @@
 //	        other character but white space
 //	bytes   single bytes; of text, that is where n-grams of words are counted beside them, ASCII letters
 //	        in lower case
+//	        (both read ids that are bytes plus 1; the id 0 is a unit of an empty text)
 //	tokens  token ids, whatever they stand for, as 4 bytes, little-endian
 //
 // An n-gram is n units in a row; it does not cross a row's end or a side. With H(u) the XXH3-64 of

@@ -108,6 +108,19 @@ func TestWords(t *testing.T) {
 	}
 }
 
+// TestNoByte: the id 0, which stands for no byte, has another hash than each byte.
+func TestNoByte(t *testing.T) {
+	for _, units := range []string{Bytes, Words} {
+		x := NewExtractor(Options{Units: units, MinN: 1, MaxN: 1, Slots: MinSlots, MinCount: 1})
+		none := slices.Clone(x.Hashes([]int32{0}, nil))
+		for id := int32(1); id <= 256; id++ {
+			if slices.Equal(x.Hashes([]int32{id}, nil), none) {
+				t.Errorf("%s: the id %d has the hash of the id 0", units, id)
+			}
+		}
+	}
+}
+
 // TestPlaces: units and n-grams have the ranges of their tokens: the text there has the unit's hash in lower case, and
 // the n-grams are those of Hashes.
 func TestPlaces(t *testing.T) {

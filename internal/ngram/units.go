@@ -108,6 +108,10 @@ func (x *Extractor) split(tokens []int32) {
 		x.splitWords(tokens)
 	case Bytes:
 		for _, t := range tokens {
+			if t == 0 {
+				x.units = append(x.units, noByte)
+				continue
+			}
 			c := uint8(t - 1)
 			if 'A' <= c && c <= 'Z' && x.options.MaxWords > 0 {
 				c += 'a' - 'A'
@@ -134,6 +138,9 @@ func UnitHashes(units string, maxWords, n int) []uint64 {
 	x.split(ids)
 	return x.units
 }
+
+// noByte is H of the id 0, which stands for no byte: that of an empty text.
+var noByte = xxh3.Hash(nil)
 
 // ofByte has H of each single byte.
 var ofByte = func() (out [256]uint64) {
@@ -207,7 +214,11 @@ func (x *Extractor) splitWords(tokens []int32) {
 		switch {
 		case r == utf8.RuneError && size == 1:
 			endWord(i)
-			unit(ofByte[text[i]], i, i+1)
+			hash := ofByte[text[i]]
+			if tokens[i] == 0 {
+				hash = noByte
+			}
+			unit(hash, i, i+1)
 		case ofWord(r):
 			word = utf8.AppendRune(word, unicode.ToLower(r))
 		default:
