@@ -19,19 +19,19 @@ var avoided = []struct {
 	phrases     []string
 	pages, code int
 }{
-	{[]string{"tell", "tells", "told", "telling"}, 0, 303},
-	{[]string{"so many"}, 0, 47},
-	{[]string{"as many"}, 0, 83},
+	{[]string{"tell", "tells", "told", "telling"}, 0, 246},
+	{[]string{"so many"}, 0, 36},
+	{[]string{"as many"}, 0, 80},
 	{[]string{"others than"}, 0, 2},
-	{[]string{"one that is"}, 0, 30},
-	{[]string{"as it is", "as it was"}, 0, 26},
-	{[]string{"at once"}, 0, 40},
+	{[]string{"one that is"}, 0, 23},
+	{[]string{"as it is", "as it was"}, 0, 21},
+	{[]string{"at once"}, 0, 35},
 	{[]string{"what is there", "what there is", "what that is"}, 0, 6},
 	{[]string{"by heart"}, 0, 0},
 	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 19},
-	{[]string{"simple model", "simple models"}, 0, 53},
-	{[]string{"processor", "processors"}, 0, 85},
-	{[]string{fragment}, 0, 446},
+	{[]string{"simple model", "simple models"}, 0, 40},
+	{[]string{"processor", "processors"}, 0, 83},
+	{[]string{fragment}, 0, 345},
 }
 
 // fragment counts comments behind code that begin with one of fragmentWords.

@@ -215,7 +215,7 @@ func TestEnsembleRefuses(t *testing.T) {
 		}
 	}
 	masked := must.Get(sft.Load(modeltest.GoldenDir + "/fill_mask"))(t)
-	must.Fail(t, "predicts masked tokens, not whole sequences")(sft.NewEnsemble([]*sft.Model{masked, masked}, cpu.New(1)))
+	must.Fail(t, "predicts masked tokens, not whole")(sft.NewEnsemble([]*sft.Model{masked, masked}, cpu.New(1)))
 }
 
 // TestProbe: every model has a shortest sequence that it can compute.

@@ -82,7 +82,7 @@ func TestCloudParts(t *testing.T) {
 		fmt.Sprintf(`<th scope="row">%s</th><td class="n">%d</td><td class="n">%.4f</td>`,
 			result.Parts.Categories[0].Category, result.Parts.Categories[0].Shapes, result.Parts.Categories[0].IoU))
 	checkNodeTags(t, text, model, data)
-	occurs(t, text, `<figcaption>told wrongly`, 4)
+	occurs(t, text, `<figcaption>wrong predictions`, 4)
 
 	set := must.Get(seq.OpenDataset(data))(t)
 	f := must.Get(set.Open("test"))(t)

@@ -1,8 +1,7 @@
-// Package baseline measures what simple models reach on a data set, so that no accuracy
-// stands alone: the largest class; the linear model of n-grams of words or tokens (package
-// linear); of pairs, the cosine of their bags; of rows that all have one length, such as images, the
-// nearest class mean; of ListOps, the operator at the root; of masked tokens, how frequent
-// each is. They take seconds.
+// Package baseline measures simple baselines on a data set, beside which every accuracy is shown: the largest class;
+// the linear model of n-grams of words or tokens (package linear); for pairs, the cosine of their bags of words; for
+// rows of one length, such as images, the nearest class mean; for ListOps, the operator at the root; for masked tokens,
+// their frequencies. They take seconds.
 package baseline
 
 import (
@@ -14,23 +13,23 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// Result is what the simple models reach on a split. Accuracies are between 0 and 1.
+// Result has the accuracies of the baselines on a split, between 0 and 1.
 type Result struct {
 	Split string `json:"split"`
 	// Class is the largest class of the training split, Majority the accuracy of a model
 	// that always answers it.
 	Class    string  `json:"largest_class"`
 	Majority float64 `json:"majority"`
-	Models   []Model `json:"models,omitempty"` // those that were trained, where any could be
-	Only     *Model  `json:"model,omitempty"`  // of files of before, which knew one
+	Models   []Model `json:"models,omitempty"` // trained baselines, if any
+	Only     *Model  `json:"model,omitempty"`  // the only baseline of older files
 }
 
-// Model is a simple model that was trained.
+// Model is a trained baseline.
 type Model struct {
 	Name     string  `json:"name"`
 	Accuracy float64 `json:"accuracy"`
-	Rows     int     `json:"rows"`       // of the split, that it was measured on
-	Trained  int     `json:"train_rows"` // that it was trained on
+	Rows     int     `json:"rows"`       // rows of the split that it was measured on
+	Trained  int     `json:"train_rows"` // rows that it was trained on
 }
 
 // Measure trains on the training split and measures on others, in their order. Progress is
@@ -62,7 +61,7 @@ func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits
 	if err != nil {
 		return nil, err
 	}
-	work := &work{ctx: ctx, set: set, tell: progress}
+	work := &work{ctx: ctx, set: set, progress: progress}
 	for _, model := range models {
 		if err := work.measure(model, out); err != nil {
 			return nil, err
@@ -71,21 +70,21 @@ func measure(ctx context.Context, set *seq.Dataset, splits []string, most limits
 	return out, nil
 }
 
-// work is the measuring of simple models, and how far it is.
+// work measures baselines and reports its progress.
 type work struct {
-	ctx  context.Context
-	set  *seq.Dataset
-	tell func(rows int64)
+	ctx      context.Context
+	set      *seq.Dataset
+	progress func(rows int64)
 }
 
-// done says that n rows more were gone over.
+// done reports n more rows.
 func (w *work) done(n int) {
-	if w.tell != nil {
-		w.tell(int64(n))
+	if w.progress != nil {
+		w.progress(int64(n))
 	}
 }
 
-// measure trains a model and adds what it reaches to the results.
+// measure trains a baseline and adds its accuracy to the results.
 func (w *work) measure(m *simple, out []Result) error {
 	train := m.train
 	if train == nil {
@@ -122,13 +121,13 @@ func largest(names []string, rows map[string]int64) string {
 	return best
 }
 
-// A Line is a simple model and its accuracy.
+// Line is a baseline and its accuracy.
 type Line struct {
 	Name     string
 	Accuracy float64
 }
 
-// Lines are all simple models of a result.
+// Lines returns all baselines of a result.
 func (r *Result) Lines() []Line {
 	out := []Line{{fmt.Sprintf("largest class (%.40s)", r.Class), r.Majority}}
 	for _, m := range r.Models {

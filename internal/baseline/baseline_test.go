@@ -12,7 +12,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// dataset writes a data set of splits of so many rows, which draw makes.
+// dataset writes a data set with splits of the given sizes, whose rows draw makes.
 func dataset(t *testing.T, spec seq.Spec, sizes map[string]int, draw func(r *rand.Rand) seq.Example) *seq.Dataset {
 	t.Helper()
 	b := must.Get(seq.CreateDataset(t.TempDir(), spec, false))(t)
@@ -74,7 +74,7 @@ func TestTokens(t *testing.T) {
 	}
 }
 
-// Rows of the same tokens in another order are told apart by neighbours.
+// TestNeighbours: neighbours distinguish rows of the same tokens in another order.
 func TestNeighbours(t *testing.T) {
 	set := dataset(t, spec("ab", "ba"), sizes, func(r *rand.Rand) seq.Example {
 		tokens, at, label := noise(r, 20), r.IntN(19), r.IntN(2)
@@ -98,7 +98,7 @@ func TestChance(t *testing.T) {
 	}
 }
 
-// Pairs that share tokens are told from others; those whose words are all alike are not.
+// TestPairs: pairs that share tokens are distinguished from others; pairs of identical words are not.
 func TestPairs(t *testing.T) {
 	s := spec("apart", "together")
 	s.Task = seq.Retrieval
@@ -146,7 +146,7 @@ func TestBestThreshold(t *testing.T) {
 func TestSample(t *testing.T) {
 	n := int32(0)
 	set := dataset(t, spec("a", "b"), sizes, func(r *rand.Rand) seq.Example {
-		label := n / 1000 % 2 // of the training split; n goes on in the others
+		label := n / 1000 % 2 // n is a row of the training split, then of the others
 		n++
 		tokens := noise(r, 20)
 		tokens[3] = 41 + label
@@ -161,13 +161,13 @@ func TestSample(t *testing.T) {
 	}
 	must.Succeed(t, err)
 	if m := only(t, first[0], TokenNGrams); m.Trained != 200 || m.Rows != 100 || m.Accuracy < 0.7 {
-		t.Errorf("%+v, expected a sample of 200 and 100 rows that tells nearly all", m)
+		t.Errorf("%+v, expected a sample of 200 and 100 rows with nearly all labels right", m)
 	}
 	again, err := measure(context.Background(), set, []string{"test"}, few, nil)
 	if err != nil || !reflect.DeepEqual(first, again) {
 		t.Errorf("%+v, then %+v, %v", first, again, err)
 	}
-	few.nGrams, done = 1000, 0 // of some twenty rows
+	few.nGrams, done = 1000, 0 // some twenty rows
 	short, err := measure(context.Background(), set, []string{"test"}, few, func(rows int64) { done += rows })
 	if err != nil || only(t, short[0], TokenNGrams).Trained != 200 || done < 500+5*10 || done > 500+5*50 {
 		t.Errorf("%+v, %d rows, %v", short, done, err)

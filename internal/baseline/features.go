@@ -48,7 +48,7 @@ func counts(tokens []int32, neighbours bool) []feature {
 	return slices.Clip(out)
 }
 
-// bags are the counts of what is counted of sequences, on all processors.
+// bags are the counts of the sequences' units, computed on all cores.
 func bags(sequences [][]int32, what counted, neighbours bool) [][]feature {
 	out := make([][]feature, len(sequences))
 	var group sync.WaitGroup

@@ -10,7 +10,7 @@ import (
 type logistic struct {
 	classes int
 	weights []float32 // [bucket][class], behind them the biases
-	squares []float32 // of gradients
+	squares []float32 // sums of squared gradients
 }
 
 func newLogistic(classes int) *logistic {
@@ -18,8 +18,7 @@ func newLogistic(classes int) *logistic {
 	return &logistic{classes, make([]float32, n), make([]float32, n)}
 }
 
-// What training is made with: as many passes as make so many steps, or as the updates
-// allow.
+// Settings of training: the number of passes that makes wantedSteps, or that the updates allow.
 const (
 	rate         = 0.5
 	fewestPasses = 4

@@ -95,7 +95,7 @@ func spread(rows [][]float64) (mean, deviation []float64) {
 
 // summed is what is summed up of a sequence.
 type summed struct {
-	points []int // which features are positions, if any
+	points []int // features that are positions, if any
 	edged  bool
 	edges  int // features of an edge
 }

@@ -8,16 +8,16 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestMoments: shells and balls of points, which have the same mean, are told apart by how far
-// their points are from the center, and clouds with random labels are not.
+// TestMoments: shells and balls of points, which have the same mean, are distinguished by the distance of their points
+// from the center; clouds with random labels are not.
 func TestMoments(t *testing.T) {
-	for _, told := range []bool{true, false} {
+	for _, related := range []bool{true, false} {
 		spec := seq.Spec{Task: seq.Classification, LabelNames: []string{"ball", "shell"},
 			FeatureNames: seq.PositionNames}
 		row := 0
 		d := dataset(t, spec, map[string]int{"train": 200, "test": 200}, func(random *rand.Rand) seq.Example {
 			e := seq.Example{Label: int32(row % 2)}
-			if !told {
+			if !related {
 				e.Label = random.Int32N(2)
 			}
 			for range 30 {
@@ -38,8 +38,8 @@ func TestMoments(t *testing.T) {
 		if err != nil || len(results[0].Models) != 1 || results[0].Models[0].Name != Moments {
 			t.Fatalf("%+v, %v", results, err)
 		}
-		if accuracy := results[0].Models[0].Accuracy; told != (accuracy > 0.95) || !told && accuracy > 0.65 {
-			t.Errorf("labels told %v: accuracy %v", told, accuracy)
+		if accuracy := results[0].Models[0].Accuracy; related != (accuracy > 0.95) || !related && accuracy > 0.65 {
+			t.Errorf("labels related to the points: %v, accuracy %v", related, accuracy)
 		}
 	}
 	if m := (summed{points: []int{0, 1, 2}}).of(seq.Example{Features: [][]float32{{1, 2, 3}}}); len(m) != 6+radii ||

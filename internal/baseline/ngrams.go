@@ -111,7 +111,7 @@ type sampled struct {
 	lengths []int32
 }
 
-// sampledOf is a sample of so many tokens of a file, the same one whenever it is asked.
+// sampledOf is a sample of a number of tokens of a file, the same one in each call.
 func sampledOf(f *seq.File, tokens int64) *sampled {
 	s := &sampled{file: f, picked: sample(f.Lengths(), tokens)}
 	for _, i := range s.picked {

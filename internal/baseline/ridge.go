@@ -29,15 +29,15 @@ func RidgeName(m *seq.Manifest) string {
 	return of + ", ridge regression"
 }
 
-// Ridge measures on a split what a linear model of a bag of tokens and neighbours tells of a
-// regression's numbers, or where tokens have features one of what [moments] sums up. With the counts x of a sequence,
-// less their means m and divided by their standard deviations, and a number y, the weights are those of the least
+// Ridge measures on a split a linear regression of numbers from bags of tokens and neighbours, or from the [moments] of
+// tokens with features. With x the standardised counts of a sequence, m their means and y a number, the weights
+// minimise
 //
 //	Σ (mean(y) + w·(x − m) − y)² + λ n |w|²
 //
-// over the n training rows (Hoerl and Kennard, Technometrics 12, 1970), with the λ of [penalties]
-// that does best on a tenth of these rows. Of a sequence the first window tokens are read, all if
-// that is 0. It is nil where rows have more numbers than it takes seconds for.
+// over the n training rows (Hoerl and Kennard, Technometrics 12, 1970), with the λ of [penalties] that is best on a
+// tenth of these rows. The first window tokens of a sequence are read, all if window is 0. The result is nil if the
+// rows have too many numbers for a few seconds.
 func Ridge(ctx context.Context, set *seq.Dataset, split string, window int) ([]metrics.NumberErrors, error) {
 	n := len(set.Manifest.NumberNames)
 	if n == 0 || n > mostNumbers {
@@ -89,7 +89,7 @@ func Ridge(ctx context.Context, set *seq.Dataset, split string, window int) ([]m
 	return tally.Numbers(), nil
 }
 
-// ridgeInputs makes the inputs of rows, which may have so many tokens in all.
+// ridgeInputs makes the inputs of rows, and returns how many tokens they may have together.
 func ridgeInputs(ctx context.Context, set *seq.Dataset) (take func([]seq.Example) [][]feature,
 	tokens int64, err error) {
 	if set.Manifest.FeatureNames != nil {
@@ -120,7 +120,7 @@ func ridgeInputs(ctx context.Context, set *seq.Dataset) (take func([]seq.Example
 // ridgeModel is the model y(x) = mean + w·(x − m).
 type ridgeModel struct {
 	mean    float64
-	weights []float64 // of the columns
+	weights []float64 // one for each column
 	centre  float64   // w·m
 }
 
@@ -170,7 +170,7 @@ func solve(ctx context.Context, rows [][]feature, columns int, y []float64, pena
 			m[f.bucket] += float64(f.weight) / n
 		}
 	}
-	r := make([]float64, columns) // what is left of the right side, of w = 0; m needs no part, as Σ(y − mean) is 0
+	r := make([]float64, columns) // residual of the right side at w = 0; m drops out, as Σ(y − mean) is 0
 	for i, x := range rows {
 		for _, f := range x {
 			r[f.bucket] += float64(f.weight) * (y[i] - l.mean)

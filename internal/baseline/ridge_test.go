@@ -10,8 +10,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// numbersSet is a data set whose numbers are how often token 1 follows token 2, what no bag tells,
-// and always 3.
+// numbersSet is a data set whose numbers are the count of token 1 behind token 2, noise that no bag predicts, and 3.
 func numbersSet(t *testing.T, rows int) *seq.Dataset {
 	t.Helper()
 	spec := seq.Spec{Task: seq.Regression, VocabSize: 5, Tokenizer: []byte(`{"type":"ids","vocab":5}`),
@@ -29,8 +28,7 @@ func numbersSet(t *testing.T, rows int) *seq.Dataset {
 	})
 }
 
-// TestRidge: a number that is a sum of counts is told, one that is noise is told by its mean at
-// best, and one that is always the same exactly.
+// TestRidge: a sum of counts is predicted, noise at best by its mean, and a constant exactly.
 func TestRidge(t *testing.T) {
 	set := numbersSet(t, 300)
 	numbers := must.Get(Ridge(context.Background(), set, "test", 0))(t)
@@ -73,8 +71,8 @@ func TestConjugateGradients(t *testing.T) {
 	}
 }
 
-// TestRidgeOfGraphs: numbers that are sums over the nodes or edges of a graph are told, also where some
-// graphs have no edge, and what only says which nodes an edge connects is not.
+// TestRidgeOfGraphs: sums over the nodes or edges of a graph are predicted, also if some graphs have no edge; numbers
+// that depend on the ends of edges are not.
 func TestRidgeOfGraphs(t *testing.T) {
 	spec := seq.Spec{Task: seq.Regression, FeatureNames: []string{"kind"}, EdgeFeatureNames: []string{"length"},
 		NumberNames: []string{"nodes", "lengths", "like"}}

@@ -11,8 +11,8 @@ const Root = "operator at the root alone"
 
 // root answers what is most often the value of expressions that begin with the same token.
 func root(classes int, most limits) *simple {
-	values := map[int32][]int{} // of a first token, how many rows have each value
-	all := make([]int, classes) // of any, which answers for a token that training has not
+	values := map[int32][]int{} // rows of each value by first token
+	all := make([]int, classes) // rows of each value, used for tokens that training lacks
 	trained := 0
 	return &simple{
 		name: Root, window: 1, most: most,

@@ -9,15 +9,15 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// How much is read at once.
+// Bounds of the rows that are read together.
 const (
 	partRows   = 1024
 	partTokens = 1 << 20
 )
 
-// read shows the labelled rows of a split to visit, some at a time and in the order of the
-// file, and returns how many: all, or a sample of as many tokens as are allowed, the same
-// whenever it is asked. Of a row the first window tokens are read, all if that is 0.
+// read passes the labelled rows of a split to visit, some at a time and in the order of the file, and returns their
+// number: all, or a sample of at most the given number of tokens, the same one in each call. The first window tokens of
+// a row are read, all if window is 0.
 func (w *work) read(split string, window int, tokens int64, visit func([]seq.Example)) (int, error) {
 	f, err := w.set.OpenWindow(split, window)
 	if err != nil {
@@ -56,11 +56,11 @@ func noLabels(dir, split string, rows int) error {
 	return fmt.Errorf("%s: split %s: none of %d rows has a label or numbers", dir, split, rows)
 }
 
-// answered reports whether what is to be told of a row is known.
+// answered reports whether a row has a label or numbers.
 func answered(e seq.Example) bool { return e.Label >= 0 || e.Labels != nil || e.Numbers != nil }
 
-// sample is which rows of these lengths have so many tokens at most, at least one, in
-// their order, so that a file is read from its beginning to its end.
+// sample chooses rows of these lengths, at least one, with at most the given number of tokens. They are ascending, so
+// that a file is read from its beginning to its end.
 func sample(lengths []int32, tokens int64) []int {
 	picked := rand.New(rand.NewPCG(1, 1)).Perm(len(lengths))
 	for n, i := range picked {

@@ -22,14 +22,14 @@ type simple struct {
 // limits bound time and memory: of more tokens rows are sampled.
 type limits struct {
 	train, test int64
-	updates     int   // of weights, in training
+	updates     int   // updates of weights in training
 	nGrams      int64 // updates of the weights of n-grams, in each of five epochs
 }
 
-// usual are some seconds of a processor, and 400 MiB.
+// usual limits take some seconds of one core, and 400 MiB.
 var usual = limits{train: 8 << 20, test: 16 << 20, updates: 200 << 20, nGrams: 32 << 20}
 
-// times has so many tokens for each that is counted.
+// times multiplies the limits of tokens by n.
 func (l limits) times(n int64) limits {
 	l.train, l.test = n*l.train, n*l.test
 	return l

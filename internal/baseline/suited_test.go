@@ -27,7 +27,7 @@ func bytesOf(text string) []int32 {
 	return tokens
 }
 
-// prose is so many words, of many that are known.
+// prose is n words of a large vocabulary.
 func prose(r *rand.Rand, n int) []string {
 	words := make([]string, n)
 	for i := range words {

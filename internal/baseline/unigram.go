@@ -11,17 +11,15 @@ import (
 // Of are the tokens, or what stands in their place, of an example.
 type Of func(e seq.Example) []int32
 
-// UnigramBits is what a model tells a token with that knows how frequent each is and nothing
-// of the tokens around it, in bits a token: the cross-entropy
+// UnigramBits is the cross-entropy of the token frequencies, which ignore the tokens around one, in bits per token:
 //
 //	−1/N Σ log₂ p(v), p(v) = (n_v + 1)/(n + V),
 //
-// over the N tokens that told picks of the sequences of a split, where n_v of the n tokens of
-// the training split, which all picks, are v, of a vocabulary of V. Of a sequence the first
-// window tokens are read, all if that is 0. Labels are not read. A model of masked tokens that
-// learns tells them with fewer.
+// over the N tokens that targets picks from the sequences of a split, where n_v of the n tokens that all picks from the
+// training split are v, of a vocabulary of V. The first window tokens of a sequence are read, all if window is 0.
+// Labels are not read. A model of masked tokens should need fewer bits.
 func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window, vocabulary int, all,
-	told Of) (bits float64, err error) {
+	targets Of) (bits float64, err error) {
 	counts := make([]int64, vocabulary)
 	total := int64(0)
 	err = eachExample(ctx, set, "train", window, func(e seq.Example) {
@@ -35,13 +33,13 @@ func UnigramBits(ctx context.Context, set *seq.Dataset, split string, window, vo
 	}
 	n := 0
 	err = eachExample(ctx, set, split, window, func(e seq.Example) {
-		for _, v := range told(e) {
+		for _, v := range targets(e) {
 			bits -= math.Log2(float64(counts[v]+1) / float64(total+int64(len(counts))))
 			n++
 		}
 	})
 	if err == nil && n == 0 {
-		err = errors.New("a baseline of single tokens needs tokens to tell, found none in the split " + split)
+		err = errors.New("a baseline of single tokens needs target tokens, found none in the split " + split)
 	}
 	return bits / float64(n), err
 }

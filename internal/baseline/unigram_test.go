@@ -10,8 +10,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestUnigramBits: tokens whose frequencies are known are told with as many bits as these say,
-// only those that are picked count, and rows without a label do, too.
+// TestUnigramBits: the bits are those of the known frequencies; only the picked tokens count, also of rows without a
+// label.
 func TestUnigramBits(t *testing.T) {
 	draw := func(r *rand.Rand) seq.Example {
 		e := seq.Example{A: make([]int32, 64), Label: seq.NoLabel}
@@ -27,8 +27,8 @@ func TestUnigramBits(t *testing.T) {
 	set := dataset(t, s, map[string]int{"train": 2000, "val": 500}, draw)
 	ctx := context.Background()
 	tokens := func(e seq.Example) []int32 { return e.A }
-	bits := func(told func(e seq.Example) []int32) float64 {
-		return must.Get(UnigramBits(ctx, set, "val", 32, 4, tokens, told))(t)
+	bits := func(targets func(e seq.Example) []int32) float64 {
+		return must.Get(UnigramBits(ctx, set, "val", 32, 4, tokens, targets))(t)
 	}
 	entropy := 0.75*math.Log2(1/0.75) + 0.25*2
 	if got := bits(func(e seq.Example) []int32 {
@@ -44,12 +44,12 @@ func TestUnigramBits(t *testing.T) {
 			t.Errorf("token %d: %.4f bits, expected %.4f", token, got, want)
 		}
 	}
-	// What stands in place of tokens counts: of targets that are all 0, each is told for nothing.
+	// Targets count in place of tokens: if all are 0, they take no bits.
 	zero := func(e seq.Example) []int32 { return make([]int32, len(e.A)) }
 	if got, err := UnigramBits(ctx, set, "val", 0, 1, zero, zero); err != nil || got != 0 {
 		t.Errorf("%v bits of a target that is always the same, %v", got, err)
 	}
-	must.Fail(t, "none in the split val", "nothing to tell")(UnigramBits(ctx, set, "val", 0, 4, tokens,
+	must.Fail(t, "none in the split val", "no targets")(UnigramBits(ctx, set, "val", 0, 4, tokens,
 		func(seq.Example) []int32 { return nil }))
 	ended, cancel := context.WithCancel(ctx)
 	cancel()

@@ -24,8 +24,8 @@ type counted struct {
 	tokens       int64  // tokens for each that is counted, about
 	of           func(tokens []int32) []int32
 	words        bool
-	units        string  // of n-grams
-	rate         float64 // of the linear model; 0 is the usual one of the units
+	units        string  // units of n-grams
+	rate         float64 // learning rate of the linear model; 0 is the default of the units
 }
 
 var (

@@ -137,8 +137,8 @@ func (x *Index) write(group []*op) error {
 	return nil
 }
 
-// unwrite takes back a group that could not be written, as on a full disk: nobody was told
-// of it. Where the disk does not do that either, the next start finds a torn group.
+// unwrite removes a group that could not be written, as on a full disk, and was not acknowledged. If the disk refuses
+// that, too, the next start finds a torn group.
 func (x *Index) unwrite() {
 	if x.file.Truncate(x.size) == nil {
 		x.file.WriteAt(mark(x.size), x.size)
@@ -147,7 +147,7 @@ func (x *Index) unwrite() {
 
 // rowsOf are the rows of a group's changes. What is not there to be removed has none.
 func (x *Index) rowsOf(group []*op) (rows []row) {
-	none := make([]float32, x.options.Size) // of what is removed
+	none := make([]float32, x.options.Size) // vector of a removed item
 	there := map[string]bool{}              // after the changes so far
 	for _, o := range group {
 		if o.add != nil {

@@ -51,9 +51,8 @@ func opened(t testing.TB, data []byte) (*Index, error) {
 	return x, err
 }
 
-// TestDamagedAnywhere changes each byte of a file that was closed: it is refused as it
-// is, or it has all items. None that was acknowledged is dropped, in the last group
-// neither.
+// TestDamagedAnywhere changes each byte of a closed file: the file is refused, or it has all items. No acknowledged
+// item is dropped, not even in the last group.
 func TestDamagedAnywhere(t *testing.T) {
 	data, ends, items := indexOf(t, 4)
 	random := rand.New(rand.NewPCG(16, 10))

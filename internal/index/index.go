@@ -19,18 +19,18 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Options say what an index is of.
+// Options describe the contents of an index.
 type Options struct {
 	Model     string // names the model that computed the vectors
 	Tokenizer string // names what made the tokens: those of another mean something else
-	Size      int    // of a vector
-	Units     string // of the lexical score: ngram.Words where tokens are bytes of text, or ngram.Tokens, the default
-	// Embed computes the vectors anew if the index is of another model with the same
-	// tokenizer; without it that is an error. Progress is told how many are done.
+	Size      int    // numbers of a vector
+	Units     string // units of the lexical score: ngram.Words for text stored as bytes, or ngram.Tokens, the default
+	// Embed computes the vectors again if the index belongs to another model with the same
+	// tokenizer; nil makes that an error. Progress receives the number of finished vectors.
 	Embed    func(tokens [][]int32) ([][]float32, error)
 	Progress func(done, total int)
-	// Failed, if it is there, is told once when the disk has failed, and no change is
-	// made any more.
+	// Failed, unless nil, is called once when the disk has failed; no change is made
+	// afterwards.
 	Failed func(error)
 }
 
@@ -39,7 +39,7 @@ type Item struct {
 	ID     string
 	Tokens []int32
 	Vector []float32
-	terms  terms // of Tokens
+	terms  terms // terms of Tokens
 }
 
 // Index is open for one program at a time. It is safe for concurrent use.
@@ -50,16 +50,16 @@ type Index struct {
 	dropped int64
 	kept    string // the file that has what was dropped
 
-	mu    sync.RWMutex // of what is in memory
+	mu    sync.RWMutex // guards the fields in memory
 	items table
-	size  int64 // of the file without its mark
+	size  int64 // bytes of the file without its mark
 
 	// What the committer alone uses.
 	file     file
-	rows     int // of the file, superseded ones among them
+	rows     int // rows of the file, superseded ones included
 	splitter *splitter
 
-	queue  sync.Mutex // of the fields below
+	queue  sync.Mutex // guards the fields below
 	wake   chan struct{}
 	ops    []*op
 	closed bool

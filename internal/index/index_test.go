@@ -86,7 +86,7 @@ func TestChanges(t *testing.T) {
 	for round := range 30 {
 		var wg sync.WaitGroup
 		changed := map[string]bool{}
-		for range 400 { // at once; each id at most once, or the order would not be known
+		for range 400 { // concurrently; each id at most once, or the order would be unknown
 			i := itemOf(r.IntN(1 << 20))
 			i.ID = strconv.Itoa(r.IntN(600))
 			if changed[i.ID] {
@@ -147,7 +147,7 @@ func sum(numbers []int) (total int) {
 	return total
 }
 
-// TestLargeRemove: many at once are record batches of bounded size, and one change.
+// TestLargeRemove: removing many items writes record batches of bounded size, and is one change.
 func TestLargeRemove(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "x.arrow")
 	x := open(t, path)
@@ -286,7 +286,7 @@ func TestOtherModel(t *testing.T) {
 		}
 		return out, nil
 	}}
-	for range 2 { // computed anew, then as it is
+	for range 2 { // computed anew, then unchanged
 		x := must.Get(Open(path, o))(t)
 		if x.Len() != items {
 			t.Errorf("%d items, want %d", x.Len(), items)

@@ -55,7 +55,7 @@ func (s *splitter) split(tokens []int32) terms {
 // statistics count the words of all items.
 type statistics struct {
 	items  map[uint32]int // how many have a word
-	length int            // of all items together
+	length int            // total length of all items
 }
 
 // count adds the words of an item n times, which is 1 or -1.
@@ -71,7 +71,7 @@ func (s *statistics) count(t terms, n int) {
 // lexicalQuery scores items by the words that they share with a query.
 type lexicalQuery struct {
 	terms []term
-	idf   []float64 // of each term
+	idf   []float64 // one for each term
 	most  float64   // the score of an endless text of the query's words
 	mean  float64   // length of an item
 }

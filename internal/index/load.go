@@ -177,8 +177,8 @@ func (t *table) change(r row) {
 	}
 }
 
-// laterGroup is where a group begins behind one that is damaged, or -1. A torn
-// write is the last: every other damage is not ours to cut off.
+// laterGroup is the offset of a group behind a damaged one, or -1. Only the last group can be a torn write, which may
+// be cut off.
 func laterGroup(data []byte, from int64) int {
 	head, err := headOf(data)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 // markBytes is the size of a mark: arrowipc.EndMarker and a number.
 const markBytes = 8 + 8
 
-// mark is what is written behind a group once it is synchronised, and what the next group
-// is written over: the end of an Arrow stream, and where it is. So it tells a group that
-// may have been acknowledged, and is whole unless the disk has damaged it, from one that a
-// power cut has torn. It is not synchronised itself. Where it is lost, nothing is known.
+// mark is written behind a group once the group is synchronised, and overwritten by the next group: the end of an Arrow
+// stream and its offset. It distinguishes a group that may have been acknowledged, which is whole unless the disk has
+// damaged it, from a group that a power cut has torn. The mark itself is not synchronised; if it is lost, the state of
+// the group is unknown.
 func mark(at int64) []byte {
 	return binary.LittleEndian.AppendUint64([]byte(arrowipc.EndMarker), uint64(at))
 }

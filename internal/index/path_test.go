@@ -62,11 +62,11 @@ func TestLinks(t *testing.T) {
 	must.Fail(t, "", "a link to itself is opened")(Open(filepath.Join(dir, "loop"), Options{Model: "m", Size: size}))
 }
 
-// TestFailed: what the disk refuses is told once, and by every change after it.
+// TestFailed: a failure of the disk is reported once, and by every later change.
 func TestFailed(t *testing.T) {
-	var told []error
+	var reported []error
 	x, err := Open(filepath.Join(t.TempDir(), "x.arrow"),
-		Options{Model: "m", Size: size, Failed: func(err error) { told = append(told, err) }})
+		Options{Model: "m", Size: size, Failed: func(err error) { reported = append(reported, err) }})
 	must.Succeed(t, err)
 	if err := x.Add(itemOf(1))(); err != nil || x.Failure() != nil {
 		t.Fatal(err)
@@ -82,7 +82,7 @@ func TestFailed(t *testing.T) {
 	}
 	must.FailWith(t, os.ErrClosed)(x.Remove([]string{"1"}))
 	x.Close()
-	if len(told) != 1 || told[0] != x.Failure() {
-		t.Errorf("told %v", told)
+	if len(reported) != 1 || reported[0] != x.Failure() {
+		t.Errorf("reported %v", reported)
 	}
 }

@@ -39,7 +39,7 @@ func schema(o Options) *arrow.Schema {
 		{Name: "removed", Type: arrow.FixedWidthTypes.Boolean},
 		{Name: "embedding", Type: arrow.FixedSizeListOf(int32(o.Size), arrow.PrimitiveTypes.Float32)},
 		{Name: "tokens", Type: arrow.ListOf(arrow.PrimitiveTypes.Int32)},
-		{Name: "checksum", Type: arrow.PrimitiveTypes.Uint32}, // of the row, CRC-32C
+		{Name: "checksum", Type: arrow.PrimitiveTypes.Uint32}, // CRC-32C of the row
 	}, &metadata)
 }
 
@@ -82,8 +82,7 @@ func encode(o Options, rows []row) (head, batch []byte, err error) {
 	return head, out.Bytes()[len(head) : out.Len()-len(arrowipc.EndMarker)], nil
 }
 
-// checksum tells a row that was written from what a disk may have in its place
-// after a power cut.
+// checksum distinguishes a written row from the bytes that a disk may have in its place after a power cut.
 func (r *row) checksum() uint32 {
 	b := append([]byte(r.ID), 0xFF, 0)
 	if r.removed {

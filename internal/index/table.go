@@ -10,7 +10,7 @@ import (
 // table is what is in the index now, in blocks of items. A search reads a snapshot of
 // it, and a change copies a block that a snapshot may have.
 type table struct {
-	size    int // of a vector
+	size    int // numbers of a vector
 	at      map[string]int
 	count   int
 	blocks  []*block
@@ -123,7 +123,7 @@ func dot(a, b []float32) float64 {
 type Hit struct {
 	ID      string
 	Cosine  float64
-	Lexical float64 // of BM25, 0 to 1; 0 where the query has no weight for it
+	Lexical float64 // BM25 score, 0 to 1; 0 if the query has no weight for it
 	Tokens  []int32
 	score   float64
 }
@@ -163,7 +163,7 @@ func search(blocks []*block, q *scorer, k int, in func(func()) error) ([]Hit, er
 type scorer struct {
 	vector  []float32
 	norm    float64
-	weight  float64       // of the lexical score
+	weight  float64       // weight of the lexical score
 	lexical *lexicalQuery // nil where its weight is 0
 }
 

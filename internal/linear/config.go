@@ -26,7 +26,7 @@ type Config struct {
 	NGrams     ngram.Options   `json:"ngrams"`
 	Pairs      *pairs.Config   `json:"pairs,omitempty"` // compares the sides of a pair; nil: n-grams alone
 	LabelNames []string        `json:"label_names,omitempty"`
-	Numbers    []Number        `json:"numbers,omitempty"` // that a regression predicts
+	Numbers    []Number        `json:"numbers,omitempty"` // targets of a regression
 	Extra      json.RawMessage `json:"extra,omitempty"`   // provenance, free
 }
 

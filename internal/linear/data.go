@@ -21,14 +21,14 @@ type Rows interface {
 // row is what is learned of a row.
 type row struct {
 	features []uint32
-	label    int32     // of one label
-	labels   []int32   // of multi-label, ascending
-	numbers  []float32 // of a regression, standardised
+	label    int32     // class of the row
+	labels   []int32   // labels of a multi-label row, ascending
+	numbers  []float32 // standardised targets of a regression
 }
 
 // bounds limit what is read together and what stays in memory.
 type bounds struct {
-	tokens, rows int   // of a block, which a thread reads at once
+	tokens, rows int   // limits of a block, which one thread reads
 	group        int64 // n-grams of a group of blocks, whose rows are shuffled together
 	cached       int64 // features that are kept between passes
 	shared       int   // weights of a row from which on threads share its columns
@@ -46,7 +46,7 @@ type data struct {
 	config     *Config
 	vocabulary *ngram.Vocabulary
 	blocks     []block
-	cost       []int64 // of a block, in n-grams
+	cost       []int64 // n-grams of each block
 	cached     [][]row
 	bounds     bounds
 	room       atomic.Int64 // features that may still be cached
@@ -250,7 +250,7 @@ func (d *data) shuffled(ctx context.Context, seed uint64, epoch, n int, with fun
 type Options struct {
 	Rate    float64 // learning rate of Adagrad; 0 is 0.5 for words and 0.1 for others
 	Epochs  int     // 0 is 5
-	Seed    uint64  // of the rows' order
+	Seed    uint64  // seed of the rows' order
 	Threads int     // 0 is GOMAXPROCS; the model does not depend on it
 	// Updates bounds the weights that an epoch updates, those of several columns apart: it sees a part of the rows,
 	// other ones in each epoch. Classes are counted over all rows. 0 is no bound.
@@ -258,7 +258,7 @@ type Options struct {
 	// Progress is called with the rows that were read since the last call, in each pass: two that index n-grams, and
 	// the epochs.
 	Progress func(rows int)
-	bounds   *bounds // of tests; nil is the usual ones
+	bounds   *bounds // set by tests; nil means the defaults
 	end      int     // epoch after which training ends; 0 is the last one
 }
 

@@ -73,7 +73,7 @@ type fitting struct {
 	config     *Config
 	train, val *data
 	report     Report
-	features   int64 // of all training rows together
+	features   int64 // features of all training rows together
 	table      []parameter
 	bias       []parameter
 	kept       []float32 // weights of the best epoch, those of the table and the biases
@@ -86,7 +86,7 @@ var ErrNothingToLearn = errors.New("a linear model needs training rows with labe
 type parameter struct {
 	weight  float32
 	squares float32 // sum of the squares of gradients
-	ratio   float32 // what the feature's value is before the row's norm divides it
+	ratio   float32 // value of the feature before it is divided by the row's norm
 }
 
 // What training is made with.
@@ -94,8 +94,8 @@ const (
 	usualEpochs    = 5
 	firstSquares   = 1e-8
 	biasRate       = 0.1  // times the rate of weights
-	leastRate      = 1e-5 // that the decay ends in
-	WordsRate      = 0.5  // of words
+	leastRate      = 1e-5 // final rate of the decay
+	WordsRate      = 0.5  // learning rate of words
 	otherUnitsRate = 0.1
 )
 

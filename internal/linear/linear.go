@@ -36,7 +36,7 @@ import (
 const (
 	weightUnit = 1 << 20
 	ratioUnit  = 1 << 10
-	maxRatio   = 1 << 15 // of a ratio's integer, so that no sum of squares overflows
+	maxRatio   = 1 << 15 // bound of a ratio's integer, so that no sum of squares overflows
 )
 
 // Model is a trained model. It is safe for concurrent use.
@@ -135,7 +135,7 @@ func (m *Model) add(sums []sum, feature uint32, n int64) {
 
 // logits computes the outputs from the sums of their columns.
 func (m *Model) logits(sums []sum, out []float64) []float64 {
-	z := out[len(out)-len(sums):] // of two classes the second
+	z := out[len(out)-len(sums):] // with two classes, the second one
 	for c, s := range sums {
 		z[c] = float64(m.bias[c])
 		if s.squares > 0 {

@@ -90,7 +90,7 @@ func TestPairs(t *testing.T) {
 	}
 }
 
-// TestNumbers: a number that depends on words is predicted; one that is always the same exactly.
+// TestNumbers: a number that depends on words is predicted; a constant exactly.
 func TestNumbers(t *testing.T) {
 	s := &seq.Spec{Task: seq.Regression, Tokenizer: []byte(`{"type":"byte"}`), VocabSize: 257,
 		NumberNames: []string{"price", "three"}}

@@ -17,7 +17,7 @@ type reference struct {
 	sigmoid bool // several labels
 	kept    map[uint64]int
 	used    map[uint64]bool
-	ratio   []map[uint64]float64 // of a column
+	ratio   []map[uint64]float64 // one for each column
 	weight  []map[uint64]float64
 	bias    []float64
 }
@@ -25,7 +25,7 @@ type reference struct {
 // slots are the distinct slots of a row's n-grams that are frequent enough, in the order of their first one.
 func (f *reference) slots(e *seq.Example) (out []uint64) {
 	for _, h := range ngram.NewExtractor(f.options).Hashes(e.A, e.B) {
-		slot := h >> 48 // of 2¹⁶
+		slot := h >> 48 // 2¹⁶ slots
 		if f.kept[h%(1<<24)] >= f.options.MinCount && (f.used == nil || f.used[slot]) && !slices.Contains(out, slot) {
 			out = append(out, slot)
 		}
@@ -133,7 +133,7 @@ func (f *reference) fit(train, val made, columns int, rate float64, seed uint64)
 	best, least, t := (*reference)(nil), math.Inf(1), 0
 	for epoch := range 5 {
 		random := rand.New(rand.NewPCG(seed, uint64(epoch)))
-		random.Perm(1) // of one block
+		random.Perm(1) // the order of one block
 		order := make([]int, len(train))
 		for i := range order {
 			order[i] = i

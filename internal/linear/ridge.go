@@ -14,7 +14,7 @@ var penalties = []float64{10, 3, 1, 0.3, 0.1, 0.03, 0.01}
 const (
 	usualPenalty = 1.0
 	ridgeSteps   = 50
-	ridgeSmall   = 1e-6 // of the residual's squared norm, where the solution is good enough
+	ridgeSmall   = 1e-6 // relative squared norm of the residual that ends the iteration
 )
 
 // ridge learns numbers, standardised, by the least
@@ -112,8 +112,8 @@ func (f *fitting) standardise(ctx context.Context) error {
 type solver struct {
 	data    *data
 	columns int
-	ratios  []float32 // of a feature
-	mean    []float64 // of a feature's value over the rows
+	ratios  []float32 // ratio of each feature
+	mean    []float64 // mean value of each feature over the rows
 	right   []float64 // Xᵀy; y having the mean 0, m needs no part
 	weights []float64
 	r, p, q []float64

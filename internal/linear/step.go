@@ -12,7 +12,7 @@ type step struct {
 	config  *Config
 	table   []parameter
 	bias    []parameter
-	logits  []float64 // of columns
+	logits  []float64 // one for each column
 	scales  []float64 // 1 divided by the row's norm
 	errors  []float64 // derivatives of the loss by the logits
 	targets []float64

@@ -9,7 +9,7 @@ const minShared = 1 << 13
 // team shares out the columns of rows to threads. A column's sums have one order, whoever computes them.
 type team struct {
 	columns, workers int
-	work             []chan func(from, to int) // of every thread but the caller's
+	work             []chan func(from, to int) // one for each thread but the caller's
 	group            sync.WaitGroup
 }
 

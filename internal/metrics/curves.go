@@ -27,7 +27,7 @@ type Curve struct {
 	Class                 int          // Macro where it is the mean of several
 	ROC, PR               []CurvePoint // PR as steps
 	AUC, AveragePrecision float64
-	Part                  float64 // of the rows that are of the class: the precision of chance
+	Part                  float64 // fraction of the rows in the class: the precision of chance
 }
 
 // CurvePoint is a false positive rate with the true positive rate, or a recall with the

@@ -101,7 +101,7 @@ func TestCurvesByDefinition(t *testing.T) {
 func checkCurve(t *testing.T, c Curve, labels []int, p [][]float64) {
 	t.Helper()
 	var won, pairs, ap float64
-	equal := func(a, b float64) bool { return math.Abs(a-b) < 1e-12 } // of equal logits in another order
+	equal := func(a, b float64) bool { return math.Abs(a-b) < 1e-12 } // equal logits may come in another order
 	var thresholds []float64
 	for i := range labels {
 		thresholds = append(thresholds, p[i][c.Class])
@@ -210,8 +210,8 @@ func TestMeanCurve(t *testing.T) {
 	}
 }
 
-// TestLogOdds: of two classes it is the difference, and it tells apart what probabilities
-// in float64 do not.
+// TestLogOdds: for two classes it is the difference of the logits, and it distinguishes logits whose probabilities are
+// equal in float64.
 func TestLogOdds(t *testing.T) {
 	if got := logOdds([]float32{1.25, 4})[1]; got != 2.75 {
 		t.Errorf("%v", got)

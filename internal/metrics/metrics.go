@@ -1,6 +1,6 @@
 // Package metrics measures a classifier: it takes each row's label and logits
 // and reports accuracy, loss, precision and recall by class, curves over all
-// thresholds and what else tells whether the answers can be relied on.
+// thresholds and calibration.
 package metrics
 
 import (

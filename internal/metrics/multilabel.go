@@ -13,7 +13,7 @@ const DefaultThreshold = 0.5
 // such as those of frequencies, share them.
 type MultiLabel struct {
 	labels  int
-	logits  [][]float32 // of each row, by label
+	logits  [][]float32 // logits of each row, by label
 	holding [][]int32   // labels of each row
 	loss    float64
 }
@@ -22,8 +22,8 @@ type MultiLabel struct {
 type MultiLabelReport struct {
 	Rows int     `json:"rows"`
 	Loss float64 `json:"loss"` // mean binary cross-entropy over rows and labels
-	// MicroF1 is F1 of all pairs of a row and a label at once; MacroF1 is the mean F1 of the
-	// labels that hold or are answered in a row.
+	// MicroF1 is F1 over all pairs of a row and a label; MacroF1 is the mean F1 of the
+	// labels that occur or are predicted in a row.
 	MicroF1 *float64 `json:"micro_f1"`
 	MacroF1 *float64 `json:"macro_f1"`
 	// MeanAveragePrecision is that of the labels that have one. It depends on no threshold.
@@ -38,16 +38,16 @@ type MultiLabelReport struct {
 // where no row has the label, or all have it.
 type LabelReport struct {
 	Name             string   `json:"name,omitempty"` // for whoever knows it to fill in
-	Rows             int64    `json:"rows"`           // that have it
+	Rows             int64    `json:"rows"`           // rows with the label
 	Answered         int64    `json:"answered"`       // rows of which it was answered
-	Threshold        float64  `json:"threshold"`      // of its probability, from which on it is answered
+	Threshold        float64  `json:"threshold"`      // probability from which on the label is predicted
 	Precision        *float64 `json:"precision"`
 	Recall           *float64 `json:"recall"`
 	F1               *float64 `json:"f1"`
 	AveragePrecision *float64 `json:"average_precision"`
 }
 
-// NewMultiLabel measures rows of which any of so many labels hold.
+// NewMultiLabel measures rows with any number of the given labels.
 func NewMultiLabel(labels int) *MultiLabel { return &MultiLabel{labels: labels} }
 
 // Add counts a row: the logits that a model gave, which are finite, and the labels that hold, in

@@ -5,14 +5,14 @@ import (
 	"strings"
 )
 
-// Parts are tags that are parts of categories, and how well a model tells them: the points of a
-// shape, such as a mug, are of its body or its handle. Each tag is called CATEGORY/PART.
+// Parts measures tags that are parts of categories: the points of a shape, such as a mug, belong to its body or its
+// handle. Each tag is called CATEGORY/PART.
 //
-// The category of a shape is that of its labels, and known: answers are the parts of the largest
-// logits among those of its category. With A the labelled points that are answered a part, and B
-// those that are labelled so, its intersection over union is |A ∩ B| / |A ∪ B|, and 1 where both
-// are empty. A shape's IoU is the mean over all parts of its category. Where labels are of several
-// categories, as those of a scene may be, the shape is one of each, and its parts are those of all.
+// The category of a shape is that of its labels, and known: the prediction is the part with the largest logit among
+// those of its category. With A the labelled points that are predicted as a part, and B those that are labelled so, its
+// intersection over union is |A ∩ B| / |A ∪ B|, and 1 where both are empty. A shape's IoU is the mean over all parts of
+// its category. Where labels are of several categories, as those of a scene may be, the shape is one of each, and its
+// parts are those of all.
 //
 // Source: Yi, Kim, Ceylan, Shen, Yan, Su, Lu, Huang, Sheffer and Guibas, "A Scalable Active
 // Framework for Region Annotation in 3D Shape Collections", SIGGRAPH Asia 2016; Qi, Su, Mo and
@@ -23,9 +23,9 @@ type Parts struct {
 	of         []int    // the category of each tag
 	parts      [][]int32
 	shapes     []int64   // by category
-	sums       []float64 // of the IoU of shapes, by category
+	sums       []float64 // sums of the IoU of shapes, by category
 	all        int64     // shapes
-	sum        float64   // of their IoU
+	sum        float64   // sum of their IoU
 	hits       int64
 	points     int64 // with a label
 }
@@ -151,7 +151,7 @@ func (p *Parts) Add(labels, answers []int32) {
 // Shapes is how many were counted.
 func (p *Parts) Shapes() int64 { return p.all }
 
-// Accuracy is the fraction of points whose part is told.
+// Accuracy is the fraction of points whose part is predicted correctly.
 func (p *Parts) Accuracy() float64 { return float64(p.hits) / float64(max(1, p.points)) }
 
 // InstanceIoU is the mean over shapes.
@@ -166,7 +166,7 @@ func (p *Parts) ClassIoU() (sum float64) {
 	return sum / float64(max(1, len(categories)))
 }
 
-// CategoryScore is how well the parts of a category are told.
+// CategoryScore has the scores of the parts of a category.
 type CategoryScore struct {
 	Category string  `json:"category"`
 	Parts    int     `json:"parts"`

@@ -16,7 +16,7 @@ func TestPartIoU(t *testing.T) {
 	p := NewParts(partsOfTest)
 	// A mug: of the body two of four points in either are in both, of the handle one of three.
 	p.Add([]int32{0, 0, 0, 3, 3}, []int32{0, 0, 3, 3, 0})
-	// A bolt without a nut, which is told everywhere but at a point without a label.
+	// A bolt without a nut, which is predicted everywhere but at a point without a label.
 	p.Add([]int32{1, 2, -1, 2}, []int32{1, 2, 4, 2})
 	// A bolt of which a point is taken for a nut: head 1, shaft 1 of 2, nut 0.
 	p.Add([]int32{1, 2, 2}, []int32{1, 2, 4})

@@ -93,11 +93,11 @@ func (t tie) reciprocalRank() float64 {
 
 // Ranking is the mean over queries.
 type Ranking struct {
-	Queries    int            `json:"queries"`     // that were ranked
-	AllQueries int            `json:"all_queries"` // that there are
+	Queries    int            `json:"queries"`     // ranked queries
+	AllQueries int            `json:"all_queries"` // all queries
 	Documents  int            `json:"documents"`
 	MRR        float64        `json:"mrr"`
-	ChanceMRR  float64        `json:"chance_mrr"` // of candidates in any order
+	ChanceMRR  float64        `json:"chance_mrr"` // MRR of a random order
 	Recall     []RecallAtRank `json:"recall"`
 }
 

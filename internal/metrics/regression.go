@@ -10,8 +10,8 @@ type Regression struct {
 
 // deviations are sums over the rows of one number.
 type deviations struct {
-	absolute, squared float64 // of the prediction's error
-	mean, total       float64 // of the number, and Σ(y − mean)²
+	absolute, squared float64 // sums of the prediction's error
+	mean, total       float64 // mean of the number, and Σ(y − mean)²
 }
 
 // NumberErrors says how far the predictions of a number are from it, in its own unit.

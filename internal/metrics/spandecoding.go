@@ -96,7 +96,7 @@ func (t *Tags) viterbi(penalty float64, logits []float32) []int32 {
 
 // tagTypes numbers the types of tags; tags outside of spans have one of their own.
 type tagTypes struct {
-	of    []int32 // of each tag
+	of    []int32 // one for each tag
 	count int
 }
 

@@ -17,7 +17,7 @@ import (
 // Source: Ramshaw and Marcus, "Text Chunking using Transformation-Based Learning", WVLC 1995;
 // read as conlleval does (Tjong Kim Sang and Buchholz, CoNLL-2000) and seqeval by default.
 type Tags struct {
-	kind []tagKind // of each tag
+	kind []tagKind // one for each tag
 	bio  bool
 }
 
@@ -29,7 +29,7 @@ type tagKind struct {
 // outside is the tag of a token that is part of no span.
 const outside = "O"
 
-// NewTags takes the names of so many tags; those without names are called by their numbers.
+// NewTags takes the names of n tags; tags without names are called by their numbers.
 func NewTags(names []string, n int) *Tags {
 	t := &Tags{kind: make([]tagKind, n)}
 	prefixed := 0
@@ -120,7 +120,7 @@ type spanCounts struct {
 	tokensBoth, tokenLabels, tokenAnswers int64
 }
 
-// NewTagging begins to measure so many tags.
+// NewTagging begins to measure n tags.
 func NewTagging(names []string, n int) *Tagging {
 	return &Tagging{tags: NewTags(names, n), hits: make([]int64, n), labels: make([]int64, n),
 		answers: make([]int64, n), spans: map[string]*spanCounts{}}
@@ -225,10 +225,10 @@ func (t *Tagging) validation() *Validation {
 type SpanScore struct {
 	Type string `json:"type"`
 	F1Score
-	Spans   int64   `json:"spans"` // that the labels have
+	Spans   int64   `json:"spans"` // spans of the labels
 	Answers int64   `json:"answers"`
 	Overlap F1Score `json:"iou_50"` // where a span of the type counts as found if IoU ≥ 0.5
-	Tokens  F1Score `json:"tokens"` // of the tokens within spans of the type
+	Tokens  F1Score `json:"tokens"` // F1 of the tokens within spans of the type
 }
 
 // F1Score is how many answers are right and how many labels are found.
@@ -271,12 +271,12 @@ func (t *Tagging) AllSpans() SpanScore {
 // SpanF1 is the F1 of all spans, 0 where there are none.
 func (t *Tagging) SpanF1() float64 { return t.AllSpans().F1 }
 
-// TagScore is how well a tag is told.
+// TagScore has the scores of a tag.
 type TagScore struct {
 	Tag    int     `json:"-"`
 	Name   string  `json:"tag"`
 	F1     float64 `json:"f1"`
-	Tokens int64   `json:"tokens"` // that have it as label
+	Tokens int64   `json:"tokens"` // tokens with this label
 }
 
 // Tags scores each tag that occurs.

@@ -12,7 +12,7 @@ type Validation struct {
 	// For the area under the curve: the log odds of each class, of two classes those of
 	// the second alone. nil where it is not wanted.
 	odds    [][]float64
-	classes []int32 // of the rows
+	classes []int32 // classes of the rows
 }
 
 // NewValidation begins a validation of that many classes. The area under the curve is

@@ -7,7 +7,7 @@ import "math/bits"
 type distinct struct {
 	table      []uint64 // generation in the upper half, number in the lower
 	generation uint32
-	shift      int // of a 32-bit product that gives the first place to look at
+	shift      int // right shift of the 32-bit product that gives the first probe
 }
 
 // clear empties the set and makes room for n numbers.

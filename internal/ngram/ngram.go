@@ -33,8 +33,8 @@ import (
 
 // Units of n-grams.
 const (
-	Words  = "words"  // of text stored as bytes
-	Bytes  = "bytes"  // of text stored as bytes
+	Words  = "words"  // words of text stored as bytes
+	Bytes  = "bytes"  // single bytes of text stored as bytes
 	Tokens = "tokens" // ids of any tokenizer
 )
 

@@ -51,7 +51,7 @@ func (s *Sketch) nonzero() iter.Seq2[int, uint8] {
 	}
 }
 
-// Kept has the cells with at least so many rows, one or more.
+// Kept has the cells with at least least rows, which is 1 or more.
 func (s *Sketch) Kept(least int) Bitmap {
 	out := NewBitmap(Cells)
 	for i, n := range s.nonzero() {

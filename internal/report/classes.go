@@ -30,7 +30,7 @@ type classRow struct {
 
 type classCell struct {
 	Count int64
-	Part  string // of the class's rows, from 0 to 1: how dark the cell is
+	Part  string // fraction of the class's rows, 0 to 1: darkness of the cell
 	Dark  bool   // its text is white
 	Title string
 }

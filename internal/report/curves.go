@@ -43,7 +43,7 @@ var quantities = []struct {
 	{"Macro F1", "macro F1 (%)",
 		"Mean of the labels, with the thresholds that are best on the validation split at that step.", true, false,
 		nothing, func(r train.EvaluationReport) float64 {
-			if r.Thresholds == nil { // of classes accuracy is shown
+			if r.Thresholds == nil { // classes show accuracy instead
 				return math.NaN()
 			}
 			return percent(r.MacroF1)

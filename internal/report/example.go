@@ -30,7 +30,7 @@ type likely struct {
 
 // sequenceView is a sequence as a picture or a drawing, or as a strip of positions and its text.
 type sequenceView struct {
-	Name    string // of a pair
+	Name    string // side of a pair
 	Length  int
 	Pooling scale
 	Picture *picture

@@ -14,7 +14,7 @@ import (
 type lengthChart struct {
 	Runs       []string
 	One        *metrics.LengthBin // the only bin, which needs no picture
-	Accuracies []string           // of that
+	Accuracies []string           // accuracies of the bin
 	Picture    template.HTML
 }
 

@@ -11,7 +11,7 @@ import (
 // Labels are what a run's model of several labels makes of labelled rows.
 type Labels struct {
 	Data   string // the rows: a file, and which split it is
-	Note   string // what a reader should know of them, or nothing
+	Note   string // note for the reader, or ""
 	Report *metrics.MultiLabelReport
 	Curves []metrics.Curve // over all thresholds, of the labels that have some
 	// Frequencies are what the mean of the training split reaches, which answers every row the
@@ -22,7 +22,7 @@ type Labels struct {
 // labelsView is what a page says of them.
 type labelsView struct {
 	*Labels
-	Numbers []labelNumbers // of each label, or of those with the most rows
+	Numbers []labelNumbers // one for each label, or for those with the most rows
 	Hidden  int            // how many labels are not shown
 	Curves  *curvesView
 }

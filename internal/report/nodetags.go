@@ -16,41 +16,41 @@ import (
 // of clouds, the nodes of graphs. These have no order, and their tags make no spans.
 type NodeTags struct {
 	Data       string // the rows: a file, and which split it is
-	Note       string // what a reader should know of them, or nothing
+	Note       string // note for the reader, or ""
 	Rows       int
 	Tokens     int64         // with a label
 	CutTags    int64         // labels beyond what the model reads
 	Loss       float64       // mean over the tokens with a label
-	Lines      []NodeTagLine // the model's, then those of simple models
-	Categories []TagRow      // of parts, the IoU; none where tags are no parts
+	Lines      []NodeTagLine // the model's, then the baselines'
+	Categories []TagRow      // IoU of the parts of each category; empty if tags are not parts
 	Tags       []TagRow      // F1 of each tag
 	Examples   []NodeTagExample
 }
 
-// NodeTagLine is what is reached on tags, of parts among those of the category of each row.
+// NodeTagLine has scores on tags; parts are predicted among those of the row's category.
 type NodeTagLine struct {
 	Of                    string
 	Accuracy, MacroF1     float64
 	InstanceIoU, ClassIoU *float64 // nil where tags are no parts
 }
 
-// TagRow is how well a tag or the parts of a category are told.
+// TagRow has the scores of a tag or of the parts of a category.
 type TagRow struct {
 	Name   string
-	Count  int64     // of tokens that have the tag as label, or of shapes
-	Scores []float64 // of the model, then of the simple models
+	Count  int64     // tokens with this label, or shapes of the category
+	Scores []float64 // the model's, then the baselines'
 }
 
 // NodeTagExample is a row with the tags of its labels, and those that the model answers. Of a cloud
 // of many points it has some, as far from each other in their order.
 type NodeTagExample struct {
 	Row             uint32
-	ID              string // what it is called, "" if nothing
+	ID              string // identifier of the row, or ""
 	Length          int    // tokens of the row
 	Features        [][]float32
 	Edges           []seq.Edge
-	Labels, Answers []int32     // of Features; a label is negative where there is none
-	Tags            []TagCounts // those that occur in the row, by their numbers
+	Labels, Answers []int32     // one for each token of Features; a missing label is negative
+	Tags            []TagCounts // tags that occur in the row, by number
 }
 
 // TagCounts are how many tokens of a row have a tag, of those with a label.
@@ -102,7 +102,7 @@ func NewNodeTagExample(x *seq.Example, id string, answers []int32) NodeTagExampl
 // nodeTagsView is what a page says of them.
 type nodeTagsView struct {
 	*NodeTags
-	Simple           []string // names of the simple models
+	Simple           []string // names of the baselines
 	HiddenCategories int      // how many are not shown
 	HiddenTags       int
 	Rows             []nodeTagExampleView
@@ -111,9 +111,9 @@ type nodeTagsView struct {
 // nodeTagExampleView is a row as pictures: its labels, the answers, and where they differ.
 type nodeTagExampleView struct {
 	Row           uint32
-	ID, What      string // what its tokens are called, several
+	ID, What      string // What is the plural name of the tokens
 	Length, Shown int    // Shown is 0 where all are
-	Right, Tagged int    // tokens with a label that are told, of how many
+	Right, Tagged int    // correctly predicted tokens, and tokens with a label
 	Panels        []drawingPanel
 	Tags          []nodeTagView
 }
@@ -124,7 +124,7 @@ type nodeTagView struct {
 	TagCounts
 }
 
-// wrongInk is that of tokens whose tag is not told.
+// wrongInk is the colour of tokens with a wrong prediction.
 var wrongInk = chart.Ink{Class: "no", Color: color.RGBA{0xb3, 0x26, 0x1e, 0xff}}
 
 func newNodeTagsView(r Run) *nodeTagsView {
@@ -180,7 +180,7 @@ func newNodeTagExampleView(c *sft.Config, e *NodeTagExample) nodeTagExampleView 
 	}
 	add("labels", func(i int) (chart.Ink, bool) { return inks[e.Labels[i]], e.Labels[i] >= 0 })
 	add("answered by the model", func(i int) (chart.Ink, bool) { return inks[e.Answers[i]], e.Labels[i] >= 0 })
-	add("told wrongly", func(i int) (chart.Ink, bool) {
+	add("wrong predictions", func(i int) (chart.Ink, bool) {
 		return wrongInk, e.Labels[i] >= 0 &&
 			e.Labels[i] != e.Answers[i]
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// TestNodeTagExample: a row is there with its labels, the answers, and what is told wrongly;
-// colours are those of its tags, and what has no label is pale.
+// TestNodeTagExample: a row is shown with its labels, the predictions, and the wrong ones, in the colours of the tags;
+// tokens without a label are pale.
 func TestNodeTagExample(t *testing.T) {
 	c := &sft.Config{
 		Task:   config.Tagging,

@@ -10,7 +10,7 @@ import (
 // Numbers are what a run's model of numbers makes of rows that have them.
 type Numbers struct {
 	Data    string // the rows: a file, and which split it is
-	Note    string // what a reader should know of them, or nothing
+	Note    string // note for the reader, or ""
 	Rows    int
 	Numbers []Number
 }
@@ -18,7 +18,7 @@ type Numbers struct {
 // Number is one of them.
 type Number struct {
 	Name   string
-	Lines  []NumberLine // the model's, then those of simple models
+	Lines  []NumberLine // the model's, then the baselines'
 	Points []NumberPoint
 }
 

@@ -56,7 +56,7 @@ func newPicture(tokens []int32, side int, e *sft.Explanation, s scale) (*picture
 		p.Panels = append(p.Panels, panel{name, url})
 		return nil
 	}
-	if err := add("as it is read", color.RGBA{}, nil); err != nil {
+	if err := add("input", color.RGBA{}, nil); err != nil {
 		return nil, err
 	}
 	for n := range e.Layers {

@@ -13,8 +13,8 @@ import (
 // drawing is a point cloud or a graph: as the model reads it, with what each layer sampled, and
 // with the weights of the pooling.
 type drawing struct {
-	What   string // of its tokens, several
-	Shown  int    // of these, where there are too many for a picture; 0 otherwise
+	What   string // plural name of the tokens
+	Shown  int    // drawn tokens, if there are too many for a picture; else 0
 	Panels []drawingPanel
 }
 
@@ -45,7 +45,7 @@ func newFeaturedView(c *sft.Config, e *Example) sequenceView {
 		}
 		d.Panels = append(d.Panels, drawingPanel{name, p.Scene()})
 	}
-	add("as it is read", chart.TextInk, near)
+	add("input", chart.TextInk, near)
 	for n := range x.Layers {
 		l := &x.Layers[n]
 		marks := make([]float64, v.Length)

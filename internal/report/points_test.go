@@ -23,7 +23,7 @@ func TestDrawings(t *testing.T) {
 	for _, p := range view.Drawing.Panels {
 		names = append(names, p.Name)
 	}
-	if want := []string{"as it is read", "layer 1 sampled", "pooling weights"}; !slices.Equal(names, want) {
+	if want := []string{"input", "layer 1 sampled", "pooling weights"}; !slices.Equal(names, want) {
 		t.Errorf("%q, want %q", names, want)
 	}
 	shades := func(panel int) int {

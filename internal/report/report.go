@@ -30,7 +30,7 @@ type Run struct {
 	Name    string
 	Config  *sft.Config
 	Metrics *train.Metrics
-	Starts  []provenance.Start // of its training; none where they were not recorded
+	Starts  []provenance.Start // starts of the training; empty if not recorded
 	Began   string             // from which model, and what that reached; "" from none
 	// Tokenizer says what the tokens of Results are; nil where they are shown as ids.
 	Tokenizer tokenizers.Tokenizer
@@ -49,19 +49,19 @@ type Run struct {
 // Results are what a run's model makes of labelled rows.
 type Results struct {
 	Data     string // the rows: a file, and which split it is
-	Note     string // what a reader should know of them, or nothing
+	Note     string // note for the reader, or ""
 	Report   *metrics.Report
 	Curves   []metrics.Curve  // over all thresholds, of the classes that have some
-	Baseline *baseline.Result // what simple models reach on them; may be nil
+	Baseline *baseline.Result // baselines on these rows; may be nil
 	Examples []Example
 }
 
 // Example is a row and what the model said and read of it.
 type Example struct {
 	Row    uint32
-	ID     string // what it is called, "" if nothing
+	ID     string // identifier of the row, or ""
 	Label  int32
-	Tokens [][]int32 // of the sequence, or of both of a pair
+	Tokens [][]int32 // tokens of the sequence, or of both sides of a pair
 	// Features and Edges are of a row whose tokens have these in place of ids.
 	Features [][]float32
 	Edges    []seq.Edge

@@ -143,7 +143,7 @@ func TestOverlay(t *testing.T) {
 		t.Errorf("%d charts, legend %v, lines %v", charts, legend, lines)
 	}
 	for color, n := range lines {
-		if n != 2 { // of training and of validation
+		if n != 2 { // training and validation
 			t.Errorf("%d lines of %s", n, color)
 		}
 	}
@@ -175,7 +175,7 @@ func TestBeginning(t *testing.T) {
 // TestManyClasses lists the most frequent mistakes in place of a matrix.
 func TestManyClasses(t *testing.T) {
 	tally := metrics.NewTally(30)
-	for i := range 56 { // of the classes from 26 on there is one row, of the others two
+	for i := range 56 { // classes from 26 on have one row, the others two
 		logits := make([]float32, 30)
 		logits[min(i%30, 20)] = 1 // the classes from 21 on are mistaken for 20
 		must.Succeed(t, tally.Add(i%30, logits, 5))

@@ -12,12 +12,12 @@ import (
 // Tags are what a run's model of tagging makes of rows whose tokens have labels.
 type Tags struct {
 	Data     string // the rows: a file, and which split it is
-	Note     string // what a reader should know of them, or nothing
+	Note     string // note for the reader, or ""
 	Rows     int
 	Tokens   int64 // with a label
 	CutTags  int64 // labels beyond what the model reads
 	Loss     float64
-	Lines    []TagLine // the model's, then those of simple models
+	Lines    []TagLine // the model's, then the baselines'
 	Spans    metrics.SpanScore
 	ByType   []metrics.SpanScore
 	Examples []TagExample
@@ -32,7 +32,7 @@ type TagLine struct {
 // TagExample is a row with the spans of its labels, and those that the model answers.
 type TagExample struct {
 	Row             uint32
-	ID              string // what it is called, "" if nothing
+	ID              string // identifier of the row, or ""
 	Tokens          []int32
 	Labels, Answers []metrics.Span
 }
@@ -119,7 +119,7 @@ func shownSpans(n int, labels, answers []metrics.Span) []bool {
 	slices.SortFunc(spans, func(a, b metrics.Span) int {
 		return cmp.Or(cmp.Compare(a.Start, b.Start), cmp.Compare(a.End, b.End), cmp.Compare(a.Type, b.Type))
 	})
-	spans = slices.Compact(spans) // one that is found is there twice
+	spans = slices.Compact(spans) // a span that is found occurs twice
 	for _, s := range spans[:min(len(spans), mostSpans)] {
 		near(s.Start)
 		near(s.End)
@@ -127,7 +127,7 @@ func shownSpans(n int, labels, answers []metrics.Span) []bool {
 	return shown
 }
 
-// segments cuts a text at its spans. One that is among the others has the first outcome.
+// segments cuts a text at its spans. A span that is also in others has the first outcome.
 func segments(t tokenizers.Tokenizer, tokens []int32, shown []bool, spans []metrics.Span, others map[metrics.Span]bool,
 	yes, no string) (out []segment) {
 	separate := len(tokens) > 1 && t.Decode(tokens[:2]) != t.Decode(tokens[:1])+t.Decode(tokens[1:2])

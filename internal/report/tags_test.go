@@ -96,7 +96,7 @@ func TestTagExample(t *testing.T) {
 
 func a(n int) string { return strings.Repeat("a", n) }
 
-// TestTags: the page has scores beside those of simple models, and tagged text as text.
+// TestTags: the page has scores beside those of the baselines, and tagged text as text.
 func TestTags(t *testing.T) {
 	r := testRun(t, "run", 16)
 	r.Config.Task, r.Config.NumLabels, r.Config.LabelNames = config.Tagging, 3,

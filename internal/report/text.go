@@ -26,7 +26,7 @@ type piece struct {
 const (
 	mostPieces = 1200 // tokens that are shown as text
 	around     = 40   // tokens shown on each side of one with a large weight, of a longer sequence
-	heaviest   = 10   // of these
+	heaviest   = 10   // marked as the heaviest
 )
 
 // pieces is a sequence as text, shaded by the weights of the pooling and underlined where
@@ -113,7 +113,7 @@ func shownTokens(weights []float32) []bool {
 	}
 	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(weights[b], weights[a]) })
 	for n, found := 0, 0; n < len(order) && found < heaviest; n++ {
-		if shown[order[n]] { // near one that is larger
+		if shown[order[n]] { // near a larger one
 			continue
 		}
 		found++

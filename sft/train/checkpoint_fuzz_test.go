@@ -16,8 +16,8 @@ import (
 	"github.com/sftseq/sftseq/sft/internal/model"
 )
 
-// FuzzCheckpoint: an error about the run in a checkpoint names the file. An accepted checkpoint is written unchanged and
-// its next batch exists.
+// FuzzCheckpoint: an error about the run in a checkpoint names the file. An accepted checkpoint is written unchanged
+// and its next batch exists.
 func FuzzCheckpoint(f *testing.F) {
 	config := must.Get(config.Parse(configtest.ConfigText(f, nil)))(f)
 	c := &Checkpoint{Settings: Settings{Epochs: 2, Batch: 3, LearningRate: 0.001, StepSize: 1, DecayRate: 0.5,

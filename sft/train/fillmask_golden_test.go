@@ -24,7 +24,8 @@ import (
 var update = flag.Bool("update", false,
 	"write the golden folders of fill-mask, regression, several labels, tagging and clouds anew, from the reference")
 
-// fillMaskFolders are golden folders of models that predict masked tokens: gradients of one, training steps of the other.
+// fillMaskFolders are golden folders of models that predict masked tokens: gradients of one, training steps of the
+// other.
 var fillMaskFolders = map[string]func(c *config.Config){
 	"fill_mask":       func(c *config.Config) { c.NumLayers, c.TieEmbeddings = 2, true },
 	"train_fill_mask": func(c *config.Config) { c.NormPosition, c.MaskSpan = "post", 1 },
@@ -99,9 +100,8 @@ func writeFillMask(t *testing.T, dir string, change func(c *config.Config)) {
 	writeGolden(t, dir, c, configtest.GoldenSequences(), modeltest.Reference.FillMaskLoss)
 }
 
-// writeGolden writes a golden folder with results of the float64 reference: gradients are differences of its loss, which
-// is the mean of a number of terms. A folder called train_… has
-// three training steps.
+// writeGolden writes a golden folder with results of the float64 reference: gradients are differences of its loss,
+// which is the mean of a number of terms. A folder called train_… has three training steps.
 func writeGolden(t *testing.T, dir string, c *config.Config, examples []seq.Example,
 	lossOf func(modeltest.Reference, []seq.Example) (float64, int)) {
 	m := modeltest.RandomModel(c, 5)

@@ -120,8 +120,8 @@ func TestMaxPoolingStarts(t *testing.T) {
 	}
 }
 
-// TestMaxPoolingLearns: training reduces the loss on rows that differ in a maximum, and the scores of the sampler learn,
-// too.
+// TestMaxPoolingLearns: training reduces the loss on rows that differ in a maximum, and the scores of the sampler
+// learn, too.
 func TestMaxPoolingLearns(t *testing.T) {
 	c := configtest.CloudConfig(configtest.TinyConfig())
 	c.NumLayers, c.NumLabels, c.Pooling, c.PoolingSamples = 1, 2, config.MaxPooling, 6

@@ -123,8 +123,8 @@ func weightedGradient(t *testing.T, m *sft.Model, slots int, device tensor.Devic
 	return g, b
 }
 
-// TestGradientOfMicroBatches: the gradient of a batch is the sum over its micro-batches by a binary tree, for any number
-// of concurrent passes.
+// TestGradientOfMicroBatches: the gradient of a batch is the sum over its micro-batches by a binary tree, for any
+// number of concurrent passes.
 func TestGradientOfMicroBatches(t *testing.T) { configtest.OnEveryKind(t, testGradientOfMicroBatches) }
 
 func testGradientOfMicroBatches(t *testing.T, devices ...tensor.Device) {

@@ -344,8 +344,8 @@ func (t *Trainer) done() bool {
 // Finished reports whether nothing is left to do.
 func (t *Trainer) Finished() bool { return t.done() && t.state.Evaluated == t.state.Step }
 
-// evaluationDue reports whether the step ends with an evaluation: at every EvalEvery-th step or the end of an epoch, and
-// at the end of the run.
+// evaluationDue reports whether the step ends with an evaluation: at every EvalEvery-th step or the end of an epoch,
+// and at the end of the run.
 func (t *Trainer) evaluationDue() bool {
 	s := t.state
 	if s.Evaluated == s.Step {

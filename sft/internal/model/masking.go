@@ -44,10 +44,10 @@ func (d Drawing) mask(row uint32) [4]uint32 {
 	return philox.Counter(0, 0, 0, philox.StreamMaskEvaluation, row, 0)
 }
 
-// maskedPositions are the positions of the target tokens of a row of n tokens, ascending, at least one. They form spans: with r [config.Config.MaskRate] and s [config.Config.MaskSpan], a span that covers
-// position t goes on to t+1 with probability 1 − 1/s, and where none does, another begins with
-// probability p. So the lengths of spans are geometric with mean s. A position is covered with
-// probability r if the one before is and
+// maskedPositions are the positions of the target tokens of a row of n tokens, ascending, at least one. They form
+// spans: with r [config.Config.MaskRate] and s [config.Config.MaskSpan], a span that covers position t goes on to t+1
+// with probability 1 − 1/s, and where none does, another begins with probability p. So the lengths of spans are
+// geometric with mean s. A position is covered with probability r if the one before is and
 //
 //	r = r·(1 − 1/s) + (1 − r·(1 − 1/s))·p,  p = r/(s − r·(s−1)),
 //
