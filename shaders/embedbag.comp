@@ -1,17 +1,18 @@
-// y[t] = scale[t]·(x[t] + Σ_g table[row[t, g]]), the terms in their order and without
-// those whose row is −1; y may be x.
-//   y, x [rows, width], table [U, width], row [rows, groups], scale [rows]
+// y[t] = scale[t]·(x[t] + Σ_g table[row[t, g]]) for g from `from` to `to` − 1, the terms in their order and
+// without those whose row is −1 or not in the block of the table that is bound; the scale is
+// multiplied if `scaled`. y may be x.
+//   y, x [rows, width], table [tableRows, width] of its rows from `tableFirst` on, row [rows, groups], scale [rows]
 //
 // One workgroup processes 1024 elements.
 //
-//   push: extent, groups
+//   push: extent, groups, from, to, tableFirst, tableRows, scaled
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
 #include "include/aliased.glsl"
 #include "include/elements.glsl"
 
-layout(push_constant) uniform Push { EXTENT, groups; } push;
+layout(push_constant) uniform Push { EXTENT, groups, from, to, tableFirst, tableRows, scaled; } push;
 
 ALIASED(1, writeonly, float, y);
 ALIASED(2, readonly, float, x);
@@ -23,10 +24,12 @@ void main() {
     EACH_ELEMENT(i) {
         uint t = i / push.width, c = i % push.width;
         precise float v = x[i];
-        for (uint g = 0; g < push.groups; g++) {
+        for (uint g = push.from; g < push.to; g++) {
             int u = row[t * push.groups + g];
-            if (u >= 0) v += table[uint(u) * push.width + c];
+            uint at = uint(u) - push.tableFirst;
+            if (u >= 0 && at < push.tableRows) v += table[at * push.width + c];
         }
-        y[i] = scale[t] * v;
+        if (push.scaled != 0) v = scale[t] * v;
+        y[i] = v;
     }
 }

@@ -1,17 +1,18 @@
-// dtable[u] = Σ_i dx[token[i]] for i from offset[u] to offset[u+1] − 1, in their order.
-//   dtable [rows, width], dx [T, width], offset [rows + 1], token [offset[U]]
+// dtable[u] = Σ_i dx[token[i]] for i from offset[u] to offset[u+1] − 1, in their order: of the tokens from
+// `tokenFirst` on. Unless that is 0, the sum is added to dtable.
+//   dtable [rows, width], dx [tokens, width] of the tokens from `tokenFirst` on, offset [rows + 1], token [offset[U]]
 //
 // One workgroup processes 1024 elements.
 //
-//   push: extent
+//   push: extent, tokenFirst, tokens
 #version 450
 #extension GL_GOOGLE_include_directive : require
 #include "include/common.glsl"
 #include "include/elements.glsl"
 
-layout(push_constant) uniform Push { EXTENT; } push;
+layout(push_constant) uniform Push { EXTENT, tokenFirst, tokens; } push;
 
-OPERAND(1, writeonly, float, dtable);
+OPERAND(1, , float, dtable);
 OPERAND(2, readonly, float, dx);
 OPERAND(3, readonly, uint, offset);
 OPERAND(4, readonly, uint, token);
@@ -19,8 +20,11 @@ OPERAND(4, readonly, uint, token);
 void main() {
     EACH_ELEMENT(i) {
         uint u = i / push.width, c = i % push.width;
-        precise float sum = 0;
-        for (uint j = offset[u]; j < offset[u + 1]; j++) sum += dx[token[j] * push.width + c];
+        precise float sum = push.tokenFirst == 0 ? 0 : dtable[i];
+        for (uint j = offset[u]; j < offset[u + 1]; j++) {
+            uint at = token[j] - push.tokenFirst;
+            if (at < push.tokens) sum += dx[at * push.width + c];
+        }
         dtable[i] = sum;
     }
 }

@@ -6,21 +6,40 @@ import "github.com/sftseq/sftseq/internal/tensor"
 
 func init() { register(kernel(embedBag), kernel(embedBagBackward)) }
 
-// embedBag binds the whole table: blocks of it would decide the order of sums.
+// embedBag adds the rows of a table that has several blocks by one launch for each place in a token's row and each block:
+// the order of the terms stays, as only one block has the row.
 func embedBag(r *recorder, k tensor.EmbedBag) {
-	eachExtent(k.Y, max(k.Y.Width(), k.Row.Width()), func(e extent) {
+	rows, groups := k.Table.Shape[0], k.Row.Width()
+	size, step := blockRows(k.Y.Width(), 0), 1
+	if rows <= size {
+		step = groups
+	}
+	eachExtent(k.Y, max(k.Y.Width(), groups), func(e extent) {
 		e.width = k.Y.Width()
-		r.dispatch(e.elements("embedbag", write(e.of(k.Y)), read(e.of(k.X)), read(k.Table), read(e.of(k.Row)),
-			read(e.of(k.Scale))).with(uint32(k.Row.Width())))
+		x := k.X
+		eachBlock(groups, step, func(from, places int) {
+			eachBlock(rows, size, func(first, n int) {
+				scaled := from+places == groups && first+n == rows
+				r.dispatch(e.elements("embedbag", write(e.of(k.Y)), read(e.of(x)), read(rowsOf(k.Table, first, n)),
+					read(e.of(k.Row)), read(e.of(k.Scale))).
+					with(uint32(groups), uint32(from), uint32(from+places), uint32(first), uint32(n), word(scaled)))
+				x = k.Y
+			})
+		})
 	})
 }
 
+// embedBagBackward sums over the tokens of a row by one launch for each block of tokens, which ascend.
 func embedBagBackward(r *recorder, k tensor.EmbedBagBackward) {
 	eachExtent(k.DX, k.DX.Width(), func(e extent) {
 		r.dispatch(e.elements("embedbag_backward", write(e.of(k.DX)), read(e.of(k.DY)), read(e.of(k.Scale))))
 	})
 	eachExtent(k.DTable, k.DTable.Width(), func(e extent) {
-		r.dispatch(e.elements("embedbag_backward_table", write(e.of(k.DTable)), read(k.DX),
-			read(rowsOf(k.Offset, e.first, e.n+1)), read(k.Token)))
+		table := write(e.of(k.DTable))
+		eachBlock(k.DX.Shape[0], blockRows(k.DX.Width(), 0), func(first, n int) {
+			r.dispatch(e.elements("embedbag_backward_table", table, read(rowsOf(k.DX, first, n)),
+				read(rowsOf(k.Offset, e.first, e.n+1)), read(k.Token)).with(uint32(first), uint32(n)))
+			table = update(e.of(k.DTable))
+		})
 	})
 }

@@ -5,12 +5,14 @@ package vk
 import (
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/sftseq/sftseq/internal/must"
 	"github.com/sftseq/sftseq/internal/tensor"
 	"github.com/sftseq/sftseq/seq"
 	"github.com/sftseq/sftseq/sft"
+	"github.com/sftseq/sftseq/sft/config"
 	"github.com/sftseq/sftseq/sft/train"
 )
 
@@ -44,6 +46,54 @@ func TestSplitGradients(t *testing.T) {
 		if !slices.Equal(got[lo:hi], want[lo:hi]) {
 			t.Errorf("%s: differs", p.Name)
 		}
+	}
+}
+
+// TestSplitNGrams: logits and gradients have the same bits for any split of the table of n-grams and of the tokens, and no
+// launch binds more than a block of them.
+func TestSplitNGrams(t *testing.T) {
+	d := open(t, Options{})
+	m, _, _ := trained(t)
+	m.Config.NGrams = &config.NGrams{Units: "tokens", MinN: 1, MaxN: 3, Slots: 1 << 10, MinCount: 1}
+	random := rand.New(rand.NewPCG(8, 9))
+	m.NGrams = &config.NGramTable{Used: slices.Repeat([]int32{-1}, 32), Weights: make([]float32, 8<<10)}
+	for i := range m.NGrams.Weights {
+		m.NGrams.Weights[i] = float32(random.NormFloat64())
+	}
+	x := make([]int32, 1500)
+	for i := range x {
+		x[i] = random.Int32N(9)
+	}
+	results := func() [2][]uint32 {
+		s := must.Get(sft.NewScorer(m, d))(t)
+		defer s.Close()
+		out := must.Get(s.Classify(t.Context(), x))(t)
+		g, _ := must.Get2(train.Gradient(t.Context(), m, d, []seq.Example{{A: x, Label: 1}}))(t)
+		return [2][]uint32{tensor.Bits(out.Logits), tensor.Bits(g)}
+	}
+	want := results()
+	small(t, d)
+	if got := results(); !slices.Equal(got[0], want[0]) || !slices.Equal(got[1][m.Parameters.List[1].Offset:],
+		want[1][m.Parameters.List[1].Offset:]) {
+		t.Error("blocks of the table change bits")
+	}
+	p := must.Get(sft.Record(m.Config, true, len(x), 1))(t)
+	r := &recorder{device: d, program: p.(*tensor.Program), planning: true}
+	must.Succeed(t, r.record())
+	found := 0
+	for _, s := range r.steps {
+		if !strings.HasPrefix(s.shader, "embedbag") {
+			continue
+		}
+		found++
+		for _, o := range s.operands {
+			if o.Width() == 8 && o.Shape[0] > 128 {
+				t.Errorf("%s binds %d rows of %v", s.shader, o.Shape[0], o.Tensor)
+			}
+		}
+	}
+	if found < 100 {
+		t.Errorf("%d launches, expected one for each block of the table and of the tokens", found)
 	}
 }
 

@@ -17,7 +17,7 @@ type EmbedBag struct {
 //
 //	DX[t] = Scale[t]·DY[t],  DTable[u] = Σ_i DX[Token[i]] for i from Offset[u] to Offset[u+1]−1
 //
-// with the terms in their order. Offset and Token list the tokens of each row of the table. DX may be the memory of DY.
+// with the terms in their order. Offset and Token list the tokens of each row of the table, which ascend. DX may be the memory of DY.
 type EmbedBagBackward struct {
 	DX     *Tensor `op:"write" shape:"T,d"`
 	DTable *Tensor `op:"write" shape:"U,d"`
