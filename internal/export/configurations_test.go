@@ -199,7 +199,7 @@ func randomLines(c *sft.Config, lengths []int) (lines []line) {
 			}
 			for _, b := range text[:n] {
 				tokens = append(tokens, int32(b)+1)
-				if c.PadTokenID == nil && draw.IntN(20) == 0 { // no byte
+				if c.PadTokenID == nil && draw.IntN(20) == 0 { // it stands for no byte
 					tokens[len(tokens)-1] = 0
 				}
 			}
