@@ -19,19 +19,19 @@ var avoided = []struct {
 	phrases     []string
 	pages, code int
 }{
-	{[]string{"tell", "tells", "told", "telling"}, 0, 246},
-	{[]string{"so many"}, 0, 36},
-	{[]string{"as many"}, 0, 80},
-	{[]string{"others than"}, 0, 2},
-	{[]string{"one that is"}, 0, 23},
-	{[]string{"as it is", "as it was"}, 0, 21},
-	{[]string{"at once"}, 0, 35},
-	{[]string{"what is there", "what there is", "what that is"}, 0, 6},
+	{[]string{"tell", "tells", "told", "telling"}, 0, 151},
+	{[]string{"so many"}, 0, 24},
+	{[]string{"as many"}, 0, 78},
+	{[]string{"others than"}, 0, 1},
+	{[]string{"one that is"}, 0, 16},
+	{[]string{"as it is", "as it was"}, 0, 13},
+	{[]string{"at once"}, 0, 16},
+	{[]string{"what is there", "what there is", "what that is"}, 0, 4},
 	{[]string{"by heart"}, 0, 0},
-	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 19},
+	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 3},
 	{[]string{"simple model", "simple models"}, 0, 40},
-	{[]string{"processor", "processors"}, 0, 83},
-	{[]string{fragment}, 0, 345},
+	{[]string{"processor", "processors"}, 0, 57},
+	{[]string{fragment}, 0, 264},
 }
 
 // fragment counts comments behind code that begin with one of fragmentWords.

@@ -172,7 +172,7 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 	return serve.Options{
 		Load:    func() (*serve.Model, error) { return serveModel(c) },
 		Lost:    device.Lost,
-		Framing: c.String("framing"), Processors: processors, MaxLine: int(line), MaxInflight: c.Int("max-inflight"),
+		Framing: c.String("framing"), Cores: processors, MaxLine: int(line), MaxInflight: c.Int("max-inflight"),
 		MaxDocuments: c.Int("max-documents"), MaxClients: clients, IdleTimeout: c.Duration("idle-timeout"),
 		MaxMemory: memory, MaxBatchTokens: c.Int("max-batch-tokens"),
 		MaxWait: c.Duration("max-wait"), Debounce: c.Duration("debounce"), Index: c.String("index"),

@@ -92,12 +92,12 @@ func (s *session) notified(e envelope) {
 	f, ok := notifications[e.method]
 	if !ok {
 		if len(e.method) < 2 || e.method[:2] != "$/" {
-			s.tell(logWarning, "no notification %q", e.method)
+			s.logMessage(logWarning, "no notification %q", e.method)
 		}
 		return
 	}
 	if err := f(s, e.params); err != nil {
-		s.tell(logError, "%s: %s", e.method, asError(err).Message)
+		s.logMessage(logError, "%s: %s", e.method, asError(err).Message)
 	}
 }
 
@@ -124,7 +124,7 @@ func (s *session) requested(e envelope, m *message) *call {
 	}
 	s.mu.Lock()
 	key := keyOf(e.id)
-	inflight, used := len(s.ids), s.ids[key] != nil // what is being written is answered: the client may have it
+	inflight, used := len(s.ids), s.ids[key] != nil // a reply that is being written counts as answered: the client may have it
 	s.mu.Unlock()
 	if used {
 		s.refuse(e.id, fail(codeInvalidRequest, place{Field: "id", Found: jsonlines.Kind(e.id)},

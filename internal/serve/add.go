@@ -48,7 +48,7 @@ const maxAdditions = 1024
 type addition struct {
 	id      string
 	request *requests.Request
-	ctx     context.Context // of its job
+	ctx     context.Context // context of its job
 	job     *batching.Job
 	stored  chan func() error // waits for the disk
 }
@@ -95,7 +95,7 @@ func (a *adding) store() {
 		}
 		x.stored <- wait
 	}
-	last() // the index has written all before it; what failed is told by each
+	last() // the index has written all earlier items; each reports its own failure
 }
 
 // begin has the index add the item once it is embedded.

@@ -108,7 +108,7 @@ func (c *call) answerSequence(work batching.Work, q *sequence, w *window) *item 
 			whole = sft.Output{Logits: meanLogits(outputs)}
 		}
 		reply, err := model.reply(first, whole)
-		if reply.Used != nil && of.Window != nil { // of all windows, not of the first
+		if reply.Used != nil && of.Window != nil { // tokens of all windows, not of the first
 			reply.Used = new(of.Window.End - of.Window.Start)
 		}
 		return answered{reply, of}, err

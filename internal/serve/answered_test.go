@@ -11,8 +11,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestWindowsOfNumbersAndLabels: a window reads what it says of a sequence; of sliding windows each
-// is told, and the whole has the mean of their logits. A document's window is that of its requests.
+// TestWindowsOfNumbersAndLabels: a window reads the tokens that it reports; sliding windows are reported one by one,
+// and the whole has the mean of their logits. A document's window is that of its requests.
 func TestWindowsOfNumbersAndLabels(t *testing.T) {
 	tokens := []int{12, 3, 10, 15, 7}
 	for folder, method := range map[string]string{"regression": "sequence/predict", "multilabel": "sequence/labels"} {
@@ -95,9 +95,9 @@ func TestWindowsThatDoNotApply(t *testing.T) {
 		c := dial(t, start(t, testOptions(t, folder))).initialize(nil)
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "a", "window": w})
 		m := c.message()
-		var told struct{ Message string }
-		if decode(t, m.Params, &told); m.Method != "window/logMessage" || told.Message == "" {
-			t.Errorf("%s: %s %+v", folder, m.Method, told)
+		var logged struct{ Message string }
+		if decode(t, m.Params, &logged); m.Method != "window/logMessage" || logged.Message == "" {
+			t.Errorf("%s: %s %+v", folder, m.Method, logged)
 		}
 		c.refuse(1, "sequence/embed", map[string]any{"uri": "u"}, -32602, "no document")
 	}

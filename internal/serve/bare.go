@@ -13,8 +13,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Bare lines that may wait for an answer. Beyond that no more is read: who pipes
-// a file has no use for being told to come back.
+// Bounds of bare lines that wait for a reply. Beyond them reading stops: a client that pipes a file cannot retry.
 const (
 	maxBareLines  = 4096
 	maxBareTokens = 1 << 20
@@ -23,7 +22,7 @@ const (
 // bareLines are the lines of a session that are no JSON-RPC: what predict reads.
 type bareLines struct {
 	seen    bool
-	ctx     context.Context // of their jobs: ends with the session or before
+	ctx     context.Context // context of their jobs: ends with the session or before
 	cancel  context.CancelCauseFunc
 	queue   chan *bareLine
 	pending int // guarded by the session's mutex
@@ -35,7 +34,7 @@ type bareLine struct {
 	request *requests.Request
 	model   *served
 	job     *batching.Job // nil if the line is refused
-	bytes   int64         // that it takes of the server's memory
+	bytes   int64         // bytes of the server's memory that it takes
 
 	received time.Time
 }

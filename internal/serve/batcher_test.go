@@ -99,8 +99,8 @@ func eventually(t testing.TB, what string, f func() bool) {
 	}
 }
 
-// TestCancel: a cancelled request is answered at once, its place is free, and a
-// batch that nobody wants stops.
+// TestCancel: a cancelled request is answered immediately and frees its slot, and a batch without waiting requests
+// stops.
 func TestCancel(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	release := hold(s)
@@ -191,7 +191,7 @@ func TestReload(t *testing.T) {
 		t.Errorf("%v, want the old model's %v, and then the new one's %v", said, want, now)
 	}
 	if !slices.Equal(said[""], said["3"]) { // once
-		t.Errorf("the document is told to be %v, want %v", said[""], said["3"])
+		t.Errorf("the document is pushed as %v, want %v", said[""], said["3"])
 	}
 	eventually(t, "the old model is kept", func() bool { return released.Load() == 1 })
 }

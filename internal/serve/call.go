@@ -14,18 +14,18 @@ import (
 type call struct {
 	session  *session
 	id       json.RawMessage
-	key      string // of the id, however it is written
+	key      string // canonical form of the id
 	method   string
 	params   json.RawMessage
 	model    *served
-	edits    uint64 // of documents, when it came
+	edits    uint64 // edits of documents before the call
 	received time.Time
 	bytes    int64
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	code    int // of the answer, 0 for a result
+	code    int // error code of the reply, 0 for a result
 	compute time.Duration
 	tokens  int // tokens computed by the model
 }
@@ -41,7 +41,7 @@ func (s *session) begin(c *call) {
 // respond answers a call and forgets it.
 func (c *call) respond() {
 	c.forget(c.response())
-	c.model.Done() // which may close a device: the session goes on meanwhile
+	c.model.Done() // this may close a device while the session goes on
 	c.session.wakeFinish()
 }
 

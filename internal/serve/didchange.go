@@ -18,10 +18,9 @@ var (
 	rangeNames  = map[string]bool{"start": true, "end": true}
 )
 
-// didChange is sequence/didChange: changes applied in order, each to what the one
-// before has left. A change that cannot be applied breaks the document, whose
-// text is then not the client's any more: it is dropped, that is told once, and what
-// follows is passed over until the whole text comes.
+// didChange is sequence/didChange: changes are applied in order, each to the result of the one before. A change that
+// cannot be applied breaks the document, whose text then differs from the client's: the document is dropped, an error
+// is sent once, and further changes are ignored until the whole text comes.
 func (s *session) didChange(params json.RawMessage) error {
 	fields, bad := s.object(params, changeFields)
 	return s.changeBy(fields, bad)
@@ -53,12 +52,12 @@ func (s *session) changeBy(fields map[string]json.RawMessage, bad error) error {
 	if bad == nil {
 		bad = d.change(fields)
 	}
-	if errors.Is(bad, errStopped) || s.ctx.Err() != nil { // what was begun is left, and nobody may see it
+	if errors.Is(bad, errStopped) || s.ctx.Err() != nil { // the unfinished change stays invisible
 		d.end()
 		return bad
 	}
 	if bad != nil && d.broken != nil && !s.bringsWhole(fields["changes"]) {
-		return nil // it was told before
+		return nil // it was reported before
 	}
 	if bad != nil {
 		return d.breaks(bad)
@@ -91,8 +90,8 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 	})
 }
 
-// bringsWhole reports whether one of the changes is the whole text, which a client
-// that was told to send it must not send for nothing.
+// bringsWhole reports whether one of the changes is the whole text, which must not be ignored after a client was asked
+// for it.
 func (s *session) bringsWhole(changes json.RawMessage) (found bool) {
 	s.inTurns(len(changes), func() error {
 		return elements("changes", changes, func(_ int, text json.RawMessage) error {
@@ -119,8 +118,8 @@ func (s *session) loseEdits(why error) {
 	}
 }
 
-// breaks notes that the document's text is not the client's, tells so in place of
-// its class, and returns why. The caller holds d.mu.
+// breaks marks the document's text as different from the client's, pushes the error in place of its class, and returns
+// the error. The caller holds d.mu.
 func (d *document) breaks(why error) error {
 	d.renew(d.version)
 	d.quiet()

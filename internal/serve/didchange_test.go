@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// TestLostChanges: after a change that cannot be applied, whichever it was, nothing is
-// said of a text that may not be the client's, until that comes whole. It is told
-// once, by messages of constant size.
+// TestLostChanges: after a change that cannot be applied no result is sent for a text that may differ from the
+// client's, until the whole text comes. The error is sent once, in messages of constant size.
 func TestLostChanges(t *testing.T) {
 	change := func(params string) string {
 		return `{"jsonrpc":"2.0","method":"sequence/didChange","params":` + params + `}`
@@ -69,14 +68,14 @@ func TestLostChanges(t *testing.T) {
 				!strings.Contains(p.Error.Message, c.why) {
 				t.Errorf("pushed %+v, want %q", p, c.why)
 			}
-			var told struct{ Message string }
+			var sent struct{ Message string }
 			if m := x.message(); m.Error != nil {
-				told.Message = m.Error.Message
+				sent.Message = m.Error.Message
 			} else {
-				decode(t, m.Params, &told)
+				decode(t, m.Params, &sent)
 			}
-			if !strings.Contains(told.Message, c.why) {
-				t.Errorf("told %q, want %q", told.Message, c.why)
+			if !strings.Contains(sent.Message, c.why) {
+				t.Errorf("%q, want %q", sent.Message, c.why)
 			}
 			for version := 3; version < 9; version++ {
 				x.notify("sequence/didChange", map[string]any{"uri": "u", "version": version,
@@ -129,14 +128,13 @@ func TestOpenedBadly(t *testing.T) {
 		if m := c.message(); !strings.Contains(string(m.Params), "sequence/didClose: ") {
 			t.Errorf("%s", m.Params)
 		}
-		c.call(2, "sequence/classify", map[string]any{"uri": "u"}, nil) // it is as it was
+		c.call(2, "sequence/classify", map[string]any{"uri": "u"}, nil) // it is unchanged
 	}
 	c.notify("sequence/didClose", map[string]any{"uri": "u", "text": "7"}) // this one is meant
 	c.refuse(3, "sequence/classify", map[string]any{"uri": "u"}, -32602, "no document")
 }
 
-// TestWholeTextAgain: one that is refused where it was asked for is not passed over
-// in silence, as edits are.
+// TestWholeTextAgain: a refused whole text that was asked for gets an error, while edits are ignored silently.
 func TestWholeTextAgain(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
@@ -147,7 +145,7 @@ func TestWholeTextAgain(t *testing.T) {
 	for _, x := range []struct {
 		version int
 		change  any
-		full    bool // of memory
+		full    bool // memory is full
 		why     string
 	}{
 		{2, whole, false, "version: expected one above 5, found 2"},

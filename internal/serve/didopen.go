@@ -24,7 +24,7 @@ func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bo
 		err = bad
 	}
 	if err != nil {
-		s.loseEdits(err) // any may be the one that is not the client's any more
+		s.loseEdits(err) // any document may have lost the client's text
 		return err
 	}
 	s.closeDocument(uri) // the same, whatever else is wrong

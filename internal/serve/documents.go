@@ -24,11 +24,11 @@ type document struct {
 	session *session
 	uri     string
 	editor  bool    // an editor has opened it, and gets diagnostics
-	window  *window // what is read of it if it is too long
+	window  *window // window that is read if it is too long
 
 	mu      sync.Mutex
 	text    rope.Text
-	held    int64 // what it takes of the server's memory
+	held    int64 // bytes of the server's memory that it takes
 	version int64
 	edited  uint64 // the session's edits when it was changed last
 	broken  error  // why its text is not the client's any more
@@ -36,7 +36,7 @@ type document struct {
 	ctx     context.Context // ends at the next change
 	changed context.CancelFunc
 	timer   *time.Timer // until it is classified
-	timers  int         // that there were: one that was stopped too late sees it
+	timers  int         // timers so far: one that was stopped too late sees the difference
 }
 
 // find returns the open document of a name, or nil.
@@ -46,7 +46,7 @@ func (d *documents) find(uri string) *document {
 	return d.open[uri]
 }
 
-// closedSince reports whether a document was closed after so many edits.
+// closedSince reports whether a document was closed after the given number of edits.
 func (d *documents) closedSince(edits uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -145,7 +145,7 @@ func (d *document) renew(version int64) {
 	d.version, d.edited = version, d.session.edits
 }
 
-// openDocument is the sequence of an open document, as it was when the call came.
+// openDocument is the sequence of an open document at the time of the call.
 func (c *call) openDocument(path string, value json.RawMessage) (*sequence, error) {
 	var uri string
 	if err := unmarshal(path, value, &uri, "a string"); err != nil {

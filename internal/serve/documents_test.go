@@ -185,7 +185,7 @@ func TestDocumentChangesMeanwhile(t *testing.T) {
 	close(release)
 }
 
-// TestLongDocument: one that is too long is reported, unless a window is asked for.
+// TestLongDocument: a document that is too long is reported, unless the client asks for a window.
 func TestLongDocument(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
@@ -256,7 +256,7 @@ func TestVersionWanted(t *testing.T) {
 	}
 }
 
-// scheduled is the one document that is open, whose class is to be told.
+// scheduled is the only open document, whose class is pending.
 func scheduled(t testing.TB, s *Server, uri string) *document {
 	t.Helper()
 	s.mu.Lock()
@@ -270,8 +270,7 @@ func scheduled(t testing.TB, s *Server, uri string) *document {
 	return nil
 }
 
-// TestLateTimer: one that ends while a change is made tells nothing of what the change
-// has left, which is not yet left alone.
+// TestLateTimer: a timer that ends during a change does not push the changed text, whose own pause has not passed.
 func TestLateTimer(t *testing.T) {
 	s := start(t, testOptions(t, "pre"))
 	c := dial(t, s).initialize(struct{}{})
@@ -292,7 +291,7 @@ func TestLateTimer(t *testing.T) {
 		}
 	}
 	if count != 1 {
-		t.Errorf("its class is told %d times: %q", count, messages)
+		t.Errorf("its class is pushed %d times: %q", count, messages)
 	}
 }
 
@@ -303,8 +302,7 @@ func held(d *document) int64 {
 	return d.held
 }
 
-// TestClassWaitsForMemory: a class is told when there is memory for it; at the end of
-// the input nobody waits for that.
+// TestClassWaitsForMemory: a class is pushed when there is memory for it; at the end of the input it is not awaited.
 func TestClassWaitsForMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = 50 * time.Millisecond
@@ -340,7 +338,7 @@ func TestClassWaitsForMemory(t *testing.T) {
 	}
 }
 
-// TestClassOfCutText: that a text was cut is told with its class, as it is otherwise.
+// TestClassOfCutText: the pushed class of a cut text has its window, as replies do.
 func TestClassOfCutText(t *testing.T) {
 	c := dial(t, start(t, truncating(t, "pre"))).initialize(struct{}{})
 	c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": strings.Repeat("1 ", 5000)})

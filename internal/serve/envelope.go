@@ -95,7 +95,7 @@ func headOf(text []byte) envelope {
 			}
 		case "method":
 			if e.method == "" {
-				e.method, _ = jsonlines.Text(value) // what is no name stays ""
+				e.method, _ = jsonlines.Text(value) // a value that is not a string stays ""
 			}
 		}
 	}

@@ -29,7 +29,7 @@ func TestIDs(t *testing.T) {
 	}
 }
 
-// TestCancelWithoutID: who cancels nothing is told so, and served.
+// TestCancelWithoutID: a cancellation without an id gets an error, and the session goes on.
 func TestCancelWithoutID(t *testing.T) {
 	c := dial(t, start(t, testOptions(t, "pre"))).initialize(struct{}{})
 	for _, params := range []string{`{}`, `{"md":2}`} {
@@ -85,8 +85,7 @@ func TestIDOfBad(t *testing.T) {
 	}
 }
 
-// TestIDOfLong: who waits for the answer to a message that is too long gets one, in
-// both framings, if the message tells its id at once.
+// TestIDOfLong: a message that is too long gets an error with its id, in both framings, if the id is at its beginning.
 func TestIDOfLong(t *testing.T) {
 	long := strings.Repeat("1", 5000)
 	for _, c := range []struct{ message, id string }{

@@ -55,7 +55,7 @@ func over(format string, args ...any) error {
 // place says where an error is: the data of most.
 type place struct {
 	Field string `json:"field,omitempty"` // a path in params, such as sequences[3].tokens
-	Line  int    `json:"line,omitempty"`  // of the stream, from 1
+	Line  int    `json:"line,omitempty"`  // line of the stream, from 1
 	Found string `json:"found,omitempty"`
 }
 
@@ -76,7 +76,7 @@ func fail(code int, data any, format string, args ...any) *Error {
 type edited struct {
 	Field   string `json:"field"`
 	URI     string `json:"uri"`
-	Version *int64 `json:"version,omitempty"` // that it has now
+	Version *int64 `json:"version,omitempty"` // current version
 }
 
 // badParam is what is wrong with a field of params.

@@ -55,8 +55,8 @@ func (s *session) useAt(now time.Time, a allowances) (use, time.Time) {
 	return useful, last
 }
 
-// hasNothing reports whether the session has neither a document open nor anything
-// pending. It waits for nobody: who has the documents locked works on them.
+// hasNothing reports whether the session has neither open documents nor pending requests. It does not wait for the lock
+// of the documents: a holder works on them.
 func (s *session) hasNothing() bool {
 	if !s.documents.mu.TryLock() {
 		return false
@@ -99,7 +99,7 @@ func (s *Server) makeRoom() bool {
 	return true
 }
 
-// dismiss tells the client why its session ends, if it reads that, and ends it.
+// dismiss sends the client the reason, if it still reads, and ends its session.
 func (s *session) dismiss(why *Error) {
 	// The end of the session frees what writes to a client that does not read.
 	late := time.AfterFunc(s.server.grace, func() { s.end(why) })

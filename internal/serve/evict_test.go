@@ -21,7 +21,7 @@ func (c *client) expectDismissed(why string) {
 	}
 	if n := len(rest); n == 0 || !strings.Contains(rest[n-1], why) || !strings.Contains(rest[n-1], "-32000") ||
 		!strings.Contains(rest[n-1], "retryAfter") {
-		c.t.Errorf("it was told %q", rest)
+		c.t.Errorf("it received %q", rest)
 	}
 }
 
@@ -31,8 +31,8 @@ func (c *client) serves() {
 	c.call("serves", "model/info", nil, nil)
 }
 
-// TestEvictsSilent: who has connected and says nothing gives its place to others, the
-// oldest first; who says something keeps it.
+// TestEvictsSilent: connections that send nothing give way to new ones, the oldest first; those that send something
+// stay.
 func TestEvictsSilent(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 3
@@ -118,8 +118,7 @@ func TestSlowReaderReads(t *testing.T) {
 	}
 }
 
-// withDocument is a client that has a document open, whose class it has been told, and has asked
-// for nothing else.
+// withDocument is a client with one open document, whose class it has received, and no request.
 func withDocument(t testing.TB, s *Server) *client {
 	t.Helper()
 	c := dial(t, s).initialize(struct{}{})
@@ -129,8 +128,7 @@ func withDocument(t testing.TB, s *Server) *client {
 	return c
 }
 
-// TestEvictsIdle: who has been idle longest goes, but not with a document open nor with
-// anything pending.
+// TestEvictsIdle: the session that was idle longest is evicted, unless it has an open document or a pending request.
 func TestEvictsIdle(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients, o.Debounce = 4, 0
@@ -162,7 +160,7 @@ func TestEvictsIdle(t *testing.T) {
 	edits.serves()
 }
 
-// TestIdleTimeout: it ends who asks for nothing, or has not begun to, and nobody else.
+// TestIdleTimeout: it ends sessions without requests, and no others.
 func TestIdleTimeout(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.IdleTimeout, o.Debounce = 200*time.Millisecond, 0

@@ -38,7 +38,7 @@ func (c *call) graph(path string, fields map[string]json.RawMessage, suffix stri
 		c.free(most)
 		return nil, stopped
 	}
-	c.free(most - q.graph.Bytes()) // what the graph does not take
+	c.free(most - q.graph.Bytes()) // the estimate less the size of the graph
 	if bad != nil {
 		return nil, badParam(path+field, "%v", bad)
 	}

@@ -156,7 +156,7 @@ func TestGraphMemory(t *testing.T) {
 	}
 }
 
-// TestReloadToGraphs: a document that was open before is told that the model reads none.
+// TestReloadToGraphs: an open document gets the error that the new model reads no documents.
 func TestReloadToGraphs(t *testing.T) {
 	o := testOptions(t, "pre")
 	names := []string{"pre", "graphs", "pre"}

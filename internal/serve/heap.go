@@ -43,7 +43,7 @@ type heapLimit struct {
 
 	mu      sync.Mutex
 	stopped bool
-	percent int // of what is kept, as garbage
+	percent int // allowed garbage in percent of the live heap
 }
 
 // What garbage may be beside what is kept: at least Go's default, and at most so much that

@@ -41,7 +41,7 @@ func (w *web) raw(text string) string {
 	return string(answer)
 }
 
-// rawPost is a request as it is sent.
+// rawPost is the text of a request.
 func rawPost(path, body string) string {
 	return fmt.Sprintf("POST %s HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, len(body), body)
 }
@@ -287,8 +287,8 @@ func TestHTTPHostile(t *testing.T) {
 	eventually(t, "memory is still counted", func() bool { return w.server.memory.used.Load() == 0 })
 }
 
-// TestHTTPFair: who asks for little is answered soon beside clients who ask for much, and
-// beside those of JSON-RPC.
+// TestHTTPFair: a client with small requests gets quick responses beside clients with large ones, and beside those of
+// JSON-RPC.
 func TestHTTPFair(t *testing.T) {
 	if !testenv.Race {
 		testenv.Long(t, "computes for seconds")
@@ -336,8 +336,7 @@ func TestHTTPPatience(t *testing.T) {
 	w.post("/classify", `{"tokens":[1]}`)
 }
 
-// TestHTTPCrowded: where there are as many connections as there may be, one more is told to
-// come back, or takes the place of one that is of little use.
+// TestHTTPCrowded: at the limit of connections a further one gets 429, or replaces an idle one.
 func TestHTTPCrowded(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxClients = 2
@@ -375,8 +374,8 @@ func TestHTTPCrowded(t *testing.T) {
 	}
 }
 
-// TestHTTPBusy: while there is no memory, for a body or for what is left of it when it has
-// been read, a request is told when to come back, and nothing of it counts.
+// TestHTTPBusy: while there is no memory for a body, or for the request made from it, the response says when to retry,
+// and the request is not counted.
 func TestHTTPBusy(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	m := &w.server.memory
@@ -421,8 +420,7 @@ func TestHTTPIdle(t *testing.T) {
 	}
 }
 
-// TestHTTPLost: who asks when the device is lost is told that the server has failed, and for
-// how long.
+// TestHTTPLost: while the device is lost, responses say that the server has failed, and for how long.
 func TestHTTPLost(t *testing.T) {
 	o := testOptions(t, "pre")
 	var devices []*fragile

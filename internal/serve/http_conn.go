@@ -52,8 +52,7 @@ func (c *webConn) client() string {
 	return "a Unix socket"
 }
 
-// admitted watches a connection that the server has taken: who has to end a session ends
-// its connection, and where the server stops there is nothing to wait for.
+// admitted watches an accepted connection: the end of its session closes it, and so does the end of the server.
 func (c *webConn) admitted() {
 	x := c.session
 	x.log.Debug("session begins")
@@ -95,7 +94,7 @@ func (c *webConn) read() bool {
 		return false
 	}
 	c.phase = works
-	c.SetReadDeadline(time.Time{}) // what is read from now on is whether the client is there
+	c.SetReadDeadline(time.Time{}) // further reads only detect whether the client is there
 	return true
 }
 

@@ -27,8 +27,8 @@ type embeddingsRequest struct {
 	model      string
 	format     string
 	dimensions *int
-	name       string            // of the field with the input
-	field      string            // of a sequence: text or tokens
+	name       string            // name of the field with the input
+	field      string            // field of a sequence: text or tokens
 	input      []json.RawMessage // strings or lists of token ids, parts of the body
 	single     bool              // the input was one, and no list
 }
@@ -39,7 +39,7 @@ type embeddingList struct {
 	Data   []embeddingObject `json:"data"`
 	Model  string            `json:"model"`
 	Usage  struct {
-		Prompt int `json:"prompt_tokens"` // that the model has read
+		Prompt int `json:"prompt_tokens"` // tokens that the model has read
 		Total  int `json:"total_tokens"`
 	} `json:"usage"`
 }

@@ -19,7 +19,7 @@ func isHealth(path string) bool { return path == healthPath || path == healthAli
 // embeddingsPath has embeddings as OpenAI's clients request them.
 const embeddingsPath = "/v1/embeddings"
 
-// asking are the methods that only tell what the server is: they take no params.
+// asking are the methods that describe the server: they take no params.
 var asking = map[string]bool{"model/info": true, "server/stats": true}
 
 // endpoints has a path for each method, which is called as the last part of the method's

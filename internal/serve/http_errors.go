@@ -15,9 +15,9 @@ import (
 type webError struct {
 	status    int
 	message   string
-	kind      string // by which clients tell whose fault it is
+	kind      string // distinguishes errors of the client from those of the server
 	param     string // the field at fault, "" where it is none
-	name      string // of the error, "" where it has none
+	name      string // name of the error, or ""
 	retry     int    // milliseconds, 0 where there is no use in that
 	challenge bool   // a token is missing
 	allow     string // methods that the path has, for another one
@@ -102,7 +102,7 @@ func (e *webError) body() []byte {
 	if e.name != "" {
 		out.Error.Code = &e.name
 	}
-	text, _ := json.Marshal(out) // of strings
+	text, _ := json.Marshal(out) // strings cannot fail
 	return text
 }
 

@@ -195,7 +195,7 @@ func isJSON(kind string) bool {
 	return err == nil && t == "application/json" && (p["charset"] == "" || transport.IsUTF8(p["charset"]))
 }
 
-// pace is the time that a client has for so many bytes.
+// pace is the time that a client has for a number of bytes.
 func (x *exchange) pace(bytes int) time.Duration {
 	return x.gateway.options.Patience + time.Duration(bytes)*time.Second/time.Duration(x.gateway.options.Pace)
 }

@@ -28,7 +28,7 @@ func TestHTTPLeaves(t *testing.T) {
 	close(release)
 }
 
-// TestHTTPLeavesByHalf: who ends the sending half has left, and is told so.
+// TestHTTPLeavesByHalf: a client that closes its sending half counts as gone, and gets an error.
 func TestHTTPLeavesByHalf(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	release := hold(w.server)

@@ -55,7 +55,7 @@ func TestHTTPPage(t *testing.T) {
 				r, answer = w.send(request[1], request[2], request[3], "X-Request-Id", "example")
 			}
 			checks = append(checks, func(api *described) { checkDescribed(t, api, request, r, answer) })
-			masked["embedding"] = strings.Contains(request[3], base64Format) // whose last bits depend on the processor
+			masked["embedding"] = strings.Contains(request[3], base64Format) // the last bits depend on the CPU
 			got = append(got, line, fmt.Sprintf("< %d %s", r.StatusCode, mask(t, answer, masked)))
 		}
 		api := descriptionOf(w)

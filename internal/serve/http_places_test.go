@@ -13,8 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestHTTPStrangers: who has no token keeps no place that a client with one needs, whatever
-// it repeats.
+// TestHTTPStrangers: clients without a token never keep a slot that a client with a token needs.
 func TestHTTPStrangers(t *testing.T) {
 	for name, c := range map[string]struct {
 		tokens        *Tokens
@@ -36,7 +35,7 @@ func TestHTTPStrangers(t *testing.T) {
 				w.token = "0123456789abcdef"
 			}
 			conn, from := w.dial(), time.Now()
-			told := make(chan string, 1)
+			responses := make(chan string, 1)
 			go func() {
 				answers := bufio.NewReader(conn)
 				for {
@@ -47,13 +46,13 @@ func TestHTTPStrangers(t *testing.T) {
 					}
 					io.Copy(io.Discard, r.Body)
 					select {
-					case told <- fmt.Sprintf("%s %s %v", r.Proto, r.Status, r.Close):
+					case responses <- fmt.Sprintf("%s %s %v", r.Proto, r.Status, r.Close):
 					default:
 					}
 					time.Sleep(5 * time.Millisecond)
 				}
 			}()
-			if got := <-told; !strings.HasPrefix(got, c.want) ||
+			if got := <-responses; !strings.HasPrefix(got, c.want) ||
 				strings.HasSuffix(got, "true") == strings.Contains(c.want, "200") {
 				t.Errorf("%q, want %q, and the end of the connection if that is an error", got, c.want)
 			}
@@ -112,7 +111,7 @@ func TestHTTPHeardKeeps(t *testing.T) {
 // TestHTTPStopsBehindAnswer: where the server stops while an answer is written that does not
 // say so, the connection ends all the same.
 func TestHTTPStopsBehindAnswer(t *testing.T) {
-	for _, told := range []bool{false, true} {
+	for _, shown := range []bool{false, true} {
 		s := start(t, testOptions(t, "pre"))
 		ours, theirs := socketPair(t)
 		defer ours.Close()
@@ -126,15 +125,15 @@ func TestHTTPStopsBehindAnswer(t *testing.T) {
 		if !c.read() {
 			t.Fatal("the request is not accepted")
 		}
-		if told {
+		if shown {
 			w.Header().Set("Connection", "close") // so it is net/http that closes, when the client has all
 		}
 		c.stop()
 		if c.session.ctx.Err() != nil {
 			t.Error("it ends before its answer")
 		}
-		if c.end(); (c.session.ctx.Err() == nil) != told {
-			t.Errorf("told %v: %v", told, c.session.ctx.Err())
+		if c.end(); (c.session.ctx.Err() == nil) != shown {
+			t.Errorf("token shown %v: %v", shown, c.session.ctx.Err())
 		}
 	}
 }

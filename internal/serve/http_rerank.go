@@ -31,7 +31,7 @@ var rerankFields = map[string]bool{"query": true, "model": true, "documents": tr
 type rerankRequest struct {
 	model  string
 	query  json.RawMessage
-	field  string            // of the documents
+	field  string            // field of the documents
 	texts  []json.RawMessage // strings, parts of the body
 	top    int               // most results
 	echo   bool              // results repeat the documents

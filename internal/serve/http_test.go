@@ -293,7 +293,7 @@ func TestHTTPErrors(t *testing.T) {
 	}
 	eventually(t, "expected two errors of −32001", func() bool { return w.server.stats().Errors["-32001"] == 2 })
 	for header, want := range map[[2]string]int{
-		{"Content-Type", "text/plain"}:                           415, // what a page of any site may send
+		{"Content-Type", "text/plain"}:                           415, // any site may send this
 		{"Content-Type", "application/x-www-form-urlencoded"}:    415,
 		{"Content-Type", "application/json; charset=iso-8859-1"}: 415,
 		{"Content-Type", "application/json; charset=UTF-8"}:      200,
@@ -335,7 +335,7 @@ func expectWebError(t testing.TB, what string, r *http.Response, answer string, 
 	}
 }
 
-// TestHTTPToken: without the token nothing is told but whether the server is well.
+// TestHTTPToken: without the token only the health of the server is public.
 func TestHTTPToken(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{Tokens: NewTokens("another-of-them-0", "0123456789abcdef")})
 	w.token = "0123456789abcdef"
@@ -366,7 +366,7 @@ func TestHTTPToken(t *testing.T) {
 	}
 }
 
-// TestHTTPWatched: models, health and metrics are told.
+// TestHTTPWatched: models, health and metrics are served.
 func TestHTTPWatched(t *testing.T) {
 	w := startHTTP(t, testOptions(t, "pre"), HTTPOptions{})
 	w.post("/classify", `{"tokens":[1]}`)
@@ -385,8 +385,8 @@ func TestHTTPWatched(t *testing.T) {
 	}
 }
 
-// FuzzEmbeddings: of any body it is told what is wrong with it, or it becomes params of
-// sequence/embed that hold its sequences, in their order.
+// FuzzEmbeddings: a body gets an error that names its fault, or becomes params of sequence/embed with its sequences in
+// order.
 func FuzzEmbeddings(f *testing.F) {
 	for _, body := range []string{
 		`{"model":"pre","input":"a"}`, `{"input":["a","b"],"encoding_format":"base64"}`, `{"input":[1,2,3]}`,

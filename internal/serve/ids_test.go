@@ -51,7 +51,7 @@ func TestIDsOfSequences(t *testing.T) {
 	}
 }
 
-// TestMemoryOfIDs: a long id counts against the memory of the server as often as it is there.
+// TestMemoryOfIDs: a long id counts against the memory of the server each time that it is pending.
 func TestMemoryOfIDs(t *testing.T) {
 	for folder, x := range map[string][2]string{
 		"pre": {"sequence/embed", `"tokens":[7]`}, "regression": {"sequence/predict", `"tokens":[7]`},

@@ -196,8 +196,8 @@ func TestRescore(t *testing.T) {
 	}
 }
 
-// TestHybridSearch: with a weight for shared words these decide, and the score is in the answer; a weight of 0 changes no
-// byte of it.
+// TestHybridSearch: with a weight for shared words these decide, and the score is in the answer; a weight of 0 changes
+// no byte of it.
 func TestHybridSearch(t *testing.T) {
 	s := start(t, withIndex(t, "retrieval"))
 	c := dial(t, s).initialize(struct{}{})
@@ -263,7 +263,7 @@ func TestHalfCharacters(t *testing.T) {
 		!strings.Contains(string(m.Params), "text: expected text, found \\\\ude42 at byte 1") {
 		t.Errorf("%s %s", m.Method, m.Params)
 	}
-	for _, id := range []string{`"\ud800"`, `"\udfff"`} { // of a request: whatever the client likes
+	for _, id := range []string{`"\ud800"`, `"\udfff"`} { // ids of a request may be any string
 		c.send(fmt.Sprintf(`{"jsonrpc":"2.0","id":%s,"method":"model/info"}`, id))
 		if m := c.message(); m.Error != nil || string(m.ID) != id {
 			t.Errorf("%s: %+v", m.ID, m.Error)

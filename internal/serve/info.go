@@ -15,9 +15,9 @@ type modelInfo struct {
 	Name          string         `json:"name"`
 	Task          string         `json:"task"`
 	Labels        []any          `json:"labels"`
-	Numbers       []string       `json:"numbers,omitempty"`      // that a regression predicts, which has no labels
-	Features      []string       `json:"features,omitempty"`     // of tokens without ids
-	EdgeFeatures  *[]string      `json:"edgeFeatures,omitempty"` // of graphs
+	Numbers       []string       `json:"numbers,omitempty"`      // targets of a regression, which has no labels
+	Features      []string       `json:"features,omitempty"`     // features of tokens without ids
+	EdgeFeatures  *[]string      `json:"edgeFeatures,omitempty"` // features of the edges of graphs
 	Tokenizer     *tokenizerInfo `json:"tokenizer"`
 	VocabSize     int            `json:"vocabSize"`
 	LongestLength int            `json:"longestLength"`
@@ -25,7 +25,7 @@ type modelInfo struct {
 	Layers        int            `json:"layers"`
 	Device        string         `json:"device"`
 	Hash          string         `json:"hash"`
-	Models        int            `json:"models,omitempty"` // that answer together; of one nothing
+	Models        int            `json:"models,omitempty"` // size of an ensemble; omitted for one model
 }
 
 // tokenizerInfo says which tokenizer a model has, without what it has learned: a vocabulary
@@ -48,7 +48,7 @@ func tokenizerOf(c *sft.Config) *tokenizerInfo {
 // compact is valid JSON without spaces between its parts.
 func compact(text json.RawMessage) []byte {
 	var out bytes.Buffer
-	if err := json.Compact(&out, text); err != nil { // of what a configuration was read with
+	if err := json.Compact(&out, text); err != nil { // the text that the configuration was read from
 		panic(err)
 	}
 	return out.Bytes()

@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestInfoWithoutVocabulary: a client is told which tokenizer a model has, and not each of
-// its words; another vocabulary has another hash, other spaces have not.
+// TestInfoWithoutVocabulary: model/info describes the tokenizer without its words; another vocabulary has another hash,
+// other white space has not.
 func TestInfoWithoutVocabulary(t *testing.T) {
 	words := func(n int, between string) json.RawMessage {
 		var list []string

@@ -17,13 +17,13 @@ type item struct {
 	work     batching.Work
 	examples []seq.Example
 	read     []*sequence // while it is under way their documents must not change
-	numbers  int         // that the result has, about
+	numbers  int         // approximate numbers in the result
 	begun    func()      // called when there are jobs; may be nil
 	result   func([]sft.Output) (any, error)
 	err      error // in place of all that
 
 	jobs []*batching.Job
-	ctx  context.Context // of the jobs
+	ctx  context.Context // context of the jobs
 	done func()          // ends watching documents
 	held int64           // bytes, until it is closed
 }
@@ -72,7 +72,7 @@ func (c *call) run(many string, known map[string]bool, planned planner) (any, er
 				return nil, badParam(name, "it belongs into each of %s, not beside them", many)
 			}
 		}
-		one := maps.Clone(known) // what each of the list may have
+		one := maps.Clone(known) // fields that each element may have
 		for _, name := range append(manyFields, many) {
 			delete(one, name)
 		}

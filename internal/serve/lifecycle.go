@@ -163,7 +163,7 @@ func (s *session) shutdown(json.RawMessage) (any, error) {
 	return nil, nil
 }
 
-// exit ends the session: after shutdown when all is answered, otherwise at once.
+// exit ends the session: after shutdown when all requests are answered, otherwise immediately.
 func (s *session) exit() {
 	s.exited = true
 	if s.life != shutDown {
@@ -192,7 +192,7 @@ func (s *session) watch(process int) {
 	})
 }
 
-// cancelRequest cancels a call. One that is answered already is passed over.
+// cancelRequest cancels a call. An answered call is ignored.
 func (s *session) cancelRequest(params json.RawMessage) error {
 	fields, err := requests.Fields(params, map[string]bool{"id": true})
 	if err != nil {

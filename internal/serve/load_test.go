@@ -12,8 +12,7 @@ import (
 	"testing"
 )
 
-// loadVariable asks for the long form of the load tests: it is a number of
-// requests, 100000 for what docs/performance.md tells.
+// loadVariable sets the number of requests of the long load tests, 100000 for the figures of docs/performance.md.
 const loadVariable = "SFTSEQ_LOAD"
 
 // loadRequests is that number, 0 for the short form.
@@ -106,7 +105,7 @@ func TestLoad(t *testing.T) {
 		}
 		wg.Wait()
 		runtime.GC()
-		runtime.GC() // what was pooled is gone now
+		runtime.GC() // empties the pools
 		var m runtime.MemStats
 		runtime.ReadMemStats(&m)
 		heaps = append(heaps, m.HeapAlloc)

@@ -5,12 +5,11 @@ import (
 	"fmt"
 )
 
-// Failed tells why the server can answer nothing any more.
+// Failed receives the error after which the server can serve nothing.
 func (s *Server) Failed() <-chan error { return s.failed }
 
-// lost is what the jobs of a batch end with whose device was lost, nil if err says
-// nothing of the kind. The first of them has the model loaded again, which opens
-// the device anew; until that is done clients are told to come back.
+// lost returns the error for the jobs of a batch whose device was lost, or nil if err is something else. The first call
+// starts loading the model again, which opens the device anew; until then clients are asked to retry.
 func (s *Server) lost(m *served, err error) error {
 	if s.options.Lost == nil || !s.options.Lost(err) {
 		return nil
@@ -41,7 +40,7 @@ func (s *Server) reopen() error {
 	return m.Scorer.Probe(context.Background())
 }
 
-// fail tells by Failed, whose reader asks for one reason.
+// fail sends the first error to Failed.
 func (s *Server) fail(err error) {
 	select {
 	case s.failed <- err:

@@ -21,7 +21,7 @@ import (
 
 var errLost = errors.New("the card is gone")
 
-// fragile is a processor that is lost when a test says so.
+// fragile is a CPU device that a test can lose.
 type fragile struct {
 	tensor.Device
 	lost atomic.Bool
@@ -54,8 +54,8 @@ func onFragile(m *sft.Model) (*Model, *fragile, error) {
 		d, err
 }
 
-// TestLostDevice: who asked is told to come back, the model is put on a new device,
-// and the answers are the same; the server has failed when there is no such device.
+// TestLostDevice: requests get an error that asks to retry, the model is loaded on a new device, and results are the
+// same; without a new device the server has failed.
 func TestLostDevice(t *testing.T) {
 	o := testOptions(t, "pre")
 	var devices []*fragile
@@ -70,7 +70,7 @@ func TestLostDevice(t *testing.T) {
 		if err != nil {
 			return nil, err
 		}
-		pad := int32(1) // which no model computes
+		pad := int32(1) // no model computes this id
 		m.Config.PadTokenID = &pad
 		out, d, err := onFragile(m)
 		devices = append(devices, d)

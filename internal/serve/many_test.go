@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestCancelWhilePlanning: a request of few bytes that asks for much of a large
-// document is cancelled while it is looked at, whether progress is told or not.
+// TestCancelWhilePlanning: a small request for many windows of a large document can be cancelled while it is planned,
+// with and without progress.
 func TestCancelWhilePlanning(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Debounce = time.Hour

@@ -15,7 +15,7 @@ import (
 type memory struct {
 	limit int64
 	used  atomic.Int64
-	peak  atomic.Int64 // of what was used since it was asked for last
+	peak  atomic.Int64 // highest use since the last query
 }
 
 // take reserves n bytes; false if they are beyond the limit.
@@ -70,10 +70,9 @@ func (s *Server) tooMany(flag, outcome string) *Error {
 	return fail(codeBusy, retry{s.retryAfter()}, "there are as many connections as %s allows%s%s", flag, needs, outcome)
 }
 
-// reserve takes bytes of the server's memory, or says that there is none for the session.
-// Beside others it has at most what is left for them (Choudhury and Hahne, Dynamic queue
-// length thresholds for shared-memory packet switches, 1998): there is always some for who
-// has none, and most of it is used.
+// reserve takes bytes of the server's memory, or reports that the session may not have them. Beside others a session
+// has at most as much as is left free (Choudhury and Hahne, Dynamic queue length thresholds for shared-memory packet
+// switches, 1998): a session without memory always gets some, and most of it is used.
 func (s *session) reserve(n int64) bool {
 	m := &s.server.memory
 	if !m.take(n) {
@@ -92,11 +91,9 @@ func (s *session) release(n int64) {
 	s.server.memory.give(n)
 }
 
-// Lend reserves memory for a message that is being read, out of the half of it that
-// there is for these: who sends a part of a message and waits has others served. It
-// waits while there are messages before it that will give some back: those that are
-// not accepted yet, and bare lines, since who pipes a file has no use for being told
-// to come back.
+// Lend reserves memory for a message that is being read. Such messages share half of the memory, so that clients that
+// send a part of a message and wait do not block others. Lend waits while earlier messages will release memory: those
+// that are not accepted yet, and bare lines, since a client that pipes a file cannot retry.
 func (s *session) Lend(n int64) bool {
 	for !s.lendNow(n) {
 		s.mu.Lock()
@@ -134,8 +131,7 @@ func (s *session) TakeBack(n int64) {
 	s.release(n)
 }
 
-// noRoom is the error of a message of so many bytes that there was no memory for, or
-// never is.
+// noRoom is the error of a message for which there was no memory, or never is.
 func (s *Server) noRoom(bytes int64) *Error {
 	if most := s.reading.limit; bytes > most {
 		return fail(codeParams, nil, "the message has %d bytes, at most %d are accepted: half of --max-memory, "+
@@ -144,12 +140,12 @@ func (s *Server) noRoom(bytes int64) *Error {
 	return s.full()
 }
 
-// full is the error of what there is no memory for now.
+// full is the error of a request for which there is no memory now.
 func (s *Server) full() *Error {
 	return fail(codeBusy, retry{s.retryAfter()}, "the server keeps as much as --max-memory allows")
 }
 
-// errMemory is among the errors of what there is no memory for.
+// errMemory is wrapped by errors about missing memory.
 var errMemory = errors.New("there is no memory")
 
 // reserve takes bytes for what a call holds until it is answered, or until they
@@ -177,8 +173,8 @@ func (c *call) free(n int64) {
 // tokenBytes is what a token takes.
 const tokenBytes = 4
 
-// tokenize has read make tokens of so many bytes of text, which takes at most that much
-// memory, that of the tokens among it. What the tokens do not take is given back.
+// tokenize calls read, which makes tokens of a number of bytes of text and takes at most most bytes of memory, the
+// tokens included. The memory beyond the tokens is released.
 func (c *call) tokenize(bytes int, most int64, read func() ([]int32, error)) ([]int32, error) {
 	if err := c.reserve(most); err != nil {
 		return nil, err

@@ -22,9 +22,8 @@ type listAnswer struct {
 	}
 }
 
-// TestMemoryOfDocuments: who asks for a large document again and again, in few
-// bytes, is refused before there is too much of it, and not for ever; what could
-// never be had is no matter of time.
+// TestMemoryOfDocuments: repeated small requests for a large document are refused before memory is short, and accepted
+// later; a request that can never fit gets another error.
 func TestMemoryOfDocuments(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory, o.Debounce = 2<<20, time.Hour
@@ -102,8 +101,8 @@ func TestMemoryOfJobs(t *testing.T) {
 	}
 }
 
-// TestMemoryOfResults: they count until they are sent, so that who wants too many at
-// once is refused the last, and gets them one by one.
+// TestMemoryOfResults: results count until they are sent, so that the last of too many concurrent requests is refused,
+// and accepted one by one.
 func TestMemoryOfResults(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20

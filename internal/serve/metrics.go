@@ -13,7 +13,7 @@ type metrics struct {
 	latency *prometheus.HistogramVec // from a request to its answer, in seconds, by method
 	sizes   prometheus.Histogram     // jobs of a batch
 
-	responses *prometheus.CounterVec // of HTTP, by status
+	responses *prometheus.CounterVec // HTTP responses by status
 
 	mu      sync.Mutex
 	answers map[string]int64 // by method

@@ -15,10 +15,10 @@ import (
 type Model struct {
 	Scorer  *sft.Scorer
 	Task    Task
-	Name    string // what clients are told of where it was read
+	Name    string // public name of the directory it was read from
 	Dir     string // where it was read
 	Device  string
-	Hash    string // of configuration and weights, see Hash
+	Hash    string // hash of configuration and weights, see Hash
 	Release func() // ends the use of the device
 }
 
@@ -43,7 +43,7 @@ type served struct {
 	about  *Model
 	task   Task
 	config *sft.Config
-	parser *requests.Parser // of both single sequences and pairs
+	parser *requests.Parser // parses single sequences and pairs
 	failed atomic.Bool      // its device computes no more
 }
 

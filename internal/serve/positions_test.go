@@ -19,7 +19,7 @@ import (
 func editedDocument(t testing.TB, text string, unit rope.Unit) *document {
 	t.Helper()
 	o := testOptions(t, "pre")
-	o.Debounce = time.Hour // there is nobody to tell a class
+	o.Debounce = time.Hour // no class is pushed
 	s := start(t, o)
 	x := &session{server: s, share: s.turns.Share(), stopRead: make(chan struct{})}
 	x.ctx, x.end = context.WithCancelCause(context.Background())
@@ -80,7 +80,7 @@ func TestUnwantedChanges(t *testing.T) {
 		{"drain", func(s *session) { s.stop() }},
 		{"gone", func(s *session) {
 			if runtime.GOOS != "linux" {
-				s.end(errSessionOver) // no other system tells
+				s.end(errSessionOver) // other systems do not detect it
 				return
 			}
 			l := must.Get(net.Listen("unix", filepath.Join(t.TempDir(), "s")))(t)

@@ -8,12 +8,11 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// progress tells the client how far a request is. A client asks for it by a token
-// of its own, which each message has.
+// progress reports the progress of a request. A client asks for it with a token, which each message repeats.
 type progress struct {
 	call          *call
 	work, partial json.RawMessage // nil if not asked for
-	elements, of  int             // that are done, and that there are
+	elements, of  int             // finished elements, and all elements
 	done, total   int             // tokens; the total is of the elements looked at so far
 	last          time.Time
 }
@@ -41,8 +40,7 @@ type workDone struct {
 	Total       *int   `json:"total,omitempty"`
 }
 
-// begin tells of a request that has so many elements, and this many tokens unless
-// they are found later.
+// begin reports the number of elements of a request, and of its tokens unless they are found later.
 func (p *progress) begin(elements, total int) {
 	p.of, p.total, p.last = elements, total, time.Now()
 	if p.work != nil {

@@ -74,7 +74,7 @@ func (s *Server) serveMetrics(l net.Listener, patience time.Duration) (stop func
 	}
 }
 
-// collector has Prometheus read what server/stats tells, so that both agree.
+// collector exports the values of server/stats to Prometheus, so that both agree.
 type collector struct{ server *Server }
 
 // value is a metric that is one number.

@@ -16,8 +16,8 @@ type publication struct {
 
 // publishedRead is what was read of a document.
 type publishedRead struct {
-	Length  int              `json:"length,omitempty"` // of the text, in tokens
-	Used    *int             `json:"used,omitempty"`   // of these, where an input window may cut
+	Length  int              `json:"length,omitempty"` // length of the text in tokens
+	Used    *int             `json:"used,omitempty"`   // tokens read, if an input window may cut
 	Window  *windowed        `json:"window,omitempty"`
 	Windows []answeredWindow `json:"windows,omitempty"`
 	Error   *Error           `json:"error,omitempty"` // in place of the answer

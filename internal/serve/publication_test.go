@@ -26,17 +26,17 @@ func TestPublishedNumbersAndLabels(t *testing.T) {
 			map[string]any{"policy": "sliding", "length": 2, "stride": 1}} {
 			c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": version,
 				"text": "[MAX 2 9 ]", "window": window})
-			told := next()
+			pushed := next()
 			var want map[string]any
 			c.call(version, methods[0], map[string]any{"uri": "a"}, &want)
-			if !reflect.DeepEqual(told, want) || told["uri"] != "a" || told["version"] != float64(version) ||
-				(told["window"] != nil) != (window != nil) {
-				t.Errorf("%s: %v was pushed, expected %v", folder, told, want)
+			if !reflect.DeepEqual(pushed, want) || pushed["uri"] != "a" || pushed["version"] != float64(version) ||
+				(pushed["window"] != nil) != (window != nil) {
+				t.Errorf("%s: %v was pushed, expected %v", folder, pushed, want)
 			}
 		}
 		c.notify("sequence/didOpen", map[string]any{"uri": "a", "version": 9, "text": ""})
-		if told := next(); told["error"] == nil || told["numbers"] != nil || told["labels"] != nil {
-			t.Errorf("%s: %v", folder, told)
+		if pushed := next(); pushed["error"] == nil || pushed["numbers"] != nil || pushed["labels"] != nil {
+			t.Errorf("%s: %v", folder, pushed)
 		}
 		c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 9,
 			"changes": []any{map[string]any{"text": "old"}}})

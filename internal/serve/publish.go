@@ -50,9 +50,8 @@ func (s *session) pushing(n int) {
 	s.wakeFinish()
 }
 
-// publish has the model answer for the document, and tells the client, unless it changes
-// meanwhile. Timer is the one that has come to its end: another may have been set
-// since.
+// publish computes the document's result and pushes it, unless the document changes meanwhile. timer is the number of
+// the timer that has ended: another may have been set since.
 func (d *document) publish(timer int) {
 	s := d.session
 	model := s.server.acquire()
@@ -77,9 +76,8 @@ func (d *document) publish(timer int) {
 		shown = c.diagnostics(text, out)
 	}
 	ending := s.documents.isEnding()
-	// The lock keeps a change from coming between this look and the push: a
-	// version is not told once it is superseded, nor after a newer one; nor what a
-	// model says that is not used any more.
+	// The lock keeps changes out between this check and the push: the result of a superseded
+	// version or of a replaced model is never pushed, nor an older one after a newer one.
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	switch {

@@ -62,8 +62,8 @@ const (
 	logWarning = 2
 )
 
-// tell logs for the client.
-func (s *session) tell(kind int, format string, args ...any) {
+// logMessage sends a window/logMessage notification.
+func (s *session) logMessage(kind int, format string, args ...any) {
 	s.notify("window/logMessage", struct {
 		Type    int    `json:"type"`
 		Message string `json:"message"`

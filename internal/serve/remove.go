@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Progress may be asked for everywhere; here there is none to tell.
+// Progress may be requested everywhere; here there is none to report.
 var removeFields = fieldsOf(nil, append(manyFields, "id", "ids")...)
 
 // removed answers retrieval/remove.

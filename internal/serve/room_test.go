@@ -104,8 +104,8 @@ func TestBareLinesWaitForMemory(t *testing.T) {
 	}
 }
 
-// TestBareLineOfAllMemory: a line is refused for good, and at once, that needs no more
-// than there is, but more than it leaves itself.
+// TestBareLineOfAllMemory: a line that fits into all memory, but not beside its own text, is refused immediately and
+// for good.
 func TestBareLineOfAllMemory(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.MaxMemory = 1 << 20

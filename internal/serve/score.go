@@ -20,7 +20,7 @@ func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
-	a.id = fields[idField] // that of the pair
+	a.id = fields[idField] // id of the pair
 	r, err := c.fit(a, b)
 	if err != nil {
 		return &item{err: err}

@@ -28,7 +28,7 @@ type foundItem struct {
 	ID      string   `json:"id"`
 	Cosine  float64  `json:"cosine"`
 	Lexical *float64 `json:"lexical,omitempty"` // where the request has a weight for it
-	Score   *float32 `json:"score,omitempty"`   // of a pair, where it was scored again
+	Score   *float32 `json:"score,omitempty"`   // score of the pair, if it was reranked
 }
 
 // searchOne is retrieval/search: the k nearest items by cosine, or by the weighted sum of cosine and lexical score,

@@ -15,14 +15,14 @@ import (
 
 // sequence is a sequence of a request: from text, tokens, bytes, a document or features.
 type sequence struct {
-	field    string          // of the request, in errors
-	id       json.RawMessage // what the request calls it, which its answer has, too; nil is none
+	field    string          // field of the request, for errors
+	id       json.RawMessage // id in the request, repeated in the reply; nil if absent
 	tokens   []int32
-	graph    *requests.Request // of a model of features, in place of tokens
-	text     *string           // of which they were made, for a model that tags them
+	graph    *requests.Request // input of models that read features, in place of tokens
+	text     *string           // source of the tokens, for tagging models
 	document *document         // nil if it was in the request
 	version  int64
-	changed  context.Context // of the document: ends when it changes
+	changed  context.Context // ends when the document changes
 }
 
 // origin is the document that a sequence of an answer is, if it is one.
@@ -89,7 +89,7 @@ func object(path string, text json.RawMessage, known map[string]bool) (map[strin
 	if text == nil {
 		text = json.RawMessage("{}")
 	}
-	fields, err := jsonlines.Object(text, allFields) // of a message that has been checked
+	fields, err := jsonlines.Object(text, allFields) // the message was checked before
 	if err != nil {
 		return nil, badParam(cmp.Or(strings.TrimSuffix(path, "."), wholeParams), "%v", err)
 	}
@@ -206,7 +206,7 @@ func (c *call) read(found string, value json.RawMessage) ([]int32, error) {
 func (c *call) fit(sequences ...*sequence) (*requests.Request, error) {
 	r := &requests.Request{ID: sequences[0].id}
 	for _, q := range sequences {
-		if q.graph != nil { // which was fitted as it was read
+		if q.graph != nil { // the graph was cut when it was read
 			q.graph.ID = q.id
 			return q.graph, nil
 		}

@@ -30,7 +30,7 @@ var update = flag.Bool("update", false, "write the transcripts anew")
 
 const goldenDir = "../../sft/testdata/golden"
 
-// load puts a golden model on the processor.
+// load puts a golden model on the CPU device.
 func load(t testing.TB, name string) func() (*Model, error) {
 	return func() (*Model, error) {
 		m := must.Get(sft.Load(filepath.Join(goldenDir, name)))(t)
@@ -98,7 +98,7 @@ type client struct {
 	conn   net.Conn
 	frames transport.Frames
 	in     chan string // messages from the server, closed at the end
-	ended  chan error  // what Serve has returned
+	ended  chan error  // result of Serve
 }
 
 // dial begins a session over a pair of sockets.
@@ -143,7 +143,7 @@ func (c *client) send(body string) {
 	}
 }
 
-// patience is how long a test waits for what must come: long, as other work may hold the processors.
+// patience is how long a test waits for an event that must come: long, as other work may hold the cores.
 const patience = time.Minute
 
 // receive returns the next message of the server, "" at the end.

@@ -29,11 +29,11 @@ type Options struct {
 	Framing        string
 	MaxLine        int   // bytes of a message
 	MaxInflight    int   // requests of a session that wait for an answer
-	MaxDocuments   int   // of a session
+	MaxDocuments   int   // documents of a session
 	MaxClients     int   // connections at a time, 0 is as many as there is memory for
 	MaxMemory      int64 // bytes kept for all sessions
-	Processors     int   // that the program may use, 0 for all
-	MaxBatchTokens int   // 0 is what the device takes at once
+	Cores          int   // cores that the program may use; 0 means all
+	MaxBatchTokens int   // 0 means the capacity of the device
 	MaxWait        time.Duration
 	Debounce       time.Duration // from a document's last change to its classification
 	IdleTimeout    time.Duration // ends a session that asks for nothing; 0 is never
@@ -54,9 +54,9 @@ type Server struct {
 	metrics    *metrics
 	batcher    *batching.Batcher
 	turns      *fair.Turns
-	reserving  atomic.Pointer[Model] // whose device leaves processors to turns
+	reserving  atomic.Pointer[Model] // model whose device leaves cores to turns
 	index      *index.Index          // nil without one
-	grace      time.Duration         // what sessions that must end have for their last answers
+	grace      time.Duration         // time for the last replies of sessions that must end
 	allowances allowances
 	refusing   atomic.Int64 // connections that are turned away
 	leaving    atomic.Bool  // see Leave
@@ -84,7 +84,7 @@ func New(ctx context.Context, o Options) (*Server, error) {
 	s := &Server{options: o, log: o.Log, memory: memory{limit: o.MaxMemory}, reading: memory{limit: o.MaxMemory / 2},
 		metrics: newMetrics(), sessions: map[*session]struct{}{}, grace: time.Second, allowances: usualAllowances,
 		failed: make(chan error, 1)}
-	s.turns = fair.New(cmp.Or(o.Processors, runtime.NumCPU()), func(n int) { s.reserving.Load().Scorer.Reserve(n) })
+	s.turns = fair.New(cmp.Or(o.Cores, runtime.NumCPU()), func(n int) { s.reserving.Load().Scorer.Reserve(n) })
 	s.reserving.Store(m)
 	s.batcher = batching.New(batching.Options{Tokens: o.MaxBatchTokens, MaxWait: o.MaxWait, Sizes: s.metrics.sizes})
 	s.model = s.newServed(m)
@@ -134,7 +134,7 @@ func (s *Server) Reload() error {
 		old.Scorer.Reserve(0)
 	})
 	for x := range s.sessions {
-		go x.documents.again() // which waits where a client does not read
+		go x.documents.again() // blocks if a client does not read
 	}
 	s.mu.Unlock()
 	old.Retire()
@@ -294,7 +294,7 @@ func (s *Server) cancelAll() (left, blocked int) {
 		}
 		x.mu.Unlock()
 		x.bare.cancel(errStopped)
-		go x.documents.close() // which waits where a client does not read
+		go x.documents.close() // blocks if a client does not read
 	}
 	return left, blocked
 }

@@ -29,8 +29,8 @@ type message struct {
 	received time.Time
 }
 
-// session is one client's stream. Messages are accepted in order by receive; some
-// of them are answered at once, and the others are calls, which run on their own.
+// session is one client's stream. receive accepts messages in order; some are answered immediately, and the others are
+// calls, which run on their own.
 type session struct {
 	server  *Server
 	share   *fair.Share
@@ -38,13 +38,13 @@ type session struct {
 	frames  transport.Frames
 	input   io.Reader
 	out     *transport.Outlet
-	name    string // of the input, in errors of bare lines
+	name    string // name of the input, for errors of bare lines
 	stdio   bool
 	log     *slog.Logger
 
 	ctx      context.Context // ends when the client is gone or must go
 	end      context.CancelCauseFunc
-	messages chan message  // what was read; closed at the end of input
+	messages chan message  // messages read; closed at the end of input
 	readErr  error         // why; set before messages is closed
 	cut      error         // why no more is read, though the client is there
 	stopRead chan struct{} // closed when nothing more is to be read
@@ -64,12 +64,12 @@ type session struct {
 
 	sending sync.Mutex // while a message is written
 	mu      sync.Mutex
-	calls   map[*call]struct{} // that are not answered
+	calls   map[*call]struct{} // pending calls
 	ids     map[string]*call
-	pushes  int           // of documents, to be computed
+	pushes  int           // documents whose result is pending
 	settled chan struct{} // has an element after an answer
 
-	memory    atomic.Int64 // that it has of the server's
+	memory    atomic.Int64 // bytes of the server's memory in use
 	activity  activity
 	gone      chan struct{} // closed when its connection is
 	documents documents
@@ -191,8 +191,8 @@ func (s *session) sendNow(body []byte) {
 // stop has the session end when what it has accepted is answered.
 func (s *session) stop() { s.stopOnce.Do(func() { close(s.stopRead) }) }
 
-// overdue tells when a session that had to end should have ended. Over standard
-// input it may be unable to: nothing frees a write to a pipe.
+// overdue is closed when a session that has to end is late. Over standard input it may be unable to end: a write to a
+// pipe cannot be interrupted.
 func (s *session) overdue() <-chan struct{} {
 	late := make(chan struct{})
 	context.AfterFunc(s.ctx, func() { time.AfterFunc(s.server.grace, func() { close(late) }) })
@@ -214,8 +214,8 @@ func (s *session) endOfInput() {
 	s.end(over("reading: %v", s.readErr))
 }
 
-// finish waits until every call and bare line is answered, and the class of every
-// document told, or until nobody is there to read them.
+// finish waits until every call and bare line is answered and every document's class pushed, or until the client has
+// gone.
 func (s *session) finish() {
 	s.documents.hasten()
 	look := time.NewTicker(100 * time.Millisecond)

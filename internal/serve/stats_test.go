@@ -21,8 +21,7 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestSearchHoldsNothingUp: while a search goes on, items are added and the server tells
-// how it is.
+// TestSearchHoldsNothingUp: during a search items are added and server/stats replies.
 func TestSearchHoldsNothingUp(t *testing.T) {
 	s := start(t, withIndex(t, "pre"))
 	vector := make([]float32, s.current().config.HiddenSize)
@@ -55,8 +54,8 @@ func TestSearchHoldsNothingUp(t *testing.T) {
 	<-done
 }
 
-// TestIndexFails: an operator sees it in the log, once, and in the metrics; clients
-// are told what to wait for, and may search.
+// TestIndexFails: the log has the failure once, and the metrics have it; clients get an error for changes, and may
+// search.
 func TestIndexFails(t *testing.T) {
 	o := withIndex(t, "pre")
 	dir := filepath.Join(t.TempDir(), "here")

@@ -74,9 +74,9 @@ func TestTagged(t *testing.T) {
 	}
 	c.notify("sequence/didChange", map[string]any{"uri": "a", "version": 8,
 		"changes": []any{map[string]any{"text": "old"}}})
-	for told := ""; !strings.Contains(told, `"error":{"code":`); {
+	for pushed := ""; !strings.Contains(pushed, `"error":{"code":`); {
 		m := c.message()
-		if told = string(m.Params); m.Method == publishClass || m.ID != nil {
+		if pushed = string(m.Params); m.Method == publishClass || m.ID != nil {
 			t.Fatalf("%+v", m)
 		}
 	}

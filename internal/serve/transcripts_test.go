@@ -19,11 +19,11 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// transcripts are the pages with examples: blocks of what a client sends (">")
-// and what it gets ("<"). The first line names the model and more:
+// transcripts are the pages with examples: blocks of messages from (">") and to ("<") a client. The first line names
+// the model and more:
 //
-//	```jsonrpc pre        a session that is initialised
-//	```jsonrpc pre raw    one that is not
+//	```jsonrpc pre        an initialised session
+//	```jsonrpc pre raw    a session that is not initialised
 //	```jsonrpc pre index  with an index
 //	```jsonrpc pre held   no batch begins before the line "# release"
 //	```jsonrpc pre quiet  no document is classified by itself
@@ -199,8 +199,7 @@ func mask(t *testing.T, message string, masked map[string]bool) string {
 	return order(d)
 }
 
-// compareBlocks compares what came with what a page says; numbers but for what
-// processors differ in.
+// compareBlocks compares the messages with those of a page; numbers may differ by as much as CPUs do.
 func compareBlocks(t *testing.T, got, want []string) {
 	t.Helper()
 	want = slices.DeleteFunc(slices.Clone(want), func(s string) bool { return s == "" })

@@ -6,8 +6,8 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// turnAway refuses a session that a flag leaves no place for. Of many that are refused at
-// once few are waited for: they have files open that others need.
+// turnAway refuses a session beyond the limit of a flag. Only maxRefusing refused clients are waited for: they hold
+// files that others need.
 func (s *session) turnAway(flag string) error {
 	why := s.server.tooMany(flag, "")
 	s.refuse(nil, why)

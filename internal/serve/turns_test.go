@@ -32,8 +32,8 @@ func holdLarge(t testing.TB, s *Server) (end func()) {
 // shortHead is a window that is soon computed.
 var shortHead = map[string]any{"policy": "head", "length": 16}
 
-// TestShortTextIsSmall: a text is as large as it is, not as what making tokens of it may
-// take, and so it does not wait for large ones; neither does that of a document.
+// TestShortTextIsSmall: the size of a text decides its turn, not the memory that its tokens may take, so that short
+// texts and documents do not wait for large ones.
 func TestShortTextIsSmall(t *testing.T) {
 	o := testOptions(t, "pre")
 	o.Load, o.Debounce = longModel(t), time.Hour
@@ -128,7 +128,7 @@ func TestTurnsOfAMessage(t *testing.T) {
 	}
 }
 
-// counted is a processor that knows how many it is to leave to turns.
+// counted is a CPU device that records how many cores it leaves to turns.
 type counted struct {
 	tensor.Device
 	reserved atomic.Int64
@@ -137,8 +137,7 @@ type counted struct {
 func (d *counted) Unwrap() tensor.Device { return d.Device }
 func (d *counted) Reserve(n int)         { d.reserved.Store(int64(n)) }
 
-// TestReloadMovesTurns: the device of a model that takes another's place leaves processors
-// to the turns that are taken, and the old one to none any more.
+// TestReloadMovesTurns: the device of a reloaded model leaves cores to the running turns, and the old device to none.
 func TestReloadMovesTurns(t *testing.T) {
 	o := testOptions(t, "pre")
 	var devices []*counted
@@ -153,14 +152,14 @@ func TestReloadMovesTurns(t *testing.T) {
 	s := start(t, o)
 	turn := must.Get(s.turns.Share().Begin(t.Context(), fair.Small))(t)
 	if n := devices[0].reserved.Load(); n != 1 {
-		t.Errorf("%d processors are reserved, want 1", n)
+		t.Errorf("%d cores are reserved, want 1", n)
 	}
 	must.Succeed(t, s.Reload())
 	if before, now := devices[0].reserved.Load(), devices[1].reserved.Load(); before != 0 || now != 1 {
-		t.Errorf("the old device leaves %d processors, the new one %d, want 0 and 1", before, now)
+		t.Errorf("the old device leaves %d cores, the new one %d, want 0 and 1", before, now)
 	}
 	turn.End()
 	if before, now := devices[0].reserved.Load(), devices[1].reserved.Load(); before != 0 || now != 0 {
-		t.Errorf("%d and %d processors are still reserved", before, now)
+		t.Errorf("%d and %d cores are still reserved", before, now)
 	}
 }

@@ -85,7 +85,7 @@ func tokensCut(start int, tokens []int32) cut {
 // end is the token behind the last.
 func (x cut) end() int { return x.start + x.First() }
 
-// request is what the model reads of a cut, of a sequence of so many tokens.
+// request is the part that the model reads of a sequence of length tokens.
 func (x cut) request(length int) *requests.Request {
 	return &requests.Request{Sequences: [][]int32{x.A}, Features: x.Features, Edges: x.Edges, Lengths: []int{length}}
 }
@@ -162,7 +162,7 @@ func (w *window) cut(c *sft.Config, q *sequence) ([]cut, error) {
 // windowed says what was read of a sequence that a window was given for.
 type windowed struct {
 	Policy string `json:"policy"`
-	Start  int    `json:"start"` // of what was read, in tokens
+	Start  int    `json:"start"` // first token that was read
 	End    int    `json:"end"`
 	Count  int    `json:"count"`
 }

@@ -83,13 +83,13 @@ func TestBadWindows(t *testing.T) {
 		c.refuse(n, "sequence/classify", map[string]any{"tokens": []int{1, 2, 3, 4, 5, 6, 7, 8}, "window": w}, -32602,
 			x.why)
 		c.notify("sequence/didOpen", map[string]any{"uri": "u", "version": 1, "text": "1 2 3 4 5 6 7 8", "window": w})
-		var told struct {
+		var sent struct {
 			Message string
 			Error   struct{ Message string }
 		}
-		decode(t, c.message().Params, &told)
-		if !strings.Contains(told.Message+told.Error.Message, x.why) {
-			t.Errorf("%+v, want %s", told, x.why)
+		decode(t, c.message().Params, &sent)
+		if !strings.Contains(sent.Message+sent.Error.Message, x.why) {
+			t.Errorf("%+v, want %s", sent, x.why)
 		}
 	}
 }

@@ -14,9 +14,8 @@ const (
 	changeWork = 1 << 8
 )
 
-// inTurns runs f, which reads so many bytes of a message and yields between the pieces of
-// that, in turns of the session's. A piece may be all: a change of many MiB is scanned at
-// once.
+// inTurns runs f in turns of the session: f reads a number of bytes of a message and yields between pieces. A piece may
+// be the whole: a change of many MiB is scanned in one.
 func (s *session) inTurns(bytes int, f func() error) (err error) {
 	if s.turn, err = s.share.Begin(s.ctx, fair.KindOf(bytes)); err != nil {
 		return err

@@ -16,14 +16,14 @@ import (
 
 // Options are a batcher's limits and ways.
 type Options struct {
-	Tokens  int                 // of a batch, 0 for what a pass takes
+	Tokens  int                 // maximum tokens of a batch; 0 means the capacity of a pass
 	MaxWait time.Duration       // for company
-	Sizes   prometheus.Observer // of the jobs of each batch that was computed
+	Sizes   prometheus.Observer // number of jobs of each computed batch
 }
 
-// Batcher fills the passes of a model with the jobs of all sessions. A batch
-// begins as soon as there is a place for it; while others run, one that is not
-// full waits a little for company. No bit of a result depends on the company.
+// Batcher fills the passes of a model with the jobs of all sessions. A batch begins as soon as a slot is free; while
+// others run, a batch that is not full waits a little for more jobs. No bit of a result depends on the other jobs of
+// the batch.
 type Batcher struct {
 	// Before is called before each computation, by tests that hold it; nil otherwise.
 	Before func(context.Context)
@@ -34,17 +34,17 @@ type Batcher struct {
 	stats   Stats
 	queue   queue
 	running int       // batches
-	long    int       // of these, with a sequence beyond the budget
-	small   int       // of all that run, those of urgent jobs, which are soon done
+	long    int       // running batches with a sequence beyond the budget
+	small   int       // running batches of urgent jobs, which end soon
 	urgent  bool      // one runs beside those that there are places for
 	rest    time.Time // until then the others are not stopped again
 	pace    pace
-	meter   fair.Meter // of what is computed
+	meter   fair.Meter // meters computed tokens
 	timer   *time.Timer
 	batches sync.WaitGroup
 }
 
-// batch is what runs at once.
+// batch is the jobs of one pass.
 type batch struct {
 	jobs   []*Job
 	wanted int // jobs that somebody waits for; guarded by the batcher's mutex

@@ -24,7 +24,7 @@ const patience = 5 * time.Second
 // errUnwanted is why jobs are cancelled.
 var errUnwanted = errors.New("nobody wants it")
 
-// newModel puts a golden model on the processor until the test ends.
+// newModel puts a golden model on the CPU device until the test ends.
 func newModel(t *testing.T) *Model {
 	t.Helper()
 	file := must.Get(sft.Load("../../../sft/testdata/golden/pre"))(t)
@@ -183,8 +183,8 @@ func TestReleasedModel(t *testing.T) {
 	m.Release = free // as the test's end retires it again
 }
 
-// TestInterruptedAlone: a job that is computed again by itself, as its batch has failed, ends
-// with why it is not wanted any more, as its client is to be told.
+// TestInterruptedAlone: a job that is computed alone after its batch has failed ends with the cause of its
+// cancellation, which its client receives.
 func TestInterruptedAlone(t *testing.T) {
 	b, m := start(t, Options{})
 	ctx, cancel := context.WithCancelCause(t.Context())

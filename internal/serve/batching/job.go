@@ -31,13 +31,13 @@ type Job struct {
 
 	done    chan struct{} // closed when out and err are there
 	settled atomic.Bool   // set by whoever closes done
-	out     sft.Output    // of Embed, Embeddings alone
+	out     sft.Output    // for Embed, Embeddings alone
 	err     error
-	took    time.Duration // of the batch that it was in
+	took    time.Duration // duration of its batch
 
 	// Guarded by the batcher's mutex.
-	batch  *batch // that runs it
-	line   *line  // of the queue, while it waits there
+	batch  *batch // batch that runs it
+	line   *line  // line of the queue while it waits
 	at     int    // in the line
 	due    int64  // by the queue's clock
 	number int64  // in the order of arrival
@@ -46,7 +46,7 @@ type Job struct {
 // Account is who jobs are of, and what it has had. But for the log, the batcher's mutex
 // guards it.
 type Account struct {
-	Log *slog.Logger // of what goes wrong
+	Log *slog.Logger // logs failures
 
 	computed fair.Usage // by the model
 	pending  int        // tokens that it is asked for
@@ -85,6 +85,6 @@ func (j *Job) Wait() (sft.Output, error) {
 	return j.out, j.err
 }
 
-// Took is how long the batch took that the result is of. Only who has the result by Wait,
-// and no error, may ask.
+// Took is the duration of the batch that computed the result. It may be called after Wait has returned without an
+// error.
 func (j *Job) Took() time.Duration { return j.took }

@@ -14,7 +14,7 @@ func (p *pace) add(took time.Duration, tokens, budget int) {
 	p.tokens += (float64(tokens) - p.tokens) * weight
 }
 
-// of is for about how long so many tokens are computed, 0 while nothing has been.
+// of estimates the time to compute a number of tokens; 0 while nothing has been computed.
 func (p *pace) of(tokens int) time.Duration {
 	if p.tokens == 0 {
 		return 0

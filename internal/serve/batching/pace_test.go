@@ -28,7 +28,7 @@ func TestPace(t *testing.T) {
 	}
 }
 
-// TestPaceOfSeveral: batches that run at once share the time that they take.
+// TestPaceOfSeveral: concurrent batches share the time that they take.
 func TestPaceOfSeveral(t *testing.T) {
 	b, m := start(t, Options{Tokens: 100, MaxWait: time.Millisecond})
 	const each = 150 * time.Millisecond // far longer than a busy machine takes to compute a batch
@@ -41,6 +41,6 @@ func TestPaceOfSeveral(t *testing.T) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if got, want := b.pace.of(100), each/time.Duration(slots); got < want*9/10 || got > each*9/10 || slots < 2 {
-		t.Errorf("a batch takes %v where %d run at once, want about %v", got, slots, want)
+		t.Errorf("a batch takes %v where %d run concurrently, want about %v", got, slots, want)
 	}
 }

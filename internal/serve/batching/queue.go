@@ -8,14 +8,12 @@ import (
 	"time"
 )
 
-// queue holds the jobs that wait, and shares the model out fairly: a flow, which
-// is what one client has of one class of lengths, gets as much as any other,
-// however much of it waits.
+// queue holds the waiting jobs and shares the model fairly. A flow is the jobs of one client in one class of lengths;
+// each flow gets the same service, however many of its jobs wait.
 //
-// That is self-clocked fair queueing (Golestani 1994). The clock counts the
-// tokens that each flow has had; a job is due when its flow has had it, too. So a
-// newcomer's job is due at once, but for its own length, and a long one is passed
-// by short ones until they have had as much.
+// It is self-clocked fair queueing (Golestani 1994): the clock counts the tokens that each flow has received, and the
+// finish tag of a job is its flow's service with the job included. So the first job of a new flow is due after its own
+// length, and short jobs overtake a long one until they have received as much.
 type queue struct {
 	lines  map[kind]*line
 	flows  map[flow]int64 // when the last job of each is due

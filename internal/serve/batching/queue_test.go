@@ -173,7 +173,7 @@ func TestFlowsForgotten(t *testing.T) {
 	}
 }
 
-// TestCancelAtOnce: what waits is dropped at once, however much it is.
+// TestCancelAtOnce: waiting jobs are dropped immediately, however many there are.
 func TestCancelAtOnce(t *testing.T) {
 	n := 200000
 	if testing.Short() {

@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// occupy takes all places of the device by batches of a session that has had more than its
-// share, each of so many tokens where that fills one.
+// occupy fills all slots of the device with batches of a session that has had more than its share, each of a number of
+// tokens.
 func occupy(t *testing.T, b *Batcher, m *Model, greedy *Account, tokens int) []*Job {
 	t.Helper()
 	b.mu.Lock()
@@ -28,9 +28,8 @@ func occupy(t *testing.T, b *Batcher, m *Model, greedy *Account, tokens int) []*
 	return jobs
 }
 
-// TestUrgentBatch: where others have all places, the short job of a session that has had
-// less than its share is computed at once, and a second one is not ahead of those of its
-// own session; with the same bits.
+// TestUrgentBatch: while others have all slots, a short job of a session that has had less than its share is computed
+// immediately with the same bits, and a second one does not overtake those of its own session.
 func TestUrgentBatch(t *testing.T) {
 	for name, tokens := range map[string]int{"beside long batches": urgentTokens + 1,
 		"beside small ones": urgentTokens / 4} {

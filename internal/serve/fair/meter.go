@@ -2,18 +2,17 @@ package fair
 
 import "time"
 
-// Meter tells whether a session has had more of something than its fair share. Its clock
-// is what a session has had that always took just that: it advances by what any has,
-// divided by how many take part.
+// Meter decides whether a session has received more than its fair share of a service. Its clock is the service that a
+// continuously active session would have received (virtual time): it advances by any session's service divided by the
+// number of active sessions.
 type Meter struct {
 	clock  time.Duration
-	period int64  // of time, by which those who take part are counted
+	period int64  // period over which active sessions are counted
 	counts [2]int // in this period and in the one before
 }
 
-// Usage is what one session has had. It is as of the clock: who asked for nothing for
-// long has a credit, but not without end, and neither is what was had beyond the share
-// remembered for long, or who had the server alone would wait for all who come later.
+// Usage is the service of one session, relative to the clock. An idle session accrues a bounded credit. Service beyond
+// the share is bounded as well, or a session that had the server alone would wait for all later ones.
 type Usage struct {
 	begun  bool // see Join
 	had    time.Duration

@@ -9,16 +9,14 @@ import (
 	"time"
 )
 
-// Turns share the server's time out among its sessions. All that costs more than
-// passing on is done in a turn: parsing, turning text into tokens, editing, searching,
-// writing JSON. Few turns are taken at once, the next one by the session that has had
-// least. What the model computes takes no turn: the batcher shares that out.
+// Turns divide the server's CPU time among its sessions. Work beyond forwarding runs in a turn: parsing, tokenizing,
+// editing, searching, writing JSON. Few turns run concurrently; the next one goes to the session with the least
+// service. The model's computations take no turn: the batcher schedules them.
 //
-// A session that has had less than its fair share does not wait at all: the system
-// shares the processors out between it and those whose turn it is. So a client that asks
-// for little is answered as if it were alone.
+// A session below its fair share does not wait: the operating system divides the cores between it and the running
+// turns. So a client with small requests is served as if it were alone.
 type Turns struct {
-	reserve func(processors int) // has the model's device leave as many
+	reserve func(cores int) // sets the number of cores that the model's device leaves free
 
 	mu    sync.Mutex
 	meter Meter
@@ -38,7 +36,7 @@ const (
 // LargeBytes make a turn a large one.
 const LargeBytes = 1 << 16
 
-// KindOf is the kind of a turn that reads so many bytes.
+// KindOf is the kind of a turn that reads a number of bytes.
 func KindOf(bytes int) Kind {
 	if bytes > LargeBytes {
 		return Large
@@ -48,9 +46,9 @@ func KindOf(bytes int) Kind {
 
 // pool is the turns of a kind.
 type pool struct {
-	most    int // at once
+	most    int // maximum of concurrent turns
 	taken   int
-	waiting []*Share // that have a turn in the queue of this kind
+	waiting []*Share // shares with a waiting turn of this kind
 }
 
 // Share is what one session has of the turns.
@@ -60,12 +58,11 @@ type Share struct {
 	queues [kinds][]chan struct{} // turns that wait; each is closed when it begins
 }
 
-// New shares half of so many processors out: the others are the model's, if it has
-// use for them.
-func New(processors int, reserve func(processors int)) *Turns {
+// New divides half of the cores: the others are left to the model.
+func New(cores int, reserve func(cores int)) *Turns {
 	t := &Turns{reserve: reserve}
-	t.pools[Small].most = max(1, processors/2)
-	t.pools[Large].most = max(1, processors/4)
+	t.pools[Small].most = max(1, cores/2)
+	t.pools[Large].most = max(1, cores/4)
 	return t
 }
 
@@ -176,7 +173,7 @@ func (s *Share) leave(kind Kind, at int) {
 
 // Count is how many turns of a kind there are.
 type Count struct {
-	Most    int // at once
+	Most    int // maximum of concurrent turns
 	Taken   int
 	Waiting int // sessions
 }
@@ -189,7 +186,7 @@ func (t *Turns) Count(kind Kind) Count {
 	return Count{p.most, p.taken, len(p.waiting)}
 }
 
-// Moved has another device leave processors to turns from now on: set says to which.
+// Moved makes another device leave cores to turns: set chooses it.
 func (t *Turns) Moved(set func()) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -197,5 +194,5 @@ func (t *Turns) Moved(set func()) {
 	t.reserveNow()
 }
 
-// reserveNow has the device leave a processor to each turn of the pools.
+// reserveNow makes the device leave a core to each turn of the pools.
 func (t *Turns) reserveNow() { t.reserve(t.pools[Small].taken + t.pools[Large].taken) }

@@ -133,12 +133,11 @@ func TestTurnsComeBack(t *testing.T) {
 		}
 	}
 	if turns.light != 0 || reserved != 0 {
-		t.Errorf("%d light ones are taken, %d processors reserved", turns.light, reserved)
+		t.Errorf("%d light ones are taken, %d cores reserved", turns.light, reserved)
 	}
 }
 
-// TestMeter: who has what the others have is at the clock, who has less is below it, and
-// neither is without end.
+// TestMeter: a session with its share is at the clock, one with less is below it, both within bounds.
 func TestMeter(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var m Meter

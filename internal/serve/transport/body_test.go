@@ -37,7 +37,7 @@ func TestReadBody(t *testing.T) {
 					t.Errorf("%d of %d, %s: a buffer of %d", size, length, name, cap(m.Body))
 				}
 				if from.lent != m.Room || m.Room != int64(max(0, cap(m.Body)-jsonlines.Free)) {
-					t.Errorf("%d of %d, %s: lent %d, told %d, a buffer of %d", size, length, name,
+					t.Errorf("%d of %d, %s: lent %d, length %d, a buffer of %d", size, length, name,
 						from.lent, m.Room, cap(m.Body))
 				}
 			}

@@ -26,7 +26,7 @@ type Message struct {
 	Line int    // where it begins; in LSP framing its number
 	Err  error  // why there is no body: it can be answered, and reading goes on
 	Head []byte // how the message begins that has no body
-	Room int64  // what it has taken of the lender's memory, to be given back
+	Room int64  // bytes borrowed from the lender
 }
 
 // Frames cuts a stream into messages and writes them. It must not fall to what a

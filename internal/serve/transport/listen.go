@@ -70,7 +70,7 @@ func Listen(a Address) (net.Listener, error) {
 			return nil, err
 		}
 	}
-	// An address of IPv4 is meant as it is: for 0.0.0.0 as tcp, net listens to IPv6, too.
+	// An IPv4 address means IPv4 alone: for 0.0.0.0 with tcp, package net would also listen on IPv6.
 	network := a.Network
 	if p, err := netip.ParseAddrPort(a.Name); err == nil && p.Addr().Is4() {
 		network = "tcp4"
@@ -81,7 +81,7 @@ func Listen(a Address) (net.Listener, error) {
 // maxPath is the longest path that the system takes for a socket.
 const maxPath = len(syscall.RawSockaddrUnix{}.Path) - 1
 
-// Public reports whether others than this machine may reach an address.
+// Public reports whether other machines may reach an address.
 func Public(a net.Addr) bool {
 	tcp, ok := a.(*net.TCPAddr)
 	return ok && !tcp.IP.IsLoopback()

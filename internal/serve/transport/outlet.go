@@ -11,11 +11,11 @@ import (
 type Outlet struct {
 	w     io.Writer
 	turn  func(bytes int, write func())
-	since atomic.Pointer[time.Time] // of the write that waits for the client
+	since atomic.Pointer[time.Time] // start of the write that waits for the client
 }
 
-// NewOutlet writes to w. Turn runs what writes so many bytes without waiting for the client,
-// when there is time for it, or not at all: then they are written as those that wait.
+// NewOutlet writes to w. turn runs write, which writes a number of bytes without waiting for the client, in a turn, or
+// does not run it: then the bytes are written by the path that waits.
 func NewOutlet(w io.Writer, turn func(bytes int, write func())) *Outlet {
 	return &Outlet{w: w, turn: turn}
 }

@@ -17,8 +17,8 @@ func unreceived(conn net.Conn) bool {
 	return waiting > 0
 }
 
-// Closed reports whether the client has Closed its unix socket altogether, and not
-// only ended what it sends. TCP tells no such thing before something is written.
+// Closed reports whether the client has closed its Unix socket altogether, and not only its sending half. TCP cannot
+// distinguish the two before a write.
 func Closed(conn any) bool {
 	polled := []unix.PollFd{{}}
 	if socket, ok := conn.(*net.UnixConn); ok {

@@ -4,7 +4,7 @@ package transport
 
 import "net"
 
-// Other systems do not tell what Linux does.
+// Other systems cannot detect it.
 
 func unreceived(net.Conn) bool { return false }
 
