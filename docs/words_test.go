@@ -19,19 +19,19 @@ var avoided = []struct {
 	phrases     []string
 	pages, code int
 }{
-	{[]string{"tell", "tells", "told", "telling"}, 0, 151},
-	{[]string{"so many"}, 0, 24},
+	{[]string{"tell", "tells", "told", "telling"}, 0, 108},
+	{[]string{"so many"}, 0, 11},
 	{[]string{"as many"}, 0, 78},
 	{[]string{"others than"}, 0, 1},
-	{[]string{"one that is"}, 0, 16},
-	{[]string{"as it is", "as it was"}, 0, 13},
-	{[]string{"at once"}, 0, 16},
-	{[]string{"what is there", "what there is", "what that is"}, 0, 4},
+	{[]string{"one that is"}, 0, 10},
+	{[]string{"as it is", "as it was"}, 0, 11},
+	{[]string{"at once"}, 0, 12},
+	{[]string{"what is there", "what there is", "what that is"}, 0, 3},
 	{[]string{"by heart"}, 0, 0},
 	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 3},
-	{[]string{"simple model", "simple models"}, 0, 40},
-	{[]string{"processor", "processors"}, 0, 57},
-	{[]string{fragment}, 0, 264},
+	{[]string{"simple model", "simple models"}, 0, 32},
+	{[]string{"processor", "processors"}, 0, 56},
+	{[]string{fragment}, 0, 146},
 }
 
 // fragment counts comments behind code that begin with one of fragmentWords.

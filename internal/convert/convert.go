@@ -28,11 +28,11 @@ import (
 type Options struct {
 	From   []string // files, or "-"
 	To     string   // directory of the data set
-	Format string   // of all files; "" derives it from their names
+	Format string   // format of all files; "" derives it from their names
 
 	Delimiter byte // between the fields of CSV; 0 means a comma
 
-	Name     string // of the data set
+	Name     string // name of the data set
 	Text     string // column with text, or
 	Tokens   string // column with lists of token ids, or
 	Features string // column with lists of numbers for each token, or
@@ -63,11 +63,11 @@ type Options struct {
 	Chosen        func(tokenizers.Choice) // receives the chosen tokenizer; may be nil
 	Vocab         int                     // size of the vocabulary of Tokens
 
-	Shares       []Share        // of the rows; nil means [DefaultShares]
+	Shares       []Share        // shares of the splits; nil means [DefaultShares]
 	SplitColumn  string         // column with the split of a row, instead of shares
 	SplitPattern *regexp.Regexp // extracts the split from SplitColumn; nil takes all of it
 	Val          float64        // fraction of the train rows of SplitColumn that are for validation
-	Seed         uint64         // of the random splits
+	Seed         uint64         // seed of the random splits
 	MaxLength    int            // rows of more tokens are left out; 0 means no limit
 
 	Strict   bool // a row that cannot be used is an error
@@ -133,7 +133,7 @@ type converter struct {
 	names     *table.Names
 	tokenizer tokenizers.Tokenizer
 	bytes     bool   // the tokens are the bytes of the text
-	file      []byte // of the tokenizer, nil if it has none
+	file      []byte // file of the tokenizer; nil if it has none
 	spec      seq.Spec
 	labels    labels
 	decided   bool // it is known whether rows have one label or several
@@ -155,7 +155,7 @@ type converter struct {
 // Indices of columns.
 const (
 	firstText  = 0
-	secondText = 1 // of a pair
+	secondText = 1 // second text of a pair
 )
 
 // nameSeries makes a series features, whose names come from the first file.

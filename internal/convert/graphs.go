@@ -22,7 +22,7 @@ import (
 // GraphOptions configure ConvertGraphs.
 type GraphOptions struct {
 	From                           []string // files of JSON lines, Arrow or Parquet
-	Name                           string   // of the data set; "" means that of the first file
+	Name                           string   // name of the data set; "" means that of the first file
 	Label, Tags                    string   // fields of a class or labels, and of a label for each node
 	Labels                         []string // names of the labels, in order; nil: those found, sorted
 	Numbers                        []string // fields of numbers to predict, instead of labels
@@ -188,7 +188,7 @@ func hashOf(x *graphlines.Row) uint64 {
 // surveyed is the summary of the graphs in files.
 type surveyed struct {
 	spec   seq.Spec
-	rows   map[string]int // of each split
+	rows   map[string]int // rows of each split
 	labels map[string]int32
 }
 

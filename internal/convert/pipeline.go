@@ -37,7 +37,7 @@ type chunk struct {
 // converted is the result of a chunk.
 type converted struct {
 	rows    int64
-	splits  []string // of blocks, in the order of their occurrence
+	splits  []string // splits of the blocks, in order of first occurrence
 	blocks  map[string]*seq.Block
 	left    []left
 	failure error // an error that ends the conversion
@@ -50,9 +50,9 @@ type kept struct {
 	// split is the row's split.
 	split string
 	text  uint64
-	label uint64 // of the text with the row's label, labels or numbers; 0 without one
-	id    uint64 // of the row's own id; 0 without one
-	read  uint64 // of the tokens, if different texts may have the same ones; otherwise 0
+	label uint64 // hash of the text with the row's label, labels or numbers; 0 without one
+	id    uint64 // hash of the row's own id; 0 without one
+	read  uint64 // hash of the tokens, if different texts may have the same ones; otherwise 0
 	signs signs
 }
 
@@ -203,12 +203,12 @@ type worker struct {
 	*converter
 	first, second []int32           // tokens of a row
 	text          []byte            // text of a row
-	digest        [sha256.Size]byte // of a row's first text, if it determines the split
-	numbers       []float32         // of a row
+	digest        [sha256.Size]byte // hash of a row's first text, if it determines the split
+	numbers       []float32         // numbers of one row
 	holding       []int32           // labels of a row
 	labelled      []int32           // tags of a row
 	known         map[string]int32  // cache of labels, without a lock
-	signs         signs             // of a row
+	signs         signs             // signs of one row
 }
 
 // textSeed is the seed of the hashes that find repeated texts and ids.

@@ -31,8 +31,8 @@ func (o *Options) tags() bool { return o.Tags != "" || o.Spans != "" || o.Interv
 // part is a part of a text, from a byte to before another, with one tag: a word or a span.
 type part struct {
 	start, end int
-	tag        string // of its first token; "" for no label
-	inner      string // of the other tokens
+	tag        string // tag of its first token; "" for no label
+	inner      string // tag of the other tokens
 }
 
 // continued returns the tag that continues a tag: I-X after B-X, and the same after others.
@@ -333,7 +333,7 @@ func spansOf(column, text, list string) ([]part, *source.SkipReason) {
 	var spans []struct {
 		Start, End *int
 		Label      string
-		Text       *string // of the span, which some files repeat
+		Text       *string // text of the span, which some files repeat
 	}
 	if err := json.Unmarshal([]byte(list), &spans); err != nil {
 		return nil, bad("no list of spans", `expected [{"start": 0, "end": 5, "label": "PER"}], found %.60q`, list)

@@ -44,7 +44,7 @@ func (e *emitter) split(x onnx.Tensor) onnx.Tensor {
 func (e *emitter) products(k onnx.Tensor) func(q onnx.Tensor) onnx.Tensor {
 	channels := e.config.HiddenSize / e.config.NumHeads
 	k = e.Transpose(k, 0, 2, 1)
-	var term func(q, k onnx.Tensor) onnx.Tensor // of one channel
+	var term func(q, k onnx.Tensor) onnx.Tensor // term of one channel
 	switch e.config.Score {
 	case "dot":
 		return func(q onnx.Tensor) onnx.Tensor { return e.MatMul(q, k) }

@@ -88,8 +88,8 @@ func (s *sequence) measure(x onnx.Tensor) {
 	s.position = s.Range(s.Int(0), s.Squeeze(s.length, 0))
 }
 
-// blockScores is how many scores of a head are computed at a time, about: a number that a
-// processor's cache holds several times.
+// blockScores is the approximate number of scores of a head that are computed together: the CPU's cache holds several
+// blocks.
 const blockScores = 1 << 14
 
 // block cuts the positions into blocks of the same number, whose last one repeats the last position

@@ -53,7 +53,7 @@ func (s *sequence) standardised(x onnx.Tensor) onnx.Tensor {
 	return s.Cast(s.Div(s.Sub(s.Cast(x, onnx.Float64), s.Doubles(means...)), s.Doubles(deviations...)), onnx.Float32)
 }
 
-// finite is the matrix x of so many rows. A row with a number that is none is an index out of bounds.
+// finite is the matrix x. A row with a number that is not finite is an index out of bounds.
 func (s *sequence) finite(scope string, x, rows onnx.Tensor, columns int) onnx.Tensor {
 	numbers := s.ReduceSum(s.Cast(s.Less(s.Abs(x), s.Float(math.Inf(1))), onnx.Float32), 1)
 	all := s.Equal(s.Squeeze(numbers, 1), s.Float(float64(columns)))
@@ -69,14 +69,14 @@ type edges struct {
 	features       onnx.Tensor // float64 [edges, names + 1]
 }
 
-// edges reads edges among so many tokens, of which the head alone may be read. An end that is no token is an
-// index out of bounds.
+// edges reads edges among the given number of tokens, of which only the head may be read. An end that is not a token is
+// an index out of bounds.
 func (s *sequence) edges(tokens onnx.Tensor) edges {
 	names := s.config.EdgeFeatureNames
 	ends := s.Input(inputEdges, onnx.Int64, "Of each edge the positions of its source and of its target.",
 		onnx.Named(dimEdges), onnx.Size(2))
 	const scope = "edge_is_accepted/"
-	negative := s.Less(ends, s.Int(0)) // which would count from the end
+	negative := s.Less(ends, s.Int(0)) // a negative index would count from the end
 	ends = s.within(scope, func() onnx.Tensor {
 		return s.Gather(s.Range(s.Int(0), s.Squeeze(tokens, 0)), s.Where(negative, tokens, ends))
 	})

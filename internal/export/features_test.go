@@ -25,7 +25,7 @@ func TestFeatureBlocks(t *testing.T) {
 	}
 }
 
-// TestFeatureTies: equal nodes tie exactly in every layer where nothing tells them apart.
+// TestFeatureTies: equal nodes tie exactly in every layer if nothing distinguishes them.
 func TestFeatureTies(t *testing.T) {
 	needRuntime(t)
 	for _, hidden := range []int{1, 7, 18, 31, 50} {

@@ -22,10 +22,10 @@ const (
 	inputWordHashes   = "word_hashes"   // [length]
 	outputLogits      = "logits"
 	outputEmbedding   = "embedding"
-	outputNumbers     = "numbers"   // of a regression, in the units of the data
-	outputPositions   = "positions" // of fill-mask: of the masks
+	outputNumbers     = "numbers"   // predictions of a regression, in the units of the data
+	outputPositions   = "positions" // positions of the masks, for fill-mask
 	dimLength         = "length"
-	dimRead           = "read" // of a sequence whose head alone is read
+	dimRead           = "read" // tokens read of a longer sequence
 	dimMasks          = "masks"
 	dimEdges          = "edges"
 	graphName         = "sft"
@@ -116,7 +116,7 @@ func metadata(c *sft.Config) (out []onnx.Property) {
 	}
 	add("max_length", strconv.Itoa(longest(c)))
 	if n := c.TruncatesAt(); n > 0 {
-		add("input_window", strconv.Itoa(n)) // of a longer sequence the head is read
+		add("input_window", strconv.Itoa(n)) // only the head of a longer sequence is read
 	}
 	if c.PadTokenID != nil {
 		add("pad_token_id", strconv.Itoa(int(*c.PadTokenID)))

@@ -18,8 +18,7 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// operators are those that graphs may have: what ONNX Runtime computes on processors, also
-// in WebAssembly, for the types that are used.
+// operators are the allowed ones: those that ONNX Runtime computes on CPUs and in WebAssembly for the types in use.
 var operators = strings.Fields(`Abs Add BitwiseAnd BitwiseXor Cast Concat Conv Div Equal Erf Expand Gather Gemm Identity
 	LayerNormalization Less Log MatMul Max Min Mul Neg NonZero Or Range ReduceMax ReduceMean ReduceSum Relu Reshape Scan ScatterElements Shape
 	Sigmoid Sin Slice Softmax Softplus Split Squeeze Sub TopK Transpose Unsqueeze Where`)
@@ -101,8 +100,7 @@ func TestMetadata(t *testing.T) {
 	}
 }
 
-// TestUncovered: a configuration that no export follows is refused, and all that it says of this kind is
-// named at once.
+// TestUncovered: a configuration that no export supports is refused, and all its unsupported keys are named together.
 func TestUncovered(t *testing.T) {
 	m := fresh(t, func(c *sft.Config) { mask(c) })
 	m.Config.Relative, m.Config.Pooling, m.Config.MaskTargets = "learned", "mean", &config.MaskTargets{}

@@ -98,7 +98,7 @@ func checkFolder(dir string) error {
 	exported := slices.ContainsFunc(entries, func(e fs.DirEntry) bool { return e.Name() == modelingFile })
 	files := []string{modelingFile, weightsFile, configFile, tokenizerFile}
 	for _, e := range entries {
-		if slices.Contains(files, atomicfile.TemporaryOf(e.Name())) { // of a killed export: writing the file removes it
+		if slices.Contains(files, atomicfile.TemporaryOf(e.Name())) { // left by a killed export: writing the file removes it
 			continue
 		}
 		if !exported || !slices.Contains(append(files, "__pycache__"), e.Name()) {

@@ -73,7 +73,7 @@ func TestPyTorch(t *testing.T) {
 		_, err := os.Stat(tuned)
 		golden := err == nil
 		if !golden {
-			tolerance = 5e-5 // of larger weights, and of two float32 computations
+			tolerance = 5e-5 // larger weights, and two float32 computations
 		}
 		if !(r.Single <= tolerance && r.Padded <= tolerance) {
 			t.Errorf("%s: logits are off by %.1e, in a batch by %.1e", names[i], r.Single, r.Padded)

@@ -26,7 +26,7 @@ import (
 
 const (
 	goldens = "../../sft/testdata/golden"
-	runner  = "../../examples/onnx/run.mjs" // which answers lines by ONNX Runtime
+	runner  = "../../examples/onnx/run.mjs" // serves lines with ONNX Runtime
 )
 
 // line is a sequence, or a pair.
@@ -103,8 +103,8 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// TestTies: equal tokens tie exactly in every layer where nothing tells their places, and a tie is
-// decided by its keys, whatever the width of a row.
+// TestTies: equal tokens tie exactly in every layer if nothing distinguishes their positions, and keys decide a tie for
+// every width of a row.
 func TestTies(t *testing.T) {
 	needRuntime(t)
 	for _, hidden := range []int{1, 7, 18, 31, 50} {

@@ -30,12 +30,12 @@ func (s *sequence) sampled(name string, x onnx.Tensor, most, layer int) sampled 
 	return out
 }
 
-// sample chooses at most so many tokens by the scores [length] as package tensor's Sample does: S1 by falling score,
+// sample chooses at most most tokens by the scores [length] as package tensor's Sample does: S1 by falling score,
 // then tie key, then position; S2 of the rest by partner key, then position. All orders are those of TopK, which takes
 // the first of equals.
 func (s *sequence) sample(score onnx.Tensor, most, layer int) (out sampled) {
 	keys := s.Min(s.length, s.Int(int64(most)))
-	pairs := s.Min(keys, s.Sub(s.length, keys)) // those that have a partner
+	pairs := s.Min(keys, s.Sub(s.length, keys)) // number of keys with a partner
 	out.keys = keys
 	_, byTie := s.TopK(s.draw(layer, philox.StreamTie), s.length, false)
 	_, best := s.TopK(s.Gather(score, byTie), keys, true)
@@ -96,7 +96,7 @@ type address struct {
 	stream uint32
 }
 
-// random draws the words of all layers at once: int64 [addresses, length].
+// random draws the words of all layers together: int64 [addresses, length].
 func (s *sequence) random() {
 	streams := []uint32{philox.StreamTie, philox.StreamPartner}
 	if s.config.SamplerNoise == "always" {

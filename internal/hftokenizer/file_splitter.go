@@ -125,9 +125,9 @@ func (r *reader) metaspace(text json.RawMessage) (splitter, error) {
 		Type        string  `json:"type"`
 		Replacement string  `json:"replacement"`
 		Scheme      *string `json:"prepend_scheme"`
-		Space       *bool   `json:"add_prefix_space"` // what older files have in its place
+		Space       *bool   `json:"add_prefix_space"` // used by older files
 		Split       *bool   `json:"split"`
-		Sign        *string `json:"str_rep"` // of older files: the replacement again
+		Sign        *string `json:"str_rep"` // used by older files: the replacement again
 	}{}
 	if err := strict(text, &o); err != nil {
 		return nil, err

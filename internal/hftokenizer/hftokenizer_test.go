@@ -47,7 +47,7 @@ func samples(t testing.TB) (all []sample) {
 	return all
 }
 
-// TestSameIDs compares with the library, from several goroutines at once.
+// TestSameIDs compares with the library, from several goroutines.
 func TestSameIDs(t *testing.T) {
 	all := samples(t)
 	for _, name := range fixtures {

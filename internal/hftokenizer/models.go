@@ -48,7 +48,7 @@ func (m *wordLevel) encode(ids []int32, word string) ([]int32, error) {
 type wordPiece struct {
 	vocabulary
 	unknown int32
-	prefix  string // of tokens that are not a word's first
+	prefix  string // prefix of tokens inside a word
 	most    int    // signs of a word
 	longest int    // bytes of a token
 }
@@ -98,7 +98,7 @@ const unknownPenalty = 10
 // best is how the text up to a place is cut best.
 type best struct {
 	score float64
-	start int // of the last token; -1 if there is no way yet
+	start int // start of the last token; -1 if no path ends here
 	id    int32
 }
 

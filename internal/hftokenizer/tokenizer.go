@@ -28,8 +28,8 @@ const maxID = 1 << 22
 
 // A Tokenizer turns text into ids. It is safe for concurrent use.
 type Tokenizer struct {
-	raw        *matcher // added tokens that are looked for in the text as it is
-	normalized *matcher // those that are looked for in normalized text
+	raw        *matcher // added tokens that are matched in the raw text
+	normalized *matcher // added tokens that are matched in normalized text
 	normalize  normalizer
 	split      splitter
 	model      model
@@ -38,7 +38,7 @@ type Tokenizer struct {
 	added     map[int32]bool
 	byteLevel bool // the model's signs stand for bytes
 	join      string
-	prefix    string // of tokens that go on a word
+	prefix    string // prefix of tokens that continue a word
 	size      int
 }
 

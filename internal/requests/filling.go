@@ -12,7 +12,7 @@ import (
 // Filling is the reply to a line whose masks are filled.
 type Filling struct {
 	ID     json.RawMessage `json:"id,omitempty"`
-	Text   *string         `json:"text,omitempty"` // of the filled tokens, where the model has a tokenizer
+	Text   *string         `json:"text,omitempty"` // text of the filled tokens, if the model has a tokenizer
 	Tokens []int32         `json:"tokens"`         // with the most probable one in place of each mask
 	Masks  []FilledMask    `json:"masks"`
 	Sizes

@@ -61,7 +61,7 @@ func (p *Parser) MemoryOfLine(line []byte) int64 {
 	if p.Config.Featured() {
 		most = p.MemoryOf("edges", line)
 	}
-	if bytes.Contains(line, []byte("text")) || bytes.Contains(line, []byte(`\u`)) { // which may be in a name
+	if bytes.Contains(line, []byte("text")) || bytes.Contains(line, []byte(`\u`)) { // a name may have escapes
 		most += p.MemoryOf("text", line)
 	}
 	return most

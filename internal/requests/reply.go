@@ -132,7 +132,7 @@ func NewEmbedding(c *sft.Config, r *Request, vectors [][]float32) (Embedding, er
 
 // Sizes are a reply's numbers of tokens.
 type Sizes struct {
-	Length  int  `json:"length"` // of both sequences of a pair
+	Length  int  `json:"length"` // tokens, of both sequences of a pair
 	LengthA *int `json:"length_a,omitempty"`
 	LengthB *int `json:"length_b,omitempty"`
 	Used    *int `json:"used,omitempty"` // read by the model, where an input window may cut

@@ -41,13 +41,13 @@ func Fail(code int, format string, args ...any) error {
 // Request is one line of input.
 type Request struct {
 	ID        json.RawMessage
-	Sequences [][]int32   // what the model reads: one sequence, or two of a pair
+	Sequences [][]int32   // input: one sequence, or the two of a pair
 	Lengths   []int       // before an input window cut them
-	Features  [][]float32 // of a model of features: those of each token, in place of ids
-	Edges     []seq.Edge  // of a model of graphs
+	Features  [][]float32 // features of each token, in place of ids
+	Edges     []seq.Edge  // edges of a graph
 	Label     json.RawMessage
 	Numbers   json.RawMessage
-	Labels    json.RawMessage     // that hold where any number may, or of tokens
+	Labels    json.RawMessage     // labels of a multi-label row, or of tokens
 	places    []tokenizers.Offset // places of tokens of a text, for tagging
 	unit      string              // unit of places
 	Failure   *Failure            // nil if the line can be answered

@@ -56,8 +56,8 @@ func TestRequestOutlivesLine(t *testing.T) {
 	}
 }
 
-// TestFieldsOfMethods: a line that has its sequence as only a method takes it is told what
-// a line takes; beside a sequence such a field is passed over.
+// TestFieldsOfMethods: a line whose sequence is in a field of methods gets an error with the fields of lines; beside a
+// sequence such a field is ignored.
 func TestFieldsOfMethods(t *testing.T) {
 	cfg := must.Get(config.Read("../../sft/testdata/golden/pre/config.json"))(t)
 	p := NewParser(cfg, "", "f", 1)

@@ -10,7 +10,7 @@ import (
 type tooMuch struct{ size, limit int }
 
 func (t *tooMuch) Error() string {
-	return fmt.Sprintf("it asks for %d bytes at once, expected at most %d: is a row too long?", t.size, t.limit)
+	return fmt.Sprintf("one allocation of %d bytes, expected at most %d: is a row too long?", t.size, t.limit)
 }
 
 // allocator refuses what no row should need: running out of memory ends the program.

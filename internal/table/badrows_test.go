@@ -12,8 +12,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestBadRows: what is wrong with a row is told with its line, and reading goes on; what
-// is wrong with a file ends in an error with its name.
+// TestBadRows: a bad row is reported with its line, and reading goes on; a bad file is an error with its name.
 func TestBadRows(t *testing.T) {
 	long := strings.Repeat("x", 1<<20)
 	for _, c := range []struct {
@@ -109,7 +108,7 @@ func TestTruncated(t *testing.T) {
 			}
 		}
 		damaged := []byte(whole)
-		damaged[len(damaged)-2] ^= 1 // of its checksum, or its length
+		damaged[len(damaged)-2] ^= 1 // a byte of its checksum or its length
 		if rows, err := readRows(file(t, name, string(damaged)), Options{Columns: []string{"a"}}); err == nil ||
 			!strings.Contains(err.Error(), name) {
 			t.Errorf("%s: %d rows with a wrong checksum, %v", name, len(rows), err)

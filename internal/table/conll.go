@@ -29,15 +29,15 @@ type conllReader struct {
 	limit  int   // bytes of a sentence
 	wanted []int // places from 0; −1 is the last
 	line   int64
-	fields int             // of the first line of a token; 0 before it
-	ahead  conllShape      // of the tokens that lie ahead when the file is opened
-	last   map[string]bool // what lines have in their last column, some of it
+	fields int             // fields of the first token; 0 before it
+	ahead  conllShape      // shape of the tokens ahead when the file is opened
+	last   map[string]bool // some values of the last column
 	// universal: the file is CoNLL-U, whose first column numbers the words. A token is the word's
 	// form there, and its tag the universal part of speech.
 	universal bool
 	note      func(line string) // may be nil
 	sentences int
-	tokens    int // of the first sentence
+	tokens    int // tokens of the first sentence
 }
 
 // longSentence is more tokens than a file of one sentence has, unless its empty lines were lost.

@@ -8,8 +8,8 @@ import (
 	"github.com/sftseq/sftseq/internal/must"
 )
 
-// TestCoNLL: a sentence is a row, with the place of its first token; what is wrong with one is
-// told with its line, and the next is read.
+// TestCoNLL: a sentence is a row at the line of its first token; a bad sentence is reported with its line, and the next
+// one is read.
 func TestCoNLL(t *testing.T) {
 	path := file(t, "a.conll", "\ufeff-DOCSTART- -X- O\n\n# text = a b\n\na X O\r\nb\tY\tB-P\n   \n\n# Z O\n\nc X\n\n"+
 		strings.Repeat("x", 99)+"\n\nd X O\n\n\xff X O\n\n\tX\tO\n\nlast X I-P")
@@ -18,7 +18,7 @@ func TestCoNLL(t *testing.T) {
 	var row Row
 	for _, want := range []struct {
 		line int64
-		text string // of the columns, or an error
+		text string // text of the columns, or an error
 	}{
 		{5, "a b|O B-P|X Y"}, {9, "#|O|Z"}, {11, "line 11: expected 3 columns as in the first sentence, found 2"},
 		{13, "line 13: a sentence of more than 50 bytes"},
@@ -133,7 +133,7 @@ func TestCoNLLTagColumn(t *testing.T) {
 		"B-ORG EU\nO won\n":                          "expected tags in the last column, 2, found tags of spans in column 1 alone",
 		"EU NNP B-NP B-ORG\nwon VBD B-VP O\n":        "",
 		"EU NNP B-NP\nwon VBD B-VP\n":                "",
-		"EU B-NP B-ORG x\nwon B-VP O y\n":            "", // which of two is open
+		"EU B-NP B-ORG x\nwon B-VP O y\n":            "", // two labels could be open
 		"EU NNP\nwon VBD\n":                          "",
 		"EU B-ORG 0.99\nB-12 O 0.98\nwon VBD 0.97\n": "",
 	} {

@@ -16,7 +16,7 @@ import (
 type csvReader struct {
 	delimited
 	comma  byte     // is between two fields
-	fields []string // of a row
+	fields []string // fields of a row
 	line   int64    // where the next row begins
 	last   int64    // where the row before did
 }
@@ -71,8 +71,7 @@ func (r *csvReader) fail(row *Row, fields []string, err error) error {
 	return fmt.Errorf("%s: %w", r.in.Name, err)
 }
 
-// read finds the fields of the next row that is not empty, up to so many, and how many
-// bytes it has.
+// read finds the fields of the next row that is not empty, up to most of them, and its size in bytes.
 func (r *csvReader) read(most int) (s csvSplitter, size int, err error) {
 	for {
 		s = csvSplitter{text: r.window.text, comma: r.comma, last: r.window.last(), most: most, fields: r.fields[:0]}

@@ -14,8 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// csvRows are the rows of a text, and how it ends: those of this package, read in blocks
-// of so many bytes at least.
+// csvRows are the rows of a text and its final error, as read by this package in blocks of at least the given size.
 func csvRows(text string, comma byte, block int) (rows []string) {
 	r := &csvReader{comma: comma,
 		delimited: delimited{window: &window{in: strings.NewReader(text), block: block, piece: make([]byte, 7)},
@@ -98,9 +97,9 @@ func TestCSVBounds(t *testing.T) {
 	} {
 		path := file(t, c.name, c.text)
 		rows, err := read(path, Options{Columns: []string{"a", "b"}, MaxField: 100})
-		if told := fmt.Sprint(err, rows); !strings.Contains(told, c.want) || c.want == "<nil>" &&
-			strings.Contains(told, "!") {
-			t.Errorf("%q: %s, expected %q", c.text, told, c.want)
+		if got := fmt.Sprint(err, rows); !strings.Contains(got, c.want) || c.want == "<nil>" &&
+			strings.Contains(got, "!") {
+			t.Errorf("%q: %s, expected %q", c.text, got, c.want)
 		}
 	}
 	torn := &window{in: io.MultiReader(strings.NewReader("a,b\n1,2\n3"), iotest.ErrReader(io.ErrUnexpectedEOF)),
@@ -135,9 +134,9 @@ func TestRepeatedHeader(t *testing.T) {
 		{"x.csv", "text\ntext\n", "<nil>"},
 	} {
 		rows, err := read(file(t, c.name, c.text), Options{Columns: []string{"text"}})
-		if told := fmt.Sprint(err, rows); !strings.Contains(told, c.want) || c.want == "<nil>" &&
-			strings.Contains(told, "!") {
-			t.Errorf("%q: %s, expected %q", c.text, told, c.want)
+		if got := fmt.Sprint(err, rows); !strings.Contains(got, c.want) || c.want == "<nil>" &&
+			strings.Contains(got, "!") {
+			t.Errorf("%q: %s, expected %q", c.text, got, c.want)
 		}
 	}
 }

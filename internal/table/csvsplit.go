@@ -14,7 +14,7 @@ type csvSplitter struct {
 	last   bool     // nothing comes behind the text
 	most   int      // fields that are wanted of a row: what is beyond is only counted
 	fields []string // so far
-	count  int      // of fields; none of an empty line
+	count  int      // number of fields; 0 for an empty line
 	inner  int      // lines that end within fields
 
 	at  int // where the next field begins

@@ -121,7 +121,7 @@ func (d *delimited) take(row *Row, fields []string, count int) {
 		d.takeUneven(row, fields, fmt.Errorf("expected %d columns, found %d", len(d.columns), count))
 		return
 	}
-	if count > 1 && slices.Equal(fields, d.columns) { // of files that were joined
+	if count > 1 && slices.Equal(fields, d.columns) { // a header repeated in joined files
 		d.takeUneven(row, nil, errors.New("the names of the columns again, expected values"))
 		return
 	}
@@ -134,8 +134,7 @@ func (d *delimited) take(row *Row, fields []string, count int) {
 	}
 }
 
-// takeUneven makes a row of fields of which one is wrong. Those in front of it tell which
-// row it is.
+// takeUneven makes a row of fields one of which is wrong. The fields before it identify the row.
 func (d *delimited) takeUneven(row *Row, fields []string, err error) {
 	row.Err, row.Uneven = err, true
 	for _, at := range d.wanted {

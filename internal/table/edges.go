@@ -25,7 +25,7 @@ func ofLists(t arrow.DataType, number func(arrow.Type) bool) bool {
 	return ok && number(item.Elem().ID())
 }
 
-// edgesAt are the edges of row i of a column, which may take so many bytes.
+// edgesAt returns the edges of row i of a column, which may take up to limit bytes.
 func edgesAt(a arrow.Array, i, limit int) (v Value, err error) {
 	list, ok := a.(array.ListLike)
 	if !ok {

@@ -34,7 +34,7 @@ type fastaReader struct {
 	limit  int // bytes of a record
 	fastq  bool
 	wanted []int
-	line   int64 // that was read last
+	line   int64 // number of the last line read
 	head   []byte
 }
 
@@ -45,7 +45,7 @@ func newFASTA(in *source.Source, fastq bool, o Options) (*fastaReader, error) {
 		return nil, err
 	}
 	if mark, _ := r.lines.Peek(len(byteOrderMark)); string(mark) == byteOrderMark {
-		r.lines.Discard(len(byteOrderMark)) // which are in the buffer
+		r.lines.Discard(len(byteOrderMark)) // they are in the buffer
 	}
 	for len(r.head) == 0 {
 		if r.head, err = r.next(r.limit); err == io.EOF {
@@ -159,7 +159,7 @@ func cutWord(head string) (word, rest string) {
 }
 
 // fastqRecord reads the other three lines of a record, and the first of the next one.
-// What is wrong here is final: where the next record begins cannot be told.
+// An error here is final: the beginning of the next record is unknown.
 func (r *fastaReader) fastqRecord() (sequence, quality []byte, bad, err error) {
 	var lines [3][]byte
 	for i := range lines {

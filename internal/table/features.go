@@ -31,7 +31,7 @@ func ofFeatures(t arrow.DataType) bool {
 	return ofLists(t, func(number arrow.Type) bool { return number == arrow.FLOAT32 || number == arrow.FLOAT64 })
 }
 
-// featuresAt are the features of row i of a column, which may take so many bytes.
+// featuresAt returns the features of row i of a column, which may take up to limit bytes.
 func featuresAt(a arrow.Array, i, limit int) (v Value, err error) {
 	list, ok := a.(array.ListLike)
 	if !ok {

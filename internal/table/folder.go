@@ -22,7 +22,7 @@ var FolderColumns = []string{"content", "class", "split", "path"}
 // folderReader reads a folder of files, each of which is a row, in the order of their
 // paths: CLASS/FILE, or SPLIT/CLASS/FILE.
 type folderReader struct {
-	ctx    context.Context // of its reading
+	ctx    context.Context // ends the reading
 	dir    string
 	files  []string // within dir
 	wanted []int

@@ -16,7 +16,7 @@ import (
 // (Dataset.save_to_disk, DatasetDict.save_to_disk).
 const (
 	hfSplits   = "dataset_dict.json" // {"splits": ["train", …]}, each in a directory of its name
-	hfFeatures = "dataset_info.json" // what the columns are
+	hfFeatures = "dataset_info.json" // types of the columns
 	hfState    = "state.json"        // the Arrow streams, in their order
 	hfSplit    = "split"             // the column that the splits' names are read as
 )
@@ -24,12 +24,12 @@ const (
 // hfReader reads such a directory, one Arrow stream after the other.
 type hfReader struct {
 	chain
-	ctx     context.Context // of its reading
+	ctx     context.Context // ends the reading
 	options Options
 	columns []string
-	wanted  []string // of the streams: all but the split
+	wanted  []string // columns of the streams: all but the split
 	split   []int    // places of the split among the values
-	parts   []hfPart // that are left
+	parts   []hfPart // remaining parts
 	part    hfPart
 }
 

@@ -42,8 +42,8 @@ func ofItems(t arrow.DataType) bool {
 // itemBytes is what an item takes beside its text, which several items may share in the file.
 const itemBytes = 16
 
-// itemsAt are the texts of row i of a column of lists, which may take so many bytes. An item may
-// be missing where lists may have gaps.
+// itemsAt returns the texts of row i of a column of lists, which may take up to limit bytes. Elements may be null if
+// gaps is set.
 func itemsAt(a arrow.Array, i, limit int, gaps bool) (v Value, err error) {
 	list, ok := a.(array.ListLike)
 	if !ok || a.IsNull(i) {

@@ -19,9 +19,9 @@ type listReader struct {
 	list    bool
 	limit   int // bytes of a value
 	row     int64
-	line    int64 // that is read
+	line    int64 // current line
 	value   []byte
-	closers []byte // of what is open
+	closers []byte // closing delimiters of the open values
 	closed  bool   // the list has ended
 }
 
@@ -80,7 +80,7 @@ func (r *listReader) Next(row *Row) error {
 	case err == io.EOF && r.more():
 		return fmt.Errorf("%s: line %d: the file ends within a list", r.in.Name, r.line)
 	case err == io.EOF:
-		r.columns.tellMissing()
+		r.columns.reportMissing()
 	case err != nil:
 		return fmt.Errorf("%s: line %d: %w", r.in.Name, r.line, err)
 	}
@@ -127,7 +127,7 @@ func (r *listReader) next(row *Row) error {
 		return nil
 	}
 	switch next, err := r.skipSpace(); {
-	case err == io.EOF: // which the next call tells
+	case err == io.EOF: // the next call returns it
 		return nil
 	case err != nil:
 		return err

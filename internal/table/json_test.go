@@ -17,9 +17,8 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// TestJSONLists: a list of objects, and objects one after the other, are read a value at a
-// time; what is wrong with a value is told with its line, what is wrong between values ends
-// the reading.
+// TestJSONLists: a list of objects, and concatenated objects, are read one value at a time; a bad value is reported
+// with its line, and an error between values ends the reading.
 func TestJSONLists(t *testing.T) {
 	long := strings.Repeat("x", 300)
 	for _, c := range []struct {

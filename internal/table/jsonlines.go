@@ -73,7 +73,7 @@ func (r *jsonReader) Next(row *Row) error {
 	var long *jsonlines.TooLong
 	switch {
 	case err == io.EOF:
-		r.columns.tellMissing()
+		r.columns.reportMissing()
 		return io.EOF
 	case errors.As(err, &long):
 		row.fail(err)
@@ -105,8 +105,8 @@ type jsonColumns struct {
 	columns []string
 	copied  []string
 	lists   []string
-	points  []string        // of features
-	series  []string        // of numbers
+	points  []string        // columns of features
+	series  []string        // columns of numbers
 	known   map[string]bool // keys that columns begin with
 	absent  func(file, column string, found []string)
 	missing map[string]bool // columns that were in no row yet
@@ -175,8 +175,8 @@ func (c *jsonColumns) look(object []byte) {
 	c.found = slices.Compact(c.found)
 }
 
-// tellMissing tells of columns that no row has.
-func (c *jsonColumns) tellMissing() {
+// reportMissing reports columns that no row has.
+func (c *jsonColumns) reportMissing() {
 	if c.objects == 0 || c.absent == nil {
 		return
 	}
@@ -194,10 +194,10 @@ func asItStands(field json.RawMessage) (Value, error) {
 	return Value{Text: line.String(), JSON: true}, err
 }
 
-// mostColumns is how many are told of in place of one that is missing.
+// mostColumns is how many existing columns are named if one is missing.
 const mostColumns = 20
 
-// AbsentText tells of what [Options.Absent] is called with.
+// AbsentText describes the arguments of [Options.Absent].
 func AbsentText(file, column string, found []string) string {
 	return fmt.Sprintf("%s: no row has the column %q; the first ones have %.100q", file, column,
 		found[:min(len(found), mostColumns)])

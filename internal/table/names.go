@@ -74,7 +74,7 @@ func (n *Names) file(path string) string {
 	if short, ok := n.files[path]; ok {
 		return short
 	}
-	inner := "" // of folders within each other
+	inner := "" // folder inside others
 	for folder := range n.folders {
 		if strings.HasPrefix(path, folder) && len(folder) >= len(inner) {
 			inner = folder

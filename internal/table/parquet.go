@@ -49,7 +49,7 @@ func newParquet(path string, o Options) (_ *records, err error) {
 		}
 	}()
 	defer func() {
-		if p := recover(); p != nil { // what the checks below have missed
+		if p := recover(); p != nil { // errors that the checks below have missed
 			err = fmt.Errorf("the file is damaged%s", said(p))
 		}
 	}()
@@ -104,7 +104,7 @@ type groups struct {
 	memory   *allocator
 	metadata *metadata.FileMetaData
 	unknown  map[string]string // logical types that Arrow's reader does not know, by column
-	kept     arrow.Metadata    // of what the file says of itself
+	kept     arrow.Metadata    // metadata of the file to keep
 	classes  hfClasses         // in the metadata of Hugging Face's library
 	reader   *pqarrow.FileReader
 	leaves   []int
@@ -112,10 +112,10 @@ type groups struct {
 	rows     pqarrow.RecordReader // nil between two
 	batch    int64                // rows of a record
 	taken    int64                // rows of the group that were returned
-	skip     int64                // of these that are read again
-	rowsRead int64                // of all groups
+	skip     int64                // rows that are read again
+	rowsRead int64                // rows read of all groups
 	progress func(bytes int64)    // may be nil
-	told     int64                // bytes of the file that it was told of
+	reported int64                // bytes reported so far
 }
 
 // open reads the metadata.
@@ -131,7 +131,7 @@ func (g *groups) open() error {
 		return err
 	}
 	if g.metadata.IsSetEncryptionAlgorithm() {
-		return errors.New("the file is encrypted: expected one that is not")
+		return errors.New("the file is encrypted: expected an unencrypted one")
 	}
 	// Types follow from Parquet's own. Arrow's schema, which some programs add, would
 	// be decoded without a look at it. What a copy of a data set says of its ids, features and labels is kept.
@@ -206,7 +206,7 @@ func (g *groups) prepare() error {
 			m := found.MetaData
 			switch {
 			case m == nil || found.CryptoMetadata != nil:
-				return fmt.Errorf("row group %d: column %q is encrypted: expected one that is not", n, name)
+				return fmt.Errorf("row group %d: column %q is encrypted: expected an unencrypted one", n, name)
 			case found.GetFilePath() != "":
 				return fmt.Errorf("row group %d: column %q is in the file %q: expected it in this one", n,
 					name, found.GetFilePath())
@@ -262,7 +262,7 @@ func (g *groups) read() (arrow.Record, error) {
 	for {
 		if g.rows == nil {
 			if g.next == len(g.metadata.RowGroups) {
-				g.tell(1)
+				g.report(1)
 				return nil, io.EOF
 			}
 			g.next++
@@ -301,7 +301,7 @@ func (g *groups) read() (arrow.Record, error) {
 		if record.NumRows() > 0 {
 			g.taken += record.NumRows()
 			g.rowsRead += record.NumRows()
-			g.tell(float64(g.rowsRead) / float64(max(1, g.metadata.NumRows)))
+			g.report(float64(g.rowsRead) / float64(max(1, g.metadata.NumRows)))
 			return record, nil
 		}
 	}
@@ -342,17 +342,16 @@ func (g *groups) skipTo(row int64) int64 {
 	return row
 }
 
-// tell tells progress of the part of the file that was read, by rows: the bytes of columns
-// that nobody asked for are not read, and others may be twice.
-func (g *groups) tell(part float64) {
-	if now := int64(min(1, part) * float64(g.plain.size)); g.progress != nil && now > g.told {
-		g.progress(now - g.told)
-		g.told = now
+// report reports progress as the part of the file that was read, by rows: the bytes of unwanted columns are not read,
+// and others may be read twice.
+func (g *groups) report(part float64) {
+	if now := int64(min(1, part) * float64(g.plain.size)); g.progress != nil && now > g.reported {
+		g.progress(now - g.reported)
+		g.reported = now
 	}
 }
 
-// begin reads the row group from its first row on, in records of so many, as far as it
-// was not yet read.
+// begin reads the rest of the row group, in records of batch rows.
 func (g *groups) begin(batch int64) (err error) {
 	g.batch, g.skip = batch, g.taken
 	g.plain.begin(g.next - 1)
@@ -403,9 +402,9 @@ func (g *groups) record() (record arrow.Record, err error) {
 // column i are read from byte i<<[chunkBits] on, in their order.
 type plainFile struct {
 	file   *os.File
-	size   int64          // of the file
-	end    int64          // of the pages
-	groups [][]chunkPlace // of each row group the wanted columns
+	size   int64          // bytes of the file
+	end    int64          // end of the pages
+	groups [][]chunkPlace // wanted columns of each row group
 	open   map[int64]*chunk
 	err    error // the first
 }

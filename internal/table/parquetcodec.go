@@ -51,7 +51,7 @@ type inflater struct {
 	zstd *zstd.Decoder
 }
 
-// inflate returns size bytes. Memory grows with what there is, not with what is said.
+// inflate returns size bytes. Memory grows with the decoded data, not with the claimed size.
 func (f *inflater) inflate(codec int, src []byte, size int) ([]byte, error) {
 	var r io.Reader
 	var err error

@@ -113,7 +113,7 @@ func checkFooter(footer []byte) (unknown map[string]string, err error) {
 			return true, errThrift
 		}
 		var open []int32 // children that are still to come, of each column around
-		column := ""     // of the table, which element i belongs to
+		column := ""     // column of the table that element i belongs to
 		for i := range n {
 			children := int32(0)
 			name, logical := "", ""

@@ -31,7 +31,7 @@ const maxPage = 256 << 20
 // read as such a chunk that is not compressed. Arrow's reader believes whatever a page
 // says of itself, and allocates it.
 type chunk struct {
-	name        string // of the column
+	name        string // name of the column
 	codec       int
 	kind        parquet.Type
 	width       int // bytes of a value, where that is fixed
@@ -40,7 +40,7 @@ type chunk struct {
 
 	r          *bufio.Reader
 	left       int64 // bytes of the file
-	values     int64 // that are still to come
+	values     int64 // remaining values
 	dictionary int   // values of it; -1 before it
 	inflater   inflater
 	ready      [2][]byte // to be read: a header and a page
@@ -83,7 +83,7 @@ func (c *chunk) next() error {
 	if h.kind == pageDataV2 {
 		levels = int(h.definitions) + int(h.repetitions)
 	}
-	raw := make([]byte, h.compressed) // which the file has
+	raw := make([]byte, h.compressed) // the file has this many bytes
 	if _, err := io.ReadFull(c.r, raw); err != nil {
 		return err
 	}

@@ -159,7 +159,7 @@ func TestPageChecksum(t *testing.T) {
 	}
 }
 
-// thriftOf is a struct of fields in their order; nil is one that is left out.
+// thriftOf is a struct of fields in their order; nil leaves a field out.
 func thriftOf(fields ...any) []byte {
 	var w thriftWriter
 	for i, f := range fields {
@@ -195,8 +195,7 @@ func thriftOf(fields ...any) []byte {
 // bytes.
 func listFile(n int64) string { return listFileAnd(n) }
 
-// listFileAnd has more row groups, each of which says that it has so many rows, and has no
-// pages.
+// listFileAnd has further row groups, each of which claims a number of rows and has no pages.
 func listFileAnd(n int64, groups ...emptyGroup) string {
 	run := func(count int64, value string) string { return uvarints(uint64(count)<<1) + value }
 	levels := func(runs string) string {
@@ -231,7 +230,7 @@ func TestEmptyGroups(t *testing.T) {
 	empty := emptyGroup{0, 0}
 	for _, c := range []struct {
 		groups []emptyGroup
-		rows   int64 // that the metadata say
+		rows   int64 // rows according to the metadata
 		of     string
 		read   string
 	}{

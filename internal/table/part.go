@@ -62,8 +62,8 @@ func (r *Parts) Next(row *Row) error { return r.read(row) }
 
 // Extent is how a file can be cut into parts.
 type Extent struct {
-	Bytes int64 // of the file
-	Rows  int64 // of Arrow and Parquet; otherwise -1
+	Bytes int64 // bytes of the file
+	Rows  int64 // rows of Arrow and Parquet files; otherwise -1
 	Whole bool  // it is compressed, so that it cannot be cut
 }
 

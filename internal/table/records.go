@@ -20,14 +20,14 @@ import (
 // records reads the rows of Arrow record batches, which files of several kinds give.
 type records struct {
 	name     string
-	columns  []string       // of the whole
-	metadata arrow.Metadata // of the schema
+	columns  []string       // columns of the whole
+	metadata arrow.Metadata // metadata of the schema
 	wanted   []string
 	lists    []string
-	points   []string // of features
-	series   []string // of numbers
+	points   []string // columns of features
+	series   []string // columns of numbers
 	edges    []string
-	gaps     []string // of lists
+	gaps     []string // columns of lists
 	// of a column's values, where the type alone does not say how they are written
 	forms   map[string]func(string) string
 	stored  map[string]arrow.Field       // columns whose values can be copied as [Stored]
@@ -308,15 +308,15 @@ func checkColumns(schema *arrow.Schema, o Options) (columns []string, err error)
 
 // valueAt is the value of row i of a column.
 func valueAt(a arrow.Array, i int) (v Value, err error) {
-	if a.IsNull(i) || a.DataType().ID() == arrow.NULL { // which has no bits that say so
+	if a.IsNull(i) || a.DataType().ID() == arrow.NULL { // the null type has no validity bitmap
 		return Value{Null: true}, nil
 	}
 	switch a := a.(type) {
 	case *array.Dictionary:
 		return valueAt(a.Dictionary(), a.GetValueIndex(i))
-	case interface{ Value(i int) string }: // of all types of text
+	case interface{ Value(i int) string }: // all types of text
 		v.Text = strings.Clone(a.Value(i)) // the batch's memory is not kept
-	case interface{ Value(i int) []byte }: // of all types of bytes
+	case interface{ Value(i int) []byte }: // all types of bytes
 		return Value{Text: string(a.Value(i))}, nil
 	case array.ListLike:
 		from, to := a.ValueOffsets(i)

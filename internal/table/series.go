@@ -30,8 +30,8 @@ const StepsName = "value"
 // seriesReader makes the features of a series out of its columns.
 type seriesReader struct {
 	Reader
-	columns []string // of the series
-	at      []int    // of the columns that are wanted, those whose value is the series
+	columns []string // columns of the series
+	at      []int    // wanted columns whose value is the series
 	limit   int      // bytes of a series
 	row     Row
 }
@@ -321,7 +321,7 @@ func ofNumbers(t arrow.DataType) bool {
 		list.Elem().ID() == arrow.FLOAT64)
 }
 
-// seriesAt is row i of a column of lists of numbers, which may take so many bytes, or of numbers.
+// seriesAt returns row i of a column of numbers, or of lists of numbers, which may take up to limit bytes.
 func seriesAt(a arrow.Array, i, limit int) (v Value, err error) {
 	list, ok := a.(array.ListLike)
 	if !ok {

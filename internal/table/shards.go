@@ -20,7 +20,7 @@ const shardPath = "path"
 // shardsReader reads the tables of a folder as one, in the order of their names.
 type shardsReader struct {
 	chain
-	ctx     context.Context // of its reading
+	ctx     context.Context // ends the reading
 	dir     string
 	options Options
 	columns []string

@@ -114,8 +114,8 @@ func TestShards(t *testing.T) {
 	}
 }
 
-// TestProgressOfBytes: what progress is told adds up to the size of the files, whatever
-// they are and whichever columns are read, and not at the end alone.
+// TestProgressOfBytes: progress adds up to the size of the files, for every format and choice of columns, and is
+// reported during the reading.
 func TestProgressOfBytes(t *testing.T) {
 	const others = "testdata/others/"
 	list := "[" + strings.Repeat("{\"text\":\"x\"},\n", 50000) + "{}]"
@@ -123,16 +123,16 @@ func TestProgressOfBytes(t *testing.T) {
 		others + "duckdb-zstd.parquet", file(t, "x.json", list), file(t, "x.json.gz", gzipped(list)),
 		file(t, "x.txt", list)} {
 		info := must.Get(os.Stat(path))(t)
-		var told, calls int64
+		var reported, calls int64
 		rows, err := readRows(path, Options{Columns: []string{"text"}, Progress: func(n int64) {
 			if n < 0 {
 				t.Errorf("%s: %d bytes", path, n)
 			}
 			calls++
-			told += n
+			reported += n
 		}})
-		if err != nil || told != info.Size() || len(rows) > 1000 && info.Size() > 200000 && calls < 3 {
-			t.Errorf("%s: %d of %d bytes in %d calls for %d rows, %v", path, told, info.Size(), calls, len(rows), err)
+		if err != nil || reported != info.Size() || len(rows) > 1000 && info.Size() > 200000 && calls < 3 {
+			t.Errorf("%s: %d of %d bytes in %d calls for %d rows, %v", path, reported, info.Size(), calls, len(rows), err)
 		}
 	}
 }

@@ -27,7 +27,7 @@ type Row struct {
 	File   string
 	Line   int64  // where the row begins, from 1; 0 where it is the whole file, or that is not known
 	Byte   int64  // where the line begins in a file of which a part is read, from 1; otherwise 0
-	Name   string // what the record is called in the file, "" where nothing is
+	Name   string // name of the record in the file, or ""
 	Values []Value
 	Err    error // why the row cannot be read; then it has no values, or those that can be
 	Uneven bool  // it has other fields than there are columns: its values are in place up to the wrong one
@@ -43,8 +43,7 @@ func (r *Row) begin(file string, line int64) {
 // fail makes it one that cannot be read.
 func (r *Row) fail(err error) { r.Values, r.Err = r.Values[:0], err }
 
-// lacks makes a value one that is missing, as it cannot be read. The row's others may be
-// worth knowing.
+// lacks marks a value that cannot be read as null. The row's other values stay.
 func (r *Row) lacks(v *Value, err error) {
 	*v = Value{Null: true}
 	if r.Err == nil {
@@ -96,7 +95,7 @@ type Value struct {
 	// Features are in place of text, from a list in a column of [Options].Features.
 	Features [][]float32
 	Edges    [][2]int32 // in place of text, from a list in a column of [Options].Edges
-	Gaps     []bool     // of Items in a column of [Options].Gaps, those that are missing
+	Gaps     []bool     // missing elements of Items, in columns of [Options].Gaps
 	Null     bool       // it is missing
 	Words    bool       // the text is words with a space between them, each of which may have a tag
 	// the text is a number, true or false, as JSON has it, or what [Options].Copied has taken; so are Items
@@ -118,7 +117,7 @@ func (e *ColumnError) Unwrap() error { return e.Err }
 
 // Reader reads a table.
 type Reader interface {
-	// Columns are the names of all columns, or nil if only rows can tell.
+	// Columns are the names of all columns, or nil if they are known only from rows.
 	Columns() []string
 	// Next reads the next row in place of another, whose Values it takes; it returns
 	// io.EOF after the last. Any other error is final.
@@ -129,18 +128,18 @@ type Reader interface {
 // Options say how a table is read.
 type Options struct {
 	Columns []string // to be read
-	Format  string   // of [Formats]; "" is what the file's name says
+	Format  string   // one of [Formats]; "" derives it from the file's name
 	// of Columns, those that are only copied: lists and objects of JSON are taken as they stand, dates and times of
 	// Arrow as text
 	Copied    []string
 	Typed     []string // names among Columns whose values are also returned as [Stored]
-	Lists     []string // of Columns, those whose lists are of texts, and not of token ids
-	Features  []string // of Columns, those whose lists are of lists of numbers, those of a token each
+	Lists     []string // columns with lists of texts, not of token ids
+	Features  []string // columns with lists of the feature lists of tokens
 	Series    []string // columns of a series of numbers, which are called SeriesName in Columns
 	NotSeries []string // columns that a name with * in Series leaves out
 	// of Columns of Arrow and Parquet, those whose lists are of pairs of numbers, the source and the target of an edge
 	Edges     []string
-	Gaps      []string          // of Lists in Arrow and Parquet, those whose lists may have nulls among their items
+	Gaps      []string          // columns of Lists whose elements may be null, in Arrow and Parquet
 	Delimiter byte              // between the fields of CSV; 0 is a comma
 	MaxField  int               // bytes of a row that are accepted at most
 	Progress  func(bytes int64) // called with the bytes of the file read; may be nil
@@ -150,8 +149,8 @@ type Options struct {
 	Note   func(line string) // called with remarks on files that are not rows; may be nil
 	Spread bool              // read the files of a folder in an order whose beginning is a sample of all of them
 
-	part   *Part    // of the rows, nil for all
-	series []string // of Columns, those whose lists are of numbers
+	part   *Part    // part of the rows; nil means all
+	series []string // columns with lists of numbers
 }
 
 // StandardInput is the name of what comes through a pipe.

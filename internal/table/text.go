@@ -18,7 +18,7 @@ var TextColumns = []string{"text", "line", "file"}
 type textReader struct {
 	lineReader
 	note                     func(line string) // may be nil
-	lines, objects, labelled int               // of the first ones
+	lines, objects, labelled int               // counts of the first lines
 }
 
 // firstLines is how many lines decide whether a text is of another format.

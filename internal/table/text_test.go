@@ -63,7 +63,7 @@ func TestDelimiters(t *testing.T) {
 	}
 }
 
-// TestStrangers: what cannot be read is told with what to do.
+// TestStrangers: the error about an unsupported file says what to do.
 func TestStrangers(t *testing.T) {
 	for name, want := range map[string]string{"x.tar.gz": "an archive is not read: unpack it", "x.zip": "an archive",
 		"x.wav": "name the folder that it is in", "x.mp3": "convert it", "x.xlsx": "save it as CSV",

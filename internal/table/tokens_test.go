@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestTokensOfDataSets: the ids of a data set that stores them minus 1 are read as they
-// are, from its own file and from a copy in Parquet. What cannot be told from ids is refused.
+// TestTokensOfDataSets: the ids of a data set that stores them minus 1 are read unchanged, from its own file and from a
+// copy in Parquet. Options that ids do not support are refused.
 func TestTokensOfDataSets(t *testing.T) {
 	for _, c := range []struct{ column, first, version, want, problem string }{
 		{"tokens", "1", "2", "1: [1 256]", ""},

@@ -15,8 +15,8 @@ import (
 // line is a row. [delimitedWriter] writes nothing that this rule reads as something else.
 type tsvReader struct {
 	delimited
-	fields []string // of a row
-	joined []string // of a row with quoted tabs or ends of lines
+	fields []string // fields of a row
+	joined []string // fields of a row with quoted tabs or line ends
 	line   int64
 }
 
@@ -50,7 +50,7 @@ func (r *tsvReader) next() (line string, long bool, err error) {
 	return line, long, nil
 }
 
-// split finds the fields of a line, up to so many, and says how many there are.
+// split finds the fields of a line, up to most of them, and returns their number.
 func (r *tsvReader) split(line string, most int) (fields []string, count int) {
 	count = strings.Count(line, "\t") + 1
 	r.fields = r.fields[:0]

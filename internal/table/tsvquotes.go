@@ -2,8 +2,8 @@ package table
 
 import "strings"
 
-// quoted reads a line of so many fields, and the lines behind it, as a row with quoted tabs and ends of
-// lines, if that is what they are. It returns the row's bytes and the number of lines behind the first;
+// quoted reads a line with count fields, and the lines behind it, as a row with quoted tabs and line ends, if they are
+// one. It returns the row's bytes and the number of lines behind the first;
 // the fields are in joined.
 func (r *tsvReader) quoted(line string, count int) (bytes, lines int, ok bool) {
 	if !strings.HasPrefix(line, `"`) && !strings.Contains(line, "\t\"") {
@@ -15,7 +15,7 @@ func (r *tsvReader) quoted(line string, count int) (bytes, lines int, ok bool) {
 	if !open {
 		return len(line), 0, !even && len(fields) == len(r.columns)
 	}
-	size, end := 0, 0 // of the text ahead
+	size, end := 0, 0 // size and end of the text ahead
 	for open {
 		if size, ok = r.closing(size); !ok {
 			return 0, 0, false
@@ -56,7 +56,7 @@ func (r *tsvReader) closing(at int) (behind int, ok bool) {
 	for {
 		w := r.window
 		i := strings.IndexByte(w.text[at:], '"')
-		known := i >= 0 && at+i+2 < len(w.text) || w.last() // what follows the quote
+		known := i >= 0 && at+i+2 < len(w.text) || w.last() // whether the text behind the quote is known
 		switch {
 		case !known && (w.err != nil || len(w.text) > r.limit), known && i < 0:
 			return 0, false

@@ -11,12 +11,12 @@ import (
 type window struct {
 	in    io.Reader
 	text  string
-	err   error // what comes behind text: io.EOF if nothing does
+	err   error // error behind the text, or io.EOF
 	block int   // bytes by which it grows at least
 	piece []byte
 }
 
-// A window grows by a block, which is read in pieces that fit into a processor's cache.
+// A window grows by a block, which is read in pieces that fit into the CPU's cache.
 const (
 	blockBytes = 256 << 10
 	pieceBytes = 64 << 10

@@ -14,7 +14,7 @@ import (
 type delimitedWriter struct {
 	w       *csv.Writer
 	columns []OutputColumn
-	fields  []string // of a row
+	fields  []string // fields of a row
 	safe    bool     // texts that a spreadsheet would compute get an apostrophe
 }
 
@@ -92,7 +92,7 @@ func (d *delimitedWriter) add(c *OutputColumn, v any) error {
 		}
 	}
 	d.fields = append(d.fields, field)
-	if c.Kind == VectorColumn { // of which there is none
+	if c.Kind == VectorColumn { // delimited files have no vectors
 		for range c.Width - 1 {
 			d.fields = append(d.fields, "")
 		}

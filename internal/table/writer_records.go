@@ -34,7 +34,7 @@ type recordFile interface {
 // recordFormat is a format of record batches.
 type recordFormat struct {
 	fixed bool // vectors are of a fixed size
-	rows  int  // of a batch at most, or
+	rows  int  // maximum rows of a batch, or
 	size  int  // bytes
 	flush bool // batches can be read before the end
 	open  func(io.Writer, *arrow.Schema) (recordFile, error)
@@ -203,7 +203,7 @@ func (r *recordWriter) write() error {
 	return r.contain(func() error { return r.out.Write(record) })
 }
 
-// contain makes an error of a panic, which is how Arrow tells of some errors of writing.
+// contain turns a panic into an error: Arrow panics on some errors of writing.
 func (r *recordWriter) contain(do func() error) (err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -24,8 +24,8 @@ func newClassesResult(of Evaluated, r *metrics.Report, names []string) *ClassesR
 type ClassesResult struct {
 	Evaluated
 	*metrics.Report
-	Ranking  *metrics.Ranking `json:"ranking,omitempty"`  // of documents, by a model of pairs
-	Baseline *baseline.Result `json:"baseline,omitempty"` // what simple models reach
+	Ranking  *metrics.Ranking `json:"ranking,omitempty"`  // ranking of documents by a model of pairs
+	Baseline *baseline.Result `json:"baseline,omitempty"` // baselines
 	names    []string
 }
 

@@ -54,11 +54,11 @@ type Input struct {
 type Evaluated struct {
 	Model string `json:"model"`
 	Data  string `json:"data"`
-	Split string `json:"split,omitempty"` // of a data set
+	Split string `json:"split,omitempty"` // split of a data set
 	Trained
 	Members []MemberScore `json:"members,omitempty"` // results of the members of a fusion, and of their sum
 
-	File   string `json:"-"` // that has the rows; "" of the parts of shards
+	File   string `json:"-"` // file with the rows; "" for the parts of shards
 	Advice string `json:"-"` // commands to try where a baseline is better than the model
 	Linear bool   `json:"-"` // the model is linear, as the baseline of n-grams is
 }
@@ -94,8 +94,8 @@ func (e Evaluated) Title() string {
 
 // Trained says which weights of its run a model has; of a model without its run nothing.
 type Trained struct {
-	Models     int  `json:"models,omitempty"`     // that answer together; of a single one nothing
-	Step       int  `json:"step,omitempty"`       // of a single one
+	Models     int  `json:"models,omitempty"`     // size of an ensemble; omitted for one model
+	Step       int  `json:"step,omitempty"`       // training step of a single model
 	Unfinished bool `json:"unfinished,omitempty"` // training has not ended
 }
 

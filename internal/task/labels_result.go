@@ -17,10 +17,10 @@ type LabelsResult struct {
 	// label is answered that at least half of its rows have. Absent where these are not known.
 	Frequencies *LabelsBaseline `json:"baseline_frequencies,omitempty"`
 
-	simple *metrics.MultiLabelReport // of the frequencies
+	simple *metrics.MultiLabelReport // report of the label frequencies
 }
 
-// LabelsBaseline is what a simple model reaches on several labels.
+// LabelsBaseline has the scores of a baseline on several labels.
 type LabelsBaseline struct {
 	MicroF1              *float64 `json:"micro_f1"`
 	MacroF1              *float64 `json:"macro_f1"`

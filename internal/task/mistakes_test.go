@@ -13,8 +13,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestWorstRows: of more rows than are kept those that are furthest off are written, in order, of
-// equal ones the first of the file; one that is right is none of them.
+// TestWorstRows: of more rows than are kept those with the largest error are written in order, equal ones in the order
+// of the file; correct rows are not written.
 func TestWorstRows(t *testing.T) {
 	c := &sft.Config{
 		Task: config.Regression,

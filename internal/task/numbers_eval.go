@@ -20,7 +20,7 @@ type numberEvaluator struct {
 	config *sft.Config
 	tally  *evaluation.Numbers
 	mean   *metrics.Regression
-	always []float32 // that mean
+	always []float32 // prediction of the mean
 }
 
 func newNumberEvaluator(c *sft.Config) *numberEvaluator {

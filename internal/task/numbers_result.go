@@ -18,7 +18,7 @@ type NumbersResult struct {
 	R2      *float64       `json:"r2"`   // mean over the numbers that define it
 	Numbers []NumberResult `json:"numbers"`
 
-	linear string // what the linear model is called
+	linear string // name of the linear model
 }
 
 // NumberResult is what is reached on one number, in its own unit.
@@ -37,7 +37,7 @@ type NumberResult struct {
 // TrainingMean is the simplest model of numbers.
 const TrainingMean = "mean of the training split"
 
-// NumberBaseline is what a simple model reaches on a number.
+// NumberBaseline has the scores of a baseline on a number.
 type NumberBaseline struct {
 	MAE  float64  `json:"mae"`
 	RMSE float64  `json:"rmse"`
@@ -65,7 +65,7 @@ func (r *NumbersResult) Write(w io.Writer) error {
 	return r.advise(w, r.baselines(), OrNaN(r.R2), Named("R²"))
 }
 
-// baselines are the simple models, each with its mean R² over the numbers that define it.
+// baselines returns the baselines, each with its mean R² over the numbers that define it.
 func (r *NumbersResult) baselines() []Score {
 	var mean, linear, n float64
 	known := len(r.Numbers) > 0

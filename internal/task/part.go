@@ -78,5 +78,5 @@ func (p *PartColumns) vector(name string, i int) []float32 {
 func (p *PartColumns) list(name string, i int) []int32 {
 	v := p.columns[name].(*array.List)
 	from, to := v.ValueOffsets(i)
-	return append([]int32{}, v.ListValues().(*array.Int32).Int32Values()[from:to]...) // which outlives the record
+	return append([]int32{}, v.ListValues().(*array.Int32).Int32Values()[from:to]...) // a copy outlives the record
 }

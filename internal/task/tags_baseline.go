@@ -16,7 +16,7 @@ type constantTags struct {
 	name     string
 	most     int32           // the most frequent of all
 	of       map[int32]int32 // by token; nil: the same for all
-	frequent []float32       // of parts, how frequent each is; nil otherwise
+	frequent []float32       // frequency of each part; nil for other tags
 	tally    *evaluation.Tags
 }
 

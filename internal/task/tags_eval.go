@@ -25,7 +25,7 @@ func newTagEvaluator(c *sft.Config) *tagEvaluator {
 
 func (k *tagEvaluator) Begin(in *Input) error { return k.compare(in.Data) }
 
-// compare also measures simple models of the training split of a data set.
+// compare also measures baselines trained on the training split of a data set.
 func (k *tagEvaluator) compare(data string) (err error) {
 	k.simple, err = newConstantTags(data, k.config)
 	return err

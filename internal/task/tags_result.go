@@ -16,7 +16,7 @@ type TagsResult struct {
 	TagScores
 	// CutTags is how many labels are of tokens beyond the input window, and are not measured.
 	CutTags int64 `json:"cut_labels,omitempty"`
-	// Baselines are what simple models of the training split reach; none where there is no such split.
+	// Baselines were trained on the training split; empty if there is no such split.
 	Baselines []TagBaseline `json:"baselines,omitempty"`
 }
 
@@ -41,7 +41,7 @@ func scoresOf(config *sft.Config, t *evaluation.Tags) TagScores {
 	return out
 }
 
-// TagBaseline is what a simple model reaches.
+// TagBaseline has the scores of a baseline.
 type TagBaseline struct {
 	Name        string   `json:"name"`
 	Accuracy    float64  `json:"accuracy"`
