@@ -166,7 +166,7 @@ var importRules = []struct {
 	{"internal/bench", []string{"lra"}, "what is measured is handed in"},
 	{"internal/distributed", []string{"sft", "seq", "internal/tensor", "internal/cpu", "vk", "lra"}, "which rank adds what follows from numbers alone"},
 	{"internal/report", []string{"internal/cpu", "vk", "device", "lra"}, "a page is handed what it shows"},
-	{"internal/baseline", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra"}, "simple models know tokens and labels alone"},
+	{"internal/baseline", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra"}, "baselines know tokens and labels alone"},
 	{"internal/ngram", []string{"sft", "seq", "internal/tensor", "lra", "tokenizers"}, "n-grams know units alone"},
 	{"internal/linear", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "a linear model knows tokens and labels alone"},
 	{"internal/chart", []string{"sft", "seq", "lra", "tokenizers", "internal/metrics", "internal/report"}, "a chart does not know what it shows"},

@@ -19,19 +19,19 @@ var avoided = []struct {
 	phrases     []string
 	pages, code int
 }{
-	{[]string{"tell", "tells", "told", "telling"}, 0, 108},
-	{[]string{"so many"}, 0, 11},
+	{[]string{"tell", "tells", "told", "telling"}, 0, 16},
+	{[]string{"so many"}, 0, 3},
 	{[]string{"as many"}, 0, 78},
-	{[]string{"others than"}, 0, 1},
-	{[]string{"one that is"}, 0, 10},
-	{[]string{"as it is", "as it was"}, 0, 11},
-	{[]string{"at once"}, 0, 12},
-	{[]string{"what is there", "what there is", "what that is"}, 0, 3},
+	{[]string{"others than"}, 0, 0},
+	{[]string{"one that is"}, 0, 6},
+	{[]string{"as it is", "as it was"}, 0, 3},
+	{[]string{"at once"}, 0, 10},
+	{[]string{"what is there", "what there is", "what that is"}, 0, 1},
 	{[]string{"by heart"}, 0, 0},
-	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 3},
-	{[]string{"simple model", "simple models"}, 0, 32},
-	{[]string{"processor", "processors"}, 0, 56},
-	{[]string{fragment}, 0, 146},
+	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 1},
+	{[]string{"simple model", "simple models"}, 0, 0},
+	{[]string{"processor", "processors"}, 0, 27},
+	{[]string{fragment}, 0, 81},
 }
 
 // fragment counts comments behind code that begin with one of fragmentWords.
@@ -40,7 +40,7 @@ const fragment = "// of, // which, // that, // what or // those behind code"
 var fragmentWords = []string{"of", "which", "that", "what", "those"}
 
 // allowedPhrases are idiomatic uses in the pages, and quotes of the program's output.
-var allowedPhrases = []string{"at most as many", "times as many", "half as many", "simple models reach there"}
+var allowedPhrases = []string{"at most as many", "times as many", "half as many"}
 
 // otherFolders hold test data, built files, and files of other projects.
 var otherFolders = []string{"testdata", "node_modules", "__pycache__", "/runs", "/data", "/studies", "/gpu-kit",

@@ -14,7 +14,7 @@ import (
 // as in -n1, becomes an argument of its own. What comes behind -- is no flag.
 func arranged(app *cli.App, args []string) []string {
 	if len(args) == 0 || slices.Contains(args, "--generate-bash-completion") {
-		return args // of which the last is incomplete
+		return args // the last argument is incomplete
 	}
 	out, rest := args[:1:1], args[1:]
 	flags, commands := app.Flags, app.Commands

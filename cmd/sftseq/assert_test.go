@@ -63,7 +63,7 @@ func decode[T any](t *testing.T, text string) (v T) {
 	return v
 }
 
-// occurs expects a text so many times in another one.
+// occurs expects a text a number of times in another one.
 func occurs(t *testing.T, text, part string, times int) {
 	t.Helper()
 	if n := strings.Count(text, part); n != times {

@@ -11,7 +11,7 @@ import (
 // webRequest is a request of HTTP that an attacker sends again and again.
 type webRequest struct {
 	path, token, body string
-	status            int // of its answer
+	status            int // status of the response
 }
 
 // What attackers over HTTP ask for.

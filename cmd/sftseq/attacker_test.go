@@ -107,8 +107,7 @@ func (a *attacker) notify(method, params string) bool {
 // jsonText is JSON of a text of n bytes.
 func jsonText(n int) string { return `"` + strings.Repeat("x y ", n/4) + `"` }
 
-// nothing keeps a processor busy and asks for nothing: what it costs others is the
-// machine's, which the server has no part in.
+// nothing keeps a core busy without a request: the cost to others is the machine's, not the server's.
 func (a *attacker) nothing() {
 	for n := 0; ; n++ {
 		runtime.KeepAlive(n)

@@ -63,7 +63,7 @@ type modelBench struct {
 	settings         train.Settings
 	what             []string
 	lengths, batches []int
-	edges            int // of a node of a graph
+	edges            int // edges of a node
 	reps             int
 	memory           int64
 	profile          bool
@@ -233,7 +233,7 @@ func newModelBench(c *cli.Context) (*modelBench, error) {
 
 // readLengths reads --length and compares it with the model.
 func (m *modelBench) readLengths(c *cli.Context) (err error) {
-	least := m.config.Sequences() // of one token each
+	least := m.config.Sequences() // sequences of one token
 	most := least * m.config.MaxLength
 	if c.IsSet("length") {
 		if m.lengths, err = parseCounts(c, "length"); err != nil {

@@ -57,7 +57,7 @@ type layerResult struct {
 type runtimeBench struct {
 	layers  []bench.Layer
 	runs    []bench.Run
-	seconds [][]float64 // of each layer, a value a round
+	seconds [][]float64 // one value for each layer and round
 }
 
 // countFlag returns a whole number within limits.

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/internal/testenv"
 )
 
-// browser is a Chromium without a window, which is told what to do through its DevTools
+// browser is a Chromium without a window, which is controlled through its DevTools
 // protocol: JSON messages with a zero byte behind each, over two pipes.
 type browser struct {
 	t       *testing.T
@@ -41,7 +41,7 @@ func openBrowser(t *testing.T) *browser {
 	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 	cmd := exec.CommandContext(ctx, "chromium", "--headless", "--remote-debugging-pipe", "--user-data-dir="+profile,
 		"--window-size=1200,900",
-		"--no-sandbox", // which root has not
+		"--no-sandbox", // root has no sandbox
 		"--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-background-networking", "about:blank")
 	cmd.WaitDelay = 10 * time.Second
 	theirIn, to := must.Get2(os.Pipe())(t)
@@ -60,7 +60,7 @@ func openBrowser(t *testing.T) *browser {
 		}
 		from.Close()
 		cancel()
-		_ = os.RemoveAll(profile) // which its last helpers may still be writing to
+		_ = os.RemoveAll(profile) // its last helpers may still be writing
 	})
 	var target struct{ TargetID string }
 	b.call("Target.createTarget", map[string]any{"url": "about:blank"}, &target)
@@ -135,7 +135,7 @@ func (b *browser) open(url string) []devToolsMessage {
 			break
 		}
 	}
-	b.call("Runtime.evaluate", map[string]any{"expression": "0"}, nil) // what was under way is told before its result
+	b.call("Runtime.evaluate", map[string]any{"expression": "0"}, nil) // pending events come before its result
 	return b.events
 }
 

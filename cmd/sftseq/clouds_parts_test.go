@@ -69,7 +69,7 @@ func TestCloudParts(t *testing.T) {
 			"--device", "vulkan", "--json"))
 		if math.Abs(other.Loss-result.Loss) > 1e-3 ||
 			math.Abs(other.Parts.InstanceIoU-result.Parts.InstanceIoU) > 0.05 {
-			t.Errorf("loss %v and instance IoU %v, on the processor %v and %v", other.Loss, other.Parts.InstanceIoU,
+			t.Errorf("loss %v and instance IoU %v, on the CPU %v and %v", other.Loss, other.Parts.InstanceIoU,
 				result.Loss, result.Parts.InstanceIoU)
 		}
 	})

@@ -34,8 +34,8 @@ func chirp(from, to float64) string {
 	return out.String()
 }
 
-// TestTrainSounds: train custom begins with the embeddings of the codebook that data convert
-// has learned, also when it is told so; normal ones, and those of another model, are others.
+// TestTrainSounds: train custom begins with the embeddings of the codebook that data convert has learned, by default
+// and by flag; normal embeddings, and those of another model, differ.
 func TestTrainSounds(t *testing.T) {
 	dir := t.TempDir()
 	must.Succeed(t, os.Mkdir(filepath.Join(dir, "sounds"), 0o777))

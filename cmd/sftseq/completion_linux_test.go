@@ -51,8 +51,8 @@ func TestCompletionInShells(t *testing.T) {
 func typeInto(t *testing.T, typed [][2]string, shell string, args ...string) {
 	testenv.NeedPrograms(t, shell)
 	program, screen := terminal(t)
-	environment := withProgram(t, "TERM=dumb", "SHELL=/bin/sh")    // which builds it
-	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // other work may hold the processors
+	environment := withProgram(t, "TERM=dumb", "SHELL=/bin/sh")    // builds the program
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute) // other work may hold the cores
 	defer cancel()
 	c := exec.CommandContext(ctx, shell, args...)
 	c.Dir, c.Env = t.TempDir(), environment

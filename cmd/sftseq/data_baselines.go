@@ -40,13 +40,13 @@ func dataBaselines(c *cli.Context) error {
 		return err
 	}
 	if spec := set.Spec(); spec.ListsLabels() {
-		return fmt.Errorf("%s: expected one label of each row, which simple models learn, found lists of labels (task %s)", dir, set.Manifest.Task)
+		return fmt.Errorf("%s: expected one label for each row, which baselines need, found lists of labels (task %s)", dir, set.Manifest.Task)
 	}
 	if set.Manifest.NumberNames != nil {
 		return numberBaselines(c, set)
 	}
 	if len(baseline.Splits(set.Manifest)) == 0 {
-		return fmt.Errorf("%s: expected labels, and rows in the split train and in another one, which simple models need", dir)
+		return fmt.Errorf("%s: expected labels, and rows in the split train and in another one, which baselines need", dir)
 	}
 	results, err := storeBaselines(c, set, "")
 	if err != nil {
@@ -60,8 +60,7 @@ func noBaselinesFlag() cli.Flag {
 	return &cli.BoolFlag{Name: "no-baselines", Usage: "skip the baselines, which take seconds"}
 }
 
-// newBaselines measures what simple models reach on a new data set, prints it and keeps it
-// there, unless --no-baselines is given.
+// newBaselines measures baselines on a new data set, prints them and stores them there, unless --no-baselines is given.
 func newBaselines(c *cli.Context, set *seq.Dataset) error {
 	if c.Bool("no-baselines") {
 		return nil
@@ -86,9 +85,8 @@ func storeBaselines(c *cli.Context, set *seq.Dataset, hint string) ([]baseline.R
 	return results, err
 }
 
-// leftOut is what a file of baselines that cannot be read means where they only stand
-// beside an accuracy.
-const leftOut = "no simple models are shown beside the accuracy"
+// leftOut is the consequence of an unreadable file of baselines where they are only shown beside an accuracy.
+const leftOut = "no baselines are shown beside the accuracy"
 
 // storedBaseline is what is kept of a split, or nil. A file that cannot be read stands in
 // nobody's way: it is named, and what that means.
@@ -103,7 +101,7 @@ func storedBaseline(c *cli.Context, set *seq.Dataset, split, otherwise string) *
 
 // baselineOf is what is kept of a split, measured where nothing is.
 func baselineOf(c *cli.Context, set *seq.Dataset, split string) (*baseline.Result, error) {
-	if r := storedBaseline(c, set, split, "simple models are measured anew"); r != nil {
+	if r := storedBaseline(c, set, split, "baselines are measured again"); r != nil {
 		return r, nil
 	}
 	out, err := measureBaselines(c, set, "", split)
@@ -118,7 +116,7 @@ func measureBaselines(c *cli.Context, set *seq.Dataset, hint string, splits ...s
 	var bar *progress
 	results, err := baseline.Measure(c.Context, set, func(rows int64) {
 		if bar == nil {
-			bar = newProgress(0, "measuring simple models"+hint, "rows")
+			bar = newProgress(0, "measuring baselines"+hint, "rows")
 		}
 		bar.Add(rows)
 	}, splits...)

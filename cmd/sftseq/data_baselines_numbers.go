@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// numberBaselines prints what simple models reach on the numbers of each split but train.
+// numberBaselines prints the baselines of the numbers of each split but train.
 func numberBaselines(c *cli.Context, set *seq.Dataset) error {
 	measured := 0
 	for _, split := range set.Manifest.SplitNames() {
@@ -40,7 +40,7 @@ func numberBaselines(c *cli.Context, set *seq.Dataset) error {
 		}
 	}
 	if measured == 0 {
-		return fmt.Errorf("%s: expected rows with numbers in the split train and in another one, which simple models need", set.Dir)
+		return fmt.Errorf("%s: expected rows with numbers in the split train and in another one, which baselines need", set.Dir)
 	}
 	return nil
 }
@@ -82,7 +82,7 @@ func meanOfTraining(ctx context.Context, set *seq.Dataset, split string) ([]metr
 	}
 }
 
-// reached is how far a simple model is off.
+// reached formats a baseline's errors.
 func reached(e metrics.NumberErrors) string {
 	text := fmt.Sprintf("MAE %.6g, RMSE %.6g", e.MAE, e.RMSE)
 	if e.Defined {

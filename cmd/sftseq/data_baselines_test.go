@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestConvertBaselines: a conversion says what simple models reach, and keeps it.
+// TestConvertBaselines: a conversion prints baselines and stores them.
 func TestConvertBaselines(t *testing.T) {
 	path, dir := proseTable(t, 600), t.TempDir()
 	to := filepath.Join(dir, "data")
@@ -36,8 +36,8 @@ func TestConvertBaselines(t *testing.T) {
 	noFile(t, filepath.Join(dir, "plain", baseline.FileName))
 }
 
-// TestBaselinesBesideModels: training, eval and the report show what simple models reach;
-// a report measures them where the conversion did not.
+// TestBaselinesBesideModels: training, eval and the report show baselines; a report measures them if the conversion did
+// not.
 func TestBaselinesBesideModels(t *testing.T) {
 	path, dir := proseTable(t, 600), t.TempDir()
 	data, plain, run := filepath.Join(dir, "data"), filepath.Join(dir, "plain"), filepath.Join(dir, "run")
@@ -47,7 +47,7 @@ func TestBaselinesBesideModels(t *testing.T) {
 	succeed(t, "", append(convert, plain, "--no-baselines")...)
 	said := printed(t, "", "train", "custom", "--members", "sft", "--data", data, "--out", run,
 		"--steps", "3", "--hidden", "16")
-	contains(t, said, "simple models reach there: largest class (")
+	contains(t, said, "baselines there: largest class (")
 	contains(t, succeed(t, "", "eval", "--model", run, "--data", data), "largest class (", baseline.WordNGrams)
 	contains(t, succeed(t, "", "eval", "--model", run, "--data", data, "--json"), `"majority"`)
 	notContains(t, succeed(t, "", "eval", "--model", run, "--data", plain), "largest class")
@@ -60,7 +60,7 @@ func TestBaselinesBesideModels(t *testing.T) {
 		{leftOut, []string{"eval", "--model", run, "--data", data}},
 		{leftOut, []string{"train", "custom", "--members", "sft", "--data", data, "--out", filepath.Join(dir, "again"),
 			"--steps", "1", "--hidden", "16"}},
-		{"simple models are measured anew",
+		{"baselines are measured again",
 			[]string{"report", "--out", filepath.Join(dir, "damaged.html"), "--data", data, run}},
 	} {
 		if _, errs := exits(t, exitOK, "", c.args...); strings.Count(errs,
@@ -79,8 +79,8 @@ func TestBaselinesBesideModels(t *testing.T) {
 	}
 }
 
-// TestTaskBaselines: what generates or converts the data of a task measures simple models,
-// too, and changes nothing else; they can be measured later.
+// TestTaskBaselines: generating or converting the data of a task measures baselines, too, and changes nothing else;
+// they can be measured later.
 func TestTaskBaselines(t *testing.T) {
 	dir := t.TempDir()
 	short := []string{"--train", "60", "--val", "20", "--test", "20", "--min-length", "5", "--max-length", "40"}
@@ -122,8 +122,8 @@ func TestTaskBaselines(t *testing.T) {
 		"baselines", "--data", alone)
 }
 
-// TestBaselinesOfNumbers: of numbers data baselines says what simple models reach on each split, as eval
-// does, and stores nothing.
+// TestBaselinesOfNumbers: data baselines prints the baselines of numbers on each split, as eval does, and stores
+// nothing.
 func TestBaselinesOfNumbers(t *testing.T) {
 	dir := t.TempDir()
 	data := filepath.Join(dir, "data")
@@ -158,7 +158,7 @@ func TestBaselinesOfUnknownNumbers(t *testing.T) {
 		said    string
 	}{
 		{"val", exitOK, "baselines of test: number y: mean of the training split MAE 0, RMSE 0; bag of tokens, ridge regression MAE 0, RMSE 0\n"},
-		{"train", exitError, "sftseq: DATA: expected rows with numbers in the split train and in another one, which simple models need\n"},
+		{"train", exitError, "sftseq: DATA: expected rows with numbers in the split train and in another one, which baselines need\n"},
 	} {
 		data := filepath.Join(t.TempDir(), "data")
 		b := must.Get(seq.CreateDataset(data, seq.Spec{Task: seq.Regression, Name: "rows", VocabSize: 4,

@@ -126,8 +126,7 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 	return out
 }
 
-// emptyWarning tells of the splits that have none of the rows that their shares are of, and what helps; or
-// is "".
+// emptyWarning warns of splits that have no rows in spite of their shares, with a remedy; or is "".
 func emptyWarning(m *seq.Manifest, shares []convert.Share, help string) string {
 	var empty []string
 	for _, share := range shares {

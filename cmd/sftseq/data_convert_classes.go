@@ -46,7 +46,7 @@ func namesFlag(c *cli.Context, name string, into *[]string) (err error) {
 func joinLabels(names []string) string {
 	var out strings.Builder
 	w := csv.NewWriter(&out)
-	if err := w.Write(names); err != nil { // of memory
+	if err := w.Write(names); err != nil { // a buffer cannot fail
 		panic(err)
 	}
 	w.Flush()
@@ -70,7 +70,7 @@ func pattern(c *cli.Context, name string) (*regexp.Regexp, error) {
 const (
 	leastClasses      = 20
 	fewRows           = 5    // on average
-	manyRows          = 1000 // of which a class has more
+	manyRows          = 1000 // rows of a class from which on it counts as large
 	mostExampleLength = 40
 )
 

@@ -107,8 +107,8 @@ func convertCloud(c *cli.Context) error {
 	return newBaselines(c, d)
 }
 
-// warnClouds tells of folders and splits that have no row. Whoever asks for neither validation nor a test,
-// of files that no folder puts into a split, has rows for predict, of which none is missing.
+// warnClouds warns of folders and splits without rows. Files outside of split folders, converted without validation and
+// test splits, are rows for predict, where no split is missing.
 func warnClouds(c *cli.Context, m *seq.Manifest, folders []string, free bool) {
 	warn := func(format string, args ...any) {
 		fmt.Fprintf(c.App.ErrWriter, "warning: "+format+"\n", args...)

@@ -22,9 +22,8 @@ import (
 // splitColumn is the column of a folder's or a table's own splits.
 const splitColumn = "split"
 
-// splitsWarning tells of a directory or a table that says itself which rows are for training
-// and which for testing, where the rows are divided anew all the same; "" elsewhere. Who asks
-// for --split has seen the column of a table, or does not want it.
+// splitsWarning warns if a directory or a table has its own splits and the rows are divided again; otherwise it is "".
+// With --split the user has seen the column of a table, or does not want it.
 func splitsWarning(c *cli.Context, o *convert.Options) string {
 	if o.SplitColumn != "" {
 		return ""
@@ -286,7 +285,7 @@ func otherTokenizer(c *cli.Context, err error, o *convert.Options, left *source.
 		err, c.String("tokenizer"), tokenizers.TypeOf(o.Tokenizer), tokenizers.TypeOf(o.Tokenizer))
 }
 
-// cloudsWarning tells of a folder of points or surfaces, whose files are read as text; "" elsewhere.
+// cloudsWarning warns if the files of a folder of points or surfaces are read as text; otherwise it is "".
 func cloudsWarning(o *convert.Options) string {
 	for _, path := range o.From {
 		if !table.IsFolder(path, o.Format) {

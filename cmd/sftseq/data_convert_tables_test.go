@@ -126,7 +126,7 @@ func TestConvertManyClasses(t *testing.T) {
 	for _, c := range []struct {
 		label func(i int) string
 		args  []string
-		want  string // of the warning
+		want  string // text of the warning
 	}{
 		{func(i int) string { return fmt.Sprint(i) }, nil,
 			`--label label has 300 classes for 300 rows, 1.0 rows a class, such as "0": these are numbers`},

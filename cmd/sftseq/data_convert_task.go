@@ -99,7 +99,7 @@ func convertTask(c *cli.Context, task *lra.Task) error {
 	return reportTask(c, task, d, err)
 }
 
-// reportTask tells of a task's data set that was made, and measures simple models on it.
+// reportTask prints a task's new data set and measures baselines on it.
 func reportTask(c *cli.Context, task *lra.Task, d *seq.Dataset, err error) error {
 	if err := reportDataset(c, d, err); err != nil {
 		return err

@@ -6,7 +6,7 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// generateGraphsCommand makes graphs whose label their edges tell.
+// generateGraphsCommand makes graphs whose label depends on their edges.
 func generateGraphsCommand() *cli.Command {
 	usual := lra.UsualGraphs
 	return &cli.Command{

@@ -38,14 +38,14 @@ type headRow struct {
 	TextA    string             `json:"text_a,omitempty"`
 	TextB    string             `json:"text_b,omitempty"`
 	Tokens   []int32            `json:"tokens,omitempty"`
-	Features [][]float32        `json:"features,omitempty"` // of each token, in place of its id
+	Features [][]float32        `json:"features,omitempty"` // features of each token, in place of its id
 	Edges    []seq.Edge         `json:"edges,omitzero"`     // among them: source, target and features of each
 	TokensA  []int32            `json:"tokens_a,omitempty"`
 	TokensB  []int32            `json:"tokens_b,omitempty"`
 	Label    string             `json:"label,omitempty"`
 	Labels   []string           `json:"labels,omitzero"`
 	Numbers  map[string]float32 `json:"numbers,omitempty"`
-	Tags     []*string          `json:"tags,omitempty"` // of tokens; null without one
+	Tags     []*string          `json:"tags,omitempty"` // tags of tokens; null if missing
 }
 
 func dataHead(c *cli.Context) error {

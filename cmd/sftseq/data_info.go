@@ -63,7 +63,7 @@ type schemaInfo struct {
 	FirstToken  int32           `json:"first_token_id,omitempty"` // ids are the numbers in the file plus it
 	LabelNames  []string        `json:"label_names,omitempty"`
 	NumberNames []string        `json:"number_names,omitempty"`
-	Features    []string        `json:"feature_names,omitempty"` // of each token, in place of an id
+	Features    []string        `json:"feature_names,omitempty"` // features of each token, in place of an id
 }
 
 type columnInfo struct {
@@ -74,14 +74,14 @@ type columnInfo struct {
 type exampleInfo struct {
 	Length  int                `json:"length"`
 	Tokens  []int32            `json:"tokens"`             // at most shownTokens
-	Points  [][]float32        `json:"features,omitempty"` // of the first tokens, in place of them
+	Points  [][]float32        `json:"features,omitempty"` // features of the first tokens, in place of ids
 	Text    string             `json:"text,omitempty"`
 	TokensB []int32            `json:"tokens_b,omitempty"`
 	TextB   string             `json:"text_b,omitempty"`
 	Label   string             `json:"label,omitempty"`
 	Labels  []string           `json:"labels,omitzero"` // where any number may hold; null where they are not known
 	Numbers map[string]float32 `json:"numbers,omitempty"`
-	Tags    []*string          `json:"tags,omitempty"` // of those tokens; null without one
+	Tags    []*string          `json:"tags,omitempty"` // tags of those tokens; null if missing
 }
 
 func dataInfo(c *cli.Context) error {

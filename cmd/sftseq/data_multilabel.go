@@ -29,7 +29,7 @@ func writtenLabels(names []string) string {
 	return "labels " + shortList(names, 20)
 }
 
-// writtenCount is what a person reads of rows of so many labels.
+// writtenCount formats the number of labels of rows.
 func writtenCount(labels int) string {
 	if labels == 1 {
 		return "1 label"

@@ -15,7 +15,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestForceKeepsTheOld: what cannot be converted leaves the data set as it was.
+// TestForceKeepsTheOld: a failed conversion leaves the data set unchanged.
 func TestForceKeepsTheOld(t *testing.T) {
 	dir, from := filepath.Join(t.TempDir(), "data"), t.TempDir()
 	expression := "( ( ( [MAX 4 ) 2 ) ] )"
@@ -66,11 +66,11 @@ func TestTwoGenerate(t *testing.T) {
 	}
 	if r, err := baseline.Stored(set, "val"); err != nil || r == nil || len(r.Models) != 1 ||
 		r.Models[0].Name != baseline.Root {
-		t.Errorf("simple models: %+v, %v", r, err)
+		t.Errorf("baselines: %+v, %v", r, err)
 	}
 }
 
-// waitLog tells when somebody says that it waits.
+// waitLog signals when a program reports that it waits.
 type waitLog struct{ waits chan struct{} }
 
 func (l *waitLog) Write(p []byte) (int, error) {

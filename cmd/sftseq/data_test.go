@@ -136,7 +136,7 @@ func TestProgressLines(t *testing.T) {
 
 // TestPhases: a task ends where the next begins, and its time does not count for that one.
 func TestPhases(t *testing.T) {
-	new(phases).Finish() // of nothing
+	new(phases).Finish() // no phase
 	var p phases
 	var out bytes.Buffer
 	first := p.of(100, "reading", "sheep")

@@ -33,8 +33,8 @@ func deviceFlags(precision device.Precision) []cli.Flag {
 	}
 }
 
-// processors are those that this program may use.
-var processors = runtime.GOMAXPROCS(0)
+// usableCores is the number of cores that this program may use.
+var usableCores = runtime.GOMAXPROCS(0)
 
 func deviceOptions(c *cli.Context) device.Options {
 	o := device.Options{Name: c.String("device"), Threads: cmp.Or(c.Int("threads"), ranksOf(c).threads()),

@@ -132,8 +132,7 @@ func testData(path, split string) (in *seq.Reader, file string, rows int64, err 
 	return in, file, set.Manifest.Splits[split].Rows, err
 }
 
-// testBaseline is what simple models reach on the rows that --data stands for, where its
-// conversion has measured them.
+// testBaseline returns the baselines on the rows of --data, if its conversion has measured them.
 func testBaseline(c *cli.Context, path, split string) *baseline.Result {
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
 		return nil

@@ -54,7 +54,7 @@ func newEvalErrors(c *cli.Context, config *sft.Config, data string, spec *seq.Sp
 	return e, nil
 }
 
-// commit completes the file, if there is one, and tells how many rows have no place in it.
+// commit completes the file, if there is one, and prints how many rows do not fit into it.
 func (e *evalErrors) commit(c *cli.Context) error {
 	if e == nil {
 		return nil
@@ -75,7 +75,7 @@ func (e *evalErrors) abort() {
 	}
 }
 
-// seen is told of rows; nil where there is no file.
+// seen receives the rows; nil without a file.
 func (e *evalErrors) seen() func(x *seq.Example, length int, logits []float32) {
 	if e == nil {
 		return nil

@@ -18,8 +18,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// checkEvalShards: what eval reports of the parts of three shards is what it reports of all rows,
-// but for simple models and the names of files.
+// checkEvalShards: eval reports the same for the parts of three shards as for all rows, but for baselines and the names
+// of files.
 func checkEvalShards(t *testing.T, model, data string) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "parts")

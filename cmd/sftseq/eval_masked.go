@@ -31,8 +31,7 @@ func (r *maskedResult) write(w io.Writer) error {
 	return err
 }
 
-// evalMasked measures how well a model of sftseq pretrain tells masked tokens, which are
-// always the same ones.
+// evalMasked measures how well a model of sftseq pretrain predicts masked tokens, which are the same in each call.
 func evalMasked(c *cli.Context, m models) error {
 	for _, name := range []string{"errors", "queries"} {
 		if c.IsSet(name) {

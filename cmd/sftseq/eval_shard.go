@@ -126,7 +126,7 @@ func (j *shardJob) eval(c *cli.Context, scorer *sft.Scorer, in *shard.Input, to 
 	}
 	e := &evaluation.Evaluation{Name: c.String("data"), Scorer: scorer, Measure: kind.Measure(),
 		Score: func(ctx context.Context, examples []seq.Example) ([]sft.Output, error) {
-			if unwritten != nil { // what follows would be scored in vain
+			if unwritten != nil { // further rows would be scored in vain
 				return nil, unwritten
 			}
 			return scorer.Examples(ctx, examples)

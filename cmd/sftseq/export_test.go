@@ -157,8 +157,8 @@ func TestExportedModel(t *testing.T) {
 	}
 }
 
-// TestExportPyTorch: a model goes to a folder for PyTorch and comes back with the same bits; what
-// is there is not written over.
+// TestExportPyTorch: a model is exported for PyTorch and imported with the same bits; existing files are not
+// overwritten.
 func TestExportPyTorch(t *testing.T) {
 	dir := t.TempDir()
 	folder, back := filepath.Join(dir, "pytorch"), filepath.Join(dir, "model")

@@ -60,8 +60,7 @@ func sameTokens(c *sft.Config, s *seq.Spec) error {
 // takeTokenizer names the way to data with the tokens of a model.
 const takeTokenizer = " (data convert --tokenizer from:MODEL reads the rows with the model's tokenizer)"
 
-// sameTokenizer compares the JSON of the tokenizers of a file and of a model; nil is one
-// that is not known.
+// sameTokenizer compares the JSON of the tokenizers of a file and of a model; nil means unknown.
 func sameTokenizer(file, model json.RawMessage) error {
 	if file == nil || model == nil {
 		return nil

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// TestGraphsOfOneNode: a model learns from graphs of a node each, without any edge, what their only
-// feature says, also where other graphs have edges or nodes have loops, and tells it of new ones.
+// TestGraphsOfOneNode: a model learns from graphs of one node without edges what their only feature means, also if
+// other graphs have edges or nodes have loops, and predicts it for new ones.
 func TestGraphsOfOneNode(t *testing.T) {
 	for name, edges := range map[string][]string{"without edges": {"[]"}, "beside others": {"[]", "[[0,0,1]]", ""}} {
 		t.Run(name, func(t *testing.T) {

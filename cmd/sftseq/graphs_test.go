@@ -55,7 +55,7 @@ func TestGraphs(t *testing.T) {
 	same := filepath.Join(t.TempDir(), "same.jsonl")
 	must.Succeed(t, os.WriteFile(same, []byte(printed(t, "", "data", "head", filepath.Join(again, "test.arrow"))),
 		0o666))
-	ids := regexp.MustCompile(`"id":"(\d)"`) // of rows that are called something, which is a text
+	ids := regexp.MustCompile(`"id":"(\d)"`) // rows with an id have a string
 	equal(t, ids.ReplaceAllString(printed(t, "", "predict", "--model", dir, same), `"id":$1`), predictions)
 	printed(t, "", "export", "pytorch", dir, "--output", dir+"-pytorch")
 	printed(t, "", "import", "pytorch", dir+"-pytorch", "--output", dir+"-back")

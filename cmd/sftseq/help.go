@@ -249,10 +249,10 @@ func filled(text string) string {
 	return strings.Join(out, "\n")
 }
 
-// wrapped breaks a text into lines of at most so many columns.
+// wrapped breaks a text into lines of at most width columns.
 func wrapped(text string, width int) []string { return joined(strings.Fields(text), width) }
 
-// joined puts words into lines of at most so many columns.
+// joined puts words into lines of at most width columns.
 func joined(words []string, width int) (lines []string) {
 	line := ""
 	for _, word := range words {

@@ -23,7 +23,7 @@ import (
 func refuseTable(path string) error {
 	info, err := os.Stat(path)
 	if path == "-" || err != nil {
-		return nil // what is wrong shows when it is opened
+		return nil // opening it reports the error
 	}
 	what := "a folder of files"
 	if !info.IsDir() {
@@ -94,8 +94,8 @@ func linesHint(first []byte) string {
 	return "; expected JSON objects, such as {\"text\": \"…\"}, a line each: --input FILE.txt reads lines of text"
 }
 
-// runsIn tells of the models in the folders of a directory, as train --seeds leaves them,
-// or is "". Flag is what a model is named by, with a space, or "" where it is an argument.
+// runsIn describes the models in the folders of a directory, as train --seeds leaves them, or is "". flag is the flag
+// that names a model, with a space, or "" if the model is an argument.
 func runsIn(dir, flag string) string {
 	members := membersOf(dir)
 	if len(members) < 2 {

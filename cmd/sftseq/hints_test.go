@@ -12,8 +12,8 @@ import (
 	"github.com/sftseq/sftseq/sft/config"
 )
 
-// TestHints: a table or a folder where a data set or JSON lines are expected, and a folder
-// of runs where one is, are told with what to do.
+// TestHints: the error about a table or a folder in place of a data set or JSON lines, or about a folder of runs in
+// place of one, says what to do.
 func TestHints(t *testing.T) {
 	dir := t.TempDir()
 	csv := writeText(t, filepath.Join(dir, "my reviews.csv"), "text,label\na,x\n")

@@ -103,11 +103,11 @@ func parseBandwidth(text string) (float64, error) {
 
 // clusterInfo is what --cluster adds to what info prints.
 type clusterInfo struct {
-	Device       string                     `json:"device"` // that was measured
+	Device       string                     `json:"device"` // measured device
 	Batch        int                        `json:"batch"`
 	Length       int                        `json:"length"`
 	MicroBatches int                        `json:"micro_batches"`
-	Bandwidth    float64                    `json:"bytes_per_s"` // of a rank
+	Bandwidth    float64                    `json:"bytes_per_s"` // bytes per second of a rank
 	Latency      float64                    `json:"latency_s"`
 	Measured     distributed.ClusterFigures `json:"measured"`
 	Steps        []distributed.ClusterStep  `json:"steps"`
@@ -118,7 +118,7 @@ const infoEdges = 8
 
 // clusterWorkload is the batch of a step, as the flags and the model say.
 func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
-	from, _ := provenance.Of(m.Config) // of a model from elsewhere, nothing
+	from, _ := provenance.Of(m.Config) // empty for a model of another program
 	w := &bench.Workload{Config: m.Config, Settings: from.Settings, EdgesPerNode: infoEdges}
 	if w.Settings.Validate() != nil { // a model from elsewhere has none; its numbers change no time
 		w.Settings = lra.ListOps.Presets[0].Settings
@@ -133,7 +133,7 @@ func clusterWorkload(c *cli.Context, m *sft.Model) (*bench.Workload, error) {
 	if err := w.Settings.Validate(); err != nil {
 		return nil, usage(c, "--%w", err)
 	}
-	least := m.Config.Sequences() // of one token each
+	least := m.Config.Sequences() // sequences of one token
 	most := least * m.Config.MaxLength
 	w.Length = min(bench.DefaultLength, most)
 	if c.IsSet("length") {

@@ -57,8 +57,8 @@ func (s *server) end(t *testing.T) {
 	must.Check(t, s.command.Wait())
 }
 
-// TestKillsOfServing: a server that is killed while it adds to an index, or opens it, leaves
-// every item that it has acknowledged, as it was, and none that nobody has sent.
+// TestKillsOfServing: a server that is killed while it adds to an index, or opens it, leaves every acknowledged item
+// unchanged, and no item that was not sent.
 func TestKillsOfServing(t *testing.T) {
 	program, file := built(t), filepath.Join(t.TempDir(), "index.arrow")
 	acknowledged := map[int]bool{}

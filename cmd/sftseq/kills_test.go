@@ -68,7 +68,7 @@ func (k *killer) expectKilled(t *testing.T, c *exec.Cmd, text string) {
 	k.killed++
 }
 
-// timed runs the program to its end and tells how long that takes.
+// timed runs the program to its end and returns its duration.
 func timed(t *testing.T, program string, args ...string) time.Duration {
 	t.Helper()
 	start := time.Now()

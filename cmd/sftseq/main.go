@@ -47,11 +47,11 @@ func run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if out.err != nil && !errors.Is(err, out.err) {
 		err = errors.Join(err, out.err)
 	}
-	var told toldError
+	var printed printedError
 	switch {
 	case err == nil && app.Metadata[closingFailed].(*atomic.Bool).Load():
 		return exitError // it was printed
-	case err == nil, errors.As(err, &told):
+	case err == nil, errors.As(err, &printed):
 		return exitOK
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil: // by the user, and not by what has failed
 		err = errors.New("interrupted")
@@ -161,8 +161,8 @@ func unknownCommand(c *cli.Context) error {
 	return usage(c, "unknown command %q, expected one of %s", name, commands)
 }
 
-// needFlags refuses a command line that lacks one of the flags. Those of cli.Flag that
-// are required would be told of in the midst of help.
+// needFlags refuses a command line that lacks one of the flags. Package cli would report required flags in the midst of
+// the help.
 func needFlags(c *cli.Context, names ...string) error {
 	for _, name := range names {
 		if !c.IsSet(name) || c.String(name) == "" || slices.Contains(c.StringSlice(name), "") {

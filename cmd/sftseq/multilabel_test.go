@@ -42,9 +42,9 @@ func labelledRows(rows int) string {
 	return out.String()
 }
 
-// TestMultiLabel: a table with several labels a row becomes a model that tells which hold, as
-// lines, tables and Arrow, is measured beside the labels' frequencies, reported on and goes on from
-// one that is there; what it has no answer to is refused.
+// TestMultiLabel: a table with several labels for each row becomes a model that predicts them as lines, tables and
+// Arrow, is measured beside the labels' frequencies, is reported on, and starts from an existing model; requests that
+// it does not support are refused.
 func TestMultiLabel(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
@@ -160,7 +160,7 @@ func TestMultiLabel(t *testing.T) {
 			"--text", "sequence", "--label", "topics", "--label-columns", "a,b"},
 		"--label-separator": {"data", "convert", "--from", csv, "--to", filepath.Join(dir, "no"),
 			"--text", "sequence", "--label-separator", ";"},
-		"one label of each row": {"data", "baselines", "--data", data},
+		"one label for each row": {"data", "baselines", "--data", data},
 	} {
 		contains(t, failing(t, "", args...), want)
 	}

@@ -29,7 +29,7 @@ func TestErrorsNamePathsOnce(t *testing.T) {
 			"--tokenizer", "from:" + dir}
 	}
 	for _, c := range []struct {
-		path string // that is bad, or the folder that it is in
+		path string // bad path, or its folder
 		args []string
 	}{
 		{at("missing"), []string{"predict", "--model", at("missing")}},

@@ -75,7 +75,7 @@ func predict(c *cli.Context) error {
 	return answerLines(c, func(s *sft.Scorer) *answer.Model {
 		tokenizer, err := tokenizers.Open(s.Config().Tokenizer, tokenizerDir(c))
 		if err != nil {
-			tokenizer = nil // who asks with tokens is answered with them
+			tokenizer = nil // a request with tokens gets tokens
 		}
 		return answer.Filler(s, tokenizer, c.Int("candidates"))
 	})

@@ -70,7 +70,7 @@ func pretrain(c *cli.Context) error {
 		}
 	}
 	for _, f := range maskFlags {
-		if v, ok := c.Value(f.name).(float64); ok && c.IsSet(f.name) && v == 0 { // which would stand for what is usual
+		if v, ok := c.Value(f.name).(float64); ok && c.IsSet(f.name) && v == 0 { // 0 would mean the default
 			return usage(c, "--%s 0, expected a number above 0", f.name)
 		}
 	}
@@ -87,8 +87,7 @@ func pretrain(c *cli.Context) error {
 	return trainTask(c, lra.Pretrain(m))
 }
 
-// frequencies is what the frequencies of tokens tell of those that a model's validation has
-// it tell, in bits.
+// frequencies is the cross-entropy of the token frequencies on the target tokens of a model's validation, in bits.
 func frequencies(c *cli.Context, config *sft.Config, set *seq.Dataset) (float64, error) {
 	bits, err := unigramBits(c.Context, config, set, "val")
 	if err != nil {
@@ -97,7 +96,7 @@ func frequencies(c *cli.Context, config *sft.Config, set *seq.Dataset) (float64,
 	return bits, nil
 }
 
-// mostTargets is how many names of spectra a model may tell.
+// mostTargets is the maximum number of spectra that a model may predict.
 const mostTargets = 4096
 
 // parseMaskTargets reads --mask-targets: the number of names of spectra, or 0 for tokens.
@@ -116,7 +115,7 @@ func parseMaskTargets(text string) (names int, err error) {
 	return names, nil
 }
 
-// learnMaskTargets finds the spectra of a model that tells them, in the training split.
+// learnMaskTargets finds the spectra that a model predicts, in the training split.
 func learnMaskTargets(c *cli.Context, cfg *sft.Config, set *seq.Dataset) error {
 	targets := cfg.MaskTargets
 	if targets == nil || targets.Learned() {

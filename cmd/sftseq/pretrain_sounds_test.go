@@ -27,9 +27,8 @@ func samples(t *testing.T) string {
 	return data
 }
 
-// TestPretrainSounds: of samples of sound the spectrum around a masked one is told, by names that
-// are learned once: a run that stops and goes on has the same bits. What comes out begins a model
-// of labels, and tells tokens only where it was asked to.
+// TestPretrainSounds: the spectrum around a masked sample of sound is predicted, from a codebook that is learned once:
+// a resumed run has the same bits. The result starts a model of labels, and predicts tokens only if asked to.
 func TestPretrainSounds(t *testing.T) {
 	data, runs := samples(t), t.TempDir()
 	small := func(name string, flags ...string) []string {
@@ -57,8 +56,8 @@ func TestPretrainSounds(t *testing.T) {
 		t.Errorf("%d names, %d labels, vocabulary %d", c.MaskTargets.Len(), c.NumLabels, c.VocabSize)
 	}
 	r := decode[maskedResult](t, succeed(t, "", "eval", "--json", "--model", whole, "--data", data, "--split", "val"))
-	if told := fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken,
-		r.Frequencies); !strings.Contains(said, told) {
+	if want := fmt.Sprintf("validation bits per token %.4f (by the tokens' frequencies %.4f)", r.BitsPerToken,
+		r.Frequencies); !strings.Contains(said, want) {
 		t.Errorf("%+v, after\n%s", r, said)
 	}
 	notContains(t, done(t, "", small("more", "--init-from", whole)...), "fresh", "were learned")

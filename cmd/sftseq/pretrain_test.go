@@ -92,10 +92,10 @@ func TestPretrain(t *testing.T) {
 	if text := readText(t, page); !strings.Contains(text, fmt.Sprintf(", %.4f bits per masked token", bits)) {
 		t.Error("the report of pretraining does not say the bits of a masked token")
 	}
-	told := fmt.Sprintf("The run began from the model in %s, which told masked tokens with %.4f bits each in its validation (step ", whole, bits)
+	want := fmt.Sprintf("The run began from the model in %s, which predicted masked tokens with %.4f bits each in its validation (step ", whole, bits)
 	writeReport(t, page, filepath.Join(runs, "labelled"))
-	if text := readText(t, page); !strings.Contains(text, told) {
-		t.Errorf("the report lacks %q", told)
+	if text := readText(t, page); !strings.Contains(text, want) {
+		t.Errorf("the report lacks %q", want)
 	}
 	refuse(t, exitError, "expected a data set directory", "", "eval", "--model", whole, "--data",
 		filepath.Join(data, "test.arrow"))

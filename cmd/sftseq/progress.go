@@ -109,7 +109,7 @@ type phases struct {
 func (p *phases) of(total int64, what, unit string) *progress {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.ended { // a reader that nobody waits for may still tell of its work
+	if p.ended { // an abandoned reader may still report progress
 		return &progress{out: io.Discard, total: total, what: what, unit: unit}
 	}
 	if p.now == nil || p.now.what != what {
@@ -136,7 +136,7 @@ func (p *progress) line(now time.Time) string {
 	if p.total < 1 || p.done < 1 {
 		return fmt.Sprintf("%s: %s, %s", p.what, p.amount(), p.rate(now))
 	}
-	done := min(p.done, p.total) // what grows while it is read has no more of it left
+	done := min(p.done, p.total) // an input may grow while it is read
 	left := time.Duration(float64(now.Sub(p.start)) * float64(p.total-done) / float64(done))
 	of := fmt.Sprintf("%d of %d %s", p.done, p.total, p.unit)
 	if p.unit == unitBytes {

@@ -87,7 +87,7 @@ func TestPublishedExample(t *testing.T) {
 	}
 	equal(t, commands, 9)
 	for name, want := range map[string]string{
-		"peptides-func":   `"label":[1,6]`, // of graph 4: (4 + k) mod 5 is 0
+		"peptides-func":   `"label":[1,6]`, // graph 4: (4 + k) mod 5 is 0
 		"peptides-struct": `"Inertia_mass_a":0.4,`,
 		"pascalvoc-sp":    `"tags":[4,5,6,7,8]`,
 	} {

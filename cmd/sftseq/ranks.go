@@ -26,7 +26,7 @@ import (
 type ranks struct {
 	*distributed.World
 	local   int // this process's place among those of its machine, from 0
-	sharing int // processes that have the same processors, this one included
+	sharing int // processes on the same cores, this one included
 }
 
 // ranksKey is where the application's metadata have them.
@@ -97,20 +97,20 @@ func join(c *cli.Context) (*ranks, error) {
 		return nil, err
 	}
 	r := &ranks{World: w}
-	host, processors, err := place()
-	all, err := distributed.Gather(w, []byte(host+"\n"+processors), err)
+	host, cores, err := place()
+	all, err := distributed.Gather(w, []byte(host+"\n"+cores), err)
 	if err != nil {
 		return nil, errors.Join(toldBy(err, w.Rank()), w.Close())
 	}
 	for other, text := range all {
-		itsHost, itsProcessors, _ := strings.Cut(string(text), "\n")
+		itsHost, itsCores, _ := strings.Cut(string(text), "\n")
 		if itsHost != host {
 			continue
 		}
 		if other < w.Rank() {
 			r.local++
 		}
-		if itsProcessors == processors {
+		if itsCores == cores {
 			r.sharing++
 		}
 	}
@@ -120,31 +120,29 @@ func join(c *cli.Context) (*ranks, error) {
 	return r, nil
 }
 
-// place is this machine and the processors that this process may use.
-func place() (host, processors string, err error) {
+// place is this machine and the cores that this process may use.
+func place() (host, cores string, err error) {
 	if host, err = os.Hostname(); err != nil {
 		return "", "", err
 	}
 	status, err := os.ReadFile("/proc/self/status")
 	for line := range strings.Lines(string(status)) {
 		if list, ok := strings.CutPrefix(line, "Cpus_allowed_list:"); ok {
-			processors = strings.TrimSpace(list)
+			cores = strings.TrimSpace(list)
 		}
 	}
-	return host, processors, err
+	return host, cores, err
 }
 
-// threads are those of this process where nobody has chosen: its part of the processors
-// that it shares with others.
+// threads is the default number of threads of this process: its part of the cores that it shares with others.
 func (r *ranks) threads() int {
 	if r == nil {
-		return processors
+		return usableCores
 	}
-	return max(1, processors/r.sharing)
+	return max(1, usableCores/r.sharing)
 }
 
-// conclude has all ranks know how the others have ended. An error of this rank is returned
-// as it is.
+// conclude exchanges the results of all ranks. An error of this rank is returned unchanged.
 func (r *ranks) conclude(err error) error {
 	var known *distributed.Error
 	if !errors.As(err, &known) {
@@ -166,19 +164,18 @@ func (r *ranks) conclude(err error) error {
 	return err
 }
 
-// toldError is an error that rank 0 prints. The others end with status 0: a launcher ends
-// the job at the first status that tells of an error, and what rank 0 has just printed would
-// be lost.
-type toldError struct{ error }
+// printedError is an error that rank 0 prints. The other ranks end with status 0: a launcher ends the job at the first
+// failure, and the message that rank 0 has just printed would be lost.
+type printedError struct{ error }
 
-func (e toldError) Unwrap() error { return e.error }
+func (e printedError) Unwrap() error { return e.error }
 
 // toldBy is an error of all ranks as one of them returns it.
 func toldBy(err error, rank int) error {
 	if err == nil || rank == 0 {
 		return err
 	}
-	return toldError{err}
+	return printedError{err}
 }
 
 // inTurn runs f on rank 0, then on one rank of each other machine, then on the rest: what

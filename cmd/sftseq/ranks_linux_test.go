@@ -30,7 +30,7 @@ var launchers = map[string][]string{
 	"mpirun.mpich": nil,
 }
 
-// mpirun is a command that starts a program on so many ranks.
+// mpirun is a command that starts a program on a number of ranks.
 func mpirun(t *testing.T, launcher string, ranks int, command ...string) *exec.Cmd {
 	t.Helper()
 	testenv.NeedPrograms(t, launcher)
@@ -119,9 +119,9 @@ func TestRanksOfMPI(t *testing.T) {
 				(starts[0].Ranks != ranks || !strings.HasPrefix(starts[0].MPI, library)) ||
 				ranks == 1 && starts[0].Ranks != 0 {
 				t.Errorf("%s, %d ranks: recorded %+v, error %v", launcher, ranks, starts, err)
-			} else if told := fmt.Sprintf(", %d ranks (%s), 24 steps\n", ranks, starts[0].MPI); strings.Count(text,
-				told) != min(1, ranks-1) {
-				t.Errorf("%s, %d ranks: expected %q in\n%s", launcher, ranks, told, text)
+			} else if want := fmt.Sprintf(", %d ranks (%s), 24 steps\n", ranks, starts[0].MPI); strings.Count(text,
+				want) != min(1, ranks-1) {
+				t.Errorf("%s, %d ranks: expected %q in\n%s", launcher, ranks, want, text)
 			}
 			equal(t, strings.Count(text, "repeat with: "), 1, launcher, ranks)
 			if ranks > 1 && !strings.Contains(text, fmt.Sprintf("of %d ranks busy", ranks)) {
@@ -241,7 +241,7 @@ func TestRanksDiffer(t *testing.T) {
 	}
 	changed := filepath.Join(t.TempDir(), "changed")
 	file := must.Get(os.ReadFile(program))(t)
-	must.Succeed(t, os.WriteFile(changed, append(file, 0), 0o755)) // which runs all the same
+	must.Succeed(t, os.WriteFile(changed, append(file, 0), 0o755)) // the file still runs
 	rows, _ := sequences(t, 8)
 	others, _ = sequences(t, 9)
 	eval := func(data string) []string { return []string{"eval", "--model", goldenPath("pre"), "--data", data} }
@@ -265,8 +265,7 @@ func TestRanksDiffer(t *testing.T) {
 		"only train, pretrain and eval share their work")
 }
 
-// TestRanksJoinFails: where a rank cannot say what machine it is on, rank 0 tells of it, and
-// all leave the job in order.
+// TestRanksJoinFails: if a rank cannot determine its machine, rank 0 prints the error, and all leave the job in order.
 func TestRanksJoinFails(t *testing.T) {
 	testenv.NeedRoot(t, "to hide /proc")
 	testenv.NeedPrograms(t, "mpirun.openmpi", "unshare")
@@ -329,7 +328,7 @@ func newNetwork(t *testing.T, hosts int) *network {
 	testenv.NeedPrograms(t, "ip")
 	n := &network{hosts}
 	t.Cleanup(n.remove)
-	n.remove() // of a test that was killed
+	n.remove() // left by a killed test
 	n.ip(t, "netns add sftseq-switch")
 	n.ip(t, "-n sftseq-switch link add bridge type bridge")
 	n.ip(t, "-n sftseq-switch link set bridge up")
@@ -341,9 +340,8 @@ func newNetwork(t *testing.T, hosts int) *network {
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d addr add 10.77.0.%d/24 dev sfteth%d", i, i, i))
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d link set sfteth%d up", i, i))
 		n.ip(t, fmt.Sprintf("-n sftseq-host%d link set lo up", i))
-		// A daemon that mpirun has told to end gets no probes while that is in flight, so
-		// that mpirun waits for it as long as TCP sends again: some seconds in place of 15
-		// minutes.
+		// A daemon gets no probes while mpirun's request to end is in flight, and mpirun waits
+		// for it as long as TCP retransmits: some seconds in place of 15 minutes.
 		again := exec.Command("ip", "netns", "exec", fmt.Sprintf("sftseq-host%d", i), "sh", "-c",
 			"echo 4 > /proc/sys/net/ipv4/tcp_retries2")
 		if out, err := again.CombinedOutput(); err != nil {

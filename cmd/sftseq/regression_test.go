@@ -14,9 +14,8 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestRegression: a table with numbers becomes a model that predicts them, as lines, tables and
-// Arrow, is measured, reported on and goes on from one that is there; what it has no answer to is
-// refused.
+// TestRegression: a table with numbers becomes a model that predicts them as lines, tables and Arrow, is measured, is
+// reported on, and starts from an existing model; requests that it does not support are refused.
 func TestRegression(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()

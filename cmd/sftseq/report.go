@@ -108,7 +108,7 @@ func openReportRun(c *cli.Context, member reportRun) (r report.Run, err error) {
 	r, dir := report.Run{Name: member.name}, member.dir
 	if r.Config, err = config.Read(filepath.Join(dir, "config.json")); err != nil {
 		cause := atomicfile.Cause(err)
-		if cause == err { // of the content, and names config.json
+		if cause == err { // the error is about the content and names config.json
 			return r, err
 		}
 		return r, fmt.Errorf("%s: expected a run directory with config.json, as sftseq train makes it: %w", dir, cause)

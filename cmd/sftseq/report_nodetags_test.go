@@ -68,7 +68,7 @@ func checkNodeTags(t *testing.T, page, model, data string) {
 	scorer := must.Get(sft.NewScorer(m, d))(t)
 	rows := examples(t, set, "test")
 	outputs := must.Get(scorer.Examples(context.Background(), rows))(t)
-	tags := [2]map[int32]tagCounts{{}, {}} // of the model, and of the most frequent parts
+	tags := [2]map[int32]tagCounts{{}, {}} // counts of the model, and of the most frequent parts
 	sums, shapes := map[string][2]float64{}, map[string]int{}
 	for i, e := range rows {
 		of := category(e.Labels[0])

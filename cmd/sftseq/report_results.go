@@ -26,7 +26,7 @@ type reportRows struct {
 	rows       int64 // 0 where not known
 	note       string
 	set        *seq.Dataset // nil where they are of none
-	dir, split string       // of the data set
+	dir, split string       // directory and split of the data set
 }
 
 // open begins to read them.
@@ -56,7 +56,7 @@ func addResults(c *cli.Context, r *report.Run, dir string) (err error) {
 	}
 	of := task.Of(m.Config)
 	if of.Evaluator() == nil {
-		r.Missing = "the model was trained without labels (sftseq eval says how well it tells masked tokens)"
+		r.Missing = "the model was trained without labels (sftseq eval says how well it predicts masked tokens)"
 		return nil
 	}
 	in, err := rowsOf(c, m.Config)
@@ -95,7 +95,7 @@ func rowsOf(c *cli.Context, config *sft.Config) (*reportRows, error) {
 func givenRows(c *cli.Context, config *sft.Config) (*reportRows, error) {
 	path := c.String("data")
 	if info, err := os.Stat(path); err != nil || !info.IsDir() {
-		return &reportRows{path: path, name: path}, nil // what is wrong with it shows when it is opened
+		return &reportRows{path: path, name: path}, nil // opening it reports the error
 	}
 	set, err := seq.OpenDataset(path)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// began says which model a run began from, and how well that told masked tokens; "" where it began from
-// none.
+// began names the model that a run began from, and how well it predicted masked tokens; "" if there is none.
 func began(config *sft.Config) string {
 	p, err := provenance.Of(config)
 	if err != nil || p.InitFrom == "" {
@@ -20,13 +19,13 @@ func began(config *sft.Config) string {
 	if err != nil {
 		return fmt.Sprintf("The run began from the model in %s, whose metrics are not there, as seen from here.", dir)
 	}
-	told := ""
+	bits := ""
 	for _, v := range m.Validation {
 		if v.Best && v.BitsPerToken != nil {
-			told = fmt.Sprintf(", which told masked tokens with %.4f bits each in its validation (step %d)",
+			bits = fmt.Sprintf(", which predicted masked tokens with %.4f bits each in its validation (step %d)",
 				*v.BitsPerToken, v.Step)
 		}
 	}
 	return fmt.Sprintf("The run began from the model in %s%s: sftseq report %s shows how that was trained.",
-		dir, told, shellQuote(dir))
+		dir, bits, shellQuote(dir))
 }

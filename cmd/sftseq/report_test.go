@@ -23,7 +23,7 @@ func listopsRun(t *testing.T, flags ...string) (run, data string) {
 	return run, data
 }
 
-// writeReport writes a page and returns what is told on standard error.
+// writeReport writes a page and returns the text on standard error.
 func writeReport(t *testing.T, page string, args ...string) string {
 	t.Helper()
 	status, out, errs := program(nil, append([]string{"report", "--out", page}, args...)...)
@@ -137,16 +137,16 @@ func checkPage(t *testing.T, b *browser, page string, images, drawings int) {
 func TestReport(t *testing.T) {
 	run, data := listopsRun(t)
 	page := filepath.Join(t.TempDir(), "page.html")
-	told := ""
+	errs := ""
 	show := func(args ...string) string {
 		t.Helper()
-		told = writeReport(t, page, args...)
+		errs = writeReport(t, page, args...)
 		return readText(t, page)
 	}
 	r := decode[metrics.Report](t, succeed(t, "", "eval", "--model", run, "--data", data, "--json"))
 	starts := must.Get(provenance.ReadStarts(run))(t)
 	own := show(run)
-	equal(t, told, page+": report of run\n")
+	equal(t, errs, page+": report of run\n")
 	contains(t, own, fmt.Sprintf(">%.2f%%<", 100*r.Accuracy), fmt.Sprintf(">%.4f<", r.MacroF1), data+", split test",
 		"Examples", "learning_rate",
 		"up to 2k positions", ">num_sampled_tokens<", ">training rows</th><td>40<", ">cpu (",
@@ -177,8 +177,8 @@ func TestReport(t *testing.T) {
 	contains(t, show(run), "is no longer the data")
 	must.Succeed(t, os.Remove(filepath.Join(run, "model.safetensors")))
 	contains(t, show(run), "has no model yet")
-	contains(t, told, "warning: run: no confusion matrix, no accuracy by length and no examples: the run has no model yet")
-	// What is wrong leaves the page as it was.
+	contains(t, errs, "warning: run: no confusion matrix, no accuracy by length and no examples: the run has no model yet")
+	// An error leaves the page unchanged.
 	before := readText(t, page)
 	writeText(t, metricsPath, strings.Replace(lines, `"loss"`, `"lost"`, 1))
 	refuse(t, exitError, metricsPath+`:1: a line of kind train without the key "loss"`, "",
@@ -190,12 +190,12 @@ func TestReport(t *testing.T) {
 	equal(t, readText(t, page), before)
 }
 
-// TestStarts: a run says when it was started and resumed, and a page tells it; a run that
-// has ended is not started again.
+// TestStarts: a run records when it was started and resumed, and the page shows it; a finished run is not started
+// again.
 func TestStarts(t *testing.T) {
 	run, data := listopsRun(t)
 	smallRun(t, data, run, "--resume", "--steps", "20")
-	torn := writeText(t, filepath.Join(run, "."+provenance.StartsFile+".abc.tmp"), "{") // of a program that was killed
+	torn := writeText(t, filepath.Join(run, "."+provenance.StartsFile+".abc.tmp"), "{") // left by a killed program
 	smallRun(t, data, run, "--resume", "--steps", "40")
 	noFile(t, torn)
 	starts := must.Get(provenance.ReadStarts(run))(t)
@@ -211,7 +211,7 @@ func TestStarts(t *testing.T) {
 	path := filepath.Join(run, provenance.StartsFile)
 	writeText(t, path, readText(t, path)+"{\n")
 	refuse(t, exitError, path+":3: expected a JSON object", "", "report", "--out", page, run)
-	must.Succeed(t, os.Remove(path)) // of an earlier version
+	must.Succeed(t, os.Remove(path)) // runs of earlier versions have none
 	writeReport(t, page, "--examples", "0", run)
 }
 

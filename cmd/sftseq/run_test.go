@@ -37,8 +37,7 @@ func goldenPath(parts ...string) string {
 	return filepath.Join(append([]string{goldenDir}, parts...)...)
 }
 
-// TestMain has the tests run on the CPU unless the environment names a device: a
-// graphics processor that a machine happens to have changes nothing.
+// TestMain runs the tests on the CPU unless the environment names a device: the GPU of a machine changes nothing.
 func TestMain(m *testing.M) {
 	if os.Getenv(deviceVariable) == "" {
 		os.Setenv(deviceVariable, "cpu")
@@ -84,7 +83,7 @@ func program(stdin io.Reader, args ...string) (status int, stdout, stderr string
 	return status, out.String(), errs.String()
 }
 
-// compiling is what the first test on a device may be told.
+// compiling matches a message to the first test on a device.
 var compiling = regexp.MustCompile(`(?m)^compiling kernels for .*\n`)
 
 // succeed runs the program and expects no complaint.

@@ -19,7 +19,7 @@ import (
 
 // eightShards is a directory for the parts of eight shards, and what one run makes of them.
 type eightShards struct {
-	command []string // that scores a shard, of which --shard is missing
+	command []string // scores a shard, once --shard is added
 	dir     string
 	want    []string // rows
 }
@@ -49,7 +49,7 @@ func (s *eightShards) parts(t *testing.T) map[string]time.Time {
 	return out
 }
 
-// reach waits until so many parts are there.
+// reach waits until a number of parts exist.
 func (s *eightShards) reach(t *testing.T, parts int) {
 	t.Helper()
 	await(t, time.Minute, func() bool { return len(s.parts(t)) >= parts }, "parts are missing")

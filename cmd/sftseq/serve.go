@@ -99,10 +99,10 @@ func serveAction(c *cli.Context) error {
 	if err != nil {
 		return err
 	}
-	// The device's threads may compute all the time. Beside them there are always some that
-	// take what clients send, whom the system then lets on a processor at once.
-	runtime.GOMAXPROCS(2*processors + 8)
-	defer runtime.GOMAXPROCS(processors)
+	// The device's threads may compute all the time. Further threads always receive clients'
+	// messages, and the system schedules them immediately.
+	runtime.GOMAXPROCS(2*usableCores + 8)
+	defer runtime.GOMAXPROCS(usableCores)
 	warnMisspeltVariables(c, options.Log)
 	r := &serving{log: options.Log, drain: c.Duration("drain"), delay: c.Duration("shutdown-delay"),
 		raw: !c.Bool("normalize")}
@@ -172,7 +172,7 @@ func serveOptions(c *cli.Context) (serve.Options, error) {
 	return serve.Options{
 		Load:    func() (*serve.Model, error) { return serveModel(c) },
 		Lost:    device.Lost,
-		Framing: c.String("framing"), Cores: processors, MaxLine: int(line), MaxInflight: c.Int("max-inflight"),
+		Framing: c.String("framing"), Cores: usableCores, MaxLine: int(line), MaxInflight: c.Int("max-inflight"),
 		MaxDocuments: c.Int("max-documents"), MaxClients: clients, IdleTimeout: c.Duration("idle-timeout"),
 		MaxMemory: memory, MaxBatchTokens: c.Int("max-batch-tokens"),
 		MaxWait: c.Duration("max-wait"), Debounce: c.Duration("debounce"), Index: c.String("index"),
@@ -217,7 +217,7 @@ func size(c *cli.Context, name string, least, most uint64) (int64, error) {
 // serveModel reads --model and puts it on --device.
 func serveModel(c *cli.Context) (*serve.Model, error) {
 	single := ""
-	if c.String("index") != "" { // which is of one model's embeddings
+	if c.String("index") != "" { // an index holds the embeddings of one model
 		single = "--index"
 	}
 	m, err := loadModels(c, single)
@@ -312,7 +312,7 @@ func (r *serving) run(c *cli.Context) error {
 	// Clients are accepted during --shutdown-delay, too.
 	ctx, cancel := context.WithCancel(context.WithoutCancel(c.Context))
 	defer cancel()
-	stop, err := r.serveMetrics() // until the last answer: who watches is told of the end
+	stop, err := r.serveMetrics() // until the last reply, so that monitoring sees the end
 	if err != nil {
 		return err
 	}

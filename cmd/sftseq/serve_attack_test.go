@@ -48,7 +48,7 @@ func BenchmarkAttack(b *testing.B) {
 			const turns = 5
 			for turn := range turns {
 				n := b.N*(turn+1)/turns - b.N*turn/turns
-				time.Sleep(500 * time.Millisecond) // what the last attack has left is done
+				time.Sleep(500 * time.Millisecond) // the last attack ends
 				alone = append(alone, honest(b, server, n)...)
 				stop := attack(b, server, a.name)
 				beside = append(beside, honest(b, server, n)...)
@@ -102,7 +102,7 @@ func percentile(d []time.Duration, part int) time.Duration {
 
 // An attacked is a server in a process of its own.
 type attacked struct {
-	socket string // of JSON-RPC
+	socket string // socket of JSON-RPC
 	web    string // HOST:PORT of HTTP
 	pid    int
 	log    string // file of standard error
@@ -192,8 +192,8 @@ func attack(tb testing.TB, server attacked, name string) (stop func()) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 		tb.Fatalf("the attackers: %q, %v", line, err)
 	}
-	// Attackers have machines of their own: on this one they must not take the processors
-	// from the server.
+	// Attackers have machines of their own: on this one they must not take the cores from the
+	// server.
 	must.Succeed(tb, syscall.Setpriority(syscall.PRIO_PGRP, c.Process.Pid, 19))
 	time.Sleep(300 * time.Millisecond)
 	stop = sync.OnceFunc(func() {

@@ -47,16 +47,16 @@ func TestServeSilentClients(t *testing.T) {
 					t.Fatalf("%s, %v", line, err)
 				}
 			}
-			told := 0
+			notified := 0
 			for _, conn := range silent {
 				conn.SetReadDeadline(time.Now().Add(10 * time.Millisecond))
 				if line, _ := bufio.NewReader(conn).ReadString('\n'); strings.Contains(line, "-32000") &&
 					strings.Contains(line, "retryAfter") {
-					told++
+					notified++
 				}
 			}
-			if told == 0 {
-				t.Error("those that made room were not told")
+			if notified == 0 {
+				t.Error("evicted clients got no error")
 			}
 		})
 	}

@@ -39,8 +39,7 @@ const (
 	maxTokens = 16 << 20
 )
 
-// readHTTP reads --http and --http-token. Others than this machine are not served without a
-// token; a name is the address that it has now.
+// readHTTP reads --http and --http-token. Other machines are not served without a token; a host name is resolved now.
 func (r *serving) readHTTP(c *cli.Context) error {
 	text, file := c.String("http"), c.String("http-token")
 	switch {

@@ -66,7 +66,7 @@ func TestServeHTTPAsEmbed(t *testing.T) {
 	}
 }
 
-// TestOpenAIClient: the client of OpenAI's package works as it is, and has the bits of embed.
+// TestOpenAIClient: OpenAI's client works unchanged, and has the bits of embed.
 func TestOpenAIClient(t *testing.T) {
 	testenv.Long(t, "builds the program")
 	needNode(t)

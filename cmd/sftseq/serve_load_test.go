@@ -15,10 +15,9 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// TestServeCost is Show 3b: a token costs the server little more of the
-// processor's time than it costs predict, both as processes, with the paper's
-// model of ListOps. SFTSEQ_LOAD asks for it, as it takes minutes; predict goes
-// before and after, so that the machine's mood counts less.
+// TestServeCost: a token costs the server little more CPU time than predict, both as processes, with the paper's model
+// of ListOps. SFTSEQ_LOAD enables it, as it takes minutes; predict runs before and after, so that changes of the
+// machine's speed count less.
 func TestServeCost(t *testing.T) {
 	if os.Getenv("SFTSEQ_LOAD") == "" {
 		t.Skip("SFTSEQ_LOAD=1 measures what the server adds to predict")
@@ -50,7 +49,7 @@ func TestServeCost(t *testing.T) {
 			t.Fatalf("%s: %d answers\n%.500s", command, got, out.String())
 		}
 		took := c.ProcessState.UserTime() + c.ProcessState.SystemTime()
-		t.Logf("%s: %.0f tokens a second of processor time", command, float64(tokens)/took.Seconds())
+		t.Logf("%s: %.0f tokens per second of CPU time", command, float64(tokens)/took.Seconds())
 		return took
 	}
 	inflight := fmt.Sprint("--max-inflight=", n)

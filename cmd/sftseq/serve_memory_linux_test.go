@@ -26,14 +26,14 @@ func TestServeMemory(t *testing.T) {
 		name string
 		act  func(c *editor, round int)
 	}{
-		{"edits", func(c *editor, round int) { // of large documents, all over
+		{"edits", func(c *editor, round int) { // edits all over large documents
 			if round == 0 {
 				c.open(length)
 			}
 			c.change(2000)
 		}},
 		{"openings", func(c *editor, _ int) { c.open(length * 3 / 4) }},
-		{"texts", func(c *editor, _ int) { // of requests
+		{"texts", func(c *editor, _ int) { // texts of requests
 			c.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, c.next(),
 				strings.Repeat("7 ", length/4))
 		}},
@@ -49,7 +49,7 @@ func TestServeMemory(t *testing.T) {
 				"--max-memory", fmt.Sprint(limit), "--debounce", "20ms")
 			untilListening(t, server)
 
-			warm := newEditor(t, socket) // what a model takes when it computes is its own
+			warm := newEditor(t, socket) // the memory of the model's passes
 			warm.send(`{"jsonrpc":"2.0","id":%d,"method":"sequence/classify","params":{"text":"%s"}}`, warm.next(),
 				strings.Repeat("7 ", 4000))
 			warm.finish()
@@ -143,7 +143,7 @@ func (e *editor) change(n int) {
 	e.version++
 	e.send(`{"jsonrpc":"2.0","method":"sequence/didChange","params":{"uri":"u","version":%d,"changes":[%s]}}`,
 		e.version, changes.String()[1:])
-	time.Sleep(30 * time.Millisecond) // its class is told
+	time.Sleep(30 * time.Millisecond) // its class is pushed
 }
 
 // finish waits until all that was sent has had its effect, and notes whether it was done.

@@ -20,7 +20,7 @@ import (
 func TestServeDamagedModel(t *testing.T) {
 	m := must.Get(sft.Load(goldenPath("pre")))(t)
 	dir := t.TempDir()
-	must.Succeed(t, m.Save(dir)) // with a checksum, as it is written now
+	must.Succeed(t, m.Save(dir)) // the current format has a checksum
 	weights := filepath.Join(dir, "model.safetensors")
 	whole := must.Get(os.ReadFile(weights))(t)
 	in, input := io.Pipe()
@@ -49,7 +49,7 @@ func TestServeDamagedModel(t *testing.T) {
 	}
 	want := ask()
 	damaged := append([]byte(nil), whole...)
-	damaged[len(damaged)-5] ^= 0x10 // of a weight
+	damaged[len(damaged)-5] ^= 0x10 // a byte of a weight
 	for round := range 2 {
 		must.Succeed(t, os.WriteFile(weights, damaged, 0o666))
 		if log := hangUp("the model was not loaded again"); !strings.Contains(log, weights) ||

@@ -80,9 +80,8 @@ func TestServeFlags(t *testing.T) {
 	refuse(t, exitError, "without shutdown", "{\"jsonrpc\":\"2.0\",\"method\":\"exit\"}\n", serve...)
 }
 
-// TestServeProcess serves sockets, metrics and signals as a process: under load it
-// is told to read the model again and then to stop; every accepted request is
-// answered (Show 6).
+// TestServeProcess serves sockets, metrics and signals as a process: under load it gets the signals to reload the model
+// and then to stop; every accepted request is answered.
 func TestServeProcess(t *testing.T) {
 	path := built(t)
 	socket := filepath.Join(t.TempDir(), "s")
@@ -116,9 +115,8 @@ func TestServeProcess(t *testing.T) {
 	must.Check(t, c.Wait())
 }
 
-// hammer sends requests one after the other, then many at once, and last one that is
-// answered out of turn: when its answer is there all are accepted. Each must be
-// answered once, whatever the server is told then.
+// hammer sends requests one after the other, then many concurrently, and last one that is answered out of turn: after
+// its reply all are accepted. Each must be answered once, whichever signal the server gets.
 func hammer(t *testing.T, conn net.Conn, accepted func()) {
 	defer conn.Close()
 	const paced, burst = 300, 100
@@ -158,7 +156,7 @@ func hammer(t *testing.T, conn net.Conn, accepted func()) {
 		}
 	}
 	if len(answered) != last+1 || before > last-burst/2 {
-		t.Errorf("%d answers of %d, %d of them before the server was told to stop", len(answered), last+1, before)
+		t.Errorf("%d answers of %d, %d of them before the signal to stop", len(answered), last+1, before)
 	}
 }
 

@@ -142,8 +142,8 @@ func modelHash(dir string) (string, error) {
 	return strings.Join(all, " "), nil
 }
 
-// begin begins the part of the job, or tells that it is there, where part is nil. Parts that
-// were input would change what the job reads.
+// begin begins the part of the job, or prints that it exists, and returns nil. Parts must not be input, which would
+// change what the job reads.
 func (j *shardJob) begin(c *cli.Context, key *shard.Key, named []string, in *shard.Input) (*shard.Part, error) {
 	for _, name := range named {
 		if liesIn(name, j.dir+"/"+j.File()) {
@@ -225,7 +225,7 @@ func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error 
 	return j.commit(c, part, rows)
 }
 
-// commit has the part appear, and tells so.
+// commit makes the part visible, and prints it.
 func (j *shardJob) commit(c *cli.Context, part *shard.Part, rows int) error {
 	err := part.Commit()
 	if err == nil {
@@ -302,7 +302,7 @@ func (j *shardJob) write(c *cli.Context, config *sft.Config, model *answer.Model
 	return rows.Count, nil
 }
 
-// verifyShards tells which parts of a job are missing, or writes its manifest.
+// verifyShards prints the missing parts of a job, or writes its manifest.
 func verifyShards(c *cli.Context) error {
 	if err := checkVerify(c, "input"); err != nil {
 		return err

@@ -319,7 +319,7 @@ func TestVerifyUsage(t *testing.T) {
 	} {
 		refuse(t, exitUsage, c.want, "", append([]string{c.args[0], "--verify", "--output", dir}, c.args[1:]...)...)
 	}
-	t.Setenv(deviceVariable, "cpu") // which a job's environment may have for its workers
+	t.Setenv(deviceVariable, "cpu") // a job's environment may set it for its workers
 	refuse(t, exitError, "expected parts such as part-00000-of-00008.arrow, found none", "", "predict",
 		"--verify", "--output", dir)
 	refuse(t, exitError, "config.json: no such file", "", "predict", "--verify", "--output", dir, "--model",
@@ -339,7 +339,7 @@ func TestEvalShards(t *testing.T) {
 				fmt.Sprintf("%d/%d", i, n), "--output", dir)
 		}
 		got := succeed(t, "", "eval", "--model", model, "--verify", "--output", dir, "--json")
-		// Of which file it is, and what simple models reach, is not known there.
+		// The file and the baselines are unknown there.
 		numbers := func(text string) string {
 			_, text, _ = strings.Cut(text, `"rows"`)
 			text, _, _ = strings.Cut(text, `"baseline"`)
@@ -377,7 +377,7 @@ func TestEvalShards(t *testing.T) {
 	refuse(t, exitUsage, "--errors is of a run without shards", "", append(flags, "--errors", "x.csv")...)
 }
 
-// fullDisk has room for so many bytes, and tells when it is full.
+// fullDisk has room for a number of bytes, and signals when it is full.
 type fullDisk struct {
 	left int
 	full func()

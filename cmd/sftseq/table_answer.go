@@ -116,7 +116,7 @@ type absentColumns struct {
 	more  int
 }
 
-// mostAbsent is how many are told of: a folder may have thousands of files.
+// mostAbsent is how many are printed: a folder may have thousands of files.
 const mostAbsent = 5
 
 func (a *absentColumns) add(file, column string, found []string) {

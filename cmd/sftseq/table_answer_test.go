@@ -59,7 +59,7 @@ func TestJoin(t *testing.T) {
 	const rows = 50000
 	var text strings.Builder
 	text.WriteString("key,stars,text\n")
-	bad := map[int]string{} // what is wrong with a row
+	bad := map[int]string{} // errors by row
 	nameless := map[int]string{}
 	line := 2
 	for i := range rows {
@@ -121,7 +121,7 @@ func TestJoin(t *testing.T) {
 				!strings.HasPrefix(row["error"], from+":") {
 				t.Fatalf("row %d: %v, want an error with %q", i, row, why)
 			}
-			if row["stars"] != fmt.Sprint(i%10) { // which stands before the text
+			if row["stars"] != fmt.Sprint(i%10) { // the column before the text
 				t.Fatalf("row %d: %v", i, row)
 			}
 			continue

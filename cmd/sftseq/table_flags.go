@@ -241,8 +241,7 @@ func (in *tableInput) findSources(c *cli.Context) error {
 	return nil
 }
 
-// columns are those that the table has; nil where only rows can tell, or where it can be
-// read once only.
+// columns are those of the table; nil if they are known only from rows, or if the table can be read only once.
 func (in *tableInput) columns(c *cli.Context) ([]string, error) {
 	if table.ReadOnce(in.Path) {
 		return nil, nil
@@ -282,7 +281,7 @@ func (in *tableInput) kept(c *cli.Context, have []string) (keep []string, err er
 	default:
 		for _, name := range have {
 			wholeFiles := table.IsFolder(in.Path, in.Options.Format) && name == table.FolderColumns[0]
-			if !wholeFiles && (name != in.ID || name != seq.ColumnID) { // which the output has
+			if !wholeFiles && (name != in.ID || name != seq.ColumnID) { // the output has this column
 				keep = append(keep, name)
 			}
 		}
@@ -301,7 +300,7 @@ func (in *tableInput) read() (all []string) {
 	if in.ID != "" {
 		own = append(slices.Clip(own), in.ID)
 	}
-	for _, name := range slices.Concat(own, in.Keep) { // of which one may have no name
+	for _, name := range slices.Concat(own, in.Keep) { // one of the names may be empty
 		if !slices.Contains(all, name) {
 			all = append(all, name)
 		}
@@ -378,7 +377,7 @@ func (in *tableInput) checkFeatures(c *cli.Context, config *sft.Config) error {
 	return nil
 }
 
-// listOf tells which columns there are.
+// listOf lists the existing columns.
 func listOf(columns []string) string {
 	if columns == nil {
 		return ""

@@ -67,7 +67,7 @@ func TestSameRows(t *testing.T) {
 	}
 }
 
-// TestAbsentColumns: that no row of JSON has a column which was asked for is told of.
+// TestAbsentColumns: a requested column that no row of JSON has is reported.
 func TestAbsentColumns(t *testing.T) {
 	model := moodModel(t)
 	from := writeText(t, filepath.Join(t.TempDir(), "a.jsonl"),

@@ -13,7 +13,7 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// TestTableFlags: what does not go together, or is missing, is told of with what there is.
+// TestTableFlags: an error about conflicting or missing flags and columns lists the existing ones.
 func TestTableFlags(t *testing.T) {
 	dir := t.TempDir()
 	from := writeText(t, filepath.Join(dir, "a.csv"), "t,u\nA,B\n")
@@ -55,7 +55,7 @@ func TestTableFlags(t *testing.T) {
 	}
 	equal(t, readText(t, shard), "t\nA\n")
 	noFile(t, to)
-	// A table through a pipe is told from lines that are wrong.
+	// A table through a pipe is distinguished from bad lines.
 	for _, lines := range []string{" {\"t\":\"A\"}\n", "{\n", " [1]\nA,B\n"} {
 		if status, _, errs := program(strings.NewReader(lines), predict...); status != exitError ||
 			strings.Contains(errs, "a table is read") {
@@ -85,8 +85,7 @@ func TestTableBreaks(t *testing.T) {
 		"--text", "t", "--output", below)
 }
 
-// TestTableToFullDisk: an output that cannot be written ends the reading, and is told of
-// once.
+// TestTableToFullDisk: an output that cannot be written ends the reading with one error.
 func TestTableToFullDisk(t *testing.T) {
 	full := must.Get(os.OpenFile("/dev/full", os.O_WRONLY, 0))(t)
 	defer full.Close()

@@ -46,8 +46,8 @@ func sentences(n int) (lines, conll string) {
 	return jsonl.String(), columns.String()
 }
 
-// TestTagging: sentences with tags, and texts with spans, become models that find spans, as lines,
-// tables and Arrow; they are measured beside simple models; what they have no answer to is refused.
+// TestTagging: sentences with tags, and texts with spans, become models that find spans, as lines, tables and Arrow;
+// they are measured beside baselines; requests that they do not support are refused.
 func TestTagging(t *testing.T) {
 	testenv.NoRace(t, "trains as TestTrain does; its baselines are slow loops")
 	dir := t.TempDir()
@@ -168,7 +168,7 @@ func TestTagging(t *testing.T) {
 			"--data", in("words"), "--out",
 			in("accurate"), "--resume", "--select", "loss"},
 		`select is "auc", the area under the ROC curve, which the task tagging does not measure: expected one of accuracy (the fraction of correct predictions), loss (`: {"train", "custom", "--members", "sft", "--data", in("words"), "--select", "auc", "--out", in("no")},
-		"expected one label of each row":        {"data", "baselines", "--data", in("words")},
+		"expected one label for each row":        {"data", "baselines", "--data", in("words")},
 		"--tags and --spans exclude each other": convert("--text", "text", "--tags", "a", "--spans", "spans"),
 		"--spans excludes --label":              convert("--text", "text", "--label", "a", "--spans", "spans"),
 		"--types needs --intervals":             convert("--text", "text", "--spans", "spans", "--types", "a"),

@@ -96,7 +96,7 @@ func shellQuote(s string) string {
 			out.WriteString(`\` + rune)
 		case escapeControls([]byte(rune)) != rune || rune == "\n" || rune == "\t":
 			for _, b := range []byte(rune) {
-				fmt.Fprintf(&out, `\%03o`, b) // of three digits always, whatever follows
+				fmt.Fprintf(&out, `\%03o`, b) // always three digits, as digits may follow
 			}
 		default:
 			out.WriteString(rune)

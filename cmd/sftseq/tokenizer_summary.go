@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// mostTokenizerJSON is how much of a tokenizer is shown to a person as it is.
+// mostTokenizerJSON is the maximum length of a tokenizer that is shown in full.
 const mostTokenizerJSON = 200
 
 // summary is a tokenizer's JSON as a person reads it: in place of the vocabulary of one
@@ -52,7 +52,7 @@ func shortValue(value json.RawMessage) []byte {
 // quoted is a text as JSON.
 func quoted(text string) []byte {
 	out, err := json.Marshal(strings.ToValidUTF8(text, ""))
-	if err != nil { // of no string
+	if err != nil { // not a string
 		panic(err)
 	}
 	return out

@@ -135,19 +135,18 @@ type trainRun struct {
 	events    *trainEvents // nil without --tensorboard
 	out       io.Writer
 	resume    string // the command that goes on with it
-	under     string // what a launcher has to do with that, where there is one
+	under     string // role of the launcher, if any
 	reproduce string // the command that repeats it
 	set       *seq.Dataset
-	baseline  *baseline.Result // of the validation split; nil where its conversion measured none
-	config    *sft.Config      // of the model
+	baseline  *baseline.Result // baselines on the validation split; nil if the conversion measured none
+	config    *sft.Config      // configuration of the model
 	longest   int              // tokens of a row of the data
-	kernels   string           // what it began with; "" of a run that older versions began
+	kernels   string           // kernels at the beginning; "" for runs of older versions
 	member    string           // its name as a member of a fusion; "" for a model alone
 	watch     func(event any)  // takes the trainer's events, too; nil for none
 }
 
-// newTrainRun prepares a run. One that is fresh must have the settings of begun, a run of
-// another seed, unless that is nil.
+// newTrainRun prepares a run. A new run must have the settings of begun, a run of another seed, unless that is nil.
 func newTrainRun(c *cli.Context, task *lra.Task, dir string, seed uint64,
 	begun *train.Checkpoint) (_ *trainRun, err error) {
 	from, err := checkpointOf(c, dir)
@@ -468,7 +467,7 @@ func (r *trainRun) run(c *cli.Context) error {
 		fmt.Fprintln(r.out, text)
 	}
 	if simple != "" {
-		fmt.Fprintf(r.out, "simple models reach there: %s\n", simple)
+		fmt.Fprintf(r.out, "baselines there: %s\n", simple)
 	}
 	if r.member != "" {
 		return nil

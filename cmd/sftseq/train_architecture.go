@@ -19,8 +19,8 @@ import (
 // An architectureFlag replaces the value of a key of config.json, and has its type.
 type architectureFlag struct {
 	name, key, usage string
-	heading          string // of --help
-	of               kind   // of the tasks that can use it; "" is all
+	heading          string // group in --help
+	of               kind   // kind of tasks that can use it; "" means all
 }
 
 const advancedModel = modelGroup + advancedSuffix

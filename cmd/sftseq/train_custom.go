@@ -106,7 +106,7 @@ func manifestOf(c *cli.Context) (*seq.Manifest, error) {
 func describeCustom(c *cli.Context, m *seq.Manifest, config *sft.Config, settings *train.Settings) {
 	rows := m.Splits["train"]
 	if rows.Rows == 0 {
-		return // which is soon an error
+		return // opening it reports the error
 	}
 	fmt.Fprintf(c.App.ErrWriter, "%d rows of %d to %d tokens, half of them up to %d: %s\n",
 		rows.Rows, rows.Lengths.Min, rows.Lengths.Max, rows.Lengths.P50, lra.DescribeRun(config, settings))

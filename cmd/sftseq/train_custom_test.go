@@ -47,7 +47,7 @@ func TestCustomDescribesTheRun(t *testing.T) {
 			t.Errorf("%q: status %d, expected %q:\n%s", c.args, status, c.want, errs)
 		}
 	}
-	// What cannot be trained is told of alone.
+	// Data that cannot be trained are reported alone.
 	for data, want := range map[string]string{
 		customData(t): "has no labels (label_names in dataset.json)",
 		customData(t, "--label", "mood", "--split", "0,0.5,0.5"): `split "train": expected one of val, test`,

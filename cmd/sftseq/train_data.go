@@ -73,8 +73,8 @@ func generateOnce(c *cli.Context, task *lra.Task, p *lra.Preset, dir string) err
 	return err
 }
 
-// makeOnce makes a data set of so many rows, unless it is there: then there is none to
-// return. Of two programs that find none, one waits for the other.
+// makeOnce makes a data set of a number of rows, unless it exists: then it returns nil. Of two programs that find none,
+// one waits for the other.
 func makeOnce(c *cli.Context, name, dir string, rows int, generate func(progress func(rows int64)) (*seq.Dataset,
 	error)) (*seq.Dataset, error) {
 	for waiting := false; ; {
@@ -123,7 +123,7 @@ func describeData(m *sft.Config, set *seq.Dataset) error {
 	}
 	if errors.Is(err, config.ErrNoLabels) {
 		return fmt.Errorf("%s has no labels (label_names in dataset.json), so there are no classes to learn: "+
-			"convert the data with --label COLUMN, or one that is not empty in all rows", set.Dir)
+			"convert the data with --label COLUMN, where not all rows are empty", set.Dir)
 	}
 	var bad *config.Error
 	if err != nil && !errors.As(err, &bad) {

@@ -94,8 +94,7 @@ func TestTrainRefuses(t *testing.T) {
 	equal(t, readText(t, checkpoint), before)
 }
 
-// openFiles lists the files in a directory that this process has open, where the
-// system tells.
+// openFiles lists the files in a directory that this process has open, if the system lists them.
 func openFiles(dir string) (open []string) {
 	links, _ := filepath.Glob("/proc/self/fd/*")
 	for _, l := range links {

@@ -33,7 +33,7 @@ type kind string
 
 const (
 	tokensKind   kind = "tokens"   // with ids
-	featuresKind kind = "features" // of each token, in place of an id
+	featuresKind kind = "features" // features of each token, in place of an id
 	pointsKind   kind = "points"   // in space
 	labelsKind   kind = "labels"   // or numbers to predict
 	classesKind  kind = "classes"
@@ -253,7 +253,7 @@ func applyTrainFlag(c *cli.Context, name string, s *train.Settings, m *sft.Confi
 	}
 	switch {
 	case place != nil:
-		reflect.ValueOf(place).Elem().Set(reflect.ValueOf(c.Value(name))) // which has its type
+		reflect.ValueOf(place).Elem().Set(reflect.ValueOf(c.Value(name))) // the value has the type
 	case name == "input-window":
 		m.InputWindow = nil
 		if n := c.Int(name); n != 0 {
@@ -393,7 +393,7 @@ func readConfigFlags(c *cli.Context) error {
 	if values == nil {
 		return fmt.Errorf("%s: expected a JSON object of flags, found null", path)
 	}
-	for _, name := range slices.Sorted(maps.Keys(values)) { // of several errors always the same
+	for _, name := range slices.Sorted(maps.Keys(values)) { // so that the same error comes first
 		v := values[name]
 		if flagCalled(c.Command.Flags, name) == nil {
 			return fmt.Errorf("%s: unknown flag %q%s", path, name, siblingsWith(c, name))
@@ -413,7 +413,7 @@ func readConfigFlags(c *cli.Context) error {
 	return nil
 }
 
-// memoryLimit reads --memory and tells the garbage collector of it.
+// memoryLimit reads --memory and sets the garbage collector's limit.
 func memoryLimit(c *cli.Context) (int64, error) {
 	n, err := humanize.ParseBytes(c.String("memory"))
 	if err != nil || n == 0 || n > 1<<60 {

@@ -32,7 +32,7 @@ func TestTrainNamesKernels(t *testing.T) {
 	// Nothing is computed here, and what was computed stays so.
 	contains(t, train(best, "--resume"), "computed with go kernels (SFTSEQ_SIMD=go): another")
 	after := train(best, "--resume", "--steps", "2")
-	if best == "go" { // a processor without assembly goes on with what it began with
+	if best == "go" { // a CPU without assembly continues with the same kernels
 		contains(t, after, "computed with go kernels (SFTSEQ_SIMD=go): another")
 	} else {
 		contains(t, after, "warning: the run was computed with",

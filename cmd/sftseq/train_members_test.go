@@ -54,7 +54,7 @@ func TestTrainCustomMembers(t *testing.T) {
 	said = done(t, "", "train", "custom", "--out", out, "--resume")
 	contains(t, said, "lexical: validation accuracy ", ", selected by loss ",
 		"members on the validation split (180 rows)")
-	notContains(t, said, "models reach there", "linear: validation accuracy")
+	notContains(t, said, "baselines there", "linear: validation accuracy")
 	s := must.Get(train.LoadCheckpoint(filepath.Join(out, "lexical")))(t).Settings
 	if s.Select != "loss" || s.Patience != memberPatience || s.EvalEvery < fewestBetween {
 		t.Errorf("%+v", s)
@@ -92,7 +92,7 @@ func TestTrainCustomAlone(t *testing.T) {
 	contains(t, said, "sftseq train custom --out "+out+" --resume")
 	said = done(t, "", "train", "custom", "--out", out, "--resume")
 	contains(t, said, "repeat with: sftseq train custom --preset quick --seed 1 --members sft --data "+data,
-		"models reach there")
+		"baselines there")
 	refuse(t, exitError, out+" already holds a model or a run: choose another --out", "", "train", "custom", "--data",
 		data, "--out", out)
 	timed := filepath.Join(t.TempDir(), "timed")

@@ -14,18 +14,17 @@ import (
 // plainInterval is the time between two lines where no terminal shows a bar.
 const plainInterval = 10 * time.Second
 
-// trainProgress tells a person where a run stands: a bar on a terminal, plain
-// lines elsewhere.
+// trainProgress shows the progress of a run: a bar on a terminal, plain lines elsewhere.
 type trainProgress struct {
-	out   io.Writer
-	bar   *progressbar.ProgressBar // nil: plain lines
-	steps int
-	left  func() (time.Duration, bool) // the trainer's estimate
-	last  time.Time
-	state train.StepReport
-	paper bool // the preset is the published one, which is made for a graphics processor
-	told  bool // how long it takes
-	// frequencies is what tokens' frequencies need to tell a masked one, in bits; 0 where
+	out    io.Writer
+	bar    *progressbar.ProgressBar // nil: plain lines
+	steps  int
+	left   func() (time.Duration, bool) // the trainer's estimate
+	last   time.Time
+	state  train.StepReport
+	paper  bool // the preset is the published one, which is made for a GPU
+	warned bool // the warning of a long run was printed
+	// frequencies is the cross-entropy of the token frequencies on masked tokens, in bits; 0 if
 	// none are masked.
 	frequencies float64
 }
@@ -115,21 +114,21 @@ func judged(e train.EvaluationReport) string {
 	return ""
 }
 
-// longRun is what a person wants to be told of at the beginning.
+// longRun is the duration from which on a run is warned of at the beginning.
 const longRun = 24 * time.Hour
 
 // tellLong says once, as soon as it can be estimated, that a run takes days.
 func (p *trainProgress) tellLong() {
 	left, known := p.left()
-	if p.told || !known {
+	if p.warned || !known {
 		return
 	}
-	if p.told = true; left < longRun {
+	if p.warned = true; left < longRun {
 		return
 	}
 	text := fmt.Sprintf("warning: at this speed the run takes about %s", roundTime(left))
 	if p.paper {
-		text += ": the preset paper is made for a graphics processor, quick and hour for two cores"
+		text += ": the preset paper is made for a GPU, quick and hour for two cores"
 	}
 	p.line(text)
 }
@@ -192,7 +191,7 @@ func thousands(v float64) string {
 	return fmt.Sprintf("%.1fk", v/1000)
 }
 
-// fewestAfterBest is how many evaluations without a better one are worth telling of.
+// fewestAfterBest is the number of evaluations without a better one from which on they are printed.
 const fewestAfterBest = 3
 
 // describeBest describes a run whose best model is from its first half, as the model overfitted or learned
@@ -215,7 +214,7 @@ func describeBest(s train.State, patience, steps int) string {
 // fewRowsToJudge is below how many rows of validation an accuracy is coarse.
 const fewRowsToJudge = 100
 
-// describeJudges tells of few rows of validation how coarse an accuracy on them is, or is "".
+// describeJudges says how coarse an accuracy on few validation rows is; "" for many rows.
 func describeJudges(rows int) string {
 	if rows >= fewRowsToJudge {
 		return ""

@@ -35,7 +35,7 @@ func TestLongRunIsTold(t *testing.T) {
 		paper bool
 		want  string
 	}{
-		{96 * time.Hour, true, "warning: at this speed the run takes about 4 days: the preset paper is made for a graphics processor, quick and hour for two cores\n"},
+		{96 * time.Hour, true, "warning: at this speed the run takes about 4 days: the preset paper is made for a GPU, quick and hour for two cores\n"},
 		{30 * time.Hour, false, "warning: at this speed the run takes about 30h0m\n"},
 		{23 * time.Hour, true, ""},
 	} {
@@ -62,9 +62,9 @@ func TestBestLongAgo(t *testing.T) {
 			"--eval-every", "1", "--lr", "1e-30"}, flags...)
 		return exits(t, exitOK, "", args...)
 	}
-	const told = "the model is that of step 1: none of the 5 evaluations after it was better"
+	const want = "the model is that of step 1: none of the 5 evaluations after it was better"
 	out, errs := train("long", "--steps", "6", "--patience", "0")
-	contains(t, out, told+" (--patience N ends a run after N of them)\n")
+	contains(t, out, want+" (--patience N ends a run after N of them)\n")
 	if !regexp.MustCompile(`validation has only \d+ rows: one of them is \d+\.\d% of its accuracy\n`).MatchString(errs) {
 		t.Error(errs)
 	}

@@ -12,9 +12,9 @@ import (
 	"github.com/sftseq/sftseq/sft/train"
 )
 
-// simple says what simple models reach on the validation split, "" where nothing is known, and which of
-// them is better than the model, "" where none is. Of classes a conversion has measured it; of numbers,
-// several labels and tags eval does, too, and it takes seconds. What fails there fails no run.
+// simple formats the baselines on the validation split, "" if unknown, and names the one that is better than the model,
+// "" if none is. The conversion has measured those of classes; those of numbers, several labels and tags are measured
+// here in seconds. A failure there does not fail the run.
 func (r *trainRun) simple(c *cli.Context) (text, better string) {
 	if r.baseline != nil {
 		return r.baseline.String(), task.Ahead(task.Accuracies(r.baseline), r.trainer.State().Best, task.AsPercent)
@@ -24,7 +24,7 @@ func (r *trainRun) simple(c *cli.Context) (text, better string) {
 	}
 	said, err := task.Of(r.config).Baselines(c.Context, r.set, r.trainer.Settings().Select)
 	if err != nil {
-		fmt.Fprintf(c.App.ErrWriter, "warning: simple models were not measured: %v\n", err)
+		fmt.Fprintf(c.App.ErrWriter, "warning: baselines were not measured: %v\n", err)
 	}
 	var texts []string
 	for _, s := range said {
@@ -33,8 +33,7 @@ func (r *trainRun) simple(c *cli.Context) (text, better string) {
 	return strings.Join(texts, ", "), task.Ahead(said, r.own(), r.showOwn)
 }
 
-// own is the score of the kept model in the measure of the simple models of its task; NaN, which no
-// score exceeds, where it is not known.
+// own is the score of the kept model in the measure of its task's baselines; NaN, which no score exceeds, if unknown.
 func (r *trainRun) own() float64 {
 	m, err := train.ReadMetrics(r.dir)
 	if err != nil {

@@ -13,25 +13,25 @@ import (
 	"github.com/sftseq/sftseq/seq"
 )
 
-// checkSimple compares what training has said of simple models with what eval measures on the same split,
-// from which want makes the line; a loss that eval does not print is left out of both.
+// checkSimple compares the baselines that training prints with those of eval on the same split, which want formats; a
+// loss that eval does not print is left out of both.
 func checkSimple[R any](t *testing.T, said, model, data string, want func(r *R) string) {
 	t.Helper()
 	r := new(R)
 	must.Succeed(t, json.Unmarshal([]byte(succeed(t, "", "eval", "--model", model, "--data", data, "--split", "val",
 		"--device", "cpu", "--json")), r))
-	_, line, _ := strings.Cut(said, "simple models reach there: ")
+	_, line, _ := strings.Cut(said, "baselines there: ")
 	line, _, _ = strings.Cut(line, "\n")
 	equal(t, loss.ReplaceAllString(line, ""), want(r))
 }
 
-// loss is that of a simple model.
+// loss matches the loss of a baseline.
 var loss = regexp.MustCompile(` loss ([0-9.]+)`)
 
-// checkSimpleLoss compares the loss of the first simple model with one that was counted anew.
+// checkSimpleLoss compares the loss of the first baseline with one that was counted again.
 func checkSimpleLoss(t *testing.T, said string, want float64) {
 	t.Helper()
-	_, line, _ := strings.Cut(said, "simple models reach there: ")
+	_, line, _ := strings.Cut(said, "baselines there: ")
 	if found := loss.FindStringSubmatch(line); found == nil || found[1] != fmt.Sprintf("%.4f", want) {
 		t.Errorf("%q, expected a loss of %.4f in\n%s", found, want, said)
 	}

@@ -63,7 +63,7 @@ func (e *trainEvents) observe(event any) any {
 			optional{"class_iou/val", r.ClassIoU})...)
 	}
 	if e.err != nil {
-		return train.Warning(fmt.Sprintf("TensorBoard is not told of what follows: %v", e.err))
+		return train.Warning(fmt.Sprintf("TensorBoard events are not written any more: %v", e.err))
 	}
 	return nil
 }

@@ -54,7 +54,7 @@ func tensorBytes(file []byte) int {
 	return len(file) - 8 - header
 }
 
-// withoutTimes drops the fields that tell time.
+// withoutTimes drops the fields of times.
 func withoutTimes(t *testing.T, text []byte) []byte {
 	t.Helper()
 	var out bytes.Buffer

@@ -60,7 +60,7 @@ func classWeights(c *cli.Context, set *seq.Dataset) ([]float64, error) {
 	if mean := sum / total; mean > 0 && !math.IsInf(mean, 0) {
 		for i, n := range rows {
 			if weights[i] /= mean; from == balanced && n == 0 {
-				weights[i] = 1 // of a class without rows nothing is learned
+				weights[i] = 1 // a class without rows is not learned
 			}
 		}
 		return weights, nil

@@ -24,7 +24,7 @@ func labelWeights(from string, set *seq.Dataset) ([]float64, error) {
 	}
 	rows := train.Rows - train.Labels[seq.Unlabelled]
 	for i, name := range names {
-		weights[i] = 1 // of a label that no row has, or all have
+		weights[i] = 1 // no row has the label, or all have it
 		if n := train.Labels[name]; n > 0 && n < rows {
 			weights[i] = float64(rows-n) / float64(n)
 		}

@@ -95,7 +95,7 @@ func TestClassWeights(t *testing.T) {
 	}
 }
 
-// TestClassWeightsRefuses: what a file of weights cannot say is told with its place.
+// TestClassWeightsRefuses: an error in a file of weights is reported with its place.
 func TestClassWeightsRefuses(t *testing.T) {
 	data := unequalData(t)
 	for text, want := range map[string]string{

@@ -9,8 +9,8 @@ import (
 	"github.com/sftseq/sftseq/lra"
 )
 
-// TestUsage: what is wrong with a command line is told with the flag, status 2,
-// and nothing on standard output, before anything is read or written.
+// TestUsage: an error in a command line names the flag, has status 2, and prints nothing on standard output, before
+// anything is read or written.
 func TestUsage(t *testing.T) {
 	dir := t.TempDir()
 	from, to := writeText(t, filepath.Join(dir, "x.csv"), "text,label\na,b\n"), filepath.Join(dir, "to")

@@ -40,8 +40,8 @@ type versionInfo struct {
 	Go        string   `json:"go"`
 	System    string   `json:"system"`
 	Kernels   string   `json:"kernels"`
-	Available []string `json:"available"` // what kernels this processor runs, the fastest first
-	Vulkan    bool     `json:"vulkan"`    // the program has it; whether the machine has, devices tells
+	Available []string `json:"available"` // kernels that this CPU runs, the fastest first
+	Vulkan    bool     `json:"vulkan"`    // the program supports it; sftseq devices shows whether the machine does
 }
 
 func printVersion(c *cli.Context) error {
@@ -64,7 +64,7 @@ func writeVersion(w io.Writer, info versionInfo) error {
 		l.add("committed %s", info.Committed)
 	}
 	l.add("%s, %s", info.Go, info.System)
-	l.add("%s kernels (this processor runs %s)", info.Kernels, strings.Join(info.Available, ", "))
+	l.add("%s kernels (this CPU runs %s)", info.Kernels, strings.Join(info.Available, ", "))
 	if info.Vulkan {
 		l.add("with Vulkan")
 	} else {

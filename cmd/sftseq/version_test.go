@@ -25,7 +25,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// TestVersionText: a commit and changed files are told where they are known.
+// TestVersionText: a commit and changed files are printed if known.
 func TestVersionText(t *testing.T) {
 	for want, info := range map[string]versionInfo{
 		"v1.2.3":                  {Version: "v1.2.3"},

@@ -32,8 +32,7 @@ func terminal(t *testing.T) (program, screen *os.File) {
 	return program, screen
 }
 
-// TestTerminal: what commands print of a file is escaped on a terminal, and as it is in
-// a pipe or a file.
+// TestTerminal: commands escape the contents of files on a terminal, and print them unchanged to a pipe or a file.
 func TestTerminal(t *testing.T) {
 	dir := hostileData(t)
 	for _, args := range [][]string{{"data", "head", dir}, {"data", "info", dir}, {"data", "info", "--json", dir},

@@ -149,7 +149,7 @@ func (x *torchResult) program() string {
 		text += ", eager"
 	}
 	if x.Device == "cpu" {
-		text += ", on the processor"
+		text += ", on the CPU"
 	}
 	return text
 }

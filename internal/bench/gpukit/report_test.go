@@ -63,7 +63,7 @@ func TestReport(t *testing.T) {
 		"| mixed     | pre   | 8     | 1.0e-03 |", "post: cannot be read",
 		"| train   | sftseq                         | mixed     | 1048576  | 125 ms |",
 		"| train   | PyTorch, compiled              | bf16      | 524288   | 250 ms | 2.0 GiB | 1.00×       | 2.00×        |",
-		"| forward | PyTorch, full attention, eager, on the processor | fp32      | 262144   | 500 ms | –       | –          | –           |",
+		"| forward | PyTorch, full attention, eager, on the CPU | fp32      | 262144   | 500 ms | –       | –          | –           |",
 		"sftseq fp32 is | sftseq mixed is |", "Batches of 64 sequences of 2048 tokens. The last columns: 2×",
 		"## Kernels of train, mixed", "| matmul   | 5        | 100 ms | 99.6% |",
 		"| 2 others | 3        | 400 µs | 0.4%  |",
