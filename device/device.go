@@ -161,9 +161,9 @@ func (o Options) choose(offered []vk.Info, unavailable error) (*vk.Info, error) 
 		}
 		return &offered[n], nil
 	}
-	processors := func(i vk.Info) bool { return usable(i) && i.Kind == "cpu" }
-	others := those(offered, func(i vk.Info) bool { return usable(i) && !processors(i) })
-	for _, devices := range [][]vk.Info{others, those(offered, processors)} {
+	cpus := func(i vk.Info) bool { return usable(i) && i.Kind == "cpu" }
+	others := those(offered, func(i vk.Info) bool { return usable(i) && !cpus(i) })
+	for _, devices := range [][]vk.Info{others, those(offered, cpus)} {
 		if found := o.turn(devices); found != nil {
 			return found, nil
 		}

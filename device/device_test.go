@@ -80,7 +80,7 @@ func TestChoose(t *testing.T) {
 	old := vk.Info{Name: "old card", Kind: "discrete", Missing: "it is old"}
 	integrated := vk.Info{Name: "graphics", Kind: "integrated"}
 	virtual := vk.Info{Name: "guest", Kind: "virtual"}
-	processor := vk.Info{Name: "driver", Kind: "cpu"}
+	software := vk.Info{Name: "driver", Kind: "cpu"}
 	for _, c := range []struct {
 		name    string
 		offered []vk.Info
@@ -88,17 +88,17 @@ func TestChoose(t *testing.T) {
 		failure string
 	}{
 		{"auto", nil, none, ""},
-		{"", []vk.Info{discrete, integrated, processor}, 0, ""},
+		{"", []vk.Info{discrete, integrated, software}, 0, ""},
 		{"auto", []vk.Info{old, integrated}, 1, ""},
-		{"auto", []vk.Info{virtual, processor}, none, ""},
+		{"auto", []vk.Info{virtual, software}, none, ""},
 		{"auto", []vk.Info{old}, none, ""},
-		{"vulkan", []vk.Info{discrete, processor}, 0, ""},
-		{"vulkan", []vk.Info{old, virtual, processor}, 1, ""},
-		{"vulkan", []vk.Info{old, processor}, 1, ""},
+		{"vulkan", []vk.Info{discrete, software}, 0, ""},
+		{"vulkan", []vk.Info{old, virtual, software}, 1, ""},
+		{"vulkan", []vk.Info{old, software}, 1, ""},
 		{"vulkan", []vk.Info{old}, none, "none can be used; old card: it is old"},
-		{"vulkan:1", []vk.Info{discrete, processor}, 1, ""},
+		{"vulkan:1", []vk.Info{discrete, software}, 1, ""},
 		{"vulkan:0", []vk.Info{old}, 0, ""}, // opening reports the reason
-		{"vulkan:2", []vk.Info{discrete, processor}, none, "Vulkan offers 2"},
+		{"vulkan:2", []vk.Info{discrete, software}, none, "Vulkan offers 2"},
 	} {
 		for at := range c.offered {
 			c.offered[at].Index = at
@@ -113,7 +113,7 @@ func TestChoose(t *testing.T) {
 			t.Errorf("%q of %v: device %d, error %v; expected %d, %q", c.name, c.offered, got, err, c.want, c.failure)
 		}
 	}
-	many := []vk.Info{integrated, processor, discrete, old, discrete}
+	many := []vk.Info{integrated, software, discrete, old, discrete}
 	for at := range many {
 		many[at].Index = at
 	}

@@ -175,7 +175,7 @@ var importRules = []struct {
 	{"internal/evaluation", []string{"internal/cpu", "vk", "device", "lra", "internal/serve"}, "what is measured is handed in"},
 	{"internal/serve/transport", []string{"sft", "seq", "internal/tensor", "internal/requests", "internal/index"}, "a stream does not know what its messages say"},
 	{"internal/serve/fair", []string{"sft", "seq", "internal/tensor", "internal/requests", "internal/index", "internal/serve/transport"}, "a share does not know of what it is"},
-	{"internal/serve/batching", []string{"internal/requests", "internal/index", "internal/serve/transport", "internal/cpu", "vk", "device"}, "batches do not know who asks for them"},
+	{"internal/serve/batching", []string{"internal/requests", "internal/index", "internal/serve/transport", "internal/cpu", "vk", "device"}, "batches do not know their clients"},
 	{"internal/index", []string{"seq", "sft", "internal/tensor", "internal/serve"}, "vectors do not know who computed them"},
 	{"internal/cloud", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra", "tokenizers"}, "clouds do not know who reads them"},
 	{"internal/graphlines", []string{"sft", "internal/tensor", "internal/cpu", "vk", "device", "lra"}, "graphs do not know who reads them"},

@@ -56,11 +56,11 @@ func TestMeasuredOfResults(t *testing.T) {
 				t.Errorf("%s, %s: %q and %d rows, expected numbers and a row", task.Name, p.Name, p.Measured, len(rows))
 				continue
 			}
-			told := number.FindAllString(strings.Join(rows[0][2:], " "), -1)
+			stated := number.FindAllString(strings.Join(rows[0][2:], " "), -1)
 			slices.Sort(said)
-			slices.Sort(told)
-			if !slices.Equal(slices.Compact(said), slices.Compact(told)) {
-				t.Errorf("%s, %s: results.md says %q, the preset %q", task.Name, p.Name, told, said)
+			slices.Sort(stated)
+			if !slices.Equal(slices.Compact(said), slices.Compact(stated)) {
+				t.Errorf("%s, %s: results.md says %q, the preset %q", task.Name, p.Name, stated, said)
 			}
 		}
 	}

@@ -19,19 +19,19 @@ var avoided = []struct {
 	phrases     []string
 	pages, code int
 }{
-	{[]string{"tell", "tells", "told", "telling"}, 0, 16},
-	{[]string{"so many"}, 0, 3},
-	{[]string{"as many"}, 0, 78},
+	{[]string{"tell", "tells", "told", "telling"}, 0, 7},
+	{[]string{"so many"}, 0, 1},
+	{[]string{"as many"}, 0, 77},
 	{[]string{"others than"}, 0, 0},
-	{[]string{"one that is"}, 0, 6},
-	{[]string{"as it is", "as it was"}, 0, 3},
-	{[]string{"at once"}, 0, 10},
+	{[]string{"one that is"}, 0, 3},
+	{[]string{"as it is", "as it was"}, 0, 1},
+	{[]string{"at once"}, 0, 6},
 	{[]string{"what is there", "what there is", "what that is"}, 0, 1},
 	{[]string{"by heart"}, 0, 0},
-	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 1},
+	{[]string{"who asks", "who asked", "who wants", "who has"}, 0, 0},
 	{[]string{"simple model", "simple models"}, 0, 0},
-	{[]string{"processor", "processors"}, 0, 27},
-	{[]string{fragment}, 0, 81},
+	{[]string{"processor", "processors"}, 0, 12},
+	{[]string{fragment}, 0, 15},
 }
 
 // fragment counts comments behind code that begin with one of fragmentWords.

@@ -26,7 +26,7 @@ const (
 	seedDistance = 7   // pixels between the starts of the two contours
 	continuity   = 1.0 // sharpness of the turns of a contour
 	markerRadius = 1.5
-	contrast     = 1.5 // of every dash: brightness must not distinguish contours
+	contrast     = 1.5 // contrast of every dash: brightness must not distinguish contours
 	freeBelow    = 0.3 // maximum of the mask where a contour may begin
 	touching     = 1.8 // two masks overlap where their sum is at least this value
 	leastWeight  = 1e-4

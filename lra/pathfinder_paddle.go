@@ -49,7 +49,7 @@ type paddle struct{ image, mask patch }
 const (
 	paddleLength = 2
 	paddleMargin = 1
-	paddleReach  = 8 // of a patch: the dash's length, its margin and the filter's
+	paddleReach  = 8 // reach of a patch: the dash's length, its margin and the filter's
 	antialias    = 2 // dashes are drawn larger by this factor
 )
 

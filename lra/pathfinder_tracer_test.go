@@ -36,7 +36,7 @@ type tracedDash struct {
 	dash
 	bits  uint64              // the dashes that exclude this one, including itself
 	mark  int                 // index of the mark where it begins, or −1
-	cost  float64             // of the light that it leaves unexplained
+	cost  float64             // cost of the light that it leaves unexplained
 	steps [2][2][]contourStep // along and against the growth, by the end at which the dash is left
 }
 

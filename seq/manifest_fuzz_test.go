@@ -15,7 +15,7 @@ import (
 )
 
 // FuzzManifest: for any content of dataset.json, an error names the file, and an accepted manifest
-// stays in its directory and is written as it was read.
+// stays in its directory and is written unchanged.
 func FuzzManifest(f *testing.F) {
 	split := `{"file":"train.arrow","bytes":10,"rows":1,"checksum":"xxh128:` + strings.Repeat("0",
 		32) + `","labels":{"a":1}}`

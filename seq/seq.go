@@ -45,7 +45,7 @@ type Example struct {
 	// positive labels of multi-label, ascending; of tagging one for each token, or NoLabel; nil if
 	// unknown
 	Labels  []int32
-	Numbers []float32 // of regression; nil if unknown
+	Numbers []float32 // targets of a regression; nil if unknown
 	ID      string    // "" if the row has none; always "" from a File
 	// Features replace A: a row of numbers for each token. They are nil where the tokens have ids.
 	Features [][]float32

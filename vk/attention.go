@@ -29,7 +29,7 @@ const (
 type attentionShape struct {
 	tensor.Attention
 	relation              uint32
-	tables                []operand // of relative_bias.glsl
+	tables                []operand // tables of relative_bias.glsl
 	d, channels, table    int
 	features              int // per pair, for distances or edges
 	tokens, rows, batches int // capacities

@@ -154,7 +154,7 @@ func (a *attentionShape) window(shared int) int {
 	if a.relation != sinusoidRelation {
 		return 0
 	}
-	length := blocks(a.table, 2) // of the longest sequence
+	length := blocks(a.table, 2) // the longest sequence
 	// Sampled keys and their partners are in ascending order, at irregular distances.
 	span := func(keys int) int { return attentionRows + min(length, 3*keys*length/(2*a.most)) }
 	room := (min(shared, windowShared+a.ownBytes()) - queriesShared - a.rowBytes()) / entryBytes / 64 * 64

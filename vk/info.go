@@ -8,7 +8,7 @@ import (
 // Info describes a device of the machine.
 type Info struct {
 	Index  int    `json:"-"`                      // argument of [Open]; 0 is the best
-	Name   string `json:"name"`                   // of the hardware, from its driver
+	Name   string `json:"name"`                   // name of the hardware, from its driver
 	Driver string `json:"driver,omitempty"`       // name and version of the driver
 	Kind   string `json:"kind"`                   // discrete, integrated, virtual, cpu or other
 	API    string `json:"api,omitempty"`          // version of Vulkan

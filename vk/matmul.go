@@ -14,7 +14,7 @@ type product struct {
 	span          int            // rows in which chunks of a weight gradient begin; 0: all
 	m, n, k       int            // the one that counts rows is the capacity
 	firstPart     int            // index of the first part in C
-	parts         int            // of C, each the sum over a chunk of rows; 0: C is not split
+	parts         int            // parts of C, each the sum over a chunk of rows; 0 means C is not split
 	accumulate    bool           // C += instead of =
 	gelu          bool           // C = GELU(A·B + bias)
 }

@@ -109,7 +109,7 @@ type memory struct {
 
 	mu      sync.Mutex
 	scratch *memory // scratch memory of the programs that run in this arena
-	mirror  *mirror // of their outputs, or nil
+	mirror  *mirror // mirror of their outputs, or nil
 }
 
 // Allocate returns zeroed memory of the device.

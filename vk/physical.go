@@ -20,12 +20,12 @@ import (
 
 // limits are the limits of a device, or of the shaders.
 type limits struct {
-	maxRange       int64  // of an operand
-	maxBlock       int64  // of an allocation
-	maxGroups      [2]int // of a launch, in x and y
+	maxRange       int64  // maximum bytes of an operand
+	maxBlock       int64  // maximum bytes of an allocation
+	maxGroups      [2]int // maximum groups of a launch in x and y
 	maxInvocations int
 	sharedBytes    int
-	alignment      int     // of an operand's offset, in bytes
+	alignment      int     // alignment of an operand's offset in bytes
 	buffers        int     // operands per shader
 	timestamp      float64 // nanoseconds per tick
 	timestampBits  int     // valid bits of a timestamp; 0: there are no timestamps

@@ -39,7 +39,7 @@ func (d *gpu) StopProfile() []tensor.KernelTime {
 type stopwatch struct {
 	device  *gpu
 	queries C.handle
-	shaders []string // of the steps
+	shaders []string // shaders of the steps
 }
 
 func (d *gpu) newStopwatch(steps []step) (*stopwatch, error) {

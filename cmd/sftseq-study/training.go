@@ -24,7 +24,7 @@ import (
 )
 
 const (
-	numEvaluations = 10      // of a run
+	numEvaluations = 10      // evaluations of a run
 	trainingMemory = 4 << 30 // bytes
 )
 
@@ -34,11 +34,11 @@ type training struct {
 	data    string
 	steps   int
 	seeds   []uint64
-	sampled []int // of the study sampling
+	sampled []int // samples of the study sampling
 
 	set      *seq.Dataset
 	preset   *lra.Preset
-	config   sft.Config // of the preset, for the data
+	config   sft.Config // configuration of the preset, for the data
 	settings train.Settings
 	longest  int // tokens of a sequence, as the model reads them
 }
@@ -46,7 +46,7 @@ type training struct {
 // variant is a model that a study trains: a change of the preset's.
 type variant struct {
 	name   string
-	dir    string // of its runs
+	dir    string // folder of its runs
 	change func(c *sft.Config)
 }
 

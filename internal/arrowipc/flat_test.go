@@ -61,7 +61,7 @@ func FuzzFlat(f *testing.F) {
 		data, _ := sample(f, isFile)
 		for _, meta := range messages(f, data) {
 			f.Add(meta)
-			if root, err := flatRoot(meta); err == nil { // of an odd size
+			if root, err := flatRoot(meta); err == nil { // the size is odd
 				meta = bytes.Clone(meta)
 				meta[root.vtable]--
 				f.Add(meta)

@@ -25,11 +25,11 @@ const (
 
 // A message is one framed and checked unit of an IPC file or stream.
 type message struct {
-	offset  int64 // of its first byte
+	offset  int64 // offset of its first byte
 	kind    int   // headerSchema, headerBatch or headerDictionary
 	header  flatTable
 	meta    []byte
-	size    int64 // of the body
+	size    int64 // size of the body
 	body    []byte
 	decoded int64 // size of the decoded body in bytes
 }

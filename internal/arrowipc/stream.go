@@ -21,7 +21,7 @@ type Stream struct {
 	ahead        *message // a batch whose body is not read yet
 	ended        bool     // all batches were skipped, and the end checked
 	schema       *message
-	dictionaries []dictionary // those that a batch may refer to
+	dictionaries []dictionary // dictionaries that a batch may refer to
 	held         int64        // their size in bytes
 	arrow        *arrow.Schema
 }

@@ -10,8 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/tensor"
 )
 
-// fixture holds the state of one kernel: a program with a segment that prepares operands, and one
-// that is measured.
+// fixture holds the state of one kernel: a program with a segment that prepares operands, and a measured segment.
 type fixture struct {
 	*tensor.Program
 	random  *rand.Rand

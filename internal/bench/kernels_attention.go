@@ -79,7 +79,7 @@ func (r *fixture) table() *tensor.Tensor { return r.outFixed(2*heads, 2*length) 
 
 // sinusoidTables declares the operands of the tables.
 func (r *fixture) sinusoidTables() tensor.Sinusoid {
-	const deviation = 0.02 // of initial weights
+	const deviation = 0.02 // standard deviation of initial weights
 	return tensor.Sinusoid{F: r.table(), G: r.table(), E: r.table(),
 		MulWeight: r.parameter(deviation, heads, hidden), AddWeight: r.parameter(deviation, heads, hidden),
 		MulBias: r.parameter(deviation, heads), AddBias: r.parameter(deviation, heads), Counts: r.Counts,

@@ -13,7 +13,7 @@ type LayerParts struct {
 	Sampling float64
 	Q, K, V  float64
 	C        float64 // the leak's projection
-	Out      float64 // of all heads together
+	Out      float64 // all heads together
 	Pairs    float64 // scores, probabilities and weighted sums, without a relative encoding
 	Relative float64 // additional time of attention with it, and its tables
 	MLP      float64

@@ -23,7 +23,7 @@ const DefaultLength = 2048
 // Workload is a model with fresh weights and a batch of random tokens, points or graphs.
 type Workload struct {
 	Config       *sft.Config
-	Settings     train.Settings // of a training step; Batch is the number of examples
+	Settings     train.Settings // settings of a training step; Batch is the number of examples
 	Length       int            // tokens per example, of both sequences of a pair together
 	EdgesPerNode int            // average number of edges into a node of a graph
 	Device       tensor.Device

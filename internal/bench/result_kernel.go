@@ -11,7 +11,7 @@ type KernelMeasurement struct {
 	KernelResult
 	Device    string           `json:"device"`
 	Precision device.Precision `json:"precision"`
-	Threads   int              `json:"threads"` // of the CPU
+	Threads   int              `json:"threads"` // CPU threads
 }
 
 // Row returns the kernel's row in a table.

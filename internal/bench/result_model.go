@@ -16,7 +16,7 @@ type ModelResult struct {
 	Batch        int              `json:"batch"`
 	K            int              `json:"k"`
 	EdgesPerNode int              `json:"edges_per_node,omitempty"` // average, for a model of graphs
-	Threads      int              `json:"threads"`                  // of the CPU
+	Threads      int              `json:"threads"`                  // CPU threads
 	Device       string           `json:"device"`
 	Precision    device.Precision `json:"precision"`
 	Seconds      float64          `json:"seconds"`
@@ -24,7 +24,7 @@ type ModelResult struct {
 	Operations   float64          `json:"operations_per_token"`
 	Ceiling      float64          `json:"ceiling_fraction,omitempty"`
 	PeakBytes    int64            `json:"peak_bytes,omitempty"`
-	Kernels      []KernelShare    `json:"kernels,omitempty"` // of one more run, with --profile
+	Kernels      []KernelShare    `json:"kernels,omitempty"` // shares in a further run, with --profile
 }
 
 // KernelShare is the time of one kernel in a profiled run.

@@ -65,7 +65,7 @@ func TestPalette(t *testing.T) {
 	for i, p := range palette {
 		light[i] = p.Color
 	}
-	const apart = 20 // of ΔE*ab; 2.3 is just noticeable
+	const apart = 20 // distance ΔE*ab; 2.3 is just noticeable
 	for _, c := range []struct {
 		colors [len(palette)]color.RGBA
 		behind color.RGBA

@@ -5,7 +5,7 @@ import "slices"
 // Strip shows properties of the positions of a sequence, one per row.
 type Strip struct {
 	Name   string
-	Length int // of the sequence
+	Length int // length of the sequence
 	Rows   []StripRow
 }
 

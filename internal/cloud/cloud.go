@@ -18,7 +18,7 @@ import (
 // Shape is the content of a file.
 type Shape struct {
 	Points  []Vec
-	Normals []Vec      // of each point; nil without normals
+	Normals []Vec      // one for each point; nil without normals
 	Parts   []int      // part number of each point; nil unless parts are read
 	Faces   [][3]int32 // corners of a surface's triangles by index; nil without a surface
 

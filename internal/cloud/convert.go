@@ -70,7 +70,7 @@ type row struct {
 	split   string
 	example seq.Example
 	normals bool               // the points have normals
-	parts   []int              // of the points, with Options.Parts
+	parts   []int              // parts of the points, with Options.Parts
 	ignored string             // ignored columns, see Shape
 	points  uint64             // hash of the file's points
 	far     bool               // a few points far from all others determine the radius

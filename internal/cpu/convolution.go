@@ -33,7 +33,7 @@ func convolutionBackward(r *run, k tensor.ConvolutionBackward) rowwise {
 	s, d, taps, rows := r.sequences(k.Batch), k.X.Width(), k.Weight.Shape[0], r.rows(k.X)
 	reach := taps / 2
 	dx, dz, x, weight := r.floats(k.DX), r.floats(k.DZ), r.floats(k.X), r.floats(k.Weight)
-	size := (taps + 1) * d // of the sums of a block
+	size := (taps + 1) * d // size of the sums of a block
 	parts, ones := r.parts(blocks(rows)*size), r.parts(rowBlock)
 	for i := range ones {
 		ones[i] = 1

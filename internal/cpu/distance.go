@@ -24,7 +24,7 @@ type distanceScratch struct {
 type distanceRows struct {
 	queries    []float32 // [3·pair] points of the queries
 	apart      []float32 // [3] coordinates minus those of a token
-	own, other pairRows  // of a key's top token and of its partner
+	own, other pairRows  // rows of a key's top token and of its partner
 	one        []float32 // 1
 	terms      pairTerms
 }
@@ -114,7 +114,7 @@ func (d *distanceBias) forward(t queries, at, keys int, s []float32, floor float
 func (d *distanceBias) backward(t queries, at, keys int, s, da []float32, relu bool, total []float32) {
 	w := d.rows(t)
 	mul, add := d.weights(t.head)
-	var sums [6]float32 // of the features of Rmul, then of Radd
+	var sums [6]float32 // features of Rmul, then of Radd
 	n := d.pair + 1
 	for j := range keys {
 		paired := d.key(t, w, at+j, mul, add, true)

@@ -25,7 +25,7 @@ func newEdgeBias(a *attentionRun, rel tensor.EdgeBias, grad tensor.RelativeBiasG
 type edgeScratch struct {
 	memory [5 * queryTile]float32
 	hits   []hit
-	terms  pairTerms // of pairs without an edge, corrected by the key's hits
+	terms  pairTerms // terms of pairs without an edge, corrected by the key's hits
 	one    []float32
 	edgeHead
 }
@@ -33,7 +33,7 @@ type edgeScratch struct {
 // edgeHead has the parameters of a head.
 type edgeHead struct {
 	mul, add             []float32 // weights of Rmul and of Radd
-	bias                 float32   // of Rmul
+	bias                 float32   // bias of Rmul
 	soft, slope, without float32   // softplus(bias) and its derivative; Radd without an edge
 }
 

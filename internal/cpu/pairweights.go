@@ -18,7 +18,7 @@ func pairWeights(r *run, k tensor.PairWeights) {
 // pairBias is common to the relations with features of pairs.
 type pairBias struct {
 	w, p         []float32
-	d            []float32 // of the gradient
+	d            []float32 // one for each row of the gradient
 	top, partner []int32
 	heads        int
 	pair         int // number of features of a pair

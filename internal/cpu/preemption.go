@@ -13,7 +13,7 @@ import (
 // may compute than there are runs, the runs take turns. A worker checks before each piece of its
 // work, and waits while too many workers compute. So a long pass does not delay a short one.
 type preemption struct {
-	worker chan *worker // of the urgent run
+	worker chan *worker // worker of the urgent run
 
 	reserved  atomic.Int64 // threads that are not available to workers now
 	mu        sync.Mutex

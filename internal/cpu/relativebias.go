@@ -69,7 +69,7 @@ type sinusoidBias struct {
 	heads        int
 	longest      int
 	scale        float32
-	wide         []bool // of each sequence and head: an exponential is out of the kernels' range
+	wide         []bool // for each sequence and head: an exponential is out of the kernels' range
 }
 
 func newSinusoidBias(a *attentionRun, rel tensor.SinusoidBias, grad tensor.RelativeBiasGradient) *sinusoidBias {

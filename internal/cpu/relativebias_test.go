@@ -10,8 +10,8 @@ import (
 func TestWideExponentials(t *testing.T) {
 	const heads, longest, width = 3, 8, 2*8 - 1
 	e := slices.Repeat([]float32{1}, 2*heads*width)
-	e[1*width] = 0x1p70            // of head 1, at a distance that only 8 tokens have
-	e[(heads+0)*width+6] = 0x1p-70 // of head 0, at a sum of positions that 4 tokens have
+	e[1*width] = 0x1p70            // head 1, at a distance that only 8 tokens have
+	e[(heads+0)*width+6] = 0x1p-70 // head 0, at a sum of positions that 4 tokens have
 	mark := func(lengths ...int) []bool {
 		s := &sinusoidBias{e: e, width: width, heads: heads, longest: longest, wide: make([]bool, heads*len(lengths))}
 		for head := range heads {

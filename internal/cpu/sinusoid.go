@@ -19,7 +19,7 @@ type tables struct {
 	rows    int // 2h: heads of Rmul, then of Radd
 	terms   int // frequencies, and a constant for the bias
 	longest int
-	width   int // of a row of F, G or E
+	width   int // width of a row of F, G or E
 }
 
 func newTables(r *run, q *sinusoid.Frequencies, counts, f *tensor.Tensor) *tables {

@@ -12,8 +12,8 @@ type Network struct {
 
 // ClusterFigures are times measured on one machine, in seconds.
 type ClusterFigures struct {
-	Alone    float64 `json:"seconds_per_token_alone"`    // of a micro-batch that has the device to itself
-	Together float64 `json:"seconds_per_token_together"` // of as many micro-batches as the device runs concurrently
+	Alone    float64 `json:"seconds_per_token_alone"`    // seconds of a micro-batch that has the device to itself
+	Together float64 `json:"seconds_per_token_together"` // seconds while the device runs as many micro-batches as it has slots
 	Update   float64 `json:"seconds_per_update"`
 	Copy     float64 `json:"seconds_per_word_copied"` // between the device and a new buffer, in either direction
 	Add      float64 `json:"seconds_per_word_added"`
@@ -48,7 +48,7 @@ type ClusterStep struct {
 //	compute = max(alone · tokens of its largest micro-batch, together · tokens of all of them)
 //
 // where alone is the seconds a token of one micro-batch that has the machine to itself, and
-// together that of as many as run at once. The update is that of AdamW, which every rank makes
+// together that of as many as the device's slots. The update is that of AdamW, which every rank makes
 // of all weights. One process has no exchange. That of W > 1 ranks, with P parameters, F sums
 // that a rank brings ([Frontier]), ΣF of all ranks, a latency α and a bandwidth β in
 // bytes a second, adds up
@@ -63,12 +63,12 @@ type ClusterStep struct {
 // example. The all-to-all takes as long as the rank with the largest F sends: none receives more.
 // These are the costs of pairwise exchange and of a ring, in which the messages of a rank follow
 // one another, and of a gather of short messages by doubling (Thakur, Rabenseifner and Gropp,
-// Optimization of Collective Communication Operations in MPICH, 2005). A library that has all
-// messages under way at once waits less for latency.
+// Optimization of Collective Communication Operations in MPICH, 2005). A library that sends all
+// messages concurrently waits less for latency.
 //
 // Not modelled are: ranks that share a machine; ranks, links or steps of unequal speed, so that
 // nobody waits for a slow one; networks in which the ranks together have less bandwidth than
-// each alone; copies that MPI makes, and whether its thread shares a processor with the work;
+// each alone; copies that MPI makes, and whether its thread shares a core with the work;
 // reading data, evaluations and checkpoints; the hash of the weights every 100 steps; batches of
 // mixed lengths.
 func PredictSteps(b ClusterBatch, f ClusterFigures, n Network, ranks []int) []ClusterStep {

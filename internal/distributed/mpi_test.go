@@ -112,7 +112,7 @@ func exchange(w *World) error {
 	random := rand.New(rand.NewPCG(1, uint64(w.Size())))
 	word := func(from, to, i int) uint32 { return uint32(from<<28 | to<<24 | i) }
 	for call := range 24 {
-		sizes := make([][]int, w.Size()) // of each rank for each
+		sizes := make([][]int, w.Size()) // sizes from each rank to each
 		for r := range sizes {
 			for range w.Size() {
 				n := random.IntN(3) * random.IntN(5)

@@ -14,7 +14,7 @@ import (
 
 // Evaluation runs a model over a file.
 type Evaluation struct {
-	Name    string // of the file
+	Name    string // name of the file
 	Scorer  *sft.Scorer
 	Score   func(context.Context, []seq.Example) ([]sft.Output, error)
 	Measure Measure

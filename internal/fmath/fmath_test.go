@@ -96,7 +96,7 @@ func TestErrors(t *testing.T) {
 
 // visit calls do with ascending numbers of [low, high], both ends included.
 func visit(low, high float32, do func(float32)) {
-	const stride = 4099 // of about 2³² bit patterns
+	const stride = 4099 // every 4099th of about 2³² bit patterns
 	// order maps bits to integers that ascend with the number, and back.
 	order := func(b int32) int32 { return b ^ b>>31&math.MaxInt32 }
 	from, to := order(int32(math.Float32bits(low))), order(int32(math.Float32bits(high)))

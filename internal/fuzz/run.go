@@ -19,7 +19,7 @@ type result struct {
 
 // runner runs targets one after the other.
 type runner struct {
-	dir     string // of the module
+	dir     string // folder of the module
 	self    string // this program
 	time    string // for each target, in the format of -fuzztime
 	memory  int    // bytes, for each process

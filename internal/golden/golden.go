@@ -37,7 +37,7 @@ const (
 type tolerance struct {
 	logit    float64 // absolute
 	gradient float64 // relative, in norm
-	tensor   float64 // of a tensor, likewise
+	tensor   float64 // tolerance of a tensor, likewise
 	loss     float64 // relative
 }
 

@@ -45,7 +45,7 @@ func (k *Known) Read(ctx context.Context, path string, progress func(bytes int64
 	for i, name := range k.Spec.LabelNames {
 		labels[name] = int32(i)
 	}
-	before := k.Spec // of a row before its walk
+	before := k.Spec // the row before its walk
 	before.FeatureNames = before.FeatureNames[:len(before.FeatureNames)-k.RandomWalk]
 	r := Reader{From: []string{path}, Label: "label", Tags: "tags", Numbers: k.Spec.NumberNames, Progress: progress}
 	return r.Each(ctx, func(x *Row) error {

@@ -18,7 +18,7 @@ func Features(value json.RawMessage) ([][]float32, error) {
 		return nil, fmt.Errorf("expected a list of lists of numbers, found %s", Kind(value))
 	}
 	features := make([][]float32, 0, bytes.Count(value, []byte("["))-1)
-	numbers := make([]float32, 0, bytes.Count(value, []byte(","))+1) // of all tokens
+	numbers := make([]float32, 0, bytes.Count(value, []byte(","))+1) // numbers of all tokens
 	for token := range Elements(value) {
 		first := len(numbers)
 		var err error

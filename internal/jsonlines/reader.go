@@ -110,7 +110,7 @@ func (r *Reader) read() ([]byte, error) {
 	r.line++
 	r.start = r.end
 	var length int64
-	var head []byte // of a line that is not kept
+	var head []byte // beginning of a line that is not kept
 	for {
 		part, err := r.r.ReadSlice('\n')
 		length += int64(len(part))

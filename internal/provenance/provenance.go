@@ -23,7 +23,7 @@ type Provenance struct {
 	Data      string         `json:"data_sha256"` // hash of the splits' checksums
 	InitFrom  Path           `json:"init_from,omitempty"`
 	Members   string         `json:"members,omitempty"`     // kinds of a fusion whose first member the model is
-	Epoch     int            `json:"kept_epoch,omitempty"`  // of a linear model, from 1: the least validation loss
+	Epoch     int            `json:"kept_epoch,omitempty"`  // epoch of a linear model with the least validation loss, from 1
 	TrainedOn []string       `json:"trained_on,omitempty"`  // splits, if they are more than the training split
 	Precision string         `json:"precision,omitempty"`   // as given by --precision
 	Kernels   string         `json:"kernels,omitempty"`     // at the start of the run, such as avx2

@@ -139,7 +139,7 @@ func read(r io.ReaderAt, size int64, kinds ...string) ([]Tensor, map[string]stri
 		return nil, nil, err
 	}
 	if delete(metadata, checksumKey); stated != nil && len(metadata) == 0 {
-		metadata = nil // as it was passed to Write
+		metadata = nil // Write was called with nil
 	}
 	return tensors, metadata, nil
 }

@@ -17,7 +17,7 @@ const leastStored = 8
 // example after an incomplete copy or download, and reading it would allocate memory for zeros. The
 // check needs Linux and a file system that reports holes.
 func checkStored(file *os.File, size int64) error {
-	const seekData, seekHole = 3, 4 // of lseek(2) on Linux
+	const seekData, seekHole = 3, 4 // constants of lseek(2) on Linux
 	if runtime.GOOS != "linux" || size < sparseBytes {
 		return nil
 	}

@@ -38,7 +38,7 @@ func (f *File) cut(at int64) int64 {
 	case f.Rows >= 0:
 		end = f.Rows
 	case f.Whole:
-		end = math.MaxInt64 // of the decompressed content
+		end = math.MaxInt64 // end of the decompressed content
 	}
 	switch {
 	case at <= 0:

@@ -8,7 +8,7 @@ type Products struct {
 	// narrow are tiles of half as many columns, or nil.
 	narrow []tile
 
-	packRows    func(k int, dst, src *float32, stride int) // of cols floats
+	packRows    func(k int, dst, src *float32, stride int) // packs rows of cols floats
 	packColumns func(rows, cols int, dst, src *float32, stride int, sum *float32)
 }
 

@@ -12,7 +12,7 @@ import (
 // SkipReason is the reason for which a conversion skips a row. Rows are counted by Kind.
 type SkipReason struct {
 	Kind   string
-	Detail error // of this row; may be nil
+	Detail error // error of this row; may be nil
 	Fatal  bool  // the conversion fails
 }
 

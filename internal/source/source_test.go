@@ -38,14 +38,14 @@ func TestOpen(t *testing.T) {
 		"of parts": gzipped(t, text[:100]) + gzipped(t, text[100:]),
 	} {
 		must.Succeed(t, os.WriteFile(path, []byte(file), 0o666))
-		var told int64
-		s := must.Get(Open(t.Context(), path, func(n int64) { told += n }))(t, name)
+		var reported int64
+		s := must.Get(Open(t.Context(), path, func(n int64) { reported += n }))(t, name)
 		want := text
 		if len(file) < 2 {
 			want = file
 		}
-		if got, err := io.ReadAll(s); string(got) != want || err != nil || told != int64(len(file)) {
-			t.Errorf("%s: %d bytes of %d, reported %d of %d, %v", name, len(got), len(want), told, len(file), err)
+		if got, err := io.ReadAll(s); string(got) != want || err != nil || reported != int64(len(file)) {
+			t.Errorf("%s: %d bytes of %d, reported %d of %d, %v", name, len(got), len(want), reported, len(file), err)
 		}
 		if whole := s.Whole(); (whole != nil) != (file == want) || whole != nil && whole.Size() != int64(len(file)) {
 			t.Errorf("%s: whole: %v", name, whole)

@@ -83,7 +83,7 @@ type Checkpoint struct {
 	Config   *config.Config `json:"config"`
 	State    State          `json:"state"`
 	Data     string         `json:"data"`    // fingerprint of the data set
-	Kernels  string         `json:"kernels"` // what computed it: bits are promised for one kind
+	Kernels  string         `json:"kernels"` // instruction set that computed it: bits are equal for one kind
 
 	weights, moment1, moment2 []float32
 	ngrams                    *config.NGramTable

@@ -63,7 +63,7 @@ func Gradient(ctx context.Context, m *sft.Model, device sft.Device, examples []s
 }
 
 // accumulator computes the gradient of a batch: the sum over its micro-batches,
-// several of which run at once.
+// several of which run concurrently.
 type accumulator struct {
 	engine *model.Engine
 	groups [][]*model.Slot // slots whose micro-batches run together; each group has the same number, a power of two
@@ -181,8 +181,8 @@ func (a *accumulator) run(ctx context.Context, examples []seq.Example, d model.D
 	return b, nil
 }
 
-// together is how many micro-batches, of so many, are to run together: as many as a group of
-// slots takes, but so that no group waits for another.
+// together is the number of micro-batches that run together: the size of a group of slots, reduced so that no group
+// waits for another.
 func (a *accumulator) together(microBatches int) int {
 	each := (microBatches + len(a.groups) - 1) / len(a.groups)
 	return min(len(a.groups[0]), powerOfTwo(each))
@@ -221,10 +221,9 @@ func (a *accumulator) microBatches(ctx context.Context, group []*model.Slot, t *
 	return err
 }
 
-// block is what a slot computes a gradient in. The sum of a group's gradients comes to be in
-// the first one's, and those of the others are free again at once: each keeps its own, so
-// that the device meets the same memories in every group. Parts of a group that ranks share
-// wait for others.
+// block is the memory in which a slot computes a gradient. The sum of a group's gradients ends in the first slot's
+// block, and the other blocks are free immediately: each slot keeps its own, so that the device reuses the same memory
+// in every group. Parts of a group that ranks share wait for others.
 func (a *accumulator) block(l *model.Slot, keeps bool) (m tensor.Memory, err error) {
 	if !keeps {
 		return a.blocks.take()
@@ -235,14 +234,13 @@ func (a *accumulator) block(l *model.Slot, keeps bool) (m tensor.Memory, err err
 	return l.Gradient, err
 }
 
-// wholeSum says whether the tree adds up n leaves from the first on, of so many, before others
-// come to them.
+// wholeSum reports whether the tree of a number of leaves adds up n leaves from the first one on before it adds others.
 func wholeSum(first, n, leaves int) bool {
 	size := powerOfTwo(n)
 	return first%size == 0 && (n == size || first+n == leaves)
 }
 
-// powerOfTwo is the least one that is n or more.
+// powerOfTwo is the smallest power of two that is n or more.
 func powerOfTwo(n int) int { return 1 << bits.Len(uint(max(n, 1)-1)) }
 
 // nonFiniteLoss is the error of a micro-batch with a loss that is not finite.

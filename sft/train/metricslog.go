@@ -24,9 +24,8 @@ type metricsLog struct {
 	bytes int64
 }
 
-// openMetrics opens the log of a run that goes on from s, and cuts it to the length that
-// s knows: later lines belong to work that will be done again. One that is damaged up to
-// there is repaired, which warning says: no weight depends on it.
+// openMetrics opens the log of a run that continues from s, and cuts it to the length in s: later lines belong to steps
+// that will be repeated. A log that is damaged before that is repaired with a warning: no weight depends on it.
 func openMetrics(dir string, s *State) (m *metricsLog, warning string, err error) {
 	path := filepath.Join(dir, metricsFile)
 	text, err := atomicfile.ReadRegular(path, math.MaxInt64-1)

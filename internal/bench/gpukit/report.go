@@ -82,7 +82,7 @@ type kitPart struct {
 	Seconds int    `json:"seconds"`
 	Planned int    `json:"planned"`
 	Limit   int    `json:"limit"`
-	Note    string `json:"note"` // what was skipped, and why
+	Note    string `json:"note"` // skipped parts, and why
 }
 
 // kitFailure is a failed command.

@@ -203,7 +203,7 @@ func (r *results) presetsTable() *mdTable {
 	const none = "–"
 	type measurement struct{ task, what string }
 	best := map[measurement]torchResult{}
-	var tasks []measurement // of PyTorch, in order
+	var tasks []measurement // tasks of PyTorch, in order
 	for _, x := range slices.Concat(r.torch, r.torches) {
 		of := measurement{x.Task, x.what()}
 		if x.Model != "sft" || x.TokensPerSec <= best[of].TokensPerSec {

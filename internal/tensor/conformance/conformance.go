@@ -34,7 +34,7 @@ func rows(n int) shape { return shape{lengths: []int{n}, k: n} }
 
 // kernelCases are the cases of a kernel and of its backward.
 type kernelCases struct {
-	name  string // of the kernel's file
+	name  string // name of the kernel's file
 	cases func() []Case
 }
 

@@ -42,7 +42,7 @@ func residualScaleCases(add func(...Case)) {
 					pair{b.x, db}, pair{scale.x, dscale})
 				k := tensor.ResidualScaleBackward{DB: r.want(r.out(tensor.Tokens, s.n), db, 2e-7).Tensor,
 					DY: dy.Tensor, B: b.Tensor, Scale: scale.Tensor, Accumulate: mode == "_backward accumulate"}
-				size := math.Sqrt(float64(len(dy.x))) // of a sum of len(dy.x) terms
+				size := math.Sqrt(float64(len(dy.x))) // scale of a sum of len(dy.x) terms
 				if k.Accumulate {
 					o := r.inOutFixed(1)
 					k.DScale = r.want(o, sum(o.x, dscale), 3e-6).Tensor

@@ -33,7 +33,7 @@ func (d *Difference) Error() string {
 // results has the results of a launch on both devices.
 type results struct {
 	kernel tensor.Kernel
-	counts []int32 // of the batch
+	counts []int32 // counts of the batch
 	count  []int32 // sampled keys of each sequence, if the kernel has this operand
 	room   []int32 // first row of sampled keys of each sequence
 	wrote  map[*tensor.Tensor][2][]uint32
