@@ -116,9 +116,9 @@ func FuzzArchive(f *testing.F) {
 	f.Add(sparse.Bytes(), true)
 	dir := f.TempDir()
 	path := filepath.Join(dir, "x.tar")
-	f.Fuzz(func(t *testing.T, archive []byte, mend bool) {
+	f.Fuzz(func(t *testing.T, archive []byte, repair bool) {
 		defer testenv.FuzzLimits(t, 256<<20+10000*len(archive))()
-		if mend {
+		if repair {
 			archive = withChecksums(archive)
 		}
 		must.Succeed(t, os.WriteFile(path, archive, 0o666))

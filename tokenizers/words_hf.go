@@ -5,7 +5,7 @@ import (
 	"unicode"
 )
 
-// wordsPattern is the expression of a word or another sign in a tokenizer.json.
+// wordsPattern is the expression of a word or another character in a tokenizer.json.
 const wordsPattern = `[\p{L}\p{Nd}\p{M}]+|[^\p{L}\p{Nd}\p{M}\s]`
 
 // TokenizerJSON returns the tokenizer in the format of Hugging Face's tokenizer.json, whose ids are those of Encode.
@@ -25,8 +25,8 @@ func (t *Words) TokenizerJSON() ([]byte, error) {
 	}
 	private := t.private()
 	var unused string
-	for _, sign := range signsWithCase() {
-		upper, lower := string(sign), string(unicode.ToLower(sign))
+	for _, char := range charsWithCase() {
+		upper, lower := string(char), string(unicode.ToLower(char))
 		if _, hasLower := t.ids[lower]; !hasLower && t.ids[upper] == 0 {
 			continue // both are unknown
 		}
@@ -64,8 +64,8 @@ func (t *Words) private() func() string {
 	}
 }
 
-// signsWithCase are the characters that have a lower case and are not part of words.
-func signsWithCase() (signs []rune) {
+// charsWithCase are the characters that have a lower case and are not part of words.
+func charsWithCase() (signs []rune) {
 	for _, table := range []*unicode.RangeTable{unicode.So, unicode.Nl} {
 		for _, x := range table.R16 {
 			for r := rune(x.Lo); r <= rune(x.Hi); r += rune(x.Stride) {

@@ -131,7 +131,7 @@ func (d *gpu) open(o Options) error {
 	d.heap = heap{device: d, given: map[*block]bool{}}
 	d.memory.get = func(bytes int64) (*block, error) { return d.heap.get(bytes, false) }
 	d.memory.drop = func(b *block) {
-		if d.settled() { // an upload may still be running; otherwise the block stays until Close
+		if d.idle() { // an upload may still be running; otherwise the block stays until Close
 			d.heap.drop(b)
 		}
 	}
@@ -265,9 +265,9 @@ func (d *gpu) Close() error {
 	return nil
 }
 
-// settled flushes pending uploads and reports whether all submissions are complete, as they also
+// idle flushes pending uploads and reports whether all submissions are complete, as they also
 // are on a lost device. Other goroutines may continue meanwhile.
-func (d *gpu) settled() bool {
+func (d *gpu) idle() bool {
 	_, err := d.transfers.flush()
 	if err == nil {
 		err = d.finish()

@@ -83,7 +83,7 @@ func together(action cli.ActionFunc) cli.ActionFunc {
 		if failed := r.Close(); failed != nil {
 			return errors.Join(err, failed)
 		}
-		return toldBy(err, r.Rank())
+		return printedBy(err, r.Rank())
 	}
 }
 
@@ -100,7 +100,7 @@ func join(c *cli.Context) (*ranks, error) {
 	host, cores, err := place()
 	all, err := distributed.Gather(w, []byte(host+"\n"+cores), err)
 	if err != nil {
-		return nil, errors.Join(toldBy(err, w.Rank()), w.Close())
+		return nil, errors.Join(printedBy(err, w.Rank()), w.Close())
 	}
 	for other, text := range all {
 		itsHost, itsCores, _ := strings.Cut(string(text), "\n")
@@ -170,8 +170,8 @@ type printedError struct{ error }
 
 func (e printedError) Unwrap() error { return e.error }
 
-// toldBy is an error of all ranks as one of them returns it.
-func toldBy(err error, rank int) error {
+// printedBy marks an error of all ranks as printed by rank 0.
+func printedBy(err error, rank int) error {
 	if err == nil || rank == 0 {
 		return err
 	}
@@ -251,5 +251,5 @@ func refuseSeveral(c *cli.Context) error {
 		return nil
 	}
 	err := fmt.Errorf("%s computes in one process, and the launcher has started %d: only train, pretrain and eval share their work", name, n)
-	return toldBy(err, distributed.LaunchedRank())
+	return printedBy(err, distributed.LaunchedRank())
 }

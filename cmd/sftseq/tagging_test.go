@@ -168,7 +168,7 @@ func TestTagging(t *testing.T) {
 			"--data", in("words"), "--out",
 			in("accurate"), "--resume", "--select", "loss"},
 		`select is "auc", the area under the ROC curve, which the task tagging does not measure: expected one of accuracy (the fraction of correct predictions), loss (`: {"train", "custom", "--members", "sft", "--data", in("words"), "--select", "auc", "--out", in("no")},
-		"expected one label for each row":        {"data", "baselines", "--data", in("words")},
+		"expected one label for each row":       {"data", "baselines", "--data", in("words")},
 		"--tags and --spans exclude each other": convert("--text", "text", "--tags", "a", "--spans", "spans"),
 		"--spans excludes --label":              convert("--text", "text", "--label", "a", "--spans", "spans"),
 		"--types needs --intervals":             convert("--text", "text", "--spans", "spans", "--types", "a"),

@@ -117,8 +117,8 @@ func judged(e train.EvaluationReport) string {
 // longRun is the duration from which on a run is warned of at the beginning.
 const longRun = 24 * time.Hour
 
-// tellLong says once, as soon as it can be estimated, that a run takes days.
-func (p *trainProgress) tellLong() {
+// warnLong warns once, as soon as the time can be estimated, that a run takes days.
+func (p *trainProgress) warnLong() {
 	left, known := p.left()
 	if p.warned || !known {
 		return
@@ -134,7 +134,7 @@ func (p *trainProgress) tellLong() {
 }
 
 func (p *trainProgress) step(n int) {
-	p.tellLong()
+	p.warnLong()
 	s := p.state
 	text := fmt.Sprintf("loss %.4f  ", s.Loss)
 	if s.Accuracy != nil {

@@ -58,7 +58,7 @@ func TestUsage(t *testing.T) {
 		{"--label-pattern needs --label", text("--label-pattern", "x")},
 		{"--split-pattern: error parsing regexp", text("--split-column", "label", "--split-pattern", "*")},
 		{"--split-pattern needs --split-column", text("--split-pattern", "x")},
-		{"--delimiter: expected one sign, such as ; or |, or one of", text("--delimiter", ";;")},
+		{"--delimiter: expected one character, such as ; or |, or one of", text("--delimiter", ";;")},
 		{"--format \"xls\", expected one of csv, tsv", text("--format", "xls")},
 		{"--val-part needs --split-column", text("--val-part", "0.1")},
 		{"--val-part 2, expected 0 or more", text("--split-column", "label", "--val-part", "2")},

@@ -159,8 +159,8 @@ func (f *File) synced(err error) {
 	}
 }
 
-// settle waits for a pending Sync.
-func (f *File) settle() error {
+// waitSync waits for a pending Sync.
+func (f *File) waitSync() error {
 	if f.syncing != nil {
 		f.synced(<-f.syncing)
 	}
@@ -183,7 +183,7 @@ func (f *File) Reopen() (*os.File, error) {
 func (f *File) Sync() error {
 	err := f.buffer.Flush()
 	if err == nil {
-		err = f.settle()
+		err = f.waitSync()
 	}
 	if err == nil {
 		err = sync(f.temp)
@@ -296,7 +296,7 @@ func (f *File) Abort() {
 		return
 	}
 	f.done = true
-	f.settle() // a pending Sync must not close this file later
+	f.waitSync() // a pending Sync must not close this file later
 	f.temp.Close()
 	os.Remove(f.temp.Name())
 }

@@ -248,7 +248,7 @@ func TestLateSyncError(t *testing.T) {
 	dir := t.TempDir()
 	f := must.Get(Create(filepath.Join(dir, "x")))(t)
 	f.writeBehind()
-	f.settle()
+	f.waitSync()
 	f.synced(errors.New("the disk is gone"))
 	f.writeBehind() // a later success does not clear the error
 	must.Fail(t, "the disk is gone")(f.Write([]byte("x")))

@@ -7,13 +7,13 @@ import (
 	"unicode/utf8"
 )
 
-// bpe joins pairs of tokens, from single signs on, those of the smallest rank first.
+// bpe joins pairs of tokens, from single characters on, those of the smallest rank first.
 type bpe struct {
 	vocabulary
 	merges  map[pair]merge
-	unknown int32 // -1: signs that are no token are passed over
-	fuse    bool  // unknown signs that stand together are one token
-	bytes   bool  // signs that are no token are their bytes
+	unknown int32 // -1: characters that are no token are passed over
+	fuse    bool  // unknown characters that stand together are one token
+	bytes   bool  // characters that are no token are their bytes
 	whole   bool  // a word that is a token is not made of pairs
 	scratch sync.Pool
 }
@@ -68,7 +68,7 @@ func (m *bpe) encode(ids []int32, word string) ([]int32, error) {
 		w = new(wordScratch)
 	}
 	defer m.scratch.Put(w)
-	m.signs(w, word)
+	m.characters(w, word)
 	w.symbols, w.joins = w.symbols[:0], w.joins[:0]
 	for i, id := range w.ids {
 		w.symbols = append(w.symbols, symbol{id: id, previous: int32(i) - 1, next: int32(i) + 1})
@@ -118,15 +118,15 @@ func (m *bpe) join(w *wordScratch, top join) {
 	}
 }
 
-// signs fills w.ids with those of a word's signs.
-func (m *bpe) signs(w *wordScratch, word string) {
+// characters fills w.ids with those of a word's characters.
+func (m *bpe) characters(w *wordScratch, word string) {
 	w.ids = w.ids[:0]
-	pending := false // an unknown sign, which is written when a known one follows
+	pending := false // an unknown character, which is written when a known one follows
 	for at := 0; at < len(word); {
 		_, n := utf8.DecodeRuneInString(word[at:])
-		sign := word[at : at+n]
+		char := word[at : at+n]
 		at += n
-		if id, ok := m.vocabulary[sign]; ok {
+		if id, ok := m.vocabulary[char]; ok {
 			if pending {
 				w.ids, pending = append(w.ids, m.unknown), false
 			}
@@ -134,9 +134,9 @@ func (m *bpe) signs(w *wordScratch, word string) {
 			continue
 		}
 		if m.bytes {
-			// As in the library, bytes come before an unknown sign that was there first.
+			// As in the library, bytes come before an unknown character that was there first.
 			var ok bool
-			if w.ids, ok = m.vocabulary.bytes(w.ids, sign); ok {
+			if w.ids, ok = m.vocabulary.bytes(w.ids, char); ok {
 				continue
 			}
 		}

@@ -49,7 +49,7 @@ func Parse(text []byte) (*Tokenizer, error) {
 		return nil, fmt.Errorf("pre_tokenizer: %w", err)
 	}
 	if r.firstOnly && r.shortens {
-		return nil, errors.New("pre_tokenizer: Metaspace for the first word only, with a normalizer that leaves signs out, is not supported")
+		return nil, errors.New("pre_tokenizer: Metaspace for the first word only, with a normalizer that leaves characters out, is not supported")
 	}
 	vocab, err := r.model(f.Model)
 	if err != nil {
@@ -85,7 +85,7 @@ type reader struct {
 	tokenizer *Tokenizer
 	depth     int
 	firstOnly bool // a Metaspace that looks where the text begins
-	shortens  bool // a normalizer that leaves signs out
+	shortens  bool // a normalizer that leaves characters out
 	cut       bool // a splitter has been read
 }
 

@@ -25,10 +25,10 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 	removed, isolated := behaviours["Removed"], behaviours["Isolated"]
 	switch kind {
 	case "BertPreTokenizer":
-		return splitters{cut{find: signsThat(unicode.IsSpace), behaviour: removed},
-			cut{find: signsThat(isPunctuation), behaviour: isolated}}, strict(text, &bare)
+		return splitters{cut{find: charsThat(unicode.IsSpace), behaviour: removed},
+			cut{find: charsThat(isPunctuation), behaviour: isolated}}, strict(text, &bare)
 	case "WhitespaceSplit":
-		return cut{find: signsThat(unicode.IsSpace), behaviour: removed}, strict(text, &bare)
+		return cut{find: charsThat(unicode.IsSpace), behaviour: removed}, strict(text, &bare)
 	case "Whitespace":
 		return cut{find: words, invert: true, behaviour: removed}, strict(text, &bare)
 	case "Digits":
@@ -38,9 +38,9 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 		}
 		err := strict(text, &o)
 		if o.Individual {
-			return cut{find: signsThat(unicode.IsNumber), behaviour: isolated}, err
+			return cut{find: charsThat(unicode.IsNumber), behaviour: isolated}, err
 		}
-		return cut{find: signsThat(unicode.IsNumber), behaviour: behaviours["Contiguous"]}, err
+		return cut{find: charsThat(unicode.IsNumber), behaviour: behaviours["Contiguous"]}, err
 	case "Punctuation":
 		o := struct {
 			Type      string `json:"type"`
@@ -49,7 +49,7 @@ func (r *reader) splitterOf(kind string, text json.RawMessage) (splitter, error)
 		if err := strict(text, &o); err != nil {
 			return nil, err
 		}
-		return newCut(signsThat(isPunctuation), false, o.Behaviour)
+		return newCut(charsThat(isPunctuation), false, o.Behaviour)
 	case "Split":
 		return readSplit(text)
 	case "ByteLevel":
@@ -127,15 +127,15 @@ func (r *reader) metaspace(text json.RawMessage) (splitter, error) {
 		Scheme      *string `json:"prepend_scheme"`
 		Space       *bool   `json:"add_prefix_space"` // used by older files
 		Split       *bool   `json:"split"`
-		Sign        *string `json:"str_rep"` // used by older files: the replacement again
+		Char        *string `json:"str_rep"` // used by older files: the replacement again
 	}{}
 	if err := strict(text, &o); err != nil {
 		return nil, err
 	}
-	if utf8.RuneCountInString(o.Replacement) != 1 || o.Replacement == " " || o.Sign != nil && *o.Sign != o.Replacement {
-		return nil, fmt.Errorf("replacement: expected one sign, found %.40q", o.Replacement)
+	if utf8.RuneCountInString(o.Replacement) != 1 || o.Replacement == " " || o.Char != nil && *o.Char != o.Replacement {
+		return nil, fmt.Errorf("replacement: expected one character, found %.40q", o.Replacement)
 	}
-	m := metaspace{sign: o.Replacement, always: true, cut: o.Split == nil || *o.Split}
+	m := metaspace{char: o.Replacement, always: true, cut: o.Split == nil || *o.Split}
 	switch {
 	case o.Scheme == nil:
 		m.always = o.Space == nil || *o.Space

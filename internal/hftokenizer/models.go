@@ -15,11 +15,11 @@ func (v vocabulary) id(token string) (int32, bool) {
 	return id, ok
 }
 
-// bytes are the ids of a sign's bytes, such as <0xE2>; false if one is missing.
-func (v vocabulary) bytes(ids []int32, sign string) ([]int32, bool) {
+// bytes are the ids of a character's bytes, such as <0xE2>; false if one is missing.
+func (v vocabulary) bytes(ids []int32, char string) ([]int32, bool) {
 	before := len(ids)
-	for i := range len(sign) {
-		id, ok := v[fmt.Sprintf("<0x%02X>", sign[i])]
+	for i := range len(char) {
+		id, ok := v[fmt.Sprintf("<0x%02X>", char[i])]
 		if !ok {
 			return ids[:before], false
 		}
@@ -49,7 +49,7 @@ type wordPiece struct {
 	vocabulary
 	unknown int32
 	prefix  string // prefix of tokens inside a word
-	most    int    // signs of a word
+	most    int    // characters of a word
 	longest int    // bytes of a token
 }
 
@@ -89,10 +89,10 @@ type unigram struct {
 	scores  []score
 	unknown int32 // -1 if there is none
 	least   float64
-	bytes   bool // a sign that is no token is its bytes
+	bytes   bool // a character that is no token is its bytes
 }
 
-// unknownPenalty is what a sign that is no token scores below the least token.
+// unknownPenalty is what a character that is no token scores below the least token.
 const unknownPenalty = 10
 
 // best is how the text up to a place is cut best.
@@ -114,19 +114,19 @@ func (m *unigram) encode(ids []int32, text string) ([]int32, error) {
 	}
 	for at := 0; at < len(text); {
 		here := ends[at].score
-		_, sign := utf8.DecodeRuneInString(text[at:])
+		_, char := utf8.DecodeRuneInString(text[at:])
 		single := false
 		m.words.each(text[at:], func(length int, id int32) {
 			better(at+length, at, float64(m.scores[id])+here, id)
-			single = single || length == sign
+			single = single || length == char
 		})
 		if !single {
 			if m.unknown < 0 {
-				return nil, fmt.Errorf("%q is not in the vocabulary, nor is a token for what is not", text[at:at+sign])
+				return nil, fmt.Errorf("%q is not in the vocabulary, nor is a token for what is not", text[at:at+char])
 			}
-			better(at+sign, at, m.least-unknownPenalty+here, m.unknown)
+			better(at+char, at, m.least-unknownPenalty+here, m.unknown)
 		}
-		at += sign
+		at += char
 	}
 	// From the end, what is unknown together is one token.
 	var cuts [][2]int

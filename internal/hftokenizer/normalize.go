@@ -71,11 +71,11 @@ func isASCII(text string) bool {
 	return true
 }
 
-// lowercase maps each sign by itself: a sigma at the end of a word is like any other.
+// lowercase maps each character by itself: a sigma at the end of a word is like any other.
 type lowercase struct{}
 
 func (lowercase) normalize(text string) (string, error) {
-	return mapSigns(text, func(out []byte, r rune) []byte {
+	return mapChars(text, func(out []byte, r rune) []byte {
 		if r == 'İ' {
 			return append(out, "i\u0307"...) // the only one that becomes two
 		}
@@ -83,8 +83,8 @@ func (lowercase) normalize(text string) (string, error) {
 	}), nil
 }
 
-// mapSigns rewrites each sign of a text.
-func mapSigns(text string, with func(out []byte, r rune) []byte) string {
+// mapChars rewrites each character of a text.
+func mapChars(text string, with func(out []byte, r rune) []byte) string {
 	out := make([]byte, 0, len(text)+len(text)/8)
 	for _, r := range text {
 		out = with(out, r)
@@ -124,12 +124,12 @@ func (withoutAccents) normalize(text string) (string, error) {
 // old is what the tables of the library's BERT and of its punctuation know: Unicode 8.
 var old = rangetable.Assigned("8.0.0")
 
-// oldIn reports whether a sign was of some kinds in Unicode 8.
+// oldIn reports whether a character was of some kinds in Unicode 8.
 func oldIn(r rune, kinds ...*unicode.RangeTable) bool {
 	return unicode.In(r, kinds...) && unicode.Is(old, r)
 }
 
-// cleaned leaves out control signs, and makes all white space plain.
+// cleaned leaves out control characters, and makes all white space plain.
 type cleaned struct{}
 
 func (cleaned) normalize(text string) (string, error) {
@@ -146,11 +146,11 @@ func (cleaned) normalize(text string) (string, error) {
 	}, text), nil
 }
 
-// spacedChinese puts spaces around Chinese signs.
+// spacedChinese puts spaces around Chinese characters.
 type spacedChinese struct{}
 
 func (spacedChinese) normalize(text string) (string, error) {
-	return mapSigns(text, func(out []byte, r rune) []byte {
+	return mapChars(text, func(out []byte, r rune) []byte {
 		if !unicode.Is(chinese, r) {
 			return utf8.AppendRune(out, r)
 		}

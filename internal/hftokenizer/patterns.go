@@ -7,7 +7,7 @@ import (
 )
 
 // A tokenizer.json may have any expression of Oniguruma's. Only those are read that have
-// been compared with the library, on all signs of Unicode: engines differ in what is a
+// been compared with the library, on all characters of Unicode: engines differ in what is a
 // digit, a word or the other case of a letter, and an expression of somebody's own may
 // take for ever.
 

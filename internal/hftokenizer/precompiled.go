@@ -19,7 +19,7 @@ type precompiled struct {
 	texts string
 }
 
-// shortCluster is how many bytes a cluster of signs has that is looked up as a whole.
+// shortCluster is how many bytes a cluster of characters has that is looked up as a whole.
 const shortCluster = 6
 
 func (p *precompiled) normalize(text string) (string, error) {
@@ -34,11 +34,11 @@ func (p *precompiled) normalize(text string) (string, error) {
 			}
 		}
 		for _, r := range cluster {
-			sign := string(r)
-			if with, ok := p.lookup(sign); ok {
-				sign = with
+			char := string(r)
+			if with, ok := p.lookup(char); ok {
+				char = with
 			}
-			out.WriteString(sign)
+			out.WriteString(char)
 		}
 		if out.Len() > mostGrowth {
 			return "", errGrowth

@@ -106,8 +106,8 @@ func (c cut) split(pieces []string, _ bool) ([]string, error) {
 	return out, nil
 }
 
-// signsThat finds each sign of a kind.
-func signsThat(is func(r rune) bool) func(text string) ([]span, error) {
+// charsThat finds each character of a kind.
+func charsThat(is func(r rune) bool) func(text string) ([]span, error) {
 	return func(text string) (spans []span, err error) {
 		done := 0
 		for i, r := range text {
@@ -169,7 +169,7 @@ func matches(expression *regexp2.Regexp) func(text string) ([]span, error) {
 	}
 }
 
-// words finds letters, marks, digits and underscores that stand together, and other signs
+// words finds letters, marks, digits and underscores that stand together, and other characters
 // that do.
 func words(text string) (spans []span, err error) {
 	kind := func(r rune) int {
@@ -195,13 +195,13 @@ func words(text string) (spans []span, err error) {
 	return spans, nil
 }
 
-// isPunctuation takes all of ASCII's signs that are no letters, digits or space.
+// isPunctuation takes all of ASCII's characters that are no letters, digits or space.
 func isPunctuation(r rune) bool {
 	// which has become a mark since
 	return r > ' ' && r < 0x7F && !unicode.IsLetter(r) && !unicode.IsDigit(r) || oldIn(r, unicode.P) || r == 0x111C9
 }
 
-// byteLevel writes each byte as a sign, after cutting as GPT-2 does.
+// byteLevel writes each byte as a character, after cutting as GPT-2 does.
 type byteLevel struct {
 	space bool // before text that has none
 	cut   splitter
@@ -225,15 +225,15 @@ func (b byteLevel) split(pieces []string, first bool) ([]string, error) {
 	for i, text := range pieces {
 		out = out[:0]
 		for k := range len(text) {
-			out = append(out, signOfByte[text[k]]...)
+			out = append(out, charOfByte[text[k]]...)
 		}
 		pieces[i] = string(out)
 	}
 	return pieces, nil
 }
 
-// signOfByte is a sign that can be seen for each byte, and byteOfSign the way back.
-var signOfByte, byteOfSign = func() (signs [256]string, bytes map[rune]byte) {
+// charOfByte is a character that can be seen for each byte, and byteOfChar the way back.
+var charOfByte, byteOfChar = func() (characters [256]string, bytes map[rune]byte) {
 	bytes = map[rune]byte{}
 	next := rune(256)
 	for b := range 256 {
@@ -242,15 +242,15 @@ var signOfByte, byteOfSign = func() (signs [256]string, bytes map[rune]byte) {
 			r = next
 			next++
 		}
-		signs[b], bytes[r] = string(r), byte(b)
+		characters[b], bytes[r] = string(r), byte(b)
 	}
-	return signs, bytes
+	return characters, bytes
 }()
 
-// appendBytes reads signs as bytes again.
+// appendBytes reads characters as bytes again.
 func appendBytes(out []byte, token string) []byte {
 	for _, r := range token {
-		if b, ok := byteOfSign[r]; ok {
+		if b, ok := byteOfChar[r]; ok {
 			out = append(out, b)
 		} else {
 			out = append(out, string(r)...)
@@ -259,23 +259,23 @@ func appendBytes(out []byte, token string) []byte {
 	return out
 }
 
-// metaspace writes spaces as a sign, and puts it before words.
+// metaspace writes spaces as a character, and puts it before words.
 type metaspace struct {
-	sign          string
+	char          string
 	always, first bool // puts it before every piece, or before the text's first
 	cut           bool // into words
 }
 
 func (m metaspace) split(pieces []string, first bool) ([]string, error) {
 	for i, text := range pieces {
-		text = strings.ReplaceAll(text, " ", m.sign)
-		if !strings.HasPrefix(text, m.sign) && (m.always || m.first && first && i == 0) {
-			text = m.sign + text
+		text = strings.ReplaceAll(text, " ", m.char)
+		if !strings.HasPrefix(text, m.char) && (m.always || m.first && first && i == 0) {
+			text = m.char + text
 		}
 		pieces[i] = text
 	}
 	if !m.cut {
 		return pieces, nil
 	}
-	return cut{find: literal(m.sign), behaviour: behaviours["MergedWithNext"]}.split(pieces, first)
+	return cut{find: literal(m.char), behaviour: behaviours["MergedWithNext"]}.split(pieces, first)
 }

@@ -4,9 +4,9 @@
 // A text goes through four stages: added tokens are cut out, the rest is normalized, cut
 // into words, and each word is looked up by the model (BPE, WordPiece, Unigram or
 // WordLevel). What this package does not know, or knows to differ, is an error when the
-// file is read. All signs of Unicode were compared; those known to differ came late, as
+// file is read. All characters of Unicode were compared; those known to differ came late, as
 // tables are of other versions: capitals since Unicode 16, which are not made small here,
-// and a few signs since Unicode 10 that the library's normal forms do not take apart, such
+// and a few characters since Unicode 10 that the library's normal forms do not take apart, such
 // as U+32FF.
 //
 // Nothing is added to a text and nothing is cut off: the file's post_processor, padding
@@ -36,7 +36,7 @@ type Tokenizer struct {
 
 	tokens    []string // by id; empty where there is none
 	added     map[int32]bool
-	byteLevel bool // the model's signs stand for bytes
+	byteLevel bool // the model's characters stand for bytes
 	join      string
 	prefix    string // prefix of tokens that continue a word
 	size      int

@@ -145,7 +145,7 @@ func (s *session) queueBare(l *bareLine) {
 		}
 		s.mu.Unlock()
 		select {
-		case <-s.settled:
+		case <-s.oneAnswered:
 		case <-s.ctx.Done():
 			l.model.Done()
 			return

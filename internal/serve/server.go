@@ -185,7 +185,7 @@ func (s *Server) Serve(name string, r io.Reader, w io.Writer, stdio bool) error 
 func (s *Server) newSession(name string, r io.Reader, stdio bool) *session {
 	x := &session{server: s, share: s.turns.Share(), account: batching.Account{Log: s.log}, input: r, name: name,
 		stdio: stdio, log: s.log.With("session", name),
-		messages: make(chan message), stopRead: make(chan struct{}), settled: make(chan struct{}, 1),
+		messages: make(chan message), stopRead: make(chan struct{}), oneAnswered: make(chan struct{}, 1),
 		calls: map[*call]struct{}{}, ids: map[string]*call{}, gone: make(chan struct{})}
 	x.activity.note()
 	x.ctx, x.end = context.WithCancelCause(context.Background())

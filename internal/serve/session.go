@@ -62,12 +62,12 @@ type session struct {
 	turn   fair.Turn // in which it works for a message, see inTurns
 	worked int       // since it has looked at its client last
 
-	sending sync.Mutex // while a message is written
-	mu      sync.Mutex
-	calls   map[*call]struct{} // pending calls
-	ids     map[string]*call
-	pushes  int           // documents whose result is pending
-	settled chan struct{} // has an element after an answer
+	sending     sync.Mutex // while a message is written
+	mu          sync.Mutex
+	calls       map[*call]struct{} // pending calls
+	ids         map[string]*call
+	pushes      int           // documents whose result is pending
+	oneAnswered chan struct{} // has an element after a reply
 
 	memory    atomic.Int64 // bytes of the server's memory in use
 	activity  activity
@@ -228,7 +228,7 @@ func (s *session) finish() {
 			return
 		}
 		select {
-		case <-s.settled:
+		case <-s.oneAnswered:
 		case <-look.C:
 			if transport.Closed(s.input) {
 				s.end(over("the client is gone"))
@@ -243,7 +243,7 @@ func (s *session) finish() {
 func (s *session) wakeFinish() {
 	s.activity.note()
 	select {
-	case s.settled <- struct{}{}:
+	case s.oneAnswered <- struct{}{}:
 	default:
 	}
 }

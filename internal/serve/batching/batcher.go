@@ -17,7 +17,7 @@ import (
 // Options are a batcher's limits and ways.
 type Options struct {
 	Tokens  int                 // maximum tokens of a batch; 0 means the capacity of a pass
-	MaxWait time.Duration       // for company
+	MaxWait time.Duration       // time to wait for further jobs
 	Sizes   prometheus.Observer // number of jobs of each computed batch
 }
 
@@ -80,7 +80,7 @@ func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, exam
 	if ctx.Err() != nil {
 		b.stats.Cancelled += int64(len(jobs))
 		for _, j := range jobs {
-			j.settle(sft.Output{}, context.Cause(ctx))
+			j.complete(sft.Output{}, context.Cause(ctx))
 		}
 		return jobs
 	}
@@ -89,7 +89,7 @@ func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, exam
 	g.stop = context.AfterFunc(ctx, func() { b.drop(jobs) })
 	for _, j := range jobs {
 		if !m.Use() {
-			b.settle(j, sft.Output{}, ErrReleased)
+			b.complete(j, sft.Output{}, ErrReleased)
 			continue
 		}
 		a.pending += j.tokens()
@@ -105,7 +105,7 @@ func (b *Batcher) drop(jobs []*Job) {
 	var waited []*Job
 	b.mu.Lock()
 	for _, j := range jobs {
-		if !j.settle(sft.Output{}, context.Cause(j.group.ctx)) {
+		if !j.complete(sft.Output{}, context.Cause(j.group.ctx)) {
 			continue
 		}
 		b.stats.Cancelled++
@@ -253,7 +253,7 @@ func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
 	})
 }
 
-// run computes a batch and settles its jobs. If it fails its jobs are tried one
+// run computes a batch and completes its jobs. If it fails its jobs are tried one
 // by one: what is wrong with one is not the others' fault. When the device is lost
 // none is tried any more.
 func (b *Batcher) run(ctx context.Context, r *batch) {
@@ -268,7 +268,7 @@ func (b *Batcher) run(ctx context.Context, r *batch) {
 	}
 	alone := lost == nil && len(r.jobs) > 1 && ctx.Err() == nil
 	for _, j := range r.jobs {
-		if alone && lost == nil && !j.settled.Load() {
+		if alone && lost == nil && !j.completed.Load() {
 			if err = b.compute(r.prioritized(j.group.ctx), []*Job{j}); err == nil {
 				continue
 			}
@@ -276,11 +276,11 @@ func (b *Batcher) run(ctx context.Context, r *batch) {
 				err = lost
 			}
 		}
-		b.settle(j, sft.Output{}, err)
+		b.complete(j, sft.Output{}, err)
 	}
 }
 
-// compute scores jobs in one call and settles them, unless it fails.
+// compute scores jobs in one call and completes them, unless it fails.
 func (b *Batcher) compute(ctx context.Context, jobs []*Job) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -316,14 +316,14 @@ func (b *Batcher) compute(ctx context.Context, jobs []*Job) (err error) {
 	took := time.Since(started)
 	for i, j := range jobs {
 		j.took = took
-		b.settle(j, outputs[i], nil)
+		b.complete(j, outputs[i], nil)
 	}
 	return nil
 }
 
-// settle ends a job, and with the last one of its group that it is watched.
-func (b *Batcher) settle(j *Job, out sft.Output, err error) {
-	if j.settle(out, err) && j.group.left.Add(-1) == 0 {
+// complete finishes a job. The last job of a group also stops watching the group's context.
+func (b *Batcher) complete(j *Job, out sft.Output, err error) {
+	if j.complete(out, err) && j.group.left.Add(-1) == 0 {
 		j.group.stop()
 	}
 }

@@ -29,11 +29,11 @@ type Job struct {
 	arrived time.Time
 	urgent  bool // short, and of a session that has had less than its share
 
-	done    chan struct{} // closed when out and err are there
-	settled atomic.Bool   // set by whoever closes done
-	out     sft.Output    // for Embed, Embeddings alone
-	err     error
-	took    time.Duration // duration of its batch
+	done      chan struct{} // closed when out and err are there
+	completed atomic.Bool   // set by whoever closes done
+	out       sft.Output    // for Embed, Embeddings alone
+	err       error
+	took      time.Duration // duration of its batch
 
 	// Guarded by the batcher's mutex.
 	batch  *batch // batch that runs it
@@ -69,9 +69,9 @@ func (j *Job) tokens() int { return max(Tokens(&j.example), leastTokens) }
 // Tokens is how many tokens an example counts as: more than it has, if these have many edges.
 func Tokens(e *seq.Example) int { return sft.PlannedTokens(e.Length(), len(e.Edges)) }
 
-// settle sets the result, if there is none yet.
-func (j *Job) settle(out sft.Output, err error) bool {
-	if !j.settled.CompareAndSwap(false, true) {
+// complete sets the result, if there is none yet.
+func (j *Job) complete(out sft.Output, err error) bool {
+	if !j.completed.CompareAndSwap(false, true) {
 		return false
 	}
 	j.out, j.err = out, err

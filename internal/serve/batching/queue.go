@@ -31,8 +31,8 @@ type kind struct {
 	class int
 	long  bool // fills a batch by itself
 
-	// urgent jobs wait for no company but that of their kind, and computing them may stop
-	// a batch that is not.
+	// urgent jobs wait for no other jobs but urgent ones, and may preempt a batch that is
+	// not urgent.
 	urgent bool
 }
 
@@ -132,9 +132,8 @@ func (q *queue) nextUrgent() *Job {
 	return first
 }
 
-// take removes a job and its company from the queue: a batch of about budget
-// tokens. The company is of about the same length, as a short job would wait for
-// the others.
+// take removes a batch of about budget tokens from the queue: a job and others of about
+// the same length, as a short job would wait for longer ones.
 func (q *queue) take(first *Job, budget int) []*Job {
 	k := first.line.kind
 	q.clock = max(q.clock, first.due)
