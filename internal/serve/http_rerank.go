@@ -177,8 +177,7 @@ func (c *call) rerank(id string) (any, error) {
 	return r.response(all[:min(r.top, len(all))], c.model.about.Name, id), nil
 }
 
-// untilError returns a plan that does nothing for the items behind one with an error. The error of one refuses the
-// request, and a query that is too long would be read for every document.
+// untilError returns a plan that does nothing for the items behind one with an error, which refuses the request.
 func untilError(plan func(path string, text json.RawMessage) *item) func(path string, text json.RawMessage) *item {
 	var failed error
 	return func(path string, text json.RawMessage) *item {
@@ -197,12 +196,17 @@ func untilError(plan func(path string, text json.RawMessage) *item) func(path st
 // relevancePlan returns what makes the item of a document, whose result is its score.
 func (c *call) relevancePlan(r *rerankRequest) (func(path string, text json.RawMessage) *item, error) {
 	if c.model.task.Method() == scoreMethod {
+		// The documents share the tokens of the query, which may be as long as the body.
+		query, err := c.sequence("query.", map[string]json.RawMessage{"text_a": r.query}, "_a")
+		if err != nil {
+			return nil, err
+		}
 		return func(path string, text json.RawMessage) *item {
 			return c.plan(func(c *call, path string, fields map[string]json.RawMessage) *item {
-				i := c.scoreOne(path, fields)
+				i := c.scorePair(query, path, fields)
 				i.result = func(outputs []sft.Output) (any, error) { return r.relevance(outputs[0]) }
 				return i
-			}, path+".", map[string]json.RawMessage{"text_a": r.query, "text_b": text})
+			}, path+".", map[string]json.RawMessage{"text_b": text})
 		}, nil
 	}
 	if why := needsOne(c); why != "" {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -182,6 +183,24 @@ func TestInputs(t *testing.T) {
 		if r.StatusCode != 400 || !strings.Contains(answer, message) {
 			t.Errorf("%.60s: %s %s, want %q", body, r.Status, answer, message)
 		}
+	}
+}
+
+// TestRerankQueryOnce: a long query of a model that truncates is tokenized once, not for each document.
+func TestRerankQueryOnce(t *testing.T) {
+	w := startHTTP(t, truncating(t, "retrieval"), HTTPOptions{})
+	const query, documents = 1 << 20, 64
+	body := `{"query":"` + strings.Repeat("q", query) + `","documents":["a"` + strings.Repeat(`,"a"`, documents-1) +
+		`]}`
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if r, answer := w.send("POST", "/rerank", body); r.StatusCode != 200 {
+		t.Fatalf("%s %.200s", r.Status, answer)
+	}
+	runtime.ReadMemStats(&after)
+	// The tokens of one query take 4 bytes each.
+	if n := after.TotalAlloc - before.TotalAlloc; n > documents*query*4/2 {
+		t.Errorf("allocated %d MiB for %d documents", n>>20, documents)
 	}
 }
 

@@ -16,11 +16,16 @@ func (c *call) scoreOne(path string, fields map[string]json.RawMessage) *item {
 	if err != nil {
 		return &item{err: err}
 	}
+	a.id = fields[idField] // id of the pair
+	return c.scorePair(a, path, fields)
+}
+
+// scorePair is the item of the pair of a sequence that has been read and of the second one among fields.
+func (c *call) scorePair(a *sequence, path string, fields map[string]json.RawMessage) *item {
 	b, err := c.sequence(path, fields, "_b")
 	if err != nil {
 		return &item{err: err}
 	}
-	a.id = fields[idField] // id of the pair
 	r, err := c.fit(a, b)
 	if err != nil {
 		return &item{err: err}
