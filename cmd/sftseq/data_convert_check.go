@@ -94,12 +94,7 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 	if text := splitsWarning(c, o); text != "" {
 		out = append(out, text)
 	}
-	for _, path := range o.From {
-		if missing := table.MissingShard(table.Shards(path, o.Format)); missing != "" {
-			out = append(out, fmt.Sprintf("%s is missing, as the names of the tables beside it count them: "+
-				"its rows are not in the data set", missing))
-		}
-	}
+	out = append(out, missingShards(o.From, o.Format)...)
 	if text := cloudsWarning(o); text != "" {
 		out = append(out, text)
 	}
@@ -122,6 +117,17 @@ func customWarnings(c *cli.Context, m *seq.Manifest, o *convert.Options) (out []
 	}
 	if text := classWarning(m, o); text != "" {
 		out = append(out, text)
+	}
+	return out
+}
+
+// missingShards returns a warning for each folder of tables that lacks one, as the names of the others count them.
+func missingShards(paths []string, format string) (out []string) {
+	for _, path := range paths {
+		if missing := table.MissingShard(table.Shards(path, format)); missing != "" {
+			out = append(out, fmt.Sprintf("%s is missing, as the names of the tables beside it count them: "+
+				"its rows are not read; add the file if all rows are meant", missing))
+		}
 	}
 	return out
 }

@@ -82,3 +82,41 @@ func TestConvertMissingShard(t *testing.T) {
 	_, _, errs = converted(t, flags...)
 	notContains(t, errs, "is missing")
 }
+
+// TestPredictMissingShard: predict warns of a missing table of a folder, also where it reads a part of the folder.
+func TestPredictMissingShard(t *testing.T) {
+	dir := t.TempDir()
+	for _, name := range []string{"train-00000-of-00003", "train-00002-of-00003"} {
+		writeText(t, filepath.Join(dir, name+".jsonl"), `{"text":"[MAX 2 9 ]"}`+"\n")
+	}
+	missing := "warning: " + filepath.Join(dir, "train-00001-of-00003.jsonl") + " is missing, as the names of the "
+	flags := []string{"predict", "--model", goldenPath("pre"), "--input", dir, "--text", "text"}
+	for _, more := range [][]string{nil, {"--shard", "0/2", "--output", filepath.Join(t.TempDir(), "x") + "/"}} {
+		_, errs := exits(t, exitOK, "", append(flags, more...)...)
+		contains(t, errs, missing)
+		equal(t, strings.Count(errs, "is missing"), 1, errs)
+	}
+	writeText(t, filepath.Join(dir, "train-00001-of-00003.jsonl"), `{"text":"[MAX 2 9 ]"}`+"\n")
+	_, errs := exits(t, exitOK, "", flags...)
+	notContains(t, errs, "is missing")
+}
+
+// TestHubConfigsRefused: convert and predict name the configurations of a folder that has several.
+func TestHubConfigsRefused(t *testing.T) {
+	dir := t.TempDir()
+	writeText(t, filepath.Join(dir, "README.md"), "---\nconfigs:\n- config_name: en\n  data_files: en-*.csv\n"+
+		"- config_name: fr\n  data_files: fr-*.csv\n---\n")
+	for _, name := range []string{"en-train", "fr-train"} {
+		writeText(t, filepath.Join(dir, name+".csv"), "text,label\n[MAX 2 9 ],a\n")
+	}
+	want := "expected the tables of one configuration, found those of en, fr (" + filepath.Join(dir, "README.md") +
+		":3): name the files of one, or a folder that has nothing else, such as " + filepath.Join(dir, "en-train.csv")
+	for _, args := range [][]string{
+		{"data", "convert", "--from", dir, "--to", filepath.Join(t.TempDir(), "x"), "--text", "text", "--label",
+			"label"},
+		{"predict", "--model", goldenPath("pre"), "--input", dir, "--text", "text"},
+		{"predict", "--model", goldenPath("pre"), "--input", dir, "--text", "text", "--format", "csv"},
+	} {
+		contains(t, failing(t, "", args...), want)
+	}
+}

@@ -183,6 +183,7 @@ func answerShard(c *cli.Context, scorer *sft.Scorer, model *answer.Model) error 
 	if err != nil {
 		return err
 	}
+	warnMissingShards(c, named...)
 	from.Named = in.Named
 	parts := in.Cut(j.Shard)
 	for _, p := range parts {

@@ -15,6 +15,13 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
+// warnMissingShards warns of folders of tables that lack one.
+func warnMissingShards(c *cli.Context, paths ...string) {
+	for _, text := range missingShards(paths, c.String("format")) {
+		fmt.Fprintf(c.App.ErrWriter, "warning: %s\n", text)
+	}
+}
+
 // answerTable reads --input row by row and writes a row for each to --output.
 func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error {
 	parser := model.Parser(tokenizerDir(c), c.String("input"))
@@ -25,6 +32,7 @@ func answerTable(c *cli.Context, config *sft.Config, model *answer.Model) error 
 	if err != nil {
 		return err
 	}
+	warnMissingShards(c, in.Path)
 	if err := parser.ReadsText(); err != nil && !in.Tokens && !in.Points {
 		return err
 	}

@@ -31,10 +31,15 @@ func IsDocumentation(name string) bool {
 	return lower == "readme.md" || stem == "license" || stem == "licence" || lower == "dataset_infos.json"
 }
 
-// hasCard reports whether a folder has the description of a data set.
+// hasCard reports whether a folder has the description of a data set, or is that of a configuration in the folder
+// around it.
 func hasCard(dir string) bool {
 	info, err := os.Stat(filepath.Join(dir, hubCard))
-	return err == nil && info.Mode().IsRegular()
+	if err == nil {
+		return info.Mode().IsRegular()
+	}
+	dir, err = filepath.Abs(dir)
+	return err == nil && len(readHubConfigs(filepath.Dir(dir))) > 0
 }
 
 // hubSplits returns the name of the split of each table in a folder, nil unless the folder is laid out as on the Hub

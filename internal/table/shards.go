@@ -124,14 +124,17 @@ func findShards(dir, format string) (shards []string, _ error) {
 		}
 		return nil
 	})
-	if err != nil || format != "" {
-		return shards, err
+	if err != nil {
+		return nil, err
+	}
+	if format != "" {
+		return shards, checkConfigs(dir, shards)
 	}
 	binary := cmp.Or(first["parquet"], first["arrow"])
 	switch {
 	case len(first) == 1 && (binary != "" || first[""] == "" && first["text"] == "" &&
 		(!nested || hubSplits(hasCard(dir), shards) != nil)):
-		return shards, nil
+		return shards, checkConfigs(dir, shards)
 	case len(first) > 1 && binary != "":
 		others := slices.DeleteFunc(slices.Sorted(maps.Values(first)), func(path string) bool { return path == binary })
 		return nil, fmt.Errorf("expected tables of one kind, found %s and %s: name files one by one, or a folder that has nothing else", binary, others[0])
