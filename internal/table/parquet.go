@@ -61,6 +61,11 @@ func newParquet(path string, o Options) (_ *records, err error) {
 	if err != nil {
 		return nil, err
 	}
+	for i := range g.metadata.Schema.NumColumns() { // Arrow's reader has the bytes of an interval
+		if g.metadata.Schema.Column(i).ConvertedType() == parquetschema.ConvertedTypes.Interval {
+			g.unknown[g.metadata.Schema.ColumnRoot(i).Name()] = "INTERVAL"
+		}
+	}
 	for _, name := range o.Columns {
 		if found := g.unknown[name]; found != "" {
 			return nil, &ColumnError{name, false,

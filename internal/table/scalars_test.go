@@ -3,6 +3,7 @@ package table
 import (
 	"bytes"
 	"encoding/binary"
+	"errors"
 	"strings"
 	"testing"
 
@@ -14,6 +15,8 @@ import (
 	"github.com/apache/arrow/go/v15/arrow/ipc"
 	"github.com/apache/arrow/go/v15/arrow/memory"
 	"github.com/apache/arrow/go/v15/parquet"
+	pqfile "github.com/apache/arrow/go/v15/parquet/file"
+	"github.com/apache/arrow/go/v15/parquet/schema"
 
 	"github.com/sftseq/sftseq/internal/must"
 )
@@ -111,6 +114,24 @@ func TestVariant(t *testing.T) {
 		t.Error("no rows")
 	}
 	must.Fail(t, "found VARIANT of Parquet")(read("testdata/variant.parquet", Options{Columns: []string{"extra"}}))
+}
+
+// TestInterval: a column of intervals of Parquet, whose bytes are no text, is refused.
+func TestInterval(t *testing.T) {
+	node := must.Get(schema.NewPrimitiveNodeLogical("span", parquet.Repetitions.Required, schema.IntervalLogicalType{},
+		parquet.Types.FixedLenByteArray, 12, -1))(t)
+	root := must.Get(schema.NewGroupNode("schema", parquet.Repetitions.Required, schema.FieldList{node}, -1))(t)
+	var out bytes.Buffer
+	w := pqfile.NewParquetWriter(&out, root)
+	group := w.AppendRowGroup()
+	column := must.Get(group.NextColumn())(t).(*pqfile.FixedLenByteArrayColumnChunkWriter)
+	must.Get(column.WriteBatch([]parquet.FixedLenByteArray{make([]byte, 12)}, nil, nil))(t)
+	must.Succeed(t, errors.Join(column.Close(), group.Close(), w.Close()))
+	path := file(t, "x.parquet", out.String())
+	for _, copied := range [][]string{nil, {"span"}} {
+		must.Fail(t, `column "span": expected text, numbers or lists of whole numbers, found INTERVAL of Parquet`)(
+			read(path, Options{Columns: []string{"span"}, Copied: copied, Typed: copied}))
+	}
 }
 
 // TestParquetTypes: UUIDs, and timestamps with and without a time zone, of Parquet.
