@@ -60,5 +60,5 @@ func describeFusion(f *sft.Fusion, dir string) string {
 	if len(kept) == 1 {
 		return text + fmt.Sprintf("the sum is not better than %s, which alone is kept, model in %s\n", kept[0], dir)
 	}
-	return text + fmt.Sprintf("kept: the sum of %s, model in %s\n", strings.Join(kept, ", "), dir)
+	return text + fmt.Sprintf("kept: the sum of %s (model in %s)\n", strings.Join(kept, ", "), dir)
 }

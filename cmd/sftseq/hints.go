@@ -101,9 +101,15 @@ func runsIn(dir, flag string) string {
 	if len(members) < 2 {
 		return ""
 	}
-	names := bases(members)
+	names, example := bases(members), members[0]
+	for _, member := range members { // a linear model has fewer uses
+		if cfg, err := config.Read(filepath.Join(member, "config.json")); err == nil && !cfg.IsLinear() {
+			example = member
+			break
+		}
+	}
 	return fmt.Sprintf("%s: expected a model, found the folder of %d: name one of them, such as %s%s (%s)",
-		dir, len(names), flag, shellQuote(filepath.Join(dir, names[0])), shortList(names, 10))
+		dir, len(names), flag, shellQuote(example), shortList(names, 10))
 }
 
 // recordedData returns the path of the data that the run in a directory recorded, as --data named it, or ""

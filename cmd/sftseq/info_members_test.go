@@ -14,8 +14,9 @@ import (
 // members with their weights and losses.
 func TestInfoMembers(t *testing.T) {
 	data, out := proseData(t, 100), filepath.Join(t.TempDir(), "run")
-	done(t, "", "train", "custom", "--data", data, "--out", out, "--steps", "2", "--hidden", "8", "--layers", "1",
-		"--device", "cpu")
+	trained, progress := exits(t, exitOK, "", "train", "custom", "--data", data, "--out", out, "--steps", "2",
+		"--hidden", "8", "--layers", "1", "--device", "cpu")
+	contains(t, trained+progress, "kept: the sum of linear, lexical (model in "+out+")\n")
 	linear := filepath.Join(out, "linear")
 	said := succeed(t, "", "info", "--model", linear)
 	contains(t, said, `"slots": 4194304`, "\nlinear model of n-grams of 1 to 2 tokens\nfeatures  ",
@@ -39,6 +40,8 @@ func TestInfoMembers(t *testing.T) {
 		t.Errorf("%+v", f)
 	}
 	equal(t, f.Config.Loss, must.Get(sft.ReadFusion(out))(t).Loss)
+	refuse(t, exitError, "name one of them, such as --model "+filepath.Join(out, "lexical")+" (linear, lexical)", "",
+		"serve", "--model", out, "--index", filepath.Join(t.TempDir(), "index"))
 	for want, dir := range map[string]string{"--cluster: " + out + ": expected a model, found the folder of 2": out,
 		"--cluster: " + sft.ErrLinear.Error(): linear} {
 		refuse(t, exitError, want, "", "info", "--model", dir, "--cluster", "4,10Gbit")
