@@ -9,9 +9,9 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// accept reads one message. It returns a call if that is to run on its own; everything
-// else is done when accept returns, in the order of the stream. What takes the
-// message over takes its room, too.
+// accept handles one message. It returns a call for a request that runs concurrently; it completes every
+// other message, in the order of the stream, before it returns. Whoever keeps the message also keeps its
+// memory (Room).
 func (s *session) accept(m *message) *call {
 	switch {
 	case m.Err != nil && s.bareStream():
@@ -60,8 +60,8 @@ func (s *session) whyUnread(m *message) *Error {
 		s.server.options.MaxLine)
 }
 
-// unread refuses a message that could not be read, or only as far as e has it. If
-// it has no id, it may have been a change of a document.
+// unread refuses a message that could not be parsed, or of which only the envelope e could be. Without an id,
+// the message may have been a change of a document.
 func (s *session) unread(e envelope, why *Error) {
 	if e.id == nil && (e.method == "" || strings.HasPrefix(e.method, changePrefix) ||
 		strings.HasPrefix(e.method, editorPrefix)) {
@@ -76,8 +76,8 @@ const (
 	editorPrefix = "textDocument/did"
 )
 
-// bareStream reports whether the stream is one of bare lines, so that what is
-// none of them is answered like one, too.
+// bareStream reports whether the stream has only bare lines so far, so that errors are also answered like
+// bare lines.
 func (s *session) bareStream() bool { return s.bare.seen && !s.spoken }
 
 // notified acts on a notification.
@@ -87,7 +87,7 @@ func (s *session) notified(e envelope) {
 		return
 	}
 	if s.life == uninitialized || s.life == shutDown && e.method != cancelMethod {
-		return // as LSP wants it
+		return // LSP: ignore
 	}
 	f, ok := notifications[e.method]
 	if !ok {
@@ -124,7 +124,8 @@ func (s *session) requested(e envelope, m *message) *call {
 	}
 	s.mu.Lock()
 	key := keyOf(e.id)
-	inflight, used := len(s.ids), s.ids[key] != nil // a reply that is being written counts as answered: the client may have it
+	// A used id is free again as soon as its response is being written, as the client may have it.
+	inflight, used := len(s.ids), s.ids[key] != nil
 	s.mu.Unlock()
 	if used {
 		s.refuse(e.id, fail(codeInvalidRequest, place{Field: "id", Found: jsonlines.Kind(e.id)},

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// logAccess writes a line of the access log, if --access-log asks for one: how a request ended, when it was received,
-// how many tokens the model computed for it, and whose request it was.
+// logAccess writes a line of the access log if --access-log is set: how a request ended, when it was
+// received, the tokens computed for it, and its client.
 func (s *Server) logAccess(received time.Time, tokens int, client, id string, about ...slog.Attr) {
 	if !s.options.AccessLog {
 		return
@@ -33,8 +33,8 @@ func (s *session) logCode(method string, id json.RawMessage, code, tokens int, r
 		slog.Int("code", code))
 }
 
-// log writes the request to the access log. Behind a proxy the client is the proxy, and forwarded_for names whom the
-// proxy has named.
+// log writes the request to the access log. Behind a proxy the client is the proxy, and forwarded_for is the
+// address that the proxy has added.
 func (x *exchange) log() {
 	about := []slog.Attr{slog.String("method", short(x.r.Method)), slog.String("path", short(x.r.URL.Path)),
 		slog.Int("status", x.status)}
@@ -47,8 +47,8 @@ func (x *exchange) log() {
 	x.conn.session.server.logAccess(x.received, x.tokens, x.conn.client(), x.id, about...)
 }
 
-// forwardedFor returns the end of the headers X-Forwarded-For. A proxy appends the address of its client, so that what
-// the client itself has sent cannot displace the address.
+// forwardedFor returns the end of the X-Forwarded-For headers. A proxy appends its client's address, so a
+// forged prefix cannot displace it.
 func forwardedFor(h http.Header) string {
 	by := strings.Join(h.Values("X-Forwarded-For"), ", ")
 	return by[max(0, len(by)-maxShort):]

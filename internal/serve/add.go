@@ -13,16 +13,16 @@ import (
 
 var addFields = fieldsOf([]string{""}, append(manyFields, "items", "id")...)
 
-// added answers retrieval/add.
+// added is the result of retrieval/add.
 type added struct {
 	ID     string `json:"id"`
 	Length int    `json:"length"`
 	origin
 }
 
-// add is retrieval/add: an item, or many, which go into the index in their order.
-// An item of a known id is replaced. The answer comes when the items are on the
-// disk; once a request is answered, also by an error, it adds nothing more.
+// add implements retrieval/add: it puts one item, or many in order, into the index and replaces items with
+// known ids. The response is sent when the items are on disk. Once a request has a response, even an error,
+// it adds nothing more.
 func (c *call) add() (any, error) {
 	a := &adding{call: c, queue: make(chan *addition, maxAdditions), done: make(chan struct{})}
 	go a.store()
@@ -33,22 +33,22 @@ func (c *call) add() (any, error) {
 	return c.run("items", addFields, a.prepare)
 }
 
-// adding is a request that adds. What is embedded is handed to the index without
-// waiting for the disk, so that many items share a synchronisation.
+// adding is a running retrieval/add request. Embedded items are queued for the index without waiting for the
+// disk, so that many items share one fsync.
 type adding struct {
 	call  *call
 	queue chan *addition
 	done  chan struct{} // closed when the queue has been stored
 }
 
-// maxAdditions is how many items of a request may be under way.
+// maxAdditions bounds the items of a request that are being embedded or stored.
 const maxAdditions = 1024
 
 // addition is an item on its way into the index.
 type addition struct {
 	id      string
 	request *requests.Request
-	ctx     context.Context // context of its job
+	ctx     context.Context // the job's context
 	job     *batching.Job
 	stored  chan func() error // waits for the disk
 }
@@ -81,8 +81,7 @@ func (a *adding) prepare(c *call, path string, fields map[string]json.RawMessage
 	return i
 }
 
-// store puts the items into the index, in their order, and waits for the last, as
-// nobody else may.
+// store puts the items into the index in order and waits until the last one is on disk.
 func (a *adding) store() {
 	defer close(a.done)
 	last := func() error { return nil }
@@ -95,17 +94,17 @@ func (a *adding) store() {
 		}
 		x.stored <- wait
 	}
-	last() // the index has written all earlier items; each reports its own failure
+	last() // the index writes in order; each item reports its own error
 }
 
-// begin has the index add the item once it is embedded.
+// begin hands the item to the index when its embedding is computed.
 func (x *addition) begin(c *call) (wait func() error, err error) {
 	out, err := x.job.Wait()
 	if err != nil {
 		return nil, err
 	}
-	// One of many that are cancelled may have ended before others, whose contexts do
-	// not end at one time: behind the first that stays out all must.
+	// The contexts of cancelled items end at different times. After the first item that is not added, none
+	// may be added.
 	for _, ctx := range []context.Context{c.ctx, x.ctx} {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)

@@ -9,51 +9,52 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Task is what the server needs of a model's task. Package task has one for each.
+// Task is the part of a task that the server uses. Package task has an implementation for each task.
 type Task interface {
 	requests.Task
-	// AnswerNumbers is the memory of an answer to a request of the given length in tokens, in numbers of 16 bytes.
+	// AnswerNumbers returns the memory of a response to a request of the given number of tokens, in numbers
+	// of 16 bytes.
 	AnswerNumbers(tokens int) int
-	// HasPlaces reports whether an answer has places in the text.
+	// HasPlaces reports whether predictions have positions in the text.
 	HasPlaces() bool
-	// Method answers requests, and Notification pushes the answer to a document; "" for none.
+	// Method is the request's method; Notification pushes a document's prediction, "" if the task has none.
 	Method() string
 	Notification() string
-	// Published is what the notification has of an answer.
+	// Published returns the part of an answer that the notification contains.
 	Published(answer any) any
-	// Shape is an empty answer, from which its JSON schema is made.
+	// Shape returns an empty answer, from which its JSON schema is generated.
 	Shape() any
-	// HasWindows reports whether the answers to windows of a sequence make an answer to the whole.
+	// HasWindows reports whether the predictions of a sequence's windows can be combined.
 	HasWindows() bool
 	// Labels are nil for a task without labels.
 	Labels() []any
 }
 
-// answered is the result of a method: the reply to a line, and where its sequence comes from.
+// answered is a method's result: a prediction, and the origin of its sequence.
 type answered struct {
 	requests.Reply
 	extent
 }
 
-// MarshalJSON joins the two.
+// MarshalJSON writes both as one object.
 func (a answered) MarshalJSON() ([]byte, error) {
 	return jsonlines.Join(append(a.Parts(), a.extent)...)
 }
 
-// extent is where the sequence of an answer comes from, and which windows of it were read.
+// extent is the origin of a sequence and the windows of it that the model read.
 type extent struct {
 	origin
 	Window  *windowed        `json:"window,omitempty"`
-	Windows []answeredWindow `json:"windows,omitempty"` // sliding ones
+	Windows []answeredWindow `json:"windows,omitempty"` // sliding windows
 }
 
-// answeredWindow is the answer to one of several windows.
+// answeredWindow is the prediction for one of several windows.
 type answeredWindow struct {
 	start, end int
 	requests.Reply
 }
 
-// MarshalJSON leaves out the sizes, which the places say.
+// MarshalJSON omits the sizes, which start and end already give.
 func (w answeredWindow) MarshalJSON() ([]byte, error) {
 	places := struct {
 		Start int `json:"start"`
@@ -64,7 +65,7 @@ func (w answeredWindow) MarshalJSON() ([]byte, error) {
 
 var answerFields = fieldsOf([]string{""}, append(manyFields, "sequences", "window", "explain", idField)...)
 
-// answerOne is sequence/classify, sequence/predict, sequence/labels and sequence/tag.
+// answerOne implements sequence/classify, sequence/predict, sequence/labels and sequence/tag.
 func (c *call) answerOne(path string, fields map[string]json.RawMessage) *item {
 	q, w, err := c.wholeSequence(path, fields)
 	if err != nil {
@@ -77,8 +78,8 @@ func (c *call) answerOne(path string, fields map[string]json.RawMessage) *item {
 	return c.answerSequence(work, q, w)
 }
 
-// answerSequence answers a sequence, or windows of it: several windows by the mean of their logits. Each sliding window
-// has an answer of its own beside. Work is classify or explain.
+// answerSequence predicts for a sequence or for its windows. The prediction for several windows uses the mean
+// of their logits; sliding windows also have predictions of their own. Work is classify or explain.
 func (c *call) answerSequence(work batching.Work, q *sequence, w *window) *item {
 	i, cuts, err := c.wholeItem(work, q, w)
 	if err != nil {
@@ -108,7 +109,7 @@ func (c *call) answerSequence(work batching.Work, q *sequence, w *window) *item 
 			whole = sft.Output{Logits: meanLogits(outputs)}
 		}
 		reply, err := model.reply(first, whole)
-		if reply.Used != nil && of.Window != nil { // tokens of all windows, not of the first
+		if reply.Used != nil && of.Window != nil { // the tokens of all windows, not only of the first
 			reply.Used = new(of.Window.End - of.Window.Start)
 		}
 		return answered{reply, of}, err
@@ -116,8 +117,8 @@ func (c *call) answerSequence(work batching.Work, q *sequence, w *window) *item 
 	return i
 }
 
-// wholeSequence is the sequence of a request, and the window of it that is asked for, or that its
-// document has; nil is none.
+// wholeSequence returns a request's sequence and its window: the requested one, or else its document's; nil
+// means no window.
 func (c *call) wholeSequence(path string, fields map[string]json.RawMessage) (*sequence, *window, error) {
 	q, err := c.sequence(path, fields, "")
 	if err != nil {
@@ -149,8 +150,8 @@ func (c *call) documentWindow(q *sequence) *window {
 	return q.document.window
 }
 
-// wholeItem has the model read a sequence, or its windows, which are the cuts. Work is classify or explain. The caller
-// sets its result.
+// wholeItem submits a sequence, or its windows (the cuts), to the model. Work is classify or explain. The
+// caller sets the item's result.
 func (c *call) wholeItem(work batching.Work, q *sequence, w *window) (*item, []cut, error) {
 	config := c.model.config
 	cuts, err := w.cut(config, q)

@@ -13,42 +13,43 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Bounds of bare lines that wait for a reply. Beyond them reading stops: a client that pipes a file cannot retry.
+// Limits on bare lines without a response. Beyond them the session stops reading: a client that pipes a file
+// could not use an error with a time to retry.
 const (
 	maxBareLines  = 4096
 	maxBareTokens = 1 << 20
 )
 
-// bareLines are the lines of a session that are no JSON-RPC: what predict reads.
+// bareLines are a session's lines that are not JSON-RPC, in the format that predict reads.
 type bareLines struct {
 	seen    bool
-	ctx     context.Context // context of their jobs: ends with the session or before
+	ctx     context.Context // context of the lines' jobs; ends with the session or earlier
 	cancel  context.CancelCauseFunc
 	queue   chan *bareLine
 	pending int // guarded by the session's mutex
-	tokens  int // the same
+	tokens  int // tokens of the pending lines; guarded by the session's mutex
 }
 
-// bareLine is a line with its answer, in the order of the stream.
+// bareLine is a line and its response, in the order of the stream.
 type bareLine struct {
 	request *requests.Request
 	model   *served
 	job     *batching.Job // nil if the line is refused
-	bytes   int64         // bytes of the server's memory that it takes
+	bytes   int64         // memory reserved on the server
 
 	received time.Time
 }
 
-// tokens is how many tokens a line counts as, 0 if it is refused.
+// tokens returns the number of tokens that the line counts as, 0 if it is refused.
 func (l *bareLine) tokens() int {
 	return sft.PlannedTokens(l.request.Tokens(), len(l.request.Edges))
 }
 
-// bareMethod stands for bare lines among the methods, in statistics.
+// bareMethod is the method name of bare lines in statistics.
 const bareMethod = "line"
 
-// acceptBare answers a line without jsonrpc, if it is one that predict takes. In
-// a stream of such lines it takes all.
+// acceptBare handles a line without jsonrpc in predict's format. In a stream of such lines it handles every
+// line.
 func (s *session) acceptBare(m *message) bool {
 	model := s.server.acquire()
 	parser := model.parser.With(s.name, model.config.Sequences())
@@ -91,8 +92,8 @@ func (s *session) acceptBare(m *message) bool {
 	return true
 }
 
-// borrow waits for n bytes that a line takes for a moment beside those that it has, as
-// long as others may give some back. An error says that there are none.
+// borrow reserves n bytes that a line needs briefly in addition to its own has bytes. It waits while others
+// may release memory, and returns an error if the memory does not become free.
 func (s *session) borrow(n, has int64) *Error {
 	if limit := s.server.memory.limit; has+n > limit {
 		return fail(codeParams, nil, "the line takes more than the %d bytes of --max-memory: it needs at least %d",
@@ -113,10 +114,10 @@ func (s *session) borrow(n, has int64) *Error {
 	return nil
 }
 
-// bareWait is how long a line waits for memory that others have.
+// bareWait is the longest time that a line waits for memory.
 const bareWait = 10 * time.Second
 
-// refuseBare answers a line that could not be read.
+// refuseBare answers a line that could not be parsed.
 func (s *session) refuseBare(m *message) {
 	model := s.server.acquire()
 	r := model.parser.With(s.name, 1, 2).Parse(nil, m.Line, m.Err)
@@ -127,7 +128,7 @@ func (s *session) refuseBare(m *message) {
 	s.queueBare(&bareLine{request: r, model: model, received: m.received})
 }
 
-// queueBare starts a line's job when there is room for it.
+// queueBare submits a line's job when the limits allow it.
 func (s *session) queueBare(l *bareLine) {
 	tokens := l.tokens()
 	for {
@@ -135,7 +136,7 @@ func (s *session) queueBare(l *bareLine) {
 		alone := s.bare.pending == 0
 		room := s.bare.pending < maxBareLines && s.bare.tokens+tokens <= maxBareTokens && s.reserve(l.bytes)
 		if !room && alone {
-			l.bytes = 0 // one line is always answered, or there would be no end
+			l.bytes = 0 // a line is always answered, even without memory, so that the stream progresses
 		}
 		if room || alone {
 			s.bare.pending++
@@ -155,7 +156,7 @@ func (s *session) queueBare(l *bareLine) {
 		l.job = s.server.batcher.Submit(s.bare.ctx, &s.account, &l.model.Model,
 			batching.Classify, l.request.Example())[0]
 	}
-	s.bare.queue <- l // has room for all that may be pending
+	s.bare.queue <- l // never blocks: the capacity exceeds the limit of pending lines
 }
 
 // writeBare writes the answers in order.
@@ -168,7 +169,7 @@ func (s *session) writeBare() {
 		var compute time.Duration
 		var err error
 		if l.job != nil {
-			// The batch of a job that was given up may still be computed, and its time set.
+			// A cancelled job's batch may still run and write the job's time.
 			if result, err = l.job.Wait(); err == nil {
 				compute = l.job.Took()
 			}
@@ -196,7 +197,7 @@ func (s *session) writeBare() {
 	}
 }
 
-// reply is what predict would write; code is 0 for a result.
+// reply returns the line that predict would write; code is 0 for a result.
 func (l *bareLine) reply(out sft.Output, err error) (reply any, code int) {
 	f := l.request.Failure
 	if f == nil && err == nil {

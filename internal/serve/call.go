@@ -10,7 +10,7 @@ import (
 	"github.com/sftseq/sftseq/internal/jsonlines"
 )
 
-// call is a request that is being answered.
+// call is a request without a response yet.
 type call struct {
 	session  *session
 	id       json.RawMessage
@@ -18,40 +18,40 @@ type call struct {
 	method   string
 	params   json.RawMessage
 	model    *served
-	edits    uint64 // edits of documents before the call
+	edits    uint64 // number of the session's document edits when the call came
 	received time.Time
 	bytes    int64
 
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 
-	code    int // error code of the reply, 0 for a result
+	code    int // error code of the response, 0 for a result
 	compute time.Duration
 	tokens  int // tokens computed by the model
 }
 
-// begin runs a call when what is being written has been: of a client that does not
-// read, no more is read either.
+// begin runs a call after pending writes have been flushed (backpressure): the session does not read from a
+// client that does not read.
 func (s *session) begin(c *call) {
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	s.answering.Go(c.respond)
 }
 
-// respond answers a call and forgets it.
+// respond sends the response of a call and removes the call.
 func (c *call) respond() {
 	c.forget(c.response())
-	c.model.Done() // this may close a device while the session goes on
+	c.model.Done() // may close a device; runs after the response so that it delays nobody
 	c.session.wakeFinish()
 }
 
-// forget writes the answer of a call, which does not count from then on.
+// forget writes a call's response and removes the call.
 func (c *call) forget(body []byte) {
 	s := c.session
 	s.sending.Lock()
 	defer s.sending.Unlock()
 	s.mu.Lock()
-	delete(s.ids, c.key) // the client may use it again as soon as it reads this
+	delete(s.ids, c.key) // the client may reuse the id as soon as it reads the response
 	s.mu.Unlock()
 	s.sendNow(body)
 	c.cancel(nil)
@@ -59,10 +59,10 @@ func (c *call) forget(body []byte) {
 	delete(s.calls, c)
 	s.mu.Unlock()
 	s.release(c.bytes)
-	s.answered(c.method, c.id, c.code, c.tokens, c.received, c.compute) // before the next call begins
+	s.answered(c.method, c.id, c.code, c.tokens, c.received, c.compute) // counted before the next call begins
 }
 
-// response is the answer with the id as the client wrote it.
+// response returns the response with the id as the client wrote it.
 func (c *call) response() []byte {
 	field := `,"result":`
 	value, err := c.answer()
@@ -75,7 +75,7 @@ func (c *call) response() []byte {
 	return slices.Concat([]byte(`{"jsonrpc":"2.0","id":`), c.id, []byte(field), value, []byte("}"))
 }
 
-// answer runs the call's method; the result is JSON.
+// answer runs the call's method and encodes its result as JSON.
 func (c *call) answer() ([]byte, error) { return c.encoded(c.result) }
 
 // result runs the call's method.
@@ -93,7 +93,7 @@ func (c *call) result() (any, error) {
 	return m.run(c)
 }
 
-// encoded is the JSON of a result.
+// encoded calls result and encodes its value as JSON.
 func (c *call) encoded(result func() (any, error)) (value []byte, err error) {
 	defer c.recovered(&err)
 	found, err := result()
@@ -109,15 +109,15 @@ func (c *call) encoded(result func() (any, error)) (value []byte, err error) {
 	return value, nil
 }
 
-// do runs f in a turn of the session, unless the call is cancelled before. Bytes is what f reads.
+// do runs f in a turn of the session, unless the call is cancelled before. Bytes is the size of f's input.
 func (c *call) do(bytes int, f func()) error {
-	if c.ctx.Err() != nil { // a turn may be free
+	if c.ctx.Err() != nil { // Do does not check this if a turn is free
 		return context.Cause(c.ctx)
 	}
 	return c.session.share.Do(c.ctx, bytes, f)
 }
 
-// recovered has what panics be an error of the call alone; it is to be deferred.
+// recovered turns a panic into this call's error; it must be deferred.
 func (c *call) recovered(err *error) {
 	if p := recover(); p != nil {
 		c.session.log.Error("a method failed", "method", c.method, "panic", p, "stack", string(debug.Stack()))

@@ -2,5 +2,5 @@
 
 package serve
 
-// DefaultClients is how many connections there may be where the system sets no limit.
+// DefaultClients is the default limit of connections on systems without a limit of open files.
 func DefaultClients() int { return MostClients }

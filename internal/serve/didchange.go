@@ -10,23 +10,23 @@ import (
 
 var changeFields = known("uri", "version", "changes")
 
-// A change replaces a range of a document, or all of it. It has these fields and no
-// others, and a range has these.
+// Fields of a change, which replaces a range of a document or all of it, and of a range. Other fields are
+// errors.
 var (
 	changeNames = []string{"range", "text"}
 	changeParts = map[string]bool{"range": true, "text": true}
 	rangeNames  = map[string]bool{"start": true, "end": true}
 )
 
-// didChange is sequence/didChange: changes are applied in order, each to the result of the one before. A change that
-// cannot be applied breaks the document, whose text then differs from the client's: the document is dropped, an error
-// is sent once, and further changes are ignored until the whole text comes.
+// didChange implements sequence/didChange. It applies the changes in order, each to the result of the one
+// before. If a change cannot be applied, the server's text differs from the client's: the document is marked
+// as broken, the client is notified once, and further edits are ignored until the whole text is sent.
 func (s *session) didChange(params json.RawMessage) error {
 	fields, bad := s.object(params, changeFields)
 	return s.changeBy(fields, bad)
 }
 
-// changeBy changes a document by the fields of sequence/didChange. Bad is why a field is refused.
+// changeBy changes a document by the fields of sequence/didChange. Bad is the error of a refused field.
 func (s *session) changeBy(fields map[string]json.RawMessage, bad error) error {
 	uri, err := documentURI(fields)
 	if fields == nil {
@@ -46,18 +46,18 @@ func (s *session) changeBy(fields map[string]json.RawMessage, bad error) error {
 	s.edits++
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.closed { // as the server stops: the text is gone
+	if d.closed { // the server stops and has dropped the text
 		return nil
 	}
 	if bad == nil {
 		bad = d.change(fields)
 	}
-	if errors.Is(bad, errStopped) || s.ctx.Err() != nil { // the unfinished change stays invisible
+	if errors.Is(bad, errStopped) || s.ctx.Err() != nil { // stopped in the middle of a change: the partial text must not be used
 		d.end()
 		return bad
 	}
 	if bad != nil && d.broken != nil && !s.bringsWhole(fields["changes"]) {
-		return nil // it was reported before
+		return nil // the client was notified before
 	}
 	if bad != nil {
 		return d.breaks(bad)
@@ -68,7 +68,7 @@ func (s *session) changeBy(fields map[string]json.RawMessage, bad error) error {
 	return nil
 }
 
-// change makes the changes of a message. The caller holds d.mu.
+// change applies the changes of a message. The caller holds d.mu.
 func (d *document) change(fields map[string]json.RawMessage) error {
 	version, err := documentVersion(fields)
 	switch {
@@ -90,8 +90,8 @@ func (d *document) change(fields map[string]json.RawMessage) error {
 	})
 }
 
-// bringsWhole reports whether one of the changes is the whole text, which must not be ignored after a client was asked
-// for it.
+// bringsWhole reports whether one of the changes is the whole text. It repairs a broken document, even in a
+// message with a bad field.
 func (s *session) bringsWhole(changes json.RawMessage) (found bool) {
 	s.inTurns(len(changes), func() error {
 		return elements("changes", changes, func(_ int, text json.RawMessage) error {
@@ -103,8 +103,8 @@ func (s *session) bringsWhole(changes json.RawMessage) (found bool) {
 	return found
 }
 
-// loseEdits breaks every open document: a message that could not be read may have
-// been a change of any.
+// loseEdits marks every open document as broken, because a message that could not be parsed may have been a
+// change of any.
 func (s *session) loseEdits(why error) {
 	s.documents.mu.Lock()
 	defer s.documents.mu.Unlock()
@@ -118,8 +118,8 @@ func (s *session) loseEdits(why error) {
 	}
 }
 
-// breaks marks the document's text as different from the client's, pushes the error in place of its class, and returns
-// the error. The caller holds d.mu.
+// breaks marks the document as broken, sends the error in place of a prediction, and returns it. The caller
+// holds d.mu.
 func (d *document) breaks(why error) error {
 	d.renew(d.version)
 	d.quiet()
@@ -134,8 +134,7 @@ func (d *document) breaks(why error) error {
 	return d.broken
 }
 
-// apply makes one change, which is at a path in the parameters. The caller holds
-// d.mu.
+// apply applies one change; path is its position in the params, for errors. The caller holds d.mu.
 func (d *document) apply(path string, params json.RawMessage) error {
 	if err := onlyKnown(path, params, changeNames); err != nil {
 		return err
@@ -150,7 +149,7 @@ func (d *document) apply(path string, params json.RawMessage) error {
 		return badParam(path+".text", "expected a string, found %s", jsonlines.Kind(fields["text"]))
 	case fields["range"] != nil && d.broken != nil:
 		return nil
-	case fields["range"] == nil: // the old text is gone before the new one is there
+	case fields["range"] == nil: // drop the old text first, to hold only one in memory
 		d.drop()
 		err = d.insert(path+".text", fields["text"], 0, 0)
 	default:
@@ -165,7 +164,7 @@ func (d *document) apply(path string, params json.RawMessage) error {
 	return err
 }
 
-// offsets reads the range of a change, in what the client counts.
+// offsets returns the range of a change in the client's unit.
 func (d *document) offsets(path string, value json.RawMessage) (start, end int, err error) {
 	fields, err := parts(path, value, rangeNames)
 	switch {
@@ -186,8 +185,7 @@ func (d *document) offsets(path string, value json.RawMessage) (start, end int, 
 	return start, end, nil
 }
 
-// parts are the fields of an object, which is at a path in the parameters. Null is as
-// good as nothing.
+// parts returns the fields of an object at a path in the params. A null field counts as missing.
 func parts(path string, value json.RawMessage, known map[string]bool) (map[string]json.RawMessage, error) {
 	fields, err := jsonlines.Object(value, known)
 	if err != nil {

@@ -4,13 +4,13 @@ import "encoding/json"
 
 var closeFields = known("uri")
 
-// didClose is sequence/didClose.
+// didClose implements sequence/didClose.
 func (s *session) didClose(params json.RawMessage) error {
 	fields, bad := s.object(params, closeFields)
 	return s.closeBy(fields, bad)
 }
 
-// closeBy closes a document by the fields of sequence/didClose. Bad is why a field is refused.
+// closeBy closes a document by the fields of sequence/didClose. Bad is the error of a refused field.
 func (s *session) closeBy(fields map[string]json.RawMessage, bad error) error {
 	if fields == nil {
 		return bad

@@ -10,24 +10,24 @@ import (
 
 var openFields = known("uri", "version", "text", "window")
 
-// didOpen is sequence/didOpen. A document that is open already is replaced.
+// didOpen implements sequence/didOpen. It replaces a document that is already open.
 func (s *session) didOpen(params json.RawMessage) error {
 	fields, bad := s.object(params, openFields)
 	return s.openBy(fields, bad, false)
 }
 
-// openBy opens a document by the fields of sequence/didOpen, in an editor or another client. Bad is why a field is
-// refused.
+// openBy opens a document by the fields of sequence/didOpen; editor is true for an editor, which gets
+// diagnostics. Bad is the error of a refused field.
 func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bool) error {
 	uri, err := documentURI(fields)
 	if fields == nil {
 		err = bad
 	}
 	if err != nil {
-		s.loseEdits(err) // any document may have lost the client's text
+		s.loseEdits(err) // the message may concern any document
 		return err
 	}
-	s.closeDocument(uri) // the same, whatever else is wrong
+	s.closeDocument(uri) // even if another field is bad, the old text is outdated
 	if bad != nil {
 		return bad
 	}
@@ -72,7 +72,7 @@ func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bo
 	if s.documents.open == nil {
 		s.documents.open = map[string]*document{}
 	}
-	d.renew(version) // before anybody sees it
+	d.renew(version) // must precede adding the document to the map
 	s.documents.open[d.uri] = d
 	s.documents.mu.Unlock()
 	d.mu.Lock()
@@ -83,7 +83,7 @@ func (s *session) openBy(fields map[string]json.RawMessage, bad error, editor bo
 	return nil
 }
 
-// documentURI reads the name of a document.
+// documentURI returns the URI of a document.
 func documentURI(fields map[string]json.RawMessage) (string, error) {
 	var uri string
 	if fields["uri"] == nil {
@@ -98,7 +98,7 @@ func documentURI(fields map[string]json.RawMessage) (string, error) {
 	return uri, nil
 }
 
-// documentVersion reads the version of a document.
+// documentVersion returns the version of a document.
 func documentVersion(fields map[string]json.RawMessage) (int64, error) {
 	if fields["version"] == nil {
 		return 0, badParam("version", "it is missing")
@@ -107,5 +107,5 @@ func documentVersion(fields map[string]json.RawMessage) (int64, error) {
 	return version, unmarshal("version", fields["version"], &version, "a whole number")
 }
 
-// unknownDocument is for what names a document that is not open.
+// unknownDocument is the error for a document that is not open.
 func unknownDocument(uri string) error { return badParam("uri", "no document %q is open", uri) }

@@ -1,10 +1,11 @@
-// Package serve serves a model over one stream, as a language server does: requests that can be cancelled, documents
-// that are edited, results that are pushed.
+// Package serve serves a model's predictions for long sequences over one stream, as a language server does:
+// requests can be cancelled, documents can be edited, and results are pushed.
 //
-// A session reads a stream message by message (see [Server.Serve]). Messages whose order matters are handled there
-// immediately: bare lines, the lifecycle, edits, cancellation. Every other request is a call, which runs on its own, in
-// a method with a file of its own. All sessions share one batcher, which fills the passes of one model.
+// A session reads a stream message by message (see [Server.Serve]). It handles messages whose order matters
+// immediately: bare lines, the lifecycle, edits, cancellation. Every other request is a call, which runs
+// concurrently; each method has a file of its own. All sessions share one batcher, which fills the passes of
+// one model.
 //
-// Packages without knowledge of sessions: sockets and streams of messages (transport), fair turns of CPU time (fair),
-// the batcher (batching).
+// Code that is independent of sessions has its own packages: sockets and message framing (transport), CPU
+// scheduling (fair) and batching (batching).
 package serve

@@ -10,50 +10,50 @@ import (
 	"github.com/sftseq/sftseq/internal/rope"
 )
 
-// documents are those that a session has open.
+// documents are the open documents of a session.
 type documents struct {
 	mu     sync.Mutex
 	open   map[string]*document
-	closed uint64 // the session's edits when one was closed last
-	ending bool   // nobody waits until they are left alone
+	closed uint64 // the session's edits at the last close
+	ending bool   // the session ends: documents are classified without debouncing
 }
 
-// document is a text that the client edits and the server keeps. Only the
-// goroutine that reads the stream changes it.
+// document is a text that the client edits and the server keeps. Only the goroutine that reads the stream
+// changes the text.
 type document struct {
 	session *session
 	uri     string
 	editor  bool    // an editor has opened it, and gets diagnostics
-	window  *window // window that is read if it is too long
+	window  *window // window for a text that is too long
 
 	mu      sync.Mutex
 	text    rope.Text
-	held    int64 // bytes of the server's memory that it takes
+	held    int64 // memory reserved on the server
 	version int64
-	edited  uint64 // the session's edits when it was changed last
-	broken  error  // why its text is not the client's any more
+	edited  uint64 // the session's edits at the last change
+	broken  error  // the error that broke the text, or nil
 	closed  bool
 	ctx     context.Context // ends at the next change
 	changed context.CancelFunc
-	timer   *time.Timer // until it is classified
-	timers  int         // timers so far: one that was stopped too late sees the difference
+	timer   *time.Timer // debounce timer of the classification
+	timers  int         // number of timers so far; a timer that fired too late has a lower number
 }
 
-// find returns the open document of a name, or nil.
+// find returns the open document with a URI, or nil.
 func (d *documents) find(uri string) *document {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.open[uri]
 }
 
-// closedSince reports whether a document was closed after the given number of edits.
+// closedSince reports whether a document was closed after a given number of edits.
 func (d *documents) closedSince(edits uint64) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.closed > edits
 }
 
-// hasten begins what waits until documents are left alone.
+// hasten starts the debounced classifications without further delay.
 func (d *documents) hasten() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -63,14 +63,14 @@ func (d *documents) hasten() {
 	}
 }
 
-// isEnding reports whether the session is.
+// isEnding reports whether the session ends.
 func (d *documents) isEnding() bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.ending
 }
 
-// again has all documents classified again, as the model has changed.
+// again classifies all documents again, after a reload of the model.
 func (d *documents) again() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -79,7 +79,7 @@ func (d *documents) again() {
 	}
 }
 
-// close ends all documents, at the end of the session.
+// close closes all documents at the end of the session.
 func (d *documents) close() {
 	d.mu.Lock()
 	open := d.open
@@ -90,7 +90,7 @@ func (d *documents) close() {
 	}
 }
 
-// close ends a document and what is under way for it.
+// close closes a document and cancels its classification.
 func (d *document) close() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -105,7 +105,7 @@ func (d *document) end() {
 	d.drop()
 }
 
-// quiet takes back a classification that has not begun. The caller holds d.mu.
+// quiet cancels a classification that has not begun. The caller holds d.mu.
 func (d *document) quiet() {
 	if d.timer != nil && d.timer.Stop() {
 		d.session.pushing(-1)
@@ -114,14 +114,14 @@ func (d *document) quiet() {
 	d.timers++
 }
 
-// modified is the error of what reads the document, at a field, and finds it changed.
+// modified returns the error of a request that uses the document at a field after it has changed.
 func (d *document) modified(field string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.modifiedNow(field)
 }
 
-// modifiedNow is the same where the caller holds d.mu.
+// modifiedNow is modified for a caller that holds d.mu.
 func (d *document) modifiedNow(field string) error {
 	if d.closed {
 		return closedMeanwhile(field, d.uri)
@@ -129,14 +129,12 @@ func (d *document) modifiedNow(field string) error {
 	return fail(codeModified, edited{field, d.uri, &d.version}, "%s: %s changed meanwhile", field, d.uri)
 }
 
-// closedMeanwhile is the same for a document that is not open any more, and so has no
-// version.
+// closedMeanwhile is modified for a closed document, which has no version.
 func closedMeanwhile(field, uri string) error {
 	return fail(codeModified, edited{field, uri, nil}, "%s: %s was closed meanwhile", field, uri)
 }
 
-// renew begins a new version: what was computed of the old one is not wanted any
-// more. The caller holds d.mu.
+// renew starts a new version and cancels computations on the old one. The caller holds d.mu.
 func (d *document) renew(version int64) {
 	if d.changed != nil {
 		d.changed()
@@ -145,7 +143,7 @@ func (d *document) renew(version int64) {
 	d.version, d.edited = version, d.session.edits
 }
 
-// openDocument is the sequence of an open document at the time of the call.
+// openDocument returns the sequence of an open document; a later change cancels it.
 func (c *call) openDocument(path string, value json.RawMessage) (*sequence, error) {
 	var uri string
 	if err := unmarshal(path, value, &uri, "a string"); err != nil {
@@ -172,7 +170,7 @@ func (c *call) openDocument(path string, value json.RawMessage) (*sequence, erro
 	return q, err
 }
 
-// textOf copies the text of a sequence's document, and reserves memory for it.
+// textOf copies the text of a sequence's document and reserves memory for the copy.
 func (c *call) textOf(q *sequence) (string, error) {
 	d := q.document
 	d.mu.Lock()
@@ -190,7 +188,7 @@ func (c *call) textOf(q *sequence) (string, error) {
 	return text, err
 }
 
-// expect checks the version that a request wants of a document, at a path.
+// expect checks the document version that a request requires; path is used in errors.
 func (q *sequence) expect(path string, version json.RawMessage) error {
 	var wanted int64
 	if err := unmarshal(path, version, &wanted, "a whole number"); err != nil {
@@ -203,7 +201,7 @@ func (q *sequence) expect(path string, version json.RawMessage) error {
 	return nil
 }
 
-// encodeText turns text into tokens; field is where it comes from.
+// encodeText tokenizes a text; field is its name in errors.
 func (c *call) encodeText(field, text string) ([]int32, error) {
 	return c.tokenize(len(text), c.model.parser.Memory(int64(len(text))), func() ([]int32, error) {
 		tokens, err := c.model.parser.Encode(text)

@@ -10,23 +10,22 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/transport"
 )
 
-// envelope is a JSON-RPC message without what it is about.
+// envelope is the parsed outer part of a JSON-RPC message.
 type envelope struct {
 	id       json.RawMessage // nil for a notification
 	method   string
 	params   json.RawMessage // any value, or nil
-	response bool            // an answer, to nothing that was asked
-	other    bool            // no JSON-RPC at all: jsonrpc is missing
+	response bool            // a response, though the server sends no requests
+	other    bool            // not JSON-RPC: jsonrpc is missing
 }
 
 var envelopeFields = map[string]bool{"jsonrpc": true, "id": true, "method": true, "params": true,
 	"result": true, "error": true}
 
-// maxID is the most bytes that an id may have.
+// maxID is the maximum of bytes in an id.
 const maxID = 256
 
-// keyOf is the same for an id however it is written: "a" is "\u0061". A number is no
-// string.
+// keyOf returns a canonical form of an id: "a" and "\u0061" have the same key. A number and a string differ.
 func keyOf(id json.RawMessage) string {
 	if id[0] != '"' {
 		return string(id)
@@ -34,8 +33,8 @@ func keyOf(id json.RawMessage) string {
 	return string(jsonlines.AppendText([]byte{'"'}, id))
 }
 
-// parseEnvelope reads a JSON-RPC message. On an error the id and the method are set
-// if they could be read, so that the client knows which message was wrong.
+// parseEnvelope parses a JSON-RPC message. On an error, the id and the method are still set if they could be
+// parsed, so that the client can match the error to its request.
 func parseEnvelope(m transport.Message) (envelope, *Error) {
 	var e envelope
 	bad := func(code int, format string, args ...any) (envelope, *Error) {
@@ -74,14 +73,14 @@ func parseEnvelope(m transport.Message) (envelope, *Error) {
 		return bad(codeInvalidRequest, "method: expected a name, found %s", jsonlines.Kind(fields["method"]))
 	}
 	if p := fields["params"]; string(p) != "null" {
-		// what is no object is the method's to refuse: the lifecycle comes first, and a notification has no answer
+		// The method refuses params that are not an object, after the lifecycle check; a notification gets no
+		// response.
 		e.params = p
 	}
 	return e, nil
 }
 
-// headOf is the id and the method of a message that could not be read, if they stand
-// before what is wrong with it, or before its end is cut off.
+// headOf returns the id and the method of a malformed or truncated message, if they precede the error.
 func headOf(text []byte) envelope {
 	var e envelope
 	for name, value := range jsonlines.Members(text) {
@@ -95,19 +94,19 @@ func headOf(text []byte) envelope {
 			}
 		case "method":
 			if e.method == "" {
-				e.method, _ = jsonlines.Text(value) // a value that is not a string stays ""
+				e.method, _ = jsonlines.Text(value) // "" unless it is a string
 			}
 		}
 	}
 	return e
 }
 
-// isID reports whether a value may be an id: a string or a number.
+// isID reports whether a value is a valid id: a string or a number, at most maxID bytes.
 func isID(id json.RawMessage) bool {
 	return len(id) <= maxID && (id[0] == '"' || id[0] == '-' || id[0] >= '0' && id[0] <= '9')
 }
 
-// bareFields are those that make an object without jsonrpc a bare line.
+// bareFields are the fields that mark an object without jsonrpc as a bare line.
 var bareFields = map[string]bool{"text": true, "tokens": true, "text_a": true, "tokens_a": true, "text_b": true,
 	"tokens_b": true, featuresField: true}
 

@@ -14,7 +14,7 @@ import (
 	"github.com/sftseq/sftseq/internal/serve/batching"
 )
 
-// Codes of errors, as JSON-RPC 2.0 and LSP 3.17 define them.
+// Error codes of JSON-RPC 2.0 and LSP 3.17.
 const (
 	codeParse          = requests.CodeParse
 	codeInvalidRequest = requests.CodeRequest
@@ -26,10 +26,10 @@ const (
 	codeCancelled      = -32800 // by the client
 	codeModified       = -32801 // the document changed meanwhile
 	codeStopped        = -32802 // cancelled by the server
-	codeFailed         = -32803 // all was well, but it could not be done
+	codeFailed         = -32803 // the request was valid but failed
 )
 
-// Error is the error of a response, as JSON-RPC has it.
+// Error is the error object of a JSON-RPC response.
 type Error struct {
 	Code    int             `json:"code"`
 	Message string          `json:"message,omitempty"`
@@ -38,28 +38,28 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("[%d] %s", e.Code, e.Message) }
 
-// Why a context of this package ends.
+// Causes of the contexts in this package.
 var (
 	errCancelled = &Error{Code: codeCancelled, Message: "cancelled by the client"}
 	errStopped   = &Error{Code: codeStopped, Message: "the server is stopping"}
 )
 
-// errSessionOver is why the work of a session ends before all is answered.
+// errSessionOver is the cause when a session ends before all responses are sent.
 var errSessionOver = errors.New("the session is over")
 
-// over says why.
+// over wraps errSessionOver with a reason.
 func over(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", errSessionOver, fmt.Sprintf(format, args...))
 }
 
-// place says where an error is: the data of most.
+// place is the location of an error, the data of most errors.
 type place struct {
 	Field string `json:"field,omitempty"` // a path in params, such as sequences[3].tokens
-	Line  int    `json:"line,omitempty"`  // line of the stream, from 1
+	Line  int    `json:"line,omitempty"`  // line in the stream, from 1
 	Found string `json:"found,omitempty"`
 }
 
-// retry is the data of an error that will pass.
+// retry is the data of a temporary error.
 type retry struct {
 	After int `json:"retryAfterMilliseconds"`
 }
@@ -67,24 +67,24 @@ type retry struct {
 func fail(code int, data any, format string, args ...any) *Error {
 	e := &Error{Code: code, Message: fmt.Sprintf(format, args...)}
 	if data != nil {
-		e.Data, _ = json.Marshal(data) // now: what it points to may change
+		e.Data, _ = json.Marshal(data) // encoded now: the pointed-to values may change
 	}
 	return e
 }
 
-// edited is the data of the error that a document has changed for.
+// edited is the data of an error about a changed document.
 type edited struct {
 	Field   string `json:"field"`
 	URI     string `json:"uri"`
 	Version *int64 `json:"version,omitempty"` // current version
 }
 
-// badParam is what is wrong with a field of params.
+// badParam returns the error of a bad field of the params.
 func badParam(field, format string, args ...any) *Error {
 	return fail(codeParams, place{Field: field}, "%s: %s", field, fmt.Sprintf(format, args...))
 }
 
-// asError is any error as a reply has it.
+// asError converts an error to that of a response.
 func asError(err error) *Error {
 	var e *Error
 	var f *requests.Failure
@@ -99,8 +99,8 @@ func asError(err error) *Error {
 	return fail(codeFailed, nil, "%v", err)
 }
 
-// unmarshal reads a field of params, or params itself. What could be read is there
-// even where something else is wrong.
+// unmarshal decodes a field of the params, or the params. On an error, the fields that could be decoded are
+// set.
 func unmarshal(field string, value json.RawMessage, into any, expected string) error {
 	if text, ok := into.(*string); ok {
 		var err error
@@ -122,8 +122,7 @@ func unmarshal(field string, value json.RawMessage, into any, expected string) e
 	return badParam(wrong.Field, "expected %s, found %s", kindOf(wrong.Type), foundKind(wrong.Value))
 }
 
-// unmarshalKnown reads an object that has these fields and no others, as one whose
-// name is mistaken must not be passed over.
+// unmarshalKnown decodes an object. Unknown fields are errors, so that a misspelt name is not ignored.
 func unmarshalKnown(path string, value json.RawMessage, into any, known ...string) error {
 	if err := onlyKnown(path, value, known); err != nil {
 		return err
@@ -131,7 +130,7 @@ func unmarshalKnown(path string, value json.RawMessage, into any, known ...strin
 	return unmarshal(path, value, into, "an object")
 }
 
-// onlyKnown checks that a value is an object that has none but known fields.
+// onlyKnown checks that a value is an object with known fields only.
 func onlyKnown(path string, value json.RawMessage, known []string) error {
 	if value[0] != '{' {
 		return badParam(path, "expected an object, found %s", jsonlines.Kind(value))
@@ -145,10 +144,10 @@ func onlyKnown(path string, value json.RawMessage, known []string) error {
 	return nil
 }
 
-// wholeParams is the place of params as a whole, which their fields' paths leave out.
+// wholeParams names the params in errors; paths of their fields omit it.
 const wholeParams = "params"
 
-// foundKind says what encoding/json has found.
+// foundKind names the JSON type in an error of encoding/json.
 func foundKind(value string) string {
 	switch value {
 	case "array":
@@ -159,7 +158,7 @@ func foundKind(value string) string {
 	return "a " + value
 }
 
-// kindOf says what JSON has for a type.
+// kindOf returns the JSON type of a Go type.
 func kindOf(t reflect.Type) string {
 	switch t.Kind() {
 	case reflect.Pointer:

@@ -7,29 +7,29 @@ import (
 	"time"
 )
 
-// allowances are how long a connection keeps its place where others wait for one.
+// allowances are how long a connection is safe from eviction when another client needs its slot.
 type allowances struct {
-	silent time.Duration // without a first message
-	unread time.Duration // without reading what is written to it
+	silent time.Duration // while a write to it blocks
+	unread time.Duration // since its last request
 	idle   time.Duration // without asking for anything
 }
 
 var usualAllowances = allowances{silent: time.Second, unread: 10 * time.Second, idle: time.Minute}
 
-// activity is what a client has done of late.
+// activity is a client's recent activity.
 type activity struct {
 	heard   atomic.Bool  // a whole message has come
-	reading atomic.Int64 // messages that came and are not accepted yet
+	reading atomic.Int64 // received messages that are not accepted yet
 	last    atomic.Pointer[time.Time]
 }
 
-// note has the session be active now.
+// note records that the session is active now.
 func (a *activity) note() {
 	now := time.Now()
 	a.last.Store(&now)
 }
 
-// use is of how little use a session is: the least first.
+// use ranks sessions for eviction, the first to evict first.
 type use int
 
 const (
@@ -39,7 +39,7 @@ const (
 	useful
 )
 
-// useAt is the use of a session, and since when it has been of no more.
+// useAt returns the session's rank, and since when it has had that rank.
 func (s *session) useAt(now time.Time, a allowances) (use, time.Time) {
 	last := *s.activity.last.Load()
 	blocked := s.out.Since()
@@ -55,8 +55,8 @@ func (s *session) useAt(now time.Time, a allowances) (use, time.Time) {
 	return useful, last
 }
 
-// hasNothing reports whether the session has neither open documents nor pending requests. It does not wait for the lock
-// of the documents: a holder works on them.
+// hasNothing reports whether the session has no open document and no pending request. It does not block: a
+// held lock means that the documents are in use.
 func (s *session) hasNothing() bool {
 	if !s.documents.mu.TryLock() {
 		return false
@@ -68,8 +68,8 @@ func (s *session) hasNothing() bool {
 	return open+len(s.calls)+s.bare.pending+s.pushes == 0 && s.activity.reading.Load() == 0
 }
 
-// evict takes the session of the least use out of the server's, for the caller to dismiss;
-// nil if all are of use. The caller holds the server's lock.
+// evict removes the session that ranks first for eviction and returns it, for the caller to dismiss, or nil.
+// The caller holds the server's lock.
 func (s *Server) evict() *session {
 	var least *session
 	rank, since, now := useful, time.Time{}, time.Now()
@@ -84,8 +84,8 @@ func (s *Server) evict() *session {
 	return least
 }
 
-// makeRoom ends the session of the least use, and reports whether there was one. The files
-// that it had open are closed.
+// makeRoom ends the session that ranks first for eviction and reports whether there was one. The session's
+// files are closed on return.
 func (s *Server) makeRoom() bool {
 	s.mu.Lock()
 	x := s.evict()
@@ -99,9 +99,9 @@ func (s *Server) makeRoom() bool {
 	return true
 }
 
-// dismiss sends the client the reason, if it still reads, and ends its session.
+// dismiss sends the reason to the client if it reads, and ends the session.
 func (s *session) dismiss(why *Error) {
-	// The end of the session frees what writes to a client that does not read.
+	// Ending the session unblocks a write to a client that does not read.
 	late := time.AfterFunc(s.server.grace, func() { s.end(why) })
 	defer late.Stop()
 	if !s.out.Blocked() {
@@ -110,7 +110,7 @@ func (s *session) dismiss(why *Error) {
 	s.end(why)
 }
 
-// endWhenIdle ends the session when it has been idle for as long as may be.
+// endWhenIdle ends the session when it has been idle for the given time.
 func (s *session) endWhenIdle(after time.Duration) {
 	look := time.NewTicker(max(after/8, time.Millisecond))
 	defer look.Stop()
@@ -130,7 +130,7 @@ func (s *session) endWhenIdle(after time.Duration) {
 
 const forever time.Duration = 1<<63 - 1
 
-// tooManyFiles reports whether no file could be opened as too many are.
+// tooManyFiles reports whether an error means that too many files are open.
 func tooManyFiles(err error) bool {
 	return errors.Is(err, syscall.EMFILE) || errors.Is(err, syscall.ENFILE)
 }

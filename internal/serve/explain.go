@@ -7,7 +7,7 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// parseExplain reads whether a classification is to be explained.
+// parseExplain parses the field that requests an explanation of a classification.
 func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, error) {
 	var yes bool
 	if value != nil {
@@ -24,7 +24,7 @@ func (c *call) parseExplain(path string, value json.RawMessage) (batching.Work, 
 	return batching.Classify, nil
 }
 
-// shift has positions in windows count from the start of the whole sequence.
+// shift converts positions in windows to positions in the whole sequence.
 func shift(outputs []sft.Output, cuts []cut) {
 	for i, o := range outputs {
 		for _, e := range o.Explanations {

@@ -14,18 +14,18 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Options are a batcher's limits and ways.
+// Options are a batcher's settings.
 type Options struct {
-	Tokens  int                 // maximum tokens of a batch; 0 means the capacity of a pass
-	MaxWait time.Duration       // time to wait for further jobs
-	Sizes   prometheus.Observer // number of jobs of each computed batch
+	Tokens  int                 // tokens per batch; 0 means as many as a pass takes
+	MaxWait time.Duration       // wait for more jobs to fill a batch
+	Sizes   prometheus.Observer // jobs per computed batch
 }
 
-// Batcher fills the passes of a model with the jobs of all sessions. A batch begins as soon as a slot is free; while
-// others run, a batch that is not full waits a little for more jobs. No bit of a result depends on the other jobs of
-// the batch.
+// Batcher fills a model's passes with the jobs of all sessions. A batch starts as soon as a slot is free;
+// while other batches run, a partly filled one first waits up to MaxWait for more jobs. Results do not
+// depend, in any bit, on the other jobs in the batch.
 type Batcher struct {
-	// Before is called before each computation, by tests that hold it; nil otherwise.
+	// Before is called before each computation by tests that delay it; nil otherwise.
 	Before func(context.Context)
 
 	options Options
@@ -34,12 +34,12 @@ type Batcher struct {
 	stats   Stats
 	queue   queue
 	running int       // batches
-	long    int       // running batches with a sequence beyond the budget
-	small   int       // running batches of urgent jobs, which end soon
-	urgent  bool      // one runs beside those that there are places for
-	rest    time.Time // until then the others are not stopped again
+	long    int       // running batches with a sequence above the token budget
+	small   int       // running batches of small or urgent jobs, which finish soon
+	urgent  bool      // an urgent batch runs in addition to the slots
+	rest    time.Time // until this time batches are not preempted again
 	pace    pace
-	meter   fair.Meter // meters computed tokens
+	meter   fair.Meter // meter of computing time
 	timer   *time.Timer
 	batches sync.WaitGroup
 }
@@ -50,14 +50,14 @@ type batch struct {
 	wanted int // jobs that somebody waits for; guarded by the batcher's mutex
 	cancel context.CancelFunc
 
-	// prioritized is a context with the batch's priority on the device.
+	// prioritized returns a context with the batch's priority on the device.
 	prioritized func(context.Context) context.Context
 }
 
 // New returns a batcher without jobs.
 func New(o Options) *Batcher { return &Batcher{options: o} }
 
-// budgetOf is how many tokens a batch of a model has.
+// budgetOf returns the number of tokens per batch of a model.
 func (b *Batcher) budgetOf(m *Model) int {
 	if b.options.Tokens > 0 {
 		return b.options.Tokens
@@ -65,8 +65,8 @@ func (b *Batcher) budgetOf(m *Model) int {
 	return m.Scorer.PassTokens()
 }
 
-// Submit queues a job for each example, of an account. When ctx ends their
-// places are free, and their errors are the context's cause.
+// Submit queues a job of the account for each example. When ctx ends, waiting jobs leave the queue and fail
+// with the context's cause.
 func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, examples ...seq.Example) []*Job {
 	g := &group{account: a, ctx: ctx}
 	g.left.Store(int64(len(examples)))
@@ -100,7 +100,7 @@ func (b *Batcher) Submit(ctx context.Context, a *Account, m *Model, w Work, exam
 	return jobs
 }
 
-// drop ends jobs that nobody wants, and the batches that had no others.
+// drop cancels jobs, and the running batches that have no other jobs.
 func (b *Batcher) drop(jobs []*Job) {
 	var waited []*Job
 	b.mu.Lock()
@@ -124,22 +124,21 @@ func (b *Batcher) drop(jobs []*Job) {
 	leave(waited)
 }
 
-// leave ends the use of models, and maybe of a device, which takes a while. The
-// caller does not hold b.mu: nobody would be served meanwhile.
+// leave releases the jobs' models, which may close a device and take long. The caller must not hold b.mu.
 func leave(jobs []*Job) {
 	for _, j := range jobs {
 		j.model.Done()
 	}
 }
 
-// start begins the batches that there are places for. The caller holds b.mu.
+// start runs batches while slots are free. The caller holds b.mu.
 func (b *Batcher) start() {
 	for b.queue.jobs > 0 {
 		places := b.queue.next(true).model.Scorer.Slots()
 		first := b.queue.nextUrgent()
 		if b.running >= places {
-			// Batches of urgent jobs are soon done: only others are stopped. A small one of a
-			// session that has had its share is patient, and may take long.
+			// Urgent batches finish soon and are not preempted by others. A small batch of a session above
+			// its share is not urgent and may take long.
 			if first == nil || b.urgent || b.small > 0 {
 				return
 			}
@@ -151,7 +150,7 @@ func (b *Batcher) start() {
 			continue
 		}
 		if first == nil {
-			// One place is kept from long sequences, if there are several.
+			// One of several slots is kept free of long sequences.
 			first = b.queue.next(b.long == 0 || b.long < places-1)
 		}
 		if first == nil {
@@ -170,7 +169,7 @@ func (b *Batcher) start() {
 	}
 }
 
-// wake has start called later.
+// wake calls start after a delay.
 func (b *Batcher) wake(after time.Duration) {
 	if b.timer != nil {
 		b.timer.Stop()
@@ -182,12 +181,10 @@ func (b *Batcher) wake(after time.Duration) {
 	})
 }
 
-// urgentTokens are the most that an urgent batch has: it is computed in about a
-// millisecond.
+// urgentTokens is the maximum of tokens in an urgent batch, about a millisecond of computation.
 const urgentTokens = 512
 
-// begin runs a batch, in one of the places or, if it is urgent, beside them. The caller
-// holds b.mu.
+// begin runs a batch in a slot or, if it is urgent, in addition to the slots. The caller holds b.mu.
 func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
 	ctx, cancel := context.WithCancel(context.Background())
 	r := &batch{jobs: jobs, wanted: len(jobs), cancel: cancel,
@@ -235,8 +232,8 @@ func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
 			}
 		}
 		if urgent {
-			// Whoever opens a connection for each request is light: the others go on as long as
-			// they were stopped.
+			// A client that opens a connection for each request always counts as light. Other batches
+			// therefore run, without preemption, for as long as they were preempted.
 			b.urgent, b.rest = false, time.Now().Add(took)
 		} else {
 			b.running--
@@ -253,9 +250,8 @@ func (b *Batcher) begin(jobs []*Job, budget int, urgent bool) {
 	})
 }
 
-// run computes a batch and completes its jobs. If it fails its jobs are tried one
-// by one: what is wrong with one is not the others' fault. When the device is lost
-// none is tried any more.
+// run computes a batch and completes its jobs. After an error it runs each job alone, as one bad job must not
+// fail the others. It stops when the device is lost.
 func (b *Batcher) run(ctx context.Context, r *batch) {
 	err := b.compute(r.prioritized(ctx), r.jobs)
 	if err == nil {
@@ -280,7 +276,7 @@ func (b *Batcher) run(ctx context.Context, r *batch) {
 	}
 }
 
-// compute scores jobs in one call and completes them, unless it fails.
+// compute scores jobs in one call and completes them, unless the call fails.
 func (b *Batcher) compute(ctx context.Context, jobs []*Job) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -321,21 +317,21 @@ func (b *Batcher) compute(ctx context.Context, jobs []*Job) (err error) {
 	return nil
 }
 
-// complete finishes a job. The last job of a group also stops watching the group's context.
+// complete completes a job. The last job of a group also stops watching the group's context.
 func (b *Batcher) complete(j *Job, out sft.Output, err error) {
 	if j.complete(out, err) && j.group.left.Add(-1) == 0 {
 		j.group.stop()
 	}
 }
 
-// Busy is for about how long what waits will be computed.
+// Busy estimates the time until the waiting jobs are computed.
 func (b *Batcher) Busy() time.Duration {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.pace.of(b.queue.tokens)
 }
 
-// Close waits for the batches that run. Nothing may be submitted any more.
+// Close waits for running batches. Submit must not be called any more.
 func (b *Batcher) Close() {
 	b.mu.Lock()
 	if b.timer != nil {

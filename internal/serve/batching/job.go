@@ -11,12 +11,12 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Work is what a job asks the model for.
+// Work is the kind of a job's result.
 type Work int
 
 const (
 	Classify Work = iota // logits
-	Explain              // logits, and what was read
+	Explain              // logits, and the importance of each input position
 	Embed                // the pooled vector of one sequence
 )
 
@@ -27,49 +27,48 @@ type Job struct {
 	example seq.Example
 	group   *group
 	arrived time.Time
-	urgent  bool // short, and of a session that has had less than its share
+	urgent  bool // a short job of a session below its share
 
-	done      chan struct{} // closed when out and err are there
-	completed atomic.Bool   // set by whoever closes done
-	out       sft.Output    // for Embed, Embeddings alone
-	err       error
-	took      time.Duration // duration of its batch
+	done    chan struct{} // closed when out and err are set
+	completed atomic.Bool   // set by the goroutine that closes done
+	out     sft.Output    // result; Embed sets Embeddings only
+	err     error
+	took    time.Duration // computing time of its batch
 
 	// Guarded by the batcher's mutex.
-	batch  *batch // batch that runs it
-	line   *line  // line of the queue while it waits
-	at     int    // in the line
-	due    int64  // by the queue's clock
-	number int64  // in the order of arrival
+	batch  *batch // running batch, or nil
+	line   *line  // queue line of a waiting job
+	at     int    // index in the line
+	due    int64  // virtual time at which it is due
+	number int64  // order of arrival
 }
 
-// Account is who jobs are of, and what it has had. But for the log, the batcher's mutex
-// guards it.
+// Account is a client's usage of the batcher. The batcher's mutex guards it, except the log.
 type Account struct {
-	Log *slog.Logger // logs failures
+	Log *slog.Logger // log of failed jobs
 
-	computed fair.Usage // by the model
-	pending  int        // tokens that it is asked for
+	computed fair.Usage // computing time
+	pending  int        // tokens of waiting and running jobs
 }
 
-// group is the jobs that were submitted together. One context ends them all.
+// group is the jobs that were submitted together, with one context.
 type group struct {
 	account *Account
-	ctx     context.Context // ends when nobody wants the results any more
-	stop    func() bool     // ends watching it
+	ctx     context.Context // ends when the results are not wanted any more
+	stop    func() bool     // stops watching ctx
 	left    atomic.Int64    // jobs without a result
 }
 
-// leastTokens are as many as a sequence of fewer takes as long as: in a batch of 500 sequences of
-// one token others would wait for 10 ms, not for one.
+// leastTokens is the cost of a short sequence in tokens. Without it, a batch of 500 sequences of one token
+// would run for 10 ms instead of one.
 const leastTokens = 16
 
 func (j *Job) tokens() int { return max(Tokens(&j.example), leastTokens) }
 
-// Tokens is how many tokens an example counts as: more than it has, if these have many edges.
+// Tokens returns the cost of an example in tokens: its length, or more for a graph with many edges.
 func Tokens(e *seq.Example) int { return sft.PlannedTokens(e.Length(), len(e.Edges)) }
 
-// complete sets the result, if there is none yet.
+// complete sets the result unless the job already has one, and reports whether it did.
 func (j *Job) complete(out sft.Output, err error) bool {
 	if !j.completed.CompareAndSwap(false, true) {
 		return false
@@ -79,12 +78,11 @@ func (j *Job) complete(out sft.Output, err error) bool {
 	return true
 }
 
-// Wait returns the result when it is there.
+// Wait blocks until the job is complete and returns its result.
 func (j *Job) Wait() (sft.Output, error) {
 	<-j.done
 	return j.out, j.err
 }
 
-// Took is the duration of the batch that computed the result. It may be called after Wait has returned without an
-// error.
+// Took returns the computing time of the job's batch. Call it only after Wait has returned no error.
 func (j *Job) Took() time.Duration { return j.took }

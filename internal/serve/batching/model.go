@@ -7,13 +7,12 @@ import (
 	"github.com/sftseq/sftseq/sft"
 )
 
-// Model computes batches. It is there as long as somebody uses it: once it was retired, and
-// nobody uses it any more, it is released.
+// Model computes batches. It counts its users; a retired model is released when the last user is done.
 type Model struct {
 	Scorer  *sft.Scorer
 	Release func() // ends the use of the device
-	// Lost is what jobs end with if an error says that the device computes no more, nil
-	// if it says nothing of the kind. Without it no error does.
+	// Lost wraps an error that means a lost device, for the model's jobs, and returns nil for other errors. A
+	// nil function recognises no error.
 	Lost func(error) error
 
 	mu      sync.Mutex
@@ -21,10 +20,10 @@ type Model struct {
 	retired bool
 }
 
-// ErrReleased is what jobs end with whose model was released before.
+// ErrReleased is the error of jobs whose model was already released.
 var ErrReleased = errors.New("the model was released")
 
-// Use counts one more user, who calls Done; false if the model was released.
+// Use adds a user, who must call Done. It returns false if the model was released.
 func (m *Model) Use() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -35,7 +34,7 @@ func (m *Model) Use() bool {
 	return true
 }
 
-// Done ends a use.
+// Done removes a user.
 func (m *Model) Done() {
 	m.mu.Lock()
 	m.users--
@@ -46,7 +45,7 @@ func (m *Model) Done() {
 	}
 }
 
-// Retire has the model released once nobody uses it.
+// Retire releases the model when it has no users any more.
 func (m *Model) Retire() {
 	m.mu.Lock()
 	m.retired = true
@@ -57,7 +56,7 @@ func (m *Model) Retire() {
 	}
 }
 
-// lost is what Lost says.
+// lost calls Lost if it is set.
 func (m *Model) lost(err error) error {
 	if err == nil || m.Lost == nil {
 		return nil

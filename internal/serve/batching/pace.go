@@ -2,19 +2,18 @@ package batching
 
 import "time"
 
-// pace is how fast batches are computed. The averages of time and of tokens are
-// apart, and a batch counts by how full it is: a small one takes long for what it
-// is, and when many wait there are none.
+// pace is the rate of computation: separate moving averages of time and tokens. A batch is weighted by how
+// full it is, because a small batch takes longer per token and does not occur under load.
 type pace struct{ took, tokens float64 }
 
-// add notes the share of its time that a batch has had of the device, and its tokens.
+// add records a batch: its share of the device's time, and its tokens.
 func (p *pace) add(took time.Duration, tokens, budget int) {
 	weight := min(1, float64(tokens)/float64(budget)) / 8
 	p.took += (float64(took) - p.took) * weight
 	p.tokens += (float64(tokens) - p.tokens) * weight
 }
 
-// of estimates the time to compute a number of tokens; 0 while nothing has been computed.
+// of estimates the time to compute a number of tokens; it is 0 before the first batch.
 func (p *pace) of(tokens int) time.Duration {
 	if p.tokens == 0 {
 		return 0

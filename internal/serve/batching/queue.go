@@ -8,31 +8,32 @@ import (
 	"time"
 )
 
-// queue holds the waiting jobs and shares the model fairly. A flow is the jobs of one client in one class of lengths;
-// each flow gets the same service, however many of its jobs wait.
+// queue holds the waiting jobs and is fair among flows. A flow is one account's jobs of one length class;
+// every flow gets the same share of the model, however many of its jobs wait.
 //
-// It is self-clocked fair queueing (Golestani 1994): the clock counts the tokens that each flow has received, and the
-// finish tag of a job is its flow's service with the job included. So the first job of a new flow is due after its own
-// length, and short jobs overtake a long one until they have received as much.
+// The algorithm is self-clocked fair queueing (Golestani 1994). The virtual clock counts the tokens that each
+// flow has received, and a job is due when its flow has received the job's tokens, too. A new flow's first
+// job is thus delayed only by its own length, and short jobs overtake a long one until they have received as
+// much.
 type queue struct {
 	lines  map[kind]*line
-	flows  map[flow]int64 // when the last job of each is due
-	clock  int64          // when the job was due that was taken last
+	flows  map[flow]int64 // due time of each flow's last job
+	clock  int64          // due time of the job that was taken last
 	number int64
-	prune  int // flows at which those that are behind the clock are forgotten
+	prune  int // number of flows at which those behind the clock are deleted
 	jobs   int
 	tokens int
 }
 
-// kind is what the jobs of a batch have in common.
+// kind is the properties that all jobs of a batch share.
 type kind struct {
 	model *Model
 	work  Work
 	class int
 	long  bool // fills a batch by itself
 
-	// urgent jobs wait for no other jobs but urgent ones, and may preempt a batch that is
-	// not urgent.
+	// urgent jobs are batched only with each other and do not wait for more jobs. Their batch may preempt
+	// others.
 	urgent bool
 }
 
@@ -41,17 +42,18 @@ type flow struct {
 	class   int
 }
 
-// class is that of a number of tokens: two of one differ by less than four times.
+// class returns the length class of a number of tokens. Lengths of one class differ by less than a factor of
+// four.
 func class(tokens int) int { return bits.Len(uint(tokens)) / 2 }
 
-// leastFlows are not worth pruning.
+// leastFlows is the number of flows below which pruning is not worth its cost.
 const leastFlows = 64
 
 func (q *queue) kind(j *Job, budget int) kind {
 	return kind{j.model, j.work, class(j.tokens()), j.tokens() > budget, j.urgent}
 }
 
-// add queues a job; budget is the tokens of a batch of its model.
+// add queues a job; budget is the number of tokens per batch of its model.
 func (q *queue) add(j *Job, budget int) {
 	if q.lines == nil {
 		q.lines, q.flows = map[kind]*line{}, map[flow]int64{}
@@ -73,10 +75,10 @@ func (q *queue) add(j *Job, budget int) {
 	q.tokens += j.tokens()
 }
 
-// flow is the one that a job belongs to.
+// flow returns the flow of a job.
 func (j *Job) flow() flow { return flow{j.group.account, class(j.tokens())} }
 
-// remove takes out a job that waits.
+// remove removes a waiting job.
 func (q *queue) remove(j *Job) {
 	heap.Remove(j.line, j.at)
 	if len(j.line.jobs) == 0 {
@@ -86,19 +88,18 @@ func (q *queue) remove(j *Job) {
 	q.jobs--
 	q.tokens -= j.tokens()
 	if q.jobs == 0 {
-		clear(q.flows) // nobody has to wait for anybody
+		clear(q.flows) // the queue is empty, so no flow has to wait for another
 		q.clock = 0
 	}
 }
 
-// drop takes out a job that nobody wants: its flow has not had it.
+// drop removes a cancelled job and returns its tokens to its flow.
 func (q *queue) drop(j *Job) {
 	q.flows[j.flow()] -= int64(j.tokens())
 	q.remove(j)
 }
 
-// oldest is when the first job of a line arrived, of those the one that waits
-// longest.
+// oldest returns the earliest arrival among the first jobs of all lines.
 func (q *queue) oldest() time.Time {
 	var t time.Time
 	for _, l := range q.lines {
@@ -109,8 +110,7 @@ func (q *queue) oldest() time.Time {
 	return t
 }
 
-// next is the job that is due first, or nil. Long ones are left where long is
-// false.
+// next returns the job that is due first, or nil. Long jobs are skipped unless long is true.
 func (q *queue) next(long bool) *Job {
 	var first *Job
 	for k, l := range q.lines {
@@ -121,7 +121,7 @@ func (q *queue) next(long bool) *Job {
 	return first
 }
 
-// nextUrgent is the urgent job that is due first, or nil.
+// nextUrgent returns the urgent job that is due first, or nil.
 func (q *queue) nextUrgent() *Job {
 	var first *Job
 	for k, l := range q.lines {
@@ -132,8 +132,8 @@ func (q *queue) nextUrgent() *Job {
 	return first
 }
 
-// take removes a batch of about budget tokens from the queue: a job and others of about
-// the same length, as a short job would wait for longer ones.
+// take removes a job and others to batch with it, up to about budget tokens. The jobs are of similar length,
+// because a short job waits for the longest of its batch.
 func (q *queue) take(first *Job, budget int) []*Job {
 	k := first.line.kind
 	q.clock = max(q.clock, first.due)
@@ -151,7 +151,7 @@ func (q *queue) take(first *Job, budget int) []*Job {
 	return batch
 }
 
-// line is the jobs of a kind, a heap by when they are due.
+// line is the jobs of a kind: a heap ordered by due time.
 type line struct {
 	kind kind
 	jobs []*Job

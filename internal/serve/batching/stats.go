@@ -2,19 +2,19 @@ package batching
 
 import "time"
 
-// Stats is what a batcher does, and what it has done.
+// Stats is a snapshot of the batcher's queue, and its counters since the start.
 type Stats struct {
 	Waiting   int   // jobs in the queue
-	Tokens    int   // the same
-	Running   int   // batches, but for an urgent one
-	Cancelled int64 // jobs that nobody wanted any more
+	Tokens    int   // tokens in the queue
+	Running   int   // running batches, except an urgent one
+	Cancelled int64 // cancelled jobs
 
-	// What was computed.
+	// Computed batches, jobs and tokens.
 	Batches, Jobs, Computed int64 // the last is of tokens
 	Computing               time.Duration
 }
 
-// add counts a batch.
+// add counts a computed batch.
 func (s *Stats) add(jobs, tokens int, took time.Duration) {
 	s.Batches++
 	s.Jobs += int64(jobs)
@@ -22,7 +22,7 @@ func (s *Stats) add(jobs, tokens int, took time.Duration) {
 	s.Computing += took
 }
 
-// Stats is what the batcher does now, and what it has done since it began.
+// Stats returns the current numbers.
 func (b *Batcher) Stats() Stats {
 	b.mu.Lock()
 	defer b.mu.Unlock()
